@@ -1,0 +1,334 @@
+//! The printed text back into a kernel, strictly: whatever the printer does not write is refused.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use crate::ir::{Bounds, Class, Guard, Inst, Item, Kernel, Label, Op, Operand, Param, Part, Reg, Width};
+use crate::print::{SECTION_MARK, SHARED_NAME};
+
+/// Why a text is not one of our kernels.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {reason}")]
+pub struct ParseError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+type Parsed<T> = Result<T, String>;
+
+/// Reads the text of one kernel.
+///
+/// # Errors
+/// The first line that is not as the printer writes it, and why.
+pub fn parse(text: &str) -> Result<Kernel, ParseError> {
+    let mut reader = Reader::default();
+    let mut last = 0;
+    for (number, line) in text.lines().enumerate() {
+        last = number + 1;
+        reader.line(line.trim()).map_err(|reason| ParseError { line: number + 1, reason })?;
+    }
+    reader.finish().map_err(|reason| ParseError { line: last, reason })
+}
+
+/// Operations by mnemonic. Those that share one are told apart by their operands.
+fn table() -> &'static HashMap<String, Vec<Op>> {
+    static TABLE: OnceLock<HashMap<String, Vec<Op>>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let mut table: HashMap<String, Vec<Op>> = HashMap::new();
+        for op in Op::all() {
+            table.entry(op.mnemonic()).or_default().push(op);
+        }
+        table
+    })
+}
+
+#[derive(Default, PartialEq, Clone, Copy)]
+enum Place {
+    #[default]
+    Header,
+    Params,
+    Hints,
+    Body,
+    End,
+}
+
+#[derive(Default)]
+struct Reader {
+    place: Place,
+    version: String,
+    target: String,
+    name: String,
+    params: Vec<Param>,
+    bounds: Bounds,
+    registers: [u32; 4],
+    shared: bool,
+    body: Vec<Item>,
+}
+
+impl Reader {
+    fn line(&mut self, line: &str) -> Parsed<()> {
+        if line.is_empty() {
+            return Ok(());
+        }
+        match self.place {
+            Place::Header => self.header(line),
+            Place::Params => self.parameter(line),
+            Place::Hints => self.hint(line),
+            Place::Body => self.body_line(line),
+            Place::End => Err("text after the kernel's end".into()),
+        }
+    }
+
+    fn header(&mut self, line: &str) -> Parsed<()> {
+        if let Some(version) = line.strip_prefix(".version ") {
+            self.version = version.into();
+        } else if let Some(target) = line.strip_prefix(".target ") {
+            self.target = target.into();
+        } else if line == ".address_size 64" {
+        } else if line.strip_prefix(".extern .shared .align 16 .b8 ") == Some(&format!("{SHARED_NAME}[];")) {
+            self.shared = true;
+        } else if let Some(name) = line.strip_prefix(".visible .entry ").and_then(|l| l.strip_suffix('(')) {
+            self.name = name.into();
+            self.place = Place::Params;
+        } else {
+            return Err(format!("unknown directive `{line}`"));
+        }
+        Ok(())
+    }
+
+    fn parameter(&mut self, line: &str) -> Parsed<()> {
+        if line == ")" {
+            self.place = Place::Hints;
+            return Ok(());
+        }
+        let rest = line.strip_prefix(".param ").ok_or("expected `.param`")?.trim_end_matches(',');
+        let (width, name) = rest.split_once(' ').ok_or("expected a parameter's type and name")?;
+        let width = match width {
+            ".u32" => Width::W32,
+            ".u64" => Width::W64,
+            other => return Err(format!("unknown parameter type `{other}`")),
+        };
+        self.params.push(Param { name: name.into(), width });
+        Ok(())
+    }
+
+    fn hint(&mut self, line: &str) -> Parsed<()> {
+        let value = |text: &str| text.parse::<u32>().map_err(|e| e.to_string()).map(Some);
+        if line == "{" {
+            self.place = Place::Body;
+        } else if let Some(n) = line.strip_prefix(".maxntid ").and_then(|l| l.strip_suffix(", 1, 1")) {
+            self.bounds.max_threads = value(n)?;
+        } else if let Some(n) = line.strip_prefix(".minnctapersm ") {
+            self.bounds.min_blocks = value(n)?;
+        } else if let Some(n) = line.strip_prefix(".maxnreg ") {
+            self.bounds.max_registers = value(n)?;
+        } else {
+            return Err(format!("unknown directive `{line}`"));
+        }
+        Ok(())
+    }
+
+    fn body_line(&mut self, line: &str) -> Parsed<()> {
+        if line == "}" {
+            self.place = Place::End;
+            return Ok(());
+        }
+        if let Some(name) = line.strip_prefix(SECTION_MARK) {
+            self.body.push(Item::Section(name.into()));
+            return Ok(());
+        }
+        if let Some(label) = line.strip_suffix(':') {
+            self.body.push(Item::Label(parse_label(label)?));
+            return Ok(());
+        }
+        let statement = line.strip_suffix(';').ok_or("a statement ends in `;`")?;
+        if let Some(declaration) = statement.strip_prefix(".reg ") {
+            return self.declaration(declaration);
+        }
+        let (guard, rest) = self.guard(statement)?;
+        if let Some(target) = rest.strip_prefix("bra ") {
+            self.body.push(Item::Branch { guard, target: parse_label(target)? });
+            return Ok(());
+        }
+        let (mnemonic, arguments) = rest.split_once(' ').unwrap_or((rest, ""));
+        let groups = split_groups(arguments)?;
+        let candidates = table().get(mnemonic).ok_or_else(|| format!("unknown operation `{mnemonic}`"))?;
+        let mut reason = String::new();
+        for &op in candidates {
+            match self.operands(op, &groups) {
+                Ok(operands) => {
+                    self.body.push(Item::Inst(Inst { guard, op, operands }));
+                    return Ok(());
+                }
+                Err(e) => reason = e,
+            }
+        }
+        Err(format!("`{mnemonic}`: {reason}"))
+    }
+
+    fn declaration(&mut self, declaration: &str) -> Parsed<()> {
+        let slot = Class::ALL.iter().position(|class| {
+            declaration.strip_prefix(class.declared()).is_some_and(|rest| {
+                rest.trim_start().split('<').next() == Some(class.prefix())
+            })
+        });
+        let slot = slot.ok_or_else(|| format!("unknown register declaration `{declaration}`"))?;
+        let count = declaration.split_once('<').and_then(|(_, rest)| rest.strip_suffix('>'));
+        let count = count.and_then(|n| n.parse().ok()).ok_or("expected `<count>`")?;
+        self.registers[slot] = count;
+        Ok(())
+    }
+
+    fn guard<'t>(&self, statement: &'t str) -> Parsed<(Option<Guard>, &'t str)> {
+        let Some(rest) = statement.strip_prefix('@') else { return Ok((None, statement)) };
+        let (pred, rest) = rest.split_once(' ').ok_or("a guard without an instruction")?;
+        let (negated, name) = pred.strip_prefix('!').map_or((false, pred), |name| (true, name));
+        let Reg { index, .. } = self.register(name, Class::Pred)?;
+        Ok((Some(Guard { pred: index, negated }), rest))
+    }
+
+    fn operands(&self, op: Op, groups: &[&str]) -> Parsed<Vec<Operand>> {
+        let layout = op.layout();
+        if layout.len() != groups.len() {
+            return Err(format!("{} operands where {} are due", groups.len(), layout.len()));
+        }
+        let mut operands = Vec::new();
+        for (part, group) in layout.into_iter().zip(groups) {
+            match part {
+                Part::Dst(class) => operands.push(Operand::Reg(self.register(group, class)?)),
+                Part::Src(class) => operands.push(self.operand(group, class)?),
+                Part::Const => operands.push(constant(group, Class::B32)?),
+                Part::DstVec(class, n) | Part::SrcVec(class, n) => {
+                    let inner = group.strip_prefix('{').and_then(|g| g.strip_suffix('}')).ok_or("expected `{…}`")?;
+                    let elements: Vec<&str> = inner.split(',').map(str::trim).collect();
+                    if elements.len() != n {
+                        return Err(format!("{} elements where {n} are due", elements.len()));
+                    }
+                    for element in elements {
+                        operands.push(match part {
+                            Part::DstVec(..) => Operand::Reg(self.register(element, class)?),
+                            _ => self.operand(element, class)?,
+                        });
+                    }
+                }
+                Part::Addr(class) => {
+                    let inner = bracketed(group)?;
+                    let (base, offset) = inner.split_once('+').unwrap_or((inner, "0"));
+                    operands.push(Operand::Reg(self.register(base, class)?));
+                    operands.push(constant(offset, Class::B32)?);
+                }
+                Part::Param => {
+                    let name = bracketed(group)?;
+                    let index = self.params.iter().position(|p| p.name == name);
+                    operands.push(Operand::Imm(index.ok_or_else(|| format!("unknown parameter `{name}`"))? as u64));
+                }
+                Part::Fixed(text) if text == *group => {}
+                Part::Fixed(text) => return Err(format!("`{group}` where `{text}` is due")),
+            }
+        }
+        Ok(operands)
+    }
+
+    fn operand(&self, text: &str, class: Class) -> Parsed<Operand> {
+        if text.starts_with('%') {
+            Ok(Operand::Reg(self.register(text, class)?))
+        } else {
+            constant(text, class)
+        }
+    }
+
+    fn register(&self, text: &str, class: Class) -> Parsed<Reg> {
+        let digits = text.strip_prefix(class.prefix());
+        let index: u32 = digits
+            .and_then(|d| d.parse().ok())
+            .ok_or_else(|| format!("`{text}` is no {} register", class.declared()))?;
+        let slot = Class::ALL.iter().position(|&c| c == class).unwrap_or_default();
+        if index >= self.registers[slot] {
+            return Err(format!("`{text}` is not declared"));
+        }
+        Ok(Reg { class, index })
+    }
+
+    fn finish(self) -> Parsed<Kernel> {
+        if self.place != Place::End {
+            return Err("the text ends inside the kernel".into());
+        }
+        for item in &self.body {
+            if let Item::Branch { target, .. } = item
+                && !self.body.contains(&Item::Label(*target))
+            {
+                return Err(format!("no label {target}"));
+            }
+        }
+        let kernel = Kernel {
+            name: self.name,
+            params: self.params,
+            bounds: self.bounds,
+            registers: self.registers,
+            shared: self.shared,
+            body: self.body,
+        };
+        let target = kernel.target();
+        if (self.version.as_str(), self.target.as_str()) != (target.version(), target.name()) {
+            return Err(format!(
+                "the header asks for {} {}, the instructions for {} {}",
+                self.version,
+                self.target,
+                target.version(),
+                target.name()
+            ));
+        }
+        Ok(kernel)
+    }
+}
+
+fn parse_label(text: &str) -> Parsed<Label> {
+    let number = text.strip_prefix("$L").and_then(|n| n.parse().ok());
+    number.map(Label).ok_or_else(|| format!("`{text}` is no label"))
+}
+
+fn bracketed(text: &str) -> Parsed<&str> {
+    text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).ok_or_else(|| format!("`{text}` is no address"))
+}
+
+fn constant(text: &str, class: Class) -> Parsed<Operand> {
+    let bits = if class == Class::F64 {
+        text.strip_prefix("0d").and_then(|hex| u64::from_str_radix(hex, 16).ok())
+    } else if let Some(hex) = text.strip_prefix("0x") {
+        u64::from_str_radix(hex, 16).ok()
+    } else {
+        text.parse().ok()
+    };
+    let bits = bits.ok_or_else(|| format!("`{text}` is no constant"))?;
+    if matches!(class, Class::B32) && bits > u64::from(u32::MAX) {
+        return Err(format!("`{text}` does not fit in 32 bits"));
+    }
+    Ok(Operand::Imm(bits))
+}
+
+/// Splits at the commas outside braces and brackets.
+fn split_groups(text: &str) -> Parsed<Vec<&str>> {
+    let mut groups = Vec::new();
+    let (mut depth, mut start) = (0_i32, 0);
+    for (i, c) in text.char_indices() {
+        match c {
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth -= 1,
+            ',' if depth == 0 => {
+                groups.push(text[start..i].trim());
+                start = i + 1;
+            }
+            _ => {}
+        }
+    }
+    if depth != 0 {
+        return Err("unbalanced braces".into());
+    }
+    let last = text[start..].trim();
+    if !last.is_empty() {
+        groups.push(last);
+    }
+    Ok(groups)
+}
