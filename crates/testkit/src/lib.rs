@@ -1,1 +1,2 @@
-//! placeholder
+//! What tests share: operand strategies, oracles, the conformance suite.
+#![forbid(unsafe_code)]

@@ -1,1 +1,33 @@
-//! placeholder
+//! Bulk multiple-length arithmetic: millions of independent products of integers of any width, on
+//! NVIDIA GPUs and on the CPU.
+//!
+//! ```
+//! use warpmp::{Batch, Session};
+//!
+//! let session = Session::open();
+//! let a = Batch::from_u64s(&[3, 5, u64::MAX]);
+//! let b = Batch::from_u64s(&[7, 11, u64::MAX]);
+//! let c = session.mul(&a, &b)?;
+//! assert_eq!(c.to_hex(2), "fffffffffffffffe0000000000000001");
+//! # Ok::<(), warpmp::Error>(())
+//! ```
+//!
+//! A [`Batch`] holds `lanes × bits`: one unsigned integer a lane, all of the same width, each a row
+//! of little-endian 32-bit limbs. A [`Session`] is an engine made ready: a GPU, its simulator, or
+//! the CPU. Every operation takes batches and gives a batch; what it cost is in its [`Report`].
+//!
+//! ```text
+//! Batch ─► Session ─► Engine (GPU: plan → kernels → device; CPU: cores) ─► Batch
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod batch;
+mod cpu;
+pub mod error;
+pub mod report;
+pub mod session;
+
+pub use batch::{Batch, HostBuffer, Shape};
+pub use error::{Error, Result};
+pub use report::{EngineInfo, EngineKind, Report};
+pub use session::{MulOptions, Selector, Session};

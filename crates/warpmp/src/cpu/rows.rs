@@ -1,0 +1,75 @@
+//! A piece of a batch: some rows of both operands, and the rows of their products.
+
+use crate::batch::Batch;
+
+/// Rows of one operand; a single row may stand for all.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rows<'r> {
+    words: &'r [u32],
+    limbs: usize,
+    /// Words from row to row: `limbs`, or 0 if one row serves every lane.
+    stride: usize,
+}
+
+impl<'r> Rows<'r> {
+    pub(super) fn of(batch: &'r Batch<'_>) -> Self {
+        let limbs = batch.shape().limbs();
+        Self { words: batch.limbs(), limbs, stride: if batch.lanes() == 1 { 0 } else { limbs } }
+    }
+
+    pub(super) fn slice(self, first: usize, lanes: usize) -> Self {
+        let start = first * self.stride;
+        Self { words: &self.words[start..start + (lanes - 1) * self.stride + self.limbs], ..self }
+    }
+
+    pub(super) fn row(self, lane: usize) -> &'r [u32] {
+        &self.words[lane * self.stride..][..self.limbs]
+    }
+
+    /// Limbs a row.
+    pub(super) const fn limbs(self) -> usize {
+        self.limbs
+    }
+
+    /// Is it one row for every lane?
+    pub(super) const fn is_shared(self) -> bool {
+        self.stride == 0
+    }
+}
+
+/// Work for one thread: `c[i] = a[i]·b[i]`.
+#[derive(Debug)]
+pub(super) struct Piece<'p> {
+    pub(super) a: Rows<'p>,
+    pub(super) b: Rows<'p>,
+    /// The products, `limbs` words a row.
+    pub(super) c: &'p mut [u32],
+    pub(super) limbs: usize,
+}
+
+/// Joins two limbs to one word; the missing half of an odd row is zero.
+#[inline]
+pub(super) fn load(limbs: &[u32], words: &mut [u64]) {
+    let (pairs, rest) = limbs.as_chunks::<2>();
+    for (word, [low, high]) in words.iter_mut().zip(pairs) {
+        *word = u64::from(*low) | u64::from(*high) << 32;
+    }
+    if let ([low], Some(word)) = (rest, words.get_mut(pairs.len())) {
+        *word = u64::from(*low);
+    }
+}
+
+/// Splits words to limbs; limbs beyond the words are zero, words beyond the limbs are dropped: the
+/// caller knows that they are zero.
+#[inline]
+pub(super) fn store(words: &[u64], limbs: &mut [u32]) {
+    let (pairs, rest) = limbs.as_chunks_mut::<2>();
+    let odd = words.get(pairs.len()).map_or(0, |word| *word as u32);
+    let filled = pairs.len().min(words.len());
+    for ([low, high], word) in pairs.iter_mut().zip(words) {
+        *low = *word as u32;
+        *high = (*word >> 32) as u32;
+    }
+    pairs[filled..].fill([0, 0]);
+    rest.fill(odd);
+}

@@ -1,0 +1,74 @@
+//! `cpu-schoolbook`: full product, a row at a time, no allocation.
+//!
+//! computes   c = a·b            a, b: up to 32 words of 64 bits
+//! cost       one 64×64 → 128-bit product and two additions with carry a pair of words
+//!
+//! bound: a step computes `x·y + c + carry ≤ (2⁶⁴−1)² + 2·(2⁶⁴−1) = 2¹²⁸ − 1`: no carry is lost.
+//! source: Knuth, The Art of Computer Programming 2, 4.3.1, algorithm M.
+
+use super::rows::{Piece, load, store};
+
+/// Words of the widest operand.
+const MAX_WORDS: usize = 32;
+
+/// Bits of the widest operand.
+pub(super) const LIMIT_BITS: usize = 64 * MAX_WORDS;
+
+/// Multiplies the rows of a piece.
+pub(super) fn multiply(piece: Piece<'_>) {
+    match piece.a.limbs().max(piece.b.limbs()).div_ceil(2) {
+        1 => fixed::<1>(piece),
+        2 => fixed::<2>(piece),
+        3 => fixed::<3>(piece),
+        4 => fixed::<4>(piece),
+        5 | 6 => fixed::<6>(piece),
+        7 | 8 => fixed::<8>(piece),
+        _ => general(piece),
+    }
+}
+
+/// Operands of at most `N` words: the compiler unrolls both loops and keeps the words in registers.
+fn fixed<const N: usize>(piece: Piece<'_>) {
+    let Piece { a, b, c, limbs } = piece;
+    for (lane, c) in c.chunks_exact_mut(limbs).enumerate() {
+        let (mut x, mut y) = ([0; N], [0; N]);
+        load(a.row(lane), &mut x);
+        load(b.row(lane), &mut y);
+        let mut z = [[0; N]; 2];
+        let z = z.as_flattened_mut();
+        for (i, x) in x.into_iter().enumerate() {
+            z[i + N] = add_row(x, &y, &mut z[i..i + N]);
+        }
+        store(z, c);
+    }
+}
+
+/// Operands of any two lengths.
+fn general(piece: Piece<'_>) {
+    let Piece { a, b, c, limbs } = piece;
+    let (m, n) = (a.limbs().div_ceil(2), b.limbs().div_ceil(2));
+    let (mut x, mut y, mut z) = ([0; MAX_WORDS], [0; MAX_WORDS], [0; 2 * MAX_WORDS]);
+    let (x, y, z) = (&mut x[..m], &mut y[..n], &mut z[..m + n]);
+    for (lane, c) in c.chunks_exact_mut(limbs).enumerate() {
+        load(a.row(lane), x);
+        load(b.row(lane), y);
+        z.fill(0);
+        for (i, x) in x.iter().enumerate() {
+            z[i + n] = add_row(*x, y, &mut z[i..i + n]);
+        }
+        store(z, c);
+    }
+}
+
+/// `z += x·y`; returns the carry.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the fixed lengths must reach the loop")]
+fn add_row(x: u64, y: &[u64], z: &mut [u64]) -> u64 {
+    let mut carry = 0;
+    for (z, y) in z.iter_mut().zip(y) {
+        let sum = u128::from(x) * u128::from(*y) + u128::from(*z) + u128::from(carry);
+        *z = sum as u64;
+        carry = (sum >> 64) as u64;
+    }
+    carry
+}

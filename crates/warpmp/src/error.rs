@@ -1,0 +1,81 @@
+//! What can go wrong, and what the caller may do about it.
+
+/// The result of an operation of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error. Numbers are numbers, their units are in their names; nothing was computed unless the
+/// variant says so.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Give both operands the same number of lanes, or one of them a single lane.
+    #[error("operands have {lanes_a} and {lanes_b} lanes; they must be equal, or one of them 1")]
+    ShapeMismatch {
+        /// Lanes of the first operand.
+        lanes_a: usize,
+        /// Lanes of the second operand.
+        lanes_b: usize,
+    },
+    /// Split the operand, or use another operation.
+    #[error("an operand of {bits} bits; the operation takes at most {limit}")]
+    TooWide {
+        /// Width of the operand.
+        bits: usize,
+        /// The operation's limit.
+        limit: usize,
+    },
+    /// A batch has at least one lane.
+    #[error("a batch of no lanes")]
+    ZeroLanes,
+    /// A lane has at least one bit.
+    #[error("a batch whose lanes have no bits")]
+    ZeroBits,
+    /// Give `lanes · ⌈bits / 32⌉` limbs.
+    #[error("{lanes} lanes of {bits} bits are {expected_limbs} limbs of 32 bits; there are {found_limbs}")]
+    LimbCount {
+        /// Lanes of the batch.
+        lanes: usize,
+        /// Bits a lane.
+        bits: usize,
+        /// Limbs that the shape needs (saturated, should it overflow).
+        expected_limbs: usize,
+        /// Limbs that were given.
+        found_limbs: usize,
+    },
+    /// Give the batch more bits a lane, or clear the bits above.
+    #[error("lane {lane} does not fit in {bits} bits")]
+    NotReduced {
+        /// The first lane that does not fit.
+        lane: usize,
+        /// Bits a lane of the batch.
+        bits: usize,
+    },
+    /// Retry with fewer lanes.
+    #[error("{required_bytes} B are needed, {available_bytes} B are free")]
+    OutOfMemory {
+        /// What the operation needs at the least.
+        required_bytes: u64,
+        /// What there is.
+        available_bytes: u64,
+    },
+    /// Choose one of `known`.
+    #[error("no algorithm is called '{name}'; there are: {}", known.join(", "))]
+    UnknownAlgorithm {
+        /// What was asked for.
+        name: String,
+        /// Every name of the engine.
+        known: Vec<String>,
+    },
+    /// Choose one of `fits`, or let the plan choose.
+    #[error("'{algorithm}' does not multiply {bits_a} by {bits_b} bits here; what fits: {}", fits.join(", "))]
+    AlgorithmUnfit {
+        /// What was asked for.
+        algorithm: String,
+        /// Bits of the first operand.
+        bits_a: usize,
+        /// Bits of the second operand.
+        bits_b: usize,
+        /// The names of the algorithms that fit.
+        fits: Vec<String>,
+    },
+}

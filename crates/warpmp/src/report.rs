@@ -1,0 +1,75 @@
+//! What an operation ran on, and what it cost.
+
+use std::{fmt, time::Duration};
+
+/// The kinds of engines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EngineKind {
+    /// The processor, all cores.
+    Cpu,
+    /// An NVIDIA GPU.
+    Cuda,
+    /// The simulated GPU: exact, strict, slow.
+    Sim,
+}
+
+impl fmt::Display for EngineKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cpu => "cpu",
+            Self::Cuda => "cuda",
+            Self::Sim => "sim",
+        })
+    }
+}
+
+/// The engine of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineInfo {
+    /// Its kind.
+    pub kind: EngineKind,
+    /// Its name for people: the GPU's, or the CPU with its number of threads.
+    pub name: String,
+    /// The GPU's number among those of its kind; 0 for the CPU.
+    pub ordinal: usize,
+}
+
+/// What one operation did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The operation: `mul`.
+    pub op: &'static str,
+    /// Bits of the first operand.
+    pub bits_a: usize,
+    /// Bits of the second operand.
+    pub bits_b: usize,
+    /// Results.
+    pub lanes: usize,
+    /// The engine's name.
+    pub device: String,
+    /// The algorithm's name.
+    pub algorithm: String,
+    /// Time that the engine computed, transfers not counted: the sum over the launches.
+    pub kernel: Duration,
+    /// Time from call to return.
+    pub total: Duration,
+    /// Bytes of operands read and results written, each once.
+    pub bytes: u64,
+}
+
+impl Report {
+    /// Results a second, end to end.
+    pub fn ops_per_second(&self) -> f64 {
+        self.lanes as f64 / seconds(self.total)
+    }
+
+    /// Gigabytes (10⁹) of operands and results a second, end to end.
+    pub fn gb_per_second(&self) -> f64 {
+        self.bytes as f64 / 1e9 / seconds(self.total)
+    }
+}
+
+/// A clock's tick at the least: a rate stays a number.
+fn seconds(time: Duration) -> f64 {
+    time.max(Duration::from_nanos(1)).as_secs_f64()
+}
