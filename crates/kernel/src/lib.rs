@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod build;
+pub mod fragment;
 pub mod ir;
 mod ops;
 pub mod parse;

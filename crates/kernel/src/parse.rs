@@ -170,9 +170,9 @@ impl Reader {
 
     fn declaration(&mut self, declaration: &str) -> Parsed<()> {
         let slot = Class::ALL.iter().position(|class| {
-            declaration.strip_prefix(class.declared()).is_some_and(|rest| {
-                rest.trim_start().split('<').next() == Some(class.prefix())
-            })
+            declaration
+                .strip_prefix(class.declared())
+                .is_some_and(|rest| rest.trim_start().split('<').next() == Some(class.prefix()))
         });
         let slot = slot.ok_or_else(|| format!("unknown register declaration `{declaration}`"))?;
         let count = declaration.split_once('<').and_then(|(_, rest)| rest.strip_suffix('>'));
@@ -232,11 +232,7 @@ impl Reader {
     }
 
     fn operand(&self, text: &str, class: Class) -> Parsed<Operand> {
-        if text.starts_with('%') {
-            Ok(Operand::Reg(self.register(text, class)?))
-        } else {
-            constant(text, class)
-        }
+        if text.starts_with('%') { Ok(Operand::Reg(self.register(text, class)?)) } else { constant(text, class) }
     }
 
     fn register(&self, text: &str, class: Class) -> Parsed<Reg> {

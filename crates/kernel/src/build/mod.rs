@@ -1,0 +1,190 @@
+//! Writing kernels: a [`Builder`] whose registers are typed, whose carry is a value
+//! ([`Chain`]), and whose control flow is structured.
+
+mod chain;
+mod emit;
+mod value;
+
+pub use chain::Chain;
+pub use emit::{Code, Emit};
+pub use value::{F64, Pred, R32, R64, Register, V32, V64, VF64, Value};
+
+use crate::ir::{Bounds, Guard, Item, Kernel, Label, Op, Operand, Param, Width};
+
+/// How carry chains are joined into longer ones; see [`Chain`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Glue {
+    /// Each chain starts afresh.
+    #[default]
+    None,
+    /// Every n-th chain continues the one before where that one ended without a carry.
+    Every(u32),
+}
+
+/// Writes one kernel.
+#[derive(Debug)]
+pub struct Builder {
+    name: String,
+    params: Vec<Param>,
+    bounds: Bounds,
+    code: Code,
+    labels: u32,
+    glue: Glue,
+    /// Chains started so far.
+    chains: u32,
+    /// Is the flag known to be zero here?
+    zero_flag: bool,
+}
+
+impl Emit for Builder {
+    fn code(&mut self) -> (&mut Code, Option<Guard>) {
+        (&mut self.code, None)
+    }
+}
+
+/// Instructions under a condition; no chains, no branches.
+#[derive(Debug)]
+pub struct Guarded<'b> {
+    code: &'b mut Code,
+    guard: Guard,
+}
+
+impl Emit for Guarded<'_> {
+    fn code(&mut self) -> (&mut Code, Option<Guard>) {
+        (self.code, Some(self.guard))
+    }
+}
+
+impl Builder {
+    /// An empty kernel. `name` is a letter followed by letters, digits and `_`.
+    pub fn new(name: &str, glue: Glue) -> Self {
+        Self {
+            name: name.into(),
+            params: Vec::new(),
+            bounds: Bounds::default(),
+            code: Code::default(),
+            labels: 0,
+            glue,
+            chains: 0,
+            zero_flag: false,
+        }
+    }
+
+    /// Sets the launch hints.
+    pub fn bounds(&mut self, bounds: Bounds) {
+        self.bounds = bounds;
+    }
+
+    /// Adds a 32-bit parameter and loads it.
+    pub fn param_u32(&mut self, name: &str) -> R32 {
+        self.params.push(Param::u32(name));
+        self.load_param(Width::W32)
+    }
+
+    /// Adds a 64-bit parameter or pointer and loads it.
+    pub fn param_u64(&mut self, name: &str) -> R64 {
+        self.params.push(Param::u64(name));
+        self.load_param(Width::W64)
+    }
+
+    fn load_param<R: Register>(&mut self, width: Width) -> R {
+        let index = self.params.len() as u64 - 1;
+        let d: R = self.register();
+        self.instruction(Op::LdParam(width), &[d.operand(), Operand::Imm(index)]);
+        d
+    }
+
+    /// Starts a section: what follows is counted under this name.
+    pub fn section(&mut self, name: &str) {
+        self.code.body.push(Item::Section(name.into()));
+    }
+
+    /// Opens a carry chain.
+    pub fn chain(&mut self) -> Chain<'_> {
+        Chain::new(self)
+    }
+
+    /// Emits the body's instructions under the condition that `p` is `value`.
+    pub fn guarded(&mut self, p: Pred, value: bool, body: impl FnOnce(&mut Guarded<'_>)) {
+        let guard = Guard { pred: p.0, negated: !value };
+        body(&mut Guarded { code: &mut self.code, guard });
+    }
+
+    /// The lanes where `p` holds execute `then`.
+    pub fn if_(&mut self, p: Pred, then: impl FnOnce(&mut Self)) {
+        let end = self.label();
+        self.branch(Some(Guard { pred: p.0, negated: true }), end);
+        then(self);
+        self.place(end);
+    }
+
+    /// The lanes where `p` holds execute `then`, the others `otherwise`.
+    pub fn if_else(&mut self, p: Pred, then: impl FnOnce(&mut Self), otherwise: impl FnOnce(&mut Self)) {
+        let (middle, end) = (self.label(), self.label());
+        self.branch(Some(Guard { pred: p.0, negated: true }), middle);
+        then(self);
+        self.branch(None, end);
+        self.place(middle);
+        otherwise(self);
+        self.place(end);
+    }
+
+    /// Executes the body once, and again as long as the predicate it returns is true.
+    ///
+    /// The loop is closed at the bottom: that is the only form which `ptxas` does not duplicate.
+    pub fn do_while(&mut self, body: impl FnOnce(&mut Self) -> Pred) {
+        let start = self.label();
+        self.place(start);
+        let again = body(self);
+        self.branch(Some(Guard { pred: again.0, negated: false }), start);
+    }
+
+    /// Ends the threads where `p` holds.
+    pub fn return_if(&mut self, p: Pred) {
+        self.guarded(p, true, |g| g.instruction(Op::Ret, &[]));
+    }
+
+    /// The kernel, ended by a return.
+    pub fn finish(mut self) -> Kernel {
+        self.instruction(Op::Ret, &[]);
+        Kernel {
+            name: self.name,
+            params: self.params,
+            bounds: self.bounds,
+            registers: self.code.registers,
+            shared: self.code.shared,
+            body: self.code.body,
+        }
+    }
+
+    fn label(&mut self) -> Label {
+        self.labels += 1;
+        Label(self.labels - 1)
+    }
+
+    fn place(&mut self, label: Label) {
+        self.zero_flag = false;
+        self.code.body.push(Item::Label(label));
+    }
+
+    fn branch(&mut self, guard: Option<Guard>, target: Label) {
+        self.zero_flag = false;
+        self.code.body.push(Item::Branch { guard, target });
+    }
+
+    /// Starts a chain: may it begin with the zero flag left by the last one?
+    fn take_glue(&mut self) -> bool {
+        let glued = self.zero_flag && self.glue.joins(self.chains);
+        self.chains += 1;
+        self.zero_flag = false;
+        glued
+    }
+
+    const fn next_is_glued(&self) -> bool {
+        self.glue.joins(self.chains)
+    }
+
+    const fn leave_glue(&mut self, zero: bool) {
+        self.zero_flag = zero;
+    }
+}
