@@ -1,0 +1,116 @@
+//! The conformance suite: one body for every engine.
+
+use std::fmt;
+
+use crate::operands::{LANES, Operands, Pattern};
+use crate::oracle;
+
+/// One batch of products: enough to draw it again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Case {
+    /// Bits of each operand.
+    pub bits: [usize; 2],
+    /// Lanes of each operand: equal, or one of them 1.
+    pub lanes: [usize; 2],
+    /// The patterns of the operands.
+    pub patterns: [Pattern; 2],
+    /// The seed of the first operand; the second's is one more.
+    pub seed: u64,
+}
+
+impl Case {
+    /// Draws the operands.
+    pub fn operands(&self) -> [Operands; 2] {
+        [0, 1].map(|i| Operands::generate(self.patterns[i], self.lanes[i], self.bits[i], self.seed + i as u64))
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { bits: [p, q], lanes: [m, n], patterns: [s, t], seed } = self;
+        write!(f, "{m} lanes of {p} bits {s:?} by {n} lanes of {q} bits {t:?}, seed {seed}")
+    }
+}
+
+/// The cases of some sizes `(bits of a, bits of b)`: every pattern at every size, against changing
+/// others; the lane counts in turn, up to `max_lanes`; every fifth case shares one operand.
+pub fn cases(sizes: &[(usize, usize)], max_lanes: usize) -> Vec<Case> {
+    let lane_counts: Vec<usize> = LANES.into_iter().filter(|lanes| *lanes <= max_lanes.max(1)).collect();
+    let patterns = Pattern::ALL.len();
+    let pairs = sizes.iter().enumerate().flat_map(|(i, size)| (0..patterns).map(move |j| (i, j, size)));
+    pairs
+        .enumerate()
+        .map(|(number, (i, j, &(p, q)))| {
+            let n = lane_counts[number % lane_counts.len()];
+            let lanes = match number % 10 {
+                4 => [n, 1],
+                9 => [1, n],
+                _ => [n, n],
+            };
+            let others = [Pattern::ALL[j], Pattern::ALL[(j + i) % patterns]];
+            Case { bits: [p, q], lanes, patterns: others, seed: 1000 + 2 * number as u64 }
+        })
+        .collect()
+}
+
+/// Runs the cases through `multiply(a, b)`, which gives the products' `⌈(p+q)/32⌉` limbs a lane, and
+/// compares every lane with the oracle.
+///
+/// # Panics
+/// At the first error or wrong lane; the message has the case and both values.
+pub fn mul<E: fmt::Display>(cases: &[Case], mut multiply: impl FnMut(&Operands, &Operands) -> Result<Vec<u32>, E>) {
+    for case in cases {
+        let [a, b] = case.operands();
+        let products = multiply(&a, &b).unwrap_or_else(|error| panic!("{case}: {error}"));
+        check(case, &a, &b, &products);
+    }
+}
+
+fn check(case: &Case, a: &Operands, b: &Operands, products: &[u32]) {
+    let lanes = a.lanes.max(b.lanes);
+    let width = (a.bits + b.bits).div_ceil(32);
+    assert_eq!(products.len(), lanes * width, "{case}: length of the result");
+    for (lane, got) in products.chunks_exact(width).enumerate() {
+        let expected = oracle::mul(a.lane(lane), b.lane(lane), width);
+        assert!(
+            got == expected,
+            "{case}: lane {lane}\n   a = {:x}\n   b = {:x}\n a·b = {:x}\n got = {:x}",
+            oracle::number(a.lane(lane)),
+            oracle::number(b.lane(lane)),
+            oracle::number(&expected),
+            oracle::number(got),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn by_oracle(a: &Operands, b: &Operands) -> Result<Vec<u32>, String> {
+        let width = (a.bits + b.bits).div_ceil(32);
+        Ok((0..a.lanes.max(b.lanes)).flat_map(|lane| oracle::mul(a.lane(lane), b.lane(lane), width)).collect())
+    }
+
+    #[test]
+    fn cases_cover_every_lane_count_and_both_shared_operands() {
+        let cases = cases(&[(32, 32), (131, 131), (64, 1000)], 129);
+        for lanes in LANES {
+            assert!(cases.iter().any(|case| case.lanes == [lanes, lanes]), "{lanes}");
+        }
+        assert!(cases.iter().any(|case| case.lanes[0] > 1 && case.lanes[1] == 1));
+        assert!(cases.iter().any(|case| case.lanes[0] == 1 && case.lanes[1] > 1));
+        mul(&cases, by_oracle);
+    }
+
+    #[test]
+    #[should_panic(expected = "lane 0")]
+    fn a_wrong_limb_is_found() {
+        mul(&cases(&[(64, 64)], 129), |a, b| {
+            by_oracle(a, b).map(|mut limbs| {
+                limbs[1] ^= 1 << 7;
+                limbs
+            })
+        });
+    }
+}

@@ -1,0 +1,125 @@
+//! Multiplication against num-bigint on every engine: one body, carry-prone operands.
+
+use proptest::prelude::*;
+use warpmp::session::{MUL_MAX_BITS, product_shape};
+use warpmp::{Batch, Error, MulOptions, Session, Shape};
+use warpmp_testkit::conformance::{self, Case};
+use warpmp_testkit::operands::around;
+use warpmp_testkit::{Operands, Pattern};
+
+/// Sizes at which the CPU engine changes its ways.
+const THRESHOLDS: &[usize] = &[1, 32, 64, 128, 131, 192, 256, 384, 512, 1000, 1024, 2048];
+
+fn batch(operands: &Operands) -> Batch<'_> {
+    Batch::borrow(Shape::new(operands.lanes, operands.bits), &operands.limbs).unwrap()
+}
+
+/// The session's products, as the suite wants them.
+fn by(session: &Session, algorithm: Option<&str>) -> impl Fn(&Operands, &Operands) -> Result<Vec<u32>, Error> {
+    move |a, b| {
+        let mut options = MulOptions::new();
+        options.algorithm = algorithm.map(str::to_owned);
+        session.mul_with(&batch(a), &batch(b), options).map(|(c, _)| c.into_limbs())
+    }
+}
+
+/// Every size with itself, with the next, and with the one at the other end.
+fn pairs(sizes: &[usize]) -> Vec<(usize, usize)> {
+    let last = sizes.len() - 1;
+    let partners =
+        |i: usize| [(sizes[i], sizes[i]), (sizes[i], sizes[(i + 1) % sizes.len()]), (sizes[i], sizes[last - i])];
+    (0..sizes.len()).flat_map(partners).collect()
+}
+
+#[test]
+fn cpu_conforms_at_every_threshold() {
+    let session = Session::cpu();
+    conformance::mul(&conformance::cases(&pairs(&around(THRESHOLDS)), 129), by(&session, None));
+}
+
+#[test]
+fn cpu_conforms_when_large() {
+    let session = Session::cpu();
+    let sizes = [(4096, 4096), (8191, 4097), (16384, 100), (32768, 32768), (65535, 65535), (65536, 65536), (1, 65536)];
+    conformance::mul(&conformance::cases(&sizes, 3), by(&session, None));
+}
+
+#[test]
+fn every_cpu_algorithm_conforms() {
+    let session = Session::cpu();
+    for algorithm in ["cpu-schoolbook", "cpu-dashu"] {
+        let sizes = pairs(&[1, 31, 33, 64, 65, 127, 131, 200, 257, 512, 777, 1024, 1500, 2048]);
+        conformance::mul(&conformance::cases(&sizes, 33), by(&session, Some(algorithm)));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn cpu_multiplies_any_lengths(
+        // Small widths often, large ones sometimes: the logarithm is uniform.
+        log_bits in [0.0..16.0f64, 0.0..16.0f64],
+        lanes in 1usize..40,
+        shared in 0..4,
+        patterns in [0usize..7, 0usize..7],
+        seed in any::<u32>(),
+    ) {
+        let session = Session::cpu();
+        let bits = log_bits.map(|log| (log.exp2() as usize).clamp(1, MUL_MAX_BITS));
+        let lanes = match shared { 0 => [1, lanes], 1 => [lanes, 1], _ => [lanes, lanes] };
+        let case = Case { bits, lanes, patterns: patterns.map(|i| Pattern::ALL[i]), seed: seed.into() };
+        conformance::mul(&[case], by(&session, None));
+    }
+}
+
+#[test]
+fn the_result_has_no_limb_too_many() {
+    let c = Session::cpu()
+        .mul(&Batch::from_le_bytes(131, &[[255; 16]]).unwrap(), &Batch::from_le_bytes(131, &[[2]]).unwrap());
+    let c = c.unwrap();
+    assert_eq!((c.bits(), c.shape().limbs()), (262, 9));
+    assert_eq!(c.to_hex(0), "1fffffffffffffffffffffffffffffffe");
+}
+
+#[test]
+fn lanes_that_do_not_pair_are_refused_with_both_numbers() {
+    let error = Session::cpu().mul(&Batch::from_u64s(&[1, 2, 3]), &Batch::from_u64s(&[1, 2])).unwrap_err();
+    assert_eq!(error, Error::ShapeMismatch { lanes_a: 3, lanes_b: 2 });
+    let message = error.to_string();
+    assert!(message.contains('3') && message.contains('2'), "{message}");
+}
+
+#[test]
+fn an_operand_that_is_too_wide_is_refused() {
+    let wide = Batch::from_le_bytes(MUL_MAX_BITS + 1, &[[1]]).unwrap();
+    let error = Session::cpu().mul(&wide, &Batch::from_u64s(&[1])).unwrap_err();
+    assert_eq!(error, Error::TooWide { bits: 65537, limit: 65536 });
+    assert!(product_shape(Shape::new(1, MUL_MAX_BITS), Shape::new(1, MUL_MAX_BITS)).is_ok());
+}
+
+#[test]
+fn algorithms_are_known_by_name_and_limit() {
+    let session = Session::cpu();
+    let a = Batch::from_le_bytes(4096, &[[1]]).unwrap();
+    let unknown = session.mul_with(&a, &a, MulOptions::new().algorithm("abacus")).unwrap_err();
+    assert!(
+        matches!(&unknown, Error::UnknownAlgorithm { name, known } if name == "abacus" && known.len() >= 2),
+        "{unknown}"
+    );
+    let unfit = session.mul_with(&a, &a, MulOptions::new().algorithm("cpu-schoolbook")).unwrap_err();
+    assert!(unfit.to_string().contains("cpu-dashu"), "{unfit}");
+}
+
+#[test]
+fn a_given_buffer_becomes_the_result() {
+    let session = Session::cpu();
+    let a = Batch::from_u64s(&[3, 4]);
+    let into = session.host_buffer(8).unwrap();
+    let (c, report) = session.mul_with(&a, &a, MulOptions::new().into(into)).unwrap();
+    assert_eq!(c.iter().map(|lane| lane[0]).collect::<Vec<_>>(), [9, 16]);
+    assert_eq!((report.lanes, report.bits_a, report.bytes), (2, 64, 16 + 16 + 32));
+    let short = session.host_buffer(7).unwrap();
+    let error = session.mul_with(&a, &a, MulOptions::new().into(short)).unwrap_err();
+    assert_eq!(error, Error::LimbCount { lanes: 2, bits: 128, expected_limbs: 8, found_limbs: 7 });
+}
