@@ -1,0 +1,53 @@
+//! A strict simulator: runs the printed text of a kernel, warp by warp, and refuses whatever a
+//! GPU would quietly get wrong.
+//!
+//! ```text
+//! text ─► Program ─► launch(grid, arguments, Memory) ─► Counters | Fault
+//! ```
+//!
+//! A warp is 32 lanes in lock step with an active mask; after a divergent branch the lanes with the
+//! lowest program counter run first, so structured code reconverges by itself. The warps of a block
+//! take turns in a shuffled but reproducible order; blocks run one after another.
+//!
+//! **What is an error here**: reading an undefined register, memory word or carry flag; access out
+//! of bounds or off its alignment; a shuffle or vote that names an inactive lane; a barrier that not
+//! all reach; a race in shared memory; touching the target of an asynchronous copy in flight. See
+//! [`FaultKind`].
+//!
+//! **What is not modelled**: time, caches, the memory model between blocks (blocks are sequential and
+//! memory is sequentially consistent), races in global memory.
+
+mod access;
+mod banks;
+mod compute;
+mod copies;
+mod counters;
+mod exchange;
+mod fault;
+mod launch;
+mod memory;
+mod order;
+mod program;
+mod registers;
+mod scalar;
+mod shared;
+mod warp;
+
+pub use counters::{Count, Counters, Pipe};
+pub use fault::{Fault, FaultKind, Site};
+pub use memory::{Memory, OutOfMemory};
+pub use program::Program;
+
+/// Threads of a warp.
+pub const WARP: usize = 32;
+
+/// What is launched: a line of blocks, each a line of threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// Number of blocks.
+    pub blocks: u32,
+    /// Threads a block, 1 to 1024; need not be a multiple of 32.
+    pub threads: u32,
+    /// Dynamic shared memory a block, in bytes.
+    pub shared_bytes: u32,
+}

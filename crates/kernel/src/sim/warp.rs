@@ -1,0 +1,250 @@
+//! A warp: its lanes' program counters, and the loop that executes its steps.
+
+use super::WARP;
+use super::copies::Copies;
+use super::counters::{Tally, Traffic};
+use super::fault::{Cause, FaultKind};
+use super::memory::Memory;
+use super::order::Order;
+use super::program::{Action, Condition, Program, Step};
+use super::registers::Registers;
+use super::shared::Shared;
+use super::{Grid, access, compute, exchange};
+use crate::ir::Op;
+
+/// What a warp needs to know and to touch besides itself.
+pub(super) struct Context<'l> {
+    pub(super) program: &'l Program,
+    pub(super) grid: Grid,
+    pub(super) args: &'l [u64],
+    pub(super) block: u32,
+    pub(super) memory: &'l mut Memory,
+    pub(super) shared: Shared,
+    /// By step.
+    pub(super) tallies: Vec<Tally>,
+}
+
+/// Why a warp stopped running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pause {
+    /// Its turn is over.
+    Turn,
+    /// It waits at the barrier of this number.
+    Barrier(u32),
+    /// All its lanes have ended.
+    Exit,
+}
+
+/// Lanes that wait at a later step for the others to catch up.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    pc: u32,
+    lanes: u32,
+}
+
+/// A warp of a block.
+#[derive(Clone, Debug)]
+pub(super) struct Warp {
+    /// Its number in the block.
+    pub(super) index: u32,
+    pub(super) registers: Registers,
+    /// The carry flag of each lane, 0 or 1.
+    pub(super) carry: [u32; WARP],
+    /// The lanes in which the carry flag is defined.
+    pub(super) carry_defined: u32,
+    /// The step to execute.
+    pub(super) pc: u32,
+    /// The lanes that execute it.
+    pub(super) active: u32,
+    /// The lanes that have not ended.
+    pub(super) live: u32,
+    /// Live lanes that are not active, by descending step.
+    behind: Vec<Group>,
+    pub(super) order: Order,
+    pub(super) copies: Copies,
+    /// Steps executed.
+    pub(super) executed: u64,
+}
+
+impl Warp {
+    pub(super) fn new(index: u32, program: &Program) -> Self {
+        Self {
+            index,
+            registers: Registers::new(&program.files),
+            carry: [0; WARP],
+            carry_defined: 0,
+            pc: 0,
+            active: 0,
+            live: 0,
+            behind: Vec::new(),
+            order: Order::new(),
+            copies: Copies::default(),
+            executed: 0,
+        }
+    }
+
+    /// Begins another block, with so many of the warp's lanes.
+    pub(super) fn reset(&mut self, program: &Program, lanes: u32) {
+        self.registers.reset(&program.files);
+        self.carry_defined = 0;
+        (self.pc, self.active, self.live) = (0, lanes, lanes);
+        self.behind.clear();
+        self.order = Order::new();
+        self.copies.reset();
+        self.executed = 0;
+    }
+
+    /// Executes steps until the turn is over, a barrier is reached or the last lane ends.
+    pub(super) fn run(&mut self, cx: &mut Context<'_>, turn: u32) -> Result<Pause, Cause> {
+        for _ in 0..turn {
+            if self.behind.last().is_some_and(|group| group.pc <= self.pc) {
+                self.reconverge();
+            }
+            if let Some(pause) = self.step(cx)? {
+                return Ok(pause);
+            }
+        }
+        Ok(Pause::Turn)
+    }
+
+    fn step(&mut self, cx: &mut Context<'_>) -> Result<Option<Pause>, Cause> {
+        let program = cx.program;
+        let step = program.steps.get(self.pc as usize).ok_or(FaultKind::MissingReturn)?;
+        self.executed += 1;
+        if self.executed > program.limit {
+            return Err(FaultKind::Runaway { limit: program.limit }.into());
+        }
+        if step.labelled {
+            self.carry_defined &= !self.active;
+        }
+        let mask = match step.condition {
+            None => self.active,
+            Some(condition) => self.chosen(condition, program)?,
+        };
+        let count = &mut cx.tallies[self.pc as usize].count;
+        count.warps += 1;
+        count.threads += u64::from(mask.count_ones());
+        let op = match step.action {
+            Action::Branch(target) => {
+                self.branch(mask, target);
+                return Ok(None);
+            }
+            Action::Op(op) => op,
+        };
+        if mask == 0 {
+            self.pc += 1;
+            return Ok(None);
+        }
+        for &slot in step.sources() {
+            let undefined = mask & !self.registers.defined(slot);
+            if undefined != 0 {
+                return Err(uninitialised(program, slot, undefined));
+            }
+        }
+        self.execute(cx, op, step, mask)
+    }
+
+    /// Executes an operation in the lanes of the mask, which are some.
+    fn execute(&mut self, cx: &mut Context<'_>, op: Op, step: &Step, mask: u32) -> Result<Option<Pause>, Cause> {
+        let mut traffic = None;
+        match op {
+            Op::Ret => return Ok(self.exit(mask)),
+            Op::BarSync => {
+                if mask != self.live {
+                    return Err(FaultKind::Divergent { active: mask, expected: self.live }.into());
+                }
+                self.pc += 1;
+                return Ok(Some(Pause::Barrier(step.imm[0])));
+            }
+            Op::BarWarpSync => exchange::warp_barrier(self, step, mask)?,
+            Op::Shfl(mode) => exchange::shuffle(self, mode, step, mask)?,
+            Op::Vote(vote) => exchange::vote(self, vote, step, mask)?,
+            Op::Ballot => exchange::ballot(self, step, mask)?,
+            Op::MmaU8 => exchange::matrix_product(self, step, mask)?,
+            Op::Ld(space, vector, elem) => traffic = Some(access::load(self, cx, (space, vector, elem), step, mask)?),
+            Op::St(space, vector, elem) => traffic = Some(access::store(self, cx, (space, vector, elem), step, mask)?),
+            Op::AtomAdd(space, width) | Op::RedAdd(space, width) => {
+                traffic = Some(access::atomic_add(self, cx, (space, width), step, mask)?);
+            }
+            Op::CpAsync(bytes) | Op::CpAsyncZfill(bytes) => {
+                traffic = Some(access::copy(self, cx, u32::from(bytes), step, mask)?);
+            }
+            Op::CpAsyncCommit => self.copies.commit(mask),
+            Op::CpAsyncWait => access::land(self, cx, Some(step.imm[0]), mask),
+            Op::CpAsyncWaitAll => access::land(self, cx, None, mask),
+            Op::Special(special) => compute::special(self, cx, special, step, mask),
+            Op::LdParam(width) => compute::parameter(self, cx, width, step, mask),
+            _ => compute::compute(self, op, step, mask)?,
+        }
+        if let Some(moved) = traffic {
+            self.note(cx, moved);
+        }
+        self.pc += 1;
+        Ok(None)
+    }
+
+    fn note(&self, cx: &mut Context<'_>, moved: Traffic) {
+        cx.tallies[self.pc as usize].traffic += moved;
+    }
+
+    /// The active lanes in which the condition holds.
+    fn chosen(&self, condition: Condition, program: &Program) -> Result<u32, Cause> {
+        let undefined = self.active & !self.registers.defined(condition.slot);
+        if undefined != 0 {
+            return Err(uninitialised(program, condition.slot, undefined));
+        }
+        let pred = self.registers.pred(condition.slot);
+        Ok(self.active & if condition.negated { !pred } else { pred })
+    }
+
+    /// The lanes in `taken` go to the target, the others on.
+    fn branch(&mut self, taken: u32, target: u32) {
+        self.carry_defined &= !self.active;
+        let others = self.active & !taken;
+        if taken == 0 {
+            self.pc += 1;
+            return;
+        }
+        if others != 0 {
+            self.wait(Group { pc: self.pc + 1, lanes: others });
+        }
+        (self.pc, self.active) = (target, taken);
+    }
+
+    /// Puts lanes aside.
+    fn wait(&mut self, group: Group) {
+        let place = self.behind.partition_point(|other| other.pc > group.pc);
+        match self.behind.get_mut(place) {
+            Some(other) if other.pc == group.pc => other.lanes |= group.lanes,
+            _ => self.behind.insert(place, group),
+        }
+    }
+
+    /// Goes on with the lanes that are at the lowest step.
+    fn reconverge(&mut self) {
+        if self.active != 0 {
+            self.wait(Group { pc: self.pc, lanes: self.active });
+        }
+        if let Some(Group { pc, lanes }) = self.behind.pop() {
+            (self.pc, self.active) = (pc, lanes);
+        }
+    }
+
+    /// The lanes in the mask end.
+    fn exit(&mut self, mask: u32) -> Option<Pause> {
+        self.live &= !mask;
+        self.active &= !mask;
+        self.pc += 1;
+        if self.live == 0 {
+            return Some(Pause::Exit);
+        }
+        if self.active == 0 {
+            self.reconverge();
+        }
+        None
+    }
+}
+
+fn uninitialised(program: &Program, slot: u32, lanes: u32) -> Cause {
+    Cause::first(lanes, FaultKind::UninitialisedRegister { register: program.files.register(slot) })
+}
