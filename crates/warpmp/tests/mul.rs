@@ -8,10 +8,10 @@ use warpmp_testkit::operands::around;
 use warpmp_testkit::{Operands, Pattern};
 
 /// Sizes at which the CPU engine changes its ways.
-const THRESHOLDS: &[usize] = &[1, 32, 64, 128, 131, 192, 256, 384, 512, 1000, 1024, 2048];
+const THRESHOLDS: &[usize] = &[1, 32, 64, 128, 131, 192, 256, 384, 512, 1000, 1024, 2048, 2496, 4992];
 
 fn batch(operands: &Operands) -> Batch<'_> {
-    Batch::borrow(Shape::new(operands.lanes, operands.bits), &operands.limbs).unwrap()
+    Batch::borrow(Shape::new(operands.lanes, operands.bits), &operands.limbs).expect("the testkit masks the top limb")
 }
 
 /// The session's products, as the suite wants them.
@@ -47,9 +47,14 @@ fn cpu_conforms_when_large() {
 #[test]
 fn every_cpu_algorithm_conforms() {
     let session = Session::cpu();
+    let sizes = pairs(&[1, 31, 33, 64, 65, 127, 131, 200, 257, 512, 777, 1024, 1500, 2048]);
     for algorithm in ["cpu-schoolbook", "cpu-dashu"] {
-        let sizes = pairs(&[1, 31, 33, 64, 65, 127, 131, 200, 257, 512, 777, 1024, 1500, 2048]);
         conformance::mul(&conformance::cases(&sizes, 33), by(&session, Some(algorithm)));
+    }
+    let one = Batch::from_u64s(&[1]);
+    match session.mul_with(&one, &one, MulOptions::new().algorithm("cpu-ifma")) {
+        Ok(_) => conformance::mul(&conformance::cases(&sizes, 33), by(&session, Some("cpu-ifma"))),
+        Err(reason) => eprintln!("skipped: {reason}"),
     }
 }
 

@@ -5,13 +5,17 @@
 //! mod.rs         the engine: choice, splitting, timing
 //! rows.rs        a piece of a batch: rows of operands and of results
 //! schoolbook.rs  small products: no allocation, words in registers and on the stack
-//! library.rs     large products: dashu-int's Karatsuba and Toom-3
+//! simd/          eight products at once, where the processor has AVX-512 IFMA
+//! library.rs     large products elsewhere: dashu-int's Karatsuba and Toom-3
 //! ```
 
 mod library;
 mod rows;
 mod schoolbook;
+#[cfg(target_arch = "x86_64")]
+mod simd;
 
+use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
@@ -24,29 +28,50 @@ use rows::{Piece, Rows};
 /// A piece of work should keep its operands and results in a core's own cache.
 const PIECE_BYTES: usize = 128 << 10;
 
+/// Pieces are a multiple of this many lanes: the width of a vector.
+const GROUP: usize = 8;
+
 /// Multiplies the rows of a piece.
 type Multiply = fn(Piece<'_>);
 
 /// An algorithm of this engine.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Algorithm {
     name: &'static str,
     /// The widest operand it takes, in bits.
     limit_bits: usize,
-    /// It is the default while the narrower operand has at most this many bits.
-    best_to_bits: usize,
+    /// It is preferred while the mean width of the operands, in bits, is within this range.
+    best_bits: RangeInclusive<usize>,
+    /// Does it run on this processor?
+    available: fn() -> bool,
     multiply: Multiply,
 }
 
-/// The algorithms in the order of their crossovers (measured by `examples/cpu_bench.rs`).
+/// The algorithms: the first one that runs here and is at its best is the default. The ranges are
+/// crossovers measured by `examples/cpu_bench.rs`.
 const ALGORITHMS: &[Algorithm] = &[
+    #[cfg(target_arch = "x86_64")]
+    Algorithm {
+        name: "cpu-ifma",
+        limit_bits: simd::LIMIT_BITS,
+        best_bits: 129..=usize::MAX,
+        available: simd::is_available,
+        multiply: simd::multiply,
+    },
     Algorithm {
         name: "cpu-schoolbook",
         limit_bits: schoolbook::LIMIT_BITS,
-        best_to_bits: 2048,
+        best_bits: 0..=2048,
+        available: || true,
         multiply: schoolbook::multiply,
     },
-    Algorithm { name: "cpu-dashu", limit_bits: usize::MAX, best_to_bits: usize::MAX, multiply: library::multiply },
+    Algorithm {
+        name: "cpu-dashu",
+        limit_bits: usize::MAX,
+        best_bits: 0..=usize::MAX,
+        available: || true,
+        multiply: library::multiply,
+    },
 ];
 
 /// The engine: rayon's threads.
@@ -81,7 +106,7 @@ impl Engine {
         let lanes = a.lanes().max(b.lanes());
         let limbs = c.len() / lanes;
         let lane_bytes = 4 * (a.shape().limbs() + b.shape().limbs() + limbs);
-        let piece = (PIECE_BYTES / lane_bytes).clamp(1, lanes.div_ceil(self.threads));
+        let piece = (PIECE_BYTES / lane_bytes).min(lanes.div_ceil(self.threads)).next_multiple_of(GROUP).max(GROUP);
         c.par_chunks_mut(piece * limbs).enumerate().for_each(|(number, c)| {
             let first = number * piece;
             let lanes = c.len() / limbs;
@@ -93,10 +118,10 @@ impl Engine {
 
 /// The algorithm of this name, or the one that is best for these widths.
 fn choose(bits_a: usize, bits_b: usize, name: Option<&str>) -> Result<&'static Algorithm> {
-    let fits = |algorithm: &&Algorithm| bits_a.max(bits_b) <= algorithm.limit_bits;
+    let fits = |it: &&Algorithm| bits_a.max(bits_b) <= it.limit_bits && (it.available)();
+    let best = |it: &&Algorithm| fits(it) && it.best_bits.contains(&bits_a.midpoint(bits_b));
     let names = |found: &mut dyn Iterator<Item = &'static Algorithm>| found.map(|it| it.name.to_owned()).collect();
     let Some(name) = name else {
-        let best = |it: &&Algorithm| fits(it) && bits_a.min(bits_b) <= it.best_to_bits;
         // The last algorithm takes everything.
         return Ok(ALGORITHMS.iter().find(best).unwrap_or(&ALGORITHMS[ALGORITHMS.len() - 1]));
     };

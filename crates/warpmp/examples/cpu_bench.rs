@@ -1,0 +1,110 @@
+//! Time of a product on one core, beside two libraries: `cargo run --release -p warpmp --example cpu_bench`.
+//!
+//! Prints nanoseconds a product (the median of several runs) for every algorithm of the CPU engine,
+//! for dashu and for num-bigint, and the ratio of the best of both to the engine's default. The
+//! crossovers in the engine's table come from here.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use num_bigint::BigUint;
+use warpmp::{Batch, MulOptions, Session, Shape};
+use warpmp_testkit::{Operands, Pattern, oracle};
+
+const SIZES: &[usize] =
+    &[64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152, 65536];
+const RUNS: usize = 7;
+/// Limb products a run, roughly: a few milliseconds.
+const WORK: usize = 4_000_000;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
+    let session = Session::cpu();
+    let algorithms: Vec<String> = std::env::args().skip(1).collect();
+    print!("{:>6} {:>10} {:>10} {:>10} {:>6}", "bits", "num-bigint", "dashu", "default", "ratio");
+    for name in &algorithms {
+        print!(" {name:>15}");
+    }
+    println!("  algorithm");
+    for &bits in SIZES {
+        let limbs = bits / 32;
+        let lanes = (WORK / (limbs * limbs)).clamp(32, 100_000) / 8 * 8;
+        let [a, b] = [1, 2].map(|seed| Operands::generate(Pattern::Random, lanes, bits, seed));
+        let bigint = libraries_time(&a, &b, oracle::number, |x, y| x * y);
+        let dashu = libraries_time(&a, &b, dashu_number, |x, y| x * y);
+        let (default, name) = engine_time(&session, &a, &b, None)?;
+        print!("{bits:>6} {bigint:>10.1} {dashu:>10.1} {default:>10.1} {:>6.2}", bigint.min(dashu) / default);
+        for name in &algorithms {
+            match engine_time(&session, &a, &b, Some(name)) {
+                Ok((time, _)) => print!(" {time:>15.1}"),
+                Err(_) => print!(" {:>15}", "-"),
+            }
+        }
+        println!("  {name}");
+    }
+    Ok(())
+}
+
+/// The median time of a product in nanoseconds.
+fn median(lanes: usize, mut run: impl FnMut()) -> f64 {
+    run();
+    let mut times: Vec<f64> = (0..RUNS)
+        .map(|_| {
+            let start = Instant::now();
+            run();
+            start.elapsed().as_secs_f64() * 1e9 / lanes as f64
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times[RUNS / 2]
+}
+
+/// The library's product alone: numbers are made beforehand, as its users have them.
+fn libraries_time<N>(a: &Operands, b: &Operands, number: fn(&[u32]) -> N, mul: fn(&N, &N) -> N) -> f64 {
+    let numbers = |operands: &Operands| (0..operands.lanes).map(|lane| number(operands.lane(lane))).collect();
+    let (a, b): (Vec<N>, Vec<N>) = (numbers(a), numbers(b));
+    median(a.len(), || {
+        a.iter().zip(&b).for_each(|(x, y)| {
+            black_box(mul(x, y));
+        });
+    })
+}
+
+fn dashu_number(limbs: &[u32]) -> dashu_int::UBig {
+    dashu_int::UBig::from_le_bytes(&limbs.iter().flat_map(|limb| limb.to_le_bytes()).collect::<Vec<_>>())
+}
+
+/// The engine's time, after a look at whether it is right.
+fn engine_time(
+    session: &Session,
+    a: &Operands,
+    b: &Operands,
+    algorithm: Option<&str>,
+) -> Result<(f64, String), warpmp::Error> {
+    let shape = Shape::new(a.lanes, a.bits);
+    let (x, y) = (Batch::borrow(shape, &a.limbs)?, Batch::borrow(shape, &b.limbs)?);
+    let mut into = Some(session.host_buffer(2 * shape.words())?);
+    let mut name = String::new();
+    let mut failed = None;
+    let time = median(shape.lanes, || {
+        let mut options = MulOptions::new();
+        options.algorithm = algorithm.map(str::to_owned);
+        options.into = into.take();
+        match session.mul_with(&x, &y, options) {
+            Ok((products, report)) => {
+                name = report.algorithm;
+                into = Some(products.into_buffer());
+            }
+            Err(error) => failed = Some(error),
+        }
+    });
+    let Some(products) = into else {
+        return Err(failed.unwrap_or(warpmp::Error::ZeroLanes));
+    };
+    for lane in [0, shape.lanes / 2, shape.lanes - 1] {
+        let expected: BigUint = oracle::number(a.lane(lane)) * oracle::number(b.lane(lane));
+        let width = 2 * shape.limbs();
+        assert_eq!(oracle::number(&products.as_slice()[lane * width..][..width]), expected, "{name}, lane {lane}");
+    }
+    Ok((time, name))
+}

@@ -1,0 +1,80 @@
+//! `cpu-ifma`: eight lanes at a time in 52-bit digits, on processors with AVX-512 IFMA.
+//!
+//! computes   c = a·b            of eight lanes at once, any lengths up to [`LIMIT_BITS`]
+//! requires   AVX-512 F, IFMA, VBMI2 (Ice Lake, Zen 4 and later): [`is_available`]
+//! cost       m·n/4 multiply-adds of 512 bits for m × n digits, less by Karatsuba above
+//!            `product::KARATSUBA_DIGITS`; conversions in proportion to m + n
+//!
+//! ```text
+//! rows of limbs ─► digits.rs ─► vectors: digit i of eight lanes ─► product.rs ─► digits.rs ─► rows
+//! ```
+//!
+//! bound: a column of an m × n product has at most min(m, n) low and as many high halves, each
+//! below 2⁵²: with min(m, n) ≤ 2047 it stays below 2⁶⁴ together with the carry from below. Carries
+//! are therefore propagated once, at the end.
+//! source: Gueron, Krasnov, Software Implementation of Modular Exponentiation, Using Advanced Vector
+//! Instructions Architectures, 2012 (carry-free columns); Drucker, Gueron, Fast modular squaring with
+//! AVX512IFMA, 2019.
+#![allow(unsafe_code)]
+
+mod digits;
+mod product;
+
+use std::arch::x86_64::_mm512_setzero_si512;
+
+use super::rows::{Piece, Rows};
+
+/// Lanes of a vector.
+const LANES: usize = 8;
+/// Bits of a digit.
+const DIGIT_BITS: usize = 52;
+/// Bits of the widest operand: 2047 digits.
+pub(super) const LIMIT_BITS: usize = 2047 * DIGIT_BITS;
+
+/// Has this processor the instructions?
+pub(super) fn is_available() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512ifma")
+        && is_x86_feature_detected!("avx512vbmi2")
+}
+
+/// Multiplies the rows of a piece. Must be called only where [`is_available`]; panics elsewhere.
+pub(super) fn multiply(piece: Piece<'_>) {
+    assert!(is_available(), "the table offers this algorithm only where it runs");
+    // SAFETY: the processor has the features that the function is compiled for: just asserted.
+    unsafe { multiply_vectors(piece) }
+}
+
+#[target_feature(enable = "avx512f,avx512ifma,avx512vbmi2")]
+fn multiply_vectors(piece: Piece<'_>) {
+    let Piece { a, b, c, limbs } = piece;
+    let (m, n) = (digits::count(a.limbs()), digits::count(b.limbs()));
+    let words = [a.limbs(), b.limbs(), limbs].map(digits::words).into_iter().max().unwrap_or(0);
+    let mut memory = vec![_mm512_setzero_si512(); 2 * (m + n) + words + product::scratch(m, n)];
+    let (x, rest) = memory.split_at_mut(m);
+    let (y, rest) = rest.split_at_mut(n);
+    let (z, rest) = rest.split_at_mut(m + n);
+    let (words, scratch) = rest.split_at_mut(words);
+    let lanes = c.len() / limbs;
+    for (group, c) in c.chunks_mut(LANES * limbs).enumerate() {
+        let first = group * LANES;
+        let filled = LANES.min(lanes - first);
+        if group == 0 || !a.is_shared() {
+            digits::load(&rows(a, first, filled), words, x);
+        }
+        if group == 0 || !b.is_shared() {
+            digits::load(&rows(b, first, filled), words, y);
+        }
+        product::mul(x, y, z, scratch);
+        digits::store(z, words, c, limbs);
+    }
+}
+
+/// The rows of a group, the last of which may have fewer than eight.
+fn rows(of: Rows<'_>, first: usize, filled: usize) -> [&[u32]; LANES] {
+    let mut rows = [&[][..]; LANES];
+    for (lane, row) in rows[..filled].iter_mut().enumerate() {
+        *row = of.row(first + lane);
+    }
+    rows
+}
