@@ -37,7 +37,7 @@ pub enum Error {
         count: usize,
     },
     /// The GPU is older than any kernel's target. Use another.
-    #[error("{name} has compute capability {capability} (times ten), kernels need {required} or more")]
+    #[error("{name} has compute capability {}, kernels need {} or more", tenths(*capability), tenths(*required))]
     UnsupportedArchitecture {
         /// The GPU.
         name: String,
@@ -47,7 +47,7 @@ pub enum Error {
         required: u32,
     },
     /// The kernel has instructions that this device lacks. Choose another kernel.
-    #[error("kernel {kernel} needs compute capability {required} (times ten), the device has {capability}")]
+    #[error("kernel {kernel} needs compute capability {}, the device has {}", tenths(*required), tenths(*capability))]
     KernelTooNew {
         /// The kernel's name.
         kernel: String,
@@ -191,4 +191,9 @@ fn place(line: Option<usize>, source: Option<&str>) -> String {
         (Some(line), None) => format!(" at line {line}"),
         _ => String::new(),
     }
+}
+
+/// 90 as 9.0.
+fn tenths(capability: u32) -> String {
+    format!("{}.{}", capability / 10, capability % 10)
 }

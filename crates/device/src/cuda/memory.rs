@@ -20,9 +20,9 @@ pub(crate) struct Allocation {
 impl Allocation {
     /// An empty one is a byte: it has an address too.
     pub(super) fn new(context: &Arc<Context>, bytes: u64) -> Result<Self> {
-        // The driver's answer decides, and is told apart from all other failures.
+        // A size beyond all bounds may be called an invalid value; it is the only value there is.
         let answer = context.with(|raw| match raw.alloc(usize::try_from(bytes.max(1)).unwrap_or(usize::MAX)) {
-            Err(Failure { code: code::OUT_OF_MEMORY, .. }) => Ok(Err(raw.free_memory()?)),
+            Err(Failure { code: code::OUT_OF_MEMORY | code::INVALID_VALUE, .. }) => Ok(Err(raw.free_memory()?)),
             other => other.map(Ok),
         })?;
         match answer {
@@ -69,7 +69,7 @@ impl HostMemory {
             return Err(refused);
         };
         let pointer = context.with(|raw| match raw.alloc_host(bytes) {
-            Err(Failure { code: code::OUT_OF_MEMORY, .. }) => Ok(std::ptr::null_mut()),
+            Err(Failure { code: code::OUT_OF_MEMORY | code::INVALID_VALUE, .. }) => Ok(std::ptr::null_mut()),
             other => other,
         })?;
         let Some(start) = NonNull::new(pointer.cast::<u32>()) else { return Err(refused) };

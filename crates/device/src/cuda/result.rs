@@ -17,6 +17,7 @@ use super::raw::{Code, Describe, Outcome, Raw};
 pub(super) mod code {
     use super::Code;
 
+    pub(in crate::cuda) const INVALID_VALUE: Code = 1;
     pub(in crate::cuda) const OUT_OF_MEMORY: Code = 2;
     pub(in crate::cuda) const DEINITIALIZED: Code = 4;
     pub(in crate::cuda) const NO_DEVICE: Code = 100;
