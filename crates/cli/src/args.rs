@@ -1,0 +1,290 @@
+//! What may be asked for.
+
+use std::str::FromStr;
+
+use clap::{Args as Group, Parser, Subcommand, ValueEnum};
+use warpmp::{Selector, session::MUL_MAX_BITS};
+
+use crate::io::sink::Format;
+
+/// Bulk big-integer arithmetic on NVIDIA GPUs and CPUs.
+#[derive(Debug, Parser)]
+#[command(
+    name = "warpmp",
+    version,
+    about,
+    max_term_width = 100,
+    after_help = "\
+Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted.
+WARPMP_LOG=debug writes a log to standard error."
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Mul(Mul),
+    Gen(Gen),
+    /// Measure an operation on random operands
+    Bench {
+        #[command(subcommand)]
+        operation: BenchOperation,
+    },
+    /// Say how an operation would be done, and why, without doing it
+    Explain {
+        #[command(subcommand)]
+        operation: ExplainOperation,
+    },
+    Devices(Devices),
+    Selftest(Selftest),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchOperation {
+    Mul(BenchMul),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ExplainOperation {
+    Mul(ExplainMul),
+}
+
+/// The engine, for all commands that have one.
+#[derive(Debug, Group)]
+pub(crate) struct EngineArgs {
+    /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    pub(crate) device: DeviceArg,
+    /// Algorithm by name; `warpmp explain mul` says which is chosen without this
+    #[arg(long, value_name = "NAME")]
+    pub(crate) algorithm: Option<String>,
+}
+
+/// Multiply two files of integers, line by line
+#[derive(Debug, Group)]
+#[command(after_help = "\
+Input is text or .npy. Text: one unsigned integer a line, decimal or 0x hexadecimal, up to 65536
+bits, each as long as it likes; lines that start with # and blank lines at the end are skipped.
+.npy: two dimensions, little-endian uint32 or uint64, C order, a row an integer, least significant
+limb first. If B holds a single integer, it multiplies every integer of A. Files larger than memory
+are read, multiplied and written in chunks.
+
+Output .npy has A's element type (B's if only B is .npy, uint32 if neither).
+
+The summary goes to standard error. --json prints it as one object instead: on standard output if
+the results go to -o, else on standard error. Its rates are end to end.
+
+Examples:
+  warpmp mul p.txt q.txt                      products on standard output
+  warpmp mul p.txt q.txt -o n.txt --json      products to n.txt, what it cost as JSON
+  warpmp mul p.txt q.txt --expect n.txt       compared with known products
+  warpmp mul a.npy b.npy -o c.npy             NumPy arrays of limbs
+  seq 1 1000000 | warpmp mul - seven.txt      every number times the one in seven.txt")]
+pub(crate) struct Mul {
+    /// First operands: a file, or - for standard input
+    pub(crate) a: String,
+    /// Second operands: as many as A has, or a single one
+    pub(crate) b: String,
+    /// Write the products here; the file appears once it is complete
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<String>,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+    /// Compute about this many products again with another library, spread over the input; 0: none.
+    /// On standard input, whose length is not known, this many in each chunk
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) check: u64,
+    /// Compare every product with the integers in this file, and fail at the first that differs
+    #[arg(long, value_name = "FILE")]
+    pub(crate) expect: Option<String>,
+    /// Write text as hexadecimal with 0x
+    #[arg(long)]
+    pub(crate) hex: bool,
+    /// Format of the output; without this what -o ends in, else text
+    #[arg(long)]
+    pub(crate) format: Option<Format>,
+    /// Print the summary as a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No summary, no progress bar
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Bytes of input in a chunk
+    #[arg(long, hide = true, default_value_t = 32 << 20, value_parser = positive)]
+    pub(crate) chunk_bytes: usize,
+}
+
+/// Write operands for tests and measurements
+#[derive(Debug, Group)]
+#[command(after_help = "\
+The same options give the same file, on every machine; a longer file starts with the shorter one.
+
+Examples:
+  warpmp gen --bits 1024 --count 1000000 -o a.txt
+  warpmp gen --bits 4096 --count 65536 --pattern carry --seed 7 -o a.npy")]
+pub(crate) struct Gen {
+    /// Every integer is below 2^R
+    #[arg(long, value_name = "R", value_parser = bits)]
+    pub(crate) bits: usize,
+    /// How many
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: u64,
+    /// Start of the pseudo-random sequence
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Kind of integers
+    #[arg(long, value_enum, default_value_t = Pattern::Random)]
+    pub(crate) pattern: Pattern,
+    /// Write here; text on standard output without this
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<String>,
+    /// Write text as hexadecimal with 0x
+    #[arg(long)]
+    pub(crate) hex: bool,
+    /// Format of the output; without this what -o ends in, else text
+    #[arg(long)]
+    pub(crate) format: Option<Format>,
+    /// No progress bar
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// Kinds of operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Pattern {
+    /// Uniform below 2^R
+    Random,
+    /// 2^R − 1: every bit set
+    Ones,
+    /// Limbs that make carries run: zero, all ones, 2^31 and random ones
+    Carry,
+    /// One to four bits set
+    Sparse,
+}
+
+/// Multiplication: a row for each width, count and algorithm
+#[derive(Debug, Group)]
+#[command(after_help = "\
+A sample of every row's products is checked by another library before anything is timed. On a GPU,
+operands and products are in device memory. Bytes are those of both operands and of the product.
+
+Examples:
+  warpmp bench mul --bits 128,256,512,1024,2048
+  warpmp bench mul --bits 1024 --count 100000 --algorithm sum-rotate --device cuda --json")]
+pub(crate) struct BenchMul {
+    /// Bits of both operands
+    #[arg(long, value_name = "R", value_delimiter = ',', required = true, value_parser = bits)]
+    pub(crate) bits: Vec<usize>,
+    /// Products; without this 1 GiB an operand on a GPU, 64 MiB on the CPU
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = positive)]
+    pub(crate) count: Vec<usize>,
+    /// Algorithms by name; without this the one that is chosen for the width
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) algorithm: Vec<String>,
+    /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    pub(crate) device: DeviceArg,
+    /// Timed runs of each row
+    #[arg(long, default_value_t = 20, value_parser = positive)]
+    pub(crate) runs: usize,
+    /// Print one JSON object with all rows
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the rows here as CSV, too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<String>,
+    /// No progress bar
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// Multiplication: algorithm, kernels, bytes, and why
+#[derive(Debug, Group)]
+pub(crate) struct ExplainMul {
+    /// Bits of the first operand, and of the second if nothing else is said
+    #[arg(long, value_name = "R", value_parser = bits)]
+    pub(crate) bits: usize,
+    /// Bits of the second operand
+    #[arg(long, value_name = "R", value_parser = bits)]
+    pub(crate) bits_b: Option<usize>,
+    /// Products
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) count: usize,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+}
+
+/// List every engine with its capabilities
+#[derive(Debug, Group)]
+pub(crate) struct Devices {
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Run known answers through every algorithm of an engine
+#[derive(Debug, Group)]
+pub(crate) struct Selftest {
+    /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    pub(crate) device: DeviceArg,
+}
+
+/// An engine by its name on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DeviceArg(pub(crate) Selector);
+
+impl FromStr for DeviceArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let selector = match text {
+            "auto" => Selector::Auto,
+            "cpu" => Selector::Cpu,
+            "sim" => Selector::Sim,
+            "cuda" => Selector::Cuda(None),
+            _ => match text.strip_prefix("cuda:").map(str::parse) {
+                Some(Ok(ordinal)) => Selector::Cuda(Some(ordinal)),
+                _ => return Err("there are auto, cpu, cuda, cuda:0, cuda:1, … and sim".into()),
+            },
+        };
+        Ok(Self(selector))
+    }
+}
+
+fn bits(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(bits @ 1..=MUL_MAX_BITS) => Ok(bits),
+        _ => Err(format!("a number from 1 to {MUL_MAX_BITS} is needed")),
+    }
+}
+
+fn positive(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("a number from 1 is needed".into()),
+        Ok(number) => Ok(number),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        use clap::CommandFactory as _;
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn engines_by_name() {
+        let device = |text: &str| text.parse::<DeviceArg>().map(|device| device.0);
+        assert_eq!(device("cuda:3"), Ok(Selector::Cuda(Some(3))));
+        assert_eq!(device("cuda"), Ok(Selector::Cuda(None)));
+        for wrong in ["gpu", "cuda:", "cuda:x", "cuda:-1", "CPU"] {
+            assert!(device(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Products computed again by num-bigint, which shares no code with the engines.
+
+use num_bigint::BigUint;
+use rayon::prelude::*;
+use warpmp::Batch;
+
+use crate::{
+    error::{Error, Result},
+    numbers::{Operands, row},
+};
+
+/// How much of a number a message shows.
+const HEAD_DIGITS: usize = 60;
+
+/// Checks about as many products as were asked for, spread over the whole input.
+#[derive(Debug)]
+pub(crate) struct Checker {
+    wanted: u64,
+    total_bytes: Option<u64>,
+    checked: u64,
+}
+
+impl Checker {
+    /// `wanted` products of an input of `total_bytes`; of each chunk if that is not known.
+    pub(crate) const fn new(wanted: u64, total_bytes: Option<u64>) -> Self {
+        Self { wanted, total_bytes, checked: 0 }
+    }
+
+    /// Products checked so far.
+    pub(crate) const fn checked(&self) -> u64 {
+        self.checked
+    }
+
+    /// Checks this chunk's share. `single` is the second operand of all lanes if `operands` has none;
+    /// `consumed_bytes` is how much of the input was read up to the end of the chunk.
+    ///
+    /// # Errors
+    /// [`Error::WrongProduct`] names the first lane that is wrong.
+    pub(crate) fn check(
+        &mut self,
+        operands: &Operands,
+        single: Option<&Batch>,
+        products: &[Batch<'static>],
+        first_lane: u64,
+        consumed_bytes: u64,
+    ) -> Result<()> {
+        let share = self.share(consumed_bytes, operands.lanes as u64);
+        let places = operands.places.as_deref();
+        let wrong = spread(share, operands.lanes).into_par_iter().find_map_first(|lane| {
+            let a = row(&operands.a, places, lane);
+            let b = match (&operands.b, single) {
+                (Some(b), _) => row(b, places, lane),
+                (None, single) => single.map_or(&[][..], Batch::limbs),
+            };
+            compare(first_lane + lane as u64, a, b, row(products, places, lane)).err()
+        });
+        self.checked += share;
+        wrong.map_or(Ok(()), Err)
+    }
+
+    fn share(&self, consumed_bytes: u64, lanes: u64) -> u64 {
+        let due = match self.total_bytes {
+            None => self.checked + self.wanted,
+            Some(total) if consumed_bytes >= total => self.wanted,
+            Some(total) => (u128::from(self.wanted) * u128::from(consumed_bytes)).div_ceil(u128::from(total)) as u64,
+        };
+        due.saturating_sub(self.checked).min(lanes)
+    }
+}
+
+/// Is `product` the product of `a` and `b`?
+///
+/// # Errors
+/// [`Error::WrongProduct`].
+pub(crate) fn compare(lane: u64, a: &[u32], b: &[u32], product: &[u32]) -> Result<()> {
+    let expected = BigUint::new(a.to_vec()) * BigUint::new(b.to_vec());
+    if BigUint::new(product.to_vec()) == expected {
+        return Ok(());
+    }
+    let [a, b, found, expected] = [a, b, product, &expected.to_u32_digits()].map(head);
+    Err(Error::WrongProduct { lane, a, b, found, expected })
+}
+
+/// `count` lanes of `lanes`, from the first to the last.
+pub(crate) fn spread(count: u64, lanes: usize) -> Vec<usize> {
+    let last = lanes as u128 - 1;
+    (0..count).map(|k| (u128::from(k) * last / u128::from(count.max(2) - 1)) as usize).collect()
+}
+
+/// The first digits of a number, for a message.
+pub(crate) fn head(limbs: &[u32]) -> String {
+    let number = BigUint::new(limbs.to_vec());
+    let text = format!("{number:#x}");
+    if text.len() <= HEAD_DIGITS { text } else { format!("{}… ({} bits)", &text[..HEAD_DIGITS], number.bits()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_product_is_found() {
+        assert!(compare(0, &[3], &[5], &[15, 0]).is_ok());
+        let error = compare(7, &[u32::MAX], &[5], &[15, 0]).unwrap_err().to_string();
+        assert!(error.contains("lane 7") && error.contains("0xffffffff") && error.contains("0x4fffffffb"), "{error}");
+    }
+
+    #[test]
+    fn lanes_are_spread_from_first_to_last() {
+        assert_eq!(spread(3, 101), [0, 50, 100]);
+        assert_eq!(spread(4, 4), [0, 1, 2, 3]);
+        assert_eq!(spread(1, 9), [0]);
+        assert_eq!(spread(0, 9), [0; 0]);
+    }
+
+    #[test]
+    fn shares_add_up() {
+        let mut checker = Checker::new(10, Some(1000));
+        let mut shares = Vec::new();
+        for consumed in [1, 500, 999, 1000] {
+            let share = checker.share(consumed, 100);
+            checker.checked += share;
+            shares.push(share);
+        }
+        assert_eq!(shares, [1, 4, 5, 0]);
+        assert_eq!(Checker::new(10, None).share(5, 3), 3);
+    }
+}

@@ -1,0 +1,66 @@
+//! Lines for people, on standard error and standard output, without a panic if nobody listens.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use tracing_subscriber::EnvFilter;
+
+use crate::error::{Error, Result};
+
+/// Standard error takes log lines from `warn` upwards; `WARPMP_LOG` says otherwise.
+pub(crate) fn init_tracing() {
+    let filter = EnvFilter::try_from_env("WARPMP_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal())
+        .init();
+}
+
+/// One line on standard error. It is lost if standard error is closed.
+pub(crate) fn note(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// Text on standard output, as it stands.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+        .map_err(|source| Error::write("standard output", source))
+}
+
+/// Columns with two spaces between them; the first is flush left, the others flush right.
+pub(crate) fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns)
+        .map(|column| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0))
+        .collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(
+                |(column, (cell, width))| {
+                    if column == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+                },
+            )
+            .collect();
+        text.push_str(cells.join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::table;
+
+    #[test]
+    fn columns_line_up() {
+        let row = |cells: &[&str]| cells.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(table(&[row(&["bits", "rate"]), row(&["64", "1"])]), "bits  rate\n64       1\n");
+    }
+}

@@ -1,0 +1,44 @@
+//! The library's session, opened as the command line asks for it.
+
+use warpmp::{Batch, EngineKind, Error as LibraryError, MulOptions, Selector, Session, Shape};
+
+use crate::{console, error::Result};
+
+/// Opens the engine. If `auto` finds no GPU, one line says so unless `quiet`.
+///
+/// # Errors
+/// The library's, for an engine that was named and cannot be had.
+pub(crate) fn open(selector: Selector, quiet: bool) -> Result<Session> {
+    let session = Session::on(selector)?;
+    let engine = session.engine();
+    if selector == Selector::Auto && engine.kind == EngineKind::Cpu && !quiet {
+        let reason = session.fallback().map_or_else(|| "no usable GPU".to_owned(), ToString::to_string);
+        console::note(&format!("note: {reason}; the CPU engine serves ({})", engine.name));
+    }
+    Ok(session)
+}
+
+/// The options for an algorithm that was asked for, or for none.
+pub(crate) fn options(algorithm: Option<&str>) -> MulOptions {
+    match algorithm {
+        Some(name) => MulOptions::new().algorithm(name),
+        None => MulOptions::new(),
+    }
+}
+
+/// The names of the session's algorithms.
+pub(crate) fn algorithms(session: &Session) -> Result<Vec<String>> {
+    let one = Batch::from_u64s(&[1]);
+    match session.mul_with(&one, &one, options(Some("?"))) {
+        Err(LibraryError::UnknownAlgorithm { known, .. }) => Ok(known),
+        Err(error) => Err(error.into()),
+        Ok((_, report)) => Ok(vec![report.algorithm]),
+    }
+}
+
+/// The algorithm that the session takes for these widths; asks for `algorithm` if one is named.
+pub(crate) fn algorithm_for(session: &Session, a: Shape, b: Shape, algorithm: Option<&str>) -> Result<String> {
+    let zero = |shape: Shape| Batch::from_limbs(Shape::new(1, shape.bits), vec![0; shape.limbs()]);
+    let (_, report) = session.mul_with(&zero(a)?, &zero(b)?, options(algorithm))?;
+    Ok(report.algorithm)
+}

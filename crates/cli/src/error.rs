@@ -1,0 +1,126 @@
+//! What can go wrong, in words for the person who typed the command, and the exit code it gives.
+
+use std::io;
+
+use crate::io::npy::NpyProblem;
+
+/// The result of a command or of a part of one.
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Exit code of a command that was understood and failed.
+const FAILED: u8 = 1;
+/// Exit code of a command that makes no sense as it was given; clap's too.
+const USAGE: u8 = 2;
+/// Exit code after Ctrl-C: 128 + SIGINT.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// An error, one or two lines long. `path` is the input's or output's name as it was given.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("{path}: {}", plain(source))]
+    Read { path: String, source: io::Error },
+    #[error("{path}: {}", plain(source))]
+    Write { path: String, source: io::Error },
+    #[error("{path}:{line}: {problem}")]
+    Line { path: String, line: u64, problem: LineProblem },
+    #[error("{path}: {problem}")]
+    Npy { path: String, problem: NpyProblem },
+    #[error("{path}: no numbers in it")]
+    NoNumbers { path: String },
+    #[error("{a} has {lanes_a} number{}, {b} has {lanes_b}; they must have equally many, or B a single one{}",
+            plural(*lanes_a), if *lanes_a == 1 { " (exchange the operands)" } else { "" })]
+    Counts { a: String, lanes_a: u64, b: String, lanes_b: u64 },
+    #[error("{path} is both input and output: reading and writing would meet")]
+    SamePath { path: String },
+    #[error("both operands are '-': standard input can be read only once")]
+    BothStdin,
+    #[error("{path} is a directory")]
+    Directory { path: String },
+    #[error(".npy is binary: give -o FILE, or redirect standard output")]
+    NpyToTerminal,
+    #[error(
+        "lane {lane}: the engine's product is wrong\n  a = {a}\n  b = {b}\n  engine {found}, expected {expected}; no output was kept"
+    )]
+    WrongProduct { lane: u64, a: String, b: String, found: String, expected: String },
+    #[error("{path}:{line}: {expected} is expected, the product is {found}")]
+    NotExpected { path: String, line: u64, expected: String, found: String },
+    #[error("{path} has {found} number{}, there are {} products", plural(*found), if *more { "more" } else { "fewer" })]
+    ExpectedCount { path: String, found: u64, more: bool },
+    #[error("{failed} of {total} known answers were wrong")]
+    SelfTest { failed: usize, total: usize },
+    #[error(transparent)]
+    Library(#[from] warpmp::Error),
+    #[error("a part of the program stopped unexpectedly; please report this as a bug")]
+    Bug,
+    #[error("interrupted")]
+    Interrupted,
+    #[error("nobody reads the output")]
+    BrokenPipe,
+}
+
+impl Error {
+    /// A failed read of the input called `path`.
+    pub(crate) fn read(path: &str, source: io::Error) -> Self {
+        if source.kind() == io::ErrorKind::IsADirectory {
+            return Self::Directory { path: path.into() };
+        }
+        Self::Read { path: path.into(), source }
+    }
+
+    /// A failed write to the output called `path`.
+    pub(crate) fn write(path: &str, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::BrokenPipe => Self::BrokenPipe,
+            io::ErrorKind::IsADirectory => Self::Directory { path: path.into() },
+            _ => Self::Write { path: path.into(), source },
+        }
+    }
+
+    /// The exit code that this error gives the program.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::SamePath { .. }
+            | Self::BothStdin
+            | Self::NpyToTerminal
+            | Self::Library(warpmp::Error::UnknownAlgorithm { .. } | warpmp::Error::AlgorithmUnfit { .. }) => USAGE,
+            Self::Interrupted => INTERRUPTED,
+            // The reader of a pipe left of its own will, as `head` does.
+            Self::BrokenPipe => 0,
+            _ => FAILED,
+        }
+    }
+}
+
+/// Why a line of text is not an operand.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum LineProblem {
+    #[error("not a number: \"{head}\"")]
+    NotANumber { head: String },
+    #[error("negative numbers are not supported: \"{head}\"")]
+    Negative { head: String },
+    #[error("write numbers without '+': \"{head}\"")]
+    Plus { head: String },
+    #[error("write numbers without '_': \"{head}\"")]
+    Underscore { head: String },
+    #[error("not UTF-8 text")]
+    NotUtf8,
+    #[error("a blank line between numbers")]
+    Blank,
+    #[error("a number of {bits} bits; at most {limit} are supported")]
+    TooWide { bits: usize, limit: usize },
+    #[error("a line of more than {limit} bytes: no number that is supported needs that")]
+    TooLong { limit: usize },
+}
+
+/// The operating system's words without Rust's "(os error 28)".
+fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error ") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}
+
+fn plural(count: u64) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}

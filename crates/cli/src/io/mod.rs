@@ -1,0 +1,20 @@
+//! Numbers from files and to files.
+//!
+//! ```text
+//! source.rs   an operand's file, text or .npy, one integer after the other
+//! pair.rs     two sources in lock step, in chunks of bounded size; counts that differ
+//! text.rs     lines: decimal and hexadecimal, both ways
+//! npy.rs      NumPy's header and rows, both ways
+//! sink.rs     where integers go: text or .npy
+//! output.rs   a file that is written aside and appears whole
+//! ```
+
+pub(crate) mod npy;
+pub(crate) mod output;
+pub(crate) mod pair;
+pub(crate) mod sink;
+pub(crate) mod source;
+pub(crate) mod text;
+
+/// The name that stands for standard input.
+pub(crate) const STDIN: &str = "-";

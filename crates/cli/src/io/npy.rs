@@ -1,0 +1,256 @@
+//! NumPy's `.npy`: two dimensions, little-endian `uint32` or `uint64`, C order; a row is an integer,
+//! least significant limb first.
+//!
+//! The header is a line of Python: `{'descr': '<u4', 'fortran_order': False, 'shape': (3, 4), }`.
+//! It is read strictly; what is not understood is named.
+
+use std::{
+    fmt,
+    io::{self, Read},
+};
+
+use crate::error::{Error, Result};
+
+/// The first bytes of every `.npy` file.
+pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";
+
+/// Bytes of the headers written here: the smallest that hold any shape, a multiple of 64.
+pub(crate) const HEADER_BYTES: usize = 128;
+
+/// A header longer than this belongs to no two-dimensional array of integers.
+const HEADER_LIMIT: usize = 1 << 16;
+
+/// The type of an array's elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dtype {
+    U32,
+    U64,
+}
+
+impl Dtype {
+    /// Limbs of 32 bits in an element.
+    pub(crate) const fn limbs(self) -> usize {
+        match self {
+            Self::U32 => 1,
+            Self::U64 => 2,
+        }
+    }
+
+    const fn descr(self) -> &'static str {
+        match self {
+            Self::U32 => "<u4",
+            Self::U64 => "<u8",
+        }
+    }
+}
+
+/// An array's shape: `rows` integers of `columns` elements each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NpyHeader {
+    pub(crate) dtype: Dtype,
+    pub(crate) rows: u64,
+    pub(crate) columns: usize,
+}
+
+/// Why an `.npy` file is not an operand.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NpyProblem {
+    #[error("not an .npy file, whatever its name says")]
+    NoMagic,
+    #[error("format version {major}.{minor} of .npy is not known")]
+    Version { major: u8, minor: u8 },
+    #[error("the .npy header is damaged ({what})")]
+    Header { what: &'static str },
+    #[error("dtype {found}; little-endian uint32 ('<u4') or uint64 ('<u8') is needed: array.astype('<u8')")]
+    Dtype { found: String },
+    #[error("Fortran order; C order is needed: numpy.ascontiguousarray(array)")]
+    FortranOrder,
+    #[error("an array of shape {shape}; two dimensions are needed, (numbers, limbs)")]
+    Dimensions { shape: String },
+    #[error("no numbers in it: its shape is {shape}")]
+    Empty { shape: String },
+    #[error("numbers of {bits} bits; at most {limit} are supported")]
+    TooWide { bits: u64, limit: usize },
+    #[error("truncated: {found_bytes} bytes where its shape needs {expected_bytes}")]
+    Truncated { found_bytes: u64, expected_bytes: u64 },
+    #[error("truncated: it ends in row {row} of {rows}")]
+    TruncatedAtRow { row: u64, rows: u64 },
+    #[error("truncated within its header")]
+    TruncatedHeader,
+    #[error("more bytes than its shape needs")]
+    TrailingBytes,
+}
+
+impl NpyHeader {
+    /// Limbs of 32 bits a row.
+    pub(crate) const fn row_limbs(&self) -> usize {
+        self.columns * self.dtype.limbs()
+    }
+
+    /// Is the file exactly as long as its header says?
+    pub(crate) fn check_size(&self, header_bytes: u64, found_bytes: u64) -> Result<(), NpyProblem> {
+        let row_bytes = 4 * self.row_limbs() as u64;
+        let expected_bytes = self.rows.saturating_mul(row_bytes).saturating_add(header_bytes);
+        if found_bytes < expected_bytes {
+            return Err(NpyProblem::Truncated { found_bytes, expected_bytes });
+        }
+        if found_bytes > expected_bytes { Err(NpyProblem::TrailingBytes) } else { Ok(()) }
+    }
+
+    /// The header's bytes, always [`HEADER_BYTES`] of them.
+    pub(crate) fn to_bytes(self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [b' '; HEADER_BYTES];
+        bytes[..6].copy_from_slice(MAGIC);
+        bytes[6..8].copy_from_slice(&[1, 0]);
+        bytes[8..10].copy_from_slice(&(HEADER_BYTES as u16 - 10).to_le_bytes());
+        let (descr, rows, columns) = (self.dtype.descr(), self.rows, self.columns);
+        let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
+        bytes[10..10 + text.len()].copy_from_slice(text.as_bytes());
+        bytes[HEADER_BYTES - 1] = b'\n';
+        bytes
+    }
+}
+
+/// Reads the header and its length in bytes; rows have at most `limit` bits.
+pub(crate) fn read_header(reader: &mut impl Read, name: &str, limit: usize) -> Result<(NpyHeader, u64)> {
+    let problem = |problem| Error::Npy { path: name.into(), problem };
+    let failed = |source: io::Error, at_end| match source.kind() {
+        io::ErrorKind::UnexpectedEof => problem(at_end),
+        _ => Error::read(name, source),
+    };
+    let mut start = [0; 8];
+    reader.read_exact(&mut start).map_err(|source| failed(source, NpyProblem::NoMagic))?;
+    if start[..6] != MAGIC[..] {
+        return Err(problem(NpyProblem::NoMagic));
+    }
+    let mut length = [0; 4];
+    let length_bytes = match (start[6], start[7]) {
+        (1, 0) => 2,
+        (2 | 3, 0) => 4,
+        (major, minor) => return Err(problem(NpyProblem::Version { major, minor })),
+    };
+    let cut = NpyProblem::TruncatedHeader;
+    reader.read_exact(&mut length[..length_bytes]).map_err(|source| failed(source, cut.clone()))?;
+    let length = u32::from_le_bytes(length) as usize;
+    if length > HEADER_LIMIT {
+        return Err(problem(NpyProblem::Header { what: "its length" }));
+    }
+    let mut text = vec![0; length];
+    reader.read_exact(&mut text).map_err(|source| failed(source, cut))?;
+    let header = parse_header(&text, limit).map_err(problem)?;
+    Ok((header, (8 + length_bytes + length) as u64))
+}
+
+fn parse_header(text: &[u8], limit: usize) -> Result<NpyHeader, NpyProblem> {
+    let damaged = |what| NpyProblem::Header { what };
+    let text = std::str::from_utf8(text).map_err(|_| damaged("not text"))?;
+    let dict = text.trim().strip_prefix('{').and_then(|text| text.strip_suffix('}')).ok_or(damaged("no dictionary"))?;
+    let value = |key: &str, what| {
+        let start = dict.find(key).ok_or(damaged(what))? + key.len();
+        dict[start..].trim_start().strip_prefix(':').map(str::trim_start).ok_or(damaged(what))
+    };
+    let dtype = parse_dtype(value("'descr'", "no 'descr'")?)?;
+    let order = value("'fortran_order'", "no 'fortran_order'")?;
+    let fortran = order.starts_with("True");
+    if !fortran && !order.starts_with("False") {
+        return Err(damaged("'fortran_order'"));
+    }
+    let shape = value("'shape'", "no 'shape'")?;
+    let end = shape.find(')').ok_or(damaged("'shape'"))?;
+    let inside = shape[..end].strip_prefix('(').ok_or(damaged("'shape'"))?;
+    let sizes = inside
+        .split(',')
+        .map(str::trim)
+        .filter(|size| !size.is_empty())
+        .map(|size| size.parse::<u64>().map_err(|_| damaged("'shape'")))
+        .collect::<Result<Vec<u64>, _>>()?;
+    let shape = shape[..=end].to_owned();
+    let [rows, columns] = sizes[..] else {
+        return Err(NpyProblem::Dimensions { shape });
+    };
+    if fortran {
+        return Err(NpyProblem::FortranOrder);
+    }
+    if rows == 0 || columns == 0 {
+        return Err(NpyProblem::Empty { shape });
+    }
+    let bits = columns.saturating_mul(32 * dtype.limbs() as u64);
+    if bits > limit as u64 {
+        return Err(NpyProblem::TooWide { bits, limit });
+    }
+    Ok(NpyHeader { dtype, rows, columns: columns as usize })
+}
+
+fn parse_dtype(descr: &str) -> Result<Dtype, NpyProblem> {
+    // A list describes the fields of a structured array.
+    let end = if descr.starts_with('\'') { descr[1..].find('\'').map(|end| end + 2) } else { None };
+    let Some(end) = end else {
+        return Err(NpyProblem::Dtype { found: "of a structured array".into() });
+    };
+    match &descr[1..end - 1] {
+        "<u4" => Ok(Dtype::U32),
+        "<u8" => Ok(Dtype::U64),
+        other => Err(NpyProblem::Dtype { found: format!("'{}'", other.escape_debug()) }),
+    }
+}
+
+impl fmt::Display for Dtype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.descr())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<NpyHeader, String> {
+        parse_header(text.as_bytes(), 65536).map_err(|problem| problem.to_string())
+    }
+
+    #[test]
+    fn a_written_header_reads_back() {
+        for dtype in [Dtype::U32, Dtype::U64] {
+            for rows in [1, u64::MAX] {
+                let header = NpyHeader { dtype, rows, columns: 1024 };
+                let bytes = header.to_bytes();
+                let (read, length) = read_header(&mut &bytes[..], "x", 65536).unwrap();
+                assert_eq!((read, length), (header, 128));
+            }
+        }
+    }
+
+    #[test]
+    fn numpy_spellings_are_read() {
+        let header = NpyHeader { dtype: Dtype::U32, rows: 3, columns: 4 };
+        assert_eq!(parse("{'descr': '<u4', 'fortran_order': False, 'shape': (3, 4), }      \n"), Ok(header));
+        assert_eq!(parse("{'shape': (3,4), 'fortran_order':False,'descr':'<u4'}"), Ok(header));
+    }
+
+    #[test]
+    fn each_refusal_says_what_is_needed() {
+        let header = |descr: &str, order: &str, shape: &str| {
+            parse(&format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}")).unwrap_err()
+        };
+        for descr in ["'>u4'", "'<i8'", "'<f8'", "'|u1'"] {
+            assert!(header(descr, "False", "(3, 4)").starts_with(&format!("dtype {descr}; little-endian")));
+        }
+        assert!(header("[('x', '<u4')]", "False", "(3,)").contains("structured"));
+        assert!(header("'<u4'", "True", "(3, 4)").starts_with("Fortran order"));
+        assert!(header("'<u4'", "False", "(3,)").contains("two dimensions"));
+        assert!(header("'<u4'", "False", "()").contains("two dimensions"));
+        assert!(header("'<u4'", "False", "(3, 4, 5)").contains("shape (3, 4, 5)"));
+        assert!(header("'<u4'", "False", "(0, 4)").starts_with("no numbers"));
+        assert!(header("'<u8'", "False", "(1, 1025)").starts_with("numbers of 65600 bits"));
+        assert!(header("'<u8'", "False", "(1, 9999999999999999999)").starts_with("numbers of"));
+        assert!(header("'<u8'", "False", "(1, -1)").contains("damaged"));
+        assert!(parse("").unwrap_err().contains("damaged"));
+        assert!(parse("{'descr'").unwrap_err().contains("damaged"));
+    }
+
+    #[test]
+    fn a_size_that_cannot_be_is_truncation() {
+        let header = NpyHeader { dtype: Dtype::U64, rows: u64::MAX, columns: 1024 };
+        assert!(matches!(header.check_size(128, 1 << 40), Err(NpyProblem::Truncated { .. })));
+    }
+}

@@ -1,0 +1,205 @@
+//! Where results go: standard output, a device or pipe as it is, or a file that appears whole.
+//!
+//! A file is written under another name in the same directory, brought to the disk, and renamed. If
+//! anything fails, or the program is interrupted, the other name is removed and a file that stood
+//! there before is as it was.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, IsTerminal as _, Write},
+    path::{Path, PathBuf},
+};
+
+use tempfile::NamedTempFile;
+
+use crate::{
+    error::{Error, Result},
+    interrupt,
+};
+
+/// An open output.
+#[derive(Debug)]
+pub(crate) struct Output {
+    name: String,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    Stdout(io::Stdout),
+    /// A device or a pipe: there is nothing to rename.
+    Special(File),
+    Aside {
+        /// Gone once it is complete.
+        file: Option<NamedTempFile>,
+        target: PathBuf,
+    },
+}
+
+impl Output {
+    /// Opens the output `name`; none or `-` is standard output.
+    ///
+    /// # Errors
+    /// [`Error::SamePath`] if it is one of `inputs`, by whatever name; [`Error::Write`] if it cannot be
+    /// written.
+    pub(crate) fn open(name: Option<&str>, inputs: &[&str]) -> Result<Self> {
+        let Some(name) = name.filter(|name| *name != "-") else {
+            refuse_same("standard output", stdout_identity(), inputs)?;
+            return Ok(Self { name: "standard output".into(), place: Place::Stdout(io::stdout()) });
+        };
+        refuse_same(name, fs::metadata(name).ok().and_then(|metadata| identity(&metadata)), inputs)?;
+        let place = open_place(name).map_err(|source| Error::write(name, source))?;
+        Ok(Self { name: name.into(), place })
+    }
+
+    /// Is it standard output, and that a terminal?
+    pub(crate) fn is_terminal(&self) -> bool {
+        matches!(&self.place, Place::Stdout(stdout) if stdout.is_terminal())
+    }
+
+    /// Is it standard output, whatever that is?
+    pub(crate) const fn is_stdout(&self) -> bool {
+        matches!(self.place, Place::Stdout(_))
+    }
+
+    /// A second handle to a file that can be written at any place and read back; none for a stream.
+    pub(crate) fn seekable(&self) -> Option<Result<File>> {
+        match &self.place {
+            Place::Aside { file: Some(file), .. } => {
+                Some(File::options().read(true).write(true).open(file.path()).map_err(|source| self.error(source)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Appends bytes.
+    pub(crate) fn write_all(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = match &mut self.place {
+            Place::Stdout(stdout) => stdout.write_all(bytes),
+            Place::Special(file) => file.write_all(bytes),
+            Place::Aside { file: Some(file), .. } => file.as_file_mut().write_all(bytes),
+            Place::Aside { file: None, .. } => Ok(()),
+        };
+        written.map_err(|source| self.error(source))
+    }
+
+    /// Everything is written: makes it appear under its name.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        let finished = match &mut self.place {
+            Place::Stdout(stdout) => stdout.flush(),
+            Place::Special(file) => file.flush(),
+            Place::Aside { file, target } => file.take().map_or(Ok(()), |file| complete(file, target)),
+        };
+        finished.map_err(|source| self.error(source))
+    }
+
+    /// A failure of this output.
+    pub(crate) fn error(&self, source: io::Error) -> Error {
+        Error::write(&self.name, source)
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Place::Aside { file: Some(file), .. } = &self.place {
+            let path = file.path().to_owned();
+            let mut unfinished = interrupt::unfinished();
+            let _ = fs::remove_file(&path);
+            unfinished.retain(|other| *other != path);
+        }
+    }
+}
+
+fn open_place(name: &str) -> io::Result<Place> {
+    // A link to a file stays a link: the file it leads to is replaced.
+    let target = fs::canonicalize(name).unwrap_or_else(|_| PathBuf::from(name));
+    let existing = fs::metadata(&target).ok();
+    match &existing {
+        Some(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        Some(metadata) if !metadata.is_file() => {
+            return Ok(Place::Special(OpenOptions::new().write(true).open(&target)?));
+        }
+        // What may not be written may not be replaced either.
+        Some(_) => drop(OpenOptions::new().append(true).open(&target)?),
+        None => {}
+    }
+    let directory = match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let stem = target.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy().into_owned();
+    let mut unfinished = interrupt::unfinished();
+    let file = aside(&stem, directory)?;
+    unfinished.push(file.path().to_owned());
+    if let Some(metadata) = existing {
+        file.as_file().set_permissions(metadata.permissions())?;
+    }
+    Ok(Place::Aside { file: Some(file), target })
+}
+
+#[cfg(unix)]
+fn aside(stem: &str, directory: &Path) -> io::Result<NamedTempFile> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut builder = tempfile::Builder::new();
+    // As any new file: the process's mask takes away what it takes away.
+    builder.permissions(fs::Permissions::from_mode(0o666));
+    builder.prefix(&format!(".{stem}.")).suffix(".tmp").tempfile_in(directory).map_err(without_path)
+}
+
+#[cfg(not(unix))]
+fn aside(stem: &str, directory: &Path) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new().prefix(&format!(".{stem}.")).suffix(".tmp").tempfile_in(directory).map_err(without_path)
+}
+
+/// tempfile adds the temporary name to the message; the person gave another.
+fn without_path(error: io::Error) -> io::Error {
+    match error.get_ref().and_then(std::error::Error::source).and_then(|source| source.downcast_ref::<io::Error>()) {
+        Some(inner) => inner.raw_os_error().map_or_else(|| inner.kind().into(), io::Error::from_raw_os_error),
+        None => error,
+    }
+}
+
+fn complete(file: NamedTempFile, target: &Path) -> io::Result<()> {
+    file.as_file().sync_all()?;
+    let mut unfinished = interrupt::unfinished();
+    let path = file.path().to_owned();
+    let renamed = file.persist(target);
+    unfinished.retain(|other| *other != path);
+    renamed.map(drop).map_err(|error| error.error)
+}
+
+fn refuse_same(name: &str, output: Option<Identity>, inputs: &[&str]) -> Result<()> {
+    let Some(output) = output else { return Ok(()) };
+    let same = |input: &&&str| fs::metadata(input).ok().and_then(|metadata| identity(&metadata)) == Some(output);
+    match inputs.iter().find(same) {
+        None => Ok(()),
+        Some(input) if name == "standard output" => Err(Error::SamePath { path: (*input).into() }),
+        Some(_) => Err(Error::SamePath { path: name.into() }),
+    }
+}
+
+/// What a regular file is, whatever it is called: device and number.
+type Identity = (u64, u64);
+
+#[cfg(unix)]
+fn identity(metadata: &fs::Metadata) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt as _;
+    metadata.is_file().then(|| (metadata.dev(), metadata.ino()))
+}
+
+#[cfg(unix)]
+fn stdout_identity() -> Option<Identity> {
+    use std::os::fd::AsFd as _;
+    let file = File::from(io::stdout().as_fd().try_clone_to_owned().ok()?);
+    identity(&file.metadata().ok()?)
+}
+
+#[cfg(not(unix))]
+fn identity(_: &fs::Metadata) -> Option<Identity> {
+    None
+}
+
+#[cfg(not(unix))]
+fn stdout_identity() -> Option<Identity> {
+    None
+}

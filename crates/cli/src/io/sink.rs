@@ -1,0 +1,239 @@
+//! Integers to an output, chunk after chunk, as text or as `.npy`.
+
+use std::{
+    fs::File,
+    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+};
+
+use clap::ValueEnum;
+use rayon::prelude::*;
+
+use super::{
+    npy::{Dtype, HEADER_BYTES, NpyHeader},
+    output::Output,
+    text,
+};
+use crate::{
+    error::{Error, Result},
+    interrupt,
+    numbers::Numbers,
+};
+
+/// Lanes that a thread formats at a time.
+const PIECE_LANES: usize = 256;
+/// Bytes that are moved at a time.
+const BLOCK_BYTES: usize = 4 << 20;
+
+/// How integers are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// One integer a line.
+    Text,
+    /// A row of limbs an integer.
+    Npy,
+}
+
+impl Format {
+    /// What was asked for, else what the file's name ends in, else text.
+    pub(crate) fn choose(asked: Option<Self>, file: Option<&str>) -> Self {
+        let called_npy = || file.is_some_and(|name| name.to_ascii_lowercase().ends_with(".npy"));
+        asked.unwrap_or_else(|| if called_npy() { Self::Npy } else { Self::Text })
+    }
+}
+
+/// What is known of an array before its integers are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Layout {
+    /// Its shape: it can be written from the start.
+    Known(NpyHeader),
+    /// Its type only: rows grow as wider integers come, the shape is written last.
+    Unknown(Dtype),
+}
+
+/// Takes integers.
+#[derive(Debug)]
+pub(crate) enum Sink {
+    Text { output: Output, hex: bool },
+    Npy { output: Output, header: NpyHeader },
+    Growing(Growing),
+}
+
+impl Sink {
+    /// Writes to `output` as `format` says.
+    ///
+    /// # Errors
+    /// [`Error::NpyToTerminal`]; what writing gives.
+    pub(crate) fn new(mut output: Output, format: Format, hex: bool, layout: Layout) -> Result<Self> {
+        if format == Format::Text {
+            return Ok(Self::Text { output, hex });
+        }
+        if output.is_terminal() {
+            return Err(Error::NpyToTerminal);
+        }
+        match layout {
+            Layout::Known(header) => {
+                output.write_all(&header.to_bytes())?;
+                Ok(Self::Npy { output, header })
+            }
+            Layout::Unknown(dtype) => Ok(Self::Growing(Growing::new(output, dtype)?)),
+        }
+    }
+
+    /// Appends integers.
+    pub(crate) fn write(&mut self, numbers: &Numbers) -> Result<()> {
+        match self {
+            Self::Text { output, hex } => write_text(numbers, *hex, output),
+            Self::Npy { output, header } => output.write_all(&rows(numbers, header.row_limbs())),
+            Self::Growing(array) => array.write(numbers),
+        }
+    }
+
+    /// Completes the output: only now does a file appear.
+    pub(crate) fn finish(self) -> Result<()> {
+        match self {
+            Self::Text { output, .. } | Self::Npy { output, .. } => output.finish(),
+            Self::Growing(array) => array.finish(),
+        }
+    }
+}
+
+fn write_text(numbers: &Numbers, hex: bool, output: &mut Output) -> Result<()> {
+    let lanes = numbers.lanes();
+    let piece = |first: usize| {
+        let mut lines = Vec::new();
+        for lane in first..(first + PIECE_LANES).min(lanes) {
+            text::write_line(numbers.lane(lane), hex, &mut lines);
+        }
+        lines
+    };
+    let pieces: Vec<Vec<u8>> =
+        (0..lanes.div_ceil(PIECE_LANES)).into_par_iter().map(|k| piece(k * PIECE_LANES)).collect();
+    pieces.iter().try_for_each(|lines| output.write_all(lines))
+}
+
+/// The integers as rows of `limbs` little-endian limbs.
+fn rows(numbers: &Numbers, limbs: usize) -> Vec<u8> {
+    let mut bytes = vec![0; 4 * limbs * numbers.lanes()];
+    bytes.par_chunks_exact_mut(4 * limbs).enumerate().for_each(|(lane, row)| {
+        for (bytes, limb) in row.chunks_exact_mut(4).zip(numbers.lane(lane)) {
+            bytes.copy_from_slice(&limb.to_le_bytes());
+        }
+    });
+    bytes
+}
+
+/// An array whose shape shows itself in the end: in the output's own file if that can be rewritten,
+/// else in a temporary one.
+#[derive(Debug)]
+pub(crate) struct Growing {
+    output: Output,
+    file: File,
+    /// Is `file` a temporary one, to be copied to the output?
+    spooled: bool,
+    dtype: Dtype,
+    rows: u64,
+    /// Limbs a row in the file now.
+    limbs: usize,
+    /// Limbs a row that are needed so far.
+    needed: usize,
+}
+
+impl Growing {
+    fn new(output: Output, dtype: Dtype) -> Result<Self> {
+        let (mut file, spooled) = match output.seekable() {
+            Some(file) => (file?, false),
+            None => (tempfile::tempfile().map_err(|source| output.error(source))?, true),
+        };
+        file.write_all(&[0; HEADER_BYTES]).map_err(|source| output.error(source))?;
+        Ok(Self { output, file, spooled, dtype, rows: 0, limbs: 0, needed: 0 })
+    }
+
+    fn write(&mut self, numbers: &Numbers) -> Result<()> {
+        self.needed = self.needed.max(numbers.max_limbs().next_multiple_of(self.dtype.limbs()));
+        if self.needed > self.limbs {
+            // Half as much again: integers that keep growing move the rows a few times, not each time.
+            let roomy = if self.rows == 0 { 0 } else { (self.limbs * 3 / 2).next_multiple_of(self.dtype.limbs()) };
+            self.widen(self.needed.max(roomy))?;
+        }
+        let bytes = rows(numbers, self.limbs);
+        let written = self.file.seek(SeekFrom::End(0)).and_then(|_| self.file.write_all(&bytes));
+        written.map_err(|source| self.output.error(source))?;
+        self.rows += numbers.lanes() as u64;
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<()> {
+        self.narrow(self.needed)?;
+        let columns = self.limbs / self.dtype.limbs();
+        let header = NpyHeader { dtype: self.dtype, rows: self.rows, columns };
+        let written = self.file.rewind().and_then(|()| self.file.write_all(&header.to_bytes()));
+        written.map_err(|source| self.output.error(source))?;
+        if self.spooled {
+            self.file.rewind().map_err(|source| self.output.error(source))?;
+            let mut block = vec![0; BLOCK_BYTES];
+            loop {
+                let read = self.file.read(&mut block).map_err(|source| self.output.error(source))?;
+                if read == 0 {
+                    break;
+                }
+                self.output.write_all(&block[..read])?;
+                interrupt::check()?;
+            }
+        }
+        self.output.finish()
+    }
+
+    /// Rows become `limbs` wide, from the last to the first: each moves towards the end of the file.
+    fn widen(&mut self, limbs: usize) -> Result<()> {
+        let step = self.block_rows(limbs);
+        let mut end = self.rows;
+        while end > 0 {
+            let first = end.saturating_sub(step);
+            self.move_rows(first, end, limbs)?;
+            end = first;
+        }
+        self.limbs = limbs;
+        Ok(())
+    }
+
+    /// Rows become `limbs` wide, from the first to the last: each moves towards the start of the file.
+    fn narrow(&mut self, limbs: usize) -> Result<()> {
+        if limbs == self.limbs {
+            return Ok(());
+        }
+        let step = self.block_rows(self.limbs);
+        let mut first = 0;
+        while first < self.rows {
+            let end = (first + step).min(self.rows);
+            self.move_rows(first, end, limbs)?;
+            first = end;
+        }
+        self.limbs = limbs;
+        let length = HEADER_BYTES as u64 + 4 * limbs as u64 * self.rows;
+        self.file.set_len(length).map_err(|source| self.output.error(source))
+    }
+
+    fn block_rows(&self, limbs: usize) -> u64 {
+        (BLOCK_BYTES / (4 * limbs)).max(1) as u64
+    }
+
+    fn move_rows(&mut self, first: u64, end: u64, limbs: usize) -> Result<()> {
+        interrupt::check()?;
+        let count = (end - first) as usize;
+        let (old, new) = (4 * self.limbs, 4 * limbs);
+        let place = |row: u64, width: usize| SeekFrom::Start(HEADER_BYTES as u64 + row * width as u64);
+        let mut from = vec![0; count * old];
+        let mut into = vec![0; count * new];
+        let file = &mut self.file;
+        let moved: io::Result<()> =
+            file.seek(place(first, old)).and_then(|_| file.read_exact(&mut from)).and_then(|()| {
+                for (from, into) in from.chunks_exact(old).zip(into.chunks_exact_mut(new)) {
+                    let kept = old.min(new);
+                    into[..kept].copy_from_slice(&from[..kept]);
+                }
+                file.seek(place(first, new))?;
+                file.write_all(&into)
+            });
+        moved.map_err(|source| self.output.error(source))
+    }
+}

@@ -1,0 +1,229 @@
+//! An operand's file: text or `.npy`, told apart by the first byte, read one integer after the other.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read},
+};
+
+use super::{
+    STDIN,
+    npy::{self, NpyHeader, NpyProblem},
+    text::{self, RawText},
+};
+use crate::error::{Error, LineProblem, Result};
+
+/// Bytes read at a time.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// Integers as they stand in the file: cheap to take, to be parsed by many threads later.
+#[derive(Debug)]
+pub(crate) enum Raw {
+    /// Lines of text.
+    Text(RawText),
+    /// Rows of little-endian limbs.
+    Rows(RawRows),
+}
+
+/// Rows of `row_limbs` little-endian limbs of 32 bits each.
+#[derive(Debug)]
+pub(crate) struct RawRows {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) row_limbs: usize,
+}
+
+impl RawRows {
+    /// The limbs of one row.
+    pub(crate) fn row(&self, lane: usize) -> impl Iterator<Item = u32> {
+        let bytes = &self.bytes[lane * 4 * self.row_limbs..][..4 * self.row_limbs];
+        bytes.chunks_exact(4).map(|bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    }
+}
+
+impl Raw {
+    /// Number of integers.
+    pub(crate) fn lanes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.lanes(),
+            Self::Rows(rows) => rows.bytes.len() / (4 * rows.row_limbs),
+        }
+    }
+
+    /// Memory that the integers take.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.bytes(),
+            Self::Rows(rows) => rows.bytes.len(),
+        }
+    }
+}
+
+/// An operand's file, partly read.
+pub(crate) struct Source {
+    name: String,
+    reader: BufReader<Box<dyn Read + Send>>,
+    /// Bytes in the file, if it is a regular one.
+    total_bytes: Option<u64>,
+    consumed_bytes: u64,
+    /// The most bits of an integer.
+    limit: usize,
+    format: Format,
+}
+
+#[derive(Debug)]
+enum Format {
+    Text { line: u64, blank: Option<u64> },
+    Npy { header: NpyHeader, rows_left: u64 },
+}
+
+impl Source {
+    /// Opens the file called `name` (`-` is standard input) and reads its header if it has one.
+    /// Its integers have at most `limit` bits.
+    pub(crate) fn open(name: &str, limit: usize) -> Result<Self> {
+        let (input, total_bytes): (Box<dyn Read + Send>, _) = if name == STDIN {
+            (Box::new(io::stdin()), None)
+        } else {
+            let file = File::open(name).map_err(|source| Error::read(name, source))?;
+            let metadata = file.metadata().map_err(|source| Error::read(name, source))?;
+            if metadata.is_dir() {
+                return Err(Error::Directory { path: name.into() });
+            }
+            let total_bytes = metadata.is_file().then_some(metadata.len());
+            (Box::new(file), total_bytes)
+        };
+        let name = if name == STDIN { "standard input".to_owned() } else { name.to_owned() };
+        let reader = BufReader::with_capacity(BUFFER_BYTES, input);
+        let format = Format::Text { line: 0, blank: None };
+        let mut source = Self { name, reader, total_bytes, consumed_bytes: 0, limit, format };
+        source.detect()?;
+        Ok(source)
+    }
+
+    /// No text starts with the first byte of NumPy's magic; a file called `.npy` has to.
+    fn detect(&mut self) -> Result<()> {
+        let first = self.reader.fill_buf().map_err(|source| Error::read(&self.name, source))?.first().copied();
+        let called_npy = self.name.to_ascii_lowercase().ends_with(".npy");
+        if first != Some(npy::MAGIC[0]) && !called_npy {
+            return Ok(());
+        }
+        let (header, header_bytes) = npy::read_header(&mut self.reader, &self.name, self.limit)?;
+        if let Some(total) = self.total_bytes {
+            header.check_size(header_bytes, total).map_err(|problem| self.npy_error(problem))?;
+        }
+        self.consumed_bytes = header_bytes;
+        self.format = Format::Npy { header, rows_left: header.rows };
+        Ok(())
+    }
+
+    /// The input's name, for messages.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes in all, if that is known.
+    pub(crate) const fn total_bytes(&self) -> Option<u64> {
+        self.total_bytes
+    }
+
+    /// Bytes read so far.
+    pub(crate) const fn consumed_bytes(&self) -> u64 {
+        self.consumed_bytes
+    }
+
+    /// The header of an `.npy` file.
+    pub(crate) const fn npy_header(&self) -> Option<&NpyHeader> {
+        match &self.format {
+            Format::Npy { header, .. } => Some(header),
+            Format::Text { .. } => None,
+        }
+    }
+
+    /// An empty chunk of this source's kind.
+    pub(crate) fn empty(&self) -> Raw {
+        match &self.format {
+            Format::Text { .. } => Raw::Text(RawText::default()),
+            Format::Npy { header, .. } => Raw::Rows(RawRows { bytes: Vec::new(), row_limbs: header.row_limbs() }),
+        }
+    }
+
+    /// Appends the next integer to `raw`, which [`Source::empty`] made; false at the end.
+    pub(crate) fn push(&mut self, raw: &mut Raw) -> Result<bool> {
+        match raw {
+            Raw::Text(text) => self.push_line(text),
+            Raw::Rows(rows) => self.push_row(rows),
+        }
+    }
+
+    /// Reads to the end and counts the integers on the way, without keeping them.
+    pub(crate) fn count_rest(&mut self) -> Result<u64> {
+        let mut raw = self.empty();
+        let mut count = 0;
+        while self.push(&mut raw)? {
+            count += 1;
+            if raw.bytes() > BUFFER_BYTES {
+                raw = self.empty();
+                crate::interrupt::check()?;
+            }
+        }
+        Ok(count)
+    }
+
+    fn push_line(&mut self, text: &mut RawText) -> Result<bool> {
+        loop {
+            let start = text.begin_line();
+            let limit = text::LINE_LIMIT as u64 + 1;
+            let read = self
+                .reader
+                .by_ref()
+                .take(limit)
+                .read_until(b'\n', text.buffer())
+                .map_err(|source| Error::read(&self.name, source))? as u64;
+            self.consumed_bytes += read;
+            let Format::Text { line, blank } = &mut self.format else { return Err(Error::Bug) };
+            if read == 0 {
+                return Ok(false);
+            }
+            *line += 1;
+            let number = *line;
+            if read == limit {
+                let problem = LineProblem::TooLong { limit: text::LINE_LIMIT };
+                return Err(Error::Line { path: self.name.clone(), line: number, problem });
+            }
+            match text.end_line(start, number) {
+                text::LineKind::Comment => {}
+                text::LineKind::Blank => *blank = blank.or(Some(number)),
+                text::LineKind::Number => {
+                    return match *blank {
+                        None => Ok(true),
+                        Some(line) => Err(Error::Line { path: self.name.clone(), line, problem: LineProblem::Blank }),
+                    };
+                }
+            }
+        }
+    }
+
+    fn push_row(&mut self, rows: &mut RawRows) -> Result<bool> {
+        let Format::Npy { header, rows_left } = &mut self.format else { return Err(Error::Bug) };
+        if *rows_left == 0 {
+            let rest = self.reader.fill_buf().map_err(|source| Error::read(&self.name, source))?;
+            return if rest.is_empty() { Ok(false) } else { Err(self.npy_error(NpyProblem::TrailingBytes)) };
+        }
+        let row_bytes = 4 * rows.row_limbs;
+        let start = rows.bytes.len();
+        rows.bytes.resize(start + row_bytes, 0);
+        match self.reader.read_exact(&mut rows.bytes[start..]) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                let (row, rows) = (header.rows - *rows_left, header.rows);
+                return Err(self.npy_error(NpyProblem::TruncatedAtRow { row, rows }));
+            }
+            Err(source) => return Err(Error::read(&self.name, source)),
+        }
+        *rows_left -= 1;
+        self.consumed_bytes += row_bytes as u64;
+        Ok(true)
+    }
+
+    fn npy_error(&self, problem: NpyProblem) -> Error {
+        Error::Npy { path: self.name.clone(), problem }
+    }
+}

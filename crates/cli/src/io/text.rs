@@ -1,0 +1,338 @@
+//! Integers as lines of text.
+//!
+//! A line is one unsigned integer, decimal or hexadecimal with `0x`, of any length up to 65536 bits.
+//! Spaces around it and a carriage return at the end are ignored; so are lines that start with `#`,
+//! blank lines at the end of the file, and a byte-order mark. A blank line *between* numbers is an
+//! error: it could as well be a number that got lost, and would shift all pairs after it.
+
+use dashu_int::{UBig, ops::BitTest as _};
+
+use crate::error::LineProblem;
+
+/// The longest line: room for any operand many times over, and a bound for files that are no text.
+pub(crate) const LINE_LIMIT: usize = 1 << 20;
+
+/// How much of a line a message shows.
+const HEAD_CHARS: usize = 40;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Lines with numbers, as they stand in the file, without what surrounds the numbers.
+#[derive(Debug, Default)]
+pub(crate) struct RawText {
+    bytes: Vec<u8>,
+    /// Where in `bytes` each number ends; it starts where the one before ends.
+    ends: Vec<usize>,
+    /// Each number's line, from 1.
+    lines: Vec<u64>,
+}
+
+/// What a line holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LineKind {
+    Number,
+    Comment,
+    Blank,
+}
+
+impl RawText {
+    /// Number of integers.
+    pub(crate) fn lanes(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Memory that the numbers take, with their places.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.len() + self.ends.len() * (size_of::<usize>() + size_of::<u64>())
+    }
+
+    /// The text of one number.
+    pub(crate) fn get(&self, lane: usize) -> &[u8] {
+        let start = if lane == 0 { 0 } else { self.ends[lane - 1] };
+        &self.bytes[start..self.ends[lane]]
+    }
+
+    /// The line of one number, from 1.
+    pub(crate) fn line(&self, lane: usize) -> u64 {
+        self.lines[lane]
+    }
+
+    /// Where a line starts that is now read into [`RawText::buffer`].
+    pub(crate) fn begin_line(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// A line is appended here.
+    pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// The line from `start` is complete: keeps the number, drops anything else.
+    pub(crate) fn end_line(&mut self, start: usize, line: u64) -> LineKind {
+        let mut content = &self.bytes[start..];
+        if line == 1 {
+            content = content.strip_prefix(BYTE_ORDER_MARK).unwrap_or(content);
+        }
+        let kept = content.trim_ascii();
+        let kind = match kept.first() {
+            None => LineKind::Blank,
+            Some(b'#') => LineKind::Comment,
+            Some(_) => LineKind::Number,
+        };
+        if kind == LineKind::Number {
+            // Lines nearly always need only their end cut off; an indented one moves.
+            let length = kept.len();
+            let indent = content.len() - content.trim_ascii_start().len() + (self.bytes.len() - start - content.len());
+            if indent > 0 {
+                self.bytes.copy_within(start + indent..start + indent + length, start);
+            }
+            self.bytes.truncate(start + length);
+            self.ends.push(self.bytes.len());
+            self.lines.push(line);
+        } else {
+            self.bytes.truncate(start);
+        }
+        kind
+    }
+}
+
+/// A number's digits, checked: without prefix and leading zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Digits<'a> {
+    text: &'a str,
+    hex: bool,
+    /// The most bits that the number may have.
+    limit: usize,
+}
+
+impl<'a> Digits<'a> {
+    /// Checks the text of a line: a number of at most `limit` bits.
+    pub(crate) fn check(line: &'a [u8], limit: usize) -> Result<Self, LineProblem> {
+        let Some((digits, hex)) = split(line) else {
+            return Err(complaint(line));
+        };
+        let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
+        let text = std::str::from_utf8(&digits[zeros..]).map_err(|_| LineProblem::NotUtf8)?;
+        let digits = Self { text, hex, limit };
+        // Digits of 2^limit: a number with more certainly has more bits. One with as many shows it later.
+        let most_digits = if hex { usize::MAX } else { limit * 30103 / 100_000 + 1 };
+        let bits = digits.bits_bound();
+        if text.len() > most_digits || (hex && bits > limit) { Err(too_wide(bits, limit)) } else { Ok(digits) }
+    }
+
+    /// At least the number's bits; exactly for hexadecimal, at most 2 and 1/10000 more for decimal.
+    fn bits_bound(self) -> usize {
+        let Some(first) = self.text.chars().next().and_then(|digit| digit.to_digit(16)) else { return 0 };
+        if self.hex {
+            4 * (self.text.len() - 1) + (u32::BITS - first.leading_zeros()) as usize
+        } else {
+            // 217706 / 65536 is a little more than log₂ 10.
+            self.text.len() * 217_706 / 65536 + 1
+        }
+    }
+
+    /// A bound of the limbs, at least 1; too many by one at the most.
+    pub(crate) fn limbs_bound(self) -> usize {
+        self.bits_bound().div_ceil(32).max(1)
+    }
+
+    /// Writes the number's limbs, least significant first, zeros above. `limbs` has at least
+    /// [`Digits::limbs_bound`] limbs.
+    pub(crate) fn write(self, limbs: &mut [u32]) -> Result<(), LineProblem> {
+        if self.hex {
+            write_hex(self.text, limbs);
+            return Ok(());
+        }
+        match self.text.len() {
+            0 => limbs.fill(0),
+            // Digits were checked and are few enough: they parse.
+            1..=19 => write_bytes(&self.text.parse::<u64>().unwrap_or_default().to_le_bytes(), limbs),
+            20..=38 => write_bytes(&self.text.parse::<u128>().unwrap_or_default().to_le_bytes(), limbs),
+            _ => {
+                let number = UBig::from_str_radix(self.text, 10).map_err(|_| complaint(self.text.as_bytes()))?;
+                let bits = number.bit_len();
+                if bits > self.limit {
+                    return Err(too_wide(bits, self.limit));
+                }
+                write_bytes(&number.to_le_bytes(), limbs);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Little-endian bytes to limbs; zeros above.
+fn write_bytes(bytes: &[u8], limbs: &mut [u32]) {
+    let mut words = bytes.chunks(4).map(|bytes| {
+        let mut word = [0; 4];
+        word[..bytes.len()].copy_from_slice(bytes);
+        u32::from_le_bytes(word)
+    });
+    limbs.fill_with(|| words.next().unwrap_or(0));
+}
+
+fn write_hex(digits: &str, limbs: &mut [u32]) {
+    let mut source = digits.as_bytes().rchunks(8).map(|piece| {
+        piece.iter().fold(0, |limb, digit| limb << 4 | char::from(*digit).to_digit(16).unwrap_or_default())
+    });
+    limbs.fill_with(|| source.next().unwrap_or(0));
+}
+
+fn too_wide(bits: usize, limit: usize) -> LineProblem {
+    LineProblem::TooWide { bits, limit }
+}
+
+/// The digits of a well-formed number, and whether they are hexadecimal.
+fn split(number: &[u8]) -> Option<(&[u8], bool)> {
+    let (digits, hex) = match number {
+        [b'0', b'x' | b'X', digits @ ..] => (digits, true),
+        digits => (digits, false),
+    };
+    let valid = if hex { digits.iter().all(u8::is_ascii_hexdigit) } else { digits.iter().all(u8::is_ascii_digit) };
+    (valid && !digits.is_empty()).then_some((digits, hex))
+}
+
+/// What is wrong with a line that is no number.
+fn complaint(line: &[u8]) -> LineProblem {
+    let Ok(text) = std::str::from_utf8(line) else {
+        return LineProblem::NotUtf8;
+    };
+    let mut head: String = text.chars().take(HEAD_CHARS).flat_map(char::escape_debug).collect();
+    if text.chars().nth(HEAD_CHARS).is_some() {
+        head.push('…');
+    }
+    let rest_is_number = |rest: &str| split(rest.as_bytes()).is_some();
+    if text.strip_prefix('-').is_some_and(rest_is_number) {
+        LineProblem::Negative { head }
+    } else if text.strip_prefix('+').is_some_and(rest_is_number) {
+        LineProblem::Plus { head }
+    } else if text.contains('_') && rest_is_number(&text.replace('_', "")) {
+        LineProblem::Underscore { head }
+    } else {
+        LineProblem::NotANumber { head }
+    }
+}
+
+/// Appends the number's digits and a line end.
+pub(crate) fn write_line(limbs: &[u32], hex: bool, line: &mut Vec<u8>) {
+    use std::io::Write as _;
+    let top = limbs.iter().rposition(|limb| *limb != 0).map_or(0, |top| top + 1);
+    let limbs = &limbs[..top];
+    // Writing to a Vec does not fail.
+    let _ = match (limbs.split_last(), hex) {
+        (None, false) => writeln!(line, "0"),
+        (None, true) => writeln!(line, "0x0"),
+        (Some((top, rest)), true) => write!(line, "0x{top:x}")
+            .and_then(|()| rest.iter().rev().try_for_each(|limb| write!(line, "{limb:08x}")))
+            .and_then(|()| writeln!(line)),
+        (Some(_), false) if top <= 4 => {
+            writeln!(line, "{}", limbs.iter().rev().fold(0u128, |number, limb| number << 32 | u128::from(*limb)))
+        }
+        (Some(_), false) => {
+            let bytes: Vec<u8> = limbs.iter().flat_map(|limb| limb.to_le_bytes()).collect();
+            writeln!(line, "{}", UBig::from_le_bytes(&bytes))
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use num_bigint::BigUint;
+
+    use super::*;
+
+    const LIMIT: usize = 65536;
+
+    fn limbs(text: &str) -> Vec<u32> {
+        let digits = Digits::check(text.as_bytes(), LIMIT).unwrap();
+        let mut limbs = vec![7; digits.limbs_bound()];
+        digits.write(&mut limbs).unwrap();
+        limbs
+    }
+
+    fn lines(content: &str) -> Vec<(LineKind, String)> {
+        let mut text = RawText::default();
+        let mut found = Vec::new();
+        for (number, line) in content.split_inclusive('\n').enumerate() {
+            let start = text.begin_line();
+            text.buffer().extend_from_slice(line.as_bytes());
+            let kind = text.end_line(start, number as u64 + 1);
+            let last = text
+                .lanes()
+                .checked_sub(1)
+                .map_or(String::new(), |lane| String::from_utf8(text.get(lane).to_vec()).unwrap());
+            found.push((kind, last));
+        }
+        found
+    }
+
+    #[test]
+    fn numbers_of_all_lengths_agree_with_the_oracle_both_ways() {
+        for bits in (1..200).chain([319, 320, 321, 1023, 1024, 1025, 4096, 65535, 65536]) {
+            for number in [BigUint::ZERO, (BigUint::from(1u8) << bits) - 1u8, BigUint::from(1u8) << (bits - 1)] {
+                for (text, hex) in [(number.to_string(), false), (format!("{number:#x}"), true)] {
+                    let limbs = limbs(&text);
+                    assert_eq!(BigUint::new(limbs.clone()), number);
+                    assert!(limbs.len() <= (number.bits() as usize).div_ceil(32).max(1) + 1, "{bits}");
+                    let mut line = Vec::new();
+                    write_line(&limbs, hex, &mut line);
+                    assert_eq!(String::from_utf8(line).unwrap(), format!("{text}\n"));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn leading_zeros_cost_nothing() {
+        assert_eq!(limbs(&format!("{}7", "0".repeat(50_000))), [7]);
+        assert_eq!(limbs("0x0000000000000000000000000000000000000000fF"), [255]);
+    }
+
+    #[test]
+    fn what_surrounds_a_number_goes() {
+        use LineKind::{Blank, Comment, Number};
+        let found = lines("\u{feff}12\r\n# 99\n  \t34  \n\n0x5");
+        let last = |text: &str| text.to_owned();
+        assert_eq!(
+            found,
+            [
+                (Number, last("12")),
+                (Comment, last("12")),
+                (Number, last("34")),
+                (Blank, last("34")),
+                (Number, last("0x5"))
+            ]
+        );
+    }
+
+    #[test]
+    fn each_complaint_says_what_is_wrong() {
+        let complaint = |text: &[u8]| Digits::check(text, LIMIT).unwrap_err().to_string();
+        assert_eq!(complaint(b"12x4"), "not a number: \"12x4\"");
+        assert_eq!(complaint(b"0x"), "not a number: \"0x\"");
+        assert_eq!(complaint(b"1.5"), "not a number: \"1.5\"");
+        assert_eq!(complaint(b"1 2"), "not a number: \"1 2\"");
+        assert_eq!(complaint(b"-12"), "negative numbers are not supported: \"-12\"");
+        assert_eq!(complaint(b"-0xab"), "negative numbers are not supported: \"-0xab\"");
+        assert_eq!(complaint(b"+12"), "write numbers without '+': \"+12\"");
+        assert_eq!(complaint(b"1_000"), "write numbers without '_': \"1_000\"");
+        assert_eq!(complaint(b"12\xff"), "not UTF-8 text");
+        assert_eq!(complaint(&b"-+".repeat(400_000)), format!("not a number: \"{}…\"", "-+".repeat(20)));
+    }
+
+    #[test]
+    fn more_than_65536_bits_are_refused_and_65536_are_not() {
+        let limit = BigUint::from(1u8) << 65536;
+        let refused = |text: &str| {
+            Digits::check(text.as_bytes(), LIMIT)
+                .and_then(|digits| digits.write(&mut vec![0; digits.limbs_bound()]))
+                .unwrap_err()
+                .to_string()
+        };
+        for text in [limit.to_string(), format!("{limit:#x}")] {
+            assert_eq!(refused(&text), "a number of 65537 bits; at most 65536 are supported");
+        }
+        let largest = limit - 1u8;
+        assert_eq!(BigUint::new(limbs(&largest.to_string())), largest);
+    }
+}

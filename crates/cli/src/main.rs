@@ -1,0 +1,46 @@
+//! `warpmp`: bulk big-integer arithmetic from the command line.
+//!
+//! ```text
+//! args.rs        what may be asked for
+//! commands/      one file a subcommand
+//! io/            numbers from files and to files: text and .npy, streamed in chunks
+//! numbers.rs     the integers of a chunk, in batches by width
+//! engine.rs      the library's session, opened as asked for
+//! measure.rs     timed runs
+//! progress.rs    a bar for people who wait
+//! summary.rs     what it cost, for people and as JSON
+//! interrupt.rs   Ctrl-C leaves nothing half-written
+//! ```
+#![forbid(unsafe_code)]
+
+mod args;
+mod commands;
+mod console;
+mod engine;
+mod error;
+mod interrupt;
+mod io;
+mod measure;
+mod numbers;
+mod progress;
+mod summary;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    let args = args::Args::parse();
+    console::init_tracing();
+    interrupt::install();
+    match commands::run(args.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Whoever stops reading our output has seen enough: nothing to report.
+            if !matches!(error, error::Error::BrokenPipe) {
+                console::note(&format!("error: {error}"));
+            }
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What a command cost: a line for people, an object for programs.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use warpmp::Report;
+
+/// The cost of a multiplication, all chunks together. Rates are end to end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Summary {
+    pub(crate) op: &'static str,
+    /// Bits of the widest first operand.
+    pub(crate) bits_a: usize,
+    /// Bits of the widest second operand.
+    pub(crate) bits_b: usize,
+    pub(crate) lanes: u64,
+    pub(crate) device: String,
+    /// The algorithm; several, if the widths need it, with `+` between them.
+    pub(crate) algorithm: String,
+    pub(crate) kernel_seconds: f64,
+    pub(crate) total_seconds: f64,
+    pub(crate) ops_per_second: f64,
+    pub(crate) gb_per_second: f64,
+    /// Products that were computed again by another library.
+    pub(crate) checked: u64,
+    #[serde(skip)]
+    bytes: u64,
+}
+
+impl Summary {
+    /// Nothing done yet on `device`.
+    pub(crate) fn new(op: &'static str, device: &str) -> Self {
+        Self { op, device: device.into(), ..Self::default() }
+    }
+
+    /// Adds a part of the work.
+    pub(crate) fn add(&mut self, report: &Report) {
+        self.bits_a = self.bits_a.max(report.bits_a);
+        self.bits_b = self.bits_b.max(report.bits_b);
+        self.lanes += report.lanes as u64;
+        self.kernel_seconds += report.kernel.as_secs_f64();
+        self.bytes += report.bytes;
+        if !self.algorithm.split('+').any(|name| name == report.algorithm) {
+            if !self.algorithm.is_empty() {
+                self.algorithm.push('+');
+            }
+            self.algorithm.push_str(&report.algorithm);
+        }
+    }
+
+    /// The work is done, after `total`.
+    pub(crate) fn finish(&mut self, total: Duration) {
+        self.total_seconds = total.as_secs_f64();
+        let seconds = self.total_seconds.max(1e-9);
+        self.ops_per_second = self.lanes as f64 / seconds;
+        self.gb_per_second = self.bytes as f64 / 1e9 / seconds;
+    }
+
+    /// One object on one line.
+    pub(crate) fn json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Two lines for people.
+    pub(crate) fn text(&self) -> String {
+        let Self { lanes, bits_a, bits_b, device, algorithm, checked, .. } = self;
+        let kernel = scaled_seconds(self.kernel_seconds);
+        let total = scaled_seconds(self.total_seconds);
+        let kernel_rate = scaled(*lanes as f64 / self.kernel_seconds.max(1e-9));
+        let products = if *lanes == 1 { "product" } else { "products" };
+        let checks = if *checked == 0 { "none checked".into() } else { format!("{checked} checked") };
+        format!(
+            "{lanes} {products} of {bits_a} × {bits_b} bits, {checks}; {device}, {algorithm}\n\
+             kernel {kernel} ({kernel_rate} products/s), end to end {total} ({} products/s, {} GB/s)",
+            scaled(self.ops_per_second),
+            significant(self.gb_per_second),
+        )
+    }
+}
+
+/// Three digits and a prefix of the metric system: 6.52 G.
+pub(crate) fn scaled(number: f64) -> String {
+    let prefixes = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")];
+    match prefixes.iter().find(|(scale, _)| number >= *scale) {
+        Some((scale, prefix)) => format!("{}{prefix}", significant(number / scale)),
+        None => significant(number),
+    }
+}
+
+/// Seconds in the unit that suits them.
+pub(crate) fn scaled_seconds(seconds: f64) -> String {
+    match seconds {
+        s if s >= 1.0 => format!("{} s", significant(s)),
+        s if s >= 1e-3 => format!("{} ms", significant(s * 1e3)),
+        s => format!("{} µs", significant(s * 1e6)),
+    }
+}
+
+/// About three significant digits, without an exponent.
+pub(crate) fn significant(number: f64) -> String {
+    match number {
+        n if n >= 99.95 => format!("{n:.0}"),
+        n if n >= 9.995 => format!("{n:.1}"),
+        n if n >= 0.1 => format!("{n:.2}"),
+        n => format!("{n:.4}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(scaled(6.519e9), "6.52 G");
+        assert_eq!(scaled(123_456.0), "123 k");
+        assert_eq!(scaled(12.34), "12.3");
+        assert_eq!(scaled_seconds(0.000_055), "55.0 µs");
+        assert_eq!(scaled_seconds(1.5), "1.50 s");
+    }
+
+    #[test]
+    fn algorithms_are_named_once() {
+        let report = |algorithm: &str| Report {
+            op: "mul",
+            bits_a: 64,
+            bits_b: 64,
+            lanes: 1,
+            device: String::new(),
+            algorithm: algorithm.into(),
+            kernel: Duration::from_millis(1),
+            total: Duration::from_millis(1),
+            bytes: 32,
+        };
+        let mut summary = Summary::new("mul", "CPU");
+        for name in ["one", "two", "one"] {
+            summary.add(&report(name));
+        }
+        summary.finish(Duration::from_secs(3));
+        assert_eq!((summary.algorithm.as_str(), summary.lanes, summary.ops_per_second), ("one+two", 3, 1.0));
+    }
+}
