@@ -454,7 +454,7 @@ pub enum Op {
     Truncate,
     /// An integer as a double, rounded to nearest even.
     IntToF64(Int),
-    /// A double as an integer, saturating; NaN is 0.
+    /// A double as an integer, saturating; NaN gives the top bit alone.
     F64ToInt(Round, Int),
     /// A special register.
     Special(Special),

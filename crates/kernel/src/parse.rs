@@ -1,6 +1,6 @@
 //! The printed text back into a kernel, strictly: whatever the printer does not write is refused.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use crate::ir::{Bounds, Class, Guard, Inst, Item, Kernel, Label, Op, Operand, Param, Part, Reg, Width};
@@ -24,12 +24,11 @@ type Parsed<T> = Result<T, String>;
 /// The first line that is not as the printer writes it, and why.
 pub fn parse(text: &str) -> Result<Kernel, ParseError> {
     let mut reader = Reader::default();
-    let mut last = 0;
-    for (number, line) in text.lines().enumerate() {
-        last = number + 1;
-        reader.line(line.trim()).map_err(|reason| ParseError { line: number + 1, reason })?;
+    for line in text.lines() {
+        reader.number += 1;
+        reader.line(line.trim()).map_err(|reason| ParseError { line: reader.number, reason })?;
     }
-    reader.finish().map_err(|reason| ParseError { line: last, reason })
+    reader.finish()
 }
 
 /// Operations by mnemonic. Those that share one are told apart by their operands.
@@ -56,15 +55,21 @@ enum Place {
 
 #[derive(Default)]
 struct Reader {
+    /// The line, from 1.
+    number: usize,
     place: Place,
     version: String,
     target: String,
+    address_size: bool,
     name: String,
     params: Vec<Param>,
     bounds: Bounds,
     registers: [u32; 4],
     shared: bool,
     body: Vec<Item>,
+    labels: HashSet<Label>,
+    /// Branches with their lines.
+    branches: Vec<(usize, Label)>,
 }
 
 impl Reader {
@@ -87,10 +92,11 @@ impl Reader {
         } else if let Some(target) = line.strip_prefix(".target ") {
             self.target = target.into();
         } else if line == ".address_size 64" {
+            self.address_size = true;
         } else if line.strip_prefix(".extern .shared .align 16 .b8 ") == Some(&format!("{SHARED_NAME}[];")) {
             self.shared = true;
         } else if let Some(name) = line.strip_prefix(".visible .entry ").and_then(|l| l.strip_suffix('(')) {
-            self.name = name.into();
+            self.name = identifier(name)?.into();
             self.place = Place::Params;
         } else {
             return Err(format!("unknown directive `{line}`"));
@@ -103,13 +109,18 @@ impl Reader {
             self.place = Place::Hints;
             return Ok(());
         }
-        let rest = line.strip_prefix(".param ").ok_or("expected `.param`")?.trim_end_matches(',');
+        let rest = line.strip_prefix(".param ").ok_or("expected `.param`")?;
+        let rest = rest.strip_suffix(',').unwrap_or(rest);
         let (width, name) = rest.split_once(' ').ok_or("expected a parameter's type and name")?;
         let width = match width {
             ".u32" => Width::W32,
             ".u64" => Width::W64,
             other => return Err(format!("unknown parameter type `{other}`")),
         };
+        let name = identifier(name)?;
+        if self.params.iter().any(|param| param.name == name) {
+            return Err(format!("parameter `{name}` is declared twice"));
+        }
         self.params.push(Param { name: name.into(), width });
         Ok(())
     }
@@ -140,7 +151,11 @@ impl Reader {
             return Ok(());
         }
         if let Some(label) = line.strip_suffix(':') {
-            self.body.push(Item::Label(parse_label(label)?));
+            let label = parse_label(label)?;
+            if !self.labels.insert(label) {
+                return Err(format!("label {label} stands twice"));
+            }
+            self.body.push(Item::Label(label));
             return Ok(());
         }
         let statement = line.strip_suffix(';').ok_or("a statement ends in `;`")?;
@@ -149,7 +164,9 @@ impl Reader {
         }
         let (guard, rest) = self.guard(statement)?;
         if let Some(target) = rest.strip_prefix("bra ") {
-            self.body.push(Item::Branch { guard, target: parse_label(target)? });
+            let target = parse_label(target)?;
+            self.branches.push((self.number, target));
+            self.body.push(Item::Branch { guard, target });
             return Ok(());
         }
         let (mnemonic, arguments) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -176,8 +193,11 @@ impl Reader {
         });
         let slot = slot.ok_or_else(|| format!("unknown register declaration `{declaration}`"))?;
         let count = declaration.split_once('<').and_then(|(_, rest)| rest.strip_suffix('>'));
-        let count = count.and_then(|n| n.parse().ok()).ok_or("expected `<count>`")?;
-        self.registers[slot] = count;
+        let count = count.and_then(decimal).ok_or("expected `<count>`")?;
+        if self.registers[slot] != 0 {
+            return Err(format!("{} registers are declared twice", Class::ALL[slot].declared()));
+        }
+        self.registers[slot] = count as u32;
         Ok(())
     }
 
@@ -199,7 +219,7 @@ impl Reader {
             match part {
                 Part::Dst(class) => operands.push(Operand::Reg(self.register(group, class)?)),
                 Part::Src(class) => operands.push(self.operand(group, class)?),
-                Part::Const => operands.push(constant(group, Class::B32)?),
+                Part::Const => operands.push(self.setting(op, group)?),
                 Part::DstVec(class, n) | Part::SrcVec(class, n) => {
                     let inner = group.strip_prefix('{').and_then(|g| g.strip_suffix('}')).ok_or("expected `{…}`")?;
                     let elements: Vec<&str> = inner.split(',').map(str::trim).collect();
@@ -221,14 +241,34 @@ impl Reader {
                 }
                 Part::Param => {
                     let name = bracketed(group)?;
-                    let index = self.params.iter().position(|p| p.name == name);
-                    operands.push(Operand::Imm(index.ok_or_else(|| format!("unknown parameter `{name}`"))? as u64));
+                    operands.push(self.parameter_number(op, name)?);
                 }
+                Part::Fixed(SHARED_NAME) if !self.shared => return Err(format!("`{SHARED_NAME}` is not declared")),
                 Part::Fixed(text) if text == *group => {}
                 Part::Fixed(text) => return Err(format!("`{group}` where `{text}` is due")),
             }
         }
         Ok(operands)
+    }
+
+    /// A constant that is no data.
+    fn setting(&self, op: Op, text: &str) -> Parsed<Operand> {
+        let operand = constant(text, Class::B32)?;
+        match operand {
+            Operand::Imm(number) if op == Op::BarSync && number > 15 => Err(format!("no barrier {number}: 0 to 15")),
+            Operand::Imm(table) if op == Op::Lop3 && table > 255 => Err(format!("`{text}` is no truth table")),
+            _ => Ok(operand),
+        }
+    }
+
+    /// The number of a parameter that the operation can load.
+    fn parameter_number(&self, op: Op, name: &str) -> Parsed<Operand> {
+        let index = self.params.iter().position(|p| p.name == name);
+        let index = index.ok_or_else(|| format!("unknown parameter `{name}`"))?;
+        if op == Op::LdParam(Width::W64) && self.params[index].width == Width::W32 {
+            return Err(format!("parameter `{name}` has 32 bits"));
+        }
+        Ok(Operand::Imm(index as u64))
     }
 
     fn operand(&self, text: &str, class: Class) -> Parsed<Operand> {
@@ -237,8 +277,9 @@ impl Reader {
 
     fn register(&self, text: &str, class: Class) -> Parsed<Reg> {
         let digits = text.strip_prefix(class.prefix());
-        let index: u32 = digits
-            .and_then(|d| d.parse().ok())
+        let index = digits
+            .and_then(decimal)
+            .and_then(|index| u32::try_from(index).ok())
             .ok_or_else(|| format!("`{text}` is no {} register", class.declared()))?;
         let slot = Class::ALL.iter().position(|&c| c == class).unwrap_or_default();
         if index >= self.registers[slot] {
@@ -247,16 +288,17 @@ impl Reader {
         Ok(Reg { class, index })
     }
 
-    fn finish(self) -> Parsed<Kernel> {
+    fn finish(self) -> Result<Kernel, ParseError> {
+        let refuse = |line: usize, reason: String| Err(ParseError { line, reason });
+        let last = self.number;
         if self.place != Place::End {
-            return Err("the text ends inside the kernel".into());
+            return refuse(last, "the text ends inside the kernel".into());
         }
-        for item in &self.body {
-            if let Item::Branch { target, .. } = item
-                && !self.body.contains(&Item::Label(*target))
-            {
-                return Err(format!("no label {target}"));
-            }
+        if !self.address_size {
+            return refuse(last, "`.address_size 64` is missing".into());
+        }
+        if let Some((line, target)) = self.branches.iter().find(|(_, target)| !self.labels.contains(target)) {
+            return refuse(*line, format!("no label {target}"));
         }
         let kernel = Kernel {
             name: self.name,
@@ -268,21 +310,36 @@ impl Reader {
         };
         let target = kernel.target();
         if (self.version.as_str(), self.target.as_str()) != (target.version(), target.name()) {
-            return Err(format!(
-                "the header asks for {} {}, the instructions for {} {}",
-                self.version,
-                self.target,
-                target.version(),
-                target.name()
-            ));
+            let (version, name) = (target.version(), target.name());
+            let asked = format!("the header asks for {} {}", self.version, self.target);
+            return refuse(last, format!("{asked}, the instructions for {version} {name}"));
         }
         Ok(kernel)
     }
 }
 
 fn parse_label(text: &str) -> Parsed<Label> {
-    let number = text.strip_prefix("$L").and_then(|n| n.parse().ok());
+    let number = text.strip_prefix("$L").and_then(decimal).and_then(|n| u32::try_from(n).ok());
     number.map(Label).ok_or_else(|| format!("`{text}` is no label"))
+}
+
+/// A letter, then letters, digits and `_`.
+fn identifier(text: &str) -> Parsed<&str> {
+    let starts = text.starts_with(|c: char| c.is_ascii_alphabetic());
+    let goes_on = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if starts && goes_on { Ok(text) } else { Err(format!("`{text}` is no name")) }
+}
+
+/// Digits without a sign or a leading zero.
+fn decimal(text: &str) -> Option<u64> {
+    let plain = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+    if plain { text.parse().ok() } else { None }
+}
+
+/// Hexadecimal digits without a sign.
+fn hexadecimal(text: &str) -> Option<u64> {
+    let plain = text.bytes().all(|b| b.is_ascii_hexdigit());
+    if plain { u64::from_str_radix(text, 16).ok() } else { None }
 }
 
 fn bracketed(text: &str) -> Parsed<&str> {
@@ -291,11 +348,11 @@ fn bracketed(text: &str) -> Parsed<&str> {
 
 fn constant(text: &str, class: Class) -> Parsed<Operand> {
     let bits = if class == Class::F64 {
-        text.strip_prefix("0d").and_then(|hex| u64::from_str_radix(hex, 16).ok())
+        text.strip_prefix("0d").filter(|hex| hex.len() == 16).and_then(hexadecimal)
     } else if let Some(hex) = text.strip_prefix("0x") {
-        u64::from_str_radix(hex, 16).ok()
+        hexadecimal(hex)
     } else {
-        text.parse().ok()
+        decimal(text)
     };
     let bits = bits.ok_or_else(|| format!("`{text}` is no constant"))?;
     if matches!(class, Class::B32) && bits > u64::from(u32::MAX) {

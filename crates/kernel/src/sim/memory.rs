@@ -62,6 +62,21 @@ impl BitSet {
         self.0[index / 64] |= 1 << (index % 64);
     }
 
+    /// Puts a run of numbers in.
+    fn insert_run(&mut self, start: usize, end: usize, size: usize) {
+        let mut index = start;
+        while index < end {
+            if index.is_multiple_of(64) && end - index >= 64 {
+                self.insert(index, size);
+                self.0[index / 64] = u64::MAX;
+                index += 64;
+            } else {
+                self.insert(index, size);
+                index += 1;
+            }
+        }
+    }
+
     fn contains(&self, index: usize) -> bool {
         self.0.get(index / 64).is_some_and(|bits| bits >> (index % 64) & 1 == 1)
     }
@@ -280,9 +295,7 @@ impl Allocation {
     }
 
     fn define(&mut self, word: usize, words: usize) {
-        for index in word..word + words {
-            self.defined.insert(index, self.words.len());
-        }
+        self.defined.insert_run(word, word + words, self.words.len());
     }
 }
 

@@ -1,0 +1,265 @@
+//! Operations that work on each lane by itself, against oracles in wide integers or bit by bit.
+
+use std::cmp::Ordering;
+
+use warpmp_kernel::ir::{Class, Cmp, CmpType, Float, Funnel, FunnelMode, Half, Int, Logic, Op, Part, Round, Width};
+use warpmp_kernel::sim::Grid;
+
+use super::harness::{Maker, Source};
+
+const CASES: u32 = 32 * 64;
+
+/// Runs an operation on many operands and holds every lane against the oracle.
+pub(crate) fn check(op: Op, constant: Option<u32>) {
+    let mut source = Source(0x0DD5);
+    let classes = sources(op);
+    let mut cases: Vec<Vec<u64>> = Vec::new();
+    for &class in &classes {
+        cases.push((0..CASES).map(|_| source.edge(class)).collect());
+    }
+    if op.carry().reads() {
+        cases.push((0..CASES).map(|_| source.below(2)).collect());
+    }
+    let mut maker = Maker::new(CASES);
+    maker.around(op, constant);
+    let results = maker.run(Grid { blocks: CASES / 64, threads: 64, shared_bytes: 0 }, &cases);
+    for case in 0..CASES as usize {
+        let operands: Vec<u64> = cases.iter().map(|operand| operand[case]).collect();
+        let expected = oracle(op, &operands, constant);
+        let got: Vec<u64> = results.iter().map(|result| result[case]).collect();
+        let same =
+            expected.len() == got.len() && expected.iter().zip(&got).all(|(&e, &g)| e == g || both_nan(op, e, g));
+        assert!(same, "{op:?} of {operands:x?}: {got:x?} instead of {expected:x?}");
+    }
+}
+
+/// NaN results may differ in their payload.
+fn both_nan(op: Op, a: u64, b: u64) -> bool {
+    matches!(op, Op::Float(_)) && f64::from_bits(a).is_nan() && f64::from_bits(b).is_nan()
+}
+
+fn sources(op: Op) -> Vec<Class> {
+    let of_part = |part| match part {
+        Part::Src(class) => vec![class],
+        Part::SrcVec(class, n) => vec![class; n],
+        _ => vec![],
+    };
+    op.layout().into_iter().flat_map(of_part).collect()
+}
+
+fn mask(bits: u32) -> u128 {
+    (1 << bits) - 1
+}
+
+/// The bits as a number of this type.
+fn number(bits: u64, int: Int) -> i128 {
+    let value = i128::from(bits);
+    let width = int.width().bits();
+    if int.signed() && bits >> (width - 1) & 1 == 1 { value - (1 << width) } else { value }
+}
+
+/// The low bits of a number.
+fn low(value: i128, bits: u32) -> u64 {
+    (value as u128 & mask(bits)) as u64
+}
+
+/// What the operation gives for these operands: its results, and the flag if it writes it.
+fn oracle(op: Op, operands: &[u64], constant: Option<u32>) -> Vec<u64> {
+    let at = |i: usize| operands.get(i).copied().unwrap_or(0);
+    let (a, b, c) = (at(0), at(1), at(2));
+    let single = match op {
+        Op::Add(w, carry) => {
+            let flag = u128::from(if carry.reads() { c } else { 0 });
+            return with_flag(u128::from(a) + u128::from(b) + flag, w, carry.writes());
+        }
+        Op::Sub(w, carry) => {
+            let flag = i128::from(if carry.reads() { c } else { 0 });
+            let difference = i128::from(a) - i128::from(b) - flag;
+            let mut results = vec![low(difference, w.bits())];
+            results.extend(carry.writes().then_some(u64::from(difference < 0)));
+            return results;
+        }
+        Op::Mad(half, w, carry) => {
+            let flag = u128::from(if carry.reads() { at(3) } else { 0 });
+            let product = u128::from(a) * u128::from(b);
+            let part = if half == Half::Lo { product & mask(w.bits()) } else { product >> w.bits() };
+            return with_flag(part + u128::from(c) + flag, w, carry.writes());
+        }
+        Op::Unpack => return vec![a & 0xFFFF_FFFF, a >> 32],
+        Op::Mul(half, int) => {
+            let (product, bits) = (number(a, int).wrapping_mul(number(b, int)), int.width().bits());
+            if int == Int::U64 && half == Half::Hi {
+                (u128::from(a) * u128::from(b) >> 64) as u64
+            } else {
+                low(if half == Half::Hi { product >> bits } else { product }, bits)
+            }
+        }
+        Op::MulWide(int) => low(number(a, int) * number(b, int), 64),
+        Op::MadWide(int) => low(number(a, int) * number(b, int) + i128::from(c), 64),
+        Op::Min(int) => low(number(a, int).min(number(b, int)), int.width().bits()),
+        Op::Max(int) => low(number(a, int).max(number(b, int)), int.width().bits()),
+        Op::Logic(Logic::And, _) => a & b,
+        Op::Logic(Logic::Or, _) => a | b,
+        Op::Logic(Logic::Xor, _) => a ^ b,
+        Op::Not(bits) => match bits.class() {
+            Class::Pred => 1 - a,
+            Class::B32 => a ^ 0xFFFF_FFFF,
+            _ => a ^ u64::MAX,
+        },
+        Op::Lop3 => {
+            (0..32).map(|i| bit(u64::from(constant.unwrap()), 4 * bit(a, i) + 2 * bit(b, i) + bit(c, i)) << i).sum()
+        }
+        Op::Prmt => permuted(a, b, c),
+        Op::Shl(w) => {
+            if b >= u64::from(w.bits()) {
+                0
+            } else {
+                low(i128::from(a) << b, w.bits())
+            }
+        }
+        Op::Shr(int) => low(number(a, int) >> b.min(64), int.width().bits()),
+        Op::Shf(direction, mode) => funnel(direction, mode, a, b, c),
+        Op::Bfe(int) => extracted(a, b & 255, c & 255, int),
+        Op::Bfi(w) => inserted(a, b, c & 255, at(3) & 255, w.bits().into()),
+        Op::Popc(w) => (0..w.bits().into()).map(|i| bit(a, i)).sum(),
+        Op::Clz(w) => (0..w.bits().into()).rev().take_while(|&i| bit(a, i) == 0).count() as u64,
+        Op::Brev(w) => (0..w.bits().into()).map(|i| bit(a, i) << (u64::from(w.bits()) - 1 - i)).sum(),
+        Op::Selp(_) => {
+            if c == 1 {
+                a
+            } else {
+                b
+            }
+        }
+        Op::Setp(cmp, of) => u64::from(compared(cmp, of, a, b)),
+        Op::Mov(_) | Op::BitsOfF64 | Op::F64OfBits | Op::ZeroExtend => a,
+        Op::Pack => b << 32 | a,
+        Op::SignExtend => low(number(a, Int::S32), 64),
+        Op::Truncate => a & 0xFFFF_FFFF,
+        Op::IntToF64(int) => nearest_double(number(a, int)).to_bits(),
+        Op::F64ToInt(round, int) => to_integer(f64::from_bits(a), round, int),
+        Op::Float(float) => floating(float, [a, b, c].map(f64::from_bits)).to_bits(),
+        _ => panic!("{op:?} is no operation on lanes"),
+    };
+    vec![single]
+}
+
+fn with_flag(sum: u128, w: Width, wanted: bool) -> Vec<u64> {
+    let mut results = vec![(sum & mask(w.bits())) as u64];
+    results.extend(wanted.then_some((sum >> w.bits()) as u64));
+    results
+}
+
+fn bit(word: u64, i: u64) -> u64 {
+    if i < 64 { word >> i & 1 } else { 0 }
+}
+
+fn permuted(a: u64, b: u64, c: u64) -> u64 {
+    let mut result = 0;
+    for i in 0..4 {
+        let selector = c >> (4 * i) & 15;
+        let byte = (b << 32 | a) >> (8 * (selector % 8)) & 255;
+        let picked = if selector < 8 {
+            byte
+        } else if byte < 128 {
+            0
+        } else {
+            255
+        };
+        result |= picked << (8 * i);
+    }
+    result
+}
+
+fn funnel(direction: Funnel, mode: FunnelMode, a: u64, b: u64, c: u64) -> u64 {
+    let n = if mode == FunnelMode::Wrap { c % 32 } else { c.min(32) };
+    let both = u128::from(b << 32 | a);
+    let shifted = if direction == Funnel::Left { both << n >> 32 } else { both >> n };
+    (shifted & mask(32)) as u64
+}
+
+/// The reference's own loop.
+fn extracted(a: u64, pos: u64, len: u64, int: Int) -> u64 {
+    let msb = u64::from(int.width().bits()) - 1;
+    let sign = if int.signed() && len > 0 { bit(a, (pos + len - 1).min(msb)) } else { 0 };
+    (0..=msb).map(|i| if i < len && pos + i <= msb { bit(a, pos + i) << i } else { sign << i }).sum()
+}
+
+/// The reference's own loop.
+fn inserted(a: u64, b: u64, pos: u64, len: u64, width: u64) -> u64 {
+    let mut result = b;
+    let mut i = 0;
+    while i < len && pos + i < width {
+        result = result & !(1 << (pos + i)) | bit(a, i) << (pos + i);
+        i += 1;
+    }
+    result
+}
+
+fn compared(cmp: Cmp, of: CmpType, a: u64, b: u64) -> bool {
+    let order = match of {
+        CmpType::Int(int) => Some(number(a, int).cmp(&number(b, int))),
+        CmpType::F64 => f64::from_bits(a).partial_cmp(&f64::from_bits(b)),
+    };
+    let Some(order) = order else { return false };
+    match cmp {
+        Cmp::Eq => order == Ordering::Equal,
+        Cmp::Ne => order != Ordering::Equal,
+        Cmp::Lt => order == Ordering::Less,
+        Cmp::Le => order != Ordering::Greater,
+        Cmp::Gt => order == Ordering::Greater,
+        Cmp::Ge => order != Ordering::Less,
+    }
+}
+
+/// The double nearest to an integer, ties to even: by its bits.
+fn nearest_double(value: i128) -> f64 {
+    let magnitude = value.unsigned_abs();
+    let length = 128 - magnitude.leading_zeros();
+    let surplus = length.saturating_sub(53);
+    let (mut kept, rest) = (magnitude >> surplus, magnitude & mask(surplus));
+    let half = if surplus == 0 { 1 } else { 1 << (surplus - 1) };
+    if rest > half || surplus > 0 && rest == half && kept % 2 == 1 {
+        kept += 1;
+    }
+    let scale = (0..surplus).fold(1.0, |scale: f64, _| scale * 2.0);
+    let result = kept as u64 as f64 * scale;
+    if value < 0 { -result } else { result }
+}
+
+fn to_integer(value: f64, round: Round, int: Int) -> u64 {
+    let bits = int.width().bits();
+    if value.is_nan() {
+        return 1 << (bits - 1);
+    }
+    let below = value.floor();
+    let up = match round {
+        Round::Zero => value < 0.0 && below != value,
+        Round::Nearest => value - below > 0.5 || value - below == 0.5 && below % 2.0 != 0.0,
+    };
+    let rounded = if up { below + 1.0 } else { below };
+    let (least, most) =
+        if int.signed() { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1_i128 << bits) - 1) };
+    low((rounded as i128).clamp(least, most), bits)
+}
+
+fn floating(float: Float, [a, b, c]: [f64; 3]) -> f64 {
+    match float {
+        Float::Add => a + b,
+        Float::Sub => a - b,
+        Float::Mul => a * b,
+        Float::Fma => a.mul_add(b, c),
+        Float::Neg => f64::from_bits(a.to_bits() ^ 1 << 63),
+    }
+}
+
+#[test]
+fn fma_rounds_once() {
+    // (1 + e)(1 − e) − 1 = −e², which two roundings lose.
+    let e = f64::EPSILON;
+    let mut maker = Maker::new(1);
+    maker.around(Op::Float(Float::Fma), None);
+    let operands = [1.0 + e, 1.0 - e, -1.0].map(|x| vec![x.to_bits()]);
+    let results = maker.run(Grid { blocks: 1, threads: 1, shared_bytes: 0 }, &operands);
+    assert_eq!(f64::from_bits(results[0][0]), -e * e);
+}

@@ -1,0 +1,74 @@
+//! The semantics of every operation against plain Rust, on operands where things go wrong: 0, 1, the
+//! sign bit, all ones, shift amounts around the width.
+
+mod exchange;
+mod harness;
+mod lanes;
+mod memory;
+
+use warpmp_kernel::ir::Op;
+
+#[test]
+fn every_operation_does_what_the_reference_says() {
+    for op in Op::all() {
+        check(op);
+    }
+}
+
+/// Holds one operation against its oracle. No arm stands for "all others": a new operation does not
+/// compile before it has one.
+fn check(op: Op) {
+    match op {
+        Op::Add(..)
+        | Op::Sub(..)
+        | Op::Mul(..)
+        | Op::MulWide(_)
+        | Op::Mad(..)
+        | Op::MadWide(_)
+        | Op::Min(_)
+        | Op::Max(_)
+        | Op::Logic(..)
+        | Op::Not(_)
+        | Op::Prmt
+        | Op::Shl(_)
+        | Op::Shr(_)
+        | Op::Shf(..)
+        | Op::Bfe(_)
+        | Op::Bfi(_)
+        | Op::Popc(_)
+        | Op::Clz(_)
+        | Op::Brev(_)
+        | Op::Selp(_)
+        | Op::Setp(..)
+        | Op::Mov(_)
+        | Op::Pack
+        | Op::Unpack
+        | Op::BitsOfF64
+        | Op::F64OfBits
+        | Op::ZeroExtend
+        | Op::SignExtend
+        | Op::Truncate
+        | Op::IntToF64(_)
+        | Op::F64ToInt(..)
+        | Op::Float(_) => lanes::check(op, None),
+        Op::Lop3 => {
+            [0x00, 0x01, 0x96, 0xE8, 0xCA, 0x80, 0xF0, 0xFF].into_iter().for_each(|table| lanes::check(op, Some(table)))
+        }
+        Op::Shfl(mode) => exchange::shuffle(mode),
+        Op::Vote(_) | Op::Ballot => exchange::vote(op),
+        Op::MmaU8 => exchange::matrix_product(),
+        Op::Special(special) => exchange::special(special),
+        Op::LdParam(width) => memory::parameter(width),
+        Op::Ld(space, vector, elem) => memory::load(space, vector, elem),
+        Op::St(space, vector, elem) => memory::store(space, vector, elem),
+        Op::AtomAdd(space, width) => memory::atomic(space, width, true),
+        Op::RedAdd(space, width) => memory::atomic(space, width, false),
+        Op::CpAsync(bytes) => memory::copy(bytes, None),
+        Op::CpAsyncZfill(bytes) => (0..=bytes).for_each(|size| memory::copy(bytes, Some(size))),
+        // The address of shared memory, the groups of copies, barriers, the end of the thread: in every test
+        // of shared memory.
+        Op::SharedBase | Op::CpAsyncCommit | Op::CpAsyncWaitAll | Op::BarSync | Op::Ret => memory::exchange_by_block(),
+        Op::CpAsyncWait => memory::groups(),
+        Op::BarWarpSync => memory::exchange_by_warp(),
+    }
+}
