@@ -68,22 +68,32 @@ impl Rows {
 
     /// The window: the `L` limbs above those that left.
     pub fn finish(self, b: &mut Builder) -> Vec<R32> {
+        self.finish_adding(b, &[], &[]).1
+    }
+
+    /// Ends the product and adds `incoming` to the limbs that left: the sums, and the window with
+    /// the carry. One chain through both.
+    ///
+    /// With a window of `L` limbs, `L` rows and `L` incoming limbs the sum still fits:
+    /// `(B^L−1)² + 2(B^L−1) = B^(2L) − 1`.
+    pub fn finish_adding(self, b: &mut Builder, gone: &[R32], incoming: &[R32]) -> (Vec<R32>, Vec<R32>) {
+        debug_assert_eq!(gone.len(), incoming.len());
         let mut words = |pairs: &[Option<R64>]| -> Vec<R32> {
             pairs.iter().flatten().flat_map(|&pair| <[R32; 2]>::from(b.unpack(pair))).collect()
         };
         let low = words(&self.even);
         let high: Vec<R32> = self.left.into_iter().chain(words(&self.odd)).collect();
-        if low.is_empty() {
-            return high;
+        if low.is_empty() && gone.is_empty() {
+            return (Vec::new(), high);
         }
         let top = self.a.len() - 1;
-        let sum: Vec<R32> = (0..=top).map(|_| b.register()).collect();
+        let last: R32 = b.register();
         let mut chain = b.chain();
-        for k in 0..top {
-            chain.add_into(sum[k], limb(&low, k), limb(&high, k));
-        }
-        chain.end_add(sum[top], limb(&low, top), limb(&high, top));
-        sum
+        let sums = gone.iter().zip(incoming).map(|(&g, &i)| chain.add(g, i)).collect();
+        let mut window: Vec<R32> = (0..top).map(|k| chain.add(limb(&low, k), limb(&high, k))).collect();
+        chain.end_add(last, limb(&low, top), limb(&high, top));
+        window.push(last);
+        (sums, window)
     }
 
     /// The left limb and the products of odd `j`. Returns whether the product of an even top limb

@@ -1,0 +1,111 @@
+//! Kernels, one file an algorithm. Each is a pure function of its parameters.
+//!
+//! [`MUL`] is the register of multiplications: to add one, write its file and give it a row. A row
+//! says what the algorithm accepts and how the settings of the tuning table become a kernel; the
+//! [plan](crate::plan) does the rest.
+
+pub mod mul_group;
+pub mod mul_thread;
+pub mod sum_rotate;
+
+use std::fmt;
+
+use serde::Deserialize;
+use warpmp_device::Grid;
+use warpmp_kernel::build::Glue;
+use warpmp_kernel::ir::{Kernel, Vector};
+
+/// What a multiplication kernel is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MulShape {
+    /// Limbs of `a`, `b` and `c`; `c` has `la + lb` or one less.
+    pub limbs: [u32; 3],
+    /// Does one `b` multiply every lane?
+    pub common_b: bool,
+}
+
+/// A kernel with every parameter fixed: its text is a function of it.
+pub trait Spec: fmt::Debug + Send + Sync {
+    /// The kernel's name: the same for the same parameters, different for different ones.
+    fn name(&self) -> String;
+
+    /// Writes the kernel. Parameters: the addresses of `a`, `b` and `c`, and the number of lanes.
+    fn build(&self) -> Kernel;
+
+    /// The launch that serves this many lanes.
+    fn grid(&self, lanes: u32) -> Grid;
+
+    /// Wide products (32×32 → 64 bits) a lane, padding included.
+    fn wide_products(&self) -> u64;
+
+    /// The most lanes that one launch takes: thread numbers are 32 bits.
+    fn max_lanes(&self) -> u32 {
+        1 << 30
+    }
+}
+
+/// What a tuning table may say about a kernel; what it leaves out the algorithm chooses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// Warps a block of threads.
+    pub warps: Option<u32>,
+    /// Every how many carry chains are joined to the one before; 0: none.
+    pub glue: Option<u32>,
+    /// How operands reach the registers.
+    pub input: Option<mul_thread::Input>,
+    /// Limbs a block of `group`, at most.
+    pub block: Option<u32>,
+}
+
+impl Settings {
+    fn glue_or(&self, default: Glue) -> Glue {
+        self.glue.map_or(default, |n| if n == 0 { Glue::None } else { Glue::Every(n) })
+    }
+}
+
+/// A row of the register.
+#[derive(Debug)]
+pub struct MulAlgorithm {
+    /// The name on the command line, in tables and in reports.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub summary: &'static str,
+    /// What it accepts, in words.
+    pub accepts: &'static str,
+    /// Does it take these lengths?
+    pub fits: fn(MulShape) -> bool,
+    /// The kernel for these lengths and settings. `async_copies`: can the GPU copy to shared memory
+    /// asynchronously (sm_80 and later)?
+    pub spec: fn(MulShape, &Settings, async_copies: bool) -> Box<dyn Spec>,
+}
+
+/// Every multiplication on the GPU, by name.
+pub const MUL: &[MulAlgorithm] = &[mul_thread::ALGORITHM, sum_rotate::ALGORITHM, mul_group::ALGORITHM];
+
+/// The widest access that every row of this many limbs allows, in words.
+const fn piece(limbs: u32) -> u32 {
+    match limbs % 4 {
+        0 => 4,
+        2 => 2,
+        _ => 1,
+    }
+}
+
+/// The vector of this many words.
+const fn vector(words: u32) -> Vector {
+    match words {
+        1 => Vector::V1,
+        2 => Vector::V2,
+        _ => Vector::V4,
+    }
+}
+
+/// The part of a kernel's name that tells the settings which most kernels have.
+fn suffix(glue: Glue, warps: u32) -> String {
+    let glue = match glue {
+        Glue::None => 0,
+        Glue::Every(n) => n,
+    };
+    format!("_g{glue}_w{warps}")
+}
