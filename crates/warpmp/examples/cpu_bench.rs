@@ -87,9 +87,9 @@ fn engine_time(
     let mut name = String::new();
     let mut failed = None;
     let time = median(shape.lanes, || {
-        let mut options = MulOptions::new();
+        let Some(memory) = into.take() else { return };
+        let mut options = MulOptions::new().into(memory);
         options.algorithm = algorithm.map(str::to_owned);
-        options.into = into.take();
         match session.mul_with(&x, &y, options) {
             Ok((products, report)) => {
                 name = report.algorithm;

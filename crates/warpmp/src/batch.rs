@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::{Error, Result};
+use crate::memory::HostBuffer;
 
 /// Bits of a limb.
 pub const LIMB_BITS: usize = 32;
@@ -46,7 +47,7 @@ impl Shape {
         }
     }
 
-    fn check(self, found_limbs: usize) -> Result<()> {
+    pub(crate) fn check(self, found_limbs: usize) -> Result<()> {
         if self.lanes == 0 {
             return Err(Error::ZeroLanes);
         }
@@ -73,68 +74,6 @@ impl Shape {
     }
 }
 
-/// Host memory for operands and results, which a [`Batch`] can take over and give back.
-///
-/// Memory from [`Session::host_buffer`](crate::Session::host_buffer) is page-locked where the
-/// session's device has a bus to cross: transfers from and to it run at full speed, and without a
-/// copy on the way. Any `Vec<u32>` serves too.
-#[derive(Debug)]
-pub struct HostBuffer(Memory);
-
-#[derive(Debug)]
-enum Memory {
-    Ordinary(Vec<u32>),
-}
-
-impl HostBuffer {
-    /// The words.
-    pub fn as_slice(&self) -> &[u32] {
-        match &self.0 {
-            Memory::Ordinary(words) => words,
-        }
-    }
-
-    /// The words, to fill them.
-    pub fn as_mut_slice(&mut self) -> &mut [u32] {
-        match &mut self.0 {
-            Memory::Ordinary(words) => words,
-        }
-    }
-
-    /// Number of 32-bit words.
-    pub fn len(&self) -> usize {
-        self.as_slice().len()
-    }
-
-    /// Has it no words?
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The words as a vector: without a copy if they are in one already.
-    pub fn into_vec(self) -> Vec<u32> {
-        match self.0 {
-            Memory::Ordinary(words) => words,
-        }
-    }
-
-    /// `words` zeros in ordinary memory. The pages are first touched when they are first used.
-    pub(crate) fn zeroed(words: usize) -> Result<Self> {
-        let mut probe: Vec<u32> = Vec::new();
-        probe
-            .try_reserve_exact(words)
-            .map_err(|_| Error::OutOfMemory { required_bytes: (words as u64).saturating_mul(4), available_bytes: 0 })?;
-        drop(probe);
-        Ok(Self(Memory::Ordinary(vec![0; words])))
-    }
-}
-
-impl From<Vec<u32>> for HostBuffer {
-    fn from(words: Vec<u32>) -> Self {
-        Self(Memory::Ordinary(words))
-    }
-}
-
 /// `lanes × bits`: unsigned integers of one width.
 ///
 /// A lane is `⌈bits / 32⌉` limbs of 32 bits, least significant first; lanes follow one another
@@ -147,7 +86,8 @@ pub struct Batch<'a> {
 
 #[derive(Debug)]
 enum Storage<'a> {
-    Borrowed(&'a [u32]),
+    /// Limbs elsewhere, and whether they are page-locked there.
+    Borrowed(&'a [u32], bool),
     Owned(HostBuffer),
 }
 
@@ -160,7 +100,16 @@ impl<'a> Batch<'a> {
     pub fn borrow(shape: Shape, limbs: &'a [u32]) -> Result<Self> {
         shape.check(limbs.len())?;
         shape.check_reduced(limbs)?;
-        Ok(Self { shape, storage: Storage::Borrowed(limbs) })
+        Ok(Self { shape, storage: Storage::Borrowed(limbs, false) })
+    }
+
+    /// A view of a buffer, for which transfers are as fast as for the buffer itself.
+    ///
+    /// # Errors
+    /// As [`Batch::borrow`].
+    pub fn borrow_buffer(shape: Shape, buffer: &'a HostBuffer) -> Result<Self> {
+        let view = Self::borrow(shape, buffer.as_slice())?;
+        Ok(Self { storage: Storage::Borrowed(buffer.as_slice(), buffer.is_pinned()), ..view })
     }
 }
 
@@ -240,8 +189,16 @@ impl Batch<'_> {
     /// All limbs, lane after lane.
     pub fn limbs(&self) -> &[u32] {
         match &self.storage {
-            Storage::Borrowed(limbs) => limbs,
+            Storage::Borrowed(limbs, _) => limbs,
             Storage::Owned(buffer) => buffer.as_slice(),
+        }
+    }
+
+    /// Are the limbs page-locked, so that a GPU reads them where they are?
+    pub fn is_pinned(&self) -> bool {
+        match &self.storage {
+            Storage::Borrowed(_, pinned) => *pinned,
+            Storage::Owned(buffer) => buffer.is_pinned(),
         }
     }
 
@@ -289,13 +246,14 @@ impl Batch<'_> {
         }
         let limbs = self.shape.limbs();
         let view = &self.limbs()[lanes.start * limbs..end * limbs];
-        Ok(Batch { shape: Shape::new(end - lanes.start, self.shape.bits), storage: Storage::Borrowed(view) })
+        let shape = Shape::new(end - lanes.start, self.shape.bits);
+        Ok(Batch { shape, storage: Storage::Borrowed(view, self.is_pinned()) })
     }
 
     /// The memory of the batch, to be used again; a borrowed batch is copied.
     pub fn into_buffer(self) -> HostBuffer {
         match self.storage {
-            Storage::Borrowed(limbs) => limbs.to_vec().into(),
+            Storage::Borrowed(limbs, _) => limbs.to_vec().into(),
             Storage::Owned(buffer) => buffer,
         }
     }
@@ -331,7 +289,7 @@ impl Clone for Batch<'_> {
     /// A view stays a view; owned limbs are copied into ordinary memory.
     fn clone(&self) -> Self {
         let storage = match &self.storage {
-            Storage::Borrowed(limbs) => Storage::Borrowed(limbs),
+            Storage::Borrowed(limbs, pinned) => Storage::Borrowed(limbs, *pinned),
             Storage::Owned(buffer) => Storage::Owned(buffer.as_slice().to_vec().into()),
         };
         Self { shape: self.shape, storage }
@@ -341,7 +299,7 @@ impl Clone for Batch<'_> {
 impl<'a> From<Batch<'a>> for Cow<'a, [u32]> {
     fn from(batch: Batch<'a>) -> Self {
         match batch.storage {
-            Storage::Borrowed(limbs) => Cow::Borrowed(limbs),
+            Storage::Borrowed(limbs, _) => Cow::Borrowed(limbs),
             Storage::Owned(buffer) => Cow::Owned(buffer.into_vec()),
         }
     }

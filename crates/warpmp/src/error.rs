@@ -5,7 +5,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error. Numbers are numbers, their units are in their names; nothing was computed unless the
 /// variant says so.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Give both operands the same number of lanes, or one of them a single lane.
@@ -78,4 +78,38 @@ pub enum Error {
         /// The names of the algorithms that fit.
         fits: Vec<String>,
     },
+    /// Give the operation memory of the result's shape: [`Session::reserve`](crate::Session::reserve).
+    #[error(
+        "the result is {expected_lanes} lanes of {expected_bits} bits; the memory given for it has {found_lanes} of {found_bits}"
+    )]
+    ResultShape {
+        /// Lanes of the result.
+        expected_lanes: usize,
+        /// Bits of the result.
+        expected_bits: usize,
+        /// Lanes of the memory.
+        found_lanes: usize,
+        /// Bits of the memory.
+        found_bits: usize,
+    },
+    /// Use the batch with the session that made it, or download it and upload it again.
+    #[error("a batch of another engine's memory")]
+    ForeignBatch,
+    /// What the device says.
+    #[error(transparent)]
+    Device(warpmp_device::Error),
+}
+
+impl From<warpmp_device::Error> for Error {
+    fn from(error: warpmp_device::Error) -> Self {
+        use warpmp_device::Error as Device;
+        match error {
+            Device::OutOfMemory { required_bytes, available_bytes } => {
+                Self::OutOfMemory { required_bytes, available_bytes }
+            }
+            Device::OutOfHostMemory { required_bytes } => Self::OutOfMemory { required_bytes, available_bytes: 0 },
+            Device::WrongDevice { .. } => Self::ForeignBatch,
+            other => Self::Device(other),
+        }
+    }
 }

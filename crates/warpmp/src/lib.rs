@@ -25,10 +25,20 @@
 pub mod batch;
 mod cpu;
 pub mod error;
+mod gpu;
+pub mod kernels;
+pub mod memory;
+pub mod plan;
 pub mod report;
 pub mod session;
+pub mod tuning;
 
-pub use batch::{Batch, HostBuffer, Shape};
+/// Devices: to find them, and for those who bring kernels of their own.
+pub use warpmp_device as device;
+
+pub use batch::{Batch, Shape};
 pub use error::{Error, Result};
+pub use memory::{DeviceBatch, HostBuffer};
+pub use plan::Plan;
 pub use report::{EngineInfo, EngineKind, Report};
 pub use session::{MulOptions, Selector, Session};

@@ -69,6 +69,13 @@ impl Report {
     }
 }
 
+/// How an engine did an operation.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) algorithm: String,
+    pub(crate) kernel: Duration,
+}
+
 /// A clock's tick at the least: a rate stays a number.
 fn seconds(time: Duration) -> f64 {
     time.max(Duration::from_nanos(1)).as_secs_f64()

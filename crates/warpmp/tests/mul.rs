@@ -120,11 +120,10 @@ fn algorithms_are_known_by_name_and_limit() {
 fn a_given_buffer_becomes_the_result() {
     let session = Session::cpu();
     let a = Batch::from_u64s(&[3, 4]);
-    let into = session.host_buffer(8).unwrap();
-    let (c, report) = session.mul_with(&a, &a, MulOptions::new().into(into)).unwrap();
+    let into = |words| MulOptions::new().into(session.host_buffer(words).unwrap());
+    let (c, report) = session.mul_with(&a, &a, into(8)).unwrap();
     assert_eq!(c.iter().map(|lane| lane[0]).collect::<Vec<_>>(), [9, 16]);
     assert_eq!((report.lanes, report.bits_a, report.bytes), (2, 64, 16 + 16 + 32));
-    let short = session.host_buffer(7).unwrap();
-    let error = session.mul_with(&a, &a, MulOptions::new().into(short)).unwrap_err();
+    let error = session.mul_with(&a, &a, into(7)).unwrap_err();
     assert_eq!(error, Error::LimbCount { lanes: 2, bits: 128, expected_limbs: 8, found_limbs: 7 });
 }

@@ -16,13 +16,13 @@ mod schoolbook;
 mod simd;
 
 use std::ops::RangeInclusive;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rayon::prelude::*;
 
 use crate::batch::Batch;
 use crate::error::{Error, Result};
-use crate::report::{EngineInfo, EngineKind};
+use crate::report::{EngineInfo, EngineKind, Run};
 use rows::{Piece, Rows};
 
 /// A piece of work should keep its operands and results in a core's own cache.
@@ -78,13 +78,6 @@ const ALGORITHMS: &[Algorithm] = &[
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Engine {
     threads: usize,
-}
-
-/// How an operation went.
-#[derive(Debug)]
-pub(crate) struct Run {
-    pub(crate) algorithm: String,
-    pub(crate) kernel: Duration,
 }
 
 impl Engine {

@@ -1,0 +1,172 @@
+//! The GPU engine, on the simulator and, where there is one, on a GPU: the same bodies for both.
+
+use warpmp::device::{self, SimConfig};
+use warpmp::{Batch, EngineKind, Error, MulOptions, Selector, Session, Shape};
+use warpmp_testkit::conformance;
+use warpmp_testkit::operands::around;
+use warpmp_testkit::{Operands, Pattern, gpu, oracle};
+
+fn sim() -> Session {
+    Session::on(Selector::Sim).unwrap()
+}
+
+/// A simulated GPU with little memory.
+fn small_sim(memory_bytes: u64) -> Session {
+    Session::with_device(device::open_sim_with(&SimConfig { memory_bytes, ..SimConfig::default() })).unwrap()
+}
+
+fn batch(operands: &Operands) -> Batch<'_> {
+    Batch::borrow(Shape::new(operands.lanes, operands.bits), &operands.limbs).expect("the testkit masks the top limb")
+}
+
+/// From host memory through the pipeline.
+fn through_pipeline(session: &Session) -> impl Fn(&Operands, &Operands) -> Result<Vec<u32>, Error> {
+    |a, b| session.mul(&batch(a), &batch(b)).map(Batch::into_limbs)
+}
+
+/// Resident on the device.
+fn resident(session: &Session) -> impl Fn(&Operands, &Operands) -> Result<Vec<u32>, Error> {
+    |a, b| {
+        let (a, b) = (session.upload(&batch(a))?, session.upload(&batch(b))?);
+        session.mul_device(&a, &b).and_then(|c| session.download(&c)).map(Batch::into_limbs)
+    }
+}
+
+/// Each size with itself and, every other one, with the size at the other end.
+fn pairs(sizes: &[usize]) -> Vec<(usize, usize)> {
+    let mirrored = sizes.iter().zip(sizes.iter().rev()).step_by(2).map(|(p, q)| (*p, *q));
+    sizes.iter().map(|size| (*size, *size)).chain(mirrored).collect()
+}
+
+fn conforms(session: &Session, sizes: &[usize], max_lanes: usize) {
+    let cases = conformance::cases(&pairs(sizes), max_lanes);
+    let (pipelined, kept): (Vec<_>, Vec<_>) = cases.iter().enumerate().partition(|(i, _)| i % 2 == 0);
+    let only = |cases: Vec<(usize, &conformance::Case)>| cases.into_iter().map(|(_, case)| *case).collect::<Vec<_>>();
+    conformance::mul(&only(pipelined), through_pipeline(session));
+    conformance::mul(&only(kept), resident(session));
+}
+
+#[test]
+fn simulator_conforms_when_small() {
+    conforms(&sim(), &around(&[1, 32, 64, 128, 131, 256]), 129);
+}
+
+#[test]
+fn simulator_conforms_at_the_thresholds() {
+    conforms(&sim(), &around(&[512, 1024, 1536, 2048]), 33);
+}
+
+#[test]
+fn simulator_conforms_when_large() {
+    conforms(&sim(), &[4096, 8193], 3);
+}
+
+#[test]
+fn gpu_conforms() {
+    let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };
+    conforms(&session, &around(&[1, 32, 64, 128, 131, 256, 512, 1000, 1024, 1536, 2048, 3000, 4096]), 129);
+    conforms(&session, &[5000, 8192, 16384, 30011, 32768, 65535, 65536], 129);
+}
+
+#[test]
+fn a_gpu_takes_host_memory_of_every_kind_in_chunks() {
+    let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };
+    chunks_keep_their_places(&session, 200_003, 1024);
+}
+
+#[test]
+fn a_simulator_takes_chunks() {
+    chunks_keep_their_places(&sim(), 70_003, 64);
+}
+
+/// Many chunks, the last one ragged; page-locked and ordinary memory.
+fn chunks_keep_their_places(session: &Session, lanes: usize, bits: usize) {
+    let shape = Shape::new(lanes, bits);
+    let [a, b] = [1, 2].map(|seed| Operands::generate(Pattern::Carry, lanes, bits, seed));
+    let pinned = |operands: &Operands| {
+        let mut buffer = session.host_buffer(operands.limbs.len()).unwrap();
+        buffer.as_mut_slice().copy_from_slice(&operands.limbs);
+        Batch::from_buffer(shape, buffer).unwrap()
+    };
+    let expected: Vec<u32> =
+        (0..lanes).flat_map(|lane| oracle::mul(a.lane(lane), b.lane(lane), 2 * shape.limbs())).collect();
+    let into = session.host_buffer(2 * shape.words()).unwrap();
+    assert!(into.is_pinned());
+    let (c, report) = session.mul_with(&pinned(&a), &pinned(&b), MulOptions::new().into(into)).unwrap();
+    assert!(c.limbs() == expected, "page-locked memory");
+    assert!(report.kernel > std::time::Duration::ZERO && report.total >= report.kernel);
+    // The slots that the call before has left are used again.
+    assert!(session.mul(&batch(&a), &pinned(&b)).unwrap().limbs() == expected, "mixed memory");
+    assert!(session.mul(&batch(&a), &batch(&b)).unwrap().limbs() == expected, "ordinary memory");
+}
+
+#[test]
+fn a_batch_larger_than_the_memory_is_chunked() {
+    // 20000 lanes of 64 bits: 640 kB with their products, 64 KiB of memory.
+    let session = small_sim(64 << 10);
+    let [a, b] = [1, 2].map(|seed| Operands::generate(Pattern::Random, 20_000, 64, seed));
+    let c = session.mul(&batch(&a), &batch(&b)).unwrap();
+    for lane in [0, 31, 32, 9_999, 19_999] {
+        assert_eq!(c.lane(lane).unwrap(), oracle::mul(a.lane(lane), b.lane(lane), 4), "lane {lane}");
+    }
+    assert!(matches!(session.upload(&batch(&a)), Err(Error::OutOfMemory { .. })));
+}
+
+#[test]
+fn a_memory_too_small_for_a_tile_is_an_error() {
+    let error = small_sim(512).mul(&Batch::from_u64s(&[3; 40]), &Batch::from_u64s(&[5; 40])).unwrap_err();
+    assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+}
+
+#[test]
+fn operations_chain_without_transfers() {
+    for session in [sim(), Session::cpu()] {
+        let a = session.upload(&Batch::from_u64s(&[3, u64::MAX, 7])).unwrap();
+        let square = session.mul_device(&a, &a).unwrap();
+        let (fourth, report) =
+            session.mul_device_into(&square, &square, None, session.reserve(Shape::new(3, 256)).unwrap()).unwrap();
+        let fourth = session.download(&fourth).unwrap();
+        assert_eq!((fourth.to_hex(0), fourth.to_hex(2)), ("51".into(), "961".into()));
+        assert_eq!(fourth.to_hex(1), "fffffffffffffffc0000000000000005fffffffffffffffc0000000000000001");
+        assert_eq!((report.bits_a, report.lanes), (128, 3));
+    }
+}
+
+#[test]
+fn memory_of_the_wrong_shape_or_engine_is_refused() {
+    let (session, other) = (sim(), sim());
+    let a = session.upload(&Batch::from_u64s(&[1, 2])).unwrap();
+    let small = session.reserve(Shape::new(2, 64)).unwrap();
+    let error = session.mul_device_into(&a, &a, None, small).unwrap_err();
+    let expected = Error::ResultShape { expected_lanes: 2, expected_bits: 128, found_lanes: 2, found_bits: 64 };
+    assert_eq!(error, expected);
+    assert_eq!(other.mul_device(&a, &a).unwrap_err(), Error::ForeignBatch);
+    assert_eq!(Session::cpu().mul_device(&a, &a).unwrap_err(), Error::ForeignBatch);
+    assert_eq!(Session::cpu().download(&a).unwrap_err(), Error::ForeignBatch);
+}
+
+#[test]
+fn a_missing_gpu_is_an_answer() {
+    let opened = Session::open();
+    match Session::on(Selector::Cuda(None)) {
+        Ok(session) => {
+            assert_eq!((session.engine().kind, opened.engine().kind), (EngineKind::Cuda, EngineKind::Cuda));
+            assert_eq!(opened.fallback(), None);
+        }
+        Err(reason) => {
+            assert_eq!((opened.engine().kind, opened.fallback()), (EngineKind::Cpu, Some(&reason)));
+            assert!(matches!(reason, Error::Device(_)), "{reason}");
+        }
+    }
+    assert!(Session::on(Selector::Cuda(Some(999))).is_err());
+}
+
+#[test]
+fn unfit_algorithms_list_what_fits() {
+    let a = Batch::from_le_bytes(65536, &[[1]]).unwrap();
+    let session = sim();
+    let unfit = session.mul_with(&a, &a, MulOptions::new().algorithm("thread")).unwrap_err();
+    assert!(matches!(&unfit, Error::AlgorithmUnfit { fits, .. } if !fits.is_empty()), "{unfit}");
+    let unknown = session.mul_with(&a, &a, MulOptions::new().algorithm("abacus")).unwrap_err();
+    assert!(matches!(unknown, Error::UnknownAlgorithm { .. }), "{unknown}");
+}
