@@ -219,7 +219,7 @@ impl Reader {
             match part {
                 Part::Dst(class) => operands.push(Operand::Reg(self.register(group, class)?)),
                 Part::Src(class) => operands.push(self.operand(group, class)?),
-                Part::Const => operands.push(self.setting(op, group)?),
+                Part::Const => operands.push(setting(op, group)?),
                 Part::DstVec(class, n) | Part::SrcVec(class, n) => {
                     let inner = group.strip_prefix('{').and_then(|g| g.strip_suffix('}')).ok_or("expected `{…}`")?;
                     let elements: Vec<&str> = inner.split(',').map(str::trim).collect();
@@ -249,16 +249,6 @@ impl Reader {
             }
         }
         Ok(operands)
-    }
-
-    /// A constant that is no data.
-    fn setting(&self, op: Op, text: &str) -> Parsed<Operand> {
-        let operand = constant(text, Class::B32)?;
-        match operand {
-            Operand::Imm(number) if op == Op::BarSync && number > 15 => Err(format!("no barrier {number}: 0 to 15")),
-            Operand::Imm(table) if op == Op::Lop3 && table > 255 => Err(format!("`{text}` is no truth table")),
-            _ => Ok(operand),
-        }
     }
 
     /// The number of a parameter that the operation can load.
@@ -344,6 +334,16 @@ fn hexadecimal(text: &str) -> Option<u64> {
 
 fn bracketed(text: &str) -> Parsed<&str> {
     text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).ok_or_else(|| format!("`{text}` is no address"))
+}
+
+/// A constant that is no data.
+fn setting(op: Op, text: &str) -> Parsed<Operand> {
+    let operand = constant(text, Class::B32)?;
+    match operand {
+        Operand::Imm(number) if op == Op::BarSync && number > 15 => Err(format!("no barrier {number}: 0 to 15")),
+        Operand::Imm(table) if op == Op::Lop3 && table > 255 => Err(format!("`{text}` is no truth table")),
+        _ => Ok(operand),
+    }
 }
 
 fn constant(text: &str, class: Class) -> Parsed<Operand> {

@@ -1,4 +1,5 @@
 //! The simulator's counts: pipes, sections, bank conflicts, sectors.
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
 use warpmp_kernel::ir::{Carry, Int, Op, Width};
 use warpmp_kernel::sim::{Count, Counters, Grid, Memory, Pipe, Program};

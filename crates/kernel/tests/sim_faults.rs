@@ -1,4 +1,5 @@
 //! Planted faults: each is caught as what it is, and its twin without the fault runs.
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
 use warpmp_kernel::ir::{Class, Reg};
 use warpmp_kernel::sim::{Counters, Fault, FaultKind, Grid, Memory, OutOfMemory, Program};

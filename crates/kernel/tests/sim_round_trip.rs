@@ -1,4 +1,5 @@
 //! Every operation from text to text; and what the parser refuses.
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
 use warpmp_kernel::ir::{Bounds, Class, Guard, Inst, Item, Kernel, Label, Op, Operand, Param, Part, Reg};
 use warpmp_kernel::parse::parse;

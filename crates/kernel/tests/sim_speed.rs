@@ -1,7 +1,7 @@
 //! How fast the simulator runs. The rate is printed by
 //! `cargo test -p warpmp-kernel --test sim_speed -- --ignored --nocapture`.
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
-use std::fmt::Write;
 use std::time::Instant;
 
 use warpmp_kernel::sim::{Counters, Grid, Memory, Pipe, Program};
@@ -9,36 +9,56 @@ use warpmp_kernel::sim::{Counters, Grid, Memory, Pipe, Program};
 /// The products of a limb by a row of limbs in a loop, their sums in a chain; with `exchange`, each
 /// round also shuffles, stores to shared memory and loads back.
 fn kernel(limbs: u32, exchange: bool) -> String {
-    let mut text = String::from(".version 6.3\n.target sm_70\n.address_size 64\n");
-    text += ".extern .shared .align 16 .b8 smem[];\n";
-    text += ".visible .entry speed(\n.param .u64 out,\n.param .u32 rounds\n)\n{\n";
     let (narrow, wide) = (limbs + 8, limbs + 2);
-    write!(text, ".reg .pred %p<1>;\n.reg .b32 %r<{narrow}>;\n.reg .b64 %rd<{wide}>;\n").unwrap();
     let [round, rounds, lane, address, limb] = [0, 1, 2, 3, 4].map(|i| limbs + i);
     let (out, sum) = (limbs, limbs + 1);
-    write!(text, "ld.param.u64 %rd{out}, [out];\nld.param.u32 %r{rounds}, [rounds];\n").unwrap();
-    write!(text, "mov.u32 %r{lane}, %tid.x;\nmov.u32 %r{address}, smem;\n").unwrap();
-    write!(text, "mad.lo.u32 %r{address}, %r{lane}, 4, %r{address};\n").unwrap();
-    write!(text, "mov.b32 %r{limb}, %r{lane};\nmov.b32 %r{round}, 0;\n").unwrap();
+    let mut lines = vec![format!(
+        ".version 6.3
+.target sm_70
+.address_size 64
+.extern .shared .align 16 .b8 smem[];
+.visible .entry speed(
+.param .u64 out,
+.param .u32 rounds
+)
+{{
+.reg .pred %p<1>;
+.reg .b32 %r<{narrow}>;
+.reg .b64 %rd<{wide}>;
+ld.param.u64 %rd{out}, [out];
+ld.param.u32 %r{rounds}, [rounds];
+mov.u32 %r{lane}, %tid.x;
+mov.u32 %r{address}, smem;
+mad.lo.u32 %r{address}, %r{lane}, 4, %r{address};
+mov.b32 %r{limb}, %r{lane};
+mov.b32 %r{round}, 0;"
+    )];
+    lines.extend(
+        (0..limbs).map(|i| format!("mov.b64 %rd{i}, 0;\nadd.u32 %r{i}, %r{lane}, {i:#X};").replace("0X", "0x")),
+    );
+    lines.push("$L0:".into());
     for i in 0..limbs {
-        write!(text, "mov.b64 %rd{i}, 0;\n").unwrap();
-        write!(text, "add.u32 %r{i}, %r{lane}, {i};\n").unwrap();
-    }
-    text += "$L0:\n";
-    for i in 0..limbs {
-        write!(text, "mul.wide.u32 %rd{sum}, %r{i}, %r{limb};\n").unwrap();
         let op = if i == 0 { "add.cc" } else { "addc.cc" };
-        write!(text, "{op}.u64 %rd{i}, %rd{i}, %rd{sum};\n").unwrap();
+        lines.push(format!("mul.wide.u32 %rd{sum}, %r{i}, %r{limb};\n{op}.u64 %rd{i}, %rd{i}, %rd{sum};"));
     }
     if exchange {
-        write!(text, "shfl.sync.bfly.b32 %r{limb}, %r{limb}, 1, 31, 0xFFFFFFFF;\n").unwrap();
-        write!(text, "st.shared.u32 [%r{address}], %r{limb};\nbar.warp.sync 0xFFFFFFFF;\n").unwrap();
-        write!(text, "ld.shared.u32 %r{limb}, [%r{address}];\n").unwrap();
+        lines.push(format!(
+            "shfl.sync.bfly.b32 %r{limb}, %r{limb}, 1, 31, 0xFFFFFFFF;
+st.shared.u32 [%r{address}], %r{limb};
+bar.warp.sync 0xFFFFFFFF;
+ld.shared.u32 %r{limb}, [%r{address}];"
+        ));
     }
-    write!(text, "add.u32 %r{round}, %r{round}, 1;\nsetp.lt.u32 %p0, %r{round}, %r{rounds};\n@%p0 bra $L0;\n").unwrap();
-    write!(text, "mad.wide.u32 %rd{out}, %r{lane}, 8, %rd{out};\n").unwrap();
-    write!(text, "st.global.u64 [%rd{out}], %rd0;\nret;\n}}\n").unwrap();
-    text
+    lines.push(format!(
+        "add.u32 %r{round}, %r{round}, 1;
+setp.lt.u32 %p0, %r{round}, %r{rounds};
+@%p0 bra $L0;
+mad.wide.u32 %rd{out}, %r{lane}, 8, %rd{out};
+st.global.u64 [%rd{out}], %rd0;
+ret;
+}}"
+    ));
+    lines.join("\n")
 }
 
 fn run(limbs: u32, exchange: bool, rounds: u32) -> (Counters, Vec<u32>) {

@@ -56,15 +56,14 @@ fn load_shared<const N: usize>(
     mask: u32,
 ) -> Result<Traffic, Cause> {
     let first = shared_words(warp, &cx.shared, (step.src[0], step.imm[0]), mask, N)?;
+    let mut loaded = [[0; WARP]; N];
     for lane in lanes(mask) {
-        let mut words = [0; N];
-        for (i, word) in words.iter_mut().enumerate() {
-            let by = Accessor { warp: warp.index, lane, order: &warp.order };
-            let index = first[lane] as usize + i;
-            *word = cx.shared.read(index, by).map_err(|kind| Cause::at(lane, kind))?;
+        let by = Accessor { warp: warp.index, lane, order: &warp.order };
+        for (index, words) in (first[lane] as usize..).zip(&mut loaded) {
+            words[lane] = cx.shared.read(index, by).map_err(|kind| Cause::at(lane, kind))?;
         }
-        put(warp, elem, step, lane, &words);
     }
+    put(warp, elem, step, mask, &loaded);
     Ok(Traffic::passes(banks::passes(&first, mask, N as u32)))
 }
 
@@ -78,41 +77,47 @@ fn load_global<const N: usize>(
     let path = if space == Space::GlobalConst { Path::ReadOnly } else { Path::Plain };
     let addresses = global_addresses(warp, (step.src[0], step.imm[0]), mask, 4 * N as u32)?;
     let mut hint = 0;
+    let mut loaded = [[0; WARP]; N];
     for lane in lanes(mask) {
         let place = locate(cx, &addresses, lane, 4 * N as u64, &mut hint)?;
-        let words = cx.memory.load::<N>(place, path).map_err(|kind| Cause::at(lane, kind))?;
-        put(warp, elem, step, lane, &words);
+        let values = cx.memory.load::<N>(place, path).map_err(|kind| Cause::at(lane, kind))?;
+        for (words, value) in loaded.iter_mut().zip(values) {
+            words[lane] = value;
+        }
     }
+    put(warp, elem, step, mask, &loaded);
     Ok(Traffic::loads(banks::sectors(&addresses, mask, 4 * N as u32)))
 }
 
-/// Writes the words of a load into the destinations of one lane.
-fn put(warp: &mut Warp, elem: Elem, step: &Step, lane: usize, words: &[u32]) {
+/// Writes loaded words into the destinations.
+fn put(warp: &mut Warp, elem: Elem, step: &Step, mask: u32, loaded: &[[u32; WARP]]) {
     if elem == Elem::U32 {
-        for (&slot, &word) in step.targets().iter().zip(words) {
-            warp.registers.set_lane(slot, lane, word);
+        for (&slot, words) in step.targets().iter().zip(loaded) {
+            warp.registers.set(slot, mask, words);
         }
     } else {
-        for (&slot, pair) in step.targets().iter().zip(words.chunks_exact(2)) {
-            warp.registers.set_lane(slot, lane, u64::from(pair[1]) << 32 | u64::from(pair[0]));
+        for (&slot, pair) in step.targets().iter().zip(loaded.chunks_exact(2)) {
+            let values: [u64; WARP] = std::array::from_fn(|lane| join([pair[0][lane], pair[1][lane]]));
+            warp.registers.set(slot, mask, &values);
         }
     }
 }
 
-/// The words that one lane stores, at most four.
-fn take(warp: &Warp, elem: Elem, sources: &[u32], lane: usize) -> [u32; 4] {
-    let mut words = [0; 4];
+/// The words that the lanes store, at most four each.
+fn take(warp: &Warp, elem: Elem, sources: &[u32]) -> [[u32; WARP]; 4] {
+    let mut stored = [[0; WARP]; 4];
     if elem == Elem::U32 {
-        for (word, &slot) in words.iter_mut().zip(sources) {
-            *word = warp.registers.get::<u32>(slot)[lane];
+        for (words, &slot) in stored.iter_mut().zip(sources) {
+            *words = *warp.registers.get::<u32>(slot);
         }
     } else {
-        for (pair, &slot) in words.chunks_exact_mut(2).zip(sources) {
-            let value = warp.registers.get::<u64>(slot)[lane];
-            (pair[0], pair[1]) = (value as u32, (value >> 32) as u32);
+        for (pair, &slot) in stored.chunks_exact_mut(2).zip(sources) {
+            let values = warp.registers.get::<u64>(slot);
+            pair[0] = values.map(|value| value as u32);
+            pair[1] = values.map(|value| (value >> 32) as u32);
         }
     }
-    words
+    stored
 }
 
 /// `st`.
@@ -126,12 +131,13 @@ pub(super) fn store(
     let count = (elem.bytes() / 4) as usize * vector.len();
     let sources = &step.sources()[1..];
     let address = (step.src[0], step.imm[0]);
+    let stored = take(warp, elem, sources);
     if space == Space::Shared {
         let first = shared_words(warp, &cx.shared, address, mask, count)?;
         for lane in lanes(mask) {
             let by = Accessor { warp: warp.index, lane, order: &warp.order };
-            for (index, &word) in (first[lane] as usize..).zip(&take(warp, elem, sources, lane)[..count]) {
-                cx.shared.write(index, word, by).map_err(|kind| Cause::at(lane, kind))?;
+            for (index, words) in (first[lane] as usize..).zip(&stored[..count]) {
+                cx.shared.write(index, words[lane], by).map_err(|kind| Cause::at(lane, kind))?;
             }
         }
         return Ok(Traffic::passes(banks::passes(&first, mask, count as u32)));
@@ -140,7 +146,7 @@ pub(super) fn store(
     let mut hint = 0;
     for lane in lanes(mask) {
         let place = locate(cx, &addresses, lane, 4 * count as u64, &mut hint)?;
-        let words = take(warp, elem, sources, lane);
+        let words = stored.map(|words| words[lane]);
         cx.memory.store(place, &words[..count]).map_err(|kind| Cause::at(lane, kind))?;
     }
     Ok(Traffic::stores(banks::sectors(&addresses, mask, 4 * count as u32)))
@@ -154,55 +160,61 @@ pub(super) fn atomic_add(
     step: &Step,
     mask: u32,
 ) -> Result<Traffic, Cause> {
-    let (elem, count) = match width {
-        Width::W32 => (Elem::U32, 1),
-        Width::W64 => (Elem::U64, 2),
+    match width {
+        Width::W32 => atomic_add_words::<1>(warp, cx, (space, Elem::U32), step, mask),
+        Width::W64 => atomic_add_words::<2>(warp, cx, (space, Elem::U64), step, mask),
+    }
+}
+
+fn atomic_add_words<const N: usize>(
+    warp: &mut Warp,
+    cx: &mut Context<'_>,
+    (space, elem): (Space, Elem),
+    step: &Step,
+    mask: u32,
+) -> Result<Traffic, Cause> {
+    let address = (step.src[0], step.imm[0]);
+    let addends = take(warp, elem, &step.sources()[1..]);
+    let mut loaded = [[0; WARP]; N];
+    let mut add = |lane: usize, old: [u32; N]| {
+        let mut carry = 0;
+        std::array::from_fn::<u32, N, _>(|i| {
+            loaded[i][lane] = old[i];
+            let sum = u64::from(old[i]) + u64::from(addends[i][lane]) + carry;
+            carry = sum >> 32;
+            sum as u32
+        })
     };
-    let (address, sources) = ((step.src[0], step.imm[0]), &step.sources()[1..]);
-    let add = |old: [u32; 2], addend: [u32; 4]| match width {
-        Width::W32 => [old[0].wrapping_add(addend[0]), 0],
-        Width::W64 => split(join(old).wrapping_add(join([addend[0], addend[1]]))),
-    };
-    if space == Space::Shared {
-        let first = shared_words(warp, &cx.shared, address, mask, count)?;
+    let traffic = if space == Space::Shared {
+        let first = shared_words(warp, &cx.shared, address, mask, N)?;
         for lane in lanes(mask) {
             let by = Accessor { warp: warp.index, lane, order: &warp.order };
-            let index = first[lane] as usize;
-            let mut old = [0; 2];
-            for (i, word) in old[..count].iter_mut().enumerate() {
-                *word = cx.shared.read_atomic(index + i, by).map_err(|kind| Cause::at(lane, kind))?;
+            let mut words = [0; N];
+            for (index, word) in (first[lane] as usize..).zip(&mut words) {
+                *word = cx.shared.read_atomic(index, by).map_err(|kind| Cause::at(lane, kind))?;
             }
-            let new = add(old, take(warp, elem, sources, lane));
-            for (i, &word) in new[..count].iter().enumerate() {
-                cx.shared.write_atomic(index + i, word, by);
+            for (index, word) in (first[lane] as usize..).zip(add(lane, words)) {
+                cx.shared.write_atomic(index, word, by);
             }
-            put(warp, elem, step, lane, &old);
         }
-        return Ok(Traffic::passes(banks::atomic_passes(&first, mask, count as u32)));
-    }
-    let addresses = global_addresses(warp, address, mask, 4 * count as u32)?;
-    let mut hint = 0;
-    for lane in lanes(mask) {
-        let place = locate(cx, &addresses, lane, 4 * count as u64, &mut hint)?;
-        let fault = |kind| Cause::at(lane, kind);
-        let mut old = [0; 2];
-        match width {
-            Width::W32 => old[..1].copy_from_slice(&cx.memory.load::<1>(place, Path::Atomic).map_err(fault)?),
-            Width::W64 => old = cx.memory.load::<2>(place, Path::Atomic).map_err(fault)?,
+        Traffic::passes(banks::atomic_passes(&first, mask, N as u32))
+    } else {
+        let addresses = global_addresses(warp, address, mask, 4 * N as u32)?;
+        let mut hint = 0;
+        for lane in lanes(mask) {
+            let fault = |kind| Cause::at(lane, kind);
+            let place = locate(cx, &addresses, lane, 4 * N as u64, &mut hint)?;
+            let old = cx.memory.load::<N>(place, Path::Atomic).map_err(fault)?;
+            cx.memory.store(place, &add(lane, old)).map_err(fault)?;
         }
-        let new = add(old, take(warp, elem, sources, lane));
-        cx.memory.store(place, &new[..count]).map_err(fault)?;
-        put(warp, elem, step, lane, &old);
-    }
-    Ok(Traffic::stores(banks::sectors(&addresses, mask, 4 * count as u32)))
+        Traffic::stores(banks::sectors(&addresses, mask, 4 * N as u32))
+    };
+    put(warp, elem, step, mask, &loaded);
+    Ok(traffic)
 }
 
 fn join([lo, hi]: [u32; 2]) -> u64 {
     u64::from(hi) << 32 | u64::from(lo)
-}
-
-fn split(value: u64) -> [u32; 2] {
-    [value as u32, (value >> 32) as u32]
 }
 
 /// `cp.async`: the source is read now, the target is written when the thread has waited.
@@ -265,17 +277,24 @@ fn shared_words(
     let bytes = 4 * count as u32;
     let size = shared.bytes();
     let offsets = warp.registers.get::<u32>(slot).map(|a| a.wrapping_add(offset).wrapping_sub(SHARED_BASE));
-    for lane in lanes(mask) {
-        let offset = offsets[lane];
-        if !offset.is_multiple_of(bytes) {
-            let address = offset.wrapping_add(SHARED_BASE).into();
-            return Err(Cause::at(lane, FaultKind::Misaligned { address, bytes }));
-        }
-        if offset > size || size - offset < bytes {
-            return Err(Cause::at(lane, FaultKind::SharedOutOfBounds { offset, bytes, size }));
-        }
+    // The size of an access is a power of two.
+    let misaligned = |offset: u32| offset & (bytes - 1) != 0;
+    let outside = |offset: u32| size < bytes || offset > size - bytes;
+    let wrong = |(lane, &offset): (usize, &u32)| u32::from(misaligned(offset) | outside(offset)) << lane;
+    let wrong = mask & offsets.iter().enumerate().map(wrong).fold(0, |lanes, lane| lanes | lane);
+    if wrong == 0 {
+        return Ok(offsets.map(|offset| offset / 4));
     }
-    Ok(offsets.map(|offset| offset / 4))
+    let offset = offsets[wrong.trailing_zeros() as usize];
+    let address = offset.wrapping_add(SHARED_BASE).into();
+    Err(Cause::first(
+        wrong,
+        if misaligned(offset) {
+            FaultKind::Misaligned { address, bytes }
+        } else {
+            FaultKind::SharedOutOfBounds { offset, bytes, size }
+        },
+    ))
 }
 
 /// The address of each lane's access to global memory, aligned.
@@ -283,7 +302,8 @@ fn global_addresses(warp: &Warp, (slot, offset): (u32, u32), mask: u32, bytes: u
     // The offset is a signed 32-bit number.
     let offset = i64::from(offset.cast_signed());
     let addresses = warp.registers.get::<u64>(slot).map(|a| a.wrapping_add_signed(offset));
-    match lanes(mask).find(|&lane| !addresses[lane].is_multiple_of(bytes.into())) {
+    // The size of an access is a power of two.
+    match lanes(mask).find(|&lane| addresses[lane] & u64::from(bytes - 1) != 0) {
         Some(lane) => Err(Cause::at(lane, FaultKind::Misaligned { address: addresses[lane], bytes })),
         None => Ok(addresses),
     }

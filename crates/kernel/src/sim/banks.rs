@@ -29,6 +29,13 @@ pub(super) fn passes(first: &[u32; WARP], mask: u32, words: u32) -> Passes {
 
 /// The passes of one group: the most different words that fall on one bank.
 fn group_passes(first: &[u32; WARP], members: u32, words: u32) -> u64 {
+    // As a rule every word has a bank of its own.
+    let banks = |lane: usize| ones(words).rotate_left(first[lane] % 32);
+    let (taken, sum) =
+        lanes(members).map(banks).fold((0, 0), |(taken, sum), bits| (taken | bits, sum + bits.count_ones()));
+    if taken.count_ones() == sum {
+        return 1;
+    }
     let mut holder = [0; WARP];
     let mut taken = 0_u32;
     for word in lanes(members).flat_map(|lane| (0..words).map(move |i| first[lane] + i)) {
@@ -59,6 +66,11 @@ pub(super) fn atomic_passes(first: &[u32; WARP], mask: u32, words: u32) -> Passe
         taken: sum.taken + most_on_a_bank(lanes(members).map(|lane| first[lane])),
         minimum: sum.minimum + 1,
     })
+}
+
+/// The low `n` bits set; `n` is at most 4.
+fn ones(n: u32) -> u32 {
+    (1 << n) - 1
 }
 
 fn most_on_a_bank(words: impl Iterator<Item = u32>) -> u64 {

@@ -58,11 +58,11 @@ fn sub_wide(a: u64, b: u64, borrow: u32) -> (u64, u32) {
 }
 
 fn high(a: u32, b: u32) -> u32 {
-    (u64::from(a) * u64::from(b) >> 32) as u32
+    ((u64::from(a) * u64::from(b)) >> 32) as u32
 }
 
 fn high_wide(a: u64, b: u64) -> u64 {
-    (u128::from(a) * u128::from(b) >> 64) as u64
+    ((u128::from(a) * u128::from(b)) >> 64) as u64
 }
 
 /// An operation that may read and write the carry flag: `f` takes the sources and the flag and gives
@@ -182,10 +182,10 @@ fn multiply(r: &mut Registers, half: Half, int: Int, d: u32, two: [u32; 2], mask
         (Half::Hi, Int::U32) => r.binary(d, two, mask, high),
         (Half::Hi, Int::U64) => r.binary(d, two, mask, high_wide),
         (Half::Hi, Int::S32) => {
-            r.binary(d, two, mask, |a: i32, b: i32| (i64::from(a) * i64::from(b) >> 32) as i32);
+            r.binary(d, two, mask, |a: i32, b: i32| ((i64::from(a) * i64::from(b)) >> 32) as i32);
         }
         (Half::Hi, Int::S64) => {
-            r.binary(d, two, mask, |a: i64, b: i64| (i128::from(a) * i128::from(b) >> 64) as i64);
+            r.binary(d, two, mask, |a: i64, b: i64| ((i128::from(a) * i128::from(b)) >> 64) as i64);
         }
     }
 }

@@ -11,6 +11,10 @@ use crate::ir::{Shuffle, Vote};
 /// Checks the member masks of an instruction executed by the lanes of `mask`: each lane names itself,
 /// and every lane it names takes part with the same mask, or has ended.
 fn check_members(warp: &Warp, members: &[u32; WARP], mask: u32) -> Result<(), Cause> {
+    // As a rule the whole warp takes part.
+    if mask == u32::MAX && members.iter().all(|&own| own == u32::MAX) {
+        return Ok(());
+    }
     for lane in lanes(mask) {
         let own = members[lane];
         if own >> lane & 1 == 0 {
@@ -50,12 +54,18 @@ pub(super) fn shuffle(warp: &mut Warp, mode: Shuffle, step: &Step, mask: u32) ->
     let members = *warp.registers.get::<u32>(members);
     check_members(warp, &members, mask)?;
     let (a, b, c) = (warp.registers.get::<u32>(a), warp.registers.get::<u32>(b), warp.registers.get::<u32>(c));
-    let mut result = [0; WARP];
+    let from: [u32; WARP] = match mode {
+        Shuffle::Up => std::array::from_fn(|lane| source(Shuffle::Up, lane, b, c)),
+        Shuffle::Down => std::array::from_fn(|lane| source(Shuffle::Down, lane, b, c)),
+        Shuffle::Bfly => std::array::from_fn(|lane| source(Shuffle::Bfly, lane, b, c)),
+        Shuffle::Idx => std::array::from_fn(|lane| source(Shuffle::Idx, lane, b, c)),
+    };
+    let result = from.map(|lane| a[lane as usize % WARP]);
     let mut undefined = 0;
-    for lane in lanes(mask) {
-        let from = shuffle_source(mode, lane as u32, b[lane], c[lane]) as usize;
-        result[lane] = a[from];
-        undefined |= u32::from(members[lane] & mask & 1 << from == 0) << lane;
+    if mask != u32::MAX || members != [u32::MAX; WARP] {
+        for lane in lanes(mask) {
+            undefined |= u32::from(members[lane] & mask & 1 << from[lane] == 0) << lane;
+        }
     }
     warp.registers.set(step.dst[0], mask, &result);
     warp.registers.poison(step.dst[0], undefined);
@@ -63,7 +73,9 @@ pub(super) fn shuffle(warp: &mut Warp, mode: Shuffle, step: &Step, mask: u32) ->
 }
 
 /// The lane from which a lane reads: within its segment, and within the clamp; else itself.
-fn shuffle_source(mode: Shuffle, lane: u32, b: u32, c: u32) -> u32 {
+#[inline]
+fn source(mode: Shuffle, lane: usize, b: &[u32; WARP], c: &[u32; WARP]) -> u32 {
+    let (lane, b, c) = (lane as u32, b[lane], c[lane]);
     let (distance, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
     let lowest = lane & segment;
     let limit = lowest | clamp & !segment;

@@ -78,12 +78,6 @@ impl Registers {
         S::lanes(self, slot)
     }
 
-    /// Writes one lane of a register.
-    pub(super) fn set_lane<S: Slot>(&mut self, slot: u32, lane: usize, value: S) {
-        S::lanes_mut(self, slot)[lane] = value;
-        self.define(slot, 1 << lane);
-    }
-
     /// Writes a register in the lanes of the mask.
     pub(super) fn set<S: Slot>(&mut self, slot: u32, mask: u32, value: &[S; WARP]) {
         merge(S::lanes_mut(self, slot), mask, value);

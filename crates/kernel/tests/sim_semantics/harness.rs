@@ -129,7 +129,9 @@ impl Maker {
             self.inst(Op::Add(Width::W32, Carry::In), &[flag.into(), 0.into(), 0.into()]);
             results.push(flag);
         }
-        results.into_iter().for_each(|result| self.result(result));
+        for result in results {
+            self.result(result);
+        }
     }
 
     fn push(&mut self, class: Class, operands: &mut Vec<Arg>) -> Reg {

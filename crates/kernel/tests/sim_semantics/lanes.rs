@@ -89,7 +89,7 @@ fn oracle(op: Op, operands: &[u64], constant: Option<u32>) -> Vec<u64> {
         Op::Mul(half, int) => {
             let (product, bits) = (number(a, int).wrapping_mul(number(b, int)), int.width().bits());
             if int == Int::U64 && half == Half::Hi {
-                (u128::from(a) * u128::from(b) >> 64) as u64
+                ((u128::from(a) * u128::from(b)) >> 64) as u64
             } else {
                 low(if half == Half::Hi { product >> bits } else { product }, bits)
             }

@@ -77,7 +77,9 @@ pub(crate) fn load(space: Space, vector: Vector, elem: Elem) {
         source
     };
     let loaded = maker.load(space, vector, elem, address, 0);
-    loaded.into_iter().for_each(|reg| maker.result(reg));
+    for reg in loaded {
+        maker.result(reg);
+    }
     let results = maker.run(GRID, &cells);
     for (thread, &pair) in pairs(&cells).iter().enumerate() {
         let got: Vec<u64> = results.iter().map(|result| result[thread]).collect();
@@ -185,15 +187,12 @@ pub(crate) fn atomic(space: Space, width: Width, returns: bool) {
     assert!(results.last().unwrap().iter().all(|&after| after == sum));
     if returns {
         // In some order, every thread saw the sum of those before it.
-        let mut seen: Vec<u64> = results[0].clone();
+        let mut left: Vec<usize> = (0..THREADS as usize).collect();
         let mut reached = 7;
-        while let Some(thread) = (0..THREADS as usize).find(|&t| seen[t] == reached && results[0][t] == reached) {
-            seen[thread] = u64::MAX - 1;
-            reached = reached.wrapping_add(addends[0][thread]) & cut;
-            if reached == sum {
-                break;
-            }
+        while let Some(place) = left.iter().position(|&thread| results[0][thread] == reached) {
+            reached = reached.wrapping_add(addends[0][left.swap_remove(place)]) & cut;
         }
+        assert!(left.is_empty(), "{space:?} {width:?}");
         assert_eq!(reached, sum);
     }
 }
@@ -267,7 +266,7 @@ fn mirrored(barrier: Op, operands: &[Arg], threads: u32) {
     let mirror = maker.load(Space::Shared, Vector::V1, Elem::U32, other, 4 * (threads - 1))[0];
     maker.result(mirror);
     let values: Vec<u64> = (100..100 + u64::from(threads)).collect();
-    let results = maker.run(Grid { blocks: 1, threads, shared_bytes: 4 * threads }, &[values.clone()]);
+    let results = maker.run(Grid { blocks: 1, threads, shared_bytes: 4 * threads }, std::slice::from_ref(&values));
     assert!(results[0].iter().eq(values.iter().rev()));
 }
 
