@@ -1,6 +1,6 @@
 //! The library's session, opened as the command line asks for it.
 
-use warpmp::{Batch, EngineKind, Error as LibraryError, MulOptions, Selector, Session, Shape};
+use warpmp::{Batch, EngineKind, Error as LibraryError, MulOptions, Report, Selector, Session, Shape};
 
 use crate::{console, error::Result};
 
@@ -18,18 +18,27 @@ pub(crate) fn open(selector: Selector, quiet: bool) -> Result<Session> {
     Ok(session)
 }
 
-/// The options for an algorithm that was asked for, or for none.
-pub(crate) fn options(algorithm: Option<&str>) -> MulOptions {
-    match algorithm {
+/// Multiplies lane by lane, by the algorithm of this name if there is one.
+///
+/// # Errors
+/// The library's.
+pub(crate) fn mul(
+    session: &Session,
+    a: &Batch,
+    b: &Batch,
+    algorithm: Option<&str>,
+) -> Result<(Batch<'static>, Report), LibraryError> {
+    let options = match algorithm {
         Some(name) => MulOptions::new().algorithm(name),
         None => MulOptions::new(),
-    }
+    };
+    session.mul_with(a, b, options)
 }
 
 /// The names of the session's algorithms.
 pub(crate) fn algorithms(session: &Session) -> Result<Vec<String>> {
     let one = Batch::from_u64s(&[1]);
-    match session.mul_with(&one, &one, options(Some("?"))) {
+    match mul(session, &one, &one, Some("?")) {
         Err(LibraryError::UnknownAlgorithm { known, .. }) => Ok(known),
         Err(error) => Err(error.into()),
         Ok((_, report)) => Ok(vec![report.algorithm]),
@@ -39,6 +48,6 @@ pub(crate) fn algorithms(session: &Session) -> Result<Vec<String>> {
 /// The algorithm that the session takes for these widths; asks for `algorithm` if one is named.
 pub(crate) fn algorithm_for(session: &Session, a: Shape, b: Shape, algorithm: Option<&str>) -> Result<String> {
     let zero = |shape: Shape| Batch::from_limbs(Shape::new(1, shape.bits), vec![0; shape.limbs()]);
-    let (_, report) = session.mul_with(&zero(a)?, &zero(b)?, options(algorithm))?;
+    let (_, report) = mul(session, &zero(a)?, &zero(b)?, algorithm)?;
     Ok(report.algorithm)
 }

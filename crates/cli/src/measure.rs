@@ -2,17 +2,27 @@
 
 use std::time::Duration;
 
-use warpmp::{Batch, Session};
+use warpmp::{
+    Batch, Session,
+    device::{self, Device, Kind},
+    session::product_shape,
+};
 
 use crate::{
     commands::check,
-    engine,
     error::{Error, Result},
     interrupt,
 };
 
 /// Products that are checked before anything is timed.
 const CHECKED: u64 = 100;
+
+/// Bytes of a copy that measures the memory's bandwidth: far more than any cache holds.
+const COPY_BYTES: u64 = 1 << 30;
+const COPIES: usize = 20;
+
+/// Products of two 32-bit limbs to 64 bits, with their sum, that a multiprocessor finishes in a clock.
+const WIDE_PRODUCTS_PER_CLOCK: f64 = 32.0;
 
 /// What a row of a benchmark rests on.
 #[derive(Debug)]
@@ -24,11 +34,9 @@ pub(crate) struct Measured {
     pub(crate) checked: u64,
     /// Operands and products, each once.
     pub(crate) bytes: u64,
-    /// What the same device does in the same run, if it is a GPU.
-    pub(crate) limits: Option<Limits>,
 }
 
-/// The ends of what a GPU can do.
+/// What a GPU can do at the most, measured beside the rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Copying within the device's memory: bytes read and bytes written.
@@ -56,26 +64,66 @@ impl Measured {
     }
 }
 
-/// Multiplies once, checks a sample, then times `runs` more.
+/// Multiplies once, checks a sample, then times `runs` more; operands and products stay in the engine's
+/// memory.
 ///
 /// # Errors
 /// The library's; [`Error::WrongProduct`] before anything is timed.
 pub(crate) fn mul(session: &Session, a: &Batch, b: &Batch, algorithm: Option<&str>, runs: usize) -> Result<Measured> {
-    let (mut product, report) = session.mul_with(a, b, engine::options(algorithm))?;
-    let lanes = check::spread(CHECKED.min(product.lanes() as u64), product.lanes());
-    for lane in &lanes {
-        let row = |batch: &Batch| batch.lane(*lane).map(<[u32]>::to_vec).ok_or(Error::Bug);
-        check::compare(*lane as u64, &row(a)?, &row(b)?, &row(&product)?)?;
-    }
+    let (device_a, device_b) = (session.upload(a)?, session.upload(b)?);
+    let into = session.reserve(product_shape(a.shape(), b.shape())?)?;
+    let (mut product, mut report) = session.mul_device_into(&device_a, &device_b, algorithm, into)?;
+    let checked = check_sample(a, b, &session.download(&product)?)?;
     let mut times = Vec::with_capacity(runs);
     for _ in 0..runs {
         interrupt::check()?;
-        let report;
-        (product, report) = session.mul_with(a, b, engine::options(algorithm).into(product.into_buffer()))?;
+        (product, report) = session.mul_device_into(&device_a, &device_b, algorithm, product)?;
         times.push(report.kernel);
     }
     times.sort_unstable();
-    Ok(Measured { algorithm: report.algorithm, times, checked: lanes.len() as u64, bytes: report.bytes, limits: None })
+    Ok(Measured { algorithm: report.algorithm, times, checked, bytes: report.bytes })
+}
+
+fn check_sample(a: &Batch, b: &Batch, product: &Batch) -> Result<u64> {
+    let lanes = check::spread(CHECKED.min(product.lanes() as u64), product.lanes());
+    for lane in &lanes {
+        let row = |batch: &Batch| batch.lane(*lane).map(<[u32]>::to_vec).ok_or(Error::Bug);
+        check::compare(*lane as u64, &row(a)?, &row(b)?, &row(product)?)?;
+    }
+    Ok(lanes.len() as u64)
+}
+
+/// Measures the limits of the session's GPU; none on the other engines, where time means something else.
+pub(crate) fn limits(session: &Session) -> Result<Option<Limits>> {
+    match session.device() {
+        Some(device) if device.info().kind == Kind::Cuda => {
+            let copy = copy_bytes_per_second(device.as_ref()).map_err(warpmp::Error::from)?;
+            let info = device.info();
+            let clocks = f64::from(info.clock_khz) * 1e3 * f64::from(info.multiprocessors);
+            Ok(Some(Limits { copy_bytes_per_second: copy, wide_products_per_second: WIDE_PRODUCTS_PER_CLOCK * clocks }))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The median of [`COPIES`] copies within the device's memory, counting bytes read and bytes written.
+fn copy_bytes_per_second(device: &dyn Device) -> device::Result<f64> {
+    let words = (COPY_BYTES.min(device.free_bytes()? / 4) / 4) as usize;
+    let bytes = 4 * words as u64;
+    let (from, into) = (device.alloc(bytes)?, device.alloc(bytes)?);
+    let (stream, start, end) = (device.stream()?, device.event()?, device.event()?);
+    device.fill(&stream, &from, 0, 0x5555_5555, words)?;
+    let mut times = Vec::with_capacity(COPIES);
+    for _ in 0..=COPIES {
+        device.record(&stream, &start)?;
+        device.copy(&stream, &from, 0, &into, 0, words)?;
+        device.record(&stream, &end)?;
+        times.push(device.elapsed(&start, &end)?);
+    }
+    // The first copy touches the memory for the first time.
+    times.remove(0);
+    times.sort_unstable();
+    Ok(2.0 * bytes as f64 / times[COPIES / 2].as_secs_f64().max(1e-9))
 }
 
 #[cfg(test)]
@@ -89,7 +137,6 @@ mod tests {
             times: seconds.iter().map(|s| Duration::from_secs(*s)).collect(),
             checked: 0,
             bytes: 0,
-            limits: None,
         };
         let odd = measured(&[1, 2, 5]);
         assert_eq!([odd.median(), odd.minimum(), odd.spread()], [2.0, 1.0, 2.0]);

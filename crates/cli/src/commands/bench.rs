@@ -10,7 +10,7 @@ use crate::{
     error::{Error, Result},
     interrupt,
     io::output::Output,
-    measure::{self, Measured},
+    measure::{self, Limits, Measured},
     progress::Progress,
     summary::{scaled, scaled_seconds, significant},
 };
@@ -52,12 +52,13 @@ struct Table<'a> {
 pub(crate) fn run(args: &BenchMul) -> Result<()> {
     let csv = args.csv.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
     let session = engine::open(args.device.0, args.quiet)?;
+    let limits = measure::limits(&session)?;
     let cases = cases(args, session.engine().kind);
     let progress = Progress::new(Some(cases.len() as u64), "rows", args.quiet);
     let mut rows = Vec::new();
     for (done, (shape, algorithm)) in cases.iter().enumerate() {
         interrupt::check()?;
-        match row(&session, *shape, algorithm.as_deref(), args.runs) {
+        match row(&session, *shape, algorithm.as_deref(), args.runs, limits) {
             Ok(row) => rows.push(row),
             // Of several algorithms and widths, some may not go together.
             Err(Error::Library(error @ LibraryError::AlgorithmUnfit { .. })) if cases.len() > 1 => {
@@ -103,19 +104,18 @@ fn default_lanes(bits: usize, kind: EngineKind) -> usize {
     }
 }
 
-fn row(session: &Session, shape: Shape, algorithm: Option<&str>, runs: usize) -> Result<Row> {
+fn row(session: &Session, shape: Shape, algorithm: Option<&str>, runs: usize, limits: Option<Limits>) -> Result<Row> {
     let a = pattern::operands(Pattern::Random, shape, 0, 1)?;
     let b = pattern::operands(Pattern::Random, shape, 0, 2)?;
     let measured = measure::mul(session, &a, &b, algorithm, runs)?;
-    Ok(Row::new(session, shape, measured))
+    Ok(Row::new(session, shape, measured, limits))
 }
 
 impl Row {
-    fn new(session: &Session, shape: Shape, measured: Measured) -> Self {
+    fn new(session: &Session, shape: Shape, measured: Measured, limits: Option<Limits>) -> Self {
         let seconds = measured.median().max(1e-9);
         let rate = |amount: f64| amount / seconds;
         let wide_products = (shape.limbs() * shape.limbs()) as f64 * shape.lanes as f64;
-        let limits = measured.limits;
         Self {
             op: "mul",
             bits_a: shape.bits,

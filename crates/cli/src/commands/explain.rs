@@ -1,25 +1,41 @@
 //! `warpmp explain mul`: how it would be done, without doing it.
 
-use warpmp::{Shape, session::product_shape};
+use warpmp::{Plan, Session, Shape, session::product_shape};
 
-use crate::{args::ExplainMul, console, engine, error::Result, summary::scaled};
+use crate::{args::ExplainMul, console, engine, error::Result};
 
 /// Runs the command.
 pub(crate) fn run(args: &ExplainMul) -> Result<()> {
     let session = engine::open(args.engine.device.0, false)?;
     let a = Shape::new(args.count, args.bits);
     let b = Shape::new(args.count, args.bits_b.unwrap_or(args.bits));
+    let algorithm = args.engine.algorithm.as_deref();
+    match session.device() {
+        Some(device) => console::print(&Plan::mul(a, b, device.info(), algorithm)?.explain()),
+        None => console::print(&on_cpu(&session, a, b, algorithm)?),
+    }
+}
+
+/// The CPU engine has one decision to explain; it is told like a GPU's plan.
+fn on_cpu(session: &Session, a: Shape, b: Shape, algorithm: Option<&str>) -> Result<String> {
     let c = product_shape(a, b)?;
-    let algorithm = engine::algorithm_for(&session, a, b, args.engine.algorithm.as_deref())?;
-    let chosen = if args.engine.algorithm.is_some() { "asked for" } else { "chosen for these widths" };
-    let operand = |name: &str, shape: Shape| {
-        let (limbs, bytes) = (shape.limbs(), scaled(shape.bytes() as f64));
-        vec![name.to_owned(), format!("{} bits", shape.bits), format!("{limbs} limbs"), format!("{bytes}B")]
+    let chosen = engine::algorithm_for(session, a, b, algorithm)?;
+    let why = match algorithm {
+        Some(_) => "it was asked for, and it accepts these widths",
+        None => "the fastest for these widths, by the engine's table of measured crossovers",
     };
-    let table = console::table(&[operand("  a", a), operand("  b", b), operand("  product", c)]);
-    let lanes = args.count;
-    console::print(&format!(
-        "mul, {lanes} lanes, on {}\nalgorithm {algorithm} ({chosen})\noperands\n{table}",
+    let bytes = a.bytes().saturating_add(b.bytes()).saturating_add(c.bytes());
+    Ok(format!(
+        "operation  mul: {} × {} bits, {} lanes, results of {} bits\n\
+         device     {}\n\
+         algorithm  {chosen}\n\
+         launch     the lanes are split over all cores\n\
+         memory     {bytes} bytes: operands read and results written, each once\n\
+         why        {why}\n",
+        a.bits,
+        b.bits,
+        c.lanes,
+        c.bits,
         session.engine().name,
     ))
 }

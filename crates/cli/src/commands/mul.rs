@@ -198,7 +198,7 @@ impl Work<'_> {
             interrupt::check()?;
             let b =
                 operands.b.as_ref().map_or(self.single.as_ref(), |batches| batches.get(number)).ok_or(Error::Bug)?;
-            let (product, cost) = self.session.mul_with(a, b, engine::options(self.algorithm))?;
+            let (product, cost) = engine::mul(self.session, a, b, self.algorithm)?;
             self.summary.add(&cost);
             batches.push(product);
         }

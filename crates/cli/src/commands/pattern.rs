@@ -74,7 +74,7 @@ mod tests {
         assert!(
             limbs(Pattern::Sparse, 100)
                 .chunks(4)
-                .all(|lane| (1..=4).contains(&lane.iter().map(|limb| limb.count_ones()).sum()))
+                .all(|lane| (1..=4).contains(&lane.iter().map(|limb| limb.count_ones()).sum::<u32>()))
         );
         let carry = limbs(Pattern::Carry, 320);
         let share = |value| carry.iter().filter(|limb| **limb == value).count();

@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn more_than_65536_bits_are_refused_and_65536_are_not() {
-        let limit = BigUint::from(1u8) << 65536;
+        let limit: BigUint = BigUint::from(1u8) << 65536;
         let refused = |text: &str| {
             Digits::check(text.as_bytes(), LIMIT)
                 .and_then(|digits| digits.write(&mut vec![0; digits.limbs_bound()]))

@@ -1,0 +1,131 @@
+//! The other commands: `gen`, `bench`, `explain`, `devices`, `selftest`, and help.
+
+mod common;
+
+use common::{Dir, lines, parse, read_npy};
+use num_bigint::BigUint;
+
+fn generate(dir: &Dir, args: &str) -> String {
+    let mut all = vec!["gen"];
+    all.extend(args.split_whitespace());
+    dir.run(&all).ok().to_owned()
+}
+
+#[test]
+fn generated_operands_are_the_same_every_time() {
+    let dir = Dir::new();
+    let first = generate(&dir, "--bits 300 --count 1000 --seed 5");
+    assert_eq!(generate(&dir, "--bits 300 --count 1000 --seed 5"), first);
+    assert_ne!(generate(&dir, "--bits 300 --count 1000 --seed 6"), first);
+    assert!(first.starts_with(&generate(&dir, "--bits 300 --count 100 --seed 5")));
+    let numbers = parse(&first);
+    assert_eq!((numbers.len(), numbers.iter().map(BigUint::bits).max()), (1000, Some(300)));
+}
+
+#[test]
+fn patterns() {
+    let dir = Dir::new();
+    let ones = (BigUint::from(1u8) << 100) - 1u8;
+    assert!(parse(&generate(&dir, "--bits 100 --count 50 --pattern ones")).iter().all(|number| *number == ones));
+    let sparse = parse(&generate(&dir, "--bits 100 --count 50 --pattern sparse"));
+    assert!(sparse.iter().all(|number| (1..=4).contains(&number.count_ones()) && *number <= ones));
+    assert!(parse(&generate(&dir, "--bits 100 --count 50 --pattern carry")).iter().all(|number| *number <= ones));
+    assert!(generate(&dir, "--bits 1 --count 64").lines().all(|line| line == "0" || line == "1"));
+}
+
+#[test]
+fn all_formats_hold_the_same_operands() {
+    let dir = Dir::new();
+    let text = generate(&dir, "--bits 131 --count 200");
+    assert_eq!(lines(&parse(&generate(&dir, "--bits 131 --count 200 --hex"))), text);
+    generate(&dir, "--bits 131 --count 200 -o a.npy");
+    generate(&dir, "--bits 131 --count 200 -o a.txt");
+    let (header, numbers) = read_npy(&dir.read("a.npy"));
+    assert!(header.contains("'<u4'") && header.contains("(200, 5)"), "{header}");
+    assert_eq!((lines(&numbers), dir.text("a.txt")), (text.clone(), text));
+}
+
+#[test]
+fn a_benchmark_in_three_forms() {
+    let dir = Dir::new();
+    let args = ["bench", "mul", "--device", "cpu", "--bits", "64,131", "--count", "10,100", "--runs", "3"];
+    let run = dir.run(&args);
+    assert_eq!(run.ok().lines().filter(|line| line.starts_with("cpu-")).count(), 4, "{}", run.text());
+    for word in ["median", "minimum", "spread", "products/s", "GB/s", "of copy", "of IMAD.WIDE"] {
+        assert!(run.ok().contains(word), "{word}");
+    }
+    let run = dir.run(&[&args[..], &["--json", "--csv", "rows.csv"]].concat());
+    let table: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+    let rows = table["rows"].as_array().unwrap();
+    assert_eq!((rows.len(), &table["op"]), (4, &"mul".into()));
+    for row in rows {
+        for name in ["kernel_seconds", "minimum_seconds", "ops_per_second", "gb_per_second", "total_seconds"] {
+            assert!(row[name].as_f64().unwrap() > 0.0, "{name}");
+        }
+        assert!(row["minimum_seconds"].as_f64() <= row["kernel_seconds"].as_f64());
+        assert_eq!((&row["runs"], &row["checked"]), (&3.into(), &row["lanes"]));
+        assert!(row["copy_fraction"].is_null() && row["wide_product_fraction"].is_null());
+    }
+    assert_eq!(dir.text("rows.csv").lines().count(), 5);
+    assert!(dir.text("rows.csv").starts_with("op,bits_a,bits_b,lanes,device,algorithm,"));
+}
+
+#[test]
+fn a_benchmark_of_several_algorithms() {
+    let dir = Dir::new();
+    let args = ["bench", "mul", "--device", "cpu", "--bits", "64,60000", "--count", "10", "--runs", "1", "--algorithm"];
+    let run = dir.run(&[&args[..], &["cpu-schoolbook,cpu-dashu"]].concat());
+    assert_eq!(run.ok().lines().filter(|line| line.starts_with("cpu-")).count(), 3, "{}", run.text());
+    assert!(run.stderr.contains("left out: 'cpu-schoolbook' does not multiply 60000"), "{}", run.stderr);
+    dir.run(&[&args[..], &["nonsense"]].concat()).fails(2, &["no algorithm is called 'nonsense'"]);
+}
+
+#[test]
+fn explain_names_algorithm_and_bytes() {
+    let dir = Dir::new();
+    let run = dir.run(&["explain", "mul", "--bits", "1024", "--count", "1000000", "--device", "cpu"]);
+    for word in ["cpu-", "1024", "2048", "1000000"] {
+        assert!(run.ok().contains(word), "{word}: {}", run.text());
+    }
+    let args =
+        ["explain", "mul", "--bits", "60000", "--count", "1", "--device", "cpu", "--algorithm", "cpu-schoolbook"];
+    dir.run(&args).fails(2, &["what fits"]);
+}
+
+#[test]
+fn devices_with_or_without_a_gpu() {
+    let dir = Dir::new();
+    let run = dir.run(&["devices"]);
+    assert!(run.ok().contains("cpu") && run.ok().contains("sim"), "{}", run.text());
+    let run = dir.run(&["devices", "--json"]);
+    let object: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+    let engines = object["engines"].as_array().unwrap();
+    let kinds: Vec<&str> = engines.iter().map(|engine| engine["kind"].as_str().unwrap()).collect();
+    assert!(kinds.contains(&"cpu") && kinds.contains(&"sim"));
+    assert_eq!(kinds.contains(&"cuda"), object["no_gpu"].is_null());
+    assert!(engines[0]["threads"].as_u64().unwrap() >= 1);
+}
+
+#[test]
+fn selftest_passes_on_the_cpu() {
+    let dir = Dir::new();
+    let run = dir.run(&["selftest", "--device", "cpu"]);
+    assert!(run.ok().lines().filter(|line| line.contains("pass")).count() >= 2, "{}", run.text());
+    assert!(!run.text().contains("FAIL"));
+}
+
+#[test]
+fn help_for_every_command() {
+    let dir = Dir::new();
+    for args in [
+        &["--help"][..],
+        &["mul", "--help"],
+        &["gen", "--help"],
+        &["bench", "mul", "--help"],
+        &["explain", "mul", "-h"],
+    ] {
+        assert!(dir.run(args).ok().contains("Usage: warpmp"));
+    }
+    assert!(dir.run(&["mul", "--help"]).ok().contains("Examples:"));
+    assert!(dir.run(&["--version"]).ok().starts_with("warpmp "));
+}

@@ -1,0 +1,109 @@
+//! Signals and pipes: nothing half-written, no noise.
+
+mod common;
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::Stdio;
+
+use common::{Dir, finish, interrupt, wait_until};
+
+#[test]
+fn ctrl_c_while_writing_leaves_nothing() {
+    for name in ["out.txt", "out.npy"] {
+        let dir = Dir::new();
+        let child = dir.command(&["gen", "--bits", "65536", "--count", "1000000000", "-o", name]).spawn().unwrap();
+        wait_until(|| dir.names().len() == 1);
+        interrupt(&child);
+        finish(child).fails(130, &["interrupted"]);
+        assert!(dir.names().is_empty());
+    }
+}
+
+#[test]
+fn ctrl_c_while_multiplying_leaves_the_older_output() {
+    let dir = Dir::new();
+    dir.write("b.txt", "3\n").write("out.txt", "older");
+    let args = ["mul", "--device", "cpu", "-", "b.txt", "-o", "out.txt", "--chunk-bytes", "1000"];
+    let mut child = dir.command(&args).stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all("12345\n".repeat(10_000).as_bytes()).unwrap();
+    wait_until(|| dir.names().len() == 3);
+    // It now waits for more input, which does not come.
+    interrupt(&child);
+    finish(child).fails(130, &["interrupted"]);
+    assert_eq!((dir.text("out.txt"), dir.names().len()), ("older".into(), 2));
+}
+
+#[test]
+fn ctrl_c_before_the_first_byte_of_input() {
+    let dir = Dir::new();
+    dir.write("b.txt", "3\n");
+    let mut command = dir.command(&["mul", "--device", "cpu", "-", "b.txt", "-o", "out.txt"]);
+    let child = command.stdin(Stdio::piped()).env("WARPMP_LOG", "debug").spawn().unwrap();
+    // The handler is there once standard input is opened: the process waits in a read.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    interrupt(&child);
+    finish(child).fails(130, &["interrupted"]);
+    assert_eq!(dir.names(), ["b.txt"]);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let dir = Dir::new();
+    dir.write("a.txt", "7\n".repeat(1_000_000)).write("b.txt", "3\n");
+    let quiet = ["mul", "--device", "cpu", "a.txt", "b.txt", "--quiet", "--chunk-bytes", "100000"];
+    for args in [&["gen", "--bits", "512", "--count", "1000000"][..], &quiet] {
+        let mut child = dir.command(args).spawn().unwrap();
+        let mut first = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+        assert!(first.ends_with('\n'));
+        let run = finish(child);
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    }
+    for args in [&["--help"][..], &["devices"], &["explain", "mul", "--bits", "64", "--count", "1"]] {
+        let mut child = dir.command(args).spawn().unwrap();
+        drop(child.stdout.take());
+        assert!(!finish(child).stderr.contains("panicked"));
+    }
+}
+
+#[test]
+fn closed_standard_error_is_no_error() {
+    let dir = Dir::new();
+    dir.write("a.txt", "7\n");
+    let mut child = dir.command(&["mul", "--device", "cpu", "a.txt", "a.txt"]).spawn().unwrap();
+    drop(child.stderr.take());
+    assert_eq!(finish(child).ok(), "49\n");
+}
+
+#[test]
+fn devices_as_output_stay_devices() {
+    let dir = Dir::new();
+    dir.write("a.txt", "7\n");
+    dir.mul("a.txt a.txt -o /dev/null").ok();
+    assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+    assert_eq!(dir.mul("a.txt a.txt -o /dev/stdout").ok(), "49\n");
+    assert_eq!(dir.mul("a.txt a.txt -o -").ok(), "49\n");
+}
+
+#[test]
+fn a_link_as_output_stays_a_link() {
+    let dir = Dir::new();
+    dir.write("a.txt", "7\n").write("target.txt", "older");
+    std::os::unix::fs::symlink("target.txt", dir.path("link.txt")).unwrap();
+    dir.mul("a.txt a.txt -o link.txt").ok();
+    assert_eq!(dir.text("target.txt"), "49\n");
+    assert!(dir.path("link.txt").is_symlink());
+}
+
+#[test]
+fn new_files_have_the_usual_permissions_and_old_ones_keep_theirs() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = Dir::new();
+    dir.write("a.txt", "7\n").write("old.txt", "older");
+    std::fs::set_permissions(dir.path("old.txt"), std::fs::Permissions::from_mode(0o640)).unwrap();
+    let mode = |name: &str| std::fs::metadata(dir.path(name)).unwrap().permissions().mode() & 0o777;
+    dir.mul("a.txt a.txt -o new.txt").ok();
+    dir.mul("a.txt a.txt -o old.txt").ok();
+    assert_eq!((mode("new.txt"), mode("old.txt")), (mode("a.txt"), 0o640));
+}
