@@ -1,5 +1,7 @@
 //! The GPU engine, on the simulator and, where there is one, on a GPU: the same bodies for both.
 
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
 use warpmp::device::{self, SimConfig};
 use warpmp::{Batch, EngineKind, Error, MulOptions, Selector, Session, Shape};
 use warpmp_testkit::conformance;
