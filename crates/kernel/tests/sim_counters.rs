@@ -80,6 +80,9 @@ fn global_sectors() {
     let swapped = run(swapped);
     assert_eq!((swapped.store_sectors(), swapped.minimum_store_sectors()), (4, 4));
     assert_eq!((swapped.global_sectors(), swapped.minimum_global_sectors()), (4, 4));
+    let dealt = "shr.u32 %r4, %r0, 1;\nand.b32 %r5, %r0, 1;\nmad.lo.u32 %r4, %r5, 0x10, %r4;\n\
+                 mad.wide.u32 %rd1, %r4, 4, %rd0;\nst.global.u32 [%rd1], %r0;";
+    assert_eq!(run(dealt).store_sectors(), 4);
     // The same sectors twice: requested twice, distinct once.
     let body = "mad.wide.u32 %rd1, %r0, 4, %rd0;\nld.global.u32 %r4, [%rd1];\nld.global.u32 %r4, [%rd1];";
     assert_eq!(counts(&run(body)), (8, 8, 4));

@@ -1,7 +1,10 @@
 //! Every operation from text to text; and what the parser refuses.
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
-use warpmp_kernel::ir::{Bounds, Class, Guard, Inst, Item, Kernel, Label, Op, Operand, Param, Part, Reg};
+use warpmp_kernel::ir::{
+    Bits, Bounds, Carry, Class, Cmp, CmpType, Elem, Float, Funnel, FunnelMode, Guard, Half, Inst, Int, Item, Kernel,
+    Label, Logic, Op, Operand, Param, Part, Reg, Round, Shuffle, Space, Vector, Vote, Width,
+};
 use warpmp_kernel::parse::parse;
 
 const REGISTERS: u32 = 100;
@@ -90,6 +93,45 @@ fn operations_are_told_apart() {
     shapes.sort_unstable();
     shapes.dedup();
     assert_eq!(shapes.len(), count, "two operations have the same text");
+}
+
+#[test]
+fn mnemonics_are_those_of_the_reference() {
+    // Checked against the reference and the assembler: what round trips could still be misspelt.
+    let expected: Vec<&str> = include_str!("sim_mnemonics.txt").split_whitespace().collect();
+    let mut own: Vec<String> = Op::all().into_iter().map(Op::mnemonic).collect();
+    own.sort_unstable();
+    own.dedup();
+    assert_eq!(own, expected);
+    // Modifiers that a swap of two names would not show in the list.
+    for (op, mnemonic) in [
+        (Op::Shf(Funnel::Left, FunnelMode::Wrap), "shf.l.wrap.b32"),
+        (Op::Shf(Funnel::Right, FunnelMode::Clamp), "shf.r.clamp.b32"),
+        (Op::F64ToInt(Round::Nearest, Int::U32), "cvt.rni.u32.f64"),
+        (Op::F64ToInt(Round::Zero, Int::S64), "cvt.rzi.s64.f64"),
+        (Op::Mad(Half::Lo, Width::W32, Carry::Out), "mad.lo.cc.u32"),
+        (Op::Mad(Half::Hi, Width::W64, Carry::In), "madc.hi.u64"),
+        (Op::Add(Width::W64, Carry::InOut), "addc.cc.u64"),
+        (Op::Sub(Width::W32, Carry::In), "subc.u32"),
+        (Op::Shfl(Shuffle::Up), "shfl.sync.up.b32"),
+        (Op::Shfl(Shuffle::Down), "shfl.sync.down.b32"),
+        (Op::Shfl(Shuffle::Bfly), "shfl.sync.bfly.b32"),
+        (Op::Vote(Vote::Any), "vote.sync.any.pred"),
+        (Op::Vote(Vote::All), "vote.sync.all.pred"),
+        (Op::Setp(Cmp::Le, CmpType::Int(Int::S32)), "setp.le.s32"),
+        (Op::Setp(Cmp::Ge, CmpType::Int(Int::U64)), "setp.ge.u64"),
+        (Op::Setp(Cmp::Lt, CmpType::F64), "setp.lt.f64"),
+        (Op::Setp(Cmp::Gt, CmpType::F64), "setp.gt.f64"),
+        (Op::Setp(Cmp::Ne, CmpType::F64), "setp.ne.f64"),
+        (Op::Logic(Logic::Or, Bits::B32), "or.b32"),
+        (Op::Logic(Logic::Xor, Bits::B32), "xor.b32"),
+        (Op::Float(Float::Sub), "sub.rn.f64"),
+        (Op::Float(Float::Fma), "fma.rn.f64"),
+        (Op::Ld(Space::GlobalStream, Vector::V2, Elem::U64), "ld.global.cs.v2.u64"),
+        (Op::Ld(Space::GlobalConst, Vector::V4, Elem::U32), "ld.global.nc.v4.u32"),
+    ] {
+        assert_eq!(op.mnemonic(), mnemonic);
+    }
 }
 
 #[test]
