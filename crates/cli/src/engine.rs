@@ -13,7 +13,7 @@ pub(crate) fn open(selector: Selector, quiet: bool) -> Result<Session> {
     let engine = session.engine();
     if selector == Selector::Auto && engine.kind == EngineKind::Cpu && !quiet {
         let reason = session.fallback().map_or_else(|| "no usable GPU".to_owned(), ToString::to_string);
-        console::note(&format!("note: {reason}; the CPU engine serves ({})", engine.name));
+        console::note(&format!("note: the CPU engine serves ({}): {reason}", engine.name));
     }
     Ok(session)
 }

@@ -1,4 +1,5 @@
 //! Input that cannot be served: what the program says, its exit code, and that nothing is left behind.
+#![allow(clippy::format_collect, reason = "short texts")]
 
 mod common;
 

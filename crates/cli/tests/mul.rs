@@ -1,4 +1,5 @@
 //! `warpmp mul` against num-bigint: formats, lengths, one second operand, what it says about itself.
+#![allow(clippy::format_collect, reason = "short texts")]
 
 mod common;
 

@@ -106,12 +106,10 @@ fn from_device(id: String, kind: &'static str, info: &DeviceInfo) -> Engine {
 }
 
 fn text(table: &Table) -> String {
-    let mut text: String =
-        table.engines.iter().map(|engine| format!("{:<7} {}\n", engine.id, describe(engine))).collect();
-    if let Some(reason) = &table.no_gpu {
-        text.push_str(&format!("no GPU: {reason}\n"));
-    }
-    text
+    let mut lines: Vec<String> =
+        table.engines.iter().map(|engine| format!("{:<7} {}", engine.id, describe(engine))).collect();
+    lines.extend(table.no_gpu.as_ref().map(|reason| format!("no GPU: {reason}")));
+    lines.join("\n") + "\n"
 }
 
 fn describe(engine: &Engine) -> String {

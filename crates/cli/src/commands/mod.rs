@@ -18,7 +18,7 @@ use crate::{
 /// Does what was asked for.
 pub(crate) fn run(command: Command) -> Result<()> {
     match command {
-        Command::Mul(args) => mul::run(args),
+        Command::Mul(args) => mul::run(&args),
         Command::Gen(args) => generate::run(&args),
         Command::Bench { operation: BenchOperation::Mul(args) } => bench::run(&args),
         Command::Explain { operation: ExplainOperation::Mul(args) } => explain::run(&args),

@@ -56,7 +56,7 @@ struct Products {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: Mul) -> Result<()> {
+pub(crate) fn run(args: &Mul) -> Result<()> {
     let start = Instant::now();
     if args.a == STDIN && args.b == STDIN {
         return Err(Error::BothStdin);
@@ -86,7 +86,8 @@ pub(crate) fn run(args: Mul) -> Result<()> {
     };
     let chunks = spawn_reader(reader)?;
     let (products, writer) = spawn_writer(sink, progress)?;
-    let computed = work.run(&chunks, products);
+    let computed = work.run(&chunks, &products);
+    drop(products);
     let written = writer.join().map_err(|_| Error::Bug)?;
     // What the writer met explains why computing stopped.
     let sink = written?;
@@ -97,7 +98,7 @@ pub(crate) fn run(args: Mul) -> Result<()> {
     let mut summary = work.summary;
     summary.checked = work.checker.checked();
     summary.finish(start.elapsed());
-    report(&summary, &args, results_on_stdout)
+    report(&summary, args, results_on_stdout)
 }
 
 fn report(summary: &Summary, args: &Mul, results_on_stdout: bool) -> Result<()> {
@@ -179,7 +180,7 @@ struct Work<'a> {
 
 impl Work<'_> {
     /// Does chunk after chunk. Ends early, without an error of its own, when the writer is gone.
-    fn run(&mut self, chunks: &Receiver<Result<Option<Chunk>>>, products: SyncSender<Products>) -> Result<()> {
+    fn run(&mut self, chunks: &Receiver<Result<Option<Chunk>>>, products: &SyncSender<Products>) -> Result<()> {
         while let Some(mut chunk) = next(chunks)? {
             self.single = chunk.single.take().or(self.single.take());
             let done = self.chunk(chunk)?;

@@ -1,6 +1,6 @@
 //! Operands by pattern, the same for the same seed on every machine.
 //!
-//! Lanes come in blocks of [`BLOCK_LANES`]; each block has its own stream of ChaCha8. So blocks can be
+//! Lanes come in blocks of [`BLOCK_LANES`]; each block has its own stream of `ChaCha8`. So blocks can be
 //! made by many threads, and lane `i` does not depend on how many lanes there are.
 
 use rand::{Rng as _, SeedableRng as _};
@@ -46,7 +46,7 @@ fn fill(pattern: Pattern, bits: usize, random: &mut ChaCha8Rng, lane: &mut [u32]
             }
         }
     }
-    if bits % 32 != 0 {
+    if !bits.is_multiple_of(32) {
         let top = lane.len() - 1;
         lane[top] &= (1 << (bits % 32)) - 1;
     }

@@ -183,11 +183,10 @@ fn parse_header(text: &[u8], limit: usize) -> Result<NpyHeader, NpyProblem> {
 
 fn parse_dtype(descr: &str) -> Result<Dtype, NpyProblem> {
     // A list describes the fields of a structured array.
-    let end = if descr.starts_with('\'') { descr[1..].find('\'').map(|end| end + 2) } else { None };
-    let Some(end) = end else {
+    let Some((name, _)) = descr.strip_prefix('\'').and_then(|rest| rest.split_once('\'')) else {
         return Err(NpyProblem::Dtype { found: "of a structured array".into() });
     };
-    match &descr[1..end - 1] {
+    match name {
         "<u4" => Ok(Dtype::U32),
         "<u8" => Ok(Dtype::U64),
         other => Err(NpyProblem::Dtype { found: format!("'{}'", other.escape_debug()) }),

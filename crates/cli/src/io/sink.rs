@@ -111,6 +111,11 @@ fn write_text(numbers: &Numbers, hex: bool, output: &mut Output) -> Result<()> {
     pieces.iter().try_for_each(|lines| output.write_all(lines))
 }
 
+/// Rows of `limbs` limbs that are moved at a time.
+fn block_rows(limbs: usize) -> u64 {
+    (BLOCK_BYTES / (4 * limbs)).max(1) as u64
+}
+
 /// The integers as rows of `limbs` little-endian limbs.
 fn rows(numbers: &Numbers, limbs: usize) -> Vec<u8> {
     let mut bytes = vec![0; 4 * limbs * numbers.lanes()];
@@ -185,7 +190,7 @@ impl Growing {
 
     /// Rows become `limbs` wide, from the last to the first: each moves towards the end of the file.
     fn widen(&mut self, limbs: usize) -> Result<()> {
-        let step = self.block_rows(limbs);
+        let step = block_rows(limbs);
         let mut end = self.rows;
         while end > 0 {
             let first = end.saturating_sub(step);
@@ -201,7 +206,7 @@ impl Growing {
         if limbs == self.limbs {
             return Ok(());
         }
-        let step = self.block_rows(self.limbs);
+        let step = block_rows(self.limbs);
         let mut first = 0;
         while first < self.rows {
             let end = (first + step).min(self.rows);
@@ -211,10 +216,6 @@ impl Growing {
         self.limbs = limbs;
         let length = HEADER_BYTES as u64 + 4 * limbs as u64 * self.rows;
         self.file.set_len(length).map_err(|source| self.output.error(source))
-    }
-
-    fn block_rows(&self, limbs: usize) -> u64 {
-        (BLOCK_BYTES / (4 * limbs)).max(1) as u64
     }
 
     fn move_rows(&mut self, first: u64, end: u64, limbs: usize) -> Result<()> {

@@ -1,5 +1,7 @@
 //! A directory to work in, and the program run in it.
 #![allow(dead_code, reason = "each test binary uses its part")]
+#![allow(clippy::format_collect, reason = "short texts")]
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use std::{
     fs,
