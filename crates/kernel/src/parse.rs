@@ -219,7 +219,7 @@ impl Reader {
             match part {
                 Part::Dst(class) => operands.push(Operand::Reg(self.register(group, class)?)),
                 Part::Src(class) => operands.push(self.operand(group, class)?),
-                Part::Const => operands.push(setting(op, group)?),
+                Part::Const => operands.push(constant(group, Class::B32)?),
                 Part::DstVec(class, n) | Part::SrcVec(class, n) => {
                     let inner = group.strip_prefix('{').and_then(|g| g.strip_suffix('}')).ok_or("expected `{…}`")?;
                     let elements: Vec<&str> = inner.split(',').map(str::trim).collect();
@@ -248,6 +248,7 @@ impl Reader {
                 Part::Fixed(text) => return Err(format!("`{group}` where `{text}` is due")),
             }
         }
+        check_constants(op, &operands)?;
         Ok(operands)
     }
 
@@ -336,13 +337,25 @@ fn bracketed(text: &str) -> Parsed<&str> {
     text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).ok_or_else(|| format!("`{text}` is no address"))
 }
 
-/// A constant that is no data.
-fn setting(op: Op, text: &str) -> Parsed<Operand> {
-    let operand = constant(text, Class::B32)?;
-    match operand {
-        Operand::Imm(number) if op == Op::BarSync && number > 15 => Err(format!("no barrier {number}: 0 to 15")),
-        Operand::Imm(table) if op == Op::Lop3 && table > 255 => Err(format!("`{text}` is no truth table")),
-        _ => Ok(operand),
+/// Constants that the assembler refuses where a register may hold anything.
+fn check_constants(op: Op, operands: &[Operand]) -> Parsed<()> {
+    let within = |places: std::ops::Range<usize>, limit: u64| {
+        let wrong = |operand: &Operand| matches!(*operand, Operand::Imm(value) if value > limit);
+        match operands[places].iter().copied().find(wrong) {
+            Some(Operand::Imm(value)) => Err(format!("{value} is more than {limit}")),
+            _ => Ok(()),
+        }
+    };
+    match op {
+        Op::BarSync => within(0..1, 15),
+        Op::Lop3 => within(4..5, 255),
+        Op::Bfe(_) => within(2..4, 255),
+        Op::Bfi(_) => within(3..5, 255),
+        Op::CpAsyncZfill(bytes) => within(4..5, bytes.into()),
+        Op::MmaU8 if operands[4..10].iter().any(|operand| matches!(operand, Operand::Imm(_))) => {
+            Err("a matrix is held in registers".into())
+        }
+        _ => Ok(()),
     }
 }
 

@@ -54,7 +54,22 @@ impl Dice {
                 Part::Fixed(_) => {}
             }
         }
+        self.tame(op, &mut operands);
         operands
+    }
+
+    /// Replaces constants that are not legal in their place.
+    fn tame(&mut self, op: Op, operands: &mut [Operand]) {
+        let (places, limit) = match op {
+            Op::Bfe(_) => (2..4, 256),
+            Op::Bfi(_) => (3..5, 256),
+            Op::CpAsyncZfill(bytes) => (4..5, u64::from(bytes) + 1),
+            Op::MmaU8 => (4..10, 0),
+            _ => return,
+        };
+        for operand in operands[places].iter_mut().filter(|operand| matches!(operand, Operand::Imm(_))) {
+            *operand = if limit == 0 { self.register(Class::B32) } else { Operand::Imm(self.below(limit)) };
+        }
     }
 }
 
@@ -213,7 +228,15 @@ fn what_is_not_ours_is_refused_with_its_line() {
         (".reg .b16 %h<9>;", "unknown register declaration"),
         ("add.u32 %r01, %r1, %r2;", "%r01"),
         ("add.u32 %r0, %r1, +1;", "is no constant"),
-        ("bar.sync 0x10;", "barrier"),
+        ("bar.sync 0x10;", "16 is more than 15"),
+        ("lop3.b32 %r0, %r1, %r2, %r3, 0x100;", "256 is more than 255"),
+        ("bfe.u32 %r0, %r1, 0x100, 4;", "256 is more than 255"),
+        ("bfi.b64 %rd0, %rd1, %rd2, 4, 0x100;", "256 is more than 255"),
+        ("cp.async.ca.shared.global [%r0], [%rd0], 8, 9;", "9 is more than 8"),
+        (
+            "mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%r0, %r0, %r0, %r0}, {%r0, %r0, %r0, 0}, {%r0, %r0}, {0, 0, 0, 0};",
+            "a matrix is held in registers",
+        ),
     ] {
         let (at, why) = refused(&text(line));
         assert!(why.contains(reason), "{line}: {why}");
