@@ -106,7 +106,7 @@ fn an_operand_that_is_too_wide_is_refused() {
 #[test]
 fn algorithms_are_known_by_name_and_limit() {
     let session = Session::cpu();
-    let a = Batch::from_le_bytes(4096, &[[1]]).unwrap();
+    let a = Batch::from_le_bytes(8192, &[[1]]).unwrap();
     let unknown = session.mul_with(&a, &a, MulOptions::new().algorithm("abacus")).unwrap_err();
     assert!(
         matches!(&unknown, Error::UnknownAlgorithm { name, known } if name == "abacus" && known.len() >= 2),

@@ -54,14 +54,14 @@ const ALGORITHMS: &[Algorithm] = &[
     Algorithm {
         name: "cpu-ifma",
         limit_bits: simd::LIMIT_BITS,
-        best_bits: 129..=usize::MAX,
+        best_bits: 257..=usize::MAX,
         available: simd::is_available,
         multiply: simd::multiply,
     },
     Algorithm {
         name: "cpu-schoolbook",
         limit_bits: schoolbook::LIMIT_BITS,
-        best_bits: 0..=2048,
+        best_bits: 0..=4096,
         available: || true,
         multiply: schoolbook::multiply,
     },

@@ -47,15 +47,27 @@ pub(super) struct Piece<'p> {
     pub(super) limbs: usize,
 }
 
-/// Joins two limbs to one word; the missing half of an odd row is zero.
+/// The word of two limbs.
+#[inline]
+pub(super) const fn join(low: u32, high: u32) -> u64 {
+    low as u64 | (high as u64) << 32
+}
+
+/// The two limbs of a word.
+#[inline]
+pub(super) const fn split(word: u64) -> [u32; 2] {
+    [word as u32, (word >> 32) as u32]
+}
+
+/// Joins limbs to words; the missing half of an odd row is zero.
 #[inline]
 pub(super) fn load(limbs: &[u32], words: &mut [u64]) {
     let (pairs, rest) = limbs.as_chunks::<2>();
     for (word, [low, high]) in words.iter_mut().zip(pairs) {
-        *word = u64::from(*low) | u64::from(*high) << 32;
+        *word = join(*low, *high);
     }
     if let ([low], Some(word)) = (rest, words.get_mut(pairs.len())) {
-        *word = u64::from(*low);
+        *word = join(*low, 0);
     }
 }
 
@@ -66,9 +78,8 @@ pub(super) fn store(words: &[u64], limbs: &mut [u32]) {
     let (pairs, rest) = limbs.as_chunks_mut::<2>();
     let odd = words.get(pairs.len()).map_or(0, |word| *word as u32);
     let filled = pairs.len().min(words.len());
-    for ([low, high], word) in pairs.iter_mut().zip(words) {
-        *low = *word as u32;
-        *high = (*word >> 32) as u32;
+    for (pair, word) in pairs.iter_mut().zip(words) {
+        *pair = split(*word);
     }
     pairs[filled..].fill([0, 0]);
     rest.fill(odd);

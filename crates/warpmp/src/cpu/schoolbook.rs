@@ -1,15 +1,15 @@
 //! `cpu-schoolbook`: full product, a row at a time, no allocation.
 //!
-//! computes   c = a·b            a, b: up to 32 words of 64 bits
+//! computes   c = a·b            a, b: up to 64 words of 64 bits
 //! cost       one 64×64 → 128-bit product and two additions with carry a pair of words
 //!
 //! bound: a step computes `x·y + c + carry ≤ (2⁶⁴−1)² + 2·(2⁶⁴−1) = 2¹²⁸ − 1`: no carry is lost.
 //! source: Knuth, The Art of Computer Programming 2, 4.3.1, algorithm M.
 
-use super::rows::{Piece, load, store};
+use super::rows::{Piece, join, load, split, store};
 
 /// Words of the widest operand.
-const MAX_WORDS: usize = 32;
+const MAX_WORDS: usize = 64;
 
 /// Bits of the widest operand.
 pub(super) const LIMIT_BITS: usize = 64 * MAX_WORDS;
@@ -27,19 +27,44 @@ pub(super) fn multiply(piece: Piece<'_>) {
     }
 }
 
-/// Operands of at most `N` words: the compiler unrolls both loops and keeps the words in registers.
+/// Operands of at most `N` words: the compiler unrolls all loops and keeps the words in registers.
 fn fixed<const N: usize>(piece: Piece<'_>) {
     let Piece { a, b, c, limbs } = piece;
     for (lane, c) in c.chunks_exact_mut(limbs).enumerate() {
-        let (mut x, mut y) = ([0; N], [0; N]);
-        load(a.row(lane), &mut x);
-        load(b.row(lane), &mut y);
+        let (x, y) = (load_fixed::<N>(a.row(lane)), load_fixed::<N>(b.row(lane)));
         let mut z = [[0; N]; 2];
-        let z = z.as_flattened_mut();
+        let words = z.as_flattened_mut();
         for (i, x) in x.into_iter().enumerate() {
-            z[i + N] = add_row(x, &y, &mut z[i..i + N]);
+            words[i + N] = add_row(x, &y, &mut words[i..i + N]);
         }
-        store(z, c);
+        store_fixed(&z, c);
+    }
+}
+
+/// [`load`], for rows of exactly `N` words without a loop.
+#[inline]
+fn load_fixed<const N: usize>(limbs: &[u32]) -> [u64; N] {
+    if let (pairs, []) = limbs.as_chunks::<2>()
+        && let Ok(pairs) = <&[[u32; 2]; N]>::try_from(pairs)
+    {
+        return pairs.map(|[low, high]| join(low, high));
+    }
+    let mut words = [0; N];
+    load(limbs, &mut words);
+    words
+}
+
+/// [`store`], for rows of exactly `2N` words without a loop.
+#[inline]
+fn store_fixed<const N: usize>(words: &[[u64; N]; 2], limbs: &mut [u32]) {
+    if let (pairs, []) = limbs.as_chunks_mut::<2>()
+        && let Some((low, high)) = pairs.split_first_chunk_mut::<N>()
+        && let Ok(high) = <&mut [[u32; 2]; N]>::try_from(high)
+    {
+        *low = words[0].map(split);
+        *high = words[1].map(split);
+    } else {
+        store(words.as_flattened(), limbs);
     }
 }
 
