@@ -23,6 +23,9 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
+/// More than any memory holds, and few enough to be multiplied by a width in bytes.
+const MAX_COUNT: usize = 1 << 40;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Mul(Mul),
@@ -263,8 +266,8 @@ fn bits(text: &str) -> Result<usize, String> {
 
 fn positive(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) | Err(_) => Err("a number from 1 is needed".into()),
-        Ok(number) => Ok(number),
+        Ok(number @ 1..=MAX_COUNT) => Ok(number),
+        _ => Err(format!("a number from 1 to {MAX_COUNT} is needed")),
     }
 }
 

@@ -4,7 +4,8 @@ use warpmp::{Batch, EngineKind, Error as LibraryError, MulOptions, Report, Selec
 
 use crate::{console, error::Result};
 
-/// Opens the engine. If `auto` finds no GPU, one line says so unless `quiet`.
+/// Opens the engine. If `auto` finds no GPU, one line says so unless `quiet` (the summary
+/// names the engine, too).
 ///
 /// # Errors
 /// The library's, for an engine that was named and cannot be had.

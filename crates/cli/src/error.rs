@@ -38,14 +38,14 @@ pub(crate) enum Error {
     Directory { path: String },
     #[error(".npy is binary: give -o FILE, or redirect standard output")]
     NpyToTerminal,
-    #[error(
-        "lane {lane}: the engine's product is wrong\n  a = {a}\n  b = {b}\n  engine {found}, expected {expected}; no output was kept"
-    )]
+    #[error("lane {lane}: the engine's product is wrong\n  a = {a}\n  b = {b}\n  engine {found}, expected {expected}")]
     WrongProduct { lane: u64, a: String, b: String, found: String, expected: String },
     #[error("{path}:{line}: {expected} is expected, the product is {found}")]
     NotExpected { path: String, line: u64, expected: String, found: String },
     #[error("{path} has {found} number{}, there are {} products", plural(*found), if *more { "more" } else { "fewer" })]
     ExpectedCount { path: String, found: u64, more: bool },
+    #[error("{bytes} bytes of memory are needed for the operands, and not to be had")]
+    Memory { bytes: u64 },
     #[error("{failed} of {total} known answers were wrong")]
     SelfTest { failed: usize, total: usize },
     #[error(transparent)]

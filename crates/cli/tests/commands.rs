@@ -93,6 +93,37 @@ fn explain_names_algorithm_and_bytes() {
 }
 
 #[test]
+fn counts_beyond_all_memory() {
+    let dir = Dir::new();
+    let most = (1u64 << 40).to_string();
+    for engine in ["cpu", "sim"] {
+        let explain = ["explain", "mul", "--bits", "65536", "--device", engine, "--count"];
+        dir.run(&[&explain[..], &[&most]].concat()).ok();
+        dir.run(&[&explain[..], &["1099511627777"]].concat()).fails(2, &["from 1 to 1099511627776"]);
+        let bench = ["bench", "mul", "--bits", "65536", "--device", engine, "--count", &most];
+        dir.run(&bench).fails(1, &["bytes of memory are needed"]);
+    }
+}
+
+#[test]
+fn the_simulator_multiplies_too() {
+    let dir = Dir::new();
+    let (a, b) = (common::mixed(50, 1500, 20), common::mixed(50, 1500, 21));
+    dir.write("a.txt", lines(&a)).write("b.txt", lines(&b));
+    let run = dir.run(&["mul", "a.txt", "b.txt", "--device", "sim", "--check", "1000"]);
+    assert_eq!(run.ok(), common::products(&a, &b));
+    assert!(run.stderr.contains("simulator"));
+    let run = dir.run(&["selftest", "--device", "sim"]);
+    for kernel in ["thread", "sum-rotate", "group"] {
+        assert!(run.ok().contains(&format!("pass  {kernel}:")), "{}", run.text());
+    }
+    let args = ["explain", "mul", "--bits", "1024", "--count", "1000", "--device", "sim"];
+    assert!(dir.run(&args).ok().contains("PTX"));
+    let args = ["bench", "mul", "--bits", "64,4096", "--count", "40", "--runs", "2", "--device", "sim"];
+    assert_eq!(dir.run(&args).ok().lines().filter(|line| line.contains(" 40 ")).count(), 2);
+}
+
+#[test]
 fn devices_with_or_without_a_gpu() {
     let dir = Dir::new();
     let run = dir.run(&["devices"]);

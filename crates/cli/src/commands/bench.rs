@@ -51,7 +51,7 @@ struct Table<'a> {
 /// Runs the command.
 pub(crate) fn run(args: &BenchMul) -> Result<()> {
     let csv = args.csv.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
-    let session = engine::open(args.device.0, args.quiet)?;
+    let session = engine::open(args.device.0, args.quiet || args.json)?;
     let limits = measure::limits(&session)?;
     let cases = cases(args, session.engine().kind);
     let progress = Progress::new(Some(cases.len() as u64), "rows", args.quiet);

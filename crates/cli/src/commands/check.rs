@@ -96,6 +96,8 @@ pub(crate) fn head(limbs: &[u32]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use warpmp::Shape;
+
     use super::*;
 
     #[test]
@@ -103,6 +105,22 @@ mod tests {
         assert!(compare(0, &[3], &[5], &[15, 0]).is_ok());
         let error = compare(7, &[u32::MAX], &[5], &[15, 0]).unwrap_err().to_string();
         assert!(error.contains("lane 7") && error.contains("0xffffffff") && error.contains("0x4fffffffb"), "{error}");
+    }
+
+    #[test]
+    fn a_wrong_lane_of_a_chunk_is_named() {
+        let batch = |limbs: &[u32]| Batch::from_limbs(Shape::new(limbs.len(), 32), limbs.to_vec()).unwrap();
+        let operands = |b| Operands { a: vec![batch(&[2, 3, 4])], b, places: None, lanes: 3 };
+        let right = [batch(&[10, 15, 20])];
+        let wrong = [batch(&[10, 15, 21])];
+        let five = batch(&[5]);
+        let mut checker = Checker::new(100, None);
+        assert!(checker.check(&operands(None), Some(&five), &right, 7, 0).is_ok());
+        assert!(checker.check(&operands(Some(vec![batch(&[5, 5, 5])])), None, &right, 7, 0).is_ok());
+        assert_eq!(checker.checked(), 6);
+        let error = checker.check(&operands(None), Some(&five), &wrong, 7, 0).unwrap_err().to_string();
+        assert!(error.contains("lane 9") && error.contains("engine 0x15, expected 0x14"), "{error}");
+        assert!(Checker::new(0, None).check(&operands(None), Some(&five), &wrong, 7, 0).is_ok());
     }
 
     #[test]

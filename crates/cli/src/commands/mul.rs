@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Mul) -> Result<()> {
     }
     let format = Format::choose(args.format, args.output.as_deref());
     let sink = Sink::new(output, format, args.hex, layout(&reader))?;
-    let session = engine::open(args.engine.device.0, args.quiet)?;
+    let session = engine::open(args.engine.device.0, args.quiet || args.json)?;
 
     let mut work = Work {
         session: &session,

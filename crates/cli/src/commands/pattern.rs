@@ -8,7 +8,10 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use warpmp::{Batch, Shape};
 
-use crate::{args::Pattern, error::Result};
+use crate::{
+    args::Pattern,
+    error::{Error, Result},
+};
 
 /// Lanes of a block. A chunk starts at a block's first lane.
 pub(crate) const BLOCK_LANES: usize = 64;
@@ -17,7 +20,7 @@ pub(crate) const BLOCK_LANES: usize = 64;
 pub(crate) fn operands(pattern: Pattern, shape: Shape, first_lane: u64, seed: u64) -> Result<Batch<'static>> {
     let limbs = shape.limbs();
     let first_block = first_lane / BLOCK_LANES as u64;
-    let mut words = vec![0; shape.words()];
+    let mut words = zeros(shape)?;
     words.par_chunks_mut(BLOCK_LANES * limbs).enumerate().for_each(|(block, words)| {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         random.set_stream(first_block + block as u64);
@@ -26,6 +29,14 @@ pub(crate) fn operands(pattern: Pattern, shape: Shape, first_lane: u64, seed: u6
         }
     });
     Ok(Batch::from_limbs(shape, words)?)
+}
+
+/// Memory for a batch. It is asked for first: a vector that cannot be had ends the program.
+fn zeros(shape: Shape) -> Result<Vec<u32>> {
+    let mut words = Vec::new();
+    words.try_reserve_exact(shape.words()).map_err(|_| Error::Memory { bytes: shape.bytes() })?;
+    words.resize(shape.words(), 0);
+    Ok(words)
 }
 
 /// One integer below `2^bits`.
