@@ -3,19 +3,9 @@
 mod common;
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 
-use common::{Dir, finish, interrupt, wait_until};
-
-/// Is the handler there? Where the system does not say, half a second later it is.
-fn catches_interrupts(child: &Child) -> bool {
-    let Ok(status) = std::fs::read_to_string(format!("/proc/{}/status", child.id())) else {
-        std::thread::sleep(std::time::Duration::from_millis(500));
-        return true;
-    };
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
-    u64::from_str_radix(mask.trim(), 16).unwrap() & 0b10 != 0
-}
+use common::{Dir, catches_interrupts, finish, interrupt, wait_until};
 
 #[test]
 fn ctrl_c_while_writing_leaves_nothing() {

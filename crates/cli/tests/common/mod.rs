@@ -137,6 +137,16 @@ pub(crate) fn wait_until(mut ready: impl FnMut() -> bool) {
     }
 }
 
+/// Is the handler there? Where the system does not say, half a second later it is.
+pub(crate) fn catches_interrupts(child: &Child) -> bool {
+    let Ok(status) = fs::read_to_string(format!("/proc/{}/status", child.id())) else {
+        thread::sleep(Duration::from_millis(500));
+        return true;
+    };
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+    u64::from_str_radix(mask.trim(), 16).unwrap() & 0b10 != 0
+}
+
 /// Ctrl-C.
 pub(crate) fn interrupt(child: &Child) {
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
