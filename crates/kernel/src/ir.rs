@@ -597,9 +597,9 @@ pub struct Bounds {
 /// The language version and architecture a text asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Target {
-    /// PTX 6.3, sm_70: the oldest we serve.
+    /// PTX 6.3, `sm_70`: the oldest we serve.
     Sm70,
-    /// PTX 7.0, sm_80: asynchronous copies, integer matrix products.
+    /// PTX 7.0, `sm_80`: asynchronous copies, integer matrix products.
     Sm80,
 }
 

@@ -38,13 +38,13 @@ impl Plan {
     /// # Errors
     /// [`Error::UnknownAlgorithm`], [`Error::AlgorithmUnfit`].
     pub fn mul(a: Shape, b: Shape, device: &DeviceInfo, algorithm: Option<&str>) -> Result<Self> {
-        let (swapped, shape) = roles(a, b);
         let mut reasons = Vec::new();
-        if swapped {
-            reasons.push("the operands change places: the kernel keeps the first in registers".into());
-        }
         let table = tuning::table(device.capability);
-        let (algorithm, settings) = choose(a, b, shape, table, algorithm, &mut reasons)?;
+        let (algorithm, settings) = choose(a, b, table, algorithm, &mut reasons)?;
+        let (swapped, shape) = roles(a, b, algorithm);
+        if swapped {
+            reasons.push("the operands change places: the kernel treats its two unequally".into());
+        }
         if table.architecture != device.capability {
             reasons.push(format!("no table for sm_{}: the nearest is sm_{}'s", device.capability, table.architecture));
         }
@@ -156,11 +156,16 @@ impl Plan {
     }
 }
 
-/// Which operand is the kernel's `a`: a common one is always `b`; else the longer one is spread over a
-/// group or streamed, so the first is the one that the kernels keep.
-fn roles(a: Shape, b: Shape) -> (bool, MulShape) {
+/// Which operand is the kernel's `a`, and what the kernel is made for. A common operand is always `b`.
+fn roles(a: Shape, b: Shape, algorithm: &MulAlgorithm) -> (bool, MulShape) {
     let common = (a.lanes == 1) != (b.lanes == 1);
-    let swapped = if common { a.lanes == 1 } else { a.bits < b.bits };
+    let swapped = if common {
+        a.lanes == 1
+    } else if algorithm.longer_first {
+        a.bits < b.bits
+    } else {
+        a.bits > b.bits
+    };
     let (first, second) = if swapped { (b, a) } else { (a, b) };
     let result_limbs = (a.bits + b.bits).div_ceil(32);
     let limbs = [first.limbs(), second.limbs(), result_limbs].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
@@ -171,12 +176,12 @@ fn roles(a: Shape, b: Shape) -> (bool, MulShape) {
 fn choose(
     a: Shape,
     b: Shape,
-    shape: MulShape,
     table: &Table,
     asked: Option<&str>,
     reasons: &mut Vec<String>,
 ) -> Result<(&'static MulAlgorithm, Settings)> {
     let names = |it: &mut dyn Iterator<Item = &'static MulAlgorithm>| it.map(|a| a.name.to_owned()).collect();
+    let fits = |it: &MulAlgorithm| (it.fits)(roles(a, b, it).1);
     let find = |name: &str| MUL.iter().find(|it| it.name == name);
     if let Some(name) = asked
         && find(name).is_none()
@@ -186,12 +191,12 @@ fn choose(
     let bits = a.bits.max(b.bits);
     let row = table.mul_row(bits, asked);
     let name = asked.or(row.map(|row| row.algorithm.as_str()));
-    let Some(algorithm) = name.and_then(find).filter(|it| (it.fits)(shape)) else {
+    let Some(algorithm) = name.and_then(find).filter(|it| fits(it)) else {
         return Err(Error::AlgorithmUnfit {
             algorithm: name.unwrap_or("the default").into(),
             bits_a: a.bits,
             bits_b: b.bits,
-            fits: names(&mut MUL.iter().filter(|it| (it.fits)(shape))),
+            fits: names(&mut MUL.iter().filter(|it| fits(it))),
         });
     };
     reasons.push(match (asked, row) {

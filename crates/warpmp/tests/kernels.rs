@@ -1,6 +1,8 @@
 //! Every kernel on the simulator: products of carry-prone operands against the oracle, and the counts
 //! that are its performance.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use warpmp::kernels::mul_group::MulGroup;
 use warpmp::kernels::mul_thread::{Input, MulThread};
 use warpmp::kernels::{MUL, MulShape, Settings, Spec};
@@ -49,7 +51,7 @@ fn check(spec: &dyn Spec, shape: MulShape, bits: [usize; 2], lanes: usize, patte
     counters
 }
 
-/// The shape for operands of these bits: the longer first, as the plan has it.
+/// The shape for operands of these bits.
 fn shape(bits: [usize; 2], common_b: bool) -> MulShape {
     let limbs = [bits[0].div_ceil(32), bits[1].div_ceil(32), (bits[0] + bits[1]).div_ceil(32)];
     MulShape { limbs: limbs.map(|n| n as u32), common_b }
@@ -84,7 +86,7 @@ fn thread_at_every_length_to_24_limbs() {
 
 #[test]
 fn thread_at_long_odd_and_unequal_lengths() {
-    for bits in [[1, 1], [31, 33], [131, 131], [109, 64], [64, 109], [1000, 1000], [1024, 32], [1441, 96], [1536, 1536]]
+    for bits in [[1, 1], [31, 33], [131, 131], [109, 64], [64, 109], [1000, 1000], [32, 1024], [96, 1441], [1024, 32], [1536, 1536]]
     {
         check_all("thread", bits, &Settings::default(), 40, &PATTERNS);
     }

@@ -123,9 +123,8 @@ impl Glue {
     /// Is the chain with this number, from 0, glued to the one before?
     pub(super) const fn joins(self, number: u32) -> bool {
         match self {
-            Self::None => false,
-            Self::Every(0) => false,
-            Self::Every(n) => number % n == 0,
+            Self::None | Self::Every(0) => false,
+            Self::Every(n) => number.is_multiple_of(n),
         }
     }
 }

@@ -58,11 +58,8 @@ impl Rows {
         self.left = Some(high);
         // What started at odd limbs of the window starts at even ones now, and the top is empty.
         std::mem::swap(&mut self.even, &mut self.odd);
-        if self.a.len() % 2 == 0 {
-            self.odd.push(None)
-        } else {
-            self.even.push(None)
-        }
+        let top_pairs = if self.a.len().is_multiple_of(2) { &mut self.odd } else { &mut self.even };
+        top_pairs.push(None);
         low
     }
 
@@ -107,7 +104,7 @@ impl Rows {
             }
             return false;
         }
-        let top_included = top % 2 == 0 && self.even[top / 2].is_none();
+        let top_included = top.is_multiple_of(2) && self.even[top / 2].is_none();
         if top_included {
             self.even[top / 2] = Some(b.mul_wide(self.a[top], y));
         }
@@ -126,16 +123,14 @@ impl Rows {
         }
         for j in (1..=top).step_by(2) {
             let product = chain.mul_wide(self.a[j], y);
-            match self.odd[j / 2] {
-                Some(pair) => chain.add64_into(pair, product, pair),
-                None => {
-                    // Only the top pair is empty here: the end of the chain.
-                    let pair = chain.register();
-                    self.odd[j / 2] = Some(pair);
-                    chain.end_add64(pair, product, 0);
-                    return top_included;
-                }
-            }
+            let Some(pair) = self.odd[j / 2] else {
+                // Only the top pair is empty here: the end of the chain.
+                let pair = chain.register();
+                self.odd[j / 2] = Some(pair);
+                chain.end_add64(pair, product, 0);
+                return top_included;
+            };
+            chain.add64_into(pair, product, pair);
         }
         carry_into_top(chain, self.even[top / 2]);
         top_included

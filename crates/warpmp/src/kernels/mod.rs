@@ -73,10 +73,12 @@ pub struct MulAlgorithm {
     pub summary: &'static str,
     /// What it accepts, in words.
     pub accepts: &'static str,
+    /// Does it want the longer operand first (else the shorter)? A common operand is always second.
+    pub longer_first: bool,
     /// Does it take these lengths?
     pub fits: fn(MulShape) -> bool,
     /// The kernel for these lengths and settings. `async_copies`: can the GPU copy to shared memory
-    /// asynchronously (sm_80 and later)?
+    /// asynchronously (`sm_80` and later)?
     pub spec: fn(MulShape, &Settings, async_copies: bool) -> Box<dyn Spec>,
 }
 

@@ -51,19 +51,31 @@ pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
     summary: "a group of lanes a product, a block of limbs a lane, blocks handed on by shuffles",
     accepts: "operands of any length",
     fits: |_| true,
+    longer_first: true,
     spec: |shape, settings, _| {
-        let [la, lb, _] = shape.limbs;
-        // A short `b` wants short blocks: they are padded to whole ones.
-        let longest = settings.block.unwrap_or(MAX_BLOCK).min(lb.next_multiple_of(4)).max(1);
-        let group = la.div_ceil(longest).next_power_of_two().min(32);
-        let passes = la.div_ceil(group * longest);
-        // Blocks of equal length, in the widest pieces that the rows allow.
-        let block = la.div_ceil(group * passes).next_multiple_of(piece(la));
-        let usual = if passes == 1 { Glue::None } else { Glue::Every(2) };
-        let warps = settings.warps.unwrap_or(2);
-        Box::new(MulGroup { shape, block, group, glue: settings.glue_or(usual), warps })
+        let (block, group) = division(shape, settings.block.unwrap_or(MAX_BLOCK));
+        let mut spec = MulGroup { shape, block, group, glue: Glue::None, warps: settings.warps.unwrap_or(2) };
+        // Steps that follow each other keep one chain at a time in flight by themselves.
+        spec.glue = settings.glue_or(if spec.steps() > 1 { Glue::None } else { Glue::Every(2) });
+        Box::new(spec)
     },
 };
+
+/// The cheapest division of a product: limbs a block, lanes a group.
+///
+/// The model counts a step in wide products: `k²` of them, the sums and shuffles of `k` limbs, and what
+/// the accesses to global memory cost (measured: one to single words is worth about 14 products). Both
+/// operands are padded to whole blocks.
+fn division(shape: MulShape, longest: u32) -> (u32, u32) {
+    let [la, lb, _] = shape.limbs;
+    let cost = |&(k, group): &(u32, u32)| {
+        let blocks = u64::from(la.div_ceil(k * group) * group) * u64::from(lb.div_ceil(k));
+        let accesses = k / piece(k).min(piece(la)).min(piece(lb));
+        blocks * u64::from(k * k + 6 * k + 14 * accesses + 20)
+    };
+    let candidates = (1..=longest).map(|k| (k, la.div_ceil(k).next_power_of_two().min(32)));
+    candidates.min_by_key(cost).unwrap_or((1, 32))
+}
 
 /// The registers that live through the kernel.
 struct State {
@@ -94,15 +106,15 @@ impl MulGroup {
         b.section("load");
         let block_a = b.add(start, state.member);
         let a = self.load_block(b, state.a_row, block_a, la, self.passes() * self.group, Space::GlobalConst);
-        // What earlier passes left: none of it in the first.
+        let window: Vec<R32> = (0..k).map(|_| b.copy(0)).collect();
+        // What earlier passes left; nothing in the first. Branches, because predicates that live through
+        // the carry chains would be spilled.
         let earlier = b.compare(Cmp::Ne, start, 0);
-        let window = if self.passes() == 1 {
-            (0..k).map(|_| b.copy(0)).collect()
-        } else {
-            let valid = b.compare(Cmp::Lt, state.member, self.steps());
-            let valid = b.and_pred(valid, earlier);
-            self.load_earlier(b, state, block_a, valid)
-        };
+        if self.passes() > 1 {
+            let within = b.compare(Cmp::Lt, state.member, self.steps());
+            let valid = b.and_pred(within, earlier);
+            b.if_(valid, |b| self.load_earlier(b, state, block_a, &window));
+        }
         let incoming: Vec<R32> = (0..k).map(|_| b.copy(0)).collect();
         let step = b.copy(0);
         b.do_while(|b| {
@@ -112,20 +124,19 @@ impl MulGroup {
             let gone: Vec<R32> = multiplier.iter().map(|&y| rows.row(b, y)).collect();
             let (gone, high) = rows.finish_adding(b, &gone, &incoming);
             let place = b.add(start, step);
-            self.store_block(b, state.c_row, place, &gone, lc, Some(state.is_first));
-            let from_above = if self.passes() == 1 {
-                None
-            } else {
+            // A branch again, and for the same reason.
+            b.if_(state.is_first, |b| self.store_block(b, state.c_row, place, &gone, lc));
+            for (&register, &limb) in incoming.iter().zip(&gone) {
+                self.hand_down(b, state, register, limb);
+            }
+            if self.passes() > 1 {
                 let top = b.add(place, self.group);
-                let limit = self.steps().wrapping_sub(self.group);
-                let within = b.compare_signed(Cmp::Lt, step, limit);
+                let within = b.compare_signed(Cmp::Lt, step, self.steps().wrapping_sub(self.group));
+                let earlier = b.compare(Cmp::Ne, start, 0);
+                let last = b.compare(Cmp::Eq, state.member, self.group - 1);
                 let valid = b.and_pred(within, earlier);
-                let valid = b.and_pred(valid, state.is_last);
-                Some(self.load_earlier(b, state, top, valid))
-            };
-            for (j, (&register, &limb)) in incoming.iter().zip(&gone).enumerate() {
-                let above = from_above.as_ref().map_or(0.into(), |limbs| limbs[j].into());
-                self.hand_down(b, state, register, limb, above);
+                let valid = b.and_pred(valid, last);
+                b.if_(valid, |b| self.load_earlier(b, state, top, &incoming));
             }
             for (&register, &limb) in window.iter().zip(&high) {
                 b.set(register, limb);
@@ -139,17 +150,17 @@ impl MulGroup {
         let carries = b.compare(Cmp::Ne, carry, 0);
         let sum = resolve_carries(b, &sum, carries, self.group);
         let place = b.add(block_a, self.steps());
-        self.store_block(b, state.c_row, place, &sum, lc, None);
+        self.store_block(b, state.c_row, place, &sum, lc);
     }
 
-    /// `register ←` the limb that left the lane above; `above` in the top lane.
-    fn hand_down(&self, b: &mut Builder, state: &State, register: R32, limb: R32, above: warpmp_kernel::build::V32) {
+    /// `register ←` the limb that left the lane above; zero in the top lane.
+    fn hand_down(&self, b: &mut Builder, state: &State, register: R32, limb: R32) {
         if self.group == 1 {
-            b.set(register, above);
+            b.set(register, 0);
             return;
         }
         let shifted = b.shuffle(Shuffle::Down, limb, 1, self.group);
-        let value = b.select(above, shifted, state.is_last);
+        let value = b.select(0, shifted, state.is_last);
         b.set(register, value);
     }
 
@@ -174,34 +185,27 @@ impl MulGroup {
             .collect()
     }
 
-    /// A block of the product as earlier passes left it, where `valid`; else zeros.
-    fn load_earlier(&self, b: &mut Builder, state: &State, index: R32, valid: Pred) -> Vec<R32> {
+    /// Overwrites `registers` by a block of the product as earlier passes left it, up to the row's end.
+    fn load_earlier(&self, b: &mut Builder, state: &State, index: R32, registers: &[R32]) {
         let lc = self.shape.limbs[2];
         let k = self.block;
         let address = b.mad_wide(index, 4 * k, state.c_row);
         let left = b.mad_lo(index, k.wrapping_neg(), lc);
         let width = piece(k).min(piece(lc));
-        (0..k)
-            .step_by(width as usize)
-            .flat_map(|i| {
-                let registers: Vec<R32> = (0..width).map(|_| b.copy(0)).collect();
-                let inside = b.compare_signed(Cmp::Gt, left, i);
-                let inside = b.and_pred(inside, valid);
-                b.guarded(inside, true, |g| g.load_into(Space::Global, vector(width), &registers, address, 4 * i));
-                registers
-            })
-            .collect()
+        for (chunk, i) in registers.chunks(width as usize).zip((0..k).step_by(width as usize)) {
+            let inside = b.compare_signed(Cmp::Gt, left, i);
+            b.guarded(inside, true, |g| g.load_into(Space::Global, vector(width), chunk, address, 4 * i));
+        }
     }
 
-    /// Stores a block of the product, up to the product's end, in the lanes where `when` holds.
-    fn store_block(&self, b: &mut Builder, row: R64, index: R32, block: &[R32], limbs: u32, when: Option<Pred>) {
+    /// Stores a block of the product, up to the product's end.
+    fn store_block(&self, b: &mut Builder, row: R64, index: R32, block: &[R32], limbs: u32) {
         let k = self.block;
         let address = b.mad_wide(index, 4 * k, row);
         let left = b.mad_lo(index, k.wrapping_neg(), limbs);
         let width = piece(k).min(piece(limbs));
         for (chunk, i) in block.chunks(width as usize).zip((0..k).step_by(width as usize)) {
             let inside = b.compare_signed(Cmp::Gt, left, i);
-            let inside = when.map_or(inside, |when| b.and_pred(inside, when));
             b.guarded(inside, true, |g| g.store_global(Space::Global, chunk, address, 4 * i));
         }
     }

@@ -66,6 +66,7 @@ pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
     summary: "one product a thread, schoolbook by rows with one wide multiplication a limb product",
     accepts: "operands to 1536 bits",
     fits: |shape| shape.limbs[0].max(shape.limbs[1]) <= MAX_LIMBS,
+    longer_first: false,
     spec: |shape, settings, async_copies| {
         let longest = shape.limbs[0].max(shape.limbs[1]);
         let usual = if longest < STAGED_FROM { Input::Direct } else { Input::Staged };

@@ -40,6 +40,7 @@ pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
     summary: "the paper's Algorithm 3: a word a lane, columns handed on by shuffles, carries by a loop",
     accepts: "operands to 1024 bits",
     fits: |shape| shape.limbs[0].max(shape.limbs[1]) <= MAX_LIMBS,
+    longer_first: false,
     spec: |shape, settings, _| Box::new(SumRotate { shape, warps: settings.warps.unwrap_or(16) }),
 };
 

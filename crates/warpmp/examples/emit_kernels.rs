@@ -1,0 +1,66 @@
+//! Writes the text of every kernel at a few sizes, and a manifest of what its machine code may cost:
+//! the input of `tools/ptxas-check`.
+//!
+//! ```sh
+//! cargo run -p warpmp --example emit_kernels -- DIR
+//! ```
+
+use std::path::Path;
+use std::{env, error, fs};
+
+use serde::Serialize;
+use warpmp::kernels::{MUL, MulShape, Settings};
+
+/// What one kernel may cost.
+#[derive(Serialize)]
+struct Budget {
+    file: String,
+    /// IMAD.WIDE instructions; none: not held.
+    wide: Option<u64>,
+    /// Those that compute addresses.
+    wide_tolerance: u64,
+    max_registers: Option<u32>,
+}
+
+/// Algorithm, bits of the operands, wide products in the text, registers.
+const CASES: &[(&str, [usize; 2], u64, u32)] = &[
+    ("thread", [32, 32], 1, 32),
+    ("thread", [64, 64], 4, 32),
+    ("thread", [128, 128], 16, 40),
+    ("thread", [131, 131], 25, 48),
+    ("thread", [256, 256], 64, 64),
+    ("thread", [512, 512], 256, 80),
+    ("thread", [521, 521], 289, 80),
+    ("thread", [1000, 1000], 1024, 144),
+    ("thread", [1024, 1024], 1024, 128),
+    ("thread", [96, 1024], 96, 48),
+    ("thread", [1536, 1536], 2304, 168),
+    ("sum-rotate", [64, 64], 2, 32),
+    ("sum-rotate", [256, 256], 8, 32),
+    ("sum-rotate", [1024, 1024], 32, 40),
+    ("group", [2048, 2048], 1024, 168),
+    ("group", [3000, 3000], 576, 144),
+    ("group", [4096, 521], 289, 168),
+    ("group", [32768, 32768], 1024, 168),
+    ("group", [65536, 65536], 1024, 192),
+];
+
+fn main() -> Result<(), Box<dyn error::Error>> {
+    let directory = env::args().nth(1).ok_or("usage: emit_kernels DIR")?;
+    let directory = Path::new(&directory);
+    let mut budgets = Vec::new();
+    for &(name, bits, wide, registers) in CASES {
+        let algorithm = MUL.iter().find(|it| it.name == name).ok_or("no such algorithm")?;
+        let limbs = [bits[0].div_ceil(32), bits[1].div_ceil(32), (bits[0] + bits[1]).div_ceil(32)];
+        for common_b in [false, true] {
+            let shape = MulShape { limbs: limbs.map(|n| n as u32), common_b };
+            let kernel = (algorithm.spec)(shape, &Settings::default(), true).build();
+            let file = format!("{}.ptx", kernel.name);
+            fs::write(directory.join(&file), kernel.to_string())?;
+            let wide = (!common_b).then_some(wide);
+            budgets.push(Budget { file, wide, wide_tolerance: 16, max_registers: Some(registers) });
+        }
+    }
+    fs::write(directory.join("budgets.json"), serde_json::to_string_pretty(&budgets)?)?;
+    Ok(())
+}
