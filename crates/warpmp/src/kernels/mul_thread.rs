@@ -12,7 +12,8 @@
 //! copies to its own part of shared memory in 16-byte pieces (`cp.async`); each thread then reads its
 //! row there, `a` whole, `b` as the rows of the product need it. Either way the product's low words go
 //! to the row of `a` in shared memory, its high words to the row of `b`, and the warp copies the tile
-//! of products out in the order of addresses. No barrier is wider than a warp.
+//! of products out in 16-byte pieces in the order of addresses, whatever the length (rows that such
+//! pieces would straddle are first moved together). No barrier is wider than a warp.
 //!
 //! banks: a row is accessed in the widest pieces its length allows; the row stride is an odd multiple
 //! of the piece (padded by 16 bytes when the length is a multiple of 8 limbs), so a phase of the
@@ -114,8 +115,8 @@ impl MulThread {
         b.warp_barrier();
     }
 
-    /// The product of this thread's row, into its rows of shared memory.
-    fn product(&self, b: &mut Builder, place: &Place) {
+    /// The product of this thread's row, into its rows of shared memory: the addresses of these.
+    fn product(&self, b: &mut Builder, place: &Place) -> [R32; 2] {
         let [la, lb, _] = self.shape.limbs;
         let (tile_a, tile_b) = (Tile::new(la), Tile::new(lb));
         let row_a = b.mad_lo(place.lane, 4 * tile_a.stride, place.shared);
@@ -146,31 +147,64 @@ impl MulThread {
         for limb in rows.finish(b) {
             sink.push(b, limb);
         }
+        sink.rows
     }
 
-    /// Copies the tile of products from shared to global memory in the order of addresses.
-    fn copy_out(&self, b: &mut Builder, place: &Place) {
+    /// Copies the tile of products from the rows in shared memory to global memory, 16 bytes a lane and
+    /// step, in the order of addresses.
+    fn copy_rows_out(&self, b: &mut Builder, place: &Place) {
         let [la, lb, lc] = self.shape.limbs;
-        let words = piece(la).min(piece(lb)).min(piece(lc));
         let (tile_a, tile_b) = (Tile::new(la), Tile::new(lb));
         let base = b.mad_wide(place.tile, 128 * lc, place.addresses.c);
-        let base = b.mad_wide(place.lane, 4 * words, base);
-        let columns = lc / words;
+        let base = b.mad_wide(place.lane, 16, base);
+        let columns = lc / 4;
+        b.warp_barrier();
         for k in 0..columns {
             // Unit `lane + 32k` of the tile is column `unit % columns` of row `unit / columns`.
             let unit = b.add(place.lane, 32 * k);
             let row = divide(b, unit, columns, 32 * columns);
             let negative = b.mul_lo(row, columns.wrapping_neg());
             let column = b.add(unit, negative);
-            let low = b.compare(Cmp::Lt, column, la / words);
+            let low = b.compare(Cmp::Lt, column, la / 4);
             let in_a = b.mad_lo(row, 4 * tile_a.stride, place.shared);
-            let from_b = tile_a.bytes().wrapping_sub(4 * la);
             let in_b = b.mad_lo(row, 4 * tile_b.stride, place.shared);
-            let in_b = b.add(in_b, from_b);
+            let in_b = b.add(in_b, tile_a.bytes().wrapping_sub(4 * la));
             let start = b.select(in_a, in_b, low);
-            let address = b.mad_lo(column, 4 * words, start);
-            let piece = b.load_shared(vector(words), address, 0);
-            b.store_global(Space::GlobalStream, &piece, base, 128 * words * k);
+            let address = b.mad_lo(column, 16, start);
+            let piece = b.load_shared(vector(4), address, 0);
+            b.store_global(Space::GlobalStream, &piece, base, 512 * k);
+        }
+    }
+
+    /// The same for rows whose length is no multiple of 4 limbs: each thread first moves its product to
+    /// where it stands in the tile of global memory, so that the tile can be copied as it is.
+    fn copy_flat_out(&self, b: &mut Builder, place: &Place, rows: [R32; 2]) {
+        let [la, lb, lc] = self.shape.limbs;
+        let mut product = Source::Shared(rows[0]).read_all(b, la);
+        product.extend(Source::Shared(rows[1]).read_all(b, lb));
+        product.truncate(lc as usize);
+        b.warp_barrier();
+        let row = b.mad_lo(place.lane, 4 * lc, place.shared);
+        let width = piece(lc);
+        for (words, i) in product.chunks(width as usize).zip((0..lc).step_by(width as usize)) {
+            b.store_shared(words, row, 4 * i);
+        }
+        b.warp_barrier();
+        let base = b.mad_wide(place.tile, 128 * lc, place.addresses.c);
+        let base = b.mad_wide(place.lane, 16, base);
+        let from = b.mad_lo(place.lane, 16, place.shared);
+        for k in 0..lc.div_ceil(4) {
+            let unit = b.add(place.lane, 32 * k);
+            if 4 * (k + 1) <= lc {
+                let words = b.load_shared(vector(4), from, 512 * k);
+                b.store_global(Space::GlobalStream, &words, base, 512 * k);
+            } else {
+                let inside = b.compare(Cmp::Lt, unit, 8 * lc);
+                b.guarded(inside, true, |g| {
+                    let words = g.load_shared(vector(4), from, 512 * k);
+                    g.store_global(Space::GlobalStream, &words, base, 512 * k);
+                });
+            }
         }
     }
 }
@@ -204,10 +238,13 @@ impl Spec for MulThread {
             b.section("load");
             self.fetch(&mut b, &place);
         }
-        self.product(&mut b, &place);
+        let rows = self.product(&mut b, &place);
         b.section("store");
-        b.warp_barrier();
-        self.copy_out(&mut b, &place);
+        if self.shape.limbs.iter().all(|&limbs| piece(limbs) == 4) {
+            self.copy_rows_out(&mut b, &place);
+        } else {
+            self.copy_flat_out(&mut b, &place, rows);
+        }
         b.finish()
     }
 
