@@ -1,20 +1,25 @@
-//! Ctrl-C, and a request to terminate: the work stops, unfinished files go, the exit code is 130.
+//! Ctrl-C, and requests to terminate: the work stops, unfinished files go, the exit code is 130.
 //!
-//! The signal sets a flag, which the work looks at between chunks, so that it normally ends in an
+//! A signal sets a flag, which the work looks at between chunks, so that it normally ends in an
 //! orderly way. Work that cannot look (a read that waits for a person, one very large product) is
 //! cut off a second later. Files that are not complete are listed here while they exist; the list's
 //! lock is held over every step that makes one complete, so that a file is either whole or gone.
 
 use std::{
-    fs,
+    fs, io,
     path::PathBuf,
     process,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, LazyLock, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     thread,
     time::Duration,
+};
+
+use signal_hook::{
+    consts::{SIGINT, SIGTERM},
+    flag,
 };
 
 use crate::{
@@ -24,20 +29,50 @@ use crate::{
 
 /// How long the work has to end by itself.
 const GRACE: Duration = Duration::from_secs(1);
+/// How often the flag is looked at.
+const LOOK: Duration = Duration::from_millis(50);
 
-static STOP: AtomicBool = AtomicBool::new(false);
+static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// From now on a signal stops the work. Without the handler, should the system refuse it, the signal
 /// ends the process at once.
 pub(crate) fn install() {
-    if let Err(error) = ctrlc::set_handler(stop) {
+    if let Err(error) = listen() {
         tracing::warn!("no handler for Ctrl-C: {error}");
     }
 }
 
-fn stop() {
-    STOP.store(true, Ordering::SeqCst);
+fn listen() -> io::Result<()> {
+    thread::Builder::new().name("signals".into()).spawn(watch)?;
+    for signal in [Some(SIGINT), Some(SIGTERM), hangup()].into_iter().flatten() {
+        flag::register(signal, Arc::clone(&STOP))?;
+    }
+    Ok(())
+}
+
+/// The signal that the terminal is gone, unless it was ignored when the program started, as `nohup` has
+/// it. Only Linux tells; elsewhere the signal keeps the meaning it has.
+#[cfg(target_os = "linux")]
+fn hangup() -> Option<i32> {
+    use signal_hook::consts::SIGHUP;
+
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+    let ignored = u64::from_str_radix(ignored.trim(), 16).ok()?;
+    (ignored >> (SIGHUP - 1) & 1 == 0).then_some(SIGHUP)
+}
+
+#[cfg(not(target_os = "linux"))]
+const fn hangup() -> Option<i32> {
+    None
+}
+
+/// Ends the program if the work does not.
+fn watch() {
+    while check().is_ok() {
+        thread::sleep(LOOK);
+    }
     thread::sleep(GRACE);
     let files = unfinished();
     for path in files.iter() {

@@ -3,9 +3,9 @@
 mod common;
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
-use common::{Dir, catches_interrupts, finish, interrupt, wait_until};
+use common::{Dir, catches_interrupts, finish, ignores_hangups, interrupt, signal, wait_until};
 
 #[test]
 fn ctrl_c_while_writing_leaves_nothing() {
@@ -44,6 +44,38 @@ fn ctrl_c_before_the_first_byte_of_input() {
     interrupt(&child);
     finish(child).fails(130, &["interrupted"]);
     assert_eq!(dir.names(), ["b.txt"]);
+}
+
+#[test]
+fn a_request_to_end_and_a_lost_terminal_are_interruptions_too() {
+    for name in ["-TERM", "-HUP"] {
+        if name == "-HUP" && (ignores_hangups() || cfg!(not(target_os = "linux"))) {
+            continue;
+        }
+        let dir = Dir::new();
+        let child = dir.command(&["gen", "--bits", "65536", "--count", "1000000000", "-o", "a.txt"]).spawn().unwrap();
+        wait_until(|| dir.names().len() == 1);
+        signal(&child, name);
+        finish(child).fails(130, &["interrupted"]);
+        assert!(dir.names().is_empty());
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn nohup_outlives_the_terminal() {
+    let dir = Dir::new();
+    dir.write("b.txt", "3\n");
+    let mut command = Command::new("nohup");
+    command.arg(env!("CARGO_BIN_EXE_warpmp")).args(["mul", "--device", "cpu", "-", "b.txt"]);
+    command.current_dir(dir.path("."));
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until(|| catches_interrupts(&child));
+    signal(&child, "-HUP");
+    // Longer than an interrupted program would live.
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    child.stdin.take().unwrap().write_all(b"5\n").unwrap();
+    assert_eq!(finish(child).ok(), "15\n");
 }
 
 #[test]

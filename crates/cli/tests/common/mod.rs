@@ -139,17 +139,35 @@ pub(crate) fn wait_until(mut ready: impl FnMut() -> bool) {
 
 /// Is the handler there? Where the system does not say, half a second later it is.
 pub(crate) fn catches_interrupts(child: &Child) -> bool {
-    let Ok(status) = fs::read_to_string(format!("/proc/{}/status", child.id())) else {
-        thread::sleep(Duration::from_millis(500));
-        return true;
-    };
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
-    u64::from_str_radix(mask.trim(), 16).unwrap() & 0b10 != 0
+    signals(&child.id().to_string(), "SigCgt:").map_or_else(
+        || {
+            thread::sleep(Duration::from_millis(500));
+            true
+        },
+        |mask| mask & 0b10 != 0,
+    )
+}
+
+/// Were the tests started with hangups ignored?
+pub(crate) fn ignores_hangups() -> bool {
+    signals("self", "SigIgn:").is_some_and(|mask| mask & 1 != 0)
+}
+
+/// A mask of signals from a process's status, where the system has it.
+fn signals(process: &str, name: &str) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let mask = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    Some(u64::from_str_radix(mask.trim(), 16).unwrap())
 }
 
 /// Ctrl-C.
 pub(crate) fn interrupt(child: &Child) {
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    signal(child, "-INT");
+}
+
+/// Sends a signal, named as `kill` wants it.
+pub(crate) fn signal(child: &Child, name: &str) {
+    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
 }
 
 /// The text as integers, decimal or hexadecimal.
