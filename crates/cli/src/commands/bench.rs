@@ -35,7 +35,8 @@ struct Row {
     gb_per_second: f64,
     /// Of the bandwidth that a copy within the device's memory has; none on the CPU.
     copy_fraction: Option<f64>,
-    /// Of the rate of 32 × 32-bit products that the device can do; none on the CPU.
+    /// Of the rate of 32 × 32-bit products that the device can do; none on the CPU, and on GPUs whose
+    /// rate is not known.
     wide_product_fraction: Option<f64>,
     checked: u64,
 }
@@ -130,7 +131,9 @@ impl Row {
             ops_per_second: rate(shape.lanes as f64),
             gb_per_second: rate(measured.bytes as f64 / 1e9),
             copy_fraction: limits.map(|limits| rate(measured.bytes as f64) / limits.copy_bytes_per_second),
-            wide_product_fraction: limits.map(|limits| rate(wide_products) / limits.wide_products_per_second),
+            wide_product_fraction: limits
+                .and_then(|limits| limits.wide_products_per_second)
+                .map(|most| rate(wide_products) / most),
             checked: measured.checked,
             algorithm: measured.algorithm,
         }
@@ -163,6 +166,8 @@ fn text(rows: &[Row], device: &str, runs: usize) -> String {
         text.push_str(
             "–: the copy bandwidth and the IMAD.WIDE ceiling are those of a GPU; there is none in this row\n",
         );
+    } else if rows.iter().any(|row| row.wide_product_fraction.is_none()) {
+        text.push_str("–: the IMAD.WIDE ceiling is known for sm_80 and sm_90 only\n");
     }
     text
 }
