@@ -1,6 +1,6 @@
 //! The library's session, opened as the command line asks for it.
 
-use warpmp::{Batch, EngineKind, Error as LibraryError, MulOptions, Report, Selector, Session, Shape};
+use warpmp::{Batch, EngineKind, Error as LibraryError, HostBuffer, MulOptions, Report, Selector, Session, Shape};
 
 use crate::{console, error::Result};
 
@@ -19,7 +19,8 @@ pub(crate) fn open(selector: Selector, quiet: bool) -> Result<Session> {
     Ok(session)
 }
 
-/// Multiplies lane by lane, by the algorithm of this name if there is one.
+/// Multiplies lane by lane, by the algorithm of this name if there is one, into this memory if there is
+/// some.
 ///
 /// # Errors
 /// The library's.
@@ -28,18 +29,18 @@ pub(crate) fn mul(
     a: &Batch,
     b: &Batch,
     algorithm: Option<&str>,
+    into: Option<HostBuffer>,
 ) -> Result<(Batch<'static>, Report), LibraryError> {
-    let options = match algorithm {
-        Some(name) => MulOptions::new().algorithm(name),
-        None => MulOptions::new(),
-    };
+    let mut options = MulOptions::new();
+    options.algorithm = algorithm.map(str::to_owned);
+    options.into = into;
     session.mul_with(a, b, options)
 }
 
 /// The names of the session's algorithms.
 pub(crate) fn algorithms(session: &Session) -> Result<Vec<String>> {
     let one = Batch::from_u64s(&[1]);
-    match mul(session, &one, &one, Some("?")) {
+    match mul(session, &one, &one, Some("?"), None) {
         Err(LibraryError::UnknownAlgorithm { known, .. }) => Ok(known),
         Err(error) => Err(error.into()),
         Ok((_, report)) => Ok(vec![report.algorithm]),
@@ -49,6 +50,6 @@ pub(crate) fn algorithms(session: &Session) -> Result<Vec<String>> {
 /// The algorithm that the session takes for these widths; asks for `algorithm` if one is named.
 pub(crate) fn algorithm_for(session: &Session, a: Shape, b: Shape, algorithm: Option<&str>) -> Result<String> {
     let zero = |shape: Shape| Batch::from_limbs(Shape::new(1, shape.bits), vec![0; shape.limbs()]);
-    let (_, report) = mul(session, &zero(a)?, &zero(b)?, algorithm)?;
+    let (_, report) = mul(session, &zero(a)?, &zero(b)?, algorithm, None)?;
     Ok(report.algorithm)
 }

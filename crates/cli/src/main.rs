@@ -6,6 +6,7 @@
 //! io/            numbers from files and to files: text and .npy, streamed in chunks
 //! numbers.rs     the integers of a chunk, in batches by width
 //! engine.rs      the library's session, opened as asked for
+//! pool.rs        memory that goes round between chunks
 //! measure.rs     timed runs
 //! progress.rs    a bar for people who wait
 //! summary.rs     what it cost, for people and as JSON
@@ -22,6 +23,7 @@ mod interrupt;
 mod io;
 mod measure;
 mod numbers;
+mod pool;
 mod progress;
 mod summary;
 

@@ -16,6 +16,7 @@ use crate::{
         source::{Raw, RawRows},
         text::{Digits, RawText},
     },
+    pool::Pool,
 };
 
 /// Lanes stay together while that at most doubles their memory, or costs no more limbs than this.
@@ -55,6 +56,11 @@ impl Numbers {
         row(&self.batches, self.places.as_deref(), lane)
     }
 
+    /// The batches, whose order is not that of the integers.
+    pub(crate) fn into_batches(self) -> Vec<Batch<'static>> {
+        self.batches
+    }
+
     /// Limbs of the widest batch.
     pub(crate) fn max_limbs(&self) -> usize {
         self.batches.iter().map(|batch| batch.shape().limbs()).max().unwrap_or(0)
@@ -68,8 +74,9 @@ pub(crate) fn row<'a>(batches: &'a [Batch<'_>], places: Option<&[(u32, u32)]>, l
     &batches[batch].limbs()[row * limbs..][..limbs]
 }
 
-/// Checks and sorts the integers of a chunk. `names` are those of the inputs, for messages.
-pub(crate) fn operands(pair: &RawPair, names: &(String, String)) -> Result<Operands> {
+/// Checks and sorts the integers of a chunk. `names` are those of the inputs, for messages; rows go to
+/// memory from `pool`.
+pub(crate) fn operands(pair: &RawPair, names: &(String, String), pool: &Pool) -> Result<Operands> {
     let a = Lanes::check(&pair.a, &names.0)?;
     let b = match &pair.b {
         Some(raw) if !pair.broadcast => Some(Lanes::check(raw, &names.1)?),
@@ -81,9 +88,9 @@ pub(crate) fn operands(pair: &RawPair, names: &(String, String)) -> Result<Opera
     let mut places = if single { None } else { Some(vec![(0, 0); lanes]) };
     let mut operands = Operands { a: Vec::new(), b: b.is_some().then(Vec::new), places: None, lanes };
     for (number, members) in groups.iter().enumerate() {
-        operands.a.push(a.batch(members.as_deref(), &names.0)?);
+        operands.a.push(a.batch(members.as_deref(), &names.0, pool)?);
         if let (Some(batches), Some(b)) = (&mut operands.b, &b) {
-            batches.push(b.batch(members.as_deref(), &names.1)?);
+            batches.push(b.batch(members.as_deref(), &names.1, pool)?);
         }
         if let (Some(places), Some(members)) = (&mut places, members) {
             for (row, lane) in members.iter().enumerate() {
@@ -96,8 +103,8 @@ pub(crate) fn operands(pair: &RawPair, names: &(String, String)) -> Result<Opera
 }
 
 /// The single integer of a second operand.
-pub(crate) fn single(raw: &Raw, name: &str) -> Result<Batch<'static>> {
-    Lanes::check(raw, name)?.batch(None, name)
+pub(crate) fn single(raw: &Raw, name: &str, pool: &Pool) -> Result<Batch<'static>> {
+    Lanes::check(raw, name)?.batch(None, name, pool)
 }
 
 /// One operand's integers, found to be numbers.
@@ -141,21 +148,22 @@ impl<'a> Lanes<'a> {
 
     /// The lanes called `members` (all, if none are named), as wide as the widest of them; rows of an
     /// array keep its width.
-    fn batch(&self, members: Option<&[u32]>, name: &str) -> Result<Batch<'static>> {
+    fn batch(&self, members: Option<&[u32]>, name: &str, pool: &Pool) -> Result<Batch<'static>> {
         let lanes = members.map_or(self.len(), <[u32]>::len);
         let lane = |row: usize| members.map_or(row, |members| members[row] as usize);
         let width = (0..lanes).into_par_iter().map(|row| self.limbs(lane(row))).max().unwrap_or(1);
-        let mut limbs = vec![0; lanes * width];
         match self {
             Self::Rows(rows) => {
-                limbs.par_chunks_exact_mut(width).enumerate().for_each(|(row, out)| {
+                let mut limbs = pool.take(lanes * width).unwrap_or_else(|| vec![0; lanes * width].into());
+                limbs.as_mut_slice().par_chunks_exact_mut(width).enumerate().for_each(|(row, out)| {
                     for (limb, value) in out.iter_mut().zip(rows.row(lane(row))) {
                         *limb = value;
                     }
                 });
-                Ok(Batch::from_limbs(Shape::new(lanes, 32 * width), limbs)?)
+                Ok(Batch::from_buffer(Shape::new(lanes, 32 * width), limbs)?)
             }
             Self::Text { digits, text } => {
+                let mut limbs = vec![0; lanes * width];
                 let write =
                     |row: usize, out: &mut [u32]| digits[lane(row)].write(out).map_err(|problem| (lane(row), problem));
                 limbs.par_chunks_exact_mut(width).enumerate().try_for_each(|(row, out)| write(row, out)).map_err(

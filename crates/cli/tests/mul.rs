@@ -125,6 +125,19 @@ fn small_chunks_give_the_same() {
 }
 
 #[test]
+fn arrays_in_small_chunks_give_the_same() {
+    let dir = Dir::new();
+    let (a, b) = (mixed(501, 150, 17), mixed(501, 64, 18));
+    dir.write("a.npy", npy_of(&a, 4, 5)).write("b.npy", npy_of(&b, 8, 1)).write("one.npy", npy_of(&b[..1], 8, 1));
+    for engine in ["cpu", "sim"] {
+        let mul =
+            |b: &str| dir.run(&["mul", "--device", engine, "a.npy", b, "--chunk-bytes", "2000", "--check", "501"]);
+        assert_eq!(mul("b.npy").ok(), products(&a, &b));
+        assert_eq!(mul("one.npy").ok(), products(&a, &vec![b[0].clone(); 501]));
+    }
+}
+
+#[test]
 fn a_long_number_among_many_short_ones_costs_no_memory() {
     let dir = Dir::new();
     let mut a = mixed(200_000, 64, 15);

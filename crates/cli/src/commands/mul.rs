@@ -5,16 +5,23 @@
 //! read, parse    ─ chunk ─►  multiply, check  ─ chunk ─►  format, write
 //! ```
 //!
-//! The channels hold one chunk each, so that memory is bounded while all three work. The reader is
-//! never waited for when something fails: it may itself be waiting for a person or a slow pipe.
+//! The channels hold one chunk each, so that memory is bounded while all three work; the memory of arrays
+//! goes round ([`Pool`]). The reader is never waited for when something fails: it may itself be waiting
+//! for a person or a slow pipe.
 
 use std::{
-    sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+    },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
-use warpmp::{Batch, Session, session::MUL_MAX_BITS};
+use warpmp::{
+    Batch, Session,
+    session::{MUL_MAX_BITS, product_shape},
+};
 
 use super::{check::Checker, expect::Expected};
 use crate::{
@@ -31,6 +38,7 @@ use crate::{
         source::Source,
     },
     numbers::{self, Numbers, Operands},
+    pool::Pool,
     progress::Progress,
     summary::Summary,
 };
@@ -74,18 +82,20 @@ pub(crate) fn run(args: &Mul) -> Result<()> {
     }
     let format = Format::choose(args.format, args.output.as_deref());
     let sink = Sink::new(output, format, args.hex, layout(&reader))?;
-    let session = engine::open(args.engine.device.0, args.quiet || args.json)?;
+    let session = Arc::new(engine::open(args.engine.device.0, args.quiet || args.json)?);
+    let pool = Arc::new(Pool::new(&session, matches!(reader.npy_headers(), (Some(_), Some(_)))));
 
     let mut work = Work {
         session: &session,
+        pool: &pool,
         algorithm: args.engine.algorithm.as_deref(),
         single: None,
         checker: Checker::new(args.check, reader.total_bytes()),
         expected,
         summary: Summary::new("mul", &session.engine().name),
     };
-    let chunks = spawn_reader(reader)?;
-    let (products, writer) = spawn_writer(sink, progress)?;
+    let chunks = spawn_reader(reader, Arc::clone(&pool))?;
+    let (products, writer) = spawn_writer(sink, progress, Arc::clone(&pool))?;
     let computed = work.run(&chunks, &products);
     drop(products);
     let written = writer.join().map_err(|_| Error::Bug)?;
@@ -124,12 +134,12 @@ fn layout(reader: &PairReader) -> Layout {
 }
 
 /// Reads and parses in a thread; the channel ends with `None` or an error.
-fn spawn_reader(mut reader: PairReader) -> Result<Receiver<Result<Option<Chunk>>>> {
+fn spawn_reader(mut reader: PairReader, pool: Arc<Pool>) -> Result<Receiver<Result<Option<Chunk>>>> {
     let (sender, receiver) = sync_channel(1);
     let names = reader.names();
     let read = move || {
         loop {
-            let chunk = read_chunk(&mut reader, &names);
+            let chunk = read_chunk(&mut reader, &names, &pool);
             let last = !matches!(chunk, Ok(Some(_)));
             if sender.send(chunk).is_err() || last {
                 break;
@@ -140,23 +150,28 @@ fn spawn_reader(mut reader: PairReader) -> Result<Receiver<Result<Option<Chunk>>
     Ok(receiver)
 }
 
-fn read_chunk(reader: &mut PairReader, names: &(String, String)) -> Result<Option<Chunk>> {
+fn read_chunk(reader: &mut PairReader, names: &(String, String), pool: &Pool) -> Result<Option<Chunk>> {
     let Some(pair) = reader.next_chunk()? else { return Ok(None) };
-    let operands = numbers::operands(&pair, names)?;
+    let operands = numbers::operands(&pair, names, pool)?;
     let single = match &pair.b {
-        Some(b) if pair.broadcast => Some(numbers::single(b, &names.1)?),
+        Some(b) if pair.broadcast => Some(numbers::single(b, &names.1, pool)?),
         _ => None,
     };
     Ok(Some(Chunk { operands, single, first_lane: pair.first_lane, consumed_bytes: pair.consumed_bytes }))
 }
 
 /// Formats and writes in a thread, which gives the sink back once the channel has ended.
-fn spawn_writer(mut sink: Sink, progress: Progress) -> Result<(SyncSender<Products>, JoinHandle<Result<Sink>>)> {
+fn spawn_writer(
+    mut sink: Sink,
+    progress: Progress,
+    pool: Arc<Pool>,
+) -> Result<(SyncSender<Products>, JoinHandle<Result<Sink>>)> {
     let (sender, receiver) = sync_channel::<Products>(1);
     let write = move || {
         for products in receiver {
             sink.write(&products.numbers)?;
             progress.update(products.consumed_bytes, products.lanes);
+            pool.give(products.numbers.into_batches());
         }
         Ok(sink)
     };
@@ -170,6 +185,7 @@ fn spawn_writer(mut sink: Sink, progress: Progress) -> Result<(SyncSender<Produc
 /// What happens to a chunk between reader and writer.
 struct Work<'a> {
     session: &'a Session,
+    pool: &'a Pool,
     algorithm: Option<&'a str>,
     /// The single second operand, once the first chunk brought it.
     single: Option<Batch<'static>>,
@@ -199,12 +215,16 @@ impl Work<'_> {
             interrupt::check()?;
             let b =
                 operands.b.as_ref().map_or(self.single.as_ref(), |batches| batches.get(number)).ok_or(Error::Bug)?;
-            let (product, cost) = engine::mul(self.session, a, b, self.algorithm)?;
+            let shape = product_shape(a.shape(), b.shape())?;
+            let into = self.pool.take(shape.words());
+            let (product, cost) = engine::mul(self.session, a, b, self.algorithm, into)?;
             self.summary.add(&cost);
             batches.push(product);
         }
         self.checker.check(&operands, self.single.as_ref(), &batches, first_lane, consumed_bytes)?;
         let lanes = first_lane + operands.lanes as u64;
+        self.pool.give(operands.a);
+        self.pool.give(operands.b.unwrap_or_default());
         let numbers = Numbers::new(batches, operands.places);
         if let Some(expected) = &mut self.expected {
             expected.compare(&numbers)?;

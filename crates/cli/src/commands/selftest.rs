@@ -78,7 +78,7 @@ fn case(session: &Session, algorithm: &str, bits_a: usize, bits_b: usize, patter
     let lanes = if bits_a.max(bits_b) >= WIDE_BITS { WIDE_LANES } else { LANES };
     let a = pattern::operands(pattern, Shape::new(lanes, bits_a), 0, 1)?;
     let b = pattern::operands(pattern, Shape::new(lanes, bits_b), 0, 2)?;
-    let (products, _) = match engine::mul(session, &a, &b, Some(algorithm)) {
+    let (products, _) = match engine::mul(session, &a, &b, Some(algorithm), None) {
         Err(LibraryError::AlgorithmUnfit { .. }) => return Ok(false),
         result => result?,
     };
