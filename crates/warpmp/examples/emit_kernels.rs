@@ -54,11 +54,15 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         let limbs = [bits[0].div_ceil(32), bits[1].div_ceil(32), (bits[0] + bits[1]).div_ceil(32)];
         for common_b in [false, true] {
             let shape = MulShape { limbs: limbs.map(|n| n as u32), common_b };
-            let kernel = (algorithm.spec)(shape, &Settings::default(), true).build();
-            let file = format!("{}.ptx", kernel.name);
-            fs::write(directory.join(&file), kernel.to_string())?;
-            let wide = (!common_b).then_some(wide);
-            budgets.push(Budget { file, wide, wide_tolerance: 16, max_registers: Some(registers) });
+            let spec = (algorithm.spec)(shape, &Settings::default(), true);
+            for stage in 0..spec.stages() {
+                let kernel = spec.build(stage);
+                let file = format!("{}.ptx", kernel.name);
+                fs::write(directory.join(&file), kernel.to_string())?;
+                // The multiplications are in the first stage.
+                let wide = (!common_b && stage == 0).then_some(wide);
+                budgets.push(Budget { file, wide, wide_tolerance: 16, max_registers: Some(registers) });
+            }
         }
     }
     fs::write(directory.join("budgets.json"), serde_json::to_string_pretty(&budgets)?)?;

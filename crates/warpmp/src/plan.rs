@@ -19,6 +19,9 @@ pub const TILE_LANES: usize = 32;
 /// Asynchronous copies to shared memory begin with this compute capability, times ten.
 const ASYNC_COPIES_FROM: u32 = 80;
 
+/// Scratch memory of a launch, at most: more than enough to fill the machine.
+const SCRATCH_BYTES: usize = 1 << 30;
+
 /// How a batch of products will be computed on a GPU.
 #[derive(Debug)]
 pub struct Plan {
@@ -66,24 +69,36 @@ impl Plan {
         self.swapped
     }
 
-    /// The kernel's name.
-    pub fn kernel_name(&self) -> String {
+    /// The name of kernel and parameters.
+    pub fn spec_name(&self) -> String {
         self.spec.name()
     }
 
-    /// The kernel: parameters `a`, `b`, `c` (addresses of whole tiles) and `lanes`.
-    pub fn kernel(&self) -> Kernel {
-        self.spec.build()
+    /// The kernels, in the order of their launches. Parameters: `a`, `b`, `c` (addresses of whole
+    /// tiles), `lanes`, and the address of scratch memory if [`Plan::scratch_limbs`] is not zero.
+    pub fn kernels(&self) -> Vec<Kernel> {
+        (0..self.spec.stages()).map(|stage| self.spec.build(stage)).collect()
     }
 
-    /// The launch for this many lanes.
-    pub fn grid(&self, lanes: u32) -> Grid {
-        self.spec.grid(lanes)
+    /// The launch of a kernel for this many lanes.
+    pub fn grid(&self, stage: usize, lanes: u32) -> Grid {
+        self.spec.grid(stage, lanes)
     }
 
-    /// The most lanes that one launch takes.
+    /// Limbs of scratch memory a lane.
+    pub fn scratch_limbs(&self) -> usize {
+        self.spec.scratch_limbs() as usize
+    }
+
+    /// The most lanes that one launch takes: whole tiles, and not too much scratch memory.
     pub fn max_launch_lanes(&self) -> usize {
-        self.spec.max_lanes() as usize
+        let scratch = SCRATCH_BYTES / (4 * self.scratch_limbs()).max(1);
+        (self.spec.max_lanes() as usize).min(scratch) / TILE_LANES * TILE_LANES
+    }
+
+    /// Words of scratch memory that launches for this many lanes need.
+    pub fn scratch_words(&self, lanes: usize) -> usize {
+        lanes.next_multiple_of(TILE_LANES).min(self.max_launch_lanes()) * self.scratch_limbs()
     }
 
     /// Results.
@@ -106,23 +121,21 @@ impl Plan {
         self.spec.wide_products() * self.lanes() as u64
     }
 
-    /// Lanes a chunk, whole tiles, such that `buffers` sets of operands and results fit in `free_bytes`
-    /// of device memory; at least a tile.
+    /// Lanes a chunk, whole tiles, such that `buffers` sets of operands, results and
+    /// scratch memory fit in `free_bytes` of device memory; at least a tile.
     pub fn chunk_lanes(&self, free_bytes: u64, buffers: u64) -> usize {
         let streams = |shape: Shape| if shape.lanes == 1 { 0 } else { shape.limbs() };
-        let lane_bytes = 4 * (streams(self.a) + streams(self.b) + self.result().limbs()) as u64;
+        let lane_bytes = 4 * (streams(self.a) + streams(self.b) + self.result().limbs() + self.scratch_limbs()) as u64;
         let fit = (free_bytes / (buffers * lane_bytes)) as usize / TILE_LANES * TILE_LANES;
         let all = self.lanes().next_multiple_of(TILE_LANES);
-        fit.min(all).min(self.max_launch_lanes() / TILE_LANES * TILE_LANES).max(TILE_LANES)
+        fit.min(all).min(self.max_launch_lanes()).max(TILE_LANES)
     }
 
     /// The plan in words: algorithm, kernel, launch, bytes, and why.
     pub fn explain(&self) -> String {
         let mut text = String::new();
         let lanes = self.lanes();
-        let kernel = self.kernel();
-        let launch_lanes = lanes.min(self.max_launch_lanes());
-        let grid = self.grid(u32::try_from(launch_lanes).unwrap_or(u32::MAX));
+        let launch_lanes = u32::try_from(lanes.min(self.max_launch_lanes())).unwrap_or(u32::MAX);
         let result = self.result();
         let mut line = |what: &str, words: String| {
             let _ = writeln!(text, "{what:<11}{words}");
@@ -133,20 +146,15 @@ impl Plan {
         );
         line("device", self.device.clone());
         line("algorithm", format!("{}: {}", self.algorithm.name, self.algorithm.summary));
-        line(
-            "kernel",
-            format!(
-                "{}, {} instructions, PTX for {}",
-                kernel.name,
-                kernel.instructions().count(),
-                kernel.target().name()
-            ),
-        );
-        let shared = grid.shared_bytes;
-        line(
-            "launch",
-            format!("{} blocks of {} threads, {shared} bytes of shared memory a block", grid.blocks, grid.threads),
-        );
+        for (stage, kernel) in self.kernels().iter().enumerate() {
+            let (instructions, target) = (kernel.instructions().count(), kernel.target().name());
+            line("kernel", format!("{}, {instructions} instructions, PTX for {target}", kernel.name));
+            let Grid { blocks, threads, shared_bytes } = self.grid(stage, launch_lanes);
+            line(
+                "launch",
+                format!("{blocks} blocks of {threads} threads, {shared_bytes} bytes of shared memory a block"),
+            );
+        }
         line("memory", format!("{} bytes: operands read and results written, each once", self.bytes()));
         line("arithmetic", format!("{} wide products (32×32 → 64 bits) a lane", self.spec.wide_products()));
         for (i, reason) in self.reasons.iter().enumerate() {

@@ -3,75 +3,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod common;
+
+use common::{PATTERNS, check, check_all, shape};
 use warpmp::kernels::mul_group::MulGroup;
 use warpmp::kernels::mul_thread::{Input, MulThread};
-use warpmp::kernels::{MUL, MulShape, Settings, Spec};
+use warpmp::kernels::{MUL, Settings, Spec};
 use warpmp_kernel::build::Glue;
 use warpmp_kernel::ir::{Int, Op};
-use warpmp_kernel::sim::{Counters, Memory, Pipe, Program};
-use warpmp_testkit::{Operands, Pattern, oracle};
-
-/// Rows that a device buffer holds for this many lanes: whole tiles.
-const fn padded(lanes: usize) -> usize {
-    lanes.next_multiple_of(32)
-}
-
-/// Multiplies on the simulator and compares every lane; the counts of the launch.
-fn check(spec: &dyn Spec, shape: MulShape, bits: [usize; 2], lanes: usize, pattern: Pattern) -> Counters {
-    let kernel = spec.build();
-    assert_eq!(kernel, warpmp_kernel::parse::parse(&kernel.to_string()).unwrap(), "the text is the kernel");
-    let mut memory = Memory::new(1 << 30);
-    let a = Operands::generate(pattern, lanes, bits[0], 7);
-    let b = Operands::generate(pattern, if shape.common_b { 1 } else { lanes }, bits[1], 8);
-    let place = |memory: &mut Memory, limbs: &[u32], rows: usize, width: u32| {
-        let mut words = limbs.to_vec();
-        words.resize(rows * width as usize, 0);
-        let address = memory.alloc(4 * words.len() as u64).unwrap();
-        memory.write(address, &words).unwrap();
-        address
-    };
-    let [la, lb, lc] = shape.limbs;
-    let a_address = place(&mut memory, &a.limbs, padded(lanes), la);
-    let b_address = place(&mut memory, &b.limbs, if shape.common_b { 1 } else { padded(lanes) }, lb);
-    let c_address = memory.alloc(4 * padded(lanes) as u64 * u64::from(lc)).unwrap();
-    let args = [a_address, b_address, c_address, lanes as u64];
-    let counters = Program::parse(&kernel.to_string())
-        .unwrap()
-        .launch(spec.grid(lanes as u32), &args, &mut memory)
-        .unwrap_or_else(|fault| panic!("{}: {fault}", spec.name()));
-    let mut c = vec![0; lanes * lc as usize];
-    memory.read(c_address, &mut c).unwrap();
-    for (lane, product) in c.chunks(lc as usize).enumerate() {
-        let row = |operands: &Operands, width: u32, lane: usize| {
-            operands.limbs[lane * width as usize..][..width as usize].to_vec()
-        };
-        let (x, y) = (row(&a, la, lane), row(&b, lb, if shape.common_b { 0 } else { lane }));
-        assert_eq!(product, oracle::mul(&x, &y, lc as usize), "{} lane {lane} {pattern:?}", spec.name());
-    }
-    counters
-}
-
-/// The shape for operands of these bits.
-fn shape(bits: [usize; 2], common_b: bool) -> MulShape {
-    let limbs = [bits[0].div_ceil(32), bits[1].div_ceil(32), (bits[0] + bits[1]).div_ceil(32)];
-    MulShape { limbs: limbs.map(|n| n as u32), common_b }
-}
-
-fn check_all(algorithm: &str, bits: [usize; 2], settings: &Settings, lanes: usize, patterns: &[Pattern]) {
-    let algorithm = MUL.iter().find(|it| it.name == algorithm).unwrap();
-    for common_b in [false, true] {
-        let shape = shape(bits, common_b);
-        assert!((algorithm.fits)(shape));
-        for async_copies in [true, false] {
-            let spec = (algorithm.spec)(shape, settings, async_copies);
-            for &pattern in patterns {
-                check(&*spec, shape, bits, lanes, pattern);
-            }
-        }
-    }
-}
-
-const PATTERNS: [Pattern; 4] = [Pattern::Carry, Pattern::Ones, Pattern::OneHot, Pattern::Edge];
+use warpmp_kernel::sim::Pipe;
+use warpmp_testkit::Pattern;
 
 #[test]
 fn thread_at_every_length_to_24_limbs() {
@@ -86,8 +27,18 @@ fn thread_at_every_length_to_24_limbs() {
 
 #[test]
 fn thread_at_long_odd_and_unequal_lengths() {
-    for bits in [[1, 1], [31, 33], [131, 131], [109, 64], [64, 109], [1000, 1000], [32, 1024], [96, 1441], [1024, 32], [1536, 1536]]
-    {
+    for bits in [
+        [1, 1],
+        [31, 33],
+        [131, 131],
+        [109, 64],
+        [64, 109],
+        [1000, 1000],
+        [32, 1024],
+        [96, 1441],
+        [1024, 32],
+        [1536, 1536],
+    ] {
         check_all("thread", bits, &Settings::default(), 40, &PATTERNS);
     }
     for input in [Input::Direct, Input::Staged] {
@@ -180,7 +131,7 @@ fn group_counts_do_not_depend_on_data() {
 #[test]
 fn the_same_parameters_give_the_same_bytes() {
     let spec = MulThread { shape: shape([1024, 1024], false), input: Input::Staged, glue: Glue::Every(1), warps: 2 };
-    assert_eq!(spec.build().to_string(), spec.clone().build().to_string());
+    assert_eq!(spec.build(0).to_string(), spec.clone().build(0).to_string());
     let other = MulThread { warps: 4, ..spec.clone() };
     assert_ne!(spec.name(), other.name());
 }

@@ -11,7 +11,7 @@
 mod pipeline;
 mod slot;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use warpmp_device::{Arg, Buffer, Device, DeviceInfo, Event, Kind, Module, Stream};
@@ -23,21 +23,26 @@ use crate::plan::{Plan, TILE_LANES};
 use crate::report::{EngineInfo, EngineKind, Run};
 use slot::Slot;
 
+/// Some devices refuse to allocate nothing.
+const LEAST_BYTES: u64 = 4;
+
 /// A device, and what is kept on it from call to call.
 #[derive(Debug)]
 pub(crate) struct Engine {
     device: Arc<dyn Device>,
     /// Everything on resident batches happens in this stream's order.
     stream: Stream,
+    /// What the stages of operations on resident batches hand on; the stream's order lets all share it.
+    scratch: Mutex<Arc<Buffer>>,
     /// The pipeline's slots, while no call uses them.
     slots: Mutex<Vec<Slot>>,
 }
 
-/// A plan, its kernel loaded.
+/// A plan, its kernels loaded.
 #[derive(Debug)]
 struct Loaded {
     plan: Plan,
-    module: Arc<Module>,
+    modules: Vec<Arc<Module>>,
     /// Bytes from lane to lane of the kernel's `a`, `b` and `c`; 0 if all lanes share the row.
     row_bytes: [usize; 3],
 }
@@ -51,7 +56,8 @@ impl Loaded {
 
 impl Engine {
     pub(crate) fn new(device: Arc<dyn Device>) -> Result<Self> {
-        Ok(Self { stream: device.stream()?, slots: Mutex::default(), device })
+        let scratch = Mutex::new(Arc::new(device.alloc(LEAST_BYTES)?));
+        Ok(Self { stream: device.stream()?, scratch, slots: Mutex::default(), device })
     }
 
     pub(crate) fn info(&self) -> EngineInfo {
@@ -97,7 +103,8 @@ impl Engine {
     ) -> Result<(DeviceBatch, Run)> {
         let loaded = self.load(a.shape, b.shape, algorithm)?;
         let [a, b] = loaded.order([a, b]);
-        let buffers = [resident(a)?, resident(b)?, resident(&into)?];
+        let scratch = self.scratch(loaded.plan.scratch_words(a.shape.lanes))?;
+        let buffers = [resident(a)?, resident(b)?, resident(&into)?, &scratch];
         let events = if timed { Some([self.device.event()?, self.device.event()?]) } else { None };
         self.launch(&self.stream, &loaded, buffers, a.shape.lanes, events.as_ref())?;
         let kernel = match events {
@@ -112,33 +119,46 @@ impl Engine {
         Ok(DeviceBatch { shape, place: Place::Device(self.alloc(shape)?) })
     }
 
-    /// Plans a multiplication for this device and loads its kernel.
+    /// Scratch memory of at least this many words.
+    fn scratch(&self, words: usize) -> Result<Arc<Buffer>> {
+        let mut kept = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.words() < words {
+            *kept = Arc::new(self.device.alloc(4 * words as u64)?);
+        }
+        Ok(Arc::clone(&kept))
+    }
+
+    /// Plans a multiplication for this device and loads its kernels.
     fn load(&self, a: Shape, b: Shape, algorithm: Option<&str>) -> Result<Loaded> {
         let plan = Plan::mul(a, b, self.device.info(), algorithm)?;
-        let module = self.device.load(&plan.kernel())?;
+        let modules = plan.kernels().iter().map(|kernel| self.device.load(kernel)).collect::<Result<_, _>>()?;
         let [a, b] = if plan.swapped() { [b, a] } else { [a, b] };
         let row = |shape: Shape| if shape.lanes < plan.lanes() { 0 } else { 4 * shape.limbs() };
-        Ok(Loaded { row_bytes: [row(a), row(b), row(plan.result())], plan, module })
+        Ok(Loaded { row_bytes: [row(a), row(b), row(plan.result())], plan, modules })
     }
 
     /// Launches `c = a·b` for so many lanes, the kernel's `a` and `b`, between two events. More lanes
-    /// than one launch takes are several launches.
+    /// than one launch takes are several launches; `buffers` ends with the scratch memory of one.
     fn launch(
         &self,
         stream: &Stream,
         loaded: &Loaded,
-        buffers: [&Buffer; 3],
+        buffers: [&Buffer; 4],
         lanes: usize,
         events: Option<&[Event; 2]>,
     ) -> Result<()> {
         if let Some([start, _]) = events {
             self.device.record(stream, start)?;
         }
-        let most = loaded.plan.max_launch_lanes() / TILE_LANES * TILE_LANES;
+        let most = loaded.plan.max_launch_lanes();
         for first in (0..lanes).step_by(most) {
             let count = (lanes - first).min(most) as u32;
             let [a, b, c] = [0, 1, 2].map(|i| Arg::Buffer(buffers[i], (first * loaded.row_bytes[i]) as u64));
-            self.device.launch(stream, &loaded.module, loaded.plan.grid(count), &[a, b, c, Arg::U32(count)])?;
+            let args = [a, b, c, Arg::U32(count), Arg::Buffer(buffers[3], 0)];
+            let args = if loaded.plan.scratch_limbs() > 0 { &args[..] } else { &args[..4] };
+            for (stage, module) in loaded.modules.iter().enumerate() {
+                self.device.launch(stream, module, loaded.plan.grid(stage, count), args)?;
+            }
         }
         if let Some([_, end]) = events {
             self.device.record(stream, end)?;

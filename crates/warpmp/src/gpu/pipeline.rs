@@ -31,17 +31,17 @@ use crate::report::Run;
 /// Bytes of a chunk, both operands and result, that are transferred where they lie: large enough to
 /// hide what a step costs to start, small enough that the first upload and the last download, which
 /// overlap with nothing, are short.
-const CHUNK_BYTES: usize = 24 << 20;
+const CHUNK_BYTES: usize = 16 << 20;
 /// The same where chunks are staged: they should stay in the cache between the two copies.
 const STAGED_CHUNK_BYTES: usize = 8 << 20;
 /// Smaller chunks cost more to start than they gain by overlapping.
 const LEAST_CHUNK_BYTES: usize = 1 << 20;
 /// Chunks that a batch is cut into at least, if they are not too small then.
 const LEAST_CHUNKS: usize = 8;
-/// One worker uploads, one computes, one downloads.
-const WORKERS: usize = 3;
+/// One worker uploads, one computes, one downloads, and one is between two steps.
+const WORKERS: usize = 4;
 /// One core copies about 10 GB/s, the bus takes 55 in each direction.
-const STAGING_WORKERS: usize = 12;
+const STAGING_WORKERS: usize = 16;
 
 /// One multiplication under way.
 struct Pipeline<'p> {
@@ -130,7 +130,7 @@ impl<'p> Pipeline<'p> {
         let [a, b, c] = self.limbs.map(|limbs| limbs * chunk);
         let staging = [a, b, c].into_iter().zip(self.staged).filter(|(_, staged)| *staged);
         Sizes {
-            device: [a, if self.shared.is_some() { 0 } else { b }, c],
+            device: [a, if self.shared.is_some() { 0 } else { b }, c, self.loaded.plan.scratch_words(chunk)],
             staging: staging.map(|(words, _)| words).max().unwrap_or(0),
         }
     }
@@ -220,9 +220,9 @@ impl<'p> Pipeline<'p> {
             device.upload(stream, rows, buffer, 0)?;
             self.engine.clear_padding(stream, buffer, lanes, limbs)?;
         }
-        let [a, b, c] = buffers;
+        let [a, b, c, scratch] = buffers;
         let b = self.shared.as_ref().unwrap_or(b);
-        self.engine.launch(stream, &self.loaded, [a, b, c], lanes, Some(events))?;
+        self.engine.launch(stream, &self.loaded, [a, b, c, scratch], lanes, Some(events))?;
         if self.staged[2] {
             device.download(stream, c, 0, &mut staging[..out.len()])?;
             out.copy_from_slice(&staging[..out.len()]);

@@ -2,13 +2,14 @@
 
 use warpmp_device::{Buffer, Device, Event, Pinned, Stream};
 
+use super::LEAST_BYTES;
 use crate::error::Result;
 
 /// Sizes of a slot in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sizes {
-    /// Words of the chunk's first operand, second operand and result on the device.
-    pub(super) device: [usize; 3],
+    /// Words of the chunk's first operand, second operand, result and scratch memory on the device.
+    pub(super) device: [usize; 4],
     /// Words of page-locked memory on the host; none if the caller's memory is page-locked.
     pub(super) staging: usize,
 }
@@ -17,23 +18,22 @@ pub(super) struct Sizes {
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) stream: Stream,
-    /// The start and the end of the kernel.
+    /// The start and the end of the kernels.
     pub(super) events: [Event; 2],
-    /// Operands and result.
-    pub(super) buffers: [Buffer; 3],
+    /// Operands, result, scratch memory.
+    pub(super) buffers: [Buffer; 4],
     /// Between pageable memory and the device.
     pub(super) staging: Pinned,
 }
 
 impl Slot {
     pub(super) fn new(device: &dyn Device, sizes: Sizes) -> Result<Self> {
-        let [a, b, c] = sizes.device;
-        // Some devices refuse to allocate nothing.
-        let alloc = |words: usize| device.alloc(4 * words.max(1) as u64);
+        let [a, b, c, scratch] = sizes.device;
+        let alloc = |words: usize| device.alloc((4 * words as u64).max(LEAST_BYTES));
         Ok(Self {
             stream: device.stream()?,
             events: [device.event()?, device.event()?],
-            buffers: [alloc(a)?, alloc(b)?, alloc(c)?],
+            buffers: [alloc(a)?, alloc(b)?, alloc(c)?, alloc(scratch)?],
             staging: if sizes.staging == 0 { Pinned::default() } else { device.pinned(sizes.staging)? },
         })
     }

@@ -24,16 +24,28 @@ pub struct MulShape {
     pub common_b: bool,
 }
 
-/// A kernel with every parameter fixed: its text is a function of it.
+/// A multiplication with every parameter fixed: one kernel, or several that run one after the other.
+/// Their texts are functions of it.
 pub trait Spec: fmt::Debug + Send + Sync {
-    /// The kernel's name: the same for the same parameters, different for different ones.
+    /// The name: the same for the same parameters, different for different ones.
     fn name(&self) -> String;
 
-    /// Writes the kernel. Parameters: the addresses of `a`, `b` and `c`, and the number of lanes.
-    fn build(&self) -> Kernel;
+    /// How many kernels it takes.
+    fn stages(&self) -> usize {
+        1
+    }
 
-    /// The launch that serves this many lanes.
-    fn grid(&self, lanes: u32) -> Grid;
+    /// Limbs a lane that the stages hand on to each other.
+    fn scratch_limbs(&self) -> u32 {
+        0
+    }
+
+    /// Writes the kernel of a stage. Parameters: the addresses of `a`, `b` and `c`, the number of
+    /// lanes, and the address of the scratch memory if there is any. All hold whole tiles of 32 lanes.
+    fn build(&self, stage: usize) -> Kernel;
+
+    /// The launch of a stage for this many lanes.
+    fn grid(&self, stage: usize, lanes: u32) -> Grid;
 
     /// Wide products (32×32 → 64 bits) a lane, padding included.
     fn wide_products(&self) -> u64;

@@ -219,7 +219,7 @@ impl Spec for MulGroup {
         format!("mul_group_{la}x{lb}_{lc}{common}_k{}_t{}{suffix}", self.block, self.group)
     }
 
-    fn build(&self) -> Kernel {
+    fn build(&self, _stage: usize) -> Kernel {
         let [la, lb, lc] = self.shape.limbs;
         let mut b = Builder::new(&self.name(), self.glue);
         b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });
@@ -258,7 +258,7 @@ impl Spec for MulGroup {
         b.finish()
     }
 
-    fn grid(&self, lanes: u32) -> Grid {
+    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
         let products = self.warps * 32 / self.group;
         Grid { blocks: lanes.div_ceil(products), threads: 32 * self.warps, shared_bytes: 0 }
     }

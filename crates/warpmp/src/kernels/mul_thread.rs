@@ -217,7 +217,7 @@ impl Spec for MulThread {
         format!("mul_thread_{la}x{lb}_{lc}{common}_{input}{}", suffix(self.glue, self.warps))
     }
 
-    fn build(&self) -> Kernel {
+    fn build(&self, _stage: usize) -> Kernel {
         let mut b = Builder::new(&self.name(), self.glue);
         b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });
         let addresses = Addresses { a: b.param_u64("a"), b: b.param_u64("b"), c: b.param_u64("c") };
@@ -248,7 +248,7 @@ impl Spec for MulThread {
         b.finish()
     }
 
-    fn grid(&self, lanes: u32) -> Grid {
+    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
         let shared_bytes = self.warps * self.warp_bytes();
         Grid { blocks: lanes.div_ceil(32 * self.warps), threads: 32 * self.warps, shared_bytes }
     }

@@ -59,7 +59,7 @@ impl Spec for SumRotate {
         format!("sum_rotate_{la}x{lb}_{lc}{common}_w{}", self.warps)
     }
 
-    fn build(&self) -> Kernel {
+    fn build(&self, _stage: usize) -> Kernel {
         let [la, lb, lc] = self.shape.limbs;
         let w = self.width();
         let mut b = Builder::new(&self.name(), Glue::None);
@@ -107,7 +107,7 @@ impl Spec for SumRotate {
         b.finish()
     }
 
-    fn grid(&self, lanes: u32) -> Grid {
+    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
         let products = self.warps * 32 / self.width();
         Grid { blocks: lanes.div_ceil(products), threads: 32 * self.warps, shared_bytes: 0 }
     }
