@@ -20,6 +20,79 @@ use crate::ir::{Carry, Guard, Half, Op, Operand, Width};
 ///
 /// Links come in order of significance. The first has no carry in, every other one takes the carry
 /// of the link before.
+///
+/// Addition of two numbers of 128 bits, as text and on the simulator:
+///
+/// ```
+/// use warpmp_kernel::build::{Builder, Emit, Glue};
+/// use warpmp_kernel::ir::{Space, Vector};
+/// use warpmp_kernel::sim::{Grid, Memory, Program};
+///
+/// let mut b = Builder::new("add_128", Glue::None);
+/// let [x, y, sum] = ["x", "y", "sum"].map(|name| b.param_u64(name));
+/// let x = b.load_global(Space::Global, Vector::V4, x, 0);
+/// let y = b.load_global(Space::Global, Vector::V4, y, 0);
+/// let mut chain = b.chain();
+/// let mut limbs: Vec<_> = x.iter().zip(&y).map(|(&x, &y)| chain.add(x, y)).collect();
+/// limbs.push(chain.carry());
+/// b.store_global(Space::Global, &limbs[..4], sum, 0);
+/// b.store_global(Space::Global, &limbs[4..], sum, 16);
+/// let text = b.finish().to_string();
+/// for line in ["add.cc.u32 %r8, %r0, %r4;", "addc.cc.u32 %r11, %r3, %r7;", "addc.u32 %r12, 0, 0;"] {
+///     assert!(text.contains(line), "{text}");
+/// }
+///
+/// let mut memory = Memory::new(1 << 20);
+/// let [x, y, sum] = [16, 16, 20].map(|bytes| memory.alloc(bytes).expect("there is room"));
+/// memory.write(x, &[u32::MAX; 4])?;
+/// memory.write(y, &[2, 0, 0, 0])?;
+/// let one_thread = Grid { blocks: 1, threads: 1, shared_bytes: 0 };
+/// Program::parse(&text)?.launch(one_thread, &[x, y, sum], &mut memory)?;
+/// let mut words = [0; 5];
+/// memory.read(sum, &mut words)?;
+/// assert_eq!(words, [1, 0, 0, 0, 1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// While a chain is alive there is no other:
+///
+/// ```compile_fail,E0499
+/// # use warpmp_kernel::build::{Builder, Glue};
+/// # let mut b = Builder::new("two", Glue::None);
+/// # let (x, y) = (b.param_u32("x"), b.param_u32("y"));
+/// let mut first = b.chain();
+/// first.add(x, y);
+/// let mut second = b.chain(); // `b` is borrowed by `first`
+/// second.add(x, y);
+/// first.carry();
+/// # second.carry();
+/// ```
+///
+/// No label and no branch:
+///
+/// ```compile_fail,E0499
+/// # use warpmp_kernel::build::{Builder, Emit, Glue};
+/// # use warpmp_kernel::ir::Cmp;
+/// # let mut b = Builder::new("branch", Glue::None);
+/// # let (x, y) = (b.param_u32("x"), b.param_u32("y"));
+/// # let p = b.compare(Cmp::Ne, x, 0);
+/// let mut chain = b.chain();
+/// chain.add(x, y);
+/// b.if_(p, |_| {}); // `b` is borrowed by `chain`
+/// chain.carry();
+/// ```
+///
+/// And its end consumes it, so that a carry is used once:
+///
+/// ```compile_fail,E0382
+/// # use warpmp_kernel::build::{Builder, Glue};
+/// # let mut b = Builder::new("twice", Glue::None);
+/// # let (x, y) = (b.param_u32("x"), b.param_u32("y"));
+/// let mut chain = b.chain();
+/// chain.add(x, y);
+/// let carry = chain.carry();
+/// let again = chain.carry(); // `chain` was moved
+/// ```
 #[derive(Debug)]
 #[must_use = "a chain that is dropped loses its carry: say how it ends"]
 pub struct Chain<'b> {
