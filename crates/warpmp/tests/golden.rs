@@ -1,0 +1,88 @@
+//! Small kernels against their stored texts, byte by byte: what changes a kernel shows as a difference.
+//!
+//! A change that is meant is written down with `WARPMP_BLESS=1 cargo test -p warpmp --test golden`, and
+//! read in the diff of `tests/golden/`. That the texts compute products is for `tests/kernels.rs` to say.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use common::shape;
+use warpmp::kernels::mul_group::MulGroup;
+use warpmp::kernels::mul_thread::{Input, MulThread};
+use warpmp::kernels::sum_rotate::SumRotate;
+use warpmp::kernels::{MulShape, Spec};
+use warpmp_kernel::build::Glue;
+
+fn thread(shape: MulShape, input: Input, glue: Glue) -> Box<dyn Spec> {
+    Box::new(MulThread { shape, input, glue, warps: 2 })
+}
+
+fn group(shape: MulShape, block: u32, group: u32) -> Box<dyn Spec> {
+    Box::new(MulGroup { shape, block, group, glue: Glue::None, warps: 2 })
+}
+
+/// The kernels, by the names of their files. All parameters are given: no tuning changes them.
+fn cases() -> Vec<(&'static str, Box<dyn Spec>)> {
+    let square = |bits: usize| shape([bits, bits], false);
+    vec![
+        ("thread_64", thread(square(64), Input::Direct, Glue::Every(1))),
+        ("thread_131", thread(square(131), Input::Direct, Glue::Every(1))),
+        ("thread_64_unglued", thread(square(64), Input::Direct, Glue::None)),
+        ("thread_131_common", thread(shape([131, 131], true), Input::Staged, Glue::Every(1))),
+        ("thread_96_544_staged", thread(shape([96, 544], false), Input::Staged, Glue::Every(1))),
+        ("sum_rotate_128", Box::new(SumRotate { shape: square(128), warps: 4 })),
+        ("group_128", group(square(128), 2, 2)),
+        ("group_256_two_passes", group(square(256), 2, 2)),
+    ]
+}
+
+/// The texts, by their files.
+fn texts() -> BTreeMap<PathBuf, String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let stages = |(name, spec): (&str, Box<dyn Spec>)| {
+        let file = |stage| if stage == 0 { format!("{name}.ptx") } else { format!("{name}.{stage}.ptx") };
+        let text = |stage| (folder.join(file(stage)), spec.build(stage).to_string());
+        (0..spec.stages()).map(text).collect::<Vec<_>>()
+    };
+    cases().into_iter().flat_map(stages).collect()
+}
+
+/// The first line that differs, with its number.
+fn difference(stored: &str, now: &str) -> String {
+    let line = stored.lines().zip(now.lines()).take_while(|(stored, now)| stored == now).count();
+    let show = |text: &str| text.lines().nth(line).map_or("(the end)".to_owned(), str::to_owned);
+    format!("line {}\n  stored: {}\n  now:    {}", line + 1, show(stored), show(now))
+}
+
+#[test]
+fn kernels_are_as_stored() {
+    let texts = texts();
+    if env::var_os("WARPMP_BLESS").is_some() {
+        texts.iter().for_each(|(file, text)| fs::write(file, text).unwrap());
+    }
+    for (file, text) in &texts {
+        let name = file.file_name().unwrap().display();
+        let stored = fs::read_to_string(file).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(stored == *text, "{name}, {}\nIf that is meant: WARPMP_BLESS=1", difference(&stored, text));
+    }
+}
+
+#[test]
+fn every_stored_text_has_its_kernel() {
+    let texts = texts();
+    for entry in fs::read_dir(texts.keys().next().unwrap().parent().unwrap()).unwrap() {
+        let file = entry.unwrap().path();
+        assert!(texts.contains_key(&file), "{}: of no kernel any more", file.display());
+    }
+}
+
+#[test]
+fn the_first_difference_is_named() {
+    assert_eq!(difference("a\nb\nc\n", "a\nx\nc\n"), "line 2\n  stored: b\n  now:    x");
+    assert_eq!(difference("a\n", "a\nx\n"), "line 2\n  stored: (the end)\n  now:    x");
+}
