@@ -6,7 +6,7 @@ use warpmp_kernel::sim::{Counters, Memory, Program};
 use warpmp_testkit::{Operands, Pattern, oracle};
 
 /// The patterns that provoke carries most.
-pub const PATTERNS: [Pattern; 4] = [Pattern::Carry, Pattern::Ones, Pattern::OneHot, Pattern::Edge];
+pub(crate) const PATTERNS: [Pattern; 4] = [Pattern::Carry, Pattern::Ones, Pattern::OneHot, Pattern::Edge];
 
 /// Rows that a device buffer holds for this many lanes: whole tiles.
 const fn padded(lanes: usize) -> usize {
@@ -14,7 +14,7 @@ const fn padded(lanes: usize) -> usize {
 }
 
 /// Multiplies on the simulator and compares every lane; the counts of the launch.
-pub fn check(spec: &dyn Spec, shape: MulShape, bits: [usize; 2], lanes: usize, pattern: Pattern) -> Counters {
+pub(crate) fn check(spec: &dyn Spec, shape: MulShape, bits: [usize; 2], lanes: usize, pattern: Pattern) -> Counters {
     let mut memory = Memory::new(1 << 30);
     let a = Operands::generate(pattern, lanes, bits[0], 7);
     let b = Operands::generate(pattern, if shape.common_b { 1 } else { lanes }, bits[1], 8);
@@ -55,13 +55,13 @@ pub fn check(spec: &dyn Spec, shape: MulShape, bits: [usize; 2], lanes: usize, p
 }
 
 /// The shape for operands of these bits.
-pub fn shape(bits: [usize; 2], common_b: bool) -> MulShape {
+pub(crate) fn shape(bits: [usize; 2], common_b: bool) -> MulShape {
     let limbs = [bits[0].div_ceil(32), bits[1].div_ceil(32), (bits[0] + bits[1]).div_ceil(32)];
     MulShape { limbs: limbs.map(|n| n as u32), common_b }
 }
 
 /// Checks an algorithm by name with separate and common `b`, with and without asynchronous copies.
-pub fn check_all(algorithm: &str, bits: [usize; 2], settings: &Settings, lanes: usize, patterns: &[Pattern]) {
+pub(crate) fn check_all(algorithm: &str, bits: [usize; 2], settings: &Settings, lanes: usize, patterns: &[Pattern]) {
     let algorithm = MUL.iter().find(|it| it.name == algorithm).unwrap();
     for common_b in [false, true] {
         let shape = shape(bits, common_b);
