@@ -1,0 +1,164 @@
+//! The fragments on the simulator: every length, every pattern of carries.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use num_bigint::BigUint;
+use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
+use warpmp_kernel::fragment::{Rows, add_limbs, resolve_carries, wrapping_add_small};
+use warpmp_kernel::ir::{Cmp, Int, Op, Space, Special, Vector};
+use warpmp_kernel::sim::{Counters, Grid, Memory, Program};
+
+/// Runs one warp: lane `i` reads `inputs` words at `i·inputs` and writes as many as the body returns.
+fn run(
+    inputs: u32,
+    words: &[u32],
+    glue: Glue,
+    body: impl FnOnce(&mut Builder, &[R32]) -> Vec<R32>,
+) -> (Vec<Vec<u32>>, Counters) {
+    let mut b = Builder::new("fragment", glue);
+    let (from, to) = (b.param_u64("from"), b.param_u64("to"));
+    let lane = b.special(Special::Lane);
+    let row: R64 = b.mad_wide(lane, 4 * inputs, from);
+    let values: Vec<R32> = (0..inputs).flat_map(|i| b.load_global(Space::Global, Vector::V1, row, 4 * i)).collect();
+    let results = body(&mut b, &values);
+    let outputs = results.len() as u32;
+    let row = b.mad_wide(lane, 4 * outputs, to);
+    for (&result, i) in results.iter().zip(0..) {
+        b.store_global(Space::Global, &[result], row, 4 * i);
+    }
+    let program = Program::parse(&b.finish().to_string()).unwrap();
+    let mut memory = Memory::new(1 << 24);
+    let from = memory.alloc(4 * words.len() as u64).unwrap();
+    let to = memory.alloc(128 * u64::from(outputs)).unwrap();
+    memory.write(from, words).unwrap();
+    let counters = program.launch(Grid { blocks: 1, threads: 32, shared_bytes: 0 }, &[from, to], &mut memory).unwrap();
+    let mut out = vec![0; 32 * outputs as usize];
+    memory.read(to, &mut out).unwrap();
+    (out.chunks(outputs as usize).map(<[u32]>::to_vec).collect(), counters)
+}
+
+/// Limbs that make carries run: mostly 0 and all ones.
+fn limbs(count: usize, seed: u32) -> Vec<u32> {
+    let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(12345);
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state >> 8
+    };
+    (0..count)
+        .map(|_| match next() % 9 {
+            0..3 => 0,
+            3..6 => u32::MAX,
+            6 => 1 << 31,
+            _ => next() << 8 | next() & 255,
+        })
+        .collect()
+}
+
+fn number(limbs: &[u32]) -> BigUint {
+    BigUint::from_slice(limbs)
+}
+
+#[test]
+fn rows_multiply_at_every_length() {
+    for length in 1..=9_usize {
+        for rows in [1, 2, 3, 8] {
+            for glue in [Glue::None, Glue::Every(1), Glue::Every(2)] {
+                let inputs = length + rows;
+                let mut words = limbs(32 * inputs, (length * 31 + rows) as u32);
+                words[..inputs].fill(u32::MAX);
+                let (out, counters) = run(inputs as u32, &words, glue, |b, values| {
+                    let mut product = Rows::new(&values[..length]);
+                    let mut result: Vec<R32> = values[length..].iter().map(|&y| product.row(b, y)).collect();
+                    result.extend(product.finish(b));
+                    result
+                });
+                for (input, output) in words.chunks(inputs).zip(&out) {
+                    assert_eq!(
+                        number(output),
+                        number(&input[..length]) * number(&input[length..]),
+                        "{length} {rows} {glue:?}"
+                    );
+                }
+                assert_eq!(counters.op(Op::MulWide(Int::U32)).warps as usize, length * rows);
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_start_on_a_window_and_take_another_number() {
+    for length in 1..=8_usize {
+        let inputs = 4 * length;
+        let mut words = limbs(32 * inputs, 77 + length as u32);
+        // The largest sum there is: it fits exactly.
+        words[..inputs].fill(u32::MAX);
+        let (out, _) = run(inputs as u32, &words, Glue::None, |b, values| {
+            let (a, rest) = values.split_at(length);
+            let (y, rest) = rest.split_at(length);
+            let (window, incoming) = rest.split_at(length);
+            let mut product = Rows::on(b, a, window);
+            let gone: Vec<R32> = y.iter().map(|&limb| product.row(b, limb)).collect();
+            let (mut result, high) = product.finish_adding(b, &gone, incoming);
+            result.extend(high);
+            result
+        });
+        for (input, output) in words.chunks(inputs).zip(&out) {
+            let part = |i: usize| number(&input[i * length..][..length]);
+            assert_eq!(number(output), part(0) * part(1) + part(2) + part(3), "{length}");
+        }
+    }
+}
+
+#[test]
+fn sums_carry() {
+    for length in 1..=5_usize {
+        let words = limbs(64 * length, 5);
+        let (out, _) = run(2 * length as u32, &words, Glue::Every(1), |b, values| {
+            let (mut sum, carry) = add_limbs(b, &values[..length], &values[length..]);
+            sum.push(carry);
+            sum
+        });
+        for (input, output) in words.chunks(2 * length).zip(&out) {
+            assert_eq!(number(output), number(&input[..length]) + number(&input[length..]));
+        }
+        let (out, _) = run(1 + length as u32, &limbs(32 * (1 + length), 6), Glue::None, |b, values| {
+            wrapping_add_small(b, &values[1..], values[0])
+        });
+        for (input, output) in limbs(32 * (1 + length), 6).chunks(1 + length).zip(&out) {
+            let modulus = BigUint::from(1_u32) << (32 * length);
+            assert_eq!(number(output), (number(&input[1..]) + input[0]) % modulus);
+        }
+    }
+}
+
+/// Groups of every width, blocks of one and two limbs, against a ripple through the lanes.
+#[test]
+fn carries_run_through_groups() {
+    for group in [1_usize, 2, 4, 8, 16, 32] {
+        for length in [1_usize, 2] {
+            for seed in 0..40 {
+                // Word 0: did the block carry out? A block that did is not all ones.
+                let mut words = limbs(32 * (length + 1), seed);
+                for lane in words.chunks_mut(length + 1) {
+                    lane[0] &= 1;
+                    if lane[0] == 1 && lane[1..].iter().all(|&limb| limb == u32::MAX) {
+                        lane[1] = u32::MAX - 1;
+                    }
+                }
+                let (out, _) = run(length as u32 + 1, &words, Glue::None, |b, values| {
+                    let carry = b.compare(Cmp::Ne, values[0], 0);
+                    resolve_carries(b, &values[1..], carry, group as u32)
+                });
+                let blocks: Vec<&[u32]> = words.chunks(length + 1).collect();
+                for (inputs, outputs) in blocks.chunks(group).zip(out.chunks(group)) {
+                    let mut expected = BigUint::default();
+                    for (i, block) in inputs.iter().enumerate() {
+                        expected += number(&block[1..]) << (32 * length * i);
+                        expected += BigUint::from(block[0]) << (32 * length * (i + 1));
+                    }
+                    expected %= BigUint::from(1_u32) << (32 * length * group);
+                    assert_eq!(number(&outputs.concat()), expected, "group {group}, {length} limbs, seed {seed}");
+                }
+            }
+        }
+    }
+}
