@@ -4,6 +4,8 @@
 //! says what the algorithm accepts and how the settings of the tuning table become a kernel; the
 //! [plan](crate::plan) does the rest.
 
+mod blocks;
+pub mod comba_sum_rotate;
 pub mod mul_group;
 pub mod mul_thread;
 pub mod sum_rotate;
@@ -95,7 +97,8 @@ pub struct MulAlgorithm {
 }
 
 /// Every multiplication on the GPU, by name.
-pub const MUL: &[MulAlgorithm] = &[mul_thread::ALGORITHM, sum_rotate::ALGORITHM, mul_group::ALGORITHM];
+pub const MUL: &[MulAlgorithm] =
+    &[mul_thread::ALGORITHM, sum_rotate::ALGORITHM, comba_sum_rotate::ALGORITHM, mul_group::ALGORITHM];
 
 /// The widest access that every row of this many limbs allows, in words.
 const fn piece(limbs: u32) -> u32 {

@@ -1,0 +1,73 @@
+//! The papers' multiplications by one warp on the simulator: products of carry-prone operands against
+//! the oracle, and the papers' counts.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use common::{PATTERNS, check, check_all, shape};
+use warpmp::kernels::{MUL, Settings, Spec};
+use warpmp_kernel::ir::{Carry, Elem, Half, Op, Space, Vector, Width};
+use warpmp_kernel::sim::Counters;
+use warpmp_testkit::Pattern;
+
+/// The kernel that an algorithm makes for separate operands of these bits.
+fn spec(algorithm: &str, bits: [usize; 2]) -> Box<dyn Spec> {
+    let algorithm = MUL.iter().find(|it| it.name == algorithm).unwrap();
+    (algorithm.spec)(shape(bits, false), &Settings::default(), true)
+}
+
+/// What an algorithm does for so many products.
+fn count(algorithm: &str, bits: [usize; 2], lanes: usize, pattern: Pattern) -> Counters {
+    check(&*spec(algorithm, bits), shape(bits, false), bits, lanes, pattern)
+}
+
+#[test]
+fn comba_at_all_kinds_of_lengths() {
+    for bits in [
+        [32, 32],
+        [1024, 1024],
+        [1025, 1025],
+        [1500, 1500],
+        [2048, 2048],
+        [3000, 3000],
+        [3000, 700],
+        [4096, 4096],
+        [8192, 1056],
+    ] {
+        check_all("comba/sum-rotate", bits, &Settings::default(), 3, &PATTERNS);
+    }
+}
+
+/// More than eight blocks a side: columns in several passes.
+#[test]
+fn comba_in_several_passes() {
+    for bits in [[8192, 8192], [9216, 9216], [17000, 16500], [33000, 9300]] {
+        check_all("comba/sum-rotate", bits, &Settings::default(), 2, &[Pattern::Ones, Pattern::Carry]);
+    }
+    count("comba/sum-rotate", [65536, 65536], 1, Pattern::Ones);
+}
+
+const PRODUCT: Op = Op::Mad(Half::Lo, Width::W32, Carry::Out);
+const LOAD: Op = Op::Ld(Space::GlobalConst, Vector::V1, Elem::U32);
+const STORE: Op = Op::St(Space::Global, Vector::V1, Elem::U32);
+
+/// Table 3.2, row Comba, for `w` words of 1024 bits: `w²` products, `2w² − 2` words read, `2w` written.
+/// Ours reads two more: the table lets the outermost products keep a word from the column before.
+#[test]
+fn comba_counts() {
+    for w in [1, 2, 3, 8, 9] {
+        let bits = [1024 * w as usize; 2];
+        let counters = count("comba/sum-rotate", bits, 1, Pattern::Carry);
+        assert_eq!(counters.op(PRODUCT).threads, w * w * 1024, "{w} blocks");
+        assert_eq!(counters.op(LOAD).threads, 32 * 2 * w * w, "{w} blocks");
+        assert_eq!(counters.op(STORE).threads, 32 * 2 * w, "{w} blocks");
+    }
+}
+
+/// Carries take constant time.
+#[test]
+fn comba_counts_do_not_depend_on_data() {
+    let instructions = |pattern| count("comba/sum-rotate", [9216, 9216], 1, pattern).instructions();
+    assert_eq!(instructions(Pattern::Ones), instructions(Pattern::Random));
+}
