@@ -12,8 +12,6 @@ use crate::io::sink::Format;
 #[command(
     name = "warpmp",
     version,
-    about,
-    max_term_width = 100,
     after_help = "\
 Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted.
 WARPMP_LOG=debug writes a log to standard error."
@@ -95,8 +93,9 @@ pub(crate) struct Mul {
     pub(crate) output: Option<String>,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
-    /// Compute about this many products again with another library, spread over the input; 0: none.
-    /// On standard input, whose length is not known, this many in each chunk
+    /// Compute about this many products again with another library; 0: none
+    ///
+    /// They are spread over the input; of standard input, whose length is not known, it is as many a chunk.
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) check: u64,
     /// Compare every product with the integers in this file, and fail at the first that differs

@@ -210,7 +210,12 @@ fn a_failed_run_leaves_an_older_output_as_it_was() {
 fn algorithms_that_are_unknown_or_unfit() {
     let dir = Dir::new();
     dir.write("a.txt", format!("{}\n", BigUint::from(1u8) << 60_000));
-    refused(&dir, "a.txt a.txt --algorithm nonsense", 2, &["no algorithm is called 'nonsense'", "cpu-schoolbook"]);
+    refused(
+        &dir,
+        "a.txt a.txt --algorithm nonsense",
+        2,
+        &["no algorithm of this engine is called 'nonsense'", "cpu-schoolbook"],
+    );
     refused(
         &dir,
         "a.txt a.txt --algorithm cpu-schoolbook",

@@ -77,7 +77,7 @@ fn a_benchmark_of_several_algorithms() {
     let run = dir.run(&[&args[..], &["cpu-schoolbook,cpu-dashu"]].concat());
     assert_eq!(run.ok().lines().filter(|line| line.starts_with("cpu-")).count(), 3, "{}", run.text());
     assert!(run.stderr.contains("left out: 'cpu-schoolbook' does not multiply 60000"), "{}", run.stderr);
-    dir.run(&[&args[..], &["nonsense"]].concat()).fails(2, &["no algorithm is called 'nonsense'"]);
+    dir.run(&[&args[..], &["nonsense"]].concat()).fails(2, &["no algorithm of this engine is called 'nonsense'"]);
 }
 
 #[test]
@@ -158,5 +158,6 @@ fn help_for_every_command() {
         assert!(dir.run(args).ok().contains("Usage: warpmp"));
     }
     assert!(dir.run(&["mul", "--help"]).ok().contains("Examples:"));
+    assert!(dir.run(&["--help"]).ok().starts_with("Bulk big-integer arithmetic"));
     assert!(dir.run(&["--version"]).ok().starts_with("warpmp "));
 }

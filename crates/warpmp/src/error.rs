@@ -59,7 +59,7 @@ pub enum Error {
         available_bytes: u64,
     },
     /// Choose one of `known`.
-    #[error("no algorithm is called '{name}'; there are: {}", known.join(", "))]
+    #[error("no algorithm of this engine is called '{name}'; there are: {}", known.join(", "))]
     UnknownAlgorithm {
         /// What was asked for.
         name: String,
