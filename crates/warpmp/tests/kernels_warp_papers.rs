@@ -7,7 +7,7 @@ mod common;
 
 use common::{PATTERNS, check, check_all, shape};
 use warpmp::kernels::{MUL, Settings, Spec};
-use warpmp_kernel::ir::{Carry, Elem, Half, Op, Space, Vector, Width};
+use warpmp_kernel::ir::{Carry, Elem, Half, Op, Shuffle, Space, Vector, Width};
 use warpmp_kernel::sim::Counters;
 use warpmp_testkit::Pattern;
 
@@ -70,4 +70,47 @@ fn comba_counts() {
 fn comba_counts_do_not_depend_on_data() {
     let instructions = |pattern| count("comba/sum-rotate", [9216, 9216], 1, pattern).instructions();
     assert_eq!(instructions(Pattern::Ones), instructions(Pattern::Random));
+}
+
+/// The algorithms for operands to 1024 bits.
+const PACKED: [&str; 3] = ["column-shuffle", "column-shared", "sum-rotate-shared"];
+
+#[test]
+fn words_a_thread_at_every_packing() {
+    for algorithm in PACKED {
+        for bits in
+            [[1, 1], [32, 64], [64, 64], [65, 128], [131, 131], [256, 256], [500, 512], [1000, 33], [1024, 1024]]
+        {
+            check_all(algorithm, bits, &Settings::default(), 33, &PATTERNS);
+        }
+        let settings = Settings { warps: Some(1), ..Settings::default() };
+        check_all(algorithm, [256, 256], &settings, 5, &[Pattern::Carry]);
+    }
+}
+
+/// `w²` products of words, each word of the operands read once and each of the product written once;
+/// what the exchange costs, a step: Table 3.3's four kernels but for `sum-rotate`.
+#[test]
+fn words_a_thread_counts() {
+    for w in [2, 4, 8, 16, 32] {
+        let lanes = 32;
+        let warps = lanes * w / 32;
+        for algorithm in PACKED {
+            let counters = count(algorithm, [32 * w as usize; 2], lanes as usize, Pattern::Carry);
+            let arithmetic = counters.section("arithmetic").unwrap();
+            assert_eq!(counters.op(LOAD).threads, lanes * 2 * w, "{algorithm} {w}");
+            assert_eq!(counters.op(STORE).threads, lanes * 2 * w, "{algorithm} {w}");
+            let products = |carry| arithmetic.op(Op::Mad(Half::Lo, Width::W32, carry)).threads;
+            assert_eq!(products(Carry::Out), lanes * w * w, "{algorithm} {w}");
+            assert_eq!(arithmetic.bank_conflicts(), 0, "{algorithm} {w}");
+            let shuffles = arithmetic.op(Op::Shfl(Shuffle::Idx)).warps;
+            let loads = arithmetic.op(Op::Ld(Space::Shared, Vector::V1, Elem::U32)).warps;
+            match algorithm {
+                // A broadcast and a rotation a step, but the first rotation; then a pair for u, t and every round.
+                "column-shuffle" => assert!(shuffles >= warps * (2 * w - 1 + 4), "{w}: {shuffles}"),
+                "column-shared" => assert_eq!((shuffles, loads), (0, warps * 2 * w)),
+                _ => assert_eq!((shuffles, loads), (0, warps * w)),
+            }
+        }
+    }
 }

@@ -5,10 +5,13 @@
 //! [plan](crate::plan) does the rest.
 
 mod blocks;
+pub mod column;
 pub mod comba_sum_rotate;
 pub mod mul_group;
 pub mod mul_thread;
+mod packed;
 pub mod sum_rotate;
+pub mod sum_rotate_shared;
 
 use std::fmt;
 
@@ -97,8 +100,15 @@ pub struct MulAlgorithm {
 }
 
 /// Every multiplication on the GPU, by name.
-pub const MUL: &[MulAlgorithm] =
-    &[mul_thread::ALGORITHM, sum_rotate::ALGORITHM, comba_sum_rotate::ALGORITHM, mul_group::ALGORITHM];
+pub const MUL: &[MulAlgorithm] = &[
+    mul_thread::ALGORITHM,
+    sum_rotate::ALGORITHM,
+    comba_sum_rotate::ALGORITHM,
+    column::SHUFFLE,
+    column::SHARED,
+    sum_rotate_shared::ALGORITHM,
+    mul_group::ALGORITHM,
+];
 
 /// The widest access that every row of this many limbs allows, in words.
 const fn piece(limbs: u32) -> u32 {

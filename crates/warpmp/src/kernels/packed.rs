@@ -1,0 +1,157 @@
+//! The frame of kernels in which `w` threads of a warp share a product, a limb of each operand a thread:
+//! `w` = 2, 4, 8, 16 or 32, and 32/w products a warp.
+
+use warpmp_device::Grid;
+use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
+use warpmp_kernel::ir::{Cmp, Kernel, Space, Special, Vector};
+
+use super::MulShape;
+
+/// Longest operand, in limbs: a word a thread.
+pub(super) const MAX_LIMBS: u32 = 32;
+
+/// What the kernel is made for, and how it is launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Packed {
+    pub(super) shape: MulShape,
+    /// Warps a block.
+    pub(super) warps: u32,
+}
+
+/// A thread's place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// Its number in the block.
+    pub(super) thread: R32,
+    /// Its number among those that share its product.
+    pub(super) i: R32,
+    /// The threads that share a product.
+    pub(super) w: u32,
+}
+
+impl Place {
+    /// The number of the thread above; 0 for the last.
+    pub(super) fn right(&self, b: &mut Builder) -> R32 {
+        let next = b.add(self.i, 1);
+        b.and(next, self.w - 1)
+    }
+
+    /// The number of the thread below; `w − 1` for the first.
+    pub(super) fn left(&self, b: &mut Builder) -> R32 {
+        let previous = b.add(self.i, self.w - 1);
+        b.and(previous, self.w - 1)
+    }
+}
+
+impl Packed {
+    /// Threads of the warp that share a product: the paper's `w`.
+    pub(super) fn width(&self) -> u32 {
+        let [la, lb, _] = self.shape.limbs;
+        la.max(lb).next_power_of_two().max(2)
+    }
+
+    pub(super) fn name(&self, algorithm: &str) -> String {
+        let [la, lb, lc] = self.shape.limbs;
+        let common = if self.shape.common_b { "_common" } else { "" };
+        format!("{algorithm}_{la}x{lb}_{lc}{common}_w{}", self.warps)
+    }
+
+    pub(super) fn grid(&self, lanes: u32, shared_bytes_a_thread: u32) -> Grid {
+        let threads = 32 * self.warps;
+        let products = threads / self.width();
+        Grid { blocks: lanes.div_ceil(products), threads, shared_bytes: shared_bytes_a_thread * threads }
+    }
+
+    pub(super) fn max_lanes(&self) -> u32 {
+        (1 << 31) / self.width()
+    }
+
+    /// The kernel around `arithmetic`, which makes the thread's words of `a` and `b`, zero above the
+    /// operands' ends, the low and the high word of the product.
+    pub(super) fn kernel(
+        &self,
+        algorithm: &str,
+        arithmetic: impl FnOnce(&mut Builder, Place, [R32; 2]) -> [R32; 2],
+    ) -> Kernel {
+        let [la, lb, lc] = self.shape.limbs;
+        let w = self.width();
+        let mut b = Builder::new(&self.name(algorithm), Glue::None);
+        let [a_address, b_address, c_address] = ["a", "b", "c"].map(|name| b.param_u64(name));
+        let lanes = b.param_u32("lanes");
+        b.section("setup");
+        let thread = b.special(Special::Tid);
+        let block = b.special(Special::Ctaid);
+        let global = b.mad_lo(block, 32 * self.warps, thread);
+        let row = b.shr(global, w.trailing_zeros());
+        // The warp as a whole stays or goes: its rows start at a multiple of 32/w, and the buffers'
+        // padding to 32 rows covers the rest.
+        let first = b.and(row, (32 / w - 1) ^ u32::MAX);
+        let outside = b.compare(Cmp::Ge, first, lanes);
+        b.return_if(outside);
+        let place = Place { thread, i: b.and(thread, w - 1), w };
+        b.section("load");
+        let x = load_word(&mut b, &place, a_address, la, Some(row));
+        let y = load_word(&mut b, &place, b_address, lb, (!self.shape.common_b).then_some(row));
+        b.section("arithmetic");
+        let words = arithmetic(&mut b, place, [x, y]);
+        b.section("store");
+        let start = b.mad_wide(row, 4 * lc, c_address);
+        let address = b.mad_wide(place.i, 4, start);
+        for (word, first) in words.into_iter().zip([0, w]) {
+            if first + w <= lc {
+                b.store_global(Space::Global, &[word], address, 4 * first);
+            } else if first < lc {
+                let inside = b.compare(Cmp::Lt, place.i, lc - first);
+                b.guarded(inside, true, |g| g.store_global(Space::Global, &[word], address, 4 * first));
+            }
+        }
+        b.finish()
+    }
+}
+
+/// The thread's limb of a row, or of the one row there is; zero above the row's end.
+fn load_word(b: &mut Builder, place: &Place, address: R64, limbs: u32, row: Option<R32>) -> R32 {
+    let start = row.map_or(address, |row| b.mad_wide(row, 4 * limbs, address));
+    let address = b.mad_wide(place.i, 4, start);
+    if limbs == place.w {
+        return b.load_global(Space::GlobalConst, Vector::V1, address, 0)[0];
+    }
+    let value = b.copy(0);
+    let inside = b.compare(Cmp::Lt, place.i, limbs);
+    b.guarded(inside, true, |g| g.load_into(Space::GlobalConst, Vector::V1, &[value], address, 0));
+    value
+}
+
+/// Two words a thread of shared memory, twice, through which the threads of a product hand on pairs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slots {
+    own: R32,
+    source: R32,
+    /// Bytes from the first set of slots to the second.
+    second: u32,
+}
+
+impl Slots {
+    /// Bytes of shared memory a thread.
+    pub(super) const BYTES: u32 = 16;
+
+    /// Slots from byte `base` of shared memory on, for `threads` threads; each takes from the thread
+    /// `source` of its product.
+    pub(super) fn new(b: &mut Builder, base: u32, threads: u32, place: &Place, source: R32) -> Self {
+        let shared = b.shared_base();
+        let start = b.add(shared, base);
+        let group = b.sub(place.thread, place.i);
+        let source = b.add(group, source);
+        Self { own: b.mad_lo(place.thread, 8, start), source: b.mad_lo(source, 8, start), second: 8 * threads }
+    }
+
+    /// Hands a pair on; `turn` says which set of slots. In consecutive turns the sets must alternate: then
+    /// the barrier of the next turn keeps the writes after it from the reads before it.
+    pub(super) fn exchange(&self, b: &mut Builder, turn: u32, pair: [R32; 2]) -> [R32; 2] {
+        let offset = self.second * (turn % 2);
+        b.store_shared(&pair, self.own, offset);
+        b.warp_barrier();
+        let words = b.load_shared(Vector::V2, self.source, offset);
+        [words[0], words[1]]
+    }
+}
