@@ -50,6 +50,7 @@ fn comba_in_several_passes() {
 
 const PRODUCT: Op = Op::Mad(Half::Lo, Width::W32, Carry::Out);
 const LOAD: Op = Op::Ld(Space::GlobalConst, Vector::V1, Elem::U32);
+const SCRATCH_LOAD: Op = Op::Ld(Space::Global, Vector::V1, Elem::U32);
 const STORE: Op = Op::St(Space::Global, Vector::V1, Elem::U32);
 
 /// Table 3.2, row Comba, for `w` words of 1024 bits: `w²` products, `2w² − 2` words read, `2w` written.
@@ -113,4 +114,43 @@ fn words_a_thread_counts() {
             }
         }
     }
+}
+
+#[test]
+fn karatsuba_at_all_kinds_of_lengths() {
+    for bits in [[1025, 1025], [1500, 1500], [2048, 2048], [3000, 3000], [3000, 700], [4096, 4096], [9300, 8192]] {
+        check_all("karatsuba/sum-rotate", bits, &Settings::default(), 3, &PATTERNS);
+        if bits[0] > 2048 {
+            check_all("karatsuba2/sum-rotate", bits, &Settings::default(), 3, &PATTERNS);
+        }
+    }
+    count("karatsuba/sum-rotate", [32768, 32768], 1, Pattern::Ones);
+    count("karatsuba2/sum-rotate", [65536, 65536], 1, Pattern::Carry);
+}
+
+/// Table I for `w` words of 1024 bits: Karatsuba ¾w² products, (3/2)w² + (17/2)w − 2 words read,
+/// (15/2)w + 4 written; Karatsuba² (9/16)w² products. The factors of the block products are read as often
+/// here; the copy of the operands, the comparison before each difference and the copy of the product are
+/// ours, and make the terms in `w` larger.
+#[test]
+fn karatsuba_counts() {
+    for w in [2, 4, 8, 12] {
+        let bits = [1024 * w as usize; 2];
+        let counters = count("karatsuba/sum-rotate", bits, 1, Pattern::Carry);
+        assert_eq!(counters.op(PRODUCT).threads, 3 * w * w / 4 * 1024, "{w} blocks");
+        let loads = counters.op(LOAD).threads + counters.op(SCRATCH_LOAD).threads;
+        assert_eq!(loads, 32 * (3 * w * w + 25 * w) / 2, "{w} blocks");
+        assert_eq!(counters.op(STORE).threads, 32 * 10 * w, "{w} blocks");
+    }
+    for w in [4, 8, 12] {
+        let counters = count("karatsuba2/sum-rotate", [1024 * w as usize; 2], 1, Pattern::Carry);
+        assert_eq!(counters.op(PRODUCT).threads, 9 * w * w / 16 * 1024, "{w} blocks");
+    }
+}
+
+/// Carries and signs take constant time.
+#[test]
+fn karatsuba_counts_do_not_depend_on_data() {
+    let instructions = |pattern| count("karatsuba2/sum-rotate", [4096, 4096], 2, pattern).instructions();
+    assert_eq!(instructions(Pattern::Ones), instructions(Pattern::Random));
 }

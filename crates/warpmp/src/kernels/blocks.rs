@@ -93,3 +93,40 @@ pub(super) fn settle(b: &mut Builder, lane: &Lane, v: R32, u: R32) -> R32 {
     let carries = b.compare(Cmp::Ne, carry, 0);
     resolve_carries(b, &[sum], carries, BLOCK)[0]
 }
+
+/// The sum of this thread's limbs of several blocks, four at most, and of a carry that is the same in all
+/// threads; `carry` becomes what leaves the block. Constant time.
+///
+/// bound: a limb's sum carries at most 3. If what comes from below, at most 4 with `carry`, overflows once
+/// more, at most 3 is left, never all ones: then a ballot of each kind tells where carries run, as
+/// [`resolve_carries`] proves, and what leaves the last thread is at most 3 + 1.
+pub(super) fn add_block(b: &mut Builder, lane: &Lane, limbs: &[R32], carry: R32) -> R32 {
+    let (v, u) = (b.copy(limbs[0]), b.copy(0));
+    let add = |b: &mut Builder, limb: R32, u: R32| {
+        let mut chain = b.chain();
+        chain.add_into(v, v, limb);
+        chain.end_add(u, u, 0);
+    };
+    for &limb in &limbs[1..] {
+        add(b, limb, u);
+    }
+    let first = b.compare(Cmp::Eq, lane.number, 0);
+    let from_below = b.shuffle(Shuffle::Up, u, 1, BLOCK);
+    let from_below = b.select(carry, from_below, first);
+    let out = b.copy(0);
+    add(b, from_below, out);
+    let generates = b.compare(Cmp::Ne, out, 0);
+    let propagates = b.compare(Cmp::Eq, v, u32::MAX);
+    let (generate, propagate) = (b.ballot(generates), b.ballot(propagates));
+    let doubled = b.add(generate, generate);
+    let sum = b.add(doubled, propagate);
+    let into = b.xor(sum, propagate);
+    // generate ∨ (propagate ∧ into), of the last thread.
+    let leaves = b.lop3(generate, propagate, into, 0xF8);
+    let leaves = b.shr(leaves, BLOCK - 1);
+    let top = b.shuffle(Shuffle::Idx, u, BLOCK - 1, BLOCK);
+    let total = b.add(top, leaves);
+    b.set(carry, total);
+    let carry_in = b.bfe(into, lane.number, 1);
+    b.add(v, carry_in)
+}

@@ -7,6 +7,7 @@
 mod blocks;
 pub mod column;
 pub mod comba_sum_rotate;
+pub mod karatsuba_sum_rotate;
 pub mod mul_group;
 pub mod mul_thread;
 mod packed;
@@ -107,6 +108,8 @@ pub const MUL: &[MulAlgorithm] = &[
     column::SHUFFLE,
     column::SHARED,
     sum_rotate_shared::ALGORITHM,
+    karatsuba_sum_rotate::ONCE,
+    karatsuba_sum_rotate::TWICE,
     mul_group::ALGORITHM,
 ];
 
