@@ -6,11 +6,15 @@
 
 mod blocks;
 pub mod column;
+pub mod comba;
 pub mod comba_sum_rotate;
+pub mod karatsuba;
 pub mod karatsuba_sum_rotate;
+mod limbs;
 pub mod mul_group;
 pub mod mul_thread;
 mod packed;
+pub mod school;
 pub mod sum_rotate;
 pub mod sum_rotate_shared;
 
@@ -103,6 +107,10 @@ pub struct MulAlgorithm {
 /// Every multiplication on the GPU, by name.
 pub const MUL: &[MulAlgorithm] = &[
     mul_thread::ALGORITHM,
+    school::ALGORITHM,
+    comba::ALGORITHM,
+    karatsuba::ALGORITHM,
+    karatsuba::TWICE,
     sum_rotate::ALGORITHM,
     comba_sum_rotate::ALGORITHM,
     column::SHUFFLE,
