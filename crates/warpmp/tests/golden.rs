@@ -22,8 +22,8 @@ fn thread(shape: MulShape, input: Input, glue: Glue) -> Box<dyn Spec> {
     Box::new(MulThread { shape, input, glue, warps: 2 })
 }
 
-fn group(shape: MulShape, block: u32, group: u32) -> Box<dyn Spec> {
-    Box::new(MulGroup { shape, block, group, glue: Glue::None, warps: 2 })
+fn group(shape: MulShape, input: Input, block: u32, group: u32) -> Box<dyn Spec> {
+    Box::new(MulGroup { shape, block, group, input, glue: Glue::None, warps: 2 })
 }
 
 /// The kernels, by the names of their files. All parameters are given: no tuning changes them.
@@ -36,8 +36,9 @@ fn cases() -> Vec<(&'static str, Box<dyn Spec>)> {
         ("thread_131_common", thread(shape([131, 131], true), Input::Staged, Glue::Every(1))),
         ("thread_96_544_staged", thread(shape([96, 544], false), Input::Staged, Glue::Every(1))),
         ("sum_rotate_128", Box::new(SumRotate { shape: square(128), warps: 4 })),
-        ("group_128", group(square(128), 2, 2)),
-        ("group_256_two_passes", group(square(256), 2, 2)),
+        ("group_128", group(square(128), Input::Direct, 2, 2)),
+        ("group_256_two_passes", group(square(256), Input::Direct, 2, 2)),
+        ("group_160_staged", group(square(160), Input::Staged, 3, 2)),
     ]
 }
 

@@ -71,6 +71,44 @@ fn group_at_all_kinds_of_lengths() {
     }
 }
 
+/// Rows of no whole number of 16-byte pieces go through shared memory.
+#[test]
+fn group_at_lengths_that_are_staged() {
+    for limbs in [49, 50, 51, 63, 65, 94, 99, 127] {
+        check_all("group", [32 * limbs, 32 * limbs], &Settings::default(), 9, &[Pattern::Carry, Pattern::Ones]);
+    }
+    for limbs in [[50, 49], [63, 51], [65, 3], [94, 1], [99, 65], [127, 17], [127, 126], [64, 63], [999, 31]] {
+        check_all("group", limbs.map(|n| 32 * n), &Settings::default(), 3, &PATTERNS);
+    }
+    // One limb less in the product; a common operand that is longer than the other.
+    for bits in [[2000, 2000], [1601, 3000], [200, 1600], [31, 2100]] {
+        let (longer, shorter) = (bits[0].max(bits[1]), bits[0].min(bits[1]));
+        check_all("group", [longer, shorter], &Settings::default(), 33, &[Pattern::Ones, Pattern::Carry]);
+        let algorithm = MUL.iter().find(|it| it.name == "group").unwrap();
+        let common = shape(bits, true);
+        let spec = (algorithm.spec)(common, &Settings::default(), true);
+        check(&*spec, common, bits, 33, Pattern::Ones);
+    }
+}
+
+/// Both ways at every length of a block, in every group.
+#[test]
+fn group_in_both_ways_at_every_block() {
+    for input in [Input::Direct, Input::Staged] {
+        for block in 1..=32 {
+            for (group, limbs) in [(1, block), (2, 2 * block - block / 2), (8, 7 * block), (16, 15 * block)] {
+                for common_b in [false, true] {
+                    let short = (limbs / 2).clamp(1, 40);
+                    let shape = shape([32 * limbs as usize, 32 * short as usize], common_b);
+                    let spec = MulGroup { shape, block, group, input, glue: Glue::None, warps: 2 };
+                    assert!(spec.can_stage());
+                    check(&spec, shape, [32 * limbs as usize, 32 * short as usize], 2, Pattern::Carry);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn group_in_several_passes() {
     // Blocks of 4 limbs make one pass 128 limbs; the longer operand takes 2 to 5 of them.
@@ -78,7 +116,12 @@ fn group_in_several_passes() {
     for bits in [[8192, 8192], [8192, 160], [4128, 4096], [20000, 2048], [12000, 12000]] {
         check_all("group", bits, &settings, 2, &[Pattern::Ones, Pattern::Carry]);
     }
+    // Rows of odd lengths, which would be staged in one pass.
+    for bits in [[4128, 4128], [4500, 2000], [8100, 4200]] {
+        check_all("group", bits, &settings, 2, &[Pattern::Ones, Pattern::Carry]);
+    }
     check_all("group", [65536, 33], &Settings::default(), 1, &[Pattern::Carry]);
+    check_all("group", [32 * 1025, 32 * 33], &Settings::default(), 1, &[Pattern::Carry]);
 }
 
 #[test]
@@ -118,11 +161,40 @@ fn thread_costs() {
     }
 }
 
+/// What the staged way of `group` is for: no sector of global memory twice, shared memory nearly without
+/// bank conflicts, and not a wide product more.
+#[test]
+fn group_costs_when_staged() {
+    for (limbs, block) in
+        [([50, 50], 25), ([63, 63], 32), ([94, 94], 24), ([65, 51], 17), ([127, 127], 32), ([99, 17], 25)]
+    {
+        let bits = limbs.map(|n| 32 * n);
+        let shape = shape(bits, false);
+        let algorithm = MUL.iter().find(|it| it.name == "group").unwrap();
+        let spec = (algorithm.spec)(shape, &Settings::default(), true);
+        assert!(spec.name().contains(&format!("_k{block}_")) && spec.name().contains("_staged_"), "{}", spec.name());
+        let lanes = 64;
+        let counters = check(&*spec, shape, bits, lanes, Pattern::Carry);
+        let [la, lb, lc] = shape.limbs.map(|limbs| u64::from(limbs) * 4 * lanes as u64 / 32);
+        assert_eq!(counters.distinct_load_sectors(), la + lb, "{limbs:?}");
+        assert_eq!(counters.distinct_store_sectors(), lc, "{limbs:?}");
+        assert_eq!(counters.load_sectors(), la + lb, "{limbs:?}");
+        assert_eq!(counters.store_sectors(), lc, "{limbs:?}");
+        assert_eq!(counters.op(Op::MulWide(Int::U32)).threads, lanes as u64 * spec.wide_products());
+        let arithmetic = counters.section("arithmetic").unwrap();
+        assert_eq!(arithmetic.bank_conflicts(), 0, "{limbs:?}");
+        assert_eq!(arithmetic.global_sectors(), 0, "{limbs:?}");
+        // A run of 32 words takes one pass more for each row or block that ends in it.
+        let runs = (la + lb + lc) / 4;
+        assert!(2 * counters.bank_conflicts() <= 3 * runs, "{limbs:?}: {} of {runs}", counters.bank_conflicts());
+    }
+}
+
 /// Carries are resolved in constant time: the counts do not depend on the operands.
 #[test]
 fn group_counts_do_not_depend_on_data() {
     let shape = shape([2048, 2048], false);
-    let spec = MulGroup { shape, block: 16, group: 4, glue: Glue::None, warps: 1 };
+    let spec = MulGroup { shape, block: 16, group: 4, input: Input::Direct, glue: Glue::None, warps: 1 };
     let count = |pattern| check(&spec, shape, [2048, 2048], 8, pattern).instructions();
     assert_eq!(count(Pattern::Ones), count(Pattern::Random));
     assert_eq!(spec.wide_products(), 64 * 64);

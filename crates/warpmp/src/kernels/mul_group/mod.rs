@@ -1,0 +1,248 @@
+//! `group`: full product of any length, a group of lanes a product.
+//!
+//! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
+//! requires   buffers padded to whole tiles of 32 lanes
+//! launch     32·warps threads a block, 32/group products a warp; shared memory: see `staged.rs`
+//! cost       passes·group·⌈lb/k⌉·k² IMAD.WIDE a product, that is la·lb where `k` divides both;
+//!            one shuffle for `k` products
+//! registers  about 5·k + 40
+//!
+//! Lane `l` of the group keeps block `l` of `a` (`k` limbs) and meets the blocks of `b` one after
+//! the other: at step `s` its product stands at block `l + s` of the result. It adds its own window
+//! (the high half of its last product) and the block that left lane `l + 1` in the last step, which
+//! stands at `(l+1) + (s−1) = l + s` too. What leaves lane 0 is final. In the end the windows and the
+//! last blocks are added, and the carries run through the group in constant time.
+//! A longer `a` takes several passes, each on top of what the ones before have stored.
+//!
+//! Blocks come from memory and go there in one of two ways: directly, by each lane's own accesses
+//! (`direct.rs`), or staged in shared memory (`staged.rs`), where rows do not allow accesses of 16 bytes.
+//!
+//! bound: `(B^k−1)² + 2(B^k−1) = B^(2k) − 1`: a product, a window and an incoming block just fit.
+//! The last sum's carry into the lane above is at most 1, and the top lane has none, because the
+//! whole result fits in its blocks.
+//!
+//! source: the systolic order is that of the dissertation's sum-rotate with blocks for words; ours.
+
+mod direct;
+mod staged;
+mod tile;
+
+use warpmp_device::Grid;
+use warpmp_kernel::build::{Builder, Emit, Glue, Pred, R32, R64};
+use warpmp_kernel::fragment::{Rows, add_limbs, resolve_carries};
+use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Special};
+
+use super::mul_thread::Input;
+use super::{MulAlgorithm, MulShape, Settings, Spec, piece, suffix};
+
+/// Parameters of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MulGroup {
+    /// The operands.
+    pub shape: MulShape,
+    /// Limbs a block.
+    pub block: u32,
+    /// Lanes a product: a power of two, at most 32.
+    pub group: u32,
+    /// The way between memory and registers; staged where [`MulGroup::can_stage`] says so.
+    pub input: Input,
+    /// How carry chains are joined.
+    pub glue: Glue,
+    /// Warps a block of threads.
+    pub warps: u32,
+}
+
+/// Longest block, in limbs: what the registers hold.
+const MAX_BLOCK: u32 = 32;
+
+/// The row of the register.
+pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
+    name: "group",
+    summary: "a group of lanes a product, a block of limbs a lane, blocks handed on by shuffles",
+    accepts: "operands of any length",
+    fits: |_| true,
+    longer_first: true,
+    spec: |shape, settings, _| {
+        let mut spec = MulGroup::cheapest(shape, settings);
+        // Steps that follow each other keep one chain at a time in flight by themselves.
+        spec.glue = settings.glue_or(if spec.steps() > 1 { Glue::None } else { Glue::Every(2) });
+        Box::new(spec)
+    },
+};
+
+/// The lane and its product.
+struct Place {
+    /// Addresses of the operands and of the result in global memory.
+    a: R64,
+    b: R64,
+    c: R64,
+    /// This lane's product.
+    row: R32,
+    /// The first product of the warp.
+    first_row: R32,
+    /// This lane's number in its group.
+    member: R32,
+}
+
+/// What tells the ends of a group from its other lanes.
+struct Ends {
+    is_first: Pred,
+    is_last: Pred,
+}
+
+/// The way of blocks between memory and registers.
+trait Way {
+    /// Block `step` of `b`.
+    fn multiplier(&self, b: &mut Builder, step: R32) -> Vec<R32>;
+
+    /// Where the block that leaves lane 0 at `step` belongs.
+    fn target(&self, b: &mut Builder, step: R32) -> R32;
+
+    /// Lane 0 puts the block that left it where it belongs.
+    fn put(&self, b: &mut Builder, ends: &Ends, target: R32, block: &[R32]);
+
+    /// The last lane takes what earlier passes left for it; `incoming` stays as it is where there is
+    /// nothing.
+    fn refill(&self, _b: &mut Builder, _step: R32, _target: R32, _incoming: &[R32]) {}
+}
+
+impl MulGroup {
+    /// The cheapest division of a product: limbs a block, lanes a group.
+    fn cheapest(shape: MulShape, settings: &Settings) -> Self {
+        let aligned = shape.limbs.iter().all(|&limbs| piece(limbs) == 4);
+        let usual = if aligned { Input::Direct } else { Input::Staged };
+        let candidate = |block| {
+            let group = shape.limbs[0].div_ceil(block).next_power_of_two().min(32);
+            let (input, warps) = (settings.input.unwrap_or(usual), settings.warps.unwrap_or(2));
+            let mut spec = Self { shape, block, group, input, glue: Glue::None, warps };
+            if !spec.can_stage() {
+                spec.input = Input::Direct;
+            }
+            spec
+        };
+        let longest = settings.block.unwrap_or(MAX_BLOCK).max(1);
+        (2..=longest)
+            .map(candidate)
+            .fold(candidate(1), |best, next| if next.cost() < best.cost() { next } else { best })
+    }
+
+    /// The model counts a step in wide products: `k²` of them, the sums and shuffles of `k` limbs, and
+    /// what the accesses to memory cost (measured: one to single words of global memory is worth about
+    /// 14 products; one to shared memory is issued beside them). Both operands are padded to whole
+    /// blocks.
+    fn cost(&self) -> u64 {
+        let k = self.block;
+        let accesses = match self.input {
+            Input::Direct => 14 * (k / self.shape.limbs[..2].iter().fold(piece(k), |width, &n| width.min(piece(n)))),
+            Input::Staged => 2 * (k / piece(k)),
+        };
+        self.blocks() * u64::from(k * k + 6 * k + accesses + 20)
+    }
+
+    /// How often the group goes over `b`.
+    pub const fn passes(&self) -> u32 {
+        self.shape.limbs[0].div_ceil(self.block * self.group)
+    }
+
+    /// Blocks of `b`.
+    const fn steps(&self) -> u32 {
+        self.shape.limbs[1].div_ceil(self.block)
+    }
+
+    /// Products of a block by a block.
+    fn blocks(&self) -> u64 {
+        u64::from(self.passes()) * u64::from(self.group) * u64::from(self.steps())
+    }
+
+    /// Which end of its group this lane is.
+    fn ends(&self, b: &mut Builder, member: R32) -> Ends {
+        Ends { is_first: b.compare(Cmp::Eq, member, 0), is_last: b.compare(Cmp::Eq, member, self.group - 1) }
+    }
+
+    /// Multiplies this lane's block of `a`, on top of `window`, by all of `b`; the blocks that leave the
+    /// group go their way. What remains: the top `group` blocks of the result.
+    fn sweep(&self, b: &mut Builder, ends: &Ends, way: &impl Way, a: &[R32], window: &[R32]) -> Vec<R32> {
+        let incoming: Vec<R32> = a.iter().map(|_| b.copy(0)).collect();
+        let step = b.copy(0);
+        b.do_while(|b| {
+            b.section("arithmetic");
+            let multiplier = way.multiplier(b, step);
+            let mut rows = Rows::on(b, a, window);
+            let gone: Vec<R32> = multiplier.iter().map(|&y| rows.row(b, y)).collect();
+            let (gone, high) = rows.finish_adding(b, &gone, &incoming);
+            let target = way.target(b, step);
+            way.put(b, ends, target, &gone);
+            for (&register, &limb) in incoming.iter().zip(&gone) {
+                self.hand_down(b, ends, register, limb);
+            }
+            way.refill(b, step, target, &incoming);
+            for (&register, &limb) in window.iter().zip(&high) {
+                b.set(register, limb);
+            }
+            let next = b.add(step, 1);
+            b.set(step, next);
+            b.compare(Cmp::Lt, step, self.steps())
+        });
+        b.section("store");
+        let (sum, carry) = add_limbs(b, window, &incoming);
+        let carries = b.compare(Cmp::Ne, carry, 0);
+        resolve_carries(b, &sum, carries, self.group)
+    }
+
+    /// `register ←` the limb that left the lane above; zero in the top lane.
+    fn hand_down(&self, b: &mut Builder, ends: &Ends, register: R32, limb: R32) {
+        if self.group == 1 {
+            b.set(register, 0);
+            return;
+        }
+        let shifted = b.shuffle(Shuffle::Down, limb, 1, self.group);
+        let value = b.select(0, shifted, ends.is_last);
+        b.set(register, value);
+    }
+}
+
+impl Spec for MulGroup {
+    fn name(&self) -> String {
+        let [la, lb, lc] = self.shape.limbs;
+        let common = if self.shape.common_b { "_common" } else { "" };
+        let staged = if self.input == Input::Staged { "_staged" } else { "" };
+        let suffix = suffix(self.glue, self.warps);
+        format!("mul_group_{la}x{lb}_{lc}{common}_k{}_t{}{staged}{suffix}", self.block, self.group)
+    }
+
+    fn build(&self, _stage: usize) -> Kernel {
+        let mut b = Builder::new(&self.name(), self.glue);
+        b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });
+        let addresses = ["a", "b", "c"].map(|name| b.param_u64(name));
+        let lanes = b.param_u32("lanes");
+        b.section("setup");
+        let thread = b.special(Special::Tid);
+        let block = b.special(Special::Ctaid);
+        let number = b.mad_lo(block, 32 * self.warps, thread);
+        let row = b.shr(number, self.group.trailing_zeros());
+        let first_row = b.and(row, (32 / self.group - 1) ^ u32::MAX);
+        let outside = b.compare(Cmp::Ge, first_row, lanes);
+        b.return_if(outside);
+        let member = b.and(number, self.group - 1);
+        let [a, b_address, c] = addresses;
+        let place = Place { a, b: b_address, c, row, first_row, member };
+        match self.input {
+            Input::Direct => self.direct(&mut b, &place),
+            Input::Staged => self.staged(&mut b, &place, thread),
+        }
+        b.finish()
+    }
+
+    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
+        let products = self.warps * 32 / self.group;
+        Grid { blocks: lanes.div_ceil(products), threads: 32 * self.warps, shared_bytes: self.shared_bytes() }
+    }
+
+    fn max_lanes(&self) -> u32 {
+        (1 << 31) / self.group
+    }
+
+    fn wide_products(&self) -> u64 {
+        self.blocks() * u64::from(self.block).pow(2)
+    }
+}
