@@ -6,10 +6,12 @@
 mod common;
 
 use common::{PATTERNS, check, check_all, shape};
+use warpmp::device::{self, SimConfig};
 use warpmp::kernels::{MUL, MulShape, Settings, Spec};
+use warpmp::{Batch, MulOptions, Session, Shape};
 use warpmp_kernel::ir::{Elem, Int, Op, Space, Vector};
 use warpmp_kernel::sim::Pipe;
-use warpmp_testkit::Pattern;
+use warpmp_testkit::{Operands, Pattern, conformance};
 
 const ALGORITHMS: [&str; 4] = ["school", "comba", "karatsuba", "karatsuba2"];
 
@@ -79,6 +81,24 @@ fn widest() {
     }
     let shape = shape([65536, 65536], false);
     check(&*spec("karatsuba2", shape), shape, [65536, 65536], 1, Pattern::Runs);
+}
+
+/// Through a session on a device of little memory: operands in chunks, each with its own scratch memory,
+/// either operand the longer one or common.
+#[test]
+fn through_a_session() {
+    let config = SimConfig { memory_bytes: 1 << 18, ..SimConfig::default() };
+    let session = Session::with_device(device::open_sim_with(&config)).unwrap();
+    let batch = |operands: &Operands| -> Batch<'static> {
+        Batch::from_limbs(Shape::new(operands.lanes, operands.bits), operands.limbs.clone()).unwrap()
+    };
+    let cases = conformance::cases(&[(131, 131), (1000, 700), (700, 1025)], 129);
+    for algorithm in ALGORITHMS {
+        conformance::mul(&cases, |a, b| {
+            let options = MulOptions::new().algorithm(algorithm);
+            session.mul_with(&batch(a), &batch(b), options).map(|(c, _)| c.into_limbs())
+        });
+    }
 }
 
 /// Wide products, words read and words written by the arithmetic, a lane.
