@@ -34,6 +34,8 @@ fn comba_at_all_kinds_of_lengths() {
         [3000, 700],
         [4096, 4096],
         [8192, 1056],
+        [700, 3000],
+        [1056, 9216],
     ] {
         check_all("comba/sum-rotate", bits, &Settings::default(), 3, &PATTERNS);
     }
@@ -118,7 +120,9 @@ fn words_a_thread_counts() {
 
 #[test]
 fn karatsuba_at_all_kinds_of_lengths() {
-    for bits in [[1025, 1025], [1500, 1500], [2048, 2048], [3000, 3000], [3000, 700], [4096, 4096], [9300, 8192]] {
+    for bits in
+        [[1025, 1025], [1500, 1500], [2048, 2048], [3000, 3000], [3000, 700], [2500, 4096], [4096, 4096], [9300, 8192]]
+    {
         check_all("karatsuba/sum-rotate", bits, &Settings::default(), 3, &PATTERNS);
         if bits[0] > 2048 {
             check_all("karatsuba2/sum-rotate", bits, &Settings::default(), 3, &PATTERNS);

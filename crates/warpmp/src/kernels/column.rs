@@ -39,8 +39,12 @@ pub enum Exchange {
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Column {
-    frame: Packed,
-    exchange: Exchange,
+    /// The operands.
+    pub shape: MulShape,
+    /// How words go from thread to thread.
+    pub exchange: Exchange,
+    /// Warps a block.
+    pub warps: u32,
 }
 
 /// The row of the register for shuffles.
@@ -66,16 +70,15 @@ fn fits(shape: MulShape) -> bool {
 }
 
 fn spec(shape: MulShape, settings: &Settings, exchange: Exchange) -> Box<dyn Spec> {
-    Box::new(Column::new(shape, exchange, settings.warps.unwrap_or(8)))
+    Box::new(Column { shape, exchange, warps: settings.warps.unwrap_or(8) })
 }
 
 /// Bytes of shared memory a thread for the operands: `a` twice, and `b`.
 const OPERAND_BYTES: u32 = 12;
 
 impl Column {
-    /// The kernel for these operands with so many warps a block.
-    pub const fn new(shape: MulShape, exchange: Exchange, warps: u32) -> Self {
-        Self { frame: Packed { shape, warps }, exchange }
+    const fn frame(&self) -> Packed {
+        Packed { shape: self.shape, warps: self.warps }
     }
 
     const fn algorithm(&self) -> &'static str {
@@ -88,17 +91,17 @@ impl Column {
 
 impl Spec for Column {
     fn name(&self) -> String {
-        self.frame.name(self.algorithm())
+        self.frame().name(self.algorithm())
     }
 
     fn build(&self, _stage: usize) -> Kernel {
-        self.frame.kernel(self.algorithm(), |b, place, words| {
+        self.frame().kernel(self.algorithm(), |b, place, words| {
             let left = place.left(b);
             let first = b.compare(Cmp::Eq, place.i, 0);
             let (columns, slots) = match self.exchange {
                 Exchange::Shuffle => (columns_by_shuffles(b, place, left, words), None),
                 Exchange::Shared => {
-                    let threads = 32 * self.frame.warps;
+                    let threads = 32 * self.warps;
                     let slots = Slots::new(b, OPERAND_BYTES * threads, threads, &place, left);
                     (columns_by_shared_memory(b, place, words), Some(slots))
                 }
@@ -109,15 +112,15 @@ impl Spec for Column {
     }
 
     fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        self.frame.grid(lanes, if self.exchange == Exchange::Shared { OPERAND_BYTES + Slots::BYTES } else { 0 })
+        self.frame().grid(lanes, if self.exchange == Exchange::Shared { OPERAND_BYTES + Slots::BYTES } else { 0 })
     }
 
     fn max_lanes(&self) -> u32 {
-        self.frame.max_lanes()
+        self.frame().max_lanes()
     }
 
     fn wide_products(&self) -> u64 {
-        u64::from(self.frame.width()).pow(2)
+        u64::from(self.frame().width()).pow(2)
     }
 }
 

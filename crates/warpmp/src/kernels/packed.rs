@@ -88,7 +88,7 @@ impl Packed {
         let first = b.and(row, (32 / w - 1) ^ u32::MAX);
         let outside = b.compare(Cmp::Ge, first, lanes);
         b.return_if(outside);
-        let place = Place { thread, i: b.and(thread, w - 1), w };
+        let place = Place { thread, i: b.and(global, w - 1), w };
         b.section("load");
         let x = load_word(&mut b, &place, a_address, la, Some(row));
         let y = load_word(&mut b, &place, b_address, lb, (!self.shape.common_b).then_some(row));

@@ -24,7 +24,10 @@ use super::{MulAlgorithm, MulShape, Spec};
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SumRotateShared {
-    frame: Packed,
+    /// The operands.
+    pub shape: MulShape,
+    /// Warps a block.
+    pub warps: u32,
 }
 
 /// The row of the register.
@@ -34,36 +37,35 @@ pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
     accepts: "operands to 1024 bits",
     longer_first: false,
     fits: |shape| shape.limbs[0].max(shape.limbs[1]) <= MAX_LIMBS,
-    spec: |shape, settings, _| Box::new(SumRotateShared::new(shape, settings.warps.unwrap_or(8))),
+    spec: |shape, settings, _| Box::new(SumRotateShared { shape, warps: settings.warps.unwrap_or(8) }),
 };
 
 impl SumRotateShared {
-    /// The kernel for these operands with so many warps a block.
-    pub const fn new(shape: MulShape, warps: u32) -> Self {
-        Self { frame: Packed { shape, warps } }
+    const fn frame(&self) -> Packed {
+        Packed { shape: self.shape, warps: self.warps }
     }
 }
 
 impl Spec for SumRotateShared {
     fn name(&self) -> String {
-        self.frame.name("sum_rotate_shared")
+        self.frame().name("sum_rotate_shared")
     }
 
     fn build(&self, _stage: usize) -> Kernel {
-        let threads = 32 * self.frame.warps;
-        self.frame.kernel("sum_rotate_shared", |b, place, words| sum_rotate(b, place, threads, words))
+        let threads = 32 * self.warps;
+        self.frame().kernel("sum_rotate_shared", |b, place, words| sum_rotate(b, place, threads, words))
     }
 
     fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        self.frame.grid(lanes, Slots::BYTES + 4)
+        self.frame().grid(lanes, Slots::BYTES + 4)
     }
 
     fn max_lanes(&self) -> u32 {
-        self.frame.max_lanes()
+        self.frame().max_lanes()
     }
 
     fn wide_products(&self) -> u64 {
-        u64::from(self.frame.width()).pow(2)
+        u64::from(self.frame().width()).pow(2)
     }
 }
 
