@@ -6,10 +6,12 @@
 mod common;
 
 use common::{PATTERNS, check, check_all, shape};
+use warpmp::device::{self, SimConfig};
 use warpmp::kernels::{MUL, Settings, Spec};
+use warpmp::{Batch, MulOptions, Session, Shape};
 use warpmp_kernel::ir::{Carry, Elem, Half, Op, Shuffle, Space, Vector, Width};
 use warpmp_kernel::sim::Counters;
-use warpmp_testkit::Pattern;
+use warpmp_testkit::{Operands, Pattern, conformance};
 
 /// The kernel that an algorithm makes for separate operands of these bits.
 fn spec(algorithm: &str, bits: [usize; 2]) -> Box<dyn Spec> {
@@ -157,4 +159,25 @@ fn karatsuba_counts() {
 fn karatsuba_counts_do_not_depend_on_data() {
     let instructions = |pattern| count("karatsuba2/sum-rotate", [4096, 4096], 2, pattern).instructions();
     assert_eq!(instructions(Pattern::Ones), instructions(Pattern::Random));
+}
+
+/// Through a session, in chunks with scratch memory each, operands swapped where the second is longer.
+#[test]
+fn sessions_take_them_by_name() {
+    let config = SimConfig { memory_bytes: 1 << 20, ..SimConfig::default() };
+    let session = Session::with_device(device::open_sim_with(&config)).unwrap();
+    let batch = |operands: &Operands| -> Batch<'static> {
+        Batch::from_limbs(Shape::new(operands.lanes, operands.bits), operands.limbs.clone()).unwrap()
+    };
+    let long = ["comba/sum-rotate", "karatsuba/sum-rotate", "karatsuba2/sum-rotate"];
+    let cases = [(long, [(2100, 2100), (1000, 2200)]), (PACKED, [(131, 131), (1000, 64)])];
+    for (algorithms, sizes) in cases {
+        let cases = conformance::cases(&sizes, 65);
+        for algorithm in algorithms {
+            conformance::mul(&cases, |a, b| {
+                let options = MulOptions::new().algorithm(algorithm);
+                session.mul_with(&batch(a), &batch(b), options).map(|(c, _)| c.into_limbs())
+            });
+        }
+    }
 }
