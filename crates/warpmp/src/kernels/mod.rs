@@ -17,6 +17,7 @@ mod packed;
 pub mod school;
 pub mod sum_rotate;
 pub mod sum_rotate_shared;
+pub mod toom;
 
 use std::fmt;
 
@@ -119,6 +120,14 @@ pub const MUL: &[MulAlgorithm] = &[
     karatsuba_sum_rotate::ONCE,
     karatsuba_sum_rotate::TWICE,
     mul_group::ALGORITHM,
+    toom::algorithm::<2>("toom-2"),
+    toom::algorithm::<3>("toom-3"),
+    toom::algorithm::<4>("toom-4"),
+    toom::algorithm::<5>("toom-5"),
+    toom::algorithm::<6>("toom-6"),
+    toom::algorithm::<7>("toom-7"),
+    toom::algorithm::<8>("toom-8"),
+    toom::algorithm::<9>("toom-9"),
 ];
 
 /// The widest access that every row of this many limbs allows, in words.
