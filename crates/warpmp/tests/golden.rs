@@ -64,7 +64,9 @@ fn difference(stored: &str, now: &str) -> String {
 fn kernels_are_as_stored() {
     let texts = texts();
     if env::var_os("WARPMP_BLESS").is_some() {
-        texts.iter().for_each(|(file, text)| fs::write(file, text).unwrap());
+        for (file, text) in &texts {
+            fs::write(file, text).unwrap();
+        }
     }
     for (file, text) in &texts {
         let name = file.file_name().unwrap().display();

@@ -17,9 +17,10 @@
 //! several products in a warp.
 
 use warpmp_device::Grid;
-use warpmp_kernel::build::{Builder, Chain, Emit, Glue, Pred, R32, R64};
-use warpmp_kernel::ir::{Cmp, Kernel, Shuffle, Space, Special, Vector, Vote};
+use warpmp_kernel::build::{Builder, Chain, Emit, Pred, R32};
+use warpmp_kernel::ir::{Cmp, Kernel, Shuffle, Vote};
 
+use super::packed::{MAX_LIMBS, Packed, Place};
 use super::{MulAlgorithm, MulShape, Spec};
 
 /// Parameters of the kernel.
@@ -30,9 +31,6 @@ pub struct SumRotate {
     /// Warps a block.
     pub warps: u32,
 }
-
-/// Longest operand, in limbs: a word a lane.
-pub const MAX_LIMBS: u32 = 32;
 
 /// The row of the register.
 pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
@@ -45,89 +43,38 @@ pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
 };
 
 impl SumRotate {
-    /// Lanes of the warp that share a product: the paper's `w`.
-    pub fn width(&self) -> u32 {
-        let [la, lb, _] = self.shape.limbs;
-        la.max(lb).next_power_of_two().max(2)
+    const fn frame(&self) -> Packed {
+        Packed { shape: self.shape, warps: self.warps }
     }
 }
 
 impl Spec for SumRotate {
     fn name(&self) -> String {
-        let [la, lb, lc] = self.shape.limbs;
-        let common = if self.shape.common_b { "_common" } else { "" };
-        format!("sum_rotate_{la}x{lb}_{lc}{common}_w{}", self.warps)
+        self.frame().name("sum_rotate")
     }
 
     fn build(&self, _stage: usize) -> Kernel {
-        let [la, lb, lc] = self.shape.limbs;
-        let w = self.width();
-        let mut b = Builder::new(&self.name(), Glue::None);
-        let (a_address, b_address, c_address) = (b.param_u64("a"), b.param_u64("b"), b.param_u64("c"));
-        let lanes = b.param_u32("lanes");
-        b.section("setup");
-        let thread = b.special(Special::Tid);
-        let block = b.special(Special::Ctaid);
-        let thread = b.mad_lo(block, 32 * self.warps, thread);
-        let row = b.shr(thread, w.trailing_zeros());
-        // The warp as a whole stays or goes: its rows start at a multiple of 32/w, and the buffers'
-        // padding to 32 rows covers the rest.
-        let products = 32 / w;
-        let first = b.and(row, (products - 1) ^ u32::MAX);
-        let outside = b.compare(Cmp::Ge, first, lanes);
-        b.return_if(outside);
-        let i = b.and(thread, w - 1);
-        b.section("load");
-        let word = |b: &mut Builder, address: R64, limbs: u32, row: Option<R32>| {
-            let start = row.map_or(address, |row| b.mad_wide(row, 4 * limbs, address));
-            let place = b.mad_wide(i, 4, start);
-            if limbs == w {
-                return b.load_global(Space::GlobalConst, Vector::V1, place, 0)[0];
-            }
-            let value = b.copy(0);
-            let inside = b.compare(Cmp::Lt, i, limbs);
-            b.guarded(inside, true, |g| g.load_into(Space::GlobalConst, Vector::V1, &[value], place, 0));
-            value
-        };
-        let a_word = word(&mut b, a_address, la, Some(row));
-        let b_word = word(&mut b, b_address, lb, (!self.shape.common_b).then_some(row));
-        b.section("arithmetic");
-        let (low, high) = sum_rotate(&mut b, a_word, b_word, i, w);
-        b.section("store");
-        let start = b.mad_wide(row, 4 * lc, c_address);
-        let place = b.mad_wide(i, 4, start);
-        for (word, first) in [(low, 0), (high, w)] {
-            if first + w <= lc {
-                b.store_global(Space::Global, &[word], place, 4 * first);
-            } else if first < lc {
-                let inside = b.compare(Cmp::Lt, i, lc - first);
-                b.guarded(inside, true, |g| g.store_global(Space::Global, &[word], place, 4 * first));
-            }
-        }
-        b.finish()
+        self.frame().kernel("sum_rotate", sum_rotate)
     }
 
     fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        let products = self.warps * 32 / self.width();
-        Grid { blocks: lanes.div_ceil(products), threads: 32 * self.warps, shared_bytes: 0 }
+        self.frame().grid(lanes, 0)
     }
 
     fn max_lanes(&self) -> u32 {
-        (1 << 31) / self.width()
+        self.frame().max_lanes()
     }
 
     fn wide_products(&self) -> u64 {
-        u64::from(self.width()).pow(2)
+        u64::from(self.frame().width()).pow(2)
     }
 }
 
 /// Algorithm 3 on the words in the warp's registers: the low and the high word of thread `i`.
-fn sum_rotate(b: &mut Builder, a: R32, b_word: R32, i: R32, w: u32) -> (R32, R32) {
-    let next = b.add(i, 1);
-    let right = b.and(next, w - 1);
-    let previous = b.add(i, w - 1);
-    let left = b.and(previous, w - 1);
-    let last: Pred = b.compare(Cmp::Eq, i, w - 1);
+fn sum_rotate(b: &mut Builder, place: Place, [a, b_word]: [R32; 2]) -> [R32; 2] {
+    let (right, left) = (place.right(b), place.left(b));
+    let w = place.w;
+    let last: Pred = b.compare(Cmp::Eq, place.i, w - 1);
     let (mut u, mut v, mut c) = (b.copy(0), b.copy(0), b.copy(0));
     for j in 0..w {
         let broadcast = b.shuffle(Shuffle::Idx, b_word, j, w);
@@ -161,7 +108,7 @@ fn sum_rotate(b: &mut Builder, a: R32, b_word: R32, i: R32, w: u32) -> (R32, R32
             any_carry(b, carry)
         });
     });
-    (c, high)
+    [c, high]
 }
 
 /// Ends a chain with `t` plus the carry.

@@ -50,7 +50,7 @@ impl Direct<'_> {
     /// Multiplies `group` blocks of `a`, from block `start` on, by all of `b`.
     fn pass(&self, b: &mut Builder, ends: &Ends, a_row: R64) {
         let spec = self.spec;
-        let [la, _, lc] = spec.shape.limbs;
+        let la = spec.shape.limbs[0];
         b.section("load");
         let block_a = b.add(self.start, self.member);
         let a = self.load_block(b, a_row, block_a, la, spec.passes() * spec.group);
@@ -65,7 +65,7 @@ impl Direct<'_> {
         }
         let sum = spec.sweep(b, ends, self, &a, &window);
         let target = b.add(block_a, spec.steps());
-        self.store_block(b, target, &sum, lc);
+        self.store_block(b, target, &sum, None);
     }
 
     /// Block `index` of a row of `limbs` limbs; zeros above its end. `count`: the blocks there may be.
@@ -103,11 +103,13 @@ impl Direct<'_> {
         }
     }
 
-    /// Stores a block of the product, up to the product's end.
-    fn store_block(&self, b: &mut Builder, index: R32, block: &[R32], limbs: u32) {
+    /// Stores a block of the product, up to the product's end, in the lanes where `mask` is all ones.
+    fn store_block(&self, b: &mut Builder, index: R32, block: &[R32], mask: Option<R32>) {
         let k = self.spec.block;
+        let limbs = self.spec.shape.limbs[2];
         let address = b.mad_wide(index, 4 * k, self.c_row);
         let left = b.mad_lo(index, k.wrapping_neg(), limbs);
+        let left = mask.map_or(left, |mask| b.and(left, mask));
         let width = piece(k).min(piece(limbs));
         for (chunk, i) in block.chunks(width as usize).zip((0..k).step_by(width as usize)) {
             let inside = b.compare_signed(Cmp::Gt, left, i);
@@ -126,8 +128,8 @@ impl Way for Direct<'_> {
     }
 
     fn put(&self, b: &mut Builder, ends: &Ends, target: R32, block: &[R32]) {
-        // A branch again, and for the same reason.
-        b.if_(ends.is_first, |b| self.store_block(b, target, block, self.spec.shape.limbs[2]));
+        // In the other lanes nothing is left to store.
+        self.store_block(b, target, block, Some(ends.bottom));
     }
 
     fn refill(&self, b: &mut Builder, step: R32, target: R32, incoming: &[R32]) {

@@ -28,7 +28,7 @@ mod staged;
 mod tile;
 
 use warpmp_device::Grid;
-use warpmp_kernel::build::{Builder, Emit, Glue, Pred, R32, R64};
+use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::fragment::{Rows, add_limbs, resolve_carries};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Special};
 
@@ -84,10 +84,13 @@ struct Place {
     member: R32,
 }
 
-/// What tells the ends of a group from its other lanes.
+/// What tells the ends of a group from its other lanes: masks, because predicates that live through the
+/// carry chains would be spilled.
 struct Ends {
-    is_first: Pred,
-    is_last: Pred,
+    /// All ones in the bottom lane, else zero.
+    bottom: R32,
+    /// Zero in the top lane, else all ones.
+    below_top: R32,
 }
 
 /// The way of blocks between memory and registers.
@@ -156,7 +159,9 @@ impl MulGroup {
 
     /// Which end of its group this lane is.
     fn ends(&self, b: &mut Builder, member: R32) -> Ends {
-        Ends { is_first: b.compare(Cmp::Eq, member, 0), is_last: b.compare(Cmp::Eq, member, self.group - 1) }
+        let is_bottom = b.compare(Cmp::Eq, member, 0);
+        let is_top = b.compare(Cmp::Eq, member, self.group - 1);
+        Ends { bottom: b.select(u32::MAX, 0, is_bottom), below_top: b.select(0, u32::MAX, is_top) }
     }
 
     /// Multiplies this lane's block of `a`, on top of `window`, by all of `b`; the blocks that leave the
@@ -196,7 +201,7 @@ impl MulGroup {
             return;
         }
         let shifted = b.shuffle(Shuffle::Down, limb, 1, self.group);
-        let value = b.select(0, shifted, ends.is_last);
+        let value = b.and(shifted, ends.below_top);
         b.set(register, value);
     }
 }

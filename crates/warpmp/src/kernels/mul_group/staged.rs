@@ -164,6 +164,7 @@ impl Way for Staged<'_> {
     fn put(&self, b: &mut Builder, ends: &Ends, target: R32, block: &[R32]) {
         // Every lane of the group has read the block of `b` that stood there.
         b.warp_barrier();
-        b.if_(ends.is_first, |b| self.store_block(b, target, block));
+        let is_bottom = b.compare(Cmp::Ne, ends.bottom, 0);
+        b.if_(is_bottom, |b| self.store_block(b, target, block));
     }
 }
