@@ -15,7 +15,7 @@ fn documents(folder: &Path, found: &mut Vec<PathBuf>) {
             if !name.starts_with('.') && !name.starts_with("target") {
                 documents(&path, found);
             }
-        } else if name.ends_with(".md") {
+        } else if path.extension().is_some_and(|extension| extension == "md") {
             found.push(path);
         }
     }
