@@ -3,7 +3,9 @@
 
 use num_bigint::BigUint;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
-use warpmp_kernel::fragment::{Rows, add_limbs, resolve_carries, wrapping_add_small};
+use warpmp_kernel::fragment::{
+    Carries, Rows, add_limbs, all_zeros, resolve_carries, wrapping_add_small, wrapping_sub_small,
+};
 use warpmp_kernel::ir::{Cmp, Int, Op, Space, Special, Vector};
 use warpmp_kernel::sim::{Counters, Grid, Memory, Program};
 
@@ -133,7 +135,7 @@ fn sums_carry() {
 /// Groups of every width, blocks of one and two limbs, against a ripple through the lanes.
 #[test]
 fn carries_run_through_groups() {
-    for group in [1_usize, 2, 4, 8, 16, 32] {
+    for group in [1_usize, 2, 3, 4, 5, 8, 10, 16, 27, 32] {
         for length in [1_usize, 2] {
             for seed in 0..40 {
                 // Word 0: did the block carry out? A block that did is not all ones.
@@ -149,7 +151,7 @@ fn carries_run_through_groups() {
                     resolve_carries(b, &values[1..], carry, group as u32)
                 });
                 let blocks: Vec<&[u32]> = words.chunks(length + 1).collect();
-                for (inputs, outputs) in blocks.chunks(group).zip(out.chunks(group)) {
+                for (inputs, outputs) in blocks.chunks_exact(group).zip(out.chunks_exact(group)) {
                     let mut expected = BigUint::default();
                     for (i, block) in inputs.iter().enumerate() {
                         expected += number(&block[1..]) << (32 * length * i);
@@ -158,6 +160,40 @@ fn carries_run_through_groups() {
                     expected %= BigUint::from(1_u32) << (32 * length * group);
                     assert_eq!(number(&outputs.concat()), expected, "group {group}, {length} limbs, seed {seed}");
                 }
+            }
+        }
+    }
+}
+
+/// Numbers of one word a lane: a borrow that goes round, and the borrow out, against whole subtractions.
+#[test]
+fn borrows_go_round() {
+    for group in [1_usize, 2, 5, 8, 10, 32] {
+        for seed in 0..40 {
+            let words = limbs(64, seed);
+            let (out, _) = run(2, &words, Glue::None, |b, values| {
+                let mut chain = b.chain();
+                let difference = [chain.sub(values[0], values[1])];
+                let borrow = chain.borrow_mask();
+                let borrow = b.compare(Cmp::Ne, borrow, 0);
+                let zero = all_zeros(b, &difference);
+                let borrows = Carries::look_ahead(b, borrow, zero, group as u32);
+                let out = borrows.out_of_group(b);
+                let into = borrows.around(b).into_lane(b);
+                let mut results = wrapping_sub_small(b, &difference, into);
+                results.push(out);
+                results
+            });
+            let lanes: Vec<&[u32]> = words.chunks(2).collect();
+            for (inputs, outputs) in lanes.chunks_exact(group).zip(out.chunks_exact(group)) {
+                let column = |i: usize| number(&inputs.iter().map(|lane| lane[i]).collect::<Vec<_>>());
+                let (x, y) = (column(0), column(1));
+                let negative = u32::from(x < y);
+                let modulus = BigUint::from(1_u32) << (32 * group);
+                let expected = (&modulus + &x - &y - negative) % &modulus;
+                let got = number(&outputs.iter().map(|lane| lane[0]).collect::<Vec<_>>());
+                assert_eq!(got, expected, "group {group}, seed {seed}");
+                assert!(outputs.iter().all(|lane| lane[1] == negative), "group {group}, seed {seed}");
             }
         }
     }

@@ -4,6 +4,8 @@
 //! and `p` the mask of lanes whose block is all ones, the carries *into* the lanes are
 //! `(2g + p) xor p`: one addition of masks runs every carry through every all-ones block at once.
 //!
+//! Borrows run in the same way; there the blocks that pass them on are those that are zero.
+//!
 //! bound: `g ∧ p = 0`, because a block that overflowed is at most `2^W − 2`. By induction over lanes
 //! bit `i` of `2g + p` is `p_i xor k_i` with `k_i` the carry into lane `i`, and its carry out is
 //! `g_i ∨ (p_i ∧ k_i)`: exactly the lane's own. A group's top bits are cleared first, so that nothing
@@ -17,24 +19,100 @@ use crate::ir::{Cmp, Special};
 
 /// Adds to each lane's block the carry from the lane below, through any number of lanes.
 ///
-/// `group` consecutive lanes (a power of two, at most 32) hold one number, least significant block
-/// in the lowest lane; `carry_out` tells whether the lane's block carried out. What leaves the top
+/// `group` consecutive lanes (at most 32) hold one number, least significant block in the lowest
+/// lane; there are as many groups from lane 0 on as fit into the warp. `carry_out` tells whether the lane's block carried out. What leaves the top
 /// lane of a group is dropped: the caller knows that nothing does. All 32 lanes must take part.
 pub fn resolve_carries(b: &mut Builder, block: &[R32], carry_out: Pred, group: u32) -> Vec<R32> {
     if group == 1 {
         return block.to_vec();
     }
-    let conjunction = block.iter().skip(1).fold(block[0], |all, &limb| b.and(all, limb));
-    let all_ones = b.compare(Cmp::Eq, conjunction, u32::MAX);
-    let inside = !group_tops(group);
-    let (generate, propagate) = (b.ballot(carry_out), b.ballot(all_ones));
-    let (generate, propagate) = (b.and(generate, inside), b.and(propagate, inside));
-    let doubled = b.add(generate, generate);
-    let sum = b.add(doubled, propagate);
-    let into = b.xor(sum, propagate);
-    let lane = b.special(Special::Lane);
-    let carry_in = b.bfe(into, lane, 1);
+    let all_ones = all_ones(b, block);
+    let carry_in = Carries::look_ahead(b, carry_out, all_ones, group).into_lane(b);
     wrapping_add_small(b, block, carry_in)
+}
+
+/// Are all limbs of the block all ones?
+pub fn all_ones(b: &mut Builder, block: &[R32]) -> Pred {
+    let conjunction = block.iter().skip(1).fold(block[0], |all, &limb| b.and(all, limb));
+    b.compare(Cmp::Eq, conjunction, u32::MAX)
+}
+
+/// Are all limbs of the block zero?
+pub fn all_zeros(b: &mut Builder, block: &[R32]) -> Pred {
+    let union = block.iter().skip(1).fold(block[0], |all, &limb| b.or(all, limb));
+    b.compare(Cmp::Eq, union, 0)
+}
+
+/// Carries, or borrows, of numbers whose blocks are in the lanes of groups.
+#[derive(Clone, Copy, Debug)]
+pub struct Carries {
+    group: u32,
+    generate: R32,
+    propagate: R32,
+    propagate_inside: R32,
+    /// `2g + p` of the lanes inside their groups.
+    sum: R32,
+    /// The carries into the lanes, as a mask.
+    into: R32,
+}
+
+impl Carries {
+    /// Finds the carries from what each block does by itself: `generates` one, or passes one on
+    /// (`propagates`; all ones in an addition, zero in a subtraction), never both.
+    ///
+    /// Groups as in [`resolve_carries`]; all 32 lanes must take part.
+    pub fn look_ahead(b: &mut Builder, generates: Pred, propagates: Pred, group: u32) -> Self {
+        let inside = !group_tops(group);
+        let (generate, propagate) = (b.ballot(generates), b.ballot(propagates));
+        let (generate_inside, propagate_inside) = (b.and(generate, inside), b.and(propagate, inside));
+        let doubled = b.add(generate_inside, generate_inside);
+        let sum = b.add(doubled, propagate_inside);
+        let into = b.xor(sum, propagate_inside);
+        Self { group, generate, propagate, propagate_inside, sum, into }
+    }
+
+    /// The carry into this lane's block, 0 or 1.
+    pub fn into_lane(&self, b: &mut Builder) -> R32 {
+        let lane = b.special(Special::Lane);
+        b.bfe(self.into, lane, 1)
+    }
+
+    /// The carry out of this lane's group, 0 or 1, the same in all its lanes.
+    pub fn out_of_group(&self, b: &mut Builder) -> R32 {
+        let out = self.out(b);
+        let top = top_lane(b, self.group);
+        b.bfe(out, top, 1)
+    }
+
+    /// The carries when what leaves a group's top lane goes into its lowest.
+    ///
+    /// It does not come out at the top again: that would take a group in which every lane passes
+    /// carries on, and such a group generates none.
+    pub fn around(&self, b: &mut Builder) -> Self {
+        let out = self.out(b);
+        let bottoms = group_tops(self.group) >> (self.group - 1);
+        let out = b.shr(out, self.group - 1);
+        let out = b.and(out, bottoms);
+        let sum = b.add(self.sum, out);
+        Self { sum, into: b.xor(sum, self.propagate_inside), ..*self }
+    }
+
+    /// The carries out of the lanes, as a mask.
+    fn out(&self, b: &mut Builder) -> R32 {
+        let passed = b.and(self.propagate, self.into);
+        b.or(self.generate, passed)
+    }
+}
+
+/// The top lane of this lane's group.
+pub fn top_lane(b: &mut Builder, group: u32) -> R32 {
+    let lane = b.special(Special::Lane);
+    if group.is_power_of_two() {
+        return b.or(lane, group - 1);
+    }
+    // Exact for all lanes: the error of the reciprocal is below 32 / 2³² .
+    let number = b.mul_hi(lane, u32::MAX / group + 1);
+    b.mad_lo(number, group, group - 1)
 }
 
 /// The top lane of every group, as a mask.

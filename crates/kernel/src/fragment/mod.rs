@@ -5,6 +5,6 @@ mod add;
 mod carry;
 mod rows;
 
-pub use add::{add_limbs, wrapping_add_small};
-pub use carry::resolve_carries;
+pub use add::{add_limbs, wrapping_add_small, wrapping_sub_small};
+pub use carry::{Carries, all_ones, all_zeros, resolve_carries, top_lane};
 pub use rows::Rows;

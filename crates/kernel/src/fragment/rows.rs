@@ -75,6 +75,17 @@ impl Rows {
     /// `(B^L−1)² + 2(B^L−1) = B^(2L) − 1`.
     pub fn finish_adding(self, b: &mut Builder, gone: &[R32], incoming: &[R32]) -> (Vec<R32>, Vec<R32>) {
         debug_assert_eq!(gone.len(), incoming.len());
+        self.finish_adding_with(b, gone, |_, i| incoming[i])
+    }
+
+    /// The same with incoming limbs that are brought one by one when their turn comes: limb `i` by
+    /// `incoming(chain, i)`, which may emit code that leaves the carry alone, such as loads.
+    pub fn finish_adding_with(
+        self,
+        b: &mut Builder,
+        gone: &[R32],
+        mut incoming: impl FnMut(&mut Chain<'_>, usize) -> R32,
+    ) -> (Vec<R32>, Vec<R32>) {
         let mut words = |pairs: &[Option<R64>]| -> Vec<R32> {
             pairs.iter().flatten().flat_map(|&pair| <[R32; 2]>::from(b.unpack(pair))).collect()
         };
@@ -86,7 +97,11 @@ impl Rows {
         let top = self.a.len() - 1;
         let last: R32 = b.register();
         let mut chain = b.chain();
-        let sums = gone.iter().zip(incoming).map(|(&g, &i)| chain.add(g, i)).collect();
+        let mut sums = Vec::new();
+        for (i, &limb) in gone.iter().enumerate() {
+            let addend = incoming(&mut chain, i);
+            sums.push(chain.add(limb, addend));
+        }
         let mut window: Vec<R32> = (0..top).map(|k| chain.add(limb(&low, k), limb(&high, k))).collect();
         chain.end_add(last, limb(&low, top), limb(&high, top));
         window.push(last);

@@ -9,6 +9,7 @@ pub mod column;
 pub mod comba;
 pub mod comba_sum_rotate;
 pub mod karatsuba;
+pub mod karatsuba_group;
 pub mod karatsuba_sum_rotate;
 mod limbs;
 pub mod mul_group;
@@ -77,8 +78,10 @@ pub struct Settings {
     pub glue: Option<u32>,
     /// How operands reach the registers.
     pub input: Option<mul_thread::Input>,
-    /// Limbs a block of `group`, at most.
+    /// Limbs a block of `group` and `karatsuba/group`, at most.
     pub block: Option<u32>,
+    /// Levels of `karatsuba/group`.
+    pub levels: Option<u32>,
 }
 
 impl Settings {
@@ -120,6 +123,7 @@ pub const MUL: &[MulAlgorithm] = &[
     karatsuba_sum_rotate::ONCE,
     karatsuba_sum_rotate::TWICE,
     mul_group::ALGORITHM,
+    karatsuba_group::ALGORITHM,
     toom::algorithm::<2>("toom-2"),
     toom::algorithm::<3>("toom-3"),
     toom::algorithm::<4>("toom-4"),

@@ -1,0 +1,68 @@
+//! Going down a level: the operands of the middle product, and whether it is to be subtracted.
+//!
+//! computes   for each number `x = x₀ + x₁·B^h` of a level: `|x₀ − x₁|`, appended to the level below;
+//!            the sign mask of a middle product: all ones where `(a₀ − a₁)(b₀ − b₁) ≥ 0`
+//! lanes      a run of limbs each, of `x₀` and `x₁`
+//!
+//! bound: with `E = x₀ − x₁ mod B^h`, a borrow out of the top says `x₀ < x₁`. Then the borrow goes round,
+//! and `¬(E − 1) = B^h − 1 − (B^h + x₀ − x₁ − 1) = x₁ − x₀`. Without it `E` is the answer. So the absolute value
+//! costs one run of borrows and a complement.
+
+use warpmp_kernel::build::{Builder, Emit, R32};
+use warpmp_kernel::fragment::{Carries, all_zeros, wrapping_sub_small};
+use warpmp_kernel::ir::Cmp;
+
+use super::layout::{Share, divide_with_remainder, nodes};
+use super::roles::{Role, for_numbers};
+use super::{KaratsubaGroup, Place};
+
+impl KaratsubaGroup {
+    /// Appends the differences of a level's numbers.
+    pub(super) fn evaluate(&self, b: &mut Builder, place: &Place, level: u32, share: Share) {
+        for_numbers(b, self.layout.warps, [share.nodes, share.lanes], |b, role| {
+            self.evaluate_number(b, place, level, share, role);
+        });
+    }
+
+    fn evaluate_number(&self, b: &mut Builder, place: &Place, level: u32, share: Share, role: &Role) {
+        let layout = self.layout;
+        let (product, number) = divide_with_remainder(b, role.node, nodes(level));
+        // In words: half a number, and where the level's numbers end.
+        let half = layout.half(level) * layout.stride();
+        let end = 2 * half * nodes(level);
+        let base = b.mad_lo(product, 4 * layout.product(), place.shared);
+        let base = layout.run_address(b, base, role.lane, share.limbs);
+        let low = b.mad_lo(number, 8 * half, base);
+        let difference = b.mad_lo(number, 4 * half, base);
+        let negative = [0, 4 * layout.region()].map(|region| {
+            let x0 = layout.load_run(b, low, region, share.limbs);
+            let x1 = layout.load_run(b, low, region + 4 * half, share.limbs);
+            let (absolute, negative) = absolute_difference(b, &x0, &x1, share.lanes);
+            role.store(b, |b| layout.store_run(b, &absolute, difference, region + 4 * end));
+            negative
+        });
+        let different = b.xor(negative[0], negative[1]);
+        let mask = b.sub(different, 1);
+        let sign = b.mad_lo(product, 4 * layout.signs_each(), place.shared);
+        let sign = b.mad_lo(number, 4, sign);
+        let first = b.compare(Cmp::Eq, role.lane, 0);
+        let stores = role.real.map_or(first, |real| b.and_pred(first, real));
+        let offset = 4 * (layout.signs() + (nodes(level) - 1) / 2);
+        b.guarded(stores, true, |g| g.store_shared(&[mask], sign, offset));
+    }
+}
+
+/// `|x₀ − x₁|` of numbers whose runs are in the lanes of groups, and 1 where `x₀ < x₁`, else 0.
+fn absolute_difference(b: &mut Builder, x0: &[R32], x1: &[R32], group: u32) -> (Vec<R32>, R32) {
+    let mut chain = b.chain();
+    let difference: Vec<R32> = x0.iter().zip(x1).map(|(&x, &y)| chain.sub(x, y)).collect();
+    let borrow = chain.borrow_mask();
+    let borrows = b.compare(Cmp::Ne, borrow, 0);
+    let zero = all_zeros(b, &difference);
+    let borrows = Carries::look_ahead(b, borrows, zero, group);
+    let negative = borrows.out_of_group(b);
+    let borrow = borrows.around(b).into_lane(b);
+    let difference = wrapping_sub_small(b, &difference, borrow);
+    let complement = b.sub(0, negative);
+    (difference.iter().map(|&limb| b.xor(limb, complement)).collect(), negative)
+}

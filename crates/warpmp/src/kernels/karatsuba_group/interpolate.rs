@@ -1,0 +1,147 @@
+//! Going up a level: three products of halves into the product of the numbers.
+//!
+//! computes   `z₀ + (z₀ + z₂ ∓ m)·X + z₂·X²`, `X = B^h`, each of `z₀`, `z₂`, `m` of `2h` limbs; by quarters of `h`:
+//!
+//!                q₀ = z₀ˡ      q₁ = u + z₀ˡ ± mˡ      q₂ = u + z₂ʰ ± mʰ      q₃ = z₂ʰ,      u = z₀ʰ + z₂ˡ
+//!
+//!            with carries from quarter to quarter; `q₁`, `q₂`, `q₃` go where `z₀ʰ`, `z₂ˡ`, `z₂ʰ` stood, `q₀` stays
+//! lanes      the same run of limbs of every quarter, so that a lane overwrites what only it has read
+//!
+//! bound: to subtract, `m`'s complement is added and 1 at the bottom of `q₁`; over `q₁` and `q₂` that is `X² − m`,
+//! so 1 is taken off the carry into `q₃`. That carry is not negative, because `z₀ʰ + z₂ˡ·X + z₀ + z₂ ∓ m` is not:
+//! `z₀ + z₂ ∓ m = a₀b₁ + a₁b₀`. A run sums at most four numbers: it carries at most 3, a quarter at most 4.
+//! Nothing leaves `q₃`: the product has `4h` limbs.
+
+use warpmp_kernel::build::{Builder, Emit, R32, V32};
+use warpmp_kernel::fragment::{Carries, all_ones, top_lane, wrapping_add_small};
+use warpmp_kernel::ir::{Cmp, Shuffle};
+
+use super::layout::{Share, divide_with_remainder, nodes};
+use super::roles::{Role, for_numbers};
+use super::{KaratsubaGroup, Place, vector};
+
+/// The quarters of the room of `z₀` and `z₂`, and the halves of `m`: an address and an offset each.
+struct Quarters {
+    outer: R32,
+    middle: R32,
+    offsets: [u32; 4],
+}
+
+impl KaratsubaGroup {
+    /// Puts the products of a level together.
+    pub(super) fn interpolate(&self, b: &mut Builder, place: &Place, level: u32, share: Share) {
+        for_numbers(b, self.layout.warps, [share.nodes, share.lanes], |b, role| {
+            self.interpolate_number(b, place, level, share, role);
+        });
+    }
+
+    fn interpolate_number(&self, b: &mut Builder, place: &Place, level: u32, share: Share, role: &Role) {
+        let layout = self.layout;
+        let (product, number) = divide_with_remainder(b, role.node, nodes(level));
+        let base = b.mad_lo(product, 4 * layout.product(), place.shared);
+        let quarters = self.quarters(b, [base, number, role.lane], level, share);
+        let sign = b.mad_lo(product, 4 * layout.signs_each(), place.shared);
+        let sign = b.mad_lo(number, 4, sign);
+        let mask = b.load_shared(vector(1), sign, 4 * (layout.signs() + (nodes(level) - 1) / 2))[0];
+        let negative = b.and(mask, 1);
+        let load = |b: &mut Builder, quarter: usize| {
+            layout.load_run(b, quarters.outer, quarters.offsets[quarter], share.limbs)
+        };
+        let middle = |b: &mut Builder, half: usize| -> Vec<R32> {
+            let limbs = layout.load_run(b, quarters.middle, quarters.offsets[half], share.limbs);
+            limbs.iter().map(|&limb| b.xor(limb, mask)).collect()
+        };
+        let store = |b: &mut Builder, quarter: usize, limbs: &[R32]| {
+            role.store(b, |b| layout.store_run(b, limbs, quarters.outer, quarters.offsets[quarter]));
+        };
+        let (z0_high, z2_low) = (load(b, 1), load(b, 2));
+        let mut common = Sum { limbs: z0_high, carry: None };
+        common.add(b, &z2_low);
+
+        let mut sum = common.clone();
+        let (low, m) = (load(b, 0), middle(b, 0));
+        sum.add(b, &low);
+        sum.add(b, &m);
+        let (limbs, carry) = sum.resolve(b, role.lane, negative, share.lanes);
+        store(b, 1, &limbs);
+
+        let (high, m) = (load(b, 3), middle(b, 1));
+        common.add(b, &high);
+        common.add(b, &m);
+        let (limbs, carry) = common.resolve(b, role.lane, carry, share.lanes);
+        store(b, 2, &limbs);
+
+        let carry = b.sub(carry, negative);
+        let (limbs, _) = Sum { limbs: high, carry: None }.resolve(b, role.lane, carry, share.lanes);
+        store(b, 3, &limbs);
+    }
+
+    /// Where a lane's runs are, for a number of the product at `base`.
+    fn quarters(&self, b: &mut Builder, [base, number, lane]: [R32; 3], level: u32, share: Share) -> Quarters {
+        let layout = self.layout;
+        // Chunks a quarter: 2^e. With one, the halves of a product are in different regions.
+        let e = layout.levels - 1 - level;
+        let base = if e == 0 {
+            layout.run_address(b, base, lane, share.limbs)
+        } else {
+            layout.chunked_run_address(b, base, lane, share.limbs)
+        };
+        let quarter = if e == 0 { layout.region() } else { layout.chunk() << (e - 1) };
+        // Words a product of this level's halves takes in a region.
+        let each = layout.chunk() << e;
+        let outer = b.mad_lo(number, 8 * each, base);
+        let middle = b.mad_lo(number, 4 * each, base);
+        let middle = b.add(middle, 8 * each * nodes(level));
+        Quarters { outer, middle, offsets: [0, 4 * quarter, 4 * each, 4 * (each + quarter)] }
+    }
+}
+
+/// A sum in the making: each lane's limbs, and what its run has carried out (none: nothing yet).
+#[derive(Clone)]
+struct Sum {
+    limbs: Vec<R32>,
+    carry: Option<R32>,
+}
+
+impl Sum {
+    fn add(&mut self, b: &mut Builder, y: &[R32]) {
+        let mut chain = b.chain();
+        self.limbs = self.limbs.iter().zip(y).map(|(&x, &y)| chain.add(x, y)).collect();
+        let carry = chain.carry();
+        self.carry = Some(match self.carry {
+            None => carry,
+            Some(before) => b.add(before, carry),
+        });
+    }
+
+    /// Propagates all carries, with one into the first lane of the group; what the group carries out.
+    fn resolve(self, b: &mut Builder, lane: R32, carry_in: R32, group: u32) -> (Vec<R32>, R32) {
+        let first = b.compare(Cmp::Eq, lane, 0);
+        // What the run below has carried out.
+        let below = match self.carry {
+            None => b.select(carry_in, 0, first),
+            Some(carry) => {
+                let below = b.shuffle(Shuffle::Up, carry, 1, 32);
+                b.select(carry_in, below, first)
+            }
+        };
+        let addend = |k: usize| if k == 0 { V32::from(below) } else { V32::from(0) };
+        let mut chain = b.chain();
+        let limbs: Vec<R32> = self.limbs.iter().enumerate().map(|(k, &limb)| chain.add(limb, addend(k))).collect();
+        let generated = chain.carry();
+        let generated = b.compare(Cmp::Ne, generated, 0);
+        let propagates = all_ones(b, &limbs);
+        let carries = Carries::look_ahead(b, generated, propagates, group);
+        let into_lane = carries.into_lane(b);
+        let out = carries.out_of_group(b);
+        let out = match self.carry {
+            None => out,
+            Some(carry) => {
+                let top = top_lane(b, group);
+                let carry = b.shuffle(Shuffle::Idx, carry, top, 32);
+                b.add(out, carry)
+            }
+        };
+        (wrapping_add_small(b, &limbs, into_lane), out)
+    }
+}

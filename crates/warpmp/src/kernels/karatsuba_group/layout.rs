@@ -1,0 +1,225 @@
+//! Where everything stands in shared memory, and how the lanes share a level.
+//!
+//! Two regions, A and B, of one block of `k` limbs a leaf lane. They hold the numbers of every level:
+//!
+//! * *Operands.* At level `l` a product has `3^l` pairs of numbers of `n / 2^l` limbs, those of `a` one after
+//!   the other in region A, those of `b` in B. Going down, number `j` becomes two, `2j` and `2j + 1`,
+//!   where it stands, and its difference is appended: number `2·3^l + j` of the next level.
+//! * *Products.* Leaf product `j` takes the place of its operands: the low half that of `a`, the high half
+//!   that of `b`. So the chunk `c` (of a leaf's length) of the level's products is chunk `c / 2` of region
+//!   A or B, by the parity of `c`, and going up the products `2j` and `2j + 1` are, side by side, the room
+//!   of product `j`.
+//!
+//! banks: the stride of blocks is an odd multiple of the piece in which they are accessed, and the two
+//! regions are apart by as much as two chunks, modulo the banks.
+
+use warpmp_kernel::build::{Builder, Emit, R32};
+
+use super::super::{piece, vector};
+
+/// The division of the work; all numbers are limbs unless they say otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Layout {
+    /// Karatsuba levels.
+    pub(super) levels: u32,
+    /// Lanes a leaf product.
+    pub(super) group: u32,
+    /// Limbs a lane's block.
+    pub(super) block: u32,
+    /// Products a block of threads.
+    pub(super) products: u32,
+    /// Warps a block of threads.
+    pub(super) warps: u32,
+}
+
+impl Layout {
+    /// Limbs of a leaf's operands.
+    pub(super) const fn leaf(self) -> u32 {
+        self.group * self.block
+    }
+
+    /// Limbs of the operands, padded.
+    pub(super) const fn length(self) -> u32 {
+        self.leaf() << self.levels
+    }
+
+    /// Blocks of half a number at a level.
+    pub(super) const fn half(self, level: u32) -> u32 {
+        self.group << (self.levels - 1 - level)
+    }
+
+    /// Leaf products of the block of threads.
+    pub(super) const fn leaves(self) -> u32 {
+        self.products * nodes(self.levels)
+    }
+
+    /// Threads a block.
+    pub(super) const fn threads(self) -> u32 {
+        32 * self.warps
+    }
+
+    /// How many leaves a warp multiplies, one batch after the other.
+    pub(super) const fn rounds(self) -> u32 {
+        self.leaves().div_ceil(32 / self.group).div_ceil(self.warps)
+    }
+
+    /// Words from block to block: an odd multiple of the piece.
+    pub(super) const fn stride(self) -> u32 {
+        if self.block.is_multiple_of(8) { self.block + 4 } else { self.block }
+    }
+
+    /// Words from leaf to leaf.
+    pub(super) const fn chunk(self) -> u32 {
+        self.group * self.stride()
+    }
+
+    /// Words from product to product in a region.
+    pub(super) const fn product(self) -> u32 {
+        nodes(self.levels) * self.chunk()
+    }
+
+    /// Words from region A to region B: as many as a chunk, modulo the 32 banks; a multiple of 4.
+    pub(super) const fn region(self) -> u32 {
+        let used = (self.products * self.product()).next_multiple_of(4);
+        used + (self.chunk().next_multiple_of(4) % 32 + 32 - used % 32) % 32
+    }
+
+    /// Where a block of zeros begins, in words.
+    pub(super) const fn zeros(self) -> u32 {
+        2 * self.region()
+    }
+
+    /// Where the signs of the middle products begin, in words.
+    pub(super) const fn signs(self) -> u32 {
+        self.zeros() + self.block.next_multiple_of(4)
+    }
+
+    /// Middle products of a product.
+    pub(super) const fn signs_each(self) -> u32 {
+        (nodes(self.levels) - 1) / 2
+    }
+
+    /// Bytes of shared memory.
+    pub(super) const fn shared_bytes(self) -> u32 {
+        4 * (self.signs() + self.products * self.signs_each())
+    }
+
+    /// How the lanes share the halves of a level's numbers; none: they cannot.
+    pub(super) fn share(self, level: u32) -> Option<Share> {
+        let half = self.half(level);
+        let nodes = self.products * nodes(level);
+        // Several blocks a lane if there are more than lanes. A chunk holds whole runs of them.
+        let blocks = (1..=half).find(|it| self.group.is_multiple_of(*it) && half / it <= 32)?;
+        let mut share = Share { limbs: blocks * self.block, lanes: half / blocks, nodes };
+        // As many lanes as there are, but no less than 8 limbs each: the look-ahead has its price.
+        while let Some(finer) = share.halved(self.block)
+            && finer.warps() <= self.warps
+        {
+            share = finer;
+        }
+        Some(share)
+    }
+
+    /// Is there a place and a lane for everything?
+    pub(super) fn is_possible(self) -> bool {
+        (0..self.levels).all(|level| self.share(level).is_some_and(|it| it.limbs <= MAX_RUN))
+    }
+
+    /// Loads a run of limbs that begins at a block's first limb or lies inside one, in the widest pieces.
+    pub(super) fn load_run(self, b: &mut impl Emit, address: R32, offset: u32, limbs: u32) -> Vec<R32> {
+        let width = piece(limbs.min(self.block));
+        let places = (0..limbs).step_by(width as usize);
+        places.flat_map(|i| b.load_shared(vector(width), address, offset + self.bytes_to(i))).collect()
+    }
+
+    /// Stores a run of limbs.
+    pub(super) fn store_run(self, b: &mut impl Emit, limbs: &[R32], address: R32, offset: u32) {
+        let width = piece((limbs.len() as u32).min(self.block));
+        for (words, i) in limbs.chunks(width as usize).zip((0..).step_by(width as usize)) {
+            b.store_shared(words, address, offset + self.bytes_to(i));
+        }
+    }
+
+    /// From the beginning of a block to a limb of it or of one of the next.
+    const fn bytes_to(self, limb: u32) -> u32 {
+        4 * (limb / self.block * self.stride() + limb % self.block)
+    }
+
+    /// The address of a lane's run of limbs, of a number that begins at the block at `base`.
+    pub(super) fn run_address(self, b: &mut Builder, base: R32, lane: R32, limbs: u32) -> R32 {
+        let (block, start) = self.run(b, lane, limbs);
+        let start = b.mad_lo(start, 4, base);
+        b.mad_lo(block, 4 * self.stride(), start)
+    }
+
+    /// The same for a product, whose chunks alternate between the regions.
+    pub(super) fn chunked_run_address(self, b: &mut Builder, base: R32, lane: R32, limbs: u32) -> R32 {
+        let (block, start) = self.run(b, lane, limbs);
+        let address = self.chunked_block_address(b, base, block);
+        b.mad_lo(start, 4, address)
+    }
+
+    /// The address of a block of a product, whose chunks alternate between the regions.
+    pub(super) fn chunked_block_address(self, b: &mut Builder, base: R32, block: R32) -> R32 {
+        let (chunk, block) = divide_with_remainder(b, block, self.group);
+        let region = b.and(chunk, 1);
+        let pair = b.shr(chunk, 1);
+        let address = b.mad_lo(region, 4 * self.region(), base);
+        let address = b.mad_lo(pair, 4 * self.chunk(), address);
+        b.mad_lo(block, 4 * self.stride(), address)
+    }
+
+    /// The first block of a lane's run of limbs, and the first limb in it.
+    fn run(self, b: &mut Builder, lane: R32, limbs: u32) -> (R32, R32) {
+        if limbs >= self.block {
+            return (b.mul_lo(lane, limbs / self.block), b.copy(0));
+        }
+        let (block, run) = divide_with_remainder(b, lane, self.block / limbs);
+        (block, b.mul_lo(run, limbs))
+    }
+}
+
+/// Numbers of a product's `a` at a level.
+pub(super) const fn nodes(level: u32) -> u32 {
+    3_u32.pow(level)
+}
+
+/// The longest run of limbs a lane, in the phases between leaves: what the registers hold.
+const MAX_RUN: u32 = 56;
+
+/// The lanes of a level: a group for each number, the same run of limbs of both halves for each lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Share {
+    /// Limbs a lane: some blocks, or a part of one.
+    pub(super) limbs: u32,
+    /// Lanes a number, at most 32.
+    pub(super) lanes: u32,
+    /// Numbers, of all products of the block of threads.
+    pub(super) nodes: u32,
+}
+
+impl Share {
+    /// Twice the lanes with half the limbs each, if they can be accessed as well as before.
+    fn halved(self, block: u32) -> Option<Self> {
+        let finer = Self { limbs: self.limbs / 2, lanes: 2 * self.lanes, nodes: self.nodes };
+        let whole = self.limbs <= block && self.limbs.is_multiple_of(2) && finer.limbs >= 8;
+        (whole && piece(finer.limbs) == piece(self.limbs) && finer.lanes <= 32).then_some(finer)
+    }
+
+    /// Warps that it takes.
+    pub(super) const fn warps(self) -> u32 {
+        self.nodes.div_ceil(32 / self.lanes)
+    }
+}
+
+/// `x` divided by a small constant `d`, `x < 2³² / d`: quotient and remainder.
+///
+/// Exact: with `m = ⌈2³²/d⌉` the error of `x·m / 2³²` is below `x / 2³² < 1/d`.
+pub(super) fn divide_with_remainder(b: &mut Builder, x: R32, divisor: u32) -> (R32, R32) {
+    if divisor.is_power_of_two() {
+        return (b.shr(x, divisor.trailing_zeros()), b.and(x, divisor - 1));
+    }
+    let quotient = b.mul_hi(x, u32::MAX / divisor + 1);
+    let remainder = b.mad_lo(quotient, divisor.wrapping_neg(), x);
+    (quotient, remainder)
+}

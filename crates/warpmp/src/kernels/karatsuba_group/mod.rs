@@ -1,0 +1,211 @@
+//! `karatsuba/group`: full product by one to three levels of Karatsuba's method over products of `group`'s kind,
+//! all in shared memory.
+//!
+//! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
+//! requires   `max(la, lb) ≤ 2^levels·group·block`, to which both are padded; buffers padded to whole tiles of 32 lanes
+//! launch     `32·warps` threads a block, `products` products a block
+//! cost       `3^levels·leaf²` IMAD.WIDE a product, `leaf = group·block`; 4·(la + lb + lc) bytes of global
+//!            traffic; `8·3^levels·leaf` bytes of shared memory a product, padding apart
+//! registers  about 4·block + 30
+//!
+//! Phases, between barriers of the block: load · [evaluate](evaluate) level by level · [leaf products](leaves) ·
+//! [interpolate](interpolate) level by level · store. Products take the place of their operands
+//! ([layout](layout)), so that nothing needs room of its own.
+//!
+//! bound: every number fits where it stands: `|x₀ − x₁| < B^h`, products of `h` by `h` limbs have `2h`; the carries of
+//! the sums are bounded in `interpolate`.
+//!
+//! source: Karatsuba, Ofman 1962, with the difference `|a₀ − a₁|·|b₀ − b₁|` (Knuth 4.3.3), so that no operand grows;
+//! the leaves as in `group`; the layout is ours.
+
+mod evaluate;
+mod interpolate;
+mod layout;
+mod leaves;
+mod roles;
+mod transfer;
+
+use warpmp_device::Grid;
+use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
+use warpmp_kernel::ir::{Bounds, Kernel, Special};
+
+use super::{MulAlgorithm, MulShape, Settings, Spec, piece, vector};
+use layout::{Layout, Share, nodes};
+
+/// Parameters of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct KaratsubaGroup {
+    shape: MulShape,
+    layout: Layout,
+    glue: Glue,
+}
+
+/// Longest block, in limbs: what the registers hold.
+const MAX_BLOCK: u32 = 32;
+
+/// Most levels.
+const MAX_LEVELS: u32 = 3;
+
+/// Most warps a block.
+const MAX_WARPS: u32 = 12;
+
+/// Most products a block.
+const MAX_PRODUCTS: u32 = 16;
+
+/// Registers a thread: twelve warps, three a scheduler.
+const REGISTERS: u32 = 168;
+
+/// Most bytes of shared memory a block: what every GPU since `sm_80` has.
+const MAX_SHARED_BYTES: u32 = 99 << 10;
+
+/// The limbs of the longer operand that it takes.
+const LIMBS: std::ops::RangeInclusive<u32> = 65..=2048;
+
+/// The row of the register.
+pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
+    name: "karatsuba/group",
+    summary: "one to three levels of Karatsuba's method in shared memory over products by groups of lanes",
+    accepts: "operands whose longer one has 2049 to 65536 bits",
+    fits: |shape| LIMBS.contains(&shape.limbs[0].max(shape.limbs[1])),
+    longer_first: true,
+    spec: |shape, settings, _| {
+        let layout = division(shape, settings);
+        Box::new(KaratsubaGroup { shape, layout, glue: settings.glue_or(Glue::Every(8)) })
+    },
+};
+
+/// The cheapest division of a product, as far as the settings leave it open.
+fn division(shape: MulShape, settings: &Settings) -> Layout {
+    let limbs = shape.limbs[0].max(shape.limbs[1]);
+    let longest = settings.block.unwrap_or(MAX_BLOCK);
+    let candidates: Vec<Layout> = divisions(limbs, settings).collect();
+    let usual = candidates.iter().filter(|it| it.block <= longest).min_by_key(|it| cost(**it));
+    let chosen = usual.or_else(|| candidates.iter().min_by_key(|it| (it.block, cost(**it))));
+    chosen.copied().unwrap_or(Layout { levels: 3, group: 8, block: MAX_BLOCK, products: 1, warps: 7 })
+}
+
+/// Every division for operands of this many limbs, with the number of levels that the settings say.
+fn divisions(limbs: u32, settings: &Settings) -> impl Iterator<Item = Layout> {
+    let levels = settings.levels.map_or(1..=MAX_LEVELS, |it| it.clamp(1, MAX_LEVELS)..=it.clamp(1, MAX_LEVELS));
+    let blocks = levels.flat_map(move |levels| {
+        (2..=32).flat_map(move |group| {
+            let block = limbs.div_ceil(group << levels);
+            let mut blocks = [1, 2, 4].map(|multiple| block.next_multiple_of(multiple)).to_vec();
+            blocks.dedup();
+            blocks.into_iter().filter(|it| *it <= MAX_BLOCK).map(move |block| (levels, group, block))
+        })
+    });
+    let warps = settings.warps.map_or(1..=MAX_WARPS, |it| it.clamp(1, MAX_WARPS)..=it.clamp(1, MAX_WARPS));
+    let layouts = blocks.flat_map(move |(levels, group, block)| {
+        let products = (1..=MAX_PRODUCTS).filter(move |it| it * nodes(levels) * group <= 32 * 48);
+        let warps = warps.clone();
+        products
+            .flat_map(move |products| warps.clone().map(move |warps| Layout { levels, group, block, products, warps }))
+    });
+    layouts.filter(|it| it.shared_bytes() <= MAX_SHARED_BYTES && it.is_possible())
+}
+
+/// What a product costs on a multiprocessor, by a model; then by the size of the block.
+///
+/// The model counts wide products of the busiest of the four schedulers: the steps of the leaves, with what their
+/// additions and accesses are worth, for as many warps as it has; and the phases between, for all
+/// blocks that a multiprocessor holds. A block that is alone waits at its barriers.
+fn cost(layout: Layout) -> (u64, u32) {
+    let Layout { levels, group, block, products, warps } = layout;
+    let registers = (4 * block + 38).next_multiple_of(8).min(REGISTERS);
+    let by_registers = 65536 / (32 * registers) / warps;
+    let by_shared = (228 << 10) / (layout.shared_bytes() + 1024);
+    let blocks = by_registers.min(by_shared).min(32);
+    if blocks == 0 {
+        return (u64::MAX, layout.threads());
+    }
+    let step = block * block + 3 * block + block / piece(block) + 15;
+    let leaves = u64::from((blocks * warps).div_ceil(4) * layout.rounds()) * u64::from(group * step + 20 * block);
+    let levels = (0..levels).map(|l| u64::from(nodes(l) * layout.half(l) * block)).sum::<u64>();
+    let around = u64::from(products) * (levels * 16 + u64::from(layout.length()) * 6) / 32;
+    let around = around * u64::from(blocks) / 4 + if blocks < 2 { 4 * around } else { 0 };
+    // Two warps a scheduler hide less than three.
+    let idle = match blocks * warps {
+        0..8 => 130,
+        8..12 => 110,
+        _ => 100,
+    };
+    (1000 * idle * (leaves + around) / u64::from(blocks * products), layout.threads())
+}
+
+/// Where a thread is.
+struct Place {
+    thread: R32,
+    shared: R32,
+    /// The rows of the block's first product.
+    a: R64,
+    b: R64,
+    c: R64,
+    /// How many of the block's products there are; none: all.
+    present: Option<R32>,
+}
+
+impl Spec for KaratsubaGroup {
+    fn name(&self) -> String {
+        let [la, lb, lc] = self.shape.limbs;
+        let common = if self.shape.common_b { "_common" } else { "" };
+        let Layout { levels, group, block, products, warps } = self.layout;
+        let glue = match self.glue {
+            Glue::None => 0,
+            Glue::Every(n) => n,
+        };
+        format!("mul_karatsuba_group_{la}x{lb}_{lc}{common}_l{levels}_k{block}_t{group}_p{products}_g{glue}_w{warps}")
+    }
+
+    fn build(&self, _stage: usize) -> Kernel {
+        let layout = self.layout;
+        let [la, lb, lc] = self.shape.limbs;
+        let mut b = Builder::new(&self.name(), self.glue);
+        b.bounds(Bounds { max_threads: Some(layout.threads()), max_registers: Some(REGISTERS), ..Bounds::default() });
+        let [a, b_address, c] = ["a", "b", "c"].map(|name| b.param_u64(name));
+        let lanes = b.param_u32("lanes");
+        b.section("load");
+        let block = b.special(Special::Ctaid);
+        let first = b.mul_lo(block, layout.products);
+        // Blocks of 1, 2, 4 … products end with the tiles.
+        let present = (!32_u32.is_multiple_of(layout.products)).then(|| b.sub(lanes, first));
+        let place = Place {
+            present,
+            thread: b.special(Special::Tid),
+            shared: b.shared_base(),
+            a: b.mad_wide(first, 4 * la, a),
+            b: if self.shape.common_b { b_address } else { b.mad_wide(first, 4 * lb, b_address) },
+            c: b.mad_wide(first, 4 * lc, c),
+        };
+        self.load(&mut b, &place);
+        b.barrier();
+        b.section("evaluate");
+        let share = |level| layout.share(level).map(|share| (level, share));
+        let shares: Vec<(u32, Share)> = (0..layout.levels).filter_map(share).collect();
+        for &(level, share) in &shares {
+            self.evaluate(&mut b, &place, level, share);
+            b.barrier();
+        }
+        b.section("leaves");
+        self.multiply_leaves(&mut b, &place);
+        b.barrier();
+        b.section("interpolate");
+        for &(level, share) in shares.iter().rev() {
+            self.interpolate(&mut b, &place, level, share);
+            b.barrier();
+        }
+        b.section("store");
+        self.store(&mut b, &place);
+        b.finish()
+    }
+
+    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
+        let layout = self.layout;
+        let blocks = lanes.div_ceil(layout.products);
+        Grid { blocks, threads: layout.threads(), shared_bytes: layout.shared_bytes() }
+    }
+
+    fn wide_products(&self) -> u64 {
+        u64::from(nodes(self.layout.levels)) * u64::from(self.layout.leaf()).pow(2)
+    }
+}
