@@ -11,6 +11,19 @@ use super::{KaratsubaGroup, Place, piece, vector};
 /// Pieces a thread has on the way at a time.
 const IN_FLIGHT: u32 = 8;
 
+/// Rows of global memory and their place in shared memory.
+struct Rows {
+    address: R64,
+    /// Limbs a row.
+    limbs: u32,
+    /// Limbs from row to row.
+    between: u32,
+    /// Blocks that a row takes in shared memory.
+    blocks: u32,
+    /// Are they a product, whose chunks alternate between the regions?
+    alternating: bool,
+}
+
 /// A piece of a row: where it is in global and in shared memory, and whether there is such a piece.
 struct Piece {
     global: R64,
@@ -30,29 +43,17 @@ impl KaratsubaGroup {
         let address = b.mad_lo(place.thread, 4, place.shared);
         let zero = b.copy(0);
         b.guarded(first, true, |g| g.store_shared(&[zero], address, 4 * layout.zeros()));
-        for (region, row, limbs) in [(0, place.a, la), (layout.region(), place.b, lb)] {
-            let width = piece(layout.block).min(piece(limbs));
-            let between = if region > 0 && self.shape.common_b { 0 } else { limbs };
-            self.for_pieces(b, place, layout.products * layout.length() / width, |b, numbers| {
-                let pieces: Vec<Piece> = numbers
-                    .iter()
-                    .map(|&(number, exists)| {
-                        let (block, start) = self.within(b, number, width);
-                        let (product, block) = divide_with_remainder(b, block, layout.group << layout.levels);
-                        let shared = b.mad_lo(product, 4 * layout.product(), place.shared);
-                        let shared = b.mad_lo(block, 4 * layout.stride(), shared);
-                        let shared = b.mad_lo(start, 4, shared);
-                        let limb = b.mad_lo(block, layout.block, start);
-                        let inside = inside(b, place, [product, limb], [limbs, layout.length()]);
-                        let word = b.mad_lo(product, between, limb);
-                        Piece { global: b.mad_wide(word, 4, row), shared, exists, inside }
-                    })
-                    .collect();
+        let blocks = layout.group << layout.levels;
+        let between_b = if self.shape.common_b { 0 } else { lb };
+        let a = Rows { address: place.a, limbs: la, between: la, blocks, alternating: false };
+        let multiplier = Rows { address: place.b, limbs: lb, between: between_b, blocks, alternating: false };
+        for (rows, region) in [(a, 0), (multiplier, 4 * layout.region())] {
+            self.for_pieces(b, place, &rows, |b, pieces, width| {
                 let words: Vec<Vec<R32>> = pieces.iter().map(|piece| load(b, piece, width)).collect();
                 for (piece, words) in pieces.iter().zip(&words) {
                     match piece.exists {
-                        None => b.store_shared(words, piece.shared, 4 * region),
-                        Some(p) => b.guarded(p, true, |g| g.store_shared(words, piece.shared, 4 * region)),
+                        None => b.store_shared(words, piece.shared, region),
+                        Some(p) => b.guarded(p, true, |g| g.store_shared(words, piece.shared, region)),
                     }
                 }
             });
@@ -61,32 +62,16 @@ impl KaratsubaGroup {
 
     /// Copies the products to global memory.
     pub(super) fn store(&self, b: &mut Builder, place: &Place) {
-        let layout = self.layout;
         let lc = self.shape.limbs[2];
-        let width = piece(layout.block).min(piece(lc));
-        self.for_pieces(b, place, 2 * layout.products * layout.length() / width, |b, numbers| {
-            let pieces: Vec<Piece> = numbers
-                .iter()
-                .map(|&(number, exists)| {
-                    let (block, start) = self.within(b, number, width);
-                    let (product, block) = divide_with_remainder(b, block, layout.group << (layout.levels + 1));
-                    let shared = layout.chunked_block_address(b, place.shared, block);
-                    let shared = b.mad_lo(product, 4 * layout.product(), shared);
-                    let shared = b.mad_lo(start, 4, shared);
-                    let limb = b.mad_lo(block, layout.block, start);
-                    let inside = inside(b, place, [product, limb], [lc, 2 * layout.length()]);
-                    let word = b.mad_lo(product, lc, limb);
-                    Piece { global: b.mad_wide(word, 4, place.c), shared, exists, inside }
-                })
-                .collect();
-            let words: Vec<Vec<R32>> = pieces
-                .iter()
-                .map(|piece| {
-                    // A piece that does not exist is read where the first one is.
-                    let address = piece.exists.map_or(piece.shared, |it| b.select(piece.shared, place.shared, it));
-                    b.load_shared(vector(width), address, 0)
-                })
-                .collect();
+        let blocks = self.layout.group << (self.layout.levels + 1);
+        let rows = Rows { address: place.c, limbs: lc, between: lc, blocks, alternating: true };
+        self.for_pieces(b, place, &rows, |b, pieces, width| {
+            // A piece that does not exist is read where the first one is.
+            let mut read = |piece: &Piece| {
+                let address = piece.exists.map_or(piece.shared, |it| b.select(piece.shared, place.shared, it));
+                b.load_shared(vector(width), address, 0)
+            };
+            let words: Vec<Vec<R32>> = pieces.iter().map(&mut read).collect();
             for (piece, words) in pieces.iter().zip(&words) {
                 match both(b, [piece.exists, piece.inside]) {
                     None => b.store_global(Space::Global, words, piece.global, 0),
@@ -96,32 +81,49 @@ impl KaratsubaGroup {
         });
     }
 
-    /// The block of a piece, and the piece's first limb in it.
-    fn within(&self, b: &mut Builder, number: R32, width: u32) -> (R32, R32) {
-        let (block, piece) = divide_with_remainder(b, number, self.layout.block / width);
-        (block, b.mul_lo(piece, width))
+    /// The piece with this number, in the order of rows, of `width` limbs.
+    fn piece(&self, b: &mut Builder, place: &Place, rows: &Rows, number: R32, width: u32) -> Piece {
+        let layout = self.layout;
+        let (block, part) = divide_with_remainder(b, number, layout.block / width);
+        let start = b.mul_lo(part, width);
+        let (product, block) = divide_with_remainder(b, block, rows.blocks);
+        let shared = if rows.alternating {
+            layout.chunked_block_address(b, place.shared, block)
+        } else {
+            b.mad_lo(block, 4 * layout.stride(), place.shared)
+        };
+        let shared = b.mad_lo(product, 4 * layout.product(), shared);
+        let shared = b.mad_lo(start, 4, shared);
+        let limb = b.mad_lo(block, layout.block, start);
+        let padded = rows.limbs < rows.blocks * layout.block;
+        let in_row = padded.then(|| b.compare(Cmp::Lt, limb, rows.limbs));
+        let present = place.present.map(|present| b.compare(Cmp::Lt, product, present));
+        let inside = both(b, [in_row, present]);
+        let word = b.mad_lo(product, rows.between, limb);
+        Piece { global: b.mad_wide(word, 4, rows.address), shared, exists: None, inside }
     }
 
-    /// Gives this thread its share of `count` pieces, some at a time: their numbers, and whether they exist.
+    /// Gives this thread its share of the pieces, in the widest that the lengths allow, some at a time.
     fn for_pieces(
         &self,
         b: &mut Builder,
         place: &Place,
-        count: u32,
-        mut body: impl FnMut(&mut Builder, &[(R32, Option<Pred>)]),
+        rows: &Rows,
+        mut body: impl FnMut(&mut Builder, &[Piece], u32),
     ) {
+        let width = piece(self.layout.block).min(piece(rows.limbs));
+        let count = self.layout.products * rows.blocks * self.layout.block / width;
         let threads = self.layout.threads();
         let rounds = count.div_ceil(threads);
         let at_once = rounds.div_ceil(rounds.div_ceil(IN_FLIGHT));
         let mut some = |b: &mut Builder, first: R32, all_exist: u32| {
-            let numbers: Vec<_> = (0..at_once)
-                .map(|i| {
-                    let number = b.add(first, i * threads);
-                    let exists = (i >= all_exist).then(|| b.compare(Cmp::Lt, number, count));
-                    (number, exists)
-                })
-                .collect();
-            body(b, &numbers);
+            let mut one = |i: u32| {
+                let number = b.add(first, i * threads);
+                let exists = (i >= all_exist).then(|| b.compare(Cmp::Lt, number, count));
+                Piece { exists, ..self.piece(b, place, rows, number, width) }
+            };
+            let pieces: Vec<Piece> = (0..at_once).map(&mut one).collect();
+            body(b, &pieces, width);
         };
         if rounds == at_once {
             some(b, place.thread, count / threads);
@@ -137,14 +139,6 @@ impl KaratsubaGroup {
             b.compare(Cmp::Lt, round, count)
         });
     }
-}
-
-/// Is there a limb in global memory? Not every block of threads has all its products, and rows of
-/// `limbs` limbs may be shorter than the `padded` ones. None: always.
-fn inside(b: &mut Builder, place: &Place, [product, limb]: [R32; 2], [limbs, padded]: [u32; 2]) -> Option<Pred> {
-    let in_row = (limbs < padded).then(|| b.compare(Cmp::Lt, limb, limbs));
-    let present = place.present.map(|present| b.compare(Cmp::Lt, product, present));
-    both(b, [in_row, present])
 }
 
 /// Loads a piece; zeros where there is none.
