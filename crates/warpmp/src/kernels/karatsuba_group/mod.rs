@@ -8,9 +8,9 @@
 //!            traffic; `8·3^levels·leaf` bytes of shared memory a product, padding apart
 //! registers  about 4·block + 30
 //!
-//! Phases, between barriers of the block: load · [evaluate](evaluate) level by level · [leaf products](leaves) ·
-//! [interpolate](interpolate) level by level · store. Products take the place of their operands
-//! ([layout](layout)), so that nothing needs room of its own.
+//! Phases, between barriers of the block: load · `evaluate` level by level · `leaves` ·
+//! `interpolate` level by level · store. Products take the place of their operands
+//! (`layout`), so that nothing needs room of its own.
 //!
 //! bound: every number fits where it stands: `|x₀ − x₁| < B^h`, products of `h` by `h` limbs have `2h`; the carries of
 //! the sums are bounded in `interpolate`.
