@@ -3,10 +3,11 @@
 //! computes   `z₀ + (z₀ + z₂ ∓ m)·X + z₂·X²`, `X = B^h`, each of `z₀`, `z₂`, `m` of `2h` limbs; by quarters of `h`:
 //!
 //! ```text
-//! q₀ = z₀ˡ      q₁ = u + z₀ˡ ± mˡ      q₂ = u + z₂ʰ ± mʰ      q₃ = z₂ʰ,      u = z₀ʰ + z₂ˡ
+//! q₀ = z₀ˡ      q₁ = u + z₀ˡ ∓ mˡ      q₂ = u + z₂ʰ ∓ mʰ      q₃ = z₂ʰ,      u = z₀ʰ + z₂ˡ
 //! ```
 //!
 //! with carries from quarter to quarter; `q₁`, `q₂`, `q₃` go where `z₀ʰ`, `z₂ˡ`, `z₂ʰ` stood, `q₀` stays
+//!
 //! lanes      the same run of limbs of every quarter, so that a lane overwrites what only it has read
 //!
 //! bound: to subtract, `m`'s complement is added and 1 at the bottom of `q₁`; over `q₁` and `q₂` that is `X² − m`,
