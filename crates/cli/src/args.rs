@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
-use warpmp::{Selector, session::MUL_MAX_BITS};
+use warpmp::{Selector, operation::MUL_MAX_BITS};
 
 use crate::io::sink::Format;
 

@@ -38,8 +38,8 @@ pub(crate) enum Error {
     Directory { path: String },
     #[error(".npy is binary: give -o FILE, or redirect standard output")]
     NpyToTerminal,
-    #[error("lane {lane}: the engine's product is wrong\n  a = {a}\n  b = {b}\n  engine {found}, expected {expected}")]
-    WrongProduct { lane: u64, a: String, b: String, found: String, expected: String },
+    #[error("lane {lane}: the engine's {operation} is wrong\n  {operands}\n  engine {found}, expected {expected}")]
+    WrongResult { operation: warpmp::Operation, lane: u64, operands: String, found: String, expected: String },
     #[error("{path}:{line}: {expected} is expected, the product is {found}")]
     NotExpected { path: String, line: u64, expected: String, found: String },
     #[error("{path} has {found} number{}, there are {} products", plural(*found), if *more { "more" } else { "fewer" })]

@@ -214,7 +214,7 @@ fn algorithms_that_are_unknown_or_unfit() {
         &dir,
         "a.txt a.txt --algorithm nonsense",
         2,
-        &["no algorithm of this engine is called 'nonsense'", "cpu-schoolbook"],
+        &["this engine has no algorithm 'nonsense'", "cpu-schoolbook"],
     );
     refused(
         &dir,

@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use num_bigint::BigUint;
-use warpmp::{Batch, MulOptions, Session, Shape};
+use warpmp::{Batch, Operation, Options, Session, Shape};
 use warpmp_testkit::{Operands, Pattern, oracle};
 
 const SIZES: &[usize] =
@@ -84,12 +84,12 @@ fn engine_time(
     let mut failed = None;
     let time = fastest(shape.lanes, || {
         let Some(memory) = into.take() else { return };
-        let mut options = MulOptions::new().into(memory);
+        let mut options = Options::new().into(memory);
         options.algorithm = algorithm.map(str::to_owned);
-        match session.mul_with(&x, &y, options) {
+        match session.apply(Operation::Mul, &[&x, &y], options) {
             Ok((products, report)) => {
                 name = report.algorithm;
-                into = Some(products.into_buffer());
+                into = products.into_iter().next().map(Batch::into_buffer);
             }
             Err(error) => failed = Some(error),
         }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use warpmp::device::{self, SimConfig};
-use warpmp::{Batch, EngineKind, Error, MulOptions, Selector, Session, Shape};
+use warpmp::{Batch, EngineKind, Error, Operation, Options, Selector, Session, Shape};
 use warpmp_testkit::conformance;
 use warpmp_testkit::operands::around;
 use warpmp_testkit::{Operands, Pattern, gpu, oracle};
@@ -94,8 +94,8 @@ fn chunks_keep_their_places(session: &Session, lanes: usize, bits: usize) {
         (0..lanes).flat_map(|lane| oracle::mul(a.lane(lane), b.lane(lane), 2 * shape.limbs())).collect();
     let into = session.host_buffer(2 * shape.words()).unwrap();
     assert!(into.is_pinned());
-    let (c, report) = session.mul_with(&pinned(&a), &pinned(&b), MulOptions::new().into(into)).unwrap();
-    assert!(c.limbs() == expected, "page-locked memory");
+    let (c, report) = session.apply(Operation::Mul, &[&pinned(&a), &pinned(&b)], Options::new().into(into)).unwrap();
+    assert!(c[0].limbs() == expected, "page-locked memory");
     assert!(report.kernel > std::time::Duration::ZERO && report.total >= report.kernel);
     // The slots that the call before has left are used again.
     assert!(session.mul(&batch(&a), &pinned(&b)).unwrap().limbs() == expected, "mixed memory");
@@ -125,12 +125,13 @@ fn operations_chain_without_transfers() {
     for session in [sim(), Session::cpu()] {
         let a = session.upload(&Batch::from_u64s(&[3, u64::MAX, 7])).unwrap();
         let square = session.mul_device(&a, &a).unwrap();
+        let into = session.reserve(Shape::new(3, 256)).unwrap();
         let (fourth, report) =
-            session.mul_device_into(&square, &square, None, session.reserve(Shape::new(3, 256)).unwrap()).unwrap();
-        let fourth = session.download(&fourth).unwrap();
+            session.apply_device_into(Operation::Mul, &[&square, &square], None, vec![into]).unwrap();
+        let fourth = session.download(&fourth[0]).unwrap();
         assert_eq!((fourth.to_hex(0), fourth.to_hex(2)), ("51".into(), "961".into()));
         assert_eq!(fourth.to_hex(1), "fffffffffffffffc0000000000000005fffffffffffffffc0000000000000001");
-        assert_eq!((report.bits_a, report.lanes), (128, 3));
+        assert_eq!((&report.bits[..], report.lanes), (&[128, 128][..], 3));
     }
 }
 
@@ -139,7 +140,7 @@ fn memory_of_the_wrong_shape_or_engine_is_refused() {
     let (session, other) = (sim(), sim());
     let a = session.upload(&Batch::from_u64s(&[1, 2])).unwrap();
     let small = session.reserve(Shape::new(2, 64)).unwrap();
-    let error = session.mul_device_into(&a, &a, None, small).unwrap_err();
+    let error = session.apply_device_into(Operation::Mul, &[&a, &a], None, vec![small]).unwrap_err();
     let expected = Error::ResultShape { expected_lanes: 2, expected_bits: 128, found_lanes: 2, found_bits: 64 };
     assert_eq!(error, expected);
     assert_eq!(other.mul_device(&a, &a).unwrap_err(), Error::ForeignBatch);
@@ -167,8 +168,8 @@ fn a_missing_gpu_is_an_answer() {
 fn unfit_algorithms_list_what_fits() {
     let a = Batch::from_le_bytes(65536, &[[1]]).unwrap();
     let session = sim();
-    let unfit = session.mul_with(&a, &a, MulOptions::new().algorithm("thread")).unwrap_err();
+    let unfit = session.apply(Operation::Mul, &[&a, &a], Options::new().algorithm("thread")).unwrap_err();
     assert!(matches!(&unfit, Error::AlgorithmUnfit { fits, .. } if !fits.is_empty()), "{unfit}");
-    let unknown = session.mul_with(&a, &a, MulOptions::new().algorithm("abacus")).unwrap_err();
+    let unknown = session.apply(Operation::Mul, &[&a, &a], Options::new().algorithm("abacus")).unwrap_err();
     assert!(matches!(unknown, Error::UnknownAlgorithm { .. }), "{unknown}");
 }

@@ -3,7 +3,7 @@
 //! The answers are num-bigint's, which shares no code with the engines, for operands that make carries
 //! run, at the widths where kernels change.
 
-use warpmp::{Error as LibraryError, Session, Shape};
+use warpmp::{Error as LibraryError, Operation, Session, Shape};
 
 use super::{check::compare, pattern};
 use crate::{
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Selftest) -> Result<()> {
     let mut failed = 0;
     let mut total = 0;
     console::print(&format!("{}\n", session.engine().name))?;
-    for algorithm in engine::algorithms(&session)? {
+    for algorithm in engine::algorithms(&session, Operation::Mul)? {
         let mut passed = 0;
         let mut first_fault = None;
         for (bits_a, bits_b) in WIDTHS {
@@ -78,12 +78,12 @@ fn case(session: &Session, algorithm: &str, bits_a: usize, bits_b: usize, patter
     let lanes = if bits_a.max(bits_b) >= WIDE_BITS { WIDE_LANES } else { LANES };
     let a = pattern::operands(pattern, Shape::new(lanes, bits_a), 0, 1)?;
     let b = pattern::operands(pattern, Shape::new(lanes, bits_b), 0, 2)?;
-    let (products, _) = match engine::mul(session, &a, &b, Some(algorithm), None) {
+    let (products, _) = match engine::apply(session, Operation::Mul, &[&a, &b], Some(algorithm), None) {
         Err(LibraryError::AlgorithmUnfit { .. }) => return Ok(false),
         result => result?,
     };
     for (lane, ((a, b), product)) in a.iter().zip(&b).zip(&products).enumerate() {
-        compare(lane as u64, a, b, product)?;
+        compare(Operation::Mul, lane as u64, &[a, b], &[product])?;
     }
     Ok(true)
 }

@@ -6,7 +6,7 @@
 //! bound: a step computes `x·y + c + carry ≤ (2⁶⁴−1)² + 2·(2⁶⁴−1) = 2¹²⁸ − 1`: no carry is lost.
 //! source: Knuth, The Art of Computer Programming 2, 4.3.1, algorithm M.
 
-use super::rows::{Piece, join, load, split, store};
+use super::rows::{Piece, Product, join, load, split, store};
 
 /// Words of the widest operand.
 const MAX_WORDS: usize = 64;
@@ -16,20 +16,29 @@ pub(super) const LIMIT_BITS: usize = 64 * MAX_WORDS;
 
 /// Multiplies the rows of a piece.
 pub(super) fn multiply(piece: Piece<'_>) {
-    match piece.a.limbs().max(piece.b.limbs()).div_ceil(2) {
-        1 => fixed::<1>(piece),
-        2 => fixed::<2>(piece),
-        3 => fixed::<3>(piece),
-        4 => fixed::<4>(piece),
-        5 | 6 => fixed::<6>(piece),
-        7 | 8 => fixed::<8>(piece),
-        _ => general(piece),
+    product(piece.product());
+}
+
+/// Squares the rows of a piece.
+pub(super) fn square(piece: Piece<'_>) {
+    product(piece.square());
+}
+
+fn product(work: Product<'_>) {
+    match work.a.limbs().max(work.b.limbs()).div_ceil(2) {
+        1 => fixed::<1>(work),
+        2 => fixed::<2>(work),
+        3 => fixed::<3>(work),
+        4 => fixed::<4>(work),
+        5 | 6 => fixed::<6>(work),
+        7 | 8 => fixed::<8>(work),
+        _ => general(work),
     }
 }
 
 /// Operands of at most `N` words: the compiler unrolls all loops and keeps the words in registers.
-fn fixed<const N: usize>(piece: Piece<'_>) {
-    let Piece { a, b, c, limbs } = piece;
+fn fixed<const N: usize>(work: Product<'_>) {
+    let Product { a, b, c, limbs } = work;
     for (lane, c) in c.chunks_exact_mut(limbs).enumerate() {
         let (x, y) = (load_fixed::<N>(a.row(lane)), load_fixed::<N>(b.row(lane)));
         let mut z = [[0; N]; 2];
@@ -69,8 +78,8 @@ fn store_fixed<const N: usize>(words: &[[u64; N]; 2], limbs: &mut [u32]) {
 }
 
 /// Operands of any two lengths.
-fn general(piece: Piece<'_>) {
-    let Piece { a, b, c, limbs } = piece;
+fn general(work: Product<'_>) {
+    let Product { a, b, c, limbs } = work;
     let (m, n) = (a.limbs().div_ceil(2), b.limbs().div_ceil(2));
     let (mut x, mut y, mut z) = ([0; MAX_WORDS], [0; MAX_WORDS], [0; 2 * MAX_WORDS]);
     let (x, y, z) = (&mut x[..m], &mut y[..n], &mut z[..m + n]);

@@ -24,7 +24,7 @@
 //!
 //! source: Comba 1990 and dissertation, Algorithm 2, for one thread a product; the staging is ours.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, Pred, R32, R64};
 use warpmp_kernel::fragment::Rows;
@@ -33,7 +33,7 @@ use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special};
 use super::{MulAlgorithm, MulShape, Spec, piece, suffix, vector};
 
 /// How the operands come from global memory to the registers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Input {
     /// Each thread reads its own row.

@@ -22,7 +22,7 @@ mod product;
 
 use std::arch::x86_64::_mm512_setzero_si512;
 
-use super::rows::{Piece, Rows};
+use super::rows::{Piece, Product, Rows};
 
 /// Lanes of a vector.
 const LANES: usize = 8;
@@ -40,14 +40,23 @@ pub(super) fn is_available() -> bool {
 
 /// Multiplies the rows of a piece. Must be called only where [`is_available`]; panics elsewhere.
 pub(super) fn multiply(piece: Piece<'_>) {
+    run(piece.product());
+}
+
+/// Squares the rows of a piece. Must be called only where [`is_available`]; panics elsewhere.
+pub(super) fn square(piece: Piece<'_>) {
+    run(piece.square());
+}
+
+fn run(work: Product<'_>) {
     assert!(is_available(), "the table offers this algorithm only where it runs");
     // SAFETY: the processor has the features that the function is compiled for: just asserted.
-    unsafe { multiply_vectors(piece) }
+    unsafe { multiply_vectors(work) }
 }
 
 #[target_feature(enable = "avx512f,avx512ifma,avx512vbmi2")]
-fn multiply_vectors(piece: Piece<'_>) {
-    let Piece { a, b, c, limbs } = piece;
+fn multiply_vectors(work: Product<'_>) {
+    let Product { a, b, c, limbs } = work;
     let (m, n) = (digits::count(a.limbs()), digits::count(b.limbs()));
     let words = [a.limbs(), b.limbs(), limbs].map(digits::words).into_iter().max().unwrap_or(0);
     let mut memory = vec![_mm512_setzero_si512(); 2 * (m + n) + words + product::scratch(m, n)];
