@@ -220,7 +220,7 @@ fn algorithms_that_are_unknown_or_unfit() {
         &dir,
         "a.txt a.txt --algorithm cpu-schoolbook",
         2,
-        &["'cpu-schoolbook' does not multiply", "what fits: ", "cpu-dashu"],
+        &["'cpu-schoolbook' does not do 'mul' of", "what fits: ", "cpu-dashu"],
     );
 }
 

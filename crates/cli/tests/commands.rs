@@ -76,8 +76,8 @@ fn a_benchmark_of_several_algorithms() {
     let args = ["bench", "mul", "--device", "cpu", "--bits", "64,60000", "--count", "10", "--runs", "1", "--algorithm"];
     let run = dir.run(&[&args[..], &["cpu-schoolbook,cpu-dashu"]].concat());
     assert_eq!(run.ok().lines().filter(|line| line.starts_with("cpu-")).count(), 3, "{}", run.text());
-    assert!(run.stderr.contains("left out: 'cpu-schoolbook' does not multiply 60000"), "{}", run.stderr);
-    dir.run(&[&args[..], &["nonsense"]].concat()).fails(2, &["no algorithm of this engine is called 'nonsense'"]);
+    assert!(run.stderr.contains("left out: 'cpu-schoolbook' does not do 'mul' of 60000"), "{}", run.stderr);
+    dir.run(&[&args[..], &["nonsense"]].concat()).fails(2, &["this engine has no algorithm 'nonsense'"]);
 }
 
 #[test]
