@@ -218,8 +218,8 @@ impl<'a> Run<'a> {
         let mut notes = Vec::new();
         if self.session.engine().kind == EngineKind::Cpu {
             notes.push(
-                "No GPU here: the papers' methods are kernels for one and are not timed; the default is the CPU \
-                 engine, all cores."
+                "Not on a GPU: the papers' methods are kernels for one and are not timed; the default is the CPU engine, \
+                 all cores."
                     .to_owned(),
             );
         }
