@@ -1,4 +1,5 @@
 //! `bench --reproduce`: names, tables of times and of counts, and the files they are written to.
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 mod common;
 

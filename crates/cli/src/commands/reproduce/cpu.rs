@@ -44,7 +44,7 @@ impl Cpu {
     }
 
     /// What multiplies, for people.
-    pub(crate) fn name(&self) -> String {
+    pub(crate) fn name() -> String {
         let cores = rayon::current_num_threads();
         format!("{}, one core and all {cores}", library())
     }
