@@ -1,8 +1,8 @@
 //! Kernels, one file an algorithm. Each is a pure function of its parameters.
 //!
-//! [`MUL`] is the register of multiplications: to add one, write its file and give it a row. A row
-//! says what the algorithm accepts and how the settings of the tuning table become a kernel; the
-//! [plan](crate::plan) does the rest.
+//! [`MUL`] is the register of multiplications, [`SQR`] that of squares: to add one, write its file and
+//! give it a row. A row says what the algorithm accepts and how the settings of the tuning table become
+//! a kernel; the [plan](crate::plan) does the rest.
 
 mod blocks;
 pub mod column;
@@ -36,7 +36,14 @@ pub struct MulShape {
     pub common_b: bool,
 }
 
-/// A multiplication with every parameter fixed: one kernel, or several that run one after the other.
+/// What a squaring kernel is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SqrShape {
+    /// Limbs of `a` and `c`; `c` has `2·la` or one less.
+    pub limbs: [u32; 2],
+}
+
+/// An operation with every parameter fixed: one kernel, or several that run one after the other.
 /// Their texts are functions of it.
 pub trait Spec: fmt::Debug + Send + Sync {
     /// The name: the same for the same parameters, different for different ones.
@@ -52,8 +59,9 @@ pub trait Spec: fmt::Debug + Send + Sync {
         0
     }
 
-    /// Writes the kernel of a stage. Parameters: the addresses of `a`, `b` and `c`, the number of
-    /// lanes, and the address of the scratch memory if there is any. All hold whole tiles of 32 lanes.
+    /// Writes the kernel of a stage. Parameters: the addresses of `a`, `b` (if there is one) and `c`, the
+    /// number of lanes, and the address of the scratch memory if there is any. All hold whole tiles of 32
+    /// lanes.
     fn build(&self, stage: usize) -> Kernel;
 
     /// The launch of a stage for this many lanes.
@@ -90,23 +98,29 @@ impl Settings {
     }
 }
 
-/// A row of the register.
+/// A row of a register, for operations of the shapes `S`.
 #[derive(Debug)]
-pub struct MulAlgorithm {
+pub struct Algorithm<S> {
     /// The name on the command line, in tables and in reports.
     pub name: &'static str,
     /// What it does, in a line.
     pub summary: &'static str,
     /// What it accepts, in words.
     pub accepts: &'static str,
-    /// Does it want the longer operand first (else the shorter)? A common operand is always second.
+    /// Does it want the longer of two operands first (else the shorter)? A common operand is always second.
     pub longer_first: bool,
     /// Does it take these lengths?
-    pub fits: fn(MulShape) -> bool,
+    pub fits: fn(S) -> bool,
     /// The kernel for these lengths and settings. `async_copies`: can the GPU copy to shared memory
     /// asynchronously (`sm_80` and later)?
-    pub spec: fn(MulShape, &Settings, async_copies: bool) -> Box<dyn Spec>,
+    pub spec: fn(S, &Settings, async_copies: bool) -> Box<dyn Spec>,
 }
+
+/// A multiplication.
+pub type MulAlgorithm = Algorithm<MulShape>;
+
+/// A squaring.
+pub type SqrAlgorithm = Algorithm<SqrShape>;
 
 /// Every multiplication on the GPU, by name.
 pub const MUL: &[MulAlgorithm] = &[
@@ -133,6 +147,9 @@ pub const MUL: &[MulAlgorithm] = &[
     toom::algorithm::<8>("toom-8"),
     toom::algorithm::<9>("toom-9"),
 ];
+
+/// Every squaring on the GPU, by name. Names are those of the multiplications with the same idea.
+pub const SQR: &[SqrAlgorithm] = &[];
 
 /// The widest access that every row of this many limbs allows, in words.
 const fn piece(limbs: u32) -> u32 {
