@@ -4,7 +4,9 @@
 mod add;
 mod carry;
 mod rows;
+mod square;
 
 pub use add::{add_limbs, wrapping_add_small, wrapping_sub_small};
 pub use carry::{Carries, all_ones, all_zeros, resolve_carries, top_lane};
 pub use rows::Rows;
+pub use square::{double_plus_squares, double_plus_squares_carrying, products_of_pairs, square};

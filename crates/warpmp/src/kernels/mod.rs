@@ -16,8 +16,10 @@ pub mod mul_group;
 pub mod mul_thread;
 mod packed;
 pub mod school;
+pub mod sqr_thread;
 pub mod sum_rotate;
 pub mod sum_rotate_shared;
+mod tile;
 pub mod toom;
 
 use std::fmt;
@@ -149,7 +151,7 @@ pub const MUL: &[MulAlgorithm] = &[
 ];
 
 /// Every squaring on the GPU, by name. Names are those of the multiplications with the same idea.
-pub const SQR: &[SqrAlgorithm] = &[];
+pub const SQR: &[SqrAlgorithm] = &[sqr_thread::ALGORITHM];
 
 /// The widest access that every row of this many limbs allows, in words.
 const fn piece(limbs: u32) -> u32 {
