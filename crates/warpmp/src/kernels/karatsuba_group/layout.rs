@@ -30,6 +30,8 @@ pub(super) struct Layout {
     pub(super) products: u32,
     /// Warps a block of threads.
     pub(super) warps: u32,
+    /// Operands of a product; 1: it is a square.
+    pub(super) operands: u32,
 }
 
 impl Layout {
@@ -91,17 +93,31 @@ impl Layout {
 
     /// Where the signs of the middle products begin, in words.
     pub(super) const fn signs(self) -> u32 {
-        self.zeros() + self.block.next_multiple_of(4)
+        let zeros = if self.operands == 2 { self.block.next_multiple_of(4) } else { 0 };
+        self.zeros() + zeros
     }
 
-    /// Middle products of a product.
+    /// Signs of a product: of its middle products, but for squares, which have none.
     pub(super) const fn signs_each(self) -> u32 {
-        (nodes(self.levels) - 1) / 2
+        if self.operands == 2 { (nodes(self.levels) - 1) / 2 } else { 0 }
+    }
+
+    /// Where the sums of squares by groups begin, in words: a multiple of 4.
+    pub(super) const fn sums(self) -> u32 {
+        (self.signs() + self.products * self.signs_each()).next_multiple_of(4)
+    }
+
+    /// Words of these sums a warp: a block and two counts of carries a lane.
+    pub(super) const fn sums_each(self) -> u32 {
+        let lanes = 32 / self.group * self.group;
+        let squares_by_groups = self.operands == 1 && self.group > 1;
+        if squares_by_groups { (lanes * (self.stride() + 2)).next_multiple_of(4) } else { 0 }
     }
 
     /// Bytes of shared memory.
     pub(super) const fn shared_bytes(self) -> u32 {
-        4 * (self.signs() + self.products * self.signs_each())
+        let sums = self.warps * self.sums_each();
+        if sums > 0 { 4 * (self.sums() + sums) } else { 4 * (self.signs() + self.products * self.signs_each()) }
     }
 
     /// How the lanes share the halves of a level's numbers; none: they cannot.
