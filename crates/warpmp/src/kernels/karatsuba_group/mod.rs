@@ -23,6 +23,8 @@ mod interpolate;
 mod layout;
 mod leaves;
 mod roles;
+mod square_leaves;
+pub mod squares;
 mod transfer;
 
 use warpmp_device::Grid;
