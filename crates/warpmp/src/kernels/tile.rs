@@ -101,7 +101,12 @@ impl Source {
         (0..limbs).step_by(piece(limbs) as usize).flat_map(|i| self.read(b, limbs, i)).collect()
     }
 
-    /// The piece that starts at limb `i`.
+    /// A run of limbs that begins at a multiple of its length.
+    pub(super) fn read_run(self, b: &mut Builder, first: u32, limbs: u32) -> Vec<R32> {
+        (0..limbs).step_by(piece(limbs) as usize).flat_map(|i| self.read(b, limbs, first + i)).collect()
+    }
+
+    /// The piece that starts at limb `i`, as wide as `limbs` allow.
     pub(super) fn read(self, b: &mut Builder, limbs: u32, i: u32) -> Vec<R32> {
         let vector = vector(piece(limbs));
         match self {

@@ -65,6 +65,11 @@ impl Layout {
         self.leaves().div_ceil(32 / self.group).div_ceil(self.warps)
     }
 
+    /// Are the leaves squared by halves, each by its lane?
+    pub(super) const fn by_halves(self) -> bool {
+        self.operands == 1 && self.group == 1 && self.block >= HALVES_FROM && self.block.is_multiple_of(2)
+    }
+
     /// Words from block to block: an odd multiple of the piece.
     pub(super) const fn stride(self) -> u32 {
         if self.block.is_multiple_of(8) { self.block + 4 } else { self.block }
@@ -129,7 +134,7 @@ impl Layout {
         let mut share = Share { limbs: blocks * self.block, lanes: half / blocks, nodes };
         // As many lanes as there are, but no less than 8 limbs each: the look-ahead has its price.
         while let Some(finer) = share.halved(self.block)
-            && finer.warps() <= self.warps
+            && (finer.warps() <= self.warps || share.limbs > MAX_RUN)
         {
             share = finer;
         }
@@ -202,6 +207,9 @@ pub(super) const fn nodes(level: u32) -> u32 {
 
 /// The longest run of limbs a lane, in the phases between leaves: what the registers hold.
 const MAX_RUN: u32 = 56;
+
+/// Squares by halves pay from this many limbs on.
+const HALVES_FROM: u32 = 40;
 
 /// The lanes of a level: a group for each number, the same run of limbs of both halves for each lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

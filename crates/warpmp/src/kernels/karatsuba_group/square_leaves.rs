@@ -2,7 +2,8 @@
 //!
 //! computes   leaf squares of `T·k` limbs, each in the place of its operand and as much again
 //! lanes      `T` a square, odd; lane `t` keeps block `t`
-//! cost       `T = 1`: k(k+1)/2 IMAD.WIDE, 5·k additions and shifts, 3·k words through shared memory;
+//! cost       `T = 1`: k(k+1)/2 IMAD.WIDE, 6·k additions and shifts, 3·k words through shared memory; long ones by halves,
+//!            with 3/4 of that for another 5·k additions and 2·k words;
 //!            else in each lane (T−1)/2 steps of k² IMAD.WIDE, 7·k additions, 6·k words through shared memory,
 //!            and then once as above
 //!
@@ -23,7 +24,8 @@
 
 use warpmp_kernel::build::{Builder, Emit, R32, V32};
 use warpmp_kernel::fragment::{
-    Rows, add_limbs, double_plus_squares_carrying, products_of_pairs, resolve_carries, square,
+    Quarters, Rows, add_limbs, double_plus_squares_carrying, products_of_pairs, resolve_carries, square,
+    square_by_halves,
 };
 use warpmp_kernel::ir::{Cmp, Shuffle};
 
@@ -56,15 +58,24 @@ impl Layout {
         });
     }
 
+    /// A lane without a leaf of its own does nothing.
     fn square_by_lane(self, b: &mut Builder, shared: R32, role: &Role) {
-        let leaf = b.mad_lo(role.node, 4 * self.chunk(), shared);
-        let a = self.load_run(b, leaf, 0, self.block);
-        let c = square(b, &a);
-        let (low, high) = c.split_at(a.len());
-        role.store(b, |b| {
+        let once = |b: &mut Builder| {
+            let leaf = b.mad_lo(role.node, 4 * self.chunk(), shared);
+            if self.by_halves() {
+                square_by_halves(b, &Halves { layout: self, leaf });
+                return;
+            }
+            let a = self.load_run(b, leaf, 0, self.block);
+            let c = square(b, &a);
+            let (low, high) = c.split_at(a.len());
             self.store_run(b, low, leaf, 0);
             self.store_run(b, high, leaf, 4 * self.region());
-        });
+        };
+        match role.real {
+            None => once(b),
+            Some(real) => b.if_(real, once),
+        }
     }
 
     fn square_by_group(self, b: &mut Builder, shared: R32, role: &Role) {
@@ -83,6 +94,37 @@ impl Layout {
             counts: b.add(counts, 4 * (self.sums() + slots * self.chunk())),
         };
         leaf.square(b);
+    }
+}
+
+/// A leaf squared by one lane.
+struct Halves {
+    layout: Layout,
+    leaf: R32,
+}
+
+impl Halves {
+    const fn limbs(&self) -> u32 {
+        self.layout.block / 2
+    }
+
+    /// Where a quarter begins, in bytes from the leaf.
+    const fn offset(&self, quarter: u32) -> u32 {
+        4 * (quarter / 2 * self.layout.region() + quarter % 2 * self.limbs())
+    }
+}
+
+impl Quarters for Halves {
+    fn half(&self, b: &mut Builder, half: u32) -> Vec<R32> {
+        self.load(b, half)
+    }
+
+    fn load(&self, b: &mut Builder, quarter: u32) -> Vec<R32> {
+        self.layout.load_run(b, self.leaf, self.offset(quarter), self.limbs())
+    }
+
+    fn store(&self, b: &mut Builder, quarter: u32, limbs: &[R32]) {
+        self.layout.store_run(b, limbs, self.leaf, self.offset(quarter));
     }
 }
 

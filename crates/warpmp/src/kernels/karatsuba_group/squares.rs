@@ -4,9 +4,10 @@
 //! computes   c = a²             a: `la` limbs, c: `lc` = `2·la` or one less
 //! requires   `la ≤ 2^levels·group·block`, to which `a` is padded; buffers padded to whole tiles of 32 lanes
 //! launch     `32·warps` threads a block, `products` squares a block
-//! cost       `3^levels·leaf·(leaf + 1)/2` IMAD.WIDE a square, `leaf = group·block`; 4·(la + lc) bytes of global traffic;
+//! cost       `3^levels·leaf·(leaf + 1)/2` IMAD.WIDE a square, `leaf = group·block`, or 3/4 of it (see `square_leaves`);
+//!            4·(la + lc) bytes of global traffic;
 //!            `8·3^levels·leaf` bytes of shared memory a square, padding apart, and `4·block` a lane where groups square
-//! registers  `3·block + 30` with single lanes, `4·block + 40` with groups
+//! registers  `3·block + 30` with single lanes, `2.5·block + 40` if they square by halves, `4·block + 40` with groups
 //!
 //! Phases and layout are those of the product; but only one operand is evaluated, and all three products of a level are
 //! squares: `2·a₀·a₁ = a₀² + a₁² − (a₀ − a₁)²`. So there are no signs, and a leaf has no more than half its wide products.
@@ -21,6 +22,7 @@ use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue};
 use warpmp_kernel::ir::{Bounds, Kernel};
 
+use super::super::sqr_thread::halves_registers;
 use super::super::{Settings, Spec, SqrAlgorithm, SqrShape, piece};
 use super::layout::{Layout, nodes};
 use super::{MAX_PRODUCTS, MAX_SHARED_BYTES, MAX_WARPS, Place};
@@ -33,8 +35,9 @@ pub struct SqrKaratsubaGroup {
     glue: Glue,
 }
 
-/// Longest block of a lane that squares by itself, in limbs: what the registers hold.
-const MAX_LEAF: u32 = 48;
+/// Longest block of a lane that squares by itself, in limbs: what the registers hold; an odd one.
+const MAX_LEAF: u32 = 64;
+const MAX_ODD_LEAF: u32 = 47;
 
 /// Longest block of a lane of a group.
 const MAX_BLOCK: u32 = 40;
@@ -96,10 +99,14 @@ fn divisions(limbs: u32, levels: RangeInclusive<u32>, settings: &Settings) -> im
         let fewest = if levels == 0 { 3 } else { 1 };
         (fewest..=MAX_GROUP).step_by(2).flat_map(move |group| {
             let block = limbs.div_ceil(group << levels);
-            let most = if group == 1 { MAX_LEAF } else { MAX_BLOCK };
+            let most = move |block: u32| match (group, block % 2) {
+                (1, 0) => MAX_LEAF,
+                (1, _) => MAX_ODD_LEAF,
+                _ => MAX_BLOCK,
+            };
             let mut blocks = [1, 2, 4].map(|multiple| block.next_multiple_of(multiple)).to_vec();
             blocks.dedup();
-            blocks.into_iter().filter(move |it| *it <= most).map(move |block| (levels, group, block))
+            blocks.into_iter().filter(move |it| *it <= most(*it)).map(move |block| (levels, group, block))
         })
     });
     let warps = settings.warps.map_or(1..=MAX_WARPS, |it| it.clamp(1, MAX_WARPS)..=it.clamp(1, MAX_WARPS));
@@ -114,8 +121,12 @@ fn divisions(limbs: u32, levels: RangeInclusive<u32>, settings: &Settings) -> im
 
 /// Registers a thread, about.
 fn registers(layout: Layout) -> u32 {
-    let registers = if layout.group == 1 { 3 * layout.block + 30 } else { 4 * layout.block + 40 };
-    registers.max(96).next_multiple_of(8)
+    let registers = match layout.group {
+        1 if layout.by_halves() => halves_registers(layout.block) + 8,
+        1 => 3 * layout.block + 30,
+        _ => 4 * layout.block + 40,
+    };
+    registers.max(112).next_multiple_of(8)
 }
 
 /// What a square costs on a multiprocessor, by a model; then by the size of the block.
@@ -131,7 +142,8 @@ fn cost(layout: Layout) -> (u64, u32) {
     }
     let accesses = block / piece(block);
     let step = block * block + 4 * block + 2 * accesses + 20;
-    let own = block * (block + 1) / 2 + 3 * block + accesses + 10;
+    let own = |block: u32| block * (block + 1) / 2 + 3 * block;
+    let own = if layout.by_halves() { 3 * own(block / 2) + 2 * block } else { own(block) } + 2 * accesses + 10;
     let leaf = if group == 1 { own } else { own + 8 * block + group / 2 * step };
     let leaves = u64::from((blocks * warps).div_ceil(4) * layout.rounds()) * u64::from(leaf);
     let levels = (0..levels).map(|l| u64::from(nodes(l) * layout.half(l) * block)).sum::<u64>();
@@ -162,7 +174,11 @@ impl Spec for SqrKaratsubaGroup {
         let layout = self.layout;
         let [la, lc] = self.shape.limbs;
         let mut b = Builder::new(&self.name(), self.glue);
-        b.bounds(Bounds { max_threads: Some(layout.threads()), ..Bounds::default() });
+        b.bounds(Bounds {
+            max_threads: Some(layout.threads()),
+            max_registers: layout.by_halves().then(|| registers(layout)),
+            ..Bounds::default()
+        });
         let [a, c] = ["a", "c"].map(|name| b.param_u64(name));
         let lanes = b.param_u32("lanes");
         b.section("load");
@@ -183,7 +199,9 @@ impl Spec for SqrKaratsubaGroup {
     }
 
     fn wide_products(&self) -> u64 {
-        let leaf = u64::from(self.layout.leaf());
-        u64::from(nodes(self.layout.levels)) * leaf * (leaf + 1) / 2
+        let square = |limbs: u32| u64::from(limbs) * u64::from(limbs + 1) / 2;
+        let leaf = self.layout.leaf();
+        let leaf = if self.layout.by_halves() { 3 * square(leaf / 2) } else { square(leaf) };
+        u64::from(nodes(self.layout.levels)) * leaf
     }
 }
