@@ -13,6 +13,7 @@ use warpmp_kernel::fragment::{Carries, all_zeros, wrapping_sub_small};
 use warpmp_kernel::ir::Cmp;
 
 use super::layout::{Layout, Share, divide_with_remainder, nodes};
+use super::places::Spot;
 use super::roles::{Role, for_numbers};
 
 impl Layout {
@@ -26,18 +27,24 @@ impl Layout {
     fn evaluate_number(self, b: &mut Builder, shared: R32, level: u32, share: Share, role: &Role) {
         let layout = self;
         let (product, number) = divide_with_remainder(b, role.node, nodes(level));
-        // In words: half a number, and where the level's numbers end.
-        let half = layout.half(level) * layout.stride();
+        // In blocks: half a number, and where the level's numbers end.
+        let half = layout.half(level);
         let end = 2 * half * nodes(level);
-        let base = b.mad_lo(product, 4 * layout.product(), shared);
-        let base = layout.run_address(b, base, role.lane, share.limbs);
-        let low = b.mad_lo(number, 8 * half, base);
-        let difference = b.mad_lo(number, 4 * half, base);
+        let [block, start] = layout.start(b, role.lane, share.limbs);
+        let block = b.mad_lo(product, layout.blocks(), block);
+        let mut run = |multiple: u32| {
+            let block = b.mad_lo(number, multiple, block);
+            layout.run(b, shared, [block, start])
+        };
+        let (low, difference) = (run(2 * half), run(half));
+        let (x0, x1) = (layout.further(b, &low, 0), layout.further(b, &low, half));
+        let difference = layout.further(b, &difference, end);
+        let within = |(address, offset): Spot, region: u32| (address, offset + region);
         let absolute_in = |b: &mut Builder, region: u32| {
-            let x0 = layout.load_run(b, low, region, share.limbs);
-            let x1 = layout.load_run(b, low, region + 4 * half, share.limbs);
-            let (absolute, negative) = absolute_difference(b, &x0, &x1, share.lanes);
-            role.store(b, |b| layout.store_run(b, &absolute, difference, region + 4 * end));
+            let low = layout.load_run(b, within(x0, region), share.limbs);
+            let high = layout.load_run(b, within(x1, region), share.limbs);
+            let (absolute, negative) = absolute_difference(b, &low, &high, share.lanes);
+            role.store(b, |b| layout.store_run(b, &absolute, within(difference, region)));
             negative
         };
         let negative_a = absolute_in(b, 0);

@@ -22,6 +22,7 @@ mod evaluate;
 mod interpolate;
 mod layout;
 mod leaves;
+mod places;
 mod roles;
 mod square_leaves;
 pub mod squares;

@@ -30,6 +30,7 @@ use warpmp_kernel::fragment::{
 use warpmp_kernel::ir::{Cmp, Shuffle};
 
 use super::layout::{Layout, divide_with_remainder};
+use super::places::Spot;
 use super::roles::{Role, for_numbers};
 use super::{piece, vector};
 
@@ -49,8 +50,8 @@ struct Leaf<'r> {
 impl Layout {
     /// Squares the leaves.
     pub(super) fn square_leaves(self, b: &mut Builder, shared: R32) {
-        for_numbers(b, self.warps, [self.leaves(), self.group], |b, role| {
-            if self.group == 1 {
+        for_numbers(b, self.warps, [self.leaves(), self.leaf_lanes()], |b, role| {
+            if self.leaf_lanes() == 1 {
                 self.square_by_lane(b, shared, role);
             } else {
                 self.square_by_group(b, shared, role);
@@ -61,16 +62,17 @@ impl Layout {
     /// A lane without a leaf of its own does nothing.
     fn square_by_lane(self, b: &mut Builder, shared: R32, role: &Role) {
         let once = |b: &mut Builder| {
-            let leaf = b.mad_lo(role.node, 4 * self.chunk(), shared);
+            let block = b.mul_lo(role.node, self.group);
+            let leaf = self.block_address(b, shared, block);
             if self.by_halves() {
                 square_by_halves(b, &Halves { layout: self, leaf });
                 return;
             }
-            let a = self.load_run(b, leaf, 0, self.block);
+            let a = self.load_run(b, (leaf, 0), self.block);
             let c = square(b, &a);
             let (low, high) = c.split_at(a.len());
-            self.store_run(b, low, leaf, 0);
-            self.store_run(b, high, leaf, 4 * self.region());
+            self.store_run(b, low, (leaf, 0));
+            self.store_run(b, high, (leaf, 4 * self.region()));
         };
         match role.real {
             None => once(b),
@@ -79,11 +81,12 @@ impl Layout {
     }
 
     fn square_by_group(self, b: &mut Builder, shared: R32, role: &Role) {
-        let blocks = b.mad_lo(role.node, 4 * self.chunk(), shared);
+        let chunk = self.words(self.group);
+        let blocks = b.mad_lo(role.node, 4 * chunk, shared);
         // Leaves under way have sums of their own.
         let slots = self.warps * (32 / self.group);
         let (_, slot) = divide_with_remainder(b, role.node, slots);
-        let odds = b.mad_lo(slot, 4 * self.chunk(), shared);
+        let odds = b.mad_lo(slot, 4 * chunk, shared);
         let counts = b.mad_lo(slot, 8 * self.group, shared);
         let leaf = Leaf {
             layout: self,
@@ -91,7 +94,7 @@ impl Layout {
             blocks,
             evens: b.add(blocks, 4 * self.region()),
             odds: b.add(odds, 4 * self.sums()),
-            counts: b.add(counts, 4 * (self.sums() + slots * self.chunk())),
+            counts: b.add(counts, 4 * (self.sums() + slots * chunk)),
         };
         leaf.square(b);
     }
@@ -104,13 +107,10 @@ struct Halves {
 }
 
 impl Halves {
-    const fn limbs(&self) -> u32 {
-        self.layout.block / 2
-    }
-
-    /// Where a quarter begins, in bytes from the leaf.
-    const fn offset(&self, quarter: u32) -> u32 {
-        4 * (quarter / 2 * self.layout.region() + quarter % 2 * self.limbs())
+    /// Where a quarter begins. Padding never comes between a leaf's two blocks.
+    const fn place(&self, quarter: u32) -> Spot {
+        let words = quarter / 2 * self.layout.region() + quarter % 2 * self.layout.stride();
+        (self.leaf, 4 * words)
     }
 }
 
@@ -120,11 +120,11 @@ impl Quarters for Halves {
     }
 
     fn load(&self, b: &mut Builder, quarter: u32) -> Vec<R32> {
-        self.layout.load_run(b, self.leaf, self.offset(quarter), self.limbs())
+        self.layout.load_run(b, self.place(quarter), self.layout.block)
     }
 
     fn store(&self, b: &mut Builder, quarter: u32, limbs: &[R32]) {
-        self.layout.store_run(b, limbs, self.leaf, self.offset(quarter));
+        self.layout.store_run(b, limbs, self.place(quarter));
     }
 }
 
@@ -133,7 +133,7 @@ impl Leaf<'_> {
         let (layout, lane) = (self.layout, self.role.lane);
         self.clear(b);
         let mine = b.mad_lo(lane, 4 * layout.stride(), self.blocks);
-        let a = layout.load_run(b, mine, 0, layout.block);
+        let a = layout.load_run(b, (mine, 0), layout.block);
         b.warp_barrier();
         let distance = b.copy(1);
         b.do_while(|b| {
@@ -154,8 +154,8 @@ impl Leaf<'_> {
         let [even, odd] = self.sums(b);
         let count = b.mad_lo(self.role.lane, 8, self.counts);
         self.role.store(b, |b| {
-            layout.store_run(b, &zeros, even, 0);
-            layout.store_run(b, &zeros, odd, 0);
+            layout.store_run(b, &zeros, (even, 0));
+            layout.store_run(b, &zeros, (odd, 0));
             for i in 0..2 {
                 b.store_shared(&[zero], count, 4 * i);
             }
@@ -187,7 +187,7 @@ impl Leaf<'_> {
         let place = b.add(self.role.lane, partner);
         let multiplier = b.mad_lo(partner, 4 * layout.stride(), self.blocks);
         let low = self.sum(b, place);
-        let window = layout.load_run(b, low, 0, k);
+        let window = layout.load_run(b, (low, 0), k);
         let mut rows = Rows::on(b, a, &window);
         let mut gone = Vec::new();
         for i in (0..k).step_by(width as usize) {
@@ -196,17 +196,17 @@ impl Leaf<'_> {
             }
         }
         let window = rows.finish(b);
-        self.role.store(b, |b| layout.store_run(b, &gone, low, 0));
+        self.role.store(b, |b| layout.store_run(b, &gone, (low, 0)));
         b.warp_barrier();
         let next = b.add(place, 1);
         let high = self.sum(b, next);
-        let sum = layout.load_run(b, high, 0, k);
+        let sum = layout.load_run(b, (high, 0), k);
         let (sum, carry) = add_limbs(b, &window, &sum);
         let count = b.mad_lo(place, 4, self.counts);
         let carries = b.load_shared(vector(1), count, 8)[0];
         let carries = b.add(carries, carry);
         self.role.store(b, |b| {
-            layout.store_run(b, &sum, high, 0);
+            layout.store_run(b, &sum, (high, 0));
             b.store_shared(&[carries], count, 8);
         });
         b.warp_barrier();
@@ -220,8 +220,8 @@ impl Leaf<'_> {
         let [even, odd] = self.sums(b);
         let count = b.mad_lo(lane, 8, self.counts);
         let carries: Vec<R32> = (0..2).flat_map(|i| b.load_shared(vector(1), count, 4 * i)).collect();
-        let mut between = layout.load_run(b, even, 0, k);
-        let odd = layout.load_run(b, odd, 0, k);
+        let mut between = layout.load_run(b, (even, 0), k);
+        let odd = layout.load_run(b, (odd, 0), k);
         let mut chain = b.chain();
         let addend = |i: usize| if i == 0 { V32::from(carries[1]) } else { V32::from(0) };
         between.extend(odd.iter().enumerate().map(|(i, &limb)| chain.add(limb, addend(i))).collect::<Vec<_>>());
@@ -253,7 +253,7 @@ impl Leaf<'_> {
             .map(|i| {
                 let block = b.add(first, i);
                 let in_low = b.mad_lo(block, 4 * layout.stride(), self.blocks);
-                let in_high = b.add(in_low, 4 * (layout.region().wrapping_sub(layout.chunk())));
+                let in_high = b.add(in_low, 4 * (layout.region().wrapping_sub(layout.words(layout.group))));
                 let is_high = b.compare(Cmp::Ge, block, layout.group);
                 b.select(in_high, in_low, is_high)
             })
@@ -262,7 +262,7 @@ impl Leaf<'_> {
         b.warp_barrier();
         self.role.store(b, |b| {
             for (limbs, &place) in blocks.chunks(layout.block as usize).zip(&places) {
-                layout.store_run(b, limbs, place, 0);
+                layout.store_run(b, limbs, (place, 0));
             }
         });
     }

@@ -35,9 +35,11 @@ pub struct SqrKaratsubaGroup {
     glue: Glue,
 }
 
-/// Longest block of a lane that squares by itself, in limbs: what the registers hold; an odd one.
-const MAX_LEAF: u32 = 64;
-const MAX_ODD_LEAF: u32 = 47;
+/// Longest leaf of a lane that squares by itself, in limbs: what the registers hold.
+const MAX_LEAF: u32 = 48;
+
+/// Longest half of a leaf of a lane that squares by halves.
+const MAX_HALF: u32 = 32;
 
 /// Longest block of a lane of a group.
 const MAX_BLOCK: u32 = 40;
@@ -95,18 +97,19 @@ impl SqrKaratsubaGroup {
 /// Every division for operands of this many limbs.
 fn divisions(limbs: u32, levels: RangeInclusive<u32>, settings: &Settings) -> impl Iterator<Item = Layout> {
     let blocks = levels.flat_map(move |levels| {
-        // Without levels a single lane would be another `thread`.
-        let fewest = if levels == 0 { 3 } else { 1 };
-        (fewest..=MAX_GROUP).step_by(2).flat_map(move |group| {
+        // Without levels a single lane would be another `thread`; groups are odd.
+        let groups = (3..=MAX_GROUP).step_by(2);
+        let single = [1, 2].into_iter().filter(move |_| levels > 0);
+        single.chain(groups).flat_map(move |group| {
             let block = limbs.div_ceil(group << levels);
-            let most = move |block: u32| match (group, block % 2) {
-                (1, 0) => MAX_LEAF,
-                (1, _) => MAX_ODD_LEAF,
+            let most = match group {
+                1 => MAX_LEAF,
+                2 => MAX_HALF,
                 _ => MAX_BLOCK,
             };
             let mut blocks = [1, 2, 4].map(|multiple| block.next_multiple_of(multiple)).to_vec();
             blocks.dedup();
-            blocks.into_iter().filter(move |it| *it <= most(*it)).map(move |block| (levels, group, block))
+            blocks.into_iter().filter(move |it| *it <= most).map(move |block| (levels, group, block))
         })
     });
     let warps = settings.warps.map_or(1..=MAX_WARPS, |it| it.clamp(1, MAX_WARPS)..=it.clamp(1, MAX_WARPS));
@@ -122,7 +125,7 @@ fn divisions(limbs: u32, levels: RangeInclusive<u32>, settings: &Settings) -> im
 /// Registers a thread, about.
 fn registers(layout: Layout) -> u32 {
     let registers = match layout.group {
-        1 if layout.by_halves() => halves_registers(layout.block) + 8,
+        2 => halves_registers(2 * layout.block) + 8,
         1 => 3 * layout.block + 30,
         _ => 4 * layout.block + 40,
     };
@@ -143,8 +146,9 @@ fn cost(layout: Layout) -> (u64, u32) {
     let accesses = block / piece(block);
     let step = block * block + 4 * block + 2 * accesses + 20;
     let own = |block: u32| block * (block + 1) / 2 + 3 * block;
-    let own = if layout.by_halves() { 3 * own(block / 2) + 2 * block } else { own(block) } + 2 * accesses + 10;
-    let leaf = if group == 1 { own } else { own + 8 * block + group / 2 * step };
+    let own =
+        if layout.by_halves() { 3 * own(block) + 4 * block + 4 * accesses } else { own(block) } + 2 * accesses + 10;
+    let leaf = if layout.leaf_lanes() == 1 { own } else { own + 8 * block + group / 2 * step };
     let leaves = u64::from((blocks * warps).div_ceil(4) * layout.rounds()) * u64::from(leaf);
     let levels = (0..levels).map(|l| u64::from(nodes(l) * layout.half(l) * block)).sum::<u64>();
     let around = u64::from(products) * (levels * 12 + u64::from(layout.length()) * 5) / 32;
@@ -201,7 +205,7 @@ impl Spec for SqrKaratsubaGroup {
     fn wide_products(&self) -> u64 {
         let square = |limbs: u32| u64::from(limbs) * u64::from(limbs + 1) / 2;
         let leaf = self.layout.leaf();
-        let leaf = if self.layout.by_halves() { 3 * square(leaf / 2) } else { square(leaf) };
+        let leaf = if self.layout.by_halves() { 3 * square(self.layout.block) } else { square(leaf) };
         u64::from(nodes(self.layout.levels)) * leaf
     }
 }

@@ -80,12 +80,10 @@ impl Layout {
         let (block, part) = divide_with_remainder(b, number, layout.block / width);
         let start = b.mul_lo(part, width);
         let (product, block) = divide_with_remainder(b, block, rows.blocks);
-        let shared = if rows.alternating {
-            layout.chunked_block_address(b, place.shared, block)
-        } else {
-            b.mad_lo(block, 4 * layout.stride(), place.shared)
-        };
-        let shared = b.mad_lo(product, 4 * layout.product(), shared);
+        let (base, place_of_block) =
+            if rows.alternating { layout.alternating(b, place.shared, block) } else { (place.shared, block) };
+        let place_of_block = b.mad_lo(product, layout.blocks(), place_of_block);
+        let shared = layout.block_address(b, base, place_of_block);
         let shared = b.mad_lo(start, 4, shared);
         let limb = b.mad_lo(block, layout.block, start);
         let padded = rows.limbs < rows.blocks * layout.block;
