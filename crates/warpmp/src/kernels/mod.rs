@@ -16,8 +16,10 @@ pub mod mul_group;
 pub mod mul_thread;
 mod packed;
 pub mod school;
+pub mod sqr_thread;
 pub mod sum_rotate;
 pub mod sum_rotate_shared;
+mod tile;
 pub mod toom;
 
 use std::fmt;
@@ -160,6 +162,10 @@ pub const MUL: &[MulAlgorithm] = &[
     toom::algorithm::<9>("toom-9"),
 ];
 
+/// Every squaring on the GPU, by name. Names are those of the multiplications with the same idea.
+pub const SQR: &[SqrAlgorithm] =
+    &[sqr_thread::ALGORITHM, karatsuba_group::squares::GROUP, karatsuba_group::squares::KARATSUBA];
+
 /// The names of an operation's algorithms on the GPU.
 pub fn names(operation: Operation) -> Vec<&'static str> {
     match operation {
@@ -167,9 +173,6 @@ pub fn names(operation: Operation) -> Vec<&'static str> {
         Operation::Sqr => SQR.iter().map(|it| it.name).collect(),
     }
 }
-
-/// Every squaring on the GPU, by name. Names are those of the multiplications with the same idea.
-pub const SQR: &[SqrAlgorithm] = &[];
 
 /// The widest access that every row of this many limbs allows, in words.
 const fn piece(limbs: u32) -> u32 {
