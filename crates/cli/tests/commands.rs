@@ -51,7 +51,7 @@ fn a_benchmark_in_three_forms() {
     let args = ["bench", "mul", "--device", "cpu", "--bits", "64,131", "--count", "10,100", "--runs", "3"];
     let run = dir.run(&args);
     assert_eq!(run.ok().lines().filter(|line| line.starts_with("cpu-")).count(), 4, "{}", run.text());
-    for word in ["median", "minimum", "spread", "products/s", "GB/s", "of copy", "of IMAD.WIDE"] {
+    for word in ["median", "minimum", "spread", "lanes/s", "GB/s", "of copy", "of IMAD.WIDE"] {
         assert!(run.ok().contains(word), "{word}");
     }
     let run = dir.run(&[&args[..], &["--json", "--csv", "rows.csv"]].concat());
