@@ -34,7 +34,7 @@ pub(crate) fn multiply(a: &Batch, b: &Batch, runs: usize) -> Result<Measured> {
         check::compare(
             Operation::Mul,
             *lane as u64,
-            &[row(a)?, row(b)?],
+            &[&row(a)?, &row(b)?],
             &[&products[*lane].to_digits::<u32>(Order::Lsf)],
         )?;
     }
