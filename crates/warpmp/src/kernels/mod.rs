@@ -88,9 +88,9 @@ pub struct Settings {
     pub glue: Option<u32>,
     /// How operands reach the registers.
     pub input: Option<mul_thread::Input>,
-    /// Limbs a block of `group` and `karatsuba/group`, at most.
+    /// Limbs a block of `group` and `karatsuba/group`, at most; where a lane squares by halves, of a half.
     pub block: Option<u32>,
-    /// Levels of `karatsuba/group`.
+    /// Levels of `karatsuba/group`; of squares by `thread`: 0 whole, else by halves if the limbs are even.
     pub levels: Option<u32>,
 }
 
