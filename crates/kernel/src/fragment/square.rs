@@ -18,7 +18,8 @@
 //! below `B²`, and nothing carries out of it. `S` is greatest where all limbs are: `B^(2n)/(B+1) − B^n + …`
 //! is below `B^(2n−1)`. So limb `2n−1` of `S` is zero, and so is limb 0.
 //!
-//! source: `n(n+1)/2` products are Knuth's exercise to 4.3.1; rows, carries and bound are ours.
+//! source: pairs of limbs once, Menezes, van Oorschot, Vanstone, *Handbook of Applied Cryptography*, algorithm 14.16;
+//! rows, carries and bound are ours.
 
 use crate::build::{Builder, Emit, R32, R64, V32};
 

@@ -93,10 +93,10 @@ pub struct Settings {
     /// How operands reach the registers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<mul_thread::Input>,
-    /// Limbs a block of `group` and `karatsuba/group`, at most.
+    /// Limbs a block of `group` and `karatsuba/group`, at most; where a lane squares by halves, of a half.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<u32>,
-    /// Levels of `karatsuba/group`.
+    /// Levels of `karatsuba/group`; of squares by `thread`: 0 whole, else by halves if the limbs are even.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub levels: Option<u32>,
 }

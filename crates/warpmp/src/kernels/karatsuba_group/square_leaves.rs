@@ -59,25 +59,20 @@ impl Layout {
         });
     }
 
-    /// A lane without a leaf of its own does nothing.
     fn square_by_lane(self, b: &mut Builder, shared: R32, role: &Role) {
-        let once = |b: &mut Builder| {
-            let block = b.mul_lo(role.node, self.group);
-            let leaf = self.block_address(b, shared, block);
-            if self.by_halves() {
-                square_by_halves(b, &Halves { layout: self, leaf });
-                return;
-            }
-            let a = self.load_run(b, (leaf, 0), self.block);
-            let c = square(b, &a);
-            let (low, high) = c.split_at(a.len());
+        let block = b.mul_lo(role.node, self.group);
+        let leaf = self.block_address(b, shared, block);
+        if self.by_halves() {
+            square_by_halves(b, &Halves { layout: self, leaf, role });
+            return;
+        }
+        let a = self.load_run(b, (leaf, 0), self.block);
+        let c = square(b, &a);
+        let (low, high) = c.split_at(a.len());
+        role.store(b, |b| {
             self.store_run(b, low, (leaf, 0));
             self.store_run(b, high, (leaf, 4 * self.region()));
-        };
-        match role.real {
-            None => once(b),
-            Some(real) => b.if_(real, once),
-        }
+        });
     }
 
     fn square_by_group(self, b: &mut Builder, shared: R32, role: &Role) {
@@ -101,12 +96,13 @@ impl Layout {
 }
 
 /// A leaf squared by one lane.
-struct Halves {
+struct Halves<'r> {
     layout: Layout,
     leaf: R32,
+    role: &'r Role,
 }
 
-impl Halves {
+impl Halves<'_> {
     /// Where a quarter begins. Padding never comes between a leaf's two blocks.
     const fn place(&self, quarter: u32) -> Spot {
         let words = quarter / 2 * self.layout.region() + quarter % 2 * self.layout.stride();
@@ -114,8 +110,10 @@ impl Halves {
     }
 }
 
-impl Quarters for Halves {
+impl Quarters for Halves<'_> {
     fn half(&self, b: &mut Builder, half: u32) -> Vec<R32> {
+        // Over a barrier the assembler does not load ahead: the registers are needed.
+        b.warp_barrier();
         self.load(b, half)
     }
 
@@ -124,7 +122,7 @@ impl Quarters for Halves {
     }
 
     fn store(&self, b: &mut Builder, quarter: u32, limbs: &[R32]) {
-        self.layout.store_run(b, limbs, self.place(quarter));
+        self.role.store(b, |b| self.layout.store_run(b, limbs, self.place(quarter)));
     }
 }
 

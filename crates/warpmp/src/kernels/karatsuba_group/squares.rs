@@ -22,7 +22,6 @@ use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue};
 use warpmp_kernel::ir::{Bounds, Kernel};
 
-use super::super::sqr_thread::halves_registers;
 use super::super::{Settings, Spec, SqrAlgorithm, SqrShape, piece};
 use super::layout::{Layout, nodes};
 use super::{MAX_PRODUCTS, MAX_SHARED_BYTES, MAX_WARPS, Place};
@@ -88,7 +87,7 @@ impl SqrKaratsubaGroup {
             let usual = candidates.iter().filter(|it| it.block <= longest).min_by_key(|it| cost(**it));
             usual.or_else(|| candidates.iter().min_by_key(|it| (it.block, cost(**it)))).copied()
         });
-        let fallback = Layout { levels: 4, group: 5, block: 26, products: 1, warps: 4, operands: 1 };
+        let fallback = Layout { levels: 4, group: 9, block: 15, products: 1, warps: 6, operands: 1 };
         let layout = chosen.unwrap_or(fallback);
         Self { shape, layout, glue: settings.glue_or(Glue::Every(1)) }
     }
@@ -125,11 +124,11 @@ fn divisions(limbs: u32, levels: RangeInclusive<u32>, settings: &Settings) -> im
 /// Registers a thread, about.
 fn registers(layout: Layout) -> u32 {
     let registers = match layout.group {
-        2 => halves_registers(2 * layout.block) + 8,
+        2 => 5 * layout.block + 24,
         1 => 3 * layout.block + 30,
         _ => 4 * layout.block + 40,
     };
-    registers.max(112).next_multiple_of(8)
+    registers.next_multiple_of(8).max(112)
 }
 
 /// What a square costs on a multiprocessor, by a model; then by the size of the block.
@@ -151,7 +150,7 @@ fn cost(layout: Layout) -> (u64, u32) {
     let leaf = if layout.leaf_lanes() == 1 { own } else { own + 8 * block + group / 2 * step };
     let leaves = u64::from((blocks * warps).div_ceil(4) * layout.rounds()) * u64::from(leaf);
     let levels = (0..levels).map(|l| u64::from(nodes(l) * layout.half(l) * block)).sum::<u64>();
-    let around = u64::from(products) * (levels * 12 + u64::from(layout.length()) * 5) / 32;
+    let around = u64::from(products) * (levels * 16 + u64::from(layout.length()) * 5) / 32;
     let around = around * u64::from(blocks) / 4 + if blocks < 2 { 4 * around } else { 0 };
     // Two warps a scheduler hide less than three.
     let idle = match blocks * warps {
@@ -180,6 +179,7 @@ impl Spec for SqrKaratsubaGroup {
         let mut b = Builder::new(&self.name(), self.glue);
         b.bounds(Bounds {
             max_threads: Some(layout.threads()),
+            // Without a bound the assembler takes more than it needs, and fewer warps fit.
             max_registers: layout.by_halves().then(|| registers(layout)),
             ..Bounds::default()
         });
@@ -187,11 +187,13 @@ impl Spec for SqrKaratsubaGroup {
         let lanes = b.param_u32("lanes");
         b.section("load");
         let place = Place::of_thread(&mut b, layout, lanes);
-        let [row_a, row_c] = [(a, la), (c, lc)].map(|(address, limbs)| place.row(&mut b, address, limbs));
+        let row_a = place.row(&mut b, a, la);
         layout.load(&mut b, &place, &[(row_a, la, la)]);
         b.barrier();
         layout.multiply(&mut b, place.shared, |b| layout.square_leaves(b, place.shared));
         b.section("store");
+        // The address is computed here so that no register holds it through the squares.
+        let row_c = place.row(&mut b, c, lc);
         layout.store(&mut b, &place, row_c, lc);
         b.finish()
     }
