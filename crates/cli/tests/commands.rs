@@ -81,9 +81,7 @@ fn a_benchmark_with_other_operands_and_a_chart() {
     assert_eq!(patterns, ["ones", "carry", "sparse"].repeat(3));
     let svg = dir.text("a.svg");
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
-    for text in
-        ["cpu-schoolbook, ones", "cpu-schoolbook, carry", "nanoseconds a lane (median)", "bits of an operand"]
-    {
+    for text in ["cpu-schoolbook, ones", "cpu-schoolbook, carry", "nanoseconds a lane (median)", "bits of an operand"] {
         assert!(svg.contains(text), "{text}");
     }
     dir.run(&[&args[..], &["--pattern", "zeros"]].concat()).fails(2, &["random, ones, carry, sparse, ripple"]);
