@@ -125,10 +125,10 @@ fn divisions(limbs: u32, levels: RangeInclusive<u32>, settings: &Settings) -> im
 fn registers(layout: Layout) -> u32 {
     let registers = match layout.group {
         2 => 5 * layout.block + 24,
-        1 => 3 * layout.block + 30,
+        1 => 3 * layout.block + 28,
         _ => 4 * layout.block + 40,
     };
-    registers.next_multiple_of(8).max(112)
+    registers.next_multiple_of(8).max(64)
 }
 
 /// What a square costs on a multiprocessor, by a model; then by the size of the block.
