@@ -8,10 +8,11 @@ mod explain;
 mod generate;
 mod mul;
 mod pattern;
+mod reproduce;
 mod selftest;
 
 use crate::{
-    args::{BenchOperation, Command, ExplainOperation},
+    args::{Bench, BenchOperation, Command, ExplainOperation},
     error::Result,
 };
 
@@ -20,7 +21,8 @@ pub(crate) fn run(command: Command) -> Result<()> {
     match command {
         Command::Mul(args) => mul::run(&args),
         Command::Gen(args) => generate::run(&args),
-        Command::Bench { operation: BenchOperation::Mul(args) } => bench::run(&args),
+        Command::Bench(Bench { operation: Some(BenchOperation::Mul(args)), .. }) => bench::run(&args),
+        Command::Bench(Bench { operation: None, reproduce }) => reproduce::run(&reproduce),
         Command::Explain { operation: ExplainOperation::Mul(args) } => explain::run(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),
