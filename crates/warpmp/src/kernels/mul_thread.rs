@@ -30,7 +30,7 @@ use warpmp_kernel::build::{Builder, Emit, Glue, Pred, R32, R64};
 use warpmp_kernel::fragment::Rows;
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special};
 
-use super::{MulAlgorithm, MulShape, Spec, piece, suffix, vector};
+use super::{MulAlgorithm, MulShape, Spec, candidates, piece, suffix, vector};
 
 /// How the operands come from global memory to the registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -75,6 +75,7 @@ pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
         let warps = settings.warps.unwrap_or(2);
         Box::new(MulThread { shape, input, glue: settings.glue_or(Glue::Every(1)), warps })
     },
+    candidates: |shape| candidates::thread(shape.limbs[0].max(shape.limbs[1])),
 };
 
 /// A tile of 32 rows in shared memory.
