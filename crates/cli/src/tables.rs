@@ -51,7 +51,7 @@ pub(crate) fn describe(architecture: u32) -> String {
         Err(Error::Table(fault)) => return format!("unusable tuning {fault}"),
         user => user.ok().flatten(),
     };
-    let table = user.map_or_else(|| (*tuning::shipped(architecture)).clone(), |table| table);
+    let table = user.unwrap_or_else(|| (*tuning::shipped(architecture)).clone());
     if table.architecture == architecture {
         return format!("tuning {table}");
     }

@@ -163,7 +163,7 @@ impl Engine {
         let modules = plan.kernels().iter().map(|kernel| self.device.load(kernel)).collect::<Result<_, _>>()?;
         let lanes = plan.lanes();
         let row_bytes = plan.rows().map(|row| if row.lanes < lanes { 0 } else { 4 * row.limbs() }).collect();
-        let loaded = Arc::new(Loaded { row_bytes, plan, modules });
+        let loaded = Arc::new(Loaded { plan, modules, row_bytes });
         *latest() = Some((wish, Arc::clone(&loaded)));
         Ok(loaded)
     }

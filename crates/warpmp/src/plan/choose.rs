@@ -115,7 +115,7 @@ impl Request<'_> {
         let mut reasons = Vec::new();
         match (self.asked, row) {
             (None, Some(row)) => {
-                reasons.push(format!("{table}, {}: measured fastest there on {}", describe(row), table.measured_on))
+                reasons.push(format!("{table}, {}: measured fastest there on {}", describe(row), table.measured_on));
             }
             (Some(_), row) => {
                 reasons.push(format!("{} was asked for; it accepts {}", algorithm.name, algorithm.accepts));

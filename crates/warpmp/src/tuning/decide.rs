@@ -109,13 +109,15 @@ fn stretches<'t>(
         let ratio = |width: usize| (width as f64 / bits as f64).ln().abs();
         let nearest = widths.iter().copied().filter(|it| usable(*it)).min_by(|x, y| ratio(*x).total_cmp(&ratio(*y)));
         let Some(nearest) = nearest else { continue };
-        match stretches.last_mut().filter(|(width, it)| *width == nearest && it.fitting == fitting) {
-            Some((_, stretch)) => stretch.to_bits = bits,
-            None => {
-                let timings = takes(nearest).copied().filter(|it| fitting.contains(&it.algorithm.as_str())).collect();
-                stretches.push((nearest, Stretch { to_bits: bits, fitting, timings }));
-            }
+        if let Some((width, stretch)) = stretches.last_mut()
+            && *width == nearest
+            && stretch.fitting == fitting
+        {
+            stretch.to_bits = bits;
+            continue;
         }
+        let timings = takes(nearest).copied().filter(|it| fitting.contains(&it.algorithm.as_str())).collect();
+        stretches.push((nearest, Stretch { to_bits: bits, fitting, timings }));
     }
     stretches.into_iter().map(|(_, stretch)| stretch).collect()
 }

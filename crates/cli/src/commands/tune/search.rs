@@ -141,7 +141,7 @@ impl Search<'_> {
             let part = (i + 1) as f64 / (counts.len() + 1) as f64;
             self.progress.update(step.position(part), state.found.timings.len() as u64);
             bench.fill(operation, bits, lanes)?;
-            let mut times = self.first_runs(bench, state, bits, &counts[..=i], &candidates)?;
+            let mut times = Self::first_runs(bench, state, bits, &counts[..=i], &candidates)?;
             self.more_runs(bench, &mut times)?;
             for (candidate, seconds) in times {
                 state.known.insert((bits, lanes, candidate.clone()), seconds);
@@ -155,7 +155,6 @@ impl Search<'_> {
 
     /// Every candidate twice, but for the slow ones; `counts` ends with the batch's lanes.
     fn first_runs(
-        self,
         bench: &mut impl Bench,
         state: &mut State,
         bits: usize,

@@ -1,6 +1,6 @@
 //! What was found: for people, and as a picture.
 
-use std::path::Path;
+use std::{fmt::Write as _, path::Path};
 
 use warpmp::{
     Operation, Plan, Session,
@@ -55,12 +55,12 @@ pub(super) fn summary(found: &Found, table: &Table, info: &DeviceInfo, files: &[
     }
     let rows: usize = table.rows.values().map(Vec::len).sum();
     let mut text = format!("{} in {}\n{}", info.name, scaled_seconds(found.took.as_secs_f64()), console::table(&cells));
-    text += &format!("{} measurements, {rows} rows", found.timings.len());
+    let _ = write!(text, "{} measurements, {rows} rows", found.timings.len());
     if found.hopeless > 0 {
-        text += &format!("; {} not made: they would take long, and others are much faster", found.hopeless);
+        let _ = write!(text, "; {} not made: they would take long, and others are much faster", found.hopeless);
     }
     for (what, file) in ["table", "picture", "picture", "picture", "picture"].iter().zip(files) {
-        text += &format!("\n{what:<8} {file}");
+        let _ = write!(text, "\n{what:<8} {file}");
     }
     text + "\n"
 }
