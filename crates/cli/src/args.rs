@@ -243,8 +243,8 @@ pub(crate) struct BenchMul {
 #[derive(Debug, Group)]
 pub(crate) struct Reproduce {
     /// Reproduce these tables of the papers; all: every one; list: say which there are
-    #[arg(long, value_name = "TABLE", value_delimiter = ',', required = true)]
-    pub(crate) reproduce: Vec<String>,
+    #[arg(long = "reproduce", value_name = "TABLE", value_delimiter = ',', required = true)]
+    pub(crate) tables: Vec<String>,
     /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda or cuda:I
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub(crate) device: DeviceArg,

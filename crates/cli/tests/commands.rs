@@ -71,6 +71,25 @@ fn a_benchmark_in_three_forms() {
 }
 
 #[test]
+fn a_benchmark_with_other_operands_and_a_chart() {
+    let dir = Dir::new();
+    let args = ["bench", "mul", "--device", "cpu", "--bits", "64,131,256", "--count", "10", "--runs", "2", "--json"];
+    let run = dir.run(&[&args[..], &["--pattern", "ones,carry,sparse", "--plot", "a.svg"]].concat());
+    let table: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+    let patterns: Vec<&str> =
+        table["rows"].as_array().unwrap().iter().map(|row| row["pattern"].as_str().unwrap()).collect();
+    assert_eq!(patterns, ["ones", "carry", "sparse"].repeat(3));
+    let svg = dir.text("a.svg");
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+    for text in
+        ["cpu-schoolbook, ones", "cpu-schoolbook, carry", "nanoseconds a product (median)", "bits of both operands"]
+    {
+        assert!(svg.contains(text), "{text}");
+    }
+    dir.run(&[&args[..], &["--pattern", "zeros"]].concat()).fails(2, &["random, ones, carry, sparse"]);
+}
+
+#[test]
 fn a_benchmark_of_several_algorithms() {
     let dir = Dir::new();
     let args = ["bench", "mul", "--device", "cpu", "--bits", "64,60000", "--count", "10", "--runs", "1", "--algorithm"];

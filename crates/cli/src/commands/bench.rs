@@ -1,5 +1,7 @@
 //! `warpmp bench mul`: how fast, and how near the hardware's limits; on products found right first.
 
+use std::fmt::Write as _;
+
 use clap::ValueEnum as _;
 use serde::Serialize;
 use warpmp::{EngineKind, Error as LibraryError, Session, Shape};
@@ -222,10 +224,10 @@ fn chart(rows: &[Row], device: &str) -> Chart {
     for row in rows {
         let mut name = row.algorithm.clone();
         if several_counts && !counts_by_width {
-            name += &format!(", {} products", row.lanes);
+            let _ = write!(name, ", {} products", row.lanes);
         }
         if several_patterns {
-            name += &format!(", {}", row.pattern());
+            let _ = write!(name, ", {}", row.pattern());
         }
         let point = (row.bits_a as f64, 1e9 * row.kernel_seconds / row.lanes as f64);
         match series.iter_mut().find(|it| it.name == name) {

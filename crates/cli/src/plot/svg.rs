@@ -68,7 +68,9 @@ impl Chart {
     ) -> Result<(), DrawingAreaErrorKind<std::io::Error>> {
         let root = SVGBackend::with_string(document, SIZE).into_drawing_area();
         root.fill(&WHITE)?;
-        let root = root.titled(&self.title, (FONT, 18))?;
+        // A letter is about half as wide as high: a long title is set smaller, so that all of it is there.
+        let letters = self.title.chars().count().max(1) as u32;
+        let root = root.titled(&self.title, (FONT, (2 * SIZE.0 / letters).clamp(9, 18)))?;
         let (left, right) = root.split_horizontally(SIZE.0 - LEGEND_WIDTH);
         let mut chart = ChartBuilder::on(&left)
             .margin(12)
@@ -114,6 +116,8 @@ fn legend(area: &Area<'_>, series: &[Series]) -> Result<(), DrawingAreaErrorKind
         let (from, to, style) = ((6, y), (40, y), line.stroke());
         if line.style == Style::Dashed {
             area.draw(&DashedPathElement::new([from, to], 6, 4, style))?;
+            area.draw(&Circle::new((23, y), 2, WHITE.filled()))?;
+            area.draw(&Circle::new((23, y), 2, style.color.stroke_width(1)))?;
         } else {
             area.draw(&PathElement::new([from, to], style))?;
             area.draw(&Circle::new((23, y), 3, style.filled()))?;
@@ -192,8 +196,7 @@ fn range(values: impl Iterator<Item = f64>, base: u32) -> Option<Range<f64>> {
         return None;
     }
     // A fifth of a tick, and room around a single value.
-    let margin = f64::from(base).powf(0.2);
-    let margin = if greatest / least < f64::from(base) { f64::from(base) } else { margin };
+    let margin = f64::from(base).powf(if greatest > least { 0.2 } else { 1.0 });
     Some(least / margin..greatest * margin)
 }
 

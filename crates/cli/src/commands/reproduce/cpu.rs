@@ -1,19 +1,21 @@
 //! Products on the CPU, by one core and by all: GMP's where it is built in, else the CPU engine's.
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use warpmp::{Batch, Session, Shape};
+use warpmp::{Batch, Shape};
 
 use crate::{
     error::{Error, Result},
-    measure::{self, Measured},
+    measure::Measured,
 };
 
 #[cfg(feature = "gmp")]
-use super::gmp::{LIBRARY, multiply};
+use super::gmp::{library, multiply};
 
 /// What multiplies, for people.
 #[cfg(not(feature = "gmp"))]
-const LIBRARY: &str = "WarpMP's CPU engine (for GMP, as in the papers, build with --features gmp)";
+fn library() -> String {
+    "WarpMP's CPU engine (GMP, as in the papers, if built with --features gmp)".to_owned()
+}
 
 /// What one measurement may take, roughly: a CPU needs minutes for what a GPU does in a second.
 const SECONDS: f64 = 20.0;
@@ -42,9 +44,9 @@ impl Cpu {
     }
 
     /// What multiplies, for people.
-    pub(crate) fn name(&self) -> String {
+    pub(crate) fn name() -> String {
         let cores = rayon::current_num_threads();
-        format!("{LIBRARY}, one core and all {cores}")
+        format!("{}, one core and all {cores}", library())
     }
 
     /// Multiplies lane by lane, checks a sample, then times at most `runs` more, fewer if they take long.
@@ -87,7 +89,7 @@ pub(crate) fn patiently(
 /// On the threads of the pool that it is called in.
 #[cfg(not(feature = "gmp"))]
 fn multiply(a: &Batch, b: &Batch, runs: usize) -> Result<Measured> {
-    measure::mul(&Session::cpu(), a, b, None, runs)
+    crate::measure::mul(&warpmp::Session::cpu(), a, b, None, runs)
 }
 
 #[cfg(test)]

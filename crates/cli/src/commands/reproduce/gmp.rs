@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use gmp_mpfr_sys::gmp;
 use rayon::prelude::*;
 use rug::{Assign as _, Integer, integer::Order};
 use warpmp::{Batch, Operation};
@@ -14,7 +15,9 @@ use crate::{
 };
 
 /// What multiplies, for people.
-pub(crate) const LIBRARY: &str = "GMP";
+pub(crate) fn library() -> String {
+    format!("GMP {}.{}.{}", gmp::VERSION, gmp::VERSION_MINOR, gmp::VERSION_PATCHLEVEL)
+}
 
 /// Multiplies lane by lane on the threads of the pool that it is called in, checks a sample, then times `runs` more.
 ///
@@ -44,7 +47,7 @@ pub(crate) fn multiply(a: &Batch, b: &Batch, runs: usize) -> Result<Measured> {
     }
     times.sort_unstable();
     let bytes = a.shape().bytes() + b.shape().bytes() + 4 * (a.lanes() * bits.div_ceil(32)) as u64;
-    Ok(Measured { algorithm: LIBRARY.into(), times, checked: lanes.len() as u64, bytes })
+    Ok(Measured { algorithm: "GMP".into(), times, checked: lanes.len() as u64, bytes })
 }
 
 fn integers(batch: &Batch) -> Vec<Integer> {

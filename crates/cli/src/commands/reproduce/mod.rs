@@ -44,12 +44,12 @@ struct Object<'a> {
 
 /// Runs the command.
 pub(crate) fn run(args: &Reproduce) -> Result<()> {
-    if let [name] = &args.reproduce[..]
+    if let [name] = &args.tables[..]
         && name == "list"
     {
         return console::print(&text::list(&tables::all()));
     }
-    let mut entries = tables::find(&args.reproduce)?;
+    let mut entries = tables::find(&args.tables)?;
     let mut outputs = Outputs::open(args, &entries)?;
     let session = session(args, &mut entries)?;
     let settings = Settings { runs: args.runs, products: args.count, quiet: args.quiet };

@@ -59,7 +59,7 @@ impl<'a> Run<'a> {
         outcome.copy_bytes_per_second = measure::limits(session)?.map(|limits| limits.copy_bytes_per_second);
         let has_cpu = times.rows.iter().any(|row| row.engine == Engine::Cpu);
         let cpu = if has_cpu { Some(Cpu::new()?) } else { None };
-        outcome.cpu = cpu.as_ref().map(Cpu::name);
+        outcome.cpu = cpu.as_ref().map(|_| Cpu::name());
         Ok(Self { times, session, settings, outcome, cpu })
     }
 
@@ -69,7 +69,7 @@ impl<'a> Run<'a> {
 
     /// The algorithms to measure at a width: none where there is no GPU to run them.
     fn algorithms(&self, column: usize) -> Vec<&'a str> {
-        if self.session.engine().kind != EngineKind::Cuda {
+        if self.session.engine().kind == EngineKind::Cpu {
             return Vec::new();
         }
         let mut names: Vec<&str> = self.times.rows.iter().filter_map(|row| row.algorithm(column)).collect();
@@ -218,8 +218,8 @@ impl<'a> Run<'a> {
         let mut notes = Vec::new();
         if self.session.engine().kind == EngineKind::Cpu {
             notes.push(
-                "No GPU here: the papers' methods are kernels for one and are not timed; the default is the CPU \
-                 engine, all cores."
+                "Not on a GPU: the papers' methods are kernels for one and are not timed; the default is the CPU engine, \
+                 all cores."
                     .to_owned(),
             );
         }
@@ -267,3 +267,7 @@ impl Line {
         self.paper.map(|paper| paper * share / measured.mean())
     }
 }
+
+#[cfg(test)]
+#[path = "times_tests.rs"]
+mod tests;
