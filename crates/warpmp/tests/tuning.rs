@@ -77,6 +77,30 @@ fn several_warps_share_a_product() {
     }
 }
 
+/// Sixteen products of 65536 bits do not fit in shared memory, nor do 12 warps find work in two of 2080.
+#[test]
+fn settings_that_nothing_satisfies_give_way() {
+    let info = warpmp::device::open_sim().info().clone();
+    let products = |bits, settings| {
+        let candidate = Candidate { algorithm: "karatsuba/group", settings, kernel: String::new() };
+        let table = Table::of_one(Operation::Mul, 90, &candidate);
+        Plan::new(Operation::Mul, &[Shape::new(1, bits); 2], &info, &table, None).unwrap().wide_products()
+    };
+    for bits in [2080, 65536] {
+        let usual = products(bits, Settings::default());
+        for levels in [1, 3, 16] {
+            let odd = Settings {
+                levels: Some(levels),
+                products: Some(32),
+                warps: Some(32),
+                block: Some(1),
+                ..Settings::default()
+            };
+            assert!(products(bits, odd) < 3 * usual, "{bits} bits, {levels} levels");
+        }
+    }
+}
+
 #[test]
 fn a_new_table_decides_at_once() {
     let mut session = Session::on(Selector::Sim).unwrap();

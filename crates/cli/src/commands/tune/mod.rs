@@ -170,17 +170,19 @@ impl Outputs {
     }
 
     fn write(&mut self, place: &Place, table: &Table, timings: &[Timing], info: &DeviceInfo) -> Result<()> {
-        for (operation, mut output) in self.plots.drain(..) {
-            output.write_all(text::chart(operation, timings, &info.name).svg()?.as_bytes())?;
-            output.finish()?;
-        }
         if place.own && place.table.exists() {
             let kept = place.table.with_extension("json.bak");
             fs::copy(&place.table, &kept).map_err(|source| Error::write(&kept.to_string_lossy(), source))?;
         }
-        let Some(mut output) = self.table.take() else { return Ok(()) };
-        output.write_all(table.to_text().as_bytes())?;
-        output.finish()
+        if let Some(mut output) = self.table.take() {
+            output.write_all(table.to_text().as_bytes())?;
+            output.finish()?;
+        }
+        for (operation, mut output) in self.plots.drain(..) {
+            output.write_all(text::chart(operation, timings, &info.name).svg()?.as_bytes())?;
+            output.finish()?;
+        }
+        Ok(())
     }
 }
 

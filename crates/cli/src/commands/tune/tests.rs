@@ -9,10 +9,11 @@ use warpmp::{
     Operation, Selector, Session,
     device::DeviceInfo,
     kernels::Settings,
-    tuning::{Candidate, Count, Grid},
+    tuning::{Candidate, Count, Grid, Table},
 };
 
 use super::{
+    Outputs, Place,
     gpu::Gpu,
     search::{Bench, Found, STEPS, Search},
     table, text,
@@ -167,6 +168,34 @@ fn candidates_run_on_the_simulator() {
     let (notes, wrong) = gpu.faults();
     assert_eq!((notes.len(), wrong), (1, 1));
     assert!(notes[0].contains("lane 0: the engine's mul is wrong"), "{notes:?}");
+}
+
+/// The files appear when all is measured; until then, and if it never comes to that, the ones before stay.
+#[test]
+fn files_are_written_whole_and_the_table_before_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = Place { table: dir.path().join("warpmp/tuning/sm_90.json"), own: true };
+    let found = search(&mut Formula::new(two_winners), &[512], &[1000], ENOUGH);
+    let mut measured = table(&info(), &found.timings, &place.table);
+    let names = || {
+        let entries = std::fs::read_dir(dir.path().join("warpmp/tuning")).unwrap();
+        let mut names: Vec<String> = entries.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    drop(Outputs::open(&place, None, &[Operation::Mul]).unwrap());
+    assert_eq!(names(), [""; 0]);
+    for age in ["first", "second"] {
+        measured.measured_on = age.into();
+        let mut outputs = Outputs::open(&place, None, &[Operation::Mul]).unwrap();
+        outputs.write(&place, &measured, &found.timings, &info()).unwrap();
+        drop(Outputs::open(&place, None, &[Operation::Mul]).unwrap());
+        assert_eq!(Table::read(&place.table).unwrap().measured_on, age);
+    }
+    assert_eq!(names(), ["sm_90.json", "sm_90.json.bak", "sm_90.svg"]);
+    assert_eq!(Table::read(&place.table.with_extension("json.bak")).unwrap().measured_on, "first");
+    let two = Outputs::open(&Place { own: false, ..place }, Some("x/pic.svg"), &Operation::ALL);
+    assert!(two.unwrap_err().to_string().starts_with("x/pic-mul.svg: "));
 }
 
 /// A table that cannot be read is replaced as a whole.

@@ -40,13 +40,13 @@ fn thresholds_lie_between_widths() {
 #[test]
 fn neighbours_that_agree_are_one_row() {
     let times = [
-        timing(64, 1000, "thread", None, 1e-3),
-        timing(128, 1000, "thread", None, 1e-3),
+        timing(64, 1000, "thread", None, 1.0),
+        timing(128, 1000, "thread", None, 1.0),
         // Half a percent is noise, two are not.
-        timing(256, 1000, "thread", None, 1.005e-3),
-        timing(256, 1000, "group", None, 1e-3),
-        timing(512, 1000, "thread", None, 1.02e-3),
-        timing(512, 1000, "group", None, 1e-3),
+        timing(256, 1000, "thread", None, 1.005),
+        timing(256, 1000, "group", None, 1.0),
+        timing(512, 1000, "thread", None, 1.02),
+        timing(512, 1000, "group", None, 1.0),
     ];
     assert_eq!(rows(&times), ["352 thread", "65536 group"]);
 }
@@ -69,22 +69,25 @@ fn an_algorithm_ends_where_it_does_not_fit() {
 
 #[test]
 fn few_lanes_have_rows_where_it_matters() {
-    let times = |few: f64| {
+    // Units of ten seconds hide what events resolve, units of ten microseconds show it.
+    let times = |unit: f64, few: f64| {
         vec![
-            timing(1024, 1, "thread", None, 1e-5),
-            timing(1024, 1, "group", None, 1.02e-5),
-            timing(1024, 1000, "thread", None, few),
-            timing(1024, 1000, "group", None, 1e-5),
-            timing(1024, 1_000_000, "thread", None, 1e-3),
-            timing(1024, 1_000_000, "group", None, 2e-3),
+            timing(1024, 1, "thread", None, unit),
+            timing(1024, 1, "group", None, 1.02 * unit),
+            timing(1024, 1000, "thread", None, few * unit),
+            timing(1024, 1000, "group", None, unit),
+            timing(1024, 1_000_000, "thread", None, 100.0 * unit),
+            timing(1024, 1_000_000, "group", None, 200.0 * unit),
         ]
     };
     // Up to half a decade above the count; one lane is within the tolerance of either.
-    assert_eq!(rows(&times(2e-5))[..2], ["1536/3162 group", "1536 thread"]);
-    assert_eq!(rows(&times(1.02e-5))[..1], ["1536 thread"]);
+    assert_eq!(rows(&times(10.0, 2.0))[..2], ["1536/3162 group", "1536 thread"]);
+    assert_eq!(rows(&times(10.0, 1.04))[..2], ["1536/3162 group", "1536 thread"]);
+    assert_eq!(rows(&times(10.0, 1.02))[..1], ["1536 thread"]);
+    assert_eq!(rows(&times(1e-5, 1.07))[..1], ["1536 thread"]);
     // A row for the middle alone.
-    let mut three = times(2e-5);
-    three[1].seconds = 1e-4;
+    let mut three = times(10.0, 2.0);
+    three[1].seconds = 100.0;
     assert_eq!(rows(&three)[..3], ["1536/3 thread", "1536/3162 group", "1536 thread"]);
 }
 
