@@ -108,7 +108,8 @@ fn stretches<'t>(
         // The nearest width with an algorithm that takes this one, too.
         let ratio = |width: usize| (width as f64 / bits as f64).ln().abs();
         let nearest = widths.iter().copied().filter(|it| usable(*it)).min_by(|x, y| ratio(*x).total_cmp(&ratio(*y)));
-        let Some(nearest) = nearest else { continue };
+        // Nothing that was measured takes it: its own stretch, without measurements.
+        let nearest = nearest.unwrap_or(0);
         if let Some((width, stretch)) = stretches.last_mut()
             && *width == nearest
             && stretch.fitting == fitting
@@ -208,9 +209,10 @@ impl Stretch<'_> {
     /// The rule for the largest batch, and before it what smaller ones need.
     fn schedule(&self) -> Schedule {
         let counts = self.counts();
-        let Some(mut rule) = counts.last().and_then(|lanes| self.fastest(*lanes)).map(Timing::decision) else {
-            return Vec::new();
-        };
+        let fastest = counts.last().and_then(|lanes| self.fastest(*lanes)).map(Timing::decision);
+        // Where nothing was measured, the first algorithm of the register has to do.
+        let unmeasured = || self.fitting.first().map(|name| ((*name).to_owned(), Settings::default()));
+        let Some(mut rule) = fastest.or_else(unmeasured) else { return Vec::new() };
         let mut schedule = Vec::new();
         let mut to_lanes = None;
         for pair in counts.windows(2).rev() {
@@ -230,13 +232,14 @@ impl Stretch<'_> {
     fn keeps(&self, schedule: &Schedule) -> bool {
         let counts = self.counts();
         let most = counts.last().copied();
-        counts.iter().all(|&lanes| {
+        let as_well = |lanes| {
             let decision = schedule.iter().find(|(to_lanes, _)| to_lanes.is_none_or(|to| lanes <= to));
             let tolerance = if Some(lanes) == most { WIDTH_TOLERANCE } else { LANES_TOLERANCE };
             decision.zip(self.fastest(lanes)).is_some_and(|((_, decision), best)| {
                 self.seconds(lanes, decision) <= best.seconds * (1.0 + tolerance) + RESOLUTION
             })
-        })
+        };
+        most.is_some() && counts.iter().copied().all(as_well)
     }
 }
 

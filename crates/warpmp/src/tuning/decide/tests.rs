@@ -121,6 +121,12 @@ fn settings_for_those_who_ask() {
     assert_eq!([settings("thread"), settings("group")], [Some(Some(2)), Some(Some(8))]);
 }
 
+/// Narrow measurements of what takes narrow operands alone.
+#[test]
+fn widths_that_nothing_measured_takes_have_a_row() {
+    assert_eq!(rows(&[timing(64, 10, "thread", Some(2), 1.0)]), ["1536 thread w2", "65536 group"]);
+}
+
 #[test]
 fn operations_without_measurements_have_no_rows() {
     let table = table(90, "a test", &[timing(64, 1, "group", None, 1.0)], fitting);
