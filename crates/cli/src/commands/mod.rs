@@ -10,6 +10,7 @@ mod mul;
 mod pattern;
 mod reproduce;
 mod selftest;
+mod tune;
 
 use warpmp::Operation;
 
@@ -27,6 +28,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Bench(Bench { operation: Some(BenchOperation::Sqr(args)), .. }) => bench::run(Operation::Sqr, &args),
         Command::Bench(Bench { operation: None, reproduce }) => reproduce::run(&reproduce),
         Command::Explain { operation: ExplainOperation::Mul(args) } => explain::run(&args),
+        Command::Tune(args) => tune::run(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),
     }
