@@ -73,7 +73,10 @@ pub(crate) struct Bench {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchOperation {
-    Mul(BenchMul),
+    /// Multiplication: a row for each width, count and algorithm
+    Mul(BenchRows),
+    /// Squaring: a row for each width, count and algorithm
+    Sqr(BenchRows),
 }
 
 #[derive(Debug, Subcommand)]
@@ -194,9 +197,11 @@ pub(crate) enum Pattern {
     Carry,
     /// One to four bits set
     Sparse,
+    /// 2^(R−1) + 1: multiplied by all ones, as `bench` does, a carry runs through the whole upper half
+    Ripple,
 }
 
-/// Multiplication: a row for each width, count and algorithm
+/// Rows of a benchmark
 #[derive(Debug, Group)]
 #[command(after_help = "\
 A sample of every row's products is checked by another library before anything is timed. On a GPU,
@@ -206,7 +211,7 @@ Examples:
   warpmp bench mul --bits 128,256,512,1024,2048
   warpmp bench mul --bits 1024 --count 100000 --algorithm sum-rotate --device cuda --json
   warpmp bench mul --bits 1024 --algorithm sum-rotate,group --pattern random,ones,carry")]
-pub(crate) struct BenchMul {
+pub(crate) struct BenchRows {
     /// Bits of both operands
     #[arg(long, value_name = "R", value_delimiter = ',', required = true, value_parser = bits)]
     pub(crate) bits: Vec<usize>,

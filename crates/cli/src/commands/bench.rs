@@ -1,14 +1,14 @@
-//! `warpmp bench mul`: how fast, and how near the hardware's limits; on products found right first.
+//! `warpmp bench OPERATION`: how fast, and how near the hardware's limits; on products found right first.
 
 use std::fmt::Write as _;
 
 use clap::ValueEnum as _;
 use serde::Serialize;
-use warpmp::{EngineKind, Error as LibraryError, Session, Shape};
+use warpmp::{Batch, EngineKind, Error as LibraryError, Operation, Session, Shape};
 
 use super::pattern;
 use crate::{
-    args::{BenchMul, Pattern},
+    args::{BenchRows, Pattern},
     console, engine,
     error::{Error, Result},
     interrupt,
@@ -24,7 +24,8 @@ use crate::{
 struct Row {
     op: &'static str,
     bits_a: usize,
-    bits_b: usize,
+    /// None for an operation of one operand.
+    bits_b: Option<usize>,
     lanes: usize,
     device: String,
     algorithm: String,
@@ -64,7 +65,7 @@ struct Table<'a> {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &BenchMul) -> Result<()> {
+pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
     let csv = args.csv.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
     let plot = args.plot.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
     let session = engine::open(args.device.0, args.quiet || args.json)?;
@@ -74,7 +75,7 @@ pub(crate) fn run(args: &BenchMul) -> Result<()> {
     let mut rows = Vec::new();
     for (done, case) in cases.iter().enumerate() {
         interrupt::check()?;
-        match row(&session, case, args.runs, limits) {
+        match row(&session, operation, case, args.runs, limits) {
             Ok(row) => rows.push(row),
             // Of several algorithms and widths, some may not go together.
             Err(Error::Library(error @ LibraryError::AlgorithmUnfit { .. })) if cases.len() > 1 => {
@@ -90,18 +91,18 @@ pub(crate) fn run(args: &BenchMul) -> Result<()> {
     }
     let device = session.engine().name.as_str();
     if let Some(mut output) = plot {
-        output.write_all(chart(&rows, device).svg()?.as_bytes())?;
+        output.write_all(chart(operation, &rows, device).svg()?.as_bytes())?;
         output.finish()?;
     }
     if args.json {
-        let table = Table { op: "mul", device, rows: &rows };
+        let table = Table { op: operation.name(), device, rows: &rows };
         return console::print(&(serde_json::to_string(&table).unwrap_or_default() + "\n"));
     }
-    console::print(&text(&rows, device, args.runs))
+    console::print(&text(operation, &rows, device, args.runs))
 }
 
 /// Every width with every count, every pattern and every algorithm.
-fn cases(args: &BenchMul, kind: EngineKind) -> Vec<Case> {
+fn cases(args: &BenchRows, kind: EngineKind) -> Vec<Case> {
     let algorithms: Vec<Option<String>> =
         if args.algorithm.is_empty() { vec![None] } else { args.algorithm.iter().cloned().map(Some).collect() };
     let mut cases = Vec::new();
@@ -128,23 +129,27 @@ fn default_lanes(bits: usize, kind: EngineKind) -> usize {
     }
 }
 
-fn row(session: &Session, case: &Case, runs: usize, limits: Option<Limits>) -> Result<Row> {
-    let a = pattern::operands(case.pattern, case.shape, 0, 1)?;
-    let b = pattern::operands(case.pattern, case.shape, 0, 2)?;
-    let measured = measure::mul(session, &a, &b, case.algorithm.as_deref(), runs)?;
-    Ok(Row::new(session, case, measured, limits))
+fn row(session: &Session, operation: Operation, case: &Case, runs: usize, limits: Option<Limits>) -> Result<Row> {
+    // The carry runs in a product by all ones.
+    let ripple = case.pattern == Pattern::Ripple && operation.arity() > 1;
+    let first = if ripple { Pattern::Ones } else { case.pattern };
+    let operand = |i: usize| pattern::operands(if i == 0 { first } else { case.pattern }, case.shape, 0, i as u64 + 1);
+    let operands = (0..operation.arity()).map(operand).collect::<Result<Vec<_>>>()?;
+    let operands: Vec<&Batch> = operands.iter().collect();
+    let measured = measure::operation(session, operation, &operands, case.algorithm.as_deref(), runs)?;
+    Ok(Row::new(session, operation, case, measured, limits))
 }
 
 impl Row {
-    fn new(session: &Session, case: &Case, measured: Measured, limits: Option<Limits>) -> Self {
+    fn new(session: &Session, operation: Operation, case: &Case, measured: Measured, limits: Option<Limits>) -> Self {
         let shape = case.shape;
         let seconds = measured.median().max(1e-9);
         let rate = |amount: f64| amount / seconds;
-        let wide_products = (shape.limbs() * shape.limbs()) as f64 * shape.lanes as f64;
+        let wide_products = wide_products(operation, shape.limbs()) * shape.lanes as f64;
         Self {
-            op: "mul",
+            op: operation.name(),
             bits_a: shape.bits,
-            bits_b: shape.bits,
+            bits_b: (operation.arity() > 1).then_some(shape.bits),
             lanes: shape.lanes,
             device: session.engine().name.clone(),
             runs: measured.times.len(),
@@ -187,7 +192,7 @@ impl Row {
     }
 }
 
-fn text(rows: &[Row], device: &str, runs: usize) -> String {
+fn text(operation: Operation, rows: &[Row], device: &str, runs: usize) -> String {
     let heading = [
         "algorithm",
         "bits",
@@ -196,14 +201,14 @@ fn text(rows: &[Row], device: &str, runs: usize) -> String {
         "median",
         "minimum",
         "spread",
-        "products/s",
+        "lanes/s",
         "GB/s",
         "of copy",
         "of IMAD.WIDE",
     ];
     let mut cells = vec![heading.map(str::to_owned).to_vec()];
     cells.extend(rows.iter().map(Row::cells));
-    let mut text = format!("mul on {device}, {runs} runs a row\n{}", console::table(&cells));
+    let mut text = format!("{operation} on {device}, {runs} runs a row\n{}", console::table(&cells));
     if rows.iter().any(|row| row.copy_fraction.is_none()) {
         text.push_str(
             "–: the copy bandwidth and the IMAD.WIDE ceiling are those of a GPU; there is none in this row\n",
@@ -214,8 +219,17 @@ fn text(rows: &[Row], device: &str, runs: usize) -> String {
     text
 }
 
-/// Time a product against the width: a line for each algorithm, count and pattern.
-fn chart(rows: &[Row], device: &str) -> Chart {
+/// Products of limbs that schoolbook arithmetic needs, to compare with the hardware's rate.
+fn wide_products(operation: Operation, limbs: usize) -> f64 {
+    let limbs = limbs as f64;
+    match operation {
+        Operation::Sqr => limbs * (limbs + 1.0) / 2.0,
+        _ => limbs * limbs,
+    }
+}
+
+/// Time a lane against the width: a line for each algorithm, count and pattern.
+fn chart(operation: Operation, rows: &[Row], device: &str) -> Chart {
     // What all rows have in common need not be said of each.
     let several_counts = rows.iter().any(|row| row.lanes != rows[0].lanes);
     let several_patterns = rows.iter().any(|row| row.pattern != rows[0].pattern);
@@ -224,7 +238,7 @@ fn chart(rows: &[Row], device: &str) -> Chart {
     for row in rows {
         let mut name = row.algorithm.clone();
         if several_counts && !counts_by_width {
-            let _ = write!(name, ", {} products", row.lanes);
+            let _ = write!(name, ", {} lanes", row.lanes);
         }
         if several_patterns {
             let _ = write!(name, ", {}", row.pattern());
@@ -239,9 +253,9 @@ fn chart(rows: &[Row], device: &str) -> Chart {
         line.points.sort_by(|one, other| one.0.total_cmp(&other.0));
     }
     Chart {
-        title: format!("Multiplication on {device}"),
-        x: Axis { label: "bits of both operands".into(), base: 2 },
-        y: Axis { label: "nanoseconds a product (median)".into(), base: 10 },
+        title: format!("{operation} on {device}"),
+        x: Axis { label: "bits of an operand".into(), base: 2 },
+        y: Axis { label: "nanoseconds a lane (median)".into(), base: 10 },
         series,
     }
 }

@@ -12,6 +12,8 @@ mod reproduce;
 mod selftest;
 mod tune;
 
+use warpmp::Operation;
+
 use crate::{
     args::{Bench, BenchOperation, Command, ExplainOperation},
     error::Result,
@@ -22,7 +24,8 @@ pub(crate) fn run(command: Command) -> Result<()> {
     match command {
         Command::Mul(args) => mul::run(&args),
         Command::Gen(args) => generate::run(&args),
-        Command::Bench(Bench { operation: Some(BenchOperation::Mul(args)), .. }) => bench::run(&args),
+        Command::Bench(Bench { operation: Some(BenchOperation::Mul(args)), .. }) => bench::run(Operation::Mul, &args),
+        Command::Bench(Bench { operation: Some(BenchOperation::Sqr(args)), .. }) => bench::run(Operation::Sqr, &args),
         Command::Bench(Bench { operation: None, reproduce }) => reproduce::run(&reproduce),
         Command::Explain { operation: ExplainOperation::Mul(args) } => explain::run(&args),
         Command::Tune(args) => tune::run(&args),

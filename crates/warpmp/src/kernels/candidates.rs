@@ -4,6 +4,8 @@
 //! cannot launch: [`Plan::candidates`](crate::plan::Plan::candidates) leaves that out. Every
 //! kernel more is up to a second of the driver's compiler, so what never won is not here.
 
+use std::ops::RangeInclusive;
+
 use super::Settings;
 use super::mul_thread::Input;
 
@@ -41,6 +43,15 @@ pub(super) fn thread(limbs: u32) -> Vec<Settings> {
     settings
 }
 
+/// As [`thread`], at once (no levels) or by halves (one).
+pub(super) fn thread_by_halves(limbs: u32) -> Vec<Settings> {
+    let mut settings = thread(limbs);
+    for levels in [0, 1] {
+        settings.extend([2, 4].map(|warps| Settings { levels: Some(levels), warps: Some(warps), ..DEFAULT }));
+    }
+    settings
+}
+
 /// A group of lanes of a warp a lane of the batch; `limbs`: of the longest operand.
 pub(super) fn group(limbs: u32) -> Vec<Settings> {
     let mut settings = vec![DEFAULT];
@@ -54,10 +65,19 @@ pub(super) fn group(limbs: u32) -> Vec<Settings> {
     settings
 }
 
-/// Karatsuba's method in shared memory: a block of threads one product or several.
-pub(super) fn karatsuba_group<S>(_: S) -> Vec<Settings> {
+/// A group of lanes a lane of the batch, with sums in shared memory: a block of threads one or several.
+pub(super) fn shared_group() -> Vec<Settings> {
     let mut settings = vec![DEFAULT];
-    for levels in [1, 2, 3] {
+    settings.extend([32, 24, 16, 8, 4].map(|block| Settings { block: Some(block), ..DEFAULT }));
+    settings.extend([2, 4, 8].map(|warps| Settings { warps: Some(warps), ..DEFAULT }));
+    settings.extend([16, 8, 4].map(|block| Settings { products: Some(1), block: Some(block), ..DEFAULT }));
+    settings
+}
+
+/// Karatsuba's method in shared memory: a block of threads one product or several.
+pub(super) fn karatsuba_group(levels: RangeInclusive<u32>) -> Vec<Settings> {
+    let mut settings = vec![DEFAULT];
+    for levels in levels {
         let level = Settings { levels: Some(levels), ..DEFAULT };
         settings.push(level);
         settings.extend([16, 24].map(|block| Settings { block: Some(block), ..level }));

@@ -17,8 +17,10 @@ pub mod mul_group;
 pub mod mul_thread;
 mod packed;
 pub mod school;
+pub mod sqr_thread;
 pub mod sum_rotate;
 pub mod sum_rotate_shared;
+mod tile;
 pub mod toom;
 
 use std::fmt;
@@ -92,10 +94,10 @@ pub struct Settings {
     /// How operands reach the registers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<mul_thread::Input>,
-    /// Limbs a block of `group` and `karatsuba/group`, at most.
+    /// Limbs a block of `group` and `karatsuba/group`, at most; where a lane squares by halves, of a half.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<u32>,
-    /// Levels of `karatsuba/group`.
+    /// Levels of `karatsuba/group`; of squares by `thread`: 0 whole, else by halves if the limbs are even.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub levels: Option<u32>,
     /// Products a block of threads of `karatsuba/group`: with one, all its warps work on one product.
@@ -110,7 +112,7 @@ impl Settings {
             ("warps", self.warps, 1..=32),
             ("glue", self.glue, 0..=1 << 16),
             ("block", self.block, 1..=1 << 16),
-            ("levels", self.levels, 1..=16),
+            ("levels", self.levels, 0..=16),
             ("products", self.products, 1..=32),
         ];
         limits.into_iter().find_map(|(name, value, limit)| {
@@ -181,6 +183,10 @@ pub const MUL: &[MulAlgorithm] = &[
     toom::algorithm::<9>("toom-9"),
 ];
 
+/// Every squaring on the GPU, by name. Names are those of the multiplications with the same idea.
+pub const SQR: &[SqrAlgorithm] =
+    &[sqr_thread::ALGORITHM, karatsuba_group::squares::GROUP, karatsuba_group::squares::KARATSUBA];
+
 /// The names of an operation's algorithms on the GPU.
 pub fn names(operation: Operation) -> Vec<&'static str> {
     match operation {
@@ -188,9 +194,6 @@ pub fn names(operation: Operation) -> Vec<&'static str> {
         Operation::Sqr => SQR.iter().map(|it| it.name).collect(),
     }
 }
-
-/// Every squaring on the GPU, by name. Names are those of the multiplications with the same idea.
-pub const SQR: &[SqrAlgorithm] = &[];
 
 /// The widest access that every row of this many limbs allows, in words.
 const fn piece(limbs: u32) -> u32 {
