@@ -4,6 +4,8 @@
 //! cannot launch: [`Plan::candidates`](crate::plan::Plan::candidates) leaves that out. Every
 //! kernel more is up to a second of the driver's compiler, so what never won is not here.
 
+use std::ops::RangeInclusive;
+
 use super::Settings;
 use super::mul_thread::Input;
 
@@ -41,6 +43,20 @@ pub(super) fn thread(limbs: u32) -> Vec<Settings> {
     settings
 }
 
+/// As [`thread`], at once (no levels) or by halves (one).
+pub(super) fn thread_by_halves(limbs: u32) -> Vec<Settings> {
+    let mut settings = thread(limbs);
+    // Halves save little below 24 limbs, and take registers.
+    if limbs >= 24 && limbs.is_multiple_of(2) {
+        for levels in [0, 1] {
+            let level = Settings { levels: Some(levels), ..DEFAULT };
+            settings.extend([2, 4].map(|warps| Settings { warps: Some(warps), ..level }));
+            settings.extend([2, 4].map(|warps| Settings { warps: Some(warps), glue: Some(2), ..level }));
+        }
+    }
+    settings
+}
+
 /// A group of lanes of a warp a lane of the batch; `limbs`: of the longest operand.
 pub(super) fn group(limbs: u32) -> Vec<Settings> {
     let mut settings = vec![DEFAULT];
@@ -54,47 +70,33 @@ pub(super) fn group(limbs: u32) -> Vec<Settings> {
     settings
 }
 
-/// Karatsuba's method in shared memory: a block of threads one product or several.
-pub(super) fn karatsuba_group<S>(_: S) -> Vec<Settings> {
+/// A group of lanes a lane of the batch, with sums in shared memory: a block of threads one or several.
+pub(super) fn shared_group() -> Vec<Settings> {
     let mut settings = vec![DEFAULT];
-    for levels in [1, 2, 3] {
+    settings.extend([32, 24, 16, 8, 4].map(|block| Settings { block: Some(block), ..DEFAULT }));
+    settings.extend([2, 4, 8].map(|warps| Settings { warps: Some(warps), ..DEFAULT }));
+    settings.extend([16, 8, 4].map(|block| Settings { products: Some(1), block: Some(block), ..DEFAULT }));
+    settings
+}
+
+/// Squares by Karatsuba's method in shared memory: leaves of single lanes, whose chains may be joined or not.
+pub(super) fn square_karatsuba_group(levels: RangeInclusive<u32>) -> Vec<Settings> {
+    let loose = levels.clone().map(|levels| Settings { levels: Some(levels), glue: Some(8), ..DEFAULT });
+    let mut settings = karatsuba_group(levels);
+    settings.extend(loose);
+    settings
+}
+
+/// Karatsuba's method in shared memory: a block of threads one product or several.
+pub(super) fn karatsuba_group(levels: RangeInclusive<u32>) -> Vec<Settings> {
+    let mut settings = vec![DEFAULT];
+    for levels in levels {
         let level = Settings { levels: Some(levels), ..DEFAULT };
         settings.push(level);
         settings.extend([16, 24].map(|block| Settings { block: Some(block), ..level }));
         settings.extend([4, 8].map(|warps| Settings { warps: Some(warps), ..level }));
         // Few products: all warps of a block on one of them.
         settings.extend([4, 8, 12].map(|warps| Settings { products: Some(1), warps: Some(warps), ..level }));
-    }
-    settings
-}
-
-/// One thread a square of this many limbs.
-pub(super) fn square_thread(limbs: u32) -> Vec<Settings> {
-    // Halves save little below 24 limbs, and take registers.
-    let levels: &[Option<u32>] = if limbs >= 24 && limbs.is_multiple_of(2) { &[Some(0), Some(1)] } else { &[None] };
-    let vary = |settings: Settings| levels.iter().map(move |&levels| Settings { levels, ..settings });
-    let mut settings = thread(limbs);
-    settings.retain(|it| it.glue != Some(3) && it.warps != Some(8));
-    settings.into_iter().flat_map(vary).collect()
-}
-
-/// A group of lanes a square.
-pub(super) fn square_group<S>(_: S) -> Vec<Settings> {
-    let blocks = [16, 24, 32].map(|block| Settings { block: Some(block), ..DEFAULT });
-    let warps = [2, 4].map(|warps| Settings { warps: Some(warps), ..DEFAULT });
-    [DEFAULT].into_iter().chain(blocks).chain(warps).collect()
-}
-
-/// Karatsuba's method over squares of this many limbs.
-pub(super) fn square_karatsuba(limbs: u32) -> Vec<Settings> {
-    let mut settings = vec![DEFAULT];
-    // Leaves of 12 to 256 limbs.
-    for levels in (1..=5).filter(|levels| (12..=256).contains(&(limbs >> levels))) {
-        let level = Settings { levels: Some(levels), ..DEFAULT };
-        settings.push(level);
-        settings.extend([2, 4, 8].map(|warps| Settings { warps: Some(warps), ..level }));
-        settings.extend([1, 4, 8].map(|warps| Settings { products: Some(1), warps: Some(warps), ..level }));
-        settings.push(Settings { glue: Some(8), ..level });
     }
     settings
 }

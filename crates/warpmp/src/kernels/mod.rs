@@ -112,7 +112,7 @@ impl Settings {
             ("warps", self.warps, 1..=32),
             ("glue", self.glue, 0..=1 << 16),
             ("block", self.block, 1..=1 << 16),
-            ("levels", self.levels, 1..=16),
+            ("levels", self.levels, 0..=16),
             ("products", self.products, 1..=32),
         ];
         limits.into_iter().find_map(|(name, value, limit)| {

@@ -60,7 +60,7 @@ pub(super) const ALGORITHM: SqrAlgorithm = SqrAlgorithm {
         let halves = halves && shape.limbs[0].is_multiple_of(2);
         Box::new(SqrThread { shape, input, halves, glue: settings.glue_or(Glue::Every(1)), warps })
     },
-    candidates: |shape| candidates::square_thread(shape.limbs[0]),
+    candidates: |shape| candidates::thread_by_halves(shape.limbs[0]),
 };
 
 impl SqrThread {

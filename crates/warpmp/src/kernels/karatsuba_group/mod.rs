@@ -75,7 +75,7 @@ pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
         let layout = division(shape, settings);
         Box::new(KaratsubaGroup { shape, layout, glue: settings.glue_or(Glue::Every(8)) })
     },
-    candidates: candidates::karatsuba_group,
+    candidates: |_| candidates::karatsuba_group(1..=MAX_LEVELS),
 };
 
 /// The cheapest division of a product, as far as the settings leave it open.

@@ -60,7 +60,7 @@ pub(in super::super) const GROUP: SqrAlgorithm = SqrAlgorithm {
     fits: |shape| shape.limbs[0] <= MAX_GROUP * MAX_BLOCK,
     longer_first: false,
     spec: |shape, settings, _| Box::new(SqrKaratsubaGroup::cheapest(shape, settings, 0..=0)),
-    candidates: candidates::square_group,
+    candidates: |_| candidates::shared_group(),
 };
 
 /// Karatsuba's method over squares by lanes or groups.
@@ -74,14 +74,14 @@ pub(in super::super) const KARATSUBA: SqrAlgorithm = SqrAlgorithm {
         let levels = settings.levels.map_or(1..=MAX_LEVELS, |it| it.clamp(1, MAX_LEVELS)..=it.clamp(1, MAX_LEVELS));
         Box::new(SqrKaratsubaGroup::cheapest(shape, settings, levels))
     },
-    candidates: |shape| candidates::square_karatsuba(shape.limbs[0]),
+    candidates: |_| candidates::square_karatsuba_group(1..=MAX_LEVELS),
 };
 
 impl SqrKaratsubaGroup {
     /// The cheapest division of a square, as far as the settings leave it open.
     fn cheapest(shape: SqrShape, settings: &Settings, levels: RangeInclusive<u32>) -> Self {
         let longest = settings.block.unwrap_or(u32::MAX);
-        // Settings that nothing satisfies give way one after the other: what the work is shared by, levels, the block.
+        // Settings that nothing satisfies give way one after the other: warps and products, levels, the block.
         let freed = Settings { warps: None, products: None, ..*settings };
         let attempts = [(levels.clone(), settings), (levels.clone(), &freed), (*levels.start()..=MAX_LEVELS, &freed)];
         let chosen = attempts.into_iter().find_map(|(levels, settings)| {
