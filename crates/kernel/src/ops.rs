@@ -48,6 +48,8 @@ impl Op {
             Self::LdParam(w) => format!("ld.param.u{}", bits(w)),
             Self::Ld(s, v, e) => format!("ld{}{}.{}", load_space(s), v.infix(), elem(e)),
             Self::St(s, v, e) => format!("st{}{}.{}", store_space(s), v.infix(), elem(e)),
+            Self::LdSharedHalf => "ld.shared.u16".into(),
+            Self::StSharedHalf => "st.shared.u16".into(),
             Self::CpAsync(16) | Self::CpAsyncZfill(16) => "cp.async.cg.shared.global".into(),
             Self::CpAsync(_) | Self::CpAsyncZfill(_) => "cp.async.ca.shared.global".into(),
             Self::CpAsyncCommit => "cp.async.commit_group".into(),
@@ -107,6 +109,8 @@ impl Op {
             Self::Ld(s, v, e) => vec![DstVec(e.class(), v.len()), Addr(s.address())],
             Self::St(s, Vector::V1, e) => vec![Addr(s.address()), Src(e.class())],
             Self::St(s, v, e) => vec![Addr(s.address()), SrcVec(e.class(), v.len())],
+            Self::LdSharedHalf => vec![Dst(R), Addr(R)],
+            Self::StSharedHalf => vec![Addr(R), Src(R)],
             Self::CpAsync(n) => vec![Addr(R), Addr(RD), Fixed(byte_count(n))],
             Self::CpAsyncZfill(n) => vec![Addr(R), Addr(RD), Fixed(byte_count(n)), Src(R)],
             Self::CpAsyncCommit | Self::CpAsyncWaitAll | Self::Ret => vec![],
@@ -192,6 +196,7 @@ impl Op {
                 ops.push(Self::Ld(Space::GlobalConst, v, e));
             }
         }
+        ops.extend([Self::LdSharedHalf, Self::StSharedHalf]);
         for n in [4, 8, 16] {
             ops.extend([Self::CpAsync(n), Self::CpAsyncZfill(n)]);
         }

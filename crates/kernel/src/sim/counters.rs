@@ -92,7 +92,9 @@ impl Pipe {
             | Op::SharedBase
             | Op::LdParam(_) => Self::Move,
             Op::Shfl(_) | Op::Vote(_) | Op::Ballot => Self::Shuffle,
-            Op::Ld(Space::Shared, ..)
+            Op::LdSharedHalf
+            | Op::StSharedHalf
+            | Op::Ld(Space::Shared, ..)
             | Op::St(Space::Shared, ..)
             | Op::AtomAdd(Space::Shared, _)
             | Op::RedAdd(Space::Shared, _) => Self::Shared,
