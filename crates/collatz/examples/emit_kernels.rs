@@ -1,0 +1,45 @@
+//! Writes the text of every kernel at a few parameters, and a manifest of what its machine code may
+//! cost: the input of `tools/ptxas-check`.
+//!
+//! ```sh
+//! cargo run -p warpmp-collatz --example emit_kernels -- DIR
+//! ```
+
+use std::path::Path;
+use std::{env, error, fs};
+
+use serde::Serialize;
+use warpmp_collatz::kernels::honda::{Begin, Honda, Place};
+use warpmp_kernel::ir::Kernel;
+
+/// What one kernel may cost.
+#[derive(Serialize)]
+struct Budget {
+    file: String,
+    /// IMAD.WIDE instructions; none: not held.
+    wide: Option<u64>,
+    max_registers: Option<u32>,
+}
+
+/// Kernels and the registers that their launches leave them.
+fn kernels() -> Vec<(Kernel, u32)> {
+    let honda = Honda { base_bits: 11, place: Place::Shared, begin: Begin::Start, sieve_bits: 37, threads: 256 };
+    vec![
+        (honda.build(), 32),
+        (Honda { base_bits: 18, place: Place::Global, ..honda }.build(), 32),
+        (Honda { begin: Begin::AfterSieve, ..honda }.build(), 32),
+    ]
+}
+
+fn main() -> Result<(), Box<dyn error::Error>> {
+    let directory = env::args().nth(1).ok_or("usage: emit_kernels DIR")?;
+    let directory = Path::new(&directory);
+    let mut budgets = Vec::new();
+    for (kernel, registers) in kernels() {
+        let file = format!("{}.ptx", kernel.name);
+        fs::write(directory.join(&file), kernel.to_string())?;
+        budgets.push(Budget { file, wide: None, max_registers: Some(registers) });
+    }
+    fs::write(directory.join("budgets.json"), serde_json::to_string_pretty(&budgets)?)?;
+    Ok(())
+}

@@ -1,0 +1,5 @@
+//! Verification of the Collatz conjecture.
+#![forbid(unsafe_code)]
+
+pub mod gpu;
+pub mod kernels;
