@@ -10,6 +10,9 @@ use std::{env, error, fs};
 
 use serde::Serialize;
 use warpmp_collatz::kernels::honda::{Begin, Honda, Place};
+use warpmp_collatz::kernels::leaves::{Count, Expand, Scatter};
+use warpmp_collatz::kernels::lookahead::Lookahead;
+use warpmp_collatz::kernels::vector::BitVector;
 use warpmp_kernel::ir::Kernel;
 
 /// What one kernel may cost.
@@ -24,7 +27,17 @@ struct Budget {
 /// Kernels and the registers that their launches leave them.
 fn kernels() -> Vec<(Kernel, u32)> {
     let honda = Honda { base_bits: 11, place: Place::Shared, begin: Begin::Start, sieve_bits: 37, threads: 256 };
+    let lookahead =
+        Lookahead { jump_bits: 12, sure_jumps: 3, watched: false, limbs: 3, leaf_bits: 34, warps: 16, blocks: 3 };
     vec![
+        (lookahead.build(), 40),
+        (Lookahead { watched: true, ..lookahead }.build(), 40),
+        (Lookahead { limbs: 4, watched: true, warps: 16, blocks: 2, ..lookahead }.build(), 64),
+        (Expand { merges: true }.build(), 40),
+        (Expand { merges: false }.build(), 40),
+        (Count.build(), 16),
+        (Scatter.build(), 32),
+        (BitVector { steps: 36 }.build(), 32),
         (honda.build(), 32),
         (Honda { base_bits: 18, place: Place::Global, ..honda }.build(), 32),
         (Honda { begin: Begin::AfterSieve, ..honda }.build(), 32),
