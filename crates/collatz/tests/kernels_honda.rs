@@ -40,9 +40,7 @@ fn check(case: &Case) -> (Counters, u64) {
             let n = BigUint::from(number);
             let mut z = match spec.begin {
                 Begin::Start => n.clone(),
-                Begin::AfterSieve => {
-                    BigUint::from(3_u32).pow(odd) * (number >> spec.sieve_bits) + v
-                }
+                Begin::AfterSieve => BigUint::from(3_u32).pow(odd) * (number >> spec.sieve_bits) + v,
             };
             loop {
                 z = steps(&z, spec.base_bits);

@@ -15,8 +15,7 @@ fn expand(bench: &mut Bench, bits: u32, merges: bool) -> (u64, u64, u32) {
         let room = 2 * count as usize;
         let (children, child_states, counter) = (bench.empty(4 * room), bench.empty(room), bench.words(&[0]));
         let (here, next) = (need(level).into(), need(level + 1).into());
-        let args =
-            [nodes, states, count.into(), children, child_states, counter, level.into(), here, next, powers];
+        let args = [nodes, states, count.into(), children, child_states, counter, level.into(), here, next, powers];
         bench.run(&kernel, grid(count), &args);
         (nodes, states, count) = (children, child_states, bench.read(counter, 1)[0]);
     }
@@ -68,7 +67,8 @@ fn records_are_grouped() {
     let (records, residues) = (bench.empty(4 * count as usize), bench.empty(2 * count as usize));
     let args = [nodes, states, count.into(), cursors, inverses, masks, records, residues];
     bench.run(&Scatter.build(), grid(count), &args);
-    let (records, residues) = (bench.read_pairs(records, 2 * count as usize), bench.read_pairs(residues, count as usize));
+    let (records, residues) =
+        (bench.read_pairs(records, 2 * count as usize), bench.read_pairs(residues, count as usize));
     let mut seen = residues.clone();
     seen.sort_unstable();
     seen.dedup();

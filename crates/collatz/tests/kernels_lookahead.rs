@@ -26,6 +26,7 @@ struct Case {
 #[derive(Default)]
 struct Outcome {
     tested: u64,
+    checksum: u64,
     reported: Vec<u128>,
     counters: Counters,
 }
@@ -78,7 +79,7 @@ impl Case {
             let offset = power * (self.window << 10);
             let base = self.base();
             let [records, residues, vector] = [bench.pairs(&records), bench.pairs(&leaves), bench.words(&vector)];
-            let (next, tested, report) = (bench.words(&[0]), bench.pairs(&[0]), bench.report(CAPACITY));
+            let (next, tested, report) = (bench.words(&[0]), bench.pairs(&[0, 0]), bench.report(CAPACITY));
             let args = [
                 records,
                 residues,
@@ -101,7 +102,9 @@ impl Case {
                 CAPACITY as u64,
             ];
             outcome.counters += bench.run(&spec.build(), spec.grid(2), &args);
-            outcome.tested += bench.read_pairs(tested, 1)[0];
+            let sums = bench.read_pairs(tested, 2);
+            outcome.tested += sums[0];
+            outcome.checksum = outcome.checksum.wrapping_add(sums[1]);
             let (starts, count) = bench.reported(report, CAPACITY);
             assert_eq!(starts.len(), count);
             outcome.reported.extend(starts);
@@ -178,7 +181,13 @@ const BASE: Lookahead =
 /// Windows at places where words end.
 fn windows(leaf_bits: u32) -> Vec<u128> {
     let size = leaf_bits + 10;
-    vec![1 << (42 - size), (1 << (64 - size)) - 1, 1 << (64 - size), (1 << (68 - size)) + 12_345, (1 << (71 - size)) - 3]
+    vec![
+        1 << (42 - size),
+        (1 << (64 - size)) - 1,
+        1 << (64 - size),
+        (1 << (68 - size)) + 12_345,
+        (1 << (71 - size)) - 3,
+    ]
 }
 
 #[test]
@@ -193,6 +202,9 @@ fn tests_exactly_what_the_rules_leave() {
             let outcome = case.run();
             let expected: Vec<u128> = case.candidates().iter().map(|&(n, _)| n).collect();
             assert_eq!(outcome.tested, expected.len() as u64);
+            let successor =
+                |&n: &u128| common::steps(&BigUint::from(n), leaf_bits).iter_u64_digits().next().unwrap_or(0);
+            assert_eq!(outcome.checksum, expected.iter().map(successor).fold(0, u64::wrapping_add));
             assert!(outcome.reported == expected, "{} window {window}", spec.name());
         }
     }

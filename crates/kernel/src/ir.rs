@@ -430,6 +430,8 @@ pub enum Op {
     Popc(Width),
     /// Number of leading zeros; the result is 32 bits.
     Clz(Width),
+    /// Number of the highest one, all ones if there is none; the result is 32 bits.
+    Bfind(Width),
     /// Bits in reverse order.
     Brev(Width),
     /// `d = p ? a : b`.

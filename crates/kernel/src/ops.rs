@@ -34,6 +34,7 @@ impl Op {
             Self::Bfi(w) => format!("bfi.b{}", bits(w)),
             Self::Popc(w) => format!("popc.b{}", bits(w)),
             Self::Clz(w) => format!("clz.b{}", bits(w)),
+            Self::Bfind(w) => format!("bfind.u{}", bits(w)),
             Self::Brev(w) => format!("brev.b{}", bits(w)),
             Self::Selp(c) => format!("selp{}", c.declared()),
             Self::Setp(c, t) => format!("setp.{}.{}", cmp(c), cmp_type(t)),
@@ -89,7 +90,7 @@ impl Op {
             Self::Shr(t) => vec![Dst(t.width().class()), Src(t.width().class()), Src(R)],
             Self::Bfe(t) => vec![Dst(t.width().class()), Src(t.width().class()), Src(R), Src(R)],
             Self::Bfi(w) => vec![Dst(w.class()), Src(w.class()), Src(w.class()), Src(R), Src(R)],
-            Self::Popc(w) | Self::Clz(w) => vec![Dst(R), Src(w.class())],
+            Self::Popc(w) | Self::Clz(w) | Self::Bfind(w) => vec![Dst(R), Src(w.class())],
             Self::Brev(w) => same(w.class(), 1),
             Self::Selp(c) => vec![Dst(c), Src(c), Src(c), Src(P)],
             Self::Setp(_, t) => vec![Dst(P), Src(compared(t)), Src(compared(t))],
@@ -157,7 +158,15 @@ impl Op {
                 ops.extend([Self::Add(w, c), Self::Sub(w, c)]);
                 ops.extend(HALVES.map(|h| Self::Mad(h, w, c)));
             }
-            ops.extend([Self::Shl(w), Self::Bfi(w), Self::Popc(w), Self::Clz(w), Self::Brev(w), Self::LdParam(w)]);
+            ops.extend([
+                Self::Shl(w),
+                Self::Bfi(w),
+                Self::Popc(w),
+                Self::Clz(w),
+                Self::Bfind(w),
+                Self::Brev(w),
+                Self::LdParam(w),
+            ]);
             for s in [Space::Global, Space::Shared] {
                 ops.extend([Self::AtomAdd(s, w), Self::RedAdd(s, w)]);
             }

@@ -91,8 +91,16 @@ impl Honda {
     pub fn build(&self) -> Kernel {
         let mut builder = Builder::new(&self.name(), Glue::None);
         let b = &mut builder;
-        let blocks = (2048 / self.threads).min(if self.place == Place::Shared { 227 * 1024 / self.shared_bytes().max(1) } else { 16 });
-        b.bounds(Bounds { max_threads: Some(self.threads), min_blocks: Some(blocks.clamp(1, 16)), max_registers: None });
+        let blocks = (2048 / self.threads).min(if self.place == Place::Shared {
+            227 * 1024 / self.shared_bytes().max(1)
+        } else {
+            16
+        });
+        b.bounds(Bounds {
+            max_threads: Some(self.threads),
+            min_blocks: Some(blocks.clamp(1, 16)),
+            max_registers: None,
+        });
         let residues = b.param_u64("residues");
         let odd_steps = b.param_u64("odd_steps");
         let count = b.param_u32("count");

@@ -171,7 +171,13 @@ impl Positions {
     }
 }
 
-fn store_node(b: &mut Builder, alive: Pred, at: R32, (nodes, states): (R64, R64), (residue, value, state): (R64, R64, R32)) {
+fn store_node(
+    b: &mut Builder,
+    alive: Pred,
+    at: R32,
+    (nodes, states): (R64, R64),
+    (residue, value, state): (R64, R64, R32),
+) {
     b.if_(alive, |b| {
         let row = b.mad_wide(at, 16, nodes);
         let ((r0, r1), (v0, v1)) = (b.unpack(residue), b.unpack(value));

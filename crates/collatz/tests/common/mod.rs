@@ -80,9 +80,7 @@ pub(crate) fn steps(n: &BigUint, count: u32) -> BigUint {
 
 /// The odd steps among the first `count`, and where they lead.
 pub(crate) fn small_steps(n: u64, count: u32) -> (u32, u64) {
-    (0..count).fold((0, n), |(odd, n), _| {
-        if n % 2 == 1 { (odd + 1, n + n.div_ceil(2)) } else { (odd, n / 2) }
-    })
+    (0..count).fold((0, n), |(odd, n), _| if n % 2 == 1 { (odd + 1, n + n.div_ceil(2)) } else { (odd, n / 2) })
 }
 
 /// The tables B and C of d bits, as pairs.

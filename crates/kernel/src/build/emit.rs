@@ -141,6 +141,8 @@ pub trait Emit {
         popc(a: V32) -> R32 = Op::Popc(Width::W32);
         /// The number of ones of 64 bits.
         popc64(a: V64) -> R32 = Op::Popc(Width::W64);
+        /// The number of the highest one, all ones if there is none.
+        bfind(a: V32) -> R32 = Op::Bfind(Width::W32);
         /// The number of leading zeros.
         clz(a: V32) -> R32 = Op::Clz(Width::W32);
         /// The number of leading zeros of 64 bits.

@@ -77,6 +77,7 @@ impl Pipe {
             | Op::Bfi(_)
             | Op::Popc(_)
             | Op::Clz(_)
+            | Op::Bfind(_)
             | Op::Brev(_)
             | Op::Selp(_)
             | Op::Setp(..)

@@ -40,6 +40,7 @@ fn check(op: Op) {
         | Op::Bfi(_)
         | Op::Popc(_)
         | Op::Clz(_)
+        | Op::Bfind(_)
         | Op::Brev(_)
         | Op::Selp(_)
         | Op::Setp(..)

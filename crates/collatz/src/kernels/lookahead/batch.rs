@@ -31,6 +31,15 @@ impl Warp {
         let a = b.and(candidate, (1 << CANDIDATE_BITS) - 1);
         let tag = b.or(self.tags, candidate);
         let state = State { z: self.add_multiple(b, &value, a), tag: b.copy(tag) };
+        let low = b.pack(state.z[0], state.z[1]);
+        match mine {
+            None => self.add_to_checksum(b, low),
+            Some(count) => {
+                let inside = b.compare(Cmp::Lt, self.lane, count);
+                let low = b.select64(low, 0, inside);
+                self.add_to_checksum(b, low);
+            }
+        }
         let over = b.copy(0);
         for _ in 0..spec.sure_jumps {
             self.jump(b, &state);
@@ -41,6 +50,11 @@ impl Warp {
         }
         let over = spec.watched.then_some(over);
         self.sift(b, &state, mine, over, residues);
+    }
+
+    fn add_to_checksum(&self, b: &mut Builder, value: R64) {
+        let sum = b.add64(self.checksum, value);
+        b.set64(self.checksum, sum);
     }
 
     /// A jump of a batch of the second queue: of 32, or of all there are.

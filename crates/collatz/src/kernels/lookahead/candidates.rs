@@ -67,14 +67,13 @@ impl Warp {
         b.section("queue");
         b.if_(some, |b| {
             b.do_while(|b| {
-                let reversed = b.brev(left);
-                let bit = b.clz(reversed);
+                let bit = b.bfind(left);
                 let candidate = b.or(tag, bit);
                 b.store_shared_half(candidate, place, layout.first);
                 let next = b.add(place, 2);
                 b.set(place, next);
-                let less = b.sub(left, 1);
-                let rest = b.and(left, less);
+                let mask = b.shl(1, bit);
+                let rest = b.xor(left, mask);
                 b.set(left, rest);
                 b.compare(Cmp::Ne, left, 0)
             });
@@ -114,10 +113,8 @@ impl Warp {
         for distance in [1, 2, 4, 8, 16] {
             let other = b.shuffle(Shuffle::Up, sum, distance, 32);
             let inside = b.compare(Cmp::Ge, self.lane, distance);
-            b.guarded(inside, true, |g| {
-                let more = g.add(sum, other);
-                g.set(sum, more);
-            });
+            let more = b.add(sum, other);
+            b.guarded(inside, true, |g| g.set(sum, more));
         }
         sum
     }

@@ -122,8 +122,8 @@ impl Lookahead {
     /// The kernel. Arguments: `records` and `residues` of the group, `count`; `vector`, `word_mask` (its words less 1),
     /// `word_offset` (W/2ᴸ/32, within the mask); `power` 3ᶜ; `offset_low`, `offset_high`: 3ᶜ·W/2ᴸ, 128 bits; `base_low`,
     /// `base_high`: W; `nine`: W mod 9; `rho`: ρ of the leaves, in place; `limit`: the most it may be; `tables`: the jump
-    /// table (2ᵈ words), thresholds (2ᵈ⁻¹ words), factors, pattern; `next`: a word, zero at first; `tested`: 64 bits,
-    /// the number of candidates is added; the report and its capacity.
+    /// table (2ᵈ words), thresholds (2ᵈ⁻¹ words), factors, pattern; `next`: a word, zero at first; `sums`: two of 64
+    /// bits, to which the number of candidates and the sum of their Tᴸ(n) are added; the report and its capacity.
     pub fn build(&self) -> Kernel {
         let mut builder = Builder::new(&self.name(), Glue::None);
         let b = &mut builder;
@@ -131,7 +131,7 @@ impl Lookahead {
         let inputs = Inputs::params(b);
         let tables = b.param_u64("tables");
         let next = b.param_u64("next");
-        let tested = b.param_u64("tested");
+        let sums = b.param_u64("sums");
         let report = Report::params(b);
 
         let base = b.shared_base();
@@ -161,6 +161,7 @@ impl Lookahead {
             second,
             tags: lines,
             total,
+            checksum: b.copy64(0),
         };
         b.do_while(|b| {
             let leader = b.compare(Cmp::Eq, lane, 0);
@@ -178,8 +179,9 @@ impl Lookahead {
         let leader = b.compare(Cmp::Eq, lane, 0);
         b.if_(leader, |b| {
             let total = b.widen(total);
-            b.reduce_add64_global(tested, 0, total);
+            b.reduce_add64_global(sums, 0, total);
         });
+        b.reduce_add64_global(sums, 8, warp.checksum);
         builder.finish()
     }
 }
@@ -241,6 +243,8 @@ struct Warp {
     tags: R32,
     /// Candidates so far.
     total: R32,
+    /// The sum of this lane's Tᴸ(n), modulo 2⁶⁴.
+    checksum: R64,
 }
 
 /// What is loaded ahead for a leaf: its record, and two words of its vector.
