@@ -1,0 +1,28 @@
+//! The dissertation's convergence scheme (Algorithm 5): starts whose low bits are mandatory, jumps by tables B and C
+//! until below the start.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// Base bits of the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// `k`: base bits of table S, 3 to 37.
+    pub sieve_bits: u32,
+    /// `d`: base bits of tables B and C, 4 to 20.
+    pub base_bits: u32,
+}
+
+impl Plan {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`].
+    pub fn new(sieve_bits: u32, base_bits: u32) -> Result<Self> {
+        Error::parameter("sieve bits", sieve_bits.into(), 3, 37)?;
+        Error::parameter("base bits", base_bits.into(), 4, 20)?;
+        Ok(Self { sieve_bits, base_bits })
+    }
+}

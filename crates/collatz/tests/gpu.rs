@@ -1,0 +1,57 @@
+//! The engine on the simulator against the CPU engine.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use warpmp_collatz::{
+    cpu::Cpu,
+    dfs::Plan,
+    engine::{Control, Engine, Outcome},
+    gpu::{Gpu, Settings},
+    window::Window,
+};
+use warpmp_device::open_sim;
+
+const SETTINGS: Settings = Settings { jump_bits: 6, warps: 2, blocks: 1, report_capacity: 16 };
+
+fn both(plan: &Plan, windows: &[(u128, u128)]) -> Vec<(Outcome, Outcome)> {
+    let (mut gpu, mut cpu) = (Gpu::new(open_sim(), SETTINGS), Cpu::new());
+    let control = Control::default();
+    let run = |&(from, count): &(u128, u128)| {
+        let window = Window::new(from, count).unwrap();
+        (gpu.dfs(plan, &window, &control).unwrap(), cpu.dfs(plan, &window, &control).unwrap())
+    };
+    windows.iter().map(run).collect()
+}
+
+#[test]
+fn windows_are_done_as_the_cpu_does_them() {
+    for plan in [Plan::new(8, 12, 8, 3).unwrap(), Plan::new(6, 13, 13, 0).unwrap(), Plan::new(9, 6, 6, 2).unwrap()] {
+        let unit = 1 << (plan.leaf_bits + 10);
+        let windows = [
+            (1, 3 * unit),
+            ((1 << 42) - unit, 2 * unit),
+            ((1 << 64) - 2 * unit, 4 * unit),
+            ((1 << 68) - unit, unit),
+            ((1 << 71) + 3 * unit, 2 * unit + 12_345),
+            ((1 << 96) - unit, 2 * unit),
+            ((1 << 100) + unit, unit),
+        ];
+        for ((gpu, cpu), window) in both(&plan, &windows).into_iter().zip(windows) {
+            assert_eq!(
+                (gpu.tested, gpu.plain, gpu.checksum),
+                (cpu.tested, cpu.plain, cpu.checksum),
+                "{plan:?} {window:?}"
+            );
+            assert_eq!(gpu.overflowed, gpu.finished);
+        }
+    }
+}
+
+#[test]
+fn what_overflows_is_finished() {
+    // At 2^118 hardly anything stays below 2^128 for long; and there is no room for all reports at first.
+    let plan = Plan::new(8, 12, 12, 9).unwrap();
+    let unit = 1_u128 << 18;
+    let (gpu, cpu) = both(&plan, &[((1 << 121) + 5 * unit, unit)])[0];
+    assert_eq!((gpu.tested, gpu.checksum), (cpu.tested, cpu.checksum));
+    assert!(gpu.overflowed > 16 && gpu.overflowed == gpu.finished, "{gpu:?}");
+}
