@@ -9,6 +9,8 @@ use std::path::Path;
 use std::{env, error, fs};
 
 use serde::Serialize;
+use warpmp_collatz::kernels::delay::{Delay, Source};
+use warpmp_collatz::kernels::delay_pools::DelayPools;
 use warpmp_collatz::kernels::honda::{Begin, Honda, Place};
 use warpmp_collatz::kernels::leaves::{Count, Expand, Scatter};
 use warpmp_collatz::kernels::lookahead::Lookahead;
@@ -29,7 +31,23 @@ fn kernels() -> Vec<(Kernel, u32)> {
     let honda = Honda { base_bits: 11, place: Place::Shared, begin: Begin::Start, sieve_bits: 37, threads: 256 };
     let lookahead =
         Lookahead { jump_bits: 12, sure_jumps: 3, watched: false, limbs: 3, leaf_bits: 34, warps: 16, blocks: 3 };
+    let delay =
+        Delay { base_bits: 11, place: Place::Shared, known_bits: 12, source: Source::Array, threads: 256 };
+    let pools = DelayPools {
+        base_bits: 14,
+        known_bits: 22,
+        large_jumps: 2,
+        small_jumps: 5,
+        source: Source::Array,
+        chunk: 2048,
+        warps: 24,
+        blocks: 2,
+    };
     vec![
+        (delay.build(), 40),
+        (Delay { base_bits: 18, place: Place::Global, ..delay }.build(), 40),
+        (pools.build(), 40),
+        (DelayPools { source: Source::Range, ..pools }.build(), 40),
         (lookahead.build(), 40),
         (Lookahead { watched: true, ..lookahead }.build(), 40),
         (Lookahead { limbs: 4, watched: true, warps: 16, blocks: 2, ..lookahead }.build(), 64),

@@ -2,6 +2,7 @@
 //!
 //! Logarithms are doubles: c·log2(3) for c < 200 is right to 2⁻⁴⁰, far below the margins that the roundings leave.
 
+use crate::kernels::delay_pools::INDEX_BITS;
 use crate::kernels::lookahead::{Lookahead, NINE_WORDS, RHO_BIAS, RHO_SHIFT};
 
 /// log2(3).
@@ -93,6 +94,40 @@ pub fn lookahead(jump_bits: u32, leaf_bits: u32) -> Vec<u32> {
         }));
     }
     table
+}
+
+/// Tables B, C and J of d bits, four words an entry.
+pub fn delay(bits: u32) -> Vec<u32> {
+    let entry = |low| {
+        let (odd, value) = steps(low, bits);
+        [3_u32.pow(odd), value as u32, bits + odd, 0]
+    };
+    (0..1 << bits).flat_map(entry).collect()
+}
+
+/// The tables of the delay kernel with pools: jumps, factors.
+pub fn delay_pools(bits: u32) -> Vec<u32> {
+    let shift = 32 - Lookahead::rest_bits(bits);
+    let entry = |low| {
+        let (odd, value) = steps(low, bits);
+        (value as u32) << shift | odd << 3
+    };
+    let factors = (0..16).flat_map(|odd| [3_u32.pow(odd), (bits + odd) << INDEX_BITS]);
+    (0..1 << bits).map(entry).chain(factors).collect()
+}
+
+/// Table A: the delays of the numbers below 2ᵗ, in standard steps; 0 for 0.
+pub fn known_delays(bits: u32) -> Vec<u32> {
+    let mut known = vec![0_u32; 1 << bits];
+    for n in 2..known.len() {
+        let (mut y, mut steps) = (n as u64, 0);
+        while y >= n as u64 {
+            steps += if y % 2 == 1 { 2 } else { 1 };
+            y = if y % 2 == 1 { y + y / 2 + 1 } else { y / 2 };
+        }
+        known[n] = steps + known[y as usize];
+    }
+    known
 }
 
 /// ρ in 1/256, rounded up; modulo 2³² if it is negative.
