@@ -5,7 +5,13 @@ use warpmp_collatz::{
     cpu::Cpu,
     dfs::Plan,
     engine::{Control, Engine, Outcome},
-    gpu::{Gpu, Settings},
+    gpu::{
+        Gpu, Settings,
+        delay::{self, Delays},
+        honda::Honda,
+    },
+    kernels::{delay_pools::DelayPools, honda},
+    number::trace,
     window::Window,
 };
 use warpmp_device::open_sim;
@@ -44,6 +50,40 @@ fn windows_are_done_as_the_cpu_does_them() {
             assert_eq!(gpu.overflowed, gpu.finished);
         }
     }
+}
+
+#[test]
+fn the_dissertations_scheme() {
+    let spec = honda::Honda {
+        base_bits: 10,
+        place: honda::Place::Shared,
+        begin: honda::Begin::Start,
+        sieve_bits: 10,
+        threads: 256,
+    };
+    let mut scheme = Honda::new(&open_sim(), spec).unwrap();
+    // Table 4.3.
+    assert_eq!(scheme.residues(), 64);
+    let outcome = scheme.run((1 << 46) - 1).unwrap();
+    assert_eq!(outcome.tested, 64 * 256);
+    assert!(outcome.overflowed > 0 && outcome.overflowed == outcome.finished);
+    scheme.change(honda::Honda { place: honda::Place::Global, base_bits: 6, threads: 64, ..spec }).unwrap();
+    assert!(scheme.run((1 << 46) - 1).unwrap().overflowed > 0);
+    assert!(scheme.run(1 << 46).is_err() && scheme.change(honda::Honda { sieve_bits: 11, ..spec }).is_err());
+}
+
+#[test]
+fn delays_are_those_of_single_traces() {
+    let spec = DelayPools { base_bits: 10, known_bits: 12, chunk: 64, warps: 2, blocks: 1, ..delay::SETTINGS };
+    let mut delays = Delays::new(&open_sim(), spec).unwrap();
+    // 2^63 − 1 among them grows past 96 bits, and is finished on the host.
+    for (first, count) in [(1, 300), ((1 << 63) - 100, 200), (u64::MAX - 50, 51)] {
+        for (index, &found) in (0..).zip(&delays.range(first, count).unwrap()) {
+            let start: u64 = first + index;
+            assert_eq!(u64::from(found), trace(start.into(), |_| true).unwrap().delay(), "{start}");
+        }
+    }
+    assert!(delays.range(0, 5).is_err() && delays.range(u64::MAX, 3).is_err());
 }
 
 #[test]

@@ -8,6 +8,7 @@ use warpmp_device::{Arg, Buffer, Device, Module, Stream};
 use super::{
     Settings,
     leaves::{Leaves, Nodes, upload},
+    report::Report,
     tables, vectors,
 };
 use crate::{
@@ -15,7 +16,6 @@ use crate::{
     engine::{Control, Outcome},
     error::{Error, Result},
     kernels::{
-        REPORT_HEADER_BYTES, REPORT_RECORD_BYTES,
         leaves::GROUPS,
         lookahead::{CANDIDATE_BITS, CHUNK, Lookahead},
     },
@@ -39,7 +39,7 @@ pub(super) struct Prepared {
     classes: Vec<Class>,
     tables: Buffer,
     control: Buffer,
-    report: Buffer,
+    report: Report,
     modules: HashMap<Lookahead, Arc<Module>>,
 }
 
@@ -71,7 +71,7 @@ impl Prepared {
         classes.sort_by_key(|class| class.count);
         let tables = upload(&**device, stream, &tables::lookahead(settings.jump_bits, plan.leaf_bits))?;
         let control = device.alloc(4 * CONTROL_WORDS as u64)?;
-        let report = device.alloc(report_bytes(settings.report_capacity))?;
+        let report = Report::new(&**device, settings.report_capacity)?;
         let (device, settings, plan) = (device.clone(), *settings, *plan);
         Ok(Self { device, settings, plan, streams, leaves, classes, tables, control, report, modules: HashMap::new() })
     }
@@ -96,25 +96,20 @@ impl Prepared {
     pub(super) fn run(&mut self, unit: u128, control: &Control) -> Result<Outcome> {
         control.check()?;
         loop {
-            let (sums, reports) = self.launch(unit)?;
-            if reports > self.settings.report_capacity {
-                // Nothing of it counts; the next try has room.
-                self.settings.report_capacity = reports.checked_add(reports / 4).unwrap_or(u32::MAX);
-                self.report = self.device.alloc(report_bytes(self.settings.report_capacity))?;
-                continue;
-            }
-            let starts = self.reported(reports)?;
+            let sums = self.launch(unit)?;
+            // Without room for all reports nothing counts; the next try has it.
+            let Some(starts) = self.report.read(&*self.device, &self.streams[0])? else { continue };
             starts.par_iter().try_for_each(|&start| descend(start).map(drop))?;
-            let overflowed = reports.into();
+            let overflowed = starts.len() as u64;
             return Ok(Outcome { tested: sums[0], overflowed, finished: overflowed, checksum: sums[1], plain: 0 });
         }
     }
 
-    /// Launches all classes, and waits; the two sums and the number of reports.
-    fn launch(&mut self, unit: u128) -> Result<([u64; 2], u32)> {
+    /// Launches all classes, and waits; the two sums.
+    fn launch(&mut self, unit: u128) -> Result<[u64; 2]> {
         let stream = &self.streams[0];
         self.device.fill(stream, &self.control, 0, 0, CONTROL_WORDS)?;
-        self.device.fill(stream, &self.report, 0, 0, (REPORT_HEADER_BYTES / 4) as usize)?;
+        self.report.clear(&*self.device, stream)?;
         self.device.synchronize(stream)?;
         for index in 0..self.classes.len() {
             self.launch_class(index, unit)?;
@@ -122,11 +117,10 @@ impl Prepared {
         for stream in &self.streams {
             self.device.synchronize(stream)?;
         }
-        let (mut sums, mut count) = ([0; 4], [0]);
+        let mut sums = [0; 4];
         self.device.download(&self.streams[0], &self.control, SUMS_WORD, &mut sums)?;
-        self.device.download(&self.streams[0], &self.report, 0, &mut count)?;
         let pair = |at: usize| u64::from(sums[at]) | u64::from(sums[at + 1]) << 32;
-        Ok(([pair(0), pair(2)], count[0]))
+        Ok([pair(0), pair(2)])
     }
 
     /// The kernel for a class and starts below `end`, and its limit.
@@ -179,25 +173,14 @@ impl Prepared {
             Arg::from(&self.tables),
             Arg::Buffer(&self.control, 4 * u64::from(class.odd_steps)),
             Arg::Buffer(&self.control, 4 * SUMS_WORD as u64),
-            Arg::from(&self.report),
-            Arg::U32(self.settings.report_capacity),
+            Arg::from(&self.report.buffer),
+            Arg::U32(self.report.capacity),
         ];
         let full = self.device.info().multiprocessors * spec.blocks;
         let blocks = full.min(class.count.div_ceil(CHUNK * spec.warps));
         let stream = &self.streams[index % STREAMS];
         Ok(self.device.launch(stream, &module, spec.grid(blocks), &args)?)
     }
-
-    fn reported(&self, count: u32) -> Result<Vec<u128>> {
-        let mut words = vec![0; 4 * count as usize];
-        self.device.download(&self.streams[0], &self.report, (REPORT_HEADER_BYTES / 4) as usize, &mut words)?;
-        let start = |words: &[u32]| words.iter().rev().fold(0_u128, |sum, &word| sum << 32 | u128::from(word));
-        Ok(words.chunks(4).map(start).collect())
-    }
-}
-
-fn report_bytes(capacity: u32) -> u64 {
-    REPORT_HEADER_BYTES + REPORT_RECORD_BYTES * u64::from(capacity)
 }
 
 /// Nothing is launched with what the kernels do not take.

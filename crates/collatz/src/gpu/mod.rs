@@ -3,8 +3,11 @@
 //! Starts below [`tables::LEAST_START`], starts whose values would not fit into four words, and what a window has outside of
 //! whole units of 2^(L + 10) starts are done by the CPU engine with the same plan.
 
+pub mod delay;
 mod dfs;
+pub mod honda;
 pub mod leaves;
+mod report;
 pub mod tables;
 pub mod vectors;
 
