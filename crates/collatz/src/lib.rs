@@ -40,6 +40,7 @@ pub mod honda;
 pub mod number;
 pub mod power;
 pub mod rules;
+pub mod tables;
 pub mod window;
 
 pub use error::{Error, Result};
