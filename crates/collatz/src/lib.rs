@@ -39,6 +39,7 @@ pub mod expression;
 pub mod honda;
 pub mod number;
 pub mod power;
+pub mod reference;
 pub mod rules;
 pub mod tables;
 pub mod window;
