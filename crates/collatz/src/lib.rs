@@ -14,6 +14,9 @@
 //! window       ranges of starts
 //! engine       the seam: what an engine does with a window, and what it reports
 //! cpu          the engine on all cores
+//! reference    the independent path: the same figures from the rules' words alone
+//! certificate  what was done with a window, checkable by others
+//! campaign     a directory of certificates: locks, resuming, gaps
 //! ```
 //!
 //! # The seam between engines
@@ -31,6 +34,8 @@
 //! none of 2, 4, 5, 8. So two engines agree in every count, and in the checksum `Σ T^L(n) mod 2^64` over all tested `n`.
 #![forbid(unsafe_code)]
 
+pub mod campaign;
+pub mod certificate;
 pub mod cpu;
 pub mod dfs;
 pub mod engine;
