@@ -31,8 +31,7 @@ fn kernels() -> Vec<(Kernel, u32)> {
     let honda = Honda { base_bits: 11, place: Place::Shared, begin: Begin::Start, sieve_bits: 37, threads: 256 };
     let lookahead =
         Lookahead { jump_bits: 12, sure_jumps: 3, watched: false, limbs: 3, leaf_bits: 34, warps: 16, blocks: 3 };
-    let delay =
-        Delay { base_bits: 11, place: Place::Shared, known_bits: 12, source: Source::Array, threads: 256 };
+    let delay = Delay { base_bits: 11, place: Place::Shared, known_bits: 12, source: Source::Array, threads: 256 };
     let pools = DelayPools {
         base_bits: 14,
         known_bits: 22,

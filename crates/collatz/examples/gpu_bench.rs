@@ -65,7 +65,9 @@ fn main() -> Result {
 
 /// Small windows on the device and on the CPU.
 fn check(device: &Arc<dyn Device>) -> Result {
-    for (plan, jump_bits) in [(Plan::new(14, 24, 16, 5)?, 12), (Plan::new(12, 18, 12, 6)?, 6), (Plan::new(16, 26, 13, 4)?, 13)] {
+    for (plan, jump_bits) in
+        [(Plan::new(14, 24, 16, 5)?, 12), (Plan::new(12, 18, 12, 6)?, 6), (Plan::new(16, 26, 13, 4)?, 13)]
+    {
         let settings = Settings { jump_bits, ..Settings::default() };
         let (mut gpu, mut cpu) = (Gpu::new(device.clone(), settings), Cpu::new());
         let unit = 1_u128 << (plan.leaf_bits + 10);
@@ -76,7 +78,12 @@ fn check(device: &Arc<dyn Device>) -> Result {
             if (ours.tested, ours.checksum) != (theirs.tested, theirs.checksum) || ours.overflowed != ours.finished {
                 return Err(format!("{plan:?} {window}: {ours:?}, but the CPU says {theirs:?}").into());
             }
-            println!("check {plan:?} from 2^{:.1}: {} tested, {} overflowed: right", (from as f64).log2(), ours.tested, ours.overflowed);
+            println!(
+                "check {plan:?} from 2^{:.1}: {} tested, {} overflowed: right",
+                (from as f64).log2(),
+                ours.tested,
+                ours.overflowed
+            );
         }
     }
     Ok(())
@@ -96,7 +103,10 @@ fn dfs(device: &Arc<dyn Device>, section: &Section) -> Result {
     let mut gpu = Gpu::new(device.clone(), settings);
     let begin = Instant::now();
     let leaves = gpu.prepare(&plan)?;
-    println!("dfs {plan:?} {settings:?}: {leaves} leaves, made with the vectors in {:.2} s", begin.elapsed().as_secs_f64());
+    println!(
+        "dfs {plan:?} {settings:?}: {leaves} leaves, made with the vectors in {:.2} s",
+        begin.elapsed().as_secs_f64()
+    );
     let unit = 1_u128 << (plan.leaf_bits + 10);
     let windows = u128::from(section.get("windows", 10));
     for end in [1_u128 << 64, 1 << 71] {

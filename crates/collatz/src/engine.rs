@@ -85,4 +85,16 @@ pub trait Engine: Send {
     /// # Errors
     /// [`Error::Stopped`], [`Error::NoDescent`], and the engine's own. Nothing of the window counts then.
     fn dfs(&mut self, plan: &dfs::Plan, window: &Window, control: &Control) -> Result<Outcome>;
+
+    /// Convergence of every start of the window by the dissertation's scheme.
+    ///
+    /// # Errors
+    /// As for [`Engine::dfs`].
+    fn honda(&mut self, plan: &honda::Plan, window: &Window, control: &Control) -> Result<Outcome>;
+
+    /// The delays of `from`, `from + 1`, …, one for each place of `delays`.
+    ///
+    /// # Errors
+    /// As for [`Engine::dfs`], and [`Error::PastLimit`].
+    fn delays(&mut self, from: u128, delays: &mut [u32], control: &Control) -> Result<()>;
 }

@@ -3,7 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    number::{PATIENCE, Value},
+};
 
 /// Base bits of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -25,4 +28,24 @@ impl Plan {
         Error::parameter("base bits", base_bits.into(), 4, 20)?;
         Ok(Self { sieve_bits, base_bits })
     }
+}
+
+/// The first value below `start` after whole jumps of `base_bits` steps, in unbounded arithmetic: how overflowed starts are
+/// finished.
+///
+/// # Errors
+/// [`Error::NoDescent`].
+pub fn descend_by_jumps(start: u128, base_bits: u32) -> Result<u128> {
+    let mut value = Value::Narrow(start);
+    for _ in 0..PATIENCE / u64::from(base_bits.max(1)) {
+        for _ in 0..base_bits {
+            value = value.step().0;
+        }
+        if let Value::Narrow(value) = value
+            && value < start
+        {
+            return Ok(value);
+        }
+    }
+    Err(Error::NoDescent { start, steps: PATIENCE })
 }

@@ -16,6 +16,9 @@
 //! cpu          the engine on all cores
 //! kernels      what runs on a GPU, as values
 //! gpu          the engine on GPUs, and on the simulator
+//! reference    the independent path: the same figures from the rules' words alone
+//! certificate  what was done with a window, checkable by others
+//! campaign     a directory of certificates: locks, resuming, gaps
 //! ```
 //!
 //! # The seam between engines
@@ -33,6 +36,8 @@
 //! none of 2, 4, 5, 8. So two engines agree in every count, and in the checksum `Σ T^L(n) mod 2^64` over all tested `n`.
 #![forbid(unsafe_code)]
 
+pub mod campaign;
+pub mod certificate;
 pub mod cpu;
 pub mod dfs;
 pub mod engine;
@@ -43,7 +48,9 @@ pub mod honda;
 pub mod kernels;
 pub mod number;
 pub mod power;
+pub mod reference;
 pub mod rules;
+pub mod tables;
 pub mod window;
 
 pub use error::{Error, Result};

@@ -16,7 +16,9 @@ use warpmp_collatz::{
 };
 use warpmp_device::open_sim;
 
-const SETTINGS: Settings = Settings { jump_bits: 6, warps: 2, blocks: 1, report_capacity: 16 };
+const SETTINGS: Settings = Settings { jump_bits: 6, warps: 2, blocks: 1, report_capacity: 16, delays: DELAYS };
+const DELAYS: DelayPools =
+    DelayPools { base_bits: 10, known_bits: 12, chunk: 64, warps: 2, blocks: 1, ..delay::SETTINGS };
 
 fn both(plan: &Plan, windows: &[(u128, u128)]) -> Vec<(Outcome, Outcome)> {
     let (mut gpu, mut cpu) = (Gpu::new(open_sim(), SETTINGS), Cpu::new());
@@ -70,6 +72,28 @@ fn the_dissertations_scheme() {
     scheme.change(honda::Honda { place: honda::Place::Global, base_bits: 6, threads: 64, ..spec }).unwrap();
     assert!(scheme.run((1 << 46) - 1).unwrap().overflowed > 0);
     assert!(scheme.run(1 << 46).is_err() && scheme.change(honda::Honda { sieve_bits: 11, ..spec }).is_err());
+}
+
+#[test]
+fn windows_of_the_dissertations_scheme() {
+    for (sieve_bits, base_bits) in [(10, 10), (6, 14), (3, 4)] {
+        let plan = warpmp_collatz::honda::Plan::new(sieve_bits, base_bits).unwrap();
+        let (mut gpu, mut cpu) = (Gpu::new(open_sim(), SETTINGS), Cpu::new());
+        let control = Control::default();
+        let unit = 1_u128 << (sieve_bits + 8);
+        for (from, count) in [
+            (1, (1 << 20) + 2 * unit),
+            ((1 << 32) - unit, 3 * unit - 5),
+            ((1 << 64) - unit, unit),
+            ((1 << 64) - unit, unit + 99),
+        ] {
+            let window = Window::new(from, count).unwrap();
+            let ours = gpu.honda(&plan, &window, &control).unwrap();
+            let theirs = cpu.honda(&plan, &window, &control).unwrap();
+            assert_eq!((ours.tested, ours.plain, ours.checksum), (theirs.tested, theirs.plain, theirs.checksum));
+            assert_eq!(ours.overflowed, ours.finished);
+        }
+    }
 }
 
 #[test]

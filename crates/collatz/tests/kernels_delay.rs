@@ -19,7 +19,8 @@ const UNTOUCHED: u32 = 0xDEAD_BEEF;
 /// Starts of all sizes, among them such as grow past 96 bits.
 fn starts(count: usize) -> Vec<u64> {
     let mut dice = Dice(11);
-    let mut starts: Vec<u64> = (1..40).chain([27, 703, 837_799, u64::MAX, u64::MAX >> 1, u64::MAX >> 2, u64::MAX - 1]).collect();
+    let mut starts: Vec<u64> =
+        (1..40).chain([27, 703, 837_799, u64::MAX, u64::MAX >> 1, u64::MAX >> 2, u64::MAX - 1]).collect();
     starts.extend((20..64).flat_map(|bits| [1 << bits, (1 << bits) - 1, (1 << bits) + 1]));
     // 2^k·m − 1 goes up k times.
     starts.extend((40..63).flat_map(|k| [3, 5, 7, 21].map(|m: u64| m.wrapping_mul(1 << k).wrapping_sub(1))));
@@ -48,7 +49,16 @@ fn overflows(start: u64, jump: u32, ceiling: u32) -> [bool; 2] {
 }
 
 /// Runs a kernel; every delay and every report must be right.
-fn check(kernel: &Kernel, grid: Grid, tables: &[u32], known: u32, source: Source, starts: &[u64], pools: bool, jump: u32) -> Counters {
+fn check(
+    kernel: &Kernel,
+    grid: Grid,
+    tables: &[u32],
+    known: u32,
+    source: Source,
+    starts: &[u64],
+    pools: bool,
+    jump: u32,
+) -> Counters {
     let mut bench = Bench::new();
     let array = bench.pairs(starts);
     let (tables, known_delays) = (bench.words(tables), bench.words(&tables::known_delays(known)));
@@ -82,16 +92,37 @@ fn check(kernel: &Kernel, grid: Grid, tables: &[u32], known: u32, source: Source
 
 #[test]
 fn algorithm_6() {
-    for (base_bits, place, known_bits, threads) in
-        [(9, Place::Shared, 12, 256), (11, Place::Shared, 11, 64), (12, Place::Global, 12, 128), (5, Place::Global, 12, 32)]
-    {
+    for (base_bits, place, known_bits, threads) in [
+        (9, Place::Shared, 12, 256),
+        (11, Place::Shared, 11, 64),
+        (12, Place::Global, 12, 128),
+        (5, Place::Global, 12, 32),
+    ] {
         let spec = Delay { base_bits, place, known_bits, source: Source::Array, threads };
         let starts = starts(1000);
-        check(&spec.build(), spec.grid(3), &tables::delay(base_bits), known_bits, Source::Array, &starts, false, base_bits);
+        check(
+            &spec.build(),
+            spec.grid(3),
+            &tables::delay(base_bits),
+            known_bits,
+            Source::Array,
+            &starts,
+            false,
+            base_bits,
+        );
         let spec = Delay { source: Source::Range, ..spec };
         for first in [1, u64::MAX - 700] {
             let starts: Vec<u64> = (0..300).map(|i| first + i).collect();
-            check(&spec.build(), spec.grid(1), &tables::delay(base_bits), known_bits, Source::Range, &starts, false, base_bits);
+            check(
+                &spec.build(),
+                spec.grid(1),
+                &tables::delay(base_bits),
+                known_bits,
+                Source::Range,
+                &starts,
+                false,
+                base_bits,
+            );
         }
     }
 }
@@ -101,7 +132,16 @@ fn pools() {
     for (base_bits, known_bits, large_jumps, small_jumps, chunk, warps) in
         [(12, 12, 2, 5, 256, 4), (14, 14, 1, 1, 64, 2), (11, 14, 3, 7, 4096, 1), (10, 16, 2, 3, 128, 3)]
     {
-        let spec = DelayPools { base_bits, known_bits, large_jumps, small_jumps, source: Source::Array, chunk, warps, blocks: 1 };
+        let spec = DelayPools {
+            base_bits,
+            known_bits,
+            large_jumps,
+            small_jumps,
+            source: Source::Array,
+            chunk,
+            warps,
+            blocks: 1,
+        };
         let tables = tables::delay_pools(base_bits);
         for count in [1, 31, 33, 500, 1100] {
             check(&spec.build(), spec.grid(2), &tables, known_bits, Source::Array, &starts(count), true, base_bits);

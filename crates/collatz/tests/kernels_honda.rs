@@ -28,12 +28,14 @@ fn check(case: &Case) -> (Counters, u64) {
     let odd: Vec<u32> = successors.iter().map(|&(odd, _)| odd | 0xABC0_0100).collect();
     let (rows, odd, powers) = (bench.pairs(&rows), bench.words(&odd), bench.pairs(&powers()));
     let (table, report) = (bench.words(&table(spec.base_bits)), bench.report(CAPACITY));
-    let args = [rows, odd, residues.len() as u64, *constant, powers, table, report, CAPACITY as u64];
+    let sum = bench.pairs(&[0]);
+    let args = [rows, odd, residues.len() as u64, *constant, 56, powers, table, sum, report, CAPACITY as u64];
     let counters = bench.run(&spec.build(), spec.grid(3), &args);
+    let found_sum = bench.read_pairs(sum, 1)[0];
     let (reported, _) = bench.reported(report, CAPACITY);
 
     let limit = BigUint::from(1_u32) << 96;
-    let (mut expected, mut jumps) = (Vec::new(), 0);
+    let (mut expected, mut jumps, mut sum) = (Vec::new(), 0, 0_u64);
     for top in 0..256_u64 {
         for (&s, &(odd, v)) in residues.iter().zip(&successors) {
             let number = top << 56 | constant | s;
@@ -50,6 +52,7 @@ fn check(case: &Case) -> (Counters, u64) {
                     break;
                 }
                 if z < n {
+                    sum = sum.wrapping_add(z.iter_u64_digits().next().unwrap_or(0));
                     break;
                 }
             }
@@ -57,6 +60,7 @@ fn check(case: &Case) -> (Counters, u64) {
     }
     expected.sort_unstable();
     assert_eq!(reported, expected, "{}", spec.name());
+    assert_eq!(found_sum, sum, "{}", spec.name());
     (counters, jumps)
 }
 
@@ -98,13 +102,13 @@ fn there_are_starts_beyond_96_bits_among_them() {
     let spec = BASE;
     let rows = bench.pairs(&[(1 << 32) - 1, 0]);
     let (odd, powers, table) = (bench.words(&[0]), bench.pairs(&powers()), bench.words(&table(11)));
-    let report = bench.report(CAPACITY);
-    bench.run(&spec.build(), spec.grid(1), &[rows, odd, 1, ones, powers, table, report, CAPACITY as u64]);
+    let (report, sum) = (bench.report(CAPACITY), bench.pairs(&[0]));
+    bench.run(&spec.build(), spec.grid(1), &[rows, odd, 1, ones, 56, powers, table, sum, report, CAPACITY as u64]);
     let (reported, count) = bench.reported(report, CAPACITY);
     assert!(reported.contains(&u128::from(u64::MAX)) && count > 50, "{count}");
     // A report without room counts what it cannot list.
     let short = bench.report(3);
-    bench.run(&spec.build(), spec.grid(1), &[rows, odd, 1, ones, powers, table, short, 3]);
+    bench.run(&spec.build(), spec.grid(1), &[rows, odd, 1, ones, 56, powers, table, sum, short, 3]);
     assert_eq!(bench.read(short, 1)[0] as usize, count);
 }
 

@@ -89,7 +89,8 @@ impl Prepared {
                 walk.candidates(leaf, &mut |walk, run| {
                     let mut bits = run.bits;
                     while bits != 0 {
-                        let offset = run.offset + (u64::from(bits.trailing_zeros()) << walk.prepared.plan.leaf_bits);
+                        let upper = u64::from(bits.trailing_zeros());
+                        let offset = run.offset.wrapping_add(upper << walk.prepared.plan.leaf_bits);
                         visit(walk.window.from() + u128::from(offset));
                         bits &= bits - 1;
                     }

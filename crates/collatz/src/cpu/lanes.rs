@@ -87,7 +87,7 @@ impl<'a> Lanes<'a> {
             sum = sum.wrapping_add(start as u64);
             let lane = len & (LANES - 1);
             self.values[lane] = start;
-            self.offsets[lane] = offset + bit * stride;
+            self.offsets[lane] = offset.wrapping_add(bit * stride);
             self.rhos[lane] = rho;
             len += 1;
         }

@@ -58,11 +58,11 @@ impl Plan {
 
     /// What suits the CPU engine for windows of about `count` numbers.
     pub fn for_cpu(count: u128) -> Self {
-        // A thousand upper numbers a leaf fill sixteen words of look-ahead bits; deeper leaves would only be fewer.
+        // A few hundred upper numbers a leaf: fewer, and making the leaves takes longer than testing.
         let bits = 127 - count.max(1).leading_zeros().min(127);
-        let leaf_bits = bits.saturating_sub(10).min(30);
-        let lookahead_bits = leaf_bits.saturating_sub(2).clamp(12, 28);
-        Self { leaf_bits, lookahead_bits, rare_lookahead_bits: lookahead_bits.min(20), main_classes: 7 }
+        let leaf_bits = bits.saturating_sub(8).min(32);
+        let lookahead_bits = bits.saturating_sub(14).clamp(12, 26);
+        Self { leaf_bits, lookahead_bits, rare_lookahead_bits: lookahead_bits.min(18), main_classes: 5 }
     }
 
     /// `S` for the class of leaves with `odd_steps` odd steps.

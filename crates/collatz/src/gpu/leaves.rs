@@ -41,11 +41,8 @@ impl Nodes {
     pub fn new(device: &dyn Device, stream: &Stream, bits: u32, merges: bool) -> Result<Self> {
         let module = device.load(&Expand { merges }.build())?;
         let powers = upload(device, stream, &tables::powers())?;
-        let mut nodes = Self {
-            values: upload(device, stream, &[0; 4])?,
-            states: upload(device, stream, &[0])?,
-            count: 1,
-        };
+        let mut nodes =
+            Self { values: upload(device, stream, &[0; 4])?, states: upload(device, stream, &[0])?, count: 1 };
         let counter = upload(device, stream, &[0])?;
         for level in 0..bits {
             let room = 2 * u64::from(nodes.count);
@@ -87,8 +84,7 @@ impl Nodes {
             sizes.iter().scan(0, |next, &size| Some(std::mem::replace(next, *next + size))).collect();
         let masks = tables::words((0..GROUPS).map(|odd| (1_u64 << vector_bits(odd)) - 1));
         let cursors = upload(device, stream, &starts)?;
-        let (inverses, masks) =
-            (upload(device, stream, &tables::inverses())?, upload(device, stream, &masks)?);
+        let (inverses, masks) = (upload(device, stream, &tables::inverses())?, upload(device, stream, &masks)?);
         let records = device.alloc(16 * (u64::from(self.count) + 2))?;
         device.fill(stream, &records, 4 * self.count as usize, 0, 8)?;
         let residues = device.alloc(8 * u64::from(self.count).max(1))?;

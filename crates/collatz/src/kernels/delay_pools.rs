@@ -61,7 +61,9 @@ impl DelayPools {
     pub fn name(&self) -> String {
         let Self { base_bits, known_bits, large_jumps, small_jumps, chunk, warps, blocks, .. } = self;
         let source = self.source.word();
-        format!("collatz_delay_pools_{source}_d{base_bits}_a{known_bits}_j{large_jumps}x{small_jumps}_n{chunk}_t{warps}x{blocks}")
+        format!(
+            "collatz_delay_pools_{source}_d{base_bits}_a{known_bits}_j{large_jumps}x{small_jumps}_n{chunk}_t{warps}x{blocks}"
+        )
     }
 
     const fn table_bytes(&self) -> u32 {
@@ -351,7 +353,9 @@ impl Warp {
     /// Is the value, of two words, 2ᵗ or more?
     fn is_unknown(&self, b: &mut Builder, state: &State) -> Pred {
         let bits = self.spec.known_bits;
-        let above = if bits == 32 { b.copy(state.z[1]) } else {
+        let above = if bits == 32 {
+            b.copy(state.z[1])
+        } else {
             let low = b.shr(state.z[0], bits);
             b.or(low, state.z[1])
         };

@@ -1,8 +1,9 @@
 //! `honda`: convergence of 64-bit starts, the dissertation's Algorithm 5 in its data format.
 //!
-//! computes   for every residue s of the sieve and every t < 256: the trajectory of n = t·2⁵⁶ + M·2ᵏ + s in
-//!            jumps of d steps until it is below n; a start whose value would exceed 96 bits is reported
-//! requires   s < 2ᵏ, M·2ᵏ < 2⁵⁶; [`Begin::AfterSieve`]: k ≥ 32
+//! computes   for every residue s of the sieve and every t < 256: the trajectory of n = M + t·2ʰ + s in jumps of d steps until
+//!            it is below n, and the sum of these values; a start whose value would exceed 96 bits is reported instead
+//! requires   s < 2ᵏ; M, 2ʰ and 2ᵏ have no bits in common with each other's multiples: M + 255·2ʰ + s < 2⁶⁴ without carries;
+//!            n > 1; [`Begin::AfterSieve`]: k ≥ 32. The dissertation has h = 56; h = k makes windows of consecutive numbers
 //! launch     `threads` threads a block, a multiple of 32; blocks·threads a multiple of 256; the lanes of a
 //!            warp differ in t only, so that they share their table look-ups while t is above the low bits.
 //!            8·2ᵈ bytes of shared memory, if the tables are there
@@ -86,8 +87,9 @@ impl Honda {
     }
 
     /// The kernel. Arguments: `residues` (pairs of 64-bit words: s, Tᵏ(s)), `odd_steps` (a word each: the odd
-    /// steps to it in the low byte), `count` residues, `constant` M·2ᵏ, `powers` of three (64 bits each),
-    /// `table` (pairs of words: 3ᶜ, Tᵈ(l)), the report and its capacity.
+    /// steps to it in the low byte), `count` residues, `constant` M, `shift` h, `powers` of three (64 bits each),
+    /// `table` (pairs of words: 3ᶜ, Tᵈ(l)), `sum` (64 bits, to which the values below the starts are added), the report and its
+    /// capacity.
     pub fn build(&self) -> Kernel {
         let mut builder = Builder::new(&self.name(), Glue::None);
         let b = &mut builder;
@@ -105,8 +107,10 @@ impl Honda {
         let odd_steps = b.param_u64("odd_steps");
         let count = b.param_u32("count");
         let constant = b.param_u64("constant");
+        let shift = b.param_u32("shift");
         let powers = b.param_u64("powers");
         let table = b.param_u64("table");
+        let sum = b.param_u64("sum");
         let report = Report::params(b);
         let thread = b.special(Special::Tid);
         let shared = if self.place == Place::Shared {
@@ -124,28 +128,31 @@ impl Honda {
         let all = b.special(Special::Nctaid);
         let all = b.mul_lo(all, self.threads);
         let stride = b.shr(all, 8);
-        let fixed = self.fixed(b, constant, top);
+        let fixed = self.fixed(b, constant, top, shift);
+        let total = b.copy64(0);
         let some = b.compare(Cmp::Lt, entry, count);
         b.if_(some, |b| {
             b.do_while(|b| {
-                self.trajectory(b, &Inputs { residues, odd_steps, powers, table, shared }, &fixed, entry, report);
+                let inputs = Inputs { residues, odd_steps, powers, table, shared };
+                self.trajectory(b, &inputs, &fixed, entry, total, report);
                 let next = b.add(entry, stride);
                 b.set(entry, next);
                 b.compare(Cmp::Lt, entry, count)
             });
         });
+        b.reduce_add64_global(sum, 0, total);
         builder.finish()
     }
 
     /// The bits of the start above the sieve, in place, and shifted down by k.
-    fn fixed(&self, b: &mut Builder, constant: R64, top: R32) -> Fixed {
-        let (low, high) = b.unpack(constant);
-        let shifted = b.shl(top, 24);
-        let high = b.or(high, shifted);
+    fn fixed(&self, b: &mut Builder, constant: R64, top: R32, shift: R32) -> Fixed {
+        let top = b.widen(top);
+        let top = b.shl64(top, shift);
+        let whole = b.or64(constant, top);
+        let (low, high) = b.unpack(whole);
         let above = match self.begin {
             Begin::Start => None,
             Begin::AfterSieve => {
-                let whole = b.pack(low, high);
                 let above = b.shr64(whole, self.sieve_bits);
                 Some(b.truncate(above))
             }
@@ -153,7 +160,7 @@ impl Honda {
         Fixed { words: [low, high], above }
     }
 
-    fn trajectory(&self, b: &mut Builder, inputs: &Inputs, fixed: &Fixed, entry: R32, report: Report) {
+    fn trajectory(&self, b: &mut Builder, inputs: &Inputs, fixed: &Fixed, entry: R32, total: R64, report: Report) {
         b.section("begin");
         let row = b.mad_wide(entry, 16, inputs.residues);
         let (n, z) = match fixed.above {
@@ -200,7 +207,15 @@ impl Honda {
         });
         b.section("report");
         let overflow = b.compare(Cmp::Ne, lost, 0);
-        b.if_(overflow, |b| report.put(b, &n));
+        b.if_else(
+            overflow,
+            |b| report.put(b, &n),
+            |b| {
+                let value = b.pack(z[0], z[1]);
+                let sum = b.add64(total, value);
+                b.set64(total, sum);
+            },
+        );
     }
 }
 

@@ -46,3 +46,25 @@ pub const FLOOR: u128 = 1 << 20;
 pub const fn mod9_removes(residue: u32) -> bool {
     matches!(residue, 2 | 4 | 5 | 8)
 }
+
+#[cfg(test)]
+mod tests {
+    use dashu_int::UBig;
+
+    use super::*;
+    use crate::power::{MAX_STEPS, min_odd};
+
+    /// The bound of the module's documentation, exactly: `(c + 1)·3^c / (2^i − 3^c)` for the largest `c` with `3^c < 2^i`
+    /// is at least what rules 1, 3 and 4 ask for, whose `c` differs from `i`'s by at most one.
+    #[test]
+    fn the_floor_is_above_every_bound() {
+        let mut highest = UBig::ZERO;
+        for steps in 1..=MAX_STEPS {
+            let odd = min_odd(steps) - 1;
+            let power = UBig::from(3u8).pow(odd);
+            let bound = (&power * UBig::from(odd + 1)) / ((UBig::ONE << steps) - power) + UBig::ONE;
+            highest = highest.max(bound);
+        }
+        assert!(highest < UBig::from(FLOOR) && highest > UBig::from(1000u32), "{highest}");
+    }
+}

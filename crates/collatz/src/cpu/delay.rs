@@ -1,0 +1,156 @@
+//! Algorithm 6: delays by tables B, C, J and A.
+//!
+//! Two jumps of eleven steps are taken between two looks: from a value of at least `2^22` the value is at least 2 for 22
+//! steps, as it at most halves each time, so the walk cannot run past 1 unseen.
+
+use rayon::prelude::*;
+
+use crate::{
+    engine::Control,
+    error::{Error, Result},
+    number::trace,
+    tables::{Base, SmallDelays},
+    window::LIMIT,
+};
+
+const BASE_BITS: u32 = 11;
+const ENTRIES: usize = 1 << BASE_BITS;
+/// `t = 2^22` of table A.
+const SMALL_BITS: u32 = 2 * BASE_BITS;
+/// Numbers that are under way at once.
+const LANES: usize = 256;
+/// Two jumps multiply by less than `(3/2)^22 < 2^13`; one more bit for what is added.
+const GROWTH_BITS: u32 = 14;
+/// Values below this go on in 64 bits.
+const NARROW: u128 = 1 << (64 - GROWTH_BITS);
+const WIDE: u128 = 1 << (128 - GROWTH_BITS);
+
+/// The tables.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    /// B in bits 0–17, C in 18–35, J from 36 on.
+    jumps: Box<[u64; ENTRIES]>,
+    small: SmallDelays,
+}
+
+impl Prepared {
+    pub(super) fn new() -> Result<Self> {
+        let base = Base::new(BASE_BITS)?;
+        let mut jumps = Box::new([0; ENTRIES]);
+        for (low, jump) in jumps.iter_mut().enumerate() {
+            let (factor, addend, steps) = (base.factors()[low], base.addends()[low], base.steps()[low]);
+            *jump = u64::from(factor) | u64::from(addend) << 18 | u64::from(steps) << 36;
+        }
+        Ok(Self { jumps, small: SmallDelays::new(SMALL_BITS)? })
+    }
+
+    /// Delays of `from`, `from + 1`, …
+    pub(super) fn run(&self, from: u128, delays: &mut [u32], control: &Control) -> Result<()> {
+        let count = delays.len() as u128;
+        match from.checked_add(count) {
+            _ if from == 0 => return Err(Error::ZeroStart),
+            Some(end) if end <= LIMIT => {}
+            _ => return Err(Error::PastLimit { from, count }),
+        }
+        let chunks = delays.len().div_ceil(CHUNK) as u64;
+        delays.par_chunks_mut(CHUNK).enumerate().try_for_each(|(chunk, places)| {
+            control.check()?;
+            let mut first = from + (chunk * CHUNK) as u128;
+            for batch in places.chunks_mut(LANES) {
+                Lanes::new(self).run(first, batch)?;
+                first += batch.len() as u128;
+            }
+            control.advance(1, chunks);
+            Ok(())
+        })
+    }
+
+    #[inline]
+    fn jump128(&self, value: u128, steps: &mut u32) -> u128 {
+        let jump = self.jumps[value as usize & (ENTRIES - 1)];
+        *steps += (jump >> 36) as u32;
+        let (factor, addend) = (jump & 0x3_ffff, jump >> 18 & 0x3_ffff);
+        let high = value >> BASE_BITS;
+        let low = u128::from(high as u64) * u128::from(factor) + u128::from(addend);
+        low + (u128::from(((high >> 64) as u64) * factor) << 64)
+    }
+
+    #[inline]
+    fn jump64(&self, value: u64, steps: &mut u32) -> u64 {
+        let jump = self.jumps[value as usize & (ENTRIES - 1)];
+        *steps += (jump >> 36) as u32;
+        (value >> BASE_BITS) * (jump & 0x3_ffff) + (jump >> 18 & 0x3_ffff)
+    }
+}
+
+/// Numbers of a task.
+const CHUNK: usize = 1 << 14;
+
+struct Lanes<'a> {
+    tables: &'a Prepared,
+    wide: [(u128, u32, u16); LANES],
+    narrow: [(u64, u32, u16); LANES],
+}
+
+impl<'a> Lanes<'a> {
+    fn new(tables: &'a Prepared) -> Self {
+        Self { tables, wide: [(0, 0, 0); LANES], narrow: [(0, 0, 0); LANES] }
+    }
+
+    fn run(mut self, first: u128, delays: &mut [u32]) -> Result<()> {
+        let small = 1 << SMALL_BITS;
+        let mut wide = 0;
+        let mut narrow = 0;
+        for place in 0..delays.len().min(LANES) {
+            let value = first + place as u128;
+            if value < small {
+                delays[place] = self.tables.small.delays()[value as usize].into();
+            } else if value < NARROW {
+                self.narrow[narrow] = (value as u64, 0, place as u16);
+                narrow += 1;
+            } else {
+                self.wide[wide] = (value, 0, place as u16);
+                wide += 1;
+            }
+        }
+        while wide + narrow > 0 {
+            let mut kept = 0;
+            for lane in 0..wide.min(LANES) {
+                let (value, mut steps, place) = self.wide[lane];
+                if value >= WIDE {
+                    delays[usize::from(place)] = trace(first + u128::from(place), |_| true)?.delay() as u32;
+                    continue;
+                }
+                let value = self.tables.jump128(value, &mut steps);
+                let value = self.tables.jump128(value, &mut steps);
+                if value < NARROW {
+                    // Values come here from at least 2^50: after 22 steps they are not small yet.
+                    self.narrow[narrow & (LANES - 1)] = (value as u64, steps, place);
+                    narrow += 1;
+                } else {
+                    self.wide[kept & (LANES - 1)] = (value, steps, place);
+                    kept += 1;
+                }
+            }
+            wide = kept;
+            kept = 0;
+            for lane in 0..narrow.min(LANES) {
+                let (value, mut steps, place) = self.narrow[lane];
+                let value = self.tables.jump64(value, &mut steps);
+                let value = self.tables.jump64(value, &mut steps);
+                let alive = value >= small as u64;
+                if alive && value < NARROW as u64 {
+                    self.narrow[kept & (LANES - 1)] = (value, steps, place);
+                    kept += 1;
+                } else if alive {
+                    self.wide[wide & (LANES - 1)] = (value.into(), steps, place);
+                    wide += 1;
+                } else {
+                    delays[usize::from(place)] = steps + u32::from(self.tables.small.delays()[value as usize]);
+                }
+            }
+            narrow = kept;
+        }
+        Ok(())
+    }
+}
