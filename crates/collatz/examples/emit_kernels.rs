@@ -9,6 +9,7 @@ use std::path::Path;
 use std::{env, error, fs};
 
 use serde::Serialize;
+use warpmp_collatz::kernels::alpha::Alpha;
 use warpmp_collatz::kernels::delay::{Delay, Source};
 use warpmp_collatz::kernels::delay_pools::DelayPools;
 use warpmp_collatz::kernels::honda::{Begin, Honda, Place};
@@ -43,6 +44,7 @@ fn kernels() -> Vec<(Kernel, u32)> {
         blocks: 2,
     };
     vec![
+        (Alpha { sieve_bits: 24, unit_bits: 40, kept: 5 }.build(), 64),
         (delay.build(), 40),
         (Delay { base_bits: 18, place: Place::Global, ..delay }.build(), 40),
         (pools.build(), 40),

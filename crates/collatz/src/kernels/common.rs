@@ -98,3 +98,18 @@ pub(super) fn reaches(b: &mut Builder, z: &[R32], n: &[R32]) -> Pred {
     let above = b.compare(Cmp::Ne, z[2], 0);
     b.or_pred(over, above)
 }
+
+/// A 64-bit number modulo 9. 2³⁰ ≡ 1, so the three digits of 30 bits may be added.
+pub(super) fn modulo_nine(b: &mut Builder, low: R32, high: R32) -> R32 {
+    let digit = (1 << 30) - 1;
+    let first = b.and(low, digit);
+    let second = b.funnel_right(low, high, 30);
+    let second = b.and(second, digit);
+    let third = b.shr(high, 28);
+    let sum = b.add(first, second);
+    let sum = b.add(sum, third);
+    // x − 9·⌊x·⌈2³³/9⌉/2³³⌋: exact for x < 2³², as 9·⌈2³³/9⌉ = 2³³ + 1.
+    let quotient = b.mul_hi(sum, 954_437_177);
+    let quotient = b.shr(quotient, 1);
+    b.mad_lo(quotient, 9_u32.wrapping_neg(), sum)
+}

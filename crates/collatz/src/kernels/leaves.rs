@@ -23,6 +23,8 @@ use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, Pred, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Space, Special, Vector};
 
+use super::common::modulo_nine;
+
 /// Threads a block.
 pub const THREADS: u32 = 256;
 /// Groups that there can be: c < 64.
@@ -251,19 +253,4 @@ impl Scatter {
         });
         builder.finish()
     }
-}
-
-/// A 64-bit number modulo 9. 2³⁰ ≡ 1, so the three digits of 30 bits may be added.
-fn modulo_nine(b: &mut Builder, low: R32, high: R32) -> R32 {
-    let digit = (1 << 30) - 1;
-    let first = b.and(low, digit);
-    let second = b.funnel_right(low, high, 30);
-    let second = b.and(second, digit);
-    let third = b.shr(high, 28);
-    let sum = b.add(first, second);
-    let sum = b.add(sum, third);
-    // x − 9·⌊x·⌈2³³/9⌉/2³³⌋: exact for x < 2³², as 9·⌈2³³/9⌉ = 2³³ + 1.
-    let quotient = b.mul_hi(sum, 954_437_177);
-    let quotient = b.shr(quotient, 1);
-    b.mad_lo(quotient, 9_u32.wrapping_neg(), sum)
 }

@@ -3,6 +3,7 @@
 //! | kernel | what it does |
 //! |---|---|
 //! | [`honda`] | convergence, the dissertation's Algorithm 5 |
+//! | [`alpha`] | the published checksum of work units |
 //! | [`delay`] | delays, the dissertation's Algorithm 6 |
 //! | [`delay_pools`] | delays, the lanes of a warp regrouped by the size of their values |
 //! | [`leaves`] | residues that survive the rules, level by level |
@@ -12,6 +13,7 @@
 //! In all of them T(n) is n/2 for even and (3n + 1)/2 for odd n, and d steps of T on z = 2ᵈ·h + l give
 //! 3ᶜ·h + Tᵈ(l), with c the odd steps among them.
 
+pub mod alpha;
 mod common;
 pub mod delay;
 pub mod delay_pools;
