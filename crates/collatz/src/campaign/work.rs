@@ -2,7 +2,11 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Mutex, PoisonError, mpsc},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
     thread,
 };
 
@@ -21,7 +25,8 @@ const ATTEMPTS: u32 = 3;
 pub enum Event {
     /// A window is done.
     Done(Box<Certificate>),
-    /// A device failed under a window, which will be done again; the engine is not used any more if others are left.
+    /// A device failed under a window, which will be done again. After two failures in a row the engine retires, if others are
+    /// left.
     Lost {
         /// The window.
         window: Window,
@@ -44,12 +49,14 @@ pub fn run(
 ) -> Result<()> {
     let queue: Mutex<VecDeque<(Window, u32)>> = Mutex::new(windows.into_iter().map(|window| (window, 0)).collect());
     let controls: Vec<&Control> = engines.iter().map(|(_, control)| *control).collect();
+    let working = AtomicUsize::new(controls.len());
     let (sender, events) = mpsc::channel();
     thread::scope(|scope| {
         for (mut engine, control) in engines {
             let sender = sender.clone();
-            let queue = &queue;
+            let (queue, working) = (&queue, &working);
             scope.spawn(move || {
+                let mut lost = 0;
                 loop {
                     let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
                     let Some((window, attempts)) = next else { return };
@@ -62,8 +69,15 @@ pub fn run(
                         }
                         made => made.map(|certificate| Event::Done(Box::new(certificate))),
                     };
+                    lost = if matches!(event, Ok(Event::Lost { .. })) { lost + 1 } else { 0 };
                     let failed = event.is_err();
                     if sender.send(event).is_err() || failed {
+                        return;
+                    }
+                    // The last engine stays: somebody has to say in the end that the work cannot be done.
+                    let others =
+                        || working.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| (n > 1).then(|| n - 1));
+                    if lost > 1 && others().is_ok() {
                         return;
                     }
                 }
