@@ -30,8 +30,16 @@ struct Budget {
 /// Kernels and the registers that their launches leave them.
 fn kernels() -> Vec<(Kernel, u32)> {
     let honda = Honda { base_bits: 11, place: Place::Shared, begin: Begin::Start, sieve_bits: 37, threads: 256 };
-    let lookahead =
-        Lookahead { jump_bits: 12, sure_jumps: 3, watched: false, limbs: 3, leaf_bits: 34, warps: 16, blocks: 3 };
+    let lookahead = Lookahead {
+        jump_bits: 12,
+        sure_jumps: 3,
+        watched: false,
+        limbs: 3,
+        leaf_bits: 34,
+        warps: 16,
+        blocks: 3,
+        ranged: false,
+    };
     let delay = Delay { base_bits: 11, place: Place::Shared, known_bits: 12, source: Source::Array, threads: 256 };
     let pools = DelayPools {
         base_bits: 14,
@@ -50,6 +58,7 @@ fn kernels() -> Vec<(Kernel, u32)> {
         (pools.build(), 40),
         (DelayPools { source: Source::Range, ..pools }.build(), 40),
         (lookahead.build(), 40),
+        (Lookahead { ranged: true, watched: true, ..lookahead }.build(), 40),
         (Lookahead { watched: true, ..lookahead }.build(), 40),
         (Lookahead { limbs: 4, watched: true, warps: 16, blocks: 2, ..lookahead }.build(), 64),
         (Expand { merges: true }.build(), 40),

@@ -40,6 +40,10 @@ fn windows_are_done_as_the_cpu_does_them() {
             ((1 << 64) - 2 * unit, 4 * unit),
             ((1 << 68) - unit, unit),
             ((1 << 71) + 3 * unit, 2 * unit + 12_345),
+            ((1 << 66) + 3 * unit + 1_234, 1),
+            ((1 << 66) + 3 * unit + 1_235, 8_000),
+            ((1 << 66) + 4 * unit - 5_000, 9_999),
+            ((1 << 66) + unit + 17, 3 * unit),
             ((1 << 96) - unit, 2 * unit),
             ((1 << 100) + unit, unit),
         ];

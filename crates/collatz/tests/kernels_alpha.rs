@@ -32,7 +32,8 @@ fn check(spec: Alpha, unit: u128, residues: &[u64]) -> usize {
     let mut bench = Bench::new();
     let grid = Alpha::grid(2);
     let threads = (grid.blocks * THREADS) as usize;
-    let (residue_address, places, powers) = (bench.pairs(residues), bench.words(&spec.places()), bench.pairs(&powers()));
+    let (residue_address, places, powers) =
+        (bench.pairs(residues), bench.words(&spec.places()), bench.pairs(&powers()));
     let (sum, results, report) =
         (bench.pairs(&[0]), bench.empty(threads * RESULT_WORDS as usize), bench.report(CAPACITY));
     let args = [

@@ -175,8 +175,16 @@ fn threshold(low: u64, bits: u32, table: &[u32]) -> f64 {
     f64::from(word >> (16 * (low % 2)) & 0xFFFF) - 1024.0
 }
 
-const BASE: Lookahead =
-    Lookahead { jump_bits: 6, sure_jumps: 2, watched: true, limbs: 3, leaf_bits: 8, warps: 2, blocks: 1 };
+const BASE: Lookahead = Lookahead {
+    jump_bits: 6,
+    sure_jumps: 2,
+    watched: true,
+    limbs: 3,
+    leaf_bits: 8,
+    warps: 2,
+    blocks: 1,
+    ranged: false,
+};
 
 /// Windows at places where words end.
 fn windows(leaf_bits: u32) -> Vec<u128> {

@@ -92,11 +92,11 @@ impl Prepared {
         1 << (127.0 - climb).floor() as u32
     }
 
-    /// The starts of unit `unit`, of 2^(L + 10).
-    pub(super) fn run(&mut self, unit: u128, control: &Control) -> Result<Outcome> {
+    /// The starts of unit `unit`, of 2^(L + 10); of a range, from the first offset to below the second.
+    pub(super) fn run(&mut self, unit: u128, range: Option<[u64; 2]>, control: &Control) -> Result<Outcome> {
         control.check()?;
         loop {
-            let sums = self.launch(unit)?;
+            let sums = self.launch(unit, range)?;
             // Without room for all reports nothing counts; the next try has it.
             let Some(starts) = self.report.read(&*self.device, &self.streams[0])? else { continue };
             starts.par_iter().try_for_each(|&start| descend(start).map(drop))?;
@@ -106,13 +106,13 @@ impl Prepared {
     }
 
     /// Launches all classes, and waits; the two sums.
-    fn launch(&mut self, unit: u128) -> Result<[u64; 2]> {
+    fn launch(&mut self, unit: u128, range: Option<[u64; 2]>) -> Result<[u64; 2]> {
         let stream = &self.streams[0];
         self.device.fill(stream, &self.control, 0, 0, CONTROL_WORDS)?;
         self.report.clear(&*self.device, stream)?;
         self.device.synchronize(stream)?;
         for index in 0..self.classes.len() {
-            self.launch_class(index, unit)?;
+            self.launch_class(index, unit, range)?;
         }
         for stream in &self.streams {
             self.device.synchronize(stream)?;
@@ -135,14 +135,15 @@ impl Prepared {
         let limit = tables::rho_limit(end, limbs);
         let watched = tables::highest_rho(leaf_bits, class.odd_steps, jump_bits, sure_jumps) > limit.into();
         let blocks = if limbs == 3 { blocks } else { blocks.div_ceil(2) };
-        (Lookahead { jump_bits, sure_jumps, watched, limbs, leaf_bits, warps, blocks }, limit)
+        (Lookahead { jump_bits, sure_jumps, watched, limbs, leaf_bits, warps, blocks, ranged: false }, limit)
     }
 
-    fn launch_class(&mut self, index: usize, unit: u128) -> Result<()> {
+    fn launch_class(&mut self, index: usize, unit: u128, range: Option<[u64; 2]>) -> Result<()> {
         let class = &self.classes[index];
         let bits = self.plan.leaf_bits + CANDIDATE_BITS;
         let base = unit << bits;
         let (spec, limit) = self.spec(class, base + (1 << bits));
+        let spec = Lookahead { ranged: range.is_some(), ..spec };
         let module = match self.modules.get(&spec) {
             Some(module) => module.clone(),
             None => {
@@ -155,7 +156,7 @@ impl Prepared {
         let power = 3_u64.pow(class.odd_steps);
         let offset = u128::from(power).wrapping_mul(unit << CANDIDATE_BITS);
         let word_mask = (1_u32 << (class.ahead - 5)) - 1;
-        let args = [
+        let mut args = vec![
             Arg::Buffer(&self.leaves.records, 16 * u64::from(class.first)),
             Arg::Buffer(&self.leaves.residues, 8 * u64::from(class.first)),
             Arg::U32(class.count),
@@ -176,6 +177,7 @@ impl Prepared {
             Arg::from(&self.report.buffer),
             Arg::U32(self.report.capacity),
         ];
+        args.extend(range.into_iter().flatten().map(Arg::U64));
         let full = self.device.info().multiprocessors * spec.blocks;
         let blocks = full.min(class.count.div_ceil(CHUNK * spec.warps));
         let stream = &self.streams[index % STREAMS];

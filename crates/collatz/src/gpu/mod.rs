@@ -1,7 +1,7 @@
 //! The engine on a device: a GPU, or the simulator.
 //!
-//! Starts below [`tables::LEAST_START`], starts whose values would not fit into four words, and what a window has outside of
-//! whole units of 2^(L + 10) starts are done by the CPU engine with the same plan.
+//! Starts below [`tables::LEAST_START`] and starts whose values would not fit into four words are done by the CPU engine with the
+//! same plan. What a window has outside of whole units of 2^(L + 10) starts is done by a kernel that looks at the bounds.
 
 pub mod delay;
 mod dfs;
@@ -84,6 +84,21 @@ impl Gpu {
     }
 }
 
+impl Gpu {
+    /// A part of a unit, or of two neighbouring ones.
+    fn edge(&mut self, plan: &DfsPlan, edge: &Window, control: &Control) -> Result<Outcome> {
+        let bits = plan.leaf_bits + CANDIDATE_BITS;
+        let mut outcome = Outcome::default();
+        for unit in edge.from() >> bits..=(edge.end() - 1) >> bits {
+            let first = unit << bits;
+            let offset = |bound: u128| bound.saturating_sub(first).min(1 << bits) as u64;
+            let range = [offset(edge.from()), offset(edge.end())];
+            outcome.add(&self.prepared(plan)?.run(unit, Some(range), control)?);
+        }
+        Ok(outcome)
+    }
+}
+
 impl Engine for Gpu {
     fn name(&self) -> String {
         self.device.info().to_string()
@@ -97,9 +112,12 @@ impl Engine for Gpu {
         if total > 0 {
             let prepared = self.prepared(plan)?;
             for unit in parts.units {
-                outcome.add(&prepared.run(unit, control)?);
+                outcome.add(&prepared.run(unit, None, control)?);
                 control.advance(1, total as u64);
             }
+        }
+        for edge in parts.edges {
+            outcome.add(&self.edge(plan, &edge, control)?);
         }
         for rest in parts.rest {
             outcome.add(&self.cpu.dfs(plan, &rest, control)?);
@@ -124,7 +142,7 @@ impl Engine for Gpu {
                 control.advance(1, total as u64);
             }
         }
-        for rest in parts.rest {
+        for rest in parts.rest.into_iter().chain(parts.edges) {
             outcome.add(&self.cpu.honda(plan, &rest, control)?);
         }
         Ok(outcome)
@@ -150,9 +168,10 @@ impl Engine for Gpu {
     }
 }
 
-/// A window's whole units for the device, and the rest for the CPU.
+/// A window's whole units, what is within the device's bounds beside them, and the rest for the CPU.
 struct Parts {
     units: Range<u128>,
+    edges: Vec<Window>,
     rest: Vec<Window>,
 }
 
@@ -163,7 +182,7 @@ impl Parts {
         let (middle, high) = middle.map_or((None, None), |middle| middle.split_at(end));
         let parts = middle.map(|middle| middle.units(bits));
         let units = parts.as_ref().map_or(0..0, |parts| parts.units.clone());
-        let edges = parts.into_iter().flat_map(|parts| [parts.head, parts.tail]);
-        Self { units, rest: [low, high].into_iter().chain(edges).flatten().collect() }
+        let edges = parts.into_iter().flat_map(|parts| [parts.head, parts.tail]).flatten().collect();
+        Self { units, edges, rest: [low, high].into_iter().flatten().collect() }
     }
 }

@@ -23,7 +23,7 @@ impl Warp {
     }
 
     /// Puts a leaf's candidates into the first queue, and its value into the ring; loads ahead for the next leaf.
-    pub(super) fn collect(&self, b: &mut Builder, leaf: R32, record: R64, ahead: &Ahead) {
+    pub(super) fn collect(&self, b: &mut Builder, leaf: R32, record: R64, residues: R64, ahead: &Ahead) {
         let spec = &self.spec;
         let layout = spec.layout();
         // The funnel shift takes the amount modulo 32: the bit within the word.
@@ -34,6 +34,14 @@ impl Warp {
         let pattern = b.load_shared(Vector::V1, row, (6 << spec.jump_bits) + 4 * FACTOR_WORDS)[0];
         let left = b.and(alive, pattern);
         let left = b.copy(left);
+        if let Some(range) = self.range {
+            let row = b.mad_wide(leaf, 8, residues);
+            let residue = b.load_global64(Space::GlobalConst, row, 0);
+            // Bits from the first candidate that is not below the range, less those from the first that is not below its end.
+            let [from, end] = range.map(|bound| self.bits_from(b, bound, residue));
+            let inside = b.lop3(left, from, end, 0x40);
+            b.set(left, inside);
+        }
         let slot = b.and(leaf, RING - 1);
 
         // The value at a = 0, by one lane.
@@ -84,6 +92,23 @@ impl Warp {
         let total = b.add(self.total, all);
         b.set(self.total, total);
         b.warp_barrier();
+    }
+
+    /// The bits of this lane's word whose starts are at least W + `bound`: a ≥ ⌈(bound − B)/2ᴸ⌉.
+    fn bits_from(&self, b: &mut Builder, bound: R64, residue: R64) -> R32 {
+        let leaf_bits = self.spec.leaf_bits;
+        let round = b.add64(bound, (1 << leaf_bits) - 1);
+        let above = b.compare64(Cmp::Ge, bound, residue);
+        let distance = b.sub64(round, residue);
+        let distance = b.shr64(distance, leaf_bits);
+        let first = b.truncate(distance);
+        let first = b.select(first, 0, above);
+        // In this word from bit `first` − 32·lane on; all below, none at 32 and above.
+        let word = b.shl(self.lane, 5);
+        let before = b.compare(Cmp::Le, first, word);
+        let place = b.sub(first, word);
+        let bits = b.shl(u32::MAX, place);
+        b.select(u32::MAX, bits, before)
     }
 
     /// Tᴸ(W + B): the leaf's value and the window's offset, in four words.

@@ -73,6 +73,8 @@ pub struct Lookahead {
     pub warps: u32,
     /// Blocks on a multiprocessor.
     pub blocks: u32,
+    /// Are only the starts between two bounds tested?
+    pub ranged: bool,
 }
 
 /// Where things are in a warp's part of the shared memory, in bytes.
@@ -88,7 +90,8 @@ impl Lookahead {
     pub fn name(&self) -> String {
         let Self { jump_bits, sure_jumps, limbs, leaf_bits, warps, blocks, .. } = self;
         let watched = if self.watched { "_watched" } else { "" };
-        format!("collatz_lookahead_d{jump_bits}_u{sure_jumps}_w{limbs}_l{leaf_bits}_t{warps}x{blocks}{watched}")
+        let ranged = if self.ranged { "_ranged" } else { "" };
+        format!("collatz_lookahead_d{jump_bits}_u{sure_jumps}_w{limbs}_l{leaf_bits}_t{warps}x{blocks}{watched}{ranged}")
     }
 
     const fn layout(&self) -> Layout {
@@ -123,7 +126,8 @@ impl Lookahead {
     /// `word_offset` (W/2ᴸ/32, within the mask); `power` 3ᶜ; `offset_low`, `offset_high`: 3ᶜ·W/2ᴸ, 128 bits; `base_low`,
     /// `base_high`: W; `nine`: W mod 9; `rho`: ρ of the leaves, in place; `limit`: the most it may be; `tables`: the jump
     /// table (2ᵈ words), thresholds (2ᵈ⁻¹ words), factors, pattern; `next`: a word, zero at first; `sums`: two of 64
-    /// bits, to which the number of candidates and the sum of their Tᴸ(n) are added; the report and its capacity.
+    /// bits, to which the number of candidates and the sum of their Tᴸ(n) are added; the report and its capacity; if it is
+    /// ranged, `range_from`, `range_end`: the starts from W + the first to below W + the second.
     pub fn build(&self) -> Kernel {
         let mut builder = Builder::new(&self.name(), Glue::None);
         let b = &mut builder;
@@ -133,6 +137,7 @@ impl Lookahead {
         let next = b.param_u64("next");
         let sums = b.param_u64("sums");
         let report = Report::params(b);
+        let range = self.ranged.then(|| ["range_from", "range_end"].map(|name| b.param_u64(name)));
 
         let base = b.shared_base();
         let thread = b.special(Special::Tid);
@@ -151,6 +156,7 @@ impl Lookahead {
             spec: *self,
             inputs,
             report,
+            range,
             lane,
             below,
             base,
@@ -227,6 +233,7 @@ struct Warp {
     spec: Lookahead,
     inputs: Inputs,
     report: Report,
+    range: Option<[R64; 2]>,
     lane: R32,
     /// The mask of the lanes below.
     below: R32,
@@ -273,7 +280,7 @@ impl Warp {
         let leaf = b.copy(0);
         b.do_while(|b| {
             b.section("leaf");
-            self.collect(b, leaf, record, &ahead);
+            self.collect(b, leaf, record, residues, &ahead);
             let done = self.full_batches(b, residues);
             b.section("leaf");
             // Before a slot of the ring is used again, and at the end, nothing may wait in the first queue.
