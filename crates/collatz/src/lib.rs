@@ -16,6 +16,7 @@
 //! cpu          the engine on all cores
 //! reference    the independent path: the same figures from the rules' words alone
 //! certificate  what was done with a window, checkable by others
+//! records      searches for delay and path records
 //! campaign     a directory of certificates: locks, resuming, gaps
 //! ```
 //!
@@ -44,6 +45,7 @@ pub mod expression;
 pub mod honda;
 pub mod number;
 pub mod power;
+pub mod records;
 pub mod reference;
 pub mod rules;
 pub mod tables;
