@@ -5,7 +5,10 @@ use std::str::FromStr;
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 use warpmp::{Selector, session::MUL_MAX_BITS};
 
-use crate::io::sink::Format;
+use crate::{
+    commands::collatz::args::{BenchCollatz, CollatzCommand},
+    io::sink::Format,
+};
 
 /// Bulk big-integer arithmetic on NVIDIA GPUs and CPUs.
 #[derive(Debug, Parser)]
@@ -38,6 +41,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         operation: ExplainOperation,
     },
+    /// Collatz: convergence, delays, records and certificates
+    Collatz {
+        #[command(subcommand)]
+        command: CollatzCommand,
+    },
     Devices(Devices),
     Selftest(Selftest),
 }
@@ -45,6 +53,7 @@ pub(crate) enum Command {
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchOperation {
     Mul(BenchMul),
+    Collatz(BenchCollatz),
 }
 
 #[derive(Debug, Subcommand)]

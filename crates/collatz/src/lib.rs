@@ -18,6 +18,7 @@
 //! gpu          the engine on GPUs, and on the simulator
 //! reference    the independent path: the same figures from the rules' words alone
 //! certificate  what was done with a window, checkable by others
+//! records      searches for delay and path records
 //! campaign     a directory of certificates: locks, resuming, gaps
 //! ```
 //!
@@ -48,6 +49,7 @@ pub mod honda;
 pub mod kernels;
 pub mod number;
 pub mod power;
+pub mod records;
 pub mod reference;
 pub mod rules;
 pub mod tables;

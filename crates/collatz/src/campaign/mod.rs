@@ -6,7 +6,7 @@
 //! DIR/FROM-COUNT.json                a certificate a window
 //! ```
 //!
-//! The windows are `from + i·size`; a window is done if its certificate is there, whole and of this program and rules. So a
+//! The windows are cut at multiples of their size; a window is done if its certificate is there, whole and of this program and rules. So a
 //! campaign that was killed at any moment resumes with exactly the windows that are missing.
 
 mod lock;
@@ -64,21 +64,21 @@ impl Specification {
         self.window_count.parse().unwrap_or(1).max(1)
     }
 
-    /// How many windows there are.
+    /// How many windows there are. They are cut at multiples of their size, which suits engines that need alignment: the first one
+    /// may have fewer starts, too.
     pub fn windows(&self) -> u128 {
-        self.range.count().div_ceil(self.size())
+        (self.range.end() - 1) / self.size() - self.range.from() / self.size() + 1
     }
 
     /// The window with this number.
     pub fn window(&self, number: u128) -> Option<Window> {
-        let from = self.range.from().checked_add(number.checked_mul(self.size())?)?;
-        Window::of(from..self.range.end().min(from.checked_add(self.size())?))
+        let from = (self.range.from() / self.size()).checked_add(number)?.checked_mul(self.size())?;
+        Window::of(from.max(self.range.from())..from.checked_add(self.size())?.min(self.range.end()))
     }
 
     /// The number of this window; none if it is not one of the campaign's.
     pub fn number(&self, window: &Window) -> Option<u128> {
-        let ahead = window.from().checked_sub(self.range.from())?;
-        let number = ahead / self.size();
+        let number = (window.from() / self.size()).checked_sub(self.range.from() / self.size())?;
         (self.window(number) == Some(*window)).then_some(number)
     }
 }

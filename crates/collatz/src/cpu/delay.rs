@@ -27,14 +27,14 @@ const WIDE: u128 = 1 << (128 - GROWTH_BITS);
 
 /// The tables.
 #[derive(Debug)]
-pub(super) struct Prepared {
+pub(crate) struct Prepared {
     /// B in bits 0–17, C in 18–35, J from 36 on.
     jumps: Box<[u64; ENTRIES]>,
     small: SmallDelays,
 }
 
 impl Prepared {
-    pub(super) fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         let base = Base::new(BASE_BITS)?;
         let mut jumps = Box::new([0; ENTRIES]);
         for (low, jump) in jumps.iter_mut().enumerate() {
@@ -57,12 +57,21 @@ impl Prepared {
             control.check()?;
             let mut first = from + (chunk * CHUNK) as u128;
             for batch in places.chunks_mut(LANES) {
-                Lanes::new(self).run(first, batch)?;
+                Lanes::new(self).run(|place| first + place as u128, batch)?;
                 first += batch.len() as u128;
             }
             control.advance(1, chunks);
             Ok(())
         })
+    }
+
+    /// Starts that [`Self::delays`] takes at a time.
+    pub(crate) const BATCH: usize = LANES;
+
+    /// The delays of up to [`Self::BATCH`] starts of at least 1.
+    pub(crate) fn delays(&self, starts: &[u128], delays: &mut [u32; LANES]) -> Result<()> {
+        let count = starts.len().min(LANES);
+        Lanes::new(self).run(|place| starts[place], &mut delays[..count])
     }
 
     #[inline]
@@ -97,12 +106,12 @@ impl<'a> Lanes<'a> {
         Self { tables, wide: [(0, 0, 0); LANES], narrow: [(0, 0, 0); LANES] }
     }
 
-    fn run(mut self, first: u128, delays: &mut [u32]) -> Result<()> {
+    fn run(mut self, start: impl Fn(usize) -> u128, delays: &mut [u32]) -> Result<()> {
         let small = 1 << SMALL_BITS;
         let mut wide = 0;
         let mut narrow = 0;
         for place in 0..delays.len().min(LANES) {
-            let value = first + place as u128;
+            let value = start(place);
             if value < small {
                 delays[place] = self.tables.small.delays()[value as usize].into();
             } else if value < NARROW {
@@ -118,7 +127,7 @@ impl<'a> Lanes<'a> {
             for lane in 0..wide.min(LANES) {
                 let (value, mut steps, place) = self.wide[lane];
                 if value >= WIDE {
-                    delays[usize::from(place)] = trace(first + u128::from(place), |_| true)?.delay() as u32;
+                    delays[usize::from(place)] = trace(start(usize::from(place)), |_| true)?.delay() as u32;
                     continue;
                 }
                 let value = self.tables.jump128(value, &mut steps);

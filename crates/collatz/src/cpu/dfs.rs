@@ -22,7 +22,7 @@ const PART_BITS: u32 = 44;
 
 /// The tables of a plan.
 #[derive(Debug)]
-pub(super) struct Prepared {
+pub(crate) struct Prepared {
     plan: Plan,
     prefixes: Vec<Path>,
     /// By odd steps; none below the least possible.
@@ -33,7 +33,7 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    pub(super) fn new(plan: &Plan) -> Self {
+    pub(crate) fn new(plan: &Plan) -> Self {
         let leaf_bits = plan.leaf_bits;
         let lookahead = |odd_steps| {
             (odd_steps >= plan.least_odd_steps())
@@ -82,7 +82,7 @@ impl Prepared {
     }
 
     /// Calls `visit` with every start of the window that the scheme tests, in no particular order. For checks.
-    pub(super) fn tested(&self, window: &Window, visit: &mut impl FnMut(u128)) {
+    pub(crate) fn tested(&self, window: &Window, visit: &mut impl FnMut(u128)) {
         let Some(mut walk) = Walk::new(self, window) else { return };
         for prefix in &self.prefixes {
             prefix.walk(self.plan.leaf_bits as usize, Origin::START, RuleSet::ALL, &mut |leaf| {

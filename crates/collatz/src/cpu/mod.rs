@@ -8,6 +8,9 @@ mod lanes;
 
 use std::{path::PathBuf, thread};
 
+pub(crate) use delay::Prepared as DelayTables;
+pub(crate) use dfs::Prepared as Tester;
+
 use crate::{
     dfs::Plan as DfsPlan,
     engine::{Control, Engine, Outcome},
