@@ -1,6 +1,6 @@
 //! Checks the kernels against the CPU and times them at full size: `gpu_bench [SECTION …]`.
 //!
-//! Sections: `check`, `dfs` (the last 2^44 below 2^64, and windows at 2^71), `honda`, `delay`; all of them by
+//! Sections: `check`, `dfs` (the last 2^44 below 2^64, and windows at 2^71), `honda`, `delay`, `alpha` (published work units); all of them by
 //! default. Settings after a section's name, as in `dfs:leaf=34,ahead=33,warps=16,blocks=3,jump=12,windows=10`,
 //! `honda:sieve=37`, `honda:sieve=34,base=11,threads=128,global=0,sieved=0`, `delay:bits=28`,
 //! `delay:bits=30,base=14,known=21,large=2,small=5,chunk=2048,warps=24,blocks=2`. `sim` runs on the simulator.
@@ -19,6 +19,7 @@ use warpmp_collatz::{
     engine::{Control, Engine, Outcome},
     gpu::{
         Gpu, Settings,
+        alpha::Units,
         delay::{Delays, SETTINGS, Starts},
         honda::Honda,
     },
@@ -61,8 +62,9 @@ fn main() -> Result {
     let simulated = sections.iter().any(|section| section.name == "sim");
     sections.retain(|section| section.name != "sim");
     if sections.is_empty() {
-        sections =
-            ["check", "dfs", "honda", "delay"].map(|name| Section { name: name.into(), settings: Vec::new() }).into();
+        sections = ["check", "dfs", "honda", "delay", "alpha"]
+            .map(|name| Section { name: name.into(), settings: Vec::new() })
+            .into();
     }
     let device = if simulated { open_sim() } else { open_cuda(0)? };
     println!("{}", device.info());
@@ -72,6 +74,7 @@ fn main() -> Result {
             "dfs" => dfs(&device, section)?,
             "honda" => honda(&device, section)?,
             "delay" => delay(&device, section)?,
+            "alpha" => alpha(&device)?,
             other => return Err(format!("no section {other}").into()),
         }
     }
@@ -279,6 +282,55 @@ fn delay(device: &Arc<dyn Device>, section: &Section) -> Result {
         );
     }
     Ok(())
+}
+
+/// Published work units with the sieve of 24 bits, modulo 9.
+fn alpha(device: &Arc<dyn Device>) -> Result {
+    const PUBLISHED: [(u128, u64, u64); 3] = [
+        (98_999_215, 216_855_436_618, 225_865_785_455),
+        (98_999_216, 216_855_432_245, 585_714_939_119),
+        (98_999_217, 216_855_284_080, 350_224_008_639),
+    ];
+    let begin = Instant::now();
+    let residues = merge_sieve(24);
+    println!("alpha: {} residues of 24 bits in {:.2} s", residues.len(), begin.elapsed().as_secs_f64());
+    let mut units = Units::new(device, (24, 40), 9, &residues)?;
+    for (unit, checksum, offset) in PUBLISHED {
+        let begin = Instant::now();
+        let result = units.run(unit)?;
+        let seconds = begin.elapsed().as_secs_f64();
+        println!(
+            "alpha unit {unit}: {seconds:.3} s, {:.4e} numbers/s; {} overflowed",
+            2_f64.powi(40) / seconds,
+            result.overflowed
+        );
+        if (result.checksum, result.offset) != (checksum, offset) {
+            return Err(format!("unit {unit}: published {checksum} and {offset}, found {result:?}").into());
+        }
+    }
+    println!("alpha: checksums and highest starts are the published ones");
+    Ok(())
+}
+
+/// The residues that rules 1 and 2 leave, by sorting all by their odd steps and values.
+fn merge_sieve(bits: u32) -> Vec<u64> {
+    let mut all: Vec<(u32, u64, u64, bool)> = (0..1_u64 << bits)
+        .map(|residue| {
+            let (mut odd, mut value, mut alive) = (0_u32, residue, true);
+            for step in 1..=bits {
+                let is_odd = value % 2 == 1;
+                odd += u32::from(is_odd);
+                value = if is_odd { value + value / 2 + 1 } else { value / 2 };
+                alive &= 3_u128.pow(odd) > 1 << step;
+            }
+            (odd, value, residue, alive)
+        })
+        .collect();
+    all.sort_unstable();
+    all.dedup_by_key(|entry| (entry.0, entry.1));
+    let mut residues: Vec<u64> = all.into_iter().filter(|entry| entry.3).map(|entry| entry.2).collect();
+    residues.sort_unstable();
+    residues
 }
 
 fn median(times: &mut [Duration]) -> Duration {

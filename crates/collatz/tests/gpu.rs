@@ -1,12 +1,14 @@
 //! The engine on the simulator against the CPU engine.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use num_bigint::BigUint;
 use warpmp_collatz::{
     cpu::Cpu,
     dfs::Plan,
     engine::{Control, Engine, Outcome},
     gpu::{
         Gpu, Settings,
+        alpha::Units,
         delay::{self, Delays},
         honda::Honda,
     },
@@ -122,4 +124,38 @@ fn what_overflows_is_finished() {
     let (gpu, cpu) = both(&plan, &[((1 << 121) + 5 * unit, unit)])[0];
     assert_eq!((gpu.tested, gpu.checksum), (cpu.tested, cpu.checksum));
     assert!(gpu.overflowed > 16 && gpu.overflowed == gpu.finished, "{gpu:?}");
+}
+
+#[test]
+fn checksums_of_units() {
+    // Small units near 2^126: many values exceed 128 bits, and the host finishes them.
+    let residues = [27, 31, 47, 71, 91, 103, 111, 127, 155, 159, 167, 255];
+    for unit in [1_u128 << 20, (1 << 112) + 12_345, (1 << 113) - 1] {
+        let mut sum = 0;
+        let mut best = (BigUint::ZERO, 0);
+        for start in (0..32).flat_map(|upper| residues.map(|residue| (unit << 14) + (upper << 9) + residue)) {
+            if matches!(start % 9, 2 | 4 | 5 | 8) {
+                continue;
+            }
+            let first = BigUint::from(start);
+            let (mut n, mut highest) = (first.clone(), BigUint::ZERO);
+            while n >= first {
+                n += 1_u32;
+                let twos = n.trailing_zeros().unwrap();
+                sum += twos;
+                n = (n >> twos) * BigUint::from(3_u32).pow(twos as u32) - 1_u32;
+                highest = highest.max(n.clone());
+                n >>= n.trailing_zeros().unwrap();
+            }
+            if highest > best.0 {
+                best = (highest, start);
+            }
+        }
+        let mut units = Units::new(&open_sim(), (9, 14), 9, &residues.map(|residue| residue as u64)).unwrap();
+        let found = units.run(unit).unwrap();
+        assert_eq!((found.checksum, u128::from(found.offset)), (sum, best.1 - (unit << 14)));
+        assert_eq!(found.highest.to_string(), best.0.to_string());
+        assert_eq!(found.overflowed > 0, unit > 1 << 100);
+    }
+    assert!(Units::new(&open_sim(), (9, 14), 5, &[27]).is_err());
 }

@@ -3,6 +3,7 @@
 //! Starts below [`tables::LEAST_START`] and starts whose values would not fit into four words are done by the CPU engine with the
 //! same plan. What a window has outside of whole units of 2^(L + 10) starts is done by a kernel that looks at the bounds.
 
+pub mod alpha;
 pub mod delay;
 mod dfs;
 pub mod honda;

@@ -4,7 +4,7 @@ use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::ir::{Cmp, Vector};
 
 use super::super::common::{Jump, jump};
-use super::{CANDIDATE_BITS, Lookahead, Warp};
+use super::{CANDIDATE_BITS, Lookahead, RING, Warp};
 
 /// Where lanes are on their way.
 struct State {
@@ -29,7 +29,10 @@ impl Warp {
         let slot = b.add(slot, self.queues);
         let value = b.load_shared(Vector::V4, slot, layout.ring);
         let a = b.and(candidate, (1 << CANDIDATE_BITS) - 1);
-        let tag = b.or(self.tags, candidate);
+        // ρ of the leaves, and the leaf's number in the chunk.
+        let block = b.and(self.leaf, !(RING - 1));
+        let tag = b.mad_lo(block, 1 << CANDIDATE_BITS, self.inputs.rho);
+        let tag = b.or(tag, candidate);
         let state = State { z: self.add_multiple(b, &value, a), tag: b.copy(tag) };
         let low = b.pack(state.z[0], state.z[1]);
         match mine {

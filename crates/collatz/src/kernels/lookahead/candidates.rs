@@ -30,7 +30,8 @@ impl Warp {
         let alive = b.funnel_right(ahead.words[0], ahead.words[1], ahead.record[3]);
         let nine = b.shr(ahead.record[3], 28);
         let nine = b.add(nine, self.inputs.nine);
-        let row = b.mad_lo(nine, 128, self.own_nine);
+        let column = b.mad_lo(self.lane, 4, self.base);
+        let row = b.mad_lo(nine, 128, column);
         let pattern = b.load_shared(Vector::V1, row, (6 << spec.jump_bits) + 4 * FACTOR_WORDS)[0];
         let left = b.and(alive, pattern);
         let left = b.copy(left);

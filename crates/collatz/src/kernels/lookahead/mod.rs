@@ -149,9 +149,8 @@ impl Lookahead {
         let queues = b.add(queues, self.table_bytes());
         let below = b.special(Special::LaneMaskLt);
         let own_words = b.mad_wide(lane, 4, inputs.vector);
-        let own_nine = b.mad_lo(lane, 4, base);
         let total = b.copy(0);
-        let (lines, first, second) = (b.copy(0), b.copy(0), b.copy(0));
+        let (leaf, first, second) = (b.copy(0), b.copy(0), b.copy(0));
         let warp = Warp {
             spec: *self,
             inputs,
@@ -162,10 +161,9 @@ impl Lookahead {
             base,
             queues,
             own_words,
-            own_nine,
             first,
             second,
-            tags: lines,
+            leaf,
             total,
             checksum: b.copy64(0),
         };
@@ -240,14 +238,13 @@ struct Warp {
     /// Addresses: shared memory; the warp's part of it.
     base: R32,
     queues: R32,
-    /// This lane's first word of the vector; its column of the pattern modulo 9, less where the pattern begins.
+    /// This lane's first word of the vector.
     own_words: R64,
-    own_nine: R32,
     /// How many are in the queues.
     first: R32,
     second: R32,
-    /// What the tags of the queued have in common: ρ of the leaves, and the leaf's number less 32's remainder.
-    tags: R32,
+    /// The leaf's number in the chunk.
+    leaf: R32,
     /// Candidates so far.
     total: R32,
     /// The sum of this lane's Tᴸ(n), modulo 2⁶⁴.
@@ -271,13 +268,10 @@ impl Warp {
         let record = b.copy64(record);
         let residues = b.mad_wide(start, 8, inputs.residues);
         let ahead = self.first_leaf(b, record);
-        for (register, value) in [(self.first, None), (self.second, None), (self.tags, Some(inputs.rho))] {
-            match value {
-                None => b.set(register, 0),
-                Some(value) => b.set(register, value),
-            }
+        for register in [self.first, self.second, self.leaf] {
+            b.set(register, 0);
         }
-        let leaf = b.copy(0);
+        let leaf = self.leaf;
         b.do_while(|b| {
             b.section("leaf");
             self.collect(b, leaf, record, residues, &ahead);
@@ -299,8 +293,6 @@ impl Warp {
                         self.full_tails(b, residues);
                     });
                     b.set(self.first, 0);
-                    let tags = b.add(self.tags, RING << CANDIDATE_BITS);
-                    b.set(self.tags, tags);
                 },
                 |b| self.move_down(b, done),
             );
