@@ -12,6 +12,7 @@ use serde::Serialize;
 use warpmp_collatz::kernels::alpha::Alpha;
 use warpmp_collatz::kernels::delay::{Delay, Source};
 use warpmp_collatz::kernels::delay_pools::DelayPools;
+use warpmp_collatz::kernels::delay_records::DelayRecords;
 use warpmp_collatz::kernels::honda::{Begin, Honda, Place};
 use warpmp_collatz::kernels::leaves::{Count, Expand, Scatter};
 use warpmp_collatz::kernels::lookahead::Lookahead;
@@ -53,6 +54,7 @@ fn kernels() -> Vec<(Kernel, u32)> {
     };
     vec![
         (Alpha { sieve_bits: 24, unit_bits: 40, kept: 5 }.build(), 64),
+        (DelayRecords { base_bits: 12, known_bits: 21, sieve_bits: 20, window_bits: 40 }.build(), 40),
         (delay.build(), 40),
         (Delay { base_bits: 18, place: Place::Global, ..delay }.build(), 40),
         (pools.build(), 40),

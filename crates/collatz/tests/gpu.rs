@@ -11,8 +11,9 @@ use warpmp_collatz::{
         alpha::Units,
         delay::{self, Delays},
         honda::Honda,
+        records::DelayRecords,
     },
-    kernels::{delay_pools::DelayPools, honda},
+    kernels::{delay_pools::DelayPools, delay_records::DelayRecords as DelayRecordsKernel, honda},
     number::trace,
     window::Window,
 };
@@ -158,4 +159,40 @@ fn checksums_of_units() {
         assert_eq!(found.overflowed > 0, unit > 1 << 100);
     }
     assert!(Units::new(&open_sim(), (9, 14), 5, &[27]).is_err());
+}
+
+#[test]
+fn delay_records_are_found() {
+    let spec = DelayRecordsKernel { base_bits: 8, known_bits: 10, sieve_bits: 8, window_bits: 18 };
+    let mut search = DelayRecords::new(&open_sim(), spec).unwrap();
+    let size = 1_u64 << spec.window_bits;
+    // Every delay below 33 windows, by the delays of smaller numbers.
+    let mut delays = vec![0_u32, 0];
+    for n in 2..33 * size {
+        let (mut y, mut delay) = (n, 0);
+        while y >= n {
+            delay += if y % 2 == 1 { 2 } else { 1 };
+            y = if y % 2 == 1 { y + y / 2 + 1 } else { y / 2 };
+        }
+        delays.push(delay + delays[y as usize]);
+    }
+    let mut records: Vec<(u64, u32)> = Vec::new();
+    let mut odd_records = 0;
+    for window in 0..33 {
+        let found = if window < 16 { Vec::new() } else { search.longer(window, &records).unwrap() };
+        assert!(found.iter().all(|&(start, delay)| delay == delays[start as usize]));
+        for start in (window * size).max(1)..(window + 1) * size {
+            let delay = delays[start as usize];
+            if records.last().is_none_or(|last| delay > last.1) {
+                records.push((start, delay));
+                if window >= 16 && start % 2 == 1 {
+                    odd_records += 1;
+                    assert!(found.contains(&(start, delay)), "{start}");
+                }
+            }
+        }
+    }
+    // 5649499, 6649279, 8400511.
+    assert_eq!(odd_records, 3);
+    assert!(search.longer(3, &records).is_err());
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dashu_int::{UBig, ops::BitTest as _};
+use dashu_int::UBig;
 use rayon::prelude::*;
 use warpmp_device::{Arg, Buffer, Device, Module, Stream};
 

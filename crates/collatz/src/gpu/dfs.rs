@@ -144,13 +144,12 @@ impl Prepared {
         let base = unit << bits;
         let (spec, limit) = self.spec(class, base + (1 << bits));
         let spec = Lookahead { ranged: range.is_some(), ..spec };
-        let module = match self.modules.get(&spec) {
-            Some(module) => module.clone(),
-            None => {
-                let module = self.device.load(&spec.build())?;
-                self.modules.insert(spec, module.clone());
-                module
-            }
+        let module = if let Some(module) = self.modules.get(&spec) {
+            module.clone()
+        } else {
+            let module = self.device.load(&spec.build())?;
+            self.modules.insert(spec, module.clone());
+            module
         };
         let class = &self.classes[index];
         let power = 3_u64.pow(class.odd_steps);

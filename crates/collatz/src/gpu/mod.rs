@@ -8,6 +8,7 @@ pub mod delay;
 mod dfs;
 pub mod honda;
 pub mod leaves;
+pub mod records;
 mod report;
 pub mod tables;
 pub mod vectors;

@@ -107,12 +107,17 @@ pub fn delay(bits: u32) -> Vec<u32> {
 
 /// The tables of the delay kernel with pools: jumps, factors.
 pub fn delay_pools(bits: u32) -> Vec<u32> {
+    delay_jumps(bits, INDEX_BITS)
+}
+
+/// Jumps of d steps as the look-ahead's, and factors: 3ᶜ, and the jump's standard steps, shifted up.
+pub fn delay_jumps(bits: u32, step_shift: u32) -> Vec<u32> {
     let shift = 32 - Lookahead::rest_bits(bits);
     let entry = |low| {
         let (odd, value) = steps(low, bits);
         (value as u32) << shift | odd << 3
     };
-    let factors = (0..16).flat_map(|odd| [3_u32.pow(odd), (bits + odd) << INDEX_BITS]);
+    let factors = (0..16).flat_map(|odd| [3_u32.pow(odd), (bits + odd) << step_shift]);
     (0..1 << bits).map(entry).chain(factors).collect()
 }
 

@@ -253,17 +253,17 @@ impl Warp {
         );
         let lost = b.copy(0);
         for _ in 0..self.spec.large_jumps {
-            let large = self.is_large(b, &state);
+            let large = Self::is_large(b, &state);
             let fits = b.compare(Cmp::Eq, lost, 0);
             let goes = b.and_pred(large, fits);
             b.if_(goes, |b| self.jump_large(b, &state, lost));
         }
         self.drop_lost(b, &state, present, lost);
         let here = b.compare(Cmp::Ne, present, 0);
-        let large = self.is_large(b, &state);
+        let large = Self::is_large(b, &state);
         let goes_on = b.and_pred(here, large);
         self.push(b, self.large, &state, goes_on);
-        let large = self.is_large(b, &state);
+        let large = Self::is_large(b, &state);
         let small = b.not_pred(large);
         let here = b.compare(Cmp::Ne, present, 0);
         let falls = b.and_pred(here, small);
@@ -289,7 +289,7 @@ impl Warp {
             b.set(state.z[2], 0);
             b.do_while(|b| {
                 self.jump_large(b, &state, lost);
-                let large = self.is_large(b, &state);
+                let large = Self::is_large(b, &state);
                 let fits = b.compare(Cmp::Eq, lost, 0);
                 b.and_pred(large, fits)
             });
@@ -343,7 +343,7 @@ impl Warp {
     }
 
     /// Is the value 2⁵⁴ or more?
-    fn is_large(&self, b: &mut Builder, state: &State) -> Pred {
+    fn is_large(b: &mut Builder, state: &State) -> Pred {
         let above = b.funnel_right(state.z[1], state.z[2], SMALL_BITS);
         let far = b.shr(state.z[2], SMALL_BITS);
         let above = b.or(above, far);

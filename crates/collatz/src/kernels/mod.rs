@@ -6,6 +6,7 @@
 //! | [`alpha`] | the published checksum of work units |
 //! | [`delay`] | delays, the dissertation's Algorithm 6 |
 //! | [`delay_pools`] | delays, the lanes of a warp regrouped by the size of their values |
+//! | [`delay_records`] | starts whose delay exceeds a bound |
 //! | [`leaves`] | residues that survive the rules, level by level |
 //! | [`vector`] | which residues survive the next steps, as bits |
 //! | [`lookahead`] | convergence: leaves, bit vectors, thresholds |
@@ -17,6 +18,7 @@ pub mod alpha;
 mod common;
 pub mod delay;
 pub mod delay_pools;
+pub mod delay_records;
 pub mod honda;
 pub mod leaves;
 pub mod lookahead;
