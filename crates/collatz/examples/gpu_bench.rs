@@ -1,6 +1,7 @@
 //! Checks the kernels against the CPU and times them at full size: `gpu_bench [SECTION …]`.
 //!
-//! Sections: `check`, `dfs` (the last 2^44 below 2^64, and windows at 2^71), `honda`, `delay`, `alpha` (published work units); all of them by
+//! Sections: `check`, `dfs` (the last 2^44 below 2^64, and windows at 2^71), `honda`, `delay`, `alpha` (published work
+//! units), `records` (delay records in windows of 2^40 above 2^50); all of them by
 //! default. Settings after a section's name, as in `dfs:leaf=34,ahead=33,warps=16,blocks=3,jump=12,windows=10`,
 //! `honda:sieve=37`, `honda:sieve=34,base=11,threads=128,global=0,sieved=0`, `delay:bits=28`,
 //! `delay:bits=30,base=14,known=21,large=2,small=5,chunk=2048,warps=24,blocks=2`. `sim` runs on the simulator.
@@ -22,13 +23,16 @@ use warpmp_collatz::{
         alpha::Units,
         delay::{Delays, SETTINGS, Starts},
         honda::Honda,
+        records::{DelayRecords, SETTINGS as DELAY_RECORDS},
     },
     honda::Plan as HondaPlan,
     kernels::{
         delay_pools::DelayPools,
+        delay_records::DelayRecords as DelayRecordsKernel,
         honda::{Begin, Honda as HondaKernel, Place},
     },
     number::trace,
+    records::{Kind, known},
     window::Window,
 };
 use warpmp_device::{Device, open_cuda, open_sim};
@@ -75,6 +79,7 @@ fn main() -> Result {
             "honda" => honda(&device, section)?,
             "delay" => delay(&device, section)?,
             "alpha" => alpha(&device)?,
+            "records" => delay_records(&device, section)?,
             other => return Err(format!("no section {other}").into()),
         }
     }
@@ -309,6 +314,46 @@ fn alpha(device: &Arc<dyn Device>) -> Result {
         }
     }
     println!("alpha: checksums and highest starts are the published ones");
+    Ok(())
+}
+
+/// Windows of 2^40 numbers above 2^50, by the records known below.
+fn delay_records(device: &Arc<dyn Device>, section: &Section) -> Result {
+    let spec = DelayRecordsKernel {
+        base_bits: section.get("base", DELAY_RECORDS.base_bits),
+        known_bits: section.get("known", DELAY_RECORDS.known_bits),
+        sieve_bits: section.get("sieve", DELAY_RECORDS.sieve_bits),
+        ..DELAY_RECORDS
+    };
+    let known: Vec<(u64, u32)> = known(Kind::Delay)
+        .iter()
+        .filter_map(|record| Some((record.start.try_into().ok()?, (&record.figure).try_into().ok()?)))
+        .collect();
+    let mut search = DelayRecords::new(device, spec)?;
+    println!("records: {} residues of {} bits", search.residues(), spec.sieve_bits);
+    let before = |end: u64| -> Vec<(u64, u32)> { known.iter().copied().filter(|record| record.0 < end).collect() };
+    let mut times = Vec::new();
+    for window in 1 << 10..(1 << 10) + 6 {
+        let begin = Instant::now();
+        search.longer(window, &before(window << 40))?;
+        times.push(begin.elapsed());
+    }
+    let time = median(&mut times[1..]).as_secs_f64();
+    println!("{}: {:.4e} numbers/s above 2^50 ({:.1} ms a window)", spec.name(), 2_f64.powi(40) / time, time * 1e3);
+    // The windows with known odd records have them, and no other.
+    for &(start, delay) in known.iter().filter(|record| record.0 > 1 << 50 && record.0 % 2 == 1).take(6) {
+        let window = start >> 40;
+        let found = search.longer(window, &before(window << 40))?;
+        let first = found.iter().find(|found| found.1 >= delay);
+        println!(
+            "record {start}, delay {delay}: {} starts found, {}",
+            found.len(),
+            if first == Some(&(start, delay)) { "right" } else { "WRONG" }
+        );
+        if first != Some(&(start, delay)) {
+            return Err(format!("{start} was not found: {found:?}").into());
+        }
+    }
     Ok(())
 }
 

@@ -48,6 +48,7 @@ fn overflows(start: u64, jump: u32, ceiling: u32) -> [bool; 2] {
     [at_jumps > 96, highest > 96]
 }
 
+#[allow(clippy::too_many_arguments, reason = "what the kernels' parameters are")]
 /// Runs a kernel; every delay and every report must be right.
 fn check(
     kernel: &Kernel,

@@ -12,7 +12,7 @@ use warpmp_kernel::sim::Counters;
 
 const CAPACITY: usize = 60_000;
 
-/// A window: its size is 2^(leaf_bits + 10), its number counts such windows from 0.
+/// A window: its size is 2^(L + 10), its number counts such windows from 0.
 #[derive(Clone, Copy)]
 struct Case {
     spec: Lookahead,
@@ -71,7 +71,7 @@ impl Case {
                 .flat_map(|&leaf| {
                     let value = small_steps(leaf, spec.leaf_bits).1;
                     let index = value.wrapping_mul(inverse) & mask;
-                    [value, index >> 5 | (index & 31) << 32 | leaf % 9 << 60]
+                    [value, index >> 5 | (index & 31) << 32 | (leaf % 9) << 60]
                 })
                 .collect();
             records.extend([0; 4]);

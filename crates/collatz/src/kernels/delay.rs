@@ -1,6 +1,6 @@
 //! `delay`: delays of 64-bit starts, the dissertation's Algorithm 6.
 //!
-//! computes   out[i] = the number of standard steps (n/2 and 3n + 1 each one) from start i to 1; a start whose value
+//! computes   `out[i]` = the number of standard steps (n/2 and 3n + 1 each one) from start i to 1; a start whose value
 //!            would exceed 96 bits is reported, and its word left alone
 //! requires   table A of the delays below 2ᵗ, d ≤ t ≤ 32: a jump from 2ᵗ or more, which is at least t steps above 1, does
 //!            not pass 1; starts at least 1; d ≤ 20 (in shared memory d ≤ 13)

@@ -128,7 +128,7 @@ pub(crate) fn below(a: u32, b: u32) -> bool {
 
 /// The least c with 3ᶜ ≥ 2ⁱ.
 pub(crate) fn need(i: u32) -> u32 {
-    (0..).find(|&c| !below(c, i)).unwrap()
+    (0..=i).find(|&c| !below(c, i)).unwrap()
 }
 
 /// Is a residue of `bits` bits dead by rule 1, or by rules 1, 3 and 4? `odd`, `done`: odd steps and steps that came
