@@ -11,6 +11,7 @@
 //! tables       B, C, J, A and S of the dissertation; S cached on disk
 //! dfs          the default scheme: leaves, look-ahead bits, thresholds
 //! honda        the dissertation's convergence scheme
+//! alpha        the published checksum scheme
 //! window       ranges of starts
 //! engine       the seam: what an engine does with a window, and what it reports
 //! cpu          the engine on all cores
@@ -37,6 +38,7 @@
 //! none of 2, 4, 5, 8. So two engines agree in every count, and in the checksum `Σ T^L(n) mod 2^64` over all tested `n`.
 #![forbid(unsafe_code)]
 
+pub mod alpha;
 pub mod campaign;
 pub mod certificate;
 pub mod cpu;

@@ -154,6 +154,22 @@ fn damaged_and_foreign_certificates_are_named() {
     assert!(campaign.contents().unwrap().damaged.is_empty());
 }
 
+/// What is written is read: whatever the figures are, the seal holds.
+#[test]
+fn certificates_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("certificate.json");
+    let window = Window::new((1 << 126) + 3, 1000).unwrap();
+    let mut certificate = Certificate::make(&scheme(), &window, &mut Cpu::new(), &Control::default()).unwrap();
+    for figure in [0, 1, 999_999_999_999_999_999, u64::MAX] {
+        certificate.microseconds = figure;
+        certificate.figures.tested = figure;
+        certificate.at = figure;
+        store(&path, &certificate).unwrap();
+        assert_eq!(load(&path).unwrap().unwrap(), certificate);
+    }
+}
+
 #[test]
 fn a_faulty_kernel_is_caught_before_anything_is_certified() {
     let mut engine = Faulty { wrong: 1, ..Faulty::default() };

@@ -144,8 +144,8 @@ pub struct Certificate {
     pub samples: Vec<Sample>,
     /// The engine.
     pub device: String,
-    /// Time that the window took, samples not counted.
-    pub seconds: f64,
+    /// Time that the window took, samples not counted. An integer: a fraction would not be read back as it was written.
+    pub microseconds: u64,
     /// When it was done: seconds since 1970, UTC.
     pub at: u64,
 }
@@ -164,7 +164,7 @@ impl Certificate {
         let begin = SystemTime::now();
         control.begin();
         let outcome = scheme.run(engine, window, control)?;
-        let seconds = begin.elapsed().unwrap_or(Duration::ZERO).as_secs_f64();
+        let microseconds = begin.elapsed().unwrap_or(Duration::ZERO).as_micros() as u64;
         if outcome.finished != outcome.overflowed {
             return Err(Error::Unfinished { window: *window, open: outcome.overflowed.abs_diff(outcome.finished) });
         }
@@ -193,7 +193,7 @@ impl Certificate {
             highest: Highest::NotSeen,
             samples,
             device: engine.name(),
-            seconds,
+            microseconds,
             at: begin.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs(),
         })
     }

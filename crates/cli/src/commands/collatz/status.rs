@@ -28,7 +28,7 @@ fn totals(contents: &Contents) -> (u128, u128, f64) {
         (
             tested + u128::from(figures.tested) + u128::from(figures.plain),
             overflowed + u128::from(certificate.overflowed),
-            seconds + certificate.seconds,
+            seconds + certificate.microseconds as f64 / 1e6,
         )
     })
 }
