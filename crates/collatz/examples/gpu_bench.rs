@@ -15,6 +15,7 @@ use std::{
 };
 
 use warpmp_collatz::{
+    alpha::{Plan as AlphaPlan, Sieve},
     cpu::Cpu,
     dfs::Plan,
     engine::{Control, Engine, Outcome},
@@ -297,9 +298,9 @@ fn alpha(device: &Arc<dyn Device>) -> Result {
         (98_999_217, 216_855_284_080, 350_224_008_639),
     ];
     let begin = Instant::now();
-    let residues = merge_sieve(24);
-    println!("alpha: {} residues of 24 bits in {:.2} s", residues.len(), begin.elapsed().as_secs_f64());
-    let mut units = Units::new(device, (24, 40), 9, &residues)?;
+    let sieve = Sieve::new(&AlphaPlan::new(24, 9)?)?;
+    println!("alpha: {} residues of 24 bits in {:.2} s", sieve.residues().len(), begin.elapsed().as_secs_f64());
+    let mut units = Units::of(device, &sieve)?;
     for (unit, checksum, offset) in PUBLISHED {
         let begin = Instant::now();
         let result = units.run(unit)?;
@@ -355,27 +356,6 @@ fn delay_records(device: &Arc<dyn Device>, section: &Section) -> Result {
         }
     }
     Ok(())
-}
-
-/// The residues that rules 1 and 2 leave, by sorting all by their odd steps and values.
-fn merge_sieve(bits: u32) -> Vec<u64> {
-    let mut all: Vec<(u32, u64, u64, bool)> = (0..1_u64 << bits)
-        .map(|residue| {
-            let (mut odd, mut value, mut alive) = (0_u32, residue, true);
-            for step in 1..=bits {
-                let is_odd = value % 2 == 1;
-                odd += u32::from(is_odd);
-                value = if is_odd { value + value / 2 + 1 } else { value / 2 };
-                alive &= 3_u128.pow(odd) > 1 << step;
-            }
-            (odd, value, residue, alive)
-        })
-        .collect();
-    all.sort_unstable();
-    all.dedup_by_key(|entry| (entry.0, entry.1));
-    let mut residues: Vec<u64> = all.into_iter().filter(|entry| entry.3).map(|entry| entry.2).collect();
-    residues.sort_unstable();
-    residues
 }
 
 fn median(times: &mut [Duration]) -> Duration {

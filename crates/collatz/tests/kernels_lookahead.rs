@@ -8,6 +8,7 @@ use num_bigint::BigUint;
 use warpmp_collatz::gpu::tables::{self, LOG2_3};
 use warpmp_collatz::kernels::lookahead::{Lookahead, RHO_BIAS, RHO_SHIFT};
 use warpmp_collatz::kernels::vector::BitVector;
+use warpmp_kernel::ir::Op;
 use warpmp_kernel::sim::Counters;
 
 const CAPACITY: usize = 60_000;
@@ -240,5 +241,51 @@ fn ends_and_reports_by_the_contract() {
                 assert!(outcome.reported == expected, "{} window {window}", spec.name());
             }
         }
+    }
+}
+
+/// What the rate depends on, of the text: instructions of a warp for a leaf, a batch, a turn of the tail.
+#[test]
+fn instructions_are_counted() {
+    let spec = Lookahead { jump_bits: 12, sure_jumps: 1, watched: false, leaf_bits: 12, warps: 1, ..BASE };
+    let case = Case { spec, steps: 12, window: (1 << 42) - 1, limit: None };
+    let outcome = case.run();
+    // 2^64 − 1 goes up to 3^64 − 1, beyond 2^101.
+    assert_eq!(outcome.reported, [u128::from(u64::MAX)]);
+    let section = |name: &str| outcome.counters.section(name).unwrap();
+    let (batch, tail) = (section("batch"), section("tail"));
+    // A batch reads 32 candidates and 32 thresholds; a turn of the tail reads thresholds.
+    let batches = batch.op(Op::LdSharedHalf).warps / 2;
+    let turns = tail.op(Op::LdSharedHalf).warps;
+    let leaves = case.groups().iter().map(|group| group.1.len() as u64).sum::<u64>();
+    assert!(batches >= outcome.tested / 32 && batches <= outcome.tested / 32 + leaves / 32 + 20);
+    let each = |section: &Counters, count: u64| section.instructions().warps as f64 / count as f64;
+    let figures =
+        [each(batch, batches), each(tail, turns), each(section("leaf"), leaves), each(section("queue"), leaves)];
+    let expected = [65.0, 53.4, 76.9, 92.0];
+    for (figure, expected) in figures.into_iter().zip(expected) {
+        assert!((figure / expected - 1.0_f64).abs() < 0.02, "{figures:?}");
+    }
+}
+
+/// A lane is dropped only if a rule ends it within the next d steps, whatever came before; and hardly ever kept without need.
+#[test]
+fn thresholds_are_justified() {
+    for jump_bits in [5, 8, 11] {
+        let table = tables::lookahead(jump_bits, 10);
+        let (mut dropped, mut ended) = (0, 0);
+        for done in [20, 34, 47, 63] {
+            for odd in need(done)..(need(done) + 9).min(done) {
+                let rho = f64::from((tables::leaf_rho(done, odd) >> RHO_SHIFT) - RHO_BIAS) / 256.0;
+                for low in 0..1 << jump_bits {
+                    let drops = rho * 1024.0 < threshold(low, jump_bits, &table);
+                    let ends = dead(low, jump_bits, true, (odd, done));
+                    assert!(ends || !drops, "{low} of {jump_bits} bits after {done} steps, {odd} odd");
+                    dropped += u32::from(drops);
+                    ended += u32::from(ends);
+                }
+            }
+        }
+        assert!(dropped * 100 > ended * 97, "{dropped} of {ended}");
     }
 }

@@ -8,6 +8,7 @@ use warpmp_device::{Arg, Buffer, Device, Module, Stream};
 
 use super::{leaves::upload, report::Report, tables};
 use crate::{
+    alpha::Sieve,
     error::{Error, Result},
     kernels::alpha::{Alpha, RESULT_WORDS, THREADS, UNIT_BITS},
 };
@@ -48,6 +49,15 @@ pub struct Units {
 }
 
 impl Units {
+    /// Units of 2^40 numbers under a sieve of at least 16 bits.
+    ///
+    /// # Errors
+    /// As [`Units::new`].
+    pub fn of(device: &Arc<dyn Device>, sieve: &Sieve) -> Result<Self> {
+        let plan = sieve.plan();
+        Self::new(device, (plan.sieve_bits, UNIT_BITS), plan.modulus, sieve.residues())
+    }
+
     /// Units of 2^`unit_bits` numbers (published: 40) for the residues modulo 2^`sieve_bits` that a sieve leaves, all odd; `modulus`: 1, 3
     /// or 9.
     ///
