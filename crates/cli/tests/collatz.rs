@@ -1,5 +1,7 @@
 //! `warpmp collatz` as a person meets it.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+
 mod common;
 
 use std::fs;
@@ -120,6 +122,18 @@ fn records_and_traces() {
 }
 
 #[test]
+fn the_published_checksum() {
+    let dir = Dir::new();
+    let args = "verify --checksum alpha --sieve-bits 12 --sieve-mod 9 --from 98999215*2^40 --count 2^16 --json";
+    let object: serde_json::Value = serde_json::from_str(collatz(&dir, args).ok()).unwrap();
+    let plan = warpmp_collatz::alpha::Plan::new(12, 9).unwrap();
+    let window = warpmp_collatz::window::Window::new(98_999_215 << 40, 1 << 16).unwrap();
+    let found = warpmp_collatz::alpha::recompute(&plan, &window, &warpmp_collatz::engine::Control::default()).unwrap();
+    assert_eq!(object["alpha"], found.outcome.checksum);
+    assert_eq!(object["highest_start"], found.highest.unwrap().0.to_string());
+}
+
+#[test]
 fn what_cannot_be_served() {
     let dir = Dir::new();
     let refused = |args: &str, code, words: &str| {
@@ -134,6 +148,8 @@ fn what_cannot_be_served() {
     refused("verify --from 2^ --count 1", 2, "column 3");
     refused("verify --from 1 --count 2^100 --window 16 --out camp", 2, "windows");
     refused("verify --from 1 --count 9 --scheme honda --sieve-bits 38", 2, "sieve bits = 38");
+    refused("verify --from 2^60 --count 9 --checksum alpha --sieve-mod 5", 2, "sieve modulus");
+    refused("verify --from 5 --count 9 --checksum alpha", 2, "first start = 5");
     refused("trace 0", 2, "at least 1");
     refused("delay --from 0 --count 5", 2, "at least 1");
     refused("status nowhere", 1, "nowhere");

@@ -151,10 +151,10 @@ pub fn dfs(plan: &dfs::Plan, window: &Window, control: &Control) -> Result<Outco
     run(Scheme::Dfs(*plan), window, control)
 }
 
-/// The figures of a window under a plan of the dissertation's scheme; as [`dfs`].
+/// The figures of a window under a plan of the dissertation's scheme; as [`dfs()`].
 ///
 /// # Errors
-/// As for [`dfs`].
+/// As for [`dfs()`].
 pub fn honda(plan: &honda::Plan, window: &Window, control: &Control) -> Result<Outcome> {
     run(Scheme::Honda(*plan), window, control)
 }
@@ -180,7 +180,7 @@ fn run(scheme: Scheme, window: &Window, control: &Control) -> Result<Outcome> {
             let mut value = residue;
             for _ in 0..TASK_BITS {
                 let odd = value & 1 == 1;
-                value = if odd { (3 * value + 1) / 2 } else { value / 2 };
+                value = if odd { value + value / 2 + 1 } else { value / 2 };
                 history = match history {
                     Some(history) if history.before_steps + history.steps < scheme.depth(&history) => {
                         scheme.advance(history, odd)
@@ -238,7 +238,7 @@ fn descend_tree(
         let value = state + bit * 3u128.pow(odd_steps);
         let odd = value % 2 == 1;
         let Some(history) = scheme.advance(history, odd) else { continue };
-        let state = if odd { (3 * value + 1) / 2 } else { value / 2 };
+        let state = if odd { value + value / 2 + 1 } else { value / 2 };
         descend_tree(scheme, window, residue + bit * modulus, bits + 1, state, history, control, outcome)?;
     }
     Ok(())

@@ -135,7 +135,7 @@ fn tables_b_and_c_are_the_dissertations() {
         let base = Base::new(base_bits).unwrap();
         let operations: u64 = base.steps().iter().map(|steps| u64::from(*steps)).sum();
         assert_eq!(base.factors().len(), 1 << base_bits);
-        assert_eq!(operations * 2, 3 * u64::from(base_bits) << base_bits);
+        assert_eq!(operations * 2, (3 * u64::from(base_bits)) << base_bits);
     }
     assert!(Base::new(21).is_err());
 }

@@ -51,7 +51,7 @@ impl Plan {
     }
 
     /// Does the modulus leave this start?
-    fn leaves(&self, start: u128) -> bool {
+    fn leaves(self, start: u128) -> bool {
         match self.modulus {
             1 => true,
             3 => start % 3 != 2,
@@ -71,7 +71,7 @@ pub struct Found {
 
 impl Found {
     /// Adds another part.
-    fn add(mut self, other: Self) -> Self {
+    fn add(mut self, other: &Self) -> Self {
         self.outcome.add(&other.outcome);
         self.highest = match (self.highest, other.highest) {
             (Some(a), Some(b)) => Some(if (b.1, a.0) > (a.1, b.0) { b } else { a }),
@@ -84,15 +84,24 @@ impl Found {
 /// Lower bits of a task: residues are dealt in pieces.
 const PIECE: usize = 1 << 10;
 
+/// Is the window one that the sieve is proven for?
+///
+/// # Errors
+/// [`Error::Parameter`] for a start below the floor.
+pub fn above_floor(window: &Window) -> Result<()> {
+    if window.from() < FLOOR {
+        let value = window.from() as u64;
+        return Err(Error::Parameter { name: "first start", value, low: FLOOR as u64, high: u64::MAX });
+    }
+    Ok(())
+}
+
 /// Tests the window's starts under a sieve.
 ///
 /// # Errors
 /// [`Error::NoDescent`], [`Error::Stopped`]; [`Error::Parameter`] for a start below the floor, where the sieve is not proven.
 pub fn run(sieve: &Sieve, window: &Window, control: &Control) -> Result<Found> {
-    if window.from() < FLOOR {
-        let value = window.from() as u64;
-        return Err(Error::Parameter { name: "first start", value, low: FLOOR as u64, high: u64::MAX });
-    }
+    above_floor(window)?;
     let plan = sieve.plan();
     let modulus = 1u128 << plan.sieve_bits;
     let (base, low) = (window.from() & !(modulus - 1), window.from() & (modulus - 1));
@@ -116,7 +125,7 @@ pub fn run(sieve: &Sieve, window: &Window, control: &Control) -> Result<Found> {
             control.advance(1, pieces);
             Ok(found)
         })
-        .try_reduce(Found::default, |sum, part| Ok(sum.add(part)))
+        .try_reduce(Found::default, |sum, part| Ok(sum.add(&part)))
 }
 
 /// Two factors below this have a product within 128 bits.

@@ -37,7 +37,7 @@ pub fn recompute(plan: &Plan, window: &Window, control: &Control) -> Result<Foun
             Value::Narrow(value) => value,
             Value::Wide(_) => u128::MAX,
         };
-        found = found.add(Found { outcome, highest: Some((start, highest)) });
+        found = found.add(&Found { outcome, highest: Some((start, highest)) });
     }
     Ok(found)
 }
@@ -49,7 +49,7 @@ fn removed(residue: u128, bits: u32) -> bool {
     let mut odd_steps = 0;
     for step in 1..=bits {
         if value % 2 == 1 {
-            value = (3 * value + 1) / 2;
+            value += value / 2 + 1;
             odd_steps += 1;
         } else {
             value /= 2;

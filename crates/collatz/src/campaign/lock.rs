@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 #[derive(Debug)]
 pub struct Lock {
     /// Holds the lock.
-    _file: File,
+    file: File,
     /// The process that left its name without letting go in order.
     stale: Option<String>,
 }
@@ -50,7 +50,7 @@ impl Lock {
             file.sync_all()
         };
         write(&mut file).map_err(Error::file(&path))?;
-        Ok(Self { _file: file, stale })
+        Ok(Self { file, stale })
     }
 
     /// Who held the lock and ended without letting go.
@@ -62,6 +62,6 @@ impl Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         // An empty file says that the work ended in order.
-        let _ = self._file.set_len(0);
+        let _ = self.file.set_len(0);
     }
 }

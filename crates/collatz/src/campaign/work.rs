@@ -90,7 +90,9 @@ pub fn run(
                 && result.is_ok()
             {
                 result = Err(error);
-                controls.iter().for_each(|control| control.stop());
+                for control in &controls {
+                    control.stop();
+                }
                 queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
             }
         }

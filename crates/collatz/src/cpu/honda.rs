@@ -23,11 +23,11 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    pub(super) fn new(plan: &Plan, mandatory: Mandatory) -> Result<Self> {
+    pub(super) fn new(plan: Plan, mandatory: Mandatory) -> Result<Self> {
         let base = Base::new(plan.base_bits)?;
         let jumps = base.factors().iter().zip(base.addends());
         let jumps = jumps.map(|(factor, addend)| u64::from(*factor) | u64::from(*addend) << 32).collect();
-        Ok(Self { plan: *plan, mandatory, jumps })
+        Ok(Self { plan, mandatory, jumps })
     }
 
     pub(super) fn plan(&self) -> &Plan {

@@ -89,7 +89,7 @@ impl Engine for Cpu {
             if self.honda.as_ref().is_none_or(|prepared| prepared.plan() != plan) {
                 self.honda = None;
                 let mandatory = honda::mandatory(plan.sieve_bits, self.cache.as_deref())?;
-                self.honda = Some(honda::Prepared::new(plan, mandatory)?);
+                self.honda = Some(honda::Prepared::new(*plan, mandatory)?);
             }
             if let Some(prepared) = &self.honda {
                 outcome.add(&prepared.run(&high, control)?);

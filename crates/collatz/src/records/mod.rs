@@ -1,6 +1,6 @@
 //! Records: starts with a longer delay, or a higher value, than every smaller start.
 //!
-//! Only starts that can be records are looked at; each search states its rule and proves it ([`delay`], [`path`]).
+//! Only starts that can be records are looked at; each search states its rule and proves it (`delay.rs`, `path.rs`).
 
 mod delay;
 mod path;

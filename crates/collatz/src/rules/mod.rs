@@ -14,7 +14,7 @@
 //!
 //! 1. **Descent.** `3^c < 2^i`: then `y < n` itself. Proof: (∗).
 //! 2. **Same-level merge.** A smaller residue `B' < B` mod `2^k` has the same `c` and `T^k`: then `m = q·2^k + B' < n` and
-//!    `T^k(m) = q·3^c + d = T^k(n)`. No floor is needed. ([`merge`])
+//!    `T^k(m) = q·3^c + d = T^k(n)`. No floor is needed. ([`crate::alpha`])
 //! 3. **Even-run merge.** The last `e` steps were even, `e ≥ 2` is even, and the step before them was odd:
 //!    then `y ≡ 2 mod 3`, so `x = (2y − 1)/3` is an integer; it is odd, since `3x = 2y − 1` is, and `T(x) = y`. If `3^(c−1) < 2^(i−1)`,
 //!    `x < 2y/3 = (3^(c−1)·n + r/3)/2^(i−1)` is below `n` above the floor. Proof of `y ≡ 2`: after an odd step

@@ -13,7 +13,7 @@ use crate::{
 /// Source: dissertation § 4.3, Table 4.1 and 4.2.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
-    base_bits: u32,
+    bits: u32,
     factors: Vec<u32>,
     addends: Vec<u32>,
     steps: Vec<u8>,
@@ -28,7 +28,7 @@ impl Base {
         Error::parameter("base bits", base_bits.into(), 1, 20)?;
         let size = 1usize << base_bits;
         let mut tables = Self {
-            base_bits,
+            bits: base_bits,
             factors: Vec::with_capacity(size),
             addends: Vec::with_capacity(size),
             steps: Vec::with_capacity(size),
@@ -44,7 +44,7 @@ impl Base {
 
     /// `d`.
     pub fn base_bits(&self) -> u32 {
-        self.base_bits
+        self.bits
     }
 
     /// B.

@@ -39,6 +39,13 @@ pub(crate) enum SchemeName {
     Honda,
 }
 
+/// Checksums that other programs publish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Checksum {
+    /// The sum of all ctz(n+1) under the sieve of rules 1 and 2
+    Alpha,
+}
+
 /// Verify that every start of a range comes below itself
 #[derive(Debug, Group)]
 #[command(after_help = "\
@@ -51,7 +58,8 @@ their windows again.
 
 Examples:
   warpmp collatz verify --from 2^64-2^40 --count 2^40
-  warpmp collatz verify --from 2^64-2^50 --count 2^50 --out campaign")]
+  warpmp collatz verify --from 2^64-2^50 --count 2^50 --out campaign
+  warpmp collatz verify --from 98999215*2^40 --count 2^40 --checksum alpha --sieve-bits 24 --sieve-mod 9")]
 pub(crate) struct Verify {
     /// First start
     #[arg(long, value_name = "N")]
@@ -83,6 +91,12 @@ pub(crate) struct Verify {
     /// honda: base bits of tables B and C
     #[arg(long, value_name = "D", default_value_t = 12)]
     pub(crate) base_bits: u32,
+    /// Run the published scheme instead, and print its sum of ctz(n+1) and the start with the highest value
+    #[arg(long, value_enum, conflicts_with = "out")]
+    pub(crate) checksum: Option<Checksum>,
+    /// With --checksum alpha: modulus of the sieve, 1, 3 or 9
+    #[arg(long, value_name = "Q", default_value_t = 1, requires = "checksum")]
+    pub(crate) sieve_mod: u32,
     /// Folder in which table S is kept; `WARPMP_CACHE` or the user's cache folder without this
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<String>,

@@ -1,5 +1,6 @@
 //! `warpmp collatz`: convergence, delays, records, certificates.
 
+mod alpha;
 pub(crate) mod args;
 pub(crate) mod bench;
 mod check;

@@ -48,35 +48,33 @@ fn print(campaign: &Campaign, contents: &Contents) -> Result<()> {
     let gaps = contents.gaps(&range);
     let (tested, overflowed, seconds) = totals(contents);
     let covered = contents.covered();
-    let mut text = format!(
-        "range      {} numbers from {}\nscheme     {}\ncovered    {covered} numbers ({:.4} %), {} of {} windows\n\
-         tested     {tested}, of them {overflowed} in wide arithmetic\n\
-         time       {seconds:.1} s of engines, {} numbers/s\n",
-        range.count(),
-        range.from(),
-        serde_json::to_string(&specification.scheme).unwrap_or_default(),
-        covered as f64 * 100.0 / range.count() as f64,
-        contents.done.len(),
-        specification.windows(),
-        scaled(covered as f64 / seconds.max(1e-9)),
-    );
-    text += &match highest(contents) {
-        Some((start, value)) => format!("highest    {value} from {start}\n"),
-        None => "highest    not seen by this scheme\n".into(),
-    };
-    for gap in gaps.iter().take(LISTED) {
-        text += &format!("missing    {} numbers from {}\n", gap.count(), gap.from());
-    }
+    let mut lines = vec![
+        format!("range      {} numbers from {}", range.count(), range.from()),
+        format!("scheme     {}", serde_json::to_string(&specification.scheme).unwrap_or_default()),
+        format!(
+            "covered    {covered} numbers ({:.4} %), {} of {} windows",
+            covered as f64 * 100.0 / range.count() as f64,
+            contents.done.len(),
+            specification.windows()
+        ),
+        format!("tested     {tested}, of them {overflowed} in wide arithmetic"),
+        format!("time       {seconds:.1} s of engines, {} numbers/s", scaled(covered as f64 / seconds.max(1e-9))),
+    ];
+    lines.push(match highest(contents) {
+        Some((start, value)) => format!("highest    {value} from {start}"),
+        None => "highest    not seen by this scheme".into(),
+    });
+    let missing = gaps.iter().take(LISTED);
+    lines.extend(missing.map(|gap| format!("missing    {} numbers from {}", gap.count(), gap.from())));
     if gaps.len() > LISTED {
-        text += &format!("missing    … and {} more gaps\n", gaps.len() - LISTED);
+        lines.push(format!("missing    … and {} more gaps", gaps.len() - LISTED));
     }
-    for (path, damage) in &contents.damaged {
-        text += &format!("not trusted  {}: {damage}\n", path.display());
-    }
+    let damaged = contents.damaged.iter();
+    lines.extend(damaged.map(|(path, damage)| format!("not trusted  {}: {damage}", path.display())));
     if gaps.is_empty() {
-        text += "complete: no gaps\n";
+        lines.push("complete: no gaps".into());
     }
-    console::print(&text)
+    console::print(&(lines.join("\n") + "\n"))
 }
 
 fn print_json(campaign: &Campaign, contents: &Contents) -> Result<()> {

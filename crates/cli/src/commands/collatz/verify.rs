@@ -49,6 +49,9 @@ struct Totals {
 /// Runs the command.
 pub(super) fn run(args: &Verify) -> Result<()> {
     let range = Window::new(args.from.0, args.count.0)?;
+    if args.checksum.is_some() {
+        return super::alpha::run(args, &range);
+    }
     let specification = specification(args, range)?;
     let windows = specification.windows();
     if windows > MAX_WINDOWS {
