@@ -17,13 +17,16 @@ use crate::{
     error::{Error, Result},
     kernels::{
         leaves::GROUPS,
-        lookahead::{CANDIDATE_BITS, CHUNK, Lookahead},
+        lookahead::{CANDIDATE_BITS, CHUNK, Lookahead, RHO_BIAS, RHO_SHIFT},
     },
     number::descend,
 };
 
 /// Classes that run at the same time.
 const STREAMS: usize = 8;
+/// Bits between starts and what three words hold, for three words to be chosen: of the tested about 2^−22 leave them at 31½ bits
+/// (measured), and each bit less doubles that. Host cores finish some millions a second.
+const LEAST_ROOM_BITS: u32 = 28;
 /// Words of the memory that is zeroed for every window: a counter for each class, two sums.
 const SUMS_WORD: usize = GROUPS as usize;
 const CONTROL_WORDS: usize = SUMS_WORD + 4;
@@ -128,10 +131,11 @@ impl Prepared {
         let Settings { jump_bits, warps, blocks, .. } = self.settings;
         let (leaf_bits, sure_jumps) = (self.plan.leaf_bits, class.ahead / jump_bits);
         let leaf = tables::leaf_rho(leaf_bits, class.odd_steps);
-        // Three words, if a jump from the leaves fits.
+        // Three words, if few values outgrow them, and a jump from the leaves fits.
         let narrow = tables::rho_limit(end, 3);
         let next = tables::highest_rho(leaf_bits, class.odd_steps, jump_bits, 1);
-        let limbs = if leaf < narrow && next <= narrow.into() { 3 } else { 4 };
+        let roomy = narrow >= (LEAST_ROOM_BITS * 256 + RHO_BIAS) << RHO_SHIFT;
+        let limbs = if roomy && leaf < narrow && next <= narrow.into() { 3 } else { 4 };
         let limit = tables::rho_limit(end, limbs);
         let watched = tables::highest_rho(leaf_bits, class.odd_steps, jump_bits, sure_jumps) > limit.into();
         let blocks = if limbs == 3 { blocks } else { blocks.div_ceil(2) };
