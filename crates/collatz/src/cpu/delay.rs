@@ -19,11 +19,12 @@ const ENTRIES: usize = 1 << BASE_BITS;
 const SMALL_BITS: u32 = 2 * BASE_BITS;
 /// Numbers that are under way at once.
 const LANES: usize = 256;
-/// Two jumps multiply by less than `(3/2)^22 < 2^13`; one more bit for what is added.
-const GROWTH_BITS: u32 = 14;
-/// Values below this go on in 64 bits.
-const NARROW: u128 = 1 << (64 - GROWTH_BITS);
-const WIDE: u128 = 1 << (128 - GROWTH_BITS);
+/// A jump multiplies by less than `(3/2)^11 < 2^7`: one from below this fits 64 bits.
+const NARROW: u64 = 1 << 57;
+/// Values below this go on in 64 bits: lower than need be, so that few come back.
+const ENTRY: u128 = 1 << 54;
+/// Two jumps from below this fit 128 bits.
+const WIDE: u128 = 1 << 114;
 
 /// The tables.
 #[derive(Debug)]
@@ -99,11 +100,12 @@ struct Lanes<'a> {
     tables: &'a Prepared,
     wide: [(u128, u32, u16); LANES],
     narrow: [(u64, u32, u16); LANES],
+    done: [(u64, u32, u16); LANES],
 }
 
 impl<'a> Lanes<'a> {
     fn new(tables: &'a Prepared) -> Self {
-        Self { tables, wide: [(0, 0, 0); LANES], narrow: [(0, 0, 0); LANES] }
+        Self { tables, wide: [(0, 0, 0); LANES], narrow: [(0, 0, 0); LANES], done: [(0, 0, 0); LANES] }
     }
 
     fn run(mut self, start: impl Fn(usize) -> u128, delays: &mut [u32]) -> Result<()> {
@@ -114,7 +116,7 @@ impl<'a> Lanes<'a> {
             let value = start(place);
             if value < small {
                 delays[place] = self.tables.small.delays()[value as usize].into();
-            } else if value < NARROW {
+            } else if value < ENTRY {
                 self.narrow[narrow] = (value as u64, 0, place as u16);
                 narrow += 1;
             } else {
@@ -122,6 +124,8 @@ impl<'a> Lanes<'a> {
                 wide += 1;
             }
         }
+        // Where a lane goes next is written to both places and one of the counters moved: a branch would be guessed wrong
+        // once or twice a number, which costs as much as the jumps.
         while wide + narrow > 0 {
             let mut kept = 0;
             for lane in 0..wide.min(LANES) {
@@ -132,33 +136,38 @@ impl<'a> Lanes<'a> {
                 }
                 let value = self.tables.jump128(value, &mut steps);
                 let value = self.tables.jump128(value, &mut steps);
-                if value < NARROW {
-                    // Values come here from at least 2^50: after 22 steps they are not small yet.
-                    self.narrow[narrow & (LANES - 1)] = (value as u64, steps, place);
-                    narrow += 1;
-                } else {
-                    self.wide[kept & (LANES - 1)] = (value, steps, place);
-                    kept += 1;
-                }
+                // Values come from at least 2^54: after 22 steps they are not small yet.
+                let leaves = value < ENTRY;
+                self.narrow[narrow & (LANES - 1)] = (value as u64, steps, place);
+                narrow += usize::from(leaves);
+                self.wide[kept & (LANES - 1)] = (value, steps, place);
+                kept += usize::from(!leaves);
             }
             wide = kept;
             kept = 0;
+            let mut done = 0;
             for lane in 0..narrow.min(LANES) {
                 let (value, mut steps, place) = self.narrow[lane];
-                let value = self.tables.jump64(value, &mut steps);
-                let value = self.tables.jump64(value, &mut steps);
-                let alive = value >= small as u64;
-                if alive && value < NARROW as u64 {
-                    self.narrow[kept & (LANES - 1)] = (value, steps, place);
-                    kept += 1;
-                } else if alive {
+                let first = self.tables.jump64(value, &mut steps);
+                let mut value = first;
+                if first < NARROW {
+                    value = self.tables.jump64(first, &mut steps);
+                }
+                if value >= NARROW {
                     self.wide[wide & (LANES - 1)] = (value.into(), steps, place);
                     wide += 1;
-                } else {
-                    delays[usize::from(place)] = steps + u32::from(self.tables.small.delays()[value as usize]);
+                    continue;
                 }
+                let alive = u128::from(value) >= small;
+                self.done[done & (LANES - 1)] = (value, steps, place);
+                done += usize::from(!alive);
+                self.narrow[kept & (LANES - 1)] = (value, steps, place);
+                kept += usize::from(alive);
             }
             narrow = kept;
+            for (value, steps, place) in &self.done[..done.min(LANES)] {
+                delays[usize::from(*place)] = steps + u32::from(self.tables.small.delays()[*value as usize]);
+            }
         }
         Ok(())
     }
