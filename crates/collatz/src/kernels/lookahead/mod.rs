@@ -8,7 +8,7 @@
 //!            behind the last
 //! launch     32·warps threads a block; a warp takes chunks of [`CHUNK`] leaves from a common counter;
 //!            [`Lookahead::shared_bytes`] of shared memory
-//! cost       machine instructions of a warp (sm_90, three words, U = 3): 90 a batch, 41 a turn of the tail, 130 a leaf. With L = 34,
+//! cost       machine instructions of a warp (`sm_90`, three words, U = 3): 90 a batch, 41 a turn of the tail, 130 a leaf. With L = 34,
 //!            S = 36, d = 12, 3.5·10⁻⁴ of the numbers are tested, 69 a leaf, and take 1.29 turns: 203 for 32 of them.
 //!            Memory: 16 bytes a leaf and 33 words of its vector
 //! registers  at most 40 with three blocks of 16 warps
