@@ -6,7 +6,10 @@ use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 use warpmp::{Operation, Selector, operation::MUL_MAX_BITS};
 
-use crate::io::sink::Format;
+use crate::{
+    commands::collatz::args::{BenchCollatz, CollatzCommand},
+    io::sink::Format,
+};
 
 /// Bulk big-integer arithmetic on NVIDIA GPUs and CPUs.
 #[derive(Debug, Parser)]
@@ -37,6 +40,11 @@ pub(crate) enum Command {
         operation: ExplainOperation,
     },
     Tune(Tune),
+    /// Collatz: convergence, delays, records and certificates
+    Collatz {
+        #[command(subcommand)]
+        command: CollatzCommand,
+    },
     Devices(Devices),
     Selftest(Selftest),
 }
@@ -77,6 +85,7 @@ pub(crate) enum BenchOperation {
     Mul(BenchRows),
     /// Squaring: a row for each width, count and algorithm
     Sqr(BenchRows),
+    Collatz(BenchCollatz),
 }
 
 #[derive(Debug, Subcommand)]

@@ -2,6 +2,7 @@
 
 mod bench;
 pub(crate) mod check;
+pub(crate) mod collatz;
 mod devices;
 mod expect;
 mod explain;
@@ -27,6 +28,8 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Bench(Bench { operation: Some(BenchOperation::Mul(args)), .. }) => bench::run(Operation::Mul, &args),
         Command::Bench(Bench { operation: Some(BenchOperation::Sqr(args)), .. }) => bench::run(Operation::Sqr, &args),
         Command::Bench(Bench { operation: None, reproduce }) => reproduce::run(&reproduce),
+        Command::Bench(Bench { operation: Some(BenchOperation::Collatz(args)), .. }) => collatz::bench::run(&args),
+        Command::Collatz { command } => collatz::run(&command),
         Command::Explain { operation: ExplainOperation::Mul(args) } => explain::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Devices(args) => devices::run(&args),
