@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
-use warpmp::{Selector, session::MUL_MAX_BITS};
+use serde::Serialize;
+use warpmp::{Operation, Selector, operation::MUL_MAX_BITS};
 
 use crate::{
     commands::collatz::args::{BenchCollatz, CollatzCommand},
@@ -17,7 +18,8 @@ use crate::{
     version,
     after_help = "\
 Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted.
-WARPMP_LOG=debug writes a log to standard error."
+WARPMP_LOG=debug writes a log to standard error. WARPMP_TUNING=FILE takes this tuning table instead
+of your own (see warpmp tune --help), WARPMP_TUNING=none the one that ships with the program."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -31,11 +33,7 @@ const MAX_COUNT: usize = 1 << 40;
 pub(crate) enum Command {
     Mul(Mul),
     Gen(Gen),
-    /// Measure an operation on random operands
-    Bench {
-        #[command(subcommand)]
-        operation: BenchOperation,
-    },
+    Bench(Bench),
     /// Say how an operation would be done, and why, without doing it
     Explain {
         #[command(subcommand)]
@@ -46,13 +44,47 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: CollatzCommand,
     },
+    Tune(Tune),
     Devices(Devices),
     Selftest(Selftest),
 }
 
+/// Measure an operation, or reproduce the tables of the papers
+#[derive(Debug, Group)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    arg_required_else_help = true,
+    subcommand_value_name = "OPERATION",
+    after_help = "\
+--reproduce runs a table's own workload: its sizes and counts, means of ten runs, operands and products in
+device memory. A row holds the paper's figure, ours by the same method, and ours by what is chosen
+without a name. A sample of the products is checked first. Tables of operation counts are counted on
+the simulator. Where there is no GPU, times are the CPU engine's. The papers' tables are
+
+  candar:I, candar:II, candar:III
+  dissertation:3.1, dissertation:3.2, dissertation:3.3, dissertation:3.4, dissertation:fig3.5
+
+or shorter where one document has the name: III, 3.4, fig3.5. `list` says what they hold.
+
+Examples:
+  warpmp bench --reproduce candar:II --plot candar-II.svg
+  warpmp bench --reproduce all --csv tables.csv --plot tables.svg
+  warpmp bench mul --bits 128,256,512,1024,2048"
+)]
+pub(crate) struct Bench {
+    #[command(subcommand)]
+    pub(crate) operation: Option<BenchOperation>,
+    #[command(flatten)]
+    pub(crate) reproduce: Reproduce,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchOperation {
-    Mul(BenchMul),
+    /// Multiplication: a row for each width, count and algorithm
+    Mul(BenchRows),
+    /// Squaring: a row for each width, count and algorithm
+    Sqr(BenchRows),
     Collatz(BenchCollatz),
 }
 
@@ -163,7 +195,8 @@ pub(crate) struct Gen {
 }
 
 /// Kinds of operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Pattern {
     /// Uniform below 2^R
     Random,
@@ -173,9 +206,11 @@ pub(crate) enum Pattern {
     Carry,
     /// One to four bits set
     Sparse,
+    /// 2^(R−1) + 1: multiplied by all ones, as `bench` does, a carry runs through the whole upper half
+    Ripple,
 }
 
-/// Multiplication: a row for each width, count and algorithm
+/// Rows of a benchmark
 #[derive(Debug, Group)]
 #[command(after_help = "\
 A sample of every row's products is checked by another library before anything is timed. On a GPU,
@@ -183,8 +218,9 @@ operands and products are in device memory. Bytes are those of both operands and
 
 Examples:
   warpmp bench mul --bits 128,256,512,1024,2048
-  warpmp bench mul --bits 1024 --count 100000 --algorithm sum-rotate --device cuda --json")]
-pub(crate) struct BenchMul {
+  warpmp bench mul --bits 1024 --count 100000 --algorithm sum-rotate --device cuda --json
+  warpmp bench mul --bits 1024 --algorithm sum-rotate,group --pattern random,ones,carry")]
+pub(crate) struct BenchRows {
     /// Bits of both operands
     #[arg(long, value_name = "R", value_delimiter = ',', required = true, value_parser = bits)]
     pub(crate) bits: Vec<usize>,
@@ -194,6 +230,9 @@ pub(crate) struct BenchMul {
     /// Algorithms by name; without this the one that is chosen for the width
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) algorithm: Vec<String>,
+    /// Kinds of operands; all ones and carry are the worst cases of algorithms that chase carries
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "random")]
+    pub(crate) pattern: Vec<Pattern>,
     /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub(crate) device: DeviceArg,
@@ -206,6 +245,38 @@ pub(crate) struct BenchMul {
     /// Write the rows here as CSV, too
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<String>,
+    /// Draw the time a product against the width here, a line for each algorithm
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) plot: Option<String>,
+    /// No progress bar
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// The tables of the papers.
+#[derive(Debug, Group)]
+pub(crate) struct Reproduce {
+    /// Reproduce these tables of the papers; all: every one; list: say which there are
+    #[arg(long = "reproduce", value_name = "TABLE", value_delimiter = ',', required = true)]
+    pub(crate) tables: Vec<String>,
+    /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda or cuda:I
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    pub(crate) device: DeviceArg,
+    /// Products, instead of as many as in the paper
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) count: Option<usize>,
+    /// Timed runs of each row; on the CPU fewer where they take long
+    #[arg(long, default_value_t = 10, value_parser = positive)]
+    pub(crate) runs: usize,
+    /// Print one JSON object with all tables
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the rows here as CSV, too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<String>,
+    /// Draw a chart here, too; of several tables each has its name added: FILE-candar-II.svg
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) plot: Option<String>,
     /// No progress bar
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -225,6 +296,48 @@ pub(crate) struct ExplainMul {
     pub(crate) count: usize,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
+}
+
+/// Measure every algorithm on this GPU, and keep what is fastest where
+#[derive(Debug, Group)]
+#[command(after_help = "\
+Every algorithm is measured with the settings that may matter, over sizes and batch counts; a sample of
+its results is checked first. The table goes to your configuration directory, as
+$XDG_CONFIG_HOME/warpmp/tuning/sm_NN.json (~/.config without that variable), a picture beside it. From
+then on every command uses it on GPUs of this architecture; explain names the row that decides. The table
+before is kept as sm_NN.json.bak. Ctrl-C changes nothing. Leave the GPU alone meanwhile.
+
+Examples:
+  warpmp tune                             about five minutes
+  warpmp tune --quick --operation mul     about half a minute
+  warpmp tune --output mine.json          WARPMP_TUNING=mine.json uses it")]
+pub(crate) struct Tune {
+    /// The GPU: cuda (the first usable one), cuda:I
+    #[arg(long, value_name = "ENGINE", default_value = "cuda")]
+    pub(crate) device: DeviceArg,
+    /// Operations; without this all
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = operation)]
+    pub(crate) operation: Vec<Operation>,
+    /// Fewer sizes and batch counts, in about a minute
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Bits of the operands, instead of the usual sizes; between them the nearest decides
+    #[arg(long, value_name = "R", value_delimiter = ',', value_parser = bits)]
+    pub(crate) bits: Vec<usize>,
+    /// Write the table here instead of to the configuration directory
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<String>,
+    /// Draw the picture here; without this beside the table
+    ///
+    /// Of several operations each has its name added: FILE-mul.svg.
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) plot: Option<String>,
+    /// Only say what would be measured, and where the table would be
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// No progress bar
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
 }
 
 /// List every engine with its capabilities
@@ -270,6 +383,11 @@ fn bits(text: &str) -> Result<usize, String> {
         Ok(bits @ 1..=MUL_MAX_BITS) => Ok(bits),
         _ => Err(format!("a number from 1 to {MUL_MAX_BITS} is needed")),
     }
+}
+
+fn operation(text: &str) -> Result<Operation, String> {
+    let names = || Operation::ALL.map(Operation::name).join(", ");
+    Operation::named(text).ok_or_else(|| format!("there are {}", names()))
 }
 
 fn positive(text: &str) -> Result<usize, String> {

@@ -1,15 +1,31 @@
 //! The library's session, opened as the command line asks for it.
 
-use warpmp::{Batch, EngineKind, Error as LibraryError, HostBuffer, MulOptions, Report, Selector, Session, Shape};
+use warpmp::{
+    Batch, EngineKind, Error as LibraryError, HostBuffer, Operation, Options, Report, Selector, Session, Shape,
+};
 
-use crate::{console, error::Result};
+use crate::{console, error::Result, tables};
 
-/// Opens the engine. If `auto` finds no GPU, one line says so unless `quiet` (the summary
+/// Opens the engine, with the user's tuning table for its GPU if there is one. If `auto` finds no GPU, one line says so unless `quiet` (the summary
 /// names the engine, too).
 ///
 /// # Errors
-/// The library's, for an engine that was named and cannot be had.
+/// The library's, for an engine that was named and cannot be had; [`Error::Table`](crate::error::Error::Table)
+/// for a table that cannot be used.
 pub(crate) fn open(selector: Selector, quiet: bool) -> Result<Session> {
+    let mut session = open_untuned(selector, quiet)?;
+    let capability = session.device().map(|device| device.info().capability);
+    if let Some(table) = capability.map(tables::of_user).transpose()?.flatten() {
+        session.set_table(table);
+    }
+    Ok(session)
+}
+
+/// Opens the engine as the library has it.
+///
+/// # Errors
+/// The library's, for an engine that was named and cannot be had.
+pub(crate) fn open_untuned(selector: Selector, quiet: bool) -> Result<Session> {
     let session = Session::on(selector)?;
     let engine = session.engine();
     if selector == Selector::Auto && engine.kind == EngineKind::Cpu && !quiet {
@@ -19,28 +35,29 @@ pub(crate) fn open(selector: Selector, quiet: bool) -> Result<Session> {
     Ok(session)
 }
 
-/// Multiplies lane by lane, by the algorithm of this name if there is one, into this memory if there is
-/// some.
+/// Does an operation with one result, by the algorithm of this name if there is one, into this memory if
+/// there is some.
 ///
 /// # Errors
 /// The library's.
-pub(crate) fn mul(
+pub(crate) fn apply(
     session: &Session,
-    a: &Batch,
-    b: &Batch,
+    operation: Operation,
+    operands: &[&Batch],
     algorithm: Option<&str>,
     into: Option<HostBuffer>,
 ) -> Result<(Batch<'static>, Report), LibraryError> {
-    let mut options = MulOptions::new();
+    let mut options = Options::new();
     options.algorithm = algorithm.map(str::to_owned);
-    options.into = into;
-    session.mul_with(a, b, options)
+    options.into.extend(into);
+    let (mut results, report) = session.apply(operation, operands, options)?;
+    Ok((results.swap_remove(0), report))
 }
 
-/// The names of the session's algorithms.
-pub(crate) fn algorithms(session: &Session) -> Result<Vec<String>> {
+/// The names of the session's algorithms for an operation.
+pub(crate) fn algorithms(session: &Session, operation: Operation) -> Result<Vec<String>> {
     let one = Batch::from_u64s(&[1]);
-    match mul(session, &one, &one, Some("?"), None) {
+    match apply(session, operation, &vec![&one; operation.arity()], Some("?"), None) {
         Err(LibraryError::UnknownAlgorithm { known, .. }) => Ok(known),
         Err(error) => Err(error.into()),
         Ok((_, report)) => Ok(vec![report.algorithm]),
@@ -48,8 +65,14 @@ pub(crate) fn algorithms(session: &Session) -> Result<Vec<String>> {
 }
 
 /// The algorithm that the session takes for these widths; asks for `algorithm` if one is named.
-pub(crate) fn algorithm_for(session: &Session, a: Shape, b: Shape, algorithm: Option<&str>) -> Result<String> {
-    let zero = |shape: Shape| Batch::from_limbs(Shape::new(1, shape.bits), vec![0; shape.limbs()]);
-    let (_, report) = mul(session, &zero(a)?, &zero(b)?, algorithm, None)?;
+pub(crate) fn algorithm_for(
+    session: &Session,
+    operation: Operation,
+    shapes: &[Shape],
+    algorithm: Option<&str>,
+) -> Result<String> {
+    let zero = |shape: &Shape| Batch::from_limbs(Shape::new(1, shape.bits), vec![0; shape.limbs()]);
+    let zeros = shapes.iter().map(zero).collect::<Result<Vec<_>, _>>()?;
+    let (_, report) = apply(session, operation, &zeros.iter().collect::<Vec<_>>(), algorithm, None)?;
     Ok(report.algorithm)
 }

@@ -38,8 +38,8 @@ pub(crate) enum Error {
     Directory { path: String },
     #[error(".npy is binary: give -o FILE, or redirect standard output")]
     NpyToTerminal,
-    #[error("lane {lane}: the engine's product is wrong\n  a = {a}\n  b = {b}\n  engine {found}, expected {expected}")]
-    WrongProduct { lane: u64, a: String, b: String, found: String, expected: String },
+    #[error("lane {lane}: the engine's {operation} is wrong\n  {operands}\n  engine {found}, expected {expected}")]
+    WrongResult { operation: warpmp::Operation, lane: u64, operands: String, found: String, expected: String },
     #[error("{path}:{line}: {expected} is expected, the product is {found}")]
     NotExpected { path: String, line: u64, expected: String, found: String },
     #[error("{path} has {found} number{}, there are {} products", plural(*found), if *more { "more" } else { "fewer" })]
@@ -64,6 +64,25 @@ pub(crate) enum Error {
     NoCollatzEngine,
     #[error(transparent)]
     Collatz(#[from] warpmp_collatz::Error),
+    #[error("no table is called '{name}'; there are {known}, and all")]
+    UnknownTable { name: String, known: String },
+    #[error("'{name}' stands in several documents; which is meant: {meant}?")]
+    AmbiguousTable { name: String, meant: String },
+    #[error(
+        "{table} holds times, and the simulator has none: use --device cuda or cpu, or reproduce counts: \
+             candar:I, dissertation:3.1, dissertation:3.2"
+    )]
+    SimulatorTime { table: String },
+    #[error("nothing to draw in \"{title}\"")]
+    NothingToDraw { title: String },
+    #[error("nothing to tune {place}")]
+    NothingToTune { place: String },
+    #[error("neither XDG_CONFIG_HOME nor HOME says where your configuration is: give --output FILE")]
+    NoConfiguration,
+    #[error("{0}\n  `warpmp tune` measures a new table; WARPMP_TUNING=none goes without, as deleting the file does")]
+    Table(#[from] warpmp::tuning::TableError),
+    #[error("{faults} candidate{} left out because of wrong results; please report this as a bug", if *faults == 1 { " was" } else { "s were" })]
+    WrongCandidates { faults: usize },
     #[error(transparent)]
     Library(#[from] warpmp::Error),
     #[error("a part of the program stopped unexpectedly; please report this as a bug")]
@@ -105,6 +124,11 @@ impl Error {
             )
             | Self::BothStdin
             | Self::NpyToTerminal
+            | Self::UnknownTable { .. }
+            | Self::AmbiguousTable { .. }
+            | Self::SimulatorTime { .. }
+            | Self::NothingToTune { .. }
+            | Self::NoConfiguration
             | Self::Library(warpmp::Error::UnknownAlgorithm { .. } | warpmp::Error::AlgorithmUnfit { .. }) => USAGE,
             Self::Interrupted => INTERRUPTED,
             // The reader of a pipe left of its own will, as `head` does.

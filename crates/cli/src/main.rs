@@ -6,8 +6,10 @@
 //! io/            numbers from files and to files: text and .npy, streamed in chunks
 //! numbers.rs     the integers of a chunk, in batches by width
 //! engine.rs      the library's session, opened as asked for
+//! tables.rs      the user's tuning tables
 //! pool.rs        memory that goes round between chunks
 //! measure.rs     timed runs
+//! plot/          charts, as SVG
 //! progress.rs    a bar for people who wait
 //! summary.rs     what it cost, for people and as JSON
 //! interrupt.rs   Ctrl-C leaves nothing half-written
@@ -23,9 +25,11 @@ mod interrupt;
 mod io;
 mod measure;
 mod numbers;
+mod plot;
 mod pool;
 mod progress;
 mod summary;
+mod tables;
 
 use std::process::ExitCode;
 

@@ -3,19 +3,14 @@
 use std::time::Duration;
 
 use warpmp::{
-    Batch, Session,
+    Batch, DeviceBatch, Operation, Session, Shape,
     device::{self, Device, Kind},
-    session::product_shape,
 };
 
-use crate::{
-    commands::check,
-    error::{Error, Result},
-    interrupt,
-};
+use crate::{commands::check, error::Result, interrupt};
 
 /// Products that are checked before anything is timed.
-const CHECKED: u64 = 100;
+pub(crate) const CHECKED: u64 = 100;
 
 /// Bytes of a copy that measures the memory's bandwidth: far more than any cache holds.
 const COPY_BYTES: u64 = 1 << 30;
@@ -49,6 +44,11 @@ pub(crate) struct Limits {
 }
 
 impl Measured {
+    /// All runs together, divided by their number.
+    pub(crate) fn mean(&self) -> f64 {
+        (self.times.iter().sum::<Duration>().as_secs_f64() / self.times.len() as f64).max(1e-9)
+    }
+
     /// The middle run.
     pub(crate) fn median(&self) -> f64 {
         let middle = self.times.len() / 2;
@@ -67,31 +67,51 @@ impl Measured {
     }
 }
 
-/// Multiplies once, checks a sample, then times `runs` more; operands and products stay in the engine's
-/// memory.
+/// Does the operation once, checks a sample, then times `runs` more; operands and results stay in the
+/// engine's memory.
 ///
 /// # Errors
-/// The library's; [`Error::WrongProduct`] before anything is timed.
-pub(crate) fn mul(session: &Session, a: &Batch, b: &Batch, algorithm: Option<&str>, runs: usize) -> Result<Measured> {
-    let (device_a, device_b) = (session.upload(a)?, session.upload(b)?);
-    let into = session.reserve(product_shape(a.shape(), b.shape())?)?;
-    let (mut product, mut report) = session.mul_device_into(&device_a, &device_b, algorithm, into)?;
-    let checked = check_sample(a, b, &session.download(&product)?)?;
+/// The library's; [`Error::WrongResult`] before anything is timed.
+pub(crate) fn operation(
+    session: &Session,
+    operation: Operation,
+    operands: &[&Batch],
+    algorithm: Option<&str>,
+    runs: usize,
+) -> Result<Measured> {
+    let resident = operands.iter().map(|batch| session.upload(batch)).collect::<Result<Vec<_>, _>>()?;
+    let resident: Vec<&DeviceBatch> = resident.iter().collect();
+    let shapes: Vec<Shape> = operands.iter().map(|batch| batch.shape()).collect();
+    let into = operation.results(&shapes)?.into_iter().map(|shape| session.reserve(shape)).collect::<Result<_, _>>()?;
+    let (mut results, mut report) = session.apply_device_into(operation, &resident, algorithm, into)?;
+    let found = results.iter().map(|batch| session.download(batch)).collect::<Result<Vec<_>, _>>()?;
+    let checked = check_sample(operation, operands, &found)?;
     let mut times = Vec::with_capacity(runs);
     for _ in 0..runs {
         interrupt::check()?;
-        (product, report) = session.mul_device_into(&device_a, &device_b, algorithm, product)?;
+        (results, report) = session.apply_device_into(operation, &resident, algorithm, results)?;
         times.push(report.kernel);
     }
     times.sort_unstable();
     Ok(Measured { algorithm: report.algorithm, times, checked, bytes: report.bytes })
 }
 
-fn check_sample(a: &Batch, b: &Batch, product: &Batch) -> Result<u64> {
-    let lanes = check::spread(CHECKED.min(product.lanes() as u64), product.lanes());
-    for lane in &lanes {
-        let row = |batch: &Batch| batch.lane(*lane).map(<[u32]>::to_vec).ok_or(Error::Bug);
-        check::compare(*lane as u64, &row(a)?, &row(b)?, &row(product)?)?;
+/// [`operation`] for products.
+///
+/// # Errors
+/// As [`operation`].
+pub(crate) fn mul(session: &Session, a: &Batch, b: &Batch, algorithm: Option<&str>, runs: usize) -> Result<Measured> {
+    operation(session, Operation::Mul, &[a, b], algorithm, runs)
+}
+
+fn check_sample(operation: Operation, operands: &[&Batch], results: &[Batch]) -> Result<u64> {
+    let count = results.first().map_or(0, Batch::lanes);
+    let lanes = check::spread(CHECKED.min(count as u64), count);
+    for &lane in &lanes {
+        let row = |batch: &Batch| if batch.lanes() == 1 { 0 } else { lane };
+        let operands: Vec<&[u32]> = operands.iter().filter_map(|batch| batch.lane(row(batch))).collect();
+        let results: Vec<&[u32]> = results.iter().filter_map(|batch| batch.lane(lane)).collect();
+        check::compare(operation, lane as u64, &operands, &results)?;
     }
     Ok(lanes.len() as u64)
 }
@@ -146,6 +166,7 @@ mod tests {
         let odd = measured(&[1, 2, 5]);
         let near = |found: f64, expected: f64| (found - expected).abs() < 1e-12;
         assert!(near(odd.median(), 2.0) && near(odd.minimum(), 1.0) && near(odd.spread(), 2.0));
-        assert!(near(measured(&[1, 2, 4, 9]).median(), 3.0));
+        let even = measured(&[1, 2, 4, 9]);
+        assert!(near(even.median(), 3.0) && near(even.mean(), 4.0));
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use warpmp::{Batch, Shape, session::MUL_MAX_BITS};
+use warpmp::{Batch, Shape, operation::MUL_MAX_BITS};
 
 use crate::{
     error::{Error, LineProblem, Result},

@@ -35,8 +35,9 @@ impl Summary {
 
     /// Adds a part of the work.
     pub(crate) fn add(&mut self, report: &Report) {
-        self.bits_a = self.bits_a.max(report.bits_a);
-        self.bits_b = self.bits_b.max(report.bits_b);
+        for (widest, bits) in [&mut self.bits_a, &mut self.bits_b].into_iter().zip(&report.bits) {
+            *widest = *bits.max(widest);
+        }
         self.lanes += report.lanes as u64;
         self.kernel_seconds += report.kernel.as_secs_f64();
         self.bytes += report.bytes;
@@ -122,9 +123,8 @@ mod tests {
     #[test]
     fn algorithms_are_named_once() {
         let report = |algorithm: &str| Report {
-            op: "mul",
-            bits_a: 64,
-            bits_b: 64,
+            operation: warpmp::Operation::Mul,
+            bits: vec![64, 64],
             lanes: 1,
             device: String::new(),
             algorithm: algorithm.into(),

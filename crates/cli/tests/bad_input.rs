@@ -214,13 +214,13 @@ fn algorithms_that_are_unknown_or_unfit() {
         &dir,
         "a.txt a.txt --algorithm nonsense",
         2,
-        &["no algorithm of this engine is called 'nonsense'", "cpu-schoolbook"],
+        &["this engine has no algorithm 'nonsense'", "cpu-schoolbook"],
     );
     refused(
         &dir,
         "a.txt a.txt --algorithm cpu-schoolbook",
         2,
-        &["'cpu-schoolbook' does not multiply", "what fits: ", "cpu-dashu"],
+        &["'cpu-schoolbook' does not do 'mul' of", "what fits: ", "cpu-dashu"],
     );
 }
 

@@ -66,6 +66,19 @@ pub fn mul<E: fmt::Display>(cases: &[Case], mut multiply: impl FnMut(&Operands, 
     }
 }
 
+/// Runs the first operands of the cases through `square(a)`, which gives the squares' `⌈2p/32⌉` limbs a lane,
+/// and compares every lane with the oracle.
+///
+/// # Panics
+/// At the first error or wrong lane; the message has the case and both values.
+pub fn sqr<E: fmt::Display>(cases: &[Case], mut square: impl FnMut(&Operands) -> Result<Vec<u32>, E>) {
+    for case in cases {
+        let [a, _] = case.operands();
+        let squares = square(&a).unwrap_or_else(|error| panic!("{case}: {error}"));
+        check(case, &a, &a, &squares);
+    }
+}
+
 fn check(case: &Case, a: &Operands, b: &Operands, products: &[u32]) {
     let lanes = a.lanes.max(b.lanes);
     let width = (a.bits + b.bits).div_ceil(32);

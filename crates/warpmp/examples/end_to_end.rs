@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use warpmp::{Batch, Error, HostBuffer, MulOptions, Selector, Session, Shape};
+use warpmp::{Batch, Error, HostBuffer, Operation, Options, Selector, Session, Shape};
 use warpmp_testkit::{Operands, Pattern, oracle};
 
 const RUNS: usize = 9;
@@ -44,11 +44,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (x, y) = (operand(&a)?, operand(&b)?);
         let mut kernel = Duration::ZERO;
         let time = median(|| {
-            let mut options = MulOptions::new();
-            options.into = into.take();
-            let (products, report) = session.mul_with(&x, &y, options)?;
+            let mut options = Options::new();
+            options.into.extend(into.take());
+            let (products, report) = session.apply(Operation::Mul, &[&x, &y], options)?;
             kernel = report.kernel;
-            into = Some(products.into_buffer());
+            into = products.into_iter().next().map(Batch::into_buffer);
             Ok(())
         })?;
         let products = into.unwrap_or_else(|| Vec::new().into());

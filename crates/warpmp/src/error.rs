@@ -1,5 +1,7 @@
 //! What can go wrong, and what the caller may do about it.
 
+use crate::operation::Operation;
+
 /// The result of an operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -15,6 +17,26 @@ pub enum Error {
         lanes_a: usize,
         /// Lanes of the second operand.
         lanes_b: usize,
+    },
+    /// Give the operation the operands it takes.
+    #[error("'{operation}' takes {expected} operands; there are {found}")]
+    OperandCount {
+        /// The operation.
+        operation: Operation,
+        /// Operands that it takes.
+        expected: usize,
+        /// Operands that were given.
+        found: usize,
+    },
+    /// Give memory for every result, or for none.
+    #[error("'{operation}' gives {expected} results; there is memory for {found}")]
+    ResultCount {
+        /// The operation.
+        operation: Operation,
+        /// Results that it gives.
+        expected: usize,
+        /// Pieces of memory that were given.
+        found: usize,
     },
     /// Split the operand, or use another operation.
     #[error("an operand of {bits} bits; the operation takes at most {limit}")]
@@ -59,22 +81,24 @@ pub enum Error {
         available_bytes: u64,
     },
     /// Choose one of `known`.
-    #[error("no algorithm of this engine is called '{name}'; there are: {}", known.join(", "))]
+    #[error("this engine has no algorithm '{name}' for '{operation}'; there are: {}", known.join(", "))]
     UnknownAlgorithm {
+        /// The operation.
+        operation: Operation,
         /// What was asked for.
         name: String,
         /// Every name of the engine.
         known: Vec<String>,
     },
     /// Choose one of `fits`, or let the plan choose.
-    #[error("'{algorithm}' does not multiply {bits_a} by {bits_b} bits here; what fits: {}", fits.join(", "))]
+    #[error("'{algorithm}' does not do '{operation}' of {} bits here; what fits: {}", widths(bits), fits.join(", "))]
     AlgorithmUnfit {
+        /// The operation.
+        operation: Operation,
         /// What was asked for.
         algorithm: String,
-        /// Bits of the first operand.
-        bits_a: usize,
-        /// Bits of the second operand.
-        bits_b: usize,
+        /// Bits of each operand.
+        bits: Vec<usize>,
         /// The names of the algorithms that fit.
         fits: Vec<String>,
     },
@@ -98,6 +122,11 @@ pub enum Error {
     /// What the device says.
     #[error(transparent)]
     Device(warpmp_device::Error),
+}
+
+/// Widths of operands for people: `131 × 64`.
+pub(crate) fn widths(bits: &[usize]) -> String {
+    bits.iter().map(ToString::to_string).collect::<Vec<_>>().join(" × ")
 }
 
 impl From<warpmp_device::Error> for Error {

@@ -2,10 +2,10 @@
 
 use warpmp_device::{Buffer, Pinned};
 
-use crate::batch::Shape;
+use crate::batch::{Batch, Shape};
 use crate::error::{Error, Result};
 
-/// Host memory for operands and results, which a [`Batch`](crate::Batch) can take over and give back.
+/// Host memory for operands and results, which a [`Batch`] can take over and give back.
 ///
 /// Memory from [`Session::host_buffer`](crate::Session::host_buffer) is page-locked where the
 /// session's device has a bus to cross: transfers from and to it run at full speed, and without a
@@ -107,6 +107,22 @@ impl DeviceBatch {
         match &self.place {
             Place::Host(_) => None,
             Place::Device(buffer) => Some(buffer),
+        }
+    }
+
+    /// The batch, if its memory is the host's.
+    pub(crate) fn on_host(&self) -> Result<Batch<'_>> {
+        match &self.place {
+            Place::Host(words) => Batch::borrow_buffer(self.shape, words),
+            Place::Device(_) => Err(Error::ForeignBatch),
+        }
+    }
+
+    /// The memory, to be overwritten, if it is the host's.
+    pub(crate) fn host_words(&mut self) -> Result<&mut [u32]> {
+        match &mut self.place {
+            Place::Host(words) => Ok(words.as_mut_slice()),
+            Place::Device(_) => Err(Error::ForeignBatch),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::{fmt, time::Duration};
 
+use crate::operation::Operation;
+
 /// The kinds of engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EngineKind {
@@ -37,12 +39,10 @@ pub struct EngineInfo {
 /// What one operation did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// The operation: `mul`.
-    pub op: &'static str,
-    /// Bits of the first operand.
-    pub bits_a: usize,
-    /// Bits of the second operand.
-    pub bits_b: usize,
+    /// The operation.
+    pub operation: Operation,
+    /// Bits of each operand.
+    pub bits: Vec<usize>,
     /// Results.
     pub lanes: usize,
     /// The engine's name.

@@ -8,11 +8,10 @@ use warpmp_device::{Device, open_cuda, open_sim};
 use crate::batch::{Batch, Shape};
 use crate::error::{Error, Result};
 use crate::memory::{DeviceBatch, HostBuffer, Place};
+use crate::operation::Operation;
 use crate::report::{EngineInfo, Report, Run};
+use crate::tuning::Table;
 use crate::{cpu, gpu};
-
-/// The widest operand of a multiplication, in bits.
-pub const MUL_MAX_BITS: usize = 65536;
 
 /// Which engine a session shall have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -28,18 +27,18 @@ pub enum Selector {
     Sim,
 }
 
-/// How a multiplication shall be done; the default lets the plan choose.
+/// How an operation shall be done; the default lets the plan choose.
 #[derive(Debug, Default)]
 #[non_exhaustive]
-pub struct MulOptions {
+pub struct Options {
     /// The algorithm's name; none: what the plan chooses.
     pub algorithm: Option<String>,
-    /// Memory for the products, exactly as long as they are; none: newly allocated.
-    pub into: Option<HostBuffer>,
+    /// Memory for each result, exactly as long as it is; none: newly allocated.
+    pub into: Vec<HostBuffer>,
 }
 
-impl MulOptions {
-    /// The plan chooses, the result is newly allocated.
+impl Options {
+    /// The plan chooses, the results are newly allocated.
     pub fn new() -> Self {
         Self::default()
     }
@@ -49,10 +48,11 @@ impl MulOptions {
         Self { algorithm: Some(name.into()), ..self }
     }
 
-    /// Writes the products into this memory, which becomes the result's; [`Batch::into_buffer`] gives
+    /// Writes the next result into this memory, which becomes the result's; [`Batch::into_buffer`] gives
     /// it back. A GPU writes directly to memory from [`Session::host_buffer`].
-    pub fn into(self, buffer: HostBuffer) -> Self {
-        Self { into: Some(buffer), ..self }
+    pub fn into(mut self, buffer: HostBuffer) -> Self {
+        self.into.push(buffer);
+        self
     }
 }
 
@@ -106,6 +106,30 @@ impl Session {
         Ok(Self { info: engine.info(), engine: Engine::Gpu(Box::new(engine)), fallback: None })
     }
 
+    /// Lets this tuning table decide instead of the one that ships with the crate; on the CPU there is
+    /// nothing that it could decide. About operations that it has no rows for, the shipped one still
+    /// decides.
+    #[must_use]
+    pub fn with_table(mut self, table: Table) -> Self {
+        self.set_table(table);
+        self
+    }
+
+    /// As [`Session::with_table`], for a session in use.
+    pub fn set_table(&mut self, table: Table) {
+        if let Engine::Gpu(engine) = &mut self.engine {
+            engine.set_table(table);
+        }
+    }
+
+    /// The tuning table that decides; none on the CPU.
+    pub fn table(&self) -> Option<&Table> {
+        match &self.engine {
+            Engine::Cpu(_) => None,
+            Engine::Gpu(engine) => Some(engine.table()),
+        }
+    }
+
     /// The engine in use.
     pub const fn engine(&self) -> &EngineInfo {
         &self.info
@@ -153,26 +177,63 @@ impl Session {
     /// [`Error::OutOfMemory`] if operands and result do not fit even in chunks.
     /// [`Error::Device`] if the device fails.
     pub fn mul(&self, a: &Batch, b: &Batch) -> Result<Batch<'static>> {
-        Ok(self.mul_with(a, b, MulOptions::new())?.0)
+        self.one(Operation::Mul, &[a, b])
     }
 
-    /// [`Session::mul`] with options, and with a report of what it cost.
+    /// Squares lane by lane, keeping all bits: `c[i] = a[i]²`; about half the work of [`Session::mul`].
+    ///
+    /// | operand | lanes | bits a lane |
+    /// |---------|-------|-------------|
+    /// | `a`     | `n`   | `p`         |
+    /// | result  | `n`   | `2p`        |
     ///
     /// # Errors
-    /// As [`Session::mul`]; [`Error::UnknownAlgorithm`] and [`Error::AlgorithmUnfit`] list what there
-    /// is; [`Error::LimbCount`] if the memory given for the result has not its length.
-    pub fn mul_with(&self, a: &Batch, b: &Batch, options: MulOptions) -> Result<(Batch<'static>, Report)> {
+    /// As [`Session::mul`].
+    pub fn sqr(&self, a: &Batch) -> Result<Batch<'static>> {
+        self.one(Operation::Sqr, &[a])
+    }
+
+    /// An operation with one result.
+    fn one(&self, operation: Operation, operands: &[&Batch]) -> Result<Batch<'static>> {
+        Ok(self.apply(operation, operands, Options::new())?.0.remove(0))
+    }
+
+    /// Does any operation, with options, and reports what it cost. Operands and results are those that
+    /// the operation's own method describes.
+    ///
+    /// # Errors
+    /// As the operation's own method; [`Error::OperandCount`]; [`Error::UnknownAlgorithm`] and
+    /// [`Error::AlgorithmUnfit`] list what there is; [`Error::ResultCount`] and [`Error::LimbCount`] if
+    /// the memory given for the results is not what they need.
+    pub fn apply(
+        &self,
+        operation: Operation,
+        operands: &[&Batch],
+        options: Options,
+    ) -> Result<(Vec<Batch<'static>>, Report)> {
         let start = Instant::now();
-        let shape = product_shape(a.shape(), b.shape())?;
-        let mut into = options.into.map_or_else(|| HostBuffer::zeroed(shape.words()), Ok)?;
-        shape.check(into.len())?;
+        let shapes: Vec<Shape> = operands.iter().map(|batch| batch.shape()).collect();
+        let results = operation.results(&shapes)?;
+        let mut into = options.into;
+        if into.is_empty() {
+            into = results.iter().map(|shape| HostBuffer::zeroed(shape.words())).collect::<Result<_>>()?;
+        }
+        if into.len() != results.len() {
+            return Err(Error::ResultCount { operation, expected: results.len(), found: into.len() });
+        }
+        for (shape, buffer) in results.iter().zip(&into) {
+            shape.check(buffer.len())?;
+        }
         let algorithm = options.algorithm.as_deref();
         let run = match &self.engine {
-            Engine::Cpu(engine) => engine.mul(a, b, algorithm, into.as_mut_slice())?,
-            Engine::Gpu(engine) => engine.mul(a, b, algorithm, &mut into)?,
+            Engine::Cpu(engine) => {
+                let words = into.iter_mut().map(HostBuffer::as_mut_slice).collect();
+                engine.apply(operation, operands, &results, algorithm, words)?
+            }
+            Engine::Gpu(engine) => engine.apply(operation, operands, algorithm, &mut into)?,
         };
-        let report = self.report(a.shape(), b.shape(), run, start);
-        Ok((Batch::trusted(shape, into), report))
+        let report = self.report(operation, &shapes, &results, run, start);
+        Ok((results.into_iter().zip(into).map(|(shape, buffer)| Batch::trusted(shape, buffer)).collect(), report))
     }
 
     /// Copies a batch to where this session computes.
@@ -212,26 +273,50 @@ impl Session {
     /// As [`Session::mul`], but the batches must fit in the device's memory as a whole;
     /// [`Error::ForeignBatch`].
     pub fn mul_device(&self, a: &DeviceBatch, b: &DeviceBatch) -> Result<DeviceBatch> {
-        let into = self.reserve(product_shape(a.shape, b.shape)?)?;
-        Ok(self.run_device(a, b, None, into, false)?.0)
+        Ok(self.apply_device(Operation::Mul, &[a, b])?.remove(0))
     }
 
-    /// [`Session::mul_device`] by the algorithm of this name, if any, into memory from [`Session::reserve`] or a result to be
-    /// overwritten, waiting for the end and reporting the kernel's time.
+    /// [`Session::sqr`] of a batch that stays where the session computes, as [`Session::mul_device`].
     ///
     /// # Errors
-    /// As [`Session::mul_device`] and [`Session::mul_with`]; [`Error::ResultShape`] unless `into` has the
-    /// result's shape.
-    pub fn mul_device_into(
+    /// As [`Session::mul_device`].
+    pub fn sqr_device(&self, a: &DeviceBatch) -> Result<DeviceBatch> {
+        Ok(self.apply_device(Operation::Sqr, &[a])?.remove(0))
+    }
+
+    /// [`Session::apply`] of batches that stay where the session computes, as [`Session::mul_device`].
+    ///
+    /// # Errors
+    /// As [`Session::mul_device`].
+    pub fn apply_device(&self, operation: Operation, operands: &[&DeviceBatch]) -> Result<Vec<DeviceBatch>> {
+        let results = operation.results(&shapes(operands))?;
+        let into = results.into_iter().map(|shape| self.reserve(shape)).collect::<Result<_>>()?;
+        Ok(self.run_device(operation, operands, None, into, false)?.0)
+    }
+
+    /// [`Session::apply_device`] by the algorithm of this name, if any, into memory from [`Session::reserve`] or
+    /// results to be overwritten, waiting for the end and reporting the kernels' time.
+    ///
+    /// # Errors
+    /// As [`Session::mul_device`] and [`Session::apply`]; [`Error::ResultShape`] unless `into` has the
+    /// results' shapes.
+    pub fn apply_device_into(
         &self,
-        a: &DeviceBatch,
-        b: &DeviceBatch,
+        operation: Operation,
+        operands: &[&DeviceBatch],
         algorithm: Option<&str>,
-        into: DeviceBatch,
-    ) -> Result<(DeviceBatch, Report)> {
+        into: Vec<DeviceBatch>,
+    ) -> Result<(Vec<DeviceBatch>, Report)> {
         let start = Instant::now();
-        let (c, run) = self.run_device(a, b, algorithm, into, true)?;
-        Ok((c, self.report(a.shape, b.shape, run, start)))
+        let (results, run) = self.run_device(operation, operands, algorithm, into, true)?;
+        let report = self.report(
+            operation,
+            &shapes(operands),
+            &results.iter().map(DeviceBatch::shape).collect::<Vec<_>>(),
+            run,
+            start,
+        );
+        Ok((results, report))
     }
 
     /// Memory for a result of this shape where the session computes.
@@ -248,46 +333,53 @@ impl Session {
 
     fn run_device(
         &self,
-        a: &DeviceBatch,
-        b: &DeviceBatch,
+        operation: Operation,
+        operands: &[&DeviceBatch],
         algorithm: Option<&str>,
-        mut into: DeviceBatch,
+        mut into: Vec<DeviceBatch>,
         timed: bool,
-    ) -> Result<(DeviceBatch, Run)> {
-        let shape = product_shape(a.shape, b.shape)?;
-        if into.shape != shape {
-            return Err(Error::ResultShape {
-                expected_lanes: shape.lanes,
-                expected_bits: shape.bits,
-                found_lanes: into.shape.lanes,
-                found_bits: into.shape.bits,
-            });
+    ) -> Result<(Vec<DeviceBatch>, Run)> {
+        let results = operation.results(&shapes(operands))?;
+        if into.len() != results.len() {
+            return Err(Error::ResultCount { operation, expected: results.len(), found: into.len() });
         }
-        match (&self.engine, &a.place, &b.place, &mut into.place) {
-            (Engine::Cpu(engine), Place::Host(x), Place::Host(y), Place::Host(out)) => {
-                let (x, y) = (Batch::borrow_buffer(a.shape, x)?, Batch::borrow_buffer(b.shape, y)?);
-                let run = engine.mul(&x, &y, algorithm, out.as_mut_slice())?;
+        for (expected, found) in results.iter().zip(&into) {
+            if found.shape != *expected {
+                return Err(Error::ResultShape {
+                    expected_lanes: expected.lanes,
+                    expected_bits: expected.bits,
+                    found_lanes: found.shape.lanes,
+                    found_bits: found.shape.bits,
+                });
+            }
+        }
+        match &self.engine {
+            Engine::Cpu(engine) => {
+                let operands = operands.iter().map(|it| it.on_host()).collect::<Result<Vec<_>>>()?;
+                let words = into.iter_mut().map(DeviceBatch::host_words).collect::<Result<_>>()?;
+                let run = engine.apply(operation, &operands.iter().collect::<Vec<_>>(), &results, algorithm, words)?;
                 Ok((into, run))
             }
-            (Engine::Gpu(engine), ..) => engine.mul_device(a, b, algorithm, into, timed),
-            _ => Err(Error::ForeignBatch),
+            Engine::Gpu(engine) => engine.apply_device(operation, operands, algorithm, into, timed),
         }
     }
 
-    fn report(&self, a: Shape, b: Shape, run: Run, start: Instant) -> Report {
-        let result = Shape::new(a.lanes.max(b.lanes), a.bits + b.bits);
+    fn report(&self, operation: Operation, operands: &[Shape], results: &[Shape], run: Run, start: Instant) -> Report {
         Report {
-            op: "mul",
-            bits_a: a.bits,
-            bits_b: b.bits,
-            lanes: result.lanes,
+            operation,
+            bits: operands.iter().map(|shape| shape.bits).collect(),
+            lanes: results[0].lanes,
             device: self.info.name.clone(),
             algorithm: run.algorithm,
             kernel: run.kernel,
             total: start.elapsed(),
-            bytes: a.bytes() + b.bytes() + result.bytes(),
+            bytes: operands.iter().chain(results).map(|shape| shape.bytes()).sum(),
         }
     }
+}
+
+fn shapes(batches: &[&DeviceBatch]) -> Vec<Shape> {
+    batches.iter().map(|batch| batch.shape).collect()
 }
 
 /// The first GPU that can be opened; what is wrong with the first one if none can.
@@ -302,20 +394,4 @@ fn open_first() -> Result<Arc<dyn Device>> {
     }
     let none = warpmp_device::Error::NoDevice { ordinal: 0, count: gpus.len() };
     Err(first_error.unwrap_or(none).into())
-}
-
-/// The shape of the products of two batches.
-///
-/// # Errors
-/// [`Error::ShapeMismatch`] if the lanes differ and neither is 1; [`Error::TooWide`].
-pub fn product_shape(a: Shape, b: Shape) -> Result<Shape> {
-    for bits in [a.bits, b.bits] {
-        if bits > MUL_MAX_BITS {
-            return Err(Error::TooWide { bits, limit: MUL_MAX_BITS });
-        }
-    }
-    if a.lanes != b.lanes && a.lanes != 1 && b.lanes != 1 {
-        return Err(Error::ShapeMismatch { lanes_a: a.lanes, lanes_b: b.lanes });
-    }
-    Ok(Shape::new(a.lanes.max(b.lanes), a.bits + b.bits))
 }

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use warpmp::device::{self, SimConfig};
-use warpmp::{Batch, EngineKind, Error, MulOptions, Selector, Session, Shape};
+use warpmp::kernels::names;
+use warpmp::{Batch, EngineKind, Error, Operation, Options, Plan, Selector, Session, Shape};
 use warpmp_testkit::conformance;
 use warpmp_testkit::operands::around;
 use warpmp_testkit::{Operands, Pattern, gpu, oracle};
@@ -63,6 +64,43 @@ fn simulator_conforms_when_large() {
     conforms(&sim(), &[4096, 8193], 3);
 }
 
+/// Squares by the default and by every algorithm that takes the width.
+fn squares_conform(session: &Session, sizes: &[usize], max_lanes: usize) {
+    let sizes: Vec<(usize, usize)> = sizes.iter().map(|&bits| (bits, bits)).collect();
+    let cases = conformance::cases(&sizes, max_lanes);
+    conformance::sqr(&cases, |a| session.sqr(&batch(a)).map(Batch::into_limbs));
+    let device = session.device().unwrap().info();
+    for name in names(Operation::Sqr) {
+        let fits = |case: &conformance::Case| {
+            let shape = Shape::new(1, case.bits[0]);
+            Plan::new(Operation::Sqr, &[shape], device, session.table().unwrap(), Some(name)).is_ok()
+        };
+        let cases: Vec<_> = cases.iter().copied().filter(fits).collect();
+        conformance::sqr(&cases, |a| {
+            let resident = session.upload(&batch(a))?;
+            let into = session.reserve(Shape::new(a.lanes, 2 * a.bits))?;
+            let (c, _) = session.apply_device_into(Operation::Sqr, &[&resident], Some(name), vec![into])?;
+            session.download(&c[0]).map(Batch::into_limbs)
+        });
+    }
+}
+
+#[test]
+fn simulator_squares() {
+    squares_conform(&sim(), &[1, 32, 33, 64, 131, 512, 1000, 1025], 33);
+}
+
+#[test]
+fn gpu_squares() {
+    let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };
+    squares_conform(&session, &around(&[1, 32, 64, 131, 256, 512, 1000, 1024, 1376, 1536, 2048]), 129);
+    squares_conform(
+        &session,
+        &[2500, 3000, 3072, 4096, 5000, 6144, 8192, 10007, 16384, 30011, 32768, 65535, 65536],
+        129,
+    );
+}
+
 #[test]
 fn gpu_conforms() {
     let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };
@@ -94,8 +132,8 @@ fn chunks_keep_their_places(session: &Session, lanes: usize, bits: usize) {
         (0..lanes).flat_map(|lane| oracle::mul(a.lane(lane), b.lane(lane), 2 * shape.limbs())).collect();
     let into = session.host_buffer(2 * shape.words()).unwrap();
     assert!(into.is_pinned());
-    let (c, report) = session.mul_with(&pinned(&a), &pinned(&b), MulOptions::new().into(into)).unwrap();
-    assert!(c.limbs() == expected, "page-locked memory");
+    let (c, report) = session.apply(Operation::Mul, &[&pinned(&a), &pinned(&b)], Options::new().into(into)).unwrap();
+    assert!(c[0].limbs() == expected, "page-locked memory");
     assert!(report.kernel > std::time::Duration::ZERO && report.total >= report.kernel);
     // The slots that the call before has left are used again.
     assert!(session.mul(&batch(&a), &pinned(&b)).unwrap().limbs() == expected, "mixed memory");
@@ -125,12 +163,13 @@ fn operations_chain_without_transfers() {
     for session in [sim(), Session::cpu()] {
         let a = session.upload(&Batch::from_u64s(&[3, u64::MAX, 7])).unwrap();
         let square = session.mul_device(&a, &a).unwrap();
+        let into = session.reserve(Shape::new(3, 256)).unwrap();
         let (fourth, report) =
-            session.mul_device_into(&square, &square, None, session.reserve(Shape::new(3, 256)).unwrap()).unwrap();
-        let fourth = session.download(&fourth).unwrap();
+            session.apply_device_into(Operation::Mul, &[&square, &square], None, vec![into]).unwrap();
+        let fourth = session.download(&fourth[0]).unwrap();
         assert_eq!((fourth.to_hex(0), fourth.to_hex(2)), ("51".into(), "961".into()));
         assert_eq!(fourth.to_hex(1), "fffffffffffffffc0000000000000005fffffffffffffffc0000000000000001");
-        assert_eq!((report.bits_a, report.lanes), (128, 3));
+        assert_eq!((&report.bits[..], report.lanes), (&[128, 128][..], 3));
     }
 }
 
@@ -139,7 +178,7 @@ fn memory_of_the_wrong_shape_or_engine_is_refused() {
     let (session, other) = (sim(), sim());
     let a = session.upload(&Batch::from_u64s(&[1, 2])).unwrap();
     let small = session.reserve(Shape::new(2, 64)).unwrap();
-    let error = session.mul_device_into(&a, &a, None, small).unwrap_err();
+    let error = session.apply_device_into(Operation::Mul, &[&a, &a], None, vec![small]).unwrap_err();
     let expected = Error::ResultShape { expected_lanes: 2, expected_bits: 128, found_lanes: 2, found_bits: 64 };
     assert_eq!(error, expected);
     assert_eq!(other.mul_device(&a, &a).unwrap_err(), Error::ForeignBatch);
@@ -167,8 +206,8 @@ fn a_missing_gpu_is_an_answer() {
 fn unfit_algorithms_list_what_fits() {
     let a = Batch::from_le_bytes(65536, &[[1]]).unwrap();
     let session = sim();
-    let unfit = session.mul_with(&a, &a, MulOptions::new().algorithm("thread")).unwrap_err();
+    let unfit = session.apply(Operation::Mul, &[&a, &a], Options::new().algorithm("thread")).unwrap_err();
     assert!(matches!(&unfit, Error::AlgorithmUnfit { fits, .. } if !fits.is_empty()), "{unfit}");
-    let unknown = session.mul_with(&a, &a, MulOptions::new().algorithm("abacus")).unwrap_err();
+    let unknown = session.apply(Operation::Mul, &[&a, &a], Options::new().algorithm("abacus")).unwrap_err();
     assert!(matches!(unknown, Error::UnknownAlgorithm { .. }), "{unknown}");
 }

@@ -8,7 +8,7 @@ mod common;
 use common::{PATTERNS, check, check_all, shape};
 use warpmp::device::{self, SimConfig};
 use warpmp::kernels::{MUL, MulShape, Settings, Spec};
-use warpmp::{Batch, MulOptions, Session, Shape};
+use warpmp::{Batch, Operation, Options, Session, Shape};
 use warpmp_kernel::ir::{Elem, Int, Op, Space, Vector};
 use warpmp_kernel::sim::Pipe;
 use warpmp_testkit::{Operands, Pattern, conformance};
@@ -95,8 +95,8 @@ fn through_a_session() {
     let cases = conformance::cases(&[(131, 131), (1000, 700), (700, 1025)], 129);
     for algorithm in ALGORITHMS {
         conformance::mul(&cases, |a, b| {
-            let options = MulOptions::new().algorithm(algorithm);
-            session.mul_with(&batch(a), &batch(b), options).map(|(c, _)| c.into_limbs())
+            let options = Options::new().algorithm(algorithm);
+            session.apply(Operation::Mul, &[&batch(a), &batch(b)], options).map(|(mut c, _)| c.remove(0).into_limbs())
         });
     }
 }

@@ -9,7 +9,7 @@ use common::{PATTERNS, check, shape};
 use warpmp::device::{self, SimConfig};
 use warpmp::kernels::toom::Toom;
 use warpmp::kernels::{MUL, MulShape, Settings, Spec};
-use warpmp::{Batch, MulOptions, Session, Shape};
+use warpmp::{Batch, Operation, Options, Session, Shape};
 use warpmp_kernel::build::Glue;
 use warpmp_kernel::ir::{Int, Op, Space};
 use warpmp_kernel::sim::Counters;
@@ -173,8 +173,8 @@ fn sessions_take_them_by_name() {
     let cases = conformance::cases(&[(1100, 1100), (40, 1060)], 65);
     for algorithm in ["toom-2", "toom-5"] {
         conformance::mul(&cases, |a, b| {
-            let options = MulOptions::new().algorithm(algorithm);
-            session.mul_with(&batch(a), &batch(b), options).map(|(c, _)| c.into_limbs())
+            let options = Options::new().algorithm(algorithm);
+            session.apply(Operation::Mul, &[&batch(a), &batch(b)], options).map(|(mut c, _)| c.remove(0).into_limbs())
         });
     }
 }

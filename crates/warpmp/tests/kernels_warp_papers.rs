@@ -8,7 +8,7 @@ mod common;
 use common::{PATTERNS, check, check_all, shape};
 use warpmp::device::{self, SimConfig};
 use warpmp::kernels::{MUL, Settings, Spec};
-use warpmp::{Batch, MulOptions, Session, Shape};
+use warpmp::{Batch, Operation, Options, Session, Shape};
 use warpmp_kernel::ir::{Carry, Elem, Half, Op, Shuffle, Space, Vector, Width};
 use warpmp_kernel::sim::Counters;
 use warpmp_testkit::{Operands, Pattern, conformance};
@@ -175,8 +175,10 @@ fn sessions_take_them_by_name() {
         let cases = conformance::cases(&sizes, 65);
         for algorithm in algorithms {
             conformance::mul(&cases, |a, b| {
-                let options = MulOptions::new().algorithm(algorithm);
-                session.mul_with(&batch(a), &batch(b), options).map(|(c, _)| c.into_limbs())
+                let options = Options::new().algorithm(algorithm);
+                session
+                    .apply(Operation::Mul, &[&batch(a), &batch(b)], options)
+                    .map(|(mut c, _)| c.remove(0).into_limbs())
             });
         }
     }

@@ -1,8 +1,8 @@
 //! Multiplication against num-bigint on every engine: one body, carry-prone operands.
 
 use proptest::prelude::*;
-use warpmp::session::{MUL_MAX_BITS, product_shape};
-use warpmp::{Batch, Error, MulOptions, Session, Shape};
+use warpmp::operation::MUL_MAX_BITS;
+use warpmp::{Batch, Error, Operation, Options, Session, Shape};
 use warpmp_testkit::conformance::{self, Case};
 use warpmp_testkit::operands::around;
 use warpmp_testkit::{Operands, Pattern};
@@ -17,9 +17,9 @@ fn batch(operands: &Operands) -> Batch<'_> {
 /// The session's products, as the suite wants them.
 fn by(session: &Session, algorithm: Option<&str>) -> impl Fn(&Operands, &Operands) -> Result<Vec<u32>, Error> {
     move |a, b| {
-        let mut options = MulOptions::new();
+        let mut options = Options::new();
         options.algorithm = algorithm.map(str::to_owned);
-        session.mul_with(&batch(a), &batch(b), options).map(|(c, _)| c.into_limbs())
+        session.apply(Operation::Mul, &[&batch(a), &batch(b)], options).map(|(mut c, _)| c.remove(0).into_limbs())
     }
 }
 
@@ -52,7 +52,7 @@ fn every_cpu_algorithm_conforms() {
         conformance::mul(&conformance::cases(&sizes, 33), by(&session, Some(algorithm)));
     }
     let one = Batch::from_u64s(&[1]);
-    match session.mul_with(&one, &one, MulOptions::new().algorithm("cpu-ifma")) {
+    match session.apply(Operation::Mul, &[&one, &one], Options::new().algorithm("cpu-ifma")) {
         Ok(_) => conformance::mul(&conformance::cases(&sizes, 33), by(&session, Some("cpu-ifma"))),
         Err(reason) => eprintln!("skipped: {reason}"),
     }
@@ -100,19 +100,19 @@ fn an_operand_that_is_too_wide_is_refused() {
     let wide = Batch::from_le_bytes(MUL_MAX_BITS + 1, &[[1]]).unwrap();
     let error = Session::cpu().mul(&wide, &Batch::from_u64s(&[1])).unwrap_err();
     assert_eq!(error, Error::TooWide { bits: 65537, limit: 65536 });
-    assert!(product_shape(Shape::new(1, MUL_MAX_BITS), Shape::new(1, MUL_MAX_BITS)).is_ok());
+    assert!(Operation::Mul.results(&[Shape::new(1, MUL_MAX_BITS); 2]).is_ok());
 }
 
 #[test]
 fn algorithms_are_known_by_name_and_limit() {
     let session = Session::cpu();
     let a = Batch::from_le_bytes(8192, &[[1]]).unwrap();
-    let unknown = session.mul_with(&a, &a, MulOptions::new().algorithm("abacus")).unwrap_err();
+    let unknown = session.apply(Operation::Mul, &[&a, &a], Options::new().algorithm("abacus")).unwrap_err();
     assert!(
-        matches!(&unknown, Error::UnknownAlgorithm { name, known } if name == "abacus" && known.len() >= 2),
+        matches!(&unknown, Error::UnknownAlgorithm { name, known, .. } if name == "abacus" && known.len() >= 2),
         "{unknown}"
     );
-    let unfit = session.mul_with(&a, &a, MulOptions::new().algorithm("cpu-schoolbook")).unwrap_err();
+    let unfit = session.apply(Operation::Mul, &[&a, &a], Options::new().algorithm("cpu-schoolbook")).unwrap_err();
     assert!(unfit.to_string().contains("cpu-dashu"), "{unfit}");
 }
 
@@ -120,10 +120,10 @@ fn algorithms_are_known_by_name_and_limit() {
 fn a_given_buffer_becomes_the_result() {
     let session = Session::cpu();
     let a = Batch::from_u64s(&[3, 4]);
-    let into = |words| MulOptions::new().into(session.host_buffer(words).unwrap());
-    let (c, report) = session.mul_with(&a, &a, into(8)).unwrap();
-    assert_eq!(c.iter().map(|lane| lane[0]).collect::<Vec<_>>(), [9, 16]);
-    assert_eq!((report.lanes, report.bits_a, report.bytes), (2, 64, 16 + 16 + 32));
-    let error = session.mul_with(&a, &a, into(7)).unwrap_err();
+    let into = |words| Options::new().into(session.host_buffer(words).unwrap());
+    let (c, report) = session.apply(Operation::Mul, &[&a, &a], into(8)).unwrap();
+    assert_eq!(c[0].iter().map(|lane| lane[0]).collect::<Vec<_>>(), [9, 16]);
+    assert_eq!((report.lanes, report.bits, report.bytes), (2, vec![64, 64], 16 + 16 + 32));
+    let error = session.apply(Operation::Mul, &[&a, &a], into(7)).unwrap_err();
     assert_eq!(error, Error::LimbCount { lanes: 2, bits: 128, expected_limbs: 8, found_limbs: 7 });
 }

@@ -2,7 +2,7 @@
 
 use num_bigint::BigUint;
 use rayon::prelude::*;
-use warpmp::Batch;
+use warpmp::{Batch, Operation};
 
 use crate::{
     error::{Error, Result},
@@ -35,7 +35,7 @@ impl Checker {
     /// `consumed_bytes` is how much of the input was read up to the end of the chunk.
     ///
     /// # Errors
-    /// [`Error::WrongProduct`] names the first lane that is wrong.
+    /// [`Error::WrongResult`] names the first lane that is wrong.
     pub(crate) fn check(
         &mut self,
         operands: &Operands,
@@ -52,7 +52,7 @@ impl Checker {
                 (Some(b), _) => row(b, places, lane),
                 (None, single) => single.map_or(&[][..], Batch::limbs),
             };
-            compare(first_lane + lane as u64, a, b, row(products, places, lane)).err()
+            compare(Operation::Mul, first_lane + lane as u64, &[a, b], &[row(products, places, lane)]).err()
         });
         self.checked += share;
         wrong.map_or(Ok(()), Err)
@@ -68,17 +68,37 @@ impl Checker {
     }
 }
 
-/// Is `product` the product of `a` and `b`?
+/// Are these the results of the operation on these operands?
 ///
 /// # Errors
-/// [`Error::WrongProduct`].
-pub(crate) fn compare(lane: u64, a: &[u32], b: &[u32], product: &[u32]) -> Result<()> {
-    let expected = BigUint::new(a.to_vec()) * BigUint::new(b.to_vec());
-    if BigUint::new(product.to_vec()) == expected {
-        return Ok(());
+/// [`Error::WrongResult`].
+pub(crate) fn compare(operation: Operation, lane: u64, operands: &[&[u32]], results: &[&[u32]]) -> Result<()> {
+    for (expected, found) in expected(operation, operands)?.iter().zip(results) {
+        if BigUint::new(found.to_vec()) != *expected {
+            let named = operands.iter().zip(NAMES).map(|(limbs, name)| format!("{name} = {}", head(limbs)));
+            return Err(Error::WrongResult {
+                operation,
+                lane,
+                operands: named.collect::<Vec<_>>().join("\n  "),
+                found: head(found),
+                expected: head(&expected.to_u32_digits()),
+            });
+        }
     }
-    let [a, b, found, expected] = [a, b, product, &expected.to_u32_digits()].map(head);
-    Err(Error::WrongProduct { lane, a, b, found, expected })
+    Ok(())
+}
+
+/// What operands are called in messages.
+const NAMES: [&str; 3] = ["a", "b", "m"];
+
+/// The results of the operation by num-bigint.
+fn expected(operation: Operation, operands: &[&[u32]]) -> Result<Vec<BigUint>> {
+    let operands: Vec<BigUint> = operands.iter().map(|limbs| BigUint::new(limbs.to_vec())).collect();
+    match (operation, &operands[..]) {
+        (Operation::Mul, [a, b]) => Ok(vec![a * b]),
+        (Operation::Sqr, [a]) => Ok(vec![a * a]),
+        _ => Err(Error::Bug),
+    }
 }
 
 /// `count` lanes of `lanes`, from the first to the last.
@@ -102,8 +122,8 @@ mod tests {
 
     #[test]
     fn a_wrong_product_is_found() {
-        assert!(compare(0, &[3], &[5], &[15, 0]).is_ok());
-        let error = compare(7, &[u32::MAX], &[5], &[15, 0]).unwrap_err().to_string();
+        assert!(compare(Operation::Mul, 0, &[&[3], &[5]], &[&[15, 0]]).is_ok());
+        let error = compare(Operation::Mul, 7, &[&[u32::MAX], &[5]], &[&[15, 0]]).unwrap_err().to_string();
         assert!(error.contains("lane 7") && error.contains("0xffffffff") && error.contains("0x4fffffffb"), "{error}");
     }
 

@@ -1,7 +1,7 @@
 //! `--expect FILE`: every product compared with a published one.
 
 use rayon::prelude::*;
-use warpmp::session::MUL_MAX_BITS;
+use warpmp::operation::MUL_MAX_BITS;
 
 use super::check::head;
 use crate::{

@@ -9,10 +9,14 @@ mod explain;
 mod generate;
 mod mul;
 mod pattern;
+mod reproduce;
 mod selftest;
+mod tune;
+
+use warpmp::Operation;
 
 use crate::{
-    args::{BenchOperation, Command, ExplainOperation},
+    args::{Bench, BenchOperation, Command, ExplainOperation},
     error::Result,
 };
 
@@ -21,10 +25,13 @@ pub(crate) fn run(command: Command) -> Result<()> {
     match command {
         Command::Mul(args) => mul::run(&args),
         Command::Gen(args) => generate::run(&args),
-        Command::Bench { operation: BenchOperation::Mul(args) } => bench::run(&args),
-        Command::Bench { operation: BenchOperation::Collatz(args) } => collatz::bench::run(&args),
+        Command::Bench(Bench { operation: Some(BenchOperation::Mul(args)), .. }) => bench::run(Operation::Mul, &args),
+        Command::Bench(Bench { operation: Some(BenchOperation::Sqr(args)), .. }) => bench::run(Operation::Sqr, &args),
+        Command::Bench(Bench { operation: Some(BenchOperation::Collatz(args)), .. }) => collatz::bench::run(&args),
+        Command::Bench(Bench { operation: None, reproduce }) => reproduce::run(&reproduce),
         Command::Collatz { command } => collatz::run(&command),
         Command::Explain { operation: ExplainOperation::Mul(args) } => explain::run(&args),
+        Command::Tune(args) => tune::run(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),
     }

@@ -18,10 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use warpmp::{
-    Batch, Session,
-    session::{MUL_MAX_BITS, product_shape},
-};
+use warpmp::{Batch, Operation, Session, operation::MUL_MAX_BITS};
 
 use super::{check::Checker, expect::Expected};
 use crate::{
@@ -215,9 +212,9 @@ impl Work<'_> {
             interrupt::check()?;
             let b =
                 operands.b.as_ref().map_or(self.single.as_ref(), |batches| batches.get(number)).ok_or(Error::Bug)?;
-            let shape = product_shape(a.shape(), b.shape())?;
+            let shape = Operation::Mul.results(&[a.shape(), b.shape()])?[0];
             let into = self.pool.take(shape.words());
-            let (product, cost) = engine::mul(self.session, a, b, self.algorithm, into)?;
+            let (product, cost) = engine::apply(self.session, Operation::Mul, &[a, b], self.algorithm, into)?;
             self.summary.add(&cost);
             batches.push(product);
         }

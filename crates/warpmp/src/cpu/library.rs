@@ -2,29 +2,42 @@
 
 use dashu_int::{UBig, Word};
 
-use super::rows::{Piece, Rows};
+use super::rows::{Piece, Product, Rows, Square};
 
 /// Limbs of 32 bits in the library's word.
 const LIMBS: usize = Word::BITS as usize / 32;
 
 /// Multiplies the rows of a piece.
 pub(super) fn multiply(piece: Piece<'_>) {
-    let Piece { a, b, c, limbs } = piece;
+    let Product { a, b, c, limbs } = piece.product();
     let (mut a, mut b) = (Operand::new(a), Operand::new(b));
     for (lane, c) in c.chunks_exact_mut(limbs).enumerate() {
         a.load(lane);
         b.load(lane);
-        let product = &a.value * &b.value;
-        let words = product.as_words();
-        let wholes = c.chunks_mut(LIMBS).zip(words);
-        let filled = (words.len() * LIMBS).min(limbs);
-        for (limbs, word) in wholes {
-            for (i, limb) in limbs.iter_mut().enumerate() {
-                *limb = (*word >> (32 * i)) as u32;
-            }
-        }
-        c[filled..].fill(0);
+        store(&(&a.value * &b.value), c);
     }
+}
+
+/// Squares the rows of a piece.
+pub(super) fn square(piece: Piece<'_>) {
+    let Square { a, c, limbs } = piece.square();
+    let mut a = Operand::new(a);
+    for (lane, c) in c.chunks_exact_mut(limbs).enumerate() {
+        a.load(lane);
+        store(&a.value.sqr(), c);
+    }
+}
+
+/// Writes a number to a row of limbs that is long enough for it.
+fn store(number: &UBig, row: &mut [u32]) {
+    let words = number.as_words();
+    let filled = (words.len() * LIMBS).min(row.len());
+    for (limbs, word) in row.chunks_mut(LIMBS).zip(words) {
+        for (i, limb) in limbs.iter_mut().enumerate() {
+            *limb = (*word >> (32 * i)) as u32;
+        }
+    }
+    row[filled..].fill(0);
 }
 
 /// An operand as the library's number; a shared row is converted once.

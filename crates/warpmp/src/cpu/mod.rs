@@ -1,4 +1,4 @@
-//! The CPU engine: batches split over all cores, each product by the algorithm that a table of
+//! The CPU engine: batches split over all cores, each operation by the algorithm that a table of
 //! measured crossovers names.
 //!
 //! ```text
@@ -20,10 +20,11 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Shape};
 use crate::error::{Error, Result};
+use crate::operation::Operation;
 use crate::report::{EngineInfo, EngineKind, Run};
-use rows::{Piece, Rows};
+use rows::{Piece, Rows, RowsMut};
 
 /// A piece of work should keep its operands and results in a core's own cache.
 const PIECE_BYTES: usize = 128 << 10;
@@ -31,12 +32,10 @@ const PIECE_BYTES: usize = 128 << 10;
 /// Pieces are a multiple of this many lanes: the width of a vector.
 const GROUP: usize = 8;
 
-/// Multiplies the rows of a piece.
-type Multiply = fn(Piece<'_>);
-
 /// An algorithm of this engine.
 #[derive(Debug)]
 struct Algorithm {
+    operation: Operation,
     name: &'static str,
     /// The widest operand it takes, in bits.
     limit_bits: usize,
@@ -44,7 +43,7 @@ struct Algorithm {
     best_bits: RangeInclusive<usize>,
     /// Does it run on this processor?
     available: fn() -> bool,
-    multiply: Multiply,
+    run: fn(Piece<'_>),
 }
 
 /// The algorithms: the first one that runs here and is at its best is the default. The ranges are
@@ -52,25 +51,53 @@ struct Algorithm {
 const ALGORITHMS: &[Algorithm] = &[
     #[cfg(target_arch = "x86_64")]
     Algorithm {
+        operation: Operation::Mul,
         name: "cpu-ifma",
         limit_bits: simd::LIMIT_BITS,
         best_bits: 257..=usize::MAX,
         available: simd::is_available,
-        multiply: simd::multiply,
+        run: simd::multiply,
     },
     Algorithm {
+        operation: Operation::Mul,
         name: "cpu-schoolbook",
         limit_bits: schoolbook::LIMIT_BITS,
         best_bits: 0..=4096,
         available: || true,
-        multiply: schoolbook::multiply,
+        run: schoolbook::multiply,
     },
     Algorithm {
+        operation: Operation::Mul,
         name: "cpu-dashu",
         limit_bits: usize::MAX,
         best_bits: 0..=usize::MAX,
         available: || true,
-        multiply: library::multiply,
+        run: library::multiply,
+    },
+    #[cfg(target_arch = "x86_64")]
+    Algorithm {
+        operation: Operation::Sqr,
+        name: "cpu-ifma",
+        limit_bits: simd::LIMIT_BITS,
+        best_bits: 257..=usize::MAX,
+        available: simd::is_available,
+        run: simd::square,
+    },
+    Algorithm {
+        operation: Operation::Sqr,
+        name: "cpu-schoolbook",
+        limit_bits: schoolbook::LIMIT_BITS,
+        best_bits: 0..=4096,
+        available: || true,
+        run: schoolbook::square,
+    },
+    Algorithm {
+        operation: Operation::Sqr,
+        name: "cpu-dashu",
+        limit_bits: usize::MAX,
+        best_bits: 0..=usize::MAX,
+        available: || true,
+        run: library::square,
     },
 ];
 
@@ -91,41 +118,66 @@ impl Engine {
         EngineInfo { kind: EngineKind::Cpu, name: format!("CPU, {threads} thread{plural}"), ordinal: 0 }
     }
 
-    /// Multiplies `a` by `b` into `c`, whose length fits.
-    pub(crate) fn mul(self, a: &Batch, b: &Batch, algorithm: Option<&str>, c: &mut [u32]) -> Result<Run> {
-        let algorithm = choose(a.bits(), b.bits(), algorithm)?;
+    /// Does an operation into `out`, whose lengths fit the shapes of the results.
+    pub(crate) fn apply(
+        self,
+        operation: Operation,
+        operands: &[&Batch],
+        results: &[Shape],
+        algorithm: Option<&str>,
+        out: Vec<&mut [u32]>,
+    ) -> Result<Run> {
+        let algorithm = choose(operation, operands, algorithm)?;
         let start = Instant::now();
-        let (a_rows, b_rows) = (Rows::of(a), Rows::of(b));
-        let lanes = a.lanes().max(b.lanes());
-        let limbs = c.len() / lanes;
-        let lane_bytes = 4 * (a.shape().limbs() + b.shape().limbs() + limbs);
+        let rows: Vec<Rows> = operands.iter().map(|batch| Rows::of(batch)).collect();
+        let lanes = results[0].lanes;
+        let shapes = operands.iter().map(|batch| batch.shape()).chain(results.iter().copied());
+        let lane_bytes = 4 * shapes.map(Shape::limbs).sum::<usize>();
         let piece = (PIECE_BYTES / lane_bytes).min(lanes.div_ceil(self.threads)).next_multiple_of(GROUP).max(GROUP);
-        c.par_chunks_mut(piece * limbs).enumerate().for_each(|(number, c)| {
-            let first = number * piece;
-            let lanes = c.len() / limbs;
-            (algorithm.multiply)(Piece { a: a_rows.slice(first, lanes), b: b_rows.slice(first, lanes), c, limbs });
-        });
+        let mut chunks: Vec<_> =
+            out.into_iter().zip(results).map(|(out, shape)| out.chunks_mut(piece * shape.limbs())).collect();
+        let pieces: Vec<Piece> = (0..lanes.div_ceil(piece))
+            .map(|number| {
+                let first = number * piece;
+                let lanes = piece.min(lanes - first);
+                let results = chunks.iter_mut().zip(results);
+                Piece {
+                    operands: rows.iter().map(|rows| rows.slice(first, lanes)).collect(),
+                    results: results
+                        .filter_map(|(chunks, shape)| Some(RowsMut { words: chunks.next()?, limbs: shape.limbs() }))
+                        .collect(),
+                }
+            })
+            .collect();
+        pieces.into_par_iter().for_each(algorithm.run);
         Ok(Run { algorithm: algorithm.name.into(), kernel: start.elapsed() })
     }
 }
 
 /// The algorithm of this name, or the one that is best for these widths.
-fn choose(bits_a: usize, bits_b: usize, name: Option<&str>) -> Result<&'static Algorithm> {
-    let fits = |it: &&Algorithm| bits_a.max(bits_b) <= it.limit_bits && (it.available)();
-    let best = |it: &&Algorithm| fits(it) && it.best_bits.contains(&bits_a.midpoint(bits_b));
+fn choose(operation: Operation, operands: &[&Batch], name: Option<&str>) -> Result<&'static Algorithm> {
+    let bits: Vec<usize> = operands.iter().map(|batch| batch.bits()).collect();
+    let widest = bits.iter().copied().max().unwrap_or(0);
+    let mean = bits.iter().sum::<usize>() / bits.len().max(1);
+    let all = || ALGORITHMS.iter().filter(|it| it.operation == operation);
+    let fits = |it: &&Algorithm| widest <= it.limit_bits && (it.available)();
+    let best = |it: &&Algorithm| fits(it) && it.best_bits.contains(&mean);
     let names = |found: &mut dyn Iterator<Item = &'static Algorithm>| found.map(|it| it.name.to_owned()).collect();
+    let unfit = |algorithm: &str| {
+        Err(Error::AlgorithmUnfit {
+            operation,
+            algorithm: algorithm.into(),
+            bits: bits.clone(),
+            fits: names(&mut all().filter(fits)),
+        })
+    };
     let Some(name) = name else {
         // The last algorithm takes everything.
-        return Ok(ALGORITHMS.iter().find(best).unwrap_or(&ALGORITHMS[ALGORITHMS.len() - 1]));
+        return all().find(best).or_else(|| all().next_back()).map_or_else(|| unfit("the default"), Ok);
     };
-    match ALGORITHMS.iter().find(|it| it.name == name) {
-        None => Err(Error::UnknownAlgorithm { name: name.into(), known: names(&mut ALGORITHMS.iter()) }),
+    match all().find(|it| it.name == name) {
+        None => Err(Error::UnknownAlgorithm { operation, name: name.into(), known: names(&mut all()) }),
         Some(it) if fits(&it) => Ok(it),
-        Some(_) => Err(Error::AlgorithmUnfit {
-            algorithm: name.into(),
-            bits_a,
-            bits_b,
-            fits: names(&mut ALGORITHMS.iter().filter(fits)),
-        }),
+        Some(_) => unfit(name),
     }
 }

@@ -1,4 +1,4 @@
-//! A piece of a batch: some rows of both operands, and the rows of their products.
+//! A piece of a batch: some rows of the operands, and the rows of their results.
 
 use crate::batch::Batch;
 
@@ -37,14 +37,52 @@ impl<'r> Rows<'r> {
     }
 }
 
-/// Work for one thread: `c[i] = a[i]·b[i]`.
+/// Rows of one result.
+#[derive(Debug)]
+pub(super) struct RowsMut<'r> {
+    pub(super) words: &'r mut [u32],
+    /// Limbs a row.
+    pub(super) limbs: usize,
+}
+
+/// Work for one thread: some lanes of an operation.
 #[derive(Debug)]
 pub(super) struct Piece<'p> {
+    pub(super) operands: Vec<Rows<'p>>,
+    pub(super) results: Vec<RowsMut<'p>>,
+}
+
+/// Work for one thread: `c[i] = a[i]·b[i]`.
+#[derive(Debug)]
+pub(super) struct Product<'p> {
     pub(super) a: Rows<'p>,
     pub(super) b: Rows<'p>,
     /// The products, `limbs` words a row.
     pub(super) c: &'p mut [u32],
     pub(super) limbs: usize,
+}
+
+/// Work for one thread: `c[i] = a[i]²`.
+#[derive(Debug)]
+pub(super) struct Square<'p> {
+    pub(super) a: Rows<'p>,
+    /// The squares, `limbs` words a row.
+    pub(super) c: &'p mut [u32],
+    pub(super) limbs: usize,
+}
+
+impl<'p> Piece<'p> {
+    /// Two operands and one result.
+    pub(super) fn product(mut self) -> Product<'p> {
+        let RowsMut { words: c, limbs } = self.results.swap_remove(0);
+        Product { a: self.operands[0], b: self.operands[1], c, limbs }
+    }
+
+    /// One operand and one result.
+    pub(super) fn square(mut self) -> Square<'p> {
+        let RowsMut { words: c, limbs } = self.results.swap_remove(0);
+        Square { a: self.operands[0], c, limbs }
+    }
 }
 
 /// The word of two limbs.

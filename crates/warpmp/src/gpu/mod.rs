@@ -6,7 +6,7 @@
 //! slot.rs      what one chunk needs on the way: a stream, buffers, staging memory
 //! ```
 //!
-//! Nothing here decides how to multiply: that is the plan's, and the engine carries it out.
+//! Nothing here decides how to compute: that is the plan's, and the engine carries it out.
 
 mod pipeline;
 mod slot;
@@ -19,8 +19,10 @@ use warpmp_device::{Arg, Buffer, Device, DeviceInfo, Event, Kind, Module, Stream
 use crate::batch::{Batch, Shape};
 use crate::error::{Error, Result};
 use crate::memory::{DeviceBatch, HostBuffer, Place};
+use crate::operation::Operation;
 use crate::plan::{Plan, TILE_LANES};
 use crate::report::{EngineInfo, EngineKind, Run};
+use crate::tuning::{self, Table};
 use slot::Slot;
 
 /// Some devices refuse to allocate nothing.
@@ -30,34 +32,52 @@ const LEAST_BYTES: u64 = 4;
 #[derive(Debug)]
 pub(crate) struct Engine {
     device: Arc<dyn Device>,
+    /// What the plans are made by.
+    table: Arc<Table>,
     /// Everything on resident batches happens in this stream's order.
     stream: Stream,
     /// What the stages of operations on resident batches hand on; the stream's order lets all share it.
     scratch: Mutex<Arc<Buffer>>,
+    /// The plan made last: who repeats an operation does not wait for its kernels' texts again.
+    latest: Mutex<Option<(Wish, Arc<Loaded>)>>,
     /// The pipeline's slots, while no call uses them.
     slots: Mutex<Vec<Slot>>,
 }
+
+/// What a plan is made for: operation, operands, algorithm.
+type Wish = (Operation, Vec<Shape>, Option<String>);
 
 /// A plan, its kernels loaded.
 #[derive(Debug)]
 struct Loaded {
     plan: Plan,
     modules: Vec<Arc<Module>>,
-    /// Bytes from lane to lane of the kernel's `a`, `b` and `c`; 0 if all lanes share the row.
-    row_bytes: [usize; 3],
+    /// Bytes from lane to lane of the kernel's operands and results; 0 if all lanes share the row.
+    row_bytes: Vec<usize>,
 }
 
 impl Loaded {
     /// The caller's operands as the kernel's.
-    fn order<T>(&self, [a, b]: [T; 2]) -> [T; 2] {
-        if self.plan.swapped() { [b, a] } else { [a, b] }
+    fn order<T: Copy>(&self, operands: &[T]) -> Vec<T> {
+        self.plan.order().iter().map(|&i| operands[i]).collect()
     }
 }
 
 impl Engine {
     pub(crate) fn new(device: Arc<dyn Device>) -> Result<Self> {
         let scratch = Mutex::new(Arc::new(device.alloc(LEAST_BYTES)?));
-        Ok(Self { stream: device.stream()?, scratch, slots: Mutex::default(), device })
+        let table = tuning::shipped(device.info().capability);
+        Ok(Self { stream: device.stream()?, scratch, latest: Mutex::default(), slots: Mutex::default(), table, device })
+    }
+
+    pub(crate) fn set_table(&mut self, table: Table) {
+        let shipped = tuning::shipped(self.device.info().capability);
+        self.table = Arc::new(table.completed_by(shipped));
+        *self.latest.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    pub(crate) fn table(&self) -> &Table {
+        &self.table
     }
 
     pub(crate) fn info(&self) -> EngineInfo {
@@ -91,22 +111,24 @@ impl Engine {
         Ok(self.device.download(&self.stream, resident(batch)?, 0, out)?)
     }
 
-    /// Multiplies resident batches into `into`, whose shape is the result's. Timed, it returns when the
-    /// kernel has ended; otherwise at once.
-    pub(crate) fn mul_device(
+    /// Does an operation on resident batches into `into`, whose shapes are the results'. Timed, it returns
+    /// when the kernels have ended; otherwise at once.
+    pub(crate) fn apply_device(
         &self,
-        a: &DeviceBatch,
-        b: &DeviceBatch,
+        operation: Operation,
+        operands: &[&DeviceBatch],
         algorithm: Option<&str>,
-        into: DeviceBatch,
+        into: Vec<DeviceBatch>,
         timed: bool,
-    ) -> Result<(DeviceBatch, Run)> {
-        let loaded = self.load(a.shape, b.shape, algorithm)?;
-        let [a, b] = loaded.order([a, b]);
-        let scratch = self.scratch(loaded.plan.scratch_words(a.shape.lanes))?;
-        let buffers = [resident(a)?, resident(b)?, resident(&into)?, &scratch];
+    ) -> Result<(Vec<DeviceBatch>, Run)> {
+        let shapes: Vec<Shape> = operands.iter().map(|batch| batch.shape).collect();
+        let loaded = self.load(operation, &shapes, algorithm)?;
+        let lanes = loaded.plan.lanes();
+        let scratch = self.scratch(loaded.plan.scratch_words(lanes))?;
+        let batches = loaded.order(operands).into_iter().chain(&into);
+        let buffers = batches.map(resident).collect::<Result<Vec<_>>>()?;
         let events = if timed { Some([self.device.event()?, self.device.event()?]) } else { None };
-        self.launch(&self.stream, &loaded, buffers, a.shape.lanes, events.as_ref())?;
+        self.launch(&self.stream, &loaded, &buffers, &scratch, lanes, events.as_ref())?;
         let kernel = match events {
             Some([start, end]) => self.device.elapsed(&start, &end)?,
             None => Duration::ZERO,
@@ -128,22 +150,32 @@ impl Engine {
         Ok(Arc::clone(&kept))
     }
 
-    /// Plans a multiplication for this device and loads its kernels.
-    fn load(&self, a: Shape, b: Shape, algorithm: Option<&str>) -> Result<Loaded> {
-        let plan = Plan::mul(a, b, self.device.info(), algorithm)?;
+    /// Plans an operation for this device and loads its kernels.
+    fn load(&self, operation: Operation, operands: &[Shape], algorithm: Option<&str>) -> Result<Arc<Loaded>> {
+        let wish = (operation, operands.to_vec(), algorithm.map(str::to_owned));
+        let latest = || self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, loaded)) = &*latest()
+            && *known == wish
+        {
+            return Ok(Arc::clone(loaded));
+        }
+        let plan = Plan::new(operation, operands, self.device.info(), &self.table, algorithm)?;
         let modules = plan.kernels().iter().map(|kernel| self.device.load(kernel)).collect::<Result<_, _>>()?;
-        let [a, b] = if plan.swapped() { [b, a] } else { [a, b] };
-        let row = |shape: Shape| if shape.lanes < plan.lanes() { 0 } else { 4 * shape.limbs() };
-        Ok(Loaded { row_bytes: [row(a), row(b), row(plan.result())], plan, modules })
+        let lanes = plan.lanes();
+        let row_bytes = plan.rows().map(|row| if row.lanes < lanes { 0 } else { 4 * row.limbs() }).collect();
+        let loaded = Arc::new(Loaded { plan, modules, row_bytes });
+        *latest() = Some((wish, Arc::clone(&loaded)));
+        Ok(loaded)
     }
 
-    /// Launches `c = a·b` for so many lanes, the kernel's `a` and `b`, between two events. More lanes
-    /// than one launch takes are several launches; `buffers` ends with the scratch memory of one.
+    /// Launches the kernels for so many lanes, between two events; `buffers` are the kernel's operands and
+    /// results. More lanes than one launch takes are several launches, which share the scratch memory.
     fn launch(
         &self,
         stream: &Stream,
         loaded: &Loaded,
-        buffers: [&Buffer; 4],
+        buffers: &[&Buffer],
+        scratch: &Buffer,
         lanes: usize,
         events: Option<&[Event; 2]>,
     ) -> Result<()> {
@@ -153,11 +185,14 @@ impl Engine {
         let most = loaded.plan.max_launch_lanes();
         for first in (0..lanes).step_by(most) {
             let count = (lanes - first).min(most) as u32;
-            let [a, b, c] = [0, 1, 2].map(|i| Arg::Buffer(buffers[i], (first * loaded.row_bytes[i]) as u64));
-            let args = [a, b, c, Arg::U32(count), Arg::Buffer(buffers[3], 0)];
-            let args = if loaded.plan.scratch_limbs() > 0 { &args[..] } else { &args[..4] };
+            let rows = buffers.iter().zip(&loaded.row_bytes);
+            let mut args: Vec<Arg> = rows.map(|(buffer, bytes)| Arg::Buffer(buffer, (first * bytes) as u64)).collect();
+            args.push(Arg::U32(count));
+            if loaded.plan.scratch_limbs() > 0 {
+                args.push(Arg::Buffer(scratch, 0));
+            }
             for (stage, module) in loaded.modules.iter().enumerate() {
-                self.device.launch(stream, module, loaded.plan.grid(stage, count), args)?;
+                self.device.launch(stream, module, loaded.plan.grid(stage, count), &args)?;
             }
         }
         if let Some([_, end]) = events {

@@ -1,4 +1,4 @@
-//! Multiplication of batches in host memory: in chunks, uploading, computing and downloading at once.
+//! Operations on batches in host memory: in chunks, uploading, computing and downloading at once.
 //!
 //! ```text
 //! worker 0   upload 0 │ kernel 0 │ download 0 │ upload 3 │ …
@@ -14,7 +14,8 @@
 //! bound: chunks are whole tiles of lanes but the last, so their rows start where the kernels expect.
 
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::slice::ChunksMut;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -22,9 +23,10 @@ use warpmp_device::{Buffer, Kind};
 
 use super::slot::{Sizes, Slot};
 use super::{Engine, Loaded, padded};
-use crate::batch::Batch;
+use crate::batch::{Batch, Shape};
 use crate::error::{Error, Result};
 use crate::memory::HostBuffer;
+use crate::operation::Operation;
 use crate::plan::TILE_LANES;
 use crate::report::Run;
 
@@ -43,31 +45,72 @@ const WORKERS: usize = 4;
 /// One core copies about 10 GB/s, the bus takes 55 in each direction.
 const STAGING_WORKERS: usize = 16;
 
-/// One multiplication under way.
+/// One operation under way.
 struct Pipeline<'p> {
     engine: &'p Engine,
-    loaded: Loaded,
-    operands: [&'p Batch<'p>; 2],
-    /// The second operand, on the device, if all lanes share it.
-    shared: Option<Buffer>,
-    /// Must operands and result be staged?
-    staged: [bool; 3],
-    /// Limbs a lane of operands and result.
-    limbs: [usize; 3],
+    loaded: Arc<Loaded>,
+    /// In the kernel's order.
+    operands: Vec<Operand<'p>>,
+    results: Vec<Outcome>,
     lanes: usize,
+}
+
+/// An operand on its way.
+struct Operand<'p> {
+    batch: &'p Batch<'p>,
+    limbs: usize,
+    /// It on the device, if all lanes share it.
+    shared: Option<Buffer>,
+    /// Must it be staged?
+    staged: bool,
+}
+
+impl Operand<'_> {
+    /// Limbs of a lane that go along with each chunk.
+    const fn streamed_limbs(&self) -> usize {
+        if self.shared.is_some() { 0 } else { self.limbs }
+    }
+}
+
+/// What is known of a result beforehand.
+struct Outcome {
+    limbs: usize,
+    /// Must it be staged?
+    staged: bool,
 }
 
 /// The chunks that are left, and what the finished ones have brought.
 struct Work<'w> {
-    chunks: std::iter::Enumerate<std::slice::ChunksMut<'w, u32>>,
+    /// Of each result.
+    chunks: Vec<ChunksMut<'w, u32>>,
+    next: usize,
     kernel: Duration,
     error: Option<Error>,
 }
 
+impl<'w> Work<'w> {
+    /// The next chunk's number and memory for its results; none if all are taken, or one has failed.
+    fn take(&mut self) -> Option<(usize, Vec<&'w mut [u32]>)> {
+        if self.error.is_some() {
+            return None;
+        }
+        let results: Vec<_> = self.chunks.iter_mut().filter_map(Iterator::next).collect();
+        let number = self.next;
+        self.next += 1;
+        (results.len() == self.chunks.len()).then_some((number, results))
+    }
+}
+
 impl Engine {
-    /// Multiplies `a` by `b` into `out`, whose length fits.
-    pub(crate) fn mul(&self, a: &Batch, b: &Batch, algorithm: Option<&str>, out: &mut HostBuffer) -> Result<Run> {
-        let pipeline = Pipeline::new(self, a, b, algorithm, out)?;
+    /// Does an operation into `out`, whose lengths fit.
+    pub(crate) fn apply(
+        &self,
+        operation: Operation,
+        operands: &[&Batch],
+        algorithm: Option<&str>,
+        out: &mut [HostBuffer],
+    ) -> Result<Run> {
+        let pipeline = Pipeline::new(self, operation, operands, algorithm, out)?;
         let mut chunk = pipeline.chunk_lanes()?;
         let slots = loop {
             match pipeline.take_slots(chunk) {
@@ -76,7 +119,7 @@ impl Engine {
                 Err(error) => return Err(error),
             }
         };
-        let kernel = pipeline.run(chunk, slots, out.as_mut_slice())?;
+        let kernel = pipeline.run(chunk, slots, out)?;
         Ok(Run { algorithm: pipeline.loaded.plan.algorithm().into(), kernel })
     }
 }
@@ -84,41 +127,49 @@ impl Engine {
 impl<'p> Pipeline<'p> {
     fn new(
         engine: &'p Engine,
-        a: &'p Batch<'p>,
-        b: &'p Batch<'p>,
+        operation: Operation,
+        operands: &[&'p Batch<'p>],
         algorithm: Option<&str>,
-        out: &HostBuffer,
+        out: &[HostBuffer],
     ) -> Result<Self> {
-        let loaded = engine.load(a.shape(), b.shape(), algorithm)?;
-        let [a, b] = loaded.order([a, b]);
-        let shared = match loaded.row_bytes[1] {
-            0 => Some(engine.upload_buffer(b)?),
-            _ => None,
-        };
+        let shapes: Vec<Shape> = operands.iter().map(|batch| batch.shape()).collect();
+        let loaded = engine.load(operation, &shapes, algorithm)?;
         // The simulator has no bus: all memory is as good.
         let staged = |pinned: bool| !pinned && engine.device.info().kind == Kind::Cuda;
-        Ok(Self {
-            engine,
-            loaded,
-            operands: [a, b],
-            staged: [staged(a.is_pinned()), staged(b.is_pinned()) && shared.is_none(), staged(out.is_pinned())],
-            shared,
-            limbs: [a.shape().limbs(), b.shape().limbs(), out.len() / a.lanes()],
-            lanes: a.lanes(),
-        })
+        let operand = |(batch, row_bytes): (&'p Batch<'p>, &usize)| {
+            let shared = if *row_bytes == 0 { Some(engine.upload_buffer(batch)?) } else { None };
+            let staged = shared.is_none() && staged(batch.is_pinned());
+            Ok(Operand { batch, limbs: batch.shape().limbs(), shared, staged })
+        };
+        let operands = loaded.order(operands).into_iter().zip(&loaded.row_bytes).map(operand).collect::<Result<_>>()?;
+        let outcome =
+            |(shape, out): (&Shape, &HostBuffer)| Outcome { limbs: shape.limbs(), staged: staged(out.is_pinned()) };
+        let results = loaded.plan.results().iter().zip(out).map(outcome).collect();
+        Ok(Self { engine, lanes: loaded.plan.lanes(), loaded, operands, results })
     }
 
-    /// Bytes that a lane of a chunk takes on the device.
-    fn lane_bytes(&self) -> usize {
-        let [a, b, c] = self.limbs;
-        4 * (a + if self.shared.is_some() { 0 } else { b } + c)
+    /// Limbs a lane of what is staged, operands and results.
+    fn staged_limbs(&self) -> impl Iterator<Item = usize> + '_ {
+        let operands = self.operands.iter().filter(|it| it.staged).map(|it| it.limbs);
+        operands.chain(self.results.iter().filter(|it| it.staged).map(|it| it.limbs))
+    }
+
+    /// Is anything staged?
+    fn stages(&self) -> bool {
+        self.staged_limbs().next().is_some()
+    }
+
+    /// Limbs a lane of what a chunk holds on the device, operands and results.
+    fn streamed_limbs(&self) -> impl Iterator<Item = usize> + '_ {
+        self.operands.iter().map(Operand::streamed_limbs).chain(self.results.iter().map(|it| it.limbs))
     }
 
     /// Lanes a chunk: whole tiles, chunks of about equal size, and room for a chunk of each worker.
     fn chunk_lanes(&self) -> Result<usize> {
-        let most = if self.staged.contains(&true) { STAGED_CHUNK_BYTES } else { CHUNK_BYTES };
-        let bytes = (self.lanes * self.lane_bytes() / LEAST_CHUNKS).clamp(LEAST_CHUNK_BYTES, most);
-        let chunks = self.lanes.div_ceil((bytes / self.lane_bytes()).max(TILE_LANES));
+        let most = if self.stages() { STAGED_CHUNK_BYTES } else { CHUNK_BYTES };
+        let lane_bytes = 4 * self.streamed_limbs().sum::<usize>();
+        let bytes = (self.lanes * lane_bytes / LEAST_CHUNKS).clamp(LEAST_CHUNK_BYTES, most);
+        let chunks = self.lanes.div_ceil((bytes / lane_bytes).max(TILE_LANES));
         let chunk = padded(self.lanes.div_ceil(chunks));
         // What earlier calls have left in the slots counts as free.
         let kept: u64 = lock(&self.engine.slots).iter().map(Slot::device_bytes).sum();
@@ -127,11 +178,11 @@ impl<'p> Pipeline<'p> {
     }
 
     fn sizes(&self, chunk: usize) -> Sizes {
-        let [a, b, c] = self.limbs.map(|limbs| limbs * chunk);
-        let staging = [a, b, c].into_iter().zip(self.staged).filter(|(_, staged)| *staged);
+        let rows = self.streamed_limbs().map(|limbs| limbs * chunk);
         Sizes {
-            device: [a, if self.shared.is_some() { 0 } else { b }, c, self.loaded.plan.scratch_words(chunk)],
-            staging: staging.map(|(words, _)| words).max().unwrap_or(0),
+            rows: rows.collect(),
+            scratch: self.loaded.plan.scratch_words(chunk),
+            staging: self.staged_limbs().max().unwrap_or(0) * chunk,
         }
     }
 
@@ -139,7 +190,7 @@ impl<'p> Pipeline<'p> {
     fn workers(&self, chunk: usize) -> usize {
         let wanted = match self.engine.device.info().kind {
             Kind::Sim => 1,
-            Kind::Cuda if self.staged.contains(&true) => {
+            Kind::Cuda if self.stages() => {
                 thread::available_parallelism().map_or(WORKERS, usize::from).clamp(WORKERS, STAGING_WORKERS)
             }
             Kind::Cuda => WORKERS,
@@ -152,10 +203,10 @@ impl<'p> Pipeline<'p> {
     fn take_slots(&self, chunk: usize) -> Result<Vec<Slot>> {
         let (sizes, device) = (self.sizes(chunk), &*self.engine.device);
         let mut slots = mem::take(&mut *lock(&self.engine.slots));
-        slots.retain(|slot| slot.holds(sizes));
+        slots.retain(|slot| slot.holds(&sizes));
         slots.truncate(self.workers(chunk));
         while slots.len() < self.workers(chunk) {
-            match Slot::new(device, sizes) {
+            match Slot::new(device, &sizes) {
                 Ok(slot) => slots.push(slot),
                 Err(Error::OutOfMemory { .. }) if !slots.is_empty() => break,
                 Err(error) => return Err(error),
@@ -165,9 +216,10 @@ impl<'p> Pipeline<'p> {
     }
 
     /// Runs all chunks; returns the kernels' time. The slots go back to the engine.
-    fn run(&self, chunk: usize, mut slots: Vec<Slot>, out: &mut [u32]) -> Result<Duration> {
-        let chunks = out.chunks_mut(chunk * self.limbs[2]).enumerate();
-        let work = Mutex::new(Work { chunks, kernel: Duration::ZERO, error: None });
+    fn run(&self, chunk: usize, mut slots: Vec<Slot>, out: &mut [HostBuffer]) -> Result<Duration> {
+        let rows = out.iter_mut().zip(&self.results);
+        let chunks = rows.map(|(out, result)| out.as_mut_slice().chunks_mut(chunk * result.limbs)).collect();
+        let work = Mutex::new(Work { chunks, next: 0, kernel: Duration::ZERO, error: None });
         if let [slot] = &mut *slots {
             self.work(chunk, slot, &work);
         } else {
@@ -190,12 +242,8 @@ impl<'p> Pipeline<'p> {
     /// A worker: takes chunks until none is left, or one has failed.
     fn work(&self, chunk: usize, slot: &mut Slot, work: &Mutex<Work<'_>>) {
         loop {
-            let next = {
-                let mut work = lock(work);
-                if work.error.is_some() { None } else { work.chunks.next() }
-            };
-            let Some((number, out)) = next else { return };
-            let done = self.chunk(slot, number * chunk, out);
+            let Some((number, mut out)) = lock(work).take() else { return };
+            let done = self.chunk(slot, number * chunk, &mut out);
             let mut work = lock(work);
             match done {
                 Ok(kernel) => work.kernel += kernel,
@@ -205,29 +253,31 @@ impl<'p> Pipeline<'p> {
     }
 
     /// One chunk, from the first lane on: as many lanes as `out` has room for.
-    fn chunk(&self, slot: &mut Slot, first: usize, out: &mut [u32]) -> Result<Duration> {
-        let lanes = out.len() / self.limbs[2];
+    fn chunk(&self, slot: &mut Slot, first: usize, out: &mut [&mut [u32]]) -> Result<Duration> {
+        let lanes = out[0].len() / self.results[0].limbs;
         let device = &*self.engine.device;
-        let Slot { stream, events, buffers, staging } = slot;
-        let uploads = if self.shared.is_some() { 1 } else { 2 };
-        for (i, buffer) in buffers.iter().enumerate().take(uploads) {
-            let limbs = self.limbs[i];
-            let mut rows = &self.operands[i].limbs()[first * limbs..][..lanes * limbs];
-            if self.staged[i] {
+        let Slot { stream, events, rows, scratch, staging } = slot;
+        let (operands, results) = rows.split_at(self.operands.len());
+        for (operand, buffer) in self.operands.iter().zip(operands).filter(|(operand, _)| operand.shared.is_none()) {
+            let limbs = operand.limbs;
+            let mut rows = &operand.batch.limbs()[first * limbs..][..lanes * limbs];
+            if operand.staged {
                 staging[..rows.len()].copy_from_slice(rows);
                 rows = &staging[..rows.len()];
             }
             device.upload(stream, rows, buffer, 0)?;
             self.engine.clear_padding(stream, buffer, lanes, limbs)?;
         }
-        let [a, b, c, scratch] = buffers;
-        let b = self.shared.as_ref().unwrap_or(b);
-        self.engine.launch(stream, &self.loaded, [a, b, c, scratch], lanes, Some(events))?;
-        if self.staged[2] {
-            device.download(stream, c, 0, &mut staging[..out.len()])?;
-            out.copy_from_slice(&staging[..out.len()]);
-        } else {
-            device.download(stream, c, 0, out)?;
+        let inputs = self.operands.iter().zip(operands).map(|(operand, own)| operand.shared.as_ref().unwrap_or(own));
+        let rows: Vec<&Buffer> = inputs.chain(results).collect();
+        self.engine.launch(stream, &self.loaded, &rows, scratch, lanes, Some(events))?;
+        for ((result, buffer), out) in self.results.iter().zip(results).zip(out) {
+            if result.staged {
+                device.download(stream, buffer, 0, &mut staging[..out.len()])?;
+                out.copy_from_slice(&staging[..out.len()]);
+            } else {
+                device.download(stream, buffer, 0, out)?;
+            }
         }
         let [start, end] = events;
         Ok(device.elapsed(start, end)?)

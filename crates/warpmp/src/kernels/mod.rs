@@ -1,10 +1,11 @@
 //! Kernels, one file an algorithm. Each is a pure function of its parameters.
 //!
-//! [`MUL`] is the register of multiplications: to add one, write its file and give it a row. A row
-//! says what the algorithm accepts and how the settings of the tuning table become a kernel; the
-//! [plan](crate::plan) does the rest.
+//! [`MUL`] is the register of multiplications, [`SQR`] that of squares: to add one, write its file and
+//! give it a row. A row says what the algorithm accepts and how the settings of the tuning table become
+//! a kernel; the [plan](crate::plan) does the rest.
 
 mod blocks;
+mod candidates;
 pub mod column;
 pub mod comba;
 pub mod comba_sum_rotate;
@@ -16,16 +17,20 @@ pub mod mul_group;
 pub mod mul_thread;
 mod packed;
 pub mod school;
+pub mod sqr_thread;
 pub mod sum_rotate;
 pub mod sum_rotate_shared;
+mod tile;
 pub mod toom;
 
 use std::fmt;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use warpmp_device::Grid;
 use warpmp_kernel::build::Glue;
 use warpmp_kernel::ir::{Kernel, Vector};
+
+use crate::operation::Operation;
 
 /// What a multiplication kernel is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,7 +41,14 @@ pub struct MulShape {
     pub common_b: bool,
 }
 
-/// A multiplication with every parameter fixed: one kernel, or several that run one after the other.
+/// What a squaring kernel is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SqrShape {
+    /// Limbs of `a` and `c`; `c` has `2·la` or one less.
+    pub limbs: [u32; 2],
+}
+
+/// An operation with every parameter fixed: one kernel, or several that run one after the other.
 /// Their texts are functions of it.
 pub trait Spec: fmt::Debug + Send + Sync {
     /// The name: the same for the same parameters, different for different ones.
@@ -52,8 +64,9 @@ pub trait Spec: fmt::Debug + Send + Sync {
         0
     }
 
-    /// Writes the kernel of a stage. Parameters: the addresses of `a`, `b` and `c`, the number of
-    /// lanes, and the address of the scratch memory if there is any. All hold whole tiles of 32 lanes.
+    /// Writes the kernel of a stage. Parameters: the addresses of `a`, `b` (if there is one) and `c`, the
+    /// number of lanes, and the address of the scratch memory if there is any. All hold whole tiles of 32
+    /// lanes.
     fn build(&self, stage: usize) -> Kernel;
 
     /// The launch of a stage for this many lanes.
@@ -69,44 +82,80 @@ pub trait Spec: fmt::Debug + Send + Sync {
 }
 
 /// What a tuning table may say about a kernel; what it leaves out the algorithm chooses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// Warps a block of threads.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub warps: Option<u32>,
     /// Every how many carry chains are joined to the one before; 0: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub glue: Option<u32>,
     /// How operands reach the registers.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<mul_thread::Input>,
-    /// Limbs a block of `group` and `karatsuba/group`, at most.
+    /// Limbs a block of `group` and `karatsuba/group`, at most; where a lane squares by halves, of a half.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<u32>,
-    /// Levels of `karatsuba/group`.
+    /// Levels of `karatsuba/group`; of squares by `thread`: 0 whole, else by halves if the limbs are even.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub levels: Option<u32>,
+    /// Products a block of threads of `karatsuba/group`: with one, all its warps work on one product.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub products: Option<u32>,
 }
 
 impl Settings {
+    /// What cannot be, whatever the algorithm; none if every number is possible.
+    pub(crate) fn fault(&self) -> Option<String> {
+        let limits = [
+            ("warps", self.warps, 1..=32),
+            ("glue", self.glue, 0..=1 << 16),
+            ("block", self.block, 1..=1 << 16),
+            ("levels", self.levels, 0..=16),
+            ("products", self.products, 1..=32),
+        ];
+        limits.into_iter().find_map(|(name, value, limit)| {
+            let value = value.filter(|it| !limit.contains(it))?;
+            Some(format!("{name} is {value}; it may be {} to {}", limit.start(), limit.end()))
+        })
+    }
+
+    /// Does it say nothing?
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
     fn glue_or(&self, default: Glue) -> Glue {
         self.glue.map_or(default, |n| if n == 0 { Glue::None } else { Glue::Every(n) })
     }
 }
 
-/// A row of the register.
+/// A row of a register, for operations of the shapes `S`.
 #[derive(Debug)]
-pub struct MulAlgorithm {
+pub struct Algorithm<S> {
     /// The name on the command line, in tables and in reports.
     pub name: &'static str,
     /// What it does, in a line.
     pub summary: &'static str,
     /// What it accepts, in words.
     pub accepts: &'static str,
-    /// Does it want the longer operand first (else the shorter)? A common operand is always second.
+    /// Does it want the longer of two operands first (else the shorter)? A common operand is always second.
     pub longer_first: bool,
     /// Does it take these lengths?
-    pub fits: fn(MulShape) -> bool,
+    pub fits: fn(S) -> bool,
     /// The kernel for these lengths and settings. `async_copies`: can the GPU copy to shared memory
     /// asynchronously (`sm_80` and later)?
-    pub spec: fn(MulShape, &Settings, async_copies: bool) -> Box<dyn Spec>,
+    pub spec: fn(S, &Settings, async_copies: bool) -> Box<dyn Spec>,
+    /// The settings that are worth measuring for these lengths, the usual ones first.
+    pub candidates: fn(S) -> Vec<Settings>,
 }
+
+/// A multiplication.
+pub type MulAlgorithm = Algorithm<MulShape>;
+
+/// A squaring.
+pub type SqrAlgorithm = Algorithm<SqrShape>;
 
 /// Every multiplication on the GPU, by name.
 pub const MUL: &[MulAlgorithm] = &[
@@ -133,6 +182,18 @@ pub const MUL: &[MulAlgorithm] = &[
     toom::algorithm::<8>("toom-8"),
     toom::algorithm::<9>("toom-9"),
 ];
+
+/// Every squaring on the GPU, by name. Names are those of the multiplications with the same idea.
+pub const SQR: &[SqrAlgorithm] =
+    &[sqr_thread::ALGORITHM, karatsuba_group::squares::GROUP, karatsuba_group::squares::KARATSUBA];
+
+/// The names of an operation's algorithms on the GPU.
+pub fn names(operation: Operation) -> Vec<&'static str> {
+    match operation {
+        Operation::Mul => MUL.iter().map(|it| it.name).collect(),
+        Operation::Sqr => SQR.iter().map(|it| it.name).collect(),
+    }
+}
 
 /// The widest access that every row of this many limbs allows, in words.
 const fn piece(limbs: u32) -> u32 {

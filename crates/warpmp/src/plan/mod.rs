@@ -1,0 +1,196 @@
+//! The plan: everything that is decided about an operation before a device is touched.
+//!
+//! ```text
+//! mod.rs      the plan: kernels, launches, memory, chunks
+//! choose.rs   which algorithm with which settings, from the register and the tuning table
+//! explain.rs  the plan in words
+//! ```
+//!
+//! A plan sees shapes, the facts of a device and a tuning table, never data and never a handle. What it
+//! decides, and why, is what [`Plan::explain`] says.
+
+mod choose;
+mod explain;
+
+use warpmp_device::{DeviceInfo, Grid};
+use warpmp_kernel::ir::Kernel;
+
+use crate::batch::Shape;
+use crate::error::Result;
+use crate::kernels::Spec;
+use crate::operation::Operation;
+use crate::tuning::{self, Candidate, Table};
+use choose::Request;
+
+/// Lanes of a tile: device buffers hold whole tiles.
+pub const TILE_LANES: usize = 32;
+
+/// Asynchronous copies to shared memory begin with this compute capability, times ten.
+const ASYNC_COPIES_FROM: u32 = 80;
+
+/// Scratch memory of a launch, at most: more than enough to fill the machine.
+const SCRATCH_BYTES: usize = 1 << 30;
+
+/// How an operation on batches will be done on a GPU.
+#[derive(Debug)]
+pub struct Plan {
+    operation: Operation,
+    operands: Vec<Shape>,
+    results: Vec<Shape>,
+    /// The kernel's operand `i` is the caller's operand `order[i]`.
+    order: Vec<usize>,
+    /// Name and summary of the algorithm.
+    algorithm: [&'static str; 2],
+    spec: Box<dyn Spec>,
+    reasons: Vec<String>,
+    device: String,
+}
+
+impl Plan {
+    /// Plans an operation, lane by lane; an operand with one lane serves every lane of the others.
+    /// `algorithm`: its name, if the caller has a wish.
+    ///
+    /// # Errors
+    /// As [`Operation::results`]; [`Error::UnknownAlgorithm`](crate::Error::UnknownAlgorithm),
+    /// [`Error::AlgorithmUnfit`](crate::Error::AlgorithmUnfit).
+    pub fn new(
+        operation: Operation,
+        operands: &[Shape],
+        device: &DeviceInfo,
+        table: &Table,
+        algorithm: Option<&str>,
+    ) -> Result<Self> {
+        let results = operation.results(operands)?;
+        let async_copies = device.capability >= ASYNC_COPIES_FROM;
+        let request = Request { operation, operands, table, asked: algorithm, async_copies };
+        let mut choice = request.choose()?;
+        if !choice.order.is_sorted() {
+            choice.reasons.push("the operands change places: the kernel treats them unequally".into());
+        }
+        let architecture = table.deciding(operation).architecture;
+        if architecture != device.capability {
+            choice.reasons.push(format!(
+                "no table for sm_{}: the nearest is sm_{architecture}'s (`warpmp tune` measures one)",
+                device.capability
+            ));
+        }
+        if !async_copies {
+            choice.reasons.push(format!("sm_{} has no asynchronous copies to shared memory", device.capability));
+        }
+        Ok(Self {
+            operation,
+            operands: operands.to_vec(),
+            results,
+            order: choice.order,
+            algorithm: choice.algorithm,
+            spec: choice.spec,
+            reasons: choice.reasons,
+            device: device.name.clone(),
+        })
+    }
+
+    /// What is worth measuring for these operands: every algorithm that takes them, with every setting that may
+    /// make a difference. Each is another kernel, and one that the device can launch; the default settings
+    /// of all algorithms come first.
+    ///
+    /// # Errors
+    /// As [`Operation::results`].
+    pub fn candidates(operation: Operation, operands: &[Shape], device: &DeviceInfo) -> Result<Vec<Candidate>> {
+        operation.results(operands)?;
+        let async_copies = device.capability >= ASYNC_COPIES_FROM;
+        let table = &tuning::shipped(device.capability);
+        Ok(Request { operation, operands, table, asked: None, async_copies }.candidates(device))
+    }
+
+    /// The names of the algorithms that take these operands.
+    ///
+    /// # Errors
+    /// As [`Operation::results`].
+    pub fn fitting(operation: Operation, operands: &[Shape]) -> Result<Vec<&'static str>> {
+        operation.results(operands)?;
+        let table = &tuning::shipped(0);
+        Ok(Request { operation, operands, table, asked: None, async_copies: true }.fitting())
+    }
+
+    /// The operation.
+    pub const fn operation(&self) -> Operation {
+        self.operation
+    }
+
+    /// The algorithm's name.
+    pub const fn algorithm(&self) -> &'static str {
+        self.algorithm[0]
+    }
+
+    /// The kernel's operand `i` is the caller's operand `order()[i]`.
+    pub fn order(&self) -> &[usize] {
+        &self.order
+    }
+
+    /// The name of kernel and parameters.
+    pub fn spec_name(&self) -> String {
+        self.spec.name()
+    }
+
+    /// The kernels, in the order of their launches. Parameters: the addresses of operands and results
+    /// (whole tiles), `lanes`, and the address of scratch memory if [`Plan::scratch_limbs`] is not zero.
+    pub fn kernels(&self) -> Vec<Kernel> {
+        (0..self.spec.stages()).map(|stage| self.spec.build(stage)).collect()
+    }
+
+    /// The launch of a kernel for this many lanes.
+    pub fn grid(&self, stage: usize, lanes: u32) -> Grid {
+        self.spec.grid(stage, lanes)
+    }
+
+    /// Limbs of scratch memory a lane.
+    pub fn scratch_limbs(&self) -> usize {
+        self.spec.scratch_limbs() as usize
+    }
+
+    /// The most lanes that one launch takes: whole tiles, and not too much scratch memory.
+    pub fn max_launch_lanes(&self) -> usize {
+        let scratch = SCRATCH_BYTES / (4 * self.scratch_limbs()).max(1);
+        (self.spec.max_lanes() as usize).min(scratch) / TILE_LANES * TILE_LANES
+    }
+
+    /// Words of scratch memory that launches for this many lanes need.
+    pub fn scratch_words(&self, lanes: usize) -> usize {
+        lanes.next_multiple_of(TILE_LANES).min(self.max_launch_lanes()) * self.scratch_limbs()
+    }
+
+    /// Lanes of the results.
+    pub fn lanes(&self) -> usize {
+        self.results[0].lanes
+    }
+
+    /// The shapes of the results.
+    pub fn results(&self) -> &[Shape] {
+        &self.results
+    }
+
+    /// The shapes of operands and results in the kernel's order.
+    pub fn rows(&self) -> impl Iterator<Item = Shape> + '_ {
+        self.order.iter().map(|&i| self.operands[i]).chain(self.results.iter().copied())
+    }
+
+    /// Bytes of operands read and results written, each once.
+    pub fn bytes(&self) -> u64 {
+        self.rows().map(Shape::bytes).sum()
+    }
+
+    /// Wide products (32×32 → 64 bits) of the whole batch.
+    pub fn wide_products(&self) -> u64 {
+        self.spec.wide_products() * self.lanes() as u64
+    }
+
+    /// Lanes a chunk, whole tiles, such that `buffers` sets of operands, results and
+    /// scratch memory fit in `free_bytes` of device memory; at least a tile.
+    pub fn chunk_lanes(&self, free_bytes: u64, buffers: u64) -> usize {
+        let streams = |shape: Shape| if shape.lanes < self.lanes() { 0 } else { shape.limbs() };
+        let lane_bytes = 4 * (self.rows().map(streams).sum::<usize>() + self.scratch_limbs()) as u64;
+        let fit = (free_bytes / (buffers * lane_bytes)) as usize / TILE_LANES * TILE_LANES;
+        let all = self.lanes().next_multiple_of(TILE_LANES);
+        fit.min(all).min(self.max_launch_lanes()).max(TILE_LANES)
+    }
+}

@@ -1,0 +1,277 @@
+//! Tuning tables: which algorithm with which settings at which size, as data.
+//!
+//! A table belongs to an architecture and was measured on a GPU of it. The rows of an operation are
+//! read in order; the first one that is wide enough, and meant for so many lanes, decides. Tables ship
+//! with the crate; [`Table::read`] reads one that was measured elsewhere.
+//!
+//! ```text
+//! mod.rs      the table: reading, checking, finding the row
+//! text.rs     a table as a file, a row a line
+//! search.rs   what to measure: sizes, counts, algorithms with their settings
+//! decide.rs   from measurements to rows
+//! ```
+
+mod decide;
+mod search;
+mod text;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use serde::{Deserialize, Serialize};
+
+use crate::kernels::Settings;
+use crate::operation::Operation;
+
+pub use decide::{Timing, ranking, table};
+pub use search::{Candidate, Count, Grid, operands};
+
+/// A table for one architecture.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// Compute capability times ten.
+    pub architecture: u32,
+    /// The GPU and driver it was measured on.
+    pub measured_on: String,
+    /// The rows of each operation by its name: narrow to wide, and few lanes before many.
+    pub rows: BTreeMap<String, Vec<Row>>,
+    /// Where it was read from; none for tables that ship with the crate.
+    #[serde(skip)]
+    pub path: Option<PathBuf>,
+    /// What decides about operations that this one has no rows for.
+    #[serde(skip)]
+    pub rest: Option<Arc<Self>>,
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// It serves operands whose widest one has at most this many bits.
+    pub to_bits: usize,
+    /// It serves batches of at most this many lanes; none: any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_lanes: Option<usize>,
+    /// The algorithm's name.
+    pub algorithm: String,
+    /// Its settings.
+    #[serde(default, skip_serializing_if = "Settings::is_default")]
+    pub settings: Settings,
+    /// It holds settings for those who ask for the algorithm; it is never the default.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_name_only: bool,
+}
+
+/// Why a table cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// The file cannot be read.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The text is not a table; the message has line and column.
+    #[error("{}: {source}", path.display())]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        source: serde_json::Error,
+    },
+    /// A row names what this version does not have.
+    #[error("{}: operation '{operation}', row {row}: {reason}", path.display())]
+    Row {
+        /// The file.
+        path: PathBuf,
+        /// The operation's name.
+        operation: String,
+        /// The number of the row, from 1.
+        row: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl Table {
+    /// The row that decides for operands of these bits and lanes: any, or one of the algorithm that was
+    /// asked for.
+    pub fn row(&self, operation: Operation, bits: usize, lanes: usize, algorithm: Option<&str>) -> Option<&Row> {
+        self.rows.get(operation.name())?.iter().find(|row| {
+            let named = algorithm.map_or(!row.by_name_only, |name| row.algorithm == name);
+            bits <= row.to_bits && row.to_lanes.is_none_or(|most| lanes <= most) && named
+        })
+    }
+
+    /// A table by which every shape is done by one candidate: to measure it.
+    pub fn of_one(operation: Operation, architecture: u32, candidate: &Candidate) -> Self {
+        let row = Row {
+            to_bits: operation.max_bits(),
+            to_lanes: None,
+            algorithm: candidate.algorithm.into(),
+            settings: candidate.settings,
+            by_name_only: false,
+        };
+        let rows = BTreeMap::from([(operation.name().to_owned(), vec![row])]);
+        Self { architecture, measured_on: "nothing: this row is being measured".into(), rows, path: None, rest: None }
+    }
+
+    /// The table that decides about an operation: this one, or what stands in for it.
+    pub fn deciding(&self, operation: Operation) -> &Self {
+        let rest = self.rest.as_deref().filter(|_| !self.rows.contains_key(operation.name()));
+        rest.map_or(self, |rest| rest.deciding(operation))
+    }
+
+    /// Lets another table decide about operations that this one has no rows for.
+    #[must_use]
+    pub fn completed_by(self, rest: Arc<Self>) -> Self {
+        let complete = Operation::ALL.iter().all(|operation| self.rows.contains_key(operation.name()));
+        Self { rest: (!complete).then_some(rest), ..self }
+    }
+
+    /// Reads and checks a table.
+    ///
+    /// # Errors
+    /// [`TableError`]: file, place and reason.
+    pub fn read(path: &Path) -> Result<Self, TableError> {
+        let read = |source| TableError::Read { path: path.into(), source };
+        let text = std::fs::read_to_string(path).map_err(read)?;
+        let mut table: Self =
+            serde_json::from_str(&text).map_err(|source| TableError::Syntax { path: path.into(), source })?;
+        table.path = Some(path.into());
+        table.check()?;
+        Ok(table)
+    }
+
+    /// Does every row name an operation and an algorithm of this version, and has every operation a row for
+    /// every width?
+    ///
+    /// # Errors
+    /// [`TableError::Row`].
+    pub fn check(&self) -> Result<(), TableError> {
+        for (name, rows) in &self.rows {
+            let error = |row: usize, reason: String| {
+                let path = self.path.clone().unwrap_or_else(|| format!("sm_{}.json", self.architecture).into());
+                Err(TableError::Row { path, operation: name.clone(), row, reason })
+            };
+            let Some(operation) = Operation::named(name) else { return error(1, "there is no such operation".into()) };
+            let known = crate::kernels::names(operation);
+            for (i, row) in rows.iter().enumerate() {
+                if !known.contains(&row.algorithm.as_str()) {
+                    return error(
+                        i + 1,
+                        format!("there is no algorithm '{}'; there are: {}", row.algorithm, known.join(", ")),
+                    );
+                }
+                if let Some(fault) = row.settings.fault() {
+                    return error(i + 1, fault);
+                }
+            }
+            let defaults = rows.iter().filter(|row| !row.by_name_only);
+            if !defaults.clone().map(|row| row.to_bits).is_sorted() {
+                return error(1, "the rows do not go from narrow to wide".into());
+            }
+            if !defaults.clone().any(|row| row.to_bits >= operation.max_bits() && row.to_lanes.is_none()) {
+                return error(
+                    rows.len(),
+                    format!("no row serves {} bits and any number of lanes", operation.max_bits()),
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Table {
+    /// Its name in a sentence: `table sm_90`, with the path if it was read from one.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "table sm_{}", self.architecture)?;
+        self.path.as_ref().map_or(Ok(()), |path| write!(f, " of {}", path.display()))
+    }
+}
+
+/// The shipped table for an architecture, or the nearest one's.
+pub fn shipped(architecture: u32) -> Arc<Table> {
+    let tables = all_shipped();
+    let nearest = tables.iter().min_by_key(|table| table.architecture.abs_diff(architecture)).unwrap_or(&tables[0]);
+    Arc::clone(nearest)
+}
+
+/// The tables that ship with the crate.
+fn all_shipped() -> &'static [Arc<Table>] {
+    static TABLES: OnceLock<Vec<Arc<Table>>> = OnceLock::new();
+    TABLES.get_or_init(|| {
+        let texts = [include_str!("../../tuning/sm_90.json")];
+        let parse = |text| serde_json::from_str(text).unwrap_or_else(|e| unreachable!("a test reads every table: {e}"));
+        texts.map(parse).map(Arc::new).into()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shipped_tables_are_whole() {
+        for table in all_shipped() {
+            table.check().unwrap();
+            assert!(
+                Operation::ALL.iter().all(|operation| table.rows.contains_key(operation.name())),
+                "every operation has rows"
+            );
+        }
+    }
+
+    fn row(to_bits: usize, to_lanes: Option<usize>, algorithm: &str) -> Row {
+        Row { to_bits, to_lanes, algorithm: algorithm.into(), settings: Settings::default(), by_name_only: false }
+    }
+
+    fn table(rows: Vec<Row>) -> Table {
+        let rows = BTreeMap::from([("mul".to_owned(), rows)]);
+        Table { architecture: 90, measured_on: "a test".into(), rows, path: None, rest: None }
+    }
+
+    #[test]
+    fn the_first_row_for_width_and_lanes_decides() {
+        let table =
+            table(vec![row(64, None, "thread"), row(4096, Some(1000), "sum-rotate"), row(65536, None, "group")]);
+        let chosen = |bits, lanes| table.row(Operation::Mul, bits, lanes, None).map(|row| row.algorithm.as_str());
+        assert_eq!(chosen(64, 1), Some("thread"));
+        assert_eq!(chosen(65, 1000), Some("sum-rotate"));
+        assert_eq!(chosen(65, 1001), Some("group"));
+        assert_eq!(chosen(65537, 1), None);
+        assert_eq!(table.row(Operation::Mul, 4096, 5000, Some("sum-rotate")), None);
+        assert_eq!(table.row(Operation::Sqr, 64, 1, None), None);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_table_is_told() {
+        let reason = |rows| table(rows).check().unwrap_err().to_string();
+        assert!(reason(vec![row(65536, None, "abacus")]).contains("row 1: there is no algorithm 'abacus'"));
+        assert!(reason(vec![row(65536, None, "group"), row(64, None, "thread")]).contains("narrow to wide"));
+        assert!(reason(vec![row(65536, Some(10), "group")]).contains("no row serves 65536 bits"));
+        let unthinkable =
+            Row { settings: Settings { warps: Some(0), ..Settings::default() }, ..row(65536, None, "group") };
+        assert!(reason(vec![unthinkable]).contains("row 1: warps is 0; it may be 1 to 32"));
+        assert!(table(vec![row(65536, None, "group")]).check().is_ok());
+    }
+
+    #[test]
+    fn a_table_survives_a_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sm_90.json");
+        let text = shipped(90).to_text();
+        std::fs::write(&path, &text).unwrap();
+        let read = Table::read(&path).unwrap();
+        assert_eq!(read.rows, shipped(90).rows);
+        std::fs::write(&path, text.replace("to_bits", "tobits")).unwrap();
+        let error = Table::read(&path).unwrap_err().to_string();
+        assert!(error.contains("sm_90.json") && error.contains("tobits") && error.contains("line"), "{error}");
+    }
+}
