@@ -15,6 +15,8 @@
 //! window       ranges of starts
 //! engine       the seam: what an engine does with a window, and what it reports
 //! cpu          the engine on all cores
+//! kernels      what runs on a GPU, as values
+//! gpu          the engine on GPUs, and on the simulator
 //! reference    the independent path: the same figures from the rules' words alone
 //! certificate  what was done with a window, checkable by others
 //! records      searches for delay and path records
@@ -44,7 +46,9 @@ pub mod dfs;
 pub mod engine;
 pub mod error;
 pub mod expression;
+pub mod gpu;
 pub mod honda;
+pub mod kernels;
 pub mod number;
 pub mod power;
 pub mod records;

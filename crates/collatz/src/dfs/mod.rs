@@ -65,6 +65,16 @@ impl Plan {
         Self { leaf_bits, lookahead_bits, rare_lookahead_bits: lookahead_bits.min(18), main_classes: 5 }
     }
 
+    /// What suits a GPU with so much free memory for windows of about `count` numbers.
+    pub fn for_gpu(count: u128, free_bytes: u64) -> Self {
+        let bits = 127 - count.max(1).leading_zeros().min(127);
+        let leaf_bits = bits.saturating_sub(10).clamp(6, 34);
+        // Of each of nine main classes 2^S bits; half of the memory is enough for everything else.
+        let room = (free_bytes / 2 / 9).max(1 << 16).ilog2() + 3;
+        let lookahead_bits = room.min(36).min(leaf_bits + 2).max(6);
+        Self { leaf_bits, lookahead_bits, rare_lookahead_bits: lookahead_bits.min(24), main_classes: 9 }
+    }
+
     /// `S` for the class of leaves with `odd_steps` odd steps.
     pub fn lookahead(&self, odd_steps: u32) -> u32 {
         let first = self.least_odd_steps();
