@@ -60,7 +60,7 @@ pub(crate) enum Error {
     WrongSample { from: u128, count: u128 },
     #[error("the records differ from the known ones at {start}")]
     OtherRecords { start: u128 },
-    #[error("no GPU engine for Collatz in this build: use --device cpu")]
+    #[error("this is done by the CPU engine only: use --device cpu")]
     NoCollatzEngine,
     #[error(transparent)]
     Collatz(#[from] warpmp_collatz::Error),
