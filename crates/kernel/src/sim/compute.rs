@@ -24,7 +24,7 @@ pub(super) fn compute(warp: &mut Warp, op: Op, step: &Step, mask: u32) -> Result
             chain::<u32>(warp, step, mask, (c, false), |[a, b, c], f| add(a.wrapping_mul(b), c, f))?;
         }
         Op::Mad(Half::Hi, Width::W32, c) => {
-            chain::<u32>(warp, step, mask, (c, false), |[a, b, c], f| add(high(a, b), c, f))?
+            chain::<u32>(warp, step, mask, (c, false), |[a, b, c], f| add(high(a, b), c, f))?;
         }
         Op::Mad(Half::Lo, Width::W64, c) => {
             chain::<u64>(warp, step, mask, (c, false), |[a, b, c], f| add_wide(a.wrapping_mul(b), c, f))?;

@@ -21,7 +21,7 @@ use warpmp_collatz::{
 
 use super::{
     args::{SchemeName, Verify},
-    engines,
+    engines::{self, Engines},
     watch::watch,
 };
 use crate::{
@@ -34,6 +34,9 @@ use crate::{
 /// Starts of a window on the CPU: some seconds on two cores.
 const DFS_WINDOW: u128 = 1 << 38;
 const HONDA_WINDOW: u128 = 1 << 36;
+/// Starts of a window on a GPU: multiples of the units that it works in.
+const GPU_DFS_WINDOW: u128 = 1 << 46;
+const GPU_HONDA_WINDOW: u128 = 1 << 45;
 /// More windows than this fill a directory that nobody can list.
 const MAX_WINDOWS: u128 = 1 << 24;
 
@@ -52,13 +55,17 @@ pub(super) fn run(args: &Verify) -> Result<()> {
     if args.checksum.is_some() {
         return super::alpha::run(args, &range);
     }
-    let specification = specification(args, range)?;
+    let engines = engines::open(args.device.0, args.cache.as_deref(), args.quiet)?;
+    let specification = match begun(args, range) {
+        Some(specification) => specification,
+        None => specification(args, range, &engines)?,
+    };
     let windows = specification.windows();
     if windows > MAX_WINDOWS {
         return Err(Error::TooManyWindows { windows, limit: MAX_WINDOWS });
     }
     let (campaign, missing, covered) = open(args, &specification)?;
-    let engines = engines::open(args.device.0, args.cache.as_deref(), args.quiet)?;
+    let engines = engines.list;
     let device = engines.iter().map(|engine| engine.name()).collect::<Vec<_>>().join("; ");
     let begin = Instant::now();
     let totals = work(args, &specification, campaign.as_ref().map(|(campaign, _)| campaign), &missing, engines)?;
@@ -69,13 +76,28 @@ pub(super) fn run(args: &Verify) -> Result<()> {
     Ok(())
 }
 
-fn specification(args: &Verify, range: Window) -> Result<Specification> {
-    let default = if args.scheme == SchemeName::Dfs { DFS_WINDOW } else { HONDA_WINDOW };
+/// The campaign that the directory has, if it is of this range and nothing was asked for that could differ: what suits another
+/// machine better does not start another campaign.
+fn begun(args: &Verify, range: Window) -> Option<Specification> {
+    let asked = args.window.is_some() || args.leaf_bits.is_some() || args.lookahead_bits.is_some();
+    let campaign = Campaign::open(Path::new(args.out.as_ref()?)).ok().filter(|_| !asked)?;
+    let specification = campaign.specification();
+    let same = matches!(specification.scheme, Scheme::Dfs(_)) && args.scheme == SchemeName::Dfs;
+    (same && specification.range == range).then(|| specification.clone())
+}
+
+fn specification(args: &Verify, range: Window, engines: &Engines) -> Result<Specification> {
+    let default = match (args.scheme, engines.gpu_bytes.is_some()) {
+        (SchemeName::Dfs, false) => DFS_WINDOW,
+        (SchemeName::Dfs, true) => GPU_DFS_WINDOW,
+        (SchemeName::Honda, false) => HONDA_WINDOW,
+        (SchemeName::Honda, true) => GPU_HONDA_WINDOW,
+    };
     let size = args.window.map_or(default, |number| number.0).min(range.count());
     let scheme = match args.scheme {
         SchemeName::Honda => Scheme::Honda(honda::Plan::new(args.sieve_bits, args.base_bits)?),
         SchemeName::Dfs => {
-            let plan = dfs::Plan::for_cpu(size);
+            let plan = engines.plan(size);
             Scheme::Dfs(dfs::Plan::new(
                 args.leaf_bits.unwrap_or(plan.leaf_bits),
                 args.lookahead_bits.unwrap_or(plan.lookahead_bits),
