@@ -53,7 +53,7 @@ pub fn cases(sizes: &[(usize, usize)], max_lanes: usize) -> Vec<Case> {
         .collect()
 }
 
-/// Runs the cases through `multiply(a, b)`, which gives the products' `⌈(p+q)/32⌉` limbs a lane, and
+/// Runs the cases through `multiply(a, b)`, which gives the products' limbs a lane, and
 /// compares every lane with the oracle.
 ///
 /// # Panics
@@ -66,7 +66,7 @@ pub fn mul<E: fmt::Display>(cases: &[Case], mut multiply: impl FnMut(&Operands, 
     }
 }
 
-/// Runs the first operands of the cases through `square(a)`, which gives the squares' `⌈2p/32⌉` limbs a lane,
+/// Runs the first operands of the cases through `square(a)`, which gives the squares' limbs a lane,
 /// and compares every lane with the oracle.
 ///
 /// # Panics
@@ -81,7 +81,7 @@ pub fn sqr<E: fmt::Display>(cases: &[Case], mut square: impl FnMut(&Operands) ->
 
 fn check(case: &Case, a: &Operands, b: &Operands, products: &[u32]) {
     let lanes = a.lanes.max(b.lanes);
-    let width = (a.bits + b.bits).div_ceil(32);
+    let width = oracle::product_bits(a.bits, b.bits).div_ceil(32);
     assert_eq!(products.len(), lanes * width, "{case}: length of the result");
     for (lane, got) in products.chunks_exact(width).enumerate() {
         let expected = oracle::mul(a.lane(lane), b.lane(lane), width);
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     fn by_oracle(a: &Operands, b: &Operands) -> Vec<u32> {
-        let width = (a.bits + b.bits).div_ceil(32);
+        let width = oracle::product_bits(a.bits, b.bits).div_ceil(32);
         (0..a.lanes.max(b.lanes)).flat_map(|lane| oracle::mul(a.lane(lane), b.lane(lane), width)).collect()
     }
 

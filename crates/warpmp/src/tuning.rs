@@ -175,10 +175,10 @@ mod tests {
     fn shipped_tables_are_whole() {
         for table in all_shipped() {
             table.check().unwrap();
-            assert!(
-                Operation::ALL.iter().all(|operation| table.rows.contains_key(operation.name())),
-                "every operation has rows"
-            );
+            for operation in Operation::ALL {
+                let known = crate::kernels::names(*operation);
+                assert!(known.is_empty() || table.rows.contains_key(operation.name()), "{operation} has rows");
+            }
         }
     }
 

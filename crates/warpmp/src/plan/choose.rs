@@ -2,8 +2,8 @@
 
 use crate::batch::Shape;
 use crate::error::{Error, Result};
-use crate::kernels::{self, Algorithm, MUL, MulShape, SQR, Settings, Spec, SqrShape};
-use crate::operation::Operation;
+use crate::kernels::{self, Algorithm, MUL, MulShape, OperationShape, SQR, Settings, Spec, SqrShape};
+use crate::operation::{Operation, product_bits};
 use crate::tuning::{Row, Table};
 
 /// What is to be planned.
@@ -33,6 +33,11 @@ impl Request<'_> {
         match self.operation {
             Operation::Mul => self.among(MUL, |it| mul_roles(self.operands, it.longer_first)),
             Operation::Sqr => self.among(SQR, |_| (vec![0], sqr_shape(self.operands[0]))),
+            other => {
+                let shape = OperationShape::new(other, self.operands)?;
+                let order: Vec<usize> = (0..self.operands.len()).collect();
+                self.among(kernels::register(other), |_| (order.clone(), shape))
+            }
         }
     }
 
@@ -104,13 +109,13 @@ fn mul_roles(operands: &[Shape], longer_first: bool) -> (Vec<usize>, MulShape) {
         a.bits > b.bits
     };
     let (first, second) = if swapped { (b, a) } else { (a, b) };
-    let product = Shape::new(1, a.bits + b.bits);
+    let product = Shape::new(1, product_bits(a.bits, b.bits));
     let order = if swapped { vec![1, 0] } else { vec![0, 1] };
     (order, MulShape { limbs: [first, second, product].map(limbs), common_b: common })
 }
 
 fn sqr_shape(a: Shape) -> SqrShape {
-    SqrShape { limbs: [limbs(a), limbs(Shape::new(1, 2 * a.bits))] }
+    SqrShape { limbs: [limbs(a), limbs(Shape::new(1, product_bits(a.bits, a.bits)))] }
 }
 
 /// Limbs a row; operands are short enough.
