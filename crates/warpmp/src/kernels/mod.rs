@@ -12,6 +12,7 @@ pub mod karatsuba;
 pub mod karatsuba_group;
 pub mod karatsuba_sum_rotate;
 mod limbs;
+pub mod linear;
 pub mod mul_group;
 pub mod mul_thread;
 mod packed;
@@ -171,7 +172,7 @@ pub fn register(operation: Operation) -> &'static [OperationAlgorithm] {
     match operation.group() {
         // These have registers of their own.
         Group::Product => &[],
-        Group::Linear | Group::LinearModular | Group::ProductPart => &[],
+        Group::Linear | Group::LinearModular | Group::ProductPart => linear::ALGORITHMS,
         Group::Division | Group::Modular | Group::Montgomery => &[],
     }
 }

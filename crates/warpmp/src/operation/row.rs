@@ -22,6 +22,21 @@ pub enum Group {
     Montgomery,
 }
 
+impl Group {
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Product => "products",
+            Self::ProductPart => "parts of products",
+            Self::Linear => "linear",
+            Self::LinearModular => "linear modular",
+            Self::Division => "division",
+            Self::Modular => "modular",
+            Self::Montgomery => "montgomery",
+        }
+    }
+}
+
 /// What an operand is, and what is required of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

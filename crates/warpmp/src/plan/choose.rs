@@ -59,7 +59,9 @@ impl Request<'_> {
         }
         let bits = self.operands.iter().map(|shape| shape.bits).max().unwrap_or(0);
         let lanes = self.operands.iter().map(|shape| shape.lanes).max().unwrap_or(0);
-        let row = self.table.row(operation, bits, lanes, self.asked);
+        // Where a row's algorithm does not take these lengths, that of the next one does.
+        let rows = || self.table.candidates(operation, bits, lanes, self.asked);
+        let row = rows().find(|row| find(&row.algorithm).is_some_and(fits)).or_else(|| rows().next());
         let name = self.asked.or(row.map(|row| row.algorithm.as_str()));
         let Some(algorithm) = name.and_then(find).filter(|it| fits(it)) else {
             return Err(Error::AlgorithmUnfit {
