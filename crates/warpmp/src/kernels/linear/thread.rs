@@ -21,6 +21,7 @@ use super::frame::{Frame, Number};
 use super::tile::Tile;
 use super::{Linear, Operand};
 use crate::kernels::{piece, vector};
+use crate::operation::Group;
 
 /// Longest row, in limbs.
 pub(super) const MAX_LIMBS: u32 = 48;
@@ -54,7 +55,10 @@ impl Linear {
 
     /// The kernel, a row a thread.
     pub(super) fn by_threads(&self, mut b: Builder) -> Kernel {
-        b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });
+        // Left alone, ptxas would rather spill a product's limbs than give up a block of threads.
+        let short_product = self.shape.operation.group() == Group::ProductPart && self.longest() <= 32;
+        let min_blocks = short_product.then(|| (16 / self.warps).max(1));
+        b.bounds(Bounds { max_threads: Some(32 * self.warps), min_blocks, max_registers: None });
         let addresses = self.addresses(&mut b);
         b.section("setup");
         let thread = b.special(Special::Tid);
