@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
+use serde::Serialize;
 use warpmp::{Selector, operation::MUL_MAX_BITS};
 
 use crate::io::sink::Format;
@@ -28,11 +29,7 @@ const MAX_COUNT: usize = 1 << 40;
 pub(crate) enum Command {
     Mul(Mul),
     Gen(Gen),
-    /// Measure an operation on random operands
-    Bench {
-        #[command(subcommand)]
-        operation: BenchOperation,
-    },
+    Bench(Bench),
     /// Say how an operation would be done, and why, without doing it
     Explain {
         #[command(subcommand)]
@@ -42,9 +39,42 @@ pub(crate) enum Command {
     Selftest(Selftest),
 }
 
+/// Measure an operation, or reproduce the tables of the papers
+#[derive(Debug, Group)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    arg_required_else_help = true,
+    subcommand_value_name = "OPERATION",
+    after_help = "\
+--reproduce runs a table's own workload: its sizes and counts, means of ten runs, operands and products in
+device memory. A row holds the paper's figure, ours by the same method, and ours by what is chosen
+without a name. A sample of the products is checked first. Tables of operation counts are counted on
+the simulator. Where there is no GPU, times are the CPU engine's. The papers' tables are
+
+  candar:I, candar:II, candar:III
+  dissertation:3.1, dissertation:3.2, dissertation:3.3, dissertation:3.4, dissertation:fig3.5
+
+or shorter where one document has the name: III, 3.4, fig3.5. `list` says what they hold.
+
+Examples:
+  warpmp bench --reproduce candar:II --plot candar-II.svg
+  warpmp bench --reproduce all --csv tables.csv --plot tables.svg
+  warpmp bench mul --bits 128,256,512,1024,2048"
+)]
+pub(crate) struct Bench {
+    #[command(subcommand)]
+    pub(crate) operation: Option<BenchOperation>,
+    #[command(flatten)]
+    pub(crate) reproduce: Reproduce,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchOperation {
-    Mul(BenchMul),
+    /// Multiplication: a row for each width, count and algorithm
+    Mul(BenchRows),
+    /// Squaring: a row for each width, count and algorithm
+    Sqr(BenchRows),
 }
 
 #[derive(Debug, Subcommand)]
@@ -154,7 +184,8 @@ pub(crate) struct Gen {
 }
 
 /// Kinds of operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Pattern {
     /// Uniform below 2^R
     Random,
@@ -164,9 +195,11 @@ pub(crate) enum Pattern {
     Carry,
     /// One to four bits set
     Sparse,
+    /// 2^(R−1) + 1: multiplied by all ones, as `bench` does, a carry runs through the whole upper half
+    Ripple,
 }
 
-/// Multiplication: a row for each width, count and algorithm
+/// Rows of a benchmark
 #[derive(Debug, Group)]
 #[command(after_help = "\
 A sample of every row's products is checked by another library before anything is timed. On a GPU,
@@ -174,8 +207,9 @@ operands and products are in device memory. Bytes are those of both operands and
 
 Examples:
   warpmp bench mul --bits 128,256,512,1024,2048
-  warpmp bench mul --bits 1024 --count 100000 --algorithm sum-rotate --device cuda --json")]
-pub(crate) struct BenchMul {
+  warpmp bench mul --bits 1024 --count 100000 --algorithm sum-rotate --device cuda --json
+  warpmp bench mul --bits 1024 --algorithm sum-rotate,group --pattern random,ones,carry")]
+pub(crate) struct BenchRows {
     /// Bits of both operands
     #[arg(long, value_name = "R", value_delimiter = ',', required = true, value_parser = bits)]
     pub(crate) bits: Vec<usize>,
@@ -185,6 +219,9 @@ pub(crate) struct BenchMul {
     /// Algorithms by name; without this the one that is chosen for the width
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) algorithm: Vec<String>,
+    /// Kinds of operands; all ones and carry are the worst cases of algorithms that chase carries
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "random")]
+    pub(crate) pattern: Vec<Pattern>,
     /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub(crate) device: DeviceArg,
@@ -197,6 +234,38 @@ pub(crate) struct BenchMul {
     /// Write the rows here as CSV, too
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<String>,
+    /// Draw the time a product against the width here, a line for each algorithm
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) plot: Option<String>,
+    /// No progress bar
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// The tables of the papers.
+#[derive(Debug, Group)]
+pub(crate) struct Reproduce {
+    /// Reproduce these tables of the papers; all: every one; list: say which there are
+    #[arg(long = "reproduce", value_name = "TABLE", value_delimiter = ',', required = true)]
+    pub(crate) tables: Vec<String>,
+    /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda or cuda:I
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    pub(crate) device: DeviceArg,
+    /// Products, instead of as many as in the paper
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) count: Option<usize>,
+    /// Timed runs of each row; on the CPU fewer where they take long
+    #[arg(long, default_value_t = 10, value_parser = positive)]
+    pub(crate) runs: usize,
+    /// Print one JSON object with all tables
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the rows here as CSV, too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<String>,
+    /// Draw a chart here, too; of several tables each has its name added: FILE-candar-II.svg
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) plot: Option<String>,
     /// No progress bar
     #[arg(short, long)]
     pub(crate) quiet: bool,

@@ -48,6 +48,17 @@ pub(crate) enum Error {
     Memory { bytes: u64 },
     #[error("{failed} of {total} known answers were wrong")]
     SelfTest { failed: usize, total: usize },
+    #[error("no table is called '{name}'; there are {known}, and all")]
+    UnknownTable { name: String, known: String },
+    #[error("'{name}' stands in several documents; which is meant: {meant}?")]
+    AmbiguousTable { name: String, meant: String },
+    #[error(
+        "{table} holds times, and the simulator has none: use --device cuda or cpu, or reproduce counts: \
+             candar:I, dissertation:3.1, dissertation:3.2"
+    )]
+    SimulatorTime { table: String },
+    #[error("nothing to draw in \"{title}\"")]
+    NothingToDraw { title: String },
     #[error(transparent)]
     Library(#[from] warpmp::Error),
     #[error("a part of the program stopped unexpectedly; please report this as a bug")]
@@ -82,6 +93,9 @@ impl Error {
             Self::SamePath { .. }
             | Self::BothStdin
             | Self::NpyToTerminal
+            | Self::UnknownTable { .. }
+            | Self::AmbiguousTable { .. }
+            | Self::SimulatorTime { .. }
             | Self::Library(warpmp::Error::UnknownAlgorithm { .. } | warpmp::Error::AlgorithmUnfit { .. }) => USAGE,
             Self::Interrupted => INTERRUPTED,
             // The reader of a pipe left of its own will, as `head` does.

@@ -14,8 +14,9 @@ use std::{env, fs};
 use common::shape;
 use warpmp::kernels::mul_group::MulGroup;
 use warpmp::kernels::mul_thread::{Input, MulThread};
+use warpmp::kernels::sqr_thread::SqrThread;
 use warpmp::kernels::sum_rotate::SumRotate;
-use warpmp::kernels::{MulShape, Spec};
+use warpmp::kernels::{MulShape, Spec, SqrShape};
 use warpmp_kernel::build::Glue;
 
 fn thread(shape: MulShape, input: Input, glue: Glue) -> Box<dyn Spec> {
@@ -24,6 +25,11 @@ fn thread(shape: MulShape, input: Input, glue: Glue) -> Box<dyn Spec> {
 
 fn group(shape: MulShape, input: Input, block: u32, group: u32) -> Box<dyn Spec> {
     Box::new(MulGroup { shape, block, group, input, glue: Glue::None, warps: 2 })
+}
+
+fn thread_square(bits: usize, halves: bool) -> Box<dyn Spec> {
+    let shape = SqrShape { limbs: [bits.div_ceil(32), (2 * bits).div_ceil(32)].map(|n| n as u32) };
+    Box::new(SqrThread { shape, input: Input::Direct, halves, glue: Glue::Every(1), warps: 2 })
 }
 
 /// The kernels, by the names of their files. All parameters are given: no tuning changes them.
@@ -38,6 +44,8 @@ fn cases() -> Vec<(&'static str, Box<dyn Spec>)> {
         ("sum_rotate_128", Box::new(SumRotate { shape: square(128), warps: 4 })),
         ("group_128", group(square(128), Input::Direct, 2, 2)),
         ("group_256_two_passes", group(square(256), Input::Direct, 2, 2)),
+        ("sqr_thread_131", thread_square(131, false)),
+        ("sqr_thread_128_halves", thread_square(128, true)),
         ("group_160_staged", group(square(160), Input::Staged, 3, 2)),
     ]
 }

@@ -8,10 +8,13 @@ mod explain;
 mod generate;
 mod mul;
 mod pattern;
+mod reproduce;
 mod selftest;
 
+use warpmp::Operation;
+
 use crate::{
-    args::{BenchOperation, Command, ExplainOperation},
+    args::{Bench, BenchOperation, Command, ExplainOperation},
     error::Result,
 };
 
@@ -20,7 +23,9 @@ pub(crate) fn run(command: Command) -> Result<()> {
     match command {
         Command::Mul(args) => mul::run(&args),
         Command::Gen(args) => generate::run(&args),
-        Command::Bench { operation: BenchOperation::Mul(args) } => bench::run(&args),
+        Command::Bench(Bench { operation: Some(BenchOperation::Mul(args)), .. }) => bench::run(Operation::Mul, &args),
+        Command::Bench(Bench { operation: Some(BenchOperation::Sqr(args)), .. }) => bench::run(Operation::Sqr, &args),
+        Command::Bench(Bench { operation: None, reproduce }) => reproduce::run(&reproduce),
         Command::Explain { operation: ExplainOperation::Mul(args) } => explain::run(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),

@@ -50,6 +50,10 @@ fn fill(pattern: Pattern, bits: usize, random: &mut ChaCha8Rng, lane: &mut [u32]
             6 => 1 << 31,
             _ => random.next_u32(),
         }),
+        Pattern::Ripple => {
+            lane[0] |= 1;
+            lane[(bits - 1) / 32] |= 1 << ((bits - 1) % 32);
+        }
         Pattern::Sparse => {
             for _ in 0..=random.next_u32() % 4 {
                 let bit = random.next_u32() as usize % bits;
@@ -67,7 +71,7 @@ fn fill(pattern: Pattern, bits: usize, random: &mut ChaCha8Rng, lane: &mut [u32]
 mod tests {
     use super::*;
 
-    const PATTERNS: [Pattern; 4] = [Pattern::Random, Pattern::Ones, Pattern::Carry, Pattern::Sparse];
+    const PATTERNS: [Pattern; 5] = [Pattern::Random, Pattern::Ones, Pattern::Carry, Pattern::Sparse, Pattern::Ripple];
 
     #[test]
     fn a_lane_does_not_depend_on_the_others() {
@@ -82,6 +86,7 @@ mod tests {
     fn patterns_are_what_they_are_called() {
         let limbs = |pattern, bits| operands(pattern, Shape::new(1000, bits), 0, 1).unwrap().into_limbs();
         assert!(limbs(Pattern::Ones, 33).chunks(2).all(|lane| lane == [u32::MAX, 1]));
+        assert!(limbs(Pattern::Ripple, 64).chunks(2).all(|lane| lane == [1, 1 << 31]));
         assert!(
             limbs(Pattern::Sparse, 100)
                 .chunks(4)

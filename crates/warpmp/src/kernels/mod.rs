@@ -18,8 +18,10 @@ pub mod mul_thread;
 mod packed;
 pub mod school;
 mod shape;
+pub mod sqr_thread;
 pub mod sum_rotate;
 pub mod sum_rotate_shared;
+mod tile;
 pub mod toom;
 
 use std::fmt;
@@ -94,10 +96,10 @@ pub struct Settings {
     /// How operands reach the registers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<mul_thread::Input>,
-    /// Limbs a block of `group` and `karatsuba/group`, at most.
+    /// Limbs a block of `group` and `karatsuba/group`, at most; where a lane squares by halves, of a half.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<u32>,
-    /// Levels of `karatsuba/group`.
+    /// Levels of `karatsuba/group`; of squares by `thread`: 0 whole, else by halves if the limbs are even.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub levels: Option<u32>,
 }
@@ -163,6 +165,10 @@ pub const MUL: &[MulAlgorithm] = &[
     toom::algorithm::<9>("toom-9"),
 ];
 
+/// Every squaring on the GPU, by name. Names are those of the multiplications with the same idea.
+pub const SQR: &[SqrAlgorithm] =
+    &[sqr_thread::ALGORITHM, karatsuba_group::squares::GROUP, karatsuba_group::squares::KARATSUBA];
+
 /// An algorithm for operations other than products and squares.
 pub type OperationAlgorithm = Algorithm<OperationShape>;
 
@@ -185,9 +191,6 @@ pub fn names(operation: Operation) -> Vec<&'static str> {
         other => register(other).iter().map(|it| it.name).collect(),
     }
 }
-
-/// Every squaring on the GPU, by name. Names are those of the multiplications with the same idea.
-pub const SQR: &[SqrAlgorithm] = &[];
 
 /// The widest access that every row of this many limbs allows, in words.
 const fn piece(limbs: u32) -> u32 {
