@@ -154,13 +154,7 @@ impl<'a> Lanes<'a> {
 
     /// The lanes called `members` (all, if none are named), as wide as the widest of them; rows of an
     /// array keep its width.
-    fn batch(
-        &self,
-        members: Option<&[u32]>,
-        name: &str,
-        pool: &Pool,
-        asked: Option<usize>,
-    ) -> Result<Batch<'static>> {
+    fn batch(&self, members: Option<&[u32]>, name: &str, pool: &Pool, asked: Option<usize>) -> Result<Batch<'static>> {
         let lanes = members.map_or(self.len(), <[u32]>::len);
         let lane = |row: usize| members.map_or(row, |members| members[row] as usize);
         let width = (0..lanes).into_par_iter().map(|row| self.limbs(lane(row))).max().unwrap_or(1);
