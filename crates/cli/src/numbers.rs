@@ -34,7 +34,7 @@ pub(crate) struct Numbers {
 #[derive(Debug)]
 pub(crate) struct Operands {
     /// None: a single integer serves every lane.
-    pub(crate) operands: Vec<Option<Vec<Batch<'static>>>>,
+    pub(crate) columns: Vec<Option<Vec<Batch<'static>>>>,
     pub(crate) places: Option<Vec<(u32, u32)>>,
     pub(crate) lanes: usize,
 }
@@ -105,7 +105,7 @@ pub(crate) fn operands(tuple: &RawTuple, names: &[String], pool: &Pool, bits: Op
             }
         }
     }
-    Ok(Operands { operands, places, lanes })
+    Ok(Operands { columns: operands, places, lanes })
 }
 
 /// The single integer of an operand.

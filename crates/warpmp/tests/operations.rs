@@ -8,12 +8,15 @@ use warpmp_testkit::conformance::{self, OperationCase};
 use warpmp_testkit::operations::{self, PRECISIONS};
 use warpmp_testkit::{Operands, Pattern};
 
+/// Limbs and bits of each result.
+type Found = Vec<(Vec<u32>, usize)>;
+
 /// Runs a case by an algorithm, or by the one that is chosen.
 fn run(
     session: &Session,
     operation: Operation,
     algorithm: Option<&str>,
-) -> impl Fn(&OperationCase, &[Operands]) -> Result<Vec<(Vec<u32>, usize)>, Error> {
+) -> impl Fn(&OperationCase, &[Operands]) -> Result<Found, Error> {
     move |_, operands| {
         let batches: Vec<Batch> = operands
             .iter()

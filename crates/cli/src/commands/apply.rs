@@ -206,7 +206,7 @@ impl Work<'_> {
     /// Computes, checks, compares.
     fn chunk(&mut self, chunk: Chunk) -> Result<Done> {
         let Chunk { operands, first_lane, consumed_bytes, .. } = chunk;
-        let groups = operands.operands.iter().flatten().map(Vec::len).max().unwrap_or(0);
+        let groups = operands.columns.iter().flatten().map(Vec::len).max().unwrap_or(0);
         let status = self.operation.has_status();
         let count = self.operation.result_names().len() + usize::from(status);
         let mut results: Vec<Vec<Batch<'static>>> = (0..count).map(|_| Vec::with_capacity(groups)).collect();
@@ -220,7 +220,7 @@ impl Work<'_> {
         }
         self.checker.check(self.operation, &operands, &self.singles, &results, first_lane, consumed_bytes)?;
         let lanes = first_lane + operands.lanes as u64;
-        operands.operands.into_iter().flatten().for_each(|batches| self.pool.give(batches));
+        operands.columns.into_iter().flatten().for_each(|batches| self.pool.give(batches));
         let places = operands.places;
         let results: Vec<Numbers> = results.into_iter().map(|batches| Numbers::new(batches, places.clone())).collect();
         for (expected, numbers) in self.expected.iter_mut().zip(&results) {
@@ -231,7 +231,7 @@ impl Work<'_> {
 
     /// The results for the batches of this number.
     fn batch(&mut self, operands: &Operands, number: usize) -> Result<Vec<Batch<'static>>> {
-        let each = operands.operands.iter().zip(&self.singles);
+        let each = operands.columns.iter().zip(&self.singles);
         let find = each.map(|(batches, single)| match batches {
             Some(batches) => batches.get(number).ok_or(Error::Bug),
             None => single.as_ref().ok_or(Error::Bug),

@@ -50,7 +50,7 @@ impl Checker {
         let share = self.share(consumed_bytes, operands.lanes as u64);
         let places = operands.places.as_deref();
         let wrong = spread(share, operands.lanes).into_par_iter().find_map_first(|lane| {
-            let each = operands.operands.iter().zip(singles);
+            let each = operands.columns.iter().zip(singles);
             let inputs: Vec<Lane<'_>> = each
                 .filter_map(|(batches, single)| match (batches, single) {
                     (Some(batches), _) => Some(row(batches, places, lane)),
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_wrong_lane_of_a_chunk_is_named() {
         let batch = |limbs: &[u32]| Batch::from_limbs(Shape::new(limbs.len(), 32), limbs.to_vec()).unwrap();
-        let operands = |b| Operands { operands: vec![Some(vec![batch(&[2, 3, 4])]), b], places: None, lanes: 3 };
+        let operands = |b| Operands { columns: vec![Some(vec![batch(&[2, 3, 4])]), b], places: None, lanes: 3 };
         let right = [vec![batch(&[10, 15, 20])]];
         let wrong = [vec![batch(&[10, 15, 21])]];
         let five = [None, Some(batch(&[5]))];

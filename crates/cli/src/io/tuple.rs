@@ -104,9 +104,9 @@ impl TupleReader {
                 self.finish(first.lanes() as u64, &others)?;
                 break;
             }
-            for number in 0..others.len() {
-                let lanes = first.lanes();
-                let (other, source) = (&mut others[number], &mut self.others[number].source);
+            let lanes = first.lanes();
+            for (number, other) in others.iter_mut().enumerate() {
+                let source = &mut self.others[number].source;
                 if let (false, Some(raw)) = (other.is_single, &mut other.raw)
                     && raw.lanes() < lanes
                     && !source.push(raw)?

@@ -176,10 +176,9 @@ pub type OperationAlgorithm = Algorithm<OperationShape>;
 /// that do it at any widths.
 pub fn register(operation: Operation) -> &'static [OperationAlgorithm] {
     match operation.group() {
-        // These have registers of their own.
-        Group::Product => &[],
         Group::Linear | Group::LinearModular | Group::ProductPart => linear::ALGORITHMS,
-        Group::Division | Group::Modular | Group::Montgomery => &[],
+        // Products and squares have registers of their own; the others no kernels yet.
+        Group::Product | Group::Division | Group::Modular | Group::Montgomery => &[],
     }
 }
 

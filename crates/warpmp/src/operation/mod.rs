@@ -125,9 +125,16 @@ impl Operation {
     /// Is this result, by its number, a two's complement?
     pub fn is_signed(self, result: usize) -> bool {
         match self {
-            Self::Sub | Self::Neg | Self::Cmp | Self::SignedMul => result == 0,
-            Self::SignedAdd | Self::SignedSub | Self::SignedNeg | Self::SignedCmp => result == 0,
-            Self::SignExtend(_) | Self::FromSignMagnitude => result == 0,
+            Self::Sub
+            | Self::Neg
+            | Self::Cmp
+            | Self::SignedMul
+            | Self::SignedAdd
+            | Self::SignedSub
+            | Self::SignedNeg
+            | Self::SignedCmp
+            | Self::SignExtend(_)
+            | Self::FromSignMagnitude => result == 0,
             Self::GcdExt => result == 2,
             _ => false,
         }
@@ -136,11 +143,22 @@ impl Operation {
     /// Do the values of the results depend on the widths of the operands, and not on their values alone?
     pub fn depends_on_widths(self) -> bool {
         match self {
-            Self::MulLo | Self::MulHi | Self::SignedMul | Self::Not => true,
-            Self::WrappingAdd | Self::WrappingSub | Self::WrappingNeg | Self::WrappingShl(_) => true,
-            Self::CarryingAdd | Self::BorrowingSub => true,
-            Self::SignedAdd | Self::SignedSub | Self::SignedNeg | Self::SignedCmp => true,
-            Self::SignExtend(_) | Self::ToSignMagnitude => true,
+            Self::MulLo
+            | Self::MulHi
+            | Self::SignedMul
+            | Self::Not
+            | Self::WrappingAdd
+            | Self::WrappingSub
+            | Self::WrappingNeg
+            | Self::WrappingShl(_)
+            | Self::CarryingAdd
+            | Self::BorrowingSub
+            | Self::SignedAdd
+            | Self::SignedSub
+            | Self::SignedNeg
+            | Self::SignedCmp
+            | Self::SignExtend(_)
+            | Self::ToSignMagnitude => true,
             other => other.group() == Group::Montgomery,
         }
     }

@@ -35,7 +35,7 @@ const MAX_BLOCKED_LIMBS: u32 = 512;
 impl Linear {
     /// The split that suits these rows: the widest accesses, and no more lanes than limbs need.
     pub(super) fn usual_split(&self) -> Split {
-        let operands = self.operands().into_iter().filter(|it| !it.is_bit).map(|it| it.limbs());
+        let operands = self.operands().into_iter().filter(|it| !it.is_bit).map(super::Operand::limbs);
         let shifted = self.shifts();
         let rows = operands.chain(self.result_limbs().filter(|&limbs| limbs > 1));
         // Many chains of several limbs at once would move their carries out of the predicate registers.

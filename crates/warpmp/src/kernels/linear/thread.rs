@@ -42,15 +42,16 @@ fn staged_bytes(limbs: impl Iterator<Item = u32>) -> u32 {
 impl Linear {
     /// Shared memory of a warp.
     pub(super) fn warp_bytes(&self) -> u32 {
-        let operands = self.operands().into_iter().filter(|it| it.is_staged()).map(|it| it.limbs());
+        let operands = self.operands().into_iter().filter(|it| it.is_staged()).map(Operand::limbs);
         staged_bytes(operands).max(staged_bytes(self.result_limbs()))
     }
 
     /// The most warps a block, of so many, whose shared memory every GPU has.
     pub(super) fn warps_that_fit(&self, wanted: u32) -> u32 {
-        (wanted * self.warp_bytes() <= MAX_SHARED_BYTES)
-            .then_some(wanted)
-            .unwrap_or((MAX_SHARED_BYTES / self.warp_bytes().max(1)).max(1))
+        match MAX_SHARED_BYTES / self.warp_bytes().max(1) {
+            most if most < wanted => most.max(1),
+            _ => wanted,
+        }
     }
 
     /// The kernel, a row a thread.
