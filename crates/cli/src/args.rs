@@ -6,7 +6,10 @@ use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 use warpmp::{Operation, Selector, operation::MUL_MAX_BITS};
 
-use crate::io::sink::Format;
+use crate::{
+    commands::collatz::args::{BenchCollatz, CollatzCommand},
+    io::sink::Format,
+};
 pub(crate) use per_operation::PerOperation;
 
 mod per_operation;
@@ -41,6 +44,11 @@ pub(crate) enum Command {
         operation: PerOperation<Explain>,
     },
     Tune(Tune),
+    /// Collatz: convergence, delays, records and certificates
+    Collatz {
+        #[command(subcommand)]
+        command: CollatzCommand,
+    },
     Devices(Devices),
     Selftest(Selftest),
 }
@@ -70,9 +78,16 @@ Examples:
 )]
 pub(crate) struct Bench {
     #[command(subcommand)]
-    pub(crate) operation: Option<PerOperation<BenchRows>>,
+    pub(crate) operation: Option<BenchOperation>,
     #[command(flatten)]
     pub(crate) reproduce: Reproduce,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchOperation {
+    #[command(flatten)]
+    Rows(PerOperation<BenchRows>),
+    Collatz(BenchCollatz),
 }
 
 /// The engine, for all commands that have one.

@@ -73,6 +73,22 @@ pub(crate) enum Error {
     Table(#[from] warpmp::tuning::TableError),
     #[error("{faults} candidate{} left out because of wrong results; please report this as a bug", if *faults == 1 { " was" } else { "s were" })]
     WrongCandidates { faults: usize },
+    #[error("{folder}: {files} certificate{} not trusted; --redo does their windows again", if *files == 1 { " is" } else { "s are" })]
+    Untrusted { folder: String, files: usize },
+    #[error("{windows} windows, at most {limit} fit a directory: give a larger --window")]
+    TooManyWindows { windows: u128, limit: u128 },
+    #[error("{wrong} certificate{} wrong", if *wrong == 1 { " is" } else { "s are" })]
+    WrongCertificates { wrong: usize },
+    #[error("the delay of {start} is {expected}, the engine says {found}")]
+    WrongDelay { start: u128, found: u64, expected: u64 },
+    #[error("the engine and the independent path disagree on {count} numbers from {from}")]
+    WrongSample { from: u128, count: u128 },
+    #[error("the records differ from the known ones at {start}")]
+    OtherRecords { start: u128 },
+    #[error("no GPU engine for Collatz in this build: use --device cpu")]
+    NoCollatzEngine,
+    #[error(transparent)]
+    Collatz(#[from] warpmp_collatz::Error),
     #[error(transparent)]
     Library(#[from] warpmp::Error),
     #[error("a part of the program stopped unexpectedly; please report this as a bug")]
@@ -105,6 +121,13 @@ impl Error {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::SamePath { .. }
+            | Self::TooManyWindows { .. }
+            | Self::Collatz(
+                warpmp_collatz::Error::ZeroStart
+                | warpmp_collatz::Error::ZeroCount
+                | warpmp_collatz::Error::PastLimit { .. }
+                | warpmp_collatz::Error::Parameter { .. },
+            )
             | Self::BothStdin
             | Self::Outputs { .. }
             | Self::Expectations { .. }

@@ -430,6 +430,8 @@ pub enum Op {
     Popc(Width),
     /// Number of leading zeros; the result is 32 bits.
     Clz(Width),
+    /// Number of the highest one, all ones if there is none; the result is 32 bits.
+    Bfind(Width),
     /// Bits in reverse order.
     Brev(Width),
     /// `d = p ? a : b`.
@@ -466,6 +468,10 @@ pub enum Op {
     Ld(Space, Vector, Elem),
     /// `[address + offset] = vector`.
     St(Space, Vector, Elem),
+    /// `d = [address + offset]`, 16 bits of shared memory, zero-extended.
+    LdSharedHalf,
+    /// `[address + offset] = a`, the low 16 bits, to shared memory.
+    StSharedHalf,
     /// Asynchronous copy, global to shared, of 4, 8 or 16 bytes.
     CpAsync(u8),
     /// The same with a last operand: how many bytes to read, the rest are zeros.

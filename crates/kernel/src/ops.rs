@@ -34,6 +34,7 @@ impl Op {
             Self::Bfi(w) => format!("bfi.b{}", bits(w)),
             Self::Popc(w) => format!("popc.b{}", bits(w)),
             Self::Clz(w) => format!("clz.b{}", bits(w)),
+            Self::Bfind(w) => format!("bfind.u{}", bits(w)),
             Self::Brev(w) => format!("brev.b{}", bits(w)),
             Self::Selp(c) => format!("selp{}", c.declared()),
             Self::Setp(c, t) => format!("setp.{}.{}", cmp(c), cmp_type(t)),
@@ -48,6 +49,8 @@ impl Op {
             Self::LdParam(w) => format!("ld.param.u{}", bits(w)),
             Self::Ld(s, v, e) => format!("ld{}{}.{}", load_space(s), v.infix(), elem(e)),
             Self::St(s, v, e) => format!("st{}{}.{}", store_space(s), v.infix(), elem(e)),
+            Self::LdSharedHalf => "ld.shared.u16".into(),
+            Self::StSharedHalf => "st.shared.u16".into(),
             Self::CpAsync(16) | Self::CpAsyncZfill(16) => "cp.async.cg.shared.global".into(),
             Self::CpAsync(_) | Self::CpAsyncZfill(_) => "cp.async.ca.shared.global".into(),
             Self::CpAsyncCommit => "cp.async.commit_group".into(),
@@ -87,7 +90,7 @@ impl Op {
             Self::Shr(t) => vec![Dst(t.width().class()), Src(t.width().class()), Src(R)],
             Self::Bfe(t) => vec![Dst(t.width().class()), Src(t.width().class()), Src(R), Src(R)],
             Self::Bfi(w) => vec![Dst(w.class()), Src(w.class()), Src(w.class()), Src(R), Src(R)],
-            Self::Popc(w) | Self::Clz(w) => vec![Dst(R), Src(w.class())],
+            Self::Popc(w) | Self::Clz(w) | Self::Bfind(w) => vec![Dst(R), Src(w.class())],
             Self::Brev(w) => same(w.class(), 1),
             Self::Selp(c) => vec![Dst(c), Src(c), Src(c), Src(P)],
             Self::Setp(_, t) => vec![Dst(P), Src(compared(t)), Src(compared(t))],
@@ -107,6 +110,8 @@ impl Op {
             Self::Ld(s, v, e) => vec![DstVec(e.class(), v.len()), Addr(s.address())],
             Self::St(s, Vector::V1, e) => vec![Addr(s.address()), Src(e.class())],
             Self::St(s, v, e) => vec![Addr(s.address()), SrcVec(e.class(), v.len())],
+            Self::LdSharedHalf => vec![Dst(R), Addr(R)],
+            Self::StSharedHalf => vec![Addr(R), Src(R)],
             Self::CpAsync(n) => vec![Addr(R), Addr(RD), Fixed(byte_count(n))],
             Self::CpAsyncZfill(n) => vec![Addr(R), Addr(RD), Fixed(byte_count(n)), Src(R)],
             Self::CpAsyncCommit | Self::CpAsyncWaitAll | Self::Ret => vec![],
@@ -153,7 +158,15 @@ impl Op {
                 ops.extend([Self::Add(w, c), Self::Sub(w, c)]);
                 ops.extend(HALVES.map(|h| Self::Mad(h, w, c)));
             }
-            ops.extend([Self::Shl(w), Self::Bfi(w), Self::Popc(w), Self::Clz(w), Self::Brev(w), Self::LdParam(w)]);
+            ops.extend([
+                Self::Shl(w),
+                Self::Bfi(w),
+                Self::Popc(w),
+                Self::Clz(w),
+                Self::Bfind(w),
+                Self::Brev(w),
+                Self::LdParam(w),
+            ]);
             for s in [Space::Global, Space::Shared] {
                 ops.extend([Self::AtomAdd(s, w), Self::RedAdd(s, w)]);
             }
@@ -192,6 +205,7 @@ impl Op {
                 ops.push(Self::Ld(Space::GlobalConst, v, e));
             }
         }
+        ops.extend([Self::LdSharedHalf, Self::StSharedHalf]);
         for n in [4, 8, 16] {
             ops.extend([Self::CpAsync(n), Self::CpAsyncZfill(n)]);
         }

@@ -287,6 +287,32 @@ fn two_lanes_write_one_word() {
 }
 
 #[test]
+fn halves_of_a_word_are_apart() {
+    let own = "mad.lo.u32 %r4, %r0, 2, %r1;\nst.shared.u16 [%r4], %r0;\n";
+    passes(own, 64);
+    // The neighbour's half, and the word of both, need a barrier.
+    let half = |barrier: &str| format!("{own}{barrier}\nxor.b32 %r5, %r4, 2;\nld.shared.u16 %r6, [%r5];");
+    let raced = FaultKind::Race { offset: 2, written: true, warp: Some(0), lane: Some(1) };
+    assert_eq!(fault(&half(""), 32), raced);
+    passes(&half("bar.warp.sync 0xFFFFFFFF;"), 32);
+    let whole = |barrier: &str| format!("{own}{barrier}\nand.b32 %r5, %r4, 0xFFC;\nld.shared.u32 %r6, [%r5];");
+    assert_eq!(fault(&whole(""), 32), raced);
+    passes(&whole("bar.warp.sync 0xFFFFFFFF;"), 32);
+    // A whole word over the halves, and a half over whole words.
+    let over = |barrier: &str| format!("{own}{barrier}\nmad.lo.u32 %r5, %r0, 4, %r1;\nst.shared.u32 [%r5], 0;");
+    assert_eq!(fault(&over(""), 32), FaultKind::Race { offset: 2, written: true, warp: Some(0), lane: Some(1) });
+    passes(&over("bar.warp.sync 0xFFFFFFFF;"), 32);
+    let under = |barrier: &str| format!("mad.lo.u32 %r5, %r0, 4, %r1;\nst.shared.u32 [%r5], 0;\n{barrier}\n{own}");
+    assert!(matches!(fault(&under(""), 32), FaultKind::Race { written: true, .. }));
+    passes(&under("bar.warp.sync 0xFFFFFFFF;"), 32);
+    // A half that nothing has written; a half across two; two lanes on one half.
+    let kind = fault("st.shared.u16 [%r1], 7;\nld.shared.u16 %r5, [%r1+2];", 1);
+    assert_eq!(kind, FaultKind::UninitialisedShared { offset: 2 });
+    assert!(matches!(fault("ld.shared.u16 %r5, [%r1+1];", 1), FaultKind::Misaligned { bytes: 2, .. }));
+    assert!(matches!(fault("st.shared.u16 [%r1], 7;", 2), FaultKind::Race { written: true, .. }));
+}
+
+#[test]
 fn atomic_operations_race_with_plain_ones_only() {
     let first = "setp.eq.u32 %p0, %r0, 0;\n@%p0 st.shared.u32 [%r1], 0;\nbar.sync 0;\n";
     passes(&format!("{first}red.shared.add.u32 [%r1], 1;\natom.shared.add.u32 %r4, [%r1], 1;"), 96);

@@ -3,6 +3,7 @@
 mod apply;
 mod bench;
 pub(crate) mod check;
+pub(crate) mod collatz;
 mod devices;
 mod expect;
 mod explain;
@@ -15,7 +16,7 @@ mod selftest;
 mod tune;
 
 use crate::{
-    args::{Bench, Command},
+    args::{Bench, BenchOperation, Command},
     error::Result,
 };
 
@@ -24,8 +25,12 @@ pub(crate) fn run(command: Command) -> Result<()> {
     match command {
         Command::Apply(args) => apply::run(&args),
         Command::Gen(args) => generate::run(&args),
-        Command::Bench(Bench { operation: Some(args), .. }) => bench::run(args.operation, &args.options),
+        Command::Bench(Bench { operation: Some(BenchOperation::Rows(args)), .. }) => {
+            bench::run(args.operation, &args.options)
+        }
         Command::Bench(Bench { operation: None, reproduce }) => reproduce::run(&reproduce),
+        Command::Bench(Bench { operation: Some(BenchOperation::Collatz(args)), .. }) => collatz::bench::run(&args),
+        Command::Collatz { command } => collatz::run(&command),
         Command::Explain { operation } => explain::run(operation.operation, &operation.options),
         Command::Tune(args) => tune::run(&args),
         Command::Devices(args) => devices::run(&args),

@@ -141,6 +141,8 @@ pub trait Emit {
         popc(a: V32) -> R32 = Op::Popc(Width::W32);
         /// The number of ones of 64 bits.
         popc64(a: V64) -> R32 = Op::Popc(Width::W64);
+        /// The number of the highest one, all ones if there is none.
+        bfind(a: V32) -> R32 = Op::Bfind(Width::W32);
         /// The number of leading zeros.
         clz(a: V32) -> R32 = Op::Clz(Width::W32);
         /// The number of leading zeros of 64 bits.
@@ -324,6 +326,19 @@ pub trait Emit {
         self.instruction(Op::St(space, vector, Elem::U32), &operands);
     }
 
+    /// Loads 16 bits from shared memory at `address + offset` bytes, zero-extended.
+    fn load_shared_half(&mut self, address: R32, offset: u32) -> R32 {
+        let d: R32 = self.register();
+        self.instruction(Op::LdSharedHalf, &[d.operand(), address.operand(), Operand::Imm(u64::from(offset))]);
+        d
+    }
+
+    /// Stores the low 16 bits to shared memory at `address + offset` bytes.
+    fn store_shared_half(&mut self, value: R32, address: R32, offset: u32) {
+        let offset = Operand::Imm(u64::from(offset));
+        self.instruction(Op::StSharedHalf, &[address.operand(), offset, value.operand()]);
+    }
+
     /// Starts copying `bytes` (4, 8, 16) from global to shared memory; ordered by the waits.
     fn copy_async(&mut self, bytes: u8, to: R32, to_offset: u32, from: R64, from_offset: u32) {
         let [to_offset, from_offset] = [to_offset, from_offset].map(|o| Operand::Imm(u64::from(o)));
@@ -355,6 +370,37 @@ pub trait Emit {
     fn reduce_add_global(&mut self, address: R64, offset: u32, a: impl Into<V32>) {
         let offset = Operand::Imm(u64::from(offset));
         self.instruction(Op::RedAdd(Space::Global, Width::W32), &[address.operand(), offset, a.into().operand()]);
+    }
+
+    /// Atomic `*address += a` of 64 bits in global memory; returns the old value.
+    fn atomic_add64_global(&mut self, address: R64, offset: u32, a: impl Into<V64>) -> R64 {
+        let d: R64 = self.register();
+        let offset = Operand::Imm(u64::from(offset));
+        self.instruction(
+            Op::AtomAdd(Space::Global, Width::W64),
+            &[d.operand(), address.operand(), offset, a.into().operand()],
+        );
+        d
+    }
+
+    /// Atomic `*address += a` of 64 bits in global memory.
+    fn reduce_add64_global(&mut self, address: R64, offset: u32, a: impl Into<V64>) {
+        let offset = Operand::Imm(u64::from(offset));
+        self.instruction(Op::RedAdd(Space::Global, Width::W64), &[address.operand(), offset, a.into().operand()]);
+    }
+
+    /// Loads 64 bits from global memory at `address + offset` bytes.
+    fn load_global64(&mut self, space: Space, address: R64, offset: u32) -> R64 {
+        let d: R64 = self.register();
+        let operands = [d.operand(), address.operand(), Operand::Imm(u64::from(offset))];
+        self.instruction(Op::Ld(space, Vector::V1, Elem::U64), &operands);
+        d
+    }
+
+    /// Stores 64 bits to global memory at `address + offset` bytes.
+    fn store_global64(&mut self, space: Space, value: impl Into<V64>, address: R64, offset: u32) {
+        let operands = [address.operand(), Operand::Imm(u64::from(offset)), value.into().operand()];
+        self.instruction(Op::St(space, Vector::V1, Elem::U64), &operands);
     }
 
     /// Warp shuffle among all 32 lanes, in segments of `width` lanes (a power of two).

@@ -89,6 +89,30 @@ fn load_global<const N: usize>(
     Ok(Traffic::loads(banks::sectors(&addresses, mask, 4 * N as u32)))
 }
 
+/// `ld.shared.u16`: zero-extended.
+pub(super) fn load_half(warp: &mut Warp, cx: &mut Context<'_>, step: &Step, mask: u32) -> Result<Traffic, Cause> {
+    let halves = shared_halves(warp, &cx.shared, (step.src[0], step.imm[0]), mask)?;
+    let mut loaded = [0; WARP];
+    for lane in lanes(mask) {
+        let by = Accessor { warp: warp.index, lane, order: &warp.order };
+        let half = halves[lane] as usize;
+        loaded[lane] = cx.shared.read_half(half, by).map_err(|kind| Cause::at(lane, kind))?;
+    }
+    warp.registers.set(step.dst[0], mask, &loaded);
+    Ok(Traffic::passes(banks::passes(&halves.map(|half| half / 2), mask, 1)))
+}
+
+/// `st.shared.u16`: the low half of the source.
+pub(super) fn store_half(warp: &mut Warp, cx: &mut Context<'_>, step: &Step, mask: u32) -> Result<Traffic, Cause> {
+    let halves = shared_halves(warp, &cx.shared, (step.src[0], step.imm[0]), mask)?;
+    let stored = *warp.registers.get::<u32>(step.src[1]);
+    for lane in lanes(mask) {
+        let by = Accessor { warp: warp.index, lane, order: &warp.order };
+        cx.shared.write_half(halves[lane] as usize, stored[lane], by).map_err(|kind| Cause::at(lane, kind))?;
+    }
+    Ok(Traffic::passes(banks::passes(&halves.map(|half| half / 2), mask, 1)))
+}
+
 /// Writes loaded words into the destinations.
 fn put(warp: &mut Warp, elem: Elem, step: &Step, mask: u32, loaded: &[[u32; WARP]]) {
     if elem == Elem::U32 {
@@ -270,11 +294,26 @@ pub(super) fn land(warp: &mut Warp, cx: &mut Context<'_>, in_flight: Option<u32>
 fn shared_words(
     warp: &Warp,
     shared: &Shared,
-    (slot, offset): (u32, u32),
+    address: (u32, u32),
     mask: u32,
     count: usize,
 ) -> Result<[u32; WARP], Cause> {
-    let bytes = 4 * count as u32;
+    Ok(shared_offsets(warp, shared, address, mask, 4 * count as u32)?.map(|offset| offset / 4))
+}
+
+/// The number of each lane's half word in shared memory.
+fn shared_halves(warp: &Warp, shared: &Shared, address: (u32, u32), mask: u32) -> Result<[u32; WARP], Cause> {
+    Ok(shared_offsets(warp, shared, address, mask, 2)?.map(|offset| offset / 2))
+}
+
+/// Where each lane's access of so many bytes lies in shared memory.
+fn shared_offsets(
+    warp: &Warp,
+    shared: &Shared,
+    (slot, offset): (u32, u32),
+    mask: u32,
+    bytes: u32,
+) -> Result<[u32; WARP], Cause> {
     let size = shared.bytes();
     let offsets = warp.registers.get::<u32>(slot).map(|a| a.wrapping_add(offset).wrapping_sub(SHARED_BASE));
     // The size of an access is a power of two.
@@ -283,7 +322,7 @@ fn shared_words(
     let wrong = |(lane, &offset): (usize, &u32)| u32::from(misaligned(offset) | outside(offset)) << lane;
     let wrong = mask & offsets.iter().enumerate().map(wrong).fold(0, |lanes, lane| lanes | lane);
     if wrong == 0 {
-        return Ok(offsets.map(|offset| offset / 4));
+        return Ok(offsets);
     }
     let offset = offsets[wrong.trailing_zeros() as usize];
     let address = offset.wrapping_add(SHARED_BASE).into();

@@ -143,6 +143,8 @@ fn plain(r: &mut Registers, op: Op, step: &Step, mask: u32) {
         Op::Popc(Width::W64) => r.unary(d, one, mask, u64::count_ones),
         Op::Clz(Width::W32) => r.unary(d, one, mask, u32::leading_zeros),
         Op::Clz(Width::W64) => r.unary(d, one, mask, u64::leading_zeros),
+        Op::Bfind(Width::W32) => r.unary(d, one, mask, |a: u32| 31_u32.wrapping_sub(a.leading_zeros())),
+        Op::Bfind(Width::W64) => r.unary(d, one, mask, |a: u64| 63_u32.wrapping_sub(a.leading_zeros())),
         Op::Brev(Width::W32) => r.unary(d, one, mask, u32::reverse_bits),
         Op::Brev(Width::W64) => r.unary(d, one, mask, u64::reverse_bits),
         Op::Setp(cmp, of) => compare(r, cmp, of, d, two, mask),

@@ -77,6 +77,7 @@ impl Pipe {
             | Op::Bfi(_)
             | Op::Popc(_)
             | Op::Clz(_)
+            | Op::Bfind(_)
             | Op::Brev(_)
             | Op::Selp(_)
             | Op::Setp(..)
@@ -92,7 +93,9 @@ impl Pipe {
             | Op::SharedBase
             | Op::LdParam(_) => Self::Move,
             Op::Shfl(_) | Op::Vote(_) | Op::Ballot => Self::Shuffle,
-            Op::Ld(Space::Shared, ..)
+            Op::LdSharedHalf
+            | Op::StSharedHalf
+            | Op::Ld(Space::Shared, ..)
             | Op::St(Space::Shared, ..)
             | Op::AtomAdd(Space::Shared, _)
             | Op::RedAdd(Space::Shared, _) => Self::Shared,

@@ -5,6 +5,9 @@
 //! lanes, one of them a write, must be ordered by `bar.sync`, or within a warp by `bar.warp.sync`;
 //! a shuffle or a vote does not order memory. Of several concurrent readers in one warp the latest tick is
 //! kept for all.
+//!
+//! A word that was written by halves has two histories, so that lanes may write its halves at the same
+//! time; the next write of the whole word joins them again.
 
 use super::fault::FaultKind;
 use super::order::{Order, lanes};
@@ -44,6 +47,8 @@ struct Word {
     write_warp: u8,
     write_lane: u8,
     write_atomic: bool,
+    /// Is this the low half only, and the high half has a history of its own?
+    split: bool,
     content: Content,
 }
 
@@ -51,6 +56,8 @@ struct Word {
 #[derive(Debug)]
 pub(super) struct Shared {
     words: Vec<Word>,
+    /// The high halves of the words that are split; empty until one is.
+    high: Vec<Word>,
     bytes: u32,
     /// Number of the interval between two barriers of the block, from 1.
     interval: u32,
@@ -58,7 +65,7 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) fn new(bytes: u32) -> Self {
-        Self { words: vec![Word::default(); bytes.div_ceil(4) as usize], bytes, interval: 1 }
+        Self { words: vec![Word::default(); bytes.div_ceil(4) as usize], high: Vec::new(), bytes, interval: 1 }
     }
 
     /// Another block begins: all is undefined again.
@@ -78,21 +85,72 @@ impl Shared {
 
     /// Reads a word.
     pub(super) fn read(&mut self, index: usize, by: Accessor<'_>) -> Result<u32, FaultKind> {
-        let word = &mut self.words[index];
-        match word.content {
-            Content::Defined => {}
-            Content::Undefined => return Err(FaultKind::UninitialisedShared { offset: 4 * index as u32 }),
-            Content::Pending => return Err(FaultKind::PendingCopy { offset: 4 * index as u32 }),
+        if self.words[index].split {
+            return Ok(self.read_half(2 * index, by)? | self.read_half(2 * index + 1, by)? << 16);
         }
-        word.after_write(self.interval, index, by)?;
-        word.note_read(self.interval, by);
-        Ok(word.value)
+        self.words[index].read(self.interval, 4 * index as u32, by)
+    }
+
+    /// Reads a half of a word: the low one of word `half / 2` if `half` is even.
+    pub(super) fn read_half(&mut self, half: usize, by: Accessor<'_>) -> Result<u32, FaultKind> {
+        let (index, offset, interval) = (half / 2, 2 * half as u32, self.interval);
+        if !self.words[index].split {
+            let value = self.words[index].read(interval, offset, by)?;
+            return Ok(value >> (16 * (half % 2)) & 0xFFFF);
+        }
+        self.half(half).read(interval, offset, by)
+    }
+
+    /// The history of a half of a split word.
+    fn half(&mut self, half: usize) -> &mut Word {
+        let histories = if half.is_multiple_of(2) { &mut self.words } else { &mut self.high };
+        &mut histories[half / 2]
+    }
+
+    /// Writes a half of a word.
+    pub(super) fn write_half(&mut self, half: usize, value: u32, by: Accessor<'_>) -> Result<(), FaultKind> {
+        let index = half / 2;
+        if !self.words[index].split {
+            self.high.resize(self.words.len(), Word::default());
+            let low = &mut self.words[index];
+            let high = &mut self.high[index];
+            high.clone_from(low);
+            high.value >>= 16;
+            low.value &= 0xFFFF;
+            low.split = true;
+        }
+        let interval = self.interval;
+        let word = self.half(half);
+        word.may_write(interval, 2 * half as u32, by)?;
+        word.note_write(interval, by);
+        word.value = value & 0xFFFF;
+        Ok(())
+    }
+
+    /// Makes a split word whole again: whoever asks is ordered after both halves' histories.
+    fn join(&mut self, index: usize, by: Accessor<'_>) -> Result<(), FaultKind> {
+        if !self.words[index].split {
+            return Ok(());
+        }
+        let interval = self.interval;
+        for half in [2 * index, 2 * index + 1] {
+            self.half(half).may_write(interval, 2 * half as u32, by)?;
+        }
+        let high = self.high[index].clone();
+        let word = &mut self.words[index];
+        word.value |= high.value << 16;
+        if high.content != Content::Defined {
+            word.content = high.content;
+        }
+        word.split = false;
+        Ok(())
     }
 
     /// Writes a word.
     pub(super) fn write(&mut self, index: usize, value: u32, by: Accessor<'_>) -> Result<(), FaultKind> {
+        self.join(index, by)?;
         let word = &mut self.words[index];
-        word.may_write(self.interval, index, by)?;
+        word.may_write(self.interval, 4 * index as u32, by)?;
         word.note_write(self.interval, by);
         word.value = value;
         Ok(())
@@ -100,16 +158,14 @@ impl Shared {
 
     /// Reads a word for an atomic operation, to be followed by [`write_atomic`](Self::write_atomic).
     pub(super) fn read_atomic(&mut self, index: usize, by: Accessor<'_>) -> Result<u32, FaultKind> {
+        self.join(index, by)?;
+        let offset = 4 * index as u32;
         let word = &self.words[index];
-        match word.content {
-            Content::Defined => {}
-            Content::Undefined => return Err(FaultKind::UninitialisedShared { offset: 4 * index as u32 }),
-            Content::Pending => return Err(FaultKind::PendingCopy { offset: 4 * index as u32 }),
-        }
+        word.check_content(offset)?;
         if !(word.write_atomic && word.write_interval == self.interval) {
-            word.after_write(self.interval, index, by)?;
+            word.after_write(self.interval, offset, by)?;
         }
-        word.after_reads(self.interval, index, by)?;
+        word.after_reads(self.interval, offset, by)?;
         Ok(word.value)
     }
 
@@ -130,8 +186,9 @@ impl Shared {
 
     /// An asynchronous copy to the word is issued.
     pub(super) fn issue(&mut self, index: usize, by: Accessor<'_>) -> Result<(), FaultKind> {
+        self.join(index, by)?;
         let word = &mut self.words[index];
-        word.may_write(self.interval, index, by)?;
+        word.may_write(self.interval, 4 * index as u32, by)?;
         word.content = Content::Pending;
         Ok(())
     }
@@ -145,14 +202,29 @@ impl Shared {
 }
 
 impl Word {
+    fn check_content(&self, offset: u32) -> Result<(), FaultKind> {
+        match self.content {
+            Content::Defined => Ok(()),
+            Content::Undefined => Err(FaultKind::UninitialisedShared { offset }),
+            Content::Pending => Err(FaultKind::PendingCopy { offset }),
+        }
+    }
+
+    fn read(&mut self, interval: u32, offset: u32, by: Accessor<'_>) -> Result<u32, FaultKind> {
+        self.check_content(offset)?;
+        self.after_write(interval, offset, by)?;
+        self.note_read(interval, by);
+        Ok(self.value)
+    }
+
     /// Is the last write ordered before this access?
-    fn after_write(&self, interval: u32, index: usize, by: Accessor<'_>) -> Result<(), FaultKind> {
+    fn after_write(&self, interval: u32, offset: u32, by: Accessor<'_>) -> Result<(), FaultKind> {
         if self.write_interval != interval || self.follows_write(by) {
             return Ok(());
         }
         let known = |number: u8| (number != MANY).then_some(u32::from(number));
         let (warp, lane) = (known(self.write_warp), known(self.write_lane));
-        Err(FaultKind::Race { offset: 4 * index as u32, written: true, warp, lane })
+        Err(FaultKind::Race { offset, written: true, warp, lane })
     }
 
     fn follows_write(&self, by: Accessor<'_>) -> bool {
@@ -166,11 +238,11 @@ impl Word {
     }
 
     /// Are the reads since the last write ordered before this access?
-    fn after_reads(&self, interval: u32, index: usize, by: Accessor<'_>) -> Result<(), FaultKind> {
+    fn after_reads(&self, interval: u32, offset: u32, by: Accessor<'_>) -> Result<(), FaultKind> {
         if self.read_interval != interval {
             return Ok(());
         }
-        let race = |warp, lane| Err(FaultKind::Race { offset: 4 * index as u32, written: false, warp, lane });
+        let race = |warp, lane| Err(FaultKind::Race { offset, written: false, warp, lane });
         if u32::from(self.read_warp) != by.warp {
             let warp = (self.read_warp != MANY).then_some(u32::from(self.read_warp));
             let single = warp.is_some() && self.read_lanes.is_power_of_two();
@@ -185,12 +257,12 @@ impl Word {
         }
     }
 
-    fn may_write(&self, interval: u32, index: usize, by: Accessor<'_>) -> Result<(), FaultKind> {
+    fn may_write(&self, interval: u32, offset: u32, by: Accessor<'_>) -> Result<(), FaultKind> {
         if self.content == Content::Pending {
-            return Err(FaultKind::PendingCopy { offset: 4 * index as u32 });
+            return Err(FaultKind::PendingCopy { offset });
         }
-        self.after_write(interval, index, by)?;
-        self.after_reads(interval, index, by)
+        self.after_write(interval, offset, by)?;
+        self.after_reads(interval, offset, by)
     }
 
     fn note_read(&mut self, interval: u32, by: Accessor<'_>) {

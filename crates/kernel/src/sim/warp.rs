@@ -166,6 +166,8 @@ impl Warp {
             Op::MmaU8 => exchange::matrix_product(self, step, mask)?,
             Op::Ld(space, vector, elem) => traffic = Some(access::load(self, cx, (space, vector, elem), step, mask)?),
             Op::St(space, vector, elem) => traffic = Some(access::store(self, cx, (space, vector, elem), step, mask)?),
+            Op::LdSharedHalf => traffic = Some(access::load_half(self, cx, step, mask)?),
+            Op::StSharedHalf => traffic = Some(access::store_half(self, cx, step, mask)?),
             Op::AtomAdd(space, width) | Op::RedAdd(space, width) => {
                 traffic = Some(access::atomic_add(self, cx, (space, width), step, mask)?);
             }

@@ -122,6 +122,7 @@ fn oracle(op: Op, operands: &[u64], constant: Option<u32>) -> Vec<u64> {
         Op::Bfe(int) => extracted(a, b & 255, c & 255, int),
         Op::Bfi(w) => inserted(a, b, c & 255, at(3) & 255, w.bits().into()),
         Op::Popc(w) => (0..w.bits().into()).map(|i| bit(a, i)).sum(),
+        Op::Bfind(w) => (0..w.bits().into()).rev().find(|&i| bit(a, i) == 1).unwrap_or(u32::MAX.into()),
         Op::Clz(w) => (0..w.bits().into()).rev().take_while(|&i| bit(a, i) == 0).count() as u64,
         Op::Brev(w) => (0..w.bits().into()).map(|i| bit(a, i) << (u64::from(w.bits()) - 1 - i)).sum(),
         Op::Selp(_) => {

@@ -40,6 +40,7 @@ fn check(op: Op) {
         | Op::Bfi(_)
         | Op::Popc(_)
         | Op::Clz(_)
+        | Op::Bfind(_)
         | Op::Brev(_)
         | Op::Selp(_)
         | Op::Setp(..)
@@ -66,6 +67,7 @@ fn check(op: Op) {
         Op::LdParam(width) => memory::parameter(width),
         Op::Ld(space, vector, elem) => memory::load(space, vector, elem),
         Op::St(space, vector, elem) => memory::store(space, vector, elem),
+        Op::LdSharedHalf | Op::StSharedHalf => memory::halves(),
         Op::AtomAdd(space, width) => memory::atomic(space, width, true),
         Op::RedAdd(space, width) => memory::atomic(space, width, false),
         Op::CpAsync(bytes) => memory::copy(bytes, None),

@@ -1,6 +1,6 @@
 //! Loads, stores, atomic operations, asynchronous copies, parameters, and the barriers between them.
 
-use warpmp_kernel::ir::{Carry, Class, Cmp, CmpType, Elem, Half, Int, Op, Reg, Space, Vector, Width};
+use warpmp_kernel::ir::{Bits, Carry, Class, Cmp, CmpType, Elem, Half, Int, Logic, Op, Reg, Space, Vector, Width};
 use warpmp_kernel::sim::Grid;
 
 use super::harness::{Arg, Maker, Source};
@@ -194,6 +194,35 @@ pub(crate) fn atomic(space: Space, width: Width, returns: bool) {
         }
         assert!(left.is_empty(), "{space:?} {width:?}");
         assert_eq!(reached, sum);
+    }
+}
+
+/// Every thread stores 16 bits beside its neighbour's; then all read what another has written, and the
+/// even ones the word of both.
+pub(crate) fn halves() {
+    let mut maker = Maker::new(THREADS);
+    let value = maker.operand(0, Class::B32);
+    let [base, own, other, word, even] = std::array::from_fn(|_| maker.fresh(Class::B32));
+    let [half, whole] = std::array::from_fn(|_| maker.fresh(Class::B32));
+    let offset = maker.fresh(Class::B32);
+    maker.inst(Op::SharedBase, &[base.into()]);
+    maker.inst(Op::Shl(Width::W32), &[offset.into(), maker.thread.into(), 1.into()]);
+    maker.inst(Op::Add(Width::W32, Carry::None), &[own.into(), base.into(), offset.into()]);
+    maker.inst(Op::Sub(Width::W32, Carry::None), &[other.into(), base.into(), offset.into()]);
+    maker.inst(Op::Logic(Logic::And, Bits::B32), &[even.into(), offset.into(), 0xFFFC_u32.into()]);
+    maker.inst(Op::Add(Width::W32, Carry::None), &[word.into(), base.into(), even.into()]);
+    maker.inst(Op::StSharedHalf, &[own.into(), 0.into(), value.into()]);
+    maker.inst(Op::BarSync, &[0.into()]);
+    maker.inst(Op::LdSharedHalf, &[half.into(), other.into(), (2 * (THREADS - 1)).into()]);
+    maker.inst(Op::Ld(Space::Shared, Vector::V1, Elem::U32), &[whole.into(), word.into(), 0.into()]);
+    maker.result(half);
+    maker.result(whole);
+    let cells = cells(1);
+    let results = maker.run(GRID, &cells);
+    let stored = |thread: usize| cells[0][thread] & 0xFFFF;
+    for thread in 0..THREADS as usize {
+        assert_eq!(results[0][thread], stored(THREADS as usize - 1 - thread));
+        assert_eq!(results[1][thread], stored(thread & !1) | stored(thread | 1) << 16);
     }
 }
 

@@ -1,0 +1,284 @@
+//! What may be asked for of `warpmp collatz`.
+
+use std::str::FromStr;
+
+use clap::{Args as Group, Subcommand, ValueEnum};
+use warpmp_collatz::expression;
+
+use crate::args::DeviceArg;
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CollatzCommand {
+    Verify(Verify),
+    Status(Status),
+    Check(Check),
+    Delay(Delay),
+    Records(Records),
+    Trace(Trace),
+}
+
+/// A number, written as an expression.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Number(pub(crate) u128);
+
+impl FromStr for Number {
+    type Err = expression::ExpressionError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        expression::parse(text).map(Self)
+    }
+}
+
+/// How convergence is verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemeName {
+    /// Depth-first sieve with look-ahead
+    Dfs,
+    /// The dissertation's: table S and jumps by tables B and C
+    Honda,
+}
+
+/// Checksums that other programs publish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Checksum {
+    /// The sum of all ctz(n+1) under the sieve of rules 1 and 2
+    Alpha,
+}
+
+/// Verify that every start of a range comes below itself
+#[derive(Debug, Group)]
+#[command(after_help = "\
+Numbers are expressions: 2^64-2^40, 3*2^20+1, 1_000_000. Starts are below 2^127.
+
+With --out, every window leaves a certificate in DIR, and the same command continues where it was
+stopped, by Ctrl-C, kill -9 or a power cut. One process at a time works in a directory. Certificates
+that are damaged, or of another program version or rule set, are named and not trusted; --redo does
+their windows again.
+
+Examples:
+  warpmp collatz verify --from 2^64-2^40 --count 2^40
+  warpmp collatz verify --from 2^64-2^50 --count 2^50 --out campaign
+  warpmp collatz verify --from 98999215*2^40 --count 2^40 --checksum alpha --sieve-bits 24 --sieve-mod 9")]
+pub(crate) struct Verify {
+    /// First start
+    #[arg(long, value_name = "N")]
+    pub(crate) from: Number,
+    /// How many starts
+    #[arg(long, value_name = "M")]
+    pub(crate) count: Number,
+    /// Directory of the certificates; none are written without this
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<String>,
+    /// Scheme
+    #[arg(long, value_enum, default_value_t = SchemeName::Dfs)]
+    pub(crate) scheme: SchemeName,
+    /// Engine: auto (the GPUs, else the CPU), cpu, cuda, cuda:I or sim
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    pub(crate) device: DeviceArg,
+    /// Starts of a window; without this what takes the engine some seconds
+    #[arg(long, value_name = "W")]
+    pub(crate) window: Option<Number>,
+    /// dfs: depth of the leaves
+    #[arg(long, value_name = "L")]
+    pub(crate) leaf_bits: Option<u32>,
+    /// dfs: steps of the look-ahead for the main classes
+    #[arg(long, value_name = "S")]
+    pub(crate) lookahead_bits: Option<u32>,
+    /// honda: base bits of table S
+    #[arg(long, value_name = "K", default_value_t = 32)]
+    pub(crate) sieve_bits: u32,
+    /// honda: base bits of tables B and C
+    #[arg(long, value_name = "D", default_value_t = 12)]
+    pub(crate) base_bits: u32,
+    /// Run the published scheme instead, and print its sum of ctz(n+1) and the start with the highest value
+    #[arg(long, value_enum, conflicts_with = "out")]
+    pub(crate) checksum: Option<Checksum>,
+    /// With --checksum alpha: modulus of the sieve, 1, 3 or 9
+    #[arg(long, value_name = "Q", default_value_t = 1, requires = "checksum")]
+    pub(crate) sieve_mod: u32,
+    /// Folder in which table S is kept; `WARPMP_CACHE` or the user's cache folder without this
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<String>,
+    /// Do windows again whose certificates are not trusted
+    #[arg(long, requires = "out")]
+    pub(crate) redo: bool,
+    /// Print the summary as a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No summary, no progress bar
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// Say what the certificates of a directory cover, and what is missing
+#[derive(Debug, Group)]
+pub(crate) struct Status {
+    /// Directory of a campaign
+    pub(crate) folder: String,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Recompute certificates by an independent path
+#[derive(Debug, Group)]
+#[command(after_help = "\
+The independent path shares no code with the engines and is some hundred times slower: a window of
+2^40 takes a core some ten minutes. With --sample P a share P of the certificates, chosen at
+random, is recomputed whole, and of all others the samples that they name.")]
+pub(crate) struct Check {
+    /// Directory of a campaign
+    pub(crate) folder: String,
+    /// Share of the certificates that are recomputed whole, from 0 to 1
+    #[arg(long, value_name = "P", value_parser = share)]
+    pub(crate) sample: Option<f64>,
+    /// Start of the random choice, to make the same one again
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Print the result as a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No progress bar
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// Count the steps down to 1 of every start of a range
+#[derive(Debug, Group)]
+#[command(after_help = "\
+A delay counts n/2 and 3n+1 as one step each. Output is CSV (start,delay), or an .npy array of
+uint32 with a delay a row.
+
+Examples:
+  warpmp collatz delay --from 1 --count 2^20 -o delays.npy
+  warpmp collatz delay --from 2^64 --count 2^24 --max")]
+pub(crate) struct Delay {
+    /// First start
+    #[arg(long, value_name = "N")]
+    pub(crate) from: Number,
+    /// How many starts
+    #[arg(long, value_name = "M")]
+    pub(crate) count: Number,
+    /// Write here, CSV or .npy by the name; CSV on standard output without this
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<String>,
+    /// Print only the first start with the longest delay
+    #[arg(long, conflicts_with = "output")]
+    pub(crate) max: bool,
+    /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    pub(crate) device: DeviceArg,
+    /// With --max: print one JSON object
+    #[arg(long, requires = "max")]
+    pub(crate) json: bool,
+    /// No summary, no progress bar
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// Kinds of records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// Longest delay so far
+    Delay,
+    /// Highest value so far
+    Path,
+}
+
+/// Search for records, and compare them with the known ones
+#[derive(Debug, Group)]
+#[command(after_help = "\
+Values and steps are those of n/2 and 3n+1. Starts that cannot be records, by rules with proofs, are
+skipped.
+
+Examples:
+  warpmp collatz records --kind delay --below 2^33
+  warpmp collatz records --kind path --below 2^36 --out path.csv")]
+pub(crate) struct Records {
+    /// Kind of records
+    #[arg(long, value_enum)]
+    pub(crate) kind: Kind,
+    /// All starts below this
+    #[arg(long, value_name = "N")]
+    pub(crate) below: Number,
+    /// Write the records here as CSV, too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No progress bar
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// Follow one start down to 1
+#[derive(Debug, Group)]
+pub(crate) struct Trace {
+    /// The start
+    pub(crate) start: Number,
+    /// Print every value of T, one a line, before the figures
+    #[arg(long)]
+    pub(crate) values: bool,
+    /// Print one JSON object
+    #[arg(long, conflicts_with = "values")]
+    pub(crate) json: bool,
+}
+
+/// Collatz: numbers a second for a scheme and a range
+#[derive(Debug, Group)]
+#[command(after_help = "\
+Tables are made before anything is timed, and a sample of the range is recomputed by the independent
+path. A range's sieved starts count as verified, as in every published rate.
+
+Examples:
+  warpmp bench collatz --from 2^64-2^40 --count 2^40 --device cpu
+  warpmp bench collatz --operation delay --from 2^63 --count 2^26")]
+pub(crate) struct BenchCollatz {
+    /// What is measured
+    #[arg(long, value_enum, default_value_t = Operation::Dfs)]
+    pub(crate) operation: Operation,
+    /// First start
+    #[arg(long, value_name = "N", default_value = "2^64-2^36")]
+    pub(crate) from: Number,
+    /// How many starts
+    #[arg(long, value_name = "M", default_value = "2^36")]
+    pub(crate) count: Number,
+    /// honda: base bits of table S
+    #[arg(long, value_name = "K", default_value_t = 32)]
+    pub(crate) sieve_bits: u32,
+    /// honda: base bits of tables B and C
+    #[arg(long, value_name = "D", default_value_t = 12)]
+    pub(crate) base_bits: u32,
+    /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    pub(crate) device: DeviceArg,
+    /// Folder in which table S is kept
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<String>,
+    /// Timed runs
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..1000))]
+    pub(crate) runs: u32,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What `bench collatz` measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Operation {
+    /// Convergence by the default scheme
+    Dfs,
+    /// Convergence by the dissertation's scheme
+    Honda,
+    /// Delays
+    Delay,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("a share from 0 to 1 is needed".into()),
+    }
+}

@@ -1,0 +1,71 @@
+//! `warpmp collatz check`: certificates recomputed by a path that shares no code with the engines.
+
+use std::{
+    path::Path,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use rand::{RngExt as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+use serde_json::json;
+use warpmp_collatz::{Error as CollatzError, campaign::Campaign, engine::Control};
+
+use super::{args::Check, watch::watch};
+use crate::{
+    console,
+    error::{Error, Result},
+    progress::Progress,
+};
+
+/// Runs the command.
+pub(super) fn run(args: &Check) -> Result<()> {
+    let campaign = Campaign::open(Path::new(&args.folder))?;
+    let contents = campaign.contents()?;
+    let mut wrong: Vec<String> =
+        contents.damaged.iter().map(|(path, damage)| format!("{}: {damage}", path.display())).collect();
+    let mut random = ChaCha8Rng::seed_from_u64(args.seed);
+    let whole: Vec<bool> = contents
+        .done
+        .iter()
+        .map(|_| args.sample.is_none_or(|share| random.random_range(0..1_000_000) < (share * 1e6) as u32))
+        .collect();
+    let control = [Control::default()];
+    let checked = AtomicUsize::new(0);
+    let progress = Progress::new(Some((contents.done.len() as u64) << 32), "certificates", args.quiet);
+    let work = || {
+        let mut found = Vec::new();
+        for (certificate, whole) in contents.done.iter().zip(&whole) {
+            match certificate.recheck(*whole, &control[0]) {
+                Ok(()) => {}
+                Err(error @ (CollatzError::Disagreement { .. } | CollatzError::NoDescent { .. })) => {
+                    found.push(format!("{}: {error}", campaign.path(&certificate.window).display()));
+                }
+                Err(error) => return Err(error.into()),
+            }
+            checked.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(found)
+    };
+    wrong.extend(watch(&control, work, || {
+        let checked = checked.load(Ordering::Relaxed) as f64;
+        let parts = checked + control[0].progress();
+        progress.update((parts * 4_294_967_296.0) as u64, checked as u64);
+    })?);
+    drop(progress);
+    let recomputed = whole.iter().filter(|whole| **whole).count();
+    if args.json {
+        super::print_json(&json!({
+            "certificates": contents.done.len(), "recomputed_whole": recomputed, "wrong": wrong,
+        }))?;
+    } else {
+        console::print(&format!(
+            "{} certificates: {recomputed} recomputed whole, the others in their samples; {} wrong\n",
+            contents.done.len(),
+            wrong.len()
+        ))?;
+        for line in &wrong {
+            console::print(&format!("wrong  {line}\n"))?;
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(Error::WrongCertificates { wrong: wrong.len() }) }
+}

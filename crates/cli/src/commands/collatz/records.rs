@@ -1,0 +1,58 @@
+//! `warpmp collatz records`: records found, and compared with the known ones.
+
+use serde_json::json;
+use warpmp_collatz::{engine::Control, records};
+
+use super::{
+    args::{Kind, Records},
+    watch::watch,
+};
+use crate::{
+    console,
+    error::{Error, Result},
+    io::output::Output,
+    progress::Progress,
+};
+
+/// Runs the command.
+pub(super) fn run(args: &Records) -> Result<()> {
+    let kind = match args.kind {
+        Kind::Delay => records::Kind::Delay,
+        Kind::Path => records::Kind::Path,
+    };
+    let control = [Control::default()];
+    let progress = Progress::new(Some(1 << 32), "numbers", args.quiet);
+    let below = args.below.0;
+    let found = watch(
+        &control,
+        || Ok(records::search(kind, below, &control[0])?),
+        || {
+            let share = control[0].progress();
+            progress.update((share * 4_294_967_296.0) as u64, (share * below as f64) as u64);
+        },
+    )?;
+    drop(progress);
+    let known: Vec<records::Record> = records::known(kind).into_iter().filter(|record| record.start < below).collect();
+    let csv: String = std::iter::once(format!("n,{}\n", kind.figure()))
+        .chain(found.iter().map(|record| format!("{},{}\n", record.start, record.figure)))
+        .collect();
+    if let Some(path) = &args.out {
+        let mut output = Output::open(Some(path), &[])?;
+        output.write_all(csv.as_bytes())?;
+        output.finish()?;
+    }
+    let same = found == known;
+    if args.json {
+        let rows: Vec<_> =
+            found.iter().map(|r| json!({"n": r.start.to_string(), kind.figure(): r.figure.to_string()})).collect();
+        super::print_json(&json!({"below": below.to_string(), "records": rows, "known": known.len(), "same": same}))?;
+    } else {
+        console::print(&csv)?;
+        console::note(&format!("{} records below {below}, {} known ones", found.len(), known.len()));
+    }
+    let differing = found.iter().filter(|r| !known.contains(r)).chain(known.iter().filter(|r| !found.contains(r)));
+    match differing.map(|record| record.start).min() {
+        None => Ok(()),
+        Some(start) => Err(Error::OtherRecords { start }),
+    }
+}

@@ -1,0 +1,97 @@
+//! `warpmp collatz status`: what is covered, what is missing.
+
+use std::path::Path;
+
+use serde_json::json;
+use warpmp_collatz::{
+    campaign::{Campaign, Contents},
+    certificate::Highest,
+};
+
+use super::args::Status;
+use crate::{console, error::Result, summary::scaled};
+
+/// Gaps that are listed; there may be thousands.
+const LISTED: usize = 20;
+
+/// Runs the command.
+pub(super) fn run(args: &Status) -> Result<()> {
+    let campaign = Campaign::open(Path::new(&args.folder))?;
+    let contents = campaign.contents()?;
+    if args.json { print_json(&campaign, &contents) } else { print(&campaign, &contents) }
+}
+
+/// Sums over the certificates: tested, overflowed, seconds.
+fn totals(contents: &Contents) -> (u128, u128, f64) {
+    contents.done.iter().fold((0, 0, 0.0), |(tested, overflowed, seconds), certificate| {
+        let figures = &certificate.figures;
+        (
+            tested + u128::from(figures.tested) + u128::from(figures.plain),
+            overflowed + u128::from(certificate.overflowed),
+            seconds + certificate.microseconds as f64 / 1e6,
+        )
+    })
+}
+
+fn highest(contents: &Contents) -> Option<(&str, &str)> {
+    let seen = contents.done.iter().filter_map(|certificate| match &certificate.highest {
+        Highest::Value { start, value } => Some((start.as_str(), value.as_str())),
+        Highest::NotSeen => None,
+    });
+    // Decimal numbers without leading zeros: the longer one is the larger.
+    seen.max_by(|a, b| (a.1.len(), a.1).cmp(&(b.1.len(), b.1)))
+}
+
+fn print(campaign: &Campaign, contents: &Contents) -> Result<()> {
+    let specification = campaign.specification();
+    let range = specification.range;
+    let gaps = contents.gaps(&range);
+    let (tested, overflowed, seconds) = totals(contents);
+    let covered = contents.covered();
+    let mut lines = vec![
+        format!("range      {} numbers from {}", range.count(), range.from()),
+        format!("scheme     {}", serde_json::to_string(&specification.scheme).unwrap_or_default()),
+        format!(
+            "covered    {covered} numbers ({:.4} %), {} of {} windows",
+            covered as f64 * 100.0 / range.count() as f64,
+            contents.done.len(),
+            specification.windows()
+        ),
+        format!("tested     {tested}, of them {overflowed} in wide arithmetic"),
+        format!("time       {seconds:.1} s of engines, {} numbers/s", scaled(covered as f64 / seconds.max(1e-9))),
+    ];
+    lines.push(match highest(contents) {
+        Some((start, value)) => format!("highest    {value} from {start}"),
+        None => "highest    not seen by this scheme".into(),
+    });
+    let missing = gaps.iter().take(LISTED);
+    lines.extend(missing.map(|gap| format!("missing    {} numbers from {}", gap.count(), gap.from())));
+    if gaps.len() > LISTED {
+        lines.push(format!("missing    … and {} more gaps", gaps.len() - LISTED));
+    }
+    let damaged = contents.damaged.iter();
+    lines.extend(damaged.map(|(path, damage)| format!("not trusted  {}: {damage}", path.display())));
+    if gaps.is_empty() {
+        lines.push("complete: no gaps".into());
+    }
+    console::print(&(lines.join("\n") + "\n"))
+}
+
+fn print_json(campaign: &Campaign, contents: &Contents) -> Result<()> {
+    let specification = campaign.specification();
+    let (tested, overflowed, seconds) = totals(contents);
+    let damaged: Vec<_> = contents
+        .damaged
+        .iter()
+        .map(|(path, damage)| json!({"file": path.display().to_string(), "reason": damage.to_string()}))
+        .collect();
+    super::print_json(&json!({
+        "range": specification.range, "scheme": specification.scheme,
+        "windows": specification.windows().to_string(), "windows_done": contents.done.len(),
+        "covered": contents.covered().to_string(), "gaps": contents.gaps(&specification.range),
+        "tested": tested.to_string(), "overflowed": overflowed.to_string(), "seconds": seconds,
+        "numbers_per_second": contents.covered() as f64 / seconds.max(1e-9),
+        "highest": highest(contents).map(|(start, value)| json!({"start": start, "value": value})),
+        "not_trusted": damaged,
+    }))
+}

@@ -1,0 +1,159 @@
+//! `warpmp collatz` as a person meets it.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod common;
+
+use std::fs;
+
+use common::{Dir, catches_interrupts, finish, interrupt, signal, wait_until};
+
+const VERIFY: &[&str] = &["collatz", "verify", "--device", "cpu", "--out", "camp"];
+
+fn verify(dir: &Dir, args: &str) -> common::Run {
+    let mut all = VERIFY.to_vec();
+    all.extend(args.split_whitespace());
+    dir.run(&all)
+}
+
+fn collatz(dir: &Dir, args: &str) -> common::Run {
+    let mut all = vec!["collatz"];
+    all.extend(args.split_whitespace());
+    dir.run(&all)
+}
+
+fn certificates(dir: &Dir) -> Vec<std::path::PathBuf> {
+    let Ok(entries) = fs::read_dir(dir.path("camp")) else { return Vec::new() };
+    let mut paths: Vec<_> = entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with('0'))
+        .collect();
+    paths.sort();
+    paths
+}
+
+#[test]
+fn a_campaign_from_verify_to_check() {
+    let dir = Dir::new();
+    let range = "--from 2^64-2^22 --count 2^22 --window 2^20";
+    verify(&dir, range).ok();
+    assert_eq!(certificates(&dir).len(), 4);
+    let status = collatz(&dir, "status camp");
+    assert!(status.ok().contains("covered    4194304 numbers (100.0000 %), 4 of 4 windows"), "{}", status.text());
+    assert!(status.text().contains("complete: no gaps"));
+    assert!(collatz(&dir, "check camp").ok().starts_with("4 certificates: 4 recomputed whole"));
+    assert!(collatz(&dir, "check camp --sample 0").ok().starts_with("4 certificates: 0 recomputed whole"));
+    // Again: nothing left to do.
+    let again = verify(&dir, &format!("{range} --json"));
+    let object: serde_json::Value = serde_json::from_str(again.ok()).unwrap();
+    assert_eq!((&object["windows"], &object["verified_before"]), (&0.into(), &"4194304".into()));
+    // Another range does not go there.
+    verify(&dir, "--from 2^64 --count 2^22").fails(1, &["of another campaign"]);
+}
+
+#[test]
+fn a_damaged_certificate_is_named_and_done_again_on_request() {
+    let dir = Dir::new();
+    let range = "--from 2^40 --count 2^21 --window 2^20";
+    verify(&dir, range).ok();
+    let path = &certificates(&dir)[1];
+    let text = fs::read_to_string(path).unwrap();
+    fs::write(path, text.replacen("\"tested\": ", "\"tested\": 1", 1)).unwrap();
+    let status = collatz(&dir, "status camp");
+    assert!(status.ok().contains("not trusted") && status.text().contains("missing    1048576 numbers from"));
+    let check = collatz(&dir, "check camp");
+    assert_eq!(check.code, 1);
+    assert!(check.text().contains("damaged: its SHA-256"), "{}", check.text());
+    let refused = verify(&dir, range);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("damaged") && refused.stderr.contains("--redo"), "{}", refused.stderr);
+    verify(&dir, &format!("{range} --redo")).ok();
+    assert_eq!(fs::read_to_string(path).unwrap().contains("\"tested\": 1"), text.contains("\"tested\": 1"));
+    assert!(collatz(&dir, "check camp").ok().contains("0 wrong"));
+}
+
+#[test]
+fn a_killed_campaign_goes_on() {
+    let dir = Dir::new();
+    let range = ["--from", "2^70", "--count", "2^40", "--window", "2^26"];
+    for (end, code) in [("-KILL", None), ("-INT", Some(130))] {
+        let before = certificates(&dir).len();
+        let mut args = VERIFY.to_vec();
+        args.extend(range);
+        let child = dir.command(&args).spawn().unwrap();
+        wait_until(|| certificates(&dir).len() > before + 2 && catches_interrupts(&child));
+        if end == "-KILL" {
+            signal(&child, end);
+            child.wait_with_output().unwrap();
+        } else {
+            // One at a time works there.
+            dir.run(&args).fails(1, &["is held by process"]);
+            interrupt(&child);
+            let run = finish(child);
+            assert_eq!(Some(run.code), code, "{}", run.stderr);
+        }
+    }
+    let status = collatz(&dir, "status camp --json");
+    let object: serde_json::Value = serde_json::from_str(status.ok()).unwrap();
+    assert_eq!(object["not_trusted"], serde_json::json!([]));
+    assert_eq!(object["windows_done"], certificates(&dir).len());
+}
+
+#[test]
+fn delays_to_files() {
+    let dir = Dir::new();
+    let out = collatz(&dir, "delay --device cpu --from 25 --count 3 -q");
+    assert_eq!(out.ok(), "n,delay\n25,23\n26,10\n27,111\n");
+    collatz(&dir, "delay --device cpu --from 2^20 --count 1000 -o d.npy -q").ok();
+    let file = dir.read("d.npy");
+    let (_, delays) = common::read_npy(&file);
+    assert_eq!((delays.len(), delays[0].to_string()), (1000, "20".into()));
+    assert_eq!(collatz(&dir, "delay --device cpu --from 1 --count 999999 --max -q").ok(), "837799,524\n");
+}
+
+#[test]
+fn records_and_traces() {
+    let dir = Dir::new();
+    let out = collatz(&dir, "records --kind delay --below 100");
+    assert!(out.ok().ends_with("\n73,115\n97,118\n"), "{}", out.text());
+    assert!(collatz(&dir, "records --kind path --below 1000").ok().ends_with("\n703,250504\n"));
+    assert!(collatz(&dir, "trace 93571393692802302").ok().contains("delay    2091 steps"));
+    assert_eq!(collatz(&dir, "trace 6 --values").ok().lines().next(), Some("3"));
+}
+
+#[test]
+fn the_published_checksum() {
+    let dir = Dir::new();
+    let args = "verify --checksum alpha --sieve-bits 12 --sieve-mod 9 --from 98999215*2^40 --count 2^16 --json";
+    let object: serde_json::Value = serde_json::from_str(collatz(&dir, args).ok()).unwrap();
+    let plan = warpmp_collatz::alpha::Plan::new(12, 9).unwrap();
+    let window = warpmp_collatz::window::Window::new(98_999_215 << 40, 1 << 16).unwrap();
+    let found = warpmp_collatz::alpha::recompute(&plan, &window, &warpmp_collatz::engine::Control::default()).unwrap();
+    assert_eq!(object["alpha"], found.outcome.checksum);
+    assert_eq!(object["highest_start"], found.highest.unwrap().0.to_string());
+}
+
+#[test]
+fn what_cannot_be_served() {
+    let dir = Dir::new();
+    let refused = |args: &str, code, words: &str| {
+        let before = dir.names();
+        collatz(&dir, args).fails(code, &[words]);
+        assert_eq!(dir.names(), before, "{args}");
+    };
+    refused("verify --from 0 --count 5", 2, "at least 1");
+    refused("verify --from 5 --count 0", 2, "at least 1");
+    refused("verify --from 2^127 --count 1", 2, "past 2^127");
+    refused("verify --from 3-7 --count 1", 2, "-4 is negative");
+    refused("verify --from 2^ --count 1", 2, "column 3");
+    refused("verify --from 1 --count 2^100 --window 16 --out camp", 2, "windows");
+    refused("verify --from 1 --count 9 --scheme honda --sieve-bits 38", 2, "sieve bits = 38");
+    refused("verify --from 2^60 --count 9 --checksum alpha --sieve-mod 5", 2, "sieve modulus");
+    refused("verify --from 5 --count 9 --checksum alpha", 2, "first start = 5");
+    refused("trace 0", 2, "at least 1");
+    refused("delay --from 0 --count 5", 2, "at least 1");
+    refused("status nowhere", 1, "nowhere");
+    refused("check nowhere", 1, "nowhere");
+    dir.write("file", "");
+    refused("verify --device cpu --from 1 --count 5 --out file", 1, "file");
+}

@@ -1,0 +1,257 @@
+//! What was done with a window, in a form that others can check.
+//!
+//! A certificate is one JSON file. It names the window, the scheme with all that defines which starts are tested, the
+//! fingerprint of rules and tables, the program, the figures, the samples that were recomputed by [`crate::reference`] before it was
+//! written, the device and the time; and it ends with the SHA-256 of itself without that line, so that damage shows. It is written whole or not
+//! at all: to a temporary file, flushed to the disk, renamed.
+
+mod fingerprint;
+mod store;
+
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+pub use fingerprint::{fingerprint, tables};
+pub use store::{Damage, load, store};
+pub(crate) use store::{TEMPORARY, seal, unseal};
+
+use crate::{
+    dfs,
+    engine::{Control, Engine, Outcome},
+    error::{Error, Result},
+    honda, reference,
+    window::Window,
+};
+
+/// The form of the file.
+pub const FORMAT: u32 = 1;
+/// The program that writes and trusts certificates.
+pub const PROGRAM: &str = concat!("warpmp-collatz ", env!("CARGO_PKG_VERSION"));
+
+/// A scheme with all its parameters: what defines which starts are tested, and the checksum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Scheme {
+    /// The default scheme.
+    Dfs(dfs::Plan),
+    /// The dissertation's.
+    Honda(honda::Plan),
+}
+
+impl Scheme {
+    /// What an engine finds.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn run(&self, engine: &mut dyn Engine, window: &Window, control: &Control) -> Result<Outcome> {
+        match self {
+            Self::Dfs(plan) => engine.dfs(plan, window, control),
+            Self::Honda(plan) => engine.honda(plan, window, control),
+        }
+    }
+
+    /// What the independent path finds.
+    ///
+    /// # Errors
+    /// [`Error::NoDescent`], [`Error::Stopped`].
+    pub fn recompute(&self, window: &Window, control: &Control) -> Result<Outcome> {
+        match self {
+            Self::Dfs(plan) => reference::dfs(plan, window, control),
+            Self::Honda(plan) => reference::honda(plan, window, control),
+        }
+    }
+
+    /// Are the parameters in range? Files are not to be trusted.
+    fn is_valid(&self) -> bool {
+        match *self {
+            Self::Dfs(dfs::Plan { leaf_bits, lookahead_bits, rare_lookahead_bits, main_classes }) => {
+                dfs::Plan::new(leaf_bits, lookahead_bits, rare_lookahead_bits, main_classes).is_ok()
+            }
+            Self::Honda(honda::Plan { sieve_bits, base_bits }) => honda::Plan::new(sieve_bits, base_bits).is_ok(),
+        }
+    }
+}
+
+/// The figures that a recomputation must find again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figures {
+    /// Starts that were tested.
+    pub tested: u64,
+    /// Starts below the floor, followed step by step.
+    pub plain: u64,
+    /// The scheme's checksum, 16 hexadecimal digits.
+    pub checksum: String,
+}
+
+impl From<&Outcome> for Figures {
+    fn from(outcome: &Outcome) -> Self {
+        Self { tested: outcome.tested, plain: outcome.plain, checksum: format!("{:016x}", outcome.checksum) }
+    }
+}
+
+/// A part of the window, found by the engine and by the independent path alike.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sample {
+    /// The part.
+    pub window: Window,
+    /// What both found.
+    pub figures: Figures,
+}
+
+/// The highest value of `T` in a window.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Highest {
+    /// The scheme does not see it: it jumps over most values, and skips starts that may rise higher.
+    NotSeen,
+    /// Seen.
+    Value {
+        /// The start whose trajectory has it, before it comes below the start.
+        start: String,
+        /// The value, in decimal.
+        value: String,
+    },
+}
+
+/// A window's certificate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Certificate {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// [`PROGRAM`] of the writer.
+    pub program: String,
+    /// The window.
+    pub window: Window,
+    /// The scheme.
+    pub scheme: Scheme,
+    /// [`fingerprint`] of the rules.
+    pub rules: String,
+    /// [`tables`]: names and fingerprints of the jump tables.
+    pub tables: Vec<(String, String)>,
+    /// What was found.
+    pub figures: Figures,
+    /// Tested starts that left the engine's fixed width.
+    pub overflowed: u64,
+    /// Of those, finished in unbounded arithmetic: all.
+    pub finished: u64,
+    /// The highest value.
+    pub highest: Highest,
+    /// Recomputed before this was written.
+    pub samples: Vec<Sample>,
+    /// The engine.
+    pub device: String,
+    /// Time that the window took, samples not counted. An integer: a fraction would not be read back as it was written.
+    pub microseconds: u64,
+    /// When it was done: seconds since 1970, UTC.
+    pub at: u64,
+}
+
+/// Numbers of a sample.
+const SAMPLE_COUNT: u128 = 1 << 20;
+/// Samples of a window.
+const SAMPLES: u32 = 2;
+
+impl Certificate {
+    /// Does the window's work and has a random sample recomputed.
+    ///
+    /// # Errors
+    /// The engine's; [`Error::Disagreement`] if the independent path finds something else. Nothing is certified then.
+    pub fn make(scheme: &Scheme, window: &Window, engine: &mut dyn Engine, control: &Control) -> Result<Self> {
+        let begin = SystemTime::now();
+        control.begin();
+        let outcome = scheme.run(engine, window, control)?;
+        let microseconds = begin.elapsed().unwrap_or(Duration::ZERO).as_micros() as u64;
+        if outcome.finished != outcome.overflowed {
+            return Err(Error::Unfinished { window: *window, open: outcome.overflowed.abs_diff(outcome.finished) });
+        }
+        let mut samples = Vec::new();
+        // Sampling is part of the window, but not of its progress.
+        let quiet = Control::default();
+        for part in sample_windows(window) {
+            control.check()?;
+            let found = Figures::from(&scheme.run(engine, &part, &quiet)?);
+            let expected = Figures::from(&scheme.recompute(&part, &quiet)?);
+            if found != expected {
+                return Err(Error::disagreement(&part, &found, &expected));
+            }
+            samples.push(Sample { window: part, figures: found });
+        }
+        Ok(Self {
+            format: FORMAT,
+            program: PROGRAM.into(),
+            window: *window,
+            scheme: *scheme,
+            rules: fingerprint(),
+            tables: tables(scheme)?,
+            figures: Figures::from(&outcome),
+            overflowed: outcome.overflowed,
+            finished: outcome.finished,
+            highest: Highest::NotSeen,
+            samples,
+            device: engine.name(),
+            microseconds,
+            at: begin.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs(),
+        })
+    }
+
+    /// Was it written by this program, with these rules and tables?
+    ///
+    /// # Errors
+    /// [`Damage::Foreign`], saying what differs.
+    pub fn is_ours(&self) -> Result<(), Damage> {
+        let foreign = |what: &str, found: &str| Err(Damage::Foreign { what: what.into(), found: found.into() });
+        if self.format != FORMAT {
+            return foreign("format", &self.format.to_string());
+        }
+        if self.program != PROGRAM {
+            return foreign("program", &self.program);
+        }
+        if self.rules != fingerprint() {
+            return foreign("rules", &self.rules);
+        }
+        if !self.scheme.is_valid() {
+            return foreign("scheme", &format!("{:?}", self.scheme));
+        }
+        match tables(&self.scheme) {
+            Ok(tables) if tables == self.tables => Ok(()),
+            _ => foreign("tables", &format!("{:?}", self.tables)),
+        }
+    }
+
+    /// Recomputes the figures by the independent path: all of the window, or the samples only.
+    ///
+    /// # Errors
+    /// [`Error::Disagreement`], naming the part that is wrong; [`Error::Stopped`].
+    pub fn recheck(&self, whole: bool, control: &Control) -> Result<()> {
+        let parts = self.samples.iter().map(|sample| (&sample.window, &sample.figures));
+        let all = whole.then_some((&self.window, &self.figures));
+        for (window, figures) in parts.chain(all) {
+            control.begin();
+            let expected = Figures::from(&self.scheme.recompute(window, control)?);
+            if *figures != expected {
+                return Err(Error::disagreement(window, figures, &expected));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Parts of a window at random places.
+fn sample_windows(window: &Window) -> Vec<Window> {
+    use rand::{Rng as _, SeedableRng as _};
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO).as_nanos();
+    let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(now as u64 ^ u64::from(std::process::id()) << 40);
+    let count = SAMPLE_COUNT.min(window.count());
+    let places = window.count() - count + 1;
+    let draws = if places == 1 { 1 } else { SAMPLES };
+    (0..draws)
+        .filter_map(|_| {
+            let random = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
+            Window::new(window.from() + random % places, count).ok()
+        })
+        .collect()
+}

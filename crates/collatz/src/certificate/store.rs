@@ -1,0 +1,116 @@
+//! Certificates as files: whole or not there, and read with distrust.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write as _},
+    path::Path,
+};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use sha2::{Digest as _, Sha256};
+
+use super::{Certificate, fingerprint::hex};
+use crate::error::{Error, Result};
+
+/// Why a certificate is not to be trusted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Damage {
+    /// It is not readable as one.
+    #[error("not a certificate: {reason}")]
+    Unreadable {
+        /// What the reader says.
+        reason: String,
+    },
+    /// Its content is not what was written.
+    #[error("damaged: its SHA-256 is {found}, {written} was written")]
+    Digest {
+        /// Of the content.
+        found: String,
+        /// In the file.
+        written: String,
+    },
+    /// Another program version or rule set wrote it.
+    #[error("of another kind: {what} {found}")]
+    Foreign {
+        /// What differs.
+        what: String,
+        /// What stands there.
+        found: String,
+    },
+    /// Its window is none of the campaign's.
+    #[error("of another campaign: {what}")]
+    Misplaced {
+        /// What does not fit.
+        what: String,
+    },
+}
+
+/// What stands in a file: a content, and the SHA-256 of its JSON without spaces.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sealed {
+    content: serde_json::Value,
+    sha256: String,
+}
+
+fn digest(content: &serde_json::Value) -> String {
+    // Keys are in alphabetical order in a value, so the text does not depend on how the file was laid out.
+    hex(&Sha256::digest(content.to_string().as_bytes()))
+}
+
+/// Writes a sealed content to `path`, whole: after this returns it is on the disk, and until then the old file is.
+pub(crate) fn seal<T: Serialize>(path: &Path, content: &T) -> Result<()> {
+    let error = |source| Error::File { path: path.to_owned(), source };
+    let content = serde_json::to_value(content).map_err(|e| error(io::Error::other(e)))?;
+    let sealed = Sealed { sha256: digest(&content), content };
+    let mut text = serde_json::to_string_pretty(&sealed).map_err(|e| error(io::Error::other(e)))?;
+    text.push('\n');
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder).map_err(error)?;
+    file.write_all(text.as_bytes()).map_err(error)?;
+    file.as_file().sync_all().map_err(error)?;
+    file.persist(path).map_err(|e| error(e.error))?;
+    // The rename itself reaches the disk with the directory. Systems that cannot flush one do it themselves.
+    if let Ok(folder) = File::open(folder) {
+        let _ = folder.sync_all();
+    }
+    Ok(())
+}
+
+/// Beginning of the names of files that are being written.
+pub(crate) const TEMPORARY: &str = ".unfinished-";
+
+/// Reads a sealed content.
+///
+/// # Errors
+/// [`Error::File`] if there is no reading it; [`Damage`] inside if it is not what was written.
+pub(crate) fn unseal<T: DeserializeOwned>(path: &Path) -> Result<Result<T, Damage>> {
+    let bytes = fs::read(path).map_err(Error::file(path))?;
+    let unreadable = |error: serde_json::Error| Damage::Unreadable { reason: error.to_string() };
+    Ok(serde_json::from_slice::<Sealed>(&bytes).map_err(unreadable).and_then(|sealed| {
+        let found = digest(&sealed.content);
+        if found != sealed.sha256 {
+            return Err(Damage::Digest { found, written: sealed.sha256 });
+        }
+        serde_json::from_value(sealed.content).map_err(unreadable)
+    }))
+}
+
+/// Writes a certificate, whole.
+///
+/// # Errors
+/// [`Error::File`]; nothing has changed then.
+pub fn store(path: &Path, certificate: &Certificate) -> Result<()> {
+    seal(path, certificate)
+}
+
+/// Reads a certificate, which this program may trust: undamaged, of this version and these rules.
+///
+/// # Errors
+/// [`Error::File`] if there is no reading it; [`Damage`] inside says why it is not trusted.
+pub fn load(path: &Path) -> Result<Result<Certificate, Damage>> {
+    Ok(unseal::<Certificate>(path)?.and_then(|certificate| {
+        certificate.is_ours()?;
+        Ok(certificate)
+    }))
+}

@@ -1,0 +1,118 @@
+//! The engine on all cores: the schemes in safe Rust, many lanes at a time so that independent jumps overlap.
+
+mod delay;
+mod dfs;
+mod finish;
+mod honda;
+mod lanes;
+
+use std::{path::PathBuf, thread};
+
+pub(crate) use delay::Prepared as DelayTables;
+pub(crate) use dfs::Prepared as Tester;
+
+use crate::{
+    dfs::Plan as DfsPlan,
+    engine::{Control, Engine, Outcome},
+    error::{Error, Result},
+    honda::Plan as HondaPlan,
+    rules::FLOOR,
+    window::Window,
+};
+
+/// Starts that one call may cover: offsets within a window are 64 bits.
+const MAX_COUNT: u128 = 1 << 63;
+
+/// All cores of this machine, or as many as the current rayon pool has.
+#[derive(Debug, Default)]
+pub struct Cpu {
+    cache: Option<PathBuf>,
+    dfs: Option<dfs::Prepared>,
+    honda: Option<honda::Prepared>,
+    delay: Option<delay::Prepared>,
+}
+
+impl Cpu {
+    /// An engine without tables yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An engine that keeps table S in this folder.
+    pub fn with_cache(folder: impl Into<PathBuf>) -> Self {
+        Self { cache: Some(folder.into()), ..Self::default() }
+    }
+
+    /// Calls `visit` with every start of the window that the plan tests, those below the floor included, in no particular
+    /// order: for checks of what the plan skips.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for windows of more than `2^63` starts.
+    pub fn tested(plan: &DfsPlan, window: &Window, mut visit: impl FnMut(u128)) -> Result<()> {
+        let (low, high) = bounded(window)?.split_at(FLOOR);
+        if let Some(low) = low {
+            (low.from()..low.end()).for_each(&mut visit);
+        }
+        if let Some(high) = high {
+            dfs::Prepared::new(plan).tested(&high, &mut visit);
+        }
+        Ok(())
+    }
+}
+
+impl Engine for Cpu {
+    fn name(&self) -> String {
+        let threads = rayon::current_num_threads();
+        let cores = thread::available_parallelism().map_or(threads, usize::from);
+        format!("cpu, {threads} threads on {cores} cores")
+    }
+
+    fn dfs(&mut self, plan: &DfsPlan, window: &Window, control: &Control) -> Result<Outcome> {
+        let (low, high) = bounded(window)?.split_at(FLOOR);
+        let mut outcome = finish::plain(low)?;
+        if let Some(high) = high {
+            if self.dfs.as_ref().is_none_or(|prepared| prepared.plan() != plan) {
+                self.dfs = None;
+                self.dfs = Some(dfs::Prepared::new(plan));
+            }
+            if let Some(prepared) = &self.dfs {
+                outcome.add(&prepared.run(&high, control)?);
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn honda(&mut self, plan: &HondaPlan, window: &Window, control: &Control) -> Result<Outcome> {
+        let (low, high) = bounded(window)?.split_at(FLOOR);
+        let mut outcome = finish::plain(low)?;
+        if let Some(high) = high {
+            if self.honda.as_ref().is_none_or(|prepared| prepared.plan() != plan) {
+                self.honda = None;
+                let mandatory = honda::mandatory(plan.sieve_bits, self.cache.as_deref())?;
+                self.honda = Some(honda::Prepared::new(*plan, mandatory)?);
+            }
+            if let Some(prepared) = &self.honda {
+                outcome.add(&prepared.run(&high, control)?);
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn delays(&mut self, from: u128, delays: &mut [u32], control: &Control) -> Result<()> {
+        if self.delay.is_none() {
+            self.delay = Some(delay::Prepared::new()?);
+        }
+        match &self.delay {
+            Some(prepared) => prepared.run(from, delays, control),
+            None => Ok(()),
+        }
+    }
+}
+
+fn bounded(window: &Window) -> Result<&Window> {
+    if window.count() > MAX_COUNT {
+        let value = (window.count() >> 63).min(u64::MAX.into()) as u64;
+        return Err(Error::Parameter { name: "numbers of a window / 2^63", value, low: 0, high: 1 });
+    }
+    Ok(window)
+}

@@ -1,0 +1,100 @@
+//! The seam between engines: what an engine is asked, and what it reports.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::{
+    dfs,
+    error::{Error, Result},
+    honda,
+    window::Window,
+};
+
+/// What was done with a window. Every field is a sum over its starts: parts add up, in any order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Starts that were tested, those below the floor not counted.
+    pub tested: u64,
+    /// Starts below [`crate::rules::FLOOR`], followed step by step.
+    pub plain: u64,
+    /// Tested starts whose values left the engine's fixed width. They are tested like all others.
+    pub overflowed: u64,
+    /// Overflowed starts that were finished in unbounded arithmetic. Equals `overflowed` once a window is done.
+    pub finished: u64,
+    /// The scheme's checksum mod `2^64`: of `dfs`, `Σ T^L(n)`; of `honda`, the sum of the values at which the
+    /// jumps stopped. Starts below the floor add nothing.
+    pub checksum: u64,
+}
+
+impl Outcome {
+    /// Adds another part.
+    pub fn add(&mut self, other: &Self) {
+        self.tested += other.tested;
+        self.plain += other.plain;
+        self.overflowed += other.overflowed;
+        self.finished += other.finished;
+        self.checksum = self.checksum.wrapping_add(other.checksum);
+    }
+}
+
+/// How far the work is, and whether it shall stop; shared between the work and whoever watches it.
+#[derive(Debug, Default)]
+pub struct Control {
+    stop: AtomicBool,
+    /// Parts per 2^32 of the present window.
+    done: AtomicU64,
+}
+
+impl Control {
+    /// Asks the work to stop soon. The open window is then not done.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// [`Error::Stopped`] once the work shall stop. Engines ask every few milliseconds.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn check(&self) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) }
+    }
+
+    /// A part of the window is done: `part` of `parts`.
+    pub fn advance(&self, part: u64, parts: u64) {
+        let share = (u128::from(part) << 32) / u128::from(parts.max(1));
+        self.done.fetch_add(share as u64, Ordering::Relaxed);
+    }
+
+    /// The share of the present window that is done, from 0 to 1.
+    pub fn progress(&self) -> f64 {
+        (self.done.load(Ordering::Relaxed) as f64 / 4_294_967_296.0).min(1.0)
+    }
+
+    /// A new window begins.
+    pub fn begin(&self) {
+        self.done.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Does the work of a window. Tables and leaves of a plan are made at its first window and kept for the next ones.
+pub trait Engine: Send {
+    /// For people and certificates: the device and what else decides the speed.
+    fn name(&self) -> String;
+
+    /// Convergence of every start of the window by the depth-first scheme.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`], [`Error::NoDescent`], and the engine's own. Nothing of the window counts then.
+    fn dfs(&mut self, plan: &dfs::Plan, window: &Window, control: &Control) -> Result<Outcome>;
+
+    /// Convergence of every start of the window by the dissertation's scheme.
+    ///
+    /// # Errors
+    /// As for [`Engine::dfs`].
+    fn honda(&mut self, plan: &honda::Plan, window: &Window, control: &Control) -> Result<Outcome>;
+
+    /// The delays of `from`, `from + 1`, …, one for each place of `delays`.
+    ///
+    /// # Errors
+    /// As for [`Engine::dfs`], and [`Error::PastLimit`].
+    fn delays(&mut self, from: u128, delays: &mut [u32], control: &Control) -> Result<()>;
+}

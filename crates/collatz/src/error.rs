@@ -1,0 +1,140 @@
+//! What can go wrong, with the numbers as numbers.
+
+use std::{io, path::PathBuf};
+
+use crate::{
+    certificate::{Damage, Figures},
+    window::Window,
+};
+
+/// The result of a fallible function of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why something was not done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A start of zero: zero never reaches 1. Begin at 1.
+    #[error("the first start must be at least 1")]
+    ZeroStart,
+    /// A window without numbers. Ask for at least one.
+    #[error("the count must be at least 1")]
+    ZeroCount,
+    /// A window that ends past `2^127`. Ask for fewer numbers.
+    #[error("the range from {from} with {count} numbers ends past 2^127")]
+    PastLimit {
+        /// First start of the window.
+        from: u128,
+        /// Numbers in it.
+        count: u128,
+    },
+    /// A parameter outside of what the scheme supports.
+    #[error("{name} = {value} is not supported: {low} to {high} are")]
+    Parameter {
+        /// The parameter.
+        name: &'static str,
+        /// What was asked for.
+        value: u64,
+        /// The least supported value.
+        low: u64,
+        /// The largest supported value.
+        high: u64,
+    },
+    /// A start whose trajectory did not come below it. Either a bug, or news: trace it.
+    #[error("start {start} did not come below itself in {steps} steps: trace it, and tell the world")]
+    NoDescent {
+        /// The start.
+        start: u128,
+        /// Steps of `T` that were taken.
+        steps: u64,
+    },
+    /// The work was told to stop.
+    #[error("stopped")]
+    Stopped,
+    /// A file or a directory could not be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The engine and the independent path found different figures: one of them is wrong, and nothing is certified.
+    #[error(
+        "window {window}: {found_tested} tested with checksum {found_checksum}, \
+         the independent path finds {expected_tested} with {expected_checksum}"
+    )]
+    Disagreement {
+        /// The window, or the sample of one.
+        window: Window,
+        /// Tested starts as claimed.
+        found_tested: u64,
+        /// Checksum as claimed.
+        found_checksum: String,
+        /// Tested starts as recomputed.
+        expected_tested: u64,
+        /// Checksum as recomputed.
+        expected_checksum: String,
+    },
+    /// An engine left overflowed starts unfinished.
+    #[error("window {window}: {open} overflowed starts were not finished; please report this as a bug")]
+    Unfinished {
+        /// The window.
+        window: Window,
+        /// How many.
+        open: u64,
+    },
+    /// A file is damaged or of another program version or rule set.
+    #[error("{}: {damage}", path.display())]
+    NotTrusted {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        damage: Damage,
+    },
+    /// Another process works in the directory. Wait for it, or choose another directory.
+    #[error("{} is held by {holder}", path.display())]
+    Locked {
+        /// The lock.
+        path: PathBuf,
+        /// Who holds it.
+        holder: String,
+    },
+    /// The directory has a campaign with another range, window size or scheme. Choose another directory.
+    #[error("{} is of another campaign: {range} in windows of {window_count}, or of another scheme", path.display())]
+    OtherCampaign {
+        /// The campaign's description.
+        path: PathBuf,
+        /// Its range.
+        range: Window,
+        /// Its windows' size.
+        window_count: String,
+    },
+    /// The GPU or the simulator failed; the window it worked on is not done.
+    #[error(transparent)]
+    Device(#[from] warpmp_device::Error),
+}
+
+impl Error {
+    /// [`Error::Parameter`] unless `low ≤ value ≤ high`.
+    pub(crate) fn parameter(name: &'static str, value: u64, low: u64, high: u64) -> Result<()> {
+        if (low..=high).contains(&value) { Ok(()) } else { Err(Self::Parameter { name, value, low, high }) }
+    }
+
+    /// [`Error::Disagreement`] about a window.
+    pub(crate) fn disagreement(window: &Window, found: &Figures, expected: &Figures) -> Self {
+        Self::Disagreement {
+            window: *window,
+            found_tested: found.tested,
+            found_checksum: found.checksum.clone(),
+            expected_tested: expected.tested,
+            expected_checksum: expected.checksum.clone(),
+        }
+    }
+
+    /// A failed access to `path`.
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { path, source }
+    }
+}

@@ -1,0 +1,254 @@
+//! Numbers as people write them: `2^64-2^40`, `3*2^20+1`, `(2^10-1)*7`, `1_000_000`.
+//!
+//! ```text
+//! sum     = product { ("+" | "-") product }
+//! product = power { "*" power }
+//! power   = atom [ "^" power ]
+//! atom    = digits | "0x" hex digits | "(" sum ")"
+//! ```
+//!
+//! Intermediate results may be negative or large; only the result must be in range.
+
+use dashu_int::IBig;
+
+/// No intermediate result may have more bits; far beyond every range, and no memory is exhausted by `9^9^9`.
+const MAX_BITS: usize = 4096;
+/// Brackets within brackets, and exponents of exponents.
+const MAX_DEPTH: usize = 64;
+
+/// Why a text is no number. Columns count characters from 1.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExpressionError {
+    /// A character that does not fit there.
+    #[error("column {column}: {found} where {expected} is expected")]
+    Unexpected {
+        /// Where.
+        column: usize,
+        /// What stands there.
+        found: String,
+        /// What would fit.
+        expected: &'static str,
+    },
+    /// An intermediate result without bounds.
+    #[error("column {column}: a number of more than {MAX_BITS} bits")]
+    TooLarge {
+        /// Where the number ends.
+        column: usize,
+    },
+    /// An exponent below zero.
+    #[error("column {column}: a negative exponent")]
+    NegativeExponent {
+        /// Where the exponent begins.
+        column: usize,
+    },
+    /// Too many brackets.
+    #[error("column {column}: more than {MAX_DEPTH} levels")]
+    TooDeep {
+        /// Where.
+        column: usize,
+    },
+    /// The result is below zero.
+    #[error("{value} is negative")]
+    Negative {
+        /// The result.
+        value: String,
+    },
+    /// The result is past the limit.
+    #[error("the number has {bits} bits; at most 2^127 is supported")]
+    PastLimit {
+        /// Bits of the result.
+        bits: usize,
+    },
+}
+
+/// The value of `text`, from 0 to `2^127`.
+///
+/// # Errors
+/// [`ExpressionError`], naming the column or the range.
+pub fn parse(text: &str) -> Result<u128, ExpressionError> {
+    let mut parser = Parser { characters: text.chars().collect(), at: 0, depth: 0 };
+    let value = parser.sum()?;
+    if parser.peek().is_some() {
+        return Err(parser.unexpected("an operator or the end"));
+    }
+    if value < IBig::ZERO {
+        return Err(ExpressionError::Negative { value: value.to_string() });
+    }
+    match u128::try_from(&value) {
+        Ok(number) if number <= 1 << 127 => Ok(number),
+        _ => Err(ExpressionError::PastLimit { bits: bits(&value) }),
+    }
+}
+
+fn bits(value: &IBig) -> usize {
+    use dashu_int::ops::{BitTest as _, UnsignedAbs as _};
+    value.clone().unsigned_abs().bit_len()
+}
+
+struct Parser {
+    characters: Vec<char>,
+    at: usize,
+    depth: usize,
+}
+
+impl Parser {
+    fn sum(&mut self) -> Result<IBig, ExpressionError> {
+        let mut value = self.product()?;
+        loop {
+            if self.accept('+') {
+                value += self.product()?;
+            } else if self.accept('-') {
+                value -= self.product()?;
+            } else {
+                return Ok(value);
+            }
+        }
+    }
+
+    fn product(&mut self) -> Result<IBig, ExpressionError> {
+        let mut value = self.power()?;
+        while self.accept('*') {
+            value *= self.power()?;
+            self.bounded(&value)?;
+        }
+        Ok(value)
+    }
+
+    fn power(&mut self) -> Result<IBig, ExpressionError> {
+        let base = self.atom()?;
+        if !self.accept('^') {
+            return Ok(base);
+        }
+        self.peek();
+        let column = self.at + 1;
+        let exponent = self.nested(Self::power)?;
+        if exponent < IBig::ZERO {
+            return Err(ExpressionError::NegativeExponent { column });
+        }
+        let too_large = ExpressionError::TooLarge { column: self.at };
+        let small = bits(&base) <= 1;
+        let exponent = match usize::try_from(&exponent) {
+            Ok(exponent) if exponent <= MAX_BITS && (small || (bits(&base) - 1) * exponent <= MAX_BITS) => exponent,
+            _ => return Err(too_large),
+        };
+        let value = base.pow(exponent);
+        self.bounded(&value)?;
+        Ok(value)
+    }
+
+    fn atom(&mut self) -> Result<IBig, ExpressionError> {
+        if self.accept('(') {
+            let value = self.nested(Self::sum)?;
+            if !self.accept(')') {
+                return Err(self.unexpected("')'"));
+            }
+            return Ok(value);
+        }
+        let hexadecimal = self.peek() == Some('0') && matches!(self.characters.get(self.at + 1), Some('x' | 'X'));
+        let radix = if hexadecimal {
+            self.at += 2;
+            16
+        } else {
+            10
+        };
+        let start = self.at;
+        let mut value = IBig::ZERO;
+        while let Some(character) = self.characters.get(self.at) {
+            match character.to_digit(radix) {
+                Some(digit) => value = value * radix + digit,
+                // Between digits an underscore groups them.
+                None if *character == '_' && self.at > start => {}
+                None => break,
+            }
+            self.at += 1;
+            self.bounded(&value)?;
+        }
+        if self.at == start { Err(self.unexpected("a number or '('")) } else { Ok(value) }
+    }
+
+    fn nested(&mut self, inner: fn(&mut Self) -> Result<IBig, ExpressionError>) -> Result<IBig, ExpressionError> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(ExpressionError::TooDeep { column: self.at + 1 });
+        }
+        let value = inner(self);
+        self.depth -= 1;
+        value
+    }
+
+    fn bounded(&self, value: &IBig) -> Result<(), ExpressionError> {
+        if bits(value) > MAX_BITS { Err(ExpressionError::TooLarge { column: self.at }) } else { Ok(()) }
+    }
+
+    /// The next character that is no space.
+    fn peek(&mut self) -> Option<char> {
+        while self.characters.get(self.at).is_some_and(|c| c.is_whitespace()) {
+            self.at += 1;
+        }
+        self.characters.get(self.at).copied()
+    }
+
+    fn accept(&mut self, wanted: char) -> bool {
+        let found = self.peek() == Some(wanted);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn unexpected(&mut self, expected: &'static str) -> ExpressionError {
+        let found = self.peek().map_or_else(|| "the end".to_owned(), |character| format!("'{character}'"));
+        ExpressionError::Unexpected { column: self.at + 1, found, expected }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values() {
+        for (text, value) in [
+            ("0", 0),
+            ("27", 27),
+            ("2^64-2^40", (1 << 64) - (1 << 40)),
+            ("3*2^20+1", (3 << 20) + 1),
+            (" 2 ^ 71 ", 1 << 71),
+            ("2^127", 1 << 127),
+            ("2^127-1", (1 << 127) - 1),
+            ("2^3^2", 512),
+            ("10-3-2", 5),
+            ("(1+2)*(3+4)", 21),
+            ("1-2+3", 2),
+            ("2^128-2^127", 1 << 127),
+            ("0xff", 255),
+            ("1_000_000", 1_000_000),
+            ("1^1000", 1),
+        ] {
+            assert_eq!(parse(text), Ok(value), "{text}");
+        }
+    }
+
+    #[test]
+    fn errors_name_the_column() {
+        for (text, words) in [
+            ("", "column 1: the end where a number"),
+            ("2^", "column 3: the end where a number"),
+            ("2^64-", "column 6: the end"),
+            ("12a", "column 3: 'a' where an operator"),
+            ("-5", "column 1: '-' where a number"),
+            ("(1+2", "column 5: the end where ')'"),
+            ("2^(1-2)", "column 3: a negative exponent"),
+            ("9^9^9", "column 5: a number of more than 4096 bits"),
+            ("1-2", "-1 is negative"),
+            ("2^127+1", "128 bits; at most 2^127"),
+            ("0x", "column 3: the end"),
+            ("_1", "column 1: '_'"),
+            ("1^9999999999999999999999", "more than 4096"),
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains(words), "{text}: {error}");
+        }
+        assert!(parse(&"(".repeat(100_000)).is_err());
+        assert!(parse(&"2^".repeat(100_000)).is_err());
+        assert!(parse(&"9".repeat(100_000)).is_err());
+    }
+}

@@ -1,0 +1,174 @@
+//! The published checksum of work units on a device.
+
+use std::sync::Arc;
+
+use dashu_int::UBig;
+use rayon::prelude::*;
+use warpmp_device::{Arg, Buffer, Device, Module, Stream};
+
+use super::{leaves::upload, report::Report, tables};
+use crate::{
+    alpha::Sieve,
+    error::{Error, Result},
+    kernels::alpha::{Alpha, RESULT_WORDS, THREADS, UNIT_BITS},
+};
+
+/// Overflowed starts that there is room for at first.
+const REPORT_CAPACITY: u32 = 1 << 16;
+/// Blocks on a multiprocessor, and how often one is replaced by another.
+const BLOCKS: u32 = 6;
+
+/// What a unit came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// The sum of all α.
+    pub checksum: u64,
+    /// The highest value, an even one that is halved next in the iteration's words, and the least start that has it.
+    pub highest: UBig,
+    /// That start, less the unit's first number.
+    pub offset: u64,
+    /// Starts whose values exceed 128 bits, finished on the host.
+    pub overflowed: u64,
+}
+
+/// A sieve on a device, and the kernel for it.
+#[derive(Debug)]
+pub struct Units {
+    device: Arc<dyn Device>,
+    spec: Alpha,
+    stream: Stream,
+    module: Arc<Module>,
+    residues: Buffer,
+    count: u32,
+    places: Buffer,
+    powers: Buffer,
+    sum: Buffer,
+    results: Buffer,
+    blocks: u32,
+    report: Report,
+}
+
+impl Units {
+    /// Units of 2^40 numbers under a sieve of at least 16 bits.
+    ///
+    /// # Errors
+    /// As [`Units::new`].
+    pub fn of(device: &Arc<dyn Device>, sieve: &Sieve) -> Result<Self> {
+        let plan = sieve.plan();
+        Self::new(device, (plan.sieve_bits, UNIT_BITS), plan.modulus, sieve.residues())
+    }
+
+    /// Units of 2^`unit_bits` numbers (published: 40) for the residues modulo 2^`sieve_bits` that a sieve leaves, all odd; `modulus`: 1, 3
+    /// or 9.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`]; the device's.
+    pub fn new(
+        device: &Arc<dyn Device>,
+        (sieve_bits, unit_bits): (u32, u32),
+        modulus: u32,
+        residues: &[u64],
+    ) -> Result<Self> {
+        Error::parameter("unit bits", unit_bits.into(), 8, UNIT_BITS.into())?;
+        // The places of a residue's starts are computed exactly below 2^26.
+        Error::parameter("sieve bits", sieve_bits.into(), unit_bits.saturating_sub(24).into(), unit_bits.into())?;
+        let kept = match modulus {
+            1 => 9,
+            3 => 6,
+            9 => 5,
+            _ => return Err(Error::Parameter { name: "modulus", value: modulus.into(), low: 1, high: 9 }),
+        };
+        let spec = Alpha { sieve_bits, unit_bits, kept };
+        let stream = device.stream()?;
+        let needed = residues.len().div_ceil(THREADS as usize / 32).max(1);
+        let blocks = (device.info().multiprocessors * BLOCKS).min(needed as u32);
+        Ok(Self {
+            module: device.load(&spec.build())?,
+            residues: upload(&**device, &stream, &tables::words(residues.iter().copied()))?,
+            count: residues.len() as u32,
+            places: upload(&**device, &stream, &spec.places())?,
+            powers: upload(&**device, &stream, &tables::powers())?,
+            sum: device.alloc(8)?,
+            results: device.alloc(4 * u64::from(RESULT_WORDS * THREADS * blocks))?,
+            blocks,
+            report: Report::new(&**device, REPORT_CAPACITY)?,
+            device: device.clone(),
+            spec,
+            stream,
+        })
+    }
+
+    /// The checksum of the unit from `unit`·2^40 on.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for unit 0 and past 2¹²⁷; [`Error::NoDescent`]; the device's.
+    pub fn run(&mut self, unit: u128) -> Result<Unit> {
+        let device = &*self.device;
+        let last = (1_u128 << (127 - self.spec.unit_bits)) - 1;
+        if unit == 0 || unit > last {
+            let clamp = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
+            return Err(Error::Parameter { name: "unit", value: clamp(unit), low: 1, high: clamp(last) });
+        }
+        let base = unit << self.spec.unit_bits;
+        loop {
+            self.report.clear(device, &self.stream)?;
+            device.fill(&self.stream, &self.sum, 0, 0, 2)?;
+            let args = [
+                Arg::from(&self.residues),
+                Arg::U32(self.count),
+                Arg::U64(base as u64),
+                Arg::U64((base >> 64) as u64),
+                Arg::U32((base % 9) as u32),
+                Arg::from(&self.places),
+                Arg::from(&self.powers),
+                Arg::from(&self.sum),
+                Arg::from(&self.results),
+                Arg::from(&self.report.buffer),
+                Arg::U32(self.report.capacity),
+            ];
+            device.launch(&self.stream, &self.module, Alpha::grid(self.blocks), &args)?;
+            device.synchronize(&self.stream)?;
+            let Some(starts) = self.report.read(device, &self.stream)? else { continue };
+            let mut sum = [0; 2];
+            device.download(&self.stream, &self.sum, 0, &mut sum)?;
+            let mut words = vec![0; self.results.words()];
+            device.download(&self.stream, &self.results, 0, &mut words)?;
+            let number = |words: &[u32]| words.iter().rev().fold(0_u128, |n, &word| n << 32 | u128::from(word));
+            // What a reported start had reached by then is below what it reaches in truth.
+            let results = words.chunks(RESULT_WORDS as usize).map(|w| (UBig::from(number(&w[..4])), number(&w[4..])));
+            let finished: Vec<(u64, UBig, u128)> =
+                starts.par_iter().map(|&start| iterate(start).map(|(a, h)| (a, h, start))).collect::<Result<_>>()?;
+            let checksum =
+                finished.iter().fold(u64::from(sum[0]) | u64::from(sum[1]) << 32, |a, (b, ..)| a.wrapping_add(*b));
+            let all = results.chain(finished.iter().map(|(_, highest, start)| (highest.clone(), *start)));
+            let best = all.max_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+            let (highest, start) = best.unwrap_or((UBig::ZERO, base));
+            let overflowed = finished.len() as u64;
+            return Ok(Unit { checksum, highest, offset: start.saturating_sub(base) as u64, overflowed });
+        }
+    }
+}
+
+/// Pairs of the iteration after which a start is given up.
+const PATIENCE: u64 = 1 << 20;
+
+/// The sum of all α of a start, and the highest value, in unbounded arithmetic.
+fn iterate(start: u128) -> Result<(u64, UBig)> {
+    let first = UBig::from(start);
+    let (mut n, mut sum, mut highest) = (first.clone(), 0_u64, UBig::ZERO);
+    for _ in 0..PATIENCE {
+        n += 1_u8;
+        let twos = n.trailing_zeros().unwrap_or(0);
+        sum += twos as u64;
+        n = (n >> twos) * UBig::from(3_u8).pow(twos) - 1_u8;
+        if n > highest {
+            highest.clone_from(&n);
+        }
+        let twos = n.trailing_zeros().unwrap_or(0);
+        n >>= twos;
+        if n < first {
+            return Ok((sum, highest));
+        }
+    }
+    Err(Error::NoDescent { start, steps: PATIENCE })
+}

@@ -1,0 +1,140 @@
+//! Delays on a device.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use warpmp_device::{Arg, Buffer, Device, Module, Stream};
+
+use super::{leaves::upload, report::Report, tables};
+use crate::{
+    error::{Error, Result},
+    kernels::{delay::Source, delay_pools::DelayPools},
+    number::trace,
+};
+
+/// Overflowed starts that there is room for at first: of random 64-bit starts about one in 5·10⁶.
+const REPORT_CAPACITY: u32 = 1 << 16;
+
+/// Where starts come from.
+#[derive(Clone, Copy, Debug)]
+pub enum Starts<'a> {
+    /// Consecutive numbers from this one on.
+    From(u64),
+    /// 64 bits each in device memory.
+    In(&'a Buffer),
+}
+
+/// The kernels and tables for delays on a device.
+#[derive(Debug)]
+pub struct Delays {
+    device: Arc<dyn Device>,
+    spec: DelayPools,
+    stream: Stream,
+    /// For ranges, and for arrays.
+    modules: [Arc<Module>; 2],
+    tables: Buffer,
+    known: Buffer,
+    next: Buffer,
+    report: Report,
+}
+
+/// What suits large GPUs.
+pub const SETTINGS: DelayPools = DelayPools {
+    base_bits: 14,
+    known_bits: 21,
+    large_jumps: 2,
+    small_jumps: 5,
+    source: Source::Range,
+    chunk: 2048,
+    warps: 24,
+    blocks: 2,
+};
+
+impl Delays {
+    /// Makes the tables; the settings' source does not matter.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`], the device's.
+    pub fn new(device: &Arc<dyn Device>, spec: DelayPools) -> Result<Self> {
+        Error::parameter("base bits", spec.base_bits.into(), 10, 15)?;
+        Error::parameter("bits of table A", spec.known_bits.into(), spec.base_bits.into(), 28)?;
+        Error::parameter("warps a block", spec.warps.into(), 1, 32)?;
+        Error::parameter("starts of a chunk", spec.chunk.into(), 32, 4096)?;
+        Error::parameter("ones of the chunk's size", spec.chunk.count_ones().into(), 1, 1)?;
+        let stream = device.stream()?;
+        let module = |source| device.load(&DelayPools { source, ..spec }.build());
+        Ok(Self {
+            modules: [module(Source::Range)?, module(Source::Array)?],
+            tables: upload(&**device, &stream, &tables::delay_pools(spec.base_bits))?,
+            known: upload(&**device, &stream, &tables::known_delays(spec.known_bits))?,
+            next: device.alloc(4)?,
+            report: Report::new(&**device, REPORT_CAPACITY)?,
+            device: device.clone(),
+            spec,
+            stream,
+        })
+    }
+
+    /// Writes the delay of every start to `out`, a word each; how many were finished on the host.
+    ///
+    /// # Errors
+    /// [`Error::ZeroStart`], [`Error::PastLimit`] for a range past 2⁶⁴; the device's. `out` then holds anything.
+    pub fn run(&mut self, starts: Starts<'_>, count: u32, out: &Buffer) -> Result<u64> {
+        let device = &*self.device;
+        let (module, from) = match starts {
+            Starts::From(0) => return Err(Error::ZeroStart),
+            Starts::From(first) => {
+                if first.checked_add(u64::from(count)).is_none() && first.wrapping_add(u64::from(count)) != 0 {
+                    return Err(Error::PastLimit { from: first.into(), count: count.into() });
+                }
+                (&self.modules[0], Arg::U64(first))
+            }
+            Starts::In(buffer) => (&self.modules[1], Arg::from(buffer)),
+        };
+        if count == 0 {
+            return Ok(0);
+        }
+        let full = device.info().multiprocessors * self.spec.blocks;
+        let grid = self.spec.grid(full.min(count.div_ceil(self.spec.chunk * self.spec.warps)));
+        loop {
+            self.report.clear(device, &self.stream)?;
+            device.fill(&self.stream, &self.next, 0, 0, 1)?;
+            let args = [
+                from,
+                Arg::U32(count),
+                Arg::from(&self.tables),
+                Arg::from(&self.known),
+                Arg::from(out),
+                Arg::from(&self.next),
+                Arg::from(&self.report.buffer),
+                Arg::U32(self.report.capacity),
+            ];
+            device.launch(&self.stream, module, grid, &args)?;
+            device.synchronize(&self.stream)?;
+            let Some(records) = self.report.read(device, &self.stream)? else { continue };
+            let finished: Vec<(u32, u32)> = records
+                .par_iter()
+                .map(|&record| {
+                    let trace = trace(u128::from(record as u64), |_| true)?;
+                    Ok(((record >> 64) as u32, trace.delay() as u32))
+                })
+                .collect::<Result<_>>()?;
+            for (index, delay) in &finished {
+                device.upload(&self.stream, &[*delay], out, *index as usize)?;
+            }
+            return Ok(finished.len() as u64);
+        }
+    }
+
+    /// The delays of consecutive starts, on the host.
+    ///
+    /// # Errors
+    /// As [`Delays::run`].
+    pub fn range(&mut self, first: u64, count: u32) -> Result<Vec<u32>> {
+        let out = self.device.alloc(4 * u64::from(count.max(1)))?;
+        self.run(Starts::From(first), count, &out)?;
+        let mut delays = vec![0; count as usize];
+        self.device.download(&self.stream, &out, 0, &mut delays)?;
+        Ok(delays)
+    }
+}

@@ -1,0 +1,190 @@
+//! The engine on a device: a GPU, or the simulator.
+//!
+//! Starts below [`tables::LEAST_START`] and starts whose values would not fit into four words are done by the CPU engine with the
+//! same plan. What a window has outside of whole units of 2^(L + 10) starts is done by a kernel that looks at the bounds.
+
+pub mod alpha;
+pub mod delay;
+mod dfs;
+pub mod honda;
+pub mod leaves;
+pub mod records;
+mod report;
+pub mod tables;
+pub mod vectors;
+
+use std::{ops::Range, sync::Arc};
+
+use warpmp_device::Device;
+
+use crate::{
+    cpu::Cpu,
+    dfs::Plan as DfsPlan,
+    engine::{Control, Engine, Outcome},
+    error::Result,
+    honda::Plan as HondaPlan,
+    kernels::{delay_pools::DelayPools, honda::STARTS_PER_RESIDUE, lookahead::CANDIDATE_BITS},
+    rules::FLOOR,
+    window::Window,
+};
+
+/// Delays that are computed before the control is asked again, and their memory on the device is used again.
+const DELAYS_AT_ONCE: usize = 1 << 26;
+
+/// What decides the speed only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Steps of a table jump.
+    pub jump_bits: u32,
+    /// Warps a block.
+    pub warps: u32,
+    /// Blocks on a multiprocessor.
+    pub blocks: u32,
+    /// Overflowed starts of a launch that there is room for at first.
+    pub report_capacity: u32,
+    /// The kernel for delays.
+    pub delays: DelayPools,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { jump_bits: 12, warps: 16, blocks: 3, report_capacity: 1 << 18, delays: delay::SETTINGS }
+    }
+}
+
+/// A device and what it keeps for the windows to come.
+#[derive(Debug)]
+pub struct Gpu {
+    device: Arc<dyn Device>,
+    settings: Settings,
+    cpu: Cpu,
+    dfs: Option<dfs::Prepared>,
+    honda: Option<honda::Honda>,
+    delays: Option<delay::Delays>,
+}
+
+impl Gpu {
+    /// An engine on this device, without tables yet.
+    pub fn new(device: Arc<dyn Device>, settings: Settings) -> Self {
+        Self { device, settings, cpu: Cpu::new(), dfs: None, honda: None, delays: None }
+    }
+
+    /// Makes the leaves and vectors of a plan, unless they are there; how many leaves there are.
+    ///
+    /// # Errors
+    /// The device's, of which running out of memory is the likeliest: 2^S bits for each main class.
+    pub fn prepare(&mut self, plan: &DfsPlan) -> Result<u64> {
+        Ok(self.prepared(plan)?.leaf_count())
+    }
+
+    fn prepared(&mut self, plan: &DfsPlan) -> Result<&mut dfs::Prepared> {
+        dfs::check(&self.settings, plan)?;
+        match self.dfs.take().filter(|prepared| prepared.plan() == plan) {
+            Some(prepared) => Ok(self.dfs.insert(prepared)),
+            None => Ok(self.dfs.insert(dfs::Prepared::new(&self.device, &self.settings, plan)?)),
+        }
+    }
+}
+
+impl Gpu {
+    /// A part of a unit, or of two neighbouring ones.
+    fn edge(&mut self, plan: &DfsPlan, edge: &Window, control: &Control) -> Result<Outcome> {
+        let bits = plan.leaf_bits + CANDIDATE_BITS;
+        let mut outcome = Outcome::default();
+        for unit in edge.from() >> bits..=(edge.end() - 1) >> bits {
+            let first = unit << bits;
+            let offset = |bound: u128| bound.saturating_sub(first).min(1 << bits) as u64;
+            let range = [offset(edge.from()), offset(edge.end())];
+            outcome.add(&self.prepared(plan)?.run(unit, Some(range), control)?);
+        }
+        Ok(outcome)
+    }
+}
+
+impl Engine for Gpu {
+    fn name(&self) -> String {
+        self.device.info().to_string()
+    }
+
+    fn dfs(&mut self, plan: &DfsPlan, window: &Window, control: &Control) -> Result<Outcome> {
+        let bits = plan.leaf_bits + CANDIDATE_BITS;
+        let parts = Parts::of(window, tables::LEAST_START, dfs::Prepared::end(plan), bits);
+        let mut outcome = Outcome::default();
+        let total = parts.units.end - parts.units.start;
+        if total > 0 {
+            let prepared = self.prepared(plan)?;
+            for unit in parts.units {
+                outcome.add(&prepared.run(unit, None, control)?);
+                control.advance(1, total as u64);
+            }
+        }
+        for edge in parts.edges {
+            outcome.add(&self.edge(plan, &edge, control)?);
+        }
+        for rest in parts.rest {
+            outcome.add(&self.cpu.dfs(plan, &rest, control)?);
+        }
+        Ok(outcome)
+    }
+
+    fn honda(&mut self, plan: &HondaPlan, window: &Window, control: &Control) -> Result<Outcome> {
+        let spec = honda::spec(plan);
+        let bits = plan.sieve_bits + STARTS_PER_RESIDUE.ilog2();
+        let parts = Parts::of(window, FLOOR, 1 << 64, bits);
+        let mut outcome = Outcome::default();
+        let total = parts.units.end - parts.units.start;
+        if total > 0 {
+            let scheme = match self.honda.take().filter(|scheme| scheme.spec() == spec) {
+                Some(scheme) => self.honda.insert(scheme),
+                None => self.honda.insert(honda::Honda::new(&self.device, spec)?),
+            };
+            for unit in parts.units {
+                control.check()?;
+                outcome.add(&scheme.unit(unit as u64)?);
+                control.advance(1, total as u64);
+            }
+        }
+        for rest in parts.rest.into_iter().chain(parts.edges) {
+            outcome.add(&self.cpu.honda(plan, &rest, control)?);
+        }
+        Ok(outcome)
+    }
+
+    fn delays(&mut self, from: u128, delays: &mut [u32], control: &Control) -> Result<()> {
+        let end = from + delays.len() as u128;
+        if from == 0 || end > 1 << 64 {
+            return self.cpu.delays(from, delays, control);
+        }
+        let engine = match self.delays.take() {
+            Some(engine) => self.delays.insert(engine),
+            None => self.delays.insert(delay::Delays::new(&self.device, self.settings.delays)?),
+        };
+        let parts = delays.len().div_ceil(DELAYS_AT_ONCE) as u64;
+        for (part, delays) in delays.chunks_mut(DELAYS_AT_ONCE).enumerate() {
+            control.check()?;
+            let first = from as u64 + (part * DELAYS_AT_ONCE) as u64;
+            delays.copy_from_slice(&engine.range(first, delays.len() as u32)?);
+            control.advance(1, parts);
+        }
+        Ok(())
+    }
+}
+
+/// A window's whole units, what is within the device's bounds beside them, and the rest for the CPU.
+struct Parts {
+    units: Range<u128>,
+    edges: Vec<Window>,
+    rest: Vec<Window>,
+}
+
+impl Parts {
+    /// Units of 2^`bits` numbers between `least` and `end`.
+    fn of(window: &Window, least: u128, end: u128, bits: u32) -> Self {
+        let (low, middle) = window.split_at(least);
+        let (middle, high) = middle.map_or((None, None), |middle| middle.split_at(end));
+        let parts = middle.map(|middle| middle.units(bits));
+        let units = parts.as_ref().map_or(0..0, |parts| parts.units.clone());
+        let edges = parts.into_iter().flat_map(|parts| [parts.head, parts.tail]).flatten().collect();
+        Self { units, edges, rest: [low, high].into_iter().flatten().collect() }
+    }
+}

@@ -1,0 +1,144 @@
+//! The search for delay records on a device.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use warpmp_device::{Arg, Buffer, Device, Module, Stream};
+
+use super::{leaves::upload, report::Report, tables};
+use crate::{
+    error::{Error, Result},
+    kernels::{
+        alpha::Alpha,
+        delay_records::{DelayRecords as Kernel, NEED_WORDS, THREADS},
+    },
+    number::trace,
+};
+
+/// Starts beyond the bound that there is room for at first.
+const REPORT_CAPACITY: u32 = 1 << 16;
+/// Blocks on a multiprocessor.
+const BLOCKS: u32 = 8;
+
+/// What suits large GPUs: windows of 2^40 numbers.
+pub const SETTINGS: Kernel = Kernel { base_bits: 12, known_bits: 21, sieve_bits: 20, window_bits: 40 };
+
+/// The sieve and the tables for delay records on a device.
+#[derive(Debug)]
+pub struct DelayRecords {
+    device: Arc<dyn Device>,
+    spec: Kernel,
+    stream: Stream,
+    module: Arc<Module>,
+    residues: Buffer,
+    count: u32,
+    places: Buffer,
+    known: Buffer,
+    report: Report,
+}
+
+impl DelayRecords {
+    /// Makes the sieve and the tables.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`], the device's.
+    pub fn new(device: &Arc<dyn Device>, spec: Kernel) -> Result<Self> {
+        Error::parameter("sieve bits", spec.sieve_bits.into(), 2, 20)?;
+        let least = u64::from(spec.sieve_bits);
+        Error::parameter("window bits", spec.window_bits.into(), least, least + 24)?;
+        Error::parameter("base bits", spec.base_bits.into(), 4, 14)?;
+        Error::parameter("bits of table A", spec.known_bits.into(), spec.base_bits.into(), 28)?;
+        let stream = device.stream()?;
+        let rows = residues(spec.sieve_bits);
+        let places = Alpha { sieve_bits: spec.sieve_bits, unit_bits: spec.window_bits, kept: 5 }.places();
+        Ok(Self {
+            module: device.load(&spec.build())?,
+            residues: upload(&**device, &stream, &rows.concat())?,
+            count: rows.len() as u32,
+            places: upload(&**device, &stream, &places)?,
+            known: upload(&**device, &stream, &tables::known_delays(spec.known_bits))?,
+            report: Report::new(&**device, REPORT_CAPACITY)?,
+            device: device.clone(),
+            spec,
+            stream,
+        })
+    }
+
+    /// Residues of the sieve.
+    pub fn residues(&self) -> u32 {
+        self.count
+    }
+
+    /// The starts of window `window` that may be records, being longer than all of `records`: ascending, with their delays. `records`
+    /// are all delay records below the window, ascending; twice a record is not looked at.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a window below 2^22, where the sieve's proof does not hold, or past 2^64; the device's.
+    pub fn longer(&mut self, window: u64, records: &[(u64, u32)]) -> Result<Vec<(u64, u32)>> {
+        let bits = self.spec.window_bits;
+        let least = 1_u64.checked_shl(22_u32.saturating_sub(bits)).unwrap_or(1);
+        Error::parameter("window", window, least, u64::MAX.checked_shr(bits).unwrap_or(0))?;
+        let device = &*self.device;
+        let base = window << bits;
+        let longest = records.last().map_or(0, |&(_, delay)| delay);
+        let mut words = tables::delay_jumps(self.spec.base_bits, 0);
+        words.extend(needs(base, records));
+        let tables = upload(device, &self.stream, &words)?;
+        let blocks = (device.info().multiprocessors * BLOCKS).min(self.count.div_ceil(THREADS / 32));
+        loop {
+            self.report.clear(device, &self.stream)?;
+            let args = [
+                Arg::from(&self.residues),
+                Arg::U32(self.count),
+                Arg::U64(base),
+                Arg::U32((base % 9) as u32),
+                Arg::from(&self.places),
+                Arg::from(&tables),
+                Arg::from(&self.known),
+                Arg::U32(longest),
+                Arg::from(&self.report.buffer),
+                Arg::U32(self.report.capacity),
+            ];
+            device.launch(&self.stream, &self.module, self.spec.grid(blocks), &args)?;
+            device.synchronize(&self.stream)?;
+            let Some(reported) = self.report.read(device, &self.stream)? else { continue };
+            let mut found: Vec<(u64, u32)> = reported
+                .par_iter()
+                .map(|&record| match (record as u64, (record >> 64) as u32) {
+                    (start, 0) => Ok((start, trace(start.into(), |_| true)?.delay() as u32)),
+                    done => Ok(done),
+                })
+                .collect::<Result<_>>()?;
+            found.retain(|&(_, delay)| delay > longest);
+            found.sort_unstable();
+            return Ok(found);
+        }
+    }
+}
+
+/// By the number l of a value's highest bit: the steps without which nothing below 2^(l+1) leads to a delay above all records'.
+fn needs(base: u64, records: &[(u64, u32)]) -> Vec<u32> {
+    let longest = records.last().map_or(0, |&(_, delay)| delay);
+    let need = |bit: u32| {
+        // Only what is below the window is known.
+        let bound = 1_u64.checked_shl(bit + 1).filter(|&bound| bound <= base)?;
+        let below = records.iter().rev().find(|&&(start, _)| start < bound)?;
+        Some(longest + 1 - below.1)
+    };
+    (0..NEED_WORDS).map(|bit| need(bit).unwrap_or(0)).collect()
+}
+
+/// The odd residues that are the smallest with their odd steps and value, as the kernel has them.
+fn residues(bits: u32) -> Vec<[u32; 4]> {
+    let mut all: Vec<(u32, u64, u64)> = (0..1_u64 << bits)
+        .map(|residue| {
+            let (odd, value) = tables::steps(residue, bits);
+            (odd, value, residue)
+        })
+        .collect();
+    all.par_sort_unstable();
+    all.dedup_by_key(|entry| (entry.0, entry.1));
+    all.retain(|entry| entry.2 % 2 == 1);
+    all.sort_unstable_by_key(|entry| entry.2);
+    all.into_iter().map(|(odd, value, residue)| [residue as u32, value as u32, 3_u32.pow(odd), bits + odd]).collect()
+}

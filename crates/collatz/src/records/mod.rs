@@ -1,0 +1,74 @@
+//! Records: starts with a longer delay, or a higher value, than every smaller start.
+//!
+//! Only starts that can be records are looked at; each search states its rule and proves it (`delay.rs`, `path.rs`).
+
+mod delay;
+mod path;
+
+use dashu_int::UBig;
+
+use crate::{
+    engine::Control,
+    error::{Error, Result},
+};
+
+/// What is to be exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Standard steps down to 1.
+    Delay,
+    /// The highest value, `3n+1` not yet halved.
+    Path,
+}
+
+impl Kind {
+    /// The name of the figure: a column of a table.
+    pub const fn figure(self) -> &'static str {
+        match self {
+            Self::Delay => "delay",
+            Self::Path => "max",
+        }
+    }
+}
+
+/// A record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The start.
+    pub start: u128,
+    /// Its delay or its highest value.
+    pub figure: UBig,
+}
+
+/// Starts below this are looked at one by one; no rule needs to hold for them.
+const SMALL_BITS: u32 = 20;
+/// Searches end here: beyond, they would take centuries.
+const MAX_BELOW: u128 = 1 << 64;
+
+/// All records of a kind below `below`, ascending.
+///
+/// # Errors
+/// [`Error::Parameter`] above `2^64`; [`Error::Stopped`]; [`Error::NoDescent`].
+pub fn search(kind: Kind, below: u128, control: &Control) -> Result<Vec<Record>> {
+    if below > MAX_BELOW {
+        let value = (below >> 64).min(u64::MAX.into()) as u64;
+        return Err(Error::Parameter { name: "the bound / 2^64", value, low: 0, high: 1 });
+    }
+    match kind {
+        Kind::Delay => delay::search(below, control),
+        Kind::Path => path::search(below, control),
+    }
+}
+
+/// The known records of a kind, ascending, from the lists that `data/README.md` names.
+pub fn known(kind: Kind) -> Vec<Record> {
+    let text = match kind {
+        Kind::Delay => include_str!("../../data/delay_records.csv"),
+        Kind::Path => include_str!("../../data/path_records.csv"),
+    };
+    // Comments and the header parse as no numbers.
+    text.lines()
+        .filter_map(|line| line.split_once(','))
+        .filter_map(|(start, figure)| Some(Record { start: start.parse().ok()?, figure: figure.parse().ok()? }))
+        .collect()
+}

@@ -1,0 +1,265 @@
+//! The independent path: what a plan tests, and its figures, worked out from the rules' words alone.
+//!
+//! It shares no code with the engines: no jump tables, no look-ahead bits, no heights in floating point, no rule state carried
+//! along. It remembers the parity of every step and judges each rule from that history with exact powers. Starts are followed by
+//! [`crate::number`], step by step. It is some hundred times slower than an engine, and what `check` and every certificate's samples
+//! are made by.
+
+use rayon::prelude::*;
+
+use crate::{
+    dfs,
+    engine::{Control, Outcome},
+    error::Result,
+    honda,
+    number::{Value, descend},
+    rules::FLOOR,
+    window::Window,
+};
+
+/// Which steps were odd (bit `j` for step `j` since the origin), and what came before the origin.
+#[derive(Clone, Copy, Debug, Default)]
+struct History {
+    odd: u128,
+    steps: u32,
+    before_steps: u32,
+    before_odd: u32,
+}
+
+impl History {
+    fn with(mut self, odd: bool) -> Self {
+        self.odd |= u128::from(odd) << self.steps;
+        self.steps += 1;
+        self
+    }
+
+    /// Forgets the steps, but not how many there were.
+    fn afresh(self) -> Self {
+        let before_steps = self.before_steps + self.steps;
+        Self { odd: 0, steps: 0, before_steps, before_odd: self.before_odd + self.odd.count_ones() }
+    }
+
+    fn was_odd(&self, step: u32) -> bool {
+        self.odd >> step & 1 == 1
+    }
+
+    /// Is `3^c·3^less < 2^i·2^more`, for the `c` odd ones of the first `steps` steps and `i = steps`, both with what came before?
+    fn below(&self, steps: u32, fewer_odd: u32, more_steps: i32) -> bool {
+        let odd = (self.odd & ((1u128 << steps) - 1)).count_ones() + self.before_odd - fewer_odd;
+        let total = (self.before_steps + steps).saturating_add_signed(more_steps);
+        3u128.pow(odd) < 1u128 << total
+    }
+
+    /// Does a rule remove the start at the newest step?
+    fn removed(&self, all_rules: bool) -> bool {
+        if self.below(self.steps, 0, 0) {
+            return true;
+        }
+        let mut evens = 0;
+        while evens < self.steps && !self.was_odd(self.steps - 1 - evens) {
+            evens += 1;
+        }
+        // No odd step in sight: what went before is not known.
+        if !all_rules || evens < 2 || evens == self.steps {
+            return false;
+        }
+        if evens % 2 == 0 && self.below(self.steps, 1, -1) {
+            return true;
+        }
+        let mut step = self.steps - evens;
+        while evens == 2 && step > 0 && self.was_odd(step - 1) {
+            step -= 1;
+            if self.below(step, 0, 1) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// What is to be found out about a start.
+#[derive(Clone, Copy)]
+enum Scheme {
+    Dfs(dfs::Plan),
+    Honda(honda::Plan),
+}
+
+impl Scheme {
+    /// Steps that the history is judged at, and the step at which it starts afresh.
+    fn depth(self, history: &History) -> u32 {
+        match self {
+            Self::Honda(plan) => plan.sieve_bits,
+            Self::Dfs(plan) if history.before_steps == 0 && history.steps < plan.leaf_bits => u32::MAX,
+            Self::Dfs(plan) => plan.leaf_bits + plan.lookahead(history.before_odd),
+        }
+    }
+
+    /// One step more; none if a rule removes the start.
+    fn advance(self, history: History, odd: bool) -> Option<History> {
+        let history = history.with(odd);
+        if history.removed(matches!(self, Self::Dfs(_))) {
+            return None;
+        }
+        Some(self.refreshed(history))
+    }
+
+    fn refreshed(self, history: History) -> History {
+        match self {
+            Self::Dfs(plan) if history.before_steps == 0 && history.steps == plan.leaf_bits => history.afresh(),
+            _ => history,
+        }
+    }
+
+    fn takes(self, start: u128) -> bool {
+        match self {
+            Self::Dfs(_) => start % 3 != 2 && start % 9 != 4,
+            Self::Honda(_) => true,
+        }
+    }
+
+    /// The start's share of the checksum.
+    fn checksum(self, start: u128) -> Result<u64> {
+        let mut value = Value::Narrow(start);
+        match self {
+            Self::Dfs(plan) => {
+                for _ in 0..plan.leaf_bits {
+                    value = value.step().0;
+                }
+                descend(start)?;
+            }
+            Self::Honda(plan) => {
+                let steps = descend(start)?.steps;
+                // The first whole number of jumps after which the value is below: not before the glide's end.
+                let mut taken = 0;
+                while taken < steps || !value.is_below(start) {
+                    for _ in 0..plan.base_bits {
+                        value = value.step().0;
+                    }
+                    taken += u64::from(plan.base_bits);
+                }
+            }
+        }
+        Ok(value.low())
+    }
+}
+
+/// The figures of a window under a plan of the default scheme. `overflowed` and `finished` are zero: nothing overflows here.
+///
+/// # Errors
+/// [`crate::Error::NoDescent`], [`crate::Error::Stopped`].
+pub fn dfs(plan: &dfs::Plan, window: &Window, control: &Control) -> Result<Outcome> {
+    run(Scheme::Dfs(*plan), window, control)
+}
+
+/// The figures of a window under a plan of the dissertation's scheme; as [`dfs()`].
+///
+/// # Errors
+/// As for [`dfs()`].
+pub fn honda(plan: &honda::Plan, window: &Window, control: &Control) -> Result<Outcome> {
+    run(Scheme::Honda(*plan), window, control)
+}
+
+/// Low bits that make a task.
+const TASK_BITS: u32 = 12;
+
+fn run(scheme: Scheme, window: &Window, control: &Control) -> Result<Outcome> {
+    let (low, high) = window.split_at(FLOOR);
+    let mut outcome = Outcome::default();
+    if let Some(low) = low {
+        (low.from() as u64..low.end() as u64).into_par_iter().try_for_each(|n| descend(n.into()).map(drop))?;
+        outcome.plain = low.count() as u64;
+    }
+    let Some(high) = high else { return Ok(outcome) };
+    let sum = (0..1u128 << TASK_BITS)
+        .into_par_iter()
+        .map(|residue| -> Result<Outcome> {
+            control.check()?;
+            let mut outcome = Outcome::default();
+            // The low bits one after the other: a task is dead as soon as they are.
+            let mut history = Some(scheme.refreshed(History::default()));
+            let mut value = residue;
+            for _ in 0..TASK_BITS {
+                let odd = value & 1 == 1;
+                value = if odd { value + value / 2 + 1 } else { value / 2 };
+                history = match history {
+                    Some(history) if history.before_steps + history.steps < scheme.depth(&history) => {
+                        scheme.advance(history, odd)
+                    }
+                    other => other,
+                };
+            }
+            if let Some(history) = history {
+                descend_tree(scheme, &high, residue, TASK_BITS, value, history, control, &mut outcome)?;
+            }
+            control.advance(1, 1 << TASK_BITS);
+            Ok(outcome)
+        })
+        .try_reduce(Outcome::default, |mut sum, part| {
+            sum.add(&part);
+            Ok(sum)
+        })?;
+    outcome.add(&sum);
+    Ok(outcome)
+}
+
+/// All starts of the window that agree with `residue` in `bits` low bits; `state` is `T^bits(residue)`.
+#[allow(clippy::too_many_arguments, reason = "the state of a recursion")]
+fn descend_tree(
+    scheme: Scheme,
+    window: &Window,
+    residue: u128,
+    bits: u32,
+    state: u128,
+    history: History,
+    control: &Control,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let modulus = 1u128 << bits;
+    let first = window.from() + ((residue + modulus - window.from() % modulus) % modulus);
+    if first >= window.end() {
+        return Ok(());
+    }
+    let total = history.before_steps + history.steps;
+    // Alone in the window, or all bits judged: one start after the other.
+    if first + modulus >= window.end() || total >= scheme.depth(&history) || bits == 60 {
+        control.check()?;
+        let mut start = first;
+        while start < window.end() {
+            if scheme.takes(start) && survives(scheme, start, history, bits) {
+                outcome.tested += 1;
+                outcome.checksum = outcome.checksum.wrapping_add(scheme.checksum(start)?);
+            }
+            start += modulus;
+        }
+        return Ok(());
+    }
+    let odd_steps = history.before_odd + history.odd.count_ones();
+    for bit in [0, 1] {
+        let value = state + bit * 3u128.pow(odd_steps);
+        let odd = value % 2 == 1;
+        let Some(history) = scheme.advance(history, odd) else { continue };
+        let state = if odd { value + value / 2 + 1 } else { value / 2 };
+        descend_tree(scheme, window, residue + bit * modulus, bits + 1, state, history, control, outcome)?;
+    }
+    Ok(())
+}
+
+/// Does the start survive the steps from `taken` on?
+fn survives(scheme: Scheme, start: u128, mut history: History, taken: u32) -> bool {
+    if history.before_steps + history.steps >= scheme.depth(&history) {
+        return true;
+    }
+    let mut value = Value::Narrow(start);
+    for _ in 0..taken {
+        value = value.step().0;
+    }
+    while history.before_steps + history.steps < scheme.depth(&history) {
+        let (next, odd) = value.step();
+        value = next;
+        match scheme.advance(history, odd) {
+            Some(advanced) => history = advanced,
+            None => return false,
+        }
+    }
+    true
+}

@@ -1,0 +1,198 @@
+//! The engine on the simulator against the CPU engine.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use num_bigint::BigUint;
+use warpmp_collatz::{
+    cpu::Cpu,
+    dfs::Plan,
+    engine::{Control, Engine, Outcome},
+    gpu::{
+        Gpu, Settings,
+        alpha::Units,
+        delay::{self, Delays},
+        honda::Honda,
+        records::DelayRecords,
+    },
+    kernels::{delay_pools::DelayPools, delay_records::DelayRecords as DelayRecordsKernel, honda},
+    number::trace,
+    window::Window,
+};
+use warpmp_device::open_sim;
+
+const SETTINGS: Settings = Settings { jump_bits: 6, warps: 2, blocks: 1, report_capacity: 16, delays: DELAYS };
+const DELAYS: DelayPools =
+    DelayPools { base_bits: 10, known_bits: 12, chunk: 64, warps: 2, blocks: 1, ..delay::SETTINGS };
+
+fn both(plan: &Plan, windows: &[(u128, u128)]) -> Vec<(Outcome, Outcome)> {
+    let (mut gpu, mut cpu) = (Gpu::new(open_sim(), SETTINGS), Cpu::new());
+    let control = Control::default();
+    let run = |&(from, count): &(u128, u128)| {
+        let window = Window::new(from, count).unwrap();
+        (gpu.dfs(plan, &window, &control).unwrap(), cpu.dfs(plan, &window, &control).unwrap())
+    };
+    windows.iter().map(run).collect()
+}
+
+#[test]
+fn windows_are_done_as_the_cpu_does_them() {
+    for plan in [Plan::new(8, 12, 8, 3).unwrap(), Plan::new(6, 13, 13, 0).unwrap(), Plan::new(9, 6, 6, 2).unwrap()] {
+        let unit = 1 << (plan.leaf_bits + 10);
+        let windows = [
+            (1, 3 * unit),
+            ((1 << 42) - unit, 2 * unit),
+            ((1 << 64) - 2 * unit, 4 * unit),
+            ((1 << 68) - unit, unit),
+            ((1 << 71) + 3 * unit, 2 * unit + 12_345),
+            ((1 << 66) + 3 * unit + 1_234, 1),
+            ((1 << 66) + 3 * unit + 1_235, 8_000),
+            ((1 << 66) + 4 * unit - 5_000, 9_999),
+            ((1 << 66) + unit + 17, 3 * unit),
+            ((1 << 96) - unit, 2 * unit),
+            ((1 << 100) + unit, unit),
+        ];
+        for ((gpu, cpu), window) in both(&plan, &windows).into_iter().zip(windows) {
+            assert_eq!(
+                (gpu.tested, gpu.plain, gpu.checksum),
+                (cpu.tested, cpu.plain, cpu.checksum),
+                "{plan:?} {window:?}"
+            );
+            assert_eq!(gpu.overflowed, gpu.finished);
+        }
+    }
+}
+
+#[test]
+fn the_dissertations_scheme() {
+    let spec = honda::Honda {
+        base_bits: 10,
+        place: honda::Place::Shared,
+        begin: honda::Begin::Start,
+        sieve_bits: 10,
+        threads: 256,
+    };
+    let mut scheme = Honda::new(&open_sim(), spec).unwrap();
+    // Table 4.3.
+    assert_eq!(scheme.residues(), 64);
+    let outcome = scheme.run((1 << 46) - 1).unwrap();
+    assert_eq!(outcome.tested, 64 * 256);
+    assert!(outcome.overflowed > 0 && outcome.overflowed == outcome.finished);
+    scheme.change(honda::Honda { place: honda::Place::Global, base_bits: 6, threads: 64, ..spec }).unwrap();
+    assert!(scheme.run((1 << 46) - 1).unwrap().overflowed > 0);
+    assert!(scheme.run(1 << 46).is_err() && scheme.change(honda::Honda { sieve_bits: 11, ..spec }).is_err());
+}
+
+#[test]
+fn windows_of_the_dissertations_scheme() {
+    for (sieve_bits, base_bits) in [(10, 10), (6, 14), (3, 4)] {
+        let plan = warpmp_collatz::honda::Plan::new(sieve_bits, base_bits).unwrap();
+        let (mut gpu, mut cpu) = (Gpu::new(open_sim(), SETTINGS), Cpu::new());
+        let control = Control::default();
+        let unit = 1_u128 << (sieve_bits + 8);
+        for (from, count) in [
+            (1, (1 << 20) + 2 * unit),
+            ((1 << 32) - unit, 3 * unit - 5),
+            ((1 << 64) - unit, unit),
+            ((1 << 64) - unit, unit + 99),
+        ] {
+            let window = Window::new(from, count).unwrap();
+            let ours = gpu.honda(&plan, &window, &control).unwrap();
+            let theirs = cpu.honda(&plan, &window, &control).unwrap();
+            assert_eq!((ours.tested, ours.plain, ours.checksum), (theirs.tested, theirs.plain, theirs.checksum));
+            assert_eq!(ours.overflowed, ours.finished);
+        }
+    }
+}
+
+#[test]
+fn delays_are_those_of_single_traces() {
+    let spec = DelayPools { base_bits: 10, known_bits: 12, chunk: 64, warps: 2, blocks: 1, ..delay::SETTINGS };
+    let mut delays = Delays::new(&open_sim(), spec).unwrap();
+    // 2^63 − 1 among them grows past 96 bits, and is finished on the host.
+    for (first, count) in [(1, 300), ((1 << 63) - 100, 200), (u64::MAX - 50, 51)] {
+        for (index, &found) in (0..).zip(&delays.range(first, count).unwrap()) {
+            let start: u64 = first + index;
+            assert_eq!(u64::from(found), trace(start.into(), |_| true).unwrap().delay(), "{start}");
+        }
+    }
+    assert!(delays.range(0, 5).is_err() && delays.range(u64::MAX, 3).is_err());
+}
+
+#[test]
+fn what_overflows_is_finished() {
+    // At 2^118 hardly anything stays below 2^128 for long; and there is no room for all reports at first.
+    let plan = Plan::new(8, 12, 12, 9).unwrap();
+    let unit = 1_u128 << 18;
+    let (gpu, cpu) = both(&plan, &[((1 << 121) + 5 * unit, unit)])[0];
+    assert_eq!((gpu.tested, gpu.checksum), (cpu.tested, cpu.checksum));
+    assert!(gpu.overflowed > 16 && gpu.overflowed == gpu.finished, "{gpu:?}");
+}
+
+#[test]
+fn checksums_of_units() {
+    // Small units near 2^126: many values exceed 128 bits, and the host finishes them.
+    let residues = [27, 31, 47, 71, 91, 103, 111, 127, 155, 159, 167, 255];
+    for unit in [1_u128 << 20, (1 << 112) + 12_345, (1 << 113) - 1] {
+        let mut sum = 0;
+        let mut best = (BigUint::ZERO, 0);
+        for start in (0..32).flat_map(|upper| residues.map(|residue| (unit << 14) + (upper << 9) + residue)) {
+            if matches!(start % 9, 2 | 4 | 5 | 8) {
+                continue;
+            }
+            let first = BigUint::from(start);
+            let (mut n, mut highest) = (first.clone(), BigUint::ZERO);
+            while n >= first {
+                n += 1_u32;
+                let twos = n.trailing_zeros().unwrap();
+                sum += twos;
+                n = (n >> twos) * BigUint::from(3_u32).pow(twos as u32) - 1_u32;
+                highest = highest.max(n.clone());
+                n >>= n.trailing_zeros().unwrap();
+            }
+            if highest > best.0 {
+                best = (highest, start);
+            }
+        }
+        let mut units = Units::new(&open_sim(), (9, 14), 9, &residues.map(|residue| residue as u64)).unwrap();
+        let found = units.run(unit).unwrap();
+        assert_eq!((found.checksum, u128::from(found.offset)), (sum, best.1 - (unit << 14)));
+        assert_eq!(found.highest.to_string(), best.0.to_string());
+        assert_eq!(found.overflowed > 0, unit > 1 << 100);
+    }
+    assert!(Units::new(&open_sim(), (9, 14), 5, &[27]).is_err());
+}
+
+#[test]
+fn delay_records_are_found() {
+    let spec = DelayRecordsKernel { base_bits: 8, known_bits: 10, sieve_bits: 8, window_bits: 18 };
+    let mut search = DelayRecords::new(&open_sim(), spec).unwrap();
+    let size = 1_u64 << spec.window_bits;
+    // Every delay below 33 windows, by the delays of smaller numbers.
+    let mut delays = vec![0_u32, 0];
+    for n in 2..33 * size {
+        let (mut y, mut delay) = (n, 0);
+        while y >= n {
+            delay += if y % 2 == 1 { 2 } else { 1 };
+            y = if y % 2 == 1 { y + y / 2 + 1 } else { y / 2 };
+        }
+        delays.push(delay + delays[y as usize]);
+    }
+    let mut records: Vec<(u64, u32)> = Vec::new();
+    let mut odd_records = 0;
+    for window in 0..33 {
+        let found = if window < 16 { Vec::new() } else { search.longer(window, &records).unwrap() };
+        assert!(found.iter().all(|&(start, delay)| delay == delays[start as usize]));
+        for start in (window * size).max(1)..(window + 1) * size {
+            let delay = delays[start as usize];
+            if records.last().is_none_or(|last| delay > last.1) {
+                records.push((start, delay));
+                if window >= 16 && start % 2 == 1 {
+                    odd_records += 1;
+                    assert!(found.contains(&(start, delay)), "{start}");
+                }
+            }
+        }
+    }
+    // 5649499, 6649279, 8400511.
+    assert_eq!(odd_records, 3);
+    assert!(search.longer(3, &records).is_err());
+}
