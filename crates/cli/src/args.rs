@@ -10,6 +10,9 @@ use crate::{
     commands::collatz::args::{BenchCollatz, CollatzCommand},
     io::sink::Format,
 };
+pub(crate) use per_operation::PerOperation;
+
+mod per_operation;
 
 /// Bulk big-integer arithmetic on NVIDIA GPUs and CPUs.
 #[derive(Debug, Parser)]
@@ -31,13 +34,14 @@ const MAX_COUNT: usize = 1 << 40;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Mul(Mul),
+    #[command(flatten)]
+    Apply(PerOperation<Apply>),
     Gen(Gen),
     Bench(Bench),
     /// Say how an operation would be done, and why, without doing it
     Explain {
         #[command(subcommand)]
-        operation: ExplainOperation,
+        operation: PerOperation<Explain>,
     },
     Tune(Tune),
     /// Collatz: convergence, delays, records and certificates
@@ -81,16 +85,9 @@ pub(crate) struct Bench {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchOperation {
-    /// Multiplication: a row for each width, count and algorithm
-    Mul(BenchRows),
-    /// Squaring: a row for each width, count and algorithm
-    Sqr(BenchRows),
+    #[command(flatten)]
+    Rows(PerOperation<BenchRows>),
     Collatz(BenchCollatz),
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ExplainOperation {
-    Mul(ExplainMul),
 }
 
 /// The engine, for all commands that have one.
@@ -104,44 +101,27 @@ pub(crate) struct EngineArgs {
     pub(crate) algorithm: Option<String>,
 }
 
-/// Multiply two files of integers, line by line
+/// Options of a command that does an operation with files
 #[derive(Debug, Group)]
-#[command(after_help = "\
-Input is text or .npy. Text: one unsigned integer a line, decimal or 0x hexadecimal, up to 65536
-bits, each as long as it likes; lines that start with # and blank lines at the end are skipped.
-.npy: two dimensions, little-endian uint32 or uint64, C order, a row an integer, least significant
-limb first. If B holds a single integer, it multiplies every integer of A. Files larger than memory
-are read, multiplied and written in chunks.
-
-Output .npy has A's element type (B's if only B is .npy, uint32 if neither).
-
-The summary goes to standard error. --json prints it as one object instead: on standard output if
-the results go to -o, else on standard error. Its rates are end to end.
-
-Examples:
-  warpmp mul p.txt q.txt                      products on standard output
-  warpmp mul p.txt q.txt -o n.txt --json      products to n.txt, what it cost as JSON
-  warpmp mul p.txt q.txt --expect n.txt       compared with known products
-  warpmp mul a.npy b.npy -o c.npy             NumPy arrays of limbs
-  seq 1 1000000 | warpmp mul - seven.txt      every number times the one in seven.txt")]
-pub(crate) struct Mul {
-    /// First operands: a file, or - for standard input
-    pub(crate) a: String,
-    /// Second operands: as many as A has, or a single one
-    pub(crate) b: String,
-    /// Write the products here; the file appears once it is complete
+pub(crate) struct Apply {
+    /// Write the results here; the file appears once it is complete. Of several results each has its own -o, or
+    /// all go to one text file, in columns
     #[arg(short, long, value_name = "OUT")]
-    pub(crate) output: Option<String>,
+    pub(crate) output: Vec<String>,
+    /// Take every operand as an integer of R bits; without this each is as wide as its digits
+    #[arg(long, value_name = "R", value_parser = bits)]
+    pub(crate) bits: Option<usize>,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
-    /// Compute about this many products again with another library; 0: none
+    /// Compute about this many results again with another library; 0: none
     ///
     /// They are spread over the input; of standard input, whose length is not known, it is as many a chunk.
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) check: u64,
-    /// Compare every product with the integers in this file, and fail at the first that differs
+    /// Compare every result with the integers in this file, and fail at the first that differs; of several
+    /// results the first, or each with its own --expect
     #[arg(long, value_name = "FILE")]
-    pub(crate) expect: Option<String>,
+    pub(crate) expect: Vec<String>,
     /// Write text as hexadecimal with 0x
     #[arg(long)]
     pub(crate) hex: bool,
@@ -213,18 +193,18 @@ pub(crate) enum Pattern {
 /// Rows of a benchmark
 #[derive(Debug, Group)]
 #[command(after_help = "\
-A sample of every row's products is checked by another library before anything is timed. On a GPU,
-operands and products are in device memory. Bytes are those of both operands and of the product.
+A sample of every row's results is checked by another library before anything is timed. On a GPU,
+operands and results are in device memory. Bytes are those of operands and results, each once.
 
 Examples:
   warpmp bench mul --bits 128,256,512,1024,2048
   warpmp bench mul --bits 1024 --count 100000 --algorithm sum-rotate --device cuda --json
   warpmp bench mul --bits 1024 --algorithm sum-rotate,group --pattern random,ones,carry")]
 pub(crate) struct BenchRows {
-    /// Bits of both operands
+    /// Bits of every operand
     #[arg(long, value_name = "R", value_delimiter = ',', required = true, value_parser = bits)]
     pub(crate) bits: Vec<usize>,
-    /// Products; without this 1 GiB an operand on a GPU, 64 MiB on the CPU
+    /// Lanes; without this 1 GiB an operand on a GPU, 64 MiB on the CPU
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = positive)]
     pub(crate) count: Vec<usize>,
     /// Algorithms by name; without this the one that is chosen for the width
@@ -245,7 +225,7 @@ pub(crate) struct BenchRows {
     /// Write the rows here as CSV, too
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<String>,
-    /// Draw the time a product against the width here, a line for each algorithm
+    /// Draw the time a lane against the width here, a line for each algorithm
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) plot: Option<String>,
     /// No progress bar
@@ -282,16 +262,19 @@ pub(crate) struct Reproduce {
     pub(crate) quiet: bool,
 }
 
-/// Multiplication: algorithm, kernels, bytes, and why
+/// What is to be explained
 #[derive(Debug, Group)]
-pub(crate) struct ExplainMul {
-    /// Bits of the first operand, and of the second if nothing else is said
+pub(crate) struct Explain {
+    /// Bits of the first operand, and of the others if nothing else is said
     #[arg(long, value_name = "R", value_parser = bits)]
     pub(crate) bits: usize,
     /// Bits of the second operand
     #[arg(long, value_name = "R", value_parser = bits)]
     pub(crate) bits_b: Option<usize>,
-    /// Products
+    /// Bits of the third operand
+    #[arg(long, value_name = "R", value_parser = bits)]
+    pub(crate) bits_c: Option<usize>,
+    /// Lanes
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) count: usize,
     #[command(flatten)]
@@ -386,7 +369,7 @@ fn bits(text: &str) -> Result<usize, String> {
 }
 
 fn operation(text: &str) -> Result<Operation, String> {
-    let names = || Operation::ALL.map(Operation::name).join(", ");
+    let names = || Operation::ALL.iter().map(|it| it.name()).collect::<Vec<_>>().join(", ");
     Operation::named(text).ok_or_else(|| format!("there are {}", names()))
 }
 

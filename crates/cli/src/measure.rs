@@ -108,9 +108,8 @@ fn check_sample(operation: Operation, operands: &[&Batch], results: &[Batch]) ->
     let count = results.first().map_or(0, Batch::lanes);
     let lanes = check::spread(CHECKED.min(count as u64), count);
     for &lane in &lanes {
-        let row = |batch: &Batch| if batch.lanes() == 1 { 0 } else { lane };
-        let operands: Vec<&[u32]> = operands.iter().filter_map(|batch| batch.lane(row(batch))).collect();
-        let results: Vec<&[u32]> = results.iter().filter_map(|batch| batch.lane(lane)).collect();
+        let operands: Vec<check::Lane<'_>> = operands.iter().map(|batch| check::lane_of(batch, lane)).collect();
+        let results: Vec<check::Lane<'_>> = results.iter().map(|batch| check::lane_of(batch, lane)).collect();
         check::compare(operation, lane as u64, &operands, &results)?;
     }
     Ok(lanes.len() as u64)

@@ -132,7 +132,10 @@ fn the_simulator_multiplies_too() {
     assert!(run.stderr.contains("simulator"));
     let run = dir.run(&["selftest", "--device", "sim"]);
     for kernel in ["thread", "sum-rotate", "group"] {
-        assert!(run.ok().contains(&format!("pass  {kernel}:")), "{}", run.text());
+        assert!(run.ok().contains(&format!("pass  mul by {kernel}:")), "{}", run.text());
+    }
+    for line in ["pass  add_mod by thread: ", "pass  add_mod by group: ", "pass  mul_lo by group: "] {
+        assert!(run.text().contains(line), "{}", run.text());
     }
     let args = ["explain", "mul", "--bits", "1024", "--count", "1000", "--device", "sim"];
     assert!(dir.run(&args).ok().contains("PTX"));

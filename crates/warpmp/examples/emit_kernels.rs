@@ -9,7 +9,8 @@ use std::path::Path;
 use std::{env, error, fs};
 
 use serde::Serialize;
-use warpmp::kernels::{MUL, MulShape, SQR, Settings, Spec, SqrShape};
+use warpmp::kernels::{MUL, MulShape, OperationShape, SQR, Settings, Spec, SqrShape, register};
+use warpmp::{Operation, Shape};
 
 /// What one kernel may cost.
 #[derive(Serialize)]
@@ -63,6 +64,32 @@ const CASES: &[(&str, [usize; 2], Option<u64>, u32)] = &[
     ("karatsuba/sum-rotate", [4096, 4096], None, 64),
 ];
 
+/// Operation, algorithm, bits of every operand, registers.
+const OPERATIONS: &[(&str, &str, usize, u32)] = &[
+    ("add", "thread", 131, 40),
+    ("add", "thread", 1024, 104),
+    ("add", "group", 1024, 40),
+    ("wrapping_add", "group", 1024, 40),
+    ("carrying_add", "thread", 256, 48),
+    ("sub", "thread", 256, 48),
+    ("neg", "thread", 239, 40),
+    ("cmp", "thread", 521, 80),
+    ("shl", "thread", 163, 40),
+    ("select", "thread", 191, 40),
+    ("to_sign_magnitude", "thread", 109, 40),
+    ("add_mod", "thread", 256, 64),
+    ("add_mod", "thread", 1024, 168),
+    ("sub_mod", "group", 2048, 48),
+    ("add_mod", "group", 65536, 255),
+    ("add", "group", 65536, 255),
+    ("add", "group", 65535, 255),
+    ("shr", "group", 4096, 64),
+    ("mul_lo", "thread", 256, 64),
+    ("mul_hi", "thread", 512, 96),
+    ("mul_add", "thread", 768, 168),
+    ("signed_mul", "group", 2048, 168),
+];
+
 /// Squares: algorithm, bits of the operand, wide products in the text, registers.
 const SQUARES: &[(&str, usize, Option<u64>, u32)] = &[
     ("thread", 32, Some(1), 32),
@@ -102,6 +129,20 @@ fn main() -> Result<(), Box<dyn error::Error>> {
             let spec = (algorithm.spec)(shape, &Settings::default(), true);
             // A common operand is read in other ways.
             write(&*spec, directory, wide.filter(|_| !common_b), registers, &mut budgets)?;
+        }
+    }
+    for &(name, algorithm, bits, registers) in OPERATIONS {
+        let operation = Operation::named(name).ok_or("no such operation")?;
+        let find = register(operation).iter().find(|it| it.name == algorithm);
+        let algorithm = find.ok_or("no such algorithm")?;
+        for common in [false, true] {
+            let mut operands = vec![Shape::new(2, bits); operation.arity()];
+            if common && operands.len() > 1 {
+                operands[1].lanes = 1;
+            }
+            let shape = OperationShape::new(operation, &operands)?;
+            let spec = (algorithm.spec)(shape, &Settings::default(), true);
+            write(&*spec, directory, None, registers, &mut budgets)?;
         }
     }
     for &(name, bits, wide, registers) in SQUARES {

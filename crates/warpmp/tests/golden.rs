@@ -12,15 +12,23 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use common::shape;
+use warpmp::kernels::OperationShape;
+use warpmp::kernels::linear::{Linear, Split};
 use warpmp::kernels::mul_group::MulGroup;
 use warpmp::kernels::mul_thread::{Input, MulThread};
 use warpmp::kernels::sqr_thread::SqrThread;
 use warpmp::kernels::sum_rotate::SumRotate;
 use warpmp::kernels::{MulShape, Spec, SqrShape};
+use warpmp::{Operation, Shape};
 use warpmp_kernel::build::Glue;
 
 fn thread(shape: MulShape, input: Input, glue: Glue) -> Box<dyn Spec> {
     Box::new(MulThread { shape, input, glue, warps: 2 })
+}
+
+fn linear(operation: Operation, bits: usize, split: Option<Split>) -> Box<dyn Spec> {
+    let shape = OperationShape::new(operation, &vec![Shape::new(2, bits); operation.arity()]).unwrap();
+    Box::new(Linear { shape, split, asynchronous: true, product_bits: None, warps: 2 })
 }
 
 fn group(shape: MulShape, input: Input, block: u32, group: u32) -> Box<dyn Spec> {
@@ -47,6 +55,10 @@ fn cases() -> Vec<(&'static str, Box<dyn Spec>)> {
         ("sqr_thread_131", thread_square(131, false)),
         ("sqr_thread_128_halves", thread_square(128, true)),
         ("group_160_staged", group(square(160), Input::Staged, 3, 2)),
+        ("add_131", linear(Operation::Add, 131, None)),
+        ("add_mod_96", linear(Operation::AddMod, 96, None)),
+        ("sub_256_group", linear(Operation::WrappingSub, 256, Some(Split { group: 2, block: 4 }))),
+        ("carrying_add_160_group", linear(Operation::CarryingAdd, 160, Some(Split { group: 4, block: 1 }))),
     ]
 }
 

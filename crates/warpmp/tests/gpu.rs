@@ -78,7 +78,7 @@ fn squares_conform(session: &Session, sizes: &[usize], max_lanes: usize) {
         let cases: Vec<_> = cases.iter().copied().filter(fits).collect();
         conformance::sqr(&cases, |a| {
             let resident = session.upload(&batch(a))?;
-            let into = session.reserve(Shape::new(a.lanes, 2 * a.bits))?;
+            let into = session.reserve(Shape::new(a.lanes, oracle::product_bits(a.bits, a.bits)))?;
             let (c, _) = session.apply_device_into(Operation::Sqr, &[&resident], Some(name), vec![into])?;
             session.download(&c[0]).map(Batch::into_limbs)
         });

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::ValueEnum as _;
 use serde::Serialize;
-use warpmp::{Batch, EngineKind, Error as LibraryError, Operation, Session, Shape};
+use warpmp::{Batch, EngineKind, Error as LibraryError, Operation, Session, Shape, operation::Group};
 
 use super::pattern;
 use crate::{
@@ -130,11 +130,7 @@ fn default_lanes(bits: usize, kind: EngineKind) -> usize {
 }
 
 fn row(session: &Session, operation: Operation, case: &Case, runs: usize, limits: Option<Limits>) -> Result<Row> {
-    // The carry runs in a product by all ones.
-    let ripple = case.pattern == Pattern::Ripple && operation.arity() > 1;
-    let first = if ripple { Pattern::Ones } else { case.pattern };
-    let operand = |i: usize| pattern::operands(if i == 0 { first } else { case.pattern }, case.shape, 0, i as u64 + 1);
-    let operands = (0..operation.arity()).map(operand).collect::<Result<Vec<_>>>()?;
+    let operands = pattern::for_operation(operation, case.pattern, case.shape)?;
     let operands: Vec<&Batch> = operands.iter().collect();
     let measured = measure::operation(session, operation, &operands, case.algorithm.as_deref(), runs)?;
     Ok(Row::new(session, operation, case, measured, limits))
@@ -161,6 +157,7 @@ impl Row {
             gb_per_second: rate(measured.bytes as f64 / 1e9),
             copy_fraction: limits.map(|limits| rate(measured.bytes as f64) / limits.copy_bytes_per_second),
             wide_product_fraction: limits
+                .filter(|_| wide_products > 0.0)
                 .and_then(|limits| limits.wide_products_per_second)
                 .map(|most| rate(wide_products) / most),
             checked: measured.checked,
@@ -224,7 +221,9 @@ fn wide_products(operation: Operation, limbs: usize) -> f64 {
     let limbs = limbs as f64;
     match operation {
         Operation::Sqr => limbs * (limbs + 1.0) / 2.0,
-        _ => limbs * limbs,
+        _ if matches!(operation.group(), Group::Product | Group::ProductPart) => limbs * limbs,
+        // What schoolbook arithmetic needs is not one number, or none at all.
+        _ => 0.0,
     }
 }
 

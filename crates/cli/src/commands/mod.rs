@@ -1,5 +1,6 @@
 //! One file a subcommand.
 
+mod apply;
 mod bench;
 pub(crate) mod check;
 pub(crate) mod collatz;
@@ -7,30 +8,30 @@ mod devices;
 mod expect;
 mod explain;
 mod generate;
-mod mul;
+mod oracle;
 mod pattern;
 mod reproduce;
+mod results;
 mod selftest;
 mod tune;
 
-use warpmp::Operation;
-
 use crate::{
-    args::{Bench, BenchOperation, Command, ExplainOperation},
+    args::{Bench, BenchOperation, Command},
     error::Result,
 };
 
 /// Does what was asked for.
 pub(crate) fn run(command: Command) -> Result<()> {
     match command {
-        Command::Mul(args) => mul::run(&args),
+        Command::Apply(args) => apply::run(&args),
         Command::Gen(args) => generate::run(&args),
-        Command::Bench(Bench { operation: Some(BenchOperation::Mul(args)), .. }) => bench::run(Operation::Mul, &args),
-        Command::Bench(Bench { operation: Some(BenchOperation::Sqr(args)), .. }) => bench::run(Operation::Sqr, &args),
+        Command::Bench(Bench { operation: Some(BenchOperation::Rows(args)), .. }) => {
+            bench::run(args.operation, &args.options)
+        }
         Command::Bench(Bench { operation: Some(BenchOperation::Collatz(args)), .. }) => collatz::bench::run(&args),
         Command::Bench(Bench { operation: None, reproduce }) => reproduce::run(&reproduce),
         Command::Collatz { command } => collatz::run(&command),
-        Command::Explain { operation: ExplainOperation::Mul(args) } => explain::run(&args),
+        Command::Explain { operation } => explain::run(operation.operation, &operation.options),
         Command::Tune(args) => tune::run(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),

@@ -68,9 +68,9 @@ pub fn table(
 ) -> Table {
     let mut rows = BTreeMap::new();
     for operation in Operation::ALL {
-        let measured: Vec<&Timing> = timings.iter().filter(|it| it.operation == operation).collect();
+        let measured: Vec<&Timing> = timings.iter().filter(|it| it.operation == *operation).collect();
         if !measured.is_empty() {
-            let stretches = stretches(&measured, operation.max_bits(), |bits| fitting(operation, bits));
+            let stretches = stretches(&measured, operation.max_bits(), |bits| fitting(*operation, bits));
             rows.insert(operation.name().to_owned(), operation_rows(&stretches));
         }
     }

@@ -36,7 +36,8 @@ pub struct Table {
     pub architecture: u32,
     /// The GPU and driver it was measured on.
     pub measured_on: String,
-    /// The rows of each operation by its name: narrow to wide, and few lanes before many.
+    /// The rows of each operation by its name, or those of its group by the group's: narrow to wide, and few
+    /// lanes before many.
     pub rows: BTreeMap<String, Vec<Row>>,
     /// Where it was read from; none for tables that ship with the crate.
     #[serde(skip)]
@@ -102,11 +103,34 @@ pub enum TableError {
 impl Table {
     /// The row that decides for operands of these bits and lanes: any, or one of the algorithm that was
     /// asked for.
-    pub fn row(&self, operation: Operation, bits: usize, lanes: usize, algorithm: Option<&str>) -> Option<&Row> {
-        self.rows.get(operation.name())?.iter().find(|row| {
+    pub fn row<'t>(
+        &'t self,
+        operation: Operation,
+        bits: usize,
+        lanes: usize,
+        algorithm: Option<&'t str>,
+    ) -> Option<&'t Row> {
+        self.candidates(operation, bits, lanes, algorithm).next()
+    }
+
+    /// That row and those that would decide without it, best first.
+    pub fn candidates<'t>(
+        &'t self,
+        operation: Operation,
+        bits: usize,
+        lanes: usize,
+        algorithm: Option<&'t str>,
+    ) -> impl Iterator<Item = &'t Row> + 't {
+        self.of(operation).iter().filter(move |row| {
             let named = algorithm.map_or(!row.by_name_only, |name| row.algorithm == name);
             bits <= row.to_bits && row.to_lanes.is_none_or(|most| lanes <= most) && named
         })
+    }
+
+    /// The rows of an operation, or else of its group.
+    pub fn of(&self, operation: Operation) -> &[Row] {
+        let own = self.rows.get(operation.name());
+        own.or_else(|| self.rows.get(operation.group().name())).map_or(&[], Vec::as_slice)
     }
 
     /// A table by which every shape is done by one candidate: to measure it.
@@ -124,14 +148,14 @@ impl Table {
 
     /// The table that decides about an operation: this one, or what stands in for it.
     pub fn deciding(&self, operation: Operation) -> &Self {
-        let rest = self.rest.as_deref().filter(|_| !self.rows.contains_key(operation.name()));
+        let rest = self.rest.as_deref().filter(|_| self.of(operation).is_empty());
         rest.map_or(self, |rest| rest.deciding(operation))
     }
 
     /// Lets another table decide about operations that this one has no rows for.
     #[must_use]
     pub fn completed_by(self, rest: Arc<Self>) -> Self {
-        let complete = Operation::ALL.iter().all(|operation| self.rows.contains_key(operation.name()));
+        let complete = Operation::ALL.iter().all(|operation| !self.of(*operation).is_empty());
         Self { rest: (!complete).then_some(rest), ..self }
     }
 
@@ -160,7 +184,10 @@ impl Table {
                 let path = self.path.clone().unwrap_or_else(|| format!("sm_{}.json", self.architecture).into());
                 Err(TableError::Row { path, operation: name.clone(), row, reason })
             };
-            let Some(operation) = Operation::named(name) else { return error(1, "there is no such operation".into()) };
+            let mut known = Operation::ALL.iter().copied();
+            let Some(operation) = known.find(|it| it.name() == name || it.group().name() == name) else {
+                return error(1, "there is no such operation".into());
+            };
             let known = crate::kernels::names(operation);
             for (i, row) in rows.iter().enumerate() {
                 if !known.contains(&row.algorithm.as_str()) {
@@ -221,10 +248,10 @@ mod tests {
     fn shipped_tables_are_whole() {
         for table in all_shipped() {
             table.check().unwrap();
-            assert!(
-                Operation::ALL.iter().all(|operation| table.rows.contains_key(operation.name())),
-                "every operation has rows"
-            );
+            for operation in Operation::ALL {
+                let known = crate::kernels::names(*operation);
+                assert!(known.is_empty() || !table.of(*operation).is_empty(), "{operation} has rows");
+            }
         }
     }
 

@@ -96,8 +96,8 @@ pub(crate) fn count(algorithm: &str, words: usize) -> Result<Counted> {
     let b = pattern::operands(Pattern::Carry, shape, 0, 2)?;
     let (product, _) = engine::apply(&session, Operation::Mul, &[&a, &b], Some(algorithm), None)?;
     for lane in 0..LANES {
-        let row = |batch: &warpmp::Batch| batch.lane(lane).map(<[u32]>::to_vec).ok_or(Error::Bug);
-        check::compare(Operation::Mul, lane as u64, &[&row(&a)?, &row(&b)?], &[&row(&product)?])?;
+        let row = |batch| check::lane_of(batch, lane);
+        check::compare(Operation::Mul, lane as u64, &[row(&a), row(&b)], &[row(&product)])?;
     }
     tally(device.as_ref(), algorithm).ok_or(Error::Bug)
 }

@@ -30,13 +30,9 @@ pub(crate) fn multiply(a: &Batch, b: &Batch, runs: usize) -> Result<Measured> {
     run(&x, &y, &mut products);
     let lanes = check::spread(measure::CHECKED.min(a.lanes() as u64), a.lanes());
     for lane in &lanes {
-        let row = |batch: &Batch| batch.lane(*lane).map(<[u32]>::to_vec).ok_or(Error::Bug);
-        check::compare(
-            Operation::Mul,
-            *lane as u64,
-            &[&row(a)?, &row(b)?],
-            &[&products[*lane].to_digits::<u32>(Order::Lsf)],
-        )?;
+        let product = products[*lane].to_digits::<u32>(Order::Lsf);
+        let operands = [check::lane_of(a, *lane), check::lane_of(b, *lane)];
+        check::compare(Operation::Mul, *lane as u64, &operands, &[(&product, bits)])?;
     }
     let mut times = Vec::with_capacity(runs);
     for _ in 0..runs {

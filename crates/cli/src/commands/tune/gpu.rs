@@ -152,8 +152,10 @@ impl Filled {
                 device.download(stream, buffer, lane * row.len(), &mut row).map_err(LibraryError::from)?;
                 rows.push(row);
             }
-            let operands: Vec<&[u32]> = operands.iter().map(Vec::as_slice).collect();
-            let rows: Vec<&[u32]> = rows.iter().map(Vec::as_slice).collect();
+            let sized = |(limbs, batch): (&'_ Vec<u32>, &DeviceBatch)| (limbs.clone(), batch.shape().bits);
+            let operands: Vec<(Vec<u32>, usize)> = operands.iter().zip(&self.operands).map(sized).collect();
+            let rows: Vec<(Vec<u32>, usize)> = rows.iter().zip(&self.results).map(sized).collect();
+            let (operands, rows) = (check::borrowed(&operands), check::borrowed(&rows));
             check::compare(self.operation, *lane as u64, &operands, &rows)?;
         }
         Ok(())

@@ -195,7 +195,7 @@ fn files_are_written_whole_and_the_table_before_is_kept() {
     }
     assert_eq!(names(), ["sm_90.json", "sm_90.json.bak", "sm_90.svg"]);
     assert_eq!(Table::read(&place.table.with_extension("json.bak")).unwrap().measured_on, "first");
-    let two = Outputs::open(&Place { own: false, ..place }, Some("x/pic.svg"), &Operation::ALL);
+    let two = Outputs::open(&Place { own: false, ..place }, Some("x/pic.svg"), Operation::ALL);
     assert!(two.unwrap_err().to_string().starts_with("x/pic-mul.svg: "));
 }
 
