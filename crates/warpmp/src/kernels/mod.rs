@@ -14,6 +14,7 @@ pub mod karatsuba_sum_rotate;
 mod limbs;
 pub mod mul_group;
 pub mod mul_thread;
+pub mod modular;
 mod packed;
 pub mod school;
 pub mod sum_rotate;

@@ -1,0 +1,251 @@
+//! Montgomery arithmetic modulo an odd number, by one lane or a group of lanes a number.
+//!
+//! computes   [`mul`](Montgomery::mul): `x·y/R mod m`; [`redc`](Montgomery::redc): `T/R mod m`; `R = B^rows`, `B = 2³²`
+//! requires   `m` odd, `m < R`; for products `x·y < m·R`, for instance `x < R` and `y < m`
+//! cost       a lane: `2·length·rows` wide products and `rows` low ones, so `2L² + L` for one lane a number; a row
+//!            6 additions in one lane, 8 and 3 shuffles in a group; in the end about `4·length` additions and choices
+//! registers  `4·length` in one lane, `5·length` in a group, and about 24
+//!
+//! Row `i` adds `x·yᵢ` to the [`Window`] and then `m·q` with the limb `q` that makes limb 0 zero; the window slides
+//! up over it. In a group every lane does so for its own limbs of `x` and `m`. Limb `yᵢ` and the quotient limb are
+//! broadcast from the lanes that have them; the limb that leaves a lane's window at the bottom comes in at the top
+//! of the window below (from the lowest lane a zero leaves, which the highest takes in, as it should). Carries
+//! stay in the lane until the end. `R` is what the caller says, not `B^(group·length)`: a number that is padded to
+//! whole blocks has zeros on top and takes no more rows.
+//!
+//! bound: after all rows the window holds `(x·y + q·m)/R` with `q < R`, that is less than `(mR + mR)/R = 2m`: one
+//! subtraction reduces it. In between `w < x + m` before each row, so that in a group no lane's window exceeds
+//! `3·B^length` (two products of `length + 1` limbs and an incoming limb, slid down by one): what is above
+//! a lane's block in the end is at most 2. For `redc` the rows give `(T mod R + q·m)/R ≤ m`, and `⌊T/R⌋ < m` is
+//! added.
+//!
+//! source: Montgomery 1985; the interleaved form (CIOS) by Koç, Acar and Kaliski 1996. Handbook of Applied
+//! Cryptography 14.32 for `redc`. The division over lanes is ours.
+
+use super::{Spread, Window, assign};
+use crate::build::{Builder, Emit, R32};
+use crate::ir::{Cmp, Vote};
+
+/// A modulus.
+#[derive(Clone, Debug)]
+pub struct Montgomery {
+    /// How residues lie in the lanes.
+    pub spread: Spread,
+    /// Its limbs in this lane.
+    pub modulus: Vec<R32>,
+    /// `−m⁻¹ mod B`, in every lane.
+    pub inverse: R32,
+    /// Limbs of `R`.
+    pub rows: usize,
+}
+
+impl Montgomery {
+    /// Prepares for an odd modulus of at most `rows` limbs.
+    pub fn new(b: &mut Builder, spread: Spread, modulus: &[R32], rows: usize) -> Self {
+        let lowest = spread.broadcast(b, modulus[0], 0);
+        let inverse = negated_inverse(b, lowest);
+        Self { spread, modulus: modulus.to_vec(), inverse, rows }
+    }
+
+    /// `x·y/R mod m`.
+    pub fn mul(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
+        let empty = if self.spread.group == 1 {
+            Window::new(self.spread.length)
+        } else {
+            Window::zeros(b, self.spread.length)
+        };
+        let window = self.sweep(b, empty, |b, window, step, i| {
+            let y = match step {
+                None => y[i],
+                Some(step) => self.spread.broadcast(b, y[i], step),
+            };
+            window.add(b, x, y);
+            window.bottom(b)
+        });
+        let (limbs, excess) = window.finish(b);
+        let (limbs, above) = self.spread.settle(b, &limbs, excess);
+        self.spread.reduce_once(b, &limbs, above, &self.modulus)
+    }
+
+    /// `(low + high·R)/R mod m`, for `low < R` and `high < m`; no `high` is zero.
+    pub fn redc(&self, b: &mut Builder, low: &[R32], high: Option<&[R32]>) -> Vec<R32> {
+        let mut window = Window::of(b, low);
+        if self.spread.group > 1 {
+            window.clear_left(b);
+        }
+        let window = self.sweep(b, window, |b, window, _, _| window.bottom_after_slide(b));
+        let (limbs, excess) = window.finish(b);
+        let (mut limbs, mut above) = self.spread.settle(b, &limbs, excess);
+        if let Some(high) = high {
+            let (sum, carry) = self.spread.add(b, &limbs, high);
+            limbs = sum;
+            above = b.add(above, carry);
+        }
+        self.spread.reduce_once(b, &limbs, above, &self.modulus)
+    }
+
+    /// `2x mod m` for `x < m`.
+    pub fn double(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
+        let (doubled, above) = self.spread.double(b, x);
+        self.spread.reduce_once(b, &doubled, above, &self.modulus)
+    }
+
+    /// `R mod m`: one, as a Montgomery residue.
+    ///
+    /// `2ⁿ mod m` for a modulus of `n` bits is `2ⁿ − m`, the complement of the modulus below its top bit, plus one;
+    /// from there it takes a doubling a bit that `m` is shorter than `R`, as many as the shortest of the warp needs.
+    pub fn one(&self, b: &mut Builder) -> Vec<R32> {
+        let spread = &self.spread;
+        let (complement, leading) = self.complement(b);
+        let ones = spread.small(b, 1);
+        let (start, _) = spread.add(b, &complement, &ones);
+        // Only for m = 1 is the complement plus one as large as m.
+        let none = b.copy(0);
+        let start = spread.reduce_once(b, &start, none, &self.modulus);
+        let x: Vec<R32> = start.iter().map(|&limb| b.copy(limb)).collect();
+        let left = b.copy(leading);
+        let some = b.compare(Cmp::Gt, left, 0);
+        let some = b.vote(Vote::Any, some);
+        b.if_(some, |b| {
+            b.do_while(|b| {
+                let doubled = self.double(b, &x);
+                let mine = b.compare(Cmp::Gt, left, 0);
+                let next = super::select(b, mine, &doubled, &x);
+                assign(b, &x, &next);
+                let fewer = b.sub(left, 1);
+                let fewer = b.select(fewer, 0, mine);
+                b.set(left, fewer);
+                let more = b.compare(Cmp::Gt, left, 0);
+                b.vote(Vote::Any, more)
+            });
+        });
+        x
+    }
+
+    /// `R² mod m` from `R mod m`: `rows` doublings give `2^rows·R`, and five squarings `2^(32·rows)·R`.
+    pub fn square_of_r(&self, b: &mut Builder, one: &[R32]) -> Vec<R32> {
+        let x: Vec<R32> = one.iter().map(|&limb| b.copy(limb)).collect();
+        repeat(b, self.rows as u32, |b| {
+            let doubled = self.double(b, &x);
+            assign(b, &x, &doubled);
+        });
+        repeat(b, 5, |b| {
+            let squared = self.mul(b, &x, &x);
+            assign(b, &x, &squared);
+        });
+        x
+    }
+
+    /// The complement of the modulus below its top bit; and how many bits `R` is longer than the modulus.
+    fn complement(&self, b: &mut Builder) -> (Vec<R32>, R32) {
+        let spread = &self.spread;
+        // Is there anything in the lanes above?
+        let above = if spread.group == 1 {
+            b.copy(0)
+        } else {
+            let zero = super::all_zeros(b, &self.modulus);
+            let any = b.not_pred(zero);
+            let lanes = b.ballot(any);
+            let group = spread.mask_of_group(b);
+            let higher = b.special(crate::ir::Special::LaneMaskGt);
+            let lanes = b.and(lanes, group);
+            b.and(lanes, higher)
+        };
+        let mut seen = above;
+        let mut bits = b.copy(0);
+        let mut complement: Vec<R32> = Vec::new();
+        for &limb in self.modulus.iter().rev() {
+            let zeros = b.clz(limb);
+            let below = b.shr(u32::MAX, zeros);
+            let covered = b.compare(Cmp::Ne, seen, 0);
+            let mask = b.select(u32::MAX, below, covered);
+            let flipped = b.xor(limb, mask);
+            complement.push(b.and(flipped, mask));
+            let ones = b.popc(mask);
+            bits = b.add(bits, ones);
+            seen = b.or(seen, limb);
+        }
+        complement.reverse();
+        let total = self.sum(b, bits);
+        (complement, b.sub(32 * self.rows as u32, total))
+    }
+
+    /// The sum of a word over the lanes of the group.
+    fn sum(&self, b: &mut Builder, mut value: R32) -> R32 {
+        let mut distance = 1;
+        while distance < self.spread.group {
+            let other = b.shuffle(crate::ir::Shuffle::Bfly, value, distance, 32);
+            value = b.add(value, other);
+            distance *= 2;
+        }
+        value
+    }
+
+    /// All rows. `add` adds the row's product and returns limb 0; it gets the lane that has limb `i` of its block.
+    fn sweep(
+        &self,
+        b: &mut Builder,
+        mut window: Window,
+        add: impl Fn(&mut Builder, &mut Window, Option<R32>, usize) -> R32,
+    ) -> Window {
+        let spread = &self.spread;
+        let row = |b: &mut Builder, window: &mut Window, step: Option<R32>, i: usize| {
+            let bottom = add(b, window, step, i);
+            let quotient = b.mul_lo(bottom, self.inverse);
+            let quotient = spread.broadcast(b, quotient, 0);
+            window.add(b, &self.modulus, quotient);
+            window.slide(b, |b, gone| (spread.group > 1).then(|| spread.from_above(b, gone)));
+        };
+        if spread.group == 1 {
+            for i in 0..self.rows {
+                row(b, &mut window, None, i);
+            }
+            return window;
+        }
+        let (blocks, rest) = (self.rows / spread.length, self.rows % spread.length);
+        let step = b.copy(0);
+        if blocks > 0 {
+            b.do_while(|b| {
+                let mut next = window.clone();
+                for i in 0..spread.length {
+                    row(b, &mut next, Some(step), i);
+                }
+                window.become_(b, &next);
+                let following = b.add(step, 1);
+                b.set(step, following);
+                b.compare(Cmp::Lt, step, blocks as u32)
+            });
+        }
+        for i in 0..rest {
+            row(b, &mut window, Some(step), i);
+        }
+        window
+    }
+}
+
+/// The body `count` times, at least once.
+fn repeat(b: &mut Builder, count: u32, body: impl FnOnce(&mut Builder)) {
+    let left = b.copy(count);
+    b.do_while(|b| {
+        body(b);
+        let fewer = b.sub(left, 1);
+        b.set(left, fewer);
+        b.compare(Cmp::Ne, left, 0)
+    });
+}
+
+/// `−m⁻¹ mod 2³²` of an odd `m`.
+///
+/// `3m xor 2` is the inverse modulo 2⁵; each step of Newton's iteration doubles the bits.
+///
+/// source: the start is Montgomery's, as Hurchalla reports it (2022).
+pub fn negated_inverse(b: &mut Builder, m: R32) -> R32 {
+    let tripled = b.mul_lo(m, 3);
+    let mut x = b.xor(tripled, 2);
+    let negated = b.sub(0, m);
+    for _ in 0..3 {
+        let error = b.mad_lo(negated, x, 2);
+        x = b.mul_lo(x, error);
+    }
+    b.sub(0, x)
+}
