@@ -10,7 +10,7 @@ mod window;
 
 pub use add::{add_limbs, wrapping_add_small, wrapping_sub_small};
 pub use carry::{Carries, all_ones, all_zeros, resolve_carries, top_lane};
-pub use montgomery::{Montgomery, negated_inverse};
+pub use montgomery::{Montgomery, negated_inverse, repeat};
 pub use rows::Rows;
 pub use spread::{Spread, assign, select};
 pub use window::Window;

@@ -84,6 +84,12 @@ impl Montgomery {
         self.spread.reduce_once(b, &limbs, above, &self.modulus)
     }
 
+    /// `x + y mod m` for `x, y < m`.
+    pub fn add(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
+        let (sum, above) = self.spread.add(b, x, y);
+        self.spread.reduce_once(b, &sum, above, &self.modulus)
+    }
+
     /// `2x mod m` for `x < m`.
     pub fn double(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
         let (doubled, above) = self.spread.double(b, x);
@@ -224,7 +230,7 @@ impl Montgomery {
 }
 
 /// The body `count` times, at least once.
-fn repeat(b: &mut Builder, count: u32, body: impl FnOnce(&mut Builder)) {
+pub fn repeat(b: &mut Builder, count: u32, body: impl FnOnce(&mut Builder)) {
     let left = b.copy(count);
     b.do_while(|b| {
         body(b);

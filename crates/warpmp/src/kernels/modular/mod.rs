@@ -11,6 +11,7 @@
 //! common operands one row. A status is a word a lane, see [`Fault`]; the results of a lane with a fault are zero.
 
 mod frame;
+pub mod power;
 pub mod product;
 
 use warpmp_kernel::build::Glue;

@@ -13,9 +13,9 @@
 //! source: Montgomery 1985; Handbook of Applied Cryptography 14.32 and 14.36.
 
 use warpmp_device::Grid;
-use warpmp_kernel::build::{Builder, Emit, R32};
-use warpmp_kernel::fragment::{Montgomery, assign};
-use warpmp_kernel::ir::{Cmp, Kernel};
+use warpmp_kernel::build::{Builder, R32};
+use warpmp_kernel::fragment::{Montgomery, assign, repeat};
+use warpmp_kernel::ir::Kernel;
 
 use super::super::Spec;
 use super::frame::{Frame, Signature};
@@ -88,13 +88,9 @@ impl MontgomeryProduct {
         let ring = Montgomery::new(b, frame.spread, &modulus, limbs as usize);
         let x = low;
         if self.chain > 1 {
-            let left = b.copy(self.chain);
-            b.do_while(|b| {
+            repeat(b, self.chain, |b| {
                 let result = self.apply(b, &ring, &x, high.as_deref(), factor.as_deref());
                 assign(b, &x, &result);
-                let fewer = b.sub(left, 1);
-                b.set(left, fewer);
-                b.compare(Cmp::Ne, left, 0)
             });
             return frame.finish(b, status, &[&x]);
         }
