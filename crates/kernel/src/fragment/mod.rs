@@ -4,6 +4,7 @@
 mod add;
 mod carry;
 mod montgomery;
+mod reciprocal;
 mod rows;
 mod spread;
 mod window;
@@ -11,6 +12,7 @@ mod window;
 pub use add::{add_limbs, wrapping_add_small, wrapping_sub_small};
 pub use carry::{Carries, all_ones, all_zeros, resolve_carries, top_lane};
 pub use montgomery::{Montgomery, negated_inverse, repeat};
+pub use reciprocal::Reciprocal;
 pub use rows::Rows;
 pub use spread::{Spread, assign, select};
 pub use window::Window;

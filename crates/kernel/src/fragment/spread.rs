@@ -64,6 +64,11 @@ impl Spread {
         b.and(below, self.above_bottom)
     }
 
+    /// `value` in the lowest lane of each group, `other` in the others.
+    pub fn at_bottom(&self, b: &mut Builder, value: R32, other: R32) -> R32 {
+        b.lop3(self.above_bottom, other, value, 0xCA)
+    }
+
     /// Of each number the value in its top lane.
     pub fn top(&self, b: &mut Builder, value: R32) -> R32 {
         self.broadcast(b, value, self.group - 1)
@@ -156,6 +161,38 @@ impl Spread {
         let mine = self.mask_of_group(b);
         let others = b.and(others, mine);
         b.compare(Cmp::Eq, others, 0)
+    }
+
+    /// `B^… − x`: the two's complement.
+    pub fn negate(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
+        let zero: Vec<R32> = x.iter().map(|_| b.copy(0)).collect();
+        self.sub(b, &zero, x).0
+    }
+
+    /// The bits of the number up to its highest one, the same in all lanes of the group; of zero 0.
+    pub fn bit_length(&self, b: &mut Builder, x: &[R32]) -> R32 {
+        let below = b.mul_lo(self.member, 32 * self.length as u32);
+        let bits = b.copy(0);
+        for (&limb, above) in x.iter().zip((32..).step_by(32)) {
+            let zeros = b.clz(limb);
+            let top = b.add(below, above);
+            let length = b.sub(top, zeros);
+            let some = b.compare(Cmp::Ne, limb, 0);
+            let best = b.select(length, bits, some);
+            b.set(bits, best);
+        }
+        if self.group == 1 {
+            return bits;
+        }
+        let some = b.compare(Cmp::Ne, bits, 0);
+        let lanes = b.ballot(some);
+        let mine = self.mask_of_group(b);
+        let lanes = b.and(lanes, mine);
+        // The number of the highest lane that has a bit; any lane where none has.
+        let zeros = b.clz(lanes);
+        let highest = b.sub(31, zeros);
+        let highest = b.and(highest, self.group - 1);
+        self.broadcast(b, bits, highest)
     }
 
     /// The lanes of this lane's group, as a mask.

@@ -4,7 +4,7 @@
 //! widest pieces that the lengths allow. A row that is shorter than the lanes' limbs together has zeros above.
 
 use warpmp_device::Grid;
-use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
+use warpmp_kernel::build::{Builder, Emit, Guarded, Pred, R32, R64};
 use warpmp_kernel::fragment::{Spread, select};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special};
 
@@ -132,10 +132,16 @@ impl Frame {
         }
     }
 
+    /// The address of a result's row.
+    pub(super) fn result_row(&self, b: &mut Builder, result: usize) -> R64 {
+        let (address, limbs) = self.results[result];
+        b.mad_wide(self.row, 4 * limbs, address)
+    }
+
     /// Stores a result.
     pub(super) fn store(&self, b: &mut Builder, result: usize, number: &[R32]) {
-        let (address, limbs) = self.results[result];
-        let row = b.mad_wide(self.row, 4 * limbs, address);
+        let limbs = self.results[result].1;
+        let row = self.result_row(b, result);
         self.write(b, row, limbs, piece(limbs), number);
     }
 
@@ -148,12 +154,19 @@ impl Frame {
             let result = select(b, fine, result, &zeros);
             self.store(b, i, &result);
         }
+        self.store_status(b, status);
+    }
+
+    /// Stores the status.
+    pub(super) fn store_status(&self, b: &mut Builder, status: R32) {
         let address = b.mad_wide(self.row, 4, self.status);
-        if self.spread.group == 1 {
-            return b.store_global(Space::Global, &[status], address, 0);
-        }
+        self.by_bottom(b, |g| g.store_global(Space::Global, &[status], address, 0));
+    }
+
+    /// The lowest lane of each group does it.
+    pub(super) fn by_bottom(&self, b: &mut Builder, body: impl FnOnce(&mut Guarded<'_>)) {
         let bottom = b.compare(Cmp::Eq, self.spread.member, 0);
-        b.guarded(bottom, true, |g| g.store_global(Space::Global, &[status], address, 0));
+        b.guarded(bottom, true, body);
     }
 
     /// The modulus made odd, and the status that says whether it was.

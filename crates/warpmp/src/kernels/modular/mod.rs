@@ -4,12 +4,14 @@
 //! frame.rs    what all of these kernels begin and end with: places, rows, statuses
 //! product.rs  Montgomery products, squares, reduction, conversions
 //! power.rs    powers modulo an odd number
+//! division.rs quotients and remainders
 //! ```
 //!
 //! Every kernel takes the addresses of its operands in their order, of its results, of the statuses, the number
 //! of lanes, and the address of the scratch memory if it needs any. All buffers hold whole tiles of 32 lanes, of
 //! common operands one row. A status is a word a lane, see [`Fault`]; the results of a lane with a fault are zero.
 
+pub mod division;
 mod frame;
 pub mod power;
 pub mod product;

@@ -1,0 +1,272 @@
+//! `div_rem`: quotients and remainders by divisors of any size, one a lane or one for all.
+//!
+//! computes   `q = ⌊a / d⌋`, `r = a mod d`; a zero divisor is the lane's status
+//! launch     32·warps threads a block, 32/group numbers a warp; the divisor's limbs are spread over the group
+//! cost       a lane: `length·la` wide products and 4 for each limb of `a`; a row takes about `4·length + 60`
+//!            instructions in one lane, 40 more in a group
+//! registers  about `5·length + 50`
+//!
+//! The divisor is shifted up until its top bit is the top bit of the lanes' limbs, and `a` with it, as their limbs
+//! are read: lanes differ in the distance, so it is a matter of addresses. From then on all lanes do the same. A
+//! row takes one limb of `a`, from the top: `R ← R·B + aᵢ − qᵢ·D`, with `qᵢ` from the top three limbs of `R` and
+//! two of `D`. Instead of `−qᵢ·D` it adds `qᵢ·(B^n − D)`, which needs no borrows.
+//!
+//! bound: before each row `R < D`. The estimate of `qᵢ` is right or one too large; then `R` is negative, which shows
+//! in the limb above: it is `qᵢ − u + ⌊R / B^n⌋`, where `u` is the limb of `R·B` above `B^n`. Then `D` is
+//! added back, which the warp does together if one of its lanes must: about one row in 2³¹ for random operands.
+//!
+//! source: Knuth, The Art of Computer Programming 2, 4.3.1, algorithm D; the estimate: see [`Reciprocal`].
+
+use warpmp_device::Grid;
+use warpmp_kernel::build::{Builder, Emit, R32, R64};
+use warpmp_kernel::fragment::{Reciprocal, Rows, assign, repeat, select};
+use warpmp_kernel::ir::{Cmp, Kernel, Space, Vector, Vote};
+
+use super::super::Spec;
+use super::frame::{Frame, Signature};
+use super::{Fault, Layout, Operand};
+
+/// Which results there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Parts {
+    /// Quotient and remainder.
+    Both,
+    /// The remainder.
+    Remainder,
+}
+
+/// Parameters of the kernel. Parameters of its launch: `a`, `d`, the results, statuses, lanes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Division {
+    /// The dividend; the quotient has its limbs.
+    pub dividend: Operand,
+    /// The divisor; the remainder has its limbs.
+    pub divisor: Operand,
+    /// The results.
+    pub parts: Parts,
+    /// How divisor and remainder lie in the lanes; in a group at least 3 limbs a lane.
+    pub layout: Layout,
+}
+
+impl Division {
+    /// The usual parameters.
+    pub const fn new(dividend: Operand, divisor: Operand, parts: Parts) -> Self {
+        Self { dividend, divisor, parts, layout: Layout::of(divisor.limbs) }
+    }
+
+    fn body(&self, b: &mut Builder, frame: &Frame) {
+        b.section("load");
+        let spread = frame.spread;
+        let limbs = spread.group * spread.length as u32;
+        let divisor = frame.load(b, 1);
+        let bits = spread.bit_length(b, &divisor);
+        let zero = b.compare(Cmp::Eq, bits, 0);
+        let status = b.select(Fault::Zero as u32, 0, zero);
+        let shift = b.sub(32 * limbs, bits);
+        let divisor = Shifted::new(b, frame, 1, shift).block(b, frame, 0);
+        let numerator = Shifted::new(b, frame, 0, shift);
+        let rest = numerator.block(b, frame, self.dividend.limbs);
+        b.section("arithmetic");
+        let division = Steps::new(b, frame, divisor);
+        let quotient = (self.parts == Parts::Both).then(|| frame.result_row(b, 0));
+        let fine = b.compare(Cmp::Eq, status, 0);
+        let fine = b.select(u32::MAX, 0, fine);
+        let index = b.copy(self.dividend.limbs - 1);
+        let mut reader = numerator.reader(b, index);
+        repeat(b, self.dividend.limbs, |b| {
+            let limb = reader.next(b);
+            let digit = division.step(b, frame, &rest, limb);
+            if let Some(row) = quotient {
+                let digit = b.and(digit, fine);
+                let address = b.mad_wide(index, 4, row);
+                frame.by_bottom(b, |g| g.store_global(Space::Global, &[digit], address, 0));
+            }
+            let lower = b.sub(index, 1);
+            b.set(index, lower);
+        });
+        b.section("store");
+        let row = frame.result_row(b, usize::from(quotient.is_some()));
+        store_shifted(b, frame, row, self.divisor.limbs, &rest, shift, fine);
+        frame.store_status(b, status);
+    }
+}
+
+/// A normalised divisor.
+struct Steps {
+    divisor: Vec<R32>,
+    /// `B^n` less the divisor.
+    complement: Vec<R32>,
+    top: Reciprocal,
+}
+
+impl Steps {
+    fn new(b: &mut Builder, frame: &Frame, divisor: Vec<R32>) -> Self {
+        let complement = frame.spread.negate(b, &divisor);
+        let n = divisor.len();
+        let low = if n > 1 { divisor[n - 2] } else { b.copy(0) };
+        let top = Reciprocal::new(b, divisor[n - 1], low);
+        Self { divisor, complement, top }
+    }
+
+    /// `rest ← rest·B + limb` less the digit times the divisor; the digit.
+    fn step(&self, b: &mut Builder, frame: &Frame, rest: &[R32], limb: R32) -> R32 {
+        let (spread, n) = (&frame.spread, rest.len());
+        // The lowest lane takes in the limb, the others what leaves the lanes below.
+        let incoming = spread.from_below(b, rest[n - 1]);
+        let incoming = if spread.group == 1 { limb } else { spread.at_bottom(b, limb, incoming) };
+        let shifted: Vec<R32> = std::iter::once(incoming).chain(rest[..n - 1].iter().copied()).collect();
+        let above = rest[n - 1];
+        // Only the top lane's estimate counts.
+        let digit = match n {
+            1 => self.top.quotient(b, above, shifted[0], 0),
+            _ => {
+                let lowest = if n == 2 { shifted[0] } else { shifted[n - 2] };
+                self.top.quotient(b, above, shifted[n - 1], lowest)
+            }
+        };
+        let digit = spread.top(b, digit);
+        let above = spread.top(b, above);
+        let mut rows = Rows::on(b, &self.complement, &shifted);
+        let low = rows.row(b, digit);
+        let mut sum = vec![low];
+        sum.extend(rows.finish(b));
+        let excess = sum.pop().unwrap_or(low);
+        let (sum, top) = spread.settle(b, &sum, excess);
+        let expected = b.sub(digit, above);
+        let negative = b.compare(Cmp::Ne, top, expected);
+        assign(b, rest, &sum);
+        let fixed = b.copy(digit);
+        let any = b.vote(Vote::Any, negative);
+        b.if_(any, |b| {
+            let (restored, _) = spread.add(b, rest, &self.divisor);
+            let restored = select(b, negative, &restored, rest);
+            assign(b, rest, &restored);
+            let less = b.sub(fixed, 1);
+            let less = b.select(less, fixed, negative);
+            b.set(fixed, less);
+        });
+        fixed
+    }
+}
+
+/// An operand shifted up by whole limbs and bits, as it is read.
+#[derive(Clone, Copy)]
+struct Shifted {
+    row: R64,
+    limbs: u32,
+    /// Whole limbs.
+    words: R32,
+    bits: R32,
+}
+
+impl Shifted {
+    fn new(b: &mut Builder, frame: &Frame, operand: usize, shift: R32) -> Self {
+        let row = frame.operand_row(b, operand);
+        Self { row, limbs: frame.limbs(operand), words: b.shr(shift, 5), bits: b.and(shift, 31) }
+    }
+
+    /// The limb with this index of the operand; zero outside.
+    fn limb(&self, b: &mut Builder, index: R32) -> R32 {
+        let word = b.copy(0);
+        let inside = b.compare(Cmp::Lt, index, self.limbs);
+        let address = b.mad_wide(index, 4, self.row);
+        b.guarded(inside, true, |g| g.load_into(Space::Global, Vector::V1, &[word], address, 0));
+        word
+    }
+
+    /// The lane's limbs of the shifted number above limb `start`.
+    fn block(&self, b: &mut Builder, frame: &Frame, start: u32) -> Vec<R32> {
+        let length = frame.spread.length as u32;
+        let first = b.mul_lo(frame.spread.member, length);
+        let first = b.sub(first, self.words);
+        let limb = |b: &mut Builder, offset: u32| {
+            let index = b.add(first, offset);
+            self.limb(b, index)
+        };
+        let mut below = limb(b, start.wrapping_sub(1));
+        let next = |k: u32| {
+            let own = limb(b, start + k);
+            let shifted = b.funnel_left(below, own, self.bits);
+            below = own;
+            shifted
+        };
+        (0..length).map(next).collect()
+    }
+
+    /// Reads limbs of the shifted number from limb `index` downwards.
+    fn reader(self, b: &mut Builder, index: R32) -> Reader {
+        let index = b.sub(index, self.words);
+        let own = self.limb(b, index);
+        Reader { number: self, index, own }
+    }
+}
+
+/// Limbs of a shifted number from the top.
+struct Reader {
+    number: Shifted,
+    /// Of the operand, the limb that comes next; it is in `own`.
+    index: R32,
+    own: R32,
+}
+
+impl Reader {
+    fn next(&mut self, b: &mut Builder) -> R32 {
+        let lower = b.sub(self.index, 1);
+        b.set(self.index, lower);
+        let below = self.number.limb(b, self.index);
+        let limb = b.funnel_left(below, self.own, self.number.bits);
+        b.set(self.own, below);
+        limb
+    }
+}
+
+/// Stores a number shifted down, whose lowest `shift` bits are zero, to a row of so many limbs.
+fn store_shifted(b: &mut Builder, frame: &Frame, row: R64, limbs: u32, number: &[R32], shift: R32, mask: R32) {
+    let spread = &frame.spread;
+    let (length, all) = (spread.length as u32, spread.group * spread.length as u32);
+    let (words, bits) = (b.shr(shift, 5), b.and(shift, 31));
+    let above = spread.from_above(b, number[0]);
+    let last = b.compare(Cmp::Eq, spread.member, spread.group - 1);
+    let above = b.select(0, above, last);
+    let first = b.mul_lo(spread.member, length);
+    let first = b.sub(first, words);
+    for k in 0..length {
+        let high = number.get(k as usize + 1).copied().unwrap_or(above);
+        let limb = b.funnel_right(number[k as usize], high, bits);
+        let limb = b.and(limb, mask);
+        // What stands below the number are zeros: they go to its top.
+        let index = b.add(first, k);
+        let around = b.add(index, all);
+        let below = b.compare_signed(Cmp::Lt, index, 0);
+        let index = b.select(around, index, below);
+        let inside = b.compare(Cmp::Lt, index, limbs);
+        let address = b.mad_wide(index, 4, row);
+        b.guarded(inside, true, |g| g.store_global(Space::Global, &[limb], address, 0));
+    }
+}
+
+impl Spec for Division {
+    fn name(&self) -> String {
+        let function = if self.parts == Parts::Both { "div_rem" } else { "rem" };
+        format!("{function}{}{}{}", self.dividend.name(), self.divisor.name(), self.layout.name())
+    }
+
+    fn build(&self, _stage: usize) -> Kernel {
+        let results = [self.dividend.limbs, self.divisor.limbs];
+        let results = if self.parts == Parts::Both { &results[..] } else { &results[1..] };
+        let signature = Signature { operands: &[self.dividend, self.divisor], results, scratch: 0 };
+        self.layout.kernel(&self.name(), &signature, |b, frame| self.body(b, frame))
+    }
+
+    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
+        self.layout.grid(lanes)
+    }
+
+    fn max_lanes(&self) -> u32 {
+        self.layout.max_lanes()
+    }
+
+    fn wide_products(&self) -> u64 {
+        u64::from(self.dividend.limbs) * u64::from(self.layout.group * (self.layout.length + 4))
+    }
+}
