@@ -3,6 +3,7 @@
 
 mod add;
 mod carry;
+pub mod divsteps;
 mod montgomery;
 mod reciprocal;
 mod rows;

@@ -187,18 +187,61 @@ impl Montgomery {
         value
     }
 
+    /// `(1 − x·y)/m mod R`, for `R` of all limbs in the lanes: the quotients of the rows of `x·y − 1`.
+    pub fn complement_quotient(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
+        let spread = &self.spread;
+        debug_assert_eq!(self.rows, spread.group as usize * spread.length);
+        let ones: Vec<R32> = x.iter().map(|_| b.copy(u32::MAX)).collect();
+        let quotients: Vec<R32> = x.iter().map(|_| b.copy(0)).collect();
+        let mut window = Window::of(b, &ones);
+        if spread.group > 1 {
+            window.clear_left(b);
+        }
+        self.sweep_with(
+            b,
+            window,
+            |b, window, step, i| {
+                let y = match step {
+                    None => y[i],
+                    Some(step) => spread.broadcast(b, y[i], step),
+                };
+                window.add(b, x, y);
+                window.bottom(b)
+            },
+            |b, step, i, quotient| {
+                let Some(step) = step else { return b.set(quotients[i], quotient) };
+                let mine = b.compare(Cmp::Eq, step, spread.member);
+                let kept = b.select(quotient, quotients[i], mine);
+                b.set(quotients[i], kept);
+            },
+        );
+        quotients
+    }
+
     /// All rows. `add` adds the row's product and returns limb 0; it gets the lane that has limb `i` of its block.
     fn sweep(
         &self,
         b: &mut Builder,
+        window: Window,
+        add: impl Fn(&mut Builder, &mut Window, Option<R32>, usize) -> R32,
+    ) -> Window {
+        self.sweep_with(b, window, add, |_, _, _, _| {})
+    }
+
+    /// The same; `tell` is told the quotients.
+    fn sweep_with(
+        &self,
+        b: &mut Builder,
         mut window: Window,
         add: impl Fn(&mut Builder, &mut Window, Option<R32>, usize) -> R32,
+        tell: impl Fn(&mut Builder, Option<R32>, usize, R32),
     ) -> Window {
         let spread = &self.spread;
         let row = |b: &mut Builder, window: &mut Window, step: Option<R32>, i: usize| {
             let bottom = add(b, window, step, i);
             let quotient = b.mul_lo(bottom, self.inverse);
             let quotient = spread.broadcast(b, quotient, 0);
+            tell(b, step, i, quotient);
             window.add(b, &self.modulus, quotient);
             window.slide(b, |b, gone| (spread.group > 1).then(|| spread.from_above(b, gone)));
         };

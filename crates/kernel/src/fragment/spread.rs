@@ -195,6 +195,38 @@ impl Spread {
         self.broadcast(b, bits, highest)
     }
 
+    /// The bits of the number below its lowest one, the same in all lanes of the group; of zero, all of them or more.
+    pub fn trailing_zeros(&self, b: &mut Builder, x: &[R32]) -> R32 {
+        let below = b.mul_lo(self.member, 32 * self.length as u32);
+        let zeros = b.add(below, 32 * self.length as u32);
+        for (k, &limb) in x.iter().enumerate().rev() {
+            let at = 32 * k as u32;
+            let reversed = b.brev(limb);
+            let low = b.clz(reversed);
+            let here = b.add(below, at);
+            let here = b.add(here, low);
+            let some = b.compare(Cmp::Ne, limb, 0);
+            let best = b.select(here, zeros, some);
+            b.set(zeros, best);
+        }
+        if self.group == 1 {
+            return zeros;
+        }
+        let empty = all_zeros(b, x);
+        let some = b.not_pred(empty);
+        let lanes = b.ballot(some);
+        let mine = self.mask_of_group(b);
+        let lanes = b.and(lanes, mine);
+        // The number of the lowest lane that has a bit; of the highest where none has.
+        let reversed = b.brev(lanes);
+        let lowest = b.clz(reversed);
+        let lowest = b.min(lowest, 31);
+        let lowest = b.and(lowest, self.group - 1);
+        let found = self.broadcast(b, zeros, lowest);
+        let none = b.compare(Cmp::Eq, lanes, 0);
+        b.select(32 * self.group * self.length as u32, found, none)
+    }
+
     /// The lanes of this lane's group, as a mask.
     pub fn mask_of_group(&self, b: &mut Builder) -> R32 {
         let lane = b.special(crate::ir::Special::Lane);

@@ -84,6 +84,12 @@ impl Window {
         self.left = Some(b.copy(0));
     }
 
+    /// Adds a word at limb 0 with the next row; none may be left there from a slide.
+    pub fn add_low(&mut self, word: R32) {
+        debug_assert!(self.left.is_none());
+        self.left = Some(word);
+    }
+
     /// Adds the row `x·y`.
     pub fn add(&mut self, b: &mut Builder, x: &[R32], y: R32) {
         debug_assert_eq!(x.len(), self.length);
@@ -133,9 +139,8 @@ impl Window {
         top_pairs.push(top);
     }
 
-    /// The window: its limbs, and what stands above them.
+    /// The window: its limbs, and what stands above them, which the caller knows to be one limb.
     pub fn finish(self, b: &mut Builder) -> (Vec<R32>, R32) {
-        debug_assert!(self.above == [None; 2], "finish follows a slide");
         let mut words = |pairs: &[Option<R64>]| -> Vec<V32> {
             let mut pair = |pair: Option<R64>| match pair {
                 Some(pair) => <[R32; 2]>::from(b.unpack(pair)).map(V32::Reg),
@@ -151,6 +156,7 @@ impl Window {
         let mut chain = b.chain();
         let limbs = (0..self.length).map(|k| chain.add(word(&low, k), word(&high, k))).collect();
         chain.end_add(last, word(&low, self.length), word(&high, self.length));
+        let last = self.above[0].map_or(last, |carries| b.add(last, carries));
         (limbs, last)
     }
 

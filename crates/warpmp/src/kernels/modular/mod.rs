@@ -5,6 +5,9 @@
 //! product.rs  Montgomery products, squares, reduction, conversions
 //! power.rs    powers modulo an odd number
 //! division.rs quotients and remainders
+//! gcd.rs      greatest common divisors
+//! inverse.rs  inverses modulo any number
+//! shifted.rs  numbers that are shifted as they are read and written
 //! ```
 //!
 //! Every kernel takes the addresses of its operands in their order, of its results, of the statuses, the number
@@ -13,8 +16,11 @@
 
 pub mod division;
 mod frame;
+pub mod gcd;
+pub mod inverse;
 pub mod power;
 pub mod product;
+mod shifted;
 
 use warpmp_kernel::build::Glue;
 
