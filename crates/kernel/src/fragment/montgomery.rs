@@ -157,19 +157,22 @@ impl Montgomery {
             let lanes = b.and(lanes, group);
             b.and(lanes, higher)
         };
-        let mut seen = above;
+        let some = b.compare(Cmp::Ne, above, 0);
+        // All ones below the top bit, without predicates: there would be one a limb.
+        let mut covered = b.select(u32::MAX, 0, some);
         let mut bits = b.copy(0);
         let mut complement: Vec<R32> = Vec::new();
         for &limb in self.modulus.iter().rev() {
             let zeros = b.clz(limb);
             let below = b.shr(u32::MAX, zeros);
-            let covered = b.compare(Cmp::Ne, seen, 0);
-            let mask = b.select(u32::MAX, below, covered);
+            let mask = b.or(below, covered);
             let flipped = b.xor(limb, mask);
             complement.push(b.and(flipped, mask));
             let ones = b.popc(mask);
             bits = b.add(bits, ones);
-            seen = b.or(seen, limb);
+            let top = b.and(below, 1);
+            let top = b.sub(0, top);
+            covered = b.or(covered, top);
         }
         complement.reverse();
         let total = self.sum(b, bits);

@@ -54,7 +54,7 @@ pub struct PowMod {
     pub modulus: Operand,
     /// How residues lie in the lanes.
     pub layout: Layout,
-    /// Bits of a window, 1 to 8.
+    /// Bits of a window, at least 1.
     pub window: u32,
 }
 
@@ -64,11 +64,10 @@ impl PowMod {
         let window = match exponent {
             // Products without the first digit: the table and a product a digit.
             Exponent::Operand(_, bits) => least(|w| (1 << w) + bits.div_ceil(w)),
-            // Reading a residue and choosing costs about as much as two limb products a limb.
-            Exponent::Secret(_, bits) => least(|w| {
-                let read = 2 * (1 << w) / modulus.limbs.max(1);
-                (1 << w) + bits.div_ceil(w) * (1 + read)
-            }),
+            // Reading and choosing among the residues takes as long as two limb products for each limb of each.
+            Exponent::Secret(_, bits) => {
+                least(|w| (modulus.limbs << w) + bits.div_ceil(w) * (modulus.limbs + (1 << w)))
+            }
             Exponent::Public(_) => 1,
         };
         Self { base, exponent, modulus, layout: Layout::of(modulus.limbs), window }
@@ -189,9 +188,9 @@ impl PowMod {
 }
 
 
-/// The window that costs least.
+/// The window that costs least; longer ones gain less than their table takes in memory.
 fn least(cost: impl Fn(u32) -> u32) -> u32 {
-    (1..=8).min_by_key(|&w| cost(w)).unwrap_or(1)
+    (1..=6).min_by_key(|&w| cost(w)).unwrap_or(1)
 }
 
 /// The power by squarings and products from the exponent's top bit down; the last product takes the base as it is,
