@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::operands::{LANES, Operands, Pattern};
+use crate::operations::{self, Value};
 use crate::oracle;
 
 /// One batch of products: enough to draw it again.
@@ -53,7 +54,7 @@ pub fn cases(sizes: &[(usize, usize)], max_lanes: usize) -> Vec<Case> {
         .collect()
 }
 
-/// Runs the cases through `multiply(a, b)`, which gives the products' `⌈(p+q)/32⌉` limbs a lane, and
+/// Runs the cases through `multiply(a, b)`, which gives the products' limbs a lane, and
 /// compares every lane with the oracle.
 ///
 /// # Panics
@@ -66,7 +67,7 @@ pub fn mul<E: fmt::Display>(cases: &[Case], mut multiply: impl FnMut(&Operands, 
     }
 }
 
-/// Runs the first operands of the cases through `square(a)`, which gives the squares' `⌈2p/32⌉` limbs a lane,
+/// Runs the first operands of the cases through `square(a)`, which gives the squares' limbs a lane,
 /// and compares every lane with the oracle.
 ///
 /// # Panics
@@ -81,7 +82,7 @@ pub fn sqr<E: fmt::Display>(cases: &[Case], mut square: impl FnMut(&Operands) ->
 
 fn check(case: &Case, a: &Operands, b: &Operands, products: &[u32]) {
     let lanes = a.lanes.max(b.lanes);
-    let width = (a.bits + b.bits).div_ceil(32);
+    let width = oracle::product_bits(a.bits, b.bits).div_ceil(32);
     assert_eq!(products.len(), lanes * width, "{case}: length of the result");
     for (lane, got) in products.chunks_exact(width).enumerate() {
         let expected = oracle::mul(a.lane(lane), b.lane(lane), width);
@@ -96,12 +97,89 @@ fn check(case: &Case, a: &Operands, b: &Operands, products: &[u32]) {
     }
 }
 
+/// One batch of any operation: enough to draw it again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OperationCase {
+    /// The operation's name and constant.
+    pub operation: (&'static str, u32),
+    /// Bits of each operand.
+    pub bits: Vec<usize>,
+    /// Lanes of each operand: equal, or 1.
+    pub lanes: Vec<usize>,
+    /// The pattern of the operands.
+    pub pattern: Pattern,
+    /// The seed of the first operand; each other's is one more.
+    pub seed: u64,
+}
+
+/// The cases of an operation of `arity` operands at a precision: all operands of it, and with others of other
+/// lengths; every fourth shares an operand.
+pub fn operation_cases(
+    operation: (&'static str, u32),
+    arity: usize,
+    precision: usize,
+    lanes: usize,
+    patterns: &[Pattern],
+) -> Vec<OperationCase> {
+    let others = [precision, 64, 109.min(precision + 40)];
+    let widths = [
+        vec![precision; arity],
+        (0..arity).map(|i| others[i % 3]).collect(),
+        (0..arity).rev().map(|i| others[i % 3]).collect(),
+    ];
+    let mut cases = Vec::new();
+    for (i, bits) in widths.iter().enumerate() {
+        for (j, &pattern) in patterns.iter().enumerate() {
+            let number = cases.len() + precision;
+            let mut each = vec![lanes; arity];
+            if number % 4 == 3 && arity > 1 {
+                each[number / 4 % arity] = 1;
+            }
+            let seed = (1000 * precision + 10 * i + j) as u64;
+            cases.push(OperationCase { operation, bits: bits.clone(), lanes: each, pattern, seed });
+        }
+    }
+    cases
+}
+
+/// Runs the cases through `engine(operands)`, which gives the limbs and bits of each result, and compares every
+/// lane with the oracle.
+///
+/// # Panics
+/// At the first error or wrong lane; the message has the case and both values.
+pub fn operation<E: fmt::Display>(
+    cases: &[OperationCase],
+    mut engine: impl FnMut(&OperationCase, &[Operands]) -> Result<Vec<(Vec<u32>, usize)>, E>,
+) {
+    for case in cases {
+        let (name, constant) = case.operation;
+        let operands = operations::draw(name, &case.bits, &case.lanes, case.pattern, case.seed);
+        let found = engine(case, &operands).unwrap_or_else(|error| panic!("{case:?}: {error}"));
+        for lane in 0..case.lanes.iter().copied().max().unwrap_or(0) {
+            let values: Vec<Value> = operands.iter().map(|it| Value::new(it.lane(lane), it.bits)).collect();
+            let expected = operations::apply(name, constant, &values);
+            assert_eq!(expected.len(), found.len(), "{case:?}: results");
+            for (i, (expected, (limbs, bits))) in expected.iter().zip(&found).enumerate() {
+                assert_eq!(expected.bits, *bits, "{case:?}: bits of result {i}");
+                let width = bits.div_ceil(32);
+                let got = oracle::number(&limbs[lane * width..][..width]);
+                assert!(
+                    got == expected.number,
+                    "{case:?}: lane {lane}, result {i}\n operands {}\n expected {:x}\n got      {got:x}",
+                    values.iter().map(|value| format!("{:x}", value.number)).collect::<Vec<_>>().join(", "),
+                    expected.number,
+                );
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn by_oracle(a: &Operands, b: &Operands) -> Vec<u32> {
-        let width = (a.bits + b.bits).div_ceil(32);
+        let width = oracle::product_bits(a.bits, b.bits).div_ceil(32);
         (0..a.lanes.max(b.lanes)).flat_map(|lane| oracle::mul(a.lane(lane), b.lane(lane), width)).collect()
     }
 

@@ -10,6 +10,7 @@
 pub mod conformance;
 pub mod gpu;
 pub mod operands;
+pub mod operations;
 pub mod oracle;
 
 pub use operands::{Operands, Pattern};

@@ -25,3 +25,8 @@ pub fn limbs(number: &BigUint, width: usize) -> Vec<u32> {
 pub fn mul(a: &[u32], b: &[u32], width: usize) -> Vec<u32> {
     limbs(&(number(a) * number(b)), width)
 }
+
+/// Bits of a product: a factor of one bit adds none.
+pub fn product_bits(p: usize, q: usize) -> usize {
+    if p == 1 || q == 1 { p.max(q) } else { p + q }
+}

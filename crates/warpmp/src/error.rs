@@ -91,7 +91,7 @@ pub enum Error {
         known: Vec<String>,
     },
     /// Choose one of `fits`, or let the plan choose.
-    #[error("'{algorithm}' does not do '{operation}' of {} bits here; what fits: {}", widths(bits), fits.join(", "))]
+    #[error("'{algorithm}' does not do '{operation}' of {} bits here; what fits: {}", widths(bits), listed(fits))]
     AlgorithmUnfit {
         /// The operation.
         operation: Operation,
@@ -122,6 +122,11 @@ pub enum Error {
     /// What the device says.
     #[error(transparent)]
     Device(warpmp_device::Error),
+}
+
+/// Names for people, also if there are none.
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { "nothing on this engine; the CPU has every operation".into() } else { names.join(", ") }
 }
 
 /// Widths of operands for people: `131 × 64`.

@@ -89,12 +89,32 @@ impl Carries {
     /// It does not come out at the top again: that would take a group in which every lane passes
     /// carries on, and such a group generates none.
     pub fn around(&self, b: &mut Builder) -> Self {
+        let leaving = self.leaving(b);
+        self.entered(b, leaving)
+    }
+
+    /// The carries out of the groups, as a mask of the lowest lanes: what enters the blocks that continue
+    /// the numbers.
+    pub fn leaving(&self, b: &mut Builder) -> R32 {
         let out = self.out(b);
         let bottoms = group_tops(self.group) >> (self.group - 1);
         let out = b.shr(out, self.group - 1);
-        let out = b.and(out, bottoms);
-        let sum = b.add(self.sum, out);
+        b.and(out, bottoms)
+    }
+
+    /// The carries when one enters the groups that `incoming` names, a mask of their lowest lanes.
+    ///
+    /// bound: bit `i` of `2g + p + incoming` is `p_i xor k_i` as before; `incoming` is `k` of a lowest lane, where
+    /// nothing else arrives.
+    pub fn entered(&self, b: &mut Builder, incoming: R32) -> Self {
+        let sum = b.add(self.sum, incoming);
         Self { sum, into: b.xor(sum, self.propagate_inside), ..*self }
+    }
+
+    /// The groups in whose lowest lane `enters` holds, as a mask for [`Carries::entered`].
+    pub fn mask_of(b: &mut Builder, enters: Pred, group: u32) -> R32 {
+        let all = b.ballot(enters);
+        b.and(all, group_tops(group) >> (group - 1))
     }
 
     /// The carries out of the lanes, as a mask.

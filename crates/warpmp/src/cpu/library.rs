@@ -41,7 +41,7 @@ fn store(number: &UBig, row: &mut [u32]) {
 }
 
 /// An operand as the library's number; a shared row is converted once.
-struct Operand<'r> {
+pub(super) struct Operand<'r> {
     rows: Rows<'r>,
     words: Vec<Word>,
     value: UBig,
@@ -49,12 +49,17 @@ struct Operand<'r> {
 }
 
 impl<'r> Operand<'r> {
-    fn new(rows: Rows<'r>) -> Self {
+    pub(super) fn new(rows: Rows<'r>) -> Self {
         let words = Vec::with_capacity(rows.limbs().div_ceil(LIMBS));
         Self { rows, words, value: UBig::ZERO, ready: false }
     }
 
-    fn load(&mut self, lane: usize) {
+    /// The number, once it is loaded.
+    pub(super) const fn value(&self) -> &UBig {
+        &self.value
+    }
+
+    pub(super) fn load(&mut self, lane: usize) {
         if self.ready && self.rows.is_shared() {
             return;
         }

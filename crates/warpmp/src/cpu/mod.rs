@@ -7,9 +7,13 @@
 //! schoolbook.rs  small products: no allocation, words in registers and on the stack
 //! simd/          eight products at once, where the processor has AVX-512 IFMA
 //! library.rs     large products elsewhere: dashu-int's Karatsuba and Toom-3
+//! linear.rs      what takes linear time
+//! general.rs     everything else: dashu-int
 //! ```
 
+mod general;
 mod library;
+mod linear;
 mod rows;
 mod schoolbook;
 #[cfg(target_arch = "x86_64")]
@@ -22,7 +26,7 @@ use rayon::prelude::*;
 
 use crate::batch::{Batch, Shape};
 use crate::error::{Error, Result};
-use crate::operation::Operation;
+use crate::operation::{Group, Operation};
 use crate::report::{EngineInfo, EngineKind, Run};
 use rows::{Piece, Rows, RowsMut};
 
@@ -35,7 +39,8 @@ const GROUP: usize = 8;
 /// An algorithm of this engine.
 #[derive(Debug)]
 struct Algorithm {
-    operation: Operation,
+    /// Does it do this operation?
+    serves: fn(Operation) -> bool,
     name: &'static str,
     /// The widest operand it takes, in bits.
     limit_bits: usize,
@@ -51,7 +56,7 @@ struct Algorithm {
 const ALGORITHMS: &[Algorithm] = &[
     #[cfg(target_arch = "x86_64")]
     Algorithm {
-        operation: Operation::Mul,
+        serves: |it| matches!(it, Operation::Mul),
         name: "cpu-ifma",
         limit_bits: simd::LIMIT_BITS,
         best_bits: 257..=usize::MAX,
@@ -59,7 +64,7 @@ const ALGORITHMS: &[Algorithm] = &[
         run: simd::multiply,
     },
     Algorithm {
-        operation: Operation::Mul,
+        serves: |it| matches!(it, Operation::Mul),
         name: "cpu-schoolbook",
         limit_bits: schoolbook::LIMIT_BITS,
         best_bits: 0..=4096,
@@ -67,7 +72,7 @@ const ALGORITHMS: &[Algorithm] = &[
         run: schoolbook::multiply,
     },
     Algorithm {
-        operation: Operation::Mul,
+        serves: |it| matches!(it, Operation::Mul),
         name: "cpu-dashu",
         limit_bits: usize::MAX,
         best_bits: 0..=usize::MAX,
@@ -76,7 +81,7 @@ const ALGORITHMS: &[Algorithm] = &[
     },
     #[cfg(target_arch = "x86_64")]
     Algorithm {
-        operation: Operation::Sqr,
+        serves: |it| matches!(it, Operation::Sqr),
         name: "cpu-ifma",
         limit_bits: simd::LIMIT_BITS,
         best_bits: 257..=usize::MAX,
@@ -84,7 +89,7 @@ const ALGORITHMS: &[Algorithm] = &[
         run: simd::square,
     },
     Algorithm {
-        operation: Operation::Sqr,
+        serves: |it| matches!(it, Operation::Sqr),
         name: "cpu-schoolbook",
         limit_bits: schoolbook::LIMIT_BITS,
         best_bits: 0..=4096,
@@ -92,12 +97,28 @@ const ALGORITHMS: &[Algorithm] = &[
         run: schoolbook::square,
     },
     Algorithm {
-        operation: Operation::Sqr,
+        serves: |it| matches!(it, Operation::Sqr),
         name: "cpu-dashu",
         limit_bits: usize::MAX,
         best_bits: 0..=usize::MAX,
         available: || true,
         run: library::square,
+    },
+    Algorithm {
+        serves: |it| matches!(it.group(), Group::Linear | Group::LinearModular),
+        name: "cpu-linear",
+        limit_bits: usize::MAX,
+        best_bits: 0..=usize::MAX,
+        available: || true,
+        run: linear::run,
+    },
+    Algorithm {
+        serves: |it| !matches!(it.group(), Group::Product | Group::Linear | Group::LinearModular),
+        name: "cpu-dashu",
+        limit_bits: usize::MAX,
+        best_bits: 0..=usize::MAX,
+        available: || true,
+        run: general::run,
     },
 ];
 
@@ -142,9 +163,12 @@ impl Engine {
                 let lanes = piece.min(lanes - first);
                 let results = chunks.iter_mut().zip(results);
                 Piece {
+                    operation,
                     operands: rows.iter().map(|rows| rows.slice(first, lanes)).collect(),
                     results: results
-                        .filter_map(|(chunks, shape)| Some(RowsMut { words: chunks.next()?, limbs: shape.limbs() }))
+                        .filter_map(|(chunks, shape)| {
+                            Some(RowsMut { words: chunks.next()?, limbs: shape.limbs(), bits: shape.bits })
+                        })
                         .collect(),
                 }
             })
@@ -159,7 +183,7 @@ fn choose(operation: Operation, operands: &[&Batch], name: Option<&str>) -> Resu
     let bits: Vec<usize> = operands.iter().map(|batch| batch.bits()).collect();
     let widest = bits.iter().copied().max().unwrap_or(0);
     let mean = bits.iter().sum::<usize>() / bits.len().max(1);
-    let all = || ALGORITHMS.iter().filter(|it| it.operation == operation);
+    let all = || ALGORITHMS.iter().filter(|it| (it.serves)(operation));
     let fits = |it: &&Algorithm| widest <= it.limit_bits && (it.available)();
     let best = |it: &&Algorithm| fits(it) && it.best_bits.contains(&mean);
     let names = |found: &mut dyn Iterator<Item = &'static Algorithm>| found.map(|it| it.name.to_owned()).collect();

@@ -1,12 +1,14 @@
 //! A piece of a batch: some rows of the operands, and the rows of their results.
 
 use crate::batch::Batch;
+use crate::operation::Operation;
 
 /// Rows of one operand; a single row may stand for all.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rows<'r> {
     words: &'r [u32],
     limbs: usize,
+    bits: usize,
     /// Words from row to row: `limbs`, or 0 if one row serves every lane.
     stride: usize,
 }
@@ -14,7 +16,7 @@ pub(super) struct Rows<'r> {
 impl<'r> Rows<'r> {
     pub(super) fn of(batch: &'r Batch<'_>) -> Self {
         let limbs = batch.shape().limbs();
-        Self { words: batch.limbs(), limbs, stride: if batch.lanes() == 1 { 0 } else { limbs } }
+        Self { words: batch.limbs(), limbs, bits: batch.bits(), stride: if batch.lanes() == 1 { 0 } else { limbs } }
     }
 
     pub(super) fn slice(self, first: usize, lanes: usize) -> Self {
@@ -31,6 +33,11 @@ impl<'r> Rows<'r> {
         self.limbs
     }
 
+    /// Bits a row.
+    pub(super) const fn bits(self) -> usize {
+        self.bits
+    }
+
     /// Is it one row for every lane?
     pub(super) const fn is_shared(self) -> bool {
         self.stride == 0
@@ -43,11 +50,14 @@ pub(super) struct RowsMut<'r> {
     pub(super) words: &'r mut [u32],
     /// Limbs a row.
     pub(super) limbs: usize,
+    /// Bits a row.
+    pub(super) bits: usize,
 }
 
 /// Work for one thread: some lanes of an operation.
 #[derive(Debug)]
 pub(super) struct Piece<'p> {
+    pub(super) operation: Operation,
     pub(super) operands: Vec<Rows<'p>>,
     pub(super) results: Vec<RowsMut<'p>>,
 }
@@ -65,13 +75,13 @@ pub(super) struct Product<'p> {
 impl<'p> Piece<'p> {
     /// Two operands and one result.
     pub(super) fn product(mut self) -> Product<'p> {
-        let RowsMut { words: c, limbs } = self.results.swap_remove(0);
+        let RowsMut { words: c, limbs, .. } = self.results.swap_remove(0);
         Product { a: self.operands[0], b: self.operands[1], c, limbs }
     }
 
     /// One operand and one result, as a product of the operand by itself.
     pub(super) fn square(mut self) -> Product<'p> {
-        let RowsMut { words: c, limbs } = self.results.swap_remove(0);
+        let RowsMut { words: c, limbs, .. } = self.results.swap_remove(0);
         Product { a: self.operands[0], b: self.operands[0], c, limbs }
     }
 }

@@ -1,7 +1,7 @@
 //! Kernels, one file an algorithm. Each is a pure function of its parameters.
 //!
-//! [`MUL`] is the register of multiplications, [`SQR`] that of squares: to add one, write its file and
-//! give it a row. A row says what the algorithm accepts and how the settings of the tuning table become
+//! [`MUL`] is the register of multiplications, [`SQR`] that of squares, [`register`] finds that of any other
+//! operation: to add an algorithm, write its file and give it a row. A row says what the algorithm accepts and how the settings of the tuning table become
 //! a kernel; the [plan](crate::plan) does the rest.
 
 mod blocks;
@@ -12,11 +12,13 @@ pub mod karatsuba;
 pub mod karatsuba_group;
 pub mod karatsuba_sum_rotate;
 mod limbs;
+pub mod linear;
 pub mod mul_group;
 pub mod mul_thread;
 pub mod modular;
 mod packed;
 pub mod school;
+mod shape;
 pub mod sum_rotate;
 pub mod sum_rotate_shared;
 pub mod toom;
@@ -28,7 +30,8 @@ use warpmp_device::Grid;
 use warpmp_kernel::build::Glue;
 use warpmp_kernel::ir::{Kernel, Vector};
 
-use crate::operation::Operation;
+use crate::operation::{Group, Operation};
+pub use shape::{OperandShape, OperationShape};
 
 /// What a multiplication kernel is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -161,11 +164,26 @@ pub const MUL: &[MulAlgorithm] = &[
     toom::algorithm::<9>("toom-9"),
 ];
 
+/// An algorithm for operations other than products and squares.
+pub type OperationAlgorithm = Algorithm<OperationShape>;
+
+/// The algorithms for an operation that is neither a product nor a square: of its group's register those
+/// that do it at any widths.
+pub fn register(operation: Operation) -> &'static [OperationAlgorithm] {
+    match operation.group() {
+        // These have registers of their own.
+        Group::Product => &[],
+        Group::Linear | Group::LinearModular | Group::ProductPart => linear::ALGORITHMS,
+        Group::Division | Group::Modular | Group::Montgomery => &[],
+    }
+}
+
 /// The names of an operation's algorithms on the GPU.
 pub fn names(operation: Operation) -> Vec<&'static str> {
     match operation {
         Operation::Mul => MUL.iter().map(|it| it.name).collect(),
         Operation::Sqr => SQR.iter().map(|it| it.name).collect(),
+        other => register(other).iter().map(|it| it.name).collect(),
     }
 }
 

@@ -356,7 +356,7 @@ fn copy_in(b: &mut Builder, tile: Tile, address: R64, place: &Place, region: R32
 /// `x / divisor` for `x < limit`, a small constant divisor: one multiplication and a shift.
 ///
 /// Exact: with `m = ⌈2²⁰/d⌉` the error of `x·m/2²⁰` is below `x/2²⁰ < 1/d` as long as `x·(m·d − 2²⁰) < 2²⁰`.
-fn divide(b: &mut Builder, x: R32, divisor: u32, limit: u32) -> R32 {
+pub(super) fn divide(b: &mut Builder, x: R32, divisor: u32, limit: u32) -> R32 {
     if divisor.is_power_of_two() {
         return b.shr(x, divisor.trailing_zeros());
     }

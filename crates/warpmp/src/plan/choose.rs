@@ -2,8 +2,8 @@
 
 use crate::batch::Shape;
 use crate::error::{Error, Result};
-use crate::kernels::{self, Algorithm, MUL, MulShape, SQR, Settings, Spec, SqrShape};
-use crate::operation::Operation;
+use crate::kernels::{self, Algorithm, MUL, MulShape, OperationShape, SQR, Settings, Spec, SqrShape};
+use crate::operation::{Operation, product_bits};
 use crate::tuning::{Row, Table};
 
 /// What is to be planned.
@@ -33,6 +33,11 @@ impl Request<'_> {
         match self.operation {
             Operation::Mul => self.among(MUL, |it| mul_roles(self.operands, it.longer_first)),
             Operation::Sqr => self.among(SQR, |_| (vec![0], sqr_shape(self.operands[0]))),
+            other => {
+                let shape = OperationShape::new(other, self.operands)?;
+                let order: Vec<usize> = (0..self.operands.len()).collect();
+                self.among(kernels::register(other), |_| (order.clone(), shape))
+            }
         }
     }
 
@@ -54,7 +59,9 @@ impl Request<'_> {
         }
         let bits = self.operands.iter().map(|shape| shape.bits).max().unwrap_or(0);
         let lanes = self.operands.iter().map(|shape| shape.lanes).max().unwrap_or(0);
-        let row = self.table.row(operation, bits, lanes, self.asked);
+        // Where a row's algorithm does not take these lengths, that of the next one does.
+        let rows = || self.table.candidates(operation, bits, lanes, self.asked);
+        let row = rows().find(|row| find(&row.algorithm).is_some_and(fits)).or_else(|| rows().next());
         let name = self.asked.or(row.map(|row| row.algorithm.as_str()));
         let Some(algorithm) = name.and_then(find).filter(|it| fits(it)) else {
             return Err(Error::AlgorithmUnfit {
@@ -104,13 +111,13 @@ fn mul_roles(operands: &[Shape], longer_first: bool) -> (Vec<usize>, MulShape) {
         a.bits > b.bits
     };
     let (first, second) = if swapped { (b, a) } else { (a, b) };
-    let product = Shape::new(1, a.bits + b.bits);
+    let product = Shape::new(1, product_bits(a.bits, b.bits));
     let order = if swapped { vec![1, 0] } else { vec![0, 1] };
     (order, MulShape { limbs: [first, second, product].map(limbs), common_b: common })
 }
 
 fn sqr_shape(a: Shape) -> SqrShape {
-    SqrShape { limbs: [limbs(a), limbs(Shape::new(1, 2 * a.bits))] }
+    SqrShape { limbs: [limbs(a), limbs(Shape::new(1, product_bits(a.bits, a.bits)))] }
 }
 
 /// Limbs a row; operands are short enough.

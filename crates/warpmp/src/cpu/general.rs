@@ -1,0 +1,188 @@
+//! `cpu-dashu`: parts of products, division, common divisors, roots and modular arithmetic by dashu-int.
+
+use dashu_int::fast_div::ConstDivisor;
+use dashu_int::ops::{BitTest, DivRem, Gcd, SquareRootRem};
+use dashu_int::{IBig, UBig, Word};
+
+use super::library::Operand;
+use super::rows::Piece;
+use crate::operation::{Operation, Status};
+
+/// What a lane gives: its numbers, negative ones as two's complements, or what is wrong with it.
+type Outcome = Result<Vec<IBig>, Status>;
+
+/// Does the operation of a piece.
+pub(super) fn run(mut piece: Piece<'_>) {
+    let mut operands: Vec<Operand> = piece.operands.iter().map(|rows| Operand::new(*rows)).collect();
+    let bits: Vec<usize> = piece.operands.iter().map(|rows| rows.bits()).collect();
+    let lanes = piece.results[0].words.len() / piece.results[0].limbs;
+    let has_status = piece.operation.has_status();
+    let mut modulus: Option<Modulus> = None;
+    for lane in 0..lanes {
+        for operand in &mut operands {
+            operand.load(lane);
+        }
+        let numbers: Vec<&UBig> = operands.iter().map(Operand::value).collect();
+        let outcome = match numbers.split_last() {
+            Some((m, others)) if has_status && !matches!(piece.operation, Operation::DivRem | Operation::Rem) => {
+                if modulus.as_ref().is_none_or(|known| known.m != **m) {
+                    modulus = Some(Modulus::new(m, bits[bits.len() - 1]));
+                }
+                modulus.as_ref().map_or(Err(Status::DivisionByZero), |it| it.apply(piece.operation, others))
+            }
+            _ => whole(piece.operation, &numbers, &bits),
+        };
+        let (numbers, status) = match outcome {
+            Ok(numbers) => (numbers, Status::Fine),
+            Err(status) => (Vec::new(), status),
+        };
+        let count = piece.results.len() - usize::from(has_status);
+        for result in 0..count {
+            let zero = IBig::ZERO;
+            let number = numbers.get(result).unwrap_or(&zero);
+            piece.put_number(result, lane, number);
+        }
+        if has_status {
+            piece.put_word(count, lane, u64::from(status.code()));
+        }
+    }
+}
+
+/// Operations without a modulus.
+fn whole(operation: Operation, operands: &[&UBig], bits: &[usize]) -> Outcome {
+    use Operation as O;
+    let widest = || bits[0].max(bits[1]);
+    let signed = |i: usize| {
+        let number = IBig::from(operands[i].clone());
+        if operands[i].bit(bits[i] - 1) { number - (IBig::ONE << bits[i]) } else { number }
+    };
+    let one = |number: UBig| Ok(vec![number.into()]);
+    match operation {
+        O::MulLo => one(operands[0] * operands[1]),
+        O::MulHi => one((operands[0] * operands[1]) >> widest()),
+        O::MulAdd => one(operands[0] * operands[1] + operands[2]),
+        O::SignedMul => Ok(vec![signed(0) * signed(1)]),
+        O::DivRem | O::Rem if operands[1].is_zero() => Err(Status::DivisionByZero),
+        O::DivRem => {
+            let (quotient, remainder) = operands[0].div_rem(operands[1]);
+            Ok(vec![quotient.into(), remainder.into()])
+        }
+        O::Rem => one(operands[0] % operands[1]),
+        O::Gcd => one(common_divisor(operands[0], operands[1])),
+        O::GcdExt => Ok(cofactors(operands[0], operands[1])),
+        _ => {
+            let (root, rest) = operands[0].sqrt_rem();
+            Ok(vec![root.into(), rest.into()])
+        }
+    }
+}
+
+/// The library panics for two zeros.
+fn common_divisor(a: &UBig, b: &UBig) -> UBig {
+    if a.is_zero() && b.is_zero() { UBig::ZERO } else { a.gcd(b) }
+}
+
+/// `g`, the least `x ≥ 0` with `a·x + b·y = g`, and `y`.
+fn cofactors(a: &UBig, b: &UBig) -> Vec<IBig> {
+    let g = common_divisor(a, b);
+    if b.is_zero() {
+        let x = if a.is_zero() { IBig::ZERO } else { IBig::ONE };
+        return vec![g.into(), x, IBig::ZERO];
+    }
+    let (a, b) = (a / &g, b / &g);
+    // `b` over the divisor is prime to `a` over it: there is an inverse, modulo 1 it is 0.
+    let x = IBig::from(inverse(&a, &b).unwrap_or(UBig::ZERO));
+    let y = (IBig::ONE - IBig::from(a) * &x) / IBig::from(b);
+    vec![g.into(), x, y]
+}
+
+/// `a⁻¹ mod m` for `m > 0`; none if there is none.
+fn inverse(a: &UBig, m: &UBig) -> Option<UBig> {
+    if m.is_one() {
+        return Some(UBig::ZERO);
+    }
+    let ring = ConstDivisor::new(m.clone());
+    ring.reduce(a % m).inv().map(|inverse| inverse.residue())
+}
+
+/// A modulus, and what is computed from it once.
+struct Modulus {
+    m: UBig,
+    /// None if it is zero.
+    ring: Option<ConstDivisor>,
+    /// `R`, and `R⁻¹ mod m` where there is one.
+    radix: UBig,
+    radix_inverse: Option<UBig>,
+}
+
+impl Modulus {
+    fn new(m: &UBig, bits: usize) -> Self {
+        let radix = UBig::ONE << (32 * bits.div_ceil(32));
+        let odd = m.bit(0);
+        Self {
+            m: m.clone(),
+            ring: (!m.is_zero()).then(|| ConstDivisor::new(m.clone())),
+            radix_inverse: if odd { inverse(&radix, m) } else { None },
+            radix,
+        }
+    }
+
+    /// An operation with this modulus.
+    fn apply(&self, operation: Operation, operands: &[&UBig]) -> Outcome {
+        use Operation as O;
+        let Some(ring) = &self.ring else { return Err(Status::DivisionByZero) };
+        let residue = |i: usize| operands[i] % &self.m;
+        let needs_odd = !matches!(operation, O::MulMod | O::SqrMod | O::InvMod | O::Reduce);
+        if needs_odd && !self.m.bit(0) {
+            return Err(Status::EvenModulus);
+        }
+        let reduced = match operation {
+            O::ToMont | O::FromMont | O::MontMul | O::MontSqr => operands.iter().all(|a| **a < self.m),
+            O::Redc => *operands[0] < &self.m * &self.radix,
+            _ => true,
+        };
+        if !reduced {
+            return Err(Status::NotReduced);
+        }
+        let over_radix = |number: UBig| number % &self.m * self.radix_inverse.as_ref().unwrap_or(&UBig::ZERO) % &self.m;
+        // The library's one is not reduced modulo 1.
+        let is_one = self.m.is_one();
+        let power = |e: &UBig| if is_one { UBig::ZERO } else { ring.reduce(residue(0)).pow(e).residue() };
+        let result = match operation {
+            O::MulMod => residue(0) * residue(1) % &self.m,
+            O::SqrMod => residue(0).sqr() % &self.m,
+            O::PowMod | O::PowModSec => power(operands[1]),
+            O::PowModPublic(e) => power(&UBig::from(e)),
+            O::InvMod => inverse(operands[0], &self.m).ok_or(Status::NoInverse)?,
+            O::ToMont => operands[0] * &self.radix % &self.m,
+            O::FromMont | O::Redc => over_radix(operands[0].clone()),
+            O::MontMul => over_radix(operands[0] * operands[1]),
+            O::MontSqr => over_radix(operands[0].sqr()),
+            _ => residue(0),
+        };
+        Ok(vec![result.into()])
+    }
+}
+
+impl Piece<'_> {
+    /// Stores a number, a negative one as a two's complement.
+    fn put_number(&mut self, result: usize, lane: usize, number: &IBig) {
+        let bits = self.results[result].bits;
+        let (sign, magnitude) = number.clone().into_parts();
+        let pattern = match sign {
+            dashu_int::Sign::Positive => magnitude,
+            dashu_int::Sign::Negative => (UBig::ONE << bits) - magnitude,
+        };
+        let words: Vec<u64> = words(&pattern);
+        self.put(result, lane, &words);
+    }
+}
+
+/// The words of a number, those of 64 bits.
+fn words(number: &UBig) -> Vec<u64> {
+    const IN_A_WORD: usize = 64 / Word::BITS as usize;
+    let join = |words: &[Word]| {
+        words.iter().enumerate().fold(0, |all, (i, word)| all | (*word as u64) << (i * Word::BITS as usize % 64))
+    };
+    number.as_words().chunks(IN_A_WORD).map(join).collect()
+}

@@ -1,0 +1,185 @@
+//! Operations in linear time: sums, differences, comparisons, shifts, logic, modular sums.
+//!
+//! ```text
+//! operations.rs  what each operation does with numbers, once for all frames
+//! frame.rs       numbers in registers: what the operations are written with
+//! thread.rs      a row a thread
+//! group.rs       a row a group of lanes
+//! tile.rs        tiles of rows between global and shared memory
+//! product.rs     parts of products: after the product itself, a stage of this family
+//! ```
+
+mod frame;
+mod group;
+mod operations;
+mod product;
+mod thread;
+mod tile;
+
+use warpmp_device::Grid;
+use warpmp_kernel::build::{Builder, Glue, R32, R64};
+use warpmp_kernel::ir::Kernel;
+
+pub use group::Split;
+
+use super::{OperationAlgorithm, OperationShape, Spec};
+use crate::operation::{Group, Operation, Role};
+
+/// Parameters of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Linear {
+    /// The operation with its operands.
+    pub shape: OperationShape,
+    /// Lanes a row; none: a row a thread.
+    pub split: Option<Split>,
+    /// Are rows copied to shared memory asynchronously?
+    pub asynchronous: bool,
+    /// Bits of a product that an earlier stage left in scratch memory; none if there is no such stage.
+    pub product_bits: Option<u32>,
+    /// Warps a block.
+    pub warps: u32,
+}
+
+/// The registers of linear operations and of parts of products.
+pub(super) const ALGORITHMS: &[OperationAlgorithm] = &[
+    OperationAlgorithm {
+        name: "thread",
+        summary: "a row a thread, all its limbs in registers, tiles of rows through shared memory",
+        accepts: "operands and results to 1536 bits",
+        longer_first: false,
+        fits: |shape| Linear::new(shape, None, true).longest() <= thread::MAX_LIMBS,
+        spec: |shape, settings, asynchronous| {
+            let mut spec = Linear::new(shape, None, asynchronous);
+            spec.warps = spec.warps_that_fit(settings.warps.unwrap_or(4));
+            Box::new(spec)
+        },
+    },
+    OperationAlgorithm {
+        name: "group",
+        summary: "a row a group of lanes, carries between lanes by ballots",
+        accepts: "operands of any length; parts of products where not both factors are common",
+        longer_first: false,
+        fits: |shape| shape.operation.group() != Group::ProductPart || product::fits(shape),
+        spec: |shape, settings, asynchronous| {
+            let mut spec = Linear::new(shape, None, asynchronous);
+            spec.warps = settings.warps.unwrap_or(4);
+            if shape.operation.group() == Group::ProductPart {
+                return product::spec(spec);
+            }
+            spec.split = Some(spec.usual_split());
+            Box::new(spec)
+        },
+    },
+];
+
+/// An operand of the kernel.
+#[derive(Clone, Copy, Debug)]
+struct Operand {
+    bits: u32,
+    common: bool,
+    /// Does only bit 0 count?
+    is_bit: bool,
+}
+
+impl Operand {
+    const fn limbs(self) -> u32 {
+        self.bits.div_ceil(32)
+    }
+}
+
+/// The kernel's parameters.
+struct Addresses {
+    operands: Vec<R64>,
+    results: Vec<R64>,
+    lanes: R32,
+}
+
+impl Linear {
+    fn new(shape: OperationShape, split: Option<Split>, asynchronous: bool) -> Self {
+        Self { shape, split, asynchronous, product_bits: None, warps: 4 }
+    }
+
+    /// The operands that the kernel reads, that in scratch memory last.
+    fn operands(&self) -> Vec<Operand> {
+        let roles = self.shape.operation.operands();
+        let own = self.shape.operands().iter().zip(roles).map(|(operand, role)| Operand {
+            bits: operand.bits,
+            common: operand.common,
+            is_bit: role.role == Role::Bit,
+        });
+        let product = self.product_bits.map(|bits| Operand { bits, common: false, is_bit: false });
+        own.chain(product).collect()
+    }
+
+    fn result_limbs(&self) -> impl Iterator<Item = u32> + '_ {
+        self.shape.results().iter().map(|bits| bits.div_ceil(32))
+    }
+
+    /// Limbs of the longest row.
+    fn longest(&self) -> u32 {
+        let product = match self.shape.operation.group() {
+            // Its factors' limbs together, whatever is kept of it.
+            Group::ProductPart => self.shape.operands()[..2].iter().map(|operand| operand.limbs()).sum(),
+            _ => 1,
+        };
+        let operands = self.shape.operands().iter().zip(self.shape.operation.operands());
+        let operands = operands.filter(|(_, role)| role.role != Role::Bit).map(|(operand, _)| operand.limbs());
+        operands.chain(self.result_limbs()).fold(product, u32::max)
+    }
+
+    /// Does it read rows from limbs on that are no multiples of a block?
+    fn shifts(&self) -> bool {
+        use Operation as O;
+        matches!(self.shape.operation, O::Shl(_) | O::WrappingShl(_) | O::Shr(_) | O::MulHi | O::SignedMul)
+    }
+
+    /// Declares the parameters.
+    fn addresses(&self, b: &mut Builder) -> Addresses {
+        let names = ["a", "b", "c"];
+        let mut operands: Vec<R64> =
+            self.shape.operands().iter().zip(names).map(|(_, name)| b.param_u64(name)).collect();
+        let results = (0..self.shape.results().len()).map(|i| b.param_u64(&format!("result{i}"))).collect();
+        let lanes = b.param_u32("lanes");
+        operands.extend(self.product_bits.map(|_| b.param_u64("product")));
+        Addresses { operands, results, lanes }
+    }
+}
+
+impl Spec for Linear {
+    fn name(&self) -> String {
+        let way = match (self.split, self.asynchronous) {
+            (Some(Split { group, block }), _) => format!("group_k{block}_t{group}"),
+            (None, true) => "thread".into(),
+            (None, false) => "thread_plain".into(),
+        };
+        let stage = if self.product_bits.is_some() { "_of_product" } else { "" };
+        format!("{}{stage}_{way}_w{}", self.shape.name(), self.warps)
+    }
+
+    fn build(&self, _stage: usize) -> Kernel {
+        let b = Builder::new(&self.name(), Glue::Every(1));
+        match self.split {
+            None => self.by_threads(b),
+            Some(split) => self.by_groups(b, split),
+        }
+    }
+
+    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
+        let rows = self.warps * 32 / self.split.map_or(1, |split| split.group);
+        let shared_bytes = if self.split.is_some() { 0 } else { self.warps * self.warp_bytes() };
+        Grid { blocks: lanes.div_ceil(rows), threads: 32 * self.warps, shared_bytes }
+    }
+
+    fn wide_products(&self) -> u64 {
+        match (self.shape.operation.group(), self.product_bits) {
+            (Group::ProductPart, None) => {
+                self.shape.operands()[..2].iter().map(|operand| u64::from(operand.limbs())).product()
+            }
+            _ => 0,
+        }
+    }
+
+    fn max_lanes(&self) -> u32 {
+        (1 << 30) / self.split.map_or(1, |split| split.group)
+    }
+}

@@ -1,0 +1,304 @@
+//! `thread`: a row a thread, all limbs in its registers.
+//!
+//! requires   operands and results of at most 48 limbs; buffers padded to whole tiles of 32 lanes
+//! launch     32·warps threads a block; a warp takes a tile of 32 lanes; shared memory for the longer of its
+//!            operands and its results, 128 bytes a limb
+//! cost       the limbs' additions, one each; every sector of global memory once
+//! registers  the limbs of all operands and about 24
+//!
+//! Rows of 1, 2 or 4 limbs are read and written where they lie: a warp's access is contiguous. Longer ones,
+//! and those of 3, are copied tile by tile through shared memory (`tile.rs`). A common operand is read by every
+//! thread at the same address. No barrier is wider than a warp.
+//!
+//! bound: see `operations.rs`; a carry is one chain from limb 0 to the top.
+//! source: Carlessi and Kashani 2013, 3.6.4 to 3.6.7, for the chains; the staging is ours.
+
+use warpmp_kernel::build::{Builder, Emit, R32, R64};
+use warpmp_kernel::fragment::Rows;
+use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special};
+
+use super::frame::{Frame, Number};
+use super::tile::Tile;
+use super::{Linear, Operand};
+use crate::kernels::{piece, vector};
+
+/// Longest row, in limbs.
+pub(super) const MAX_LIMBS: u32 = 48;
+
+/// Shared memory of a block of threads that every GPU has.
+const MAX_SHARED_BYTES: u32 = 48 << 10;
+
+/// Does a row of this many limbs go through shared memory? Else a warp's accesses are contiguous as they are.
+const fn is_staged(limbs: u32) -> bool {
+    !matches!(limbs, 1 | 2 | 4)
+}
+
+/// Shared memory of rows that lie one after the other.
+fn staged_bytes(limbs: impl Iterator<Item = u32>) -> u32 {
+    limbs.filter(|&limbs| is_staged(limbs)).map(|limbs| Tile::new(limbs).bytes()).sum()
+}
+
+impl Linear {
+    /// Shared memory of a warp.
+    pub(super) fn warp_bytes(&self) -> u32 {
+        let operands = self.operands().into_iter().filter(|it| it.is_staged()).map(|it| it.limbs());
+        staged_bytes(operands).max(staged_bytes(self.result_limbs()))
+    }
+
+    /// The most warps a block, of so many, whose shared memory every GPU has.
+    pub(super) fn warps_that_fit(&self, wanted: u32) -> u32 {
+        (wanted * self.warp_bytes() <= MAX_SHARED_BYTES)
+            .then_some(wanted)
+            .unwrap_or((MAX_SHARED_BYTES / self.warp_bytes().max(1)).max(1))
+    }
+
+    /// The kernel, a row a thread.
+    pub(super) fn by_threads(&self, mut b: Builder) -> Kernel {
+        b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });
+        let addresses = self.addresses(&mut b);
+        b.section("setup");
+        let thread = b.special(Special::Tid);
+        let warp = b.shr(thread, 5);
+        let block = b.special(Special::Ctaid);
+        let tile = b.mad_lo(block, self.warps, warp);
+        let first_lane = b.shl(tile, 5);
+        let outside = b.compare(Cmp::Ge, first_lane, addresses.lanes);
+        b.return_if(outside);
+        let lane = b.special(Special::Lane);
+        let row = b.add(first_lane, lane);
+        let shared = (self.warp_bytes() > 0).then(|| {
+            let base = b.shared_base();
+            b.mad_lo(warp, self.warp_bytes(), base)
+        });
+        b.section("load");
+        let place = Place { lane, tile, row, shared };
+        let operands = self.load_rows(&mut b, &place, &addresses.operands);
+        b.section("arithmetic");
+        let results = addresses.results;
+        let mut frame =
+            Thread { spec: self, b, place, results, operands, product: None, offset: 0, staged: Vec::new() };
+        super::operations::write(&mut frame, &self.shape);
+        frame.copy_out();
+        frame.b.finish()
+    }
+}
+
+impl Operand {
+    /// Does it go through shared memory?
+    const fn is_staged(self) -> bool {
+        !self.common && !self.is_bit && is_staged(self.limbs())
+    }
+}
+
+/// Where the thread is.
+struct Place {
+    lane: R32,
+    tile: R32,
+    row: R32,
+    /// The warp's part of shared memory.
+    shared: Option<R32>,
+}
+
+impl Linear {
+    /// The limbs of the thread's operands; of a bit, limb 0.
+    fn load_rows(&self, b: &mut Builder, place: &Place, addresses: &[R64]) -> Vec<Vec<R32>> {
+        let operands = self.operands();
+        let mut offset = 0;
+        let mut rows = vec![None; operands.len()];
+        for ((operand, &address), row) in operands.iter().zip(addresses).zip(&mut rows) {
+            let (true, Some(shared)) = (operand.is_staged(), place.shared) else { continue };
+            let tile = Tile::new(operand.limbs());
+            let region = b.add(shared, offset);
+            offset += tile.bytes();
+            let source = b.mad_wide(place.tile, 128 * operand.limbs(), address);
+            tile.copy_in(b, place.lane, source, region, self.asynchronous);
+            *row = Some((tile, tile.row(b, place.lane, region)));
+        }
+        // Rows that are read where they lie: issued before the wait for the others.
+        let direct = |b: &mut Builder, operand: &Operand, address: R64| {
+            let limbs = if operand.is_bit { 1 } else { operand.limbs() };
+            let row = if operand.common { address } else { b.mad_wide(place.row, 4 * operand.limbs(), address) };
+            let width = if operand.is_bit { 1 } else { piece(limbs) };
+            let load = |i: u32| b.load_global(Space::GlobalConst, vector(width), row, 4 * i);
+            (0..limbs).step_by(width as usize).flat_map(load).collect::<Vec<R32>>()
+        };
+        let mut limbs: Vec<Vec<R32>> = Vec::new();
+        for ((operand, &address), row) in operands.iter().zip(addresses).zip(&rows) {
+            limbs.push(if row.is_some() { Vec::new() } else { direct(b, operand, address) });
+        }
+        if rows.iter().any(Option::is_some) {
+            if self.asynchronous {
+                b.copy_commit();
+                b.copy_wait(0);
+            }
+            b.warp_barrier();
+        }
+        for (row, limbs) in rows.into_iter().zip(&mut limbs) {
+            if let Some((tile, row)) = row {
+                *limbs = tile.read(b, row);
+            }
+        }
+        if offset > 0 && self.result_limbs().any(is_staged) {
+            // Results take the place of operands, which all threads have read by then.
+            b.warp_barrier();
+        }
+        limbs
+    }
+}
+
+/// The frame of a thread.
+struct Thread<'k> {
+    spec: &'k Linear,
+    b: Builder,
+    place: Place,
+    /// The addresses of the results.
+    results: Vec<R64>,
+    operands: Vec<Vec<R32>>,
+    product: Option<Vec<R32>>,
+    /// Where the next staged result goes in the warp's part of shared memory.
+    offset: u32,
+    /// The results that are there.
+    staged: Vec<(usize, u32)>,
+}
+
+impl Thread<'_> {
+    /// Limbs from limb `from` on, `fill` above them.
+    fn window(&mut self, limbs: &[R32], from: i32, fill: R32) -> Number {
+        let zero = self.b.copy(0);
+        let limb = |i: i32| match usize::try_from(i) {
+            Ok(i) => limbs.get(i).copied().unwrap_or(fill),
+            Err(_) => zero,
+        };
+        Number((0..self.capacity() as i32).map(|k| limb(from + k)).collect())
+    }
+
+    /// Copies the results that are in shared memory to global memory.
+    fn copy_out(&mut self) {
+        let (false, Some(shared)) = (self.staged.is_empty(), self.place.shared) else { return };
+        self.b.section("store");
+        self.b.warp_barrier();
+        let limbs: Vec<u32> = self.spec.result_limbs().collect();
+        for &(result, offset) in &self.staged {
+            let region = self.b.add(shared, offset);
+            let target = self.b.mad_wide(self.place.tile, 128 * limbs[result], self.results[result]);
+            Tile::new(limbs[result]).copy_out(&mut self.b, self.place.lane, target, region);
+        }
+    }
+}
+
+impl Frame for Thread<'_> {
+    fn builder(&mut self) -> &mut Builder {
+        &mut self.b
+    }
+
+    fn capacity(&self) -> u32 {
+        self.spec.longest()
+    }
+
+    fn registers(&self) -> usize {
+        self.capacity() as usize
+    }
+
+    fn operand(&mut self, i: usize, from: i32) -> Number {
+        let zero = self.b.copy(0);
+        let limbs = self.operands[i].clone();
+        self.window(&limbs, from, zero)
+    }
+
+    fn signed_operand(&mut self, i: usize) -> Number {
+        let sign = self.sign(i);
+        let mut limbs = self.operands[i].clone();
+        let (bits, top) = (self.spec.shape.operands()[i].bits, limbs.len() - 1);
+        if !bits.is_multiple_of(32) {
+            let above = self.b.shl(sign, bits % 32);
+            limbs[top] = self.b.or(limbs[top], above);
+        }
+        self.window(&limbs, 0, sign)
+    }
+
+    fn sign(&mut self, i: usize) -> R32 {
+        let bits = self.spec.shape.operands()[i].bits;
+        let top = self.operands[i][self.operands[i].len() - 1];
+        let aligned = self.b.shl(top, 31 - (bits - 1) % 32);
+        self.b.shr_signed(aligned, 31)
+    }
+
+    fn low_word(&mut self, i: usize) -> R32 {
+        self.operands[i][0]
+    }
+
+    fn product(&mut self, from: i32) -> Number {
+        let limbs = if let Some(limbs) = &self.product {
+            limbs.clone()
+        } else {
+            let mut rows = Rows::new(&self.operands[0]);
+            let mut limbs: Vec<R32> = self.operands[1].iter().map(|&y| rows.row(&mut self.b, y)).collect();
+            limbs.extend(rows.finish(&mut self.b));
+            self.product = Some(limbs.clone());
+            limbs
+        };
+        let zero = self.b.copy(0);
+        self.window(&limbs, from, zero)
+    }
+
+    fn add(&mut self, x: &Number, y: &Number, carry: Option<R32>) -> (Number, R32) {
+        let mut chain = self.b.chain();
+        if let Some(carry) = carry {
+            // The flag is set exactly if the carry is.
+            chain.add(carry, u32::MAX);
+        }
+        let sum = x.0.iter().zip(&y.0).map(|(&x, &y)| chain.add(x, y)).collect();
+        (Number(sum), chain.carry())
+    }
+
+    fn sub(&mut self, x: &Number, y: &Number, borrow: Option<R32>) -> (Number, R32) {
+        let mut chain = self.b.chain();
+        if let Some(borrow) = borrow {
+            chain.sub(0, borrow);
+        }
+        let difference = x.0.iter().zip(&y.0).map(|(&x, &y)| chain.sub(x, y)).collect();
+        (Number(difference), chain.borrow_mask())
+    }
+
+    fn limb(&mut self, x: &Number, index: u32) -> R32 {
+        x.0[index as usize]
+    }
+
+    fn any(&mut self, x: &Number) -> R32 {
+        let union = x.0.iter().skip(1).fold(x.0[0], |all, &limb| self.b.or(all, limb));
+        let found = self.b.compare(Cmp::Ne, union, 0);
+        self.b.select(u32::MAX, 0, found)
+    }
+
+    fn change(&mut self, x: &mut Number, index: u32, change: impl FnOnce(&mut Builder, R32) -> R32) {
+        x.0[index as usize] = change(&mut self.b, x.0[index as usize]);
+    }
+
+    fn store(&mut self, result: usize, x: &Number) {
+        let bits = self.spec.shape.results()[result];
+        let mut limbs = x.0[..bits.div_ceil(32) as usize].to_vec();
+        if let (false, Some(top)) = (bits.is_multiple_of(32), limbs.last_mut()) {
+            *top = self.b.and(*top, (1 << (bits % 32)) - 1);
+        }
+        let count = limbs.len() as u32;
+        match self.place.shared {
+            Some(shared) if is_staged(count) => {
+                let tile = Tile::new(count);
+                let region = self.b.add(shared, self.offset);
+                let row = tile.row(&mut self.b, self.place.lane, region);
+                tile.write(&mut self.b, row, &limbs);
+                self.staged.push((result, self.offset));
+                self.offset += tile.bytes();
+            }
+            _ => {
+                let row = self.b.mad_wide(self.place.row, 4 * count, self.results[result]);
+                self.b.store_global(Space::GlobalStream, &limbs, row, 0);
+            }
+        }
+    }
+
+    fn store_word(&mut self, result: usize, word: R32) {
+        let row = self.b.mad_wide(self.place.row, 4, self.results[result]);
+        self.b.store_global(Space::GlobalStream, &[word], row, 0);
+    }
+}

@@ -1,0 +1,170 @@
+//! What a row of the table of operations says.
+
+use super::MAX_BITS;
+
+/// Families of operations: each is done by one family of kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Group {
+    /// Full products and squares.
+    Product,
+    /// Parts of products, products with signs or an addend.
+    ProductPart,
+    /// What takes a time proportional to the length.
+    Linear,
+    /// Modular operations in linear time.
+    LinearModular,
+    /// Division, common divisors, roots.
+    Division,
+    /// Modular arithmetic with ordinary residues.
+    Modular,
+    /// Modular arithmetic with Montgomery's residues.
+    Montgomery,
+}
+
+impl Group {
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Product => "products",
+            Self::ProductPart => "parts of products",
+            Self::Linear => "linear",
+            Self::LinearModular => "linear modular",
+            Self::Division => "division",
+            Self::Modular => "modular",
+            Self::Montgomery => "montgomery",
+        }
+    }
+}
+
+/// What an operand is, and what is required of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Role {
+    /// Any integer.
+    Integer,
+    /// Only bit 0 counts: a carry, a sign, a condition.
+    Bit,
+    /// An integer; zero is a fault of the lane.
+    Divisor,
+    /// An integer; zero is a fault of the lane.
+    Modulus,
+    /// An integer; zero and even ones are faults of the lane.
+    OddModulus,
+    /// An exponent.
+    Exponent,
+    /// An integer below the modulus; others are faults of the lane.
+    Reduced,
+    /// An integer below the modulus times `R`; others are faults of the lane.
+    ReducedProduct,
+}
+
+/// An operand of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Operand {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it is.
+    pub role: Role,
+}
+
+pub(super) const A: Operand = Operand { name: "a", role: Role::Integer };
+pub(super) const B: Operand = Operand { name: "b", role: Role::Integer };
+pub(super) const C: Operand = Operand { name: "c", role: Role::Integer };
+pub(super) const E: Operand = Operand { name: "e", role: Role::Exponent };
+pub(super) const M: Operand = Operand { name: "m", role: Role::Modulus };
+pub(super) const ODD_M: Operand = Operand { name: "m", role: Role::OddModulus };
+pub(super) const BIT: Operand = Operand { name: "bit", role: Role::Bit };
+pub(super) const DIVISOR: Operand = Operand { name: "b", role: Role::Divisor };
+pub(super) const BELOW_M_A: Operand = Operand { name: "a", role: Role::Reduced };
+pub(super) const BELOW_M_B: Operand = Operand { name: "b", role: Role::Reduced };
+pub(super) const BELOW_MR: Operand = Operand { name: "t", role: Role::ReducedProduct };
+
+/// The bits of the operands, and the operation's constant.
+#[derive(Clone, Copy)]
+pub(super) struct Widths<'w> {
+    pub(super) bits: &'w [usize],
+    pub(super) constant: u32,
+}
+
+impl Widths<'_> {
+    pub(super) const fn a(&self) -> usize {
+        self.bits[0]
+    }
+
+    pub(super) const fn b(&self) -> usize {
+        self.bits[1]
+    }
+
+    pub(super) const fn c(&self) -> usize {
+        self.bits[2]
+    }
+
+    /// The wider of the first two.
+    pub(super) fn max(&self) -> usize {
+        self.a().max(self.b())
+    }
+
+    /// The narrower of the first two.
+    pub(super) fn min(&self) -> usize {
+        self.a().min(self.b())
+    }
+
+    /// The last one: the modulus where there is one.
+    pub(super) fn last(&self) -> usize {
+        self.bits[self.bits.len() - 1]
+    }
+
+    pub(super) const fn constant(&self) -> usize {
+        self.constant as usize
+    }
+}
+
+/// Bits of a product: `p + q`, or one less if an operand has one bit.
+pub(crate) const fn product_bits(p: usize, q: usize) -> usize {
+    if p == 1 || q == 1 { p + q - 1 } else { p + q }
+}
+
+/// Everything about an operation that must be known beforehand.
+pub(super) struct Row {
+    pub(super) group: Group,
+    pub(super) name: &'static str,
+    pub(super) summary: &'static str,
+    pub(super) operands: &'static [Operand],
+    /// What the results are called, but for the status.
+    pub(super) results: &'static [&'static str],
+    /// Bits of the results, but for the status.
+    pub(super) widths: fn(&Widths) -> Vec<usize>,
+    /// Is there a status a lane, the last result?
+    pub(super) status: bool,
+    /// The widest operand, in bits.
+    pub(super) max_bits: usize,
+}
+
+impl Row {
+    pub(super) const fn new(
+        group: Group,
+        name: &'static str,
+        summary: &'static str,
+        operands: &'static [Operand],
+        results: &'static [&'static str],
+        widths: fn(&Widths) -> Vec<usize>,
+    ) -> Self {
+        Self { group, name, summary, operands, results, widths, status: false, max_bits: MAX_BITS }
+    }
+
+    /// One result as wide as the modulus, which is the last operand, and a status.
+    pub(super) const fn modular(
+        group: Group,
+        name: &'static str,
+        summary: &'static str,
+        operands: &'static [Operand],
+        results: &'static [&'static str],
+    ) -> Self {
+        Self::new(group, name, summary, operands, results, |w| vec![w.last()]).with_status()
+    }
+
+    pub(super) const fn with_status(self) -> Self {
+        Self { status: true, ..self }
+    }
+}

@@ -1,0 +1,111 @@
+//! Every operation against num-bigint, on every engine: one body, all precisions, carry-prone operands.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use warpmp::operation::Group;
+use warpmp::{Batch, Error, Operation, Options, Session, Shape};
+use warpmp_testkit::conformance::{self, OperationCase};
+use warpmp_testkit::operations::{self, PRECISIONS};
+use warpmp_testkit::{Operands, Pattern};
+
+/// Runs a case by an algorithm, or by the one that is chosen.
+fn run(
+    session: &Session,
+    operation: Operation,
+    algorithm: Option<&str>,
+) -> impl Fn(&OperationCase, &[Operands]) -> Result<Vec<(Vec<u32>, usize)>, Error> {
+    move |_, operands| {
+        let batches: Vec<Batch> = operands
+            .iter()
+            .map(|it| Batch::borrow(Shape::new(it.lanes, it.bits), &it.limbs))
+            .collect::<Result<_, _>>()?;
+        let mut options = Options::new();
+        options.algorithm = algorithm.map(str::to_owned);
+        let (results, _) = session.apply(operation, &batches.iter().collect::<Vec<_>>(), options)?;
+        Ok(results.into_iter().map(|batch| (batch.limbs().to_vec(), batch.bits())).collect())
+    }
+}
+
+/// The operands of a case, as the suite draws them.
+fn draw(case: &OperationCase) -> Vec<Operands> {
+    operations::draw(case.operation.0, &case.bits, &case.lanes, case.pattern, case.seed)
+}
+
+/// The operation with several constants, if it has one.
+fn variants(operation: Operation) -> Vec<Operation> {
+    match operation {
+        Operation::PowModPublic(_) => [0, 1, 3, 65537].map(|n| operation.with_constant(n)).to_vec(),
+        _ if operation.constant().is_some() => [0, 1, 31, 32, 37, 200].map(|n| operation.with_constant(n)).to_vec(),
+        _ => vec![operation],
+    }
+}
+
+fn cases(operation: Operation, precision: usize, lanes: usize, patterns: &[Pattern]) -> Vec<OperationCase> {
+    let name = (operation.name(), operation.constant().unwrap_or(0));
+    conformance::operation_cases(name, operation.arity(), precision, lanes, patterns)
+}
+
+/// Is a lane much work for the oracle?
+fn is_slow(operation: Operation) -> bool {
+    operation.name().starts_with("pow_mod")
+        || matches!(operation, Operation::InvMod | Operation::GcdExt | Operation::Gcd)
+}
+
+fn on_cpu(groups: &[Group]) {
+    let session = Session::cpu();
+    for &operation in Operation::ALL.iter().filter(|it| groups.contains(&it.group())) {
+        for variant in variants(operation) {
+            for precision in PRECISIONS {
+                let lanes = match (is_slow(operation), precision) {
+                    (true, 1025..) => 2,
+                    (true, 300..) => 7,
+                    _ => 33,
+                };
+                let patterns: &[Pattern] =
+                    if lanes < 33 { &[Pattern::Carry] } else { &[Pattern::Carry, Pattern::Edge, Pattern::Ones] };
+                conformance::operation(&cases(variant, precision, lanes, patterns), run(&session, variant, None));
+            }
+        }
+    }
+}
+
+#[test]
+fn cpu_conforms_in_the_ring() {
+    on_cpu(&[Group::Product, Group::ProductPart, Group::Linear]);
+}
+
+#[test]
+fn cpu_conforms_in_modular_arithmetic() {
+    on_cpu(&[Group::LinearModular, Group::Modular, Group::Montgomery]);
+}
+
+#[test]
+fn cpu_conforms_in_division() {
+    on_cpu(&[Group::Division]);
+}
+
+/// Both algorithms of the linear operations at every precision they take.
+#[test]
+fn kernels_conform() {
+    let session = Session::on(warpmp::Selector::Sim).unwrap();
+    let groups = [Group::ProductPart, Group::Linear, Group::LinearModular];
+    for &operation in Operation::ALL.iter().filter(|it| groups.contains(&it.group())) {
+        for (i, variant) in variants(operation).into_iter().enumerate() {
+            for (j, precision) in PRECISIONS.into_iter().enumerate() {
+                // Operations with constants are many: each constant at every third precision.
+                if variant.constant().is_some() && (i + j) % 3 != 0 {
+                    continue;
+                }
+                for algorithm in ["thread", "group"] {
+                    let lanes = if precision > 1024 { 3 } else { 35 };
+                    for case in cases(variant, precision, lanes, &[Pattern::Carry]) {
+                        match run(&session, variant, Some(algorithm))(&case, &draw(&case)) {
+                            Err(Error::AlgorithmUnfit { .. }) => {}
+                            result => conformance::operation(&[case], |_, _| result.clone()),
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
