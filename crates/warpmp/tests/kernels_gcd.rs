@@ -4,7 +4,7 @@
 
 mod modular_common;
 
-use modular_common::{limbs, numbers, odd_moduli, run};
+use modular_common::{limbs, numbers, odd_moduli, run, run_with};
 use num_bigint::BigUint;
 use warpmp::kernels::Spec;
 use warpmp::kernels::modular::gcd::Gcd;
@@ -55,11 +55,10 @@ fn check_gcd(bits: [usize; 2], lanes: usize, layout: Option<Layout>) {
         spec.layout = layout.unwrap_or(spec.layout);
         let other = if common { &b[..1] } else { &b[..] };
         let width = limbs(bits[0]).max(limbs(bits[1]));
-        let outcome = run(&spec, &[(spec.operands[0], &a), (second, other)], &[width], lanes);
+        let outcome = run_with(&spec, &[(spec.operands[0], &a), (second, other)], &[width], false, lanes);
         for lane in 0..lanes {
             let (a, b) = (&a[lane], &other[if common { 0 } else { lane }]);
             assert_eq!(outcome.results[0][lane], gcd(a, b), "{} lane {lane}: {a:x}, {b:x}", spec.name());
-            assert_eq!(outcome.statuses[lane], 0);
         }
     }
 }

@@ -174,7 +174,7 @@ pub fn register(operation: Operation) -> &'static [OperationAlgorithm] {
         // These have registers of their own.
         Group::Product => &[],
         Group::Linear | Group::LinearModular | Group::ProductPart => linear::ALGORITHMS,
-        Group::Division | Group::Modular | Group::Montgomery => &[],
+        Group::Division | Group::Modular | Group::Montgomery => modular::ALGORITHMS,
     }
 }
 

@@ -14,8 +14,20 @@ pub(crate) struct Outcome {
     pub(crate) counters: Counters,
 }
 
-/// Runs a kernel on numbers: for each operand one a lane, or one.
+/// Runs a kernel on numbers: for each operand one a lane, or one. A status is among the results.
 pub(crate) fn run(spec: &dyn Spec, operands: &[(Operand, &[BigUint])], results: &[u32], lanes: usize) -> Outcome {
+    run_with(spec, operands, results, true, lanes)
+}
+
+/// The same with or without statuses.
+pub(crate) fn run_with(
+    spec: &dyn Spec,
+    operands: &[(Operand, &[BigUint])],
+    results: &[u32],
+    status: bool,
+    lanes: usize,
+) -> Outcome {
+    let status = if status { &[1][..] } else { &[] };
     let padded = lanes.next_multiple_of(32);
     let mut memory = Memory::new(1 << 30);
     let mut args = Vec::new();
@@ -28,7 +40,7 @@ pub(crate) fn run(spec: &dyn Spec, operands: &[(Operand, &[BigUint])], results: 
         args.push(address);
     }
     let outputs: Vec<u64> =
-        results.iter().chain(&[1]).map(|&limbs| memory.alloc(4 * padded as u64 * u64::from(limbs)).unwrap()).collect();
+        results.iter().chain(status).map(|&limbs| memory.alloc(4 * padded as u64 * u64::from(limbs)).unwrap()).collect();
     args.extend(&outputs);
     args.push(lanes as u64);
     if spec.scratch_limbs() > 0 {
@@ -50,7 +62,7 @@ pub(crate) fn run(spec: &dyn Spec, operands: &[(Operand, &[BigUint])], results: 
     let numbers = |(&address, &limbs): (&u64, &u32)| -> Vec<BigUint> {
         read(address, limbs).chunks(limbs as usize).map(oracle::number).collect()
     };
-    let statuses = read(outputs[results.len()], 1);
+    let statuses = outputs.get(results.len()).map_or(Vec::new(), |&address| read(address, 1));
     Outcome { results: outputs.iter().zip(results).map(numbers).collect(), statuses, counters }
 }
 

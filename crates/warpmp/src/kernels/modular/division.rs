@@ -159,7 +159,7 @@ impl Spec for Division {
     fn build(&self, _stage: usize) -> Kernel {
         let results = [self.dividend.limbs, self.divisor.limbs];
         let results = if self.parts == Parts::Both { &results[..] } else { &results[1..] };
-        let signature = Signature { operands: &[self.dividend, self.divisor], results, scratch: 0 };
+        let signature = Signature { operands: &[self.dividend, self.divisor], results, status: true, scratch: 0 };
         self.layout.kernel(&self.name(), &signature, |b, frame| self.body(b, frame))
     }
 

@@ -19,7 +19,7 @@ pub(super) struct Frame {
     operands: Vec<(R64, Operand)>,
     /// Limbs of the results.
     results: Vec<(R64, u32)>,
-    status: R64,
+    status: Option<R64>,
     /// The address of this number's scratch memory.
     pub(super) scratch: Option<R64>,
 }
@@ -29,6 +29,8 @@ pub(super) struct Signature<'s> {
     pub(super) operands: &'s [Operand],
     /// Limbs of each.
     pub(super) results: &'s [u32],
+    /// Is there a status a lane?
+    pub(super) status: bool,
     /// Limbs of scratch memory a lane.
     pub(super) scratch: u32,
 }
@@ -47,7 +49,7 @@ impl Layout {
         let operands = operands.map(|(&operand, name)| (b.param_u64(name), operand)).collect();
         let results = signature.results.iter().zip(["r", "s", "t"]);
         let results = results.map(|(&limbs, name)| (b.param_u64(name), limbs)).collect();
-        let status = b.param_u64("status");
+        let status = signature.status.then(|| b.param_u64("status"));
         let lanes = b.param_u32("lanes");
         let scratch = (signature.scratch > 0).then(|| b.param_u64("scratch"));
         b.section("setup");
@@ -145,6 +147,27 @@ impl Frame {
         self.write(b, row, limbs, piece(limbs), number);
     }
 
+    /// A result that an earlier stage has stored.
+    pub(super) fn load_result(&self, b: &mut Builder, result: usize) -> Vec<R32> {
+        let limbs = self.results[result].1;
+        let row = self.result_row(b, result);
+        self.read(b, row, 0, limbs, piece(limbs))
+    }
+
+    /// The number's low bits; it has none above the limb that the last of them is in.
+    pub(super) fn truncate(&self, b: &mut Builder, number: &[R32], bits: u32) -> Vec<R32> {
+        let mut number = number.to_vec();
+        if bits.is_multiple_of(32) {
+            return number;
+        }
+        let (length, limb) = (self.spread.length as u32, bits / 32);
+        let here = b.compare(Cmp::Eq, self.spread.member, limb / length);
+        let mask = b.select((1 << (bits % 32)) - 1, u32::MAX, here);
+        let place = &mut number[(limb % length) as usize];
+        *place = b.and(*place, mask);
+        number
+    }
+
     /// Stores the status, and the results: zeros where it is a fault.
     pub(super) fn finish(&self, b: &mut Builder, status: R32, results: &[&[R32]]) {
         b.section("store");
@@ -159,7 +182,8 @@ impl Frame {
 
     /// Stores the status.
     pub(super) fn store_status(&self, b: &mut Builder, status: R32) {
-        let address = b.mad_wide(self.row, 4, self.status);
+        let Some(address) = self.status else { return };
+        let address = b.mad_wide(self.row, 4, address);
         self.by_bottom(b, |g| g.store_global(Space::Global, &[status], address, 0));
     }
 

@@ -24,7 +24,7 @@ use super::frame::{Frame, Signature};
 use super::shifted::{lowered, store_raised};
 use super::{Layout, Operand};
 
-/// Parameters of the kernel. Parameters of its launch: `a`, `b`, the result, statuses (all fine), lanes.
+/// Parameters of the kernel. Parameters of its launch: `a`, `b`, the result, lanes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Gcd {
     /// The operands. The result has the limbs of the longer one.
@@ -63,8 +63,6 @@ impl Gcd {
         b.section("store");
         let row = frame.result_row(b, 0);
         store_raised(b, frame, row, self.limbs(), &divisor, twos);
-        let status = b.copy(0);
-        frame.store_status(b, status);
     }
 }
 
@@ -75,7 +73,7 @@ impl Spec for Gcd {
 
     fn build(&self, _stage: usize) -> Kernel {
         let results = [self.limbs()];
-        let signature = Signature { operands: &self.operands, results: &results, scratch: 0 };
+        let signature = Signature { operands: &self.operands, results: &results, status: false, scratch: 0 };
         self.layout.kernel(&self.name(), &signature, |b, frame| self.body(b, frame))
     }
 

@@ -103,7 +103,7 @@ impl Spec for InvMod {
     fn build(&self, _stage: usize) -> Kernel {
         let operands = [self.value, self.modulus];
         let results = [self.modulus.limbs];
-        let signature = Signature { operands: &operands, results: &results, scratch: 0 };
+        let signature = Signature { operands: &operands, results: &results, status: true, scratch: 0 };
         self.layout.kernel(&self.name(), &signature, |b, frame| self.body(b, frame))
     }
 

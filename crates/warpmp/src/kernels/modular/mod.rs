@@ -7,6 +7,10 @@
 //! division.rs quotients and remainders
 //! gcd.rs      greatest common divisors
 //! inverse.rs  inverses modulo any number
+//! sqrt.rs     square roots
+//! cofactors.rs  divisors with their cofactors, in stages
+//! redirect.rs operations in stages
+//! register.rs the operations that these kernels do
 //! shifted.rs  numbers that are shifted as they are read and written
 //! ```
 //!
@@ -14,15 +18,22 @@
 //! of lanes, and the address of the scratch memory if it needs any. All buffers hold whole tiles of 32 lanes, of
 //! common operands one row. A status is a word a lane, see [`Fault`]; the results of a lane with a fault are zero.
 
+mod cofactors;
 pub mod division;
 mod frame;
 pub mod gcd;
 pub mod inverse;
 pub mod power;
 pub mod product;
+mod redirect;
+mod register;
 mod shifted;
+pub mod sqrt;
 
 use warpmp_kernel::build::Glue;
+
+pub(super) use register::ALGORITHMS;
+use register::product_of;
 
 /// An operand of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -311,7 +311,7 @@ impl Spec for PowMod {
     fn build(&self, _stage: usize) -> Kernel {
         let operands = self.signature();
         let results = [self.modulus.limbs];
-        let signature = Signature { operands: &operands, results: &results, scratch: self.scratch_limbs() };
+        let signature = Signature { operands: &operands, results: &results, status: true, scratch: self.scratch_limbs() };
         self.layout.kernel(&self.name(), &signature, |b, frame| self.body(b, frame))
     }
 

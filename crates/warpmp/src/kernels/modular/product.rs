@@ -128,7 +128,7 @@ impl Spec for MontgomeryProduct {
     }
 
     fn build(&self, _stage: usize) -> Kernel {
-        let signature = Signature { operands: &self.operands, results: &[self.modulus()], scratch: 0 };
+        let signature = Signature { operands: &self.operands, results: &[self.modulus()], status: true, scratch: 0 };
         self.layout.kernel(&self.name(), &signature, |b, frame| self.body(b, frame))
     }
 
