@@ -8,6 +8,7 @@ mod montgomery;
 mod reciprocal;
 mod rows;
 mod spread;
+mod square;
 mod window;
 
 pub use add::{add_limbs, wrapping_add_small, wrapping_sub_small};
@@ -16,4 +17,5 @@ pub use montgomery::{Montgomery, negated_inverse, repeat};
 pub use reciprocal::Reciprocal;
 pub use rows::Rows;
 pub use spread::{Spread, assign, select};
+pub use square::square;
 pub use window::Window;

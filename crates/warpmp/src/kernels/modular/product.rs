@@ -109,7 +109,7 @@ impl MontgomeryProduct {
         b.section("arithmetic");
         match self.function {
             Function::Mul => ring.mul(b, x, factor.unwrap_or(x)),
-            Function::Sqr => ring.mul(b, x, x),
+            Function::Sqr => ring.sqr(b, x),
             Function::Redc | Function::From => ring.redc(b, x, high),
             Function::To => {
                 let one = ring.one(b);
