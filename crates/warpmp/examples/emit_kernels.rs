@@ -9,7 +9,8 @@ use std::path::Path;
 use std::{env, error, fs};
 
 use serde::Serialize;
-use warpmp::kernels::{MUL, MulShape, Settings};
+use warpmp::kernels::{MUL, MulShape, OperationShape, Settings, register};
+use warpmp::{Operation, Shape};
 
 /// What one kernel may cost.
 #[derive(Serialize)]
@@ -63,6 +64,41 @@ const CASES: &[(&str, [usize; 2], Option<u64>, u32)] = &[
     ("karatsuba/sum-rotate", [4096, 4096], None, 64),
 ];
 
+/// Other operations: algorithm, bits of the operands, wide products in the text, registers.
+const OPERATIONS: &[(Operation, &str, &[usize], Option<u64>, u32)] = &[
+    (Operation::MontMul, "thread", &[256, 256, 256], Some(120), 56),
+    (Operation::MontMul, "thread", &[512, 512, 512], Some(496), 104),
+    (Operation::MontMul, "thread", &[131, 131, 131], None, 56),
+    (Operation::MontMul, "group", &[1024, 1024, 1024], Some(128), 72),
+    (Operation::MontMul, "group", &[2048, 2048, 2048], Some(512), 112),
+    (Operation::MontMul, "group", &[3000, 3000, 3000], None, 112),
+    (Operation::MontMul, "group", &[32736, 32736, 32736], None, 255),
+    (Operation::MontSqr, "thread", &[512, 512], Some(391), 128),
+    (Operation::Redc, "thread", &[478, 239], None, 56),
+    (Operation::ToMont, "group", &[1000, 1024], None, 88),
+    (Operation::FromMont, "group", &[2048, 2048], None, 112),
+    (Operation::PowMod, "thread", &[256, 256, 256], None, 72),
+    (Operation::PowMod, "thread", &[512, 512, 512], None, 128),
+    (Operation::PowMod, "group", &[1024, 1024, 1024], None, 88),
+    (Operation::PowMod, "group", &[4096, 4096, 4096], None, 144),
+    (Operation::PowMod, "group", &[3000, 700, 1000], None, 96),
+    (Operation::PowModSec, "thread", &[512, 512, 512], None, 144),
+    (Operation::PowModSec, "group", &[2048, 2048, 2048], None, 152),
+    (Operation::PowModPublic(65537), "group", &[2048, 2048], None, 128),
+    (Operation::DivRem, "thread", &[256, 256], None, 64),
+    (Operation::DivRem, "thread", &[1024, 512], None, 96),
+    (Operation::DivRem, "group", &[1024, 1024], None, 72),
+    (Operation::DivRem, "group", &[8192, 4096], None, 104),
+    (Operation::Gcd, "thread", &[256, 256], None, 64),
+    (Operation::Gcd, "group", &[4096, 4096], None, 80),
+    (Operation::InvMod, "thread", &[256, 256], None, 128),
+    (Operation::InvMod, "group", &[1024, 1024], None, 144),
+    (Operation::Sqrt, "thread", &[1024], None, 96),
+    (Operation::Sqrt, "group", &[4096], None, 80),
+    (Operation::MulMod, "group", &[1024, 1024, 1024], None, 128),
+    (Operation::GcdExt, "group", &[1024, 1000], None, 168),
+];
+
 fn main() -> Result<(), Box<dyn error::Error>> {
     let directory = env::args().nth(1).ok_or("usage: emit_kernels DIR")?;
     let directory = Path::new(&directory);
@@ -81,6 +117,18 @@ fn main() -> Result<(), Box<dyn error::Error>> {
                 let wide = wide.filter(|_| !common_b && stage == 0);
                 budgets.push(Budget { file, wide, wide_tolerance: 16, max_registers: Some(registers) });
             }
+        }
+    }
+    for &(operation, name, bits, wide, registers) in OPERATIONS {
+        let operands: Vec<Shape> = bits.iter().map(|&bits| Shape::new(32, bits)).collect();
+        let shape = OperationShape::new(operation, &operands)?;
+        let algorithm = register(operation).iter().find(|it| it.name == name).ok_or("no such algorithm")?;
+        let spec = (algorithm.spec)(shape, &Settings::default(), true);
+        for stage in 0..spec.stages() {
+            let kernel = spec.build(stage);
+            let file = format!("{}.ptx", kernel.name);
+            fs::write(directory.join(&file), kernel.to_string())?;
+            budgets.push(Budget { file, wide, wide_tolerance: 16, max_registers: Some(registers) });
         }
     }
     fs::write(directory.join("budgets.json"), serde_json::to_string_pretty(&budgets)?)?;
