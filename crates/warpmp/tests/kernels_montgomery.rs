@@ -35,7 +35,9 @@ fn check(bits: usize, lanes: usize, layout: Layout, functions: &[Function]) {
         let (a, c) = (below(&moduli, bits, 1), below(&moduli, bits, 2));
         let product: Vec<BigUint> = match bits % 3 {
             0 => moduli.iter().map(|m| m * &r - 1_u32).collect(),
-            _ => a.iter().zip(&numbers(Pattern::Carry, lanes, 32 * l as usize, 3)).map(|(a, low)| a * &r + low).collect(),
+            _ => {
+                a.iter().zip(&numbers(Pattern::Carry, lanes, 32 * l as usize, 3)).map(|(a, low)| a * &r + low).collect()
+            }
         };
         let own = if common { Operand::common(l) } else { Operand::each(l) };
         let modulus = if common { &moduli[..1] } else { &moduli };
@@ -86,7 +88,9 @@ fn by_groups() {
     for bits in [521, 1000, 1024, 1025] {
         check(bits, 17, Layout::of(limbs(bits)), &Function::ALL);
     }
-    for (bits, group, length) in [(64, 2, 1), (96, 2, 2), (256, 8, 1), (255, 4, 2), (640, 8, 3), (300, 4, 3), (500, 32, 1)] {
+    for (bits, group, length) in
+        [(64, 2, 1), (96, 2, 2), (256, 8, 1), (255, 4, 2), (640, 8, 3), (300, 4, 3), (500, 32, 1)]
+    {
         check(bits, 33, layout(group, length), &Function::ALL);
     }
     check(2048, 9, Layout::of(64), &[Function::Mul, Function::From]);
@@ -109,7 +113,8 @@ fn counts(function: Function, l: u32, layout: Layout) -> [u64; 3] {
     let count = |pipe: Pipe| arithmetic.pipe(pipe).threads / lanes as u64;
     assert_eq!(count(Pipe::WideMul), arithmetic.op(Op::MulWide(Int::U32)).threads / lanes as u64);
     assert_eq!(count(Pipe::Mul), arithmetic.op(Op::Mul(Half::Lo, Int::U32)).threads / lanes as u64);
-    let links: u64 = [Carry::Out, Carry::In, Carry::InOut].map(|c| arithmetic.op(Op::Add(Width::W64, c)).threads).iter().sum();
+    let links: u64 =
+        [Carry::Out, Carry::In, Carry::InOut].map(|c| arithmetic.op(Op::Add(Width::W64, c)).threads).iter().sum();
     [count(Pipe::WideMul), count(Pipe::Mul), count(Pipe::Alu) - links / lanes as u64]
 }
 

@@ -27,7 +27,13 @@ fn check(spec: &PowMod, bases: &[BigUint], exponents: &[BigUint], moduli: &[BigU
         let is_odd = modulus.bit(0);
         let expected = if is_odd { bases[lane].modpow(&of(exponents, lane), &modulus) } else { BigUint::ZERO };
         assert_eq!(outcome.results[0][lane], expected, "{} lane {lane} m = {modulus:x}", spec.name());
-        let status = if is_odd { 0 } else if modulus == BigUint::ZERO { 1 } else { 2 };
+        let status = if is_odd {
+            0
+        } else if modulus == BigUint::ZERO {
+            1
+        } else {
+            2
+        };
         assert_eq!(outcome.statuses[lane], status, "{} lane {lane}", spec.name());
     }
     outcome
@@ -88,9 +94,17 @@ fn public_exponents() {
     for bits in [31, 64, 131, 256, 640] {
         let lanes = 20;
         let moduli = odd_moduli(lanes, bits, 3);
-        for (exponent, base_bits) in
-            [(0, bits), (1, bits), (2, bits), (3, 2 * bits), (65537, bits), (65537, bits + 40), (17, bits), (0b1_0110_1101, bits), (u32::MAX, bits)]
-        {
+        for (exponent, base_bits) in [
+            (0, bits),
+            (1, bits),
+            (2, bits),
+            (3, 2 * bits),
+            (65537, bits),
+            (65537, bits + 40),
+            (17, bits),
+            (0b1_0110_1101, bits),
+            (u32::MAX, bits),
+        ] {
             let bases = numbers(Pattern::Carry, lanes, base_bits, 4);
             let modulus = Operand::each(limbs(bits));
             let spec = PowMod::new(Operand::each(limbs(base_bits)), Exponent::Public(exponent), modulus);
@@ -130,7 +144,8 @@ fn nothing_depends_on_secret_exponents() {
             check(&spec, bases, exponents, &moduli).counters
         };
         let bases = [numbers(Pattern::Random, lanes, bits, 1), vec![BigUint::ZERO; lanes]];
-        let exponents = [numbers(Pattern::Random, lanes, 64, 2), vec![BigUint::ZERO; lanes], numbers(Pattern::Ones, lanes, 64, 2)];
+        let exponents =
+            [numbers(Pattern::Random, lanes, 64, 2), vec![BigUint::ZERO; lanes], numbers(Pattern::Ones, lanes, 64, 2)];
         let first = count(true, &bases[0], &exponents[0]);
         for base in &bases {
             for exponent in &exponents {

@@ -15,10 +15,8 @@ fn run(
     algorithm: &str,
     operands: &[Operands],
 ) -> Result<Vec<(Vec<u32>, usize)>, Error> {
-    let batches: Vec<Batch> = operands
-        .iter()
-        .map(|it| Batch::borrow(Shape::new(it.lanes, it.bits), &it.limbs))
-        .collect::<Result<_, _>>()?;
+    let batches: Vec<Batch> =
+        operands.iter().map(|it| Batch::borrow(Shape::new(it.lanes, it.bits), &it.limbs)).collect::<Result<_, _>>()?;
     let mut options = Options::new();
     options.algorithm = Some(algorithm.to_owned());
     let (results, _) = session.apply(operation, &batches.iter().collect::<Vec<_>>(), options)?;
@@ -46,10 +44,12 @@ fn conform(group: Group) {
             }
             let lanes = lanes(operation, precision);
             // Long ones in one pattern; short ones in another each.
-            let pattern = [Pattern::Carry, Pattern::Runs, Pattern::Edge, Pattern::Ones][if precision > 300 { 0 } else { i % 4 }];
+            let pattern =
+                [Pattern::Carry, Pattern::Runs, Pattern::Edge, Pattern::Ones][if precision > 300 { 0 } else { i % 4 }];
             let name = (operation.name(), operation.constant().unwrap_or(0));
             for algorithm in ["thread", "group"] {
-                let all = conformance::operation_cases(name, operation.arity(), precision, lanes, &[Pattern::Carry, pattern]);
+                let all =
+                    conformance::operation_cases(name, operation.arity(), precision, lanes, &[Pattern::Carry, pattern]);
                 let few = if precision > 300 { 2 } else { all.len() };
                 for case in all.into_iter().take(if is_power && precision > 300 { 1 } else { few }) {
                     let result = run(&session, operation, algorithm, &draw(&case));

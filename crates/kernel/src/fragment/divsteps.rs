@@ -149,7 +149,9 @@ fn steps(b: &mut Builder, delta: R32, f: R32, g: R32) -> [Row; 2] {
             let q_next = b.mad_lo(odd, u_next, q_sum);
             let r_next = b.mad_lo(odd, v_next, r_sum);
             let (u_next, v_next) = (b.add(u_next, u_next), b.add(v_next, v_next));
-            for (to, from) in [delta, f, g, u, v, q, r].into_iter().zip([next_delta, f_next, g_next, u_next, v_next, q_next, r_next]) {
+            for (to, from) in
+                [delta, f, g, u, v, q, r].into_iter().zip([next_delta, f_next, g_next, u_next, v_next, q_next, r_next])
+            {
                 b.set(to, from);
             }
         }
@@ -195,7 +197,5 @@ fn combine(b: &mut Builder, spread: &Spread, terms: &[(R32, &[R32], R32)]) -> Ve
     let next = spread.from_above(b, limbs[0]);
     let is_top = b.compare(Cmp::Eq, spread.member, spread.group - 1);
     let next = b.select(above, next, is_top);
-    (0..limbs.len())
-        .map(|k| b.funnel_right(limbs[k], limbs.get(k + 1).copied().unwrap_or(next), STEPS))
-        .collect()
+    (0..limbs.len()).map(|k| b.funnel_right(limbs[k], limbs.get(k + 1).copied().unwrap_or(next), STEPS)).collect()
 }

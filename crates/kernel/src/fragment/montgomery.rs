@@ -53,11 +53,8 @@ impl Montgomery {
 
     /// `x·y/R mod m`.
     pub fn mul(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
-        let empty = if self.spread.group == 1 {
-            Window::new(self.spread.length)
-        } else {
-            Window::zeros(b, self.spread.length)
-        };
+        let empty =
+            if self.spread.group == 1 { Window::new(self.spread.length) } else { Window::zeros(b, self.spread.length) };
         let window = self.sweep(b, empty, |b, window, step, i| {
             let y = match step {
                 None => y[i],

@@ -39,8 +39,11 @@ pub(crate) fn run_with(
         memory.write(address, &words).unwrap();
         args.push(address);
     }
-    let outputs: Vec<u64> =
-        results.iter().chain(status).map(|&limbs| memory.alloc(4 * padded as u64 * u64::from(limbs)).unwrap()).collect();
+    let outputs: Vec<u64> = results
+        .iter()
+        .chain(status)
+        .map(|&limbs| memory.alloc(4 * padded as u64 * u64::from(limbs)).unwrap())
+        .collect();
     args.extend(&outputs);
     args.push(lanes as u64);
     if spec.scratch_limbs() > 0 {

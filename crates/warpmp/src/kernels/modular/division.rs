@@ -118,12 +118,10 @@ impl Steps {
         let shifted: Vec<R32> = std::iter::once(incoming).chain(rest[..n - 1].iter().copied()).collect();
         let above = rest[n - 1];
         // Only the top lane's estimate counts.
-        let digit = match n {
-            1 => self.top.quotient(b, above, shifted[0], 0),
-            _ => {
-                let lowest = if n == 2 { shifted[0] } else { shifted[n - 2] };
-                self.top.quotient(b, above, shifted[n - 1], lowest)
-            }
+        let digit = if n == 1 {
+            self.top.quotient(b, above, shifted[0], 0)
+        } else {
+            self.top.quotient(b, above, shifted[n - 1], shifted[n - 2])
         };
         let digit = spread.top(b, digit);
         let above = spread.top(b, above);

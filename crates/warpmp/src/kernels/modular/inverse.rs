@@ -45,7 +45,7 @@ impl InvMod {
         Self { value, modulus, layout: Layout::of(limbs + 1) }
     }
 
-    fn body(&self, b: &mut Builder, frame: &Frame) {
+    fn body(b: &mut Builder, frame: &Frame) {
         b.section("load");
         let spread = &frame.spread;
         let (value, modulus) = (frame.load(b, 0), frame.load(b, 1));
@@ -104,7 +104,7 @@ impl Spec for InvMod {
         let operands = [self.value, self.modulus];
         let results = [self.modulus.limbs];
         let signature = Signature { operands: &operands, results: &results, status: true, scratch: 0 };
-        self.layout.kernel(&self.name(), &signature, |b, frame| self.body(b, frame))
+        self.layout.kernel(&self.name(), &signature, Self::body)
     }
 
     fn grid(&self, _stage: usize, lanes: u32) -> Grid {

@@ -195,7 +195,6 @@ impl PowMod {
     }
 }
 
-
 /// The window that costs least; longer ones gain less than their table takes in memory.
 fn least(cost: impl Fn(u32) -> u32) -> u32 {
     (1..=6).min_by_key(|&w| cost(w)).unwrap_or(1)
@@ -319,7 +318,8 @@ impl Spec for PowMod {
     fn build(&self, _stage: usize) -> Kernel {
         let operands = self.signature();
         let results = [self.modulus.limbs];
-        let signature = Signature { operands: &operands, results: &results, status: true, scratch: self.scratch_limbs() };
+        let signature =
+            Signature { operands: &operands, results: &results, status: true, scratch: self.scratch_limbs() };
         self.layout.kernel(&self.name(), &signature, |b, frame| self.body(b, frame))
     }
 

@@ -4,8 +4,8 @@
 //! one of them or a place in scratch memory: rows for all lanes, whole tiles.
 
 use warpmp_device::Grid;
-use warpmp_kernel::ir::{Carry, Class, Inst, Int, Item, Kernel, Logic, Op, Operand as Value, Param, Reg, Width};
 use warpmp_kernel::ir::Bits;
+use warpmp_kernel::ir::{Carry, Class, Inst, Int, Item, Kernel, Logic, Op, Operand as Value, Param, Reg, Width};
 
 use super::super::Spec;
 
@@ -32,7 +32,7 @@ pub(super) struct Stages {
     pub(super) name: String,
     /// Operands and results of the operation, statuses included.
     pub(super) addresses: usize,
-    pub(super) stages: Vec<Stage>,
+    pub(super) kernels: Vec<Stage>,
     /// Limbs of scratch memory a lane.
     pub(super) scratch: u32,
 }
@@ -40,7 +40,7 @@ pub(super) struct Stages {
 impl Stages {
     /// The stage that a kernel belongs to, and its number there.
     fn stage(&self, mut number: usize) -> (&Stage, usize) {
-        for stage in &self.stages {
+        for stage in &self.kernels {
             if number < stage.spec.stages() {
                 return (stage, number);
             }
@@ -66,16 +66,15 @@ impl Stages {
         let load = |to: Value, width: Width, index: usize| inst(Op::LdParam(width), &[to, Value::Imm(index as u64)]);
         let mut body = Vec::new();
         for item in kernel.body {
-            let (to, index) = match &item {
-                Item::Inst(Inst { op: Op::LdParam(_), operands, .. }) => match operands[..] {
-                    [to, Value::Imm(index)] => (to, index as usize),
-                    _ => unreachable!("a parameter's number is a constant"),
-                },
-                _ => {
-                    body.push(item);
-                    continue;
-                }
+            let parameter = match &item {
+                Item::Inst(Inst { op: Op::LdParam(_), operands, .. }) => Some((operands[0], operands[1])),
+                _ => None,
             };
+            let Some((to, Value::Imm(index))) = parameter else {
+                body.push(item);
+                continue;
+            };
+            let index = index as usize;
             // Whole tiles: the next stage may read them.
             let whole_tiles = |to: Value, body: &mut Vec<Item>| {
                 let [count, up] = [(); 2].map(|()| fresh(Class::B32));
@@ -101,7 +100,13 @@ impl Stages {
         }
         let mut params: Vec<Param> = (0..self.addresses).map(|i| Param::u64(&format!("address{i}"))).collect();
         params.extend([Param::u32("lanes"), Param::u64("scratch")]);
-        Kernel { name: format!("{}_{number}_{}", self.name, kernel.name), params, registers: registers.get(), body, ..kernel }
+        Kernel {
+            name: format!("{}_{number}_{}", self.name, kernel.name),
+            params,
+            registers: registers.get(),
+            body,
+            ..kernel
+        }
     }
 }
 
@@ -111,7 +116,7 @@ impl Spec for Stages {
     }
 
     fn stages(&self) -> usize {
-        self.stages.iter().map(|stage| stage.spec.stages()).sum()
+        self.kernels.iter().map(|stage| stage.spec.stages()).sum()
     }
 
     fn scratch_limbs(&self) -> u32 {
@@ -129,10 +134,10 @@ impl Spec for Stages {
     }
 
     fn max_lanes(&self) -> u32 {
-        self.stages.iter().map(|stage| stage.spec.max_lanes()).min().unwrap_or(1)
+        self.kernels.iter().map(|stage| stage.spec.max_lanes()).min().unwrap_or(1)
     }
 
     fn wide_products(&self) -> u64 {
-        self.stages.iter().map(|stage| stage.spec.wide_products()).sum()
+        self.kernels.iter().map(|stage| stage.spec.wide_products()).sum()
     }
 }

@@ -110,9 +110,7 @@ fn spec(shape: OperationShape, layout: Layout, asynchronous: bool) -> Box<dyn Sp
         Operation::MulMod => reduced_product(operand(0), (operand(1), 1), (operand(2), 2), layout, asynchronous),
         Operation::SqrMod => reduced_product(operand(0), (operand(0), 0), (operand(1), 1), layout, asynchronous),
         Operation::Gcd => Box::new(Gcd { layout, ..Gcd::new(operand(0), operand(1)) }),
-        Operation::GcdExt => {
-            Box::new(cofactors::stages((operand(0), bits(0)), (operand(1), bits(1)), asynchronous))
-        }
+        Operation::GcdExt => Box::new(cofactors::stages((operand(0), bits(0)), (operand(1), bits(1)), asynchronous)),
         Operation::Sqrt => Box::new(Sqrt { layout, ..Sqrt::new(operand(0), bits(0)) }),
         Operation::DivRem => Box::new(divide(Parts::Both)),
         // `rem`, and `reduce` under its other name. The registers of other groups have the rest.
@@ -151,7 +149,7 @@ fn reduced_product(
     stages.push(Stage { spec: Box::new(divide), places });
     let function = if b_at == 0 { "sqr_mod" } else { "mul_mod" };
     let name = format!("{function}{}{}{}{}", a.name(), b.name(), m.name(), layout.name());
-    Box::new(Stages { name, addresses: m_at + 3, stages, scratch })
+    Box::new(Stages { name, addresses: m_at + 3, kernels: stages, scratch })
 }
 
 /// A multiplication.

@@ -97,7 +97,15 @@ pub(super) fn lowered(b: &mut Builder, frame: &Frame, operand: usize, shift: R32
 }
 
 /// Stores a number shifted down, whose lowest `shift` bits are zero, to a row of so many limbs.
-pub(super) fn store_lowered(b: &mut Builder, frame: &Frame, row: R64, limbs: u32, number: &[R32], shift: R32, mask: R32) {
+pub(super) fn store_lowered(
+    b: &mut Builder,
+    frame: &Frame,
+    row: R64,
+    limbs: u32,
+    number: &[R32],
+    shift: R32,
+    mask: R32,
+) {
     let spread = &frame.spread;
     let (length, all) = (spread.length as u32, spread.group * spread.length as u32);
     let (words, bits) = (b.shr(shift, 5), b.and(shift, 31));
