@@ -60,7 +60,12 @@ pub(super) fn stages(a: (Operand, u32), b: (Operand, u32), asynchronous: bool) -
         divide(each(product_limbs), product, (each(b.limbs), b_part), quotient, rest),
         Stage { spec: Box::new(last), places: vec![b_part, quotient, rest, a_part, Param(3), Param(4)] },
     ];
-    Stages { name: format!("gcd_ext{}{}b{a_bits}b{b_bits}", a.name(), b.name()), addresses: 5, kernels: stages, scratch }
+    Stages {
+        name: format!("gcd_ext{}{}b{a_bits}b{b_bits}", a.name(), b.name()),
+        addresses: 5,
+        kernels: stages,
+        scratch,
+    }
 }
 
 /// The last stage: `x`, which is right but for `b = 0`, and `y`. Its operands: `b'`, the quotient, the remainder,

@@ -11,21 +11,25 @@
 //! row takes one limb of `a`, from the top: `R ← R·B + aᵢ − qᵢ·D`, with `qᵢ` from the top three limbs of `R` and
 //! two of `D`. Instead of `−qᵢ·D` it adds `qᵢ·(B^n − D)`, which needs no borrows.
 //!
-//! bound: before each row `R < D`. The estimate of `qᵢ` is right or one too large; then `R` is negative, which shows
+//! bound: before each row `R < D`; in the first one because a quotient of numbers of `p` and `q` bits has its
+//! highest digit at `⌊(p − q)/32⌋` or below. The estimate of `qᵢ` is right or one too large; then `R` is negative, which shows
 //! in the limb above: it is `qᵢ − u + ⌊R / B^n⌋`, where `u` is the limb of `R·B` above `B^n`. Then `D` is
 //! added back, which the warp does together if one of its lanes must: about one row in 2³¹ for random operands.
 //!
 //! source: Knuth, The Art of Computer Programming 2, 4.3.1, algorithm D; the estimate: see [`Reciprocal`].
 
 use warpmp_device::Grid;
-use warpmp_kernel::build::{Builder, Emit, R32};
-use warpmp_kernel::fragment::{Reciprocal, Rows, assign, repeat, select};
-use warpmp_kernel::ir::{Cmp, Kernel, Space, Vote};
+use warpmp_kernel::build::{Builder, Emit, R32, R64};
+use warpmp_kernel::fragment::{Reciprocal, Rows, assign, select};
+use warpmp_kernel::ir::{Cmp, Kernel, Shuffle, Space, Vote};
 
-use super::super::Spec;
+use super::super::{Spec, piece};
 use super::frame::{Frame, Signature};
 use super::shifted::{Shifted, store_lowered};
 use super::{Fault, Layout, Operand};
+
+/// Up to this many times the divisor's length, the dividend's own length is looked at.
+const MAX_PARTS: u32 = 4;
 
 /// Which results there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,17 +68,18 @@ impl Division {
         let zero = b.compare(Cmp::Eq, bits, 0);
         let status = b.select(Fault::Zero as u32, 0, zero);
         let shift = b.sub(32 * limbs, bits);
-        let divisor = Shifted::new(b, frame, 1, shift).block(b, frame, 0);
+        let divisor = Shifted::new(b, frame, 1, shift).block(b, frame, 0_u32);
         let numerator = Shifted::new(b, frame, 0, shift);
-        let rest = numerator.block(b, frame, self.dividend.limbs);
+        let quotient = (self.parts == Parts::Both).then(|| frame.result_row(b, 0));
+        let index = self.first_digit(b, frame, bits, quotient);
+        let first = b.add(index, 1);
+        let rest = numerator.block(b, frame, first);
         b.section("arithmetic");
         let division = Steps::new(b, frame, divisor);
-        let quotient = (self.parts == Parts::Both).then(|| frame.result_row(b, 0));
         let fine = b.compare(Cmp::Eq, status, 0);
         let fine = b.select(u32::MAX, 0, fine);
-        let index = b.copy(self.dividend.limbs - 1);
         let mut reader = numerator.reader(b, index);
-        repeat(b, self.dividend.limbs, |b| {
+        b.do_while(|b| {
             let limb = reader.next(b);
             let digit = division.step(b, frame, &rest, limb);
             if let Some(row) = quotient {
@@ -84,11 +89,51 @@ impl Division {
             }
             let lower = b.sub(index, 1);
             b.set(index, lower);
+            b.compare_signed(Cmp::Ge, index, 0)
         });
         b.section("store");
         let row = frame.result_row(b, usize::from(quotient.is_some()));
         store_lowered(b, frame, row, self.divisor.limbs, &rest, shift, fine);
         frame.store_status(b, status);
+    }
+}
+
+impl Division {
+    /// The highest digit that is not zero in some lane of the warp, by the lengths of the numbers; and zeros in the
+    /// quotients. `bits`: of the divisor.
+    fn first_digit(&self, b: &mut Builder, frame: &Frame, bits: R32, quotient: Option<R64>) -> R32 {
+        let (limbs, held) = (self.dividend.limbs, frame.spread.group * frame.spread.length as u32);
+        let index = b.copy(limbs - 1);
+        if limbs.div_ceil(held) > MAX_PARTS {
+            return index;
+        }
+        let length = b.copy(0);
+        for start in (0..limbs).step_by(held as usize) {
+            let part = frame.load_part(b, 0, start, held);
+            let zeros: Vec<R32> = part.iter().map(|_| b.copy(0)).collect();
+            if let Some(row) = quotient {
+                let row = b.add64(row, u64::from(4 * start));
+                frame.write(b, row, (limbs - start).min(held), piece(limbs).min(piece(start)), &zeros);
+            }
+            let part = frame.spread.bit_length(b, &part);
+            let some = b.compare(Cmp::Ne, part, 0);
+            let whole = b.add(part, 32 * start);
+            let longer = b.select(whole, length, some);
+            b.set(length, longer);
+        }
+        // Other threads may store digits where this one has stored zeros.
+        b.warp_barrier();
+        let longer = b.sub(length, bits);
+        let shorter = b.compare(Cmp::Lt, length, bits);
+        let longer = b.select(0, longer, shorter);
+        let mut first = b.shr(longer, 5);
+        for distance in [1, 2, 4, 8, 16] {
+            let other = b.shuffle(Shuffle::Bfly, first, distance, 32);
+            first = b.max(first, other);
+        }
+        let first = b.min(first, limbs - 1);
+        b.set(index, first);
+        index
     }
 }
 

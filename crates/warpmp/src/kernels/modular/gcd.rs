@@ -24,6 +24,10 @@ use super::frame::{Frame, Signature};
 use super::shifted::{lowered, store_raised};
 use super::{Layout, Operand};
 
+/// Limbs a lane, at most, unless 32 lanes need more. The steps take as long as products of 20 limbs, and each lane
+/// does them, so that few lanes are best.
+pub(super) const BLOCK: u32 = 17;
+
 /// Parameters of the kernel. Parameters of its launch: `a`, `b`, the result, lanes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Gcd {
@@ -37,7 +41,7 @@ impl Gcd {
     /// The usual parameters.
     pub const fn new(a: Operand, b: Operand) -> Self {
         let limbs = if a.limbs > b.limbs { a.limbs } else { b.limbs };
-        Self { operands: [a, b], layout: Layout::of(limbs + 1) }
+        Self { operands: [a, b], layout: Layout::narrow(limbs + 1, BLOCK) }
     }
 
     fn limbs(&self) -> u32 {

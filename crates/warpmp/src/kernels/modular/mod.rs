@@ -113,6 +113,15 @@ impl Layout {
         Self { group, length: limbs.div_ceil(group), warps, glue }
     }
 
+    /// A layout with as few lanes a number as this many limbs a lane allow: for what every lane does by itself.
+    const fn narrow(limbs: u32, most: u32) -> Self {
+        let mut group = 1;
+        while group < 32 && limbs.div_ceil(group) > most {
+            group *= 2;
+        }
+        Self { group, length: limbs.div_ceil(group), ..Self::of(1) }
+    }
+
     /// Its part of a kernel's name.
     fn name(self) -> String {
         format!("_k{}_t{}{}", self.length, self.group, super::suffix(self.glue, self.warps))

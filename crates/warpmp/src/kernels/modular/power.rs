@@ -82,8 +82,9 @@ impl PowMod {
 
     fn body(&self, b: &mut Builder, frame: &Frame) {
         b.section("load");
-        let modulus = frame.load(b, self.signature().len() - 1);
-        let (modulus, status) = frame.odd_modulus(b, &modulus);
+        let last = self.signature().len() - 1;
+        let modulus = frame.load(b, last);
+        let (modulus, _) = frame.odd_modulus(b, &modulus);
         b.section("arithmetic");
         let ring = Montgomery::new(b, frame.spread, &modulus, self.modulus.limbs as usize);
         let one = ring.one(b);
@@ -96,6 +97,9 @@ impl PowMod {
                 ring.redc(b, &power, None)
             }
         };
+        // The status is found anew: what lives through all of the powers is spilled first.
+        let modulus = frame.load(b, last);
+        let (_, status) = frame.odd_modulus(b, &modulus);
         frame.finish(b, status, &[&result]);
     }
 

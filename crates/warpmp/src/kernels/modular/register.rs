@@ -7,7 +7,7 @@ use warpmp_kernel::ir::Kernel;
 use super::super::{MUL, MulShape, OperandShape, OperationAlgorithm, OperationShape, Settings, Spec, mul_group};
 use super::division::{Division, Parts};
 use super::frame::Signature;
-use super::gcd::Gcd;
+use super::gcd::{self, Gcd};
 use super::inverse::InvMod;
 use super::power::{Exponent, PowMod};
 use super::product::{Function, MontgomeryProduct};
@@ -19,6 +19,9 @@ use crate::operation::Operation;
 /// Longest numbers of one thread, in limbs; of inverses, which hold five of them.
 const THREAD: u32 = 24;
 const THREAD_INVERSE: u32 = 12;
+
+/// Longest inverses of a warp, in limbs.
+const GROUP_INVERSE: u32 = 640;
 
 /// The registers of division, modular and Montgomery arithmetic.
 pub(in super::super) const ALGORITHMS: &[OperationAlgorithm] = &[
@@ -40,11 +43,17 @@ pub(in super::super) const ALGORITHMS: &[OperationAlgorithm] = &[
     OperationAlgorithm {
         name: "group",
         summary: "numbers spread over a group of lanes, carries between lanes by ballots",
-        accepts: "moduli and divisors to 32736 bits",
+        accepts: "moduli and divisors to 32736 bits, inverses to 20448",
         longer_first: false,
-        fits: |shape| held_limbs(shape) <= MAX_LIMBS,
+        fits: |shape| {
+            let inverts = matches!(shape.operation, Operation::InvMod | Operation::GcdExt);
+            held_limbs(shape) <= if inverts { GROUP_INVERSE } else { MAX_LIMBS }
+        },
         spec: |shape, settings, asynchronous| {
-            let layout = Layout::spread(held_limbs(shape), settings.block);
+            let layout = match shape.operation {
+                Operation::Gcd => Layout::narrow(held_limbs(shape).max(2), settings.block.unwrap_or(gcd::BLOCK)),
+                _ => Layout::spread(held_limbs(shape), settings.block),
+            };
             spec(shape, settings_of(layout, settings), asynchronous)
         },
     },

@@ -3,7 +3,7 @@
 //! Registers cannot be chosen by a number, addresses can: whole limbs are a matter of addresses, and what lies
 //! outside of the row is zero. The distances are the same in all lanes of a group.
 
-use warpmp_kernel::build::{Builder, Emit, R32, R64};
+use warpmp_kernel::build::{Builder, Emit, R32, R64, V32};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 
 use super::frame::Frame;
@@ -34,17 +34,17 @@ impl Shifted {
     }
 
     /// The lane's limbs of the shifted number above limb `start`.
-    pub(super) fn block(&self, b: &mut Builder, frame: &Frame, start: u32) -> Vec<R32> {
+    pub(super) fn block(&self, b: &mut Builder, frame: &Frame, start: impl Into<V32>) -> Vec<R32> {
         let length = frame.spread.length as u32;
-        let first = b.mul_lo(frame.spread.member, length);
+        let first = b.mad_lo(frame.spread.member, length, start);
         let first = b.sub(first, self.words);
         let limb = |b: &mut Builder, offset: u32| {
             let index = b.add(first, offset);
             self.limb(b, index)
         };
-        let mut below = limb(b, start.wrapping_sub(1));
+        let mut below = limb(b, u32::MAX);
         let next = |k: u32| {
-            let own = limb(b, start + k);
+            let own = limb(b, k);
             let shifted = b.funnel_left(below, own, self.bits);
             below = own;
             shifted
