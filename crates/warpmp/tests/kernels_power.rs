@@ -156,3 +156,19 @@ fn nothing_depends_on_secret_exponents() {
         assert!(count(false, &bases[0], &exponents[0]) != count(false, &bases[0], &exponents[1]));
     }
 }
+
+/// Powers that others have published.
+#[test]
+fn known_answers() {
+    let lines = include_str!("data/rfc5114.txt").lines().filter(|line| !line.starts_with('#'));
+    let columns: Vec<Vec<BigUint>> = lines
+        .map(|line| line.split(' ').map(|word| BigUint::parse_bytes(word.as_bytes(), 16).unwrap()).collect())
+        .collect();
+    let column = |i: usize| -> Vec<BigUint> { columns.iter().map(|row| row[i].clone()).collect() };
+    let (wide, exponent) = (Operand::each(32), Operand::each(5));
+    for kind in [Exponent::Operand, Exponent::Secret] {
+        let spec = PowMod::new(wide, kind(exponent, 160), wide);
+        let operands = [(wide, &column(0)[..]), (exponent, &column(1)), (wide, &column(2))];
+        assert_eq!(run(&spec, &operands, &[32], columns.len()).results[0], column(3));
+    }
+}

@@ -217,10 +217,9 @@ impl Spread {
         let lanes = b.ballot(some);
         let mine = self.mask_of_group(b);
         let lanes = b.and(lanes, mine);
-        // The number of the lowest lane that has a bit; of the highest where none has.
+        // The number of the lowest lane that has a bit; any where none has.
         let reversed = b.brev(lanes);
         let lowest = b.clz(reversed);
-        let lowest = b.min(lowest, 31);
         let lowest = b.and(lowest, self.group - 1);
         let found = self.broadcast(b, zeros, lowest);
         let none = b.compare(Cmp::Eq, lanes, 0);
