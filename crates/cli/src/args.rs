@@ -3,9 +3,13 @@
 use std::str::FromStr;
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
+use serde::Serialize;
 use warpmp::{Selector, operation::MUL_MAX_BITS};
 
 use crate::io::sink::Format;
+pub(crate) use per_operation::PerOperation;
+
+mod per_operation;
 
 /// Bulk big-integer arithmetic on NVIDIA GPUs and CPUs.
 #[derive(Debug, Parser)]
@@ -26,30 +30,47 @@ const MAX_COUNT: usize = 1 << 40;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Mul(Mul),
+    #[command(flatten)]
+    Apply(PerOperation<Apply>),
     Gen(Gen),
-    /// Measure an operation on random operands
-    Bench {
-        #[command(subcommand)]
-        operation: BenchOperation,
-    },
+    Bench(Bench),
     /// Say how an operation would be done, and why, without doing it
     Explain {
         #[command(subcommand)]
-        operation: ExplainOperation,
+        operation: PerOperation<Explain>,
     },
     Devices(Devices),
     Selftest(Selftest),
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum BenchOperation {
-    Mul(BenchMul),
-}
+/// Measure an operation, or reproduce the tables of the papers
+#[derive(Debug, Group)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    arg_required_else_help = true,
+    subcommand_value_name = "OPERATION",
+    after_help = "\
+--reproduce runs a table's own workload: its sizes and counts, means of ten runs, operands and products in
+device memory. A row holds the paper's figure, ours by the same method, and ours by what is chosen
+without a name. A sample of the products is checked first. Tables of operation counts are counted on
+the simulator. Where there is no GPU, times are the CPU engine's. The papers' tables are
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum ExplainOperation {
-    Mul(ExplainMul),
+  candar:I, candar:II, candar:III
+  dissertation:3.1, dissertation:3.2, dissertation:3.3, dissertation:3.4, dissertation:fig3.5
+
+or shorter where one document has the name: III, 3.4, fig3.5. `list` says what they hold.
+
+Examples:
+  warpmp bench --reproduce candar:II --plot candar-II.svg
+  warpmp bench --reproduce all --csv tables.csv --plot tables.svg
+  warpmp bench mul --bits 128,256,512,1024,2048"
+)]
+pub(crate) struct Bench {
+    #[command(subcommand)]
+    pub(crate) operation: Option<PerOperation<BenchRows>>,
+    #[command(flatten)]
+    pub(crate) reproduce: Reproduce,
 }
 
 /// The engine, for all commands that have one.
@@ -63,44 +84,27 @@ pub(crate) struct EngineArgs {
     pub(crate) algorithm: Option<String>,
 }
 
-/// Multiply two files of integers, line by line
+/// Options of a command that does an operation with files
 #[derive(Debug, Group)]
-#[command(after_help = "\
-Input is text or .npy. Text: one unsigned integer a line, decimal or 0x hexadecimal, up to 65536
-bits, each as long as it likes; lines that start with # and blank lines at the end are skipped.
-.npy: two dimensions, little-endian uint32 or uint64, C order, a row an integer, least significant
-limb first. If B holds a single integer, it multiplies every integer of A. Files larger than memory
-are read, multiplied and written in chunks.
-
-Output .npy has A's element type (B's if only B is .npy, uint32 if neither).
-
-The summary goes to standard error. --json prints it as one object instead: on standard output if
-the results go to -o, else on standard error. Its rates are end to end.
-
-Examples:
-  warpmp mul p.txt q.txt                      products on standard output
-  warpmp mul p.txt q.txt -o n.txt --json      products to n.txt, what it cost as JSON
-  warpmp mul p.txt q.txt --expect n.txt       compared with known products
-  warpmp mul a.npy b.npy -o c.npy             NumPy arrays of limbs
-  seq 1 1000000 | warpmp mul - seven.txt      every number times the one in seven.txt")]
-pub(crate) struct Mul {
-    /// First operands: a file, or - for standard input
-    pub(crate) a: String,
-    /// Second operands: as many as A has, or a single one
-    pub(crate) b: String,
-    /// Write the products here; the file appears once it is complete
+pub(crate) struct Apply {
+    /// Write the results here; the file appears once it is complete. Of several results each has its own -o, or
+    /// all go to one text file, in columns
     #[arg(short, long, value_name = "OUT")]
-    pub(crate) output: Option<String>,
+    pub(crate) output: Vec<String>,
+    /// Take every operand as an integer of R bits; without this each is as wide as its digits
+    #[arg(long, value_name = "R", value_parser = bits)]
+    pub(crate) bits: Option<usize>,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
-    /// Compute about this many products again with another library; 0: none
+    /// Compute about this many results again with another library; 0: none
     ///
     /// They are spread over the input; of standard input, whose length is not known, it is as many a chunk.
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) check: u64,
-    /// Compare every product with the integers in this file, and fail at the first that differs
+    /// Compare every result with the integers in this file, and fail at the first that differs; of several
+    /// results the first, or each with its own --expect
     #[arg(long, value_name = "FILE")]
-    pub(crate) expect: Option<String>,
+    pub(crate) expect: Vec<String>,
     /// Write text as hexadecimal with 0x
     #[arg(long)]
     pub(crate) hex: bool,
@@ -154,7 +158,8 @@ pub(crate) struct Gen {
 }
 
 /// Kinds of operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Pattern {
     /// Uniform below 2^R
     Random,
@@ -164,27 +169,33 @@ pub(crate) enum Pattern {
     Carry,
     /// One to four bits set
     Sparse,
+    /// 2^(R−1) + 1: multiplied by all ones, as `bench` does, a carry runs through the whole upper half
+    Ripple,
 }
 
-/// Multiplication: a row for each width, count and algorithm
+/// Rows of a benchmark
 #[derive(Debug, Group)]
 #[command(after_help = "\
-A sample of every row's products is checked by another library before anything is timed. On a GPU,
-operands and products are in device memory. Bytes are those of both operands and of the product.
+A sample of every row's results is checked by another library before anything is timed. On a GPU,
+operands and results are in device memory. Bytes are those of operands and results, each once.
 
 Examples:
   warpmp bench mul --bits 128,256,512,1024,2048
-  warpmp bench mul --bits 1024 --count 100000 --algorithm sum-rotate --device cuda --json")]
-pub(crate) struct BenchMul {
-    /// Bits of both operands
+  warpmp bench mul --bits 1024 --count 100000 --algorithm sum-rotate --device cuda --json
+  warpmp bench mul --bits 1024 --algorithm sum-rotate,group --pattern random,ones,carry")]
+pub(crate) struct BenchRows {
+    /// Bits of every operand
     #[arg(long, value_name = "R", value_delimiter = ',', required = true, value_parser = bits)]
     pub(crate) bits: Vec<usize>,
-    /// Products; without this 1 GiB an operand on a GPU, 64 MiB on the CPU
+    /// Lanes; without this 1 GiB an operand on a GPU, 64 MiB on the CPU
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = positive)]
     pub(crate) count: Vec<usize>,
     /// Algorithms by name; without this the one that is chosen for the width
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) algorithm: Vec<String>,
+    /// Kinds of operands; all ones and carry are the worst cases of algorithms that chase carries
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "random")]
+    pub(crate) pattern: Vec<Pattern>,
     /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub(crate) device: DeviceArg,
@@ -197,21 +208,56 @@ pub(crate) struct BenchMul {
     /// Write the rows here as CSV, too
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<String>,
+    /// Draw the time a lane against the width here, a line for each algorithm
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) plot: Option<String>,
     /// No progress bar
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 
-/// Multiplication: algorithm, kernels, bytes, and why
+/// The tables of the papers.
 #[derive(Debug, Group)]
-pub(crate) struct ExplainMul {
-    /// Bits of the first operand, and of the second if nothing else is said
+pub(crate) struct Reproduce {
+    /// Reproduce these tables of the papers; all: every one; list: say which there are
+    #[arg(long = "reproduce", value_name = "TABLE", value_delimiter = ',', required = true)]
+    pub(crate) tables: Vec<String>,
+    /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda or cuda:I
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    pub(crate) device: DeviceArg,
+    /// Products, instead of as many as in the paper
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) count: Option<usize>,
+    /// Timed runs of each row; on the CPU fewer where they take long
+    #[arg(long, default_value_t = 10, value_parser = positive)]
+    pub(crate) runs: usize,
+    /// Print one JSON object with all tables
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the rows here as CSV, too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<String>,
+    /// Draw a chart here, too; of several tables each has its name added: FILE-candar-II.svg
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) plot: Option<String>,
+    /// No progress bar
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// What is to be explained
+#[derive(Debug, Group)]
+pub(crate) struct Explain {
+    /// Bits of the first operand, and of the others if nothing else is said
     #[arg(long, value_name = "R", value_parser = bits)]
     pub(crate) bits: usize,
     /// Bits of the second operand
     #[arg(long, value_name = "R", value_parser = bits)]
     pub(crate) bits_b: Option<usize>,
-    /// Products
+    /// Bits of the third operand
+    #[arg(long, value_name = "R", value_parser = bits)]
+    pub(crate) bits_c: Option<usize>,
+    /// Lanes
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) count: usize,
     #[command(flatten)]

@@ -45,6 +45,8 @@ pub(crate) fn algorithms(session: &Session, operation: Operation) -> Result<Vec<
     let one = Batch::from_u64s(&[1]);
     match apply(session, operation, &vec![&one; operation.arity()], Some("?"), None) {
         Err(LibraryError::UnknownAlgorithm { known, .. }) => Ok(known),
+        // No kernel yet: the list of names is empty there.
+        Err(LibraryError::AlgorithmUnfit { .. }) => Ok(Vec::new()),
         Err(error) => Err(error.into()),
         Ok((_, report)) => Ok(vec![report.algorithm]),
     }

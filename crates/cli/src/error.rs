@@ -27,13 +27,19 @@ pub(crate) enum Error {
     Npy { path: String, problem: NpyProblem },
     #[error("{path}: no numbers in it")]
     NoNumbers { path: String },
-    #[error("{a} has {lanes_a} number{}, {b} has {lanes_b}; they must have equally many, or B a single one{}",
+    #[error("{a} has {lanes_a} number{}, {b} has {lanes_b}; they must have equally many, or {b} a single one{}",
             plural(*lanes_a), if *lanes_a == 1 { " (exchange the operands)" } else { "" })]
     Counts { a: String, lanes_a: u64, b: String, lanes_b: u64 },
     #[error("{path} is both input and output: reading and writing would meet")]
     SamePath { path: String },
-    #[error("both operands are '-': standard input can be read only once")]
+    #[error("more than one operand is '-': standard input can be read only once")]
     BothStdin,
+    #[error("{results} results and {outputs} -o: give one for each, or a single text file for all")]
+    Outputs { results: usize, outputs: usize },
+    #[error("{results} results and {expected} --expect: give one for each, or fewer")]
+    Expectations { results: usize, expected: usize },
+    #[error("what {operation} gives depends on the width of its operands: give --bits R")]
+    WidthNeeded { operation: warpmp::Operation },
     #[error("{path} is a directory")]
     Directory { path: String },
     #[error(".npy is binary: give -o FILE, or redirect standard output")]
@@ -48,6 +54,17 @@ pub(crate) enum Error {
     Memory { bytes: u64 },
     #[error("{failed} of {total} known answers were wrong")]
     SelfTest { failed: usize, total: usize },
+    #[error("no table is called '{name}'; there are {known}, and all")]
+    UnknownTable { name: String, known: String },
+    #[error("'{name}' stands in several documents; which is meant: {meant}?")]
+    AmbiguousTable { name: String, meant: String },
+    #[error(
+        "{table} holds times, and the simulator has none: use --device cuda or cpu, or reproduce counts: \
+             candar:I, dissertation:3.1, dissertation:3.2"
+    )]
+    SimulatorTime { table: String },
+    #[error("nothing to draw in \"{title}\"")]
+    NothingToDraw { title: String },
     #[error(transparent)]
     Library(#[from] warpmp::Error),
     #[error("a part of the program stopped unexpectedly; please report this as a bug")]
@@ -81,7 +98,13 @@ impl Error {
         match self {
             Self::SamePath { .. }
             | Self::BothStdin
+            | Self::Outputs { .. }
+            | Self::Expectations { .. }
+            | Self::WidthNeeded { .. }
             | Self::NpyToTerminal
+            | Self::UnknownTable { .. }
+            | Self::AmbiguousTable { .. }
+            | Self::SimulatorTime { .. }
             | Self::Library(warpmp::Error::UnknownAlgorithm { .. } | warpmp::Error::AlgorithmUnfit { .. }) => USAGE,
             Self::Interrupted => INTERRUPTED,
             // The reader of a pipe left of its own will, as `head` does.

@@ -8,6 +8,7 @@
 //! engine.rs      the library's session, opened as asked for
 //! pool.rs        memory that goes round between chunks
 //! measure.rs     timed runs
+//! plot/          charts, as SVG
 //! progress.rs    a bar for people who wait
 //! summary.rs     what it cost, for people and as JSON
 //! interrupt.rs   Ctrl-C leaves nothing half-written
@@ -23,6 +24,7 @@ mod interrupt;
 mod io;
 mod measure;
 mod numbers;
+mod plot;
 mod pool;
 mod progress;
 mod summary;

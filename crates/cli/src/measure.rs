@@ -10,7 +10,7 @@ use warpmp::{
 use crate::{commands::check, error::Result, interrupt};
 
 /// Products that are checked before anything is timed.
-const CHECKED: u64 = 100;
+pub(crate) const CHECKED: u64 = 100;
 
 /// Bytes of a copy that measures the memory's bandwidth: far more than any cache holds.
 const COPY_BYTES: u64 = 1 << 30;
@@ -44,6 +44,11 @@ pub(crate) struct Limits {
 }
 
 impl Measured {
+    /// All runs together, divided by their number.
+    pub(crate) fn mean(&self) -> f64 {
+        (self.times.iter().sum::<Duration>().as_secs_f64() / self.times.len() as f64).max(1e-9)
+    }
+
     /// The middle run.
     pub(crate) fn median(&self) -> f64 {
         let middle = self.times.len() / 2;
@@ -103,9 +108,8 @@ fn check_sample(operation: Operation, operands: &[&Batch], results: &[Batch]) ->
     let count = results.first().map_or(0, Batch::lanes);
     let lanes = check::spread(CHECKED.min(count as u64), count);
     for &lane in &lanes {
-        let row = |batch: &Batch| if batch.lanes() == 1 { 0 } else { lane };
-        let operands: Vec<&[u32]> = operands.iter().filter_map(|batch| batch.lane(row(batch))).collect();
-        let results: Vec<&[u32]> = results.iter().filter_map(|batch| batch.lane(lane)).collect();
+        let operands: Vec<check::Lane<'_>> = operands.iter().map(|batch| check::lane_of(batch, lane)).collect();
+        let results: Vec<check::Lane<'_>> = results.iter().map(|batch| check::lane_of(batch, lane)).collect();
         check::compare(operation, lane as u64, &operands, &results)?;
     }
     Ok(lanes.len() as u64)
@@ -161,6 +165,7 @@ mod tests {
         let odd = measured(&[1, 2, 5]);
         let near = |found: f64, expected: f64| (found - expected).abs() < 1e-12;
         assert!(near(odd.median(), 2.0) && near(odd.minimum(), 1.0) && near(odd.spread(), 2.0));
-        assert!(near(measured(&[1, 2, 4, 9]).median(), 3.0));
+        let even = measured(&[1, 2, 4, 9]);
+        assert!(near(even.median(), 3.0) && near(even.mean(), 4.0));
     }
 }

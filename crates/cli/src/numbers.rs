@@ -12,9 +12,9 @@ use warpmp::{Batch, Shape, operation::MUL_MAX_BITS};
 use crate::{
     error::{Error, LineProblem, Result},
     io::{
-        pair::RawPair,
         source::{Raw, RawRows},
         text::{Digits, RawText},
+        tuple::RawTuple,
     },
     pool::Pool,
 };
@@ -30,12 +30,11 @@ pub(crate) struct Numbers {
     places: Option<Vec<(u32, u32)>>,
 }
 
-/// Two operands of a chunk: batch `k` of one belongs to batch `k` of the other.
+/// The operands of a chunk: batch `k` of one belongs to batch `k` of the others.
 #[derive(Debug)]
 pub(crate) struct Operands {
-    pub(crate) a: Vec<Batch<'static>>,
-    /// None: the single integer of the second operand multiplies every lane.
-    pub(crate) b: Option<Vec<Batch<'static>>>,
+    /// None: a single integer serves every lane.
+    pub(crate) columns: Vec<Option<Vec<Batch<'static>>>>,
     pub(crate) places: Option<Vec<(u32, u32)>>,
     pub(crate) lanes: usize,
 }
@@ -53,6 +52,11 @@ impl Numbers {
 
     /// The limbs of one integer, least significant first.
     pub(crate) fn lane(&self, lane: usize) -> &[u32] {
+        self.sized_lane(lane).0
+    }
+
+    /// The same, with the bits of its batch.
+    pub(crate) fn sized_lane(&self, lane: usize) -> (&[u32], usize) {
         row(&self.batches, self.places.as_deref(), lane)
     }
 
@@ -67,30 +71,33 @@ impl Numbers {
     }
 }
 
-/// The limbs of the chunk's lane `lane`, which `places` finds in one of `batches`.
-pub(crate) fn row<'a>(batches: &'a [Batch<'_>], places: Option<&[(u32, u32)]>, lane: usize) -> &'a [u32] {
+/// The limbs and the bits of the chunk's lane `lane`, which `places` finds in one of `batches`.
+pub(crate) fn row<'a>(batches: &'a [Batch<'_>], places: Option<&[(u32, u32)]>, lane: usize) -> (&'a [u32], usize) {
     let (batch, row) = places.map_or((0, lane), |places| (places[lane].0 as usize, places[lane].1 as usize));
-    let limbs = batches[batch].shape().limbs();
-    &batches[batch].limbs()[row * limbs..][..limbs]
+    let Shape { bits, .. } = batches[batch].shape();
+    let limbs = bits.div_ceil(32);
+    (&batches[batch].limbs()[row * limbs..][..limbs], bits)
 }
 
 /// Checks and sorts the integers of a chunk. `names` are those of the inputs, for messages; rows go to
-/// memory from `pool`.
-pub(crate) fn operands(pair: &RawPair, names: &(String, String), pool: &Pool) -> Result<Operands> {
-    let a = Lanes::check(&pair.a, &names.0)?;
-    let b = match &pair.b {
-        Some(raw) if !pair.broadcast => Some(Lanes::check(raw, &names.1)?),
-        _ => None,
-    };
-    let lanes = pair.a.lanes();
-    let groups = group(&a, b.as_ref(), lanes);
-    let single = groups.len() == 1;
-    let mut places = if single { None } else { Some(vec![(0, 0); lanes]) };
-    let mut operands = Operands { a: Vec::new(), b: b.is_some().then(Vec::new), places: None, lanes };
+/// memory from `pool`. `bits`: the width of all batches, if one is asked for.
+pub(crate) fn operands(tuple: &RawTuple, names: &[String], pool: &Pool, bits: Option<usize>) -> Result<Operands> {
+    let raws = tuple.others.iter().map(|other| other.raw.as_ref().filter(|_| !other.is_single));
+    let checked = [Some(&tuple.first)].into_iter().chain(raws).zip(names);
+    let columns = checked
+        .map(|(raw, name)| raw.map(|raw| Lanes::check(raw, name, bits.unwrap_or(MUL_MAX_BITS))).transpose())
+        .collect::<Result<Vec<_>>>()?;
+    let lanes = tuple.first.lanes();
+    let present: Vec<&Lanes<'_>> = columns.iter().flatten().collect();
+    let groups = if bits.is_some() { vec![None] } else { group(&present, lanes) };
+    let mut places = if groups.len() == 1 { None } else { Some(vec![(0, 0); lanes]) };
+    let mut operands: Vec<Option<Vec<Batch<'static>>>> =
+        columns.iter().map(|column| column.is_some().then(Vec::new)).collect();
     for (number, members) in groups.iter().enumerate() {
-        operands.a.push(a.batch(members.as_deref(), &names.0, pool)?);
-        if let (Some(batches), Some(b)) = (&mut operands.b, &b) {
-            batches.push(b.batch(members.as_deref(), &names.1, pool)?);
+        for ((batches, column), name) in operands.iter_mut().zip(&columns).zip(names) {
+            if let (Some(batches), Some(column)) = (batches, column) {
+                batches.push(column.batch(members.as_deref(), name, pool, bits)?);
+            }
         }
         if let (Some(places), Some(members)) = (&mut places, members) {
             for (row, lane) in members.iter().enumerate() {
@@ -98,13 +105,12 @@ pub(crate) fn operands(pair: &RawPair, names: &(String, String), pool: &Pool) ->
             }
         }
     }
-    operands.places = places;
-    Ok(operands)
+    Ok(Operands { columns: operands, places, lanes })
 }
 
-/// The single integer of a second operand.
-pub(crate) fn single(raw: &Raw, name: &str, pool: &Pool) -> Result<Batch<'static>> {
-    Lanes::check(raw, name)?.batch(None, name, pool)
+/// The single integer of an operand.
+pub(crate) fn single(raw: &Raw, name: &str, pool: &Pool, bits: Option<usize>) -> Result<Batch<'static>> {
+    Lanes::check(raw, name, bits.unwrap_or(MUL_MAX_BITS))?.batch(None, name, pool, bits)
 }
 
 /// One operand's integers, found to be numbers.
@@ -114,11 +120,11 @@ enum Lanes<'a> {
 }
 
 impl<'a> Lanes<'a> {
-    fn check(raw: &'a Raw, name: &str) -> Result<Self> {
+    fn check(raw: &'a Raw, name: &str, limit: usize) -> Result<Self> {
         match raw {
             Raw::Rows(rows) => Ok(Self::Rows(rows)),
             Raw::Text(text) => {
-                let check = |lane| Digits::check(text.get(lane), MUL_MAX_BITS).map_err(|problem| (lane, problem));
+                let check = |lane| Digits::check(text.get(lane), limit).map_err(|problem| (lane, problem));
                 let digits = (0..text.lanes()).into_par_iter().map(check).collect::<Result<Vec<_>, _>>();
                 match digits {
                     Ok(digits) => Ok(Self::Text { digits, text }),
@@ -148,12 +154,15 @@ impl<'a> Lanes<'a> {
 
     /// The lanes called `members` (all, if none are named), as wide as the widest of them; rows of an
     /// array keep its width.
-    fn batch(&self, members: Option<&[u32]>, name: &str, pool: &Pool) -> Result<Batch<'static>> {
+    fn batch(&self, members: Option<&[u32]>, name: &str, pool: &Pool, asked: Option<usize>) -> Result<Batch<'static>> {
         let lanes = members.map_or(self.len(), <[u32]>::len);
         let lane = |row: usize| members.map_or(row, |members| members[row] as usize);
         let width = (0..lanes).into_par_iter().map(|row| self.limbs(lane(row))).max().unwrap_or(1);
         match self {
             Self::Rows(rows) => {
+                if let Some(bits) = asked {
+                    return fixed(rows, lanes, bits);
+                }
                 let mut limbs = pool.take(lanes * width).unwrap_or_else(|| vec![0; lanes * width].into());
                 limbs.as_mut_slice().par_chunks_exact_mut(width).enumerate().for_each(|(row, out)| {
                     for (limb, value) in out.iter_mut().zip(rows.row(lane(row))) {
@@ -173,12 +182,49 @@ impl<'a> Lanes<'a> {
                         line_error(text, name, first.unwrap_or(found))
                     },
                 )?;
-                let bits = limbs.par_chunks_exact(width).map(bit_length).max().unwrap_or(0).max(1);
-                narrow(&mut limbs, width, bits.div_ceil(32));
+                let mut bits = limbs.par_chunks_exact(width).map(bit_length).max().unwrap_or(0).max(1);
+                if let Some(limit) = asked {
+                    // Short decimal numbers are not measured when they are read.
+                    let wide = limbs.chunks_exact(width).position(|row| bit_length(row) > limit);
+                    if let Some(row) = wide.filter(|_| bits > limit) {
+                        return Err(line_error(text, name, (lane(row), LineProblem::TooWide { bits, limit })));
+                    }
+                    bits = limit;
+                }
+                let new = bits.div_ceil(32);
+                if new > width {
+                    limbs = widened(&limbs, width, new);
+                }
+                narrow(&mut limbs, width, new);
                 Ok(Batch::from_limbs(Shape::new(lanes, bits), limbs)?)
             }
         }
     }
+}
+
+/// The rows of an array in `bits` bits.
+fn fixed(rows: &RawRows, lanes: usize, bits: usize) -> Result<Batch<'static>> {
+    let width = bits.div_ceil(32);
+    let mut limbs = vec![0; lanes * width];
+    for (lane, out) in limbs.chunks_exact_mut(width).enumerate() {
+        for (place, value) in rows.row(lane).enumerate() {
+            match out.get_mut(place) {
+                Some(limb) => *limb = value,
+                None if value == 0 => {}
+                None => return Err(warpmp::Error::NotReduced { lane, bits }.into()),
+            }
+        }
+    }
+    Ok(Batch::from_limbs(Shape::new(lanes, bits), limbs)?)
+}
+
+/// Rows of `width` limbs as rows of `new` limbs, which are more.
+fn widened(limbs: &[u32], width: usize, new: usize) -> Vec<u32> {
+    let mut wide = vec![0; limbs.len() / width * new];
+    for (from, to) in limbs.chunks_exact(width).zip(wide.chunks_exact_mut(new)) {
+        to[..width].copy_from_slice(from);
+    }
+    wide
 }
 
 fn line_error(text: &RawText, name: &str, (lane, problem): (usize, LineProblem)) -> Error {
@@ -205,22 +251,22 @@ fn narrow(limbs: &mut Vec<u32>, width: usize, new: usize) {
 }
 
 /// Which lanes go together: one list a batch, or a single `None` for all of them.
-fn group(a: &Lanes<'_>, b: Option<&Lanes<'_>>, lanes: usize) -> Vec<Option<Vec<u32>>> {
-    let widths = |lane: usize| (a.limbs(lane), b.map_or(0, |b| b.limbs(lane)));
-    let (mut sum, mut widest_a, mut widest_b) = (0, 0, 0);
+fn group(columns: &[&Lanes<'_>], lanes: usize) -> Vec<Option<Vec<u32>>> {
+    let (mut sum, mut widest) = (0, vec![0; columns.len()]);
     for lane in 0..lanes {
-        let (wide_a, wide_b) = widths(lane);
-        sum += wide_a + wide_b;
-        widest_a = widest_a.max(wide_a);
-        widest_b = widest_b.max(wide_b);
+        for (column, widest) in columns.iter().zip(&mut widest) {
+            let limbs = column.limbs(lane);
+            sum += limbs;
+            *widest = limbs.max(*widest);
+        }
     }
-    if lanes * (widest_a + widest_b) <= (2 * sum).max(PADDING_LIMBS) {
+    if lanes * widest.iter().sum::<usize>() <= (2 * sum).max(PADDING_LIMBS) {
         return vec![None];
     }
-    let mut groups: BTreeMap<(usize, usize), Vec<u32>> = BTreeMap::new();
+    let mut groups: BTreeMap<Vec<usize>, Vec<u32>> = BTreeMap::new();
     for lane in 0..lanes {
-        let (wide_a, wide_b) = widths(lane);
-        groups.entry((class(wide_a), class(wide_b))).or_default().push(lane as u32);
+        let classes = columns.iter().map(|column| class(column.limbs(lane))).collect();
+        groups.entry(classes).or_default().push(lane as u32);
     }
     groups.into_values().map(Some).collect()
 }

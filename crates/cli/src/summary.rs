@@ -1,18 +1,22 @@
 //! What a command cost: a line for people, an object for programs.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde::Serialize;
-use warpmp::Report;
+use warpmp::{Operation, Report, Status};
 
-/// The cost of a multiplication, all chunks together. Rates are end to end.
+/// The cost of an operation, all chunks together. Rates are end to end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Summary {
     pub(crate) op: &'static str,
     /// Bits of the widest first operand.
     pub(crate) bits_a: usize,
-    /// Bits of the widest second operand.
-    pub(crate) bits_b: usize,
+    /// Bits of the widest second operand, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) bits_b: Option<usize>,
+    /// Bits of the widest third operand, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) bits_c: Option<usize>,
     pub(crate) lanes: u64,
     pub(crate) device: String,
     /// The algorithm; several, if the widths need it, with `+` between them.
@@ -21,23 +25,37 @@ pub(crate) struct Summary {
     pub(crate) total_seconds: f64,
     pub(crate) ops_per_second: f64,
     pub(crate) gb_per_second: f64,
-    /// Products that were computed again by another library.
+    /// Results that were computed again by another library.
     pub(crate) checked: u64,
+    /// Lanes whose data were at fault, by what was wrong.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) faults: BTreeMap<&'static str, u64>,
+    #[serde(skip)]
+    results_name: &'static str,
     #[serde(skip)]
     bytes: u64,
 }
 
 impl Summary {
     /// Nothing done yet on `device`.
-    pub(crate) fn new(op: &'static str, device: &str) -> Self {
-        Self { op, device: device.into(), ..Self::default() }
+    pub(crate) fn new(operation: Operation, device: &str) -> Self {
+        let (op, results_name) = (operation.name(), operation.results_name());
+        Self { op, results_name, device: device.into(), ..Self::default() }
+    }
+
+    /// Counts the statuses of a batch.
+    pub(crate) fn add_statuses(&mut self, codes: &[u32]) {
+        for status in codes.iter().filter(|code| **code != 0).filter_map(|code| Status::from_code(*code)) {
+            *self.faults.entry(status.words()).or_default() += 1;
+        }
     }
 
     /// Adds a part of the work.
     pub(crate) fn add(&mut self, report: &Report) {
-        for (widest, bits) in [&mut self.bits_a, &mut self.bits_b].into_iter().zip(&report.bits) {
-            *widest = *bits.max(widest);
-        }
+        let bits = |i: usize| report.bits.get(i).copied();
+        self.bits_a = self.bits_a.max(bits(0).unwrap_or(0));
+        self.bits_b = self.bits_b.max(bits(1));
+        self.bits_c = self.bits_c.max(bits(2));
         self.lanes += report.lanes as u64;
         self.kernel_seconds += report.kernel.as_secs_f64();
         self.bytes += report.bytes;
@@ -64,15 +82,22 @@ impl Summary {
 
     /// Two lines for people.
     pub(crate) fn text(&self) -> String {
-        let Self { lanes, bits_a, bits_b, device, algorithm, checked, .. } = self;
+        let Self { lanes, device, algorithm, checked, results_name: name, .. } = self;
         let kernel = scaled_seconds(self.kernel_seconds);
         let total = scaled_seconds(self.total_seconds);
         let kernel_rate = scaled(*lanes as f64 / self.kernel_seconds.max(1e-9));
-        let products = if *lanes == 1 { "product" } else { "products" };
+        let results = if *lanes == 1 { name.trim_end_matches('s') } else { name };
         let checks = if *checked == 0 { "none checked".into() } else { format!("{checked} checked") };
+        let widths = [Some(self.bits_a), self.bits_b, self.bits_c].into_iter().flatten();
+        let widths = widths.map(|bits| bits.to_string()).collect::<Vec<_>>().join(" × ");
+        let faults = self.faults.iter().map(|(what, count)| format!("{count} with {what}"));
+        let faults = match faults.collect::<Vec<_>>().join(", ") {
+            none if none.is_empty() => none,
+            some => format!("\nlanes without a result: {some}"),
+        };
         format!(
-            "{lanes} {products} of {bits_a} × {bits_b} bits, {checks}; {device}, {algorithm}\n\
-             kernel {kernel} ({kernel_rate} products/s), end to end {total} ({} products/s, {} GB/s)",
+            "{lanes} {results} of {widths} bits, {checks}; {device}, {algorithm}\n\
+             kernel {kernel} ({kernel_rate} {name}/s), end to end {total} ({} {name}/s, {} GB/s){faults}",
             scaled(self.ops_per_second),
             significant(self.gb_per_second),
         )
@@ -123,7 +148,7 @@ mod tests {
     #[test]
     fn algorithms_are_named_once() {
         let report = |algorithm: &str| Report {
-            operation: warpmp::Operation::Mul,
+            operation: Operation::Mul,
             bits: vec![64, 64],
             lanes: 1,
             device: String::new(),
@@ -132,7 +157,7 @@ mod tests {
             total: Duration::from_millis(1),
             bytes: 32,
         };
-        let mut summary = Summary::new("mul", "CPU");
+        let mut summary = Summary::new(Operation::Mul, "CPU");
         for name in ["one", "two", "one"] {
             summary.add(&report(name));
         }

@@ -51,7 +51,7 @@ fn a_benchmark_in_three_forms() {
     let args = ["bench", "mul", "--device", "cpu", "--bits", "64,131", "--count", "10,100", "--runs", "3"];
     let run = dir.run(&args);
     assert_eq!(run.ok().lines().filter(|line| line.starts_with("cpu-")).count(), 4, "{}", run.text());
-    for word in ["median", "minimum", "spread", "products/s", "GB/s", "of copy", "of IMAD.WIDE"] {
+    for word in ["median", "minimum", "spread", "lanes/s", "GB/s", "of copy", "of IMAD.WIDE"] {
         assert!(run.ok().contains(word), "{word}");
     }
     let run = dir.run(&[&args[..], &["--json", "--csv", "rows.csv"]].concat());
@@ -68,6 +68,23 @@ fn a_benchmark_in_three_forms() {
     }
     assert_eq!(dir.text("rows.csv").lines().count(), 5);
     assert!(dir.text("rows.csv").starts_with("op,bits_a,bits_b,lanes,device,algorithm,"));
+}
+
+#[test]
+fn a_benchmark_with_other_operands_and_a_chart() {
+    let dir = Dir::new();
+    let args = ["bench", "mul", "--device", "cpu", "--bits", "64,131,256", "--count", "10", "--runs", "2", "--json"];
+    let run = dir.run(&[&args[..], &["--pattern", "ones,carry,sparse", "--plot", "a.svg"]].concat());
+    let table: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+    let patterns: Vec<&str> =
+        table["rows"].as_array().unwrap().iter().map(|row| row["pattern"].as_str().unwrap()).collect();
+    assert_eq!(patterns, ["ones", "carry", "sparse"].repeat(3));
+    let svg = dir.text("a.svg");
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+    for text in ["cpu-schoolbook, ones", "cpu-schoolbook, carry", "nanoseconds a lane (median)", "bits of an operand"] {
+        assert!(svg.contains(text), "{text}");
+    }
+    dir.run(&[&args[..], &["--pattern", "zeros"]].concat()).fails(2, &["random, ones, carry, sparse, ripple"]);
 }
 
 #[test]
@@ -115,7 +132,10 @@ fn the_simulator_multiplies_too() {
     assert!(run.stderr.contains("simulator"));
     let run = dir.run(&["selftest", "--device", "sim"]);
     for kernel in ["thread", "sum-rotate", "group"] {
-        assert!(run.ok().contains(&format!("pass  {kernel}:")), "{}", run.text());
+        assert!(run.ok().contains(&format!("pass  mul by {kernel}:")), "{}", run.text());
+    }
+    for line in ["pass  add_mod by thread: ", "pass  add_mod by group: ", "pass  mul_lo by group: "] {
+        assert!(run.text().contains(line), "{}", run.text());
     }
     let args = ["explain", "mul", "--bits", "1024", "--count", "1000", "--device", "sim"];
     assert!(dir.run(&args).ok().contains("PTX"));

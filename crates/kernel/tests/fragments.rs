@@ -2,9 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use num_bigint::BigUint;
-use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
+use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64, V32};
 use warpmp_kernel::fragment::{
-    Carries, Rows, add_limbs, all_zeros, resolve_carries, wrapping_add_small, wrapping_sub_small,
+    Carries, Rows, add_limbs, all_zeros, double_plus_squares_carrying, resolve_carries, square, wrapping_add_small,
+    wrapping_sub_small,
 };
 use warpmp_kernel::ir::{Cmp, Int, Op, Space, Special, Vector};
 use warpmp_kernel::sim::{Counters, Grid, Memory, Program};
@@ -106,6 +107,45 @@ fn rows_start_on_a_window_and_take_another_number() {
         for (input, output) in words.chunks(inputs).zip(&out) {
             let part = |i: usize| number(&input[i * length..][..length]);
             assert_eq!(number(output), part(0) * part(1) + part(2) + part(3), "{length}");
+        }
+    }
+}
+
+#[test]
+fn squares_at_every_length() {
+    for length in 1..=17_usize {
+        for glue in [Glue::None, Glue::Every(1), Glue::Every(2)] {
+            for seed in 0..4 {
+                let mut words = limbs(32 * length, (length * 31 + seed) as u32);
+                words[..length].fill(u32::MAX);
+                let (out, counters) = run(length as u32, &words, glue, square);
+                for (input, output) in words.chunks(length).zip(&out) {
+                    assert_eq!(number(output), number(input) * number(input), "{length} {glue:?}");
+                }
+                assert_eq!(counters.op(Op::MulWide(Int::U32)).warps as usize, length * (length + 1) / 2);
+            }
+        }
+    }
+}
+
+#[test]
+fn squares_with_any_sum_doubled() {
+    for length in 1..=5_usize {
+        let inputs = 3 * length;
+        let mut words = limbs(32 * inputs, 9 + length as u32);
+        words[..inputs].fill(u32::MAX);
+        let (out, _) = run(inputs as u32, &words, Glue::Every(1), |b, values| {
+            let (a, sum) = values.split_at(length);
+            let sum: Vec<V32> = sum.iter().map(|&limb| limb.into()).collect();
+            let (mut result, above) = double_plus_squares_carrying(b, a, &sum);
+            result.push(above);
+            result
+        });
+        for (input, output) in words.chunks(inputs).zip(&out) {
+            let (a, sum) = input.split_at(length);
+            let squares =
+                a.iter().rev().fold(BigUint::default(), |sum, &limb| (sum << 64) + BigUint::from(limb) * limb);
+            assert_eq!(number(output), (number(sum) << 1) + squares, "{length}");
         }
     }
 }

@@ -31,6 +31,9 @@ const TESTKIT: &str = "warpmp-testkit";
 const DRIVER: &str = "cudarc";
 const DRIVER_USER: &str = "warpmp-device";
 
+/// Libraries under the LGPL.
+const LGPL: &[&str] = &["rug", "gmp-mpfr-sys"];
+
 /// Paths, relative to the repository, under which `unsafe` may be written.
 const UNSAFE_PATHS: &[&str] = &["crates/device/src/cuda", "crates/warpmp/src/cpu/simd"];
 
@@ -91,6 +94,19 @@ fn the_testkit_stays_in_the_tests() {
 fn only_the_device_crate_knows_the_driver() {
     for package in packages().iter().filter(|package| name(package) != DRIVER_USER) {
         assert!(dependencies(package).all(|needed| needed != DRIVER), "{} depends on {DRIVER}", name(package));
+    }
+}
+
+/// The LGPL's libraries are something to measure against, never part of what is built without asking for them.
+#[test]
+fn default_builds_have_no_gmp() {
+    for package in &packages() {
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let lgpl = LGPL.contains(&name(dependency));
+            assert!(!lgpl || dependency["optional"] == true, "{} always has {}", name(package), name(dependency));
+        }
+        let default = package["features"]["default"].as_array();
+        assert!(default.is_none_or(Vec::is_empty), "{} has default features: do they reach GMP?", name(package));
     }
 }
 

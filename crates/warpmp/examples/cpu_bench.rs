@@ -1,8 +1,8 @@
 //! Time of a product on one core, beside two libraries: `cargo run --release -p warpmp --example cpu_bench`.
 //!
 //! Prints nanoseconds a product (the fastest of many short runs: the least disturbed) for num-bigint,
-//! dashu, the CPU engine's default and the algorithms named as arguments, and how often the default
-//! goes into the faster library. The crossovers in the engine's table come from here.
+//! dashu, the CPU engine's default and the algorithms named as arguments, how often the default
+//! goes into the faster library, and nanoseconds a square. The crossovers in the engine's table come from here.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
     let session = Session::cpu();
     let algorithms: Vec<String> = std::env::args().skip(1).collect();
-    print!("{:>6} {:>10} {:>10} {:>10} {:>6}", "bits", "num-bigint", "dashu", "default", "ratio");
+    print!("{:>6} {:>10} {:>10} {:>10} {:>6} {:>10}", "bits", "num-bigint", "dashu", "default", "ratio", "square");
     for name in &algorithms {
         print!(" {name:>15}");
     }
@@ -32,10 +32,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let [a, b] = [1, 2].map(|seed| Operands::generate(Pattern::Random, lanes, bits, seed));
         let bigint = libraries_time(&a, &b, oracle::number, |x, y| x * y);
         let dashu = libraries_time(&a, &b, dashu_number, |x, y| x * y);
-        let (default, name) = engine_time(&session, &a, &b, None)?;
-        print!("{bits:>6} {bigint:>10.1} {dashu:>10.1} {default:>10.1} {:>6.2}", bigint.min(dashu) / default);
+        let (default, name) = engine_time(&session, &[&a, &b], None)?;
+        let (square, _) = engine_time(&session, &[&a], None)?;
+        let ratio = bigint.min(dashu) / default;
+        print!("{bits:>6} {bigint:>10.1} {dashu:>10.1} {default:>10.1} {ratio:>6.2} {square:>10.1}");
         for name in &algorithms {
-            match engine_time(&session, &a, &b, Some(name)) {
+            match engine_time(&session, &[&a, &b], Some(name)) {
                 Ok((time, _)) => print!(" {time:>15.1}"),
                 Err(_) => print!(" {:>15}", "-"),
             }
@@ -73,12 +75,14 @@ fn dashu_number(limbs: &[u32]) -> dashu_int::UBig {
 /// The engine's time, after a look at whether it is right.
 fn engine_time(
     session: &Session,
-    a: &Operands,
-    b: &Operands,
+    operands: &[&Operands],
     algorithm: Option<&str>,
 ) -> Result<(f64, String), warpmp::Error> {
+    let (a, b) = (operands[0], operands[operands.len() - 1]);
     let shape = Shape::new(a.lanes, a.bits);
-    let (x, y) = (Batch::borrow(shape, &a.limbs)?, Batch::borrow(shape, &b.limbs)?);
+    let operation = if operands.len() == 1 { Operation::Sqr } else { Operation::Mul };
+    let batches = operands.iter().map(|it| Batch::borrow(shape, &it.limbs)).collect::<Result<Vec<_>, _>>()?;
+    let batches: Vec<&Batch> = batches.iter().collect();
     let mut into = Some(session.host_buffer(2 * shape.words())?);
     let mut name = String::new();
     let mut failed = None;
@@ -86,7 +90,7 @@ fn engine_time(
         let Some(memory) = into.take() else { return };
         let mut options = Options::new().into(memory);
         options.algorithm = algorithm.map(str::to_owned);
-        match session.apply(Operation::Mul, &[&x, &y], options) {
+        match session.apply(operation, &batches, options) {
             Ok((products, report)) => {
                 name = report.algorithm;
                 into = products.into_iter().next().map(Batch::into_buffer);

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::{env, error, fs};
 
 use serde::Serialize;
-use warpmp::kernels::{MUL, MulShape, OperationShape, Settings, register};
+use warpmp::kernels::{MUL, MulShape, OperationShape, SQR, Settings, Spec, SqrShape, register};
 use warpmp::{Operation, Shape};
 
 /// What one kernel may cost.
@@ -64,8 +64,61 @@ const CASES: &[(&str, [usize; 2], Option<u64>, u32)] = &[
     ("karatsuba/sum-rotate", [4096, 4096], None, 64),
 ];
 
-/// Other operations: algorithm, bits of the operands, wide products in the text, registers.
-const OPERATIONS: &[(Operation, &str, &[usize], Option<u64>, u32)] = &[
+/// Operation, algorithm, bits of every operand, registers.
+const OPERATIONS: &[(&str, &str, usize, u32)] = &[
+    ("add", "thread", 131, 40),
+    ("add", "thread", 1024, 104),
+    ("add", "group", 1024, 40),
+    ("wrapping_add", "group", 1024, 40),
+    ("carrying_add", "thread", 256, 48),
+    ("sub", "thread", 256, 48),
+    ("neg", "thread", 239, 40),
+    ("cmp", "thread", 521, 80),
+    ("shl", "thread", 163, 40),
+    ("select", "thread", 191, 40),
+    ("to_sign_magnitude", "thread", 109, 40),
+    ("add_mod", "thread", 256, 64),
+    ("add_mod", "thread", 1024, 168),
+    ("sub_mod", "group", 2048, 48),
+    ("add_mod", "group", 65536, 255),
+    ("add", "group", 65536, 255),
+    ("add", "group", 65535, 255),
+    ("shr", "group", 4096, 64),
+    ("mul_lo", "thread", 256, 64),
+    ("mul_hi", "thread", 512, 96),
+    ("mul_add", "thread", 768, 168),
+    ("signed_mul", "group", 2048, 168),
+];
+
+/// Squares: algorithm, bits of the operand, wide products in the text, registers.
+const SQUARES: &[(&str, usize, Option<u64>, u32)] = &[
+    ("thread", 32, Some(1), 32),
+    ("thread", 64, Some(3), 32),
+    ("thread", 131, Some(15), 48),
+    ("thread", 256, Some(36), 64),
+    ("thread", 512, Some(136), 80),
+    ("thread", 521, Some(153), 88),
+    ("thread", 1024, Some(528), 128),
+    ("thread", 1376, Some(946), 168),
+    ("thread", 1408, Some(759), 168),
+    ("thread", 1536, Some(900), 184),
+    ("thread", 2016, Some(2016), 240),
+    ("thread", 2048, Some(1584), 240),
+    ("group", 2048, None, 128),
+    ("group", 4096, None, 168),
+    ("group", 16384, None, 200),
+    ("karatsuba/group", 2048, Some(528), 144),
+    ("karatsuba/group", 4096, Some(528), 144),
+    ("karatsuba/group", 5000, Some(630), 168),
+    ("karatsuba/group", 8192, Some(1584), 208),
+    ("karatsuba/group", 12288, Some(900), 168),
+    ("karatsuba/group", 16384, Some(528), 144),
+    ("karatsuba/group", 32768, Some(528), 144),
+    ("karatsuba/group", 65536, None, 200),
+];
+
+/// Division, modular and Montgomery arithmetic: algorithm, bits of the operands, wide products in the text, registers.
+const MODULAR: &[(Operation, &str, &[usize], Option<u64>, u32)] = &[
     (Operation::MontMul, "thread", &[256, 256, 256], Some(120), 56),
     (Operation::MontMul, "thread", &[512, 512, 512], Some(496), 104),
     (Operation::MontMul, "thread", &[131, 131, 131], None, 56),
@@ -106,28 +159,56 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         for common_b in [false, true] {
             let shape = MulShape { limbs: limbs.map(|n| n as u32), common_b };
             let spec = (algorithm.spec)(shape, &Settings::default(), true);
-            for stage in 0..spec.stages() {
-                let kernel = spec.build(stage);
-                let file = format!("{}.ptx", kernel.name);
-                fs::write(directory.join(&file), kernel.to_string())?;
-                // The multiplications are in the first stage.
-                let wide = wide.filter(|_| !common_b && stage == 0);
-                budgets.push(Budget { file, wide, wide_tolerance: 16, max_registers: Some(registers) });
-            }
+            // A common operand is read in other ways.
+            write(&*spec, directory, wide.filter(|_| !common_b), registers, &mut budgets)?;
         }
     }
-    for &(operation, name, bits, wide, registers) in OPERATIONS {
+    for &(name, algorithm, bits, registers) in OPERATIONS {
+        let operation = Operation::named(name).ok_or("no such operation")?;
+        let find = register(operation).iter().find(|it| it.name == algorithm);
+        let algorithm = find.ok_or("no such algorithm")?;
+        for common in [false, true] {
+            let mut operands = vec![Shape::new(2, bits); operation.arity()];
+            if common && operands.len() > 1 {
+                operands[1].lanes = 1;
+            }
+            let shape = OperationShape::new(operation, &operands)?;
+            let spec = (algorithm.spec)(shape, &Settings::default(), true);
+            write(&*spec, directory, None, registers, &mut budgets)?;
+        }
+    }
+    for &(name, bits, wide, registers) in SQUARES {
+        let algorithm = SQR.iter().find(|it| it.name == name).ok_or("no such algorithm")?;
+        let shape = SqrShape { limbs: [bits.div_ceil(32), (2 * bits).div_ceil(32)].map(|n| n as u32) };
+        let spec = (algorithm.spec)(shape, &Settings::default(), true);
+        write(&*spec, directory, wide, registers, &mut budgets)?;
+    }
+    for &(operation, name, bits, wide, registers) in MODULAR {
         let operands: Vec<Shape> = bits.iter().map(|&bits| Shape::new(32, bits)).collect();
         let shape = OperationShape::new(operation, &operands)?;
         let algorithm = register(operation).iter().find(|it| it.name == name).ok_or("no such algorithm")?;
         let spec = (algorithm.spec)(shape, &Settings::default(), true);
-        for stage in 0..spec.stages() {
-            let kernel = spec.build(stage);
-            let file = format!("{}.ptx", kernel.name);
-            fs::write(directory.join(&file), kernel.to_string())?;
-            budgets.push(Budget { file, wide, wide_tolerance: 16, max_registers: Some(registers) });
-        }
+        write(&*spec, directory, wide, registers, &mut budgets)?;
     }
     fs::write(directory.join("budgets.json"), serde_json::to_string_pretty(&budgets)?)?;
+    Ok(())
+}
+
+/// Writes the kernels of an operation, and notes their budgets.
+fn write(
+    spec: &dyn Spec,
+    directory: &Path,
+    wide: Option<u64>,
+    registers: u32,
+    budgets: &mut Vec<Budget>,
+) -> Result<(), Box<dyn error::Error>> {
+    for stage in 0..spec.stages() {
+        let kernel = spec.build(stage);
+        let file = format!("{}.ptx", kernel.name);
+        fs::write(directory.join(&file), kernel.to_string())?;
+        // The multiplications are in the first stage.
+        let wide = wide.filter(|_| stage == 0);
+        budgets.push(Budget { file, wide, wide_tolerance: 16, max_registers: Some(registers) });
+    }
     Ok(())
 }

@@ -40,7 +40,7 @@ pub use warpmp_device as device;
 pub use batch::{Batch, Shape};
 pub use error::{Error, Result};
 pub use memory::{DeviceBatch, HostBuffer};
-pub use operation::Operation;
+pub use operation::{Operation, Status, Statuses};
 pub use plan::Plan;
 pub use report::{EngineInfo, EngineKind, Report};
 pub use session::{Options, Selector, Session};

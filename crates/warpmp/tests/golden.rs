@@ -12,12 +12,16 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use common::shape;
+use warpmp::kernels::OperationShape;
+use warpmp::kernels::linear::{Linear, Split};
 use warpmp::kernels::modular::product::{Function, MontgomeryProduct};
 use warpmp::kernels::modular::{Layout, Operand};
 use warpmp::kernels::mul_group::MulGroup;
 use warpmp::kernels::mul_thread::{Input, MulThread};
+use warpmp::kernels::sqr_thread::SqrThread;
 use warpmp::kernels::sum_rotate::SumRotate;
-use warpmp::kernels::{MulShape, Spec};
+use warpmp::kernels::{MulShape, Spec, SqrShape};
+use warpmp::{Operation, Shape};
 use warpmp_kernel::build::Glue;
 
 fn thread(shape: MulShape, input: Input, glue: Glue) -> Box<dyn Spec> {
@@ -30,8 +34,18 @@ fn montgomery(limbs: u32, group: u32) -> Box<dyn Spec> {
     Box::new(MontgomeryProduct { function: Function::Mul, operands, layout, chain: 1 })
 }
 
+fn linear(operation: Operation, bits: usize, split: Option<Split>) -> Box<dyn Spec> {
+    let shape = OperationShape::new(operation, &vec![Shape::new(2, bits); operation.arity()]).unwrap();
+    Box::new(Linear { shape, split, asynchronous: true, product_bits: None, warps: 2 })
+}
+
 fn group(shape: MulShape, input: Input, block: u32, group: u32) -> Box<dyn Spec> {
     Box::new(MulGroup { shape, block, group, input, glue: Glue::None, warps: 2 })
+}
+
+fn thread_square(bits: usize, halves: bool) -> Box<dyn Spec> {
+    let shape = SqrShape { limbs: [bits.div_ceil(32), (2 * bits).div_ceil(32)].map(|n| n as u32) };
+    Box::new(SqrThread { shape, input: Input::Direct, halves, glue: Glue::Every(1), warps: 2 })
 }
 
 /// The kernels, by the names of their files. All parameters are given: no tuning changes them.
@@ -48,7 +62,13 @@ fn cases() -> Vec<(&'static str, Box<dyn Spec>)> {
         ("group_256_two_passes", group(square(256), Input::Direct, 2, 2)),
         ("mont_mul_96", montgomery(3, 1)),
         ("mont_mul_128_by_two", montgomery(4, 2)),
+        ("sqr_thread_131", thread_square(131, false)),
+        ("sqr_thread_128_halves", thread_square(128, true)),
         ("group_160_staged", group(square(160), Input::Staged, 3, 2)),
+        ("add_131", linear(Operation::Add, 131, None)),
+        ("add_mod_96", linear(Operation::AddMod, 96, None)),
+        ("sub_256_group", linear(Operation::WrappingSub, 256, Some(Split { group: 2, block: 4 }))),
+        ("carrying_add_160_group", linear(Operation::CarryingAdd, 160, Some(Split { group: 4, block: 1 }))),
     ]
 }
 

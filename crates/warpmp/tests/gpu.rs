@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use warpmp::device::{self, SimConfig};
-use warpmp::{Batch, EngineKind, Error, Operation, Options, Selector, Session, Shape};
+use warpmp::kernels::names;
+use warpmp::{Batch, EngineKind, Error, Operation, Options, Plan, Selector, Session, Shape};
 use warpmp_testkit::conformance;
 use warpmp_testkit::operands::around;
 use warpmp_testkit::{Operands, Pattern, gpu, oracle};
@@ -61,6 +62,43 @@ fn simulator_conforms_at_the_thresholds() {
 #[test]
 fn simulator_conforms_when_large() {
     conforms(&sim(), &[4096, 8193], 3);
+}
+
+/// Squares by the default and by every algorithm that takes the width.
+fn squares_conform(session: &Session, sizes: &[usize], max_lanes: usize) {
+    let sizes: Vec<(usize, usize)> = sizes.iter().map(|&bits| (bits, bits)).collect();
+    let cases = conformance::cases(&sizes, max_lanes);
+    conformance::sqr(&cases, |a| session.sqr(&batch(a)).map(Batch::into_limbs));
+    let device = session.device().unwrap().info();
+    for name in names(Operation::Sqr) {
+        let fits = |case: &conformance::Case| {
+            let shape = Shape::new(1, case.bits[0]);
+            Plan::new(Operation::Sqr, &[shape], device, session.table().unwrap(), Some(name)).is_ok()
+        };
+        let cases: Vec<_> = cases.iter().copied().filter(fits).collect();
+        conformance::sqr(&cases, |a| {
+            let resident = session.upload(&batch(a))?;
+            let into = session.reserve(Shape::new(a.lanes, 2 * a.bits))?;
+            let (c, _) = session.apply_device_into(Operation::Sqr, &[&resident], Some(name), vec![into])?;
+            session.download(&c[0]).map(Batch::into_limbs)
+        });
+    }
+}
+
+#[test]
+fn simulator_squares() {
+    squares_conform(&sim(), &[1, 32, 33, 64, 131, 512, 1000, 1025], 33);
+}
+
+#[test]
+fn gpu_squares() {
+    let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };
+    squares_conform(&session, &around(&[1, 32, 64, 131, 256, 512, 1000, 1024, 1376, 1536, 2048]), 129);
+    squares_conform(
+        &session,
+        &[2500, 3000, 3072, 4096, 5000, 6144, 8192, 10007, 16384, 30011, 32768, 65535, 65536],
+        129,
+    );
 }
 
 #[test]

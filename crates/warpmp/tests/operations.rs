@@ -2,18 +2,22 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use warpmp::kernels::register;
 use warpmp::operation::Group;
 use warpmp::{Batch, Error, Operation, Options, Session, Shape};
 use warpmp_testkit::conformance::{self, OperationCase};
 use warpmp_testkit::operations::{self, PRECISIONS};
-use warpmp_testkit::{Operands, Pattern};
+use warpmp_testkit::{Operands, Pattern, gpu};
+
+/// Limbs and bits of each result.
+type Found = Vec<(Vec<u32>, usize)>;
 
 /// Runs a case by an algorithm, or by the one that is chosen.
 fn run(
     session: &Session,
     operation: Operation,
     algorithm: Option<&str>,
-) -> impl Fn(&OperationCase, &[Operands]) -> Result<Vec<(Vec<u32>, usize)>, Error> {
+) -> impl Fn(&OperationCase, &[Operands]) -> Result<Found, Error> {
     move |_, operands| {
         let batches: Vec<Batch> = operands
             .iter()
@@ -105,6 +109,21 @@ fn kernels_conform() {
                         }
                     }
                 }
+            }
+        }
+    }
+}
+
+/// The GPU at every precision, by what its table chooses.
+#[test]
+fn gpu_conforms() {
+    let Some(session) = gpu::or_skip(Session::on(warpmp::Selector::Cuda(None))) else { return };
+    for &operation in Operation::ALL.iter().filter(|it| !register(**it).is_empty()) {
+        for variant in variants(operation) {
+            for precision in PRECISIONS.into_iter().chain([65535, 65536]) {
+                let lanes = if precision > 4096 { 2 } else { 129 };
+                let cases = cases(variant, precision, lanes, &[Pattern::Carry, Pattern::Ones]);
+                conformance::operation(&cases, run(&session, variant, None));
             }
         }
     }

@@ -1,16 +1,20 @@
-//! `warpmp bench mul`: how fast, and how near the hardware's limits; on products found right first.
+//! `warpmp bench OPERATION`: how fast, and how near the hardware's limits; on products found right first.
 
+use std::fmt::Write as _;
+
+use clap::ValueEnum as _;
 use serde::Serialize;
-use warpmp::{EngineKind, Error as LibraryError, Session, Shape};
+use warpmp::{Batch, EngineKind, Error as LibraryError, Operation, Session, Shape, operation::Group};
 
 use super::pattern;
 use crate::{
-    args::{BenchMul, Pattern},
+    args::{BenchRows, Pattern},
     console, engine,
     error::{Error, Result},
     interrupt,
     io::output::Output,
     measure::{self, Limits, Measured},
+    plot::{Axis, Chart, Series, Style},
     progress::Progress,
     summary::{scaled, scaled_seconds, significant},
 };
@@ -20,7 +24,8 @@ use crate::{
 struct Row {
     op: &'static str,
     bits_a: usize,
-    bits_b: usize,
+    /// None for an operation of one operand.
+    bits_b: Option<usize>,
     lanes: usize,
     device: String,
     algorithm: String,
@@ -39,6 +44,16 @@ struct Row {
     /// rate is not known.
     wide_product_fraction: Option<f64>,
     checked: u64,
+    /// The kind of operands.
+    pattern: Pattern,
+}
+
+/// What a row measures.
+#[derive(Clone, Debug)]
+struct Case {
+    shape: Shape,
+    algorithm: Option<String>,
+    pattern: Pattern,
 }
 
 /// All rows, for `--json`.
@@ -50,16 +65,17 @@ struct Table<'a> {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &BenchMul) -> Result<()> {
+pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
     let csv = args.csv.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
+    let plot = args.plot.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
     let session = engine::open(args.device.0, args.quiet || args.json)?;
     let limits = measure::limits(&session)?;
     let cases = cases(args, session.engine().kind);
     let progress = Progress::new(Some(cases.len() as u64), "rows", args.quiet);
     let mut rows = Vec::new();
-    for (done, (shape, algorithm)) in cases.iter().enumerate() {
+    for (done, case) in cases.iter().enumerate() {
         interrupt::check()?;
-        match row(&session, *shape, algorithm.as_deref(), args.runs, limits) {
+        match row(&session, operation, case, args.runs, limits) {
             Ok(row) => rows.push(row),
             // Of several algorithms and widths, some may not go together.
             Err(Error::Library(error @ LibraryError::AlgorithmUnfit { .. })) if cases.len() > 1 => {
@@ -74,22 +90,30 @@ pub(crate) fn run(args: &BenchMul) -> Result<()> {
         write_csv(&rows, output)?;
     }
     let device = session.engine().name.as_str();
+    if let Some(mut output) = plot {
+        output.write_all(chart(operation, &rows, device).svg()?.as_bytes())?;
+        output.finish()?;
+    }
     if args.json {
-        let table = Table { op: "mul", device, rows: &rows };
+        let table = Table { op: operation.name(), device, rows: &rows };
         return console::print(&(serde_json::to_string(&table).unwrap_or_default() + "\n"));
     }
-    console::print(&text(&rows, device, args.runs))
+    console::print(&text(operation, &rows, device, args.runs))
 }
 
-/// Every width with every count and every algorithm.
-fn cases(args: &BenchMul, kind: EngineKind) -> Vec<(Shape, Option<String>)> {
+/// Every width with every count, every pattern and every algorithm.
+fn cases(args: &BenchRows, kind: EngineKind) -> Vec<Case> {
     let algorithms: Vec<Option<String>> =
         if args.algorithm.is_empty() { vec![None] } else { args.algorithm.iter().cloned().map(Some).collect() };
     let mut cases = Vec::new();
     for bits in &args.bits {
         let counts = if args.count.is_empty() { vec![default_lanes(*bits, kind)] } else { args.count.clone() };
         for lanes in counts {
-            cases.extend(algorithms.iter().map(|algorithm| (Shape::new(lanes, *bits), algorithm.clone())));
+            let shape = Shape::new(lanes, *bits);
+            for pattern in &args.pattern {
+                let case = |algorithm: &Option<String>| Case { shape, algorithm: algorithm.clone(), pattern: *pattern };
+                cases.extend(algorithms.iter().map(case));
+            }
         }
     }
     cases
@@ -105,22 +129,23 @@ fn default_lanes(bits: usize, kind: EngineKind) -> usize {
     }
 }
 
-fn row(session: &Session, shape: Shape, algorithm: Option<&str>, runs: usize, limits: Option<Limits>) -> Result<Row> {
-    let a = pattern::operands(Pattern::Random, shape, 0, 1)?;
-    let b = pattern::operands(Pattern::Random, shape, 0, 2)?;
-    let measured = measure::mul(session, &a, &b, algorithm, runs)?;
-    Ok(Row::new(session, shape, measured, limits))
+fn row(session: &Session, operation: Operation, case: &Case, runs: usize, limits: Option<Limits>) -> Result<Row> {
+    let operands = pattern::for_operation(operation, case.pattern, case.shape)?;
+    let operands: Vec<&Batch> = operands.iter().collect();
+    let measured = measure::operation(session, operation, &operands, case.algorithm.as_deref(), runs)?;
+    Ok(Row::new(session, operation, case, measured, limits))
 }
 
 impl Row {
-    fn new(session: &Session, shape: Shape, measured: Measured, limits: Option<Limits>) -> Self {
+    fn new(session: &Session, operation: Operation, case: &Case, measured: Measured, limits: Option<Limits>) -> Self {
+        let shape = case.shape;
         let seconds = measured.median().max(1e-9);
         let rate = |amount: f64| amount / seconds;
-        let wide_products = (shape.limbs() * shape.limbs()) as f64 * shape.lanes as f64;
+        let wide_products = wide_products(operation, shape.limbs()) * shape.lanes as f64;
         Self {
-            op: "mul",
+            op: operation.name(),
             bits_a: shape.bits,
-            bits_b: shape.bits,
+            bits_b: (operation.arity() > 1).then_some(shape.bits),
             lanes: shape.lanes,
             device: session.engine().name.clone(),
             runs: measured.times.len(),
@@ -132,11 +157,18 @@ impl Row {
             gb_per_second: rate(measured.bytes as f64 / 1e9),
             copy_fraction: limits.map(|limits| rate(measured.bytes as f64) / limits.copy_bytes_per_second),
             wide_product_fraction: limits
+                .filter(|_| wide_products > 0.0)
                 .and_then(|limits| limits.wide_products_per_second)
                 .map(|most| rate(wide_products) / most),
             checked: measured.checked,
             algorithm: measured.algorithm,
+            pattern: case.pattern,
         }
+    }
+
+    /// The pattern's name, as it is given.
+    fn pattern(&self) -> String {
+        self.pattern.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
     fn cells(&self) -> Vec<String> {
@@ -145,6 +177,7 @@ impl Row {
             self.algorithm.clone(),
             self.bits_a.to_string(),
             self.lanes.to_string(),
+            self.pattern(),
             scaled_seconds(self.kernel_seconds),
             scaled_seconds(self.minimum_seconds),
             format!("{:.1} %", 100.0 * self.spread),
@@ -156,12 +189,23 @@ impl Row {
     }
 }
 
-fn text(rows: &[Row], device: &str, runs: usize) -> String {
-    let heading =
-        ["algorithm", "bits", "lanes", "median", "minimum", "spread", "products/s", "GB/s", "of copy", "of IMAD.WIDE"];
+fn text(operation: Operation, rows: &[Row], device: &str, runs: usize) -> String {
+    let heading = [
+        "algorithm",
+        "bits",
+        "lanes",
+        "operands",
+        "median",
+        "minimum",
+        "spread",
+        "lanes/s",
+        "GB/s",
+        "of copy",
+        "of IMAD.WIDE",
+    ];
     let mut cells = vec![heading.map(str::to_owned).to_vec()];
     cells.extend(rows.iter().map(Row::cells));
-    let mut text = format!("mul on {device}, {runs} runs a row\n{}", console::table(&cells));
+    let mut text = format!("{operation} on {device}, {runs} runs a row\n{}", console::table(&cells));
     if rows.iter().any(|row| row.copy_fraction.is_none()) {
         text.push_str(
             "–: the copy bandwidth and the IMAD.WIDE ceiling are those of a GPU; there is none in this row\n",
@@ -170,6 +214,49 @@ fn text(rows: &[Row], device: &str, runs: usize) -> String {
         text.push_str("–: the IMAD.WIDE ceiling is known for sm_80 and sm_90 only\n");
     }
     text
+}
+
+/// Products of limbs that schoolbook arithmetic needs, to compare with the hardware's rate.
+fn wide_products(operation: Operation, limbs: usize) -> f64 {
+    let limbs = limbs as f64;
+    match operation {
+        Operation::Sqr => limbs * (limbs + 1.0) / 2.0,
+        _ if matches!(operation.group(), Group::Product | Group::ProductPart) => limbs * limbs,
+        // What schoolbook arithmetic needs is not one number, or none at all.
+        _ => 0.0,
+    }
+}
+
+/// Time a lane against the width: a line for each algorithm, count and pattern.
+fn chart(operation: Operation, rows: &[Row], device: &str) -> Chart {
+    // What all rows have in common need not be said of each.
+    let several_counts = rows.iter().any(|row| row.lanes != rows[0].lanes);
+    let several_patterns = rows.iter().any(|row| row.pattern != rows[0].pattern);
+    let counts_by_width = rows.iter().all(|row| rows.iter().all(|it| it.bits_a != row.bits_a || it.lanes == row.lanes));
+    let mut series: Vec<Series> = Vec::new();
+    for row in rows {
+        let mut name = row.algorithm.clone();
+        if several_counts && !counts_by_width {
+            let _ = write!(name, ", {} lanes", row.lanes);
+        }
+        if several_patterns {
+            let _ = write!(name, ", {}", row.pattern());
+        }
+        let point = (row.bits_a as f64, 1e9 * row.kernel_seconds / row.lanes as f64);
+        match series.iter_mut().find(|it| it.name == name) {
+            Some(known) => known.points.push(point),
+            None => series.push(Series { name, colour: series.len(), style: Style::Solid, points: vec![point] }),
+        }
+    }
+    for line in &mut series {
+        line.points.sort_by(|one, other| one.0.total_cmp(&other.0));
+    }
+    Chart {
+        title: format!("{operation} on {device}"),
+        x: Axis { label: "bits of an operand".into(), base: 2 },
+        y: Axis { label: "nanoseconds a lane (median)".into(), base: 10 },
+        series,
+    }
 }
 
 fn write_csv(rows: &[Row], mut output: Output) -> Result<()> {

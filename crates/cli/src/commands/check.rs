@@ -1,8 +1,10 @@
-//! Products computed again by num-bigint, which shares no code with the engines.
+//! Results computed again by num-bigint, which shares no code with the engines.
 
-use num_bigint::BigUint;
+use num_bigint::{BigInt, BigUint};
 use rayon::prelude::*;
-use warpmp::{Batch, Operation};
+use warpmp::{Batch, Operation, Status};
+
+use super::oracle::{self, Number};
 
 use crate::{
     error::{Error, Result},
@@ -12,7 +14,7 @@ use crate::{
 /// How much of a number a message shows.
 const HEAD_DIGITS: usize = 60;
 
-/// Checks about as many products as were asked for, spread over the whole input.
+/// Checks about as many results as were asked for, spread over the whole input.
 #[derive(Debug)]
 pub(crate) struct Checker {
     wanted: u64,
@@ -21,38 +23,42 @@ pub(crate) struct Checker {
 }
 
 impl Checker {
-    /// `wanted` products of an input of `total_bytes`; of each chunk if that is not known.
+    /// `wanted` results of an input of `total_bytes`; of each chunk if that is not known.
     pub(crate) const fn new(wanted: u64, total_bytes: Option<u64>) -> Self {
         Self { wanted, total_bytes, checked: 0 }
     }
 
-    /// Products checked so far.
+    /// Results checked so far.
     pub(crate) const fn checked(&self) -> u64 {
         self.checked
     }
 
-    /// Checks this chunk's share. `single` is the second operand of all lanes if `operands` has none;
-    /// `consumed_bytes` is how much of the input was read up to the end of the chunk.
+    /// Checks this chunk's share. `singles` are the operands that serve all lanes; `consumed_bytes` is how much of
+    /// the input was read up to the end of the chunk.
     ///
     /// # Errors
     /// [`Error::WrongResult`] names the first lane that is wrong.
     pub(crate) fn check(
         &mut self,
+        operation: Operation,
         operands: &Operands,
-        single: Option<&Batch>,
-        products: &[Batch<'static>],
+        singles: &[Option<Batch>],
+        results: &[Vec<Batch<'static>>],
         first_lane: u64,
         consumed_bytes: u64,
     ) -> Result<()> {
         let share = self.share(consumed_bytes, operands.lanes as u64);
         let places = operands.places.as_deref();
         let wrong = spread(share, operands.lanes).into_par_iter().find_map_first(|lane| {
-            let a = row(&operands.a, places, lane);
-            let b = match (&operands.b, single) {
-                (Some(b), _) => row(b, places, lane),
-                (None, single) => single.map_or(&[][..], Batch::limbs),
-            };
-            compare(Operation::Mul, first_lane + lane as u64, &[a, b], &[row(products, places, lane)]).err()
+            let each = operands.columns.iter().zip(singles);
+            let inputs: Vec<Lane<'_>> = each
+                .filter_map(|(batches, single)| match (batches, single) {
+                    (Some(batches), _) => Some(row(batches, places, lane)),
+                    (None, single) => single.as_ref().map(|single| (single.limbs(), single.bits())),
+                })
+                .collect();
+            let outputs: Vec<Lane<'_>> = results.iter().map(|batches| row(batches, places, lane)).collect();
+            compare(operation, first_lane + lane as u64, &inputs, &outputs).err()
         });
         self.checked += share;
         wrong.map_or(Ok(()), Err)
@@ -68,14 +74,31 @@ impl Checker {
     }
 }
 
-/// Are these the results of the operation on these operands?
+/// A lane of a batch: its limbs and its bits.
+pub(crate) type Lane<'a> = (&'a [u32], usize);
+
+/// A lane of a batch; the only one stands for all.
+pub(crate) fn lane_of<'b>(batch: &'b Batch<'_>, lane: usize) -> Lane<'b> {
+    let lane = if batch.lanes() == 1 { 0 } else { lane };
+    (batch.lane(lane).unwrap_or_default(), batch.bits())
+}
+
+/// Are these the results of the operation on these operands? A status is the last result.
 ///
 /// # Errors
 /// [`Error::WrongResult`].
-pub(crate) fn compare(operation: Operation, lane: u64, operands: &[&[u32]], results: &[&[u32]]) -> Result<()> {
-    for (expected, found) in expected(operation, operands)?.iter().zip(results) {
-        if BigUint::new(found.to_vec()) != *expected {
-            let named = operands.iter().zip(NAMES).map(|(limbs, name)| format!("{name} = {}", head(limbs)));
+pub(crate) fn compare(operation: Operation, lane: u64, operands: &[Lane<'_>], results: &[Lane<'_>]) -> Result<()> {
+    let numbers: Vec<Number> = operands.iter().map(|(limbs, bits)| Number::new(limbs, *bits)).collect();
+    let (expected, status) = match oracle::results(operation, &numbers) {
+        Ok(expected) => (expected, Status::Fine),
+        Err(status) => (vec![BigInt::ZERO; operation.result_names().len()], status),
+    };
+    let expected = expected.into_iter().chain(operation.has_status().then(|| status.code().into()));
+    for (expected, (found, bits)) in expected.zip(results) {
+        let expected = oracle::pattern(&expected, *bits);
+        if BigUint::new(found.to_vec()) != expected {
+            let names = operation.operands().iter().map(|operand| operand.name);
+            let named = operands.iter().zip(names).map(|((limbs, _), name)| format!("{name} = {}", head(limbs)));
             return Err(Error::WrongResult {
                 operation,
                 lane,
@@ -86,19 +109,6 @@ pub(crate) fn compare(operation: Operation, lane: u64, operands: &[&[u32]], resu
         }
     }
     Ok(())
-}
-
-/// What operands are called in messages.
-const NAMES: [&str; 3] = ["a", "b", "m"];
-
-/// The results of the operation by num-bigint.
-fn expected(operation: Operation, operands: &[&[u32]]) -> Result<Vec<BigUint>> {
-    let operands: Vec<BigUint> = operands.iter().map(|limbs| BigUint::new(limbs.to_vec())).collect();
-    match (operation, &operands[..]) {
-        (Operation::Mul, [a, b]) => Ok(vec![a * b]),
-        (Operation::Sqr, [a]) => Ok(vec![a * a]),
-        _ => Err(Error::Bug),
-    }
 }
 
 /// `count` lanes of `lanes`, from the first to the last.
@@ -122,25 +132,28 @@ mod tests {
 
     #[test]
     fn a_wrong_product_is_found() {
-        assert!(compare(Operation::Mul, 0, &[&[3], &[5]], &[&[15, 0]]).is_ok());
-        let error = compare(Operation::Mul, 7, &[&[u32::MAX], &[5]], &[&[15, 0]]).unwrap_err().to_string();
+        assert!(compare(Operation::Mul, 0, &[(&[3], 32), (&[5], 32)], &[(&[15, 0], 64)]).is_ok());
+        let operands: [Lane<'_>; 2] = [(&[u32::MAX], 32), (&[5], 32)];
+        let error = compare(Operation::Mul, 7, &operands, &[(&[15, 0], 64)]).unwrap_err().to_string();
         assert!(error.contains("lane 7") && error.contains("0xffffffff") && error.contains("0x4fffffffb"), "{error}");
     }
 
     #[test]
     fn a_wrong_lane_of_a_chunk_is_named() {
         let batch = |limbs: &[u32]| Batch::from_limbs(Shape::new(limbs.len(), 32), limbs.to_vec()).unwrap();
-        let operands = |b| Operands { a: vec![batch(&[2, 3, 4])], b, places: None, lanes: 3 };
-        let right = [batch(&[10, 15, 20])];
-        let wrong = [batch(&[10, 15, 21])];
-        let five = batch(&[5]);
+        let operands = |b| Operands { columns: vec![Some(vec![batch(&[2, 3, 4])]), b], places: None, lanes: 3 };
+        let right = [vec![batch(&[10, 15, 20])]];
+        let wrong = [vec![batch(&[10, 15, 21])]];
+        let five = [None, Some(batch(&[5]))];
         let mut checker = Checker::new(100, None);
-        assert!(checker.check(&operands(None), Some(&five), &right, 7, 0).is_ok());
-        assert!(checker.check(&operands(Some(vec![batch(&[5, 5, 5])])), None, &right, 7, 0).is_ok());
+        let mul = Operation::Mul;
+        assert!(checker.check(mul, &operands(None), &five, &right, 7, 0).is_ok());
+        let fives = operands(Some(vec![batch(&[5, 5, 5])]));
+        assert!(checker.check(mul, &fives, &[None, None], &right, 7, 0).is_ok());
         assert_eq!(checker.checked(), 6);
-        let error = checker.check(&operands(None), Some(&five), &wrong, 7, 0).unwrap_err().to_string();
+        let error = checker.check(mul, &operands(None), &five, &wrong, 7, 0).unwrap_err().to_string();
         assert!(error.contains("lane 9") && error.contains("engine 0x15, expected 0x14"), "{error}");
-        assert!(Checker::new(0, None).check(&operands(None), Some(&five), &wrong, 7, 0).is_ok());
+        assert!(Checker::new(0, None).check(mul, &operands(None), &five, &wrong, 7, 0).is_ok());
     }
 
     #[test]

@@ -1,43 +1,45 @@
-//! `warpmp explain mul`: how it would be done, without doing it.
+//! `warpmp explain OPERATION`: how it would be done, without doing it.
 
 use warpmp::{Operation, Plan, Session, Shape};
 
-use crate::{args::ExplainMul, console, engine, error::Result};
+use crate::{args::Explain, console, engine, error::Result};
 
 /// Runs the command.
-pub(crate) fn run(args: &ExplainMul) -> Result<()> {
+pub(crate) fn run(operation: Operation, args: &Explain) -> Result<()> {
     let session = engine::open(args.engine.device.0, false)?;
-    let a = Shape::new(args.count, args.bits);
-    let b = Shape::new(args.count, args.bits_b.unwrap_or(args.bits));
+    let widths = [Some(args.bits), args.bits_b, args.bits_c].map(|bits| bits.unwrap_or(args.bits));
+    let shapes: Vec<Shape> = widths[..operation.arity()].iter().map(|bits| Shape::new(args.count, *bits)).collect();
     let algorithm = args.engine.algorithm.as_deref();
     match session.device().zip(session.table()) {
         Some((device, table)) => {
-            console::print(&Plan::new(Operation::Mul, &[a, b], device.info(), table, algorithm)?.explain())
+            console::print(&Plan::new(operation, &shapes, device.info(), table, algorithm)?.explain())
         }
-        None => console::print(&on_cpu(&session, a, b, algorithm)?),
+        None => console::print(&on_cpu(&session, operation, &shapes, algorithm)?),
     }
 }
 
 /// The CPU engine has one decision to explain; it is told like a GPU's plan.
-fn on_cpu(session: &Session, a: Shape, b: Shape, algorithm: Option<&str>) -> Result<String> {
-    let c = Operation::Mul.results(&[a, b])?[0];
-    let chosen = engine::algorithm_for(session, Operation::Mul, &[a, b], algorithm)?;
+fn on_cpu(session: &Session, operation: Operation, shapes: &[Shape], algorithm: Option<&str>) -> Result<String> {
+    let results = operation.results(shapes)?;
+    let chosen = engine::algorithm_for(session, operation, shapes, algorithm)?;
     let why = match algorithm {
         Some(_) => "it was asked for, and it accepts these widths",
         None => "the fastest for these widths, by the engine's table of measured crossovers",
     };
-    let bytes = a.bytes().saturating_add(b.bytes()).saturating_add(c.bytes());
+    let bytes = shapes.iter().chain(&results).fold(0_u64, |bytes, shape| bytes.saturating_add(shape.bytes()));
+    let list = |shapes: &[Shape], between: &str| {
+        shapes.iter().map(|shape| shape.bits.to_string()).collect::<Vec<_>>().join(between)
+    };
     Ok(format!(
-        "operation  mul: {} × {} bits, {} lanes, results of {} bits\n\
+        "operation  {operation}: {} bits, {} lanes, results of {} bits\n\
          device     {}\n\
          algorithm  {chosen}\n\
          launch     the lanes are split over all cores\n\
          memory     {bytes} bytes: operands read and results written, each once\n\
          why        {why}\n",
-        a.bits,
-        b.bits,
-        c.lanes,
-        c.bits,
+        list(shapes, " × "),
+        results[0].lanes,
+        list(&results, " and "),
         session.engine().name,
     ))
 }

@@ -1,27 +1,31 @@
 //! One file a subcommand.
 
+mod apply;
 mod bench;
 pub(crate) mod check;
 mod devices;
 mod expect;
 mod explain;
 mod generate;
-mod mul;
+mod oracle;
 mod pattern;
+mod reproduce;
+mod results;
 mod selftest;
 
 use crate::{
-    args::{BenchOperation, Command, ExplainOperation},
+    args::{Bench, Command},
     error::Result,
 };
 
 /// Does what was asked for.
 pub(crate) fn run(command: Command) -> Result<()> {
     match command {
-        Command::Mul(args) => mul::run(&args),
+        Command::Apply(args) => apply::run(&args),
         Command::Gen(args) => generate::run(&args),
-        Command::Bench { operation: BenchOperation::Mul(args) } => bench::run(&args),
-        Command::Explain { operation: ExplainOperation::Mul(args) } => explain::run(&args),
+        Command::Bench(Bench { operation: Some(args), .. }) => bench::run(args.operation, &args.options),
+        Command::Bench(Bench { operation: None, reproduce }) => reproduce::run(&reproduce),
+        Command::Explain { operation } => explain::run(operation.operation, &operation.options),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),
     }

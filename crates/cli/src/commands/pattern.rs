@@ -6,7 +6,7 @@
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use warpmp::{Batch, Shape};
+use warpmp::{Batch, Operation, Shape, operation::Role};
 
 use crate::{
     args::Pattern,
@@ -31,6 +31,37 @@ pub(crate) fn operands(pattern: Pattern, shape: Shape, first_lane: u64, seed: u6
     Ok(Batch::from_limbs(shape, words)?)
 }
 
+/// Operands for an operation, all as wide as `shape` says but for bits and for products below `m·R`, and such
+/// that no lane is at fault: moduli and divisors are odd and have their top bit, what must be below has it not.
+pub(crate) fn for_operation(operation: Operation, pattern: Pattern, shape: Shape) -> Result<Vec<Batch<'static>>> {
+    let operand = |(i, role): (usize, Role)| {
+        // The carry runs in a product by all ones.
+        let ripple = pattern == Pattern::Ripple && operation.arity() > 1 && i == 0;
+        let pattern = if ripple { Pattern::Ones } else { pattern };
+        let bits = match role {
+            Role::Bit => 1,
+            Role::ReducedProduct => shape.bits + 32 * shape.limbs(),
+            _ => shape.bits,
+        };
+        let shape = Shape::new(shape.lanes, bits);
+        let mut limbs = operands(pattern, shape, 0, i as u64 + 1)?.into_limbs();
+        let top = 1 << ((bits - 1) % 32);
+        for lane in limbs.chunks_exact_mut(shape.limbs()) {
+            let last = lane.len() - 1;
+            match role {
+                Role::Modulus | Role::OddModulus | Role::Divisor => {
+                    lane[last] |= top;
+                    lane[0] |= 1;
+                }
+                Role::Reduced | Role::ReducedProduct => lane[last] &= !top,
+                _ => {}
+            }
+        }
+        Ok(Batch::from_limbs(shape, limbs)?)
+    };
+    operation.operands().iter().map(|operand| operand.role).enumerate().map(operand).collect()
+}
+
 /// Memory for a batch. It is asked for first: a vector that cannot be had ends the program.
 fn zeros(shape: Shape) -> Result<Vec<u32>> {
     let mut words = Vec::new();
@@ -50,6 +81,10 @@ fn fill(pattern: Pattern, bits: usize, random: &mut ChaCha8Rng, lane: &mut [u32]
             6 => 1 << 31,
             _ => random.next_u32(),
         }),
+        Pattern::Ripple => {
+            lane[0] |= 1;
+            lane[(bits - 1) / 32] |= 1 << ((bits - 1) % 32);
+        }
         Pattern::Sparse => {
             for _ in 0..=random.next_u32() % 4 {
                 let bit = random.next_u32() as usize % bits;
@@ -67,7 +102,7 @@ fn fill(pattern: Pattern, bits: usize, random: &mut ChaCha8Rng, lane: &mut [u32]
 mod tests {
     use super::*;
 
-    const PATTERNS: [Pattern; 4] = [Pattern::Random, Pattern::Ones, Pattern::Carry, Pattern::Sparse];
+    const PATTERNS: [Pattern; 5] = [Pattern::Random, Pattern::Ones, Pattern::Carry, Pattern::Sparse, Pattern::Ripple];
 
     #[test]
     fn a_lane_does_not_depend_on_the_others() {
@@ -82,6 +117,7 @@ mod tests {
     fn patterns_are_what_they_are_called() {
         let limbs = |pattern, bits| operands(pattern, Shape::new(1000, bits), 0, 1).unwrap().into_limbs();
         assert!(limbs(Pattern::Ones, 33).chunks(2).all(|lane| lane == [u32::MAX, 1]));
+        assert!(limbs(Pattern::Ripple, 64).chunks(2).all(|lane| lane == [1, 1 << 31]));
         assert!(
             limbs(Pattern::Sparse, 100)
                 .chunks(4)

@@ -3,9 +3,12 @@
 //! The answers are num-bigint's, which shares no code with the engines, for operands that make carries
 //! run, at the widths where kernels change.
 
-use warpmp::{Error as LibraryError, Operation, Session, Shape};
+use warpmp::{Batch, EngineKind, Error as LibraryError, Operation, Options, Session, Shape};
 
-use super::{check::compare, pattern};
+use super::{
+    check::{Lane, compare, lane_of},
+    pattern,
+};
 use crate::{
     args::{Pattern, Selftest},
     console, engine,
@@ -34,11 +37,16 @@ const WIDTHS: &[(usize, usize)] = &[
     (65536, 65536),
 ];
 
+/// Widths of all operands of the other operations, as pairs like the others: at a limb, packed, beyond a thread.
+const OTHER_WIDTHS: &[(usize, usize)] = &[(1, 1), (64, 64), (131, 131), (1024, 1024), (1600, 1600)];
+
 /// Lanes of a case: more than a warp, and not a multiple of one.
 const LANES: usize = 35;
 /// Fewer lanes where each of them is much work.
 const WIDE_LANES: usize = 3;
 const WIDE_BITS: usize = 8192;
+/// The widest on the simulator, which takes seconds for what a GPU does in no time.
+const SIMULATED_BITS: usize = 8192;
 
 /// Runs the command.
 pub(crate) fn run(args: &Selftest) -> Result<()> {
@@ -46,44 +54,69 @@ pub(crate) fn run(args: &Selftest) -> Result<()> {
     let mut failed = 0;
     let mut total = 0;
     console::print(&format!("{}\n", session.engine().name))?;
-    for algorithm in engine::algorithms(&session, Operation::Mul)? {
-        let mut passed = 0;
-        let mut first_fault = None;
-        for (bits_a, bits_b) in WIDTHS {
-            for pattern in [Pattern::Ones, Pattern::Carry, Pattern::Random] {
-                interrupt::check()?;
-                match case(&session, &algorithm, *bits_a, *bits_b, pattern) {
-                    Ok(true) => passed += 1,
-                    Ok(false) => {}
-                    Err(Error::Interrupted) => return Err(Error::Interrupted),
-                    Err(fault) => {
-                        failed += 1;
-                        first_fault.get_or_insert(format!("{bits_a} × {bits_b} bits, {pattern:?}: {fault}"));
+    let most = if session.engine().kind == EngineKind::Sim { SIMULATED_BITS } else { usize::MAX };
+    for &operation in Operation::ALL {
+        let widths = if operation == Operation::Mul { WIDTHS } else { OTHER_WIDTHS };
+        for algorithm in engine::algorithms(&session, operation)? {
+            let mut passed = 0;
+            let mut first_fault = None;
+            for widths in widths.iter().filter(|(bits_a, _)| *bits_a <= most) {
+                for pattern in [Pattern::Ones, Pattern::Carry, Pattern::Random] {
+                    interrupt::check()?;
+                    match case(&session, operation, &algorithm, *widths, pattern) {
+                        Ok(true) => passed += 1,
+                        Ok(false) => {}
+                        Err(Error::Interrupted) => return Err(Error::Interrupted),
+                        Err(fault) => {
+                            failed += 1;
+                            first_fault
+                                .get_or_insert(format!("{} × {} bits, {pattern:?}: {fault}", widths.0, widths.1));
+                        }
                     }
                 }
             }
-        }
-        total += passed;
-        match first_fault {
-            None => console::print(&format!("  pass  {algorithm}: {passed} known answers\n"))?,
-            Some(fault) => console::print(&format!("  FAIL  {algorithm}: {fault}\n"))?,
+            total += passed;
+            match first_fault {
+                None => console::print(&format!("  pass  {operation} by {algorithm}: {passed} known answers\n"))?,
+                Some(fault) => console::print(&format!("  FAIL  {operation} by {algorithm}: {fault}\n"))?,
+            }
         }
     }
     total += failed;
     if failed == 0 { Ok(()) } else { Err(Error::SelfTest { failed, total }) }
 }
 
-/// Does the algorithm give the right products? False if it does not take these widths.
-fn case(session: &Session, algorithm: &str, bits_a: usize, bits_b: usize, pattern: Pattern) -> Result<bool> {
+/// Does the algorithm give the right results? False if it does not take these widths.
+fn case(
+    session: &Session,
+    operation: Operation,
+    algorithm: &str,
+    (bits_a, bits_b): (usize, usize),
+    pattern: Pattern,
+) -> Result<bool> {
     let lanes = if bits_a.max(bits_b) >= WIDE_BITS { WIDE_LANES } else { LANES };
-    let a = pattern::operands(pattern, Shape::new(lanes, bits_a), 0, 1)?;
-    let b = pattern::operands(pattern, Shape::new(lanes, bits_b), 0, 2)?;
-    let (products, _) = match engine::apply(session, Operation::Mul, &[&a, &b], Some(algorithm), None) {
-        Err(LibraryError::AlgorithmUnfit { .. }) => return Ok(false),
-        result => result?,
+    let operands = if operation == Operation::Mul {
+        let operand = |bits, seed| pattern::operands(pattern, Shape::new(lanes, bits), 0, seed);
+        vec![operand(bits_a, 1)?, operand(bits_b, 2)?]
+    } else {
+        pattern::for_operation(operation, pattern, Shape::new(lanes, bits_a))?
     };
-    for (lane, ((a, b), product)) in a.iter().zip(&b).zip(&products).enumerate() {
-        compare(Operation::Mul, lane as u64, &[a, b], &[product])?;
+    let mut options = Options::new();
+    options.algorithm = Some(algorithm.to_owned());
+    let results = match session.apply(operation, &operands.iter().collect::<Vec<_>>(), options) {
+        Err(LibraryError::AlgorithmUnfit { .. }) => return Ok(false),
+        result => result?.0,
+    };
+    for lane in 0..lanes {
+        let view = |batches: &'_ [Batch<'static>]| -> Vec<(Vec<u32>, usize)> {
+            batches.iter().map(|batch| lane_of(batch, lane)).map(|(limbs, bits)| (limbs.to_vec(), bits)).collect()
+        };
+        let (operands, results) = (view(&operands), view(&results));
+        compare(operation, lane as u64, &borrowed(&operands), &borrowed(&results))?;
     }
     Ok(true)
+}
+
+fn borrowed(lanes: &[(Vec<u32>, usize)]) -> Vec<Lane<'_>> {
+    lanes.iter().map(|(limbs, bits)| (&limbs[..], *bits)).collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! source.rs   an operand's file, text or .npy, one integer after the other
-//! pair.rs     two sources in lock step, in chunks of bounded size; counts that differ
+//! tuple.rs    the operands in lock step, in chunks of bounded size; counts that differ
 //! text.rs     lines: decimal and hexadecimal, both ways
 //! npy.rs      NumPy's header and rows, both ways
 //! sink.rs     where integers go: text or .npy
@@ -11,10 +11,10 @@
 
 pub(crate) mod npy;
 pub(crate) mod output;
-pub(crate) mod pair;
 pub(crate) mod sink;
 pub(crate) mod source;
 pub(crate) mod text;
+pub(crate) mod tuple;
 
 /// The name that stands for standard input.
 pub(crate) const STDIN: &str = "-";

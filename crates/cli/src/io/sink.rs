@@ -81,10 +81,16 @@ impl Sink {
 
     /// Appends integers.
     pub(crate) fn write(&mut self, numbers: &Numbers) -> Result<()> {
+        self.write_columns(&[Column { numbers, signed: false }], None)
+    }
+
+    /// Appends integers, several a line in text, the first column's in an array. A lane whose `status` is not
+    /// zero has no results.
+    pub(crate) fn write_columns(&mut self, columns: &[Column<'_>], status: Option<&Numbers>) -> Result<()> {
         match self {
-            Self::Text { output, hex } => write_text(numbers, *hex, output),
-            Self::Npy { output, header } => output.write_all(&rows(numbers, header.row_limbs())),
-            Self::Growing(array) => array.write(numbers),
+            Self::Text { output, hex } => write_text(columns, status, *hex, output),
+            Self::Npy { output, header } => output.write_all(&rows(&columns[0], header.row_limbs())),
+            Self::Growing(array) => array.write(&columns[0]),
         }
     }
 
@@ -97,12 +103,67 @@ impl Sink {
     }
 }
 
-fn write_text(numbers: &Numbers, hex: bool, output: &mut Output) -> Result<()> {
-    let lanes = numbers.lanes();
+/// Integers to write.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column<'n> {
+    pub(crate) numbers: &'n Numbers,
+    /// Are they two's complements?
+    pub(crate) signed: bool,
+}
+
+impl Column<'_> {
+    /// All ones if the lane is a negative two's complement, else zero.
+    fn sign(&self, lane: usize) -> u32 {
+        let (limbs, bits) = self.numbers.sized_lane(lane);
+        let negative = self.signed && limbs[(bits - 1) / 32] >> ((bits - 1) % 32) & 1 == 1;
+        if negative { u32::MAX } else { 0 }
+    }
+
+    /// The limbs of a lane, with the sign in the bits above its width, and the sign.
+    fn extended(&self, lane: usize) -> (Vec<u32>, u32) {
+        let ((limbs, bits), sign) = (self.numbers.sized_lane(lane), self.sign(lane));
+        let mut limbs = limbs.to_vec();
+        if let (1.., Some(top)) = (bits % 32, limbs.last_mut()) {
+            *top |= sign << (bits % 32);
+        }
+        (limbs, sign)
+    }
+
+    /// Writes a lane as text, with a minus if it is negative.
+    fn write(&self, lane: usize, hex: bool, lines: &mut Vec<u8>) {
+        if self.sign(lane) == 0 {
+            return text::write_line(self.numbers.lane(lane), hex, lines);
+        }
+        let mut limbs = self.extended(lane).0;
+        let mut carry = true;
+        for limb in &mut limbs {
+            (*limb, carry) = (!*limb).overflowing_add(u32::from(carry));
+        }
+        lines.push(b'-');
+        text::write_line(&limbs, hex, lines);
+    }
+}
+
+fn write_text(columns: &[Column<'_>], status: Option<&Numbers>, hex: bool, output: &mut Output) -> Result<()> {
+    let lanes = columns[0].numbers.lanes();
     let piece = |first: usize| {
         let mut lines = Vec::new();
         for lane in first..(first + PIECE_LANES).min(lanes) {
-            text::write_line(numbers.lane(lane), hex, &mut lines);
+            let fault = status.is_some_and(|status| status.lane(lane)[0] != 0);
+            for column in columns {
+                if fault {
+                    lines.extend_from_slice(b"-\n");
+                } else {
+                    column.write(lane, hex, &mut lines);
+                }
+                // Columns stand in one line.
+                if let Some(end) = lines.last_mut() {
+                    *end = b'\t';
+                }
+            }
+            if let Some(end) = lines.last_mut() {
+                *end = b'\n';
+            }
         }
         lines
     };
@@ -117,10 +178,12 @@ fn block_rows(limbs: usize) -> u64 {
 }
 
 /// The integers as rows of `limbs` little-endian limbs.
-fn rows(numbers: &Numbers, limbs: usize) -> Vec<u8> {
-    let mut bytes = vec![0; 4 * limbs * numbers.lanes()];
+fn rows(column: &Column<'_>, limbs: usize) -> Vec<u8> {
+    let mut bytes = vec![0; 4 * limbs * column.numbers.lanes()];
     bytes.par_chunks_exact_mut(4 * limbs).enumerate().for_each(|(lane, row)| {
-        for (bytes, limb) in row.chunks_exact_mut(4).zip(numbers.lane(lane)) {
+        let (extended, sign) = if column.signed { column.extended(lane) } else { (Vec::new(), 0) };
+        let own = if column.signed { &extended[..] } else { column.numbers.lane(lane) };
+        for (bytes, limb) in row.chunks_exact_mut(4).zip(own.iter().chain(std::iter::repeat(&sign))) {
             bytes.copy_from_slice(&limb.to_le_bytes());
         }
     });
@@ -153,14 +216,15 @@ impl Growing {
         Ok(Self { output, file, spooled, dtype, rows: 0, limbs: 0, needed: 0 })
     }
 
-    fn write(&mut self, numbers: &Numbers) -> Result<()> {
+    fn write(&mut self, column: &Column<'_>) -> Result<()> {
+        let numbers = column.numbers;
         self.needed = self.needed.max(numbers.max_limbs().next_multiple_of(self.dtype.limbs()));
         if self.needed > self.limbs {
             // Half as much again: integers that keep growing move the rows a few times, not each time.
             let roomy = if self.rows == 0 { 0 } else { (self.limbs * 3 / 2).next_multiple_of(self.dtype.limbs()) };
             self.widen(self.needed.max(roomy))?;
         }
-        let bytes = rows(numbers, self.limbs);
+        let bytes = rows(column, self.limbs);
         let written = self.file.seek(SeekFrom::End(0)).and_then(|_| self.file.write_all(&bytes));
         written.map_err(|source| self.output.error(source))?;
         self.rows += numbers.lanes() as u64;

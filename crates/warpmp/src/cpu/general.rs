@@ -2,7 +2,7 @@
 
 use dashu_int::fast_div::ConstDivisor;
 use dashu_int::ops::{BitTest, DivRem, Gcd, SquareRootRem};
-use dashu_int::{IBig, UBig, Word};
+use dashu_int::{IBig, UBig};
 
 use super::library::Operand;
 use super::rows::Piece;
@@ -178,11 +178,9 @@ impl Piece<'_> {
     }
 }
 
-/// The words of a number, those of 64 bits.
+/// The words of a number, those of 64 bits, whatever the library's are.
 fn words(number: &UBig) -> Vec<u64> {
-    const IN_A_WORD: usize = 64 / Word::BITS as usize;
-    let join = |words: &[Word]| {
-        words.iter().enumerate().fold(0, |all, (i, word)| all | (*word as u64) << (i * Word::BITS as usize % 64))
-    };
-    number.as_words().chunks(IN_A_WORD).map(join).collect()
+    let bytes: Vec<u8> = number.as_words().iter().flat_map(|word| word.to_le_bytes()).collect();
+    let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+    bytes.chunks(8).map(word).collect()
 }

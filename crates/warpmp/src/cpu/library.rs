@@ -2,7 +2,7 @@
 
 use dashu_int::{UBig, Word};
 
-use super::rows::{Piece, Product, Rows};
+use super::rows::{Piece, Product, Rows, Square};
 
 /// Limbs of 32 bits in the library's word.
 const LIMBS: usize = Word::BITS as usize / 32;
@@ -20,7 +20,7 @@ pub(super) fn multiply(piece: Piece<'_>) {
 
 /// Squares the rows of a piece.
 pub(super) fn square(piece: Piece<'_>) {
-    let Product { a, c, limbs, .. } = piece.square();
+    let Square { a, c, limbs } = piece.square();
     let mut a = Operand::new(a);
     for (lane, c) in c.chunks_exact_mut(limbs).enumerate() {
         a.load(lane);

@@ -11,24 +11,57 @@ use crate::operation::{Operation, Status};
 
 /// Does the operation of a piece.
 pub(super) fn run(mut piece: Piece<'_>) {
-    use Operation as O;
     let mut work = Lane::new(&piece);
     let lanes = piece.results[0].words.len() / piece.results[0].limbs;
-    let constant = piece.operation.constant().unwrap_or(0) as usize;
     for lane in 0..lanes {
-        let Lane { x, y, m } = &mut work;
+        work.load(&piece, lane);
+        if let Some(word) = work.compute(&piece, lane) {
+            piece.put_word(1, lane, word);
+        }
+        piece.put(0, lane, &work.x);
+    }
+}
+
+/// Bit 0 of an operand.
+fn low_bit(piece: &Piece<'_>, operand: usize, lane: usize) -> u64 {
+    u64::from(piece.operands[operand].row(lane)[0] & 1)
+}
+
+/// The numbers of a lane.
+struct Lane {
+    x: Vec<u64>,
+    y: Vec<u64>,
+    m: Vec<u64>,
+}
+
+impl Lane {
+    fn new(piece: &Piece<'_>) -> Self {
+        let operands = piece.operands.iter().map(|rows| rows.limbs());
+        let limbs = operands.chain(piece.results.iter().map(|rows| rows.limbs)).max().unwrap_or(0);
+        let number = || vec![0; limbs.div_ceil(2) + 1];
+        Self { x: number(), y: number(), m: number() }
+    }
+
+    /// Brings the operands of a lane.
+    fn load(&mut self, piece: &Piece<'_>, lane: usize) {
+        use Operation as O;
+        let Self { x, y, m } = self;
         let operands = &piece.operands;
-        let bit = |i: usize| u64::from(operands[i].row(lane)[0] & 1);
         match piece.operation {
-            O::Add | O::WrappingAdd | O::Sub | O::WrappingSub | O::Cmp | O::CarryingAdd | O::BorrowingSub => {
+            O::Add
+            | O::WrappingAdd
+            | O::Sub
+            | O::WrappingSub
+            | O::Cmp
+            | O::CarryingAdd
+            | O::BorrowingSub
+            | O::And
+            | O::Or
+            | O::Xor => {
                 unsigned(operands[0], lane, x);
                 unsigned(operands[1], lane, y);
             }
-            O::And | O::Or | O::Xor => {
-                unsigned(operands[0], lane, x);
-                unsigned(operands[1], lane, y);
-            }
-            O::Select => unsigned(operands[if bit(0) == 1 { 1 } else { 2 }], lane, x),
+            O::Select => unsigned(operands[if low_bit(piece, 0, lane) == 1 { 1 } else { 2 }], lane, x),
             O::SignedAdd | O::SignedSub | O::SignedCmp => {
                 signed(operands[0], lane, x);
                 signed(operands[1], lane, y);
@@ -53,6 +86,13 @@ pub(super) fn run(mut piece: Piece<'_>) {
             }
             _ => unsigned(operands[0], lane, x),
         }
+    }
+
+    /// The first result into `x`, and the second one, a word, if there is one.
+    fn compute(&mut self, piece: &Piece<'_>, lane: usize) -> Option<u64> {
+        use Operation as O;
+        let Self { x, y, m } = self;
+        let constant = piece.operation.constant().unwrap_or(0) as usize;
         match piece.operation {
             O::Add | O::WrappingAdd | O::SignedAdd => {
                 add(x, y, 0);
@@ -61,12 +101,12 @@ pub(super) fn run(mut piece: Piece<'_>) {
                 sub(x, y, 0);
             }
             O::CarryingAdd => {
-                add(x, y, bit(2));
-                piece.put_word(1, lane, bit_of(x, piece.results[0].bits));
+                add(x, y, low_bit(piece, 2, lane));
+                return Some(bit_of(x, piece.results[0].bits));
             }
             O::BorrowingSub => {
-                sub(x, y, bit(2));
-                piece.put_word(1, lane, bit_of(x, piece.results[0].bits));
+                sub(x, y, low_bit(piece, 2, lane));
+                return Some(bit_of(x, piece.results[0].bits));
             }
             O::Cmp | O::SignedCmp => {
                 sub(x, y, 0);
@@ -84,32 +124,16 @@ pub(super) fn run(mut piece: Piece<'_>) {
             O::ToSignMagnitude => {
                 let negative = x[x.len() - 1] >> 63;
                 negate_if(x, negative);
-                piece.put_word(1, lane, negative);
+                return Some(negative);
             }
-            O::FromSignMagnitude => negate_if(x, bit(1)),
+            O::FromSignMagnitude => negate_if(x, low_bit(piece, 1, lane)),
             O::AddMod | O::SubMod | O::NegMod => {
                 let status = modular(piece.operation, x, y, m);
-                piece.put_word(1, lane, u64::from(status.code()));
+                return Some(u64::from(status.code()));
             }
             _ => {}
         }
-        piece.put(0, lane, x);
-    }
-}
-
-/// The numbers of a lane.
-struct Lane {
-    x: Vec<u64>,
-    y: Vec<u64>,
-    m: Vec<u64>,
-}
-
-impl Lane {
-    fn new(piece: &Piece<'_>) -> Self {
-        let operands = piece.operands.iter().map(|rows| rows.limbs());
-        let limbs = operands.chain(piece.results.iter().map(|rows| rows.limbs)).max().unwrap_or(0);
-        let number = || vec![0; limbs.div_ceil(2) + 1];
-        Self { x: number(), y: number(), m: number() }
+        None
     }
 }
 

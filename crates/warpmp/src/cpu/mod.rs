@@ -197,7 +197,7 @@ fn choose(operation: Operation, operands: &[&Batch], name: Option<&str>) -> Resu
     };
     let Some(name) = name else {
         // The last algorithm takes everything.
-        return all().find(best).or_else(|| all().last()).map_or_else(|| unfit("the default"), Ok);
+        return all().find(best).or_else(|| all().next_back()).map_or_else(|| unfit("the default"), Ok);
     };
     match all().find(|it| it.name == name) {
         None => Err(Error::UnknownAlgorithm { operation, name: name.into(), known: names(&mut all()) }),

@@ -72,6 +72,15 @@ pub(super) struct Product<'p> {
     pub(super) limbs: usize,
 }
 
+/// Work for one thread: `c[i] = a[i]²`.
+#[derive(Debug)]
+pub(super) struct Square<'p> {
+    pub(super) a: Rows<'p>,
+    /// The squares, `limbs` words a row.
+    pub(super) c: &'p mut [u32],
+    pub(super) limbs: usize,
+}
+
 impl<'p> Piece<'p> {
     /// Two operands and one result.
     pub(super) fn product(mut self) -> Product<'p> {
@@ -79,10 +88,10 @@ impl<'p> Piece<'p> {
         Product { a: self.operands[0], b: self.operands[1], c, limbs }
     }
 
-    /// One operand and one result, as a product of the operand by itself.
-    pub(super) fn square(mut self) -> Product<'p> {
+    /// One operand and one result.
+    pub(super) fn square(mut self) -> Square<'p> {
         let RowsMut { words: c, limbs, .. } = self.results.swap_remove(0);
-        Product { a: self.operands[0], b: self.operands[0], c, limbs }
+        Square { a: self.operands[0], c, limbs }
     }
 }
 

@@ -6,7 +6,7 @@
 //! bound: a step computes `x·y + c + carry ≤ (2⁶⁴−1)² + 2·(2⁶⁴−1) = 2¹²⁸ − 1`: no carry is lost.
 //! source: Knuth, The Art of Computer Programming 2, 4.3.1, algorithm M.
 
-use super::rows::{Piece, Product, join, load, split, store};
+use super::rows::{Piece, Product, Rows, Square, join, load, split, store};
 
 /// Words of the widest operand.
 const MAX_WORDS: usize = 64;
@@ -16,15 +16,7 @@ pub(super) const LIMIT_BITS: usize = 64 * MAX_WORDS;
 
 /// Multiplies the rows of a piece.
 pub(super) fn multiply(piece: Piece<'_>) {
-    product(piece.product());
-}
-
-/// Squares the rows of a piece.
-pub(super) fn square(piece: Piece<'_>) {
-    product(piece.square());
-}
-
-fn product(work: Product<'_>) {
+    let work = piece.product();
     match work.a.limbs().max(work.b.limbs()).div_ceil(2) {
         1 => fixed::<1>(work),
         2 => fixed::<2>(work),
@@ -91,6 +83,51 @@ fn general(work: Product<'_>) {
             z[i + n] = add_row(*x, y, &mut z[i..i + n]);
         }
         store(z, c);
+    }
+}
+
+/// Squares the rows of a piece.
+pub(super) fn square(piece: Piece<'_>) {
+    let Square { a, c, limbs } = piece.square();
+    match a.limbs().div_ceil(2) {
+        // What a square saves is less than what the doubling costs.
+        1 => fixed::<1>(Product { a, b: a, c, limbs }),
+        2 => fixed::<2>(Product { a, b: a, c, limbs }),
+        3 => square_words::<3>(a, c, limbs),
+        4 => square_words::<4>(a, c, limbs),
+        5 | 6 => square_words::<6>(a, c, limbs),
+        7 | 8 => square_words::<8>(a, c, limbs),
+        9..=16 => square_words::<16>(a, c, limbs),
+        17..=32 => square_words::<32>(a, c, limbs),
+        _ => square_words::<MAX_WORDS>(a, c, limbs),
+    }
+}
+
+/// Rows of at most `N` words: the products of different words once, doubled, and the squares of words.
+///
+/// bound: twice the sum of the products of different words is below `a² < 2^(128·N)`: nothing is shifted out.
+fn square_words<const N: usize>(a: Rows<'_>, c: &mut [u32], limbs: usize) {
+    // Short rows of a longer `N` need no more than their own words; of exactly `N`, the compiler unrolls.
+    let n = if N <= 8 { N } else { a.limbs().div_ceil(2) };
+    for (lane, c) in c.chunks_exact_mut(limbs).enumerate() {
+        let mut x = [0; N];
+        load(a.row(lane), &mut x);
+        let mut z = [[0; N]; 2];
+        let words = z.as_flattened_mut();
+        for i in 0..n {
+            words[i + n] = add_row(x[i], &x[i + 1..n], &mut words[2 * i + 1..i + n]);
+        }
+        let (mut shifted, mut carry) = (0, 0);
+        for (i, &x) in x[..n].iter().enumerate() {
+            let square = u128::from(x) * u128::from(x);
+            for (word, part) in words[2 * i..].iter_mut().zip([square as u64, (square >> 64) as u64]) {
+                let sum = u128::from(*word << 1 | shifted) + u128::from(part) + u128::from(carry);
+                shifted = *word >> 63;
+                *word = sum as u64;
+                carry = (sum >> 64) as u64;
+            }
+        }
+        store(words, c);
     }
 }
 

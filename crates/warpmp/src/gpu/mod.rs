@@ -149,7 +149,7 @@ impl Engine {
         let modules = plan.kernels().iter().map(|kernel| self.device.load(kernel)).collect::<Result<_, _>>()?;
         let lanes = plan.lanes();
         let row_bytes = plan.rows().map(|row| if row.lanes < lanes { 0 } else { 4 * row.limbs() }).collect();
-        Ok(Loaded { row_bytes, plan, modules })
+        Ok(Loaded { plan, modules, row_bytes })
     }
 
     /// Launches the kernels for so many lanes, between two events; `buffers` are the kernel's operands and

@@ -19,8 +19,10 @@ pub mod modular;
 mod packed;
 pub mod school;
 mod shape;
+pub mod sqr_thread;
 pub mod sum_rotate;
 pub mod sum_rotate_shared;
+mod tile;
 pub mod toom;
 
 use std::fmt;
@@ -95,10 +97,10 @@ pub struct Settings {
     /// How operands reach the registers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<mul_thread::Input>,
-    /// Limbs a block of `group` and `karatsuba/group`, at most.
+    /// Limbs a block of `group` and `karatsuba/group`, at most; where a lane squares by halves, of a half.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<u32>,
-    /// Levels of `karatsuba/group`.
+    /// Levels of `karatsuba/group`; of squares by `thread`: 0 whole, else by halves if the limbs are even.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub levels: Option<u32>,
 }
@@ -164,6 +166,10 @@ pub const MUL: &[MulAlgorithm] = &[
     toom::algorithm::<9>("toom-9"),
 ];
 
+/// Every squaring on the GPU, by name. Names are those of the multiplications with the same idea.
+pub const SQR: &[SqrAlgorithm] =
+    &[sqr_thread::ALGORITHM, karatsuba_group::squares::GROUP, karatsuba_group::squares::KARATSUBA];
+
 /// An algorithm for operations other than products and squares.
 pub type OperationAlgorithm = Algorithm<OperationShape>;
 
@@ -171,10 +177,10 @@ pub type OperationAlgorithm = Algorithm<OperationShape>;
 /// that do it at any widths.
 pub fn register(operation: Operation) -> &'static [OperationAlgorithm] {
     match operation.group() {
-        // These have registers of their own.
-        Group::Product => &[],
         Group::Linear | Group::LinearModular | Group::ProductPart => linear::ALGORITHMS,
         Group::Division | Group::Modular | Group::Montgomery => modular::ALGORITHMS,
+        // Products and squares have registers of their own.
+        Group::Product => &[],
     }
 }
 
@@ -186,9 +192,6 @@ pub fn names(operation: Operation) -> Vec<&'static str> {
         other => register(other).iter().map(|it| it.name).collect(),
     }
 }
-
-/// Every squaring on the GPU, by name. Names are those of the multiplications with the same idea.
-pub const SQR: &[SqrAlgorithm] = &[];
 
 /// The widest access that every row of this many limbs allows, in words.
 const fn piece(limbs: u32) -> u32 {

@@ -122,6 +122,47 @@ impl Operation {
         }
     }
 
+    /// Is this result, by its number, a two's complement?
+    pub fn is_signed(self, result: usize) -> bool {
+        match self {
+            Self::Sub
+            | Self::Neg
+            | Self::Cmp
+            | Self::SignedMul
+            | Self::SignedAdd
+            | Self::SignedSub
+            | Self::SignedNeg
+            | Self::SignedCmp
+            | Self::SignExtend(_)
+            | Self::FromSignMagnitude => result == 0,
+            Self::GcdExt => result == 2,
+            _ => false,
+        }
+    }
+
+    /// Do the values of the results depend on the widths of the operands, and not on their values alone?
+    pub fn depends_on_widths(self) -> bool {
+        match self {
+            Self::MulLo
+            | Self::MulHi
+            | Self::SignedMul
+            | Self::Not
+            | Self::WrappingAdd
+            | Self::WrappingSub
+            | Self::WrappingNeg
+            | Self::WrappingShl(_)
+            | Self::CarryingAdd
+            | Self::BorrowingSub
+            | Self::SignedAdd
+            | Self::SignedSub
+            | Self::SignedNeg
+            | Self::SignedCmp
+            | Self::SignExtend(_)
+            | Self::ToSignMagnitude => true,
+            other => other.group() == Group::Montgomery,
+        }
+    }
+
     /// Is the last result a status a lane, of [`STATUS_BITS`] bits?
     pub fn has_status(self) -> bool {
         self.row().status

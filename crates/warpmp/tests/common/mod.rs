@@ -1,7 +1,8 @@
 //! A kernel on the simulator against the oracle.
 #![allow(clippy::unwrap_used, dead_code, reason = "a test may panic, and need not use everything")]
 
-use warpmp::kernels::{MUL, MulShape, Settings, Spec};
+use num_bigint::BigUint;
+use warpmp::kernels::{MUL, MulShape, SQR, Settings, Spec, SqrShape};
 use warpmp_kernel::sim::{Counters, Memory, Program};
 use warpmp_testkit::{Operands, Pattern, oracle};
 
@@ -71,6 +72,69 @@ pub(crate) fn check_all(algorithm: &str, bits: [usize; 2], settings: &Settings, 
             for &pattern in patterns {
                 check(&*spec, shape, bits, lanes, pattern);
             }
+        }
+    }
+}
+
+/// Squares on the simulator and compares every lane; the counts of the launch.
+pub(crate) fn check_square(spec: &dyn Spec, shape: SqrShape, bits: usize, lanes: usize, pattern: Pattern) -> Counters {
+    let a = Operands::generate(pattern, lanes, bits, 9);
+    check_squares(spec, shape, &a.limbs)
+}
+
+/// Squares these rows of limbs on the simulator and compares every lane; the counts of the launch.
+pub(crate) fn check_squares(spec: &dyn Spec, shape: SqrShape, rows: &[u32]) -> Counters {
+    let [la, lc] = shape.limbs.map(|limbs| limbs as usize);
+    let lanes = rows.len() / la;
+    let mut memory = Memory::new(1 << 30);
+    let mut words = rows.to_vec();
+    words.resize(padded(lanes) * la, 0);
+    let a = memory.alloc(4 * words.len() as u64).unwrap();
+    memory.write(a, &words).unwrap();
+    let c = memory.alloc(4 * (padded(lanes) * lc) as u64).unwrap();
+    let scratch = memory.alloc(4 * padded(lanes) as u64 * u64::from(spec.scratch_limbs().max(1))).unwrap();
+    let args = [a, c, lanes as u64, scratch];
+    let args = if spec.scratch_limbs() > 0 { &args[..] } else { &args[..3] };
+    let mut counters = Counters::default();
+    for stage in 0..spec.stages() {
+        let kernel = spec.build(stage);
+        let text = kernel.to_string();
+        assert_eq!(kernel, warpmp_kernel::parse::parse(&text).unwrap(), "the text is the kernel");
+        counters += Program::parse(&text)
+            .unwrap()
+            .launch(spec.grid(stage, lanes as u32), args, &mut memory)
+            .unwrap_or_else(|fault| panic!("{}: {fault}", spec.name()));
+    }
+    let mut squares = vec![0; lanes * lc];
+    memory.read(c, &mut squares).unwrap();
+    for (lane, (x, square)) in rows.chunks(la).zip(squares.chunks(lc)).enumerate() {
+        let x = BigUint::from_slice(x);
+        assert_eq!(BigUint::from_slice(square), &x * &x, "{} lane {lane}: {x:x}", spec.name());
+    }
+    counters
+}
+
+/// The shape for an operand of these bits.
+pub(crate) fn square_shape(bits: usize) -> SqrShape {
+    SqrShape { limbs: [bits.div_ceil(32) as u32, (2 * bits).div_ceil(32) as u32] }
+}
+
+/// A squaring by its name, for operands of these bits.
+pub(crate) fn squaring(name: &str, bits: usize, settings: &Settings) -> Box<dyn Spec> {
+    let algorithm = SQR.iter().find(|it| it.name == name).unwrap();
+    assert!((algorithm.fits)(square_shape(bits)));
+    (algorithm.spec)(square_shape(bits), settings, true)
+}
+
+/// Checks a squaring by name, with and without asynchronous copies.
+pub(crate) fn check_all_squares(name: &str, bits: usize, settings: &Settings, lanes: usize, patterns: &[Pattern]) {
+    let algorithm = SQR.iter().find(|it| it.name == name).unwrap();
+    let shape = square_shape(bits);
+    assert!((algorithm.fits)(shape));
+    for async_copies in [true, false] {
+        let spec = (algorithm.spec)(shape, settings, async_copies);
+        for &pattern in patterns {
+            check_square(&*spec, shape, bits, lanes, pattern);
         }
     }
 }

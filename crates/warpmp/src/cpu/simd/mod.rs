@@ -7,6 +7,7 @@
 //!
 //! ```text
 //! rows of limbs ─► digits.rs ─► vectors: digit i of eight lanes ─► product.rs ─► digits.rs ─► rows
+//!                                                                  square.rs
 //! ```
 //!
 //! bound: a column of an m × n product has at most min(m, n) low and as many high halves, each
@@ -19,10 +20,11 @@
 
 mod digits;
 mod product;
+mod square;
 
 use std::arch::x86_64::_mm512_setzero_si512;
 
-use super::rows::{Piece, Product, Rows};
+use super::rows::{Piece, Product, Rows, Square};
 
 /// Lanes of a vector.
 const LANES: usize = 8;
@@ -40,18 +42,16 @@ pub(super) fn is_available() -> bool {
 
 /// Multiplies the rows of a piece. Must be called only where [`is_available`]; panics elsewhere.
 pub(super) fn multiply(piece: Piece<'_>) {
-    run(piece.product());
+    assert!(is_available(), "the table offers this algorithm only where it runs");
+    // SAFETY: the processor has the features that the function is compiled for: just asserted.
+    unsafe { multiply_vectors(piece.product()) }
 }
 
 /// Squares the rows of a piece. Must be called only where [`is_available`]; panics elsewhere.
 pub(super) fn square(piece: Piece<'_>) {
-    run(piece.square());
-}
-
-fn run(work: Product<'_>) {
     assert!(is_available(), "the table offers this algorithm only where it runs");
     // SAFETY: the processor has the features that the function is compiled for: just asserted.
-    unsafe { multiply_vectors(work) }
+    unsafe { square_vectors(piece.square()) }
 }
 
 #[target_feature(enable = "avx512f,avx512ifma,avx512vbmi2")]
@@ -75,6 +75,25 @@ fn multiply_vectors(work: Product<'_>) {
             digits::load(&rows(b, first, filled), words, y);
         }
         product::mul(x, y, z, scratch);
+        digits::store(z, words, c, limbs);
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512ifma,avx512vbmi2")]
+fn square_vectors(work: Square<'_>) {
+    let Square { a, c, limbs } = work;
+    let m = digits::count(a.limbs());
+    let words = digits::words(a.limbs()).max(digits::words(limbs));
+    let mut memory = vec![_mm512_setzero_si512(); 3 * m + words + square::scratch(m)];
+    let (x, rest) = memory.split_at_mut(m);
+    let (z, rest) = rest.split_at_mut(2 * m);
+    let (words, scratch) = rest.split_at_mut(words);
+    let lanes = c.len() / limbs;
+    for (group, c) in c.chunks_mut(LANES * limbs).enumerate() {
+        let first = group * LANES;
+        let filled = LANES.min(lanes - first);
+        digits::load(&rows(a, first, filled), words, x);
+        square::sqr(x, z, scratch);
         digits::store(z, words, c, limbs);
     }
 }

@@ -14,7 +14,7 @@ use super::digits::MASK;
 /// Karatsuba's method is used from this many digits on (measured; flat from 32 to 64).
 const KARATSUBA_DIGITS: usize = 48;
 /// Digits of one operand that are kept in registers.
-const STRIP: usize = 8;
+pub(super) const STRIP: usize = 8;
 /// The shift that gives the carry.
 const CARRY: u32 = DIGIT_BITS as u32;
 
@@ -72,11 +72,19 @@ fn karatsuba(a: &[__m512i], b: &[__m512i], c: &mut [__m512i], scratch: &mut [__m
     let (low, high) = c.split_at_mut(2 * h);
     mul(a0, b0, low, scratch);
     mul(a1, b1, high, scratch);
+    add_middle(middle, c, h);
+}
+
+/// The last step of Karatsuba's method on halves of h and n − h ≤ h digits: `c` has the products of the
+/// lower and of the upper halves, `middle` that of the sums.
+#[target_feature(enable = "avx512f")]
+pub(super) fn add_middle(middle: &mut [__m512i], c: &mut [__m512i], h: usize) {
+    let (low, high) = c.split_at(2 * h);
     // Digits of the difference lie between −2⁵³ and 2⁵²: signed, and reduced by the addition.
-    for (middle, low) in middle.iter_mut().zip(&*low) {
+    for (middle, low) in middle.iter_mut().zip(low) {
         *middle = _mm512_sub_epi64(*middle, *low);
     }
-    for (middle, high) in middle.iter_mut().zip(&*high) {
+    for (middle, high) in middle.iter_mut().zip(high) {
         *middle = _mm512_sub_epi64(*middle, *high);
     }
     // 2h + 2 digits fit above the first h of 2n ≥ 4h − 2: h is 4 at the least.
@@ -85,7 +93,7 @@ fn karatsuba(a: &[__m512i], b: &[__m512i], c: &mut [__m512i], scratch: &mut [__m
 
 /// `c = a + b` with one digit more than `a`, which has as many as `b` or more.
 #[target_feature(enable = "avx512f")]
-fn sum(a: &[__m512i], b: &[__m512i], c: &mut [__m512i]) {
+pub(super) fn sum(a: &[__m512i], b: &[__m512i], c: &mut [__m512i]) {
     for (c, (a, b)) in c.iter_mut().zip(a.iter().zip(b)) {
         *c = _mm512_add_epi64(*a, *b);
     }
@@ -114,7 +122,7 @@ fn add_reduced(c: &mut [__m512i], a: &[__m512i]) {
 
 /// Carries unsigned columns up.
 #[target_feature(enable = "avx512f")]
-fn reduce(c: &mut [__m512i]) {
+pub(super) fn reduce(c: &mut [__m512i]) {
     let mask = _mm512_set1_epi64(MASK);
     let mut carry = _mm512_setzero_si512();
     for c in c {
@@ -128,11 +136,18 @@ fn reduce(c: &mut [__m512i]) {
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn schoolbook(a: &[__m512i], b: &[__m512i], c: &mut [__m512i]) {
     c.fill(_mm512_setzero_si512());
-    let (strips, rest) = a.as_chunks::<STRIP>();
-    for (i, a) in strips.iter().enumerate() {
+    strips(a, b, c);
+    reduce(c);
+}
+
+/// `c += a·b` in columns that are not carried.
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn strips(a: &[__m512i], b: &[__m512i], c: &mut [__m512i]) {
+    let (whole, rest) = a.as_chunks::<STRIP>();
+    for (i, a) in whole.iter().enumerate() {
         strip(a, b, &mut c[i * STRIP..]);
     }
-    let top = &mut c[strips.len() * STRIP..];
+    let top = &mut c[whole.len() * STRIP..];
     match *rest {
         [a] => strip(&[a], b, top),
         [a0, a1] => strip(&[a0, a1], b, top),
@@ -143,7 +158,6 @@ fn schoolbook(a: &[__m512i], b: &[__m512i], c: &mut [__m512i]) {
         [a0, a1, a2, a3, a4, a5, a6] => strip(&[a0, a1, a2, a3, a4, a5, a6], b, top),
         _ => {}
     }
-    reduce(c);
 }
 
 /// `c += a·b` for a few digits of `a`: a window of columns slides over `b` in registers.

@@ -1,7 +1,7 @@
 //! Going down a level: the operands of the middle product, and whether it is to be subtracted.
 //!
 //! computes   for each number `x = x₀ + x₁·B^h` of a level: `|x₀ − x₁|`, appended to the level below;
-//!            the sign mask of a middle product: all ones where `(a₀ − a₁)(b₀ − b₁) ≥ 0`
+//!            the sign mask of a middle product: all ones where `(a₀ − a₁)(b₀ − b₁) ≥ 0`; none for squares
 //! lanes      a run of limbs each, of `x₀` and `x₁`
 //!
 //! bound: with `E = x₀ − x₁ mod B^h`, a borrow out of the top says `x₀ < x₁`. Then the borrow goes round,
@@ -12,38 +12,49 @@ use warpmp_kernel::build::{Builder, Emit, R32};
 use warpmp_kernel::fragment::{Carries, all_zeros, wrapping_sub_small};
 use warpmp_kernel::ir::Cmp;
 
-use super::layout::{Share, divide_with_remainder, nodes};
+use super::layout::{Layout, Share, divide_with_remainder, nodes};
+use super::places::Spot;
 use super::roles::{Role, for_numbers};
-use super::{KaratsubaGroup, Place};
 
-impl KaratsubaGroup {
+impl Layout {
     /// Appends the differences of a level's numbers.
-    pub(super) fn evaluate(&self, b: &mut Builder, place: &Place, level: u32, share: Share) {
-        for_numbers(b, self.layout.warps, [share.nodes, share.lanes], |b, role| {
-            self.evaluate_number(b, place, level, share, role);
+    pub(super) fn evaluate(self, b: &mut Builder, shared: R32, level: u32, share: Share) {
+        for_numbers(b, self.warps, [share.nodes, share.lanes], |b, role| {
+            self.evaluate_number(b, shared, level, share, role);
         });
     }
 
-    fn evaluate_number(&self, b: &mut Builder, place: &Place, level: u32, share: Share, role: &Role) {
-        let layout = self.layout;
+    fn evaluate_number(self, b: &mut Builder, shared: R32, level: u32, share: Share, role: &Role) {
+        let layout = self;
         let (product, number) = divide_with_remainder(b, role.node, nodes(level));
-        // In words: half a number, and where the level's numbers end.
-        let half = layout.half(level) * layout.stride();
+        // In blocks: half a number, and where the level's numbers end.
+        let half = layout.half(level);
         let end = 2 * half * nodes(level);
-        let base = b.mad_lo(product, 4 * layout.product(), place.shared);
-        let base = layout.run_address(b, base, role.lane, share.limbs);
-        let low = b.mad_lo(number, 8 * half, base);
-        let difference = b.mad_lo(number, 4 * half, base);
-        let negative = [0, 4 * layout.region()].map(|region| {
-            let x0 = layout.load_run(b, low, region, share.limbs);
-            let x1 = layout.load_run(b, low, region + 4 * half, share.limbs);
-            let (absolute, negative) = absolute_difference(b, &x0, &x1, share.lanes);
-            role.store(b, |b| layout.store_run(b, &absolute, difference, region + 4 * end));
+        let [block, start] = layout.start(b, role.lane, share.limbs);
+        let block = b.mad_lo(product, layout.blocks(), block);
+        let mut run = |multiple: u32| {
+            let block = b.mad_lo(number, multiple, block);
+            layout.run(b, shared, [block, start])
+        };
+        let (low, difference) = (run(2 * half), run(half));
+        let (x0, x1) = (layout.further(b, &low, 0), layout.further(b, &low, half));
+        let difference = layout.further(b, &difference, end);
+        let within = |(address, offset): Spot, region: u32| (address, offset + region);
+        let absolute_in = |b: &mut Builder, region: u32| {
+            let low = layout.load_run(b, within(x0, region), share.limbs);
+            let high = layout.load_run(b, within(x1, region), share.limbs);
+            let (absolute, negative) = absolute_difference(b, &low, &high, share.lanes);
+            role.store(b, |b| layout.store_run(b, &absolute, within(difference, region)));
             negative
-        });
-        let different = b.xor(negative[0], negative[1]);
+        };
+        let negative_a = absolute_in(b, 0);
+        if layout.operands == 1 {
+            return;
+        }
+        let negative_b = absolute_in(b, 4 * layout.region());
+        let different = b.xor(negative_a, negative_b);
         let mask = b.sub(different, 1);
-        let sign = b.mad_lo(product, 4 * layout.signs_each(), place.shared);
+        let sign = b.mad_lo(product, 4 * layout.signs_each(), shared);
         let sign = b.mad_lo(number, 4, sign);
         let first = b.compare(Cmp::Eq, role.lane, 0);
         let stores = role.real.map_or(first, |real| b.and_pred(first, real));

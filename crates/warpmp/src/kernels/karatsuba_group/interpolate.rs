@@ -12,50 +12,44 @@
 //!
 //! bound: to subtract, `m`'s complement is added and 1 at the bottom of `q₁`; over `q₁` and `q₂` that is `X² − m`,
 //! so 1 is taken off the carry into `q₃`. That carry is not negative, because `z₀ʰ + z₂ˡ·X + z₀ + z₂ ∓ m` is not:
-//! `z₀ + z₂ ∓ m = a₀b₁ + a₁b₀`. A run sums at most four numbers: it carries at most 3, a quarter at most 4.
+//! `z₀ + z₂ ∓ m = a₀b₁ + a₁b₀`. A square's `m` is always subtracted. A run sums at most four numbers: it carries at most 3, a quarter at most 4.
 //! Nothing leaves `q₃`: the product has `4h` limbs.
 
 use warpmp_kernel::build::{Builder, Emit, R32, V32};
 use warpmp_kernel::fragment::{Carries, all_ones, top_lane, wrapping_add_small};
 use warpmp_kernel::ir::{Cmp, Shuffle};
 
-use super::layout::{Share, divide_with_remainder, nodes};
+use super::layout::{Layout, Share, divide_with_remainder, nodes};
+use super::places::{Run, Spot};
 use super::roles::{Role, for_numbers};
-use super::{KaratsubaGroup, Place, vector};
+use super::vector;
 
-/// The quarters of the room of `z₀` and `z₂`, and the halves of `m`: an address and an offset each.
+/// Where a lane's runs are: of the quarters of the room of `z₀` and `z₂`, and of the halves of `m`.
 struct Quarters {
-    outer: R32,
-    middle: R32,
-    offsets: [u32; 4],
+    outer: [Spot; 4],
+    middle: [Spot; 2],
 }
 
-impl KaratsubaGroup {
+impl Layout {
     /// Puts the products of a level together.
-    pub(super) fn interpolate(&self, b: &mut Builder, place: &Place, level: u32, share: Share) {
-        for_numbers(b, self.layout.warps, [share.nodes, share.lanes], |b, role| {
-            self.interpolate_number(b, place, level, share, role);
+    pub(super) fn interpolate(self, b: &mut Builder, shared: R32, level: u32, share: Share) {
+        for_numbers(b, self.warps, [share.nodes, share.lanes], |b, role| {
+            self.interpolate_number(b, shared, level, share, role);
         });
     }
 
-    fn interpolate_number(&self, b: &mut Builder, place: &Place, level: u32, share: Share, role: &Role) {
-        let layout = self.layout;
+    fn interpolate_number(self, b: &mut Builder, shared: R32, level: u32, share: Share, role: &Role) {
+        let layout = self;
         let (product, number) = divide_with_remainder(b, role.node, nodes(level));
-        let base = b.mad_lo(product, 4 * layout.product(), place.shared);
-        let quarters = self.quarters(b, [base, number, role.lane], level, share);
-        let sign = b.mad_lo(product, 4 * layout.signs_each(), place.shared);
-        let sign = b.mad_lo(number, 4, sign);
-        let mask = b.load_shared(vector(1), sign, 4 * (layout.signs() + (nodes(level) - 1) / 2))[0];
-        let negative = b.and(mask, 1);
-        let load = |b: &mut Builder, quarter: usize| {
-            layout.load_run(b, quarters.outer, quarters.offsets[quarter], share.limbs)
-        };
+        let quarters = self.quarters(b, [shared, product, number, role.lane], level, share);
+        let (mask, negative) = self.sign(b, [shared, product, number], level);
+        let load = |b: &mut Builder, quarter: usize| layout.load_run(b, quarters.outer[quarter], share.limbs);
         let middle = |b: &mut Builder, half: usize| -> Vec<R32> {
-            let limbs = layout.load_run(b, quarters.middle, quarters.offsets[half], share.limbs);
+            let limbs = layout.load_run(b, quarters.middle[half], share.limbs);
             limbs.iter().map(|&limb| b.xor(limb, mask)).collect()
         };
         let store = |b: &mut Builder, quarter: usize, limbs: &[R32]| {
-            role.store(b, |b| layout.store_run(b, limbs, quarters.outer, quarters.offsets[quarter]));
+            role.store(b, |b| layout.store_run(b, limbs, quarters.outer[quarter]));
         };
         let (z0_high, z2_low) = (load(b, 1), load(b, 2));
         let mut common = Sum { limbs: z0_high, carry: None };
@@ -79,23 +73,50 @@ impl KaratsubaGroup {
         store(b, 3, &limbs);
     }
 
-    /// Where a lane's runs are, for a number of the product at `base`.
-    fn quarters(&self, b: &mut Builder, [base, number, lane]: [R32; 3], level: u32, share: Share) -> Quarters {
-        let layout = self.layout;
+    /// Is the middle product subtracted? As a mask, and as 0 or 1. Squares always are.
+    fn sign(self, b: &mut Builder, [shared, product, number]: [R32; 3], level: u32) -> (V32, V32) {
+        if self.operands == 1 {
+            return (V32::Imm(u32::MAX), V32::Imm(1));
+        }
+        let sign = b.mad_lo(product, 4 * self.signs_each(), shared);
+        let sign = b.mad_lo(number, 4, sign);
+        let mask = b.load_shared(vector(1), sign, 4 * (self.signs() + (nodes(level) - 1) / 2))[0];
+        (mask.into(), b.and(mask, 1).into())
+    }
+
+    /// Where a lane's runs are, for a number of a product.
+    fn quarters(
+        self,
+        b: &mut Builder,
+        [shared, product, number, lane]: [R32; 4],
+        level: u32,
+        share: Share,
+    ) -> Quarters {
+        let layout = self;
         // Chunks a quarter: 2^e. With one, the halves of a product are in different regions.
         let e = layout.levels - 1 - level;
-        let base = if e == 0 {
-            layout.run_address(b, base, lane, share.limbs)
-        } else {
-            layout.chunked_run_address(b, base, lane, share.limbs)
+        let [block, start] = layout.start(b, lane, share.limbs);
+        let (base, block) = if e == 0 { (shared, block) } else { layout.alternating(b, shared, block) };
+        let block = b.mad_lo(product, layout.blocks(), block);
+        // Blocks a product of this level's halves takes in a region.
+        let each = layout.group << e;
+        let mut run = |multiple: u32| {
+            let block = b.mad_lo(number, multiple, block);
+            layout.run(b, base, [block, start])
         };
-        let quarter = if e == 0 { layout.region() } else { layout.chunk() << (e - 1) };
-        // Words a product of this level's halves takes in a region.
-        let each = layout.chunk() << e;
-        let outer = b.mad_lo(number, 8 * each, base);
-        let middle = b.mad_lo(number, 4 * each, base);
-        let middle = b.add(middle, 8 * each * nodes(level));
-        Quarters { outer, middle, offsets: [0, 4 * quarter, 4 * each, 4 * (each + quarter)] }
+        let (outer, middle) = (run(2 * each), run(each));
+        let mut halves = |run: &Run, blocks: u32| {
+            let low = layout.further(b, run, blocks);
+            let high = if e == 0 {
+                (low.0, low.1 + 4 * layout.region())
+            } else {
+                layout.further(b, run, blocks + (layout.group << (e - 1)))
+            };
+            [low, high]
+        };
+        let [[z0_low, z0_high], [z2_low, z2_high]] = [halves(&outer, 0), halves(&outer, each)];
+        let middle = halves(&middle, 2 * each * nodes(level));
+        Quarters { outer: [z0_low, z0_high, z2_low, z2_high], middle }
     }
 }
 
@@ -118,7 +139,8 @@ impl Sum {
     }
 
     /// Propagates all carries, with one into the first lane of the group; what the group carries out.
-    fn resolve(self, b: &mut Builder, lane: R32, carry_in: R32, group: u32) -> (Vec<R32>, R32) {
+    fn resolve(self, b: &mut Builder, lane: R32, carry_in: impl Into<V32>, group: u32) -> (Vec<R32>, R32) {
+        let carry_in = carry_in.into();
         let first = b.compare(Cmp::Eq, lane, 0);
         // What the run below has carried out.
         let below = match self.carry {

@@ -10,19 +10,22 @@
 //!   A or B, by the parity of `c`, and going up the products `2j` and `2j + 1` are, side by side, the room
 //!   of product `j`.
 //!
+//! Squares have no operand `b`: region B only takes the high halves of the products.
+//!
 //! banks: the stride of blocks is an odd multiple of the piece in which they are accessed, and the two
-//! regions are apart by as much as two chunks, modulo the banks.
+//! regions are apart by as much as two chunks, modulo the banks. For squares, whose leaves have one or two blocks,
+//! numbers lie at strides of 2, 4, … blocks: there a piece of padding follows every 8 blocks (of 16-byte pieces).
 
 use warpmp_kernel::build::{Builder, Emit, R32};
 
-use super::super::{piece, vector};
+use super::super::piece;
 
 /// The division of the work; all numbers are limbs unless they say otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Layout {
     /// Karatsuba levels.
     pub(super) levels: u32,
-    /// Lanes a leaf product.
+    /// Blocks of a leaf's operand: lanes a leaf product. A square's two blocks belong to one lane.
     pub(super) group: u32,
     /// Limbs a lane's block.
     pub(super) block: u32,
@@ -30,6 +33,8 @@ pub(super) struct Layout {
     pub(super) products: u32,
     /// Warps a block of threads.
     pub(super) warps: u32,
+    /// Operands of a product; 1: it is a square.
+    pub(super) operands: u32,
 }
 
 impl Layout {
@@ -60,7 +65,17 @@ impl Layout {
 
     /// How many leaves a warp multiplies, one batch after the other.
     pub(super) const fn rounds(self) -> u32 {
-        self.leaves().div_ceil(32 / self.group).div_ceil(self.warps)
+        self.leaves().div_ceil(32 / self.leaf_lanes()).div_ceil(self.warps)
+    }
+
+    /// Are the leaves, of two blocks, squared by halves, each by a single lane?
+    pub(super) const fn by_halves(self) -> bool {
+        self.operands == 1 && self.group == 2
+    }
+
+    /// Lanes at work on a leaf.
+    pub(super) const fn leaf_lanes(self) -> u32 {
+        if self.by_halves() { 1 } else { self.group }
     }
 
     /// Words from block to block: an odd multiple of the piece.
@@ -68,20 +83,37 @@ impl Layout {
         if self.block.is_multiple_of(8) { self.block + 4 } else { self.block }
     }
 
-    /// Words from leaf to leaf.
-    pub(super) const fn chunk(self) -> u32 {
-        self.group * self.stride()
+    /// Blocks of a product in a region.
+    pub(super) const fn blocks(self) -> u32 {
+        nodes(self.levels) * self.group
     }
 
-    /// Words from product to product in a region.
-    pub(super) const fn product(self) -> u32 {
-        nodes(self.levels) * self.chunk()
+    /// After this many blocks, as many as pieces in a pass over all banks, follows a piece of padding: then blocks at
+    /// strides of 2, 4, … are in different banks too. None: there is no such padding, because runs of an odd number of
+    /// blocks would straddle it (and products have a stride of chunks that does without).
+    pub(super) const fn period(self) -> Option<u32> {
+        if self.operands == 1 && self.group <= 2 { Some(32 / piece(self.block)) } else { None }
     }
 
-    /// Words from region A to region B: as many as a chunk, modulo the 32 banks; a multiple of 4.
+    /// Words before a block of a region.
+    pub(super) const fn words(self, block: u32) -> u32 {
+        let padding = match self.period() {
+            None => 0,
+            Some(period) => block / period * piece(self.block),
+        };
+        block * self.stride() + padding
+    }
+
+    /// Words from region A to region B: as many as a chunk, modulo the 32 banks, or a piece or two; a multiple of 4.
     pub(super) const fn region(self) -> u32 {
-        let used = (self.products * self.product()).next_multiple_of(4);
-        used + (self.chunk().next_multiple_of(4) % 32 + 32 - used % 32) % 32
+        let used = self.words(self.products * self.blocks()).next_multiple_of(4);
+        let apart = match self.period() {
+            None => self.words(self.group).next_multiple_of(4),
+            // By the counts of the simulator.
+            Some(_) if self.group == 1 && self.levels == 2 => 4,
+            Some(_) => 8,
+        };
+        used + (apart % 32 + 32 - used % 32) % 32
     }
 
     /// Where a block of zeros begins, in words.
@@ -91,17 +123,31 @@ impl Layout {
 
     /// Where the signs of the middle products begin, in words.
     pub(super) const fn signs(self) -> u32 {
-        self.zeros() + self.block.next_multiple_of(4)
+        let zeros = if self.operands == 2 { self.block.next_multiple_of(4) } else { 0 };
+        self.zeros() + zeros
     }
 
-    /// Middle products of a product.
+    /// Signs of a product: of its middle products, but for squares, which have none.
     pub(super) const fn signs_each(self) -> u32 {
-        (nodes(self.levels) - 1) / 2
+        if self.operands == 2 { (nodes(self.levels) - 1) / 2 } else { 0 }
+    }
+
+    /// Where the sums of squares by groups begin, in words: a multiple of 4.
+    pub(super) const fn sums(self) -> u32 {
+        (self.signs() + self.products * self.signs_each()).next_multiple_of(4)
+    }
+
+    /// Words of these sums a warp: a block and two counts of carries a lane.
+    pub(super) const fn sums_each(self) -> u32 {
+        let lanes = 32 / self.group * self.group;
+        let squares_by_groups = self.operands == 1 && self.group > 2;
+        if squares_by_groups { (lanes * (self.stride() + 2)).next_multiple_of(4) } else { 0 }
     }
 
     /// Bytes of shared memory.
     pub(super) const fn shared_bytes(self) -> u32 {
-        4 * (self.signs() + self.products * self.signs_each())
+        let sums = self.warps * self.sums_each();
+        if sums > 0 { 4 * (self.sums() + sums) } else { 4 * (self.signs() + self.products * self.signs_each()) }
     }
 
     /// How the lanes share the halves of a level's numbers; none: they cannot.
@@ -123,59 +169,6 @@ impl Layout {
     /// Is there a place and a lane for everything?
     pub(super) fn is_possible(self) -> bool {
         (0..self.levels).all(|level| self.share(level).is_some_and(|it| it.limbs <= MAX_RUN))
-    }
-
-    /// Loads a run of limbs that begins at a block's first limb or lies inside one, in the widest pieces.
-    pub(super) fn load_run(self, b: &mut impl Emit, address: R32, offset: u32, limbs: u32) -> Vec<R32> {
-        let width = piece(limbs.min(self.block));
-        let places = (0..limbs).step_by(width as usize);
-        places.flat_map(|i| b.load_shared(vector(width), address, offset + self.bytes_to(i))).collect()
-    }
-
-    /// Stores a run of limbs.
-    pub(super) fn store_run(self, b: &mut impl Emit, limbs: &[R32], address: R32, offset: u32) {
-        let width = piece((limbs.len() as u32).min(self.block));
-        for (words, i) in limbs.chunks(width as usize).zip((0..).step_by(width as usize)) {
-            b.store_shared(words, address, offset + self.bytes_to(i));
-        }
-    }
-
-    /// From the beginning of a block to a limb of it or of one of the next.
-    const fn bytes_to(self, limb: u32) -> u32 {
-        4 * (limb / self.block * self.stride() + limb % self.block)
-    }
-
-    /// The address of a lane's run of limbs, of a number that begins at the block at `base`.
-    pub(super) fn run_address(self, b: &mut Builder, base: R32, lane: R32, limbs: u32) -> R32 {
-        let (block, start) = self.run(b, lane, limbs);
-        let start = b.mad_lo(start, 4, base);
-        b.mad_lo(block, 4 * self.stride(), start)
-    }
-
-    /// The same for a product, whose chunks alternate between the regions.
-    pub(super) fn chunked_run_address(self, b: &mut Builder, base: R32, lane: R32, limbs: u32) -> R32 {
-        let (block, start) = self.run(b, lane, limbs);
-        let address = self.chunked_block_address(b, base, block);
-        b.mad_lo(start, 4, address)
-    }
-
-    /// The address of a block of a product, whose chunks alternate between the regions.
-    pub(super) fn chunked_block_address(self, b: &mut Builder, base: R32, block: R32) -> R32 {
-        let (chunk, block) = divide_with_remainder(b, block, self.group);
-        let region = b.and(chunk, 1);
-        let pair = b.shr(chunk, 1);
-        let address = b.mad_lo(region, 4 * self.region(), base);
-        let address = b.mad_lo(pair, 4 * self.chunk(), address);
-        b.mad_lo(block, 4 * self.stride(), address)
-    }
-
-    /// The first block of a lane's run of limbs, and the first limb in it.
-    fn run(self, b: &mut Builder, lane: R32, limbs: u32) -> (R32, R32) {
-        if limbs >= self.block {
-            return (b.mul_lo(lane, limbs / self.block), b.copy(0));
-        }
-        let (block, run) = divide_with_remainder(b, lane, self.block / limbs);
-        (block, b.mul_lo(run, limbs))
     }
 }
 

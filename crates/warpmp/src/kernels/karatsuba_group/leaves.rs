@@ -42,10 +42,10 @@ impl KaratsubaGroup {
     fn multiply_leaf(&self, b: &mut Builder, place: &Place, role: &Role) {
         let layout = self.layout;
         let (k, width, stride) = (layout.block, piece(layout.block), 4 * layout.stride());
-        let leaf = b.mad_lo(role.node, 4 * layout.chunk(), place.shared);
+        let leaf = b.mad_lo(role.node, layout.group * stride, place.shared);
         let mine = b.mad_lo(role.lane, stride, leaf);
         let zeros = b.add(place.shared, 4 * layout.zeros());
-        let a = layout.load_run(b, mine, 0, k);
+        let a = layout.load_run(b, (mine, 0), k);
         let window: Vec<R32> = (0..k).map(|_| b.copy(0)).collect();
         let step = b.copy(0);
         let steps = Steps { leaf, mine, zeros, role, step };
@@ -78,14 +78,14 @@ impl KaratsubaGroup {
             b.compare(Cmp::Lt, step, layout.group)
         });
         let from = self.incoming(b, &steps);
-        let incoming = layout.load_run(b, from, 0, k);
+        let incoming = layout.load_run(b, (from, 0), k);
         let mut chain = b.chain();
         let sum: Vec<R32> = window.iter().zip(&incoming).map(|(&x, &y)| chain.add(x, y)).collect();
         let carry = chain.carry();
         let carries = b.compare(Cmp::Ne, carry, 0);
         let sum = resolve_carries(b, &sum, carries, layout.group);
         b.warp_barrier();
-        steps.role.store(b, |b| layout.store_run(b, &sum, mine, 4 * layout.region()));
+        steps.role.store(b, |b| layout.store_run(b, &sum, (mine, 4 * layout.region())));
     }
 
     /// Where what comes to this lane in a step is: the block that left the lane above in the step before.
@@ -115,8 +115,8 @@ impl KaratsubaGroup {
 
     fn hand_on(&self, b: &mut Builder, steps: &Steps<'_>, gone: &[R32], to: R32) {
         match steps.role.real {
-            None => self.layout.store_run(b, gone, to, 0),
-            Some(real) => b.if_(real, |b| self.layout.store_run(b, gone, to, 0)),
+            None => self.layout.store_run(b, gone, (to, 0)),
+            Some(real) => b.if_(real, |b| self.layout.store_run(b, gone, (to, 0))),
         }
     }
 }

@@ -22,12 +22,15 @@ mod evaluate;
 mod interpolate;
 mod layout;
 mod leaves;
+mod places;
 mod roles;
+mod square_leaves;
+pub mod squares;
 mod transfer;
 
 use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
-use warpmp_kernel::ir::{Bounds, Kernel, Special};
+use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
 
 use super::{MulAlgorithm, MulShape, Settings, Spec, piece, vector};
 use layout::{Layout, Share, nodes};
@@ -81,7 +84,7 @@ fn division(shape: MulShape, settings: &Settings) -> Layout {
     let candidates: Vec<Layout> = divisions(limbs, settings).collect();
     let usual = candidates.iter().filter(|it| it.block <= longest).min_by_key(|it| cost(**it));
     let chosen = usual.or_else(|| candidates.iter().min_by_key(|it| (it.block, cost(**it))));
-    chosen.copied().unwrap_or(Layout { levels: 3, group: 8, block: MAX_BLOCK, products: 1, warps: 7 })
+    chosen.copied().unwrap_or(Layout { levels: 3, group: 8, block: MAX_BLOCK, products: 1, warps: 7, operands: 2 })
 }
 
 /// Every division for operands of this many limbs, with the number of levels that the settings say.
@@ -99,8 +102,9 @@ fn divisions(limbs: u32, settings: &Settings) -> impl Iterator<Item = Layout> {
     let layouts = blocks.flat_map(move |(levels, group, block)| {
         let products = (1..=MAX_PRODUCTS).filter(move |it| it * nodes(levels) * group <= 32 * 48);
         let warps = warps.clone();
-        products
-            .flat_map(move |products| warps.clone().map(move |warps| Layout { levels, group, block, products, warps }))
+        products.flat_map(move |products| {
+            warps.clone().map(move |warps| Layout { levels, group, block, products, warps, operands: 2 })
+        })
     });
     layouts.filter(|it| it.shared_bytes() <= MAX_SHARED_BYTES && it.is_possible())
 }
@@ -111,7 +115,7 @@ fn divisions(limbs: u32, settings: &Settings) -> impl Iterator<Item = Layout> {
 /// additions and accesses are worth, for as many warps as it has; and the phases between, for all
 /// blocks that a multiprocessor holds. A block that is alone waits at its barriers.
 fn cost(layout: Layout) -> (u64, u32) {
-    let Layout { levels, group, block, products, warps } = layout;
+    let Layout { levels, group, block, products, warps, .. } = layout;
     let registers = (4 * block + 38).next_multiple_of(8).min(REGISTERS);
     let by_registers = 65536 / (32 * registers) / warps;
     let by_shared = (228 << 10) / (layout.shared_bytes() + 1024);
@@ -137,19 +141,64 @@ fn cost(layout: Layout) -> (u64, u32) {
 struct Place {
     thread: R32,
     shared: R32,
-    /// The rows of the block's first product.
-    a: R64,
-    b: R64,
-    c: R64,
+    /// The block's first product.
+    first: R32,
     /// How many of the block's products there are; none: all.
     present: Option<R32>,
+}
+
+impl Place {
+    fn of_thread(b: &mut Builder, layout: Layout, lanes: R32) -> Self {
+        let block = b.special(Special::Ctaid);
+        let first = b.mul_lo(block, layout.products);
+        // Blocks of 1, 2, 4 … products end with the tiles.
+        let present = (!32_u32.is_multiple_of(layout.products)).then(|| b.sub(lanes, first));
+        Self { first, present, thread: b.special(Special::Tid), shared: b.shared_base() }
+    }
+
+    /// The block's first row of `limbs` limbs.
+    fn row(&self, b: &mut Builder, address: R64, limbs: u32) -> R64 {
+        b.mad_wide(self.first, 4 * limbs, address)
+    }
+}
+
+impl Layout {
+    /// The product of numbers in shared memory: `leaves` multiplies those of the last level.
+    fn multiply(self, b: &mut Builder, shared: R32, leaves: impl FnOnce(&mut Builder)) {
+        b.section("evaluate");
+        let share = |level| self.share(level).map(|share| (level, share));
+        let shares: Vec<(u32, Share)> = (0..self.levels).filter_map(share).collect();
+        for &(level, share) in &shares {
+            self.evaluate(b, shared, level, share);
+            b.barrier();
+        }
+        b.section("leaves");
+        leaves(b);
+        b.barrier();
+        b.section("interpolate");
+        for &(level, share) in shares.iter().rev() {
+            self.interpolate(b, shared, level, share);
+            b.barrier();
+        }
+    }
+}
+
+impl KaratsubaGroup {
+    /// Writes the block of zeros.
+    fn clear_zeros(&self, b: &mut Builder, place: &Place) {
+        let layout = self.layout;
+        let first = b.compare(Cmp::Lt, place.thread, layout.block);
+        let address = b.mad_lo(place.thread, 4, place.shared);
+        let zero = b.copy(0);
+        b.guarded(first, true, |g| g.store_shared(&[zero], address, 4 * layout.zeros()));
+    }
 }
 
 impl Spec for KaratsubaGroup {
     fn name(&self) -> String {
         let [la, lb, lc] = self.shape.limbs;
         let common = if self.shape.common_b { "_common" } else { "" };
-        let Layout { levels, group, block, products, warps } = self.layout;
+        let Layout { levels, group, block, products, warps, .. } = self.layout;
         let glue = match self.glue {
             Glue::None => 0,
             Glue::Every(n) => n,
@@ -165,37 +214,17 @@ impl Spec for KaratsubaGroup {
         let [a, b_address, c] = ["a", "b", "c"].map(|name| b.param_u64(name));
         let lanes = b.param_u32("lanes");
         b.section("load");
-        let block = b.special(Special::Ctaid);
-        let first = b.mul_lo(block, layout.products);
-        // Blocks of 1, 2, 4 … products end with the tiles.
-        let present = (!32_u32.is_multiple_of(layout.products)).then(|| b.sub(lanes, first));
-        let place = Place {
-            present,
-            thread: b.special(Special::Tid),
-            shared: b.shared_base(),
-            a: b.mad_wide(first, 4 * la, a),
-            b: if self.shape.common_b { b_address } else { b.mad_wide(first, 4 * lb, b_address) },
-            c: b.mad_wide(first, 4 * lc, c),
-        };
-        self.load(&mut b, &place);
+        let place = Place::of_thread(&mut b, layout, lanes);
+        let row_a = place.row(&mut b, a, la);
+        let (row_b, between_b) =
+            if self.shape.common_b { (b_address, 0) } else { (place.row(&mut b, b_address, lb), lb) };
+        let row_c = place.row(&mut b, c, lc);
+        self.clear_zeros(&mut b, &place);
+        layout.load(&mut b, &place, &[(row_a, la, la), (row_b, lb, between_b)]);
         b.barrier();
-        b.section("evaluate");
-        let share = |level| layout.share(level).map(|share| (level, share));
-        let shares: Vec<(u32, Share)> = (0..layout.levels).filter_map(share).collect();
-        for &(level, share) in &shares {
-            self.evaluate(&mut b, &place, level, share);
-            b.barrier();
-        }
-        b.section("leaves");
-        self.multiply_leaves(&mut b, &place);
-        b.barrier();
-        b.section("interpolate");
-        for &(level, share) in shares.iter().rev() {
-            self.interpolate(&mut b, &place, level, share);
-            b.barrier();
-        }
+        layout.multiply(&mut b, place.shared, |b| self.multiply_leaves(b, &place));
         b.section("store");
-        self.store(&mut b, &place);
+        layout.store(&mut b, &place, row_c, lc);
         b.finish()
     }
 

@@ -4,9 +4,9 @@
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::ir::{Cmp, Space};
 
-use super::layout::divide_with_remainder;
+use super::layout::{Layout, divide_with_remainder};
 use super::roles::both;
-use super::{KaratsubaGroup, Place, piece, vector};
+use super::{Place, piece, vector};
 
 /// Pieces a thread has on the way at a time.
 const IN_FLIGHT: u32 = 8;
@@ -34,20 +34,14 @@ struct Piece {
     inside: Option<Pred>,
 }
 
-impl KaratsubaGroup {
-    /// Copies the operands to shared memory, padded by zeros, and writes the block of zeros.
-    pub(super) fn load(&self, b: &mut Builder, place: &Place) {
-        let layout = self.layout;
-        let [la, lb, _] = self.shape.limbs;
-        let first = b.compare(Cmp::Lt, place.thread, layout.block);
-        let address = b.mad_lo(place.thread, 4, place.shared);
-        let zero = b.copy(0);
-        b.guarded(first, true, |g| g.store_shared(&[zero], address, 4 * layout.zeros()));
-        let blocks = layout.group << layout.levels;
-        let between_b = if self.shape.common_b { 0 } else { lb };
-        let a = Rows { address: place.a, limbs: la, between: la, blocks, alternating: false };
-        let multiplier = Rows { address: place.b, limbs: lb, between: between_b, blocks, alternating: false };
-        for (rows, region) in [(a, 0), (multiplier, 4 * layout.region())] {
+impl Layout {
+    /// Copies operands to shared memory, padded by zeros, one to each region: the address of the block's first
+    /// row, limbs a row, limbs from row to row.
+    pub(super) fn load(self, b: &mut Builder, place: &Place, operands: &[(R64, u32, u32)]) {
+        let blocks = self.group << self.levels;
+        for (&(address, limbs, between), i) in operands.iter().zip(0..) {
+            let rows = Rows { address, limbs, between, blocks, alternating: false };
+            let region = 4 * self.region() * i;
             self.for_pieces(b, place, &rows, |b, pieces, width| {
                 let words: Vec<Vec<R32>> = pieces.iter().map(|piece| load(b, piece, width)).collect();
                 for (piece, words) in pieces.iter().zip(&words) {
@@ -60,11 +54,10 @@ impl KaratsubaGroup {
         }
     }
 
-    /// Copies the products to global memory.
-    pub(super) fn store(&self, b: &mut Builder, place: &Place) {
-        let lc = self.shape.limbs[2];
-        let blocks = self.layout.group << (self.layout.levels + 1);
-        let rows = Rows { address: place.c, limbs: lc, between: lc, blocks, alternating: true };
+    /// Copies the products to global memory, `limbs` a row.
+    pub(super) fn store(self, b: &mut Builder, place: &Place, address: R64, limbs: u32) {
+        let blocks = self.group << (self.levels + 1);
+        let rows = Rows { address, limbs, between: limbs, blocks, alternating: true };
         self.for_pieces(b, place, &rows, |b, pieces, width| {
             // A piece that does not exist is read where the first one is.
             let mut read = |piece: &Piece| {
@@ -82,17 +75,15 @@ impl KaratsubaGroup {
     }
 
     /// The piece with this number, in the order of rows, of `width` limbs.
-    fn piece(&self, b: &mut Builder, place: &Place, rows: &Rows, number: R32, width: u32) -> Piece {
-        let layout = self.layout;
+    fn piece(self, b: &mut Builder, place: &Place, rows: &Rows, number: R32, width: u32) -> Piece {
+        let layout = self;
         let (block, part) = divide_with_remainder(b, number, layout.block / width);
         let start = b.mul_lo(part, width);
         let (product, block) = divide_with_remainder(b, block, rows.blocks);
-        let shared = if rows.alternating {
-            layout.chunked_block_address(b, place.shared, block)
-        } else {
-            b.mad_lo(block, 4 * layout.stride(), place.shared)
-        };
-        let shared = b.mad_lo(product, 4 * layout.product(), shared);
+        let (base, place_of_block) =
+            if rows.alternating { layout.alternating(b, place.shared, block) } else { (place.shared, block) };
+        let place_of_block = b.mad_lo(product, layout.blocks(), place_of_block);
+        let shared = layout.block_address(b, base, place_of_block);
         let shared = b.mad_lo(start, 4, shared);
         let limb = b.mad_lo(block, layout.block, start);
         let padded = rows.limbs < rows.blocks * layout.block;
@@ -105,15 +96,15 @@ impl KaratsubaGroup {
 
     /// Gives this thread its share of the pieces, in the widest that the lengths allow, some at a time.
     fn for_pieces(
-        &self,
+        self,
         b: &mut Builder,
         place: &Place,
         rows: &Rows,
         mut body: impl FnMut(&mut Builder, &[Piece], u32),
     ) {
-        let width = piece(self.layout.block).min(piece(rows.limbs));
-        let count = self.layout.products * rows.blocks * self.layout.block / width;
-        let threads = self.layout.threads();
+        let width = piece(self.block).min(piece(rows.limbs));
+        let count = self.products * rows.blocks * self.block / width;
+        let threads = self.threads();
         let rounds = count.div_ceil(threads);
         let at_once = rounds.div_ceil(rounds.div_ceil(IN_FLIGHT));
         let mut some = |b: &mut Builder, first: R32, all_exist: u32| {

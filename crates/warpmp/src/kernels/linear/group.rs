@@ -29,13 +29,18 @@ pub struct Split {
     pub block: u32,
 }
 
+/// The longest rows whose blocks have more than a limb.
+const MAX_BLOCKED_LIMBS: u32 = 512;
+
 impl Linear {
     /// The split that suits these rows: the widest accesses, and no more lanes than limbs need.
     pub(super) fn usual_split(&self) -> Split {
-        let operands = self.operands().into_iter().filter(|it| !it.is_bit).map(|it| it.limbs());
+        let operands = self.operands().into_iter().filter(|it| !it.is_bit).map(super::Operand::limbs);
         let shifted = self.shifts();
         let rows = operands.chain(self.result_limbs().filter(|&limbs| limbs > 1));
-        let block = if shifted { 1 } else { rows.map(piece).min().unwrap_or(1) };
+        // Many chains of several limbs at once would move their carries out of the predicate registers.
+        let most = if self.longest() > MAX_BLOCKED_LIMBS { 1 } else { 4 };
+        let block = if shifted { 1 } else { rows.map(piece).min().unwrap_or(1).min(most) };
         Split { group: self.longest().div_ceil(block).next_power_of_two().min(32), block }
     }
 
@@ -160,37 +165,53 @@ impl Group<'_> {
         ((pass * block + within) as usize, index / block % group)
     }
 
-    /// Both sums and differences: blocks first, then the carries between them.
-    fn resolve(&mut self, blocks: Vec<(Vec<R32>, R32)>, incoming: Option<R32>, subtract: bool) -> (Number, R32) {
-        let group = self.split.group;
+    /// The sum or difference of two blocks, and whether it carries or borrows.
+    fn block(&mut self, x: &[R32], y: &[R32], subtract: bool) -> (Vec<R32>, Pred) {
+        let b = &mut self.b;
+        if let ([x], [y]) = (x, y) {
+            // Without the flag, of which there is one.
+            let result = if subtract { b.sub(*x, *y) } else { b.add(*x, *y) };
+            let carries = if subtract { b.compare(Cmp::Lt, *x, *y) } else { b.compare(Cmp::Lt, result, *x) };
+            return (vec![result], carries);
+        }
+        let mut chain = b.chain();
+        let limbs = x.iter().zip(y);
+        let (result, carry) = if subtract {
+            (limbs.map(|(&x, &y)| chain.sub(x, y)).collect(), chain.borrow_mask())
+        } else {
+            (limbs.map(|(&x, &y)| chain.add(x, y)).collect(), chain.carry())
+        };
+        (result, b.compare(Cmp::Ne, carry, 0))
+    }
+
+    /// A sum or difference, pass by pass: the blocks first, then the carries between them. What leaves the top
+    /// is 0 or 1.
+    fn resolve(&mut self, x: &Number, y: &Number, incoming: Option<R32>, subtract: bool) -> (Number, R32) {
+        let Split { group, block } = self.split;
         let mut incoming = incoming.map(|word| {
             let enters = self.b.compare(Cmp::Ne, word, 0);
             Carries::mask_of(&mut self.b, enters, group)
         });
-        let (mut limbs, last) = (Vec::new(), blocks.len() - 1);
-        let mut out = None;
-        for (pass, (block, carry)) in blocks.into_iter().enumerate() {
+        let mut limbs = Vec::new();
+        let mut last = None;
+        for (x, y) in x.0.chunks(block as usize).zip(y.0.chunks(block as usize)) {
+            if let Some(carries) = last {
+                incoming = Some(Carries::leaving(&carries, &mut self.b));
+            }
+            let (block, generates) = self.block(x, y, subtract);
             let b = &mut self.b;
-            let generates = b.compare(Cmp::Ne, carry, 0);
             let propagates = if subtract { all_zeros(b, &block) } else { all_ones(b, &block) };
             let mut carries = Carries::look_ahead(b, generates, propagates, group);
             if let Some(mask) = incoming {
                 carries = carries.entered(b, mask);
             }
             let into = carries.into_lane(b);
-            limbs.extend(if subtract {
-                wrapping_sub_small(b, &block, into)
-            } else {
-                wrapping_add_small(b, &block, into)
-            });
-            if pass == last {
-                out = Some(carries.out_of_group(b));
-            } else {
-                incoming = Some(carries.leaving(b));
-            }
+            let resolved = if subtract { wrapping_sub_small } else { wrapping_add_small };
+            limbs.extend(resolved(b, &block, into));
+            last = Some(carries);
         }
-        let out = out.unwrap_or_else(|| self.b.copy(0));
-        (Number(limbs), out)
+        let out = last.map(|carries| carries.out_of_group(&mut self.b));
+        (Number(limbs), out.unwrap_or_else(|| self.b.copy(0)))
     }
 }
 
@@ -239,25 +260,11 @@ impl Frame for Group<'_> {
     }
 
     fn add(&mut self, x: &Number, y: &Number, carry: Option<R32>) -> (Number, R32) {
-        let block = self.split.block as usize;
-        let mut blocks = Vec::new();
-        for (x, y) in x.0.chunks(block).zip(y.0.chunks(block)) {
-            let mut chain = self.b.chain();
-            let sum = x.iter().zip(y).map(|(&x, &y)| chain.add(x, y)).collect();
-            blocks.push((sum, chain.carry()));
-        }
-        self.resolve(blocks, carry, false)
+        self.resolve(x, y, carry, false)
     }
 
     fn sub(&mut self, x: &Number, y: &Number, borrow: Option<R32>) -> (Number, R32) {
-        let block = self.split.block as usize;
-        let mut blocks = Vec::new();
-        for (x, y) in x.0.chunks(block).zip(y.0.chunks(block)) {
-            let mut chain = self.b.chain();
-            let difference = x.iter().zip(y).map(|(&x, &y)| chain.sub(x, y)).collect();
-            blocks.push((difference, chain.borrow_mask()));
-        }
-        let (difference, borrow) = self.resolve(blocks, borrow, true);
+        let (difference, borrow) = self.resolve(x, y, borrow, true);
         let mask = self.b.sub(0, borrow);
         (difference, mask)
     }

@@ -50,7 +50,8 @@ pub(super) const ALGORITHMS: &[OperationAlgorithm] = &[
         fits: |shape| Linear::new(shape, None, true).longest() <= thread::MAX_LIMBS,
         spec: |shape, settings, asynchronous| {
             let mut spec = Linear::new(shape, None, asynchronous);
-            spec.warps = spec.warps_that_fit(settings.warps.unwrap_or(4));
+            let usual = if shape.operation.group() == Group::ProductPart { 2 } else { 4 };
+            spec.warps = spec.warps_that_fit(settings.warps.unwrap_or(usual));
             Box::new(spec)
         },
     },

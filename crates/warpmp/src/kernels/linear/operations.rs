@@ -18,7 +18,32 @@ const CHOOSE: u8 = 0xCA;
 /// Writes the operation.
 pub(super) fn write(f: &mut impl Frame, shape: &OperationShape) {
     use Operation as O;
-    let constant = shape.operation.constant().unwrap_or(0);
+    match shape.operation {
+        O::AddMod => add_mod(f),
+        O::SubMod => sub_mod(f),
+        O::NegMod => neg_mod(f),
+        O::MulLo => {
+            let product = f.product(0);
+            f.store(0, &product);
+        }
+        O::MulHi => {
+            let shift = shape.max_bits();
+            let result = shifted_right(f, shift, Frame::product);
+            f.store(0, &result);
+        }
+        O::MulAdd => {
+            let (product, c) = (f.product(0), f.operand(2, 0));
+            let (sum, _) = f.add(&product, &c, None);
+            f.store(0, &sum);
+        }
+        O::SignedMul => signed_mul(f, shape),
+        _ => sum(f, shape),
+    }
+}
+
+/// Sums, differences, comparisons.
+fn sum(f: &mut impl Frame, shape: &OperationShape) {
+    use Operation as O;
     match shape.operation {
         O::Add | O::WrappingAdd => {
             let (a, b) = (f.operand(0, 0), f.operand(1, 0));
@@ -79,6 +104,15 @@ pub(super) fn write(f: &mut impl Frame, shape: &OperationShape) {
             });
             compare(f, &a, &b);
         }
+        _ => bits(f, shape),
+    }
+}
+
+/// Logic, shifts, signs.
+fn bits(f: &mut impl Frame, shape: &OperationShape) {
+    use Operation as O;
+    let constant = shape.operation.constant().unwrap_or(0);
+    match shape.operation {
         O::And | O::Or | O::Xor => {
             let (a, b) = (f.operand(0, 0), f.operand(1, 0));
             let result = f.zip(&a, &b, |code, x, y| match shape.operation {
@@ -90,7 +124,7 @@ pub(super) fn write(f: &mut impl Frame, shape: &OperationShape) {
         }
         O::Not => {
             let a = f.operand(0, 0);
-            let result = f.map(&a, |code, x| code.not(x));
+            let result = f.map(&a, Emit::not);
             f.store(0, &result);
         }
         O::Select => {
@@ -130,24 +164,6 @@ pub(super) fn write(f: &mut impl Frame, shape: &OperationShape) {
             let (result, _) = f.add(&turned, &zero, Some(negative));
             f.store(0, &result);
         }
-        O::AddMod => add_mod(f),
-        O::SubMod => sub_mod(f),
-        O::NegMod => neg_mod(f),
-        O::MulLo => {
-            let product = f.product(0);
-            f.store(0, &product);
-        }
-        O::MulHi => {
-            let shift = shape.max_bits();
-            let result = shifted_right(f, shift, Frame::product);
-            f.store(0, &result);
-        }
-        O::MulAdd => {
-            let (product, c) = (f.product(0), f.operand(2, 0));
-            let (sum, _) = f.add(&product, &c, None);
-            f.store(0, &sum);
-        }
-        O::SignedMul => signed_mul(f, shape),
         // The registers of other operations have kernels of their own.
         _ => {}
     }

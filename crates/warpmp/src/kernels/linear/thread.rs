@@ -21,6 +21,7 @@ use super::frame::{Frame, Number};
 use super::tile::Tile;
 use super::{Linear, Operand};
 use crate::kernels::{piece, vector};
+use crate::operation::Group;
 
 /// Longest row, in limbs.
 pub(super) const MAX_LIMBS: u32 = 48;
@@ -41,20 +42,24 @@ fn staged_bytes(limbs: impl Iterator<Item = u32>) -> u32 {
 impl Linear {
     /// Shared memory of a warp.
     pub(super) fn warp_bytes(&self) -> u32 {
-        let operands = self.operands().into_iter().filter(|it| it.is_staged()).map(|it| it.limbs());
+        let operands = self.operands().into_iter().filter(|it| it.is_staged()).map(Operand::limbs);
         staged_bytes(operands).max(staged_bytes(self.result_limbs()))
     }
 
     /// The most warps a block, of so many, whose shared memory every GPU has.
     pub(super) fn warps_that_fit(&self, wanted: u32) -> u32 {
-        (wanted * self.warp_bytes() <= MAX_SHARED_BYTES)
-            .then_some(wanted)
-            .unwrap_or((MAX_SHARED_BYTES / self.warp_bytes().max(1)).max(1))
+        match MAX_SHARED_BYTES / self.warp_bytes().max(1) {
+            most if most < wanted => most.max(1),
+            _ => wanted,
+        }
     }
 
     /// The kernel, a row a thread.
     pub(super) fn by_threads(&self, mut b: Builder) -> Kernel {
-        b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });
+        // Left alone, ptxas would rather spill a product's limbs than give up a block of threads.
+        let short_product = self.shape.operation.group() == Group::ProductPart && self.longest() <= 32;
+        let min_blocks = short_product.then(|| (16 / self.warps).max(1));
+        b.bounds(Bounds { max_threads: Some(32 * self.warps), min_blocks, max_registers: None });
         let addresses = self.addresses(&mut b);
         b.section("setup");
         let thread = b.special(Special::Tid);

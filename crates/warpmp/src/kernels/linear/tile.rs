@@ -10,7 +10,7 @@
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Cmp, Space};
 
-use crate::kernels::mul_thread::divide;
+use crate::kernels::tile::divide;
 use crate::kernels::{piece, vector};
 
 /// A tile in shared memory.

@@ -1,4 +1,15 @@
 //! A session: an engine made ready, and the operations on it.
+//!
+//! ```text
+//! mod.rs      engines, products, any operation by name
+//! device.rs   batches that stay where the session computes
+//! ring.rs     sums, shifts, logic, two's complements
+//! modular.rs  modular arithmetic, division
+//! ```
+
+mod device;
+mod modular;
+mod ring;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,7 +18,7 @@ use warpmp_device::{Device, open_cuda, open_sim};
 
 use crate::batch::{Batch, Shape};
 use crate::error::{Error, Result};
-use crate::memory::{DeviceBatch, HostBuffer, Place};
+use crate::memory::HostBuffer;
 use crate::operation::Operation;
 use crate::report::{EngineInfo, Report, Run};
 use crate::tuning::Table;
@@ -192,6 +203,13 @@ impl Session {
         Ok(self.apply(operation, operands, Options::new())?.0.remove(0))
     }
 
+    /// An operation with so many results.
+    fn several<const N: usize>(&self, operation: Operation, operands: &[&Batch]) -> Result<[Batch<'static>; N]> {
+        let results = self.apply(operation, operands, Options::new())?.0;
+        let found = results.len();
+        results.try_into().map_err(|_| Error::ResultCount { operation, expected: N, found })
+    }
+
     /// Does any operation, with options, and reports what it cost. Operands and results are those that
     /// the operation's own method describes.
     ///
@@ -230,134 +248,6 @@ impl Session {
         Ok((results.into_iter().zip(into).map(|(shape, buffer)| Batch::trusted(shape, buffer)).collect(), report))
     }
 
-    /// Copies a batch to where this session computes.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`] if it does not fit as a whole.
-    pub fn upload(&self, batch: &Batch) -> Result<DeviceBatch> {
-        match &self.engine {
-            Engine::Cpu(_) => {
-                let mut copy = HostBuffer::zeroed(batch.limbs().len())?;
-                copy.as_mut_slice().copy_from_slice(batch.limbs());
-                Ok(DeviceBatch { shape: batch.shape(), place: Place::Host(copy) })
-            }
-            Engine::Gpu(engine) => engine.upload(batch),
-        }
-    }
-
-    /// Copies a batch back to the host.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`] of the host; [`Error::ForeignBatch`]; [`Error::Device`], also of operations
-    /// before that had not ended.
-    pub fn download(&self, batch: &DeviceBatch) -> Result<Batch<'static>> {
-        let mut out = HostBuffer::zeroed(batch.shape.words())?;
-        match (&self.engine, &batch.place) {
-            (Engine::Cpu(_), Place::Host(words)) => out.as_mut_slice().copy_from_slice(words.as_slice()),
-            (Engine::Gpu(engine), Place::Device(_)) => engine.download(batch, out.as_mut_slice())?,
-            _ => return Err(Error::ForeignBatch),
-        }
-        Ok(Batch::trusted(batch.shape, out))
-    }
-
-    /// [`Session::mul`] of batches that stay where the session computes; no transfers. On a GPU it
-    /// returns when the work is queued: later operations and [`Session::download`] wait for it.
-    ///
-    /// # Errors
-    /// As [`Session::mul`], but the batches must fit in the device's memory as a whole;
-    /// [`Error::ForeignBatch`].
-    pub fn mul_device(&self, a: &DeviceBatch, b: &DeviceBatch) -> Result<DeviceBatch> {
-        Ok(self.apply_device(Operation::Mul, &[a, b])?.remove(0))
-    }
-
-    /// [`Session::sqr`] of a batch that stays where the session computes, as [`Session::mul_device`].
-    ///
-    /// # Errors
-    /// As [`Session::mul_device`].
-    pub fn sqr_device(&self, a: &DeviceBatch) -> Result<DeviceBatch> {
-        Ok(self.apply_device(Operation::Sqr, &[a])?.remove(0))
-    }
-
-    /// [`Session::apply`] of batches that stay where the session computes, as [`Session::mul_device`].
-    ///
-    /// # Errors
-    /// As [`Session::mul_device`].
-    pub fn apply_device(&self, operation: Operation, operands: &[&DeviceBatch]) -> Result<Vec<DeviceBatch>> {
-        let results = operation.results(&shapes(operands))?;
-        let into = results.into_iter().map(|shape| self.reserve(shape)).collect::<Result<_>>()?;
-        Ok(self.run_device(operation, operands, None, into, false)?.0)
-    }
-
-    /// [`Session::apply_device`] by the algorithm of this name, if any, into memory from [`Session::reserve`] or
-    /// results to be overwritten, waiting for the end and reporting the kernels' time.
-    ///
-    /// # Errors
-    /// As [`Session::mul_device`] and [`Session::apply`]; [`Error::ResultShape`] unless `into` has the
-    /// results' shapes.
-    pub fn apply_device_into(
-        &self,
-        operation: Operation,
-        operands: &[&DeviceBatch],
-        algorithm: Option<&str>,
-        into: Vec<DeviceBatch>,
-    ) -> Result<(Vec<DeviceBatch>, Report)> {
-        let start = Instant::now();
-        let (results, run) = self.run_device(operation, operands, algorithm, into, true)?;
-        let report = self.report(
-            operation,
-            &shapes(operands),
-            &results.iter().map(DeviceBatch::shape).collect::<Vec<_>>(),
-            run,
-            start,
-        );
-        Ok((results, report))
-    }
-
-    /// Memory for a result of this shape where the session computes.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`]; [`Error::ZeroLanes`], [`Error::ZeroBits`].
-    pub fn reserve(&self, shape: Shape) -> Result<DeviceBatch> {
-        shape.check(shape.words())?;
-        match &self.engine {
-            Engine::Cpu(_) => Ok(DeviceBatch { shape, place: Place::Host(HostBuffer::zeroed(shape.words())?) }),
-            Engine::Gpu(engine) => engine.reserve(shape),
-        }
-    }
-
-    fn run_device(
-        &self,
-        operation: Operation,
-        operands: &[&DeviceBatch],
-        algorithm: Option<&str>,
-        mut into: Vec<DeviceBatch>,
-        timed: bool,
-    ) -> Result<(Vec<DeviceBatch>, Run)> {
-        let results = operation.results(&shapes(operands))?;
-        if into.len() != results.len() {
-            return Err(Error::ResultCount { operation, expected: results.len(), found: into.len() });
-        }
-        for (expected, found) in results.iter().zip(&into) {
-            if found.shape != *expected {
-                return Err(Error::ResultShape {
-                    expected_lanes: expected.lanes,
-                    expected_bits: expected.bits,
-                    found_lanes: found.shape.lanes,
-                    found_bits: found.shape.bits,
-                });
-            }
-        }
-        match &self.engine {
-            Engine::Cpu(engine) => {
-                let operands = operands.iter().map(|it| it.on_host()).collect::<Result<Vec<_>>>()?;
-                let words = into.iter_mut().map(DeviceBatch::host_words).collect::<Result<_>>()?;
-                let run = engine.apply(operation, &operands.iter().collect::<Vec<_>>(), &results, algorithm, words)?;
-                Ok((into, run))
-            }
-            Engine::Gpu(engine) => engine.apply_device(operation, operands, algorithm, into, timed),
-        }
-    }
-
     fn report(&self, operation: Operation, operands: &[Shape], results: &[Shape], run: Run, start: Instant) -> Report {
         Report {
             operation,
@@ -370,10 +260,6 @@ impl Session {
             bytes: operands.iter().chain(results).map(|shape| shape.bytes()).sum(),
         }
     }
-}
-
-fn shapes(batches: &[&DeviceBatch]) -> Vec<Shape> {
-    batches.iter().map(|batch| batch.shape).collect()
 }
 
 /// The first GPU that can be opened; what is wrong with the first one if none can.

@@ -1,0 +1,135 @@
+//! Commands that there are for every operation: one subcommand each, made from the library's table.
+
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, Subcommand, error::ErrorKind, value_parser};
+use warpmp::{Operation, operation::Role};
+
+use super::{Apply, BenchRows, Explain};
+
+/// A subcommand that is called as an operation, and its options.
+#[derive(Debug)]
+pub(crate) struct PerOperation<T> {
+    pub(crate) operation: Operation,
+    /// The names of the operands' files, if it takes any.
+    pub(crate) operands: Vec<String>,
+    pub(crate) options: T,
+}
+
+/// Options of such a subcommand.
+pub(crate) trait Options: Args {
+    /// Does it take files of operands?
+    const TAKES_FILES: bool;
+}
+
+impl Options for Apply {
+    const TAKES_FILES: bool = true;
+}
+
+impl Options for BenchRows {
+    const TAKES_FILES: bool = false;
+}
+
+impl Options for Explain {
+    const TAKES_FILES: bool = false;
+}
+
+const FILES: &str = "\
+Input is text or .npy. Text: one unsigned integer a line, decimal or 0x hexadecimal, up to 65536
+bits, each as long as it likes; lines that start with # and blank lines at the end are skipped.
+.npy: two dimensions, little-endian uint32 or uint64, C order, a row an integer, least significant
+limb first. If a file but the first holds a single integer, it serves every integer of the first.
+Files larger than memory are read, worked on and written in chunks.
+
+Output .npy has A's element type (that of the first .npy if A is text, uint32 if none is).
+
+The summary goes to standard error. --json prints it as one object instead: on standard output if
+the results go to -o, else on standard error. Its rates are end to end.";
+
+const EXAMPLES: &str = "
+
+Examples:
+  warpmp mul p.txt q.txt                      products on standard output
+  warpmp mul p.txt q.txt -o n.txt --json      products to n.txt, what it cost as JSON
+  warpmp mul p.txt q.txt --expect n.txt       compared with known products
+  warpmp mul a.npy b.npy -o c.npy             NumPy arrays of limbs
+  seq 1 1000000 | warpmp mul - seven.txt      every number times the one in seven.txt";
+
+/// The name on the command line.
+fn name(operation: Operation) -> String {
+    operation.name().replace('_', "-")
+}
+
+/// The option for the operation's constant.
+fn constant(operation: Operation) -> &'static str {
+    if matches!(operation, Operation::PowModPublic(_)) { "exponent" } else { "by" }
+}
+
+/// What the name of an operand means.
+fn help(role: Role, first: bool) -> &'static str {
+    match (role, first) {
+        (Role::Modulus, _) => "Moduli: as many as A has, or a single one",
+        (Role::OddModulus, _) => "Odd moduli: as many as A has, or a single one",
+        (Role::Exponent, _) => "Exponents: as many as A has, or a single one",
+        (_, true) => "First operands: a file, or - for standard input",
+        _ => "As many integers as the first file has, or a single one",
+    }
+}
+
+fn command<T: Options>(operation: Operation) -> Command {
+    let mut command = T::augment_args(Command::new(name(operation)));
+    command = command.about(operation.summary());
+    if T::TAKES_FILES {
+        for (i, operand) in operation.operands().iter().enumerate() {
+            let id = operand.name.to_uppercase();
+            let order = Arg::new(id.clone()).value_name(id).required(true).index(i + 1);
+            command = command.arg(order.help(help(operand.role, i == 0)));
+        }
+        let examples = if operation == Operation::Mul { EXAMPLES } else { "" };
+        let status = if operation.has_status() {
+            "\n\nA lane whose data are at fault has - for its results in text, zeros in .npy; the summary counts them."
+        } else {
+            ""
+        };
+        command = command.after_help(format!("{FILES}{status}{examples}"));
+    }
+    if operation.constant().is_some() {
+        let id = constant(operation);
+        let arg = Arg::new(id).long(id).value_name("N").value_parser(value_parser!(u32));
+        command = command.arg(arg.required(T::TAKES_FILES).help("The operation's constant"));
+    }
+    command
+}
+
+impl<T: Options> Subcommand for PerOperation<T> {
+    fn augment_subcommands(parent: Command) -> Command {
+        Operation::ALL.iter().fold(parent, |parent, operation| parent.subcommand(command::<T>(*operation)))
+    }
+
+    fn augment_subcommands_for_update(parent: Command) -> Command {
+        Self::augment_subcommands(parent)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        !name.contains('_') && Operation::named(name).is_some()
+    }
+}
+
+impl<T: Options> FromArgMatches for PerOperation<T> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let missing = || Error::raw(ErrorKind::MissingSubcommand, "an operation is needed");
+        let (name, matches) = matches.subcommand().ok_or_else(missing)?;
+        let mut operation = Operation::named(name).ok_or_else(missing)?;
+        if operation.constant().is_some()
+            && let Some(constant) = matches.get_one::<u32>(constant(operation))
+        {
+            operation = operation.with_constant(*constant);
+        }
+        let file = |name: &str| matches.get_one::<String>(&name.to_uppercase()).cloned().unwrap_or_default();
+        let operands = operation.operands().iter().filter(|_| T::TAKES_FILES).map(|operand| file(operand.name));
+        Ok(Self { operation, operands: operands.collect(), options: T::from_arg_matches(matches)? })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,262 @@
+//! A command that does an operation: files of operands in, files of results out.
+//!
+//! ```text
+//! reader thread              this thread              writer thread
+//! read, parse    ─ chunk ─►  compute, check  ─ chunk ─►  format, write
+//! ```
+//!
+//! The channels hold one chunk each, so that memory is bounded while all three work; the memory of arrays
+//! goes round ([`Pool`]). The reader is never waited for when something fails: it may itself be waiting
+//! for a person or a slow pipe.
+
+use std::{
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use warpmp::{Batch, Operation, Options, Session, Shape};
+
+use super::{check::Checker, expect::Expected, results::Results};
+use crate::{
+    args::{Apply, PerOperation},
+    console, engine,
+    error::{Error, Result},
+    interrupt,
+    io::{STDIN, source::Source, tuple::TupleReader},
+    numbers::{self, Numbers, Operands},
+    pool::Pool,
+    progress::Progress,
+    summary::Summary,
+};
+
+/// How often a wait looks whether it was interrupted.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Operands ready to be computed with.
+struct Chunk {
+    operands: Operands,
+    /// The single integers, with the first chunk.
+    singles: Vec<Option<Batch<'static>>>,
+    first_lane: u64,
+    consumed_bytes: u64,
+}
+
+/// Results ready to be written, a status last if there is one.
+struct Done {
+    results: Vec<Numbers>,
+    /// Lanes up to the end of this chunk.
+    lanes: u64,
+    consumed_bytes: u64,
+}
+
+/// Runs the command.
+pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
+    let start = Instant::now();
+    let PerOperation { operation, operands, options: args } = command;
+    if operands.iter().filter(|name| *name == STDIN).count() > 1 {
+        return Err(Error::BothStdin);
+    }
+    if args.bits.is_none() && operation.depends_on_widths() {
+        return Err(Error::WidthNeeded { operation: *operation });
+    }
+    let results = operation.result_names().len();
+    if args.expect.len() > results {
+        return Err(Error::Expectations { results, expected: args.expect.len() });
+    }
+    let inputs: Vec<&str> =
+        operands.iter().chain(&args.expect).map(String::as_str).filter(|name| *name != STDIN).collect();
+    let limit = args.bits.map_or(operation.max_bits(), |bits| bits.next_multiple_of(64));
+    let sources = operands.iter().map(|name| Source::open(name, limit)).collect::<Result<_>>()?;
+    let reader = TupleReader::new(sources, args.chunk_bytes)?;
+    let expected = args.expect.iter().map(|name| Expected::open(name)).collect::<Result<_>>()?;
+    let outputs = Results::open(*operation, args, &inputs, &reader.npy_headers())?;
+    let results_on_stdout = outputs.on_stdout();
+    let mut progress = Progress::new(reader.total_bytes(), operation.results_name(), args.quiet);
+    if outputs.on_terminal() {
+        progress.hide();
+    }
+    let session = Arc::new(engine::open(args.engine.device.0, args.quiet || args.json)?);
+    let pool = Arc::new(Pool::new(&session, reader.npy_headers().iter().all(Option::is_some)));
+
+    let mut work = Work {
+        operation: *operation,
+        session: &session,
+        pool: &pool,
+        algorithm: args.engine.algorithm.as_deref(),
+        singles: vec![None; operation.arity()],
+        checker: Checker::new(args.check, reader.total_bytes()),
+        expected,
+        summary: Summary::new(*operation, &session.engine().name),
+    };
+    let chunks = spawn_reader(reader, Arc::clone(&pool), args.bits)?;
+    let (done, writer) = spawn_writer(outputs, progress, Arc::clone(&pool))?;
+    let computed = work.run(&chunks, &done);
+    drop(done);
+    let written = writer.join().map_err(|_| Error::Bug)?;
+    // What the writer met explains why computing stopped.
+    let outputs = written?;
+    computed?;
+    interrupt::check()?;
+    outputs.finish()?;
+
+    let mut summary = work.summary;
+    summary.checked = work.checker.checked();
+    summary.finish(start.elapsed());
+    report(&summary, args, results_on_stdout)
+}
+
+fn report(summary: &Summary, args: &Apply, results_on_stdout: bool) -> Result<()> {
+    match (args.json, results_on_stdout) {
+        (true, false) => console::print(&(summary.json() + "\n"))?,
+        (true, true) => console::note(&summary.json()),
+        (false, _) if !args.quiet => console::note(&summary.text()),
+        (false, _) => {}
+    }
+    Ok(())
+}
+
+/// Reads and parses in a thread; the channel ends with `None` or an error.
+fn spawn_reader(
+    mut reader: TupleReader,
+    pool: Arc<Pool>,
+    bits: Option<usize>,
+) -> Result<Receiver<Result<Option<Chunk>>>> {
+    let (sender, receiver) = sync_channel(1);
+    let names = reader.names();
+    let read = move || {
+        loop {
+            let chunk = read_chunk(&mut reader, &names, &pool, bits);
+            let last = !matches!(chunk, Ok(Some(_)));
+            if sender.send(chunk).is_err() || last {
+                break;
+            }
+        }
+    };
+    thread::Builder::new().name("reader".into()).spawn(read).map_err(|source| Error::read("a new thread", source))?;
+    Ok(receiver)
+}
+
+fn read_chunk(reader: &mut TupleReader, names: &[String], pool: &Pool, bits: Option<usize>) -> Result<Option<Chunk>> {
+    let Some(tuple) = reader.next_chunk()? else { return Ok(None) };
+    let operands = numbers::operands(&tuple, names, pool, bits)?;
+    let mut singles = vec![None];
+    for (other, name) in tuple.others.iter().zip(&names[1..]) {
+        singles.push(match &other.raw {
+            Some(raw) if other.is_single => Some(numbers::single(raw, name, pool, bits)?),
+            _ => None,
+        });
+    }
+    Ok(Some(Chunk { operands, singles, first_lane: tuple.first_lane, consumed_bytes: tuple.consumed_bytes }))
+}
+
+/// Formats and writes in a thread, which gives the sink back once the channel has ended.
+fn spawn_writer(
+    mut outputs: Results,
+    progress: Progress,
+    pool: Arc<Pool>,
+) -> Result<(SyncSender<Done>, JoinHandle<Result<Results>>)> {
+    let (sender, receiver) = sync_channel::<Done>(1);
+    let write = move || {
+        for done in receiver {
+            outputs.write(&done.results)?;
+            progress.update(done.consumed_bytes, done.lanes);
+            done.results.into_iter().for_each(|numbers| pool.give(numbers.into_batches()));
+        }
+        Ok(outputs)
+    };
+    let handle = thread::Builder::new()
+        .name("writer".into())
+        .spawn(write)
+        .map_err(|source| Error::read("a new thread", source))?;
+    Ok((sender, handle))
+}
+
+/// What happens to a chunk between reader and writer.
+struct Work<'a> {
+    operation: Operation,
+    session: &'a Session,
+    pool: &'a Pool,
+    algorithm: Option<&'a str>,
+    /// The single integers, once the first chunk brought them.
+    singles: Vec<Option<Batch<'static>>>,
+    checker: Checker,
+    expected: Vec<Expected>,
+    summary: Summary,
+}
+
+impl Work<'_> {
+    /// Does chunk after chunk. Ends early, without an error of its own, when the writer is gone.
+    fn run(&mut self, chunks: &Receiver<Result<Option<Chunk>>>, results: &SyncSender<Done>) -> Result<()> {
+        while let Some(mut chunk) = next(chunks)? {
+            for (known, new) in self.singles.iter_mut().zip(&mut chunk.singles) {
+                *known = new.take().or(known.take());
+            }
+            let done = self.chunk(chunk)?;
+            if results.send(done).is_err() {
+                return Ok(());
+            }
+        }
+        self.expected.iter_mut().try_for_each(Expected::finish)
+    }
+
+    /// Computes, checks, compares.
+    fn chunk(&mut self, chunk: Chunk) -> Result<Done> {
+        let Chunk { operands, first_lane, consumed_bytes, .. } = chunk;
+        let groups = operands.columns.iter().flatten().map(Vec::len).max().unwrap_or(0);
+        let status = self.operation.has_status();
+        let count = self.operation.result_names().len() + usize::from(status);
+        let mut results: Vec<Vec<Batch<'static>>> = (0..count).map(|_| Vec::with_capacity(groups)).collect();
+        for number in 0..groups {
+            interrupt::check()?;
+            let found = self.batch(&operands, number)?;
+            if let (true, Some(codes)) = (status, found.last()) {
+                self.summary.add_statuses(codes.limbs());
+            }
+            results.iter_mut().zip(found).for_each(|(batches, batch)| batches.push(batch));
+        }
+        self.checker.check(self.operation, &operands, &self.singles, &results, first_lane, consumed_bytes)?;
+        let lanes = first_lane + operands.lanes as u64;
+        operands.columns.into_iter().flatten().for_each(|batches| self.pool.give(batches));
+        let places = operands.places;
+        let results: Vec<Numbers> = results.into_iter().map(|batches| Numbers::new(batches, places.clone())).collect();
+        for (expected, numbers) in self.expected.iter_mut().zip(&results) {
+            expected.compare(numbers)?;
+        }
+        Ok(Done { results, lanes, consumed_bytes })
+    }
+
+    /// The results for the batches of this number.
+    fn batch(&mut self, operands: &Operands, number: usize) -> Result<Vec<Batch<'static>>> {
+        let each = operands.columns.iter().zip(&self.singles);
+        let find = each.map(|(batches, single)| match batches {
+            Some(batches) => batches.get(number).ok_or(Error::Bug),
+            None => single.as_ref().ok_or(Error::Bug),
+        });
+        let batches = find.collect::<Result<Vec<&Batch>>>()?;
+        let shapes: Vec<Shape> = batches.iter().map(|batch| batch.shape()).collect();
+        let mut options = Options::new();
+        options.algorithm = self.algorithm.map(str::to_owned);
+        let memory = self.operation.results(&shapes)?.into_iter().map(|shape| self.pool.take(shape.words()));
+        // Memory for all results or for none.
+        options.into = memory.collect::<Option<Vec<_>>>().unwrap_or_default();
+        let (results, cost) = self.session.apply(self.operation, &batches, options)?;
+        self.summary.add(&cost);
+        Ok(results)
+    }
+}
+
+/// The next chunk; none at the end. Looks for an interruption while it waits.
+fn next(chunks: &Receiver<Result<Option<Chunk>>>) -> Result<Option<Chunk>> {
+    loop {
+        interrupt::check()?;
+        match chunks.recv_timeout(LOOK) {
+            Ok(chunk) => return chunk,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Err(Error::Bug),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Products on the CPU, by one core and by all: GMP's where it is built in, else the CPU engine's.
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use warpmp::{Batch, Shape};
+
+use crate::{
+    error::{Error, Result},
+    measure::Measured,
+};
+
+#[cfg(feature = "gmp")]
+use super::gmp::{library, multiply};
+
+/// What multiplies, for people.
+#[cfg(not(feature = "gmp"))]
+fn library() -> String {
+    "WarpMP's CPU engine (GMP, as in the papers, if built with --features gmp)".to_owned()
+}
+
+/// What one measurement may take, roughly: a CPU needs minutes for what a GPU does in a second.
+const SECONDS: f64 = 20.0;
+
+/// A measurement of this share of the products tells how long all will take.
+const SAMPLE: usize = 100;
+
+/// How many cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cores {
+    One,
+    All,
+}
+
+/// The processor, measured by one library.
+#[derive(Debug)]
+pub(crate) struct Cpu {
+    one: ThreadPool,
+}
+
+impl Cpu {
+    pub(crate) fn new() -> Result<Self> {
+        // A system that gives no thread at all has other worries.
+        let one = ThreadPoolBuilder::new().num_threads(1).build().map_err(|_| Error::Bug)?;
+        Ok(Self { one })
+    }
+
+    /// What multiplies, for people.
+    pub(crate) fn name() -> String {
+        let cores = rayon::current_num_threads();
+        format!("{}, one core and all {cores}", library())
+    }
+
+    /// Multiplies lane by lane, checks a sample, then times at most `runs` more, fewer if they take long.
+    ///
+    /// # Errors
+    /// [`Error::WrongResult`]; the library's.
+    pub(crate) fn time(&self, a: &Batch, b: &Batch, cores: Cores, runs: usize) -> Result<Measured> {
+        patiently(a, b, runs, |a, b, runs| self.run(a, b, cores, runs))
+    }
+
+    fn run(&self, a: &Batch, b: &Batch, cores: Cores, runs: usize) -> Result<Measured> {
+        match cores {
+            Cores::One => self.one.install(|| multiply(a, b, runs)),
+            Cores::All => multiply(a, b, runs),
+        }
+    }
+}
+
+/// Measures a few lanes once, then all of them as often as a CPU does in [`SECONDS`]: at most `runs` times, and once
+/// at least.
+///
+/// # Errors
+/// Those of the measurement.
+pub(crate) fn patiently(
+    a: &Batch,
+    b: &Batch,
+    runs: usize,
+    measure: impl Fn(&Batch, &Batch, usize) -> Result<Measured>,
+) -> Result<Measured> {
+    let lanes = a.lanes().div_ceil(SAMPLE);
+    let sample = |batch: &Batch| -> Result<Batch<'static>> {
+        let shape = Shape::new(lanes, batch.bits());
+        Ok(Batch::from_limbs(shape, batch.limbs()[..shape.words()].to_vec())?)
+    };
+    let trial = measure(&sample(a)?, &sample(b)?, 1)?.median();
+    let seconds = trial * a.lanes() as f64 / lanes as f64;
+    measure(a, b, ((SECONDS / seconds.max(1e-9)) as usize).clamp(1, runs))
+}
+
+/// On the threads of the pool that it is called in.
+#[cfg(not(feature = "gmp"))]
+fn multiply(a: &Batch, b: &Batch, runs: usize) -> Result<Measured> {
+    crate::measure::mul(&warpmp::Session::cpu(), a, b, None, runs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{args::Pattern, commands::pattern};
+
+    #[test]
+    fn one_core_and_all() {
+        let cpu = Cpu::new().unwrap();
+        for bits in [64, 1000] {
+            let [a, b] = [1, 2].map(|seed| pattern::operands(Pattern::Carry, Shape::new(150, bits), 0, seed).unwrap());
+            for cores in [Cores::One, Cores::All] {
+                let measured = cpu.time(&a, &b, cores, 3).unwrap();
+                assert_eq!((measured.times.len(), measured.checked), (3, 100));
+                assert!(measured.minimum() > 0.0 && !measured.algorithm.is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! `warpmp bench --reproduce TABLE`: the papers' tables, measured or counted anew on this machine.
+//!
+//! ```text
+//! tables.rs   the papers' figures, from crates/cli/papers, and their names
+//! times.rs    tables of times: the paper's workload on the engine and on the CPU
+//! cpu.rs      the CPU by one core and by all;  gmp.rs: by GMP, where it is built in
+//! counts.rs   tables of operation counts, from the simulator
+//! line.rs     the paper's figure beside ours
+//! text.rs     for people;  draw.rs: as a chart;  JSON and CSV are the lines themselves
+//! ```
+
+mod counts;
+mod cpu;
+mod draw;
+#[cfg(feature = "gmp")]
+mod gmp;
+mod line;
+mod tables;
+mod text;
+mod times;
+
+use serde::Serialize;
+use warpmp::{EngineKind, Session};
+
+use self::{
+    line::Outcome,
+    tables::{Content, Entry},
+    times::Settings,
+};
+use crate::{
+    args::Reproduce,
+    console, engine,
+    error::{Error, Result},
+    interrupt,
+    io::output::Output,
+};
+
+/// All tables, for `--json`.
+#[derive(Debug, Serialize)]
+struct Object<'a> {
+    tables: &'a [Outcome],
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Reproduce) -> Result<()> {
+    if let [name] = &args.tables[..]
+        && name == "list"
+    {
+        return console::print(&text::list(&tables::all()));
+    }
+    let mut entries = tables::find(&args.tables)?;
+    let mut outputs = Outputs::open(args, &entries)?;
+    let session = session(args, &mut entries)?;
+    let settings = Settings { runs: args.runs, products: args.count, quiet: args.quiet };
+    let mut outcomes = Vec::new();
+    for entry in &entries {
+        interrupt::check()?;
+        let outcome = match (&entry.table.content, &session) {
+            (Content::Counts(counts), _) => counts::reproduce(entry, counts, args.quiet)?,
+            (Content::Times(times), Some(session)) => times::reproduce(entry, times, session, settings)?,
+            (Content::Times(_), None) => continue,
+        };
+        if !args.json {
+            let space = if outcomes.is_empty() { "" } else { "\n" };
+            console::print(&format!("{space}{}", text::table(&outcome)))?;
+        }
+        outputs.plot(&outcome)?;
+        outcomes.push(outcome);
+    }
+    outputs.finish(&outcomes)?;
+    if args.json {
+        let object = Object { tables: &outcomes };
+        console::print(&(serde_json::to_string(&object).unwrap_or_default() + "\n"))?;
+    }
+    Ok(())
+}
+
+/// The engine, where a table needs one. The simulator has no times: of several tables those with times are left out.
+fn session(args: &Reproduce, entries: &mut Vec<Entry>) -> Result<Option<Session>> {
+    let Some(timed) = entries.iter().find(|entry| entry.has_times()).map(Entry::name) else {
+        return Ok(None);
+    };
+    let session = engine::open(args.device.0, args.quiet || args.json)?;
+    if session.engine().kind != EngineKind::Sim {
+        return Ok(Some(session));
+    }
+    if entries.iter().all(Entry::has_times) {
+        return Err(Error::SimulatorTime { table: timed });
+    }
+    for entry in entries.iter().filter(|entry| entry.has_times()) {
+        console::note(&format!("note: left out: {}: the simulator has no times", entry.name()));
+    }
+    entries.retain(|entry| !entry.has_times());
+    Ok(None)
+}
+
+/// The files that were asked for, opened before anything is measured.
+struct Outputs {
+    csv: Option<Output>,
+    /// One a table.
+    plots: Vec<(String, Output)>,
+}
+
+impl Outputs {
+    fn open(args: &Reproduce, entries: &[Entry]) -> Result<Self> {
+        let csv = args.csv.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
+        let mut plots = Vec::new();
+        if let Some(file) = &args.plot {
+            for entry in entries {
+                let name = if entries.len() == 1 { file.clone() } else { plot_name(file, &entry.name()) };
+                plots.push((entry.name(), Output::open(Some(&name), &[])?));
+            }
+        }
+        Ok(Self { csv, plots })
+    }
+
+    /// Draws the table into its file.
+    fn plot(&mut self, outcome: &Outcome) -> Result<()> {
+        let Some(place) = self.plots.iter().position(|(table, _)| *table == outcome.table) else { return Ok(()) };
+        let (_, mut output) = self.plots.swap_remove(place);
+        output.write_all(draw::chart(outcome).svg()?.as_bytes())?;
+        output.finish()
+    }
+
+    fn finish(self, outcomes: &[Outcome]) -> Result<()> {
+        let Some(mut output) = self.csv else { return Ok(()) };
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for line in outcomes.iter().flat_map(|outcome| &outcome.lines) {
+            writer.serialize(line).map_err(|error| output.error(error.into()))?;
+        }
+        let bytes = writer.into_inner().map_err(|error| output.error(error.into_error()))?;
+        output.write_all(&bytes)?;
+        output.finish()
+    }
+}
+
+/// A file's name for one table of several: `tables.svg` becomes `tables-candar-II.svg`.
+fn plot_name(file: &str, table: &str) -> String {
+    let table = table.replace(':', "-");
+    match file.strip_suffix(".svg") {
+        Some(stem) if !stem.is_empty() && !stem.ends_with('/') => format!("{stem}-{table}.svg"),
+        Some(folder) => format!("{folder}{table}.svg"),
+        None => format!("{file}-{table}.svg"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plot_name;
+
+    #[test]
+    fn a_plot_for_each_table() {
+        assert_eq!(plot_name("out/t.svg", "candar:II"), "out/t-candar-II.svg");
+        assert_eq!(plot_name("out/.svg", "candar:II"), "out/candar-II.svg");
+        assert_eq!(plot_name("t", "dissertation:3.4"), "t-dissertation-3.4.svg");
+    }
+}

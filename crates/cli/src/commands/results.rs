@@ -1,0 +1,107 @@
+//! Where the results of an operation go: a file each, or all in the columns of one.
+
+use warpmp::{Operation, Shape};
+
+use crate::{
+    args::Apply,
+    error::{Error, Result},
+    io::{
+        npy::{Dtype, NpyHeader},
+        output::Output,
+        sink::{Column, Format, Layout, Sink},
+    },
+    numbers::Numbers,
+};
+
+/// The outputs of a command.
+pub(crate) struct Results {
+    operation: Operation,
+    /// One for each result, or one for all.
+    sinks: Vec<Sink>,
+    on_stdout: bool,
+    on_terminal: bool,
+}
+
+impl Results {
+    /// Opens the outputs. `inputs`: the files that must not be written; `headers`: those of the operands.
+    ///
+    /// # Errors
+    /// [`Error::Outputs`], [`Error::WidthNeeded`]; what opening gives.
+    pub(crate) fn open(
+        operation: Operation,
+        args: &Apply,
+        inputs: &[&str],
+        headers: &[Option<NpyHeader>],
+    ) -> Result<Self> {
+        let results = operation.result_names().len();
+        let names: Vec<Option<&str>> = match &args.output[..] {
+            [] => vec![None],
+            names => names.iter().map(|name| Some(name.as_str())).collect(),
+        };
+        let formats: Vec<Format> = names.iter().map(|name| Format::choose(args.format, *name)).collect();
+        let columns = names.len() == 1 && formats[0] == Format::Text;
+        if names.len() != results && !columns {
+            return Err(Error::Outputs { results, outputs: names.len() });
+        }
+        let layouts = layouts(operation, args, headers)?;
+        let mut opened = Self { operation, sinks: Vec::new(), on_stdout: false, on_terminal: false };
+        for (i, ((name, format), layout)) in names.into_iter().zip(formats).zip(layouts).enumerate() {
+            // Rows that grow get zeros above, which would change a two's complement.
+            let fixed = args.bits.is_some() || matches!(layout, Layout::Known(_));
+            if format == Format::Npy && operation.is_signed(i) && !fixed {
+                return Err(Error::WidthNeeded { operation });
+            }
+            let output = Output::open(name, inputs)?;
+            opened.on_stdout |= output.is_stdout();
+            opened.on_terminal |= output.is_terminal();
+            opened.sinks.push(Sink::new(output, format, args.hex, layout)?);
+        }
+        Ok(opened)
+    }
+
+    /// Does a result go to standard output?
+    pub(crate) const fn on_stdout(&self) -> bool {
+        self.on_stdout
+    }
+
+    /// Is that a terminal?
+    pub(crate) const fn on_terminal(&self) -> bool {
+        self.on_terminal
+    }
+
+    /// Appends the results of a chunk, the status last if there is one.
+    pub(crate) fn write(&mut self, results: &[Numbers]) -> Result<()> {
+        let count = self.operation.result_names().len();
+        let (results, status) = results.split_at(count);
+        let column = |(i, numbers)| Column { numbers, signed: self.operation.is_signed(i) };
+        let columns: Vec<Column<'_>> = results.iter().enumerate().map(column).collect();
+        if let [sink] = &mut self.sinks[..] {
+            return sink.write_columns(&columns, status.first());
+        }
+        let mut pairs = self.sinks.iter_mut().zip(&columns);
+        pairs.try_for_each(|(sink, column)| sink.write_columns(&[*column], status.first()))
+    }
+
+    /// Completes the outputs: only now do files appear.
+    pub(crate) fn finish(self) -> Result<()> {
+        self.sinks.into_iter().try_for_each(Sink::finish)
+    }
+}
+
+/// The shapes of output arrays: known from the start if all operands are arrays.
+fn layouts(operation: Operation, args: &Apply, headers: &[Option<NpyHeader>]) -> Result<Vec<Layout>> {
+    let dtype = headers.iter().flatten().next().map_or(Dtype::U32, |header| header.dtype);
+    let known = headers.iter().copied().collect::<Option<Vec<NpyHeader>>>();
+    let Some(known) = known.filter(|headers| headers.iter().all(|header| header.rows > 0 && header.columns > 0)) else {
+        return Ok(vec![Layout::Unknown(dtype); operation.result_names().len()]);
+    };
+    let shape = |header: &NpyHeader| {
+        let lanes = usize::try_from(header.rows).unwrap_or(usize::MAX);
+        Shape::new(lanes, args.bits.unwrap_or(32 * header.row_limbs()))
+    };
+    let shapes: Vec<Shape> = known.iter().map(shape).collect();
+    let layout = |result: &Shape| {
+        Layout::Known(NpyHeader { dtype, rows: known[0].rows, columns: result.limbs().div_ceil(dtype.limbs()) })
+    };
+    Ok(operation.results(&shapes)?.iter().map(layout).collect())
+}

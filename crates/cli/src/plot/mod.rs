@@ -1,0 +1,46 @@
+//! Charts: lines over logarithmic axes, as SVG.
+//!
+//! The data knows nothing of drawing; `svg.rs` knows nothing of what the data means.
+
+mod svg;
+
+/// A chart with logarithmic axes.
+#[derive(Clone, Debug)]
+pub(crate) struct Chart {
+    pub(crate) title: String,
+    pub(crate) x: Axis,
+    pub(crate) y: Axis,
+    /// Drawn in this order, named in a legend beside the chart; those without points are left out.
+    pub(crate) series: Vec<Series>,
+}
+
+/// A logarithmic axis.
+#[derive(Clone, Debug)]
+pub(crate) struct Axis {
+    /// What, in which unit.
+    pub(crate) label: String,
+    /// Ticks stand at powers of this number.
+    pub(crate) base: u32,
+}
+
+/// A line.
+#[derive(Clone, Debug)]
+pub(crate) struct Series {
+    pub(crate) name: String,
+    /// Lines of the same number have the same colour.
+    pub(crate) colour: usize,
+    pub(crate) style: Style,
+    /// In the order of the line. Values that are not positive have no place and are left out.
+    pub(crate) points: Vec<(f64, f64)>,
+}
+
+/// How a line looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// With a dot at every point: what was measured here.
+    Solid,
+    /// What it is compared with.
+    Dashed,
+    /// What matters most.
+    Bold,
+}

@@ -1,0 +1,120 @@
+//! Commands of one to three operands and of several results; lanes at fault; widths.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod common;
+
+use common::{Dir, lines, mixed, read_npy};
+use num_bigint::BigUint;
+
+/// Four lanes: `a`, `b`, `m`, of which some are at fault together.
+fn small() -> Dir {
+    let dir = Dir::new();
+    dir.write("a", "7\n100\n0x1ffffffff\n0\n").write("b", "3\n0\n5\n9\n").write("m", "13\n14\n15\n16\n");
+    dir
+}
+
+fn on_cpu(dir: &Dir, words: &str) -> common::Run {
+    let words: Vec<&str> = words.split_whitespace().chain(["--device", "cpu"]).collect();
+    dir.run(&words)
+}
+
+#[test]
+fn small_answers() {
+    let dir = small();
+    for (command, answer) in [
+        ("add a b", "10\n100\n8589934596\n9\n"),
+        ("sub a b", "4\n100\n8589934586\n-9\n"),
+        ("sub b a --hex", "-0x4\n-0x64\n-0x1fffffffa\n0x9\n"),
+        ("cmp a b", "1\n1\n1\n-1\n"),
+        ("shl a --by 40", "7696581394432\n109951162777600\n9444732964639778799616\n0\n"),
+        ("sqr a", "49\n10000\n73786976277658337281\n0\n"),
+        ("div-rem a b", "2\t1\n-\t-\n1717986918\t1\n0\t0\n"),
+        ("gcd-ext a b", "1\t1\t-2\n100\t1\t0\n1\t1\t-1717986918\n9\t0\t1\n"),
+        ("sqrt a", "2\t3\n10\t0\n92681\t166830\n0\t0\n"),
+        ("mul-mod a b m", "8\n0\n5\n0\n"),
+        ("pow-mod a b m", "5\n-\n1\n-\n"),
+        ("pow-mod-public a m --exponent 3", "5\n-\n1\n-\n"),
+        ("inv-mod a m", "2\n-\n1\n-\n"),
+        ("add-mod a b m", "10\n-\n-\n9\n"),
+        ("mont-mul a b m --bits 64", "7\n-\n-\n-\n"),
+        ("wrapping-sub a b --bits 40", "4\n100\n8589934586\n1099511627767\n"),
+        ("signed-mul a b --bits 33", "21\n0\n-5\n0\n"),
+        ("mul-add a b m", "34\n14\n42949672970\n16\n"),
+        ("select b a m", "7\n14\n8589934591\n0\n"),
+    ] {
+        assert_eq!(on_cpu(&dir, command).ok(), answer, "{command}");
+    }
+}
+
+#[test]
+fn faults_are_counted() {
+    let dir = small();
+    let run = on_cpu(&dir, "inv-mod a m -o out --json");
+    let object: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+    assert_eq!((&object["faults"]["no inverse"], &object["lanes"]), (&2.into(), &4.into()));
+    assert_eq!((&object["bits_b"], object.get("bits_c")), (&5.into(), None));
+    assert!(on_cpu(&dir, "inv-mod a m").stderr.contains("lanes without a result: 2 with no inverse"));
+}
+
+#[test]
+fn several_results_go_to_several_files() {
+    let dir = small();
+    on_cpu(&dir, "div-rem a b -o q -o r").ok();
+    assert_eq!((dir.text("q").as_str(), dir.text("r").as_str()), ("2\n-\n1717986918\n0\n", "1\n-\n1\n0\n"));
+    dir.write("n", "1\n2\n3\n4\n");
+    on_cpu(&dir, "sqrt a -o q.npy -o r.npy").ok();
+    assert_eq!(read_npy(&dir.read("q.npy")).1[2], BigUint::from(92681_u32));
+    on_cpu(&dir, "div-rem a n -o q --expect q2").fails(1, &["q2"]);
+    on_cpu(&dir, "div-rem a b -o q -o r -o s").fails(2, &["2 results and 3 -o"]);
+    on_cpu(&dir, "div-rem a b -o q.npy").fails(2, &["2 results and 1 -o"]);
+    on_cpu(&dir, "add a b --expect q --expect r").fails(2, &["1 results and 2 --expect"]);
+}
+
+#[test]
+fn one_modulus_serves_all_and_chunks_do_not_show() {
+    let dir = Dir::new();
+    let (a, b) = (mixed(300, 700, 30), mixed(300, 700, 31));
+    let m = (BigUint::from(1_u32) << 521) - 1_u32;
+    dir.write("a", lines(&a)).write("b", lines(&b)).write("m", format!("{m}\n"));
+    let products: Vec<BigUint> = a.iter().zip(&b).map(|(a, b)| a * b % &m).collect();
+    assert_eq!(on_cpu(&dir, "mul-mod a b m --check 1000").ok(), lines(&products));
+    assert_eq!(on_cpu(&dir, "mul-mod a b m --chunk-bytes 5000").ok(), lines(&products));
+    let sums: Vec<BigUint> = a.iter().zip(&b).map(|(a, b)| a + b).collect();
+    dir.write("sums", lines(&sums));
+    on_cpu(&dir, "add a b --expect sums --chunk-bytes 5000 -q").ok();
+    dir.write("two", "3\n5\n");
+    on_cpu(&dir, "mul-mod a b two").fails(1, &["a has 300 numbers, two has 2", "or two a single one"]);
+}
+
+#[test]
+fn twos_complements_in_arrays_keep_their_sign() {
+    let dir = small();
+    on_cpu(&dir, "sub b a -o d.npy").fails(2, &["give --bits"]);
+    on_cpu(&dir, "sub b a -o d.npy --bits 40").ok();
+    // 41 bits in two limbs, the sign in all bits above.
+    let (_, found) = read_npy(&dir.read("d.npy"));
+    assert_eq!(found[0], BigUint::from(u64::MAX - 3));
+    assert_eq!(found[3], BigUint::from(9_u32));
+}
+
+#[test]
+fn widths_are_asked_for_and_held() {
+    let dir = small();
+    on_cpu(&dir, "mont-mul a b m").fails(2, &["mont_mul", "give --bits"]);
+    on_cpu(&dir, "wrapping-add a b --bits 32").fails(1, &["a:3:", "33 bits", "32"]);
+    on_cpu(&dir, "shl a").fails(2, &["--by"]);
+    on_cpu(&dir, "add_mod a b m").fails(2, &["unrecognized subcommand"]);
+    dir.run_with(&["add-mod", "-", "-", "m", "--device", "cpu"], b"1\n").fails(2, &["standard input"]);
+}
+
+#[test]
+fn every_operation_is_measured_and_explained() {
+    let dir = Dir::new();
+    for operation in ["add", "add-mod", "div-rem", "pow-mod", "redc", "select"] {
+        let run = on_cpu(&dir, &format!("bench {operation} --bits 131 --count 50 --runs 2 --json"));
+        let table: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+        assert_eq!(table["rows"][0]["checked"], 50, "{operation}");
+        assert!(on_cpu(&dir, &format!("explain {operation} --bits 131 --count 50")).ok().contains("algorithm  cpu-"));
+    }
+}

@@ -1,0 +1,115 @@
+//! Modular arithmetic and division: operations whose lanes may be at fault.
+
+use super::Session;
+use crate::batch::Batch;
+use crate::error::Result;
+use crate::operation::{Operation, Statuses};
+
+/// Methods that give one batch and the statuses of its lanes.
+macro_rules! methods {
+    ($($(#[$doc:meta])* $name:ident($($operand:ident),* $(; $constant:ident)?) = $variant:ident;)*) => {
+        impl Session {$(
+            $(#[$doc])*
+            ///
+            /// An operand with one lane serves every lane of the others; a lane that is at fault has a
+            /// [`Status`](crate::Status) other than fine and a result of zero, and the others do not notice.
+            ///
+            /// # Errors
+            /// As [`Session::mul`].
+            pub fn $name(&self, $($operand: &Batch,)* $($constant: u32)?) -> Result<(Batch<'static>, Statuses)> {
+                self.checked(Operation::$variant $(($constant))?, &[$($operand),*])
+            }
+        )*}
+    };
+}
+
+// Modular arithmetic. Results have the bits of `m`.
+methods! {
+    /// `(a + b) mod m` for `a, b < m`.
+    add_mod(a, b, m) = AddMod;
+    /// `(a − b) mod m` for `a, b < m`.
+    sub_mod(a, b, m) = SubMod;
+    /// `−a mod m` for `a < m`.
+    neg_mod(a, m) = NegMod;
+    /// `a·b mod m` for any `a` and `b`.
+    mul_mod(a, b, m) = MulMod;
+    /// `a² mod m` for any `a`.
+    sqr_mod(a, m) = SqrMod;
+    /// `a^e mod m` for odd `m`; `x⁰ = 1 mod m`. Its time may depend on `e`: [`Session::pow_mod_sec`] for secrets.
+    pow_mod(a, e, m) = PowMod;
+    /// `a^e mod m` for odd `m`, by instructions and addresses that do not depend on `a` and `e`, on a GPU.
+    ///
+    /// The CPU engine makes no such promise yet.
+    pow_mod_sec(a, e, m) = PowModSec;
+    /// `a^exponent mod m` for odd `m` and one short exponent that is no secret, such as 65537.
+    pow_mod_public(a, m; exponent) = PowModPublic;
+    /// `x < m` with `a·x = 1 mod m`.
+    inv_mod(a, m) = InvMod;
+    /// `a mod m`.
+    reduce(a, m) = Reduce;
+}
+
+// Montgomery's residues: `m` is odd, and `R = 2^(32·⌈bits of m / 32⌉)` whatever the algorithm.
+methods! {
+    /// `a·R mod m` for `a < m`, with `R = 2^(32·⌈bits of m / 32⌉)`.
+    to_mont(a, m) = ToMont;
+    /// `a/R mod m` for `a < m`, with `R = 2^(32·⌈bits of m / 32⌉)`.
+    from_mont(a, m) = FromMont;
+    /// `a·b/R mod m` for `a, b < m`, with `R = 2^(32·⌈bits of m / 32⌉)`.
+    mont_mul(a, b, m) = MontMul;
+    /// `a²/R mod m` for `a < m`, with `R = 2^(32·⌈bits of m / 32⌉)`.
+    mont_sqr(a, m) = MontSqr;
+    /// `t/R mod m` for `t < m·R`, with `R = 2^(32·⌈bits of m / 32⌉)`.
+    redc(t, m) = Redc;
+}
+
+// Division.
+methods! {
+    /// `a mod b`, as wide as `b`.
+    rem(a, b) = Rem;
+}
+
+impl Session {
+    /// Divides lane by lane: quotients as wide as `a`, remainders as wide as `b`, and the statuses.
+    ///
+    /// Where `b` is zero, so are both, and the status is
+    /// [`Status::DivisionByZero`](crate::Status::DivisionByZero).
+    ///
+    /// # Errors
+    /// As [`Session::mul`].
+    pub fn div_rem(&self, a: &Batch, b: &Batch) -> Result<([Batch<'static>; 2], Statuses)> {
+        let [quotients, remainders, statuses] = self.several(Operation::DivRem, &[a, b])?;
+        Ok(([quotients, remainders], Statuses(statuses)))
+    }
+
+    /// The greatest common divisors, as wide as the wider operand; of 0 and 0 it is 0.
+    ///
+    /// # Errors
+    /// As [`Session::mul`].
+    pub fn gcd(&self, a: &Batch, b: &Batch) -> Result<Batch<'static>> {
+        self.one(Operation::Gcd, &[a, b])
+    }
+
+    /// `g = gcd(a, b)`, the least `x ≥ 0` with `a·x + b·y = g`, and that `y`, a two's complement.
+    ///
+    /// They have `max(p, q)`, `q` and `p + 1` bits. For `b = 0` they are `a`, 1 (0 if `a = 0`), 0.
+    ///
+    /// # Errors
+    /// As [`Session::mul`].
+    pub fn gcd_ext(&self, a: &Batch, b: &Batch) -> Result<[Batch<'static>; 3]> {
+        self.several(Operation::GcdExt, &[a, b])
+    }
+
+    /// The square roots, rounded down, in `⌈p/2⌉` bits, and what remains, `a − ⌊√a⌋²`, in one bit more.
+    ///
+    /// # Errors
+    /// As [`Session::mul`].
+    pub fn sqrt(&self, a: &Batch) -> Result<[Batch<'static>; 2]> {
+        self.several(Operation::Sqrt, &[a])
+    }
+
+    fn checked(&self, operation: Operation, operands: &[&Batch]) -> Result<(Batch<'static>, Statuses)> {
+        let [result, statuses] = self.several(operation, operands)?;
+        Ok((result, Statuses(statuses)))
+    }
+}

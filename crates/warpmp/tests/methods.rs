@@ -1,0 +1,56 @@
+//! The typed methods of a session: small known answers through each kind of result.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use warpmp::{Batch, Session, Shape, Status};
+
+fn batch(bits: usize, numbers: &[u32]) -> Batch<'static> {
+    Batch::from_limbs(Shape::new(numbers.len(), bits), numbers.to_vec()).unwrap()
+}
+
+#[test]
+fn methods_of_the_ring() {
+    let session = Session::cpu();
+    let (a, b) = (batch(8, &[200, 7, 0]), batch(8, &[100, 7, 1]));
+    assert_eq!(session.add(&a, &b).unwrap(), batch(9, &[300, 14, 1]));
+    assert_eq!(session.wrapping_add(&a, &b).unwrap(), batch(8, &[44, 14, 1]));
+    let [sum, carry] = session.carrying_add(&a, &b, &batch(1, &[1])).unwrap();
+    assert_eq!((sum, carry), (batch(8, &[45, 15, 2]), batch(1, &[1, 0, 0])));
+    assert_eq!(session.sub(&b, &a).unwrap(), batch(9, &[412, 0, 1]));
+    let [difference, borrow] = session.borrowing_sub(&b, &a, &batch(1, &[0, 1, 0])).unwrap();
+    assert_eq!((difference, borrow), (batch(8, &[156, 255, 1]), batch(1, &[1, 1, 0])));
+    assert_eq!(session.cmp(&a, &b).unwrap(), batch(2, &[1, 0, 3]));
+    assert_eq!(session.signed_cmp(&a, &b).unwrap(), batch(2, &[3, 0, 3]));
+    assert_eq!(session.shl(&a, 3).unwrap(), batch(11, &[1600, 56, 0]));
+    assert_eq!(session.wrapping_shl(&a, 3).unwrap(), batch(8, &[64, 56, 0]));
+    assert_eq!(session.shr(&a, 2).unwrap(), batch(6, &[50, 1, 0]));
+    assert_eq!(session.sign_extend(&a, 4).unwrap(), batch(12, &[0xFC8, 7, 0]));
+    let [magnitude, sign] = session.to_sign_magnitude(&a).unwrap();
+    assert_eq!((&magnitude, &sign), (&batch(8, &[56, 7, 0]), &batch(1, &[1, 0, 0])));
+    assert_eq!(session.from_sign_magnitude(&magnitude, &sign).unwrap(), batch(9, &[456, 7, 0]));
+    assert_eq!(session.select(&batch(1, &[1, 0, 1]), &a, &b).unwrap(), batch(8, &[200, 7, 0]));
+    assert_eq!(session.mul_lo(&a, &b).unwrap(), batch(8, &[32, 49, 0]));
+    assert_eq!(session.mul_hi(&a, &b).unwrap(), batch(8, &[78, 0, 0]));
+    assert_eq!(session.mul_add(&a, &b, &a).unwrap(), batch(16, &[20200, 56, 0]));
+}
+
+#[test]
+fn faults_are_the_lanes_own() {
+    let session = Session::cpu();
+    let (sums, statuses) =
+        session.add_mod(&batch(8, &[5, 12, 9, 3]), &batch(8, &[9]), &batch(8, &[13, 13, 9, 0])).unwrap();
+    assert_eq!(sums, batch(8, &[1, 8, 0, 0]));
+    assert_eq!(statuses.first_fault(), Some((2, Status::NotReduced)));
+    assert_eq!(statuses.lane(3), Some(Status::DivisionByZero));
+    let ([quotients, remainders], statuses) = session.div_rem(&batch(8, &[200, 7]), &batch(4, &[7, 0])).unwrap();
+    assert_eq!((quotients, remainders), (batch(8, &[28, 0]), batch(4, &[4, 0])));
+    assert!(!statuses.is_fine());
+    let (inverses, statuses) = session.inv_mod(&batch(8, &[3, 4]), &batch(4, &[10])).unwrap();
+    assert_eq!((inverses, statuses.lane(1)), (batch(4, &[7, 0]), Some(Status::NoInverse)));
+    let (powers, _) = session.pow_mod_public(&batch(8, &[2]), &batch(5, &[29]), 5).unwrap();
+    assert_eq!(powers, batch(5, &[3]));
+    let (root, rest) = session.sqrt(&batch(8, &[200])).unwrap().into();
+    assert_eq!((root, rest), (batch(4, &[14]), batch(5, &[4])));
+    let [g, x, y] = session.gcd_ext(&batch(8, &[12]), &batch(8, &[8])).unwrap();
+    assert_eq!((g, x, y), (batch(8, &[4]), batch(8, &[1]), batch(9, &[0x1FF])));
+}
