@@ -117,8 +117,11 @@ const SQUARES: &[(&str, usize, Option<u64>, u32)] = &[
     ("karatsuba/group", 65536, None, 200),
 ];
 
-/// Division, modular and Montgomery arithmetic: algorithm, bits of the operands, wide products in the text, registers.
-const MODULAR: &[(Operation, &str, &[usize], Option<u64>, u32)] = &[
+/// Operation, algorithm, bits of the operands, wide products in the text, registers.
+type ModularCase = (Operation, &'static str, &'static [usize], Option<u64>, u32);
+
+/// Division, modular and Montgomery arithmetic.
+const MODULAR: &[ModularCase] = &[
     (Operation::MontMul, "thread", &[256, 256, 256], Some(120), 56),
     (Operation::MontMul, "thread", &[512, 512, 512], Some(496), 104),
     (Operation::MontMul, "thread", &[131, 131, 131], None, 56),

@@ -67,7 +67,7 @@ fn check_inverse(bits: [usize; 2], lanes: usize, layout: Option<Layout>) {
     let mut moduli = odd_moduli(lanes, bits[1], 9);
     let even = numbers(Pattern::Carry, lanes, bits[1], 8);
     for lane in (0..lanes).filter(|lane| lane % 5 == 4) {
-        moduli[lane] = even[lane].clone();
+        moduli[lane].clone_from(&even[lane]);
     }
     if bits[1] > 1 {
         moduli[9] = BigUint::from(2_u32);
@@ -102,8 +102,8 @@ fn check_inverse(bits: [usize; 2], lanes: usize, layout: Option<Layout>) {
     }
 }
 
-const fn layout(group: u32, length: u32) -> Option<Layout> {
-    Some(Layout { group, length, warps: 2, glue: Glue::None })
+const fn layout(group: u32, length: u32) -> Layout {
+    Layout { group, length, warps: 2, glue: Glue::None }
 }
 
 #[test]
@@ -119,9 +119,9 @@ fn divisors_by_one_lane() {
 fn divisors_by_groups() {
     check_gcd([1024, 1024], 10, None);
     check_gcd([1000, 2048], 10, None);
-    check_gcd([160, 130], 33, layout(2, 3));
-    check_gcd([160, 130], 33, layout(8, 1));
-    check_gcd([500, 900], 10, layout(32, 1));
+    check_gcd([160, 130], 33, Some(layout(2, 3)));
+    check_gcd([160, 130], 33, Some(layout(8, 1)));
+    check_gcd([500, 900], 10, Some(layout(32, 1)));
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn inverses_by_one_lane() {
 fn inverses_by_groups() {
     check_inverse([1024, 1024], 15, None);
     check_inverse([1000, 2048], 11, None);
-    check_inverse([160, 130], 33, layout(2, 3));
-    check_inverse([160, 130], 33, layout(8, 1));
-    check_inverse([500, 900], 11, layout(32, 1));
+    check_inverse([160, 130], 33, Some(layout(2, 3)));
+    check_inverse([160, 130], 33, Some(layout(8, 1)));
+    check_inverse([500, 900], 11, Some(layout(32, 1)));
 }

@@ -92,8 +92,12 @@ pub(crate) fn odd_moduli(lanes: usize, bits: usize, seed: u64) -> Vec<BigUint> {
     for pattern in [Pattern::Carry, Pattern::Runs, Pattern::Random] {
         moduli.extend(numbers(pattern, lanes.div_ceil(3), bits, seed));
     }
-    moduli.iter_mut().for_each(|m| m.set_bit(0, true));
-    moduli.iter_mut().filter(|m| m.bits() > bits as u64).for_each(|m| *m = BigUint::from(1_u32));
+    for m in &mut moduli {
+        m.set_bit(0, true);
+        if m.bits() > bits as u64 {
+            m.clone_from(&one);
+        }
+    }
     moduli.truncate(lanes);
     moduli
 }
