@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
-use warpmp::{Selector, operation::MUL_MAX_BITS};
+use warpmp::{Operation, Selector, operation::MUL_MAX_BITS};
 
 use crate::io::sink::Format;
 pub(crate) use per_operation::PerOperation;
@@ -18,7 +18,8 @@ mod per_operation;
     version,
     after_help = "\
 Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted.
-WARPMP_LOG=debug writes a log to standard error."
+WARPMP_LOG=debug writes a log to standard error. WARPMP_TUNING=FILE takes this tuning table instead
+of your own (see warpmp tune --help), WARPMP_TUNING=none the one that ships with the program."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -39,6 +40,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         operation: PerOperation<Explain>,
     },
+    Tune(Tune),
     Devices(Devices),
     Selftest(Selftest),
 }
@@ -264,6 +266,48 @@ pub(crate) struct Explain {
     pub(crate) engine: EngineArgs,
 }
 
+/// Measure every algorithm on this GPU, and keep what is fastest where
+#[derive(Debug, Group)]
+#[command(after_help = "\
+Every algorithm is measured with the settings that may matter, over sizes and batch counts; a sample of
+its results is checked first. The table goes to your configuration directory, as
+$XDG_CONFIG_HOME/warpmp/tuning/sm_NN.json (~/.config without that variable), a picture beside it. From
+then on every command uses it on GPUs of this architecture; explain names the row that decides. The table
+before is kept as sm_NN.json.bak. Ctrl-C changes nothing. Leave the GPU alone meanwhile.
+
+Examples:
+  warpmp tune                             about five minutes
+  warpmp tune --quick --operation mul     about half a minute
+  warpmp tune --output mine.json          WARPMP_TUNING=mine.json uses it")]
+pub(crate) struct Tune {
+    /// The GPU: cuda (the first usable one), cuda:I
+    #[arg(long, value_name = "ENGINE", default_value = "cuda")]
+    pub(crate) device: DeviceArg,
+    /// Operations; without this all
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = operation)]
+    pub(crate) operation: Vec<Operation>,
+    /// Fewer sizes and batch counts, in about a minute
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Bits of the operands, instead of the usual sizes; between them the nearest decides
+    #[arg(long, value_name = "R", value_delimiter = ',', value_parser = bits)]
+    pub(crate) bits: Vec<usize>,
+    /// Write the table here instead of to the configuration directory
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<String>,
+    /// Draw the picture here; without this beside the table
+    ///
+    /// Of several operations each has its name added: FILE-mul.svg.
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) plot: Option<String>,
+    /// Only say what would be measured, and where the table would be
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// No progress bar
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
 /// List every engine with its capabilities
 #[derive(Debug, Group)]
 pub(crate) struct Devices {
@@ -307,6 +351,11 @@ fn bits(text: &str) -> Result<usize, String> {
         Ok(bits @ 1..=MUL_MAX_BITS) => Ok(bits),
         _ => Err(format!("a number from 1 to {MUL_MAX_BITS} is needed")),
     }
+}
+
+fn operation(text: &str) -> Result<Operation, String> {
+    let names = || Operation::ALL.iter().map(|it| it.name()).collect::<Vec<_>>().join(", ");
+    Operation::named(text).ok_or_else(|| format!("there are {}", names()))
 }
 
 fn positive(text: &str) -> Result<usize, String> {

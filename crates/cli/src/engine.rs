@@ -4,14 +4,28 @@ use warpmp::{
     Batch, EngineKind, Error as LibraryError, HostBuffer, Operation, Options, Report, Selector, Session, Shape,
 };
 
-use crate::{console, error::Result};
+use crate::{console, error::Result, tables};
 
-/// Opens the engine. If `auto` finds no GPU, one line says so unless `quiet` (the summary
+/// Opens the engine, with the user's tuning table for its GPU if there is one. If `auto` finds no GPU, one line says so unless `quiet` (the summary
 /// names the engine, too).
 ///
 /// # Errors
-/// The library's, for an engine that was named and cannot be had.
+/// The library's, for an engine that was named and cannot be had; [`Error::Table`](crate::error::Error::Table)
+/// for a table that cannot be used.
 pub(crate) fn open(selector: Selector, quiet: bool) -> Result<Session> {
+    let mut session = open_untuned(selector, quiet)?;
+    let capability = session.device().map(|device| device.info().capability);
+    if let Some(table) = capability.map(tables::of_user).transpose()?.flatten() {
+        session.set_table(table);
+    }
+    Ok(session)
+}
+
+/// Opens the engine as the library has it.
+///
+/// # Errors
+/// The library's, for an engine that was named and cannot be had.
+pub(crate) fn open_untuned(selector: Selector, quiet: bool) -> Result<Session> {
     let session = Session::on(selector)?;
     let engine = session.engine();
     if selector == Selector::Auto && engine.kind == EngineKind::Cpu && !quiet {

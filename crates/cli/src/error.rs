@@ -65,6 +65,14 @@ pub(crate) enum Error {
     SimulatorTime { table: String },
     #[error("nothing to draw in \"{title}\"")]
     NothingToDraw { title: String },
+    #[error("nothing to tune {place}")]
+    NothingToTune { place: String },
+    #[error("neither XDG_CONFIG_HOME nor HOME says where your configuration is: give --output FILE")]
+    NoConfiguration,
+    #[error("{0}\n  `warpmp tune` measures a new table; WARPMP_TUNING=none goes without, as deleting the file does")]
+    Table(#[from] warpmp::tuning::TableError),
+    #[error("{faults} candidate{} left out because of wrong results; please report this as a bug", if *faults == 1 { " was" } else { "s were" })]
+    WrongCandidates { faults: usize },
     #[error(transparent)]
     Library(#[from] warpmp::Error),
     #[error("a part of the program stopped unexpectedly; please report this as a bug")]
@@ -105,6 +113,8 @@ impl Error {
             | Self::UnknownTable { .. }
             | Self::AmbiguousTable { .. }
             | Self::SimulatorTime { .. }
+            | Self::NothingToTune { .. }
+            | Self::NoConfiguration
             | Self::Library(warpmp::Error::UnknownAlgorithm { .. } | warpmp::Error::AlgorithmUnfit { .. }) => USAGE,
             Self::Interrupted => INTERRUPTED,
             // The reader of a pipe left of its own will, as `head` does.

@@ -6,6 +6,7 @@
 //! io/            numbers from files and to files: text and .npy, streamed in chunks
 //! numbers.rs     the integers of a chunk, in batches by width
 //! engine.rs      the library's session, opened as asked for
+//! tables.rs      the user's tuning tables
 //! pool.rs        memory that goes round between chunks
 //! measure.rs     timed runs
 //! plot/          charts, as SVG
@@ -28,6 +29,7 @@ mod plot;
 mod pool;
 mod progress;
 mod summary;
+mod tables;
 
 use std::process::ExitCode;
 

@@ -4,8 +4,8 @@
 use num_bigint::BigUint;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64, V32};
 use warpmp_kernel::fragment::{
-    Carries, Rows, add_limbs, all_zeros, double_plus_squares_carrying, resolve_carries, square, wrapping_add_small,
-    wrapping_sub_small,
+    Carries, Rows, add_limbs, all_ones, all_zeros, double_plus_squares_carrying, resolve_carries, square,
+    wrapping_add_small, wrapping_sub_small,
 };
 use warpmp_kernel::ir::{Cmp, Int, Op, Space, Special, Vector};
 use warpmp_kernel::sim::{Counters, Grid, Memory, Program};
@@ -234,6 +234,44 @@ fn borrows_go_round() {
                 let got = number(&outputs.iter().map(|lane| lane[0]).collect::<Vec<_>>());
                 assert_eq!(got, expected, "group {group}, seed {seed}");
                 assert!(outputs.iter().all(|lane| lane[1] == negative), "group {group}, seed {seed}");
+            }
+        }
+    }
+}
+
+/// A carry that enters a group's lowest lane, and what leaves the group for the next block.
+#[test]
+fn carries_enter_and_leave() {
+    for group in [1_usize, 2, 4, 8, 32] {
+        for seed in 0..40 {
+            let words = limbs(96, seed);
+            let (out, _) = run(3, &words, Glue::None, |b, values| {
+                let enters = b.and(values[2], 1);
+                let enters = b.compare(Cmp::Ne, enters, 0);
+                let incoming = Carries::mask_of(b, enters, group as u32);
+                let sum = [b.add(values[0], values[1])];
+                let carry = b.compare(Cmp::Lt, sum[0], values[0]);
+                let ones = all_ones(b, &sum);
+                let carries = Carries::look_ahead(b, carry, ones, group as u32).entered(b, incoming);
+                let into = carries.into_lane(b);
+                let mut results = wrapping_add_small(b, &sum, into);
+                results.push(carries.out_of_group(b));
+                results.push(carries.leaving(b));
+                results
+            });
+            let lanes: Vec<&[u32]> = words.chunks(3).collect();
+            for (place, (inputs, outputs)) in lanes.chunks_exact(group).zip(out.chunks_exact(group)).enumerate() {
+                let column = |i: usize| number(&inputs.iter().map(|lane| lane[i]).collect::<Vec<_>>());
+                let sum = column(0) + column(1) + (inputs[0][2] & 1);
+                let modulus = BigUint::from(1_u32) << (32 * group);
+                let carry = u32::from(sum >= modulus);
+                let got = number(&outputs.iter().map(|lane| lane[0]).collect::<Vec<_>>());
+                assert_eq!(got, sum % modulus, "group {group}, seed {seed}");
+                assert!(outputs.iter().all(|lane| lane[1] == carry), "group {group}, seed {seed}");
+                assert!(
+                    outputs.iter().all(|lane| lane[2] >> (place * group) & 1 == carry),
+                    "group {group}, seed {seed}"
+                );
             }
         }
     }

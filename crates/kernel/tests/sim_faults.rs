@@ -92,6 +92,15 @@ fn a_block_starts_without_the_registers_of_the_one_before() {
 }
 
 #[test]
+fn a_carry_taken_for_a_borrow() {
+    let (carry, borrow) = ("add.cc.u32 %r4, %r0, 1;", "sub.cc.u32 %r4, %r0, 1;");
+    let (add, subtract) = ("addc.u32 %r5, 0, 0;", "subc.u32 %r5, 0, 0;");
+    passes(&format!("{carry}\n{add}\n{borrow}\n{subtract}"), 32);
+    assert_eq!(fault(&format!("{carry}\n{subtract}"), 32), FaultKind::MixedCarry);
+    assert_eq!(fault(&format!("{borrow}\n{add}"), 32), FaultKind::MixedCarry);
+}
+
+#[test]
 fn a_carry_across_a_label_or_branch() {
     let carry = "add.cc.u32 %r4, %r0, 1;";
     let read = "addc.u32 %r5, 0, 0;";

@@ -102,7 +102,7 @@ const SQUARES: &[(&str, usize, Option<u64>, u32)] = &[
     ("thread", 1376, Some(946), 168),
     ("thread", 1408, Some(759), 168),
     ("thread", 1536, Some(900), 184),
-    ("thread", 2016, Some(2016), 240),
+    ("thread", 2016, Some(2016), 255),
     ("thread", 2048, Some(1584), 240),
     ("group", 2048, None, 128),
     ("group", 4096, None, 168),

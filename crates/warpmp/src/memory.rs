@@ -5,7 +5,7 @@ use warpmp_device::{Buffer, Pinned};
 use crate::batch::{Batch, Shape};
 use crate::error::{Error, Result};
 
-/// Host memory for operands and results, which a [`Batch`](crate::Batch) can take over and give back.
+/// Host memory for operands and results, which a [`Batch`] can take over and give back.
 ///
 /// Memory from [`Session::host_buffer`](crate::Session::host_buffer) is page-locked where the
 /// session's device has a bus to cross: transfers from and to it run at full speed, and without a

@@ -114,17 +114,31 @@ fn kernels_conform() {
     }
 }
 
-/// The GPU at every precision, by what its table chooses.
-#[test]
-fn gpu_conforms() {
+/// The GPU by what its table chooses.
+fn on_gpu(precisions: &[usize]) {
     let Some(session) = gpu::or_skip(Session::on(warpmp::Selector::Cuda(None))) else { return };
     for &operation in Operation::ALL.iter().filter(|it| !register(**it).is_empty()) {
-        for variant in variants(operation) {
-            for precision in PRECISIONS.into_iter().chain([65535, 65536]) {
+        for (i, variant) in variants(operation).into_iter().enumerate() {
+            for (j, &precision) in precisions.iter().enumerate() {
+                // Each kernel is compiled: each constant at every third precision.
+                if variant.constant().is_some() && (i + j) % 3 != 0 {
+                    continue;
+                }
                 let lanes = if precision > 4096 { 2 } else { 129 };
-                let cases = cases(variant, precision, lanes, &[Pattern::Carry, Pattern::Ones]);
+                let cases = cases(variant, precision, lanes, &[Pattern::Carry]);
                 conformance::operation(&cases, run(&session, variant, None));
             }
         }
     }
+}
+
+#[test]
+fn gpu_conforms() {
+    on_gpu(&[1, 32, 131, 256, 1000, 1024, 3000, 65536]);
+}
+
+#[test]
+#[ignore = "minutes: thousands of kernels are compiled"]
+fn gpu_conforms_at_every_precision() {
+    on_gpu(&PRECISIONS);
 }

@@ -83,6 +83,11 @@ pub(crate) fn lane_of<'b>(batch: &'b Batch<'_>, lane: usize) -> Lane<'b> {
     (batch.lane(lane).unwrap_or_default(), batch.bits())
 }
 
+/// Lanes that are owned elsewhere.
+pub(crate) fn borrowed(lanes: &[(Vec<u32>, usize)]) -> Vec<Lane<'_>> {
+    lanes.iter().map(|(limbs, bits)| (&limbs[..], *bits)).collect()
+}
+
 /// Are these the results of the operation on these operands? A status is the last result.
 ///
 /// # Errors

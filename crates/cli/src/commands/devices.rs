@@ -6,7 +6,7 @@ use warpmp::{
     device::{self, DeviceInfo},
 };
 
-use crate::{args::Devices, console, error::Result};
+use crate::{args::Devices, console, error::Result, tables};
 
 /// An engine. What does not apply is absent.
 #[derive(Debug, Default, Serialize)]
@@ -36,6 +36,8 @@ struct Gpu {
     memory_bandwidth_bytes_per_second: Option<u64>,
     copy_engines: u32,
     driver: Option<String>,
+    /// The tuning table that decides, or what is wrong with the user's.
+    tuning: String,
 }
 
 /// All engines, for `--json`.
@@ -101,6 +103,7 @@ fn from_device(id: String, kind: &'static str, info: &DeviceInfo) -> Engine {
         memory_bandwidth_bytes_per_second: info.memory_bandwidth_bytes_per_second,
         copy_engines: info.copy_engines,
         driver: info.driver.map(|(major, minor)| format!("{major}.{minor}")),
+        tuning: tables::describe(info.capability),
     };
     Engine { id, kind, name: info.name.clone(), usable: info.supported(), gpu: Some(gpu), ..Engine::default() }
 }
@@ -133,6 +136,7 @@ fn describe(engine: &Engine) -> String {
         if let Some(driver) = &gpu.driver {
             parts.push(format!("driver for CUDA {driver}"));
         }
+        parts.push(gpu.tuning.clone());
     }
     if !engine.usable {
         parts.push("too old to be used".into());

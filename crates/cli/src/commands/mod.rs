@@ -12,6 +12,7 @@ mod pattern;
 mod reproduce;
 mod results;
 mod selftest;
+mod tune;
 
 use crate::{
     args::{Bench, Command},
@@ -26,6 +27,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Bench(Bench { operation: Some(args), .. }) => bench::run(args.operation, &args.options),
         Command::Bench(Bench { operation: None, reproduce }) => reproduce::run(&reproduce),
         Command::Explain { operation } => explain::run(operation.operation, &operation.options),
+        Command::Tune(args) => tune::run(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),
     }

@@ -6,7 +6,7 @@
 use warpmp::{Batch, EngineKind, Error as LibraryError, Operation, Options, Session, Shape};
 
 use super::{
-    check::{Lane, compare, lane_of},
+    check::{borrowed, compare, lane_of},
     pattern,
 };
 use crate::{
@@ -115,8 +115,4 @@ fn case(
         compare(operation, lane as u64, &borrowed(&operands), &borrowed(&results))?;
     }
     Ok(true)
-}
-
-fn borrowed(lanes: &[(Vec<u32>, usize)]) -> Vec<Lane<'_>> {
-    lanes.iter().map(|(limbs, bits)| (&limbs[..], *bits)).collect()
 }

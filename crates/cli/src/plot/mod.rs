@@ -44,3 +44,25 @@ pub(crate) enum Style {
     /// What matters most.
     Bold,
 }
+
+/// A file's name for one chart of several: `tables.svg` becomes `tables-candar-II.svg`.
+pub(crate) fn plot_name(file: &str, table: &str) -> String {
+    let table = table.replace(':', "-");
+    match file.strip_suffix(".svg") {
+        Some(stem) if !stem.is_empty() && !stem.ends_with('/') => format!("{stem}-{table}.svg"),
+        Some(folder) => format!("{folder}{table}.svg"),
+        None => format!("{file}-{table}.svg"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plot_name;
+
+    #[test]
+    fn a_plot_for_each_table() {
+        assert_eq!(plot_name("out/t.svg", "candar:II"), "out/t-candar-II.svg");
+        assert_eq!(plot_name("out/.svg", "candar:II"), "out/candar-II.svg");
+        assert_eq!(plot_name("t", "dissertation:3.4"), "t-dissertation-3.4.svg");
+    }
+}

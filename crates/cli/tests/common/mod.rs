@@ -90,6 +90,8 @@ impl Dir {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_warpmp"));
         command.current_dir(self.0.path()).args(args).env_remove("WARPMP_LOG");
+        // Nobody's own tuning tables: those of this directory.
+        command.env_remove("WARPMP_TUNING").env("XDG_CONFIG_HOME", self.path("config"));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -97,6 +99,11 @@ impl Dir {
     /// Runs the program to its end.
     pub(crate) fn run(&self, args: &[&str]) -> Run {
         finish(self.command(args).spawn().unwrap())
+    }
+
+    /// Runs the program to its end with a variable of the environment.
+    pub(crate) fn run_where(&self, variable: &str, value: &str, args: &[&str]) -> Run {
+        finish(self.command(args).env(variable, value).spawn().unwrap())
     }
 
     /// Runs the program to its end with `input` on its standard input.

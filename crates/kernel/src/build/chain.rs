@@ -99,6 +99,8 @@ pub struct Chain<'b> {
     builder: &'b mut Builder,
     /// Is the flag this chain's carry (or the glue's zero)?
     live: bool,
+    /// Has it no link yet?
+    fresh: bool,
 }
 
 impl Emit for Chain<'_> {
@@ -137,7 +139,7 @@ macro_rules! links {
 impl<'b> Chain<'b> {
     pub(super) fn new(builder: &'b mut Builder) -> Self {
         let live = builder.take_glue();
-        Self { builder, live }
+        Self { builder, live, fresh: true }
     }
 
     links! {
@@ -174,7 +176,10 @@ impl<'b> Chain<'b> {
     }
 
     fn link(&mut self, op: impl Fn(Carry) -> Op, operands: &[Operand], out: bool) {
-        let carry = match (self.live, out) {
+        // The zero that an addition leaves is no borrow: see below.
+        let live = self.live && !(self.fresh && is_subtraction(&op));
+        self.fresh = false;
+        let carry = match (live, out) {
             (false, false) => Carry::None,
             (false, true) => Carry::Out,
             (true, false) => Carry::In,
@@ -186,10 +191,16 @@ impl<'b> Chain<'b> {
 
     /// The last link: leaves a zero flag for the next chain if that one is to be glued.
     fn last(&mut self, op: impl Fn(Carry) -> Op, operands: &[Operand]) {
-        let glue = self.builder.next_is_glued();
+        let glue = self.builder.next_is_glued() && !is_subtraction(&op);
         self.link(op, operands, glue);
         self.builder.leave_glue(glue);
     }
+}
+
+/// A chain of subtractions is never glued to one of additions, nor the other way round: the machine keeps
+/// borrows inverted, and `ptxas` does not convert the flag (measured: such a chain began with a borrow).
+fn is_subtraction(op: &impl Fn(Carry) -> Op) -> bool {
+    matches!(op(Carry::None), Op::Sub(..))
 }
 
 impl Glue {

@@ -16,19 +16,21 @@ pub(super) const SHARED_BASE: u32 = 1024;
 /// Executes an operation on registers.
 pub(super) fn compute(warp: &mut Warp, op: Op, step: &Step, mask: u32) -> Result<(), Cause> {
     match op {
-        Op::Add(Width::W32, c) => chain::<u32>(warp, step, mask, c, |[a, b, _], f| add(a, b, f))?,
-        Op::Add(Width::W64, c) => chain::<u64>(warp, step, mask, c, |[a, b, _], f| add_wide(a, b, f))?,
-        Op::Sub(Width::W32, c) => chain::<u32>(warp, step, mask, c, |[a, b, _], f| sub(a, b, f))?,
-        Op::Sub(Width::W64, c) => chain::<u64>(warp, step, mask, c, |[a, b, _], f| sub_wide(a, b, f))?,
+        Op::Add(Width::W32, c) => chain::<u32>(warp, step, mask, (c, false), |[a, b, _], f| add(a, b, f))?,
+        Op::Add(Width::W64, c) => chain::<u64>(warp, step, mask, (c, false), |[a, b, _], f| add_wide(a, b, f))?,
+        Op::Sub(Width::W32, c) => chain::<u32>(warp, step, mask, (c, true), |[a, b, _], f| sub(a, b, f))?,
+        Op::Sub(Width::W64, c) => chain::<u64>(warp, step, mask, (c, true), |[a, b, _], f| sub_wide(a, b, f))?,
         Op::Mad(Half::Lo, Width::W32, c) => {
-            chain::<u32>(warp, step, mask, c, |[a, b, c], f| add(a.wrapping_mul(b), c, f))?;
+            chain::<u32>(warp, step, mask, (c, false), |[a, b, c], f| add(a.wrapping_mul(b), c, f))?;
         }
-        Op::Mad(Half::Hi, Width::W32, c) => chain::<u32>(warp, step, mask, c, |[a, b, c], f| add(high(a, b), c, f))?,
+        Op::Mad(Half::Hi, Width::W32, c) => {
+            chain::<u32>(warp, step, mask, (c, false), |[a, b, c], f| add(high(a, b), c, f))?;
+        }
         Op::Mad(Half::Lo, Width::W64, c) => {
-            chain::<u64>(warp, step, mask, c, |[a, b, c], f| add_wide(a.wrapping_mul(b), c, f))?;
+            chain::<u64>(warp, step, mask, (c, false), |[a, b, c], f| add_wide(a.wrapping_mul(b), c, f))?;
         }
         Op::Mad(Half::Hi, Width::W64, c) => {
-            chain::<u64>(warp, step, mask, c, |[a, b, c], f| add_wide(high_wide(a, b), c, f))?;
+            chain::<u64>(warp, step, mask, (c, false), |[a, b, c], f| add_wide(high_wide(a, b), c, f))?;
         }
         _ => plain(&mut warp.registers, op, step, mask),
     }
@@ -65,18 +67,22 @@ fn high_wide(a: u64, b: u64) -> u64 {
     ((u128::from(a) * u128::from(b)) >> 64) as u64
 }
 
-/// An operation that may read and write the carry flag: `f` takes the sources and the flag and gives
+/// An operation that may read and write the carry flag, as a borrow or not: `f` takes the sources and the flag and gives
 /// the result and the flag. An operation of two sources ignores the third.
 fn chain<W: Value<Slot = W> + Slot>(
     warp: &mut Warp,
     step: &Step,
     mask: u32,
-    carry: Carry,
+    (carry, borrows): (Carry, bool),
     f: impl Fn([W; 3], u32) -> (W, u32),
 ) -> Result<(), Cause> {
     let undefined = mask & !warp.carry_defined;
     if carry.reads() && undefined != 0 {
         return Err(Cause::first(undefined, FaultKind::PoisonCarry));
+    }
+    let other = mask & if borrows { !warp.carry_borrows } else { warp.carry_borrows };
+    if carry.reads() && other != 0 {
+        return Err(Cause::first(other, FaultKind::MixedCarry));
     }
     let third = if step.sources().len() > 2 { step.src[2] } else { step.src[0] };
     let (a, b, c) =
@@ -90,6 +96,7 @@ fn chain<W: Value<Slot = W> + Slot>(
     if carry.writes() {
         merge(&mut warp.carry, mask, &given);
         warp.carry_defined |= mask;
+        warp.carry_borrows = warp.carry_borrows & !mask | if borrows { mask } else { 0 };
     }
     Ok(())
 }

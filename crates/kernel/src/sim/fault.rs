@@ -42,6 +42,10 @@ pub enum FaultKind {
     /// The carry flag is read, but nothing wrote it since the last label or branch.
     #[error("the carry flag is read but is undefined here: it does not live across labels and branches")]
     PoisonCarry,
+    /// A subtraction takes the carry of an addition as its borrow, or the other way round: the machine keeps
+    /// borrows inverted, and `ptxas` does not convert.
+    #[error("a subtraction takes the carry of an addition, or an addition the borrow of a subtraction")]
+    MixedCarry,
     /// An access outside every allocation.
     #[error("access to {bytes} bytes at global address {address:#x}, outside every allocation")]
     GlobalOutOfBounds {

@@ -52,6 +52,8 @@ pub(super) struct Warp {
     pub(super) carry: [u32; WARP],
     /// The lanes in which the carry flag is defined.
     pub(super) carry_defined: u32,
+    /// The lanes whose carry flag is the borrow of a subtraction.
+    pub(super) carry_borrows: u32,
     /// The step to execute.
     pub(super) pc: u32,
     /// The lanes that execute it.
@@ -73,6 +75,7 @@ impl Warp {
             registers: Registers::new(&program.files),
             carry: [0; WARP],
             carry_defined: 0,
+            carry_borrows: 0,
             pc: 0,
             active: 0,
             live: 0,

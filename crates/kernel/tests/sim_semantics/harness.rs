@@ -1,8 +1,8 @@
 //! Kernels around one operation: operands come from memory, results go back.
 
 use warpmp_kernel::ir::{
-    Bounds, Carry, Class, Cmp, CmpType, Elem, Guard, Half, Inst, Int, Item, Kernel, Op, Operand, Param, Part, Reg,
-    Space, Special, Vector, Width,
+    Bits, Bounds, Carry, Class, Cmp, CmpType, Elem, Guard, Half, Inst, Int, Item, Kernel, Logic, Op, Operand, Param,
+    Part, Reg, Space, Special, Vector, Width,
 };
 use warpmp_kernel::sim::{Counters, Fault, Grid, Memory, Program};
 
@@ -119,14 +119,25 @@ impl Maker {
                 _ => panic!("{op:?} has {part:?}"),
             }
         }
+        // A borrow is set and read by subtractions.
+        let borrows = matches!(op, Op::Sub(..));
         if op.carry().reads() {
-            let (flag, sum) = (self.operand(number, Class::B32), self.fresh(Class::B32));
-            self.inst(Op::Add(Width::W32, Carry::Out), &[sum.into(), flag.into(), u32::MAX.into()]);
+            let (flag, unused) = (self.operand(number, Class::B32), self.fresh(Class::B32));
+            if borrows {
+                self.inst(Op::Sub(Width::W32, Carry::Out), &[unused.into(), 0.into(), flag.into()]);
+            } else {
+                self.inst(Op::Add(Width::W32, Carry::Out), &[unused.into(), flag.into(), u32::MAX.into()]);
+            }
         }
         self.inst(op, &operands);
         if op.carry().writes() {
             let flag = self.fresh(Class::B32);
-            self.inst(Op::Add(Width::W32, Carry::In), &[flag.into(), 0.into(), 0.into()]);
+            let read = if borrows { Op::Sub(Width::W32, Carry::In) } else { Op::Add(Width::W32, Carry::In) };
+            self.inst(read, &[flag.into(), 0.into(), 0.into()]);
+            if borrows {
+                // A mask becomes a bit.
+                self.inst(Op::Logic(Logic::And, Bits::B32), &[flag.into(), flag.into(), 1.into()]);
+            }
             results.push(flag);
         }
         for result in results {

@@ -38,9 +38,14 @@ pub(crate) struct Engine {
     stream: Stream,
     /// What the stages of operations on resident batches hand on; the stream's order lets all share it.
     scratch: Mutex<Arc<Buffer>>,
+    /// The plan made last: who repeats an operation does not wait for its kernels' texts again.
+    latest: Mutex<Option<(Wish, Arc<Loaded>)>>,
     /// The pipeline's slots, while no call uses them.
     slots: Mutex<Vec<Slot>>,
 }
+
+/// What a plan is made for: operation, operands, algorithm.
+type Wish = (Operation, Vec<Shape>, Option<String>);
 
 /// A plan, its kernels loaded.
 #[derive(Debug)]
@@ -62,11 +67,13 @@ impl Engine {
     pub(crate) fn new(device: Arc<dyn Device>) -> Result<Self> {
         let scratch = Mutex::new(Arc::new(device.alloc(LEAST_BYTES)?));
         let table = tuning::shipped(device.info().capability);
-        Ok(Self { stream: device.stream()?, scratch, slots: Mutex::default(), table, device })
+        Ok(Self { stream: device.stream()?, scratch, latest: Mutex::default(), slots: Mutex::default(), table, device })
     }
 
-    pub(crate) fn set_table(&mut self, table: Arc<Table>) {
-        self.table = table;
+    pub(crate) fn set_table(&mut self, table: Table) {
+        let shipped = tuning::shipped(self.device.info().capability);
+        self.table = Arc::new(table.completed_by(shipped));
+        *self.latest.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     pub(crate) fn table(&self) -> &Table {
@@ -144,12 +151,21 @@ impl Engine {
     }
 
     /// Plans an operation for this device and loads its kernels.
-    fn load(&self, operation: Operation, operands: &[Shape], algorithm: Option<&str>) -> Result<Loaded> {
+    fn load(&self, operation: Operation, operands: &[Shape], algorithm: Option<&str>) -> Result<Arc<Loaded>> {
+        let wish = (operation, operands.to_vec(), algorithm.map(str::to_owned));
+        let latest = || self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, loaded)) = &*latest()
+            && *known == wish
+        {
+            return Ok(Arc::clone(loaded));
+        }
         let plan = Plan::new(operation, operands, self.device.info(), &self.table, algorithm)?;
         let modules = plan.kernels().iter().map(|kernel| self.device.load(kernel)).collect::<Result<_, _>>()?;
         let lanes = plan.lanes();
         let row_bytes = plan.rows().map(|row| if row.lanes < lanes { 0 } else { 4 * row.limbs() }).collect();
-        Ok(Loaded { plan, modules, row_bytes })
+        let loaded = Arc::new(Loaded { plan, modules, row_bytes });
+        *latest() = Some((wish, Arc::clone(&loaded)));
+        Ok(loaded)
     }
 
     /// Launches the kernels for so many lanes, between two events; `buffers` are the kernel's operands and

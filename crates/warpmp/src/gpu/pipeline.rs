@@ -15,7 +15,7 @@
 
 use std::mem;
 use std::slice::ChunksMut;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ const STAGING_WORKERS: usize = 16;
 /// One operation under way.
 struct Pipeline<'p> {
     engine: &'p Engine,
-    loaded: Loaded,
+    loaded: Arc<Loaded>,
     /// In the kernel's order.
     operands: Vec<Operand<'p>>,
     results: Vec<Outcome>,

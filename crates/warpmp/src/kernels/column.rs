@@ -25,7 +25,7 @@ use warpmp_kernel::build::{Builder, Emit, Pred, R32};
 use warpmp_kernel::ir::{Cmp, Kernel, Shuffle, Vector, Vote};
 
 use super::packed::{MAX_LIMBS, Packed, Place, Slots};
-use super::{MulAlgorithm, MulShape, Settings, Spec};
+use super::{MulAlgorithm, MulShape, Settings, Spec, candidates};
 
 /// How words go from thread to thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,6 +55,7 @@ pub(super) const SHUFFLE: MulAlgorithm = MulAlgorithm {
     longer_first: false,
     fits,
     spec: |shape, settings, _| spec(shape, settings, Exchange::Shuffle),
+    candidates: candidates::warps,
 };
 
 /// The row of the register for shared memory.

@@ -23,7 +23,7 @@ use warpmp_kernel::ir::{Cmp, Kernel};
 use super::limbs::{
     ACCEPTS, Limbs, UNROLL, fits, operand_limbs, repeat_if_any, thread_grid, thread_kernel, thread_name,
 };
-use super::{MulAlgorithm, MulShape, Spec};
+use super::{MulAlgorithm, MulShape, Spec, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -42,6 +42,7 @@ pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
     fits,
     longer_first: true,
     spec: |shape, settings, _| Box::new(Comba { shape, warps: settings.warps.unwrap_or(1) }),
+    candidates: candidates::default_alone,
 };
 
 impl Spec for Comba {

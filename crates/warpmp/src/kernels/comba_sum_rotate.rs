@@ -28,7 +28,7 @@ use warpmp_kernel::build::{Builder, Emit, Glue, R32};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Space, Special};
 
 use super::blocks::{BLOCK, Lane, Row, settle};
-use super::{MulAlgorithm, MulShape, Spec, suffix};
+use super::{MulAlgorithm, MulShape, Spec, candidates, suffix};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -55,6 +55,7 @@ pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
             warps: settings.warps.unwrap_or(DEFAULT_WARPS),
         })
     },
+    candidates: candidates::default_alone,
 };
 
 /// Warps a block of threads, unless the settings say otherwise.

@@ -37,7 +37,7 @@ use warpmp_kernel::ir::Kernel;
 
 use super::comba::comba;
 use super::limbs::{ACCEPTS, Cursor, Limbs, fits, operand_limbs, thread_grid, thread_kernel, thread_name, walk};
-use super::{MulAlgorithm, MulShape, Settings, Spec};
+use super::{MulAlgorithm, MulShape, Settings, Spec, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -58,6 +58,7 @@ pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
     fits,
     longer_first: true,
     spec: |shape, settings, _| Karatsuba::spec(shape, settings, 1),
+    candidates: candidates::default_alone,
 };
 
 /// The row of the register for two levels.

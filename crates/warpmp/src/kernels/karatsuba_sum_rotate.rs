@@ -35,7 +35,7 @@ use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Vector};
 
 use super::blocks::{BLOCK, BLOCK_BYTES, Lane, Row, add_block};
 use super::comba_sum_rotate::{DEFAULT_WARPS, comba, one_warp_a_product};
-use super::{MulAlgorithm, MulShape, Settings, Spec, suffix};
+use super::{MulAlgorithm, MulShape, Settings, Spec, candidates, suffix};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -58,6 +58,7 @@ pub(super) const ONCE: MulAlgorithm = MulAlgorithm {
     longer_first: true,
     fits: |shape| longest(shape) > BLOCK,
     spec: |shape, settings, _| spec(shape, settings, 1),
+    candidates: candidates::default_alone,
 };
 
 /// The row of the register for two steps.

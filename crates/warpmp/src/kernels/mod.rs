@@ -5,6 +5,7 @@
 //! a kernel; the [plan](crate::plan) does the rest.
 
 mod blocks;
+mod candidates;
 pub mod column;
 pub mod comba;
 pub mod comba_sum_rotate;
@@ -103,9 +104,27 @@ pub struct Settings {
     /// Levels of `karatsuba/group`; of squares by `thread`: 0 whole, else by halves if the limbs are even.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub levels: Option<u32>,
+    /// Products a block of threads of `karatsuba/group`: with one, all its warps work on one product.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub products: Option<u32>,
 }
 
 impl Settings {
+    /// What cannot be, whatever the algorithm; none if every number is possible.
+    pub(crate) fn fault(&self) -> Option<String> {
+        let limits = [
+            ("warps", self.warps, 1..=32),
+            ("glue", self.glue, 0..=1 << 16),
+            ("block", self.block, 1..=1 << 16),
+            ("levels", self.levels, 0..=16),
+            ("products", self.products, 1..=32),
+        ];
+        limits.into_iter().find_map(|(name, value, limit)| {
+            let value = value.filter(|it| !limit.contains(it))?;
+            Some(format!("{name} is {value}; it may be {} to {}", limit.start(), limit.end()))
+        })
+    }
+
     /// Does it say nothing?
     pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
@@ -132,6 +151,8 @@ pub struct Algorithm<S> {
     /// The kernel for these lengths and settings. `async_copies`: can the GPU copy to shared memory
     /// asynchronously (`sm_80` and later)?
     pub spec: fn(S, &Settings, async_copies: bool) -> Box<dyn Spec>,
+    /// The settings that are worth measuring for these lengths, the usual ones first.
+    pub candidates: fn(S) -> Vec<Settings>,
 }
 
 /// A multiplication.

@@ -26,7 +26,7 @@ use warpmp_kernel::fragment::Rows;
 use warpmp_kernel::ir::{Bounds, Kernel};
 
 use super::tile::{Place, Results, Sink, Source, Tile};
-use super::{MulAlgorithm, MulShape, Settings, Spec, suffix};
+use super::{MulAlgorithm, MulShape, Settings, Spec, candidates, suffix};
 
 /// How the operands come from global memory to the registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -86,6 +86,7 @@ pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
         let warps = settings.warps.unwrap_or(2);
         Box::new(MulThread { shape, input, glue: settings.glue_or(Glue::Every(1)), warps })
     },
+    candidates: |shape| candidates::thread(shape.limbs[0].max(shape.limbs[1])),
 };
 
 impl MulThread {

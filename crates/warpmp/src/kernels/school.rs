@@ -22,7 +22,7 @@ use warpmp_kernel::ir::Kernel;
 use super::limbs::{
     ACCEPTS, Cursor, Lane, Limbs, fits, operand_limbs, repeat, thread_grid, thread_kernel, thread_name, walk,
 };
-use super::{MulAlgorithm, MulShape, Spec};
+use super::{MulAlgorithm, MulShape, Spec, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -41,6 +41,7 @@ pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
     fits,
     longer_first: true,
     spec: |shape, settings, _| Box::new(School { shape, warps: settings.warps.unwrap_or(1) }),
+    candidates: candidates::default_alone,
 };
 
 impl Spec for School {

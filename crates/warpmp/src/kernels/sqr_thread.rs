@@ -23,7 +23,7 @@ use warpmp_kernel::ir::{Bounds, Kernel};
 
 use super::mul_thread::Input;
 use super::tile::{Place, Results, Sink, Source, Tile};
-use super::{Spec, SqrAlgorithm, SqrShape, piece, suffix};
+use super::{Spec, SqrAlgorithm, SqrShape, candidates, piece, suffix};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -60,6 +60,7 @@ pub(super) const ALGORITHM: SqrAlgorithm = SqrAlgorithm {
         let halves = halves && shape.limbs[0].is_multiple_of(2);
         Box::new(SqrThread { shape, input, halves, glue: settings.glue_or(Glue::Every(1)), warps })
     },
+    candidates: |shape| candidates::thread_by_halves(shape.limbs[0]),
 };
 
 impl SqrThread {

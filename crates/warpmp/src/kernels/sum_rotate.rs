@@ -21,7 +21,7 @@ use warpmp_kernel::build::{Builder, Chain, Emit, Pred, R32};
 use warpmp_kernel::ir::{Cmp, Kernel, Shuffle, Vote};
 
 use super::packed::{MAX_LIMBS, Packed, Place};
-use super::{MulAlgorithm, MulShape, Spec};
+use super::{MulAlgorithm, MulShape, Spec, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -40,6 +40,7 @@ pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
     fits: |shape| shape.limbs[0].max(shape.limbs[1]) <= MAX_LIMBS,
     longer_first: false,
     spec: |shape, settings, _| Box::new(SumRotate { shape, warps: settings.warps.unwrap_or(16) }),
+    candidates: candidates::warps,
 };
 
 impl SumRotate {

@@ -19,7 +19,7 @@ use warpmp_kernel::build::{Builder, Emit, R32};
 use warpmp_kernel::ir::{Cmp, Kernel, Vector, Vote};
 
 use super::packed::{MAX_LIMBS, Packed, Place, Slots};
-use super::{MulAlgorithm, MulShape, Spec};
+use super::{MulAlgorithm, MulShape, Spec, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -38,6 +38,7 @@ pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
     longer_first: false,
     fits: |shape| shape.limbs[0].max(shape.limbs[1]) <= MAX_LIMBS,
     spec: |shape, settings, _| Box::new(SumRotateShared { shape, warps: settings.warps.unwrap_or(8) }),
+    candidates: candidates::warps,
 };
 
 impl SumRotateShared {

@@ -1,10 +1,14 @@
 //! Which algorithm, with which settings, and why.
 
+use std::collections::HashSet;
+
+use warpmp_device::DeviceInfo;
+
 use crate::batch::Shape;
 use crate::error::{Error, Result};
 use crate::kernels::{self, Algorithm, MUL, MulShape, OperationShape, SQR, Settings, Spec, SqrShape};
 use crate::operation::{Operation, product_bits};
-use crate::tuning::{Row, Table};
+use crate::tuning::{Candidate, Row, Table};
 
 /// What is to be planned.
 #[derive(Clone, Copy)]
@@ -41,6 +45,53 @@ impl Request<'_> {
         }
     }
 
+    /// Every algorithm that fits with every setting worth trying: what comes to the same kernel once, what the
+    /// device cannot launch not at all. The default settings of all algorithms come first.
+    pub(super) fn candidates(&self, device: &DeviceInfo) -> Vec<Candidate> {
+        let mut found = match self.operation {
+            Operation::Mul => self.all_of(MUL, device, |it| mul_roles(self.operands, it.longer_first).1),
+            Operation::Sqr => self.all_of(SQR, device, |_| sqr_shape(self.operands[0])),
+            other => OperationShape::new(other, self.operands)
+                .map_or_else(|_| Vec::new(), |shape| self.all_of(kernels::register(other), device, |_| shape)),
+        };
+        found.sort_by_key(|candidate| candidate.settings != Settings::default());
+        found
+    }
+
+    fn all_of<S: Copy>(
+        &self,
+        register: &'static [Algorithm<S>],
+        device: &DeviceInfo,
+        shape: impl Fn(&Algorithm<S>) -> S,
+    ) -> Vec<Candidate> {
+        let mut known = HashSet::new();
+        let mut found = Vec::new();
+        for algorithm in register {
+            let shape = shape(algorithm);
+            if !(algorithm.fits)(shape) {
+                continue;
+            }
+            for settings in (algorithm.candidates)(shape) {
+                let spec = (algorithm.spec)(shape, &settings, self.async_copies);
+                let kernel = spec.name();
+                if is_possible(&*spec, device) && known.insert(kernel.clone()) {
+                    found.push(Candidate { algorithm: algorithm.name, settings, kernel });
+                }
+            }
+        }
+        found
+    }
+
+    /// The names of the algorithms that take the operands.
+    pub(super) fn fitting(&self) -> Vec<&'static str> {
+        match self.operation {
+            Operation::Mul => fitting(MUL, |it| mul_roles(self.operands, it.longer_first).1),
+            Operation::Sqr => fitting(SQR, |_| sqr_shape(self.operands[0])),
+            other => OperationShape::new(other, self.operands)
+                .map_or_else(|_| Vec::new(), |shape| fitting(kernels::register(other), |_| shape)),
+        }
+    }
+
     /// Chooses from a register; `roles`: what an algorithm's kernel is made for, and the order of its
     /// operands.
     fn among<S: Copy>(
@@ -60,7 +111,8 @@ impl Request<'_> {
         let bits = self.operands.iter().map(|shape| shape.bits).max().unwrap_or(0);
         let lanes = self.operands.iter().map(|shape| shape.lanes).max().unwrap_or(0);
         // Where a row's algorithm does not take these lengths, that of the next one does.
-        let rows = || self.table.candidates(operation, bits, lanes, self.asked);
+        let table = self.table.deciding(operation);
+        let rows = || table.candidates(operation, bits, lanes, self.asked);
         let row = rows().find(|row| find(&row.algorithm).is_some_and(fits)).or_else(|| rows().next());
         let name = self.asked.or(row.map(|row| row.algorithm.as_str()));
         let Some(algorithm) = name.and_then(find).filter(|it| fits(it)) else {
@@ -73,10 +125,12 @@ impl Request<'_> {
         };
         let mut reasons = Vec::new();
         match (self.asked, row) {
-            (None, Some(row)) => reasons.push(self.default_reason(row)),
+            (None, Some(row)) => {
+                reasons.push(format!("{table}, {}: measured fastest there on {}", describe(row), table.measured_on));
+            }
             (Some(_), row) => {
                 reasons.push(format!("{} was asked for; it accepts {}", algorithm.name, algorithm.accepts));
-                reasons.extend(row.map(|row| format!("settings by {}, {}", self.table, describe(row))));
+                reasons.extend(row.map(|row| format!("settings by {table}, {}", describe(row))));
             }
             (None, None) => {}
         }
@@ -85,10 +139,17 @@ impl Request<'_> {
         let spec = (algorithm.spec)(shape, &settings, self.async_copies);
         Ok(Choice { algorithm: [algorithm.name, algorithm.summary], order, spec, reasons })
     }
+}
 
-    fn default_reason(&self, row: &Row) -> String {
-        format!("{}, {}: measured fastest there on {}", self.table, describe(row), self.table.measured_on)
-    }
+fn fitting<S: Copy>(register: &'static [Algorithm<S>], shape: impl Fn(&Algorithm<S>) -> S) -> Vec<&'static str> {
+    register.iter().filter(|it| (it.fits)(shape(it))).map(|it| it.name).collect()
+}
+
+/// Can the device launch it?
+fn is_possible(spec: &dyn Spec, device: &DeviceInfo) -> bool {
+    (0..spec.stages())
+        .map(|stage| spec.grid(stage, 1))
+        .all(|grid| grid.shared_bytes <= device.shared_bytes_per_block && grid.threads <= device.threads_per_block)
 }
 
 /// A row by what it serves.

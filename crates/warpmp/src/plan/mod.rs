@@ -19,7 +19,7 @@ use crate::batch::Shape;
 use crate::error::Result;
 use crate::kernels::Spec;
 use crate::operation::Operation;
-use crate::tuning::Table;
+use crate::tuning::{self, Candidate, Table};
 use choose::Request;
 
 /// Lanes of a tile: device buffers hold whole tiles.
@@ -67,10 +67,11 @@ impl Plan {
         if !choice.order.is_sorted() {
             choice.reasons.push("the operands change places: the kernel treats them unequally".into());
         }
-        if table.architecture != device.capability {
+        let architecture = table.deciding(operation).architecture;
+        if architecture != device.capability {
             choice.reasons.push(format!(
-                "no table for sm_{}: the nearest is sm_{}'s (`warpmp tune` measures one)",
-                device.capability, table.architecture
+                "no table for sm_{}: the nearest is sm_{architecture}'s (`warpmp tune` measures one)",
+                device.capability
             ));
         }
         if !async_copies {
@@ -86,6 +87,29 @@ impl Plan {
             reasons: choice.reasons,
             device: device.name.clone(),
         })
+    }
+
+    /// What is worth measuring for these operands: every algorithm that takes them, with every setting that may
+    /// make a difference. Each is another kernel, and one that the device can launch; the default settings
+    /// of all algorithms come first.
+    ///
+    /// # Errors
+    /// As [`Operation::results`].
+    pub fn candidates(operation: Operation, operands: &[Shape], device: &DeviceInfo) -> Result<Vec<Candidate>> {
+        operation.results(operands)?;
+        let async_copies = device.capability >= ASYNC_COPIES_FROM;
+        let table = &tuning::shipped(device.capability);
+        Ok(Request { operation, operands, table, asked: None, async_copies }.candidates(device))
+    }
+
+    /// The names of the algorithms that take these operands.
+    ///
+    /// # Errors
+    /// As [`Operation::results`].
+    pub fn fitting(operation: Operation, operands: &[Shape]) -> Result<Vec<&'static str>> {
+        operation.results(operands)?;
+        let table = &tuning::shipped(0);
+        Ok(Request { operation, operands, table, asked: None, async_copies: true }.fitting())
     }
 
     /// The operation.

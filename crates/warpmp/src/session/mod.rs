@@ -118,13 +118,19 @@ impl Session {
     }
 
     /// Lets this tuning table decide instead of the one that ships with the crate; on the CPU there is
-    /// nothing that it could decide.
+    /// nothing that it could decide. About operations that it has no rows for, the shipped one still
+    /// decides.
     #[must_use]
     pub fn with_table(mut self, table: Table) -> Self {
-        if let Engine::Gpu(engine) = &mut self.engine {
-            engine.set_table(Arc::new(table));
-        }
+        self.set_table(table);
         self
+    }
+
+    /// As [`Session::with_table`], for a session in use.
+    pub fn set_table(&mut self, table: Table) {
+        if let Engine::Gpu(engine) = &mut self.engine {
+            engine.set_table(table);
+        }
     }
 
     /// The tuning table that decides; none on the CPU.

@@ -33,6 +33,7 @@ use crate::{
     error::{Error, Result},
     interrupt,
     io::output::Output,
+    plot::plot_name,
 };
 
 /// All tables, for `--json`.
@@ -131,27 +132,5 @@ impl Outputs {
         let bytes = writer.into_inner().map_err(|error| output.error(error.into_error()))?;
         output.write_all(&bytes)?;
         output.finish()
-    }
-}
-
-/// A file's name for one table of several: `tables.svg` becomes `tables-candar-II.svg`.
-fn plot_name(file: &str, table: &str) -> String {
-    let table = table.replace(':', "-");
-    match file.strip_suffix(".svg") {
-        Some(stem) if !stem.is_empty() && !stem.ends_with('/') => format!("{stem}-{table}.svg"),
-        Some(folder) => format!("{folder}{table}.svg"),
-        None => format!("{file}-{table}.svg"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::plot_name;
-
-    #[test]
-    fn a_plot_for_each_table() {
-        assert_eq!(plot_name("out/t.svg", "candar:II"), "out/t-candar-II.svg");
-        assert_eq!(plot_name("out/.svg", "candar:II"), "out/candar-II.svg");
-        assert_eq!(plot_name("t", "dissertation:3.4"), "t-dissertation-3.4.svg");
     }
 }

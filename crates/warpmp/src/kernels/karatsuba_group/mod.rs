@@ -32,7 +32,7 @@ use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
 
-use super::{MulAlgorithm, MulShape, Settings, Spec, piece, vector};
+use super::{MulAlgorithm, MulShape, Settings, Spec, candidates, piece, vector};
 use layout::{Layout, Share, nodes};
 
 /// Parameters of the kernel.
@@ -75,16 +75,21 @@ pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
         let layout = division(shape, settings);
         Box::new(KaratsubaGroup { shape, layout, glue: settings.glue_or(Glue::Every(8)) })
     },
+    candidates: |_| candidates::karatsuba_group(1..=MAX_LEVELS),
 };
 
 /// The cheapest division of a product, as far as the settings leave it open.
 fn division(shape: MulShape, settings: &Settings) -> Layout {
     let limbs = shape.limbs[0].max(shape.limbs[1]);
     let longest = settings.block.unwrap_or(MAX_BLOCK);
-    let candidates: Vec<Layout> = divisions(limbs, settings).collect();
-    let usual = candidates.iter().filter(|it| it.block <= longest).min_by_key(|it| cost(**it));
-    let chosen = usual.or_else(|| candidates.iter().min_by_key(|it| (it.block, cost(**it))));
-    chosen.copied().unwrap_or(Layout { levels: 3, group: 8, block: MAX_BLOCK, products: 1, warps: 7, operands: 2 })
+    // Settings that nothing satisfies give way: what the work is shared by, then the levels.
+    let shared_freely = Settings { warps: None, products: None, ..*settings };
+    let chosen = [*settings, shared_freely, Settings::default()].iter().find_map(|settings| {
+        let candidates: Vec<Layout> = divisions(limbs, settings).collect();
+        let usual = candidates.iter().filter(|it| it.block <= longest).min_by_key(|it| cost(**it));
+        usual.or_else(|| candidates.iter().min_by_key(|it| (it.block, cost(**it)))).copied()
+    });
+    chosen.unwrap_or(Layout { levels: 3, group: 8, block: MAX_BLOCK, products: 1, warps: 7, operands: 2 })
 }
 
 /// Every division for operands of this many limbs, with the number of levels that the settings say.
@@ -100,7 +105,8 @@ fn divisions(limbs: u32, settings: &Settings) -> impl Iterator<Item = Layout> {
     });
     let warps = settings.warps.map_or(1..=MAX_WARPS, |it| it.clamp(1, MAX_WARPS)..=it.clamp(1, MAX_WARPS));
     let layouts = blocks.flat_map(move |(levels, group, block)| {
-        let products = (1..=MAX_PRODUCTS).filter(move |it| it * nodes(levels) * group <= 32 * 48);
+        let products = settings.products.map_or(1..=MAX_PRODUCTS, |it| it..=it);
+        let products = products.filter(move |it| it * nodes(levels) * group <= 32 * 48);
         let warps = warps.clone();
         products.flat_map(move |products| {
             warps.clone().map(move |warps| Layout { levels, group, block, products, warps, operands: 2 })

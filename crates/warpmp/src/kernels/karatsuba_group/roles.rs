@@ -53,6 +53,28 @@ impl Role {
     }
 }
 
+/// Who is to store, as a mask: predicates that live through carry chains would be spilled.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Storing(Option<R32>);
+
+impl Storing {
+    pub(super) fn of(b: &mut Builder, role: &Role) -> Self {
+        Self(role.real.map(|real| b.select(u32::MAX, 0, real)))
+    }
+
+    /// As [`Role::store`].
+    pub(super) fn store(self, b: &mut Builder, body: impl FnOnce(&mut Builder)) {
+        match self.0 {
+            None => body(b),
+            Some(mask) => {
+                b.warp_barrier();
+                let real = b.compare(Cmp::Ne, mask, 0);
+                b.if_(real, body);
+            }
+        }
+    }
+}
+
 /// Runs `body` for `nodes` numbers with `lanes` lanes each by the `warps` warps of the block.
 pub(super) fn for_numbers(
     b: &mut Builder,

@@ -31,13 +31,15 @@ use warpmp_kernel::ir::{Cmp, Shuffle};
 
 use super::layout::{Layout, divide_with_remainder};
 use super::places::Spot;
-use super::roles::{Role, for_numbers};
+use super::roles::{Role, Storing, for_numbers};
 use super::{piece, vector};
 
 /// A leaf square by a group of lanes.
-struct Leaf<'r> {
+struct Leaf {
     layout: Layout,
-    role: &'r Role,
+    /// This lane's number in the group.
+    lane: R32,
+    storing: Storing,
     /// The leaf's blocks.
     blocks: R32,
     /// Sums of the even blocks, and of the odd ones.
@@ -60,16 +62,17 @@ impl Layout {
     }
 
     fn square_by_lane(self, b: &mut Builder, shared: R32, role: &Role) {
+        let storing = Storing::of(b, role);
         let block = b.mul_lo(role.node, self.group);
         let leaf = self.block_address(b, shared, block);
         if self.by_halves() {
-            square_by_halves(b, &Halves { layout: self, leaf, role });
+            square_by_halves(b, &Halves { layout: self, leaf, storing });
             return;
         }
         let a = self.load_run(b, (leaf, 0), self.block);
         let c = square(b, &a);
         let (low, high) = c.split_at(a.len());
-        role.store(b, |b| {
+        storing.store(b, |b| {
             self.store_run(b, low, (leaf, 0));
             self.store_run(b, high, (leaf, 4 * self.region()));
         });
@@ -85,7 +88,8 @@ impl Layout {
         let counts = b.mad_lo(slot, 8 * self.group, shared);
         let leaf = Leaf {
             layout: self,
-            role,
+            lane: role.lane,
+            storing: Storing::of(b, role),
             blocks,
             evens: b.add(blocks, 4 * self.region()),
             odds: b.add(odds, 4 * self.sums()),
@@ -96,13 +100,13 @@ impl Layout {
 }
 
 /// A leaf squared by one lane.
-struct Halves<'r> {
+struct Halves {
     layout: Layout,
     leaf: R32,
-    role: &'r Role,
+    storing: Storing,
 }
 
-impl Halves<'_> {
+impl Halves {
     /// Where a quarter begins. Padding never comes between a leaf's two blocks.
     const fn place(&self, quarter: u32) -> Spot {
         let words = quarter / 2 * self.layout.region() + quarter % 2 * self.layout.stride();
@@ -110,7 +114,7 @@ impl Halves<'_> {
     }
 }
 
-impl Quarters for Halves<'_> {
+impl Quarters for Halves {
     fn half(&self, b: &mut Builder, half: u32) -> Vec<R32> {
         // Over a barrier the assembler does not load ahead: the registers are needed.
         b.warp_barrier();
@@ -122,13 +126,13 @@ impl Quarters for Halves<'_> {
     }
 
     fn store(&self, b: &mut Builder, quarter: u32, limbs: &[R32]) {
-        self.role.store(b, |b| self.layout.store_run(b, limbs, self.place(quarter)));
+        self.storing.store(b, |b| self.layout.store_run(b, limbs, self.place(quarter)));
     }
 }
 
-impl Leaf<'_> {
+impl Leaf {
     fn square(&self, b: &mut Builder) {
-        let (layout, lane) = (self.layout, self.role.lane);
+        let (layout, lane) = (self.layout, self.lane);
         self.clear(b);
         let mine = b.mad_lo(lane, 4 * layout.stride(), self.blocks);
         let a = layout.load_run(b, (mine, 0), layout.block);
@@ -150,8 +154,8 @@ impl Leaf<'_> {
         let zero = b.copy(0);
         let zeros = vec![zero; layout.block as usize];
         let [even, odd] = self.sums(b);
-        let count = b.mad_lo(self.role.lane, 8, self.counts);
-        self.role.store(b, |b| {
+        let count = b.mad_lo(self.lane, 8, self.counts);
+        self.storing.store(b, |b| {
             layout.store_run(b, &zeros, (even, 0));
             layout.store_run(b, &zeros, (odd, 0));
             for i in 0..2 {
@@ -162,7 +166,7 @@ impl Leaf<'_> {
 
     /// Where the sums of this lane's two blocks stand.
     fn sums(&self, b: &mut Builder) -> [R32; 2] {
-        [self.evens, self.odds].map(|sums| b.mad_lo(self.role.lane, 4 * self.layout.stride(), sums))
+        [self.evens, self.odds].map(|sums| b.mad_lo(self.lane, 4 * self.layout.stride(), sums))
     }
 
     /// Where the sum of a block stands.
@@ -178,11 +182,11 @@ impl Leaf<'_> {
     fn step(&self, b: &mut Builder, a: &[R32], distance: R32) {
         let layout = self.layout;
         let (k, width) = (layout.block, piece(layout.block));
-        let above = b.add(self.role.lane, distance);
+        let above = b.add(self.lane, distance);
         let wrapped = b.sub(above, layout.group);
         // Below zero, it is a large number.
         let partner = b.min(above, wrapped);
-        let place = b.add(self.role.lane, partner);
+        let place = b.add(self.lane, partner);
         let multiplier = b.mad_lo(partner, 4 * layout.stride(), self.blocks);
         let low = self.sum(b, place);
         let window = layout.load_run(b, (low, 0), k);
@@ -194,7 +198,7 @@ impl Leaf<'_> {
             }
         }
         let window = rows.finish(b);
-        self.role.store(b, |b| layout.store_run(b, &gone, (low, 0)));
+        self.storing.store(b, |b| layout.store_run(b, &gone, (low, 0)));
         b.warp_barrier();
         let next = b.add(place, 1);
         let high = self.sum(b, next);
@@ -203,7 +207,7 @@ impl Leaf<'_> {
         let count = b.mad_lo(place, 4, self.counts);
         let carries = b.load_shared(vector(1), count, 8)[0];
         let carries = b.add(carries, carry);
-        self.role.store(b, |b| {
+        self.storing.store(b, |b| {
             layout.store_run(b, &sum, (high, 0));
             b.store_shared(&[carries], count, 8);
         });
@@ -212,7 +216,7 @@ impl Leaf<'_> {
 
     /// This lane's two blocks of the square.
     fn finish(&self, b: &mut Builder, a: &[R32]) -> Vec<R32> {
-        let (layout, lane) = (self.layout, self.role.lane);
+        let (layout, lane) = (self.layout, self.lane);
         let k = layout.block;
         let mut within = products_of_pairs(b, a);
         let [even, odd] = self.sums(b);
@@ -246,7 +250,7 @@ impl Leaf<'_> {
     /// Stores this lane's two blocks: low blocks where the operand was, high ones in the other region.
     fn store(&self, b: &mut Builder, blocks: &[R32]) {
         let layout = self.layout;
-        let first = b.add(self.role.lane, self.role.lane);
+        let first = b.add(self.lane, self.lane);
         let places: Vec<R32> = (0..2)
             .map(|i| {
                 let block = b.add(first, i);
@@ -258,7 +262,7 @@ impl Leaf<'_> {
             .collect();
         // Every lane has read its operand and its sums.
         b.warp_barrier();
-        self.role.store(b, |b| {
+        self.storing.store(b, |b| {
             for (limbs, &place) in blocks.chunks(layout.block as usize).zip(&places) {
                 layout.store_run(b, limbs, (place, 0));
             }

@@ -22,7 +22,7 @@ use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue};
 use warpmp_kernel::ir::{Bounds, Kernel};
 
-use super::super::{Settings, Spec, SqrAlgorithm, SqrShape, piece};
+use super::super::{Settings, Spec, SqrAlgorithm, SqrShape, candidates, piece};
 use super::layout::{Layout, nodes};
 use super::{MAX_PRODUCTS, MAX_SHARED_BYTES, MAX_WARPS, Place};
 
@@ -60,6 +60,7 @@ pub(in super::super) const GROUP: SqrAlgorithm = SqrAlgorithm {
     fits: |shape| shape.limbs[0] <= MAX_GROUP * MAX_BLOCK,
     longer_first: false,
     spec: |shape, settings, _| Box::new(SqrKaratsubaGroup::cheapest(shape, settings, 0..=0)),
+    candidates: |_| candidates::shared_group(),
 };
 
 /// Karatsuba's method over squares by lanes or groups.
@@ -73,14 +74,15 @@ pub(in super::super) const KARATSUBA: SqrAlgorithm = SqrAlgorithm {
         let levels = settings.levels.map_or(1..=MAX_LEVELS, |it| it.clamp(1, MAX_LEVELS)..=it.clamp(1, MAX_LEVELS));
         Box::new(SqrKaratsubaGroup::cheapest(shape, settings, levels))
     },
+    candidates: |_| candidates::square_karatsuba_group(1..=MAX_LEVELS),
 };
 
 impl SqrKaratsubaGroup {
     /// The cheapest division of a square, as far as the settings leave it open.
     fn cheapest(shape: SqrShape, settings: &Settings, levels: RangeInclusive<u32>) -> Self {
         let longest = settings.block.unwrap_or(u32::MAX);
-        // Settings that nothing satisfies give way one after the other: warps, levels, the block.
-        let freed = Settings { warps: None, ..*settings };
+        // Settings that nothing satisfies give way one after the other: warps and products, levels, the block.
+        let freed = Settings { warps: None, products: None, ..*settings };
         let attempts = [(levels.clone(), settings), (levels.clone(), &freed), (*levels.start()..=MAX_LEVELS, &freed)];
         let chosen = attempts.into_iter().find_map(|(levels, settings)| {
             let candidates: Vec<Layout> = divisions(shape.limbs[0], levels, settings).collect();
@@ -113,7 +115,8 @@ fn divisions(limbs: u32, levels: RangeInclusive<u32>, settings: &Settings) -> im
     });
     let warps = settings.warps.map_or(1..=MAX_WARPS, |it| it.clamp(1, MAX_WARPS)..=it.clamp(1, MAX_WARPS));
     let layouts = blocks.flat_map(move |(levels, group, block)| {
-        let products = (1..=MAX_PRODUCTS).filter(move |it| it * nodes(levels) * group <= 32 * 48);
+        let products = settings.products.map_or(1..=MAX_PRODUCTS, |it| it..=it);
+        let products = products.filter(move |it| it * nodes(levels) * group <= 32 * 48);
         let warps = warps.clone();
         let layout = move |products, warps| Layout { levels, group, block, products, warps, operands: 1 };
         products.flat_map(move |products| warps.clone().map(move |warps| layout(products, warps)))
@@ -125,10 +128,10 @@ fn divisions(limbs: u32, levels: RangeInclusive<u32>, settings: &Settings) -> im
 fn registers(layout: Layout) -> u32 {
     let registers = match layout.group {
         2 => 5 * layout.block + 24,
-        1 => 3 * layout.block + 30,
+        1 => 3 * layout.block + 28,
         _ => 4 * layout.block + 40,
     };
-    registers.next_multiple_of(8).max(112)
+    registers.next_multiple_of(8).max(64)
 }
 
 /// What a square costs on a multiprocessor, by a model; then by the size of the block.

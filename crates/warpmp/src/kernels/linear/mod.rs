@@ -22,7 +22,7 @@ use warpmp_kernel::ir::Kernel;
 
 pub use group::Split;
 
-use super::{OperationAlgorithm, OperationShape, Spec};
+use super::{OperationAlgorithm, OperationShape, Spec, candidates};
 use crate::operation::{Group, Operation, Role};
 
 /// Parameters of the kernel.
@@ -48,6 +48,7 @@ pub(super) const ALGORITHMS: &[OperationAlgorithm] = &[
         accepts: "operands and results to 1536 bits",
         longer_first: false,
         fits: |shape| Linear::new(shape, None, true).longest() <= thread::MAX_LIMBS,
+        candidates: candidates::warps,
         spec: |shape, settings, asynchronous| {
             let mut spec = Linear::new(shape, None, asynchronous);
             let usual = if shape.operation.group() == Group::ProductPart { 2 } else { 4 };
@@ -61,6 +62,7 @@ pub(super) const ALGORITHMS: &[OperationAlgorithm] = &[
         accepts: "operands of any length; parts of products where not both factors are common",
         longer_first: false,
         fits: |shape| shape.operation.group() != Group::ProductPart || product::fits(shape),
+        candidates: candidates::warps,
         spec: |shape, settings, asynchronous| {
             let mut spec = Linear::new(shape, None, asynchronous);
             spec.warps = settings.warps.unwrap_or(4);

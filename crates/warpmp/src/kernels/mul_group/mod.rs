@@ -33,7 +33,7 @@ use warpmp_kernel::fragment::{Rows, add_limbs, resolve_carries};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Special};
 
 use super::mul_thread::Input;
-use super::{MulAlgorithm, MulShape, Settings, Spec, piece, suffix};
+use super::{MulAlgorithm, MulShape, Settings, Spec, candidates, piece, suffix};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -68,6 +68,7 @@ pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
         spec.glue = settings.glue_or(if spec.steps() > 1 { Glue::None } else { Glue::Every(2) });
         Box::new(spec)
     },
+    candidates: |shape| candidates::group(shape.limbs[0].max(shape.limbs[1])),
 };
 
 /// The lane and its product.

@@ -27,7 +27,7 @@ use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Glue};
 use warpmp_kernel::ir::{Bounds, Kernel};
 
-use super::{MulAlgorithm, MulShape, Settings, Spec, piece, suffix, vector};
+use super::{MulAlgorithm, MulShape, Settings, Spec, candidates, piece, suffix, vector};
 use points::{Interpolation, points};
 
 /// Parameters of the kernels.
@@ -61,6 +61,7 @@ pub(super) const fn algorithm<const K: u32>(name: &'static str) -> MulAlgorithm 
         longer_first: true,
         fits: |shape| LENGTHS.contains(&shape.limbs[0].max(shape.limbs[1])),
         spec: |shape, settings, _| Box::new(Toom::new(K, shape, settings)),
+        candidates: candidates::default_alone,
     }
 }
 

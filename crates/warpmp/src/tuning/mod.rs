@@ -3,6 +3,17 @@
 //! A table belongs to an architecture and was measured on a GPU of it. The rows of an operation are
 //! read in order; the first one that is wide enough, and meant for so many lanes, decides. Tables ship
 //! with the crate; [`Table::read`] reads one that was measured elsewhere.
+//!
+//! ```text
+//! mod.rs      the table: reading, checking, finding the row
+//! text.rs     a table as a file, a row a line
+//! search.rs   what to measure: sizes, counts, algorithms with their settings
+//! decide.rs   from measurements to rows
+//! ```
+
+mod decide;
+mod search;
+mod text;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,6 +24,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernels::Settings;
 use crate::operation::Operation;
+
+pub use decide::{Timing, ranking, table};
+pub use search::{Candidate, Count, Grid, operands};
 
 /// A table for one architecture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +42,9 @@ pub struct Table {
     /// Where it was read from; none for tables that ship with the crate.
     #[serde(skip)]
     pub path: Option<PathBuf>,
+    /// What decides about operations that this one has no rows for.
+    #[serde(skip)]
+    pub rest: Option<Arc<Self>>,
 }
 
 /// A row of a table.
@@ -116,6 +133,32 @@ impl Table {
         own.or_else(|| self.rows.get(operation.group().name())).map_or(&[], Vec::as_slice)
     }
 
+    /// A table by which every shape is done by one candidate: to measure it.
+    pub fn of_one(operation: Operation, architecture: u32, candidate: &Candidate) -> Self {
+        let row = Row {
+            to_bits: operation.max_bits(),
+            to_lanes: None,
+            algorithm: candidate.algorithm.into(),
+            settings: candidate.settings,
+            by_name_only: false,
+        };
+        let rows = BTreeMap::from([(operation.name().to_owned(), vec![row])]);
+        Self { architecture, measured_on: "nothing: this row is being measured".into(), rows, path: None, rest: None }
+    }
+
+    /// The table that decides about an operation: this one, or what stands in for it.
+    pub fn deciding(&self, operation: Operation) -> &Self {
+        let rest = self.rest.as_deref().filter(|_| self.of(operation).is_empty());
+        rest.map_or(self, |rest| rest.deciding(operation))
+    }
+
+    /// Lets another table decide about operations that this one has no rows for.
+    #[must_use]
+    pub fn completed_by(self, rest: Arc<Self>) -> Self {
+        let complete = Operation::ALL.iter().all(|operation| !self.of(*operation).is_empty());
+        Self { rest: (!complete).then_some(rest), ..self }
+    }
+
     /// Reads and checks a table.
     ///
     /// # Errors
@@ -153,6 +196,9 @@ impl Table {
                         format!("there is no algorithm '{}'; there are: {}", row.algorithm, known.join(", ")),
                     );
                 }
+                if let Some(fault) = row.settings.fault() {
+                    return error(i + 1, fault);
+                }
             }
             let defaults = rows.iter().filter(|row| !row.by_name_only);
             if !defaults.clone().map(|row| row.to_bits).is_sorted() {
@@ -188,7 +234,7 @@ pub fn shipped(architecture: u32) -> Arc<Table> {
 fn all_shipped() -> &'static [Arc<Table>] {
     static TABLES: OnceLock<Vec<Arc<Table>>> = OnceLock::new();
     TABLES.get_or_init(|| {
-        let texts = [include_str!("../tuning/sm_90.json")];
+        let texts = [include_str!("../../tuning/sm_90.json")];
         let parse = |text| serde_json::from_str(text).unwrap_or_else(|e| unreachable!("a test reads every table: {e}"));
         texts.map(parse).map(Arc::new).into()
     })
@@ -215,7 +261,7 @@ mod tests {
 
     fn table(rows: Vec<Row>) -> Table {
         let rows = BTreeMap::from([("mul".to_owned(), rows)]);
-        Table { architecture: 90, measured_on: "a test".into(), rows, path: None }
+        Table { architecture: 90, measured_on: "a test".into(), rows, path: None, rest: None }
     }
 
     #[test]
@@ -237,6 +283,9 @@ mod tests {
         assert!(reason(vec![row(65536, None, "abacus")]).contains("row 1: there is no algorithm 'abacus'"));
         assert!(reason(vec![row(65536, None, "group"), row(64, None, "thread")]).contains("narrow to wide"));
         assert!(reason(vec![row(65536, Some(10), "group")]).contains("no row serves 65536 bits"));
+        let unthinkable =
+            Row { settings: Settings { warps: Some(0), ..Settings::default() }, ..row(65536, None, "group") };
+        assert!(reason(vec![unthinkable]).contains("row 1: warps is 0; it may be 1 to 32"));
         assert!(table(vec![row(65536, None, "group")]).check().is_ok());
     }
 
@@ -244,7 +293,7 @@ mod tests {
     fn a_table_survives_a_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sm_90.json");
-        let text = serde_json::to_string_pretty(&*shipped(90)).unwrap();
+        let text = shipped(90).to_text();
         std::fs::write(&path, &text).unwrap();
         let read = Table::read(&path).unwrap();
         assert_eq!(read.rows, shipped(90).rows);

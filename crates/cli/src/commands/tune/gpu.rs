@@ -1,0 +1,243 @@
+//! A candidate's time on a GPU. Its results are checked first, some lanes spread over the whole batch.
+
+use std::{sync::Arc, time::Instant};
+
+use rayon::prelude::*;
+use warpmp::{
+    Batch, DeviceBatch, Error as LibraryError, Operation, Plan, Session, Shape,
+    device::{self, Device, Stream},
+    kernels::Settings,
+    tuning::{Candidate, Table, operands},
+};
+
+use super::search::Bench;
+use crate::{
+    args::Pattern,
+    commands::{check, pattern},
+    error::{Error, Result},
+    interrupt,
+};
+
+/// Lanes of a candidate's results that are checked.
+const CHECKED: u64 = 16;
+
+/// Random words that operands are cut from: as many as the largest operand has, and some.
+const WORDS: usize = (1 << 28) + SHIFT * 8;
+
+/// Words from one operand's first limb to the next one's.
+const SHIFT: usize = 1021;
+
+/// Kernels that are compiled at a time.
+const TOGETHER: usize = 16;
+
+/// The GPU, and what is measured on it.
+pub(super) struct Gpu {
+    session: Session,
+    device: Arc<dyn Device>,
+    stream: Stream,
+    random: Random,
+    batch: Option<Filled>,
+    notes: Vec<String>,
+    /// Kernels with wrong results.
+    wrong: Vec<String>,
+    unusable: Vec<String>,
+}
+
+/// Random limbs, which all operands are cut from: making a gigabyte of them takes longer than most batches.
+#[derive(Default)]
+struct Random {
+    words: Vec<u32>,
+}
+
+/// A batch made ready.
+struct Filled {
+    operation: Operation,
+    /// Lanes to be checked, and the operands' limbs there.
+    sample: Vec<(usize, Vec<Vec<u32>>)>,
+    operands: Vec<DeviceBatch>,
+    results: Vec<DeviceBatch>,
+    /// Kernels whose results were right.
+    checked: Vec<String>,
+}
+
+impl Gpu {
+    pub(super) fn new(session: Session) -> Result<Self> {
+        let device = session.device().cloned().ok_or(Error::Bug)?;
+        let stream = device.stream().map_err(LibraryError::from)?;
+        let random = Random::default();
+        Ok(Self { session, device, stream, random, batch: None, notes: vec![], wrong: vec![], unusable: vec![] })
+    }
+
+    /// Takes other operands for those that were sampled.
+    #[cfg(test)]
+    pub(super) fn spoil(&mut self) {
+        for (_, operands) in self.batch.iter_mut().flat_map(|batch| &mut batch.sample) {
+            operands[0][0] ^= 1;
+        }
+    }
+
+    /// Leaves a candidate out, if the error is its own.
+    fn leave_out(&mut self, kernel: &str, error: Error) -> Result<()> {
+        match &error {
+            Error::WrongResult { .. } => self.wrong.push(kernel.to_owned()),
+            Error::Library(LibraryError::OutOfMemory { .. }) => {}
+            Error::Library(LibraryError::Device(
+                device::Error::KernelRefused { .. }
+                | device::Error::KernelTooNew { .. }
+                | device::Error::GridLimit { .. }
+                | device::Error::SharedMemory { .. }
+                | device::Error::Driver { .. },
+            )) => self.unusable.push(kernel.to_owned()),
+            _ => return Err(error),
+        }
+        let reason = error.to_string();
+        self.notes.push(format!("{kernel}: {}", reason.lines().next().unwrap_or_default()));
+        Ok(())
+    }
+
+    /// Runs a candidate, and compares some of its results if that was not done yet.
+    fn run(&mut self, candidate: &Candidate, runs: usize) -> Result<Vec<f64>> {
+        let batch = self.batch.as_mut().ok_or(Error::Bug)?;
+        let architecture = self.device.info().capability;
+        self.session.set_table(Table::of_one(batch.operation, architecture, candidate));
+        let operands: Vec<&DeviceBatch> = batch.operands.iter().collect();
+        let mut times = Vec::with_capacity(runs);
+        for _ in 0..runs {
+            interrupt::check()?;
+            let into = std::mem::take(&mut batch.results);
+            let shapes: Vec<Shape> = into.iter().map(DeviceBatch::shape).collect();
+            match self.session.apply_device_into(batch.operation, &operands, None, into) {
+                Ok((results, report)) => {
+                    batch.results = results;
+                    times.push(report.kernel.as_secs_f64());
+                }
+                Err(error) => {
+                    batch.results = shapes.iter().map(|it| self.session.reserve(*it)).collect::<Result<_, _>>()?;
+                    return Err(error.into());
+                }
+            }
+        }
+        if !batch.checked.contains(&candidate.kernel) {
+            batch.check(self.device.as_ref(), &self.stream)?;
+            batch.checked.push(candidate.kernel.clone());
+        }
+        times.sort_by(f64::total_cmp);
+        Ok(times)
+    }
+}
+
+impl Random {
+    /// Random numbers of a shape, the `number`-th operand of a batch.
+    fn operand(&mut self, shape: Shape, number: usize) -> Result<Batch<'_>> {
+        let needed = shape.words() + SHIFT * number;
+        if !shape.bits.is_multiple_of(32) || needed > WORDS {
+            return pattern::operands(Pattern::Random, shape, 0, number as u64 + 1);
+        }
+        if self.words.len() < needed {
+            let grown = needed.next_power_of_two().min(WORDS).max(needed);
+            self.words = pattern::operands(Pattern::Random, Shape::new(grown, 32), 0, 1)?.into_limbs();
+        }
+        Ok(Batch::borrow(shape, &self.words[SHIFT * number..needed])?)
+    }
+}
+
+impl Filled {
+    /// Compares the sampled lanes with num-bigint.
+    fn check(&self, device: &dyn Device, stream: &Stream) -> Result<()> {
+        for (lane, operands) in &self.sample {
+            let mut rows = Vec::new();
+            for result in &self.results {
+                let mut row = vec![0; result.shape().limbs()];
+                let buffer = result.buffer().ok_or(Error::Bug)?;
+                device.download(stream, buffer, lane * row.len(), &mut row).map_err(LibraryError::from)?;
+                rows.push(row);
+            }
+            let sized = |(limbs, batch): (&'_ Vec<u32>, &DeviceBatch)| (limbs.clone(), batch.shape().bits);
+            let operands: Vec<(Vec<u32>, usize)> = operands.iter().zip(&self.operands).map(sized).collect();
+            let rows: Vec<(Vec<u32>, usize)> = rows.iter().zip(&self.results).map(sized).collect();
+            let (operands, rows) = (check::borrowed(&operands), check::borrowed(&rows));
+            check::compare(self.operation, *lane as u64, &operands, &rows)?;
+        }
+        Ok(())
+    }
+}
+
+impl Bench for Gpu {
+    fn load(
+        &mut self,
+        operation: Operation,
+        bits: usize,
+        candidates: Vec<Candidate>,
+        until: Instant,
+    ) -> Result<Vec<Candidate>> {
+        let shapes = operands(operation, bits, 1);
+        let architecture = self.device.info().capability;
+        let load = |candidate: &Candidate| -> Result<()> {
+            let table = Table::of_one(operation, architecture, candidate);
+            let plan = Plan::new(operation, &shapes, self.device.info(), &table, None)?;
+            for kernel in plan.kernels() {
+                self.device.load(&kernel).map_err(LibraryError::from)?;
+            }
+            Ok(())
+        };
+        let mut loaded = Vec::new();
+        let mut faults = Vec::new();
+        for some in candidates.chunks(TOGETHER) {
+            interrupt::check()?;
+            let due = |it: &&Candidate| it.settings == Settings::default() || Instant::now() < until;
+            let some: Vec<&Candidate> = some.iter().filter(due).collect();
+            // The driver may compile several kernels at a time.
+            let outcomes: Vec<Result<()>> = some.par_iter().map(|it| load(it)).collect();
+            for (candidate, outcome) in some.into_iter().zip(outcomes) {
+                match outcome {
+                    Ok(()) => loaded.push(candidate.clone()),
+                    Err(error) => faults.push((candidate.kernel.clone(), error)),
+                }
+            }
+        }
+        for (kernel, error) in faults {
+            self.leave_out(&kernel, error)?;
+        }
+        Ok(loaded)
+    }
+
+    fn fill(&mut self, operation: Operation, bits: usize, lanes: usize) -> Result<()> {
+        // First the memory of the batch before.
+        self.batch = None;
+        let shapes = operands(operation, bits, lanes);
+        let places = check::spread(CHECKED.min(lanes as u64), lanes);
+        let mut sample: Vec<(usize, Vec<Vec<u32>>)> = places.into_iter().map(|lane| (lane, Vec::new())).collect();
+        let mut resident = Vec::new();
+        for (number, shape) in shapes.iter().enumerate() {
+            let host = self.random.operand(*shape, number)?;
+            for (lane, rows) in &mut sample {
+                rows.push(host.lane(*lane).ok_or(Error::Bug)?.to_vec());
+            }
+            resident.push(self.session.upload(&host)?);
+        }
+        let results = operation.results(&shapes)?;
+        let results = results.into_iter().map(|it| self.session.reserve(it)).collect::<Result<_, _>>()?;
+        self.batch = Some(Filled { operation, sample, operands: resident, results, checked: Vec::new() });
+        Ok(())
+    }
+
+    fn free_bytes(&self) -> Result<u64> {
+        // Half of it: algorithms may need scratch memory.
+        Ok(self.device.free_bytes().map_err(LibraryError::from)? / 2)
+    }
+
+    fn time(&mut self, candidate: &Candidate, runs: usize) -> Result<Option<Vec<f64>>> {
+        let out = |names: &[String]| names.contains(&candidate.kernel);
+        if out(&self.wrong) || out(&self.unusable) {
+            return Ok(None);
+        }
+        match self.run(candidate, runs) {
+            Ok(times) => Ok(Some(times)),
+            Err(error) => self.leave_out(&candidate.kernel, error).map(|()| None),
+        }
+    }
+
+    fn faults(&mut self) -> (Vec<String>, usize) {
+        (std::mem::take(&mut self.notes), self.wrong.len())
+    }
+}

@@ -1,0 +1,81 @@
+//! The user's tuning tables: one for each architecture, in the configuration directory.
+//!
+//! `WARPMP_TUNING` names a table to be used instead, or `none`.
+
+use std::{env, ffi::OsString, io, path::PathBuf};
+
+use warpmp::tuning::{self, Table, TableError};
+
+use crate::error::{Error, Result};
+
+/// The variable that takes another table, or none.
+const VARIABLE: &str = "WARPMP_TUNING";
+
+/// Where the table for an architecture belongs.
+///
+/// # Errors
+/// [`Error::NoConfiguration`].
+pub(crate) fn path(architecture: u32) -> Result<PathBuf> {
+    let directory = configuration(|name| env::var_os(name)).ok_or(Error::NoConfiguration)?;
+    Ok(directory.join("warpmp").join("tuning").join(format!("sm_{architecture}.json")))
+}
+
+/// The directory for configuration. What is not an absolute path does not count, as the XDG specification
+/// has it.
+fn configuration(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let directory = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || directory("HOME").map(|home| home.join(".config"));
+    let windows = || directory("APPDATA").filter(|_| cfg!(windows));
+    directory("XDG_CONFIG_HOME").or_else(windows).or_else(home)
+}
+
+/// The table that the user has for GPUs of this architecture; none if there is none.
+///
+/// # Errors
+/// [`Error::Table`] if it cannot be used.
+pub(crate) fn of_user(architecture: u32) -> Result<Option<Table>> {
+    let named = env::var_os(VARIABLE).filter(|name| !name.is_empty());
+    match named {
+        Some(name) if name == "none" => Ok(None),
+        Some(name) => Ok(Some(Table::read(&PathBuf::from(name))?)),
+        None => match path(architecture).ok().map(|path| Table::read(&path)).transpose() {
+            Err(TableError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+            table => Ok(table?),
+        },
+    }
+}
+
+/// Which table decides on GPUs of this architecture, in words.
+pub(crate) fn describe(architecture: u32) -> String {
+    let user = match of_user(architecture) {
+        Err(Error::Table(fault)) => return format!("unusable tuning {fault}"),
+        user => user.ok().flatten(),
+    };
+    let table = user.unwrap_or_else(|| (*tuning::shipped(architecture)).clone());
+    if table.architecture == architecture {
+        return format!("tuning {table}");
+    }
+    format!("tuning {table}, the nearest to sm_{architecture} (`warpmp tune` measures one)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_the_configuration_is() {
+        let found = |xdg: Option<&str>, home: Option<&str>| {
+            configuration(|name| match name {
+                "XDG_CONFIG_HOME" => xdg.map(OsString::from),
+                "HOME" => home.map(OsString::from),
+                _ => None,
+            })
+        };
+        let path = |text: &str| Some(PathBuf::from(text));
+        assert_eq!(found(Some("/x"), Some("/home/u")), path("/x"));
+        assert_eq!(found(None, Some("/home/u")), path("/home/u/.config"));
+        assert_eq!(found(Some("relative"), Some("/home/u")), path("/home/u/.config"));
+        assert_eq!(found(Some(""), Some("")), None);
+        assert_eq!(found(None, None), None);
+    }
+}
