@@ -6,19 +6,19 @@ use warpmp::operation::Group;
 use warpmp::{Batch, Error, Operation, Options, Selector, Session, Shape};
 use warpmp_testkit::conformance::{self, OperationCase};
 use warpmp_testkit::operations::{self, PRECISIONS};
-use warpmp_testkit::{Operands, Pattern};
+use warpmp_testkit::{Operands, Pattern, gpu};
 
 /// The results of a case by an algorithm.
 fn run(
     session: &Session,
     operation: Operation,
-    algorithm: &str,
+    algorithm: Option<&str>,
     operands: &[Operands],
 ) -> Result<Vec<(Vec<u32>, usize)>, Error> {
     let batches: Vec<Batch> =
         operands.iter().map(|it| Batch::borrow(Shape::new(it.lanes, it.bits), &it.limbs)).collect::<Result<_, _>>()?;
     let mut options = Options::new();
-    options.algorithm = Some(algorithm.to_owned());
+    options.algorithm = algorithm.map(str::to_owned);
     let (results, _) = session.apply(operation, &batches.iter().collect::<Vec<_>>(), options)?;
     Ok(results.into_iter().map(|batch| (batch.limbs().to_vec(), batch.bits())).collect())
 }
@@ -52,7 +52,7 @@ fn conform(group: Group) {
                     conformance::operation_cases(name, operation.arity(), precision, lanes, &[Pattern::Carry, pattern]);
                 let few = if precision > 300 { 2 } else { all.len() };
                 for case in all.into_iter().take(if is_power && precision > 300 { 1 } else { few }) {
-                    let result = run(&session, operation, algorithm, &draw(&case));
+                    let result = run(&session, operation, Some(algorithm), &draw(&case));
                     if matches!(result, Err(Error::AlgorithmUnfit { .. })) {
                         continue;
                     }
@@ -83,4 +83,22 @@ fn modular() {
 #[test]
 fn montgomery() {
     conform(Group::Montgomery);
+}
+
+/// The GPU by what its table chooses: all operations at lengths on both sides of where threads give way to groups.
+#[test]
+fn gpu_conforms() {
+    let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };
+    let groups = [Group::Division, Group::Modular, Group::Montgomery];
+    for &operation in Operation::ALL.iter().filter(|it| groups.contains(&it.group())) {
+        for precision in [1, 32, 131, 256, 512, 1024, 2048] {
+            // The oracle's powers of long numbers take a while.
+            let lanes = if operation.name().starts_with("pow_mod") && precision > 512 { 8 } else { 129 };
+            let name = (operation.name(), operation.constant().unwrap_or(0));
+            for case in conformance::operation_cases(name, operation.arity(), precision, lanes, &[Pattern::Carry]) {
+                let result = run(&session, operation, None, &draw(&case));
+                conformance::operation(&[case], |_, _| result.clone());
+            }
+        }
+    }
 }

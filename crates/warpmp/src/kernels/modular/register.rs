@@ -4,6 +4,7 @@ use warpmp_device::Grid;
 use warpmp_kernel::build::Glue;
 use warpmp_kernel::ir::Kernel;
 
+use super::super::candidates;
 use super::super::{MUL, MulShape, OperandShape, OperationAlgorithm, OperationShape, Settings, Spec, mul_group};
 use super::division::{Division, Parts};
 use super::frame::Signature;
@@ -39,16 +40,14 @@ pub(in super::super) const ALGORITHMS: &[OperationAlgorithm] = &[
             let layout = Layout { group: 1, length: held_limbs(shape), ..Layout::of(1) };
             spec(shape, settings_of(layout, settings), asynchronous)
         },
+        candidates: candidates::warps,
     },
     OperationAlgorithm {
         name: "group",
         summary: "numbers spread over a group of lanes, carries between lanes by ballots",
         accepts: "moduli and divisors to 32736 bits, inverses to 20448",
         longer_first: false,
-        fits: |shape| {
-            let inverts = matches!(shape.operation, Operation::InvMod | Operation::GcdExt);
-            held_limbs(shape) <= if inverts { GROUP_INVERSE } else { MAX_LIMBS }
-        },
+        fits: |shape| held_limbs(shape) <= if inverts(shape.operation) { GROUP_INVERSE } else { MAX_LIMBS },
         spec: |shape, settings, asynchronous| {
             let layout = match shape.operation {
                 Operation::Gcd => Layout::narrow(held_limbs(shape).max(2), settings.block.unwrap_or(gcd::BLOCK)),
@@ -56,17 +55,29 @@ pub(in super::super) const ALGORITHMS: &[OperationAlgorithm] = &[
             };
             spec(shape, settings_of(layout, settings), asynchronous)
         },
+        candidates: |shape| {
+            if inverts(shape.operation) {
+                // More limbs a lane would not fit in its registers.
+                return candidates::warps(shape);
+            }
+            let limbs = held_limbs(shape);
+            let blocks = [8, 16, 32].into_iter().filter(|block| limbs > block / 2 && limbs.div_ceil(32) <= *block);
+            let settings = blocks.flat_map(|block| {
+                let block = Some(block);
+                candidates::warps(shape).into_iter().map(move |warps| Settings { block, ..warps })
+            });
+            candidates::warps(shape).into_iter().chain(settings).collect()
+        },
     },
 ];
 
 impl Layout {
     /// The layout of a group for numbers of so many limbs, with at most so many a lane.
     const fn spread(limbs: u32, block: Option<u32>) -> Self {
-        let most = match block {
-            Some(block) => block,
-            None => super::BLOCK_LIMBS,
+        let (most, mut group) = match block {
+            Some(block) => (block, 2),
+            None => (super::BLOCK_LIMBS, 4),
         };
-        let mut group = 4;
         while group < 32 && limbs.div_ceil(group) > most {
             group *= 2;
         }
@@ -74,6 +85,11 @@ impl Layout {
         let length = limbs.div_ceil(group);
         Self { group, length: if length < 3 { 3 } else { length }, ..Self::of(1) }
     }
+}
+
+/// Are cofactors held beside the numbers?
+const fn inverts(operation: Operation) -> bool {
+    matches!(operation, Operation::InvMod | Operation::GcdExt)
 }
 
 fn settings_of(layout: Layout, settings: &Settings) -> Layout {
