@@ -55,14 +55,7 @@ impl Montgomery {
     pub fn mul(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
         let empty =
             if self.spread.group == 1 { Window::new(self.spread.length) } else { Window::zeros(b, self.spread.length) };
-        let window = self.sweep(b, empty, |b, window, step, i| {
-            let y = match step {
-                None => y[i],
-                Some(step) => self.spread.broadcast(b, y[i], step),
-            };
-            window.add(b, x, y);
-            window.bottom(b)
-        });
+        let window = self.sweep(b, empty, Some((x, y)), |_, _, _, _| {});
         let (limbs, excess) = window.finish(b);
         let (limbs, above) = self.spread.settle(b, &limbs, excess);
         self.spread.reduce_once(b, &limbs, above, &self.modulus)
@@ -89,7 +82,7 @@ impl Montgomery {
         if self.spread.group > 1 {
             window.clear_left(b);
         }
-        let window = self.sweep(b, window, |b, window, _, _| window.bottom_after_slide(b));
+        let window = self.sweep(b, window, None, |_, _, _, _| {});
         let (limbs, excess) = window.finish(b);
         let (mut limbs, mut above) = self.spread.settle(b, &limbs, excess);
         if let Some(high) = high {
@@ -216,78 +209,92 @@ impl Montgomery {
         if spread.group > 1 {
             window.clear_left(b);
         }
-        self.sweep_with(
-            b,
-            window,
-            |b, window, step, i| {
-                let y = match step {
-                    None => y[i],
-                    Some(step) => spread.broadcast(b, y[i], step),
-                };
-                window.add(b, x, y);
-                window.bottom(b)
-            },
-            |b, step, i, quotient| {
-                let Some(step) = step else { return b.set(quotients[i], quotient) };
-                let mine = b.compare(Cmp::Eq, step, spread.member);
-                let kept = b.select(quotient, quotients[i], mine);
-                b.set(quotients[i], kept);
-            },
-        );
+        self.sweep(b, window, Some((x, y)), |b, step, i, quotient| {
+            let Some(step) = step else { return b.set(quotients[i], quotient) };
+            let mine = b.compare(Cmp::Eq, step, spread.member);
+            let kept = b.select(quotient, quotients[i], mine);
+            b.set(quotients[i], kept);
+        });
         quotients
     }
 
-    /// All rows. `add` adds the row's product and returns limb 0; it gets the lane that has limb `i` of its block.
+    /// All rows: of `x·y` if there are factors, and of the modulus. `tell` is told the quotients.
     fn sweep(
         &self,
         b: &mut Builder,
-        window: Window,
-        add: impl Fn(&mut Builder, &mut Window, Option<R32>, usize) -> R32,
-    ) -> Window {
-        self.sweep_with(b, window, add, |_, _, _, _| {})
-    }
-
-    /// The same; `tell` is told the quotients.
-    fn sweep_with(
-        &self,
-        b: &mut Builder,
         mut window: Window,
-        add: impl Fn(&mut Builder, &mut Window, Option<R32>, usize) -> R32,
+        factors: Option<(&[R32], &[R32])>,
         tell: impl Fn(&mut Builder, Option<R32>, usize, R32),
     ) -> Window {
-        let spread = &self.spread;
-        let row = |b: &mut Builder, window: &mut Window, step: Option<R32>, i: usize| {
-            let bottom = add(b, window, step, i);
-            let quotient = b.mul_lo(bottom, self.inverse);
-            let quotient = spread.broadcast(b, quotient, 0);
-            tell(b, step, i, quotient);
-            window.add(b, &self.modulus, quotient);
-            window.slide(b, |b, gone| (spread.group > 1).then(|| spread.from_above(b, gone)));
-        };
-        if spread.group == 1 {
+        let length = self.spread.length;
+        if self.spread.group == 1 {
             for i in 0..self.rows {
-                row(b, &mut window, None, i);
+                let bottom = match factors {
+                    Some((x, y)) => {
+                        window.add(b, x, y[i]);
+                        window.bottom(b)
+                    }
+                    None => window.bottom_after_slide(b),
+                };
+                let quotient = b.mul_lo(bottom, self.inverse);
+                tell(b, None, i, quotient);
+                window.add(b, &self.modulus, quotient);
+                window.slide(b, |_, _| None);
             }
             return window;
         }
-        let (blocks, rest) = (self.rows / spread.length, self.rows % spread.length);
+        let (blocks, rest) = (self.rows / length, self.rows % length);
         let step = b.copy(0);
         if blocks > 0 {
             b.do_while(|b| {
                 let mut next = window.clone();
-                for i in 0..spread.length {
-                    row(b, &mut next, Some(step), i);
-                }
+                self.block(b, &mut next, factors, step, length, &tell);
                 window.become_(b, &next);
                 let following = b.add(step, 1);
                 b.set(step, following);
                 b.compare(Cmp::Lt, step, blocks as u32)
             });
         }
-        for i in 0..rest {
-            row(b, &mut window, Some(step), i);
-        }
+        self.block(b, &mut window, factors, step, rest, &tell);
         window
+    }
+
+    /// The first rows of a block, whose limbs of `y` are in lane `step` of the group.
+    ///
+    /// Shuffles take long, so they are asked for early: the quotient when the even half of the row before it is
+    /// done, the next limb of `y` a row ahead.
+    fn block(
+        &self,
+        b: &mut Builder,
+        window: &mut Window,
+        factors: Option<(&[R32], &[R32])>,
+        step: R32,
+        rows: usize,
+        tell: &impl Fn(&mut Builder, Option<R32>, usize, R32),
+    ) {
+        let spread = &self.spread;
+        let fetch = |b: &mut Builder, i: usize| match factors {
+            Some((_, y)) if i < rows => Some(spread.broadcast(b, y[i], step)),
+            _ => None,
+        };
+        let mut y = fetch(b, 0);
+        for i in 0..rows {
+            let row = factors.zip(y);
+            if let Some(((x, _), y)) = row {
+                window.add_even(b, x, y);
+            }
+            let bottom = window.bottom_after_slide(b);
+            let quotient = b.mul_lo(bottom, self.inverse);
+            let quotient = spread.broadcast(b, quotient, 0);
+            let next = fetch(b, i + 1);
+            if let Some(((x, _), y)) = row {
+                window.add_odd(b, x, y);
+            }
+            tell(b, Some(step), i, quotient);
+            window.add(b, &self.modulus, quotient);
+            window.slide(b, |b, gone| Some(spread.from_above(b, gone)));
+            y = next;
+        }
     }
 }
 

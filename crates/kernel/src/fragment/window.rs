@@ -103,7 +103,7 @@ impl Window {
         self.lowest(b)
     }
 
-    /// Limb 0 when no row has been added since the last slide.
+    /// Limb 0 when no row, or half a row, has been added since the last slide.
     pub fn bottom_after_slide(&self, b: &mut Builder) -> R32 {
         let low = self.lowest(b);
         self.left.map_or(low, |left| b.add(low, left))
@@ -167,7 +167,8 @@ impl Window {
         }
     }
 
-    fn add_even(&mut self, b: &mut Builder, x: &[R32], y: R32) {
+    /// The half of [`add`](Self::add) that comes first: the products of even limbs of `x`.
+    pub fn add_even(&mut self, b: &mut Builder, x: &[R32], y: R32) {
         let factors = x.iter().step_by(2);
         if self.even.iter().all(Option::is_none) {
             for (pair, &factor) in self.even.iter_mut().zip(factors) {
@@ -182,7 +183,8 @@ impl Window {
         self.count(chain, usize::from(!self.length.is_multiple_of(2)));
     }
 
-    fn add_odd(&mut self, b: &mut Builder, x: &[R32], y: R32) {
+    /// The other half. Until then limb 0 is as after a slide.
+    pub fn add_odd(&mut self, b: &mut Builder, x: &[R32], y: R32) {
         let factors = x.iter().skip(1).step_by(2);
         let left = self.left.take();
         if left.is_none() && self.odd.iter().all(Option::is_none) {
