@@ -117,6 +117,41 @@ const SQUARES: &[(&str, usize, Option<u64>, u32)] = &[
     ("karatsuba/group", 65536, None, 200),
 ];
 
+/// Operation, algorithm, bits of the operands, wide products in the text, registers.
+type ModularCase = (Operation, &'static str, &'static [usize], Option<u64>, u32);
+
+/// Division, modular and Montgomery arithmetic.
+const MODULAR: &[ModularCase] = &[
+    (Operation::MontMul, "thread", &[256, 256, 256], Some(120), 56),
+    (Operation::MontMul, "thread", &[512, 512, 512], Some(496), 104),
+    (Operation::MontMul, "thread", &[131, 131, 131], None, 56),
+    (Operation::MontMul, "group", &[1024, 1024, 1024], Some(128), 72),
+    (Operation::MontMul, "group", &[2048, 2048, 2048], Some(512), 112),
+    (Operation::MontMul, "group", &[32736, 32736, 32736], None, 255),
+    (Operation::Redc, "thread", &[478, 239], None, 56),
+    (Operation::ToMont, "group", &[1000, 1024], None, 88),
+    (Operation::FromMont, "group", &[2048, 2048], None, 112),
+    (Operation::PowMod, "thread", &[256, 256, 256], None, 72),
+    (Operation::PowMod, "thread", &[512, 512, 512], None, 128),
+    (Operation::PowMod, "group", &[1024, 1024, 1024], None, 88),
+    (Operation::PowMod, "group", &[3000, 700, 1000], None, 96),
+    (Operation::PowModSec, "thread", &[512, 512, 512], None, 144),
+    (Operation::PowModSec, "group", &[2048, 2048, 2048], None, 152),
+    (Operation::PowModPublic(65537), "group", &[2048, 2048], None, 128),
+    (Operation::DivRem, "thread", &[256, 256], None, 64),
+    (Operation::DivRem, "thread", &[1024, 512], None, 96),
+    (Operation::DivRem, "group", &[1024, 1024], None, 72),
+    (Operation::DivRem, "group", &[8192, 4096], None, 104),
+    (Operation::Gcd, "thread", &[256, 256], None, 64),
+    (Operation::Gcd, "group", &[4096, 4096], None, 80),
+    (Operation::InvMod, "thread", &[256, 256], None, 128),
+    (Operation::InvMod, "group", &[1024, 1024], None, 144),
+    (Operation::Sqrt, "thread", &[1024], None, 96),
+    (Operation::Sqrt, "group", &[4096], None, 80),
+    (Operation::MulMod, "group", &[1024, 1024, 1024], None, 128),
+    (Operation::GcdExt, "group", &[1024, 1000], None, 168),
+];
+
 fn main() -> Result<(), Box<dyn error::Error>> {
     let directory = env::args().nth(1).ok_or("usage: emit_kernels DIR")?;
     let directory = Path::new(&directory);
@@ -148,6 +183,13 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     for &(name, bits, wide, registers) in SQUARES {
         let algorithm = SQR.iter().find(|it| it.name == name).ok_or("no such algorithm")?;
         let shape = SqrShape { limbs: [bits.div_ceil(32), (2 * bits).div_ceil(32)].map(|n| n as u32) };
+        let spec = (algorithm.spec)(shape, &Settings::default(), true);
+        write(&*spec, directory, wide, registers, &mut budgets)?;
+    }
+    for &(operation, name, bits, wide, registers) in MODULAR {
+        let operands: Vec<Shape> = bits.iter().map(|&bits| Shape::new(32, bits)).collect();
+        let shape = OperationShape::new(operation, &operands)?;
+        let algorithm = register(operation).iter().find(|it| it.name == name).ok_or("no such algorithm")?;
         let spec = (algorithm.spec)(shape, &Settings::default(), true);
         write(&*spec, directory, wide, registers, &mut budgets)?;
     }

@@ -14,6 +14,8 @@ use std::{env, fs};
 use common::shape;
 use warpmp::kernels::OperationShape;
 use warpmp::kernels::linear::{Linear, Split};
+use warpmp::kernels::modular::product::{Function, MontgomeryProduct};
+use warpmp::kernels::modular::{Layout, Operand};
 use warpmp::kernels::mul_group::MulGroup;
 use warpmp::kernels::mul_thread::{Input, MulThread};
 use warpmp::kernels::sqr_thread::SqrThread;
@@ -24,6 +26,12 @@ use warpmp_kernel::build::Glue;
 
 fn thread(shape: MulShape, input: Input, glue: Glue) -> Box<dyn Spec> {
     Box::new(MulThread { shape, input, glue, warps: 2 })
+}
+
+fn montgomery(limbs: u32, group: u32) -> Box<dyn Spec> {
+    let layout = Layout { group, length: limbs / group, warps: 2, glue: Glue::None };
+    let operands = vec![Operand::each(limbs); 3];
+    Box::new(MontgomeryProduct { function: Function::Mul, operands, layout, chain: 1 })
 }
 
 fn linear(operation: Operation, bits: usize, split: Option<Split>) -> Box<dyn Spec> {
@@ -52,6 +60,8 @@ fn cases() -> Vec<(&'static str, Box<dyn Spec>)> {
         ("sum_rotate_128", Box::new(SumRotate { shape: square(128), warps: 4 })),
         ("group_128", group(square(128), Input::Direct, 2, 2)),
         ("group_256_two_passes", group(square(256), Input::Direct, 2, 2)),
+        ("mont_mul_96", montgomery(3, 1)),
+        ("mont_mul_128_by_two", montgomery(4, 2)),
         ("sqr_thread_131", thread_square(131, false)),
         ("sqr_thread_128_halves", thread_square(128, true)),
         ("group_160_staged", group(square(160), Input::Staged, 3, 2)),

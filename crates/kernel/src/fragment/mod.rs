@@ -3,12 +3,21 @@
 
 mod add;
 mod carry;
+pub mod divsteps;
+mod montgomery;
+mod reciprocal;
 mod rows;
+mod spread;
 mod square;
 mod square_halves;
+mod window;
 
 pub use add::{add_limbs, wrapping_add_small, wrapping_sub_small};
 pub use carry::{Carries, all_ones, all_zeros, resolve_carries, top_lane};
+pub use montgomery::{Montgomery, negated_inverse, repeat};
+pub use reciprocal::Reciprocal;
 pub use rows::Rows;
+pub use spread::{Spread, assign, select};
 pub use square::{double_plus_squares, double_plus_squares_carrying, products_of_pairs, square};
 pub use square_halves::{Quarters, square_by_halves};
+pub use window::Window;

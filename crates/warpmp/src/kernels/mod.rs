@@ -14,6 +14,7 @@ pub mod karatsuba_group;
 pub mod karatsuba_sum_rotate;
 mod limbs;
 pub mod linear;
+pub mod modular;
 pub mod mul_group;
 pub mod mul_thread;
 mod packed;
@@ -198,8 +199,9 @@ pub type OperationAlgorithm = Algorithm<OperationShape>;
 pub fn register(operation: Operation) -> &'static [OperationAlgorithm] {
     match operation.group() {
         Group::Linear | Group::LinearModular | Group::ProductPart => linear::ALGORITHMS,
-        // Products and squares have registers of their own; the others no kernels yet.
-        Group::Product | Group::Division | Group::Modular | Group::Montgomery => &[],
+        Group::Division | Group::Modular | Group::Montgomery => modular::ALGORITHMS,
+        // Products and squares have registers of their own.
+        Group::Product => &[],
     }
 }
 

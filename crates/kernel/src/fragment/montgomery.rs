@@ -1,0 +1,326 @@
+//! Montgomery arithmetic modulo an odd number, by one lane or a group of lanes a number.
+//!
+//! computes   [`mul`](Montgomery::mul): `x·y/R mod m`; [`redc`](Montgomery::redc): `T/R mod m`; `R = B^rows`, `B = 2³²`
+//! requires   `m` odd, `m < R`; for products `x·y < m·R`, for instance `x < R` and `y < m`
+//! cost       a lane: `2·length·rows` wide products and `rows` low ones, so `2L² + L` for one lane a number; a row
+//!            6 additions in one lane, 8 and 3 shuffles in a group; in the end about `4·length` additions and choices
+//! registers  `4·length` in one lane, `5·length` in a group, and about 24
+//!
+//! Row `i` adds `x·yᵢ` to the [`Window`] and then `m·q` with the limb `q` that makes limb 0 zero; the window slides
+//! up over it. In a group every lane does so for its own limbs of `x` and `m`. Limb `yᵢ` and the quotient limb are
+//! broadcast from the lanes that have them; the limb that leaves a lane's window at the bottom comes in at the top
+//! of the window below (from the lowest lane a zero leaves, which the highest takes in, as it should). Carries
+//! stay in the lane until the end. `R` is what the caller says, not `B^(group·length)`: a number that is padded to
+//! whole blocks has zeros on top and takes no more rows.
+//!
+//! bound: after all rows the window holds `(x·y + q·m)/R` with `q < R`, that is less than `(mR + mR)/R = 2m`: one
+//! subtraction reduces it. In between `w < x + m` before each row, so that in a group no lane's window exceeds
+//! `3·B^length` (two products of `length + 1` limbs and an incoming limb, slid down by one): what is above
+//! a lane's block in the end is at most 2. For `redc` the rows give `(T mod R + q·m)/R ≤ m`, and `⌊T/R⌋ < m` is
+//! added.
+//!
+//! source: Montgomery 1985; the interleaved form (CIOS) by Koç, Acar and Kaliski 1996. Handbook of Applied
+//! Cryptography 14.32 for `redc`. The division over lanes is ours.
+
+use super::{Spread, Window, assign};
+use crate::build::{Builder, Emit, R32};
+use crate::ir::{Cmp, Vote};
+
+/// Squares have code of their own from this many limbs on: before, what is saved are fewer products than what is added
+/// are sums.
+const SQUARE_FROM: usize = 4;
+
+/// A modulus.
+#[derive(Clone, Debug)]
+pub struct Montgomery {
+    /// How residues lie in the lanes.
+    pub spread: Spread,
+    /// Its limbs in this lane.
+    pub modulus: Vec<R32>,
+    /// `−m⁻¹ mod B`, in every lane.
+    pub inverse: R32,
+    /// Limbs of `R`.
+    pub rows: usize,
+}
+
+impl Montgomery {
+    /// Prepares for an odd modulus of at most `rows` limbs.
+    pub fn new(b: &mut Builder, spread: Spread, modulus: &[R32], rows: usize) -> Self {
+        let lowest = spread.broadcast(b, modulus[0], 0);
+        let inverse = negated_inverse(b, lowest);
+        Self { spread, modulus: modulus.to_vec(), inverse, rows }
+    }
+
+    /// `x·y/R mod m`.
+    pub fn mul(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
+        let empty =
+            if self.spread.group == 1 { Window::new(self.spread.length) } else { Window::zeros(b, self.spread.length) };
+        let window = self.sweep(b, empty, Some((x, y)), |_, _, _, _| {});
+        let (limbs, excess) = window.finish(b);
+        let (limbs, above) = self.spread.settle(b, &limbs, excess);
+        self.spread.reduce_once(b, &limbs, above, &self.modulus)
+    }
+
+    /// `x²/R mod m`: by one lane `1.5·L²` products, by a group as [`mul`](Self::mul).
+    pub fn sqr(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
+        if !self.squares_apart() {
+            return self.mul(b, x, x);
+        }
+        let square = super::square(b, x);
+        let (low, high) = square.split_at(x.len());
+        self.redc(b, low, Some(high))
+    }
+
+    /// Is a square cheaper than a product?
+    pub const fn squares_apart(&self) -> bool {
+        self.spread.group == 1 && self.spread.length >= SQUARE_FROM && self.rows == self.spread.length
+    }
+
+    /// `(low + high·R)/R mod m`, for `low < R` and `high < m`; no `high` is zero.
+    pub fn redc(&self, b: &mut Builder, low: &[R32], high: Option<&[R32]>) -> Vec<R32> {
+        let mut window = Window::of(b, low);
+        if self.spread.group > 1 {
+            window.clear_left(b);
+        }
+        let window = self.sweep(b, window, None, |_, _, _, _| {});
+        let (limbs, excess) = window.finish(b);
+        let (mut limbs, mut above) = self.spread.settle(b, &limbs, excess);
+        if let Some(high) = high {
+            let (sum, carry) = self.spread.add(b, &limbs, high);
+            limbs = sum;
+            above = b.add(above, carry);
+        }
+        self.spread.reduce_once(b, &limbs, above, &self.modulus)
+    }
+
+    /// `x + y mod m` for `x, y < m`.
+    pub fn add(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
+        let (sum, above) = self.spread.add(b, x, y);
+        self.spread.reduce_once(b, &sum, above, &self.modulus)
+    }
+
+    /// `2x mod m` for `x < m`.
+    pub fn double(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
+        let (doubled, above) = self.spread.double(b, x);
+        self.spread.reduce_once(b, &doubled, above, &self.modulus)
+    }
+
+    /// `R mod m`: one, as a Montgomery residue.
+    ///
+    /// `2ⁿ mod m` for a modulus of `n` bits is `2ⁿ − m`, the complement of the modulus below its top bit, plus one;
+    /// from there it takes a doubling a bit that `m` is shorter than `R`, as many as the shortest of the warp needs.
+    pub fn one(&self, b: &mut Builder) -> Vec<R32> {
+        let spread = &self.spread;
+        let (complement, leading) = self.complement(b);
+        let ones = spread.small(b, 1);
+        let (start, _) = spread.add(b, &complement, &ones);
+        // Only for m = 1 is the complement plus one as large as m.
+        let none = b.copy(0);
+        let start = spread.reduce_once(b, &start, none, &self.modulus);
+        let x: Vec<R32> = start.iter().map(|&limb| b.copy(limb)).collect();
+        let left = b.copy(leading);
+        let some = b.compare(Cmp::Gt, left, 0);
+        let some = b.vote(Vote::Any, some);
+        b.if_(some, |b| {
+            b.do_while(|b| {
+                let doubled = self.double(b, &x);
+                let mine = b.compare(Cmp::Gt, left, 0);
+                let next = super::select(b, mine, &doubled, &x);
+                assign(b, &x, &next);
+                let fewer = b.sub(left, 1);
+                let fewer = b.select(fewer, 0, mine);
+                b.set(left, fewer);
+                let more = b.compare(Cmp::Gt, left, 0);
+                b.vote(Vote::Any, more)
+            });
+        });
+        x
+    }
+
+    /// `R² mod m` from `R mod m`: `rows` doublings give `2^rows·R`, and five squarings `2^(32·rows)·R`.
+    pub fn square_of_r(&self, b: &mut Builder, one: &[R32]) -> Vec<R32> {
+        let x: Vec<R32> = one.iter().map(|&limb| b.copy(limb)).collect();
+        repeat(b, self.rows as u32, |b| {
+            let doubled = self.double(b, &x);
+            assign(b, &x, &doubled);
+        });
+        repeat(b, 5, |b| {
+            let squared = self.sqr(b, &x);
+            assign(b, &x, &squared);
+        });
+        x
+    }
+
+    /// The complement of the modulus below its top bit; and how many bits `R` is longer than the modulus.
+    fn complement(&self, b: &mut Builder) -> (Vec<R32>, R32) {
+        let spread = &self.spread;
+        // Is there anything in the lanes above?
+        let above = if spread.group == 1 {
+            b.copy(0)
+        } else {
+            let zero = super::all_zeros(b, &self.modulus);
+            let any = b.not_pred(zero);
+            let lanes = b.ballot(any);
+            let group = spread.mask_of_group(b);
+            let higher = b.special(crate::ir::Special::LaneMaskGt);
+            let lanes = b.and(lanes, group);
+            b.and(lanes, higher)
+        };
+        let some = b.compare(Cmp::Ne, above, 0);
+        // All ones below the top bit, without predicates: there would be one a limb.
+        let mut covered = b.select(u32::MAX, 0, some);
+        let mut bits = b.copy(0);
+        let mut complement: Vec<R32> = Vec::new();
+        for &limb in self.modulus.iter().rev() {
+            let zeros = b.clz(limb);
+            let below = b.shr(u32::MAX, zeros);
+            let mask = b.or(below, covered);
+            let flipped = b.xor(limb, mask);
+            complement.push(b.and(flipped, mask));
+            let ones = b.popc(mask);
+            bits = b.add(bits, ones);
+            let top = b.and(below, 1);
+            let top = b.sub(0, top);
+            covered = b.or(covered, top);
+        }
+        complement.reverse();
+        let total = self.sum(b, bits);
+        (complement, b.sub(32 * self.rows as u32, total))
+    }
+
+    /// The sum of a word over the lanes of the group.
+    fn sum(&self, b: &mut Builder, mut value: R32) -> R32 {
+        let mut distance = 1;
+        while distance < self.spread.group {
+            let other = b.shuffle(crate::ir::Shuffle::Bfly, value, distance, 32);
+            value = b.add(value, other);
+            distance *= 2;
+        }
+        value
+    }
+
+    /// `(1 − x·y)/m mod R`, for `R` of all limbs in the lanes: the quotients of the rows of `x·y − 1`.
+    pub fn complement_quotient(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
+        let spread = &self.spread;
+        debug_assert_eq!(self.rows, spread.group as usize * spread.length);
+        let ones: Vec<R32> = x.iter().map(|_| b.copy(u32::MAX)).collect();
+        let quotients: Vec<R32> = x.iter().map(|_| b.copy(0)).collect();
+        let mut window = Window::of(b, &ones);
+        if spread.group > 1 {
+            window.clear_left(b);
+        }
+        self.sweep(b, window, Some((x, y)), |b, step, i, quotient| {
+            let Some(step) = step else { return b.set(quotients[i], quotient) };
+            let mine = b.compare(Cmp::Eq, step, spread.member);
+            let kept = b.select(quotient, quotients[i], mine);
+            b.set(quotients[i], kept);
+        });
+        quotients
+    }
+
+    /// All rows: of `x·y` if there are factors, and of the modulus. `tell` is told the quotients.
+    fn sweep(
+        &self,
+        b: &mut Builder,
+        mut window: Window,
+        factors: Option<(&[R32], &[R32])>,
+        tell: impl Fn(&mut Builder, Option<R32>, usize, R32),
+    ) -> Window {
+        let length = self.spread.length;
+        if self.spread.group == 1 {
+            for i in 0..self.rows {
+                let bottom = match factors {
+                    Some((x, y)) => {
+                        window.add(b, x, y[i]);
+                        window.bottom(b)
+                    }
+                    None => window.bottom_after_slide(b),
+                };
+                let quotient = b.mul_lo(bottom, self.inverse);
+                tell(b, None, i, quotient);
+                window.add(b, &self.modulus, quotient);
+                window.slide(b, |_, _| None);
+            }
+            return window;
+        }
+        let (blocks, rest) = (self.rows / length, self.rows % length);
+        let step = b.copy(0);
+        if blocks > 0 {
+            b.do_while(|b| {
+                let mut next = window.clone();
+                self.block(b, &mut next, factors, step, length, &tell);
+                window.become_(b, &next);
+                let following = b.add(step, 1);
+                b.set(step, following);
+                b.compare(Cmp::Lt, step, blocks as u32)
+            });
+        }
+        self.block(b, &mut window, factors, step, rest, &tell);
+        window
+    }
+
+    /// The first rows of a block, whose limbs of `y` are in lane `step` of the group.
+    ///
+    /// Shuffles take long, so they are asked for early: the quotient when the even half of the row before it is
+    /// done, the next limb of `y` a row ahead.
+    fn block(
+        &self,
+        b: &mut Builder,
+        window: &mut Window,
+        factors: Option<(&[R32], &[R32])>,
+        step: R32,
+        rows: usize,
+        tell: &impl Fn(&mut Builder, Option<R32>, usize, R32),
+    ) {
+        let spread = &self.spread;
+        let fetch = |b: &mut Builder, i: usize| match factors {
+            Some((_, y)) if i < rows => Some(spread.broadcast(b, y[i], step)),
+            _ => None,
+        };
+        let mut y = fetch(b, 0);
+        for i in 0..rows {
+            let row = factors.zip(y);
+            if let Some(((x, _), y)) = row {
+                window.add_even(b, x, y);
+            }
+            let bottom = window.bottom_after_slide(b);
+            let quotient = b.mul_lo(bottom, self.inverse);
+            let quotient = spread.broadcast(b, quotient, 0);
+            let next = fetch(b, i + 1);
+            if let Some(((x, _), y)) = row {
+                window.add_odd(b, x, y);
+            }
+            tell(b, Some(step), i, quotient);
+            window.add(b, &self.modulus, quotient);
+            window.slide(b, |b, gone| Some(spread.from_above(b, gone)));
+            y = next;
+        }
+    }
+}
+
+/// The body `count` times, at least once.
+pub fn repeat(b: &mut Builder, count: u32, body: impl FnOnce(&mut Builder)) {
+    let left = b.copy(count);
+    b.do_while(|b| {
+        body(b);
+        let fewer = b.sub(left, 1);
+        b.set(left, fewer);
+        b.compare(Cmp::Ne, left, 0)
+    });
+}
+
+/// `−m⁻¹ mod 2³²` of an odd `m`.
+///
+/// `3m xor 2` is the inverse modulo 2⁵; each step of Newton's iteration doubles the bits.
+///
+/// source: the start is Montgomery's, as Hurchalla reports it (2022).
+pub fn negated_inverse(b: &mut Builder, m: R32) -> R32 {
+    let tripled = b.mul_lo(m, 3);
+    let mut x = b.xor(tripled, 2);
+    let negated = b.sub(0, m);
+    for _ in 0..3 {
+        let error = b.mad_lo(negated, x, 2);
+        x = b.mul_lo(x, error);
+    }
+    b.sub(0, x)
+}

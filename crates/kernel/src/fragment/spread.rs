@@ -1,0 +1,261 @@
+//! Numbers spread over the lanes of a group, or held by one lane: sums, differences, choices.
+//!
+//! computes   on numbers of `group·length` limbs, `length` consecutive limbs a lane, the least significant in
+//!            the lowest lane; every number of a warp at the same time
+//! cost       a sum or a difference: `length` additions; in a group 2 ballots and about `length + 12` more
+//!
+//! Code that is written with a [`Spread`] serves one thread a number and a warp a number alike. All 32 lanes
+//! take part in everything.
+//!
+//! bound: see [`Carries`] for the look-ahead over the lanes of a group.
+//!
+//! source: ours.
+
+use super::{Carries, all_ones, all_zeros, wrapping_add_small, wrapping_sub_small};
+use crate::build::{Builder, Emit, Pred, R32, V32};
+use crate::ir::{Cmp, Shuffle};
+
+/// How numbers lie in the lanes of a warp.
+#[derive(Clone, Copy, Debug)]
+pub struct Spread {
+    /// Lanes a number: a power of two, at most 32.
+    pub group: u32,
+    /// Limbs a lane.
+    pub length: usize,
+    /// This lane's number in its group.
+    pub member: R32,
+    /// The lane above in the group; of the highest the lowest.
+    next: R32,
+    /// The lane below in the group; of the lowest the highest.
+    previous: R32,
+    /// All ones but in the lowest lane of a group.
+    above_bottom: R32,
+}
+
+impl Spread {
+    /// Numbers of `group·length` limbs. `thread`: any number that counts the lanes of a warp upwards.
+    pub fn new(b: &mut Builder, group: u32, length: usize, thread: R32) -> Self {
+        let member = b.and(thread, group - 1);
+        let [next, previous] = [1, u32::MAX].map(|distance| {
+            let sum = b.add(member, distance);
+            b.and(sum, group - 1)
+        });
+        let bottom = b.compare(Cmp::Eq, member, 0);
+        let above_bottom = b.select(0, u32::MAX, bottom);
+        Self { group, length, member, next, previous, above_bottom }
+    }
+
+    /// The value that a lane of the group has, by its number there.
+    pub fn broadcast(&self, b: &mut Builder, value: R32, member: impl Into<V32>) -> R32 {
+        if self.group == 1 { value } else { b.shuffle(Shuffle::Idx, value, member, self.group) }
+    }
+
+    /// The value of the lane above; in the highest lane that of the lowest.
+    pub fn from_above(&self, b: &mut Builder, value: R32) -> R32 {
+        if self.group == 1 { value } else { b.shuffle(Shuffle::Idx, value, self.next, self.group) }
+    }
+
+    /// The value of the lane below; in the lowest lane zero.
+    pub fn from_below(&self, b: &mut Builder, value: R32) -> R32 {
+        if self.group == 1 {
+            return b.copy(0);
+        }
+        let below = b.shuffle(Shuffle::Idx, value, self.previous, self.group);
+        b.and(below, self.above_bottom)
+    }
+
+    /// `value` in the lowest lane of each group, `other` in the others.
+    pub fn at_bottom(&self, b: &mut Builder, value: R32, other: R32) -> R32 {
+        b.lop3(self.above_bottom, other, value, 0xCA)
+    }
+
+    /// Of each number the value in its top lane.
+    pub fn top(&self, b: &mut Builder, value: R32) -> R32 {
+        self.broadcast(b, value, self.group - 1)
+    }
+
+    /// `x + y`, and the carry out: 0 or 1, the same in all lanes of the group.
+    pub fn add(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> (Vec<R32>, R32) {
+        let (sum, carry) = super::add_limbs(b, x, y);
+        self.carry_up(b, sum, carry)
+    }
+
+    /// `x + e·B^length` with a word `e` a lane that belongs to the lane above: the number, and what stands above
+    /// it, the same in all lanes of the group.
+    pub fn settle(&self, b: &mut Builder, x: &[R32], excess: R32) -> (Vec<R32>, R32) {
+        if self.group == 1 {
+            return (x.to_vec(), excess);
+        }
+        let incoming = self.from_below(b, excess);
+        let last: R32 = b.register();
+        let mut chain = b.chain();
+        let sum = x.iter().enumerate();
+        let sum = sum.map(|(k, &limb)| if k == 0 { chain.add(limb, incoming) } else { chain.add(limb, 0) }).collect();
+        chain.end_add(last, 0, 0);
+        let (sum, carry) = self.carry_up(b, sum, last);
+        let above = self.top(b, excess);
+        let above = b.add(above, carry);
+        (sum, above)
+    }
+
+    /// `x − y`, and the borrow: 0 or 1, the same in all lanes of the group.
+    pub fn sub(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> (Vec<R32>, R32) {
+        let mut chain = b.chain();
+        let difference: Vec<R32> = x.iter().zip(y).map(|(&x, &y)| chain.sub(x, y)).collect();
+        let mask = chain.borrow_mask();
+        if self.group == 1 {
+            let borrow = b.and(mask, 1);
+            return (difference, borrow);
+        }
+        let generates = b.compare(Cmp::Ne, mask, 0);
+        let propagates = all_zeros(b, &difference);
+        let borrows = Carries::look_ahead(b, generates, propagates, self.group);
+        let into = borrows.into_lane(b);
+        let difference = wrapping_sub_small(b, &difference, into);
+        let out = borrows.out_of_group(b);
+        (difference, out)
+    }
+
+    /// `x + above·B^…` modulo `m`, if it is less than `2m`. `above`: the same in all lanes of the group.
+    pub fn reduce_once(&self, b: &mut Builder, x: &[R32], above: R32, m: &[R32]) -> Vec<R32> {
+        // Zero if nothing is borrowed from above, all ones if there is nothing to borrow.
+        let (difference, rest) = if self.group == 1 {
+            let rest: R32 = b.register();
+            let mut chain = b.chain();
+            let difference: Vec<R32> = x.iter().zip(m).map(|(&x, &m)| chain.sub(x, m)).collect();
+            chain.wrap_sub(rest, above, 0);
+            (difference, rest)
+        } else {
+            let (difference, borrow) = self.sub(b, x, m);
+            let rest = b.sub(above, borrow);
+            (difference, rest)
+        };
+        let is_less = b.compare(Cmp::Ne, rest, 0);
+        select(b, is_less, x, &difference)
+    }
+
+    /// `2x`, and the bit that leaves at the top, the same in all lanes of the group.
+    pub fn double(&self, b: &mut Builder, x: &[R32]) -> (Vec<R32>, R32) {
+        let top = x[x.len() - 1];
+        let below = self.from_below(b, top);
+        let doubled = (0..x.len()).map(|k| b.funnel_left(if k == 0 { below } else { x[k - 1] }, x[k], 1)).collect();
+        let out = b.shr(top, 31);
+        (doubled, self.top(b, out))
+    }
+
+    /// The small number.
+    pub fn small(&self, b: &mut Builder, value: impl Into<V32>) -> Vec<R32> {
+        let value = b.copy(value);
+        let low = b.lop3(value, self.above_bottom, 0, 0x30);
+        (0..self.length).map(|k| if k == 0 { low } else { b.copy(0) }).collect()
+    }
+
+    /// Is the number zero? The same in all lanes of the group.
+    pub fn is_zero(&self, b: &mut Builder, x: &[R32]) -> Pred {
+        let zero = all_zeros(b, x);
+        if self.group == 1 {
+            return zero;
+        }
+        let others = b.not_pred(zero);
+        let others = b.ballot(others);
+        let mine = self.mask_of_group(b);
+        let others = b.and(others, mine);
+        b.compare(Cmp::Eq, others, 0)
+    }
+
+    /// `B^… − x`: the two's complement.
+    pub fn negate(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
+        let zero: Vec<R32> = x.iter().map(|_| b.copy(0)).collect();
+        self.sub(b, &zero, x).0
+    }
+
+    /// The bits of the number up to its highest one, the same in all lanes of the group; of zero 0.
+    pub fn bit_length(&self, b: &mut Builder, x: &[R32]) -> R32 {
+        let below = b.mul_lo(self.member, 32 * self.length as u32);
+        let bits = b.copy(0);
+        for (&limb, above) in x.iter().zip((32..).step_by(32)) {
+            let zeros = b.clz(limb);
+            let top = b.add(below, above);
+            let length = b.sub(top, zeros);
+            let some = b.compare(Cmp::Ne, limb, 0);
+            let best = b.select(length, bits, some);
+            b.set(bits, best);
+        }
+        if self.group == 1 {
+            return bits;
+        }
+        let some = b.compare(Cmp::Ne, bits, 0);
+        let lanes = b.ballot(some);
+        let mine = self.mask_of_group(b);
+        let lanes = b.and(lanes, mine);
+        // The number of the highest lane that has a bit; any lane where none has.
+        let zeros = b.clz(lanes);
+        let highest = b.sub(31, zeros);
+        let highest = b.and(highest, self.group - 1);
+        self.broadcast(b, bits, highest)
+    }
+
+    /// The bits of the number below its lowest one, the same in all lanes of the group; of zero, all of them or more.
+    pub fn trailing_zeros(&self, b: &mut Builder, x: &[R32]) -> R32 {
+        let below = b.mul_lo(self.member, 32 * self.length as u32);
+        let zeros = b.add(below, 32 * self.length as u32);
+        for (k, &limb) in x.iter().enumerate().rev() {
+            let at = 32 * k as u32;
+            let reversed = b.brev(limb);
+            let low = b.clz(reversed);
+            let here = b.add(below, at);
+            let here = b.add(here, low);
+            let some = b.compare(Cmp::Ne, limb, 0);
+            let best = b.select(here, zeros, some);
+            b.set(zeros, best);
+        }
+        if self.group == 1 {
+            return zeros;
+        }
+        let empty = all_zeros(b, x);
+        let some = b.not_pred(empty);
+        let lanes = b.ballot(some);
+        let mine = self.mask_of_group(b);
+        let lanes = b.and(lanes, mine);
+        // The number of the lowest lane that has a bit; any where none has.
+        let reversed = b.brev(lanes);
+        let lowest = b.clz(reversed);
+        let lowest = b.and(lowest, self.group - 1);
+        let found = self.broadcast(b, zeros, lowest);
+        let none = b.compare(Cmp::Eq, lanes, 0);
+        b.select(32 * self.group * self.length as u32, found, none)
+    }
+
+    /// The lanes of this lane's group, as a mask.
+    pub fn mask_of_group(&self, b: &mut Builder) -> R32 {
+        let lane = b.special(crate::ir::Special::Lane);
+        let first = b.sub(lane, self.member);
+        let ones = u32::MAX >> (32 - self.group);
+        b.shl(ones, first)
+    }
+
+    fn carry_up(&self, b: &mut Builder, x: Vec<R32>, carry: R32) -> (Vec<R32>, R32) {
+        if self.group == 1 {
+            return (x, carry);
+        }
+        let generates = b.compare(Cmp::Ne, carry, 0);
+        let propagates = all_ones(b, &x);
+        let carries = Carries::look_ahead(b, generates, propagates, self.group);
+        let into = carries.into_lane(b);
+        let sum = wrapping_add_small(b, &x, into);
+        let out = carries.out_of_group(b);
+        (sum, out)
+    }
+}
+
+/// `p ? x : y`, limb by limb.
+pub fn select(b: &mut Builder, p: Pred, x: &[R32], y: &[R32]) -> Vec<R32> {
+    x.iter().zip(y).map(|(&x, &y)| b.select(x, y, p)).collect()
+}
+
+/// Overwrites registers.
+pub fn assign(b: &mut Builder, to: &[R32], from: &[R32]) {
+    for (&to, &from) in to.iter().zip(from) {
+        b.set(to, from);
+    }
+}

@@ -1,0 +1,226 @@
+//! A window of accumulators that rows are added to and that slides: what a Montgomery product is made of.
+//!
+//! computes   `w ← w + x·y` for a number `x` of `L` limbs and a limb `y`; `w ← ⌊w / B⌋ + i·B^(L−1)`, `B = 2³²`
+//! cost       a row: `L` wide products and 2 additions, 1 more after a slide; a slide: nothing, with an
+//!            incoming limb 2 additions
+//!
+//! As in [`Rows`](super::Rows) there are accumulators for pairs that start at even and at odd limbs, and a
+//! slide makes them change places; the high word that the bottom pair leaves is added at limb 0 when the
+//! next row comes, where its carry starts the chain of odd limbs. Unlike there, several rows are added
+//! between slides, so the window is worth more than `L + 1` limbs hold.
+//!
+//! bound: each of the two chains of a row ends above the window, at limb `L` or `L + 1`. What carries out of
+//! it is counted in a word of its own for each of the two limbs, 0 at a slide and one more at most for a row;
+//! so nothing is lost in 2³² − 1 rows, whatever the window is worth. A slide makes the two words the new top
+//! pair, at limbs `L − 1` and `L`; a limb that comes in is added there, and its carry ends in the higher word.
+//! An odd `L` exchanges the parts of the two chains and nothing else.
+//!
+//! source: accumulators for even and odd limbs are folklore of GPU arithmetic (CGBN, sppark); the words that
+//! count carries, by which a modulus may fill all its bits and a number be spread over lanes, are ours.
+
+use crate::build::{Builder, Chain, Emit, R32, R64, V32};
+
+/// The accumulators.
+#[derive(Clone, Debug)]
+pub struct Window {
+    length: usize,
+    /// Accumulators whose pairs start at even limbs of the window; none: zero.
+    even: Vec<Option<R64>>,
+    /// The same for odd limbs.
+    odd: Vec<Option<R64>>,
+    /// The high word that the bottom pair left behind in the last slide, at limb 0.
+    left: Option<R32>,
+    /// Carries counted at limb `L` and at limb `L + 1`.
+    above: [Option<R32>; 2],
+}
+
+impl Window {
+    /// An empty window of `length` limbs, at least one.
+    pub fn new(length: usize) -> Self {
+        let (even, odd) = (vec![None; length.div_ceil(2)], vec![None; length / 2]);
+        Self { length, even, odd, left: None, above: [None; 2] }
+    }
+
+    /// A window of zeros, in registers from the start: the variable of a loop.
+    pub fn zeros(b: &mut Builder, length: usize) -> Self {
+        let mut window = Self::new(length);
+        for pair in window.even.iter_mut().chain(&mut window.odd) {
+            *pair = Some(b.copy64(0));
+        }
+        window.left = Some(b.copy(0));
+        window
+    }
+
+    /// A window that holds a number of `length` limbs.
+    pub fn of(b: &mut Builder, limbs: &[R32]) -> Self {
+        let mut window = Self::new(limbs.len());
+        for (pair, words) in window.even.iter_mut().zip(limbs.chunks(2)) {
+            let high = words.get(1).map_or(V32::Imm(0), |&word| V32::Reg(word));
+            *pair = Some(b.pack(words[0], high));
+        }
+        for pair in &mut window.odd {
+            *pair = Some(b.copy64(0));
+        }
+        window
+    }
+
+    /// Makes `self` hold what `other` does, which comes from it by rows and slides: the end of a loop.
+    pub fn become_(&self, b: &mut Builder, other: &Self) {
+        let pairs = self.even.iter().chain(&self.odd).zip(other.even.iter().chain(&other.odd));
+        for (to, from) in pairs {
+            if let (Some(to), Some(from)) = (*to, *from)
+                && to != from
+            {
+                b.set64(to, from);
+            }
+        }
+        if let (Some(to), Some(from)) = (self.left, other.left) {
+            b.set(to, from);
+        }
+    }
+
+    /// Makes the left limb a register, for a loop.
+    pub fn clear_left(&mut self, b: &mut Builder) {
+        self.left = Some(b.copy(0));
+    }
+
+    /// Adds a word at limb 0 with the next row; none may be left there from a slide.
+    pub fn add_low(&mut self, word: R32) {
+        debug_assert!(self.left.is_none());
+        self.left = Some(word);
+    }
+
+    /// Adds the row `x·y`.
+    pub fn add(&mut self, b: &mut Builder, x: &[R32], y: R32) {
+        debug_assert_eq!(x.len(), self.length);
+        self.add_even(b, x, y);
+        self.add_odd(b, x, y);
+    }
+
+    /// Limb 0. A row must have been added since the last slide.
+    pub fn bottom(&self, b: &mut Builder) -> R32 {
+        debug_assert!(self.left.is_none());
+        self.lowest(b)
+    }
+
+    /// Limb 0 when no row, or half a row, has been added since the last slide.
+    pub fn bottom_after_slide(&self, b: &mut Builder) -> R32 {
+        let low = self.lowest(b);
+        self.left.map_or(low, |left| b.add(low, left))
+    }
+
+    /// Slides up by a limb; `incoming` makes of the limb that leaves at the bottom the one that comes in at the
+    /// top, if any.
+    pub fn slide(&mut self, b: &mut Builder, incoming: impl FnOnce(&mut Builder, R32) -> Option<R32>) {
+        debug_assert!(self.left.is_none());
+        let bottom = self.even.remove(0).unwrap_or_else(|| b.copy64(0));
+        let (low, high) = b.unpack(bottom);
+        self.left = Some(high);
+        let incoming = incoming(b, low);
+        let [at_l, above_l] = self.above.map(|word| word.map_or(V32::Imm(0), V32::Reg));
+        let top = match incoming {
+            None if self.above == [None; 2] => None,
+            None => {
+                b.set_pair(bottom, at_l, above_l);
+                Some(bottom)
+            }
+            Some(incoming) => {
+                let high: R32 = b.register();
+                let mut chain = b.chain();
+                let low = chain.add(incoming, at_l);
+                chain.end_add(high, above_l, 0).set_pair(bottom, low, high);
+                Some(bottom)
+            }
+        };
+        self.above = [None; 2];
+        // What started at odd limbs starts at even ones now.
+        std::mem::swap(&mut self.even, &mut self.odd);
+        let top_pairs = if self.length.is_multiple_of(2) { &mut self.odd } else { &mut self.even };
+        top_pairs.push(top);
+    }
+
+    /// The window: its limbs, and what stands above them, which the caller knows to be one limb.
+    pub fn finish(self, b: &mut Builder) -> (Vec<R32>, R32) {
+        let mut words = |pairs: &[Option<R64>]| -> Vec<V32> {
+            let mut pair = |pair: Option<R64>| match pair {
+                Some(pair) => <[R32; 2]>::from(b.unpack(pair)).map(V32::Reg),
+                None => [V32::Imm(0); 2],
+            };
+            pairs.iter().flat_map(|&p| pair(p)).collect()
+        };
+        let low = words(&self.even);
+        let mut high = words(&self.odd);
+        high.insert(0, self.left.map_or(V32::Imm(0), V32::Reg));
+        let word = |words: &[V32], k: usize| words.get(k).copied().unwrap_or(V32::Imm(0));
+        let last: R32 = b.register();
+        let mut chain = b.chain();
+        let limbs = (0..self.length).map(|k| chain.add(word(&low, k), word(&high, k))).collect();
+        chain.end_add(last, word(&low, self.length), word(&high, self.length));
+        let last = self.above[0].map_or(last, |carries| b.add(last, carries));
+        (limbs, last)
+    }
+
+    fn lowest(&self, b: &mut Builder) -> R32 {
+        match self.even[0] {
+            Some(pair) => b.unpack(pair).0,
+            None => b.copy(0),
+        }
+    }
+
+    /// The half of [`add`](Self::add) that comes first: the products of even limbs of `x`.
+    pub fn add_even(&mut self, b: &mut Builder, x: &[R32], y: R32) {
+        let factors = x.iter().step_by(2);
+        if self.even.iter().all(Option::is_none) {
+            for (pair, &factor) in self.even.iter_mut().zip(factors) {
+                *pair = Some(b.mul_wide(factor, y));
+            }
+            return;
+        }
+        let mut chain = b.chain();
+        for (pair, &factor) in self.even.iter_mut().zip(factors) {
+            add_product(&mut chain, pair, factor, y);
+        }
+        self.count(chain, usize::from(!self.length.is_multiple_of(2)));
+    }
+
+    /// The other half. Until then limb 0 is as after a slide.
+    pub fn add_odd(&mut self, b: &mut Builder, x: &[R32], y: R32) {
+        let factors = x.iter().skip(1).step_by(2);
+        let left = self.left.take();
+        if left.is_none() && self.odd.iter().all(Option::is_none) {
+            for (pair, &factor) in self.odd.iter_mut().zip(factors) {
+                *pair = Some(b.mul_wide(factor, y));
+            }
+            return;
+        }
+        let mut chain = b.chain();
+        if let (Some(left), Some(bottom)) = (left, self.even[0]) {
+            // Limb 0; its carry is due at limb 1, where the odd pairs begin.
+            let (low, high) = chain.unpack(bottom);
+            let sum = chain.add(low, left);
+            chain.set_pair(bottom, sum, high);
+        }
+        for (pair, &factor) in self.odd.iter_mut().zip(factors) {
+            add_product(&mut chain, pair, factor, y);
+        }
+        self.count(chain, usize::from(self.length.is_multiple_of(2)));
+    }
+
+    /// Ends a chain above the window.
+    fn count(&mut self, mut chain: Chain<'_>, at: usize) {
+        let word = self.above[at];
+        let sum: R32 = word.unwrap_or_else(|| chain.register());
+        chain.end_add(sum, word.map_or(V32::Imm(0), V32::Reg), 0);
+        self.above[at] = Some(sum);
+    }
+}
+
+/// A link: `pair ← pair + x·y`.
+fn add_product(chain: &mut Chain<'_>, pair: &mut Option<R64>, x: R32, y: R32) {
+    let product = chain.mul_wide(x, y);
+    if let Some(pair) = *pair {
+        chain.add64_into(pair, product, pair);
+    } else {
+        *pair = Some(chain.add64(product, 0));
+    }
+}

@@ -1,0 +1,96 @@
+//! `gcd`: greatest common divisors.
+//!
+//! computes   `gcd(a, b)`; of 0 and 0 it is 0
+//! launch     32·warps threads a block, 32/group numbers a warp
+//! cost       about `2.1·d/30` batches of steps for numbers of `d` bits, at most `⌊(49d + 80)/17⌋/30`; each takes
+//!            `4·length` wide products a lane and about `650 + 16·length` other instructions
+//! registers  about `6·length + 50`
+//!
+//! The twos that both have are taken out as the operands are read, and put back as the result is written; then one
+//! of them is odd, and the steps begin with it. They end when all lanes of the warp have.
+//!
+//! bound: see [`divsteps`]. One limb more than the longer operand has is sign.
+//!
+//! source: Bernstein and Yang 2019.
+
+use warpmp_device::Grid;
+use warpmp_kernel::build::{Builder, Emit};
+use warpmp_kernel::fragment::divsteps::{self, Pair, negate_where, sign};
+use warpmp_kernel::fragment::select;
+use warpmp_kernel::ir::{Cmp, Kernel};
+
+use super::super::Spec;
+use super::frame::{Frame, Signature};
+use super::shifted::{lowered, store_raised};
+use super::{Layout, Operand};
+
+/// Limbs a lane, at most, unless 32 lanes need more. The steps take as long as products of 20 limbs, and each lane
+/// does them, so that few lanes are best.
+pub(super) const BLOCK: u32 = 17;
+
+/// Parameters of the kernel. Parameters of its launch: `a`, `b`, the result, lanes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Gcd {
+    /// The operands. The result has the limbs of the longer one.
+    pub operands: [Operand; 2],
+    /// How the numbers lie in the lanes, with a limb more.
+    pub layout: Layout,
+}
+
+impl Gcd {
+    /// The usual parameters.
+    pub const fn new(a: Operand, b: Operand) -> Self {
+        let limbs = if a.limbs > b.limbs { a.limbs } else { b.limbs };
+        Self { operands: [a, b], layout: Layout::narrow(limbs + 1, BLOCK) }
+    }
+
+    fn limbs(&self) -> u32 {
+        self.operands[0].limbs.max(self.operands[1].limbs)
+    }
+
+    fn body(&self, b: &mut Builder, frame: &Frame) {
+        b.section("load");
+        let spread = &frame.spread;
+        let (x, y) = (frame.load(b, 0), frame.load(b, 1));
+        let both: Vec<_> = x.iter().zip(&y).map(|(&x, &y)| b.or(x, y)).collect();
+        let twos = spread.trailing_zeros(b, &both);
+        let (x, y) = (lowered(b, frame, 0, twos), lowered(b, frame, 1, twos));
+        let parity = b.and(x[0], 1);
+        let parity = spread.broadcast(b, parity, 0);
+        let odd = b.compare(Cmp::Ne, parity, 0);
+        let (f, g) = (select(b, odd, &x, &y), select(b, odd, &y, &x));
+        b.section("arithmetic");
+        let numbers = Pair::new(b, &f, &g);
+        divsteps::greatest_common_divisor(b, spread, &numbers);
+        let negative = sign(b, spread, &numbers.first);
+        let divisor = negate_where(b, spread, negative, &numbers.first);
+        b.section("store");
+        let row = frame.result_row(b, 0);
+        store_raised(b, frame, row, self.limbs(), &divisor, twos);
+    }
+}
+
+impl Spec for Gcd {
+    fn name(&self) -> String {
+        format!("gcd{}{}{}", self.operands[0].name(), self.operands[1].name(), self.layout.name())
+    }
+
+    fn build(&self, _stage: usize) -> Kernel {
+        let results = [self.limbs()];
+        let signature = Signature { operands: &self.operands, results: &results, status: false, scratch: 0 };
+        self.layout.kernel(&self.name(), &signature, |b, frame| self.body(b, frame))
+    }
+
+    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
+        self.layout.grid(lanes)
+    }
+
+    fn max_lanes(&self) -> u32 {
+        self.layout.max_lanes()
+    }
+
+    fn wide_products(&self) -> u64 {
+        let batches = (49 * 32 * self.limbs() + 80) / 17 / 30;
+        4 * u64::from(batches) * u64::from(self.layout.group * self.layout.length)
+    }
+}

@@ -1,0 +1,123 @@
+//! `inv_mod`: inverses modulo any number.
+//!
+//! computes   the `x < m` with `a·x = 1 mod m`; a modulus of zero, or common factors, are the lane's status
+//! requires   nothing: `a` may exceed `m`, and `m` may be even
+//! launch     32·warps threads a block, 32/group numbers a warp
+//! cost       about `2.1·d/30` batches of steps for numbers of `d` bits; each takes `10·length` wide products a lane
+//!            and about `750 + 30·length` other instructions. If a modulus of the warp is even, a Montgomery product
+//!            more
+//! registers  about `10·length + 60`
+//!
+//! For odd `m` the steps begin with `f = m`, `g = a`. For even `m`, `a` must be odd, and the two change places: that
+//! gives `y < a` with `m·y = 1 mod a`, and `x = m − (m·y − 1)/a`. The quotient is exact and less than `m`, so it
+//! is enough to know it modulo `B^n`: it is made of the quotients of a Montgomery reduction modulo `a`.
+//!
+//! bound: see [`divsteps`]. One limb more than the longer operand has is sign. For `a = 1`, `y = 0`, and `x = m + 1`
+//! is reduced.
+//!
+//! source: Bernstein and Yang 2019; the exact quotient is Hensel's division (Jebelean 1993).
+
+use warpmp_device::Grid;
+use warpmp_kernel::build::{Builder, Emit, R32};
+use warpmp_kernel::fragment::divsteps::{self, Pair, add_where, negate_where, sign};
+use warpmp_kernel::fragment::{Montgomery, assign, select};
+use warpmp_kernel::ir::{Cmp, Kernel, Vote};
+
+use super::super::Spec;
+use super::frame::{Frame, Signature};
+use super::{Fault, Layout, Operand};
+
+/// Parameters of the kernel. Parameters of its launch: `a`, `m`, the result, statuses, lanes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct InvMod {
+    /// The number.
+    pub value: Operand,
+    /// The modulus; the result has its limbs.
+    pub modulus: Operand,
+    /// How the numbers lie in the lanes, with a limb more than the longer one has.
+    pub layout: Layout,
+}
+
+impl InvMod {
+    /// The usual parameters.
+    pub const fn new(value: Operand, modulus: Operand) -> Self {
+        let limbs = if value.limbs > modulus.limbs { value.limbs } else { modulus.limbs };
+        Self { value, modulus, layout: Layout::of(limbs + 1) }
+    }
+
+    fn body(b: &mut Builder, frame: &Frame) {
+        b.section("load");
+        let spread = &frame.spread;
+        let (value, modulus) = (frame.load(b, 0), frame.load(b, 1));
+        let lowest = spread.broadcast(b, modulus[0], 0);
+        let parity = b.and(lowest, 1);
+        let odd = b.compare(Cmp::Ne, parity, 0);
+        let zero = spread.is_zero(b, &modulus);
+        let status = b.select(Fault::Zero as u32, 0, zero);
+        let mut f = select(b, odd, &modulus, &value);
+        let g = select(b, odd, &value, &modulus);
+        // Two even numbers: there is no inverse, but the steps want f odd.
+        let lowest = spread.broadcast(b, f[0], 0);
+        let one = spread.small(b, 1);
+        f[0] = b.or(f[0], one[0]);
+        let parity = b.and(lowest, 1);
+        let both_even = b.compare(Cmp::Eq, parity, 0);
+        b.section("arithmetic");
+        let numbers = Pair::new(b, &f, &g);
+        let x = divsteps::inverse(b, spread, &numbers);
+        let negative = sign(b, spread, &numbers.first);
+        let divisor = negate_where(b, spread, negative, &numbers.first);
+        let rest = divisor.iter().zip(&one).map(|(&limb, &one)| b.xor(limb, one)).collect::<Vec<_>>();
+        let is_one = spread.is_zero(b, &rest);
+        let none = b.not_pred(is_one);
+        let none = b.or_pred(none, both_even);
+        let status = Frame::with_fault(b, status, Fault::NoInverse, none);
+        // From (−2f, f) to [0, f), with the sign of the divisor.
+        let below = sign(b, spread, &x);
+        let x = add_where(b, spread, below, &x, &f);
+        let x = negate_where(b, spread, negative, &x);
+        let below = sign(b, spread, &x);
+        let x = add_where(b, spread, below, &x, &f);
+        let any_even = b.not_pred(odd);
+        let any_even = b.vote(Vote::Any, any_even);
+        let result: Vec<R32> = x.iter().map(|&limb| b.copy(limb)).collect();
+        b.if_(any_even, |b| {
+            let rows = spread.group as usize * spread.length;
+            let ring = Montgomery::new(b, *spread, &f, rows);
+            let quotient = ring.complement_quotient(b, &g, &x);
+            let (sum, _) = spread.add(b, &quotient, &modulus);
+            let none = b.copy(0);
+            let other = spread.reduce_once(b, &sum, none, &modulus);
+            let chosen = select(b, odd, &x, &other);
+            assign(b, &result, &chosen);
+        });
+        frame.finish(b, status, &[&result]);
+    }
+}
+
+impl Spec for InvMod {
+    fn name(&self) -> String {
+        format!("inv_mod{}{}{}", self.value.name(), self.modulus.name(), self.layout.name())
+    }
+
+    fn build(&self, _stage: usize) -> Kernel {
+        let operands = [self.value, self.modulus];
+        let results = [self.modulus.limbs];
+        let signature = Signature { operands: &operands, results: &results, status: true, scratch: 0 };
+        self.layout.kernel(&self.name(), &signature, Self::body)
+    }
+
+    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
+        self.layout.grid(lanes)
+    }
+
+    fn max_lanes(&self) -> u32 {
+        self.layout.max_lanes()
+    }
+
+    fn wide_products(&self) -> u64 {
+        let limbs = self.layout.group * self.layout.length;
+        let batches = (49 * 32 * limbs + 80) / 17 / 30;
+        10 * u64::from(batches) * u64::from(limbs)
+    }
+}

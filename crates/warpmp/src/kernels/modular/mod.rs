@@ -1,0 +1,129 @@
+//! Modular arithmetic and division.
+//!
+//! ```text
+//! frame.rs    what all of these kernels begin and end with: places, rows, statuses
+//! product.rs  Montgomery products, squares, reduction, conversions
+//! power.rs    powers modulo an odd number
+//! division.rs quotients and remainders
+//! gcd.rs      greatest common divisors
+//! inverse.rs  inverses modulo any number
+//! sqrt.rs     square roots
+//! cofactors.rs  divisors with their cofactors, in stages
+//! redirect.rs operations in stages
+//! register.rs the operations that these kernels do
+//! shifted.rs  numbers that are shifted as they are read and written
+//! ```
+//!
+//! Every kernel takes the addresses of its operands in their order, of its results, of the statuses, the number
+//! of lanes, and the address of the scratch memory if it needs any. All buffers hold whole tiles of 32 lanes, of
+//! common operands one row. A status is a word a lane, see [`Fault`]; the results of a lane with a fault are zero.
+
+mod cofactors;
+pub mod division;
+mod frame;
+pub mod gcd;
+pub mod inverse;
+pub mod power;
+pub mod product;
+mod redirect;
+mod register;
+mod shifted;
+pub mod sqrt;
+
+use warpmp_kernel::build::Glue;
+
+pub(super) use register::ALGORITHMS;
+use register::product_of;
+
+/// An operand of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Operand {
+    /// Limbs a lane.
+    pub limbs: u32,
+    /// Does one integer serve every lane?
+    pub common: bool,
+}
+
+impl Operand {
+    /// An integer a lane.
+    pub const fn each(limbs: u32) -> Self {
+        Self { limbs, common: false }
+    }
+
+    /// One integer for all lanes.
+    pub const fn common(limbs: u32) -> Self {
+        Self { limbs, common: true }
+    }
+
+    /// Its part of a kernel's name.
+    fn name(self) -> String {
+        format!("_{}{}", self.limbs, if self.common { "c" } else { "" })
+    }
+}
+
+/// Words that kernels write as a lane's status; of several the first in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Fault {
+    /// None: the results are what they should be.
+    None = 0,
+    /// The divisor or modulus is zero.
+    Zero = 1,
+    /// The modulus is even where an odd one is needed.
+    Even = 2,
+    /// An operand is not below what is required.
+    NotReduced = 3,
+    /// There is no inverse.
+    NoInverse = 4,
+}
+
+/// How the limbs of a number are divided, and how kernels are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Layout {
+    /// Lanes a number: a power of two, at most 32.
+    pub group: u32,
+    /// Limbs a lane.
+    pub length: u32,
+    /// Warps a block of threads.
+    pub warps: u32,
+    /// How carry chains are joined.
+    pub glue: Glue,
+}
+
+/// Longest number that one thread holds, in limbs.
+const THREAD_LIMBS: u32 = 16;
+
+/// Most limbs a lane, unless 32 lanes need more.
+const BLOCK_LIMBS: u32 = 16;
+
+/// Longest modulus, in limbs: above it the registers of a warp do not suffice.
+pub const MAX_LIMBS: u32 = 1024;
+
+impl Layout {
+    /// The usual layout for numbers of so many limbs.
+    pub const fn of(limbs: u32) -> Self {
+        let (warps, glue) = (2, Glue::None);
+        if limbs <= THREAD_LIMBS {
+            return Self { group: 1, length: limbs, warps, glue };
+        }
+        let mut group = 4;
+        while group < 32 && limbs.div_ceil(group) > BLOCK_LIMBS {
+            group *= 2;
+        }
+        Self { group, length: limbs.div_ceil(group), warps, glue }
+    }
+
+    /// A layout with as few lanes a number as this many limbs a lane allow: for what every lane does by itself.
+    const fn narrow(limbs: u32, most: u32) -> Self {
+        let mut group = 1;
+        while group < 32 && limbs.div_ceil(group) > most {
+            group *= 2;
+        }
+        Self { group, length: limbs.div_ceil(group), ..Self::of(1) }
+    }
+
+    /// Its part of a kernel's name.
+    fn name(self) -> String {
+        format!("_k{}_t{}{}", self.length, self.group, super::suffix(self.glue, self.warps))
+    }
+}

@@ -1,0 +1,349 @@
+//! `pow_mod`: powers modulo an odd number.
+//!
+//! computes   `a^e mod m`; `x⁰ = 1 mod m`
+//! requires   `m` odd (else the lane's status says so); `a`, `e` of any length
+//! launch     32·warps threads a block, 32/group numbers a warp
+//! cost       with windows of `w` bits, in Montgomery products: `n + n/w` for `n` bits of the exponent, `2^w` for
+//!            the table, 6 for `R² mod m`, 1 in and ½ out; and one doubling for each leading zero of `m`. A longer
+//!            `a`: 2 more for each `L` limbs. A public exponent: a product a bit, and one for each bit that is set
+//! memory     the table: `2^w` residues a lane in scratch memory, each lane its own
+//! registers  about `6·length + 50`
+//!
+//! Every lane does the same: a digit of the exponent, zero or not, takes `w` squarings and a product. The first
+//! digit takes none. `pow_mod_sec` reads all residues of the table for each digit and keeps the one it wants, so
+//! that neither instructions nor addresses depend on the base or on the exponent. (The number of leading zeros of
+//! the modulus, which is public, does show.)
+//!
+//! In a group one product stands in the loop for squarings and products alike: a lane of 16 limbs takes 13 KiB of
+//! instructions for one, and they come from a cache. A single lane squares by code of its own.
+//!
+//! bound: see [`Montgomery`]. A base of more than `L` limbs is `Σ aᵢ·Rⁱ`: with `aᵢ < R`, `aᵢ·R² / R < m`, and the
+//! sum is taken from the top, `x ← x·R + aᵢ`, in Montgomery residues.
+//!
+//! source: Handbook of Applied Cryptography 14.82 (windows of fixed length), 14.94 (Montgomery's form).
+
+use warpmp_device::Grid;
+use warpmp_kernel::build::{Builder, Emit, R32, R64};
+use warpmp_kernel::fragment::{Montgomery, assign, repeat, select};
+use warpmp_kernel::ir::{Cmp, Kernel, Space, Vector};
+
+use super::super::{Spec, piece};
+use super::frame::{Frame, Signature};
+use super::{Layout, Operand};
+
+/// The exponent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Exponent {
+    /// Operand `b` of the kernel, of so many bits.
+    Operand(Operand, u32),
+    /// The same, and nothing but the result depends on it.
+    Secret(Operand, u32),
+    /// This one, which is no secret: a part of the kernel.
+    Public(u32),
+}
+
+/// Parameters of the kernel. Parameters of its launch: `a`, the exponent if it is an operand, the modulus, the
+/// result, statuses, lanes, scratch memory if there is a table.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PowMod {
+    /// The base.
+    pub base: Operand,
+    /// The exponent.
+    pub exponent: Exponent,
+    /// The modulus; the result has its limbs.
+    pub modulus: Operand,
+    /// How residues lie in the lanes.
+    pub layout: Layout,
+    /// Bits of a window, at least 1.
+    pub window: u32,
+}
+
+impl PowMod {
+    /// The usual parameters.
+    pub fn new(base: Operand, exponent: Exponent, modulus: Operand) -> Self {
+        let window = match exponent {
+            // Products without the first digit: the table and a product a digit.
+            Exponent::Operand(_, bits) => least(|w| (1 << w) + bits.div_ceil(w)),
+            // Reading and choosing among the residues takes as long as two limb products for each limb of each.
+            Exponent::Secret(_, bits) => {
+                least(|w| (modulus.limbs << w) + bits.div_ceil(w) * (modulus.limbs + (1 << w)))
+            }
+            Exponent::Public(_) => 1,
+        };
+        Self { base, exponent, modulus, layout: Layout::of(modulus.limbs), window }
+    }
+
+    fn signature(&self) -> Vec<Operand> {
+        match self.exponent {
+            Exponent::Operand(exponent, _) | Exponent::Secret(exponent, _) => vec![self.base, exponent, self.modulus],
+            Exponent::Public(_) => vec![self.base, self.modulus],
+        }
+    }
+
+    fn body(&self, b: &mut Builder, frame: &Frame) {
+        b.section("load");
+        let last = self.signature().len() - 1;
+        let modulus = frame.load(b, last);
+        let (modulus, _) = frame.odd_modulus(b, &modulus);
+        b.section("arithmetic");
+        let ring = Montgomery::new(b, frame.spread, &modulus, self.modulus.limbs as usize);
+        let one = ring.one(b);
+        let square = ring.square_of_r(b, &one);
+        let (base, plain) = self.base(b, frame, &ring, &square);
+        let result = match self.exponent {
+            Exponent::Public(exponent) => public_power(b, &ring, &one, &base, plain.as_deref(), exponent),
+            Exponent::Operand(..) | Exponent::Secret(..) => {
+                let power = self.windows(b, frame, &ring, &one, &base);
+                ring.redc(b, &power, None)
+            }
+        };
+        // The status is found anew: what lives through all of the powers is spilled first.
+        let modulus = frame.load(b, last);
+        let (_, status) = frame.odd_modulus(b, &modulus);
+        frame.finish(b, status, &[&result]);
+    }
+
+    /// The base as a Montgomery residue; and as it is if it is less than `R`.
+    fn base(&self, b: &mut Builder, frame: &Frame, ring: &Montgomery, square: &[R32]) -> (Vec<R32>, Option<Vec<R32>>) {
+        let (limbs, length) = (self.modulus.limbs, self.base.limbs);
+        if length <= limbs {
+            let plain = frame.load(b, 0);
+            return (ring.mul(b, &plain, square), Some(plain));
+        }
+        let parts = length.div_ceil(limbs);
+        let top = frame.load_part(b, 0, (parts - 1) * limbs, limbs);
+        let residue = ring.mul(b, &top, square);
+        let x: Vec<R32> = residue.iter().map(|&limb| b.copy(limb)).collect();
+        let row = frame.operand_row(b, 0);
+        let row = b.add64(row, u64::from(4 * (parts - 1) * limbs));
+        repeat(b, parts - 1, |b| {
+            let lower = b.add64(row, u64::from(4 * limbs).wrapping_neg());
+            b.set64(row, lower);
+            let part = frame.read(b, row, 0, limbs, piece(length).min(piece(limbs)));
+            let higher = ring.mul(b, &x, square);
+            let part = ring.mul(b, &part, square);
+            let sum = ring.add(b, &higher, &part);
+            assign(b, &x, &sum);
+        });
+        (x, None)
+    }
+
+    /// The power as a Montgomery residue.
+    fn windows(&self, b: &mut Builder, frame: &Frame, ring: &Montgomery, one: &[R32], base: &[R32]) -> Vec<R32> {
+        let bits = match self.exponent {
+            Exponent::Operand(_, bits) | Exponent::Secret(_, bits) => bits,
+            Exponent::Public(_) => 0,
+        };
+        let table = Table { frame, limbs: self.residue_limbs(), entries: 1 << self.window, row: frame.scratch };
+        table.fill(b, ring, one, base);
+        let digits = bits.div_ceil(self.window);
+        let exponent = frame.operand_row(b, 1);
+        let secret = matches!(self.exponent, Exponent::Secret(..));
+        let entry = |b: &mut Builder, bit: R32| {
+            let digit = self.digit(b, frame, exponent, bit);
+            if secret { table.scan(b, digit) } else { table.read(b, digit) }
+        };
+        let bit = b.copy((digits - 1) * self.window);
+        let first = entry(b, bit);
+        let x: Vec<R32> = first.iter().map(|&limb| b.copy(limb)).collect();
+        if digits == 1 {
+            return x;
+        }
+        repeat(b, digits - 1, |b| {
+            let lower = b.sub(bit, self.window);
+            b.set(bit, lower);
+            let entry = entry(b, bit);
+            if ring.squares_apart() {
+                repeat(b, self.window, |b| {
+                    let squared = ring.sqr(b, &x);
+                    assign(b, &x, &squared);
+                });
+                let product = ring.mul(b, &x, &entry);
+                return assign(b, &x, &product);
+            }
+            let left = b.copy(self.window);
+            b.do_while(|b| {
+                let last = b.compare(Cmp::Eq, left, 0);
+                let factor = select(b, last, &entry, &x);
+                let product = ring.mul(b, &x, &factor);
+                assign(b, &x, &product);
+                let fewer = b.sub(left, 1);
+                b.set(left, fewer);
+                b.compare_signed(Cmp::Ge, left, 0)
+            });
+        });
+        x
+    }
+
+    /// The window of the exponent that begins at a bit.
+    fn digit(&self, b: &mut Builder, frame: &Frame, row: R64, bit: R32) -> R32 {
+        let limbs = frame.limbs(1);
+        let index = b.shr(bit, 5);
+        let address = b.mad_wide(index, 4, row);
+        let low = b.load_global(Space::Global, Vector::V1, address, 0)[0];
+        if 32 % self.window == 0 {
+            let place = b.and(bit, 31);
+            let shifted = b.shr(low, place);
+            return b.and(shifted, (1 << self.window) - 1);
+        }
+        let high = b.copy(0);
+        let more = b.compare(Cmp::Lt, index, limbs - 1);
+        b.guarded(more, true, |g| g.load_into(Space::Global, Vector::V1, &[high], address, 4));
+        let shifted = b.funnel_right(low, high, bit);
+        b.and(shifted, (1 << self.window) - 1)
+    }
+
+    /// Limbs of a residue in the table.
+    const fn residue_limbs(&self) -> u32 {
+        self.layout.group * self.layout.length
+    }
+}
+
+/// The window that costs least; longer ones gain less than their table takes in memory.
+fn least(cost: impl Fn(u32) -> u32) -> u32 {
+    (1..=6).min_by_key(|&w| cost(w)).unwrap_or(1)
+}
+
+/// The power by squarings and products from the exponent's top bit down; the last product takes the base as it is,
+/// so that the result is no Montgomery residue.
+fn public_power(
+    b: &mut Builder,
+    ring: &Montgomery,
+    one: &[R32],
+    base: &[R32],
+    plain: Option<&[R32]>,
+    exponent: u32,
+) -> Vec<R32> {
+    let Some(top) = exponent.checked_ilog2() else { return ring.redc(b, one, None) };
+    let x: Vec<R32> = base.iter().map(|&limb| b.copy(limb)).collect();
+    // An odd exponent's last bit is left to the end.
+    let ends_plain = exponent & 1 == 1 && top > 0 && plain.is_some();
+    let products = if ends_plain { exponent & !1 } else { exponent };
+    let products = products & ((1 << top) - 1);
+    if top > 0 {
+        let pending = b.copy(products.reverse_bits() >> (32 - top));
+        repeat(b, top, |b| {
+            let squared = ring.sqr(b, &x);
+            assign(b, &x, &squared);
+            if products != 0 {
+                let bit = b.and(pending, 1);
+                let is_set = b.compare(Cmp::Ne, bit, 0);
+                b.if_(is_set, |b| {
+                    let product = ring.mul(b, &x, base);
+                    assign(b, &x, &product);
+                });
+                let rest = b.shr(pending, 1);
+                b.set(pending, rest);
+            }
+        });
+    }
+    match plain.filter(|_| ends_plain) {
+        Some(plain) => ring.mul(b, plain, &x),
+        None => ring.redc(b, &x, None),
+    }
+}
+
+/// The residues `1, a, a², …` in scratch memory.
+struct Table<'f> {
+    frame: &'f Frame,
+    /// Limbs of a residue.
+    limbs: u32,
+    entries: u32,
+    row: Option<R64>,
+}
+
+impl Table<'_> {
+    fn fill(&self, b: &mut Builder, ring: &Montgomery, one: &[R32], base: &[R32]) {
+        let Some(row) = self.row else { return };
+        let at = b.copy64(row);
+        let width = piece(self.limbs);
+        self.frame.write(b, at, self.limbs, width, one);
+        let x: Vec<R32> = base.iter().map(|&limb| b.copy(limb)).collect();
+        let write = |b: &mut Builder| {
+            let next = b.add64(at, u64::from(4 * self.limbs));
+            b.set64(at, next);
+            self.frame.write(b, at, self.limbs, width, &x);
+        };
+        write(b);
+        if self.entries == 2 {
+            return;
+        }
+        repeat(b, self.entries - 2, |b| {
+            let product = ring.mul(b, &x, base);
+            assign(b, &x, &product);
+            write(b);
+        });
+    }
+
+    fn read(&self, b: &mut Builder, digit: R32) -> Vec<R32> {
+        let Some(row) = self.row else { return Vec::new() };
+        let address = b.mad_wide(digit, 4 * self.limbs, row);
+        self.frame.read(b, address, 0, self.limbs, piece(self.limbs))
+    }
+
+    /// The residue of the digit, by reading all.
+    fn scan(&self, b: &mut Builder, digit: R32) -> Vec<R32> {
+        let Some(row) = self.row else { return Vec::new() };
+        let found: Vec<R32> = (0..self.frame.spread.length).map(|_| b.copy(0)).collect();
+        let at = b.copy64(row);
+        let number = b.copy(0);
+        repeat(b, self.entries, |b| {
+            let entry = self.frame.read(b, at, 0, self.limbs, piece(self.limbs));
+            let wanted = b.compare(Cmp::Eq, number, digit);
+            let kept = select(b, wanted, &entry, &found);
+            assign(b, &found, &kept);
+            let next = b.add(number, 1);
+            b.set(number, next);
+            let next = b.add64(at, u64::from(4 * self.limbs));
+            b.set64(at, next);
+        });
+        found
+    }
+}
+
+impl Spec for PowMod {
+    fn name(&self) -> String {
+        let (function, exponent) = match self.exponent {
+            Exponent::Operand(exponent, bits) => ("pow_mod", format!("{}b{bits}", exponent.name())),
+            Exponent::Secret(exponent, bits) => ("pow_mod_sec", format!("{}b{bits}", exponent.name())),
+            Exponent::Public(exponent) => ("pow_mod_public", format!("_e{exponent}")),
+        };
+        let (base, modulus) = (self.base.name(), self.modulus.name());
+        format!("{function}{base}{exponent}{modulus}_w{}{}", self.window, self.layout.name())
+    }
+
+    fn scratch_limbs(&self) -> u32 {
+        match self.exponent {
+            Exponent::Public(_) => 0,
+            Exponent::Operand(..) | Exponent::Secret(..) => self.residue_limbs() << self.window,
+        }
+    }
+
+    fn build(&self, _stage: usize) -> Kernel {
+        let operands = self.signature();
+        let results = [self.modulus.limbs];
+        let signature =
+            Signature { operands: &operands, results: &results, status: true, scratch: self.scratch_limbs() };
+        self.layout.kernel(&self.name(), &signature, |b, frame| self.body(b, frame))
+    }
+
+    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
+        self.layout.grid(lanes)
+    }
+
+    fn max_lanes(&self) -> u32 {
+        self.layout.max_lanes()
+    }
+
+    fn wide_products(&self) -> u64 {
+        let product = 2 * u64::from(self.modulus.limbs) * u64::from(self.residue_limbs());
+        let base = if self.base.limbs <= self.modulus.limbs { 1 } else { 2 * self.base.limbs / self.modulus.limbs };
+        let power = match self.exponent {
+            Exponent::Operand(_, bits) | Exponent::Secret(_, bits) => {
+                (1 << self.window) - 2 + (bits.div_ceil(self.window) - 1) * (self.window + 1)
+            }
+            Exponent::Public(exponent) => exponent.checked_ilog2().unwrap_or(0) + exponent.count_ones(),
+        };
+        product * u64::from(5 + base + power) + product / 2
+    }
+}

@@ -1,0 +1,220 @@
+//! The operations that these kernels do, and with which parameters.
+
+use warpmp_device::Grid;
+use warpmp_kernel::build::Glue;
+use warpmp_kernel::ir::Kernel;
+
+use super::super::candidates;
+use super::super::{MUL, MulShape, OperandShape, OperationAlgorithm, OperationShape, Settings, Spec, mul_group};
+use super::division::{Division, Parts};
+use super::frame::Signature;
+use super::gcd::{self, Gcd};
+use super::inverse::InvMod;
+use super::power::{Exponent, PowMod};
+use super::product::{Function, MontgomeryProduct};
+use super::redirect::{Place, Stage, Stages};
+use super::sqrt::Sqrt;
+use super::{Layout, MAX_LIMBS, Operand, cofactors};
+use crate::operation::Operation;
+
+/// Longest numbers of one thread, in limbs; of inverses, which hold five of them.
+const THREAD: u32 = 24;
+const THREAD_INVERSE: u32 = 12;
+
+/// Longest inverses of a warp, in limbs.
+const GROUP_INVERSE: u32 = 640;
+
+/// The registers of division, modular and Montgomery arithmetic.
+pub(in super::super) const ALGORITHMS: &[OperationAlgorithm] = &[
+    OperationAlgorithm {
+        name: "thread",
+        summary: "numbers in the registers of a thread: Montgomery by rows, division by digits, divsteps",
+        accepts: "moduli and divisors to 768 bits, inverses to 352, one kernel an operation",
+        longer_first: false,
+        fits: |shape| {
+            let limbs = held_limbs(shape);
+            limbs <= if shape.operation == Operation::InvMod { THREAD_INVERSE } else { THREAD }
+                && !matches!(shape.operation, Operation::GcdExt)
+        },
+        spec: |shape, settings, asynchronous| {
+            let layout = Layout { group: 1, length: held_limbs(shape), ..Layout::of(1) };
+            spec(shape, settings_of(layout, settings), asynchronous)
+        },
+        candidates: candidates::warps,
+    },
+    OperationAlgorithm {
+        name: "group",
+        summary: "numbers spread over a group of lanes, carries between lanes by ballots",
+        accepts: "moduli and divisors to 32736 bits, inverses to 20448",
+        longer_first: false,
+        fits: |shape| held_limbs(shape) <= if inverts(shape.operation) { GROUP_INVERSE } else { MAX_LIMBS },
+        spec: |shape, settings, asynchronous| {
+            let layout = match shape.operation {
+                Operation::Gcd => Layout::narrow(held_limbs(shape).max(2), settings.block.unwrap_or(gcd::BLOCK)),
+                _ => Layout::spread(held_limbs(shape), settings.block),
+            };
+            spec(shape, settings_of(layout, settings), asynchronous)
+        },
+        candidates: |shape| {
+            if inverts(shape.operation) {
+                // More limbs a lane would not fit in its registers.
+                return candidates::warps(shape);
+            }
+            let limbs = held_limbs(shape);
+            let blocks = [8, 16, 32].into_iter().filter(|block| limbs > block / 2 && limbs.div_ceil(32) <= *block);
+            let settings = blocks.flat_map(|block| {
+                let block = Some(block);
+                candidates::warps(shape).into_iter().map(move |warps| Settings { block, ..warps })
+            });
+            candidates::warps(shape).into_iter().chain(settings).collect()
+        },
+    },
+];
+
+impl Layout {
+    /// The layout of a group for numbers of so many limbs, with at most so many a lane.
+    const fn spread(limbs: u32, block: Option<u32>) -> Self {
+        let (most, mut group) = match block {
+            Some(block) => (block, 2),
+            None => (super::BLOCK_LIMBS, 4),
+        };
+        while group < 32 && limbs.div_ceil(group) > most {
+            group *= 2;
+        }
+        // Division reads three limbs of its top lane.
+        let length = limbs.div_ceil(group);
+        Self { group, length: if length < 3 { 3 } else { length }, ..Self::of(1) }
+    }
+}
+
+/// Are cofactors held beside the numbers?
+const fn inverts(operation: Operation) -> bool {
+    matches!(operation, Operation::InvMod | Operation::GcdExt)
+}
+
+fn settings_of(layout: Layout, settings: &Settings) -> Layout {
+    Layout { warps: settings.warps.unwrap_or(layout.warps), glue: settings.glue_or(Glue::None), ..layout }
+}
+
+/// Limbs of the numbers that a group of lanes holds.
+fn held_limbs(shape: OperationShape) -> u32 {
+    let limbs = |i: usize| shape.operands().get(i).map_or(1, |operand| operand.limbs());
+    let last = limbs(shape.operands().len() - 1);
+    match shape.operation {
+        Operation::Gcd | Operation::GcdExt | Operation::InvMod => limbs(0).max(limbs(1)) + 1,
+        Operation::Sqrt => Sqrt::limbs(shape.operands()[0].bits),
+        _ => last,
+    }
+}
+
+/// The kernels of an operation with its numbers in this layout.
+fn spec(shape: OperationShape, layout: Layout, asynchronous: bool) -> Box<dyn Spec> {
+    let operand = |i: usize| {
+        let OperandShape { common, .. } = shape.operands()[i];
+        Operand { limbs: shape.operands()[i].limbs(), common }
+    };
+    let bits = |i: usize| shape.operands()[i].bits;
+    let montgomery = |function: Function| -> Box<dyn Spec> {
+        let operands = (0..shape.operands().len()).map(operand).collect();
+        Box::new(MontgomeryProduct { function, operands, layout, chain: 1 })
+    };
+    let divide = |parts: Parts| Division { layout, ..Division::new(operand(0), operand(1), parts) };
+    let power = |exponent: Exponent, modulus: usize| -> Box<dyn Spec> {
+        Box::new(PowMod { layout, ..PowMod::new(operand(0), exponent, operand(modulus)) })
+    };
+    match shape.operation {
+        Operation::MontMul => montgomery(Function::Mul),
+        Operation::MontSqr => montgomery(Function::Sqr),
+        Operation::Redc => montgomery(Function::Redc),
+        Operation::ToMont => montgomery(Function::To),
+        Operation::FromMont => montgomery(Function::From),
+        Operation::PowMod => power(Exponent::Operand(operand(1), bits(1)), 2),
+        Operation::PowModSec => power(Exponent::Secret(operand(1), bits(1)), 2),
+        Operation::PowModPublic(exponent) => power(Exponent::Public(exponent), 1),
+        Operation::InvMod => Box::new(InvMod { layout, ..InvMod::new(operand(0), operand(1)) }),
+        Operation::MulMod => reduced_product(operand(0), (operand(1), 1), (operand(2), 2), layout, asynchronous),
+        Operation::SqrMod => reduced_product(operand(0), (operand(0), 0), (operand(1), 1), layout, asynchronous),
+        Operation::Gcd => Box::new(Gcd { layout, ..Gcd::new(operand(0), operand(1)) }),
+        Operation::GcdExt => Box::new(cofactors::stages((operand(0), bits(0)), (operand(1), bits(1)), asynchronous)),
+        Operation::Sqrt => Box::new(Sqrt { layout, ..Sqrt::new(operand(0), bits(0)) }),
+        Operation::DivRem => Box::new(divide(Parts::Both)),
+        // `rem`, and `reduce` under its other name. The registers of other groups have the rest.
+        _ => Box::new(divide(Parts::Remainder)),
+    }
+}
+
+/// `a·b mod m` for any `m`: the product, and its remainder. `b` and `m` with their numbers among the parameters.
+fn reduced_product(
+    a: Operand,
+    (b, b_at): (Operand, usize),
+    (m, m_at): (Operand, usize),
+    layout: Layout,
+    asynchronous: bool,
+) -> Box<dyn Spec> {
+    let limbs = a.limbs + b.limbs;
+    let mut stages = Vec::new();
+    let mut scratch = limbs;
+    let mut factors = [(a, Place::Param(0)), (b, Place::Param(b_at))];
+    // A multiplication takes one common factor, the second one.
+    if a.common && b.common {
+        let place = Place::Scratch(limbs);
+        stages.push(Stage { spec: Box::new(Copy(a)), places: vec![Place::Param(0), place] });
+        factors[0] = (Operand::each(a.limbs), place);
+        scratch += a.limbs;
+    } else if a.common || (!b.common && a.limbs < b.limbs) {
+        factors.swap(0, 1);
+    }
+    let [first, second] = factors;
+    let shape = MulShape { limbs: [first.0.limbs, second.0.limbs, limbs], common_b: second.0.common };
+    let product = Place::Scratch(0);
+    stages.push(Stage { spec: product_of(shape, asynchronous), places: vec![first.1, second.1, product] });
+    let divide = Division { layout, ..Division::new(Operand::each(limbs), m, Parts::Remainder) };
+    let results = [m_at + 1, m_at + 2].map(Place::Param);
+    let places = vec![product, Place::Param(m_at), results[0], results[1]];
+    stages.push(Stage { spec: Box::new(divide), places });
+    let function = if b_at == 0 { "sqr_mod" } else { "mul_mod" };
+    let name = format!("{function}{}{}{}{}", a.name(), b.name(), m.name(), layout.name());
+    Box::new(Stages { name, addresses: m_at + 3, kernels: stages, scratch })
+}
+
+/// A multiplication.
+pub(super) fn product_of(shape: MulShape, asynchronous: bool) -> Box<dyn Spec> {
+    let short = MUL.iter().find(|it| it.name == "thread" && (it.fits)(shape));
+    (short.unwrap_or(&mul_group::ALGORITHM).spec)(shape, &Settings::default(), asynchronous)
+}
+
+/// Copies rows, of a common operand one to each lane.
+#[derive(Clone, Debug)]
+struct Copy(Operand);
+
+impl Copy {
+    const fn layout(&self) -> Layout {
+        Layout::of(self.0.limbs)
+    }
+}
+
+impl Spec for Copy {
+    fn name(&self) -> String {
+        format!("copy{}", self.0.name())
+    }
+
+    fn build(&self, _stage: usize) -> Kernel {
+        let signature = Signature { operands: &[self.0], results: &[self.0.limbs], status: false, scratch: 0 };
+        self.layout().kernel(&self.name(), &signature, |b, frame| {
+            let number = frame.load(b, 0);
+            frame.store(b, 0, &number);
+        })
+    }
+
+    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
+        self.layout().grid(lanes)
+    }
+
+    fn max_lanes(&self) -> u32 {
+        self.layout().max_lanes()
+    }
+
+    fn wide_products(&self) -> u64 {
+        0
+    }
+}

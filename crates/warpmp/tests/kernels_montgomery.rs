@@ -1,0 +1,183 @@
+//! Montgomery products, reductions and conversions on the simulator, against num-bigint.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod modular_common;
+
+use modular_common::{below, limbs, numbers, odd_moduli, run};
+use num_bigint::BigUint;
+use warpmp::kernels::Spec;
+use warpmp::kernels::modular::product::{Function, MontgomeryProduct};
+use warpmp::kernels::modular::{Layout, Operand};
+use warpmp_kernel::build::Glue;
+use warpmp_kernel::ir::{Carry, Half, Int, Op, Width};
+use warpmp_kernel::sim::Pipe;
+use warpmp_testkit::Pattern;
+
+/// `x/R mod m` with `R = 2^(32·limbs)`.
+fn over_r(x: &BigUint, m: &BigUint, limbs: u32) -> BigUint {
+    if *m == BigUint::from(1_u32) {
+        return BigUint::from(0_u32);
+    }
+    let r = BigUint::from(1_u32) << (32 * limbs as usize);
+    x * r.modinv(m).unwrap() % m
+}
+
+/// Every function at these bits, with moduli a lane and with a common one.
+fn check(bits: usize, lanes: usize, layout: Layout, functions: &[Function]) {
+    let l = limbs(bits);
+    let r = BigUint::from(1_u32) << (32 * l as usize);
+    for common in [false, true] {
+        let mut moduli = odd_moduli(lanes, bits, 5);
+        if common {
+            moduli = vec![moduli[bits % moduli.len()].clone(); lanes];
+        }
+        let (a, c) = (below(&moduli, bits, 1), below(&moduli, bits, 2));
+        let product: Vec<BigUint> = match bits % 3 {
+            0 => moduli.iter().map(|m| m * &r - 1_u32).collect(),
+            _ => {
+                a.iter().zip(&numbers(Pattern::Carry, lanes, 32 * l as usize, 3)).map(|(a, low)| a * &r + low).collect()
+            }
+        };
+        let own = if common { Operand::common(l) } else { Operand::each(l) };
+        let modulus = if common { &moduli[..1] } else { &moduli };
+        for &function in functions {
+            let mut operands = vec![(Operand::each(l), &a[..])];
+            if function == Function::Redc {
+                operands = vec![(Operand::each(2 * l), &product[..])];
+            }
+            if function == Function::Mul {
+                operands.push((Operand::each(l), &c));
+            }
+            operands.push((own, modulus));
+            let shapes = operands.iter().map(|operand| operand.0).collect();
+            let spec = MontgomeryProduct { function, operands: shapes, layout, chain: 1 };
+            let outcome = run(&spec, &operands, &[l], lanes);
+            for lane in 0..lanes {
+                let (a, c, m) = (&a[lane], &c[lane], &moduli[lane]);
+                let expected = match function {
+                    Function::Mul => over_r(&(a * c), m, l),
+                    Function::Sqr => over_r(&(a * a), m, l),
+                    Function::Redc => over_r(&product[lane], m, l),
+                    Function::To => a * &r % m,
+                    Function::From => over_r(a, m, l),
+                };
+                assert_eq!(outcome.results[0][lane], expected, "{} lane {lane} m = {m:x}", spec.name());
+                assert_eq!(outcome.statuses[lane], 0, "{} lane {lane}", spec.name());
+            }
+        }
+    }
+}
+
+fn layout(group: u32, length: u32) -> Layout {
+    Layout { group, length, warps: 2, glue: Glue::None }
+}
+
+#[test]
+fn by_one_lane_at_every_length() {
+    for bits in [1, 2, 31, 32, 33, 63, 64, 65, 109, 128, 131, 163, 191, 239, 255, 256, 257, 384, 511, 512] {
+        check(bits, 40, Layout::of(limbs(bits)), &Function::ALL);
+    }
+    for bits in [521, 1000, 1024] {
+        check(bits, 33, layout(1, limbs(bits)), &[Function::Mul, Function::Redc]);
+    }
+}
+
+#[test]
+fn by_groups() {
+    for bits in [521, 1000, 1024, 1025] {
+        check(bits, 17, Layout::of(limbs(bits)), &Function::ALL);
+    }
+    for (bits, group, length) in
+        [(64, 2, 1), (96, 2, 2), (256, 8, 1), (255, 4, 2), (640, 8, 3), (300, 4, 3), (500, 32, 1)]
+    {
+        check(bits, 33, layout(group, length), &Function::ALL);
+    }
+    check(2048, 9, Layout::of(64), &[Function::Mul, Function::From]);
+    check(3000, 9, Layout::of(94), &[Function::Mul, Function::Redc]);
+    check(4096, 9, Layout::of(128), &[Function::Mul]);
+}
+
+/// The counts of a launch for 64 numbers, by number: wide products, low products, other integer instructions of the
+/// arithmetic. A 64-bit link of a chain is one instruction with the product that it adds.
+fn counts(function: Function, l: u32, layout: Layout) -> [u64; 3] {
+    let lanes = 64;
+    let operands = vec![Operand::each(l); if function == Function::Mul { 3 } else { 2 }];
+    let spec = MontgomeryProduct { function, operands: operands.clone(), layout, chain: 1 };
+    let moduli = odd_moduli(lanes, 32 * l as usize, 5);
+    let a = below(&moduli, 32 * l as usize, 1);
+    let mut inputs = vec![(operands[0], &a[..]); operands.len() - 1];
+    inputs.push((operands[0], &moduli));
+    let counters = run(&spec, &inputs, &[l], lanes).counters;
+    let arithmetic = counters.section("arithmetic").unwrap();
+    let count = |pipe: Pipe| arithmetic.pipe(pipe).threads / lanes as u64;
+    assert_eq!(count(Pipe::WideMul), arithmetic.op(Op::MulWide(Int::U32)).threads / lanes as u64);
+    assert_eq!(count(Pipe::Mul), arithmetic.op(Op::Mul(Half::Lo, Int::U32)).threads / lanes as u64);
+    let links: u64 =
+        [Carry::Out, Carry::In, Carry::InOut].map(|c| arithmetic.op(Op::Add(Width::W64, c)).threads).iter().sum();
+    [count(Pipe::WideMul), count(Pipe::Mul), count(Pipe::Alu) - links / lanes as u64]
+}
+
+/// What makes products fast, exactly: the twins of their timings. `2L²` wide products and a low one a row.
+#[test]
+fn costs() {
+    for (l, products) in [(8, 136), (16, 528), (32, 2080)] {
+        let [wide, low, others] = counts(Function::Mul, l, layout(1, l));
+        assert_eq!(wide + low, products, "{l} limbs");
+        // A row: 4 ends of chains and what the slide left; at the end the sum of the rows, and a choice.
+        assert_eq!(others, 8 * u64::from(l), "{l} limbs");
+        let length = u64::from(l);
+        let [wide, low, others] = counts(Function::Sqr, l, layout(1, l));
+        assert_eq!((wide, low), (length * (length + 1) / 2 + length * length, length));
+        assert!(10 * others <= 13 * (wide + low), "{l} limbs: {others} others");
+        let [wide, low, _] = counts(Function::From, l, layout(1, l));
+        assert_eq!((wide, low), (length * length, length));
+    }
+    for (l, group) in [(32, 4), (64, 4), (128, 8)] {
+        let layout = Layout::of(l);
+        assert_eq!(layout.group, group);
+        let [wide, low, others] = counts(Function::Mul, l, layout);
+        let length = u64::from(l);
+        assert_eq!(wide, 2 * length * length);
+        // Every lane of the group computes the quotient's limb for itself, and takes that of the lowest.
+        assert_eq!(low, length * u64::from(group));
+        assert!(10 * others <= 13 * wide, "{l} limbs: {others} others of {wide}");
+    }
+}
+
+/// The counts do not depend on the operands: nothing is waited for, no carry runs longer than another.
+#[test]
+fn counts_do_not_depend_on_data() {
+    let l = Operand::each(32);
+    let spec = MontgomeryProduct { function: Function::Mul, operands: vec![l; 3], layout: Layout::of(32), chain: 1 };
+    let count = |moduli: &[BigUint], a: &[BigUint]| run(&spec, &[(l, a), (l, a), (l, moduli)], &[32], 8).counters;
+    let moduli = odd_moduli(8, 1024, 3);
+    let ones = vec![moduli[0].clone(); 8];
+    let largest = vec![&moduli[0] - 1_u32; 8];
+    assert!(count(&moduli, &below(&moduli, 1024, 1)).instructions() == count(&ones, &largest).instructions());
+}
+
+/// Operands that are not below the modulus, even moduli, zero: each the lane's own trouble.
+#[test]
+fn faults_stay_in_their_lanes() {
+    for (bits, layout) in [(96, layout(1, 3)), (640, Layout::of(20)), (128, layout(4, 3))] {
+        let l = limbs(bits);
+        let lanes = 10;
+        let mut moduli = odd_moduli(lanes, bits, 5);
+        let (mut a, mut c) = (below(&moduli, bits, 1), below(&moduli, bits, 2));
+        moduli[1] = BigUint::ZERO;
+        moduli[2] = BigUint::from(4_u32);
+        a[4] = moduli[4].clone();
+        c[5] = &moduli[5] + 1_u32;
+        // Above the limbs of the modulus.
+        a[6] = BigUint::from(1_u32) << (32 * l + 31);
+        let (wide, own) = (Operand::each(l + 1), Operand::each(l));
+        let spec = MontgomeryProduct { function: Function::Mul, operands: vec![wide, own, own], layout, chain: 1 };
+        let outcome = run(&spec, &[(wide, &a), (own, &c), (own, &moduli)], &[l], lanes);
+        assert_eq!(outcome.statuses, [0, 1, 2, 0, 3, 3, 3, 0, 0, 0], "{bits} bits");
+        for (lane, status) in outcome.statuses.iter().enumerate() {
+            let expected = if *status > 0 { BigUint::ZERO } else { over_r(&(&a[lane] * &c[lane]), &moduli[lane], l) };
+            assert_eq!(outcome.results[0][lane], expected, "{bits} bits, lane {lane}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Division, modular and Montgomery operations by the kernels, through a session, against num-bigint.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use warpmp::operation::Group;
+use warpmp::{Batch, Error, Operation, Options, Selector, Session, Shape};
+use warpmp_testkit::conformance::{self, OperationCase};
+use warpmp_testkit::operations::{self, PRECISIONS};
+use warpmp_testkit::{Operands, Pattern, gpu};
+
+/// The results of a case by an algorithm.
+fn run(
+    session: &Session,
+    operation: Operation,
+    algorithm: Option<&str>,
+    operands: &[Operands],
+) -> Result<Vec<(Vec<u32>, usize)>, Error> {
+    let batches: Vec<Batch> =
+        operands.iter().map(|it| Batch::borrow(Shape::new(it.lanes, it.bits), &it.limbs)).collect::<Result<_, _>>()?;
+    let mut options = Options::new();
+    options.algorithm = algorithm.map(str::to_owned);
+    let (results, _) = session.apply(operation, &batches.iter().collect::<Vec<_>>(), options)?;
+    Ok(results.into_iter().map(|batch| (batch.limbs().to_vec(), batch.bits())).collect())
+}
+
+/// Lanes that keep the simulator and the oracle short.
+fn lanes(operation: Operation, precision: usize) -> usize {
+    let slow = operation.group() == Group::Modular || operation.name().starts_with("gcd");
+    match (slow, precision) {
+        (true, 1025..) => 1,
+        (true, 300..) | (false, 1025..) => 3,
+        _ => 35,
+    }
+}
+
+fn conform(group: Group) {
+    let session = Session::on(Selector::Sim).unwrap();
+    let mut done = 0;
+    for &operation in Operation::ALL.iter().filter(|it| it.group() == group) {
+        for (i, precision) in PRECISIONS.into_iter().enumerate() {
+            let is_power = operation.name().starts_with("pow_mod");
+            if is_power && precision > 1024 {
+                continue;
+            }
+            let lanes = lanes(operation, precision);
+            // Long ones in one pattern; short ones in another each.
+            let pattern =
+                [Pattern::Carry, Pattern::Runs, Pattern::Edge, Pattern::Ones][if precision > 300 { 0 } else { i % 4 }];
+            let name = (operation.name(), operation.constant().unwrap_or(0));
+            for algorithm in ["thread", "group"] {
+                let all =
+                    conformance::operation_cases(name, operation.arity(), precision, lanes, &[Pattern::Carry, pattern]);
+                let few = if precision > 300 { 2 } else { all.len() };
+                for case in all.into_iter().take(if is_power && precision > 300 { 1 } else { few }) {
+                    let result = run(&session, operation, Some(algorithm), &draw(&case));
+                    if matches!(result, Err(Error::AlgorithmUnfit { .. })) {
+                        continue;
+                    }
+                    conformance::operation(&[case], |_, _| result.clone());
+                    done += 1;
+                }
+            }
+        }
+    }
+    assert!(done > 100, "{done} cases");
+}
+
+/// The operands of a case, as the suite draws them.
+fn draw(case: &OperationCase) -> Vec<Operands> {
+    operations::draw(case.operation.0, &case.bits, &case.lanes, case.pattern, case.seed)
+}
+
+#[test]
+fn division() {
+    conform(Group::Division);
+}
+
+#[test]
+fn modular() {
+    conform(Group::Modular);
+}
+
+#[test]
+fn montgomery() {
+    conform(Group::Montgomery);
+}
+
+/// The GPU by what its table chooses: all operations at lengths on both sides of where threads give way to groups.
+#[test]
+fn gpu_conforms() {
+    let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };
+    let groups = [Group::Division, Group::Modular, Group::Montgomery];
+    for &operation in Operation::ALL.iter().filter(|it| groups.contains(&it.group())) {
+        for precision in [1, 32, 131, 256, 512, 1024, 2048] {
+            // The oracle's powers of long numbers take a while.
+            let lanes = if operation.name().starts_with("pow_mod") && precision > 512 { 8 } else { 129 };
+            let name = (operation.name(), operation.constant().unwrap_or(0));
+            for case in conformance::operation_cases(name, operation.arity(), precision, lanes, &[Pattern::Carry]) {
+                let result = run(&session, operation, None, &draw(&case));
+                conformance::operation(&[case], |_, _| result.clone());
+            }
+        }
+    }
+}
