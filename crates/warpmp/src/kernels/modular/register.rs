@@ -31,7 +31,7 @@ pub(in super::super) const ALGORITHMS: &[OperationAlgorithm] = &[
     OperationAlgorithm {
         name: "thread",
         summary: "numbers in the registers of a thread: Montgomery by rows, division by digits, divsteps",
-        accepts: "moduli and divisors to 1024 bits, inverses to 352, one kernel an operation",
+        accepts: "moduli and divisors to 1024 bits, secret exponents to 768, inverses to 352",
         longer_first: false,
         fits: |shape| {
             let most = match shape.operation {
