@@ -136,7 +136,9 @@ fn layouts(limbs: u32, several: bool) -> Vec<Layout> {
             continue;
         }
         for warps in [1, 2, 4] {
-            layouts.push(Layout { group, length, warps, glue: Glue::None });
+            // Long chains of one thread are joined, as the plan does it.
+            let glue = if group == 1 && length > 16 { Glue::Every(3) } else { Glue::None };
+            layouts.push(Layout { group, length, warps, glue });
         }
     }
     layouts

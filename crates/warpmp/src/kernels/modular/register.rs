@@ -17,9 +17,11 @@ use super::sqrt::Sqrt;
 use super::{Layout, MAX_LIMBS, Operand, cofactors};
 use crate::operation::Operation;
 
-/// Longest numbers of one thread, in limbs; of inverses, which hold five of them.
-const THREAD: u32 = 24;
+/// Longest numbers of one thread, in limbs; of inverses, which hold five of them; of secret exponents' powers, which
+/// choose among residues.
+const THREAD: u32 = 32;
 const THREAD_INVERSE: u32 = 12;
+const THREAD_SECRET: u32 = 24;
 
 /// Longest inverses of a warp, in limbs.
 const GROUP_INVERSE: u32 = 640;
@@ -29,15 +31,19 @@ pub(in super::super) const ALGORITHMS: &[OperationAlgorithm] = &[
     OperationAlgorithm {
         name: "thread",
         summary: "numbers in the registers of a thread: Montgomery by rows, division by digits, divsteps",
-        accepts: "moduli and divisors to 768 bits, inverses to 352, one kernel an operation",
+        accepts: "moduli and divisors to 1024 bits, secret exponents to 768, inverses to 352",
         longer_first: false,
         fits: |shape| {
-            let limbs = held_limbs(shape);
-            limbs <= if shape.operation == Operation::InvMod { THREAD_INVERSE } else { THREAD }
-                && !matches!(shape.operation, Operation::GcdExt)
+            let most = match shape.operation {
+                Operation::InvMod => THREAD_INVERSE,
+                Operation::PowModSec => THREAD_SECRET,
+                Operation::GcdExt => 0,
+                _ => THREAD,
+            };
+            held_limbs(shape) <= most
         },
         spec: |shape, settings, asynchronous| {
-            let layout = Layout { group: 1, length: held_limbs(shape), ..Layout::of(1) };
+            let layout = Layout::thread(held_limbs(shape));
             spec(shape, settings_of(layout, settings), asynchronous)
         },
         candidates: candidates::warps,
@@ -72,6 +78,13 @@ pub(in super::super) const ALGORITHMS: &[OperationAlgorithm] = &[
 ];
 
 impl Layout {
+    /// The layout of a thread. Of long numbers several chains at a time would be in flight, and their carries spilled,
+    /// if they were not joined.
+    const fn thread(limbs: u32) -> Self {
+        let glue = if limbs > super::THREAD_LIMBS { Glue::Every(3) } else { Glue::None };
+        Self { group: 1, length: limbs, glue, ..Self::of(1) }
+    }
+
     /// The layout of a group for numbers of so many limbs, with at most so many a lane.
     const fn spread(limbs: u32, block: Option<u32>) -> Self {
         let (most, mut group) = match block {
@@ -93,7 +106,7 @@ const fn inverts(operation: Operation) -> bool {
 }
 
 fn settings_of(layout: Layout, settings: &Settings) -> Layout {
-    Layout { warps: settings.warps.unwrap_or(layout.warps), glue: settings.glue_or(Glue::None), ..layout }
+    Layout { warps: settings.warps.unwrap_or(layout.warps), glue: settings.glue_or(layout.glue), ..layout }
 }
 
 /// Limbs of the numbers that a group of lanes holds.
