@@ -17,3 +17,12 @@ fn every_algorithm_has_a_section() {
         }
     }
 }
+
+#[test]
+fn every_operation_has_a_chapter() {
+    for operation in Operation::ALL {
+        let (_, name) = operation.group().chapter().rsplit_once('/').unwrap();
+        let path = format!("{}/../../book/src/{name}", env!("CARGO_MANIFEST_DIR"));
+        assert!(std::path::Path::new(&path).exists(), "{operation}: {path}");
+    }
+}

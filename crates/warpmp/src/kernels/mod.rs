@@ -1,8 +1,11 @@
 //! Kernels, one file an algorithm. Each is a pure function of its parameters.
 //!
 //! [`MUL`] is the register of multiplications, [`SQR`] that of squares, [`register`] finds that of any other
-//! operation: to add an algorithm, write its file and give it a row. A row says what the algorithm accepts and how the settings of the tuning table become
-//! a kernel; the [plan](crate::plan) does the rest.
+//! operation: to add an algorithm, write its file and give it a row. A row says what the algorithm accepts
+//! and how the settings of the tuning table become a kernel; the [plan](crate::plan) does the rest.
+//!
+//! Ideas, pictures and measurements are in the
+//! [book](https://github.com/warpmp/warpmp/blob/main/book/src/introduction.md), a section an algorithm.
 
 mod blocks;
 mod candidates;

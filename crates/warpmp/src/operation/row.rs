@@ -35,6 +35,19 @@ impl Group {
             Self::Montgomery => "montgomery",
         }
     }
+
+    /// Its chapter of the book: each algorithm with its source, its cost and its bound.
+    pub const fn chapter(self) -> &'static str {
+        match self {
+            Self::Product => "https://github.com/warpmp/warpmp/blob/main/book/src/multiplication.md",
+            Self::ProductPart | Self::Linear | Self::LinearModular => {
+                "https://github.com/warpmp/warpmp/blob/main/book/src/any-precision.md"
+            }
+            Self::Division | Self::Modular | Self::Montgomery => {
+                "https://github.com/warpmp/warpmp/blob/main/book/src/modular.md"
+            }
+        }
+    }
 }
 
 /// What an operand is, and what is required of it.

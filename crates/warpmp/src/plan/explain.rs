@@ -43,6 +43,7 @@ impl Plan {
         for (i, reason) in self.reasons.iter().enumerate() {
             line(if i == 0 { "why" } else { "" }, reason.clone());
         }
+        line("book", self.operation.group().chapter().into());
         text
     }
 }
