@@ -109,6 +109,13 @@ fn delays_to_files() {
     let (_, delays) = common::read_npy(&file);
     assert_eq!((delays.len(), delays[0].to_string()), (1000, "20".into()));
     assert_eq!(collatz(&dir, "delay --device cpu --from 1 --count 999999 --max -q").ok(), "837799,524\n");
+    // Of equally long ones the first, on any engine; past 2^64 the CPU does what a GPU does not.
+    for device in ["cpu", "sim"] {
+        let longest = |range: &str| collatz(&dir, &format!("delay --device {device} {range} --max -q")).ok().to_owned();
+        assert_eq!(longest("--from 25 --count 74"), "97,118\n");
+        assert_eq!(longest("--from 12 --count 2"), "12,9\n");
+        assert_eq!(longest("--from 2^64-1 --count 2"), longest("--from 2^64-1 --count 1"));
+    }
 }
 
 #[test]
@@ -117,6 +124,8 @@ fn records_and_traces() {
     let out = collatz(&dir, "records --kind delay --below 100");
     assert!(out.ok().ends_with("\n73,115\n97,118\n"), "{}", out.text());
     assert!(collatz(&dir, "records --kind path --below 1000").ok().ends_with("\n703,250504\n"));
+    assert_eq!(collatz(&dir, "records --kind delay --below 100 --device sim").text(), out.text());
+    collatz(&dir, "records --kind path --below 100 --device sim").fails(1, &["--device cpu"]);
     assert!(collatz(&dir, "trace 93571393692802302").ok().contains("delay    2091 steps"));
     assert_eq!(collatz(&dir, "trace 6 --values").ok().lines().next(), Some("3"));
 }
@@ -131,6 +140,12 @@ fn the_published_checksum() {
     let found = warpmp_collatz::alpha::recompute(&plan, &window, &warpmp_collatz::engine::Control::default()).unwrap();
     assert_eq!(object["alpha"], found.outcome.checksum);
     assert_eq!(object["highest_start"], found.highest.unwrap().0.to_string());
+    let simulated: serde_json::Value =
+        serde_json::from_str(collatz(&dir, &format!("{args} --device sim")).ok()).unwrap();
+    assert!(simulated["device"].to_string().contains("simulator"), "{simulated}");
+    for same in ["alpha", "tested", "highest", "highest_start"] {
+        assert_eq!(object[same], simulated[same], "{same}");
+    }
 }
 
 #[test]

@@ -3,18 +3,20 @@
 
 use num_bigint::BigUint;
 use warpmp_collatz::{
+    alpha::{Plan as AlphaPlan, Sieve, recompute},
     cpu::Cpu,
     dfs::Plan,
     engine::{Control, Engine, Outcome},
     gpu::{
         Gpu, Settings,
-        alpha::Units,
+        alpha::{self, Units},
         delay::{self, Delays},
         honda::Honda,
-        records::DelayRecords,
+        records::{self, DelayRecords},
     },
     kernels::{delay_pools::DelayPools, delay_records::DelayRecords as DelayRecordsKernel, honda},
     number::trace,
+    records::{Kind, known},
     window::Window,
 };
 use warpmp_device::open_sim;
@@ -195,4 +197,42 @@ fn delay_records_are_found() {
     // 5649499, 6649279, 8400511.
     assert_eq!(odd_records, 3);
     assert!(search.longer(3, &records).is_err());
+}
+
+/// Whole units and both ends, on two devices at once, against the independent path.
+#[test]
+fn checksums_of_ranges() {
+    let devices = [open_sim(), open_sim()];
+    for (modulus, from, count, overflows) in
+        [(1, (1_u128 << 40) - 5000, 20_000, false), (3, 1 << 71, 1 << 14, false), (9, (1 << 126) + 77, 40_000, true)]
+    {
+        let plan = AlphaPlan::new(10, modulus).unwrap();
+        let (sieve, window) = (Sieve::new(&plan).unwrap(), Window::new(from, count).unwrap());
+        let found = alpha::run(&devices, &sieve, &window, &Control::default()).unwrap();
+        let right = recompute(&plan, &window, &Control::default()).unwrap();
+        assert_eq!((found.outcome.tested, found.outcome.checksum), (right.outcome.tested, right.outcome.checksum));
+        assert_eq!(found.outcome.overflowed > 0, overflows, "{from}");
+        assert_eq!(found.outcome.overflowed, found.outcome.finished);
+        if !overflows {
+            assert_eq!(found.highest, right.highest);
+        }
+    }
+    let (sieve, window) =
+        (Sieve::new(&AlphaPlan::new(10, 1).unwrap()).unwrap(), Window::new(1 << 30, 1 << 14).unwrap());
+    let control = Control::default();
+    control.stop();
+    assert!(alpha::run(&devices, &sieve, &window, &control).is_err());
+}
+
+#[test]
+fn a_search_for_delay_records() {
+    let kernel = DelayRecordsKernel { base_bits: 8, known_bits: 10, sieve_bits: 8, window_bits: 18 };
+    // The last record but one is 6649279; the bound is within a window.
+    for below in [1000, (1 << 22) + 5, 6_649_279, 6_649_280] {
+        let found = records::search(&open_sim(), &[kernel], below, &Control::default()).unwrap();
+        let mut expected = known(Kind::Delay);
+        expected.retain(|record| record.start < below);
+        assert_eq!(found, expected, "below {below}");
+    }
+    assert!(records::search(&open_sim(), &[kernel], (1 << 64) + 1, &Control::default()).is_err());
 }
