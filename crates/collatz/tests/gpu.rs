@@ -4,17 +4,23 @@
 use num_bigint::BigUint;
 use warpmp_collatz::{
     alpha::{Plan as AlphaPlan, Sieve, recompute},
-    cpu::Cpu,
+    cpu::{Cpu, PaperDelays as CpuPaperDelays},
     dfs::Plan,
     engine::{Control, Engine, Outcome},
     gpu::{
         Gpu, Settings,
         alpha::{self, Units},
-        delay::{self, Delays},
+        delay::{self, Delays, Starts},
+        delay_paper::PaperDelays,
         honda::Honda,
         records::{self, DelayRecords},
     },
-    kernels::{delay_pools::DelayPools, delay_records::DelayRecords as DelayRecordsKernel, honda},
+    kernels::{
+        delay::{Delay, Source},
+        delay_pools::DelayPools,
+        delay_records::DelayRecords as DelayRecordsKernel,
+        honda,
+    },
     number::trace,
     records::{Kind, known},
     window::Window,
@@ -235,4 +241,29 @@ fn a_search_for_delay_records() {
         assert_eq!(found, expected, "below {below}");
     }
     assert!(records::search(&open_sim(), &[kernel], (1 << 64) + 1, &Control::default()).is_err());
+}
+
+#[test]
+fn algorithm_6_as_in_the_dissertation() {
+    let device = open_sim();
+    let stream = device.stream().unwrap();
+    let out = device.alloc(4 * 1000).unwrap();
+    for (base_bits, place, known_bits) in [(9, honda::Place::Shared, 12), (12, honda::Place::Global, 13)] {
+        let spec = Delay { base_bits, place, known_bits, source: Source::Range, threads: 64 };
+        let (mut gpu, cpu) = (PaperDelays::new(&device, spec).unwrap(), CpuPaperDelays::new(base_bits, known_bits).unwrap());
+        for first in [1, 12_327_829_503 - 500, 0xFFFF_FFFF_FFFF_FFFF - 999] {
+            gpu.run(Starts::From(first), 1000, &out).unwrap();
+            let mut found = vec![0; 1000];
+            device.download(&stream, &out, 0, &mut found).unwrap();
+            for (start, delay) in (first..=u64::MAX).zip(found) {
+                let right = trace(start.into(), |_| true).unwrap().delay();
+                assert_eq!((u64::from(delay), u64::from(cpu.delay(start).unwrap())), (right, right), "{start}");
+            }
+        }
+        assert!(gpu.run(Starts::From(0), 5, &out).is_err() && gpu.run(Starts::From(u64::MAX), 5, &out).is_err());
+    }
+    assert!(CpuPaperDelays::new(12, 11).is_err() && CpuPaperDelays::new(12, 12).unwrap().delay(0).is_err());
+    let cpu = CpuPaperDelays::new(10, 14).unwrap();
+    assert_eq!(u64::from(cpu.delay(8_528_817_511).unwrap()), trace(8_528_817_511, |_| true).unwrap().delay());
+    assert_eq!(cpu.delay(93_571_393_692_802_302).unwrap(), 2091);
 }
