@@ -250,7 +250,8 @@ fn algorithm_6_as_in_the_dissertation() {
     let out = device.alloc(4 * 1000).unwrap();
     for (base_bits, place, known_bits) in [(9, honda::Place::Shared, 12), (12, honda::Place::Global, 13)] {
         let spec = Delay { base_bits, place, known_bits, source: Source::Range, threads: 64 };
-        let (mut gpu, cpu) = (PaperDelays::new(&device, spec).unwrap(), CpuPaperDelays::new(base_bits, known_bits).unwrap());
+        let (mut gpu, cpu) =
+            (PaperDelays::new(&device, spec).unwrap(), CpuPaperDelays::new(base_bits, known_bits).unwrap());
         for first in [1, 12_327_829_503 - 500, 0xFFFF_FFFF_FFFF_FFFF - 999] {
             gpu.run(Starts::From(first), 1000, &out).unwrap();
             let mut found = vec![0; 1000];

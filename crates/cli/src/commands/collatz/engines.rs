@@ -55,7 +55,7 @@ pub(super) fn open(selector: Selector, cache: Option<&str>, quiet: bool) -> Resu
 ///
 /// # Errors
 /// For a device that was named and cannot be had.
-pub(super) fn gpus(selector: Selector, quiet: bool) -> Result<Vec<Arc<dyn Device>>> {
+pub(crate) fn gpus(selector: Selector, quiet: bool) -> Result<Vec<Arc<dyn Device>>> {
     let open = |ordinal| open_cuda(ordinal).map_err(CollatzError::from).map_err(Error::from);
     match selector {
         Selector::Sim => Ok(vec![open_sim()]),

@@ -5,7 +5,7 @@ pub(crate) mod args;
 pub(crate) mod bench;
 mod check;
 mod delay;
-mod engines;
+pub(super) mod engines;
 mod records;
 mod status;
 mod trace;
