@@ -47,6 +47,19 @@ fn a_campaign_from_verify_to_check() {
     let again = verify(&dir, &format!("{range} --json"));
     let object: serde_json::Value = serde_json::from_str(again.ok()).unwrap();
     assert_eq!((&object["windows"], &object["verified_before"]), (&0.into(), &"4194304".into()));
+    // A window without a certificate is a gap in the picture.
+    let name = certificates(&dir)[1].file_name().unwrap().to_owned();
+    fs::rename(&certificates(&dir)[1], dir.path("aside")).unwrap();
+    collatz(&dir, "status camp --plot status.svg").ok();
+    let svg = dir.text("status.svg");
+    for words in ["% of the range", "numbers/s of a window", "numbers/s of all", "missing", "75.0000 % covered"] {
+        assert!(svg.contains(words), "{words}: {svg}");
+    }
+    // The line is in two pieces, and named once.
+    assert_eq!(svg.matches("\nnumbers/s of a window\n").count(), 1);
+    fs::rename(dir.path("aside"), dir.path("camp").join(name)).unwrap();
+    collatz(&dir, "status camp --plot status.svg").ok();
+    assert!(!dir.text("status.svg").contains("missing"));
     // Another range does not go there.
     verify(&dir, "--from 2^64 --count 2^22").fails(1, &["of another campaign"]);
 }
@@ -127,6 +140,16 @@ fn records_and_traces() {
     assert_eq!(collatz(&dir, "records --kind delay --below 100 --device sim").text(), out.text());
     collatz(&dir, "records --kind path --below 100 --device sim").fails(1, &["--device cpu"]);
     assert!(collatz(&dir, "trace 93571393692802302").ok().contains("delay    2091 steps"));
+    // 27 takes 70 steps of T, and rises to 9232/2; long trajectories are a line without dots.
+    collatz(&dir, "trace 27 --plot 27.svg").ok();
+    let svg = dir.text("27.svg");
+    for words in ["The trajectory of 27", "steps of T", "value", "the start", "\n10\n", "\n1000\n"] {
+        assert!(svg.contains(words), "{words}: {svg}");
+    }
+    // A filled and an empty circle each, and the ends of the start's line.
+    assert_eq!(svg.matches("<circle").count(), 2 * 71 + 2 * 2 + 3);
+    collatz(&dir, "trace 93571393692802302 --plot long.svg").ok();
+    assert_eq!(dir.text("long.svg").matches("<circle").count(), 2 * 2 + 2);
     assert_eq!(collatz(&dir, "trace 6 --values").ok().lines().next(), Some("3"));
 }
 

@@ -13,7 +13,8 @@ pub(crate) struct Chart {
     pub(crate) title: String,
     pub(crate) x: Axis,
     pub(crate) y: Axis,
-    /// Drawn in this order, named in a legend beside the chart; those without points are left out.
+    /// Drawn in this order, named in a legend beside the chart; those without points are left out. A line in pieces is several
+    /// series with the same name, one after the other.
     pub(crate) series: Vec<Series>,
 }
 
@@ -46,6 +47,8 @@ pub(crate) enum Style {
     Dashed,
     /// What matters most.
     Bold,
+    /// Without dots: thousands of points.
+    Thin,
 }
 
 /// A file's name for one chart of several: `tables.svg` becomes `tables-candar-II.svg`.

@@ -101,9 +101,12 @@ impl Chart {
                 Style::Dashed => {
                     chart.draw_series([DashedPathElement::new(points.clone(), 6, 4, style)])?;
                 }
-                Style::Solid | Style::Bold => {
+                Style::Solid | Style::Bold | Style::Thin => {
                     chart.draw_series([PathElement::new(line.points.clone(), style)])?;
                 }
+            }
+            if line.style == Style::Thin {
+                continue;
             }
             let (size, fill) = if line.style == Style::Dashed { (2, WHITE.filled()) } else { (3, style.filled()) };
             chart.draw_series(points.clone().map(|point| Circle::new(point, size, fill)))?;
@@ -116,7 +119,9 @@ impl Chart {
 
 fn legend(area: &Area<'_>, series: &[Series]) -> Result<(), DrawingAreaErrorKind<std::io::Error>> {
     let text: TextStyle<'_> = (FONT, 13).into_font().into();
-    for (number, line) in series.iter().enumerate() {
+    let mut named: Vec<&Series> = series.iter().collect();
+    named.dedup_by_key(|line| &line.name);
+    for (number, line) in named.iter().enumerate() {
         let y = 24 + LEGEND_LINE * number as i32;
         let (from, to, style) = ((6, y), (40, y), line.stroke());
         if line.style == Style::Dashed {
@@ -125,11 +130,13 @@ fn legend(area: &Area<'_>, series: &[Series]) -> Result<(), DrawingAreaErrorKind
             area.draw(&Circle::new((23, y), 2, style.color.stroke_width(1)))?;
         } else {
             area.draw(&PathElement::new([from, to], style))?;
-            area.draw(&Circle::new((23, y), 3, style.filled()))?;
+            if line.style != Style::Thin {
+                area.draw(&Circle::new((23, y), 3, style.filled()))?;
+            }
         }
         area.draw(&Text::new(line.name.clone(), (48, y - 7), text.clone()))?;
     }
-    let height = LEGEND_LINE * series.len() as i32;
+    let height = LEGEND_LINE * named.len() as i32;
     area.draw(&Rectangle::new([(0, 8), (LEGEND_WIDTH as i32 - 10, 20 + height)], RGBColor(215, 215, 215)))
 }
 
@@ -144,7 +151,11 @@ impl Series {
 
     fn stroke(&self) -> ShapeStyle {
         let (red, green, blue) = COLOURS[self.colour % COLOURS.len()];
-        RGBColor(red, green, blue).stroke_width(if self.style == Style::Bold { 3 } else { 2 })
+        RGBColor(red, green, blue).stroke_width(match self.style {
+            Style::Bold => 3,
+            Style::Solid | Style::Dashed => 2,
+            Style::Thin => 1,
+        })
     }
 }
 

@@ -116,6 +116,9 @@ pub(crate) struct Verify {
 pub(crate) struct Status {
     /// Directory of a campaign
     pub(crate) folder: String,
+    /// Draw what is covered, and the windows' rates, here
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) plot: Option<String>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -226,6 +229,9 @@ pub(crate) struct Trace {
     /// Print every value of T, one a line, before the figures
     #[arg(long)]
     pub(crate) values: bool,
+    /// Draw the values of T against the steps here
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) plot: Option<String>,
     /// Print one JSON object
     #[arg(long, conflicts_with = "values")]
     pub(crate) json: bool,

@@ -5,6 +5,7 @@ pub(crate) mod args;
 pub(crate) mod bench;
 mod check;
 mod delay;
+mod draw;
 pub(super) mod engines;
 mod records;
 mod status;
