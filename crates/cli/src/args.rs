@@ -264,7 +264,7 @@ pub(crate) struct Reproduce {
     /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda or cuda:I
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub(crate) device: DeviceArg,
-    /// Products, instead of as many as in the paper
+    /// Products, or numbers of the Collatz tables, instead of as many as in the paper
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) count: Option<usize>,
     /// Timed runs of each row; on the CPU fewer where they take long

@@ -222,7 +222,7 @@ fn even_ticks(range: &Range<f64>, most: usize) -> Vec<f64> {
     let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| *step >= least);
     let step = step.unwrap_or(10.0 * power);
     let first = (range.start / step).ceil() as i64;
-    (first..first + most as i64 + 1).map(|n| n as f64 * step).filter(|tick| range.contains(tick)).collect()
+    (first..=first + most as i64).map(|n| n as f64 * step).filter(|tick| range.contains(tick)).collect()
 }
 
 /// From below the least value to above the greatest; none if there are no values.

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     thread,
@@ -200,7 +200,7 @@ pub fn run(devices: &[Arc<dyn Device>], sieve: &Sieve, window: &Window, control:
             // A value past 128 bits counts as the highest there is, as on the CPU.
             let value = u128::try_from(&done.highest).unwrap_or(u128::MAX);
             let highest = (tested > 0).then(|| (base + u128::from(done.offset), value));
-            let mut sum = sum.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
             *sum = std::mem::take(&mut *sum).add(&Found { outcome, highest });
             drop(sum);
             control.advance(1, count);
@@ -211,7 +211,7 @@ pub fn run(devices: &[Arc<dyn Device>], sieve: &Sieve, window: &Window, control:
         let ended = serving.into_iter().map(|it| it.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         ended.collect::<Result<Vec<()>>>()
     })?;
-    let mut found = sum.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut found = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
     for end in [parts.head, parts.tail].into_iter().flatten() {
         found = found.add(&alpha::run(sieve, &end, &Control::default())?);
     }

@@ -88,17 +88,14 @@ fn parts(done: &[&Certificate]) -> Vec<Part> {
     for certificate in done {
         let window = certificate.window;
         let seconds = certificate.microseconds as f64 / 1e6;
-        match parts.last_mut().filter(|part| part.end == window.from() && windows < most) {
-            Some(part) => {
-                part.end = window.end();
-                part.count += window.count();
-                part.seconds += seconds;
-                windows += 1;
-            }
-            None => {
-                parts.push(Part { from: window.from(), end: window.end(), count: window.count(), seconds });
-                windows = 1;
-            }
+        if let Some(part) = parts.last_mut().filter(|part| part.end == window.from() && windows < most) {
+            part.end = window.end();
+            part.count += window.count();
+            part.seconds += seconds;
+            windows += 1;
+        } else {
+            parts.push(Part { from: window.from(), end: window.end(), count: window.count(), seconds });
+            windows = 1;
         }
     }
     parts

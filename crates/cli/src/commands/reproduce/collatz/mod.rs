@@ -136,7 +136,7 @@ pub(crate) fn reproduce(
             let ours = bench.measure(row.measure, column)?;
             let default = if row.measure.engine() == Some(Engine::Cpu) { &on_cpu } else { &on_gpu };
             let paper = paper.map(|figure| figure * sweep.unit);
-            outcome.lines.extend(rate(&outcome.table, row, column, paper, ours, default.as_ref()));
+            outcome.lines.extend(rate(&outcome.table, row, column, paper, ours.as_ref(), default.as_ref()));
             done += 1;
             progress.update(done, done);
         }
@@ -172,7 +172,7 @@ fn rate(
     row: &SweepRow,
     column: u32,
     paper: Option<f64>,
-    ours: Option<Rate>,
+    ours: Option<&Rate>,
     default: Option<&Rate>,
 ) -> Option<Line> {
     let ratio = |rate: &Rate| paper.map(|paper| rate.per_second / paper);
@@ -180,13 +180,13 @@ fn rate(
         engine: row.measure.engine(),
         paper,
         paper_products: 1 << row.numbers_bits,
-        products: ours.as_ref().map_or(0, |rate| rate.numbers),
-        algorithm: ours.as_ref().map(|rate| rate.algorithm.clone()),
-        ours: ours.as_ref().map(|rate| rate.per_second),
-        median: ours.as_ref().map(|rate| rate.median),
-        runs: ours.as_ref().map(|rate| rate.runs),
-        checked: ours.as_ref().and_then(|rate| rate.checked),
-        ratio: ours.as_ref().and_then(ratio),
+        products: ours.map_or(0, |rate| rate.numbers),
+        algorithm: ours.map(|rate| rate.algorithm.clone()),
+        ours: ours.map(|rate| rate.per_second),
+        median: ours.map(|rate| rate.median),
+        runs: ours.map(|rate| rate.runs),
+        checked: ours.and_then(|rate| rate.checked),
+        ratio: ours.and_then(ratio),
         default_algorithm: default.map(|rate| rate.algorithm.clone()),
         default: default.map(|rate| rate.per_second),
         default_median: default.map(|rate| rate.median),

@@ -207,15 +207,14 @@ impl Bench {
         let device = |error: DeviceError| Error::from(CollatzError::from(error));
         let count = self.settings.products.unwrap_or(GPU_DELAYS).min(1 << 30);
         let stream = gpu.stream().map_err(device)?;
-        let (numbers, starts, out) = match self.starts.take() {
-            Some(starts) => starts,
-            None => {
-                let numbers: Vec<u64> = (0..count as u64).map(|index| random(index).max(1)).collect();
-                let words: Vec<u32> = numbers.iter().flat_map(|&n| [n as u32, (n >> 32) as u32]).collect();
-                let starts = gpu.alloc(4 * words.len() as u64).map_err(device)?;
-                gpu.upload(&stream, &words, &starts, 0).map_err(device)?;
-                (numbers, starts, gpu.alloc(4 * count as u64).map_err(device)?)
-            }
+        let (numbers, starts, out) = if let Some(starts) = self.starts.take() {
+            starts
+        } else {
+            let numbers: Vec<u64> = (0..count as u64).map(|index| random(index).max(1)).collect();
+            let words: Vec<u32> = numbers.iter().flat_map(|&n| [n as u32, (n >> 32) as u32]).collect();
+            let starts = gpu.alloc(4 * words.len() as u64).map_err(device)?;
+            gpu.upload(&stream, &words, &starts, 0).map_err(device)?;
+            (numbers, starts, gpu.alloc(4 * count as u64).map_err(device)?)
         };
         run(Starts::In(&starts), count as u32, &out)?;
         let mut found = vec![0; CHECKED.min(count)];
@@ -343,7 +342,7 @@ fn check(delays: impl Iterator<Item = (u64, u32)>) -> Result<()> {
     Ok(())
 }
 
-/// A well mixed number for each index (SplitMix64 of S. Vigna).
+/// A well mixed number for each index (S. Vigna, `SplitMix64`).
 fn random(index: u64) -> u64 {
     let z = index.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -101,6 +101,5 @@ fn rows_of_a_gpu() {
         assert!(rate(delay, 7).is_none());
     }
     assert!(rate(Measure::Convergence { on: On::GpuShared, base_bits: None, sieve_bits: Some(4) }, 15).is_none());
-    drop(rate);
     assert!(bench.default(Kind::Delay, true).unwrap().unwrap().per_second > 0.0);
 }
