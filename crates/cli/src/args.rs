@@ -67,7 +67,9 @@ without a name. A sample of the products is checked first. Tables of operation c
 the simulator. Where there is no GPU, times are the CPU engine's. The papers' tables are
 
   candar:I, candar:II, candar:III
-  dissertation:3.1, dissertation:3.2, dissertation:3.3, dissertation:3.4, dissertation:fig3.5
+  dissertation:3.1, dissertation:3.2, dissertation:3.3, dissertation:3.4, dissertation:fig3.5,
+  dissertation:4.1, dissertation:4.2, dissertation:4.3, dissertation:4.4, dissertation:4.5,
+  dissertation:fig4.2, dissertation:fig4.3, dissertation:fig4.4, dissertation:fig4.5
 
 or shorter where one document has the name: III, 3.4, fig3.5. `list` says what they hold.
 
@@ -242,7 +244,7 @@ pub(crate) struct Reproduce {
     /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda or cuda:I
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub(crate) device: DeviceArg,
-    /// Products, instead of as many as in the paper
+    /// Products, or numbers of the Collatz tables, instead of as many as in the paper
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) count: Option<usize>,
     /// Timed runs of each row; on the CPU fewer where they take long

@@ -76,7 +76,7 @@ pub(crate) enum Error {
     AmbiguousTable { name: String, meant: String },
     #[error(
         "{table} holds times, and the simulator has none: use --device cuda or cpu, or reproduce counts: \
-             candar:I, dissertation:3.1, dissertation:3.2"
+             candar:I, dissertation:3.1, dissertation:3.2, dissertation:4.1 to 4.3"
     )]
     SimulatorTime { table: String },
     #[error("nothing to draw in \"{title}\"")]

@@ -47,6 +47,19 @@ fn a_campaign_from_verify_to_check() {
     let again = verify(&dir, &format!("{range} --json"));
     let object: serde_json::Value = serde_json::from_str(again.ok()).unwrap();
     assert_eq!((&object["windows"], &object["verified_before"]), (&0.into(), &"4194304".into()));
+    // A window without a certificate is a gap in the picture.
+    let name = certificates(&dir)[1].file_name().unwrap().to_owned();
+    fs::rename(&certificates(&dir)[1], dir.path("aside")).unwrap();
+    collatz(&dir, "status camp --plot status.svg").ok();
+    let svg = dir.text("status.svg");
+    for words in ["% of the range", "numbers/s of a window", "numbers/s of all", "missing", "75.0000 % covered"] {
+        assert!(svg.contains(words), "{words}: {svg}");
+    }
+    // The line is in two pieces, and named once.
+    assert_eq!(svg.matches("\nnumbers/s of a window\n").count(), 1);
+    fs::rename(dir.path("aside"), dir.path("camp").join(name)).unwrap();
+    collatz(&dir, "status camp --plot status.svg").ok();
+    assert!(!dir.text("status.svg").contains("missing"));
     // Another range does not go there.
     verify(&dir, "--from 2^64 --count 2^22").fails(1, &["of another campaign"]);
 }
@@ -109,6 +122,13 @@ fn delays_to_files() {
     let (_, delays) = common::read_npy(&file);
     assert_eq!((delays.len(), delays[0].to_string()), (1000, "20".into()));
     assert_eq!(collatz(&dir, "delay --device cpu --from 1 --count 999999 --max -q").ok(), "837799,524\n");
+    // Of equally long ones the first, on any engine; past 2^64 the CPU does what a GPU does not.
+    for device in ["cpu", "sim"] {
+        let longest = |range: &str| collatz(&dir, &format!("delay --device {device} {range} --max -q")).ok().to_owned();
+        assert_eq!(longest("--from 25 --count 74"), "97,118\n");
+        assert_eq!(longest("--from 12 --count 2"), "12,9\n");
+        assert_eq!(longest("--from 2^64-1 --count 2"), longest("--from 2^64-1 --count 1"));
+    }
 }
 
 #[test]
@@ -117,7 +137,19 @@ fn records_and_traces() {
     let out = collatz(&dir, "records --kind delay --below 100");
     assert!(out.ok().ends_with("\n73,115\n97,118\n"), "{}", out.text());
     assert!(collatz(&dir, "records --kind path --below 1000").ok().ends_with("\n703,250504\n"));
+    assert_eq!(collatz(&dir, "records --kind delay --below 100 --device sim").text(), out.text());
+    collatz(&dir, "records --kind path --below 100 --device sim").fails(1, &["--device cpu"]);
     assert!(collatz(&dir, "trace 93571393692802302").ok().contains("delay    2091 steps"));
+    // 27 takes 70 steps of T, and rises to 9232/2; long trajectories are a line without dots.
+    collatz(&dir, "trace 27 --plot 27.svg").ok();
+    let svg = dir.text("27.svg");
+    for words in ["The trajectory of 27", "steps of T", "value", "the start", "\n10\n", "\n1000\n"] {
+        assert!(svg.contains(words), "{words}: {svg}");
+    }
+    // A filled and an empty circle each, and the ends of the start's line.
+    assert_eq!(svg.matches("<circle").count(), 2 * 71 + 2 * 2 + 3);
+    collatz(&dir, "trace 93571393692802302 --plot long.svg").ok();
+    assert_eq!(dir.text("long.svg").matches("<circle").count(), 2 * 2 + 2);
     assert_eq!(collatz(&dir, "trace 6 --values").ok().lines().next(), Some("3"));
 }
 
@@ -131,6 +163,12 @@ fn the_published_checksum() {
     let found = warpmp_collatz::alpha::recompute(&plan, &window, &warpmp_collatz::engine::Control::default()).unwrap();
     assert_eq!(object["alpha"], found.outcome.checksum);
     assert_eq!(object["highest_start"], found.highest.unwrap().0.to_string());
+    let simulated: serde_json::Value =
+        serde_json::from_str(collatz(&dir, &format!("{args} --device sim")).ok()).unwrap();
+    assert!(simulated["device"].to_string().contains("simulator"), "{simulated}");
+    for same in ["alpha", "tested", "highest", "highest_start"] {
+        assert_eq!(object[same], simulated[same], "{same}");
+    }
 }
 
 #[test]

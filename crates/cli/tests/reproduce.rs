@@ -23,7 +23,7 @@ fn json(dir: &Dir, args: &str) -> Vec<Value> {
 fn tables_are_listed_and_unknown_ones_refused() {
     let dir = Dir::new();
     let run = reproduce(&dir, "list");
-    assert_eq!(run.ok().lines().count(), 8, "{}", run.text());
+    assert_eq!(run.ok().lines().count(), 17, "{}", run.text());
     assert!(run.text().contains("dissertation:fig3.5") && run.text().contains("counts"));
     for wrong in ["IV", "epfl:fig3.5", "candar:II,x"] {
         let known = ["candar:I, candar:II, candar:III", "dissertation:3.1", "dissertation:fig3.5"];

@@ -3,18 +3,26 @@
 
 use num_bigint::BigUint;
 use warpmp_collatz::{
-    cpu::Cpu,
+    alpha::{Plan as AlphaPlan, Sieve, recompute},
+    cpu::{Cpu, PaperDelays as CpuPaperDelays},
     dfs::Plan,
     engine::{Control, Engine, Outcome},
     gpu::{
         Gpu, Settings,
-        alpha::Units,
-        delay::{self, Delays},
+        alpha::{self, Units},
+        delay::{self, Delays, Starts},
+        delay_paper::PaperDelays,
         honda::Honda,
-        records::DelayRecords,
+        records::{self, DelayRecords},
     },
-    kernels::{delay_pools::DelayPools, delay_records::DelayRecords as DelayRecordsKernel, honda},
+    kernels::{
+        delay::{Delay, Source},
+        delay_pools::DelayPools,
+        delay_records::DelayRecords as DelayRecordsKernel,
+        honda,
+    },
     number::trace,
+    records::{Kind, known},
     window::Window,
 };
 use warpmp_device::open_sim;
@@ -195,4 +203,68 @@ fn delay_records_are_found() {
     // 5649499, 6649279, 8400511.
     assert_eq!(odd_records, 3);
     assert!(search.longer(3, &records).is_err());
+}
+
+/// Whole units and both ends, on two devices at once, against the independent path.
+#[test]
+fn checksums_of_ranges() {
+    let devices = [open_sim(), open_sim()];
+    for (modulus, from, count, overflows) in
+        [(1, (1_u128 << 40) - 5000, 20_000, false), (3, 1 << 71, 1 << 14, false), (9, (1 << 126) + 77, 40_000, true)]
+    {
+        let plan = AlphaPlan::new(10, modulus).unwrap();
+        let (sieve, window) = (Sieve::new(&plan).unwrap(), Window::new(from, count).unwrap());
+        let found = alpha::run(&devices, &sieve, &window, &Control::default()).unwrap();
+        let right = recompute(&plan, &window, &Control::default()).unwrap();
+        assert_eq!((found.outcome.tested, found.outcome.checksum), (right.outcome.tested, right.outcome.checksum));
+        assert_eq!(found.outcome.overflowed > 0, overflows, "{from}");
+        assert_eq!(found.outcome.overflowed, found.outcome.finished);
+        if !overflows {
+            assert_eq!(found.highest, right.highest);
+        }
+    }
+    let (sieve, window) =
+        (Sieve::new(&AlphaPlan::new(10, 1).unwrap()).unwrap(), Window::new(1 << 30, 1 << 14).unwrap());
+    let control = Control::default();
+    control.stop();
+    assert!(alpha::run(&devices, &sieve, &window, &control).is_err());
+}
+
+#[test]
+fn a_search_for_delay_records() {
+    let kernel = DelayRecordsKernel { base_bits: 8, known_bits: 10, sieve_bits: 8, window_bits: 18 };
+    // The last record but one is 6649279; the bound is within a window.
+    for below in [1000, (1 << 22) + 5, 6_649_279, 6_649_280] {
+        let found = records::search(&open_sim(), &[kernel], below, &Control::default()).unwrap();
+        let mut expected = known(Kind::Delay);
+        expected.retain(|record| record.start < below);
+        assert_eq!(found, expected, "below {below}");
+    }
+    assert!(records::search(&open_sim(), &[kernel], (1 << 64) + 1, &Control::default()).is_err());
+}
+
+#[test]
+fn algorithm_6_as_in_the_dissertation() {
+    let device = open_sim();
+    let stream = device.stream().unwrap();
+    let out = device.alloc(4 * 1000).unwrap();
+    for (base_bits, place, known_bits) in [(9, honda::Place::Shared, 12), (12, honda::Place::Global, 13)] {
+        let spec = Delay { base_bits, place, known_bits, source: Source::Range, threads: 64 };
+        let (mut gpu, cpu) =
+            (PaperDelays::new(&device, spec).unwrap(), CpuPaperDelays::new(base_bits, known_bits).unwrap());
+        for first in [1, 12_327_829_503 - 500, 0xFFFF_FFFF_FFFF_FFFF - 999] {
+            gpu.run(Starts::From(first), 1000, &out).unwrap();
+            let mut found = vec![0; 1000];
+            device.download(&stream, &out, 0, &mut found).unwrap();
+            for (start, delay) in (first..=u64::MAX).zip(found) {
+                let right = trace(start.into(), |_| true).unwrap().delay();
+                assert_eq!((u64::from(delay), u64::from(cpu.delay(start).unwrap())), (right, right), "{start}");
+            }
+        }
+        assert!(gpu.run(Starts::From(0), 5, &out).is_err() && gpu.run(Starts::From(u64::MAX), 5, &out).is_err());
+    }
+    assert!(CpuPaperDelays::new(12, 11).is_err() && CpuPaperDelays::new(12, 12).unwrap().delay(0).is_err());
+    let cpu = CpuPaperDelays::new(10, 14).unwrap();
+    assert_eq!(u64::from(cpu.delay(8_528_817_511).unwrap()), trace(8_528_817_511, |_| true).unwrap().delay());
+    assert_eq!(cpu.delay(93_571_393_692_802_302).unwrap(), 2091);
 }

@@ -1,20 +1,24 @@
-//! Charts: lines over logarithmic axes, as SVG.
+//! Charts: lines over logarithmic or linear axes, as SVG.
 //!
 //! The data knows nothing of drawing; `svg.rs` knows nothing of what the data means.
 
 mod svg;
 
-/// A chart with logarithmic axes.
+/// The base of an axis that is not logarithmic: powers of one would all be the same.
+pub(crate) const LINEAR: u32 = 1;
+
+/// A chart.
 #[derive(Clone, Debug)]
 pub(crate) struct Chart {
     pub(crate) title: String,
     pub(crate) x: Axis,
     pub(crate) y: Axis,
-    /// Drawn in this order, named in a legend beside the chart; those without points are left out.
+    /// Drawn in this order, named in a legend beside the chart; those without points are left out. A line in pieces is several
+    /// series with the same name, one after the other.
     pub(crate) series: Vec<Series>,
 }
 
-/// A logarithmic axis.
+/// An axis, logarithmic unless its base is [`LINEAR`].
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     /// What, in which unit.
@@ -30,7 +34,7 @@ pub(crate) struct Series {
     /// Lines of the same number have the same colour.
     pub(crate) colour: usize,
     pub(crate) style: Style,
-    /// In the order of the line. Values that are not positive have no place and are left out.
+    /// In the order of the line. Values that are not positive have no place on a logarithmic axis and are left out.
     pub(crate) points: Vec<(f64, f64)>,
 }
 
@@ -43,6 +47,8 @@ pub(crate) enum Style {
     Dashed,
     /// What matters most.
     Bold,
+    /// Without dots: thousands of points.
+    Thin,
 }
 
 /// A file's name for one chart of several: `tables.svg` becomes `tables-candar-II.svg`.

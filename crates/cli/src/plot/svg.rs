@@ -14,7 +14,7 @@ use plotters::{
     style::{Color as _, IntoFont as _, RGBColor, ShapeStyle, TextStyle, WHITE},
 };
 
-use super::{Axis, Chart, Series, Style};
+use super::{Axis, Chart, LINEAR, Series, Style};
 use crate::error::{Error, Result};
 
 const SIZE: (u32, u32) = (1080, 640);
@@ -47,7 +47,12 @@ impl Chart {
     /// # Errors
     /// [`Error::NothingToDraw`] if no series has a point.
     pub(crate) fn svg(&self) -> Result<String> {
-        let series: Vec<Series> = self.series.iter().map(Series::drawable).filter(|it| !it.points.is_empty()).collect();
+        let series: Vec<Series> = self
+            .series
+            .iter()
+            .map(|it| it.drawable([self.x.base, self.y.base]))
+            .filter(|it| !it.points.is_empty())
+            .collect();
         let x = range(series.iter().flat_map(|it| &it.points).map(|point| point.0), self.x.base);
         let y = range(series.iter().flat_map(|it| &it.points).map(|point| point.1), self.y.base);
         let (Some(x), Some(y)) = (x, y) else {
@@ -96,9 +101,12 @@ impl Chart {
                 Style::Dashed => {
                     chart.draw_series([DashedPathElement::new(points.clone(), 6, 4, style)])?;
                 }
-                Style::Solid | Style::Bold => {
+                Style::Solid | Style::Bold | Style::Thin => {
                     chart.draw_series([PathElement::new(line.points.clone(), style)])?;
                 }
+            }
+            if line.style == Style::Thin {
+                continue;
             }
             let (size, fill) = if line.style == Style::Dashed { (2, WHITE.filled()) } else { (3, style.filled()) };
             chart.draw_series(points.clone().map(|point| Circle::new(point, size, fill)))?;
@@ -111,7 +119,9 @@ impl Chart {
 
 fn legend(area: &Area<'_>, series: &[Series]) -> Result<(), DrawingAreaErrorKind<std::io::Error>> {
     let text: TextStyle<'_> = (FONT, 13).into_font().into();
-    for (number, line) in series.iter().enumerate() {
+    let mut named: Vec<&Series> = series.iter().collect();
+    named.dedup_by_key(|line| &line.name);
+    for (number, line) in named.iter().enumerate() {
         let y = 24 + LEGEND_LINE * number as i32;
         let (from, to, style) = ((6, y), (40, y), line.stroke());
         if line.style == Style::Dashed {
@@ -120,25 +130,32 @@ fn legend(area: &Area<'_>, series: &[Series]) -> Result<(), DrawingAreaErrorKind
             area.draw(&Circle::new((23, y), 2, style.color.stroke_width(1)))?;
         } else {
             area.draw(&PathElement::new([from, to], style))?;
-            area.draw(&Circle::new((23, y), 3, style.filled()))?;
+            if line.style != Style::Thin {
+                area.draw(&Circle::new((23, y), 3, style.filled()))?;
+            }
         }
         area.draw(&Text::new(line.name.clone(), (48, y - 7), text.clone()))?;
     }
-    let height = LEGEND_LINE * series.len() as i32;
+    let height = LEGEND_LINE * named.len() as i32;
     area.draw(&Rectangle::new([(0, 8), (LEGEND_WIDTH as i32 - 10, 20 + height)], RGBColor(215, 215, 215)))
 }
 
 impl Series {
     /// Without the points that have no logarithm.
-    fn drawable(&self) -> Self {
-        let positive = |value: f64| value.is_finite() && value > 0.0;
-        let points = self.points.iter().copied().filter(|(x, y)| positive(*x) && positive(*y)).collect();
+    fn drawable(&self, [base_x, base_y]: [u32; 2]) -> Self {
+        let has_place = |value: f64, base| value.is_finite() && (value > 0.0 || base == LINEAR);
+        let points =
+            self.points.iter().copied().filter(|(x, y)| has_place(*x, base_x) && has_place(*y, base_y)).collect();
         Self { points, ..self.clone() }
     }
 
     fn stroke(&self) -> ShapeStyle {
         let (red, green, blue) = COLOURS[self.colour % COLOURS.len()];
-        RGBColor(red, green, blue).stroke_width(if self.style == Style::Bold { 3 } else { 2 })
+        RGBColor(red, green, blue).stroke_width(match self.style {
+            Style::Bold => 3,
+            Style::Solid | Style::Dashed => 2,
+            Style::Thin => 1,
+        })
     }
 }
 
@@ -156,6 +173,9 @@ impl Powers {
 
     /// All `factor·base^n` within the range, ascending by factor.
     fn ticks(&self, factors: &[f64]) -> Vec<f64> {
+        if self.base == LINEAR {
+            return Vec::new();
+        }
         let base = f64::from(self.base);
         let exponent = |value: f64| value.log(base);
         let (first, last) = (exponent(self.range.start).floor() as i32, exponent(self.range.end).ceil() as i32);
@@ -169,11 +189,18 @@ impl Ranged for Powers {
     type ValueType = f64;
 
     fn map(&self, value: &f64, (from, to): (i32, i32)) -> i32 {
+        if self.base == LINEAR {
+            let share = (value - self.range.start) / (self.range.end - self.range.start);
+            return from + (share * f64::from(to - from)).round() as i32;
+        }
         let share = (value / self.range.start).ln() / (self.range.end / self.range.start).ln();
         from + (share * f64::from(to - from)).round() as i32
     }
 
     fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        if self.base == LINEAR {
+            return even_ticks(&self.range, hint.max_num_points().max(1));
+        }
         let powers = self.ticks(&[1.0]);
         // Few decades have room for steps between them.
         if self.base == 10 && powers.len() < 4 {
@@ -188,12 +215,26 @@ impl Ranged for Powers {
     }
 }
 
+/// Multiples of 1, 2 or 5 times a power of ten, as many as there is room for.
+fn even_ticks(range: &Range<f64>, most: usize) -> Vec<f64> {
+    let least = (range.end - range.start) / most as f64;
+    let power = 10_f64.powf(least.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| *step >= least);
+    let step = step.unwrap_or(10.0 * power);
+    let first = (range.start / step).ceil() as i64;
+    (first..=first + most as i64).map(|n| n as f64 * step).filter(|tick| range.contains(tick)).collect()
+}
+
 /// From below the least value to above the greatest; none if there are no values.
 fn range(values: impl Iterator<Item = f64>, base: u32) -> Option<Range<f64>> {
-    let (least, greatest) =
-        values.fold((f64::INFINITY, 0.0_f64), |(least, greatest), value| (least.min(value), greatest.max(value)));
-    if greatest <= 0.0 {
+    let (least, greatest) = values
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, greatest), value| (least.min(value), greatest.max(value)));
+    if greatest < least {
         return None;
+    }
+    if base == LINEAR {
+        let margin = if greatest > least { (greatest - least) / 40.0 } else { 1.0 };
+        return Some(least - margin..greatest + margin);
     }
     // A fifth of a tick, and room around a single value.
     let margin = f64::from(base).powf(if greatest > least { 0.2 } else { 1.0 });
@@ -205,7 +246,7 @@ fn tick(value: f64) -> String {
     if value >= 1e7 {
         return format!("{value:.0e}");
     }
-    let digits = if value >= 1.0 { 0 } else { (-value.log10()).ceil() as usize };
+    let digits = if value >= 1.0 || value == 0.0 { 0 } else { (-value.log10()).ceil() as usize };
     format!("{value:.digits$}")
 }
 
@@ -245,6 +286,19 @@ mod tests {
         assert_eq!(Powers { base: 10, range: 0.8..30.0 }.key_points(12), [1.0, 2.0, 5.0, 10.0, 20.0]);
         let wide = Powers { base: 2, range: 1.0..1e9 }.key_points(12);
         assert!(wide.len() <= 12 && wide.len() > 6, "{wide:?}");
+    }
+
+    #[test]
+    fn an_axis_may_be_linear() {
+        let even = Powers { base: LINEAR, range: -2.5..102.5 };
+        let map = |value: f64| even.map(&value, (0, 1050));
+        assert_eq!([-2.5, 0.0, 50.0, 100.0].map(map), [0, 25, 525, 1025]);
+        assert_eq!(even.key_points(12), [0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 100.0]);
+        assert_eq!(Powers { base: LINEAR, range: 9.75..20.25 }.key_points(12).len(), 11);
+        let mut chart = chart(vec![series("one", Style::Solid, &[(0.0, 1.0), (100.0, 10.0)])]);
+        chart.x.base = LINEAR;
+        let svg = chart.svg().unwrap();
+        assert!(svg.contains("\n0\n") && svg.contains("\n100\n"), "{svg}");
     }
 
     #[test]

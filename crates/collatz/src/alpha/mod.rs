@@ -51,7 +51,7 @@ impl Plan {
     }
 
     /// Does the modulus leave this start?
-    fn leaves(self, start: u128) -> bool {
+    pub(crate) fn leaves(self, start: u128) -> bool {
         match self.modulus {
             1 => true,
             3 => start % 3 != 2,
@@ -71,7 +71,7 @@ pub struct Found {
 
 impl Found {
     /// Adds another part.
-    fn add(mut self, other: &Self) -> Self {
+    pub(crate) fn add(mut self, other: &Self) -> Self {
         self.outcome.add(&other.outcome);
         self.highest = match (self.highest, other.highest) {
             (Some(a), Some(b)) => Some(if (b.1, a.0) > (a.1, b.0) { b } else { a }),

@@ -1,6 +1,7 @@
 //! The engine on all cores: the schemes in safe Rust, many lanes at a time so that independent jumps overlap.
 
 mod delay;
+mod delay_paper;
 mod dfs;
 mod finish;
 mod honda;
@@ -9,6 +10,7 @@ mod lanes;
 use std::{path::PathBuf, thread};
 
 pub(crate) use delay::Prepared as DelayTables;
+pub use delay_paper::PaperDelays;
 pub(crate) use dfs::Prepared as Tester;
 
 use crate::{

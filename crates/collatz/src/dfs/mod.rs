@@ -29,6 +29,20 @@ use crate::{
     power::min_odd,
 };
 
+/// Main classes on a GPU: together they have nearly all leaves.
+const MAIN_CLASSES: u64 = 9;
+/// Memory of a GPU for tables, reports and modules.
+const RESERVED_BYTES: u64 = 1 << 28;
+/// Seconds in which an H200 makes the vectors of 36 bits; each bit less halves them.
+const MAKING_SECONDS: f64 = 22.0;
+
+/// Numbers a second of an H200 below 2⁶⁴ with leaves of 34 bits: measured at 24, 33 and 36 bits of look-ahead, straight lines
+/// between. Only the proportions matter.
+fn gpu_rate(ahead: u32) -> f64 {
+    let ahead = f64::from(ahead);
+    if ahead <= 33.0 { 2.4e14 + (ahead - 24.0) / 9.0 * 0.8e14 } else { 3.2e14 + (ahead - 33.0) / 3.0 * 0.5e14 }
+}
+
 /// What defines the set of tested starts: nothing else does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -65,14 +79,21 @@ impl Plan {
         Self { leaf_bits, lookahead_bits, rare_lookahead_bits: lookahead_bits.min(18), main_classes: 5 }
     }
 
-    /// What suits a GPU with so much free memory for windows of about `count` numbers.
-    pub fn for_gpu(count: u128, free_bytes: u64) -> Self {
-        let bits = 127 - count.max(1).leading_zeros().min(127);
+    /// What suits a GPU with so much free memory for windows of about `window` numbers, `total` in all.
+    ///
+    /// A longer look-ahead tests fewer starts, but its vectors must be made first: what is chosen takes the least time for both. On
+    /// an H200 that is `S` = 24 for a window of 2⁴⁴, 31 for 2⁵², and 36 from 2⁵⁷ on.
+    pub fn for_gpu(window: u128, total: u128, free_bytes: u64) -> Self {
+        let bits = 127 - window.max(1).leading_zeros().min(127);
         let leaf_bits = bits.saturating_sub(10).clamp(6, 34);
-        // Of each of nine main classes 2^S bits; half of the memory is enough for everything else.
-        let room = (free_bytes / 2 / 9).max(1 << 16).ilog2() + 3;
-        let lookahead_bits = room.min(36).min(leaf_bits + 2).max(6);
-        Self { leaf_bits, lookahead_bits, rare_lookahead_bits: lookahead_bits.min(24), main_classes: 9 }
+        // Each main class has 2^S bits; of the residues about 1/190 are leaves of 24 bytes.
+        let fits = |ahead: u32| (MAIN_CLASSES << (ahead - 3)) + (1 << leaf_bits >> 3) + RESERVED_BYTES <= free_bytes;
+        let most = (6..=36.min(leaf_bits + 2)).rev().find(|&ahead| fits(ahead)).unwrap_or(6);
+        let seconds = |ahead: u32| total as f64 / gpu_rate(ahead) + MAKING_SECONDS * 2_f64.powi(ahead as i32 - 36);
+        let quickest = (24.min(most)..=most).min_by(|&a, &b| seconds(a).total_cmp(&seconds(b)));
+        let lookahead_bits = quickest.unwrap_or(most);
+        let rare_lookahead_bits = lookahead_bits.min(24);
+        Self { leaf_bits, lookahead_bits, rare_lookahead_bits, main_classes: MAIN_CLASSES as u32 }
     }
 
     /// `S` for the class of leaves with `odd_steps` odd steps.
@@ -84,5 +105,27 @@ impl Plan {
     /// The least `c` that a leaf can have: `3^c ≥ 2^L`.
     pub fn least_odd_steps(&self) -> u32 {
         min_odd(self.leaf_bits as usize) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Plan;
+
+    #[test]
+    fn plans_fit_memory_and_work() {
+        const H200: u64 = 140_000_000_000;
+        let plan = |window: u32, total: u32, bytes| {
+            let plan = Plan::for_gpu(1 << window, 1 << total, bytes);
+            (plan.leaf_bits, plan.lookahead_bits)
+        };
+        // What was measured as the fastest, for work that pays for the vectors, and the least memory for it.
+        assert_eq!([plan(50, 60, H200), plan(50, 60, 80_000_000_000)], [(34, 36); 2]);
+        assert_eq!(plan(50, 60, 79_000_000_000), (34, 35));
+        assert_eq!([plan(44, 44, H200), plan(52, 52, H200), plan(57, 57, H200)], [(34, 24), (34, 31), (34, 36)]);
+        assert_eq!([plan(30, 60, H200), plan(10, 60, H200)], [(20, 22), (6, 8)]);
+        // Little memory gives what there is.
+        assert_eq!(plan(50, 60, 1 << 32).1, 30);
+        assert_eq!(plan(50, 60, 0).1, 6);
     }
 }

@@ -1,6 +1,12 @@
 //! The published checksum of work units on a device.
 
-use std::sync::Arc;
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+};
 
 use dashu_int::UBig;
 use rayon::prelude::*;
@@ -8,10 +14,15 @@ use warpmp_device::{Arg, Buffer, Device, Module, Stream};
 
 use super::{leaves::upload, report::Report, tables};
 use crate::{
-    alpha::Sieve,
+    alpha::{self, Found, Sieve, above_floor},
+    engine::{Control, Outcome},
     error::{Error, Result},
     kernels::alpha::{Alpha, RESULT_WORDS, THREADS, UNIT_BITS},
+    window::Window,
 };
+
+/// Places of a residue's starts are computed exactly below 2 to this.
+const PLACE_BITS: u32 = 24;
 
 /// Overflowed starts that there is room for at first.
 const REPORT_CAPACITY: u32 = 1 << 16;
@@ -70,8 +81,8 @@ impl Units {
         residues: &[u64],
     ) -> Result<Self> {
         Error::parameter("unit bits", unit_bits.into(), 8, UNIT_BITS.into())?;
-        // The places of a residue's starts are computed exactly below 2^26.
-        Error::parameter("sieve bits", sieve_bits.into(), unit_bits.saturating_sub(24).into(), unit_bits.into())?;
+        let least = unit_bits.saturating_sub(PLACE_BITS);
+        Error::parameter("sieve bits", sieve_bits.into(), least.into(), unit_bits.into())?;
         let kept = match modulus {
             1 => 9,
             3 => 6,
@@ -147,6 +158,92 @@ impl Units {
             return Ok(Unit { checksum, highest, offset: start.saturating_sub(base) as u64, overflowed });
         }
     }
+}
+
+/// Tests the window's starts under a sieve: whole units on the devices, the ends on the CPU. The figures are those of
+/// [`alpha::run`].
+///
+/// # Errors
+/// As [`alpha::run`]; the devices'.
+pub fn run(devices: &[Arc<dyn Device>], sieve: &Sieve, window: &Window, control: &Control) -> Result<Found> {
+    above_floor(window)?;
+    let plan = sieve.plan();
+    // The largest units that the window has, of those that suit the sieve.
+    let most = UNIT_BITS.min(plan.sieve_bits + PLACE_BITS);
+    let fitting = (plan.sieve_bits.max(8)..=most).rev().map(|bits| (bits, window.units(bits)));
+    let Some((unit_bits, parts)) = fitting.into_iter().find(|(_, parts)| !parts.units.is_empty()) else {
+        return alpha::run(sieve, window, control);
+    };
+    let count = (parts.units.end - parts.units.start) as u64;
+    let next = AtomicU64::new(0);
+    let sum = Mutex::new(Found::default());
+    let by_residue = histogram(sieve);
+    let serve = |device: &Arc<dyn Device>| -> Result<()> {
+        let mut units = Units::new(device, (plan.sieve_bits, unit_bits), plan.modulus, sieve.residues())?;
+        loop {
+            control.check()?;
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                return Ok(());
+            }
+            let unit = parts.units.start + u128::from(number);
+            let base = unit << unit_bits;
+            let done = units.run(unit)?;
+            let tested = tested(&by_residue, base, (plan.sieve_bits, unit_bits), |n| plan.leaves(n));
+            let outcome = Outcome {
+                tested,
+                overflowed: done.overflowed,
+                finished: done.overflowed,
+                checksum: done.checksum,
+                plain: 0,
+            };
+            // A value past 128 bits counts as the highest there is, as on the CPU.
+            let value = u128::try_from(&done.highest).unwrap_or(u128::MAX);
+            let highest = (tested > 0).then(|| (base + u128::from(done.offset), value));
+            let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
+            *sum = std::mem::take(&mut *sum).add(&Found { outcome, highest });
+            drop(sum);
+            control.advance(1, count);
+        }
+    };
+    thread::scope(|scope| {
+        let serving: Vec<_> = devices.iter().map(|device| scope.spawn(|| serve(device))).collect();
+        let ended = serving.into_iter().map(|it| it.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        ended.collect::<Result<Vec<()>>>()
+    })?;
+    let mut found = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for end in [parts.head, parts.tail].into_iter().flatten() {
+        found = found.add(&alpha::run(sieve, &end, &Control::default())?);
+    }
+    Ok(found)
+}
+
+/// How many residues there are of each class modulo 9.
+fn histogram(sieve: &Sieve) -> [u64; 9] {
+    let mut counts = [0; 9];
+    for residue in sieve.residues() {
+        counts[(residue % 9) as usize] += 1;
+    }
+    counts
+}
+
+/// Starts of a unit that the modulus leaves.
+fn tested(
+    by_residue: &[u64; 9],
+    base: u128,
+    (sieve_bits, unit_bits): (u32, u32),
+    leaves: impl Fn(u128) -> bool,
+) -> u64 {
+    let starts = 1_u64 << (unit_bits - sieve_bits);
+    let step = (1_u64 << sieve_bits) % 9;
+    let of_class = |class: u64| -> u64 {
+        // Upper numbers repeat their classes modulo 9 after nine of them.
+        let kept = |place: u64| leaves((base % 9) + u128::from(class + place * step));
+        let whole = (0..9).filter(|&place| kept(place)).count() as u64;
+        let rest = (0..starts % 9).filter(|&place| kept(place)).count() as u64;
+        starts / 9 * whole + rest
+    };
+    (0..).zip(by_residue).map(|(class, count)| count * of_class(class)).sum()
 }
 
 /// Pairs of the iteration after which a start is given up.

@@ -24,6 +24,34 @@ pub enum Starts<'a> {
     In(&'a Buffer),
 }
 
+impl Starts<'_> {
+    /// A range must begin above 0 and end at 2⁶⁴ at the latest.
+    pub(super) fn check(self, count: u32) -> Result<()> {
+        match self {
+            Self::From(0) => Err(Error::ZeroStart),
+            Self::From(first) if u128::from(first) + u128::from(count) > 1 << 64 => {
+                Err(Error::PastLimit { from: first.into(), count: count.into() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Finishes reported starts on the host, and writes their delays to their places; how many there are.
+pub(super) fn finish(device: &dyn Device, stream: &Stream, records: &[u128], out: &Buffer) -> Result<u64> {
+    let finished: Vec<(u32, u32)> = records
+        .par_iter()
+        .map(|&record| {
+            let trace = trace(u128::from(record as u64), |_| true)?;
+            Ok(((record >> 64) as u32, trace.delay() as u32))
+        })
+        .collect::<Result<_>>()?;
+    for (index, delay) in &finished {
+        device.upload(stream, &[*delay], out, *index as usize)?;
+    }
+    Ok(finished.len() as u64)
+}
+
 /// The kernels and tables for delays on a device.
 #[derive(Debug)]
 pub struct Delays {
@@ -82,11 +110,8 @@ impl Delays {
     pub fn run(&mut self, starts: Starts<'_>, count: u32, out: &Buffer) -> Result<u64> {
         let device = &*self.device;
         let (module, from) = match starts {
-            Starts::From(0) => return Err(Error::ZeroStart),
             Starts::From(first) => {
-                if first.checked_add(u64::from(count)).is_none() && first.wrapping_add(u64::from(count)) != 0 {
-                    return Err(Error::PastLimit { from: first.into(), count: count.into() });
-                }
+                starts.check(count)?;
                 (&self.modules[0], Arg::U64(first))
             }
             Starts::In(buffer) => (&self.modules[1], Arg::from(buffer)),
@@ -112,17 +137,7 @@ impl Delays {
             device.launch(&self.stream, module, grid, &args)?;
             device.synchronize(&self.stream)?;
             let Some(records) = self.report.read(device, &self.stream)? else { continue };
-            let finished: Vec<(u32, u32)> = records
-                .par_iter()
-                .map(|&record| {
-                    let trace = trace(u128::from(record as u64), |_| true)?;
-                    Ok(((record >> 64) as u32, trace.delay() as u32))
-                })
-                .collect::<Result<_>>()?;
-            for (index, delay) in &finished {
-                device.upload(&self.stream, &[*delay], out, *index as usize)?;
-            }
-            return Ok(finished.len() as u64);
+            return finish(device, &self.stream, &records, out);
         }
     }
 

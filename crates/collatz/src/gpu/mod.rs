@@ -5,6 +5,7 @@
 
 pub mod alpha;
 pub mod delay;
+pub mod delay_paper;
 mod dfs;
 pub mod honda;
 pub mod leaves;

@@ -7,21 +7,62 @@ use warpmp_device::{Arg, Buffer, Device, Module, Stream};
 
 use super::{leaves::upload, report::Report, tables};
 use crate::{
+    engine::Control,
     error::{Error, Result},
     kernels::{
         alpha::Alpha,
         delay_records::{DelayRecords as Kernel, NEED_WORDS, THREADS},
     },
     number::trace,
+    records::{DelayRecords as Found, Record, bounded},
 };
 
 /// Starts beyond the bound that there is room for at first.
 const REPORT_CAPACITY: u32 = 1 << 16;
+/// Starts below this power of two are too small for the sieve's proof.
+const LEAST_BITS: u32 = 22;
 /// Blocks on a multiprocessor.
 const BLOCKS: u32 = 8;
 
 /// What suits large GPUs: windows of 2^40 numbers.
 pub const SETTINGS: Kernel = Kernel { base_bits: 12, known_bits: 21, sieve_bits: 20, window_bits: 40 };
+
+/// What suits large GPUs, from small starts on: 256 windows of a size, then larger ones.
+pub const LADDER: [Kernel; 3] =
+    [Kernel { window_bits: 24, ..SETTINGS }, Kernel { window_bits: 32, ..SETTINGS }, SETTINGS];
+
+/// All delay records below `below`, ascending. The `ladder` has kernels with ascending windows: each serves from the second of its
+/// windows on, or from 2²² if that is more; what is below the first of them is searched on the CPU.
+///
+/// # Errors
+/// [`Error::Parameter`] above 2⁶⁴ and for an empty ladder; [`Error::Stopped`]; [`Error::NoDescent`]; the device's.
+pub fn search(device: &Arc<dyn Device>, ladder: &[Kernel], below: u128, control: &Control) -> Result<Vec<Record>> {
+    bounded(below)?;
+    Error::parameter("kernels of the ladder", ladder.len() as u64, 1, u64::MAX)?;
+    let begin = |kernel: &Kernel| 1_u128 << kernel.window_bits.max(LEAST_BITS);
+    let mut from = below.min(begin(&ladder[0]));
+    let mut records = Found::new(below);
+    records.search(from, control)?;
+    for (number, kernel) in ladder.iter().enumerate() {
+        let end = ladder.get(number + 1).map_or(below, |next| below.min(begin(next)));
+        if from >= end {
+            continue;
+        }
+        let mut device = DelayRecords::new(device, *kernel)?;
+        while from < end {
+            control.check()?;
+            records.doubles(from);
+            for (start, delay) in device.longer((from >> kernel.window_bits) as u64, &records.pairs())? {
+                if u128::from(start) < below {
+                    records.take(start.into(), delay);
+                }
+            }
+            from += 1 << kernel.window_bits;
+            control.advance(1 << kernel.window_bits, u64::try_from(below).unwrap_or(u64::MAX));
+        }
+    }
+    Ok(records.finish())
+}
 
 /// The sieve and the tables for delay records on a device.
 #[derive(Debug)]
@@ -76,7 +117,7 @@ impl DelayRecords {
     /// [`Error::Parameter`] for a window below 2^22, where the sieve's proof does not hold, or past 2^64; the device's.
     pub fn longer(&mut self, window: u64, records: &[(u64, u32)]) -> Result<Vec<(u64, u32)>> {
         let bits = self.spec.window_bits;
-        let least = 1_u64.checked_shl(22_u32.saturating_sub(bits)).unwrap_or(1);
+        let least = 1_u64.checked_shl(LEAST_BITS.saturating_sub(bits)).unwrap_or(1);
         Error::parameter("window", window, least, u64::MAX.checked_shr(bits).unwrap_or(0))?;
         let device = &*self.device;
         let base = window << bits;

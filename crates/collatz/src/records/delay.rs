@@ -27,7 +27,31 @@ const TASK: u64 = 1 << 20;
 const TASKS: u64 = 64;
 
 pub(super) fn search(below: u128, control: &Control) -> Result<Vec<Record>> {
-    let mut records = Records { below, list: Vec::new() };
+    let mut records = DelayRecords::new(below);
+    records.search(below, control)?;
+    Ok(records.finish())
+}
+
+impl DelayRecords {
+    /// None yet; `below` bounds what is looked for.
+    pub(crate) fn new(below: u128) -> Self {
+        Self { below, list: Vec::new() }
+    }
+
+    /// Searches all starts below `below` on the CPU, from the first one on.
+    pub(crate) fn search(&mut self, below: u128, control: &Control) -> Result<()> {
+        search_into(self, below, control)
+    }
+
+    /// All of them, doubles included, ascending.
+    pub(crate) fn finish(mut self) -> Vec<Record> {
+        self.doubles(self.below);
+        let record = |(start, delay)| Record { start, figure: UBig::from(delay) };
+        self.list.into_iter().map(record).collect()
+    }
+}
+
+fn search_into(records: &mut DelayRecords, below: u128, control: &Control) -> Result<()> {
     let small = SmallDelays::new(SMALL_BITS)?;
     for (start, delay) in small.delays().iter().enumerate().skip(1) {
         if (start as u128) < below {
@@ -52,11 +76,9 @@ pub(super) fn search(below: u128, control: &Control) -> Result<Vec<Record>> {
             records.take(start, delay);
         }
         from = from.saturating_add(TASKS * TASK);
-        control.advance(TASKS * TASK, end);
+        control.advance(TASKS * TASK, u64::try_from(records.below).unwrap_or(u64::MAX));
     }
-    records.doubles(below);
-    let record = |(start, delay)| Record { start, figure: UBig::from(delay) };
-    Ok(records.list.into_iter().map(record).collect())
+    Ok(())
 }
 
 /// The odd residues mod `2^16` that are the smallest with their `c` and `T^16`.
@@ -101,19 +123,25 @@ fn longer(from: u64, end: u64, residues: &[u64], longest: u32, tables: &DelayTab
     Ok(found)
 }
 
-/// Records so far.
-struct Records {
+/// Delay records so far.
+#[derive(Debug)]
+pub(crate) struct DelayRecords {
     below: u128,
     list: Vec<(u128, u32)>,
 }
 
-impl Records {
+impl DelayRecords {
+    /// Those below 2⁶⁴, ascending.
+    pub(crate) fn pairs(&self) -> Vec<(u64, u32)> {
+        self.list.iter().filter_map(|&(start, delay)| Some((u64::try_from(start).ok()?, delay))).collect()
+    }
+
     fn longest(&self) -> u32 {
         self.list.last().map_or(0, |(_, delay)| *delay)
     }
 
     /// The next start that may be one; starts come in order.
-    fn take(&mut self, start: u128, delay: u32) {
+    pub(crate) fn take(&mut self, start: u128, delay: u32) {
         self.doubles(start);
         if self.list.is_empty() || delay > self.longest() {
             self.list.push((start, delay));
@@ -121,7 +149,7 @@ impl Records {
     }
 
     /// Twice the last record is one, if nothing came between.
-    fn doubles(&mut self, before: u128) {
+    pub(crate) fn doubles(&mut self, before: u128) {
         while let Some((start, delay)) = self.list.last().copied()
             && start > 1
             && 2 * start < before.min(self.below)

@@ -5,6 +5,8 @@
 mod delay;
 mod path;
 
+pub(crate) use delay::DelayRecords;
+
 use dashu_int::UBig;
 
 use crate::{
@@ -50,14 +52,20 @@ const MAX_BELOW: u128 = 1 << 64;
 /// # Errors
 /// [`Error::Parameter`] above `2^64`; [`Error::Stopped`]; [`Error::NoDescent`].
 pub fn search(kind: Kind, below: u128, control: &Control) -> Result<Vec<Record>> {
-    if below > MAX_BELOW {
-        let value = (below >> 64).min(u64::MAX.into()) as u64;
-        return Err(Error::Parameter { name: "the bound / 2^64", value, low: 0, high: 1 });
-    }
+    bounded(below)?;
     match kind {
         Kind::Delay => delay::search(below, control),
         Kind::Path => path::search(below, control),
     }
+}
+
+/// [`Error::Parameter`] above 2⁶⁴.
+pub(crate) fn bounded(below: u128) -> Result<()> {
+    if below > MAX_BELOW {
+        let value = (below >> 64).min(u64::MAX.into()) as u64;
+        return Err(Error::Parameter { name: "the bound / 2^64", value, low: 0, high: 1 });
+    }
+    Ok(())
 }
 
 /// The known records of a kind, ascending, from the lists that `data/README.md` names.

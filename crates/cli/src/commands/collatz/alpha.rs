@@ -3,35 +3,42 @@
 use std::time::Instant;
 
 use serde_json::json;
-use warpmp::Selector;
 use warpmp_collatz::{
     alpha::{Found, Plan, Sieve, above_floor, run as test},
     engine::Control,
+    gpu::alpha::run as test_on_gpus,
     window::Window,
 };
 
-use super::{args::Verify, watch::watch};
+use super::{args::Verify, engines, watch::watch};
 use crate::{
     console,
-    error::{Error, Result},
+    error::Result,
     progress::Progress,
     summary::{scaled, scaled_seconds},
 };
 
 /// Runs the command.
 pub(super) fn run(args: &Verify, range: &Window) -> Result<()> {
-    if !matches!(args.device.0, Selector::Auto | Selector::Cpu) {
-        return Err(Error::NoCollatzEngine);
-    }
     let plan = Plan::new(args.sieve_bits, args.sieve_mod)?;
     above_floor(range)?;
+    let gpus = engines::gpus(args.device.0, args.quiet)?;
+    let names: Vec<String> = gpus.iter().map(|gpu| gpu.info().to_string()).collect();
+    let device = if gpus.is_empty() { "cpu".to_owned() } else { names.join("; ") };
     let control = [Control::default()];
     let progress = Progress::new(Some(1 << 32), "numbers", args.quiet);
     let mut begin = Instant::now();
     let work = || -> Result<Found> {
         let sieve = Sieve::new(&plan)?;
         begin = Instant::now();
-        Ok(test(&sieve, range, &control[0])?)
+        let test = || {
+            if gpus.is_empty() {
+                test(&sieve, range, &control[0])
+            } else {
+                test_on_gpus(&gpus, &sieve, range, &control[0])
+            }
+        };
+        Ok(test()?)
     };
     let found = watch(&control, work, || {
         let share = control[0].progress();
@@ -48,7 +55,7 @@ pub(super) fn run(args: &Verify, range: &Window) -> Result<()> {
             "op": "collatz verify", "checksum": "alpha", "from": range.from().to_string(),
             "count": range.count().to_string(), "sieve_bits": plan.sieve_bits, "sieve_mod": plan.modulus,
             "tested": outcome.tested, "overflowed": outcome.overflowed, "alpha": outcome.checksum,
-            "highest_start": start, "highest": value, "seconds": seconds,
+            "highest_start": start, "highest": value, "device": device, "seconds": seconds,
             "numbers_per_second": range.count() as f64 / seconds.max(1e-9),
         }));
     }
@@ -59,7 +66,7 @@ pub(super) fn run(args: &Verify, range: &Window) -> Result<()> {
     }
     if !args.quiet {
         console::note(&format!(
-            "{} numbers, {} tested, {} in wide arithmetic; {}, {} numbers/s",
+            "{} numbers, {} tested, {} in wide arithmetic; {device}\n{}, {} numbers/s",
             range.count(),
             outcome.tested,
             outcome.overflowed,

@@ -116,6 +116,9 @@ pub(crate) struct Verify {
 pub(crate) struct Status {
     /// Directory of a campaign
     pub(crate) folder: String,
+    /// Draw what is covered, and the windows' rates, here
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) plot: Option<String>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -190,9 +193,10 @@ pub(crate) enum Kind {
 #[derive(Debug, Group)]
 #[command(after_help = "\
 Values and steps are those of n/2 and 3n+1. Starts that cannot be records, by rules with proofs, are
-skipped.
+skipped. A GPU searches from 2^24 on.
 
 Examples:
+  warpmp collatz records --kind delay --below 2^45 --device cuda
   warpmp collatz records --kind delay --below 2^33
   warpmp collatz records --kind path --below 2^36 --out path.csv")]
 pub(crate) struct Records {
@@ -205,6 +209,10 @@ pub(crate) struct Records {
     /// Write the records here as CSV, too
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<String>,
+    /// Engine for delay records: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim; path records
+    /// are searched on the CPU
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    pub(crate) device: DeviceArg,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -221,6 +229,9 @@ pub(crate) struct Trace {
     /// Print every value of T, one a line, before the figures
     #[arg(long)]
     pub(crate) values: bool,
+    /// Draw the values of T against the steps here
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) plot: Option<String>,
     /// Print one JSON object
     #[arg(long, conflicts_with = "values")]
     pub(crate) json: bool,

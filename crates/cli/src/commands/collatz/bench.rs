@@ -30,13 +30,13 @@ const MAX_DELAYS: u128 = 1 << 30;
 /// Runs the command.
 pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
     let window = Window::new(args.from.0, args.count.0)?;
-    let mut engines = engines::open(args.device.0, args.cache.as_deref(), args.json)?;
+    let engines = engines::open(args.device.0, args.cache.as_deref(), args.json)?;
     let scheme = match args.operation {
-        Operation::Dfs => Some(Scheme::Dfs(engines.plan(window.count()))),
+        Operation::Dfs => Some(Scheme::Dfs(engines.plan(window.count(), u128::MAX))),
         Operation::Honda => Some(Scheme::Honda(honda::Plan::new(args.sieve_bits, args.base_bits)?)),
         Operation::Delay => None,
     };
-    let mut engine = engines.list.pop().ok_or(Error::Bug)?;
+    let mut engine = engines.list.into_iter().next().ok_or(Error::Bug)?;
     let control = [Control::default()];
     let mut seconds = watch(&control, || runs(args, scheme.as_ref(), &window, engine.as_mut(), &control[0]), || {})?;
     seconds.sort_by(f64::total_cmp);

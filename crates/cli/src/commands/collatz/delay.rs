@@ -2,6 +2,7 @@
 
 use std::{fmt::Write as _, time::Instant};
 
+use rayon::prelude::*;
 use serde_json::json;
 use warpmp_collatz::{Error as CollatzError, engine::Control, window::Window};
 
@@ -19,8 +20,11 @@ use crate::{
     summary::{scaled, scaled_seconds},
 };
 
-/// Starts of a chunk.
+/// Starts of a chunk: on the CPU, and on a GPU, where text would need much memory, too.
 const CHUNK: u128 = 1 << 22;
+const GPU_CHUNK: u128 = 1 << 26;
+/// Delays that a core looks through at a time.
+const PART: usize = 1 << 16;
 
 /// Where delays go.
 enum Target {
@@ -33,20 +37,21 @@ enum Target {
 /// Runs the command.
 pub(super) fn run(args: &Delay) -> Result<()> {
     let window = Window::new(args.from.0, args.count.0)?;
-    let mut engine = engines::open_one(args.device.0, None, args.quiet)?;
+    let (mut engine, gpu) = engines::open_one(args.device.0, None, args.quiet)?;
     let mut target = open(args, &window)?;
     let total = u64::try_from(window.count()).unwrap_or(u64::MAX);
     let mut progress = Progress::new(Some(total), "numbers", args.quiet);
     if matches!(&target, Target::Csv(output) if output.is_terminal()) {
         progress.hide();
     }
+    let chunk = if gpu && !matches!(target, Target::Csv(_)) { GPU_CHUNK } else { CHUNK };
     let begin = Instant::now();
     let control = [Control::default()];
     let mut delays = Vec::new();
     let mut from = window.from();
     while from < window.end() {
         interrupt::check()?;
-        let count = CHUNK.min(window.end() - from) as usize;
+        let count = chunk.min(window.end() - from) as usize;
         delays.resize(count, 0);
         let work = || engine.delays(from, &mut delays, &control[0]).map_err(Error::from);
         watch(&control, work, || {})?;
@@ -113,10 +118,12 @@ impl Target {
                 output.write_all(&bytes)
             }
             Self::Max(longest, start) => {
-                for (place, delay) in (from..).zip(delays) {
-                    if *start == 0 || delay > longest {
-                        (*longest, *start) = (*delay, place);
-                    }
+                let best = |part: &[u32]| part.iter().copied().max().unwrap_or(0);
+                let here = delays.par_chunks(PART).map(best).max().unwrap_or(0);
+                if (*start == 0 || here > *longest)
+                    && let Some(place) = delays.iter().position(|&delay| delay == here)
+                {
+                    (*longest, *start) = (here, from + place as u128);
                 }
                 Ok(())
             }

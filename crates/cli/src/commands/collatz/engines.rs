@@ -22,17 +22,16 @@ use crate::{
 /// Engines that serve together.
 pub(super) struct Engines {
     pub(super) list: Vec<Box<dyn Engine>>,
-    /// Memory of the smallest GPU; none for the CPU.
+    /// The least free memory of a GPU; none for the CPU.
     pub(super) gpu_bytes: Option<u64>,
 }
 
 impl Engines {
-    /// The plan that suits these engines for windows of about `count` starts.
-    pub(super) fn plan(&self, count: u128) -> Plan {
+    /// The plan that suits these engines for windows of about `window` starts, `total` in all.
+    pub(super) fn plan(&self, window: u128, total: u128) -> Plan {
         match self.gpu_bytes {
-            // Some of it is taken by the driver and by others.
-            Some(bytes) => Plan::for_gpu(count, bytes / 10 * 9),
-            None => Plan::for_cpu(count),
+            Some(bytes) => Plan::for_gpu(window, total / self.list.len().max(1) as u128, bytes),
+            None => Plan::for_cpu(window),
         }
     }
 }
@@ -42,41 +41,50 @@ impl Engines {
 /// # Errors
 /// For a device that was named and cannot be had.
 pub(super) fn open(selector: Selector, cache: Option<&str>, quiet: bool) -> Result<Engines> {
-    let gpus = |devices: Vec<Arc<dyn Device>>| {
-        let engine = |device| -> Box<dyn Engine> { Box::new(Gpu::new(device, Settings::default())) };
-        let gpu_bytes = devices.iter().map(|device| device.info().memory_bytes).min();
-        Engines { list: devices.into_iter().map(engine).collect(), gpu_bytes }
-    };
+    let gpus = gpus(selector, quiet)?;
+    if gpus.is_empty() {
+        return Ok(Engines { list: vec![cpu(cache)], gpu_bytes: None });
+    }
+    let free: Vec<u64> =
+        gpus.iter().map(|gpu| gpu.free_bytes()).collect::<Result<_, _>>().map_err(CollatzError::from)?;
+    let engine = |device| -> Box<dyn Engine> { Box::new(Gpu::new(device, Settings::default())) };
+    Ok(Engines { list: gpus.into_iter().map(engine).collect(), gpu_bytes: free.into_iter().min() })
+}
+
+/// The GPUs that a `--device` stands for; none: the CPU serves.
+///
+/// # Errors
+/// For a device that was named and cannot be had.
+pub(crate) fn gpus(selector: Selector, quiet: bool) -> Result<Vec<Arc<dyn Device>>> {
     let open = |ordinal| open_cuda(ordinal).map_err(CollatzError::from).map_err(Error::from);
     match selector {
-        Selector::Sim => Ok(gpus(vec![open_sim()])),
-        Selector::Cuda(Some(ordinal)) => Ok(gpus(vec![open(ordinal)?])),
+        Selector::Sim => Ok(vec![open_sim()]),
+        Selector::Cuda(Some(ordinal)) => Ok(vec![open(ordinal)?]),
         Selector::Cuda(None) => {
             let all = devices().cuda.map_err(CollatzError::from)?;
             // None at all: the error of opening the first one says so.
-            Ok(gpus((0..all.len().max(1)).map(open).collect::<Result<_>>()?))
+            (0..all.len().max(1)).map(open).collect()
         }
         Selector::Auto => {
             let usable = devices().cuda.unwrap_or_default().into_iter().filter(DeviceInfo::supported);
             let opened: Vec<_> = usable.filter_map(|gpu| open_cuda(gpu.ordinal).ok()).collect();
-            if !opened.is_empty() {
-                return Ok(gpus(opened));
-            }
-            if !quiet {
+            if opened.is_empty() && !quiet {
                 console::note("note: the CPU engine serves: no usable GPU");
             }
-            Ok(Engines { list: vec![cpu(cache)], gpu_bytes: None })
+            Ok(opened)
         }
-        Selector::Cpu => Ok(Engines { list: vec![cpu(cache)], gpu_bytes: None }),
+        Selector::Cpu => Ok(Vec::new()),
     }
 }
 
-/// The first of the engines, for work that is not dealt out.
+/// The first of the engines, for work that is not dealt out; and is it a GPU?
 ///
 /// # Errors
 /// As [`open`].
-pub(super) fn open_one(selector: Selector, cache: Option<&str>, quiet: bool) -> Result<Box<dyn Engine>> {
-    open(selector, cache, quiet)?.list.pop().ok_or(Error::Bug)
+pub(super) fn open_one(selector: Selector, cache: Option<&str>, quiet: bool) -> Result<(Box<dyn Engine>, bool)> {
+    let engines = open(selector, cache, quiet)?;
+    let gpu = engines.gpu_bytes.is_some();
+    Ok((engines.list.into_iter().next().ok_or(Error::Bug)?, gpu))
 }
 
 fn cpu(cache: Option<&str>) -> Box<dyn Engine> {

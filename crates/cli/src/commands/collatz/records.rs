@@ -1,10 +1,16 @@
 //! `warpmp collatz records`: records found, and compared with the known ones.
 
 use serde_json::json;
-use warpmp_collatz::{engine::Control, records};
+use warpmp::Selector;
+use warpmp_collatz::{
+    engine::Control,
+    gpu::records::{LADDER, search as search_on_gpu},
+    records,
+};
 
 use super::{
     args::{Kind, Records},
+    engines,
     watch::watch,
 };
 use crate::{
@@ -20,12 +26,20 @@ pub(super) fn run(args: &Records) -> Result<()> {
         Kind::Delay => records::Kind::Delay,
         Kind::Path => records::Kind::Path,
     };
+    let gpu = match (kind, args.device.0) {
+        (records::Kind::Delay, selector) => engines::gpus(selector, args.quiet)?.into_iter().next(),
+        (records::Kind::Path, Selector::Auto | Selector::Cpu) => None,
+        (records::Kind::Path, _) => return Err(Error::NoCollatzEngine),
+    };
     let control = [Control::default()];
     let progress = Progress::new(Some(1 << 32), "numbers", args.quiet);
     let below = args.below.0;
     let found = watch(
         &control,
-        || Ok(records::search(kind, below, &control[0])?),
+        || match &gpu {
+            Some(gpu) => Ok(search_on_gpu(gpu, &LADDER, below, &control[0])?),
+            None => Ok(records::search(kind, below, &control[0])?),
+        },
         || {
             let share = control[0].progress();
             progress.update((share * 4_294_967_296.0) as u64, (share * below as f64) as u64);

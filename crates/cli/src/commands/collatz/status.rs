@@ -8,8 +8,8 @@ use warpmp_collatz::{
     certificate::Highest,
 };
 
-use super::args::Status;
-use crate::{console, error::Result, summary::scaled};
+use super::{args::Status, draw};
+use crate::{console, error::Result, io::output::Output, summary::scaled};
 
 /// Gaps that are listed; there may be thousands.
 const LISTED: usize = 20;
@@ -18,6 +18,12 @@ const LISTED: usize = 20;
 pub(super) fn run(args: &Status) -> Result<()> {
     let campaign = Campaign::open(Path::new(&args.folder))?;
     let contents = campaign.contents()?;
+    if let Some(file) = &args.plot {
+        let svg = draw::campaign(&campaign, &contents).svg()?;
+        let mut output = Output::open(Some(file), &[])?;
+        output.write_all(svg.as_bytes())?;
+        output.finish()?;
+    }
     if args.json { print_json(&campaign, &contents) } else { print(&campaign, &contents) }
 }
 

@@ -3,13 +3,18 @@
 use serde_json::json;
 use warpmp_collatz::number;
 
-use super::args::Trace;
-use crate::{console, error::Result, interrupt};
+use super::{args::Trace, draw};
+use crate::{console, error::Result, interrupt, io::output::Output};
 
 /// Runs the command.
 pub(super) fn run(args: &Trace) -> Result<()> {
+    let plot = args.plot.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
+    let mut drawn = vec![args.start.0 as f64];
     let mut failed = None;
     let traced = number::trace(args.start.0, |value| {
+        if plot.is_some() {
+            drawn.push(value.to_ubig().to_f64().value());
+        }
         let shown = if args.values { console::print(&format!("{}\n", value.to_ubig())) } else { Ok(()) };
         match shown.and_then(|()| interrupt::check()) {
             Ok(()) => true,
@@ -23,6 +28,10 @@ pub(super) fn run(args: &Trace) -> Result<()> {
         return Err(error);
     }
     let trace = traced?;
+    if let Some(mut output) = plot {
+        output.write_all(draw::trajectory(args.start.0, &drawn).svg()?.as_bytes())?;
+        output.finish()?;
+    }
     let highest = trace.highest.to_string();
     if args.json {
         return super::print_json(&json!({

@@ -34,8 +34,10 @@ use crate::{
 /// Starts of a window on the CPU: some seconds on two cores.
 const DFS_WINDOW: u128 = 1 << 38;
 const HONDA_WINDOW: u128 = 1 << 36;
-/// Starts of a window on a GPU: multiples of the units that it works in.
-const GPU_DFS_WINDOW: u128 = 1 << 46;
+/// Starts of a window on a GPU, a few seconds' work and multiples of the units that it works in; each GPU shall have several.
+const GPU_DFS_WINDOW: u128 = 1 << 50;
+const LEAST_GPU_DFS_WINDOW: u128 = 1 << 44;
+const WINDOWS_A_GPU: u128 = 4;
 const GPU_HONDA_WINDOW: u128 = 1 << 45;
 /// More windows than this fill a directory that nobody can list.
 const MAX_WINDOWS: u128 = 1 << 24;
@@ -89,7 +91,11 @@ fn begun(args: &Verify, range: Window) -> Option<Specification> {
 fn specification(args: &Verify, range: Window, engines: &Engines) -> Result<Specification> {
     let default = match (args.scheme, engines.gpu_bytes.is_some()) {
         (SchemeName::Dfs, false) => DFS_WINDOW,
-        (SchemeName::Dfs, true) => GPU_DFS_WINDOW,
+        (SchemeName::Dfs, true) => {
+            let share = range.count() / (WINDOWS_A_GPU * engines.list.len().max(1) as u128);
+            let power = 1 << (127 - share.max(1).leading_zeros().min(127));
+            power.clamp(LEAST_GPU_DFS_WINDOW, GPU_DFS_WINDOW)
+        }
         (SchemeName::Honda, false) => HONDA_WINDOW,
         (SchemeName::Honda, true) => GPU_HONDA_WINDOW,
     };
@@ -97,7 +103,7 @@ fn specification(args: &Verify, range: Window, engines: &Engines) -> Result<Spec
     let scheme = match args.scheme {
         SchemeName::Honda => Scheme::Honda(honda::Plan::new(args.sieve_bits, args.base_bits)?),
         SchemeName::Dfs => {
-            let plan = engines.plan(size);
+            let plan = engines.plan(size, range.count());
             Scheme::Dfs(dfs::Plan::new(
                 args.leaf_bits.unwrap_or(plan.leaf_bits),
                 args.lookahead_bits.unwrap_or(plan.lookahead_bits),

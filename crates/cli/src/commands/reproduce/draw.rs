@@ -1,6 +1,7 @@
 //! A reproduced table as a chart: time against width, or multiplications against length.
 
 use super::{
+    collatz,
     line::{Line, Outcome, Quantity},
     tables::Engine,
 };
@@ -8,6 +9,9 @@ use crate::plot::{Axis, Chart, Series, Style};
 
 /// The paper's lines are dashed; ours for the same method are solid, in the same colour; the default is bold.
 pub(crate) fn chart(outcome: &Outcome) -> Chart {
+    if let Some(column) = outcome.column {
+        return collatz::chart(outcome, column);
+    }
     let counts = outcome.lines.iter().any(|line| line.quantity == Quantity::Multiplications);
     let (quantity, x, y) = if counts {
         (Quantity::Multiplications, "words of both operands".to_owned(), "multiplications of words".to_owned())

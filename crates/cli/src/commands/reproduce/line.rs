@@ -10,6 +10,8 @@ pub(crate) struct Outcome {
     /// `document:name`.
     pub(crate) table: String,
     pub(crate) title: &'static str,
+    /// What the lines' `bits` are, where they are not of operands.
+    pub(crate) column: Option<&'static str>,
     /// The document, and the place in it.
     pub(crate) source: String,
     /// What the paper measured on.
@@ -37,6 +39,10 @@ pub(crate) enum Quantity {
     Multiplications,
     WordsRead,
     WordsWritten,
+    /// What a table holds, or how large it is.
+    Value,
+    /// Numbers a second.
+    Rate,
 }
 
 /// A figure of a paper beside ours. Times are in seconds, for all products: the paper's and `ours` are means of
@@ -48,7 +54,7 @@ pub(crate) struct Line {
     /// What the paper's figure was measured on; none for counts.
     pub(crate) engine: Option<Engine>,
     pub(crate) quantity: Quantity,
-    /// Bits of both operands.
+    /// Bits of both operands; what the outcome's `column` says.
     pub(crate) bits: usize,
     /// Products of the paper's figure.
     pub(crate) paper_products: usize,
@@ -86,6 +92,7 @@ impl Outcome {
         Self {
             table: entry.name(),
             title: &entry.table.title,
+            column: None,
             source: format!("{}: {}", entry.document.reference, entry.table.place),
             machine: entry.table.machine.as_deref(),
             device: None,

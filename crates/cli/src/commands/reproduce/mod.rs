@@ -4,11 +4,13 @@
 //! tables.rs   the papers' figures, from crates/cli/papers, and their names
 //! times.rs    tables of times: the paper's workload on the engine and on the CPU
 //! cpu.rs      the CPU by one core and by all;  gmp.rs: by GMP, where it is built in
+//! collatz/    tables and figures of rates of the Collatz schemes, and what their tables hold
 //! counts.rs   tables of operation counts, from the simulator
 //! line.rs     the paper's figure beside ours
 //! text.rs     for people;  draw.rs: as a chart;  JSON and CSV are the lines themselves
 //! ```
 
+mod collatz;
 mod counts;
 mod cpu;
 mod draw;
@@ -60,6 +62,7 @@ pub(crate) fn run(args: &Reproduce) -> Result<()> {
             (Content::Counts(counts), _) => counts::reproduce(entry, counts, args.quiet)?,
             (Content::Times(times), Some(session)) => times::reproduce(entry, times, session, settings)?,
             (Content::Times(_), None) => continue,
+            (Content::Collatz(sweep), _) => collatz::reproduce(entry, sweep, args.device.0, settings)?,
         };
         if !args.json {
             let space = if outcomes.is_empty() { "" } else { "\n" };

@@ -4,6 +4,7 @@ use std::{fmt, sync::LazyLock};
 
 use serde::{Deserialize, Serialize};
 
+use super::collatz::Sweep;
 use crate::error::{Error, Result};
 
 const FILES: [&str; 2] =
@@ -44,6 +45,7 @@ pub(crate) struct Table {
 pub(crate) enum Content {
     Times(Times),
     Counts(Counts),
+    Collatz(Sweep),
 }
 
 /// Times of multiplications: a row for each method, a column for each width.
@@ -204,7 +206,11 @@ impl Entry {
 
     /// Does it need an engine that has times?
     pub(crate) fn has_times(&self) -> bool {
-        matches!(self.table.content, Content::Times(_))
+        match &self.table.content {
+            Content::Times(_) => true,
+            Content::Counts(_) => false,
+            Content::Collatz(sweep) => sweep.default.is_some(),
+        }
     }
 }
 

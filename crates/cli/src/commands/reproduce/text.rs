@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use super::{
+    collatz,
     line::{Line, Outcome, Quantity},
-    tables::{Engine, Entry},
+    tables::{Content, Engine, Entry},
 };
 use crate::{
     console,
@@ -15,7 +16,12 @@ use crate::{
 pub(crate) fn list(entries: &[Entry]) -> String {
     let mut rows = Vec::new();
     for entry in entries {
-        let kind = if entry.has_times() { "times" } else { "counts" };
+        let kind = match &entry.table.content {
+            Content::Times(_) => "times",
+            Content::Counts(_) => "counts",
+            Content::Collatz(_) if entry.has_times() => "rates",
+            Content::Collatz(_) => "values",
+        };
         rows.push(format!("{:<20}  {kind:<6}  {}", entry.name(), entry.table.title));
     }
     rows.join("\n") + "\n"
@@ -37,7 +43,11 @@ pub(crate) fn table(outcome: &Outcome) -> String {
     }
     text.push('\n');
     let counts = outcome.lines.iter().any(|line| line.paper_formula.is_some());
-    text.push_str(&if counts { counted(&outcome.lines) } else { timed(&outcome.lines) });
+    text.push_str(&match outcome.column {
+        Some(column) => collatz::text(column, &outcome.lines),
+        None if counts => counted(&outcome.lines),
+        None => timed(&outcome.lines),
+    });
     if !outcome.notes.is_empty() {
         text.push('\n');
     }

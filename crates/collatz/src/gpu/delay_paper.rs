@@ -1,0 +1,98 @@
+//! Algorithm 6 on a device as the dissertation has it: a start a thread, every table of a size that can be chosen.
+
+use std::sync::Arc;
+
+use warpmp_device::{Arg, Buffer, Device, Module, Stream};
+
+use super::{
+    delay::{Starts, finish},
+    leaves::upload,
+    report::Report,
+    tables,
+};
+use crate::{
+    error::{Error, Result},
+    kernels::{
+        delay::{Delay, Source},
+        honda::Place,
+    },
+};
+
+/// Overflowed starts that there is room for at first.
+const REPORT_CAPACITY: u32 = 1 << 16;
+/// Threads of a multiprocessor.
+const THREADS: u32 = 2048;
+
+/// The kernel and tables.
+#[derive(Debug)]
+pub struct PaperDelays {
+    device: Arc<dyn Device>,
+    spec: Delay,
+    stream: Stream,
+    module: Arc<Module>,
+    table: Buffer,
+    known: Buffer,
+    report: Report,
+}
+
+impl PaperDelays {
+    /// Makes the tables.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`], the device's.
+    pub fn new(device: &Arc<dyn Device>, spec: Delay) -> Result<Self> {
+        let most = if spec.place == Place::Shared { 13 } else { 20 };
+        Error::parameter("base bits", spec.base_bits.into(), 4, most)?;
+        Error::parameter("bits of table A", spec.known_bits.into(), spec.base_bits.into(), 28)?;
+        Error::parameter("threads a block", spec.threads.into(), 32, 1024)?;
+        let stream = device.stream()?;
+        Ok(Self {
+            module: device.load(&spec.build())?,
+            table: upload(&**device, &stream, &tables::delay(spec.base_bits))?,
+            known: upload(&**device, &stream, &tables::known_delays(spec.known_bits))?,
+            report: Report::new(&**device, REPORT_CAPACITY)?,
+            device: device.clone(),
+            spec,
+            stream,
+        })
+    }
+
+    /// Writes the delay of every start to `out`, a word each; how many were finished on the host. The starts are what the
+    /// kernel's [`Source`] says.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for starts of the other kind, [`Error::ZeroStart`], [`Error::PastLimit`] for a range past 2⁶⁴; the
+    /// device's.
+    pub fn run(&mut self, starts: Starts<'_>, count: u32, out: &Buffer) -> Result<u64> {
+        let device = &*self.device;
+        let from = match (starts, self.spec.source) {
+            (Starts::From(first), Source::Range) => {
+                starts.check(count)?;
+                Arg::U64(first)
+            }
+            (Starts::In(buffer), Source::Array) => Arg::from(buffer),
+            _ => return Err(Error::Parameter { name: "starts of another kind", value: 1, low: 0, high: 0 }),
+        };
+        if count == 0 {
+            return Ok(0);
+        }
+        let full = device.info().multiprocessors * (THREADS / self.spec.threads).max(1);
+        let grid = self.spec.grid(full.min(count.div_ceil(self.spec.threads)));
+        loop {
+            self.report.clear(device, &self.stream)?;
+            let args = [
+                from,
+                Arg::U32(count),
+                Arg::from(&self.table),
+                Arg::from(&self.known),
+                Arg::from(out),
+                Arg::from(&self.report.buffer),
+                Arg::U32(self.report.capacity),
+            ];
+            device.launch(&self.stream, &self.module, grid, &args)?;
+            device.synchronize(&self.stream)?;
+            let Some(records) = self.report.read(device, &self.stream)? else { continue };
+            return finish(device, &self.stream, &records, out);
+        }
+    }
+}
