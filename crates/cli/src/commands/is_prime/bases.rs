@@ -2,7 +2,7 @@
 //!
 //! Below ψ₁₃ the prime bases up to where they are a proof; above, 2 and then bases from 2 to n − 2, every one as likely.
 //! A composite passes the test to at most a quarter of these (Rabin 1980), so that `K` bases leave `4^(1−K)`. Prime
-//! bases alone would not do: composites are known that pass all below 306 (Arnault 1995).
+//! bases alone would not do: composites are known that pass all below 307 (Arnault 1995).
 
 use std::hash::{BuildHasher as _, RandomState};
 

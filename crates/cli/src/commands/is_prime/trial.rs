@@ -23,7 +23,7 @@ fn verdict(number: &[u32]) -> Option<bool> {
     if let Some(number @ 0..=2) = small {
         return Some(number == 2);
     }
-    if number[0] % 2 == 0 {
+    if number[0].is_multiple_of(2) {
         return Some(false);
     }
     for group in GROUPS {
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn small_numbers_are_decided() {
         let numbers: Vec<u32> = (0..PROVED as u32 + 2).collect();
-        let sieve = |n: u32| n > 1 && (2..n).take_while(|d| d * d <= n).all(|d| n % d != 0);
+        let sieve = |n: u32| n > 1 && (2..n).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d));
         for (number, found) in numbers.iter().zip(numbers.iter().map(|number| verdict(&[*number, 0, 0]))) {
             let expected = (u64::from(*number) != PROVED).then(|| sieve(*number));
             assert_eq!(found, expected, "{number}");
@@ -64,10 +64,12 @@ mod tests {
 
     #[test]
     fn wide_multiples_are_found() {
-        // 2^96 + 1 = 2^96 mod 97 + 1 and so on: one more of what 97 divides is not divided by it.
+        // 97·(2^64 + 1) and 101·(2^64 + 1); 2^64 + 1 has no prime factor below 100.
         assert_eq!(verdict(&[97, 0, 97]), Some(false));
-        assert_eq!(verdict(&[97, 0, 96 + 97 * 2]), Some(false));
-        assert_eq!(verdict(&[101, 0, 101]), Some(false));
+        assert_eq!(verdict(&[101, 0, 101]), None);
+        // 2^64 + 2^32 + 1 is a multiple of 3, whose own limbs are not.
+        assert_eq!(verdict(&[1, 1, 1]), Some(false));
+        // 2^127 − 1
         assert_eq!(verdict(&[u32::MAX, u32::MAX, u32::MAX, 0x7fff_ffff]), None);
     }
 }
