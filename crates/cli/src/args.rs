@@ -10,8 +10,10 @@ use crate::{
     commands::collatz::args::{BenchCollatz, CollatzCommand},
     io::sink::Format,
 };
+pub(crate) use number_theory::{BatchGcd, IsPrime};
 pub(crate) use per_operation::PerOperation;
 
+mod number_theory;
 mod per_operation;
 
 /// Bulk big-integer arithmetic on NVIDIA GPUs and CPUs.
@@ -36,6 +38,8 @@ const MAX_COUNT: usize = 1 << 40;
 pub(crate) enum Command {
     #[command(flatten)]
     Apply(PerOperation<Apply>),
+    IsPrime(IsPrime),
+    BatchGcd(BatchGcd),
     Gen(Gen),
     Bench(Bench),
     /// Say how an operation would be done, and why, without doing it

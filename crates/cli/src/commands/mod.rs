@@ -1,6 +1,7 @@
 //! One file a subcommand.
 
 mod apply;
+mod batch_gcd;
 mod bench;
 pub(crate) mod check;
 pub(crate) mod collatz;
@@ -8,6 +9,7 @@ mod devices;
 mod expect;
 mod explain;
 mod generate;
+pub(crate) mod is_prime;
 mod oracle;
 mod pattern;
 mod reproduce;
@@ -24,6 +26,8 @@ use crate::{
 pub(crate) fn run(command: Command) -> Result<()> {
     match command {
         Command::Apply(args) => apply::run(&args),
+        Command::IsPrime(args) => is_prime::run(&args),
+        Command::BatchGcd(args) => batch_gcd::run(&args),
         Command::Gen(args) => generate::run(&args),
         Command::Bench(Bench { operation: Some(BenchOperation::Rows(args)), .. }) => {
             bench::run(args.operation, &args.options)

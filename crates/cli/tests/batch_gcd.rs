@@ -1,0 +1,90 @@
+//! `batch-gcd`: planted factors, against all pairs, and bad input.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod common;
+
+use common::{Dir, lines, mixed, npy_of};
+use num_bigint::BigUint;
+
+fn gcd(mut a: BigUint, mut b: BigUint) -> BigUint {
+    while b != BigUint::ZERO {
+        (a, b) = (b.clone(), a % b);
+    }
+    a
+}
+
+/// Lines of a kind, without it.
+fn of_kind<'t>(text: &'t str, kind: &str) -> Vec<&'t str> {
+    text.lines().filter_map(|line| line.strip_prefix(kind)?.strip_prefix('\t')).collect()
+}
+
+#[test]
+fn exactly_the_planted_pairs() {
+    let example = |name: &str| format!("{}/../../examples/batch-gcd/{name}", env!("CARGO_MANIFEST_DIR"));
+    let planted = std::fs::read_to_string(example("planted.txt")).unwrap();
+    let planted: Vec<&str> = planted.lines().skip(1).collect();
+    let dir = Dir::new();
+    let run = dir.run(&["batch-gcd", &example("moduli.txt"), "--hex"]);
+    assert_eq!(of_kind(run.ok(), "pair"), planted);
+    let shared = of_kind(run.ok(), "shared");
+    let affected: Vec<&str> = shared.iter().filter_map(|line| line.split('\t').next()).collect();
+    assert_eq!(affected, ["5", "10", "13", "18", "23", "31", "36", "42"]);
+    assert!(run.stderr.contains("8 share a factor, in 6 pairs"), "{}", run.stderr);
+}
+
+#[test]
+fn as_all_pairs_have_it() {
+    let mut numbers: Vec<BigUint> = [5, 33, 64, 200, 1000].into_iter().flat_map(|bits| mixed(9, bits, bits)).collect();
+    numbers.retain(|number| *number > BigUint::from(1u8));
+    numbers.sort();
+    numbers.dedup();
+    assert!(numbers.len() > 20);
+    let (mut pairs, mut shared) = (Vec::new(), Vec::new());
+    for (i, number) in numbers.iter().enumerate() {
+        let others = numbers.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other);
+        let common = gcd(number.clone(), others.product());
+        if common > BigUint::from(1u8) {
+            shared.push(format!("{}\t{common}", i + 1));
+        }
+        for (j, other) in numbers.iter().enumerate().skip(i + 1) {
+            let common = gcd(number.clone(), other.clone());
+            if common > BigUint::from(1u8) {
+                pairs.push(format!("{}\t{}\t{common}", i + 1, j + 1));
+            }
+        }
+    }
+    let dir = Dir::new();
+    dir.write("n", lines(&numbers)).write("n.npy", npy_of(&numbers, 4, 32));
+    for file in ["n", "n.npy"] {
+        let run = dir.run(&["batch-gcd", file, "-q"]);
+        assert_eq!(
+            (of_kind(run.ok(), "shared"), of_kind(run.ok(), "pair")),
+            (shared.iter().map(String::as_str).collect(), pairs.iter().map(String::as_str).collect())
+        );
+    }
+}
+
+#[test]
+fn what_is_no_modulus_is_named() {
+    let dir = Dir::new();
+    dir.write("n", "# a comment\n15\n0\n21\n1\n15\n22\n0x15\n15\n");
+    let run = dir.run(&["batch-gcd", "n", "-o", "out", "--json"]);
+    let object: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+    let text = "zero\t3\none\t5\nduplicate\t6\t2\nduplicate\t8\t4\nduplicate\t9\t2\nshared\t2\t3\nshared\t4\t3\npair\t2\t4\t3\n";
+    assert_eq!(dir.text("out"), text);
+    for (name, count) in [("lanes", 8), ("affected", 2), ("pairs", 1), ("duplicates", 3), ("left_out", 2)] {
+        assert_eq!(object[name], count, "{name}");
+    }
+}
+
+#[test]
+fn few_integers_and_bad_input() {
+    let dir = Dir::new();
+    dir.write("one", "15\n").write("zeros", "0\n0\n").write("empty", "# nothing\n").write("bad", "15\n-5\n");
+    assert_eq!(dir.run(&["batch-gcd", "one", "-q"]).ok(), "");
+    assert_eq!(dir.run(&["batch-gcd", "zeros", "-q"]).ok(), "zero\t1\nzero\t2\n");
+    dir.run(&["batch-gcd", "empty"]).fails(1, &["no numbers"]);
+    dir.run(&["batch-gcd", "bad", "-o", "out"]).fails(1, &["bad:2", "negative numbers"]);
+    assert_eq!(dir.names(), ["bad", "empty", "one", "zeros"]);
+}
