@@ -36,7 +36,7 @@
 //! What is tested is a property of the plan alone, not of the engine: `n` is tested if its leaf survives the rules to
 //! depth `L`, its state survives the rules for `plan.lookahead(c)` further steps, started afresh, and `n mod 9` is
 //! none of 2, 4, 5, 8. So two engines agree in every count, and in the checksum `Σ T^L(n) mod 2^64` over all tested `n`.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod alpha;
 pub mod campaign;

@@ -48,9 +48,10 @@ fn the_dissertations_scheme_agrees_with_the_independent_path() {
     let control = Control::default();
     for (sieve_bits, base_bits) in [(3, 4), (16, 11), (18, 12), (26, 18), (12, 20)] {
         let plan = honda::Plan::new(sieve_bits, base_bits).unwrap();
-        let mut cpu = Cpu::new();
+        let (mut cpu, mut portable) = (Cpu::new(), Cpu::new().portable());
         for window in windows() {
             let found = cpu.honda(&plan, &window, &control).unwrap();
+            assert_eq!(found, portable.honda(&plan, &window, &control).unwrap(), "{plan:?} {window}");
             let expected = reference::honda(&plan, &window, &control).unwrap();
             same(found, expected, &format!("{plan:?} {window}"));
         }
@@ -102,30 +103,6 @@ fn starts_that_overflow_are_finished() {
 
 fn dashu(base: u32, exponent: usize) -> dashu_int::UBig {
     dashu_int::UBig::from(base).pow(exponent)
-}
-
-#[test]
-fn delays_agree_with_single_steps() {
-    let control = Control::default();
-    let mut cpu = Cpu::new();
-    for from in [
-        1u128,
-        (1 << 22) - 300,
-        (1 << 32) - 300,
-        (1 << 50) - 300,
-        (1 << 64) - 300,
-        1 << 71,
-        (1 << 114) - 300,
-        (1 << 127) - 601,
-    ] {
-        let mut delays = vec![0; 601];
-        cpu.delays(from, &mut delays, &control).unwrap();
-        for (start, delay) in (from..).zip(delays) {
-            assert_eq!(u64::from(delay), number::trace(start, |_| true).unwrap().delay(), "{start}");
-        }
-    }
-    assert!(matches!(cpu.delays(0, &mut [0], &control), Err(Error::ZeroStart)));
-    assert!(matches!(cpu.delays((1 << 127) - 1, &mut [0; 2], &control), Err(Error::PastLimit { .. })));
 }
 
 #[test]
