@@ -97,7 +97,7 @@ fn what_has_no_delay() {
         cpu.delays(5, &mut [], &control).unwrap();
         control.stop();
         assert!(matches!(cpu.delays(1 << 64, &mut [0; 10], &control), Err(Error::Stopped)));
-        assert!(matches!(cpu.delays(1 << 64, &mut [0; 1 << 17], &control), Err(Error::Stopped)));
+        assert!(matches!(cpu.delays(1 << 64, &mut vec![0; 1 << 17], &control), Err(Error::Stopped)));
         assert!(matches!(cpu.delays_of(&[7], &mut [0], &control), Err(Error::Stopped)));
     }
 }

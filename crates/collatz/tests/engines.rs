@@ -32,11 +32,12 @@ fn same(found: Outcome, expected: Outcome, what: &str) {
 #[test]
 fn depth_first_agrees_with_the_independent_path() {
     let control = Control::default();
-    let mut cpu = Cpu::new();
+    let (mut cpu, mut portable) = (Cpu::new(), Cpu::new().portable());
     for plan in [(10, 12, 12, 64), (8, 20, 7, 2), (0, 14, 14, 3), (16, 24, 12, 5), (20, 6, 6, 1)] {
         let plan = dfs::Plan::new(plan.0, plan.1, plan.2, plan.3).unwrap();
         for window in windows() {
             let found = cpu.dfs(&plan, &window, &control).unwrap();
+            assert_eq!(found, portable.dfs(&plan, &window, &control).unwrap(), "{plan:?} {window}");
             let expected = reference::dfs(&plan, &window, &control).unwrap();
             same(found, expected, &format!("{plan:?} {window}"));
         }

@@ -101,7 +101,7 @@ fn the_depth_first_scheme_skips_with_reason_to_2_28() {
 }
 
 #[test]
-#[ignore = "many minutes and 512 MB: all numbers below 2^32"]
+#[ignore = "two minutes of a core and 560 MB: all numbers below 2^32"]
 fn the_depth_first_scheme_skips_with_reason_to_2_32() {
     depth_first(1 << 32, &dfs::Plan::new(22, 26, 18, 5).unwrap());
 }
@@ -173,7 +173,7 @@ fn the_published_scheme_skips_with_reason() {
 }
 
 #[test]
-#[ignore = "two minutes of a core: all numbers below 2^28"]
+#[ignore = "half a minute of a core: all numbers below 2^28"]
 fn the_published_scheme_skips_with_reason_to_2_28() {
     published(1 << 28, 20, 9);
 }

@@ -50,3 +50,44 @@ pub(super) mod delay {
     pub(in crate::cpu) const MOST: usize = 0xf000;
     pub(in crate::cpu) const LIMIT_BITS: u32 = 89;
 }
+
+pub(super) mod pool {
+    use super::Vectors;
+    use crate::dfs::Jump;
+
+    pub(in crate::cpu) const MOST_JUMPS: u32 = 64;
+
+    #[derive(Clone, Copy, Debug)]
+    pub(in crate::cpu) struct Late {
+        pub(in crate::cpu) value: u128,
+        pub(in crate::cpu) rho: i32,
+        pub(in crate::cpu) offset: u64,
+    }
+
+    #[derive(Debug)]
+    pub(in crate::cpu) struct Pool {
+        never: Vectors,
+        pub(in crate::cpu) late: Vec<Late>,
+    }
+
+    impl Pool {
+        pub(in crate::cpu) fn new(vectors: Vectors, _: [i32; 16], _: i32) -> Self {
+            match vectors {}
+        }
+
+        pub(in crate::cpu) fn push(
+            &mut self,
+            _: &[Jump; 1 << 12],
+            _: u64,
+            _: (u128, u64),
+            _: i32,
+            _: (u64, u64),
+        ) -> u64 {
+            match self.never {}
+        }
+
+        pub(in crate::cpu) fn finish(&mut self, _: &[Jump; 1 << 12]) {
+            match self.never {}
+        }
+    }
+}

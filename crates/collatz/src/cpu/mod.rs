@@ -95,7 +95,8 @@ impl Engine for Cpu {
     fn name(&self) -> String {
         let threads = rayon::current_num_threads();
         let cores = thread::available_parallelism().map_or(threads, usize::from);
-        format!("cpu, {threads} threads on {cores} cores")
+        let vectors = if self.portable || simd::Vectors::detect().is_none() { "" } else { ", AVX-512 IFMA" };
+        format!("cpu, {threads} threads on {cores} cores{vectors}")
     }
 
     fn dfs(&mut self, plan: &DfsPlan, window: &Window, control: &Control) -> Result<Outcome> {
@@ -104,7 +105,8 @@ impl Engine for Cpu {
         if let Some(high) = high {
             if self.dfs.as_ref().is_none_or(|prepared| prepared.plan() != plan) {
                 self.dfs = None;
-                self.dfs = Some(dfs::Prepared::new(plan));
+                let prepared = dfs::Prepared::new(plan);
+                self.dfs = Some(if self.portable { prepared.portable() } else { prepared });
             }
             if let Some(prepared) = &self.dfs {
                 outcome.add(&prepared.run(&high, control)?);

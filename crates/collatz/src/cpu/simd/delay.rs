@@ -35,6 +35,7 @@ const DONE: usize = 2 * LANES + WIDTH;
 const PLACE_SHIFT: u32 = 48;
 const VALUE_SHIFT: u32 = 28;
 
+#[allow(clippy::unused_self, reason = "the proof that the processor has the instructions")]
 impl Vectors {
     /// The delays of `start(0)`, `start(1)`, …, all at least 1 and below `2^`[`LIMIT_BITS`], for the places of `delays`, at most
     /// [`MOST`]. `unsure` gets the places for which another way must be taken.

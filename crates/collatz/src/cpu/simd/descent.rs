@@ -32,6 +32,7 @@ impl Descent<'_> {
     }
 }
 
+#[allow(clippy::unused_self, reason = "the proof that the processor has the instructions")]
 impl Vectors {
     /// Takes all starts below themselves, in jumps of `base_bits` steps, and gives how many there were and the sum of the values at
     /// which they stopped, mod `2^64`. `large` gets the starts whose values become too large; they are in neither.

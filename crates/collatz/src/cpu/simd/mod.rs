@@ -19,6 +19,7 @@
 
 pub(super) mod delay;
 pub(super) mod descent;
+pub(super) mod pool;
 
 use std::arch::x86_64::{
     __m512i, _mm_loadl_epi64, _mm512_add_epi64, _mm512_and_si512, _mm512_cvtepu8_epi64, _mm512_loadu_si512,
