@@ -23,8 +23,8 @@ use warpmp_collatz::{
         Gpu, Settings,
         alpha::Units,
         delay::{Delays, SETTINGS, Starts},
+        delay_records::{DelayRecords, SETTINGS as DELAY_RECORDS},
         honda::Honda,
-        records::{DelayRecords, SETTINGS as DELAY_RECORDS},
     },
     honda::Plan as HondaPlan,
     kernels::{
@@ -301,7 +301,9 @@ fn alpha(device: &Arc<dyn Device>, section: &Section) -> Result {
     let rows = rows.filter_map(|row| row.split(',').map(|cell| cell.parse().ok()).collect::<Option<Vec<u64>>>());
     let mut units: Option<(u64, Units)> = None;
     for row in rows {
-        let [sieve_bits, modulus, unit, checksum, offset] = row[..] else { return Err("five columns are needed".into()) };
+        let [sieve_bits, modulus, unit, checksum, offset] = row[..] else {
+            return Err("five columns are needed".into());
+        };
         if sieve_bits != u64::from(bits) {
             continue;
         }
@@ -344,7 +346,7 @@ fn delay_records(device: &Arc<dyn Device>, section: &Section) -> Result {
     let mut times = Vec::new();
     for window in 1 << 10..(1 << 10) + 6 {
         let begin = Instant::now();
-        search.longer(window, &before(window << 40))?;
+        search.longer(window, &before(window << 40), u128::from(window) << 40)?;
         times.push(begin.elapsed());
     }
     let time = median(&mut times[1..]).as_secs_f64();
@@ -352,7 +354,7 @@ fn delay_records(device: &Arc<dyn Device>, section: &Section) -> Result {
     // The windows with known odd records have them, and no other.
     for &(start, delay) in known.iter().filter(|record| record.0 > 1 << 50 && record.0 % 2 == 1).take(6) {
         let window = start >> 40;
-        let found = search.longer(window, &before(window << 40))?;
+        let found = search.longer(window, &before(window << 40), u128::from(window) << 40)?;
         let first = found.iter().find(|found| found.1 >= delay);
         println!(
             "record {start}, delay {delay}: {} starts found, {}",

@@ -13,16 +13,13 @@ use warpmp_collatz::{
         delay::{self, Delays, Starts},
         delay_paper::PaperDelays,
         honda::Honda,
-        records::{self, DelayRecords},
     },
     kernels::{
         delay::{Delay, Source},
         delay_pools::DelayPools,
-        delay_records::DelayRecords as DelayRecordsKernel,
         honda,
     },
     number::trace,
-    records::{Kind, known},
     window::Window,
 };
 use warpmp_device::open_sim;
@@ -47,6 +44,7 @@ fn windows_are_done_as_the_cpu_does_them() {
         let unit = 1 << (plan.leaf_bits + 10);
         let windows = [
             (1, 3 * unit),
+            ((1 << 32) - unit, 2 * unit),
             ((1 << 42) - unit, 2 * unit),
             ((1 << 64) - 2 * unit, 4 * unit),
             ((1 << 68) - unit, unit),
@@ -169,42 +167,6 @@ fn checksums_of_units() {
     assert!(Units::new(&open_sim(), (9, 14), 5, &[27]).is_err());
 }
 
-#[test]
-fn delay_records_are_found() {
-    let spec = DelayRecordsKernel { base_bits: 8, known_bits: 10, sieve_bits: 8, window_bits: 18 };
-    let mut search = DelayRecords::new(&open_sim(), spec).unwrap();
-    let size = 1_u64 << spec.window_bits;
-    // Every delay below 33 windows, by the delays of smaller numbers.
-    let mut delays = vec![0_u32, 0];
-    for n in 2..33 * size {
-        let (mut y, mut delay) = (n, 0);
-        while y >= n {
-            delay += if y % 2 == 1 { 2 } else { 1 };
-            y = if y % 2 == 1 { y + y / 2 + 1 } else { y / 2 };
-        }
-        delays.push(delay + delays[y as usize]);
-    }
-    let mut records: Vec<(u64, u32)> = Vec::new();
-    let mut odd_records = 0;
-    for window in 0..33 {
-        let found = if window < 16 { Vec::new() } else { search.longer(window, &records).unwrap() };
-        assert!(found.iter().all(|&(start, delay)| delay == delays[start as usize]));
-        for start in (window * size).max(1)..(window + 1) * size {
-            let delay = delays[start as usize];
-            if records.last().is_none_or(|last| delay > last.1) {
-                records.push((start, delay));
-                if window >= 16 && start % 2 == 1 {
-                    odd_records += 1;
-                    assert!(found.contains(&(start, delay)), "{start}");
-                }
-            }
-        }
-    }
-    // 5649499, 6649279, 8400511.
-    assert_eq!(odd_records, 3);
-    assert!(search.longer(3, &records).is_err());
-}
-
 /// Whole units and both ends, on two devices at once, against the independent path.
 #[test]
 fn checksums_of_ranges() {
@@ -228,19 +190,6 @@ fn checksums_of_ranges() {
     let control = Control::default();
     control.stop();
     assert!(alpha::run(&devices, &sieve, &window, &control).is_err());
-}
-
-#[test]
-fn a_search_for_delay_records() {
-    let kernel = DelayRecordsKernel { base_bits: 8, known_bits: 10, sieve_bits: 8, window_bits: 18 };
-    // The last record but one is 6649279; the bound is within a window.
-    for below in [1000, (1 << 22) + 5, 6_649_279, 6_649_280] {
-        let found = records::search(&open_sim(), &[kernel], below, &Control::default()).unwrap();
-        let mut expected = known(Kind::Delay);
-        expected.retain(|record| record.start < below);
-        assert_eq!(found, expected, "below {below}");
-    }
-    assert!(records::search(&open_sim(), &[kernel], (1 << 64) + 1, &Control::default()).is_err());
 }
 
 #[test]

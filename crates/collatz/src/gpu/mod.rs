@@ -4,12 +4,14 @@
 //! same plan. What a window has outside of whole units of 2^(L + 10) starts is done by a kernel that looks at the bounds.
 
 pub mod alpha;
+mod deal;
 pub mod delay;
 pub mod delay_paper;
+pub mod delay_records;
 mod dfs;
 pub mod honda;
 pub mod leaves;
-pub mod records;
+pub mod path_records;
 mod report;
 pub mod tables;
 pub mod vectors;

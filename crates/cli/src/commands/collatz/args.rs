@@ -193,10 +193,11 @@ pub(crate) enum Kind {
 #[derive(Debug, Group)]
 #[command(after_help = "\
 Values and steps are those of n/2 and 3n+1. Starts that cannot be records, by rules with proofs, are
-skipped. A GPU searches from 2^24 on.
+skipped. GPUs search from 2^24 (delay) or 2^32 (path) on, the CPU below.
 
 Examples:
   warpmp collatz records --kind delay --below 2^45 --device cuda
+  warpmp collatz records --kind path --below 2^48 --device cuda
   warpmp collatz records --kind delay --below 2^33
   warpmp collatz records --kind path --below 2^36 --out path.csv")]
 pub(crate) struct Records {
@@ -209,8 +210,7 @@ pub(crate) struct Records {
     /// Write the records here as CSV, too
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<String>,
-    /// Engine for delay records: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim; path records
-    /// are searched on the CPU
+    /// Engine: auto (the GPUs, else the CPU), cpu, cuda (all GPUs), cuda:I or sim
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub(crate) device: DeviceArg,
     /// Print one JSON object
