@@ -13,6 +13,7 @@
 //! honda        the dissertation's convergence scheme
 //! alpha        the published checksum scheme
 //! window       ranges of starts
+//! heights      how high tested starts climb
 //! engine       the seam: what an engine does with a window, and what it reports
 //! cpu          the engine on all cores
 //! kernels      what runs on a GPU, as values
@@ -47,6 +48,7 @@ pub mod engine;
 pub mod error;
 pub mod expression;
 pub mod gpu;
+pub mod heights;
 pub mod honda;
 pub mod kernels;
 pub mod number;

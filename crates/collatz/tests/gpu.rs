@@ -3,13 +3,13 @@
 
 use num_bigint::BigUint;
 use warpmp_collatz::{
-    alpha::{Plan as AlphaPlan, Sieve, recompute},
+    alpha::Plan as AlphaPlan,
     cpu::{Cpu, PaperDelays as CpuPaperDelays},
     dfs::Plan,
     engine::{Control, Engine, Outcome},
     gpu::{
         Gpu, Settings,
-        alpha::{self, Units},
+        alpha::Units,
         delay::{self, Delays, Starts},
         delay_paper::PaperDelays,
         honda::Honda,
@@ -20,6 +20,7 @@ use warpmp_collatz::{
         honda,
     },
     number::trace,
+    reference,
     window::Window,
 };
 use warpmp_device::open_sim;
@@ -128,7 +129,7 @@ fn what_overflows_is_finished() {
     // At 2^118 hardly anything stays below 2^128 for long; and there is no room for all reports at first.
     let plan = Plan::new(8, 12, 12, 9).unwrap();
     let unit = 1_u128 << 18;
-    let (gpu, cpu) = both(&plan, &[((1 << 121) + 5 * unit, unit)])[0];
+    let (gpu, cpu) = both(&plan, &[((1 << 121) + 5 * unit, unit)]).remove(0);
     assert_eq!((gpu.tested, gpu.checksum), (cpu.tested, cpu.checksum));
     assert!(gpu.overflowed > 16 && gpu.overflowed == gpu.finished, "{gpu:?}");
 }
@@ -167,29 +168,53 @@ fn checksums_of_units() {
     assert!(Units::new(&open_sim(), (9, 14), 5, &[27]).is_err());
 }
 
-/// Whole units and both ends, on two devices at once, against the independent path.
+/// Whole units and both ends, against the independent path.
 #[test]
 fn checksums_of_ranges() {
-    let devices = [open_sim(), open_sim()];
+    let mut gpu = Gpu::new(open_sim(), SETTINGS);
     for (modulus, from, count, overflows) in
         [(1, (1_u128 << 40) - 5000, 20_000, false), (3, 1 << 71, 1 << 14, false), (9, (1 << 126) + 77, 40_000, true)]
     {
-        let plan = AlphaPlan::new(10, modulus).unwrap();
-        let (sieve, window) = (Sieve::new(&plan).unwrap(), Window::new(from, count).unwrap());
-        let found = alpha::run(&devices, &sieve, &window, &Control::default()).unwrap();
-        let right = recompute(&plan, &window, &Control::default()).unwrap();
-        assert_eq!((found.outcome.tested, found.outcome.checksum), (right.outcome.tested, right.outcome.checksum));
-        assert_eq!(found.outcome.overflowed > 0, overflows, "{from}");
-        assert_eq!(found.outcome.overflowed, found.outcome.finished);
-        if !overflows {
-            assert_eq!(found.highest, right.highest);
-        }
+        let (plan, window) = (AlphaPlan::new(10, modulus).unwrap(), Window::new(from, count).unwrap());
+        let found = gpu.alpha(&plan, &window, &Control::default()).unwrap();
+        let right = reference::alpha(&plan, &window, &Control::default()).unwrap();
+        assert_eq!((found.tested, found.checksum), (right.tested, right.checksum));
+        assert_eq!(found.overflowed > 0, overflows, "{from}");
+        assert_eq!(found.overflowed, found.finished);
+        assert!(found.heights.highest().is_some());
+        assert_eq!(found.heights.highest(), right.heights.highest());
     }
-    let (sieve, window) =
-        (Sieve::new(&AlphaPlan::new(10, 1).unwrap()).unwrap(), Window::new(1 << 30, 1 << 14).unwrap());
+    let (plan, window) = (AlphaPlan::new(10, 1).unwrap(), Window::new(1 << 30, 1 << 14).unwrap());
     let control = Control::default();
     control.stop();
-    assert!(alpha::run(&devices, &sieve, &window, &control).is_err());
+    assert!(gpu.alpha(&plan, &window, &control).is_err());
+    assert!(gpu.alpha(&plan, &Window::new(1 << 19, 1 << 20).unwrap(), &Control::default()).is_err());
+}
+
+/// The highest value of a window is seen, although most values are jumped over.
+#[test]
+fn highest_values_of_windows() {
+    let plan = Plan::new(9, 12, 8, 3).unwrap();
+    let unit = 1_u128 << (plan.leaf_bits + 10);
+    let mut gpu = Gpu::new(open_sim(), SETTINGS);
+    let mut seen = 0;
+    for (from, count) in [
+        (1 << 32, unit),
+        ((1 << 64) - unit, 2 * unit),
+        ((1 << 71) + 12_345, unit),
+        ((1 << 66) + 5 * unit, unit),
+        ((1 << 120) + unit, unit),
+    ] {
+        let window = Window::new(from, count).unwrap();
+        let found = gpu.dfs(&plan, &window, &Control::default()).unwrap();
+        let right = reference::dfs(&plan, &window, &Control::default()).unwrap();
+        assert_eq!((found.tested, found.checksum), (right.tested, right.checksum));
+        if let Some(peak) = found.heights.highest() {
+            assert_eq!(Some(peak), right.heights.highest(), "{window}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 2, "{seen}");
 }
 
 #[test]

@@ -4,7 +4,10 @@
 //! smaller one has its `c` and `T^k`. Only residues that survive descent are asked for; all others are possible partners, of which
 //! those with too few odd steps to have such a `c` are never looked up.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
 
 use rayon::prelude::*;
 
@@ -45,6 +48,21 @@ impl Sieve {
         let survives = |residue: &u64| smallest.of(walk.of(*residue)) == Some(*residue);
         let residues = blocks.into_par_iter().flat_map_iter(|block| table.block(block).filter(survives)).collect();
         Ok(Self { plan: *plan, residues })
+    }
+
+    /// The sieve of a plan, made once for all engines of this process that ask for it one after the other or at the same time.
+    ///
+    /// # Errors
+    /// [`crate::Error::Parameter`].
+    pub fn shared(plan: &Plan) -> Result<Arc<Self>> {
+        static LAST: Mutex<Option<Arc<Sieve>>> = Mutex::new(None);
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sieve) = last.as_ref().filter(|sieve| sieve.plan == *plan) {
+            return Ok(sieve.clone());
+        }
+        // The one before goes first: two of them may not fit.
+        *last = None;
+        Ok(last.insert(Arc::new(Self::new(plan)?)).clone())
     }
 
     /// The parameters.

@@ -1,12 +1,6 @@
 //! The published checksum of work units on a device.
 
-use std::{
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    thread,
-};
+use std::sync::Arc;
 
 use dashu_int::UBig;
 use rayon::prelude::*;
@@ -14,9 +8,10 @@ use warpmp_device::{Arg, Buffer, Device, Module, Stream};
 
 use super::{leaves::upload, report::Report, tables};
 use crate::{
-    alpha::{self, Found, Sieve, above_floor},
+    alpha::{self, Plan, Sieve},
     engine::{Control, Outcome},
     error::{Error, Result},
+    heights::{Heights, Peak},
     kernels::alpha::{Alpha, RESULT_WORDS, THREADS, UNIT_BITS},
     window::Window,
 };
@@ -160,62 +155,63 @@ impl Units {
     }
 }
 
-/// Tests the window's starts under a sieve: whole units on the devices, the ends on the CPU. The figures are those of
-/// [`alpha::run`].
-///
-/// # Errors
-/// As [`alpha::run`]; the devices'.
-pub fn run(devices: &[Arc<dyn Device>], sieve: &Sieve, window: &Window, control: &Control) -> Result<Found> {
-    above_floor(window)?;
-    let plan = sieve.plan();
-    // The largest units that the window has, of those that suit the sieve.
-    let most = UNIT_BITS.min(plan.sieve_bits + PLACE_BITS);
-    let fitting = (plan.sieve_bits.max(8)..=most).rev().map(|bits| (bits, window.units(bits)));
-    let Some((unit_bits, parts)) = fitting.into_iter().find(|(_, parts)| !parts.units.is_empty()) else {
-        return alpha::run(sieve, window, control);
-    };
-    let count = (parts.units.end - parts.units.start) as u64;
-    let next = AtomicU64::new(0);
-    let sum = Mutex::new(Found::default());
-    let by_residue = histogram(sieve);
-    let serve = |device: &Arc<dyn Device>| -> Result<()> {
-        let mut units = Units::new(device, (plan.sieve_bits, unit_bits), plan.modulus, sieve.residues())?;
-        loop {
+/// A sieve, and the largest units that were asked for last.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    sieve: Arc<Sieve>,
+    by_residue: [u64; 9],
+    units: Option<Units>,
+}
+
+impl Prepared {
+    pub(super) fn new(plan: &Plan) -> Result<Self> {
+        let sieve = Sieve::shared(plan)?;
+        Ok(Self { by_residue: histogram(&sieve), sieve, units: None })
+    }
+
+    pub(super) fn plan(&self) -> &Plan {
+        self.sieve.plan()
+    }
+
+    /// Tests the window's starts: whole units on the device, the ends on the CPU. The figures are those of [`alpha::run`].
+    pub(super) fn run(&mut self, device: &Arc<dyn Device>, window: &Window, control: &Control) -> Result<Outcome> {
+        let plan = *self.sieve.plan();
+        // The largest units that the window has, of those that suit the sieve.
+        let most = UNIT_BITS.min(plan.sieve_bits + PLACE_BITS);
+        let fitting = (plan.sieve_bits.max(8)..=most).rev().map(|bits| (bits, window.units(bits)));
+        let Some((unit_bits, parts)) = fitting.into_iter().find(|(_, parts)| !parts.units.is_empty()) else {
+            return alpha::run(&self.sieve, window, control);
+        };
+        let count = (parts.units.end - parts.units.start) as u64;
+        let mut sum = Outcome::none();
+        for unit in parts.units {
             control.check()?;
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= count {
-                return Ok(());
-            }
-            let unit = parts.units.start + u128::from(number);
+            let units = match self.units.take().filter(|units| units.spec.unit_bits == unit_bits) {
+                Some(units) => self.units.insert(units),
+                None => {
+                    let bits = (plan.sieve_bits, unit_bits);
+                    self.units.insert(Units::new(device, bits, plan.modulus, self.sieve.residues())?)
+                }
+            };
             let base = unit << unit_bits;
             let done = units.run(unit)?;
-            let tested = tested(&by_residue, base, (plan.sieve_bits, unit_bits), |n| plan.leaves(n));
-            let outcome = Outcome {
+            let tested = tested(&self.by_residue, base, (plan.sieve_bits, unit_bits), |n| plan.leaves(n));
+            let peak = (tested > 0).then(|| Peak { start: base + u128::from(done.offset), value: done.highest });
+            sum.add(&Outcome {
                 tested,
                 overflowed: done.overflowed,
                 finished: done.overflowed,
                 checksum: done.checksum,
                 plain: 0,
-            };
-            // A value past 128 bits counts as the highest there is, as on the CPU.
-            let value = u128::try_from(&done.highest).unwrap_or(u128::MAX);
-            let highest = (tested > 0).then(|| (base + u128::from(done.offset), value));
-            let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
-            *sum = std::mem::take(&mut *sum).add(&Found { outcome, highest });
-            drop(sum);
+                heights: Heights::of(peak, UBig::ZERO),
+            });
             control.advance(1, count);
         }
-    };
-    thread::scope(|scope| {
-        let serving: Vec<_> = devices.iter().map(|device| scope.spawn(|| serve(device))).collect();
-        let ended = serving.into_iter().map(|it| it.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        ended.collect::<Result<Vec<()>>>()
-    })?;
-    let mut found = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
-    for end in [parts.head, parts.tail].into_iter().flatten() {
-        found = found.add(&alpha::run(sieve, &end, &Control::default())?);
+        for end in [parts.head, parts.tail].into_iter().flatten() {
+            sum.add(&alpha::run(&self.sieve, &end, &Control::default())?);
+        }
+        Ok(sum)
     }
-    Ok(found)
 }
 
 /// How many residues there are of each class modulo 9.

@@ -26,6 +26,7 @@ use warpmp_device::Device;
 use super::{
     Gpu, Settings,
     deal::{Search, deal},
+    dfs::{SLACK, peak},
     tables::{LEAST_START, LOG2_3},
 };
 use crate::{
@@ -39,9 +40,6 @@ use crate::{
 
 /// What suits large GPUs: units of 2^32, 2^40 and 2^44 numbers.
 pub const LADDER: [u32; 3] = [22, 30, 34];
-
-/// Bits that cover what is rounded.
-const SLACK: f64 = 0.1;
 
 /// All path records below `below`, ascending. The `ladder` has leaf bits, ascending: units of so many bits and 10 more, each from the second
 /// of its units on, or from [`LEAST_START`] if that is more; what is below the first of them is searched on the CPU.
@@ -168,8 +166,7 @@ impl PathRecords {
             rare_lookahead_bits: plan.rare_lookahead_bits.min(ahead),
             ..*plan
         };
-        let peak = f64::from(jump_bits) * 0.37 + SLACK;
-        let (_, starts) = self.gpu.prepared(&plan)?.reported(unit, None, room - peak, control)?;
+        let (_, starts) = self.gpu.prepared(&plan)?.reported(unit, None, room - peak(jump_bits), control)?;
         let mut found: Vec<Record> = starts
             .par_iter()
             .map(|&start| Ok(Record { start, figure: descend(start)?.highest.to_ubig() << 1 }))
