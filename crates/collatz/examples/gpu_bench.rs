@@ -312,7 +312,7 @@ fn alpha(device: &Arc<dyn Device>, section: &Section) -> Result {
             None => Units::new(device, (bits, UNIT_BITS), modulus as u32, sieve.residues())?,
         };
         let begin = Instant::now();
-        let result = of_modulus.run(unit.into())?;
+        let result = of_modulus.run(unit.into(), None)?;
         let seconds = begin.elapsed().as_secs_f64();
         println!(
             "alpha, {bits} bits, modulo {modulus}, unit {unit}: {seconds:.3} s, {:.4e} numbers/s; {} overflowed",

@@ -160,7 +160,7 @@ fn checksums_of_units() {
             }
         }
         let mut units = Units::new(&open_sim(), (9, 14), 9, &residues.map(|residue| residue as u64)).unwrap();
-        let found = units.run(unit).unwrap();
+        let found = units.run(unit, None).unwrap();
         assert_eq!((found.checksum, u128::from(found.offset)), (sum, best.1 - (unit << 14)));
         assert_eq!(found.highest.to_string(), best.0.to_string());
         assert_eq!(found.overflowed > 0, unit > 1 << 100);

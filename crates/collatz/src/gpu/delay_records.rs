@@ -14,10 +14,7 @@ use super::{
 use crate::{
     engine::Control,
     error::{Error, Result},
-    kernels::{
-        alpha::Alpha,
-        delay_records::{DelayRecords as Kernel, NEED_WORDS, THREADS},
-    },
+    kernels::delay_records::{DelayRecords as Kernel, NEED_WORDS, THREADS},
     number::trace,
     records::{DelayRecords as Found, Record, bounded},
 };
@@ -130,12 +127,11 @@ impl DelayRecords {
         Error::parameter("bits of table A", spec.known_bits.into(), spec.base_bits.into(), 28)?;
         let stream = device.stream()?;
         let rows = residues(spec.sieve_bits);
-        let places = Alpha { sieve_bits: spec.sieve_bits, unit_bits: spec.window_bits, kept: 5 }.places();
         Ok(Self {
             module: device.load(&spec.build())?,
             residues: upload(&**device, &stream, &rows.concat())?,
             count: rows.len() as u32,
-            places: upload(&**device, &stream, &places)?,
+            places: upload(&**device, &stream, &spec.starts().places())?,
             known: upload(&**device, &stream, &tables::known_delays(spec.known_bits))?,
             report: Report::new(&**device, REPORT_CAPACITY)?,
             device: device.clone(),
