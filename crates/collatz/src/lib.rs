@@ -15,6 +15,7 @@
 //! window       ranges of starts
 //! heights      how high tested starts climb
 //! engine       the seam: what an engine does with a window, and what it reports
+//! team         engines that share a window
 //! cpu          the engine on all cores
 //! kernels      what runs on a GPU, as values
 //! gpu          the engine on GPUs, and on the simulator
@@ -57,6 +58,7 @@ pub mod records;
 pub mod reference;
 pub mod rules;
 pub mod tables;
+pub mod team;
 pub mod window;
 
 pub use error::{Error, Result};

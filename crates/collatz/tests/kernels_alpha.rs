@@ -101,7 +101,11 @@ fn sums_are_those_of_the_iteration() {
         }
     }
     // 64 ones at the end, and more.
-    check(Alpha { sieve_bits: 24, unit_bits: 30, kept: 9, ranged: false }, (1 << 34) - 1, &[(1 << 24) - 1, (1 << 24) - 5]);
+    check(
+        Alpha { sieve_bits: 24, unit_bits: 30, kept: 9, ranged: false },
+        (1 << 34) - 1,
+        &[(1 << 24) - 1, (1 << 24) - 5],
+    );
     // Near 2^127 many values exceed 128 bits.
     assert!(check(Alpha { sieve_bits: 20, unit_bits: 25, kept: 9, ranged: false }, (1 << 101) + 99, &residues) > 50);
     assert!(check(Alpha { sieve_bits: 20, unit_bits: 25, kept: 9, ranged: false }, (1 << 102) - 1, &residues) > 50);

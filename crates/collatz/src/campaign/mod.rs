@@ -204,12 +204,6 @@ impl Contents {
         self.done.iter().map(|certificate| certificate.window.count()).sum()
     }
 
-    /// The sum of the checksums mod `2^64`; of a complete campaign, the range's.
-    pub fn checksum(&self) -> u64 {
-        let each = self.done.iter().map(|it| u64::from_str_radix(&it.figures.checksum, 16).unwrap_or_default());
-        each.fold(0, u64::wrapping_add)
-    }
-
     /// What of the range is not covered, in order, neighbouring windows joined.
     pub fn gaps(&self, range: &Window) -> Vec<Window> {
         let mut gaps = Vec::new();

@@ -1,6 +1,6 @@
 //! The search for delay records on devices.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use rayon::prelude::*;
 use warpmp_device::{Arg, Buffer, Device, Module, Stream};
@@ -41,10 +41,47 @@ pub const LADDER: [Kernel; 3] =
 pub fn search(devices: &[Arc<dyn Device>], ladder: &[Kernel], below: u128, control: &Control) -> Result<Vec<Record>> {
     bounded(below)?;
     Error::parameter("kernels of the ladder", ladder.len() as u64, 1, u64::MAX)?;
-    let begin = |kernel: &Kernel| 1_u128 << kernel.window_bits.max(LEAST_BITS);
     let from = below.min(begin(&ladder[0]));
-    let mut search = DelaySearch { records: Found::new(below), below, bits: 0, end: from };
-    search.records.search(from, control)?;
+    let mut records = Found::new(below);
+    records.search(from, control)?;
+    search_on(devices, ladder, from..below, records, control)
+}
+
+/// Where a kernel's windows are used from on.
+fn begin(kernel: &Kernel) -> u128 {
+    1 << kernel.window_bits.max(LEAST_BITS)
+}
+
+/// Goes on with a search: `records` are all delay records below the range.
+///
+/// # Errors
+/// As [`search`]; [`Error::Parameter`] below 2²².
+pub fn go_on(
+    devices: &[Arc<dyn Device>],
+    ladder: &[Kernel],
+    range: Range<u128>,
+    records: &[Record],
+    control: &Control,
+) -> Result<Vec<Record>> {
+    bounded(range.end)?;
+    let low = 1 << LEAST_BITS;
+    Error::parameter("first start", u64::try_from(range.start).unwrap_or(u64::MAX), low, u64::MAX)?;
+    let mut known = Found::new(range.end);
+    for record in records {
+        // No delay of a number below 2^64 has more than 32 bits.
+        known.take(record.start, u32::try_from(&record.figure).unwrap_or(u32::MAX));
+    }
+    search_on(devices, ladder, range, known, control)
+}
+
+fn search_on(
+    devices: &[Arc<dyn Device>],
+    ladder: &[Kernel],
+    Range { start: from, end: below }: Range<u128>,
+    records: Found,
+    control: &Control,
+) -> Result<Vec<Record>> {
+    let mut search = DelaySearch { records, from, below, bits: 0, end: from };
     for (number, kernel) in ladder.iter().enumerate() {
         let end = ladder.get(number + 1).map_or(below, |next| below.min(begin(next)));
         if search.end >= end {
@@ -67,6 +104,7 @@ pub fn search(devices: &[Arc<dyn Device>], ladder: &[Kernel], below: u128, contr
 /// Records so far.
 struct DelaySearch {
     records: Found,
+    from: u128,
     below: u128,
     /// Bits of the windows.
     bits: u32,
@@ -90,7 +128,7 @@ impl Search for DelaySearch {
 
     fn take(&mut self, window: u128, found: Vec<(u64, u32)>) -> Result<()> {
         for (start, delay) in found {
-            if u128::from(start) < self.below {
+            if (self.from..self.below).contains(&start.into()) {
                 self.records.take(start.into(), delay);
             }
         }

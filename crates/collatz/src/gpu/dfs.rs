@@ -106,7 +106,8 @@ impl Prepared {
     pub(super) fn run(&mut self, unit: u128, range: Option<[u64; 2]>, control: &Control) -> Result<Outcome> {
         let bits = self.plan.leaf_bits + CANDIDATE_BITS;
         let count = range.map_or(1 << bits, |[from, end]| end - from);
-        let climb = ((count as f64).log2() - f64::from(SEEN_BITS)).max(f64::from(self.plan.leaf_bits) * CLIMB_OF_A_STEP);
+        let climb =
+            ((count as f64).log2() - f64::from(SEEN_BITS)).max(f64::from(self.plan.leaf_bits) * CLIMB_OF_A_STEP);
         let (sums, starts) = self.reported(unit, range, climb, control)?;
         let mut heights = Heights::follow(starts.par_iter().copied())?;
         heights.add(&Heights::of(None, self.unreported(((unit + 1) << bits) - 1, climb)));

@@ -17,7 +17,7 @@
 //! The reported ones are followed step by step, as wide as it takes. So records come out whatever the plan is, which decides
 //! the speed only.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use dashu_int::UBig;
 use rayon::prelude::*;
@@ -74,7 +74,7 @@ pub fn go_on(
     devices: &[Arc<dyn Device>],
     settings: &Settings,
     ladder: &[u32],
-    range: std::ops::Range<u128>,
+    range: Range<u128>,
     records: Vec<Record>,
     control: &Control,
 ) -> Result<Vec<Record>> {
@@ -112,7 +112,7 @@ pub fn go_on(
 struct PathSearch {
     records: Vec<Record>,
     /// What is looked for.
-    range: std::ops::Range<u128>,
+    range: Range<u128>,
 }
 
 impl Search for PathSearch {
