@@ -100,7 +100,7 @@ fn check(device: &Arc<dyn Device>) -> Result {
             let window = Window::new(from, 2 * unit)?;
             let control = Control::default();
             let (ours, theirs) = (gpu.dfs(&plan, &window, &control)?, cpu.dfs(&plan, &window, &control)?);
-            if (ours.tested, ours.checksum) != (theirs.tested, theirs.checksum) || ours.overflowed != ours.finished {
+            if (ours.tested, ours.checksum) != (theirs.tested, theirs.checksum) || ours.overflowed > ours.finished {
                 return Err(format!("{plan:?} {window}: {ours:?}, but the CPU says {theirs:?}").into());
             }
             println!(
@@ -117,7 +117,7 @@ fn check(device: &Arc<dyn Device>) -> Result {
     for from in [1 << 24, (1 << 64) - (1 << 24)] {
         let window = Window::new(from, 1 << 24)?;
         let (ours, theirs) = (gpu.honda(&plan, &window, &control)?, cpu.honda(&plan, &window, &control)?);
-        if (ours.tested, ours.checksum) != (theirs.tested, theirs.checksum) || ours.overflowed != ours.finished {
+        if (ours.tested, ours.checksum) != (theirs.tested, theirs.checksum) || ours.overflowed > ours.finished {
             return Err(format!("{plan:?} {window}: {ours:?}, but the CPU says {theirs:?}").into());
         }
         println!("check {plan:?} {window}: {} tested, {} overflowed: right", ours.tested, ours.overflowed);
@@ -167,14 +167,14 @@ fn dfs(device: &Arc<dyn Device>, section: &Section) -> Result {
         }
         let time = median(&mut times[1..]);
         println!(
-            "dfs below 2^{}, windows of 2^{}: {:.4e} numbers/s ({:.2} ms; {:.4e} of them tested, {:.3e} tested/s; {} overflowed)",
+            "dfs below 2^{}, windows of 2^{}: {:.4e} numbers/s ({:.2} ms; {:.4e} of them tested, {:.3e} tested/s; {} finished on the host)",
             end.ilog2(),
             plan.leaf_bits + 10,
             unit as f64 / time.as_secs_f64(),
             time.as_secs_f64() * 1e3,
             outcome.tested as f64 / unit as f64,
             outcome.tested as f64 / time.as_secs_f64(),
-            outcome.overflowed
+            outcome.finished
         );
     }
     Ok(())

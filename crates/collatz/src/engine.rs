@@ -2,10 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use dashu_int::{UBig, ops::BitTest as _};
+
 use crate::{
     alpha, dfs,
     error::{Error, Result},
-    heights::Heights,
+    heights::{Heights, Peak},
     honda,
     window::Window,
 };
@@ -17,10 +19,11 @@ pub struct Outcome {
     pub tested: u64,
     /// Starts below [`crate::rules::FLOOR`], followed step by step.
     pub plain: u64,
-    /// Tested starts that the engine left to unbounded arithmetic: their values may leave its fixed width, or climb so high that
-    /// the highest one of the window may be among them. They are tested like all others.
+    /// Tested starts whose values leave 128 bits, or a narrower width of the engine that it tells apart. They are tested like all
+    /// others.
     pub overflowed: u64,
-    /// Overflowed starts that were finished in unbounded arithmetic. Equals `overflowed` once a window is done.
+    /// Tested starts that were finished in unbounded arithmetic: those that overflowed, and those that may, or that climb so high
+    /// that the window's highest value may be theirs. Which ones these are depends on the engine and on where windows are cut.
     pub finished: u64,
     /// The scheme's checksum mod `2^64`: of `dfs`, `Σ T^L(n)`; of `honda`, the sum of the values at which the
     /// jumps stopped; of `alpha`, the published sum. Starts below the floor add nothing.
@@ -33,6 +36,17 @@ impl Outcome {
     /// Of no start at all: what the sums of an engine begin with that sees the highest values.
     pub fn none() -> Self {
         Self { heights: Heights::none(), ..Self::default() }
+    }
+
+    /// Of one start that is followed step by step, for an engine that counts it as tested already.
+    ///
+    /// # Errors
+    /// [`Error::NoDescent`].
+    pub(crate) fn finished(start: u128) -> Result<Self> {
+        let peak = Peak::of(start)?;
+        let overflowed = u64::from(peak.value.bit_len() > 128);
+        let heights = Heights::of(Some(peak), UBig::ZERO);
+        Ok(Self { finished: 1, overflowed, heights, ..Self::default() })
     }
 
     /// Adds another part.

@@ -1,11 +1,29 @@
 //! How high tested starts climb.
+//!
+//! Engines see values at the ends of jumps only, by upper bounds `ρ` of `log2(z/n)`. They report the starts whose `ρ` exceeds a limit, the *climb*, and
+//! those are followed step by step. What the others reach is bounded ([`bound`]): so if one of the reported ones is above the bound,
+//! the highest of those is the highest of all.
+//!
+//! **The bound.** Let `n` be tested, by leaves of `L` bits and jumps of `d` steps, and not reported.
+//!
+//! * In the first `L` steps values are at most `(3/2)^L·(n + 1)`, as `T(z) + 1 ≤ (3/2)·(z + 1)`.
+//! * Let `z` and `z'` be values before and after a jump, and `y` the one `j` steps on. Then `y ≤ (3/2)^j·(z + 1)`, and `z' ≥ y/2^(d−j)`. If neither is
+//!   above `2^climb·n`, then `log2(y/n) ≤ climb + min(0.585·j, d − j)` but for what is rounded: the minimum is largest, `0.37·d`, where both
+//!   are the same.
+//! * A start is dropped when a rule ends it within the next `d` steps: at a value below `n` (rule 1) or below `3n/2` (rule 3), or
+//!   after an odd run with a value below `2n` and two halvings (rule 4). Each of the `d` steps halves at most, or grows by half: until
+//!   then values are below `2^(d+1)·n`.
 
 use dashu_int::UBig;
 use rayon::prelude::*;
 
-use crate::{error::Result, number::descend};
+use crate::{
+    error::{Error, Result},
+    number::{PATIENCE, Value},
+};
 
-/// A start, and the highest value of `T` from it on until it is below itself.
+/// A start, and the highest value of `T` from it on, until it is below itself or on the trajectory of a smaller number by rule 3 or 4 of
+/// [`crate::rules`]. What comes after that is the smaller number's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peak {
     /// The start.
@@ -15,12 +33,40 @@ pub struct Peak {
 }
 
 impl Peak {
-    /// Follows a start, as wide as it takes.
+    /// Follows a start, as wide as it takes. The rules are asked of the values themselves: is the smaller number smaller?
     ///
     /// # Errors
-    /// [`crate::Error::ZeroStart`], [`crate::Error::NoDescent`].
+    /// [`Error::ZeroStart`], [`Error::NoDescent`].
     pub fn of(start: u128) -> Result<Self> {
-        Ok(Self { start, value: descend(start)?.highest.to_ubig() })
+        if start == 0 {
+            return Err(Error::ZeroStart);
+        }
+        let first = UBig::from(start);
+        let (twice, thrice) = (&first * 2_u8, &first * 3_u8);
+        let mut value = Value::Narrow(start);
+        let mut highest = first;
+        // Halvings since the last odd step, if there was one; and was (y − 1)/2 smaller for an odd y of that run?
+        let (mut halvings, mut seen, mut smaller) = (0, false, false);
+        for _ in 0..PATIENCE {
+            let before = value.to_ubig();
+            let (next, odd) = value.step();
+            let after = next.to_ubig();
+            value = next;
+            if odd {
+                smaller = (halvings == 0 && smaller) || before <= twice;
+                (halvings, seen) = (0, true);
+            } else {
+                halvings += 1;
+            }
+            let ended = value.is_below(start)
+                || halvings == 2 && smaller
+                || seen && halvings > 0 && halvings % 2 == 0 && &after * 2_u8 <= thrice;
+            if ended || start == 1 {
+                return Ok(Self { start, value: highest });
+            }
+            highest = highest.max(after);
+        }
+        Err(Error::NoDescent { start, steps: PATIENCE })
     }
 
     /// The higher one; of equals, that of the smaller start.
@@ -86,6 +132,28 @@ impl Heights {
         let bound = self.complete_above.as_ref()?;
         self.seen.as_ref().filter(|peak| peak.value >= *bound)
     }
+}
+
+/// Bits that cover what is rounded.
+pub(crate) const SLACK: f64 = 0.1;
+/// More than `log2(3/2)`: what a step adds at most.
+const STEP: f64 = 0.6;
+/// Of `2^b` starts some `2^9` climb by `b − 9` bits: enough for the highest one to be among them, and above the bound.
+const SEEN_BITS: f64 = 9.0;
+
+/// By how many bits a value within a jump may be above both of its ends, at the most.
+pub(crate) fn peak(jump_bits: u32) -> f64 {
+    f64::from(jump_bits) * 0.37 + SLACK
+}
+
+/// From which climb on the starts of a window of `count` numbers are to be reported, for the highest one to be seen.
+pub(crate) fn climb(count: u128, leaf_bits: u32) -> f64 {
+    ((count as f64).log2() - SEEN_BITS).max(f64::from(leaf_bits) * STEP)
+}
+
+/// What no value exceeds of a tested start up to `last` that is not reported: for limits of at least `leaf_bits·0.6` bits.
+pub(crate) fn bound(last: u128, climb: f64, jump_bits: u32) -> UBig {
+    UBig::from(last) << (climb + peak(jump_bits)).max(f64::from(jump_bits) + 1.0 + SLACK).ceil() as usize
 }
 
 #[cfg(test)]

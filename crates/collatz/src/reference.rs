@@ -133,7 +133,10 @@ impl Scheme {
         let descent = descend(start)?;
         outcome.tested += 1;
         outcome.checksum = outcome.checksum.wrapping_add(self.checksum(start, &descent));
-        outcome.heights.see(Peak { start, value: descent.highest.to_ubig() });
+        outcome.heights.see(match self {
+            Self::Dfs(_) => Peak::of(start)?,
+            _ => Peak { start, value: descent.highest.to_ubig() },
+        });
         Ok(())
     }
 

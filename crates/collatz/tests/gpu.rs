@@ -58,12 +58,9 @@ fn windows_are_done_as_the_cpu_does_them() {
             ((1 << 100) + unit, unit),
         ];
         for ((gpu, cpu), window) in both(&plan, &windows).into_iter().zip(windows) {
-            assert_eq!(
-                (gpu.tested, gpu.plain, gpu.checksum),
-                (cpu.tested, cpu.plain, cpu.checksum),
-                "{plan:?} {window:?}"
-            );
-            assert_eq!(gpu.overflowed, gpu.finished);
+            let figures = |it: &Outcome| (it.tested, it.plain, it.overflowed, it.checksum);
+            assert_eq!(figures(&gpu), figures(&cpu), "{plan:?} {window:?}");
+            assert!(gpu.overflowed <= gpu.finished);
         }
     }
 }
@@ -131,7 +128,8 @@ fn what_overflows_is_finished() {
     let unit = 1_u128 << 18;
     let (gpu, cpu) = both(&plan, &[((1 << 121) + 5 * unit, unit)]).remove(0);
     assert_eq!((gpu.tested, gpu.checksum), (cpu.tested, cpu.checksum));
-    assert!(gpu.overflowed > 16 && gpu.overflowed == gpu.finished, "{gpu:?}");
+    // Up there the last steps before a rule ends a start, which no engine takes, may leave 128 bits, too.
+    assert!(gpu.overflowed > 16 && gpu.overflowed <= gpu.finished, "{gpu:?}");
 }
 
 #[test]
@@ -196,9 +194,10 @@ fn checksums_of_ranges() {
 fn highest_values_of_windows() {
     let plan = Plan::new(9, 12, 8, 3).unwrap();
     let unit = 1_u128 << (plan.leaf_bits + 10);
-    let mut gpu = Gpu::new(open_sim(), SETTINGS);
-    let mut seen = 0;
+    let mut engines: [Box<dyn Engine>; 2] = [Box::new(Gpu::new(open_sim(), SETTINGS)), Box::new(Cpu::new())];
+    let mut seen = [0; 2];
     for (from, count) in [
+        (1, 1 << 21),
         (1 << 32, unit),
         ((1 << 64) - unit, 2 * unit),
         ((1 << 71) + 12_345, unit),
@@ -206,15 +205,17 @@ fn highest_values_of_windows() {
         ((1 << 120) + unit, unit),
     ] {
         let window = Window::new(from, count).unwrap();
-        let found = gpu.dfs(&plan, &window, &Control::default()).unwrap();
         let right = reference::dfs(&plan, &window, &Control::default()).unwrap();
-        assert_eq!((found.tested, found.checksum), (right.tested, right.checksum));
-        if let Some(peak) = found.heights.highest() {
-            assert_eq!(Some(peak), right.heights.highest(), "{window}");
-            seen += 1;
+        for (engine, seen) in engines.iter_mut().zip(&mut seen) {
+            let found = engine.dfs(&plan, &window, &Control::default()).unwrap();
+            assert_eq!((found.tested, found.checksum), (right.tested, right.checksum));
+            if let Some(peak) = found.heights.highest() {
+                assert_eq!(Some(peak), right.heights.highest(), "{} {window}", engine.name());
+                *seen += 1;
+            }
         }
     }
-    assert!(seen > 2, "{seen}");
+    assert!(seen.iter().all(|&seen| seen > 2), "{seen:?}");
 }
 
 #[test]

@@ -107,7 +107,8 @@ pub struct Sample {
     pub figures: Figures,
 }
 
-/// The highest value of `T` of the tested starts of a window, before they are below themselves.
+/// The highest value of `T` of the tested starts of a window, before they are below themselves or, in the default scheme, on a smaller
+/// number's trajectory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Highest {
@@ -156,9 +157,9 @@ pub struct Certificate {
     pub tables: Vec<(String, String)>,
     /// What was found.
     pub figures: Figures,
-    /// Tested starts that left the engine's fixed width.
+    /// Tested starts whose values leave 128 bits, or the engine's narrower width.
     pub overflowed: u64,
-    /// Of those, finished in unbounded arithmetic: all.
+    /// Tested starts that were finished in unbounded arithmetic: all of those, and others that climb high.
     pub finished: u64,
     /// The highest value.
     pub highest: Highest,
@@ -187,8 +188,8 @@ impl Certificate {
         control.begin();
         let outcome = scheme.run(engine, window, control)?;
         let microseconds = begin.elapsed().unwrap_or(Duration::ZERO).as_micros() as u64;
-        if outcome.finished != outcome.overflowed {
-            return Err(Error::Unfinished { window: *window, open: outcome.overflowed.abs_diff(outcome.finished) });
+        if outcome.finished < outcome.overflowed {
+            return Err(Error::Unfinished { window: *window, open: outcome.overflowed - outcome.finished });
         }
         let mut samples = Vec::new();
         // Sampling is part of the window, but not of its progress.

@@ -10,6 +10,7 @@ use crate::{
     dfs::{Jumps, Lookahead, Plan, log2_up},
     engine::{Control, Outcome},
     error::Result,
+    heights::{Heights, bound, climb},
     power::pow3,
     rules::{Origin, Path, RuleSet, mod9_removes, prefixes},
     window::Window,
@@ -57,7 +58,7 @@ impl Prepared {
 
     /// All starts of the window, which lies above the floor.
     pub(super) fn run(&self, window: &Window, control: &Control) -> Result<Outcome> {
-        let mut outcome = Outcome::default();
+        let mut outcome = Outcome::none();
         let (mut from, end) = (window.from(), window.end());
         let parts = (window.count() >> PART_BITS) as u64 + 1;
         while let Some(part) = Window::of(from..end.min(from + (1 << PART_BITS))) {
@@ -67,15 +68,17 @@ impl Prepared {
                 .par_iter()
                 .map(|prefix| {
                     control.check()?;
-                    let done = Walk::new(self, &part).map_or_else(|| Ok(Outcome::default()), |walk| walk.run(prefix));
+                    let done = Walk::new(self, &part).map_or_else(|| Ok(Outcome::none()), |walk| walk.run(prefix));
                     control.advance(1, tasks);
                     done
                 })
-                .try_reduce(Outcome::default, |mut sum, part| {
+                .try_reduce(Outcome::none, |mut sum, part| {
                     sum.add(&part);
                     Ok(sum)
                 })?;
             outcome.add(&done);
+            let bound = bound(part.end() - 1, climb(part.count(), self.plan.leaf_bits), BASE_BITS);
+            outcome.heights.add(&Heights::of(None, bound));
             from = part.end();
         }
         Ok(outcome)
@@ -153,7 +156,7 @@ impl<'a> Walk<'a> {
         let leaf_bits = plan.leaf_bits;
         let mask = (1u128 << leaf_bits) - 1;
         let first = window.from() >> leaf_bits;
-        let limits = Limits::new(window.end());
+        let limits = Limits::new(window.end()).at_most(climb(window.count(), leaf_bits));
         let main_jumps = plan.lookahead_bits / BASE_BITS;
         let rare_jumps = plan.rare_lookahead_bits / BASE_BITS;
         let classes = (0..=leaf_bits).map(|odd_steps| {
@@ -181,7 +184,7 @@ impl<'a> Walk<'a> {
             stride_mod9: u64::from(pow_mod9(leaf_bits)),
             main: Lanes::new(&prepared.jumps, main_jumps, limits)?,
             rare: Lanes::new(&prepared.jumps, rare_jumps, limits)?,
-            outcome: Outcome::default(),
+            outcome: Outcome::none(),
             wide: Vec::new(),
         })
     }

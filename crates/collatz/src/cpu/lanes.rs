@@ -24,6 +24,11 @@ impl Limits {
         Self { highest: room - log2_up(BASE_BITS, BASE_BITS) }
     }
 
+    /// Starts are reported from so many bits above themselves on, too.
+    pub(super) fn at_most(self, climb: f64) -> Self {
+        Self { highest: self.highest.min((climb * f64::from(RHO_ONE)).floor() as i32) }
+    }
+
     /// May `jumps` jumps be taken from `rho` without a look?
     pub(super) fn allow(self, rho: i32, jumps: u32) -> bool {
         jumps == 0

@@ -2,7 +2,6 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use dashu_int::UBig;
 use rayon::prelude::*;
 use warpmp_device::{Arg, Buffer, Device, Module, Stream};
 
@@ -16,7 +15,7 @@ use crate::{
     dfs::Plan,
     engine::{Control, Outcome},
     error::{Error, Result},
-    heights::Heights,
+    heights::{Heights, bound, climb},
     kernels::{
         leaves::GROUPS,
         lookahead::{CANDIDATE_BITS, CHUNK, Lookahead, RHO_BIAS, RHO_SHIFT},
@@ -28,12 +27,6 @@ const STREAMS: usize = 8;
 /// Bits between starts and what three words hold, for three words to be chosen: of the tested about 2^−22 leave them at 31½ bits
 /// (measured), and each bit less doubles that. Host cores finish some millions a second.
 const LEAST_ROOM_BITS: u32 = 28;
-/// Of 2^b tested and sieved starts some 2^this climb by b bits less this: enough for the highest one to be among them.
-const SEEN_BITS: u32 = 9;
-/// More than log2(3/2): what a step adds at most.
-const CLIMB_OF_A_STEP: f64 = 0.6;
-/// Bits that cover what is rounded.
-pub(super) const SLACK: f64 = 0.1;
 /// Words of the memory that is zeroed for every window: a counter for each class, two sums.
 const SUMS_WORD: usize = GROUPS as usize;
 const CONTROL_WORDS: usize = SUMS_WORD + 4;
@@ -106,19 +99,16 @@ impl Prepared {
     pub(super) fn run(&mut self, unit: u128, range: Option<[u64; 2]>, control: &Control) -> Result<Outcome> {
         let bits = self.plan.leaf_bits + CANDIDATE_BITS;
         let count = range.map_or(1 << bits, |[from, end]| end - from);
-        let climb =
-            ((count as f64).log2() - f64::from(SEEN_BITS)).max(f64::from(self.plan.leaf_bits) * CLIMB_OF_A_STEP);
+        let climb = climb(count.into(), self.plan.leaf_bits);
         let (sums, starts) = self.reported(unit, range, climb, control)?;
-        let mut heights = Heights::follow(starts.par_iter().copied())?;
-        heights.add(&Heights::of(None, self.unreported(((unit + 1) << bits) - 1, climb)));
-        let overflowed = starts.len() as u64;
-        Ok(Outcome { tested: sums[0], overflowed, finished: overflowed, checksum: sums[1], plain: 0, heights })
-    }
-
-    /// What no value of a tested start up to `last` exceeds that is not reported for its climb: see [`super::path_records`].
-    fn unreported(&self, last: u128, climb: f64) -> UBig {
-        let jump_bits = f64::from(self.settings.jump_bits);
-        UBig::from(last) << (climb + peak(self.settings.jump_bits)).max(jump_bits + 1.0 + SLACK).ceil() as usize
+        let finished = starts.par_iter().map(|&start| Outcome::finished(start));
+        let mut outcome = finished.try_reduce(Outcome::none, |mut sum, part| {
+            sum.add(&part);
+            Ok(sum)
+        })?;
+        let bound = bound(((unit + 1) << bits) - 1, climb, self.settings.jump_bits);
+        outcome.heights.add(&Heights::of(None, bound));
+        Ok(Outcome { tested: sums[0], checksum: sums[1], ..outcome })
     }
 
     /// Looks at the same starts: how many there are, their checksum, and those that the host has to look at, of which are all
@@ -218,11 +208,6 @@ impl Prepared {
         let stream = &self.streams[index % STREAMS];
         Ok(self.device.launch(stream, &module, spec.grid(blocks), &args)?)
     }
-}
-
-/// By how many bits a value within a jump may be above both of its ends, at the most: where `0.585·j = d − j`.
-pub(super) fn peak(jump_bits: u32) -> f64 {
-    f64::from(jump_bits) * 0.37 + SLACK
 }
 
 /// Nothing is launched with what the kernels do not take.

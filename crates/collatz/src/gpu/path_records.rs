@@ -5,14 +5,9 @@
 //! that are more than `x − p` bits above themselves at the end of a jump of `d` steps, where `p = 0.37·d + 0.1`. If `x ≥ 0.585·(L + S) + 1.1` and
 //! `x ≥ d + 1.1`, a start that is not reported has no value above `H`, but on a smaller start's trajectory:
 //!
-//! * In `k` steps values are at most `(3/2)^k·(n + 1)`, as `T(z) + 1 ≤ (3/2)·(z + 1)`. So the first `L + S` steps stay below `H`: all values of a
-//!   start that is not tested until a smaller start's trajectory takes over, and the first `L` of one that is.
-//! * Let `z` and `z'` be a tested start's values before and after a jump, and `y` the one `j` steps on. Then `y ≤ (3/2)^j·(z + 1)`, and
-//!   `z' ≥ y/2^(d−j)`. Neither `z` nor `z'` is above `2^(x−p)·n`, hence `log2(y/n) ≤ x − p + min(0.585·j, d − j) + 2^-9 < x`: the minimum is largest,
-//!   `0.37·d`, where both are the same.
-//! * A start is dropped when a rule ends it within the next `d` steps: at a value below `n` (rule 1) or below `3n/2` (rule 3), or
-//!   after an odd run with a value below `2n` and two halvings (rule 4). Each of the `d` steps halves at most, or grows by half: until
-//!   then values are below `2^(d+1)·n`.
+//! * In `k` steps values are at most `(3/2)^k·(n + 1)`. So the first `L + S` steps stay below `H`: all values of a start that is not
+//!   tested until a smaller start's trajectory takes over, and the first `L` of one that is.
+//! * From there on [`crate::heights`] has the proof, with `climb = x − p`.
 //!
 //! The reported ones are followed step by step, as wide as it takes. So records come out whatever the plan is, which decides
 //! the speed only.
@@ -26,13 +21,13 @@ use warpmp_device::Device;
 use super::{
     Gpu, Settings,
     deal::{Search, deal},
-    dfs::{SLACK, peak},
     tables::{LEAST_START, LOG2_3},
 };
 use crate::{
     dfs::Plan,
     engine::Control,
     error::{Error, Result},
+    heights::{SLACK, peak},
     kernels::lookahead::CANDIDATE_BITS,
     number::descend,
     records::{Record, bounded, path_records},
