@@ -13,7 +13,9 @@
 //! honda        the dissertation's convergence scheme
 //! alpha        the published checksum scheme
 //! window       ranges of starts
+//! heights      how high tested starts climb
 //! engine       the seam: what an engine does with a window, and what it reports
+//! team         engines that share a window
 //! cpu          the engine on all cores
 //! kernels      what runs on a GPU, as values
 //! gpu          the engine on GPUs, and on the simulator
@@ -47,6 +49,7 @@ pub mod engine;
 pub mod error;
 pub mod expression;
 pub mod gpu;
+pub mod heights;
 pub mod honda;
 pub mod kernels;
 pub mod number;
@@ -55,6 +58,7 @@ pub mod records;
 pub mod reference;
 pub mod rules;
 pub mod tables;
+pub mod team;
 pub mod window;
 
 pub use error::{Error, Result};

@@ -104,7 +104,7 @@ fn the_depth_first_scheme() {
         for window in &*WINDOWS {
             let found = engine.dfs(&plan, window, &Control::default()).unwrap();
             assert_eq!((found.tested, found.checksum), iterated(&plan, window), "{name} {window}");
-            assert_eq!(found.overflowed, found.finished, "{name} {window}");
+            assert!(found.overflowed <= found.finished, "{name} {window}");
         }
     }
 }
@@ -137,7 +137,7 @@ fn the_dissertations_scheme() {
                 }
                 let sum = sum.iter_u64_digits().next().unwrap_or(0);
                 assert_eq!((found.tested, found.checksum), (count, sum), "{name} {plan:?} {window}");
-                assert_eq!(found.overflowed, found.finished, "{name} {window}");
+                assert!(found.overflowed <= found.finished, "{name} {window}");
             }
         }
     }

@@ -64,14 +64,21 @@ pub(super) mod pool {
         pub(in crate::cpu) offset: u64,
     }
 
+    #[derive(Clone, Copy, Debug)]
+    pub(in crate::cpu) struct Highest {
+        pub(in crate::cpu) width: i32,
+        pub(in crate::cpu) report: i32,
+    }
+
     #[derive(Debug)]
     pub(in crate::cpu) struct Pool {
         never: Vectors,
         pub(in crate::cpu) late: Vec<Late>,
+        pub(in crate::cpu) reported: Vec<u64>,
     }
 
     impl Pool {
-        pub(in crate::cpu) fn new(vectors: Vectors, _: [i32; 16], _: i32) -> Self {
+        pub(in crate::cpu) fn new(vectors: Vectors, _: [i32; 16], _: Highest) -> Self {
             match vectors {}
         }
 

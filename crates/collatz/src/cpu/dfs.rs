@@ -14,6 +14,7 @@ use crate::{
     dfs::{Jump, Jumps, Lookahead, Plan, log2_up},
     engine::{Control, Outcome},
     error::Result,
+    heights::{Heights, bound, climb},
     power::pow3,
     rules::{Origin, Path, RuleSet, mod9_removes, prefixes},
     window::Window,
@@ -68,7 +69,7 @@ impl Prepared {
 
     /// All starts of the window, which lies above the floor.
     pub(super) fn run(&self, window: &Window, control: &Control) -> Result<Outcome> {
-        let mut outcome = Outcome::default();
+        let mut outcome = Outcome::none();
         let (mut from, end) = (window.from(), window.end());
         let parts = (window.count() >> PART_BITS) as u64 + 1;
         while let Some(part) = Window::of(from..end.min(from + (1 << PART_BITS))) {
@@ -78,15 +79,17 @@ impl Prepared {
                 .par_iter()
                 .map(|prefix| {
                     control.check()?;
-                    let done = Walk::new(self, &part).map_or_else(|| Ok(Outcome::default()), |walk| walk.run(prefix));
+                    let done = Walk::new(self, &part).map_or_else(|| Ok(Outcome::none()), |walk| walk.run(prefix));
                     control.advance(1, tasks);
                     done
                 })
-                .try_reduce(Outcome::default, |mut sum, part| {
+                .try_reduce(Outcome::none, |mut sum, part| {
                     sum.add(&part);
                     Ok(sum)
                 })?;
             outcome.add(&done);
+            let bound = bound(part.end() - 1, climb(part.count(), self.plan.leaf_bits), BASE_BITS);
+            outcome.heights.add(&Heights::of(None, bound));
             from = part.end();
         }
         Ok(outcome)
@@ -169,10 +172,10 @@ impl<'a> Walk<'a> {
         let leaf_bits = plan.leaf_bits;
         let mask = (1u128 << leaf_bits) - 1;
         let first = window.from() >> leaf_bits;
-        let limits = Limits::new(window.end());
+        let limits = Limits::new(window.end()).at_most(climb(window.count(), leaf_bits));
         let main_jumps = plan.lookahead_bits / BASE_BITS;
         let rare_jumps = plan.rare_lookahead_bits / BASE_BITS;
-        let highest = Limits::highest(window.end(), 104, 2);
+        let highest = limits.highest(window.end());
         let pool = match prepared.vectors {
             Some(vectors) => {
                 Some((Box::new(Pool::new(vectors, heights(), highest)), prepared.jumps.entries().try_into().ok()?))
@@ -190,7 +193,7 @@ impl<'a> Walk<'a> {
                 // One jump more than is taken blindly: the values themselves must fit even if none is.
                 wide: !limits.allow(rho, if rare { rare_jumps } else { main_jumps } + 1),
                 rare,
-                pooled: pool.is_some() && rho <= highest,
+                pooled: pool.is_some() && rho <= highest.width.min(highest.report),
             }
         });
         Some(Self {
@@ -207,7 +210,7 @@ impl<'a> Walk<'a> {
             rare: Lanes::new(&prepared.jumps, rare_jumps, Jumps::LIMIT, limits)?,
             pool,
             late: Lanes::new(&prepared.jumps, 0, Jumps::LIMIT - MOST_JUMPS, limits)?,
-            outcome: Outcome::default(),
+            outcome: Outcome::none(),
             wide: Vec::new(),
         })
     }
@@ -221,6 +224,7 @@ impl<'a> Walk<'a> {
         if let Some((pool, jumps)) = &mut self.pool {
             pool.finish(jumps);
             pool.late.iter().for_each(|late| self.late.resume(late));
+            self.wide.append(&mut pool.reported);
         }
         let batches = [&mut self.main, &mut self.rare, &mut self.late].map(|batch| {
             batch.run();

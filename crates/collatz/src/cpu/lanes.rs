@@ -2,7 +2,7 @@
 
 use std::array;
 
-use super::simd::pool::Late;
+use super::simd::pool::{Highest, Late};
 use crate::dfs::{Jump, Jumps, RHO_ONE, log2_up};
 
 /// Lanes of a batch: with the table of jumps they fit the first-level cache.
@@ -27,14 +27,24 @@ pub(super) struct Limits {
 impl Limits {
     /// For starts below `end`: a value is below `n·2^ρ·(1 + c/3n)`, and one jump adds at most `d·(log2(3) − 1)` to `ρ`.
     pub(super) fn new(end: u128) -> Self {
-        Self { highest: Self::highest(end, 128, 1) }
+        Self { highest: Self::within(end, 128, 1) }
     }
 
     /// `ρ` up to which so many jumps cannot leave so many bits.
-    pub(super) fn highest(end: u128, width: i32, jumps: i32) -> i32 {
+    fn within(end: u128, width: i32, jumps: i32) -> i32 {
         let bits = 128 - end.leading_zeros();
         let room = (width - 1 - bits as i32) * RHO_ONE - RHO_ONE / 8;
         room - jumps * log2_up(BASE_BITS, BASE_BITS)
+    }
+
+    /// The same for vectors.
+    pub(super) fn highest(self, end: u128) -> Highest {
+        Highest { width: Self::within(end, 104, 2), report: self.highest }
+    }
+
+    /// Starts are reported from so many bits above themselves on, too.
+    pub(super) fn at_most(self, climb: f64) -> Self {
+        Self { highest: self.highest.min((climb * f64::from(RHO_ONE)).floor() as i32) }
     }
 
     /// May `jumps` jumps be taken from `rho` without a look?

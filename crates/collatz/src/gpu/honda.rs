@@ -144,7 +144,7 @@ impl Honda {
             let overflowed = starts.len() as u64;
             let tested = u64::from(self.sieve.count) * u64::from(STARTS_PER_RESIDUE);
             let checksum = sum.wrapping_add(rest);
-            return Ok(Outcome { tested, overflowed, finished: overflowed, checksum, plain: 0 });
+            return Ok(Outcome { tested, overflowed, finished: overflowed, checksum, ..Outcome::default() });
         }
     }
 }

@@ -36,13 +36,23 @@ pub(in crate::cpu) struct Late {
     pub(in crate::cpu) offset: u64,
 }
 
+/// The largest heights `ρ` at which starts may go on.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cpu) struct Highest {
+    /// Two jumps from there stay within 104 bits: who is above is given back.
+    pub(in crate::cpu) width: i32,
+    /// Who is above and survives the next jump is reported.
+    pub(in crate::cpu) report: i32,
+}
+
 /// Starts in flight, and those that wait.
 #[derive(Debug)]
 pub(in crate::cpu) struct Pool {
     /// `log2(3^c/2^12)` by `c`.
     heights: [u64; 16],
-    /// The highest `ρ` from which two jumps stay within 104 bits.
+    /// The lower one of [`Highest`], and [`Highest::report`].
     highest: i64,
+    report: i64,
     low: [u64; QUEUE],
     high: [u64; QUEUE],
     rhos: [u64; QUEUE],
@@ -52,6 +62,8 @@ pub(in crate::cpu) struct Pool {
     round: u64,
     /// Starts that were given back.
     pub(in crate::cpu) late: Vec<Late>,
+    /// Offsets of the starts that were too high.
+    pub(in crate::cpu) reported: Vec<u64>,
 }
 
 /// Eight starts in flight.
@@ -63,17 +75,19 @@ struct Lane {
     /// The round in which they began.
     begun: __m512i,
     free: u8,
+    /// Which were too high between the two jumps?
+    passed: u8,
 }
 
 impl Pool {
-    /// No starts yet. `heights`: `log2(3^c/2^12)`, rounded up, by `c`; `highest`: the largest `ρ` from which two jumps stay below
-    /// `2^104`.
-    pub(in crate::cpu) fn new(_: Vectors, heights: [i32; 16], highest: i32) -> Self {
+    /// No starts yet. `heights`: `log2(3^c/2^12)`, rounded up, by `c`.
+    pub(in crate::cpu) fn new(_: Vectors, heights: [i32; 16], highest: Highest) -> Self {
         // SAFETY: the processor has the features: the argument is the proof.
         let lane = unsafe { Lane::empty() };
         Self {
             heights: heights.map(|height| i64::from(height) as u64),
-            highest: highest.into(),
+            highest: highest.width.min(highest.report).into(),
+            report: highest.report.into(),
             low: [0; QUEUE],
             high: [0; QUEUE],
             rhos: [0; QUEUE],
@@ -82,6 +96,7 @@ impl Pool {
             lanes: [lane; VECTORS],
             round: 0,
             late: Vec::new(),
+            reported: Vec::new(),
         }
     }
 
@@ -148,9 +163,12 @@ impl Pool {
                 // Past the last one nothing waits: what is put is empty.
                 next = (next + free.count_ones() as usize).min(self.len);
             }
+            let report = _mm512_set1_epi64(self.report);
             for lane in &mut self.lanes {
                 let first = lane.jump(jumps, heights);
-                lane.free = !(first & lane.jump(jumps, heights));
+                let passed = _mm512_mask_cmpgt_epi64_mask(first, lane.rhos, report);
+                let alive = first & lane.jump(jumps, heights);
+                (lane.free, lane.passed) = (!alive, passed & alive);
                 lane.values = lane.values.settled();
             }
             self.round += 1;
@@ -161,6 +179,9 @@ impl Pool {
                 i64::MIN
             });
             for lane in &mut self.lanes {
+                if lane.passed != 0 {
+                    lane.report(&mut self.reported);
+                }
                 let alive = !lane.free;
                 let back = _mm512_mask_cmpgt_epi64_mask(alive, lane.rhos, highest)
                     | _mm512_mask_cmplt_epi64_mask(alive, lane.begun, old);
@@ -187,7 +208,7 @@ impl Pool {
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn put(&mut self, lane: usize, next: usize) {
-        let Lane { values, rhos, offsets, begun, free } = self.lanes[lane];
+        let Lane { values, rhos, offsets, begun, free, .. } = self.lanes[lane];
         let ranks = ranks(free);
         let put =
             |into: __m512i, words: &[u64; QUEUE]| _mm512_mask_permutexvar_epi64(into, free, ranks, load(words, next));
@@ -197,6 +218,7 @@ impl Pool {
             offsets: put(offsets, &self.offsets),
             begun: _mm512_mask_mov_epi64(begun, free, _mm512_set1_epi64(self.round as i64)),
             free,
+            passed: 0,
         };
     }
 }
@@ -205,7 +227,14 @@ impl Lane {
     #[target_feature(enable = "avx512f")]
     fn empty() -> Self {
         let zero = _mm512_setzero_si512();
-        Self { values: Values::zero(), rhos: _mm512_set1_epi64(EMPTY), offsets: zero, begun: zero, free: 0xff }
+        Self {
+            values: Values::zero(),
+            rhos: _mm512_set1_epi64(EMPTY),
+            offsets: zero,
+            begun: zero,
+            free: 0xff,
+            passed: 0,
+        }
     }
 
     /// One jump; which starts are above their thresholds?
@@ -229,6 +258,17 @@ impl Lane {
         alive
     }
 
+    /// Takes the starts out that were too high.
+    #[cold]
+    #[target_feature(enable = "avx512f")]
+    fn report(&mut self, reported: &mut Vec<u64>) {
+        let mut offsets = [0u64; WIDTH];
+        // SAFETY: the array has the eight words that are written; no alignment is needed.
+        unsafe { _mm512_storeu_si512(offsets.as_mut_ptr().cast(), self.offsets) };
+        reported.extend((0..WIDTH).filter(|lane| self.passed >> lane & 1 == 1).map(|lane| offsets[lane]));
+        self.free |= self.passed;
+    }
+
     /// Takes the starts of a mask out.
     #[cold]
     #[target_feature(enable = "avx512f")]
@@ -249,7 +289,7 @@ impl Lane {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
     use crate::dfs::{Jumps, RHO_ONE, log2_up};
@@ -267,7 +307,7 @@ mod tests {
             .collect();
         let jumps: &[Jump; ENTRIES] = entries.as_slice().try_into().unwrap();
         let heights = std::array::from_fn(|odd_steps| log2_up(odd_steps as u32, BASE_BITS));
-        let mut ways = [0; 3];
+        let mut ways = [0; 4];
         for (words, mask, first, highest) in [
             (1, 1, 5, 30),
             (3, u64::MAX, 25, 30),
@@ -276,7 +316,9 @@ mod tests {
             (90, u64::MAX, 200, 1000),
         ] {
             let (first, highest) = (first * RHO_ONE, highest * RHO_ONE);
-            let mut pool = Pool::new(vectors, heights, highest);
+            // Reports from a little above on: what is that high between two jumps has no other way.
+            let report = highest + 2 * RHO_ONE;
+            let mut pool = Pool::new(vectors, heights, Highest { width: highest, report });
             let mut starts = BTreeMap::new();
             for word in 0..words {
                 let (value, step) = (((1u128 << 64) + 0x1234_5678_9abc * u128::from(word)) | 1, 3u64.pow(20));
@@ -293,12 +335,20 @@ mod tests {
             assert!(pool.len == 0 && pool.lanes.iter().all(|lane| lane.free == 0xff));
             let mut back: BTreeMap<u64, Late> = pool.late.iter().map(|late| (late.offset, *late)).collect();
             assert_eq!(back.len(), pool.late.len());
+            let mut reported: BTreeSet<u64> = pool.reported.iter().copied().collect();
+            assert_eq!(reported.len(), pool.reported.len());
             for (offset, mut value) in starts {
                 let late = back.remove(&offset);
                 let mut rho = first;
                 let mut alive = true;
                 let mut taken = 0;
+                let mut passed = false;
                 loop {
+                    if alive && passed {
+                        assert!(reported.remove(&offset) && late.is_none(), "{offset}");
+                        ways[3] += 1;
+                        break;
+                    }
                     let given_back = alive && late == Some(Late { value, rho, offset });
                     if given_back && (rho > highest || taken >= PATIENCE) {
                         ways[usize::from(rho > highest)] += 1;
@@ -313,7 +363,8 @@ mod tests {
                         rho <= highest && taken <= PATIENCE + LOOK as i64,
                         "{offset}: {late:?}, not {value} at {rho}"
                     );
-                    for _ in 0..2 {
+                    for step in 0..2 {
+                        passed |= step == 1 && rho > report;
                         let jump = jumps[value as usize & (ENTRIES - 1)];
                         alive &= rho >= jump.threshold();
                         value = (value >> BASE_BITS) * u128::from(jump.factor()) + u128::from(jump.addend());
@@ -322,8 +373,8 @@ mod tests {
                     taken += 1;
                 }
             }
-            assert!(back.is_empty());
+            assert!(back.is_empty() && reported.is_empty());
         }
-        assert!(ways.iter().all(|count| *count > 100), "{ways:?}");
+        assert!(ways.iter().all(|count| *count > 10), "{ways:?}");
     }
 }

@@ -1,18 +1,20 @@
-//! The search for delay records on a device.
+//! The search for delay records on devices.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use rayon::prelude::*;
 use warpmp_device::{Arg, Buffer, Device, Module, Stream};
 
-use super::{leaves::upload, report::Report, tables};
+use super::{
+    deal::{Search, deal},
+    leaves::upload,
+    report::Report,
+    tables,
+};
 use crate::{
     engine::Control,
     error::{Error, Result},
-    kernels::{
-        alpha::Alpha,
-        delay_records::{DelayRecords as Kernel, NEED_WORDS, THREADS},
-    },
+    kernels::delay_records::{DelayRecords as Kernel, NEED_WORDS, THREADS},
     number::trace,
     records::{DelayRecords as Found, Record, bounded},
 };
@@ -35,33 +37,105 @@ pub const LADDER: [Kernel; 3] =
 /// windows on, or from 2²² if that is more; what is below the first of them is searched on the CPU.
 ///
 /// # Errors
-/// [`Error::Parameter`] above 2⁶⁴ and for an empty ladder; [`Error::Stopped`]; [`Error::NoDescent`]; the device's.
-pub fn search(device: &Arc<dyn Device>, ladder: &[Kernel], below: u128, control: &Control) -> Result<Vec<Record>> {
+/// [`Error::Parameter`] above 2⁶⁴ and for an empty ladder; [`Error::Stopped`]; [`Error::NoDescent`]; the devices'.
+pub fn search(devices: &[Arc<dyn Device>], ladder: &[Kernel], below: u128, control: &Control) -> Result<Vec<Record>> {
     bounded(below)?;
     Error::parameter("kernels of the ladder", ladder.len() as u64, 1, u64::MAX)?;
-    let begin = |kernel: &Kernel| 1_u128 << kernel.window_bits.max(LEAST_BITS);
-    let mut from = below.min(begin(&ladder[0]));
+    let from = below.min(begin(&ladder[0]));
     let mut records = Found::new(below);
     records.search(from, control)?;
+    search_on(devices, ladder, from..below, records, control)
+}
+
+/// Where a kernel's windows are used from on.
+fn begin(kernel: &Kernel) -> u128 {
+    1 << kernel.window_bits.max(LEAST_BITS)
+}
+
+/// Goes on with a search: `records` are all delay records below the range.
+///
+/// # Errors
+/// As [`search`]; [`Error::Parameter`] below 2²².
+pub fn go_on(
+    devices: &[Arc<dyn Device>],
+    ladder: &[Kernel],
+    range: Range<u128>,
+    records: &[Record],
+    control: &Control,
+) -> Result<Vec<Record>> {
+    bounded(range.end)?;
+    let low = 1 << LEAST_BITS;
+    Error::parameter("first start", u64::try_from(range.start).unwrap_or(u64::MAX), low, u64::MAX)?;
+    let mut known = Found::new(range.end);
+    for record in records {
+        // No delay of a number below 2^64 has more than 32 bits.
+        known.take(record.start, u32::try_from(&record.figure).unwrap_or(u32::MAX));
+    }
+    search_on(devices, ladder, range, known, control)
+}
+
+fn search_on(
+    devices: &[Arc<dyn Device>],
+    ladder: &[Kernel],
+    Range { start: from, end: below }: Range<u128>,
+    records: Found,
+    control: &Control,
+) -> Result<Vec<Record>> {
+    let mut search = DelaySearch { records, from, below, bits: 0, end: from };
     for (number, kernel) in ladder.iter().enumerate() {
         let end = ladder.get(number + 1).map_or(below, |next| below.min(begin(next)));
-        if from >= end {
+        if search.end >= end {
             continue;
         }
-        let mut device = DelayRecords::new(device, *kernel)?;
-        while from < end {
-            control.check()?;
-            records.doubles(from);
-            for (start, delay) in device.longer((from >> kernel.window_bits) as u64, &records.pairs())? {
-                if u128::from(start) < below {
-                    records.take(start.into(), delay);
-                }
-            }
-            from += 1 << kernel.window_bits;
-            control.advance(1 << kernel.window_bits, u64::try_from(below).unwrap_or(u64::MAX));
-        }
+        let bits = kernel.window_bits;
+        search.bits = bits;
+        search.records.doubles(search.end);
+        let work = |device: &mut DelayRecords, window: u128, known: &Known| {
+            let found = device.longer(window as u64, &known.records, known.below);
+            control.advance(1 << bits, u64::try_from(below).unwrap_or(u64::MAX));
+            found
+        };
+        let make = |device: &Arc<dyn Device>| DelayRecords::new(device, *kernel);
+        deal(devices, search.end >> bits..end.div_ceil(1 << bits), &mut search, control, make, work)?;
     }
-    Ok(records.finish())
+    Ok(search.records.finish())
+}
+
+/// Records so far.
+struct DelaySearch {
+    records: Found,
+    from: u128,
+    below: u128,
+    /// Bits of the windows.
+    bits: u32,
+    /// All starts below this were looked at.
+    end: u128,
+}
+
+/// All records below a bound.
+struct Known {
+    records: Vec<(u64, u32)>,
+    below: u128,
+}
+
+impl Search for DelaySearch {
+    type Known = Known;
+    type Found = Vec<(u64, u32)>;
+
+    fn known(&self) -> Known {
+        Known { records: self.records.pairs(), below: self.end }
+    }
+
+    fn take(&mut self, window: u128, found: Vec<(u64, u32)>) -> Result<()> {
+        for (start, delay) in found {
+            if (self.from..self.below).contains(&start.into()) {
+                self.records.take(start.into(), delay);
+            }
+        }
+        self.end = (window + 1) << self.bits;
+        self.records.doubles(self.end);
+        Ok(())
+    }
 }
 
 /// The sieve and the tables for delay records on a device.
@@ -91,12 +165,11 @@ impl DelayRecords {
         Error::parameter("bits of table A", spec.known_bits.into(), spec.base_bits.into(), 28)?;
         let stream = device.stream()?;
         let rows = residues(spec.sieve_bits);
-        let places = Alpha { sieve_bits: spec.sieve_bits, unit_bits: spec.window_bits, kept: 5 }.places();
         Ok(Self {
             module: device.load(&spec.build())?,
             residues: upload(&**device, &stream, &rows.concat())?,
             count: rows.len() as u32,
-            places: upload(&**device, &stream, &places)?,
+            places: upload(&**device, &stream, &spec.starts().places())?,
             known: upload(&**device, &stream, &tables::known_delays(spec.known_bits))?,
             report: Report::new(&**device, REPORT_CAPACITY)?,
             device: device.clone(),
@@ -111,11 +184,11 @@ impl DelayRecords {
     }
 
     /// The starts of window `window` that may be records, being longer than all of `records`: ascending, with their delays. `records`
-    /// are all delay records below the window, ascending; twice a record is not looked at.
+    /// are all delay records below `below`, ascending, which is not past the window's first start; twice a record is not looked at.
     ///
     /// # Errors
     /// [`Error::Parameter`] for a window below 2^22, where the sieve's proof does not hold, or past 2^64; the device's.
-    pub fn longer(&mut self, window: u64, records: &[(u64, u32)]) -> Result<Vec<(u64, u32)>> {
+    pub fn longer(&mut self, window: u64, records: &[(u64, u32)], below: u128) -> Result<Vec<(u64, u32)>> {
         let bits = self.spec.window_bits;
         let least = 1_u64.checked_shl(LEAST_BITS.saturating_sub(bits)).unwrap_or(1);
         Error::parameter("window", window, least, u64::MAX.checked_shr(bits).unwrap_or(0))?;
@@ -123,7 +196,7 @@ impl DelayRecords {
         let base = window << bits;
         let longest = records.last().map_or(0, |&(_, delay)| delay);
         let mut words = tables::delay_jumps(self.spec.base_bits, 0);
-        words.extend(needs(base, records));
+        words.extend(needs(below.min(base.into()), records));
         let tables = upload(device, &self.stream, &words)?;
         let blocks = (device.info().multiprocessors * BLOCKS).min(self.count.div_ceil(THREADS / 32));
         loop {
@@ -158,12 +231,11 @@ impl DelayRecords {
 }
 
 /// By the number l of a value's highest bit: the steps without which nothing below 2^(l+1) leads to a delay above all records'.
-fn needs(base: u64, records: &[(u64, u32)]) -> Vec<u32> {
+fn needs(known: u128, records: &[(u64, u32)]) -> Vec<u32> {
     let longest = records.last().map_or(0, |&(_, delay)| delay);
     let need = |bit: u32| {
-        // Only what is below the window is known.
-        let bound = 1_u64.checked_shl(bit + 1).filter(|&bound| bound <= base)?;
-        let below = records.iter().rev().find(|&&(start, _)| start < bound)?;
+        let bound = 1_u128.checked_shl(bit + 1).filter(|&bound| bound <= known)?;
+        let below = records.iter().rev().find(|&&(start, _)| u128::from(start) < bound)?;
         Some(longest + 1 - below.1)
     };
     (0..NEED_WORDS).map(|bit| need(bit).unwrap_or(0)).collect()
