@@ -134,7 +134,7 @@ fn forms_of_an_operation_are_counted_on_the_simulator() {
             .lines()
             .next()
             .unwrap()
-            .ends_with("checked,blocks,threads,against,relative,local_bytes,wide_products")
+            .ends_with("checked,executions,blocks,threads,against,relative,local_bytes,wide_products")
     );
     for (file, text) in [("epfl-fig4.2.svg", "instructions of an execution"), ("epfl-fig3.6.svg", "64-bit sums")] {
         assert!(dir.text(file).contains(text), "{file}");

@@ -154,8 +154,11 @@ const MODULAR: &[ModularCase] = &[
     (Operation::GcdExt, "group", &[1024, 1000], None, 168),
 ];
 
-/// The EPFL report's experiments: work, arithmetic, place, bits, wide products of ten executions, registers.
-const EXPERIMENTS: &[(Work, Arithmetic, Place, u32, Option<u64>, u32)] = &[
+/// Work, arithmetic, place, bits, wide products of ten executions, registers.
+type ExperimentCase = (Work, Arithmetic, Place, u32, Option<u64>, u32);
+
+/// The EPFL report's experiments.
+const EXPERIMENTS: &[ExperimentCase] = &[
     (Work::Add, Arithmetic::Flag, Place::Local, 131, None, 24),
     (Work::Add, Arithmetic::Wide, Place::Global, 239, None, 32),
     (Work::AddMod, Arithmetic::Compared, Place::Local, 131, None, 32),

@@ -94,11 +94,13 @@ pub(crate) struct Line {
     pub(crate) default_floor_fraction: Option<f64>,
     /// Products that were checked before anything was timed, of each measurement.
     pub(crate) checked: Option<u64>,
+    /// Of forms of an operation: how often each number goes through it.
+    pub(crate) executions: Option<u32>,
     /// Of a launch: blocks of its grid.
     pub(crate) blocks: Option<u32>,
     /// Threads of a block.
     pub(crate) threads: Option<u32>,
-    /// The method that this one is compared with, and how many times as fast as that it is.
+    /// The method that this one is compared with, and how many times as fast as that it is, by medians.
     pub(crate) against: Option<String>,
     pub(crate) relative: Option<f64>,
     /// Of a kernel: bytes of memory a thread for registers that were spilled.
@@ -155,6 +157,7 @@ impl Line {
             default_ratio: None,
             default_floor_fraction: None,
             checked: None,
+            executions: None,
             blocks: None,
             threads: None,
             against: None,

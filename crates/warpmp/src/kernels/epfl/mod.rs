@@ -151,7 +151,7 @@ impl Experiment {
         let result = row.alone(&mut b, c_address, self.result_limbs());
         match self.place {
             Place::Local => self.local(&mut b, operands, modulus, result),
-            Place::Global => self.global(&mut b, &operands, modulus, result),
+            Place::Global => self.global(&mut b, &operands, modulus.as_ref(), result),
         }
         b.finish()
     }
@@ -182,10 +182,10 @@ impl Experiment {
     }
 
     /// The executions, on memory.
-    fn global(&self, b: &mut Builder, operands: &[Number; 2], modulus: Option<Number>, mut result: Number) {
+    fn global(&self, b: &mut Builder, operands: &[Number; 2], modulus: Option<&Number>, mut result: Number) {
         b.section("arithmetic");
         for _ in 0..self.executions {
-            self.execute(b, operands.each_ref(), modulus.as_ref(), &mut result);
+            self.execute(b, operands.each_ref(), modulus, &mut result);
         }
     }
 

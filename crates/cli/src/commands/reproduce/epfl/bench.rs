@@ -71,7 +71,12 @@ struct Arrays {
 impl Bench {
     pub(super) fn new(selector: Selector, settings: Settings) -> Result<Self> {
         let gpu = engines::gpus(selector, true)?.into_iter().find(|device| device.info().kind == Kind::Cuda);
-        Ok(Self { settings, gpu, operands: HashMap::new() })
+        Ok(Self::on(gpu, settings))
+    }
+
+    /// The machine with this GPU.
+    pub(super) fn on(gpu: Option<Arc<dyn Device>>, settings: Settings) -> Self {
+        Self { settings, gpu, operands: HashMap::new() }
     }
 
     /// The GPU's name.
@@ -79,25 +84,10 @@ impl Bench {
         self.gpu.as_ref().map(|gpu| gpu.info().to_string())
     }
 
-    /// The most numbers of a launch.
+    /// The most numbers of a launch, for which arrays have room.
     pub(super) fn limit(&self) -> u32 {
         let wanted = self.settings.products.and_then(|products| u32::try_from(products).ok());
         wanted.unwrap_or(Experiment::MAX_ROOM).min(Experiment::MAX_ROOM)
-    }
-
-    /// The numbers in an array.
-    pub(super) fn room(&self) -> u32 {
-        self.limit()
-    }
-
-    /// Counts the instructions of one execution, on the simulator: those of two less those of one.
-    pub(super) fn count(&self, once: &Experiment, twice: &Experiment) -> Result<Counted> {
-        let [once, twice] = [once, twice].map(tally);
-        let (once, twice) = (once?, twice?);
-        Ok(Counted {
-            instructions: twice.instructions - once.instructions,
-            wide_products: twice.wide_products - once.wide_products,
-        })
     }
 
     /// Checks and times the launches; none without a GPU.
@@ -210,6 +200,16 @@ impl Arrays {
         }
         Ok(lanes.len() as u64)
     }
+}
+
+/// Counts the instructions of one execution, on the simulator: those of two less those of one.
+pub(super) fn count(experiment: &Experiment) -> Result<Counted> {
+    let [once, twice] = [1, 2].map(|executions| tally(&Experiment { executions, room: COUNTED, ..*experiment }));
+    let (once, twice) = (once?, twice?);
+    Ok(Counted {
+        instructions: twice.instructions - once.instructions,
+        wide_products: twice.wide_products - once.wide_products,
+    })
 }
 
 /// Operands and moduli: as many as there is room for, rows of limbs.

@@ -35,7 +35,7 @@ pub(crate) fn svg(outcome: &Outcome, picture: Picture) -> Result<String> {
 fn panel(sweep: &Sweep<'_>, scale: Scale) -> Panel {
     let figure = |blocks, threads| {
         let line = sweep.at(blocks, threads)?;
-        if scale == Scale::Ratio { line.relative } else { line.ours.map(|seconds| 1e6 * seconds) }
+        if scale == Scale::Ratio { line.relative } else { line.median.map(|seconds| 1e6 * seconds) }
     };
     let title = match scale {
         Scale::Ratio => sweep.title(),

@@ -28,16 +28,13 @@ use super::{
 };
 use crate::{error::Result, interrupt, progress::Progress};
 
-/// The report's executions of an operation.
-const EXECUTIONS: u32 = 10;
-
 /// Forms of an operation, at several precisions and launches.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Study {
     /// Bits of operands.
     pub(crate) bits: Vec<u32>,
-    /// Those of them that are launched with every grid and block; the others with the largest alone.
+    /// Those of them that are launched with every grid and block; the others with every block in the largest grid.
     #[serde(default)]
     pub(crate) swept: Vec<u32>,
     /// Blocks of a grid, and threads of a block; none: nothing is timed.
@@ -72,6 +69,9 @@ pub(crate) struct StudyRow {
     pub(crate) place: Place,
     #[serde(default)]
     pub(crate) layout: Layout,
+    /// How often the operation is done; the report's ten without this.
+    #[serde(default = "ten")]
+    pub(crate) executions: u32,
     /// The method that it is compared with, which stands before it.
     pub(crate) against: Option<String>,
     /// The report's registers, one for each number of bits; empty: none.
@@ -81,23 +81,23 @@ pub(crate) struct StudyRow {
 
 impl StudyRow {
     /// The experiment at a precision.
-    const fn experiment(&self, bits: u32, executions: u32, room: u32) -> Experiment {
-        let Self { work, arithmetic, place, layout, .. } = *self;
+    const fn experiment(&self, bits: u32, room: u32) -> Experiment {
+        let Self { work, arithmetic, place, layout, executions, .. } = *self;
         Experiment { work, arithmetic, place, layout, bits, executions, room }
     }
 }
 
+const fn ten() -> u32 {
+    10
+}
+
 impl Study {
-    /// The launches at a precision: all of a sweep, or the largest one. No more numbers than `limit`.
+    /// The launches at a precision: all of a sweep, or all blocks in the largest grid. No more numbers than `limit`.
     fn launches(&self, bits: u32, limit: u32) -> Vec<Launch> {
-        let all =
-            self.blocks.iter().flat_map(|&blocks| self.threads.iter().map(move |&threads| Launch { blocks, threads }));
-        let mut fitting: Vec<Launch> = all.filter(|launch| launch.numbers() <= limit).collect();
-        if !self.swept.contains(&bits) {
-            let largest = fitting.iter().max_by_key(|launch| launch.numbers()).copied();
-            fitting = largest.into_iter().collect();
-        }
-        fitting
+        let least = if self.swept.contains(&bits) { 0 } else { self.blocks.iter().copied().max().unwrap_or(0) };
+        let grids = self.blocks.iter().filter(|&&blocks| blocks >= least);
+        let all = grids.flat_map(|&blocks| self.threads.iter().map(move |&threads| Launch { blocks, threads }));
+        all.filter(|launch| launch.numbers() <= limit).collect()
     }
 }
 
@@ -125,8 +125,10 @@ pub(crate) fn reproduce(
     }
     drop(progress);
     outcome.notes.push(format!(
-        "An execution hands its result to the next, {EXECUTIONS} in all. Instructions are those of the text without moves, \
-         counted on the simulator, of one execution with that; the assembler may take more or fewer."
+        "Each number goes through {} executions, where nothing else is said, each of which hands its result to the next. \
+         Instructions are those of the text without moves, counted on the simulator, of one execution with that; the \
+         assembler may take more or fewer. Times are medians; a launch takes about 4 µs whatever it does.",
+        ten()
     ));
     if outcome.device.is_none() {
         outcome.notes.push("Not on a GPU: no times and no registers of ours.".to_owned());
@@ -143,23 +145,21 @@ fn measure(
     bits: u32,
     paper: Option<f64>,
 ) -> Result<()> {
-    let counted = bench.count(&row.experiment(bits, 1, bench::COUNTED), &row.experiment(bits, 2, bench::COUNTED))?;
+    let experiment = row.experiment(bits, bench.limit());
+    let counted = bench::count(&experiment)?;
     let line = |quantity| Line {
         engine: Some(Engine::Gpu),
-        paper_products: EXECUTIONS as usize,
-        products: EXECUTIONS as usize,
+        executions: Some(row.executions),
         ..Line::new(&outcome.table, &row.method, quantity, bits as usize)
     };
     let mut lines = vec![Line {
-        paper_products: 1,
-        products: 1,
         ours: Some(counted.instructions as f64),
         wide_products: Some(counted.wide_products),
         checked: Some(u64::from(bench::COUNTED)),
         ..line(Quantity::Instructions)
     }];
     let launches = study.launches(bits, bench.limit());
-    let timed = bench.time(&row.experiment(bits, EXECUTIONS, bench.room()), &launches)?;
+    let timed = bench.time(&experiment, &launches)?;
     lines.push(Line {
         paper,
         ours: timed.as_ref().map(|timed| f64::from(timed.registers)),
@@ -170,12 +170,13 @@ fn measure(
     for (launch, times) in launches {
         let before = row.against.as_ref().and_then(|against| {
             let same = |it: &&Line| it.is_launch(against, bits, launch);
-            outcome.lines.iter().find(same)?.ours
+            outcome.lines.iter().find(same)?.median
         });
         lines.push(Line {
             algorithm: Some(algorithm.clone()),
             blocks: Some(launch.blocks),
             threads: Some(launch.threads),
+            paper_products: launch.numbers() as usize,
             products: launch.numbers() as usize,
             ours: Some(times.mean()),
             median: Some(times.median()),
@@ -183,7 +184,7 @@ fn measure(
             runs: Some(times.times.len()),
             checked: Some(checked),
             against: row.against.clone(),
-            relative: before.map(|before| before / times.mean()),
+            relative: before.map(|before| before / times.median()),
             ..line(Quantity::Time)
         });
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::super::line::{Line, Quantity};
 use crate::{
     console,
-    summary::{scaled_seconds, significant},
+    summary::{scaled, scaled_seconds, significant},
 };
 
 fn or_dash<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
@@ -18,7 +18,7 @@ pub(crate) fn text(lines: &[Line]) -> String {
         vec!["method", "bits", "instructions", "wide products", "registers, paper", "ours", "spilled bytes"];
     let timed = lines.iter().any(|line| line.quantity == Quantity::Time);
     if timed {
-        heading.extend(["most numbers", "mean", "median", "faster"]);
+        heading.extend(["best launch", "median", "executions/s", "faster"]);
     }
     let mut rows = vec![heading.into_iter().map(str::to_owned).collect::<Vec<_>>()];
     for counted in lines.iter().filter(|line| line.quantity == Quantity::Instructions) {
@@ -35,14 +35,15 @@ pub(crate) fn text(lines: &[Line]) -> String {
             or_dash(registers.and_then(|line| line.local_bytes), |bytes| bytes.to_string()),
         ];
         if timed {
-            let launches = lines.iter().filter(|line| same(line) && line.quantity == Quantity::Time);
-            let largest = launches.max_by_key(|line| line.products);
-            let value = |value: fn(&Line) -> Option<f64>| largest.and_then(value);
+            let best = best_launch(lines, &counted.method, counted.bits);
+            let before = best.and_then(|(line, _)| best_launch(lines, line.against.as_deref()?, line.bits));
+            let launch =
+                |(line, _): (&Line, f64)| or_dash(line.blocks.zip(line.threads), |(b, t)| format!("{b} × {t}"));
             row.extend([
-                or_dash(largest, |line| line.products.to_string()),
-                or_dash(value(|line| line.ours), scaled_seconds),
-                or_dash(value(|line| line.median), scaled_seconds),
-                or_dash(value(|line| line.relative), |factor| format!("{}×", significant(factor))),
+                or_dash(best, launch),
+                or_dash(best.and_then(|(line, _)| line.median), scaled_seconds),
+                or_dash(best, |(_, rate)| scaled(rate)),
+                or_dash(best.zip(before), |((_, rate), (_, before))| format!("{}×", significant(rate / before))),
             ]);
         }
         rows.push(row);
@@ -52,6 +53,17 @@ pub(crate) fn text(lines: &[Line]) -> String {
         let _ = write!(text, "\n{}\n{}", sweep.title(), sweep.table());
     }
     text
+}
+
+/// The launch of a form that does most executions a second, and how many.
+fn best_launch<'a>(lines: &'a [Line], method: &str, bits: usize) -> Option<(&'a Line, f64)> {
+    let launches =
+        lines.iter().filter(|line| (line.method.as_str(), line.bits, line.quantity) == (method, bits, Quantity::Time));
+    let rate = |line: &'a Line| {
+        let executions = line.products as f64 * f64::from(line.executions?);
+        Some((line, executions / line.median?))
+    };
+    launches.filter_map(rate).max_by(|one, other| one.1.total_cmp(&other.1))
 }
 
 /// The launches of a form at a precision, over several grids and blocks.
@@ -109,7 +121,7 @@ impl Sweep<'_> {
         for &blocks in &self.blocks {
             let figure = |&threads: &u32| {
                 let line = self.at(blocks, threads)?;
-                if self.against.is_some() { line.relative } else { line.ours.map(|seconds| 1e6 * seconds) }
+                if self.against.is_some() { line.relative } else { line.median.map(|seconds| 1e6 * seconds) }
             };
             let mut row = vec![blocks.to_string()];
             row.extend(self.threads.iter().map(|threads| or_dash(figure(threads), significant)));

@@ -33,7 +33,8 @@ fn rows_are_whole() {
                 // A form of the same kind, and not the same.
                 let other = other.unwrap_or_else(|| panic!("{name}: {against}"));
                 assert_eq!(other.work == Work::Add, row.work == Work::Add, "{name}: {}", row.method);
-                assert_ne!(other.experiment(131, 10, 32), row.experiment(131, 10, 32), "{name}");
+                assert_ne!(other.experiment(131, 32), row.experiment(131, 32), "{name}");
+                assert_eq!(other.executions, row.executions, "{name}");
             }
             before.push(row);
         }
@@ -41,11 +42,13 @@ fn rows_are_whole() {
 }
 
 #[test]
-fn launches_are_a_sweep_or_the_largest() {
+fn launches_are_a_sweep_or_the_largest_grid() {
     let (_, study) = study("fig4.2");
     let launch = |blocks, threads| Launch { blocks, threads };
     assert_eq!(study.launches(131, Experiment::MAX_ROOM).len(), 121);
-    assert_eq!(study.launches(109, Experiment::MAX_ROOM), [launch(1024, 1024)]);
+    let largest = study.launches(109, Experiment::MAX_ROOM);
+    assert_eq!((largest.len(), largest[10]), (11, launch(1024, 1024)));
+    assert!(largest.iter().all(|launch| launch.blocks == 1024));
     let few = study.launches(239, 4);
     assert_eq!(few, [(1, 1), (1, 2), (1, 4), (2, 1), (2, 2), (4, 1)].map(|(blocks, threads)| launch(blocks, threads)));
 }
@@ -53,7 +56,8 @@ fn launches_are_a_sweep_or_the_largest() {
 /// The oracle hands on as the kernels do: by hand, for a limb and a bit.
 #[test]
 fn the_oracle_hands_results_on() {
-    let row = |work, place| StudyRow {
+    let row = |work, place, executions| StudyRow {
+        executions,
         method: String::new(),
         work,
         arithmetic: Arithmetic::Flag,
@@ -64,7 +68,7 @@ fn the_oracle_hands_results_on() {
     };
     let (a, b, m) = ([5, 1], [u32::MAX, 1], [7, 1]);
     let result = |work, place, executions| {
-        let experiment = row(work, place).experiment(33, executions, 1);
+        let experiment = row(work, place, executions).experiment(33, 1);
         oracle::result(&experiment, [&a, &b, &m]).to_u32_digits()
     };
     assert_eq!(result(Work::Add, Place::Local, 1), [4, 3]);
@@ -78,6 +82,62 @@ fn the_oracle_hands_results_on() {
     let digits = |value: u128| num_bigint::BigUint::from(value).to_u32_digits();
     assert_eq!(result(Work::School, Place::Local, 1), digits(c));
     assert_eq!(result(Work::Karatsuba, Place::Local, 2), digits(product(next, b)));
+}
+
+/// The way through a device, with the simulator in the place of the GPU: every row in its layout, checked; then the text and
+/// the maps of what came out.
+#[test]
+fn launches_are_checked_and_timed() {
+    for name in NAMES {
+        let (entry, study) = study(name);
+        let mut outcome = Outcome::new(&entry);
+        outcome.picture = Some(study.picture);
+        let mut bench = Bench::on(Some(warpmp::device::open_sim()), SETTINGS);
+        for row in study.rows.iter().filter(|row| row.executions == ten()) {
+            for bits in [131, 239] {
+                let before = outcome.lines.len();
+                measure(&mut outcome, &mut bench, study, row, bits, None).unwrap();
+                let times = outcome.lines[before..].iter().filter(|line| line.quantity == Quantity::Time);
+                let launches = study.launches(bits, 64).len();
+                assert_eq!(times.clone().count(), launches, "{name} {}", row.method);
+                for line in times {
+                    assert_eq!((line.checked, line.runs, line.executions), (Some(64), Some(2), Some(10)));
+                    assert_eq!(line.relative.is_some(), row.against.is_some(), "{name} {}", row.method);
+                }
+            }
+        }
+        let (text, svg) = (text(&outcome.lines), svg(&outcome, study.picture).unwrap());
+        let swept = study.swept.iter().any(|&bits| bits == 131 || bits == 239);
+        assert_eq!(text.contains("blocks \\ threads"), swept, "{name}: {text}");
+        assert_eq!(svg.contains("threads a block"), swept, "{name}");
+    }
+}
+
+/// Of several launches the one with most executions a second counts, not the largest.
+#[test]
+fn the_best_launch_is_told() {
+    let line = |method: &str, threads, median, against: Option<&str>| Line {
+        products: 1024 * threads as usize,
+        executions: Some(10),
+        blocks: Some(1024),
+        threads: Some(threads),
+        median: Some(median),
+        against: against.map(str::to_owned),
+        ..Line::new("epfl:fig4.2", method, Quantity::Time, 131)
+    };
+    let counted = |method| Line { ours: Some(7.0), ..Line::new("epfl:fig4.2", method, Quantity::Instructions, 131) };
+    let lines = [
+        counted("school"),
+        line("school", 512, 10.24e-6, None),
+        line("school", 1024, 40.96e-6, None),
+        counted("Karatsuba"),
+        line("Karatsuba", 512, 20.48e-6, Some("school")),
+        line("Karatsuba", 1024, 20.48e-6, Some("school")),
+    ];
+    let text = text(&lines);
+    let row = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap().to_owned();
+    assert!(row("school ").contains("1024 × 512  10.2 µs         512 G"), "{text}");
+    assert!(row("Karatsuba ").contains("1024 × 1024") && row("Karatsuba ").ends_with("1.00×"), "{text}");
 }
 
 #[test]
