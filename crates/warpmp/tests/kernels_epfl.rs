@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use num_bigint::BigUint;
+use warpmp::device;
 use warpmp::kernels::epfl::{Arithmetic, Experiment, Layout, Operands as Shared, Order, Place, Work};
+use warpmp::{Batch, Operation, Options, Session, Shape};
 use warpmp_kernel::ir::Op;
 use warpmp_kernel::sim::{Counters, Grid, Memory, Pipe, Program};
 use warpmp_testkit::{Operands, Pattern};
@@ -274,4 +276,35 @@ fn the_listing_in_c_loses_a_carry() {
     assert_eq!(listing(a, b), [u32::MAX - 1, u32::MAX, 0]);
     let sum = BigUint::from_slice(&a) + BigUint::from_slice(&b);
     assert_eq!(sum.to_u32_digits(), [u32::MAX - 1, u32::MAX, 1]);
+}
+
+/// The report's reduction modulo a number of 131 bits clears five limbs and shifts by 131 bits: what it gets is
+/// congruent to `T·2⁻¹³¹`, but 29 bits too long, and its one subtraction does not change that. By limbs it is `redc`.
+#[test]
+fn the_reports_reduction_shifts_too_little() {
+    let one = BigUint::from(1_u32);
+    let shifted: BigUint = &one << 131;
+    let m = &shifted - 75_u32;
+    let t = (&m - 1_u32) * (&m - 2_u32);
+    // Handbook of Applied Cryptography, 14.32, steps 1 and 2.
+    let base = BigUint::from(1_u64 << 32);
+    let inverse = &base - m.modinv(&base).unwrap();
+    let cleared = (0..5).fold(t.clone(), |sum, i| {
+        let u = ((&sum >> (32 * i)) % &base) * &inverse % &base;
+        sum + ((u * &m) << (32 * i))
+    });
+    assert_eq!((&cleared >> 160) << 160, cleared);
+    let (right, wrong) = (&cleared >> 160, &cleared >> 131);
+    assert_eq!(wrong, &right << 29);
+    assert_eq!(&wrong % &m, &t * shifted.modinv(&m).unwrap() % &m);
+    assert!(&wrong - &m > m);
+    let session = Session::with_device(device::open_sim()).unwrap();
+    let batch = |value: &BigUint, bits: usize| {
+        let mut limbs = value.to_u32_digits();
+        limbs.resize(bits.div_ceil(32), 0);
+        Batch::from_limbs(Shape::new(1, bits), limbs).unwrap()
+    };
+    let (results, _) = session.apply(Operation::Redc, &[&batch(&t, 262), &batch(&m, 131)], Options::new()).unwrap();
+    let expected = if right >= m { right - &m } else { right };
+    assert_eq!(BigUint::from_slice(results[0].limbs()), expected);
 }
