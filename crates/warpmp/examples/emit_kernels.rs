@@ -212,8 +212,8 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         write(&*spec, directory, wide, registers, &mut budgets)?;
     }
     for &(work, arithmetic, place, bits, wide, registers) in EXPERIMENTS {
-        let (layout, executions, room) = (Layout::default(), 10, 1 << 20);
-        let experiment = Experiment { work, arithmetic, place, layout, bits, executions, room };
+        let (layout, executions, turns, room) = (Layout::default(), 10, 1, 1 << 20);
+        let experiment = Experiment { work, arithmetic, place, layout, bits, executions, turns, room };
         write_kernel(&experiment.build(), directory, wide, registers, &mut budgets)?;
     }
     fs::write(directory.join("budgets.json"), serde_json::to_string_pretty(&budgets)?)?;

@@ -76,8 +76,8 @@ fn cases() -> Vec<(&'static str, Box<dyn Spec>)> {
 /// The EPFL report's experiments, twice executed.
 fn experiments() -> [(&'static str, Experiment); 3] {
     let experiment = |work, arithmetic, bits| {
-        let (place, layout, executions, room) = (Place::Local, epfl::Layout::default(), 2, 64);
-        Experiment { work, arithmetic, place, layout, bits, executions, room }
+        let (place, layout, executions, turns, room) = (Place::Local, epfl::Layout::default(), 2, 1, 64);
+        Experiment { work, arithmetic, place, layout, bits, executions, turns, room }
     };
     let in_memory = Experiment { place: Place::Global, ..experiment(Work::AddMod, Arithmetic::Flag, 64) };
     [

@@ -23,7 +23,16 @@ fn layouts() -> impl Iterator<Item = Layout> {
 }
 
 fn experiment(work: Work, arithmetic: Arithmetic, bits: u32) -> Experiment {
-    Experiment { work, arithmetic, place: Place::Local, layout: Layout::default(), bits, executions: 3, room: 0 }
+    Experiment {
+        work,
+        arithmetic,
+        place: Place::Local,
+        layout: Layout::default(),
+        bits,
+        executions: 3,
+        turns: 1,
+        room: 0,
+    }
 }
 
 /// Operands below the modulus, where there is one: rows of limbs of `a`, `b` and `m`.
@@ -64,7 +73,7 @@ fn expected(experiment: &Experiment, a: &[u32], b: &[u32], m: &[u32]) -> BigUint
     if experiment.place == Place::Global {
         return once(&a);
     }
-    for _ in 1..experiment.executions {
+    for _ in 1..experiment.executions * experiment.turns {
         let c = once(&a);
         a = match experiment.work {
             Work::Add | Work::AddMod => c,
@@ -172,6 +181,19 @@ fn every_layout() {
 fn any_grid_of_any_blocks() {
     for (blocks, threads) in [(1, 1), (16, 1), (1, 16), (4, 2), (2, 64), (1, 129)] {
         check(&experiment(Work::Karatsuba, Arithmetic::Flag, 131), Pattern::Carry, blocks, threads);
+    }
+}
+
+/// Ten executions and more in a loop.
+#[test]
+fn turns() {
+    for work in WORKS {
+        for place in [Place::Local, Place::Global] {
+            for arithmetic in ARITHMETICS {
+                let experiment = Experiment { place, turns: 4, ..experiment(work, arithmetic, 131) };
+                check(&experiment, Pattern::Carry, 1, 33);
+            }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The EPFL report's experiments: one operation a thread, several times over, in each form that the report compares.
 //!
-//! computes   c = a + b modulo 2^(32·L), a + b mod m, or a·b, `executions` times; a, b, m: L limbs of `bits` bits
+//! computes   c = a + b modulo 2^(32·L), a + b mod m, or a·b, `executions·turns` times; a, b, m: L limbs of `bits` bits
 //! requires   33 ≤ `bits` ≤ 512; `a, b < m` where there is a modulus; room for 2²⁰ numbers or fewer, and no more threads
 //! launch     any grid of any blocks to 1024 threads: thread `t` of the launch takes number `t`
 //! cost       see [`Work`] and [`Arithmetic`]; the loads and stores of [`Place`]
@@ -30,7 +30,7 @@ mod sums;
 
 use serde::Deserialize;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
-use warpmp_kernel::ir::{Bounds, Kernel, Special};
+use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
 
 pub use layout::{Layout, Operands, Order};
 use number::Number;
@@ -93,8 +93,11 @@ pub struct Experiment {
     pub layout: Layout,
     /// Bits of an operand.
     pub bits: u32,
-    /// How often the operation is done.
+    /// How often the operation stands in the text.
     pub executions: u32,
+    /// How often the text goes through all of them, in a loop: long straight code is another experiment, since the
+    /// assembler interleaves executions until it runs out of predicates for their carries.
+    pub turns: u32,
     /// Numbers that each array has room for: limbs of a limb-major array are so far apart.
     pub room: u32,
 }
@@ -126,8 +129,9 @@ impl Experiment {
 
     /// The kernel's name.
     pub fn name(&self) -> String {
-        let Self { work, arithmetic, place, layout, bits, executions, room } = self;
-        let words = format!("epfl_{work:?}_{arithmetic:?}_{place:?}_{}_{bits}_x{executions}_n{room}", layout.name());
+        let Self { work, arithmetic, place, layout, bits, executions, turns, room } = self;
+        let times = if *turns == 1 { format!("x{executions}") } else { format!("x{turns}x{executions}") };
+        let words = format!("epfl_{work:?}_{arithmetic:?}_{place:?}_{}_{bits}_{times}_n{room}", layout.name());
         words.to_lowercase()
     }
 
@@ -159,21 +163,23 @@ impl Experiment {
     /// Operands to registers, the executions, the result to memory.
     fn local(&self, b: &mut Builder, operands: [Number; 2], modulus: Option<Number>, mut result: Number) {
         b.section("load");
-        let [mut first, second] = if self.layout.operands == Operands::Pairs {
+        let [first, second] = if self.layout.operands == Operands::Pairs {
             number::load_pairs(b, &operands)
         } else {
             operands.map(|operand| operand.to_registers(b))
         };
         let modulus = modulus.map(|modulus| modulus.to_registers(b));
         b.section("arithmetic");
-        let mut last = Number::new(self.result_limbs());
-        for execution in 0..self.executions {
-            if execution > 0 {
-                first = self.next(b, &last);
+        let mut last = Number::new(0);
+        self.repeat(b, |b| {
+            last = self.in_a_row(b, first.clone(), &second, modulus.as_ref());
+            if self.turns > 1 {
+                let next = self.next(b, &last).registers(b);
+                for (limb, next) in first.registers(b).into_iter().zip(next) {
+                    b.set(limb, next);
+                }
             }
-            last = Number::new(self.result_limbs());
-            self.execute(b, [&first, &second], modulus.as_ref(), &mut last);
-        }
+        });
         b.section("store");
         for i in 0..self.result_limbs() {
             let limb = last.get(b, i);
@@ -181,12 +187,41 @@ impl Experiment {
         }
     }
 
+    /// The executions of a turn, each with what the one before hands on: the last result.
+    fn in_a_row(&self, b: &mut Builder, mut first: Number, second: &Number, modulus: Option<&Number>) -> Number {
+        let mut last = Number::new(self.result_limbs());
+        for execution in 0..self.executions {
+            if execution > 0 {
+                first = self.next(b, &last);
+            }
+            last = Number::new(self.result_limbs());
+            self.execute(b, [&first, second], modulus, &mut last);
+        }
+        last
+    }
+
     /// The executions, on memory.
     fn global(&self, b: &mut Builder, operands: &[Number; 2], modulus: Option<&Number>, mut result: Number) {
         b.section("arithmetic");
-        for _ in 0..self.executions {
-            self.execute(b, operands.each_ref(), modulus, &mut result);
+        self.repeat(b, |b| {
+            for _ in 0..self.executions {
+                self.execute(b, operands.each_ref(), modulus, &mut result);
+            }
+        });
+    }
+
+    /// The body once a turn.
+    fn repeat(&self, b: &mut Builder, body: impl FnOnce(&mut Builder)) {
+        if self.turns == 1 {
+            return body(b);
         }
+        let left = b.copy(self.turns);
+        b.do_while(|b| {
+            body(b);
+            let less = b.sub(left, 1);
+            b.set(left, less);
+            b.compare(Cmp::Ne, left, 0)
+        });
     }
 
     /// The first operand after this result.

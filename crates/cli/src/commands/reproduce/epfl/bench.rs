@@ -21,6 +21,11 @@ use crate::{
 /// Numbers that are worked on while instructions are counted: a warp.
 pub(super) const COUNTED: u32 = 32;
 
+/// Bytes whose filling takes a GPU as long as the host needs to send so many launches: else small launches would be timed
+/// by the host.
+const BUSY_BYTES: u64 = 1 << 29;
+const RUNS_WHILE_BUSY: usize = 10;
+
 /// A grid of blocks of threads, each with a number of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Launch {
@@ -60,6 +65,8 @@ pub(super) struct Bench {
     gpu: Option<Arc<dyn Device>>,
     /// Operands and moduli by bits: rows of limbs.
     operands: HashMap<u32, [Vec<u32>; 3]>,
+    /// What keeps the stream busy until all launches wait in it.
+    busy: Option<Buffer>,
 }
 
 /// The arrays of an experiment on a device.
@@ -76,7 +83,7 @@ impl Bench {
 
     /// The machine with this GPU.
     pub(super) fn on(gpu: Option<Arc<dyn Device>>, settings: Settings) -> Self {
-        Self { settings, gpu, operands: HashMap::new() }
+        Self { settings, gpu, operands: HashMap::new(), busy: None }
     }
 
     /// The GPU's name.
@@ -113,12 +120,20 @@ impl Bench {
         let rows = self.operands.get(&experiment.bits).ok_or(Error::Bug)?;
         let rows = below_modulus(experiment, rows);
         let stream = gpu.stream().map_err(library)?;
+        if self.busy.is_none() && gpu.info().kind == Kind::Cuda {
+            self.busy = Some(gpu.alloc(BUSY_BYTES).map_err(library)?);
+        }
         let arrays = Arrays::new(&*gpu, &stream, experiment, &rows)?;
         let largest = launches.iter().max_by_key(|launch| launch.numbers()).copied().ok_or(Error::Bug)?;
         arrays.launch(&*gpu, &stream, &module, largest)?;
         timed.checked = arrays.check(&*gpu, &stream, experiment, &rows, largest.numbers())?;
         for &launch in launches {
             interrupt::check()?;
+            if let Some(busy) = &self.busy {
+                for _ in 0..runs.div_ceil(RUNS_WHILE_BUSY) {
+                    gpu.fill(&stream, busy, 0, 0, busy.words()).map_err(library)?;
+                }
+            }
             let times = arrays.time(&*gpu, &stream, &module, launch, runs)?;
             let measured = Measured { algorithm: timed.algorithm.clone(), times, checked: timed.checked, bytes: 0 };
             timed.launches.push((launch, measured));
@@ -204,7 +219,8 @@ impl Arrays {
 
 /// Counts the instructions of one execution, on the simulator: those of two less those of one.
 pub(super) fn count(experiment: &Experiment) -> Result<Counted> {
-    let [once, twice] = [1, 2].map(|executions| tally(&Experiment { executions, room: COUNTED, ..*experiment }));
+    let [once, twice] =
+        [1, 2].map(|executions| tally(&Experiment { executions, turns: 1, room: COUNTED, ..*experiment }));
     let (once, twice) = (once?, twice?);
     Ok(Counted {
         instructions: twice.instructions - once.instructions,

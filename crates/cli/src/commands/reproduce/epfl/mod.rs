@@ -28,6 +28,9 @@ use super::{
 };
 use crate::{error::Result, interrupt, progress::Progress};
 
+/// The report's executions of an operation.
+const EXECUTIONS: u32 = 10;
+
 /// Forms of an operation, at several precisions and launches.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -69,9 +72,9 @@ pub(crate) struct StudyRow {
     pub(crate) place: Place,
     #[serde(default)]
     pub(crate) layout: Layout,
-    /// How often the operation is done; the report's ten without this.
-    #[serde(default = "ten")]
-    pub(crate) executions: u32,
+    /// How often the report's ten executions are done, in a loop; once without this.
+    #[serde(default = "one")]
+    pub(crate) turns: u32,
     /// The method that it is compared with, which stands before it.
     pub(crate) against: Option<String>,
     /// The report's registers, one for each number of bits; empty: none.
@@ -82,13 +85,13 @@ pub(crate) struct StudyRow {
 impl StudyRow {
     /// The experiment at a precision.
     const fn experiment(&self, bits: u32, room: u32) -> Experiment {
-        let Self { work, arithmetic, place, layout, executions, .. } = *self;
-        Experiment { work, arithmetic, place, layout, bits, executions, room }
+        let Self { work, arithmetic, place, layout, turns, .. } = *self;
+        Experiment { work, arithmetic, place, layout, bits, executions: EXECUTIONS, turns, room }
     }
 }
 
-const fn ten() -> u32 {
-    10
+const fn one() -> u32 {
+    1
 }
 
 impl Study {
@@ -125,10 +128,9 @@ pub(crate) fn reproduce(
     }
     drop(progress);
     outcome.notes.push(format!(
-        "Each number goes through {} executions, where nothing else is said, each of which hands its result to the next. \
+        "Each number goes through {EXECUTIONS} executions, where nothing else is said, each of which hands its result to the next. \
          Instructions are those of the text without moves, counted on the simulator, of one execution with that; the \
-         assembler may take more or fewer. Times are medians; a launch takes about 4 µs whatever it does.",
-        ten()
+         assembler may take more or fewer. Times are medians; a launch takes some microseconds whatever it does."
     ));
     if outcome.device.is_none() {
         outcome.notes.push("Not on a GPU: no times and no registers of ours.".to_owned());
@@ -149,7 +151,7 @@ fn measure(
     let counted = bench::count(&experiment)?;
     let line = |quantity| Line {
         engine: Some(Engine::Gpu),
-        executions: Some(row.executions),
+        executions: Some(EXECUTIONS * row.turns),
         ..Line::new(&outcome.table, &row.method, quantity, bits as usize)
     };
     let mut lines = vec![Line {

@@ -14,7 +14,7 @@ pub(super) fn result(experiment: &Experiment, [a, b, m]: [&[u32]; 3]) -> BigUint
         Work::School | Work::Karatsuba => a * &b,
     };
     // In memory every execution has the same operands.
-    let more = if experiment.place == Place::Local { experiment.executions - 1 } else { 0 };
+    let more = if experiment.place == Place::Local { experiment.executions * experiment.turns - 1 } else { 0 };
     for _ in 0..more {
         let c = once(&a);
         a = match experiment.work {

@@ -34,7 +34,7 @@ fn rows_are_whole() {
                 let other = other.unwrap_or_else(|| panic!("{name}: {against}"));
                 assert_eq!(other.work == Work::Add, row.work == Work::Add, "{name}: {}", row.method);
                 assert_ne!(other.experiment(131, 32), row.experiment(131, 32), "{name}");
-                assert_eq!(other.executions, row.executions, "{name}");
+                assert_eq!(other.turns, row.turns, "{name}");
             }
             before.push(row);
         }
@@ -56,8 +56,8 @@ fn launches_are_a_sweep_or_the_largest_grid() {
 /// The oracle hands on as the kernels do: by hand, for a limb and a bit.
 #[test]
 fn the_oracle_hands_results_on() {
-    let row = |work, place, executions| StudyRow {
-        executions,
+    let row = |work, place| StudyRow {
+        turns: 1,
         method: String::new(),
         work,
         arithmetic: Arithmetic::Flag,
@@ -68,7 +68,10 @@ fn the_oracle_hands_results_on() {
     };
     let (a, b, m) = ([5, 1], [u32::MAX, 1], [7, 1]);
     let result = |work, place, executions| {
-        let experiment = row(work, place, executions).experiment(33, 1);
+        let once = row(work, place).experiment(33, 1);
+        let by_turns = Experiment { executions: 1, turns: executions, ..once };
+        let experiment = Experiment { executions, ..once };
+        assert_eq!(oracle::result(&experiment, [&a, &b, &m]), oracle::result(&by_turns, [&a, &b, &m]));
         oracle::result(&experiment, [&a, &b, &m]).to_u32_digits()
     };
     assert_eq!(result(Work::Add, Place::Local, 1), [4, 3]);
@@ -93,7 +96,7 @@ fn launches_are_checked_and_timed() {
         let mut outcome = Outcome::new(&entry);
         outcome.picture = Some(study.picture);
         let mut bench = Bench::on(Some(warpmp::device::open_sim()), SETTINGS);
-        for row in study.rows.iter().filter(|row| row.executions == ten()) {
+        for row in study.rows.iter().filter(|row| row.turns == 1) {
             for bits in [131, 239] {
                 let before = outcome.lines.len();
                 measure(&mut outcome, &mut bench, study, row, bits, None).unwrap();
