@@ -78,7 +78,7 @@ pub(super) struct Sweep<'a> {
     lines: Vec<&'a Line>,
 }
 
-/// All sweeps, in the order of the lines.
+/// All sweeps, in the order of the lines: those of several grids and several blocks.
 pub(super) fn sweeps(lines: &[Line]) -> Vec<Sweep<'_>> {
     let mut sweeps: Vec<Sweep<'_>> = Vec::new();
     for line in lines.iter().filter(|line| line.quantity == Quantity::Time) {
@@ -98,7 +98,7 @@ pub(super) fn sweeps(lines: &[Line]) -> Vec<Sweep<'_>> {
         }
         sweep.lines.push(line);
     }
-    sweeps.retain(|sweep| sweep.lines.len() > 1);
+    sweeps.retain(|sweep| sweep.blocks.len() > 1 && sweep.threads.len() > 1);
     sweeps
 }
 
