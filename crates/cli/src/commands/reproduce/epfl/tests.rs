@@ -5,7 +5,7 @@ use super::{
     *,
 };
 
-const SETTINGS: Settings = Settings { runs: 2, products: Some(64), quiet: true };
+const SETTINGS: Settings = Settings { runs: 2, products: Some(16), quiet: true };
 
 fn study(name: &str) -> (Entry, &'static Study) {
     let entry = tables::find(&[format!("epfl:{name}")]).unwrap()[0];
@@ -97,20 +97,18 @@ fn launches_are_checked_and_timed() {
         outcome.picture = Some(study.picture);
         let mut bench = Bench::on(Some(warpmp::device::open_sim()), SETTINGS);
         for row in study.rows.iter().filter(|row| row.turns == 1) {
-            for bits in [131, 239] {
-                let before = outcome.lines.len();
-                measure(&mut outcome, &mut bench, study, row, bits, None).unwrap();
-                let times = outcome.lines[before..].iter().filter(|line| line.quantity == Quantity::Time);
-                let launches = study.launches(bits, 64).len();
-                assert_eq!(times.clone().count(), launches, "{name} {}", row.method);
-                for line in times {
-                    assert_eq!((line.checked, line.runs, line.executions), (Some(64), Some(2), Some(10)));
-                    assert_eq!(line.relative.is_some(), row.against.is_some(), "{name} {}", row.method);
-                }
+            let bits = study.swept.last().copied().unwrap_or(131);
+            let before = outcome.lines.len();
+            measure(&mut outcome, &mut bench, study, row, bits, None).unwrap();
+            let times = outcome.lines[before..].iter().filter(|line| line.quantity == Quantity::Time);
+            assert_eq!(times.clone().count(), study.launches(bits, 16).len(), "{name} {}", row.method);
+            for line in times {
+                assert_eq!((line.checked, line.runs, line.executions), (Some(16), Some(2), Some(10)));
+                assert_eq!(line.relative.is_some(), row.against.is_some(), "{name} {}", row.method);
             }
         }
         let (text, svg) = (text(&outcome.lines), svg(&outcome, study.picture).unwrap());
-        let swept = study.swept.iter().any(|&bits| bits == 131 || bits == 239);
+        let swept = !study.swept.is_empty();
         assert_eq!(text.contains("blocks \\ threads"), swept, "{name}: {text}");
         assert_eq!(svg.contains("threads a block"), swept, "{name}");
     }
