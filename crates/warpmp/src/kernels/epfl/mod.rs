@@ -95,8 +95,8 @@ pub struct Experiment {
     pub bits: u32,
     /// How often the operation stands in the text.
     pub executions: u32,
-    /// How often the text goes through all of them, in a loop: long straight code is another experiment, since the
-    /// assembler interleaves executions until it runs out of predicates for their carries.
+    /// How often all of them are done, in a loop: long straight code is another experiment, since the assembler interleaves
+    /// executions, and may run out of predicates for their carries.
     pub turns: u32,
     /// Numbers that each array has room for: limbs of a limb-major array are so far apart.
     pub room: u32,
