@@ -36,6 +36,7 @@ pub fn log2_up(odd_steps: u32, steps: u32) -> i32 {
 #[repr(transparent)]
 pub struct Jump(u64);
 
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "for vectors"))]
 impl Jump {
     /// Of `3^c`, and of `T^d` above it.
     pub(crate) const NUMBER_MASK: i64 = 0x1f_ffff;
@@ -44,7 +45,9 @@ impl Jump {
     pub(crate) const THRESHOLD_PLACE: u32 = 42 - THRESHOLD_SHIFT;
     pub(crate) const THRESHOLD_MASK: i64 = 0x3_ffff << THRESHOLD_SHIFT;
     pub(crate) const ODD_PLACE: u32 = 60;
+}
 
+impl Jump {
     /// The same jump with another threshold, in units of `2^8`.
     #[cfg(test)]
     pub(crate) fn with_threshold(self, units: u64) -> Self {
