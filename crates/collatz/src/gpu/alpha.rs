@@ -177,8 +177,8 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    pub(super) fn new(plan: &Plan) -> Result<Self> {
-        let sieve = Sieve::shared(plan)?;
+    pub(super) fn new(plan: Plan) -> Result<Self> {
+        let sieve = Sieve::shared(&plan)?;
         Ok(Self { sieve, units: None })
     }
 
@@ -193,12 +193,12 @@ impl Prepared {
         let least = plan.sieve_bits.max(LEAST_UNIT_BITS);
         let most = UNIT_BITS.min(plan.sieve_bits + PLACE_BITS);
         let unit_bits = (least..=most).rev().find(|&bits| !window.units(bits).units.is_empty()).unwrap_or(least);
-        let units = match self.units.take().filter(|units| units.spec.unit_bits == unit_bits) {
-            Some(units) => self.units.insert(units),
-            None => {
-                let bits = (plan.sieve_bits, unit_bits);
-                self.units.insert(Units::new(device, bits, plan.modulus, self.sieve.residues())?)
-            }
+        let present = self.units.take().filter(|units| units.spec.unit_bits == unit_bits);
+        let units = if let Some(units) = present {
+            self.units.insert(units)
+        } else {
+            let bits = (plan.sieve_bits, unit_bits);
+            self.units.insert(Units::new(device, bits, plan.modulus, self.sieve.residues())?)
         };
         let (first, last) = (window.from() >> unit_bits, (window.end() - 1) >> unit_bits);
         let mut sum = Outcome::none();

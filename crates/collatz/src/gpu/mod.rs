@@ -166,7 +166,7 @@ impl Engine for Gpu {
         above_floor(window)?;
         let prepared = match self.alpha.take().filter(|prepared| prepared.plan() == plan) {
             Some(prepared) => self.alpha.insert(prepared),
-            None => self.alpha.insert(alpha::Prepared::new(plan)?),
+            None => self.alpha.insert(alpha::Prepared::new(*plan)?),
         };
         prepared.run(&self.device, window, control)
     }
