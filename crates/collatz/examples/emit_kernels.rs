@@ -71,6 +71,7 @@ fn kernels() -> Vec<(Kernel, u32)> {
         (Scatter.build(), 32),
         (BitVector { steps: 36 }.build(), 32),
         (honda.build(), 32),
+        (honda.build_ranged(), 40),
         (Honda { base_bits: 18, place: Place::Global, ..honda }.build(), 32),
         (Honda { begin: Begin::AfterSieve, ..honda }.build(), 32),
     ]

@@ -166,7 +166,9 @@ mod tests {
 
     fn start(parts: &[Heights]) -> Option<u128> {
         let mut sum = Heights::none();
-        parts.iter().for_each(|part| sum.add(part));
+        for part in parts {
+            sum.add(part);
+        }
         sum.highest().map(|peak| peak.start)
     }
 

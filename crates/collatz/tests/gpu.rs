@@ -97,6 +97,8 @@ fn windows_of_the_dissertations_scheme() {
             ((1 << 32) - unit, 3 * unit - 5),
             ((1 << 64) - unit, unit),
             ((1 << 64) - unit, unit + 99),
+            ((1 << 64) - 3001, 3001),
+            ((1 << 20) + 5, 99),
         ] {
             let window = Window::new(from, count).unwrap();
             let ours = gpu.honda(&plan, &window, &control).unwrap();
@@ -113,12 +115,14 @@ fn delays_are_those_of_single_traces() {
     let mut delays = Delays::new(&open_sim(), spec).unwrap();
     // 2^63 − 1 among them grows past 96 bits, and is finished on the host.
     for (first, count) in [(1, 300), ((1 << 63) - 100, 200), (u64::MAX - 50, 51)] {
-        for (index, &found) in (0..).zip(&delays.range(first, count).unwrap()) {
+        let mut all = vec![0; count];
+        delays.range(first, &mut all).unwrap();
+        for (index, &found) in (0..).zip(&all) {
             let start: u64 = first + index;
             assert_eq!(u64::from(found), trace(start.into(), |_| true).unwrap().delay(), "{start}");
         }
     }
-    assert!(delays.range(0, 5).is_err() && delays.range(u64::MAX, 3).is_err());
+    assert!(delays.range(0, &mut [0; 5]).is_err() && delays.range(u64::MAX, &mut [0; 3]).is_err());
 }
 
 #[test]
@@ -182,6 +186,11 @@ fn checksums_of_ranges() {
         assert!(found.heights.highest().is_some());
         assert_eq!(found.heights.highest(), right.heights.highest());
     }
+    // Within the first unit of the sieve.
+    let (plan, window) = (AlphaPlan::new(21, 9).unwrap(), Window::new((1 << 20) + 5, 5000).unwrap());
+    let found = gpu.alpha(&plan, &window, &Control::default()).unwrap();
+    let right = reference::alpha(&plan, &window, &Control::default()).unwrap();
+    assert_eq!((found.tested, found.checksum), (right.tested, right.checksum));
     let (plan, window) = (AlphaPlan::new(10, 1).unwrap(), Window::new(1 << 30, 1 << 14).unwrap());
     let control = Control::default();
     control.stop();

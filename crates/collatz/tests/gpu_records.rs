@@ -104,7 +104,7 @@ fn high_values_are_found() {
         for more_bits in [0, 4] {
             // The least bound that leaves room for the plan, and a higher one.
             let climb = (f64::from(steps) * 0.585 + 1.3).max(f64::from(jump_bits) + 1.3) + f64::from(more_bits) + 1.0;
-            let bound = BigUint::from((climb.exp2() * 1024.0) as u128) * window.end() >> 10;
+            let bound = (BigUint::from((climb.exp2() * 1024.0) as u128) * window.end()) >> 10;
             let mut expected = Vec::new();
             Cpu::tested(&plan, &window, |start| {
                 let value = highest(start);

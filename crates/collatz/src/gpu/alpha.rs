@@ -6,7 +6,11 @@ use dashu_int::UBig;
 use rayon::prelude::*;
 use warpmp_device::{Arg, Buffer, Device, Module, Stream};
 
-use super::{leaves::upload, report::Report, tables};
+use super::{
+    leaves::upload,
+    report::{Launch, Report},
+    tables,
+};
 use crate::{
     alpha::{Plan, Sieve},
     engine::{Control, Outcome},
@@ -122,45 +126,46 @@ impl Units {
             return Err(Error::Parameter { name: "unit", value: clamp(unit), low: 1, high: clamp(last) });
         }
         let base = unit << self.spec.unit_bits;
-        loop {
-            self.report.clear(device, &self.stream)?;
-            device.fill(&self.stream, &self.sums, 0, 0, 4)?;
-            let mut args = vec![
-                Arg::from(&self.residues),
-                Arg::U32(self.count),
-                Arg::U64(base as u64),
-                Arg::U64((base >> 64) as u64),
-                Arg::U32((base % 9) as u32),
-                Arg::from(&self.places),
-                Arg::from(&self.powers),
-                Arg::from(&self.sums),
-                Arg::from(&self.results),
-                Arg::from(&self.report.buffer),
-                Arg::U32(self.report.capacity),
-            ];
-            args.extend(range.into_iter().flatten().map(Arg::U64));
-            let module = &self.modules[usize::from(range.is_some())];
-            device.launch(&self.stream, module, Alpha::grid(self.blocks), &args)?;
-            device.synchronize(&self.stream)?;
-            let Some(starts) = self.report.read(device, &self.stream)? else { continue };
-            let mut sums = [0; 4];
-            device.download(&self.stream, &self.sums, 0, &mut sums)?;
-            let pair = |at: usize| u64::from(sums[at]) | u64::from(sums[at + 1]) << 32;
-            let mut words = vec![0; self.results.words()];
-            device.download(&self.stream, &self.results, 0, &mut words)?;
-            let number = |words: &[u32]| words.iter().rev().fold(0_u128, |n, &word| n << 32 | u128::from(word));
-            // What a reported start had reached by then is below what it reaches in truth.
-            let results = words.chunks(RESULT_WORDS as usize).map(|w| (UBig::from(number(&w[..4])), number(&w[4..])));
-            let finished: Vec<(u64, UBig, u128)> =
-                starts.par_iter().map(|&start| iterate(start).map(|(a, h)| (a, h, start))).collect::<Result<_>>()?;
-            let checksum = finished.iter().fold(pair(0), |a, (b, ..)| a.wrapping_add(*b));
-            let all = results.chain(finished.iter().map(|(_, highest, start)| (highest.clone(), *start)));
-            let best = all.max_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
-            let (highest, start) = best.unwrap_or((UBig::ZERO, base));
-            let overflowed = finished.len() as u64;
-            let offset = start.saturating_sub(base) as u64;
-            return Ok(Unit { tested: pair(2), checksum, highest, offset, overflowed });
-        }
+        let args = [
+            Arg::from(&self.residues),
+            Arg::U32(self.count),
+            Arg::U64(base as u64),
+            Arg::U64((base >> 64) as u64),
+            Arg::U32((base % 9) as u32),
+            Arg::from(&self.places),
+            Arg::from(&self.powers),
+            Arg::from(&self.sums),
+            Arg::from(&self.results),
+        ];
+        let more: Vec<Arg<'_>> = range.into_iter().flatten().map(Arg::U64).collect();
+        let starts = self.report.launch(
+            device,
+            Launch {
+                stream: &self.stream,
+                module: &self.modules[usize::from(range.is_some())],
+                grid: Alpha::grid(self.blocks),
+                args: &args,
+                more: &more,
+                zeroed: Some(&self.sums),
+            },
+        )?;
+        let mut sums = [0; 4];
+        device.download(&self.stream, &self.sums, 0, &mut sums)?;
+        let pair = |at: usize| u64::from(sums[at]) | u64::from(sums[at + 1]) << 32;
+        let mut words = vec![0; self.results.words()];
+        device.download(&self.stream, &self.results, 0, &mut words)?;
+        let number = |words: &[u32]| words.iter().rev().fold(0_u128, |n, &word| n << 32 | u128::from(word));
+        // What a reported start had reached by then is below what it reaches in truth.
+        let results = words.chunks(RESULT_WORDS as usize).map(|w| (UBig::from(number(&w[..4])), number(&w[4..])));
+        let finished: Vec<(u64, UBig, u128)> =
+            starts.par_iter().map(|&start| iterate(start).map(|(a, h)| (a, h, start))).collect::<Result<_>>()?;
+        let checksum = finished.iter().fold(pair(0), |a, (b, ..)| a.wrapping_add(*b));
+        let all = results.chain(finished.iter().map(|(_, highest, start)| (highest.clone(), *start)));
+        let best = all.max_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+        let (highest, start) = best.unwrap_or((UBig::ZERO, base));
+        let overflowed = finished.len() as u64;
+        let offset = start.saturating_sub(base) as u64;
+        Ok(Unit { tested: pair(2), checksum, highest, offset, overflowed })
     }
 }
 
@@ -172,8 +177,8 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    pub(super) fn new(plan: &Plan) -> Result<Self> {
-        let sieve = Sieve::shared(plan)?;
+    pub(super) fn new(plan: Plan) -> Result<Self> {
+        let sieve = Sieve::shared(&plan)?;
         Ok(Self { sieve, units: None })
     }
 
@@ -188,12 +193,12 @@ impl Prepared {
         let least = plan.sieve_bits.max(LEAST_UNIT_BITS);
         let most = UNIT_BITS.min(plan.sieve_bits + PLACE_BITS);
         let unit_bits = (least..=most).rev().find(|&bits| !window.units(bits).units.is_empty()).unwrap_or(least);
-        let units = match self.units.take().filter(|units| units.spec.unit_bits == unit_bits) {
-            Some(units) => self.units.insert(units),
-            None => {
-                let bits = (plan.sieve_bits, unit_bits);
-                self.units.insert(Units::new(device, bits, plan.modulus, self.sieve.residues())?)
-            }
+        let present = self.units.take().filter(|units| units.spec.unit_bits == unit_bits);
+        let units = if let Some(units) = present {
+            self.units.insert(units)
+        } else {
+            let bits = (plan.sieve_bits, unit_bits);
+            self.units.insert(Units::new(device, bits, plan.modulus, self.sieve.residues())?)
         };
         let (first, last) = (window.from() >> unit_bits, (window.end() - 1) >> unit_bits);
         let mut sum = Outcome::none();

@@ -8,7 +8,7 @@ use warpmp_device::{Arg, Buffer, Device, Module, Stream};
 use super::{
     deal::{Search, deal},
     leaves::upload,
-    report::Report,
+    report::{Launch, Report},
     tables,
 };
 use crate::{
@@ -199,34 +199,30 @@ impl DelayRecords {
         words.extend(needs(below.min(base.into()), records));
         let tables = upload(device, &self.stream, &words)?;
         let blocks = (device.info().multiprocessors * BLOCKS).min(self.count.div_ceil(THREADS / 32));
-        loop {
-            self.report.clear(device, &self.stream)?;
-            let args = [
-                Arg::from(&self.residues),
-                Arg::U32(self.count),
-                Arg::U64(base),
-                Arg::U32((base % 9) as u32),
-                Arg::from(&self.places),
-                Arg::from(&tables),
-                Arg::from(&self.known),
-                Arg::U32(longest),
-                Arg::from(&self.report.buffer),
-                Arg::U32(self.report.capacity),
-            ];
-            device.launch(&self.stream, &self.module, self.spec.grid(blocks), &args)?;
-            device.synchronize(&self.stream)?;
-            let Some(reported) = self.report.read(device, &self.stream)? else { continue };
-            let mut found: Vec<(u64, u32)> = reported
-                .par_iter()
-                .map(|&record| match (record as u64, (record >> 64) as u32) {
-                    (start, 0) => Ok((start, trace(start.into(), |_| true)?.delay() as u32)),
-                    done => Ok(done),
-                })
-                .collect::<Result<_>>()?;
-            found.retain(|&(_, delay)| delay > longest);
-            found.sort_unstable();
-            return Ok(found);
-        }
+        let args = [
+            Arg::from(&self.residues),
+            Arg::U32(self.count),
+            Arg::U64(base),
+            Arg::U32((base % 9) as u32),
+            Arg::from(&self.places),
+            Arg::from(&tables),
+            Arg::from(&self.known),
+            Arg::U32(longest),
+        ];
+        let grid = self.spec.grid(blocks);
+        let (stream, module) = (&self.stream, &*self.module);
+        let launch = Launch { stream, module, grid, args: &args, more: &[], zeroed: None };
+        let reported = self.report.launch(device, launch)?;
+        let mut found: Vec<(u64, u32)> = reported
+            .par_iter()
+            .map(|&record| match (record as u64, (record >> 64) as u32) {
+                (start, 0) => Ok((start, trace(start.into(), |_| true)?.delay() as u32)),
+                done => Ok(done),
+            })
+            .collect::<Result<_>>()?;
+        found.retain(|&(_, delay)| delay > longest);
+        found.sort_unstable();
+        Ok(found)
     }
 }
 

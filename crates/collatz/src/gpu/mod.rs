@@ -137,19 +137,26 @@ impl Engine for Gpu {
         let bits = plan.sieve_bits + STARTS_PER_RESIDUE.ilog2();
         let parts = Parts::of(window, FLOOR, 1 << 64, bits);
         let mut outcome = Outcome::default();
-        let total = parts.units.end - parts.units.start;
-        if total > 0 {
+        let total = (parts.units.end - parts.units.start) as u64;
+        if total > 0 || !parts.edges.is_empty() {
             let scheme = match self.honda.take().filter(|scheme| scheme.spec() == spec) {
                 Some(scheme) => self.honda.insert(scheme),
                 None => self.honda.insert(honda::Honda::new(&self.device, spec)?),
             };
             for unit in parts.units {
                 control.check()?;
-                outcome.add(&scheme.unit(unit as u64)?);
-                control.advance(1, total as u64);
+                outcome.add(&scheme.unit(unit as u64, None)?);
+                control.advance(1, total);
+            }
+            for edge in parts.edges {
+                let range = [edge.from() as u64, (edge.end() - 1) as u64];
+                for unit in edge.from() >> bits..=(edge.end() - 1) >> bits {
+                    control.check()?;
+                    outcome.add(&scheme.unit(unit as u64, Some(range))?);
+                }
             }
         }
-        for rest in parts.rest.into_iter().chain(parts.edges) {
+        for rest in parts.rest {
             outcome.add(&self.cpu.honda(plan, &rest, control)?);
         }
         Ok(outcome)
@@ -159,7 +166,7 @@ impl Engine for Gpu {
         above_floor(window)?;
         let prepared = match self.alpha.take().filter(|prepared| prepared.plan() == plan) {
             Some(prepared) => self.alpha.insert(prepared),
-            None => self.alpha.insert(alpha::Prepared::new(plan)?),
+            None => self.alpha.insert(alpha::Prepared::new(*plan)?),
         };
         prepared.run(&self.device, window, control)
     }
@@ -177,7 +184,7 @@ impl Engine for Gpu {
         for (part, delays) in delays.chunks_mut(DELAYS_AT_ONCE).enumerate() {
             control.check()?;
             let first = from as u64 + (part * DELAYS_AT_ONCE) as u64;
-            delays.copy_from_slice(&engine.range(first, delays.len() as u32)?);
+            engine.range(first, delays)?;
             control.advance(1, parts);
         }
         Ok(())

@@ -295,7 +295,7 @@ pub(crate) enum Operation {
     Honda,
     /// The published checksum
     Alpha,
-    /// Delays, every one stored
+    /// Delays, every one stored: on GPUs in their memory
     Delay,
     /// The search for delay records
     DelayRecords,

@@ -1,14 +1,18 @@
 //! `warpmp bench collatz`: numbers a second.
 
-use std::{sync::Arc, time::Instant};
+use std::{sync::Arc, thread, time::Instant};
 
 use serde_json::json;
-use warpmp::device::Device;
+use warpmp::device::{Buffer, Device};
 use warpmp_collatz::{
     Error as CollatzError, alpha,
     certificate::{Figures, Scheme},
     engine::{Control, Engine},
-    gpu::{Settings, delay_records, path_records},
+    gpu::{
+        Settings,
+        delay::{Delays, SETTINGS, Starts},
+        delay_records, path_records,
+    },
     honda, number,
     records::{self, Kind},
     team::Team,
@@ -48,17 +52,19 @@ struct Times {
 pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
     let mut window = Window::new(args.from.0, args.count.0)?;
     let control = [Control::default()];
+    let gpus = engines::gpus(args.device.0, args.json)?;
+    let names = gpus.iter().map(|gpu| gpu.info().to_string()).collect::<Vec<_>>().join("; ");
+    let kind = if args.operation == Operation::PathRecords { Kind::Path } else { Kind::Delay };
     let (subject, device, mut times) = if let Operation::DelayRecords | Operation::PathRecords = args.operation {
-        let kind = if args.operation == Operation::PathRecords { Kind::Path } else { Kind::Delay };
-        let gpus = engines::gpus(args.device.0, args.json)?;
-        let device = if gpus.is_empty() {
+        let device = if gpus.is_empty() { "cpu".to_owned() } else { names };
+        if gpus.is_empty() {
             window = Window::new(1, window.end() - 1)?;
-            "cpu".to_owned()
-        } else {
-            gpus.iter().map(|gpu| gpu.info().to_string()).collect::<Vec<_>>().join("; ")
-        };
+        }
         let times = watch(&control, || records_of(args, &gpus, kind, &window, &control[0]), || {})?;
         (Subject::Records(kind), device, times)
+    } else if args.operation == Operation::Delay && !gpus.is_empty() {
+        let times = watch(&control, || delays_on(args, &gpus, &window, &control[0]), || {})?;
+        (Subject::Delays, names, times)
     } else {
         let engines = engines::open(args.device.0, args.cache.as_deref(), args.json)?;
         let share = window.count() / engines.list.len().max(1) as u128;
@@ -100,6 +106,80 @@ pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
         scaled(rate),
         scaled_seconds(times.before),
     ))
+}
+
+/// A GPU's part of the delays, which stay in its memory.
+struct Share {
+    gpu: Arc<dyn Device>,
+    delays: Delays,
+    out: Buffer,
+    first: u64,
+    count: u32,
+}
+
+/// Delays on GPUs, each with a share of the range.
+fn delays_on(args: &BenchCollatz, gpus: &[Arc<dyn Device>], window: &Window, control: &Control) -> Result<Times> {
+    let device = |error| Error::from(CollatzError::Device(error));
+    let size = window.count().div_ceil(gpus.len() as u128);
+    most_delays(size)?;
+    // The last start is below 2^64.
+    let last = CollatzError::PastLimit { from: window.from(), count: window.count() };
+    let from = u64::try_from(window.end() - 1).map(|_| window.from() as u64).map_err(|_| last)?;
+    let begin = Instant::now();
+    let mut shares = Vec::new();
+    for (gpu, first) in gpus.iter().zip((0..window.count()).step_by(size as usize)) {
+        let count = size.min(window.count() - first) as u32;
+        let out = gpu.alloc(4 * u64::from(count)).map_err(device)?;
+        let first = from + first as u64;
+        shares.push(Share { gpu: gpu.clone(), delays: Delays::new(gpu, SETTINGS)?, out, first, count });
+    }
+    let mut times = Times { runs: Vec::new(), before: 0.0 };
+    for run in 0..=args.runs {
+        control.check()?;
+        let begin_of_run = Instant::now();
+        let done: Vec<Result<()>> = thread::scope(|scope| {
+            let one = |share: &mut Share| {
+                share.delays.run(Starts::From(share.first), share.count, &share.out)?;
+                Ok(())
+            };
+            let running: Vec<_> = shares.iter_mut().map(|share| scope.spawn(move || one(share))).collect();
+            running.into_iter().map(|it| it.join().unwrap_or(Err(Error::Bug))).collect()
+        });
+        done.into_iter().collect::<Result<()>>()?;
+        if run > 0 {
+            times.runs.push(begin_of_run.elapsed().as_secs_f64());
+            continue;
+        }
+        for share in &shares {
+            let stream = share.gpu.stream().map_err(device)?;
+            let mut found = vec![0; share.count as usize];
+            share.gpu.download(&stream, &share.out, 0, &mut found).map_err(device)?;
+            check_delays(share.first.into(), &found)?;
+        }
+        times.before = begin.elapsed().as_secs_f64();
+    }
+    Ok(times)
+}
+
+/// A thousand of them, compared with single steps.
+fn check_delays(from: u128, delays: &[u32]) -> Result<()> {
+    for (start, delay) in (from..).zip(delays).step_by(delays.len().div_ceil(1000)) {
+        let expected = number::trace(start, |_| true)?.delay();
+        if u64::from(*delay) != expected {
+            return Err(Error::WrongDelay { start, found: (*delay).into(), expected });
+        }
+    }
+    Ok(())
+}
+
+/// Is there room for so many?
+fn most_delays(count: u128) -> Result<()> {
+    if count > MAX_DELAYS {
+        let value = u64::try_from(count).unwrap_or(u64::MAX);
+        let high = MAX_DELAYS as u64;
+        return Err(CollatzError::Parameter { name: "delays of a run", value, low: 1, high }.into());
+    }
+    Ok(())
 }
 
 /// Searches for the records of a window, which must be the known ones.
@@ -150,19 +230,10 @@ fn runs(
     let mut times = Times { runs: Vec::new(), before: 0.0 };
     let begin = Instant::now();
     let Subject::Scheme(scheme) = subject else {
-        if window.count() > MAX_DELAYS {
-            let value = u64::try_from(window.count()).unwrap_or(u64::MAX);
-            let high = MAX_DELAYS as u64;
-            return Err(CollatzError::Parameter { name: "delays of a run", value, low: 1, high }.into());
-        }
+        most_delays(window.count())?;
         let mut delays = vec![0; window.count() as usize];
         engine.delays(window.from(), &mut delays, control)?;
-        for (start, delay) in (window.from()..).zip(&delays).step_by(delays.len().div_ceil(1000)) {
-            let expected = number::trace(start, |_| true)?.delay();
-            if u64::from(*delay) != expected {
-                return Err(Error::WrongDelay { start, found: (*delay).into(), expected });
-            }
-        }
+        check_delays(window.from(), &delays)?;
         times.before = begin.elapsed().as_secs_f64();
         for _ in 0..args.runs {
             let begin = Instant::now();
