@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
-#[allow(dead_code, reason = "other tests need the rest")]
 mod common;
 
 use std::fs;
