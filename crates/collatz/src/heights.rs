@@ -1,7 +1,7 @@
 //! How high tested starts climb.
 //!
 //! Engines see values at the ends of jumps only, by upper bounds `ρ` of `log2(z/n)`. They report the starts whose `ρ` exceeds a limit, the *climb*, and
-//! those are followed step by step. What the others reach is bounded ([`bound`]): so if one of the reported ones is above the bound,
+//! those are followed step by step. What the others reach is bounded (`bound`): so if one of the reported ones is above the bound,
 //! the highest of those is the highest of all.
 //!
 //! **The bound.** Let `n` be tested, by leaves of `L` bits and jumps of `d` steps, and not reported.
