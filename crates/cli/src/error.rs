@@ -46,6 +46,8 @@ pub(crate) enum Error {
     NpyToTerminal,
     #[error("lane {lane}: the engine's {operation} is wrong\n  {operands}\n  engine {found}, expected {expected}")]
     WrongResult { operation: warpmp::Operation, lane: u64, operands: String, found: String, expected: String },
+    #[error("lane {lane}: {kernel} is wrong\n  found {found}, expected {expected}")]
+    WrongExperiment { kernel: String, lane: u64, found: String, expected: String },
     #[error("{path}:{line}: {expected} is expected, the product is {found}")]
     NotExpected { path: String, line: u64, expected: String, found: String },
     #[error("{path} has {found} number{}, there are {} products", plural(*found), if *more { "more" } else { "fewer" })]
@@ -74,7 +76,7 @@ pub(crate) enum Error {
     AmbiguousTable { name: String, meant: String },
     #[error(
         "{table} holds times, and the simulator has none: use --device cuda or cpu, or reproduce counts: \
-             candar:I, dissertation:3.1, dissertation:3.2, dissertation:4.1 to 4.3"
+             candar:I, dissertation:3.1, dissertation:3.2, dissertation:4.1 to 4.3, epfl"
     )]
     SimulatorTime { table: String },
     #[error("nothing to draw in \"{title}\"")]
