@@ -11,11 +11,11 @@ use super::frame::Frame;
 /// An operand shifted up by whole limbs and bits, as it is read.
 #[derive(Clone, Copy)]
 pub(super) struct Shifted {
-    row: R64,
-    limbs: u32,
+    pub(super) row: R64,
+    pub(super) limbs: u32,
     /// Whole limbs.
-    words: R32,
-    bits: R32,
+    pub(super) words: R32,
+    pub(super) bits: R32,
 }
 
 impl Shifted {
