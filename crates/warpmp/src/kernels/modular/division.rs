@@ -26,7 +26,7 @@ use warpmp_kernel::ir::{Cmp, Kernel, Shuffle, Space, Vote};
 use super::super::{Spec, piece};
 use super::digits::{Incoming, Outgoing};
 use super::frame::{Frame, Signature};
-use super::shifted::{Shifted, store_lowered};
+use super::shifted::{Lowered, Shifted, placed, store_lowered};
 use super::{Fault, Layout, Operand, exact};
 
 /// Up to this many times the divisor's length, the dividend's own length is looked at.
@@ -64,18 +64,22 @@ impl Division {
         b.section("load");
         let spread = frame.spread;
         let limbs = spread.group * spread.length as u32;
-        let divisor = frame.load(b, 1);
+        // Most divisors have as many limbs as they may: they are looked for at the top.
+        let offset = limbs - self.divisor.limbs;
+        let divisor_row = frame.operand_row(b, 1);
+        let (below, divisor) = placed(b, frame, (divisor_row, self.divisor.limbs), offset, 0, 0);
         let bits = spread.bit_length(b, &divisor);
         let zero = b.compare(Cmp::Eq, bits, 0);
         let fine = b.select(0, u32::MAX, zero);
-        let shift = b.sub(32 * limbs, bits);
-        let shifted = Shifted::new(b, frame, 1, shift);
-        let divisor = shifted.block(b, frame, 0_u32);
+        let shift = b.sub(32 * (limbs + offset), bits);
+        let shifted = Shifted::new(b, frame, 1, shift, offset);
+        let divisor = shifted.block_of(b, frame, (below, &divisor));
         let complement = spread.negate(b, &divisor);
-        let numerator = Shifted::new(b, frame, 0, shift);
+        let numerator = Shifted::new(b, frame, 0, shift, offset);
         let quotient = (self.parts == Parts::Both).then(|| frame.result_row(b, 0));
-        let rows = self.rows(b, frame, bits, quotient);
-        let rest = numerator.block(b, frame, rows);
+        let bits = b.sub(bits, 32 * offset);
+        let rows = self.rows(b, frame, (bits, fine), quotient);
+        let rest = numerator.block(b, frame, rows, self.block());
         b.section("arithmetic");
         let (less, reaches) = spread.add(b, &rest, &complement);
         let enough = b.compare(Cmp::Ne, reaches, 0);
@@ -106,7 +110,8 @@ impl Division {
         });
         b.section("store");
         let row = frame.result_row(b, usize::from(quotient.is_some()));
-        store_lowered(b, frame, row, self.divisor.limbs, &rest, shift, fine);
+        let to = Lowered { row, limbs: self.divisor.limbs, usual: offset };
+        store_lowered(b, frame, &to, &rest, shift, fine);
         let status = b.lop3(fine, Fault::Zero as u32, 0, 0x0C);
         frame.store_status(b, status);
     }
@@ -178,25 +183,32 @@ impl Division {
     }
 
     /// How many rows the warp takes, whole blocks, by the lengths of the numbers; and zeros in the quotients above.
-    /// `bits`: of the divisor.
-    fn rows(&self, b: &mut Builder, frame: &Frame, bits: R32, quotient: Option<R64>) -> R32 {
+    /// `bits`: of the divisor; and whether it is not zero, as a mask.
+    fn rows(&self, b: &mut Builder, frame: &Frame, (bits, fine): (R32, R32), quotient: Option<R64>) -> R32 {
         let block = self.block();
         let (limbs, held) = (self.dividend.limbs, frame.spread.group * frame.spread.length as u32);
         if limbs.div_ceil(held) > MAX_PARTS {
             return b.copy(limbs.next_multiple_of(block));
         }
         let length = b.copy(0);
-        for start in (0..limbs).step_by(held as usize) {
-            let part = frame.load_part(b, 0, start, held);
-            let part = frame.spread.bit_length(b, &part);
-            let some = b.compare(Cmp::Ne, part, 0);
-            let whole = b.add(part, 32 * start);
-            let longer = b.select(whole, length, some);
-            b.set(length, longer);
+        for start in (0..limbs).step_by(held as usize).rev() {
+            // The parts below matter where all above are zero.
+            let none = b.compare(Cmp::Eq, length, 0);
+            let any = b.vote(Vote::Any, none);
+            b.if_(any, |b| {
+                let part = frame.load_part(b, 0, start, held);
+                let part = frame.spread.bit_length(b, &part);
+                let some = b.compare(Cmp::Ne, part, 0);
+                let whole = b.add(part, 32 * start);
+                let whole = b.select(whole, 0, some);
+                let longer = b.max(whole, length);
+                b.set(length, longer);
+            });
         }
         let longer = b.sub(length, bits);
         let shorter = b.compare(Cmp::Lt, length, bits);
         let longer = b.select(0, longer, shorter);
+        let longer = b.and(longer, fine);
         let up = b.add(longer, 32 * block - 1);
         let mut rows = b.shr(up, 5);
         for distance in [1, 2, 4, 8, 16] {

@@ -31,11 +31,11 @@ pub(super) fn divide(
     rest: &[R32],
 ) {
     let (numerator, divisor) = numbers;
-    let divisor = divisor.block(b, frame, 0_u32);
+    let divisor = divisor.block(b, frame, 0_u32, 0);
     let steps = Steps::new(b, frame, &divisor);
     let index = b.copy(first);
     let above = b.add(index, 1);
-    let start = numerator.block(b, frame, above);
+    let start = numerator.block(b, frame, above, 1);
     assign(b, rest, &start);
     let mut reader = numerator.reader(b, index);
     b.do_while(|b| {
