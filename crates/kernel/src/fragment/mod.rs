@@ -16,7 +16,7 @@ mod window;
 
 pub use add::{add_limbs, wrapping_add_small, wrapping_sub_small};
 pub use carry::{Carries, all_ones, all_zeros, resolve_carries, top_lane};
-pub use digit::{Digit, Digits};
+pub use digit::Digits;
 pub use montgomery::{Montgomery, negated_inverse, repeat};
 pub use reciprocal::Reciprocal;
 pub use remainder::{Divisor, Remainder, Settled};
