@@ -2,7 +2,7 @@
 //!
 //! computes   `R ← R·B + a − q·D`, a limb `a` of the dividend and a digit `q` of the quotient a row
 //! requires   `D ≥ B^n/2`; `R < D` in the beginning; in a group at least 3 limbs a lane
-//! cost       a row: `length + 3` wide products and about 17 others; in a group 3 shuffles and 4 others more
+//! cost       a row: `length + 3` wide products and about 13 others; in a group 3 shuffles and 4 others more
 //! registers  `2·length` and a few
 //!
 //! Accumulators as in [`Rows`](super::Rows), for pairs at even and at odd limbs; a slide makes them change places the

@@ -2,16 +2,16 @@
 //!
 //! computes   `q = ⌊a / d⌋`, `r = a mod d`; a zero divisor is the lane's status
 //! launch     32·warps threads a block, 32/group numbers a warp; the divisor's limbs are spread over the group
-//! cost       a lane: for each limb that `a` is longer than `d`, `length + 3` wide products and about 30 other instructions, in
-//!            a group 40; before and after, about `30·length + 300`
-//! registers  about `3·length + 50`
+//! cost       a lane: for each limb that `a` is longer than `d`, `length + 3` wide products and about 30 other instructions;
+//!            before and after, about `25·length + 300`, in a group 450
+//! registers  about `3·length + 48`
 //!
 //! The divisor is shifted up until its top bit is the top bit of the lanes' limbs, and `a` with it, as their limbs
 //! are read: lanes differ in the distance, so it is a matter of addresses. From then on all lanes do the same. Of `a` as
 //! many limbs as the lanes hold are the first remainder, less the divisor if that is not larger: the quotient's top
 //! digit, the only one where `a` is not longer than `d`. Then a row takes one limb of `a`, from the top: see
 //! [`Remainder`]. Rows come in blocks, without a branch: digits that might be wrong are noticed in the end, and
-//! then the warp divides again, carefully ([`exact`](super::exact)). Random operands do it once in 2²⁷ digits.
+//! then the warp divides again, carefully (`exact.rs`). Random operands do it once in 10⁸ digits.
 //!
 //! bound: with `p` and `q` the bits of `a` and `d`, `⌈(p − q)/32⌉` rows suffice: above them `a` is less than `B^n`, hence less
 //! than `2D`. More rows than that find zeros. Rows: see [`Remainder`].
