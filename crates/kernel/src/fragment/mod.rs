@@ -2,6 +2,7 @@
 //! limbs of 32 bits.
 
 mod add;
+mod block;
 mod carry;
 pub mod divsteps;
 mod montgomery;

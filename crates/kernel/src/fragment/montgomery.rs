@@ -155,20 +155,15 @@ impl Montgomery {
     fn complement(&self, b: &mut Builder) -> (Vec<R32>, R32) {
         let spread = &self.spread;
         // Is there anything in the lanes above?
-        let above = if spread.group == 1 {
+        let mut covered = if spread.group == 1 {
             b.copy(0)
         } else {
             let zero = super::all_zeros(b, &self.modulus);
             let any = b.not_pred(zero);
-            let lanes = b.ballot(any);
-            let group = spread.mask_of_group(b);
-            let higher = b.special(crate::ir::Special::LaneMaskGt);
-            let lanes = b.and(lanes, group);
-            b.and(lanes, higher)
+            let some = spread.any_above(b, any);
+            b.select(u32::MAX, 0, some)
         };
-        let some = b.compare(Cmp::Ne, above, 0);
         // All ones below the top bit, without predicates: there would be one a limb.
-        let mut covered = b.select(u32::MAX, 0, some);
         let mut bits = b.copy(0);
         let mut complement: Vec<R32> = Vec::new();
         for &limb in self.modulus.iter().rev() {
@@ -184,19 +179,8 @@ impl Montgomery {
             covered = b.or(covered, top);
         }
         complement.reverse();
-        let total = self.sum(b, bits);
+        let total = spread.sum(b, bits);
         (complement, b.sub(32 * self.rows as u32, total))
-    }
-
-    /// The sum of a word over the lanes of the group.
-    fn sum(&self, b: &mut Builder, mut value: R32) -> R32 {
-        let mut distance = 1;
-        while distance < self.spread.group {
-            let other = b.shuffle(crate::ir::Shuffle::Bfly, value, distance, 32);
-            value = b.add(value, other);
-            distance *= 2;
-        }
-        value
     }
 
     /// `(1 − x·y)/m mod R`, for `R` of all limbs in the lanes: the quotients of the rows of `x·y − 1`.

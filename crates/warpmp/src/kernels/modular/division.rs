@@ -122,7 +122,7 @@ impl Division {
             b.set(length, longer);
         }
         // Other threads may store digits where this one has stored zeros.
-        b.warp_barrier();
+        frame.spread.fence(b);
         let longer = b.sub(length, bits);
         let shorter = b.compare(Cmp::Lt, length, bits);
         let longer = b.select(0, longer, shorter);

@@ -57,8 +57,8 @@ impl Layout {
         let block = b.special(Special::Ctaid);
         let number = b.mad_lo(block, 32 * self.warps, thread);
         let row = b.shr(number, self.group.trailing_zeros());
-        // The warp stays or goes as a whole: buffers hold whole tiles.
-        let first_row = b.and(row, (32 / self.group - 1) ^ u32::MAX);
+        // The warp stays or goes as a whole: buffers hold whole tiles. So does a block with one number.
+        let first_row = if self.group > 32 { row } else { b.and(row, (32 / self.group - 1) ^ u32::MAX) };
         let outside = b.compare(Cmp::Ge, first_row, lanes);
         b.return_if(outside);
         let spread = Spread::new(&mut b, self.group, self.length as usize, number);
@@ -71,7 +71,8 @@ impl Layout {
     /// The launch for so many lanes.
     pub(super) const fn grid(self, lanes: u32) -> Grid {
         let numbers = self.warps * 32 / self.group;
-        Grid { blocks: lanes.div_ceil(numbers), threads: 32 * self.warps, shared_bytes: 0 }
+        let shared_bytes = Spread::shared_bytes(self.group);
+        Grid { blocks: lanes.div_ceil(numbers), threads: 32 * self.warps, shared_bytes }
     }
 
     /// The most lanes of a launch: thread numbers are 32 bits.

@@ -27,6 +27,9 @@ use super::super::Spec;
 use super::frame::{Frame, Signature};
 use super::{Fault, Layout, Operand};
 
+/// Limbs a lane, at most: it holds five numbers of them, and more.
+pub(super) const LANE_LIMBS: u32 = 20;
+
 /// Parameters of the kernel. Parameters of its launch: `a`, `m`, the result, statuses, lanes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InvMod {
@@ -42,7 +45,7 @@ impl InvMod {
     /// The usual parameters.
     pub const fn new(value: Operand, modulus: Operand) -> Self {
         let limbs = if value.limbs > modulus.limbs { value.limbs } else { modulus.limbs };
-        Self { value, modulus, layout: Layout::of(limbs + 1) }
+        Self { value, modulus, layout: Layout::of(limbs + 1).of_lanes(limbs + 1, LANE_LIMBS) }
     }
 
     fn body(b: &mut Builder, frame: &Frame) {

@@ -25,15 +25,15 @@ pub mod gcd;
 pub mod inverse;
 pub mod power;
 pub mod product;
-mod redirect;
+pub(super) mod redirect;
 mod register;
 mod shifted;
 pub mod sqrt;
 
 use warpmp_kernel::build::Glue;
 
-pub(super) use register::ALGORITHMS;
 use register::product_of;
+pub(super) use register::{ALGORITHMS, Copy};
 
 /// An operand of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,11 +80,11 @@ pub enum Fault {
 /// How the limbs of a number are divided, and how kernels are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
-    /// Lanes a number: a power of two, at most 32.
+    /// Lanes a number: a power of two. Above 32 they are all the lanes of a block.
     pub group: u32,
     /// Limbs a lane.
     pub length: u32,
-    /// Warps a block of threads.
+    /// Warps a block of threads: `group / 32` if that is more than one.
     pub warps: u32,
     /// How carry chains are joined.
     pub glue: Glue,
@@ -96,8 +96,8 @@ const THREAD_LIMBS: u32 = 16;
 /// Most limbs a lane, unless 32 lanes need more.
 const BLOCK_LIMBS: u32 = 16;
 
-/// Longest modulus, in limbs: above it the registers of a warp do not suffice.
-pub const MAX_LIMBS: u32 = 1024;
+/// Most limbs a lane: of more the registers would not suffice. Longer numbers take the lanes of several warps.
+const LANE_LIMBS: u32 = 32;
 
 impl Layout {
     /// The usual layout for numbers of so many limbs.
@@ -110,7 +110,20 @@ impl Layout {
         while group < 32 && limbs.div_ceil(group) > BLOCK_LIMBS {
             group *= 2;
         }
-        Self { group, length: limbs.div_ceil(group), warps, glue }
+        Self { group, length: limbs.div_ceil(group), warps, glue }.of_lanes(limbs, LANE_LIMBS)
+    }
+
+    /// The same or, where the lanes would hold more than `most` limbs each, one with more lanes, in several warps.
+    const fn of_lanes(self, limbs: u32, most: u32) -> Self {
+        let mut group = self.group;
+        while limbs.div_ceil(group) > most {
+            group *= 2;
+        }
+        if group <= 32 { Self { group, ..self } } else { Self { group, warps: group / 32, ..self } }.holding(limbs)
+    }
+
+    const fn holding(self, limbs: u32) -> Self {
+        Self { length: limbs.div_ceil(self.group), ..self }
     }
 
     /// A layout with as few lanes a number as this many limbs a lane allow: for what every lane does by itself.
@@ -119,7 +132,7 @@ impl Layout {
         while group < 32 && limbs.div_ceil(group) > most {
             group *= 2;
         }
-        Self { group, length: limbs.div_ceil(group), ..Self::of(1) }
+        Self { group, ..Self::of(1) }.of_lanes(limbs, LANE_LIMBS)
     }
 
     /// Its part of a kernel's name.

@@ -9,12 +9,12 @@ use super::super::{MUL, MulShape, OperandShape, OperationAlgorithm, OperationSha
 use super::division::{Division, Parts};
 use super::frame::Signature;
 use super::gcd::{self, Gcd};
-use super::inverse::InvMod;
+use super::inverse::{self, InvMod};
 use super::power::{Exponent, PowMod};
 use super::product::{Function, MontgomeryProduct};
 use super::redirect::{Place, Stage, Stages};
 use super::sqrt::Sqrt;
-use super::{Layout, MAX_LIMBS, Operand, cofactors};
+use super::{LANE_LIMBS, Layout, Operand, cofactors};
 use crate::operation::Operation;
 
 /// Longest numbers of one thread, in limbs; of inverses, which hold five of them; of secret exponents' powers, which
@@ -23,8 +23,8 @@ const THREAD: u32 = 32;
 const THREAD_INVERSE: u32 = 12;
 const THREAD_SECRET: u32 = 24;
 
-/// Longest inverses of a warp, in limbs.
-const GROUP_INVERSE: u32 = 640;
+/// Fewer limbs a lane would be more lanes than a block has.
+const MIN_LANE_LIMBS: u32 = 8;
 
 /// The registers of division, modular and Montgomery arithmetic.
 pub(in super::super) const ALGORITHMS: &[OperationAlgorithm] = &[
@@ -50,13 +50,16 @@ pub(in super::super) const ALGORITHMS: &[OperationAlgorithm] = &[
     },
     OperationAlgorithm {
         name: "group",
-        summary: "numbers spread over a group of lanes, carries between lanes by ballots",
-        accepts: "moduli and divisors to 32736 bits, inverses to 20448",
+        summary: "numbers spread over a group of lanes or a block of threads, carries between lanes by ballots",
+        accepts: "any lengths",
         longer_first: false,
-        fits: |shape| held_limbs(shape) <= if inverts(shape.operation) { GROUP_INVERSE } else { MAX_LIMBS },
+        fits: |_| true,
         spec: |shape, settings, asynchronous| {
             let layout = match shape.operation {
                 Operation::Gcd => Layout::narrow(held_limbs(shape).max(2), settings.block.unwrap_or(gcd::BLOCK)),
+                Operation::InvMod => {
+                    Layout::spread(held_limbs(shape), settings.block).of_lanes(held_limbs(shape), inverse::LANE_LIMBS)
+                }
                 _ => Layout::spread(held_limbs(shape), settings.block),
             };
             spec(shape, settings_of(layout, settings), asynchronous)
@@ -94,9 +97,15 @@ impl Layout {
         while group < 32 && limbs.div_ceil(group) > most {
             group *= 2;
         }
+        let layout = Self { group, ..Self::of(1) };
+        let most = match block {
+            Some(block) if block > MIN_LANE_LIMBS => block,
+            Some(_) => MIN_LANE_LIMBS,
+            None => LANE_LIMBS,
+        };
+        let layout = layout.of_lanes(limbs, most);
         // Division reads three limbs of its top lane.
-        let length = limbs.div_ceil(group);
-        Self { group, length: if length < 3 { 3 } else { length }, ..Self::of(1) }
+        if layout.length < 3 { Self { length: 3, ..layout } } else { layout }
     }
 }
 
@@ -106,7 +115,8 @@ const fn inverts(operation: Operation) -> bool {
 }
 
 fn settings_of(layout: Layout, settings: &Settings) -> Layout {
-    Layout { warps: settings.warps.unwrap_or(layout.warps), glue: settings.glue_or(layout.glue), ..layout }
+    let warps = if layout.group > 32 { layout.warps } else { settings.warps.unwrap_or(layout.warps) };
+    Layout { warps, glue: settings.glue_or(layout.glue), ..layout }
 }
 
 /// Limbs of the numbers that a group of lanes holds.
@@ -198,7 +208,7 @@ pub(super) fn product_of(shape: MulShape, asynchronous: bool) -> Box<dyn Spec> {
 
 /// Copies rows, of a common operand one to each lane.
 #[derive(Clone, Debug)]
-struct Copy(Operand);
+pub(in super::super) struct Copy(pub(in super::super) Operand);
 
 impl Copy {
     const fn layout(&self) -> Layout {
