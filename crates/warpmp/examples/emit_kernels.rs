@@ -150,6 +150,17 @@ const MODULAR: &[ModularCase] = &[
     (Operation::Sqrt, "group", &[4096], None, 80),
     (Operation::MulMod, "group", &[1024, 1024, 1024], None, 128),
     (Operation::GcdExt, "group", &[1024, 1000], None, 168),
+    // Of a block of threads.
+    (Operation::MontMul, "group", &[65536, 65536, 65536], None, 255),
+    (Operation::ToMont, "group", &[40000, 40000], None, 255),
+    (Operation::PowMod, "group", &[65536, 65536, 65536], None, 255),
+    (Operation::PowModSec, "group", &[40000, 65536, 40000], None, 255),
+    (Operation::PowModPublic(65537), "group", &[65536, 65536], None, 255),
+    (Operation::DivRem, "group", &[65536, 65536], None, 255),
+    (Operation::Gcd, "group", &[65536, 65536], None, 255),
+    (Operation::InvMod, "group", &[65536, 65536], None, 255),
+    (Operation::Sqrt, "group", &[65536], None, 255),
+    (Operation::MulMod, "group", &[131, 65536, 40000], None, 255),
 ];
 
 fn main() -> Result<(), Box<dyn error::Error>> {

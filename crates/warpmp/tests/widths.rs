@@ -1,9 +1,12 @@
-//! Every operation at every width is planned: nothing is refused.
+//! Every operation at every width: nothing is refused, and what comes out is right to 65536 bits, on every engine.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use warpmp::{Operation, Plan, Selector, Session, Shape};
+use warpmp::operation::Group;
+use warpmp::{Batch, Error, Operation, Options, Plan, Selector, Session, Shape};
+use warpmp_testkit::conformance::{self, OperationCase};
 use warpmp_testkit::operations::PRECISIONS;
+use warpmp_testkit::{Operands, Pattern, gpu};
 
 /// Widths beyond those at which kernels run in the tests, on both sides of where layouts change.
 const WIDE: [usize; 14] =
@@ -68,4 +71,141 @@ fn nothing_is_refused() {
         &refused[..refused.len().min(20)]
     );
     assert!(plans > 10_000, "{plans}");
+}
+
+/// Runs a case.
+fn run(session: &Session, case: &OperationCase, operands: &[Operands]) -> Result<Vec<(Vec<u32>, usize)>, Error> {
+    let (name, constant) = case.operation;
+    let operation = Operation::named(name).unwrap();
+    let operation = if operation.constant().is_some() { operation.with_constant(constant) } else { operation };
+    let batches: Vec<Batch> =
+        operands.iter().map(|it| Batch::borrow(Shape::new(it.lanes, it.bits), &it.limbs)).collect::<Result<_, _>>()?;
+    let (results, _) = session.apply(operation, &batches.iter().collect::<Vec<_>>(), Options::new())?;
+    Ok(results.into_iter().map(|batch| (batch.limbs().to_vec(), batch.bits())).collect())
+}
+
+fn conforms(session: &Session, cases: &[OperationCase]) {
+    conformance::operation(cases, |case, operands| run(session, case, operands));
+}
+
+fn case(operation: Operation, bits: &[usize], lanes: &[usize], pattern: Pattern) -> OperationCase {
+    // Exponents and distances that serve any width.
+    let constant = operation.constant().map_or(0, |_| 5);
+    OperationCase {
+        operation: (operation.name(), constant),
+        bits: bits.to_vec(),
+        lanes: lanes.to_vec(),
+        pattern,
+        seed: bits.iter().sum::<usize>() as u64,
+    }
+}
+
+/// Operations of some groups on operands of these bits; exponents are short, since the oracle takes seconds a hundred
+/// bits.
+fn alike(groups: &[Group], bits: usize, lanes: usize, pattern: Pattern) -> Vec<OperationCase> {
+    let operations = Operation::ALL.iter().filter(|it| groups.contains(&it.group()));
+    let of = |&operation: &Operation| {
+        let mut widths = vec![bits; operation.arity()];
+        if operation.name().starts_with("pow_mod") && widths.len() == 3 {
+            widths[1] = 9;
+        }
+        case(operation, &widths, &vec![lanes; widths.len()], pattern)
+    };
+    operations.map(of).collect()
+}
+
+/// Operands of very different lengths, around a modulus or divisor of `wide` bits.
+fn mixed(wide: usize, lanes: usize) -> Vec<OperationCase> {
+    use Operation as O;
+    let widths: [(Operation, &[usize]); 20] = [
+        (O::MulMod, &[131, 65536, wide]),
+        (O::MulMod, &[65536, 131, 131]),
+        (O::SqrMod, &[131, wide]),
+        (O::SqrMod, &[65536, wide]),
+        (O::PowMod, &[65536, 7, wide]),
+        (O::PowMod, &[131, 65536, 131]),
+        (O::PowModSec, &[131, 5, wide]),
+        (O::DivRem, &[65536, wide]),
+        (O::DivRem, &[131, wide]),
+        (O::DivRem, &[65536, 131]),
+        (O::Rem, &[65536, 2100]),
+        (O::Gcd, &[131, wide]),
+        (O::GcdExt, &[131, wide]),
+        (O::GcdExt, &[wide, 131]),
+        (O::InvMod, &[131, wide]),
+        (O::InvMod, &[65536, 131]),
+        (O::Redc, &[65536, wide]),
+        (O::Redc, &[131, wide]),
+        (O::MontMul, &[131, wide, wide]),
+        (O::MulAdd, &[wide, 131, 65536]),
+    ];
+    widths
+        .into_iter()
+        .map(|(operation, bits)| case(operation, bits, &vec![lanes; bits.len()], Pattern::Carry))
+        .collect()
+}
+
+/// Each operand in turn is one for all lanes, then all others are.
+fn shared(bits: usize, lanes: usize) -> Vec<OperationCase> {
+    let mut cases = Vec::new();
+    for &operation in Operation::ALL.iter().filter(|it| it.arity() > 1) {
+        for alone in 0..operation.arity() {
+            for one in [true, false] {
+                let counts: Vec<usize> =
+                    (0..operation.arity()).map(|i| if (i == alone) == one { 1 } else { lanes }).collect();
+                cases.push(case(operation, &vec![bits; counts.len()], &counts, Pattern::Carry));
+            }
+        }
+    }
+    cases
+}
+
+const MODULAR: [Group; 3] = [Group::Division, Group::Modular, Group::Montgomery];
+const LINEAR: [Group; 4] = [Group::Product, Group::ProductPart, Group::Linear, Group::LinearModular];
+
+#[test]
+fn shared_operands() {
+    let session = Session::on(Selector::Sim).unwrap();
+    conforms(&session, &shared(131, 5));
+    conforms(&session, &shared(800, 3));
+    conforms(&Session::cpu(), &shared(131, 5));
+    conforms(&Session::cpu(), &shared(800, 3));
+}
+
+#[test]
+fn simulator_conforms_beyond_a_warp() {
+    let session = Session::on(Selector::Sim).unwrap();
+    conforms(&session, &alike(&MODULAR, 32800, 1, Pattern::Carry));
+    conforms(&session, &alike(&LINEAR, 65536, 2, Pattern::Carry));
+}
+
+#[test]
+#[ignore = "minutes: the simulator at the full width"]
+fn simulator_conforms_to_65536_bits() {
+    let session = Session::on(Selector::Sim).unwrap();
+    for bits in [40000, 65535, 65536] {
+        conforms(&session, &alike(&MODULAR, bits, 1, Pattern::Carry));
+        conforms(&session, &alike(&MODULAR, bits, 1, Pattern::Ones));
+    }
+    conforms(&session, &mixed(40000, 1));
+}
+
+#[test]
+fn cpu_conforms_to_65536_bits() {
+    let session = Session::cpu();
+    conforms(&session, &alike(&LINEAR, 65536, 3, Pattern::Carry));
+    conforms(&session, &alike(&MODULAR, 65536, 1, Pattern::Carry));
+    conforms(&session, &mixed(40000, 1));
+}
+
+#[test]
+fn gpu_conforms_to_65536_bits() {
+    let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };
+    conforms(&session, &shared(800, 33));
+    for bits in [33000, 65536] {
+        // Six lanes: drawn ones, and the moduli 1, 3, 2^k + 1, 2^k − 1 and all ones.
+        conforms(&session, &alike(&MODULAR, bits, 6, Pattern::Carry));
+    }
+    conforms(&session, &alike(&LINEAR, 65536, 33, Pattern::Carry));
+    conforms(&session, &mixed(40000, 2));
 }
