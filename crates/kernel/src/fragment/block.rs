@@ -15,7 +15,7 @@
 //! the bound; a warp passes a carry on if all of its lanes do, and generates what `2g + p` leaves above its top.
 
 use crate::build::{Builder, Emit, Pred, R32, V32};
-use crate::ir::{Cmp, Shuffle, Space, Special, Vector, Vote};
+use crate::ir::{Cmp, Shuffle, Special, Vector, Vote};
 
 /// Most threads of a block whose numbers are spread over all of them.
 const MAX_LANES: u32 = 512;
@@ -30,6 +30,9 @@ pub(super) struct Block {
     below: R32,
     /// The sum of that address and the one in the other slot.
     both: R32,
+    /// From there to the word of the first thread of the warp with this lane's number, or to the zero at the end. A
+    /// predicate that chooses would live through all of the kernel.
+    to_warp: R32,
 }
 
 impl Block {
@@ -58,7 +61,13 @@ impl Block {
                 }
             }
         });
-        Self { lanes, member, below, both }
+        let lane = b.and(member, 31);
+        let is_warp = b.compare(Cmp::Lt, lane, lanes / 32);
+        let word = b.mad_lo(lane, 32, 1);
+        let word = b.select(word, lanes + 1, is_warp);
+        let distance = b.sub(word, member);
+        let to_warp = b.shl(distance, 2);
+        Self { lanes, member, below, both, to_warp }
     }
 
     /// The value of the thread below; in the lowest zero.
@@ -181,37 +190,24 @@ impl Block {
         in_warp(b, value)
     }
 
+    /// In each lane the value of the warp with the lane's number, zero if there is none. In a warp all values are
+    /// equal.
+    fn of_warps(&self, b: &mut Builder, value: R32) -> R32 {
+        self.exchange(b, value, |b| {
+            let address = b.add(self.below, self.to_warp);
+            b.load_shared(Vector::V1, address, 0)[0]
+        })
+    }
+
     /// Each thread writes its value; `read` reads any of them.
     fn exchange(&self, b: &mut Builder, value: R32, read: impl FnOnce(&mut Builder) -> R32) -> R32 {
         b.store_shared(&[value], self.below, 4);
         b.barrier();
         let found = read(b);
-        self.turn(b);
-        found
-    }
-
-    /// In each lane the value of the warp with the lane's number, zero if there is none. In a warp all values are
-    /// equal.
-    fn of_warps(&self, b: &mut Builder, value: R32) -> R32 {
-        let warp = b.shr(self.member, 5);
-        let lane = b.and(self.member, 31);
-        let first = b.mad_lo(self.member, 4_u32.wrapping_neg(), self.below);
-        let own = b.mad_lo(warp, 4, first);
-        let speaks = b.compare(Cmp::Eq, lane, 0);
-        b.guarded(speaks, true, |g| g.store_shared(&[value], own, 4));
-        b.barrier();
-        let found = b.copy(0);
-        let other = b.mad_lo(lane, 4, first);
-        let listens = b.compare(Cmp::Lt, lane, self.lanes / 32);
-        b.guarded(listens, true, |g| g.load_into(Space::Shared, Vector::V1, &[found], other, 4));
-        self.turn(b);
-        found
-    }
-
-    /// The other slot comes next.
-    fn turn(&self, b: &mut Builder) {
+        // The other slot comes next.
         let other = b.sub(self.both, self.below);
         b.set(self.below, other);
+        found
     }
 }
 
