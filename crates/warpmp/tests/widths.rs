@@ -209,3 +209,42 @@ fn gpu_conforms_to_65536_bits() {
     conforms(&session, &alike(&LINEAR, 65536, 33, Pattern::Carry));
     conforms(&session, &mixed(40000, 2));
 }
+
+/// The cases of an operation at a precision: alike, and with operands of other lengths.
+fn at(operation: Operation, precision: usize, lanes: usize) -> Vec<OperationCase> {
+    let name = (operation.name(), operation.constant().unwrap_or(0));
+    conformance::operation_cases(name, operation.arity(), precision, lanes, &[Pattern::Carry])
+}
+
+#[test]
+fn products_at_every_precision() {
+    let session = Session::on(Selector::Sim).unwrap();
+    for precision in PRECISIONS {
+        conforms(&session, &at(Operation::Mul, precision, if precision > 300 { 3 } else { 33 }));
+        conforms(&session, &at(Operation::Sqr, precision, if precision > 300 { 3 } else { 33 }));
+    }
+}
+
+/// Every operation at every precision, the operations in parallel: nearly all of the time is the driver's compiler's.
+#[test]
+#[ignore = "minutes: thousands of kernels are compiled"]
+fn gpu_conforms_at_every_precision() {
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let work = || {
+        let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };
+        while let Some(&operation) = Operation::ALL.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+            let is_power = operation.name().starts_with("pow_mod");
+            for precision in PRECISIONS {
+                // The oracle's powers of long numbers take a while.
+                conforms(&session, &at(operation, precision, if is_power && precision > 512 { 3 } else { 33 }));
+            }
+        }
+    };
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
+}
