@@ -201,7 +201,7 @@ fn powers() {
 
 #[test]
 fn square_roots() {
-    for (bits, layout) in [(4000, block(64, 1)), (1001, block(128, 1))] {
+    for (bits, layout) in [(4000, block(64, 2)), (12000, block(64, 3)), (1001, block(128, 2))] {
         let lanes = 6;
         let mut values = mixed(lanes, bits, 3);
         let root = values[1].sqrt();
