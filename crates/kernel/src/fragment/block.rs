@@ -33,6 +33,8 @@ pub(super) struct Block {
     /// From there to the word of the first thread of the warp with this lane's number, or to the zero at the end. A
     /// predicate that chooses would live through all of the kernel.
     to_warp: R32,
+    /// Zero in one thread of the block, below 32 in the others of its warp: who works where one warp is enough.
+    duty: R32,
 }
 
 impl Block {
@@ -67,7 +69,16 @@ impl Block {
         let word = b.select(word, lanes + 1, is_warp);
         let distance = b.sub(word, member);
         let to_warp = b.shl(distance, 2);
-        Self { lanes, member, below, both, to_warp }
+        // Warps with the same number are with the same scheduler, and so are blocks whose numbers differ by that of the
+        // multiprocessors: the duty changes with the block in ways that both do not.
+        let number = b.special(Special::Ctaid);
+        let [quarter, sixteenth] = [2, 4].map(|n| b.shr(number, n));
+        let mixed = b.xor(number, quarter);
+        let mixed = b.xor(mixed, sixteenth);
+        let chosen = b.and(mixed, lanes / 32 - 1);
+        let chosen = b.shl(chosen, 5);
+        let duty = b.xor(member, chosen);
+        Self { lanes, member, below, both, to_warp, duty }
     }
 
     /// The value of the thread below; in the lowest zero.
@@ -183,6 +194,26 @@ impl Block {
         })
     }
 
+    /// One warp executes the body; the values that all of its lanes have in some registers then, to all threads.
+    pub(super) fn by_one_warp(&self, b: &mut Builder, values: &[R32], body: impl FnOnce(&mut Builder)) -> Vec<R32> {
+        debug_assert!(values.len() as u32 <= self.lanes);
+        let first = b.mad_lo(self.member, 4_u32.wrapping_neg(), self.below);
+        let on_duty = b.compare(Cmp::Lt, self.duty, 32);
+        b.if_(on_duty, |b| {
+            body(b);
+            let speaks = b.compare(Cmp::Eq, self.duty, 0);
+            b.guarded(speaks, true, |g| {
+                for (&value, i) in values.iter().zip(1..) {
+                    g.store_shared(&[value], first, 4 * i);
+                }
+            });
+        });
+        b.barrier();
+        let found = (1..=values.len() as u32).map(|i| b.load_shared(Vector::V1, first, 4 * i)[0]).collect();
+        self.turn(b);
+        found
+    }
+
     /// In the warps, then over them.
     fn twice(&self, b: &mut Builder, value: R32, in_warp: impl Fn(&mut Builder, R32) -> R32) -> R32 {
         let value = in_warp(b, value);
@@ -204,10 +235,14 @@ impl Block {
         b.store_shared(&[value], self.below, 4);
         b.barrier();
         let found = read(b);
-        // The other slot comes next.
+        self.turn(b);
+        found
+    }
+
+    /// The other slot comes next.
+    fn turn(&self, b: &mut Builder) {
         let other = b.sub(self.both, self.below);
         b.set(self.below, other);
-        found
     }
 }
 

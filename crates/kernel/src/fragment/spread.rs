@@ -284,6 +284,16 @@ impl Spread {
         value
     }
 
+    /// The values of some registers after the body, which is the same for all lanes of a number: where they are several
+    /// warps one executes it, and gives the others the values.
+    pub fn by_one_warp(&self, b: &mut Builder, values: &[R32], body: impl FnOnce(&mut Builder)) -> Vec<R32> {
+        if let Some(block) = &self.block {
+            return block.by_one_warp(b, values, body);
+        }
+        body(b);
+        values.to_vec()
+    }
+
     /// Orders the memory accesses of the lanes of a number.
     pub fn fence(&self, b: &mut Builder) {
         if self.block.is_some() {

@@ -132,7 +132,7 @@ impl Layout {
         while group < 32 && limbs.div_ceil(group) > most {
             group *= 2;
         }
-        Self { group, ..Self::of(1) }.of_lanes(limbs, LANE_LIMBS)
+        Self { group, ..Self::of(1) }.of_lanes(limbs, gcd::LANE_LIMBS)
     }
 
     /// Its part of a kernel's name.
