@@ -1,7 +1,7 @@
 //! Times modular arithmetic and division of wide numbers, through a session on the first GPU and on the processor.
 //!
 //! ```sh
-//! cargo run --release -p warpmp --example wide_bench -- [--layouts] [--lanes N] [--no-cpu] BITS…
+//! cargo run --release -p warpmp --example wide_bench -- [--layouts] [--lanes N] [--no-cpu] [--only NAME] BITS…
 //! ```
 //!
 //! A sample of the results is compared with num-bigint before anything is timed; operands and results stay where the
@@ -24,17 +24,19 @@ const WIDE_PRODUCTS: f64 = 8.4e12;
 const DISTINCT: usize = 16;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut layouts, mut lanes, mut cpu, mut widths) = (false, 2640, true, Vec::new());
+    let (mut layouts, mut lanes, mut cpu, mut only, mut widths) = (false, 2640, true, None, Vec::new());
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--layouts" => layouts = true,
             "--no-cpu" => cpu = false,
+            "--only" => only = Some(arguments.next().ok_or("--only needs a name")?),
             "--lanes" => lanes = arguments.next().ok_or("--lanes needs a number")?.parse()?,
             bits => widths.push(bits.parse::<usize>()?),
         }
     }
     let mut session = Session::on(Selector::Cuda(None))?;
+    let usual = session.table().ok_or("a GPU has a table")?.clone();
     println!("{}", session.engine().name);
     println!("{:34} {:>8} {:>10} {:>11} {:>9} {:>11}", "operation", "block", "ms", "per second", "of bound", "CPU");
     for bits in widths {
@@ -53,15 +55,17 @@ fn main() -> Result<(), Box<dyn Error>> {
             (Operation::GcdExt, vec![bits; 2]),
         ];
         for (operation, bits) in cases {
-            if layouts && operation != Operation::MontMul {
+            let left_out = only.as_ref().is_some_and(|name| *name != operation.name());
+            if left_out || (layouts && operation != Operation::MontMul) {
                 continue;
             }
             let tried = if layouts { vec![None, Some(16), Some(20), Some(8)] } else { vec![None] };
             for block in tried {
+                session.set_table(usual.clone());
                 if block.is_some() {
                     let settings = Settings { block, ..Settings::default() };
                     let candidate = Candidate { algorithm: "group", settings, kernel: String::new() };
-                    let rest = Arc::new(session.table().ok_or("no table")?.clone());
+                    let rest = Arc::new(usual.clone());
                     session.set_table(Table::of_one(operation, 90, &candidate).completed_by(rest));
                 }
                 let (rate, products) = measure(&session, operation, &bits, lanes)?;
