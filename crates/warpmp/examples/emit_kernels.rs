@@ -146,8 +146,8 @@ const MODULAR: &[ModularCase] = &[
     (Operation::Gcd, "group", &[4096, 4096], None, 80),
     (Operation::InvMod, "thread", &[256, 256], None, 128),
     (Operation::InvMod, "group", &[1024, 1024], None, 144),
-    (Operation::Sqrt, "thread", &[1024], None, 96),
-    (Operation::Sqrt, "group", &[4096], None, 80),
+    (Operation::Sqrt, "thread", &[1024], None, 120),
+    (Operation::Sqrt, "group", &[4096], None, 96),
     (Operation::MulMod, "group", &[1024, 1024, 1024], None, 128),
     (Operation::GcdExt, "group", &[1024, 1000], None, 168),
     // Of a block of threads.
