@@ -27,7 +27,9 @@ const fn block(group: u32, length: u32) -> Layout {
 fn mixed(lanes: usize, bits: usize, seed: u64) -> Vec<BigUint> {
     let patterns = [Pattern::Carry, Pattern::Ones, Pattern::Runs, Pattern::Edge];
     let full: Vec<_> = patterns.iter().map(|&pattern| numbers(pattern, lanes, bits, seed)).collect();
-    (0..lanes).map(|lane| &full[lane % 4][lane] >> if lane % 3 == 0 { 0 } else { (lane * 97) % bits }).collect()
+    (0..lanes)
+        .map(|lane| &full[lane % 4][lane] >> if lane.is_multiple_of(3) { 0 } else { (lane * 97) % bits })
+        .collect()
 }
 
 #[test]
@@ -100,7 +102,7 @@ fn quotients() {
         for (lane, (a, d)) in dividends.iter_mut().zip(&divisors).enumerate().skip(1) {
             if *d > BigUint::ZERO {
                 let multiple = &*a / d * d;
-                *a = if lane % 2 == 0 || multiple == BigUint::ZERO { multiple } else { multiple - 1_u32 };
+                *a = if lane.is_multiple_of(2) || multiple == BigUint::ZERO { multiple } else { multiple - 1_u32 };
             }
         }
         for common in [false, true] {

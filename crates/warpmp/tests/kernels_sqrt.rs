@@ -34,7 +34,7 @@ fn values(bits: usize, lanes: usize) -> Vec<BigUint> {
     let drawn: Vec<_> = patterns.iter().map(|&pattern| numbers(pattern, lanes, bits, 4)).collect();
     let limit = &one << bits;
     let value = |lane: usize| {
-        let shift = if lane % 3 == 0 { 0 } else { (lane * 37) % bits };
+        let shift = if lane.is_multiple_of(3) { 0 } else { (lane * 37) % bits };
         let root = &roots[lane / 6 % 5][lane] >> (shift / 2);
         let square = &root * &root;
         match lane % 6 {

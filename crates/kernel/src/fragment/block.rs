@@ -82,12 +82,12 @@ impl Block {
     }
 
     /// The value of the thread below; in the lowest zero.
-    pub(super) fn from_below(&self, b: &mut Builder, value: R32) -> R32 {
+    pub(super) fn value_below(&self, b: &mut Builder, value: R32) -> R32 {
         self.exchange(b, value, |b| b.load_shared(Vector::V1, self.below, 0)[0])
     }
 
     /// The value of the thread above; in the highest zero.
-    pub(super) fn from_above(&self, b: &mut Builder, value: R32) -> R32 {
+    pub(super) fn value_above(&self, b: &mut Builder, value: R32) -> R32 {
         self.exchange(b, value, |b| b.load_shared(Vector::V1, self.below, 8)[0])
     }
 

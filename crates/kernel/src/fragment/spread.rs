@@ -67,7 +67,7 @@ impl Spread {
     /// The value of the lane above; in the highest lane that of the lowest or, in a block, zero.
     pub fn from_above(&self, b: &mut Builder, value: R32) -> R32 {
         if let Some(block) = &self.block {
-            return block.from_above(b, value);
+            return block.value_above(b, value);
         }
         if self.group == 1 { value } else { b.shuffle(Shuffle::Idx, value, self.next, self.group) }
     }
@@ -75,7 +75,7 @@ impl Spread {
     /// The value of the lane below; in the lowest lane zero.
     pub fn from_below(&self, b: &mut Builder, value: R32) -> R32 {
         if let Some(block) = &self.block {
-            return block.from_below(b, value);
+            return block.value_below(b, value);
         }
         if self.group == 1 {
             return b.copy(0);
