@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A sample of the results is compared with num-bigint before anything is timed; operands and results stay where the
-//! session computes. `--layouts` tries several numbers of limbs a lane, with products only.
+//! session computes. `--layouts` tries several numbers of limbs a lane.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -56,10 +56,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         ];
         for (operation, bits) in cases {
             let left_out = only.as_ref().is_some_and(|name| *name != operation.name());
-            if left_out || (layouts && operation != Operation::MontMul) {
+            if left_out {
                 continue;
             }
-            let tried = if layouts { vec![None, Some(16), Some(20), Some(8)] } else { vec![None] };
+            let tried = if layouts { vec![None, Some(36), Some(24), Some(17), Some(16), Some(9)] } else { vec![None] };
             for block in tried {
                 session.set_table(usual.clone());
                 if block.is_some() {

@@ -44,7 +44,7 @@ impl Gcd {
     /// The usual parameters.
     pub const fn new(a: Operand, b: Operand) -> Self {
         let limbs = if a.limbs > b.limbs { a.limbs } else { b.limbs };
-        Self { operands: [a, b], layout: Layout::narrow(limbs + 1, BLOCK) }
+        Self { operands: [a, b], layout: Layout::narrow(limbs + 1, BLOCK, LANE_LIMBS) }
     }
 
     fn limbs(&self) -> u32 {

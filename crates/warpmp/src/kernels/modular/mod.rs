@@ -127,12 +127,12 @@ impl Layout {
     }
 
     /// A layout with as few lanes a number as this many limbs a lane allow: for what every lane does by itself.
-    const fn narrow(limbs: u32, most: u32) -> Self {
+    const fn narrow(limbs: u32, most: u32, beyond: u32) -> Self {
         let mut group = 1;
         while group < 32 && limbs.div_ceil(group) > most {
             group *= 2;
         }
-        Self { group, ..Self::of(1) }.of_lanes(limbs, gcd::LANE_LIMBS)
+        Self { group, ..Self::of(1) }.of_lanes(limbs, beyond)
     }
 
     /// Its part of a kernel's name.

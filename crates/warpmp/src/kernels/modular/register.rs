@@ -56,7 +56,10 @@ pub(in super::super) const ALGORITHMS: &[OperationAlgorithm] = &[
         fits: |_| true,
         spec: |shape, settings, asynchronous| {
             let layout = match shape.operation {
-                Operation::Gcd => Layout::narrow(held_limbs(shape).max(2), settings.block.unwrap_or(gcd::BLOCK)),
+                Operation::Gcd => {
+                    let [most, beyond] = [gcd::BLOCK, gcd::LANE_LIMBS].map(|usual| settings.block.unwrap_or(usual));
+                    Layout::narrow(held_limbs(shape).max(2), most, beyond)
+                }
                 Operation::InvMod => {
                     Layout::spread(held_limbs(shape), settings.block).of_lanes(held_limbs(shape), inverse::LANE_LIMBS)
                 }
