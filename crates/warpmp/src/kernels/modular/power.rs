@@ -104,7 +104,13 @@ impl PowMod {
     }
 
     /// The base as a Montgomery residue; and as it is if it is less than `R`.
-    fn base(&self, b: &mut Builder, frame: &Frame, ring: &Montgomery, square: &[R32]) -> (Vec<R32>, Option<Vec<R32>>) {
+    pub(super) fn base(
+        &self,
+        b: &mut Builder,
+        frame: &Frame,
+        ring: &Montgomery,
+        square: &[R32],
+    ) -> (Vec<R32>, Option<Vec<R32>>) {
         let (limbs, length) = (self.modulus.limbs, self.base.limbs);
         if length <= limbs {
             let plain = frame.load(b, 0);
@@ -200,7 +206,7 @@ impl PowMod {
 }
 
 /// The window that costs least; longer ones gain less than their table takes in memory.
-fn least(cost: impl Fn(u32) -> u32) -> u32 {
+pub(super) fn least(cost: impl Fn(u32) -> u32) -> u32 {
     (1..=6).min_by_key(|&w| cost(w)).unwrap_or(1)
 }
 
@@ -244,16 +250,23 @@ fn public_power(
 }
 
 /// The residues `1, a, a², …` in scratch memory.
-struct Table<'f> {
-    frame: &'f Frame,
+pub(super) struct Table<'f> {
+    pub(super) frame: &'f Frame,
     /// Limbs of a residue.
-    limbs: u32,
-    entries: u32,
-    row: Option<R64>,
+    pub(super) limbs: u32,
+    pub(super) entries: u32,
+    pub(super) row: Option<R64>,
 }
 
 impl Table<'_> {
-    fn fill(&self, b: &mut Builder, ring: &Montgomery, one: &[R32], base: &[R32]) {
+    /// Stores the first residue alone.
+    pub(super) fn keep(&self, b: &mut Builder, one: &[R32]) {
+        if let Some(row) = self.row {
+            self.frame.write(b, row, self.limbs, piece(self.limbs), one);
+        }
+    }
+
+    pub(super) fn fill(&self, b: &mut Builder, ring: &Montgomery, one: &[R32], base: &[R32]) {
         let Some(row) = self.row else { return };
         let at = b.copy64(row);
         let width = piece(self.limbs);
@@ -275,7 +288,7 @@ impl Table<'_> {
         });
     }
 
-    fn read(&self, b: &mut Builder, digit: R32) -> Vec<R32> {
+    pub(super) fn read(&self, b: &mut Builder, digit: R32) -> Vec<R32> {
         let Some(row) = self.row else { return Vec::new() };
         let address = b.mad_wide(digit, 4 * self.limbs, row);
         self.frame.read(b, address, 0, self.limbs, piece(self.limbs))

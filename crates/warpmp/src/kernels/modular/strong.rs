@@ -1,0 +1,401 @@
+//! `strong_test`, `miller_rabin`: is a number a strong probable prime to a base?
+//!
+//! computes   with `n − 1 = d·2^s`, `d` odd: 1 if `a^d = 1` or one of `a^d, a^(2d), … a^(2^(s−1)·d)` is `n − 1`, modulo
+//!            `n`; else 0, and for even `n`, for 0 and for 1 always 0
+//! requires   nothing: `n` and `a` of any length
+//! launch     32·warps threads a block, 32/group numbers a warp
+//! cost       base 2: a Montgomery square and a doubling for each bit of `n`. Any other base: as a power with windows of
+//!            `w` bits, `n + n/w` products and `2^w` for the table. Then for most warps fewer than ten squares, those of
+//!            its number with the largest `s`; and `R mod n`, for other bases `R² mod n`, as for powers
+//! memory     scratch: the residue of 1, for other bases `2^w` residues a lane
+//! registers  base 2: about `4·length + 40`, others `6·length + 50`
+//!
+//! For base 2 the exponent is `n − 1` itself, from its top bit down, so that `a^d` and the squares after it pass by on
+//! the way, in each lane in its own place: at bit `i` of the number, for `i ≤ s`, stands `2^(d·2^(s−i))`. Only
+//! there, hence at the end of the loop and where any lane of the warp needs it, are residues compared. The bits are
+//! read from the number's row in memory, a word at a time; a multiplication by 2 is a shift by the bit.
+//!
+//! bound: where `n` has at least four bits fewer than its limbs, `R > 16n`, and nothing is reduced but for comparisons:
+//! from `x < 4n`, the square's `x²/R + n` is below `2n`, twice that below `4n`. Three subtractions then reduce it.
+//!
+//! source: Miller 1976; Rabin 1980; Handbook of Applied Cryptography 4.24; not to reduce between products, Walter 1999,
+//! the rest is ours.
+
+use warpmp_device::Grid;
+use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
+use warpmp_kernel::fragment::{Montgomery, assign, repeat, select};
+use warpmp_kernel::ir::{Cmp, Kernel, Shuffle, Space, Vector, Vote};
+
+use super::super::Spec;
+use super::frame::{Frame, Signature};
+use super::power::{Exponent, PowMod, Table, least};
+use super::{Layout, Operand};
+
+/// Bits that the limbs of `R` have more than the number, for residues not to be reduced.
+const SLACK: u32 = 4;
+
+/// The base of a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Base {
+    /// The same for all numbers; 2 is the fast one.
+    Number(u32),
+    /// The kernel's first operand.
+    Operand(Operand),
+}
+
+/// Parameters of the kernel. Parameters of its launch: the bases if they are an operand, the numbers, the verdicts,
+/// lanes, scratch memory.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct StrongTest {
+    /// The base.
+    pub base: Base,
+    /// The numbers.
+    pub number: Operand,
+    /// Bits of a number, at most.
+    pub bits: u32,
+    /// How residues lie in the lanes.
+    pub layout: Layout,
+    /// Bits of a window, for bases other than 2.
+    pub window: u32,
+}
+
+impl StrongTest {
+    /// The usual parameters, for numbers of so many bits.
+    pub fn new(base: Base, number: Operand, bits: u32) -> Self {
+        let window = least(|w| (1 << w) + bits.div_ceil(w));
+        Self { base, number, bits, layout: Layout::of(number.limbs), window }
+    }
+
+    fn is_lazy(&self) -> bool {
+        32 * self.number.limbs >= self.bits + SLACK
+    }
+
+    /// Which operand the numbers are.
+    const fn number_at(&self) -> usize {
+        match self.base {
+            Base::Number(_) => 0,
+            Base::Operand(_) => 1,
+        }
+    }
+
+    fn operands(&self) -> Vec<Operand> {
+        match self.base {
+            Base::Number(_) => vec![self.number],
+            Base::Operand(base) => vec![base, self.number],
+        }
+    }
+
+    /// Residues in scratch memory.
+    const fn entries(&self) -> u32 {
+        if matches!(self.base, Base::Number(2)) { 1 } else { 1 << self.window }
+    }
+
+    /// Limbs of a residue there.
+    const fn residue_limbs(&self) -> u32 {
+        self.layout.group * self.layout.length
+    }
+
+    fn body(&self, b: &mut Builder, frame: &Frame) {
+        b.section("load");
+        let at = self.number_at();
+        let number = frame.load(b, at);
+        let (number, _) = frame.odd_modulus(b, &number);
+        b.section("arithmetic");
+        let ring = Montgomery::new(b, frame.spread, &number, self.number.limbs as usize);
+        let one = ring.one(b);
+        let test = Test {
+            spec: self,
+            frame,
+            row: frame.operand_row(b, at),
+            table: Table { frame, limbs: self.residue_limbs(), entries: self.entries(), row: frame.scratch },
+            twos: twos(b, frame, &number),
+            verdict: b.copy(0),
+            ring,
+        };
+        if self.base == Base::Number(2) {
+            test.of_two(b, &one);
+        } else {
+            test.of_any(b, &one);
+        }
+        b.section("store");
+        let lowest = b.load_global(Space::Global, Vector::V1, test.row, 0)[0];
+        let verdict = b.and(lowest, test.verdict);
+        let result = frame.result_row(b, 0);
+        frame.by_bottom(b, |g| g.store_global(Space::Global, &[verdict], result, 0));
+    }
+}
+
+/// A test under way.
+struct Test<'t> {
+    spec: &'t StrongTest,
+    frame: &'t Frame,
+    ring: Montgomery,
+    /// Of the number.
+    row: R64,
+    /// Residues; the first one is that of 1.
+    table: Table<'t>,
+    /// `s`, the same in all lanes of a group; 0 for 1.
+    twos: R32,
+    /// 1 once the number has passed.
+    verdict: R32,
+}
+
+impl Test<'_> {
+    /// Base 2.
+    fn of_two(&self, b: &mut Builder, one: &[R32]) {
+        self.table.keep(b, one);
+        let x: Vec<R32> = one.iter().map(|&limb| b.copy(limb)).collect();
+        let length = self.frame.spread.bit_length(b, &self.ring.modulus);
+        let length = warp_max(b, length);
+        let top = b.sub(length, 1);
+        let bit = b.max(top, 1);
+        b.do_while(|b| {
+            let index = b.shr(bit, 5);
+            let address = b.mad_wide(index, 4, self.row);
+            let limb = b.load_global(Space::Global, Vector::V1, address, 0)[0];
+            let shifted = b.funnel_right(limb, 0, bit);
+            let is_set = b.and(shifted, 1);
+            let square = self.square(b, &x);
+            let power = self.shifted(b, &square, is_set);
+            assign(b, &x, &power);
+            let due = b.compare(Cmp::Le, bit, self.twos);
+            let any = b.vote(Vote::Any, due);
+            b.if_(any, |b| {
+                let (is_one, is_minus_one) = self.stands(b, &x);
+                let first = b.compare(Cmp::Eq, bit, self.twos);
+                let one = b.and_pred(first, is_one);
+                let passed = b.and_pred(due, is_minus_one);
+                let passed = b.or_pred(passed, one);
+                self.pass(b, passed);
+            });
+            let next = b.sub(bit, 1);
+            b.set(bit, next);
+            b.compare(Cmp::Ne, bit, 0)
+        });
+    }
+
+    /// Any base, by windows.
+    fn of_any(&self, b: &mut Builder, one: &[R32]) {
+        let square = self.ring.square_of_r(b, one);
+        let base = match self.spec.base {
+            Base::Number(base) => {
+                let base = self.frame.spread.small(b, base);
+                self.ring.mul(b, &base, &square)
+            }
+            Base::Operand(base) => {
+                let power = PowMod::new(base, Exponent::Public(1), self.spec.number);
+                let power = PowMod { layout: self.spec.layout, ..power };
+                power.base(b, self.frame, &self.ring, &square).0
+            }
+        };
+        self.table.fill(b, &self.ring, one, &base);
+        let x = self.windows(b);
+        let (is_one, is_minus_one) = self.stands(b, &x);
+        let passed = b.or_pred(is_one, is_minus_one);
+        // There is nothing to test of 1.
+        let some = b.compare(Cmp::Ne, self.twos, 0);
+        let passed = b.and_pred(passed, some);
+        self.pass(b, passed);
+        let done = b.copy(1);
+        let is_left = |b: &mut Builder| {
+            let more = b.compare(Cmp::Lt, done, self.twos);
+            let open = b.compare(Cmp::Eq, self.verdict, 0);
+            b.and_pred(more, open)
+        };
+        let left = is_left(b);
+        let any = b.vote(Vote::Any, left);
+        b.if_(any, |b| {
+            b.do_while(|b| {
+                let mine = is_left(b);
+                let square = self.square(b, &x);
+                assign(b, &x, &square);
+                let (_, is_minus_one) = self.stands(b, &x);
+                let passed = b.and_pred(mine, is_minus_one);
+                self.pass(b, passed);
+                let next = b.add(done, 1);
+                b.set(done, next);
+                let left = is_left(b);
+                b.vote(Vote::Any, left)
+            });
+        });
+    }
+
+    /// `a^d` by the residues of the table.
+    fn windows(&self, b: &mut Builder) -> Vec<R32> {
+        let (window, ring) = (self.spec.window, &self.ring);
+        let length = self.frame.spread.bit_length(b, &ring.modulus);
+        let length = b.sub(length, self.twos);
+        let length = warp_max(b, length);
+        let below = b.sub(length, 1);
+        let digits = if window == 1 { below } else { b.mul_hi(below, (u32::MAX / window) + 1) };
+        let offset = b.mul_lo(digits, window);
+        let entry = |b: &mut Builder| {
+            let bit = b.add(offset, self.twos);
+            let digit = self.digit(b, bit);
+            self.table.read(b, digit)
+        };
+        let first = entry(b);
+        let x: Vec<R32> = first.iter().map(|&limb| b.copy(limb)).collect();
+        let more = b.compare(Cmp::Ne, offset, 0);
+        b.if_(more, |b| {
+            b.do_while(|b| {
+                let lower = b.sub(offset, window);
+                b.set(offset, lower);
+                let entry = entry(b);
+                if ring.squares_apart() {
+                    repeat(b, window, |b| {
+                        let square = self.square(b, &x);
+                        assign(b, &x, &square);
+                    });
+                    let product = self.product(b, &x, &entry);
+                    assign(b, &x, &product);
+                } else {
+                    // One product in the loop: its instructions come from a cache.
+                    let left = b.copy(window);
+                    b.do_while(|b| {
+                        let last = b.compare(Cmp::Eq, left, 0);
+                        let factor = select(b, last, &entry, &x);
+                        let product = self.product(b, &x, &factor);
+                        assign(b, &x, &product);
+                        let fewer = b.sub(left, 1);
+                        b.set(left, fewer);
+                        b.compare_signed(Cmp::Ge, left, 0)
+                    });
+                }
+                b.compare(Cmp::Ne, offset, 0)
+            });
+        });
+        x
+    }
+
+    /// The window of the number that begins at a bit; zeros above its row.
+    fn digit(&self, b: &mut Builder, bit: R32) -> R32 {
+        let index = b.shr(bit, 5);
+        let address = b.mad_wide(index, 4, self.row);
+        let [low, high] = [0, 1].map(|above| {
+            let limb = b.copy(0);
+            let limbs = self.spec.number.limbs;
+            if above < limbs {
+                let inside = b.compare(Cmp::Lt, index, limbs - above);
+                b.guarded(inside, true, |g| g.load_into(Space::Global, Vector::V1, &[limb], address, 4 * above));
+            }
+            limb
+        });
+        let shifted = b.funnel_right(low, high, bit);
+        b.and(shifted, (1 << self.spec.window) - 1)
+    }
+
+    /// `x²/R`: below `2n` if residues are not reduced, else below `n`.
+    fn square(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
+        if self.spec.is_lazy() { self.ring.sqr_lazy(b, x).0 } else { self.ring.sqr(b, x) }
+    }
+
+    fn product(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
+        if self.spec.is_lazy() { self.ring.mul_lazy(b, x, y).0 } else { self.ring.mul(b, x, y) }
+    }
+
+    /// `x·2^bit` for one bit, reduced if residues are.
+    fn shifted(&self, b: &mut Builder, x: &[R32], bit: R32) -> Vec<R32> {
+        let spread = &self.frame.spread;
+        let top = x[x.len() - 1];
+        let below = spread.from_below(b, top);
+        let limbs: Vec<R32> =
+            (0..x.len()).map(|k| b.funnel_left(if k == 0 { below } else { x[k - 1] }, x[k], bit)).collect();
+        if self.spec.is_lazy() {
+            return limbs;
+        }
+        let out = b.shr(top, 31);
+        let out = b.and(out, bit);
+        let above = spread.top(b, out);
+        spread.reduce_once(b, &limbs, above, &self.ring.modulus)
+    }
+
+    /// Is it 1, is it `n − 1`?
+    fn stands(&self, b: &mut Builder, x: &[R32]) -> (Pred, Pred) {
+        let (spread, modulus) = (&self.frame.spread, &self.ring.modulus);
+        let reduced: Vec<R32> = x.iter().map(|&limb| b.copy(limb)).collect();
+        if self.spec.is_lazy() {
+            repeat(b, 3, |b| {
+                let none = b.copy(0);
+                let less = spread.reduce_once(b, &reduced, none, modulus);
+                assign(b, &reduced, &less);
+            });
+        }
+        let zero = b.copy(0);
+        let one = self.table.read(b, zero);
+        // 1 and n − 1 make n; n has a bit more at most than there is room for, and then this is no sum of two residues.
+        let (sum, _) = spread.add(b, &reduced, &one);
+        let is_minus_one = equal(b, self.frame, &sum, modulus);
+        (equal(b, self.frame, &reduced, &one), is_minus_one)
+    }
+
+    fn pass(&self, b: &mut Builder, passed: Pred) {
+        let verdict = b.select(1, self.verdict, passed);
+        b.set(self.verdict, verdict);
+    }
+}
+
+/// Are they equal? The same in all lanes of the group.
+fn equal(b: &mut Builder, frame: &Frame, x: &[R32], y: &[R32]) -> Pred {
+    let difference: Vec<R32> = x.iter().zip(y).map(|(&x, &y)| b.xor(x, y)).collect();
+    frame.spread.is_zero(b, &difference)
+}
+
+/// The factors two of `n − 1` for an odd `n`, the same in all lanes of a group; 0 for 1.
+fn twos(b: &mut Builder, frame: &Frame, number: &[R32]) -> R32 {
+    let ones = frame.spread.small(b, 1);
+    let mut even = number.to_vec();
+    even[0] = b.xor(even[0], ones[0]);
+    let zeros = frame.spread.trailing_zeros(b, &even);
+    let some = b.compare(Cmp::Lt, zeros, 32 * frame.spread.group * frame.spread.length as u32);
+    b.select(zeros, 0, some)
+}
+
+/// The largest of the warp's values.
+fn warp_max(b: &mut Builder, value: R32) -> R32 {
+    [1, 2, 4, 8, 16].into_iter().fold(value, |most, distance| {
+        let other = b.shuffle(Shuffle::Bfly, most, distance, 32);
+        b.max(most, other)
+    })
+}
+
+impl Spec for StrongTest {
+    fn name(&self) -> String {
+        let base = match self.base {
+            Base::Number(base) => format!("strong_test_by{base}"),
+            Base::Operand(base) => format!("miller_rabin{}", base.name()),
+        };
+        let window = if self.entries() == 1 { String::new() } else { format!("_w{}", self.window) };
+        let lazy = if self.is_lazy() { "_lazy" } else { "" };
+        format!("{base}{}{window}{lazy}{}", self.number.name(), self.layout.name())
+    }
+
+    fn scratch_limbs(&self) -> u32 {
+        self.residue_limbs() * self.entries()
+    }
+
+    fn build(&self, _stage: usize) -> Kernel {
+        let operands = self.operands();
+        let signature = Signature { operands: &operands, results: &[1], status: false, scratch: self.scratch_limbs() };
+        self.layout.kernel(&self.name(), &signature, |b, frame| self.body(b, frame))
+    }
+
+    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
+        self.layout.grid(lanes)
+    }
+
+    fn max_lanes(&self) -> u32 {
+        self.layout.max_lanes()
+    }
+
+    fn wide_products(&self) -> u64 {
+        let limbs = u64::from(self.number.limbs);
+        let product = 2 * limbs * u64::from(self.residue_limbs());
+        let square = if self.layout.group == 1 { product / 4 * 3 } else { product };
+        let squares = square * u64::from(self.bits);
+        match self.base {
+            Base::Number(2) => squares,
+            _ => squares + product * u64::from((1 << self.window) + self.bits.div_ceil(self.window) + 5),
+        }
+    }
+}
