@@ -111,6 +111,13 @@ impl Engine {
         Ok(self.device.download(&self.stream, resident(batch)?, 0, out)?)
     }
 
+    /// Lanes of a batch, from `first` on, to all lanes of another.
+    pub(crate) fn copy_lanes(&self, from: &DeviceBatch, first: usize, into: &DeviceBatch) -> Result<()> {
+        let limbs = into.shape.limbs();
+        let (source, target) = (resident(from)?, resident(into)?);
+        Ok(self.device.copy(&self.stream, source, first * limbs, target, 0, into.shape.words())?)
+    }
+
     /// Does an operation on resident batches into `into`, whose shapes are the results'. Timed, it returns
     /// when the kernels have ended; otherwise at once.
     pub(crate) fn apply_device(
