@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use dashu_int::{UBig, Word, ops::BitTest as _};
+use dashu_int::{UBig, Word, ops::BitTest};
 use rayon::prelude::*;
 use serde::Serialize;
 use warpmp::{Batch, EngineKind, Operation, Plan, Session, Shape};
@@ -168,7 +168,7 @@ fn on_cores<T: Sync>(items: &[T], operation: impl Fn(&T) -> UBig + Sync) -> Resu
 
 /// Bits of the longest number, at least 1.
 pub(super) fn widest<'n>(numbers: impl Iterator<Item = &'n UBig>) -> usize {
-    numbers.map(|number| number.bit_len()).max().unwrap_or(0).max(1)
+    numbers.map(BitTest::bit_len).max().unwrap_or(0).max(1)
 }
 
 /// Do rows of `bits` bits hold not much more than these numbers?

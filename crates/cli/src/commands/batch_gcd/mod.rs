@@ -60,7 +60,7 @@ pub(crate) fn run(args: &BatchGcd) -> Result<()> {
 
     let entries = distinct(read(source)?, &mut lines, &mut report)?;
     let moduli: Vec<UBig> = entries.iter().map(|entry| entry.number.clone()).collect();
-    report.device = session.engine().name.clone();
+    report.device.clone_from(&session.engine().name);
     report.read_seconds = start.elapsed().as_secs_f64();
     let mut arithmetic = Arithmetic::new(session);
     let shared = tree::shared_factors(&moduli, &mut arithmetic)?;

@@ -35,12 +35,12 @@ pub(super) fn shared_factors(numbers: &[UBig], arithmetic: &mut Arithmetic) -> R
     let leaves: Vec<UBig> = order.iter().map(|place| numbers[*place].clone()).collect();
     let mut levels = vec![leaves];
     climb(&mut levels, arithmetic, |level, arithmetic| arithmetic.is_within_reach(level))?;
-    let mut values = match pairs::others(levels.last().map_or(&[], Vec::as_slice), arithmetic)? {
-        Some(values) => values,
-        None => {
-            climb(&mut levels, arithmetic, |_, _| true)?;
-            levels.last().map_or_else(Vec::new, |root| vec![UBig::ONE; root.len()])
-        }
+    let found = pairs::others(levels.last().map_or(&[], Vec::as_slice), arithmetic)?;
+    let mut values = if let Some(values) = found {
+        values
+    } else {
+        climb(&mut levels, arithmetic, |_, _| true)?;
+        levels.last().map_or_else(Vec::new, |root| vec![UBig::ONE; root.len()])
     };
     while levels.len() > 1 {
         interrupt::check()?;

@@ -18,6 +18,7 @@
 
 use std::{sync::mpsc::Receiver, time::Instant};
 
+use rayon::prelude::*;
 use warpmp::{EngineKind, Operation, Selector};
 
 use crate::{
@@ -33,6 +34,7 @@ use crate::{
         source::Source,
         tuple::TupleReader,
     },
+    numbers::bit_length,
     progress::Progress,
 };
 use bases::Bases;
@@ -109,16 +111,15 @@ fn test(
         let number = board.begin(&mut chunk);
         for (place, batch) in (0..).zip(&chunk.batches) {
             let known = trial.divide(batch, kind);
-            tally.bits = tally.bits.max(batch.bits());
             let limbs = batch.shape().limbs();
+            tally.bits = batch.limbs().par_chunks_exact(limbs).map(bit_length).max().unwrap_or(0).max(tally.bits);
             for (row, verdict) in (0..).zip(known) {
                 let place = Place { chunk: number, batch: place, row };
-                match verdict {
-                    Some(prime) => board.put(place, prime),
-                    None => {
-                        tally.candidates += 1;
-                        gather.add(&batch.limbs()[row as usize * limbs..][..limbs], place);
-                    }
+                if let Some(prime) = verdict {
+                    board.put(place, prime);
+                } else {
+                    tally.candidates += 1;
+                    gather.add(&batch.limbs()[row as usize * limbs..][..limbs], place);
                 }
             }
         }

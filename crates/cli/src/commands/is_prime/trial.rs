@@ -54,7 +54,7 @@ impl Trial {
     pub(super) fn new() -> Self {
         let mut groups: Vec<Vec<u32>> = vec![Vec::new()];
         let mut product = 1;
-        for prime in (3..=LARGEST).step_by(2).filter(|n| (3..).take_while(|d| d * d <= *n).all(|d| n % d != 0)) {
+        for prime in (3..=LARGEST).step_by(2).filter(|n| (3..91).take_while(|d| d * d <= *n).all(|d| n % d != 0)) {
             product *= u64::from(prime);
             if product >= PRODUCT_LIMIT {
                 groups.push(Vec::new());
