@@ -77,10 +77,10 @@ impl Arithmetic {
         self.has_device() && self.takes_moduli(2 * widest(level.iter()))
     }
 
-    /// Can the engine take moduli of so many bits?
+    /// Can the engine reduce products of two numbers of so many bits modulo such a number?
     pub(super) fn takes_moduli(&self, bits: usize) -> bool {
-        let shapes = [Shape::new(2, bits); 3];
-        bits <= self.most_bits && Plan::fitting(Operation::MulMod, &shapes).is_ok_and(|fitting| !fitting.is_empty())
+        let shapes = [Shape::new(2, 2 * bits), Shape::new(2, bits)];
+        bits <= self.most_bits && Plan::fitting(Operation::Rem, &shapes).is_ok_and(|fitting| !fitting.is_empty())
     }
 
     /// The products of pairs.

@@ -68,15 +68,19 @@ fn circle(nodes: &[UBig], bits: usize, arithmetic: &Arithmetic, most: f64) -> Re
     let twice = session.upload(&batch(nodes.iter().chain(nodes), bits)?)?;
     let mut values = session.upload(&batch(ones.iter(), bits)?)?;
     let mut factors = session.reserve(shape)?;
-    let shapes = [shape; 3];
-    let results = Operation::MulMod.results(&shapes)?;
-    let mut into: Vec<DeviceBatch> =
-        results.into_iter().map(|shape| session.reserve(shape)).collect::<Result<_, _>>()?;
+    let reserve = |operation: Operation, operands: &[Shape]| -> Result<Vec<DeviceBatch>> {
+        let results = operation.results(operands)?;
+        Ok(results.into_iter().map(|shape| session.reserve(shape)).collect::<Result<_, _>>()?)
+    };
+    // Not `mul_mod`: a product by itself is done in the way that is best for its length.
+    let mut products = reserve(Operation::Mul, &[shape; 2])?;
+    let mut into = reserve(Operation::Rem, &[products[0].shape(), shape])?;
     let mut start = Instant::now();
     for step in 1..count {
         interrupt::check()?;
         factors = session.copy_lanes(&twice, step, factors)?;
-        let (mut found, _) = session.apply_device_into(Operation::MulMod, &[&values, &factors, &moduli], None, into)?;
+        (products, _) = session.apply_device_into(Operation::Mul, &[&values, &factors], None, products)?;
+        let (mut found, _) = session.apply_device_into(Operation::Rem, &[&products[0], &moduli], None, into)?;
         // The old values' memory is for the next ones.
         std::mem::swap(&mut values, &mut found[0]);
         into = found;

@@ -104,13 +104,7 @@ impl PowMod {
     }
 
     /// The base as a Montgomery residue; and as it is if it is less than `R`.
-    pub(super) fn base(
-        &self,
-        b: &mut Builder,
-        frame: &Frame,
-        ring: &Montgomery,
-        square: &[R32],
-    ) -> (Vec<R32>, Option<Vec<R32>>) {
+    fn base(&self, b: &mut Builder, frame: &Frame, ring: &Montgomery, square: &[R32]) -> (Vec<R32>, Option<Vec<R32>>) {
         let (limbs, length) = (self.modulus.limbs, self.base.limbs);
         if length <= limbs {
             let plain = frame.load(b, 0);
@@ -206,7 +200,7 @@ impl PowMod {
 }
 
 /// The window that costs least; longer ones gain less than their table takes in memory.
-pub(super) fn least(cost: impl Fn(u32) -> u32) -> u32 {
+fn least(cost: impl Fn(u32) -> u32) -> u32 {
     (1..=6).min_by_key(|&w| cost(w)).unwrap_or(1)
 }
 
@@ -250,23 +244,16 @@ fn public_power(
 }
 
 /// The residues `1, a, a², …` in scratch memory.
-pub(super) struct Table<'f> {
-    pub(super) frame: &'f Frame,
+struct Table<'f> {
+    frame: &'f Frame,
     /// Limbs of a residue.
-    pub(super) limbs: u32,
-    pub(super) entries: u32,
-    pub(super) row: Option<R64>,
+    limbs: u32,
+    entries: u32,
+    row: Option<R64>,
 }
 
 impl Table<'_> {
-    /// Stores the first residue alone.
-    pub(super) fn keep(&self, b: &mut Builder, one: &[R32]) {
-        if let Some(row) = self.row {
-            self.frame.write(b, row, self.limbs, piece(self.limbs), one);
-        }
-    }
-
-    pub(super) fn fill(&self, b: &mut Builder, ring: &Montgomery, one: &[R32], base: &[R32]) {
+    fn fill(&self, b: &mut Builder, ring: &Montgomery, one: &[R32], base: &[R32]) {
         let Some(row) = self.row else { return };
         let at = b.copy64(row);
         let width = piece(self.limbs);
@@ -288,7 +275,7 @@ impl Table<'_> {
         });
     }
 
-    pub(super) fn read(&self, b: &mut Builder, digit: R32) -> Vec<R32> {
+    fn read(&self, b: &mut Builder, digit: R32) -> Vec<R32> {
         let Some(row) = self.row else { return Vec::new() };
         let address = b.mad_wide(digit, 4 * self.limbs, row);
         self.frame.read(b, address, 0, self.limbs, piece(self.limbs))

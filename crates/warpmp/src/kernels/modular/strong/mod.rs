@@ -23,13 +23,14 @@
 
 use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
-use warpmp_kernel::fragment::{Montgomery, assign, repeat, select};
+use warpmp_kernel::fragment::{Montgomery, assign, repeat};
 use warpmp_kernel::ir::{Cmp, Kernel, Shuffle, Space, Vector, Vote};
 
-use super::super::Spec;
+use super::super::{Spec, piece};
 use super::frame::{Frame, Signature};
-use super::power::{Exponent, PowMod, Table, least};
 use super::{Layout, Operand};
+
+mod windows;
 
 /// Bits that the limbs of `R` have more than the number, for residues not to be reduced.
 const SLACK: u32 = 4;
@@ -62,7 +63,8 @@ pub struct StrongTest {
 impl StrongTest {
     /// The usual parameters, for numbers of so many bits.
     pub fn new(base: Base, number: Operand, bits: u32) -> Self {
-        let window = least(|w| (1 << w) + bits.div_ceil(w));
+        // Products: the table and one a digit.
+        let window = (1..=6).min_by_key(|&w| (1 << w) + bits.div_ceil(w)).unwrap_or(1);
         Self { base, number, bits, layout: Layout::of(number.limbs), window }
     }
 
@@ -107,7 +109,6 @@ impl StrongTest {
             spec: self,
             frame,
             row: frame.operand_row(b, at),
-            table: Table { frame, limbs: self.residue_limbs(), entries: self.entries(), row: frame.scratch },
             twos: twos(b, frame, &number),
             verdict: b.copy(0),
             ring,
@@ -132,8 +133,6 @@ struct Test<'t> {
     ring: Montgomery,
     /// Of the number.
     row: R64,
-    /// Residues; the first one is that of 1.
-    table: Table<'t>,
     /// `s`, the same in all lanes of a group; 0 for 1.
     twos: R32,
     /// 1 once the number has passed.
@@ -143,7 +142,7 @@ struct Test<'t> {
 impl Test<'_> {
     /// Base 2.
     fn of_two(&self, b: &mut Builder, one: &[R32]) {
-        self.table.keep(b, one);
+        self.keep(b, 0, one);
         let x: Vec<R32> = one.iter().map(|&limb| b.copy(limb)).collect();
         let length = self.frame.spread.bit_length(b, &self.ring.modulus);
         let length = warp_max(b, length);
@@ -174,117 +173,6 @@ impl Test<'_> {
         });
     }
 
-    /// Any base, by windows.
-    fn of_any(&self, b: &mut Builder, one: &[R32]) {
-        let square = self.ring.square_of_r(b, one);
-        let base = match self.spec.base {
-            Base::Number(base) => {
-                let base = self.frame.spread.small(b, base);
-                self.ring.mul(b, &base, &square)
-            }
-            Base::Operand(base) => {
-                let power = PowMod::new(base, Exponent::Public(1), self.spec.number);
-                let power = PowMod { layout: self.spec.layout, ..power };
-                power.base(b, self.frame, &self.ring, &square).0
-            }
-        };
-        self.table.fill(b, &self.ring, one, &base);
-        let x = self.windows(b);
-        let (is_one, is_minus_one) = self.stands(b, &x);
-        let passed = b.or_pred(is_one, is_minus_one);
-        // There is nothing to test of 1.
-        let some = b.compare(Cmp::Ne, self.twos, 0);
-        let passed = b.and_pred(passed, some);
-        self.pass(b, passed);
-        let done = b.copy(1);
-        let is_left = |b: &mut Builder| {
-            let more = b.compare(Cmp::Lt, done, self.twos);
-            let open = b.compare(Cmp::Eq, self.verdict, 0);
-            b.and_pred(more, open)
-        };
-        let left = is_left(b);
-        let any = b.vote(Vote::Any, left);
-        b.if_(any, |b| {
-            b.do_while(|b| {
-                let mine = is_left(b);
-                let square = self.square(b, &x);
-                assign(b, &x, &square);
-                let (_, is_minus_one) = self.stands(b, &x);
-                let passed = b.and_pred(mine, is_minus_one);
-                self.pass(b, passed);
-                let next = b.add(done, 1);
-                b.set(done, next);
-                let left = is_left(b);
-                b.vote(Vote::Any, left)
-            });
-        });
-    }
-
-    /// `a^d` by the residues of the table.
-    fn windows(&self, b: &mut Builder) -> Vec<R32> {
-        let (window, ring) = (self.spec.window, &self.ring);
-        let length = self.frame.spread.bit_length(b, &ring.modulus);
-        let length = b.sub(length, self.twos);
-        let length = warp_max(b, length);
-        let below = b.sub(length, 1);
-        let digits = if window == 1 { below } else { b.mul_hi(below, (u32::MAX / window) + 1) };
-        let offset = b.mul_lo(digits, window);
-        let entry = |b: &mut Builder| {
-            let bit = b.add(offset, self.twos);
-            let digit = self.digit(b, bit);
-            self.table.read(b, digit)
-        };
-        let first = entry(b);
-        let x: Vec<R32> = first.iter().map(|&limb| b.copy(limb)).collect();
-        let more = b.compare(Cmp::Ne, offset, 0);
-        b.if_(more, |b| {
-            b.do_while(|b| {
-                let lower = b.sub(offset, window);
-                b.set(offset, lower);
-                let entry = entry(b);
-                if ring.squares_apart() {
-                    repeat(b, window, |b| {
-                        let square = self.square(b, &x);
-                        assign(b, &x, &square);
-                    });
-                    let product = self.product(b, &x, &entry);
-                    assign(b, &x, &product);
-                } else {
-                    // One product in the loop: its instructions come from a cache.
-                    let left = b.copy(window);
-                    b.do_while(|b| {
-                        let last = b.compare(Cmp::Eq, left, 0);
-                        let factor = select(b, last, &entry, &x);
-                        let product = self.product(b, &x, &factor);
-                        assign(b, &x, &product);
-                        let fewer = b.sub(left, 1);
-                        b.set(left, fewer);
-                        b.compare_signed(Cmp::Ge, left, 0)
-                    });
-                }
-                b.compare(Cmp::Ne, offset, 0)
-            });
-        });
-        x
-    }
-
-    /// The window of the number that begins at a bit; zeros above its row.
-    fn digit(&self, b: &mut Builder, bit: R32) -> R32 {
-        let index = b.shr(bit, 5);
-        let address = b.mad_wide(index, 4, self.row);
-        let [low, high] = [0, 1].map(|above| {
-            let limb = b.copy(0);
-            let limbs = self.spec.number.limbs;
-            if above < limbs {
-                let inside = b.compare(Cmp::Lt, index, limbs - above);
-                b.guarded(inside, true, |g| g.load_into(Space::Global, Vector::V1, &[limb], address, 4 * above));
-            }
-            limb
-        });
-        let shifted = b.funnel_right(low, high, bit);
-        b.and(shifted, (1 << self.spec.window) - 1)
-    }
-
     /// `x²/R`: below `2n` if residues are not reduced, else below `n`.
     fn square(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
         if self.spec.is_lazy() { self.ring.sqr_lazy(b, x).0 } else { self.ring.sqr(b, x) }
@@ -310,6 +198,23 @@ impl Test<'_> {
         spread.reduce_once(b, &limbs, above, &self.ring.modulus)
     }
 
+    /// Writes a residue to scratch memory; the first one is that of 1.
+    fn keep(&self, b: &mut Builder, entry: u32, residue: &[R32]) {
+        if let Some(scratch) = self.frame.scratch {
+            let limbs = self.spec.residue_limbs();
+            let row = b.add64(scratch, u64::from(4 * entry * limbs));
+            self.frame.write(b, row, limbs, piece(limbs), residue);
+        }
+    }
+
+    /// A residue from there.
+    fn kept(&self, b: &mut Builder, entry: R32) -> Vec<R32> {
+        let Some(scratch) = self.frame.scratch else { return Vec::new() };
+        let limbs = self.spec.residue_limbs();
+        let row = b.mad_wide(entry, 4 * limbs, scratch);
+        self.frame.read(b, row, 0, limbs, piece(limbs))
+    }
+
     /// Is it 1, is it `n − 1`?
     fn stands(&self, b: &mut Builder, x: &[R32]) -> (Pred, Pred) {
         let (spread, modulus) = (&self.frame.spread, &self.ring.modulus);
@@ -322,7 +227,7 @@ impl Test<'_> {
             });
         }
         let zero = b.copy(0);
-        let one = self.table.read(b, zero);
+        let one = self.kept(b, zero);
         // 1 and n − 1 make n; n has a bit more at most than there is room for, and then this is no sum of two residues.
         let (sum, _) = spread.add(b, &reduced, &one);
         let is_minus_one = equal(b, self.frame, &sum, modulus);
