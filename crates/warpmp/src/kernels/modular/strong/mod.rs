@@ -144,7 +144,7 @@ impl Test<'_> {
     fn of_two(&self, b: &mut Builder, one: &[R32]) {
         self.keep(b, 0, one);
         let x: Vec<R32> = one.iter().map(|&limb| b.copy(limb)).collect();
-        let length = self.frame.spread.bit_length(b, &self.ring.modulus);
+        let length = bit_length(b, self.frame, &self.ring.modulus);
         let length = warp_max(b, length);
         let top = b.sub(length, 1);
         let bit = b.max(top, 1);
@@ -169,7 +169,9 @@ impl Test<'_> {
             });
             let next = b.sub(bit, 1);
             b.set(bit, next);
-            b.compare(Cmp::Ne, bit, 0)
+            // A vote, because `ptxas` does not see that all lanes have the same bit.
+            let more = b.compare(Cmp::Ne, bit, 0);
+            b.vote(Vote::Any, more)
         });
     }
 
@@ -202,7 +204,7 @@ impl Test<'_> {
     fn keep(&self, b: &mut Builder, entry: u32, residue: &[R32]) {
         if let Some(scratch) = self.frame.scratch {
             let limbs = self.spec.residue_limbs();
-            let row = b.add64(scratch, u64::from(4 * entry * limbs));
+            let row = if entry == 0 { scratch } else { b.add64(scratch, u64::from(4 * entry * limbs)) };
             self.frame.write(b, row, limbs, piece(limbs), residue);
         }
     }
@@ -248,19 +250,66 @@ fn equal(b: &mut Builder, frame: &Frame, x: &[R32], y: &[R32]) -> Pred {
 
 /// The factors two of `n − 1` for an odd `n`, the same in all lanes of a group; 0 for 1.
 fn twos(b: &mut Builder, frame: &Frame, number: &[R32]) -> R32 {
-    let ones = frame.spread.small(b, 1);
-    let mut even = number.to_vec();
-    even[0] = b.xor(even[0], ones[0]);
-    let zeros = frame.spread.trailing_zeros(b, &even);
-    let some = b.compare(Cmp::Lt, zeros, 32 * frame.spread.group * frame.spread.length as u32);
-    b.select(zeros, 0, some)
+    let spread = &frame.spread;
+    let ones = spread.small(b, 1);
+    let lowest = b.xor(number[0], ones[0]);
+    // Bits of this lane below its lowest one. No predicates: there would be one a limb, at the same time.
+    let zeros = b.copy(0);
+    let mut open = b.copy(u32::MAX);
+    for (k, &limb) in number.iter().enumerate() {
+        let limb = if k == 0 { lowest } else { limb };
+        let less = b.sub(limb, 1);
+        let below = b.lop3(less, limb, 0, 0x30);
+        let count = b.popc(below);
+        let counted = b.and(count, open);
+        let sum = b.add(zeros, counted);
+        b.set(zeros, sum);
+        let whole = b.shr(count, 5);
+        let whole = b.sub(0, whole);
+        open = b.and(open, whole);
+    }
+    let (bits, all) = (32 * spread.length as u32, 32 * spread.group * spread.length as u32);
+    let here = b.mad_lo(spread.member, bits, zeros);
+    let some = b.compare(Cmp::Ne, zeros, bits);
+    let here = b.select(here, all, some);
+    let lowest = over_lanes(b, here, spread.group, |b, x, y| b.min(x, y));
+    let some = b.compare(Cmp::Ne, lowest, all);
+    b.select(lowest, 0, some)
+}
+
+/// The bits of a number, the same in all lanes of a group.
+fn bit_length(b: &mut Builder, frame: &Frame, number: &[R32]) -> R32 {
+    let spread = &frame.spread;
+    // Bits of this lane up to its highest one, without predicates.
+    let bits = b.copy(0);
+    let mut covered = b.copy(0);
+    for &limb in number.iter().rev() {
+        let zeros = b.clz(limb);
+        let below = b.shr(u32::MAX, zeros);
+        let mask = b.or(below, covered);
+        let count = b.popc(mask);
+        let sum = b.add(bits, count);
+        b.set(bits, sum);
+        let top = b.and(below, 1);
+        let top = b.sub(0, top);
+        covered = b.or(covered, top);
+    }
+    let here = b.mad_lo(spread.member, 32 * spread.length as u32, bits);
+    let some = b.compare(Cmp::Ne, bits, 0);
+    let here = b.select(here, 0, some);
+    over_lanes(b, here, spread.group, |b, x, y| b.max(x, y))
 }
 
 /// The largest of the warp's values.
 fn warp_max(b: &mut Builder, value: R32) -> R32 {
-    [1, 2, 4, 8, 16].into_iter().fold(value, |most, distance| {
-        let other = b.shuffle(Shuffle::Bfly, most, distance, 32);
-        b.max(most, other)
+    over_lanes(b, value, 32, |b, x, y| b.max(x, y))
+}
+
+/// The values of so many neighbouring lanes, a power of two, in one.
+fn over_lanes(b: &mut Builder, value: R32, lanes: u32, join: impl Fn(&mut Builder, R32, R32) -> R32) -> R32 {
+    (0..lanes.ilog2()).fold(value, |joined, level| {
+        let other = b.shuffle(Shuffle::Bfly, joined, 1 << level, 32);
+        join(b, joined, other)
     })
 }
 

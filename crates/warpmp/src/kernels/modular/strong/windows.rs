@@ -6,7 +6,7 @@ use warpmp_kernel::ir::{Cmp, Space, Vector, Vote};
 
 use super::super::super::piece;
 use super::super::Operand;
-use super::{Base, Test, warp_max};
+use super::{Base, Test, bit_length, warp_max};
 
 impl Test<'_> {
     /// Any base, by windows.
@@ -29,10 +29,11 @@ impl Test<'_> {
         let any = b.vote(Vote::Any, left);
         b.if_(any, |b| {
             b.do_while(|b| {
-                let mine = is_left(b);
                 let square = self.square(b, &x);
                 assign(b, &x, &square);
                 let (_, is_minus_one) = self.stands(b, &x);
+                // Not before the square, where `ptxas` would move the predicate out of the way.
+                let mine = is_left(b);
                 let passed = b.and_pred(mine, is_minus_one);
                 self.pass(b, passed);
                 let next = b.add(done, 1);
@@ -46,7 +47,7 @@ impl Test<'_> {
     /// `a^d` by the residues of the table.
     fn windows(&self, b: &mut Builder) -> Vec<R32> {
         let (window, ring) = (self.spec.window, &self.ring);
-        let length = self.frame.spread.bit_length(b, &ring.modulus);
+        let length = bit_length(b, self.frame, &ring.modulus);
         let length = b.sub(length, self.twos);
         let length = warp_max(b, length);
         let below = b.sub(length, 1);
@@ -59,7 +60,9 @@ impl Test<'_> {
         };
         let first = entry(b);
         let x: Vec<R32> = first.iter().map(|&limb| b.copy(limb)).collect();
+        // A vote, because `ptxas` does not see that all lanes have the same offset.
         let more = b.compare(Cmp::Ne, offset, 0);
+        let more = b.vote(Vote::Any, more);
         b.if_(more, |b| {
             b.do_while(|b| {
                 let lower = b.sub(offset, window);
@@ -85,7 +88,8 @@ impl Test<'_> {
                         b.compare_signed(Cmp::Ge, left, 0)
                     });
                 }
-                b.compare(Cmp::Ne, offset, 0)
+                let more = b.compare(Cmp::Ne, offset, 0);
+                b.vote(Vote::Any, more)
             });
         });
         x
