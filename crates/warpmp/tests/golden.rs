@@ -15,6 +15,7 @@ use common::shape;
 use warpmp::kernels::OperationShape;
 use warpmp::kernels::linear::{Linear, Split};
 use warpmp::kernels::modular::product::{Function, MontgomeryProduct};
+use warpmp::kernels::modular::strong::{Base, StrongTest};
 use warpmp::kernels::modular::{Layout, Operand};
 use warpmp::kernels::mul_group::MulGroup;
 use warpmp::kernels::mul_thread::{Input, MulThread};
@@ -32,6 +33,11 @@ fn montgomery(limbs: u32, group: u32) -> Box<dyn Spec> {
     let layout = Layout { group, length: limbs / group, warps: 2, glue: Glue::None };
     let operands = vec![Operand::each(limbs); 3];
     Box::new(MontgomeryProduct { function: Function::Mul, operands, layout, chain: 1 })
+}
+
+fn strong(bits: u32) -> Box<dyn Spec> {
+    let layout = Layout { group: 1, length: bits.div_ceil(32), warps: 2, glue: Glue::None };
+    Box::new(StrongTest { layout, ..StrongTest::new(Base::Number(2), Operand::each(bits.div_ceil(32)), bits) })
 }
 
 fn linear(operation: Operation, bits: usize, split: Option<Split>) -> Box<dyn Spec> {
@@ -62,6 +68,7 @@ fn cases() -> Vec<(&'static str, Box<dyn Spec>)> {
         ("group_256_two_passes", group(square(256), Input::Direct, 2, 2)),
         ("mont_mul_96", montgomery(3, 1)),
         ("mont_mul_128_by_two", montgomery(4, 2)),
+        ("strong_test_60", strong(60)),
         ("sqr_thread_131", thread_square(131, false)),
         ("sqr_thread_128_halves", thread_square(128, true)),
         ("group_160_staged", group(square(160), Input::Staged, 3, 2)),

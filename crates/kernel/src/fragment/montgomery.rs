@@ -17,7 +17,8 @@
 //! subtraction reduces it. In between `w < x + m` before each row, so that in a group no lane's window exceeds
 //! `3·B^length` (two products of `length + 1` limbs and an incoming limb, slid down by one): what is above
 //! a lane's block in the end is at most 2. For `redc` the rows give `(T mod R + q·m)/R ≤ m`, and `⌊T/R⌋ < m` is
-//! added.
+//! added. The lazy forms leave the subtraction out: `x·y/R + m` is below `2m` wherever `x·y < m·R`, so that chains of
+//! products whose factors are below `2m` need none at all if `R > 4m`.
 //!
 //! source: Montgomery 1985; the interleaved form (CIOS) by Koç, Acar and Kaliski 1996. Handbook of Applied
 //! Cryptography 14.32 for `redc`. The division over lanes is ours.
@@ -53,22 +54,33 @@ impl Montgomery {
 
     /// `x·y/R mod m`.
     pub fn mul(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
+        let (limbs, above) = self.mul_lazy(b, x, y);
+        self.spread.reduce_once(b, &limbs, above, &self.modulus)
+    }
+
+    /// The same, not reduced: below `x·y/R + m`, with what stands above its limbs.
+    pub fn mul_lazy(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> (Vec<R32>, R32) {
         let empty =
             if self.spread.group == 1 { Window::new(self.spread.length) } else { Window::zeros(b, self.spread.length) };
         let window = self.sweep(b, empty, Some((x, y)), |_, _, _, _| {});
         let (limbs, excess) = window.finish(b);
-        let (limbs, above) = self.spread.settle(b, &limbs, excess);
-        self.spread.reduce_once(b, &limbs, above, &self.modulus)
+        self.spread.settle(b, &limbs, excess)
     }
 
     /// `x²/R mod m`: by one lane `1.5·L²` products, by a group as [`mul`](Self::mul).
     pub fn sqr(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
+        let (limbs, above) = self.sqr_lazy(b, x);
+        self.spread.reduce_once(b, &limbs, above, &self.modulus)
+    }
+
+    /// The same, not reduced, as [`mul_lazy`](Self::mul_lazy).
+    pub fn sqr_lazy(&self, b: &mut Builder, x: &[R32]) -> (Vec<R32>, R32) {
         if !self.squares_apart() {
-            return self.mul(b, x, x);
+            return self.mul_lazy(b, x, x);
         }
         let square = super::square(b, x);
         let (low, high) = square.split_at(x.len());
-        self.redc(b, low, Some(high))
+        self.redc_lazy(b, low, Some(high))
     }
 
     /// Is a square cheaper than a product?
@@ -78,6 +90,12 @@ impl Montgomery {
 
     /// `(low + high·R)/R mod m`, for `low < R` and `high < m`; no `high` is zero.
     pub fn redc(&self, b: &mut Builder, low: &[R32], high: Option<&[R32]>) -> Vec<R32> {
+        let (limbs, above) = self.redc_lazy(b, low, high);
+        self.spread.reduce_once(b, &limbs, above, &self.modulus)
+    }
+
+    /// The same, not reduced: at most `m + high`.
+    fn redc_lazy(&self, b: &mut Builder, low: &[R32], high: Option<&[R32]>) -> (Vec<R32>, R32) {
         let mut window = Window::of(b, low);
         if self.spread.group > 1 {
             window.clear_left(b);
@@ -90,7 +108,7 @@ impl Montgomery {
             limbs = sum;
             above = b.add(above, carry);
         }
-        self.spread.reduce_once(b, &limbs, above, &self.modulus)
+        (limbs, above)
     }
 
     /// `x + y mod m` for `x, y < m`.

@@ -1,4 +1,4 @@
-//! `cpu-dashu`: parts of products, division, common divisors, roots and modular arithmetic by dashu-int.
+//! `cpu-dashu`: parts of products, division, common divisors, roots, modular arithmetic and strong tests by dashu-int.
 
 use dashu_int::fast_div::ConstDivisor;
 use dashu_int::ops::{BitTest, DivRem, Gcd, SquareRootRem};
@@ -70,6 +70,8 @@ fn whole(operation: Operation, operands: &[&UBig], bits: &[usize]) -> Outcome {
         O::Rem => one(operands[0] % operands[1]),
         O::Gcd => one(common_divisor(operands[0], operands[1])),
         O::GcdExt => Ok(cofactors(operands[0], operands[1])),
+        O::StrongTest(base) => one(strong_test(operands[0], &base.into()).into()),
+        O::MillerRabin => one(strong_test(operands[1], operands[0]).into()),
         _ => {
             let (root, rest) = operands[0].sqrt_rem();
             Ok(vec![root.into(), rest.into()])
@@ -103,6 +105,29 @@ fn inverse(a: &UBig, m: &UBig) -> Option<UBig> {
     }
     let ring = ConstDivisor::new(m.clone());
     ring.reduce(a % m).inv().map(|inverse| inverse.residue())
+}
+
+/// Is `n` odd, above 1 and a strong probable prime to the base?
+fn strong_test(n: &UBig, base: &UBig) -> bool {
+    if !n.bit(0) || n.is_one() {
+        return false;
+    }
+    let minus_one = n - UBig::ONE;
+    let twos = minus_one.trailing_zeros().unwrap_or(0);
+    let ring = ConstDivisor::new(n.clone());
+    let mut power = ring.reduce(base % n).pow(&(&minus_one >> twos));
+    if power.residue().is_one() {
+        return true;
+    }
+    for squarings in 0..twos {
+        if squarings > 0 {
+            power = power.sqr();
+        }
+        if power.residue() == minus_one {
+            return true;
+        }
+    }
+    false
 }
 
 /// A modulus, and what is computed from it once.

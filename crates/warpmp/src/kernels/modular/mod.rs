@@ -4,6 +4,7 @@
 //! frame.rs    what all of these kernels begin and end with: places, rows, statuses
 //! product.rs  Montgomery products, squares, reduction, conversions
 //! power.rs    powers modulo an odd number
+//! strong.rs   strong tests of Miller and Rabin
 //! division.rs quotients and remainders
 //! gcd.rs      greatest common divisors
 //! inverse.rs  inverses modulo any number
@@ -29,6 +30,7 @@ pub(super) mod redirect;
 mod register;
 mod shifted;
 pub mod sqrt;
+pub mod strong;
 
 use warpmp_kernel::build::Glue;
 

@@ -14,6 +14,7 @@ use super::power::{Exponent, PowMod};
 use super::product::{Function, MontgomeryProduct};
 use super::redirect::{Place, Stage, Stages};
 use super::sqrt::Sqrt;
+use super::strong::{Base, StrongTest};
 use super::{LANE_LIMBS, Layout, Operand, cofactors};
 use crate::operation::Operation;
 
@@ -148,7 +149,12 @@ fn spec(shape: OperationShape, layout: Layout, asynchronous: bool) -> Box<dyn Sp
     let power = |exponent: Exponent, modulus: usize| -> Box<dyn Spec> {
         Box::new(PowMod { layout, ..PowMod::new(operand(0), exponent, operand(modulus)) })
     };
+    let strong = |base: Base, number: usize| -> Box<dyn Spec> {
+        Box::new(StrongTest { layout, ..StrongTest::new(base, operand(number), bits(number)) })
+    };
     match shape.operation {
+        Operation::StrongTest(base) => strong(Base::Number(base), 0),
+        Operation::MillerRabin => strong(Base::Operand(operand(0)), 1),
         Operation::MontMul => montgomery(Function::Mul),
         Operation::MontSqr => montgomery(Function::Sqr),
         Operation::Redc => montgomery(Function::Redc),
