@@ -21,6 +21,8 @@ struct Budget {
     /// Those that compute addresses.
     wide_tolerance: u64,
     max_registers: Option<u32>,
+    /// All other instructions; none: not held.
+    max_other: Option<u64>,
 }
 
 /// Algorithm, bits of the operands, wide products in the text (none where `ptxas` unrolls loops), registers.
@@ -124,7 +126,11 @@ type ModularCase = (Operation, &'static str, &'static [usize], Option<u64>, u32)
 const MODULAR: &[ModularCase] = &[
     (Operation::MontMul, "thread", &[256, 256, 256], Some(120), 56),
     (Operation::MontMul, "thread", &[512, 512, 512], Some(496), 104),
+    (Operation::MontMul, "thread", &[1024, 1024, 1024], Some(2016), 168),
     (Operation::MontMul, "thread", &[131, 131, 131], None, 56),
+    (Operation::MontSqr, "thread", &[256, 256], Some(99), 56),
+    (Operation::MontSqr, "thread", &[512, 512], Some(391), 88),
+    (Operation::MontSqr, "thread", &[1024, 1024], Some(1551), 160),
     (Operation::MontMul, "group", &[1024, 1024, 1024], Some(128), 72),
     (Operation::MontMul, "group", &[2048, 2048, 2048], Some(512), 112),
     (Operation::MontMul, "group", &[32736, 32736, 32736], None, 255),
@@ -133,9 +139,11 @@ const MODULAR: &[ModularCase] = &[
     (Operation::FromMont, "group", &[2048, 2048], None, 112),
     (Operation::PowMod, "thread", &[256, 256, 256], None, 72),
     (Operation::PowMod, "thread", &[512, 512, 512], None, 128),
+    (Operation::PowMod, "thread", &[1024, 1024, 1024], None, 168),
     (Operation::PowMod, "group", &[1024, 1024, 1024], None, 88),
     (Operation::PowMod, "group", &[3000, 700, 1000], None, 96),
     (Operation::PowModSec, "thread", &[512, 512, 512], None, 144),
+    (Operation::PowModSec, "thread", &[1024, 1024, 1024], None, 168),
     (Operation::PowModSec, "group", &[2048, 2048, 2048], None, 152),
     (Operation::PowModPublic(65537), "group", &[2048, 2048], None, 128),
     (Operation::StrongTest(2), "thread", &[683], Some(737), 136),
@@ -167,6 +175,15 @@ const MODULAR: &[ModularCase] = &[
     (Operation::InvMod, "group", &[65536, 65536], None, 255),
     (Operation::Sqrt, "group", &[65536], None, 255),
     (Operation::MulMod, "group", &[131, 65536, 40000], None, 255),
+];
+
+/// The same with blocks of 32 limbs, as the tuning tables have them.
+const LONG_BLOCKS: &[ModularCase] = &[
+    (Operation::MontMul, "group", &[2048, 2048, 2048], Some(2048), 168),
+    (Operation::MontSqr, "group", &[2048, 2048], Some(1552), 168),
+    (Operation::PowMod, "group", &[4096, 4096, 4096], None, 168),
+    (Operation::PowModSec, "group", &[2048, 2048, 2048], None, 168),
+    (Operation::PowModPublic(65537), "group", &[2000, 2000], None, 168),
 ];
 
 fn main() -> Result<(), Box<dyn error::Error>> {
@@ -203,12 +220,21 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         let spec = (algorithm.spec)(shape, &Settings::default(), true);
         write(&*spec, directory, wide, registers, &mut budgets)?;
     }
-    for &(operation, name, bits, wide, registers) in MODULAR {
+    let long_blocks = Settings { block: Some(32), ..Settings::default() };
+    let usual = MODULAR.iter().map(|case| (case, Settings::default()));
+    for (&(operation, name, bits, wide, registers), settings) in
+        usual.chain(LONG_BLOCKS.iter().map(|case| (case, long_blocks)))
+    {
         let operands: Vec<Shape> = bits.iter().map(|&bits| Shape::new(32, bits)).collect();
         let shape = OperationShape::new(operation, &operands)?;
         let algorithm = register(operation).iter().find(|it| it.name == name).ok_or("no such algorithm")?;
-        let spec = (algorithm.spec)(shape, &Settings::default(), true);
+        let spec = (algorithm.spec)(shape, &settings, true);
         write(&*spec, directory, wide, registers, &mut budgets)?;
+        if let (Operation::MontMul, "thread", Some(_), Some(budget)) = (operation, name, wide, budgets.last_mut()) {
+            // All of the kernel: the products, a low one a row among them, and at most 1.3 times as many others.
+            let products = spec.wide_products() + bits[0].div_ceil(32) as u64;
+            budget.max_other = Some(products + products * 13 / 10 - wide.unwrap_or(0));
+        }
     }
     fs::write(directory.join("budgets.json"), serde_json::to_string_pretty(&budgets)?)?;
     Ok(())
@@ -228,7 +254,7 @@ fn write(
         fs::write(directory.join(&file), kernel.to_string())?;
         // The multiplications are in the first stage.
         let wide = wide.filter(|_| stage == 0);
-        budgets.push(Budget { file, wide, wide_tolerance: 16, max_registers: Some(registers) });
+        budgets.push(Budget { file, wide, wide_tolerance: 16, max_registers: Some(registers), max_other: None });
     }
     Ok(())
 }

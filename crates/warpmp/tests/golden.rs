@@ -29,10 +29,10 @@ fn thread(shape: MulShape, input: Input, glue: Glue) -> Box<dyn Spec> {
     Box::new(MulThread { shape, input, glue, warps: 2 })
 }
 
-fn montgomery(limbs: u32, group: u32) -> Box<dyn Spec> {
+fn montgomery(function: Function, limbs: u32, group: u32) -> Box<dyn Spec> {
     let layout = Layout { group, length: limbs / group, warps: 2, glue: Glue::None };
-    let operands = vec![Operand::each(limbs); 3];
-    Box::new(MontgomeryProduct { function: Function::Mul, operands, layout, chain: 1 })
+    let operands = vec![Operand::each(limbs); if function == Function::Mul { 3 } else { 2 }];
+    Box::new(MontgomeryProduct { function, operands, layout, chain: 1 })
 }
 
 fn strong(bits: u32) -> Box<dyn Spec> {
@@ -66,8 +66,10 @@ fn cases() -> Vec<(&'static str, Box<dyn Spec>)> {
         ("sum_rotate_128", Box::new(SumRotate { shape: square(128), warps: 4 })),
         ("group_128", group(square(128), Input::Direct, 2, 2)),
         ("group_256_two_passes", group(square(256), Input::Direct, 2, 2)),
-        ("mont_mul_96", montgomery(3, 1)),
-        ("mont_mul_128_by_two", montgomery(4, 2)),
+        ("mont_mul_96", montgomery(Function::Mul, 3, 1)),
+        ("mont_mul_128_by_two", montgomery(Function::Mul, 4, 2)),
+        ("mont_sqr_128", montgomery(Function::Sqr, 4, 1)),
+        ("mont_sqr_256_by_two", montgomery(Function::Sqr, 8, 2)),
         ("strong_test_60", strong(60)),
         ("sqr_thread_131", thread_square(131, false)),
         ("sqr_thread_128_halves", thread_square(128, true)),

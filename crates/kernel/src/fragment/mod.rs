@@ -5,7 +5,9 @@ mod add;
 mod block;
 mod carry;
 pub mod divsteps;
+mod factor;
 mod montgomery;
+mod montgomery_square;
 mod reciprocal;
 mod rows;
 mod spread;
@@ -15,6 +17,7 @@ mod window;
 
 pub use add::{add_limbs, wrapping_add_small, wrapping_sub_small};
 pub use carry::{Carries, all_ones, all_zeros, resolve_carries, top_lane};
+pub use factor::Factor;
 pub use montgomery::{Montgomery, negated_inverse, repeat};
 pub use reciprocal::Reciprocal;
 pub use rows::Rows;

@@ -23,13 +23,10 @@
 //! source: Montgomery 1985; the interleaved form (CIOS) by Koç, Acar and Kaliski 1996. Handbook of Applied
 //! Cryptography 14.32 for `redc`. The division over lanes is ours.
 
-use super::{Spread, Window, assign};
+use super::factor::Reader;
+use super::{Factor, Spread, Window, assign};
 use crate::build::{Builder, Emit, R32};
 use crate::ir::{Cmp, Vote};
-
-/// Squares have code of their own from this many limbs on: before, what is saved are fewer products than what is added
-/// are sums.
-const SQUARE_FROM: usize = 4;
 
 /// A modulus.
 #[derive(Clone, Debug)]
@@ -53,39 +50,16 @@ impl Montgomery {
     }
 
     /// `x·y/R mod m`.
-    pub fn mul(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
+    pub fn mul<'a>(&self, b: &mut Builder, x: &[R32], y: impl Into<Factor<'a>>) -> Vec<R32> {
         let (limbs, above) = self.mul_lazy(b, x, y);
         self.spread.reduce_once(b, &limbs, above, &self.modulus)
     }
 
     /// The same, not reduced: below `x·y/R + m`, with what stands above its limbs.
-    pub fn mul_lazy(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> (Vec<R32>, R32) {
-        let empty =
-            if self.spread.group == 1 { Window::new(self.spread.length) } else { Window::zeros(b, self.spread.length) };
-        let window = self.sweep(b, empty, Some((x, y)), |_, _, _, _| {});
-        let (limbs, excess) = window.finish(b);
-        self.spread.settle(b, &limbs, excess)
-    }
-
-    /// `x²/R mod m`: by one lane `1.5·L²` products, by a group as [`mul`](Self::mul).
-    pub fn sqr(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
-        let (limbs, above) = self.sqr_lazy(b, x);
-        self.spread.reduce_once(b, &limbs, above, &self.modulus)
-    }
-
-    /// The same, not reduced, as [`mul_lazy`](Self::mul_lazy).
-    pub fn sqr_lazy(&self, b: &mut Builder, x: &[R32]) -> (Vec<R32>, R32) {
-        if !self.squares_apart() {
-            return self.mul_lazy(b, x, x);
-        }
-        let square = super::square(b, x);
-        let (low, high) = square.split_at(x.len());
-        self.redc_lazy(b, low, Some(high))
-    }
-
-    /// Is a square cheaper than a product?
-    pub const fn squares_apart(&self) -> bool {
-        self.spread.group == 1 && self.spread.length >= SQUARE_FROM && self.rows == self.spread.length
+    pub fn mul_lazy<'a>(&self, b: &mut Builder, x: &[R32], y: impl Into<Factor<'a>>) -> (Vec<R32>, R32) {
+        let empty = self.empty(b);
+        let window = self.sweep(b, empty, Some((x, y.into())), |_, _, _, _| {});
+        self.settled(b, window)
     }
 
     /// `(low + high·R)/R mod m`, for `low < R` and `high < m`; no `high` is zero.
@@ -95,20 +69,16 @@ impl Montgomery {
     }
 
     /// The same, not reduced: at most `m + high`.
-    fn redc_lazy(&self, b: &mut Builder, low: &[R32], high: Option<&[R32]>) -> (Vec<R32>, R32) {
+    pub(super) fn redc_lazy(&self, b: &mut Builder, low: &[R32], high: Option<&[R32]>) -> (Vec<R32>, R32) {
         let mut window = Window::of(b, low);
         if self.spread.group > 1 {
             window.clear_left(b);
         }
         let window = self.sweep(b, window, None, |_, _, _, _| {});
-        let (limbs, excess) = window.finish(b);
-        let (mut limbs, mut above) = self.spread.settle(b, &limbs, excess);
-        if let Some(high) = high {
-            let (sum, carry) = self.spread.add(b, &limbs, high);
-            limbs = sum;
-            above = b.add(above, carry);
-        }
-        (limbs, above)
+        let (limbs, above) = self.settled(b, window);
+        let Some(high) = high else { return (limbs, above) };
+        let (sum, carry) = self.spread.add(b, &limbs, high);
+        (sum, b.add(above, carry))
     }
 
     /// `x + y mod m` for `x, y < m`.
@@ -211,7 +181,7 @@ impl Montgomery {
         if spread.group > 1 {
             window.clear_left(b);
         }
-        self.sweep(b, window, Some((x, y)), |b, step, i, quotient| {
+        self.sweep(b, window, Some((x, y.into())), |b, step, i, quotient| {
             let Some(step) = step else { return b.set(quotients[i], quotient) };
             let mine = b.compare(Cmp::Eq, step, spread.member);
             let kept = b.select(quotient, quotients[i], mine);
@@ -220,20 +190,32 @@ impl Montgomery {
         quotients
     }
 
+    /// An empty window.
+    pub(super) fn empty(&self, b: &mut Builder) -> Window {
+        if self.spread.group == 1 { Window::new(self.spread.length) } else { Window::zeros(b, self.spread.length) }
+    }
+
+    /// The number in a window after all rows, and what stands above it.
+    pub(super) fn settled(&self, b: &mut Builder, window: Window) -> (Vec<R32>, R32) {
+        let (limbs, excess) = window.finish(b);
+        self.spread.settle(b, &limbs, excess)
+    }
+
     /// All rows: of `x·y` if there are factors, and of the modulus. `tell` is told the quotients.
     fn sweep(
         &self,
         b: &mut Builder,
         mut window: Window,
-        factors: Option<(&[R32], &[R32])>,
+        factors: Option<(&[R32], Factor<'_>)>,
         tell: impl Fn(&mut Builder, Option<R32>, usize, R32),
     ) -> Window {
-        let length = self.spread.length;
         if self.spread.group == 1 {
+            let mut limbs = factors.map(|(_, y)| Reader::new(b, y, &self.spread, None, self.rows));
             for i in 0..self.rows {
-                let bottom = match factors {
-                    Some((x, y)) => {
-                        window.add(b, x, y[i]);
+                let y = limbs.as_mut().and_then(|limbs| limbs.limb(b));
+                let bottom = match factors.zip(y) {
+                    Some(((x, _), y)) => {
+                        window.add(b, x, y);
                         window.bottom(b)
                     }
                     None => window.bottom_after_slide(b),
@@ -245,23 +227,35 @@ impl Montgomery {
             }
             return window;
         }
+        self.blocks(b, window, |b, window, step, rows| self.block(b, window, factors, step, rows, &tell))
+    }
+
+    /// The rows of a group, block by block: `block` adds the first rows of a block, whose limbs are in lane `step` of
+    /// the group.
+    pub(super) fn blocks(
+        &self,
+        b: &mut Builder,
+        mut window: Window,
+        block: impl Fn(&mut Builder, &mut Window, R32, usize),
+    ) -> Window {
+        let length = self.spread.length;
         let (blocks, rest) = (self.rows / length, self.rows % length);
         let step = b.copy(0);
         if blocks > 0 {
             b.do_while(|b| {
                 let mut next = window.clone();
-                self.block(b, &mut next, factors, step, length, &tell);
+                block(b, &mut next, step, length);
                 window.become_(b, &next);
                 let following = b.add(step, 1);
                 b.set(step, following);
                 b.compare(Cmp::Lt, step, blocks as u32)
             });
         }
-        self.block(b, &mut window, factors, step, rest, &tell);
+        block(b, &mut window, step, rest);
         window
     }
 
-    /// The first rows of a block, whose limbs of `y` are in lane `step` of the group.
+    /// The first rows of a block of the second factor.
     ///
     /// Shuffles take long, so they are asked for early: the quotient when the even half of the row before it is
     /// done, the next limb of `y` a row ahead.
@@ -269,34 +263,42 @@ impl Montgomery {
         &self,
         b: &mut Builder,
         window: &mut Window,
-        factors: Option<(&[R32], &[R32])>,
+        factors: Option<(&[R32], Factor<'_>)>,
         step: R32,
         rows: usize,
         tell: &impl Fn(&mut Builder, Option<R32>, usize, R32),
     ) {
-        let spread = &self.spread;
-        let fetch = |b: &mut Builder, i: usize| match factors {
-            Some((_, y)) if i < rows => Some(spread.broadcast(b, y[i], step)),
-            _ => None,
-        };
-        let mut y = fetch(b, 0);
+        let mut limbs = factors.map(|(_, y)| Reader::new(b, y, &self.spread, Some(step), rows));
+        let mut fetch = |b: &mut Builder| limbs.as_mut().and_then(|limbs| limbs.limb(b));
+        let mut y = fetch(b);
         for i in 0..rows {
             let row = factors.zip(y);
             if let Some(((x, _), y)) = row {
                 window.add_even(b, x, y);
             }
-            let bottom = window.bottom_after_slide(b);
-            let quotient = b.mul_lo(bottom, self.inverse);
-            let quotient = spread.broadcast(b, quotient, 0);
-            let next = fetch(b, i + 1);
+            let quotient = self.quotient(b, window);
+            let next = fetch(b);
             if let Some(((x, _), y)) = row {
                 window.add_odd(b, x, y);
             }
             tell(b, Some(step), i, quotient);
-            window.add(b, &self.modulus, quotient);
-            window.slide(b, |b, gone| Some(spread.from_above(b, gone)));
+            self.cancel(b, window, quotient);
             y = next;
         }
+    }
+
+    /// The limb that makes limb 0 zero, when half a row or none has been added since the last slide.
+    pub(super) fn quotient(&self, b: &mut Builder, window: &Window) -> R32 {
+        let bottom = window.bottom_after_slide(b);
+        let quotient = b.mul_lo(bottom, self.inverse);
+        self.spread.broadcast(b, quotient, 0)
+    }
+
+    /// Adds the row of the modulus, and slides.
+    pub(super) fn cancel(&self, b: &mut Builder, window: &mut Window, quotient: R32) {
+        let spread = &self.spread;
+        window.add(b, &self.modulus, quotient);
+        window.slide(b, |b, gone| (spread.group > 1).then(|| spread.from_above(b, gone)));
     }
 }
 

@@ -6,10 +6,16 @@ use dashu_int::{IBig, UBig};
 
 use super::library::Operand;
 use super::rows::Piece;
-use crate::operation::{Operation, Status};
+use crate::operation::{Group, Operation, Status};
 
 /// What a lane gives: its numbers, negative ones as two's complements, or what is wrong with it.
 type Outcome = Result<Vec<IBig>, Status>;
+
+/// All operations that have no algorithm of their own.
+pub(super) fn serves(operation: Operation) -> bool {
+    let linear = matches!(operation.group(), Group::Product | Group::Linear | Group::LinearModular);
+    !linear && operation != Operation::PowModSec
+}
 
 /// Does the operation of a piece.
 pub(super) fn run(mut piece: Piece<'_>) {
@@ -176,7 +182,7 @@ impl Modulus {
         let result = match operation {
             O::MulMod => residue(0) * residue(1) % &self.m,
             O::SqrMod => residue(0).sqr() % &self.m,
-            O::PowMod | O::PowModSec => power(operands[1]),
+            O::PowMod => power(operands[1]),
             O::PowModPublic(e) => power(&UBig::from(e)),
             O::InvMod => inverse(operands[0], &self.m).ok_or(Status::NoInverse)?,
             O::ToMont => operands[0] * &self.radix % &self.m,

@@ -37,9 +37,11 @@ methods! {
     sqr_mod(a, m) = SqrMod;
     /// `a^e mod m` for odd `m`; `x⁰ = 1 mod m`. Its time may depend on `e`: [`Session::pow_mod_sec`] for secrets.
     pow_mod(a, e, m) = PowMod;
-    /// `a^e mod m` for odd `m`, by instructions and addresses that do not depend on `a` and `e`, on a GPU.
+    /// `a^e mod m` for odd `m`, by instructions and addresses that do not depend on `a` and `e`.
     ///
-    /// The CPU engine makes no such promise yet.
+    /// On a GPU this holds for the text of the kernel, and the simulator's counters confirm it; on the CPU for the source,
+    /// in which no branch and no index comes from `a` or `e`: what a compiler makes of it is checked by nobody. It does
+    /// depend on `m` and on the lengths. Nothing is wiped from memory.
     pow_mod_sec(a, e, m) = PowModSec;
     /// `a^exponent mod m` for odd `m` and one short exponent that is no secret, such as 65537.
     pow_mod_public(a, m; exponent) = PowModPublic;

@@ -14,7 +14,7 @@
 
 use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, R32};
-use warpmp_kernel::fragment::{Montgomery, assign, repeat};
+use warpmp_kernel::fragment::{Factor, Montgomery, assign, repeat};
 use warpmp_kernel::ir::Kernel;
 
 use super::super::Spec;
@@ -85,16 +85,21 @@ impl MontgomeryProduct {
         if let Some(factor) = &factor {
             status = frame.require_below(b, status, (1, 0), factor, (&modulus, limbs));
         }
+        // A long factor is read again rather than kept.
+        let factor = factor.as_ref().map(|factor| match frame.stream_operand(b, 1, limbs) {
+            Some(streamed) => streamed,
+            None => Factor::from(factor),
+        });
         let ring = Montgomery::new(b, frame.spread, &modulus, limbs as usize);
         let x = low;
         if self.chain > 1 {
             repeat(b, self.chain, |b| {
-                let result = self.apply(b, &ring, &x, high.as_deref(), factor.as_deref());
+                let result = self.apply(b, &ring, &x, high.as_deref(), factor);
                 assign(b, &x, &result);
             });
             return frame.finish(b, status, &[&x]);
         }
-        let result = self.apply(b, &ring, &x, high.as_deref(), factor.as_deref());
+        let result = self.apply(b, &ring, &x, high.as_deref(), factor);
         frame.finish(b, status, &[&result]);
     }
 
@@ -104,11 +109,11 @@ impl MontgomeryProduct {
         ring: &Montgomery,
         x: &[R32],
         high: Option<&[R32]>,
-        factor: Option<&[R32]>,
+        factor: Option<Factor<'_>>,
     ) -> Vec<R32> {
         b.section("arithmetic");
         match self.function {
-            Function::Mul => ring.mul(b, x, factor.unwrap_or(x)),
+            Function::Mul => ring.mul(b, x, factor.unwrap_or(Factor::from(x))),
             Function::Sqr => ring.sqr(b, x),
             Function::Redc | Function::From => ring.redc(b, x, high),
             Function::To => {

@@ -18,11 +18,12 @@ use super::strong::{Base, StrongTest};
 use super::{LANE_LIMBS, Layout, Operand, cofactors};
 use crate::operation::Operation;
 
-/// Longest numbers of one thread, in limbs; of inverses, which hold five of them; of secret exponents' powers, which
-/// choose among residues.
+/// Longest numbers of one thread, in limbs; of inverses, which hold five of them.
 const THREAD: u32 = 32;
 const THREAD_INVERSE: u32 = 12;
-const THREAD_SECRET: u32 = 24;
+
+/// Longest squares of one thread whose carry chains need not be joined.
+const SQUARES_APART: u32 = 8;
 
 /// Fewer limbs a lane would be more lanes than a block has.
 const MIN_LANE_LIMBS: u32 = 8;
@@ -32,19 +33,18 @@ pub(in super::super) const ALGORITHMS: &[OperationAlgorithm] = &[
     OperationAlgorithm {
         name: "thread",
         summary: "numbers in the registers of a thread: Montgomery by rows, division by digits, divsteps",
-        accepts: "moduli and divisors to 1024 bits, secret exponents to 768, inverses to 352",
+        accepts: "moduli and divisors to 1024 bits, inverses to 352",
         longer_first: false,
         fits: |shape| {
             let most = match shape.operation {
                 Operation::InvMod => THREAD_INVERSE,
-                Operation::PowModSec => THREAD_SECRET,
                 Operation::GcdExt => 0,
                 _ => THREAD,
             };
             held_limbs(shape) <= most
         },
         spec: |shape, settings, asynchronous| {
-            let layout = Layout::thread(held_limbs(shape));
+            let layout = Layout::thread(held_limbs(shape), shape.operation);
             spec(shape, settings_of(layout, settings), asynchronous)
         },
         candidates: candidates::warps,
@@ -86,9 +86,13 @@ pub(in super::super) const ALGORITHMS: &[OperationAlgorithm] = &[
 
 impl Layout {
     /// The layout of a thread. Of long numbers several chains at a time would be in flight, and their carries spilled,
-    /// if they were not joined.
-    const fn thread(limbs: u32) -> Self {
-        let glue = if limbs > super::THREAD_LIMBS { Glue::Every(3) } else { Glue::None };
+    /// if they were not joined. Squares have shorter ones, and more of them.
+    const fn thread(limbs: u32, operation: Operation) -> Self {
+        let glue = match operation {
+            Operation::MontSqr if limbs > SQUARES_APART => Glue::Every(4),
+            _ if limbs > super::THREAD_LIMBS => Glue::Every(3),
+            _ => Glue::None,
+        };
         Self { group: 1, length: limbs, glue, ..Self::of(1) }
     }
 
