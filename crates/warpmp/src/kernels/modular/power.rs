@@ -270,7 +270,7 @@ impl Table<'_> {
     /// Lanes of a group read what others have written.
     fn written(&self, b: &mut Builder) {
         if self.frame.spread.group > 1 {
-            b.warp_barrier();
+            self.frame.spread.fence(b);
         }
     }
 
