@@ -1,13 +1,15 @@
 //! Checks and times the kernels of modular arithmetic and division on the first GPU.
 //!
 //! ```sh
-//! cargo run --release -p warpmp --example modular_bench -- [--layouts] [--lanes N] [--simulate] [--emit DIR] [NAME]…
+//! cargo run --release -p warpmp --example modular_bench -- \
+//!     [--layouts] [--lanes N] [--check N] [--carry] [--simulate] [--emit DIR] [NAME]…
 //! ```
 //!
 //! Names choose the cases that begin with one of them, such as `mont_mul_1024`. `--layouts` tries several divisions
 //! of the numbers over lanes and warps. `--simulate` runs a few lanes on the simulator, without times; `--emit` writes the
-//! texts of the kernels and runs nothing. A sample of the
-//! results is compared with num-bigint before anything is timed; operands and results stay in device memory.
+//! texts of the kernels and runs nothing. `--carry` takes carry-prone operands instead of random ones. A sample of the
+//! results, with `--check` at least so many lanes, is compared with num-bigint before anything is timed; operands and
+//! results stay in device memory.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -50,17 +52,23 @@ struct Case {
 struct Options {
     names: Vec<String>,
     layouts: bool,
+    /// Lanes to compare, besides the usual sample.
+    check: usize,
+    carry: bool,
     simulate: bool,
     emit: Option<PathBuf>,
     lanes: Option<usize>,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut options = Options { names: Vec::new(), layouts: false, simulate: false, emit: None, lanes: None };
+    let mut options =
+        Options { names: Vec::new(), layouts: false, check: 0, carry: false, simulate: false, emit: None, lanes: None };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--layouts" => options.layouts = true,
+            "--check" => options.check = arguments.next().ok_or("--check needs a number")?.parse()?,
+            "--carry" => options.carry = true,
             "--simulate" => options.simulate = true,
             "--emit" => options.emit = Some(arguments.next().ok_or("--emit needs a folder")?.into()),
             "--lanes" => options.lanes = Some(arguments.next().ok_or("--lanes needs a number")?.parse()?),
@@ -112,8 +120,10 @@ fn cases(options: &Options) -> Vec<Case> {
         add(pow_public(bits, target));
     }
     for (bits, target) in [(256, 5e9), (512, 0.0), (1024, 1.2e9), (2048, 0.0), (4096, 2e8)] {
-        add(div_rem(bits, bits, target));
-        add(div_rem(2 * bits, bits, target));
+        for layout in layouts(bits / 32, options.layouts) {
+            add(div_rem(bits, bits, layout, target));
+            add(div_rem(2 * bits, bits, layout, target));
+        }
     }
     for (bits, gcd_target, inverse_target) in
         [(256, 3e8, 1e8), (512, 0.0, 0.0), (1024, 7e7, 2.5e7), (2048, 0.0, 0.0), (4096, 9e6, 4e6)]
@@ -236,8 +246,9 @@ fn pow_public(bits: u32, target: f64) -> Case {
     }
 }
 
-fn div_rem(dividend: u32, divisor: u32, target: f64) -> Case {
-    let spec = Division::new(Operand::each(dividend / 32), Operand::each(divisor / 32), Parts::Both);
+fn div_rem(dividend: u32, divisor: u32, layout: Layout, target: f64) -> Case {
+    let operands = [dividend, divisor].map(|bits| Operand::each(bits / 32));
+    let spec = Division { layout, ..Division::new(operands[0], operands[1], Parts::Both) };
     Case {
         name: format!("div_rem_{dividend}_{divisor} {}", spec.name()),
         operands: vec![(dividend, false), (divisor, true)],
@@ -290,10 +301,10 @@ fn inv_mod(bits: u32, target: f64) -> Case {
 }
 
 /// The operands of a case: distinct ones for some lanes, repeated.
-fn operands(case: &Case, lanes: usize) -> Vec<Operands> {
+fn operands(case: &Case, lanes: usize, pattern: Pattern) -> Vec<Operands> {
     let distinct = lanes.min(4096);
     let make = |(seed, &(bits, modulus)): (usize, &(u32, bool))| {
-        let mut operands = Operands::generate(Pattern::Random, distinct, bits as usize, seed as u64);
+        let mut operands = Operands::generate(pattern, distinct, bits as usize, seed as u64);
         let width = bits.div_ceil(32) as usize;
         if modulus {
             for row in operands.limbs.chunks_exact_mut(width) {
@@ -310,7 +321,8 @@ fn measure(device: &Arc<dyn Device>, case: &Case, options: &Options) -> Result<(
     let lanes = options.lanes.unwrap_or(if options.simulate { 33 } else { case.lanes });
     let padded = lanes.next_multiple_of(32);
     let stream = device.stream()?;
-    let inputs = operands(case, lanes);
+    let pattern = if options.carry { Pattern::Carry } else { Pattern::Random };
+    let inputs = operands(case, lanes, pattern);
     let mut buffers: Vec<Buffer> = Vec::new();
     for input in &inputs {
         let width = input.bits.div_ceil(32);
@@ -339,7 +351,7 @@ fn measure(device: &Arc<dyn Device>, case: &Case, options: &Options) -> Result<(
         Ok(())
     };
     launch(&stream)?;
-    compare(&**device, &stream, case, &inputs, &buffers, lanes)?;
+    compare(&**device, &stream, case, &inputs, &buffers, (lanes, options.check))?;
     let resources = modules[0].resources();
     let (registers, local) = (resources.registers.unwrap_or(0), resources.local_bytes.unwrap_or(0));
     if options.simulate {
@@ -368,10 +380,14 @@ fn compare(
     case: &Case,
     inputs: &[Operands],
     buffers: &[Buffer],
-    lanes: usize,
+    (lanes, check): (usize, usize),
 ) -> Result<(), Box<dyn Error>> {
-    let sample: Vec<usize> =
-        [0, 1, 7, 31, 32].into_iter().chain((1..4).map(|i| i * lanes / 4 + 17)).chain([lanes - 1]).collect();
+    let sample: Vec<usize> = [0, 1, 7, 31, 32]
+        .into_iter()
+        .chain((1..4).map(|i| i * lanes / 4 + 17))
+        .chain([lanes - 1])
+        .chain(0..check)
+        .collect();
     let mut statuses = vec![0; lanes];
     let outputs = &buffers[inputs.len()..];
     if let Some(buffer) = outputs.get(case.results.len()) {

@@ -49,6 +49,11 @@ impl Reciprocal {
         Self { high, low, inverse: b.sub(v, twice) }
     }
 
+    /// `⌊(B³ − 1) / (d₁B + d₀)⌋ − B`.
+    pub const fn inverse(&self) -> R32 {
+        self.inverse
+    }
+
     /// The quotient.
     pub fn quotient(&self, b: &mut Builder, u2: R32, u1: R32, u0: impl Into<V32>) -> R32 {
         let top = b.pack(u1, u2);

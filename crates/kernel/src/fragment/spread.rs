@@ -191,23 +191,24 @@ impl Spread {
 
     /// The bits of the number up to its highest one, the same in all lanes of the group; of zero 0.
     pub fn bit_length(&self, b: &mut Builder, x: &[R32]) -> R32 {
-        let below = b.mul_lo(self.member, 32 * self.length as u32);
-        let bits = b.copy(0);
-        for (&limb, above) in x.iter().zip((32..).step_by(32)) {
-            let zeros = b.clz(limb);
-            let top = b.add(below, above);
-            let length = b.sub(top, zeros);
-            let some = b.compare(Cmp::Ne, limb, 0);
-            let best = b.select(length, bits, some);
-            b.set(bits, best);
+        // The highest limb that is not zero, and where it ends.
+        let [mut limb, mut end] = [0, 32].map(|none| b.copy(none));
+        for (&other, place) in x.iter().zip((32..).step_by(32)) {
+            let some = b.compare(Cmp::Ne, other, 0);
+            limb = b.select(other, limb, some);
+            end = b.select(place, end, some);
         }
-        if let Some(block) = &self.block {
-            return block.highest(b, bits);
-        }
+        let zeros = b.clz(limb);
+        let bits = b.sub(end, zeros);
         if self.group == 1 {
             return bits;
         }
         let some = b.compare(Cmp::Ne, bits, 0);
+        let whole = b.mad_lo(self.member, 32 * self.length as u32, bits);
+        let bits = b.select(whole, 0, some);
+        if let Some(block) = &self.block {
+            return block.highest(b, bits);
+        }
         let lanes = b.ballot(some);
         let mine = self.mask_of_group(b);
         let lanes = b.and(lanes, mine);

@@ -6,6 +6,8 @@
 //! power.rs    powers modulo an odd number
 //! strong.rs   strong tests of Miller and Rabin
 //! division.rs quotients and remainders
+//! digits.rs   limbs of dividends and quotients, from the top
+//! exact.rs    division digit by digit, for the rare cases
 //! gcd.rs      greatest common divisors
 //! inverse.rs  inverses modulo any number
 //! sqrt.rs     square roots
@@ -20,7 +22,9 @@
 //! common operands one row. A status is a word a lane, see [`Fault`]; the results of a lane with a fault are zero.
 
 mod cofactors;
+mod digits;
 pub mod division;
+mod exact;
 mod frame;
 pub mod gcd;
 pub mod inverse;

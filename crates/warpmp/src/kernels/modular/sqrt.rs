@@ -29,7 +29,7 @@ use warpmp_kernel::ir::{Cmp, Kernel, Shuffle, Vote};
 
 use super::super::Spec;
 use super::frame::{Frame, Signature};
-use super::shifted::{Reader, Shifted, store_lowered};
+use super::shifted::{Lowered, Reader, Shifted, store_lowered};
 use super::{Layout, Operand};
 
 /// Parameters of the kernel. Parameters of its launch: `a`, root, remainder, lanes.
@@ -63,8 +63,10 @@ impl Sqrt {
         let fine = b.select(0, u32::MAX, zero);
         let free = b.sub(64 * held - 2, bits);
         let shift = b.and(free, u32::MAX - 1);
-        let value = Shifted::new(b, frame, 0, shift);
-        let rest = value.block(b, frame, held - 1);
+        // That of numbers with their top bit.
+        let usual = (64 * held - 2 - self.bits) / 32;
+        let value = Shifted::new(b, frame, 0, shift, usual);
+        let rest = value.block(b, frame, held - 1, 1);
         let top = b.copy(2 * held - 1);
         let mut reader = value.reader(b, top);
         let [high, low] = [(); 2].map(|()| reader.next(b));
@@ -83,13 +85,13 @@ impl Sqrt {
         let down = b.shl(state.lowest, 5);
         let [root_limbs, rest_limbs] = self.result_limbs();
         let root = state.root(b);
-        let row = frame.result_row(b, 0);
-        store_lowered(b, frame, row, root_limbs, &root, down, fine);
+        let to = Lowered { row: frame.result_row(b, 0), limbs: root_limbs, usual: usual / 2 };
+        store_lowered(b, frame, &to, &root, down, fine);
         // The stores of both results at once would have more predicates than there are.
         b.warp_barrier();
         let rest = state.rest(b);
-        let row = frame.result_row(b, 1);
-        store_lowered(b, frame, row, rest_limbs, &rest, down, fine);
+        let to = Lowered { row: frame.result_row(b, 1), limbs: rest_limbs, usual: usual / 2 };
+        store_lowered(b, frame, &to, &rest, down, fine);
     }
 
     const fn result_limbs(&self) -> [u32; 2] {
