@@ -166,12 +166,13 @@ fn lengths_zeros_and_sums() {
             let odd = b.compare(Cmp::Ne, odd, 0);
             let above = spread.any_above(b, odd);
             let above = b.select(1, 0, above);
-            vec![length, zeros, zero, sum, above]
+            let largest = spread.largest(b, x[0]);
+            vec![length, zeros, zero, sum, above, largest]
         });
         for ([x, y], words) in pairs.iter().zip(&out) {
             let odd = |lane: &usize| y.bit((lane * 32 * layout.1) as u64);
             let lanes: Vec<usize> = (0..layout.0 as usize).filter(odd).collect();
-            for (lane, words) in words.chunks(5).enumerate() {
+            for (lane, words) in words.chunks(6).enumerate() {
                 assert_eq!(words[0], x.bits() as u32, "{layout:?} lane {lane}: {x:x}");
                 let zeros = y.trailing_zeros().map_or(bits, |zeros| zeros as u32);
                 assert_eq!(words[1].min(bits), zeros, "{layout:?} lane {lane}: {y:x}");
@@ -179,6 +180,9 @@ fn lengths_zeros_and_sums() {
                 assert_eq!(words[3] as usize, lanes.len(), "{layout:?} lane {lane}: {y:x}");
                 let above = lanes.last().is_some_and(|last| *last > lane);
                 assert_eq!(words[4], u32::from(above), "{layout:?} lane {lane}: {y:x}");
+                let limbs = x.to_u32_digits();
+                let largest = limbs.iter().step_by(layout.1).max().copied().unwrap_or(0);
+                assert_eq!(words[5], largest, "{layout:?} lane {lane}: {x:x}");
             }
         }
     }

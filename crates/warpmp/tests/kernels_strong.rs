@@ -119,6 +119,19 @@ fn base_two_of_long_numbers() {
 }
 
 #[test]
+fn by_blocks_of_threads() {
+    for (bits, group, length) in [(200, 64, 1), (150, 128, 1), (524, 64, 2)] {
+        let layout = Layout { group, length, warps: group / 32, glue: Glue::None };
+        let candidates = candidates(bits, 8);
+        let spec = StrongTest { layout, ..StrongTest::new(Base::Number(2), wide(bits), bits as u32) };
+        check(&spec, &[], &candidates);
+        let bases = numbers(Pattern::Carry, 8, 300, 9);
+        let base = Base::Operand(wide(300));
+        check(&StrongTest { layout, ..StrongTest::new(base, wide(bits), bits as u32) }, &bases, &candidates);
+    }
+}
+
+#[test]
 fn other_bases() {
     for bits in [2, 31, 64, 82, 124, 151, 160] {
         let candidates = candidates(bits, 36);

@@ -194,6 +194,16 @@ impl Block {
         })
     }
 
+    /// The largest of the values.
+    pub(super) fn largest(&self, b: &mut Builder, value: R32) -> R32 {
+        self.twice(b, value, |b, value| {
+            [1, 2, 4, 8, 16].into_iter().fold(value, |largest, distance| {
+                let other = b.shuffle(Shuffle::Bfly, largest, distance, 32);
+                b.max(largest, other)
+            })
+        })
+    }
+
     /// One warp executes the body; the values that all of its lanes have in some registers then, to all threads.
     pub(super) fn by_one_warp(&self, b: &mut Builder, values: &[R32], body: impl FnOnce(&mut Builder)) -> Vec<R32> {
         debug_assert!(values.len() as u32 <= self.lanes);

@@ -285,6 +285,20 @@ impl Spread {
         value
     }
 
+    /// The largest of the values of the lanes of the group.
+    pub fn largest(&self, b: &mut Builder, mut value: R32) -> R32 {
+        if let Some(block) = &self.block {
+            return block.largest(b, value);
+        }
+        let mut distance = 1;
+        while distance < self.group {
+            let other = b.shuffle(Shuffle::Bfly, value, distance, 32);
+            value = b.max(value, other);
+            distance *= 2;
+        }
+        value
+    }
+
     /// The values of some registers after the body, which is the same for all lanes of a number: where they are several
     /// warps one executes it, and gives the others the values.
     pub fn by_one_warp(&self, b: &mut Builder, values: &[R32], body: impl FnOnce(&mut Builder)) -> Vec<R32> {

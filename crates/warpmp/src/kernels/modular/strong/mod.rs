@@ -272,7 +272,13 @@ fn twos(b: &mut Builder, frame: &Frame, number: &[R32]) -> R32 {
     let here = b.mad_lo(spread.member, bits, zeros);
     let some = b.compare(Cmp::Ne, zeros, bits);
     let here = b.select(here, all, some);
-    let lowest = over_lanes(b, here, spread.group, |b, x, y| b.min(x, y));
+    let lowest = if spread.group > 32 {
+        let from_top = b.sub(all, here);
+        let from_top = spread.largest(b, from_top);
+        b.sub(all, from_top)
+    } else {
+        over_lanes(b, here, spread.group, |b, x, y| b.min(x, y))
+    };
     let some = b.compare(Cmp::Ne, lowest, all);
     b.select(lowest, 0, some)
 }
@@ -297,7 +303,7 @@ fn bit_length(b: &mut Builder, frame: &Frame, number: &[R32]) -> R32 {
     let here = b.mad_lo(spread.member, 32 * spread.length as u32, bits);
     let some = b.compare(Cmp::Ne, bits, 0);
     let here = b.select(here, 0, some);
-    over_lanes(b, here, spread.group, |b, x, y| b.max(x, y))
+    spread.largest(b, here)
 }
 
 /// The largest of the warp's values.
