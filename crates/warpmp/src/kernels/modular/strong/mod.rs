@@ -277,7 +277,7 @@ fn twos(b: &mut Builder, frame: &Frame, number: &[R32]) -> R32 {
         let from_top = spread.largest(b, from_top);
         b.sub(all, from_top)
     } else {
-        over_lanes(b, here, spread.group, |b, x, y| b.min(x, y))
+        over_lanes(b, here, spread.group, Emit::min)
     };
     let some = b.compare(Cmp::Ne, lowest, all);
     b.select(lowest, 0, some)
@@ -308,7 +308,7 @@ fn bit_length(b: &mut Builder, frame: &Frame, number: &[R32]) -> R32 {
 
 /// The largest of the warp's values.
 fn warp_max(b: &mut Builder, value: R32) -> R32 {
-    over_lanes(b, value, 32, |b, x, y| b.max(x, y))
+    over_lanes(b, value, 32, Emit::max)
 }
 
 /// The values of so many neighbouring lanes, a power of two, in one.
