@@ -68,17 +68,21 @@ pub(crate) enum Command {
 --reproduce runs a table's own workload: its sizes and counts, means of ten runs, operands and products in
 device memory. A row holds the paper's figure, ours by the same method, and ours by what is chosen
 without a name. A sample of the products is checked first. Tables of operation counts are counted on
-the simulator. Where there is no GPU, times are the CPU engine's. The papers' tables are
+the simulator. Where there is no GPU, times are the CPU engine's. Forms of an operation are kernels of
+their own, over grids and blocks; without a GPU their instructions are counted. The papers' tables are
 
   candar:I, candar:II, candar:III
   dissertation:3.1, dissertation:3.2, dissertation:3.3, dissertation:3.4, dissertation:fig3.5,
   dissertation:4.1, dissertation:4.2, dissertation:4.3, dissertation:4.4, dissertation:4.5,
   dissertation:fig4.2, dissertation:fig4.3, dissertation:fig4.4, dissertation:fig4.5
+  epfl:2.4, epfl:3.4, epfl:fig3.5, epfl:fig3.6, epfl:fig4.1, epfl:fig4.2, epfl:fig4.3
 
-or shorter where one document has the name: III, 3.4, fig3.5. `list` says what they hold.
+or, but for epfl, shorter: III, 3.4, fig3.5. A document's name is all of its tables: epfl. `list` says what
+they hold.
 
 Examples:
   warpmp bench --reproduce candar:II --plot candar-II.svg
+  warpmp bench --reproduce epfl --csv epfl.csv --plot .svg
   warpmp bench --reproduce all --csv tables.csv --plot tables.svg
   warpmp bench mul --bits 128,256,512,1024,2048"
 )]
@@ -242,13 +246,14 @@ pub(crate) struct BenchRows {
 /// The tables of the papers.
 #[derive(Debug, Group)]
 pub(crate) struct Reproduce {
-    /// Reproduce these tables of the papers; all: every one; list: say which there are
+    /// Reproduce these tables of the papers; a document's name: its tables; all: every one; list: say which there are
     #[arg(long = "reproduce", value_name = "TABLE", value_delimiter = ',', required = true)]
     pub(crate) tables: Vec<String>,
     /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda or cuda:I
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub(crate) device: DeviceArg,
-    /// Products, or numbers of the Collatz tables, instead of as many as in the paper
+    /// Products, or numbers of the Collatz tables, instead of as many as in the paper; of forms over grids and blocks
+    /// the most in a launch
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) count: Option<usize>,
     /// Timed runs of each row; on the CPU fewer where they take long

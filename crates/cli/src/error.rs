@@ -51,6 +51,8 @@ pub(crate) enum Error {
     WrongVerdict { line: u64, number: String, found: &'static str, expected: &'static str, bases: u32 },
     #[error("integer {line}: its gcd with the others is {found}, by one product after the other {expected}")]
     WrongFactor { line: u64, found: String, expected: String },
+    #[error("lane {lane}: {kernel} is wrong\n  found {found}, expected {expected}")]
+    WrongExperiment { kernel: String, lane: u64, found: String, expected: String },
     #[error("{path}:{line}: {expected} is expected, the product is {found}")]
     NotExpected { path: String, line: u64, expected: String, found: String },
     #[error("{path} has {found} number{}, there are {} products", plural(*found), if *more { "more" } else { "fewer" })]
@@ -81,7 +83,7 @@ pub(crate) enum Error {
     AmbiguousTable { name: String, meant: String },
     #[error(
         "{table} holds times, and the simulator has none: use --device cuda or cpu, or reproduce counts: \
-             candar:I, dissertation:3.1, dissertation:3.2, dissertation:4.1 to 4.3"
+             candar:I, dissertation:3.1, dissertation:3.2, dissertation:4.1 to 4.3, epfl"
     )]
     SimulatorTime { table: String },
     #[error("nothing to draw in \"{title}\"")]

@@ -23,9 +23,10 @@ fn json(dir: &Dir, args: &str) -> Vec<Value> {
 fn tables_are_listed_and_unknown_ones_refused() {
     let dir = Dir::new();
     let run = reproduce(&dir, "list");
-    assert_eq!(run.ok().lines().count(), 17, "{}", run.text());
+    assert_eq!(run.ok().lines().count(), 24, "{}", run.text());
     assert!(run.text().contains("dissertation:fig3.5") && run.text().contains("counts"));
-    for wrong in ["IV", "epfl:fig3.5", "candar:II,x"] {
+    assert!(run.text().contains("epfl:fig4.2") && run.text().contains("forms"));
+    for wrong in ["IV", "epfl:fig3.7", "fig4.1", "candar:II,x"] {
         let known = ["candar:I, candar:II, candar:III", "dissertation:3.1", "dissertation:fig3.5"];
         reproduce(&dir, &format!("{wrong} --csv rows.csv --plot a.svg")).fails(2, &known);
     }
@@ -108,6 +109,40 @@ fn counts_need_no_gpu_and_no_time() {
     let run = reproduce(&dir, "I --plot counts.svg");
     assert!(run.ok().contains("9/16·w²") && run.text().contains("A₀B₀ is meant"), "{}", run.text());
     assert!(dir.text("counts.svg").contains("Karatsuba², ours"));
+}
+
+/// The EPFL report's figures: instructions on the simulator, the report's registers, no times.
+#[test]
+fn forms_of_an_operation_are_counted_on_the_simulator() {
+    let dir = Dir::new();
+    let tables = json(&dir, "epfl:fig4.2,epfl:fig3.6 --device sim --count 4 --csv rows.csv --plot .svg");
+    let [times, registers] = &tables[..] else { panic!("{} tables", tables.len()) };
+    assert_eq!((&times["table"], &registers["table"]), (&"epfl:fig4.2".into(), &"epfl:fig3.6".into()));
+    assert!(times["device"].is_null());
+    let line = |quantity: &str, method: &str, bits: u32| -> &Value {
+        let of = |line: &&Value| line["quantity"] == quantity && line["method"] == method && line["bits"] == bits;
+        times["lines"].as_array().unwrap().iter().find(of).unwrap()
+    };
+    assert_eq!(line("registers", "school, carry flag", 131)["paper"].as_f64(), Some(25.0));
+    let [school, karatsuba] = ["school", "Karatsuba"].map(|it| line("instructions", &format!("{it}, carry flag"), 131));
+    assert_eq!((school["ours"].as_f64(), school["checked"].as_u64()), (Some(103.0), Some(32)));
+    assert!(karatsuba["ours"].as_f64().unwrap() > 103.0, "{karatsuba}");
+    let lines = [times, registers].map(|table| table["lines"].as_array().unwrap().len());
+    assert_eq!(dir.text("rows.csv").lines().count(), 1 + lines[0] + lines[1]);
+    assert!(
+        dir.text("rows.csv")
+            .lines()
+            .next()
+            .unwrap()
+            .ends_with("checked,executions,blocks,threads,against,relative,local_bytes,wide_products")
+    );
+    for (file, text) in [("epfl-fig4.2.svg", "instructions of an execution"), ("epfl-fig3.6.svg", "64-bit sums")] {
+        assert!(dir.text(file).contains(text), "{file}");
+    }
+    let run = reproduce(&dir, "epfl --device sim -q");
+    for text in ["epfl:2.4", "epfl:3.4", "epfl:fig4.3", "registers, paper", "* Not on a GPU", "Listing 3.1"] {
+        assert!(run.ok().contains(text), "{text}: {}", run.text());
+    }
 }
 
 #[test]

@@ -9,8 +9,10 @@ use std::path::Path;
 use std::{env, error, fs};
 
 use serde::Serialize;
+use warpmp::kernels::epfl::{Arithmetic, Experiment, Layout, Place, Work};
 use warpmp::kernels::{MUL, MulShape, OperationShape, SQR, Settings, Spec, SqrShape, register};
 use warpmp::{Operation, Shape};
+use warpmp_kernel::ir::Kernel;
 
 /// What one kernel may cost.
 #[derive(Serialize)]
@@ -186,6 +188,22 @@ const LONG_BLOCKS: &[ModularCase] = &[
     (Operation::PowModPublic(65537), "group", &[2000, 2000], None, 168),
 ];
 
+/// Work, arithmetic, place, bits, wide products of ten executions, registers.
+type ExperimentCase = (Work, Arithmetic, Place, u32, Option<u64>, u32);
+
+/// The EPFL report's experiments.
+const EXPERIMENTS: &[ExperimentCase] = &[
+    (Work::Add, Arithmetic::Flag, Place::Local, 131, None, 24),
+    (Work::Add, Arithmetic::Wide, Place::Global, 239, None, 32),
+    (Work::AddMod, Arithmetic::Compared, Place::Local, 131, None, 32),
+    (Work::AddMod, Arithmetic::Flag, Place::Global, 239, None, 56),
+    (Work::School, Arithmetic::Flag, Place::Local, 131, None, 32),
+    (Work::School, Arithmetic::Wide, Place::Local, 239, Some(640), 56),
+    (Work::School, Arithmetic::Rows, Place::Local, 239, Some(640), 64),
+    (Work::Karatsuba, Arithmetic::Flag, Place::Local, 239, None, 56),
+    (Work::Karatsuba, Arithmetic::Rows, Place::Local, 131, Some(220), 48),
+];
+
 fn main() -> Result<(), Box<dyn error::Error>> {
     let directory = env::args().nth(1).ok_or("usage: emit_kernels DIR")?;
     let directory = Path::new(&directory);
@@ -236,6 +254,11 @@ fn main() -> Result<(), Box<dyn error::Error>> {
             budget.max_other = Some(products + products * 13 / 10 - wide.unwrap_or(0));
         }
     }
+    for &(work, arithmetic, place, bits, wide, registers) in EXPERIMENTS {
+        let (layout, executions, turns, room) = (Layout::default(), 10, 1, 1 << 20);
+        let experiment = Experiment { work, arithmetic, place, layout, bits, executions, turns, room };
+        write_kernel(&experiment.build(), directory, wide, registers, &mut budgets)?;
+    }
     fs::write(directory.join("budgets.json"), serde_json::to_string_pretty(&budgets)?)?;
     Ok(())
 }
@@ -249,12 +272,24 @@ fn write(
     budgets: &mut Vec<Budget>,
 ) -> Result<(), Box<dyn error::Error>> {
     for stage in 0..spec.stages() {
-        let kernel = spec.build(stage);
-        let file = format!("{}.ptx", kernel.name);
-        fs::write(directory.join(&file), kernel.to_string())?;
         // The multiplications are in the first stage.
         let wide = wide.filter(|_| stage == 0);
         budgets.push(Budget { file, wide, wide_tolerance: 16, max_registers: Some(registers), max_other: None });
+        write_kernel(&spec.build(stage), directory, wide.filter(|_| stage == 0), registers, budgets)?;
     }
+    Ok(())
+}
+
+/// Writes a kernel, and notes its budget.
+fn write_kernel(
+    kernel: &Kernel,
+    directory: &Path,
+    wide: Option<u64>,
+    registers: u32,
+    budgets: &mut Vec<Budget>,
+) -> Result<(), Box<dyn error::Error>> {
+    let file = format!("{}.ptx", kernel.name);
+    fs::write(directory.join(&file), kernel.to_string())?;
+    budgets.push(Budget { file, wide, wide_tolerance: 16, max_registers: Some(registers) });
     Ok(())
 }

@@ -13,6 +13,7 @@ use std::{env, fs};
 
 use common::shape;
 use warpmp::kernels::OperationShape;
+use warpmp::kernels::epfl::{self, Arithmetic, Experiment, Place, Work};
 use warpmp::kernels::linear::{Linear, Split};
 use warpmp::kernels::modular::product::{Function, MontgomeryProduct};
 use warpmp::kernels::modular::strong::{Base, StrongTest};
@@ -81,6 +82,20 @@ fn cases() -> Vec<(&'static str, Box<dyn Spec>)> {
     ]
 }
 
+/// The EPFL report's experiments, twice executed.
+fn experiments() -> [(&'static str, Experiment); 3] {
+    let experiment = |work, arithmetic, bits| {
+        let (place, layout, executions, turns, room) = (Place::Local, epfl::Layout::default(), 2, 1, 64);
+        Experiment { work, arithmetic, place, layout, bits, executions, turns, room }
+    };
+    let in_memory = Experiment { place: Place::Global, ..experiment(Work::AddMod, Arithmetic::Flag, 64) };
+    [
+        ("epfl_add_mod_64_global", in_memory),
+        ("epfl_school_67_flag", experiment(Work::School, Arithmetic::Flag, 67)),
+        ("epfl_karatsuba_67_wide", experiment(Work::Karatsuba, Arithmetic::Wide, 67)),
+    ]
+}
+
 /// The texts, by their files.
 fn texts() -> BTreeMap<PathBuf, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
@@ -89,7 +104,8 @@ fn texts() -> BTreeMap<PathBuf, String> {
         let text = |stage| (folder.join(file(stage)), spec.build(stage).to_string());
         (0..spec.stages()).map(text).collect::<Vec<_>>()
     };
-    cases().into_iter().flat_map(stages).collect()
+    let experiment = |(name, it): (&str, Experiment)| (folder.join(format!("{name}.ptx")), it.build().to_string());
+    cases().into_iter().flat_map(stages).chain(experiments().map(experiment)).collect()
 }
 
 /// The first line that differs, with its number.

@@ -1,7 +1,8 @@
-//! Charts: lines over logarithmic or linear axes, as SVG.
+//! Charts: lines over logarithmic or linear axes, and heat maps (`heat.rs`), as SVG.
 //!
-//! The data knows nothing of drawing; `svg.rs` knows nothing of what the data means.
+//! The data knows nothing of drawing; `svg.rs` and `heat.rs` know nothing of what the data means.
 
+pub(crate) mod heat;
 mod svg;
 
 /// The base of an axis that is not logarithmic: powers of one would all be the same.

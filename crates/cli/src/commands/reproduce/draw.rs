@@ -1,14 +1,28 @@
 //! A reproduced table as a chart: time against width, or multiplications against length.
 
 use super::{
-    collatz,
+    collatz, epfl,
     line::{Line, Outcome, Quantity},
     tables::Engine,
 };
-use crate::plot::{Axis, Chart, Series, Style};
+use crate::{
+    error::Result,
+    plot::{Axis, Chart, Series, Style},
+};
+
+/// The table as an SVG document.
+///
+/// # Errors
+/// [`Error::NothingToDraw`](crate::error::Error::NothingToDraw).
+pub(crate) fn svg(outcome: &Outcome) -> Result<String> {
+    match outcome.picture {
+        Some(picture) => epfl::svg(outcome, picture),
+        None => chart(outcome).svg(),
+    }
+}
 
 /// The paper's lines are dashed; ours for the same method are solid, in the same colour; the default is bold.
-pub(crate) fn chart(outcome: &Outcome) -> Chart {
+fn chart(outcome: &Outcome) -> Chart {
     if let Some(column) = outcome.column {
         return collatz::chart(outcome, column);
     }

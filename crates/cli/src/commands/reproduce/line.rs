@@ -2,7 +2,10 @@
 
 use serde::Serialize;
 
-use super::tables::{Engine, Entry};
+use super::{
+    epfl::Picture,
+    tables::{Engine, Entry},
+};
 
 /// A table, reproduced.
 #[derive(Debug, Serialize)]
@@ -23,6 +26,9 @@ pub(crate) struct Outcome {
     /// Copying within the GPU's memory, measured in the same run.
     pub(crate) copy_bytes_per_second: Option<f64>,
     pub(crate) lines: Vec<Line>,
+    /// Of forms over grids and blocks: what their chart shows.
+    #[serde(skip)]
+    pub(crate) picture: Option<Picture>,
     /// On the paper's table, then on this run.
     pub(crate) notes: Vec<String>,
 }
@@ -43,6 +49,10 @@ pub(crate) enum Quantity {
     Value,
     /// Numbers a second.
     Rate,
+    /// 32-bit registers a thread.
+    Registers,
+    /// Of one execution of an operation, moves not counted.
+    Instructions,
 }
 
 /// A figure of a paper beside ours. Times are in seconds, for all products: the paper's and `ours` are means of
@@ -84,6 +94,19 @@ pub(crate) struct Line {
     pub(crate) default_floor_fraction: Option<f64>,
     /// Products that were checked before anything was timed, of each measurement.
     pub(crate) checked: Option<u64>,
+    /// Of forms of an operation: how often each number goes through it.
+    pub(crate) executions: Option<u32>,
+    /// Of a launch: blocks of its grid.
+    pub(crate) blocks: Option<u32>,
+    /// Threads of a block.
+    pub(crate) threads: Option<u32>,
+    /// The method that this one is compared with, and how many times as fast as that it is, by medians.
+    pub(crate) against: Option<String>,
+    pub(crate) relative: Option<f64>,
+    /// Of a kernel: bytes of memory a thread for registers that were spilled.
+    pub(crate) local_bytes: Option<u32>,
+    /// Of the instructions those that multiply to 64 bits.
+    pub(crate) wide_products: Option<u64>,
 }
 
 impl Outcome {
@@ -99,6 +122,7 @@ impl Outcome {
             cpu: None,
             copy_bytes_per_second: None,
             lines: Vec::new(),
+            picture: None,
             notes: entry.table.notes.clone(),
         }
     }
@@ -133,6 +157,13 @@ impl Line {
             default_ratio: None,
             default_floor_fraction: None,
             checked: None,
+            executions: None,
+            blocks: None,
+            threads: None,
+            against: None,
+            relative: None,
+            local_bytes: None,
+            wide_products: None,
         }
     }
 }

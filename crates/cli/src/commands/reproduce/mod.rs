@@ -4,6 +4,7 @@
 //! tables.rs   the papers' figures, from crates/cli/papers, and their names
 //! times.rs    tables of times: the paper's workload on the engine and on the CPU
 //! cpu.rs      the CPU by one core and by all;  gmp.rs: by GMP, where it is built in
+//! epfl/       figures of the EPFL report: forms of an operation over grids and blocks
 //! collatz/    tables and figures of rates of the Collatz schemes, and what their tables hold
 //! counts.rs   tables of operation counts, from the simulator
 //! line.rs     the paper's figure beside ours
@@ -14,6 +15,7 @@ mod collatz;
 mod counts;
 mod cpu;
 mod draw;
+mod epfl;
 #[cfg(feature = "gmp")]
 mod gmp;
 mod line;
@@ -62,6 +64,7 @@ pub(crate) fn run(args: &Reproduce) -> Result<()> {
             (Content::Counts(counts), _) => counts::reproduce(entry, counts, args.quiet)?,
             (Content::Times(times), Some(session)) => times::reproduce(entry, times, session, settings)?,
             (Content::Times(_), None) => continue,
+            (Content::Study(study), _) => epfl::reproduce(entry, study, args.device.0, settings)?,
             (Content::Collatz(sweep), _) => collatz::reproduce(entry, sweep, args.device.0, settings)?,
         };
         if !args.json {
@@ -122,7 +125,7 @@ impl Outputs {
     fn plot(&mut self, outcome: &Outcome) -> Result<()> {
         let Some(place) = self.plots.iter().position(|(table, _)| *table == outcome.table) else { return Ok(()) };
         let (_, mut output) = self.plots.swap_remove(place);
-        output.write_all(draw::chart(outcome).svg()?.as_bytes())?;
+        output.write_all(draw::svg(outcome)?.as_bytes())?;
         output.finish()
     }
 

@@ -4,11 +4,14 @@ use std::{fmt, sync::LazyLock};
 
 use serde::{Deserialize, Serialize};
 
-use super::collatz::Sweep;
+use super::{collatz::Sweep, epfl::Study};
 use crate::error::{Error, Result};
 
-const FILES: [&str; 2] =
-    [include_str!("../../../papers/candar.json"), include_str!("../../../papers/dissertation.json")];
+const FILES: [&str; 3] = [
+    include_str!("../../../papers/candar.json"),
+    include_str!("../../../papers/dissertation.json"),
+    include_str!("../../../papers/epfl.json"),
+];
 
 /// The files, read. That they can be read is tested, so nobody meets the empty list.
 static DOCUMENTS: LazyLock<Vec<Document>> =
@@ -21,6 +24,10 @@ pub(crate) struct Document {
     /// Its name on the command line.
     pub(crate) name: String,
     pub(crate) reference: String,
+    /// Are its tables called by their full names only? Those of a document that came later, for whose short names others
+    /// are known.
+    #[serde(default)]
+    pub(crate) full_names: bool,
     pub(crate) tables: Vec<Table>,
 }
 
@@ -46,6 +53,7 @@ pub(crate) enum Content {
     Times(Times),
     Counts(Counts),
     Collatz(Sweep),
+    Study(Study),
 }
 
 /// Times of multiplications: a row for each method, a column for each width.
@@ -208,7 +216,8 @@ impl Entry {
     pub(crate) fn has_times(&self) -> bool {
         match &self.table.content {
             Content::Times(_) => true,
-            Content::Counts(_) => false,
+            // Without a GPU a study has its counts.
+            Content::Counts(_) | Content::Study(_) => false,
             Content::Collatz(sweep) => sweep.default.is_some(),
         }
     }
@@ -219,14 +228,20 @@ pub(crate) fn all() -> Vec<Entry> {
     entries(&DOCUMENTS)
 }
 
-/// The tables of these names; `all` is every table. None twice.
+/// The tables of these names; a document's name is all of its tables, `all` is every table. None twice.
 ///
 /// # Errors
 /// [`Error::UnknownTable`], [`Error::AmbiguousTable`].
 pub(crate) fn find(names: &[String]) -> Result<Vec<Entry>> {
     let mut found: Vec<Entry> = Vec::new();
     for name in names {
-        let more = if name.eq_ignore_ascii_case("all") { all() } else { vec![lookup(&all(), name)?] };
+        let mut more = all();
+        if !name.eq_ignore_ascii_case("all") {
+            more.retain(|entry| name.eq_ignore_ascii_case(&entry.document.name));
+        }
+        if more.is_empty() {
+            more.push(lookup(&all(), name)?);
+        }
         for entry in more {
             if !found.iter().any(|other| other.name() == entry.name()) {
                 found.push(entry);
@@ -240,13 +255,13 @@ fn entries(documents: &'static [Document]) -> Vec<Entry> {
     documents.iter().flat_map(|document| document.tables.iter().map(move |table| Entry { document, table })).collect()
 }
 
-/// The table called `document:name`, or `name` where only one document has it. Case does not matter.
+/// The table called `document:name`, or `name` where only one document with short names has it. Case does not matter.
 fn lookup(entries: &[Entry], name: &str) -> Result<Entry> {
     let wanted = name.to_lowercase();
     let short = |entry: &Entry| entry.table.name.to_lowercase();
     let matches: Vec<Entry> = entries
         .iter()
-        .filter(|entry| entry.name().to_lowercase() == wanted || short(entry) == wanted)
+        .filter(|entry| entry.name().to_lowercase() == wanted || (!entry.document.full_names && short(entry) == wanted))
         .copied()
         .collect();
     let names = |entries: &[Entry]| entries.iter().map(Entry::name).collect::<Vec<_>>().join(", ");

@@ -37,7 +37,8 @@ fn every_file_is_read() {
     }
     let expected = "candar:I candar:II candar:III dissertation:3.1 dissertation:3.2 dissertation:3.3 dissertation:3.4 \
                     dissertation:fig3.5 dissertation:4.1 dissertation:4.2 dissertation:4.3 dissertation:4.4 \
-                    dissertation:fig4.2 dissertation:fig4.3 dissertation:4.5 dissertation:fig4.4 dissertation:fig4.5";
+                    dissertation:fig4.2 dissertation:fig4.3 dissertation:4.5 dissertation:fig4.4 dissertation:fig4.5 \
+                    epfl:2.4 epfl:3.4 epfl:fig3.5 epfl:fig3.6 epfl:fig4.1 epfl:fig4.2 epfl:fig4.3";
     assert_eq!(all().iter().map(Entry::name).collect::<Vec<_>>().join(" "), expected);
 }
 
@@ -45,12 +46,21 @@ fn every_file_is_read() {
 fn long_names_short_names_and_all() {
     assert_eq!(names(&["candar:III", "iii", "fig3.5"]).unwrap(), ["candar:III", "dissertation:fig3.5"]);
     assert_eq!(names(&["3.3", "all"]).unwrap()[..2], ["dissertation:3.3", "candar:I"]);
-    assert_eq!(names(&["ALL"]).unwrap().len(), 17);
-    for wrong in ["IV", "candar:3.3", "dissertation", "", ":"] {
+    assert_eq!(names(&["ALL"]).unwrap().len(), 24);
+    for wrong in ["IV", "candar:3.3", "fig4.1", "epfl:3.5", "", ":"] {
         let error = names(&[wrong]).unwrap_err();
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().contains("candar:II, candar:III, dissertation:3.1"), "{error}");
     }
+}
+
+/// A document's name is its tables; a document with full names takes no short one away from those before it.
+#[test]
+fn names_of_documents() {
+    assert_eq!(names(&["Candar"]).unwrap(), ["candar:I", "candar:II", "candar:III"]);
+    let epfl = names(&["epfl"]).unwrap();
+    assert_eq!((epfl.len(), epfl[2].as_str()), (7, "epfl:fig3.5"));
+    assert_eq!(names(&["fig3.5", "3.4", "EPFL:fig3.5"]).unwrap()[1..], ["dissertation:3.4", "epfl:fig3.5"]);
 }
 
 #[test]

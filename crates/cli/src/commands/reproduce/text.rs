@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{
-    collatz,
+    collatz, epfl,
     line::{Line, Outcome, Quantity},
     tables::{Content, Engine, Entry},
 };
@@ -19,6 +19,7 @@ pub(crate) fn list(entries: &[Entry]) -> String {
         let kind = match &entry.table.content {
             Content::Times(_) => "times",
             Content::Counts(_) => "counts",
+            Content::Study(_) => "forms",
             Content::Collatz(_) if entry.has_times() => "rates",
             Content::Collatz(_) => "values",
         };
@@ -44,6 +45,7 @@ pub(crate) fn table(outcome: &Outcome) -> String {
     text.push('\n');
     let counts = outcome.lines.iter().any(|line| line.paper_formula.is_some());
     text.push_str(&match outcome.column {
+        _ if outcome.picture.is_some() => epfl::text(&outcome.lines),
         Some(column) => collatz::text(column, &outcome.lines),
         None if counts => counted(&outcome.lines),
         None => timed(&outcome.lines),
