@@ -272,7 +272,7 @@ fn twos(b: &mut Builder, frame: &Frame, number: &[R32]) -> R32 {
     let here = b.mad_lo(spread.member, bits, zeros);
     let some = b.compare(Cmp::Ne, zeros, bits);
     let here = b.select(here, all, some);
-    let lowest = over_lanes(b, here, spread.group, |b, x, y| b.min(x, y));
+    let lowest = over_lanes(b, here, spread.group, Emit::min);
     let some = b.compare(Cmp::Ne, lowest, all);
     b.select(lowest, 0, some)
 }
@@ -297,12 +297,12 @@ fn bit_length(b: &mut Builder, frame: &Frame, number: &[R32]) -> R32 {
     let here = b.mad_lo(spread.member, 32 * spread.length as u32, bits);
     let some = b.compare(Cmp::Ne, bits, 0);
     let here = b.select(here, 0, some);
-    over_lanes(b, here, spread.group, |b, x, y| b.max(x, y))
+    over_lanes(b, here, spread.group, Emit::max)
 }
 
 /// The largest of the warp's values.
 fn warp_max(b: &mut Builder, value: R32) -> R32 {
-    over_lanes(b, value, 32, |b, x, y| b.max(x, y))
+    over_lanes(b, value, 32, Emit::max)
 }
 
 /// The values of so many neighbouring lanes, a power of two, in one.
