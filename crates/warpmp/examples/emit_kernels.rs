@@ -274,8 +274,7 @@ fn write(
     for stage in 0..spec.stages() {
         // The multiplications are in the first stage.
         let wide = wide.filter(|_| stage == 0);
-        budgets.push(Budget { file, wide, wide_tolerance: 16, max_registers: Some(registers), max_other: None });
-        write_kernel(&spec.build(stage), directory, wide.filter(|_| stage == 0), registers, budgets)?;
+        write_kernel(&spec.build(stage), directory, wide, registers, budgets)?;
     }
     Ok(())
 }
@@ -290,6 +289,6 @@ fn write_kernel(
 ) -> Result<(), Box<dyn error::Error>> {
     let file = format!("{}.ptx", kernel.name);
     fs::write(directory.join(&file), kernel.to_string())?;
-    budgets.push(Budget { file, wide, wide_tolerance: 16, max_registers: Some(registers) });
+    budgets.push(Budget { file, wide, wide_tolerance: 16, max_registers: Some(registers), max_other: None });
     Ok(())
 }

@@ -1,6 +1,9 @@
 //! For every node of a level the product of all others, modulo the node: `k` products at a time, each node with the next
 //! one, then with the one after, around the circle.
 //!
+//! Odd nodes take a reduction of Montgomery instead of a division: their values then have a factor `R^(1−k)`, a power of 2,
+//! which no odd number has a part in. That is enough, for what is asked of a value in the end is a gcd.
+//!
 //! It takes `k·(k − 1)` operations where the tree above takes `k·log k`; but these are all of one length, and the tree's
 //! are as long as the file. Which takes less time is estimated from both: a step of the circle is measured on the device,
 //! the tree by the first of its products on a core, each level above taking [`GROWTH`] times as long for half as many.
@@ -10,7 +13,7 @@
 
 use std::time::Instant;
 
-use dashu_int::UBig;
+use dashu_int::{UBig, ops::BitTest as _};
 use rayon::prelude::*;
 use warpmp::{DeviceBatch, Operation, Shape};
 
@@ -73,14 +76,15 @@ fn circle(nodes: &[UBig], bits: usize, arithmetic: &Arithmetic, most: f64) -> Re
         Ok(results.into_iter().map(|shape| session.reserve(shape)).collect::<Result<_, _>>()?)
     };
     // Not `mul_mod`: a product by itself is done in the way that is best for its length.
+    let reduction = if nodes.iter().all(|node| node.bit(0)) { Operation::Redc } else { Operation::Rem };
     let mut products = reserve(Operation::Mul, &[shape; 2])?;
-    let mut into = reserve(Operation::Rem, &[products[0].shape(), shape])?;
+    let mut into = reserve(reduction, &[products[0].shape(), shape])?;
     let mut start = Instant::now();
     for step in 1..count {
         interrupt::check()?;
         factors = session.copy_lanes(&twice, step, factors)?;
         (products, _) = session.apply_device_into(Operation::Mul, &[&values, &factors], None, products)?;
-        let (mut found, _) = session.apply_device_into(Operation::Rem, &[&products[0], &moduli], None, into)?;
+        let (mut found, _) = session.apply_device_into(reduction, &[&products[0], &moduli], None, into)?;
         // The old values' memory is for the next ones.
         std::mem::swap(&mut values, &mut found[0]);
         into = found;

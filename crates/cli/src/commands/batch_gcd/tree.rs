@@ -118,10 +118,12 @@ mod tests {
     /// Every level and the top on a simulated GPU, which takes nothing longer than 160 bits there.
     #[test]
     fn a_gpu_does_the_same() {
-        let numbers: Vec<UBig> = (0..21_u64)
-            .map(|i| UBig::from((1009 + 2 * i) * (65_537 + 6 * (i % 5)) * 3_u64.pow(i as u32 % 3)))
-            .collect();
-        for most in [80, 160, 100_000] {
+        // All odd, and some even.
+        let numbers = |twos: u32| -> Vec<UBig> {
+            let odd = |i: u64| (1009 + 2 * i) * (65_537 + 6 * (i % 5)) * 3_u64.pow(i as u32 % 3);
+            (0..21).map(|i| UBig::from(odd(i) << (twos * (i as u32 % 4)))).collect()
+        };
+        for (most, numbers) in [(80, numbers(0)), (160, numbers(0)), (160, numbers(1)), (100_000, numbers(1))] {
             let mut arithmetic = Arithmetic::new(Session::on(Selector::Sim).unwrap());
             (arithmetic.worth_seconds, arithmetic.most_bits) = (0.0, most);
             assert_eq!(shared_factors(&numbers, &mut arithmetic).unwrap(), expected(&numbers));

@@ -5,7 +5,7 @@
 //!
 //! Source: Miller 1976; Rabin 1980; Handbook of Applied Cryptography, 4.24.
 
-use warpmp::{Batch, Operation, Session, Shape};
+use warpmp::{Batch, Error as LibraryError, Operation, Options, Report, Session, Shape};
 
 use super::bases::Bases;
 use crate::{error::Result, interrupt};
@@ -68,21 +68,40 @@ impl<'s> Tester<'s> {
 }
 
 impl Cost {
+    fn of(report: &Report) -> Self {
+        Self { tests: report.lanes as u64, kernel_seconds: report.kernel.as_secs_f64() }
+    }
+
     pub(super) fn add(&mut self, other: Self) {
         self.tests += other.tests;
         self.kernel_seconds += other.kernel_seconds;
     }
 }
 
-/// A test of every lane in one launch: candidates go up, verdicts come back.
+/// A test of every lane; in chunks if the engine's memory is short.
 fn apply(session: &Session, operation: Operation, operands: &[&Batch]) -> Result<(Batch<'static>, Cost)> {
+    match apply_at_once(session, operation, operands) {
+        Err(LibraryError::OutOfMemory { .. }) => {
+            let (mut verdicts, report) = session.apply(operation, operands, Options::new())?;
+            Ok((verdicts.swap_remove(0), Cost::of(&report)))
+        }
+        result => Ok(result?),
+    }
+}
+
+/// All lanes in one launch: candidates go up, verdicts come back.
+fn apply_at_once(
+    session: &Session,
+    operation: Operation,
+    operands: &[&Batch],
+) -> Result<(Batch<'static>, Cost), LibraryError> {
     let resident = operands.iter().map(|batch| session.upload(batch)).collect::<Result<Vec<_>, _>>()?;
     let shapes: Vec<Shape> = operands.iter().map(|batch| batch.shape()).collect();
     let into = operation.results(&shapes)?.into_iter().map(|shape| session.reserve(shape)).collect::<Result<_, _>>()?;
     let resident: Vec<_> = resident.iter().collect();
     let (results, report) = session.apply_device_into(operation, &resident, None, into)?;
     let verdicts = session.download(&results[0])?;
-    Ok((verdicts, Cost { tests: report.lanes as u64, kernel_seconds: report.kernel.as_secs_f64() }))
+    Ok((verdicts, Cost::of(&report)))
 }
 
 #[cfg(test)]
