@@ -144,8 +144,10 @@ fn products(lanes: usize, limbs: [usize; 2], largest: u32, seed: u64) -> (Vec<Bi
             _ => d.set_bit(0, true),
         }
         let limbs = oracle::limbs(&of(lane, quotient, seed + 1), quotient / 32);
-        let limbs: Vec<u32> =
-            limbs.into_iter().map(|limb| if lane % 5 == 0 { largest } else { limb.clamp(16, largest) }).collect();
+        let limbs: Vec<u32> = limbs
+            .into_iter()
+            .map(|limb| if lane.is_multiple_of(5) { largest } else { limb.clamp(16, largest) })
+            .collect();
         let r = match lane % 4 {
             0 => BigUint::ZERO,
             1 => &d - 1_u32,
@@ -171,6 +173,27 @@ fn quick_digits_are_right_wherever_carries_run() {
             let counters = check(&spec, &dividends, &divisors);
             assert_eq!(careful(&counters), 0, "{}", spec.name());
             check(&Division { parts: Parts::Remainder, ..spec }, &dividends, &divisors);
+        }
+    }
+}
+
+/// Divisors as long as they may be, but shorter than the lanes' limbs: read and written as vectors at their place.
+#[test]
+fn full_divisors_at_any_place() {
+    for (group, length) in [(1, 8), (4, 4), (2, 5), (8, 8), (32, 3)] {
+        for offset in [0, 1, 2, 4, 7] {
+            let n = group * length - offset.min(group * length - 1);
+            for pattern in [Pattern::Random, Pattern::Carry] {
+                let mut divisors = numbers(pattern, 33, 32 * n as usize, u64::from(n));
+                for d in &mut divisors {
+                    d.set_bit(u64::from(32 * n - 1), true);
+                }
+                let dividends = dividends(&divisors, 32 * (2 * n + 1) as usize);
+                let (a, d) = (Operand::each(2 * n + 1), Operand::each(n));
+                let layout = Layout { group, length, warps: 1, glue: Glue::None };
+                let spec = Division { layout, ..Division::new(a, d, Parts::Both) };
+                check(&spec, &dividends, &divisors);
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! computes   `q ≤ U/D` with `U/D − q < 1 + 16/B`, from the top of `U` and the reciprocal of the top of `D`; `B = 2³²`
 //! requires   `D ≥ B^n/2`, `U` of at most `n + 1` limbs or a little more
-//! cost       the reciprocal about 100 instructions; a digit 3 wide products and 7 others
+//! cost       the reciprocal about 100 instructions; a digit 3 wide products and 8 others
 //!
 //! `U` may come as a sum whose carries are not resolved: `u₂B + u₁` is what its limbs from `n − 1` on say by themselves,
 //! up to 3 less than the truth, so perhaps negative. Then the digit is 0.
@@ -22,15 +22,6 @@ use crate::ir::Cmp;
 pub struct Digits {
     high: R32,
     low: R32,
-}
-
-/// A digit as it is found.
-#[derive(Clone, Copy, Debug)]
-pub struct Digit {
-    /// The digit.
-    pub value: R32,
-    /// At most 1, or `U` is not below `B·D`, and the digit no digit.
-    pub fits: R32,
 }
 
 impl Digits {
@@ -55,8 +46,9 @@ impl Digits {
         Self { high, low }
     }
 
-    /// The digit of `above·B^(n+1) + u₂·B^n + (x + y)·B^(n−1) + …`, where `above` counts modulo `B`.
-    pub fn next(&self, b: &mut Builder, above: R32, u2: R32, x: R32, y: impl Into<V32>) -> Digit {
+    /// The digit of `above·B^(n+1) + u₂·B^n + (x + y)·B^(n−1) + …`, where `above` counts modulo `B`. It is `B − 2` or more
+    /// where there is no digit, because that is not below `B·D`.
+    pub fn next(&self, b: &mut Builder, above: R32, u2: R32, x: R32, y: impl Into<V32>) -> R32 {
         let sign: R32 = b.register();
         let mut chain = b.chain();
         let u1 = chain.add(x, y);
@@ -71,13 +63,14 @@ impl Digits {
         let (_, middle) = b.unpack(middle);
         let middle = b.pack(middle, carry);
         let part = b.mad_wide(u2, self.high, middle);
-        let (part, q) = b.unpack(part);
-        let fits: R32 = b.register();
+        let (part, digit) = b.unpack(part);
+        // What stands above the digit, less one: its complement has ones where that is not zero.
+        let excess: R32 = b.register();
         let mut chain = b.chain();
         chain.add(part, u1);
-        let q = chain.add(q, u2);
-        chain.wrap_add(fits, sign, 1);
-        // Below zero there are no digits.
-        Digit { value: b.lop3(q, sign, 0, 0x30), fits }
+        let digit = chain.add(digit, u2);
+        chain.wrap_add(excess, sign, u32::MAX);
+        // Below zero the digit is zero.
+        b.lop3(digit, excess, sign, 0x51)
     }
 }

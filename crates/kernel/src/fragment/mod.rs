@@ -19,7 +19,7 @@ mod window;
 
 pub use add::{add_limbs, wrapping_add_small, wrapping_sub_small};
 pub use carry::{Carries, all_ones, all_zeros, resolve_carries, top_lane};
-pub use digit::{Digit, Digits};
+pub use digit::Digits;
 pub use factor::Factor;
 pub use montgomery::{Montgomery, negated_inverse, repeat};
 pub use reciprocal::Reciprocal;

@@ -2,7 +2,7 @@
 //!
 //! computes   `R ← R·B + a − q·D`, a limb `a` of the dividend and a digit `q` of the quotient a row
 //! requires   `D ≥ B^n/2`; `R < D` in the beginning; in a group at least 3 limbs a lane
-//! cost       a row: `length + 3` wide products and about 17 others; in a group 3 shuffles and 4 others more
+//! cost       a row: `length + 3` wide products and about 13 others; in a group 3 shuffles and 4 others more
 //! registers  `2·length` and a few
 //!
 //! Accumulators as in [`Rows`](super::Rows), for pairs at even and at odd limbs; a slide makes them change places the
@@ -76,9 +76,8 @@ pub struct Remainder {
     odd: Vec<R64>,
     /// The last digit, which stands above the number.
     digit: R32,
-    /// The largest digit so far, and the largest of what says whether they fit.
+    /// The largest digit so far.
     largest: R32,
-    fits: R32,
 }
 
 impl Remainder {
@@ -90,8 +89,8 @@ impl Remainder {
         };
         let even = limbs.chunks(2).map(|limbs| pair(b, limbs)).collect();
         let odd = (0..limbs.len() / 2).map(|_| b.copy64(0)).collect();
-        let [digit, largest, fits] = [(); 3].map(|()| b.copy(0));
-        Self { even, odd, digit, largest, fits }
+        let [digit, largest] = [(); 2].map(|()| b.copy(0));
+        Self { even, odd, digit, largest }
     }
 
     /// The registers of `self` get the values of `other`, which comes from it by rows: the end of a loop.
@@ -101,7 +100,6 @@ impl Remainder {
         }
         b.set(self.digit, other.digit);
         b.set(self.largest, other.largest);
-        b.set(self.fits, other.fits);
     }
 
     /// A row: takes in the limb, which matters in the lowest lane; the digit, in all lanes.
@@ -112,8 +110,7 @@ impl Remainder {
         let (x, _) = b.unpack(reaching[reaching.len() - 1]);
         let y = other.last().map_or(V32::Imm(0), |&pair| V32::Reg(b.unpack(pair).1));
         let digit = divisor.top.next(b, above, kept, x, y);
-        self.fits = b.max(self.fits, digit.fits);
-        self.digit = spread.top(b, digit.value);
+        self.digit = spread.top(b, digit);
         self.largest = b.max(self.largest, self.digit);
         self.add_multiple(b, &divisor.complement);
         self.digit
@@ -141,10 +138,8 @@ impl Remainder {
         let limbs = select(b, corrected, &less, &limbs);
         let next = b.add(self.digit, 1);
         let digit = b.select(next, self.digit, corrected);
-        let fits = spread.top(b, self.fits);
-        let no_digit = b.compare(Cmp::Gt, fits, 1);
-        let large = b.compare(Cmp::Gt, self.largest, LARGEST);
-        Settled { limbs, digit, corrected, void: b.or_pred(no_digit, large) }
+        let void = b.compare(Cmp::Gt, self.largest, LARGEST);
+        Settled { limbs, digit, corrected, void }
     }
 
     /// The accumulators that reach limb `L`, and the others.

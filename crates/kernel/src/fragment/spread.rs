@@ -200,15 +200,17 @@ impl Spread {
         }
         let zeros = b.clz(limb);
         let bits = b.sub(end, zeros);
+        let some = b.compare(Cmp::Ne, bits, 0);
+        let below = b.mul_lo(self.member, 32 * self.length as u32);
+        let bits = b.add(below, bits);
+        let bits = b.select(bits, 0, some);
+        if let Some(block) = &self.block {
+            return block.highest(b, bits);
+        }
         if self.group == 1 {
             return bits;
         }
         let some = b.compare(Cmp::Ne, bits, 0);
-        let whole = b.mad_lo(self.member, 32 * self.length as u32, bits);
-        let bits = b.select(whole, 0, some);
-        if let Some(block) = &self.block {
-            return block.highest(b, bits);
-        }
         let lanes = b.ballot(some);
         let mine = self.mask_of_group(b);
         let lanes = b.and(lanes, mine);

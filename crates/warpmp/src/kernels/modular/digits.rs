@@ -2,14 +2,20 @@
 //! are stored.
 //!
 //! Every lane of a group holds some of the block's limbs, so that neighbours read and write neighbouring words, and does so
-//! once a block: limb `j` of a block is word `j / group` of lane `j mod group`.
+//! once a block: limb `j` of a block is word `j / group` of lane `j mod group`. Of a group in several warps the lowest
+//! warp has them.
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
-use warpmp_kernel::ir::{Cmp, Space, Vector};
+use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 
 use super::super::piece;
 use super::frame::Frame;
 use super::shifted::Shifted;
+
+/// Lanes that share the limbs of a block.
+fn sharing(frame: &Frame) -> u32 {
+    frame.spread.group.min(32)
+}
 
 /// Limbs of a shifted number, read a block ahead.
 pub(super) struct Incoming {
@@ -38,7 +44,7 @@ impl Incoming {
 
     /// Reads the next block.
     pub(super) fn fetch(&self, b: &mut Builder, frame: &Frame) -> Ahead {
-        let group = frame.spread.group;
+        let group = sharing(frame);
         let count = self.block.div_ceil(group);
         // The lowest limb is one below that of the last word.
         let lowest = (count - 1) * group + 1;
@@ -69,9 +75,9 @@ impl Incoming {
 
     /// Limb `j` of the block at hand, in the lowest lane and perhaps in others.
     pub(super) fn limb(&self, b: &mut Builder, frame: &Frame, j: u32) -> R32 {
-        let group = frame.spread.group;
+        let group = sharing(frame);
         let word = self.words[(j / group) as usize];
-        if j.is_multiple_of(group) { word } else { frame.spread.broadcast(b, word, j % group) }
+        if j.is_multiple_of(group) { word } else { b.shuffle(Shuffle::Idx, word, j % group, group) }
     }
 
     /// The next block is at hand.
@@ -96,7 +102,7 @@ impl Outgoing {
 
     /// The next limb, the same in all lanes of the group.
     pub(super) fn push(&mut self, b: &mut Builder, frame: &Frame, j: u32, limb: R32) {
-        let group = frame.spread.group;
+        let group = sharing(frame);
         match self.words.get_mut((j / group) as usize) {
             None => self.words.push(limb),
             Some(word) => {
@@ -108,7 +114,7 @@ impl Outgoing {
 
     /// Stores the block, whose lowest limb has this index, a multiple of its length, to a row of so many limbs.
     pub(super) fn store(&self, b: &mut Builder, frame: &Frame, (row, limbs): (R64, u32), low: R32, mask: R32) {
-        let group = frame.spread.group;
+        let group = sharing(frame);
         let words: Vec<R32> = self.words.iter().map(|&word| b.and(word, mask)).collect();
         if group == 1 {
             let words: Vec<R32> = words.into_iter().rev().collect();
@@ -127,7 +133,7 @@ impl Outgoing {
             let from_top = b.sub(asked - 1, frame.spread.member);
             let index = b.add(low, from_top);
             let mut inside = b.compare(Cmp::Lt, index, limbs);
-            if asked < group {
+            if asked < frame.spread.group {
                 let here = b.compare(Cmp::Lt, frame.spread.member, asked);
                 inside = b.and_pred(inside, here);
             }

@@ -2,16 +2,16 @@
 //!
 //! computes   `q = ⌊a / d⌋`, `r = a mod d`; a zero divisor is the lane's status
 //! launch     32·warps threads a block, 32/group numbers a warp; the divisor's limbs are spread over the group
-//! cost       a lane: for each limb that `a` is longer than `d`, `length + 3` wide products and about 30 other instructions, in
-//!            a group 40; before and after, about `30·length + 300`
-//! registers  about `3·length + 50`
+//! cost       a lane: for each limb that `a` is longer than `d`, `length + 3` wide products and about 30 other instructions;
+//!            before and after, about `25·length + 300`, in a group 450
+//! registers  about `3·length + 48`
 //!
 //! The divisor is shifted up until its top bit is the top bit of the lanes' limbs, and `a` with it, as their limbs
 //! are read: lanes differ in the distance, so it is a matter of addresses. From then on all lanes do the same. Of `a` as
 //! many limbs as the lanes hold are the first remainder, less the divisor if that is not larger: the quotient's top
 //! digit, the only one where `a` is not longer than `d`. Then a row takes one limb of `a`, from the top: see
 //! [`Remainder`]. Rows come in blocks, without a branch: digits that might be wrong are noticed in the end, and
-//! then the warp divides again, carefully ([`exact`](super::exact)). Random operands do it once in 2²⁷ digits.
+//! then the warp divides again, carefully (`exact.rs`). Random operands do it once in 10⁸ digits.
 //!
 //! bound: with `p` and `q` the bits of `a` and `d`, `⌈(p − q)/32⌉` rows suffice: above them `a` is less than `B^n`, hence less
 //! than `2D`. More rows than that find zeros. Rows: see [`Remainder`].
@@ -21,16 +21,21 @@
 use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::fragment::{Divisor, Remainder, assign, select};
-use warpmp_kernel::ir::{Cmp, Kernel, Shuffle, Space, Vote};
+use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Space, Vote};
 
 use super::super::{Spec, piece};
 use super::digits::{Incoming, Outgoing};
 use super::frame::{Frame, Signature};
-use super::shifted::{Lowered, Shifted, placed, store_lowered};
+use super::shifted::{Shifted, placed, store_lowered};
 use super::{Fault, Layout, Operand, exact};
 
 /// Up to this many times the divisor's length, the dividend's own length is looked at.
 const MAX_PARTS: u32 = 4;
+
+/// From more limbs a lane on the registers are bounded, to those of twelve warps: left to itself `ptxas` aims at as many and
+/// spills a few words, told so it does not.
+const LONG: u32 = 24;
+const REGISTERS: u32 = 168;
 
 /// Which results there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,6 +66,10 @@ impl Division {
     }
 
     fn body(&self, b: &mut Builder, frame: &Frame) {
+        let Layout { group, length, warps, .. } = self.layout;
+        if length > LONG && group <= 32 {
+            b.bounds(Bounds { max_threads: Some(32 * warps), max_registers: Some(REGISTERS), ..Bounds::default() });
+        }
         b.section("load");
         let spread = frame.spread;
         let limbs = spread.group * spread.length as u32;
@@ -105,13 +114,12 @@ impl Division {
                 // Other threads may store digits where this one has stored some.
                 frame.spread.fence(b);
                 let first = b.min(rows, self.dividend.limbs - 1);
-                exact::divide(b, frame, (numerator, shifted), first, quotient.map(|row| (row, fine)), &rest);
+                exact::divide(b, frame, (numerator, &complement), first, quotient.map(|row| (row, fine)), &rest);
             });
         });
         b.section("store");
         let row = frame.result_row(b, usize::from(quotient.is_some()));
-        let to = Lowered { row, limbs: self.divisor.limbs, usual: offset };
-        store_lowered(b, frame, &to, &rest, shift, fine);
+        store_lowered(b, frame, (row, self.divisor.limbs), &rest, &numerator, fine);
         let status = b.lop3(fine, Fault::Zero as u32, 0, 0x0C);
         frame.store_status(b, status);
     }
@@ -135,8 +143,6 @@ impl Division {
         let incoming = Incoming::new(b, frame, numerator, rows, block);
         b.section("rows");
         b.do_while(|b| {
-            let lower = b.sub(low, block);
-            b.set(low, lower);
             let ahead = incoming.fetch(b, frame);
             let mut next = remainder.clone();
             let mut outgoing = Outgoing::new(block);
@@ -149,6 +155,9 @@ impl Division {
             }
             remainder.become_(b, &next);
             incoming.advance(b, &ahead);
+            // Not before: the predicate of its end would live through the rows.
+            let lower = b.sub(low, block);
+            b.set(low, lower);
             if let Some((row, mask)) = quotient {
                 outgoing.store(b, frame, (row, self.dividend.limbs), low, mask);
             }

@@ -20,19 +20,17 @@ use warpmp_kernel::ir::{Cmp, Space, Vote};
 use super::frame::Frame;
 use super::shifted::Shifted;
 
-/// Divides, from digit `first` on down, which the caller knows to be the highest that is not zero, or higher; the
-/// remainder to `rest`, the digits times `mask` to a row.
+/// Divides by `B^n − complement`, from digit `first` on down, which the caller knows to be the highest that is not zero, or
+/// higher; the remainder to `rest`, the digits, with a mask, to a row.
 pub(super) fn divide(
     b: &mut Builder,
     frame: &Frame,
-    numbers: (Shifted, Shifted),
+    (numerator, complement): (Shifted, &[R32]),
     first: R32,
     quotient: Option<(R64, R32)>,
     rest: &[R32],
 ) {
-    let (numerator, divisor) = numbers;
-    let divisor = divisor.block(b, frame, 0_u32, 0);
-    let steps = Steps::new(b, frame, &divisor);
+    let steps = Steps::new(b, frame, complement);
     let index = b.copy(first);
     let above = b.add(index, 1);
     let start = numerator.block(b, frame, above, 1);
@@ -60,12 +58,12 @@ struct Steps {
 }
 
 impl Steps {
-    fn new(b: &mut Builder, frame: &Frame, divisor: &[R32]) -> Self {
-        let complement = frame.spread.negate(b, divisor);
+    fn new(b: &mut Builder, frame: &Frame, complement: &[R32]) -> Self {
+        let divisor = frame.spread.negate(b, complement);
         let n = divisor.len();
         let low = if n > 1 { divisor[n - 2] } else { b.copy(0) };
         let top = Reciprocal::new(b, divisor[n - 1], low);
-        Self { complement, top }
+        Self { complement: complement.to_vec(), top }
     }
 
     /// `rest ← rest·B + limb` less the digit times the divisor; the digit.

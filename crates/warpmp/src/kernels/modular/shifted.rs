@@ -180,56 +180,55 @@ pub(super) fn lowered(b: &mut Builder, frame: &Frame, operand: usize, shift: R32
     (0..length).map(next).collect()
 }
 
-/// A row to store to, of so many limbs, and the whole limbs that numbers are shifted down by mostly.
-pub(super) struct Lowered {
-    pub(super) row: R64,
-    pub(super) limbs: u32,
-    pub(super) usual: u32,
-}
-
-/// Stores a number shifted down, whose lowest `shift` bits are zero.
-pub(super) fn store_lowered(b: &mut Builder, frame: &Frame, to: &Lowered, number: &[R32], shift: R32, mask: R32) {
+/// Stores a number shifted down to a row of so many limbs. `by`: whose distance it is, as the number's lowest bits are zero.
+pub(super) fn store_lowered(
+    b: &mut Builder,
+    frame: &Frame,
+    (row, limbs): (R64, u32),
+    number: &[R32],
+    by: &Shifted,
+    mask: R32,
+) {
     let spread = &frame.spread;
     let (length, all) = (spread.length as u32, spread.group * spread.length as u32);
-    let (words, bits) = (b.shr(shift, 5), b.and(shift, 31));
     let above = spread.from_above(b, number[0]);
     let last = b.compare(Cmp::Eq, spread.member, spread.group - 1);
     let above = b.select(0, above, last);
     let shift_down = |k: usize| {
         let high = number.get(k + 1).copied().unwrap_or(above);
-        let limb = b.funnel_right(number[k], high, bits);
+        let limb = b.funnel_right(number[k], high, by.bits);
         b.and(limb, mask)
     };
     let lowered: Vec<R32> = (0..number.len()).map(shift_down).collect();
     let first = b.mul_lo(spread.member, length);
-    let usual = usual(b, words, to.usual);
+    let usual = usual(b, by.words, by.usual);
     b.if_else(
         usual,
         |b| {
-            let width = piece(to.limbs).min(piece(length)).min(piece(to.usual));
-            let first = b.sub(first, to.usual);
+            let width = piece(limbs).min(piece(length)).min(piece(by.usual));
+            let first = b.sub(first, by.usual);
             let bytes = b.mul_wide_signed(first, 4);
-            let base = b.add64(to.row, bytes);
-            for (limbs, i) in lowered.chunks(width as usize).zip((0..).step_by(width as usize)) {
-                if to.usual == 0 && to.limbs == all {
-                    b.store_global(Space::Global, limbs, base, 4 * i);
+            let base = b.add64(row, bytes);
+            for (words, i) in lowered.chunks(width as usize).zip((0..).step_by(width as usize)) {
+                if by.usual == 0 && limbs == all {
+                    b.store_global(Space::Global, words, base, 4 * i);
                     continue;
                 }
                 let index = b.add(first, i);
-                let inside = b.compare(Cmp::Lt, index, to.limbs);
-                b.guarded(inside, true, |g| g.store_global(Space::Global, limbs, base, 4 * i));
+                let inside = b.compare(Cmp::Lt, index, limbs);
+                b.guarded(inside, true, |g| g.store_global(Space::Global, words, base, 4 * i));
             }
         },
         |b| {
-            let first = b.sub(first, words);
+            let first = b.sub(first, by.words);
             for (&limb, k) in lowered.iter().zip(0..) {
                 // What stands below the number are zeros: they go to its top.
                 let index = b.add(first, k);
                 let around = b.add(index, all);
                 let below = b.compare_signed(Cmp::Lt, index, 0);
                 let index = b.select(around, index, below);
-                let inside = b.compare(Cmp::Lt, index, to.limbs);
-                let address = b.mad_wide(index, 4, to.row);
+                let inside = b.compare(Cmp::Lt, index, limbs);
+                let address = b.mad_wide(index, 4, row);
                 b.guarded(inside, true, |g| g.store_global(Space::Global, &[limb], address, 0));
             }
         },

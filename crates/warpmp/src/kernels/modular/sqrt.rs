@@ -29,7 +29,7 @@ use warpmp_kernel::ir::{Cmp, Kernel, Shuffle, Vote};
 
 use super::super::Spec;
 use super::frame::{Frame, Signature};
-use super::shifted::{Lowered, Reader, Shifted, store_lowered};
+use super::shifted::{Reader, Shifted, store_lowered};
 use super::{Layout, Operand};
 
 /// Parameters of the kernel. Parameters of its launch: `a`, root, remainder, lanes.
@@ -83,15 +83,16 @@ impl Sqrt {
         }
         b.section("store");
         let down = b.shl(state.lowest, 5);
+        let down = Shifted::new(b, frame, 0, down, usual / 2);
         let [root_limbs, rest_limbs] = self.result_limbs();
         let root = state.root(b);
-        let to = Lowered { row: frame.result_row(b, 0), limbs: root_limbs, usual: usual / 2 };
-        store_lowered(b, frame, &to, &root, down, fine);
+        let row = frame.result_row(b, 0);
+        store_lowered(b, frame, (row, root_limbs), &root, &down, fine);
         // The stores of both results at once would have more predicates than there are.
         b.warp_barrier();
         let rest = state.rest(b);
-        let to = Lowered { row: frame.result_row(b, 1), limbs: rest_limbs, usual: usual / 2 };
-        store_lowered(b, frame, &to, &rest, down, fine);
+        let row = frame.result_row(b, 1);
+        store_lowered(b, frame, (row, rest_limbs), &rest, &down, fine);
     }
 
     const fn result_limbs(&self) -> [u32; 2] {
