@@ -78,13 +78,14 @@ impl Cost {
     }
 }
 
-/// A test of every lane; in chunks if the engine's memory is short.
+/// A test of every lane; in chunks if the engine's memory is short, by the processor if they are too long for it.
 fn apply(session: &Session, operation: Operation, operands: &[&Batch]) -> Result<(Batch<'static>, Cost)> {
     match apply_at_once(session, operation, operands) {
         Err(LibraryError::OutOfMemory { .. }) => {
             let (mut verdicts, report) = session.apply(operation, operands, Options::new())?;
             Ok((verdicts.swap_remove(0), Cost::of(&report)))
         }
+        Err(LibraryError::AlgorithmUnfit { .. }) => Ok(apply_at_once(&Session::cpu(), operation, operands)?),
         result => Ok(result?),
     }
 }

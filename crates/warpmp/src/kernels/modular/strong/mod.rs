@@ -35,6 +35,9 @@ mod windows;
 /// Bits that the limbs of `R` have more than the number, for residues not to be reduced.
 const SLACK: u32 = 4;
 
+/// Lanes of a warp. A number of more lanes has them for itself, and they all have the same values.
+const WARP: u32 = 32;
+
 /// The base of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Base {
@@ -253,6 +256,14 @@ fn twos(b: &mut Builder, frame: &Frame, number: &[R32]) -> R32 {
     let spread = &frame.spread;
     let ones = spread.small(b, 1);
     let lowest = b.xor(number[0], ones[0]);
+    let all = 32 * spread.group * spread.length as u32;
+    if spread.group > WARP {
+        let mut even = number.to_vec();
+        even[0] = lowest;
+        let zeros = spread.trailing_zeros(b, &even);
+        let some = b.compare(Cmp::Lt, zeros, all);
+        return b.select(zeros, 0, some);
+    }
     // Bits of this lane below its lowest one. No predicates: there would be one a limb, at the same time.
     let zeros = b.copy(0);
     let mut open = b.copy(u32::MAX);
@@ -268,7 +279,7 @@ fn twos(b: &mut Builder, frame: &Frame, number: &[R32]) -> R32 {
         let whole = b.sub(0, whole);
         open = b.and(open, whole);
     }
-    let (bits, all) = (32 * spread.length as u32, 32 * spread.group * spread.length as u32);
+    let bits = 32 * spread.length as u32;
     let here = b.mad_lo(spread.member, bits, zeros);
     let some = b.compare(Cmp::Ne, zeros, bits);
     let here = b.select(here, all, some);
@@ -286,6 +297,9 @@ fn twos(b: &mut Builder, frame: &Frame, number: &[R32]) -> R32 {
 /// The bits of a number, the same in all lanes of a group.
 fn bit_length(b: &mut Builder, frame: &Frame, number: &[R32]) -> R32 {
     let spread = &frame.spread;
+    if spread.group > WARP {
+        return spread.bit_length(b, number);
+    }
     // Bits of this lane up to its highest one, without predicates.
     let bits = b.copy(0);
     let mut covered = b.copy(0);
@@ -308,13 +322,13 @@ fn bit_length(b: &mut Builder, frame: &Frame, number: &[R32]) -> R32 {
 
 /// The largest of the warp's values.
 fn warp_max(b: &mut Builder, value: R32) -> R32 {
-    over_lanes(b, value, 32, Emit::max)
+    over_lanes(b, value, WARP, Emit::max)
 }
 
 /// The values of so many neighbouring lanes, a power of two, in one.
 fn over_lanes(b: &mut Builder, value: R32, lanes: u32, join: impl Fn(&mut Builder, R32, R32) -> R32) -> R32 {
     (0..lanes.ilog2()).fold(value, |joined, level| {
-        let other = b.shuffle(Shuffle::Bfly, joined, 1 << level, 32);
+        let other = b.shuffle(Shuffle::Bfly, joined, 1 << level, WARP);
         join(b, joined, other)
     })
 }
