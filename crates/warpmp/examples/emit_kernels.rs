@@ -142,8 +142,9 @@ const MODULAR: &[ModularCase] = &[
     (Operation::PowMod, "thread", &[1024, 1024, 1024], None, 168),
     (Operation::PowMod, "group", &[1024, 1024, 1024], None, 88),
     (Operation::PowMod, "group", &[3000, 700, 1000], None, 96),
+    (Operation::PowMod, "group", &[4096, 4096, 4096], None, 112),
     (Operation::PowModSec, "thread", &[512, 512, 512], None, 144),
-    (Operation::PowModSec, "thread", &[1024, 1024, 1024], None, 168),
+    (Operation::PowModSec, "thread", &[1024, 1024, 1024], None, 184),
     (Operation::PowModSec, "group", &[2048, 2048, 2048], None, 152),
     (Operation::PowModPublic(65537), "group", &[2048, 2048], None, 128),
     (Operation::DivRem, "thread", &[256, 256], None, 64),
@@ -160,13 +161,11 @@ const MODULAR: &[ModularCase] = &[
     (Operation::GcdExt, "group", &[1024, 1000], None, 168),
 ];
 
-/// The same with blocks of 32 limbs, as the tuning tables have them.
+/// The same with blocks of 32 limbs: products and squares as the tuning tables have them.
 const LONG_BLOCKS: &[ModularCase] = &[
-    (Operation::MontMul, "group", &[2048, 2048, 2048], Some(2048), 168),
+    (Operation::MontMul, "group", &[2048, 2048, 2048], Some(1024), 168),
     (Operation::MontSqr, "group", &[2048, 2048], Some(1552), 168),
-    (Operation::PowMod, "group", &[4096, 4096, 4096], None, 168),
-    (Operation::PowModSec, "group", &[2048, 2048, 2048], None, 168),
-    (Operation::PowModPublic(65537), "group", &[2000, 2000], None, 168),
+    (Operation::PowMod, "group", &[2048, 2048, 2048], None, 176),
 ];
 
 fn main() -> Result<(), Box<dyn error::Error>> {
