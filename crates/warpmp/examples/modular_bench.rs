@@ -105,13 +105,13 @@ fn cases(options: &Options) -> Vec<Case> {
         }
     };
     for (bits, target) in [(256, 5.0e10), (512, 1.3e10), (1024, 3.3e9), (2048, 9e8), (4096, 2.3e8)] {
-        for layout in layouts(bits / 32, options.layouts) {
+        for layout in layouts(bits / 32, PRODUCT_BLOCK, options.layouts) {
             add(mont_mul(bits, layout, target));
             add(mont_sqr(bits, layout));
         }
     }
     for (bits, target) in [(256, 1.3e8), (512, 2.1e7), (1024, 2.6e6), (2048, 3.6e5), (4096, 4.6e4)] {
-        for layout in layouts(bits / 32, options.layouts) {
+        for layout in layouts(bits / 32, POWER_BLOCK, options.layouts) {
             add(pow_mod(bits, layout, target, false));
             add(pow_mod(bits, layout, 0.0, true));
         }
@@ -120,7 +120,7 @@ fn cases(options: &Options) -> Vec<Case> {
         add(pow_public(bits, target));
     }
     for (bits, target) in [(256, 5e9), (512, 0.0), (1024, 1.2e9), (2048, 0.0), (4096, 2e8)] {
-        for layout in layouts(bits / 32, options.layouts) {
+        for layout in layouts(bits / 32, 16, options.layouts) {
             add(div_rem(bits, bits, layout, target));
             add(div_rem(2 * bits, bits, layout, target));
         }
@@ -135,9 +135,9 @@ fn cases(options: &Options) -> Vec<Case> {
 }
 
 /// The layout that the tuning tables choose, or several.
-fn layouts(limbs: u32, several: bool) -> Vec<Layout> {
+fn layouts(limbs: u32, block: u32, several: bool) -> Vec<Layout> {
     if !several {
-        return vec![usual(limbs)];
+        return vec![usual(limbs, block)];
     }
     let mut layouts = Vec::new();
     for group in [1, 2, 4, 8, 16, 32] {
@@ -150,9 +150,13 @@ fn layouts(limbs: u32, several: bool) -> Vec<Layout> {
     layouts
 }
 
+/// Limbs a lane of groups, at most: of products and squares, of powers.
+const PRODUCT_BLOCK: u32 = 32;
+const POWER_BLOCK: u32 = 16;
+
 /// One thread to 32 limbs, above it as few lanes as hold the number.
-fn usual(limbs: u32) -> Layout {
-    let group = limbs.div_ceil(32).next_power_of_two();
+fn usual(limbs: u32, block: u32) -> Layout {
+    let group = if limbs <= 32 { 1 } else { limbs.div_ceil(block).next_power_of_two() };
     let length = limbs.div_ceil(group);
     Layout { group, length, warps: 4, glue: glue(group, length) }
 }
@@ -232,7 +236,7 @@ fn pow_mod(bits: u32, layout: Layout, target: f64, secret: bool) -> Case {
 
 fn pow_public(bits: u32, target: f64) -> Case {
     let l = Operand::each(bits / 32);
-    let spec = PowMod { layout: usual(l.limbs), ..PowMod::new(l, Exponent::Public(65537), l) };
+    let spec = PowMod { layout: usual(l.limbs, POWER_BLOCK), ..PowMod::new(l, Exponent::Public(65537), l) };
     Case {
         name: format!("pow_mod_65537_{bits} {}", spec.name()),
         operands: vec![(bits, false), (bits, true)],

@@ -29,16 +29,14 @@ impl<'a> From<&'a Vec<R32>> for Factor<'a> {
     }
 }
 
-/// The limbs of a block of a factor, in their order.
+/// Some limbs of a factor, in their order.
 pub(super) struct Reader<'a> {
     factor: Factor<'a>,
     spread: &'a Spread,
-    /// Whose block it is; none: there is one lane.
+    /// In whose registers they are; none: there is one lane.
     member: Option<R32>,
     /// Limbs that are wanted.
     count: usize,
-    /// Where the block begins in memory.
-    address: Option<R64>,
     /// The words of the next access.
     ahead: Vec<R32>,
     words: Vec<R32>,
@@ -46,7 +44,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// The first `count` limbs of a block.
+    /// The first `count` limbs: of what a lane has, or from the address on.
     pub(super) fn new(
         b: &mut Builder,
         factor: Factor<'a>,
@@ -54,13 +52,8 @@ impl<'a> Reader<'a> {
         member: Option<R32>,
         count: usize,
     ) -> Self {
-        let mut reader =
-            Self { factor, spread, member, count, address: None, ahead: Vec::new(), words: Vec::new(), next: 0 };
-        if let Factor::Memory(row, _) = factor {
-            let block = 4 * spread.length as u32;
-            reader.address = Some(member.map_or(row, |member| b.mad_wide(member, block, row)));
-            reader.ahead = reader.access(b, 0);
-        }
+        let mut reader = Self { factor, spread, member, count, ahead: Vec::new(), words: Vec::new(), next: 0 };
+        reader.ahead = reader.access(b, 0);
         reader
     }
 
@@ -88,8 +81,8 @@ impl<'a> Reader<'a> {
 
     /// The words of the access at limb `i`; none behind the last limb.
     fn access(&self, b: &mut Builder, i: usize) -> Vec<R32> {
-        match (self.factor, self.address) {
-            (Factor::Memory(_, vector), Some(address)) if i < self.count => {
+        match self.factor {
+            Factor::Memory(address, vector) if i < self.count => {
                 b.load_global(Space::Global, vector, address, 4 * i as u32)
             }
             _ => Vec::new(),

@@ -4,14 +4,14 @@
 //! requires   `m` odd, `m < R`; for products `x·y < m·R`, for instance `x < R` and `y < m`
 //! cost       a lane: `2·length·rows` wide products and `rows` low ones, so `2L² + L` for one lane a number; a row
 //!            6 additions in one lane, 8 and 3 shuffles in a group; in the end about `4·length` additions and choices
-//! registers  `4·length` in one lane, `5·length` in a group, and about 24
+//! registers  `5·length` and about 24, `4·length` with a factor in memory (see [`Factor`])
 //!
 //! Row `i` adds `x·yᵢ` to the [`Window`] and then `m·q` with the limb `q` that makes limb 0 zero; the window slides
 //! up over it. In a group every lane does so for its own limbs of `x` and `m`. Limb `yᵢ` and the quotient limb are
 //! broadcast from the lanes that have them; the limb that leaves a lane's window at the bottom comes in at the top
 //! of the window below (from the lowest lane a zero leaves, which the highest takes in, as it should). Carries
 //! stay in the lane until the end. `R` is what the caller says, not `B^(group·length)`: a number that is padded to
-//! whole blocks has zeros on top and takes no more rows.
+//! whole blocks has zeros on top and takes no more rows. Squares have rows of their own: `montgomery_square.rs`.
 //!
 //! bound: after all rows the window holds `(x·y + q·m)/R` with `q < R`, that is less than `(mR + mR)/R = 2m`: one
 //! subtraction reduces it. In between `w < x + m` before each row, so that in a group no lane's window exceeds
@@ -25,8 +25,12 @@
 
 use super::factor::Reader;
 use super::{Factor, Spread, Window, assign};
-use crate::build::{Builder, Emit, R32};
-use crate::ir::{Cmp, Vote};
+use crate::build::{Builder, Emit, R32, R64};
+use crate::ir::{Cmp, Vector, Vote};
+
+/// Rows of a round of a product by a factor in memory: an even number, so that the windows before and after it have pairs
+/// at the same limbs.
+const ROUND: usize = 16;
 
 /// A modulus.
 #[derive(Clone, Debug)]
@@ -57,8 +61,13 @@ impl Montgomery {
 
     /// The same, not reduced: below `x·y/R + m`, with what stands above its limbs.
     pub fn mul_lazy<'a>(&self, b: &mut Builder, x: &[R32], y: impl Into<Factor<'a>>) -> (Vec<R32>, R32) {
-        let empty = self.empty(b);
-        let window = self.sweep(b, empty, Some((x, y.into())), |_, _, _, _| {});
+        let window = match y.into() {
+            Factor::Memory(row, vector) if self.spread.group > 1 => self.rounds(b, x, row, vector),
+            y => {
+                let empty = self.empty(b);
+                self.sweep(b, empty, Some((x, y)), |_, _, _, _| {})
+            }
+        };
         self.settled(b, window)
     }
 
@@ -211,23 +220,43 @@ impl Montgomery {
     ) -> Window {
         if self.spread.group == 1 {
             let mut limbs = factors.map(|(_, y)| Reader::new(b, y, &self.spread, None, self.rows));
-            for i in 0..self.rows {
-                let y = limbs.as_mut().and_then(|limbs| limbs.limb(b));
-                let bottom = match factors.zip(y) {
-                    Some(((x, _), y)) => {
-                        window.add(b, x, y);
-                        window.bottom(b)
-                    }
-                    None => window.bottom_after_slide(b),
-                };
-                let quotient = b.mul_lo(bottom, self.inverse);
+            self.some_rows(b, &mut window, factors, limbs.as_mut(), self.rows, |b, i, quotient| {
                 tell(b, None, i, quotient);
-                window.add(b, &self.modulus, quotient);
-                window.slide(b, |_, _| None);
-            }
+            });
             return window;
         }
-        self.blocks(b, window, |b, window, step, rows| self.block(b, window, factors, step, rows, &tell))
+        self.blocks(b, window, |b, window, step, rows| {
+            let mut limbs = factors.map(|(_, y)| Reader::new(b, y, &self.spread, Some(step), rows));
+            let tell = |b: &mut Builder, i, quotient| tell(b, Some(step), i, quotient);
+            self.some_rows(b, window, factors, limbs.as_mut(), rows, tell);
+        })
+    }
+
+    /// All rows of a product by a factor in memory, some at a time: its limbs follow one another whoever holds them in
+    /// registers, so a round may be shorter than a block, and takes the assembler less time.
+    fn rounds(&self, b: &mut Builder, x: &[R32], row: R64, vector: Vector) -> Window {
+        let window = Window::zeros(b, self.spread.length);
+        let address = b.copy64(row);
+        let some = |b: &mut Builder, window: &mut Window, rows: usize| {
+            let y = Factor::Memory(address, vector);
+            let mut limbs = Reader::new(b, y, &self.spread, None, rows);
+            self.some_rows(b, window, Some((x, y)), Some(&mut limbs), rows, |_, _, _| {});
+        };
+        let (rounds, rest) = (self.rows / ROUND, self.rows % ROUND);
+        if rounds > 0 {
+            repeat(b, rounds as u32, |b| {
+                let mut next = window.clone();
+                some(b, &mut next, ROUND);
+                window.become_(b, &next);
+                let following = b.add64(address, 4 * ROUND as u64);
+                b.set64(address, following);
+            });
+        }
+        let mut window = window;
+        if rest > 0 {
+            some(b, &mut window, rest);
+        }
+        window
     }
 
     /// The rows of a group, block by block: `block` adds the first rows of a block, whose limbs are in lane `step` of
@@ -255,35 +284,37 @@ impl Montgomery {
         window
     }
 
-    /// The first rows of a block of the second factor.
+    /// Some rows.
     ///
-    /// Shuffles take long, so they are asked for early: the quotient when the even half of the row before it is
-    /// done, the next limb of `y` a row ahead.
-    fn block(
+    /// Shuffles take long, so in a group they are asked for early: the quotient when the even half of the row before it
+    /// is done, the next limb of `y` a row ahead.
+    fn some_rows(
         &self,
         b: &mut Builder,
         window: &mut Window,
         factors: Option<(&[R32], Factor<'_>)>,
-        step: R32,
+        mut limbs: Option<&mut Reader<'_>>,
         rows: usize,
-        tell: &impl Fn(&mut Builder, Option<R32>, usize, R32),
+        tell: impl Fn(&mut Builder, usize, R32),
     ) {
-        let mut limbs = factors.map(|(_, y)| Reader::new(b, y, &self.spread, Some(step), rows));
         let mut fetch = |b: &mut Builder| limbs.as_mut().and_then(|limbs| limbs.limb(b));
+        let early = self.spread.group > 1;
         let mut y = fetch(b);
         for i in 0..rows {
             let row = factors.zip(y);
             if let Some(((x, _), y)) = row {
                 window.add_even(b, x, y);
+                if !early {
+                    window.add_odd(b, x, y);
+                }
             }
             let quotient = self.quotient(b, window);
-            let next = fetch(b);
-            if let Some(((x, _), y)) = row {
+            y = fetch(b);
+            if let Some(((x, _), y)) = row.filter(|_| early) {
                 window.add_odd(b, x, y);
             }
-            tell(b, Some(step), i, quotient);
+            tell(b, i, quotient);
             self.cancel(b, window, quotient);
-            y = next;
         }
     }
 

@@ -27,11 +27,11 @@ use super::factor::Reader;
 use super::{Factor, Montgomery, Window};
 use crate::build::{Builder, Emit, R32};
 
-/// Squares have code of their own from this many limbs a lane on: before, what is saved are fewer products than what
-/// is added are other instructions.
-const SQUARE_FROM: usize = 4;
-
 impl Montgomery {
+    /// Squares have code of their own from this many limbs a lane on: before, what is saved are fewer products than what
+    /// is added are other instructions.
+    pub const SQUARE_FROM: usize = 4;
+
     /// `x²/R mod m`: about 3/4 of the wide products of [`mul`](Self::mul).
     pub fn sqr(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
         let (limbs, above) = self.sqr_lazy(b, x);
@@ -54,7 +54,7 @@ impl Montgomery {
 
     /// Is a square cheaper than a product?
     pub const fn squares_apart(&self) -> bool {
-        self.spread.length >= SQUARE_FROM
+        self.spread.length >= Self::SQUARE_FROM
     }
 
     /// The first rows of a block, whose limbs are in lane `member` of the group.

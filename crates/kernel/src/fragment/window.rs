@@ -67,12 +67,11 @@ impl Window {
     /// Makes `self` hold what `other` does, which comes from it by rows and slides: the end of a loop.
     pub fn become_(&self, b: &mut Builder, other: &Self) {
         let pairs = self.even.iter().chain(&self.odd).zip(other.even.iter().chain(&other.odd));
-        for (to, from) in pairs {
-            if let (Some(to), Some(from)) = (*to, *from)
-                && to != from
-            {
-                b.set64(to, from);
-            }
+        let moves = pairs.filter_map(|(to, from)| Some(((*to)?, (*from)?))).filter(|(to, from)| to != from);
+        // Slides exchange registers: all are read before one is written.
+        let moves: Vec<(R64, R64)> = moves.map(|(to, from)| (to, b.copy64(from))).collect();
+        for (to, from) in moves {
+            b.set64(to, from);
         }
         if let (Some(to), Some(from)) = (self.left, other.left) {
             b.set(to, from);

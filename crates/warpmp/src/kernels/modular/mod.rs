@@ -37,6 +37,7 @@ pub mod sqrt;
 pub mod strong;
 
 use warpmp_kernel::build::Glue;
+use warpmp_kernel::fragment::Montgomery;
 
 use register::product_of;
 pub(super) use register::{ALGORITHMS, Copy};
@@ -139,6 +140,23 @@ impl Layout {
             group *= 2;
         }
         Self { group, ..Self::of(1) }.of_lanes(limbs, beyond)
+    }
+
+    /// Wide products of a Montgomery product for a modulus of so many limbs.
+    const fn products(self, limbs: u32) -> u64 {
+        2 * limbs as u64 * (self.group * self.length) as u64
+    }
+
+    /// Wide products of a Montgomery square.
+    fn square_products(self, limbs: u32) -> u64 {
+        if (self.length as usize) < Montgomery::SQUARE_FROM {
+            return self.products(limbs);
+        }
+        // Row i of a block has those with limb i and the limbs above it; a block that ends early has one row more.
+        let (length, blocks, rest) = (self.length, limbs / self.length, limbs % self.length);
+        let above = (0..rest).map(|i| length - i).sum::<u32>() + if rest > 0 { length - rest } else { 0 };
+        let lane = blocks * length * (length + 1) / 2 + above;
+        u64::from(self.group * lane) + self.products(limbs) / 2
     }
 
     /// Its part of a kernel's name.

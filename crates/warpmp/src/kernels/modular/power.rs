@@ -3,19 +3,19 @@
 //! computes   `a^e mod m`; `x⁰ = 1 mod m`
 //! requires   `m` odd (else the lane's status says so); `a`, `e` of any length
 //! launch     32·warps threads a block, 32/group numbers a warp
-//! cost       with windows of `w` bits, in Montgomery products: `n + n/w` for `n` bits of the exponent, `2^w` for
-//!            the table, 6 for `R² mod m`, 1 in and ½ out; and one doubling for each leading zero of `m`. A longer
-//!            `a`: 2 more for each `L` limbs. A public exponent: a product a bit, and one for each bit that is set
-//! memory     the table: `2^w` residues a lane in scratch memory, each lane its own
-//! registers  about `6·length + 50`
+//! cost       with windows of `w` bits: `n + 5` Montgomery squares for `n` bits of the exponent, and `n/w + 2^w + 1`
+//!            products; `L` doublings, and one for each leading zero of `m`. A longer `a`: 2 products more for each
+//!            `L` limbs. A public exponent: a square a bit, and a product for each bit that is set
+//! memory     the table: `2^w` residues a lane in scratch memory, each lane its own; with secret exponents one more
+//! registers  about `4.5·length + 26`, with shorter blocks than 20 limbs `5.5·length + 10`
 //!
 //! Every lane does the same: a digit of the exponent, zero or not, takes `w` squarings and a product. The first
 //! digit takes none. `pow_mod_sec` reads all residues of the table for each digit and keeps the one it wants, so
 //! that neither instructions nor addresses depend on the base or on the exponent. (The number of leading zeros of
 //! the modulus, which is public, does show.)
 //!
-//! In a group one product stands in the loop for squarings and products alike: a lane of 16 limbs takes 13 KiB of
-//! instructions for one, and they come from a cache. A single lane squares by code of its own.
+//! What is multiplied by lies in memory if it is long: the residues of the table, and the base as it is. So squares and
+//! products need no more than `x`, the modulus and a window in registers.
 //!
 //! bound: see [`Montgomery`]. A base of more than `L` limbs is `Σ aᵢ·Rⁱ`: with `aᵢ < R`, `aᵢ·R² / R < m`, and the
 //! sum is taken from the top, `x ← x·R + aᵢ`, in Montgomery residues.
@@ -290,13 +290,11 @@ impl Table<'_> {
     }
 
     fn mul_at(&self, b: &mut Builder, ring: &Montgomery, x: &[R32], address: R64) -> Vec<R32> {
-        match self.frame.stream(address, self.limbs) {
-            Some(factor) => ring.mul(b, x, factor),
-            None => {
-                let residue = self.frame.read(b, address, 0, self.limbs, piece(self.limbs));
-                ring.mul(b, x, &residue)
-            }
+        if let Some(factor) = self.frame.stream(address, self.limbs) {
+            return ring.mul(b, x, factor);
         }
+        let residue = self.frame.read(b, address, 0, self.limbs, piece(self.limbs));
+        ring.mul(b, x, &residue)
     }
 
     /// The same by instructions and addresses that do not depend on the digit.
@@ -366,14 +364,16 @@ impl Spec for PowMod {
     }
 
     fn wide_products(&self) -> u64 {
-        let product = 2 * u64::from(self.modulus.limbs) * u64::from(self.residue_limbs());
-        let base = if self.base.limbs <= self.modulus.limbs { 1 } else { 2 * self.base.limbs / self.modulus.limbs };
-        let power = match self.exponent {
+        let limbs = self.modulus.limbs;
+        let (product, square) = (self.layout.products(limbs), self.layout.square_products(limbs));
+        let base = if self.base.limbs <= limbs { 1 } else { 2 * self.base.limbs / limbs };
+        let (squares, products) = match self.exponent {
             Exponent::Operand(_, bits) | Exponent::Secret(_, bits) => {
-                (1 << self.window) - 2 + (bits.div_ceil(self.window) - 1) * (self.window + 1)
+                let digits = bits.div_ceil(self.window) - 1;
+                (digits * self.window, (1 << self.window) - 2 + digits)
             }
-            Exponent::Public(exponent) => exponent.checked_ilog2().unwrap_or(0) + exponent.count_ones(),
+            Exponent::Public(exponent) => (exponent.checked_ilog2().unwrap_or(0), exponent.count_ones()),
         };
-        product * u64::from(5 + base + power) + product / 2
+        u64::from(5 + squares) * square + u64::from(base + products) * product + product / 2
     }
 }
