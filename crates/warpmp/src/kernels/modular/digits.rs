@@ -35,7 +35,7 @@ impl Incoming {
     pub(super) fn new(b: &mut Builder, frame: &Frame, number: Shifted, count: R32, block: u32) -> Self {
         let first = b.sub(count, 1);
         let first = b.sub(first, frame.spread.member);
-        let index = b.sub(first, number.words);
+        let index = b.sub(first, number.by.words);
         let mut incoming = Self { number, block, words: Vec::new(), index };
         let words = incoming.fetch(b, frame);
         incoming.words = words.0.iter().map(|&word| b.copy(word)).collect();
@@ -63,7 +63,7 @@ impl Incoming {
         let mut words = Vec::new();
         for i in 0..count {
             let below = limb(b, i * group + 1);
-            words.push(b.funnel_left(below, own, self.number.bits));
+            words.push(b.funnel_left(below, own, self.number.by.bits));
             if i + 1 < count {
                 own = if group == 1 { below } else { limb(b, (i + 1) * group) };
             }

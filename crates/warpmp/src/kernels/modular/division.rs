@@ -26,7 +26,7 @@ use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Space, Vote};
 use super::super::{Spec, piece};
 use super::digits::{Incoming, Outgoing};
 use super::frame::{Frame, Signature};
-use super::shifted::{Shifted, placed, store_lowered};
+use super::shifted::{Distance, Shifted, placed, store_lowered};
 use super::{Fault, Layout, Operand, exact};
 
 /// Up to this many times the divisor's length, the dividend's own length is looked at.
@@ -81,10 +81,11 @@ impl Division {
         let zero = b.compare(Cmp::Eq, bits, 0);
         let fine = b.select(0, u32::MAX, zero);
         let shift = b.sub(32 * (limbs + offset), bits);
-        let shifted = Shifted::new(b, frame, 1, shift, offset);
+        let by = Distance::new(b, shift, offset);
+        let shifted = Shifted::new(b, frame, 1, by);
         let divisor = shifted.block_of(b, frame, (below, &divisor));
         let complement = spread.negate(b, &divisor);
-        let numerator = Shifted::new(b, frame, 0, shift, offset);
+        let numerator = Shifted::new(b, frame, 0, by);
         let quotient = (self.parts == Parts::Both).then(|| frame.result_row(b, 0));
         let bits = b.sub(bits, 32 * offset);
         let rows = self.rows(b, frame, (bits, fine), quotient);
@@ -119,7 +120,7 @@ impl Division {
         });
         b.section("store");
         let row = frame.result_row(b, usize::from(quotient.is_some()));
-        store_lowered(b, frame, (row, self.divisor.limbs), &rest, &numerator, fine);
+        store_lowered(b, frame, (row, self.divisor.limbs), &rest, by, fine);
         let status = b.lop3(fine, Fault::Zero as u32, 0, 0x0C);
         frame.store_status(b, status);
     }

@@ -13,22 +13,40 @@ use warpmp_kernel::ir::{Cmp, Space, Vector, Vote};
 use super::super::{piece, vector};
 use super::frame::Frame;
 
+/// How far a number is shifted.
+#[derive(Clone, Copy)]
+pub(super) struct Distance {
+    /// Whole limbs, and how many there are mostly.
+    pub(super) words: R32,
+    usual: u32,
+    /// The bits besides.
+    pub(super) bits: R32,
+}
+
+impl Distance {
+    /// So many bits; `usual`: the whole limbs in most of them.
+    pub(super) fn new(b: &mut Builder, bits: R32, usual: u32) -> Self {
+        Self { words: b.shr(bits, 5), usual, bits: b.and(bits, 31) }
+    }
+
+    /// Is it of the usual number of limbs in the whole warp?
+    fn is_usual(self, b: &mut Builder) -> Pred {
+        let usual = b.compare(Cmp::Eq, self.words, self.usual);
+        b.vote(Vote::All, usual)
+    }
+}
+
 /// An operand shifted up by whole limbs and bits, as it is read.
 #[derive(Clone, Copy)]
 pub(super) struct Shifted {
     pub(super) row: R64,
     pub(super) limbs: u32,
-    /// Whole limbs, and how many there are mostly.
-    pub(super) words: R32,
-    usual: u32,
-    pub(super) bits: R32,
+    pub(super) by: Distance,
 }
 
 impl Shifted {
-    /// `usual`: the whole limbs by which numbers are shifted mostly.
-    pub(super) fn new(b: &mut Builder, frame: &Frame, operand: usize, shift: R32, usual: u32) -> Self {
-        let row = frame.operand_row(b, operand);
-        Self { row, limbs: frame.limbs(operand), words: b.shr(shift, 5), usual, bits: b.and(shift, 31) }
+    pub(super) fn new(b: &mut Builder, frame: &Frame, operand: usize, by: Distance) -> Self {
+        Self { row: frame.operand_row(b, operand), limbs: frame.limbs(operand), by }
     }
 
     /// The limb with this index of the operand; zero outside.
@@ -44,12 +62,12 @@ impl Shifted {
     pub(super) fn block(&self, b: &mut Builder, frame: &Frame, start: impl Into<V32>, step: u32) -> Vec<R32> {
         let start = start.into();
         let result: Vec<R32> = (0..frame.spread.length).map(|_| b.register()).collect();
-        let usual = usual(b, self.words, self.usual);
+        let usual = self.by.is_usual(b);
         b.if_else(
             usual,
             |b| {
-                let (below, limbs) = placed(b, frame, (self.row, self.limbs), self.usual, start, step);
-                let shifted = shift_up(b, below, &limbs, self.bits);
+                let (below, limbs) = placed(b, frame, (self.row, self.limbs), self.by.usual, start, step);
+                let shifted = shift_up(b, below, &limbs, self.by.bits);
                 assign(b, &result, &shifted);
             },
             |b| {
@@ -62,9 +80,9 @@ impl Shifted {
 
     /// The same of a number whose limbs are at hand where they are mostly: those of [`placed`].
     pub(super) fn block_of(&self, b: &mut Builder, frame: &Frame, (below, limbs): (R32, &[R32])) -> Vec<R32> {
-        let result = shift_up(b, below, limbs, self.bits);
+        let result = shift_up(b, below, limbs, self.by.bits);
         let result: Vec<R32> = result.into_iter().map(|limb| b.copy(limb)).collect();
-        let usual = usual(b, self.words, self.usual);
+        let usual = self.by.is_usual(b);
         let unusual = b.not_pred(usual);
         b.if_(unusual, |b| {
             let shifted = self.distant(b, frame, V32::Imm(0));
@@ -77,19 +95,19 @@ impl Shifted {
     fn distant(&self, b: &mut Builder, frame: &Frame, start: V32) -> Vec<R32> {
         let length = frame.spread.length as u32;
         let first = b.mad_lo(frame.spread.member, length, start);
-        let first = b.sub(first, self.words);
+        let first = b.sub(first, self.by.words);
         let limb = |b: &mut Builder, offset: u32| {
             let index = b.add(first, offset);
             self.limb(b, index)
         };
         let below = limb(b, u32::MAX);
         let limbs: Vec<R32> = (0..length).map(|k| limb(b, k)).collect();
-        shift_up(b, below, &limbs, self.bits)
+        shift_up(b, below, &limbs, self.by.bits)
     }
 
     /// Reads limbs of the shifted number from limb `index` downwards.
     pub(super) fn reader(self, b: &mut Builder, index: R32) -> Reader {
-        let index = b.sub(index, self.words);
+        let index = b.sub(index, self.by.words);
         let own = self.limb(b, index);
         Reader { number: self, index, own }
     }
@@ -108,16 +126,10 @@ impl Reader {
         let lower = b.sub(self.index, 1);
         b.set(self.index, lower);
         let below = self.number.limb(b, self.index);
-        let limb = b.funnel_left(below, self.own, self.number.bits);
+        let limb = b.funnel_left(below, self.own, self.number.by.bits);
         b.set(self.own, below);
         limb
     }
-}
-
-/// Is the whole warp's number of limbs to shift by this one?
-fn usual(b: &mut Builder, words: R32, usual: u32) -> Pred {
-    let usual = b.compare(Cmp::Eq, words, usual);
-    b.vote(Vote::All, usual)
 }
 
 /// The lane's limbs of a row's number times `B^offset`, above limb `start`, a multiple of `step`; and the limb below them.
@@ -165,28 +177,29 @@ fn shift_up(b: &mut Builder, mut below: R32, limbs: &[R32], bits: R32) -> Vec<R3
 
 /// The lane's limbs of an operand shifted down.
 pub(super) fn lowered(b: &mut Builder, frame: &Frame, operand: usize, shift: R32) -> Vec<R32> {
-    let number = Shifted::new(b, frame, operand, shift, 0);
+    let by = Distance::new(b, shift, 0);
+    let number = Shifted::new(b, frame, operand, by);
     let length = frame.spread.length as u32;
     let first = b.mul_lo(frame.spread.member, length);
-    let first = b.add(first, number.words);
+    let first = b.add(first, number.by.words);
     let mut own = number.limb(b, first);
     let next = |k: u32| {
         let index = b.add(first, k + 1);
         let above = number.limb(b, index);
-        let limb = b.funnel_right(own, above, number.bits);
+        let limb = b.funnel_right(own, above, number.by.bits);
         own = above;
         limb
     };
     (0..length).map(next).collect()
 }
 
-/// Stores a number shifted down to a row of so many limbs. `by`: whose distance it is, as the number's lowest bits are zero.
+/// Stores a number shifted down to a row of so many limbs; the bits that it is shifted by are zero.
 pub(super) fn store_lowered(
     b: &mut Builder,
     frame: &Frame,
     (row, limbs): (R64, u32),
     number: &[R32],
-    by: &Shifted,
+    by: Distance,
     mask: R32,
 ) {
     let spread = &frame.spread;
@@ -201,7 +214,7 @@ pub(super) fn store_lowered(
     };
     let lowered: Vec<R32> = (0..number.len()).map(shift_down).collect();
     let first = b.mul_lo(spread.member, length);
-    let usual = usual(b, by.words, by.usual);
+    let usual = by.is_usual(b);
     b.if_else(
         usual,
         |b| {

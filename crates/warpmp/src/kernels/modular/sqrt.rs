@@ -29,7 +29,7 @@ use warpmp_kernel::ir::{Cmp, Kernel, Shuffle, Vote};
 
 use super::super::Spec;
 use super::frame::{Frame, Signature};
-use super::shifted::{Reader, Shifted, store_lowered};
+use super::shifted::{Distance, Reader, Shifted, store_lowered};
 use super::{Layout, Operand};
 
 /// Parameters of the kernel. Parameters of its launch: `a`, root, remainder, lanes.
@@ -65,7 +65,8 @@ impl Sqrt {
         let shift = b.and(free, u32::MAX - 1);
         // That of numbers with their top bit.
         let usual = (64 * held - 2 - self.bits) / 32;
-        let value = Shifted::new(b, frame, 0, shift, usual);
+        let by = Distance::new(b, shift, usual);
+        let value = Shifted::new(b, frame, 0, by);
         let rest = value.block(b, frame, held - 1, 1);
         let top = b.copy(2 * held - 1);
         let mut reader = value.reader(b, top);
@@ -83,16 +84,16 @@ impl Sqrt {
         }
         b.section("store");
         let down = b.shl(state.lowest, 5);
-        let down = Shifted::new(b, frame, 0, down, usual / 2);
+        let down = Distance::new(b, down, usual / 2);
         let [root_limbs, rest_limbs] = self.result_limbs();
         let root = state.root(b);
         let row = frame.result_row(b, 0);
-        store_lowered(b, frame, (row, root_limbs), &root, &down, fine);
+        store_lowered(b, frame, (row, root_limbs), &root, down, fine);
         // The stores of both results at once would have more predicates than there are.
         b.warp_barrier();
         let rest = state.rest(b);
         let row = frame.result_row(b, 1);
-        store_lowered(b, frame, (row, rest_limbs), &rest, &down, fine);
+        store_lowered(b, frame, (row, rest_limbs), &rest, down, fine);
     }
 
     const fn result_limbs(&self) -> [u32; 2] {
