@@ -105,21 +105,22 @@ fn cases(options: &Options) -> Vec<Case> {
         }
     };
     for (bits, target) in [(256, 5.0e10), (512, 1.3e10), (1024, 3.3e9), (2048, 9e8), (4096, 2.3e8)] {
-        for layout in layouts(bits / 32, options.layouts) {
+        for layout in layouts(bits / 32, PRODUCT_BLOCK, options.layouts) {
             add(mont_mul(bits, layout, target));
+            add(mont_sqr(bits, layout));
         }
     }
     for (bits, target) in [(256, 1.3e8), (512, 2.1e7), (1024, 2.6e6), (2048, 3.6e5), (4096, 4.6e4)] {
-        for layout in layouts(bits / 32, options.layouts) {
+        for layout in layouts(bits / 32, POWER_BLOCK, options.layouts) {
             add(pow_mod(bits, layout, target, false));
+            add(pow_mod(bits, layout, 0.0, true));
         }
-        add(pow_mod(bits, Layout::of(bits / 32), 0.0, true));
     }
     for (bits, target) in [(1024, 0.0), (2048, 3.5e7), (4096, 0.0)] {
         add(pow_public(bits, target));
     }
     for (bits, target) in [(256, 5e9), (512, 0.0), (1024, 1.2e9), (2048, 0.0), (4096, 2e8)] {
-        for layout in layouts(bits / 32, options.layouts) {
+        for layout in layouts(bits / 32, 16, options.layouts) {
             add(div_rem(bits, bits, layout, target));
             add(div_rem(2 * bits, bits, layout, target));
         }
@@ -133,11 +134,10 @@ fn cases(options: &Options) -> Vec<Case> {
     cases
 }
 
-/// The usual layout, or several.
-fn layouts(limbs: u32, several: bool) -> Vec<Layout> {
-    let usual = Layout::of(limbs);
+/// The layout that the tuning tables choose, or several.
+fn layouts(limbs: u32, block: u32, several: bool) -> Vec<Layout> {
     if !several {
-        return vec![usual];
+        return vec![usual(limbs, block)];
     }
     let mut layouts = Vec::new();
     for group in [1, 2, 4, 8, 16, 32] {
@@ -145,13 +145,25 @@ fn layouts(limbs: u32, several: bool) -> Vec<Layout> {
         if !(4..=32).contains(&length) || (group == 1 && length > 32) {
             continue;
         }
-        for warps in [1, 2, 4] {
-            // Long chains of one thread are joined, as the plan does it.
-            let glue = if group == 1 && length > 16 { Glue::Every(3) } else { Glue::None };
-            layouts.push(Layout { group, length, warps, glue });
-        }
+        layouts.extend([1, 2, 4].map(|warps| Layout { group, length, warps, glue: glue(group, length) }));
     }
     layouts
+}
+
+/// Limbs a lane of groups, at most: of products and squares, of powers.
+const PRODUCT_BLOCK: u32 = 32;
+const POWER_BLOCK: u32 = 16;
+
+/// One thread to 32 limbs, above it as few lanes as hold the number.
+fn usual(limbs: u32, block: u32) -> Layout {
+    let group = if limbs <= 32 { 1 } else { limbs.div_ceil(block).next_power_of_two() };
+    let length = limbs.div_ceil(group);
+    Layout { group, length, warps: 4, glue: glue(group, length) }
+}
+
+/// Long chains of one thread are joined, as the plan does it.
+const fn glue(group: u32, length: u32) -> Glue {
+    if group == 1 && length > 16 { Glue::Every(3) } else { Glue::None }
 }
 
 /// Lanes that keep a large GPU busy for a while.
@@ -180,6 +192,31 @@ fn mont_mul(bits: u32, layout: Layout, target: f64) -> Case {
     }
 }
 
+fn mont_sqr(bits: u32, layout: Layout) -> Case {
+    let l = Operand::each(bits / 32);
+    let chain = 1000;
+    let spec = MontgomeryProduct { function: Function::Sqr, operands: vec![l; 2], layout, chain };
+    Case {
+        name: format!("mont_sqr_{bits} {}", spec.name()),
+        operands: vec![(bits - 1, false), (bits, true)],
+        results: vec![l.limbs],
+        status: true,
+        chain,
+        lanes: lanes(layout),
+        target: 0.0,
+        spec: Box::new(spec),
+        // x^(2^n) / R^(2^n − 1) = R·(x/R)^(2^n).
+        expected: Box::new(move |x| {
+            let r = BigUint::from(1_u32) << bits;
+            let mut power = &x[0] * r.modinv(&x[1]).unwrap_or_default() % &x[1];
+            for _ in 0..chain {
+                power = &power * &power % &x[1];
+            }
+            vec![power * r % &x[1]]
+        }),
+    }
+}
+
 fn pow_mod(bits: u32, layout: Layout, target: f64, secret: bool) -> Case {
     let l = Operand::each(bits / 32);
     let kind = if secret { Exponent::Secret } else { Exponent::Operand };
@@ -199,7 +236,7 @@ fn pow_mod(bits: u32, layout: Layout, target: f64, secret: bool) -> Case {
 
 fn pow_public(bits: u32, target: f64) -> Case {
     let l = Operand::each(bits / 32);
-    let spec = PowMod::new(l, Exponent::Public(65537), l);
+    let spec = PowMod { layout: usual(l.limbs, POWER_BLOCK), ..PowMod::new(l, Exponent::Public(65537), l) };
     Case {
         name: format!("pow_mod_65537_{bits} {}", spec.name()),
         operands: vec![(bits, false), (bits, true)],

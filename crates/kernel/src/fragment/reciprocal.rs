@@ -80,6 +80,13 @@ impl Reciprocal {
         let equal = b.compare64(Cmp::Ge, top, divisor);
         b.select(u32::MAX, q, equal)
     }
+
+    /// The registers of `self` get the values of `other`: in a loop.
+    pub fn become_(&self, b: &mut Builder, other: &Self) {
+        b.set(self.high, other.high);
+        b.set(self.low, other.low);
+        b.set(self.inverse, other.inverse);
+    }
 }
 
 /// `⌊(B² − 1) / d⌋ − B` for `d ≥ B/2`.

@@ -113,7 +113,7 @@ impl Division {
             b.if_(any, |b| {
                 b.section("exact");
                 // Other threads may store digits where this one has stored some.
-                b.warp_barrier();
+                frame.spread.fence(b);
                 let first = b.min(rows, self.dividend.limbs - 1);
                 exact::divide(b, frame, (numerator, &complement), first, quotient.map(|row| (row, fine)), &rest);
             });
@@ -171,7 +171,7 @@ impl Division {
             let any = b.vote(Vote::Any, settled.corrected);
             b.if_(any, |b| {
                 // Another thread may have stored the digit before.
-                b.warp_barrier();
+                frame.spread.fence(b);
                 let digit = b.and(settled.digit, mask);
                 frame.by_bottom(b, |g| g.store_global(Space::Global, &[digit], row, 0));
             });
@@ -229,7 +229,7 @@ impl Division {
         if let Some(row) = quotient {
             self.clear(b, frame, row, rows);
             // Other threads may store digits where this one has stored zeros.
-            b.warp_barrier();
+            frame.spread.fence(b);
         }
         rows
     }
