@@ -46,6 +46,11 @@ pub(crate) enum Error {
     NpyToTerminal,
     #[error("lane {lane}: the engine's {operation} is wrong\n  {operands}\n  engine {found}, expected {expected}")]
     WrongResult { operation: warpmp::Operation, lane: u64, operands: String, found: String, expected: String },
+    #[error("integer {line}, {number}: {found} by at most {bases} strong test{}, {expected} by Baillie's and Wagstaff's test",
+            plural((*bases).into()))]
+    WrongVerdict { line: u64, number: String, found: &'static str, expected: &'static str, bases: u32 },
+    #[error("integer {line}: its gcd with the others is {found}, by one product after the other {expected}")]
+    WrongFactor { line: u64, found: String, expected: String },
     #[error("lane {lane}: {kernel} is wrong\n  found {found}, expected {expected}")]
     WrongExperiment { kernel: String, lane: u64, found: String, expected: String },
     #[error("{path}:{line}: {expected} is expected, the product is {found}")]

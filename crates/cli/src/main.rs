@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod channel;
 mod commands;
 mod console;
 mod engine;

@@ -219,7 +219,7 @@ fn fixed(rows: &RawRows, lanes: usize, bits: usize) -> Result<Batch<'static>> {
 }
 
 /// Rows of `width` limbs as rows of `new` limbs, which are more.
-fn widened(limbs: &[u32], width: usize, new: usize) -> Vec<u32> {
+pub(crate) fn widened(limbs: &[u32], width: usize, new: usize) -> Vec<u32> {
     let mut wide = vec![0; limbs.len() / width * new];
     for (from, to) in limbs.chunks_exact(width).zip(wide.chunks_exact_mut(new)) {
         to[..width].copy_from_slice(from);
@@ -232,7 +232,7 @@ fn line_error(text: &RawText, name: &str, (lane, problem): (usize, LineProblem))
 }
 
 /// Bits of an integer; 0 for zero.
-fn bit_length(limbs: &[u32]) -> usize {
+pub(crate) fn bit_length(limbs: &[u32]) -> usize {
     limbs
         .iter()
         .rposition(|limb| *limb != 0)
@@ -240,7 +240,7 @@ fn bit_length(limbs: &[u32]) -> usize {
 }
 
 /// Rows of `width` limbs become rows of `new` limbs, not more; what is dropped is zero.
-fn narrow(limbs: &mut Vec<u32>, width: usize, new: usize) {
+pub(crate) fn narrow(limbs: &mut Vec<u32>, width: usize, new: usize) {
     if new < width {
         let rows = limbs.len() / width;
         for row in 0..rows {
@@ -272,7 +272,7 @@ fn group(columns: &[&Lanes<'_>], lanes: usize) -> Vec<Option<Vec<u32>>> {
 }
 
 /// Widths of one class differ by half at most: 1, 2, 3, 4, 6, 8, 12, 16, … limbs.
-fn class(limbs: usize) -> usize {
+pub(crate) fn class(limbs: usize) -> usize {
     let power = limbs.next_power_of_two();
     if power >= 4 && limbs <= power / 4 * 3 { power / 4 * 3 } else { power }
 }

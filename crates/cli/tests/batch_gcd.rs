@@ -66,6 +66,20 @@ fn as_all_pairs_have_it() {
 }
 
 #[test]
+fn the_result_is_checked_and_stages_are_timed() {
+    let dir = Dir::new();
+    let example = format!("{}/../../examples/batch-gcd/moduli.txt", env!("CARGO_MANIFEST_DIR"));
+    for device in ["cpu", "sim"] {
+        let run = dir.run(&["batch-gcd", &example, "--device", device, "--check", "20", "--json", "-o", "out"]);
+        let object: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+        assert_eq!((&object["checked"], &object["affected"]), (&20.into(), &8.into()), "{device}");
+        for stage in ["read_seconds", "product_seconds", "remainder_seconds", "gcd_seconds"] {
+            assert!(object[stage].as_f64().is_some_and(|seconds| seconds > 0.0), "{stage}");
+        }
+    }
+}
+
+#[test]
 fn what_is_no_modulus_is_named() {
     let dir = Dir::new();
     dir.write("n", "# a comment\n15\n0\n21\n1\n15\n22\n0x15\n15\n");

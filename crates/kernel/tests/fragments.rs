@@ -4,7 +4,7 @@
 use num_bigint::BigUint;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64, V32};
 use warpmp_kernel::fragment::{
-    Carries, Rows, add_limbs, all_ones, all_zeros, double_plus_squares_carrying, resolve_carries, square,
+    Carries, Digits, Rows, add_limbs, all_ones, all_zeros, double_plus_squares_carrying, resolve_carries, square,
     wrapping_add_small, wrapping_sub_small,
 };
 use warpmp_kernel::ir::{Cmp, Int, Op, Space, Special, Vector};
@@ -273,6 +273,63 @@ fn carries_enter_and_leave() {
                     "group {group}, seed {seed}"
                 );
             }
+        }
+    }
+}
+
+/// Digits from the top two limbs of divisors and the top of dividends: never too large, hardly ever too small; none below
+/// zero; and a word when there is no digit.
+#[test]
+fn digits_are_never_too_large() {
+    let base = 1_u128 << 32;
+    for seed in 0..60 {
+        let mut words = limbs(32 * 6, seed);
+        for (lane, row) in words.chunks_mut(6).enumerate() {
+            // The divisor; the dividend's second limb, its first one as a sum, what is above.
+            row[1] |= 1 << 31;
+            let divisor = u64::from(row[1]) << 32 | u64::from(row[0]);
+            let dividend = match lane % 4 {
+                0 => u64::from(row[2]) << 32 | u64::from(row[3]),
+                1 => divisor,
+                2 => divisor - 1,
+                _ => u64::from(row[2]),
+            };
+            let dividend = dividend.min(divisor);
+            let low = (dividend as u32).wrapping_sub(row[4]);
+            let high = (dividend >> 32) as u32;
+            let carried = u32::from(low.checked_add(row[4]).is_none());
+            row[2] = high.wrapping_sub(carried);
+            row[3] = low;
+            // What a carry takes from the limb above where this one is zero.
+            row[5] = if high < carried { u32::MAX } else { 0 };
+        }
+        let (out, _) = run(6, &words, Glue::None, |b, values| {
+            let digits = Digits::new(b, values[1], values[0]);
+            let digit = digits.next(b, values[5], values[2], values[3], values[4]);
+            let ones = b.copy(u32::MAX);
+            let negative = digits.next(b, ones, ones, ones, 0);
+            let one = b.copy(1);
+            let large = digits.next(b, one, values[2], values[3], 0);
+            vec![digit, negative, large]
+        });
+        for (row, out) in words.chunks(6).zip(&out) {
+            let divisor = u128::from(row[1]) << 32 | u128::from(row[0]);
+            let second = u128::from(row[3]) + u128::from(row[4]);
+            let dividend = ((u128::from(row[2]) << 32) + second) % (base * base);
+            let value = u128::from(out[0]);
+            // The truth lies between those of the least and the largest that the limbs below may be.
+            let least = dividend * base / (divisor + 1);
+            let most = ((dividend + 3) * base - 1) / divisor;
+            let there_is_none = base - 2;
+            if value < there_is_none {
+                assert!(value <= least, "{row:x?}: {value:x}, at most {least:x}");
+                let rest = dividend * base - value * (divisor + 1);
+                assert!(rest * base < (divisor + 1) * (base + 16), "{row:x?}: {value:x} leaves {rest:x}");
+            } else {
+                assert!(most >= there_is_none, "{row:x?}: there is a digit, {least:x}");
+            }
+            assert_eq!(out[1], 0, "{row:x?}: below zero the digit is zero");
+            assert!(u128::from(out[2]) >= there_is_none, "{row:x?} and a limb above");
         }
     }
 }

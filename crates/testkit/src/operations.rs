@@ -72,7 +72,7 @@ impl Value {
 /// For a name that it does not know.
 pub fn apply(name: &str, constant: u32, operands: &[Value]) -> Vec<Value> {
     ring(name, constant as usize, operands)
-        .or_else(|| division(name, operands))
+        .or_else(|| division(name, constant, operands))
         .or_else(|| modular(name, constant, operands))
         .unwrap_or_else(|| panic!("an oracle for '{name}'"))
 }
@@ -155,11 +155,27 @@ fn gcd(a: &BigUint, b: &BigUint) -> BigUint {
     a
 }
 
-fn division(name: &str, operands: &[Value]) -> Option<Vec<Value>> {
+/// Is `n` odd, above 1, and `a^d` or one of its squares up to `a^((n − 1)/2)` what it is for primes?
+fn strong_test(n: &BigUint, a: &BigUint) -> bool {
+    let one = BigUint::from(1_u32);
+    if !n.bit(0) || *n == one {
+        return false;
+    }
+    let minus_one = n - 1_u32;
+    let twos = minus_one.trailing_zeros().unwrap_or(0);
+    // Each power from its own exponent: no squarings as the kernels do them.
+    a.modpow(&(&minus_one >> twos), n) == one
+        || (1..=twos).any(|shift| a.modpow(&(&minus_one >> shift), n) == minus_one)
+}
+
+fn division(name: &str, constant: u32, operands: &[Value]) -> Option<Vec<Value>> {
     let (a, p) = (&operands[0].number, operands[0].bits);
     let (b, q) = operands.get(1).map_or((a, p), |b| (&b.number, b.bits));
     let zero = *b == BigUint::ZERO;
+    let (n, width) = (&operands[operands.len() - 1].number, 1);
     Some(match name {
+        "strong_test" => vec![Value::exact(u8::from(strong_test(n, &constant.into())), width)],
+        "miller_rabin" => vec![Value::exact(u8::from(strong_test(n, a)), width)],
         "div_rem" => checked(if zero { Err(DIVISION_BY_ZERO) } else { Ok(vec![a / b, a % b]) }, &[p, q]),
         "rem" => checked(if zero { Err(DIVISION_BY_ZERO) } else { Ok(vec![a % b]) }, &[q]),
         "gcd" => vec![Value::exact(gcd(a, b), p.max(q))],
@@ -253,10 +269,11 @@ pub fn draw(name: &str, bits: &[usize], lanes: &[usize], pattern: Pattern, seed:
     let mut operands: Vec<Operands> =
         columns.map(|(i, (bits, lanes))| Operands::generate(pattern, *lanes, *bits, seed + i as u64)).collect();
     let modular = name.contains("mod") || name.contains("mont") || matches!(name, "redc" | "reduce");
-    let divides = modular || matches!(name, "div_rem" | "rem");
+    let tested = matches!(name, "strong_test" | "miller_rabin");
+    let divides = modular || tested || matches!(name, "div_rem" | "rem");
     let Some((m, others)) = operands.split_last_mut().filter(|_| divides) else { return operands };
     for lane in 0..m.lanes {
-        edge_modulus(m, lane, modular && needs_odd(name));
+        edge_modulus(m, lane, tested || modular && needs_odd(name));
     }
     let radix_limbs = m.bits.div_ceil(32);
     for (i, operand) in others.iter_mut().enumerate() {

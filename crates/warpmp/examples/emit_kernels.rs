@@ -23,6 +23,8 @@ struct Budget {
     /// Those that compute addresses.
     wide_tolerance: u64,
     max_registers: Option<u32>,
+    /// All other instructions; none: not held.
+    max_other: Option<u64>,
 }
 
 /// Algorithm, bits of the operands, wide products in the text (none where `ptxas` unrolls loops), registers.
@@ -126,7 +128,11 @@ type ModularCase = (Operation, &'static str, &'static [usize], Option<u64>, u32)
 const MODULAR: &[ModularCase] = &[
     (Operation::MontMul, "thread", &[256, 256, 256], Some(120), 56),
     (Operation::MontMul, "thread", &[512, 512, 512], Some(496), 104),
+    (Operation::MontMul, "thread", &[1024, 1024, 1024], Some(2016), 168),
     (Operation::MontMul, "thread", &[131, 131, 131], None, 56),
+    (Operation::MontSqr, "thread", &[256, 256], Some(99), 56),
+    (Operation::MontSqr, "thread", &[512, 512], Some(391), 88),
+    (Operation::MontSqr, "thread", &[1024, 1024], Some(1551), 160),
     (Operation::MontMul, "group", &[1024, 1024, 1024], Some(128), 72),
     (Operation::MontMul, "group", &[2048, 2048, 2048], Some(512), 112),
     (Operation::MontMul, "group", &[32736, 32736, 32736], None, 255),
@@ -135,23 +141,54 @@ const MODULAR: &[ModularCase] = &[
     (Operation::FromMont, "group", &[2048, 2048], None, 112),
     (Operation::PowMod, "thread", &[256, 256, 256], None, 72),
     (Operation::PowMod, "thread", &[512, 512, 512], None, 128),
+    (Operation::PowMod, "thread", &[1024, 1024, 1024], None, 168),
     (Operation::PowMod, "group", &[1024, 1024, 1024], None, 88),
     (Operation::PowMod, "group", &[3000, 700, 1000], None, 96),
+    (Operation::PowMod, "group", &[4096, 4096, 4096], None, 112),
     (Operation::PowModSec, "thread", &[512, 512, 512], None, 144),
+    (Operation::PowModSec, "thread", &[1024, 1024, 1024], None, 184),
     (Operation::PowModSec, "group", &[2048, 2048, 2048], None, 152),
     (Operation::PowModPublic(65537), "group", &[2048, 2048], None, 128),
+    (Operation::StrongTest(2), "thread", &[683], Some(737), 136),
+    (Operation::StrongTest(2), "thread", &[512], Some(392), 96),
+    (Operation::StrongTest(2), "thread", &[1024], Some(1552), 192),
+    (Operation::StrongTest(2), "group", &[2048], None, 112),
+    (Operation::MillerRabin, "thread", &[683, 683], None, 168),
+    (Operation::MillerRabin, "group", &[2048, 2048], None, 144),
     (Operation::DivRem, "thread", &[256, 256], None, 64),
-    (Operation::DivRem, "thread", &[1024, 512], None, 96),
+    (Operation::DivRem, "thread", &[1024, 512], None, 104),
+    (Operation::DivRem, "thread", &[2048, 1024], None, 168),
     (Operation::DivRem, "group", &[1024, 1024], None, 72),
+    (Operation::DivRem, "group", &[2400, 1100], None, 80),
     (Operation::DivRem, "group", &[8192, 4096], None, 104),
+    (Operation::DivRem, "group", &[65472, 32736], None, 176),
+    (Operation::Rem, "group", &[6000, 3000], None, 104),
     (Operation::Gcd, "thread", &[256, 256], None, 64),
     (Operation::Gcd, "group", &[4096, 4096], None, 80),
     (Operation::InvMod, "thread", &[256, 256], None, 128),
     (Operation::InvMod, "group", &[1024, 1024], None, 144),
-    (Operation::Sqrt, "thread", &[1024], None, 96),
-    (Operation::Sqrt, "group", &[4096], None, 80),
+    (Operation::Sqrt, "thread", &[1024], None, 120),
+    (Operation::Sqrt, "group", &[4096], None, 96),
     (Operation::MulMod, "group", &[1024, 1024, 1024], None, 128),
     (Operation::GcdExt, "group", &[1024, 1000], None, 168),
+    // Of a block of threads.
+    (Operation::MontMul, "group", &[65536, 65536, 65536], None, 255),
+    (Operation::ToMont, "group", &[40000, 40000], None, 255),
+    (Operation::PowMod, "group", &[65536, 65536, 65536], None, 255),
+    (Operation::PowModSec, "group", &[40000, 65536, 40000], None, 255),
+    (Operation::PowModPublic(65537), "group", &[65536, 65536], None, 255),
+    (Operation::DivRem, "group", &[65536, 65536], None, 255),
+    (Operation::Gcd, "group", &[65536, 65536], None, 255),
+    (Operation::InvMod, "group", &[65536, 65536], None, 255),
+    (Operation::Sqrt, "group", &[65536], None, 255),
+    (Operation::MulMod, "group", &[131, 65536, 40000], None, 255),
+];
+
+/// The same with blocks of 32 limbs: products and squares as the tuning tables have them.
+const LONG_BLOCKS: &[ModularCase] = &[
+    (Operation::MontMul, "group", &[2048, 2048, 2048], Some(1024), 168),
+    (Operation::MontSqr, "group", &[2048, 2048], Some(1552), 168),
+    (Operation::PowMod, "group", &[2048, 2048, 2048], None, 176),
 ];
 
 /// Work, arithmetic, place, bits, wide products of ten executions, registers.
@@ -204,12 +241,21 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         let spec = (algorithm.spec)(shape, &Settings::default(), true);
         write(&*spec, directory, wide, registers, &mut budgets)?;
     }
-    for &(operation, name, bits, wide, registers) in MODULAR {
+    let long_blocks = Settings { block: Some(32), ..Settings::default() };
+    let usual = MODULAR.iter().map(|case| (case, Settings::default()));
+    for (&(operation, name, bits, wide, registers), settings) in
+        usual.chain(LONG_BLOCKS.iter().map(|case| (case, long_blocks)))
+    {
         let operands: Vec<Shape> = bits.iter().map(|&bits| Shape::new(32, bits)).collect();
         let shape = OperationShape::new(operation, &operands)?;
         let algorithm = register(operation).iter().find(|it| it.name == name).ok_or("no such algorithm")?;
-        let spec = (algorithm.spec)(shape, &Settings::default(), true);
+        let spec = (algorithm.spec)(shape, &settings, true);
         write(&*spec, directory, wide, registers, &mut budgets)?;
+        if let (Operation::MontMul, "thread", Some(_), Some(budget)) = (operation, name, wide, budgets.last_mut()) {
+            // All of the kernel: the products, a low one a row among them, and at most 1.3 times as many others.
+            let products = spec.wide_products() + bits[0].div_ceil(32) as u64;
+            budget.max_other = Some(products + products * 13 / 10 - wide.unwrap_or(0));
+        }
     }
     for &(work, arithmetic, place, bits, wide, registers) in EXPERIMENTS {
         let (layout, executions, turns, room) = (Layout::default(), 10, 1, 1 << 20);
@@ -230,7 +276,8 @@ fn write(
 ) -> Result<(), Box<dyn error::Error>> {
     for stage in 0..spec.stages() {
         // The multiplications are in the first stage.
-        write_kernel(&spec.build(stage), directory, wide.filter(|_| stage == 0), registers, budgets)?;
+        let wide = wide.filter(|_| stage == 0);
+        write_kernel(&spec.build(stage), directory, wide, registers, budgets)?;
     }
     Ok(())
 }
@@ -245,6 +292,6 @@ fn write_kernel(
 ) -> Result<(), Box<dyn error::Error>> {
     let file = format!("{}.ptx", kernel.name);
     fs::write(directory.join(&file), kernel.to_string())?;
-    budgets.push(Budget { file, wide, wide_tolerance: 16, max_registers: Some(registers) });
+    budgets.push(Budget { file, wide, wide_tolerance: 16, max_registers: Some(registers), max_other: None });
     Ok(())
 }

@@ -1,13 +1,15 @@
 //! Checks and times the kernels of modular arithmetic and division on the first GPU.
 //!
 //! ```sh
-//! cargo run --release -p warpmp --example modular_bench -- [--layouts] [--lanes N] [--simulate] [--emit DIR] [NAME]…
+//! cargo run --release -p warpmp --example modular_bench -- \
+//!     [--layouts] [--lanes N] [--check N] [--carry] [--simulate] [--emit DIR] [NAME]…
 //! ```
 //!
 //! Names choose the cases that begin with one of them, such as `mont_mul_1024`. `--layouts` tries several divisions
 //! of the numbers over lanes and warps. `--simulate` runs a few lanes on the simulator, without times; `--emit` writes the
-//! texts of the kernels and runs nothing. A sample of the
-//! results is compared with num-bigint before anything is timed; operands and results stay in device memory.
+//! texts of the kernels and runs nothing. `--carry` takes carry-prone operands instead of random ones. A sample of the
+//! results, with `--check` at least so many lanes, is compared with num-bigint before anything is timed; operands and
+//! results stay in device memory.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -50,17 +52,23 @@ struct Case {
 struct Options {
     names: Vec<String>,
     layouts: bool,
+    /// Lanes to compare, besides the usual sample.
+    check: usize,
+    carry: bool,
     simulate: bool,
     emit: Option<PathBuf>,
     lanes: Option<usize>,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut options = Options { names: Vec::new(), layouts: false, simulate: false, emit: None, lanes: None };
+    let mut options =
+        Options { names: Vec::new(), layouts: false, check: 0, carry: false, simulate: false, emit: None, lanes: None };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--layouts" => options.layouts = true,
+            "--check" => options.check = arguments.next().ok_or("--check needs a number")?.parse()?,
+            "--carry" => options.carry = true,
             "--simulate" => options.simulate = true,
             "--emit" => options.emit = Some(arguments.next().ok_or("--emit needs a folder")?.into()),
             "--lanes" => options.lanes = Some(arguments.next().ok_or("--lanes needs a number")?.parse()?),
@@ -97,22 +105,25 @@ fn cases(options: &Options) -> Vec<Case> {
         }
     };
     for (bits, target) in [(256, 5.0e10), (512, 1.3e10), (1024, 3.3e9), (2048, 9e8), (4096, 2.3e8)] {
-        for layout in layouts(bits / 32, options.layouts) {
+        for layout in layouts(bits / 32, PRODUCT_BLOCK, options.layouts) {
             add(mont_mul(bits, layout, target));
+            add(mont_sqr(bits, layout));
         }
     }
     for (bits, target) in [(256, 1.3e8), (512, 2.1e7), (1024, 2.6e6), (2048, 3.6e5), (4096, 4.6e4)] {
-        for layout in layouts(bits / 32, options.layouts) {
+        for layout in layouts(bits / 32, POWER_BLOCK, options.layouts) {
             add(pow_mod(bits, layout, target, false));
+            add(pow_mod(bits, layout, 0.0, true));
         }
-        add(pow_mod(bits, Layout::of(bits / 32), 0.0, true));
     }
     for (bits, target) in [(1024, 0.0), (2048, 3.5e7), (4096, 0.0)] {
         add(pow_public(bits, target));
     }
     for (bits, target) in [(256, 5e9), (512, 0.0), (1024, 1.2e9), (2048, 0.0), (4096, 2e8)] {
-        add(div_rem(bits, bits, target));
-        add(div_rem(2 * bits, bits, target));
+        for layout in layouts(bits / 32, 16, options.layouts) {
+            add(div_rem(bits, bits, layout, target));
+            add(div_rem(2 * bits, bits, layout, target));
+        }
     }
     for (bits, gcd_target, inverse_target) in
         [(256, 3e8, 1e8), (512, 0.0, 0.0), (1024, 7e7, 2.5e7), (2048, 0.0, 0.0), (4096, 9e6, 4e6)]
@@ -123,11 +134,10 @@ fn cases(options: &Options) -> Vec<Case> {
     cases
 }
 
-/// The usual layout, or several.
-fn layouts(limbs: u32, several: bool) -> Vec<Layout> {
-    let usual = Layout::of(limbs);
+/// The layout that the tuning tables choose, or several.
+fn layouts(limbs: u32, block: u32, several: bool) -> Vec<Layout> {
     if !several {
-        return vec![usual];
+        return vec![usual(limbs, block)];
     }
     let mut layouts = Vec::new();
     for group in [1, 2, 4, 8, 16, 32] {
@@ -135,13 +145,25 @@ fn layouts(limbs: u32, several: bool) -> Vec<Layout> {
         if !(4..=32).contains(&length) || (group == 1 && length > 32) {
             continue;
         }
-        for warps in [1, 2, 4] {
-            // Long chains of one thread are joined, as the plan does it.
-            let glue = if group == 1 && length > 16 { Glue::Every(3) } else { Glue::None };
-            layouts.push(Layout { group, length, warps, glue });
-        }
+        layouts.extend([1, 2, 4].map(|warps| Layout { group, length, warps, glue: glue(group, length) }));
     }
     layouts
+}
+
+/// Limbs a lane of groups, at most: of products and squares, of powers.
+const PRODUCT_BLOCK: u32 = 32;
+const POWER_BLOCK: u32 = 16;
+
+/// One thread to 32 limbs, above it as few lanes as hold the number.
+fn usual(limbs: u32, block: u32) -> Layout {
+    let group = if limbs <= 32 { 1 } else { limbs.div_ceil(block).next_power_of_two() };
+    let length = limbs.div_ceil(group);
+    Layout { group, length, warps: 4, glue: glue(group, length) }
+}
+
+/// Long chains of one thread are joined, as the plan does it.
+const fn glue(group: u32, length: u32) -> Glue {
+    if group == 1 && length > 16 { Glue::Every(3) } else { Glue::None }
 }
 
 /// Lanes that keep a large GPU busy for a while.
@@ -170,6 +192,31 @@ fn mont_mul(bits: u32, layout: Layout, target: f64) -> Case {
     }
 }
 
+fn mont_sqr(bits: u32, layout: Layout) -> Case {
+    let l = Operand::each(bits / 32);
+    let chain = 1000;
+    let spec = MontgomeryProduct { function: Function::Sqr, operands: vec![l; 2], layout, chain };
+    Case {
+        name: format!("mont_sqr_{bits} {}", spec.name()),
+        operands: vec![(bits - 1, false), (bits, true)],
+        results: vec![l.limbs],
+        status: true,
+        chain,
+        lanes: lanes(layout),
+        target: 0.0,
+        spec: Box::new(spec),
+        // x^(2^n) / R^(2^n − 1) = R·(x/R)^(2^n).
+        expected: Box::new(move |x| {
+            let r = BigUint::from(1_u32) << bits;
+            let mut power = &x[0] * r.modinv(&x[1]).unwrap_or_default() % &x[1];
+            for _ in 0..chain {
+                power = &power * &power % &x[1];
+            }
+            vec![power * r % &x[1]]
+        }),
+    }
+}
+
 fn pow_mod(bits: u32, layout: Layout, target: f64, secret: bool) -> Case {
     let l = Operand::each(bits / 32);
     let kind = if secret { Exponent::Secret } else { Exponent::Operand };
@@ -189,7 +236,7 @@ fn pow_mod(bits: u32, layout: Layout, target: f64, secret: bool) -> Case {
 
 fn pow_public(bits: u32, target: f64) -> Case {
     let l = Operand::each(bits / 32);
-    let spec = PowMod::new(l, Exponent::Public(65537), l);
+    let spec = PowMod { layout: usual(l.limbs, POWER_BLOCK), ..PowMod::new(l, Exponent::Public(65537), l) };
     Case {
         name: format!("pow_mod_65537_{bits} {}", spec.name()),
         operands: vec![(bits, false), (bits, true)],
@@ -203,8 +250,9 @@ fn pow_public(bits: u32, target: f64) -> Case {
     }
 }
 
-fn div_rem(dividend: u32, divisor: u32, target: f64) -> Case {
-    let spec = Division::new(Operand::each(dividend / 32), Operand::each(divisor / 32), Parts::Both);
+fn div_rem(dividend: u32, divisor: u32, layout: Layout, target: f64) -> Case {
+    let operands = [dividend, divisor].map(|bits| Operand::each(bits / 32));
+    let spec = Division { layout, ..Division::new(operands[0], operands[1], Parts::Both) };
     Case {
         name: format!("div_rem_{dividend}_{divisor} {}", spec.name()),
         operands: vec![(dividend, false), (divisor, true)],
@@ -257,10 +305,10 @@ fn inv_mod(bits: u32, target: f64) -> Case {
 }
 
 /// The operands of a case: distinct ones for some lanes, repeated.
-fn operands(case: &Case, lanes: usize) -> Vec<Operands> {
+fn operands(case: &Case, lanes: usize, pattern: Pattern) -> Vec<Operands> {
     let distinct = lanes.min(4096);
     let make = |(seed, &(bits, modulus)): (usize, &(u32, bool))| {
-        let mut operands = Operands::generate(Pattern::Random, distinct, bits as usize, seed as u64);
+        let mut operands = Operands::generate(pattern, distinct, bits as usize, seed as u64);
         let width = bits.div_ceil(32) as usize;
         if modulus {
             for row in operands.limbs.chunks_exact_mut(width) {
@@ -277,7 +325,8 @@ fn measure(device: &Arc<dyn Device>, case: &Case, options: &Options) -> Result<(
     let lanes = options.lanes.unwrap_or(if options.simulate { 33 } else { case.lanes });
     let padded = lanes.next_multiple_of(32);
     let stream = device.stream()?;
-    let inputs = operands(case, lanes);
+    let pattern = if options.carry { Pattern::Carry } else { Pattern::Random };
+    let inputs = operands(case, lanes, pattern);
     let mut buffers: Vec<Buffer> = Vec::new();
     for input in &inputs {
         let width = input.bits.div_ceil(32);
@@ -306,7 +355,7 @@ fn measure(device: &Arc<dyn Device>, case: &Case, options: &Options) -> Result<(
         Ok(())
     };
     launch(&stream)?;
-    compare(&**device, &stream, case, &inputs, &buffers, lanes)?;
+    compare(&**device, &stream, case, &inputs, &buffers, (lanes, options.check))?;
     let resources = modules[0].resources();
     let (registers, local) = (resources.registers.unwrap_or(0), resources.local_bytes.unwrap_or(0));
     if options.simulate {
@@ -335,10 +384,14 @@ fn compare(
     case: &Case,
     inputs: &[Operands],
     buffers: &[Buffer],
-    lanes: usize,
+    (lanes, check): (usize, usize),
 ) -> Result<(), Box<dyn Error>> {
-    let sample: Vec<usize> =
-        [0, 1, 7, 31, 32].into_iter().chain((1..4).map(|i| i * lanes / 4 + 17)).chain([lanes - 1]).collect();
+    let sample: Vec<usize> = [0, 1, 7, 31, 32]
+        .into_iter()
+        .chain((1..4).map(|i| i * lanes / 4 + 17))
+        .chain([lanes - 1])
+        .chain(0..check)
+        .collect();
     let mut statuses = vec![0; lanes];
     let outputs = &buffers[inputs.len()..];
     if let Some(buffer) = outputs.get(case.results.len()) {

@@ -16,6 +16,7 @@ use warpmp::kernels::OperationShape;
 use warpmp::kernels::epfl::{self, Arithmetic, Experiment, Place, Work};
 use warpmp::kernels::linear::{Linear, Split};
 use warpmp::kernels::modular::product::{Function, MontgomeryProduct};
+use warpmp::kernels::modular::strong::{Base, StrongTest};
 use warpmp::kernels::modular::{Layout, Operand};
 use warpmp::kernels::mul_group::MulGroup;
 use warpmp::kernels::mul_thread::{Input, MulThread};
@@ -29,10 +30,15 @@ fn thread(shape: MulShape, input: Input, glue: Glue) -> Box<dyn Spec> {
     Box::new(MulThread { shape, input, glue, warps: 2 })
 }
 
-fn montgomery(limbs: u32, group: u32) -> Box<dyn Spec> {
+fn montgomery(function: Function, limbs: u32, group: u32) -> Box<dyn Spec> {
     let layout = Layout { group, length: limbs / group, warps: 2, glue: Glue::None };
-    let operands = vec![Operand::each(limbs); 3];
-    Box::new(MontgomeryProduct { function: Function::Mul, operands, layout, chain: 1 })
+    let operands = vec![Operand::each(limbs); if function == Function::Mul { 3 } else { 2 }];
+    Box::new(MontgomeryProduct { function, operands, layout, chain: 1 })
+}
+
+fn strong(bits: u32) -> Box<dyn Spec> {
+    let layout = Layout { group: 1, length: bits.div_ceil(32), warps: 2, glue: Glue::None };
+    Box::new(StrongTest { layout, ..StrongTest::new(Base::Number(2), Operand::each(bits.div_ceil(32)), bits) })
 }
 
 fn linear(operation: Operation, bits: usize, split: Option<Split>) -> Box<dyn Spec> {
@@ -61,8 +67,11 @@ fn cases() -> Vec<(&'static str, Box<dyn Spec>)> {
         ("sum_rotate_128", Box::new(SumRotate { shape: square(128), warps: 4 })),
         ("group_128", group(square(128), Input::Direct, 2, 2)),
         ("group_256_two_passes", group(square(256), Input::Direct, 2, 2)),
-        ("mont_mul_96", montgomery(3, 1)),
-        ("mont_mul_128_by_two", montgomery(4, 2)),
+        ("mont_mul_96", montgomery(Function::Mul, 3, 1)),
+        ("mont_mul_128_by_two", montgomery(Function::Mul, 4, 2)),
+        ("mont_sqr_128", montgomery(Function::Sqr, 4, 1)),
+        ("mont_sqr_256_by_two", montgomery(Function::Sqr, 8, 2)),
+        ("strong_test_60", strong(60)),
         ("sqr_thread_131", thread_square(131, false)),
         ("sqr_thread_128_halves", thread_square(128, true)),
         ("group_160_staged", group(square(160), Input::Staged, 3, 2)),

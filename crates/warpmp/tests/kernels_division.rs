@@ -10,10 +10,12 @@ use warpmp::kernels::Spec;
 use warpmp::kernels::modular::division::{Division, Parts};
 use warpmp::kernels::modular::{Layout, Operand};
 use warpmp_kernel::build::Glue;
-use warpmp_testkit::Pattern;
+use warpmp_kernel::ir::{Int, Op};
+use warpmp_kernel::sim::Counters;
+use warpmp_testkit::{Pattern, oracle};
 
-/// Divides and compares every lane.
-fn check(spec: &Division, dividends: &[BigUint], divisors: &[BigUint]) {
+/// Divides and compares every lane; the counts.
+fn check(spec: &Division, dividends: &[BigUint], divisors: &[BigUint]) -> Counters {
     let lanes = dividends.len();
     let operands = [(spec.dividend, dividends), (spec.divisor, divisors)];
     let sizes = [spec.dividend.limbs, spec.divisor.limbs];
@@ -29,6 +31,12 @@ fn check(spec: &Division, dividends: &[BigUint], divisors: &[BigUint]) {
         }
         assert_eq!(outcome.statuses[lane], u32::from(zero));
     }
+    outcome.counters
+}
+
+/// Instructions that warps spent on dividing once more, carefully.
+fn careful(counters: &Counters) -> u64 {
+    counters.section("exact").map_or(0, |section| section.instructions().warps)
 }
 
 /// Divisors of every length up to `bits`, zeros among them.
@@ -112,4 +120,121 @@ fn digits_that_are_corrected() {
     check(&spec, &dividends, &divisors);
     let layout = Layout { group: 2, length: 3, warps: 1, glue: Glue::None };
     check(&Division { layout, ..spec }, &dividends, &divisors);
+}
+
+/// The largest digit that is not divided again, `B − 32`.
+const LARGEST: u32 = u32::MAX - 31;
+
+/// `quotient·divisor + remainder` in as many lanes, with limbs that make carries run, but of the quotient none above
+/// `largest`, and none so small that the digit before it seems to be one less; the dividends and divisors.
+fn products(lanes: usize, limbs: [usize; 2], largest: u32, seed: u64) -> (Vec<BigUint>, Vec<BigUint>) {
+    let [quotient, divisor] = limbs.map(|limbs| 32 * limbs);
+    let patterns = [Pattern::Carry, Pattern::Runs, Pattern::Random, Pattern::Ones, Pattern::Edge, Pattern::Sparse];
+    let of = |lane: usize, bits: usize, seed: u64| {
+        let pattern = patterns[(lane / 3 + seed as usize) % patterns.len()];
+        numbers(pattern, lane + 1, bits, seed).pop().unwrap()
+    };
+    let pair = |lane: usize| {
+        let mut d = of(lane, divisor, seed);
+        match lane % 8 {
+            // The complements with most ones: those of a power of two and one more.
+            0 => d = (BigUint::from(1_u32) << (divisor - 1)) + 1_u32,
+            1 => d = (BigUint::from(1_u32) << (divisor - 1 - lane % divisor)) + 1_u32,
+            2 => d.set_bit(divisor as u64 - 1, true),
+            _ => d.set_bit(0, true),
+        }
+        let limbs = oracle::limbs(&of(lane, quotient, seed + 1), quotient / 32);
+        let limbs: Vec<u32> = limbs
+            .into_iter()
+            .map(|limb| if lane.is_multiple_of(5) { largest } else { limb.clamp(16, largest) })
+            .collect();
+        let r = match lane % 4 {
+            0 => BigUint::ZERO,
+            1 => &d - 1_u32,
+            _ => of(lane, divisor, seed + 2) % &d,
+        };
+        (oracle::number(&limbs) * &d + r, d)
+    };
+    (0..lanes).map(pair).unzip()
+}
+
+/// Rows without a second division, for every parity and spread: results, and what they cost.
+#[test]
+fn quick_digits_are_right_wherever_carries_run() {
+    let thread = |length: u32| (1, length);
+    let layouts = (1..=9).chain([16, 17]).map(thread).chain([(2, 3), (4, 4), (2, 5), (8, 3), (8, 16), (32, 3), (4, 9)]);
+    for (group, length) in layouts {
+        let n = (group * length) as usize;
+        for quotient in [1, 2, 4, n, n + 9] {
+            let (dividends, divisors) = products(48, [quotient, n], LARGEST, (quotient + n) as u64);
+            let (a, d) = (Operand::each((quotient + n) as u32), Operand::each(n as u32));
+            let layout = Layout { group, length, warps: 1, glue: Glue::None };
+            let spec = Division { layout, ..Division::new(a, d, Parts::Both) };
+            let counters = check(&spec, &dividends, &divisors);
+            assert_eq!(careful(&counters), 0, "{}", spec.name());
+            check(&Division { parts: Parts::Remainder, ..spec }, &dividends, &divisors);
+        }
+    }
+}
+
+/// Divisors as long as they may be, but shorter than the lanes' limbs: read and written as vectors at their place.
+#[test]
+fn full_divisors_at_any_place() {
+    for (group, length) in [(1, 8), (4, 4), (2, 5), (8, 8), (32, 3)] {
+        for offset in [0, 1, 2, 4, 7] {
+            let n = group * length - offset.min(group * length - 1);
+            for pattern in [Pattern::Random, Pattern::Carry] {
+                let mut divisors = numbers(pattern, 33, 32 * n as usize, u64::from(n));
+                for d in &mut divisors {
+                    d.set_bit(u64::from(32 * n - 1), true);
+                }
+                let dividends = dividends(&divisors, 32 * (2 * n + 1) as usize);
+                let (a, d) = (Operand::each(2 * n + 1), Operand::each(n));
+                let layout = Layout { group, length, warps: 1, glue: Glue::None };
+                let spec = Division { layout, ..Division::new(a, d, Parts::Both) };
+                check(&spec, &dividends, &divisors);
+            }
+        }
+    }
+}
+
+/// A row takes so many products, and there are no more rows than the numbers' lengths say.
+#[test]
+fn rows_cost_what_they_should() {
+    for (group, length, quotient, rows) in [(1, 8, 8, 8), (1, 7, 7, 8), (4, 8, 32, 32), (8, 4, 5, 6), (2, 5, 10, 10)] {
+        let n = group * length;
+        let full: Vec<BigUint> = numbers(Pattern::Random, 32, 32 * n as usize, 7);
+        let divisors: Vec<BigUint> = full.iter().map(|d| d | BigUint::from(1_u32) << (32 * n - 1)).collect();
+        let dividends: Vec<BigUint> = divisors.iter().map(|d| (d - 1_u32) << (32 * quotient)).collect();
+        let layout = Layout { group, length, warps: 1, glue: Glue::None };
+        let (a, d) = (Operand::each(quotient + n), Operand::each(n));
+        let spec = Division { layout, ..Division::new(a, d, Parts::Both) };
+        let counters = check(&spec, &dividends[..32 / group as usize], &divisors[..32 / group as usize]);
+        let section = counters.section("rows").unwrap();
+        let products = section.op(Op::MulWide(Int::U32)).warps;
+        assert_eq!(products, u64::from(rows * (length + 2)), "{}", spec.name());
+    }
+}
+
+/// Digits that are not certain are divided for again, and no others.
+#[test]
+fn large_digits_are_divided_for_again() {
+    for (group, length) in [(1, 4), (1, 5), (4, 4)] {
+        let n = (group * length) as usize;
+        let layout = Layout { group, length, warps: 1, glue: Glue::None };
+        let (a, d) = (Operand::each(2 * n as u32), Operand::each(n as u32));
+        let spec = Division { layout, ..Division::new(a, d, Parts::Both) };
+        for (largest, again) in [(LARGEST, false), (LARGEST + 1, true), (u32::MAX, true)] {
+            let (dividends, divisors) = products(32, [n, n], largest, 3);
+            let counters = check(&spec, &dividends, &divisors);
+            assert_eq!(careful(&counters) > 0, again, "{} {largest:x}", spec.name());
+        }
+        // Digits that are one too small, in the middle and in the end: multiples of the divisor by powers of the base.
+        let (_, divisors) = products(32, [1, n], LARGEST, 4);
+        let shift = 32 * (n - 3);
+        let dividends: Vec<BigUint> = divisors.iter().map(|d| (d * 0x1234_5678_u32) << shift).collect();
+        assert!(careful(&check(&spec, &dividends, &divisors)) > 0);
+        let dividends: Vec<BigUint> = divisors.iter().map(|d| d * 0x1234_5678_9ABC_DEF1_u64).collect();
+        assert_eq!(careful(&check(&spec, &dividends, &divisors)), 0);
+    }
 }

@@ -82,6 +82,34 @@ fn by_groups() {
     check_bits([2048, 6, 2048], 5, false);
 }
 
+/// Residues of long blocks are read from memory row by row.
+#[test]
+fn by_long_blocks() {
+    for (bits, layout) in [
+        (1024, Layout { group: 1, length: 32, warps: 2, glue: Glue::Every(3) }),
+        (700, Layout { group: 1, length: 22, warps: 2, glue: Glue::None }),
+        (1344, Layout { group: 2, length: 21, warps: 2, glue: Glue::None }),
+        (2016, Layout { group: 2, length: 32, warps: 1, glue: Glue::None }),
+    ] {
+        let lanes = 6;
+        let moduli = odd_moduli(lanes, bits, 3);
+        let l = Operand::each(limbs(bits));
+        let powers = exponents(lanes, 21);
+        let exponent = Operand::each(1);
+        for (base, kind) in [
+            (bits, Exponent::Operand(exponent, 21)),
+            (bits, Exponent::Secret(exponent, 21)),
+            (bits - 40, Exponent::Operand(exponent, 21)),
+            (bits + 40, Exponent::Secret(exponent, 21)),
+        ] {
+            let spec = PowMod { layout, ..PowMod::new(Operand::each(limbs(base)), kind, l) };
+            check(&spec, &numbers(Pattern::Carry, lanes, base, 4), &powers, &moduli);
+        }
+        let spec = PowMod { layout, ..PowMod::new(l, Exponent::Public(65537), l) };
+        check(&spec, &numbers(Pattern::Carry, lanes, bits, 4), &[BigUint::from(65537_u32)], &moduli);
+    }
+}
+
 #[test]
 fn secret_exponents() {
     for bits in [[64, 64, 64], [131, 131, 131], [255, 40, 255], [96, 33, 32]] {
@@ -133,8 +161,9 @@ fn faults_stay_in_their_lanes() {
 /// What a secret must not show: the numbers of instructions, of branches and of accesses to memory.
 #[test]
 fn nothing_depends_on_secret_exponents() {
-    for (bits, layout) in [(96, Layout::of(3)), (128, Layout { group: 2, length: 2, warps: 2, glue: Glue::None })] {
-        let lanes = 32;
+    let short = Layout { group: 2, length: 2, warps: 2, glue: Glue::None };
+    for (bits, layout) in [(96, Layout::of(3)), (128, short), (1280, Layout { length: 20, ..short })] {
+        let lanes = if bits < 1000 { 32 } else { 8 };
         let moduli = odd_moduli(lanes, bits, 3);
         let l = Operand::each(limbs(bits));
         let count = |secret: bool, bases: &[BigUint], exponents: &[BigUint]| {

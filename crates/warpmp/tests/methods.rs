@@ -47,6 +47,9 @@ fn faults_are_the_lanes_own() {
     assert!(!statuses.is_fine());
     let (inverses, statuses) = session.inv_mod(&batch(8, &[3, 4]), &batch(4, &[10])).unwrap();
     assert_eq!((inverses, statuses.lane(1)), (batch(4, &[7, 0]), Some(Status::NoInverse)));
+    let candidates = batch(12, &[2047, 2049, 13, 1, 0, 4, 3]);
+    assert_eq!(session.strong_test(&candidates, 2).unwrap(), batch(1, &[1, 0, 1, 0, 0, 0, 1]));
+    assert_eq!(session.miller_rabin(&batch(2, &[3]), &candidates).unwrap(), batch(1, &[0, 0, 1, 0, 0, 0, 0]));
     let (powers, _) = session.pow_mod_public(&batch(8, &[2]), &batch(5, &[29]), 5).unwrap();
     assert_eq!(powers, batch(5, &[3]));
     let (root, rest) = session.sqrt(&batch(8, &[200])).unwrap().into();

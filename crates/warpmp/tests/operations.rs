@@ -37,6 +37,7 @@ fn draw(case: &OperationCase) -> Vec<Operands> {
 /// The operation with several constants, if it has one.
 fn variants(operation: Operation) -> Vec<Operation> {
     match operation {
+        Operation::StrongTest(_) => [2, u32::MAX].map(|n| operation.with_constant(n)).to_vec(),
         Operation::PowModPublic(_) => [0, 1, 3, 65537].map(|n| operation.with_constant(n)).to_vec(),
         _ if operation.constant().is_some() => [0, 1, 31, 32, 37, 200].map(|n| operation.with_constant(n)).to_vec(),
         _ => vec![operation],
@@ -51,6 +52,7 @@ fn cases(operation: Operation, precision: usize, lanes: usize, patterns: &[Patte
 /// Is a lane much work for the oracle?
 fn is_slow(operation: Operation) -> bool {
     operation.name().starts_with("pow_mod")
+        || matches!(operation, Operation::StrongTest(_) | Operation::MillerRabin)
         || matches!(operation, Operation::InvMod | Operation::GcdExt | Operation::Gcd)
 }
 

@@ -23,6 +23,11 @@ fn run(
     Ok(results.into_iter().map(|batch| (batch.limbs().to_vec(), batch.bits())).collect())
 }
 
+/// Is it a power of long numbers?
+fn is_power(operation: Operation) -> bool {
+    operation.name().starts_with("pow_mod") || matches!(operation, Operation::StrongTest(_) | Operation::MillerRabin)
+}
+
 /// Lanes that keep the simulator and the oracle short.
 fn lanes(operation: Operation, precision: usize) -> usize {
     let slow = operation.group() == Group::Modular || operation.name().starts_with("gcd");
@@ -38,8 +43,8 @@ fn conform(group: Group) {
     let mut done = 0;
     for &operation in Operation::ALL.iter().filter(|it| it.group() == group) {
         for (i, precision) in PRECISIONS.into_iter().enumerate() {
-            let is_power = operation.name().starts_with("pow_mod");
-            if is_power && precision > 1024 {
+            let is_power = is_power(operation);
+            if is_power && precision > 2048 {
                 continue;
             }
             let lanes = lanes(operation, precision);
@@ -93,7 +98,7 @@ fn gpu_conforms() {
     for &operation in Operation::ALL.iter().filter(|it| groups.contains(&it.group())) {
         for precision in [1, 32, 131, 256, 512, 1024, 2048] {
             // The oracle's powers of long numbers take a while.
-            let lanes = if operation.name().starts_with("pow_mod") && precision > 512 { 8 } else { 129 };
+            let lanes = if is_power(operation) && precision > 512 { 8 } else { 129 };
             let name = (operation.name(), operation.constant().unwrap_or(0));
             for case in conformance::operation_cases(name, operation.arity(), precision, lanes, &[Pattern::Carry]) {
                 let result = run(&session, operation, None, &draw(&case));

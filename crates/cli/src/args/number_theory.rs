@@ -8,7 +8,8 @@ use crate::{commands::is_prime::MAX_BASES, io::sink::Format};
 /// Say of every integer whether it is prime: 1, or composite: 0
 #[derive(Debug, Group)]
 #[command(after_help = "\
-Trial division by the primes below 100, then Miller-Rabin: a strong test to base 2, and further bases for what is left.
+Trial division by the primes below 100, and by more where that saves time; then Miller-Rabin: a strong test to base 2,
+and further bases for what is left. The last line of the summary counts strong tests and says how fast they were.
 0 is a proof. So is 1 for integers below 3317044064679887385961981, where the first 13 primes are bases enough. Above,
 bases after 2 are random, and a composite is called prime with a probability of at most 4^(1-K), 2^-64 without --bases.
 
@@ -31,6 +32,9 @@ pub(crate) struct IsPrime {
     /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub(crate) device: DeviceArg,
+    /// Find about this many verdicts again by another test, of Baillie and Wagstaff, on another library
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) check: u64,
     /// Format of the output; without this what -o ends in, else text
     #[arg(long)]
     pub(crate) format: Option<Format>,
@@ -48,8 +52,9 @@ pub(crate) struct IsPrime {
 /// Find the integers of a file that have a factor in common with another
 #[derive(Debug, Group)]
 #[command(after_help = "\
-Bernstein's product and remainder tree, on the processor's cores. A line of the result is one of these, with tabs; lines
-of the file are counted from 1, rows of an array too:
+Bernstein's product tree, and what the product of the others is modulo each integer. Levels of the tree go to a GPU or
+to the processor's cores, wherever they take less time; the summary says where, and how long each stage took. A line of
+the result is one of these, with tabs; lines of the file are counted from 1, rows of an array too:
 
   shared LINE GCD          the gcd of the integer and the product of all different ones
   pair LINE LINE GCD       two integers and their gcd
@@ -66,6 +71,12 @@ pub(crate) struct BatchGcd {
     /// Write the result here; the file appears once it is complete
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<String>,
+    /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    pub(crate) device: DeviceArg,
+    /// Find the common factors of about this many integers again, by one product after the other on another library
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) check: u64,
     /// Write common factors as hexadecimal with 0x
     #[arg(long)]
     pub(crate) hex: bool,

@@ -60,7 +60,11 @@ fn name(operation: Operation) -> String {
 
 /// The option for the operation's constant.
 fn constant(operation: Operation) -> &'static str {
-    if matches!(operation, Operation::PowModPublic(_)) { "exponent" } else { "by" }
+    match operation {
+        Operation::PowModPublic(_) => "exponent",
+        Operation::StrongTest(_) => "base",
+        _ => "by",
+    }
 }
 
 /// What the name of an operand means.
@@ -68,6 +72,8 @@ fn help(role: Role, first: bool) -> &'static str {
     match (role, first) {
         (Role::Modulus, _) => "Moduli: as many as A has, or a single one",
         (Role::OddModulus, _) => "Odd moduli: as many as A has, or a single one",
+        (Role::Candidate, false) => "Integers to be tested: as many as A has, or a single one",
+        (Role::Candidate, true) => "Integers to be tested: a file, or - for standard input",
         (Role::Exponent, _) => "Exponents: as many as A has, or a single one",
         (_, true) => "First operands: a file, or - for standard input",
         _ => "As many integers as the first file has, or a single one",
@@ -94,7 +100,9 @@ fn command<T: Options>(operation: Operation) -> Command {
     if operation.constant().is_some() {
         let id = constant(operation);
         let arg = Arg::new(id).long(id).value_name("N").value_parser(value_parser!(u32));
-        command = command.arg(arg.required(T::TAKES_FILES).help("The operation's constant"));
+        let is_usual = matches!(operation, Operation::StrongTest(_));
+        let help = if is_usual { "The base; 2 without this" } else { "The operation's constant" };
+        command = command.arg(arg.required(T::TAKES_FILES && !is_usual).help(help));
     }
     command
 }

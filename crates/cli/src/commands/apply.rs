@@ -12,10 +12,10 @@
 use std::{
     sync::{
         Arc,
-        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+        mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread::{self, JoinHandle},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use warpmp::{Batch, Operation, Options, Session, Shape};
@@ -23,7 +23,7 @@ use warpmp::{Batch, Operation, Options, Session, Shape};
 use super::{check::Checker, expect::Expected, results::Results};
 use crate::{
     args::{Apply, PerOperation},
-    console, engine,
+    channel, console, engine,
     error::{Error, Result},
     interrupt,
     io::{STDIN, source::Source, tuple::TupleReader},
@@ -32,9 +32,6 @@ use crate::{
     progress::Progress,
     summary::Summary,
 };
-
-/// How often a wait looks whether it was interrupted.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// Operands ready to be computed with.
 struct Chunk {
@@ -191,7 +188,7 @@ struct Work<'a> {
 impl Work<'_> {
     /// Does chunk after chunk. Ends early, without an error of its own, when the writer is gone.
     fn run(&mut self, chunks: &Receiver<Result<Option<Chunk>>>, results: &SyncSender<Done>) -> Result<()> {
-        while let Some(mut chunk) = next(chunks)? {
+        while let Some(mut chunk) = channel::receive(chunks)? {
             for (known, new) in self.singles.iter_mut().zip(&mut chunk.singles) {
                 *known = new.take().or(known.take());
             }
@@ -246,17 +243,5 @@ impl Work<'_> {
         let (results, cost) = self.session.apply(self.operation, &batches, options)?;
         self.summary.add(&cost);
         Ok(results)
-    }
-}
-
-/// The next chunk; none at the end. Looks for an interruption while it waits.
-fn next(chunks: &Receiver<Result<Option<Chunk>>>) -> Result<Option<Chunk>> {
-    loop {
-        interrupt::check()?;
-        match chunks.recv_timeout(LOOK) {
-            Ok(chunk) => return chunk,
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Err(Error::Bug),
-        }
     }
 }

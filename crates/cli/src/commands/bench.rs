@@ -141,7 +141,7 @@ impl Row {
         let shape = case.shape;
         let seconds = measured.median().max(1e-9);
         let rate = |amount: f64| amount / seconds;
-        let wide_products = wide_products(operation, shape.limbs()) * shape.lanes as f64;
+        let wide_products = wide_products(operation, shape) * shape.lanes as f64;
         Self {
             op: operation.name(),
             bits_a: shape.bits,
@@ -217,9 +217,11 @@ fn text(operation: Operation, rows: &[Row], device: &str, runs: usize) -> String
 }
 
 /// Products of limbs that schoolbook arithmetic needs, to compare with the hardware's rate.
-fn wide_products(operation: Operation, limbs: usize) -> f64 {
-    let limbs = limbs as f64;
+fn wide_products(operation: Operation, shape: Shape) -> f64 {
+    let limbs = shape.limbs() as f64;
     match operation {
+        // A square and its reduction a bit.
+        Operation::StrongTest(2) => shape.bits as f64 * (limbs * (limbs + 1.0) / 2.0 + limbs * limbs),
         Operation::Sqr => limbs * (limbs + 1.0) / 2.0,
         _ if matches!(operation.group(), Group::Product | Group::ProductPart) => limbs * limbs,
         // What schoolbook arithmetic needs is not one number, or none at all.

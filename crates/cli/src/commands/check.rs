@@ -47,9 +47,9 @@ impl Checker {
         first_lane: u64,
         consumed_bytes: u64,
     ) -> Result<()> {
-        let share = self.share(consumed_bytes, operands.lanes as u64);
+        let lanes = self.lanes(consumed_bytes, operands.lanes);
         let places = operands.places.as_deref();
-        let wrong = spread(share, operands.lanes).into_par_iter().find_map_first(|lane| {
+        let wrong = lanes.into_par_iter().find_map_first(|lane| {
             let each = operands.columns.iter().zip(singles);
             let inputs: Vec<Lane<'_>> = each
                 .filter_map(|(batches, single)| match (batches, single) {
@@ -60,8 +60,14 @@ impl Checker {
             let outputs: Vec<Lane<'_>> = results.iter().map(|batches| row(batches, places, lane)).collect();
             compare(operation, first_lane + lane as u64, &inputs, &outputs).err()
         });
-        self.checked += share;
         wrong.map_or(Ok(()), Err)
+    }
+
+    /// The lanes of a chunk that are to be checked; they count as checked.
+    pub(crate) fn lanes(&mut self, consumed_bytes: u64, lanes: usize) -> Vec<usize> {
+        let share = self.share(consumed_bytes, lanes as u64);
+        self.checked += share;
+        spread(share, lanes)
     }
 
     fn share(&self, consumed_bytes: u64, lanes: u64) -> u64 {

@@ -78,6 +78,8 @@ pub(crate) fn results(operation: Operation, operands: &[Number]) -> Result<Vec<B
             let rest = &operands[0].value - &root * &root;
             vec![root.into(), rest.into()]
         }
+        O::StrongTest(base) => vec![u8::from(strong_test(&operands[0].value, &base.into())).into()],
+        O::MillerRabin => vec![u8::from(strong_test(&operands[1].value, &operands[0].value)).into()],
         _ => vec![modular(operation, operands)?.into()],
     })
 }
@@ -102,6 +104,23 @@ fn cofactors(a: &BigInt, b: &BigInt) -> Vec<BigInt> {
     let x = (&a % &b).magnitude().modinv(b.magnitude()).map_or(BigInt::ZERO, BigInt::from);
     let y = (BigInt::from(1) - &a * &x) / &b;
     vec![g, x, y]
+}
+
+/// Is `n` odd, above 1 and a strong probable prime to base `a`?
+pub(crate) fn strong_test(n: &BigUint, a: &BigUint) -> bool {
+    let one = BigUint::from(1_u32);
+    if !n.bit(0) || *n == one {
+        return false;
+    }
+    let minus_one = n - 1_u32;
+    let twos = minus_one.trailing_zeros().unwrap_or(0);
+    let mut power = a.modpow(&(&minus_one >> twos), n);
+    let mut passed = power == one;
+    for _ in 0..twos {
+        passed |= power == minus_one;
+        power = &power * &power % n;
+    }
+    passed
 }
 
 fn modular(operation: Operation, operands: &[Number]) -> Result<BigUint, Status> {

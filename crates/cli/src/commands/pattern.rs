@@ -32,7 +32,7 @@ pub(crate) fn operands(pattern: Pattern, shape: Shape, first_lane: u64, seed: u6
 }
 
 /// Operands for an operation, all as wide as `shape` says but for bits and for products below `m·R`, and such
-/// that no lane is at fault: moduli and divisors are odd and have their top bit, what must be below has it not.
+/// that no lane is at fault: moduli, divisors and candidates are odd and have their top bit, what must be below has it not.
 pub(crate) fn for_operation(operation: Operation, pattern: Pattern, shape: Shape) -> Result<Vec<Batch<'static>>> {
     let operand = |(i, role): (usize, Role)| {
         // The carry runs in a product by all ones.
@@ -49,7 +49,7 @@ pub(crate) fn for_operation(operation: Operation, pattern: Pattern, shape: Shape
         for lane in limbs.chunks_exact_mut(shape.limbs()) {
             let last = lane.len() - 1;
             match role {
-                Role::Modulus | Role::OddModulus | Role::Divisor => {
+                Role::Modulus | Role::OddModulus | Role::Divisor | Role::Candidate => {
                     lane[last] |= top;
                     lane[0] |= 1;
                 }

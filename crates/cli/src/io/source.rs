@@ -149,7 +149,18 @@ impl Source {
     pub(crate) fn push(&mut self, raw: &mut Raw) -> Result<bool> {
         match raw {
             Raw::Text(text) => self.push_line(text),
-            Raw::Rows(rows) => self.push_row(rows),
+            Raw::Rows(rows) => self.push_rows(rows, 1),
+        }
+    }
+
+    /// As [`Source::push`], of an array as many integers at once as take up about `bytes`.
+    pub(crate) fn push_many(&mut self, raw: &mut Raw, bytes: usize) -> Result<bool> {
+        match raw {
+            Raw::Text(text) => self.push_line(text),
+            Raw::Rows(rows) => {
+                let count = (bytes / (4 * rows.row_limbs)).max(1);
+                self.push_rows(rows, count as u64)
+            }
         }
     }
 
@@ -201,25 +212,32 @@ impl Source {
         }
     }
 
-    fn push_row(&mut self, rows: &mut RawRows) -> Result<bool> {
+    /// Appends rows: `count`, or as many as there are.
+    fn push_rows(&mut self, rows: &mut RawRows, count: u64) -> Result<bool> {
         let Format::Npy { header, rows_left } = &mut self.format else { return Err(Error::Bug) };
         if *rows_left == 0 {
             let rest = self.reader.fill_buf().map_err(|source| Error::read(&self.name, source))?;
             return if rest.is_empty() { Ok(false) } else { Err(self.npy_error(NpyProblem::TrailingBytes)) };
         }
+        let count = count.min(*rows_left);
         let row_bytes = 4 * rows.row_limbs;
-        let start = rows.bytes.len();
-        rows.bytes.resize(start + row_bytes, 0);
-        match self.reader.read_exact(&mut rows.bytes[start..]) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                let (row, rows) = (header.rows - *rows_left, header.rows);
-                return Err(self.npy_error(NpyProblem::TruncatedAtRow { row, rows }));
+        let mut end = rows.bytes.len();
+        rows.bytes.resize(end + count as usize * row_bytes, 0);
+        let start = end;
+        while end < rows.bytes.len() {
+            match self.reader.read(&mut rows.bytes[end..]) {
+                Ok(0) => {
+                    let row = header.rows - *rows_left + ((end - start) / row_bytes) as u64;
+                    let rows = header.rows;
+                    return Err(self.npy_error(NpyProblem::TruncatedAtRow { row, rows }));
+                }
+                Ok(read) => end += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => return Err(Error::read(&self.name, source)),
             }
-            Err(source) => return Err(Error::read(&self.name, source)),
         }
-        *rows_left -= 1;
-        self.consumed_bytes += row_bytes as u64;
+        *rows_left -= count;
+        self.consumed_bytes += (end - start) as u64;
         Ok(true)
     }
 

@@ -99,7 +99,13 @@ impl TupleReader {
             bytes < budget || first.lanes() == 0 || ahead.map(Raw::lanes).any(|lanes| first.lanes() < lanes)
         };
         while more(&first, &others, self.budget_bytes) {
-            if !self.first.push(&mut first)? {
+            let pushed = if others.is_empty() {
+                let left = self.budget_bytes.saturating_sub(first.bytes());
+                self.first.push_many(&mut first, left)?
+            } else {
+                self.first.push(&mut first)?
+            };
+            if !pushed {
                 self.done = true;
                 self.finish(first.lanes() as u64, &others)?;
                 break;

@@ -114,7 +114,9 @@ fn run(b: &mut Builder, spread: &Spread, numbers: &Pair, also: impl FnOnce(&mut 
     let delta = b.copy(1);
     b.do_while(|b| {
         let [f, g] = [&numbers.first, &numbers.second].map(|number| spread.broadcast(b, number[0], 0));
-        let rows = steps(b, delta, f, g);
+        let matrix = [1, 0, 0, 1].map(|word: u32| b.copy(word));
+        let words = spread.by_one_warp(b, &matrix, |b| steps(b, delta, [f, g], matrix));
+        let rows = [[words[0], words[1]], [words[2], words[3]]];
         let signs = [&numbers.first, &numbers.second].map(|number| sign(b, spread, number));
         let next = rows.map(|row| {
             let terms = [(row[0], &numbers.first[..], signs[0]), (row[1], &numbers.second[..], signs[1])];
@@ -129,10 +131,9 @@ fn run(b: &mut Builder, spread: &Spread, numbers: &Pair, also: impl FnOnce(&mut 
     });
 }
 
-/// A batch of steps on the lowest words; `delta` goes on.
-fn steps(b: &mut Builder, delta: R32, f: R32, g: R32) -> [Row; 2] {
-    let [f, g] = [f, g].map(|word| b.copy(word));
-    let [u, v, q, r] = [1, 0, 0, 1].map(|word: u32| b.copy(word));
+/// A batch of steps on the lowest words; `delta` goes on. The matrix begins as one.
+fn steps(b: &mut Builder, delta: R32, numbers: [R32; 2], [u, v, q, r]: [R32; 4]) {
+    let [f, g] = numbers.map(|word| b.copy(word));
     repeat(b, STEPS / UNROLL, |b| {
         for _ in 0..UNROLL {
             let odd = b.and(g, 1);
@@ -156,7 +157,6 @@ fn steps(b: &mut Builder, delta: R32, f: R32, g: R32) -> [Row; 2] {
             }
         }
     });
-    [[u, v], [q, r]]
 }
 
 /// `(y, −x)` where `swap`, else `(x, y)`.

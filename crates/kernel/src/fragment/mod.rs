@@ -2,10 +2,15 @@
 //! limbs of 32 bits.
 
 mod add;
+mod block;
 mod carry;
+mod digit;
 pub mod divsteps;
+mod factor;
 mod montgomery;
+mod montgomery_square;
 mod reciprocal;
+mod remainder;
 mod rows;
 mod spread;
 mod square;
@@ -14,8 +19,11 @@ mod window;
 
 pub use add::{add_limbs, wrapping_add_small, wrapping_sub_small};
 pub use carry::{Carries, all_ones, all_zeros, resolve_carries, top_lane};
+pub use digit::Digits;
+pub use factor::Factor;
 pub use montgomery::{Montgomery, negated_inverse, repeat};
 pub use reciprocal::Reciprocal;
+pub use remainder::{Divisor, Remainder, Settled};
 pub use rows::Rows;
 pub use spread::{Spread, assign, select};
 pub use square::{double_plus_squares, double_plus_squares_carrying, products_of_pairs, square};

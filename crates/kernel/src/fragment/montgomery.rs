@@ -4,31 +4,33 @@
 //! requires   `m` odd, `m < R`; for products `x·y < m·R`, for instance `x < R` and `y < m`
 //! cost       a lane: `2·length·rows` wide products and `rows` low ones, so `2L² + L` for one lane a number; a row
 //!            6 additions in one lane, 8 and 3 shuffles in a group; in the end about `4·length` additions and choices
-//! registers  `4·length` in one lane, `5·length` in a group, and about 24
+//! registers  `5·length` and about 24, `4·length` with a factor in memory (see [`Factor`])
 //!
 //! Row `i` adds `x·yᵢ` to the [`Window`] and then `m·q` with the limb `q` that makes limb 0 zero; the window slides
 //! up over it. In a group every lane does so for its own limbs of `x` and `m`. Limb `yᵢ` and the quotient limb are
 //! broadcast from the lanes that have them; the limb that leaves a lane's window at the bottom comes in at the top
 //! of the window below (from the lowest lane a zero leaves, which the highest takes in, as it should). Carries
 //! stay in the lane until the end. `R` is what the caller says, not `B^(group·length)`: a number that is padded to
-//! whole blocks has zeros on top and takes no more rows.
+//! whole blocks has zeros on top and takes no more rows. Squares have rows of their own: `montgomery_square.rs`.
 //!
 //! bound: after all rows the window holds `(x·y + q·m)/R` with `q < R`, that is less than `(mR + mR)/R = 2m`: one
 //! subtraction reduces it. In between `w < x + m` before each row, so that in a group no lane's window exceeds
 //! `3·B^length` (two products of `length + 1` limbs and an incoming limb, slid down by one): what is above
 //! a lane's block in the end is at most 2. For `redc` the rows give `(T mod R + q·m)/R ≤ m`, and `⌊T/R⌋ < m` is
-//! added.
+//! added. The lazy forms leave the subtraction out: `x·y/R + m` is below `2m` wherever `x·y < m·R`, so that chains of
+//! products whose factors are below `2m` need none at all if `R > 4m`.
 //!
 //! source: Montgomery 1985; the interleaved form (CIOS) by Koç, Acar and Kaliski 1996. Handbook of Applied
 //! Cryptography 14.32 for `redc`. The division over lanes is ours.
 
-use super::{Spread, Window, assign};
-use crate::build::{Builder, Emit, R32};
-use crate::ir::{Cmp, Vote};
+use super::factor::Reader;
+use super::{Factor, Spread, Window, assign};
+use crate::build::{Builder, Emit, R32, R64};
+use crate::ir::{Cmp, Vector, Vote};
 
-/// Squares have code of their own from this many limbs on: before, what is saved are fewer products than what is added
-/// are sums.
-const SQUARE_FROM: usize = 4;
+/// Rows of a round of a product by a factor in memory: an even number, so that the windows before and after it have pairs
+/// at the same limbs.
+const ROUND: usize = 16;
 
 /// A modulus.
 #[derive(Clone, Debug)]
@@ -52,45 +54,40 @@ impl Montgomery {
     }
 
     /// `x·y/R mod m`.
-    pub fn mul(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
-        let empty =
-            if self.spread.group == 1 { Window::new(self.spread.length) } else { Window::zeros(b, self.spread.length) };
-        let window = self.sweep(b, empty, Some((x, y)), |_, _, _, _| {});
-        let (limbs, excess) = window.finish(b);
-        let (limbs, above) = self.spread.settle(b, &limbs, excess);
+    pub fn mul<'a>(&self, b: &mut Builder, x: &[R32], y: impl Into<Factor<'a>>) -> Vec<R32> {
+        let (limbs, above) = self.mul_lazy(b, x, y);
         self.spread.reduce_once(b, &limbs, above, &self.modulus)
     }
 
-    /// `x²/R mod m`: by one lane `1.5·L²` products, by a group as [`mul`](Self::mul).
-    pub fn sqr(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
-        if !self.squares_apart() {
-            return self.mul(b, x, x);
-        }
-        let square = super::square(b, x);
-        let (low, high) = square.split_at(x.len());
-        self.redc(b, low, Some(high))
-    }
-
-    /// Is a square cheaper than a product?
-    pub const fn squares_apart(&self) -> bool {
-        self.spread.group == 1 && self.spread.length >= SQUARE_FROM && self.rows == self.spread.length
+    /// The same, not reduced: below `x·y/R + m`, with what stands above its limbs.
+    pub fn mul_lazy<'a>(&self, b: &mut Builder, x: &[R32], y: impl Into<Factor<'a>>) -> (Vec<R32>, R32) {
+        let window = match y.into() {
+            Factor::Memory(row, vector) if self.spread.group > 1 => self.rounds(b, x, row, vector),
+            y => {
+                let empty = self.empty(b);
+                self.sweep(b, empty, Some((x, y)), |_, _, _, _| {})
+            }
+        };
+        self.settled(b, window)
     }
 
     /// `(low + high·R)/R mod m`, for `low < R` and `high < m`; no `high` is zero.
     pub fn redc(&self, b: &mut Builder, low: &[R32], high: Option<&[R32]>) -> Vec<R32> {
+        let (limbs, above) = self.redc_lazy(b, low, high);
+        self.spread.reduce_once(b, &limbs, above, &self.modulus)
+    }
+
+    /// The same, not reduced: at most `m + high`.
+    pub(super) fn redc_lazy(&self, b: &mut Builder, low: &[R32], high: Option<&[R32]>) -> (Vec<R32>, R32) {
         let mut window = Window::of(b, low);
         if self.spread.group > 1 {
             window.clear_left(b);
         }
         let window = self.sweep(b, window, None, |_, _, _, _| {});
-        let (limbs, excess) = window.finish(b);
-        let (mut limbs, mut above) = self.spread.settle(b, &limbs, excess);
-        if let Some(high) = high {
-            let (sum, carry) = self.spread.add(b, &limbs, high);
-            limbs = sum;
-            above = b.add(above, carry);
-        }
-        self.spread.reduce_once(b, &limbs, above, &self.modulus)
+        let (limbs, above) = self.settled(b, window);
+        let Some(high) = high else { return (limbs, above) };
+        let (sum, carry) = self.spread.add(b, &limbs, high);
+        (sum, b.add(above, carry))
     }
 
     /// `x + y mod m` for `x, y < m`.
@@ -155,20 +152,15 @@ impl Montgomery {
     fn complement(&self, b: &mut Builder) -> (Vec<R32>, R32) {
         let spread = &self.spread;
         // Is there anything in the lanes above?
-        let above = if spread.group == 1 {
+        let mut covered = if spread.group == 1 {
             b.copy(0)
         } else {
             let zero = super::all_zeros(b, &self.modulus);
             let any = b.not_pred(zero);
-            let lanes = b.ballot(any);
-            let group = spread.mask_of_group(b);
-            let higher = b.special(crate::ir::Special::LaneMaskGt);
-            let lanes = b.and(lanes, group);
-            b.and(lanes, higher)
+            let some = spread.any_above(b, any);
+            b.select(u32::MAX, 0, some)
         };
-        let some = b.compare(Cmp::Ne, above, 0);
         // All ones below the top bit, without predicates: there would be one a limb.
-        let mut covered = b.select(u32::MAX, 0, some);
         let mut bits = b.copy(0);
         let mut complement: Vec<R32> = Vec::new();
         for &limb in self.modulus.iter().rev() {
@@ -184,19 +176,8 @@ impl Montgomery {
             covered = b.or(covered, top);
         }
         complement.reverse();
-        let total = self.sum(b, bits);
+        let total = spread.sum(b, bits);
         (complement, b.sub(32 * self.rows as u32, total))
-    }
-
-    /// The sum of a word over the lanes of the group.
-    fn sum(&self, b: &mut Builder, mut value: R32) -> R32 {
-        let mut distance = 1;
-        while distance < self.spread.group {
-            let other = b.shuffle(crate::ir::Shuffle::Bfly, value, distance, 32);
-            value = b.add(value, other);
-            distance *= 2;
-        }
-        value
     }
 
     /// `(1 − x·y)/m mod R`, for `R` of all limbs in the lanes: the quotients of the rows of `x·y − 1`.
@@ -209,7 +190,7 @@ impl Montgomery {
         if spread.group > 1 {
             window.clear_left(b);
         }
-        self.sweep(b, window, Some((x, y)), |b, step, i, quotient| {
+        self.sweep(b, window, Some((x, y.into())), |b, step, i, quotient| {
             let Some(step) = step else { return b.set(quotients[i], quotient) };
             let mine = b.compare(Cmp::Eq, step, spread.member);
             let kept = b.select(quotient, quotients[i], mine);
@@ -218,83 +199,137 @@ impl Montgomery {
         quotients
     }
 
+    /// An empty window.
+    pub(super) fn empty(&self, b: &mut Builder) -> Window {
+        if self.spread.group == 1 { Window::new(self.spread.length) } else { Window::zeros(b, self.spread.length) }
+    }
+
+    /// The number in a window after all rows, and what stands above it.
+    pub(super) fn settled(&self, b: &mut Builder, window: Window) -> (Vec<R32>, R32) {
+        let (limbs, excess) = window.finish(b);
+        self.spread.settle(b, &limbs, excess)
+    }
+
     /// All rows: of `x·y` if there are factors, and of the modulus. `tell` is told the quotients.
     fn sweep(
         &self,
         b: &mut Builder,
         mut window: Window,
-        factors: Option<(&[R32], &[R32])>,
+        factors: Option<(&[R32], Factor<'_>)>,
         tell: impl Fn(&mut Builder, Option<R32>, usize, R32),
     ) -> Window {
-        let length = self.spread.length;
         if self.spread.group == 1 {
-            for i in 0..self.rows {
-                let bottom = match factors {
-                    Some((x, y)) => {
-                        window.add(b, x, y[i]);
-                        window.bottom(b)
-                    }
-                    None => window.bottom_after_slide(b),
-                };
-                let quotient = b.mul_lo(bottom, self.inverse);
+            let mut limbs = factors.map(|(_, y)| Reader::new(b, y, &self.spread, None, self.rows));
+            self.some_rows(b, &mut window, factors, limbs.as_mut(), self.rows, |b, i, quotient| {
                 tell(b, None, i, quotient);
-                window.add(b, &self.modulus, quotient);
-                window.slide(b, |_, _| None);
-            }
+            });
             return window;
         }
+        self.blocks(b, window, |b, window, step, rows| {
+            let mut limbs = factors.map(|(_, y)| Reader::new(b, y, &self.spread, Some(step), rows));
+            let tell = |b: &mut Builder, i, quotient| tell(b, Some(step), i, quotient);
+            self.some_rows(b, window, factors, limbs.as_mut(), rows, tell);
+        })
+    }
+
+    /// All rows of a product by a factor in memory, some at a time: its limbs follow one another whoever holds them in
+    /// registers, so a round may be shorter than a block, and takes the assembler less time.
+    fn rounds(&self, b: &mut Builder, x: &[R32], row: R64, vector: Vector) -> Window {
+        let window = Window::zeros(b, self.spread.length);
+        let address = b.copy64(row);
+        let some = |b: &mut Builder, window: &mut Window, rows: usize| {
+            let y = Factor::Memory(address, vector);
+            let mut limbs = Reader::new(b, y, &self.spread, None, rows);
+            self.some_rows(b, window, Some((x, y)), Some(&mut limbs), rows, |_, _, _| {});
+        };
+        let (rounds, rest) = (self.rows / ROUND, self.rows % ROUND);
+        if rounds > 0 {
+            repeat(b, rounds as u32, |b| {
+                let mut next = window.clone();
+                some(b, &mut next, ROUND);
+                window.become_(b, &next);
+                let following = b.add64(address, 4 * ROUND as u64);
+                b.set64(address, following);
+            });
+        }
+        let mut window = window;
+        if rest > 0 {
+            some(b, &mut window, rest);
+        }
+        window
+    }
+
+    /// The rows of a group, block by block: `block` adds the first rows of a block, whose limbs are in lane `step` of
+    /// the group.
+    pub(super) fn blocks(
+        &self,
+        b: &mut Builder,
+        mut window: Window,
+        block: impl Fn(&mut Builder, &mut Window, R32, usize),
+    ) -> Window {
+        let length = self.spread.length;
         let (blocks, rest) = (self.rows / length, self.rows % length);
         let step = b.copy(0);
         if blocks > 0 {
             b.do_while(|b| {
                 let mut next = window.clone();
-                self.block(b, &mut next, factors, step, length, &tell);
+                block(b, &mut next, step, length);
                 window.become_(b, &next);
                 let following = b.add(step, 1);
                 b.set(step, following);
                 b.compare(Cmp::Lt, step, blocks as u32)
             });
         }
-        self.block(b, &mut window, factors, step, rest, &tell);
+        block(b, &mut window, step, rest);
         window
     }
 
-    /// The first rows of a block, whose limbs of `y` are in lane `step` of the group.
+    /// Some rows.
     ///
-    /// Shuffles take long, so they are asked for early: the quotient when the even half of the row before it is
-    /// done, the next limb of `y` a row ahead.
-    fn block(
+    /// Shuffles take long, so in a group they are asked for early: the quotient when the even half of the row before it
+    /// is done, the next limb of `y` a row ahead.
+    fn some_rows(
         &self,
         b: &mut Builder,
         window: &mut Window,
-        factors: Option<(&[R32], &[R32])>,
-        step: R32,
+        factors: Option<(&[R32], Factor<'_>)>,
+        mut limbs: Option<&mut Reader<'_>>,
         rows: usize,
-        tell: &impl Fn(&mut Builder, Option<R32>, usize, R32),
+        tell: impl Fn(&mut Builder, usize, R32),
     ) {
-        let spread = &self.spread;
-        let fetch = |b: &mut Builder, i: usize| match factors {
-            Some((_, y)) if i < rows => Some(spread.broadcast(b, y[i], step)),
-            _ => None,
-        };
-        let mut y = fetch(b, 0);
+        let mut fetch = |b: &mut Builder| limbs.as_mut().and_then(|limbs| limbs.limb(b));
+        let early = self.spread.group > 1;
+        let mut y = fetch(b);
         for i in 0..rows {
             let row = factors.zip(y);
             if let Some(((x, _), y)) = row {
                 window.add_even(b, x, y);
+                if !early {
+                    window.add_odd(b, x, y);
+                }
             }
-            let bottom = window.bottom_after_slide(b);
-            let quotient = b.mul_lo(bottom, self.inverse);
-            let quotient = spread.broadcast(b, quotient, 0);
-            let next = fetch(b, i + 1);
-            if let Some(((x, _), y)) = row {
+            let quotient = self.quotient(b, window);
+            y = fetch(b);
+            if let Some(((x, _), y)) = row.filter(|_| early) {
                 window.add_odd(b, x, y);
             }
-            tell(b, Some(step), i, quotient);
-            window.add(b, &self.modulus, quotient);
-            window.slide(b, |b, gone| Some(spread.from_above(b, gone)));
-            y = next;
+            tell(b, i, quotient);
+            self.cancel(b, window, quotient);
         }
+    }
+
+    /// The limb that makes limb 0 zero, when half a row or none has been added since the last slide.
+    pub(super) fn quotient(&self, b: &mut Builder, window: &Window) -> R32 {
+        let bottom = window.bottom_after_slide(b);
+        let quotient = b.mul_lo(bottom, self.inverse);
+        self.spread.broadcast(b, quotient, 0)
+    }
+
+    /// Adds the row of the modulus, and slides.
+    pub(super) fn cancel(&self, b: &mut Builder, window: &mut Window, quotient: R32) {
+        let spread = &self.spread;
+        window.add(b, &self.modulus, quotient);
+        window.slide(b, |b, gone| (spread.group > 1).then(|| spread.from_above(b, gone)));
     }
 }
 

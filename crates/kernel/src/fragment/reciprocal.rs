@@ -49,6 +49,11 @@ impl Reciprocal {
         Self { high, low, inverse: b.sub(v, twice) }
     }
 
+    /// `⌊(B³ − 1) / (d₁B + d₀)⌋ − B`.
+    pub const fn inverse(&self) -> R32 {
+        self.inverse
+    }
+
     /// The quotient.
     pub fn quotient(&self, b: &mut Builder, u2: R32, u1: R32, u0: impl Into<V32>) -> R32 {
         let top = b.pack(u1, u2);
@@ -74,6 +79,13 @@ impl Reciprocal {
         let q = b.select(next, q, reaches);
         let equal = b.compare64(Cmp::Ge, top, divisor);
         b.select(u32::MAX, q, equal)
+    }
+
+    /// The registers of `self` get the values of `other`: in a loop.
+    pub fn become_(&self, b: &mut Builder, other: &Self) {
+        b.set(self.high, other.high);
+        b.set(self.low, other.low);
+        b.set(self.inverse, other.inverse);
     }
 }
 

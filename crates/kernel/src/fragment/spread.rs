@@ -2,15 +2,18 @@
 //!
 //! computes   on numbers of `group·length` limbs, `length` consecutive limbs a lane, the least significant in
 //!            the lowest lane; every number of a warp at the same time
-//! cost       a sum or a difference: `length` additions; in a group 2 ballots and about `length + 12` more
+//! cost       a sum or a difference: `length` additions; in a group 2 ballots and about `length + 12` more, in a
+//!            block an exchange through shared memory besides
 //!
-//! Code that is written with a [`Spread`] serves one thread a number and a warp a number alike. All 32 lanes
-//! take part in everything.
+//! Code that is written with a [`Spread`] serves one thread a number, a warp a number and a block a number alike.
+//! All 32 lanes of a warp take part in everything; where a number has more than 32 lanes, they are all the threads of a
+//! block, and all of them do.
 //!
-//! bound: see [`Carries`] for the look-ahead over the lanes of a group.
+//! bound: see [`Carries`] for the look-ahead over the lanes of a group, [`block`](super::block) for that over warps.
 //!
 //! source: ours.
 
+use super::block::Block;
 use super::{Carries, all_ones, all_zeros, wrapping_add_small, wrapping_sub_small};
 use crate::build::{Builder, Emit, Pred, R32, V32};
 use crate::ir::{Cmp, Shuffle};
@@ -18,7 +21,7 @@ use crate::ir::{Cmp, Shuffle};
 /// How numbers lie in the lanes of a warp.
 #[derive(Clone, Copy, Debug)]
 pub struct Spread {
-    /// Lanes a number: a power of two, at most 32.
+    /// Lanes a number: a power of two; above 32 they are those of the block.
     pub group: u32,
     /// Limbs a lane.
     pub length: usize,
@@ -30,6 +33,8 @@ pub struct Spread {
     previous: R32,
     /// All ones but in the lowest lane of a group.
     above_bottom: R32,
+    /// Where the warps of a number meet, if it has several.
+    block: Option<Block>,
 }
 
 impl Spread {
@@ -42,21 +47,36 @@ impl Spread {
         });
         let bottom = b.compare(Cmp::Eq, member, 0);
         let above_bottom = b.select(0, u32::MAX, bottom);
-        Self { group, length, member, next, previous, above_bottom }
+        let block = (group > 32).then(|| Block::new(b, group, member));
+        Self { group, length, member, next, previous, above_bottom, block }
+    }
+
+    /// Bytes of shared memory that a block needs for numbers of so many lanes.
+    pub const fn shared_bytes(group: u32) -> u32 {
+        if group > 32 { Block::shared_bytes(group) } else { 0 }
     }
 
     /// The value that a lane of the group has, by its number there.
     pub fn broadcast(&self, b: &mut Builder, value: R32, member: impl Into<V32>) -> R32 {
+        if let Some(block) = &self.block {
+            return block.broadcast(b, value, member.into());
+        }
         if self.group == 1 { value } else { b.shuffle(Shuffle::Idx, value, member, self.group) }
     }
 
-    /// The value of the lane above; in the highest lane that of the lowest.
+    /// The value of the lane above; in the highest lane that of the lowest or, in a block, zero.
     pub fn from_above(&self, b: &mut Builder, value: R32) -> R32 {
+        if let Some(block) = &self.block {
+            return block.value_above(b, value);
+        }
         if self.group == 1 { value } else { b.shuffle(Shuffle::Idx, value, self.next, self.group) }
     }
 
     /// The value of the lane below; in the lowest lane zero.
     pub fn from_below(&self, b: &mut Builder, value: R32) -> R32 {
+        if let Some(block) = &self.block {
+            return block.value_below(b, value);
+        }
         if self.group == 1 {
             return b.copy(0);
         }
@@ -109,11 +129,7 @@ impl Spread {
         }
         let generates = b.compare(Cmp::Ne, mask, 0);
         let propagates = all_zeros(b, &difference);
-        let borrows = Carries::look_ahead(b, generates, propagates, self.group);
-        let into = borrows.into_lane(b);
-        let difference = wrapping_sub_small(b, &difference, into);
-        let out = borrows.out_of_group(b);
-        (difference, out)
+        self.look_ahead(b, generates, propagates, |b, into| wrapping_sub_small(b, &difference, into))
     }
 
     /// `x + above·B^…` modulo `m`, if it is less than `2m`. `above`: the same in all lanes of the group.
@@ -157,6 +173,10 @@ impl Spread {
             return zero;
         }
         let others = b.not_pred(zero);
+        if let Some(block) = &self.block {
+            let others = block.any(b, others);
+            return b.not_pred(others);
+        }
         let others = b.ballot(others);
         let mine = self.mask_of_group(b);
         let others = b.and(others, mine);
@@ -171,15 +191,21 @@ impl Spread {
 
     /// The bits of the number up to its highest one, the same in all lanes of the group; of zero 0.
     pub fn bit_length(&self, b: &mut Builder, x: &[R32]) -> R32 {
+        // The highest limb that is not zero, and where it ends.
+        let [mut limb, mut end] = [0, 32].map(|none| b.copy(none));
+        for (&other, place) in x.iter().zip((32..).step_by(32)) {
+            let some = b.compare(Cmp::Ne, other, 0);
+            limb = b.select(other, limb, some);
+            end = b.select(place, end, some);
+        }
+        let zeros = b.clz(limb);
+        let bits = b.sub(end, zeros);
+        let some = b.compare(Cmp::Ne, bits, 0);
         let below = b.mul_lo(self.member, 32 * self.length as u32);
-        let bits = b.copy(0);
-        for (&limb, above) in x.iter().zip((32..).step_by(32)) {
-            let zeros = b.clz(limb);
-            let top = b.add(below, above);
-            let length = b.sub(top, zeros);
-            let some = b.compare(Cmp::Ne, limb, 0);
-            let best = b.select(length, bits, some);
-            b.set(bits, best);
+        let bits = b.add(below, bits);
+        let bits = b.select(bits, 0, some);
+        if let Some(block) = &self.block {
+            return block.highest(b, bits);
         }
         if self.group == 1 {
             return bits;
@@ -213,6 +239,14 @@ impl Spread {
             return zeros;
         }
         let empty = all_zeros(b, x);
+        if let Some(block) = &self.block {
+            // From the top, which is zero where there is no bit.
+            let all = 32 * self.group * self.length as u32;
+            let from_top = b.sub(all, zeros);
+            let from_top = b.select(0, from_top, empty);
+            let from_top = block.lowest(b, from_top);
+            return b.sub(all, from_top);
+        }
         let some = b.not_pred(empty);
         let lanes = b.ballot(some);
         let mine = self.mask_of_group(b);
@@ -226,7 +260,67 @@ impl Spread {
         b.select(32 * self.group * self.length as u32, found, none)
     }
 
-    /// The lanes of this lane's group, as a mask.
+    /// Does it hold in any of the number's lanes above this one?
+    pub fn any_above(&self, b: &mut Builder, p: Pred) -> Pred {
+        if let Some(block) = &self.block {
+            return block.any_above(b, p);
+        }
+        let lanes = b.ballot(p);
+        let group = self.mask_of_group(b);
+        let higher = b.special(crate::ir::Special::LaneMaskGt);
+        let lanes = b.and(lanes, group);
+        let lanes = b.and(lanes, higher);
+        b.compare(Cmp::Ne, lanes, 0)
+    }
+
+    /// The sum of a word over the lanes of the group.
+    pub fn sum(&self, b: &mut Builder, mut value: R32) -> R32 {
+        if let Some(block) = &self.block {
+            return block.sum(b, value);
+        }
+        let mut distance = 1;
+        while distance < self.group {
+            let other = b.shuffle(Shuffle::Bfly, value, distance, 32);
+            value = b.add(value, other);
+            distance *= 2;
+        }
+        value
+    }
+
+    /// The largest of the values of the lanes of the group.
+    pub fn largest(&self, b: &mut Builder, mut value: R32) -> R32 {
+        if let Some(block) = &self.block {
+            return block.largest(b, value);
+        }
+        let mut distance = 1;
+        while distance < self.group {
+            let other = b.shuffle(Shuffle::Bfly, value, distance, 32);
+            value = b.max(value, other);
+            distance *= 2;
+        }
+        value
+    }
+
+    /// The values of some registers after the body, which is the same for all lanes of a number: where they are several
+    /// warps one executes it, and gives the others the values.
+    pub fn by_one_warp(&self, b: &mut Builder, values: &[R32], body: impl FnOnce(&mut Builder)) -> Vec<R32> {
+        if let Some(block) = &self.block {
+            return block.by_one_warp(b, values, body);
+        }
+        body(b);
+        values.to_vec()
+    }
+
+    /// Orders the memory accesses of the lanes of a number.
+    pub fn fence(&self, b: &mut Builder) {
+        if self.block.is_some() {
+            b.barrier();
+        } else {
+            b.warp_barrier();
+        }
+    }
+
+    /// The lanes of this lane's group, as a mask; of a group within a warp.
     pub fn mask_of_group(&self, b: &mut Builder) -> R32 {
         let lane = b.special(crate::ir::Special::Lane);
         let first = b.sub(lane, self.member);
@@ -240,11 +334,25 @@ impl Spread {
         }
         let generates = b.compare(Cmp::Ne, carry, 0);
         let propagates = all_ones(b, &x);
+        self.look_ahead(b, generates, propagates, |b, into| wrapping_add_small(b, &x, into))
+    }
+
+    /// A result with the carries between lanes, which `resolve` applies; and the carry out.
+    fn look_ahead(
+        &self,
+        b: &mut Builder,
+        generates: Pred,
+        propagates: Pred,
+        resolve: impl FnOnce(&mut Builder, R32) -> Vec<R32>,
+    ) -> (Vec<R32>, R32) {
+        if let Some(block) = &self.block {
+            let (into, out) = block.look_ahead(b, generates, propagates);
+            return (resolve(b, into), out);
+        }
         let carries = Carries::look_ahead(b, generates, propagates, self.group);
         let into = carries.into_lane(b);
-        let sum = wrapping_add_small(b, &x, into);
-        let out = carries.out_of_group(b);
-        (sum, out)
+        let resolved = resolve(b, into);
+        (resolved, carries.out_of_group(b))
     }
 }
 

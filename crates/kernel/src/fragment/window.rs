@@ -67,12 +67,11 @@ impl Window {
     /// Makes `self` hold what `other` does, which comes from it by rows and slides: the end of a loop.
     pub fn become_(&self, b: &mut Builder, other: &Self) {
         let pairs = self.even.iter().chain(&self.odd).zip(other.even.iter().chain(&other.odd));
-        for (to, from) in pairs {
-            if let (Some(to), Some(from)) = (*to, *from)
-                && to != from
-            {
-                b.set64(to, from);
-            }
+        let moves = pairs.filter_map(|(to, from)| Some(((*to)?, (*from)?))).filter(|(to, from)| to != from);
+        // Slides exchange registers: all are read before one is written.
+        let moves: Vec<(R64, R64)> = moves.map(|(to, from)| (to, b.copy64(from))).collect();
+        for (to, from) in moves {
+            b.set64(to, from);
         }
         if let (Some(to), Some(from)) = (self.left, other.left) {
             b.set(to, from);
@@ -169,41 +168,58 @@ impl Window {
 
     /// The half of [`add`](Self::add) that comes first: the products of even limbs of `x`.
     pub fn add_even(&mut self, b: &mut Builder, x: &[R32], y: R32) {
-        let factors = x.iter().step_by(2);
-        if self.even.iter().all(Option::is_none) {
-            for (pair, &factor) in self.even.iter_mut().zip(factors) {
-                *pair = Some(b.mul_wide(factor, y));
-            }
-            return;
-        }
-        let mut chain = b.chain();
-        for (pair, &factor) in self.even.iter_mut().zip(factors) {
-            add_product(&mut chain, pair, factor, y);
-        }
-        self.count(chain, usize::from(!self.length.is_multiple_of(2)));
+        self.add_half(b, 0, None, x.iter().step_by(2).map(|&x| (x, y)));
     }
 
     /// The other half. Until then limb 0 is as after a slide.
     pub fn add_odd(&mut self, b: &mut Builder, x: &[R32], y: R32) {
-        let factors = x.iter().skip(1).step_by(2);
         let left = self.left.take();
-        if left.is_none() && self.odd.iter().all(Option::is_none) {
-            for (pair, &factor) in self.odd.iter_mut().zip(factors) {
-                *pair = Some(b.mul_wide(factor, y));
+        self.add_half(b, 1, left, x.iter().skip(1).step_by(2).map(|&x| (x, y)));
+    }
+
+    /// Adds a row that begins at limb `first`: its lowest product is `x[first]·lowest`, the others are `x[j]·others`.
+    /// The half with the lowest product; [`add_rest_from`](Self::add_rest_from) is the other one.
+    pub fn add_from(&mut self, b: &mut Builder, first: usize, x: &[R32], lowest: R32, others: R32) {
+        let factor = |k: usize| if k == 0 { lowest } else { others };
+        self.add_half(b, first, None, x[first..].iter().step_by(2).enumerate().map(|(k, &x)| (x, factor(k))));
+    }
+
+    /// The other half, and `word` at limb `first`. At limb 0 that is what a slide left, if it is none.
+    pub fn add_rest_from(&mut self, b: &mut Builder, first: usize, x: &[R32], others: R32, word: Option<R32>) {
+        let word = if first == 0 { word.or_else(|| self.left.take()) } else { word };
+        self.add_half(b, first + 1, word, x[first + 1..].iter().step_by(2).map(|&x| (x, others)));
+    }
+
+    /// A chain: `word` at limb `first − 1`, then the products at limbs `first`, `first + 2` and so on.
+    fn add_half(
+        &mut self,
+        b: &mut Builder,
+        first: usize,
+        word: Option<R32>,
+        products: impl Iterator<Item = (R32, R32)>,
+    ) {
+        let is_even = first.is_multiple_of(2);
+        let (own, other) = if is_even { (&mut self.even, &self.odd) } else { (&mut self.odd, &self.even) };
+        let own = own.get_mut(first / 2..).unwrap_or_default();
+        if word.is_none() && own.iter().all(Option::is_none) {
+            for (pair, (x, y)) in own.iter_mut().zip(products) {
+                *pair = Some(b.mul_wide(x, y));
             }
             return;
         }
         let mut chain = b.chain();
-        if let (Some(left), Some(bottom)) = (left, self.even[0]) {
-            // Limb 0; its carry is due at limb 1, where the odd pairs begin.
-            let (low, high) = chain.unpack(bottom);
-            let sum = chain.add(low, left);
-            chain.set_pair(bottom, sum, high);
+        if let Some(word) = word
+            && let Some(below) = other[(first - 1) / 2]
+        {
+            // Its carry is due at the next limb, where the pairs of this half begin.
+            let (low, high) = chain.unpack(below);
+            let sum = chain.add(low, word);
+            chain.set_pair(below, sum, high);
         }
-        for (pair, &factor) in self.odd.iter_mut().zip(factors) {
-            add_product(&mut chain, pair, factor, y);
+        for (pair, (x, y)) in own.iter_mut().zip(products) {
+            add_product(&mut chain, pair, x, y);
         }
-        self.count(chain, usize::from(self.length.is_multiple_of(2)));
+        self.count(chain, usize::from(is_even != self.length.is_multiple_of(2)));
     }
 
     /// Ends a chain above the window.

@@ -1,4 +1,4 @@
-//! `cpu-dashu`: parts of products, division, common divisors, roots and modular arithmetic by dashu-int.
+//! `cpu-dashu`: parts of products, division, common divisors, roots, modular arithmetic and strong tests by dashu-int.
 
 use dashu_int::fast_div::ConstDivisor;
 use dashu_int::ops::{BitTest, DivRem, Gcd, SquareRootRem};
@@ -6,10 +6,16 @@ use dashu_int::{IBig, UBig};
 
 use super::library::Operand;
 use super::rows::Piece;
-use crate::operation::{Operation, Status};
+use crate::operation::{Group, Operation, Status};
 
 /// What a lane gives: its numbers, negative ones as two's complements, or what is wrong with it.
 type Outcome = Result<Vec<IBig>, Status>;
+
+/// All operations that have no algorithm of their own.
+pub(super) fn serves(operation: Operation) -> bool {
+    let linear = matches!(operation.group(), Group::Product | Group::Linear | Group::LinearModular);
+    !linear && operation != Operation::PowModSec
+}
 
 /// Does the operation of a piece.
 pub(super) fn run(mut piece: Piece<'_>) {
@@ -70,6 +76,8 @@ fn whole(operation: Operation, operands: &[&UBig], bits: &[usize]) -> Outcome {
         O::Rem => one(operands[0] % operands[1]),
         O::Gcd => one(common_divisor(operands[0], operands[1])),
         O::GcdExt => Ok(cofactors(operands[0], operands[1])),
+        O::StrongTest(base) => one(strong_test(operands[0], &base.into()).into()),
+        O::MillerRabin => one(strong_test(operands[1], operands[0]).into()),
         _ => {
             let (root, rest) = operands[0].sqrt_rem();
             Ok(vec![root.into(), rest.into()])
@@ -103,6 +111,29 @@ fn inverse(a: &UBig, m: &UBig) -> Option<UBig> {
     }
     let ring = ConstDivisor::new(m.clone());
     ring.reduce(a % m).inv().map(|inverse| inverse.residue())
+}
+
+/// Is `n` odd, above 1 and a strong probable prime to the base?
+fn strong_test(n: &UBig, base: &UBig) -> bool {
+    if !n.bit(0) || n.is_one() {
+        return false;
+    }
+    let minus_one = n - UBig::ONE;
+    let twos = minus_one.trailing_zeros().unwrap_or(0);
+    let ring = ConstDivisor::new(n.clone());
+    let mut power = ring.reduce(base % n).pow(&(&minus_one >> twos));
+    if power.residue().is_one() {
+        return true;
+    }
+    for squarings in 0..twos {
+        if squarings > 0 {
+            power = power.sqr();
+        }
+        if power.residue() == minus_one {
+            return true;
+        }
+    }
+    false
 }
 
 /// A modulus, and what is computed from it once.
@@ -151,7 +182,7 @@ impl Modulus {
         let result = match operation {
             O::MulMod => residue(0) * residue(1) % &self.m,
             O::SqrMod => residue(0).sqr() % &self.m,
-            O::PowMod | O::PowModSec => power(operands[1]),
+            O::PowMod => power(operands[1]),
             O::PowModPublic(e) => power(&UBig::from(e)),
             O::InvMod => inverse(operands[0], &self.m).ok_or(Status::NoInverse)?,
             O::ToMont => operands[0] * &self.radix % &self.m,

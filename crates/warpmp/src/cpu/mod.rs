@@ -8,6 +8,7 @@
 //! simd/          eight products at once, where the processor has AVX-512 IFMA
 //! library.rs     large products elsewhere: dashu-int's Karatsuba and Toom-3
 //! linear.rs      what takes linear time
+//! secret.rs      powers whose time does not depend on the exponent
 //! general.rs     everything else: dashu-int
 //! ```
 
@@ -16,6 +17,7 @@ mod library;
 mod linear;
 mod rows;
 mod schoolbook;
+mod secret;
 #[cfg(target_arch = "x86_64")]
 mod simd;
 
@@ -113,7 +115,15 @@ const ALGORITHMS: &[Algorithm] = &[
         run: linear::run,
     },
     Algorithm {
-        serves: |it| !matches!(it.group(), Group::Product | Group::Linear | Group::LinearModular),
+        serves: |it| matches!(it, Operation::PowModSec),
+        name: "cpu-constant-time",
+        limit_bits: usize::MAX,
+        best_bits: 0..=usize::MAX,
+        available: || true,
+        run: secret::power,
+    },
+    Algorithm {
+        serves: general::serves,
         name: "cpu-dashu",
         limit_bits: usize::MAX,
         best_bits: 0..=usize::MAX,

@@ -38,11 +38,14 @@ pub(crate) struct Engine {
     stream: Stream,
     /// What the stages of operations on resident batches hand on; the stream's order lets all share it.
     scratch: Mutex<Arc<Buffer>>,
-    /// The plan made last: who repeats an operation does not wait for its kernels' texts again.
-    latest: Mutex<Option<(Wish, Arc<Loaded>)>>,
+    /// The plans made last, the latest first: who repeats operations does not wait for their kernels' texts again.
+    latest: Mutex<Vec<(Wish, Arc<Loaded>)>>,
     /// The pipeline's slots, while no call uses them.
     slots: Mutex<Vec<Slot>>,
 }
+
+/// Plans that are kept: operations that take turns.
+const KEPT_PLANS: usize = 4;
 
 /// What a plan is made for: operation, operands, algorithm.
 type Wish = (Operation, Vec<Shape>, Option<String>);
@@ -73,7 +76,7 @@ impl Engine {
     pub(crate) fn set_table(&mut self, table: Table) {
         let shipped = tuning::shipped(self.device.info().capability);
         self.table = Arc::new(table.completed_by(shipped));
-        *self.latest.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
+        self.latest.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     pub(crate) fn table(&self) -> &Table {
@@ -109,6 +112,13 @@ impl Engine {
 
     pub(crate) fn download(&self, batch: &DeviceBatch, out: &mut [u32]) -> Result<()> {
         Ok(self.device.download(&self.stream, resident(batch)?, 0, out)?)
+    }
+
+    /// Lanes of a batch, from `first` on, to all lanes of another.
+    pub(crate) fn copy_lanes(&self, from: &DeviceBatch, first: usize, into: &DeviceBatch) -> Result<()> {
+        let limbs = into.shape.limbs();
+        let (source, target) = (resident(from)?, resident(into)?);
+        Ok(self.device.copy(&self.stream, source, first * limbs, target, 0, into.shape.words())?)
     }
 
     /// Does an operation on resident batches into `into`, whose shapes are the results'. Timed, it returns
@@ -154,9 +164,7 @@ impl Engine {
     fn load(&self, operation: Operation, operands: &[Shape], algorithm: Option<&str>) -> Result<Arc<Loaded>> {
         let wish = (operation, operands.to_vec(), algorithm.map(str::to_owned));
         let latest = || self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, loaded)) = &*latest()
-            && *known == wish
-        {
+        if let Some((_, loaded)) = latest().iter().find(|(known, _)| *known == wish) {
             return Ok(Arc::clone(loaded));
         }
         let plan = Plan::new(operation, operands, self.device.info(), &self.table, algorithm)?;
@@ -164,7 +172,9 @@ impl Engine {
         let lanes = plan.lanes();
         let row_bytes = plan.rows().map(|row| if row.lanes < lanes { 0 } else { 4 * row.limbs() }).collect();
         let loaded = Arc::new(Loaded { plan, modules, row_bytes });
-        *latest() = Some((wish, Arc::clone(&loaded)));
+        let mut latest = latest();
+        latest.truncate(KEPT_PLANS - 1);
+        latest.insert(0, (wish, Arc::clone(&loaded)));
         Ok(loaded)
     }
 

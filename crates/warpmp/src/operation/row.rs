@@ -66,6 +66,8 @@ pub enum Role {
     OddModulus,
     /// An exponent.
     Exponent,
+    /// An integer that is tested; even ones fail.
+    Candidate,
     /// An integer below the modulus; others are faults of the lane.
     Reduced,
     /// An integer below the modulus times `R`; others are faults of the lane.
@@ -87,6 +89,7 @@ pub(super) const C: Operand = Operand { name: "c", role: Role::Integer };
 pub(super) const E: Operand = Operand { name: "e", role: Role::Exponent };
 pub(super) const M: Operand = Operand { name: "m", role: Role::Modulus };
 pub(super) const ODD_M: Operand = Operand { name: "m", role: Role::OddModulus };
+pub(super) const N: Operand = Operand { name: "n", role: Role::Candidate };
 pub(super) const BIT: Operand = Operand { name: "bit", role: Role::Bit };
 pub(super) const DIVISOR: Operand = Operand { name: "b", role: Role::Divisor };
 pub(super) const BELOW_M_A: Operand = Operand { name: "a", role: Role::Reduced };

@@ -2,7 +2,7 @@
 //!
 //! To add an operation is to add its row here; sessions, plans, the command line and the tests read it.
 
-use super::row::{A, B, BELOW_M_A, BELOW_M_B, BELOW_MR, BIT, C, DIVISOR, E, Group, M, ODD_M, Row, product_bits};
+use super::row::{A, B, BELOW_M_A, BELOW_M_B, BELOW_MR, BIT, C, DIVISOR, E, Group, M, N, ODD_M, Row, product_bits};
 
 operations! {
     // Products.
@@ -134,6 +134,15 @@ operations! {
         &[A, ODD_M], &["powers"]);
     /// `x` below `m` with `a·x = 1 mod m`, for any `a` and any `m` but 0.
     InvMod = Row::modular(Group::Modular, "inv_mod", "the inverse of a modulo m", &[A, M], &["inverses"]);
+    /// 1 where `n` is odd, above 1 and a strong probable prime to one short base, the operation's constant; else 0.
+    ///
+    /// With `n − 1 = d·2^s`, `d` odd: `a^d = 1`, or one of `a^d, a^(2d), … a^(2^(s−1)·d)` is `n − 1`, modulo `n`. So no
+    /// divisor of the base passes. 0 is a proof that an odd `n`, prime to the base and above 1, is composite.
+    StrongTest(2) = Row::new(Group::Modular, "strong_test", "1 where odd n is a strong probable prime to one base, else 0", &[N],
+        &["verdicts"], |_| vec![1]);
+    /// As [`Operation::StrongTest`], with a base a lane, of any length.
+    MillerRabin = Row::new(Group::Modular, "miller_rabin", "1 where odd n is a strong probable prime to base a, else 0", &[A, N],
+        &["verdicts"], |_| vec![1]);
     /// `a mod m`, for any `m` but 0.
     Reduce = Row::modular(Group::Modular, "reduce", "a mod m", &[A, M], &["residues"]);
 

@@ -132,6 +132,11 @@ impl Plan {
         self.spec.name()
     }
 
+    /// How many kernels it takes.
+    pub fn stages(&self) -> usize {
+        self.spec.stages()
+    }
+
     /// The kernels, in the order of their launches. Parameters: the addresses of operands and results
     /// (whole tiles), `lanes`, and the address of scratch memory if [`Plan::scratch_limbs`] is not zero.
     pub fn kernels(&self) -> Vec<Kernel> {

@@ -105,6 +105,32 @@ impl Session {
         }
     }
 
+    /// Copies lanes, from lane `first` on, to all lanes of another batch as wide, both where the session computes.
+    ///
+    /// # Errors
+    /// [`Error::ResultShape`] unless `from` has these lanes and the width of `into`; [`Error::ForeignBatch`];
+    /// [`Error::Device`].
+    pub fn copy_lanes(&self, from: &DeviceBatch, first: usize, mut into: DeviceBatch) -> Result<DeviceBatch> {
+        let (source, shape) = (from.shape, into.shape);
+        if source.bits != shape.bits || source.lanes < first.saturating_add(shape.lanes) {
+            return Err(Error::ResultShape {
+                expected_lanes: source.lanes.saturating_sub(first),
+                expected_bits: source.bits,
+                found_lanes: shape.lanes,
+                found_bits: shape.bits,
+            });
+        }
+        match &self.engine {
+            Engine::Cpu(_) => {
+                let from = from.on_host()?;
+                let words = &from.limbs()[first * shape.limbs()..][..shape.words()];
+                into.host_words()?.copy_from_slice(words);
+            }
+            Engine::Gpu(engine) => engine.copy_lanes(from, first, &into)?,
+        }
+        Ok(into)
+    }
+
     fn run_device(
         &self,
         operation: Operation,

@@ -1,18 +1,22 @@
 //! `warpmp batch-gcd`: the integers of a file that share a factor with another one.
 //!
 //! ```text
-//! tree.rs     product tree and remainder tree
-//! report.rs   lines of the result, and the summary
+//! tree.rs        product tree, and down again
+//! arithmetic.rs  its levels, on the engine or on the cores
+//! pairs.rs       the top of the tree, in another way
+//! check.rs       some results found again
+//! report.rs      lines of the result, and the summary
 //! ```
 
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
 use dashu_int::{UBig, ops::BitTest as _};
+use num_bigint::BigUint;
 use warpmp::{Session, operation::MUL_MAX_BITS};
 
 use crate::{
     args::BatchGcd,
-    console,
+    console, engine,
     error::{Error, Result},
     interrupt,
     io::{
@@ -24,8 +28,13 @@ use crate::{
     numbers::{self, row},
     pool::Pool,
 };
+use arithmetic::Arithmetic;
+use check::Found;
 use report::{Lines, Report};
 
+mod arithmetic;
+mod check;
+mod pairs;
 mod report;
 mod tree;
 
@@ -47,10 +56,24 @@ pub(crate) fn run(args: &BatchGcd) -> Result<()> {
     let on_stdout = output.is_stdout();
     let mut lines = Lines::new(output, args.hex);
     let mut report = Report::default();
+    let session = engine::open(args.device.0, args.quiet || args.json)?;
 
     let entries = distinct(read(source)?, &mut lines, &mut report)?;
     let moduli: Vec<UBig> = entries.iter().map(|entry| entry.number.clone()).collect();
-    let shared = tree::shared_factors(moduli)?;
+    report.device.clone_from(&session.engine().name);
+    report.read_seconds = start.elapsed().as_secs_f64();
+    let mut arithmetic = Arithmetic::new(session);
+    let shared = tree::shared_factors(&moduli, &mut arithmetic)?;
+    report.stages = arithmetic.stages;
+    if args.check > 0 {
+        let each = entries.iter().zip(&shared);
+        let found = each.map(|(entry, shared)| Found {
+            line: entry.line,
+            number: foreign(&entry.number),
+            shared: foreign(shared),
+        });
+        report.checked = check::check(&found.collect::<Vec<_>>(), args.check)?;
+    }
     let affected: Vec<(u64, UBig)> =
         entries.iter().zip(shared).filter(|(_, gcd)| !gcd.is_one()).map(|(entry, gcd)| (entry.line, gcd)).collect();
     for (line, gcd) in &affected {
@@ -68,6 +91,11 @@ pub(crate) fn run(args: &BatchGcd) -> Result<()> {
         (false, _) => {}
     }
     Ok(())
+}
+
+/// The same integer in another library.
+fn foreign(number: &UBig) -> BigUint {
+    BigUint::from_bytes_le(&number.to_le_bytes())
 }
 
 /// All integers of a file.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use dashu_int::UBig;
 use serde::Serialize;
 
+use super::arithmetic::Stages;
 use crate::{error::Result, io::output::Output, summary::scaled_seconds};
 
 /// Bytes that are written at a time.
@@ -81,7 +82,13 @@ pub(super) struct Report {
     pub(super) duplicates: u64,
     /// Zeros and ones.
     pub(super) left_out: u64,
-    device: &'static str,
+    pub(super) device: String,
+    /// Reading, and making the engine ready.
+    pub(super) read_seconds: f64,
+    #[serde(flatten)]
+    pub(super) stages: Stages,
+    /// Integers whose factors were found again.
+    pub(super) checked: u64,
     total_seconds: f64,
     lanes_per_second: f64,
 }
@@ -89,7 +96,7 @@ pub(super) struct Report {
 impl Report {
     /// The work is done, after `total`.
     pub(super) fn finish(&mut self, total: Duration) {
-        (self.op, self.device) = ("batch-gcd", "CPU");
+        self.op = "batch-gcd";
         self.total_seconds = total.as_secs_f64();
         self.lanes_per_second = self.lanes as f64 / self.total_seconds.max(1e-9);
     }
@@ -99,13 +106,26 @@ impl Report {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// A line for people.
+    /// Two lines for people.
     pub(super) fn text(&self) -> String {
-        let Self { lanes, bits, affected, pairs, duplicates, left_out, device, .. } = self;
+        let Self { lanes, bits, affected, pairs, duplicates, left_out, device, stages, checked, .. } = self;
+        let checked = if *checked > 0 { format!("; {checked} checked") } else { String::new() };
+        let all_pairs = if stages.all_pairs > 0 {
+            format!(", {} nodes all with all {}", stages.all_pairs, scaled_seconds(stages.all_pairs_seconds))
+        } else {
+            String::new()
+        };
         format!(
             "{lanes} integers of {bits} bits: {affected} share a factor, in {pairs} pairs; {duplicates} duplicates, \
-             {left_out} zeros and ones; {device}, {}",
-            scaled_seconds(self.total_seconds)
+             {left_out} zeros and ones; {device}, {}{checked}\n\
+             read {}, products {}{all_pairs}, remainders {}, gcds {}; {} levels on the engine, {} on the cores",
+            scaled_seconds(self.total_seconds),
+            scaled_seconds(self.read_seconds),
+            scaled_seconds(stages.product_seconds),
+            scaled_seconds(stages.remainder_seconds),
+            scaled_seconds(stages.gcd_seconds),
+            stages.engine_levels,
+            stages.core_levels,
         )
     }
 }

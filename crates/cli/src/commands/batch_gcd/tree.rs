@@ -1,35 +1,90 @@
-//! Product tree and remainder tree.
+//! Product tree, and down again what the product of the others is modulo each node.
 //!
-//! With `P` the product of all `nᵢ`, the tree of products gives `P`, and going down again `P mod nᵢ²`; then
-//! `gcd(nᵢ, (P mod nᵢ²)/nᵢ)` is what `nᵢ` shares with the product of the others: the division is exact, and
-//! `(P mod nᵢ²)/nᵢ = (P/nᵢ) mod nᵢ`. Memory: about `log₂` of the count times the file, in binary.
+//! With `P` the product of all, a node `n` wants `P/n mod n`: at the root it is 1, and below a node with the value `c`
+//! and the children `a` and `b` it is `c·b mod a` and `c·a mod b`. At the leaves `gcd(nᵢ, P/nᵢ mod nᵢ)` is what `nᵢ` shares
+//! with the others. No divisor is longer than a node, where the tree of remainders modulo squares needs twice that.
+//!
+//! The top of the tree has few and very long numbers, too long for a GPU's kernels and too few for many cores. There is
+//! another way to its values: at a level of `k` nodes, every node's product of all others by `k − 1` products modulo the
+//! node, for all nodes at the same time: `k²` operations that fill a GPU. See [`super::pairs`].
+//!
+//! Memory: about `log₂` of the count times the file, in binary.
 //!
 //! Source: D. J. Bernstein, *How to find smooth parts of integers*, 2004; N. Heninger, Z. Durumeric, E. Wustrow,
 //! J. A. Halderman, *Mining your Ps and Qs*, 2012.
 
-use dashu_int::{UBig, ops::Gcd as _};
+use std::time::Instant;
+
+use dashu_int::{
+    UBig,
+    ops::{BitTest as _, Gcd as _},
+};
 use rayon::prelude::*;
 
+use super::{
+    arithmetic::{Arithmetic, Factors},
+    pairs,
+};
 use crate::{error::Result, interrupt};
 
 /// For every integer its gcd with the product of the others; all are different and above one.
-pub(super) fn shared_factors(numbers: Vec<UBig>) -> Result<Vec<UBig>> {
-    let mut levels = vec![numbers];
-    while let Some(last) = levels.last().filter(|level| level.len() > 1) {
+pub(super) fn shared_factors(numbers: &[UBig], arithmetic: &mut Arithmetic) -> Result<Vec<UBig>> {
+    // Neighbours of like lengths: what lies side by side in a batch is as wide as its widest.
+    let mut order: Vec<usize> = (0..numbers.len()).collect();
+    order.sort_by_key(|place| numbers[*place].bit_len());
+    let leaves: Vec<UBig> = order.iter().map(|place| numbers[*place].clone()).collect();
+    let mut levels = vec![leaves];
+    climb(&mut levels, arithmetic, |level, arithmetic| arithmetic.is_within_reach(level))?;
+    let found = pairs::others(levels.last().map_or(&[], Vec::as_slice), arithmetic)?;
+    let mut values = if let Some(values) = found {
+        values
+    } else {
+        climb(&mut levels, arithmetic, |_, _| true)?;
+        levels.last().map_or_else(Vec::new, |root| vec![UBig::ONE; root.len()])
+    };
+    while levels.len() > 1 {
         interrupt::check()?;
-        let product = |pair: &[UBig]| pair.iter().skip(1).fold(pair[0].clone(), |product, other| product * other);
-        levels.push(last.par_chunks(2).map(product).collect());
+        levels.pop();
+        if let Some(level) = levels.last() {
+            values = descend(level, &values, arithmetic)?;
+        }
     }
-    // The product is less than its own square.
-    let mut remainders = levels.pop().unwrap_or_default();
-    let mut numbers = remainders.clone();
-    while let Some(level) = levels.pop() {
+    let start = Instant::now();
+    let mut shared = vec![UBig::ONE; numbers.len()];
+    let gcds: Vec<UBig> = levels[0].par_iter().zip(&values).map(|(number, value)| number.gcd(value)).collect();
+    for (place, gcd) in order.into_iter().zip(gcds) {
+        shared[place] = gcd;
+    }
+    arithmetic.stages.gcd_seconds += start.elapsed().as_secs_f64();
+    Ok(shared)
+}
+
+/// Adds levels of products up to the root, or while `go_on` to the level above.
+fn climb(
+    levels: &mut Vec<Vec<UBig>>,
+    arithmetic: &mut Arithmetic,
+    go_on: impl Fn(&[UBig], &Arithmetic) -> bool,
+) -> Result<()> {
+    while let Some(last) = levels.last().filter(|level| level.len() > 1 && go_on(level, arithmetic)) {
         interrupt::check()?;
-        let remainder = |(place, number): (usize, &UBig)| &remainders[place / 2] % number.sqr();
-        remainders = level.par_iter().enumerate().map(remainder).collect();
-        numbers = level;
+        let (pairs, rest) = last.as_chunks::<2>();
+        let mut products = arithmetic.products(pairs)?;
+        products.extend(rest.iter().cloned());
+        levels.push(products);
     }
-    Ok(numbers.par_iter().zip(remainders).map(|(number, rest)| number.gcd(rest / number)).collect())
+    Ok(())
+}
+
+/// The values of a level from those above.
+fn descend(level: &[UBig], above: &[UBig], arithmetic: &mut Arithmetic) -> Result<Vec<UBig>> {
+    let paired = level.len() / 2 * 2;
+    let factors: Vec<Factors<'_>> = (0..paired)
+        .map(|place| Factors { value: &above[place / 2], other: &level[place ^ 1], modulus: &level[place] })
+        .collect();
+    let mut values = arithmetic.remainders(&factors)?;
+    // The last one has gone up alone.
+    values.extend(above.get(paired / 2).filter(|_| level.len() > paired).cloned());
+    Ok(values)
 }
 
 /// Those of `others` that have a factor in common with `gcd`, and this factor.
@@ -40,18 +95,41 @@ pub(super) fn common_with(gcd: &UBig, others: &[(u64, UBig)]) -> Vec<(u64, UBig)
 
 #[cfg(test)]
 mod tests {
+    use warpmp::{Selector, Session};
+
     use super::*;
+
+    /// What each shares with the product of the others, with nothing but the library's integers.
+    fn expected(numbers: &[UBig]) -> Vec<UBig> {
+        let others = |i: usize| (0..numbers.len()).filter(move |j| *j != i).map(|j| &numbers[j]).product::<UBig>();
+        (0..numbers.len()).map(|i| others(i).gcd(&numbers[i])).collect()
+    }
 
     #[test]
     fn shared_factors_of_any_count() {
-        let numbers = [15u32, 77, 21, 26, 437, 391, 59 * 61];
+        let numbers = [15u32, 77, 21, 26, 437, 391, 59 * 61, 4].map(UBig::from);
         for count in 0..=numbers.len() {
-            let found = shared_factors(numbers[..count].iter().map(|n| UBig::from(*n)).collect()).unwrap();
-            let expected = (0..count).map(|i| {
-                let others = (0..count).filter(|j| *j != i).map(|j| UBig::from(numbers[j])).product::<UBig>();
-                others.gcd(UBig::from(numbers[i]))
-            });
-            assert_eq!(found, expected.collect::<Vec<_>>());
+            let mut arithmetic = Arithmetic::new(Session::cpu());
+            let found = shared_factors(&numbers[..count], &mut arithmetic).unwrap();
+            assert_eq!(found, expected(&numbers[..count]));
+        }
+    }
+
+    /// Every level and the top on a simulated GPU, which takes nothing longer than 160 bits there.
+    #[test]
+    fn a_gpu_does_the_same() {
+        // All odd, and some even.
+        let numbers = |twos: u32| -> Vec<UBig> {
+            let odd = |i: u64| (1009 + 2 * i) * (65_537 + 6 * (i % 5)) * 3_u64.pow(i as u32 % 3);
+            (0..21).map(|i| UBig::from(odd(i) << (twos * (i as u32 % 4)))).collect()
+        };
+        for (most, numbers) in [(80, numbers(0)), (160, numbers(0)), (160, numbers(1)), (100_000, numbers(1))] {
+            let mut arithmetic = Arithmetic::new(Session::on(Selector::Sim).unwrap());
+            (arithmetic.worth_seconds, arithmetic.most_bits) = (0.0, most);
+            assert_eq!(shared_factors(&numbers, &mut arithmetic).unwrap(), expected(&numbers));
+            let stages = &arithmetic.stages;
+            assert!(stages.engine_levels > 1, "{stages:?}");
+            assert_eq!(stages.all_pairs > 1, most < 1000, "{stages:?}");
         }
     }
 }

@@ -1,20 +1,30 @@
 //! `warpmp is-prime`: Miller–Rabin for every integer of a file.
 //!
 //! ```text
+//! reader thread            this thread                        engine's thread
+//! read, parse  ─ chunk ─►  trial division, gather  ─ bin ─►   strong tests
+//!                          write, check            ◄ verdicts ┘
+//!
+//! reader.rs   the file in chunks, and what is to be checked
 //! trial.rs    small factors, on the host: most lanes end here
+//! gather.rs   candidates of several chunks, by width
+//! worker.rs   the engine's thread
 //! bases.rs    which bases an integer is tested to, and what that proves
-//! strong.rs   rounds of strong tests on the engine, by the lanes that are left
+//! strong.rs   strong tests on the engine
+//! board.rs    verdicts on their way back to their places
+//! check.rs    some of them found again by another test
 //! tally.rs    what it cost
 //! ```
 
-use std::{sync::Arc, time::Instant};
+use std::{sync::mpsc::Receiver, time::Instant};
 
-use warpmp::{Batch, Operation, Shape};
+use rayon::prelude::*;
+use warpmp::{EngineKind, Operation, Selector};
 
 use crate::{
     args::IsPrime,
-    console, engine,
-    error::{Error, Result},
+    channel, console,
+    error::Result,
     interrupt,
     io::{
         STDIN,
@@ -24,28 +34,38 @@ use crate::{
         source::Source,
         tuple::TupleReader,
     },
-    numbers::{self, Numbers},
-    pool::Pool,
+    numbers::bit_length,
     progress::Progress,
 };
 use bases::Bases;
-use strong::Tester;
+use board::Board;
+use gather::{Gather, Place};
+use reader::Chunk;
 use tally::Tally;
+use trial::Trial;
+use worker::{Message, Worker};
 
 mod bases;
+mod board;
+mod check;
+mod gather;
+mod reader;
 mod strong;
 mod tally;
 mod trial;
+mod worker;
 
 /// The most bases: all random ones that anybody may want, and their primes are below 100².
 pub(crate) const MAX_BASES: i64 = 1000;
+
+/// Lanes that wait for verdicts, at most: then candidates go to the engine though they do not fill it.
+const MOST_WAITING: u64 = 1 << 24;
 
 /// Runs the command.
 pub(crate) fn run(args: &IsPrime) -> Result<()> {
     let start = Instant::now();
     let source = Source::open(&args.file, Operation::PowMod.max_bits())?;
-    let mut reader = TupleReader::new(vec![source], args.chunk_bytes)?;
-    let names = reader.names();
+    let reader = TupleReader::new(vec![source], args.chunk_bytes)?;
     let inputs: Vec<&str> = Some(args.file.as_str()).filter(|name| *name != STDIN).into_iter().collect();
     let format = Format::choose(args.format, args.output.as_deref());
     let output = Output::open(args.output.as_deref(), &inputs)?;
@@ -54,22 +74,15 @@ pub(crate) fn run(args: &IsPrime) -> Result<()> {
     if output.is_terminal() {
         progress.hide();
     }
-    let mut sink = Sink::new(output, format, false, Layout::Unknown(Dtype::U32))?;
-    let session = Arc::new(engine::open(args.device.0, args.quiet || args.json)?);
-    let pool = Pool::new(&session, false);
-    let mut tally = Tally::new(&session.engine().name);
-    let mut tester = Tester::new(&session, Bases::new(args.bases, args.seed));
-    while let Some(chunk) = reader.next_chunk()? {
-        let mut operands = numbers::operands(&chunk, &names, &pool, None)?;
-        let batches = operands.columns.swap_remove(0).ok_or(Error::Bug)?;
-        let verdicts = batches.iter().map(|batch| verdicts(&mut tester, batch, &mut tally));
-        let verdicts = Numbers::new(verdicts.collect::<Result<_>>()?, operands.places);
-        sink.write(&verdicts)?;
-        progress.update(chunk.consumed_bytes, tally.lanes);
-    }
+    let sink = Sink::new(output, format, false, Layout::Unknown(Dtype::U32))?;
+    // The engine is made ready while the file is read.
+    let worker = Worker::spawn(args.device.0, args.quiet || args.json, Bases::new(args.bases, args.seed))?;
+    let chunks = reader::spawn(reader, args.check)?;
+    let mut board = Board::new(sink, progress, args.bases);
+    let mut tally = test(args.device.0, &chunks, worker, &mut board)?;
     interrupt::check()?;
-    sink.finish()?;
-    tally.finish(start.elapsed());
+    board.finish(&mut tally)?;
+    tally.end(start.elapsed());
     match (args.json, on_stdout) {
         (true, false) => console::print(&(tally.json() + "\n"))?,
         (true, true) => console::note(&tally.json()),
@@ -79,15 +92,60 @@ pub(crate) fn run(args: &IsPrime) -> Result<()> {
     Ok(())
 }
 
-/// A one for each prime of the batch, a zero for each other lane.
-fn verdicts(tester: &mut Tester<'_>, batch: &Batch, tally: &mut Tally) -> Result<Batch<'static>> {
-    let mut primes = trial::divide(batch);
-    let left: Vec<usize> = (0..batch.lanes()).filter(|lane| primes[*lane].is_none()).collect();
-    let found = tester.test(batch, &left, tally)?;
-    for (lane, prime) in left.iter().zip(found) {
-        primes[*lane] = Some(prime);
+/// Tests chunk after chunk.
+fn test(
+    selector: Selector,
+    chunks: &Receiver<Result<Option<Chunk>>>,
+    mut worker: Worker,
+    board: &mut Board,
+) -> Result<Tally> {
+    // How far trial division goes depends on the engine, and nothing must depend on when it is ready.
+    let kind = match selector {
+        Selector::Cpu => EngineKind::Cpu,
+        Selector::Cuda(_) => EngineKind::Cuda,
+        Selector::Sim => EngineKind::Sim,
+        Selector::Auto => worker.kind()?,
+    };
+    let (trial, mut gather, mut tally) = (Trial::new(), Gather::new(kind), Tally::default());
+    while let Some(mut chunk) = channel::receive(chunks)? {
+        let number = board.begin(&mut chunk);
+        for (place, batch) in (0..).zip(&chunk.batches) {
+            let known = trial.divide(batch, kind);
+            let limbs = batch.shape().limbs();
+            tally.bits = batch.limbs().par_chunks_exact(limbs).map(bit_length).max().unwrap_or(0).max(tally.bits);
+            for (row, verdict) in (0..).zip(known) {
+                let place = Place { chunk: number, batch: place, row };
+                if let Some(prime) = verdict {
+                    board.put(place, prime);
+                } else {
+                    tally.candidates += 1;
+                    gather.add(&batch.limbs()[row as usize * limbs..][..limbs], place);
+                }
+            }
+        }
+        drop(chunk);
+        while let Some(bin) = gather.full() {
+            worker.send(bin)?;
+        }
+        if board.waiting() > MOST_WAITING {
+            gather.rest().into_iter().try_for_each(|bin| worker.send(bin))?;
+        }
+        while let Some(message) = worker.poll()? {
+            board.answer(message);
+        }
+        board.write()?;
     }
-    let words: Vec<u32> = primes.iter().map(|prime| u32::from(*prime == Some(true))).collect();
-    tally.add(batch.shape().bits, &words, left.len());
-    Ok(Batch::from_limbs(Shape::new(words.len(), 1), words)?)
+    gather.rest().into_iter().try_for_each(|bin| worker.send(bin))?;
+    worker.end();
+    loop {
+        match worker.wait()? {
+            Message::Finished { name, first, further } => {
+                board.write()?;
+                tally.engine(name, first, further);
+                return Ok(tally);
+            }
+            message => board.answer(message),
+        }
+        board.write()?;
+    }
 }

@@ -4,50 +4,54 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::strong::Cost;
 use crate::summary::{scaled, scaled_seconds};
 
-/// The command's summary. Rates are end to end.
+/// The command's summary. Rates of integers are end to end, those of tests by the kernels' time.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Tally {
     op: &'static str,
     /// Bits of the widest integer.
-    bits: usize,
+    pub(super) bits: usize,
     /// Integers.
     pub(super) lanes: u64,
-    primes: u64,
+    pub(super) primes: u64,
     composites: u64,
     /// Integers that trial division left to the engine.
-    candidates: u64,
-    /// Strong tests of all rounds.
-    pub(super) strong_tests: u64,
+    pub(super) candidates: u64,
+    /// Strong tests, to base 2 and to all others.
+    strong_tests: u64,
+    base_2_tests: u64,
     device: String,
-    pub(super) kernel_seconds: f64,
+    kernel_seconds: f64,
+    base_2_seconds: f64,
     total_seconds: f64,
     lanes_per_second: f64,
     strong_tests_per_second: f64,
+    base_2_tests_per_second: f64,
+    /// Verdicts that were found again by another test.
+    pub(super) checked: u64,
 }
 
 impl Tally {
-    /// Nothing tested yet on `device`.
-    pub(super) fn new(device: &str) -> Self {
-        Self { op: "is-prime", device: device.into(), ..Self::default() }
-    }
-
-    /// Adds a batch's verdicts, a one for a prime; `candidates` of them came from the engine.
-    pub(super) fn add(&mut self, bits: usize, verdicts: &[u32], candidates: usize) {
-        let primes = verdicts.iter().filter(|verdict| **verdict == 1).count() as u64;
-        self.bits = self.bits.max(bits);
-        self.lanes += verdicts.len() as u64;
-        self.primes += primes;
-        self.composites += verdicts.len() as u64 - primes;
-        self.candidates += candidates as u64;
+    /// The engine's name, and what it did: `first` are tests to base 2, `further` to others.
+    pub(super) fn engine(&mut self, name: String, first: Cost, further: Cost) {
+        self.device = name;
+        self.strong_tests = first.tests + further.tests;
+        self.base_2_tests = first.tests;
+        self.kernel_seconds = first.kernel_seconds + further.kernel_seconds;
+        self.base_2_seconds = first.kernel_seconds;
     }
 
     /// The work is done, after `total`.
-    pub(super) fn finish(&mut self, total: Duration) {
+    pub(super) fn end(&mut self, total: Duration) {
+        let rate = |count: u64, seconds: f64| count as f64 / seconds.max(1e-9);
+        self.op = "is-prime";
+        self.composites = self.lanes - self.primes;
         self.total_seconds = total.as_secs_f64();
-        self.lanes_per_second = self.lanes as f64 / self.total_seconds.max(1e-9);
-        self.strong_tests_per_second = self.strong_tests as f64 / self.kernel_seconds.max(1e-9);
+        self.lanes_per_second = rate(self.lanes, self.total_seconds);
+        self.strong_tests_per_second = rate(self.strong_tests, self.kernel_seconds);
+        self.base_2_tests_per_second = rate(self.base_2_tests, self.base_2_seconds);
     }
 
     /// One object on one line.
@@ -55,12 +59,17 @@ impl Tally {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Two lines for people. Zero and one are neither prime nor composite; they are counted with those that are not prime.
+    /// Three lines for people. Zero and one are neither prime nor composite; they are counted with those that are not prime.
     pub(super) fn text(&self) -> String {
-        let Self { lanes, bits, primes, composites, candidates, strong_tests, device, .. } = self;
+        let Self { lanes, bits, primes, composites, candidates, strong_tests, base_2_tests, device, checked, .. } =
+            self;
+        let checked = if *checked > 0 { format!("; {checked} checked") } else { String::new() };
         format!(
-            "{lanes} integers of {bits} bits: {primes} prime, {composites} not; {device}\n\
-             {strong_tests} strong tests of {candidates}, kernel {} ({} tests/s), end to end {} ({} integers/s)",
+            "{lanes} integers of {bits} bits: {primes} prime, {composites} not; {device}{checked}\n\
+             {base_2_tests} strong tests to base 2 of {candidates} left by trial division, kernel {} ({} tests/s)\n\
+             {strong_tests} strong tests in all, kernel {} ({} tests/s), end to end {} ({} integers/s)",
+            scaled_seconds(self.base_2_seconds),
+            scaled(self.base_2_tests_per_second),
             scaled_seconds(self.kernel_seconds),
             scaled(self.strong_tests_per_second),
             scaled_seconds(self.total_seconds),

@@ -1,24 +1,130 @@
-//! Trial division by the primes below 100.
+//! Trial division by small primes.
 //!
-//! An odd number without such a factor is one of `∏ (1 − 1/p)`, 24 in 100. Products of primes that fill a word take a
-//! pass over the limbs each, for all their primes together.
+//! An odd number without a prime factor below `y` is one of `∏ (1 − 1/p)`, about `1.12 / ln y` of all odd ones: 24 in 100
+//! for 100. Primes go together in groups whose product is below 2²⁶: a number modulo such a product is a sum of its
+//! limbs times powers of 2³², 32 of them without a carry, and one division for these.
+//!
+//! How many groups? As long as a group saves more time in strong tests than it takes itself.
 
 use rayon::prelude::*;
-use warpmp::Batch;
+use warpmp::{Batch, EngineKind};
 
-/// Odd primes below 100 in groups whose products fit in 32 bits.
-const GROUPS: [&[u32]; 4] =
-    [&[3, 5, 7, 11, 13, 17, 19, 23, 29], &[31, 37, 41, 43, 47], &[53, 59, 61, 67, 71], &[73, 79, 83, 89, 97]];
+/// Largest prime, at most: its square is below 2²⁶.
+const LARGEST: u32 = 8191;
+/// A group's product is less.
+const PRODUCT_LIMIT: u64 = 1 << 26;
+/// Limbs between two divisions: `32·2³²·2²⁶ + 2⁵²` is below 2⁶⁴.
+const BLOCK: usize = 32;
+/// All these primes are always tried.
+const LEAST: u32 = 97;
 /// 101²: what is below and has no prime factor below 100 is prime.
-pub(super) const PROVED: u64 = 101 * 101;
+const PROVED: u64 = 101 * 101;
 
-/// Is the lane a prime? None where trial division does not tell: the lane is odd then, and at least [`PROVED`].
-pub(super) fn divide(batch: &Batch) -> Vec<Option<bool>> {
-    let limbs = batch.shape().limbs();
-    batch.limbs().par_chunks_exact(limbs.max(1)).map(verdict).collect()
+/// Steps of a core in a second: a limb of a group, about.
+const STEPS_PER_SECOND: f64 = 1.2e9;
+/// Steps for a group besides its limbs.
+const GROUP_STEPS: usize = 40;
+/// Products of limbs in a second by a GPU's strong tests; of a core, whose limbs are twice as long, in its own.
+const GPU_PRODUCTS_PER_SECOND: f64 = 6e12;
+const CPU_PRODUCTS_PER_SECOND: f64 = 0.5e9;
+
+/// The primes, in groups.
+pub(super) struct Trial {
+    groups: Vec<Group>,
 }
 
-fn verdict(number: &[u32]) -> Option<bool> {
+struct Group {
+    primes: Vec<Prime>,
+    product: u64,
+    /// `2^(32·i)` modulo the product.
+    weights: [u32; BLOCK],
+    /// The next one.
+    step: u64,
+}
+
+/// An odd prime.
+struct Prime {
+    value: u32,
+    /// Modulo 2³².
+    inverse: u32,
+}
+
+impl Trial {
+    /// All groups.
+    pub(super) fn new() -> Self {
+        let mut groups: Vec<Vec<u32>> = vec![Vec::new()];
+        let mut product = 1;
+        for prime in (3..=LARGEST).step_by(2).filter(|n| (3..91).take_while(|d| d * d <= *n).all(|d| n % d != 0)) {
+            product *= u64::from(prime);
+            if product >= PRODUCT_LIMIT {
+                groups.push(Vec::new());
+                product = prime.into();
+            }
+            if let Some(group) = groups.last_mut() {
+                group.push(prime);
+            }
+        }
+        Self { groups: groups.iter().map(|primes| Group::new(primes)).collect() }
+    }
+
+    /// Is the lane a prime? None where trial division does not tell: the lane is odd then, and at least [`PROVED`].
+    /// What is left is for strong tests by an engine of this kind.
+    pub(super) fn divide(&self, batch: &Batch, kind: EngineKind) -> Vec<Option<bool>> {
+        let limbs = batch.shape().limbs();
+        let groups = &self.groups[..self.worthwhile(limbs, kind)];
+        batch.limbs().par_chunks_exact(limbs.max(1)).map(|number| verdict(number, groups)).collect()
+    }
+
+    /// How many groups save more than they take.
+    fn worthwhile(&self, limbs: usize, kind: EngineKind) -> usize {
+        let cores = rayon::current_num_threads() as f64;
+        let group_seconds = (limbs + GROUP_STEPS) as f64 / (STEPS_PER_SECOND * cores);
+        let products = 48.0 * (limbs as f64).powi(3);
+        let test_seconds = match kind {
+            EngineKind::Cpu => products / 4.0 / (CPU_PRODUCTS_PER_SECOND * cores),
+            _ => products / GPU_PRODUCTS_PER_SECOND,
+        };
+        let saves = |group: &Group| group.primes.iter().map(|prime| 1.0 / f64::from(prime.value)).sum::<f64>();
+        let pays = |group: &Group| saves(group) * test_seconds > group_seconds;
+        self.groups.iter().take_while(|group| group.primes[0].value <= LEAST || pays(group)).count()
+    }
+}
+
+impl Group {
+    fn new(primes: &[u32]) -> Self {
+        let product = primes.iter().map(|prime| u64::from(*prime)).product();
+        let mut power = 1;
+        let weights = std::array::from_fn(|_| {
+            let weight = power;
+            power = (power << 32) % product;
+            weight as u32
+        });
+        let prime = |value: &u32| {
+            // 3p xor 2 is right to 5 bits, each step doubles them.
+            let start = value.wrapping_mul(3) ^ 2;
+            let step = |x: u32, _| x.wrapping_mul(2_u32.wrapping_sub(value.wrapping_mul(x)));
+            Prime { value: *value, inverse: (0..3).fold(start, step) }
+        };
+        Self { primes: primes.iter().map(prime).collect(), product, weights, step: power }
+    }
+
+    fn remainder(&self, number: &[u32]) -> u32 {
+        let block = |rest: u64, limbs: &[u32]| {
+            let products = limbs.iter().zip(&self.weights).map(|(limb, weight)| u64::from(*limb) * u64::from(*weight));
+            (rest * self.step + products.sum::<u64>()) % self.product
+        };
+        number.chunks(BLOCK).rev().fold(0, block) as u32
+    }
+}
+
+impl Prime {
+    /// Multiples of an odd prime times its inverse are the quotients, all other numbers more than any quotient.
+    const fn divides(&self, number: u32) -> bool {
+        number.wrapping_mul(self.inverse) <= u32::MAX / self.value
+    }
+}
+
+fn verdict(number: &[u32], groups: &[Group]) -> Option<bool> {
     let small = small(number);
     if let Some(number @ 0..=2) = small {
         return Some(number == 2);
@@ -26,11 +132,10 @@ fn verdict(number: &[u32]) -> Option<bool> {
     if number[0].is_multiple_of(2) {
         return Some(false);
     }
-    for group in GROUPS {
-        let product = group.iter().product();
-        let rest = remainder(number, product);
-        if let Some(prime) = group.iter().find(|prime| rest.is_multiple_of(**prime)) {
-            return Some(small == Some(u64::from(*prime)));
+    for group in groups {
+        let rest = group.remainder(number);
+        if let Some(prime) = group.primes.iter().find(|prime| prime.divides(rest)) {
+            return Some(small == Some(u64::from(prime.value)));
         }
     }
     small.is_some_and(|number| number < PROVED).then_some(true)
@@ -43,33 +148,72 @@ fn small(number: &[u32]) -> Option<u64> {
     high.iter().all(|limb| *limb == 0).then_some(value)
 }
 
-fn remainder(number: &[u32], divisor: u32) -> u32 {
-    let step = |rest: u64, limb: &u32| (rest << 32 | u64::from(*limb)) % u64::from(divisor);
-    number.iter().rev().fold(0, step) as u32
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn small_numbers_are_decided() {
+        let trial = Trial::new();
+        let least = trial.worthwhile(1, EngineKind::Cuda);
         let numbers: Vec<u32> = (0..PROVED as u32 + 2).collect();
         let sieve = |n: u32| n > 1 && (2..n).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d));
-        for (number, found) in numbers.iter().zip(numbers.iter().map(|number| verdict(&[*number, 0, 0]))) {
-            let expected = (u64::from(*number) != PROVED).then(|| sieve(*number));
-            assert_eq!(found, expected, "{number}");
+        for number in numbers {
+            for count in [least, trial.groups.len()] {
+                let found = verdict(&[number, 0, 0], &trial.groups[..count]);
+                let expected = (u64::from(number) != PROVED).then(|| sieve(number));
+                // More primes than below 100 find 101.
+                let all = if count > least { Some(sieve(number)) } else { expected };
+                assert_eq!(found, all, "{number}");
+            }
         }
     }
 
     #[test]
     fn wide_multiples_are_found() {
+        let trial = Trial::new();
+        let few = |number: &[u32]| verdict(number, &trial.groups[..5]);
         // 97·(2^64 + 1) and 101·(2^64 + 1); 2^64 + 1 has no prime factor below 100.
-        assert_eq!(verdict(&[97, 0, 97]), Some(false));
-        assert_eq!(verdict(&[101, 0, 101]), None);
+        assert_eq!(few(&[97, 0, 97]), Some(false));
+        assert_eq!(few(&[101, 0, 101]), None);
         // 2^64 + 2^32 + 1 is a multiple of 3, whose own limbs are not.
-        assert_eq!(verdict(&[1, 1, 1]), Some(false));
+        assert_eq!(few(&[1, 1, 1]), Some(false));
         // 2^127 − 1
-        assert_eq!(verdict(&[u32::MAX, u32::MAX, u32::MAX, 0x7fff_ffff]), None);
+        assert_eq!(few(&[u32::MAX, u32::MAX, u32::MAX, 0x7fff_ffff]), None);
+    }
+
+    /// Remainders against division limb by limb, over several blocks.
+    #[test]
+    fn remainders() {
+        let trial = Trial::new();
+        let mut state = 1_u64;
+        for limbs in [1, 2, 31, 32, 33, 64, 100] {
+            let ones = vec![u32::MAX; limbs];
+            let mut random = || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 32) as u32
+            };
+            let drawn: Vec<u32> = (0..limbs).map(|_| random()).collect();
+            for number in [ones, drawn] {
+                for group in &trial.groups {
+                    let step = |rest: u64, limb: &u32| (rest << 32 | u64::from(*limb)) % group.product;
+                    let rest = number.iter().rev().fold(0, step) as u32;
+                    assert_eq!(group.remainder(&number), rest);
+                    for prime in &group.primes {
+                        assert_eq!(prime.divides(rest), rest.is_multiple_of(prime.value));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn more_is_tried_for_longer_numbers() {
+        let trial = Trial::new();
+        let count = |limbs, kind| trial.worthwhile(limbs, kind);
+        assert!(trial.groups[count(2, EngineKind::Cuda) - 1].primes.iter().any(|prime| prime.value == LEAST));
+        assert!(count(128, EngineKind::Cuda) > count(8, EngineKind::Cuda));
+        assert!(count(22, EngineKind::Cpu) > count(22, EngineKind::Cuda));
+        assert_eq!(count(2048, EngineKind::Cpu), trial.groups.len());
     }
 }

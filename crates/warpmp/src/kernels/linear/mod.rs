@@ -59,9 +59,9 @@ pub(super) const ALGORITHMS: &[OperationAlgorithm] = &[
     OperationAlgorithm {
         name: "group",
         summary: "a row a group of lanes, carries between lanes by ballots",
-        accepts: "operands of any length; parts of products where not both factors are common",
+        accepts: "operands of any length",
         longer_first: false,
-        fits: |shape| shape.operation.group() != Group::ProductPart || product::fits(shape),
+        fits: |_| true,
         candidates: candidates::warps,
         spec: |shape, settings, asynchronous| {
             let mut spec = Linear::new(shape, None, asynchronous);

@@ -6,16 +6,13 @@
 //! have it (a row a thread: what nothing reads is not computed).
 
 use warpmp_device::Grid;
-use warpmp_kernel::ir::{Item, Kernel, Op, Operand, Param};
+use warpmp_kernel::ir::{Item, Kernel, Op, Operand as Value, Param};
 
 use super::Linear;
-use crate::kernels::{MulShape, OperationShape, Settings, Spec, mul_group};
+use crate::kernels::modular::redirect::{Place, Stage, Stages};
+use crate::kernels::modular::{Copy, Operand};
+use crate::kernels::{MulShape, Settings, Spec, mul_group};
 use crate::operation::product_bits;
-
-/// Not where both factors are common and an addend is not: multiplications take one common factor.
-pub(super) fn fits(shape: OperationShape) -> bool {
-    !shape.operands()[..2].iter().all(|operand| operand.common)
-}
 
 /// The product, and the stage after it.
 #[derive(Debug)]
@@ -30,6 +27,9 @@ struct OfProduct {
 /// Both stages, for the last one's parameters.
 pub(super) fn spec(mut last: Linear) -> Box<dyn Spec> {
     let (a, b) = (last.shape.operands()[0], last.shape.operands()[1]);
+    if a.common && b.common {
+        return of_common_factors(last);
+    }
     let swapped = a.common || (!b.common && a.bits < b.bits);
     let (first, second) = if swapped { (b, a) } else { (a, b) };
     let bits = product_bits(first.bits as usize, second.bits as usize) as u32;
@@ -39,6 +39,28 @@ pub(super) fn spec(mut last: Linear) -> Box<dyn Spec> {
     last.product_bits = Some(bits);
     last.split = Some(last.usual_split());
     Box::new(OfProduct { product, swapped, limbs, last })
+}
+
+/// Where both factors are common and an addend is not: multiplications take one common factor, so the other one is
+/// copied to each lane.
+fn of_common_factors(mut last: Linear) -> Box<dyn Spec> {
+    let (a, b) = (last.shape.operands()[0], last.shape.operands()[1]);
+    let bits = product_bits(a.bits as usize, b.bits as usize) as u32;
+    let limbs = bits.div_ceil(32);
+    last.product_bits = Some(bits);
+    last.split = Some(last.usual_split());
+    let shape = MulShape { limbs: [a.limbs(), b.limbs(), limbs], common_b: true };
+    let product = (mul_group::ALGORITHM.spec)(shape, &Settings::default(), last.asynchronous);
+    let (copied, whole) = (Place::Scratch(0), Place::Scratch(a.limbs()));
+    let addresses = last.shape.operands().len() + last.shape.results().len();
+    let name = format!("{}_after_{}", last.name(), product.name());
+    let copy = Copy(Operand::common(a.limbs()));
+    let kernels = vec![
+        Stage { spec: Box::new(copy), places: vec![Place::Param(0), copied] },
+        Stage { spec: product, places: vec![copied, Place::Param(1), whole] },
+        Stage { spec: Box::new(last), places: (0..addresses).map(Place::Param).chain([whole]).collect() },
+    ];
+    Box::new(Stages { name, addresses, kernels, scratch: a.limbs() + limbs })
 }
 
 impl OfProduct {
@@ -57,7 +79,7 @@ impl OfProduct {
         for item in &mut kernel.body {
             if let Item::Inst(inst) = item
                 && matches!(inst.op, Op::LdParam(_))
-                && let Some(Operand::Imm(index)) = inst.operands.last_mut()
+                && let Some(Value::Imm(index)) = inst.operands.last_mut()
             {
                 *index = places[*index as usize] as u64;
             }

@@ -2,34 +2,40 @@
 //!
 //! computes   `q = ⌊a / d⌋`, `r = a mod d`; a zero divisor is the lane's status
 //! launch     32·warps threads a block, 32/group numbers a warp; the divisor's limbs are spread over the group
-//! cost       a lane: `length·la` wide products and 4 for each limb of `a`; a row takes about `4·length + 60`
-//!            instructions in one lane, 40 more in a group
-//! registers  about `5·length + 50`
+//! cost       a lane: for each limb that `a` is longer than `d`, `length + 3` wide products and about 30 other instructions;
+//!            before and after, about `25·length + 300`, in a group 450
+//! registers  about `3·length + 48`
 //!
 //! The divisor is shifted up until its top bit is the top bit of the lanes' limbs, and `a` with it, as their limbs
-//! are read: lanes differ in the distance, so it is a matter of addresses. From then on all lanes do the same. A
-//! row takes one limb of `a`, from the top: `R ← R·B + aᵢ − qᵢ·D`, with `qᵢ` from the top three limbs of `R` and
-//! two of `D`. Instead of `−qᵢ·D` it adds `qᵢ·(B^n − D)`, which needs no borrows.
+//! are read: lanes differ in the distance, so it is a matter of addresses. From then on all lanes do the same. Of `a` as
+//! many limbs as the lanes hold are the first remainder, less the divisor if that is not larger: the quotient's top
+//! digit, the only one where `a` is not longer than `d`. Then a row takes one limb of `a`, from the top: see
+//! [`Remainder`]. Rows come in blocks, without a branch: digits that might be wrong are noticed in the end, and
+//! then the warp divides again, carefully (`exact.rs`). Random operands do it once in 10⁸ digits.
 //!
-//! bound: before each row `R < D`; in the first one because a quotient of numbers of `p` and `q` bits has its
-//! highest digit at `⌊(p − q)/32⌋` or below. The estimate of `qᵢ` is right or one too large; then `R` is negative, which shows
-//! in the limb above: it is `qᵢ − u + ⌊R / B^n⌋`, where `u` is the limb of `R·B` above `B^n`. Then `D` is
-//! added back, which the warp does together if one of its lanes must: about one row in 2³¹ for random operands.
+//! bound: with `p` and `q` the bits of `a` and `d`, `⌈(p − q)/32⌉` rows suffice: above them `a` is less than `B^n`, hence less
+//! than `2D`. More rows than that find zeros. Rows: see [`Remainder`].
 //!
-//! source: Knuth, The Art of Computer Programming 2, 4.3.1, algorithm D; the estimate: see [`Reciprocal`].
+//! source: Knuth, The Art of Computer Programming 2, 4.3.1, algorithm D; digits without corrections are ours.
 
 use warpmp_device::Grid;
-use warpmp_kernel::build::{Builder, Emit, R32, R64};
-use warpmp_kernel::fragment::{Reciprocal, Rows, assign, select};
-use warpmp_kernel::ir::{Cmp, Kernel, Shuffle, Space, Vote};
+use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
+use warpmp_kernel::fragment::{Divisor, Remainder, assign, select};
+use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Space, Vote};
 
 use super::super::{Spec, piece};
+use super::digits::{Incoming, Outgoing};
 use super::frame::{Frame, Signature};
-use super::shifted::{Shifted, store_lowered};
-use super::{Fault, Layout, Operand};
+use super::shifted::{Distance, Shifted, placed, store_lowered};
+use super::{Fault, Layout, Operand, exact};
 
 /// Up to this many times the divisor's length, the dividend's own length is looked at.
 const MAX_PARTS: u32 = 4;
+
+/// From more limbs a lane on the registers are bounded, to those of twelve warps: left to itself `ptxas` aims at as many and
+/// spills a few words, told so it does not.
+const LONG: u32 = 24;
+const REGISTERS: u32 = 168;
 
 /// Which results there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,136 +66,191 @@ impl Division {
     }
 
     fn body(&self, b: &mut Builder, frame: &Frame) {
+        let Layout { group, length, warps, .. } = self.layout;
+        if length > LONG && group <= 32 {
+            b.bounds(Bounds { max_threads: Some(32 * warps), max_registers: Some(REGISTERS), ..Bounds::default() });
+        }
         b.section("load");
         let spread = frame.spread;
         let limbs = spread.group * spread.length as u32;
-        let divisor = frame.load(b, 1);
+        // Most divisors have as many limbs as they may: they are looked for at the top.
+        let offset = limbs - self.divisor.limbs;
+        let divisor_row = frame.operand_row(b, 1);
+        let (below, divisor) = placed(b, frame, (divisor_row, self.divisor.limbs), offset, 0, 0);
         let bits = spread.bit_length(b, &divisor);
         let zero = b.compare(Cmp::Eq, bits, 0);
-        let status = b.select(Fault::Zero as u32, 0, zero);
-        let shift = b.sub(32 * limbs, bits);
-        let divisor = Shifted::new(b, frame, 1, shift).block(b, frame, 0_u32);
-        let numerator = Shifted::new(b, frame, 0, shift);
+        let fine = b.select(0, u32::MAX, zero);
+        let shift = b.sub(32 * (limbs + offset), bits);
+        let by = Distance::new(b, shift, offset);
+        let shifted = Shifted::new(b, frame, 1, by);
+        let divisor = shifted.block_of(b, frame, (below, &divisor));
+        let complement = spread.negate(b, &divisor);
+        let numerator = Shifted::new(b, frame, 0, by);
         let quotient = (self.parts == Parts::Both).then(|| frame.result_row(b, 0));
-        let index = self.first_digit(b, frame, bits, quotient);
-        let first = b.add(index, 1);
-        let rest = numerator.block(b, frame, first);
+        let bits = b.sub(bits, 32 * offset);
+        let rows = self.rows(b, frame, (bits, fine), quotient);
+        let rest = numerator.block(b, frame, rows, self.block());
         b.section("arithmetic");
-        let division = Steps::new(b, frame, divisor);
-        let fine = b.compare(Cmp::Eq, status, 0);
-        let fine = b.select(u32::MAX, 0, fine);
-        let mut reader = numerator.reader(b, index);
-        b.do_while(|b| {
-            let limb = reader.next(b);
-            let digit = division.step(b, frame, &rest, limb);
-            if let Some(row) = quotient {
-                let digit = b.and(digit, fine);
-                let address = b.mad_wide(index, 4, row);
-                frame.by_bottom(b, |g| g.store_global(Space::Global, &[digit], address, 0));
-            }
-            let lower = b.sub(index, 1);
-            b.set(index, lower);
-            b.compare_signed(Cmp::Ge, index, 0)
+        let (less, reaches) = spread.add(b, &rest, &complement);
+        let enough = b.compare(Cmp::Ne, reaches, 0);
+        let less = select(b, enough, &less, &rest);
+        assign(b, &rest, &less);
+        if let Some(row) = quotient {
+            let digit = b.and(reaches, fine);
+            // Only the lowest lane's number is so small.
+            let place = b.mad_lo(spread.member, 1 << 20, rows);
+            let stored = b.compare(Cmp::Lt, place, self.dividend.limbs);
+            let address = b.mad_wide(rows, 4, row);
+            b.guarded(stored, true, |g| g.store_global(Space::Global, &[digit], address, 0));
+        }
+        let some = b.compare(Cmp::Ne, rows, 0);
+        b.if_(some, |b| {
+            let divisor = Divisor::new(b, spread, &divisor, &complement);
+            let void = self.quick(b, frame, &divisor, numerator, rows, quotient.map(|row| (row, fine)), &rest);
+            let void = b.select(fine, 0, void);
+            let void = b.compare(Cmp::Ne, void, 0);
+            let any = b.vote(Vote::Any, void);
+            b.if_(any, |b| {
+                b.section("exact");
+                // Other threads may store digits where this one has stored some.
+                frame.spread.fence(b);
+                let first = b.min(rows, self.dividend.limbs - 1);
+                exact::divide(b, frame, (numerator, &complement), first, quotient.map(|row| (row, fine)), &rest);
+            });
         });
         b.section("store");
         let row = frame.result_row(b, usize::from(quotient.is_some()));
-        store_lowered(b, frame, row, self.divisor.limbs, &rest, shift, fine);
+        store_lowered(b, frame, (row, self.divisor.limbs), &rest, by, fine);
+        let status = b.lop3(fine, Fault::Zero as u32, 0, 0x0C);
         frame.store_status(b, status);
     }
-}
 
-impl Division {
-    /// The highest digit that is not zero in some lane of the warp, by the lengths of the numbers; and zeros in the
-    /// quotients. `bits`: of the divisor.
-    fn first_digit(&self, b: &mut Builder, frame: &Frame, bits: R32, quotient: Option<R64>) -> R32 {
+    /// All rows: the remainder to `rest`, which has what to begin with, the digits to their row; and whether all of that
+    /// may be wrong.
+    #[allow(clippy::too_many_arguments, reason = "what a division is made of")]
+    fn quick(
+        &self,
+        b: &mut Builder,
+        frame: &Frame,
+        divisor: &Divisor,
+        numerator: Shifted,
+        rows: R32,
+        quotient: Option<(R64, R32)>,
+        rest: &[R32],
+    ) -> Pred {
+        let block = self.block();
+        let remainder = Remainder::new(b, rest);
+        let low = b.copy(rows);
+        let incoming = Incoming::new(b, frame, numerator, rows, block);
+        b.section("rows");
+        b.do_while(|b| {
+            let ahead = incoming.fetch(b, frame);
+            let mut next = remainder.clone();
+            let mut outgoing = Outgoing::new(block);
+            for j in 0..block {
+                let limb = incoming.limb(b, frame, j);
+                let digit = next.row(b, divisor, limb);
+                if quotient.is_some() {
+                    outgoing.push(b, frame, j, digit);
+                }
+            }
+            remainder.become_(b, &next);
+            incoming.advance(b, &ahead);
+            // Not before: the predicate of its end would live through the rows.
+            let lower = b.sub(low, block);
+            b.set(low, lower);
+            if let Some((row, mask)) = quotient {
+                outgoing.store(b, frame, (row, self.dividend.limbs), low, mask);
+            }
+            b.compare(Cmp::Ne, low, 0)
+        });
+        b.section("arithmetic");
+        let settled = remainder.settle(b, divisor);
+        assign(b, rest, &settled.limbs);
+        if let Some((row, mask)) = quotient {
+            let any = b.vote(Vote::Any, settled.corrected);
+            b.if_(any, |b| {
+                // Another thread may have stored the digit before.
+                frame.spread.fence(b);
+                let digit = b.and(settled.digit, mask);
+                frame.by_bottom(b, |g| g.store_global(Space::Global, &[digit], row, 0));
+            });
+        }
+        settled.void
+    }
+
+    /// Rows of a block, a power of two: so that the usual number of rows is not rounded up by much, and what is done for a
+    /// block is little for a row.
+    fn block(&self) -> u32 {
+        let rows = self.dividend.limbs.saturating_sub(self.divisor.limbs).max(1);
+        let (length, group) = (self.layout.length, self.layout.group);
+        // A thread holds all limbs of a block.
+        let blocks = if group == 1 { &[1, 2, 4][..] } else { &[1, 2, 4, 8] };
+        // Issue slots of a scheduler: a wide product takes four.
+        let row = (4 * (length + 3)).max(length + 33);
+        let cost = |block: u32| rows.div_ceil(block) * (block * row + 25);
+        blocks.iter().copied().min_by_key(|&block| cost(block)).unwrap_or(1)
+    }
+
+    /// How many rows the warp takes, whole blocks, by the lengths of the numbers; and zeros in the quotients above.
+    /// `bits`: of the divisor; and whether it is not zero, as a mask.
+    fn rows(&self, b: &mut Builder, frame: &Frame, (bits, fine): (R32, R32), quotient: Option<R64>) -> R32 {
+        let block = self.block();
         let (limbs, held) = (self.dividend.limbs, frame.spread.group * frame.spread.length as u32);
-        let index = b.copy(limbs - 1);
         if limbs.div_ceil(held) > MAX_PARTS {
-            return index;
+            return b.copy(limbs.next_multiple_of(block));
         }
         let length = b.copy(0);
-        for start in (0..limbs).step_by(held as usize) {
-            let part = frame.load_part(b, 0, start, held);
-            let zeros: Vec<R32> = part.iter().map(|_| b.copy(0)).collect();
-            if let Some(row) = quotient {
-                let row = b.add64(row, u64::from(4 * start));
-                frame.write(b, row, (limbs - start).min(held), piece(limbs).min(piece(start)), &zeros);
-            }
-            let part = frame.spread.bit_length(b, &part);
-            let some = b.compare(Cmp::Ne, part, 0);
-            let whole = b.add(part, 32 * start);
-            let longer = b.select(whole, length, some);
-            b.set(length, longer);
+        for start in (0..limbs).step_by(held as usize).rev() {
+            // The parts below matter where all above are zero.
+            let none = b.compare(Cmp::Eq, length, 0);
+            let any = b.vote(Vote::Any, none);
+            b.if_(any, |b| {
+                let part = frame.load_part(b, 0, start, held);
+                let part = frame.spread.bit_length(b, &part);
+                let some = b.compare(Cmp::Ne, part, 0);
+                let whole = b.add(part, 32 * start);
+                let whole = b.select(whole, 0, some);
+                let longer = b.max(whole, length);
+                b.set(length, longer);
+            });
         }
-        // Other threads may store digits where this one has stored zeros.
-        b.warp_barrier();
         let longer = b.sub(length, bits);
         let shorter = b.compare(Cmp::Lt, length, bits);
         let longer = b.select(0, longer, shorter);
-        let mut first = b.shr(longer, 5);
+        let longer = b.and(longer, fine);
+        let up = b.add(longer, 32 * block - 1);
+        let mut rows = b.shr(up, 5);
         for distance in [1, 2, 4, 8, 16] {
-            let other = b.shuffle(Shuffle::Bfly, first, distance, 32);
-            first = b.max(first, other);
+            let other = b.shuffle(Shuffle::Bfly, rows, distance, 32);
+            rows = b.max(rows, other);
         }
-        let first = b.min(first, limbs - 1);
-        b.set(index, first);
-        index
-    }
-}
-
-/// A normalised divisor.
-struct Steps {
-    divisor: Vec<R32>,
-    /// `B^n` less the divisor.
-    complement: Vec<R32>,
-    top: Reciprocal,
-}
-
-impl Steps {
-    fn new(b: &mut Builder, frame: &Frame, divisor: Vec<R32>) -> Self {
-        let complement = frame.spread.negate(b, &divisor);
-        let n = divisor.len();
-        let low = if n > 1 { divisor[n - 2] } else { b.copy(0) };
-        let top = Reciprocal::new(b, divisor[n - 1], low);
-        Self { divisor, complement, top }
+        let rows = b.and(rows, (block - 1) ^ u32::MAX);
+        if let Some(row) = quotient {
+            self.clear(b, frame, row, rows);
+            // Other threads may store digits where this one has stored zeros.
+            frame.spread.fence(b);
+        }
+        rows
     }
 
-    /// `rest ← rest·B + limb` less the digit times the divisor; the digit.
-    fn step(&self, b: &mut Builder, frame: &Frame, rest: &[R32], limb: R32) -> R32 {
-        let (spread, n) = (&frame.spread, rest.len());
-        // The lowest lane takes in the limb, the others what leaves the lanes below.
-        let incoming = spread.from_below(b, rest[n - 1]);
-        let incoming = if spread.group == 1 { limb } else { spread.at_bottom(b, limb, incoming) };
-        let shifted: Vec<R32> = std::iter::once(incoming).chain(rest[..n - 1].iter().copied()).collect();
-        let above = rest[n - 1];
-        // Only the top lane's estimate counts.
-        let digit = if n == 1 {
-            self.top.quotient(b, above, shifted[0], 0)
-        } else {
-            self.top.quotient(b, above, shifted[n - 1], shifted[n - 2])
-        };
-        let digit = spread.top(b, digit);
-        let above = spread.top(b, above);
-        let mut rows = Rows::on(b, &self.complement, &shifted);
-        let low = rows.row(b, digit);
-        let mut sum = vec![low];
-        sum.extend(rows.finish(b));
-        let excess = sum.pop().unwrap_or(low);
-        let (sum, top) = spread.settle(b, &sum, excess);
-        let expected = b.sub(digit, above);
-        let negative = b.compare(Cmp::Ne, top, expected);
-        assign(b, rest, &sum);
-        let fixed = b.copy(digit);
-        let any = b.vote(Vote::Any, negative);
-        b.if_(any, |b| {
-            let (restored, _) = spread.add(b, rest, &self.divisor);
-            let restored = select(b, negative, &restored, rest);
-            assign(b, rest, &restored);
-            let less = b.sub(fixed, 1);
-            let less = b.select(less, fixed, negative);
-            b.set(fixed, less);
-        });
-        fixed
+    /// Zeros in the quotient from digit `from` on, and perhaps in some digits below.
+    fn clear(&self, b: &mut Builder, frame: &Frame, row: R64, from: R32) {
+        let (limbs, group) = (self.dividend.limbs, frame.spread.group);
+        let width = piece(limbs);
+        let zeros: Vec<R32> = (0..width).map(|_| b.copy(0)).collect();
+        let first = b.mul_lo(frame.spread.member, width);
+        let base = b.mad_wide(first, 4, row);
+        let end = b.add(first, width);
+        for start in (0..limbs).step_by((group * width) as usize) {
+            let end = b.add(end, start);
+            let mut clear = b.compare(Cmp::Gt, end, from);
+            if start + group * width > limbs {
+                let inside = b.compare(Cmp::Le, end, limbs);
+                clear = b.and_pred(clear, inside);
+            }
+            b.guarded(clear, true, |g| g.store_global(Space::Global, &zeros, base, 4 * start));
+        }
     }
 }
 
@@ -215,6 +276,6 @@ impl Spec for Division {
     }
 
     fn wide_products(&self) -> u64 {
-        u64::from(self.dividend.limbs) * u64::from(self.layout.group * (self.layout.length + 4))
+        u64::from(self.dividend.limbs) * u64::from(self.layout.group * (self.layout.length + 3))
     }
 }

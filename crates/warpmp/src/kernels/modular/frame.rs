@@ -5,11 +5,14 @@
 
 use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Guarded, Pred, R32, R64};
-use warpmp_kernel::fragment::{Spread, select};
+use warpmp_kernel::fragment::{Factor, Spread, select};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special};
 
 use super::super::{piece, vector};
 use super::{Fault, Layout, Operand};
+
+/// Factors stay in memory where lanes have at least so many limbs: registers are short there.
+const STREAMED: usize = 20;
 
 /// A kernel under way: the lane's place and its rows.
 pub(super) struct Frame {
@@ -57,8 +60,8 @@ impl Layout {
         let block = b.special(Special::Ctaid);
         let number = b.mad_lo(block, 32 * self.warps, thread);
         let row = b.shr(number, self.group.trailing_zeros());
-        // The warp stays or goes as a whole: buffers hold whole tiles.
-        let first_row = b.and(row, (32 / self.group - 1) ^ u32::MAX);
+        // The warp stays or goes as a whole: buffers hold whole tiles. So does a block with one number.
+        let first_row = if self.group > 32 { row } else { b.and(row, (32 / self.group - 1) ^ u32::MAX) };
         let outside = b.compare(Cmp::Ge, first_row, lanes);
         b.return_if(outside);
         let spread = Spread::new(&mut b, self.group, self.length as usize, number);
@@ -71,7 +74,8 @@ impl Layout {
     /// The launch for so many lanes.
     pub(super) const fn grid(self, lanes: u32) -> Grid {
         let numbers = self.warps * 32 / self.group;
-        Grid { blocks: lanes.div_ceil(numbers), threads: 32 * self.warps, shared_bytes: 0 }
+        let shared_bytes = Spread::shared_bytes(self.group);
+        Grid { blocks: lanes.div_ceil(numbers), threads: 32 * self.warps, shared_bytes }
     }
 
     /// The most lanes of a launch: thread numbers are 32 bits.
@@ -118,6 +122,29 @@ impl Frame {
             });
         }
         words
+    }
+
+    /// A factor of so many limbs that is left in memory, in a row that this lane or group has written or an earlier
+    /// kernel; none if it should be in registers.
+    pub(super) fn stream(&self, row: R64, limbs: u32) -> Option<Factor<'static>> {
+        // Wider accesses would hold more registers, for no time.
+        let width = piece(limbs).min(piece(self.spread.length as u32)).min(2);
+        self.streams().then(|| Factor::Memory(row, vector(width)))
+    }
+
+    /// An operand of so many limbs as such a factor.
+    pub(super) fn stream_operand(&self, b: &mut Builder, operand: usize, limbs: u32) -> Option<Factor<'static>> {
+        // A shorter row is followed by that of another lane, not by zeros.
+        if !self.streams() || self.limbs(operand) != limbs {
+            return None;
+        }
+        let row = self.operand_row(b, operand);
+        self.stream(row, limbs)
+    }
+
+    /// Are factors left in memory?
+    fn streams(&self) -> bool {
+        self.spread.length >= STREAMED && self.spread.group <= 32
     }
 
     /// Writes a number to `count` limbs of a row.

@@ -28,6 +28,9 @@ use super::{Layout, Operand};
 /// does them, so that few lanes are best.
 pub(super) const BLOCK: u32 = 17;
 
+/// The same in the lanes of several warps.
+pub(super) const LANE_LIMBS: u32 = 36;
+
 /// Parameters of the kernel. Parameters of its launch: `a`, `b`, the result, lanes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Gcd {
@@ -41,7 +44,7 @@ impl Gcd {
     /// The usual parameters.
     pub const fn new(a: Operand, b: Operand) -> Self {
         let limbs = if a.limbs > b.limbs { a.limbs } else { b.limbs };
-        Self { operands: [a, b], layout: Layout::narrow(limbs + 1, BLOCK) }
+        Self { operands: [a, b], layout: Layout::narrow(limbs + 1, BLOCK, LANE_LIMBS) }
     }
 
     fn limbs(&self) -> u32 {

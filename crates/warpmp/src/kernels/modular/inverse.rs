@@ -6,7 +6,7 @@
 //! cost       about `2.1·d/30` batches of steps for numbers of `d` bits; each takes `10·length` wide products a lane
 //!            and about `750 + 30·length` other instructions. If a modulus of the warp is even, a Montgomery product
 //!            more
-//! registers  about `10·length + 60`
+//! registers  about `8·length + 40`
 //!
 //! For odd `m` the steps begin with `f = m`, `g = a`. For even `m`, `a` must be odd, and the two change places: that
 //! gives `y < a` with `m·y = 1 mod a`, and `x = m − (m·y − 1)/a`. The quotient is exact and less than `m`, so it
@@ -18,7 +18,7 @@
 //! source: Bernstein and Yang 2019; the exact quotient is Hensel's division (Jebelean 1993).
 
 use warpmp_device::Grid;
-use warpmp_kernel::build::{Builder, Emit, R32};
+use warpmp_kernel::build::{Builder, Emit, Pred, R32};
 use warpmp_kernel::fragment::divsteps::{self, Pair, add_where, negate_where, sign};
 use warpmp_kernel::fragment::{Montgomery, assign, select};
 use warpmp_kernel::ir::{Cmp, Kernel, Vote};
@@ -26,6 +26,9 @@ use warpmp_kernel::ir::{Cmp, Kernel, Vote};
 use super::super::Spec;
 use super::frame::{Frame, Signature};
 use super::{Fault, Layout, Operand};
+
+/// Limbs a lane, at most: it holds four numbers of them, and more.
+pub(super) const LANE_LIMBS: u32 = 24;
 
 /// Parameters of the kernel. Parameters of its launch: `a`, `m`, the result, statuses, lanes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -42,29 +45,19 @@ impl InvMod {
     /// The usual parameters.
     pub const fn new(value: Operand, modulus: Operand) -> Self {
         let limbs = if value.limbs > modulus.limbs { value.limbs } else { modulus.limbs };
-        Self { value, modulus, layout: Layout::of(limbs + 1) }
+        Self { value, modulus, layout: Layout::of(limbs + 1).of_lanes(limbs + 1, LANE_LIMBS) }
     }
 
     fn body(b: &mut Builder, frame: &Frame) {
         b.section("load");
         let spread = &frame.spread;
-        let (value, modulus) = (frame.load(b, 0), frame.load(b, 1));
-        let lowest = spread.broadcast(b, modulus[0], 0);
-        let parity = b.and(lowest, 1);
-        let odd = b.compare(Cmp::Ne, parity, 0);
-        let zero = spread.is_zero(b, &modulus);
-        let status = b.select(Fault::Zero as u32, 0, zero);
-        let mut f = select(b, odd, &modulus, &value);
-        let g = select(b, odd, &value, &modulus);
-        // Two even numbers: there is no inverse, but the steps want f odd.
-        let lowest = spread.broadcast(b, f[0], 0);
-        let one = spread.small(b, 1);
-        f[0] = b.or(f[0], one[0]);
-        let parity = b.and(lowest, 1);
-        let both_even = b.compare(Cmp::Eq, parity, 0);
+        let Start { f, g, .. } = Start::new(b, frame);
         b.section("arithmetic");
         let numbers = Pair::new(b, &f, &g);
         let x = divsteps::inverse(b, spread, &numbers);
+        // Found anew: what lives through all of the steps takes registers.
+        let Start { modulus, f, g, odd, status, both_even } = Start::new(b, frame);
+        let one = spread.small(b, 1);
         let negative = sign(b, spread, &numbers.first);
         let divisor = negate_where(b, spread, negative, &numbers.first);
         let rest = divisor.iter().zip(&one).map(|(&limb, &one)| b.xor(limb, one)).collect::<Vec<_>>();
@@ -92,6 +85,40 @@ impl InvMod {
             assign(b, &result, &chosen);
         });
         frame.finish(b, status, &[&result]);
+    }
+}
+
+/// What the steps begin with.
+struct Start {
+    modulus: Vec<R32>,
+    /// The odd one of the two numbers, or one that is made odd.
+    f: Vec<R32>,
+    g: Vec<R32>,
+    /// Is the modulus odd?
+    odd: Pred,
+    /// Is it zero?
+    status: R32,
+    both_even: Pred,
+}
+
+impl Start {
+    fn new(b: &mut Builder, frame: &Frame) -> Self {
+        let spread = &frame.spread;
+        let (value, modulus) = (frame.load(b, 0), frame.load(b, 1));
+        let lowest = spread.broadcast(b, modulus[0], 0);
+        let parity = b.and(lowest, 1);
+        let odd = b.compare(Cmp::Ne, parity, 0);
+        let zero = spread.is_zero(b, &modulus);
+        let status = b.select(Fault::Zero as u32, 0, zero);
+        let mut f = select(b, odd, &modulus, &value);
+        let g = select(b, odd, &value, &modulus);
+        // Two even numbers: there is no inverse, but the steps want f odd.
+        let lowest = spread.broadcast(b, f[0], 0);
+        let one = spread.small(b, 1);
+        f[0] = b.or(f[0], one[0]);
+        let parity = b.and(lowest, 1);
+        let both_even = b.compare(Cmp::Eq, parity, 0);
+        Self { modulus, f, g, odd, status, both_even }
     }
 }
 

@@ -3,19 +3,19 @@
 //! computes   `a^e mod m`; `x⁰ = 1 mod m`
 //! requires   `m` odd (else the lane's status says so); `a`, `e` of any length
 //! launch     32·warps threads a block, 32/group numbers a warp
-//! cost       with windows of `w` bits, in Montgomery products: `n + n/w` for `n` bits of the exponent, `2^w` for
-//!            the table, 6 for `R² mod m`, 1 in and ½ out; and one doubling for each leading zero of `m`. A longer
-//!            `a`: 2 more for each `L` limbs. A public exponent: a product a bit, and one for each bit that is set
-//! memory     the table: `2^w` residues a lane in scratch memory, each lane its own
-//! registers  about `6·length + 50`
+//! cost       with windows of `w` bits: `n + 5` Montgomery squares for `n` bits of the exponent, and `n/w + 2^w + 1`
+//!            products; `L` doublings, and one for each leading zero of `m`. A longer `a`: 2 products more for each
+//!            `L` limbs. A public exponent: a square a bit, and a product for each bit that is set
+//! memory     the table: `2^w` residues a lane in scratch memory, each lane its own; with secret exponents one more
+//! registers  about `4.5·length + 26`, with shorter blocks than 20 limbs `5.5·length + 10`
 //!
 //! Every lane does the same: a digit of the exponent, zero or not, takes `w` squarings and a product. The first
 //! digit takes none. `pow_mod_sec` reads all residues of the table for each digit and keeps the one it wants, so
 //! that neither instructions nor addresses depend on the base or on the exponent. (The number of leading zeros of
 //! the modulus, which is public, does show.)
 //!
-//! In a group one product stands in the loop for squarings and products alike: a lane of 16 limbs takes 13 KiB of
-//! instructions for one, and they come from a cache. A single lane squares by code of its own.
+//! What is multiplied by lies in memory if it is long: the residues of the table, and the base as it is. So squares and
+//! products need no more than `x`, the modulus and a window in registers.
 //!
 //! bound: see [`Montgomery`]. A base of more than `L` limbs is `Σ aᵢ·Rⁱ`: with `aᵢ < R`, `aᵢ·R² / R < m`, and the
 //! sum is taken from the top, `x ← x·R + aᵢ`, in Montgomery residues.
@@ -87,13 +87,10 @@ impl PowMod {
         let (modulus, _) = frame.odd_modulus(b, &modulus);
         b.section("arithmetic");
         let ring = Montgomery::new(b, frame.spread, &modulus, self.modulus.limbs as usize);
-        let one = ring.one(b);
-        let square = ring.square_of_r(b, &one);
-        let (base, plain) = self.base(b, frame, &ring, &square);
         let result = match self.exponent {
-            Exponent::Public(exponent) => public_power(b, &ring, &one, &base, plain.as_deref(), exponent),
+            Exponent::Public(exponent) => self.public(b, frame, &ring, exponent),
             Exponent::Operand(..) | Exponent::Secret(..) => {
-                let power = self.windows(b, frame, &ring, &one, &base);
+                let power = self.windows(b, frame, &ring);
                 ring.redc(b, &power, None)
             }
         };
@@ -103,12 +100,11 @@ impl PowMod {
         frame.finish(b, status, &[&result]);
     }
 
-    /// The base as a Montgomery residue; and as it is if it is less than `R`.
-    fn base(&self, b: &mut Builder, frame: &Frame, ring: &Montgomery, square: &[R32]) -> (Vec<R32>, Option<Vec<R32>>) {
+    /// The base as a Montgomery residue.
+    fn base(&self, b: &mut Builder, frame: &Frame, ring: &Montgomery, square: &[R32]) -> Vec<R32> {
         let (limbs, length) = (self.modulus.limbs, self.base.limbs);
         if length <= limbs {
-            let plain = frame.load(b, 0);
-            return (ring.mul(b, &plain, square), Some(plain));
+            return self.mul_by_base(b, frame, ring, square);
         }
         let parts = length.div_ceil(limbs);
         let top = frame.load_part(b, 0, (parts - 1) * limbs, limbs);
@@ -125,52 +121,42 @@ impl PowMod {
             let sum = ring.add(b, &higher, &part);
             assign(b, &x, &sum);
         });
-        (x, None)
+        x
     }
 
     /// The power as a Montgomery residue.
-    fn windows(&self, b: &mut Builder, frame: &Frame, ring: &Montgomery, one: &[R32], base: &[R32]) -> Vec<R32> {
+    fn windows(&self, b: &mut Builder, frame: &Frame, ring: &Montgomery) -> Vec<R32> {
         let bits = match self.exponent {
             Exponent::Operand(_, bits) | Exponent::Secret(_, bits) => bits,
             Exponent::Public(_) => 0,
         };
         let table = Table { frame, limbs: self.residue_limbs(), entries: 1 << self.window, row: frame.scratch };
-        table.fill(b, ring, one, base);
+        let one = ring.one(b);
+        table.write(b, 0, &one);
+        let square = ring.square_of_r(b, &one);
+        let base = self.base(b, frame, ring, &square);
+        table.fill(b, ring, &base);
         let digits = bits.div_ceil(self.window);
         let exponent = frame.operand_row(b, 1);
         let secret = matches!(self.exponent, Exponent::Secret(..));
-        let entry = |b: &mut Builder, bit: R32| {
-            let digit = self.digit(b, frame, exponent, bit);
-            if secret { table.scan(b, digit) } else { table.read(b, digit) }
-        };
         let bit = b.copy((digits - 1) * self.window);
-        let first = entry(b, bit);
+        let digit = self.digit(b, frame, exponent, bit);
+        let first = if secret { table.scan(b, digit) } else { table.read(b, digit) };
         let x: Vec<R32> = first.iter().map(|&limb| b.copy(limb)).collect();
         if digits == 1 {
             return x;
         }
         repeat(b, digits - 1, |b| {
+            repeat(b, self.window, |b| {
+                let squared = ring.sqr(b, &x);
+                assign(b, &x, &squared);
+            });
+            // The residue comes when the squares are done: before, it would take registers from them.
             let lower = b.sub(bit, self.window);
             b.set(bit, lower);
-            let entry = entry(b, bit);
-            if ring.squares_apart() {
-                repeat(b, self.window, |b| {
-                    let squared = ring.sqr(b, &x);
-                    assign(b, &x, &squared);
-                });
-                let product = ring.mul(b, &x, &entry);
-                return assign(b, &x, &product);
-            }
-            let left = b.copy(self.window);
-            b.do_while(|b| {
-                let last = b.compare(Cmp::Eq, left, 0);
-                let factor = select(b, last, &entry, &x);
-                let product = ring.mul(b, &x, &factor);
-                assign(b, &x, &product);
-                let fewer = b.sub(left, 1);
-                b.set(left, fewer);
-                b.compare_signed(Cmp::Ge, left, 0)
-            });
+            let digit = self.digit(b, frame, exponent, bit);
+            let product = if secret { table.mul_secretly(b, ring, &x, digit) } else { table.mul(b, ring, &x, digit) };
+            assign(b, &x, &product);
         });
         x
     }
@@ -204,46 +190,50 @@ fn least(cost: impl Fn(u32) -> u32) -> u32 {
     (1..=6).min_by_key(|&w| cost(w)).unwrap_or(1)
 }
 
-/// The power by squarings and products from the exponent's top bit down; the last product takes the base as it is,
-/// so that the result is no Montgomery residue.
-fn public_power(
-    b: &mut Builder,
-    ring: &Montgomery,
-    one: &[R32],
-    base: &[R32],
-    plain: Option<&[R32]>,
-    exponent: u32,
-) -> Vec<R32> {
-    let Some(top) = exponent.checked_ilog2() else { return ring.redc(b, one, None) };
-    let x: Vec<R32> = base.iter().map(|&limb| b.copy(limb)).collect();
-    // An odd exponent's last bit is left to the end.
-    let ends_plain = exponent & 1 == 1 && top > 0 && plain.is_some();
-    let products = if ends_plain { exponent & !1 } else { exponent };
-    let products = products & ((1 << top) - 1);
-    if top > 0 {
-        let pending = b.copy(products.reverse_bits() >> (32 - top));
-        repeat(b, top, |b| {
-            let squared = ring.sqr(b, &x);
-            assign(b, &x, &squared);
-            if products != 0 {
-                let bit = b.and(pending, 1);
-                let is_set = b.compare(Cmp::Ne, bit, 0);
-                b.if_(is_set, |b| {
-                    let product = ring.mul(b, &x, base);
-                    assign(b, &x, &product);
-                });
-                let rest = b.shr(pending, 1);
-                b.set(pending, rest);
-            }
-        });
+impl PowMod {
+    /// The power by squarings and products from the exponent's top bit down; the last product takes the base as it is,
+    /// so that the result is no Montgomery residue.
+    fn public(&self, b: &mut Builder, frame: &Frame, ring: &Montgomery, exponent: u32) -> Vec<R32> {
+        let one = ring.one(b);
+        let Some(top) = exponent.checked_ilog2() else { return ring.redc(b, &one, None) };
+        let square = ring.square_of_r(b, &one);
+        let base = self.base(b, frame, ring, &square);
+        let x: Vec<R32> = base.iter().map(|&limb| b.copy(limb)).collect();
+        // An odd exponent's last bit is left to the end.
+        let ends_plain = exponent & 1 == 1 && top > 0 && self.base.limbs <= self.modulus.limbs;
+        let products = if ends_plain { exponent & !1 } else { exponent };
+        let products = products & ((1 << top) - 1);
+        if top > 0 {
+            let pending = b.copy(products.reverse_bits() >> (32 - top));
+            repeat(b, top, |b| {
+                let squared = ring.sqr(b, &x);
+                assign(b, &x, &squared);
+                if products != 0 {
+                    let bit = b.and(pending, 1);
+                    let is_set = b.compare(Cmp::Ne, bit, 0);
+                    b.if_(is_set, |b| {
+                        let product = ring.mul(b, &x, &base);
+                        assign(b, &x, &product);
+                    });
+                    let rest = b.shr(pending, 1);
+                    b.set(pending, rest);
+                }
+            });
+        }
+        if ends_plain { self.mul_by_base(b, frame, ring, &x) } else { ring.redc(b, &x, None) }
     }
-    match plain.filter(|_| ends_plain) {
-        Some(plain) => ring.mul(b, plain, &x),
-        None => ring.redc(b, &x, None),
+
+    /// `x·a/R mod m` for a base `a < R`.
+    fn mul_by_base(&self, b: &mut Builder, frame: &Frame, ring: &Montgomery, x: &[R32]) -> Vec<R32> {
+        if let Some(base) = frame.stream_operand(b, 0, self.modulus.limbs) {
+            return ring.mul(b, x, base);
+        }
+        let base = frame.load(b, 0);
+        ring.mul(b, x, &base)
     }
 }
 
-/// The residues `1, a, a², …` in scratch memory.
+/// The residues `1, a, a², …` in scratch memory, and a place for one more.
 struct Table<'f> {
     frame: &'f Frame,
     /// Limbs of a residue.
@@ -253,32 +243,69 @@ struct Table<'f> {
 }
 
 impl Table<'_> {
-    fn fill(&self, b: &mut Builder, ring: &Montgomery, one: &[R32], base: &[R32]) {
-        let Some(row) = self.row else { return };
-        let at = b.copy64(row);
-        let width = piece(self.limbs);
-        self.frame.write(b, at, self.limbs, width, one);
+    /// The residues from 1 on.
+    fn fill(&self, b: &mut Builder, ring: &Montgomery, base: &[R32]) {
+        self.write(b, 1, base);
+        let Some(row) = self.row.filter(|_| self.entries > 2) else { return };
+        let at = b.add64(row, u64::from(4 * self.limbs));
+        let first = b.copy64(at);
         let x: Vec<R32> = base.iter().map(|&limb| b.copy(limb)).collect();
-        let write = |b: &mut Builder| {
+        repeat(b, self.entries - 2, |b| {
+            let product = self.mul_at(b, ring, &x, first);
+            assign(b, &x, &product);
             let next = b.add64(at, u64::from(4 * self.limbs));
             b.set64(at, next);
-            self.frame.write(b, at, self.limbs, width, &x);
-        };
-        write(b);
-        if self.entries == 2 {
-            return;
-        }
-        repeat(b, self.entries - 2, |b| {
-            let product = ring.mul(b, &x, base);
-            assign(b, &x, &product);
-            write(b);
+            self.frame.write(b, at, self.limbs, piece(self.limbs), &x);
         });
+        self.written(b);
+    }
+
+    fn write(&self, b: &mut Builder, entry: u32, residue: &[R32]) {
+        let Some(row) = self.row else { return };
+        let at = b.add64(row, u64::from(4 * entry * self.limbs));
+        self.frame.write(b, at, self.limbs, piece(self.limbs), residue);
+        self.written(b);
+    }
+
+    /// Lanes of a group read what others have written.
+    fn written(&self, b: &mut Builder) {
+        if self.frame.spread.group > 1 {
+            self.frame.spread.fence(b);
+        }
+    }
+
+    fn address(&self, b: &mut Builder, digit: R32) -> Option<R64> {
+        self.row.map(|row| b.mad_wide(digit, 4 * self.limbs, row))
     }
 
     fn read(&self, b: &mut Builder, digit: R32) -> Vec<R32> {
-        let Some(row) = self.row else { return Vec::new() };
-        let address = b.mad_wide(digit, 4 * self.limbs, row);
+        let Some(address) = self.address(b, digit) else { return Vec::new() };
         self.frame.read(b, address, 0, self.limbs, piece(self.limbs))
+    }
+
+    /// `x` times the residue of the digit.
+    fn mul(&self, b: &mut Builder, ring: &Montgomery, x: &[R32], digit: R32) -> Vec<R32> {
+        let Some(address) = self.address(b, digit) else { return Vec::new() };
+        self.mul_at(b, ring, x, address)
+    }
+
+    fn mul_at(&self, b: &mut Builder, ring: &Montgomery, x: &[R32], address: R64) -> Vec<R32> {
+        if let Some(factor) = self.frame.stream(address, self.limbs) {
+            return ring.mul(b, x, factor);
+        }
+        let residue = self.frame.read(b, address, 0, self.limbs, piece(self.limbs));
+        ring.mul(b, x, &residue)
+    }
+
+    /// The same by instructions and addresses that do not depend on the digit.
+    fn mul_secretly(&self, b: &mut Builder, ring: &Montgomery, x: &[R32], digit: R32) -> Vec<R32> {
+        let residue = self.scan(b, digit);
+        let Some(row) = self.row.filter(|&row| self.frame.stream(row, self.limbs).is_some()) else {
+            return ring.mul(b, x, &residue);
+        };
+        self.write(b, self.entries, &residue);
+        let address = b.add64(row, u64::from(4 * self.entries * self.limbs));
+        self.mul_at(b, ring, x, address)
     }
 
     /// The residue of the digit, by reading all.
@@ -315,7 +342,8 @@ impl Spec for PowMod {
     fn scratch_limbs(&self) -> u32 {
         match self.exponent {
             Exponent::Public(_) => 0,
-            Exponent::Operand(..) | Exponent::Secret(..) => self.residue_limbs() << self.window,
+            Exponent::Operand(..) => self.residue_limbs() << self.window,
+            Exponent::Secret(..) => self.residue_limbs() * ((1 << self.window) + 1),
         }
     }
 
@@ -336,14 +364,16 @@ impl Spec for PowMod {
     }
 
     fn wide_products(&self) -> u64 {
-        let product = 2 * u64::from(self.modulus.limbs) * u64::from(self.residue_limbs());
-        let base = if self.base.limbs <= self.modulus.limbs { 1 } else { 2 * self.base.limbs / self.modulus.limbs };
-        let power = match self.exponent {
+        let limbs = self.modulus.limbs;
+        let (product, square) = (self.layout.products(limbs), self.layout.square_products(limbs));
+        let base = if self.base.limbs <= limbs { 1 } else { 2 * self.base.limbs / limbs };
+        let (squares, products) = match self.exponent {
             Exponent::Operand(_, bits) | Exponent::Secret(_, bits) => {
-                (1 << self.window) - 2 + (bits.div_ceil(self.window) - 1) * (self.window + 1)
+                let digits = bits.div_ceil(self.window) - 1;
+                (digits * self.window, (1 << self.window) - 2 + digits)
             }
-            Exponent::Public(exponent) => exponent.checked_ilog2().unwrap_or(0) + exponent.count_ones(),
+            Exponent::Public(exponent) => (exponent.checked_ilog2().unwrap_or(0), exponent.count_ones()),
         };
-        product * u64::from(5 + base + power) + product / 2
+        u64::from(5 + squares) * square + u64::from(base + products) * product + product / 2
     }
 }

@@ -3,9 +3,9 @@
 //! computes   `mul`: `a·b/R mod m`; `sqr`: `a²/R mod m`; `redc`: `t/R mod m`; `to`: `a·R mod m`; `from`: `a/R mod m`
 //! requires   `m` odd, `a, b < m`, `t < m·R`; what is not so is the lane's status
 //! launch     32·warps threads a block, 32/group numbers a warp
-//! cost       see [`Montgomery`]: a product by one lane `2L²` wide and `L` low products, `from` and `redc`
-//!            half of that; `to` takes `6` products, `L` doublings and one for each leading zero of `m`
-//! registers  about `5·length + 40`
+//! cost       see [`Montgomery`]: a product by one lane `2L²` wide and `L` low products, a square 3/4, `from` and `redc`
+//!            half of that; `to` takes a product, 5 squares, `L` doublings and one for each leading zero of `m`
+//! registers  about `5·length + 20`; the second factor stays in memory from 20 limbs a lane on: `4.5·length + 20`
 //!
 //! bound: see [`Montgomery`]. `R` has whole limbs: a shift by the bits of the modulus, such as 131, would cut off
 //! bits that the reduction has not made zero.
@@ -14,7 +14,7 @@
 
 use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, R32};
-use warpmp_kernel::fragment::{Montgomery, assign, repeat};
+use warpmp_kernel::fragment::{Factor, Montgomery, assign, repeat};
 use warpmp_kernel::ir::Kernel;
 
 use super::super::Spec;
@@ -85,16 +85,21 @@ impl MontgomeryProduct {
         if let Some(factor) = &factor {
             status = frame.require_below(b, status, (1, 0), factor, (&modulus, limbs));
         }
+        // A long factor is read again rather than kept.
+        let factor = factor.as_ref().map(|factor| match frame.stream_operand(b, 1, limbs) {
+            Some(streamed) => streamed,
+            None => Factor::from(factor),
+        });
         let ring = Montgomery::new(b, frame.spread, &modulus, limbs as usize);
         let x = low;
         if self.chain > 1 {
             repeat(b, self.chain, |b| {
-                let result = self.apply(b, &ring, &x, high.as_deref(), factor.as_deref());
+                let result = self.apply(b, &ring, &x, high.as_deref(), factor);
                 assign(b, &x, &result);
             });
             return frame.finish(b, status, &[&x]);
         }
-        let result = self.apply(b, &ring, &x, high.as_deref(), factor.as_deref());
+        let result = self.apply(b, &ring, &x, high.as_deref(), factor);
         frame.finish(b, status, &[&result]);
     }
 
@@ -104,11 +109,11 @@ impl MontgomeryProduct {
         ring: &Montgomery,
         x: &[R32],
         high: Option<&[R32]>,
-        factor: Option<&[R32]>,
+        factor: Option<Factor<'_>>,
     ) -> Vec<R32> {
         b.section("arithmetic");
         match self.function {
-            Function::Mul => ring.mul(b, x, factor.unwrap_or(x)),
+            Function::Mul => ring.mul(b, x, factor.unwrap_or(Factor::from(x))),
             Function::Sqr => ring.sqr(b, x),
             Function::Redc | Function::From => ring.redc(b, x, high),
             Function::To => {
@@ -141,13 +146,13 @@ impl Spec for MontgomeryProduct {
     }
 
     fn wide_products(&self) -> u64 {
-        let limbs = u64::from(self.modulus());
-        let row = 2 * limbs * u64::from(self.layout.group * self.layout.length);
+        let (product, square) = (self.layout.products(self.modulus()), self.layout.square_products(self.modulus()));
         u64::from(self.chain)
             * match self.function {
-                Function::Mul | Function::Sqr => row,
-                Function::Redc | Function::From => row / 2,
-                Function::To => 6 * row,
+                Function::Mul => product,
+                Function::Sqr => square,
+                Function::Redc | Function::From => product / 2,
+                Function::To => product + 5 * square,
             }
     }
 }

@@ -11,7 +11,7 @@ use super::super::Spec;
 
 /// What a stage's address is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(in super::super) enum Place {
     /// A parameter of the operation: an operand or a result.
     Param(usize),
     /// Rows in scratch memory, after so many limbs a lane.
@@ -20,21 +20,21 @@ pub(super) enum Place {
 
 /// A kernel of an operation.
 #[derive(Debug)]
-pub(super) struct Stage {
-    pub(super) spec: Box<dyn Spec>,
+pub(in super::super) struct Stage {
+    pub(in super::super) spec: Box<dyn Spec>,
     /// Its operands and results, and its scratch memory if it has any.
-    pub(super) places: Vec<Place>,
+    pub(in super::super) places: Vec<Place>,
 }
 
 /// Kernels one after the other.
 #[derive(Debug)]
-pub(super) struct Stages {
-    pub(super) name: String,
+pub(in super::super) struct Stages {
+    pub(in super::super) name: String,
     /// Operands and results of the operation, statuses included.
-    pub(super) addresses: usize,
-    pub(super) kernels: Vec<Stage>,
+    pub(in super::super) addresses: usize,
+    pub(in super::super) kernels: Vec<Stage>,
     /// Limbs of scratch memory a lane.
-    pub(super) scratch: u32,
+    pub(in super::super) scratch: u32,
 }
 
 impl Stages {

@@ -9,54 +9,61 @@ use super::super::{MUL, MulShape, OperandShape, OperationAlgorithm, OperationSha
 use super::division::{Division, Parts};
 use super::frame::Signature;
 use super::gcd::{self, Gcd};
-use super::inverse::InvMod;
+use super::inverse::{self, InvMod};
 use super::power::{Exponent, PowMod};
 use super::product::{Function, MontgomeryProduct};
 use super::redirect::{Place, Stage, Stages};
 use super::sqrt::Sqrt;
-use super::{Layout, MAX_LIMBS, Operand, cofactors};
+use super::strong::{Base, StrongTest};
+use super::{LANE_LIMBS, Layout, Operand, cofactors};
 use crate::operation::Operation;
 
-/// Longest numbers of one thread, in limbs; of inverses, which hold five of them; of secret exponents' powers, which
-/// choose among residues.
+/// Longest numbers of one thread, in limbs; of inverses, which hold five of them.
 const THREAD: u32 = 32;
 const THREAD_INVERSE: u32 = 12;
-const THREAD_SECRET: u32 = 24;
 
-/// Longest inverses of a warp, in limbs.
-const GROUP_INVERSE: u32 = 640;
+/// Longest squares of one thread whose carry chains need not be joined.
+const SQUARES_APART: u32 = 8;
+
+/// Fewer limbs a lane would be more lanes than a block has.
+const MIN_LANE_LIMBS: u32 = 8;
 
 /// The registers of division, modular and Montgomery arithmetic.
 pub(in super::super) const ALGORITHMS: &[OperationAlgorithm] = &[
     OperationAlgorithm {
         name: "thread",
         summary: "numbers in the registers of a thread: Montgomery by rows, division by digits, divsteps",
-        accepts: "moduli and divisors to 1024 bits, secret exponents to 768, inverses to 352",
+        accepts: "moduli and divisors to 1024 bits, inverses to 352",
         longer_first: false,
         fits: |shape| {
             let most = match shape.operation {
                 Operation::InvMod => THREAD_INVERSE,
-                Operation::PowModSec => THREAD_SECRET,
                 Operation::GcdExt => 0,
                 _ => THREAD,
             };
             held_limbs(shape) <= most
         },
         spec: |shape, settings, asynchronous| {
-            let layout = Layout::thread(held_limbs(shape));
+            let layout = Layout::thread(held_limbs(shape), shape.operation);
             spec(shape, settings_of(layout, settings), asynchronous)
         },
         candidates: candidates::warps,
     },
     OperationAlgorithm {
         name: "group",
-        summary: "numbers spread over a group of lanes, carries between lanes by ballots",
-        accepts: "moduli and divisors to 32736 bits, inverses to 20448",
+        summary: "numbers spread over a group of lanes or a block of threads, carries between lanes by ballots",
+        accepts: "any lengths",
         longer_first: false,
-        fits: |shape| held_limbs(shape) <= if inverts(shape.operation) { GROUP_INVERSE } else { MAX_LIMBS },
+        fits: |_| true,
         spec: |shape, settings, asynchronous| {
             let layout = match shape.operation {
-                Operation::Gcd => Layout::narrow(held_limbs(shape).max(2), settings.block.unwrap_or(gcd::BLOCK)),
+                Operation::Gcd => {
+                    let [most, beyond] = [gcd::BLOCK, gcd::LANE_LIMBS].map(|usual| settings.block.unwrap_or(usual));
+                    Layout::narrow(held_limbs(shape).max(2), most, beyond)
+                }
+                Operation::InvMod => {
+                    Layout::spread(held_limbs(shape), settings.block).of_lanes(held_limbs(shape), inverse::LANE_LIMBS)
+                }
                 _ => Layout::spread(held_limbs(shape), settings.block),
             };
             spec(shape, settings_of(layout, settings), asynchronous)
@@ -79,9 +86,13 @@ pub(in super::super) const ALGORITHMS: &[OperationAlgorithm] = &[
 
 impl Layout {
     /// The layout of a thread. Of long numbers several chains at a time would be in flight, and their carries spilled,
-    /// if they were not joined.
-    const fn thread(limbs: u32) -> Self {
-        let glue = if limbs > super::THREAD_LIMBS { Glue::Every(3) } else { Glue::None };
+    /// if they were not joined. Squares have shorter ones, and more of them.
+    const fn thread(limbs: u32, operation: Operation) -> Self {
+        let glue = match operation {
+            Operation::MontSqr if limbs > SQUARES_APART => Glue::Every(4),
+            _ if limbs > super::THREAD_LIMBS => Glue::Every(3),
+            _ => Glue::None,
+        };
         Self { group: 1, length: limbs, glue, ..Self::of(1) }
     }
 
@@ -94,9 +105,15 @@ impl Layout {
         while group < 32 && limbs.div_ceil(group) > most {
             group *= 2;
         }
+        let layout = Self { group, ..Self::of(1) };
+        let most = match block {
+            Some(block) if block > MIN_LANE_LIMBS => block,
+            Some(_) => MIN_LANE_LIMBS,
+            None => LANE_LIMBS,
+        };
+        let layout = layout.of_lanes(limbs, most);
         // Division reads three limbs of its top lane.
-        let length = limbs.div_ceil(group);
-        Self { group, length: if length < 3 { 3 } else { length }, ..Self::of(1) }
+        if layout.length < 3 { Self { length: 3, ..layout } } else { layout }
     }
 }
 
@@ -106,7 +123,8 @@ const fn inverts(operation: Operation) -> bool {
 }
 
 fn settings_of(layout: Layout, settings: &Settings) -> Layout {
-    Layout { warps: settings.warps.unwrap_or(layout.warps), glue: settings.glue_or(layout.glue), ..layout }
+    let warps = if layout.group > 32 { layout.warps } else { settings.warps.unwrap_or(layout.warps) };
+    Layout { warps, glue: settings.glue_or(layout.glue), ..layout }
 }
 
 /// Limbs of the numbers that a group of lanes holds.
@@ -135,7 +153,12 @@ fn spec(shape: OperationShape, layout: Layout, asynchronous: bool) -> Box<dyn Sp
     let power = |exponent: Exponent, modulus: usize| -> Box<dyn Spec> {
         Box::new(PowMod { layout, ..PowMod::new(operand(0), exponent, operand(modulus)) })
     };
+    let strong = |base: Base, number: usize| -> Box<dyn Spec> {
+        Box::new(StrongTest { layout, ..StrongTest::new(base, operand(number), bits(number)) })
+    };
     match shape.operation {
+        Operation::StrongTest(base) => strong(Base::Number(base), 0),
+        Operation::MillerRabin => strong(Base::Operand(operand(0)), 1),
         Operation::MontMul => montgomery(Function::Mul),
         Operation::MontSqr => montgomery(Function::Sqr),
         Operation::Redc => montgomery(Function::Redc),
@@ -198,7 +221,7 @@ pub(super) fn product_of(shape: MulShape, asynchronous: bool) -> Box<dyn Spec> {
 
 /// Copies rows, of a common operand one to each lane.
 #[derive(Clone, Debug)]
-struct Copy(Operand);
+pub(in super::super) struct Copy(pub(in super::super) Operand);
 
 impl Copy {
     const fn layout(&self) -> Layout {
