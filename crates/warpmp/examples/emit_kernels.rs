@@ -68,6 +68,11 @@ const CASES: &[(&str, [usize; 2], Option<u64>, u32)] = &[
 const OPERATIONS: &[(&str, &str, usize, u32)] = &[
     ("add", "thread", 131, 40),
     ("add", "thread", 1024, 104),
+    ("add", "thread", 2500, 255),
+    ("sub", "thread", 2528, 255),
+    ("select", "thread", 2560, 255),
+    ("signed_cmp", "thread", 2560, 255),
+    ("shl", "thread", 2048, 200),
     ("add", "group", 1024, 40),
     ("wrapping_add", "group", 1024, 40),
     ("carrying_add", "thread", 256, 48),

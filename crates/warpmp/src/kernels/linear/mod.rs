@@ -45,9 +45,9 @@ pub(super) const ALGORITHMS: &[OperationAlgorithm] = &[
     OperationAlgorithm {
         name: "thread",
         summary: "a row a thread, all its limbs in registers, tiles of rows through shared memory",
-        accepts: "operands and results to 1536 bits",
+        accepts: "operands and results to 2560 bits, of products and modular sums to 1536",
         longer_first: false,
-        fits: |shape| Linear::new(shape, None, true).longest() <= thread::MAX_LIMBS,
+        fits: |shape| Linear::new(shape, None, true).longest() <= thread::max_limbs(shape.operation),
         candidates: candidates::warps,
         spec: |shape, settings, asynchronous| {
             let mut spec = Linear::new(shape, None, asynchronous);

@@ -1,6 +1,6 @@
 //! `thread`: a row a thread, all limbs in its registers.
 //!
-//! requires   operands and results of at most 48 limbs; buffers padded to whole tiles of 32 lanes
+//! requires   operands and results of at most 80 limbs, of modular sums and products 48; buffers padded to whole tiles of 32 lanes
 //! launch     32·warps threads a block; a warp takes a tile of 32 lanes; shared memory for the longer of its
 //!            operands and its results, 128 bytes a limb
 //! cost       the limbs' additions, one each; every sector of global memory once
@@ -18,13 +18,16 @@ use warpmp_kernel::fragment::Rows;
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special};
 
 use super::frame::{Frame, Number};
-use super::tile::Tile;
+use super::tile::{Row, Tile};
 use super::{Linear, Operand};
 use crate::kernels::{piece, vector};
-use crate::operation::Group;
+use crate::operation::{Group, Operation};
 
-/// Longest row, in limbs.
-pub(super) const MAX_LIMBS: u32 = 48;
+/// Longest row, in limbs. Sums and the like hold two operands; modular sums hold three, products rows of
+/// accumulators.
+pub(super) fn max_limbs(operation: Operation) -> u32 {
+    if matches!(operation.group(), Group::Linear) { 80 } else { 48 }
+}
 
 /// Shared memory of a block of threads that every GPU has.
 const MAX_SHARED_BYTES: u32 = 48 << 10;
@@ -109,7 +112,7 @@ impl Linear {
     fn load_rows(&self, b: &mut Builder, place: &Place, addresses: &[R64]) -> Vec<Vec<R32>> {
         let operands = self.operands();
         let mut offset = 0;
-        let mut rows = vec![None; operands.len()];
+        let mut rows: Vec<Option<Row>> = operands.iter().map(|_| None).collect();
         for ((operand, &address), row) in operands.iter().zip(addresses).zip(&mut rows) {
             let (true, Some(shared)) = (operand.is_staged(), place.shared) else { continue };
             let tile = Tile::new(operand.limbs());
@@ -117,7 +120,7 @@ impl Linear {
             offset += tile.bytes();
             let source = b.mad_wide(place.tile, 128 * operand.limbs(), address);
             tile.copy_in(b, place.lane, source, region, self.asynchronous);
-            *row = Some((tile, tile.row(b, place.lane, region)));
+            *row = Some(tile.row(b, place.lane, region));
         }
         // Rows that are read where they lie: issued before the wait for the others.
         let direct = |b: &mut Builder, operand: &Operand, address: R64| {
@@ -139,8 +142,8 @@ impl Linear {
             b.warp_barrier();
         }
         for (row, limbs) in rows.into_iter().zip(&mut limbs) {
-            if let Some((tile, row)) = row {
-                *limbs = tile.read(b, row);
+            if let Some(row) = row {
+                *limbs = row.read(b);
             }
         }
         if offset > 0 && self.result_limbs().any(is_staged) {
@@ -291,7 +294,7 @@ impl Frame for Thread<'_> {
                 let tile = Tile::new(count);
                 let region = self.b.add(shared, self.offset);
                 let row = tile.row(&mut self.b, self.place.lane, region);
-                tile.write(&mut self.b, row, &limbs);
+                row.write(&mut self.b, &limbs);
                 self.staged.push((result, self.offset));
                 self.offset += tile.bytes();
             }
