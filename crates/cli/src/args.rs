@@ -321,6 +321,9 @@ pub(crate) struct Tune {
     /// Of several operations each has its name added: FILE-mul.svg.
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) plot: Option<String>,
+    /// Write every measurement here
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<String>,
     /// Only say what would be measured, and where the table would be
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -53,6 +53,38 @@ fn the_users_table_decides_and_is_named() {
     assert!(run.stderr.contains("group"), "{}", run.stderr);
 }
 
+/// A row that nobody measured says so.
+#[test]
+fn predictions_are_told_from_measurements() {
+    let dir = Dir::new();
+    let predicted = TABLE.replace("\"settings\":{\"warps\":4,\"block\":8}", "\"predicted\":true");
+    configure(&dir, &predicted);
+    let run = dir.run(&EXPLAIN);
+    assert!(
+        run.ok().contains("800 bits and 1000 lanes\": expected to be fastest there, not measured"),
+        "{}",
+        run.text()
+    );
+    let measured = dir.run(&["explain", "mul", "--bits", "900", "--count", "1001", "--device", "sim"]);
+    assert!(measured.ok().contains("measured fastest there on a test bench"), "{}", measured.text());
+}
+
+/// A row goes by the modulus, not by a long exponent or dividend.
+#[test]
+fn the_modulus_decides() {
+    let dir = Dir::new();
+    let row = |bits: usize, algorithm: &str| format!("{{\"to_bits\":{bits},\"algorithm\":\"{algorithm}\"}}");
+    let rows = format!("\"modular\": [{}, {}]", row(256, "thread"), row(65536, "group"));
+    configure(&dir, &format!("{{\"architecture\":90,\"measured_on\":\"a bench\",\"rows\":{{{rows}}}}}"));
+    let row_of = |operation: &str, bits: [&str; 3]| {
+        let widths = ["--bits", bits[0], "--bits-b", bits[1], "--bits-c", bits[2], "--count", "9", "--device", "sim"];
+        let run = dir.run(&[&["explain", operation], &widths[..]].concat());
+        run.ok().split("row \"").nth(1).unwrap().split('"').next().unwrap().to_owned()
+    };
+    assert_eq!(row_of("mul-mod", ["2048", "64", "256"]), "to 256 bits");
+    assert_eq!(row_of("mul-mod", ["64", "64", "288"]), "to 65536 bits");
+}
+
 #[test]
 fn the_variable_takes_another_table_or_none() {
     let dir = Dir::new();

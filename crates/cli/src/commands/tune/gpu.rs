@@ -7,6 +7,7 @@ use warpmp::{
     Batch, DeviceBatch, Error as LibraryError, Operation, Plan, Session, Shape,
     device::{self, Device, Stream},
     kernels::Settings,
+    operation::Role,
     tuning::{Candidate, Table, operands},
 };
 
@@ -68,6 +69,16 @@ impl Gpu {
         Ok(Self { session, device, stream, random, batch: None, notes: vec![], wrong: vec![], unusable: vec![] })
     }
 
+    /// The operands of the lanes that are checked.
+    #[cfg(test)]
+    pub(super) fn sample(&self) -> Vec<Vec<(Vec<u32>, usize)>> {
+        let batch = self.batch.as_ref().unwrap();
+        let sized = |rows: &Vec<Vec<u32>>| {
+            rows.iter().zip(&batch.operands).map(|(row, operand)| (row.clone(), operand.shape().bits)).collect()
+        };
+        batch.sample.iter().map(|(_, rows)| sized(rows)).collect()
+    }
+
     /// Takes other operands for those that were sampled.
     #[cfg(test)]
     pub(super) fn spoil(&mut self) {
@@ -95,6 +106,17 @@ impl Gpu {
         Ok(())
     }
 
+    /// Memory for the results, if a candidate that failed has lost it. Without it none can run: no candidate's error.
+    fn have_results(&mut self) -> Result<()> {
+        let batch = self.batch.as_mut().ok_or(Error::Bug)?;
+        if batch.results.is_empty() {
+            let operands: Vec<Shape> = batch.operands.iter().map(DeviceBatch::shape).collect();
+            let results = batch.operation.results(&operands)?;
+            batch.results = results.into_iter().map(|it| self.session.reserve(it)).collect::<Result<_, _>>()?;
+        }
+        Ok(())
+    }
+
     /// Runs a candidate, and compares some of its results if that was not done yet.
     fn run(&mut self, candidate: &Candidate, runs: usize) -> Result<Vec<f64>> {
         let batch = self.batch.as_mut().ok_or(Error::Bug)?;
@@ -105,16 +127,12 @@ impl Gpu {
         for _ in 0..runs {
             interrupt::check()?;
             let into = std::mem::take(&mut batch.results);
-            let shapes: Vec<Shape> = into.iter().map(DeviceBatch::shape).collect();
             match self.session.apply_device_into(batch.operation, &operands, None, into) {
                 Ok((results, report)) => {
                     batch.results = results;
                     times.push(report.kernel.as_secs_f64());
                 }
-                Err(error) => {
-                    batch.results = shapes.iter().map(|it| self.session.reserve(*it)).collect::<Result<_, _>>()?;
-                    return Err(error.into());
-                }
+                Err(error) => return Err(error.into()),
             }
         }
         if !batch.checked.contains(&candidate.kernel) {
@@ -127,17 +145,25 @@ impl Gpu {
 }
 
 impl Random {
-    /// Random numbers of a shape, the `number`-th operand of a batch.
-    fn operand(&mut self, shape: Shape, number: usize) -> Result<Batch<'_>> {
+    /// Random numbers of a shape, the `number`-th operand of a batch, such that no lane is at fault.
+    fn operand(&mut self, shape: Shape, number: usize, role: Role) -> Result<Batch<'_>> {
         let needed = shape.words() + SHIFT * number;
         if !shape.bits.is_multiple_of(32) || needed > WORDS {
-            return pattern::operands(Pattern::Random, shape, 0, number as u64 + 1);
+            let mut limbs = pattern::operands(Pattern::Random, shape, 0, number as u64 + 1)?.into_limbs();
+            pattern::make_valid(role, shape, &mut limbs);
+            return Ok(Batch::from_limbs(shape, limbs)?);
         }
         if self.words.len() < needed {
             let grown = needed.next_power_of_two().min(WORDS).max(needed);
             self.words = pattern::operands(Pattern::Random, Shape::new(grown, 32), 0, 1)?.into_limbs();
         }
-        Ok(Batch::borrow(shape, &self.words[SHIFT * number..needed])?)
+        let words = &self.words[SHIFT * number..needed];
+        if pattern::is_bound(role) {
+            let mut limbs = words.to_vec();
+            pattern::make_valid(role, shape, &mut limbs);
+            return Ok(Batch::from_limbs(shape, limbs)?);
+        }
+        Ok(Batch::borrow(shape, words)?)
     }
 }
 
@@ -171,12 +197,12 @@ impl Bench for Gpu {
         until: Instant,
     ) -> Result<Vec<Candidate>> {
         let shapes = operands(operation, bits, 1);
-        let architecture = self.device.info().capability;
+        let device = Arc::clone(&self.device);
         let load = |candidate: &Candidate| -> Result<()> {
-            let table = Table::of_one(operation, architecture, candidate);
-            let plan = Plan::new(operation, &shapes, self.device.info(), &table, None)?;
+            let table = Table::of_one(operation, device.info().capability, candidate);
+            let plan = Plan::new(operation, &shapes, device.info(), &table, None)?;
             for kernel in plan.kernels() {
-                self.device.load(&kernel).map_err(LibraryError::from)?;
+                device.load(&kernel).map_err(LibraryError::from)?;
             }
             Ok(())
         };
@@ -191,12 +217,16 @@ impl Bench for Gpu {
             for (candidate, outcome) in some.into_iter().zip(outcomes) {
                 match outcome {
                     Ok(()) => loaded.push(candidate.clone()),
-                    Err(error) => faults.push((candidate.kernel.clone(), error)),
+                    Err(_) => faults.push(candidate.clone()),
                 }
             }
         }
-        for (kernel, error) in faults {
-            self.leave_out(&kernel, error)?;
+        // What failed beside others may not fail alone: the compiler runs out of the host's memory.
+        for candidate in faults {
+            match load(&candidate) {
+                Ok(()) => loaded.push(candidate),
+                Err(error) => self.leave_out(&candidate.kernel, error)?,
+            }
         }
         Ok(loaded)
     }
@@ -208,17 +238,15 @@ impl Bench for Gpu {
         let places = check::spread(CHECKED.min(lanes as u64), lanes);
         let mut sample: Vec<(usize, Vec<Vec<u32>>)> = places.into_iter().map(|lane| (lane, Vec::new())).collect();
         let mut resident = Vec::new();
-        for (number, shape) in shapes.iter().enumerate() {
-            let host = self.random.operand(*shape, number)?;
+        for (number, (shape, operand)) in shapes.iter().zip(operation.operands()).enumerate() {
+            let host = self.random.operand(*shape, number, operand.role)?;
             for (lane, rows) in &mut sample {
                 rows.push(host.lane(*lane).ok_or(Error::Bug)?.to_vec());
             }
             resident.push(self.session.upload(&host)?);
         }
-        let results = operation.results(&shapes)?;
-        let results = results.into_iter().map(|it| self.session.reserve(it)).collect::<Result<_, _>>()?;
-        self.batch = Some(Filled { operation, sample, operands: resident, results, checked: Vec::new() });
-        Ok(())
+        self.batch = Some(Filled { operation, sample, operands: resident, results: Vec::new(), checked: Vec::new() });
+        self.have_results()
     }
 
     fn free_bytes(&self) -> Result<u64> {
@@ -231,6 +259,7 @@ impl Bench for Gpu {
         if out(&self.wrong) || out(&self.unusable) {
             return Ok(None);
         }
+        self.have_results()?;
         match self.run(candidate, runs) {
             Ok(times) => Ok(Some(times)),
             Err(error) => self.leave_out(&candidate.kernel, error).map(|()| None),
