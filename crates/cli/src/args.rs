@@ -327,9 +327,31 @@ pub(crate) struct Tune {
     /// Only say what would be measured, and where the table would be
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Compile this part of the kernels, and measure nothing: what `tune` starts further processes for
+    #[arg(long, hide = true, value_name = "I/N")]
+    pub(crate) compile: Option<Part>,
     /// No progress bar
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+/// Every `of`-th of some things, the first being that of this number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) number: usize,
+    pub(crate) of: usize,
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        match parts {
+            Some((number, of)) if number < of => Ok(Self { number, of }),
+            _ => Err("I/N with I below N is needed".into()),
+        }
+    }
 }
 
 /// List every engine with its capabilities

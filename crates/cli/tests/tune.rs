@@ -162,6 +162,16 @@ fn a_dry_run_says_what_and_where() {
     finish(homeless.spawn().unwrap()).fails(2, &["neither XDG_CONFIG_HOME nor HOME", "--output FILE"]);
 }
 
+/// What helps to compile says what it is through with, and writes no file.
+#[test]
+fn a_part_of_the_kernels_is_compiled() {
+    let dir = Dir::new();
+    let args = ["tune", "--device", "sim", "--operation", "mul,add", "--bits", "64,131", "--compile", "1/3"];
+    assert_eq!(dir.run(&args).ok(), "mul 64\nmul 131\nadd 64\nadd 131\n");
+    dir.run(&["tune", "--device", "sim", "--compile", "3/3"]).fails(2, &["I/N with I below N is needed"]);
+    assert_eq!(dir.names(), [""; 0]);
+}
+
 /// Has this machine a GPU? If one is required and there is none, the test fails.
 fn has_gpu(dir: &Dir) -> bool {
     let run = dir.run(&["devices", "--json"]);

@@ -60,6 +60,11 @@ pub fn rows_name(operation: Operation) -> &'static str {
     if REPRESENTATIVES.contains(&operation) { operation.group().name() } else { operation.name() }
 }
 
+/// Powers take so long that wide ones are not measured: eight times as long for numbers twice as long.
+const fn is_power(operation: Operation) -> bool {
+    matches!(operation, Operation::PowMod | Operation::PowModSec | Operation::PowModPublic(_))
+}
+
 impl Grid {
     /// For a table to keep.
     pub fn full(operation: Operation) -> Self {
@@ -80,8 +85,13 @@ impl Grid {
                 ],
             };
         }
-        let counts = vec![Count::Lanes(1000), Count::Lanes(32_000), Count::OperandBytes(1 << 28)];
-        Self { bits: vec![64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 4096, 8192, 16384, 32768, 65536], counts }
+        let counts =
+            vec![Count::Lanes(1000), Count::Lanes(10_000), Count::Lanes(100_000), Count::OperandBytes(1 << 28)];
+        let mut bits = vec![64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096];
+        if !is_power(operation) {
+            bits.extend([8192, 16384, 32768, 65536]);
+        }
+        Self { bits, counts }
     }
 
     /// For a table in a minute: a full machine and a thousand lanes.
@@ -90,14 +100,15 @@ impl Grid {
         if operation.group() == Group::Product {
             return Self { bits: vec![64, 128, 256, 512, 1024, 1536, 2048, 4096, 8192, 16384, 65536], counts };
         }
-        Self { bits: vec![64, 256, 512, 1024, 2048, 8192], counts }
+        let counts = vec![Count::Lanes(1000), Count::Lanes(32_000), Count::OperandBytes(1 << 26)];
+        Self { bits: vec![64, 256, 512, 1024, 2048], counts }
     }
 
     /// The grid without widths that no algorithm takes, and with the widest ones that each takes: there, another one
     /// has to be the rule. `fitting`: the names of the algorithms that take operands of so many bits.
     #[must_use]
     pub fn with_limits(mut self, operation: Operation, fitting: impl Fn(usize) -> Vec<&'static str>) -> Self {
-        if operation.group() != Group::Product {
+        if operation.group() != Group::Product && !is_power(operation) {
             let mut before = fitting(32);
             for bits in (64..=operation.max_bits()).step_by(32) {
                 let now = fitting(bits);
@@ -183,7 +194,7 @@ mod tests {
             [("short", 3200), ("long", 64000)].iter().filter(|it| bits <= it.1).map(|it| it.0).collect()
         };
         let grid = Grid::full(Operation::Add).with_limits(Operation::Add, fitting);
-        assert_eq!(grid.bits[8..], [2048, 3200, 4096, 8192, 16384, 32768, 64000]);
+        assert_eq!(grid.bits[8..], [2048, 3072, 3200, 4096, 8192, 16384, 32768, 64000]);
     }
 
     #[test]

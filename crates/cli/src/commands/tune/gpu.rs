@@ -11,7 +11,7 @@ use warpmp::{
     tuning::{Candidate, Table, operands},
 };
 
-use super::search::Bench;
+use super::{helpers::Helpers, search::Bench};
 use crate::{
     args::Pattern,
     commands::{check, pattern},
@@ -28,6 +28,9 @@ const WORDS: usize = (1 << 28) + SHIFT * 8;
 /// Words from one operand's first limb to the next one's.
 const SHIFT: usize = 1021;
 
+/// Of the time for compiling, what the helpers may have alone.
+const HELPED: f64 = 0.8;
+
 /// Kernels that are compiled at a time.
 const TOGETHER: usize = 16;
 
@@ -37,6 +40,7 @@ pub(super) struct Gpu {
     device: Arc<dyn Device>,
     stream: Stream,
     random: Random,
+    helpers: Helpers,
     batch: Option<Filled>,
     notes: Vec<String>,
     /// Kernels with wrong results.
@@ -62,11 +66,12 @@ struct Filled {
 }
 
 impl Gpu {
-    pub(super) fn new(session: Session) -> Result<Self> {
+    pub(super) fn new(session: Session, helpers: Helpers) -> Result<Self> {
         let device = session.device().cloned().ok_or(Error::Bug)?;
         let stream = device.stream().map_err(LibraryError::from)?;
         let random = Random::default();
-        Ok(Self { session, device, stream, random, batch: None, notes: vec![], wrong: vec![], unusable: vec![] })
+        let (batch, notes, wrong, unusable) = (None, vec![], vec![], vec![]);
+        Ok(Self { session, device, stream, random, helpers, batch, notes, wrong, unusable })
     }
 
     /// The operands of the lanes that are checked.
@@ -206,13 +211,16 @@ impl Bench for Gpu {
             }
             Ok(())
         };
+        // What they have compiled is loaded in no time.
+        let left = until.saturating_duration_since(Instant::now());
+        self.helpers.wait(operation, bits, Instant::now() + left.mul_f64(HELPED))?;
         let mut loaded = Vec::new();
         let mut faults = Vec::new();
         for some in candidates.chunks(TOGETHER) {
             interrupt::check()?;
             let due = |it: &&Candidate| it.settings == Settings::default() || Instant::now() < until;
             let some: Vec<&Candidate> = some.iter().filter(due).collect();
-            // The driver may compile several kernels at a time.
+            // A driver may compile several kernels at a time.
             let outcomes: Vec<Result<()>> = some.par_iter().map(|it| load(it)).collect();
             for (candidate, outcome) in some.into_iter().zip(outcomes) {
                 match outcome {

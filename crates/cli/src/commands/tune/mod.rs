@@ -4,10 +4,12 @@
 //! mod.rs      the command: what to measure, and where the table goes
 //! search.rs   in which order, how often, and what need not be measured
 //! gpu.rs      a candidate's time on a GPU, its results checked first
+//! helpers.rs  processes that compile kernels beforehand
 //! text.rs     what was found, for people, and as a picture
 //! ```
 
 mod gpu;
+mod helpers;
 mod search;
 mod text;
 
@@ -25,6 +27,7 @@ use warpmp::{
 
 use self::{
     gpu::Gpu,
+    helpers::Helpers,
     search::{Search, Work},
 };
 use crate::{
@@ -49,17 +52,21 @@ const QUICK_RUNS: usize = 5;
 pub(crate) fn run(args: &Tune) -> Result<()> {
     // The table that is there decides nothing: it is what will be replaced.
     let session = engine::open_untuned(args.device.0, true)?;
-    let info = gpu_of(&session, args.dry_run)?.clone();
     let works = works(args);
+    if let Some(part) = args.compile {
+        return helpers::compile(&session, &works, part);
+    }
+    let info = gpu_of(&session, args.dry_run)?.clone();
     let place = Place::of(args, info.capability)?;
     if args.dry_run {
         return console::print(&text::dry_run(&session, &works, &place.table)?);
     }
     let mut outputs = Outputs::open(&place, args.plot.as_deref(), args.csv.as_deref(), &works)?;
+    let helpers = Helpers::start(args, &session);
     let (budget, runs) = if args.quick { (QUICK, QUICK_RUNS) } else { (FULL, FULL_RUNS) };
     let progress = Progress::new(Some(search::STEPS), "measurements", args.quiet);
     let search = Search { works: &works, info: &info, budget, runs, progress: &progress };
-    let found = search.run(&mut Gpu::new(session)?)?;
+    let found = search.run(&mut Gpu::new(session, helpers)?)?;
     drop(progress);
     let measured = table(&info, &found.timings, &place.table);
     measured.check()?;

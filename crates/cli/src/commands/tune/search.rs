@@ -33,7 +33,7 @@ const NEAR: f64 = 1.25;
 const RESOLUTION: f64 = 1e-6;
 
 /// A candidate's runs for one batch shall not take longer together, in seconds; but a few there are.
-const PATIENCE: f64 = 0.2;
+const PATIENCE: f64 = 0.1;
 const LEAST_RUNS: usize = 3;
 
 /// Runs that are not counted, of what is expected to be quick.
@@ -44,7 +44,7 @@ const LONG: f64 = 0.06;
 const HOPELESS: f64 = 3.0;
 
 /// The fastest candidate's run shall take no longer than this, in seconds: a batch that would is a smaller one.
-const LONGEST: f64 = 0.03;
+const LONGEST: f64 = 0.02;
 
 /// A batch with fewer lanes than this, times those of the one before, tells nothing new.
 const MORE: usize = 2;
