@@ -8,7 +8,7 @@
 //! banks: a row is accessed in the widest pieces its length allows. The stride of rows is an odd multiple of the
 //! piece, so a phase of the access touches every bank once; or it is a multiple of `g` pieces, then rows
 //! that begin at the same bank have each another `x`. In copies a phase has one line of 128 bytes, its pieces in
-//! another order.
+//! another order. (Padding, as the tiles of products have it, costs asynchronous copies of short rows a fifth.)
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Cmp, Space};
