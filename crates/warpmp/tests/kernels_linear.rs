@@ -73,7 +73,7 @@ fn place(memory: &mut Memory, operands: &Operands, rows: usize) -> u64 {
 #[test]
 fn any_number_of_lanes() {
     for lanes in LANES {
-        for (operation, bits) in [(Operation::Add, 131), (Operation::AddMod, 1024), (Operation::CarryingAdd, 256)] {
+        for (operation, bits) in [(Operation::Add, 131), (Operation::AddMod, 1024), (Operation::CarryingAdd, 256), (Operation::Xor, 31)] {
             check(operation, "thread", &vec![bits; operation.arity()], &vec![lanes; operation.arity()], Pattern::Carry);
         }
         for (operation, bits) in [(Operation::Sub, 1024), (Operation::SubMod, 256), (Operation::Cmp, 2100)] {
@@ -81,6 +81,12 @@ fn any_number_of_lanes() {
         }
     }
     check(Operation::AddMod, "group", &[2048, 2048, 2048], &[33, 33, 1], Pattern::Ones);
+    // Several tiles a warp, of which the last ones may not be there.
+    for lanes in LANES {
+        check(Operation::Add, "thread", &[32, 32], &[lanes, lanes], Pattern::Carry);
+        check(Operation::Cmp, "thread", &[30, 17], &[lanes, lanes], Pattern::Carry);
+        check(Operation::Select, "thread", &[1, 64, 60], &[lanes, lanes, 1], Pattern::Carry);
+    }
     check(Operation::AddMod, "thread", &[96, 2, 96], &[1, 33, 33], Pattern::Carry);
 }
 
@@ -103,7 +109,7 @@ fn the_widest_rows() {
 /// What a row a thread costs: every sector of operands and results once, no bank conflict, and few instructions.
 #[test]
 fn thread_costs() {
-    for bits in [131, 256, 512, 521, 768, 1000, 1024, 1280, 1536, 2048, 2500] {
+    for bits in [31, 63, 131, 256, 512, 521, 768, 1000, 1024, 1280, 1536, 2048, 2500] {
         let lanes = 128;
         let counters = check(Operation::Add, "thread", &[bits, bits], &[lanes, lanes], Pattern::Carry);
         let limbs = |bits: usize| bits.div_ceil(32) as u64;

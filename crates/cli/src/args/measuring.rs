@@ -123,7 +123,7 @@ pub(crate) struct Reproduce {
 #[derive(Debug, Group)]
 #[command(after_help = "\
 Every algorithm is measured with the settings that may matter, over sizes and batch counts; a sample of
-its results is checked first. The table goes to your configuration directory, as
+its results is checked first. Operations that are not measured keep the rows they have. The table goes to your configuration directory, as
 $XDG_CONFIG_HOME/warpmp/tuning/sm_NN.json (~/.config without that variable), a picture beside it. From
 then on every command uses it on GPUs of this architecture; explain names the row that decides. The table
 before is kept as sm_NN.json.bak. Ctrl-C changes nothing. Leave the GPU alone meanwhile.
@@ -131,13 +131,14 @@ before is kept as sm_NN.json.bak. Ctrl-C changes nothing. Leave the GPU alone me
 Examples:
   warpmp tune                             about five minutes
   warpmp tune --quick --operation mul     about half a minute
+  warpmp tune --operation div-rem,gcd     these alone
   warpmp tune --output mine.json          WARPMP_TUNING=mine.json uses it")]
 pub(crate) struct Tune {
     /// The GPU: cuda (the first usable one), cuda:I
     #[arg(long, value_name = "ENGINE", default_value = "cuda")]
     pub(crate) device: DeviceArg,
-    /// Operations; without this all
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = operation)]
+    /// Operations; without this one of every kind, whose rows serve those of its kind
+    #[arg(long, visible_alias = "operations", value_name = "NAME", value_delimiter = ',', value_parser = operation)]
     pub(crate) operation: Vec<Operation>,
     /// Fewer sizes and batch counts, in about a minute
     #[arg(long)]

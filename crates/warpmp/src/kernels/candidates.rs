@@ -18,7 +18,7 @@ pub(super) fn default_alone<S>(_: S) -> Vec<Settings> {
 
 /// Only the size of the blocks of threads is free.
 pub(super) fn warps<S>(_: S) -> Vec<Settings> {
-    let some = [1, 2, 4, 8, 16].map(|warps| Settings { warps: Some(warps), ..DEFAULT });
+    let some = [1, 2, 4, 8].map(|warps| Settings { warps: Some(warps), ..DEFAULT });
     [DEFAULT].into_iter().chain(some).collect()
 }
 

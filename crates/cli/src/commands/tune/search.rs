@@ -33,7 +33,10 @@ const NEAR: f64 = 1.25;
 const RESOLUTION: f64 = 1e-6;
 
 /// A candidate's runs for one batch shall not take longer together, in seconds; but a few there are.
-const PATIENCE: f64 = 0.1;
+const PATIENCE: f64 = 0.03;
+
+/// A run that takes longer than this, in seconds, is not much slower for being the first.
+const STEADY: f64 = 0.002;
 const LEAST_RUNS: usize = 3;
 
 /// Runs that are not counted, of what is expected to be quick.
@@ -221,7 +224,7 @@ impl Search<'_> {
             let Some(first) = bench.time(candidate, 1)? else { continue };
             let mut seconds = first[0];
             // The first run of a kernel is slower than the next ones.
-            if (seconds < LONG || seconds < HOPELESS * fastest)
+            if seconds < STEADY
                 && let Some(second) = bench.time(candidate, 1)?
             {
                 seconds = seconds.min(second[0]);
