@@ -73,7 +73,9 @@ fn place(memory: &mut Memory, operands: &Operands, rows: usize) -> u64 {
 #[test]
 fn any_number_of_lanes() {
     for lanes in LANES {
-        for (operation, bits) in [(Operation::Add, 131), (Operation::AddMod, 1024), (Operation::CarryingAdd, 256), (Operation::Xor, 31)] {
+        for (operation, bits) in
+            [(Operation::Add, 131), (Operation::AddMod, 1024), (Operation::CarryingAdd, 256), (Operation::Xor, 31)]
+        {
             check(operation, "thread", &vec![bits; operation.arity()], &vec![lanes; operation.arity()], Pattern::Carry);
         }
         for (operation, bits) in [(Operation::Sub, 1024), (Operation::SubMod, 256), (Operation::Cmp, 2100)] {
@@ -110,7 +112,8 @@ fn the_widest_rows() {
 #[test]
 fn thread_costs() {
     for bits in [31, 63, 131, 256, 512, 521, 768, 1000, 1024, 1280, 1536, 2048, 2500] {
-        let lanes = 128;
+        // Whole warps of the shortest rows, of which one takes eight tiles.
+        let lanes = 256;
         let counters = check(Operation::Add, "thread", &[bits, bits], &[lanes, lanes], Pattern::Carry);
         let limbs = |bits: usize| bits.div_ceil(32) as u64;
         let sectors = |limbs: u64| limbs * 4 * lanes as u64 / 32;
