@@ -90,7 +90,7 @@ impl Linear {
         b.section("load");
         let mut loaded = Vec::new();
         for number in 0..self.tiles() {
-            let tile = self.tile(&mut b, first_tile, number, addresses.lanes);
+            let tile = tile_of_warp(&mut b, first_tile, number, addresses.lanes);
             let row = if number == 0 { b.add(first_lane, lane) } else { b.mad_lo(tile, 32, lane) };
             let place = Place { lane, tile, row, shared };
             let operands = self.load_rows(&mut b, &place, &addresses.operands);
@@ -112,17 +112,17 @@ impl Linear {
         }
         b.finish()
     }
+}
 
-    /// The warp's tile of this number; what would be beyond the last one is that, and only read.
-    fn tile(&self, b: &mut Builder, first: R32, number: u32, lanes: R32) -> R32 {
-        if number == 0 {
-            return first;
-        }
-        let tile = b.add(first, number);
-        let last = b.sub(lanes, 1);
-        let last = b.shr(last, 5);
-        b.min(tile, last)
+/// The warp's tile of this number; what would be beyond the last one is that, and only read.
+fn tile_of_warp(b: &mut Builder, first: R32, number: u32, lanes: R32) -> R32 {
+    if number == 0 {
+        return first;
     }
+    let tile = b.add(first, number);
+    let last = b.sub(lanes, 1);
+    let last = b.shr(last, 5);
+    b.min(tile, last)
 }
 
 impl Operand {
