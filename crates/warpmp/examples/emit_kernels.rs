@@ -74,7 +74,7 @@ const OPERATIONS: &[(&str, &str, usize, u32)] = &[
     ("signed_cmp", "thread", 2560, 255),
     ("select", "thread", 3104, 255),
     ("add", "thread", 3072, 255),
-    ("xor", "thread", 32, 32),
+    ("xor", "thread", 32, 40),
     ("add", "thread", 32, 40),
     ("shl", "thread", 2048, 200),
     ("add", "group", 1024, 40),

@@ -112,7 +112,7 @@ fn the_widest_rows() {
 #[test]
 fn thread_costs() {
     for bits in [31, 63, 131, 256, 512, 521, 768, 1000, 1024, 1280, 1536, 2048, 2500] {
-        // Whole warps of the shortest rows, of which one takes eight tiles.
+        // Whole warps of the shortest rows, of which one takes several tiles.
         let lanes = 256;
         let counters = check(Operation::Add, "thread", &[bits, bits], &[lanes, lanes], Pattern::Carry);
         let limbs = |bits: usize| bits.div_ceil(32) as u64;

@@ -1,7 +1,7 @@
 //! `thread`: a row a thread, all limbs in its registers.
 //!
 //! requires   operands and results of at most 97 limbs (3072 bits and a carry), of modular sums and products 48; buffers padded to whole tiles of 32 lanes
-//! launch     32·warps threads a block; a warp takes a tile of 32 lanes, of rows of 1 limb eight, of 2 limbs four; shared memory for the longer of its
+//! launch     32·warps threads a block; a warp takes a tile of 32 lanes, of rows of 1 limb four, of 2 limbs two; shared memory for the longer of its
 //!            operands and its results, 128 bytes a limb
 //! cost       the limbs' additions, one each; every sector of global memory once
 //! registers  the limbs of all operands and about 24
@@ -50,12 +50,9 @@ impl Linear {
     }
 
     /// Tiles a warp. Of one tile of rows of a limb or two, which lie where they are, a block of threads would have so
-    /// little to do that launching blocks takes longer.
+    /// little to do that launching blocks takes longer; with twice as many it is slower again (measured).
     pub(super) fn tiles(&self) -> u32 {
-        match self.longest() {
-            1 | 2 if self.warp_bytes() == 0 => 8 / self.longest(),
-            _ => 1,
-        }
+        if self.warp_bytes() == 0 { (4 / self.longest()).max(1) } else { 1 }
     }
 
     /// The most warps a block, of so many, whose shared memory every GPU has.
