@@ -73,8 +73,6 @@ pub(crate) enum Error {
     WrongSample { from: u128, count: u128 },
     #[error("the records differ from the known ones at {start}")]
     OtherRecords { start: u128 },
-    #[error("this is done by the CPU engine only: use --device cpu")]
-    NoCollatzEngine,
     #[error(transparent)]
     Collatz(#[from] warpmp_collatz::Error),
     #[error("no table is called '{name}'; there are {known}, and all")]

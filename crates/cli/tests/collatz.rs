@@ -138,7 +138,8 @@ fn records_and_traces() {
     assert!(out.ok().ends_with("\n73,115\n97,118\n"), "{}", out.text());
     assert!(collatz(&dir, "records --kind path --below 1000").ok().ends_with("\n703,250504\n"));
     assert_eq!(collatz(&dir, "records --kind delay --below 100 --device sim").text(), out.text());
-    collatz(&dir, "records --kind path --below 100 --device sim").fails(1, &["--device cpu"]);
+    let by_cpu = collatz(&dir, "records --kind path --below 100");
+    assert_eq!(collatz(&dir, "records --kind path --below 100 --device sim").text(), by_cpu.text());
     assert!(collatz(&dir, "trace 93571393692802302").ok().contains("delay    2091 steps"));
     // 27 takes 70 steps of T, and rises to 9232/2; long trajectories are a line without dots.
     collatz(&dir, "trace 27 --plot 27.svg").ok();
@@ -160,15 +161,41 @@ fn the_published_checksum() {
     let object: serde_json::Value = serde_json::from_str(collatz(&dir, args).ok()).unwrap();
     let plan = warpmp_collatz::alpha::Plan::new(12, 9).unwrap();
     let window = warpmp_collatz::window::Window::new(98_999_215 << 40, 1 << 16).unwrap();
-    let found = warpmp_collatz::alpha::recompute(&plan, &window, &warpmp_collatz::engine::Control::default()).unwrap();
-    assert_eq!(object["alpha"], found.outcome.checksum);
-    assert_eq!(object["highest_start"], found.highest.unwrap().0.to_string());
+    let control = warpmp_collatz::engine::Control::default();
+    let found = warpmp_collatz::reference::alpha(&plan, &window, &control).unwrap();
+    let highest = found.heights.highest().unwrap();
+    assert_eq!(object["alpha"], found.checksum);
+    assert_eq!(object["highest_start"], highest.start.to_string());
+    assert_eq!(object["highest"], highest.value.to_string());
     let simulated: serde_json::Value =
         serde_json::from_str(collatz(&dir, &format!("{args} --device sim")).ok()).unwrap();
     assert!(simulated["device"].to_string().contains("simulator"), "{simulated}");
     for same in ["alpha", "tested", "highest", "highest_start"] {
         assert_eq!(object[same], simulated[same], "{same}");
     }
+}
+
+#[test]
+fn a_campaign_of_the_published_checksum() {
+    let dir = Dir::new();
+    let args = "--checksum alpha --sieve-bits 12 --sieve-mod 9 --from 98999215*2^40+5 --count 2^16 --window 2^14";
+    let run = verify(&dir, args);
+    let alpha = run.ok().lines().next().unwrap().strip_prefix("alpha    ").unwrap().to_owned();
+    let highest = run.text().lines().nth(1).unwrap().strip_prefix("highest  ").unwrap().to_owned();
+    assert_eq!(certificates(&dir).len(), 5);
+    let status = collatz(&dir, "status camp");
+    assert!(status.ok().contains(&format!("alpha      {alpha}\n")), "{}", status.text());
+    let start = highest.split(',').next().unwrap();
+    assert!(status.text().contains(&format!("highest    {start}\n")), "{highest}: {}", status.text());
+    assert!(collatz(&dir, "check camp").ok().starts_with("5 certificates: 5 recomputed whole"));
+    // What is missing is done again, and the sum is the range's; on another engine, too.
+    fs::remove_file(&certificates(&dir)[2]).unwrap();
+    assert!(!collatz(&dir, "status camp").ok().contains(&format!("alpha      {alpha}\n")));
+    let again = collatz(&dir, &format!("verify --device sim --out camp {args}"));
+    assert!(again.ok().starts_with(&format!("alpha    {alpha}\n")), "{}", again.text());
+    assert!(again.stderr.contains("1 windows"), "{}", again.stderr);
+    // Another sieve is another campaign.
+    verify(&dir, &args.replace("bits 12", "bits 13")).fails(1, &["of another campaign"]);
 }
 
 #[test]

@@ -53,7 +53,8 @@ fn kernels() -> Vec<(Kernel, u32)> {
         blocks: 2,
     };
     vec![
-        (Alpha { sieve_bits: 24, unit_bits: 40, kept: 5 }.build(), 64),
+        (Alpha { sieve_bits: 24, unit_bits: 40, kept: 5, ranged: false }.build(), 64),
+        (Alpha { sieve_bits: 34, unit_bits: 40, kept: 9, ranged: true }.build(), 64),
         (DelayRecords { base_bits: 12, known_bits: 21, sieve_bits: 20, window_bits: 40 }.build(), 40),
         (delay.build(), 40),
         (Delay { base_bits: 18, place: Place::Global, ..delay }.build(), 40),
@@ -70,6 +71,7 @@ fn kernels() -> Vec<(Kernel, u32)> {
         (Scatter.build(), 32),
         (BitVector { steps: 36 }.build(), 32),
         (honda.build(), 32),
+        (honda.build_ranged(), 40),
         (Honda { base_bits: 18, place: Place::Global, ..honda }.build(), 32),
         (Honda { begin: Begin::AfterSieve, ..honda }.build(), 32),
     ]

@@ -76,6 +76,16 @@ pub enum Error {
         /// Checksum as recomputed.
         expected_checksum: String,
     },
+    /// The engine and the independent path found different highest values: one of them is wrong, and nothing is certified.
+    #[error("window {window}: the highest value is {found}, the independent path finds {expected}")]
+    OtherHighest {
+        /// The window, or the sample of one.
+        window: Window,
+        /// As claimed.
+        found: String,
+        /// As recomputed.
+        expected: String,
+    },
     /// An engine left overflowed starts unfinished.
     #[error("window {window}: {open} overflowed starts were not finished; please report this as a bug")]
     Unfinished {

@@ -13,7 +13,9 @@
 //! honda        the dissertation's convergence scheme
 //! alpha        the published checksum scheme
 //! window       ranges of starts
+//! heights      how high tested starts climb
 //! engine       the seam: what an engine does with a window, and what it reports
+//! team         engines that share a window
 //! cpu          the engine on all cores
 //! kernels      what runs on a GPU, as values
 //! gpu          the engine on GPUs, and on the simulator
@@ -36,7 +38,7 @@
 //! What is tested is a property of the plan alone, not of the engine: `n` is tested if its leaf survives the rules to
 //! depth `L`, its state survives the rules for `plan.lookahead(c)` further steps, started afresh, and `n mod 9` is
 //! none of 2, 4, 5, 8. So two engines agree in every count, and in the checksum `Σ T^L(n) mod 2^64` over all tested `n`.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod alpha;
 pub mod campaign;
@@ -47,6 +49,7 @@ pub mod engine;
 pub mod error;
 pub mod expression;
 pub mod gpu;
+pub mod heights;
 pub mod honda;
 pub mod kernels;
 pub mod number;
@@ -55,6 +58,7 @@ pub mod records;
 pub mod reference;
 pub mod rules;
 pub mod tables;
+pub mod team;
 pub mod window;
 
 pub use error::{Error, Result};

@@ -143,6 +143,8 @@ pub const PATIENCE: u64 = 1_000_000;
 pub struct Descent {
     /// Steps of `T` that it took.
     pub steps: u64,
+    /// The odd ones among them.
+    pub odd_steps: u64,
     /// The first value below the start.
     pub below: u128,
     /// The highest value of `T` on the way, the start included.
@@ -156,17 +158,20 @@ pub struct Descent {
 pub fn descend(start: u128) -> Result<Descent> {
     match start {
         0 => return Err(Error::ZeroStart),
-        1 => return Ok(Descent { steps: 0, below: 1, highest: Value::Narrow(1) }),
+        1 => return Ok(Descent { steps: 0, odd_steps: 0, below: 1, highest: Value::Narrow(1) }),
         _ => {}
     }
     let mut value = Value::Narrow(start);
     let mut highest = Value::Narrow(start);
+    let mut odd_steps = 0;
     for steps in 1..=PATIENCE {
-        value = value.step().0;
+        let (next, odd) = value.step();
+        value = next;
+        odd_steps += u64::from(odd);
         if let Value::Narrow(below) = value
             && below < start
         {
-            return Ok(Descent { steps, below, highest });
+            return Ok(Descent { steps, odd_steps, below, highest });
         }
         if exceeds(&value, &highest) {
             highest = value.clone();

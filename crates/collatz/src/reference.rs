@@ -8,11 +8,12 @@
 use rayon::prelude::*;
 
 use crate::{
-    dfs,
+    alpha, dfs,
     engine::{Control, Outcome},
     error::Result,
+    heights::{Heights, Peak},
     honda,
-    number::{Value, descend},
+    number::{Descent, Value, descend},
     rules::FLOOR,
     window::Window,
 };
@@ -82,6 +83,7 @@ impl History {
 enum Scheme {
     Dfs(dfs::Plan),
     Honda(honda::Plan),
+    Alpha(alpha::Plan),
 }
 
 impl Scheme {
@@ -89,6 +91,7 @@ impl Scheme {
     fn depth(self, history: &History) -> u32 {
         match self {
             Self::Honda(plan) => plan.sieve_bits,
+            Self::Alpha(plan) => plan.sieve_bits,
             Self::Dfs(plan) if history.before_steps == 0 && history.steps < plan.leaf_bits => u32::MAX,
             Self::Dfs(plan) => plan.leaf_bits + plan.lookahead(history.before_odd),
         }
@@ -114,24 +117,44 @@ impl Scheme {
         match self {
             Self::Dfs(_) => start % 3 != 2 && start % 9 != 4,
             Self::Honda(_) => true,
+            Self::Alpha(plan) => {
+                let modulus_leaves = match plan.modulus {
+                    1 => true,
+                    3 => start % 3 != 2,
+                    _ => start % 3 != 2 && start % 9 != 4,
+                };
+                modulus_leaves && !merges(start % (1 << plan.sieve_bits), plan.sieve_bits)
+            }
         }
     }
 
+    /// The start's share of the figures.
+    fn follow(self, start: u128, outcome: &mut Outcome) -> Result<()> {
+        let descent = descend(start)?;
+        outcome.tested += 1;
+        outcome.checksum = outcome.checksum.wrapping_add(self.checksum(start, &descent));
+        outcome.heights.see(match self {
+            Self::Dfs(_) => Peak::of(start)?,
+            _ => Peak { start, value: descent.highest.to_ubig() },
+        });
+        Ok(())
+    }
+
     /// The start's share of the checksum.
-    fn checksum(self, start: u128) -> Result<u64> {
+    fn checksum(self, start: u128, descent: &Descent) -> u64 {
         let mut value = Value::Narrow(start);
         match self {
+            // Each α is the length of an odd run.
+            Self::Alpha(_) => return descent.odd_steps,
             Self::Dfs(plan) => {
                 for _ in 0..plan.leaf_bits {
                     value = value.step().0;
                 }
-                descend(start)?;
             }
             Self::Honda(plan) => {
-                let steps = descend(start)?.steps;
                 // The first whole number of jumps after which the value is below: not before the glide's end.
                 let mut taken = 0;
-                while taken < steps || !value.is_below(start) {
+                while taken < descent.steps || !value.is_below(start) {
                     for _ in 0..plan.base_bits {
                         value = value.step().0;
                     }
@@ -139,8 +162,34 @@ impl Scheme {
                 }
             }
         }
-        Ok(value.low())
+        value.low()
     }
+}
+
+/// Does a smaller residue lead to the same state in as many steps, as many of them odd (rule 2)? It is sought backwards.
+fn merges(residue: u128, bits: u32) -> bool {
+    let mut value = residue;
+    let mut odd_steps = 0;
+    for _ in 0..bits {
+        if value % 2 == 1 {
+            value += value / 2 + 1;
+            odd_steps += 1;
+        } else {
+            value /= 2;
+        }
+    }
+    smaller_reaches(value, bits, odd_steps, residue)
+}
+
+fn smaller_reaches(state: u128, steps: u32, odd_steps: u32, residue: u128) -> bool {
+    if steps == 0 {
+        return odd_steps == 0 && state < residue;
+    }
+    let odd = odd_steps > 0
+        && (2 * state) % 3 == 1
+        && smaller_reaches((2 * state - 1) / 3, steps - 1, odd_steps - 1, residue);
+    // With no even step left all the others must be odd.
+    odd || odd_steps < steps && smaller_reaches(2 * state, steps - 1, odd_steps, residue)
 }
 
 /// The figures of a window under a plan of the default scheme. `overflowed` and `finished` are zero: nothing overflows here.
@@ -159,14 +208,23 @@ pub fn honda(plan: &honda::Plan, window: &Window, control: &Control) -> Result<O
     run(Scheme::Honda(*plan), window, control)
 }
 
+/// The figures of a window under the published sieve; as [`dfs()`].
+///
+/// # Errors
+/// As for [`dfs()`].
+pub fn alpha(plan: &alpha::Plan, window: &Window, control: &Control) -> Result<Outcome> {
+    run(Scheme::Alpha(*plan), window, control)
+}
+
 /// Low bits that make a task.
 const TASK_BITS: u32 = 12;
 
 fn run(scheme: Scheme, window: &Window, control: &Control) -> Result<Outcome> {
     let (low, high) = window.split_at(FLOOR);
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome::none();
     if let Some(low) = low {
-        (low.from() as u64..low.end() as u64).into_par_iter().try_for_each(|n| descend(n.into()).map(drop))?;
+        let starts = (low.from() as u64..low.end() as u64).into_par_iter();
+        outcome.heights = Heights::follow(starts.map(u128::from))?;
         outcome.plain = low.count() as u64;
     }
     let Some(high) = high else { return Ok(outcome) };
@@ -174,7 +232,7 @@ fn run(scheme: Scheme, window: &Window, control: &Control) -> Result<Outcome> {
         .into_par_iter()
         .map(|residue| -> Result<Outcome> {
             control.check()?;
-            let mut outcome = Outcome::default();
+            let mut outcome = Outcome::none();
             // The low bits one after the other: a task is dead as soon as they are.
             let mut history = Some(scheme.refreshed(History::default()));
             let mut value = residue;
@@ -194,7 +252,7 @@ fn run(scheme: Scheme, window: &Window, control: &Control) -> Result<Outcome> {
             control.advance(1, 1 << TASK_BITS);
             Ok(outcome)
         })
-        .try_reduce(Outcome::default, |mut sum, part| {
+        .try_reduce(Outcome::none, |mut sum, part| {
             sum.add(&part);
             Ok(sum)
         })?;
@@ -226,8 +284,7 @@ fn descend_tree(
         let mut start = first;
         while start < window.end() {
             if scheme.takes(start) && survives(scheme, start, history, bits) {
-                outcome.tested += 1;
-                outcome.checksum = outcome.checksum.wrapping_add(scheme.checksum(start)?);
+                scheme.follow(start, outcome)?;
             }
             start += modulus;
         }

@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use warpmp_collatz::{
-    alpha::{Plan, Sieve, recompute, run},
+    alpha::{Plan, Sieve, run},
     engine::Control,
+    reference,
     window::Window,
 };
 
@@ -43,9 +44,9 @@ fn the_scheme_agrees_with_the_independent_path() {
         for from in [(1u128 << 20) + 3, (1 << 64) - 7000, 98_999_215 << 40, (1 << 90) - 20_000, (1 << 126) - 9000] {
             let window = Window::new(from, 20_011).unwrap();
             let mut found = run(&sieve, &window, &control).unwrap();
-            assert_eq!(found.outcome.overflowed, found.outcome.finished);
-            (found.outcome.overflowed, found.outcome.finished) = (0, 0);
-            assert_eq!(found, recompute(&plan, &window, &control).unwrap(), "{plan:?} {window}");
+            assert_eq!(found.overflowed, found.finished);
+            (found.overflowed, found.finished) = (0, 0);
+            assert_eq!(found, reference::alpha(&plan, &window, &control).unwrap(), "{plan:?} {window}");
         }
     }
     let low = Window::new(1, 100).unwrap();
@@ -60,7 +61,7 @@ fn published_starts_are_the_highest_around() {
         let start = (u128::from(unit) << 40) + u128::from(offset);
         let window = Window::new(start - (1 << 19), 1 << 20).unwrap();
         let found = run(&sieve, &window, &Control::default()).unwrap();
-        assert_eq!(found.highest.unwrap().0, start);
+        assert_eq!(found.heights.highest().unwrap().start, start);
     }
 }
 
@@ -71,6 +72,6 @@ fn a_published_work_unit() {
     let sieve = Sieve::new(&Plan::new(bits as u32, modulus as u32).unwrap()).unwrap();
     let window = Window::new(u128::from(unit) << 40, 1 << 40).unwrap();
     let found = run(&sieve, &window, &Control::default()).unwrap();
-    assert_eq!(found.outcome.checksum, checksum);
-    assert_eq!(found.highest.unwrap().0, window.from() + u128::from(offset));
+    assert_eq!(found.checksum, checksum);
+    assert_eq!(found.heights.highest().unwrap().start, window.from() + u128::from(offset));
 }

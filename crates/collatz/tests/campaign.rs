@@ -4,15 +4,17 @@
 use std::{fs, path::Path};
 
 use warpmp_collatz::{
-    Error, Result,
+    Error, Result, alpha,
     campaign::{Campaign, Event, Lock, Specification, run},
-    certificate::{Certificate, Damage, Scheme, load, store},
+    certificate::{Certificate, Damage, Highest, Scheme, load, store},
     cpu::Cpu,
     dfs,
     engine::{Control, Engine, Outcome},
+    gpu::{Gpu, Settings},
     honda,
     window::Window,
 };
+use warpmp_device::open_sim;
 
 const COUNT: u128 = 1 << 14;
 
@@ -152,6 +154,39 @@ fn damaged_and_foreign_certificates_are_named() {
     assert_eq!(contents.gaps(&specification.range).len(), 1);
     assert_eq!(work(folder.path(), &specification, 100), 5);
     assert!(campaign.contents().unwrap().damaged.is_empty());
+}
+
+/// Windows of the published scheme, dealt to two simulated GPUs: sums and the highest value are those of the whole.
+#[test]
+fn a_campaign_of_the_published_checksum() {
+    let folder = tempfile::tempdir().unwrap();
+    let scheme = Scheme::Alpha(alpha::Plan::new(10, 9).unwrap());
+    let range = Window::new((1 << 71) + 5, 7 * COUNT).unwrap();
+    let specification = Specification::new(range, COUNT, scheme).unwrap();
+    let (campaign, _lock) = Campaign::create(folder.path(), &specification).unwrap();
+    let controls = [Control::default(), Control::default()];
+    let settings = Settings { report_capacity: 16, ..Settings::default() };
+    let gpu = || -> Box<dyn Engine> { Box::new(Gpu::new(open_sim(), settings)) };
+    let windows = (0..specification.windows()).filter_map(|number| specification.window(number));
+    run(&scheme, windows, controls.iter().map(|control| (gpu(), control)).collect(), |event| match event {
+        Event::Done(certificate) => store(&campaign.path(&certificate.window), &certificate),
+        Event::Lost { error, .. } => Err(error),
+    })
+    .unwrap();
+    let contents = campaign.contents().unwrap();
+    assert_eq!((contents.done.len(), contents.gaps(&range).len()), (8, 0));
+    let whole = scheme.recompute(&range, &Control::default()).unwrap();
+    let checksums = contents.done.iter().map(|it| u64::from_str_radix(&it.figures.checksum, 16).unwrap());
+    assert_eq!(checksums.sum::<u64>(), whole.checksum);
+    let highest = whole.heights.highest().unwrap();
+    let right = Highest::Value { start: highest.start.to_string(), value: highest.value.to_string() };
+    assert!(contents.done.iter().any(|certificate| certificate.highest == right));
+    for certificate in &contents.done {
+        certificate.recheck(true, &Control::default()).unwrap();
+        let mut wrong = certificate.clone();
+        wrong.highest = Highest::Value { start: "5".into(), value: "16".into() };
+        assert!(matches!(wrong.recheck(true, &Control::default()), Err(Error::OtherHighest { .. })));
+    }
 }
 
 /// What is written is read: whatever the figures are, the seal holds.

@@ -3,26 +3,24 @@
 
 use num_bigint::BigUint;
 use warpmp_collatz::{
-    alpha::{Plan as AlphaPlan, Sieve, recompute},
+    alpha::Plan as AlphaPlan,
     cpu::{Cpu, PaperDelays as CpuPaperDelays},
     dfs::Plan,
     engine::{Control, Engine, Outcome},
     gpu::{
         Gpu, Settings,
-        alpha::{self, Units},
+        alpha::Units,
         delay::{self, Delays, Starts},
         delay_paper::PaperDelays,
         honda::Honda,
-        records::{self, DelayRecords},
     },
     kernels::{
         delay::{Delay, Source},
         delay_pools::DelayPools,
-        delay_records::DelayRecords as DelayRecordsKernel,
         honda,
     },
     number::trace,
-    records::{Kind, known},
+    reference,
     window::Window,
 };
 use warpmp_device::open_sim;
@@ -47,6 +45,7 @@ fn windows_are_done_as_the_cpu_does_them() {
         let unit = 1 << (plan.leaf_bits + 10);
         let windows = [
             (1, 3 * unit),
+            ((1 << 32) - unit, 2 * unit),
             ((1 << 42) - unit, 2 * unit),
             ((1 << 64) - 2 * unit, 4 * unit),
             ((1 << 68) - unit, unit),
@@ -59,12 +58,9 @@ fn windows_are_done_as_the_cpu_does_them() {
             ((1 << 100) + unit, unit),
         ];
         for ((gpu, cpu), window) in both(&plan, &windows).into_iter().zip(windows) {
-            assert_eq!(
-                (gpu.tested, gpu.plain, gpu.checksum),
-                (cpu.tested, cpu.plain, cpu.checksum),
-                "{plan:?} {window:?}"
-            );
-            assert_eq!(gpu.overflowed, gpu.finished);
+            let figures = |it: &Outcome| (it.tested, it.plain, it.overflowed, it.checksum);
+            assert_eq!(figures(&gpu), figures(&cpu), "{plan:?} {window:?}");
+            assert!(gpu.overflowed <= gpu.finished);
         }
     }
 }
@@ -101,6 +97,8 @@ fn windows_of_the_dissertations_scheme() {
             ((1 << 32) - unit, 3 * unit - 5),
             ((1 << 64) - unit, unit),
             ((1 << 64) - unit, unit + 99),
+            ((1 << 64) - 3001, 3001),
+            ((1 << 20) + 5, 99),
         ] {
             let window = Window::new(from, count).unwrap();
             let ours = gpu.honda(&plan, &window, &control).unwrap();
@@ -117,12 +115,14 @@ fn delays_are_those_of_single_traces() {
     let mut delays = Delays::new(&open_sim(), spec).unwrap();
     // 2^63 − 1 among them grows past 96 bits, and is finished on the host.
     for (first, count) in [(1, 300), ((1 << 63) - 100, 200), (u64::MAX - 50, 51)] {
-        for (index, &found) in (0..).zip(&delays.range(first, count).unwrap()) {
+        let mut all = vec![0; count];
+        delays.range(first, &mut all).unwrap();
+        for (index, &found) in (0..).zip(&all) {
             let start: u64 = first + index;
             assert_eq!(u64::from(found), trace(start.into(), |_| true).unwrap().delay(), "{start}");
         }
     }
-    assert!(delays.range(0, 5).is_err() && delays.range(u64::MAX, 3).is_err());
+    assert!(delays.range(0, &mut [0; 5]).is_err() && delays.range(u64::MAX, &mut [0; 3]).is_err());
 }
 
 #[test]
@@ -130,9 +130,10 @@ fn what_overflows_is_finished() {
     // At 2^118 hardly anything stays below 2^128 for long; and there is no room for all reports at first.
     let plan = Plan::new(8, 12, 12, 9).unwrap();
     let unit = 1_u128 << 18;
-    let (gpu, cpu) = both(&plan, &[((1 << 121) + 5 * unit, unit)])[0];
+    let (gpu, cpu) = both(&plan, &[((1 << 121) + 5 * unit, unit)]).remove(0);
     assert_eq!((gpu.tested, gpu.checksum), (cpu.tested, cpu.checksum));
-    assert!(gpu.overflowed > 16 && gpu.overflowed == gpu.finished, "{gpu:?}");
+    // Up there the last steps before a rule ends a start, which no engine takes, may leave 128 bits, too.
+    assert!(gpu.overflowed > 16 && gpu.overflowed <= gpu.finished, "{gpu:?}");
 }
 
 #[test]
@@ -161,7 +162,7 @@ fn checksums_of_units() {
             }
         }
         let mut units = Units::new(&open_sim(), (9, 14), 9, &residues.map(|residue| residue as u64)).unwrap();
-        let found = units.run(unit).unwrap();
+        let found = units.run(unit, None).unwrap();
         assert_eq!((found.checksum, u128::from(found.offset)), (sum, best.1 - (unit << 14)));
         assert_eq!(found.highest.to_string(), best.0.to_string());
         assert_eq!(found.overflowed > 0, unit > 1 << 100);
@@ -169,78 +170,61 @@ fn checksums_of_units() {
     assert!(Units::new(&open_sim(), (9, 14), 5, &[27]).is_err());
 }
 
-#[test]
-fn delay_records_are_found() {
-    let spec = DelayRecordsKernel { base_bits: 8, known_bits: 10, sieve_bits: 8, window_bits: 18 };
-    let mut search = DelayRecords::new(&open_sim(), spec).unwrap();
-    let size = 1_u64 << spec.window_bits;
-    // Every delay below 33 windows, by the delays of smaller numbers.
-    let mut delays = vec![0_u32, 0];
-    for n in 2..33 * size {
-        let (mut y, mut delay) = (n, 0);
-        while y >= n {
-            delay += if y % 2 == 1 { 2 } else { 1 };
-            y = if y % 2 == 1 { y + y / 2 + 1 } else { y / 2 };
-        }
-        delays.push(delay + delays[y as usize]);
-    }
-    let mut records: Vec<(u64, u32)> = Vec::new();
-    let mut odd_records = 0;
-    for window in 0..33 {
-        let found = if window < 16 { Vec::new() } else { search.longer(window, &records).unwrap() };
-        assert!(found.iter().all(|&(start, delay)| delay == delays[start as usize]));
-        for start in (window * size).max(1)..(window + 1) * size {
-            let delay = delays[start as usize];
-            if records.last().is_none_or(|last| delay > last.1) {
-                records.push((start, delay));
-                if window >= 16 && start % 2 == 1 {
-                    odd_records += 1;
-                    assert!(found.contains(&(start, delay)), "{start}");
-                }
-            }
-        }
-    }
-    // 5649499, 6649279, 8400511.
-    assert_eq!(odd_records, 3);
-    assert!(search.longer(3, &records).is_err());
-}
-
-/// Whole units and both ends, on two devices at once, against the independent path.
+/// Whole units and both ends, against the independent path.
 #[test]
 fn checksums_of_ranges() {
-    let devices = [open_sim(), open_sim()];
+    let mut gpu = Gpu::new(open_sim(), SETTINGS);
     for (modulus, from, count, overflows) in
         [(1, (1_u128 << 40) - 5000, 20_000, false), (3, 1 << 71, 1 << 14, false), (9, (1 << 126) + 77, 40_000, true)]
     {
-        let plan = AlphaPlan::new(10, modulus).unwrap();
-        let (sieve, window) = (Sieve::new(&plan).unwrap(), Window::new(from, count).unwrap());
-        let found = alpha::run(&devices, &sieve, &window, &Control::default()).unwrap();
-        let right = recompute(&plan, &window, &Control::default()).unwrap();
-        assert_eq!((found.outcome.tested, found.outcome.checksum), (right.outcome.tested, right.outcome.checksum));
-        assert_eq!(found.outcome.overflowed > 0, overflows, "{from}");
-        assert_eq!(found.outcome.overflowed, found.outcome.finished);
-        if !overflows {
-            assert_eq!(found.highest, right.highest);
-        }
+        let (plan, window) = (AlphaPlan::new(10, modulus).unwrap(), Window::new(from, count).unwrap());
+        let found = gpu.alpha(&plan, &window, &Control::default()).unwrap();
+        let right = reference::alpha(&plan, &window, &Control::default()).unwrap();
+        assert_eq!((found.tested, found.checksum), (right.tested, right.checksum));
+        assert_eq!(found.overflowed > 0, overflows, "{from}");
+        assert_eq!(found.overflowed, found.finished);
+        assert!(found.heights.highest().is_some());
+        assert_eq!(found.heights.highest(), right.heights.highest());
     }
-    let (sieve, window) =
-        (Sieve::new(&AlphaPlan::new(10, 1).unwrap()).unwrap(), Window::new(1 << 30, 1 << 14).unwrap());
+    // Within the first unit of the sieve.
+    let (plan, window) = (AlphaPlan::new(21, 9).unwrap(), Window::new((1 << 20) + 5, 5000).unwrap());
+    let found = gpu.alpha(&plan, &window, &Control::default()).unwrap();
+    let right = reference::alpha(&plan, &window, &Control::default()).unwrap();
+    assert_eq!((found.tested, found.checksum), (right.tested, right.checksum));
+    let (plan, window) = (AlphaPlan::new(10, 1).unwrap(), Window::new(1 << 30, 1 << 14).unwrap());
     let control = Control::default();
     control.stop();
-    assert!(alpha::run(&devices, &sieve, &window, &control).is_err());
+    assert!(gpu.alpha(&plan, &window, &control).is_err());
+    assert!(gpu.alpha(&plan, &Window::new(1 << 19, 1 << 20).unwrap(), &Control::default()).is_err());
 }
 
+/// The highest value of a window is seen, although most values are jumped over.
 #[test]
-fn a_search_for_delay_records() {
-    let kernel = DelayRecordsKernel { base_bits: 8, known_bits: 10, sieve_bits: 8, window_bits: 18 };
-    // The last record but one is 6649279; the bound is within a window.
-    for below in [1000, (1 << 22) + 5, 6_649_279, 6_649_280] {
-        let found = records::search(&open_sim(), &[kernel], below, &Control::default()).unwrap();
-        let mut expected = known(Kind::Delay);
-        expected.retain(|record| record.start < below);
-        assert_eq!(found, expected, "below {below}");
+fn highest_values_of_windows() {
+    let plan = Plan::new(9, 12, 8, 3).unwrap();
+    let unit = 1_u128 << (plan.leaf_bits + 10);
+    let mut engines: [Box<dyn Engine>; 2] = [Box::new(Gpu::new(open_sim(), SETTINGS)), Box::new(Cpu::new())];
+    let mut seen = [0; 2];
+    for (from, count) in [
+        (1, 1 << 21),
+        (1 << 32, unit),
+        ((1 << 64) - unit, 2 * unit),
+        ((1 << 71) + 12_345, unit),
+        ((1 << 66) + 5 * unit, unit),
+        ((1 << 120) + unit, unit),
+    ] {
+        let window = Window::new(from, count).unwrap();
+        let right = reference::dfs(&plan, &window, &Control::default()).unwrap();
+        for (engine, seen) in engines.iter_mut().zip(&mut seen) {
+            let found = engine.dfs(&plan, &window, &Control::default()).unwrap();
+            assert_eq!((found.tested, found.checksum), (right.tested, right.checksum));
+            if let Some(peak) = found.heights.highest() {
+                assert_eq!(Some(peak), right.heights.highest(), "{} {window}", engine.name());
+                *seen += 1;
+            }
+        }
     }
-    assert!(records::search(&open_sim(), &[kernel], (1 << 64) + 1, &Control::default()).is_err());
+    assert!(seen.iter().all(|&seen| seen > 2), "{seen:?}");
 }
 
 #[test]

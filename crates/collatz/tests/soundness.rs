@@ -6,6 +6,7 @@
 
 use rayon::prelude::*;
 use warpmp_collatz::{
+    alpha::{Plan as AlphaPlan, Sieve},
     cpu::Cpu,
     dfs::{self, Jumps, log2_up},
     number::Affine,
@@ -100,7 +101,7 @@ fn the_depth_first_scheme_skips_with_reason_to_2_28() {
 }
 
 #[test]
-#[ignore = "many minutes and 512 MB: all numbers below 2^32"]
+#[ignore = "two minutes of a core and 560 MB: all numbers below 2^32"]
 fn the_depth_first_scheme_skips_with_reason_to_2_32() {
     depth_first(1 << 32, &dfs::Plan::new(22, 26, 18, 5).unwrap());
 }
@@ -129,6 +130,52 @@ fn the_dissertations_scheme_skips_with_reason() {
 #[ignore = "a minute: all numbers below 2^28"]
 fn the_dissertations_scheme_skips_with_reason_to_2_28() {
     dissertation(1 << 28, 27);
+}
+
+/// Of `2^bits` neighbouring numbers, those whose value after `bits` steps a smaller one of them has, too.
+fn merging(first: u64, bits: u32) -> Vec<u64> {
+    let after = |n| (0..bits).fold(n, |n, _| map(n));
+    let mut ends: Vec<(u64, u64)> = (first..first + (1 << bits)).map(|n| (after(n), n)).collect();
+    ends.sort_unstable();
+    let mut merging: Vec<u64> = ends.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[1].1).collect();
+    merging.sort_unstable();
+    merging
+}
+
+/// The scheme of the published checksum: descent, same-level merge, and a modulus.
+fn published(limit: u64, sieve_bits: u32, modulus: u32) {
+    let sieve = Sieve::new(&AlphaPlan::new(sieve_bits, modulus).unwrap()).unwrap();
+    let tested = |n: u64| {
+        let removed: &[u64] = if modulus == 9 { &[2, 4, 5, 8] } else { &[2] };
+        let left = modulus == 1 || !removed.contains(&(n % u64::from(modulus)));
+        left && sieve.residues().binary_search(&(n & ((1 << sieve_bits) - 1))).is_ok()
+    };
+    let blocks: Vec<u64> = ((1 << 20)..limit).step_by(1 << sieve_bits).collect();
+    let (unjustified, skipped): (Vec<u64>, usize) = blocks
+        .into_par_iter()
+        .map(|first| {
+            let merging = merging(first, sieve_bits);
+            let skipped: Vec<u64> = (first..first + (1 << sieve_bits)).filter(|n| !tested(*n)).collect();
+            let count = skipped.len();
+            let reason = |n: &u64| justified(*n, sieve_bits) || merging.binary_search(n).is_ok();
+            (skipped.into_iter().filter(|n| !reason(n)).collect(), count)
+        })
+        .reduce(Default::default, |a, b| ([a.0, b.0].concat(), a.1 + b.1));
+    assert_eq!(unjustified, Vec::<u64>::new(), "{sieve_bits} bits, mod {modulus}");
+    assert!(skipped as u64 > (limit - (1 << 20)) / 10 * 9, "nothing was skipped");
+}
+
+#[test]
+fn the_published_scheme_skips_with_reason() {
+    for (sieve_bits, modulus) in [(12, 9), (16, 3), (20, 1)] {
+        published(1 << 22, sieve_bits, modulus);
+    }
+}
+
+#[test]
+#[ignore = "half a minute of a core: all numbers below 2^28"]
+fn the_published_scheme_skips_with_reason_to_2_28() {
+    published(1 << 28, 20, 9);
 }
 
 /// Thresholds end a walk early: each of the ends is justified by what the next jump would have shown.

@@ -35,10 +35,10 @@ const DRIVER_USER: &str = "warpmp-device";
 const LGPL: &[&str] = &["rug", "gmp-mpfr-sys"];
 
 /// Paths, relative to the repository, under which `unsafe` may be written.
-const UNSAFE_PATHS: &[&str] = &["crates/device/src/cuda", "crates/warpmp/src/cpu/simd"];
+const UNSAFE_PATHS: &[&str] = &["crates/device/src/cuda", "crates/warpmp/src/cpu/simd", "crates/collatz/src/cpu/simd"];
 
 /// Crates with such a path; all others forbid unsafe code.
-const UNSAFE_CRATES: &[&str] = &["warpmp-device", "warpmp"];
+const UNSAFE_CRATES: &[&str] = &["warpmp-device", "warpmp", "warpmp-collatz"];
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()

@@ -9,19 +9,18 @@
 //!
 //! Source: D. Barina, whose published work units `[t·2^40, (t+1)·2^40)` this reproduces.
 
-mod reference;
 mod sieve;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-pub use reference::recompute;
 pub use sieve::Sieve;
 
 use crate::{
     engine::{Control, Outcome},
     error::{Error, Result},
-    number::{Value, descend},
+    heights::Peak,
+    number::descend,
     power::{MAX_EXPONENT, pow3},
     rules::FLOOR,
     window::Window,
@@ -60,27 +59,6 @@ impl Plan {
     }
 }
 
-/// What was found in a window.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
-    /// The figures; the checksum is `Σ α`.
-    pub outcome: Outcome,
-    /// The highest value of `T` over the tested starts, and the first start that has it.
-    pub highest: Option<(u128, u128)>,
-}
-
-impl Found {
-    /// Adds another part.
-    pub(crate) fn add(mut self, other: &Self) -> Self {
-        self.outcome.add(&other.outcome);
-        self.highest = match (self.highest, other.highest) {
-            (Some(a), Some(b)) => Some(if (b.1, a.0) > (a.1, b.0) { b } else { a }),
-            (a, b) => a.or(b),
-        };
-        self
-    }
-}
-
 /// Lower bits of a task: residues are dealt in pieces.
 const PIECE: usize = 1 << 10;
 
@@ -100,7 +78,7 @@ pub fn above_floor(window: &Window) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::NoDescent`], [`Error::Stopped`]; [`Error::Parameter`] for a start below the floor, where the sieve is not proven.
-pub fn run(sieve: &Sieve, window: &Window, control: &Control) -> Result<Found> {
+pub fn run(sieve: &Sieve, window: &Window, control: &Control) -> Result<Outcome> {
     above_floor(window)?;
     let plan = sieve.plan();
     let modulus = 1u128 << plan.sieve_bits;
@@ -110,22 +88,25 @@ pub fn run(sieve: &Sieve, window: &Window, control: &Control) -> Result<Found> {
         .residues()
         .par_chunks(PIECE)
         .map(|residues| {
-            let mut found = Found::default();
+            let mut sum = Sum { outcome: Outcome::none(), highest: None };
             for residue in residues {
                 control.check()?;
                 let residue = u128::from(*residue);
                 let mut start = base + residue + if residue < low { modulus } else { 0 };
                 while start < window.end() {
                     if plan.leaves(start) {
-                        test(start, &mut found)?;
+                        sum.test(start)?;
                     }
                     start += modulus;
                 }
             }
             control.advance(1, pieces);
-            Ok(found)
+            Ok(sum.finish())
         })
-        .try_reduce(Found::default, |sum, part| Ok(sum.add(&part)))
+        .try_reduce(Outcome::none, |mut sum, part| {
+            sum.add(&part);
+            Ok(sum)
+        })
 }
 
 /// Two factors below this have a product within 128 bits.
@@ -135,57 +116,57 @@ fn pow3_of(run: u32) -> Option<u128> {
     (run as usize <= MAX_EXPONENT).then(|| pow3(run as usize))
 }
 
-fn test(start: u128, found: &mut Found) -> Result<()> {
-    found.outcome.tested += 1;
-    let mut value = start;
-    let mut sum = 0u64;
-    let mut highest = start;
-    while value >= start {
-        let next = value + 1;
-        let run = next.trailing_zeros();
-        let rest = next >> run;
-        let raised = match pow3_of(run) {
-            Some(power) if rest < NARROW && power < NARROW => Some(rest * power),
-            Some(power) => rest.checked_mul(power),
-            None => None,
-        };
-        let Some(raised) = raised else {
-            return wide(start, found);
-        };
-        sum += u64::from(run);
-        value = raised - 1;
-        highest = highest.max(value);
-        value >>= value.trailing_zeros();
-    }
-    found.outcome.checksum = found.outcome.checksum.wrapping_add(sum);
-    see(start, highest, found);
-    Ok(())
+/// What a piece comes to.
+struct Sum {
+    outcome: Outcome,
+    /// Of the starts that stay within 128 bits: the highest value, and the least start that has it.
+    highest: Option<(u128, u128)>,
 }
 
-fn see(start: u128, highest: u128, found: &mut Found) {
-    if found.highest.is_none_or(|(first, value)| highest > value || highest == value && start < first) {
-        found.highest = Some((start, highest));
+impl Sum {
+    fn test(&mut self, start: u128) -> Result<()> {
+        self.outcome.tested += 1;
+        let mut value = start;
+        let mut sum = 0u64;
+        let mut highest = start;
+        while value >= start {
+            let next = value + 1;
+            let run = next.trailing_zeros();
+            let rest = next >> run;
+            let raised = match pow3_of(run) {
+                Some(power) if rest < NARROW && power < NARROW => Some(rest * power),
+                Some(power) => rest.checked_mul(power),
+                None => None,
+            };
+            let Some(raised) = raised else {
+                return self.wide(start);
+            };
+            sum += u64::from(run);
+            value = raised - 1;
+            highest = highest.max(value);
+            value >>= value.trailing_zeros();
+        }
+        self.outcome.checksum = self.outcome.checksum.wrapping_add(sum);
+        if self.highest.is_none_or(|(value, first)| highest > value || highest == value && start < first) {
+            self.highest = Some((highest, start));
+        }
+        Ok(())
     }
-}
 
-/// The same, as wide as it takes.
-fn wide(start: u128, found: &mut Found) -> Result<()> {
-    found.outcome.overflowed += 1;
-    let descent = descend(start)?;
-    let mut value = Value::Narrow(start);
-    let mut odd_steps = 0u64;
-    for _ in 0..descent.steps {
-        let (next, odd) = value.step();
-        odd_steps += u64::from(odd);
-        value = next;
+    /// The same, as wide as it takes.
+    fn wide(&mut self, start: u128) -> Result<()> {
+        self.outcome.overflowed += 1;
+        let descent = descend(start)?;
+        self.outcome.checksum = self.outcome.checksum.wrapping_add(descent.odd_steps);
+        self.outcome.finished += 1;
+        self.outcome.heights.see(Peak { start, value: descent.highest.to_ubig() });
+        Ok(())
     }
-    found.outcome.checksum = found.outcome.checksum.wrapping_add(odd_steps);
-    found.outcome.finished += 1;
-    // A value past 128 bits counts as the highest there is; trace tells it exactly.
-    let highest = match descent.highest {
-        Value::Narrow(value) => value,
-        Value::Wide(_) => u128::MAX,
-    };
-    see(start, highest, found);
-    Ok(())
+
+    fn finish(mut self) -> Outcome {
+        if let Some((value, start)) = self.highest {
+            self.outcome.heights.see(Peak { start, value: value.into() });
+        }
+        self.outcome
+    }
 }

@@ -17,15 +17,16 @@ pub use store::{Damage, load, store};
 pub(crate) use store::{TEMPORARY, seal, unseal};
 
 use crate::{
-    dfs,
+    alpha, dfs,
     engine::{Control, Engine, Outcome},
     error::{Error, Result},
+    heights::Heights,
     honda, reference,
     window::Window,
 };
 
 /// The form of the file.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 /// The program that writes and trusts certificates.
 pub const PROGRAM: &str = concat!("warpmp-collatz ", env!("CARGO_PKG_VERSION"));
 
@@ -37,6 +38,8 @@ pub enum Scheme {
     Dfs(dfs::Plan),
     /// The dissertation's.
     Honda(honda::Plan),
+    /// The published checksum's.
+    Alpha(alpha::Plan),
 }
 
 impl Scheme {
@@ -48,6 +51,7 @@ impl Scheme {
         match self {
             Self::Dfs(plan) => engine.dfs(plan, window, control),
             Self::Honda(plan) => engine.honda(plan, window, control),
+            Self::Alpha(plan) => engine.alpha(plan, window, control),
         }
     }
 
@@ -59,6 +63,7 @@ impl Scheme {
         match self {
             Self::Dfs(plan) => reference::dfs(plan, window, control),
             Self::Honda(plan) => reference::honda(plan, window, control),
+            Self::Alpha(plan) => reference::alpha(plan, window, control),
         }
     }
 
@@ -69,6 +74,7 @@ impl Scheme {
                 dfs::Plan::new(leaf_bits, lookahead_bits, rare_lookahead_bits, main_classes).is_ok()
             }
             Self::Honda(honda::Plan { sieve_bits, base_bits }) => honda::Plan::new(sieve_bits, base_bits).is_ok(),
+            Self::Alpha(alpha::Plan { sieve_bits, modulus }) => alpha::Plan::new(sieve_bits, modulus).is_ok(),
         }
     }
 }
@@ -101,19 +107,36 @@ pub struct Sample {
     pub figures: Figures,
 }
 
-/// The highest value of `T` in a window.
+/// The highest value of `T` of the tested starts of a window, before they are below themselves or, in the default scheme, on a smaller
+/// number's trajectory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Highest {
-    /// The scheme does not see it: it jumps over most values, and skips starts that may rise higher.
+    /// The engine did not see it: it jumps over most values.
     NotSeen,
     /// Seen.
     Value {
-        /// The start whose trajectory has it, before it comes below the start.
+        /// The least start that has it.
         start: String,
         /// The value, in decimal.
         value: String,
     },
+}
+
+impl From<&Heights> for Highest {
+    fn from(heights: &Heights) -> Self {
+        match heights.highest() {
+            Some(peak) => Self::Value { start: peak.start.to_string(), value: peak.value.to_string() },
+            None => Self::NotSeen,
+        }
+    }
+}
+
+impl Highest {
+    /// Is it what the independent path found, or was it not seen?
+    fn agrees(&self, expected: &Heights) -> bool {
+        matches!(self, Self::NotSeen) || *self == Self::from(expected)
+    }
 }
 
 /// A window's certificate.
@@ -134,9 +157,9 @@ pub struct Certificate {
     pub tables: Vec<(String, String)>,
     /// What was found.
     pub figures: Figures,
-    /// Tested starts that left the engine's fixed width.
+    /// Tested starts whose values leave 128 bits, or the engine's narrower width.
     pub overflowed: u64,
-    /// Of those, finished in unbounded arithmetic: all.
+    /// Tested starts that were finished in unbounded arithmetic: all of those, and others that climb high.
     pub finished: u64,
     /// The highest value.
     pub highest: Highest,
@@ -165,19 +188,16 @@ impl Certificate {
         control.begin();
         let outcome = scheme.run(engine, window, control)?;
         let microseconds = begin.elapsed().unwrap_or(Duration::ZERO).as_micros() as u64;
-        if outcome.finished != outcome.overflowed {
-            return Err(Error::Unfinished { window: *window, open: outcome.overflowed.abs_diff(outcome.finished) });
+        if outcome.finished < outcome.overflowed {
+            return Err(Error::Unfinished { window: *window, open: outcome.overflowed - outcome.finished });
         }
         let mut samples = Vec::new();
         // Sampling is part of the window, but not of its progress.
         let quiet = Control::default();
         for part in sample_windows(window) {
             control.check()?;
-            let found = Figures::from(&scheme.run(engine, &part, &quiet)?);
-            let expected = Figures::from(&scheme.recompute(&part, &quiet)?);
-            if found != expected {
-                return Err(Error::disagreement(&part, &found, &expected));
-            }
+            let found = scheme.run(engine, &part, &quiet)?;
+            let found = compare(&part, &Figures::from(&found), &Highest::from(&found.heights), scheme, &quiet)?;
             samples.push(Sample { window: part, figures: found });
         }
         Ok(Self {
@@ -190,7 +210,7 @@ impl Certificate {
             figures: Figures::from(&outcome),
             overflowed: outcome.overflowed,
             finished: outcome.finished,
-            highest: Highest::NotSeen,
+            highest: Highest::from(&outcome.heights),
             samples,
             device: engine.name(),
             microseconds,
@@ -227,17 +247,38 @@ impl Certificate {
     /// # Errors
     /// [`Error::Disagreement`], naming the part that is wrong; [`Error::Stopped`].
     pub fn recheck(&self, whole: bool, control: &Control) -> Result<()> {
-        let parts = self.samples.iter().map(|sample| (&sample.window, &sample.figures));
-        let all = whole.then_some((&self.window, &self.figures));
-        for (window, figures) in parts.chain(all) {
+        let parts = self.samples.iter().map(|sample| (&sample.window, &sample.figures, &Highest::NotSeen));
+        let all = whole.then_some((&self.window, &self.figures, &self.highest));
+        for (window, figures, highest) in parts.chain(all) {
             control.begin();
-            let expected = Figures::from(&self.scheme.recompute(window, control)?);
-            if *figures != expected {
-                return Err(Error::disagreement(window, figures, &expected));
-            }
+            compare(window, figures, highest, &self.scheme, control)?;
         }
         Ok(())
     }
+}
+
+/// Has the independent path find the same; the figures.
+fn compare(
+    window: &Window,
+    figures: &Figures,
+    highest: &Highest,
+    scheme: &Scheme,
+    control: &Control,
+) -> Result<Figures> {
+    let outcome = scheme.recompute(window, control)?;
+    let expected = Figures::from(&outcome);
+    if *figures != expected {
+        return Err(Error::disagreement(window, figures, &expected));
+    }
+    if !highest.agrees(&outcome.heights) {
+        let text = |highest: &Highest| match highest {
+            Highest::NotSeen => "none".to_owned(),
+            Highest::Value { start, value } => format!("{value} from {start}"),
+        };
+        let (found, expected) = (text(highest), text(&Highest::from(&outcome.heights)));
+        return Err(Error::OtherHighest { window: *window, found, expected });
+    }
+    Ok(expected)
 }
 
 /// Parts of a window at random places.

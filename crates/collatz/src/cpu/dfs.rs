@@ -4,12 +4,17 @@ use rayon::prelude::*;
 
 use super::{
     finish,
-    lanes::{BASE_BITS, Lanes, Limits},
+    lanes::{BASE_BITS, Lanes, Limits, heights},
+    simd::{
+        Vectors,
+        pool::{MOST_JUMPS, Pool},
+    },
 };
 use crate::{
-    dfs::{Jumps, Lookahead, Plan, log2_up},
+    dfs::{Jump, Jumps, Lookahead, Plan, log2_up},
     engine::{Control, Outcome},
     error::Result,
+    heights::{Heights, bound, climb},
     power::pow3,
     rules::{Origin, Path, RuleSet, mod9_removes, prefixes},
     window::Window,
@@ -28,6 +33,7 @@ pub(crate) struct Prepared {
     /// By odd steps; none below the least possible.
     lookaheads: Vec<Option<Lookahead>>,
     jumps: Jumps,
+    vectors: Option<Vectors>,
     /// Bit `b` of word `r`: is `r + b·2^L mod 9` a residue that is tested?
     mod9: [u64; 9],
 }
@@ -47,8 +53,14 @@ impl Prepared {
             prefixes: prefixes(leaf_bits as usize, Origin::START, RuleSet::ALL),
             lookaheads: (0..=leaf_bits).map(lookahead).collect(),
             jumps: Jumps::new(BASE_BITS),
+            vectors: Vectors::detect(),
             mod9: std::array::from_fn(|first| word(first as u32)),
         }
+    }
+
+    /// Without vectors, even where there are some.
+    pub(super) fn portable(self) -> Self {
+        Self { vectors: None, ..self }
     }
 
     pub(super) fn plan(&self) -> &Plan {
@@ -57,7 +69,7 @@ impl Prepared {
 
     /// All starts of the window, which lies above the floor.
     pub(super) fn run(&self, window: &Window, control: &Control) -> Result<Outcome> {
-        let mut outcome = Outcome::default();
+        let mut outcome = Outcome::none();
         let (mut from, end) = (window.from(), window.end());
         let parts = (window.count() >> PART_BITS) as u64 + 1;
         while let Some(part) = Window::of(from..end.min(from + (1 << PART_BITS))) {
@@ -67,15 +79,17 @@ impl Prepared {
                 .par_iter()
                 .map(|prefix| {
                     control.check()?;
-                    let done = Walk::new(self, &part).map_or_else(|| Ok(Outcome::default()), |walk| walk.run(prefix));
+                    let done = Walk::new(self, &part).map_or_else(|| Ok(Outcome::none()), |walk| walk.run(prefix));
                     control.advance(1, tasks);
                     done
                 })
-                .try_reduce(Outcome::default, |mut sum, part| {
+                .try_reduce(Outcome::none, |mut sum, part| {
                     sum.add(&part);
                     Ok(sum)
                 })?;
             outcome.add(&done);
+            let bound = bound(part.end() - 1, climb(part.count(), self.plan.leaf_bits), BASE_BITS);
+            outcome.heights.add(&Heights::of(None, bound));
             from = part.end();
         }
         Ok(outcome)
@@ -116,6 +130,8 @@ struct Class {
     wide: bool,
     /// Which of the two batches.
     rare: bool,
+    /// Is it done in vectors?
+    pooled: bool,
 }
 
 /// Up to 64 candidates in a row.
@@ -143,6 +159,9 @@ struct Walk<'a> {
     stride_mod9: u64,
     main: Lanes<'a>,
     rare: Lanes<'a>,
+    /// In vectors, and what that leaves.
+    pool: Option<(Box<Pool>, &'a [Jump; 1 << BASE_BITS])>,
+    late: Lanes<'a>,
     outcome: Outcome,
     wide: Vec<u64>,
 }
@@ -153,9 +172,16 @@ impl<'a> Walk<'a> {
         let leaf_bits = plan.leaf_bits;
         let mask = (1u128 << leaf_bits) - 1;
         let first = window.from() >> leaf_bits;
-        let limits = Limits::new(window.end());
+        let limits = Limits::new(window.end()).at_most(climb(window.count(), leaf_bits));
         let main_jumps = plan.lookahead_bits / BASE_BITS;
         let rare_jumps = plan.rare_lookahead_bits / BASE_BITS;
+        let highest = limits.highest(window.end());
+        let pool = match prepared.vectors {
+            Some(vectors) => {
+                Some((Box::new(Pool::new(vectors, heights(), highest)), prepared.jumps.entries().try_into().ok()?))
+            }
+            None => None,
+        };
         let classes = (0..=leaf_bits).map(|odd_steps| {
             let rare = odd_steps >= plan.least_odd_steps() + plan.main_classes;
             let step = pow3(odd_steps as usize);
@@ -167,6 +193,7 @@ impl<'a> Walk<'a> {
                 // One jump more than is taken blindly: the values themselves must fit even if none is.
                 wide: !limits.allow(rho, if rare { rare_jumps } else { main_jumps } + 1),
                 rare,
+                pooled: pool.is_some() && rho <= highest.width.min(highest.report),
             }
         });
         Some(Self {
@@ -179,9 +206,11 @@ impl<'a> Walk<'a> {
             first_mod9: ((first % 9) as u64 * u64::from(pow_mod9(leaf_bits))) % 9,
             // 64 ≡ 1 mod 9: a word further is as a step further.
             stride_mod9: u64::from(pow_mod9(leaf_bits)),
-            main: Lanes::new(&prepared.jumps, main_jumps, limits)?,
-            rare: Lanes::new(&prepared.jumps, rare_jumps, limits)?,
-            outcome: Outcome::default(),
+            main: Lanes::new(&prepared.jumps, main_jumps, Jumps::LIMIT, limits)?,
+            rare: Lanes::new(&prepared.jumps, rare_jumps, Jumps::LIMIT, limits)?,
+            pool,
+            late: Lanes::new(&prepared.jumps, 0, Jumps::LIMIT - MOST_JUMPS, limits)?,
+            outcome: Outcome::none(),
             wide: Vec::new(),
         })
     }
@@ -192,9 +221,16 @@ impl<'a> Walk<'a> {
             let class = self.classes[usize::from(leaf.odd_steps)];
             self.candidates(leaf, &mut |walk, run| walk.test(class, run));
         });
-        self.main.run();
-        self.rare.run();
-        let reported = self.wide.iter().chain(&self.main.reported).chain(&self.rare.reported);
+        if let Some((pool, jumps)) = &mut self.pool {
+            pool.finish(jumps);
+            pool.late.iter().for_each(|late| self.late.resume(late));
+            self.wide.append(&mut pool.reported);
+        }
+        let batches = [&mut self.main, &mut self.rare, &mut self.late].map(|batch| {
+            batch.run();
+            &batch.reported
+        });
+        let reported = self.wide.iter().chain(batches.into_iter().flatten());
         let from = self.window.from();
         self.outcome.add(&finish::wide(reported.map(|offset| from + u128::from(*offset)))?);
         Ok(self.outcome)
@@ -213,6 +249,11 @@ impl<'a> Walk<'a> {
                 self.outcome.checksum = self.outcome.checksum.wrapping_add(low);
                 self.wide.push(run.offset.wrapping_add(bit << leaf_bits));
             }
+            return;
+        }
+        if let Some((pool, jumps)) = self.pool.as_mut().filter(|_| class.pooled) {
+            let sum = pool.push(jumps, run.bits, (run.value, class.step), class.rho, (run.offset, 1 << leaf_bits));
+            self.outcome.checksum = self.outcome.checksum.wrapping_add(sum);
             return;
         }
         let lanes = if class.rare { &mut self.rare } else { &mut self.main };

@@ -2,23 +2,21 @@
 
 use rayon::prelude::*;
 
-use crate::{engine::Outcome, error::Result, number::descend, window::Window};
+use crate::{engine::Outcome, error::Result, heights::Heights, window::Window};
 
 /// Follows every start of the window step by step.
 pub(super) fn plain(window: Option<Window>) -> Result<Outcome> {
-    let Some(window) = window else { return Ok(Outcome::default()) };
-    let starts = window.from() as u64..window.end() as u64;
-    starts.into_par_iter().try_for_each(|start| descend(start.into()).map(drop))?;
-    Ok(Outcome { plain: window.count() as u64, ..Outcome::default() })
+    let Some(window) = window else { return Ok(Outcome::none()) };
+    let starts = (window.from() as u64..window.end() as u64).into_par_iter();
+    let heights = Heights::follow(starts.map(u128::from))?;
+    Ok(Outcome { plain: window.count() as u64, heights, ..Outcome::default() })
 }
 
-/// Finishes overflowed starts in unbounded arithmetic.
+/// Finishes starts in unbounded arithmetic.
 pub(super) fn wide(starts: impl IntoIterator<Item = u128>) -> Result<Outcome> {
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome::none();
     for start in starts {
-        outcome.overflowed += 1;
-        descend(start)?;
-        outcome.finished += 1;
+        outcome.add(&Outcome::finished(start)?);
     }
     Ok(outcome)
 }

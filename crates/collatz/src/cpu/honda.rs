@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::simd::{Vectors, descent::Descent};
 use crate::{
     engine::{Control, Outcome},
     error::Result,
@@ -20,14 +21,16 @@ pub(super) struct Prepared {
     mandatory: Mandatory,
     /// B in the low half, C in the high half of each word.
     jumps: Vec<u64>,
+    vectors: Option<Vectors>,
 }
 
 impl Prepared {
-    pub(super) fn new(plan: Plan, mandatory: Mandatory) -> Result<Self> {
+    /// `portable`: without vectors, even where there are some.
+    pub(super) fn new(plan: Plan, mandatory: Mandatory, portable: bool) -> Result<Self> {
         let base = Base::new(plan.base_bits)?;
         let jumps = base.factors().iter().zip(base.addends());
         let jumps = jumps.map(|(factor, addend)| u64::from(*factor) | u64::from(*addend) << 32).collect();
-        Ok(Self { plan, mandatory, jumps })
+        Ok(Self { plan, mandatory, jumps, vectors: Vectors::detect().filter(|_| !portable) })
     }
 
     pub(super) fn plan(&self) -> &Plan {
@@ -61,10 +64,46 @@ impl Prepared {
     }
 }
 
+/// The starts of a window with the residues of a block, by residues.
+struct Starts<I> {
+    residues: I,
+    first: u128,
+    low: u128,
+    modulus: u128,
+    next: u128,
+    end: u128,
+}
+
+impl Starts<()> {
+    fn new<'a>(prepared: &'a Prepared, window: &Window, block: usize) -> Starts<impl Iterator<Item = u64> + use<'a>> {
+        let modulus = 1u128 << prepared.plan.sieve_bits;
+        let (from, end) = (window.from(), window.end());
+        let (first, low) = (from & !(modulus - 1), from & (modulus - 1));
+        Starts { residues: prepared.mandatory.block(block), first, low, modulus, next: end, end }
+    }
+}
+
+impl<I: Iterator<Item = u64>> Iterator for Starts<I> {
+    type Item = u128;
+
+    #[inline]
+    fn next(&mut self) -> Option<u128> {
+        while self.next >= self.end {
+            let residue = u128::from(self.residues.next()?);
+            self.next = self.first + residue + if residue < self.low { self.modulus } else { 0 };
+        }
+        let start = self.next;
+        self.next += self.modulus;
+        Some(start)
+    }
+}
+
 struct Batch<'a> {
     prepared: &'a Prepared,
     window: Window,
     base_bits: u32,
+    /// A jump multiplies by less than two to this.
+    growth: u32,
     mask: usize,
     /// Values below this can be jumped from within 128 bits.
     limit: u128,
@@ -87,6 +126,7 @@ impl<'a> Batch<'a> {
             prepared,
             window: *window,
             base_bits,
+            growth,
             mask: (1 << base_bits) - 1,
             limit: 1 << (127 - growth),
             unconditional: jumps.min(127u32.saturating_sub(bits) / growth),
@@ -98,25 +138,38 @@ impl<'a> Batch<'a> {
     }
 
     fn block(mut self, block: usize, control: &Control) -> Result<Outcome> {
-        let modulus = 1u128 << self.prepared.plan.sieve_bits;
-        let (from, end) = (self.window.from(), self.window.end());
-        let (first, low) = (from & !(modulus - 1), from & (modulus - 1));
-        for residue in self.prepared.mandatory.block(block) {
-            let residue = u128::from(residue);
-            let mut start = first + residue + if residue < low { modulus } else { 0 };
-            while start < end {
-                self.values[self.len] = start;
-                self.starts[self.len] = start;
-                self.len += 1;
-                if self.len == LANES {
-                    self.flush()?;
-                    control.check()?;
-                }
-                start += modulus;
+        let starts = Starts::new(self.prepared, &self.window, block);
+        let limit_bits = Descent::limit(self.growth);
+        let Some(vectors) = self.prepared.vectors.filter(|_| self.window.end() >> limit_bits == 0) else {
+            self.push(starts, control)?;
+            return Ok(self.outcome);
+        };
+        let mut large = Vec::new();
+        let descent = Descent { jumps: &self.prepared.jumps, base_bits: self.base_bits, limit_bits };
+        let mut until = 0;
+        let starts = starts.take_while(|_| {
+            until = if until == 0 { 1 << 12 } else { until - 1 };
+            until > 0 || control.check().is_ok()
+        });
+        let (ended, sum) = vectors.descend(descent, starts, &mut large);
+        control.check()?;
+        self.outcome.tested += ended;
+        self.outcome.checksum = self.outcome.checksum.wrapping_add(sum);
+        self.push(large.into_iter(), control)?;
+        Ok(self.outcome)
+    }
+
+    fn push(&mut self, starts: impl Iterator<Item = u128>, control: &Control) -> Result<()> {
+        for start in starts {
+            self.values[self.len] = start;
+            self.starts[self.len] = start;
+            self.len += 1;
+            if self.len == LANES {
+                self.flush()?;
+                control.check()?;
             }
         }
-        self.flush()?;
-        Ok(self.outcome)
+        self.flush()
     }
 
     fn flush(&mut self) -> Result<()> {

@@ -1,5 +1,8 @@
 //! A batch of tested starts on their way down: jumps over arrays, so that many multiplications are in flight.
 
+use std::array;
+
+use super::simd::pool::{Highest, Late};
 use crate::dfs::{Jump, Jumps, RHO_ONE, log2_up};
 
 /// Lanes of a batch: with the table of jumps they fit the first-level cache.
@@ -8,6 +11,11 @@ const LANES: usize = 512;
 pub(super) const BASE_BITS: u32 = 12;
 const ENTRIES: usize = 1 << BASE_BITS;
 const LOW: usize = ENTRIES - 1;
+
+/// `log2(3^c/2^d)` of a jump with `c` odd steps, rounded up.
+pub(super) fn heights() -> [i32; 16] {
+    array::from_fn(|odd_steps| log2_up(odd_steps as u32, BASE_BITS))
+}
 
 /// What a batch needs to know about the window.
 #[derive(Clone, Copy, Debug)]
@@ -19,9 +27,24 @@ pub(super) struct Limits {
 impl Limits {
     /// For starts below `end`: a value is below `n·2^ρ·(1 + c/3n)`, and one jump adds at most `d·(log2(3) − 1)` to `ρ`.
     pub(super) fn new(end: u128) -> Self {
+        Self { highest: Self::within(end, 128, 1) }
+    }
+
+    /// `ρ` up to which so many jumps cannot leave so many bits.
+    fn within(end: u128, width: i32, jumps: i32) -> i32 {
         let bits = 128 - end.leading_zeros();
-        let room = (127 - bits as i32) * RHO_ONE - RHO_ONE / 8;
-        Self { highest: room - log2_up(BASE_BITS, BASE_BITS) }
+        let room = (width - 1 - bits as i32) * RHO_ONE - RHO_ONE / 8;
+        room - jumps * log2_up(BASE_BITS, BASE_BITS)
+    }
+
+    /// The same for vectors.
+    pub(super) fn highest(self, end: u128) -> Highest {
+        Highest { width: Self::within(end, 104, 2), report: self.highest }
+    }
+
+    /// Starts are reported from so many bits above themselves on, too.
+    pub(super) fn at_most(self, climb: f64) -> Self {
+        Self { highest: self.highest.min((climb * f64::from(RHO_ONE)).floor() as i32) }
     }
 
     /// May `jumps` jumps be taken from `rho` without a look?
@@ -39,6 +62,8 @@ pub(super) struct Lanes<'a> {
     heights: [i32; 16],
     /// Jumps that the look-ahead covers.
     unconditional: u32,
+    /// Jumps after those until a start is reported.
+    patience: u32,
     limits: Limits,
     len: usize,
     values: [u128; LANES],
@@ -52,15 +77,12 @@ pub(super) struct Lanes<'a> {
 
 impl<'a> Lanes<'a> {
     /// No starts yet. None if the table is not the one of [`BASE_BITS`].
-    pub(super) fn new(jumps: &'a Jumps, unconditional: u32, limits: Limits) -> Option<Self> {
-        let mut heights = [0; 16];
-        for (odd_steps, height) in heights.iter_mut().enumerate() {
-            *height = log2_up(odd_steps as u32, BASE_BITS);
-        }
+    pub(super) fn new(jumps: &'a Jumps, unconditional: u32, patience: u32, limits: Limits) -> Option<Self> {
         Some(Self {
             jumps: jumps.entries().try_into().ok()?,
-            heights,
+            heights: heights(),
             unconditional,
+            patience,
             limits,
             len: 0,
             values: [0; LANES],
@@ -95,6 +117,17 @@ impl<'a> Lanes<'a> {
         sum
     }
 
+    /// Adds a start that is on its way.
+    pub(super) fn resume(&mut self, late: &Late) {
+        if self.len == LANES {
+            self.run();
+        }
+        self.values[self.len] = late.value;
+        self.rhos[self.len] = late.rho;
+        self.offsets[self.len] = late.offset;
+        self.len += 1;
+    }
+
     /// Takes every start to its end.
     pub(super) fn run(&mut self) {
         let mut len = self.len.min(LANES);
@@ -108,7 +141,7 @@ impl<'a> Lanes<'a> {
                 *rho += self.heights[(jump.odd_steps() & 15) as usize];
             }
         }
-        for _ in 0..Jumps::LIMIT {
+        for _ in 0..self.patience {
             if len == 0 {
                 break;
             }

@@ -1,4 +1,5 @@
-//! The engine on all cores: the schemes in safe Rust, many lanes at a time so that independent jumps overlap.
+//! The engine on all cores: the schemes in safe Rust, many lanes at a time so that independent jumps overlap, and in vectors where the
+//! processor has them.
 
 mod delay;
 mod delay_paper;
@@ -6,6 +7,11 @@ mod dfs;
 mod finish;
 mod honda;
 mod lanes;
+#[cfg(target_arch = "x86_64")]
+mod simd;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "absent.rs"]
+mod simd;
 
 use std::{path::PathBuf, thread};
 
@@ -29,6 +35,7 @@ const MAX_COUNT: u128 = 1 << 63;
 #[derive(Debug, Default)]
 pub struct Cpu {
     cache: Option<PathBuf>,
+    portable: bool,
     dfs: Option<dfs::Prepared>,
     honda: Option<honda::Prepared>,
     delay: Option<delay::Prepared>,
@@ -43,6 +50,28 @@ impl Cpu {
     /// An engine that keeps table S in this folder.
     pub fn with_cache(folder: impl Into<PathBuf>) -> Self {
         Self { cache: Some(folder.into()), ..Self::default() }
+    }
+
+    /// Without vector instructions, even where there are some: the results are the same.
+    #[must_use]
+    pub fn portable(self) -> Self {
+        Self { portable: true, cache: self.cache, ..Self::default() }
+    }
+
+    /// The delays of any starts of at least 1, one for each place of `delays`: as many as both have.
+    ///
+    /// # Errors
+    /// [`Error::ZeroStart`], [`Error::Stopped`].
+    pub fn delays_of(&mut self, starts: &[u128], delays: &mut [u32], control: &Control) -> Result<()> {
+        self.delay_tables()?.of(starts, delays, control)
+    }
+
+    fn delay_tables(&mut self) -> Result<&delay::Prepared> {
+        let tables = match self.delay.take() {
+            Some(tables) => tables,
+            None => delay::Prepared::new(self.portable)?,
+        };
+        Ok(self.delay.insert(tables))
     }
 
     /// Calls `visit` with every start of the window that the plan tests, those below the floor included, in no particular
@@ -66,7 +95,8 @@ impl Engine for Cpu {
     fn name(&self) -> String {
         let threads = rayon::current_num_threads();
         let cores = thread::available_parallelism().map_or(threads, usize::from);
-        format!("cpu, {threads} threads on {cores} cores")
+        let vectors = if self.portable || simd::Vectors::detect().is_none() { "" } else { ", AVX-512 IFMA" };
+        format!("cpu, {threads} threads on {cores} cores{vectors}")
     }
 
     fn dfs(&mut self, plan: &DfsPlan, window: &Window, control: &Control) -> Result<Outcome> {
@@ -75,7 +105,8 @@ impl Engine for Cpu {
         if let Some(high) = high {
             if self.dfs.as_ref().is_none_or(|prepared| prepared.plan() != plan) {
                 self.dfs = None;
-                self.dfs = Some(dfs::Prepared::new(plan));
+                let prepared = dfs::Prepared::new(plan);
+                self.dfs = Some(if self.portable { prepared.portable() } else { prepared });
             }
             if let Some(prepared) = &self.dfs {
                 outcome.add(&prepared.run(&high, control)?);
@@ -91,7 +122,7 @@ impl Engine for Cpu {
             if self.honda.as_ref().is_none_or(|prepared| prepared.plan() != plan) {
                 self.honda = None;
                 let mandatory = honda::mandatory(plan.sieve_bits, self.cache.as_deref())?;
-                self.honda = Some(honda::Prepared::new(*plan, mandatory)?);
+                self.honda = Some(honda::Prepared::new(*plan, mandatory, self.portable)?);
             }
             if let Some(prepared) = &self.honda {
                 outcome.add(&prepared.run(&high, control)?);
@@ -101,13 +132,7 @@ impl Engine for Cpu {
     }
 
     fn delays(&mut self, from: u128, delays: &mut [u32], control: &Control) -> Result<()> {
-        if self.delay.is_none() {
-            self.delay = Some(delay::Prepared::new()?);
-        }
-        match &self.delay {
-            Some(prepared) => prepared.run(from, delays, control),
-            None => Ok(()),
-        }
+        self.delay_tables()?.run(from, delays, control)
     }
 }
 

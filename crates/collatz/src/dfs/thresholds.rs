@@ -33,9 +33,27 @@ pub fn log2_up(odd_steps: u32, steps: u32) -> i32 {
 
 /// A jump in 64 bits: 20 bits of `3^c`, 21 of `T^d`, 18 of the threshold, 5 of `c`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
 pub struct Jump(u64);
 
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "for vectors"))]
 impl Jump {
+    /// Of `3^c`, and of `T^d` above it.
+    pub(crate) const NUMBER_MASK: i64 = 0x1f_ffff;
+    pub(crate) const ADDEND_PLACE: u32 = 21;
+    /// Of the threshold in units of [`RHO_ONE`].
+    pub(crate) const THRESHOLD_PLACE: u32 = 42 - THRESHOLD_SHIFT;
+    pub(crate) const THRESHOLD_MASK: i64 = 0x3_ffff << THRESHOLD_SHIFT;
+    pub(crate) const ODD_PLACE: u32 = 60;
+}
+
+impl Jump {
+    /// The same jump with another threshold, in units of `2^8`.
+    #[cfg(test)]
+    pub(crate) fn with_threshold(self, units: u64) -> Self {
+        Self(self.0 & !(0x3_ffff << 42) | units << 42)
+    }
+
     /// `3^c`: table B.
     #[inline]
     pub fn factor(self) -> u64 {

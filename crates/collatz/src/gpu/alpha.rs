@@ -1,22 +1,21 @@
 //! The published checksum of work units on a device.
 
-use std::{
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    thread,
-};
+use std::sync::Arc;
 
 use dashu_int::UBig;
 use rayon::prelude::*;
 use warpmp_device::{Arg, Buffer, Device, Module, Stream};
 
-use super::{leaves::upload, report::Report, tables};
+use super::{
+    leaves::upload,
+    report::{Launch, Report},
+    tables,
+};
 use crate::{
-    alpha::{self, Found, Sieve, above_floor},
+    alpha::{Plan, Sieve},
     engine::{Control, Outcome},
     error::{Error, Result},
+    heights::{Heights, Peak},
     kernels::alpha::{Alpha, RESULT_WORDS, THREADS, UNIT_BITS},
     window::Window,
 };
@@ -24,6 +23,8 @@ use crate::{
 /// Places of a residue's starts are computed exactly below 2 to this.
 const PLACE_BITS: u32 = 24;
 
+/// Units of fewer bits are not worth a launch.
+const LEAST_UNIT_BITS: u32 = 8;
 /// Overflowed starts that there is room for at first.
 const REPORT_CAPACITY: u32 = 1 << 16;
 /// Blocks on a multiprocessor, and how often one is replaced by another.
@@ -32,6 +33,8 @@ const BLOCKS: u32 = 6;
 /// What a unit came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
+    /// Starts that the sieve and the modulus leave.
+    pub tested: u64,
     /// The sum of all α.
     pub checksum: u64,
     /// The highest value, an even one that is halved next in the iteration's words, and the least start that has it.
@@ -48,12 +51,13 @@ pub struct Units {
     device: Arc<dyn Device>,
     spec: Alpha,
     stream: Stream,
-    module: Arc<Module>,
+    /// Of whole units, and of ranges.
+    modules: [Arc<Module>; 2],
     residues: Buffer,
     count: u32,
     places: Buffer,
     powers: Buffer,
-    sum: Buffer,
+    sums: Buffer,
     results: Buffer,
     blocks: u32,
     report: Report,
@@ -80,7 +84,7 @@ impl Units {
         modulus: u32,
         residues: &[u64],
     ) -> Result<Self> {
-        Error::parameter("unit bits", unit_bits.into(), 8, UNIT_BITS.into())?;
+        Error::parameter("unit bits", unit_bits.into(), LEAST_UNIT_BITS.into(), UNIT_BITS.into())?;
         let least = unit_bits.saturating_sub(PLACE_BITS);
         Error::parameter("sieve bits", sieve_bits.into(), least.into(), unit_bits.into())?;
         let kept = match modulus {
@@ -89,17 +93,18 @@ impl Units {
             9 => 5,
             _ => return Err(Error::Parameter { name: "modulus", value: modulus.into(), low: 1, high: 9 }),
         };
-        let spec = Alpha { sieve_bits, unit_bits, kept };
+        let spec = Alpha { sieve_bits, unit_bits, kept, ranged: false };
+        let module = |ranged| device.load(&Alpha { ranged, ..spec }.build());
         let stream = device.stream()?;
         let needed = residues.len().div_ceil(THREADS as usize / 32).max(1);
         let blocks = (device.info().multiprocessors * BLOCKS).min(needed as u32);
         Ok(Self {
-            module: device.load(&spec.build())?,
+            modules: [module(false)?, module(true)?],
             residues: upload(&**device, &stream, &tables::words(residues.iter().copied()))?,
             count: residues.len() as u32,
-            places: upload(&**device, &stream, &spec.places())?,
+            places: upload(&**device, &stream, &spec.starts().places())?,
             powers: upload(&**device, &stream, &tables::powers())?,
-            sum: device.alloc(8)?,
+            sums: device.alloc(16)?,
             results: device.alloc(4 * u64::from(RESULT_WORDS * THREADS * blocks))?,
             blocks,
             report: Report::new(&**device, REPORT_CAPACITY)?,
@@ -109,141 +114,114 @@ impl Units {
         })
     }
 
-    /// The checksum of the unit from `unit`·2^40 on.
+    /// The checksum of unit `unit`; of a range, from the first offset to below the second.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for unit 0 and past 2¹²⁷; [`Error::NoDescent`]; the device's.
-    pub fn run(&mut self, unit: u128) -> Result<Unit> {
+    /// [`Error::Parameter`] for the whole of unit 0, whose first starts no sieve is for, and past 2¹²⁷; [`Error::NoDescent`]; the device's.
+    pub fn run(&mut self, unit: u128, range: Option<[u64; 2]>) -> Result<Unit> {
         let device = &*self.device;
         let last = (1_u128 << (127 - self.spec.unit_bits)) - 1;
-        if unit == 0 || unit > last {
+        if unit == 0 && range.is_none() || unit > last {
             let clamp = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
             return Err(Error::Parameter { name: "unit", value: clamp(unit), low: 1, high: clamp(last) });
         }
         let base = unit << self.spec.unit_bits;
-        loop {
-            self.report.clear(device, &self.stream)?;
-            device.fill(&self.stream, &self.sum, 0, 0, 2)?;
-            let args = [
-                Arg::from(&self.residues),
-                Arg::U32(self.count),
-                Arg::U64(base as u64),
-                Arg::U64((base >> 64) as u64),
-                Arg::U32((base % 9) as u32),
-                Arg::from(&self.places),
-                Arg::from(&self.powers),
-                Arg::from(&self.sum),
-                Arg::from(&self.results),
-                Arg::from(&self.report.buffer),
-                Arg::U32(self.report.capacity),
-            ];
-            device.launch(&self.stream, &self.module, Alpha::grid(self.blocks), &args)?;
-            device.synchronize(&self.stream)?;
-            let Some(starts) = self.report.read(device, &self.stream)? else { continue };
-            let mut sum = [0; 2];
-            device.download(&self.stream, &self.sum, 0, &mut sum)?;
-            let mut words = vec![0; self.results.words()];
-            device.download(&self.stream, &self.results, 0, &mut words)?;
-            let number = |words: &[u32]| words.iter().rev().fold(0_u128, |n, &word| n << 32 | u128::from(word));
-            // What a reported start had reached by then is below what it reaches in truth.
-            let results = words.chunks(RESULT_WORDS as usize).map(|w| (UBig::from(number(&w[..4])), number(&w[4..])));
-            let finished: Vec<(u64, UBig, u128)> =
-                starts.par_iter().map(|&start| iterate(start).map(|(a, h)| (a, h, start))).collect::<Result<_>>()?;
-            let checksum =
-                finished.iter().fold(u64::from(sum[0]) | u64::from(sum[1]) << 32, |a, (b, ..)| a.wrapping_add(*b));
-            let all = results.chain(finished.iter().map(|(_, highest, start)| (highest.clone(), *start)));
-            let best = all.max_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
-            let (highest, start) = best.unwrap_or((UBig::ZERO, base));
-            let overflowed = finished.len() as u64;
-            return Ok(Unit { checksum, highest, offset: start.saturating_sub(base) as u64, overflowed });
-        }
+        let args = [
+            Arg::from(&self.residues),
+            Arg::U32(self.count),
+            Arg::U64(base as u64),
+            Arg::U64((base >> 64) as u64),
+            Arg::U32((base % 9) as u32),
+            Arg::from(&self.places),
+            Arg::from(&self.powers),
+            Arg::from(&self.sums),
+            Arg::from(&self.results),
+        ];
+        let more: Vec<Arg<'_>> = range.into_iter().flatten().map(Arg::U64).collect();
+        let starts = self.report.launch(
+            device,
+            Launch {
+                stream: &self.stream,
+                module: &self.modules[usize::from(range.is_some())],
+                grid: Alpha::grid(self.blocks),
+                args: &args,
+                more: &more,
+                zeroed: Some(&self.sums),
+            },
+        )?;
+        let mut sums = [0; 4];
+        device.download(&self.stream, &self.sums, 0, &mut sums)?;
+        let pair = |at: usize| u64::from(sums[at]) | u64::from(sums[at + 1]) << 32;
+        let mut words = vec![0; self.results.words()];
+        device.download(&self.stream, &self.results, 0, &mut words)?;
+        let number = |words: &[u32]| words.iter().rev().fold(0_u128, |n, &word| n << 32 | u128::from(word));
+        // What a reported start had reached by then is below what it reaches in truth.
+        let results = words.chunks(RESULT_WORDS as usize).map(|w| (UBig::from(number(&w[..4])), number(&w[4..])));
+        let finished: Vec<(u64, UBig, u128)> =
+            starts.par_iter().map(|&start| iterate(start).map(|(a, h)| (a, h, start))).collect::<Result<_>>()?;
+        let checksum = finished.iter().fold(pair(0), |a, (b, ..)| a.wrapping_add(*b));
+        let all = results.chain(finished.iter().map(|(_, highest, start)| (highest.clone(), *start)));
+        let best = all.max_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+        let (highest, start) = best.unwrap_or((UBig::ZERO, base));
+        let overflowed = finished.len() as u64;
+        let offset = start.saturating_sub(base) as u64;
+        Ok(Unit { tested: pair(2), checksum, highest, offset, overflowed })
     }
 }
 
-/// Tests the window's starts under a sieve: whole units on the devices, the ends on the CPU. The figures are those of
-/// [`alpha::run`].
-///
-/// # Errors
-/// As [`alpha::run`]; the devices'.
-pub fn run(devices: &[Arc<dyn Device>], sieve: &Sieve, window: &Window, control: &Control) -> Result<Found> {
-    above_floor(window)?;
-    let plan = sieve.plan();
-    // The largest units that the window has, of those that suit the sieve.
-    let most = UNIT_BITS.min(plan.sieve_bits + PLACE_BITS);
-    let fitting = (plan.sieve_bits.max(8)..=most).rev().map(|bits| (bits, window.units(bits)));
-    let Some((unit_bits, parts)) = fitting.into_iter().find(|(_, parts)| !parts.units.is_empty()) else {
-        return alpha::run(sieve, window, control);
-    };
-    let count = (parts.units.end - parts.units.start) as u64;
-    let next = AtomicU64::new(0);
-    let sum = Mutex::new(Found::default());
-    let by_residue = histogram(sieve);
-    let serve = |device: &Arc<dyn Device>| -> Result<()> {
-        let mut units = Units::new(device, (plan.sieve_bits, unit_bits), plan.modulus, sieve.residues())?;
-        loop {
+/// A sieve, and the largest units that were asked for last.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    sieve: Arc<Sieve>,
+    units: Option<Units>,
+}
+
+impl Prepared {
+    pub(super) fn new(plan: Plan) -> Result<Self> {
+        let sieve = Sieve::shared(&plan)?;
+        Ok(Self { sieve, units: None })
+    }
+
+    pub(super) fn plan(&self) -> &Plan {
+        self.sieve.plan()
+    }
+
+    /// Tests the window's starts, in the largest units that it has of those that suit the sieve. The figures are those of
+    /// [`crate::alpha::run`].
+    pub(super) fn run(&mut self, device: &Arc<dyn Device>, window: &Window, control: &Control) -> Result<Outcome> {
+        let plan = *self.sieve.plan();
+        let least = plan.sieve_bits.max(LEAST_UNIT_BITS);
+        let most = UNIT_BITS.min(plan.sieve_bits + PLACE_BITS);
+        let unit_bits = (least..=most).rev().find(|&bits| !window.units(bits).units.is_empty()).unwrap_or(least);
+        let present = self.units.take().filter(|units| units.spec.unit_bits == unit_bits);
+        let units = if let Some(units) = present {
+            self.units.insert(units)
+        } else {
+            let bits = (plan.sieve_bits, unit_bits);
+            self.units.insert(Units::new(device, bits, plan.modulus, self.sieve.residues())?)
+        };
+        let (first, last) = (window.from() >> unit_bits, (window.end() - 1) >> unit_bits);
+        let mut sum = Outcome::none();
+        for unit in first..=last {
             control.check()?;
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= count {
-                return Ok(());
-            }
-            let unit = parts.units.start + u128::from(number);
             let base = unit << unit_bits;
-            let done = units.run(unit)?;
-            let tested = tested(&by_residue, base, (plan.sieve_bits, unit_bits), |n| plan.leaves(n));
-            let outcome = Outcome {
-                tested,
+            let offset = |bound: u128| bound.saturating_sub(base).min(1 << unit_bits) as u64;
+            let range = [offset(window.from()), offset(window.end())];
+            let whole = range == [0, 1 << unit_bits];
+            let done = units.run(unit, (!whole).then_some(range))?;
+            let peak = (done.tested > 0).then(|| Peak { start: base + u128::from(done.offset), value: done.highest });
+            sum.add(&Outcome {
+                tested: done.tested,
                 overflowed: done.overflowed,
                 finished: done.overflowed,
                 checksum: done.checksum,
                 plain: 0,
-            };
-            // A value past 128 bits counts as the highest there is, as on the CPU.
-            let value = u128::try_from(&done.highest).unwrap_or(u128::MAX);
-            let highest = (tested > 0).then(|| (base + u128::from(done.offset), value));
-            let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
-            *sum = std::mem::take(&mut *sum).add(&Found { outcome, highest });
-            drop(sum);
-            control.advance(1, count);
+                heights: Heights::of(peak, UBig::ZERO),
+            });
+            control.advance(1, (last - first) as u64 + 1);
         }
-    };
-    thread::scope(|scope| {
-        let serving: Vec<_> = devices.iter().map(|device| scope.spawn(|| serve(device))).collect();
-        let ended = serving.into_iter().map(|it| it.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        ended.collect::<Result<Vec<()>>>()
-    })?;
-    let mut found = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
-    for end in [parts.head, parts.tail].into_iter().flatten() {
-        found = found.add(&alpha::run(sieve, &end, &Control::default())?);
+        Ok(sum)
     }
-    Ok(found)
-}
-
-/// How many residues there are of each class modulo 9.
-fn histogram(sieve: &Sieve) -> [u64; 9] {
-    let mut counts = [0; 9];
-    for residue in sieve.residues() {
-        counts[(residue % 9) as usize] += 1;
-    }
-    counts
-}
-
-/// Starts of a unit that the modulus leaves.
-fn tested(
-    by_residue: &[u64; 9],
-    base: u128,
-    (sieve_bits, unit_bits): (u32, u32),
-    leaves: impl Fn(u128) -> bool,
-) -> u64 {
-    let starts = 1_u64 << (unit_bits - sieve_bits);
-    let step = (1_u64 << sieve_bits) % 9;
-    let of_class = |class: u64| -> u64 {
-        // Upper numbers repeat their classes modulo 9 after nine of them.
-        let kept = |place: u64| leaves((base % 9) + u128::from(class + place * step));
-        let whole = (0..9).filter(|&place| kept(place)).count() as u64;
-        let rest = (0..starts % 9).filter(|&place| kept(place)).count() as u64;
-        starts / 9 * whole + rest
-    };
-    (0..).zip(by_residue).map(|(class, count)| count * of_class(class)).sum()
 }
 
 /// Pairs of the iteration after which a start is given up.

@@ -5,7 +5,11 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use warpmp_device::{Arg, Buffer, Device, Module, Stream};
 
-use super::{leaves::upload, report::Report, tables};
+use super::{
+    leaves::upload,
+    report::{Launch, Report},
+    tables,
+};
 use crate::{
     error::{Error, Result},
     kernels::{delay::Source, delay_pools::DelayPools},
@@ -121,35 +125,26 @@ impl Delays {
         }
         let full = device.info().multiprocessors * self.spec.blocks;
         let grid = self.spec.grid(full.min(count.div_ceil(self.spec.chunk * self.spec.warps)));
-        loop {
-            self.report.clear(device, &self.stream)?;
-            device.fill(&self.stream, &self.next, 0, 0, 1)?;
-            let args = [
-                from,
-                Arg::U32(count),
-                Arg::from(&self.tables),
-                Arg::from(&self.known),
-                Arg::from(out),
-                Arg::from(&self.next),
-                Arg::from(&self.report.buffer),
-                Arg::U32(self.report.capacity),
-            ];
-            device.launch(&self.stream, module, grid, &args)?;
-            device.synchronize(&self.stream)?;
-            let Some(records) = self.report.read(device, &self.stream)? else { continue };
-            return finish(device, &self.stream, &records, out);
-        }
+        let args = [
+            from,
+            Arg::U32(count),
+            Arg::from(&self.tables),
+            Arg::from(&self.known),
+            Arg::from(out),
+            Arg::from(&self.next),
+        ];
+        let launch = Launch { stream: &self.stream, module, grid, args: &args, more: &[], zeroed: Some(&self.next) };
+        let records = self.report.launch(device, launch)?;
+        finish(device, &self.stream, &records, out)
     }
 
-    /// The delays of consecutive starts, on the host.
+    /// The delays of consecutive starts, on the host: one for each place, of which there are fewer than 2³².
     ///
     /// # Errors
     /// As [`Delays::run`].
-    pub fn range(&mut self, first: u64, count: u32) -> Result<Vec<u32>> {
-        let out = self.device.alloc(4 * u64::from(count.max(1)))?;
-        self.run(Starts::From(first), count, &out)?;
-        let mut delays = vec![0; count as usize];
-        self.device.download(&self.stream, &out, 0, &mut delays)?;
-        Ok(delays)
+    pub fn range(&mut self, first: u64, delays: &mut [u32]) -> Result<()> {
+        let out = self.device.alloc(4 * delays.len().max(1) as u64)?;
+        self.run(Starts::From(first), delays.len() as u32, &out)?;
+        Ok(self.device.download(&self.stream, &out, 0, delays)?)
     }
 }

@@ -7,7 +7,7 @@ use warpmp_device::{Arg, Buffer, Device, Module, Stream};
 use super::{
     delay::{Starts, finish},
     leaves::upload,
-    report::Report,
+    report::{Launch, Report},
     tables,
 };
 use crate::{
@@ -78,21 +78,10 @@ impl PaperDelays {
         }
         let full = device.info().multiprocessors * (THREADS / self.spec.threads).max(1);
         let grid = self.spec.grid(full.min(count.div_ceil(self.spec.threads)));
-        loop {
-            self.report.clear(device, &self.stream)?;
-            let args = [
-                from,
-                Arg::U32(count),
-                Arg::from(&self.table),
-                Arg::from(&self.known),
-                Arg::from(out),
-                Arg::from(&self.report.buffer),
-                Arg::U32(self.report.capacity),
-            ];
-            device.launch(&self.stream, &self.module, grid, &args)?;
-            device.synchronize(&self.stream)?;
-            let Some(records) = self.report.read(device, &self.stream)? else { continue };
-            return finish(device, &self.stream, &records, out);
-        }
+        let args = [from, Arg::U32(count), Arg::from(&self.table), Arg::from(&self.known), Arg::from(out)];
+        let (stream, module) = (&self.stream, &*self.module);
+        let launch = Launch { stream, module, grid, args: &args, more: &[], zeroed: None };
+        let records = self.report.launch(device, launch)?;
+        finish(device, stream, &records, out)
     }
 }

@@ -15,11 +15,11 @@ use crate::{
     dfs::Plan,
     engine::{Control, Outcome},
     error::{Error, Result},
+    heights::{Heights, bound, climb},
     kernels::{
         leaves::GROUPS,
         lookahead::{CANDIDATE_BITS, CHUNK, Lookahead, RHO_BIAS, RHO_SHIFT},
     },
-    number::descend,
 };
 
 /// Classes that run at the same time.
@@ -97,25 +97,47 @@ impl Prepared {
 
     /// The starts of unit `unit`, of 2^(L + 10); of a range, from the first offset to below the second.
     pub(super) fn run(&mut self, unit: u128, range: Option<[u64; 2]>, control: &Control) -> Result<Outcome> {
+        let bits = self.plan.leaf_bits + CANDIDATE_BITS;
+        let count = range.map_or(1 << bits, |[from, end]| end - from);
+        let climb = climb(count.into(), self.plan.leaf_bits);
+        let (sums, starts) = self.reported(unit, range, climb, control)?;
+        let finished = starts.par_iter().map(|&start| Outcome::finished(start));
+        let mut outcome = finished.try_reduce(Outcome::none, |mut sum, part| {
+            sum.add(&part);
+            Ok(sum)
+        })?;
+        let bound = bound(((unit + 1) << bits) - 1, climb, self.settings.jump_bits);
+        outcome.heights.add(&Heights::of(None, bound));
+        Ok(Outcome { tested: sums[0], checksum: sums[1], ..outcome })
+    }
+
+    /// Looks at the same starts: how many there are, their checksum, and those that the host has to look at, of which are all
+    /// whose value at the end of a jump is above themselves by more than `climb` bits.
+    pub(super) fn reported(
+        &mut self,
+        unit: u128,
+        range: Option<[u64; 2]>,
+        climb: f64,
+        control: &Control,
+    ) -> Result<([u64; 2], Vec<u128>)> {
         control.check()?;
         loop {
-            let sums = self.launch(unit, range)?;
+            let sums = self.launch(unit, range, climb)?;
             // Without room for all reports nothing counts; the next try has it.
-            let Some(starts) = self.report.read(&*self.device, &self.streams[0])? else { continue };
-            starts.par_iter().try_for_each(|&start| descend(start).map(drop))?;
-            let overflowed = starts.len() as u64;
-            return Ok(Outcome { tested: sums[0], overflowed, finished: overflowed, checksum: sums[1], plain: 0 });
+            if let Some(starts) = self.report.read(&*self.device, &self.streams[0])? {
+                return Ok((sums, starts));
+            }
         }
     }
 
     /// Launches all classes, and waits; the two sums.
-    fn launch(&mut self, unit: u128, range: Option<[u64; 2]>) -> Result<[u64; 2]> {
+    fn launch(&mut self, unit: u128, range: Option<[u64; 2]>, climb: f64) -> Result<[u64; 2]> {
         let stream = &self.streams[0];
         self.device.fill(stream, &self.control, 0, 0, CONTROL_WORDS)?;
         self.report.clear(&*self.device, stream)?;
         self.device.synchronize(stream)?;
         for index in 0..self.classes.len() {
-            self.launch_class(index, unit, range)?;
+            self.launch_class(index, unit, range, climb)?;
         }
         for stream in &self.streams {
             self.device.synchronize(stream)?;
@@ -126,8 +148,8 @@ impl Prepared {
         Ok([pair(0), pair(2)])
     }
 
-    /// The kernel for a class and starts below `end`, and its limit.
-    fn spec(&self, class: &Class, end: u128) -> (Lookahead, u32) {
+    /// The kernel for a class and starts below `end` that are to be reported from `climb` bits above themselves on, and its limit.
+    fn spec(&self, class: &Class, end: u128, climb: f64) -> (Lookahead, u32) {
         let Settings { jump_bits, warps, blocks, .. } = self.settings;
         let (leaf_bits, sure_jumps) = (self.plan.leaf_bits, class.ahead / jump_bits);
         let leaf = tables::leaf_rho(leaf_bits, class.odd_steps);
@@ -136,17 +158,17 @@ impl Prepared {
         let next = tables::highest_rho(leaf_bits, class.odd_steps, jump_bits, 1);
         let roomy = narrow >= (LEAST_ROOM_BITS * 256 + RHO_BIAS) << RHO_SHIFT;
         let limbs = if roomy && leaf < narrow && next <= narrow.into() { 3 } else { 4 };
-        let limit = tables::rho_limit(end, limbs);
+        let limit = tables::rho_limit(end, limbs).min(tables::rho_below(climb));
         let watched = tables::highest_rho(leaf_bits, class.odd_steps, jump_bits, sure_jumps) > limit.into();
         let blocks = if limbs == 3 { blocks } else { blocks.div_ceil(2) };
         (Lookahead { jump_bits, sure_jumps, watched, limbs, leaf_bits, warps, blocks, ranged: false }, limit)
     }
 
-    fn launch_class(&mut self, index: usize, unit: u128, range: Option<[u64; 2]>) -> Result<()> {
+    fn launch_class(&mut self, index: usize, unit: u128, range: Option<[u64; 2]>, climb: f64) -> Result<()> {
         let class = &self.classes[index];
         let bits = self.plan.leaf_bits + CANDIDATE_BITS;
         let base = unit << bits;
-        let (spec, limit) = self.spec(class, base + (1 << bits));
+        let (spec, limit) = self.spec(class, base + (1 << bits), climb);
         let spec = Lookahead { ranged: range.is_some(), ..spec };
         let module = if let Some(module) = self.modules.get(&spec) {
             module.clone()

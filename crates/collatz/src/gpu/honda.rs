@@ -7,7 +7,7 @@ use warpmp_device::{Arg, Buffer, Device, Module, Stream};
 
 use super::{
     leaves::{Nodes, upload},
-    report::Report,
+    report::{Launch, Report},
     tables,
 };
 use crate::{
@@ -37,10 +37,12 @@ pub struct Honda {
     spec: Kernel,
     stream: Stream,
     module: Arc<Module>,
+    /// For ranges, once there was one.
+    ranged: Option<Arc<Module>>,
     sieve: Nodes,
     table: Buffer,
     powers: Buffer,
-    sum: Buffer,
+    sums: Buffer,
     report: Report,
 }
 
@@ -60,7 +62,8 @@ impl Honda {
             module: device.load(&spec.build())?,
             table: upload(&**device, &stream, &tables::base_table(spec.base_bits))?,
             powers: upload(&**device, &stream, &tables::powers())?,
-            sum: device.alloc(8)?,
+            sums: device.alloc(16)?,
+            ranged: None,
             report: Report::new(&**device, REPORT_CAPACITY)?,
             device: device.clone(),
             spec,
@@ -77,6 +80,7 @@ impl Honda {
         let bits = self.spec.sieve_bits.into();
         Error::parameter("sieve bits", spec.sieve_bits.into(), bits, bits)?;
         self.module = self.device.load(&spec.build())?;
+        self.ranged = None;
         self.table = upload(&*self.device, &self.stream, &tables::base_table(spec.base_bits))?;
         self.spec = spec;
         Ok(())
@@ -99,52 +103,53 @@ impl Honda {
     /// [`Error::Parameter`] if `constant` has more than 56 − k bits; [`Error::NoDescent`]; the device's.
     pub fn run(&mut self, constant: u64) -> Result<Outcome> {
         Error::parameter("constant", constant, 0, (1 << (56 - self.spec.sieve_bits)) - 1)?;
-        self.test(constant << self.spec.sieve_bits, 56)
+        self.test(constant << self.spec.sieve_bits, 56, None)
     }
 
-    /// The consecutive numbers of unit `unit`, of 2ᵏ⁺⁸.
+    /// The consecutive numbers of unit `unit`, of 2ᵏ⁺⁸; of a range, from the first start to the second.
     ///
     /// # Errors
-    /// [`Error::Parameter`] past 2⁶⁴; [`Error::NoDescent`]; the device's.
-    pub fn unit(&mut self, unit: u64) -> Result<Outcome> {
+    /// [`Error::Parameter`] for the whole of unit 0, whose first starts no sieve is for, and past 2⁶⁴; [`Error::NoDescent`]; the
+    /// device's.
+    pub fn unit(&mut self, unit: u64, range: Option<[u64; 2]>) -> Result<Outcome> {
         let bits = self.spec.sieve_bits + STARTS_PER_RESIDUE.ilog2();
-        Error::parameter("unit", unit, 1, u64::MAX >> bits)?;
-        self.test(unit << bits, self.spec.sieve_bits)
+        Error::parameter("unit", unit, u64::from(range.is_none()), u64::MAX >> bits)?;
+        self.test(unit << bits, self.spec.sieve_bits, range)
     }
 
-    fn test(&mut self, base: u64, shift: u32) -> Result<Outcome> {
+    fn test(&mut self, base: u64, shift: u32, range: Option<[u64; 2]>) -> Result<Outcome> {
         let device = &*self.device;
         let full = device.info().multiprocessors * (THREADS / self.spec.threads).max(1) * ROUNDS;
-        let needed = u64::from(self.sieve.count) * u64::from(STARTS_PER_RESIDUE) / u64::from(self.spec.threads) + 1;
+        let all = u64::from(self.sieve.count) * u64::from(STARTS_PER_RESIDUE);
+        let needed = all / u64::from(self.spec.threads) + 1;
+        let module = match (range, &self.ranged) {
+            (None, _) => &self.module,
+            (Some(_), Some(ranged)) => ranged,
+            (Some(_), None) => self.ranged.insert(device.load(&self.spec.build_ranged())?),
+        };
+        let args = [
+            Arg::from(&self.sieve.values),
+            Arg::from(&self.sieve.states),
+            Arg::U32(self.sieve.count),
+            Arg::U64(base),
+            Arg::U32(shift),
+            Arg::from(&self.powers),
+            Arg::from(&self.table),
+            Arg::from(&self.sums),
+        ];
+        let more: Vec<Arg<'_>> = range.into_iter().flatten().map(Arg::U64).collect();
         let grid = self.spec.grid(needed.min(full.into()) as u32);
-        loop {
-            self.report.clear(device, &self.stream)?;
-            device.fill(&self.stream, &self.sum, 0, 0, 2)?;
-            let args = [
-                Arg::from(&self.sieve.values),
-                Arg::from(&self.sieve.states),
-                Arg::U32(self.sieve.count),
-                Arg::U64(base),
-                Arg::U32(shift),
-                Arg::from(&self.powers),
-                Arg::from(&self.table),
-                Arg::from(&self.sum),
-                Arg::from(&self.report.buffer),
-                Arg::U32(self.report.capacity),
-            ];
-            device.launch(&self.stream, &self.module, grid, &args)?;
-            device.synchronize(&self.stream)?;
-            let Some(starts) = self.report.read(device, &self.stream)? else { continue };
-            let mut sum = [0; 2];
-            device.download(&self.stream, &self.sum, 0, &mut sum)?;
-            let sum = u64::from(sum[0]) | u64::from(sum[1]) << 32;
-            let bits = self.spec.base_bits;
-            let finish = |&start: &u128| Ok(descend_by_jumps(start, bits)? as u64);
-            let rest = starts.par_iter().map(finish).try_reduce(|| 0, |a, b| Ok::<_, Error>(a.wrapping_add(b)))?;
-            let overflowed = starts.len() as u64;
-            let tested = u64::from(self.sieve.count) * u64::from(STARTS_PER_RESIDUE);
-            let checksum = sum.wrapping_add(rest);
-            return Ok(Outcome { tested, overflowed, finished: overflowed, checksum, plain: 0 });
-        }
+        let launch = Launch { stream: &self.stream, module, grid, args: &args, more: &more, zeroed: Some(&self.sums) };
+        let starts = self.report.launch(device, launch)?;
+        let mut sums = [0; 4];
+        device.download(&self.stream, &self.sums, 0, &mut sums)?;
+        let pair = |at: usize| u64::from(sums[at]) | u64::from(sums[at + 1]) << 32;
+        let bits = self.spec.base_bits;
+        let finish = |&start: &u128| Ok(descend_by_jumps(start, bits)? as u64);
+        let rest = starts.par_iter().map(finish).try_reduce(|| 0, |a, b| Ok::<_, Error>(a.wrapping_add(b)))?;
+        let overflowed = starts.len() as u64;
+        let tested = if range.is_none() { all } else { pair(2) };
+        let checksum = pair(0).wrapping_add(rest);
+        Ok(Outcome { tested, overflowed, finished: overflowed, checksum, ..Outcome::default() })
     }
 }

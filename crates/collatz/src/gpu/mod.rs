@@ -4,12 +4,14 @@
 //! same plan. What a window has outside of whole units of 2^(L + 10) starts is done by a kernel that looks at the bounds.
 
 pub mod alpha;
+mod deal;
 pub mod delay;
 pub mod delay_paper;
+pub mod delay_records;
 mod dfs;
 pub mod honda;
 pub mod leaves;
-pub mod records;
+pub mod path_records;
 mod report;
 pub mod tables;
 pub mod vectors;
@@ -19,6 +21,7 @@ use std::{ops::Range, sync::Arc};
 use warpmp_device::Device;
 
 use crate::{
+    alpha::{Plan as AlphaPlan, above_floor},
     cpu::Cpu,
     dfs::Plan as DfsPlan,
     engine::{Control, Engine, Outcome},
@@ -61,13 +64,14 @@ pub struct Gpu {
     cpu: Cpu,
     dfs: Option<dfs::Prepared>,
     honda: Option<honda::Honda>,
+    alpha: Option<alpha::Prepared>,
     delays: Option<delay::Delays>,
 }
 
 impl Gpu {
     /// An engine on this device, without tables yet.
     pub fn new(device: Arc<dyn Device>, settings: Settings) -> Self {
-        Self { device, settings, cpu: Cpu::new(), dfs: None, honda: None, delays: None }
+        Self { device, settings, cpu: Cpu::new(), dfs: None, honda: None, alpha: None, delays: None }
     }
 
     /// Makes the leaves and vectors of a plan, unless they are there; how many leaves there are.
@@ -91,7 +95,7 @@ impl Gpu {
     /// A part of a unit, or of two neighbouring ones.
     fn edge(&mut self, plan: &DfsPlan, edge: &Window, control: &Control) -> Result<Outcome> {
         let bits = plan.leaf_bits + CANDIDATE_BITS;
-        let mut outcome = Outcome::default();
+        let mut outcome = Outcome::none();
         for unit in edge.from() >> bits..=(edge.end() - 1) >> bits {
             let first = unit << bits;
             let offset = |bound: u128| bound.saturating_sub(first).min(1 << bits) as u64;
@@ -110,7 +114,7 @@ impl Engine for Gpu {
     fn dfs(&mut self, plan: &DfsPlan, window: &Window, control: &Control) -> Result<Outcome> {
         let bits = plan.leaf_bits + CANDIDATE_BITS;
         let parts = Parts::of(window, tables::LEAST_START, dfs::Prepared::end(plan), bits);
-        let mut outcome = Outcome::default();
+        let mut outcome = Outcome::none();
         let total = parts.units.end - parts.units.start;
         if total > 0 {
             let prepared = self.prepared(plan)?;
@@ -133,22 +137,38 @@ impl Engine for Gpu {
         let bits = plan.sieve_bits + STARTS_PER_RESIDUE.ilog2();
         let parts = Parts::of(window, FLOOR, 1 << 64, bits);
         let mut outcome = Outcome::default();
-        let total = parts.units.end - parts.units.start;
-        if total > 0 {
+        let total = (parts.units.end - parts.units.start) as u64;
+        if total > 0 || !parts.edges.is_empty() {
             let scheme = match self.honda.take().filter(|scheme| scheme.spec() == spec) {
                 Some(scheme) => self.honda.insert(scheme),
                 None => self.honda.insert(honda::Honda::new(&self.device, spec)?),
             };
             for unit in parts.units {
                 control.check()?;
-                outcome.add(&scheme.unit(unit as u64)?);
-                control.advance(1, total as u64);
+                outcome.add(&scheme.unit(unit as u64, None)?);
+                control.advance(1, total);
+            }
+            for edge in parts.edges {
+                let range = [edge.from() as u64, (edge.end() - 1) as u64];
+                for unit in edge.from() >> bits..=(edge.end() - 1) >> bits {
+                    control.check()?;
+                    outcome.add(&scheme.unit(unit as u64, Some(range))?);
+                }
             }
         }
-        for rest in parts.rest.into_iter().chain(parts.edges) {
+        for rest in parts.rest {
             outcome.add(&self.cpu.honda(plan, &rest, control)?);
         }
         Ok(outcome)
+    }
+
+    fn alpha(&mut self, plan: &AlphaPlan, window: &Window, control: &Control) -> Result<Outcome> {
+        above_floor(window)?;
+        let prepared = match self.alpha.take().filter(|prepared| prepared.plan() == plan) {
+            Some(prepared) => self.alpha.insert(prepared),
+            None => self.alpha.insert(alpha::Prepared::new(*plan)?),
+        };
+        prepared.run(&self.device, window, control)
     }
 
     fn delays(&mut self, from: u128, delays: &mut [u32], control: &Control) -> Result<()> {
@@ -164,7 +184,7 @@ impl Engine for Gpu {
         for (part, delays) in delays.chunks_mut(DELAYS_AT_ONCE).enumerate() {
             control.check()?;
             let first = from as u64 + (part * DELAYS_AT_ONCE) as u64;
-            delays.copy_from_slice(&engine.range(first, delays.len() as u32)?);
+            engine.range(first, delays)?;
             control.advance(1, parts);
         }
         Ok(())

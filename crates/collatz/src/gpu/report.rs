@@ -1,6 +1,6 @@
 //! What kernels report for the host to finish.
 
-use warpmp_device::{Buffer, Device, Stream};
+use warpmp_device::{Arg, Buffer, Device, Grid, Module, Stream};
 
 use crate::{
     error::Result,
@@ -9,6 +9,19 @@ use crate::{
 
 /// Words before the records.
 const HEADER_WORDS: usize = (REPORT_HEADER_BYTES / 4) as usize;
+
+/// A launch of a kernel that reports.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Launch<'a> {
+    pub(super) stream: &'a Stream,
+    pub(super) module: &'a Module,
+    pub(super) grid: Grid,
+    /// What is before the report and its capacity, and what is behind.
+    pub(super) args: &'a [Arg<'a>],
+    pub(super) more: &'a [Arg<'a>],
+    /// What is zero at first.
+    pub(super) zeroed: Option<&'a Buffer>,
+}
 
 /// A report's memory on a device.
 #[derive(Debug)]
@@ -21,6 +34,23 @@ impl Report {
     pub(super) fn new(device: &dyn Device, capacity: u32) -> Result<Self> {
         let buffer = device.alloc(REPORT_HEADER_BYTES + REPORT_RECORD_BYTES * u64::from(capacity))?;
         Ok(Self { buffer, capacity })
+    }
+
+    /// Launches a kernel, and waits for it; what it reported. If there was not room for all, it is done again with more.
+    pub(super) fn launch(&mut self, device: &dyn Device, launch: Launch<'_>) -> Result<Vec<u128>> {
+        loop {
+            self.clear(device, launch.stream)?;
+            if let Some(buffer) = launch.zeroed {
+                device.fill(launch.stream, buffer, 0, 0, buffer.words())?;
+            }
+            let own = [Arg::from(&self.buffer), Arg::U32(self.capacity)];
+            let args = [launch.args, &own, launch.more].concat();
+            device.launch(launch.stream, launch.module, launch.grid, &args)?;
+            device.synchronize(launch.stream)?;
+            if let Some(records) = self.read(device, launch.stream)? {
+                return Ok(records);
+            }
+        }
     }
 
     /// Nothing is reported yet.

@@ -9,7 +9,7 @@ use crate::kernels::lookahead::{Lookahead, NINE_WORDS, RHO_BIAS, RHO_SHIFT};
 pub const LOG2_3: f64 = 1.584_962_500_721_156;
 
 /// What the thresholds leave for the increments of the odd steps, in bits: see [`crate::kernels::lookahead`].
-pub const MARGIN: f64 = 1.0 / (1 << 20) as f64;
+pub const MARGIN: f64 = 1.0 / (1 << 10) as f64;
 
 /// What rounding down takes at least, so that an exact value and the double's error are covered.
 const ROUNDING: f64 = 1e-9;
@@ -18,7 +18,7 @@ const ROUNDING: f64 = 1e-9;
 const EXCESS: f64 = 1.0 / 16.0;
 
 /// The least start for which the thresholds' margin is proven to suffice.
-pub const LEAST_START: u128 = 1 << 42;
+pub const LEAST_START: u128 = 1 << 32;
 
 /// The least c with 3ᶜ ≥ 2ⁱ, for i up to 126.
 pub fn need(i: u32) -> u32 {
@@ -147,7 +147,11 @@ pub fn leaf_rho(leaf_bits: u32, odd: u32) -> u32 {
 
 /// The most that ρ may be, as the kernel has it, if all starts are below `end` and values have so many words.
 pub fn rho_limit(end: u128, limbs: u32) -> u32 {
-    let bits = (32 * limbs) as f64 - 0.5 - (end as f64).log2();
+    rho_below((32 * limbs) as f64 - 0.5 - (end as f64).log2())
+}
+
+/// The most that ρ may be for so many bits, rounded down, as the kernel has it.
+pub fn rho_below(bits: f64) -> u32 {
     (((bits.clamp(0.0, 54.5)) * 256.0).floor() as u32 + RHO_BIAS) << RHO_SHIFT
 }
 
@@ -210,7 +214,7 @@ mod tests {
                 assert!(excess > LEAST_EXCESS && excess <= 1.1 / 256.0, "{bits} {odd}: {excess}");
             }
         }
-        // The most jumps before ρ is over any limit, of at most 14 odd steps; their increments from 2⁴² on.
+        // The most jumps before ρ is over any limit, of at most 14 odd steps; their increments from the least start on.
         let odd_steps = 64.0 / LEAST_EXCESS * 14.0;
         let increments = odd_steps / (3.0 * LEAST_START as f64) / std::f64::consts::LN_2;
         assert!(increments < MARGIN, "{increments}");

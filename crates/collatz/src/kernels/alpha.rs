@@ -2,14 +2,11 @@
 //!
 //! computes   for every residue s of the sieve and every u below 2⁴⁰⁻ᴷ whose start n₀ = W + s + u·2ᴷ the modulus leaves: the iteration
 //!            "n + 1; α = number of its factors 2, replaced by as many 3s; − 1; strip the factors 2; until below n₀"; the sum of
-//!            all α, and each thread's start with the highest value; a start whose value would exceed 128 bits is reported, and
-//!            adds nothing to the sum
-//! requires   s < 2ᴷ, odd; W a multiple of 2⁴⁰, not 0; 20 ≤ K ≤ 40; n₀ < 2¹²⁷
+//!            all α, how many starts there were, and each thread's start with the highest value; a start whose value would exceed
+//!            128 bits is reported, and adds nothing to the sum; of a range, only the starts within
+//! requires   s < 2ᴷ, odd; W a multiple of the unit; K at most the unit's bits N, and at least N − 24; n₀ < 2¹²⁷
 //! launch     [`THREADS`] threads a block; a warp takes a residue, its lanes the u; 96 bytes of shared memory
 //! cost       a pair of the iteration: about 60 instructions; a lane waits for the longest of its warp
-//!
-//! Of nine consecutive u the modulus leaves the same places again and again, which a table tells from (W + s) mod 9; so no lane is
-//! spent on a start that is not tested.
 //!
 //! bound: a strip takes at most 20 factors at a time, so that 3ᵅ < 2³²; the carry out of the last word is not zero just if the
 //! product exceeds 128 bits. n + 1 is below 2¹²⁸ too, or its carry would come before: n is odd, and n = 2¹²⁸ − 1 is the one
@@ -20,7 +17,8 @@ use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special, Vector};
 
-use super::common::{Report, modulo_nine};
+use super::common::{Report, modulo_nine, small_modulo_nine};
+use super::starts::Starts;
 
 /// Threads a block.
 pub const THREADS: u32 = 256;
@@ -30,7 +28,6 @@ pub const RESULT_WORDS: u32 = 8;
 pub const UNIT_BITS: u32 = 40;
 /// Factors that are stripped at a time.
 const MOST: u32 = 20;
-const WARPS: u32 = THREADS / 32;
 /// Powers of three in shared memory.
 const POWER_WORDS: u32 = 24;
 
@@ -43,12 +40,15 @@ pub struct Alpha {
     pub unit_bits: u32,
     /// Residues modulo 9 that are tested: 5, 6 (modulo 3) or 9 (all).
     pub kept: u32,
+    /// Are only the starts between two bounds tested?
+    pub ranged: bool,
 }
 
 impl Alpha {
     /// The entry point's name.
     pub fn name(&self) -> String {
-        format!("collatz_alpha_k{}_n{}_of9_{}", self.sieve_bits, self.unit_bits, self.kept)
+        let ranged = if self.ranged { "_ranged" } else { "" };
+        format!("collatz_alpha_k{}_n{}_of9_{}{ranged}", self.sieve_bits, self.unit_bits, self.kept)
     }
 
     /// A grid of so many blocks.
@@ -56,25 +56,15 @@ impl Alpha {
         Grid { blocks, threads: THREADS, shared_bytes: 4 * POWER_WORDS }
     }
 
-    /// For each n₀ mod 9 at u = 0: the u below 9 that are tested, nine words a row.
-    pub fn places(&self) -> Vec<u32> {
-        let step = (0..self.sieve_bits).fold(1, |power, _| power * 2 % 9);
-        let tested = |n: u32| match self.kept {
-            9 => true,
-            6 => n % 3 != 2,
-            _ => !matches!(n % 9, 2 | 4 | 5 | 8),
-        };
-        let row = |first: u32| {
-            let mut row: Vec<u32> = (0..9).filter(|u| tested(first + step * u)).collect();
-            row.resize(9, 0);
-            row
-        };
-        (0..9).flat_map(row).collect()
+    /// Its starts.
+    pub const fn starts(&self) -> Starts {
+        Starts { sieve_bits: self.sieve_bits, window_bits: self.unit_bits, kept: self.kept }
     }
 
     /// The kernel. Arguments: `residues` (64 bits each), `count`, `base_low`, `base_high`: W; `nine`: W mod 9; `places`: the table
-    /// above; `powers` of three (64 bits each); `sum` (64 bits, added to); `results` ([`RESULT_WORDS`] a thread); the report and
-    /// its capacity.
+    /// of its starts; `powers` of three (64 bits each); `sums` (two of 64 bits, added to: of all α, and of the starts tested); `results`
+    /// ([`RESULT_WORDS`] a thread); the report and its capacity; if it is ranged, `range_from`, `range_end`: the starts from W + the
+    /// first to below W + the second.
     pub fn build(&self) -> Kernel {
         let mut builder = Builder::new(&self.name(), Glue::None);
         let b = &mut builder;
@@ -83,8 +73,9 @@ impl Alpha {
         let count = b.param_u32("count");
         let base = ["base_low", "base_high"].map(|name| b.param_u64(name));
         let nine = b.param_u32("nine");
-        let [places, powers, sum, results] = ["places", "powers", "sum", "results"].map(|name| b.param_u64(name));
+        let [places, powers, sums, results] = ["places", "powers", "sums", "results"].map(|name| b.param_u64(name));
         let report = Report::params(b);
+        let range = self.ranged.then(|| ["range_from", "range_end"].map(|name| b.param_u64(name)));
 
         let (thread, block) = (b.special(Special::Tid), b.special(Special::Ctaid));
         let shared = b.shared_base();
@@ -96,10 +87,6 @@ impl Alpha {
             b.store_shared(&power, to, 0);
         });
         b.barrier();
-        let warp = b.shr(thread, 5);
-        let residue = b.mad_lo(block, WARPS, warp);
-        let all = b.special(Special::Nctaid);
-        let stride = b.mul_lo(all, WARPS);
         let work = Work {
             spec: *self,
             base,
@@ -107,20 +94,16 @@ impl Alpha {
             places,
             shared,
             report,
+            range,
             total: b.copy64(0),
+            tested: b.copy(0),
             highest: std::array::from_fn(|_| b.copy(0)),
             start: std::array::from_fn(|_| b.copy(0)),
         };
-        let some = b.compare(Cmp::Lt, residue, count);
-        b.if_(some, |b| {
-            b.do_while(|b| {
-                work.residue(b, residues, residue);
-                let next = b.add(residue, stride);
-                b.set(residue, next);
-                b.compare(Cmp::Lt, residue, count)
-            });
-        });
-        b.reduce_add64_global(sum, 0, work.total);
+        Starts::residues(b, count, THREADS, |b, index| work.residue(b, residues, index));
+        b.reduce_add64_global(sums, 0, work.total);
+        let tested = b.widen(work.tested);
+        b.reduce_add64_global(sums, 8, tested);
         let index = b.mad_lo(block, THREADS, thread);
         let result = b.mad_wide(index, 4 * RESULT_WORDS, results);
         b.store_global(Space::Global, &work.highest, result, 0);
@@ -137,8 +120,11 @@ struct Work {
     places: R64,
     shared: R32,
     report: Report,
+    range: Option<[R64; 2]>,
     /// The sum of all α.
     total: R64,
+    /// Starts so far.
+    tested: R32,
     highest: [R32; 4],
     start: [R32; 4],
 }
@@ -151,43 +137,32 @@ impl Work {
         let residue = b.load_global(Space::GlobalConst, Vector::V2, row, 0);
         let nine = modulo_nine(b, residue[0], residue[1]);
         let nine = b.add(nine, self.nine);
-        let over = b.compare(Cmp::Ge, nine, 9);
-        let less = b.sub(nine, 9);
-        let nine = b.select(less, nine, over);
-        let places = b.mad_wide(nine, 36, self.places);
-        let upper_limit = 1_u32 << (self.spec.unit_bits - self.spec.sieve_bits);
-        let rounds = upper_limit.div_ceil(9) * self.spec.kept;
-        let lane = b.special(Special::Lane);
-        let place = b.copy(lane);
-        let some = b.compare(Cmp::Lt, place, rounds);
-        b.if_(some, |b| {
-            b.do_while(|b| {
-                // place = kept·q + j: exact below 2²⁶.
-                let nines = b.mul_hi(place, (u64::from(u32::MAX) / u64::from(self.spec.kept) + 1) as u32);
-                let j = b.mad_lo(nines, self.spec.kept.wrapping_neg(), place);
-                let offset = b.mad_wide(j, 4, places);
-                let offset = b.load_global(Space::GlobalConst, Vector::V1, offset, 0)[0];
-                let upper = b.mad_lo(nines, 9, offset);
-                let inside = b.compare(Cmp::Lt, upper, upper_limit);
-                b.if_(inside, |b| {
-                    let wide = b.widen(upper);
-                    let wide = b.shl64(wide, self.spec.sieve_bits);
-                    let low = b.pack(residue[0], residue[1]);
-                    let low = b.or64(low, wide);
-                    // W is a multiple of the unit.
-                    let low = b.or64(low, self.base[0]);
-                    let ((n0, n1), (n2, n3)) = (b.unpack(low), b.unpack(self.base[1]));
-                    self.start(b, &[n0, n1, n2, n3]);
-                });
-                let next = b.add(place, 32);
-                b.set(place, next);
-                b.compare(Cmp::Lt, place, rounds)
-            });
+        let nine = small_modulo_nine(b, nine);
+        self.spec.starts().uppers(b, nine, self.places, |b, upper| {
+            let wide = b.widen(upper);
+            let wide = b.shl64(wide, self.spec.sieve_bits);
+            let low = b.pack(residue[0], residue[1]);
+            let offset = b.or64(low, wide);
+            // W is a multiple of the unit.
+            let low = b.or64(offset, self.base[0]);
+            let ((n0, n1), (n2, n3)) = (b.unpack(low), b.unpack(self.base[1]));
+            let start = [n0, n1, n2, n3];
+            match self.range {
+                None => self.start(b, &start),
+                Some([from, end]) => {
+                    let reached = b.compare64(Cmp::Ge, offset, from);
+                    let before = b.compare64(Cmp::Lt, offset, end);
+                    let inside = b.and_pred(reached, before);
+                    b.if_(inside, |b| self.start(b, &start));
+                }
+            }
         });
     }
 
     /// One start.
     fn start(&self, b: &mut Builder, start: &[R32; 4]) {
+        let tested = b.add(self.tested, 1);
+        b.set(self.tested, tested);
         let n: [R32; 4] = start.map(|word| b.copy(word));
         let (sum, lost) = (b.copy(0), b.copy(0));
         b.section("pair");

@@ -108,8 +108,12 @@ pub(super) fn modulo_nine(b: &mut Builder, low: R32, high: R32) -> R32 {
     let third = b.shr(high, 28);
     let sum = b.add(first, second);
     let sum = b.add(sum, third);
-    // x − 9·⌊x·⌈2³³/9⌉/2³³⌋: exact for x < 2³², as 9·⌈2³³/9⌉ = 2³³ + 1.
-    let quotient = b.mul_hi(sum, 954_437_177);
+    small_modulo_nine(b, sum)
+}
+
+/// A number below 2³² modulo 9: x − 9·⌊x·⌈2³³/9⌉/2³³⌋, exact as 9·⌈2³³/9⌉ = 2³³ + 1.
+pub(super) fn small_modulo_nine(b: &mut Builder, x: R32) -> R32 {
+    let quotient = b.mul_hi(x, 954_437_177);
     let quotient = b.shr(quotient, 1);
-    b.mad_lo(quotient, 9_u32.wrapping_neg(), sum)
+    b.mad_lo(quotient, 9_u32.wrapping_neg(), x)
 }

@@ -17,8 +17,9 @@ use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, Pred, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special, Vector};
 
-use super::common::{Jump, Report, fill_shared, jump_watched};
+use super::common::{Jump, Report, fill_shared, jump_watched, small_modulo_nine};
 use super::lookahead::Lookahead;
+use super::starts::Starts;
 
 /// Threads a block.
 pub const THREADS: u32 = 256;
@@ -26,7 +27,6 @@ pub const THREADS: u32 = 256;
 pub const NEED_WORDS: u32 = 68;
 /// Words of 3ᶜ with the standard steps of a jump.
 pub const FACTOR_WORDS: u32 = 32;
-const WARPS: u32 = THREADS / 32;
 
 /// Parameters of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,6 +48,11 @@ impl DelayRecords {
         format!("collatz_delay_records_d{base_bits}_a{known_bits}_k{sieve_bits}_n{window_bits}")
     }
 
+    /// Its starts.
+    pub const fn starts(&self) -> Starts {
+        Starts { sieve_bits: self.sieve_bits, window_bits: self.window_bits, kept: 5 }
+    }
+
     const fn table_words(&self) -> u32 {
         (1 << self.base_bits) + FACTOR_WORDS + NEED_WORDS
     }
@@ -57,8 +62,8 @@ impl DelayRecords {
         Grid { blocks, threads: THREADS, shared_bytes: 4 * self.table_words() }
     }
 
-    /// The kernel. Arguments: `residues` (four words each: B, Tᵏ(B), 3ᶜ, k + c), `count`, `base` W, `nine` W mod 9; `places`, as for
-    /// `alpha`; `tables`: jumps as the look-ahead's (2ᵈ words), factors (3ᶜ, d + c), needs; `known` (table A, a word each); `longest`;
+    /// The kernel. Arguments: `residues` (four words each: B, Tᵏ(B), 3ᶜ, k + c), `count`, `base` W, `nine` W mod 9; `places`: the table of
+    /// its starts; `tables`: jumps as the look-ahead's (2ᵈ words), factors (3ᶜ, d + c), needs; `known` (table A, a word each); `longest`;
     /// the report, whose records are a start, 64 bits, and its delay, and its capacity.
     pub fn build(&self) -> Kernel {
         let mut builder = Builder::new(&self.name(), Glue::None);
@@ -71,24 +76,12 @@ impl DelayRecords {
         let [places, tables, known] = ["places", "tables", "known"].map(|name| b.param_u64(name));
         let longest = b.param_u32("longest");
         let report = Report::params(b);
-        let (thread, block) = (b.special(Special::Tid), b.special(Special::Ctaid));
+        let thread = b.special(Special::Tid);
         let shared = b.shared_base();
         fill_shared(b, thread, THREADS, tables, shared, self.table_words());
         b.barrier();
-        let warp = b.shr(thread, 5);
-        let residue = b.mad_lo(block, WARPS, warp);
-        let all = b.special(Special::Nctaid);
-        let stride = b.mul_lo(all, WARPS);
         let work = Work { spec: *self, base, nine, places, known, longest, shared, report };
-        let some = b.compare(Cmp::Lt, residue, count);
-        b.if_(some, |b| {
-            b.do_while(|b| {
-                work.residue(b, residues, residue);
-                let next = b.add(residue, stride);
-                b.set(residue, next);
-                b.compare(Cmp::Lt, residue, count)
-            });
-        });
+        Starts::residues(b, count, THREADS, |b, index| work.residue(b, residues, index));
         builder.finish()
     }
 }
@@ -111,35 +104,13 @@ impl Work {
         let spec = &self.spec;
         let row = b.mad_wide(index, 16, residues);
         let row = b.load_global(Space::GlobalConst, Vector::V4, row, 0);
-        // (B + W mod 9) mod 9: x − 9·⌊x·⌈2³³/9⌉/2³³⌋.
-        let sum = b.add(row[0], self.nine);
-        let quotient = b.mul_hi(sum, 954_437_177);
-        let quotient = b.shr(quotient, 1);
-        let nine = b.mad_lo(quotient, 9_u32.wrapping_neg(), sum);
-        let places = b.mad_wide(nine, 36, self.places);
-        let uppers = 1_u32 << (spec.window_bits - spec.sieve_bits);
-        let rounds = uppers.div_ceil(9) * 5;
+        let nine = b.add(row[0], self.nine);
+        let nine = small_modulo_nine(b, nine);
         let above = b.shr64(self.base, spec.sieve_bits);
-        let place = b.special(Special::Lane);
-        let place = b.copy(place);
-        let some = b.compare(Cmp::Lt, place, rounds);
-        b.if_(some, |b| {
-            b.do_while(|b| {
-                let nines = b.mul_hi(place, u32::MAX / 5 + 1);
-                let j = b.mad_lo(nines, 5_u32.wrapping_neg(), place);
-                let offset = b.mad_wide(j, 4, places);
-                let offset = b.load_global(Space::GlobalConst, Vector::V1, offset, 0)[0];
-                let upper = b.mad_lo(nines, 9, offset);
-                let inside = b.compare(Cmp::Lt, upper, uppers);
-                b.if_(inside, |b| {
-                    let upper = b.widen(upper);
-                    let above = b.add64(above, upper);
-                    self.start(b, above, &row);
-                });
-                let next = b.add(place, 32);
-                b.set(place, next);
-                b.compare(Cmp::Lt, place, rounds)
-            });
+        spec.starts().uppers(b, nine, self.places, |b, upper| {
+            let upper = b.widen(upper);
+            let above = b.add64(above, upper);
+            self.start(b, above, &row);
         });
     }
 

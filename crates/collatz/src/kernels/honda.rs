@@ -91,7 +91,18 @@ impl Honda {
     /// `table` (pairs of words: 3ᶜ, Tᵈ(l)), `sum` (64 bits, to which the values below the starts are added), the report and its
     /// capacity.
     pub fn build(&self) -> Kernel {
-        let mut builder = Builder::new(&self.name(), Glue::None);
+        self.kernel(false)
+    }
+
+    /// The kernel for the starts between two bounds. Two more arguments: `range_first`, `range_last`: the first start and the last;
+    /// `sum` is of two of 64 bits, to whose second the number of starts is added.
+    pub fn build_ranged(&self) -> Kernel {
+        self.kernel(true)
+    }
+
+    fn kernel(&self, ranged: bool) -> Kernel {
+        let name = format!("{}{}", self.name(), if ranged { "_ranged" } else { "" });
+        let mut builder = Builder::new(&name, Glue::None);
         let b = &mut builder;
         let blocks = (2048 / self.threads).min(if self.place == Place::Shared {
             227 * 1024 / self.shared_bytes().max(1)
@@ -112,6 +123,7 @@ impl Honda {
         let table = b.param_u64("table");
         let sum = b.param_u64("sum");
         let report = Report::params(b);
+        let range = ranged.then(|| ["range_first", "range_last"].map(|name| b.param_u64(name)));
         let thread = b.special(Special::Tid);
         let shared = if self.place == Place::Shared {
             let base = b.shared_base();
@@ -129,18 +141,22 @@ impl Honda {
         let all = b.mul_lo(all, self.threads);
         let stride = b.shr(all, 8);
         let fixed = self.fixed(b, constant, top, shift);
-        let total = b.copy64(0);
+        let sums = Sums { total: b.copy64(0), tested: b.copy(0), report };
         let some = b.compare(Cmp::Lt, entry, count);
         b.if_(some, |b| {
             b.do_while(|b| {
-                let inputs = Inputs { residues, odd_steps, powers, table, shared };
-                self.trajectory(b, &inputs, &fixed, entry, total, report);
+                let inputs = Inputs { residues, odd_steps, powers, table, shared, range };
+                self.trajectory(b, &inputs, &fixed, entry, &sums);
                 let next = b.add(entry, stride);
                 b.set(entry, next);
                 b.compare(Cmp::Lt, entry, count)
             });
         });
-        b.reduce_add64_global(sum, 0, total);
+        b.reduce_add64_global(sum, 0, sums.total);
+        if ranged {
+            let tested = b.widen(sums.tested);
+            b.reduce_add64_global(sum, 8, tested);
+        }
         builder.finish()
     }
 
@@ -160,7 +176,7 @@ impl Honda {
         Fixed { words: [low, high], above }
     }
 
-    fn trajectory(&self, b: &mut Builder, inputs: &Inputs, fixed: &Fixed, entry: R32, total: R64, report: Report) {
+    fn trajectory(&self, b: &mut Builder, inputs: &Inputs, fixed: &Fixed, entry: R32, sums: &Sums) {
         b.section("begin");
         let row = b.mad_wide(entry, 16, inputs.residues);
         let (n, z) = match fixed.above {
@@ -188,6 +204,20 @@ impl Honda {
                 (n, [z0, z1, z2])
             }
         };
+        let Some([first, last]) = inputs.range else { return self.jumps(b, inputs, n, &z, sums) };
+        let start = b.pack(n[0], n[1]);
+        let reached = b.compare64(Cmp::Ge, start, first);
+        let before = b.compare64(Cmp::Le, start, last);
+        let inside = b.and_pred(reached, before);
+        b.if_(inside, |b| {
+            let tested = b.add(sums.tested, 1);
+            b.set(sums.tested, tested);
+            self.jumps(b, inputs, n, &z, sums);
+        });
+    }
+
+    /// The trajectory of n, from z on.
+    fn jumps(&self, b: &mut Builder, inputs: &Inputs, n: [R32; 2], z: &[R32; 3], sums: &Sums) {
         let lost = b.copy(0);
         b.section("jump");
         b.do_while(|b| {
@@ -199,9 +229,9 @@ impl Honda {
                 let address = b.mad_wide(low, 8, inputs.table);
                 b.load_global(Space::GlobalConst, Vector::V2, address, 0)
             };
-            let above = jump_watched(b, &z, self.base_bits, Jump { power: pair[0], rest: pair[1] });
+            let above = jump_watched(b, z, self.base_bits, Jump { power: pair[0], rest: pair[1] });
             b.set(lost, above);
-            let going = reaches(b, &z, &n);
+            let going = reaches(b, z, &n);
             let fits = b.compare(Cmp::Eq, lost, 0);
             b.and_pred(going, fits)
         });
@@ -209,11 +239,11 @@ impl Honda {
         let overflow = b.compare(Cmp::Ne, lost, 0);
         b.if_else(
             overflow,
-            |b| report.put(b, &n),
+            |b| sums.report.put(b, &n),
             |b| {
                 let value = b.pack(z[0], z[1]);
-                let sum = b.add64(total, value);
-                b.set64(total, sum);
+                let sum = b.add64(sums.total, value);
+                b.set64(sums.total, sum);
             },
         );
     }
@@ -232,4 +262,13 @@ struct Inputs {
     powers: R64,
     table: R64,
     shared: Option<R32>,
+    range: Option<[R64; 2]>,
+}
+
+/// What a thread has found.
+struct Sums {
+    total: R64,
+    /// Starts so far, of a range.
+    tested: R32,
+    report: Report,
 }

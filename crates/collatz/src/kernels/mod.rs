@@ -22,6 +22,7 @@ pub mod delay_records;
 pub mod honda;
 pub mod leaves;
 pub mod lookahead;
+pub mod starts;
 pub mod vector;
 
 pub use common::{REPORT_HEADER_BYTES, REPORT_RECORD_BYTES};

@@ -58,7 +58,7 @@ fn search_into(records: &mut DelayRecords, below: u128, control: &Control) -> Re
             records.take(start as u128, (*delay).into());
         }
     }
-    let tables = DelayTables::new()?;
+    let tables = DelayTables::new(false)?;
     let residues = candidates();
     let end = u64::try_from(below).unwrap_or(u64::MAX);
     let mut from = 1u64 << SMALL_BITS;
@@ -100,10 +100,10 @@ fn candidates() -> Vec<u64> {
 fn longer(from: u64, end: u64, residues: &[u64], longest: u32, tables: &DelayTables) -> Result<Vec<(u128, u32)>> {
     let mut found = Vec::new();
     let mut starts = Vec::with_capacity(DelayTables::BATCH);
-    let mut delays = [0; DelayTables::BATCH];
+    let mut delays = vec![0; DelayTables::BATCH];
     let mut flush = |starts: &mut Vec<u128>| -> Result<()> {
         tables.delays(starts, &mut delays)?;
-        found.extend(starts.drain(..).zip(delays).filter(|(_, delay)| *delay > longest));
+        found.extend(starts.drain(..).zip(delays.iter().copied()).filter(|(_, delay)| *delay > longest));
         Ok(())
     };
     let mut base = from >> SIEVE_BITS << SIEVE_BITS;

@@ -6,6 +6,7 @@ mod delay;
 mod path;
 
 pub(crate) use delay::DelayRecords;
+pub(crate) use path::search_below as path_records;
 
 use dashu_int::UBig;
 
@@ -55,7 +56,7 @@ pub fn search(kind: Kind, below: u128, control: &Control) -> Result<Vec<Record>>
     bounded(below)?;
     match kind {
         Kind::Delay => delay::search(below, control),
-        Kind::Path => path::search(below, control),
+        Kind::Path => path::search_below(below, below, control),
     }
 }
 

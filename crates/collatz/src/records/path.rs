@@ -26,7 +26,8 @@ const TASKS: u64 = 64;
 const LEAF_BITS: u32 = 14;
 const LOOKAHEAD_BITS: u32 = 24;
 
-pub(super) fn search(below: u128, control: &Control) -> Result<Vec<Record>> {
+/// All path records below `below`, of a search that goes on to `total`.
+pub(crate) fn search_below(below: u128, total: u128, control: &Control) -> Result<Vec<Record>> {
     let mut list: Vec<Record> = Vec::new();
     for start in 1..below.min(1 << SMALL_BITS) {
         let figure = trace(start, |_| true)?.highest;
@@ -61,7 +62,7 @@ pub(super) fn search(below: u128, control: &Control) -> Result<Vec<Record>> {
             }
         }
         let next = from.saturating_add(TASKS * TASK).min(limit);
-        control.advance(next - from, end);
+        control.advance(next - from, u64::try_from(total).unwrap_or(u64::MAX));
         from = next;
     }
     Ok(list)

@@ -73,7 +73,7 @@ pub(crate) struct Verify {
     /// Scheme
     #[arg(long, value_enum, default_value_t = SchemeName::Dfs)]
     pub(crate) scheme: SchemeName,
-    /// Engine: auto (the GPUs, else the CPU), cpu, cuda, cuda:I or sim
+    /// Engine: auto (the GPUs, else the CPU), cpu, cuda (all GPUs), cuda:I or sim
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub(crate) device: DeviceArg,
     /// Starts of a window; without this what takes the engine some seconds
@@ -85,14 +85,14 @@ pub(crate) struct Verify {
     /// dfs: steps of the look-ahead for the main classes
     #[arg(long, value_name = "S")]
     pub(crate) lookahead_bits: Option<u32>,
-    /// honda: base bits of table S
+    /// honda: base bits of table S; with --checksum alpha: bits of the sieve
     #[arg(long, value_name = "K", default_value_t = 32)]
     pub(crate) sieve_bits: u32,
     /// honda: base bits of tables B and C
     #[arg(long, value_name = "D", default_value_t = 12)]
     pub(crate) base_bits: u32,
     /// Run the published scheme instead, and print its sum of ctz(n+1) and the start with the highest value
-    #[arg(long, value_enum, conflicts_with = "out")]
+    #[arg(long, value_enum, conflicts_with = "scheme")]
     pub(crate) checksum: Option<Checksum>,
     /// With --checksum alpha: modulus of the sieve, 1, 3 or 9
     #[arg(long, value_name = "Q", default_value_t = 1, requires = "checksum")]
@@ -169,7 +169,7 @@ pub(crate) struct Delay {
     /// Print only the first start with the longest delay
     #[arg(long, conflicts_with = "output")]
     pub(crate) max: bool,
-    /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim
+    /// Engine: auto (the GPUs, else the CPU), cpu, cuda (all GPUs), cuda:I or sim
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub(crate) device: DeviceArg,
     /// With --max: print one JSON object
@@ -193,10 +193,11 @@ pub(crate) enum Kind {
 #[derive(Debug, Group)]
 #[command(after_help = "\
 Values and steps are those of n/2 and 3n+1. Starts that cannot be records, by rules with proofs, are
-skipped. A GPU searches from 2^24 on.
+skipped. GPUs search from 2^24 (delay) or 2^32 (path) on, the CPU below.
 
 Examples:
   warpmp collatz records --kind delay --below 2^45 --device cuda
+  warpmp collatz records --kind path --below 2^48 --device cuda
   warpmp collatz records --kind delay --below 2^33
   warpmp collatz records --kind path --below 2^36 --out path.csv")]
 pub(crate) struct Records {
@@ -209,8 +210,7 @@ pub(crate) struct Records {
     /// Write the records here as CSV, too
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<String>,
-    /// Engine for delay records: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim; path records
-    /// are searched on the CPU
+    /// Engine: auto (the GPUs, else the CPU), cpu, cuda (all GPUs), cuda:I or sim
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub(crate) device: DeviceArg,
     /// Print one JSON object
@@ -241,11 +241,18 @@ pub(crate) struct Trace {
 #[derive(Debug, Group)]
 #[command(after_help = "\
 Tables are made before anything is timed, and a sample of the range is recomputed by the independent
-path. A range's sieved starts count as verified, as in every published rate.
+path. A range's sieved starts count as verified, as in every published rate. The range is one window,
+of which each GPU has a share. Records are those of the range, which must be the known ones; making
+their tables is part of the time. The CPU searches records from 1 on.
 
 Examples:
   warpmp bench collatz --from 2^64-2^40 --count 2^40 --device cpu
-  warpmp bench collatz --operation delay --from 2^63 --count 2^26")]
+  warpmp bench collatz --from 2^71 --count 2^44 --device cuda
+  warpmp bench collatz --operation honda --sieve-bits 37 --base-bits 18 --from 2^63 --count 2^46
+  warpmp bench collatz --operation alpha --sieve-bits 24 --sieve-mod 9 --from 98999215*2^40 --count 2^40
+  warpmp bench collatz --operation delay --from 2^63 --count 2^26
+  warpmp bench collatz --operation delay-records --from 2^50 --count 2^42 --device cuda
+  warpmp bench collatz --operation path-records --from 2^50 --count 2^50 --device cuda")]
 pub(crate) struct BenchCollatz {
     /// What is measured
     #[arg(long, value_enum, default_value_t = Operation::Dfs)]
@@ -256,13 +263,16 @@ pub(crate) struct BenchCollatz {
     /// How many starts
     #[arg(long, value_name = "M", default_value = "2^36")]
     pub(crate) count: Number,
-    /// honda: base bits of table S
+    /// honda: base bits of table S; alpha: bits of the sieve
     #[arg(long, value_name = "K", default_value_t = 32)]
     pub(crate) sieve_bits: u32,
+    /// alpha: modulus of the sieve, 1, 3 or 9
+    #[arg(long, value_name = "Q", default_value_t = 1)]
+    pub(crate) sieve_mod: u32,
     /// honda: base bits of tables B and C
     #[arg(long, value_name = "D", default_value_t = 12)]
     pub(crate) base_bits: u32,
-    /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim
+    /// Engine: auto (the GPUs, else the CPU), cpu, cuda (all GPUs), cuda:I or sim
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub(crate) device: DeviceArg,
     /// Folder in which table S is kept
@@ -283,8 +293,14 @@ pub(crate) enum Operation {
     Dfs,
     /// Convergence by the dissertation's scheme
     Honda,
-    /// Delays
+    /// The published checksum
+    Alpha,
+    /// Delays, every one stored: on GPUs in their memory
     Delay,
+    /// The search for delay records
+    DelayRecords,
+    /// The search for path records
+    PathRecords,
 }
 
 fn share(text: &str) -> Result<f64, String> {

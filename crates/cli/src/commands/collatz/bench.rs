@@ -1,13 +1,21 @@
 //! `warpmp bench collatz`: numbers a second.
 
-use std::time::Instant;
+use std::{sync::Arc, thread, time::Instant};
 
 use serde_json::json;
+use warpmp::device::{Buffer, Device};
 use warpmp_collatz::{
-    Error as CollatzError,
+    Error as CollatzError, alpha,
     certificate::{Figures, Scheme},
     engine::{Control, Engine},
+    gpu::{
+        Settings,
+        delay::{Delays, SETTINGS, Starts},
+        delay_records, path_records,
+    },
     honda, number,
+    records::{self, Kind},
+    team::Team,
     window::Window,
 };
 
@@ -27,70 +35,211 @@ const SAMPLE: u128 = 1 << 20;
 /// Delays that one run stores.
 const MAX_DELAYS: u128 = 1 << 30;
 
+/// What is measured, and what it is called.
+enum Subject {
+    Scheme(Scheme),
+    Delays,
+    Records(Kind),
+}
+
+/// Seconds: of each run, and of what came before the first one.
+struct Times {
+    runs: Vec<f64>,
+    before: f64,
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
-    let window = Window::new(args.from.0, args.count.0)?;
-    let engines = engines::open(args.device.0, args.cache.as_deref(), args.json)?;
-    let scheme = match args.operation {
-        Operation::Dfs => Some(Scheme::Dfs(engines.plan(window.count(), u128::MAX))),
-        Operation::Honda => Some(Scheme::Honda(honda::Plan::new(args.sieve_bits, args.base_bits)?)),
-        Operation::Delay => None,
-    };
-    let mut engine = engines.list.into_iter().next().ok_or(Error::Bug)?;
+    let mut window = Window::new(args.from.0, args.count.0)?;
     let control = [Control::default()];
-    let mut seconds = watch(&control, || runs(args, scheme.as_ref(), &window, engine.as_mut(), &control[0]), || {})?;
-    seconds.sort_by(f64::total_cmp);
+    let gpus = engines::gpus(args.device.0, args.json)?;
+    let names = gpus.iter().map(|gpu| gpu.info().to_string()).collect::<Vec<_>>().join("; ");
+    let kind = if args.operation == Operation::PathRecords { Kind::Path } else { Kind::Delay };
+    let (subject, device, mut times) = if let Operation::DelayRecords | Operation::PathRecords = args.operation {
+        let device = if gpus.is_empty() { "cpu".to_owned() } else { names };
+        if gpus.is_empty() {
+            window = Window::new(1, window.end() - 1)?;
+        }
+        let times = watch(&control, || records_of(args, &gpus, kind, &window, &control[0]), || {})?;
+        (Subject::Records(kind), device, times)
+    } else if args.operation == Operation::Delay && !gpus.is_empty() {
+        let times = watch(&control, || delays_on(args, &gpus, &window, &control[0]), || {})?;
+        (Subject::Delays, names, times)
+    } else {
+        let engines = engines::open(args.device.0, args.cache.as_deref(), args.json)?;
+        let share = window.count() / engines.list.len().max(1) as u128;
+        let subject = match args.operation {
+            Operation::Honda => Subject::Scheme(Scheme::Honda(honda::Plan::new(args.sieve_bits, args.base_bits)?)),
+            Operation::Alpha => Subject::Scheme(Scheme::Alpha(alpha::Plan::new(args.sieve_bits, args.sieve_mod)?)),
+            Operation::Delay => Subject::Delays,
+            _ => Subject::Scheme(Scheme::Dfs(engines.plan(share, u128::MAX))),
+        };
+        let mut team = Team::new(engines.list);
+        let times = watch(&control, || runs(args, &subject, &window, &mut team, &control[0]), || {})?;
+        (subject, team.name(), times)
+    };
+    times.runs.sort_by(f64::total_cmp);
+    let seconds = &times.runs;
     let median = seconds[seconds.len() / 2];
     let rate = window.count() as f64 / median.max(1e-9);
+    let scheme = if let Subject::Scheme(scheme) = &subject { Some(scheme) } else { None };
     if args.json {
         return super::print_json(&json!({
             "op": "bench collatz", "operation": format!("{:?}", args.operation).to_lowercase(), "scheme": scheme,
-            "from": window.from().to_string(), "count": window.count().to_string(), "device": engine.name(),
-            "seconds": seconds, "median_seconds": median, "numbers_per_second": rate,
+            "from": window.from().to_string(), "count": window.count().to_string(), "device": device,
+            "before_seconds": times.before, "seconds": seconds, "median_seconds": median, "numbers_per_second": rate,
         }));
     }
     console::print(&format!(
-        "{} numbers from {}, {}; {}\nmedian {} (from {} to {}), {} numbers/s\n",
+        "{} numbers from {}, {}; {device}\nmedian {} (from {} to {}), {} numbers/s; tables and a sample before: {}\n",
         window.count(),
         window.from(),
-        scheme.map_or_else(|| "delays".into(), |scheme| serde_json::to_string(&scheme).unwrap_or_default()),
-        engine.name(),
+        match &subject {
+            Subject::Scheme(scheme) => serde_json::to_string(scheme).unwrap_or_default(),
+            Subject::Delays => "delays".into(),
+            Subject::Records(Kind::Delay) => "delay records".into(),
+            Subject::Records(Kind::Path) => "path records".into(),
+        },
         scaled_seconds(median),
         scaled_seconds(seconds[0]),
         scaled_seconds(seconds[seconds.len() - 1]),
         scaled(rate),
+        scaled_seconds(times.before),
     ))
+}
+
+/// A GPU's part of the delays, which stay in its memory.
+struct Share {
+    gpu: Arc<dyn Device>,
+    delays: Delays,
+    out: Buffer,
+    first: u64,
+    count: u32,
+}
+
+/// Delays on GPUs, each with a share of the range.
+fn delays_on(args: &BenchCollatz, gpus: &[Arc<dyn Device>], window: &Window, control: &Control) -> Result<Times> {
+    let device = |error| Error::from(CollatzError::Device(error));
+    let size = window.count().div_ceil(gpus.len() as u128);
+    most_delays(size)?;
+    // The last start is below 2^64.
+    let last = CollatzError::PastLimit { from: window.from(), count: window.count() };
+    let from = u64::try_from(window.end() - 1).map(|_| window.from() as u64).map_err(|_| last)?;
+    let begin = Instant::now();
+    let mut shares = Vec::new();
+    for (gpu, first) in gpus.iter().zip((0..window.count()).step_by(size as usize)) {
+        let count = size.min(window.count() - first) as u32;
+        let out = gpu.alloc(4 * u64::from(count)).map_err(device)?;
+        let first = from + first as u64;
+        shares.push(Share { gpu: gpu.clone(), delays: Delays::new(gpu, SETTINGS)?, out, first, count });
+    }
+    let mut times = Times { runs: Vec::new(), before: 0.0 };
+    for run in 0..=args.runs {
+        control.check()?;
+        let begin_of_run = Instant::now();
+        let done: Vec<Result<()>> = thread::scope(|scope| {
+            let one = |share: &mut Share| {
+                share.delays.run(Starts::From(share.first), share.count, &share.out)?;
+                Ok(())
+            };
+            let running: Vec<_> = shares.iter_mut().map(|share| scope.spawn(move || one(share))).collect();
+            running.into_iter().map(|it| it.join().unwrap_or(Err(Error::Bug))).collect()
+        });
+        done.into_iter().collect::<Result<()>>()?;
+        if run > 0 {
+            times.runs.push(begin_of_run.elapsed().as_secs_f64());
+            continue;
+        }
+        for share in &shares {
+            let stream = share.gpu.stream().map_err(device)?;
+            let mut found = vec![0; share.count as usize];
+            share.gpu.download(&stream, &share.out, 0, &mut found).map_err(device)?;
+            check_delays(share.first.into(), &found)?;
+        }
+        times.before = begin.elapsed().as_secs_f64();
+    }
+    Ok(times)
+}
+
+/// A thousand of them, compared with single steps.
+fn check_delays(from: u128, delays: &[u32]) -> Result<()> {
+    for (start, delay) in (from..).zip(delays).step_by(delays.len().div_ceil(1000)) {
+        let expected = number::trace(start, |_| true)?.delay();
+        if u64::from(*delay) != expected {
+            return Err(Error::WrongDelay { start, found: (*delay).into(), expected });
+        }
+    }
+    Ok(())
+}
+
+/// Is there room for so many?
+fn most_delays(count: u128) -> Result<()> {
+    if count > MAX_DELAYS {
+        let value = u64::try_from(count).unwrap_or(u64::MAX);
+        let high = MAX_DELAYS as u64;
+        return Err(CollatzError::Parameter { name: "delays of a run", value, low: 1, high }.into());
+    }
+    Ok(())
+}
+
+/// Searches for the records of a window, which must be the known ones.
+fn records_of(
+    args: &BenchCollatz,
+    gpus: &[Arc<dyn Device>],
+    kind: Kind,
+    window: &Window,
+    control: &Control,
+) -> Result<Times> {
+    let known: Vec<_> = records::known(kind).into_iter().filter(|record| record.start < window.end()).collect();
+    let before: Vec<_> = known.iter().filter(|record| record.start < window.from()).cloned().collect();
+    let range = window.from()..window.end();
+    let mut times = Times { runs: Vec::new(), before: 0.0 };
+    // The first one loads the modules.
+    for run in 0..=args.runs {
+        let begin = Instant::now();
+        let found = match kind {
+            _ if gpus.is_empty() => records::search(kind, range.end, control)?,
+            Kind::Delay => delay_records::go_on(gpus, &delay_records::LADDER, range.clone(), &before, control)?,
+            Kind::Path => {
+                let settings = Settings::default();
+                path_records::go_on(gpus, &settings, &path_records::LADDER, range.clone(), before.clone(), control)?
+            }
+        };
+        let seconds = begin.elapsed().as_secs_f64();
+        if let Some((record, _)) = found.iter().zip(&known).find(|(found, known)| found != known) {
+            return Err(Error::OtherRecords { start: record.start });
+        }
+        if found.len() != known.len() {
+            let longer = if found.len() > known.len() { &found } else { &known };
+            return Err(Error::OtherRecords { start: longer[found.len().min(known.len())].start });
+        }
+        if run == 0 { times.before = seconds } else { times.runs.push(seconds) }
+    }
+    Ok(times)
 }
 
 /// Seconds of each run, after a sample has been checked.
 fn runs(
     args: &BenchCollatz,
-    scheme: Option<&Scheme>,
+    subject: &Subject,
     window: &Window,
     engine: &mut dyn Engine,
     control: &Control,
-) -> Result<Vec<f64>> {
+) -> Result<Times> {
     let sample = Window::new(window.from(), SAMPLE.min(window.count()))?;
-    let mut times = Vec::new();
-    let Some(scheme) = scheme else {
-        if window.count() > MAX_DELAYS {
-            let value = u64::try_from(window.count()).unwrap_or(u64::MAX);
-            let high = MAX_DELAYS as u64;
-            return Err(CollatzError::Parameter { name: "delays of a run", value, low: 1, high }.into());
-        }
+    let mut times = Times { runs: Vec::new(), before: 0.0 };
+    let begin = Instant::now();
+    let Subject::Scheme(scheme) = subject else {
+        most_delays(window.count())?;
         let mut delays = vec![0; window.count() as usize];
-        for _ in 0..=args.runs {
+        engine.delays(window.from(), &mut delays, control)?;
+        check_delays(window.from(), &delays)?;
+        times.before = begin.elapsed().as_secs_f64();
+        for _ in 0..args.runs {
             let begin = Instant::now();
             engine.delays(window.from(), &mut delays, control)?;
-            times.push(begin.elapsed().as_secs_f64());
+            times.runs.push(begin.elapsed().as_secs_f64());
         }
-        for (start, delay) in (window.from()..).zip(&delays).step_by(delays.len().div_ceil(1000)) {
-            let expected = number::trace(start, |_| true)?.delay();
-            if u64::from(*delay) != expected {
-                return Err(Error::WrongDelay { start, found: (*delay).into(), expected });
-            }
-        }
-        times.remove(0);
         return Ok(times);
     };
     let found = Figures::from(&scheme.run(engine, &sample, control)?);
@@ -98,10 +247,11 @@ fn runs(
     if found != expected {
         return Err(Error::WrongSample { from: sample.from(), count: sample.count() });
     }
+    times.before = begin.elapsed().as_secs_f64();
     for _ in 0..args.runs {
         let begin = Instant::now();
         scheme.run(engine, window, control)?;
-        times.push(begin.elapsed().as_secs_f64());
+        times.runs.push(begin.elapsed().as_secs_f64());
     }
     Ok(times)
 }

@@ -4,7 +4,11 @@ use std::{fmt::Write as _, time::Instant};
 
 use rayon::prelude::*;
 use serde_json::json;
-use warpmp_collatz::{Error as CollatzError, engine::Control, window::Window};
+use warpmp_collatz::{
+    Error as CollatzError,
+    engine::{Control, Engine as _},
+    window::Window,
+};
 
 use super::{args::Delay, engines, watch::watch};
 use crate::{
@@ -37,7 +41,7 @@ enum Target {
 /// Runs the command.
 pub(super) fn run(args: &Delay) -> Result<()> {
     let window = Window::new(args.from.0, args.count.0)?;
-    let (mut engine, gpu) = engines::open_one(args.device.0, None, args.quiet)?;
+    let (mut engine, gpu) = engines::open_team(args.device.0, None, args.quiet)?;
     let mut target = open(args, &window)?;
     let total = u64::try_from(window.count()).unwrap_or(u64::MAX);
     let mut progress = Progress::new(Some(total), "numbers", args.quiet);

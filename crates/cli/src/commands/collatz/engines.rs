@@ -12,6 +12,7 @@ use warpmp_collatz::{
     dfs::Plan,
     engine::Engine,
     gpu::{Gpu, Settings},
+    team::Team,
 };
 
 use crate::{
@@ -77,14 +78,13 @@ pub(crate) fn gpus(selector: Selector, quiet: bool) -> Result<Vec<Arc<dyn Device
     }
 }
 
-/// The first of the engines, for work that is not dealt out; and is it a GPU?
+/// All engines as one, for work that is not dealt in windows; and are they GPUs?
 ///
 /// # Errors
 /// As [`open`].
-pub(super) fn open_one(selector: Selector, cache: Option<&str>, quiet: bool) -> Result<(Box<dyn Engine>, bool)> {
+pub(super) fn open_team(selector: Selector, cache: Option<&str>, quiet: bool) -> Result<(Team, bool)> {
     let engines = open(selector, cache, quiet)?;
-    let gpu = engines.gpu_bytes.is_some();
-    Ok((engines.list.into_iter().next().ok_or(Error::Bug)?, gpu))
+    Ok((Team::new(engines.list), engines.gpu_bytes.is_some()))
 }
 
 fn cpu(cache: Option<&str>) -> Box<dyn Engine> {

@@ -1,6 +1,5 @@
 //! `warpmp collatz`: convergence, delays, records, certificates.
 
-mod alpha;
 pub(crate) mod args;
 pub(crate) mod bench;
 mod check;
@@ -9,6 +8,7 @@ mod draw;
 pub(super) mod engines;
 mod records;
 mod status;
+mod sums;
 mod trace;
 mod verify;
 mod watch;

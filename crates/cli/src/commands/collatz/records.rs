@@ -1,10 +1,9 @@
 //! `warpmp collatz records`: records found, and compared with the known ones.
 
 use serde_json::json;
-use warpmp::Selector;
 use warpmp_collatz::{
     engine::Control,
-    gpu::records::{LADDER, search as search_on_gpu},
+    gpu::{Settings, delay_records, path_records},
     records,
 };
 
@@ -26,19 +25,21 @@ pub(super) fn run(args: &Records) -> Result<()> {
         Kind::Delay => records::Kind::Delay,
         Kind::Path => records::Kind::Path,
     };
-    let gpu = match (kind, args.device.0) {
-        (records::Kind::Delay, selector) => engines::gpus(selector, args.quiet)?.into_iter().next(),
-        (records::Kind::Path, Selector::Auto | Selector::Cpu) => None,
-        (records::Kind::Path, _) => return Err(Error::NoCollatzEngine),
-    };
+    let gpus = engines::gpus(args.device.0, args.quiet)?;
     let control = [Control::default()];
     let progress = Progress::new(Some(1 << 32), "numbers", args.quiet);
     let below = args.below.0;
     let found = watch(
         &control,
-        || match &gpu {
-            Some(gpu) => Ok(search_on_gpu(gpu, &LADDER, below, &control[0])?),
-            None => Ok(records::search(kind, below, &control[0])?),
+        || {
+            let control = &control[0];
+            Ok(match kind {
+                _ if gpus.is_empty() => records::search(kind, below, control)?,
+                records::Kind::Delay => delay_records::search(&gpus, &delay_records::LADDER, below, control)?,
+                records::Kind::Path => {
+                    path_records::search(&gpus, &Settings::default(), &path_records::LADDER, below, control)?
+                }
+            })
         },
         || {
             let share = control[0].progress();

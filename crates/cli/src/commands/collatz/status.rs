@@ -5,10 +5,10 @@ use std::path::Path;
 use serde_json::json;
 use warpmp_collatz::{
     campaign::{Campaign, Contents},
-    certificate::Highest,
+    certificate::Scheme,
 };
 
-use super::{args::Status, draw};
+use super::{args::Status, draw, sums::Sums};
 use crate::{console, error::Result, io::output::Output, summary::scaled};
 
 /// Gaps that are listed; there may be thousands.
@@ -27,32 +27,12 @@ pub(super) fn run(args: &Status) -> Result<()> {
     if args.json { print_json(&campaign, &contents) } else { print(&campaign, &contents) }
 }
 
-/// Sums over the certificates: tested, overflowed, seconds.
-fn totals(contents: &Contents) -> (u128, u128, f64) {
-    contents.done.iter().fold((0, 0, 0.0), |(tested, overflowed, seconds), certificate| {
-        let figures = &certificate.figures;
-        (
-            tested + u128::from(figures.tested) + u128::from(figures.plain),
-            overflowed + u128::from(certificate.overflowed),
-            seconds + certificate.microseconds as f64 / 1e6,
-        )
-    })
-}
-
-fn highest(contents: &Contents) -> Option<(&str, &str)> {
-    let seen = contents.done.iter().filter_map(|certificate| match &certificate.highest {
-        Highest::Value { start, value } => Some((start.as_str(), value.as_str())),
-        Highest::NotSeen => None,
-    });
-    // Decimal numbers without leading zeros: the longer one is the larger.
-    seen.max_by(|a, b| (a.1.len(), a.1).cmp(&(b.1.len(), b.1)))
-}
-
 fn print(campaign: &Campaign, contents: &Contents) -> Result<()> {
     let specification = campaign.specification();
     let range = specification.range;
     let gaps = contents.gaps(&range);
-    let (tested, overflowed, seconds) = totals(contents);
+    let sums: Sums = contents.done.iter().collect();
+    let Sums { tested, overflowed, seconds, .. } = sums;
     let covered = contents.covered();
     let mut lines = vec![
         format!("range      {} numbers from {}", range.count(), range.from()),
@@ -66,9 +46,11 @@ fn print(campaign: &Campaign, contents: &Contents) -> Result<()> {
         format!("tested     {tested}, of them {overflowed} in wide arithmetic"),
         format!("time       {seconds:.1} s of engines, {} numbers/s", scaled(covered as f64 / seconds.max(1e-9))),
     ];
-    lines.push(match highest(contents) {
-        Some((start, value)) => format!("highest    {value} from {start}"),
-        None => "highest    not seen by this scheme".into(),
+    lines.push(format!("highest    {}", sums.highest_text()));
+    lines.push(match specification.scheme {
+        // As it is published.
+        Scheme::Alpha(_) => format!("alpha      {}", sums.checksum),
+        _ => format!("checksum   {:016x}", sums.checksum),
     });
     let missing = gaps.iter().take(LISTED);
     lines.extend(missing.map(|gap| format!("missing    {} numbers from {}", gap.count(), gap.from())));
@@ -85,7 +67,7 @@ fn print(campaign: &Campaign, contents: &Contents) -> Result<()> {
 
 fn print_json(campaign: &Campaign, contents: &Contents) -> Result<()> {
     let specification = campaign.specification();
-    let (tested, overflowed, seconds) = totals(contents);
+    let sums: Sums = contents.done.iter().collect();
     let damaged: Vec<_> = contents
         .damaged
         .iter()
@@ -95,9 +77,10 @@ fn print_json(campaign: &Campaign, contents: &Contents) -> Result<()> {
         "range": specification.range, "scheme": specification.scheme,
         "windows": specification.windows().to_string(), "windows_done": contents.done.len(),
         "covered": contents.covered().to_string(), "gaps": contents.gaps(&specification.range),
-        "tested": tested.to_string(), "overflowed": overflowed.to_string(), "seconds": seconds,
-        "numbers_per_second": contents.covered() as f64 / seconds.max(1e-9),
-        "highest": highest(contents).map(|(start, value)| json!({"start": start, "value": value})),
+        "tested": sums.tested.to_string(), "overflowed": sums.overflowed.to_string(), "seconds": sums.seconds,
+        "numbers_per_second": contents.covered() as f64 / sums.seconds.max(1e-9),
+        "highest": sums.highest().map(|(start, value)| json!({"start": start, "value": value})),
+        "highest_not_seen": sums.not_seen, "checksum": format!("{:016x}", sums.checksum),
         "not_trusted": damaged,
     }))
 }

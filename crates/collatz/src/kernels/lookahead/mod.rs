@@ -3,7 +3,7 @@
 //! computes   for every leaf B (the survivors of L bits with c odd steps) and every a < 1024 that the leaf's vector and
 //!            the rule modulo 9 leave: the trajectory of n = W + B + a·2ᴸ, in jumps of d steps, until rules 1, 3 or 4 say
 //!            that a smaller number joins it; a start whose value might leave the limbs is reported
-//! requires   windows of 2ᴸ⁺¹⁰ numbers at multiples W of it; n ≥ 2⁴² (below); S ≥ U·d for the steps S of the vector;
+//! requires   windows of 2ᴸ⁺¹⁰ numbers at multiples W of it; n ≥ 2³² (below); S ≥ U·d for the steps S of the vector;
 //!            tables as `gpu::tables` makes them; 64 words of a vector behind its end, equal to its first; 2 readable records
 //!            behind the last
 //! launch     32·warps threads a block; a warp takes chunks of [`CHUNK`] leaves from a common counter;
@@ -20,10 +20,10 @@
 //!
 //! ρ is at least log2(3ᶜ/2ⁱ), in 14 bits of 1/256 above the lane's tag, one more than it is: every jump adds its own
 //! rounded up. The threshold of d low bits is the ratio from which on *no* prefix of the next d steps is dead, in 1/1024,
-//! rounded down, less 2⁻²⁰. So a lane is dropped only if some prefix is dead.
+//! rounded down, less 2⁻¹⁰. So a lane is dropped only if some prefix is dead.
 //!
 //! bound: z = Tⁱ(n) = n·3ᶜ/2ⁱ·∏(1 + 1/3zⱼ) over the odd zⱼ before; as long as all are at least n (the first below n ends
-//! the matter) the product is below exp(c/3n), and with c ≤ 2²² odd steps and n ≥ 2⁴² it is below 2^(2⁻²⁰), the margin of the
+//! the matter) the product is below exp(c/3n), and with c ≤ 2²² odd steps and n ≥ 2³² it is below 2^(2⁻¹⁰), the margin of the
 //! thresholds. So each of the three comparisons with n that a rule needs holds exactly. That c ≤ 2²²: a jump adds at least
 //! δ to ρ beyond the truth, δ > 2.4·10⁻⁴ for every d (a test), so that after 64/δ jumps ρ is over any limit. A lane whose ρ
 //! is at most `limit` = min(32·limbs − ½ − log2 n, 54½) has z < 2^(32·limbs); one jump adds at most 0.585·d < 8.2

@@ -1,0 +1,84 @@
+//! `warpmp collatz` where something is wrong with the disk, or with what others certified.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod common;
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use common::{Dir, Run, finish};
+use warpmp_collatz::certificate::{load, store};
+
+/// Runs the program where no file may become longer than some blocks of 512 or 1024 bytes: what a full disk is to it.
+fn limited(dir: &Dir, blocks: u32, args: &str) -> Run {
+    let mut command = Command::new("sh");
+    command.current_dir(dir.path("")).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // The signal is ignored, so that the write fails, as on a full disk.
+    command.args(["-c", "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\"", &blocks.to_string()]);
+    command.arg(env!("CARGO_BIN_EXE_warpmp")).args(["collatz"]).args(args.split_whitespace());
+    finish(command.spawn().unwrap())
+}
+
+fn collatz(dir: &Dir, args: &str) -> Run {
+    let mut all = vec!["collatz"];
+    all.extend(args.split_whitespace());
+    dir.run(&all)
+}
+
+const VERIFY: &str = "verify --device cpu --from 2^50 --count 2^18 --window 2^17 --out camp";
+
+#[cfg(unix)]
+#[test]
+fn a_full_directory_is_named_and_nothing_half_written() {
+    let dir = Dir::new();
+    // Nothing can be written: not even what the campaign is about.
+    limited(&dir, 0, VERIFY).fails(1, &["camp"]);
+    assert!(fs::read_dir(dir.path("camp")).unwrap().all(|entry| entry.unwrap().file_name() == "lock"));
+    // That can; a certificate is longer.
+    collatz(&dir, VERIFY).ok();
+    let mut certificates: Vec<_> = fs::read_dir(dir.path("camp")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    certificates.retain(|path| path.file_name().unwrap().to_str().unwrap().starts_with('0'));
+    assert_eq!(certificates.len(), 2);
+    certificates.sort();
+    for path in &certificates {
+        fs::remove_file(path).unwrap();
+    }
+    limited(&dir, 1, VERIFY).fails(1, &[certificates[0].file_name().unwrap().to_str().unwrap()]);
+    let mut names: Vec<_> = fs::read_dir(dir.path("camp")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["campaign.json", "lock"]);
+    assert!(collatz(&dir, "status camp").ok().contains("missing    262144 numbers"));
+    // With room again it goes on.
+    collatz(&dir, VERIFY).ok();
+    assert!(collatz(&dir, "status camp").ok().contains("complete: no gaps"));
+    // Delays, too, say where they could not go.
+    limited(&dir, 4, "delay --device cpu --from 1 --count 9999 -o delays.npy -q").fails(1, &["delays.npy"]);
+}
+
+/// Certificates in good order whose figures a wrong program found: only computing them again tells.
+#[test]
+fn check_finds_figures_that_are_wrong() {
+    let dir = Dir::new();
+    collatz(&dir, VERIFY).ok();
+    assert!(collatz(&dir, "check camp").ok().contains("0 wrong"));
+    let path = fs::read_dir(dir.path("camp")).unwrap().map(|entry| entry.unwrap().path());
+    let path = path.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with('0')).min().unwrap();
+    let good = load(&path).unwrap().unwrap();
+    // A rule that removes one start too many; and a checksum that is off.
+    let mut fewer = good.clone();
+    fewer.figures.tested -= 1;
+    let mut other = good.clone();
+    other.figures.checksum = format!("{:016x}", u64::from_str_radix(&good.figures.checksum, 16).unwrap() ^ 1 << 63);
+    for wrong in [fewer, other] {
+        store(&path, &wrong).unwrap();
+        assert!(collatz(&dir, "status camp").ok().contains("complete: no gaps"));
+        let check = collatz(&dir, "check camp");
+        assert_eq!(check.code, 1, "{}", check.text());
+        assert!(
+            check.text().contains("1 wrong") && check.text().contains(&good.window.to_string()),
+            "{}",
+            check.text()
+        );
+    }
+}
