@@ -32,7 +32,7 @@ fn print(campaign: &Campaign, contents: &Contents) -> Result<()> {
     let range = specification.range;
     let gaps = contents.gaps(&range);
     let sums: Sums = contents.done.iter().collect();
-    let Sums { tested, overflowed, seconds, .. } = sums;
+    let Sums { tested, overflowed, finished, seconds, .. } = sums;
     let covered = contents.covered();
     let mut lines = vec![
         format!("range      {} numbers from {}", range.count(), range.from()),
@@ -43,7 +43,7 @@ fn print(campaign: &Campaign, contents: &Contents) -> Result<()> {
             contents.done.len(),
             specification.windows()
         ),
-        format!("tested     {tested}, of them {overflowed} in wide arithmetic"),
+        format!("tested     {tested}, of them {finished} step by step on the host, {overflowed} in wide arithmetic"),
         format!("time       {seconds:.1} s of engines, {} numbers/s", scaled(covered as f64 / seconds.max(1e-9))),
     ];
     lines.push(format!("highest    {}", sums.highest_text()));
@@ -77,7 +77,8 @@ fn print_json(campaign: &Campaign, contents: &Contents) -> Result<()> {
         "range": specification.range, "scheme": specification.scheme,
         "windows": specification.windows().to_string(), "windows_done": contents.done.len(),
         "covered": contents.covered().to_string(), "gaps": contents.gaps(&specification.range),
-        "tested": sums.tested.to_string(), "overflowed": sums.overflowed.to_string(), "seconds": sums.seconds,
+        "tested": sums.tested.to_string(), "overflowed": sums.overflowed.to_string(),
+        "finished": sums.finished.to_string(), "seconds": sums.seconds,
         "numbers_per_second": contents.covered() as f64 / sums.seconds.max(1e-9),
         "highest": sums.highest().map(|(start, value)| json!({"start": start, "value": value})),
         "highest_not_seen": sums.not_seen, "checksum": format!("{:016x}", sums.checksum),

@@ -10,6 +10,8 @@ pub(super) struct Sums {
     /// Those below the floor included.
     pub(super) tested: u128,
     pub(super) overflowed: u128,
+    /// Followed step by step, those that overflowed among them.
+    pub(super) finished: u128,
     pub(super) seconds: f64,
     /// Mod `2^64`.
     pub(super) checksum: u64,
@@ -26,6 +28,7 @@ impl Sums {
         self.numbers += certificate.window.count();
         self.tested += u128::from(figures.tested) + u128::from(figures.plain);
         self.overflowed += u128::from(certificate.overflowed);
+        self.finished += u128::from(certificate.finished);
         self.seconds += certificate.microseconds as f64 / 1e6;
         // Sixteen digits in every certificate that is trusted.
         let checksum = u64::from_str_radix(&figures.checksum, 16).unwrap_or_default();
