@@ -53,6 +53,38 @@ fn the_users_table_decides_and_is_named() {
     assert!(run.stderr.contains("group"), "{}", run.stderr);
 }
 
+/// A row that nobody measured says so.
+#[test]
+fn predictions_are_told_from_measurements() {
+    let dir = Dir::new();
+    let predicted = TABLE.replace("\"settings\":{\"warps\":4,\"block\":8}", "\"predicted\":true");
+    configure(&dir, &predicted);
+    let run = dir.run(&EXPLAIN);
+    assert!(
+        run.ok().contains("800 bits and 1000 lanes\": expected to be fastest there, not measured"),
+        "{}",
+        run.text()
+    );
+    let measured = dir.run(&["explain", "mul", "--bits", "900", "--count", "1001", "--device", "sim"]);
+    assert!(measured.ok().contains("measured fastest there on a test bench"), "{}", measured.text());
+}
+
+/// A row goes by the modulus, not by a long exponent or dividend.
+#[test]
+fn the_modulus_decides() {
+    let dir = Dir::new();
+    let row = |bits: usize, algorithm: &str| format!("{{\"to_bits\":{bits},\"algorithm\":\"{algorithm}\"}}");
+    let rows = format!("\"modular\": [{}, {}]", row(256, "thread"), row(65536, "group"));
+    configure(&dir, &format!("{{\"architecture\":90,\"measured_on\":\"a bench\",\"rows\":{{{rows}}}}}"));
+    let row_of = |operation: &str, bits: [&str; 3]| {
+        let widths = ["--bits", bits[0], "--bits-b", bits[1], "--bits-c", bits[2], "--count", "9", "--device", "sim"];
+        let run = dir.run(&[&["explain", operation], &widths[..]].concat());
+        run.ok().split("row \"").nth(1).unwrap().split('"').next().unwrap().to_owned()
+    };
+    assert_eq!(row_of("mul-mod", ["2048", "64", "256"]), "to 256 bits");
+    assert_eq!(row_of("mul-mod", ["64", "64", "288"]), "to 65536 bits");
+}
+
 #[test]
 fn the_variable_takes_another_table_or_none() {
     let dir = Dir::new();
@@ -128,6 +160,16 @@ fn a_dry_run_says_what_and_where() {
     let mut homeless = dir.command(&args);
     homeless.env_remove("XDG_CONFIG_HOME").env("HOME", "");
     finish(homeless.spawn().unwrap()).fails(2, &["neither XDG_CONFIG_HOME nor HOME", "--output FILE"]);
+}
+
+/// What helps to compile says what it is through with, and writes no file.
+#[test]
+fn a_part_of_the_kernels_is_compiled() {
+    let dir = Dir::new();
+    let args = ["tune", "--device", "sim", "--operation", "mul,add", "--bits", "64,131", "--compile", "1/3"];
+    assert_eq!(dir.run(&args).ok(), "mul 64\nmul 131\nadd 64\nadd 131\n");
+    dir.run(&["tune", "--device", "sim", "--compile", "3/3"]).fails(2, &["I/N with I below N is needed"]);
+    assert_eq!(dir.names(), [""; 0]);
 }
 
 /// Has this machine a GPU? If one is required and there is none, the test fails.

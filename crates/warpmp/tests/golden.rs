@@ -77,6 +77,7 @@ fn cases() -> Vec<(&'static str, Box<dyn Spec>)> {
         ("group_160_staged", group(square(160), Input::Staged, 3, 2)),
         ("add_131", linear(Operation::Add, 131, None)),
         ("add_mod_96", linear(Operation::AddMod, 96, None)),
+        ("xor_256", linear(Operation::Xor, 256, None)),
         ("sub_256_group", linear(Operation::WrappingSub, 256, Some(Split { group: 2, block: 4 }))),
         ("carrying_add_160_group", linear(Operation::CarryingAdd, 160, Some(Split { group: 4, block: 1 }))),
     ]

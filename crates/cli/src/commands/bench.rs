@@ -66,12 +66,12 @@ struct Table<'a> {
 
 /// Runs the command.
 pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
-    let csv = args.csv.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
+    let csv = args.report.csv.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
     let plot = args.plot.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
-    let session = engine::open(args.device.0, args.quiet || args.json)?;
+    let session = engine::open(args.device.0, args.report.quiet || args.report.json)?;
     let limits = measure::limits(&session)?;
     let cases = cases(args, session.engine().kind);
-    let progress = Progress::new(Some(cases.len() as u64), "rows", args.quiet);
+    let progress = Progress::new(Some(cases.len() as u64), "rows", args.report.quiet);
     let mut rows = Vec::new();
     for (done, case) in cases.iter().enumerate() {
         interrupt::check()?;
@@ -94,7 +94,7 @@ pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
         output.write_all(chart(operation, &rows, device).svg()?.as_bytes())?;
         output.finish()?;
     }
-    if args.json {
+    if args.report.json {
         let table = Table { op: operation.name(), device, rows: &rows };
         return console::print(&(serde_json::to_string(&table).unwrap_or_default() + "\n"));
     }

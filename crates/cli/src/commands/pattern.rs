@@ -6,7 +6,7 @@
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use warpmp::{Batch, Operation, Shape, operation::Role};
+use warpmp::{Batch, Operation, Shape, operation::Role, tuning};
 
 use crate::{
     args::Pattern,
@@ -38,28 +38,35 @@ pub(crate) fn for_operation(operation: Operation, pattern: Pattern, shape: Shape
         // The carry runs in a product by all ones.
         let ripple = pattern == Pattern::Ripple && operation.arity() > 1 && i == 0;
         let pattern = if ripple { Pattern::Ones } else { pattern };
-        let bits = match role {
-            Role::Bit => 1,
-            Role::ReducedProduct => shape.bits + 32 * shape.limbs(),
-            _ => shape.bits,
-        };
-        let shape = Shape::new(shape.lanes, bits);
+        let shape = Shape::new(shape.lanes, tuning::operand_bits(role, shape.bits));
         let mut limbs = operands(pattern, shape, 0, i as u64 + 1)?.into_limbs();
-        let top = 1 << ((bits - 1) % 32);
-        for lane in limbs.chunks_exact_mut(shape.limbs()) {
-            let last = lane.len() - 1;
-            match role {
-                Role::Modulus | Role::OddModulus | Role::Divisor | Role::Candidate => {
-                    lane[last] |= top;
-                    lane[0] |= 1;
-                }
-                Role::Reduced | Role::ReducedProduct => lane[last] &= !top,
-                _ => {}
-            }
-        }
+        make_valid(role, shape, &mut limbs);
         Ok(Batch::from_limbs(shape, limbs)?)
     };
     operation.operands().iter().map(|operand| operand.role).enumerate().map(operand).collect()
+}
+
+/// Does what a role requires of an operand's integers matter to [`make_valid`]?
+pub(crate) const fn is_bound(role: Role) -> bool {
+    matches!(
+        role,
+        Role::Modulus | Role::OddModulus | Role::Divisor | Role::Candidate | Role::Reduced | Role::ReducedProduct
+    )
+}
+
+/// Makes an operand's integers such that no lane is at fault, as [`for_operation`] has them.
+pub(crate) fn make_valid(role: Role, shape: Shape, limbs: &mut [u32]) {
+    let top = 1 << ((shape.bits - 1) % 32);
+    let last = shape.limbs() - 1;
+    if is_bound(role) {
+        limbs.par_chunks_exact_mut(shape.limbs()).with_min_len(BLOCK_LANES).for_each(|lane| match role {
+            Role::Reduced | Role::ReducedProduct => lane[last] &= !top,
+            _ => {
+                lane[last] |= top;
+                lane[0] |= 1;
+            }
+        });
+    }
 }
 
 /// Memory for a batch. It is asked for first: a vector that cannot be had ends the program.

@@ -58,53 +58,30 @@ struct Algorithm {
 const ALGORITHMS: &[Algorithm] = &[
     #[cfg(target_arch = "x86_64")]
     Algorithm {
-        serves: |it| matches!(it, Operation::Mul),
+        serves: |it| it.group() == Group::Product,
         name: "cpu-ifma",
         limit_bits: simd::LIMIT_BITS,
         best_bits: 257..=usize::MAX,
         available: simd::is_available,
-        run: simd::multiply,
+        run: |piece| if piece.operation == Operation::Sqr { simd::square(piece) } else { simd::multiply(piece) },
     },
     Algorithm {
-        serves: |it| matches!(it, Operation::Mul),
+        serves: |it| it.group() == Group::Product,
         name: "cpu-schoolbook",
         limit_bits: schoolbook::LIMIT_BITS,
         best_bits: 0..=4096,
         available: || true,
-        run: schoolbook::multiply,
+        run: |piece| {
+            if piece.operation == Operation::Sqr { schoolbook::square(piece) } else { schoolbook::multiply(piece) }
+        },
     },
     Algorithm {
-        serves: |it| matches!(it, Operation::Mul),
+        serves: |it| it.group() == Group::Product,
         name: "cpu-dashu",
         limit_bits: usize::MAX,
         best_bits: 0..=usize::MAX,
         available: || true,
-        run: library::multiply,
-    },
-    #[cfg(target_arch = "x86_64")]
-    Algorithm {
-        serves: |it| matches!(it, Operation::Sqr),
-        name: "cpu-ifma",
-        limit_bits: simd::LIMIT_BITS,
-        best_bits: 257..=usize::MAX,
-        available: simd::is_available,
-        run: simd::square,
-    },
-    Algorithm {
-        serves: |it| matches!(it, Operation::Sqr),
-        name: "cpu-schoolbook",
-        limit_bits: schoolbook::LIMIT_BITS,
-        best_bits: 0..=4096,
-        available: || true,
-        run: schoolbook::square,
-    },
-    Algorithm {
-        serves: |it| matches!(it, Operation::Sqr),
-        name: "cpu-dashu",
-        limit_bits: usize::MAX,
-        best_bits: 0..=usize::MAX,
-        available: || true,
-        run: library::square,
+        run: |piece| if piece.operation == Operation::Sqr { library::square(piece) } else { library::multiply(piece) },
     },
     Algorithm {
         serves: |it| matches!(it.group(), Group::Linear | Group::LinearModular),

@@ -7,7 +7,7 @@ use warpmp_device::DeviceInfo;
 use crate::batch::Shape;
 use crate::error::{Error, Result};
 use crate::kernels::{self, Algorithm, MUL, MulShape, OperationShape, SQR, Settings, Spec, SqrShape};
-use crate::operation::{Operation, product_bits};
+use crate::operation::{Operation, Role, product_bits};
 use crate::tuning::{Candidate, Row, Table};
 
 /// What is to be planned.
@@ -108,7 +108,7 @@ impl Request<'_> {
             let known = kernels::names(operation).into_iter().map(str::to_owned).collect();
             return Err(Error::UnknownAlgorithm { operation, name: name.into(), known });
         }
-        let bits = self.operands.iter().map(|shape| shape.bits).max().unwrap_or(0);
+        let bits = deciding_bits(operation, self.operands);
         let lanes = self.operands.iter().map(|shape| shape.lanes).max().unwrap_or(0);
         // Where a row's algorithm does not take these lengths, that of the next one does.
         let table = self.table.deciding(operation);
@@ -126,7 +126,12 @@ impl Request<'_> {
         let mut reasons = Vec::new();
         match (self.asked, row) {
             (None, Some(row)) => {
-                reasons.push(format!("{table}, {}: measured fastest there on {}", describe(row), table.measured_on));
+                let how = if row.predicted {
+                    "expected to be fastest there, not measured (`warpmp tune` measures)".to_owned()
+                } else {
+                    format!("measured fastest there on {}", table.measured_on)
+                };
+                reasons.push(format!("{table}, {}: {how}", describe(row)));
             }
             (Some(_), row) => {
                 reasons.push(format!("{} was asked for; it accepts {}", algorithm.name, algorithm.accepts));
@@ -143,6 +148,17 @@ impl Request<'_> {
 
 fn fitting<S: Copy>(register: &'static [Algorithm<S>], shape: impl Fn(&Algorithm<S>) -> S) -> Vec<&'static str> {
     register.iter().filter(|it| (it.fits)(shape(it))).map(|it| it.name).collect()
+}
+
+/// The width that a table's rows go by: that of the modulus or divisor, which kernels hold, else the widest operand's. For
+/// inverses they hold both.
+fn deciding_bits(operation: Operation, operands: &[Shape]) -> usize {
+    let holds = |role: Role| matches!(role, Role::Modulus | Role::OddModulus | Role::Divisor);
+    let held = operation.operands().iter().zip(operands).find(|(operand, _)| holds(operand.role));
+    match held.filter(|_| operation != Operation::InvMod) {
+        Some((_, shape)) => shape.bits,
+        None => operands.iter().map(|shape| shape.bits).max().unwrap_or(0),
+    }
 }
 
 /// Can the device launch it?

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Row, Table};
+use super::{Row, Table, rows_name};
 use crate::kernels::Settings;
 use crate::operation::Operation;
 
@@ -71,7 +71,7 @@ pub fn table(
         let measured: Vec<&Timing> = timings.iter().filter(|it| it.operation == *operation).collect();
         if !measured.is_empty() {
             let stretches = stretches(&measured, operation.max_bits(), |bits| fitting(*operation, bits));
-            rows.insert(operation.name().to_owned(), operation_rows(&stretches));
+            rows.insert(rows_name(*operation).to_owned(), operation_rows(&stretches));
         }
     }
     Table { architecture, measured_on: measured_on.into(), rows, path: None, rest: None }
@@ -103,6 +103,11 @@ fn stretches<'t>(
     let mut stretches: Vec<(usize, Stretch<'_>)> = Vec::new();
     for bits in (32..=max_bits).step_by(32) {
         let fitting = fitting(bits);
+        if let (true, Some((_, last))) = (fitting.is_empty(), stretches.last_mut()) {
+            // No algorithm takes it, whatever a row says.
+            last.to_bits = bits;
+            continue;
+        }
         let takes = |width: usize| measured.iter().filter(move |it| it.bits == width);
         let usable = |width: usize| takes(width).any(|it| fitting.contains(&it.algorithm.as_str()));
         // The nearest width with an algorithm that takes this one, too.
@@ -172,7 +177,7 @@ fn rows_by_name(stretches: &[Stretch<'_>], schedules: &[(usize, Schedule)]) -> V
 
 fn row(to_bits: usize, to_lanes: Option<usize>, decision: &Decision, by_name_only: bool) -> Row {
     let (algorithm, settings) = decision.clone();
-    Row { to_bits, to_lanes, algorithm, settings, by_name_only }
+    Row { to_bits, to_lanes, algorithm, settings, by_name_only, predicted: false }
 }
 
 impl Stretch<'_> {

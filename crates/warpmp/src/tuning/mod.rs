@@ -26,7 +26,7 @@ use crate::kernels::Settings;
 use crate::operation::Operation;
 
 pub use decide::{Timing, ranking, table};
-pub use search::{Candidate, Count, Grid, operands};
+pub use search::{Candidate, Count, Grid, operand_bits, operands, rows_name, usual};
 
 /// A table for one architecture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,7 +51,8 @@ pub struct Table {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
-    /// It serves operands whose widest one has at most this many bits.
+    /// It serves moduli and divisors, or where there are none and for inverses the widest operand, of at most this many
+    /// bits.
     pub to_bits: usize,
     /// It serves batches of at most this many lanes; none: any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,6 +65,9 @@ pub struct Row {
     /// It holds settings for those who ask for the algorithm; it is never the default.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_name_only: bool,
+    /// Nothing was measured for it: it is what a model, or what is alike, lets expect.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub predicted: bool,
 }
 
 /// Why a table cannot be used.
@@ -141,22 +145,25 @@ impl Table {
             algorithm: candidate.algorithm.into(),
             settings: candidate.settings,
             by_name_only: false,
+            predicted: false,
         };
         let rows = BTreeMap::from([(operation.name().to_owned(), vec![row])]);
         Self { architecture, measured_on: "nothing: this row is being measured".into(), rows, path: None, rest: None }
     }
 
-    /// The table that decides about an operation: this one, or what stands in for it.
+    /// The table that decides about an operation: the first with rows of its own for it, this one or what completes it,
+    /// else the first with rows of its group.
     pub fn deciding(&self, operation: Operation) -> &Self {
-        let rest = self.rest.as_deref().filter(|_| self.of(operation).is_empty());
-        rest.map_or(self, |rest| rest.deciding(operation))
+        let tables = || std::iter::successors(Some(self), |table| table.rest.as_deref());
+        let with = |name: &str| tables().find(|table| table.rows.contains_key(name));
+        with(operation.name()).or_else(|| with(operation.group().name())).unwrap_or(self)
     }
 
-    /// Lets another table decide about operations that this one has no rows for.
+    /// Lets another table decide about operations that this one has no rows for, or only their group's where the
+    /// other has their own.
     #[must_use]
     pub fn completed_by(self, rest: Arc<Self>) -> Self {
-        let complete = Operation::ALL.iter().all(|operation| !self.of(*operation).is_empty());
-        Self { rest: (!complete).then_some(rest), ..self }
+        Self { rest: Some(rest), ..self }
     }
 
     /// Reads and checks a table.
@@ -256,7 +263,8 @@ mod tests {
     }
 
     fn row(to_bits: usize, to_lanes: Option<usize>, algorithm: &str) -> Row {
-        Row { to_bits, to_lanes, algorithm: algorithm.into(), settings: Settings::default(), by_name_only: false }
+        let (algorithm, settings) = (algorithm.into(), Settings::default());
+        Row { to_bits, to_lanes, algorithm, settings, by_name_only: false, predicted: false }
     }
 
     fn table(rows: Vec<Row>) -> Table {
@@ -275,6 +283,24 @@ mod tests {
         assert_eq!(chosen(65537, 1), None);
         assert_eq!(table.row(Operation::Mul, 4096, 5000, Some("sum-rotate")), None);
         assert_eq!(table.row(Operation::Sqr, 64, 1, None), None);
+    }
+
+    /// Rows for divisions that a user measured do not replace those that ship for common divisors.
+    #[test]
+    fn own_rows_come_before_those_of_a_group() {
+        let of = |name: &str, on: &str| Table {
+            measured_on: on.into(),
+            rows: BTreeMap::from([(name.to_owned(), vec![row(65536, None, "group")])]),
+            ..table(vec![])
+        };
+        let deciding = |table: &Table, operation| table.deciding(operation).measured_on.clone();
+        let mut shipped = of("gcd", "shipped");
+        shipped.rows.extend(of("division", "").rows);
+        let mine = of("division", "mine").completed_by(Arc::new(shipped));
+        assert_eq!([Operation::Gcd, Operation::Sqrt].map(|it| deciding(&mine, it)), ["shipped", "mine"]);
+        let own = of("gcd", "mine").completed_by(Arc::new(of("division", "shipped")));
+        assert_eq!([Operation::Gcd, Operation::Sqrt].map(|it| deciding(&own, it)), ["mine", "shipped"]);
+        assert_eq!(deciding(&own, Operation::Add), "mine");
     }
 
     #[test]

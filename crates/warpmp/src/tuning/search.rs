@@ -2,7 +2,7 @@
 
 use crate::batch::Shape;
 use crate::kernels::Settings;
-use crate::operation::Operation;
+use crate::operation::{Group, Operation, Role};
 
 /// An algorithm with settings, as a row of a table says it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -33,30 +33,95 @@ pub struct Grid {
     pub counts: Vec<Count>,
 }
 
+/// Operations that stand for their groups: what is fastest for them is the rule for the rest of the group.
+const REPRESENTATIVES: &[Operation] =
+    &[Operation::Add, Operation::AddMod, Operation::MulLo, Operation::DivRem, Operation::MulMod, Operation::MontMul];
+
+/// Operations of the same groups whose times follow other laws: they have rows of their own.
+const OTHERS: &[Operation] = &[
+    Operation::Gcd,
+    Operation::InvMod,
+    Operation::Sqrt,
+    Operation::PowMod,
+    Operation::PowModSec,
+    Operation::PowModPublic(65537),
+];
+
+/// The operations that are measured if nobody says which: products and squares, then one for each group, and those
+/// whose times are of another kind.
+pub fn usual() -> Vec<Operation> {
+    let products = Operation::ALL.iter().filter(|it| it.group() == Group::Product);
+    products.chain(REPRESENTATIVES).chain(OTHERS).copied().collect()
+}
+
+/// What the rows of an operation are called in a table that is measured: by its group if it stands for that, else by
+/// its own name.
+pub fn rows_name(operation: Operation) -> &'static str {
+    if REPRESENTATIVES.contains(&operation) { operation.group().name() } else { operation.name() }
+}
+
+/// Powers take so long that wide ones are not measured: eight times as long for numbers twice as long.
+const fn is_power(operation: Operation) -> bool {
+    matches!(operation, Operation::PowMod | Operation::PowModSec | Operation::PowModPublic(_))
+}
+
 impl Grid {
     /// For a table to keep.
-    pub fn full() -> Self {
-        Self {
-            bits: vec![
-                32, 64, 128, 256, 384, 512, 768, 1024, 1280, 1536, 2048, 3072, 4096, 6144, 8192, 16384, 32768, 65536,
-            ],
-            counts: vec![
-                Count::Lanes(1),
-                Count::Lanes(32),
-                Count::Lanes(1000),
-                Count::Lanes(10_240),
-                Count::Lanes(100_000),
-                Count::OperandBytes(1 << 30),
-            ],
+    pub fn full(operation: Operation) -> Self {
+        if operation.group() == Group::Product {
+            return Self {
+                // Between powers of two also what is no multiple of many limbs: there other algorithms win.
+                bits: vec![
+                    32, 64, 128, 192, 256, 384, 512, 640, 768, 896, 1024, 1280, 1536, 1792, 2048, 2560, 3000, 3072,
+                    3584, 4096, 5000, 6144, 8192, 12288, 16384, 24576, 32768, 49152, 65536,
+                ],
+                counts: vec![
+                    Count::Lanes(1),
+                    Count::Lanes(32),
+                    Count::Lanes(1000),
+                    Count::Lanes(10_240),
+                    Count::Lanes(100_000),
+                    Count::OperandBytes(1 << 30),
+                ],
+            };
         }
+        let counts =
+            vec![Count::Lanes(1000), Count::Lanes(10_000), Count::Lanes(100_000), Count::OperandBytes(1 << 28)];
+        let mut bits = vec![64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096];
+        if !is_power(operation) {
+            bits.extend([8192, 16384, 32768, 65536]);
+        }
+        Self { bits, counts }
     }
 
     /// For a table in a minute: a full machine and a thousand lanes.
-    pub fn quick() -> Self {
-        Self {
-            bits: vec![64, 128, 256, 512, 1024, 1536, 2048, 4096, 8192, 16384, 65536],
-            counts: vec![Count::Lanes(1000), Count::OperandBytes(1 << 28)],
+    pub fn quick(operation: Operation) -> Self {
+        let counts = vec![Count::Lanes(1000), Count::OperandBytes(1 << 28)];
+        if operation.group() == Group::Product {
+            return Self { bits: vec![64, 128, 256, 512, 1024, 1536, 2048, 4096, 8192, 16384, 65536], counts };
         }
+        let counts = vec![Count::Lanes(1000), Count::Lanes(32_000), Count::OperandBytes(1 << 26)];
+        Self { bits: vec![64, 256, 512, 1024, 2048], counts }
+    }
+
+    /// The grid without widths that no algorithm takes, and with the widest ones that each takes: there, another one
+    /// has to be the rule. `fitting`: the names of the algorithms that take operands of so many bits.
+    #[must_use]
+    pub fn with_limits(mut self, operation: Operation, fitting: impl Fn(usize) -> Vec<&'static str>) -> Self {
+        if operation.group() != Group::Product && !is_power(operation) {
+            let mut before = fitting(32);
+            for bits in (64..=operation.max_bits()).step_by(32) {
+                let now = fitting(bits);
+                if before.iter().any(|name| !now.contains(name)) {
+                    self.bits.push(bits - 32);
+                }
+                before = now;
+            }
+        }
+        self.bits.retain(|bits| !fitting(*bits).is_empty());
+        self.bits.sort_unstable();
+        self.bits.dedup();
+        self
     }
 
     /// The numbers of lanes for an operation at a width, ascending, as far as `free_bytes` of device memory
@@ -83,9 +148,18 @@ impl Count {
     }
 }
 
-/// The operands that an operation is measured with at a width: all of it.
+/// The operands that an operation is measured with at a width: all of it, but for bits and for products below `m·R`.
 pub fn operands(operation: Operation, bits: usize, lanes: usize) -> Vec<Shape> {
-    vec![Shape::new(lanes, bits); operation.arity()]
+    operation.operands().iter().map(|operand| Shape::new(lanes, operand_bits(operand.role, bits))).collect()
+}
+
+/// The bits of an operand with this role where the others have `bits`.
+pub const fn operand_bits(role: Role, bits: usize) -> usize {
+    match role {
+        Role::Bit => 1,
+        Role::ReducedProduct => bits + 32 * bits.div_ceil(32),
+        _ => bits,
+    }
 }
 
 #[cfg(test)]
@@ -107,9 +181,31 @@ mod tests {
 
     #[test]
     fn grids_ascend_to_the_widest_operand() {
-        for grid in [Grid::full(), Grid::quick()] {
+        for grid in [Grid::full(Operation::Mul), Grid::quick(Operation::Sqr)] {
             assert!(grid.bits.is_sorted());
             assert_eq!(grid.bits.last().copied(), Some(Operation::Mul.max_bits()));
         }
+    }
+
+    /// `short` takes 100 limbs, `long` 2000.
+    #[test]
+    fn limits_of_algorithms_are_measured() {
+        let fitting = |bits: usize| -> Vec<&str> {
+            [("short", 3200), ("long", 64000)].iter().filter(|it| bits <= it.1).map(|it| it.0).collect()
+        };
+        let grid = Grid::full(Operation::Add).with_limits(Operation::Add, fitting);
+        assert_eq!(grid.bits[8..], [2048, 3072, 3200, 4096, 8192, 16384, 32768, 64000]);
+    }
+
+    #[test]
+    fn one_operation_stands_for_its_group() {
+        let mut names: Vec<&str> = usual().into_iter().map(rows_name).collect();
+        for operation in Operation::ALL {
+            let known = [operation.name(), operation.group().name()];
+            assert!(known.iter().any(|it| names.contains(it)), "{operation} has rows");
+        }
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), usual().len());
     }
 }

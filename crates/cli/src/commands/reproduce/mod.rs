@@ -56,18 +56,18 @@ pub(crate) fn run(args: &Reproduce) -> Result<()> {
     let mut entries = tables::find(&args.tables)?;
     let mut outputs = Outputs::open(args, &entries)?;
     let session = session(args, &mut entries)?;
-    let settings = Settings { runs: args.runs, products: args.count, quiet: args.quiet };
+    let settings = Settings { runs: args.runs, products: args.count, quiet: args.report.quiet };
     let mut outcomes = Vec::new();
     for entry in &entries {
         interrupt::check()?;
         let outcome = match (&entry.table.content, &session) {
-            (Content::Counts(counts), _) => counts::reproduce(entry, counts, args.quiet)?,
+            (Content::Counts(counts), _) => counts::reproduce(entry, counts, args.report.quiet)?,
             (Content::Times(times), Some(session)) => times::reproduce(entry, times, session, settings)?,
             (Content::Times(_), None) => continue,
             (Content::Study(study), _) => epfl::reproduce(entry, study, args.device.0, settings)?,
             (Content::Collatz(sweep), _) => collatz::reproduce(entry, sweep, args.device.0, settings)?,
         };
-        if !args.json {
+        if !args.report.json {
             let space = if outcomes.is_empty() { "" } else { "\n" };
             console::print(&format!("{space}{}", text::table(&outcome)))?;
         }
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Reproduce) -> Result<()> {
         outcomes.push(outcome);
     }
     outputs.finish(&outcomes)?;
-    if args.json {
+    if args.report.json {
         let object = Object { tables: &outcomes };
         console::print(&(serde_json::to_string(&object).unwrap_or_default() + "\n"))?;
     }
@@ -87,7 +87,7 @@ fn session(args: &Reproduce, entries: &mut Vec<Entry>) -> Result<Option<Session>
     let Some(timed) = entries.iter().find(|entry| entry.has_times()).map(Entry::name) else {
         return Ok(None);
     };
-    let session = engine::open(args.device.0, args.quiet || args.json)?;
+    let session = engine::open(args.device.0, args.report.quiet || args.report.json)?;
     if session.engine().kind != EngineKind::Sim {
         return Ok(Some(session));
     }
@@ -110,7 +110,7 @@ struct Outputs {
 
 impl Outputs {
     fn open(args: &Reproduce, entries: &[Entry]) -> Result<Self> {
-        let csv = args.csv.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
+        let csv = args.report.csv.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
         let mut plots = Vec::new();
         if let Some(file) = &args.plot {
             for entry in entries {

@@ -4,10 +4,12 @@
 //! mod.rs      the command: what to measure, and where the table goes
 //! search.rs   in which order, how often, and what need not be measured
 //! gpu.rs      a candidate's time on a GPU, its results checked first
+//! helpers.rs  processes that compile kernels beforehand
 //! text.rs     what was found, for people, and as a picture
 //! ```
 
 mod gpu;
+mod helpers;
 mod search;
 mod text;
 
@@ -20,11 +22,14 @@ use std::{
 use warpmp::{
     EngineKind, Operation, Plan, Session,
     device::DeviceInfo,
-    operation::Group,
     tuning::{self, Grid, Table, Timing},
 };
 
-use self::{gpu::Gpu, search::Search};
+use self::{
+    gpu::Gpu,
+    helpers::Helpers,
+    search::{Search, Work},
+};
 use crate::{
     args::Tune,
     console, engine,
@@ -47,18 +52,21 @@ const QUICK_RUNS: usize = 5;
 pub(crate) fn run(args: &Tune) -> Result<()> {
     // The table that is there decides nothing: it is what will be replaced.
     let session = engine::open_untuned(args.device.0, true)?;
+    let works = works(args);
+    if let Some(part) = args.compile {
+        return helpers::compile(&session, &works, part);
+    }
     let info = gpu_of(&session, args.dry_run)?.clone();
-    let operations = operations(args);
-    let grid = grid(args);
     let place = Place::of(args, info.capability)?;
     if args.dry_run {
-        return console::print(&text::dry_run(&session, &operations, &grid, &place.table)?);
+        return console::print(&text::dry_run(&session, &works, &place.table)?);
     }
-    let mut outputs = Outputs::open(&place, args.plot.as_deref(), &operations)?;
+    let mut outputs = Outputs::open(&place, args.plot.as_deref(), args.csv.as_deref(), &works)?;
+    let helpers = Helpers::start(args, &session);
     let (budget, runs) = if args.quick { (QUICK, QUICK_RUNS) } else { (FULL, FULL_RUNS) };
     let progress = Progress::new(Some(search::STEPS), "measurements", args.quiet);
-    let search = Search { operations: &operations, grid: &grid, info: &info, budget, runs, progress: &progress };
-    let found = search.run(&mut Gpu::new(session)?)?;
+    let search = Search { works: &works, info: &info, budget, runs, progress: &progress };
+    let found = search.run(&mut Gpu::new(session, helpers)?)?;
     drop(progress);
     let measured = table(&info, &found.timings, &place.table);
     measured.check()?;
@@ -82,34 +90,35 @@ fn gpu_of(session: &Session, dry_run: bool) -> Result<&DeviceInfo> {
     Err(Error::NothingToTune { place: format!("{place}{reason}") })
 }
 
-/// The operations that were asked for, else products and squares, and have algorithms, each once.
-fn operations(args: &Tune) -> Vec<Operation> {
-    // To measure all would take hours; the others' rows are those of their groups.
-    let usual = |it: &Operation| args.operation.is_empty() && it.group() == Group::Product;
-    let wanted = |it: &Operation| usual(it) || args.operation.contains(it);
-    Operation::ALL
-        .iter()
-        .copied()
-        .filter(|it| {
-            wanted(it) && Plan::fitting(*it, &tuning::operands(*it, 1, 1)).is_ok_and(|names| !names.is_empty())
-        })
-        .collect()
+/// The operations that were asked for, else the usual ones, each once, with the batches to measure them on.
+fn works(args: &Tune) -> Vec<Work> {
+    let usual = tuning::usual();
+    let asked = |it: &&Operation| args.operation.contains(it);
+    let asked: Vec<Operation> = Operation::ALL.iter().filter(asked).copied().collect();
+    let operations = if asked.is_empty() { usual } else { asked };
+    operations.into_iter().map(|operation| Work { operation, grid: grid(operation, args) }).collect()
 }
 
-fn grid(args: &Tune) -> Grid {
-    let mut grid = if args.quick { Grid::quick() } else { Grid::full() };
-    if !args.bits.is_empty() {
-        grid.bits.clone_from(&args.bits);
-        grid.bits.sort_unstable();
-        grid.bits.dedup();
+fn grid(operation: Operation, args: &Tune) -> Grid {
+    let mut grid = if args.quick { Grid::quick(operation) } else { Grid::full(operation) };
+    if args.bits.is_empty() {
+        return grid.with_limits(operation, |bits| fitting(operation, bits));
     }
+    grid.bits.clone_from(&args.bits);
+    grid.bits.sort_unstable();
+    grid.bits.dedup();
+    grid.bits.retain(|bits| !fitting(operation, *bits).is_empty());
     grid
+}
+
+/// The algorithms that take operands of so many bits.
+fn fitting(operation: Operation, bits: usize) -> Vec<&'static str> {
+    Plan::fitting(operation, &tuning::operands(operation, bits, 1)).unwrap_or_default()
 }
 
 /// The table of the measurements; operations that were not measured keep the rows that the table in the same
 /// place has for them, if that is of this architecture.
 fn table(info: &DeviceInfo, timings: &[Timing], before: &Path) -> Table {
-    let fitting = |operation, bits| Plan::fitting(operation, &tuning::operands(operation, bits, 1)).unwrap_or_default();
     let mut table = tuning::table(info.capability, &measured_on(info), timings, fitting);
     if let Ok(before) = Table::read(before)
         && before.architecture == info.capability
@@ -148,13 +157,15 @@ impl Place {
 #[derive(Debug)]
 struct Outputs {
     table: Option<Output>,
+    /// For every measurement.
+    csv: Option<Output>,
     plots: Vec<(Operation, Output)>,
     /// What they are called.
     names: Vec<String>,
 }
 
 impl Outputs {
-    fn open(place: &Place, plot: Option<&str>, operations: &[Operation]) -> Result<Self> {
+    fn open(place: &Place, plot: Option<&str>, csv: Option<&str>, works: &[Work]) -> Result<Self> {
         let table = place.table.to_string_lossy().into_owned();
         if let Some(folder) = place.table.parent().filter(|_| place.own) {
             let error = |source| Error::write(&folder.to_string_lossy(), source);
@@ -164,13 +175,14 @@ impl Outputs {
         let plot = plot.map_or(usual, str::to_owned);
         let mut names = vec![table.clone()];
         let table = Some(Output::open(Some(&table), &[])?);
+        let csv = csv.map(|name| Output::open(Some(name), &[])).transpose()?;
         let mut plots = Vec::new();
-        for operation in operations {
-            let name = if operations.len() == 1 { plot.clone() } else { plot_name(&plot, operation.name()) };
+        for Work { operation, .. } in works {
+            let name = if works.len() == 1 { plot.clone() } else { plot_name(&plot, operation.name()) };
             plots.push((*operation, Output::open(Some(&name), &[])?));
             names.push(name);
         }
-        Ok(Self { table, plots, names })
+        Ok(Self { table, csv, plots, names })
     }
 
     fn write(&mut self, place: &Place, table: &Table, timings: &[Timing], info: &DeviceInfo) -> Result<()> {
@@ -181,6 +193,9 @@ impl Outputs {
         if let Some(mut output) = self.table.take() {
             output.write_all(table.to_text().as_bytes())?;
             output.finish()?;
+        }
+        if let Some(output) = self.csv.take() {
+            text::write_csv(timings, output)?;
         }
         for (operation, mut output) in self.plots.drain(..) {
             output.write_all(text::chart(operation, timings, &info.name).svg()?.as_bytes())?;

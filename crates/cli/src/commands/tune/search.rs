@@ -3,7 +3,8 @@
 //! Compiling a kernel takes the driver up to a second, so the time is shared among the widths: at each, the default
 //! settings of every algorithm are compiled, then as many others as the width's share allows. At each batch
 //! count every candidate runs twice, and those near the fastest more often. What will take long and cannot
-//! win, by what it took for fewer lanes or narrower operands, is left out there.
+//! win, by what it took for fewer lanes or narrower operands, is left out there. Batches have as many lanes as a short
+//! time allows: of powers of large numbers a few thousand, then no larger numbers.
 
 use std::{
     collections::HashMap,
@@ -13,6 +14,7 @@ use std::{
 use warpmp::{
     Operation, Plan,
     device::DeviceInfo,
+    operation::Group,
     tuning::{self, Candidate, Grid, Timing},
 };
 
@@ -31,15 +33,27 @@ const NEAR: f64 = 1.25;
 const RESOLUTION: f64 = 1e-6;
 
 /// A candidate's runs for one batch shall not take longer together, in seconds; but a few there are.
-const PATIENCE: f64 = 0.2;
+const PATIENCE: f64 = 0.03;
+
+/// A run that takes longer than this, in seconds, is not much slower for being the first.
+const STEADY: f64 = 0.002;
 const LEAST_RUNS: usize = 3;
 
 /// Runs that are not counted, of what is expected to be quick.
 const WARM_UP: usize = 2;
 
 /// What is expected to take longer than this, in seconds, and so many times the fastest, is left out.
-const LONG: f64 = 0.2;
+const LONG: f64 = 0.06;
 const HOPELESS: f64 = 3.0;
+
+/// The fastest candidate's run shall take no longer than this, in seconds: a batch that would is a smaller one.
+const LONGEST: f64 = 0.02;
+
+/// A batch with fewer lanes than this, times those of the one before, tells nothing new.
+const MORE: usize = 2;
+
+/// Where the smallest batch of a width takes longer than this, in seconds, the next width would take too long.
+const LONGEST_FIRST: f64 = 0.015;
 
 /// Lanes that fill any machine.
 const FULL_MACHINE: usize = 10_000;
@@ -70,11 +84,24 @@ pub(super) trait Bench {
     fn faults(&mut self) -> (Vec<String>, usize);
 }
 
+/// An operation with the batches to measure it on.
+#[derive(Clone, Debug)]
+pub(super) struct Work {
+    pub(super) operation: Operation,
+    pub(super) grid: Grid,
+}
+
+impl Work {
+    /// How much of the time a width deserves: products have the most algorithms.
+    fn weight(&self) -> u32 {
+        if self.operation.group() == Group::Product { 3 } else { 1 }
+    }
+}
+
 /// What to measure.
 #[derive(Clone, Copy)]
 pub(super) struct Search<'s> {
-    pub(super) operations: &'s [Operation],
-    pub(super) grid: &'s Grid,
+    pub(super) works: &'s [Work],
     pub(super) info: &'s DeviceInfo,
     pub(super) budget: Duration,
     pub(super) runs: usize,
@@ -110,13 +137,18 @@ impl Search<'_> {
         let start = Instant::now();
         let end = start + self.budget;
         let mut state = State::default();
-        let widths = self.operations.len() * self.grid.bits.len();
-        for (number, &operation) in self.operations.iter().enumerate() {
+        let weight = |works: &[Work]| works.iter().map(|it| it.weight() * it.grid.bits.len() as u32).sum::<u32>();
+        let all = weight(self.works);
+        for (number, work) in self.works.iter().enumerate() {
             state.known.clear();
-            for (i, &bits) in self.grid.bits.iter().enumerate() {
-                let step = Step { number: number * self.grid.bits.len() + i, of: widths };
-                let share = end.saturating_duration_since(Instant::now()) / (widths - step.number) as u32;
-                self.width(bench, &mut state, operation, bits, share, step)?;
+            let rest = weight(&self.works[number + 1..]);
+            for (i, &bits) in work.grid.bits.iter().enumerate() {
+                let left = rest + work.weight() * (work.grid.bits.len() - i) as u32;
+                let share = end.saturating_duration_since(Instant::now()) * work.weight() / left;
+                let step = Step { number: all - left, weight: work.weight(), of: all };
+                if !self.width(bench, &mut state, work, bits, share, step)? {
+                    break;
+                }
             }
         }
         let mut found = state.found;
@@ -125,35 +157,45 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// Measures a width, within its share of the time.
+    /// Measures a width, within its share of the time. Is the next one worth it?
     fn width(
         self,
         bench: &mut impl Bench,
         state: &mut State,
-        operation: Operation,
+        work: &Work,
         bits: usize,
         share: Duration,
         step: Step,
-    ) -> Result<()> {
+    ) -> Result<bool> {
+        let operation = work.operation;
         let until = Instant::now() + share.mul_f64(COMPILING);
         let candidates = Plan::candidates(operation, &tuning::operands(operation, bits, 1), self.info)?;
         let candidates = bench.load(operation, bits, candidates, until)?;
-        let counts = self.grid.lanes(operation, bits, bench.free_bytes()?);
+        let counts = work.grid.lanes(operation, bits, bench.free_bytes()?);
+        let mut done = Vec::new();
+        // What the batch before took by the fastest candidate.
+        let mut before = None;
         for (i, &lanes) in counts.iter().enumerate() {
             interrupt::check()?;
             let part = (i + 1) as f64 / (counts.len() + 1) as f64;
             self.progress.update(step.position(part), state.found.timings.len() as u64);
+            let Some(lanes) = short_enough(lanes, before) else { break };
+            done.push(lanes);
             bench.fill(operation, bits, lanes)?;
-            let mut times = Self::first_runs(bench, state, bits, &counts[..=i], &candidates)?;
+            let mut times = Self::first_runs(bench, state, bits, &done, &candidates)?;
             self.more_runs(bench, &mut times)?;
+            before = Some((lanes, times.iter().map(|it| it.1).fold(f64::INFINITY, f64::min)));
             for (candidate, seconds) in times {
                 state.known.insert((bits, lanes, candidate.clone()), seconds);
                 let Candidate { algorithm, settings, .. } = candidate;
                 let algorithm = algorithm.to_owned();
                 state.found.timings.push(Timing { operation, bits, lanes, algorithm, settings, seconds });
             }
+            if i == 0 && before.is_some_and(|(_, seconds)| seconds > LONGEST_FIRST) {
+                return Ok(false);
+            }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Every candidate twice, but for the slow ones; `counts` ends with the batch's lanes.
@@ -182,7 +224,7 @@ impl Search<'_> {
             let Some(first) = bench.time(candidate, 1)? else { continue };
             let mut seconds = first[0];
             // The first run of a kernel is slower than the next ones.
-            if (seconds < LONG || seconds < HOPELESS * fastest)
+            if seconds < STEADY
                 && let Some(second) = bench.time(candidate, 1)?
             {
                 seconds = seconds.min(second[0]);
@@ -207,6 +249,15 @@ impl Search<'_> {
     }
 }
 
+/// As many of these lanes as take no longer than [`LONGEST`], by the batch `before` and its time; none if that tells
+/// as much.
+fn short_enough(lanes: usize, before: Option<(usize, f64)>) -> Option<usize> {
+    let Some((few, seconds)) = before else { return Some(lanes) };
+    let most = (few as f64 * LONGEST / seconds.max(1e-9)) as usize;
+    let lanes = lanes.min(most.next_multiple_of(1000));
+    (lanes >= MORE * few).then_some(lanes)
+}
+
 /// What a candidate will take, at the least and at the most, by the same settings for fewer lanes or narrower
 /// operands. On a full machine twice the lanes take twice the time, before no longer; twice the bits take
 /// twice to four times the time. `counts` ends with the batch's lanes.
@@ -224,12 +275,13 @@ fn expected(known: &Known, bits: usize, counts: &[usize], candidate: &Candidate)
 /// How far the search is.
 #[derive(Clone, Copy)]
 struct Step {
-    number: usize,
-    of: usize,
+    number: u32,
+    weight: u32,
+    of: u32,
 }
 
 impl Step {
     fn position(self, part: f64) -> u64 {
-        ((self.number as f64 + part) / self.of as f64 * STEPS as f64) as u64
+        ((f64::from(self.number) + f64::from(self.weight) * part) / f64::from(self.of) * STEPS as f64) as u64
     }
 }

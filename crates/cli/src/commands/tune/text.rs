@@ -2,27 +2,30 @@
 
 use std::{fmt::Write as _, path::Path};
 
+use serde::Serialize;
 use warpmp::{
     Operation, Plan, Session,
     device::DeviceInfo,
     kernels::Settings,
-    tuning::{self, Grid, Table, Timing, ranking},
+    tuning::{self, Table, Timing, ranking},
 };
 
-use super::search::Found;
+use super::search::{Found, Work};
 use crate::{
     console,
     error::Result,
+    io::output::Output,
     plot::{Axis, Chart, Series, Style},
     summary::{scaled_seconds, significant},
 };
 
 /// What would be measured.
-pub(super) fn dry_run(session: &Session, operations: &[Operation], grid: &Grid, table: &Path) -> Result<String> {
+pub(super) fn dry_run(session: &Session, works: &[Work], table: &Path) -> Result<String> {
     let Some(device) = session.device() else { return Ok(String::new()) };
     let free_bytes = device.free_bytes().map_err(warpmp::Error::from)? / 2;
     let mut cells = vec![["operation", "bits", "kernels", "lanes"].map(str::to_owned).to_vec()];
-    for &operation in operations {
+    for Work { operation, grid } in works {
+        let operation = *operation;
         for &bits in &grid.bits {
             let candidates = Plan::candidates(operation, &tuning::operands(operation, bits, 1), device.info())?;
             let lanes = grid.lanes(operation, bits, free_bytes);
@@ -59,7 +62,8 @@ pub(super) fn summary(found: &Found, table: &Table, info: &DeviceInfo, files: &[
     if found.hopeless > 0 {
         let _ = write!(text, "; {} not made: they would take long, and others are much faster", found.hopeless);
     }
-    for (what, file) in ["table", "picture", "picture", "picture", "picture"].iter().zip(files) {
+    for (number, file) in files.iter().enumerate() {
+        let what = if number == 0 { "table" } else { "picture" };
         let _ = write!(text, "\n{what:<8} {file}");
     }
     text + "\n"
@@ -79,6 +83,30 @@ fn words(settings: &Settings) -> String {
     let words: Vec<String> =
         pairs.map(|(name, value)| format!("{name} {}", value.to_string().trim_matches('"'))).collect();
     if words.is_empty() { "default".into() } else { words.join(", ") }
+}
+
+/// A measurement, as a line of the file that has all of them.
+#[derive(Debug, Serialize)]
+struct Line<'t> {
+    operation: &'static str,
+    bits: usize,
+    lanes: usize,
+    algorithm: &'t str,
+    settings: String,
+    seconds: f64,
+}
+
+/// Every measurement, in the order of measuring.
+pub(super) fn write_csv(timings: &[Timing], mut output: Output) -> Result<()> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for Timing { operation, bits, lanes, algorithm, settings, seconds } in timings {
+        let (operation, settings) = (operation.name(), words(settings));
+        let line = Line { operation, bits: *bits, lanes: *lanes, algorithm, settings, seconds: *seconds };
+        writer.serialize(line).map_err(|error| output.error(error.into()))?;
+    }
+    let bytes = writer.into_inner().map_err(|error| output.error(error.into_error()))?;
+    output.write_all(&bytes)?;
+    output.finish()
 }
 
 /// Time against size: a line for each algorithm, with its best settings, for the largest batches.

@@ -32,7 +32,7 @@ use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
 
-use super::{MulAlgorithm, MulShape, Settings, Spec, candidates, piece, vector};
+use super::{MulAlgorithm, MulShape, Settings, Spec, candidates, piece, suffix, vector};
 use layout::{Layout, Share, nodes};
 
 /// Parameters of the kernel.
@@ -205,11 +205,8 @@ impl Spec for KaratsubaGroup {
         let [la, lb, lc] = self.shape.limbs;
         let common = if self.shape.common_b { "_common" } else { "" };
         let Layout { levels, group, block, products, warps, .. } = self.layout;
-        let glue = match self.glue {
-            Glue::None => 0,
-            Glue::Every(n) => n,
-        };
-        format!("mul_karatsuba_group_{la}x{lb}_{lc}{common}_l{levels}_k{block}_t{group}_p{products}_g{glue}_w{warps}")
+        let suffix = suffix(self.glue, warps);
+        format!("mul_karatsuba_group_{la}x{lb}_{lc}{common}_l{levels}_k{block}_t{group}_p{products}{suffix}")
     }
 
     fn build(&self, _stage: usize) -> Kernel {

@@ -22,7 +22,7 @@ use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue};
 use warpmp_kernel::ir::{Bounds, Kernel};
 
-use super::super::{Settings, Spec, SqrAlgorithm, SqrShape, candidates, piece};
+use super::super::{Settings, Spec, SqrAlgorithm, SqrShape, candidates, piece, suffix};
 use super::layout::{Layout, nodes};
 use super::{MAX_PRODUCTS, MAX_SHARED_BYTES, MAX_WARPS, Place};
 
@@ -168,12 +168,9 @@ impl Spec for SqrKaratsubaGroup {
     fn name(&self) -> String {
         let [la, lc] = self.shape.limbs;
         let Layout { levels, group, block, products, warps, .. } = self.layout;
-        let glue = match self.glue {
-            Glue::None => 0,
-            Glue::Every(n) => n,
-        };
+        let suffix = suffix(self.glue, warps);
         let kind = if levels == 0 { "group".to_owned() } else { format!("karatsuba_group_l{levels}") };
-        format!("sqr_{kind}_{la}_{lc}_k{block}_t{group}_p{products}_g{glue}_w{warps}")
+        format!("sqr_{kind}_{la}_{lc}_k{block}_t{group}_p{products}{suffix}")
     }
 
     fn build(&self, _stage: usize) -> Kernel {

@@ -45,9 +45,9 @@ pub(super) const ALGORITHMS: &[OperationAlgorithm] = &[
     OperationAlgorithm {
         name: "thread",
         summary: "a row a thread, all its limbs in registers, tiles of rows through shared memory",
-        accepts: "operands and results to 1536 bits",
+        accepts: "operands and results to 3104 bits, of products and modular sums to 1536",
         longer_first: false,
-        fits: |shape| Linear::new(shape, None, true).longest() <= thread::MAX_LIMBS,
+        fits: |shape| Linear::new(shape, None, true).longest() <= thread::max_limbs(shape.operation),
         candidates: candidates::warps,
         spec: |shape, settings, asynchronous| {
             let mut spec = Linear::new(shape, None, asynchronous);
@@ -168,7 +168,7 @@ impl Spec for Linear {
     }
 
     fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        let rows = self.warps * 32 / self.split.map_or(1, |split| split.group);
+        let rows = self.split.map_or_else(|| 32 * self.warps * self.tiles(), |split| 32 * self.warps / split.group);
         let shared_bytes = if self.split.is_some() { 0 } else { self.warps * self.warp_bytes() };
         Grid { blocks: lanes.div_ceil(rows), threads: 32 * self.warps, shared_bytes }
     }

@@ -1,7 +1,7 @@
 //! `thread`: a row a thread, all limbs in its registers.
 //!
-//! requires   operands and results of at most 48 limbs; buffers padded to whole tiles of 32 lanes
-//! launch     32·warps threads a block; a warp takes a tile of 32 lanes; shared memory for the longer of its
+//! requires   operands and results of at most 97 limbs (3072 bits and a carry), of modular sums and products 48; buffers padded to whole tiles of 32 lanes
+//! launch     32·warps threads a block; a warp takes a tile of 32 lanes, of rows of 1 limb four, of 2 limbs two; shared memory for the longer of its
 //!            operands and its results, 128 bytes a limb
 //! cost       the limbs' additions, one each; every sector of global memory once
 //! registers  the limbs of all operands and about 24
@@ -18,13 +18,16 @@ use warpmp_kernel::fragment::Rows;
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special};
 
 use super::frame::{Frame, Number};
-use super::tile::Tile;
+use super::tile::{Row, Tile};
 use super::{Linear, Operand};
 use crate::kernels::{piece, vector};
-use crate::operation::Group;
+use crate::operation::{Group, Operation};
 
-/// Longest row, in limbs.
-pub(super) const MAX_LIMBS: u32 = 48;
+/// Longest row, in limbs. Sums and the like hold two operands; modular sums hold three, products rows of
+/// accumulators.
+pub(super) fn max_limbs(operation: Operation) -> u32 {
+    if matches!(operation.group(), Group::Linear) { 97 } else { 48 }
+}
 
 /// Shared memory of a block of threads that every GPU has.
 const MAX_SHARED_BYTES: u32 = 48 << 10;
@@ -46,6 +49,12 @@ impl Linear {
         staged_bytes(operands).max(staged_bytes(self.result_limbs()))
     }
 
+    /// Tiles a warp. Of one tile of rows of a limb or two, which lie where they are, a block of threads would have so
+    /// little to do that launching blocks takes longer; with twice as many it is slower again (measured).
+    pub(super) fn tiles(&self) -> u32 {
+        if self.warp_bytes() == 0 { (4 / self.longest()).max(1) } else { 1 }
+    }
+
     /// The most warps a block, of so many, whose shared memory every GPU has.
     pub(super) fn warps_that_fit(&self, wanted: u32) -> u32 {
         match MAX_SHARED_BYTES / self.warp_bytes().max(1) {
@@ -65,27 +74,52 @@ impl Linear {
         let thread = b.special(Special::Tid);
         let warp = b.shr(thread, 5);
         let block = b.special(Special::Ctaid);
-        let tile = b.mad_lo(block, self.warps, warp);
-        let first_lane = b.shl(tile, 5);
+        let number = b.mad_lo(block, self.warps, warp);
+        let first_tile = if self.tiles() == 1 { number } else { b.mul_lo(number, self.tiles()) };
+        let first_lane = b.shl(first_tile, 5);
         let outside = b.compare(Cmp::Ge, first_lane, addresses.lanes);
         b.return_if(outside);
         let lane = b.special(Special::Lane);
-        let row = b.add(first_lane, lane);
         let shared = (self.warp_bytes() > 0).then(|| {
             let base = b.shared_base();
             b.mad_lo(warp, self.warp_bytes(), base)
         });
         b.section("load");
-        let place = Place { lane, tile, row, shared };
-        let operands = self.load_rows(&mut b, &place, &addresses.operands);
+        let mut loaded = Vec::new();
+        for number in 0..self.tiles() {
+            let tile = tile_of_warp(&mut b, first_tile, number, addresses.lanes);
+            let row = if number == 0 { b.add(first_lane, lane) } else { b.mad_lo(tile, 32, lane) };
+            let place = Place { lane, tile, row, shared };
+            let operands = self.load_rows(&mut b, &place, &addresses.operands);
+            loaded.push((place, operands));
+        }
         b.section("arithmetic");
-        let results = addresses.results;
-        let mut frame =
-            Thread { spec: self, b, place, results, operands, product: None, offset: 0, staged: Vec::new() };
-        super::operations::write(&mut frame, &self.shape);
-        frame.copy_out();
-        frame.b.finish()
+        for (number, (place, operands)) in loaded.into_iter().enumerate() {
+            if number > 0 {
+                let first_lane = b.add(first_lane, 32 * number as u32);
+                let outside = b.compare(Cmp::Ge, first_lane, addresses.lanes);
+                b.return_if(outside);
+            }
+            let results = addresses.results.clone();
+            let mut frame =
+                Thread { spec: self, b, place, results, operands, product: None, offset: 0, staged: Vec::new() };
+            super::operations::write(&mut frame, &self.shape);
+            frame.copy_out();
+            b = frame.b;
+        }
+        b.finish()
     }
+}
+
+/// The warp's tile of this number; what would be beyond the last one is that, and only read.
+fn tile_of_warp(b: &mut Builder, first: R32, number: u32, lanes: R32) -> R32 {
+    if number == 0 {
+        return first;
+    }
+    let tile = b.add(first, number);
+    let last = b.sub(lanes, 1);
+    let last = b.shr(last, 5);
+    b.min(tile, last)
 }
 
 impl Operand {
@@ -109,7 +143,7 @@ impl Linear {
     fn load_rows(&self, b: &mut Builder, place: &Place, addresses: &[R64]) -> Vec<Vec<R32>> {
         let operands = self.operands();
         let mut offset = 0;
-        let mut rows = vec![None; operands.len()];
+        let mut rows: Vec<Option<Row>> = operands.iter().map(|_| None).collect();
         for ((operand, &address), row) in operands.iter().zip(addresses).zip(&mut rows) {
             let (true, Some(shared)) = (operand.is_staged(), place.shared) else { continue };
             let tile = Tile::new(operand.limbs());
@@ -117,7 +151,7 @@ impl Linear {
             offset += tile.bytes();
             let source = b.mad_wide(place.tile, 128 * operand.limbs(), address);
             tile.copy_in(b, place.lane, source, region, self.asynchronous);
-            *row = Some((tile, tile.row(b, place.lane, region)));
+            *row = Some(tile.row(b, place.lane, region));
         }
         // Rows that are read where they lie: issued before the wait for the others.
         let direct = |b: &mut Builder, operand: &Operand, address: R64| {
@@ -139,8 +173,8 @@ impl Linear {
             b.warp_barrier();
         }
         for (row, limbs) in rows.into_iter().zip(&mut limbs) {
-            if let Some((tile, row)) = row {
-                *limbs = tile.read(b, row);
+            if let Some(row) = row {
+                *limbs = row.read(b);
             }
         }
         if offset > 0 && self.result_limbs().any(is_staged) {
@@ -291,7 +325,7 @@ impl Frame for Thread<'_> {
                 let tile = Tile::new(count);
                 let region = self.b.add(shared, self.offset);
                 let row = tile.row(&mut self.b, self.place.lane, region);
-                tile.write(&mut self.b, row, &limbs);
+                row.write(&mut self.b, &limbs);
                 self.staged.push((result, self.offset));
                 self.offset += tile.bytes();
             }

@@ -1,11 +1,14 @@
 //! A warp's tile of 32 rows, on its way between global and shared memory.
 //!
 //! A tile is contiguous in global memory whatever the length of its rows: the warp copies it in 16-byte
-//! pieces in the order of addresses. In shared memory a row whose length is a multiple of 8 limbs is followed
-//! by a piece of padding.
+//! pieces in the order of addresses. In shared memory it lies as in global memory, but for rows whose length is a
+//! multiple of 8 limbs: of these the pieces of each aligned group of `g` change places, piece `p` of row `r` going
+//! to `p xor x`, `x = r·g/8 mod g`, where `g` is the largest of 2, 4 and 8 that divides the pieces of a row.
 //!
-//! banks: a row is accessed in the widest pieces its length allows; the row stride is an odd multiple of the
-//! piece, so a phase of the access touches every bank once.
+//! banks: a row is accessed in the widest pieces its length allows. The stride of rows is an odd multiple of the
+//! piece, so a phase of the access touches every bank once; or it is a multiple of `g` pieces, then rows
+//! that begin at the same bank have each another `x`. In copies a phase has one line of 128 bytes, its pieces in
+//! another order. (Padding, as the tiles of products have it, costs asynchronous copies of short rows a fifth.)
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Cmp, Space};
@@ -18,22 +21,44 @@ use crate::kernels::{piece, vector};
 pub(super) struct Tile {
     /// Limbs a row.
     limbs: u32,
-    /// Words from row to row.
-    stride: u32,
+    /// Pieces that change places; 1 if all stay.
+    mixed: u32,
 }
 
 impl Tile {
     pub(super) const fn new(limbs: u32) -> Self {
-        Self { limbs, stride: limbs + if limbs.is_multiple_of(8) { 4 } else { 0 } }
+        let mixed = match limbs % 32 {
+            0 => 8,
+            16 => 4,
+            8 | 24 => 2,
+            _ => 1,
+        };
+        Self { limbs, mixed }
     }
 
     pub(super) const fn bytes(self) -> u32 {
-        128 * self.stride
+        128 * self.limbs
     }
 
-    /// The address of a lane's row in the region of shared memory.
-    pub(super) fn row(self, b: &mut Builder, lane: R32, region: R32) -> R32 {
-        b.mad_lo(lane, 4 * self.stride, region)
+    /// What the places of a row's pieces are turned by, in bytes: `16·(r·g/8 mod g)`.
+    fn turn(self, b: &mut Builder, row: R32) -> R32 {
+        let turn = b.shr(row, (8 / self.mixed).trailing_zeros());
+        let turn = b.and(turn, self.mixed - 1);
+        b.shl(turn, 4)
+    }
+
+    /// A lane's row in the region of shared memory.
+    pub(super) fn row(self, b: &mut Builder, lane: R32, region: R32) -> Row {
+        let start = b.mad_lo(lane, 4 * self.limbs, region);
+        if self.mixed == 1 {
+            return Row { tile: self, pieces: vec![start] };
+        }
+        let turn = self.turn(b, lane);
+        let piece = |k: u32| {
+            let place = b.xor(turn, 16 * k);
+            b.add(start, place)
+        };
+        Row { tile: self, pieces: (0..self.mixed).map(piece).collect() }
     }
 
     /// Pieces of 16 bytes.
@@ -41,14 +66,24 @@ impl Tile {
         8 * self.limbs
     }
 
-    /// Where piece `lane + 32k` stands in shared memory: an address and an offset in bytes.
-    fn place(self, b: &mut Builder, lane: R32, flat: R32, k: u32) -> (R32, u32) {
-        if self.stride == self.limbs {
-            return (flat, 512 * k);
+    /// The addresses in shared memory of piece `lane + 32k`, less 512·k bytes, for the first steps `k`; then they
+    /// repeat.
+    fn places(self, b: &mut Builder, lane: R32, region: R32) -> Vec<R32> {
+        if self.mixed == 1 {
+            return vec![b.mad_lo(lane, 16, region)];
         }
-        let piece = b.add(lane, 32 * k);
-        let row = divide(b, piece, self.limbs / 4, self.pieces());
-        (b.mad_lo(row, 16, flat), 512 * k)
+        let flat = b.shl(lane, 4);
+        let columns = self.limbs / 4;
+        // A step of 32 pieces is a multiple of `g` turns, or half of one.
+        let steps = if columns == self.mixed { columns.div_ceil(4) } else { self.steps() };
+        let place = |k: u32| {
+            let piece = b.add(lane, 32 * k);
+            let row = divide(b, piece, columns, self.pieces());
+            let turn = self.turn(b, row);
+            let place = b.xor(flat, turn);
+            b.add(region, place)
+        };
+        (0..steps).map(place).collect()
     }
 
     /// The lanes that have a piece in step `k`: none if all have.
@@ -64,15 +99,16 @@ impl Tile {
     /// be waited for.
     pub(super) fn copy_in(self, b: &mut Builder, lane: R32, source: R64, region: R32, asynchronous: bool) {
         let from = b.mad_wide(lane, 16, source);
-        let flat = b.mad_lo(lane, 16, region);
+        let places = self.places(b, lane, region);
+        let place = |k: u32| places[k as usize % places.len()];
         let mut loaded = Vec::new();
         for k in 0..self.steps() {
             let inside = self.inside(b, lane, k);
             if asynchronous {
-                let (to, offset) = self.place(b, lane, flat, k);
+                let (to, offset) = (place(k), 512 * k);
                 match inside {
-                    None => b.copy_async(16, to, offset, from, 512 * k),
-                    Some(inside) => b.guarded(inside, true, |g| g.copy_async(16, to, offset, from, 512 * k)),
+                    None => b.copy_async(16, to, offset, from, offset),
+                    Some(inside) => b.guarded(inside, true, |g| g.copy_async(16, to, offset, from, offset)),
                 }
             } else {
                 let words: Vec<R32> = match inside {
@@ -89,7 +125,7 @@ impl Tile {
             }
         }
         for (k, words) in loaded.into_iter().enumerate() {
-            let (to, offset) = self.place(b, lane, flat, k as u32);
+            let (to, offset) = (place(k as u32), 512 * k as u32);
             match self.inside(b, lane, k as u32) {
                 None => b.store_shared(&words, to, offset),
                 Some(inside) => b.guarded(inside, true, |g| g.store_shared(&words, to, offset)),
@@ -100,9 +136,9 @@ impl Tile {
     /// Copies the tile from a region of shared memory; `target` is the tile's address.
     pub(super) fn copy_out(self, b: &mut Builder, lane: R32, target: R64, region: R32) {
         let to = b.mad_wide(lane, 16, target);
-        let flat = b.mad_lo(lane, 16, region);
+        let places = self.places(b, lane, region);
         for k in 0..self.steps() {
-            let (from, offset) = self.place(b, lane, flat, k);
+            let (from, offset) = (places[k as usize % places.len()], 512 * k);
             match self.inside(b, lane, k) {
                 None => {
                     let words = b.load_shared(vector(4), from, offset);
@@ -115,18 +151,42 @@ impl Tile {
             }
         }
     }
+}
 
-    /// A row of shared memory, whole.
-    pub(super) fn read(self, b: &mut Builder, row: R32) -> Vec<R32> {
-        let width = piece(self.limbs);
-        (0..self.limbs).step_by(width as usize).flat_map(|i| b.load_shared(vector(width), row, 4 * i)).collect()
+/// A row of a tile in shared memory.
+#[derive(Debug)]
+pub(super) struct Row {
+    tile: Tile,
+    /// The addresses of its first pieces; the others follow in the same order.
+    pieces: Vec<R32>,
+}
+
+impl Row {
+    /// Address and offset of a limb that begins a piece.
+    fn place(&self, limb: u32) -> (R32, u32) {
+        let mixed = 4 * self.pieces.len() as u32;
+        if mixed == 4 {
+            return (self.pieces[0], 4 * limb);
+        }
+        (self.pieces[(limb % mixed / 4) as usize], 4 * (limb / mixed * mixed))
     }
 
-    /// Writes a row of shared memory.
-    pub(super) fn write(self, b: &mut Builder, row: R32, limbs: &[R32]) {
-        let width = piece(self.limbs) as usize;
-        for (i, words) in limbs.chunks(width).enumerate() {
-            b.store_shared(words, row, 4 * (i * width) as u32);
+    /// All limbs.
+    pub(super) fn read(&self, b: &mut Builder) -> Vec<R32> {
+        let width = piece(self.tile.limbs);
+        let load = |limb: u32| {
+            let (address, offset) = self.place(limb);
+            b.load_shared(vector(width), address, offset)
+        };
+        (0..self.tile.limbs).step_by(width as usize).flat_map(load).collect()
+    }
+
+    /// Writes all limbs.
+    pub(super) fn write(&self, b: &mut Builder, limbs: &[R32]) {
+        let width = piece(self.tile.limbs);
+        for (i, words) in limbs.chunks(width as usize).enumerate() {
+            let (address, offset) = self.place(i as u32 * width);
+            b.store_shared(words, address, offset);
         }
     }
 }
