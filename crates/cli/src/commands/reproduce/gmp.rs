@@ -9,7 +9,7 @@ use warpmp::{Batch, Operation};
 
 use crate::{
     commands::check,
-    error::{Error, Result},
+    error::Result,
     interrupt,
     measure::{self, Measured},
 };
