@@ -47,13 +47,13 @@ const LONG: f64 = 0.06;
 const HOPELESS: f64 = 3.0;
 
 /// The fastest candidate's run shall take no longer than this, in seconds: a batch that would is a smaller one.
-const LONGEST: f64 = 0.02;
+const LONGEST: f64 = 0.08;
 
 /// A batch with fewer lanes than this, times those of the one before, tells nothing new.
 const MORE: usize = 2;
 
 /// Where the smallest batch of a width takes longer than this, in seconds, the next width would take too long.
-const LONGEST_FIRST: f64 = 0.015;
+const LONGEST_FIRST: f64 = 0.04;
 
 /// Lanes that fill any machine.
 const FULL_MACHINE: usize = 10_000;
