@@ -27,7 +27,8 @@ use super::super::{Spec, piece};
 use super::digits::{Incoming, Outgoing};
 use super::frame::{Frame, Signature};
 use super::shifted::{Distance, Shifted, placed, store_lowered};
-use super::{Fault, Layout, Operand, exact};
+use super::{Layout, Operand, exact};
+use crate::operation::Status;
 
 /// Up to this many times the divisor's length, the dividend's own length is looked at.
 const MAX_PARTS: u32 = 4;
@@ -121,7 +122,7 @@ impl Division {
         b.section("store");
         let row = frame.result_row(b, usize::from(quotient.is_some()));
         store_lowered(b, frame, (row, self.divisor.limbs), &rest, by, fine);
-        let status = b.lop3(fine, Fault::Zero as u32, 0, 0x0C);
+        let status = b.lop3(fine, Status::DivisionByZero.code(), 0, 0x0C);
         frame.store_status(b, status);
     }
 

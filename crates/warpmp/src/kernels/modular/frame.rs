@@ -9,7 +9,8 @@ use warpmp_kernel::fragment::{Factor, Spread, select};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special};
 
 use super::super::{piece, vector};
-use super::{Fault, Layout, Operand};
+use super::{Layout, Operand};
+use crate::operation::Status;
 
 /// Factors stay in memory where lanes have at least so many limbs: registers are short there.
 const STREAMED: usize = 20;
@@ -227,8 +228,8 @@ impl Frame {
         let parity = b.and(lowest, 1);
         let even = b.compare(Cmp::Eq, parity, 0);
         let zero = spread.is_zero(b, modulus);
-        let status = b.select(Fault::Even as u32, 0, even);
-        let status = b.select(Fault::Zero as u32, status, zero);
+        let status = b.select(Status::EvenModulus.code(), 0, even);
+        let status = b.select(Status::DivisionByZero.code(), status, zero);
         let one = spread.small(b, 1);
         let mut odd = modulus.to_vec();
         odd[0] = b.or(odd[0], one[0]);
@@ -236,13 +237,13 @@ impl Frame {
     }
 
     /// The status with a fault more, unless there is one already.
-    pub(super) fn with_fault(b: &mut Builder, status: R32, fault: Fault, p: Pred) -> R32 {
+    pub(super) fn with_fault(b: &mut Builder, status: R32, fault: Status, p: Pred) -> R32 {
         let found = b.select(fault as u32, 0, p);
         let fine = b.compare(Cmp::Eq, status, 0);
         b.select(found, status, fine)
     }
 
-    /// The status with [`Fault::NotReduced`] where operand `operand` is not below `m·B^start`: its limbs from
+    /// The status with [`Status::NotReduced`] where operand `operand` is not below `m·B^start`: its limbs from
     /// `start` on, as many as `m` has, are `part`.
     pub(super) fn require_below(
         &self,
@@ -262,7 +263,7 @@ impl Frame {
             let some = b.not_pred(zero);
             not_below = b.or_pred(not_below, some);
         }
-        Self::with_fault(b, status, Fault::NotReduced, not_below)
+        Self::with_fault(b, status, Status::NotReduced, not_below)
     }
 
     /// Limbs of an operand.

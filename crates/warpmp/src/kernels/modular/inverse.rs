@@ -25,7 +25,8 @@ use warpmp_kernel::ir::{Cmp, Kernel, Vote};
 
 use super::super::Spec;
 use super::frame::{Frame, Signature};
-use super::{Fault, Layout, Operand};
+use super::{Layout, Operand};
+use crate::operation::Status;
 
 /// Limbs a lane, at most: it holds four numbers of them, and more.
 pub(super) const LANE_LIMBS: u32 = 24;
@@ -64,7 +65,7 @@ impl InvMod {
         let is_one = spread.is_zero(b, &rest);
         let none = b.not_pred(is_one);
         let none = b.or_pred(none, both_even);
-        let status = Frame::with_fault(b, status, Fault::NoInverse, none);
+        let status = Frame::with_fault(b, status, Status::NoInverse, none);
         // From (−2f, f) to [0, f), with the sign of the divisor.
         let below = sign(b, spread, &x);
         let x = add_where(b, spread, below, &x, &f);
@@ -109,7 +110,7 @@ impl Start {
         let parity = b.and(lowest, 1);
         let odd = b.compare(Cmp::Ne, parity, 0);
         let zero = spread.is_zero(b, &modulus);
-        let status = b.select(Fault::Zero as u32, 0, zero);
+        let status = b.select(Status::DivisionByZero.code(), 0, zero);
         let mut f = select(b, odd, &modulus, &value);
         let g = select(b, odd, &value, &modulus);
         // Two even numbers: there is no inverse, but the steps want f odd.

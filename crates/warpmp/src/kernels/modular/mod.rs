@@ -19,7 +19,7 @@
 //!
 //! Every kernel takes the addresses of its operands in their order, of its results, of the statuses, the number
 //! of lanes, and the address of the scratch memory if it needs any. All buffers hold whole tiles of 32 lanes, of
-//! common operands one row. A status is a word a lane, see [`Fault`]; the results of a lane with a fault are zero.
+//! common operands one row. A status is a word a lane, see [`Status`](crate::Status); the results of a lane with a fault are zero.
 
 mod cofactors;
 mod digits;
@@ -66,22 +66,6 @@ impl Operand {
     fn name(self) -> String {
         format!("_{}{}", self.limbs, if self.common { "c" } else { "" })
     }
-}
-
-/// Words that kernels write as a lane's status; of several the first in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Fault {
-    /// None: the results are what they should be.
-    None = 0,
-    /// The divisor or modulus is zero.
-    Zero = 1,
-    /// The modulus is even where an odd one is needed.
-    Even = 2,
-    /// An operand is not below what is required.
-    NotReduced = 3,
-    /// There is no inverse.
-    NoInverse = 4,
 }
 
 /// How the limbs of a number are divided, and how kernels are made.
