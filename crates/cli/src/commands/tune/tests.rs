@@ -212,9 +212,9 @@ fn slow_operations_have_small_batches() {
     let found = search(&mut bench, &[1024, 4096, 8192, 16384], &[1000, 10_000, 1_000_000], ENOUGH);
     let mut batches: Vec<(usize, usize)> = found.timings.iter().map(|it| (it.bits, it.lanes)).collect();
     batches.dedup();
-    // 1 ms for a thousand lanes of 1024 bits: 80 thousand take 80 ms. At 8192 bits a thousand take 67 ms.
+    // 1.05 ms for a thousand lanes of 1024 bits: 77 thousand take 80 ms. At 8192 bits a thousand take 67 ms.
     let wide = [(4096, 1000), (4096, 5000), (8192, 1000)];
-    assert_eq!(batches, [&[(1024, 1000), (1024, 10_000), (1024, 80_000)][..], &wide].concat());
+    assert_eq!(batches, [&[(1024, 1000), (1024, 10_000), (1024, 77_000)][..], &wide].concat());
 }
 
 /// The rows of what stands for a group have the group's name.
