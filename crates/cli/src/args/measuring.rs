@@ -128,13 +128,13 @@ pub(crate) struct Reproduce {
 #[derive(Debug, Group)]
 #[command(after_help = "\
 Every algorithm is measured with the settings that may matter, over sizes and batch counts; a sample of
-its results is checked first. Operations that are not measured keep the rows they have. The table goes to your configuration directory, as
-$XDG_CONFIG_HOME/warpmp/tuning/sm_NN.json (~/.config without that variable), a picture beside it. From
+its results is checked first. Operations that are not measured keep the rows they have. The table goes to
+your configuration directory, as $XDG_CONFIG_HOME/warpmp/tuning/sm_NN.json (~/.config without that variable), a picture beside it. From
 then on every command uses it on GPUs of this architecture; explain names the row that decides. The table
 before is kept as sm_NN.json.bak. Ctrl-C changes nothing. Leave the GPU alone meanwhile.
 
 Examples:
-  warpmp tune                             about five minutes
+  warpmp tune                             three to five minutes
   warpmp tune --quick --operation mul     about half a minute
   warpmp tune --operation div-rem,gcd     these alone
   warpmp tune --output mine.json          WARPMP_TUNING=mine.json uses it")]

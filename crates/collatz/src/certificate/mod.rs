@@ -157,9 +157,9 @@ pub struct Certificate {
     pub tables: Vec<(String, String)>,
     /// What was found.
     pub figures: Figures,
-    /// Tested starts whose values leave 128 bits, or the engine's narrower width.
+    /// Tested starts whose values leave 128 bits.
     pub overflowed: u64,
-    /// Tested starts that were finished in unbounded arithmetic: all of those, and others that climb high.
+    /// Tested starts that were followed step by step in unbounded arithmetic: all of those, and others that climb high.
     pub finished: u64,
     /// The highest value.
     pub highest: Highest,

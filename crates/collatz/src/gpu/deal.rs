@@ -10,7 +10,10 @@ use std::{
 
 use warpmp_device::Device;
 
-use crate::{engine::Control, error::Result};
+use crate::{
+    engine::Control,
+    error::{Error, Result},
+};
 
 /// A search that goes on piece by piece: what is known of all pieces before helps with the next ones.
 pub(super) trait Search: Send {
@@ -43,7 +46,8 @@ struct Dealing<'a, S: Search> {
 /// may run ahead of the others by what they are at; so what is known to it may be older than its piece.
 ///
 /// # Errors
-/// The first error of a device; the others end after their pieces. [`crate::Error::Stopped`].
+/// The first error of a device; the others end after their pieces. [`Error::Stopped`].
+/// [`Error::Parameter`] without devices: nothing would be done.
 pub(super) fn deal<S: Search, W>(
     devices: &[Arc<dyn Device>],
     pieces: Range<u128>,
@@ -52,6 +56,9 @@ pub(super) fn deal<S: Search, W>(
     make: impl Fn(&Arc<dyn Device>) -> Result<W> + Sync,
     work: impl Fn(&mut W, u128, &S::Known) -> Result<S::Found> + Sync,
 ) -> Result<()> {
+    if devices.is_empty() && !pieces.is_empty() {
+        return Err(Error::Parameter { name: "devices", value: 0, low: 1, high: u64::from(u16::MAX) });
+    }
     let taken = pieces.start;
     let dealing = Mutex::new(Dealing { search, pieces, taken, early: BTreeMap::new() });
     let lock = || dealing.lock().unwrap_or_else(PoisonError::into_inner);

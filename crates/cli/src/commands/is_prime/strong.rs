@@ -78,7 +78,8 @@ impl Cost {
     }
 }
 
-/// A test of every lane; in chunks if the engine's memory is short, by the processor if they are too long for it.
+/// A test of every lane; in chunks if the engine's memory is short, by the processor if no kernel takes them, which a tuning table
+/// may bring about.
 fn apply(session: &Session, operation: Operation, operands: &[&Batch]) -> Result<(Batch<'static>, Cost)> {
     match apply_at_once(session, operation, operands) {
         Err(LibraryError::OutOfMemory { .. }) => {

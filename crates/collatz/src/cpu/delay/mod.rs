@@ -129,7 +129,8 @@ impl Prepared {
         Ok(())
     }
 
-    /// The delays of `start(0)`, `start(1)`, …, all at least 1 and none above `highest`; fewer than [`MOST`].
+    /// The delays of `start(0)`, `start(1)`, …, all at least 1 and none above `highest`; at most as many as
+    /// the vectors' places can tell apart.
     fn any(&self, highest: u128, start: impl Fn(usize) -> u128, delays: &mut [u32]) -> Result<()> {
         let small = self.small.delays();
         let Some((vectors, jumps)) = self.vectors.as_ref().filter(|_| highest >> LIMIT_BITS == 0) else {

@@ -4,7 +4,7 @@
 //! frame.rs    what all of these kernels begin and end with: places, rows, statuses
 //! product.rs  Montgomery products, squares, reduction, conversions
 //! power.rs    powers modulo an odd number
-//! strong.rs   strong tests of Miller and Rabin
+//! strong/     strong tests of Miller and Rabin
 //! division.rs quotients and remainders
 //! digits.rs   limbs of dividends and quotients, from the top
 //! exact.rs    division digit by digit, for the rare cases

@@ -58,7 +58,10 @@ pub(in super::super) const ALGORITHMS: &[OperationAlgorithm] = &[
         spec: |shape, settings, asynchronous| {
             let layout = match shape.operation {
                 Operation::Gcd => {
-                    let [most, beyond] = [gcd::BLOCK, gcd::LANE_LIMBS].map(|usual| settings.block.unwrap_or(usual));
+                    let [most, beyond] = match settings.block {
+                        None => [gcd::BLOCK, gcd::LANE_LIMBS],
+                        Some(block) => [block, block.clamp(MIN_LANE_LIMBS, gcd::LANE_LIMBS)],
+                    };
                     Layout::narrow(held_limbs(shape).max(2), most, beyond)
                 }
                 Operation::InvMod => {
@@ -99,6 +102,8 @@ impl Layout {
     /// The layout of a group for numbers of so many limbs, with at most so many a lane.
     const fn spread(limbs: u32, block: Option<u32>) -> Self {
         let (most, mut group) = match block {
+            // More limbs than this would not fit in the registers of a lane.
+            Some(block) if block > LANE_LIMBS => (LANE_LIMBS, 2),
             Some(block) => (block, 2),
             None => (super::BLOCK_LIMBS, 4),
         };
@@ -107,9 +112,9 @@ impl Layout {
         }
         let layout = Self { group, ..Self::of(1) };
         let most = match block {
-            Some(block) if block > MIN_LANE_LIMBS => block,
-            Some(_) => MIN_LANE_LIMBS,
-            None => LANE_LIMBS,
+            Some(block) if block < MIN_LANE_LIMBS => MIN_LANE_LIMBS,
+            Some(block) if block < LANE_LIMBS => block,
+            _ => LANE_LIMBS,
         };
         let layout = layout.of_lanes(limbs, most);
         // Division reads three limbs of its top lane.
