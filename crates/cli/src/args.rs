@@ -74,7 +74,8 @@ pub(crate) struct Apply {
     /// all go to one text file, in columns
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Vec<String>,
-    /// Take every operand as an integer of R bits; without this each is as wide as its digits
+    /// Take every operand as an integer of R bits (redc: R of the modulus, and t below m·2^(32·⌈R/32⌉)); without this
+    /// each is as wide as its digits
     #[arg(long, value_name = "R", value_parser = bits)]
     pub(crate) bits: Option<usize>,
     #[command(flatten)]

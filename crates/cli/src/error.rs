@@ -32,6 +32,8 @@ pub(crate) enum Error {
     Counts { a: String, lanes_a: u64, b: String, lanes_b: u64 },
     #[error("{path} is both input and output: reading and writing would meet")]
     SamePath { path: String },
+    #[error("{path} is given for more than one result")]
+    SameOutput { path: String },
     #[error("more than one operand is '-': standard input can be read only once")]
     BothStdin,
     #[error("{results} results and {outputs} -o: give one for each, or a single text file for all")]
@@ -126,6 +128,7 @@ impl Error {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::SamePath { .. }
+            | Self::SameOutput { .. }
             | Self::TooManyWindows { .. }
             | Self::Collatz(
                 warpmp_collatz::Error::ZeroStart

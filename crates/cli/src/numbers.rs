@@ -80,23 +80,24 @@ pub(crate) fn row<'a>(batches: &'a [Batch<'_>], places: Option<&[(u32, u32)]>, l
 }
 
 /// Checks and sorts the integers of a chunk. `names` are those of the inputs, for messages; rows go to
-/// memory from `pool`. `bits`: the width of all batches, if one is asked for.
-pub(crate) fn operands(tuple: &RawTuple, names: &[String], pool: &Pool, bits: Option<usize>) -> Result<Operands> {
+/// memory from `pool`. `widths`: those of the operands' batches, if they are asked for.
+pub(crate) fn operands(tuple: &RawTuple, names: &[String], pool: &Pool, widths: Option<&[usize]>) -> Result<Operands> {
+    let width = |operand: usize| widths.and_then(|widths| widths.get(operand).copied());
     let raws = tuple.others.iter().map(|other| other.raw.as_ref().filter(|_| !other.is_single));
-    let checked = [Some(&tuple.first)].into_iter().chain(raws).zip(names);
+    let checked = [Some(&tuple.first)].into_iter().chain(raws).zip(names).enumerate();
     let columns = checked
-        .map(|(raw, name)| raw.map(|raw| Lanes::check(raw, name, bits.unwrap_or(MUL_MAX_BITS))).transpose())
+        .map(|(i, (raw, name))| raw.map(|raw| Lanes::check(raw, name, width(i).unwrap_or(MUL_MAX_BITS))).transpose())
         .collect::<Result<Vec<_>>>()?;
     let lanes = tuple.first.lanes();
     let present: Vec<&Lanes<'_>> = columns.iter().flatten().collect();
-    let groups = if bits.is_some() { vec![None] } else { group(&present, lanes) };
+    let groups = if widths.is_some() { vec![None] } else { group(&present, lanes) };
     let mut places = if groups.len() == 1 { None } else { Some(vec![(0, 0); lanes]) };
     let mut operands: Vec<Option<Vec<Batch<'static>>>> =
         columns.iter().map(|column| column.is_some().then(Vec::new)).collect();
     for (number, members) in groups.iter().enumerate() {
-        for ((batches, column), name) in operands.iter_mut().zip(&columns).zip(names) {
+        for (i, ((batches, column), name)) in operands.iter_mut().zip(&columns).zip(names).enumerate() {
             if let (Some(batches), Some(column)) = (batches, column) {
-                batches.push(column.batch(members.as_deref(), name, pool, bits)?);
+                batches.push(column.batch(members.as_deref(), name, pool, width(i))?);
             }
         }
         if let (Some(places), Some(members)) = (&mut places, members) {

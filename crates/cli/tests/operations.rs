@@ -108,6 +108,26 @@ fn widths_are_asked_for_and_held() {
     dir.run_with(&["add-mod", "-", "-", "m", "--device", "cpu"], b"1\n").fails(2, &["standard input"]);
 }
 
+/// A product below `m·R` is twice as wide as the modulus, whose width is asked for.
+#[test]
+fn reductions_take_products() {
+    let dir = Dir::new();
+    dir.write("t", format!("{}\n{}\n", 65_u64 << 32, (1_u64 << 32) * 101 - 1)).write("m", "101\n");
+    // (101·R − 1)/R is −1/R modulo 101.
+    let inverse = (1..101_u64).find(|x| (x * ((1 << 32) % 101)) % 101 == 100).unwrap();
+    assert_eq!(on_cpu(&dir, "redc t m --bits 32").ok(), format!("65\n{inverse}\n"));
+}
+
+#[test]
+fn every_result_has_a_file_of_its_own() {
+    let dir = small();
+    let before = dir.names();
+    on_cpu(&dir, "div-rem a b -o q -o q").fails(2, &["q is given for more than one result"]);
+    on_cpu(&dir, "div-rem a b -o q -o ./q").fails(2, &["./q"]);
+    assert_eq!(dir.names(), before);
+    on_cpu(&dir, "div-rem a b -o /dev/null -o /dev/null").ok();
+}
+
 #[test]
 fn every_operation_is_measured_and_explained() {
     let dir = Dir::new();

@@ -18,7 +18,7 @@ use std::{
     time::Instant,
 };
 
-use warpmp::{Batch, Operation, Options, Session, Shape};
+use warpmp::{Batch, Operation, Options, Session, Shape, operation::Role, tuning};
 
 use super::{check::Checker, expect::Expected, results::Results};
 use crate::{
@@ -66,8 +66,9 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     }
     let inputs: Vec<&str> =
         operands.iter().chain(&args.expect).map(String::as_str).filter(|name| *name != STDIN).collect();
-    let limit = args.bits.map_or(operation.max_bits(), |bits| bits.next_multiple_of(64));
-    let sources = operands.iter().map(|name| Source::open(name, limit)).collect::<Result<_>>()?;
+    let widths = args.bits.map(|bits| widths(*operation, bits));
+    let limit = |i: usize| widths.as_ref().map_or(operation.max_bits(), |widths| widths[i].next_multiple_of(64));
+    let sources = operands.iter().enumerate().map(|(i, name)| Source::open(name, limit(i))).collect::<Result<_>>()?;
     let reader = TupleReader::new(sources, args.chunk_bytes)?;
     let expected = args.expect.iter().map(|name| Expected::open(name)).collect::<Result<_>>()?;
     let outputs = Results::open(*operation, args, &inputs, &reader.npy_headers())?;
@@ -89,7 +90,7 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
         expected,
         summary: Summary::new(*operation, &session.engine().name),
     };
-    let chunks = spawn_reader(reader, Arc::clone(&pool), args.bits)?;
+    let chunks = spawn_reader(reader, Arc::clone(&pool), widths)?;
     let (done, writer) = spawn_writer(outputs, progress, Arc::clone(&pool))?;
     let computed = work.run(&chunks, &done);
     drop(done);
@@ -116,17 +117,23 @@ fn report(summary: &Summary, args: &Apply, results_on_stdout: bool) -> Result<()
     Ok(())
 }
 
+/// The widths of an operation's operands where `bits` are asked for: a product below `m·R` has those of both.
+fn widths(operation: Operation, bits: usize) -> Vec<usize> {
+    let width = |role| if role == Role::ReducedProduct { tuning::operand_bits(role, bits) } else { bits };
+    operation.operands().iter().map(|operand| width(operand.role)).collect()
+}
+
 /// Reads and parses in a thread; the channel ends with `None` or an error.
 fn spawn_reader(
     mut reader: TupleReader,
     pool: Arc<Pool>,
-    bits: Option<usize>,
+    widths: Option<Vec<usize>>,
 ) -> Result<Receiver<Result<Option<Chunk>>>> {
     let (sender, receiver) = sync_channel(1);
     let names = reader.names();
     let read = move || {
         loop {
-            let chunk = read_chunk(&mut reader, &names, &pool, bits);
+            let chunk = read_chunk(&mut reader, &names, &pool, widths.as_deref());
             let last = !matches!(chunk, Ok(Some(_)));
             if sender.send(chunk).is_err() || last {
                 break;
@@ -137,13 +144,18 @@ fn spawn_reader(
     Ok(receiver)
 }
 
-fn read_chunk(reader: &mut TupleReader, names: &[String], pool: &Pool, bits: Option<usize>) -> Result<Option<Chunk>> {
+fn read_chunk(
+    reader: &mut TupleReader,
+    names: &[String],
+    pool: &Pool,
+    widths: Option<&[usize]>,
+) -> Result<Option<Chunk>> {
     let Some(tuple) = reader.next_chunk()? else { return Ok(None) };
-    let operands = numbers::operands(&tuple, names, pool, bits)?;
+    let operands = numbers::operands(&tuple, names, pool, widths)?;
     let mut singles = vec![None];
-    for (other, name) in tuple.others.iter().zip(&names[1..]) {
+    for (i, (other, name)) in tuple.others.iter().zip(&names[1..]).enumerate() {
         singles.push(match &other.raw {
-            Some(raw) if other.is_single => Some(numbers::single(raw, name, pool, bits)?),
+            Some(raw) if other.is_single => Some(numbers::single(raw, name, pool, widths.map(|widths| widths[i + 1]))?),
             _ => None,
         });
     }

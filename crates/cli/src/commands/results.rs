@@ -1,5 +1,7 @@
 //! Where the results of an operation go: a file each, or all in the columns of one.
 
+use std::{fs, path::PathBuf};
+
 use warpmp::{Operation, Shape};
 
 use crate::{
@@ -22,11 +24,24 @@ pub(crate) struct Results {
     on_terminal: bool,
 }
 
+/// A name that stands for the same file as one before it. Devices may well be written twice.
+fn twice(names: &[String]) -> Option<&str> {
+    let is_device = |name: &str| fs::metadata(name).is_ok_and(|it| !it.is_file());
+    let place = |name: &str| -> Option<PathBuf> {
+        let path = std::path::absolute(name).ok()?;
+        let file = || Some(fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
+        fs::canonicalize(&path).ok().or_else(file)
+    };
+    let same = |one: &str, other: &str| one == other || place(one).is_some_and(|it| Some(it) == place(other));
+    let again = |(i, name): &(usize, &String)| !is_device(name) && names[..*i].iter().any(|it| same(it, name));
+    names.iter().enumerate().find(again).map(|(_, name)| name.as_str())
+}
+
 impl Results {
     /// Opens the outputs. `inputs`: the files that must not be written; `headers`: those of the operands.
     ///
     /// # Errors
-    /// [`Error::Outputs`], [`Error::WidthNeeded`]; what opening gives.
+    /// [`Error::Outputs`], [`Error::SameOutput`], [`Error::WidthNeeded`]; what opening gives.
     pub(crate) fn open(
         operation: Operation,
         args: &Apply,
@@ -42,6 +57,9 @@ impl Results {
         let columns = names.len() == 1 && formats[0] == Format::Text;
         if names.len() != results && !columns {
             return Err(Error::Outputs { results, outputs: names.len() });
+        }
+        if let Some(path) = twice(&args.output) {
+            return Err(Error::SameOutput { path: path.into() });
         }
         let layouts = layouts(operation, args, headers)?;
         let mut opened = Self { operation, sinks: Vec::new(), on_stdout: false, on_terminal: false };

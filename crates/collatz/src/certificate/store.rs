@@ -66,7 +66,12 @@ pub(crate) fn seal<T: Serialize>(path: &Path, content: &T) -> Result<()> {
     let mut text = serde_json::to_string_pretty(&sealed).map_err(|e| error(io::Error::other(e)))?;
     text.push('\n');
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder).map_err(error)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(TEMPORARY);
+    // Others are to check it: as any new file, the process's mask takes away what it takes away.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder).map_err(error)?;
     file.write_all(text.as_bytes()).map_err(error)?;
     file.as_file().sync_all().map_err(error)?;
     file.persist(path).map_err(|e| error(e.error))?;

@@ -150,7 +150,7 @@ pub(crate) struct Check {
 /// Count the steps down to 1 of every start of a range
 #[derive(Debug, Group)]
 #[command(after_help = "\
-A delay counts n/2 and 3n+1 as one step each. Output is CSV (start,delay), or an .npy array of
+A delay counts n/2 and 3n+1 as one step each. Output is CSV (n,delay), or an .npy array of
 uint32 with a delay a row.
 
 Examples:

@@ -221,11 +221,13 @@ fn report(
     if args.quiet {
         return Ok(());
     }
-    let earlier = if before.numbers == 0 { String::new() } else { format!(" (and {} before)", before.numbers) };
+    let now = if before.numbers == 0 { String::new() } else { format!(", {numbers} of them verified now") };
     console::note(&format!(
-        "{numbers} numbers from {} converge{earlier}: {windows} windows, {tested} tested, {overflowed} in wide arithmetic; {device}\n\
+        "{} numbers from {} converge{now}: {windows} {}, {tested} tested, {overflowed} in wide arithmetic; {device}\n\
          {}, {} numbers/s",
+        all.numbers,
         range.from(),
+        if windows == 1 { "window" } else { "windows" },
         scaled_seconds(seconds),
         scaled(rate),
     ));
