@@ -190,6 +190,7 @@ fn a_campaign_of_the_published_checksum() {
     assert!(collatz(&dir, "check camp").ok().starts_with("5 certificates: 5 recomputed whole"));
     // What is missing is done again, and the sum is the range's; on another engine, too.
     fs::remove_file(&certificates(&dir)[2]).unwrap();
+    assert!(collatz(&dir, "check camp").ok().contains("incomplete: "));
     assert!(!collatz(&dir, "status camp").ok().contains(&format!("alpha      {alpha}\n")));
     let again = collatz(&dir, &format!("verify --device sim --out camp {args}"));
     assert!(again.ok().starts_with(&format!("alpha    {alpha}\n")), "{}", again.text());

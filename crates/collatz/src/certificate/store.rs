@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
     /// It is not readable as one.
-    #[error("not a certificate: {reason}")]
+    #[error("not a sealed file of this program: {reason}")]
     Unreadable {
         /// What the reader says.
         reason: String,

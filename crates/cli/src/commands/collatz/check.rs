@@ -52,17 +52,25 @@ pub(super) fn run(args: &Check) -> Result<()> {
         progress.update((parts * 4_294_967_296.0) as u64, checked as u64);
     })?);
     drop(progress);
+    let gaps = contents.gaps(&campaign.specification().range);
+    let missing: u128 = gaps.iter().map(|gap| gap.count()).sum();
     let recomputed = whole.iter().filter(|whole| **whole).count();
     if args.json {
         super::print_json(&json!({
             "certificates": contents.done.len(), "recomputed_whole": recomputed, "wrong": wrong,
+            "missing": missing.to_string(),
         }))?;
     } else {
         console::print(&format!(
-            "{} certificates: {recomputed} recomputed whole, the others in their samples; {} wrong\n",
-            contents.done.len(),
+            "{} certificates: {recomputed} recomputed whole, {} in their samples, {} not readable; {} wrong\n",
+            contents.done.len() + contents.damaged.len(),
+            contents.done.len() - recomputed,
+            contents.damaged.len(),
             wrong.len()
         ))?;
+        if missing > 0 {
+            console::print(&format!("incomplete: {missing} numbers of the range have no certificate\n"))?;
+        }
         for line in &wrong {
             console::print(&format!("wrong  {line}\n"))?;
         }
