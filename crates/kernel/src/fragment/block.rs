@@ -49,7 +49,7 @@ impl Block {
 
     /// All threads of a block of so many.
     pub(super) fn new(b: &mut Builder, lanes: u32, member: R32) -> Self {
-        debug_assert!(lanes.is_power_of_two() && lanes >= 32 && lanes <= MAX_LANES);
+        debug_assert!(lanes.is_power_of_two() && (32..=MAX_LANES).contains(&lanes));
         let base = b.shared_base();
         let below = b.mad_lo(member, 4, base);
         let doubled = b.add(below, below);

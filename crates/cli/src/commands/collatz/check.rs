@@ -53,7 +53,7 @@ pub(super) fn run(args: &Check) -> Result<()> {
     })?);
     drop(progress);
     let gaps = contents.gaps(&campaign.specification().range);
-    let missing: u128 = gaps.iter().map(|gap| gap.count()).sum();
+    let missing: u128 = gaps.iter().map(warpmp_collatz::window::Window::count).sum();
     let recomputed = whole.iter().filter(|whole| **whole).count();
     if args.json {
         super::print_json(&json!({
