@@ -14,7 +14,7 @@
 //! source: ours.
 
 use super::block::Block;
-use super::{Carries, all_ones, all_zeros, wrapping_add_small, wrapping_sub_small};
+use super::{Carries, Rows, all_ones, all_zeros, wrapping_add_small, wrapping_sub_small};
 use crate::build::{Builder, Emit, Pred, R32, V32};
 use crate::ir::{Cmp, Shuffle};
 
@@ -98,6 +98,15 @@ impl Spread {
     pub fn add(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> (Vec<R32>, R32) {
         let (sum, carry) = super::add_limbs(b, x, y);
         self.carry_up(b, sum, carry)
+    }
+
+    /// The sum of a row by `factor` with what the rows hold: its limbs, and what stands above them.
+    pub fn settle_rows(&self, b: &mut Builder, mut rows: Rows, factor: R32) -> (Vec<R32>, R32) {
+        let low = rows.row(b, factor);
+        let mut sum = vec![low];
+        sum.extend(rows.finish(b));
+        let excess = sum.pop().unwrap_or(low);
+        self.settle(b, &sum, excess)
     }
 
     /// `x + e·B^length` with a word `e` a lane that belongs to the lane above: the number, and what stands above

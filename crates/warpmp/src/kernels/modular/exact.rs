@@ -82,12 +82,8 @@ impl Steps {
         };
         let digit = spread.top(b, digit);
         let above = spread.top(b, above);
-        let mut rows = Rows::on(b, &self.complement, &shifted);
-        let low = rows.row(b, digit);
-        let mut sum = vec![low];
-        sum.extend(rows.finish(b));
-        let excess = sum.pop().unwrap_or(low);
-        let (sum, top) = spread.settle(b, &sum, excess);
+        let rows = Rows::on(b, &self.complement, &shifted);
+        let (sum, top) = spread.settle_rows(b, rows, digit);
         let expected = b.sub(digit, above);
         let negative = b.compare(Cmp::Ne, top, expected);
         assign(b, rest, &sum);

@@ -5,7 +5,7 @@
 
 use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Guarded, Pred, R32, R64};
-use warpmp_kernel::fragment::{Factor, Spread, select};
+use warpmp_kernel::fragment::{Factor, Montgomery, Spread, assign, repeat, select};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special};
 
 use super::super::{piece, vector};
@@ -264,6 +264,39 @@ impl Frame {
             not_below = b.or_pred(not_below, some);
         }
         Self::with_fault(b, status, Status::NotReduced, not_below)
+    }
+
+    /// An operand as a residue for a modulus of `limbs` limbs; `square`: `R² mod m`.
+    ///
+    /// One of more limbs is `Σ aᵢ·Rⁱ`: with `aᵢ < R`, `aᵢ·R²/R < m`, and the sum is taken from the top,
+    /// `x ← x·R + aᵢ`, in residues.
+    pub(super) fn residue(
+        &self,
+        b: &mut Builder,
+        ring: &Montgomery,
+        (operand, limbs): (usize, u32),
+        square: &[R32],
+    ) -> Vec<R32> {
+        let length = self.limbs(operand);
+        let parts = length.div_ceil(limbs);
+        let top = self.load_part(b, operand, (parts - 1) * limbs, limbs);
+        let residue = ring.mul(b, &top, square);
+        if parts == 1 {
+            return residue;
+        }
+        let x: Vec<R32> = residue.iter().map(|&limb| b.copy(limb)).collect();
+        let row = self.operand_row(b, operand);
+        let row = b.add64(row, u64::from(4 * (parts - 1) * limbs));
+        repeat(b, parts - 1, |b| {
+            let lower = b.add64(row, u64::from(4 * limbs).wrapping_neg());
+            b.set64(row, lower);
+            let part = self.read(b, row, 0, limbs, piece(length).min(piece(limbs)));
+            let higher = ring.mul(b, &x, square);
+            let part = ring.mul(b, &part, square);
+            let sum = ring.add(b, &higher, &part);
+            assign(b, &x, &sum);
+        });
+        x
     }
 
     /// Limbs of an operand.

@@ -17,8 +17,7 @@
 //! What is multiplied by lies in memory if it is long: the residues of the table, and the base as it is. So squares and
 //! products need no more than `x`, the modulus and a window in registers.
 //!
-//! bound: see [`Montgomery`]. A base of more than `L` limbs is `Σ aᵢ·Rⁱ`: with `aᵢ < R`, `aᵢ·R² / R < m`, and the
-//! sum is taken from the top, `x ← x·R + aᵢ`, in Montgomery residues.
+//! bound: see [`Montgomery`]; of a base of more than `L` limbs [`Frame::residue`].
 //!
 //! source: Handbook of Applied Cryptography 14.82 (windows of fixed length), 14.94 (Montgomery's form).
 
@@ -102,26 +101,11 @@ impl PowMod {
 
     /// The base as a Montgomery residue.
     fn base(&self, b: &mut Builder, frame: &Frame, ring: &Montgomery, square: &[R32]) -> Vec<R32> {
-        let (limbs, length) = (self.modulus.limbs, self.base.limbs);
-        if length <= limbs {
+        let limbs = self.modulus.limbs;
+        if self.base.limbs <= limbs {
             return self.mul_by_base(b, frame, ring, square);
         }
-        let parts = length.div_ceil(limbs);
-        let top = frame.load_part(b, 0, (parts - 1) * limbs, limbs);
-        let residue = ring.mul(b, &top, square);
-        let x: Vec<R32> = residue.iter().map(|&limb| b.copy(limb)).collect();
-        let row = frame.operand_row(b, 0);
-        let row = b.add64(row, u64::from(4 * (parts - 1) * limbs));
-        repeat(b, parts - 1, |b| {
-            let lower = b.add64(row, u64::from(4 * limbs).wrapping_neg());
-            b.set64(row, lower);
-            let part = frame.read(b, row, 0, limbs, piece(length).min(piece(limbs)));
-            let higher = ring.mul(b, &x, square);
-            let part = ring.mul(b, &part, square);
-            let sum = ring.add(b, &higher, &part);
-            assign(b, &x, &sum);
-        });
-        x
+        frame.residue(b, ring, (0, limbs), square)
     }
 
     /// The power as a Montgomery residue.

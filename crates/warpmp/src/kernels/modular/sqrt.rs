@@ -227,7 +227,7 @@ impl<'f> State<'f> {
         let negated = b.sub(0, digit);
         let factor = self.with(b, place, negated);
         let rows = Rows::on(b, &factor, &shifted);
-        let (sum, over) = finished(b, spread, rows, digit);
+        let (sum, over) = spread.settle_rows(b, rows, digit);
         // What R is in multiples of B^n: zero or negative.
         let expected = b.sub(digit, above);
         let level = b.sub(over, expected);
@@ -339,7 +339,7 @@ impl<'f> State<'f> {
         });
         let factor: Vec<R32> = factor.collect();
         let rows = Rows::on(b, &factor, &self.rest);
-        let (rest, above) = finished(b, self.spread, rows, cut);
+        let (rest, above) = self.spread.settle_rows(b, rows, cut);
         let (rest, above) = self.lowered(b, &rest, above, self.fraction);
         self.lowered(b, &rest, above, self.fraction).0
     }
@@ -377,15 +377,6 @@ fn carry_above(b: &mut Builder, digit: R32, place: R32) -> R32 {
     let carry = b.shr(digit, 31);
     let following = b.add(place, 1);
     b.shl(carry, following)
-}
-
-/// The sum of a row with what the rows hold: its limbs, and what stands above them.
-fn finished(b: &mut Builder, spread: &Spread, mut rows: Rows, factor: R32) -> (Vec<R32>, R32) {
-    let low = rows.row(b, factor);
-    let mut sum = vec![low];
-    sum.extend(rows.finish(b));
-    let excess = sum.pop().unwrap_or(low);
-    spread.settle(b, &sum, excess)
 }
 
 impl Spec for Sqrt {

@@ -363,9 +363,8 @@ impl Spec for StrongTest {
     }
 
     fn wide_products(&self) -> u64 {
-        let limbs = u64::from(self.number.limbs);
-        let product = 2 * limbs * u64::from(self.residue_limbs());
-        let square = if self.layout.group == 1 { product / 4 * 3 } else { product };
+        let limbs = self.number.limbs;
+        let (product, square) = (self.layout.products(limbs), self.layout.square_products(limbs));
         let squares = square * u64::from(self.bits);
         match self.base {
             Base::Number(2) => squares,

@@ -5,7 +5,6 @@ use warpmp_kernel::fragment::{assign, repeat, select};
 use warpmp_kernel::ir::{Cmp, Space, Vector, Vote};
 
 use super::super::super::piece;
-use super::super::Operand;
 use super::{Base, Test, bit_length, warp_max};
 
 impl Test<'_> {
@@ -121,7 +120,7 @@ impl Test<'_> {
                 let base = self.frame.spread.small(b, base);
                 self.ring.mul(b, &base, &square)
             }
-            Base::Operand(base) => self.residue(b, base, &square),
+            Base::Operand(_) => self.frame.residue(b, &self.ring, (0, self.spec.number.limbs), &square),
         };
         self.keep(b, 1, &base);
         let entries = 1 << self.spec.window;
@@ -139,31 +138,5 @@ impl Test<'_> {
             b.set64(at, next);
             self.frame.write(b, at, limbs, piece(limbs), &x);
         });
-    }
-
-    /// The kernel's first operand as a residue. One of more limbs than the number is `Σ aᵢ·Rⁱ`: with `aᵢ < R`,
-    /// `aᵢ·R²/R < n`, and the sum is taken from the top, `x ← x·R + aᵢ`, in residues.
-    fn residue(&self, b: &mut Builder, base: Operand, square: &[R32]) -> Vec<R32> {
-        let (frame, ring) = (self.frame, &self.ring);
-        let (limbs, length) = (self.spec.number.limbs, base.limbs);
-        let parts = length.div_ceil(limbs);
-        let top = frame.load_part(b, 0, (parts - 1) * limbs, limbs);
-        let residue = ring.mul(b, &top, square);
-        if parts == 1 {
-            return residue;
-        }
-        let x: Vec<R32> = residue.iter().map(|&limb| b.copy(limb)).collect();
-        let row = frame.operand_row(b, 0);
-        let row = b.add64(row, u64::from(4 * (parts - 1) * limbs));
-        repeat(b, parts - 1, |b| {
-            let lower = b.add64(row, u64::from(4 * limbs).wrapping_neg());
-            b.set64(row, lower);
-            let part = frame.read(b, row, 0, limbs, piece(length).min(piece(limbs)));
-            let higher = ring.mul(b, &x, square);
-            let part = ring.mul(b, &part, square);
-            let sum = ring.add(b, &higher, &part);
-            assign(b, &x, &sum);
-        });
-        x
     }
 }
