@@ -211,7 +211,12 @@ fn text(operation: Operation, rows: &[Row], device: &str, runs: usize) -> String
             "–: the copy bandwidth and the IMAD.WIDE ceiling are those of a GPU; there is none in this row\n",
         );
     } else if rows.iter().any(|row| row.wide_product_fraction.is_none()) {
-        text.push_str("–: the IMAD.WIDE ceiling is known for sm_80 and sm_90 only\n");
+        let counts = rows.iter().any(|row| wide_products(operation, Shape::new(1, row.bits_a)) > 0.0);
+        text.push_str(if counts {
+            "–: the IMAD.WIDE ceiling is known for sm_80 and sm_90 only\n"
+        } else {
+            "–: what schoolbook arithmetic needs for this is not one number of products\n"
+        });
     }
     text
 }
