@@ -5,10 +5,8 @@ use rayon::prelude::*;
 use super::{
     finish,
     lanes::{BASE_BITS, Lanes, Limits, heights},
-    simd::{
-        Vectors,
-        pool::{MOST_JUMPS, Pool},
-    },
+    simd::{Vectors, pool::Pool},
+    vectors::MOST_JUMPS,
 };
 use crate::{
     dfs::{Jump, Jumps, Lookahead, Plan, log2_up},

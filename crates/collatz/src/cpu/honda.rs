@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::simd::{Vectors, descent::Descent};
+use super::{simd::Vectors, vectors::Descent};
 use crate::{
     engine::{Control, Outcome},
     error::Result,

@@ -2,7 +2,7 @@
 
 use std::array;
 
-use super::simd::pool::{Highest, Late};
+use super::vectors::{Highest, Late, VALUE_BITS};
 use crate::dfs::{Jump, Jumps, RHO_ONE, log2_up};
 
 /// Lanes of a batch: with the table of jumps they fit the first-level cache.
@@ -39,7 +39,7 @@ impl Limits {
 
     /// The same for vectors.
     pub(super) fn highest(self, end: u128) -> Highest {
-        Highest { width: Self::within(end, 104, 2), report: self.highest }
+        Highest { width: Self::within(end, VALUE_BITS as i32, 2), report: self.highest }
     }
 
     /// Starts are reported from so many bits above themselves on, too.

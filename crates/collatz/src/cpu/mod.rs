@@ -12,6 +12,7 @@ mod simd;
 #[cfg(not(target_arch = "x86_64"))]
 #[path = "absent.rs"]
 mod simd;
+mod vectors;
 
 use std::{path::PathBuf, thread};
 

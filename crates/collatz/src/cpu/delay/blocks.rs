@@ -7,7 +7,7 @@
 
 use std::{collections::HashMap, ops::Range};
 
-use crate::cpu::simd::delay::MOST;
+use crate::cpu::vectors::MOST_DELAYS as MOST;
 use crate::{error::Result, number::Affine, power::pow3};
 
 const BITS: u32 = 16;

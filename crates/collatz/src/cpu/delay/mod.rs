@@ -11,9 +11,9 @@ mod portable;
 
 use rayon::prelude::*;
 
-use super::simd::{
-    Vectors,
-    delay::{BASE_BITS as VECTOR_BITS, LIMIT_BITS},
+use super::{
+    simd::Vectors,
+    vectors::{DELAY_BASE_BITS as VECTOR_BITS, DELAY_LIMIT_BITS as LIMIT_BITS},
 };
 use crate::{
     engine::Control,
@@ -130,7 +130,7 @@ impl Prepared {
     }
 
     /// The delays of `start(0)`, `start(1)`, …, all at least 1 and none above `highest`; at most as many as
-    /// the vectors' places can tell apart.
+    /// [`super::vectors::MOST_DELAYS`].
     fn any(&self, highest: u128, start: impl Fn(usize) -> u128, delays: &mut [u32]) -> Result<()> {
         let small = self.small.delays();
         let Some((vectors, jumps)) = self.vectors.as_ref().filter(|_| highest >> LIMIT_BITS == 0) else {

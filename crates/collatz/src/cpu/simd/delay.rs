@@ -13,16 +13,11 @@ use std::arch::x86_64::{
 };
 
 use super::{Queue, Values, Vectors, WIDTH, load, plus, ranks};
+use crate::cpu::vectors::{DELAY_BASE_BITS as BASE_BITS, DELAY_LIMIT_BITS as LIMIT_BITS, MOST_DELAYS as MOST};
 
-/// `d` of the table of jumps.
-pub(in crate::cpu) const BASE_BITS: u32 = 12;
 const ENTRIES: usize = 1 << BASE_BITS;
 /// `t = 2^18`: half a megabyte of table A, which stays in the second-level cache.
 const SMALL_BITS: u32 = 18;
-/// Numbers that a call takes at most: places have 16 bits.
-pub(in crate::cpu) const MOST: usize = 0xf000;
-/// Values from here on may exceed 104 bits in two jumps, which multiply by less than `(3/2)^24 < 2^15`.
-pub(in crate::cpu) const LIMIT_BITS: u32 = 89;
 
 /// Vectors under way: more than the processor overlaps at a time.
 const VECTORS: usize = 16;

@@ -8,29 +8,12 @@ use std::arch::x86_64::{
 };
 
 use super::{DIGIT_BITS, Queue, Values, Vectors, WIDTH, ranks};
+use crate::cpu::vectors::Descent;
 
 /// Vectors under way.
 const VECTORS: usize = 16;
 const LANES: usize = VECTORS * WIDTH;
 const QUEUE: usize = 4 * LANES;
-
-/// Starts that are taken below themselves.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::cpu) struct Descent<'a> {
-    /// B in the low half, C in the high half of each of `2^base_bits` words.
-    pub(in crate::cpu) jumps: &'a [u64],
-    /// `d`, 4 to 20.
-    pub(in crate::cpu) base_bits: u32,
-    /// Bits of the largest start. Values from here on may exceed 104 bits in two jumps.
-    pub(in crate::cpu) limit_bits: u32,
-}
-
-impl Descent<'_> {
-    /// The limit for jumps that multiply by less than `2^growth`.
-    pub(in crate::cpu) fn limit(growth: u32) -> u32 {
-        2 * DIGIT_BITS - 2 * growth
-    }
-}
 
 #[allow(clippy::unused_self, reason = "the proof that the processor has the instructions")]
 impl Vectors {

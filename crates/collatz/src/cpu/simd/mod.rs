@@ -28,10 +28,12 @@ use std::arch::x86_64::{
 };
 use std::array;
 
+use super::vectors::VALUE_BITS;
+
 /// Numbers of a vector.
 const WIDTH: usize = 8;
 /// Bits of a digit.
-const DIGIT_BITS: u32 = 52;
+const DIGIT_BITS: u32 = VALUE_BITS / 2;
 const DIGIT: u64 = (1 << DIGIT_BITS) - 1;
 
 /// The proof that the processor has the instructions: what has one may call.

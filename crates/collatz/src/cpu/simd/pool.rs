@@ -10,7 +10,10 @@ use std::arch::x86_64::{
 };
 
 use super::{DIGIT, DIGIT_BITS, Values, Vectors, WIDTH, load, ranks};
-use crate::dfs::Jump;
+use crate::{
+    cpu::vectors::{Highest, Late, MOST_JUMPS},
+    dfs::Jump,
+};
 
 const BASE_BITS: u32 = 12;
 const ENTRIES: usize = 1 << BASE_BITS;
@@ -20,30 +23,11 @@ const LANES: usize = VECTORS * WIDTH;
 /// Starts waiting.
 const QUEUE: usize = 1024;
 /// Rounds of two jumps that a lane may take, give or take [`LOOK`].
-const PATIENCE: i64 = 24;
+const PATIENCE: i64 = MOST_JUMPS as i64 / 2 - LOOK as i64;
 /// Rounds between two looks at how long lanes have been under way.
 const LOOK: u64 = 8;
-/// Jumps that a start may have taken when it is given back.
-pub(in crate::cpu) const MOST_JUMPS: u32 = 2 * (PATIENCE as u32 + LOOK as u32);
 /// The height of an empty lane: no threshold is below it.
 const EMPTY: i64 = i64::MIN / 2;
-
-/// A start that was given back: its value, its height and where it came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cpu) struct Late {
-    pub(in crate::cpu) value: u128,
-    pub(in crate::cpu) rho: i32,
-    pub(in crate::cpu) offset: u64,
-}
-
-/// The largest heights `ρ` at which starts may go on.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::cpu) struct Highest {
-    /// Two jumps from there stay within 104 bits: who is above is given back.
-    pub(in crate::cpu) width: i32,
-    /// Who is above and survives the next jump is reported.
-    pub(in crate::cpu) report: i32,
-}
 
 /// Starts in flight, and those that wait.
 #[derive(Debug)]

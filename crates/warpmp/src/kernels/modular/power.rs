@@ -17,7 +17,7 @@
 //! What is multiplied by lies in memory if it is long: the residues of the table, and the base as it is. So squares and
 //! products need no more than `x`, the modulus and a window in registers.
 //!
-//! bound: see [`Montgomery`]; of a base of more than `L` limbs [`Frame::residue`].
+//! bound: see [`Montgomery`]; of a base of more than `L` limbs `Frame::residue`.
 //!
 //! source: Handbook of Applied Cryptography 14.82 (windows of fixed length), 14.94 (Montgomery's form).
 
