@@ -141,7 +141,7 @@ fn stopped_at_any_moment() {
 #[ignore = "minutes: hundreds of kills"]
 fn killed_hundreds_of_times() {
     killed(4000, 400, &["-KILL"]);
-    killed(1000, 100, &["-INT", "-TERM", "-KILL"]);
+    killed(6000, 100, &["-INT", "-TERM", "-KILL"]);
 }
 
 /// Several processes at a time, one of which is killed now and then: one works, the others are told who does.
