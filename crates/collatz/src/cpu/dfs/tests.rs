@@ -49,7 +49,7 @@ fn who_climbs_is_reported() {
             let told = format!("{plan:?}, vectors: {}", prepared.vectors.is_some());
             let (mut tested, mut expected, mut found) = (0, 0, 0);
             for place in 0..windows {
-                let from = (1 << (40 + place % 30)) + 0x1234_5678_9abc_u128 * (place + 1);
+                let from = (1 << (40 + place % 61)) + 0x1234_5678_9abc_u128 * (place + 1);
                 let window = Window::new(from, count).unwrap();
                 let mut reported = BTreeSet::new();
                 for prefix in &prepared.prefixes {
