@@ -72,7 +72,7 @@ fn a_broken_description_is_written_anew() {
         bytes
     });
     let zeros = [vec![0; whole.len()], [&whole[..], b"}"].concat()];
-    for broken in cut.chain(changed).chain(zeros) {
+    for (number, broken) in zeros.into_iter().chain(cut).chain(changed).enumerate() {
         fs::write(&path, &broken).unwrap();
         let Err(Error::LostDescription { certificates, from, last, window_count, .. }) = Campaign::open(folder.path())
         else {
@@ -86,6 +86,10 @@ fn a_broken_description_is_written_anew() {
         let end = specification.range.end();
         assert_eq!((certificates, window_count, last), (2, COUNT, end - 1));
         assert_eq!(from, (1 << 64) + COUNT);
+        // Writing takes long.
+        if number > 10 && number % 7 != 0 {
+            continue;
+        }
         let (campaign, _lock) = Campaign::create(folder.path(), &specification).unwrap();
         let aside = campaign.restored().unwrap().aside.clone().unwrap();
         assert_eq!((fs::read(&aside).unwrap(), fs::read(&path).unwrap()), (broken, whole.clone()));
@@ -222,6 +226,12 @@ fn later_versions_are_recognised() {
         fs::write(&path, text).unwrap();
         assert!(load(&path).unwrap().unwrap_err().is_broken(), "{text}");
     }
+    // Where the description is lost, none is made for certificates of another version.
+    write_sealed(&path, with(&[("program", "warpmp-collatz 9.0.0".into())]));
+    let aside = Campaign::set_aside(&folder.path().join("campaign.json")).unwrap();
+    assert!(matches!(Campaign::create(folder.path(), &specification), Err(Error::NotTrusted { .. })));
+    assert!(!folder.path().join("campaign.json").exists());
+    fs::rename(aside, folder.path().join("campaign.json")).unwrap();
     // A description that a later version wrote is neither used nor replaced.
     let description = folder.path().join("campaign.json");
     let mut later = content(&description);

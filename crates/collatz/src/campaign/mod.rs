@@ -72,8 +72,8 @@ impl Campaign {
     /// all certificates that are there are of this campaign; [`Campaign::restored`] tells.
     ///
     /// # Errors
-    /// [`Error::File`]; [`Error::NotTrusted`] if the directory's description is of another program or rule set; [`Error::Locked`] if another
-    /// process works there; [`Error::OtherCampaign`] or [`Error::OtherCertificates`] if the directory has a campaign that is not the same.
+    /// [`Error::File`]; [`Error::NotTrusted`] if the directory's description is of another program or rule set, or a certificate is where there
+    /// is no description; [`Error::Locked`] if another process works there; [`Error::OtherCampaign`] or [`Error::OtherCertificates`] if the directory has a campaign that is not the same.
     pub fn create(folder: &Path, specification: &Specification) -> Result<(Self, Lock)> {
         fs::create_dir_all(folder).map_err(Error::file(folder))?;
         let lock = Lock::take(folder)?;

@@ -1,8 +1,8 @@
 //! The description of a campaign, and the way back when it is lost.
 //!
 //! Certificates hold everything but the range: window, scheme, program and rules. Who goes on with a campaign names its range again. So a
-//! description that is not there, or is broken, is written anew, on one condition: every trusted certificate in the directory is one of
-//! the campaign that was named. No certificate counts for more than it did, and the broken file is kept.
+//! description that is not there, or is broken, is written anew, on one condition: every certificate in the directory that is in good order is
+//! one of the campaign that was named. No certificate counts for more than it did, and the broken file is kept.
 
 use std::{
     fs, io,
@@ -71,7 +71,7 @@ impl Campaign {
         Ok(match description(folder)? {
             Ok(specification) => Begun::Campaign(specification),
             Err(_) if !folder.try_exists().map_err(Error::file(folder))? => Begun::Nothing,
-            Err(_) => match certificates(folder)? {
+            Err(_) => match certificates(folder)?.0 {
                 none if none.is_empty() => Begun::Nothing,
                 certificates => Begun::Certificates(certificates),
             },
@@ -83,7 +83,7 @@ impl Lost {
     /// What to tell somebody who only looks.
     pub(super) fn error(self, folder: &Path) -> Result<Error> {
         let path = folder.join(SPECIFICATION);
-        let found = if folder.is_dir() { certificates(folder)? } else { Vec::new() };
+        let found = if folder.is_dir() { certificates(folder)?.0 } else { Vec::new() };
         let windows = || found.iter().map(|certificate| certificate.window);
         let (Some(first), Some(end)) = (windows().min(), windows().map(|window| window.end()).max()) else {
             return Ok(match self {
@@ -108,7 +108,10 @@ impl Lost {
     /// Makes place for the campaign's description, if the certificates are all of this campaign. None: there was nothing before.
     pub(super) fn restore(self, campaign: &Campaign) -> Result<Option<Restored>> {
         let path = campaign.folder.join(SPECIFICATION);
-        let found = certificates(&campaign.folder)?;
+        let (found, foreign) = certificates(&campaign.folder)?;
+        if let Some((path, damage)) = foreign {
+            return Err(Error::NotTrusted { path, damage });
+        }
         if let Some(other) = found.iter().find(|certificate| !campaign.specification.has(certificate)) {
             return Err(Error::OtherCertificates {
                 path,
@@ -126,17 +129,18 @@ impl Lost {
     }
 }
 
-/// The trusted certificates of a directory, each under its own name, whatever campaign they are of.
-fn certificates(folder: &Path) -> Result<Vec<Certificate>> {
-    let mut certificates = Vec::new();
-    for path in json_files(folder)?.iter().filter(|path| named(path).is_some()) {
-        if let Ok(certificate) = load(path)?
-            && path.ends_with(name(&certificate.window))
-        {
-            certificates.push(certificate);
+/// The trusted certificates of a directory, each under its own name, whatever campaign they are of; and the first one that is in good order,
+/// but not to be trusted.
+fn certificates(folder: &Path) -> Result<(Vec<Certificate>, Option<(PathBuf, Damage)>)> {
+    let (mut certificates, mut foreign) = (Vec::new(), None);
+    for path in json_files(folder)?.into_iter().filter(|path| named(path).is_some()) {
+        match load(&path)? {
+            Ok(certificate) if path.ends_with(name(&certificate.window)) => certificates.push(certificate),
+            Err(damage) if !damage.is_broken() => foreign = foreign.or(Some((path, damage))),
+            _ => {}
         }
     }
-    Ok(certificates)
+    Ok((certificates, foreign))
 }
 
 /// Moves a file to a name that no file has; that name.

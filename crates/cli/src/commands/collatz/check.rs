@@ -41,7 +41,11 @@ pub(super) fn run(args: &Check) -> Result<()> {
         for (certificate, whole) in contents.done.iter().zip(&whole) {
             match certificate.recheck(*whole, &control[0]) {
                 Ok(()) => {}
-                Err(error @ (CollatzError::Disagreement { .. } | CollatzError::NoDescent { .. })) => {
+                Err(
+                    error @ (CollatzError::Disagreement { .. }
+                    | CollatzError::OtherHighest { .. }
+                    | CollatzError::NoDescent { .. }),
+                ) => {
                     found.push(format!("{}: {error}", campaign.path(&certificate.window).display()));
                 }
                 Err(error) => return Err(error.into()),
