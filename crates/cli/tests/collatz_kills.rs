@@ -86,10 +86,19 @@ fn let_run(dir: &Dir, child: &mut Child, dice: &mut u64) {
         thread::sleep(Duration::from_micros(below(dice, 60_000)));
         return;
     }
-    let enough = certificates(dir) + below(dice, 9) as usize;
-    // Nobody waits with the signal until a write is over.
-    wait_until(|| certificates(dir) >= enough || child.try_wait().unwrap().is_some());
-    thread::sleep(Duration::from_micros(below(dice, 3000)));
+    let enough = certificates(dir) + 1 + below(dice, 8) as usize;
+    wait_until(|| certificates(dir) + 1 >= enough || child.try_wait().unwrap().is_some());
+    // The moment at which a name appears is the one at which half a file would.
+    let end = Instant::now() + Duration::from_millis(below(dice, 100));
+    while certificates(dir) < enough && Instant::now() < end {}
+}
+
+/// Sends a signal; to kill, without a detour.
+fn end(child: &mut Child, name: &str) {
+    match name {
+        "-KILL" => child.kill().unwrap(),
+        _ => signal(child, name),
+    }
 }
 
 /// Killed by each of the signals in turn, so often, or until it is done.
@@ -103,16 +112,16 @@ fn killed(windows: u32, rounds: u32, signals: &[&str]) {
         let_run(&dir, &mut child, &mut dice);
         let name = signals[round as usize % signals.len()];
         if child.try_wait().unwrap().is_none() {
-            signal(&child, name);
+            end(&mut child, name);
             kills += 1;
         }
-        let end = Instant::now();
+        let begin = Instant::now();
         let output = child.wait_with_output().unwrap();
         let told = || format!("{name}: {:?}, {}", output.status, String::from_utf8_lossy(&output.stderr));
         // In order, if the handler was there already; and soon.
         assert!([None, Some(0), Some(130)].contains(&output.status.code()), "{}", told());
         assert!(output.status.code().is_some() || output.status.signal().is_some(), "{}", told());
-        assert!(end.elapsed() < Duration::from_secs(20), "{}", told());
+        assert!(begin.elapsed() < Duration::from_secs(20), "{}", told());
         let now = done(&dir);
         assert!(now >= before, "{now} certificates, {before} before; {}", told());
         before = now;
@@ -167,14 +176,14 @@ fn together(windows: u32, rounds: u32, processes: usize) {
         let mut killed = all.swap_remove(chosen);
         let_run(&dir, &mut killed, &mut dice);
         if killed.try_wait().unwrap().is_none() {
-            signal(&killed, "-KILL");
+            end(&mut killed, "-KILL");
         }
         check(&killed.wait_with_output().unwrap());
         // Of the others at most one works; it is stopped, too.
         for mut child in all {
             let_run(&dir, &mut child, &mut dice);
             if child.try_wait().unwrap().is_none() {
-                signal(&child, "-KILL");
+                end(&mut child, "-KILL");
             }
             check(&child.wait_with_output().unwrap());
         }
