@@ -143,7 +143,7 @@ fn a_lost_description_is_written_anew() {
             "--from 2^50+7 --count 2^18 --leaf-bits 5",
             "--from 2^50+7 --count 2^18 --scheme honda --sieve-bits 8",
         ] {
-            let words = ["camp/campaign.json is lost", "give what the campaign had"];
+            let words = ["campaign.json is lost, and camp/0", "give what the campaign had"];
             collatz(&dir, &format!("verify --device cpu --out camp {other}")).fails(1, &words);
         }
         // The window that is missing, of the size that the certificates tell, and by their plan.

@@ -41,7 +41,7 @@ fn left(dir: &Dir) -> BTreeMap<String, Value> {
     for entry in fs::read_dir(dir.path("camp")).unwrap().map(Result::unwrap) {
         let mut content = Value::Null;
         let name = entry.file_name().into_string().unwrap();
-        if name.ends_with(".json") {
+        if entry.path().extension().is_some_and(|it| it == "json") {
             let mut file: Value = serde_json::from_slice(&fs::read(entry.path()).unwrap()).unwrap();
             content = file["content"].take();
             for field in ["at", "microseconds", "samples"] {

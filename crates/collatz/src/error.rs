@@ -3,6 +3,7 @@
 use std::{io, path::PathBuf};
 
 use crate::{
+    campaign::Remains,
     certificate::{Damage, Figures},
     window::Window,
 };
@@ -123,35 +124,26 @@ pub enum Error {
     /// The campaign's description is lost or broken, but its certificates are there: they hold all but the range. Going on with that range
     /// writes it anew.
     #[error(
-        "{}: {reason}; {certificates} certificates are there, for starts from {from} to {last} in windows of {window_count}: \
+        "{}: {reason}; {} certificates are there, for starts from {} to {} in windows of {}: \
          verify the campaign's range again, and it is written anew",
-        path.display()
+        path.display(), remains.certificates, remains.from, remains.last, remains.window_count
     )]
     LostDescription {
         /// The description.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
-        /// How many certificates are there.
-        certificates: usize,
-        /// The first start that they cover.
-        from: u128,
-        /// The last one.
-        last: u128,
-        /// Starts of the largest window.
-        window_count: u128,
+        /// What is there.
+        remains: Box<Remains>,
     },
     /// The campaign's description is lost or broken, and a certificate is none of the campaign that is to be continued there. Give the range,
     /// the windows' size and the scheme that the campaign had, or move what is another campaign's elsewhere.
     #[error(
-        "{} is lost, and {} is not of {range} in windows of {window_count} by the same scheme: \
+        "campaign.json is lost, and {} is not of {range} in windows of {window_count} by the same scheme: \
          give what the campaign had, or move other campaigns' certificates elsewhere",
-        path.display(),
         certificate.display()
     )]
     OtherCertificates {
-        /// The description.
-        path: PathBuf,
         /// A certificate that does not fit.
         certificate: PathBuf,
         /// The range that was asked for.

@@ -24,7 +24,7 @@ use std::{
 };
 
 pub use lock::Lock;
-pub use restore::{Begun, Restored};
+pub use restore::{Begun, Remains, Restored};
 pub use specification::Specification;
 pub use work::{Event, run};
 

@@ -35,6 +35,19 @@ pub struct Restored {
     pub aside: Option<PathBuf>,
 }
 
+/// Trusted certificates without a description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remains {
+    /// How many.
+    pub certificates: usize,
+    /// The first start that they cover.
+    pub from: u128,
+    /// The last one.
+    pub last: u128,
+    /// Starts of the largest window.
+    pub window_count: u128,
+}
+
 /// Why there is no description.
 pub(super) enum Lost {
     /// It is not there.
@@ -71,7 +84,7 @@ impl Campaign {
         Ok(match description(folder)? {
             Ok(specification) => Begun::Campaign(specification),
             Err(_) if !folder.try_exists().map_err(Error::file(folder))? => Begun::Nothing,
-            Err(_) => match certificates(folder)?.0 {
+            Err(_) => match certificates(folder)?.trusted {
                 none if none.is_empty() => Begun::Nothing,
                 certificates => Begun::Certificates(certificates),
             },
@@ -83,7 +96,7 @@ impl Lost {
     /// What to tell somebody who only looks.
     pub(super) fn error(self, folder: &Path) -> Result<Error> {
         let path = folder.join(SPECIFICATION);
-        let found = if folder.is_dir() { certificates(folder)?.0 } else { Vec::new() };
+        let found = if folder.is_dir() { certificates(folder)?.trusted } else { Vec::new() };
         let windows = || found.iter().map(|certificate| certificate.window);
         let (Some(first), Some(end)) = (windows().min(), windows().map(|window| window.end()).max()) else {
             return Ok(match self {
@@ -98,23 +111,24 @@ impl Lost {
         Ok(Error::LostDescription {
             path,
             reason,
-            certificates: found.len(),
-            from: first.from(),
-            last: end - 1,
-            window_count: windows().map(|window| window.count()).max().unwrap_or(0),
+            remains: Box::new(Remains {
+                certificates: found.len(),
+                from: first.from(),
+                last: end - 1,
+                window_count: windows().map(|window| window.count()).max().unwrap_or(0),
+            }),
         })
     }
 
     /// Makes place for the campaign's description, if the certificates are all of this campaign. None: there was nothing before.
     pub(super) fn restore(self, campaign: &Campaign) -> Result<Option<Restored>> {
         let path = campaign.folder.join(SPECIFICATION);
-        let (found, foreign) = certificates(&campaign.folder)?;
+        let Found { trusted: found, foreign } = certificates(&campaign.folder)?;
         if let Some((path, damage)) = foreign {
             return Err(Error::NotTrusted { path, damage });
         }
         if let Some(other) = found.iter().find(|certificate| !campaign.specification.has(certificate)) {
             return Err(Error::OtherCertificates {
-                path,
                 certificate: campaign.path(&other.window),
                 range: campaign.specification.range,
                 window_count: campaign.specification.window_count.clone(),
@@ -129,18 +143,25 @@ impl Lost {
     }
 }
 
-/// The trusted certificates of a directory, each under its own name, whatever campaign they are of; and the first one that is in good order,
-/// but not to be trusted.
-fn certificates(folder: &Path) -> Result<(Vec<Certificate>, Option<(PathBuf, Damage)>)> {
-    let (mut certificates, mut foreign) = (Vec::new(), None);
+/// Certificates of a directory in good order.
+#[derive(Default)]
+struct Found {
+    /// Trusted ones, each under its own name, whatever campaign they are of.
+    trusted: Vec<Certificate>,
+    /// The first one that is not to be trusted.
+    foreign: Option<(PathBuf, Damage)>,
+}
+
+fn certificates(folder: &Path) -> Result<Found> {
+    let mut found = Found::default();
     for path in json_files(folder)?.into_iter().filter(|path| named(path).is_some()) {
         match load(&path)? {
-            Ok(certificate) if path.ends_with(name(&certificate.window)) => certificates.push(certificate),
-            Err(damage) if !damage.is_broken() => foreign = foreign.or(Some((path, damage))),
+            Ok(certificate) if path.ends_with(name(&certificate.window)) => found.trusted.push(certificate),
+            Err(damage) if !damage.is_broken() => found.foreign = found.foreign.or(Some((path, damage))),
             _ => {}
         }
     }
-    Ok((certificates, foreign))
+    Ok(found)
 }
 
 /// Moves a file to a name that no file has; that name.

@@ -27,9 +27,9 @@ pub(super) fn run(args: &Status) -> Result<()> {
         output.finish()?;
     }
     if args.json {
-        print_json(&campaign, &contents)?
+        print_json(&campaign, &contents)?;
     } else {
-        print(&campaign, &contents)?
+        print(&campaign, &contents)?;
     }
     if args.complete { complete(&args.folder, &campaign, &contents) } else { Ok(()) }
 }
