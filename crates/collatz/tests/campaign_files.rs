@@ -43,7 +43,7 @@ fn begun() -> (tempfile::TempDir, Specification) {
     (folder, specification)
 }
 
-fn write_sealed(path: &Path, content: Value) {
+fn write_sealed(path: &Path, content: &Value) {
     let sha256 = format!("{:x}", Sha256::digest(content.to_string().as_bytes()));
     fs::write(path, json!({"sha256": sha256, "content": content}).to_string()).unwrap();
 }
@@ -188,6 +188,24 @@ fn files_that_are_in_nobodys_way_are_left_alone() {
     assert_eq!(names(folder.path()).len(), before.len() + 3);
 }
 
+/// The same windows by another plan, and a window under the name of another: in good order, but not this campaign's.
+#[test]
+fn certificates_of_two_campaigns() {
+    let (folder, specification) = begun();
+    let campaign = Campaign::open(folder.path()).unwrap();
+    let [one, two] = [0, 1].map(|number| specification.window(number).unwrap());
+    let scheme = Scheme::Dfs(dfs::Plan::new(6, 10, 6, 3).unwrap());
+    let other = Certificate::make(&scheme, &one, &mut Cpu::new(), &Control::default()).unwrap();
+    store(&campaign.path(&one), &other).unwrap();
+    fs::copy(campaign.path(&two), campaign.path(&specification.window(2).unwrap())).unwrap();
+    let contents = campaign.contents().unwrap();
+    assert_eq!((contents.done.len(), contents.covered()), (2, 2 * COUNT - 7));
+    let damages: Vec<&Damage> = contents.damaged.iter().map(|(_, damage)| damage).collect();
+    let misplaced = |damage: &&Damage| matches!(damage, Damage::Misplaced { .. }) && !damage.is_broken();
+    assert!(damages.len() == 2 && damages.iter().all(misplaced), "{damages:?}");
+    assert!(damages[0].to_string().contains("scheme") && damages[1].to_string().contains(&two.to_string()));
+}
+
 /// What a later version writes is not broken: it is somebody's work.
 #[test]
 fn later_versions_are_recognised() {
@@ -202,7 +220,7 @@ fn later_versions_are_recognised() {
         content
     };
     let damage = |content: Value| {
-        write_sealed(&path, content);
+        write_sealed(&path, &content);
         load(&path).unwrap().unwrap_err()
     };
     let next = u64::from(FORMAT) + 1;
@@ -226,7 +244,7 @@ fn later_versions_are_recognised() {
         assert!(load(&path).unwrap().unwrap_err().is_broken(), "{text}");
     }
     // Where the description is lost, none is made for certificates of another version.
-    write_sealed(&path, with(&[("program", "warpmp-collatz 9.0.0".into())]));
+    write_sealed(&path, &with(&[("program", "warpmp-collatz 9.0.0".into())]));
     let aside = Campaign::set_aside(&folder.path().join("campaign.json")).unwrap();
     assert!(matches!(Campaign::create(folder.path(), &specification), Err(Error::NotTrusted { .. })));
     assert!(!folder.path().join("campaign.json").exists());
@@ -236,7 +254,7 @@ fn later_versions_are_recognised() {
     let mut later = content(&description);
     later["program"] = "warpmp-collatz 9.0.0".into();
     later["notes"] = 1.into();
-    write_sealed(&description, later);
+    write_sealed(&description, &later);
     let text = fs::read(&description).unwrap();
     for found in [Campaign::open(folder.path()).map(drop), Campaign::create(folder.path(), &specification).map(drop)] {
         let Err(Error::NotTrusted { damage: Damage::Foreign { what, .. }, .. }) = found else { panic!("{found:?}") };
@@ -247,7 +265,7 @@ fn later_versions_are_recognised() {
     odd.as_object_mut().unwrap().remove("notes");
     odd["window_count"] = "0".into();
     assert_eq!(fs::read(&description).unwrap(), text);
-    write_sealed(&description, odd);
+    write_sealed(&description, &odd);
     assert!(matches!(Campaign::open(folder.path()), Err(Error::NotTrusted { .. })));
 }
 
