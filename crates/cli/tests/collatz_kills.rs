@@ -147,7 +147,7 @@ fn killed_at_any_moment() {
 
 #[test]
 fn stopped_at_any_moment() {
-    killed(100, 8, &["-INT", "-TERM"]);
+    killed(300, 6, &["-INT", "-TERM"]);
 }
 
 #[test]
