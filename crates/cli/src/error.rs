@@ -63,10 +63,19 @@ pub(crate) enum Error {
     Memory { bytes: u64 },
     #[error("{failed} of {total} known answers were wrong")]
     SelfTest { failed: usize, total: usize },
-    #[error("{folder}: {files} certificate{} not trusted; --redo does their windows again", if *files == 1 { " is" } else { "s are" })]
+    #[error("{folder}: {files} certificate{} not trusted, but in good order; --redo moves aside what is not trusted and does its windows again",
+            if *files == 1 { " is" } else { "s are" })]
     Untrusted { folder: String, files: usize },
+    #[error("{folder}: {missing} number{} of the range {} no certificate", if *missing == 1 { "" } else { "s" },
+            if *missing == 1 { "has" } else { "have" })]
+    Incomplete { folder: String, missing: u128 },
     #[error("{windows} windows, at most {limit} fit a directory: give a larger --window")]
     TooManyWindows { windows: u128, limit: u128 },
+    #[error(
+        "the look-ahead of this plan takes {required_bytes} bytes of memory, of which {available_bytes} are free: \
+             use the device that the campaign was begun with, or for a new one a smaller --lookahead-bits"
+    )]
+    PlanMemory { required_bytes: u64, available_bytes: u64 },
     #[error("{wrong} certificate{} wrong", if *wrong == 1 { " is" } else { "s are" })]
     WrongCertificates { wrong: usize },
     #[error("the delay of {start} is {expected}, the engine says {found}")]
