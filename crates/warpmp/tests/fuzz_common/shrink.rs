@@ -72,10 +72,19 @@ impl Search {
             operands.iter().map(cut).collect()
         };
         let all = self.operands.clone();
-        for (first, count) in [(wrong, 1), (0, 1), (wrong.min(lanes.saturating_sub(2)), 2.min(lanes)), (0, wrong + 1)] {
+        for (first, count) in [(wrong, 1), (wrong.min(lanes.saturating_sub(2)), 2.min(lanes)), (0, wrong + 1)] {
             if self.take(of(&all, first, count)) {
                 return;
             }
+        }
+        // A fault without a lane: half of them, as long as that fails too.
+        let mut lanes = lanes;
+        while lanes > 1 {
+            let (half, all) = (lanes.div_ceil(2), self.operands.clone());
+            if !self.take(of(&all, 0, half)) && !self.take(of(&all, lanes - half, half)) {
+                return;
+            }
+            lanes = half;
         }
     }
 
