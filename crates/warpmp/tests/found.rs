@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use num_bigint::BigUint;
-use warpmp::{Batch, Operation, Options, Selector, Session, Shape};
+use warpmp::kernels::Settings;
+use warpmp::tuning::{Candidate, Table};
+use warpmp::{Batch, Operation, Options, Plan, Selector, Session, Shape};
 use warpmp_testkit::operations::{self, Value};
 use warpmp_testkit::oracle;
 
@@ -54,4 +56,25 @@ fn inverses_of_the_cpu_engine() {
     }
     let simulator = Session::on(Selector::Sim).unwrap();
     check(&simulator, O::FromMont, &[(&one, 3393), (&sparse, 3393)], None);
+}
+
+/// A table's block that no lane could hold was taken by its word: what it would cost left 32 bits, and the kernel could
+/// become a text without end.
+#[test]
+fn blocks_beyond_the_registers() {
+    let device = Session::on(Selector::Sim).unwrap().device().unwrap().info().clone();
+    let plan = |block: Option<u32>, bits: usize| {
+        let candidate = Candidate {
+            algorithm: "group",
+            settings: Settings { block, ..Settings::default() },
+            kernel: String::new(),
+        };
+        let table = Table::of_one(Operation::Mul, 90, &candidate);
+        Plan::new(Operation::Mul, &[Shape::new(1, bits); 2], &device, &table, None).unwrap().spec_name()
+    };
+    for bits in [20, 1000, 5000, 65536] {
+        for block in [33, 64, 1 << 15, 1 << 16, u32::MAX] {
+            assert_eq!(plan(Some(block), bits), plan(None, bits));
+        }
+    }
 }

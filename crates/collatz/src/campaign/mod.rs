@@ -115,6 +115,9 @@ impl Campaign {
         if specification.rules != fingerprint() {
             return Err(foreign("rules", &specification.rules));
         }
+        if !specification.scheme.is_valid() {
+            return Err(foreign("scheme", &format!("{:?}", specification.scheme)));
+        }
         Ok(Self { folder: folder.to_owned(), specification })
     }
 

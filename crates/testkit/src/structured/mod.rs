@@ -18,9 +18,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::operands::Operands;
 use crate::oracle;
 use numbers::{any, cut, modulus, one_in, residue};
-use relations::{
-    chain, dividend, exponent, inverse, montgomery_partner, product, square, sum, tested, unreduced,
-};
+use relations::{chain, dividend, exponent, inverse, montgomery_partner, product, square, sum, tested, unreduced};
 
 /// Draws operands of these bits and lanes for the operation of this name; the same arguments give the same limbs. What
 /// a name does not need is any number.

@@ -170,8 +170,9 @@ pub(super) fn exponent(rng: &mut ChaCha8Rng, bits: usize) -> BigUint {
 /// `[a, n]` for strong tests: Mersenne and Fermat numbers, which pass to base 2; pseudoprimes; numbers with many twos
 /// below them; bases ±1, multiples of the number, longer than it.
 pub(super) fn tested(rng: &mut ChaCha8Rng, p: usize, q: usize) -> [BigUint; 2] {
-    const EXPONENTS: [usize; 24] =
-        [2, 3, 5, 7, 13, 17, 19, 31, 61, 89, 107, 127, 131, 257, 263, 521, 607, 1031, 1279, 2053, 2203, 2281, 3217, 4253];
+    const EXPONENTS: [usize; 24] = [
+        2, 3, 5, 7, 13, 17, 19, 31, 61, 89, 107, 127, 131, 257, 263, 521, 607, 1031, 1279, 2053, 2203, 2281, 3217, 4253,
+    ];
     const PSEUDOPRIMES: [u32; 12] =
         [2047, 3277, 4033, 561, 1105, 1729, 121, 703, 25_326_001, 3_215_031_751, 1_373_653, 4_294_967_291];
     let short: Vec<usize> = EXPONENTS.into_iter().filter(|exponent| *exponent <= q).collect();

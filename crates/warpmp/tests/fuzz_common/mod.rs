@@ -20,8 +20,8 @@ use warpmp::{Batch, Error, Operation, Options, Selector, Session, Shape, Status}
 use warpmp_testkit::operations::{self, Value};
 use warpmp_testkit::{Operands, oracle, structured};
 
-pub(crate) use case::{Case, Device};
 use case::Way;
+pub(crate) use case::{Case, Device};
 
 /// How far a run goes.
 #[derive(Clone, Debug)]
