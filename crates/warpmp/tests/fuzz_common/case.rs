@@ -40,6 +40,10 @@ pub(crate) struct Case {
     pub(crate) way: Way,
     /// Have batches to stay on the device?
     pub(crate) resident: bool,
+    /// Do results go to memory that has something in it?
+    pub(crate) dirty: bool,
+    /// Of the simulated device's memory, if it is so little that a batch may have to go through it in chunks.
+    pub(crate) memory_bytes: Option<u64>,
     /// Can the simulated device copy to shared memory asynchronously?
     pub(crate) asynchronous: bool,
 }
@@ -48,13 +52,15 @@ impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:?} of {:?} bits in {:?} lanes on {:?}, {:?}{}{} (WARPMP_FUZZ_SEED={} WARPMP_FUZZ_CASES=1)",
+            "{:?} of {:?} bits in {:?} lanes on {:?}, {:?}{}{}{}{} (WARPMP_FUZZ_SEED={} WARPMP_FUZZ_CASES=1)",
             self.operation,
             self.bits,
             self.lanes,
             self.device,
             self.way,
             if self.resident { ", resident" } else { "" },
+            if self.dirty { ", to memory in use" } else { "" },
+            self.memory_bytes.map_or_else(String::new, |bytes| format!(", {bytes} bytes of memory")),
             if self.asynchronous { "" } else { ", without asynchronous copies" },
             self.seed
         )
@@ -80,7 +86,7 @@ impl Case {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         loop {
             let operation = limits.operation.unwrap_or_else(|| pick(&mut rng, Operation::ALL));
-            let bits = widths(&mut rng, operation, limits.bits);
+            let bits = widths(&mut rng, operation, limits.bits.min(operation.max_bits()));
             let operation = with_constant(&mut rng, operation, &bits);
             let lanes = lanes(&mut rng, &bits);
             let mut case = Self {
@@ -91,10 +97,15 @@ impl Case {
                 device,
                 way: Way::Default,
                 resident: one_in(&mut rng, 4),
+                dirty: one_in(&mut rng, 3),
+                memory_bytes: None,
                 asynchronous: device != Device::Simulator || !one_in(&mut rng, 6),
             };
             if case.fit(limits) {
                 case.way = case.draw_way(&mut rng);
+                if device == Device::Simulator && one_in(&mut rng, 6) {
+                    case.memory_bytes = Some(case.some_tiles(&mut rng));
+                }
                 return case;
             }
         }
@@ -102,6 +113,14 @@ impl Case {
 
     pub(crate) fn shapes(&self) -> Vec<Shape> {
         self.bits.iter().zip(&self.lanes).map(|(&bits, &lanes)| Shape::new(lanes, bits)).collect()
+    }
+
+    /// Memory for a few tiles of operands and results, which may be too little.
+    fn some_tiles(&self, rng: &mut ChaCha8Rng) -> u64 {
+        let results = self.operation.results(&self.shapes()).unwrap_or_default();
+        let limbs: usize = self.shapes().iter().chain(&results).map(|shape| shape.limbs()).sum();
+        let scratch = pick(rng, &[0, 0, 1000, 1 << 16]);
+        4 * (32 * limbs * rng.random_range(1..10) + scratch) as u64
     }
 
     /// Takes lanes away until it is little enough work; no if one lane is too much.

@@ -143,6 +143,7 @@ pub(crate) fn check(case: &Case, operands: &[Operands]) -> Result<bool, Failure>
 fn may_be_unfit(case: &Case, error: &Error) -> bool {
     use warpmp::device::Error as Device;
     match (&case.way, error) {
+        (_, Error::OutOfMemory { .. }) => case.memory_bytes.is_some(),
         (Way::Named(_) | Way::With(..), Error::AlgorithmUnfit { .. }) => true,
         // Without vector instructions the name is not known.
         (Way::Named(name), Error::UnknownAlgorithm { .. }) => name == "cpu-ifma",
@@ -156,7 +157,9 @@ fn session(case: &Case) -> Result<Session, Error> {
         Device::Cpu => Session::cpu(),
         Device::Gpu => Session::on(Selector::Cuda(None))?,
         Device::Simulator => {
-            let config = SimConfig { capability: if case.asynchronous { 90 } else { 75 }, ..SimConfig::default() };
+            let all = SimConfig::default();
+            let memory_bytes = case.memory_bytes.unwrap_or(all.memory_bytes);
+            let config = SimConfig { capability: if case.asynchronous { 90 } else { 75 }, memory_bytes, ..all };
             Session::with_device(open_sim_with(&config))?
         }
     };
@@ -192,6 +195,11 @@ fn compute(case: &Case, operands: &[Operands]) -> Result<Found, Error> {
     } else {
         let mut options = Options::new();
         options.algorithm = algorithm.map(str::to_owned);
+        if case.dirty {
+            for shape in case.operation.results(&case.shapes())? {
+                options = options.into(vec![0xDEAD_BEEF; shape.words()].into());
+            }
+        }
         session.apply(case.operation, &batches, options)?.0
     };
     if case.operation == Operation::DivRem && !case.resident && algorithm.is_none() {
