@@ -49,7 +49,9 @@ fn memory() {
             let fits = lanes.checked_mul(bits.div_ceil(32)).is_some_and(|words| (1..=1 << 20).contains(&words));
             match session.reserve(Shape::new(lanes, bits)) {
                 Ok(batch) => assert!(fits, "{:?}", batch.shape()),
-                Err(Error::ZeroLanes | Error::ZeroBits | Error::OutOfMemory { .. }) => assert!(!fits, "{lanes}, {bits}"),
+                Err(Error::ZeroLanes | Error::ZeroBits | Error::OutOfMemory { .. }) => {
+                    assert!(!fits, "{lanes}, {bits}")
+                }
                 Err(other) => panic!("{lanes} lanes of {bits} bits: {other}"),
             }
             assert!(Batch::borrow(Shape::new(lanes, bits), &[]).is_err());

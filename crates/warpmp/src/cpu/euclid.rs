@@ -82,8 +82,10 @@ impl State {
             if least == 0 || most == 0 {
                 break;
             }
-            let q = (x + unknown * a) / least;
-            if q != (x + unknown * b) / most {
+            let q = ((x + unknown * a) as u64 / least as u64) as i64;
+            // The other end's quotient is the same if what it leaves is a remainder.
+            let rest = i128::from(x + unknown * b) - i128::from(q) * i128::from(most);
+            if !(0..i128::from(most)).contains(&rest) {
                 break;
             }
             [a, b, c, d] = [c, d, a - q * c, b - q * d];
@@ -93,22 +95,28 @@ impl State {
         (b != 0).then_some(Matrix { entries: [a, b, c, d], odd })
     }
 
-    fn combine(&mut self, Matrix { entries: [a, b, c, d], odd }: Matrix) {
+    fn combine(&mut self, Matrix { entries, odd }: Matrix) {
         let Self { x, y, s, t, .. } = self;
         y.resize(x.len(), 0);
-        let [i, j, k, l] = [a, b, c, d].map(i128::from);
+        let [a, b, c, d] = entries.map(|entry| u128::from(entry.unsigned_abs()));
+        // After an odd number of quotients `a` and `d` are the negative ones.
+        let [plus, minus] = if odd { [[b, c], [a, d]] } else { [[a, d], [b, c]] };
         let mut carries = [0_i128; 2];
         for (x, y) in x.iter_mut().zip(y) {
-            let [u, v] = [*x, *y].map(i128::from);
-            let sums = [i * u + j * v + carries[0], k * u + l * v + carries[1]];
+            let [u, v] = [*x, *y].map(u128::from);
+            let [from, other] = if odd { [v, u] } else { [u, v] };
+            let sum = |plus: u128, from: u128, minus: u128, other: u128, carry: i128| {
+                (plus * from) as i128 - (minus * other) as i128 + carry
+            };
+            let sums =
+                [sum(plus[0], from, minus[0], other, carries[0]), sum(plus[1], other, minus[1], from, carries[1])];
             [*x, *y] = sums.map(|sum| sum as u64);
             carries = sums.map(|sum| sum >> 64);
         }
-        let [i, j, k, l] = [a, b, c, d].map(|entry| u128::from(entry.unsigned_abs()));
         let mut carries = [0_u128; 2];
         for (s, t) in s.iter_mut().zip(&mut *t) {
             let [u, v] = [*s, *t].map(u128::from);
-            let sums = [i * u + j * v + carries[0], k * u + l * v + carries[1]];
+            let sums = [a * u + b * v + carries[0], c * u + d * v + carries[1]];
             [*s, *t] = sums.map(|sum| sum as u64);
             carries = sums.map(|sum| sum >> 64);
         }
