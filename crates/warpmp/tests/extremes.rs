@@ -50,7 +50,7 @@ fn memory() {
             match session.reserve(Shape::new(lanes, bits)) {
                 Ok(batch) => assert!(fits, "{:?}", batch.shape()),
                 Err(Error::ZeroLanes | Error::ZeroBits | Error::OutOfMemory { .. }) => {
-                    assert!(!fits, "{lanes}, {bits}")
+                    assert!(!fits, "{lanes}, {bits}");
                 }
                 Err(other) => panic!("{lanes} lanes of {bits} bits: {other}"),
             }

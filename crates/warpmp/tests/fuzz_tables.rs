@@ -46,7 +46,8 @@ fn change(rng: &mut ChaCha8Rng, table: &mut Value) {
         1 => rows[at]["to_bits"] = number,
         2 => rows[at]["to_lanes"] = number,
         3 => {
-            rows[at]["algorithm"] = json!(pick(rng, &["thread", "group", "toom-8", "karatsuba/group", "", "cpu-ifma"]))
+            let name = pick(rng, &["thread", "group", "toom-8", "karatsuba/group", "", "cpu-ifma"]);
+            rows[at]["algorithm"] = json!(name);
         }
         _ => {
             let name = pick(rng, &["warps", "glue", "block", "levels", "products", "input", "colour"]);

@@ -162,22 +162,18 @@ impl Case {
     }
 
     fn draw_way(&self, rng: &mut ChaCha8Rng) -> Way {
-        let shapes = self.shapes();
-        match self.device {
-            Device::Cpu => match (one_in(rng, 2), self.operation.group()) {
-                // The portable paths, and that of vector instructions below its best.
-                (true, Group::Product) => Way::Named(pick(rng, &["cpu-ifma", "cpu-schoolbook", "cpu-dashu"]).into()),
-                _ => Way::Default,
-            },
-            _ => {
-                let fitting = Plan::fitting(self.operation, &shapes).unwrap_or_default();
-                if fitting.is_empty() || one_in(rng, 3) {
-                    return Way::Default;
-                }
-                let name = pick(rng, &fitting).to_owned();
-                if one_in(rng, 2) { Way::Named(name) } else { Way::With(name, settings(rng)) }
-            }
+        if self.device == Device::Cpu {
+            // The portable paths, and that of vector instructions below its best.
+            let named = self.operation.group() == Group::Product && one_in(rng, 2);
+            let names = ["cpu-ifma", "cpu-schoolbook", "cpu-dashu"];
+            return if named { Way::Named(pick(rng, &names).into()) } else { Way::Default };
         }
+        let fitting = Plan::fitting(self.operation, &self.shapes()).unwrap_or_default();
+        if fitting.is_empty() || one_in(rng, 3) {
+            return Way::Default;
+        }
+        let name = pick(rng, &fitting).to_owned();
+        if one_in(rng, 2) { Way::Named(name) } else { Way::With(name, settings(rng)) }
     }
 }
 

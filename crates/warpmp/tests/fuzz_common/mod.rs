@@ -144,10 +144,10 @@ fn may_be_unfit(case: &Case, error: &Error) -> bool {
     use warpmp::device::Error as Device;
     match (&case.way, error) {
         (_, Error::OutOfMemory { .. }) => case.memory_bytes.is_some(),
-        (Way::Named(_) | Way::With(..), Error::AlgorithmUnfit { .. }) => true,
+        (Way::Named(_) | Way::With(..), Error::AlgorithmUnfit { .. })
+        | (Way::With(..), Error::Device(Device::SharedMemory { .. } | Device::GridLimit { .. })) => true,
         // Without vector instructions the name is not known.
         (Way::Named(name), Error::UnknownAlgorithm { .. }) => name == "cpu-ifma",
-        (Way::With(..), Error::Device(Device::SharedMemory { .. } | Device::GridLimit { .. })) => true,
         _ => false,
     }
 }

@@ -98,7 +98,7 @@ impl Search {
             let narrower = [least, bits / 2, bits.saturating_sub(32), bits.saturating_sub(1), 32 * ((bits - 1) / 32)];
             for to in narrower.into_iter().filter(|to| (1..bits).contains(to)) {
                 let mut operands = self.operands.clone();
-                operands[i] = with(&operands[i], to, |number| number.clone());
+                operands[i] = with(&operands[i], to, BigUint::clone);
                 if self.take(operands) {
                     better = true;
                     break;
