@@ -36,12 +36,12 @@ fn short(cases: u64, bits: usize, work: f64) -> Limits {
 
 #[test]
 fn cpu() {
-    run(Device::Cpu, &short(1500, 3000, 1e6));
+    run(Device::Cpu, &short(1500, 4500, 1e6));
 }
 
 #[test]
 fn simulator() {
-    run(Device::Simulator, &short(250, 1500, 3e6));
+    run(Device::Simulator, &short(500, 2500, 3e6));
 }
 
 /// A variable as a number.
