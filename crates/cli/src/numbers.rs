@@ -12,6 +12,7 @@ use warpmp::{Batch, Shape, operation::MUL_MAX_BITS};
 use crate::{
     error::{Error, LineProblem, Result},
     io::{
+        npy::NpyProblem,
         source::{Raw, RawRows},
         text::{Digits, RawText},
         tuple::RawTuple,
@@ -162,7 +163,7 @@ impl<'a> Lanes<'a> {
         match self {
             Self::Rows(rows) => {
                 if let Some(bits) = asked {
-                    return fixed(rows, lanes, bits);
+                    return fixed(rows, name, lanes, bits);
                 }
                 let mut limbs = pool.take(lanes * width).unwrap_or_else(|| vec![0; lanes * width].into());
                 limbs.as_mut_slice().par_chunks_exact_mut(width).enumerate().for_each(|(row, out)| {
@@ -186,8 +187,8 @@ impl<'a> Lanes<'a> {
                 let mut bits = limbs.par_chunks_exact(width).map(bit_length).max().unwrap_or(0).max(1);
                 if let Some(limit) = asked {
                     // Short decimal numbers are not measured when they are read.
-                    let wide = limbs.chunks_exact(width).position(|row| bit_length(row) > limit);
-                    if let Some(row) = wide.filter(|_| bits > limit) {
+                    let wide = limbs.chunks_exact(width).map(bit_length).enumerate().find(|(_, bits)| *bits > limit);
+                    if let Some((row, bits)) = wide {
                         return Err(line_error(text, name, (lane(row), LineProblem::TooWide { bits, limit })));
                     }
                     bits = limit;
@@ -203,20 +204,23 @@ impl<'a> Lanes<'a> {
     }
 }
 
-/// The rows of an array in `bits` bits.
-fn fixed(rows: &RawRows, lanes: usize, bits: usize) -> Result<Batch<'static>> {
-    let width = bits.div_ceil(32);
+/// The rows of an array in `limit` bits.
+fn fixed(rows: &RawRows, name: &str, lanes: usize, limit: usize) -> Result<Batch<'static>> {
+    let width = limit.div_ceil(32);
     let mut limbs = vec![0; lanes * width];
+    let mut row = Vec::with_capacity(rows.row_limbs);
     for (lane, out) in limbs.chunks_exact_mut(width).enumerate() {
-        for (place, value) in rows.row(lane).enumerate() {
-            match out.get_mut(place) {
-                Some(limb) => *limb = value,
-                None if value == 0 => {}
-                None => return Err(warpmp::Error::NotReduced { lane, bits }.into()),
-            }
+        row.clear();
+        row.extend(rows.row(lane));
+        let bits = bit_length(&row);
+        if bits > limit {
+            let problem = NpyProblem::RowTooWide { row: rows.first_row + lane as u64, bits, limit };
+            return Err(Error::Npy { path: name.into(), problem });
         }
+        let filled = row.len().min(width);
+        out[..filled].copy_from_slice(&row[..filled]);
     }
-    Ok(Batch::from_limbs(Shape::new(lanes, bits), limbs)?)
+    Ok(Batch::from_limbs(Shape::new(lanes, limit), limbs)?)
 }
 
 /// Rows of `width` limbs as rows of `new` limbs, which are more.

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Dir, lines, mixed, read_npy};
+use common::{Dir, lines, mixed, npy_of, parse, read_npy};
 use num_bigint::BigUint;
 
 /// Four lanes: `a`, `b`, `m`, of which some are at fault together.
@@ -103,6 +103,14 @@ fn widths_are_asked_for_and_held() {
     let dir = small();
     on_cpu(&dir, "mont-mul a b m").fails(2, &["mont_mul", "give --bits"]);
     on_cpu(&dir, "wrapping-add a b --bits 32").fails(1, &["a:3:", "33 bits", "32"]);
+    // The first line that is too wide, and its own width; of an array the file and the row, whatever the chunk.
+    dir.write("wide", "1\n300\n999\n").write("c", "1\n2\n3\n");
+    on_cpu(&dir, "wrapping-add wide c --bits 8").fails(1, &["wide:2: a number of 9 bits; at most 8"]);
+    dir.write("wide.npy", npy_of(&parse("1\n2\n70000\n"), 4, 1));
+    for chunk in ["1", "1000"] {
+        on_cpu(&dir, &format!("wrapping-add c wide.npy --bits 8 --chunk-bytes {chunk}"))
+            .fails(1, &["wide.npy: row 2: a number of 17 bits; at most 8"]);
+    }
     on_cpu(&dir, "shl a").fails(2, &["--by"]);
     on_cpu(&dir, "add_mod a b m").fails(2, &["unrecognized subcommand"]);
     dir.run_with(&["add-mod", "-", "-", "m", "--device", "cpu"], b"1\n").fails(2, &["standard input"]);

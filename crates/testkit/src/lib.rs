@@ -12,5 +12,6 @@ pub mod gpu;
 pub mod operands;
 pub mod operations;
 pub mod oracle;
+pub mod structured;
 
 pub use operands::{Operands, Pattern};

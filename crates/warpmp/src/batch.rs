@@ -149,12 +149,12 @@ impl Batch<'static> {
     ///
     /// # Errors
     /// [`Error::NotReduced`] names the first row that does not fit in `bits`;
-    /// [`Error::ZeroLanes`], [`Error::ZeroBits`].
+    /// [`Error::ZeroLanes`], [`Error::ZeroBits`]; [`Error::OutOfMemory`].
     pub fn from_le_bytes<R: AsRef<[u8]>>(bits: usize, rows: &[R]) -> Result<Self> {
         let shape = Shape::new(rows.len(), bits);
         shape.check(shape.words())?;
-        let mut limbs = vec![0; shape.words()];
-        for (lane, (row, out)) in rows.iter().zip(limbs.chunks_exact_mut(shape.limbs())).enumerate() {
+        let mut limbs = HostBuffer::zeroed(shape.words())?;
+        for (lane, (row, out)) in rows.iter().zip(limbs.as_mut_slice().chunks_exact_mut(shape.limbs())).enumerate() {
             let row = row.as_ref();
             let (kept, rest) = row.split_at(row.len().min(4 * out.len()));
             if rest.iter().any(|byte| *byte != 0) {
@@ -166,7 +166,7 @@ impl Batch<'static> {
                 *limb = u32::from_le_bytes(word);
             }
         }
-        Self::from_limbs(shape, limbs)
+        Self::from_buffer(shape, limbs)
     }
 }
 

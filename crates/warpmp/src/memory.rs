@@ -63,7 +63,8 @@ impl HostBuffer {
     pub(crate) fn zeroed(words: usize) -> Result<Self> {
         // A vector of zeros aborts the program if there is no memory: ask first.
         let probe = Vec::<u32>::new().try_reserve_exact(words);
-        probe.map_err(|_| Error::OutOfMemory { required_bytes: 4 * words as u64, available_bytes: 0 })?;
+        let required_bytes = (words as u64).saturating_mul(4);
+        probe.map_err(|_| Error::OutOfMemory { required_bytes, available_bytes: 0 })?;
         Ok(vec![0; words].into())
     }
 }

@@ -71,6 +71,8 @@ pub(crate) enum NpyProblem {
     Empty { shape: String },
     #[error("numbers of {bits} bits; at most {limit} are supported")]
     TooWide { bits: u64, limit: usize },
+    #[error("row {row}: a number of {bits} bits; at most {limit} are supported")]
+    RowTooWide { row: u64, bits: usize, limit: usize },
     #[error("truncated: {found_bytes} bytes where its shape needs {expected_bytes}")]
     Truncated { found_bytes: u64, expected_bytes: u64 },
     #[error("truncated: it ends in row {row} of {rows}")]

@@ -29,6 +29,8 @@ pub(crate) enum Raw {
 pub(crate) struct RawRows {
     pub(crate) bytes: Vec<u8>,
     pub(crate) row_limbs: usize,
+    /// Which row of the array is the first of these.
+    pub(crate) first_row: u64,
 }
 
 impl RawRows {
@@ -141,7 +143,11 @@ impl Source {
     pub(crate) fn empty(&self) -> Raw {
         match &self.format {
             Format::Text { .. } => Raw::Text(RawText::default()),
-            Format::Npy { header, .. } => Raw::Rows(RawRows { bytes: Vec::new(), row_limbs: header.row_limbs() }),
+            Format::Npy { header, rows_left } => Raw::Rows(RawRows {
+                bytes: Vec::new(),
+                row_limbs: header.row_limbs(),
+                first_row: header.rows - rows_left,
+            }),
         }
     }
 
@@ -245,3 +251,6 @@ impl Source {
         Error::Npy { path: self.name.clone(), problem }
     }
 }
+
+#[cfg(test)]
+mod fuzz_tests;

@@ -75,6 +75,9 @@ impl Specification {
         if !self.window_count.parse().is_ok_and(|count: u128| count > 0) {
             return foreign("window size", &self.window_count);
         }
+        if !self.scheme.is_valid() {
+            return foreign("scheme", &format!("{:?}", self.scheme));
+        }
         Ok(())
     }
 

@@ -68,7 +68,7 @@ impl Scheme {
     }
 
     /// Are the parameters in range? Files are not to be trusted.
-    fn is_valid(&self) -> bool {
+    pub(crate) fn is_valid(&self) -> bool {
         match *self {
             Self::Dfs(dfs::Plan { leaf_bits, lookahead_bits, rare_lookahead_bits, main_classes }) => {
                 dfs::Plan::new(leaf_bits, lookahead_bits, rare_lookahead_bits, main_classes).is_ok()

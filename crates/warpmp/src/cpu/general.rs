@@ -1,9 +1,12 @@
 //! `cpu-dashu`: parts of products, division, common divisors, roots, modular arithmetic and strong tests by dashu-int.
 
+use std::cell::OnceCell;
+
 use dashu_int::fast_div::ConstDivisor;
 use dashu_int::ops::{BitTest, DivRem, Gcd, SquareRootRem};
 use dashu_int::{IBig, UBig};
 
+use super::euclid::cofactor;
 use super::library::Operand;
 use super::rows::Piece;
 use crate::operation::{Group, Operation, Status};
@@ -92,25 +95,13 @@ fn common_divisor(a: &UBig, b: &UBig) -> UBig {
 
 /// `g`, the least `x ≥ 0` with `a·x + b·y = g`, and `y`.
 fn cofactors(a: &UBig, b: &UBig) -> Vec<IBig> {
-    let g = common_divisor(a, b);
     if b.is_zero() {
         let x = if a.is_zero() { IBig::ZERO } else { IBig::ONE };
-        return vec![g.into(), x, IBig::ZERO];
+        return vec![a.clone().into(), x, IBig::ZERO];
     }
-    let (a, b) = (a / &g, b / &g);
-    // `b` over the divisor is prime to `a` over it: there is an inverse, modulo 1 it is 0.
-    let x = IBig::from(inverse(&a, &b).unwrap_or(UBig::ZERO));
-    let y = (IBig::ONE - IBig::from(a) * &x) / IBig::from(b);
-    vec![g.into(), x, y]
-}
-
-/// `a⁻¹ mod m` for `m > 0`; none if there is none.
-fn inverse(a: &UBig, m: &UBig) -> Option<UBig> {
-    if m.is_one() {
-        return Some(UBig::ZERO);
-    }
-    let ring = ConstDivisor::new(m.clone());
-    ring.reduce(a % m).inv().map(|inverse| inverse.residue())
+    let (g, x) = cofactor(a, b);
+    let y = (IBig::from(g.clone()) - IBig::from(a * &x)) / IBig::from(b.clone());
+    vec![g.into(), x.into(), y]
 }
 
 /// Is `n` odd, above 1 and a strong probable prime to the base?
@@ -141,21 +132,33 @@ struct Modulus {
     m: UBig,
     /// None if it is zero.
     ring: Option<ConstDivisor>,
-    /// `R`, and `R⁻¹ mod m` where there is one.
-    radix: UBig,
-    radix_inverse: Option<UBig>,
+    /// `R = 2^radix_bits`.
+    radix_bits: usize,
+    /// `−m⁻¹ mod R`; none before it is needed.
+    negative_inverse: OnceCell<UBig>,
 }
 
 impl Modulus {
     fn new(m: &UBig, bits: usize) -> Self {
-        let radix = UBig::ONE << (32 * bits.div_ceil(32));
-        let odd = m.bit(0);
         Self {
             m: m.clone(),
             ring: (!m.is_zero()).then(|| ConstDivisor::new(m.clone())),
-            radix_inverse: if odd { inverse(&radix, m) } else { None },
-            radix,
+            radix_bits: 32 * bits.div_ceil(32),
+            negative_inverse: OnceCell::new(),
         }
+    }
+
+    /// `t·R⁻¹ mod m` for `t < m·R` and odd `m`: what is added makes the low bits zero, and is below `m·R`.
+    ///
+    /// source: Montgomery 1985; Handbook of Applied Cryptography 14.32.
+    fn over_radix(&self, t: UBig) -> UBig {
+        let inverse = self.negative_inverse.get_or_init(|| negative_inverse(&self.m, self.radix_bits));
+        let mut low = t.clone();
+        low.clear_high_bits(self.radix_bits);
+        let mut quotient = low * inverse;
+        quotient.clear_high_bits(self.radix_bits);
+        let sum = (t + quotient * &self.m) >> self.radix_bits;
+        if sum < self.m { sum } else { sum - &self.m }
     }
 
     /// An operation with this modulus.
@@ -169,13 +172,12 @@ impl Modulus {
         }
         let reduced = match operation {
             O::ToMont | O::FromMont | O::MontMul | O::MontSqr => operands.iter().all(|a| **a < self.m),
-            O::Redc => *operands[0] < &self.m * &self.radix,
+            O::Redc => *operands[0] < &self.m << self.radix_bits,
             _ => true,
         };
         if !reduced {
             return Err(Status::NotReduced);
         }
-        let over_radix = |number: UBig| number % &self.m * self.radix_inverse.as_ref().unwrap_or(&UBig::ZERO) % &self.m;
         // The library's one is not reduced modulo 1.
         let is_one = self.m.is_one();
         let power = |e: &UBig| if is_one { UBig::ZERO } else { ring.reduce(residue(0)).pow(e).residue() };
@@ -184,15 +186,33 @@ impl Modulus {
             O::SqrMod => residue(0).sqr() % &self.m,
             O::PowMod => power(operands[1]),
             O::PowModPublic(e) => power(&UBig::from(e)),
-            O::InvMod => inverse(operands[0], &self.m).ok_or(Status::NoInverse)?,
-            O::ToMont => operands[0] * &self.radix % &self.m,
-            O::FromMont | O::Redc => over_radix(operands[0].clone()),
-            O::MontMul => over_radix(operands[0] * operands[1]),
-            O::MontSqr => over_radix(operands[0].sqr()),
+            O::InvMod => match cofactor(operands[0], &self.m) {
+                (g, x) if g.is_one() => x,
+                _ => return Err(Status::NoInverse),
+            },
+            O::ToMont => (operands[0] << self.radix_bits) % &self.m,
+            O::FromMont | O::Redc => self.over_radix(operands[0].clone()),
+            O::MontMul => self.over_radix(operands[0] * operands[1]),
+            O::MontSqr => self.over_radix(operands[0].sqr()),
             _ => residue(0),
         };
         Ok(vec![result.into()])
     }
+}
+
+/// `−m⁻¹` modulo a power of two, for odd `m`: of one bit it is 1, and a step of Newton's doubles the bits.
+fn negative_inverse(m: &UBig, bits: usize) -> UBig {
+    let mut inverse = UBig::ONE;
+    let mut known = 1;
+    while known < bits {
+        known = (2 * known).min(bits);
+        // From `m·x = −1 + e` comes `m·x·(2 + m·x) = −1 + e²`.
+        let mut factor = m * &inverse + UBig::from(2_u32);
+        factor.clear_high_bits(known);
+        inverse *= factor;
+        inverse.clear_high_bits(known);
+    }
+    inverse
 }
 
 impl Piece<'_> {
@@ -210,7 +230,7 @@ impl Piece<'_> {
 }
 
 /// The words of a number, those of 64 bits, whatever the library's are.
-fn words(number: &UBig) -> Vec<u64> {
+pub(super) fn words(number: &UBig) -> Vec<u64> {
     let bytes: Vec<u8> = number.as_words().iter().flat_map(|word| word.to_le_bytes()).collect();
     let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
     bytes.chunks(8).map(word).collect()

@@ -10,8 +10,10 @@
 //! linear.rs      what takes linear time
 //! secret.rs      powers whose time does not depend on the exponent
 //! general.rs     everything else: dashu-int
+//! euclid.rs      inverses and cofactors
 //! ```
 
+mod euclid;
 mod general;
 mod library;
 mod linear;

@@ -213,7 +213,8 @@ impl Engine {
 
     /// Memory for whole tiles, what lies beyond the last lane zeroed.
     fn alloc(&self, shape: Shape) -> Result<Buffer> {
-        let buffer = self.device.alloc(4 * (padded(shape.lanes) * shape.limbs()) as u64)?;
+        let whole = Shape { lanes: shape.lanes.checked_next_multiple_of(TILE_LANES).unwrap_or(usize::MAX), ..shape };
+        let buffer = self.device.alloc(whole.bytes())?;
         self.clear_padding(&self.stream, &buffer, shape.lanes, shape.limbs())?;
         Ok(buffer)
     }

@@ -161,7 +161,7 @@ impl Plan {
 
     /// Words of scratch memory that launches for this many lanes need.
     pub fn scratch_words(&self, lanes: usize) -> usize {
-        lanes.next_multiple_of(TILE_LANES).min(self.max_launch_lanes()) * self.scratch_limbs()
+        whole_tiles(lanes).min(self.max_launch_lanes()) * self.scratch_limbs()
     }
 
     /// Lanes of the results.
@@ -179,14 +179,14 @@ impl Plan {
         self.order.iter().map(|&i| self.operands[i]).chain(self.results.iter().copied())
     }
 
-    /// Bytes of operands read and results written, each once.
+    /// Bytes of operands read and results written, each once (saturating).
     pub fn bytes(&self) -> u64 {
-        self.rows().map(Shape::bytes).sum()
+        self.rows().map(Shape::bytes).fold(0, u64::saturating_add)
     }
 
-    /// Wide products (32×32 → 64 bits) of the whole batch.
+    /// Wide products (32×32 → 64 bits) of the whole batch (saturating).
     pub fn wide_products(&self) -> u64 {
-        self.spec.wide_products() * self.lanes() as u64
+        self.spec.wide_products().saturating_mul(self.lanes() as u64)
     }
 
     /// Lanes a chunk, whole tiles, such that `buffers` sets of operands, results and
@@ -195,7 +195,11 @@ impl Plan {
         let streams = |shape: Shape| if shape.lanes < self.lanes() { 0 } else { shape.limbs() };
         let lane_bytes = 4 * (self.rows().map(streams).sum::<usize>() + self.scratch_limbs()) as u64;
         let fit = (free_bytes / (buffers * lane_bytes)) as usize / TILE_LANES * TILE_LANES;
-        let all = self.lanes().next_multiple_of(TILE_LANES);
-        fit.min(all).min(self.max_launch_lanes()).max(TILE_LANES)
+        fit.min(whole_tiles(self.lanes())).min(self.max_launch_lanes()).max(TILE_LANES)
     }
+}
+
+/// The lanes of whole tiles, or as many as can be counted.
+fn whole_tiles(lanes: usize) -> usize {
+    lanes.checked_next_multiple_of(TILE_LANES).unwrap_or(usize::MAX / TILE_LANES * TILE_LANES)
 }

@@ -124,7 +124,8 @@ impl MulGroup {
             }
             spec
         };
-        let longest = settings.block.unwrap_or(MAX_BLOCK).max(1);
+        // More limbs than this would not fit in the registers of a lane.
+        let longest = settings.block.unwrap_or(MAX_BLOCK).min(MAX_BLOCK);
         (2..=longest)
             .map(candidate)
             .fold(candidate(1), |best, next| if next.cost() < best.cost() { next } else { best })
