@@ -6,11 +6,13 @@
 //! thread.rs      a row a thread
 //! group.rs       a row a group of lanes
 //! tile.rs        tiles of rows between global and shared memory
+//! part.rs        parts of products, a row a thread
 //! product.rs     parts of products: after the product itself, a stage of this family
 //! ```
 
 mod frame;
 mod group;
+mod part;
 mod operations;
 mod product;
 mod thread;
@@ -21,6 +23,7 @@ use warpmp_kernel::build::{Builder, Glue, R32, R64};
 use warpmp_kernel::ir::Kernel;
 
 pub use group::Split;
+pub use part::PartThread;
 
 use super::{OperationAlgorithm, OperationShape, Spec, candidates};
 use crate::operation::{Group, Operation, Role};
@@ -45,11 +48,16 @@ pub(super) const ALGORITHMS: &[OperationAlgorithm] = &[
     OperationAlgorithm {
         name: "thread",
         summary: "a row a thread, all its limbs in registers, tiles of rows through shared memory",
-        accepts: "operands and results to 3104 bits, of products and modular sums to 1536",
+        accepts: "operands and results to 3104 bits, factors and modular sums to 1536",
         longer_first: false,
-        fits: |shape| Linear::new(shape, None, true).longest() <= thread::max_limbs(shape.operation),
+        fits: |shape| {
+            part::fits(shape) || Linear::new(shape, None, true).longest() <= thread::max_limbs(shape.operation)
+        },
         candidates: candidates::warps,
         spec: |shape, settings, asynchronous| {
+            if part::fits(shape) {
+                return Box::new(PartThread::new(shape, settings, asynchronous));
+            }
             let mut spec = Linear::new(shape, None, asynchronous);
             let usual = if shape.operation.group() == Group::ProductPart { 2 } else { 4 };
             spec.warps = spec.warps_that_fit(settings.warps.unwrap_or(usual));

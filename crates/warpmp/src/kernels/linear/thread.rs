@@ -30,10 +30,10 @@ pub(super) fn max_limbs(operation: Operation) -> u32 {
 }
 
 /// Shared memory of a block of threads that every GPU has.
-const MAX_SHARED_BYTES: u32 = 48 << 10;
+pub(super) const MAX_SHARED_BYTES: u32 = 48 << 10;
 
 /// Does a row of this many limbs go through shared memory? Else a warp's accesses are contiguous as they are.
-const fn is_staged(limbs: u32) -> bool {
+pub(super) const fn is_staged(limbs: u32) -> bool {
     !matches!(limbs, 1 | 2 | 4)
 }
 

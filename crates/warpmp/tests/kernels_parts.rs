@@ -1,0 +1,96 @@
+//! Parts of products on the simulator: the low half, the high half, an addend; and what they cost, exactly.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod linear_common;
+
+use linear_common::{check, check_with};
+use warpmp::Operation;
+use warpmp::kernels::Settings;
+use warpmp_kernel::ir::{Carry, Half, Int, Op, Width};
+use warpmp_kernel::sim::Counters;
+use warpmp_testkit::Pattern;
+use warpmp_testkit::operands::LANES;
+
+const PARTS: [Operation; 3] = [Operation::MulLo, Operation::MulHi, Operation::MulAdd];
+
+/// Wide products a warp.
+fn wide(counters: &Counters) -> u64 {
+    counters.op(Op::MulWide(Int::U32)).warps
+}
+
+/// Low products a warp, with an addend or without.
+fn low(counters: &Counters) -> u64 {
+    counters.op(Op::Mul(Half::Lo, Int::U32)).warps + counters.op(Op::Mad(Half::Lo, Width::W32, Carry::None)).warps
+}
+
+#[test]
+fn a_row_a_thread() {
+    for operation in PARTS {
+        for bits in [133, 160, 256, 511, 513, 768, 769, 800, 1000, 1024, 1535, 1536] {
+            for pattern in [Pattern::Carry, Pattern::Ones] {
+                check(operation, "thread", &vec![bits; operation.arity()], &vec![33; operation.arity()], pattern);
+            }
+        }
+    }
+}
+
+#[test]
+fn factors_of_different_lengths_and_common_ones() {
+    for algorithm in ["thread"] {
+        for operation in PARTS {
+            for [p, q] in [[1024, 64], [64, 1000], [1000, 1001], [1023, 1], [32, 1024], [769, 1500], [131, 1536]] {
+                for lanes in [[33, 33, 33], [1, 33, 33], [33, 1, 1], [1, 1, 33]] {
+                    let arity = operation.arity();
+                    let lanes = if operation == Operation::MulAdd { lanes } else { [lanes[0].max(lanes[2]), lanes[1], 1] };
+                    check(operation, algorithm, &[p, q, 500][..arity], &lanes[..arity], Pattern::Carry);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn any_number_of_lanes() {
+    for lanes in LANES {
+        for operation in PARTS {
+            let arity = operation.arity();
+            check(operation, "thread", &vec![320; arity], &vec![lanes; arity], Pattern::Carry);
+        }
+    }
+    let one_warp = Settings { warps: Some(1), glue: Some(3), ..Settings::default() };
+    check_with(Operation::MulAdd, "thread", &one_warp, &[992, 1024, 40], &[65, 65, 65], Pattern::Edge);
+}
+
+/// Sectors of operands and results once, no bank conflict, half of the products where half are asked for.
+#[test]
+fn what_a_row_a_thread_costs() {
+    for bits in [256_usize, 768, 1000, 1024, 1280, 1536] {
+        let (lanes, limbs) = (64_usize, bits.div_ceil(32) as u64);
+        let warps = lanes as u64 / 32;
+        let cost = |operation: Operation| {
+            let arity = operation.arity();
+            check(operation, "thread", &vec![bits; arity], &vec![lanes; arity], Pattern::Carry)
+        };
+        let [lo, hi, add] = PARTS.map(cost);
+        // And a few low ones for addresses, which the kernel without any of a product's has as well.
+        assert_eq!(wide(&lo), warps * limbs * (limbs - 1) / 2, "{bits} bits");
+        assert_eq!(low(&lo) - low(&hi), warps * limbs, "{bits} bits");
+        assert_eq!([wide(&hi), wide(&add)], [warps * limbs * limbs; 2], "{bits} bits");
+        let sectors = |limbs: u64| limbs * 4 * lanes as u64 / 32;
+        let sums = (2 * bits).div_ceil(32) as u64;
+        for (counters, operands, result) in [(&lo, 2, limbs), (&hi, 2, limbs), (&add, 3, sums)] {
+            assert_eq!(counters.load_sectors(), operands * sectors(limbs), "{bits} bits");
+            assert_eq!(counters.store_sectors(), sectors(result), "{bits} bits");
+            assert_eq!(counters.bank_conflicts(), 0, "{bits} bits");
+        }
+    }
+}
+
+#[test]
+fn after_the_whole_product() {
+    check(Operation::MulHi, "group", &[2048, 640], &[33, 33], Pattern::Ones);
+    check(Operation::SignedMul, "group", &[640, 2048], &[33, 1], Pattern::Ones);
+    check(Operation::SignedMul, "group", &[640, 2048], &[1, 33], Pattern::Carry);
+    check(Operation::MulAdd, "group", &[1025, 1025, 4000], &[33, 33, 1], Pattern::Ones);
+}
