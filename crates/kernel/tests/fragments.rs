@@ -4,8 +4,8 @@
 use num_bigint::BigUint;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64, V32};
 use warpmp_kernel::fragment::{
-    Carries, Digits, LowRows, Rows, add_limbs, all_ones, all_zeros, double_plus_squares_carrying, resolve_carries, square,
-    wrapping_add_small, wrapping_sub_small,
+    Carries, Digits, LowRows, Rows, add_limbs, all_ones, all_zeros, double_plus_squares_carrying, resolve_carries,
+    square, wrapping_add_small, wrapping_sub_small,
 };
 use warpmp_kernel::ir::{Carry, Cmp, Half, Int, Op, Space, Special, Vector, Width};
 use warpmp_kernel::sim::{Counters, Grid, Memory, Program};

@@ -37,12 +37,13 @@ fn a_row_a_thread() {
 
 #[test]
 fn factors_of_different_lengths_and_common_ones() {
-    for algorithm in ["thread"] {
+    for algorithm in ["thread", "group"] {
         for operation in PARTS {
             for [p, q] in [[1024, 64], [64, 1000], [1000, 1001], [1023, 1], [32, 1024], [769, 1500], [131, 1536]] {
                 for lanes in [[33, 33, 33], [1, 33, 33], [33, 1, 1], [1, 1, 33]] {
                     let arity = operation.arity();
-                    let lanes = if operation == Operation::MulAdd { lanes } else { [lanes[0].max(lanes[2]), lanes[1], 1] };
+                    let lanes =
+                        if operation == Operation::MulAdd { lanes } else { [lanes[0].max(lanes[2]), lanes[1], 1] };
                     check(operation, algorithm, &[p, q, 500][..arity], &lanes[..arity], Pattern::Carry);
                 }
             }
@@ -84,6 +85,19 @@ fn what_a_row_a_thread_costs() {
             assert_eq!(counters.store_sectors(), sectors(result), "{bits} bits");
             assert_eq!(counters.bank_conflicts(), 0, "{bits} bits");
         }
+    }
+}
+
+#[test]
+fn a_row_a_group() {
+    for operation in PARTS {
+        for bits in [769, 800, 1000, 1024, 1536, 2048, 3000, 4096] {
+            for pattern in [Pattern::Carry, Pattern::Ones] {
+                check(operation, "group", &vec![bits; operation.arity()], &vec![9; operation.arity()], pattern);
+            }
+        }
+        check(operation, "group", &vec![8192; operation.arity()], &vec![3; operation.arity()], Pattern::Ones);
+        check(operation, "group", &vec![160; operation.arity()], &vec![65; operation.arity()], Pattern::Carry);
     }
 }
 

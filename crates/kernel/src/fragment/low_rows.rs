@@ -66,9 +66,8 @@ impl LowRows {
     pub fn finish(self, b: &mut Builder) -> Vec<R32> {
         let count = self.a.len();
         let (Some(top), false) = (self.top, count == 0) else { return Vec::new() };
-        let mut words = |pairs: &[R64]| -> Vec<R32> {
-            pairs.iter().flat_map(|&pair| <[R32; 2]>::from(b.unpack(pair))).collect()
-        };
+        let mut words =
+            |pairs: &[R64]| -> Vec<R32> { pairs.iter().flat_map(|&pair| <[R32; 2]>::from(b.unpack(pair))).collect() };
         let low = words(&self.even);
         let high: Vec<R32> = self.left.into_iter().chain(words(&self.odd)).collect();
         let limb = |limbs: &[R32], k: usize| limbs.get(k).map_or(V32::Imm(0), |&limb| V32::Reg(limb));

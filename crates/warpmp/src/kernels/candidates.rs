@@ -70,6 +70,14 @@ pub(super) fn group(limbs: u32) -> Vec<Settings> {
     settings
 }
 
+/// A group of lanes of a warp a part of a product; `limbs`: of the longest operand.
+pub(super) fn part_group(limbs: u32) -> Vec<Settings> {
+    let mut settings = group(limbs);
+    // Low halves by columns have chains of their own length.
+    settings.extend([1, 2].map(|glue| Settings { glue: Some(glue), ..DEFAULT }));
+    settings
+}
+
 /// A group of lanes a lane of the batch, with sums in shared memory: a block of threads one or several.
 pub(super) fn shared_group() -> Vec<Settings> {
     let mut settings = vec![DEFAULT];

@@ -8,7 +8,13 @@ use warpmp_testkit::operations::{self, Value};
 use warpmp_testkit::{Operands, Pattern};
 
 /// As [`check_with`], with the usual settings.
-pub(crate) fn check(operation: Operation, algorithm: &str, bits: &[usize], lanes: &[usize], pattern: Pattern) -> Counters {
+pub(crate) fn check(
+    operation: Operation,
+    algorithm: &str,
+    bits: &[usize],
+    lanes: &[usize],
+    pattern: Pattern,
+) -> Counters {
     check_with(operation, algorithm, &Settings::default(), bits, lanes, pattern)
 }
 
