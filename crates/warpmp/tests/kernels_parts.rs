@@ -102,9 +102,57 @@ fn a_row_a_group() {
 }
 
 #[test]
+fn by_karatsuba() {
+    for operation in PARTS {
+        for bits in [2080, 3000, 4096, 5001] {
+            for pattern in [Pattern::Carry, Pattern::Ones] {
+                check(
+                    operation,
+                    "karatsuba/group",
+                    &vec![bits; operation.arity()],
+                    &vec![3; operation.arity()],
+                    pattern,
+                );
+            }
+        }
+        check(operation, "karatsuba/group", &vec![8192; operation.arity()], &vec![3; operation.arity()], Pattern::Ones);
+        for (bits, lanes) in
+            [([2100, 3000, 1000], [3, 3, 3]), ([4000, 3999, 4000], [3, 1, 3]), ([32, 2050, 2060], [1, 3, 1])]
+        {
+            let (arity, common) = (operation.arity(), if operation == Operation::MulAdd { lanes } else { [3; 3] });
+            check(operation, "karatsuba/group", &bits[..arity], &common[..arity], Pattern::Carry);
+        }
+    }
+    // Blocks of threads whose products do not end with the tiles.
+    let three = Settings { products: Some(3), warps: Some(4), ..Settings::default() };
+    for operation in PARTS {
+        check_with(
+            operation,
+            "karatsuba/group",
+            &three,
+            &[2112, 2112, 2000][..operation.arity()],
+            &vec![34; operation.arity()],
+            Pattern::Ones,
+        );
+    }
+}
+
+#[test]
 fn after_the_whole_product() {
     check(Operation::MulHi, "group", &[2048, 640], &[33, 33], Pattern::Ones);
     check(Operation::SignedMul, "group", &[640, 2048], &[33, 1], Pattern::Ones);
     check(Operation::SignedMul, "group", &[640, 2048], &[1, 33], Pattern::Carry);
     check(Operation::MulAdd, "group", &[1025, 1025, 4000], &[33, 33, 1], Pattern::Ones);
+    check(Operation::MulAdd, "group", &[1025, 1000, 400], &[1, 1, 33], Pattern::Ones);
+    check(Operation::SignedMul, "karatsuba/group", &[3000, 2500], &[33, 33], Pattern::Ones);
+    check(Operation::MulAdd, "karatsuba/group", &[2500, 2080, 6000], &[1, 1, 3], Pattern::Ones);
+    for operation in PARTS {
+        check(
+            operation,
+            "toom-8",
+            &[2500, 3000, 2600][..operation.arity()],
+            &vec![33; operation.arity()],
+            Pattern::Ones,
+        );
+    }
 }

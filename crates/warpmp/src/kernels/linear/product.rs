@@ -5,6 +5,7 @@
 //! For what no kernel does at once: products with signs, an addend longer than both factors, two common factors, lengths
 //! for which the fastest multiplication takes several kernels.
 
+use crate::kernels::karatsuba_group::part::KaratsubaPart;
 use crate::kernels::modular::redirect::{Place, Stage, Stages};
 use crate::kernels::modular::{Copy, Operand};
 use crate::kernels::mul_group::low::LowGroup;
@@ -44,7 +45,10 @@ pub(super) const KARATSUBA: OperationAlgorithm = OperationAlgorithm {
     longer_first: true,
     fits: |shape| fits(shape, &karatsuba_group::ALGORITHM),
     candidates: |_| candidates::karatsuba_group(1..=3),
-    spec: |shape, settings, asynchronous| after(shape, &karatsuba_group::ALGORITHM, settings, asynchronous),
+    spec: |shape, settings, asynchronous| match KaratsubaPart::new(shape, settings) {
+        Some(spec) => Box::new(spec),
+        None => after(shape, &karatsuba_group::ALGORITHM, settings, asynchronous),
+    },
 };
 
 /// `toom-8`.

@@ -82,12 +82,12 @@ impl LowGroup {
         (fits && 2 * a.min(b) > n).then_some(spec)
     }
 
-    /// The model counts wide products, and what goes with a block of them: loads, counts of carries, the change of columns.
+    /// The model counts wide products; a quarter of one for each other instruction: loads and counts of carries in a step,
+    /// and copies and the last sums.
     const fn cost(&self) -> u64 {
         let k = self.block;
-        let step = k * k + 3 * k + 24;
-        let copies = 6 * self.columns() * k;
-        (self.group * ((self.columns() + 1) * step) + copies) as u64
+        let step = 4 * k * k + 3 * k + 25;
+        (self.group * ((self.columns() + 1) * step + 28 * k)) as u64
     }
 
     /// Blocks of the result.
