@@ -62,25 +62,40 @@ impl Layout {
         let store = |b: &mut Builder, quarter: usize, limbs: &[R32]| {
             role.store(b, |b| layout.store_run(b, limbs, quarters.outer[quarter]));
         };
-        let (z0_high, z2_low) = (load(b, 1), load(b, 2));
-        let mut common = Sum { limbs: z0_high, carry: None };
-        common.add(b, &z2_low);
-
-        let mut sum = common.clone();
-        let (low, m) = (load(b, 0), middle(b, 0));
-        sum.add(b, &low);
-        sum.add(b, &m);
-        let mut carry_in = negative;
-        if let Some(addend) = addend {
-            let high = addend.load(b, product, role.lane, share, layout.length() / 2);
-            sum.add(b, &high);
-            let mut lowest = Sum { limbs: low, carry: None };
-            let low = addend.load(b, product, role.lane, share, 0);
-            lowest.add(b, &low);
-            let (limbs, carry) = lowest.resolve(b, role.lane, 0, share.lanes);
-            store(b, 0, &limbs);
-            carry_in = b.add(carry, carry_in).into();
-        }
+        // `u`, and `u + z₀ˡ ∓ mˡ` with what carries into it.
+        let outer = |b: &mut Builder| {
+            let (z0_high, z2_low) = (load(b, 1), load(b, 2));
+            let mut common = Sum { limbs: z0_high, carry: None };
+            common.add(b, &z2_low);
+            common
+        };
+        let (mut common, sum, carry_in) = match addend {
+            None => {
+                let common = outer(b);
+                let mut sum = common.clone();
+                let (low, m) = (load(b, 0), middle(b, 0));
+                sum.add(b, &low);
+                sum.add(b, &m);
+                (common, sum, negative)
+            }
+            // The quarter that stood still first, so that no more runs are in registers at a time.
+            Some(addend) => {
+                let low = load(b, 0);
+                let mut sum = Sum { limbs: low.clone(), carry: None };
+                let (m, high) = (middle(b, 0), addend.load(b, product, role.lane, share, layout.length() / 2));
+                sum.add(b, &m);
+                sum.add(b, &high);
+                let mut lowest = Sum { limbs: low, carry: None };
+                let low = addend.load(b, product, role.lane, share, 0);
+                lowest.add(b, &low);
+                let (limbs, carry) = lowest.resolve(b, role.lane, 0, share.lanes);
+                store(b, 0, &limbs);
+                let common = outer(b);
+                sum.add_sum(b, &common);
+                let carry_in = b.add(carry, negative);
+                (common, sum, carry_in.into())
+            }
+        };
         let (limbs, carry) = sum.resolve(b, role.lane, carry_in, share.lanes);
         store(b, 1, &limbs);
 
@@ -158,6 +173,14 @@ impl Sum {
             None => carry,
             Some(before) => b.add(before, carry),
         });
+    }
+
+    fn add_sum(&mut self, b: &mut Builder, other: &Self) {
+        self.add(b, &other.limbs);
+        self.carry = match (self.carry, other.carry) {
+            (Some(x), Some(y)) => Some(b.add(x, y)),
+            (x, y) => x.or(y),
+        };
     }
 
     /// Propagates all carries, with one into the first lane of the group; what the group carries out.
