@@ -5,8 +5,8 @@
 mod linear_common;
 
 use linear_common::{check, check_with};
-use warpmp::Operation;
 use warpmp::kernels::Settings;
+use warpmp::{Operation, Plan, Shape};
 use warpmp_kernel::ir::{Carry, Half, Int, Op, Width};
 use warpmp_kernel::sim::Counters;
 use warpmp_testkit::Pattern;
@@ -96,8 +96,51 @@ fn a_row_a_group() {
                 check(operation, "group", &vec![bits; operation.arity()], &vec![9; operation.arity()], pattern);
             }
         }
+        check(operation, "group", &[2048, 640, 700][..operation.arity()], &vec![33; operation.arity()], Pattern::Carry);
+        check(operation, "group", &[2600, 641, 700][..operation.arity()], &vec![5; operation.arity()], Pattern::Ones);
         check(operation, "group", &vec![8192; operation.arity()], &vec![3; operation.arity()], Pattern::Ones);
         check(operation, "group", &vec![160; operation.arity()], &vec![65; operation.arity()], Pattern::Carry);
+    }
+}
+
+/// Half as many products in blocks: `n(n + k)/2`, where `n` limbs are `2·group` blocks of `k`; and no shuffle in the loop.
+#[test]
+fn what_a_low_half_by_columns_costs() {
+    for (bits, block) in [(1024_usize, 8), (2048, 16), (2048, 4), (4096, 16), (3072, 12)] {
+        let (n, lanes) = (bits.div_ceil(32) as u64, 16);
+        let settings = Settings { block: Some(block), ..Settings::default() };
+        let counters = check_with(Operation::MulLo, "group", &settings, &[bits; 2], &[lanes; 2], Pattern::Ones);
+        let k = u64::from(block);
+        assert_eq!(counters.op(Op::MulWide(Int::U32)).threads, lanes as u64 * n * (n + k) / 2, "{bits} bits");
+        let sectors = n * 4 * lanes as u64 / 32;
+        assert_eq!([counters.load_sectors(), counters.store_sectors()], [2 * sectors, sectors], "{bits} bits");
+        let shuffles: u64 =
+            counters.ops().into_iter().filter(|(op, _)| matches!(op, Op::Shfl(_))).map(|(_, it)| it.warps).sum();
+        let warps = lanes as u64 * n / (2 * k) / 32;
+        assert_eq!(shuffles, 6 * warps, "{bits} bits");
+    }
+}
+
+/// Every kernel that is worth measuring is right.
+#[test]
+fn candidates_are_right() {
+    let info = warpmp::device::open_sim().info().clone();
+    for (operation, bits) in
+        [(Operation::MulLo, 1024), (Operation::MulLo, 2500), (Operation::MulHi, 2500), (Operation::MulAdd, 2112)]
+    {
+        let shapes = vec![Shape::new(3, bits); operation.arity()];
+        let candidates = Plan::candidates(operation, &shapes, &info).unwrap();
+        assert!(candidates.len() > 8);
+        for it in candidates {
+            check_with(
+                operation,
+                it.algorithm,
+                &it.settings,
+                &vec![bits; operation.arity()],
+                &vec![3; operation.arity()],
+                Pattern::Carry,
+            );
+        }
     }
 }
 

@@ -36,7 +36,7 @@ impl MulGroup {
     /// Loads, multiplies and stores, pass by pass.
     pub(super) fn direct(&self, b: &mut Builder, place: &Place, part: &Part) {
         let [la, lb, lc] = self.shape.limbs;
-        let (skip, result) = (part.skip / 32, if part.skip > 0 { part.bits.div_ceil(32) } else { lc });
+        let (skip, result) = (part.skip / 32, if part.bits > 0 { part.bits.div_ceil(32) } else { lc });
         let a_row = b.mad_wide(place.row, 4 * la, place.a);
         let b_row = if self.shape.common_b { place.b } else { b.mad_wide(place.row, 4 * lb, place.b) };
         let mut c_row = b.mad_wide(place.row, 4 * result, place.c);

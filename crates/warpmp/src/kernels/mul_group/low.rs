@@ -76,7 +76,10 @@ impl LowGroup {
             let group = n.div_ceil(2 * block).next_power_of_two().max(2);
             Self { shape, factors, block, group, glue, warps }
         };
-        let mut spec = (4..=longest).step_by(4).map(division).filter(|it| it.group <= 32).min_by_key(Self::cost)?;
+        // More lanes than a warp has there are not: then the shortest blocks that do.
+        let possible = || (4..=MAX_BLOCK).step_by(4).map(division).filter(|it| it.group <= 32);
+        let within = possible().filter(|it| it.block <= longest).min_by_key(Self::cost);
+        let mut spec = within.or_else(|| possible().next())?;
         spec.warps = warps.min(MAX_SHARED_BYTES / spec.layout().bytes()).max(1);
         let fits = spec.layout().bytes() <= MAX_SHARED_BYTES;
         (fits && 2 * a.min(b) > n).then_some(spec)

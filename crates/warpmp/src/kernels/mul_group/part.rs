@@ -1,6 +1,6 @@
-//! `group` for parts of products: `mul_hi` and `mul_add`, a group of lanes a row.
+//! `group` for parts of products: `mul_hi`, `mul_add`, and `mul_lo` of unlike lengths, a group of lanes a row.
 //!
-//! computes   of a·b the high limbs, or all of them plus c
+//! computes   of a·b the high limbs, the low ones, or all of them plus c
 //! requires   what `group` requires, in one pass: the first factor has at most `32·block` limbs; an addend no longer than it
 //! cost       that of the product, less what is not stored; every sector of an addend once
 //!
@@ -31,9 +31,9 @@ pub(super) struct Addend {
 /// What is kept of a product, and what it is added to. The default: all, nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Part {
-    /// Bits of the product below the result; 0: the result is all of it.
+    /// Bits of the product below the result.
     pub(super) skip: u32,
-    /// Bits of the result.
+    /// Bits of the result; 0: the result is all of it.
     pub(super) bits: u32,
     pub(super) addend: Option<Addend>,
 }
@@ -75,22 +75,19 @@ impl GroupPart {
         let factors = factors(shape)?;
         let mut product = product_shape(shape, factors);
         let aligned = match shape.operation {
-            Operation::MulHi => {
-                let skip = shape.max_bits();
-                skip.is_multiple_of(32) && piece(skip / 32) == 4
-            }
-            Operation::MulAdd => {
+            Operation::MulHi => piece(shape.max_bits() / 32) == 4,
+            Operation::MulLo | Operation::MulAdd => {
                 product.limbs[2] = shape.results()[0].div_ceil(32);
                 true
             }
             _ => return None,
         };
-        // Bits are shifted where limbs lie side by side: in shared memory.
         let usual = if aligned { settings.input } else { Some(settings.input.unwrap_or(Input::Staged)) };
         let settings = Settings { input: usual, ..*settings };
         let mut spec = MulGroup::with(product, &settings);
-        let shifted = shape.operation == Operation::MulHi && !shape.max_bits().is_multiple_of(32);
-        if shifted {
+        // Bits are cut where limbs lie side by side: in shared memory.
+        let cut = shape.operation != Operation::MulAdd && !shape.max_bits().is_multiple_of(32);
+        if cut {
             spec.input = Input::Staged;
         }
         let addend = shape.operands().get(2).map_or(0, |c| c.limbs());
@@ -105,8 +102,12 @@ impl GroupPart {
             limbs: c.limbs(),
             common: c.common,
         });
-        let skip = if self.shape.operation == Operation::MulHi { self.shape.max_bits() } else { 0 };
-        Part { skip, bits: self.shape.results()[0], addend }
+        let bits = self.shape.results()[0];
+        match self.shape.operation {
+            Operation::MulHi => Part { skip: self.shape.max_bits(), bits, addend },
+            Operation::MulLo => Part { skip: 0, bits, addend },
+            _ => Part { addend, ..Part::default() },
+        }
     }
 }
 

@@ -119,7 +119,7 @@ impl Staged<'_> {
     /// Copies the products, which have taken the place of the operands, to global memory.
     fn copy_out(&self, b: &mut Builder, place: &Place, part: &Part) {
         let lc = self.spec.shape.limbs[2];
-        if part.skip > 0 {
+        if part.bits > 0 {
             let limbs = part.bits.div_ceil(32);
             let target = self.source(b, place, place.c, limbs);
             for run in self.tile(limbs, self.layout.rows, part.skip / 32).runs() {
