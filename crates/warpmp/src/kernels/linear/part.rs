@@ -3,7 +3,7 @@
 //! computes   of a·b the low limbs, the high ones, or all of them plus c; factors of `lx` and `ly` limbs
 //! requires   5 ≤ max(lx, ly) ≤ 48, an addend no longer than the longer factor; buffers padded to whole tiles of 32 lanes
 //! launch     32·warps threads a block; a warp takes a tile of 32 lanes; shared memory: `ly` limbs and the longer of `lx`
-//!            with the addend and of the result, 128 bytes a limb and warp
+//!            with the addend and of the result, 128 bytes a limb and warp, 4 of a common operand
 //! cost       `mul_lo`: `L(L+1)/2` products for `L` by `L` limbs, `L` of them low ones; else lx·ly wide ones; about
 //!            4·L additions; every sector of operands and result once
 //! registers  about 3·lx + 40
@@ -18,7 +18,7 @@
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::fragment::{LowRows, Rows};
-use warpmp_kernel::ir::{Bounds, Kernel, Space};
+use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space};
 
 use super::thread::{MAX_SHARED_BYTES, is_staged};
 use super::tile::{Row, Tile};
@@ -49,11 +49,12 @@ pub struct PartThread {
 
 /// Does the kernel take them?
 pub(super) fn fits(shape: OperationShape) -> bool {
-    let [x, y] = factors(shape).map(|i| shape.operands()[i].limbs());
+    if !matches!(shape.operation, Operation::MulLo | Operation::MulHi | Operation::MulAdd) {
+        return false;
+    }
+    let longer = factors(shape).map(|i| shape.operands()[i].limbs()).into_iter().fold(0, u32::max);
     let addend = shape.operands().get(2).map_or(0, |c| c.limbs());
-    matches!(shape.operation, Operation::MulLo | Operation::MulHi | Operation::MulAdd)
-        && (SHORT_LIMBS + 1..=MAX_LIMBS).contains(&x.max(y))
-        && addend <= x.max(y)
+    (SHORT_LIMBS + 1..=MAX_LIMBS).contains(&longer) && addend <= longer
 }
 
 /// Which operand is held in registers, and which is read row by row. The result's limbs are no more than those that the
@@ -68,8 +69,8 @@ fn factors(shape: OperationShape) -> [usize; 2] {
 enum Source {
     /// It is there.
     Registers(Vec<R32>),
-    /// One row for all, in global memory.
-    Common(R64),
+    /// The row of all threads, in shared memory at this address.
+    Common(R32),
     /// The thread's row in shared memory.
     Shared(Row),
 }
@@ -80,7 +81,7 @@ impl Source {
         let width = piece(limbs);
         match self {
             Self::Registers(words) => words[i as usize..][..width as usize].to_vec(),
-            Self::Common(address) => b.load_global(Space::GlobalConst, vector(width), *address, 4 * i),
+            Self::Common(address) => b.load_shared(vector(width), *address, 4 * i),
             Self::Shared(row) => row.read_piece(b, i),
         }
     }
@@ -102,10 +103,6 @@ impl PartThread {
         self.shape.operands()[i]
     }
 
-    const fn is_staged(operand: OperandShape) -> bool {
-        !operand.common && is_staged(operand.limbs())
-    }
-
     fn result_limbs(&self) -> u32 {
         self.shape.results()[0].div_ceil(32)
     }
@@ -113,20 +110,30 @@ impl PartThread {
     /// The operands in the order of their places: `y`, whose place remains its own, then `x` and the addend.
     fn order(&self) -> Vec<usize> {
         let [x, y] = factors(self.shape);
-        [y, x].into_iter().chain((2..self.shape.operands().len()).take(1)).collect()
+        [y, x].into_iter().chain(2..self.shape.operands().len()).collect()
     }
 
-    /// Limbs of shared memory of an operand.
+    /// Bytes of shared memory of an operand. Of a common one there is a row: read from global memory, it would be loaded
+    /// ahead as a whole, for which there are no registers.
     fn room(&self, i: usize) -> u32 {
-        if Self::is_staged(self.operand(i)) { self.operand(i).limbs() } else { 0 }
+        let OperandShape { common, .. } = self.operand(i);
+        match self.operand(i).limbs() {
+            limbs if !is_staged(limbs) => 0,
+            limbs if common => (4 * limbs).next_multiple_of(16),
+            limbs => Tile::new(limbs).bytes(),
+        }
+    }
+
+    /// Where the result is in a warp's part of shared memory.
+    fn result_offset(&self) -> u32 {
+        self.room(self.order()[0])
     }
 
     /// Shared memory of a warp.
     fn warp_bytes(&self) -> u32 {
-        let order = self.order();
-        let after_y: u32 = order[1..].iter().map(|&i| self.room(i)).sum();
-        let result = if is_staged(self.result_limbs()) { self.result_limbs() } else { 0 };
-        128 * (self.room(order[0]) + after_y.max(result))
+        let after_y: u32 = self.order()[1..].iter().map(|&i| self.room(i)).sum();
+        let result = if is_staged(self.result_limbs()) { Tile::new(self.result_limbs()).bytes() } else { 0 };
+        self.result_offset() + after_y.max(result)
     }
 
     /// Brings the operands to shared memory, and those that do not go there to registers: by their numbers.
@@ -134,29 +141,31 @@ impl PartThread {
         let mut sources: Vec<Option<Source>> = addresses.iter().map(|_| None).collect();
         let mut offset = 0;
         for i in self.order() {
-            let operand = self.operand(i);
-            if !Self::is_staged(operand) {
+            let (limbs, room) = (self.operand(i).limbs(), self.room(i));
+            if room == 0 {
                 continue;
             }
-            let tile = Tile::new(operand.limbs());
             let region = b.add(place.shared, offset);
-            offset += tile.bytes();
-            let source = b.mad_wide(place.tile, 128 * operand.limbs(), addresses[i]);
-            tile.copy_in(b, place.lane, source, region, self.asynchronous);
-            sources[i] = Some(Source::Shared(tile.row(b, place.lane, region)));
+            offset += room;
+            sources[i] = Some(if self.operand(i).common {
+                self.copy_row(b, place, addresses[i], region, limbs);
+                Source::Common(region)
+            } else {
+                let tile = Tile::new(limbs);
+                let source = b.mad_wide(place.tile, 128 * limbs, addresses[i]);
+                tile.copy_in(b, place.lane, source, region, self.asynchronous);
+                Source::Shared(tile.row(b, place.lane, region))
+            });
         }
         let mut all = Vec::new();
         for (i, source) in sources.into_iter().enumerate() {
-            let operand = self.operand(i);
-            all.push(match source {
-                Some(source) => source,
-                None if operand.common => Source::Common(addresses[i]),
-                None => Source::Registers({
-                    let lane = b.mad_lo(place.tile, 32, place.lane);
-                    let row = b.mad_wide(lane, 4 * operand.limbs(), addresses[i]);
-                    b.load_global(Space::GlobalConst, vector(operand.limbs()), row, 0)
-                }),
-            });
+            all.push(source.unwrap_or_else(|| {
+                let OperandShape { common, .. } = self.operand(i);
+                let limbs = self.operand(i).limbs();
+                let lane = b.mad_lo(place.tile, 32, place.lane);
+                let row = if common { addresses[i] } else { b.mad_wide(lane, 4 * limbs, addresses[i]) };
+                Source::Registers(b.load_global(Space::GlobalConst, vector(limbs), row, 0))
+            }));
         }
         if offset > 0 {
             if self.asynchronous {
@@ -166,6 +175,22 @@ impl PartThread {
             b.warp_barrier();
         }
         all
+    }
+
+    /// Copies a row of all threads to shared memory, a word a lane and step.
+    fn copy_row(&self, b: &mut Builder, place: &Place, address: R64, region: R32, limbs: u32) {
+        let from = b.mad_wide(place.lane, 4, address);
+        let to = b.mad_lo(place.lane, 4, region);
+        for first in (0..limbs).step_by(32) {
+            let inside = b.compare(Cmp::Lt, place.lane, limbs - first);
+            b.guarded(inside, true, |g| {
+                if self.asynchronous {
+                    return g.copy_async(4, to, 4 * first, from, 4 * first);
+                }
+                let word = g.load_global(Space::GlobalConst, vector(1), from, 4 * first);
+                g.store_shared(&word, to, 4 * first);
+            });
+        }
     }
 
     /// Multiplies; the result's limbs go to `sink` as they come.
@@ -298,7 +323,7 @@ impl Spec for PartThread {
         let sources = self.load(&mut b, &operands, &place);
         let limbs = self.result_limbs();
         let tile = Tile::new(limbs);
-        let region = b.add(place.shared, 128 * self.room(self.order()[0]));
+        let region = b.add(place.shared, self.result_offset());
         let row = is_staged(limbs).then(|| tile.row(&mut b, place.lane, region));
         let lane = b.mad_lo(place.tile, 32, place.lane);
         let global = b.mad_wide(lane, 4 * limbs, result);

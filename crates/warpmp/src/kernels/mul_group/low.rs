@@ -34,6 +34,9 @@ use crate::operation::Operation;
 /// Longest block, in limbs: what the registers hold.
 const MAX_BLOCK: u32 = 32;
 
+/// Longest block that leaves room for sixteen warps a multiprocessor, in registers and shared memory.
+const USUAL_BLOCK: u32 = 20;
+
 /// The kernel of a low half.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LowGroup {
@@ -69,7 +72,7 @@ impl LowGroup {
         let [a, b] = [0, 1].map(|i| shape.operands()[i].limbs());
         let factors = if a < b { [1, 0] } else { [0, 1] };
         let n = a.max(b);
-        let longest = settings.block.unwrap_or(MAX_BLOCK).clamp(4, MAX_BLOCK);
+        let longest = settings.block.unwrap_or(USUAL_BLOCK).clamp(4, MAX_BLOCK);
         let warps = settings.warps.unwrap_or(2);
         let glue = settings.glue_or(Glue::None);
         let division = |block: u32| {
