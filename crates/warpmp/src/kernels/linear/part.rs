@@ -262,7 +262,8 @@ impl Sink {
         self.bits.div_ceil(32)
     }
 
-    /// Takes the next limb of the product. What is above the result is zero.
+    /// Takes the next limb of the product. What is above the result is zero. (A high part that begins within limb `l − 1` of
+    /// the longer factor's `l` ends one limb below the product's highest: its limbs always have one above them.)
     fn push(&mut self, b: &mut Builder, limb: R32) {
         if self.skip > 0 {
             self.skip -= 1;
@@ -274,14 +275,6 @@ impl Sink {
         }
         if let Some(before) = self.before.replace(limb) {
             let word = b.funnel_right(before, limb, self.shift);
-            self.put(b, word);
-        }
-    }
-
-    /// The product has no more limbs.
-    fn end(&mut self, b: &mut Builder) {
-        if let Some(last) = self.before.take() {
-            let word = b.shr(last, self.shift);
             self.put(b, word);
         }
     }
@@ -332,7 +325,6 @@ impl Spec for PartThread {
         let bits = self.shape.results()[0];
         let mut sink = Sink { row, global, bits, skip, shift, before: None, words: Vec::new(), done: 0 };
         self.multiply(&mut b, &sources, &mut sink);
-        sink.end(&mut b);
         if sink.row.is_some() {
             b.section("store");
             b.warp_barrier();

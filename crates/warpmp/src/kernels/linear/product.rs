@@ -18,6 +18,9 @@ use crate::operation::product_bits;
 
 use super::Linear;
 
+/// Warps a block of the linear stage: with more, blocks have enough to do.
+const LAST_WARPS: u32 = 8;
+
 /// `group`: in one kernel where there is one.
 pub(super) const GROUP: OperationAlgorithm = OperationAlgorithm {
     name: "group",
@@ -44,7 +47,7 @@ pub(super) const KARATSUBA: OperationAlgorithm = OperationAlgorithm {
     accepts: "factors whose longer one has 2049 to 65536 bits",
     longer_first: true,
     fits: |shape| fits(shape, &karatsuba_group::ALGORITHM),
-    candidates: |_| candidates::karatsuba_group(1..=3),
+    candidates: candidates::part_karatsuba,
     spec: |shape, settings, asynchronous| match KaratsubaPart::new(shape, settings) {
         Some(spec) => Box::new(spec),
         None => after(shape, &karatsuba_group::ALGORITHM, settings, asynchronous),
@@ -81,6 +84,7 @@ fn after(
     let bits = product_bits(a.bits as usize, b.bits as usize) as u32;
     let limbs = bits.div_ceil(32);
     last.product_bits = Some(bits);
+    last.warps = LAST_WARPS;
     last.split = Some(last.usual_split());
     let addresses = shape.operands().len() + shape.results().len();
     let last_places = |whole: Place| (0..addresses).map(Place::Param).chain([whole]).collect();
