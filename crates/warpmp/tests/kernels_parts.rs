@@ -187,6 +187,8 @@ fn after_the_whole_product() {
     check(Operation::SignedMul, "group", &[640, 2048], &[1, 33], Pattern::Carry);
     check(Operation::MulAdd, "group", &[1025, 1025, 4000], &[33, 33, 1], Pattern::Ones);
     check(Operation::MulAdd, "group", &[1025, 1000, 400], &[1, 1, 33], Pattern::Ones);
+    check(Operation::SignedMul, "thread", &[1000, 1536], &[33, 33], Pattern::Ones);
+    check(Operation::MulAdd, "thread", &[1024, 1024, 2100], &[33, 33, 33], Pattern::Ones);
     check(Operation::SignedMul, "karatsuba/group", &[3000, 2500], &[33, 33], Pattern::Ones);
     check(Operation::MulAdd, "karatsuba/group", &[2500, 2080, 6000], &[1, 1, 3], Pattern::Ones);
     for operation in PARTS {

@@ -45,7 +45,15 @@ pub struct Linear {
 
 /// The register of linear operations.
 pub(super) const ALGORITHMS: &[OperationAlgorithm] = &[
-    THREAD,
+    OperationAlgorithm {
+        name: "thread",
+        summary: "a row a thread, all its limbs in registers, tiles of rows through shared memory",
+        accepts: "operands and results to 3104 bits, of modular sums to 1536",
+        longer_first: false,
+        fits: thread::fits,
+        candidates: candidates::warps,
+        spec: |shape, settings, asynchronous| Box::new(thread::spec(shape, settings.warps.unwrap_or(4), asynchronous)),
+    },
     OperationAlgorithm {
         name: "group",
         summary: "a row a group of lanes, carries between lanes by ballots",
@@ -63,26 +71,7 @@ pub(super) const ALGORITHMS: &[OperationAlgorithm] = &[
 ];
 
 /// The register of parts of products. Names are those of the multiplications with the same idea.
-pub(super) const PARTS: &[OperationAlgorithm] = &[THREAD, product::GROUP, product::KARATSUBA, product::TOOM];
-
-/// The row of both registers.
-const THREAD: OperationAlgorithm = OperationAlgorithm {
-    name: "thread",
-    summary: "a row a thread, all its limbs in registers, tiles of rows through shared memory",
-    accepts: "operands and results to 3104 bits, factors and modular sums to 1536",
-    longer_first: false,
-    fits: |shape| part::fits(shape) || Linear::new(shape, None, true).longest() <= thread::max_limbs(shape.operation),
-    candidates: candidates::warps,
-    spec: |shape, settings, asynchronous| {
-        if part::fits(shape) {
-            return Box::new(PartThread::new(shape, settings, asynchronous));
-        }
-        let mut spec = Linear::new(shape, None, asynchronous);
-        let usual = if shape.operation.group() == Group::ProductPart { 2 } else { 4 };
-        spec.warps = spec.warps_that_fit(settings.warps.unwrap_or(usual));
-        Box::new(spec)
-    },
-};
+pub(super) const PARTS: &[OperationAlgorithm] = &[product::THREAD, product::GROUP, product::KARATSUBA, product::TOOM];
 
 /// An operand of the kernel.
 #[derive(Clone, Copy, Debug)]

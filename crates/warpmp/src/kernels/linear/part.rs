@@ -34,6 +34,9 @@ const MAX_LIMBS: u32 = 48;
 /// Longest factor whose rows are better read where they lie, several tiles a warp.
 const SHORT_LIMBS: u32 = 4;
 
+/// Registers of a multiprocessor.
+const REGISTERS: u32 = 1 << 16;
+
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PartThread {
@@ -97,6 +100,11 @@ impl PartThread {
         let mut spec = Self { shape, asynchronous, glue, warps: settings.warps.unwrap_or(2) };
         spec.warps = spec.warps.min(MAX_SHARED_BYTES / spec.warp_bytes().max(1)).max(1);
         spec
+    }
+
+    /// Registers a thread, at most: the multiplicand, two rows of accumulators, addresses.
+    fn usual_registers(&self) -> u32 {
+        3 * self.operand(factors(self.shape)[0]).limbs() + 56
     }
 
     fn operand(&self, i: usize) -> OperandShape {
@@ -306,7 +314,10 @@ impl Spec for PartThread {
 
     fn build(&self, _stage: usize) -> Kernel {
         let mut b = Builder::new(&self.name(), self.glue);
-        b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });
+        // Left alone, ptxas would rather spill a few limbs of a short factor than give up a block of threads.
+        let is_short = self.operand(factors(self.shape)[0]).limbs() <= 32;
+        let min_blocks = is_short.then(|| (REGISTERS / (32 * self.warps * self.usual_registers())).max(1));
+        b.bounds(Bounds { max_threads: Some(32 * self.warps), min_blocks, max_registers: None });
         let names = ["a", "b", "c"].into_iter().take(self.shape.operands().len());
         let operands: Vec<R64> = names.map(|name| b.param_u64(name)).collect();
         let result = b.param_u64("result0");

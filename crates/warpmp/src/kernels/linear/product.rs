@@ -1,8 +1,9 @@
-//! Parts of products: the whole product into scratch memory by a multiplication, then a stage in linear time.
+//! The register of parts of products; and what no kernel does at once: the whole product into scratch memory by a
+//! multiplication, then a stage in linear time.
 //!
-//! cost       that of the whole product, and its limbs written and read once more
+//! cost       of two stages: that of the whole product, and its limbs written and read once more
 //!
-//! For what no kernel does at once: products with signs, an addend longer than both factors, two common factors, lengths
+//! That is: products with signs, an addend longer than both factors, two common factors, lengths
 //! for which the fastest multiplication takes several kernels.
 
 use crate::kernels::karatsuba_group::part::KaratsubaPart;
@@ -12,14 +13,33 @@ use crate::kernels::mul_group::low::LowGroup;
 use crate::kernels::mul_group::part::{GroupPart, factors, product_shape};
 use crate::kernels::{
     MulAlgorithm, MulShape, OperationAlgorithm, OperationShape, Settings, Spec, candidates, karatsuba_group, mul_group,
-    toom,
+    mul_thread, toom,
 };
 use crate::operation::product_bits;
 
-use super::Linear;
+use super::{Linear, PartThread, part, thread};
 
 /// Warps a block of the linear stage: with more, blocks have enough to do.
 const LAST_WARPS: u32 = 8;
+
+/// `thread`.
+pub(super) const THREAD: OperationAlgorithm = OperationAlgorithm {
+    name: "thread",
+    summary: "a row a thread, all its limbs in registers, tiles of rows through shared memory",
+    accepts: "factors to 1536 bits",
+    longer_first: false,
+    fits: |shape| part::fits(shape) || thread::fits(shape) || fits(shape, &mul_thread::ALGORITHM),
+    candidates: candidates::warps,
+    spec: |shape, settings, asynchronous| {
+        if part::fits(shape) {
+            return Box::new(PartThread::new(shape, settings, asynchronous));
+        }
+        if thread::fits(shape) {
+            return Box::new(thread::spec(shape, settings.warps.unwrap_or(2), asynchronous));
+        }
+        after(shape, &mul_thread::ALGORITHM, settings, asynchronous)
+    },
+};
 
 /// `group`: in one kernel where there is one.
 pub(super) const GROUP: OperationAlgorithm = OperationAlgorithm {
