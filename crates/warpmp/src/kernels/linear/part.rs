@@ -315,7 +315,7 @@ impl Spec for PartThread {
     fn build(&self, _stage: usize) -> Kernel {
         let mut b = Builder::new(&self.name(), self.glue);
         // Left alone, ptxas would rather spill a few limbs of a short factor than give up a block of threads.
-        let is_short = self.operand(factors(self.shape)[0]).limbs() <= 32;
+        let is_short = self.operand(factors(self.shape)[0]).limbs() <= 40;
         let min_blocks = is_short.then(|| (REGISTERS / (32 * self.warps * self.usual_registers())).max(1));
         b.bounds(Bounds { max_threads: Some(32 * self.warps), min_blocks, max_registers: None });
         let names = ["a", "b", "c"].into_iter().take(self.shape.operands().len());

@@ -247,7 +247,7 @@ impl LowGroup {
     }
 
     /// What the column below carries into this lane's, in lane 0 `lowest`.
-    fn from_below(&self, b: &mut Builder, lane: &Lane, above: [R32; 2], lowest: [R32; 2]) -> [R32; 2] {
+    fn entering(&self, b: &mut Builder, lane: &Lane, above: [R32; 2], lowest: [R32; 2]) -> [R32; 2] {
         let is_lowest = b.compare(Cmp::Eq, lane.member, 0);
         [0, 1].map(|i| {
             let below = b.shuffle(Shuffle::Up, above[i], 1, self.group);
@@ -259,7 +259,7 @@ impl LowGroup {
     fn put_together(&self, b: &mut Builder, lane: &Lane, lower: &[R32], lower_above: [R32; 2]) {
         let stride = self.block_bytes();
         let zero = b.copy(0);
-        let below = self.from_below(b, lane, lower_above, [zero; 2]);
+        let below = self.entering(b, lane, lower_above, [zero; 2]);
         let (lower, out) = self.resolve(b, lower, below);
         let own = b.mad_lo(lane.member, stride, lane.row);
         let upper = self.load_block(b, own, self.sums() * stride);
@@ -271,7 +271,7 @@ impl LowGroup {
         let mut chain = b.chain();
         let entering = chain.add(low, out);
         chain.end_add(top, high, 0);
-        let below = self.from_below(b, lane, [carried[0], carried[1]], [entering, top]);
+        let below = self.entering(b, lane, [carried[0], carried[1]], [entering, top]);
         let (upper, _) = self.resolve(b, &upper, below);
         self.store_block(b, own, stride, &lower);
         self.store_block(b, own, (1 + self.group) * stride, &upper);
