@@ -7,7 +7,7 @@
 //! group.rs       a row a group of lanes
 //! tile.rs        tiles of rows between global and shared memory
 //! part.rs        parts of products, a row a thread
-//! product.rs     parts of products: after the product itself, a stage of this family
+//! product.rs     the register of parts of products; a product, and after it a stage of this family
 //! ```
 
 mod frame;

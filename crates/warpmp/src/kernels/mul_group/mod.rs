@@ -16,6 +16,7 @@
 //!
 //! Blocks come from memory and go there in one of two ways: directly, by each lane's own accesses
 //! (`direct.rs`), or staged in shared memory (`staged.rs`), where rows do not allow accesses of 16 bytes.
+//! What is asked for may be a part of the product, or a sum (`part.rs`); low halves have an order of their own (`low.rs`).
 //!
 //! bound: `(B^k−1)² + 2(B^k−1) = B^(2k) − 1`: a product, a window and an incoming block just fit.
 //! The last sum's carry into the lane above is at most 1, and the top lane has none, because the
