@@ -4,10 +4,10 @@
 use num_bigint::BigUint;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64, V32};
 use warpmp_kernel::fragment::{
-    Carries, Digits, Rows, add_limbs, all_ones, all_zeros, double_plus_squares_carrying, resolve_carries, square,
-    wrapping_add_small, wrapping_sub_small,
+    Carries, Digits, LowRows, Rows, add_limbs, all_ones, all_zeros, double_plus_squares_carrying, resolve_carries,
+    square, wrapping_add_small, wrapping_sub_small,
 };
-use warpmp_kernel::ir::{Cmp, Int, Op, Space, Special, Vector};
+use warpmp_kernel::ir::{Carry, Cmp, Half, Int, Op, Space, Special, Vector, Width};
 use warpmp_kernel::sim::{Counters, Grid, Memory, Program};
 
 /// Runs one warp: lane `i` reads `inputs` words at `i·inputs` and writes as many as the body returns.
@@ -109,6 +109,41 @@ fn rows_start_on_a_window_and_take_another_number() {
             assert_eq!(number(output), part(0) * part(1) + part(2) + part(3), "{length}");
         }
     }
+}
+
+/// The counts of wide and of low products are the deterministic twin of the time: half of the whole product's.
+#[test]
+fn low_rows_multiply_modulo_a_power_at_every_length() {
+    for length in 1..=10_usize {
+        for rows in 1..=length {
+            for glue in [Glue::None, Glue::Every(1), Glue::Every(3)] {
+                let inputs = length + rows;
+                let mut words = limbs(32 * inputs, (length * 37 + rows) as u32);
+                words[..inputs].fill(u32::MAX);
+                let (out, counters) = run(inputs as u32, &words, glue, |b, values| {
+                    let mut product = LowRows::new(&values[..length]);
+                    let mut result: Vec<R32> = values[length..].iter().map(|&y| product.row(b, y)).collect();
+                    result.extend(product.finish(b));
+                    result
+                });
+                for (input, output) in words.chunks(inputs).zip(&out) {
+                    let product = number(&input[..length]) * number(&input[length..]);
+                    let modulus = BigUint::from(1_u32) << (32 * length);
+                    assert_eq!(number(output), product % modulus, "{length} {rows} {glue:?}");
+                    assert_eq!(output.len(), length);
+                }
+                let wide: usize = (0..rows).map(|row| length - row - 1).sum();
+                assert_eq!(counters.op(Op::MulWide(Int::U32)).warps as usize, wide);
+                let low = counters.op(Op::Mul(Half::Lo, Int::U32)).warps + low_sums(&counters);
+                assert_eq!(low as usize, rows);
+            }
+        }
+    }
+}
+
+/// Low products with an addend.
+fn low_sums(counters: &Counters) -> u64 {
+    counters.op(Op::Mad(Half::Lo, Width::W32, Carry::None)).warps
 }
 
 #[test]

@@ -97,10 +97,37 @@ const OPERATIONS: &[(&str, &str, usize, u32)] = &[
     ("add", "group", 65536, 255),
     ("add", "group", 65535, 255),
     ("shr", "group", 4096, 64),
-    ("mul_lo", "thread", 256, 64),
-    ("mul_hi", "thread", 512, 96),
-    ("mul_add", "thread", 768, 168),
+    ("signed_mul", "thread", 768, 168),
     ("signed_mul", "group", 2048, 168),
+];
+
+/// Parts of products: operation, algorithm, bits of every operand, wide products in the text (none where some are replaced by
+/// high ones, or loops unrolled), registers.
+const PARTS: &[(Operation, &str, usize, Option<u64>, u32)] = &[
+    (Operation::MulLo, "thread", 256, Some(28), 48),
+    (Operation::MulLo, "thread", 1000, Some(496), 136),
+    (Operation::MulLo, "thread", 1024, Some(496), 136),
+    (Operation::MulLo, "thread", 1536, Some(1128), 184),
+    (Operation::MulHi, "thread", 512, None, 80),
+    (Operation::MulHi, "thread", 1000, None, 136),
+    (Operation::MulHi, "thread", 1024, None, 136),
+    (Operation::MulHi, "thread", 1536, None, 224),
+    (Operation::MulAdd, "thread", 768, Some(576), 104),
+    (Operation::MulAdd, "thread", 1024, Some(1024), 144),
+    (Operation::MulAdd, "thread", 1536, Some(2304), 224),
+    (Operation::MulLo, "group", 2048, Some(256), 80),
+    (Operation::MulLo, "group", 3000, Some(144), 72),
+    (Operation::MulLo, "group", 16384, Some(256), 80),
+    (Operation::MulLo, "group", 65536, Some(1024), 168),
+    (Operation::MulHi, "group", 2048, Some(1024), 168),
+    (Operation::MulHi, "group", 2000, Some(1024), 168),
+    (Operation::MulAdd, "group", 2048, Some(1024), 168),
+    (Operation::MulAdd, "group", 2000, Some(1024), 168),
+    (Operation::MulLo, "karatsuba/group", 32768, Some(676), 168),
+    (Operation::MulHi, "karatsuba/group", 4096, Some(1024), 168),
+    (Operation::MulHi, "karatsuba/group", 5000, None, 168),
+    (Operation::MulAdd, "karatsuba/group", 8192, Some(1024), 168),
+    (Operation::MulAdd, "karatsuba/group", 65536, Some(676), 168),
 ];
 
 /// Squares: algorithm, bits of the operand, wide products in the text, registers.
@@ -230,8 +257,12 @@ fn main() -> Result<(), Box<dyn error::Error>> {
             write(&*spec, directory, wide.filter(|_| !common_b), registers, &mut budgets)?;
         }
     }
+    let mut operations = Vec::new();
     for &(name, algorithm, bits, registers) in OPERATIONS {
-        let operation = Operation::named(name).ok_or("no such operation")?;
+        operations.push((Operation::named(name).ok_or("no such operation")?, algorithm, bits, None, registers));
+    }
+    operations.extend_from_slice(PARTS);
+    for (operation, algorithm, bits, wide, registers) in operations {
         let find = register(operation).iter().find(|it| it.name == algorithm);
         let algorithm = find.ok_or("no such algorithm")?;
         for common in [false, true] {
@@ -241,7 +272,8 @@ fn main() -> Result<(), Box<dyn error::Error>> {
             }
             let shape = OperationShape::new(operation, &operands)?;
             let spec = (algorithm.spec)(shape, &Settings::default(), true);
-            write(&*spec, directory, None, registers, &mut budgets)?;
+            // A common operand is read in other ways.
+            write(&*spec, directory, wide.filter(|_| !common), registers, &mut budgets)?;
         }
     }
     for &(name, bits, wide, registers) in SQUARES {

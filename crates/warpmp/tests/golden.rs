@@ -22,7 +22,7 @@ use warpmp::kernels::mul_group::MulGroup;
 use warpmp::kernels::mul_thread::{Input, MulThread};
 use warpmp::kernels::sqr_thread::SqrThread;
 use warpmp::kernels::sum_rotate::SumRotate;
-use warpmp::kernels::{MulShape, Spec, SqrShape};
+use warpmp::kernels::{MulShape, Settings, Spec, SqrShape, register};
 use warpmp::{Operation, Shape};
 use warpmp_kernel::build::Glue;
 
@@ -44,6 +44,12 @@ fn strong(bits: u32) -> Box<dyn Spec> {
 fn linear(operation: Operation, bits: usize, split: Option<Split>) -> Box<dyn Spec> {
     let shape = OperationShape::new(operation, &vec![Shape::new(2, bits); operation.arity()]).unwrap();
     Box::new(Linear { shape, split, asynchronous: true, product_bits: None, warps: 2 })
+}
+
+fn part(operation: Operation, name: &str, bits: usize, settings: Settings) -> Box<dyn Spec> {
+    let shape = OperationShape::new(operation, &vec![Shape::new(2, bits); operation.arity()]).unwrap();
+    let algorithm = register(operation).iter().find(|it| it.name == name).unwrap();
+    (algorithm.spec)(shape, &Settings { warps: Some(2), glue: Some(1), ..settings }, true)
 }
 
 fn group(shape: MulShape, input: Input, block: u32, group: u32) -> Box<dyn Spec> {
@@ -79,6 +85,14 @@ fn cases() -> Vec<(&'static str, Box<dyn Spec>)> {
         ("add_mod_96", linear(Operation::AddMod, 96, None)),
         ("xor_256", linear(Operation::Xor, 256, None)),
         ("sub_256_group", linear(Operation::WrappingSub, 256, Some(Split { group: 2, block: 4 }))),
+        ("mul_lo_160", part(Operation::MulLo, "thread", 160, Settings::default())),
+        ("mul_hi_163", part(Operation::MulHi, "thread", 163, Settings::default())),
+        ("mul_add_160", part(Operation::MulAdd, "thread", 160, Settings::default())),
+        (
+            "mul_lo_500_columns",
+            part(Operation::MulLo, "group", 500, Settings { block: Some(4), ..Settings::default() }),
+        ),
+        ("mul_hi_163_group", part(Operation::MulHi, "group", 163, Settings { block: Some(3), ..Settings::default() })),
         ("carrying_add_160_group", linear(Operation::CarryingAdd, 160, Some(Split { group: 4, block: 1 }))),
     ]
 }

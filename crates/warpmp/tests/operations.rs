@@ -89,7 +89,12 @@ fn cpu_conforms_in_division() {
     on_cpu(&[Group::Division]);
 }
 
-/// Both algorithms of the linear operations at every precision they take.
+/// Those that have kernels of their own at many widths.
+fn algorithms(operation: Operation) -> &'static [&'static str] {
+    if operation.group() == Group::ProductPart { &["thread", "group", "karatsuba/group"] } else { &["thread", "group"] }
+}
+
+/// The algorithms of the linear operations and of parts of products at every precision they take.
 #[test]
 fn kernels_conform() {
     let session = Session::on(warpmp::Selector::Sim).unwrap();
@@ -101,7 +106,7 @@ fn kernels_conform() {
                 if variant.constant().is_some() && (i + j) % 3 != 0 {
                     continue;
                 }
-                for algorithm in ["thread", "group"] {
+                for algorithm in algorithms(operation) {
                     let lanes = if precision > 1024 { 3 } else { 35 };
                     for case in cases(variant, precision, lanes, &[Pattern::Carry]) {
                         match run(&session, variant, Some(algorithm))(&case, &draw(&case)) {
@@ -138,6 +143,26 @@ fn on_gpu(precisions: &[usize]) {
 #[test]
 fn gpu_conforms() {
     on_gpu(&[1, 32, 131, 256, 1000, 1024, 3000, 65536]);
+}
+
+/// Parts of products by every algorithm, also at lengths where only some of a warp's lanes, or of the last block's limbs, count.
+#[test]
+fn gpu_conforms_in_parts_of_products() {
+    let Some(session) = gpu::or_skip(Session::on(warpmp::Selector::Cuda(None))) else { return };
+    for operation in [Operation::MulLo, Operation::MulHi, Operation::MulAdd] {
+        for algorithm in warpmp::kernels::names(operation) {
+            for precision in
+                [160, 768, 769, 800, 1000, 1024, 1500, 1536, 2000, 2048, 3000, 4096, 5001, 8192, 16384, 40_000]
+            {
+                for case in cases(operation, precision, 129, &[Pattern::Carry, Pattern::Ones]) {
+                    match run(&session, operation, Some(algorithm))(&case, &draw(&case)) {
+                        Err(Error::AlgorithmUnfit { .. }) => {}
+                        result => conformance::operation(&[case], |_, _| result.clone()),
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -109,6 +109,25 @@ fn settings_that_nothing_satisfies_give_way() {
     }
 }
 
+/// A table may have no row whose algorithm takes the lengths: then one that does is chosen, and the plan says so. An addend
+/// does not decide.
+#[test]
+fn lengths_without_a_row_are_no_fault() {
+    let info = warpmp::device::open_sim().info().clone();
+    let candidate = Candidate { algorithm: "karatsuba/group", settings: Settings::default(), kernel: String::new() };
+    let table = Table::of_one(Operation::MulAdd, 90, &candidate);
+    let plan = |bits: [usize; 3]| {
+        Plan::new(Operation::MulAdd, &bits.map(|bits| Shape::new(9, bits)), &info, &table, None).unwrap()
+    };
+    let short = plan([64, 64, 40_000]);
+    assert_eq!(short.algorithm(), "thread");
+    assert!(short.explain().contains("has no row whose algorithm takes these lengths; thread does"));
+    assert_eq!(plan([4096, 64, 40_000]).algorithm(), "karatsuba/group");
+    let shipped =
+        Plan::new(Operation::MulAdd, &[2048, 2048, 9000].map(|bits| Shape::new(9, bits)), &info, &shipped(90), None);
+    assert_eq!(shipped.unwrap().algorithm(), "group");
+}
+
 #[test]
 fn a_new_table_decides_at_once() {
     let mut session = Session::on(Selector::Sim).unwrap();

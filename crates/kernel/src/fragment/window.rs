@@ -51,6 +51,48 @@ impl Window {
         window
     }
 
+    /// A window of zeros that never slides, in registers from the start, what is counted above it too: the variable of a
+    /// loop that adds rows.
+    pub fn column(b: &mut Builder, length: usize) -> Self {
+        let mut window = Self::zeros(b, length);
+        window.left = None;
+        window.above = [0; 2].map(|zero| Some(b.copy(zero)));
+        window
+    }
+
+    /// Makes a [`column`](Self::column) zero again.
+    pub fn clear(&self, b: &mut Builder) {
+        for &pair in self.even.iter().chain(&self.odd).flatten() {
+            b.set64(pair, 0);
+        }
+        for &count in self.above.iter().flatten() {
+            b.set(count, 0);
+        }
+    }
+
+    /// What a window that never slid holds: its limbs, and two more above them.
+    ///
+    /// bound: fewer than 2³² rows add up to less than `B^(L+2)`.
+    pub fn sum(&self, b: &mut Builder) -> (Vec<R32>, [R32; 2]) {
+        debug_assert!(self.left.is_none());
+        let mut words = |pairs: &[Option<R64>]| -> Vec<R32> {
+            pairs.iter().flatten().flat_map(|&pair| <[R32; 2]>::from(b.unpack(pair))).collect()
+        };
+        let (low, high) = (words(&self.even), words(&self.odd));
+        let word =
+            |words: &[R32], k: Option<usize>| k.and_then(|k| words.get(k)).map_or(V32::Imm(0), |&word| V32::Reg(word));
+        let [at_l, above_l] = self.above.map(|count| count.map_or(V32::Imm(0), V32::Reg));
+        let above: R32 = b.register();
+        let mut chain = b.chain();
+        let sums: Vec<R32> =
+            (0..self.length).map(|k| chain.add(word(&low, Some(k)), word(&high, k.checked_sub(1)))).collect();
+        // Of the two halves one ends there, the other with the window.
+        let top = if self.length.is_multiple_of(2) { &high } else { &low };
+        let at_l = chain.add(word(top, top.len().checked_sub(1)), at_l);
+        chain.end_add(above, above_l, 0);
+        (sums, [at_l, above])
+    }
+
     /// A window that holds a number of `length` limbs.
     pub fn of(b: &mut Builder, limbs: &[R32]) -> Self {
         let mut window = Self::new(limbs.len());

@@ -70,6 +70,30 @@ pub(super) fn group(limbs: u32) -> Vec<Settings> {
     settings
 }
 
+/// A group of lanes of a warp a part of a product; `limbs`: of the longest operand.
+pub(super) fn part_group(limbs: u32) -> Vec<Settings> {
+    let mut settings = vec![DEFAULT];
+    for block in [32, 16, 8, 4] {
+        if limbs <= 64 * block {
+            settings.push(Settings { block: Some(block), ..DEFAULT });
+        }
+    }
+    settings.extend([Input::Direct, Input::Staged].map(|input| Settings { input: Some(input), ..DEFAULT }));
+    // Low halves by columns have chains of their own length.
+    settings.extend([1, 2].map(|glue| Settings { glue: Some(glue), ..DEFAULT }));
+    settings.push(Settings { warps: Some(4), ..DEFAULT });
+    settings
+}
+
+/// Karatsuba's method for a part of a product: of what is worth measuring for products, the kinds.
+pub(super) fn part_karatsuba<S>(_: S) -> Vec<Settings> {
+    let mut settings = vec![DEFAULT, Settings { block: Some(16), ..DEFAULT }];
+    settings.extend([1, 2, 3].map(|levels| Settings { levels: Some(levels), ..DEFAULT }));
+    settings.extend([4, 8].map(|warps| Settings { warps: Some(warps), levels: Some(3), ..DEFAULT }));
+    settings.extend([4, 8].map(|warps| Settings { warps: Some(warps), products: Some(1), ..DEFAULT }));
+    settings
+}
+
 /// A group of lanes a lane of the batch, with sums in shared memory: a block of threads one or several.
 pub(super) fn shared_group() -> Vec<Settings> {
     let mut settings = vec![DEFAULT];

@@ -202,7 +202,8 @@ pub type OperationAlgorithm = Algorithm<OperationShape>;
 /// that do it at any widths.
 pub fn register(operation: Operation) -> &'static [OperationAlgorithm] {
     match operation.group() {
-        Group::Linear | Group::LinearModular | Group::ProductPart => linear::ALGORITHMS,
+        Group::Linear | Group::LinearModular => linear::ALGORITHMS,
+        Group::ProductPart => linear::PARTS,
         Group::Division | Group::Modular | Group::Montgomery => modular::ALGORITHMS,
         // Products and squares have registers of their own.
         Group::Product => &[],

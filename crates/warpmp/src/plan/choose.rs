@@ -115,7 +115,10 @@ impl Request<'_> {
         let rows = || table.candidates(operation, bits, lanes, self.asked);
         let row = rows().find(|row| find(&row.algorithm).is_some_and(fits)).or_else(|| rows().next());
         let name = self.asked.or(row.map(|row| row.algorithm.as_str()));
-        let Some(algorithm) = name.and_then(find).filter(|it| fits(it)) else {
+        // Lengths that no row is made for, such as short factors and a long addend.
+        let any = || register.iter().find(|it| self.asked.is_none() && fits(it));
+        let row = row.filter(|row| self.asked.is_some() || find(&row.algorithm).is_some_and(fits));
+        let Some(algorithm) = name.and_then(find).filter(|it| fits(it)).or_else(any) else {
             return Err(Error::AlgorithmUnfit {
                 operation,
                 algorithm: name.unwrap_or("the default").into(),
@@ -137,7 +140,10 @@ impl Request<'_> {
                 reasons.push(format!("{} was asked for; it accepts {}", algorithm.name, algorithm.accepts));
                 reasons.extend(row.map(|row| format!("settings by {table}, {}", describe(row))));
             }
-            (None, None) => {}
+            (None, None) => {
+                reasons
+                    .push(format!("{table} has no row whose algorithm takes these lengths; {} does", algorithm.name));
+            }
         }
         let settings = row.map_or_else(Settings::default, |row| row.settings);
         let (order, shape) = roles(algorithm);
@@ -151,8 +157,9 @@ fn fitting<S: Copy>(register: &'static [Algorithm<S>], shape: impl Fn(&Algorithm
 }
 
 /// The width that a table's rows go by: that of the modulus or divisor, which kernels hold, else the widest operand's. For
-/// inverses they hold both.
+/// inverses they hold both. Of products it is the wider factor's, whatever is added.
 fn deciding_bits(operation: Operation, operands: &[Shape]) -> usize {
+    let operands = if operation == Operation::MulAdd { &operands[..2] } else { operands };
     let holds = |role: Role| matches!(role, Role::Modulus | Role::OddModulus | Role::Divisor);
     let held = operation.operands().iter().zip(operands).find(|(operand, _)| holds(operand.role));
     match held.filter(|_| operation != Operation::InvMod) {

@@ -51,8 +51,8 @@ pub struct Table {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
-    /// It serves moduli and divisors, or where there are none and for inverses the widest operand, of at most this many
-    /// bits.
+    /// It serves moduli and divisors, or where there are none and for inverses the widest operand (factor, of `mul_add`), of
+    /// at most this many bits.
     pub to_bits: usize,
     /// It serves batches of at most this many lanes; none: any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -35,10 +35,11 @@ pub struct Grid {
 
 /// Operations that stand for their groups: what is fastest for them is the rule for the rest of the group.
 const REPRESENTATIVES: &[Operation] =
-    &[Operation::Add, Operation::AddMod, Operation::MulLo, Operation::DivRem, Operation::MulMod, Operation::MontMul];
+    &[Operation::Add, Operation::AddMod, Operation::MulHi, Operation::DivRem, Operation::MulMod, Operation::MontMul];
 
 /// Operations of the same groups whose times follow other laws: they have rows of their own.
 const OTHERS: &[Operation] = &[
+    Operation::MulLo,
     Operation::Gcd,
     Operation::InvMod,
     Operation::Sqrt,

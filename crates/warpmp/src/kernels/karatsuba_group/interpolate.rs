@@ -8,18 +8,21 @@
 //!
 //! with carries from quarter to quarter; `q₁`, `q₂`, `q₃` go where `z₀ʰ`, `z₂ˡ`, `z₂ʰ` stood, `q₀` stays
 //!
+//! To the last product an addend `c₀ + c₁·X` may be added: `c₀` to `q₀`, `c₁` to `q₁`.
+//!
 //! lanes      the same run of limbs of every quarter, so that a lane overwrites what only it has read
 //!
 //! bound: to subtract, `m`'s complement is added and 1 at the bottom of `q₁`; over `q₁` and `q₂` that is `X² − m`,
 //! so 1 is taken off the carry into `q₃`. That carry is not negative, because `z₀ʰ + z₂ˡ·X + z₀ + z₂ ∓ m` is not:
-//! `z₀ + z₂ ∓ m = a₀b₁ + a₁b₀`. A square's `m` is always subtracted. A run sums at most four numbers: it carries at most 3, a quarter at most 4.
-//! Nothing leaves `q₃`: the product has `4h` limbs.
+//! `z₀ + z₂ ∓ m = a₀b₁ + a₁b₀`. A square's `m` is always subtracted. A run sums at most four numbers: it carries at most 3, a quarter at most 4;
+//! with an addend one more. Nothing leaves `q₃`: the product, and its sum with an addend of `2h` limbs, has `4h` limbs.
 
 use warpmp_kernel::build::{Builder, Emit, R32, V32};
 use warpmp_kernel::fragment::{Carries, all_ones, top_lane, wrapping_add_small};
 use warpmp_kernel::ir::{Cmp, Shuffle};
 
 use super::layout::{Layout, Share, divide_with_remainder, nodes};
+use super::part::Addend;
 use super::places::{Run, Spot};
 use super::roles::{Role, for_numbers};
 use super::vector;
@@ -32,13 +35,21 @@ struct Quarters {
 
 impl Layout {
     /// Puts the products of a level together.
-    pub(super) fn interpolate(self, b: &mut Builder, shared: R32, level: u32, share: Share) {
+    pub(super) fn interpolate(self, b: &mut Builder, shared: R32, level: u32, share: Share, addend: Option<&Addend>) {
         for_numbers(b, self.warps, [share.nodes, share.lanes], |b, role| {
-            self.interpolate_number(b, shared, level, share, role);
+            self.interpolate_number(b, shared, level, share, role, addend);
         });
     }
 
-    fn interpolate_number(self, b: &mut Builder, shared: R32, level: u32, share: Share, role: &Role) {
+    fn interpolate_number(
+        self,
+        b: &mut Builder,
+        shared: R32,
+        level: u32,
+        share: Share,
+        role: &Role,
+        addend: Option<&Addend>,
+    ) {
         let layout = self;
         let (product, number) = divide_with_remainder(b, role.node, nodes(level));
         let quarters = self.quarters(b, [shared, product, number, role.lane], level, share);
@@ -51,15 +62,41 @@ impl Layout {
         let store = |b: &mut Builder, quarter: usize, limbs: &[R32]| {
             role.store(b, |b| layout.store_run(b, limbs, quarters.outer[quarter]));
         };
-        let (z0_high, z2_low) = (load(b, 1), load(b, 2));
-        let mut common = Sum { limbs: z0_high, carry: None };
-        common.add(b, &z2_low);
-
-        let mut sum = common.clone();
-        let (low, m) = (load(b, 0), middle(b, 0));
-        sum.add(b, &low);
-        sum.add(b, &m);
-        let (limbs, carry) = sum.resolve(b, role.lane, negative, share.lanes);
+        // `u`, and `u + z₀ˡ ∓ mˡ` with what carries into it.
+        let outer = |b: &mut Builder| {
+            let (z0_high, z2_low) = (load(b, 1), load(b, 2));
+            let mut common = Sum { limbs: z0_high, carry: None };
+            common.add(b, &z2_low);
+            common
+        };
+        let (mut common, sum, carry_in) = match addend {
+            None => {
+                let common = outer(b);
+                let mut sum = common.clone();
+                let (low, m) = (load(b, 0), middle(b, 0));
+                sum.add(b, &low);
+                sum.add(b, &m);
+                (common, sum, negative)
+            }
+            // The quarter that stood still first, so that no more runs are in registers at a time.
+            Some(addend) => {
+                let low = load(b, 0);
+                let mut sum = Sum { limbs: low.clone(), carry: None };
+                let (m, high) = (middle(b, 0), addend.load(b, product, role.lane, share, layout.length() / 2));
+                sum.add(b, &m);
+                sum.add(b, &high);
+                let mut lowest = Sum { limbs: low, carry: None };
+                let low = addend.load(b, product, role.lane, share, 0);
+                lowest.add(b, &low);
+                let (limbs, carry) = lowest.resolve(b, role.lane, 0, share.lanes);
+                store(b, 0, &limbs);
+                let common = outer(b);
+                sum.add_sum(b, &common);
+                let carry_in = b.add(carry, negative);
+                (common, sum, carry_in.into())
+            }
+        };
+        let (limbs, carry) = sum.resolve(b, role.lane, carry_in, share.lanes);
         store(b, 1, &limbs);
 
         let (high, m) = (load(b, 3), middle(b, 1));
@@ -136,6 +173,14 @@ impl Sum {
             None => carry,
             Some(before) => b.add(before, carry),
         });
+    }
+
+    fn add_sum(&mut self, b: &mut Builder, other: &Self) {
+        self.add(b, &other.limbs);
+        self.carry = match (self.carry, other.carry) {
+            (Some(x), Some(y)) => Some(b.add(x, y)),
+            (x, y) => x.or(y),
+        };
     }
 
     /// Propagates all carries, with one into the first lane of the group; what the group carries out.

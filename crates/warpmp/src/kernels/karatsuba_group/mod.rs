@@ -22,6 +22,7 @@ mod evaluate;
 mod interpolate;
 mod layout;
 mod leaves;
+pub mod part;
 mod places;
 mod roles;
 mod square_leaves;
@@ -34,6 +35,7 @@ use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
 
 use super::{MulAlgorithm, MulShape, Settings, Spec, candidates, piece, suffix, vector};
 use layout::{Layout, Share, nodes};
+use part::{Addend, Part};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -71,10 +73,7 @@ pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
     accepts: "operands whose longer one has 2049 to 65536 bits",
     fits: |shape| LIMBS.contains(&shape.limbs[0].max(shape.limbs[1])),
     longer_first: true,
-    spec: |shape, settings, _| {
-        let layout = division(shape, settings);
-        Box::new(KaratsubaGroup { shape, layout, glue: settings.glue_or(Glue::Every(8)) })
-    },
+    spec: |shape, settings, _| Box::new(KaratsubaGroup::with(shape, settings)),
     candidates: |_| candidates::karatsuba_group(1..=MAX_LEVELS),
 };
 
@@ -171,6 +170,17 @@ impl Place {
 impl Layout {
     /// The product of numbers in shared memory: `leaves` multiplies those of the last level.
     fn multiply(self, b: &mut Builder, shared: R32, leaves: impl FnOnce(&mut Builder)) {
+        self.multiply_and_add(b, shared, None, leaves);
+    }
+
+    /// The same, and the sum with a number.
+    fn multiply_and_add(
+        self,
+        b: &mut Builder,
+        shared: R32,
+        addend: Option<&Addend>,
+        leaves: impl FnOnce(&mut Builder),
+    ) {
         b.section("evaluate");
         let share = |level| self.share(level).map(|share| (level, share));
         let shares: Vec<(u32, Share)> = (0..self.levels).filter_map(share).collect();
@@ -183,13 +193,45 @@ impl Layout {
         b.barrier();
         b.section("interpolate");
         for &(level, share) in shares.iter().rev() {
-            self.interpolate(b, shared, level, share);
+            self.interpolate(b, shared, level, share, addend.filter(|_| level == 0));
             b.barrier();
         }
     }
 }
 
 impl KaratsubaGroup {
+    fn with(shape: MulShape, settings: &Settings) -> Self {
+        Self { shape, layout: division(shape, settings), glue: settings.glue_or(Glue::Every(8)) }
+    }
+
+    /// Writes the kernel, of the whole product or of a part of it; `addresses`: of the factors and of the result;
+    /// `addend`: what is added to the product.
+    fn write(
+        &self,
+        b: &mut Builder,
+        [a, b_address, c]: [R64; 3],
+        lanes: R32,
+        part: Option<Part>,
+        addend: impl FnOnce(&mut Builder, &Place) -> Option<Addend>,
+    ) {
+        let layout = self.layout;
+        let [la, lb, lc] = self.shape.limbs;
+        b.bounds(Bounds { max_threads: Some(layout.threads()), max_registers: Some(REGISTERS), ..Bounds::default() });
+        b.section("load");
+        let place = Place::of_thread(b, layout, lanes);
+        let row_a = place.row(b, a, la);
+        let (row_b, between_b) = if self.shape.common_b { (b_address, 0) } else { (place.row(b, b_address, lb), lb) };
+        let limbs = part.map_or(lc, |part| part.bits.div_ceil(32));
+        let row_c = place.row(b, c, limbs);
+        let addend = addend(b, &place);
+        self.clear_zeros(b, &place);
+        layout.load(b, &place, &[(row_a, la, la), (row_b, lb, between_b)]);
+        b.barrier();
+        layout.multiply_and_add(b, place.shared, addend.as_ref(), |b| self.multiply_leaves(b, &place));
+        b.section("store");
+        layout.store(b, &place, row_c, limbs, part);
+    }
+
     /// Writes the block of zeros.
     fn clear_zeros(&self, b: &mut Builder, place: &Place) {
         let layout = self.layout;
@@ -210,24 +252,10 @@ impl Spec for KaratsubaGroup {
     }
 
     fn build(&self, _stage: usize) -> Kernel {
-        let layout = self.layout;
-        let [la, lb, lc] = self.shape.limbs;
         let mut b = Builder::new(&self.name(), self.glue);
-        b.bounds(Bounds { max_threads: Some(layout.threads()), max_registers: Some(REGISTERS), ..Bounds::default() });
-        let [a, b_address, c] = ["a", "b", "c"].map(|name| b.param_u64(name));
+        let addresses = ["a", "b", "c"].map(|name| b.param_u64(name));
         let lanes = b.param_u32("lanes");
-        b.section("load");
-        let place = Place::of_thread(&mut b, layout, lanes);
-        let row_a = place.row(&mut b, a, la);
-        let (row_b, between_b) =
-            if self.shape.common_b { (b_address, 0) } else { (place.row(&mut b, b_address, lb), lb) };
-        let row_c = place.row(&mut b, c, lc);
-        self.clear_zeros(&mut b, &place);
-        layout.load(&mut b, &place, &[(row_a, la, la), (row_b, lb, between_b)]);
-        b.barrier();
-        layout.multiply(&mut b, place.shared, |b| self.multiply_leaves(b, &place));
-        b.section("store");
-        layout.store(&mut b, &place, row_c, lc);
+        self.write(&mut b, addresses, lanes, None, |_, _| None);
         b.finish()
     }
 

@@ -194,7 +194,7 @@ impl Spec for SqrKaratsubaGroup {
         b.section("store");
         // The address is computed here so that no register holds it through the squares.
         let row_c = place.row(&mut b, c, lc);
-        layout.store(&mut b, &place, row_c, lc);
+        layout.store(&mut b, &place, row_c, lc, None);
         b.finish()
     }
 

@@ -6,12 +6,14 @@
 //! thread.rs      a row a thread
 //! group.rs       a row a group of lanes
 //! tile.rs        tiles of rows between global and shared memory
-//! product.rs     parts of products: after the product itself, a stage of this family
+//! part.rs        parts of products, a row a thread
+//! product.rs     the register of parts of products; a product, and after it a stage of this family
 //! ```
 
 mod frame;
 mod group;
 mod operations;
+mod part;
 mod product;
 mod thread;
 mod tile;
@@ -21,6 +23,7 @@ use warpmp_kernel::build::{Builder, Glue, R32, R64};
 use warpmp_kernel::ir::Kernel;
 
 pub use group::Split;
+pub use part::PartThread;
 
 use super::{OperationAlgorithm, OperationShape, Spec, candidates};
 use crate::operation::{Group, Operation, Role};
@@ -40,21 +43,16 @@ pub struct Linear {
     pub warps: u32,
 }
 
-/// The registers of linear operations and of parts of products.
+/// The register of linear operations.
 pub(super) const ALGORITHMS: &[OperationAlgorithm] = &[
     OperationAlgorithm {
         name: "thread",
         summary: "a row a thread, all its limbs in registers, tiles of rows through shared memory",
-        accepts: "operands and results to 3104 bits, of products and modular sums to 1536",
+        accepts: "operands and results to 3104 bits, of modular sums to 1536",
         longer_first: false,
-        fits: |shape| Linear::new(shape, None, true).longest() <= thread::max_limbs(shape.operation),
+        fits: thread::fits,
         candidates: candidates::warps,
-        spec: |shape, settings, asynchronous| {
-            let mut spec = Linear::new(shape, None, asynchronous);
-            let usual = if shape.operation.group() == Group::ProductPart { 2 } else { 4 };
-            spec.warps = spec.warps_that_fit(settings.warps.unwrap_or(usual));
-            Box::new(spec)
-        },
+        spec: |shape, settings, asynchronous| Box::new(thread::spec(shape, settings.warps.unwrap_or(4), asynchronous)),
     },
     OperationAlgorithm {
         name: "group",
@@ -66,14 +64,14 @@ pub(super) const ALGORITHMS: &[OperationAlgorithm] = &[
         spec: |shape, settings, asynchronous| {
             let mut spec = Linear::new(shape, None, asynchronous);
             spec.warps = settings.warps.unwrap_or(4);
-            if shape.operation.group() == Group::ProductPart {
-                return product::spec(spec);
-            }
             spec.split = Some(spec.usual_split());
             Box::new(spec)
         },
     },
 ];
+
+/// The register of parts of products. Names are those of the multiplications with the same idea.
+pub(super) const PARTS: &[OperationAlgorithm] = &[product::THREAD, product::GROUP, product::KARATSUBA, product::TOOM];
 
 /// An operand of the kernel.
 #[derive(Clone, Copy, Debug)]

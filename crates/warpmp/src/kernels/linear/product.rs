@@ -1,120 +1,131 @@
-//! Parts of products: the whole product into scratch memory by `group`, then a stage in linear time.
+//! The register of parts of products; and what no kernel does at once: the whole product into scratch memory by a
+//! multiplication, then a stage in linear time.
 //!
-//! cost       that of the whole product, and its limbs written and read once more
+//! cost       of two stages: that of the whole product, and its limbs written and read once more
 //!
-//! A truncated product that leaves out what is not asked for would halve the work at the most; shorter factors
-//! have it (a row a thread: what nothing reads is not computed).
+//! That is: products with signs, an addend longer than both factors, two common factors, lengths
+//! for which the fastest multiplication takes several kernels.
 
-use warpmp_device::Grid;
-use warpmp_kernel::ir::{Item, Kernel, Op, Operand as Value, Param};
-
-use super::Linear;
+use crate::kernels::karatsuba_group::part::KaratsubaPart;
 use crate::kernels::modular::redirect::{Place, Stage, Stages};
 use crate::kernels::modular::{Copy, Operand};
-use crate::kernels::{MulShape, Settings, Spec, mul_group};
+use crate::kernels::mul_group::low::LowGroup;
+use crate::kernels::mul_group::part::{GroupPart, factors, product_shape};
+use crate::kernels::{
+    MulAlgorithm, MulShape, OperationAlgorithm, OperationShape, Settings, Spec, candidates, karatsuba_group, mul_group,
+    mul_thread, toom,
+};
 use crate::operation::product_bits;
 
-/// The product, and the stage after it.
-#[derive(Debug)]
-struct OfProduct {
-    product: Box<dyn Spec>,
-    /// The multiplication's first factor is the second operand.
-    swapped: bool,
-    limbs: u32,
-    last: Linear,
+use super::{Linear, PartThread, part, thread};
+
+/// Warps a block of the linear stage: with more, blocks have enough to do.
+const LAST_WARPS: u32 = 8;
+
+/// `thread`.
+pub(super) const THREAD: OperationAlgorithm = OperationAlgorithm {
+    name: "thread",
+    summary: "a row a thread, all its limbs in registers, tiles of rows through shared memory",
+    accepts: "factors to 1536 bits",
+    longer_first: false,
+    fits: |shape| part::fits(shape) || thread::fits(shape) || fits(shape, &mul_thread::ALGORITHM),
+    candidates: candidates::warps,
+    spec: |shape, settings, asynchronous| {
+        if part::fits(shape) {
+            return Box::new(PartThread::new(shape, settings, asynchronous));
+        }
+        if thread::fits(shape) {
+            return Box::new(thread::spec(shape, settings.warps.unwrap_or(2), asynchronous));
+        }
+        after(shape, &mul_thread::ALGORITHM, settings, asynchronous)
+    },
+};
+
+/// `group`: in one kernel where there is one.
+pub(super) const GROUP: OperationAlgorithm = OperationAlgorithm {
+    name: "group",
+    summary: "a group of lanes a row; low halves by columns, others as the product with what is not asked for left out",
+    accepts: "operands of any length",
+    longer_first: true,
+    fits: |_| true,
+    candidates: |shape| candidates::part_group(shape.max_bits().div_ceil(32)),
+    spec: |shape, settings, asynchronous| {
+        if let Some(spec) = LowGroup::new(shape, settings) {
+            return Box::new(spec);
+        }
+        if let Some(spec) = GroupPart::new(shape, settings) {
+            return Box::new(spec);
+        }
+        after(shape, &mul_group::ALGORITHM, settings, asynchronous)
+    },
+};
+
+/// `karatsuba/group`.
+pub(super) const KARATSUBA: OperationAlgorithm = OperationAlgorithm {
+    name: "karatsuba/group",
+    summary: "the product by Karatsuba's method in shared memory, then what is asked for",
+    accepts: "factors whose longer one has 2049 to 65536 bits",
+    longer_first: true,
+    fits: |shape| fits(shape, &karatsuba_group::ALGORITHM),
+    candidates: candidates::part_karatsuba,
+    spec: |shape, settings, asynchronous| match KaratsubaPart::new(shape, settings) {
+        Some(spec) => Box::new(spec),
+        None => after(shape, &karatsuba_group::ALGORITHM, settings, asynchronous),
+    },
+};
+
+/// `toom-8`.
+pub(super) const TOOM: OperationAlgorithm = OperationAlgorithm {
+    name: "toom-8",
+    summary: "the product by Toom and Cook's method in 8 parts, then what is asked for",
+    accepts: "factors to 65536 bits, the longer one from 1025",
+    longer_first: true,
+    fits: |shape| fits(shape, &TOOM_8),
+    candidates: candidates::default_alone,
+    spec: |shape, settings, asynchronous| after(shape, &TOOM_8, settings, asynchronous),
+};
+
+const TOOM_8: MulAlgorithm = toom::algorithm::<8>("toom-8");
+
+/// Does the multiplication take the factors?
+fn fits(shape: OperationShape, multiplication: &MulAlgorithm) -> bool {
+    (multiplication.fits)(product_shape(shape, factors(shape).unwrap_or([0, 1])))
 }
 
-/// Both stages, for the last one's parameters.
-pub(super) fn spec(mut last: Linear) -> Box<dyn Spec> {
-    let (a, b) = (last.shape.operands()[0], last.shape.operands()[1]);
-    if a.common && b.common {
-        return of_common_factors(last);
-    }
-    let swapped = a.common || (!b.common && a.bits < b.bits);
-    let (first, second) = if swapped { (b, a) } else { (a, b) };
-    let bits = product_bits(first.bits as usize, second.bits as usize) as u32;
-    let limbs = bits.div_ceil(32);
-    let shape = MulShape { limbs: [first.limbs(), second.limbs(), limbs], common_b: second.common };
-    let product = (mul_group::ALGORITHM.spec)(shape, &Settings::default(), last.asynchronous);
-    last.product_bits = Some(bits);
-    last.split = Some(last.usual_split());
-    Box::new(OfProduct { product, swapped, limbs, last })
-}
-
-/// Where both factors are common and an addend is not: multiplications take one common factor, so the other one is
-/// copied to each lane.
-fn of_common_factors(mut last: Linear) -> Box<dyn Spec> {
-    let (a, b) = (last.shape.operands()[0], last.shape.operands()[1]);
+/// All stages: the multiplication with its settings, and the last one, whose parameters are those of the whole.
+fn after(
+    shape: OperationShape,
+    multiplication: &MulAlgorithm,
+    settings: &Settings,
+    asynchronous: bool,
+) -> Box<dyn Spec> {
+    let mut last = Linear::new(shape, None, asynchronous);
+    let (a, b) = (shape.operands()[0], shape.operands()[1]);
     let bits = product_bits(a.bits as usize, b.bits as usize) as u32;
     let limbs = bits.div_ceil(32);
     last.product_bits = Some(bits);
+    last.warps = LAST_WARPS;
     last.split = Some(last.usual_split());
-    let shape = MulShape { limbs: [a.limbs(), b.limbs(), limbs], common_b: true };
-    let product = (mul_group::ALGORITHM.spec)(shape, &Settings::default(), last.asynchronous);
-    let (copied, whole) = (Place::Scratch(0), Place::Scratch(a.limbs()));
-    let addresses = last.shape.operands().len() + last.shape.results().len();
+    let addresses = shape.operands().len() + shape.results().len();
+    let last_places = |whole: Place| (0..addresses).map(Place::Param).chain([whole]).collect();
+    let mut kernels = Vec::new();
+    let (product, places, whole) = if let Some(factors) = factors(shape) {
+        (product_shape(shape, factors), factors.map(Place::Param), Place::Scratch(0))
+    } else {
+        // Multiplications take one common factor, so the other one is copied to each lane.
+        let copied = Place::Scratch(0);
+        let copy = Copy(Operand::common(a.limbs()));
+        kernels.push(Stage { spec: Box::new(copy), places: vec![Place::Param(0), copied] });
+        let shape = MulShape { limbs: [a.limbs(), b.limbs(), limbs], common_b: true };
+        (shape, [copied, Place::Param(1)], Place::Scratch(a.limbs()))
+    };
+    let before = if factors(shape).is_some() { 0 } else { a.limbs() };
+    let product = (multiplication.spec)(product, settings, asynchronous);
     let name = format!("{}_after_{}", last.name(), product.name());
-    let copy = Copy(Operand::common(a.limbs()));
-    let kernels = vec![
-        Stage { spec: Box::new(copy), places: vec![Place::Param(0), copied] },
-        Stage { spec: product, places: vec![copied, Place::Param(1), whole] },
-        Stage { spec: Box::new(last), places: (0..addresses).map(Place::Param).chain([whole]).collect() },
-    ];
-    Box::new(Stages { name, addresses, kernels, scratch: a.limbs() + limbs })
-}
-
-impl OfProduct {
-    /// The multiplication with the parameters of all stages: its result is the scratch memory.
-    fn redirected(&self) -> Kernel {
-        let mut kernel = self.product.build(0);
-        let (operands, results) = (self.last.shape.operands().len(), self.last.shape.results().len());
-        let lanes = operands + results;
-        let factors = if self.swapped { [1, 0] } else { [0, 1] };
-        let places = [factors[0], factors[1], lanes + 1, lanes];
-        let names = ["a", "b", "c"].into_iter().take(operands).map(str::to_owned);
-        let mut params: Vec<Param> = names.map(|name| Param::u64(&name)).collect();
-        params.extend((0..results).map(|i| Param::u64(&format!("result{i}"))));
-        params.extend([Param::u32("lanes"), Param::u64("product")]);
-        kernel.params = params;
-        for item in &mut kernel.body {
-            if let Item::Inst(inst) = item
-                && matches!(inst.op, Op::LdParam(_))
-                && let Some(Value::Imm(index)) = inst.operands.last_mut()
-            {
-                *index = places[*index as usize] as u64;
-            }
-        }
-        kernel.name = format!("{}_first_{}", self.last.name(), kernel.name);
-        kernel
-    }
-}
-
-impl Spec for OfProduct {
-    fn name(&self) -> String {
-        format!("{}_after_{}", self.last.name(), self.product.name())
-    }
-
-    fn stages(&self) -> usize {
-        2
-    }
-
-    fn scratch_limbs(&self) -> u32 {
-        self.limbs
-    }
-
-    fn build(&self, stage: usize) -> Kernel {
-        if stage == 0 { self.redirected() } else { self.last.build(0) }
-    }
-
-    fn grid(&self, stage: usize, lanes: u32) -> Grid {
-        if stage == 0 { self.product.grid(0, lanes) } else { self.last.grid(0, lanes) }
-    }
-
-    fn wide_products(&self) -> u64 {
-        self.product.wide_products()
-    }
-
-    fn max_lanes(&self) -> u32 {
-        self.product.max_lanes().min(self.last.max_lanes())
-    }
+    let own = product.scratch_limbs();
+    let own_place = (own > 0).then_some(Place::Scratch(before + limbs));
+    let places = places.into_iter().chain([whole]).chain(own_place).collect();
+    kernels.push(Stage { spec: product, places });
+    kernels.push(Stage { spec: Box::new(last), places: last_places(whole) });
+    Box::new(Stages { name, addresses, kernels, scratch: before + limbs + own })
 }

@@ -20,20 +20,31 @@ use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special};
 use super::frame::{Frame, Number};
 use super::tile::{Row, Tile};
 use super::{Linear, Operand};
-use crate::kernels::{piece, vector};
+use crate::kernels::{OperationShape, piece, vector};
 use crate::operation::{Group, Operation};
 
 /// Longest row, in limbs. Sums and the like hold two operands; modular sums hold three, products rows of
 /// accumulators.
-pub(super) fn max_limbs(operation: Operation) -> u32 {
+fn max_limbs(operation: Operation) -> u32 {
     if matches!(operation.group(), Group::Linear) { 97 } else { 48 }
 }
 
+/// Does the kernel take these operands?
+pub(super) fn fits(shape: OperationShape) -> bool {
+    Linear::new(shape, None, true).longest() <= max_limbs(shape.operation)
+}
+
+/// The kernel with so many warps a block, if their shared memory is there.
+pub(super) fn spec(shape: OperationShape, warps: u32, asynchronous: bool) -> Linear {
+    let spec = Linear::new(shape, None, asynchronous);
+    Linear { warps: spec.warps_that_fit(warps), ..spec }
+}
+
 /// Shared memory of a block of threads that every GPU has.
-const MAX_SHARED_BYTES: u32 = 48 << 10;
+pub(super) const MAX_SHARED_BYTES: u32 = 48 << 10;
 
 /// Does a row of this many limbs go through shared memory? Else a warp's accesses are contiguous as they are.
-const fn is_staged(limbs: u32) -> bool {
+pub(super) const fn is_staged(limbs: u32) -> bool {
     !matches!(limbs, 1 | 2 | 4)
 }
 
@@ -56,7 +67,7 @@ impl Linear {
     }
 
     /// The most warps a block, of so many, whose shared memory every GPU has.
-    pub(super) fn warps_that_fit(&self, wanted: u32) -> u32 {
+    fn warps_that_fit(&self, wanted: u32) -> u32 {
         match MAX_SHARED_BYTES / self.warp_bytes().max(1) {
             most if most < wanted => most.max(1),
             _ => wanted,

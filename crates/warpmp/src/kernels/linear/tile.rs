@@ -171,22 +171,29 @@ impl Row {
         (self.pieces[(limb % mixed / 4) as usize], 4 * (limb / mixed * mixed))
     }
 
+    /// The piece that begins at a limb.
+    pub(super) fn read_piece(&self, b: &mut Builder, limb: u32) -> Vec<R32> {
+        let (address, offset) = self.place(limb);
+        b.load_shared(vector(piece(self.tile.limbs)), address, offset)
+    }
+
+    /// Writes the piece that begins at a limb.
+    pub(super) fn write_piece(&self, b: &mut Builder, limb: u32, words: &[R32]) {
+        let (address, offset) = self.place(limb);
+        b.store_shared(words, address, offset);
+    }
+
     /// All limbs.
     pub(super) fn read(&self, b: &mut Builder) -> Vec<R32> {
         let width = piece(self.tile.limbs);
-        let load = |limb: u32| {
-            let (address, offset) = self.place(limb);
-            b.load_shared(vector(width), address, offset)
-        };
-        (0..self.tile.limbs).step_by(width as usize).flat_map(load).collect()
+        (0..self.tile.limbs).step_by(width as usize).flat_map(|limb| self.read_piece(b, limb)).collect()
     }
 
     /// Writes all limbs.
     pub(super) fn write(&self, b: &mut Builder, limbs: &[R32]) {
         let width = piece(self.tile.limbs);
         for (i, words) in limbs.chunks(width as usize).enumerate() {
-            let (address, offset) = self.place(i as u32 * width);
-            b.store_shared(words, address, offset);
+            self.write_piece(b, i as u32 * width, words);
         }
     }
 }

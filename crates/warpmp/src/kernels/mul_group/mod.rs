@@ -16,6 +16,7 @@
 //!
 //! Blocks come from memory and go there in one of two ways: directly, by each lane's own accesses
 //! (`direct.rs`), or staged in shared memory (`staged.rs`), where rows do not allow accesses of 16 bytes.
+//! What is asked for may be a part of the product, or a sum (`part.rs`); low halves have an order of their own (`low.rs`).
 //!
 //! bound: `(B^k−1)² + 2(B^k−1) = B^(2k) − 1`: a product, a window and an incoming block just fit.
 //! The last sum's carry into the lane above is at most 1, and the top lane has none, because the
@@ -24,6 +25,8 @@
 //! source: the systolic order is that of the dissertation's sum-rotate with blocks for words; ours.
 
 mod direct;
+pub mod low;
+pub mod part;
 mod staged;
 mod tile;
 
@@ -34,6 +37,7 @@ use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Special};
 
 use super::mul_thread::Input;
 use super::{MulAlgorithm, MulShape, Settings, Spec, candidates, piece, suffix};
+use part::Part;
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -62,12 +66,7 @@ pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
     accepts: "operands of any length",
     fits: |_| true,
     longer_first: true,
-    spec: |shape, settings, _| {
-        let mut spec = MulGroup::cheapest(shape, settings);
-        // Steps that follow each other keep one chain at a time in flight by themselves.
-        spec.glue = settings.glue_or(if spec.steps() > 1 { Glue::None } else { Glue::Every(2) });
-        Box::new(spec)
-    },
+    spec: |shape, settings, _| Box::new(MulGroup::with(shape, settings)),
     candidates: |shape| candidates::group(shape.limbs[0].max(shape.limbs[1])),
 };
 
@@ -111,6 +110,34 @@ trait Way {
 }
 
 impl MulGroup {
+    /// Writes the kernel; `addresses`: of the factors and of the result.
+    fn write(&self, b: &mut Builder, addresses: [R64; 3], lanes: R32, part: &Part) {
+        b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });
+        b.section("setup");
+        let thread = b.special(Special::Tid);
+        let block = b.special(Special::Ctaid);
+        let number = b.mad_lo(block, 32 * self.warps, thread);
+        let row = b.shr(number, self.group.trailing_zeros());
+        let first_row = b.and(row, (32 / self.group - 1) ^ u32::MAX);
+        let outside = b.compare(Cmp::Ge, first_row, lanes);
+        b.return_if(outside);
+        let member = b.and(number, self.group - 1);
+        let [a, b_address, c] = addresses;
+        let place = Place { a, b: b_address, c, row, first_row, member };
+        match self.input {
+            Input::Direct => self.direct(b, &place, part),
+            Input::Staged => self.staged(b, &place, thread, part),
+        }
+    }
+
+    /// The kernel for these settings.
+    fn with(shape: MulShape, settings: &Settings) -> Self {
+        let mut spec = Self::cheapest(shape, settings);
+        // Steps that follow each other keep one chain at a time in flight by themselves.
+        spec.glue = settings.glue_or(if spec.steps() > 1 { Glue::None } else { Glue::Every(2) });
+        spec
+    }
+
     /// The cheapest division of a product: limbs a block, lanes a group.
     fn cheapest(shape: MulShape, settings: &Settings) -> Self {
         let aligned = shape.limbs.iter().all(|&limbs| piece(limbs) == 4);
@@ -219,27 +246,11 @@ impl Spec for MulGroup {
 
     fn build(&self, _stage: usize) -> Kernel {
         let mut b = Builder::new(&self.name(), self.glue);
-        b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });
         let addresses = ["a", "b", "c"].map(|name| b.param_u64(name));
         let lanes = b.param_u32("lanes");
-        b.section("setup");
-        let thread = b.special(Special::Tid);
-        let block = b.special(Special::Ctaid);
-        let number = b.mad_lo(block, 32 * self.warps, thread);
-        let row = b.shr(number, self.group.trailing_zeros());
-        let first_row = b.and(row, (32 / self.group - 1) ^ u32::MAX);
-        let outside = b.compare(Cmp::Ge, first_row, lanes);
-        b.return_if(outside);
-        let member = b.and(number, self.group - 1);
-        let [a, b_address, c] = addresses;
-        let place = Place { a, b: b_address, c, row, first_row, member };
-        match self.input {
-            Input::Direct => self.direct(&mut b, &place),
-            Input::Staged => self.staged(&mut b, &place, thread),
-        }
+        self.write(&mut b, addresses, lanes, &Part::default());
         b.finish()
     }
-
     fn grid(&self, _stage: usize, lanes: u32) -> Grid {
         let products = self.warps * 32 / self.group;
         Grid { blocks: lanes.div_ceil(products), threads: 32 * self.warps, shared_bytes: self.shared_bytes() }

@@ -15,11 +15,12 @@ use warpmp_kernel::ir::{Cmp, Special};
 
 use super::super::mul_thread::Input;
 use super::super::{piece, vector};
+use super::part::Part;
 use super::tile::{Layout, Tile};
 use super::{Ends, MulGroup, Place, Way};
 
 /// The most shared memory of a block of threads, in bytes: what every GPU has.
-const MAX_SHARED_BYTES: u32 = 48 << 10;
+pub(super) const MAX_SHARED_BYTES: u32 = 48 << 10;
 
 /// The warp's part of shared memory, and the lane in it.
 struct Staged<'k> {
@@ -51,7 +52,7 @@ impl MulGroup {
     }
 
     /// Copies in, multiplies and copies out. `thread`: the number in the block of threads.
-    pub(super) fn staged(&self, b: &mut Builder, place: &Place, thread: R32) {
+    pub(super) fn staged(&self, b: &mut Builder, place: &Place, thread: R32, part: &Part) {
         let layout = self.layout();
         let ends = self.ends(b, place.member);
         let lane = b.special(Special::Lane);
@@ -63,21 +64,22 @@ impl MulGroup {
         let row = b.mad_lo(row, 4 * layout.row, shared);
         let way = Staged { spec: self, layout, lane, lane_address, row };
         b.section("load");
+        let addend = part.addend.map(|addend| self.load_addend(b, place, addend));
         way.copy_in(b, place);
         let own = b.mad_lo(place.member, 4 * layout.stride, row);
         let own = b.add(own, 4 * self.steps() * layout.stride);
         let a = way.load_block(b, own);
-        let window: Vec<R32> = a.iter().map(|_| b.copy(0)).collect();
+        let window: Vec<R32> = addend.unwrap_or_else(|| a.iter().map(|_| b.copy(0)).collect());
         let sum = self.sweep(b, &ends, &way, &a, &window);
         way.store_block(b, own, &sum);
         b.warp_barrier();
-        way.copy_out(b, place);
+        way.copy_out(b, place, part);
     }
 }
 
 impl Staged<'_> {
-    fn tile(&self, limbs: u32, rows: u32, first_block: u32) -> Tile {
-        Tile { layout: self.layout, rows, limbs, first_block }
+    fn tile(&self, limbs: u32, rows: u32, first: u32) -> Tile {
+        Tile { layout: self.layout, rows, limbs, first }
     }
 
     /// The address of the lane's word of the warp's tile in global memory.
@@ -97,7 +99,7 @@ impl Staged<'_> {
         } else {
             self.source(b, place, place.b, lb)
         };
-        let tile_a = self.tile(la, rows, self.spec.steps());
+        let tile_a = self.tile(la, rows, self.spec.steps() * self.layout.block);
         let tile_b = self.tile(lb, rows_b, 0);
         let words_a: Vec<R32> = tile_a.runs().map(|run| run.load(b, self.lane, source_a)).collect();
         let words_b: Vec<R32> = tile_b.runs().map(|run| run.load(b, self.lane, source_b)).collect();
@@ -108,29 +110,23 @@ impl Staged<'_> {
             run.store(b, self.lane, self.lane_address, word, copies);
         }
         let first = self.spec.steps() * self.layout.block;
-        self.clear(b, place, lb, first);
-        self.clear(b, place, first + la, first + self.spec.group * self.layout.block);
+        let (row, group) = (self.row, self.spec.group);
+        self.layout.clear(b, place.member, row, [lb, first], group);
+        self.layout.clear(b, place.member, row, [first + la, first + group * self.layout.block], group);
         b.warp_barrier();
     }
 
-    /// Zeros in this lane's row from limb `from` to limb `to`; the group shares the work.
-    fn clear(&self, b: &mut Builder, place: &Place, from: u32, to: u32) {
-        if from == to {
+    /// Copies the products, which have taken the place of the operands, to global memory.
+    fn copy_out(&self, b: &mut Builder, place: &Place, part: &Part) {
+        let lc = self.spec.shape.limbs[2];
+        if part.bits > 0 {
+            let limbs = part.bits.div_ceil(32);
+            let target = self.source(b, place, place.c, limbs);
+            for run in self.tile(limbs, self.layout.rows, part.skip / 32).runs() {
+                run.copy_part_out(b, self.lane, self.lane_address, target, part);
+            }
             return;
         }
-        let from = self.layout.position(from);
-        let words = self.layout.position(to) - from;
-        let address = b.mad_lo(place.member, 4, self.row);
-        let zero = b.copy(0);
-        for i in (0..words).step_by(self.spec.group as usize) {
-            let inside = b.compare(Cmp::Lt, place.member, words - i);
-            b.guarded(inside, true, |g| g.store_shared(&[zero], address, 4 * (from + i)));
-        }
-    }
-
-    /// Copies the products, which have taken the place of the operands, to global memory.
-    fn copy_out(&self, b: &mut Builder, place: &Place) {
-        let lc = self.spec.shape.limbs[2];
         let target = self.source(b, place, place.c, lc);
         for run in self.tile(lc, self.layout.rows, 0).runs() {
             run.copy_out(b, self.lane, self.lane_address, target);

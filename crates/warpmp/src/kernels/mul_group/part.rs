@@ -1,0 +1,141 @@
+//! `group` for parts of products: `mul_hi`, `mul_add`, and `mul_lo` of unlike lengths, a group of lanes a row.
+//!
+//! computes   of a·b the high limbs, the low ones, or all of them plus c
+//! requires   what `group` requires, in one pass: the first factor has at most `32·block` limbs; an addend no longer than it
+//! cost       that of the product, less what is not stored; every sector of an addend once
+//!
+//! The high part's limbs leave the product's place in shared memory, joined by a funnel shift where they begin within a
+//! limb; or, read and written directly, where they begin with one. Windows begin with the addend's blocks instead of zeros.
+//!
+//! bound: lane `l` meets block 0 of `b` with block `l` of the addend in its window: what stands at block `l` of the result.
+//! Then as in `group`: a product, a window and an incoming block just fit.
+
+use warpmp_device::Grid;
+use warpmp_kernel::build::{Builder, R64};
+use warpmp_kernel::ir::Kernel;
+
+use super::super::mul_thread::Input;
+use super::super::{MulShape, OperationShape, Settings, Spec, piece};
+use super::MulGroup;
+use crate::operation::{Operation, product_bits};
+
+/// A number that the product is added to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Addend {
+    pub(super) address: R64,
+    pub(super) limbs: u32,
+    /// Does it serve every lane?
+    pub(super) common: bool,
+}
+
+/// What is kept of a product, and what it is added to. The default: all, nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Part {
+    /// Bits of the product below the result.
+    pub(super) skip: u32,
+    /// Bits of the result; 0: the result is all of it.
+    pub(super) bits: u32,
+    pub(super) addend: Option<Addend>,
+}
+
+impl Part {
+    /// Bits of the first limb that are below the result.
+    pub(super) const fn shift(&self) -> u32 {
+        self.skip % 32
+    }
+}
+
+/// The kernel of a part of a product.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct GroupPart {
+    shape: OperationShape,
+    product: MulGroup,
+    /// The operands that are the first and the second factor.
+    factors: [usize; 2],
+}
+
+/// Which operands are the factors of a multiplication that wants the longer one first and takes a common one second;
+/// none if both are common.
+pub(in super::super) fn factors(shape: OperationShape) -> Option<[usize; 2]> {
+    let (a, b) = (shape.operands()[0], shape.operands()[1]);
+    let swapped = a.common || (!b.common && a.bits < b.bits);
+    (!(a.common && b.common)).then_some(if swapped { [1, 0] } else { [0, 1] })
+}
+
+/// What a multiplication is made for whose factors these are.
+pub(in super::super) fn product_shape(shape: OperationShape, factors: [usize; 2]) -> MulShape {
+    let [first, second] = factors.map(|i| shape.operands()[i]);
+    let bits = product_bits(first.bits as usize, second.bits as usize) as u32;
+    MulShape { limbs: [first.limbs(), second.limbs(), bits.div_ceil(32)], common_b: second.common }
+}
+
+impl GroupPart {
+    /// The kernel; none if it does not take these operands.
+    pub(in super::super) fn new(shape: OperationShape, settings: &Settings) -> Option<Self> {
+        let factors = factors(shape)?;
+        let mut product = product_shape(shape, factors);
+        let aligned = match shape.operation {
+            Operation::MulHi => piece(shape.max_bits() / 32) == 4,
+            Operation::MulLo | Operation::MulAdd => {
+                product.limbs[2] = shape.results()[0].div_ceil(32);
+                true
+            }
+            _ => return None,
+        };
+        let usual = if aligned { settings.input } else { Some(settings.input.unwrap_or(Input::Staged)) };
+        let settings = Settings { input: usual, ..*settings };
+        let mut spec = MulGroup::with(product, &settings);
+        // Bits are cut where limbs lie side by side: in shared memory.
+        let cut = shape.operation != Operation::MulAdd && !shape.max_bits().is_multiple_of(32);
+        if cut {
+            spec.input = Input::Staged;
+        }
+        let addend = shape.operands().get(2).map_or(0, |c| c.limbs());
+        let possible = spec.passes() == 1 && (spec.input == Input::Direct || spec.can_stage());
+        let fits = addend <= product.limbs[0] && product.limbs[2] <= product.limbs[0] + product.limbs[1];
+        (possible && fits).then_some(Self { shape, product: spec, factors })
+    }
+
+    fn part(&self, addend: Option<R64>) -> Part {
+        let addend = self.shape.operands().get(2).zip(addend).map(|(c, address)| Addend {
+            address,
+            limbs: c.limbs(),
+            common: c.common,
+        });
+        let bits = self.shape.results()[0];
+        match self.shape.operation {
+            Operation::MulHi => Part { skip: self.shape.max_bits(), bits, addend },
+            Operation::MulLo => Part { skip: 0, bits, addend },
+            _ => Part { addend, ..Part::default() },
+        }
+    }
+}
+
+impl Spec for GroupPart {
+    fn name(&self) -> String {
+        format!("{}_by_{}", self.shape.name(), self.product.name())
+    }
+
+    fn build(&self, _stage: usize) -> Kernel {
+        let mut b = Builder::new(&self.name(), self.product.glue);
+        let names = ["a", "b", "c"].into_iter().take(self.shape.operands().len());
+        let operands: Vec<R64> = names.map(|name| b.param_u64(name)).collect();
+        let result = b.param_u64("result0");
+        let lanes = b.param_u32("lanes");
+        let [first, second] = self.factors.map(|i| operands[i]);
+        self.product.write(&mut b, [first, second, result], lanes, &self.part(operands.get(2).copied()));
+        b.finish()
+    }
+
+    fn grid(&self, stage: usize, lanes: u32) -> Grid {
+        self.product.grid(stage, lanes)
+    }
+
+    fn wide_products(&self) -> u64 {
+        self.product.wide_products()
+    }
+
+    fn max_lanes(&self) -> u32 {
+        self.product.max_lanes()
+    }
+}

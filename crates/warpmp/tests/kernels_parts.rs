@@ -1,0 +1,203 @@
+//! Parts of products on the simulator: the low half, the high half, an addend; and what they cost, exactly.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod linear_common;
+
+use linear_common::{check, check_with};
+use warpmp::kernels::Settings;
+use warpmp::{Operation, Plan, Shape};
+use warpmp_kernel::ir::{Carry, Half, Int, Op, Width};
+use warpmp_kernel::sim::Counters;
+use warpmp_testkit::Pattern;
+use warpmp_testkit::operands::LANES;
+
+const PARTS: [Operation; 3] = [Operation::MulLo, Operation::MulHi, Operation::MulAdd];
+
+/// Wide products a warp.
+fn wide(counters: &Counters) -> u64 {
+    counters.op(Op::MulWide(Int::U32)).warps
+}
+
+/// Low products a warp, with an addend or without.
+fn low(counters: &Counters) -> u64 {
+    counters.op(Op::Mul(Half::Lo, Int::U32)).warps + counters.op(Op::Mad(Half::Lo, Width::W32, Carry::None)).warps
+}
+
+#[test]
+fn a_row_a_thread() {
+    for operation in PARTS {
+        for bits in [133, 160, 256, 511, 513, 768, 769, 800, 1000, 1024, 1535, 1536] {
+            for pattern in [Pattern::Carry, Pattern::Ones] {
+                check(operation, "thread", &vec![bits; operation.arity()], &vec![33; operation.arity()], pattern);
+            }
+        }
+    }
+}
+
+#[test]
+fn factors_of_different_lengths_and_common_ones() {
+    for algorithm in ["thread", "group"] {
+        for operation in PARTS {
+            for [p, q] in [[1024, 64], [64, 1000], [1000, 1001], [1023, 1], [32, 1024], [769, 1500], [131, 1536]] {
+                for lanes in [[33, 33, 33], [1, 33, 33], [33, 1, 1], [1, 1, 33]] {
+                    let arity = operation.arity();
+                    let lanes =
+                        if operation == Operation::MulAdd { lanes } else { [lanes[0].max(lanes[2]), lanes[1], 1] };
+                    check(operation, algorithm, &[p, q, 500][..arity], &lanes[..arity], Pattern::Carry);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn any_number_of_lanes() {
+    for lanes in LANES {
+        for operation in PARTS {
+            let arity = operation.arity();
+            check(operation, "thread", &vec![320; arity], &vec![lanes; arity], Pattern::Carry);
+        }
+    }
+    let one_warp = Settings { warps: Some(1), glue: Some(3), ..Settings::default() };
+    check_with(Operation::MulAdd, "thread", &one_warp, &[992, 1024, 40], &[65, 65, 65], Pattern::Edge);
+}
+
+/// Sectors of operands and results once, no bank conflict, half of the products where half are asked for.
+#[test]
+fn what_a_row_a_thread_costs() {
+    for bits in [256_usize, 768, 1000, 1024, 1280, 1536] {
+        let (lanes, limbs) = (64_usize, bits.div_ceil(32) as u64);
+        let warps = lanes as u64 / 32;
+        let cost = |operation: Operation| {
+            let arity = operation.arity();
+            check(operation, "thread", &vec![bits; arity], &vec![lanes; arity], Pattern::Carry)
+        };
+        let [lo, hi, add] = PARTS.map(cost);
+        // And a few low ones for addresses, which the kernel without any of a product's has as well.
+        assert_eq!(wide(&lo), warps * limbs * (limbs - 1) / 2, "{bits} bits");
+        assert_eq!(low(&lo) - low(&hi), warps * limbs, "{bits} bits");
+        assert_eq!([wide(&hi), wide(&add)], [warps * limbs * limbs; 2], "{bits} bits");
+        let sectors = |limbs: u64| limbs * 4 * lanes as u64 / 32;
+        let sums = (2 * bits).div_ceil(32) as u64;
+        for (counters, operands, result) in [(&lo, 2, limbs), (&hi, 2, limbs), (&add, 3, sums)] {
+            assert_eq!(counters.load_sectors(), operands * sectors(limbs), "{bits} bits");
+            assert_eq!(counters.store_sectors(), sectors(result), "{bits} bits");
+            assert_eq!(counters.bank_conflicts(), 0, "{bits} bits");
+        }
+    }
+}
+
+#[test]
+fn a_row_a_group() {
+    for operation in PARTS {
+        for bits in [769, 800, 1000, 1024, 1536, 2048, 3000, 4096] {
+            for pattern in [Pattern::Carry, Pattern::Ones] {
+                check(operation, "group", &vec![bits; operation.arity()], &vec![9; operation.arity()], pattern);
+            }
+        }
+        check(operation, "group", &[2048, 640, 700][..operation.arity()], &vec![33; operation.arity()], Pattern::Carry);
+        check(operation, "group", &[2600, 641, 700][..operation.arity()], &vec![5; operation.arity()], Pattern::Ones);
+        check(operation, "group", &vec![8192; operation.arity()], &vec![3; operation.arity()], Pattern::Ones);
+        check(operation, "group", &vec![160; operation.arity()], &vec![65; operation.arity()], Pattern::Carry);
+    }
+}
+
+/// Half as many products in blocks: `n(n + k)/2`, where `n` limbs are `2·group` blocks of `k`; and no shuffle in the loop.
+#[test]
+fn what_a_low_half_by_columns_costs() {
+    for (bits, block) in [(1024_usize, 8), (2048, 16), (2048, 4), (4096, 16), (3072, 12)] {
+        let (n, lanes) = (bits.div_ceil(32) as u64, 16);
+        let settings = Settings { block: Some(block), ..Settings::default() };
+        let counters = check_with(Operation::MulLo, "group", &settings, &[bits; 2], &[lanes; 2], Pattern::Ones);
+        let k = u64::from(block);
+        assert_eq!(counters.op(Op::MulWide(Int::U32)).threads, lanes as u64 * n * (n + k) / 2, "{bits} bits");
+        let sectors = n * 4 * lanes as u64 / 32;
+        assert_eq!([counters.load_sectors(), counters.store_sectors()], [2 * sectors, sectors], "{bits} bits");
+        let shuffles: u64 =
+            counters.ops().into_iter().filter(|(op, _)| matches!(op, Op::Shfl(_))).map(|(_, it)| it.warps).sum();
+        let warps = lanes as u64 * n / (2 * k) / 32;
+        assert_eq!(shuffles, 6 * warps, "{bits} bits");
+    }
+}
+
+/// Every kernel that is worth measuring is right.
+#[test]
+fn candidates_are_right() {
+    let info = warpmp::device::open_sim().info().clone();
+    for (operation, bits) in
+        [(Operation::MulLo, 1024), (Operation::MulLo, 2500), (Operation::MulHi, 2500), (Operation::MulAdd, 2112)]
+    {
+        let shapes = vec![Shape::new(3, bits); operation.arity()];
+        let candidates = Plan::candidates(operation, &shapes, &info).unwrap();
+        assert!(candidates.len() > 8);
+        for it in candidates {
+            check_with(
+                operation,
+                it.algorithm,
+                &it.settings,
+                &vec![bits; operation.arity()],
+                &vec![3; operation.arity()],
+                Pattern::Carry,
+            );
+        }
+    }
+}
+
+#[test]
+fn by_karatsuba() {
+    for operation in PARTS {
+        for bits in [2080, 3000, 4096, 5001] {
+            for pattern in [Pattern::Carry, Pattern::Ones] {
+                check(
+                    operation,
+                    "karatsuba/group",
+                    &vec![bits; operation.arity()],
+                    &vec![3; operation.arity()],
+                    pattern,
+                );
+            }
+        }
+        check(operation, "karatsuba/group", &vec![8192; operation.arity()], &vec![3; operation.arity()], Pattern::Ones);
+        for (bits, lanes) in
+            [([2100, 3000, 1000], [3, 3, 3]), ([4000, 3999, 4000], [3, 1, 3]), ([32, 2050, 2060], [1, 3, 1])]
+        {
+            let (arity, common) = (operation.arity(), if operation == Operation::MulAdd { lanes } else { [3; 3] });
+            check(operation, "karatsuba/group", &bits[..arity], &common[..arity], Pattern::Carry);
+        }
+    }
+    // Blocks of threads whose products do not end with the tiles.
+    let three = Settings { products: Some(3), warps: Some(4), ..Settings::default() };
+    for operation in PARTS {
+        check_with(
+            operation,
+            "karatsuba/group",
+            &three,
+            &[2112, 2112, 2000][..operation.arity()],
+            &vec![34; operation.arity()],
+            Pattern::Ones,
+        );
+    }
+}
+
+#[test]
+fn after_the_whole_product() {
+    check(Operation::MulHi, "group", &[2048, 640], &[33, 33], Pattern::Ones);
+    check(Operation::SignedMul, "group", &[640, 2048], &[33, 1], Pattern::Ones);
+    check(Operation::SignedMul, "group", &[640, 2048], &[1, 33], Pattern::Carry);
+    check(Operation::MulAdd, "group", &[1025, 1025, 4000], &[33, 33, 1], Pattern::Ones);
+    check(Operation::MulAdd, "group", &[1025, 1000, 400], &[1, 1, 33], Pattern::Ones);
+    check(Operation::SignedMul, "thread", &[1000, 1536], &[33, 33], Pattern::Ones);
+    check(Operation::MulAdd, "thread", &[1024, 1024, 2100], &[33, 33, 33], Pattern::Ones);
+    check(Operation::SignedMul, "karatsuba/group", &[3000, 2500], &[33, 33], Pattern::Ones);
+    check(Operation::MulAdd, "karatsuba/group", &[2500, 2080, 6000], &[1, 1, 3], Pattern::Ones);
+    for operation in PARTS {
+        check(
+            operation,
+            "toom-8",
+            &[2500, 3000, 2600][..operation.arity()],
+            &vec![33; operation.arity()],
+            Pattern::Ones,
+        );
+    }
+}
