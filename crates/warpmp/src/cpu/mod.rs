@@ -99,6 +99,15 @@ const ALGORITHMS: &[Algorithm] = &[
         available: || true,
         run: secret::power,
     },
+    #[cfg(target_arch = "x86_64")]
+    Algorithm {
+        serves: simd::serves,
+        name: "cpu-ifma",
+        limit_bits: simd::MODULAR_LIMIT_BITS,
+        best_bits: 0..=usize::MAX,
+        available: simd::is_available,
+        run: simd::modular,
+    },
     Algorithm {
         serves: general::serves,
         name: "cpu-dashu",

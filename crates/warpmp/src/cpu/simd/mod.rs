@@ -19,12 +19,20 @@
 #![allow(unsafe_code)]
 
 mod digits;
+mod division;
+mod group;
+mod modular;
+mod montgomery;
+mod power;
 mod product;
+mod residues;
+mod shift;
 mod square;
 
 use std::arch::x86_64::_mm512_setzero_si512;
 
 use super::rows::{Piece, Product, Rows, Square};
+use crate::operation::Operation;
 
 /// Lanes of a vector.
 const LANES: usize = 8;
@@ -32,10 +40,13 @@ const LANES: usize = 8;
 const DIGIT_BITS: usize = 52;
 /// Bits of the widest operand: 2047 digits.
 pub(super) const LIMIT_BITS: usize = 2047 * DIGIT_BITS;
+/// Bits of the widest modulus or divisor.
+pub(super) const MODULAR_LIMIT_BITS: usize = division::MAX_DIGITS * DIGIT_BITS - 1;
 
 /// Has this processor the instructions?
 pub(super) fn is_available() -> bool {
     is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512dq")
         && is_x86_feature_detected!("avx512ifma")
         && is_x86_feature_detected!("avx512vbmi2")
 }
@@ -52,6 +63,38 @@ pub(super) fn square(piece: Piece<'_>) {
     assert!(is_available(), "the table offers this algorithm only where it runs");
     // SAFETY: the processor has the features that the function is compiled for: just asserted.
     unsafe { square_vectors(piece.square()) }
+}
+
+/// Does the operation of a piece have vectors for modular arithmetic?
+pub(super) fn serves(operation: Operation) -> bool {
+    is_division(operation) || is_reduction(operation) || is_power(operation)
+}
+
+fn is_division(operation: Operation) -> bool {
+    use Operation as O;
+    matches!(operation, O::MulMod | O::SqrMod | O::Reduce | O::ToMont | O::DivRem | O::Rem)
+}
+
+fn is_reduction(operation: Operation) -> bool {
+    matches!(operation, Operation::MontMul | Operation::MontSqr | Operation::FromMont | Operation::Redc)
+}
+
+fn is_power(operation: Operation) -> bool {
+    use Operation as O;
+    matches!(operation, O::PowMod | O::PowModPublic(_) | O::StrongTest(_) | O::MillerRabin)
+}
+
+/// Does the operation of a piece, one that it [`serves`]. Must be called only where [`is_available`]; panics elsewhere.
+pub(super) fn modular(piece: Piece<'_>) {
+    assert!(is_available(), "the table offers this algorithm only where it runs");
+    // SAFETY: the processor has the features that the functions are compiled for: just asserted.
+    unsafe {
+        match piece.operation {
+            it if is_division(it) => modular::run(piece),
+            it if is_power(it) => power::run(piece),
+            _ => residues::run(piece),
+        }
+    }
 }
 
 #[target_feature(enable = "avx512f,avx512ifma,avx512vbmi2")]
