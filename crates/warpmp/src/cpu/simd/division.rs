@@ -53,24 +53,28 @@ pub(super) struct Divisors {
 }
 
 impl Divisors {
-    /// From digits, [`count`] of them, and the numbers of bits, which are not zero.
-    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    pub(super) fn new(divisors: &[__m512i], bits: &[usize; LANES]) -> Self {
-        let n = divisors.len();
+    /// Memory for divisors of so many digits.
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn new(digits: usize) -> Self {
         let zero = _mm512_setzero_si512();
-        let distances = Distances::new(&bits.map(|bits| DIGIT_BITS * n - 1 - bits));
-        let mut shifted = vec![zero; n];
-        distances.up(divisors, &mut shifted);
-        let mut complement = vec![zero; n];
-        for (w, v) in complement.iter_mut().zip(&shifted) {
+        let (shifted, complement) = (vec![zero; digits], vec![zero; digits]);
+        Self { shifted, complement, reciprocal: [zero; 2], distances: Distances::new(&[0; LANES]) }
+    }
+
+    /// Takes divisors: their digits, and their numbers of bits, which are not zero.
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn set(&mut self, divisors: &[__m512i], bits: &[usize; LANES]) {
+        let n = self.shifted.len();
+        self.distances = Distances::new(&bits.map(|bits| DIGIT_BITS * n - 1 - bits));
+        self.distances.up(divisors, &mut self.shifted);
+        for (w, v) in self.complement.iter_mut().zip(&self.shifted) {
             *w = _mm512_sub_epi64(_mm512_set1_epi64(MASK), *v);
         }
         // xⁿ − 1 − v, and 1: it carries on through digits that are all ones.
-        complement[0] = _mm512_add_epi64(complement[0], _mm512_set1_epi64(1));
-        reduce(&mut complement);
-        let below = if n > 1 { shifted[n - 2] } else { zero };
-        let reciprocal = reciprocal(shifted[n - 1], below);
-        Self { shifted, complement, reciprocal, distances }
+        self.complement[0] = _mm512_add_epi64(self.complement[0], _mm512_set1_epi64(1));
+        reduce(&mut self.complement);
+        let below = if n > 1 { self.shifted[n - 2] } else { _mm512_setzero_si512() };
+        self.reciprocal = reciprocal(self.shifted[n - 1], below);
     }
 
     /// Digits of the remainder, and of the quotient, for dividends of so many bits.

@@ -10,8 +10,8 @@ use crate::operation::{Operation, Status};
 pub(super) struct Group<'r> {
     pub(super) first: usize,
     pub(super) filled: usize,
-    /// The rows of the operands but the last.
-    pub(super) operands: Vec<[&'r [u32]; LANES]>,
+    /// The rows of the operands but the last, two at most.
+    pub(super) operands: [[&'r [u32]; LANES]; 2],
     /// Those of the last one, the modulus. A lane that is missing or at fault has a harmless one: all ones.
     pub(super) moduli: [&'r [u32]; LANES],
     status: [Status; LANES],
@@ -24,7 +24,7 @@ impl<'r> Group<'r> {
         let mut moduli = [harmless; LANES];
         let mut status = [Status::Fine; LANES];
         let (last, others) = piece.operands.split_last().map_or((None, &[][..]), |(m, others)| (Some(m), others));
-        let mut operands = vec![[&[][..]; LANES]; others.len()];
+        let mut operands = [[&[][..]; LANES]; 2];
         for lane in 0..filled {
             for (rows, operand) in operands.iter_mut().zip(others) {
                 rows[lane] = operand.row(first + lane);

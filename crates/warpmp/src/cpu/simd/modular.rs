@@ -36,15 +36,16 @@ pub(super) fn run(mut piece: Piece<'_>) {
     let radix = Distances::new(&[32 * m; LANES]);
     let harmless = vec![u32::MAX; m];
     let lanes = piece.results[0].words.len() / piece.results[0].limbs;
-    let mut known: Option<(Divisors, u8)> = None;
+    let mut divisors = Divisors::new(modulus.len());
+    let mut known = None;
     for first in (0..lanes).step_by(LANES) {
         let group = Group::new(&piece, first, lanes, &harmless);
-        let kept = known.take().filter(|(_, fine)| piece.operands[last].is_shared() && *fine == group.fine());
-        let (divisors, fine) = known.insert(kept.unwrap_or_else(|| {
+        let fine = Some(group.fine());
+        if !piece.operands[last].is_shared() || known != fine {
             digits::load(&group.moduli, &mut words, &mut modulus);
-            (Divisors::new(&modulus, &group.bits()), group.fine())
-        }));
-        debug_assert_eq!(*fine, group.fine());
+            divisors.set(&modulus, &group.bits());
+            known = fine;
+        }
         digits::load(&group.operands[0], &mut words, &mut a);
         let dividends: &[__m512i] = match operation {
             O::MulMod => {

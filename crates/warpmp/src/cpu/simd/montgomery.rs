@@ -39,15 +39,23 @@ impl Moduli {
         2 * n + product::scratch(n, n).max(square::scratch(n))
     }
 
-    /// From digits, [`count`] of them.
+    /// Memory for moduli of so many digits.
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn new(digits: usize) -> Self {
+        let zero = _mm512_setzero_si512();
+        Self { digits: vec![zero; digits], inverse: zero }
+    }
+
+    /// Takes moduli.
     #[target_feature(enable = "avx512f,avx512dq")]
-    pub(super) fn new(digits: &[__m512i]) -> Self {
+    pub(super) fn set(&mut self, digits: &[__m512i]) {
+        self.digits.copy_from_slice(digits);
         let m = digits[0];
         // m·m = 1 modulo 8; each step doubles the bits that are right: 3, 6, 12, 24, 48, 96.
         let two = _mm512_set1_epi64(2);
         let step = |x, _| _mm512_mullo_epi64(x, _mm512_sub_epi64(two, _mm512_mullo_epi64(m, x)));
         let inverse = _mm512_sub_epi64(_mm512_setzero_si512(), (0..5).fold(m, step));
-        Self { digits: digits.to_vec(), inverse: _mm512_and_si512(inverse, _mm512_set1_epi64(MASK)) }
+        self.inverse = _mm512_and_si512(inverse, _mm512_set1_epi64(MASK));
     }
 
     /// The moduli's digits.

@@ -60,6 +60,7 @@ pub(super) fn run(mut piece: Piece<'_>) {
 /// Residues of eight moduli, and memory for powers of them.
 struct Ring {
     moduli: Moduli,
+    divisors: Divisors,
     /// `1` and the base in Montgomery's form.
     one: Vec<__m512i>,
     base: Vec<__m512i>,
@@ -82,7 +83,8 @@ impl Ring {
         let zero = _mm512_setzero_si512();
         let number = || vec![zero; n];
         Self {
-            moduli: Moduli::new(&number()),
+            moduli: Moduli::new(n),
+            divisors: Divisors::new(division::count(modulus)),
             one: number(),
             base: number(),
             x: number(),
@@ -101,9 +103,9 @@ impl Ring {
         let n = self.x.len();
         let zero = _mm512_setzero_si512();
         digits::load(&group.moduli, &mut self.words, &mut self.x);
-        self.moduli = Moduli::new(&self.x);
-        let count = division::count(group.moduli[0].len());
-        let divisors = Divisors::new(&self.x[..count], &group.bits());
+        self.moduli.set(&self.x);
+        let divisors = &mut self.divisors;
+        divisors.set(&self.x, &group.bits());
         let dividend = &mut self.wide[..n + digits::count(self.limbs)];
         dividend[..n].fill(zero);
         digits::load(bases, &mut self.words, &mut dividend[n..]);

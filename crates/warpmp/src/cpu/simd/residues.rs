@@ -27,14 +27,16 @@ pub(super) fn run(mut piece: Piece<'_>) {
     let mut scratch = vec![zero; product::scratch(n, n).max(square::scratch(n))];
     let harmless = vec![u32::MAX; limbs];
     let lanes = piece.results[0].words.len() / piece.results[0].limbs;
-    let mut known: Option<(Moduli, u8)> = None;
+    let mut moduli = Moduli::new(n);
+    let mut known = None;
     for first in (0..lanes).step_by(LANES) {
         let group = Group::new(&piece, first, lanes, &harmless);
-        let kept = known.take().filter(|(_, fine)| m.is_shared() && *fine == group.fine());
-        let (moduli, _) = known.insert(kept.unwrap_or_else(|| {
+        let fine = Some(group.fine());
+        if !m.is_shared() || known != fine {
             digits::load(&group.moduli, &mut words, &mut c);
-            (Moduli::new(&c), group.fine())
-        }));
+            moduli.set(&c);
+            known = fine;
+        }
         // Above the modulus there are zeros, or a fault.
         let long = if piece.operation == O::Redc { 2 * limbs } else { limbs };
         let row = cut(&group.operands[0], long);

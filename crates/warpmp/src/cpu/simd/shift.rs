@@ -8,11 +8,14 @@ use std::arch::x86_64::{
 use super::digits::MASK;
 use super::{DIGIT_BITS, LANES};
 
+/// Distances are below 2 to this number of digits.
+const MOVES: usize = 12;
+
 /// Distances of eight lanes: bits within a digit, and whole digits by powers of two.
 pub(super) struct Distances {
     bits: __m512i,
-    /// Digits to move by, and the lanes that do.
-    moves: Vec<(usize, u8)>,
+    /// Lanes that move by 1, 2, 4, … digits.
+    moves: [u8; MOVES],
     longest: usize,
 }
 
@@ -25,9 +28,13 @@ impl Distances {
         let lanes = |step: usize| {
             bits.iter().enumerate().fold(0, |lanes, (i, it)| lanes | u8::from(it / DIGIT_BITS & step != 0) << i)
         };
-        let moves = (0..usize::BITS).map(|i| 1_usize << i).take_while(|step| *step <= longest / DIGIT_BITS);
-        let moves = moves.map(|step| (step, lanes(step))).filter(|(_, lanes)| *lanes != 0).collect();
+        let moves = if longest < DIGIT_BITS { [0; MOVES] } else { std::array::from_fn(|i| lanes(1 << i)) };
         Self { bits: _mm512_setr_epi64(b0, b1, b2, b3, b4, b5, b6, b7), moves, longest }
+    }
+
+    /// Digits to move by, and the lanes that do.
+    fn moves(&self) -> impl Iterator<Item = (usize, u8)> {
+        self.moves.into_iter().enumerate().filter(|(_, lanes)| *lanes != 0).map(|(i, lanes)| (1 << i, lanes))
     }
 
     /// The longest distance, in bits.
@@ -51,7 +58,7 @@ impl Distances {
             *next = _mm512_srlv_epi64(below, back);
             rest.fill(zero);
         }
-        for &(step, lanes) in &self.moves {
+        for (step, lanes) in self.moves() {
             for k in (0..to.len()).rev() {
                 let moved = if k < step { zero } else { to[k - step] };
                 to[k] = _mm512_mask_mov_epi64(to[k], lanes, moved);
@@ -63,7 +70,7 @@ impl Distances {
     #[target_feature(enable = "avx512f")]
     pub(super) fn down(&self, x: &mut [__m512i]) {
         let (zero, mask) = (_mm512_setzero_si512(), _mm512_set1_epi64(MASK));
-        for &(step, lanes) in &self.moves {
+        for (step, lanes) in self.moves() {
             for k in 0..x.len() {
                 let moved = x.get(k + step).copied().unwrap_or(zero);
                 x[k] = _mm512_mask_mov_epi64(x[k], lanes, moved);
