@@ -89,6 +89,37 @@ fn cpu_conforms_in_division() {
     on_cpu(&[Group::Division]);
 }
 
+/// Every algorithm of the CPU by name, whichever is the default here. Where the processor lacks the vectors, they are
+/// skipped.
+#[test]
+fn every_cpu_algorithm_conforms() {
+    let session = Session::cpu();
+    // Around whole digits of 52 bits, whole words, and half words.
+    let precisions = [1, 32, 51, 52, 53, 64, 96, 104, 207, 208, 256, 416, 417, 468, 520, 1000];
+    let groups = [Group::Division, Group::Modular, Group::Montgomery];
+    let mut done = std::collections::BTreeMap::<&str, usize>::new();
+    for &operation in Operation::ALL.iter().filter(|it| groups.contains(&it.group())) {
+        for algorithm in ["cpu-ifma", "cpu-words", "cpu-dashu"] {
+            for precision in precisions {
+                let lanes = if is_slow(operation) && precision > 100 { 5 } else { 19 };
+                for case in cases(operation, precision, lanes, &[Pattern::Carry, Pattern::Ones]) {
+                    match run(&session, operation, Some(algorithm))(&case, &draw(&case)) {
+                        Err(Error::AlgorithmUnfit { .. } | Error::UnknownAlgorithm { .. }) => {}
+                        result => {
+                            conformance::operation(&[case], |_, _| result.clone());
+                            *done.entry(algorithm).or_default() += 1;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(done["cpu-words"] > 300 && done["cpu-dashu"] > 1000, "{done:?}");
+    if !done.contains_key("cpu-ifma") {
+        eprintln!("skipped: cpu-ifma, for which the processor lacks instructions");
+    }
+}
+
 /// Both algorithms of the linear operations at every precision they take.
 #[test]
 fn kernels_conform() {

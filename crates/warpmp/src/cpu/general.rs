@@ -1,10 +1,11 @@
-//! `cpu-dashu`: parts of products, division, common divisors, roots, modular arithmetic and strong tests by dashu-int.
+//! `cpu-dashu`: division, common divisors, roots, modular arithmetic and strong tests by dashu-int.
 
 use dashu_int::fast_div::ConstDivisor;
 use dashu_int::ops::{BitTest, DivRem, Gcd, SquareRootRem};
 use dashu_int::{IBig, UBig};
 
-use super::library::Operand;
+use super::library::{Operand, store};
+use super::reduction;
 use super::rows::Piece;
 use crate::operation::{Group, Operation, Status};
 
@@ -13,8 +14,8 @@ type Outcome = Result<Vec<IBig>, Status>;
 
 /// All operations that have no algorithm of their own.
 pub(super) fn serves(operation: Operation) -> bool {
-    let linear = matches!(operation.group(), Group::Product | Group::Linear | Group::LinearModular);
-    !linear && operation != Operation::PowModSec
+    let others = [Group::Product, Group::ProductPart, Group::Linear, Group::LinearModular];
+    !others.contains(&operation.group()) && operation != Operation::PowModSec && !reduction::serves(operation)
 }
 
 /// Does the operation of a piece.
@@ -34,9 +35,9 @@ pub(super) fn run(mut piece: Piece<'_>) {
                 if modulus.as_ref().is_none_or(|known| known.m != **m) {
                     modulus = Some(Modulus::new(m, bits[bits.len() - 1]));
                 }
-                modulus.as_ref().map_or(Err(Status::DivisionByZero), |it| it.apply(piece.operation, others))
+                modulus.as_mut().map_or(Err(Status::DivisionByZero), |it| it.apply(piece.operation, others))
             }
-            _ => whole(piece.operation, &numbers, &bits),
+            _ => whole(piece.operation, &numbers),
         };
         let (numbers, status) = match outcome {
             Ok(numbers) => (numbers, Status::Fine),
@@ -55,19 +56,10 @@ pub(super) fn run(mut piece: Piece<'_>) {
 }
 
 /// Operations without a modulus.
-fn whole(operation: Operation, operands: &[&UBig], bits: &[usize]) -> Outcome {
+fn whole(operation: Operation, operands: &[&UBig]) -> Outcome {
     use Operation as O;
-    let widest = || bits[0].max(bits[1]);
-    let signed = |i: usize| {
-        let number = IBig::from(operands[i].clone());
-        if operands[i].bit(bits[i] - 1) { number - (IBig::ONE << bits[i]) } else { number }
-    };
     let one = |number: UBig| Ok(vec![number.into()]);
     match operation {
-        O::MulLo => one(operands[0] * operands[1]),
-        O::MulHi => one((operands[0] * operands[1]) >> widest()),
-        O::MulAdd => one(operands[0] * operands[1] + operands[2]),
-        O::SignedMul => Ok(vec![signed(0) * signed(1)]),
         O::DivRem | O::Rem if operands[1].is_zero() => Err(Status::DivisionByZero),
         O::DivRem => {
             let (quotient, remainder) = operands[0].div_rem(operands[1]);
@@ -139,79 +131,63 @@ fn strong_test(n: &UBig, base: &UBig) -> bool {
 /// A modulus, and what is computed from it once.
 struct Modulus {
     m: UBig,
-    /// None if it is zero.
+    /// For powers, once there was one.
     ring: Option<ConstDivisor>,
-    /// `R`, and `R⁻¹ mod m` where there is one.
-    radix: UBig,
-    radix_inverse: Option<UBig>,
+    /// Bits of `R`.
+    radix_bits: usize,
 }
 
 impl Modulus {
     fn new(m: &UBig, bits: usize) -> Self {
-        let radix = UBig::ONE << (32 * bits.div_ceil(32));
-        let odd = m.bit(0);
-        Self {
-            m: m.clone(),
-            ring: (!m.is_zero()).then(|| ConstDivisor::new(m.clone())),
-            radix_inverse: if odd { inverse(&radix, m) } else { None },
-            radix,
-        }
+        Self { m: m.clone(), ring: None, radix_bits: 32 * bits.div_ceil(32) }
     }
 
     /// An operation with this modulus.
-    fn apply(&self, operation: Operation, operands: &[&UBig]) -> Outcome {
+    fn apply(&mut self, operation: Operation, operands: &[&UBig]) -> Outcome {
         use Operation as O;
-        let Some(ring) = &self.ring else { return Err(Status::DivisionByZero) };
-        let residue = |i: usize| operands[i] % &self.m;
-        let needs_odd = !matches!(operation, O::MulMod | O::SqrMod | O::InvMod | O::Reduce);
+        if self.m.is_zero() {
+            return Err(Status::DivisionByZero);
+        }
+        let needs_odd = matches!(operation, O::PowMod | O::PowModPublic(_) | O::ToMont);
         if needs_odd && !self.m.bit(0) {
             return Err(Status::EvenModulus);
         }
-        let reduced = match operation {
-            O::ToMont | O::FromMont | O::MontMul | O::MontSqr => operands.iter().all(|a| **a < self.m),
-            O::Redc => *operands[0] < &self.m * &self.radix,
-            _ => true,
-        };
-        if !reduced {
+        if operation == O::ToMont && *operands[0] >= self.m {
             return Err(Status::NotReduced);
         }
-        let over_radix = |number: UBig| number % &self.m * self.radix_inverse.as_ref().unwrap_or(&UBig::ZERO) % &self.m;
-        // The library's one is not reduced modulo 1.
-        let is_one = self.m.is_one();
-        let power = |e: &UBig| if is_one { UBig::ZERO } else { ring.reduce(residue(0)).pow(e).residue() };
         let result = match operation {
-            O::MulMod => residue(0) * residue(1) % &self.m,
-            O::SqrMod => residue(0).sqr() % &self.m,
-            O::PowMod => power(operands[1]),
-            O::PowModPublic(e) => power(&UBig::from(e)),
+            O::MulMod => operands[0] * operands[1] % &self.m,
+            O::SqrMod => operands[0].sqr() % &self.m,
+            O::PowMod => self.power(operands[0], operands[1]),
+            O::PowModPublic(e) => self.power(operands[0], &e.into()),
             O::InvMod => inverse(operands[0], &self.m).ok_or(Status::NoInverse)?,
-            O::ToMont => operands[0] * &self.radix % &self.m,
-            O::FromMont | O::Redc => over_radix(operands[0].clone()),
-            O::MontMul => over_radix(operands[0] * operands[1]),
-            O::MontSqr => over_radix(operands[0].sqr()),
-            _ => residue(0),
+            O::ToMont => (operands[0] << self.radix_bits) % &self.m,
+            _ => operands[0] % &self.m,
         };
         Ok(vec![result.into()])
+    }
+
+    fn power(&mut self, a: &UBig, e: &UBig) -> UBig {
+        // The library's one is not reduced modulo 1.
+        if self.m.is_one() {
+            return UBig::ZERO;
+        }
+        let ring = self.ring.get_or_insert_with(|| ConstDivisor::new(self.m.clone()));
+        ring.reduce(a % &self.m).pow(e).residue()
     }
 }
 
 impl Piece<'_> {
     /// Stores a number, a negative one as a two's complement.
     fn put_number(&mut self, result: usize, lane: usize, number: &IBig) {
-        let bits = self.results[result].bits;
-        let (sign, magnitude) = number.clone().into_parts();
-        let pattern = match sign {
-            dashu_int::Sign::Positive => magnitude,
-            dashu_int::Sign::Negative => (UBig::ONE << bits) - magnitude,
-        };
-        let words: Vec<u64> = words(&pattern);
-        self.put(result, lane, &words);
+        let rows = &mut self.results[result];
+        let row = &mut rows.words[lane * rows.limbs..][..rows.limbs];
+        match number.as_sign_words() {
+            (dashu_int::Sign::Positive, words) => store(words, row),
+            (dashu_int::Sign::Negative, words) => {
+                let pattern = (UBig::ONE << rows.bits) - UBig::from_words(words);
+                store(pattern.as_words(), row);
+            }
+        }
     }
-}
-
-/// The words of a number, those of 64 bits, whatever the library's are.
-fn words(number: &UBig) -> Vec<u64> {
-    let bytes: Vec<u8> = number.as_words().iter().flat_map(|word| word.to_le_bytes()).collect();
-    let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
-    bytes.chunks(8).map(word).collect()
 }

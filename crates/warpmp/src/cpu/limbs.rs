@@ -31,10 +31,18 @@ pub(super) fn sub(a: &[u32], b: &[u32], out: &mut [u32]) -> bool {
 fn words(a: &[u32], b: &[u32], out: &mut [u32], step: impl Fn(u64, u64, bool) -> (u64, bool)) -> bool {
     let ((x, x_rest), (y, y_rest), (z, z_rest)) = (a.as_chunks::<2>(), b.as_chunks::<2>(), out.as_chunks_mut::<2>());
     let mut carry = false;
-    for ((x, y), z) in x.iter().zip(y).zip(z) {
+    let mut next = |x: &[u32; 2], y: &[u32; 2]| {
         let word;
         (word, carry) = step(join(x[0], x[1]), join(y[0], y[1]), carry);
-        *z = split(word);
+        split(word)
+    };
+    // Eight words a turn, with the carry in the flag.
+    let ((x, x_few), (y, y_few), (z, z_few)) = (x.as_chunks::<8>(), y.as_chunks::<8>(), z.as_chunks_mut::<8>());
+    for ((x, y), z) in x.iter().zip(y).zip(z) {
+        *z = std::array::from_fn(|i| next(&x[i], &y[i]));
+    }
+    for ((x, y), z) in x_few.iter().zip(y_few).zip(z_few) {
+        *z = next(x, y);
     }
     if let ([x], [y], [z]) = (x_rest, y_rest, z_rest) {
         let [low, high] = split(step((*x).into(), (*y).into(), carry).0);

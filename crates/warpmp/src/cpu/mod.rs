@@ -5,13 +5,14 @@
 //! mod.rs         the engine: choice, splitting, timing
 //! rows.rs        a piece of a batch: rows of operands and of results
 //! schoolbook.rs  small products: no allocation, words in registers and on the stack
-//! simd/          eight products at once, where the processor has AVX-512 IFMA
+//! simd/          eight lanes at once, where the processor has AVX-512 IFMA
 //! library.rs     large products elsewhere: dashu-int's Karatsuba and Toom-3
 //! parts.rs       parts of products: a product, then a linear step
 //! linear.rs      what takes linear time
 //! sums.rs        the frequent ones of these, as they lie
 //! limbs.rs       sums, comparisons and shifts of rows
 //! secret.rs      powers whose time does not depend on the exponent
+//! reduction.rs   Montgomery's products and reductions in words
 //! general.rs     everything else: dashu-int
 //! ```
 
@@ -20,6 +21,7 @@ mod library;
 mod limbs;
 mod linear;
 mod parts;
+mod reduction;
 mod rows;
 mod schoolbook;
 mod secret;
@@ -121,6 +123,14 @@ const ALGORITHMS: &[Algorithm] = &[
         best_bits: 0..=usize::MAX,
         available: simd::is_available,
         run: simd::modular,
+    },
+    Algorithm {
+        serves: reduction::serves,
+        name: "cpu-words",
+        limit_bits: usize::MAX,
+        best_bits: 0..=usize::MAX,
+        available: || true,
+        run: reduction::run,
     },
     Algorithm {
         serves: general::serves,
