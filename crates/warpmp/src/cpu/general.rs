@@ -20,12 +20,17 @@ pub(super) fn serves(operation: Operation) -> bool {
 
 /// Does the operation of a piece.
 pub(super) fn run(mut piece: Piece<'_>) {
+    let lanes = piece.results[0].words.len() / piece.results[0].limbs;
+    run_lanes(&mut piece, 0..lanes);
+}
+
+/// Does some lanes of a piece.
+pub(super) fn run_lanes(piece: &mut Piece<'_>, lanes: impl IntoIterator<Item = usize>) {
     let mut operands: Vec<Operand> = piece.operands.iter().map(|rows| Operand::new(*rows)).collect();
     let bits: Vec<usize> = piece.operands.iter().map(|rows| rows.bits()).collect();
-    let lanes = piece.results[0].words.len() / piece.results[0].limbs;
     let has_status = piece.operation.has_status();
     let mut modulus: Option<Modulus> = None;
-    for lane in 0..lanes {
+    for lane in lanes {
         for operand in &mut operands {
             operand.load(lane);
         }

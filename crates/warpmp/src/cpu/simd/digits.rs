@@ -26,10 +26,11 @@ pub(super) const fn words(limbs: usize) -> usize {
     limbs.div_ceil(BLOCK_LIMBS) * LANES + 2
 }
 
-/// Loads the digits of eight rows of equal length, and zeros above; missing rows are empty, and zero.
+/// Loads the digits of eight rows, and zeros above them; missing rows are empty.
 #[target_feature(enable = "avx512f,avx512vbmi2")]
 pub(super) fn load(rows: &[&[u32]; LANES], words: &mut [__m512i], digits: &mut [__m512i]) {
-    let blocks = rows[0].len().div_ceil(BLOCK_LIMBS);
+    let limbs = rows.iter().map(|row| row.len()).max().unwrap_or(0);
+    let blocks = limbs.div_ceil(BLOCK_LIMBS);
     for (block, words) in words.as_chunks_mut::<LANES>().0.iter_mut().take(blocks).enumerate() {
         for (word, row) in words.iter_mut().zip(rows) {
             *word = load_limbs(row.get(block * BLOCK_LIMBS..).unwrap_or_default());
@@ -38,7 +39,7 @@ pub(super) fn load(rows: &[&[u32]; LANES], words: &mut [__m512i], digits: &mut [
     }
     let (zero, mask) = (_mm512_setzero_si512(), _mm512_set1_epi64(MASK));
     words[blocks * LANES..][..2].fill(zero);
-    let (digits, above) = digits.split_at_mut(digits.len().min(count(rows[0].len()) + 1));
+    let (digits, above) = digits.split_at_mut(digits.len().min(count(limbs) + 1));
     above.fill(zero);
     for (i, digit) in digits.iter_mut().enumerate() {
         let (word, shift) = (i * DIGIT_BITS / 64, i * DIGIT_BITS % 64);

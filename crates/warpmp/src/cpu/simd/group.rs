@@ -39,6 +39,20 @@ impl<'r> Group<'r> {
         Self { first, filled, operands, moduli, status }
     }
 
+    /// How a lane stands.
+    pub(super) const fn status(&self, lane: usize) -> Status {
+        self.status[lane]
+    }
+
+    /// Gives lanes that were fine another status.
+    pub(super) fn refuse(&mut self, lanes: u8, status: Status) {
+        for (lane, it) in self.status.iter_mut().enumerate() {
+            if lanes >> lane & 1 == 1 && *it == Status::Fine {
+                *it = status;
+            }
+        }
+    }
+
     /// Bits of the moduli.
     pub(super) fn bits(&self) -> [usize; LANES] {
         self.moduli.map(bits)

@@ -20,6 +20,8 @@
 
 mod digits;
 mod division;
+mod divisors;
+mod divsteps;
 mod group;
 mod modular;
 mod montgomery;
@@ -31,6 +33,7 @@ mod square;
 
 use std::arch::x86_64::_mm512_setzero_si512;
 
+use super::general;
 use super::rows::{Piece, Product, Rows, Square};
 use crate::operation::Operation;
 
@@ -67,7 +70,8 @@ pub(super) fn square(piece: Piece<'_>) {
 
 /// Does the operation of a piece have vectors for modular arithmetic?
 pub(super) fn serves(operation: Operation) -> bool {
-    is_division(operation) || is_reduction(operation) || is_power(operation)
+    let divisors = matches!(operation, Operation::Gcd | Operation::InvMod);
+    divisors || is_division(operation) || is_reduction(operation) || is_power(operation)
 }
 
 fn is_division(operation: Operation) -> bool {
@@ -85,13 +89,18 @@ fn is_power(operation: Operation) -> bool {
 }
 
 /// Does the operation of a piece, one that it [`serves`]. Must be called only where [`is_available`]; panics elsewhere.
-pub(super) fn modular(piece: Piece<'_>) {
+pub(super) fn modular(mut piece: Piece<'_>) {
     assert!(is_available(), "the table offers this algorithm only where it runs");
     // SAFETY: the processor has the features that the functions are compiled for: just asserted.
     unsafe {
         match piece.operation {
             it if is_division(it) => modular::run(piece),
             it if is_power(it) => power::run(piece),
+            Operation::Gcd => divisors::gcd(piece),
+            Operation::InvMod => {
+                let even = divisors::inverse(&mut piece);
+                general::run_lanes(&mut piece, even);
+            }
             _ => residues::run(piece),
         }
     }

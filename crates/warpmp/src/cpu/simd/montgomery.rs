@@ -58,6 +58,11 @@ impl Moduli {
         self.inverse = _mm512_and_si512(inverse, _mm512_set1_epi64(MASK));
     }
 
+    /// `−m⁻¹ mod 2^52`.
+    pub(super) const fn inverse(&self) -> __m512i {
+        self.inverse
+    }
+
     /// The moduli's digits.
     pub(super) fn digits(&self) -> &[__m512i] {
         &self.digits
