@@ -64,7 +64,8 @@ impl Case {
         let bytes = 2 * widths.iter().sum::<usize>() / 8;
         let many = if is_power(operation) { 1 << 20 >> (bits.ilog2().saturating_sub(6) * 2) } else { usize::MAX };
         let lanes = (CACHE_BYTES / bytes).min(many).clamp(16, 8192) / 8 * 8;
-        let operands = widths.iter().zip(1..).map(|(bits, seed)| Operands::generate(Pattern::Random, lanes, *bits, seed));
+        let operands =
+            widths.iter().zip(1..).map(|(bits, seed)| Operands::generate(Pattern::Random, lanes, *bits, seed));
         let mut case = Self { operation, bits, operands: operands.collect() };
         case.make_valid();
         Some(case)
@@ -118,7 +119,8 @@ impl<'c> Engine<'c> {
     pub fn new(session: &'c Session, case: &'c Case, algorithm: Option<&'c str>) -> Result<Self, Error> {
         let batch = |it: &'c Operands| Batch::borrow(Shape::new(it.lanes, it.bits), &it.limbs);
         let batches = case.operands.iter().map(batch).collect::<Result<Vec<_>, _>>()?;
-        let mut engine = Self { session, operation: case.operation, batches, algorithm, memory: Vec::new(), name: String::new() };
+        let mut engine =
+            Self { session, operation: case.operation, batches, algorithm, memory: Vec::new(), name: String::new() };
         let results = engine.apply()?;
         // The oracle takes seconds for long powers and inverses.
         let lanes = if case.bits > 4096 { 1 } else { case.lanes() };

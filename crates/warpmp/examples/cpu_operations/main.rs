@@ -33,7 +33,10 @@ fn measure() {
         operations = OPERATIONS.to_vec();
     }
     let session = Session::cpu();
-    println!("{:>14} {:>6} {:>6} {:>12} {:>12} {:>7}  algorithm", "operation", "bits", "lanes", "ns", "num-bigint", "ratio");
+    println!(
+        "{:>14} {:>6} {:>6} {:>12} {:>12} {:>7}  algorithm",
+        "operation", "bits", "lanes", "ns", "num-bigint", "ratio"
+    );
     for operation in operations {
         for &bits in &sizes {
             let Some(case) = Case::new(operation, bits) else { continue };
@@ -49,7 +52,11 @@ fn measure() {
             let times = fastest(case.lanes(), ROUNDS, &mut [&mut ours, &mut theirs]);
             let (ours, theirs) = (times[0], way.map_or(f64::NAN, |_| times[1]));
             let (lanes, name) = (case.lanes(), &engine.name);
-            println!("{:>14} {bits:>6} {lanes:>6} {ours:>12.1} {theirs:>12.1} {:>7.2}  {name}", operation.name(), theirs / ours);
+            println!(
+                "{:>14} {bits:>6} {lanes:>6} {ours:>12.1} {theirs:>12.1} {:>7.2}  {name}",
+                operation.name(),
+                theirs / ours
+            );
         }
     }
 }

@@ -117,10 +117,20 @@ const ALGORITHMS: &[Algorithm] = &[
     },
     #[cfg(target_arch = "x86_64")]
     Algorithm {
-        serves: simd::serves,
+        serves: |it| simd::serves(it) && it != Operation::Gcd,
         name: "cpu-ifma",
         limit_bits: simd::MODULAR_LIMIT_BITS,
         best_bits: 0..=usize::MAX,
+        available: simd::is_available,
+        run: simd::modular,
+    },
+    #[cfg(target_arch = "x86_64")]
+    Algorithm {
+        serves: |it| it == Operation::Gcd,
+        name: "cpu-ifma",
+        limit_bits: simd::MODULAR_LIMIT_BITS,
+        // The library's takes less than quadratic time.
+        best_bits: 0..=24576,
         available: simd::is_available,
         run: simd::modular,
     },

@@ -22,9 +22,9 @@
 
 use std::arch::x86_64::{
     __m512i, _mm512_add_epi64, _mm512_and_si512, _mm512_cmpge_epi64_mask, _mm512_cvtepi64_pd, _mm512_cvttpd_epi64,
-    _mm512_div_pd, _mm512_fmadd_pd, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_maskz_mov_epi64, _mm512_mul_pd,
-    _mm512_set1_epi64, _mm512_set1_pd, _mm512_setzero_si512, _mm512_slli_epi64, _mm512_srai_epi64, _mm512_srli_epi64,
-    _mm512_sub_epi64, _mm512_test_epi64_mask,
+    _mm512_div_pd, _mm512_fmadd_pd, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_maskz_mov_epi64,
+    _mm512_mul_pd, _mm512_set1_epi64, _mm512_set1_pd, _mm512_setzero_si512, _mm512_slli_epi64, _mm512_srai_epi64,
+    _mm512_srli_epi64, _mm512_sub_epi64, _mm512_test_epi64_mask,
 };
 
 use super::digits::MASK;

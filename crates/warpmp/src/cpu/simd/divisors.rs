@@ -33,7 +33,7 @@ pub(super) fn gcd(piece: Piece<'_>) {
             let zeros = row.iter().position(|limb| *limb != 0);
             zeros.map(|zeros| 32 * zeros + row[zeros].trailing_zeros() as usize)
         };
-        let (of_f, of_g) = (f.map(|row| twos(row)), g.map(|row| twos(row)));
+        let (of_f, of_g) = (f.map(twos), g.map(twos));
         digits::load(&f, &mut words, &mut pairs.f);
         digits::load(&g, &mut words, &mut pairs.g);
         Distances::new(&of_f.map(Option::unwrap_or_default)).down(&mut pairs.f);

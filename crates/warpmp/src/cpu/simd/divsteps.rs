@@ -111,7 +111,7 @@ impl Pairs {
         let n = self.f.len();
         let zero = _mm512_setzero_si512();
         let mut zeta = _mm512_set1_epi64(-1);
-        for _ in 0..(3 * DIGIT_BITS * n + 80) / DIGIT_BITS + 1 {
+        for _ in 0..=(3 * DIGIT_BITS * n + 80) / DIGIT_BITS {
             let any = self.g.iter().fold(zero, |any, g| _mm512_or_si512(any, *g));
             if _mm512_test_epi64_mask(any, any) == 0 {
                 return;

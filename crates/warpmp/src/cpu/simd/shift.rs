@@ -26,7 +26,7 @@ impl Distances {
         let longest = bits.iter().copied().max().unwrap_or(0);
         let [b0, b1, b2, b3, b4, b5, b6, b7] = bits.map(|it| (it % DIGIT_BITS) as i64);
         let lanes = |step: usize| {
-            bits.iter().enumerate().fold(0, |lanes, (i, it)| lanes | u8::from(it / DIGIT_BITS & step != 0) << i)
+            bits.iter().enumerate().fold(0, |lanes, (i, it)| lanes | u8::from((it / DIGIT_BITS) & step != 0) << i)
         };
         let moves = if longest < DIGIT_BITS { [0; MOVES] } else { std::array::from_fn(|i| lanes(1 << i)) };
         Self { bits: _mm512_setr_epi64(b0, b1, b2, b3, b4, b5, b6, b7), moves, longest }
