@@ -183,20 +183,27 @@ pub fn bigint(operation: Operation) -> Option<fn(&[BigUint]) -> BigUint> {
     })
 }
 
-/// Nanoseconds a lane of each of several ways, in turn: the fastest of so many rounds, the least disturbed.
+/// Nanoseconds a lane of each of several ways, in turn: the fastest of so many rounds, the least disturbed; of what takes
+/// long, of fewer.
 pub fn fastest(lanes: usize, rounds: usize, ways: &mut [&mut (dyn FnMut() + Send)]) -> Vec<f64> {
-    const SHORTEST_SECONDS: f64 = 5e-4;
+    const ROUND_SECONDS: f64 = 5e-4;
+    const WAY_SECONDS: f64 = 0.5;
     let timed = |way: &mut (dyn FnMut() + Send), times: usize| {
         let start = Instant::now();
         (0..times).for_each(|_| way());
         start.elapsed().as_secs_f64() / times as f64
     };
-    let often = |seconds: f64| (SHORTEST_SECONDS / seconds).ceil().clamp(1.0, 1000.0) as usize;
-    let times: Vec<usize> = ways.iter_mut().map(|way| often(timed(*way, 1))).collect();
-    let mut found = vec![f64::INFINITY; ways.len()];
-    for _ in 0..rounds {
-        for ((way, times), found) in ways.iter_mut().zip(&times).zip(&mut found) {
-            *found = timed(*way, *times).min(*found);
+    let mut found: Vec<f64> = ways.iter_mut().map(|way| timed(*way, 1)).collect();
+    let plan = |seconds: f64| {
+        let times = (ROUND_SECONDS / seconds).ceil().clamp(1.0, 1000.0);
+        (times as usize, (WAY_SECONDS / (times * seconds)) as usize)
+    };
+    let plans: Vec<(usize, usize)> = found.iter().map(|seconds| plan(*seconds)).collect();
+    for round in 0..rounds {
+        for ((way, (times, most)), found) in ways.iter_mut().zip(&plans).zip(&mut found) {
+            if round < *most {
+                *found = timed(*way, *times).min(*found);
+            }
         }
     }
     found.iter().map(|seconds| seconds * 1e9 / lanes as f64).collect()

@@ -13,6 +13,9 @@
 //! less, and the latter only if the quotient's fraction is below `δ = 2^10/x`: what remains is in `[0, v·(1 + δ))`, and the
 //! next quotient below `x + 2^10`. Its digit may have one bit more than 52. That bit is rare, a row of its own, and
 //! carried into the quotient's next digit in the end. The last remainder is below `2v`: one subtraction corrects it.
+//! Long divisors make digits in strips, with the divisor's highest digits; the others follow as a strip of a product. What
+//! they add is below the three digits that an estimate looks at, by two digits at least: as with carries of columns, it
+//! is not negative, and less than what the bound allows.
 //! A column gets two halves of a product for each of at most `n` digits, a row's digit in a rare case, and its own
 //! beginning: below `(3n + 2)·x`, which `n ≤ 1300` keeps below `2^64`. The digit at the top is a two's complement: what
 //! it lacks is the carry that the columns below still hold, at most `2^12`. Where they hold it further down the two
@@ -28,12 +31,16 @@ use std::arch::x86_64::{
 };
 
 use super::digits::MASK;
-use super::product::{reduce, subtract_if_not_less};
+use super::product::{STRIP, reduce, strips, subtract_if_not_less};
 use super::shift::Distances;
 use super::{DIGIT_BITS, LANES};
 
 /// Digits of the longest divisor.
 pub(super) const MAX_DIGITS: usize = 1300;
+/// From so many digits of the divisor on digits of the quotient are made by strips (measured).
+const STRIP_DIGITS: usize = 24;
+/// Digits of the divisor that a strip's own digits are made with.
+const HEAD: usize = 12;
 const DIGIT: u32 = DIGIT_BITS as u32;
 
 /// Digits of a divisor of so many limbs: a bit is left free.
@@ -100,8 +107,18 @@ impl Divisors {
         let (r, q) = (&mut scratch[..digits], &mut quotients[..count]);
         self.distances.up(dividends, r);
         q.fill(_mm512_setzero_si512());
-        for step in (0..count - 1).rev() {
-            self.step(&mut r[step..], &mut q[step..]);
+        let mut steps = count - 1;
+        while steps >= STRIP && n >= STRIP_DIGITS {
+            let below = n - HEAD;
+            let mut digits = [_mm512_setzero_si512(); STRIP];
+            steps -= STRIP;
+            for (i, digit) in digits.iter_mut().enumerate().rev() {
+                *digit = self.step(&mut r[steps + i..], &mut q[steps + i..], below);
+            }
+            strips(&digits, &self.complement[..below], &mut r[steps..]);
+        }
+        for step in (0..steps).rev() {
+            self.step(&mut r[step..], &mut q[step..], 0);
         }
         let r = &mut scratch[..n];
         reduce(r);
@@ -112,12 +129,14 @@ impl Divisors {
         n
     }
 
-    /// One digit: `r ← r − q·v`, for the `n + 1` lowest columns of `r`.
+    /// One digit: `r ← r − q·v`, for the `n + 1` lowest columns of `r`. What the digit does to so many columns below is left
+    /// to be done; returns the digit.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn step(&self, r: &mut [__m512i], q: &mut [__m512i]) {
-        let n = self.shifted.len();
+    fn step(&self, columns: &mut [__m512i], q: &mut [__m512i], below: usize) -> __m512i {
         let (zero, mask) = (_mm512_setzero_si512(), _mm512_set1_epi64(MASK));
+        let (r, complement) = (&mut columns[below..], &self.complement[below..]);
+        let n = complement.len();
         // The two highest digits, with the carry of the third.
         if n > 1 {
             r[n - 1] = _mm512_add_epi64(r[n - 1], _mm512_srli_epi64::<DIGIT>(r[n - 2]));
@@ -136,21 +155,24 @@ impl Divisors {
         let over = _mm512_srli_epi64::<DIGIT>(digit);
         let digit = _mm512_and_si512(digit, mask);
         let mut upper = zero;
-        for (r, w) in r.iter_mut().zip(&self.complement) {
+        for (r, w) in r.iter_mut().zip(complement) {
             *r = _mm512_add_epi64(_mm512_madd52lo_epu64(*r, digit, *w), upper);
             upper = _mm512_madd52hi_epu64(zero, digit, *w);
         }
         r[n] = _mm512_sub_epi64(_mm512_add_epi64(r[n], upper), digit);
         q[0] = digit;
         if _mm512_test_epi64_mask(over, over) != 0 {
-            for (r, w) in r[1..].iter_mut().zip(&self.complement) {
+            for (r, w) in columns[1..].iter_mut().zip(&self.complement) {
                 *r = _mm512_madd52lo_epu64(*r, over, *w);
             }
+            let r = &mut columns[below..];
             r[n] = _mm512_sub_epi64(r[n], _mm512_slli_epi64::<DIGIT>(over));
             q[1] = _mm512_add_epi64(q[1], over);
         }
         // What remains is below xⁿ: the digit above goes with the carry that it lacks.
+        let r = &mut columns[below..];
         r[n - 1] = _mm512_add_epi64(r[n - 1], _mm512_slli_epi64::<DIGIT>(r[n]));
+        digit
     }
 }
 
