@@ -7,10 +7,10 @@ use warpmp::{Batch, Error, HostBuffer, Operation, Options, Session, Shape};
 use warpmp_testkit::{Operands, Pattern, operations, oracle};
 
 /// Widths of the operands; those of quotients and of `redc` are twice as long.
-pub const SIZES: &[usize] = &[64, 128, 256, 512, 1024, 2048, 4096, 16384, 65536];
+pub(crate) const SIZES: &[usize] = &[64, 128, 256, 512, 1024, 2048, 4096, 16384, 65536];
 
 /// What is measured by default.
-pub const OPERATIONS: &[Operation] = &[
+pub(crate) const OPERATIONS: &[Operation] = &[
     Operation::Mul,
     Operation::Sqr,
     Operation::MulLo,
@@ -44,15 +44,15 @@ fn is_power(operation: Operation) -> bool {
 }
 
 /// An operation on operands of given widths.
-pub struct Case {
-    pub operation: Operation,
-    pub bits: usize,
-    pub operands: Vec<Operands>,
+pub(crate) struct Case {
+    pub(crate) operation: Operation,
+    pub(crate) bits: usize,
+    pub(crate) operands: Vec<Operands>,
 }
 
 impl Case {
     /// Random operands; none where an operation takes seconds a number.
-    pub fn new(operation: Operation, bits: usize) -> Option<Self> {
+    pub(crate) fn new(operation: Operation, bits: usize) -> Option<Self> {
         if is_power(operation) && bits > 4096 {
             return None;
         }
@@ -71,7 +71,7 @@ impl Case {
         Some(case)
     }
 
-    pub fn lanes(&self) -> usize {
+    pub(crate) fn lanes(&self) -> usize {
         self.operands[0].lanes
     }
 
@@ -96,14 +96,14 @@ impl Case {
     }
 
     /// The operands as numbers of some library.
-    pub fn numbers<N>(&self, number: fn(&[u32]) -> N) -> Vec<Vec<N>> {
+    pub(crate) fn numbers<N>(&self, number: fn(&[u32]) -> N) -> Vec<Vec<N>> {
         let row = |lane: usize| self.operands.iter().map(|it| number(it.lane(lane))).collect();
         (0..self.lanes()).map(row).collect()
     }
 }
 
 /// The engine on a case: what it runs again and again.
-pub struct Engine<'c> {
+pub(crate) struct Engine<'c> {
     session: &'c Session,
     operation: Operation,
     batches: Vec<Batch<'c>>,
@@ -111,12 +111,12 @@ pub struct Engine<'c> {
     /// The memory of the results, used again and again.
     memory: Vec<HostBuffer>,
     /// The algorithm that ran.
-    pub name: String,
+    pub(crate) name: String,
 }
 
 impl<'c> Engine<'c> {
     /// Runs it once and compares some lanes with the oracle.
-    pub fn new(session: &'c Session, case: &'c Case, algorithm: Option<&'c str>) -> Result<Self, Error> {
+    pub(crate) fn new(session: &'c Session, case: &'c Case, algorithm: Option<&'c str>) -> Result<Self, Error> {
         let batch = |it: &'c Operands| Batch::borrow(Shape::new(it.lanes, it.bits), &it.limbs);
         let batches = case.operands.iter().map(batch).collect::<Result<Vec<_>, _>>()?;
         let mut engine =
@@ -149,7 +149,7 @@ impl<'c> Engine<'c> {
     }
 
     /// Runs it into the memory of the results before.
-    pub fn run(&mut self) {
+    pub(crate) fn run(&mut self) {
         // It ran before, on the same operands: there is no error.
         let results = self.apply().unwrap_or_default();
         self.memory = results.into_iter().map(Batch::into_buffer).collect();
@@ -157,7 +157,7 @@ impl<'c> Engine<'c> {
 }
 
 /// num-bigint's way, as its users have it; none where it has none.
-pub fn bigint(operation: Operation) -> Option<fn(&[BigUint]) -> BigUint> {
+pub(crate) fn bigint(operation: Operation) -> Option<fn(&[BigUint]) -> BigUint> {
     use Operation as O;
     Some(match operation {
         O::Mul | O::MulLo | O::MulHi => |x| &x[0] * &x[1],
@@ -185,7 +185,7 @@ pub fn bigint(operation: Operation) -> Option<fn(&[BigUint]) -> BigUint> {
 
 /// Nanoseconds a lane of each of several ways, in turn: the fastest of so many rounds, the least disturbed; of what takes
 /// long, of fewer.
-pub fn fastest(lanes: usize, rounds: usize, ways: &mut [&mut (dyn FnMut() + Send)]) -> Vec<f64> {
+pub(crate) fn fastest(lanes: usize, rounds: usize, ways: &mut [&mut (dyn FnMut() + Send)]) -> Vec<f64> {
     const ROUND_SECONDS: f64 = 5e-4;
     const WAY_SECONDS: f64 = 0.5;
     let timed = |way: &mut (dyn FnMut() + Send), times: usize| {

@@ -46,7 +46,9 @@ fn measure() {
             let mut ours = || engine.run();
             let mut theirs = || {
                 if let Some(way) = way {
-                    numbers.iter().for_each(|x| drop(black_box(way(x))));
+                    for x in &numbers {
+                        drop(black_box(way(x)));
+                    }
                 }
             };
             let times = fastest(case.lanes(), ROUNDS, &mut [&mut ours, &mut theirs]);
