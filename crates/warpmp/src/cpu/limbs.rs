@@ -36,13 +36,19 @@ fn words(a: &[u32], b: &[u32], out: &mut [u32], step: impl Fn(u64, u64, bool) ->
         (word, carry) = step(join(x[0], x[1]), join(y[0], y[1]), carry);
         split(word)
     };
-    // Eight words a turn, with the carry in the flag.
-    let ((x, x_few), (y, y_few), (z, z_few)) = (x.as_chunks::<8>(), y.as_chunks::<8>(), z.as_chunks_mut::<8>());
-    for ((x, y), z) in x.iter().zip(y).zip(z) {
-        *z = std::array::from_fn(|i| next(&x[i], &y[i]));
-    }
-    for ((x, y), z) in x_few.iter().zip(y_few).zip(z_few) {
-        *z = next(x, y);
+    if x.len() < 8 {
+        for ((x, y), z) in x.iter().zip(y).zip(z) {
+            *z = next(x, y);
+        }
+    } else {
+        // Eight words a turn, with the carry in the flag.
+        let ((x, x_few), (y, y_few), (z, z_few)) = (x.as_chunks::<8>(), y.as_chunks::<8>(), z.as_chunks_mut::<8>());
+        for ((x, y), z) in x.iter().zip(y).zip(z) {
+            *z = std::array::from_fn(|i| next(&x[i], &y[i]));
+        }
+        for ((x, y), z) in x_few.iter().zip(y_few).zip(z_few) {
+            *z = next(x, y);
+        }
     }
     if let ([x], [y], [z]) = (x_rest, y_rest, z_rest) {
         let [low, high] = split(step((*x).into(), (*y).into(), carry).0);
