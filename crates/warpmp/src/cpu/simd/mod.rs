@@ -1,13 +1,20 @@
 //! `cpu-ifma`: eight lanes at a time in 52-bit digits, on processors with AVX-512 IFMA.
 //!
-//! computes   c = a·b            of eight lanes at once, any lengths up to [`LIMIT_BITS`]
-//! requires   AVX-512 F, IFMA, VBMI2 (Ice Lake, Zen 4 and later): [`is_available`]
-//! cost       m·n/4 multiply-adds of 512 bits for m × n digits, less by Karatsuba above
-//!            `product::KARATSUBA_DIGITS`; conversions in proportion to m + n
+//! computes   products and squares; quotients, remainders, modular products; Montgomery's products and reductions; powers
+//!            and strong tests; greatest common divisors and inverses. Of eight lanes at once, any lengths up to
+//!            [`LIMIT_BITS`] and [`MODULAR_LIMIT_BITS`]
+//! requires   AVX-512 F, DQ, IFMA, VBMI2 (Ice Lake, Zen 4 and later): [`is_available`]
+//! cost       m·n/4 multiply-adds of 512 bits for a product of m × n digits, less by Karatsuba above
+//!            `product::KARATSUBA_DIGITS`; conversions in proportion to m + n. The others: see their files
 //!
 //! ```text
-//! rows of limbs ─► digits.rs ─► vectors: digit i of eight lanes ─► product.rs ─► digits.rs ─► rows
-//!                                                                  square.rs
+//! rows of limbs ─► digits.rs ─► vectors: digit i of eight lanes ─► … ─► digits.rs ─► rows
+//!
+//! product.rs  square.rs                  products of vectors
+//! division.rs  montgomery.rs  divsteps.rs  what is done with a modulus: eight of them
+//! shift.rs                               shifts by another distance a lane
+//! group.rs                               eight lanes of a piece: their rows and their faults
+//! modular.rs  residues.rs  power.rs  divisors.rs   the operations, group by group
 //! ```
 //!
 //! bound: a column of an m × n product has at most min(m, n) low and as many high halves, each

@@ -141,8 +141,7 @@ impl Ring {
             }
             if _mm512_cmpeq_epi64_mask(numbers, _mm512_setzero_si512()) != u8::MAX {
                 choose(&self.table, numbers, &mut self.factor);
-                let (product, scratch) = self.wide.split_at_mut(n);
-                debug_assert!(scratch.len() >= n);
+                let product = &mut self.wide[..n];
                 self.moduli.multiply(&self.x, &self.factor, product, &mut self.scratch);
                 self.x.copy_from_slice(product);
             }
