@@ -2,11 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use num_bigint::BigUint;
 use warpmp::operation::Group;
 use warpmp::{Batch, Error, Operation, Options, Session, Shape};
 use warpmp_testkit::conformance::{self, OperationCase};
 use warpmp_testkit::operations::{self, PRECISIONS};
-use warpmp_testkit::{Operands, Pattern, gpu};
+use warpmp_testkit::{Operands, Pattern, gpu, oracle};
 
 /// Limbs and bits of each result.
 type Found = Vec<(Vec<u32>, usize)>;
@@ -17,16 +18,22 @@ fn run(
     operation: Operation,
     algorithm: Option<&str>,
 ) -> impl Fn(&OperationCase, &[Operands]) -> Result<Found, Error> {
-    move |_, operands| {
-        let batches: Vec<Batch> = operands
-            .iter()
-            .map(|it| Batch::borrow(Shape::new(it.lanes, it.bits), &it.limbs))
-            .collect::<Result<_, _>>()?;
-        let mut options = Options::new();
-        options.algorithm = algorithm.map(str::to_owned);
-        let (results, _) = session.apply(operation, &batches.iter().collect::<Vec<_>>(), options)?;
-        Ok(results.into_iter().map(|batch| (batch.limbs().to_vec(), batch.bits())).collect())
-    }
+    move |_, operands| apply(session, operation, algorithm, operands)
+}
+
+/// The results of an operation.
+fn apply(
+    session: &Session,
+    operation: Operation,
+    algorithm: Option<&str>,
+    operands: &[Operands],
+) -> Result<Found, Error> {
+    let batches: Vec<Batch> =
+        operands.iter().map(|it| Batch::borrow(Shape::new(it.lanes, it.bits), &it.limbs)).collect::<Result<_, _>>()?;
+    let mut options = Options::new();
+    options.algorithm = algorithm.map(str::to_owned);
+    let (results, _) = session.apply(operation, &batches.iter().collect::<Vec<_>>(), options)?;
+    Ok(results.into_iter().map(|batch| (batch.limbs().to_vec(), batch.bits())).collect())
 }
 
 /// The operands of a case, as the suite draws them.
@@ -87,6 +94,72 @@ fn cpu_conforms_in_modular_arithmetic() {
 #[test]
 fn cpu_conforms_in_division() {
     on_cpu(&[Group::Division]);
+}
+
+/// Every algorithm of the CPU by name, whichever is the default here. Where the processor lacks the vectors, they are
+/// skipped.
+#[test]
+fn every_cpu_algorithm_conforms() {
+    let session = Session::cpu();
+    // Around whole digits of 52 bits, whole words, and half words.
+    let precisions = [1, 32, 51, 52, 53, 64, 96, 104, 207, 208, 256, 416, 417, 468, 520, 1000];
+    let groups = [Group::Division, Group::Modular, Group::Montgomery];
+    let mut done = std::collections::BTreeMap::<&str, usize>::new();
+    for &operation in Operation::ALL.iter().filter(|it| groups.contains(&it.group())) {
+        for algorithm in ["cpu-ifma", "cpu-words", "cpu-dashu"] {
+            for precision in precisions {
+                let lanes = if is_slow(operation) && precision > 100 { 5 } else { 19 };
+                for case in cases(operation, precision, lanes, &[Pattern::Carry, Pattern::Ones]) {
+                    match run(&session, operation, Some(algorithm))(&case, &draw(&case)) {
+                        Err(Error::AlgorithmUnfit { .. } | Error::UnknownAlgorithm { .. }) => {}
+                        result => {
+                            conformance::operation(&[case], |_, _| result.clone());
+                            *done.entry(algorithm).or_default() += 1;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(done["cpu-words"] > 300 && done["cpu-dashu"] > 1000, "{done:?}");
+    if !done.contains_key("cpu-ifma") {
+        eprintln!("skipped: cpu-ifma, for which the processor lacks instructions");
+    }
+}
+
+/// Quotients without a fraction and just below one: where a digit that is estimated from above or below goes wrong.
+#[test]
+fn cpu_divides_multiples_of_the_divisor() {
+    let session = Session::cpu();
+    for (divisor_bits, quotient_bits) in [(32, 64), (51, 52), (52, 104), (104, 53), (256, 260), (515, 600), (1000, 30)]
+    {
+        for (seed, pattern) in (0..).zip(Pattern::ALL) {
+            let lanes = 40;
+            let mut v = Operands::generate(pattern, lanes, divisor_bits, seed);
+            // Not zero.
+            v.limbs.chunks_exact_mut(divisor_bits.div_ceil(32)).for_each(|row| row[0] |= 1);
+            let q = Operands::generate(Pattern::Carry, lanes, quotient_bits, seed + 50);
+            let bits = divisor_bits + quotient_bits;
+            let number = |it: &Operands, lane: usize| BigUint::from_slice(it.lane(lane));
+            let rest = |lane: usize| match lane % 4 {
+                0 => number(&v, lane) - 1_u32,
+                1 => BigUint::from(1_u32) % number(&v, lane),
+                _ => BigUint::ZERO,
+            };
+            let dividends = (0..lanes)
+                .flat_map(|lane| oracle::limbs(&(number(&v, lane) * number(&q, lane) + rest(lane)), bits.div_ceil(32)));
+            let a = Operands { lanes, bits, limbs: dividends.collect() };
+            let results = apply(&session, Operation::DivRem, None, &[a, v.clone()]).unwrap();
+            for lane in 0..lanes {
+                let found = |i: usize| {
+                    let width = results[i].1.div_ceil(32);
+                    BigUint::from_slice(&results[i].0[lane * width..][..width])
+                };
+                let case = format!("{divisor_bits} and {quotient_bits} bits, {pattern:?}, lane {lane}");
+                assert_eq!((found(0), found(1)), (number(&q, lane), rest(lane)), "{case}");
+            }
+        }
+    }
 }
 
 /// Those that have kernels of their own at many widths.

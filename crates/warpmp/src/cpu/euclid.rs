@@ -19,8 +19,6 @@ use std::mem;
 use dashu_int::UBig;
 use dashu_int::ops::DivRem;
 
-use super::general::words;
-
 /// Bits of the numbers that stand for the whole ones.
 const HEAD_BITS: usize = 62;
 
@@ -138,6 +136,13 @@ impl State {
         self.odd = !self.odd;
         self.trim();
     }
+}
+
+/// The words of a number, those of 64 bits, whatever the library's are.
+fn words(number: &UBig) -> Vec<u64> {
+    let bytes: Vec<u8> = number.as_words().iter().flat_map(|word| word.to_le_bytes()).collect();
+    let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+    bytes.chunks(8).map(word).collect()
 }
 
 /// A number from words without zeros on top, or with them.

@@ -14,7 +14,7 @@ pub(super) fn multiply(piece: Piece<'_>) {
     for (lane, c) in c.chunks_exact_mut(limbs).enumerate() {
         a.load(lane);
         b.load(lane);
-        store(&(&a.value * &b.value), c);
+        store((&a.value * &b.value).as_words(), c);
     }
 }
 
@@ -24,13 +24,12 @@ pub(super) fn square(piece: Piece<'_>) {
     let mut a = Operand::new(a);
     for (lane, c) in c.chunks_exact_mut(limbs).enumerate() {
         a.load(lane);
-        store(&a.value.sqr(), c);
+        store(a.value.sqr().as_words(), c);
     }
 }
 
-/// Writes a number to a row of limbs that is long enough for it.
-fn store(number: &UBig, row: &mut [u32]) {
-    let words = number.as_words();
+/// Writes a number's words to a row of limbs that is long enough for it.
+pub(super) fn store(words: &[Word], row: &mut [u32]) {
     let filled = (words.len() * LIMBS).min(row.len());
     for (limbs, word) in row.chunks_mut(LIMBS).zip(words) {
         for (i, limb) in limbs.iter_mut().enumerate() {

@@ -7,10 +7,14 @@
 //! of a lane have as many words as the longest operand or result and one more, so that no carry leaves them.
 
 use super::rows::{Piece, Rows, load, store};
+use super::sums;
 use crate::operation::{Operation, Status};
 
 /// Does the operation of a piece.
 pub(super) fn run(mut piece: Piece<'_>) {
+    if sums::run(&mut piece) {
+        return;
+    }
     let mut work = Lane::new(&piece);
     let lanes = piece.results[0].words.len() / piece.results[0].limbs;
     for lane in 0..lanes {

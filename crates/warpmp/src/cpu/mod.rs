@@ -5,10 +5,14 @@
 //! mod.rs         the engine: choice, splitting, timing
 //! rows.rs        a piece of a batch: rows of operands and of results
 //! schoolbook.rs  small products: no allocation, words in registers and on the stack
-//! simd/          eight products at once, where the processor has AVX-512 IFMA
+//! simd/          eight lanes at once, where the processor has AVX-512 IFMA
 //! library.rs     large products elsewhere: dashu-int's Karatsuba and Toom-3
+//! parts.rs       parts of products: a product, then a linear step
 //! linear.rs      what takes linear time
+//! sums.rs        the frequent ones of these, as they lie
+//! limbs.rs       sums, comparisons and shifts of rows
 //! secret.rs      powers whose time does not depend on the exponent
+//! reduction.rs   Montgomery's products and reductions in words
 //! general.rs     everything else: dashu-int
 //! euclid.rs      inverses and cofactors
 //! ```
@@ -16,12 +20,16 @@
 mod euclid;
 mod general;
 mod library;
+mod limbs;
 mod linear;
+mod parts;
+mod reduction;
 mod rows;
 mod schoolbook;
 mod secret;
 #[cfg(target_arch = "x86_64")]
 mod simd;
+mod sums;
 
 use std::ops::RangeInclusive;
 use std::time::Instant;
@@ -94,12 +102,47 @@ const ALGORITHMS: &[Algorithm] = &[
         run: linear::run,
     },
     Algorithm {
+        serves: parts::serves,
+        name: "cpu-parts",
+        limit_bits: usize::MAX,
+        best_bits: 0..=usize::MAX,
+        available: || true,
+        run: parts::run,
+    },
+    Algorithm {
         serves: |it| matches!(it, Operation::PowModSec),
         name: "cpu-constant-time",
         limit_bits: usize::MAX,
         best_bits: 0..=usize::MAX,
         available: || true,
         run: secret::power,
+    },
+    #[cfg(target_arch = "x86_64")]
+    Algorithm {
+        serves: |it| simd::serves(it) && it != Operation::Gcd,
+        name: "cpu-ifma",
+        limit_bits: simd::MODULAR_LIMIT_BITS,
+        best_bits: 0..=usize::MAX,
+        available: simd::is_available,
+        run: simd::modular,
+    },
+    #[cfg(target_arch = "x86_64")]
+    Algorithm {
+        serves: |it| it == Operation::Gcd,
+        name: "cpu-ifma",
+        limit_bits: simd::MODULAR_LIMIT_BITS,
+        // The library's takes less than quadratic time.
+        best_bits: 0..=24576,
+        available: simd::is_available,
+        run: simd::modular,
+    },
+    Algorithm {
+        serves: reduction::serves,
+        name: "cpu-words",
+        limit_bits: usize::MAX,
+        best_bits: 0..=usize::MAX,
+        available: || true,
+        run: reduction::run,
     },
     Algorithm {
         serves: general::serves,
@@ -167,14 +210,30 @@ impl Engine {
     }
 }
 
+impl Algorithm {
+    /// Does it run here, on operands of these bits?
+    fn fits(&self, bits: &[usize]) -> bool {
+        bits.iter().all(|bits| *bits <= self.limit_bits) && (self.available)()
+    }
+}
+
+/// The algorithms that do an operation.
+fn all(operation: Operation) -> impl DoubleEndedIterator<Item = &'static Algorithm> {
+    ALGORITHMS.iter().filter(move |it| (it.serves)(operation))
+}
+
+/// The one that is best for these widths; the last one takes everything.
+fn best(operation: Operation, bits: &[usize]) -> Option<&'static Algorithm> {
+    let mean = bits.iter().sum::<usize>() / bits.len().max(1);
+    let best = |it: &&Algorithm| it.fits(bits) && it.best_bits.contains(&mean);
+    all(operation).find(best).or_else(|| all(operation).next_back())
+}
+
 /// The algorithm of this name, or the one that is best for these widths.
 fn choose(operation: Operation, operands: &[&Batch], name: Option<&str>) -> Result<&'static Algorithm> {
     let bits: Vec<usize> = operands.iter().map(|batch| batch.bits()).collect();
-    let widest = bits.iter().copied().max().unwrap_or(0);
-    let mean = bits.iter().sum::<usize>() / bits.len().max(1);
-    let all = || ALGORITHMS.iter().filter(|it| (it.serves)(operation));
-    let fits = |it: &&Algorithm| widest <= it.limit_bits && (it.available)();
-    let best = |it: &&Algorithm| fits(it) && it.best_bits.contains(&mean);
+    let all = || all(operation);
+    let fits = |it: &&Algorithm| it.fits(&bits);
     let names = |found: &mut dyn Iterator<Item = &'static Algorithm>| found.map(|it| it.name.to_owned()).collect();
     let unfit = |algorithm: &str| {
         Err(Error::AlgorithmUnfit {
@@ -185,8 +244,7 @@ fn choose(operation: Operation, operands: &[&Batch], name: Option<&str>) -> Resu
         })
     };
     let Some(name) = name else {
-        // The last algorithm takes everything.
-        return all().find(best).or_else(|| all().next_back()).map_or_else(|| unfit("the default"), Ok);
+        return best(operation, &bits).map_or_else(|| unfit("the default"), Ok);
     };
     match all().find(|it| it.name == name) {
         None => Err(Error::UnknownAlgorithm { operation, name: name.into(), known: names(&mut all()) }),

@@ -132,3 +132,10 @@ pub(super) fn store(words: &[u64], limbs: &mut [u32]) {
     pairs[filled..].fill([0, 0]);
     rest.fill(odd);
 }
+
+/// The window of the exponent that begins at a bit.
+pub(super) fn digit_of(e: &[u32], bit: usize, window: usize) -> u64 {
+    let limb = |i: usize| u64::from(e.get(i).copied().unwrap_or(0));
+    let pair = limb(bit / 32) | limb(bit / 32 + 1) << 32;
+    pair >> (bit % 32) & ((1 << window) - 1)
+}

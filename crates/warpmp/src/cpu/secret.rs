@@ -19,7 +19,7 @@ use std::hint::black_box;
 
 use dashu_int::UBig;
 
-use super::rows::{Piece, load, store};
+use super::rows::{Piece, digit_of, load, store};
 use crate::operation::Status;
 
 /// Longest window, in bits: a longer one gains less than reading its table takes.
@@ -199,11 +199,4 @@ fn choose(table: &[u64], number: u64, residue: &mut [u64]) {
             *chosen |= word & mask;
         }
     }
-}
-
-/// The window of the exponent that begins at a bit.
-fn digit_of(e: &[u32], bit: usize, window: usize) -> u64 {
-    let limb = |i: usize| u64::from(e.get(i).copied().unwrap_or(0));
-    let pair = limb(bit / 32) | limb(bit / 32 + 1) << 32;
-    pair >> (bit % 32) & ((1 << window) - 1)
 }

@@ -21,23 +21,26 @@ pub(super) const fn count(limbs: usize) -> usize {
     (32 * limbs).div_ceil(DIGIT_BITS)
 }
 
-/// Words that a row takes while it is converted: whole blocks, and one of zeros above.
+/// Words that a row takes while it is converted: whole blocks, and two of zeros above.
 pub(super) const fn words(limbs: usize) -> usize {
-    limbs.div_ceil(BLOCK_LIMBS) * LANES + 1
+    limbs.div_ceil(BLOCK_LIMBS) * LANES + 2
 }
 
-/// Loads the digits of eight rows of equal length; missing rows are empty, and zero.
+/// Loads the digits of eight rows, and zeros above them; missing rows are empty.
 #[target_feature(enable = "avx512f,avx512vbmi2")]
 pub(super) fn load(rows: &[&[u32]; LANES], words: &mut [__m512i], digits: &mut [__m512i]) {
-    let blocks = rows[0].len().div_ceil(BLOCK_LIMBS);
+    let limbs = rows.iter().map(|row| row.len()).max().unwrap_or(0);
+    let blocks = limbs.div_ceil(BLOCK_LIMBS);
     for (block, words) in words.as_chunks_mut::<LANES>().0.iter_mut().take(blocks).enumerate() {
         for (word, row) in words.iter_mut().zip(rows) {
             *word = load_limbs(row.get(block * BLOCK_LIMBS..).unwrap_or_default());
         }
         *words = transpose(words);
     }
-    words[blocks * LANES] = _mm512_setzero_si512();
-    let mask = _mm512_set1_epi64(MASK);
+    let (zero, mask) = (_mm512_setzero_si512(), _mm512_set1_epi64(MASK));
+    words[blocks * LANES..][..2].fill(zero);
+    let (digits, above) = digits.split_at_mut(digits.len().min(count(limbs) + 1));
+    above.fill(zero);
     for (i, digit) in digits.iter_mut().enumerate() {
         let (word, shift) = (i * DIGIT_BITS / 64, i * DIGIT_BITS % 64);
         let bits = _mm512_shrdv_epi64(words[word], words[word + 1], _mm512_set1_epi64(shift as i64));

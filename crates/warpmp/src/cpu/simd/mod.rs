@@ -1,13 +1,20 @@
 //! `cpu-ifma`: eight lanes at a time in 52-bit digits, on processors with AVX-512 IFMA.
 //!
-//! computes   c = a·b            of eight lanes at once, any lengths up to [`LIMIT_BITS`]
-//! requires   AVX-512 F, IFMA, VBMI2 (Ice Lake, Zen 4 and later): [`is_available`]
-//! cost       m·n/4 multiply-adds of 512 bits for m × n digits, less by Karatsuba above
-//!            `product::KARATSUBA_DIGITS`; conversions in proportion to m + n
+//! computes   products and squares; quotients, remainders, modular products; Montgomery's products and reductions; powers
+//!            and strong tests; greatest common divisors and inverses. Of eight lanes at once, any lengths up to
+//!            [`LIMIT_BITS`] and [`MODULAR_LIMIT_BITS`]
+//! requires   AVX-512 F, DQ, IFMA, VBMI2 (Ice Lake, Zen 4 and later): [`is_available`]
+//! cost       m·n/4 multiply-adds of 512 bits for a product of m × n digits, less by Karatsuba above
+//!            `product::KARATSUBA_DIGITS`; conversions in proportion to m + n. The others: see their files
 //!
 //! ```text
-//! rows of limbs ─► digits.rs ─► vectors: digit i of eight lanes ─► product.rs ─► digits.rs ─► rows
-//!                                                                  square.rs
+//! rows of limbs ─► digits.rs ─► vectors: digit i of eight lanes ─► … ─► digits.rs ─► rows
+//!
+//! product.rs  square.rs                  products of vectors
+//! division.rs  montgomery.rs  divsteps.rs  what is done with a modulus: eight of them
+//! shift.rs                               shifts by another distance a lane
+//! group.rs                               eight lanes of a piece: their rows and their faults
+//! modular.rs  residues.rs  power.rs  divisors.rs   the operations, group by group
 //! ```
 //!
 //! bound: a column of an m × n product has at most min(m, n) low and as many high halves, each
@@ -19,12 +26,23 @@
 #![allow(unsafe_code)]
 
 mod digits;
+mod division;
+mod divisors;
+mod divsteps;
+mod group;
+mod modular;
+mod montgomery;
+mod power;
 mod product;
+mod residues;
+mod shift;
 mod square;
 
 use std::arch::x86_64::_mm512_setzero_si512;
 
+use super::general;
 use super::rows::{Piece, Product, Rows, Square};
+use crate::operation::Operation;
 
 /// Lanes of a vector.
 const LANES: usize = 8;
@@ -32,10 +50,13 @@ const LANES: usize = 8;
 const DIGIT_BITS: usize = 52;
 /// Bits of the widest operand: 2047 digits.
 pub(super) const LIMIT_BITS: usize = 2047 * DIGIT_BITS;
+/// Bits of the widest modulus or divisor.
+pub(super) const MODULAR_LIMIT_BITS: usize = division::MAX_DIGITS * DIGIT_BITS - 1;
 
 /// Has this processor the instructions?
 pub(super) fn is_available() -> bool {
     is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512dq")
         && is_x86_feature_detected!("avx512ifma")
         && is_x86_feature_detected!("avx512vbmi2")
 }
@@ -52,6 +73,44 @@ pub(super) fn square(piece: Piece<'_>) {
     assert!(is_available(), "the table offers this algorithm only where it runs");
     // SAFETY: the processor has the features that the function is compiled for: just asserted.
     unsafe { square_vectors(piece.square()) }
+}
+
+/// Does the operation of a piece have vectors for modular arithmetic?
+pub(super) fn serves(operation: Operation) -> bool {
+    let divisors = matches!(operation, Operation::Gcd | Operation::InvMod);
+    divisors || is_division(operation) || is_reduction(operation) || is_power(operation)
+}
+
+fn is_division(operation: Operation) -> bool {
+    use Operation as O;
+    matches!(operation, O::MulMod | O::SqrMod | O::Reduce | O::ToMont | O::DivRem | O::Rem)
+}
+
+fn is_reduction(operation: Operation) -> bool {
+    matches!(operation, Operation::MontMul | Operation::MontSqr | Operation::FromMont | Operation::Redc)
+}
+
+fn is_power(operation: Operation) -> bool {
+    use Operation as O;
+    matches!(operation, O::PowMod | O::PowModPublic(_) | O::StrongTest(_) | O::MillerRabin)
+}
+
+/// Does the operation of a piece, one that it [`serves`]. Must be called only where [`is_available`]; panics elsewhere.
+pub(super) fn modular(mut piece: Piece<'_>) {
+    assert!(is_available(), "the table offers this algorithm only where it runs");
+    // SAFETY: the processor has the features that the functions are compiled for: just asserted.
+    unsafe {
+        match piece.operation {
+            it if is_division(it) => modular::run(piece),
+            it if is_power(it) => power::run(piece),
+            Operation::Gcd => divisors::gcd(piece),
+            Operation::InvMod => {
+                let even = divisors::inverse(&mut piece);
+                general::run_lanes(&mut piece, even);
+            }
+            _ => residues::run(piece),
+        }
+    }
 }
 
 #[target_feature(enable = "avx512f,avx512ifma,avx512vbmi2")]

@@ -4,8 +4,9 @@
 //! operands and results are reduced.
 
 use std::arch::x86_64::{
-    __m512i, _mm512_add_epi64, _mm512_and_si512, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_set1_epi64,
-    _mm512_setzero_si512, _mm512_srai_epi64, _mm512_srli_epi64, _mm512_sub_epi64,
+    __m512i, _mm512_add_epi64, _mm512_and_si512, _mm512_cmpge_epi64_mask, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64,
+    _mm512_mask_sub_epi64, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_srai_epi64, _mm512_srli_epi64,
+    _mm512_sub_epi64,
 };
 
 use super::DIGIT_BITS;
@@ -130,6 +131,39 @@ pub(super) fn reduce(c: &mut [__m512i]) {
         carry = _mm512_srli_epi64::<CARRY>(column);
         *c = _mm512_and_si512(column, mask);
     }
+}
+
+/// Carries signed columns up; their sum is not negative.
+#[target_feature(enable = "avx512f")]
+pub(super) fn reduce_signed(c: &mut [__m512i]) {
+    let mask = _mm512_set1_epi64(MASK);
+    let mut carry = _mm512_setzero_si512();
+    for c in c {
+        let column = _mm512_add_epi64(*c, carry);
+        carry = _mm512_srai_epi64::<CARRY>(column);
+        *c = _mm512_and_si512(column, mask);
+    }
+}
+
+/// `c ← c − m` in the lanes where `c ≥ m`; both reduced and of equal lengths. Returns those lanes.
+#[target_feature(enable = "avx512f")]
+pub(super) fn subtract_if_not_less(c: &mut [__m512i], m: &[__m512i]) -> u8 {
+    let zero = _mm512_setzero_si512();
+    let mut borrow = zero;
+    for (c, m) in c.iter().zip(m) {
+        borrow = _mm512_srai_epi64::<CARRY>(_mm512_add_epi64(_mm512_sub_epi64(*c, *m), borrow));
+    }
+    let lanes = _mm512_cmpge_epi64_mask(borrow, zero);
+    if lanes != 0 {
+        let mask = _mm512_set1_epi64(MASK);
+        borrow = zero;
+        for (c, m) in c.iter_mut().zip(m) {
+            let digit = _mm512_add_epi64(_mm512_mask_sub_epi64(*c, lanes, *c, *m), borrow);
+            borrow = _mm512_srai_epi64::<CARRY>(digit);
+            *c = _mm512_and_si512(digit, mask);
+        }
+    }
+    lanes
 }
 
 /// All products of digits, summed by columns.
