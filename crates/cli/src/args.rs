@@ -85,8 +85,10 @@ pub(crate) struct Apply {
     /// They are spread over the input; of standard input, whose length is not known, it is as many a chunk.
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) check: u64,
-    /// Compare every result with the integers in this file, and fail at the first that differs; of several
-    /// results the first, or each with its own --expect
+    /// Compare every result with this file, which is as -o writes it, and fail at the first that differs
+    ///
+    /// A file of several columns has all results, one of a single column the first; or each result has its own --expect.
+    /// - is standard input, if no operand is.
     #[arg(long, value_name = "FILE")]
     pub(crate) expect: Vec<String>,
     /// Write text as hexadecimal with 0x

@@ -34,7 +34,7 @@ pub(crate) enum Error {
     SamePath { path: String },
     #[error("{path} is given for more than one result")]
     SameOutput { path: String },
-    #[error("more than one operand is '-': standard input can be read only once")]
+    #[error("more than one file is '-': standard input can be read only once")]
     BothStdin,
     #[error("{results} results and {outputs} -o: give one for each, or a single text file for all")]
     Outputs { results: usize, outputs: usize },
@@ -55,10 +55,14 @@ pub(crate) enum Error {
     WrongFactor { line: u64, found: String, expected: String },
     #[error("lane {lane}: {kernel} is wrong\n  found {found}, expected {expected}")]
     WrongExperiment { kernel: String, lane: u64, found: String, expected: String },
-    #[error("{path}:{line}: {expected} is expected, the product is {found}")]
-    NotExpected { path: String, line: u64, expected: String, found: String },
-    #[error("{path} has {found} number{}, there are {} products", plural(*found), if *more { "more" } else { "fewer" })]
-    ExpectedCount { path: String, found: u64, more: bool },
+    #[error("{place}: {expected} is expected, found {found}")]
+    NotExpected { place: String, expected: String, found: String },
+    #[error("{place}: missing; there are more results than the file has")]
+    ExpectedMissing { place: String },
+    #[error("{place}: too many; there {} {lanes} result{}", if *lanes == 1 { "is" } else { "are" }, plural(*lanes))]
+    ExpectedExtra { place: String, lanes: u64 },
+    #[error("{place}: {columns} column{} where {results} {} expected", plural(*columns as u64), if *results == 1 { "is" } else { "are" })]
+    ExpectedColumns { place: String, columns: usize, results: usize },
     #[error("{bytes} bytes of memory are needed for the operands, and not to be had")]
     Memory { bytes: u64 },
     #[error("{failed} of {total} known answers were wrong")]

@@ -20,7 +20,7 @@ use std::{
 
 use warpmp::{Batch, Operation, Options, Session, Shape, operation::Role, tuning};
 
-use super::{check::Checker, expect::Expected, results::Results};
+use super::{check::Checker, expect::Expectations, results::Results};
 use crate::{
     args::{Apply, PerOperation},
     channel, console, engine,
@@ -54,15 +54,11 @@ struct Done {
 pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     let start = Instant::now();
     let PerOperation { operation, operands, options: args } = command;
-    if operands.iter().filter(|name| *name == STDIN).count() > 1 {
+    if operands.iter().chain(&args.expect).filter(|name| *name == STDIN).count() > 1 {
         return Err(Error::BothStdin);
     }
     if args.bits.is_none() && operation.depends_on_widths() {
         return Err(Error::WidthNeeded { operation: *operation });
-    }
-    let results = operation.result_names().len();
-    if args.expect.len() > results {
-        return Err(Error::Expectations { results, expected: args.expect.len() });
     }
     let inputs: Vec<&str> =
         operands.iter().chain(&args.expect).map(String::as_str).filter(|name| *name != STDIN).collect();
@@ -70,7 +66,7 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     let limit = |i: usize| widths.as_ref().map_or(operation.max_bits(), |widths| widths[i].next_multiple_of(64));
     let sources = operands.iter().enumerate().map(|(i, name)| Source::open(name, limit(i))).collect::<Result<_>>()?;
     let reader = TupleReader::new(sources, args.chunk_bytes)?;
-    let expected = args.expect.iter().map(|name| Expected::open(name)).collect::<Result<_>>()?;
+    let expected = Expectations::open(*operation, args)?;
     let outputs = Results::open(*operation, args, &inputs, &reader.npy_headers())?;
     let results_on_stdout = outputs.on_stdout();
     let mut progress = Progress::new(reader.total_bytes(), operation.results_name(), args.quiet);
@@ -193,7 +189,7 @@ struct Work<'a> {
     /// The single integers, once the first chunk brought them.
     singles: Vec<Option<Batch<'static>>>,
     checker: Checker,
-    expected: Vec<Expected>,
+    expected: Expectations,
     summary: Summary,
 }
 
@@ -209,7 +205,7 @@ impl Work<'_> {
                 return Ok(());
             }
         }
-        self.expected.iter_mut().try_for_each(Expected::finish)
+        self.expected.finish()
     }
 
     /// Computes, checks, compares.
@@ -232,9 +228,7 @@ impl Work<'_> {
         operands.columns.into_iter().flatten().for_each(|batches| self.pool.give(batches));
         let places = operands.places;
         let results: Vec<Numbers> = results.into_iter().map(|batches| Numbers::new(batches, places.clone())).collect();
-        for (expected, numbers) in self.expected.iter_mut().zip(&results) {
-            expected.compare(numbers)?;
-        }
+        self.expected.compare(&results)?;
         Ok(Done { results, lanes, consumed_bytes })
     }
 

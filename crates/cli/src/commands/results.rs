@@ -8,9 +8,10 @@ use crate::{
     args::Apply,
     error::{Error, Result},
     io::{
+        column::Column,
         npy::{Dtype, NpyHeader},
         output::Output,
-        sink::{Column, Format, Layout, Sink},
+        sink::{Format, Layout, Sink},
     },
     numbers::Numbers,
 };
@@ -89,21 +90,25 @@ impl Results {
 
     /// Appends the results of a chunk, the status last if there is one.
     pub(crate) fn write(&mut self, results: &[Numbers]) -> Result<()> {
-        let count = self.operation.result_names().len();
-        let (results, status) = results.split_at(count);
-        let column = |(i, numbers)| Column { numbers, signed: self.operation.is_signed(i) };
-        let columns: Vec<Column<'_>> = results.iter().enumerate().map(column).collect();
+        let (columns, status) = columns(self.operation, results);
         if let [sink] = &mut self.sinks[..] {
-            return sink.write_columns(&columns, status.first());
+            return sink.write_columns(&columns, status);
         }
         let mut pairs = self.sinks.iter_mut().zip(&columns);
-        pairs.try_for_each(|(sink, column)| sink.write_columns(&[*column], status.first()))
+        pairs.try_for_each(|(sink, column)| sink.write_columns(&[*column], status))
     }
 
     /// Completes the outputs: only now do files appear.
     pub(crate) fn finish(self) -> Result<()> {
         self.sinks.into_iter().try_for_each(Sink::finish)
     }
+}
+
+/// The results of a chunk with their signs, and the status if there is one.
+pub(super) fn columns(operation: Operation, results: &[Numbers]) -> (Vec<Column<'_>>, Option<&Numbers>) {
+    let (results, status) = results.split_at(operation.result_names().len());
+    let column = |(i, numbers)| Column { numbers, signed: operation.is_signed(i) };
+    (results.iter().enumerate().map(column).collect(), status.first())
 }
 
 /// The shapes of output arrays: known from the start if all operands are arrays.

@@ -9,9 +9,9 @@ use clap::ValueEnum;
 use rayon::prelude::*;
 
 use super::{
-    npy::{Dtype, HEADER_BYTES, NpyHeader},
+    column::{self, Column},
+    npy::{self, Dtype, HEADER_BYTES, NpyHeader},
     output::Output,
-    text,
 };
 use crate::{
     error::{Error, Result},
@@ -36,8 +36,8 @@ pub(crate) enum Format {
 impl Format {
     /// What was asked for, else what the file's name ends in, else text.
     pub(crate) fn choose(asked: Option<Self>, file: Option<&str>) -> Self {
-        let called_npy = || file.is_some_and(|name| name.to_ascii_lowercase().ends_with(".npy"));
-        asked.unwrap_or_else(|| if called_npy() { Self::Npy } else { Self::Text })
+        let is_npy = || file.is_some_and(npy::is_named);
+        asked.unwrap_or_else(|| if is_npy() { Self::Npy } else { Self::Text })
     }
 }
 
@@ -103,56 +103,16 @@ impl Sink {
     }
 }
 
-/// Integers to write.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Column<'n> {
-    pub(crate) numbers: &'n Numbers,
-    /// Are they two's complements?
-    pub(crate) signed: bool,
-}
-
-impl Column<'_> {
-    /// All ones if the lane is a negative two's complement, else zero.
-    fn sign(&self, lane: usize) -> u32 {
-        let (limbs, bits) = self.numbers.sized_lane(lane);
-        let negative = self.signed && limbs[(bits - 1) / 32] >> ((bits - 1) % 32) & 1 == 1;
-        if negative { u32::MAX } else { 0 }
-    }
-
-    /// The limbs of a lane, with the sign in the bits above its width, and the sign.
-    fn extended(&self, lane: usize) -> (Vec<u32>, u32) {
-        let ((limbs, bits), sign) = (self.numbers.sized_lane(lane), self.sign(lane));
-        let mut limbs = limbs.to_vec();
-        if let (1.., Some(top)) = (bits % 32, limbs.last_mut()) {
-            *top |= sign << (bits % 32);
-        }
-        (limbs, sign)
-    }
-
-    /// Writes a lane as text, with a minus if it is negative.
-    fn write(&self, lane: usize, hex: bool, lines: &mut Vec<u8>) {
-        if self.sign(lane) == 0 {
-            return text::write_line(self.numbers.lane(lane), hex, lines);
-        }
-        let mut limbs = self.extended(lane).0;
-        let mut carry = true;
-        for limb in &mut limbs {
-            (*limb, carry) = (!*limb).overflowing_add(u32::from(carry));
-        }
-        lines.push(b'-');
-        text::write_line(&limbs, hex, lines);
-    }
-}
-
 fn write_text(columns: &[Column<'_>], status: Option<&Numbers>, hex: bool, output: &mut Output) -> Result<()> {
     let lanes = columns[0].numbers.lanes();
     let piece = |first: usize| {
         let mut lines = Vec::new();
         for lane in first..(first + PIECE_LANES).min(lanes) {
-            let fault = status.is_some_and(|status| status.lane(lane)[0] != 0);
+            let fault = column::is_at_fault(status, lane);
             for column in columns {
                 if fault {
-                    lines.extend_from_slice(b"-\n");
+                    lines.extend_from_slice(column::NO_RESULT);
+                    lines.push(b'\n');
                 } else {
                     column.write(lane, hex, &mut lines);
                 }

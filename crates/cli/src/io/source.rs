@@ -77,8 +77,13 @@ enum Format {
 
 impl Source {
     /// Opens the file called `name` (`-` is standard input) and reads its header if it has one.
-    /// Its integers have at most `limit` bits.
+    /// Its integers have at most `limit` bits. A file called `.npy` has to be one.
     pub(crate) fn open(name: &str, limit: usize) -> Result<Self> {
+        Self::open_named(name, limit, npy::is_named(name))
+    }
+
+    /// As [`Source::open`]; whether the file has to be an `.npy` file is said, not in its name.
+    pub(crate) fn open_named(name: &str, limit: usize, is_npy: bool) -> Result<Self> {
         let (input, total_bytes): (Box<dyn Read + Send>, _) = if name == STDIN {
             (Box::new(io::stdin()), None)
         } else {
@@ -94,15 +99,14 @@ impl Source {
         let reader = BufReader::with_capacity(BUFFER_BYTES, input);
         let format = Format::Text { line: 0, blank: None };
         let mut source = Self { name, reader, total_bytes, consumed_bytes: 0, limit, format };
-        source.detect()?;
+        source.detect(is_npy)?;
         Ok(source)
     }
 
-    /// No text starts with the first byte of NumPy's magic; a file called `.npy` has to.
-    fn detect(&mut self) -> Result<()> {
+    /// No text starts with the first byte of NumPy's magic.
+    fn detect(&mut self, is_npy: bool) -> Result<()> {
         let first = self.reader.fill_buf().map_err(|source| Error::read(&self.name, source))?.first().copied();
-        let called_npy = self.name.to_ascii_lowercase().ends_with(".npy");
-        if first != Some(npy::MAGIC[0]) && !called_npy {
+        if first != Some(npy::MAGIC[0]) && !is_npy {
             return Ok(());
         }
         let (header, header_bytes) = npy::read_header(&mut self.reader, &self.name, self.limit)?;
