@@ -1,19 +1,22 @@
 //! What may be asked for.
 
-use std::str::FromStr;
-
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
-use warpmp::{Operation, Selector, operation::MUL_MAX_BITS};
 
-use crate::{commands::collatz::args::CollatzCommand, io::sink::Format};
+use crate::commands::collatz::args::CollatzCommand;
 pub(crate) use measuring::{Bench, BenchOperation, BenchRows, Part, Reproduce, Tune};
 pub(crate) use number_theory::{BatchGcd, IsPrime};
 pub(crate) use per_operation::PerOperation;
+pub(crate) use shared::{
+    ChunkArgs, DeviceArgs, EngineArgs, FormatArgs, GpusArgs, ObjectArgs, ProgressArgs, SummaryArgs,
+};
+use values::{any, bits, positive, within};
 
 mod measuring;
 mod number_theory;
 mod per_operation;
+mod shared;
+pub(crate) mod values;
 
 /// Bulk big-integer arithmetic on NVIDIA GPUs and CPUs.
 #[derive(Debug, Parser)]
@@ -29,9 +32,6 @@ pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
-
-/// More than any memory holds, and few enough to be multiplied by a width in bytes.
-const MAX_COUNT: usize = 1 << 40;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -56,17 +56,6 @@ pub(crate) enum Command {
     Selftest(Selftest),
 }
 
-/// The engine, for all commands that have one.
-#[derive(Debug, Group)]
-pub(crate) struct EngineArgs {
-    /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim
-    #[arg(long, value_name = "ENGINE", default_value = "auto")]
-    pub(crate) device: DeviceArg,
-    /// Algorithm by name; `warpmp explain mul` says which is chosen without this
-    #[arg(long, value_name = "NAME")]
-    pub(crate) algorithm: Option<String>,
-}
-
 /// Options of a command that does an operation with files
 #[derive(Debug, Group)]
 pub(crate) struct Apply {
@@ -83,7 +72,7 @@ pub(crate) struct Apply {
     /// Compute about this many results again with another library; 0: none
     ///
     /// They are spread over the input; of standard input, whose length is not known, it is as many a chunk.
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = any)]
     pub(crate) check: u64,
     /// Compare every result with this file, which is as -o writes it, and fail at the first that differs
     ///
@@ -94,18 +83,12 @@ pub(crate) struct Apply {
     /// Write text as hexadecimal with 0x
     #[arg(long)]
     pub(crate) hex: bool,
-    /// Format of the output; without this what -o ends in, else text
-    #[arg(long)]
-    pub(crate) format: Option<Format>,
-    /// Print the summary as a JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// No summary, no progress bar
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-    /// Bytes of input in a chunk
-    #[arg(long, hide = true, default_value_t = 32 << 20, value_parser = positive)]
-    pub(crate) chunk_bytes: usize,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+    #[command(flatten)]
+    pub(crate) summary: SummaryArgs,
+    #[command(flatten)]
+    pub(crate) chunk: ChunkArgs,
 }
 
 /// Write operands for tests and measurements
@@ -121,10 +104,10 @@ pub(crate) struct Gen {
     #[arg(long, value_name = "R", value_parser = bits)]
     pub(crate) bits: usize,
     /// How many
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = within(1, u64::MAX))]
     pub(crate) count: u64,
     /// Start of the pseudo-random sequence
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value_t = 0, value_parser = any)]
     pub(crate) seed: u64,
     /// Kind of integers
     #[arg(long, value_enum, default_value_t = Pattern::Random)]
@@ -135,12 +118,10 @@ pub(crate) struct Gen {
     /// Write text as hexadecimal with 0x
     #[arg(long)]
     pub(crate) hex: bool,
-    /// Format of the output; without this what -o ends in, else text
-    #[arg(long)]
-    pub(crate) format: Option<Format>,
-    /// No progress bar
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
 }
 
 /// Kinds of operands.
@@ -181,58 +162,15 @@ pub(crate) struct Explain {
 /// List every engine with its capabilities
 #[derive(Debug, Group)]
 pub(crate) struct Devices {
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) object: ObjectArgs,
 }
 
 /// Run known answers through every algorithm of an engine
 #[derive(Debug, Group)]
 pub(crate) struct Selftest {
-    /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim
-    #[arg(long, value_name = "ENGINE", default_value = "auto")]
-    pub(crate) device: DeviceArg,
-}
-
-/// An engine by its name on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DeviceArg(pub(crate) Selector);
-
-impl FromStr for DeviceArg {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let selector = match text {
-            "auto" => Selector::Auto,
-            "cpu" => Selector::Cpu,
-            "sim" => Selector::Sim,
-            "cuda" => Selector::Cuda(None),
-            _ => match text.strip_prefix("cuda:").map(str::parse) {
-                Some(Ok(ordinal)) => Selector::Cuda(Some(ordinal)),
-                _ => return Err("there are auto, cpu, cuda, cuda:0, cuda:1, … and sim".into()),
-            },
-        };
-        Ok(Self(selector))
-    }
-}
-
-fn bits(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(bits @ 1..=MUL_MAX_BITS) => Ok(bits),
-        _ => Err(format!("a number from 1 to {MUL_MAX_BITS} is needed")),
-    }
-}
-
-fn operation(text: &str) -> Result<Operation, String> {
-    let names = || Operation::ALL.iter().map(|it| it.name()).collect::<Vec<_>>().join(", ");
-    Operation::named(text).ok_or_else(|| format!("there are {}", names()))
-}
-
-fn positive(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(number @ 1..=MAX_COUNT) => Ok(number),
-        _ => Err(format!("a number from 1 to {MAX_COUNT} is needed")),
-    }
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
 }
 
 #[cfg(test)]
@@ -243,15 +181,5 @@ mod tests {
     fn the_definition_is_consistent() {
         use clap::CommandFactory as _;
         Args::command().debug_assert();
-    }
-
-    #[test]
-    fn engines_by_name() {
-        let device = |text: &str| text.parse::<DeviceArg>().map(|device| device.0);
-        assert_eq!(device("cuda:3"), Ok(Selector::Cuda(Some(3))));
-        assert_eq!(device("cuda"), Ok(Selector::Cuda(None)));
-        for wrong in ["gpu", "cuda:", "cuda:x", "cuda:-1", "CPU"] {
-            assert!(device(wrong).is_err(), "{wrong}");
-        }
     }
 }

@@ -4,7 +4,10 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use tracing_subscriber::EnvFilter;
 
-use crate::error::{Error, Result};
+use crate::{
+    args::SummaryArgs,
+    error::{Error, Result},
+};
 
 /// Standard error takes log lines from `warn` upwards; `WARPMP_LOG` says otherwise.
 pub(crate) fn init_tracing() {
@@ -28,6 +31,20 @@ pub(crate) fn print(text: &str) -> Result<()> {
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())
         .map_err(|source| Error::write("standard output", source))
+}
+
+/// A command's summary, as it is asked for: beside results on standard output it goes to standard error.
+///
+/// # Errors
+/// What printing gives.
+pub(crate) fn summary(args: SummaryArgs, is_stdout_taken: bool, json: &str, text: &str) -> Result<()> {
+    match (args.json, is_stdout_taken) {
+        (true, false) => print(&format!("{json}\n"))?,
+        (true, true) => note(json),
+        (false, _) if !args.quiet => note(text),
+        (false, _) => {}
+    }
+    Ok(())
 }
 
 /// Columns with two spaces between them; the first is flush left, the others flush right.

@@ -42,6 +42,8 @@ pub(crate) enum Error {
     Expectations { results: usize, expected: usize },
     #[error("what {operation} gives depends on the width of its operands: give --bits R")]
     WidthNeeded { operation: warpmp::Operation },
+    #[error("{operation} takes {} operand{}: {option} has no meaning", operation.arity(), plural(operation.arity() as u64))]
+    NoSuchOperand { operation: warpmp::Operation, option: &'static str },
     #[error("{path} is a directory")]
     Directory { path: String },
     #[error(".npy is binary: give -o FILE, or redirect standard output")]
@@ -144,13 +146,18 @@ impl Error {
             | Self::Outputs { .. }
             | Self::Expectations { .. }
             | Self::WidthNeeded { .. }
+            | Self::NoSuchOperand { .. }
             | Self::NpyToTerminal
             | Self::UnknownTable { .. }
             | Self::AmbiguousTable { .. }
             | Self::SimulatorTime { .. }
             | Self::NothingToTune { .. }
             | Self::NoConfiguration
-            | Self::Library(warpmp::Error::UnknownAlgorithm { .. } | warpmp::Error::AlgorithmUnfit { .. }) => USAGE,
+            | Self::Library(
+                warpmp::Error::UnknownAlgorithm { .. }
+                | warpmp::Error::AlgorithmUnfit { .. }
+                | warpmp::Error::ResultTooWide { .. },
+            ) => USAGE,
             Self::Interrupted => INTERRUPTED,
             // The reader of a pipe left of its own will, as `head` does.
             Self::BrokenPipe => 0,
@@ -174,7 +181,7 @@ pub(crate) enum LineProblem {
     NotUtf8,
     #[error("a blank line between numbers")]
     Blank,
-    #[error("a number of {bits} bits; at most {limit} are supported")]
+    #[error("a number of {bits} bits; the limit is {limit}")]
     TooWide { bits: usize, limit: usize },
     #[error("a line of more than {limit} bytes: no number that is supported needs that")]
     TooLong { limit: usize },

@@ -8,7 +8,7 @@ use warpmp::{Operation, Report, Status};
 /// The cost of an operation, all chunks together. Rates are end to end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Summary {
-    pub(crate) op: &'static str,
+    pub(crate) op: String,
     /// Bits of the widest first operand.
     pub(crate) bits_a: usize,
     /// Bits of the widest second operand, if there is one.
@@ -39,7 +39,7 @@ pub(crate) struct Summary {
 impl Summary {
     /// Nothing done yet on `device`.
     pub(crate) fn new(operation: Operation, device: &str) -> Self {
-        let (op, results_name) = (operation.name(), operation.results_name());
+        let (op, results_name) = (operation.to_string(), operation.results_name());
         Self { op, results_name, device: device.into(), ..Self::default() }
     }
 

@@ -213,9 +213,9 @@ fn what_cannot_be_served() {
     refused("verify --from 3-7 --count 1", 2, "-4 is negative");
     refused("verify --from 2^ --count 1", 2, "column 3");
     refused("verify --from 1 --count 2^100 --window 16 --out camp", 2, "windows");
-    refused("verify --from 1 --count 9 --scheme honda --sieve-bits 38", 2, "sieve bits = 38");
-    refused("verify --from 2^60 --count 9 --checksum alpha --sieve-mod 5", 2, "sieve modulus");
-    refused("verify --from 5 --count 9 --checksum alpha", 2, "first start = 5");
+    refused("verify --from 1 --count 9 --scheme honda --sieve-bits 38", 2, "sieve bits must be from 3 to 37, not 38");
+    refused("verify --from 2^60 --count 9 --checksum alpha --sieve-mod 5", 2, "1, 3 or 9");
+    refused("verify --from 5 --count 9 --checksum alpha", 2, "the first start must be at least 2^20, not 5");
     refused("trace 0", 2, "at least 1");
     refused("delay --from 0 --count 5", 2, "at least 1");
     refused("status nowhere", 1, "nowhere");

@@ -134,7 +134,7 @@ fn the_simulator_multiplies_too() {
     for kernel in ["thread", "sum-rotate", "group"] {
         assert!(run.ok().contains(&format!("pass  mul by {kernel}:")), "{}", run.text());
     }
-    for line in ["pass  add_mod by thread: ", "pass  add_mod by group: ", "pass  mul_lo by group: "] {
+    for line in ["pass  add-mod by thread: ", "pass  add-mod by group: ", "pass  mul-lo by group: "] {
         assert!(run.text().contains(line), "{}", run.text());
     }
     let args = ["explain", "mul", "--bits", "1024", "--count", "1000", "--device", "sim"];

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Dir, lines, mixed, read_npy};
+use common::{Dir, lines, mixed, npy_of, read_npy};
 use num_bigint::BigUint;
 
 /// Four lanes: `a`, `b`, `m`, of which some are at fault together.
@@ -101,11 +101,63 @@ fn twos_complements_in_arrays_keep_their_sign() {
 #[test]
 fn widths_are_asked_for_and_held() {
     let dir = small();
-    on_cpu(&dir, "mont-mul a b m").fails(2, &["mont_mul", "give --bits"]);
+    on_cpu(&dir, "mont-mul a b m").fails(2, &["mont-mul", "give --bits"]);
     on_cpu(&dir, "wrapping-add a b --bits 32").fails(1, &["a:3:", "33 bits", "32"]);
     on_cpu(&dir, "shl a").fails(2, &["--by"]);
     on_cpu(&dir, "add_mod a b m").fails(2, &["unrecognized subcommand"]);
     dir.run_with(&["add-mod", "-", "-", "m", "--device", "cpu"], b"1\n").fails(2, &["standard input"]);
+}
+
+#[test]
+fn rows_wider_than_asked_for_are_named() {
+    let dir = Dir::new();
+    let numbers: Vec<BigUint> = [5_u64, 1 << 39, 1 << 40, 7].map(BigUint::from).to_vec();
+    dir.write("a.npy", npy_of(&numbers, 4, 2)).write("b", "1\n");
+    for chunks in ["", " --chunk-bytes 8"] {
+        let words = ["a.npy: row 2 has a number of 41 bits; the limit is 40"];
+        on_cpu(&dir, &format!("wrapping-add a.npy b --bits 40{chunks}")).fails(1, &words);
+    }
+}
+
+#[test]
+fn commands_are_called_as_they_are_typed() {
+    let dir = small();
+    let run = on_cpu(&dir, "explain div-rem --bits 64 --count 10");
+    let words =
+        "operation  div-rem: 64 × 64 bits, 10 lanes, results of 64 and 64 bits, and a status of 32 bits a lane\n";
+    assert!(run.ok().starts_with(words), "{}", run.text());
+    let run = dir.run(&["explain", "pow-mod", "--bits", "64", "--count", "1", "--device", "sim"]);
+    let words = "operation  pow-mod: 64 × 64 × 64 bits, 1 lane, result of 64 bits, and a status of 32 bits a lane\n";
+    assert!(run.ok().starts_with(words), "{}", run.text());
+    let name = ["no algorithm 'x' for 'mul-mod'"];
+    on_cpu(&dir, "mul-mod a b m --algorithm x").fails(2, &name);
+    dir.run(&["tune", "--operation", "x"]).fails(2, &["there are mul, sqr, mul-lo, "]);
+    let run = on_cpu(&dir, "add-mod a b m -o out --json");
+    let object: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+    assert_eq!(object["op"], "add-mod");
+    let run = on_cpu(&dir, "bench mul-lo --bits 64 --count 5 --runs 1 --json");
+    let object: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+    assert_eq!((&object["op"], &object["rows"][0]["op"]), (&"mul-lo".into(), &"mul-lo".into()));
+}
+
+#[test]
+fn numbers_out_of_range_are_told_the_range() {
+    let dir = small();
+    for (command, words) in [
+        ("shl a --by 4294967296", "a number from 0 to 4294967295 is needed"),
+        ("shl a --by 200000", "'shl' would give a result of 200033 bits; at most 131073 are supported"),
+        ("add a b --bits 65537", "a number from 1 to 65536 is needed"),
+        ("add a b --check x", "a number from 0 on is needed"),
+        ("is-prime a --bases 0", "a number from 1 to 1000 is needed"),
+        ("explain sqr --bits 5 --count 1 --bits-b 7", "sqr takes 1 operand: --bits-b has no meaning"),
+        ("explain mul --bits 5 --count 1 --bits-c 7", "mul takes 2 operands: --bits-c has no meaning"),
+        ("bench collatz --runs 0", "a number from 1 to 1000 is needed"),
+        ("collatz verify --from 1 --count 9 --checksum alpha --sieve-mod 4", "1, 3 or 9 is needed"),
+        ("collatz verify --from 1 --count 9 --scheme honda --sieve-bits 99", "sieve bits must be from 3 to 37, not 99"),
+        ("collatz records --kind path --below 2^70", "the bound of the starts must be at most 2^64, not 2^70"),
+    ] {
+        on_cpu(&dir, command).fails(2, &[words]);
+    }
 }
 
 /// A product below `m·R` is twice as wide as the modulus, whose width is asked for.

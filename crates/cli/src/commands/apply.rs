@@ -65,15 +65,15 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     let widths = args.bits.map(|bits| widths(*operation, bits));
     let limit = |i: usize| widths.as_ref().map_or(operation.max_bits(), |widths| widths[i].next_multiple_of(64));
     let sources = operands.iter().enumerate().map(|(i, name)| Source::open(name, limit(i))).collect::<Result<_>>()?;
-    let reader = TupleReader::new(sources, args.chunk_bytes)?;
+    let reader = TupleReader::new(sources, args.chunk.chunk_bytes)?;
     let expected = Expectations::open(*operation, args)?;
     let outputs = Results::open(*operation, args, &inputs, &reader.npy_headers())?;
     let results_on_stdout = outputs.on_stdout();
-    let mut progress = Progress::new(reader.total_bytes(), operation.results_name(), args.quiet);
+    let mut progress = Progress::new(reader.total_bytes(), operation.results_name(), args.summary.quiet);
     if outputs.on_terminal() {
         progress.hide();
     }
-    let session = Arc::new(engine::open(args.engine.device.0, args.quiet || args.json)?);
+    let session = Arc::new(engine::open(args.engine.device.selector, args.summary.hides_notes())?);
     let pool = Arc::new(Pool::new(&session, reader.npy_headers().iter().all(Option::is_some)));
 
     let mut work = Work {
@@ -100,17 +100,7 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     let mut summary = work.summary;
     summary.checked = work.checker.checked();
     summary.finish(start.elapsed());
-    report(&summary, args, results_on_stdout)
-}
-
-fn report(summary: &Summary, args: &Apply, results_on_stdout: bool) -> Result<()> {
-    match (args.json, results_on_stdout) {
-        (true, false) => console::print(&(summary.json() + "\n"))?,
-        (true, true) => console::note(&summary.json()),
-        (false, _) if !args.quiet => console::note(&summary.text()),
-        (false, _) => {}
-    }
-    Ok(())
+    console::summary(args.summary, results_on_stdout, &summary.json(), &summary.text())
 }
 
 /// The widths of an operation's operands where `bits` are asked for: a product below `m·R` has those of both.

@@ -22,7 +22,7 @@ use crate::{
 /// A row of the table. Times and rates are those of the median run.
 #[derive(Debug, Serialize)]
 struct Row {
-    op: &'static str,
+    op: String,
     bits_a: usize,
     /// None for an operation of one operand.
     bits_b: Option<usize>,
@@ -59,7 +59,7 @@ struct Case {
 /// All rows, for `--json`.
 #[derive(Debug, Serialize)]
 struct Table<'a> {
-    op: &'static str,
+    op: String,
     device: &'a str,
     rows: &'a [Row],
 }
@@ -68,10 +68,10 @@ struct Table<'a> {
 pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
     let csv = args.report.csv.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
     let plot = args.plot.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
-    let session = engine::open(args.device.0, args.report.quiet || args.report.json)?;
+    let session = engine::open(args.device.selector, args.report.progress.quiet || args.report.json)?;
     let limits = measure::limits(&session)?;
     let cases = cases(args, session.engine().kind);
-    let progress = Progress::new(Some(cases.len() as u64), "rows", args.report.quiet);
+    let progress = Progress::new(Some(cases.len() as u64), "rows", args.report.progress.quiet);
     let mut rows = Vec::new();
     for (done, case) in cases.iter().enumerate() {
         interrupt::check()?;
@@ -95,7 +95,7 @@ pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
         output.finish()?;
     }
     if args.report.json {
-        let table = Table { op: operation.name(), device, rows: &rows };
+        let table = Table { op: operation.to_string(), device, rows: &rows };
         return console::print(&(serde_json::to_string(&table).unwrap_or_default() + "\n"));
     }
     console::print(&text(operation, &rows, device, args.runs))
@@ -143,7 +143,7 @@ impl Row {
         let rate = |amount: f64| amount / seconds;
         let wide_products = wide_products(operation, shape) * shape.lanes as f64;
         Self {
-            op: operation.name(),
+            op: operation.to_string(),
             bits_a: shape.bits,
             bits_b: (operation.arity() > 1).then_some(shape.bits),
             lanes: shape.lanes,

@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Devices) -> Result<()> {
     };
     engines.push(from_device("sim".into(), "sim", &survey.sim));
     let table = Table { engines, no_gpu };
-    if args.json {
+    if args.object.json {
         return console::print(&(serde_json::to_string(&table).unwrap_or_default() + "\n"));
     }
     console::print(&text(&table))

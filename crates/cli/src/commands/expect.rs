@@ -58,7 +58,7 @@ impl Expectations {
         // No result is wider, and rows of an array are rounded up.
         let limit = (2 * operation.max_bits() + 1).next_multiple_of(64);
         let open = |(number, name): (usize, &String)| {
-            let is_npy = npy::is_named(name) && args.format != Some(Format::Text);
+            let is_npy = npy::is_named(name) && args.format.format != Some(Format::Text);
             let source = Source::open_named(name, limit, is_npy)?;
             let is_known = names.len() > 1 || results == 1 || source.npy_header().is_some();
             let results = is_known.then_some(number..number + 1);

@@ -54,7 +54,7 @@ impl Results {
             [] => vec![None],
             names => names.iter().map(|name| Some(name.as_str())).collect(),
         };
-        let formats: Vec<Format> = names.iter().map(|name| Format::choose(args.format, *name)).collect();
+        let formats: Vec<Format> = names.iter().map(|name| Format::choose(args.format.format, *name)).collect();
         let columns = names.len() == 1 && formats[0] == Format::Text;
         if names.len() != results && !columns {
             return Err(Error::Outputs { results, outputs: names.len() });

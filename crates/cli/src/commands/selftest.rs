@@ -52,7 +52,7 @@ const SIMULATED_BITS: usize = 8192;
 
 /// Runs the command.
 pub(crate) fn run(args: &Selftest) -> Result<()> {
-    let session = engine::open(args.device.0, false)?;
+    let session = engine::open(args.device.selector, false)?;
     let mut failed = 0;
     let mut total = 0;
     console::print(&format!("{}\n", session.engine().name))?;

@@ -31,7 +31,7 @@ pub(super) fn run(args: &Check) -> Result<()> {
         .collect();
     let control = [Control::default()];
     let checked = AtomicUsize::new(0);
-    let progress = Progress::new(Some((contents.done.len() as u64) << 32), "certificates", args.quiet);
+    let progress = Progress::new(Some((contents.done.len() as u64) << 32), "certificates", args.progress.quiet);
     let work = || {
         let mut found = Vec::new();
         for (certificate, whole) in contents.done.iter().zip(&whole) {

@@ -25,9 +25,9 @@ pub(super) fn run(args: &Records) -> Result<()> {
         Kind::Delay => records::Kind::Delay,
         Kind::Path => records::Kind::Path,
     };
-    let gpus = engines::gpus(args.device.0, args.quiet)?;
+    let gpus = engines::gpus(args.device.selector, args.progress.quiet)?;
     let control = [Control::default()];
-    let progress = Progress::new(Some(1 << 32), "numbers", args.quiet);
+    let progress = Progress::new(Some(1 << 32), "numbers", args.progress.quiet);
     let below = args.below.0;
     let found = watch(
         &control,
@@ -57,7 +57,7 @@ pub(super) fn run(args: &Records) -> Result<()> {
         output.finish()?;
     }
     let same = found == known;
-    if args.json {
+    if args.object.json {
         let rows: Vec<_> =
             found.iter().map(|r| json!({"n": r.start.to_string(), kind.figure(): r.figure.to_string()})).collect();
         super::print_json(&json!({"below": below.to_string(), "records": rows, "known": known.len(), "same": same}))?;

@@ -24,7 +24,7 @@ pub(super) fn run(args: &Status) -> Result<()> {
         output.write_all(svg.as_bytes())?;
         output.finish()?;
     }
-    if args.json { print_json(&campaign, &contents) } else { print(&campaign, &contents) }
+    if args.object.json { print_json(&campaign, &contents) } else { print(&campaign, &contents) }
 }
 
 fn print(campaign: &Campaign, contents: &Contents) -> Result<()> {

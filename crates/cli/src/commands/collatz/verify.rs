@@ -47,12 +47,12 @@ const MAX_WINDOWS: u128 = 1 << 24;
 
 /// Runs the command.
 pub(super) fn run(args: &Verify) -> Result<()> {
-    let range = Window::new(args.from.0, args.count.0)?;
+    let range = Window::new(args.range.from.0, args.range.count.0)?;
     let named = named(args)?;
     if matches!(named, Some(Scheme::Alpha(_))) {
         alpha::above_floor(&range)?;
     }
-    let engines = engines::open(args.device.0, args.cache.as_deref(), args.quiet)?;
+    let engines = engines::open(args.device.selector, args.tables.cache.as_deref(), args.summary.hides_notes())?;
     let specification = match begun(args, range, named) {
         Some(specification) => specification,
         None => specification(args, range, named, &engines)?,
@@ -74,8 +74,10 @@ pub(super) fn run(args: &Verify) -> Result<()> {
 /// The scheme that was asked for, if that says all of it: a plan of the default one depends on engine and range.
 fn named(args: &Verify) -> Result<Option<Scheme>> {
     Ok(match (args.checksum, args.scheme) {
-        (Some(Checksum::Alpha), _) => Some(Scheme::Alpha(alpha::Plan::new(args.sieve_bits, args.sieve_mod)?)),
-        (None, SchemeName::Honda) => Some(Scheme::Honda(honda::Plan::new(args.sieve_bits, args.base_bits)?)),
+        (Some(Checksum::Alpha), _) => Some(Scheme::Alpha(alpha::Plan::new(args.tables.sieve_bits, args.sieve_mod)?)),
+        (None, SchemeName::Honda) => {
+            Some(Scheme::Honda(honda::Plan::new(args.tables.sieve_bits, args.tables.base_bits)?))
+        }
         (None, SchemeName::Dfs) => None,
     })
 }
@@ -127,7 +129,7 @@ fn open(args: &Verify, specification: &Specification) -> Result<Opened> {
     let all = || (0..specification.windows()).filter_map(|number| specification.window(number));
     let Some(folder) = &args.out else { return Ok((None, all().collect(), Sums::default())) };
     let (campaign, lock) = Campaign::create(Path::new(folder), specification)?;
-    if let (Some(holder), false) = (lock.stale(), args.quiet) {
+    if let (Some(holder), false) = (lock.stale(), args.summary.quiet) {
         console::note(&format!("note: {folder} was left by {holder}, which has ended; going on from its certificates"));
     }
     let contents = campaign.contents()?;
@@ -155,7 +157,7 @@ fn work(
     let sums = Mutex::new(before);
     // In 2^-32 of a window, so that the bar moves within one.
     let done = AtomicU64::new(0);
-    let progress = Progress::new(Some((missing.len() as u64) << 32), "numbers", args.quiet);
+    let progress = Progress::new(Some((missing.len() as u64) << 32), "numbers", args.summary.quiet);
     let size = missing.iter().map(Window::count).max().unwrap_or(1) as f64;
     let work = || {
         campaign::run(&specification.scheme, missing.iter().copied(), dealt, |event| match event {
@@ -197,7 +199,7 @@ fn report(
     let (tested, overflowed) = (all.tested - before.tested, all.overflowed - before.overflowed);
     let rate = numbers as f64 / seconds.max(1e-9);
     let range = specification.range;
-    if args.json {
+    if args.summary.json {
         let mut object = json!({
             "op": "collatz verify", "from": range.from().to_string(), "count": range.count().to_string(),
             "scheme": specification.scheme, "device": device,
@@ -218,7 +220,7 @@ fn report(
             console::print(&format!("highest  {value} from {start}, the first start + {offset}\n"))?;
         }
     }
-    if args.quiet {
+    if args.summary.quiet {
         return Ok(());
     }
     let now = if before.numbers == 0 { String::new() } else { format!(", {numbers} of them verified now") };

@@ -56,16 +56,16 @@ pub(crate) fn run(args: &Reproduce) -> Result<()> {
     let mut entries = tables::find(&args.tables)?;
     let mut outputs = Outputs::open(args, &entries)?;
     let session = session(args, &mut entries)?;
-    let settings = Settings { runs: args.runs, products: args.count, quiet: args.report.quiet };
+    let settings = Settings { runs: args.runs, products: args.count, quiet: args.report.progress.quiet };
     let mut outcomes = Vec::new();
     for entry in &entries {
         interrupt::check()?;
         let outcome = match (&entry.table.content, &session) {
-            (Content::Counts(counts), _) => counts::reproduce(entry, counts, args.report.quiet)?,
+            (Content::Counts(counts), _) => counts::reproduce(entry, counts, args.report.progress.quiet)?,
             (Content::Times(times), Some(session)) => times::reproduce(entry, times, session, settings)?,
             (Content::Times(_), None) => continue,
-            (Content::Study(study), _) => epfl::reproduce(entry, study, args.device.0, settings)?,
-            (Content::Collatz(sweep), _) => collatz::reproduce(entry, sweep, args.device.0, settings)?,
+            (Content::Study(study), _) => epfl::reproduce(entry, study, args.device.selector, settings)?,
+            (Content::Collatz(sweep), _) => collatz::reproduce(entry, sweep, args.device.selector, settings)?,
         };
         if !args.report.json {
             let space = if outcomes.is_empty() { "" } else { "\n" };
@@ -87,7 +87,7 @@ fn session(args: &Reproduce, entries: &mut Vec<Entry>) -> Result<Option<Session>
     let Some(timed) = entries.iter().find(|entry| entry.has_times()).map(Entry::name) else {
         return Ok(None);
     };
-    let session = engine::open(args.device.0, args.report.quiet || args.report.json)?;
+    let session = engine::open(args.device.selector, args.report.progress.quiet || args.report.json)?;
     if session.engine().kind != EngineKind::Sim {
         return Ok(Some(session));
     }

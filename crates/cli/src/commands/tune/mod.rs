@@ -51,7 +51,7 @@ const QUICK_RUNS: usize = 5;
 /// Runs the command.
 pub(crate) fn run(args: &Tune) -> Result<()> {
     // The table that is there decides nothing: it is what will be replaced.
-    let session = engine::open_untuned(args.device.0, true)?;
+    let session = engine::open_untuned(args.device, true)?;
     let works = works(args);
     if let Some(part) = args.compile {
         return helpers::compile(&session, &works, part);
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Tune) -> Result<()> {
     let mut outputs = Outputs::open(&place, args.plot.as_deref(), args.csv.as_deref(), &works)?;
     let helpers = Helpers::start(args, &session);
     let (budget, runs) = if args.quick { (QUICK, QUICK_RUNS) } else { (FULL, FULL_RUNS) };
-    let progress = Progress::new(Some(search::STEPS), "measurements", args.quiet);
+    let progress = Progress::new(Some(search::STEPS), "measurements", args.progress.quiet);
     let search = Search { works: &works, info: &info, budget, runs, progress: &progress };
     let found = search.run(&mut Gpu::new(session, helpers)?)?;
     drop(progress);
@@ -178,7 +178,7 @@ impl Outputs {
         let csv = csv.map(|name| Output::open(Some(name), &[])).transpose()?;
         let mut plots = Vec::new();
         for Work { operation, .. } in works {
-            let name = if works.len() == 1 { plot.clone() } else { plot_name(&plot, operation.name()) };
+            let name = if works.len() == 1 { plot.clone() } else { plot_name(&plot, &operation.to_string()) };
             plots.push((*operation, Output::open(Some(&name), &[])?));
             names.push(name);
         }
