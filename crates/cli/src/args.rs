@@ -182,4 +182,35 @@ mod tests {
         use clap::CommandFactory as _;
         Args::command().debug_assert();
     }
+
+    /// A parser that gives another type than the field has shows only when the option is read.
+    #[test]
+    fn options_have_the_types_that_are_read() {
+        for line in [
+            "mul a b --bits 5 --device cuda:1 --algorithm x --check 5 --hex --format npy --json -q --chunk-bytes 5",
+            "shl a --by 5",
+            "pow-mod-public a m --exponent 5",
+            "strong-test n --base 5",
+            "gen --bits 5 --count 5 --seed 5 --pattern ones --hex --format npy -q",
+            "is-prime n --bases 5 --seed 5 --device sim --check 5 --format text --json -q --chunk-bytes 5",
+            "batch-gcd n --device cpu --check 5 --hex --json -q",
+            "bench mul --bits 5,6 --count 5,6 --algorithm x,y --pattern ones,carry --device cpu --runs 5 --json -q",
+            "bench --reproduce x,y --device cpu --count 5 --runs 5 --json -q --csv x --plot y",
+            "bench collatz --operation alpha --from 5 --count 5 --sieve-bits 5 --sieve-mod 3 --base-bits 5 --runs 5 --json",
+            "explain mul --bits 5 --bits-b 5 --bits-c 5 --count 5 --device cpu --algorithm x",
+            "tune --device cuda:1 --operation mul,gcd --quick --bits 5,6 --dry-run --compile 1/2 -q",
+            "collatz verify --from 5 --count 5 --window 5 --leaf-bits 5 --lookahead-bits 5 --sieve-bits 5 --base-bits 5 \
+             --checksum alpha --sieve-mod 9 --cache x --json -q",
+            "collatz check x --sample 0.5 --seed 5 --json -q",
+            "collatz delay --from 5 --count 5 --max --json -q",
+            "collatz records --kind path --below 5 --json -q",
+            "collatz status x --json",
+            "collatz trace 5 --json",
+            "devices --json",
+            "selftest --device cpu",
+        ] {
+            let words = std::iter::once("warpmp").chain(line.split_whitespace());
+            assert!(Args::try_parse_from(words).is_ok(), "{line}");
+        }
+    }
 }

@@ -33,6 +33,17 @@ pub(crate) fn print(text: &str) -> Result<()> {
         .map_err(|source| Error::write("standard output", source))
 }
 
+/// Text on standard output of a command whose exit code is its verdict: it is found whether or not somebody reads on.
+///
+/// # Errors
+/// What printing gives, but for a reader that has seen enough.
+pub(crate) fn report(text: &str) -> Result<()> {
+    match print(text) {
+        Err(Error::BrokenPipe) => Ok(()),
+        printed => printed,
+    }
+}
+
 /// A command's summary, as it is asked for: beside results on standard output it goes to standard error.
 ///
 /// # Errors

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use warpmp::tuning::TableError;
+
 use crate::io::npy::NpyProblem;
 
 /// The result of a command or of a part of one.
@@ -25,6 +27,8 @@ pub(crate) enum Error {
     Line { path: String, line: u64, problem: LineProblem },
     #[error("{path}: {problem}")]
     Npy { path: String, problem: NpyProblem },
+    #[error("{path}: neither text nor an .npy array: there are zero bytes in it")]
+    NoText { path: String },
     #[error("{path}: no numbers in it")]
     NoNumbers { path: String },
     #[error("{a} has {lanes_a} number{}, {b} has {lanes_b}; they must have equally many, or {b} a single one{}",
@@ -32,14 +36,14 @@ pub(crate) enum Error {
     Counts { a: String, lanes_a: u64, b: String, lanes_b: u64 },
     #[error("{path} is both input and output: reading and writing would meet")]
     SamePath { path: String },
-    #[error("{path} is given for more than one result")]
+    #[error("{path} is given for more than one output")]
     SameOutput { path: String },
     #[error("more than one file is '-': standard input can be read only once")]
     BothStdin,
-    #[error("{results} results and {outputs} -o: give one for each, or a single text file for all")]
-    Outputs { results: usize, outputs: usize },
-    #[error("{results} results and {expected} --expect: give one for each, or fewer")]
-    Expectations { results: usize, expected: usize },
+    #[error("{operation} has {}", files(*operation, "-o"))]
+    Outputs { operation: warpmp::Operation },
+    #[error("{operation} has {}", files(*operation, "--expect"))]
+    Expectations { operation: warpmp::Operation },
     #[error("what {operation} gives depends on the width of its operands: give --bits R")]
     WidthNeeded { operation: warpmp::Operation },
     #[error("{operation} takes {} operand{}: {option} has no meaning", operation.arity(), plural(operation.arity() as u64))]
@@ -69,6 +73,8 @@ pub(crate) enum Error {
     Memory { bytes: u64 },
     #[error("{failed} of {total} known answers were wrong")]
     SelfTest { failed: usize, total: usize },
+    #[error("{folder}: no campaign; `warpmp collatz verify --out` begins one")]
+    NoCampaign { folder: String },
     #[error("{folder}: {files} certificate{} not trusted; --redo does their windows again", if *files == 1 { " is" } else { "s are" })]
     Untrusted { folder: String, files: usize },
     #[error("{windows} windows, at most {limit} fit a directory: give a larger --window")]
@@ -79,10 +85,12 @@ pub(crate) enum Error {
     WrongDelay { start: u128, found: u64, expected: u64 },
     #[error("the engine and the independent path disagree on {count} numbers from {from}")]
     WrongSample { from: u128, count: u128 },
+    #[error("there are no starts below {below}: --below 2 has the first")]
+    NoStarts { below: u128 },
     #[error("the records differ from the known ones at {start}")]
     OtherRecords { start: u128 },
     #[error(transparent)]
-    Collatz(#[from] warpmp_collatz::Error),
+    Collatz(warpmp_collatz::Error),
     #[error("no table is called '{name}'; there are {known}, and all")]
     UnknownTable { name: String, known: String },
     #[error("'{name}' stands in several documents; which is meant: {meant}?")]
@@ -98,8 +106,8 @@ pub(crate) enum Error {
     NothingToTune { place: String },
     #[error("neither XDG_CONFIG_HOME nor HOME says where your configuration is: give --output FILE")]
     NoConfiguration,
-    #[error("{0}\n  `warpmp tune` measures a new table; WARPMP_TUNING=none goes without, as deleting the file does")]
-    Table(#[from] warpmp::tuning::TableError),
+    #[error("{}\n  `warpmp tune` measures a new table; WARPMP_TUNING=none goes without, as deleting the file does", table(.0))]
+    Table(#[from] TableError),
     #[error("{faults} candidate{} left out because of wrong results; please report this as a bug", if *faults == 1 { " was" } else { "s were" })]
     WrongCandidates { faults: usize },
     #[error(transparent)]
@@ -115,6 +123,7 @@ pub(crate) enum Error {
 impl Error {
     /// A failed read of the input called `path`.
     pub(crate) fn read(path: &str, source: io::Error) -> Self {
+        let path = shown(path);
         if source.kind() == io::ErrorKind::IsADirectory {
             return Self::Directory { path: path.into() };
         }
@@ -123,6 +132,7 @@ impl Error {
 
     /// A failed write to the output called `path`.
     pub(crate) fn write(path: &str, source: io::Error) -> Self {
+        let path = shown(path);
         match source.kind() {
             io::ErrorKind::BrokenPipe => Self::BrokenPipe,
             io::ErrorKind::IsADirectory => Self::Directory { path: path.into() },
@@ -147,6 +157,7 @@ impl Error {
             | Self::Expectations { .. }
             | Self::WidthNeeded { .. }
             | Self::NoSuchOperand { .. }
+            | Self::NoStarts { .. }
             | Self::NpyToTerminal
             | Self::UnknownTable { .. }
             | Self::AmbiguousTable { .. }
@@ -162,6 +173,15 @@ impl Error {
             // The reader of a pipe left of its own will, as `head` does.
             Self::BrokenPipe => 0,
             _ => FAILED,
+        }
+    }
+}
+
+impl From<warpmp_collatz::Error> for Error {
+    fn from(error: warpmp_collatz::Error) -> Self {
+        match error {
+            warpmp_collatz::Error::File { path, source } => Self::write(&path.to_string_lossy(), inner(source)),
+            other => Self::Collatz(other),
         }
     }
 }
@@ -187,6 +207,36 @@ pub(crate) enum LineProblem {
     TooLong { limit: usize },
 }
 
+/// tempfile adds the temporary name to the message; the person gave another.
+pub(crate) fn inner(error: io::Error) -> io::Error {
+    match error.get_ref().and_then(std::error::Error::source).and_then(|source| source.downcast_ref::<io::Error>()) {
+        Some(inner) => inner.raw_os_error().map_or_else(|| inner.kind().into(), io::Error::from_raw_os_error),
+        None => error,
+    }
+}
+
+/// A name that can be seen.
+fn shown(path: &str) -> &str {
+    if path.is_empty() { "''" } else { path }
+}
+
+/// How many files an operation's results may have.
+fn files(operation: warpmp::Operation, option: &str) -> String {
+    match operation.result_names().len() {
+        1 => format!("1 result: give 1 {option}"),
+        results => format!("{results} results: give {results} {option}, or a single text file for all"),
+    }
+}
+
+/// What is wrong with a table.
+fn table(error: &TableError) -> String {
+    match error {
+        TableError::Read { path, source } => format!("{}: {}", path.display(), plain(source)),
+        TableError::Syntax { path, source } => format!("{}: not a tuning table: {source}", path.display()),
+        other => other.to_string(),
+    }
+}
+
 /// The operating system's words without Rust's "(os error 28)".
 fn plain(error: &io::Error) -> String {
     let text = error.to_string();
@@ -196,6 +246,6 @@ fn plain(error: &io::Error) -> String {
     }
 }
 
-fn plural(count: u64) -> &'static str {
+pub(crate) fn plural(count: u64) -> &'static str {
     if count == 1 { "" } else { "s" }
 }

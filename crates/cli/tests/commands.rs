@@ -95,6 +95,8 @@ fn a_benchmark_of_several_algorithms() {
     assert_eq!(run.ok().lines().filter(|line| line.starts_with("cpu-")).count(), 3, "{}", run.text());
     assert!(run.stderr.contains("left out: 'cpu-schoolbook' does not do 'mul' of 60000"), "{}", run.stderr);
     dir.run(&[&args[..], &["nonsense"]].concat()).fails(2, &["this engine has no algorithm 'nonsense'"]);
+    let args = ["bench", "mul", "--device", "cpu", "--bits", "60000,65000", "--algorithm", "cpu-schoolbook"];
+    dir.run(&args).fails(2, &["'cpu-schoolbook' does not do 'mul'"]);
 }
 
 #[test]

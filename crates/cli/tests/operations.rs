@@ -66,9 +66,11 @@ fn several_results_go_to_several_files() {
     on_cpu(&dir, "sqrt a -o q.npy -o r.npy").ok();
     assert_eq!(read_npy(&dir.read("q.npy")).1[2], BigUint::from(92681_u32));
     on_cpu(&dir, "div-rem a n -o q --expect q2").fails(1, &["q2"]);
-    on_cpu(&dir, "div-rem a b -o q -o r -o s").fails(2, &["2 results and 3 -o"]);
-    on_cpu(&dir, "div-rem a b -o q.npy").fails(2, &["2 results and 1 -o"]);
-    on_cpu(&dir, "add a b --expect q --expect r").fails(2, &["1 results and 2 --expect"]);
+    on_cpu(&dir, "div-rem a b -o q -o r -o s").fails(2, &["div-rem has 2 results: give 2 -o, or a single text file"]);
+    on_cpu(&dir, "div-rem a b -o q.npy").fails(2, &["div-rem has 2 results: give 2 -o, or a single text file"]);
+    on_cpu(&dir, "div-rem a b --format npy").fails(2, &["div-rem has 2 results: give 2 -o"]);
+    on_cpu(&dir, "add a b -o q -o r").fails(2, &["add has 1 result: give 1 -o"]);
+    on_cpu(&dir, "add a b --expect q --expect r").fails(2, &["add has 1 result: give 1 --expect"]);
 }
 
 #[test]
@@ -174,7 +176,9 @@ fn reductions_take_products() {
 fn every_result_has_a_file_of_its_own() {
     let dir = small();
     let before = dir.names();
-    on_cpu(&dir, "div-rem a b -o q -o q").fails(2, &["q is given for more than one result"]);
+    on_cpu(&dir, "div-rem a b -o q -o q").fails(2, &["q is given for more than one output"]);
+    on_cpu(&dir, "bench add --bits 5 --csv q --plot ./q").fails(2, &["./q is given for more than one output"]);
+    on_cpu(&dir, "bench --reproduce candar:I --csv q --plot q").fails(2, &["q is given for more than one output"]);
     on_cpu(&dir, "div-rem a b -o q -o ./q").fails(2, &["./q"]);
     assert_eq!(dir.names(), before);
     on_cpu(&dir, "div-rem a b -o /dev/null -o /dev/null").ok();
@@ -189,4 +193,18 @@ fn every_operation_is_measured_and_explained() {
         assert_eq!(table["rows"][0]["checked"], 50, "{operation}");
         assert!(on_cpu(&dir, &format!("explain {operation} --bits 131 --count 50")).ok().contains("algorithm  cpu-"));
     }
+}
+
+/// An array whose width shows in the end is written then, and may fail then.
+#[test]
+fn several_files_appear_together_or_not_at_all() {
+    if !std::path::Path::new("/dev/full").exists() {
+        eprintln!("skipped: no /dev/full");
+        return;
+    }
+    let dir = small();
+    let before = dir.names();
+    dir.write("n", "1\n2\n3\n4\n");
+    on_cpu(&dir, "div-rem a n -o q.npy -o /dev/full --format npy").fails(1, &["/dev/full: No space left on device"]);
+    assert_eq!(dir.names(), [&before[..], &["n".to_owned()]].concat());
 }

@@ -98,6 +98,28 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     }
 }
 
+/// What a command finds out does not depend on who reads along.
+#[test]
+fn a_verdict_is_found_without_a_reader() {
+    let dir = Dir::new();
+    dir.write("a", "7\n".repeat(100_000)).write("nines", "49\n".repeat(99_999) + "48\n");
+    let args = ["sqr", "a", "--device", "cpu", "--chunk-bytes", "10000", "-q", "--expect", "nines"];
+    let mut child = dir.command(&args).spawn().unwrap();
+    drop(child.stdout.take());
+    finish(child).fails(1, &["nines:100000: 48 is expected, found 49"]);
+    dir.write("nines", "49\n".repeat(100_000));
+    let mut child = dir.command(&args).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(finish(child).code, 0);
+    // A wrong certificate, found by a check that nobody listens to.
+    dir.run(&["collatz", "verify", "--device", "cpu", "--from", "1", "--count", "2^16", "--out", "camp", "-q"]).ok();
+    let mut files = std::fs::read_dir(dir.path("camp")).unwrap().map(|entry| entry.unwrap().path());
+    std::fs::write(files.find(|path| path.to_string_lossy().ends_with("5.json")).unwrap(), "{}").unwrap();
+    let mut child = dir.command(&["collatz", "check", "camp"]).spawn().unwrap();
+    drop(child.stdout.take());
+    finish(child).fails(1, &["wrong"]);
+}
+
 #[test]
 fn closed_standard_error_is_no_error() {
     let dir = Dir::new();

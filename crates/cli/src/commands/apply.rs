@@ -87,12 +87,20 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
         summary: Summary::new(*operation, &session.engine().name),
     };
     let chunks = spawn_reader(reader, Arc::clone(&pool), widths)?;
-    let (done, writer) = spawn_writer(outputs, progress, Arc::clone(&pool))?;
+    let (done, writer) = spawn_writer(outputs, progress, Arc::clone(&pool), !args.expect.is_empty())?;
     let computed = work.run(&chunks, &done);
     drop(done);
     let written = writer.join().map_err(|_| Error::Bug)?;
-    // What the writer met explains why computing stopped.
-    let outputs = written?;
+    // What is not as expected is an error though nobody reads on. Else what the writer met explains why computing
+    // stopped.
+    let computed = match &written {
+        Err(Error::BrokenPipe) => computed.and(Err(Error::BrokenPipe)),
+        _ => computed,
+    };
+    let outputs = match written {
+        Err(Error::BrokenPipe) => return computed,
+        written => written?,
+    };
     computed?;
     interrupt::check()?;
     outputs.finish()?;
@@ -148,20 +156,26 @@ fn read_chunk(
     Ok(Some(Chunk { operands, singles, first_lane: tuple.first_lane, consumed_bytes: tuple.consumed_bytes }))
 }
 
-/// Formats and writes in a thread, which gives the sink back once the channel has ended.
+/// Formats and writes in a thread, which gives the sink back once the channel has ended. If nobody reads on, it ends
+/// at once, or with the channel if `is_compared`: results are compared to the end.
 fn spawn_writer(
     mut outputs: Results,
     progress: Progress,
     pool: Arc<Pool>,
+    is_compared: bool,
 ) -> Result<(SyncSender<Done>, JoinHandle<Result<Results>>)> {
     let (sender, receiver) = sync_channel::<Done>(1);
     let write = move || {
+        let mut is_read = true;
         for done in receiver {
-            outputs.write(&done.results)?;
+            match outputs.write(&done.results) {
+                Err(Error::BrokenPipe) if is_compared => is_read = false,
+                written => written?,
+            }
             progress.update(done.consumed_bytes, done.lanes);
             done.results.into_iter().for_each(|numbers| pool.give(numbers.into_batches()));
         }
-        Ok(outputs)
+        if is_read { Ok(outputs) } else { Err(Error::BrokenPipe) }
     };
     let handle = thread::Builder::new()
         .name("writer".into())

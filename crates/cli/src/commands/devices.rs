@@ -6,7 +6,12 @@ use warpmp::{
     device::{self, DeviceInfo},
 };
 
-use crate::{args::Devices, console, error::Result, tables};
+use crate::{
+    args::Devices,
+    console,
+    error::{Result, plural},
+    tables,
+};
 
 /// An engine. What does not apply is absent.
 #[derive(Debug, Default, Serialize)]
@@ -123,9 +128,11 @@ fn describe(engine: &Engine) -> String {
     if let Some(gpu) = &engine.gpu {
         let Gpu { capability, multiprocessors, clock_khz, shared_bytes_per_block, .. } = gpu;
         parts.push(format!("capability {capability}"));
-        parts.push(format!("{multiprocessors} multiprocessors"));
+        parts.push(format!("{multiprocessors} multiprocessor{}", plural((*multiprocessors).into())));
         parts.push(format!("{} MiB", gpu.memory_bytes >> 20));
-        parts.push(format!("L2 {} MiB", gpu.l2_bytes >> 20));
+        if gpu.l2_bytes > 0 {
+            parts.push(format!("L2 {} MiB", gpu.l2_bytes >> 20));
+        }
         parts.push(format!("shared memory {} KiB a block", shared_bytes_per_block >> 10));
         if *clock_khz > 0 {
             parts.push(format!("{} MHz", clock_khz / 1000));

@@ -53,7 +53,7 @@ impl Expectations {
     pub(super) fn open(operation: Operation, args: &Apply) -> Result<Self> {
         let (names, results) = (&args.expect, operation.result_names().len());
         if names.len() > results {
-            return Err(Error::Expectations { results, expected: names.len() });
+            return Err(Error::Expectations { operation });
         }
         // No result is wider, and rows of an array are rounded up.
         let limit = (2 * operation.max_bits() + 1).next_multiple_of(64);

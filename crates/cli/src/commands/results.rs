@@ -1,7 +1,5 @@
 //! Where the results of an operation go: a file each, or all in the columns of one.
 
-use std::{fs, path::PathBuf};
-
 use warpmp::{Operation, Shape};
 
 use crate::{
@@ -10,7 +8,7 @@ use crate::{
     io::{
         column::Column,
         npy::{Dtype, NpyHeader},
-        output::Output,
+        output::{self, Output},
         sink::{Format, Layout, Sink},
     },
     numbers::Numbers,
@@ -23,19 +21,6 @@ pub(crate) struct Results {
     sinks: Vec<Sink>,
     on_stdout: bool,
     on_terminal: bool,
-}
-
-/// A name that stands for the same file as one before it. Devices may well be written twice.
-fn twice(names: &[String]) -> Option<&str> {
-    let is_device = |name: &str| fs::metadata(name).is_ok_and(|it| !it.is_file());
-    let place = |name: &str| -> Option<PathBuf> {
-        let path = std::path::absolute(name).ok()?;
-        let file = || Some(fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
-        fs::canonicalize(&path).ok().or_else(file)
-    };
-    let same = |one: &str, other: &str| one == other || place(one).is_some_and(|it| Some(it) == place(other));
-    let again = |(i, name): &(usize, &String)| !is_device(name) && names[..*i].iter().any(|it| same(it, name));
-    names.iter().enumerate().find(again).map(|(_, name)| name.as_str())
 }
 
 impl Results {
@@ -57,11 +42,9 @@ impl Results {
         let formats: Vec<Format> = names.iter().map(|name| Format::choose(args.format.format, *name)).collect();
         let columns = names.len() == 1 && formats[0] == Format::Text;
         if names.len() != results && !columns {
-            return Err(Error::Outputs { results, outputs: names.len() });
+            return Err(Error::Outputs { operation });
         }
-        if let Some(path) = twice(&args.output) {
-            return Err(Error::SameOutput { path: path.into() });
-        }
+        output::refuse_twice(&args.output)?;
         let layouts = layouts(operation, args, headers)?;
         let mut opened = Self { operation, sinks: Vec::new(), on_stdout: false, on_terminal: false };
         for (i, ((name, format), layout)) in names.into_iter().zip(formats).zip(layouts).enumerate() {
@@ -100,7 +83,9 @@ impl Results {
 
     /// Completes the outputs: only now do files appear.
     pub(crate) fn finish(self) -> Result<()> {
-        self.sinks.into_iter().try_for_each(Sink::finish)
+        // None appears before all are complete.
+        let outputs = self.sinks.into_iter().map(Sink::complete).collect::<Result<Vec<_>>>()?;
+        outputs.into_iter().try_for_each(Output::finish)
     }
 }
 

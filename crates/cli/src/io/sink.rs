@@ -96,10 +96,17 @@ impl Sink {
 
     /// Completes the output: only now does a file appear.
     pub(crate) fn finish(self) -> Result<()> {
-        match self {
-            Self::Text { output, .. } | Self::Npy { output, .. } => output.finish(),
-            Self::Growing(array) => array.finish(),
-        }
+        self.complete()?.finish()
+    }
+
+    /// Everything is written; a file is on the disk, and still under another name.
+    pub(crate) fn complete(self) -> Result<Output> {
+        let mut output = match self {
+            Self::Text { output, .. } | Self::Npy { output, .. } => output,
+            Self::Growing(array) => array.complete()?,
+        };
+        output.sync()?;
+        Ok(output)
     }
 }
 
@@ -191,7 +198,7 @@ impl Growing {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<()> {
+    fn complete(mut self) -> Result<Output> {
         self.narrow(self.needed)?;
         let columns = self.limbs / self.dtype.limbs();
         let header = NpyHeader { dtype: self.dtype, rows: self.rows, columns };
@@ -209,7 +216,7 @@ impl Growing {
                 interrupt::check()?;
             }
         }
-        self.output.finish()
+        Ok(self.output)
     }
 
     /// Rows become `limbs` wide, from the last to the first: each moves towards the end of the file.

@@ -15,6 +15,9 @@ use crate::error::{Error, LineProblem, Result};
 /// Bytes read at a time.
 const BUFFER_BYTES: usize = 1 << 20;
 
+/// Bytes that are looked at to tell text from anything else.
+const LOOKED_AT_BYTES: usize = 1024;
+
 /// Integers as they stand in the file: cheap to take, to be parsed by many threads later.
 #[derive(Debug)]
 pub(crate) enum Raw {
@@ -105,9 +108,11 @@ impl Source {
 
     /// No text starts with the first byte of NumPy's magic.
     fn detect(&mut self, is_npy: bool) -> Result<()> {
-        let first = self.reader.fill_buf().map_err(|source| Error::read(&self.name, source))?.first().copied();
+        let start = self.reader.fill_buf().map_err(|source| Error::read(&self.name, source))?;
+        let (first, start) = (start.first().copied(), &start[..start.len().min(LOOKED_AT_BYTES)]);
         if first != Some(npy::MAGIC[0]) && !is_npy {
-            return Ok(());
+            // No text has them; programs, archives and UTF-16 do.
+            return if start.contains(&0) { Err(Error::NoText { path: self.name.clone() }) } else { Ok(()) };
         }
         let (header, header_bytes) = npy::read_header(&mut self.reader, &self.name, self.limit)?;
         if let Some(total) = self.total_bytes {

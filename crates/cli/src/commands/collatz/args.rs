@@ -273,7 +273,7 @@ pub(crate) struct BenchCollatz {
     #[command(flatten)]
     pub(crate) device: GpusArgs,
     /// Timed runs
-    #[arg(long, default_value_t = 3, value_parser = within(1, 1000))]
+    #[arg(long, default_value_t = 3, value_parser = within(1_u32, 1000))]
     pub(crate) runs: u32,
     #[command(flatten)]
     pub(crate) object: ObjectArgs,
@@ -294,4 +294,11 @@ pub(crate) enum Operation {
     DelayRecords,
     /// The search for path records
     PathRecords,
+}
+
+impl Operation {
+    /// Its name on the command line.
+    pub(crate) fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
 }

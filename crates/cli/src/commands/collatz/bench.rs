@@ -89,7 +89,7 @@ pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
     let scheme = if let Subject::Scheme(scheme) = &subject { Some(scheme) } else { None };
     if args.object.json {
         return super::print_json(&json!({
-            "op": "bench collatz", "operation": format!("{:?}", args.operation).to_lowercase(), "scheme": scheme,
+            "op": "bench collatz", "operation": args.operation.name(), "scheme": scheme,
             "from": window.from().to_string(), "count": window.count().to_string(), "device": device,
             "before_seconds": times.before, "seconds": seconds, "median_seconds": median, "numbers_per_second": rate,
         }));
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
         window.count(),
         window.from(),
         match &subject {
-            Subject::Scheme(scheme) => serde_json::to_string(scheme).unwrap_or_default(),
+            Subject::Scheme(scheme) => super::words(scheme),
             Subject::Delays => "delays".into(),
             Subject::Records(Kind::Delay) => "delay records".into(),
             Subject::Records(Kind::Path) => "path records".into(),

@@ -1,14 +1,11 @@
 //! `warpmp collatz check`: certificates recomputed by a path that shares no code with the engines.
 
-use std::{
-    path::Path,
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use serde_json::json;
-use warpmp_collatz::{Error as CollatzError, campaign::Campaign, engine::Control};
+use warpmp_collatz::{Error as CollatzError, engine::Control};
 
 use super::{args::Check, watch::watch};
 use crate::{
@@ -19,7 +16,7 @@ use crate::{
 
 /// Runs the command.
 pub(super) fn run(args: &Check) -> Result<()> {
-    let campaign = Campaign::open(Path::new(&args.folder))?;
+    let campaign = super::campaign(&args.folder)?;
     let contents = campaign.contents()?;
     let mut wrong: Vec<String> =
         contents.damaged.iter().map(|(path, damage)| format!("{}: {damage}", path.display())).collect();
@@ -61,7 +58,7 @@ pub(super) fn run(args: &Check) -> Result<()> {
             "missing": missing.to_string(),
         }))?;
     } else {
-        console::print(&format!(
+        console::report(&format!(
             "{} certificates: {recomputed} recomputed whole, {} in their samples, {} not readable; {} wrong\n",
             contents.done.len() + contents.damaged.len(),
             contents.done.len() - recomputed,
@@ -69,10 +66,10 @@ pub(super) fn run(args: &Check) -> Result<()> {
             wrong.len()
         ))?;
         if missing > 0 {
-            console::print(&format!("incomplete: {missing} numbers of the range have no certificate\n"))?;
+            console::report(&format!("incomplete: {missing} numbers of the range have no certificate\n"))?;
         }
         for line in &wrong {
-            console::print(&format!("wrong  {line}\n"))?;
+            console::report(&format!("wrong  {line}\n"))?;
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(Error::WrongCertificates { wrong: wrong.len() }) }

@@ -1,7 +1,5 @@
 //! `warpmp collatz status`: what is covered, what is missing.
 
-use std::path::Path;
-
 use serde_json::json;
 use warpmp_collatz::{
     campaign::{Campaign, Contents},
@@ -16,7 +14,7 @@ const LISTED: usize = 20;
 
 /// Runs the command.
 pub(super) fn run(args: &Status) -> Result<()> {
-    let campaign = Campaign::open(Path::new(&args.folder))?;
+    let campaign = super::campaign(&args.folder)?;
     let contents = campaign.contents()?;
     if let Some(file) = &args.plot {
         let svg = draw::campaign(&campaign, &contents).svg()?;
@@ -36,7 +34,7 @@ fn print(campaign: &Campaign, contents: &Contents) -> Result<()> {
     let covered = contents.covered();
     let mut lines = vec![
         format!("range      {} numbers from {}", range.count(), range.from()),
-        format!("scheme     {}", serde_json::to_string(&specification.scheme).unwrap_or_default()),
+        format!("scheme     {}", super::words(&specification.scheme)),
         format!(
             "covered    {covered} numbers ({:.4} %), {} of {} windows",
             covered as f64 * 100.0 / range.count() as f64,

@@ -36,7 +36,7 @@ use crate::{
     console, engine,
     error::{Error, Result},
     interrupt,
-    io::output::Output,
+    io::output::{self, Output},
     plot::plot_name,
 };
 
@@ -69,7 +69,8 @@ pub(crate) fn run(args: &Reproduce) -> Result<()> {
         };
         if !args.report.json {
             let space = if outcomes.is_empty() { "" } else { "\n" };
-            console::print(&format!("{space}{}", text::table(&outcome)))?;
+            let text = format!("{space}{}", text::table(&outcome));
+            if outputs.are_wanted() { console::report(&text)? } else { console::print(&text)? }
         }
         outputs.plot(&outcome)?;
         outcomes.push(outcome);
@@ -110,15 +111,24 @@ struct Outputs {
 
 impl Outputs {
     fn open(args: &Reproduce, entries: &[Entry]) -> Result<Self> {
+        let charts: Vec<(String, String)> = args
+            .plot
+            .iter()
+            .flat_map(|file| {
+                let name =
+                    |entry: &Entry| if entries.len() == 1 { file.clone() } else { plot_name(file, &entry.name()) };
+                entries.iter().map(move |entry| (entry.name(), name(entry)))
+            })
+            .collect();
+        output::refuse_twice(&args.report.csv.iter().chain(charts.iter().map(|it| &it.1)).collect::<Vec<_>>())?;
         let csv = args.report.csv.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
-        let mut plots = Vec::new();
-        if let Some(file) = &args.plot {
-            for entry in entries {
-                let name = if entries.len() == 1 { file.clone() } else { plot_name(file, &entry.name()) };
-                plots.push((entry.name(), Output::open(Some(&name), &[])?));
-            }
-        }
-        Ok(Self { csv, plots })
+        let open = |(table, name): (String, String)| Ok((table, Output::open(Some(&name), &[])?));
+        Ok(Self { csv, plots: charts.into_iter().map(open).collect::<Result<_>>()? })
+    }
+
+    /// Are there files yet to be written?
+    const fn are_wanted(&self) -> bool {
+        self.csv.is_some() || !self.plots.is_empty()
     }
 
     /// Draws the table into its file.

@@ -34,7 +34,7 @@ use crate::{
     args::Tune,
     console, engine,
     error::{Error, Result},
-    io::output::Output,
+    io::output::{self, Output},
     plot::plot_name,
     progress::Progress,
     tables,
@@ -174,14 +174,14 @@ impl Outputs {
         let usual = place.table.with_extension("svg").to_string_lossy().into_owned();
         let plot = plot.map_or(usual, str::to_owned);
         let mut names = vec![table.clone()];
+        for Work { operation, .. } in works {
+            names.push(if works.len() == 1 { plot.clone() } else { plot_name(&plot, &operation.to_string()) });
+        }
+        output::refuse_twice(&names.iter().map(String::as_str).chain(csv).collect::<Vec<_>>())?;
         let table = Some(Output::open(Some(&table), &[])?);
         let csv = csv.map(|name| Output::open(Some(name), &[])).transpose()?;
-        let mut plots = Vec::new();
-        for Work { operation, .. } in works {
-            let name = if works.len() == 1 { plot.clone() } else { plot_name(&plot, &operation.to_string()) };
-            plots.push((*operation, Output::open(Some(&name), &[])?));
-            names.push(name);
-        }
+        let open = |(work, name): (&Work, &String)| Ok((work.operation, Output::open(Some(name), &[])?));
+        let plots = works.iter().zip(&names[1..]).map(open).collect::<Result<_>>()?;
         Ok(Self { table, csv, plots, names })
     }
 
