@@ -1,6 +1,6 @@
 //! Lines for people, on standard error and standard output, without a panic if nobody listens.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 
 use tracing_subscriber::EnvFilter;
 
@@ -15,7 +15,8 @@ pub(crate) fn init_tracing() {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal())
+        // Colours are a feature of the crate that is left out; asking for them ends the program.
+        .with_ansi(false)
         .init();
 }
 

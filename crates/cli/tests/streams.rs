@@ -120,6 +120,28 @@ fn a_verdict_is_found_without_a_reader() {
     finish(child).fails(1, &["wrong"]);
 }
 
+/// People have a terminal, tests have none: a helper of the system's makes one.
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_terminal() {
+    let dir = Dir::new();
+    dir.write("a.txt", "7\n").write("wrong.txt", "x\n");
+    let on_terminal = |words: &str| {
+        let mut command = Command::new("script");
+        command.args(["-qec", &format!("{} {words}", env!("CARGO_BIN_EXE_warpmp")), "/dev/null"]);
+        command.current_dir(dir.path(".")).stdin(Stdio::null()).output().ok()
+    };
+    let Some(output) = on_terminal("mul a.txt a.txt --device cpu") else {
+        eprintln!("skipped: no `script`");
+        return;
+    };
+    let text = String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n");
+    assert!(output.status.success() && text.starts_with("49\n1 product of 3 × 3 bits"), "{text}");
+    let output = on_terminal("mul wrong.txt a.txt --device cpu").unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n");
+    assert_eq!((output.status.code(), text.as_str()), (Some(1), "error: wrong.txt:1: not a number: \"x\"\n"));
+}
+
 #[test]
 fn closed_standard_error_is_no_error() {
     let dir = Dir::new();
