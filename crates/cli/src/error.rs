@@ -48,6 +48,8 @@ pub(crate) enum Error {
     WidthNeeded { operation: warpmp::Operation },
     #[error("{operation} takes {} operand{}: {option} has no meaning", operation.arity(), plural(operation.arity() as u64))]
     NoSuchOperand { operation: warpmp::Operation, option: &'static str },
+    #[error("{option} has no meaning with {scheme}")]
+    OtherScheme { option: &'static str, scheme: String },
     #[error("{path} is a directory")]
     Directory { path: String },
     #[error(".npy is binary: give -o FILE, or redirect standard output")]
@@ -158,6 +160,7 @@ impl Error {
             | Self::WidthNeeded { .. }
             | Self::NoSuchOperand { .. }
             | Self::NoStarts { .. }
+            | Self::OtherScheme { .. }
             | Self::NpyToTerminal
             | Self::UnknownTable { .. }
             | Self::AmbiguousTable { .. }

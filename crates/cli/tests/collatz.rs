@@ -217,6 +217,14 @@ fn what_cannot_be_served() {
     refused("verify --from 2^60 --count 9 --checksum alpha --sieve-mod 5", 2, "1, 3 or 9");
     refused("verify --from 5 --count 9 --checksum alpha", 2, "the first start must be at least 2^20, not 5");
     refused("trace 0", 2, "at least 1");
+    refused(
+        "verify --from 1 --count 9 --scheme honda --leaf-bits 9",
+        2,
+        "--leaf-bits has no meaning with --scheme honda",
+    );
+    refused("verify --from 1 --count 9 --sieve-bits 9", 2, "--sieve-bits has no meaning with --scheme dfs");
+    let alpha = "--checksum alpha --base-bits 9";
+    refused(&format!("verify --from 1 --count 9 {alpha}"), 2, "--base-bits has no meaning with --checksum alpha");
     refused("delay --from 0 --count 5", 2, "at least 1");
     refused("status nowhere", 1, "nowhere: no campaign");
     refused("check nowhere", 1, "nowhere: no campaign");

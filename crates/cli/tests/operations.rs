@@ -149,7 +149,7 @@ fn numbers_out_of_range_are_told_the_range() {
         ("shl a --by 4294967296", "a number from 0 to 4294967295 is needed"),
         ("shl a --by 200000", "'shl' would give a result of 200033 bits; at most 131073 are supported"),
         ("add a b --bits 65537", "a number from 1 to 65536 is needed"),
-        ("add a b --check x", "a number from 0 on is needed"),
+        ("add a b --check x", "a number from 0 to 18446744073709551615 is needed"),
         ("is-prime a --bases 0", "a number from 1 to 1000 is needed"),
         ("explain sqr --bits 5 --count 1 --bits-b 7", "sqr takes 1 operand: --bits-b has no meaning"),
         ("explain mul --bits 5 --count 1 --bits-c 7", "mul takes 2 operands: --bits-c has no meaning"),

@@ -169,6 +169,19 @@ fn a_link_as_output_stays_a_link() {
     dir.mul("a.txt a.txt -o link.txt").ok();
     assert_eq!(dir.text("target.txt"), "49\n");
     assert!(dir.path("link.txt").is_symlink());
+    std::fs::create_dir(dir.path("folder")).unwrap();
+    std::os::unix::fs::symlink("new.txt", dir.path("folder/link.txt")).unwrap();
+    dir.mul("a.txt a.txt -o folder/link.txt").ok();
+    assert_eq!(dir.text("folder/new.txt"), "49\n");
+    assert!(dir.path("folder/link.txt").is_symlink());
+}
+
+#[test]
+fn a_temporary_file_that_cannot_be_made_is_named() {
+    let dir = Dir::new();
+    dir.write("a.txt", "7\n");
+    let args = ["mul", "a.txt", "a.txt", "--device", "cpu", "--format", "npy"];
+    dir.run_where("TMPDIR", "/nowhere", &args).fails(1, &["a temporary file in /nowhere: No such file"]);
 }
 
 #[test]

@@ -109,7 +109,10 @@ pub enum Error {
         holder: String,
     },
     /// The directory has a campaign with another range, window size or scheme. Choose another directory.
-    #[error("{} is of another campaign: {range} in windows of {window_count}, or of another scheme", path.display())]
+    #[error(
+        "{} is of another campaign: {} numbers from {} in windows of {window_count}, or of another scheme",
+        path.display(), range.count(), range.from()
+    )]
     OtherCampaign {
         /// The campaign's description.
         path: PathBuf,

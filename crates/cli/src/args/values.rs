@@ -48,12 +48,12 @@ where
 
 /// Any number that a program's word holds.
 pub(crate) fn any(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| "a number from 0 on is needed, below 2^64".into())
+    within(0, u64::MAX)(text)
 }
 
 /// A small number, whose range depends on other options.
 pub(crate) fn small(text: &str) -> Result<u32, String> {
-    text.parse().map_err(|_| "a number from 0 on is needed".into())
+    within(0, u32::MAX)(text)
 }
 
 /// The modulus of the Collatz sieve.

@@ -120,7 +120,7 @@ impl Drop for Output {
 
 fn open_place(name: &str) -> io::Result<Place> {
     // A link to a file stays a link: the file it leads to is replaced.
-    let target = fs::canonicalize(name).unwrap_or_else(|_| PathBuf::from(name));
+    let target = fs::canonicalize(name).unwrap_or_else(|_| missing(Path::new(name)));
     let existing = fs::metadata(&target).ok();
     match &existing {
         Some(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
@@ -143,6 +143,12 @@ fn open_place(name: &str) -> io::Result<Place> {
         file.as_file().set_permissions(metadata.permissions())?;
     }
     Ok(Place::Aside { file: Some(file), target })
+}
+
+/// The file that is made for a name: of a link to a file that is not there, that one.
+fn missing(name: &Path) -> PathBuf {
+    let linked = fs::read_link(name).ok();
+    linked.map_or_else(|| name.into(), |file| name.parent().map_or_else(|| file.clone(), |folder| folder.join(&file)))
 }
 
 #[cfg(unix)]

@@ -14,7 +14,7 @@ use super::{
     output::Output,
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, inner},
     interrupt,
     numbers::Numbers,
 };
@@ -173,14 +173,26 @@ pub(crate) struct Growing {
     needed: usize,
 }
 
+/// A failure of the temporary file.
+fn spool_error(source: io::Error) -> Error {
+    Error::write(&format!("a temporary file in {}", std::env::temp_dir().display()), inner(source))
+}
+
 impl Growing {
     fn new(output: Output, dtype: Dtype) -> Result<Self> {
-        let (mut file, spooled) = match output.seekable() {
+        let (file, spooled) = match output.seekable() {
             Some(file) => (file?, false),
-            None => (tempfile::tempfile().map_err(|source| output.error(source))?, true),
+            None => (tempfile::tempfile().map_err(spool_error)?, true),
         };
-        file.write_all(&[0; HEADER_BYTES]).map_err(|source| output.error(source))?;
-        Ok(Self { output, file, spooled, dtype, rows: 0, limbs: 0, needed: 0 })
+        let mut array = Self { output, file, spooled, dtype, rows: 0, limbs: 0, needed: 0 };
+        let written = array.file.write_all(&[0; HEADER_BYTES]);
+        array.checked(written)?;
+        Ok(array)
+    }
+
+    /// What the file in work gives; a temporary one is not where the output is.
+    fn checked<T>(&self, result: io::Result<T>) -> Result<T> {
+        result.map_err(|source| if self.spooled { spool_error(source) } else { self.output.error(source) })
     }
 
     fn write(&mut self, column: &Column<'_>) -> Result<()> {
@@ -193,7 +205,7 @@ impl Growing {
         }
         let bytes = rows(column, self.limbs);
         let written = self.file.seek(SeekFrom::End(0)).and_then(|_| self.file.write_all(&bytes));
-        written.map_err(|source| self.output.error(source))?;
+        self.checked(written)?;
         self.rows += numbers.lanes() as u64;
         Ok(())
     }
@@ -203,12 +215,12 @@ impl Growing {
         let columns = self.limbs / self.dtype.limbs();
         let header = NpyHeader { dtype: self.dtype, rows: self.rows, columns };
         let written = self.file.rewind().and_then(|()| self.file.write_all(&header.to_bytes()));
-        written.map_err(|source| self.output.error(source))?;
+        self.checked(written)?;
         if self.spooled {
-            self.file.rewind().map_err(|source| self.output.error(source))?;
+            self.file.rewind().map_err(spool_error)?;
             let mut block = vec![0; BLOCK_BYTES];
             loop {
-                let read = self.file.read(&mut block).map_err(|source| self.output.error(source))?;
+                let read = self.file.read(&mut block).map_err(spool_error)?;
                 if read == 0 {
                     break;
                 }
@@ -246,7 +258,8 @@ impl Growing {
         }
         self.limbs = limbs;
         let length = HEADER_BYTES as u64 + 4 * limbs as u64 * self.rows;
-        self.file.set_len(length).map_err(|source| self.output.error(source))
+        let cut = self.file.set_len(length);
+        self.checked(cut)
     }
 
     fn move_rows(&mut self, first: u64, end: u64, limbs: usize) -> Result<()> {
@@ -266,6 +279,6 @@ impl Growing {
                 file.seek(place(first, new))?;
                 file.write_all(&into)
             });
-        moved.map_err(|source| self.output.error(source))
+        self.checked(moved)
     }
 }

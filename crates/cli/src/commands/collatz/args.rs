@@ -5,9 +5,12 @@ use std::str::FromStr;
 use clap::{Args as Group, Subcommand, ValueEnum};
 use warpmp_collatz::expression;
 
-use crate::args::{
-    GpusArgs, ObjectArgs, ProgressArgs, SummaryArgs,
-    values::{any, share, sieve_modulus, small, within},
+use crate::{
+    args::{
+        GpusArgs, ObjectArgs, ProgressArgs, SummaryArgs,
+        values::{any, share, sieve_modulus, small, within},
+    },
+    error::Error,
 };
 
 /// The subcommands.
@@ -47,15 +50,57 @@ pub(crate) struct RangeArgs {
 /// The tables of the schemes.
 #[derive(Debug, Group)]
 pub(crate) struct TablesArgs {
-    /// honda: base bits of table S; alpha: bits of the sieve
-    #[arg(long, value_name = "K", default_value_t = 32, value_parser = small)]
-    pub(crate) sieve_bits: u32,
-    /// honda: base bits of tables B and C
-    #[arg(long, value_name = "D", default_value_t = 12, value_parser = small)]
-    pub(crate) base_bits: u32,
+    /// honda: base bits of table S; alpha: bits of the sieve; 32 without this
+    #[arg(long, value_name = "K", value_parser = small)]
+    sieve_bits: Option<u32>,
+    /// honda: base bits of tables B and C; 12 without this
+    #[arg(long, value_name = "D", value_parser = small)]
+    base_bits: Option<u32>,
     /// honda: folder in which table S is kept; `WARPMP_CACHE` or the user's cache folder without this
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<String>,
+}
+
+impl TablesArgs {
+    /// Bits of table S, or of the sieve.
+    pub(crate) fn sieve_bits(&self) -> u32 {
+        self.sieve_bits.unwrap_or(32)
+    }
+
+    /// Base bits of tables B and C.
+    pub(crate) fn base_bits(&self) -> u32 {
+        self.base_bits.unwrap_or(12)
+    }
+
+    /// Refuses bits that the scheme called `scheme` has not.
+    ///
+    /// # Errors
+    /// [`Error::OtherScheme`].
+    pub(crate) fn check(&self, scheme: &str, has_sieve: bool, has_bases: bool) -> Result<(), Error> {
+        refuse("--sieve-bits", self.sieve_bits.filter(|_| !has_sieve), scheme)?;
+        refuse("--base-bits", self.base_bits.filter(|_| !has_bases), scheme)
+    }
+}
+
+fn refuse(option: &'static str, value: Option<u32>, scheme: &str) -> Result<(), Error> {
+    value.map_or(Ok(()), |_| Err(Error::OtherScheme { option, scheme: scheme.into() }))
+}
+
+impl Verify {
+    /// Refuses options of other schemes than the one asked for: nobody would read them.
+    ///
+    /// # Errors
+    /// [`Error::OtherScheme`].
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let (name, is_dfs, has_bases) = match (self.checksum, self.scheme) {
+            (Some(Checksum::Alpha), _) => ("--checksum alpha", false, false),
+            (None, SchemeName::Honda) => ("--scheme honda", false, true),
+            (None, SchemeName::Dfs) => ("--scheme dfs", true, false),
+        };
+        refuse("--leaf-bits", self.leaf_bits.filter(|_| !is_dfs), name)?;
+        refuse("--lookahead-bits", self.lookahead_bits.filter(|_| !is_dfs), name)?;
+        self.tables.check(name, !is_dfs, has_bases)
+    }
 }
 
 /// How convergence is verified.

@@ -50,6 +50,9 @@ struct Times {
 
 /// Runs the command.
 pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
+    let is_honda = args.operation == Operation::Honda;
+    let has_sieve = is_honda || args.operation == Operation::Alpha;
+    args.tables.check(&format!("--operation {}", args.operation.name()), has_sieve, is_honda)?;
     let mut window = Window::new(args.from.0, args.count.0)?;
     let control = [Control::default()];
     let gpus = engines::gpus(args.device.selector, args.object.json)?;
@@ -70,10 +73,10 @@ pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
         let share = window.count() / engines.list.len().max(1) as u128;
         let subject = match args.operation {
             Operation::Honda => {
-                Subject::Scheme(Scheme::Honda(honda::Plan::new(args.tables.sieve_bits, args.tables.base_bits)?))
+                Subject::Scheme(Scheme::Honda(honda::Plan::new(args.tables.sieve_bits(), args.tables.base_bits())?))
             }
             Operation::Alpha => {
-                Subject::Scheme(Scheme::Alpha(alpha::Plan::new(args.tables.sieve_bits, args.sieve_mod)?))
+                Subject::Scheme(Scheme::Alpha(alpha::Plan::new(args.tables.sieve_bits(), args.sieve_mod)?))
             }
             Operation::Delay => Subject::Delays,
             _ => Subject::Scheme(Scheme::Dfs(engines.plan(share, u128::MAX))),

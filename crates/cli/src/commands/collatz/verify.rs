@@ -47,6 +47,7 @@ const MAX_WINDOWS: u128 = 1 << 24;
 
 /// Runs the command.
 pub(super) fn run(args: &Verify) -> Result<()> {
+    args.check()?;
     let range = Window::new(args.range.from.0, args.range.count.0)?;
     let named = named(args)?;
     if matches!(named, Some(Scheme::Alpha(_))) {
@@ -74,9 +75,9 @@ pub(super) fn run(args: &Verify) -> Result<()> {
 /// The scheme that was asked for, if that says all of it: a plan of the default one depends on engine and range.
 fn named(args: &Verify) -> Result<Option<Scheme>> {
     Ok(match (args.checksum, args.scheme) {
-        (Some(Checksum::Alpha), _) => Some(Scheme::Alpha(alpha::Plan::new(args.tables.sieve_bits, args.sieve_mod)?)),
+        (Some(Checksum::Alpha), _) => Some(Scheme::Alpha(alpha::Plan::new(args.tables.sieve_bits(), args.sieve_mod)?)),
         (None, SchemeName::Honda) => {
-            Some(Scheme::Honda(honda::Plan::new(args.tables.sieve_bits, args.tables.base_bits)?))
+            Some(Scheme::Honda(honda::Plan::new(args.tables.sieve_bits(), args.tables.base_bits())?))
         }
         (None, SchemeName::Dfs) => None,
     })
@@ -221,6 +222,10 @@ fn report(
         }
     }
     if args.summary.quiet {
+        return Ok(());
+    }
+    if windows == 0 {
+        console::note(&format!("{} numbers from {} converge, all of them verified before", all.numbers, range.from()));
         return Ok(());
     }
     let now = if before.numbers == 0 { String::new() } else { format!(", {numbers} of them verified now") };
