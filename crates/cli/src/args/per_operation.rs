@@ -39,7 +39,8 @@ bits, each as long as it likes; lines that start with # and blank lines at the e
 limb first. If a file but the first holds a single integer, it serves every integer of the first.
 Files larger than memory are read, worked on and written in chunks.
 
-Output .npy has A's element type (that of the first .npy if A is text, uint32 if none is).
+Several results stand in one line, with tabs between them; negative ones have a minus. Output .npy
+has A's element type (that of the first .npy if A is text, uint32 if none is).
 
 The summary goes to standard error. --json prints it as one object instead: on standard output if
 the results go to -o, else on standard error. Its rates are end to end.";
