@@ -180,6 +180,8 @@ fn help_for_every_command() {
         assert!(dir.run(args).ok().contains("Usage: warpmp"));
     }
     assert!(dir.run(&["mul", "--help"]).ok().contains("Examples:"));
+    let has = |operation: &str, option: &str| dir.run(&["explain", operation, "-h"]).ok().contains(option);
+    assert!(!has("sqr", "--bits-b") && has("mul", "--bits-b") && !has("mul", "--bits-c") && has("mul-mod", "--bits-c"));
     assert!(dir.run(&["--help"]).ok().starts_with("Bulk big-integer arithmetic"));
     assert!(dir.run(&["--version"]).ok().starts_with("warpmp "));
 }

@@ -18,6 +18,11 @@ pub(crate) struct PerOperation<T> {
 pub(crate) trait Options: Args {
     /// Does it take files of operands?
     const TAKES_FILES: bool;
+
+    /// The subcommand without what has no meaning for the operation.
+    fn fit(command: Command, _: Operation) -> Command {
+        command
+    }
 }
 
 impl Options for Apply {
@@ -30,6 +35,11 @@ impl Options for BenchRows {
 
 impl Options for Explain {
     const TAKES_FILES: bool = false;
+
+    fn fit(command: Command, operation: Operation) -> Command {
+        let others = ["bits_b", "bits_c"].into_iter().skip(operation.arity() - 1);
+        others.fold(command, |command, id| command.mut_arg(id, |arg| arg.hide(true)))
+    }
 }
 
 const FILES: &str = "\
@@ -91,7 +101,7 @@ fn help(role: Role, first: bool) -> &'static str {
 }
 
 fn command<T: Options>(operation: Operation) -> Command {
-    let mut command = T::augment_args(Command::new(operation.to_string()));
+    let mut command = T::fit(T::augment_args(Command::new(operation.to_string())), operation);
     command = command.about(operation.summary());
     if T::TAKES_FILES {
         for (i, operand) in operation.operands().iter().enumerate() {

@@ -37,7 +37,7 @@ use crate::{
     error::{Error, Result},
     interrupt,
     io::output::{self, Output},
-    plot::plot_name,
+    plot::chart_name,
 };
 
 /// All tables, for `--json`.
@@ -115,8 +115,7 @@ impl Outputs {
             .plot
             .iter()
             .flat_map(|file| {
-                let name =
-                    |entry: &Entry| if entries.len() == 1 { file.clone() } else { plot_name(file, &entry.name()) };
+                let name = |entry: &Entry| chart_name(file, &entry.name(), entries.len());
                 entries.iter().map(move |entry| (entry.name(), name(entry)))
             })
             .collect();

@@ -35,7 +35,7 @@ use crate::{
     console, engine,
     error::{Error, Result},
     io::output::{self, Output},
-    plot::plot_name,
+    plot::chart_name,
     progress::Progress,
     tables,
 };
@@ -175,7 +175,7 @@ impl Outputs {
         let plot = plot.map_or(usual, str::to_owned);
         let mut names = vec![table.clone()];
         for Work { operation, .. } in works {
-            names.push(if works.len() == 1 { plot.clone() } else { plot_name(&plot, &operation.to_string()) });
+            names.push(chart_name(&plot, &operation.to_string(), works.len()));
         }
         output::refuse_twice(&names.iter().map(String::as_str).chain(csv).collect::<Vec<_>>())?;
         let table = Some(Output::open(Some(&table), &[])?);
