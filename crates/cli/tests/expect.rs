@@ -203,6 +203,15 @@ fn expected_results_from_standard_input() {
     let run =
         |more: &str, input: &[u8]| dir.run_with(&words(more).iter().map(String::as_str).collect::<Vec<_>>(), input);
     run("a b --expect -", b"2\t1\n-\t-\n1\t3\n").ok();
+    dir.write("q", "2\n-\n1\n").write("both", "2\t1\n-\t-\n1\t3\n");
+    for (file, words) in
+        [("q", "3 results of 7 × 3 bits, 3 checked, quotients as expected;"), ("both", ", all as expected;")]
+    {
+        let run = on_cpu(&dir, &format!("div-rem a b --expect {file}"));
+        assert!(run.code == 0 && run.stderr.contains(words), "{}", run.stderr);
+    }
+    let object = on_cpu(&dir, "div-rem a b --expect q -o r --json");
+    assert!(object.ok().contains("\"expected\":[\"quotients\"]"), "{}", object.text());
     run("a b --expect -", b"2\t1\n-\t-\n1\t4\n").fails(1, &["standard input:3, column 2 (remainders): 4 is expected"]);
     dir.run(&words("a b -o q.npy -o r.npy").iter().map(String::as_str).collect::<Vec<_>>()).ok();
     run("a b --expect q.npy --expect -", &dir.read("r.npy")).ok();

@@ -107,6 +107,7 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
 
     let mut summary = work.summary;
     summary.checked = work.checker.checked();
+    summary.expected = work.expected.names();
     summary.finish(start.elapsed());
     console::summary(args.summary, results_on_stdout, &summary.json(), &summary.text())
 }

@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Devices) -> Result<()> {
 
 fn cpu() -> Engine {
     let name = Session::cpu().engine().name.clone();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = rayon::current_num_threads();
     Engine { id: "cpu".into(), kind: "cpu", name, usable: true, threads: Some(threads), simd: Some(simd()), gpu: None }
 }
 

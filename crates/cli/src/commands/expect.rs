@@ -77,6 +77,12 @@ impl Expectations {
         self.files.iter_mut().try_for_each(|file| file.compare(self.operation, &columns, status))
     }
 
+    /// What the results are called that the files have.
+    pub(super) fn names(&self) -> Vec<&'static str> {
+        let results = self.files.iter().filter_map(|file| file.results.clone());
+        results.flatten().map(|result| self.operation.result_names()[result]).collect()
+    }
+
     /// There are no more results: have the files no more lines either?
     ///
     /// # Errors
