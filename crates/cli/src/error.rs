@@ -204,7 +204,7 @@ pub(crate) enum LineProblem {
     NotUtf8,
     #[error("a blank line between numbers")]
     Blank,
-    #[error("a number of {bits} bits; the limit is {limit}")]
+    #[error("a number of {bits} bits; at most {limit} are supported")]
     TooWide { bits: usize, limit: usize },
     #[error("a line of more than {limit} bytes: no number that is supported needs that")]
     TooLong { limit: usize },

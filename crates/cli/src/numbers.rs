@@ -12,7 +12,6 @@ use warpmp::{Batch, Shape, operation::MUL_MAX_BITS};
 use crate::{
     error::{Error, LineProblem, Result},
     io::{
-        npy::NpyProblem,
         source::{Raw, RawRows},
         text::{Digits, RawText},
         tuple::RawTuple,
@@ -87,10 +86,7 @@ pub(crate) fn operands(tuple: &RawTuple, names: &[String], pool: &Pool, widths: 
     let raws = tuple.others.iter().map(|other| other.raw.as_ref().filter(|_| !other.is_single));
     let checked = [Some(&tuple.first)].into_iter().chain(raws).zip(names).enumerate();
     let columns = checked
-        .map(|(i, (raw, name))| {
-            let limit = width(i).unwrap_or(MUL_MAX_BITS);
-            raw.map(|raw| Lanes::check(raw, tuple.first_lane, name, limit)).transpose()
-        })
+        .map(|(i, (raw, name))| raw.map(|raw| Lanes::check(raw, name, width(i).unwrap_or(MUL_MAX_BITS))).transpose())
         .collect::<Result<Vec<_>>>()?;
     let lanes = tuple.first.lanes();
     let present: Vec<&Lanes<'_>> = columns.iter().flatten().collect();
@@ -115,23 +111,19 @@ pub(crate) fn operands(tuple: &RawTuple, names: &[String], pool: &Pool, widths: 
 
 /// The single integer of an operand.
 pub(crate) fn single(raw: &Raw, name: &str, pool: &Pool, bits: Option<usize>) -> Result<Batch<'static>> {
-    Lanes::check(raw, 0, name, bits.unwrap_or(MUL_MAX_BITS))?.batch(None, name, pool, bits)
+    Lanes::check(raw, name, bits.unwrap_or(MUL_MAX_BITS))?.batch(None, name, pool, bits)
 }
 
 /// One operand's integers, found to be numbers.
 enum Lanes<'a> {
-    Text {
-        digits: Vec<Digits<'a>>,
-        text: &'a RawText,
-    },
-    /// Rows, and the number of the first in its file.
-    Rows(&'a RawRows, u64),
+    Text { digits: Vec<Digits<'a>>, text: &'a RawText },
+    Rows(&'a RawRows),
 }
 
 impl<'a> Lanes<'a> {
-    fn check(raw: &'a Raw, first_lane: u64, name: &str, limit: usize) -> Result<Self> {
+    fn check(raw: &'a Raw, name: &str, limit: usize) -> Result<Self> {
         match raw {
-            Raw::Rows(rows) => Ok(Self::Rows(rows, first_lane)),
+            Raw::Rows(rows) => Ok(Self::Rows(rows)),
             Raw::Text(text) => {
                 let check = |lane| Digits::check(text.get(lane), limit).map_err(|problem| (lane, problem));
                 let digits = (0..text.lanes()).into_par_iter().map(check).collect::<Result<Vec<_>, _>>();
@@ -149,7 +141,7 @@ impl<'a> Lanes<'a> {
     fn len(&self) -> usize {
         match self {
             Self::Text { digits, .. } => digits.len(),
-            Self::Rows(rows, _) => rows.bytes.len() / (4 * rows.row_limbs),
+            Self::Rows(rows) => rows.bytes.len() / (4 * rows.row_limbs),
         }
     }
 
@@ -157,7 +149,7 @@ impl<'a> Lanes<'a> {
     fn limbs(&self, lane: usize) -> usize {
         match self {
             Self::Text { digits, .. } => digits[lane].limbs_bound(),
-            Self::Rows(rows, _) => rows.row_limbs,
+            Self::Rows(rows) => rows.row_limbs,
         }
     }
 
@@ -168,9 +160,9 @@ impl<'a> Lanes<'a> {
         let lane = |row: usize| members.map_or(row, |members| members[row] as usize);
         let width = (0..lanes).into_par_iter().map(|row| self.limbs(lane(row))).max().unwrap_or(1);
         match self {
-            Self::Rows(rows, first_lane) => {
+            Self::Rows(rows) => {
                 if let Some(bits) = asked {
-                    return fixed(rows, *first_lane, lanes, bits, name);
+                    return fixed(rows, lanes, bits);
                 }
                 let mut limbs = pool.take(lanes * width).unwrap_or_else(|| vec![0; lanes * width].into());
                 limbs.as_mut_slice().par_chunks_exact_mut(width).enumerate().for_each(|(row, out)| {
@@ -211,22 +203,20 @@ impl<'a> Lanes<'a> {
     }
 }
 
-/// The rows of an array in `limit` bits.
-fn fixed(rows: &RawRows, first_lane: u64, lanes: usize, limit: usize, name: &str) -> Result<Batch<'static>> {
-    let width = limit.div_ceil(32);
+/// The rows of an array in `bits` bits.
+fn fixed(rows: &RawRows, lanes: usize, bits: usize) -> Result<Batch<'static>> {
+    let width = bits.div_ceil(32);
     let mut limbs = vec![0; lanes * width];
     for (lane, out) in limbs.chunks_exact_mut(width).enumerate() {
-        let row: Vec<u32> = rows.row(lane).collect();
-        let bits = bit_length(&row);
-        if bits > limit {
-            let problem = NpyProblem::RowTooWide { row: first_lane + lane as u64, bits, limit };
-            return Err(Error::Npy { path: name.into(), problem });
-        }
-        for (limb, value) in out.iter_mut().zip(row) {
-            *limb = value;
+        for (place, value) in rows.row(lane).enumerate() {
+            match out.get_mut(place) {
+                Some(limb) => *limb = value,
+                None if value == 0 => {}
+                None => return Err(warpmp::Error::NotReduced { lane, bits }.into()),
+            }
         }
     }
-    Ok(Batch::from_limbs(Shape::new(lanes, limit), limbs)?)
+    Ok(Batch::from_limbs(Shape::new(lanes, bits), limbs)?)
 }
 
 /// Rows of `width` limbs as rows of `new` limbs, which are more.

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Dir, lines, mixed, npy_of, read_npy};
+use common::{Dir, lines, mixed, read_npy};
 use num_bigint::BigUint;
 
 /// Four lanes: `a`, `b`, `m`, of which some are at fault together.
@@ -108,17 +108,6 @@ fn widths_are_asked_for_and_held() {
     on_cpu(&dir, "shl a").fails(2, &["--by"]);
     on_cpu(&dir, "add_mod a b m").fails(2, &["unrecognized subcommand"]);
     dir.run_with(&["add-mod", "-", "-", "m", "--device", "cpu"], b"1\n").fails(2, &["standard input"]);
-}
-
-#[test]
-fn rows_wider_than_asked_for_are_named() {
-    let dir = Dir::new();
-    let numbers: Vec<BigUint> = [5_u64, 1 << 39, 1 << 40, 7].map(BigUint::from).to_vec();
-    dir.write("a.npy", npy_of(&numbers, 4, 2)).write("b", "1\n");
-    for chunks in ["", " --chunk-bytes 8"] {
-        let words = ["a.npy: row 2 has a number of 41 bits; the limit is 40"];
-        on_cpu(&dir, &format!("wrapping-add a.npy b --bits 40{chunks}")).fails(1, &words);
-    }
 }
 
 #[test]

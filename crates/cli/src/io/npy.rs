@@ -74,10 +74,8 @@ pub(crate) enum NpyProblem {
     Dimensions { shape: String },
     #[error("no numbers in it: its shape is {shape}")]
     Empty { shape: String },
-    #[error("numbers of {bits} bits; the limit is {limit}")]
+    #[error("numbers of {bits} bits; at most {limit} are supported")]
     TooWide { bits: u64, limit: usize },
-    #[error("row {row} has a number of {bits} bits; the limit is {limit}")]
-    RowTooWide { row: u64, bits: usize, limit: usize },
     #[error("truncated: {found_bytes} bytes where its shape needs {expected_bytes}")]
     Truncated { found_bytes: u64, expected_bytes: u64 },
     #[error("truncated: it ends in row {row} of {rows}")]

@@ -362,7 +362,7 @@ mod tests {
                 .to_string()
         };
         for text in [limit.to_string(), format!("{limit:#x}")] {
-            assert_eq!(refused(&text), "a number of 65537 bits; the limit is 65536");
+            assert_eq!(refused(&text), "a number of 65537 bits; at most 65536 are supported");
         }
         let largest = limit - 1u8;
         assert_eq!(BigUint::new(limbs(&largest.to_string())), largest);
