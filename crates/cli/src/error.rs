@@ -77,8 +77,12 @@ pub(crate) enum Error {
     SelfTest { failed: usize, total: usize },
     #[error("{folder}: no campaign; `warpmp collatz verify --out` begins one")]
     NoCampaign { folder: String },
-    #[error("{folder}: {files} certificate{} not trusted; --redo does their windows again", if *files == 1 { " is" } else { "s are" })]
+    #[error("{folder}: {files} certificate{} not trusted, but in good order; --redo moves aside what is not trusted and does its windows again",
+            if *files == 1 { " is" } else { "s are" })]
     Untrusted { folder: String, files: usize },
+    #[error("{folder}: {missing} number{} of the range {} no certificate", if *missing == 1 { "" } else { "s" },
+            if *missing == 1 { "has" } else { "have" })]
+    Incomplete { folder: String, missing: u128 },
     #[error("{windows} windows, at most {limit} fit a directory: give a larger --window")]
     TooManyWindows { windows: u128, limit: u128 },
     #[error("{wrong} certificate{} wrong", if *wrong == 1 { " is" } else { "s are" })]

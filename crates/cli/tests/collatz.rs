@@ -65,27 +65,6 @@ fn a_campaign_from_verify_to_check() {
 }
 
 #[test]
-fn a_damaged_certificate_is_named_and_done_again_on_request() {
-    let dir = Dir::new();
-    let range = "--from 2^40 --count 2^21 --window 2^20";
-    verify(&dir, range).ok();
-    let path = &certificates(&dir)[1];
-    let text = fs::read_to_string(path).unwrap();
-    fs::write(path, text.replacen("\"tested\": ", "\"tested\": 1", 1)).unwrap();
-    let status = collatz(&dir, "status camp");
-    assert!(status.ok().contains("not trusted") && status.text().contains("missing    1048576 numbers from"));
-    let check = collatz(&dir, "check camp");
-    assert_eq!(check.code, 1);
-    assert!(check.text().contains("damaged: its SHA-256"), "{}", check.text());
-    let refused = verify(&dir, range);
-    assert_eq!(refused.code, 1);
-    assert!(refused.stderr.contains("damaged") && refused.stderr.contains("--redo"), "{}", refused.stderr);
-    verify(&dir, &format!("{range} --redo")).ok();
-    assert_eq!(fs::read_to_string(path).unwrap().contains("\"tested\": 1"), text.contains("\"tested\": 1"));
-    assert!(collatz(&dir, "check camp").ok().contains("0 wrong"));
-}
-
-#[test]
 fn a_killed_campaign_goes_on() {
     let dir = Dir::new();
     let range = ["--from", "2^70", "--count", "2^40", "--window", "2^26"];

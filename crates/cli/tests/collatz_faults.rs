@@ -8,7 +8,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use common::{Dir, Run, finish};
-use warpmp_collatz::certificate::{load, store};
+use warpmp_collatz::certificate::{Highest, load, store};
 
 /// Runs the program where no file may become longer than some blocks of 512 or 1024 bytes: what a full disk is to it.
 fn limited(dir: &Dir, blocks: u32, args: &str) -> Run {
@@ -56,6 +56,31 @@ fn a_full_directory_is_named_and_nothing_half_written() {
     limited(&dir, 4, "delay --device cpu --from 1 --count 9999 -o delays.npy -q").fails(1, &["delays.npy"]);
 }
 
+/// Where nothing can be written, what is there can be looked at.
+#[cfg(unix)]
+#[test]
+fn a_directory_that_is_read_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let dir = Dir::new();
+    collatz(&dir, VERIFY).ok();
+    let mode = |mode| fs::set_permissions(dir.path("camp"), fs::Permissions::from_mode(mode)).unwrap();
+    let paths = fs::read_dir(dir.path("camp")).unwrap().map(|entry| entry.unwrap().path());
+    let last = paths.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with('0')).max().unwrap();
+    fs::remove_file(&last).unwrap();
+    mode(0o555);
+    if fs::write(dir.path("camp/probe"), "").is_ok() {
+        println!("skipped: this user may write everywhere");
+        return;
+    }
+    assert!(collatz(&dir, "status camp").ok().contains("missing"));
+    collatz(&dir, "check camp --complete").fails(1, &["have no certificate"]);
+    collatz(&dir, VERIFY).fails(1, &["camp"]);
+    mode(0o755);
+    collatz(&dir, VERIFY).ok();
+    collatz(&dir, "check camp --complete").ok();
+}
+
 /// Certificates in good order whose figures a wrong program found: only computing them again tells.
 #[test]
 fn check_finds_figures_that_are_wrong() {
@@ -65,12 +90,14 @@ fn check_finds_figures_that_are_wrong() {
     let path = fs::read_dir(dir.path("camp")).unwrap().map(|entry| entry.unwrap().path());
     let path = path.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with('0')).min().unwrap();
     let good = load(&path).unwrap().unwrap();
-    // A rule that removes one start too many; and a checksum that is off.
+    // A rule that removes one start too many; a checksum that is off; a highest value that is none.
     let mut fewer = good.clone();
     fewer.figures.tested -= 1;
     let mut other = good.clone();
     other.figures.checksum = format!("{:016x}", u64::from_str_radix(&good.figures.checksum, 16).unwrap() ^ 1 << 63);
-    for wrong in [fewer, other] {
+    let mut higher = good.clone();
+    higher.highest = Highest::Value { start: good.window.from().to_string(), value: "16".into() };
+    for wrong in [fewer, other, higher] {
         store(&path, &wrong).unwrap();
         assert!(collatz(&dir, "status camp").ok().contains("complete: no gaps"));
         let check = collatz(&dir, "check camp");

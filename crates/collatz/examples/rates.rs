@@ -1,6 +1,6 @@
-//! Rates of the CPU engine: `rates dfs|honda FROM COUNT [parameters of the plan]`, and of delays
-//! `rates delay|delay-random|delay-portable|delay-random-portable FROM COUNT`: consecutive numbers, or as many random ones from `FROM` to
-//! twice that. `RAYON_NUM_THREADS=1` is one core. Delays are timed fifty times: the best is least disturbed by others.
+//! Rates of the CPU engine: `rates dfs|honda FROM COUNT [parameters of the plan]`, and of delays `rates delay|delay-random FROM COUNT`:
+//! consecutive numbers, or as many random ones from `FROM` to twice that. With `-portable` behind the name it does without vectors.
+//! `RAYON_NUM_THREADS=1` is one core. Delays are timed fifty times: the best is least disturbed by others.
 #![forbid(unsafe_code)]
 
 use std::{env, time::Instant};
@@ -19,8 +19,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let number = |place: usize| args.get(place).map_or(Ok(0), |text| parse(text));
     let window = Window::new(number(1)?, number(2)?)?;
     let control = Control::default();
-    let mut cpu = Cpu::new();
-    if args[0] == "honda" {
+    let mut cpu = if args[0].ends_with("portable") { Cpu::new().portable() } else { Cpu::new() };
+    if args[0].starts_with("honda") {
         let plan = honda::Plan::new(number(3)? as u32, number(4)? as u32)?;
         let begin = Instant::now();
         cpu.honda(&plan, &Window::new(1 << 30, 1)?, &control)?;
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Ok(());
     }
     if args[0].starts_with("delay") {
-        return delays(&args[0], &window);
+        return delays(&args[0], cpu, &window);
     }
     let plan = match args.len() {
         0..=3 => dfs::Plan::for_cpu(window.count()),
@@ -59,9 +59,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn delays(name: &str, window: &Window) -> Result<(), Box<dyn std::error::Error>> {
+fn delays(name: &str, mut cpu: Cpu, window: &Window) -> Result<(), Box<dyn std::error::Error>> {
     let control = Control::default();
-    let mut cpu = if name.ends_with("portable") { Cpu::new().portable() } else { Cpu::new() };
     let mut delays = vec![0; window.count() as usize];
     // Weyl's sequence: nothing that tables know of.
     let random = |place: u64| (u128::from(place.wrapping_mul(0x9e37_79b9_7f4a_7c15)) * window.from()) >> 64;

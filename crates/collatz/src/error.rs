@@ -3,6 +3,7 @@
 use std::{fmt, io, path::PathBuf};
 
 use crate::{
+    campaign::Remains,
     certificate::{Damage, Figures},
     window::Window,
 };
@@ -119,6 +120,36 @@ pub enum Error {
         /// Its range.
         range: Window,
         /// Its windows' size.
+        window_count: String,
+    },
+    /// The campaign's description is lost or broken, but its certificates are there: they hold all but the range. Going on with that range
+    /// writes it anew.
+    #[error(
+        "{}: {reason}; {} certificates are there, for starts from {} to {} in windows of {}: \
+         verify the campaign's range again, and it is written anew",
+        path.display(), remains.certificates, remains.from, remains.last, remains.window_count
+    )]
+    LostDescription {
+        /// The description.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+        /// What is there.
+        remains: Box<Remains>,
+    },
+    /// The campaign's description is lost or broken, and a certificate is none of the campaign that is to be continued there. Give the range,
+    /// the windows' size and the scheme that the campaign had, or move what is another campaign's elsewhere.
+    #[error(
+        "campaign.json is lost, and {} is not of {range} in windows of {window_count} by the same scheme: \
+         give what the campaign had, or move other campaigns' certificates elsewhere",
+        certificate.display()
+    )]
+    OtherCertificates {
+        /// A certificate that does not fit.
+        certificate: PathBuf,
+        /// The range that was asked for.
+        range: Window,
+        /// The windows' size that was asked for.
         window_count: String,
     },
     /// The GPU or the simulator failed; the window it worked on is not done.

@@ -39,7 +39,12 @@ impl Lock {
         let _ = (&file).take(200).read_to_string(&mut holder);
         match locked {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(Error::Locked { path, holder: holder.trim().to_owned() }),
+            Err(TryLockError::WouldBlock) => {
+                // It may have taken the lock a moment ago, and not have written its name yet.
+                let holder =
+                    Some(holder.trim()).filter(|name| !name.is_empty()).unwrap_or("another process").to_owned();
+                return Err(Error::Locked { path, holder });
+            }
             Err(TryLockError::Error(source)) => return Err(Error::File { path, source }),
         }
         let stale = (!holder.trim().is_empty()).then(|| holder.trim().to_owned());
@@ -63,5 +68,7 @@ impl Drop for Lock {
     fn drop(&mut self) {
         // An empty file says that the work ended in order.
         let _ = self.file.set_len(0);
+        // Closing alone would leave the lock to a child of this process that has not begun its own program yet.
+        let _ = self.file.unlock();
     }
 }

@@ -4,92 +4,47 @@
 //! DIR/campaign.json                  the range, the windows' size and the scheme, sealed
 //! DIR/lock                           held by the process at work; the system lets go of it when that ends, however it ends
 //! DIR/FROM-COUNT.json                a certificate a window
+//! DIR/NAME.aside, NAME.aside-2, …    what was in the way of one of them
 //! ```
 //!
 //! The windows are cut at multiples of their size; a window is done if its certificate is there, whole and of this program and rules. So a
 //! campaign that was killed at any moment resumes with exactly the windows that are missing.
+//!
+//! No file is ever deleted or overwritten that this program has not written for itself: what stands in the way is moved aside, and
+//! what does not is left alone.
 
 mod lock;
+mod restore;
+mod specification;
 mod work;
 
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, Serialize};
-
 pub use lock::Lock;
+pub use restore::{Begun, Remains, Restored};
+pub use specification::Specification;
 pub use work::{Event, run};
 
 use crate::{
-    certificate::{Certificate, Damage, PROGRAM, Scheme, TEMPORARY, fingerprint, load, seal, unseal},
+    certificate::{Certificate, Damage, TEMPORARY, load, seal},
     error::{Error, Result},
     window::Window,
 };
 
 const SPECIFICATION: &str = "campaign.json";
 
-/// What a campaign is about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Specification {
-    /// The range.
-    pub range: Window,
-    /// Starts of a window; the last one may have fewer.
-    pub window_count: String,
-    /// The scheme.
-    pub scheme: Scheme,
-    /// The program.
-    pub program: String,
-    /// The rules' fingerprint.
-    pub rules: String,
-}
-
-impl Specification {
-    /// A campaign of this program.
-    ///
-    /// # Errors
-    /// [`Error::ZeroCount`] for windows without starts.
-    pub fn new(range: Window, window_count: u128, scheme: Scheme) -> Result<Self> {
-        if window_count == 0 {
-            return Err(Error::ZeroCount);
-        }
-        let window_count = window_count.min(range.count()).to_string();
-        Ok(Self { range, window_count, scheme, program: PROGRAM.into(), rules: fingerprint() })
-    }
-
-    /// Starts of a window; 1 if the text is no number, which no sealed file has.
-    fn size(&self) -> u128 {
-        self.window_count.parse().unwrap_or(1).max(1)
-    }
-
-    /// How many windows there are. They are cut at multiples of their size, which suits engines that need alignment: the first one
-    /// may have fewer starts, too.
-    pub fn windows(&self) -> u128 {
-        (self.range.end() - 1) / self.size() - self.range.from() / self.size() + 1
-    }
-
-    /// The window with this number.
-    pub fn window(&self, number: u128) -> Option<Window> {
-        let from = (self.range.from() / self.size()).checked_add(number)?.checked_mul(self.size())?;
-        Window::of(from.max(self.range.from())..from.checked_add(self.size())?.min(self.range.end()))
-    }
-
-    /// The number of this window; none if it is not one of the campaign's.
-    pub fn number(&self, window: &Window) -> Option<u128> {
-        let number = (window.from() / self.size()).checked_sub(self.range.from() / self.size())?;
-        (self.window(number) == Some(*window)).then_some(number)
-    }
-}
-
 /// What a directory holds.
 #[derive(Debug)]
 pub struct Contents {
     /// Trusted certificates of the campaign's windows, in the windows' order.
     pub done: Vec<Certificate>,
-    /// Files that are not trusted, and why.
+    /// Files that are not trusted, and why. They have the names of windows, and are in the way of those.
     pub damaged: Vec<(PathBuf, Damage)>,
+    /// Other `.json` files, which are in nobody's way: they have no name of a window of this campaign.
+    pub others: Vec<PathBuf>,
 }
 
 /// A campaign's directory.
@@ -97,45 +52,42 @@ pub struct Contents {
 pub struct Campaign {
     folder: PathBuf,
     specification: Specification,
+    restored: Option<Restored>,
 }
 
 impl Campaign {
     /// Opens the campaign of a directory, as it is.
     ///
     /// # Errors
-    /// [`Error::File`]; [`Error::NotTrusted`] if its description is damaged or of another program or rule set.
+    /// [`Error::File`]; [`Error::NotTrusted`] if its description is damaged or of another program or rule set; [`Error::LostDescription`] if
+    /// it is lost or broken, and certificates are there.
     pub fn open(folder: &Path) -> Result<Self> {
-        let path = folder.join(SPECIFICATION);
-        let not_trusted = |damage| Error::NotTrusted { path: path.clone(), damage };
-        let specification: Specification = unseal(&path)?.map_err(not_trusted)?;
-        let foreign = |what: &str, found: &str| not_trusted(Damage::Foreign { what: what.into(), found: found.into() });
-        if specification.program != PROGRAM {
-            return Err(foreign("program", &specification.program));
+        match restore::description(folder)? {
+            Ok(specification) => Ok(Self { folder: folder.to_owned(), specification, restored: None }),
+            Err(lost) => Err(lost.error(folder)?),
         }
-        if specification.rules != fingerprint() {
-            return Err(foreign("rules", &specification.rules));
-        }
-        Ok(Self { folder: folder.to_owned(), specification })
     }
 
-    /// Opens the directory for work on this campaign, making it if it is not there.
+    /// Opens the directory for work on this campaign, making it if it is not there. A description that is lost or broken is written anew, if
+    /// all certificates that are there are of this campaign; [`Campaign::restored`] tells.
     ///
     /// # Errors
-    /// As [`Campaign::open`]; [`Error::Locked`] if another process works there; [`Error::OtherCampaign`] if the directory has one
-    /// that is not the same.
+    /// [`Error::File`]; [`Error::NotTrusted`] if the directory's description is of another program or rule set, or a certificate is where there
+    /// is no description; [`Error::Locked`] if another process works there; [`Error::OtherCampaign`] or [`Error::OtherCertificates`] if the directory has a campaign that is not the same.
     pub fn create(folder: &Path, specification: &Specification) -> Result<(Self, Lock)> {
         fs::create_dir_all(folder).map_err(Error::file(folder))?;
         let lock = Lock::take(folder)?;
-        let path = folder.join(SPECIFICATION);
-        let campaign = if path.exists() {
-            Self::open(folder)?
-        } else {
-            seal(&path, specification)?;
-            Self { folder: folder.to_owned(), specification: specification.clone() }
-        };
-        if campaign.specification != *specification {
-            let found = campaign.specification;
-            return Err(Error::OtherCampaign { path, range: found.range, window_count: found.window_count });
+        let mut campaign = Self { folder: folder.to_owned(), specification: specification.clone(), restored: None };
+        match restore::description(folder)? {
+            Ok(found) if found == *specification => {}
+            Ok(found) => {
+                let path = folder.join(SPECIFICATION);
+                return Err(Error::OtherCampaign { path, range: found.range, window_count: found.window_count });
+            }
+            Err(lost) => {
+                campaign.restored = lost.restore(&campaign)?;
+                seal(&folder.join(SPECIFICATION), specification)?;
+            }
         }
         // What a killed process had begun to write. The lock is held: nobody is writing now.
         for entry in fs::read_dir(folder).map_err(Error::file(folder))?.flatten() {
@@ -146,6 +98,11 @@ impl Campaign {
         Ok((campaign, lock))
     }
 
+    /// How the description was written anew, if it was.
+    pub fn restored(&self) -> Option<&Restored> {
+        self.restored.as_ref()
+    }
+
     /// What the campaign is about.
     pub fn specification(&self) -> &Specification {
         &self.specification
@@ -153,33 +110,46 @@ impl Campaign {
 
     /// The file of a window's certificate.
     pub fn path(&self, window: &Window) -> PathBuf {
-        self.folder.join(format!("{:039}-{}.json", window.from(), window.count()))
+        self.folder.join(name(window))
+    }
+
+    /// Is this the name of the certificate of a window of this campaign?
+    fn is_ours(&self, path: &Path) -> bool {
+        let window = named(path);
+        window.is_some_and(|window| self.specification.number(&window).is_some() && self.path(&window) == path)
     }
 
     /// Reads all certificates.
     ///
     /// # Errors
-    /// [`Error::File`] if the directory or a file cannot be read.
+    /// [`Error::File`] if the directory or a certificate cannot be read.
     pub fn contents(&self) -> Result<Contents> {
-        let mut contents = Contents { done: Vec::new(), damaged: Vec::new() };
-        let mut paths: Vec<PathBuf> = fs::read_dir(&self.folder)
-            .map_err(Error::file(&self.folder))?
-            .map(|entry| entry.map(|entry| entry.path()))
-            .collect::<Result<_, _>>()
-            .map_err(Error::file(&self.folder))?;
-        paths.sort();
-        for path in paths {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if name == SPECIFICATION || name.starts_with('.') || !name.ends_with(".json") {
+        let mut contents = Contents { done: Vec::new(), damaged: Vec::new(), others: Vec::new() };
+        for path in json_files(&self.folder)? {
+            if !self.is_ours(&path) {
+                contents.others.push(path);
                 continue;
             }
-            match load(&path)?.and_then(|certificate| self.belongs(&path, certificate)) {
-                Ok(certificate) => contents.done.push(certificate),
-                Err(damage) => contents.damaged.push((path, damage)),
+            match load(&path) {
+                Ok(found) => match found.and_then(|certificate| self.belongs(&path, certificate)) {
+                    Ok(certificate) => contents.done.push(certificate),
+                    Err(damage) => contents.damaged.push((path, damage)),
+                },
+                // It was moved in the meantime.
+                Err(Error::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
             }
         }
         contents.done.sort_by_key(|certificate| certificate.window);
         Ok(contents)
+    }
+
+    /// Moves a file out of the way, to a name that no file has; that name. Who calls this has the directory's lock.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn set_aside(path: &Path) -> Result<PathBuf> {
+        restore::set_aside(path)
     }
 
     /// The certificate, if it is one of this campaign and stands under its own name.
@@ -188,11 +158,8 @@ impl Campaign {
         if certificate.scheme != self.specification.scheme {
             return misplaced(format!("scheme {:?}", certificate.scheme));
         }
-        if self.specification.number(&certificate.window).is_none() {
-            return misplaced(format!("window {}", certificate.window));
-        }
         if path != self.path(&certificate.window) {
-            return misplaced(format!("file name of window {}", certificate.window));
+            return misplaced(format!("window {}", certificate.window));
         }
         Ok(certificate)
     }
@@ -202,6 +169,11 @@ impl Contents {
     /// Starts that trusted certificates cover.
     pub fn covered(&self) -> u128 {
         self.done.iter().map(|certificate| certificate.window.count()).sum()
+    }
+
+    /// Starts of the range that are not covered.
+    pub fn missing(&self, range: &Window) -> u128 {
+        self.gaps(range).iter().map(Window::count).sum()
     }
 
     /// What of the range is not covered, in order, neighbouring windows joined.
@@ -215,4 +187,32 @@ impl Contents {
         gaps.extend(Window::of(next..range.end()));
         gaps
     }
+}
+
+/// The file name of a window's certificate.
+fn name(window: &Window) -> String {
+    format!("{:039}-{}.json", window.from(), window.count())
+}
+
+/// The window of which a file has the name of the certificate.
+fn named(path: &Path) -> Option<Window> {
+    let text = path.file_name()?.to_str()?;
+    let (from, count) = text.strip_suffix(".json")?.split_once('-')?;
+    let window = Window::new(from.parse().ok()?, count.parse().ok()?).ok()?;
+    (name(&window) == text).then_some(window)
+}
+
+/// The `.json` files of a directory but for the description, by name.
+fn json_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).map_err(Error::file(folder))?;
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(Error::file(folder))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name != SPECIFICATION && !name.starts_with('.') && name.ends_with(".json") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
 }

@@ -1,6 +1,9 @@
 //! SHA-256 of what rules and tables do, so that certificates of different rules are never taken for the same.
 
-use std::sync::LazyLock;
+use std::{
+    collections::BTreeMap,
+    sync::{LazyLock, Mutex, PoisonError},
+};
 
 use sha2::{Digest as _, Sha256};
 
@@ -53,12 +56,25 @@ fn rules() -> String {
 /// [`crate::Error::Parameter`].
 pub fn tables(scheme: &Scheme) -> Result<Vec<(String, String)>> {
     let Scheme::Honda(plan) = scheme else { return Ok(Vec::new()) };
-    let base = Base::new(plan.base_bits)?;
+    // A campaign has thousands of certificates, and large tables take a tenth of a second.
+    let mut known = BASES.lock().unwrap_or_else(PoisonError::into_inner);
+    let fingerprint = match known.get(&plan.base_bits) {
+        Some(fingerprint) => fingerprint.clone(),
+        None => known.entry(plan.base_bits).or_insert(base(plan.base_bits)?).clone(),
+    };
+    Ok(vec![(format!("B, C of {} bits", plan.base_bits), fingerprint)])
+}
+
+/// Of tables B and C, by their bits.
+static BASES: Mutex<BTreeMap<u32, String>> = Mutex::new(BTreeMap::new());
+
+fn base(bits: u32) -> Result<String> {
+    let base = Base::new(bits)?;
     let mut hash = Sha256::new();
     for entry in base.factors().iter().chain(base.addends()) {
         hash.update(entry.to_le_bytes());
     }
-    Ok(vec![(format!("B, C of {} bits", plan.base_bits), hex(&hash.finalize()))])
+    Ok(hex(&hash.finalize()))
 }
 
 /// Lower-case hexadecimal.

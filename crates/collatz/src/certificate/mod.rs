@@ -8,7 +8,7 @@
 mod fingerprint;
 mod store;
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
@@ -169,7 +169,7 @@ pub struct Certificate {
     pub device: String,
     /// Time that the window took, samples not counted. An integer: a fraction would not be read back as it was written.
     pub microseconds: u64,
-    /// When it was done: seconds since 1970, UTC.
+    /// When it was done: seconds since 1970, UTC, by the machine's clock. Nothing hangs on it.
     pub at: u64,
 }
 
@@ -184,10 +184,11 @@ impl Certificate {
     /// # Errors
     /// The engine's; [`Error::Disagreement`] if the independent path finds something else. Nothing is certified then.
     pub fn make(scheme: &Scheme, window: &Window, engine: &mut dyn Engine, control: &Control) -> Result<Self> {
-        let begin = SystemTime::now();
+        // Not by the clock on the wall, which may be set while a window is worked on.
+        let begin = Instant::now();
         control.begin();
         let outcome = scheme.run(engine, window, control)?;
-        let microseconds = begin.elapsed().unwrap_or(Duration::ZERO).as_micros() as u64;
+        let microseconds = begin.elapsed().as_micros() as u64;
         if outcome.finished < outcome.overflowed {
             return Err(Error::Unfinished { window: *window, open: outcome.overflowed - outcome.finished });
         }
@@ -214,7 +215,7 @@ impl Certificate {
             samples,
             device: engine.name(),
             microseconds,
-            at: begin.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs(),
+            at: since_1970().as_secs(),
         })
     }
 
@@ -281,10 +282,15 @@ fn compare(
     Ok(expected)
 }
 
+/// By the clock on the wall; none, should that be before 1970.
+fn since_1970() -> Duration {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO)
+}
+
 /// Parts of a window at random places.
 fn sample_windows(window: &Window) -> Vec<Window> {
     use rand::{Rng as _, SeedableRng as _};
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO).as_nanos();
+    let now = since_1970().as_nanos();
     let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(now as u64 ^ u64::from(std::process::id()) << 40);
     let count = SAMPLE_COUNT.min(window.count());
     let places = window.count() - count + 1;

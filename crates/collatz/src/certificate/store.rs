@@ -9,10 +9,10 @@ use std::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest as _, Sha256};
 
-use super::{Certificate, fingerprint::hex};
+use super::{Certificate, FORMAT, PROGRAM, fingerprint::hex};
 use crate::error::{Error, Result};
 
-/// Why a certificate is not to be trusted.
+/// Why a certificate, or a campaign's description, is not to be trusted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
     /// It is not readable as one.
@@ -37,12 +37,19 @@ pub enum Damage {
         /// What stands there.
         found: String,
     },
-    /// Its window is none of the campaign's.
+    /// It is in good order, and not what its name says, or of another scheme.
     #[error("of another campaign: {what}")]
     Misplaced {
         /// What does not fit.
         what: String,
     },
+}
+
+impl Damage {
+    /// Is the file of no use to anybody? If not, it may be somebody's work, in good order, which does not count here.
+    pub fn is_broken(&self) -> bool {
+        matches!(self, Self::Unreadable { .. } | Self::Digest { .. })
+    }
 }
 
 /// What stands in a file: a content, and the SHA-256 of its JSON without spaces.
@@ -85,20 +92,52 @@ pub(crate) fn seal<T: Serialize>(path: &Path, content: &T) -> Result<()> {
 /// Beginning of the names of files that are being written.
 pub(crate) const TEMPORARY: &str = ".unfinished-";
 
+/// No certificate comes near: what is longer is something else under a certificate's name.
+const MOST_BYTES: u64 = 1 << 24;
+
 /// Reads a sealed content.
 ///
 /// # Errors
-/// [`Error::File`] if there is no reading it; [`Damage`] inside if it is not what was written.
+/// [`Error::File`] if there is no reading it; [`Damage`] inside if it is not what was written, or if another version wrote it.
 pub(crate) fn unseal<T: DeserializeOwned>(path: &Path) -> Result<Result<T, Damage>> {
-    let bytes = fs::read(path).map_err(Error::file(path))?;
+    let metadata = fs::metadata(path).map_err(Error::file(path))?;
+    let unreadable = |reason: &str| Ok(Err(Damage::Unreadable { reason: reason.into() }));
+    // A pipe would keep us waiting.
+    if !metadata.is_file() {
+        return unreadable("a directory or something else that is no file");
+    }
+    if metadata.len() > MOST_BYTES {
+        return unreadable(&format!("{} bytes long", metadata.len()));
+    }
+    Ok(unsealed(&fs::read(path).map_err(Error::file(path))?))
+}
+
+fn unsealed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Damage> {
     let unreadable = |error: serde_json::Error| Damage::Unreadable { reason: error.to_string() };
-    Ok(serde_json::from_slice::<Sealed>(&bytes).map_err(unreadable).and_then(|sealed| {
-        let found = digest(&sealed.content);
-        if found != sealed.sha256 {
-            return Err(Damage::Digest { found, written: sealed.sha256 });
-        }
-        serde_json::from_value(sealed.content).map_err(unreadable)
-    }))
+    let file: serde_json::Value = serde_json::from_slice(bytes).map_err(unreadable)?;
+    // A later version may seal in another way.
+    let sealed = Sealed::deserialize(&file)
+        .map_err(|error| of_another_version(&file["content"]).unwrap_or(unreadable(error)))?;
+    let found = digest(&sealed.content);
+    if found != sealed.sha256 {
+        return Err(Damage::Digest { found, written: sealed.sha256 });
+    }
+    // What is sealed was written like that: if it cannot be read, another version wrote it.
+    if let Some(damage) = of_another_version(&sealed.content) {
+        return Err(damage);
+    }
+    T::deserialize(sealed.content)
+        .map_err(|error| Damage::Foreign { what: "content:".into(), found: error.to_string() })
+}
+
+/// Does the content say that another version wrote it?
+fn of_another_version(content: &serde_json::Value) -> Option<Damage> {
+    let foreign = |what: &str, found: String| Some(Damage::Foreign { what: what.into(), found });
+    match (content["format"].as_u64(), content["program"].as_str()) {
+        (Some(format), _) if format != u64::from(FORMAT) => foreign("format", format.to_string()),
+        (_, Some(program)) if program != PROGRAM => foreign("program", program.into()),
+        _ => None,
+    }
 }
 
 /// Writes a certificate, whole.

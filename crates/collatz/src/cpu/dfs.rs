@@ -1,5 +1,8 @@
 //! The depth-first scheme: leaves made on the way, candidates as bits, jumps in batches.
 
+#[cfg(test)]
+mod tests;
+
 use rayon::prelude::*;
 
 use super::{
@@ -214,6 +217,13 @@ impl<'a> Walk<'a> {
     }
 
     fn run(mut self, prefix: &Path) -> Result<Outcome> {
+        let reported = self.reported(prefix);
+        self.outcome.add(&finish::wide(reported)?);
+        Ok(self.outcome)
+    }
+
+    /// Tests all starts; those that have to be followed step by step.
+    fn reported(&mut self, prefix: &Path) -> Vec<u128> {
         let leaf_bits = self.prepared.plan.leaf_bits;
         prefix.walk(leaf_bits as usize, Origin::START, RuleSet::ALL, &mut |leaf| {
             let class = self.classes[usize::from(leaf.odd_steps)];
@@ -230,8 +240,7 @@ impl<'a> Walk<'a> {
         });
         let reported = self.wide.iter().chain(batches.into_iter().flatten());
         let from = self.window.from();
-        self.outcome.add(&finish::wide(reported.map(|offset| from + u128::from(*offset)))?);
-        Ok(self.outcome)
+        reported.map(|offset| from + u128::from(*offset)).collect()
     }
 
     #[inline]

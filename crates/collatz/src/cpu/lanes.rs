@@ -54,6 +54,26 @@ impl Limits {
     }
 }
 
+/// Shows `put` the starts of a word of candidates: for each bit `b`, the value `value + b·step`, at `offset + b·stride`. Gives the sum of
+/// the values' low 64 bits.
+#[inline]
+pub(super) fn starts(
+    mut bits: u64,
+    (value, step): (u128, u64),
+    (offset, stride): (u64, u64),
+    mut put: impl FnMut(u128, u64),
+) -> u64 {
+    let mut sum = 0u64;
+    while bits != 0 {
+        let bit = u64::from(bits.trailing_zeros());
+        bits &= bits - 1;
+        let start = value + u128::from(step) * u128::from(bit);
+        sum = sum.wrapping_add(start as u64);
+        put(start, offset.wrapping_add(bit * stride));
+    }
+    sum
+}
+
 /// Starts in flight. Of each: its value, its height and where it came from.
 #[derive(Debug)]
 pub(super) struct Lanes<'a> {
@@ -93,26 +113,20 @@ impl<'a> Lanes<'a> {
         })
     }
 
-    /// Adds the starts of a word of candidates: for each bit `b`, the value `value + b·step`, at `offset + b·stride`.
-    /// Gives the sum of the values' low 64 bits.
+    /// Adds the [`starts`] of a word of candidates.
     #[inline]
-    pub(super) fn push(&mut self, mut bits: u64, value: u128, step: u64, rho: i32, offset: u64, stride: u64) -> u64 {
+    pub(super) fn push(&mut self, bits: u64, value: u128, step: u64, rho: i32, offset: u64, stride: u64) -> u64 {
         if self.len > LANES - 64 {
             self.run();
         }
-        let mut sum = 0u64;
         let mut len = self.len;
-        while bits != 0 {
-            let bit = u64::from(bits.trailing_zeros());
-            bits &= bits - 1;
-            let start = value + u128::from(step) * u128::from(bit);
-            sum = sum.wrapping_add(start as u64);
+        let sum = starts(bits, (value, step), (offset, stride), |start, offset| {
             let lane = len & (LANES - 1);
             self.values[lane] = start;
-            self.offsets[lane] = offset.wrapping_add(bit * stride);
+            self.offsets[lane] = offset;
             self.rhos[lane] = rho;
             len += 1;
-        }
+        });
         self.len = len;
         sum
     }

@@ -125,9 +125,11 @@ pub(crate) enum Checksum {
 Numbers are expressions: 2^64-2^40, 3*2^20+1, 1_000_000. Starts are below 2^127.
 
 With --out, every window leaves a certificate in DIR, and the same command continues where it was
-stopped, by Ctrl-C, kill -9 or a power cut. One process at a time works in a directory. Certificates
-that are damaged, or of another program version or rule set, are named and not trusted; --redo does
-their windows again.
+stopped, by Ctrl-C, kill -9 or a power cut. One process at a time works in a directory. Files that do
+not count are named and never deleted. Broken certificates are moved aside (NAME.aside), and their
+windows done again. Certificates in good order of another program version, rule set or campaign stop
+the command, unless --redo moves them aside, too. Other files are left alone. If DIR/campaign.json is
+lost or broken, it is written anew, provided that all certificates are of the range asked for.
 
 Examples:
   warpmp collatz verify --from 2^64-2^40 --count 2^40
@@ -161,7 +163,7 @@ pub(crate) struct Verify {
     /// With --checksum alpha: modulus of the sieve, 1, 3 or 9
     #[arg(long, value_name = "Q", default_value_t = 1, requires = "checksum", value_parser = sieve_modulus)]
     pub(crate) sieve_mod: u32,
-    /// Do windows again whose certificates are not trusted
+    /// Move all certificates aside that are not trusted, also those in good order, and do their windows again
     #[arg(long, requires = "out")]
     pub(crate) redo: bool,
     #[command(flatten)]
@@ -170,9 +172,16 @@ pub(crate) struct Verify {
 
 /// Say what the certificates of a directory cover, and what is missing
 #[derive(Debug, Group)]
+#[command(after_help = "\
+The exit code is 0 whether or not something is missing: a campaign under way is no error. With
+--complete it is 1 unless every start of the range has its certificate; the JSON object has `complete`
+either way.")]
 pub(crate) struct Status {
     /// Directory of a campaign
     pub(crate) folder: String,
+    /// Exit with 1 if a part of the range has no certificate
+    #[arg(long)]
+    pub(crate) complete: bool,
     /// Draw what is covered, and the windows' rates, here
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) plot: Option<String>,
@@ -185,10 +194,14 @@ pub(crate) struct Status {
 #[command(after_help = "\
 The independent path shares no code with the engines and is some hundred times slower: a window of
 2^40 takes a core some ten minutes. With --sample P a share P of the certificates, chosen at
-random, is recomputed whole, and of all others the samples that they name.")]
+random, is recomputed whole, and of all others the samples that they name. The exit code is 1 if a
+certificate is wrong or not readable, with --complete also if a part of the range has none.")]
 pub(crate) struct Check {
     /// Directory of a campaign
     pub(crate) folder: String,
+    /// Exit with 1 if a part of the range has no certificate, too
+    #[arg(long)]
+    pub(crate) complete: bool,
     /// Share of the certificates that are recomputed whole, from 0 to 1
     #[arg(long, value_name = "P", value_parser = share)]
     pub(crate) sample: Option<f64>,

@@ -7,7 +7,11 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::json;
 use warpmp_collatz::{Error as CollatzError, engine::Control};
 
-use super::{args::Check, watch::watch};
+use super::{
+    args::Check,
+    folder::{complete, line, note_others},
+    watch::watch,
+};
 use crate::{
     console,
     error::{Error, Result},
@@ -18,8 +22,8 @@ use crate::{
 pub(super) fn run(args: &Check) -> Result<()> {
     let campaign = super::campaign(&args.folder)?;
     let contents = campaign.contents()?;
-    let mut wrong: Vec<String> =
-        contents.damaged.iter().map(|(path, damage)| format!("{}: {damage}", path.display())).collect();
+    note_others(&contents);
+    let mut wrong: Vec<String> = contents.damaged.iter().map(line).collect();
     let mut random = ChaCha8Rng::seed_from_u64(args.seed);
     let whole: Vec<bool> = contents
         .done
@@ -34,7 +38,11 @@ pub(super) fn run(args: &Check) -> Result<()> {
         for (certificate, whole) in contents.done.iter().zip(&whole) {
             match certificate.recheck(*whole, &control[0]) {
                 Ok(()) => {}
-                Err(error @ (CollatzError::Disagreement { .. } | CollatzError::NoDescent { .. })) => {
+                Err(
+                    error @ (CollatzError::Disagreement { .. }
+                    | CollatzError::OtherHighest { .. }
+                    | CollatzError::NoDescent { .. }),
+                ) => {
                     found.push(format!("{}: {error}", campaign.path(&certificate.window).display()));
                 }
                 Err(error) => return Err(error.into()),
@@ -49,13 +57,12 @@ pub(super) fn run(args: &Check) -> Result<()> {
         progress.update((parts * 4_294_967_296.0) as u64, checked as u64);
     })?);
     drop(progress);
-    let gaps = contents.gaps(&campaign.specification().range);
-    let missing: u128 = gaps.iter().map(warpmp_collatz::window::Window::count).sum();
+    let missing = contents.missing(&campaign.specification().range);
     let recomputed = whole.iter().filter(|whole| **whole).count();
     if args.json {
         super::print_json(&json!({
             "certificates": contents.done.len(), "recomputed_whole": recomputed, "wrong": wrong,
-            "missing": missing.to_string(),
+            "missing": missing.to_string(), "complete": missing == 0,
         }))?;
     } else {
         console::report(&format!(
@@ -72,5 +79,8 @@ pub(super) fn run(args: &Check) -> Result<()> {
             console::report(&format!("wrong  {line}\n"))?;
         }
     }
-    if wrong.is_empty() { Ok(()) } else { Err(Error::WrongCertificates { wrong: wrong.len() }) }
+    if !wrong.is_empty() {
+        return Err(Error::WrongCertificates { wrong: wrong.len() });
+    }
+    if args.complete { complete(&args.folder, &campaign, &contents) } else { Ok(()) }
 }

@@ -1,11 +1,13 @@
 //! `warpmp collatz`: convergence, delays, records, certificates.
 
 pub(crate) mod args;
+mod asked;
 pub(crate) mod bench;
 mod check;
 mod delay;
 mod draw;
 pub(super) mod engines;
+mod folder;
 mod records;
 mod status;
 mod sums;

@@ -6,11 +6,13 @@ use warpmp_collatz::{
     certificate::Scheme,
 };
 
-use super::{args::Status, draw, sums::Sums};
+use super::{
+    args::Status,
+    draw,
+    folder::{LISTED, complete, line, names},
+    sums::Sums,
+};
 use crate::{console, error::Result, io::output::Output, summary::scaled};
-
-/// Gaps that are listed; there may be thousands.
-const LISTED: usize = 20;
 
 /// Runs the command.
 pub(super) fn run(args: &Status) -> Result<()> {
@@ -22,7 +24,12 @@ pub(super) fn run(args: &Status) -> Result<()> {
         output.write_all(svg.as_bytes())?;
         output.finish()?;
     }
-    if args.object.json { print_json(&campaign, &contents) } else { print(&campaign, &contents) }
+    if args.object.json {
+        print_json(&campaign, &contents)?;
+    } else {
+        print(&campaign, &contents)?;
+    }
+    if args.complete { complete(&args.folder, &campaign, &contents) } else { Ok(()) }
 }
 
 fn print(campaign: &Campaign, contents: &Contents) -> Result<()> {
@@ -55,12 +62,17 @@ fn print(campaign: &Campaign, contents: &Contents) -> Result<()> {
     if gaps.len() > LISTED {
         lines.push(format!("missing    … and {} more gaps", gaps.len() - LISTED));
     }
-    let damaged = contents.damaged.iter();
-    lines.extend(damaged.map(|(path, damage)| format!("not trusted  {}: {damage}", path.display())));
+    lines.extend(contents.damaged.iter().map(|damaged| format!("not trusted  {}", line(damaged))));
+    lines.extend(
+        names(contents).iter().take(LISTED).map(|name| format!("left alone  {name}: no certificate of this campaign")),
+    );
+    if contents.others.len() > LISTED {
+        lines.push(format!("left alone  … and {} more files", contents.others.len() - LISTED));
+    }
     if gaps.is_empty() {
         lines.push("complete: no gaps".into());
     }
-    console::print(&(lines.join("\n") + "\n"))
+    console::report(&(lines.join("\n") + "\n"))
 }
 
 fn print_json(campaign: &Campaign, contents: &Contents) -> Result<()> {
@@ -75,11 +87,12 @@ fn print_json(campaign: &Campaign, contents: &Contents) -> Result<()> {
         "range": specification.range, "scheme": specification.scheme,
         "windows": specification.windows().to_string(), "windows_done": contents.done.len(),
         "covered": contents.covered().to_string(), "gaps": contents.gaps(&specification.range),
+        "complete": contents.missing(&specification.range) == 0,
         "tested": sums.tested.to_string(), "overflowed": sums.overflowed.to_string(),
         "finished": sums.finished.to_string(), "seconds": sums.seconds,
         "numbers_per_second": contents.covered() as f64 / sums.seconds.max(1e-9),
         "highest": sums.highest().map(|(start, value)| json!({"start": start, "value": value})),
         "highest_not_seen": sums.not_seen, "checksum": format!("{:016x}", sums.checksum),
-        "not_trusted": damaged,
+        "not_trusted": damaged, "left_alone": names(contents),
     }))
 }

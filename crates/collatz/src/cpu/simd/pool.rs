@@ -11,7 +11,10 @@ use std::arch::x86_64::{
 
 use super::{DIGIT, DIGIT_BITS, Values, Vectors, WIDTH, load, ranks};
 use crate::{
-    cpu::vectors::{Highest, Late, MOST_JUMPS},
+    cpu::{
+        lanes::starts,
+        vectors::{Highest, Late, MOST_JUMPS},
+    },
     dfs::Jump,
 };
 
@@ -84,34 +87,28 @@ impl Pool {
         }
     }
 
-    /// Adds the starts of a word of candidates: for each bit `b`, the value `value + b·step`, at `offset + b·stride`.
-    /// Gives the sum of the values' low 64 bits.
+    /// Adds the [`starts`] of a word of candidates.
     #[inline]
     pub(in crate::cpu) fn push(
         &mut self,
         jumps: &[Jump; ENTRIES],
-        mut bits: u64,
-        (value, step): (u128, u64),
+        bits: u64,
+        values: (u128, u64),
         rho: i32,
-        (offset, stride): (u64, u64),
+        places: (u64, u64),
     ) -> u64 {
         if self.len > QUEUE - 64 {
             self.run(jumps, false);
         }
-        let mut sum = 0u64;
         let mut len = self.len;
-        while bits != 0 {
-            let bit = u64::from(bits.trailing_zeros());
-            bits &= bits - 1;
-            let start = value + u128::from(step) * u128::from(bit);
-            sum = sum.wrapping_add(start as u64);
+        let sum = starts(bits, values, places, |start, offset| {
             let place = len & (QUEUE - 1);
             self.low[place] = start as u64 & DIGIT;
             self.high[place] = (start >> DIGIT_BITS) as u64;
             self.rhos[place] = i64::from(rho) as u64;
-            self.offsets[place] = offset.wrapping_add(bit * stride);
+            self.offsets[place] = offset;
             len += 1;
-        }
+        });
         self.len = len;
         sum
     }
