@@ -82,11 +82,19 @@ impl Source {
     /// Opens the file called `name` (`-` is standard input) and reads its header if it has one.
     /// Its integers have at most `limit` bits. A file called `.npy` has to be one.
     pub(crate) fn open(name: &str, limit: usize) -> Result<Self> {
-        Self::open_named(name, limit, npy::is_named(name))
+        let mut source = Self::unread(name, limit)?;
+        source.detect()?;
+        Ok(source)
     }
 
     /// As [`Source::open`]; whether the file has to be an `.npy` file is said, not in its name.
     pub(crate) fn open_named(name: &str, limit: usize, is_npy: bool) -> Result<Self> {
+        let mut source = Self::unread(name, limit)?;
+        source.detect_as(is_npy)?;
+        Ok(source)
+    }
+
+    fn unread(name: &str, limit: usize) -> Result<Self> {
         let (input, total_bytes): (Box<dyn Read + Send>, _) = if name == STDIN {
             (Box::new(io::stdin()), None)
         } else {
@@ -101,13 +109,16 @@ impl Source {
         let name = if name == STDIN { "standard input".to_owned() } else { name.to_owned() };
         let reader = BufReader::with_capacity(BUFFER_BYTES, input);
         let format = Format::Text { line: 0, blank: None };
-        let mut source = Self { name, reader, total_bytes, consumed_bytes: 0, limit, format };
-        source.detect(is_npy)?;
-        Ok(source)
+        Ok(Self { name, reader, total_bytes, consumed_bytes: 0, limit, format })
+    }
+
+    /// What the file is; one called `.npy` has to be that.
+    fn detect(&mut self) -> Result<()> {
+        self.detect_as(npy::is_named(&self.name))
     }
 
     /// No text starts with the first byte of NumPy's magic.
-    fn detect(&mut self, is_npy: bool) -> Result<()> {
+    fn detect_as(&mut self, is_npy: bool) -> Result<()> {
         let start = self.reader.fill_buf().map_err(|source| Error::read(&self.name, source))?;
         let (first, start) = (start.first().copied(), &start[..start.len().min(LOOKED_AT_BYTES)]);
         if first != Some(npy::MAGIC[0]) && !is_npy {
