@@ -15,9 +15,6 @@ use crate::error::{Error, LineProblem, Result};
 /// Bytes read at a time.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Bytes that are looked at to tell text from anything else.
-const LOOKED_AT_BYTES: usize = 1024;
-
 /// Integers as they stand in the file: cheap to take, to be parsed by many threads later.
 #[derive(Debug)]
 pub(crate) enum Raw {
@@ -119,11 +116,9 @@ impl Source {
 
     /// No text starts with the first byte of NumPy's magic.
     fn detect_as(&mut self, is_npy: bool) -> Result<()> {
-        let start = self.reader.fill_buf().map_err(|source| Error::read(&self.name, source))?;
-        let (first, start) = (start.first().copied(), &start[..start.len().min(LOOKED_AT_BYTES)]);
+        let first = self.reader.fill_buf().map_err(|source| Error::read(&self.name, source))?.first().copied();
         if first != Some(npy::MAGIC[0]) && !is_npy {
-            // No text has them; programs, archives and UTF-16 do.
-            return if start.contains(&0) { Err(Error::NoText { path: self.name.clone() }) } else { Ok(()) };
+            return Ok(());
         }
         let (header, header_bytes) = npy::read_header(&mut self.reader, &self.name, self.limit)?;
         if let Some(total) = self.total_bytes {
@@ -216,7 +211,9 @@ impl Source {
             *line += 1;
             let number = *line;
             if read == limit {
-                let problem = LineProblem::TooLong { limit: text::LINE_LIMIT };
+                let is_binary = text.buffer()[start..].contains(&0);
+                let too_long = LineProblem::TooLong { limit: text::LINE_LIMIT };
+                let problem = if is_binary { LineProblem::ZeroByte } else { too_long };
                 return Err(Error::Line { path: self.name.clone(), line: number, problem });
             }
             match text.end_line(start, number) {
@@ -225,7 +222,13 @@ impl Source {
                 text::LineKind::Number => {
                     return match *blank {
                         None => Ok(true),
-                        Some(line) => Err(Error::Line { path: self.name.clone(), line, problem: LineProblem::Blank }),
+                        Some(line) => {
+                            // Of a file that is no text it says more that it is none.
+                            let binary = (0..text.lanes()).find(|lane| text.get(*lane).contains(&0));
+                            let (line, problem) = binary
+                                .map_or((line, LineProblem::Blank), |lane| (text.line(lane), LineProblem::ZeroByte));
+                            Err(Error::Line { path: self.name.clone(), line, problem })
+                        }
                     };
                 }
             }
