@@ -27,8 +27,6 @@ pub(crate) enum Error {
     Line { path: String, line: u64, problem: LineProblem },
     #[error("{path}: {problem}")]
     Npy { path: String, problem: NpyProblem },
-    #[error("{path}: neither text nor an .npy array: there are zero bytes in it")]
-    NoText { path: String },
     #[error("{path}: no numbers in it")]
     NoNumbers { path: String },
     #[error("{a} has {lanes_a} number{}, {b} has {lanes_b}; they must have equally many, or {b} a single one{}",
@@ -204,6 +202,8 @@ pub(crate) enum LineProblem {
     Plus { head: String },
     #[error("write numbers without '_': \"{head}\"")]
     Underscore { head: String },
+    #[error("a zero byte: neither text nor an .npy array")]
+    ZeroByte,
     #[error("not UTF-8 text")]
     NotUtf8,
     #[error("a blank line between numbers")]

@@ -67,9 +67,9 @@ fn not_a_number() {
 #[test]
 fn neither_text_nor_an_array() {
     let dir = Dir::new();
-    dir.write("b.txt", "1\n").write("utf16.txt", b"\xff\xfe7\0\n\0").write("program", b"\x7fELF\x02\x01\n\n7\n\0\0");
+    dir.write("b.txt", "1\n").write("utf16.txt", b"\xff\xfe7\0\n\0").write("program", b"\x7fELF\x02\0\n\n7\n\0\0");
     for name in ["utf16.txt", "program"] {
-        refused(&dir, &format!("{name} b.txt"), 1, &[name, ": neither text nor an .npy array"]);
+        refused(&dir, &format!("{name} b.txt"), 1, &[name, ":1: a zero byte: neither text nor an .npy array"]);
     }
     dir.run(&["mul", "", "b.txt"]).fails(1, &["'': No such file"]);
     dir.run(&["mul", "b.txt", "b.txt", "-o", ""]).fails(1, &["'': invalid"]);

@@ -15,9 +15,6 @@ use crate::error::{Error, LineProblem, Result};
 /// Bytes read at a time.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Bytes that are looked at to tell text from anything else.
-const LOOKED_AT_BYTES: usize = 1024;
-
 /// Integers as they stand in the file: cheap to take, to be parsed by many threads later.
 #[derive(Debug)]
 pub(crate) enum Raw {
@@ -82,11 +79,19 @@ impl Source {
     /// Opens the file called `name` (`-` is standard input) and reads its header if it has one.
     /// Its integers have at most `limit` bits. A file called `.npy` has to be one.
     pub(crate) fn open(name: &str, limit: usize) -> Result<Self> {
-        Self::open_named(name, limit, npy::is_named(name))
+        let mut source = Self::unread(name, limit)?;
+        source.detect()?;
+        Ok(source)
     }
 
     /// As [`Source::open`]; whether the file has to be an `.npy` file is said, not in its name.
     pub(crate) fn open_named(name: &str, limit: usize, is_npy: bool) -> Result<Self> {
+        let mut source = Self::unread(name, limit)?;
+        source.detect_as(is_npy)?;
+        Ok(source)
+    }
+
+    fn unread(name: &str, limit: usize) -> Result<Self> {
         let (input, total_bytes): (Box<dyn Read + Send>, _) = if name == STDIN {
             (Box::new(io::stdin()), None)
         } else {
@@ -101,18 +106,19 @@ impl Source {
         let name = if name == STDIN { "standard input".to_owned() } else { name.to_owned() };
         let reader = BufReader::with_capacity(BUFFER_BYTES, input);
         let format = Format::Text { line: 0, blank: None };
-        let mut source = Self { name, reader, total_bytes, consumed_bytes: 0, limit, format };
-        source.detect(is_npy)?;
-        Ok(source)
+        Ok(Self { name, reader, total_bytes, consumed_bytes: 0, limit, format })
+    }
+
+    /// What the file is; one called `.npy` has to be that.
+    fn detect(&mut self) -> Result<()> {
+        self.detect_as(npy::is_named(&self.name))
     }
 
     /// No text starts with the first byte of NumPy's magic.
-    fn detect(&mut self, is_npy: bool) -> Result<()> {
-        let start = self.reader.fill_buf().map_err(|source| Error::read(&self.name, source))?;
-        let (first, start) = (start.first().copied(), &start[..start.len().min(LOOKED_AT_BYTES)]);
+    fn detect_as(&mut self, is_npy: bool) -> Result<()> {
+        let first = self.reader.fill_buf().map_err(|source| Error::read(&self.name, source))?.first().copied();
         if first != Some(npy::MAGIC[0]) && !is_npy {
-            // No text has them; programs, archives and UTF-16 do.
-            return if start.contains(&0) { Err(Error::NoText { path: self.name.clone() }) } else { Ok(()) };
+            return Ok(());
         }
         let (header, header_bytes) = npy::read_header(&mut self.reader, &self.name, self.limit)?;
         if let Some(total) = self.total_bytes {
@@ -205,7 +211,9 @@ impl Source {
             *line += 1;
             let number = *line;
             if read == limit {
-                let problem = LineProblem::TooLong { limit: text::LINE_LIMIT };
+                let is_binary = text.buffer()[start..].contains(&0);
+                let too_long = LineProblem::TooLong { limit: text::LINE_LIMIT };
+                let problem = if is_binary { LineProblem::ZeroByte } else { too_long };
                 return Err(Error::Line { path: self.name.clone(), line: number, problem });
             }
             match text.end_line(start, number) {
@@ -214,7 +222,13 @@ impl Source {
                 text::LineKind::Number => {
                     return match *blank {
                         None => Ok(true),
-                        Some(line) => Err(Error::Line { path: self.name.clone(), line, problem: LineProblem::Blank }),
+                        Some(line) => {
+                            // Of a file that is no text it says more that it is none.
+                            let binary = (0..text.lanes()).find(|lane| text.get(*lane).contains(&0));
+                            let (line, problem) = binary
+                                .map_or((line, LineProblem::Blank), |lane| (text.line(lane), LineProblem::ZeroByte));
+                            Err(Error::Line { path: self.name.clone(), line, problem })
+                        }
                     };
                 }
             }

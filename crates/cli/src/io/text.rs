@@ -226,6 +226,9 @@ fn split(number: &[u8]) -> Option<(&[u8], bool)> {
 
 /// What is wrong with a line that is no number.
 fn complaint(line: &[u8]) -> LineProblem {
+    if line.contains(&0) {
+        return LineProblem::ZeroByte;
+    }
     let Ok(text) = std::str::from_utf8(line) else {
         return LineProblem::NotUtf8;
     };
@@ -349,6 +352,7 @@ mod tests {
         assert_eq!(complaint(b"+12"), "write numbers without '+': \"+12\"");
         assert_eq!(complaint(b"1_000"), "write numbers without '_': \"1_000\"");
         assert_eq!(complaint(b"12\xff"), "not UTF-8 text");
+        assert_eq!(complaint(b"\xff\xfe1\0"), "a zero byte: neither text nor an .npy array");
         assert_eq!(complaint(&b"-+".repeat(400_000)), format!("not a number: \"{}…\"", "-+".repeat(20)));
     }
 
