@@ -83,6 +83,11 @@ pub(crate) enum Error {
     Incomplete { folder: String, missing: u128 },
     #[error("{windows} windows, at most {limit} fit a directory: give a larger --window")]
     TooManyWindows { windows: u128, limit: u128 },
+    #[error(
+        "the look-ahead of this plan takes {required_bytes} bytes of memory, of which {available_bytes} are free: \
+             use the device that the campaign was begun with, or for a new one a smaller --lookahead-bits"
+    )]
+    PlanMemory { required_bytes: u64, available_bytes: u64 },
     #[error("{wrong} certificate{} wrong", if *wrong == 1 { " is" } else { "s are" })]
     WrongCertificates { wrong: usize },
     #[error("the delay of {start} is {expected}, the engine says {found}")]

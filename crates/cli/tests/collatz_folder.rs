@@ -194,3 +194,21 @@ fn another_engine_goes_on() {
         collatz(&dir, &format!("{asked} {other}")).fails(1, &["of another campaign"]);
     }
 }
+
+/// A plan that a GPU's memory allows, on a CPU without as much: an error in time, not the end by the system.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_plan_that_is_too_large() {
+    let text = fs::read_to_string("/proc/meminfo").unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:")).unwrap();
+    let available: u64 = line.trim().trim_end_matches(" kB").parse().unwrap();
+    // Five classes of 2^37 bits.
+    if available * 1024 > 5 << 34 {
+        println!("skipped: there is memory for it");
+        return;
+    }
+    let dir = Dir::new();
+    let large = "verify --device cpu --from 2^70 --count 2^20 --leaf-bits 37 --lookahead-bits 37 --out camp";
+    collatz(&dir, large).fails(1, &["the look-ahead of this plan takes 8", "bytes of memory"]);
+    assert!(!dir.path("camp").exists());
+}

@@ -29,7 +29,9 @@ impl Lookahead {
         let origin = Origin { depth: leaf_bits as usize, odd_steps: odd_steps as usize };
         let inverse = inverse_pow3(odd_steps as usize);
         let mask = (1u64 << bits) - 1;
-        let words: Vec<AtomicU64> = (0..1usize << (bits - 6)).map(|_| AtomicU64::new(0)).collect();
+        // With room for the overlap: vectors may be as large as memory allows, and must not be moved.
+        let mut words: Vec<AtomicU64> = Vec::with_capacity((1 << (bits - 6)) + OVERLAP_WORDS);
+        words.extend((0..1usize << (bits - 6)).map(|_| AtomicU64::new(0)));
         let set = |path: &Path| {
             let index = path.residue.wrapping_mul(inverse) & mask;
             words[(index >> 6) as usize].fetch_or(1 << (index & 63), Ordering::Relaxed);

@@ -108,6 +108,11 @@ impl Plan {
         if odd_steps < first + self.main_classes { self.lookahead_bits } else { self.rare_lookahead_bits }
     }
 
+    /// What the look-ahead's vectors of all classes take in the CPU engine's memory, in bytes.
+    pub fn lookahead_bytes(&self) -> u64 {
+        (self.least_odd_steps()..=self.leaf_bits).map(|odd_steps| 1 << (self.lookahead(odd_steps) - 3)).sum()
+    }
+
     /// The least `c` that a leaf can have: `3^c ≥ 2^L`.
     pub fn least_odd_steps(&self) -> u32 {
         min_odd(self.leaf_bits as usize) as u32
@@ -117,6 +122,15 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::Plan;
+
+    #[test]
+    fn what_vectors_take() {
+        // c from 7 to 10 at depth 10, two of them main classes.
+        assert_eq!(Plan::new(10, 20, 12, 2).unwrap().lookahead_bytes(), (2 << 17) + (2 << 9));
+        // A GPU's plan of 77 GB is none for most machines.
+        let plan = Plan::new(34, 36, 24, 9).unwrap();
+        assert_eq!(plan.lookahead_bytes(), (9 << 33) + (4 << 21));
+    }
 
     #[test]
     fn plans_fit_memory_and_work() {

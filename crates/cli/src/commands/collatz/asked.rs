@@ -1,7 +1,7 @@
 //! What `verify` was asked for, as a campaign: what stands on the command line, then what the directory has begun, then what suits the
 //! engines.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use warpmp_collatz::{
     alpha,
@@ -16,7 +16,7 @@ use super::{
     args::{Checksum, SchemeName, Verify},
     engines::Engines,
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Starts of a window on the CPU: some seconds on two cores.
 const DFS_WINDOW: u128 = 1 << 38;
@@ -60,7 +60,7 @@ impl<'a> Asked<'a> {
     /// better does not start another one. Where the description of a campaign is lost, its certificates tell.
     ///
     /// # Errors
-    /// If the directory cannot be read, or has a campaign of another program or rule set.
+    /// If the directory cannot be read, or has a campaign of another program or rule set; [`Error::PlanMemory`].
     pub(super) fn specification(&self, engines: &Engines) -> Result<Specification> {
         let begun = match &self.args.out {
             Some(out) => Campaign::begun(Path::new(out))?,
@@ -71,10 +71,14 @@ impl<'a> Asked<'a> {
             Begun::Campaign(specification) => Some(specification),
             Begun::Certificates(certificates) => Specification::of(self.range, self.size(engines), &certificates),
         };
-        match found.filter(|found| self.suits(found)) {
-            Some(specification) => Ok(specification),
-            None => Ok(Specification::new(self.range, self.size(engines), self.scheme(engines)?)?),
+        let specification = match found.filter(|found| self.suits(found)) {
+            Some(specification) => specification,
+            None => Specification::new(self.range, self.size(engines), self.scheme(engines)?)?,
+        };
+        if engines.gpu_bytes.is_none() {
+            fits_memory(&specification.scheme)?;
         }
+        Ok(specification)
     }
 
     /// Is it a campaign of this range, and all else that was asked for?
@@ -118,4 +122,23 @@ impl<'a> Asked<'a> {
             plan.main_classes,
         )?))
     }
+}
+
+/// Is there memory for the scheme on the CPU? What a GPU began may be too large; the system would end the program without a word.
+fn fits_memory(scheme: &Scheme) -> Result<()> {
+    let Scheme::Dfs(plan) = scheme else { return Ok(()) };
+    let required_bytes = plan.lookahead_bytes();
+    match available_bytes() {
+        Some(available_bytes) if available_bytes < required_bytes => {
+            Err(Error::PlanMemory { required_bytes, available_bytes })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Memory that is free or can be freed, where the system says that.
+fn available_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
