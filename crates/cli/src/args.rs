@@ -1,19 +1,22 @@
 //! What may be asked for.
 
-use std::str::FromStr;
-
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
-use warpmp::{Operation, Selector, operation::MUL_MAX_BITS};
 
-use crate::{commands::collatz::args::CollatzCommand, io::sink::Format};
+use crate::commands::collatz::args::CollatzCommand;
 pub(crate) use measuring::{Bench, BenchOperation, BenchRows, Part, Reproduce, Tune};
 pub(crate) use number_theory::{BatchGcd, IsPrime};
 pub(crate) use per_operation::PerOperation;
+pub(crate) use shared::{
+    ChunkArgs, DeviceArgs, EngineArgs, FormatArgs, GpusArgs, ObjectArgs, ProgressArgs, SummaryArgs,
+};
+use values::{any, bits, positive, within};
 
 mod measuring;
 mod number_theory;
 mod per_operation;
+mod shared;
+pub(crate) mod values;
 
 /// Bulk big-integer arithmetic on NVIDIA GPUs and CPUs.
 #[derive(Debug, Parser)]
@@ -29,9 +32,6 @@ pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
-
-/// More than any memory holds, and few enough to be multiplied by a width in bytes.
-const MAX_COUNT: usize = 1 << 40;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -56,17 +56,6 @@ pub(crate) enum Command {
     Selftest(Selftest),
 }
 
-/// The engine, for all commands that have one.
-#[derive(Debug, Group)]
-pub(crate) struct EngineArgs {
-    /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim
-    #[arg(long, value_name = "ENGINE", default_value = "auto")]
-    pub(crate) device: DeviceArg,
-    /// Algorithm by name; `warpmp explain mul` says which is chosen without this
-    #[arg(long, value_name = "NAME")]
-    pub(crate) algorithm: Option<String>,
-}
-
 /// Options of a command that does an operation with files
 #[derive(Debug, Group)]
 pub(crate) struct Apply {
@@ -83,27 +72,23 @@ pub(crate) struct Apply {
     /// Compute about this many results again with another library; 0: none
     ///
     /// They are spread over the input; of standard input, whose length is not known, it is as many a chunk.
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = any)]
     pub(crate) check: u64,
-    /// Compare every result with the integers in this file, and fail at the first that differs; of several
-    /// results the first, or each with its own --expect
+    /// Compare every result with this file, which is as -o writes it, and fail at the first that differs
+    ///
+    /// A file of several columns has all results, one of a single column the first; or each result has its own --expect.
+    /// - is standard input, if no operand is.
     #[arg(long, value_name = "FILE")]
     pub(crate) expect: Vec<String>,
     /// Write text as hexadecimal with 0x
     #[arg(long)]
     pub(crate) hex: bool,
-    /// Format of the output; without this what -o ends in, else text
-    #[arg(long)]
-    pub(crate) format: Option<Format>,
-    /// Print the summary as a JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// No summary, no progress bar
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-    /// Bytes of input in a chunk
-    #[arg(long, hide = true, default_value_t = 32 << 20, value_parser = positive)]
-    pub(crate) chunk_bytes: usize,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+    #[command(flatten)]
+    pub(crate) summary: SummaryArgs,
+    #[command(flatten)]
+    pub(crate) chunk: ChunkArgs,
 }
 
 /// Write operands for tests and measurements
@@ -119,10 +104,10 @@ pub(crate) struct Gen {
     #[arg(long, value_name = "R", value_parser = bits)]
     pub(crate) bits: usize,
     /// How many
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = within(1, u64::MAX))]
     pub(crate) count: u64,
     /// Start of the pseudo-random sequence
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value_t = 0, value_parser = any)]
     pub(crate) seed: u64,
     /// Kind of integers
     #[arg(long, value_enum, default_value_t = Pattern::Random)]
@@ -133,12 +118,10 @@ pub(crate) struct Gen {
     /// Write text as hexadecimal with 0x
     #[arg(long)]
     pub(crate) hex: bool,
-    /// Format of the output; without this what -o ends in, else text
-    #[arg(long)]
-    pub(crate) format: Option<Format>,
-    /// No progress bar
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
 }
 
 /// Kinds of operands.
@@ -179,58 +162,15 @@ pub(crate) struct Explain {
 /// List every engine with its capabilities
 #[derive(Debug, Group)]
 pub(crate) struct Devices {
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) object: ObjectArgs,
 }
 
 /// Run known answers through every algorithm of an engine
 #[derive(Debug, Group)]
 pub(crate) struct Selftest {
-    /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim
-    #[arg(long, value_name = "ENGINE", default_value = "auto")]
-    pub(crate) device: DeviceArg,
-}
-
-/// An engine by its name on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DeviceArg(pub(crate) Selector);
-
-impl FromStr for DeviceArg {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let selector = match text {
-            "auto" => Selector::Auto,
-            "cpu" => Selector::Cpu,
-            "sim" => Selector::Sim,
-            "cuda" => Selector::Cuda(None),
-            _ => match text.strip_prefix("cuda:").map(str::parse) {
-                Some(Ok(ordinal)) => Selector::Cuda(Some(ordinal)),
-                _ => return Err("there are auto, cpu, cuda, cuda:0, cuda:1, … and sim".into()),
-            },
-        };
-        Ok(Self(selector))
-    }
-}
-
-fn bits(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(bits @ 1..=MUL_MAX_BITS) => Ok(bits),
-        _ => Err(format!("a number from 1 to {MUL_MAX_BITS} is needed")),
-    }
-}
-
-fn operation(text: &str) -> Result<Operation, String> {
-    let names = || Operation::ALL.iter().map(|it| it.name()).collect::<Vec<_>>().join(", ");
-    Operation::named(text).ok_or_else(|| format!("there are {}", names()))
-}
-
-fn positive(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(number @ 1..=MAX_COUNT) => Ok(number),
-        _ => Err(format!("a number from 1 to {MAX_COUNT} is needed")),
-    }
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
 }
 
 #[cfg(test)]
@@ -243,13 +183,34 @@ mod tests {
         Args::command().debug_assert();
     }
 
+    /// A parser that gives another type than the field has shows only when the option is read.
     #[test]
-    fn engines_by_name() {
-        let device = |text: &str| text.parse::<DeviceArg>().map(|device| device.0);
-        assert_eq!(device("cuda:3"), Ok(Selector::Cuda(Some(3))));
-        assert_eq!(device("cuda"), Ok(Selector::Cuda(None)));
-        for wrong in ["gpu", "cuda:", "cuda:x", "cuda:-1", "CPU"] {
-            assert!(device(wrong).is_err(), "{wrong}");
+    fn options_have_the_types_that_are_read() {
+        for line in [
+            "mul a b --bits 5 --device cuda:1 --algorithm x --check 5 --hex --format npy --json -q --chunk-bytes 5",
+            "shl a --by 5",
+            "pow-mod-public a m --exponent 5",
+            "strong-test n --base 5",
+            "gen --bits 5 --count 5 --seed 5 --pattern ones --hex --format npy -q",
+            "is-prime n --bases 5 --seed 5 --device sim --check 5 --format text --json -q --chunk-bytes 5",
+            "batch-gcd n --device cpu --check 5 --hex --json -q",
+            "bench mul --bits 5,6 --count 5,6 --algorithm x,y --pattern ones,carry --device cpu --runs 5 --json -q",
+            "bench --reproduce x,y --device cpu --count 5 --runs 5 --json -q --csv x --plot y",
+            "bench collatz --operation alpha --from 5 --count 5 --sieve-bits 5 --sieve-mod 3 --base-bits 5 --runs 5 --json",
+            "explain mul --bits 5 --bits-b 5 --bits-c 5 --count 5 --device cpu --algorithm x",
+            "tune --device cuda:1 --operation mul,gcd --quick --bits 5,6 --dry-run --compile 1/2 -q",
+            "collatz verify --from 5 --count 5 --window 5 --leaf-bits 5 --lookahead-bits 5 --sieve-bits 5 --base-bits 5 \
+             --checksum alpha --sieve-mod 9 --cache x --json -q",
+            "collatz check x --sample 0.5 --seed 5 --json -q",
+            "collatz delay --from 5 --count 5 --max --json -q",
+            "collatz records --kind path --below 5 --json -q",
+            "collatz status x --json",
+            "collatz trace 5 --json",
+            "devices --json",
+            "selftest --device cpu",
+        ] {
+            let words = std::iter::once("warpmp").chain(line.split_whitespace());
+            assert!(Args::try_parse_from(words).is_ok(), "{line}");
         }
     }
 }

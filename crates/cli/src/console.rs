@@ -1,10 +1,13 @@
 //! Lines for people, on standard error and standard output, without a panic if nobody listens.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 
 use tracing_subscriber::EnvFilter;
 
-use crate::error::{Error, Result};
+use crate::{
+    args::SummaryArgs,
+    error::{Error, Result},
+};
 
 /// Standard error takes log lines from `warn` upwards; `WARPMP_LOG` says otherwise.
 pub(crate) fn init_tracing() {
@@ -12,7 +15,8 @@ pub(crate) fn init_tracing() {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal())
+        // Colours are a feature of the crate that is left out; asking for them ends the program.
+        .with_ansi(false)
         .init();
 }
 
@@ -28,6 +32,31 @@ pub(crate) fn print(text: &str) -> Result<()> {
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())
         .map_err(|source| Error::write("standard output", source))
+}
+
+/// Text on standard output of a command whose exit code is its verdict: it is found whether or not somebody reads on.
+///
+/// # Errors
+/// What printing gives, but for a reader that has seen enough.
+pub(crate) fn report(text: &str) -> Result<()> {
+    match print(text) {
+        Err(Error::BrokenPipe) => Ok(()),
+        printed => printed,
+    }
+}
+
+/// A command's summary, as it is asked for: beside results on standard output it goes to standard error.
+///
+/// # Errors
+/// What printing gives.
+pub(crate) fn summary(args: SummaryArgs, is_stdout_taken: bool, json: &str, text: &str) -> Result<()> {
+    match (args.json, is_stdout_taken) {
+        (true, false) => print(&format!("{json}\n"))?,
+        (true, true) => note(json),
+        (false, _) if !args.quiet => note(text),
+        (false, _) => {}
+    }
+    Ok(())
 }
 
 /// Columns with two spaces between them; the first is flush left, the others flush right.

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use warpmp::tuning::TableError;
+
 use crate::io::npy::NpyProblem;
 
 /// The result of a command or of a part of one.
@@ -32,16 +34,20 @@ pub(crate) enum Error {
     Counts { a: String, lanes_a: u64, b: String, lanes_b: u64 },
     #[error("{path} is both input and output: reading and writing would meet")]
     SamePath { path: String },
-    #[error("{path} is given for more than one result")]
+    #[error("{path} is given for more than one output")]
     SameOutput { path: String },
-    #[error("more than one operand is '-': standard input can be read only once")]
+    #[error("more than one file is '-': standard input can be read only once")]
     BothStdin,
-    #[error("{results} results and {outputs} -o: give one for each, or a single text file for all")]
-    Outputs { results: usize, outputs: usize },
-    #[error("{results} results and {expected} --expect: give one for each, or fewer")]
-    Expectations { results: usize, expected: usize },
+    #[error("{operation} has {}", files(*operation, "-o"))]
+    Outputs { operation: warpmp::Operation },
+    #[error("{operation} has {}", files(*operation, "--expect"))]
+    Expectations { operation: warpmp::Operation },
     #[error("what {operation} gives depends on the width of its operands: give --bits R")]
     WidthNeeded { operation: warpmp::Operation },
+    #[error("{operation} takes {} operand{}: {option} has no meaning", operation.arity(), plural(operation.arity() as u64))]
+    NoSuchOperand { operation: warpmp::Operation, option: &'static str },
+    #[error("{option} has no meaning with {scheme}")]
+    OtherScheme { option: &'static str, scheme: String },
     #[error("{path} is a directory")]
     Directory { path: String },
     #[error(".npy is binary: give -o FILE, or redirect standard output")]
@@ -55,14 +61,20 @@ pub(crate) enum Error {
     WrongFactor { line: u64, found: String, expected: String },
     #[error("lane {lane}: {kernel} is wrong\n  found {found}, expected {expected}")]
     WrongExperiment { kernel: String, lane: u64, found: String, expected: String },
-    #[error("{path}:{line}: {expected} is expected, the product is {found}")]
-    NotExpected { path: String, line: u64, expected: String, found: String },
-    #[error("{path} has {found} number{}, there are {} products", plural(*found), if *more { "more" } else { "fewer" })]
-    ExpectedCount { path: String, found: u64, more: bool },
+    #[error("{place}: {expected} is expected, found {found}")]
+    NotExpected { place: String, expected: String, found: String },
+    #[error("{place}: missing; there are more results than the file has")]
+    ExpectedMissing { place: String },
+    #[error("{place}: too many; there {} {lanes} result{}", if *lanes == 1 { "is" } else { "are" }, plural(*lanes))]
+    ExpectedExtra { place: String, lanes: u64 },
+    #[error("{place}: {columns} column{} where {results} {} expected", plural(*columns as u64), if *results == 1 { "is" } else { "are" })]
+    ExpectedColumns { place: String, columns: usize, results: usize },
     #[error("{bytes} bytes of memory are needed for the operands, and not to be had")]
     Memory { bytes: u64 },
     #[error("{failed} of {total} known answers were wrong")]
     SelfTest { failed: usize, total: usize },
+    #[error("{folder}: no campaign; `warpmp collatz verify --out` begins one")]
+    NoCampaign { folder: String },
     #[error("{folder}: {files} certificate{} not trusted, but in good order; --redo moves aside what is not trusted and does its windows again",
             if *files == 1 { " is" } else { "s are" })]
     Untrusted { folder: String, files: usize },
@@ -82,10 +94,12 @@ pub(crate) enum Error {
     WrongDelay { start: u128, found: u64, expected: u64 },
     #[error("the engine and the independent path disagree on {count} numbers from {from}")]
     WrongSample { from: u128, count: u128 },
+    #[error("there are no starts below {below}: --below 2 has the first")]
+    NoStarts { below: u128 },
     #[error("the records differ from the known ones at {start}")]
     OtherRecords { start: u128 },
     #[error(transparent)]
-    Collatz(#[from] warpmp_collatz::Error),
+    Collatz(warpmp_collatz::Error),
     #[error("no table is called '{name}'; there are {known}, and all")]
     UnknownTable { name: String, known: String },
     #[error("'{name}' stands in several documents; which is meant: {meant}?")]
@@ -101,8 +115,8 @@ pub(crate) enum Error {
     NothingToTune { place: String },
     #[error("neither XDG_CONFIG_HOME nor HOME says where your configuration is: give --output FILE")]
     NoConfiguration,
-    #[error("{0}\n  `warpmp tune` measures a new table; WARPMP_TUNING=none goes without, as deleting the file does")]
-    Table(#[from] warpmp::tuning::TableError),
+    #[error("{}\n  `warpmp tune` measures a new table; WARPMP_TUNING=none goes without, as deleting the file does", table(.0))]
+    Table(#[from] TableError),
     #[error("{faults} candidate{} left out because of wrong results; please report this as a bug", if *faults == 1 { " was" } else { "s were" })]
     WrongCandidates { faults: usize },
     #[error(transparent)]
@@ -118,6 +132,7 @@ pub(crate) enum Error {
 impl Error {
     /// A failed read of the input called `path`.
     pub(crate) fn read(path: &str, source: io::Error) -> Self {
+        let path = shown(path);
         if source.kind() == io::ErrorKind::IsADirectory {
             return Self::Directory { path: path.into() };
         }
@@ -126,6 +141,7 @@ impl Error {
 
     /// A failed write to the output called `path`.
     pub(crate) fn write(path: &str, source: io::Error) -> Self {
+        let path = shown(path);
         match source.kind() {
             io::ErrorKind::BrokenPipe => Self::BrokenPipe,
             io::ErrorKind::IsADirectory => Self::Directory { path: path.into() },
@@ -149,17 +165,33 @@ impl Error {
             | Self::Outputs { .. }
             | Self::Expectations { .. }
             | Self::WidthNeeded { .. }
+            | Self::NoSuchOperand { .. }
+            | Self::NoStarts { .. }
+            | Self::OtherScheme { .. }
             | Self::NpyToTerminal
             | Self::UnknownTable { .. }
             | Self::AmbiguousTable { .. }
             | Self::SimulatorTime { .. }
             | Self::NothingToTune { .. }
             | Self::NoConfiguration
-            | Self::Library(warpmp::Error::UnknownAlgorithm { .. } | warpmp::Error::AlgorithmUnfit { .. }) => USAGE,
+            | Self::Library(
+                warpmp::Error::UnknownAlgorithm { .. }
+                | warpmp::Error::AlgorithmUnfit { .. }
+                | warpmp::Error::ResultTooWide { .. },
+            ) => USAGE,
             Self::Interrupted => INTERRUPTED,
             // The reader of a pipe left of its own will, as `head` does.
             Self::BrokenPipe => 0,
             _ => FAILED,
+        }
+    }
+}
+
+impl From<warpmp_collatz::Error> for Error {
+    fn from(error: warpmp_collatz::Error) -> Self {
+        match error {
+            warpmp_collatz::Error::File { path, source } => Self::write(&path.to_string_lossy(), inner(source)),
+            other => Self::Collatz(other),
         }
     }
 }
@@ -175,6 +207,8 @@ pub(crate) enum LineProblem {
     Plus { head: String },
     #[error("write numbers without '_': \"{head}\"")]
     Underscore { head: String },
+    #[error("a zero byte: neither text nor an .npy array")]
+    ZeroByte,
     #[error("not UTF-8 text")]
     NotUtf8,
     #[error("a blank line between numbers")]
@@ -183,6 +217,36 @@ pub(crate) enum LineProblem {
     TooWide { bits: usize, limit: usize },
     #[error("a line of more than {limit} bytes: no number that is supported needs that")]
     TooLong { limit: usize },
+}
+
+/// tempfile adds the temporary name to the message; the person gave another.
+pub(crate) fn inner(error: io::Error) -> io::Error {
+    match error.get_ref().and_then(std::error::Error::source).and_then(|source| source.downcast_ref::<io::Error>()) {
+        Some(inner) => inner.raw_os_error().map_or_else(|| inner.kind().into(), io::Error::from_raw_os_error),
+        None => error,
+    }
+}
+
+/// A name that can be seen.
+fn shown(path: &str) -> &str {
+    if path.is_empty() { "''" } else { path }
+}
+
+/// How many files an operation's results may have.
+fn files(operation: warpmp::Operation, option: &str) -> String {
+    match operation.result_names().len() {
+        1 => format!("1 result: give 1 {option}"),
+        results => format!("{results} results: give {results} {option}, or a single text file for all"),
+    }
+}
+
+/// What is wrong with a table.
+fn table(error: &TableError) -> String {
+    match error {
+        TableError::Read { path, source } => format!("{}: {}", path.display(), plain(source)),
+        TableError::Syntax { path, source } => format!("{}: not a tuning table: {source}", path.display()),
+        other => other.to_string(),
+    }
 }
 
 /// The operating system's words without Rust's "(os error 28)".
@@ -194,6 +258,6 @@ fn plain(error: &io::Error) -> String {
     }
 }
 
-fn plural(count: u64) -> &'static str {
+pub(crate) fn plural(count: u64) -> &'static str {
     if count == 1 { "" } else { "s" }
 }

@@ -8,7 +8,7 @@ use warpmp::{Operation, Report, Status};
 /// The cost of an operation, all chunks together. Rates are end to end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Summary {
-    pub(crate) op: &'static str,
+    pub(crate) op: String,
     /// Bits of the widest first operand.
     pub(crate) bits_a: usize,
     /// Bits of the widest second operand, if there is one.
@@ -27,11 +27,16 @@ pub(crate) struct Summary {
     pub(crate) gb_per_second: f64,
     /// Results that were computed again by another library.
     pub(crate) checked: u64,
+    /// Results that are as a file has them, if one was given.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) expected: Vec<&'static str>,
     /// Lanes whose data were at fault, by what was wrong.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) faults: BTreeMap<&'static str, u64>,
     #[serde(skip)]
     results_name: &'static str,
+    #[serde(skip)]
+    result_count: usize,
     #[serde(skip)]
     bytes: u64,
 }
@@ -39,8 +44,9 @@ pub(crate) struct Summary {
 impl Summary {
     /// Nothing done yet on `device`.
     pub(crate) fn new(operation: Operation, device: &str) -> Self {
-        let (op, results_name) = (operation.name(), operation.results_name());
-        Self { op, results_name, device: device.into(), ..Self::default() }
+        let (op, results_name) = (operation.to_string(), operation.results_name());
+        let result_count = operation.result_names().len();
+        Self { op, results_name, result_count, device: device.into(), ..Self::default() }
     }
 
     /// Counts the statuses of a batch.
@@ -88,6 +94,11 @@ impl Summary {
         let kernel_rate = scaled(*lanes as f64 / self.kernel_seconds.max(1e-9));
         let results = if *lanes == 1 { name.trim_end_matches('s') } else { name };
         let checks = if *checked == 0 { "none checked".into() } else { format!("{checked} checked") };
+        let expected = match (&self.expected[..], self.result_count) {
+            ([], _) => String::new(),
+            (names, count) if names.len() == count => ", all as expected".into(),
+            (names, _) => format!(", {} as expected", names.join(" and ")),
+        };
         let widths = [Some(self.bits_a), self.bits_b, self.bits_c].into_iter().flatten();
         let widths = widths.map(|bits| bits.to_string()).collect::<Vec<_>>().join(" × ");
         let faults = self.faults.iter().map(|(what, count)| format!("{count} with {what}"));
@@ -96,7 +107,7 @@ impl Summary {
             some => format!("\nlanes without a result: {some}"),
         };
         format!(
-            "{lanes} {results} of {widths} bits, {checks}; {device}, {algorithm}\n\
+            "{lanes} {results} of {widths} bits, {checks}{expected}; {device}, {algorithm}\n\
              kernel {kernel} ({kernel_rate} {name}/s), end to end {total} ({} {name}/s, {} GB/s){faults}",
             scaled(self.ops_per_second),
             significant(self.gb_per_second),

@@ -65,6 +65,17 @@ fn not_a_number() {
 }
 
 #[test]
+fn neither_text_nor_an_array() {
+    let dir = Dir::new();
+    dir.write("b.txt", "1\n").write("utf16.txt", b"\xff\xfe7\0\n\0").write("program", b"\x7fELF\x02\0\n\n7\n\0\0");
+    for name in ["utf16.txt", "program"] {
+        refused(&dir, &format!("{name} b.txt"), 1, &[name, ":1: a zero byte: neither text nor an .npy array"]);
+    }
+    dir.run(&["mul", "", "b.txt"]).fails(1, &["'': No such file"]);
+    dir.run(&["mul", "b.txt", "b.txt", "-o", ""]).fails(1, &["'': invalid"]);
+}
+
+#[test]
 fn the_first_of_many_faults_is_named() {
     let dir = Dir::new();
     let text: String = (0..50_000).map(|k| if k >= 20_000 { format!("x{k}\n") } else { format!("{k}\n") }).collect();

@@ -192,13 +192,37 @@ fn what_cannot_be_served() {
     refused("verify --from 3-7 --count 1", 2, "-4 is negative");
     refused("verify --from 2^ --count 1", 2, "column 3");
     refused("verify --from 1 --count 2^100 --window 16 --out camp", 2, "windows");
-    refused("verify --from 1 --count 9 --scheme honda --sieve-bits 38", 2, "sieve bits = 38");
-    refused("verify --from 2^60 --count 9 --checksum alpha --sieve-mod 5", 2, "sieve modulus");
-    refused("verify --from 5 --count 9 --checksum alpha", 2, "first start = 5");
+    refused("verify --from 1 --count 9 --scheme honda --sieve-bits 38", 2, "sieve bits must be from 3 to 37, not 38");
+    refused("verify --from 2^60 --count 9 --checksum alpha --sieve-mod 5", 2, "1, 3 or 9");
+    refused("verify --from 5 --count 9 --checksum alpha", 2, "the first start must be at least 2^20, not 5");
     refused("trace 0", 2, "at least 1");
+    refused(
+        "verify --from 1 --count 9 --scheme honda --leaf-bits 9",
+        2,
+        "--leaf-bits has no meaning with --scheme honda",
+    );
+    refused("verify --from 1 --count 9 --sieve-bits 9", 2, "--sieve-bits has no meaning with --scheme dfs");
+    let alpha = "--checksum alpha --base-bits 9";
+    refused(&format!("verify --from 1 --count 9 {alpha}"), 2, "--base-bits has no meaning with --checksum alpha");
     refused("delay --from 0 --count 5", 2, "at least 1");
-    refused("status nowhere", 1, "nowhere");
-    refused("check nowhere", 1, "nowhere");
+    refused("status nowhere", 1, "nowhere: no campaign");
+    refused("check nowhere", 1, "nowhere: no campaign");
+    refused("records --kind delay --below 1", 2, "no starts below 1");
+    refused("records --kind delay --below 2^40 --out none/x.csv", 1, "none/x.csv: No such file");
     dir.write("file", "");
     refused("verify --device cpu --from 1 --count 5 --out file", 1, "file");
+}
+
+#[test]
+fn measured_in_words_and_as_an_object() {
+    let dir = Dir::new();
+    let bench = |words: &str| {
+        let words = format!("bench collatz --device cpu --runs 1 {words}");
+        dir.run(&words.split(' ').collect::<Vec<_>>())
+    };
+    let run = bench("--from 2^40 --count 2^16");
+    assert!(run.ok().contains("65536 numbers from 1099511627776, dfs: leaf bits "), "{}", run.text());
+    let run = bench("--operation delay-records --from 1 --count 2^12 --json");
+    let object: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+    assert_eq!(object["operation"], "delay-records");
 }

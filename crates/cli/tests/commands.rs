@@ -95,6 +95,8 @@ fn a_benchmark_of_several_algorithms() {
     assert_eq!(run.ok().lines().filter(|line| line.starts_with("cpu-")).count(), 3, "{}", run.text());
     assert!(run.stderr.contains("left out: 'cpu-schoolbook' does not do 'mul' of 60000"), "{}", run.stderr);
     dir.run(&[&args[..], &["nonsense"]].concat()).fails(2, &["this engine has no algorithm 'nonsense'"]);
+    let args = ["bench", "mul", "--device", "cpu", "--bits", "60000,65000", "--algorithm", "cpu-schoolbook"];
+    dir.run(&args).fails(2, &["'cpu-schoolbook' does not do 'mul'"]);
 }
 
 #[test]
@@ -134,7 +136,7 @@ fn the_simulator_multiplies_too() {
     for kernel in ["thread", "sum-rotate", "group"] {
         assert!(run.ok().contains(&format!("pass  mul by {kernel}:")), "{}", run.text());
     }
-    for line in ["pass  add_mod by thread: ", "pass  add_mod by group: ", "pass  mul_lo by group: "] {
+    for line in ["pass  add-mod by thread: ", "pass  add-mod by group: ", "pass  mul-lo by group: "] {
         assert!(run.text().contains(line), "{}", run.text());
     }
     let args = ["explain", "mul", "--bits", "1024", "--count", "1000", "--device", "sim"];
@@ -178,6 +180,8 @@ fn help_for_every_command() {
         assert!(dir.run(args).ok().contains("Usage: warpmp"));
     }
     assert!(dir.run(&["mul", "--help"]).ok().contains("Examples:"));
+    let has = |operation: &str, option: &str| dir.run(&["explain", operation, "-h"]).ok().contains(option);
+    assert!(!has("sqr", "--bits-b") && has("mul", "--bits-b") && !has("mul", "--bits-c") && has("mul-mod", "--bits-c"));
     assert!(dir.run(&["--help"]).ok().starts_with("Bulk big-integer arithmetic"));
     assert!(dir.run(&["--version"]).ok().starts_with("warpmp "));
 }

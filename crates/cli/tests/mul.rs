@@ -197,10 +197,10 @@ fn expected_products() {
     assert_eq!(dir.mul("a.txt b.txt --expect c.txt").ok(), "10\n15\n20\n");
     assert_eq!(dir.mul("a.txt b.txt --expect c.txt --chunk-bytes 1").ok(), "10\n15\n20\n");
     dir.write("c.txt", "10\n16\n21\n");
-    dir.mul("a.txt b.txt --expect c.txt -o d.txt").fails(1, &["c.txt:2: 0x10 is expected, the product is 0xf"]);
+    dir.mul("a.txt b.txt --expect c.txt -o d.txt").fails(1, &["c.txt:2: 16 is expected, found 15"]);
     dir.write("c.txt", "10\n15\n");
-    dir.mul("a.txt b.txt --expect c.txt -o d.txt").fails(1, &["c.txt has 2 numbers, there are more products"]);
+    dir.mul("a.txt b.txt --expect c.txt -o d.txt").fails(1, &["c.txt:3: missing"]);
     dir.write("c.txt", "10\n15\n20\n25\n");
-    dir.mul("a.txt b.txt --expect c.txt -o d.txt").fails(1, &["c.txt has 4 numbers, there are fewer products"]);
+    dir.mul("a.txt b.txt --expect c.txt -o d.txt").fails(1, &["c.txt:4: too many; there are 3 results"]);
     assert_eq!(dir.names(), ["a.txt", "b.txt", "c.txt"]);
 }

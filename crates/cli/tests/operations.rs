@@ -66,9 +66,11 @@ fn several_results_go_to_several_files() {
     on_cpu(&dir, "sqrt a -o q.npy -o r.npy").ok();
     assert_eq!(read_npy(&dir.read("q.npy")).1[2], BigUint::from(92681_u32));
     on_cpu(&dir, "div-rem a n -o q --expect q2").fails(1, &["q2"]);
-    on_cpu(&dir, "div-rem a b -o q -o r -o s").fails(2, &["2 results and 3 -o"]);
-    on_cpu(&dir, "div-rem a b -o q.npy").fails(2, &["2 results and 1 -o"]);
-    on_cpu(&dir, "add a b --expect q --expect r").fails(2, &["1 results and 2 --expect"]);
+    on_cpu(&dir, "div-rem a b -o q -o r -o s").fails(2, &["div-rem has 2 results: give 2 -o, or a single text file"]);
+    on_cpu(&dir, "div-rem a b -o q.npy").fails(2, &["div-rem has 2 results: give 2 -o, or a single text file"]);
+    on_cpu(&dir, "div-rem a b --format npy").fails(2, &["div-rem has 2 results: give 2 -o"]);
+    on_cpu(&dir, "add a b -o q -o r").fails(2, &["add has 1 result: give 1 -o"]);
+    on_cpu(&dir, "add a b --expect q --expect r").fails(2, &["add has 1 result: give 1 --expect"]);
 }
 
 #[test]
@@ -101,7 +103,7 @@ fn twos_complements_in_arrays_keep_their_sign() {
 #[test]
 fn widths_are_asked_for_and_held() {
     let dir = small();
-    on_cpu(&dir, "mont-mul a b m").fails(2, &["mont_mul", "give --bits"]);
+    on_cpu(&dir, "mont-mul a b m").fails(2, &["mont-mul", "give --bits"]);
     on_cpu(&dir, "wrapping-add a b --bits 32").fails(1, &["a:3:", "33 bits", "32"]);
     // The first line that is too wide, and its own width; of an array the file and the row, whatever the chunk.
     dir.write("wide", "1\n300\n999\n").write("c", "1\n2\n3\n");
@@ -114,6 +116,47 @@ fn widths_are_asked_for_and_held() {
     on_cpu(&dir, "shl a").fails(2, &["--by"]);
     on_cpu(&dir, "add_mod a b m").fails(2, &["unrecognized subcommand"]);
     dir.run_with(&["add-mod", "-", "-", "m", "--device", "cpu"], b"1\n").fails(2, &["standard input"]);
+}
+
+#[test]
+fn commands_are_called_as_they_are_typed() {
+    let dir = small();
+    let run = on_cpu(&dir, "explain div-rem --bits 64 --count 10");
+    let words =
+        "operation  div-rem: 64 × 64 bits, 10 lanes, results of 64 and 64 bits, and a status of 32 bits a lane\n";
+    assert!(run.ok().starts_with(words), "{}", run.text());
+    let run = dir.run(&["explain", "pow-mod", "--bits", "64", "--count", "1", "--device", "sim"]);
+    let words = "operation  pow-mod: 64 × 64 × 64 bits, 1 lane, result of 64 bits, and a status of 32 bits a lane\n";
+    assert!(run.ok().starts_with(words), "{}", run.text());
+    let name = ["no algorithm 'x' for 'mul-mod'"];
+    on_cpu(&dir, "mul-mod a b m --algorithm x").fails(2, &name);
+    dir.run(&["tune", "--operation", "x"]).fails(2, &["there are mul, sqr, mul-lo, "]);
+    let run = on_cpu(&dir, "add-mod a b m -o out --json");
+    let object: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+    assert_eq!(object["op"], "add-mod");
+    let run = on_cpu(&dir, "bench mul-lo --bits 64 --count 5 --runs 1 --json");
+    let object: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+    assert_eq!((&object["op"], &object["rows"][0]["op"]), (&"mul-lo".into(), &"mul-lo".into()));
+}
+
+#[test]
+fn numbers_out_of_range_are_told_the_range() {
+    let dir = small();
+    for (command, words) in [
+        ("shl a --by 4294967296", "a number from 0 to 4294967295 is needed"),
+        ("shl a --by 200000", "'shl' would give a result of 200033 bits; at most 131073 are supported"),
+        ("add a b --bits 65537", "a number from 1 to 65536 is needed"),
+        ("add a b --check x", "a number from 0 to 18446744073709551615 is needed"),
+        ("is-prime a --bases 0", "a number from 1 to 1000 is needed"),
+        ("explain sqr --bits 5 --count 1 --bits-b 7", "sqr takes 1 operand: --bits-b has no meaning"),
+        ("explain mul --bits 5 --count 1 --bits-c 7", "mul takes 2 operands: --bits-c has no meaning"),
+        ("bench collatz --runs 0", "a number from 1 to 1000 is needed"),
+        ("collatz verify --from 1 --count 9 --checksum alpha --sieve-mod 4", "1, 3 or 9 is needed"),
+        ("collatz verify --from 1 --count 9 --scheme honda --sieve-bits 99", "sieve bits must be from 3 to 37, not 99"),
+        ("collatz records --kind path --below 2^70", "the bound of the starts must be at most 2^64, not 2^70"),
+    ] {
+        on_cpu(&dir, command).fails(2, &[words]);
+    }
 }
 
 /// A product below `m·R` is twice as wide as the modulus, whose width is asked for.
@@ -130,7 +173,9 @@ fn reductions_take_products() {
 fn every_result_has_a_file_of_its_own() {
     let dir = small();
     let before = dir.names();
-    on_cpu(&dir, "div-rem a b -o q -o q").fails(2, &["q is given for more than one result"]);
+    on_cpu(&dir, "div-rem a b -o q -o q").fails(2, &["q is given for more than one output"]);
+    on_cpu(&dir, "bench add --bits 5 --csv q --plot ./q").fails(2, &["./q is given for more than one output"]);
+    on_cpu(&dir, "bench --reproduce candar:I --csv q --plot q").fails(2, &["q is given for more than one output"]);
     on_cpu(&dir, "div-rem a b -o q -o ./q").fails(2, &["./q"]);
     assert_eq!(dir.names(), before);
     on_cpu(&dir, "div-rem a b -o /dev/null -o /dev/null").ok();
@@ -145,4 +190,18 @@ fn every_operation_is_measured_and_explained() {
         assert_eq!(table["rows"][0]["checked"], 50, "{operation}");
         assert!(on_cpu(&dir, &format!("explain {operation} --bits 131 --count 50")).ok().contains("algorithm  cpu-"));
     }
+}
+
+/// An array whose width shows in the end is written then, and may fail then.
+#[test]
+fn several_files_appear_together_or_not_at_all() {
+    if !std::path::Path::new("/dev/full").exists() {
+        eprintln!("skipped: no /dev/full");
+        return;
+    }
+    let dir = small();
+    let before = dir.names();
+    dir.write("n", "1\n2\n3\n4\n");
+    on_cpu(&dir, "div-rem a n -o q.npy -o /dev/full --format npy").fails(1, &["/dev/full: No space left on device"]);
+    assert_eq!(dir.names(), [&before[..], &["n".to_owned()]].concat());
 }

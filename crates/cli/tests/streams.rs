@@ -98,6 +98,50 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     }
 }
 
+/// What a command finds out does not depend on who reads along.
+#[test]
+fn a_verdict_is_found_without_a_reader() {
+    let dir = Dir::new();
+    dir.write("a", "7\n".repeat(100_000)).write("nines", "49\n".repeat(99_999) + "48\n");
+    let args = ["sqr", "a", "--device", "cpu", "--chunk-bytes", "10000", "-q", "--expect", "nines"];
+    let mut child = dir.command(&args).spawn().unwrap();
+    drop(child.stdout.take());
+    finish(child).fails(1, &["nines:100000: 48 is expected, found 49"]);
+    dir.write("nines", "49\n".repeat(100_000));
+    let mut child = dir.command(&args).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(finish(child).code, 0);
+    // A wrong certificate, found by a check that nobody listens to.
+    dir.run(&["collatz", "verify", "--device", "cpu", "--from", "1", "--count", "2^16", "--out", "camp", "-q"]).ok();
+    let mut files = std::fs::read_dir(dir.path("camp")).unwrap().map(|entry| entry.unwrap().path());
+    std::fs::write(files.find(|path| path.to_string_lossy().ends_with("5.json")).unwrap(), "{}").unwrap();
+    let mut child = dir.command(&["collatz", "check", "camp"]).spawn().unwrap();
+    drop(child.stdout.take());
+    finish(child).fails(1, &["wrong"]);
+}
+
+/// People have a terminal, tests have none: a helper of the system's makes one.
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_terminal() {
+    let dir = Dir::new();
+    dir.write("a.txt", "7\n").write("wrong.txt", "x\n");
+    let on_terminal = |words: &str| {
+        let mut command = Command::new("script");
+        command.args(["-qec", &format!("{} {words}", env!("CARGO_BIN_EXE_warpmp")), "/dev/null"]);
+        command.current_dir(dir.path(".")).stdin(Stdio::null()).output().ok()
+    };
+    let Some(output) = on_terminal("mul a.txt a.txt --device cpu") else {
+        eprintln!("skipped: no `script`");
+        return;
+    };
+    let text = String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n");
+    assert!(output.status.success() && text.starts_with("49\n1 product of 3 × 3 bits"), "{text}");
+    let output = on_terminal("mul wrong.txt a.txt --device cpu").unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n");
+    assert_eq!((output.status.code(), text.as_str()), (Some(1), "error: wrong.txt:1: not a number: \"x\"\n"));
+}
+
 #[test]
 fn closed_standard_error_is_no_error() {
     let dir = Dir::new();
@@ -125,6 +169,19 @@ fn a_link_as_output_stays_a_link() {
     dir.mul("a.txt a.txt -o link.txt").ok();
     assert_eq!(dir.text("target.txt"), "49\n");
     assert!(dir.path("link.txt").is_symlink());
+    std::fs::create_dir(dir.path("folder")).unwrap();
+    std::os::unix::fs::symlink("new.txt", dir.path("folder/link.txt")).unwrap();
+    dir.mul("a.txt a.txt -o folder/link.txt").ok();
+    assert_eq!(dir.text("folder/new.txt"), "49\n");
+    assert!(dir.path("folder/link.txt").is_symlink());
+}
+
+#[test]
+fn a_temporary_file_that_cannot_be_made_is_named() {
+    let dir = Dir::new();
+    dir.write("a.txt", "7\n");
+    let args = ["mul", "a.txt", "a.txt", "--device", "cpu", "--format", "npy"];
+    dir.run_where("TMPDIR", "/nowhere", &args).fails(1, &["a temporary file in /nowhere: No such file"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What can go wrong, with the numbers as numbers.
 
-use std::{io, path::PathBuf};
+use std::{fmt, io, path::PathBuf};
 
 use crate::{
     campaign::Remains,
@@ -30,16 +30,14 @@ pub enum Error {
         count: u128,
     },
     /// A parameter outside of what the scheme supports.
-    #[error("{name} = {value} is not supported: {low} to {high} are")]
+    #[error("{name} must be {allowed}, not {}", Plain(*value))]
     Parameter {
         /// The parameter.
         name: &'static str,
         /// What was asked for.
-        value: u64,
-        /// The least supported value.
-        low: u64,
-        /// The largest supported value.
-        high: u64,
+        value: u128,
+        /// What is supported.
+        allowed: Allowed,
     },
     /// A start whose trajectory did not come below it. Either a bug, or news: trace it.
     #[error("start {start} did not come below itself in {steps} steps: trace it, and tell the world")]
@@ -112,7 +110,10 @@ pub enum Error {
         holder: String,
     },
     /// The directory has a campaign with another range, window size or scheme. Choose another directory.
-    #[error("{} is of another campaign: {range} in windows of {window_count}, or of another scheme", path.display())]
+    #[error(
+        "{} is of another campaign: {} numbers from {} in windows of {window_count}, or of another scheme",
+        path.display(), range.count(), range.from()
+    )]
     OtherCampaign {
         /// The campaign's description.
         path: PathBuf,
@@ -156,10 +157,63 @@ pub enum Error {
     Device(#[from] warpmp_device::Error),
 }
 
+/// What a parameter may be; bounds are included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Allowed {
+    /// From the first number to the second.
+    Between(u128, u128),
+    /// This or more.
+    AtLeast(u128),
+    /// This or less.
+    AtMost(u128),
+    /// One of these.
+    OneOf(&'static [u128]),
+}
+
+impl fmt::Display for Allowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Between(low, high) if low == high => write!(f, "{}", Plain(low)),
+            Self::Between(low, high) => write!(f, "from {} to {}", Plain(low), Plain(high)),
+            Self::AtLeast(low) => write!(f, "at least {}", Plain(low)),
+            Self::AtMost(high) => write!(f, "at most {}", Plain(high)),
+            Self::OneOf(values) => {
+                for (place, value) in values.iter().enumerate() {
+                    let between = match place {
+                        0 => "",
+                        _ if place + 1 == values.len() => " or ",
+                        _ => ", ",
+                    };
+                    write!(f, "{between}{}", Plain(*value))?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A number in a message: long powers of two as such.
+struct Plain(u128);
+
+impl fmt::Display for Plain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 >> 20 > 0 && self.0.is_power_of_two() {
+            return write!(f, "2^{}", self.0.ilog2());
+        }
+        write!(f, "{}", self.0)
+    }
+}
+
 impl Error {
     /// [`Error::Parameter`] unless `low ≤ value ≤ high`.
     pub(crate) fn parameter(name: &'static str, value: u64, low: u64, high: u64) -> Result<()> {
-        if (low..=high).contains(&value) { Ok(()) } else { Err(Self::Parameter { name, value, low, high }) }
+        if (low..=high).contains(&value) {
+            return Ok(());
+        }
+        let (low, value) = (low.into(), value.into());
+        let allowed = if high == u64::MAX { Allowed::AtLeast(low) } else { Allowed::Between(low, high.into()) };
+        Err(Self::Parameter { name, value, allowed })
     }
 
     /// [`Error::Disagreement`] about a window.
@@ -177,5 +231,27 @@ impl Error {
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::File { path, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_allowed_is_said() {
+        let words = |value, allowed| Error::Parameter { name: "sieve modulus", value, allowed }.to_string();
+        assert_eq!(words(4, Allowed::OneOf(&[1, 3, 9])), "sieve modulus must be 1, 3 or 9, not 4");
+        assert_eq!(words(99, Allowed::Between(3, 37)), "sieve modulus must be from 3 to 37, not 99");
+        assert_eq!(words(99, Allowed::Between(3, 3)), "sieve modulus must be 3, not 99");
+        assert_eq!(words(1 << 70, Allowed::AtMost(1 << 64)), "sieve modulus must be at most 2^64, not 2^70");
+        assert_eq!(words(5, Allowed::AtLeast(1 << 16)), "sieve modulus must be at least 65536, not 5");
+    }
+
+    #[test]
+    fn a_bound_without_end_is_none() {
+        assert!(Error::parameter("bits", 7, 3, 7).is_ok() && Error::parameter("bits", 2, 3, 7).is_err());
+        let error = Error::parameter("bits", 2, 3, u64::MAX).unwrap_err();
+        assert_eq!(error.to_string(), "bits must be at least 3, not 2");
     }
 }

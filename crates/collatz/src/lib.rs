@@ -61,4 +61,4 @@ pub mod tables;
 pub mod team;
 pub mod window;
 
-pub use error::{Error, Result};
+pub use error::{Allowed, Error, Result};

@@ -4,7 +4,7 @@
 
 use dashu_int::UBig;
 
-use crate::error::{Error, Result};
+use crate::error::{Allowed, Error, Result};
 
 /// Largest value whose odd step fits 128 bits.
 const NARROW: u128 = (u128::MAX - 1) / 3;
@@ -205,7 +205,7 @@ impl Affine {
     pub fn of(residue: u128, steps: u32) -> Result<Self> {
         let high = crate::power::MAX_EXPONENT as u64;
         if u64::from(steps) > high {
-            return Err(Error::Parameter { name: "steps", value: steps.into(), low: 0, high });
+            return Err(Error::Parameter { name: "steps", value: steps.into(), allowed: Allowed::AtMost(high.into()) });
         }
         let mut value = residue;
         let mut odd_steps = 0;

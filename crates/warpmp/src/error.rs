@@ -46,6 +46,16 @@ pub enum Error {
         /// The operation's limit.
         limit: usize,
     },
+    /// Give the operation a smaller constant.
+    #[error("'{operation}' would give a result of {bits} bits; at most {limit} are supported")]
+    ResultTooWide {
+        /// The operation.
+        operation: Operation,
+        /// Width of the result.
+        bits: usize,
+        /// The most that there may be.
+        limit: usize,
+    },
     /// A batch has at least one lane.
     #[error("a batch of no lanes")]
     ZeroLanes,

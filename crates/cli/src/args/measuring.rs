@@ -3,9 +3,12 @@
 use std::str::FromStr;
 
 use clap::{Args as Group, Subcommand};
-use warpmp::Operation;
+use warpmp::{Operation, Selector};
 
-use super::{DeviceArg, Pattern, PerOperation, bits, operation, positive};
+use super::{
+    DeviceArgs, Pattern, PerOperation, ProgressArgs,
+    values::{bits, operation, positive, selector},
+};
 use crate::commands::collatz::args::BenchCollatz;
 
 /// Measure an operation, or reproduce the tables of the papers
@@ -74,9 +77,8 @@ pub(crate) struct BenchRows {
     /// Kinds of operands; all ones and carry are the worst cases of algorithms that chase carries
     #[arg(long, value_enum, value_delimiter = ',', default_value = "random")]
     pub(crate) pattern: Vec<Pattern>,
-    /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim
-    #[arg(long, value_name = "ENGINE", default_value = "auto")]
-    pub(crate) device: DeviceArg,
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
     /// Timed runs of each row
     #[arg(long, default_value_t = 20, value_parser = positive)]
     pub(crate) runs: usize,
@@ -96,9 +98,8 @@ pub(crate) struct RowReport {
     /// Write the rows here as CSV, too
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<String>,
-    /// No progress bar
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
 }
 
 /// The tables of the papers.
@@ -107,9 +108,8 @@ pub(crate) struct Reproduce {
     /// Reproduce these tables of the papers; a document's name: its tables; all: every one; list: say which there are
     #[arg(long = "reproduce", value_name = "TABLE", value_delimiter = ',', required = true)]
     pub(crate) tables: Vec<String>,
-    /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda or cuda:I
-    #[arg(long, value_name = "ENGINE", default_value = "auto")]
-    pub(crate) device: DeviceArg,
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
     /// Products, or numbers of the Collatz tables, instead of as many as in the paper; of forms over grids and blocks
     /// the most in a launch
     #[arg(long, value_name = "N", value_parser = positive)]
@@ -140,8 +140,8 @@ Examples:
   warpmp tune --output mine.json          WARPMP_TUNING=mine.json uses it")]
 pub(crate) struct Tune {
     /// The GPU: cuda (the first usable one), cuda:I
-    #[arg(long, value_name = "ENGINE", default_value = "cuda")]
-    pub(crate) device: DeviceArg,
+    #[arg(long, value_name = "ENGINE", default_value = "cuda", value_parser = selector)]
+    pub(crate) device: Selector,
     /// Operations; without this one of every kind, whose rows serve those of its kind
     #[arg(long, visible_alias = "operations", value_name = "NAME", value_delimiter = ',', value_parser = operation)]
     pub(crate) operation: Vec<Operation>,
@@ -168,9 +168,8 @@ pub(crate) struct Tune {
     /// Compile this part of the kernels, and measure nothing: what `tune` starts further processes for
     #[arg(long, hide = true, value_name = "I/N")]
     pub(crate) compile: Option<Part>,
-    /// No progress bar
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
 }
 
 /// Every `of`-th of some things, the first being that of this number.

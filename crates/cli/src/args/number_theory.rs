@@ -2,8 +2,11 @@
 
 use clap::Args as Group;
 
-use super::{DeviceArg, positive};
-use crate::{commands::is_prime::MAX_BASES, io::sink::Format};
+use super::{
+    ChunkArgs, DeviceArgs, FormatArgs, SummaryArgs,
+    values::{any, within},
+};
+use crate::commands::is_prime::MAX_BASES;
 
 /// Say of every integer whether it is prime: 1, or composite: 0
 #[derive(Debug, Group)]
@@ -21,32 +24,25 @@ pub(crate) struct IsPrime {
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
     /// Strong tests at most for an integer; below 3.3e24 fewer where they are a proof
-    #[arg(long, value_name = "K", default_value_t = 33, value_parser = clap::value_parser!(u32).range(1..=MAX_BASES))]
+    #[arg(long, value_name = "K", default_value_t = 33, value_parser = within(1, MAX_BASES))]
     pub(crate) bases: u32,
     /// Start of the random bases; without this they differ from run to run
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = any)]
     pub(crate) seed: Option<u64>,
     /// Write the verdicts here; the file appears once it is complete
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<String>,
-    /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim
-    #[arg(long, value_name = "ENGINE", default_value = "auto")]
-    pub(crate) device: DeviceArg,
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
     /// Find about this many verdicts again by another test, of Baillie and Wagstaff, on another library
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = any)]
     pub(crate) check: u64,
-    /// Format of the output; without this what -o ends in, else text
-    #[arg(long)]
-    pub(crate) format: Option<Format>,
-    /// Print the summary as a JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// No summary, no progress bar
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-    /// Bytes of input in a chunk
-    #[arg(long, hide = true, default_value_t = 32 << 20, value_parser = positive)]
-    pub(crate) chunk_bytes: usize,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+    #[command(flatten)]
+    pub(crate) summary: SummaryArgs,
+    #[command(flatten)]
+    pub(crate) chunk: ChunkArgs,
 }
 
 /// Find the integers of a file that have a factor in common with another
@@ -71,19 +67,14 @@ pub(crate) struct BatchGcd {
     /// Write the result here; the file appears once it is complete
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<String>,
-    /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim
-    #[arg(long, value_name = "ENGINE", default_value = "auto")]
-    pub(crate) device: DeviceArg,
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
     /// Find the common factors of about this many integers again, by one product after the other on another library
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = any)]
     pub(crate) check: u64,
     /// Write common factors as hexadecimal with 0x
     #[arg(long)]
     pub(crate) hex: bool,
-    /// Print the summary as a JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// No summary
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) summary: SummaryArgs,
 }

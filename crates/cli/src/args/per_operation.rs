@@ -1,9 +1,9 @@
 //! Commands that there are for every operation: one subcommand each, made from the library's table.
 
-use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, Subcommand, error::ErrorKind, value_parser};
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, Subcommand, error::ErrorKind};
 use warpmp::{Operation, operation::Role};
 
-use super::{Apply, BenchRows, Explain};
+use super::{Apply, BenchRows, Explain, values::within};
 
 /// A subcommand that is called as an operation, and its options.
 #[derive(Debug)]
@@ -18,6 +18,11 @@ pub(crate) struct PerOperation<T> {
 pub(crate) trait Options: Args {
     /// Does it take files of operands?
     const TAKES_FILES: bool;
+
+    /// The subcommand without what has no meaning for the operation.
+    fn fit(command: Command, _: Operation) -> Command {
+        command
+    }
 }
 
 impl Options for Apply {
@@ -30,6 +35,11 @@ impl Options for BenchRows {
 
 impl Options for Explain {
     const TAKES_FILES: bool = false;
+
+    fn fit(command: Command, operation: Operation) -> Command {
+        let others = ["bits_b", "bits_c"].into_iter().skip(operation.arity() - 1);
+        others.fold(command, |command, id| command.mut_arg(id, |arg| arg.hide(true)))
+    }
 }
 
 const FILES: &str = "\
@@ -39,7 +49,8 @@ bits, each as long as it likes; lines that start with # and blank lines at the e
 limb first. If a file but the first holds a single integer, it serves every integer of the first.
 Files larger than memory are read, worked on and written in chunks.
 
-Output .npy has A's element type (that of the first .npy if A is text, uint32 if none is).
+Several results stand in one line, with tabs between them; negative ones have a minus. Output .npy
+has A's element type (that of the first .npy if A is text, uint32 if none is).
 
 The summary goes to standard error. --json prints it as one object instead: on standard output if
 the results go to -o, else on standard error. Its rates are end to end.";
@@ -53,17 +64,26 @@ Examples:
   warpmp mul a.npy b.npy -o c.npy             NumPy arrays of limbs
   seq 1 1000000 | warpmp mul - seven.txt      every number times the one in seven.txt";
 
-/// The name on the command line.
-fn name(operation: Operation) -> String {
-    operation.name().replace('_', "-")
-}
-
 /// The option for the operation's constant.
 fn constant(operation: Operation) -> &'static str {
     match operation {
         Operation::PowModPublic(_) => "exponent",
         Operation::StrongTest(_) => "base",
         _ => "by",
+    }
+}
+
+/// What the constant is.
+fn constant_help(operation: Operation, is_needed: bool) -> String {
+    let help = match operation {
+        Operation::PowModPublic(_) => "The exponent",
+        Operation::StrongTest(_) => "The base",
+        Operation::SignExtend(_) => "How many bits more",
+        _ => "How many places",
+    };
+    match operation.constant() {
+        Some(usual) if !is_needed => format!("{help}; {usual} without this"),
+        _ => help.into(),
     }
 }
 
@@ -81,7 +101,7 @@ fn help(role: Role, first: bool) -> &'static str {
 }
 
 fn command<T: Options>(operation: Operation) -> Command {
-    let mut command = T::augment_args(Command::new(name(operation)));
+    let mut command = T::fit(T::augment_args(Command::new(operation.to_string())), operation);
     command = command.about(operation.summary());
     if T::TAKES_FILES {
         for (i, operand) in operation.operands().iter().enumerate() {
@@ -99,10 +119,10 @@ fn command<T: Options>(operation: Operation) -> Command {
     }
     if operation.constant().is_some() {
         let id = constant(operation);
-        let arg = Arg::new(id).long(id).value_name("N").value_parser(value_parser!(u32));
+        let arg = Arg::new(id).long(id).value_name("N").value_parser(within(0, u32::MAX));
         let is_usual = matches!(operation, Operation::StrongTest(_));
-        let help = if is_usual { "The base; 2 without this" } else { "The operation's constant" };
-        command = command.arg(arg.required(T::TAKES_FILES && !is_usual).help(help));
+        let is_needed = T::TAKES_FILES && !is_usual;
+        command = command.arg(arg.required(is_needed).help(constant_help(operation, is_needed)));
     }
     command
 }

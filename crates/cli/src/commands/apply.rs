@@ -20,7 +20,7 @@ use std::{
 
 use warpmp::{Batch, Operation, Options, Session, Shape, operation::Role, tuning};
 
-use super::{check::Checker, expect::Expected, results::Results};
+use super::{check::Checker, expect::Expectations, results::Results};
 use crate::{
     args::{Apply, PerOperation},
     channel, console, engine,
@@ -54,30 +54,26 @@ struct Done {
 pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     let start = Instant::now();
     let PerOperation { operation, operands, options: args } = command;
-    if operands.iter().filter(|name| *name == STDIN).count() > 1 {
+    if operands.iter().chain(&args.expect).filter(|name| *name == STDIN).count() > 1 {
         return Err(Error::BothStdin);
     }
     if args.bits.is_none() && operation.depends_on_widths() {
         return Err(Error::WidthNeeded { operation: *operation });
-    }
-    let results = operation.result_names().len();
-    if args.expect.len() > results {
-        return Err(Error::Expectations { results, expected: args.expect.len() });
     }
     let inputs: Vec<&str> =
         operands.iter().chain(&args.expect).map(String::as_str).filter(|name| *name != STDIN).collect();
     let widths = args.bits.map(|bits| widths(*operation, bits));
     let limit = |i: usize| widths.as_ref().map_or(operation.max_bits(), |widths| widths[i].next_multiple_of(64));
     let sources = operands.iter().enumerate().map(|(i, name)| Source::open(name, limit(i))).collect::<Result<_>>()?;
-    let reader = TupleReader::new(sources, args.chunk_bytes)?;
-    let expected = args.expect.iter().map(|name| Expected::open(name)).collect::<Result<_>>()?;
+    let reader = TupleReader::new(sources, args.chunk.chunk_bytes)?;
+    let expected = Expectations::open(*operation, args)?;
     let outputs = Results::open(*operation, args, &inputs, &reader.npy_headers())?;
     let results_on_stdout = outputs.on_stdout();
-    let mut progress = Progress::new(reader.total_bytes(), operation.results_name(), args.quiet);
+    let mut progress = Progress::new(reader.total_bytes(), operation.results_name(), args.summary.quiet);
     if outputs.on_terminal() {
         progress.hide();
     }
-    let session = Arc::new(engine::open(args.engine.device.0, args.quiet || args.json)?);
+    let session = Arc::new(engine::open(args.engine.device.selector, args.summary.hides_notes())?);
     let pool = Arc::new(Pool::new(&session, reader.npy_headers().iter().all(Option::is_some)));
 
     let mut work = Work {
@@ -91,30 +87,29 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
         summary: Summary::new(*operation, &session.engine().name),
     };
     let chunks = spawn_reader(reader, Arc::clone(&pool), widths)?;
-    let (done, writer) = spawn_writer(outputs, progress, Arc::clone(&pool))?;
+    let (done, writer) = spawn_writer(outputs, progress, Arc::clone(&pool), !args.expect.is_empty())?;
     let computed = work.run(&chunks, &done);
     drop(done);
     let written = writer.join().map_err(|_| Error::Bug)?;
-    // What the writer met explains why computing stopped.
-    let outputs = written?;
+    // What is not as expected is an error though nobody reads on. Else what the writer met explains why computing
+    // stopped.
+    let computed = match &written {
+        Err(Error::BrokenPipe) => computed.and(Err(Error::BrokenPipe)),
+        _ => computed,
+    };
+    let outputs = match written {
+        Err(Error::BrokenPipe) => return computed,
+        written => written?,
+    };
     computed?;
     interrupt::check()?;
     outputs.finish()?;
 
     let mut summary = work.summary;
     summary.checked = work.checker.checked();
+    summary.expected = work.expected.names();
     summary.finish(start.elapsed());
-    report(&summary, args, results_on_stdout)
-}
-
-fn report(summary: &Summary, args: &Apply, results_on_stdout: bool) -> Result<()> {
-    match (args.json, results_on_stdout) {
-        (true, false) => console::print(&(summary.json() + "\n"))?,
-        (true, true) => console::note(&summary.json()),
-        (false, _) if !args.quiet => console::note(&summary.text()),
-        (false, _) => {}
-    }
-    Ok(())
+    console::summary(args.summary, results_on_stdout, &summary.json(), &summary.text())
 }
 
 /// The widths of an operation's operands where `bits` are asked for: a product below `m·R` has those of both.
@@ -162,20 +157,26 @@ fn read_chunk(
     Ok(Some(Chunk { operands, singles, first_lane: tuple.first_lane, consumed_bytes: tuple.consumed_bytes }))
 }
 
-/// Formats and writes in a thread, which gives the sink back once the channel has ended.
+/// Formats and writes in a thread, which gives the sink back once the channel has ended. If nobody reads on, it ends
+/// at once, or with the channel if `is_compared`: results are compared to the end.
 fn spawn_writer(
     mut outputs: Results,
     progress: Progress,
     pool: Arc<Pool>,
+    is_compared: bool,
 ) -> Result<(SyncSender<Done>, JoinHandle<Result<Results>>)> {
     let (sender, receiver) = sync_channel::<Done>(1);
     let write = move || {
+        let mut is_read = true;
         for done in receiver {
-            outputs.write(&done.results)?;
+            match outputs.write(&done.results) {
+                Err(Error::BrokenPipe) if is_compared => is_read = false,
+                written => written?,
+            }
             progress.update(done.consumed_bytes, done.lanes);
             done.results.into_iter().for_each(|numbers| pool.give(numbers.into_batches()));
         }
-        Ok(outputs)
+        if is_read { Ok(outputs) } else { Err(Error::BrokenPipe) }
     };
     let handle = thread::Builder::new()
         .name("writer".into())
@@ -193,7 +194,7 @@ struct Work<'a> {
     /// The single integers, once the first chunk brought them.
     singles: Vec<Option<Batch<'static>>>,
     checker: Checker,
-    expected: Vec<Expected>,
+    expected: Expectations,
     summary: Summary,
 }
 
@@ -209,7 +210,7 @@ impl Work<'_> {
                 return Ok(());
             }
         }
-        self.expected.iter_mut().try_for_each(Expected::finish)
+        self.expected.finish()
     }
 
     /// Computes, checks, compares.
@@ -232,9 +233,7 @@ impl Work<'_> {
         operands.columns.into_iter().flatten().for_each(|batches| self.pool.give(batches));
         let places = operands.places;
         let results: Vec<Numbers> = results.into_iter().map(|batches| Numbers::new(batches, places.clone())).collect();
-        for (expected, numbers) in self.expected.iter_mut().zip(&results) {
-            expected.compare(numbers)?;
-        }
+        self.expected.compare(&results)?;
         Ok(Done { results, lanes, consumed_bytes })
     }
 

@@ -10,9 +10,9 @@ use super::pattern;
 use crate::{
     args::{BenchRows, Pattern},
     console, engine,
-    error::{Error, Result},
+    error::{Error, Result, plural},
     interrupt,
-    io::output::Output,
+    io::output::{self, Output},
     measure::{self, Limits, Measured},
     plot::{Axis, Chart, Series, Style},
     progress::Progress,
@@ -22,7 +22,7 @@ use crate::{
 /// A row of the table. Times and rates are those of the median run.
 #[derive(Debug, Serialize)]
 struct Row {
-    op: &'static str,
+    op: String,
     bits_a: usize,
     /// None for an operation of one operand.
     bits_b: Option<usize>,
@@ -59,20 +59,21 @@ struct Case {
 /// All rows, for `--json`.
 #[derive(Debug, Serialize)]
 struct Table<'a> {
-    op: &'static str,
+    op: String,
     device: &'a str,
     rows: &'a [Row],
 }
 
 /// Runs the command.
 pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
+    output::refuse_twice(&[&args.report.csv, &args.plot].into_iter().flatten().collect::<Vec<_>>())?;
     let csv = args.report.csv.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
     let plot = args.plot.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
-    let session = engine::open(args.device.0, args.report.quiet || args.report.json)?;
+    let session = engine::open(args.device.selector, args.report.progress.quiet || args.report.json)?;
     let limits = measure::limits(&session)?;
     let cases = cases(args, session.engine().kind);
-    let progress = Progress::new(Some(cases.len() as u64), "rows", args.report.quiet);
-    let mut rows = Vec::new();
+    let progress = Progress::new(Some(cases.len() as u64), "rows", args.report.progress.quiet);
+    let (mut rows, mut left_out) = (Vec::new(), None);
     for (done, case) in cases.iter().enumerate() {
         interrupt::check()?;
         match row(&session, operation, case, args.runs, limits) {
@@ -80,12 +81,16 @@ pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
             // Of several algorithms and widths, some may not go together.
             Err(Error::Library(error @ LibraryError::AlgorithmUnfit { .. })) if cases.len() > 1 => {
                 console::note(&format!("note: left out: {error}"));
+                left_out = Some(error);
             }
             Err(error) => return Err(error),
         }
         progress.update(done as u64 + 1, done as u64 + 1);
     }
     drop(progress);
+    if let (true, Some(error)) = (rows.is_empty(), left_out) {
+        return Err(error.into());
+    }
     if let Some(output) = csv {
         write_csv(&rows, output)?;
     }
@@ -95,7 +100,7 @@ pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
         output.finish()?;
     }
     if args.report.json {
-        let table = Table { op: operation.name(), device, rows: &rows };
+        let table = Table { op: operation.to_string(), device, rows: &rows };
         return console::print(&(serde_json::to_string(&table).unwrap_or_default() + "\n"));
     }
     console::print(&text(operation, &rows, device, args.runs))
@@ -143,7 +148,7 @@ impl Row {
         let rate = |amount: f64| amount / seconds;
         let wide_products = wide_products(operation, shape) * shape.lanes as f64;
         Self {
-            op: operation.name(),
+            op: operation.to_string(),
             bits_a: shape.bits,
             bits_b: (operation.arity() > 1).then_some(shape.bits),
             lanes: shape.lanes,
@@ -205,7 +210,8 @@ fn text(operation: Operation, rows: &[Row], device: &str, runs: usize) -> String
     ];
     let mut cells = vec![heading.map(str::to_owned).to_vec()];
     cells.extend(rows.iter().map(Row::cells));
-    let mut text = format!("{operation} on {device}, {runs} runs a row\n{}", console::table(&cells));
+    let mut text =
+        format!("{operation} on {device}, {runs} run{} a row\n{}", plural(runs as u64), console::table(&cells));
     if rows.iter().any(|row| row.copy_fraction.is_none()) {
         text.push_str(
             "–: the copy bandwidth and the IMAD.WIDE ceiling are those of a GPU; there is none in this row\n",

@@ -72,7 +72,7 @@ impl Checker {
 
     fn share(&self, consumed_bytes: u64, lanes: u64) -> u64 {
         let due = match self.total_bytes {
-            None => self.checked + self.wanted,
+            None => self.checked.saturating_add(self.wanted),
             Some(total) if consumed_bytes >= total => self.wanted,
             Some(total) => (u128::from(self.wanted) * u128::from(consumed_bytes)).div_ceil(u128::from(total)) as u64,
         };
@@ -186,5 +186,8 @@ mod tests {
         }
         assert_eq!(shares, [1, 4, 5, 0]);
         assert_eq!(Checker::new(10, None).share(5, 3), 3);
+        checker = Checker::new(u64::MAX, None);
+        checker.checked = 7;
+        assert_eq!(checker.share(5, 3), 3);
     }
 }

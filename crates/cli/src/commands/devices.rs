@@ -6,7 +6,12 @@ use warpmp::{
     device::{self, DeviceInfo},
 };
 
-use crate::{args::Devices, console, error::Result, tables};
+use crate::{
+    args::Devices,
+    console,
+    error::{Result, plural},
+    tables,
+};
 
 /// An engine. What does not apply is absent.
 #[derive(Debug, Default, Serialize)]
@@ -62,7 +67,7 @@ pub(crate) fn run(args: &Devices) -> Result<()> {
     };
     engines.push(from_device("sim".into(), "sim", &survey.sim));
     let table = Table { engines, no_gpu };
-    if args.json {
+    if args.object.json {
         return console::print(&(serde_json::to_string(&table).unwrap_or_default() + "\n"));
     }
     console::print(&text(&table))
@@ -70,7 +75,7 @@ pub(crate) fn run(args: &Devices) -> Result<()> {
 
 fn cpu() -> Engine {
     let name = Session::cpu().engine().name.clone();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = rayon::current_num_threads();
     Engine { id: "cpu".into(), kind: "cpu", name, usable: true, threads: Some(threads), simd: Some(simd()), gpu: None }
 }
 
@@ -123,9 +128,11 @@ fn describe(engine: &Engine) -> String {
     if let Some(gpu) = &engine.gpu {
         let Gpu { capability, multiprocessors, clock_khz, shared_bytes_per_block, .. } = gpu;
         parts.push(format!("capability {capability}"));
-        parts.push(format!("{multiprocessors} multiprocessors"));
+        parts.push(format!("{multiprocessors} multiprocessor{}", plural((*multiprocessors).into())));
         parts.push(format!("{} MiB", gpu.memory_bytes >> 20));
-        parts.push(format!("L2 {} MiB", gpu.l2_bytes >> 20));
+        if gpu.l2_bytes > 0 {
+            parts.push(format!("L2 {} MiB", gpu.l2_bytes >> 20));
+        }
         parts.push(format!("shared memory {} KiB a block", shared_bytes_per_block >> 10));
         if *clock_khz > 0 {
             parts.push(format!("{} MHz", clock_khz / 1000));

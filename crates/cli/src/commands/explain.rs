@@ -2,11 +2,20 @@
 
 use warpmp::{Operation, Plan, Session, Shape};
 
-use crate::{args::Explain, console, engine, error::Result};
+use crate::{
+    args::Explain,
+    console, engine,
+    error::{Error, Result},
+};
 
 /// Runs the command.
 pub(crate) fn run(operation: Operation, args: &Explain) -> Result<()> {
-    let session = engine::open(args.engine.device.0, false)?;
+    for (place, option, bits) in [(1, "--bits-b", args.bits_b), (2, "--bits-c", args.bits_c)] {
+        if bits.is_some() && place >= operation.arity() {
+            return Err(Error::NoSuchOperand { operation, option });
+        }
+    }
+    let session = engine::open(args.engine.device.selector, false)?;
     let widths = [Some(args.bits), args.bits_b, args.bits_c].map(|bits| bits.unwrap_or(args.bits));
     let shapes: Vec<Shape> = widths[..operation.arity()].iter().map(|bits| Shape::new(args.count, *bits)).collect();
     let algorithm = args.engine.algorithm.as_deref();
@@ -27,19 +36,14 @@ fn on_cpu(session: &Session, operation: Operation, shapes: &[Shape], algorithm: 
         None => "the fastest for these widths, by the engine's table of measured crossovers",
     };
     let bytes = shapes.iter().chain(&results).fold(0_u64, |bytes, shape| bytes.saturating_add(shape.bytes()));
-    let list = |shapes: &[Shape], between: &str| {
-        shapes.iter().map(|shape| shape.bits.to_string()).collect::<Vec<_>>().join(between)
-    };
     Ok(format!(
-        "operation  {operation}: {} bits, {} lanes, results of {} bits\n\
+        "operation  {}\n\
          device     {}\n\
          algorithm  {chosen}\n\
          launch     the lanes are split over all cores\n\
          memory     {bytes} bytes: operands read and results written, each once\n\
          why        {why}\n",
-        list(shapes, " × "),
-        results[0].lanes,
-        list(&results, " and "),
+        operation.describe(shapes)?,
         session.engine().name,
     ))
 }

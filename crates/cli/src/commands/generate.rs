@@ -21,11 +21,11 @@ const CHUNK_LIMBS: usize = 4 << 20;
 
 /// Runs the command.
 pub(crate) fn run(args: &Gen) -> Result<()> {
-    let format = Format::choose(args.format, args.output.as_deref());
+    let format = Format::choose(args.format.format, args.output.as_deref());
     let limbs = args.bits.div_ceil(32);
     let layout = Layout::Known(NpyHeader { dtype: Dtype::U32, rows: args.count, columns: limbs });
     let output = Output::open(args.output.as_deref(), &[])?;
-    let mut progress = Progress::new(Some(args.count), "integers", args.quiet);
+    let mut progress = Progress::new(Some(args.count), "integers", args.progress.quiet);
     if output.is_terminal() {
         progress.hide();
     }

@@ -1,16 +1,15 @@
 //! Where the results of an operation go: a file each, or all in the columns of one.
 
-use std::{fs, path::PathBuf};
-
 use warpmp::{Operation, Shape};
 
 use crate::{
     args::Apply,
     error::{Error, Result},
     io::{
+        column::Column,
         npy::{Dtype, NpyHeader},
-        output::Output,
-        sink::{Column, Format, Layout, Sink},
+        output::{self, Output},
+        sink::{Format, Layout, Sink},
     },
     numbers::Numbers,
 };
@@ -22,19 +21,6 @@ pub(crate) struct Results {
     sinks: Vec<Sink>,
     on_stdout: bool,
     on_terminal: bool,
-}
-
-/// A name that stands for the same file as one before it. Devices may well be written twice.
-fn twice(names: &[String]) -> Option<&str> {
-    let is_device = |name: &str| fs::metadata(name).is_ok_and(|it| !it.is_file());
-    let place = |name: &str| -> Option<PathBuf> {
-        let path = std::path::absolute(name).ok()?;
-        let file = || Some(fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
-        fs::canonicalize(&path).ok().or_else(file)
-    };
-    let same = |one: &str, other: &str| one == other || place(one).is_some_and(|it| Some(it) == place(other));
-    let again = |(i, name): &(usize, &String)| !is_device(name) && names[..*i].iter().any(|it| same(it, name));
-    names.iter().enumerate().find(again).map(|(_, name)| name.as_str())
 }
 
 impl Results {
@@ -53,14 +39,12 @@ impl Results {
             [] => vec![None],
             names => names.iter().map(|name| Some(name.as_str())).collect(),
         };
-        let formats: Vec<Format> = names.iter().map(|name| Format::choose(args.format, *name)).collect();
+        let formats: Vec<Format> = names.iter().map(|name| Format::choose(args.format.format, *name)).collect();
         let columns = names.len() == 1 && formats[0] == Format::Text;
         if names.len() != results && !columns {
-            return Err(Error::Outputs { results, outputs: names.len() });
+            return Err(Error::Outputs { operation });
         }
-        if let Some(path) = twice(&args.output) {
-            return Err(Error::SameOutput { path: path.into() });
-        }
+        output::refuse_twice(&args.output)?;
         let layouts = layouts(operation, args, headers)?;
         let mut opened = Self { operation, sinks: Vec::new(), on_stdout: false, on_terminal: false };
         for (i, ((name, format), layout)) in names.into_iter().zip(formats).zip(layouts).enumerate() {
@@ -89,21 +73,27 @@ impl Results {
 
     /// Appends the results of a chunk, the status last if there is one.
     pub(crate) fn write(&mut self, results: &[Numbers]) -> Result<()> {
-        let count = self.operation.result_names().len();
-        let (results, status) = results.split_at(count);
-        let column = |(i, numbers)| Column { numbers, signed: self.operation.is_signed(i) };
-        let columns: Vec<Column<'_>> = results.iter().enumerate().map(column).collect();
+        let (columns, status) = columns(self.operation, results);
         if let [sink] = &mut self.sinks[..] {
-            return sink.write_columns(&columns, status.first());
+            return sink.write_columns(&columns, status);
         }
         let mut pairs = self.sinks.iter_mut().zip(&columns);
-        pairs.try_for_each(|(sink, column)| sink.write_columns(&[*column], status.first()))
+        pairs.try_for_each(|(sink, column)| sink.write_columns(&[*column], status))
     }
 
     /// Completes the outputs: only now do files appear.
     pub(crate) fn finish(self) -> Result<()> {
-        self.sinks.into_iter().try_for_each(Sink::finish)
+        // None appears before all are complete.
+        let outputs = self.sinks.into_iter().map(Sink::complete).collect::<Result<Vec<_>>>()?;
+        outputs.into_iter().try_for_each(Output::finish)
     }
+}
+
+/// The results of a chunk with their signs, and the status if there is one.
+pub(super) fn columns(operation: Operation, results: &[Numbers]) -> (Vec<Column<'_>>, Option<&Numbers>) {
+    let (results, status) = results.split_at(operation.result_names().len());
+    let column = |(i, numbers)| Column { numbers, signed: operation.is_signed(i) };
+    (results.iter().enumerate().map(column).collect(), status.first())
 }
 
 /// The shapes of output arrays: known from the start if all operands are arrays.

@@ -52,10 +52,10 @@ const SIMULATED_BITS: usize = 8192;
 
 /// Runs the command.
 pub(crate) fn run(args: &Selftest) -> Result<()> {
-    let session = engine::open(args.device.0, false)?;
+    let session = engine::open(args.device.selector, false)?;
     let mut failed = 0;
     let mut total = 0;
-    console::print(&format!("{}\n", session.engine().name))?;
+    console::report(&format!("{}\n", session.engine().name))?;
     let most = if session.engine().kind == EngineKind::Sim { SIMULATED_BITS } else { usize::MAX };
     for &operation in Operation::ALL {
         let widths = if operation == Operation::Mul { WIDTHS } else { OTHER_WIDTHS };
@@ -79,8 +79,8 @@ pub(crate) fn run(args: &Selftest) -> Result<()> {
             }
             total += passed;
             match first_fault {
-                None => console::print(&format!("  pass  {operation} by {algorithm}: {passed} known answers\n"))?,
-                Some(fault) => console::print(&format!("  FAIL  {operation} by {algorithm}: {fault}\n"))?,
+                None => console::report(&format!("  pass  {operation} by {algorithm}: {passed} known answers\n"))?,
+                Some(fault) => console::report(&format!("  FAIL  {operation} by {algorithm}: {fault}\n"))?,
             }
         }
     }

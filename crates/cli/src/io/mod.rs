@@ -5,10 +5,12 @@
 //! tuple.rs    the operands in lock step, in chunks of bounded size; counts that differ
 //! text.rs     lines: decimal and hexadecimal, both ways
 //! npy.rs      NumPy's header and rows, both ways
+//! column.rs   results with their signs
 //! sink.rs     where integers go: text or .npy
 //! output.rs   a file that is written aside and appears whole
 //! ```
 
+pub(crate) mod column;
 pub(crate) mod npy;
 pub(crate) mod output;
 pub(crate) mod sink;

@@ -20,6 +20,11 @@ pub(crate) const HEADER_BYTES: usize = 128;
 /// A header longer than this belongs to no two-dimensional array of integers.
 const HEADER_LIMIT: usize = 1 << 16;
 
+/// Does a file of this name have to be an `.npy` file?
+pub(crate) fn is_named(name: &str) -> bool {
+    name.to_ascii_lowercase().ends_with(".npy")
+}
+
 /// The type of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dtype {

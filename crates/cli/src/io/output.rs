@@ -13,7 +13,7 @@ use std::{
 use tempfile::NamedTempFile;
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, inner},
     interrupt,
 };
 
@@ -83,6 +83,14 @@ impl Output {
         written.map_err(|source| self.error(source))
     }
 
+    /// Brings a file to the disk.
+    pub(crate) fn sync(&mut self) -> Result<()> {
+        match &self.place {
+            Place::Aside { file: Some(file), .. } => file.as_file().sync_all().map_err(|source| self.error(source)),
+            _ => Ok(()),
+        }
+    }
+
     /// Everything is written: makes it appear under its name.
     pub(crate) fn finish(mut self) -> Result<()> {
         let finished = match &mut self.place {
@@ -112,7 +120,7 @@ impl Drop for Output {
 
 fn open_place(name: &str) -> io::Result<Place> {
     // A link to a file stays a link: the file it leads to is replaced.
-    let target = fs::canonicalize(name).unwrap_or_else(|_| PathBuf::from(name));
+    let target = fs::canonicalize(name).unwrap_or_else(|_| missing(Path::new(name)));
     let existing = fs::metadata(&target).ok();
     match &existing {
         Some(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
@@ -137,26 +145,24 @@ fn open_place(name: &str) -> io::Result<Place> {
     Ok(Place::Aside { file: Some(file), target })
 }
 
+/// The file that is made for a name: of a link to a file that is not there, that one.
+fn missing(name: &Path) -> PathBuf {
+    let linked = fs::read_link(name).ok();
+    linked.map_or_else(|| name.into(), |file| name.parent().map_or_else(|| file.clone(), |folder| folder.join(&file)))
+}
+
 #[cfg(unix)]
 fn aside(stem: &str, directory: &Path) -> io::Result<NamedTempFile> {
     use std::os::unix::fs::PermissionsExt as _;
     let mut builder = tempfile::Builder::new();
     // As any new file: the process's mask takes away what it takes away.
     builder.permissions(fs::Permissions::from_mode(0o666));
-    builder.prefix(&format!(".{stem}.")).suffix(".tmp").tempfile_in(directory).map_err(without_path)
+    builder.prefix(&format!(".{stem}.")).suffix(".tmp").tempfile_in(directory).map_err(inner)
 }
 
 #[cfg(not(unix))]
 fn aside(stem: &str, directory: &Path) -> io::Result<NamedTempFile> {
-    tempfile::Builder::new().prefix(&format!(".{stem}.")).suffix(".tmp").tempfile_in(directory).map_err(without_path)
-}
-
-/// tempfile adds the temporary name to the message; the person gave another.
-fn without_path(error: io::Error) -> io::Error {
-    match error.get_ref().and_then(std::error::Error::source).and_then(|source| source.downcast_ref::<io::Error>()) {
-        Some(inner) => inner.raw_os_error().map_or_else(|| inner.kind().into(), io::Error::from_raw_os_error),
-        None => error,
-    }
+    tempfile::Builder::new().prefix(&format!(".{stem}.")).suffix(".tmp").tempfile_in(directory).map_err(inner)
 }
 
 fn complete(file: NamedTempFile, target: &Path) -> io::Result<()> {
@@ -166,6 +172,26 @@ fn complete(file: NamedTempFile, target: &Path) -> io::Result<()> {
     let renamed = file.persist(target);
     unfinished.retain(|other| *other != path);
     renamed.map(drop).map_err(|error| error.error)
+}
+
+/// Refuses a name that stands for the same file as one before it. Devices may well be written twice.
+///
+/// # Errors
+/// [`Error::SameOutput`].
+pub(crate) fn refuse_twice(names: &[impl AsRef<str>]) -> Result<()> {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    let is_device = |name: &str| fs::metadata(name).is_ok_and(|it| !it.is_file());
+    let place = |name: &str| -> Option<PathBuf> {
+        let path = std::path::absolute(name).ok()?;
+        let file = || Some(fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
+        fs::canonicalize(&path).ok().or_else(file)
+    };
+    let same = |one: &str, other: &str| one == other || place(one).is_some_and(|it| Some(it) == place(other));
+    let again = |(i, name): &(usize, &&str)| !is_device(name) && names[..*i].iter().any(|it| same(it, name));
+    match names.iter().enumerate().find(again) {
+        Some((_, name)) => Err(Error::SameOutput { path: (*name).into() }),
+        None => Ok(()),
+    }
 }
 
 fn refuse_same(name: &str, output: Option<Identity>, inputs: &[&str]) -> Result<()> {

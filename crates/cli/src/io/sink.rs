@@ -9,12 +9,12 @@ use clap::ValueEnum;
 use rayon::prelude::*;
 
 use super::{
-    npy::{Dtype, HEADER_BYTES, NpyHeader},
+    column::{self, Column},
+    npy::{self, Dtype, HEADER_BYTES, NpyHeader},
     output::Output,
-    text,
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, inner},
     interrupt,
     numbers::Numbers,
 };
@@ -36,8 +36,8 @@ pub(crate) enum Format {
 impl Format {
     /// What was asked for, else what the file's name ends in, else text.
     pub(crate) fn choose(asked: Option<Self>, file: Option<&str>) -> Self {
-        let called_npy = || file.is_some_and(|name| name.to_ascii_lowercase().ends_with(".npy"));
-        asked.unwrap_or_else(|| if called_npy() { Self::Npy } else { Self::Text })
+        let is_npy = || file.is_some_and(npy::is_named);
+        asked.unwrap_or_else(|| if is_npy() { Self::Npy } else { Self::Text })
     }
 }
 
@@ -96,51 +96,17 @@ impl Sink {
 
     /// Completes the output: only now does a file appear.
     pub(crate) fn finish(self) -> Result<()> {
-        match self {
-            Self::Text { output, .. } | Self::Npy { output, .. } => output.finish(),
-            Self::Growing(array) => array.finish(),
-        }
-    }
-}
-
-/// Integers to write.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Column<'n> {
-    pub(crate) numbers: &'n Numbers,
-    /// Are they two's complements?
-    pub(crate) signed: bool,
-}
-
-impl Column<'_> {
-    /// All ones if the lane is a negative two's complement, else zero.
-    fn sign(&self, lane: usize) -> u32 {
-        let (limbs, bits) = self.numbers.sized_lane(lane);
-        let negative = self.signed && limbs[(bits - 1) / 32] >> ((bits - 1) % 32) & 1 == 1;
-        if negative { u32::MAX } else { 0 }
+        self.complete()?.finish()
     }
 
-    /// The limbs of a lane, with the sign in the bits above its width, and the sign.
-    fn extended(&self, lane: usize) -> (Vec<u32>, u32) {
-        let ((limbs, bits), sign) = (self.numbers.sized_lane(lane), self.sign(lane));
-        let mut limbs = limbs.to_vec();
-        if let (1.., Some(top)) = (bits % 32, limbs.last_mut()) {
-            *top |= sign << (bits % 32);
-        }
-        (limbs, sign)
-    }
-
-    /// Writes a lane as text, with a minus if it is negative.
-    fn write(&self, lane: usize, hex: bool, lines: &mut Vec<u8>) {
-        if self.sign(lane) == 0 {
-            return text::write_line(self.numbers.lane(lane), hex, lines);
-        }
-        let mut limbs = self.extended(lane).0;
-        let mut carry = true;
-        for limb in &mut limbs {
-            (*limb, carry) = (!*limb).overflowing_add(u32::from(carry));
-        }
-        lines.push(b'-');
-        text::write_line(&limbs, hex, lines);
+    /// Everything is written; a file is on the disk, and still under another name.
+    pub(crate) fn complete(self) -> Result<Output> {
+        let mut output = match self {
+            Self::Text { output, .. } | Self::Npy { output, .. } => output,
+            Self::Growing(array) => array.complete()?,
+        };
+        output.sync()?;
+        Ok(output)
     }
 }
 
@@ -149,10 +115,11 @@ fn write_text(columns: &[Column<'_>], status: Option<&Numbers>, hex: bool, outpu
     let piece = |first: usize| {
         let mut lines = Vec::new();
         for lane in first..(first + PIECE_LANES).min(lanes) {
-            let fault = status.is_some_and(|status| status.lane(lane)[0] != 0);
+            let fault = column::is_at_fault(status, lane);
             for column in columns {
                 if fault {
-                    lines.extend_from_slice(b"-\n");
+                    lines.extend_from_slice(column::NO_RESULT);
+                    lines.push(b'\n');
                 } else {
                     column.write(lane, hex, &mut lines);
                 }
@@ -206,14 +173,26 @@ pub(crate) struct Growing {
     needed: usize,
 }
 
+/// A failure of the temporary file.
+fn spool_error(source: io::Error) -> Error {
+    Error::write(&format!("a temporary file in {}", std::env::temp_dir().display()), inner(source))
+}
+
 impl Growing {
     fn new(output: Output, dtype: Dtype) -> Result<Self> {
-        let (mut file, spooled) = match output.seekable() {
+        let (file, spooled) = match output.seekable() {
             Some(file) => (file?, false),
-            None => (tempfile::tempfile().map_err(|source| output.error(source))?, true),
+            None => (tempfile::tempfile().map_err(spool_error)?, true),
         };
-        file.write_all(&[0; HEADER_BYTES]).map_err(|source| output.error(source))?;
-        Ok(Self { output, file, spooled, dtype, rows: 0, limbs: 0, needed: 0 })
+        let mut array = Self { output, file, spooled, dtype, rows: 0, limbs: 0, needed: 0 };
+        let written = array.file.write_all(&[0; HEADER_BYTES]);
+        array.checked(written)?;
+        Ok(array)
+    }
+
+    /// What the file in work gives; a temporary one is not where the output is.
+    fn checked<T>(&self, result: io::Result<T>) -> Result<T> {
+        result.map_err(|source| if self.spooled { spool_error(source) } else { self.output.error(source) })
     }
 
     fn write(&mut self, column: &Column<'_>) -> Result<()> {
@@ -226,22 +205,22 @@ impl Growing {
         }
         let bytes = rows(column, self.limbs);
         let written = self.file.seek(SeekFrom::End(0)).and_then(|_| self.file.write_all(&bytes));
-        written.map_err(|source| self.output.error(source))?;
+        self.checked(written)?;
         self.rows += numbers.lanes() as u64;
         Ok(())
     }
 
-    fn finish(mut self) -> Result<()> {
+    fn complete(mut self) -> Result<Output> {
         self.narrow(self.needed)?;
         let columns = self.limbs / self.dtype.limbs();
         let header = NpyHeader { dtype: self.dtype, rows: self.rows, columns };
         let written = self.file.rewind().and_then(|()| self.file.write_all(&header.to_bytes()));
-        written.map_err(|source| self.output.error(source))?;
+        self.checked(written)?;
         if self.spooled {
-            self.file.rewind().map_err(|source| self.output.error(source))?;
+            self.file.rewind().map_err(spool_error)?;
             let mut block = vec![0; BLOCK_BYTES];
             loop {
-                let read = self.file.read(&mut block).map_err(|source| self.output.error(source))?;
+                let read = self.file.read(&mut block).map_err(spool_error)?;
                 if read == 0 {
                     break;
                 }
@@ -249,7 +228,7 @@ impl Growing {
                 interrupt::check()?;
             }
         }
-        self.output.finish()
+        Ok(self.output)
     }
 
     /// Rows become `limbs` wide, from the last to the first: each moves towards the end of the file.
@@ -279,7 +258,8 @@ impl Growing {
         }
         self.limbs = limbs;
         let length = HEADER_BYTES as u64 + 4 * limbs as u64 * self.rows;
-        self.file.set_len(length).map_err(|source| self.output.error(source))
+        let cut = self.file.set_len(length);
+        self.checked(cut)
     }
 
     fn move_rows(&mut self, first: u64, end: u64, limbs: usize) -> Result<()> {
@@ -299,6 +279,6 @@ impl Growing {
                 file.seek(place(first, new))?;
                 file.write_all(&into)
             });
-        moved.map_err(|source| self.output.error(source))
+        self.checked(moved)
     }
 }

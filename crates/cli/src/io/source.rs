@@ -79,8 +79,21 @@ enum Format {
 
 impl Source {
     /// Opens the file called `name` (`-` is standard input) and reads its header if it has one.
-    /// Its integers have at most `limit` bits.
+    /// Its integers have at most `limit` bits. A file called `.npy` has to be one.
     pub(crate) fn open(name: &str, limit: usize) -> Result<Self> {
+        let mut source = Self::unread(name, limit)?;
+        source.detect()?;
+        Ok(source)
+    }
+
+    /// As [`Source::open`]; whether the file has to be an `.npy` file is said, not in its name.
+    pub(crate) fn open_named(name: &str, limit: usize, is_npy: bool) -> Result<Self> {
+        let mut source = Self::unread(name, limit)?;
+        source.detect_as(is_npy)?;
+        Ok(source)
+    }
+
+    fn unread(name: &str, limit: usize) -> Result<Self> {
         let (input, total_bytes): (Box<dyn Read + Send>, _) = if name == STDIN {
             (Box::new(io::stdin()), None)
         } else {
@@ -95,16 +108,18 @@ impl Source {
         let name = if name == STDIN { "standard input".to_owned() } else { name.to_owned() };
         let reader = BufReader::with_capacity(BUFFER_BYTES, input);
         let format = Format::Text { line: 0, blank: None };
-        let mut source = Self { name, reader, total_bytes, consumed_bytes: 0, limit, format };
-        source.detect()?;
-        Ok(source)
+        Ok(Self { name, reader, total_bytes, consumed_bytes: 0, limit, format })
     }
 
-    /// No text starts with the first byte of NumPy's magic; a file called `.npy` has to.
+    /// What the file is; one called `.npy` has to be that.
     fn detect(&mut self) -> Result<()> {
+        self.detect_as(npy::is_named(&self.name))
+    }
+
+    /// No text starts with the first byte of NumPy's magic.
+    fn detect_as(&mut self, is_npy: bool) -> Result<()> {
         let first = self.reader.fill_buf().map_err(|source| Error::read(&self.name, source))?.first().copied();
-        let called_npy = self.name.to_ascii_lowercase().ends_with(".npy");
-        if first != Some(npy::MAGIC[0]) && !called_npy {
+        if first != Some(npy::MAGIC[0]) && !is_npy {
             return Ok(());
         }
         let (header, header_bytes) = npy::read_header(&mut self.reader, &self.name, self.limit)?;
@@ -202,7 +217,9 @@ impl Source {
             *line += 1;
             let number = *line;
             if read == limit {
-                let problem = LineProblem::TooLong { limit: text::LINE_LIMIT };
+                let is_binary = text.buffer()[start..].contains(&0);
+                let too_long = LineProblem::TooLong { limit: text::LINE_LIMIT };
+                let problem = if is_binary { LineProblem::ZeroByte } else { too_long };
                 return Err(Error::Line { path: self.name.clone(), line: number, problem });
             }
             match text.end_line(start, number) {
@@ -211,7 +228,13 @@ impl Source {
                 text::LineKind::Number => {
                     return match *blank {
                         None => Ok(true),
-                        Some(line) => Err(Error::Line { path: self.name.clone(), line, problem: LineProblem::Blank }),
+                        Some(line) => {
+                            // Of a file that is no text it says more that it is none.
+                            let binary = (0..text.lanes()).find(|lane| text.get(*lane).contains(&0));
+                            let (line, problem) = binary
+                                .map_or((line, LineProblem::Blank), |lane| (text.line(lane), LineProblem::ZeroByte));
+                            Err(Error::Line { path: self.name.clone(), line, problem })
+                        }
                     };
                 }
             }

@@ -7,6 +7,7 @@
 
 use dashu_int::{UBig, ops::BitTest as _};
 
+use super::column::NO_RESULT;
 use crate::error::LineProblem;
 
 /// The longest line: room for any operand many times over, and a bound for files that are no text.
@@ -131,6 +132,11 @@ impl<'a> Digits<'a> {
         }
     }
 
+    /// Were they hexadecimal?
+    pub(crate) const fn is_hex(self) -> bool {
+        self.hex
+    }
+
     /// A bound of the limbs, at least 1; too many by one at the most.
     pub(crate) fn limbs_bound(self) -> usize {
         self.bits_bound().div_ceil(32).max(1)
@@ -158,6 +164,32 @@ impl<'a> Digits<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// A result as files of results have it, with a minus or none at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entry<'a> {
+    /// The lane has no result.
+    None,
+    Number {
+        is_negative: bool,
+        digits: Digits<'a>,
+    },
+}
+
+impl<'a> Entry<'a> {
+    /// Checks the text of a result: a number whose magnitude has at most `limit` bits, or what stands for none.
+    pub(crate) fn check(text: &'a [u8], limit: usize) -> Result<Self, LineProblem> {
+        if text == NO_RESULT {
+            return Ok(Self::None);
+        }
+        let magnitude = text.strip_prefix(b"-").unwrap_or(text);
+        if split(magnitude).is_none() {
+            return Err(complaint(text));
+        }
+        let digits = Digits::check(magnitude, limit)?;
+        Ok(Self::Number { is_negative: magnitude.len() < text.len(), digits })
     }
 }
 
@@ -194,6 +226,9 @@ fn split(number: &[u8]) -> Option<(&[u8], bool)> {
 
 /// What is wrong with a line that is no number.
 fn complaint(line: &[u8]) -> LineProblem {
+    if line.contains(&0) {
+        return LineProblem::ZeroByte;
+    }
     let Ok(text) = std::str::from_utf8(line) else {
         return LineProblem::NotUtf8;
     };
@@ -317,6 +352,7 @@ mod tests {
         assert_eq!(complaint(b"+12"), "write numbers without '+': \"+12\"");
         assert_eq!(complaint(b"1_000"), "write numbers without '_': \"1_000\"");
         assert_eq!(complaint(b"12\xff"), "not UTF-8 text");
+        assert_eq!(complaint(b"\xff\xfe1\0"), "a zero byte: neither text nor an .npy array");
         assert_eq!(complaint(&b"-+".repeat(400_000)), format!("not a number: \"{}…\"", "-+".repeat(20)));
     }
 

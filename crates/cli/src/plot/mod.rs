@@ -53,7 +53,7 @@ pub(crate) enum Style {
 }
 
 /// A file's name for one chart of several: `tables.svg` becomes `tables-candar-II.svg`.
-pub(crate) fn plot_name(file: &str, table: &str) -> String {
+fn plot_name(file: &str, table: &str) -> String {
     let table = table.replace(':', "-");
     match file.strip_suffix(".svg") {
         Some(stem) if !stem.is_empty() && !stem.ends_with('/') => format!("{stem}-{table}.svg"),
@@ -62,9 +62,22 @@ pub(crate) fn plot_name(file: &str, table: &str) -> String {
     }
 }
 
+/// A file's name for one chart of `count`: as it is given, if there is but one and the name says more than `.svg`.
+pub(crate) fn chart_name(file: &str, table: &str, count: usize) -> String {
+    let is_bare = file == ".svg" || file.ends_with("/.svg");
+    if count == 1 && !is_bare { file.to_owned() } else { plot_name(file, table) }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::plot_name;
+    use super::{chart_name, plot_name};
+
+    #[test]
+    fn the_only_plot() {
+        assert_eq!(chart_name("out/t.svg", "mul", 1), "out/t.svg");
+        assert_eq!(chart_name("out/.svg", "mul", 1), "out/mul.svg");
+        assert_eq!(chart_name("t.svg", "mul", 2), "t-mul.svg");
+    }
 
     #[test]
     fn a_plot_for_each_table() {

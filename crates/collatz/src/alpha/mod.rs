@@ -18,13 +18,16 @@ pub use sieve::Sieve;
 
 use crate::{
     engine::{Control, Outcome},
-    error::{Error, Result},
+    error::{Allowed, Error, Result},
     heights::Peak,
     number::descend,
     power::{MAX_EXPONENT, pow3},
     rules::FLOOR,
     window::Window,
 };
+
+/// What the sieve's modulus may be.
+pub(crate) const MODULI: Allowed = Allowed::OneOf(&[1, 3, 9]);
 
 /// The sieve's parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -44,7 +47,7 @@ impl Plan {
     pub fn new(sieve_bits: u32, modulus: u32) -> Result<Self> {
         Error::parameter("sieve bits", sieve_bits.into(), 3, 34)?;
         if !matches!(modulus, 1 | 3 | 9) {
-            return Err(Error::Parameter { name: "sieve modulus (1, 3 or 9)", value: modulus.into(), low: 1, high: 9 });
+            return Err(Error::Parameter { name: "sieve modulus", value: modulus.into(), allowed: MODULI });
         }
         Ok(Self { sieve_bits, modulus })
     }
@@ -68,8 +71,8 @@ const PIECE: usize = 1 << 10;
 /// [`Error::Parameter`] for a start below the floor.
 pub fn above_floor(window: &Window) -> Result<()> {
     if window.from() < FLOOR {
-        let value = window.from() as u64;
-        return Err(Error::Parameter { name: "first start", value, low: FLOOR as u64, high: u64::MAX });
+        let allowed = Allowed::AtLeast(FLOOR);
+        return Err(Error::Parameter { name: "the first start", value: window.from(), allowed });
     }
     Ok(())
 }

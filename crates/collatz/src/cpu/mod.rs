@@ -23,7 +23,7 @@ pub(crate) use dfs::Prepared as Tester;
 use crate::{
     dfs::Plan as DfsPlan,
     engine::{Control, Engine, Outcome},
-    error::{Error, Result},
+    error::{Allowed, Error, Result},
     honda::Plan as HondaPlan,
     rules::FLOOR,
     window::Window,
@@ -139,8 +139,8 @@ impl Engine for Cpu {
 
 fn bounded(window: &Window) -> Result<&Window> {
     if window.count() > MAX_COUNT {
-        let value = (window.count() >> 63).min(u64::MAX.into()) as u64;
-        return Err(Error::Parameter { name: "numbers of a window / 2^63", value, low: 0, high: 1 });
+        let allowed = Allowed::AtMost(MAX_COUNT);
+        return Err(Error::Parameter { name: "the numbers of a window", value: window.count(), allowed });
     }
     Ok(window)
 }

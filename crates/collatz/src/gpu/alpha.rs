@@ -12,9 +12,10 @@ use super::{
     tables,
 };
 use crate::{
+    alpha::MODULI,
     alpha::{Plan, Sieve},
     engine::{Control, Outcome},
-    error::{Error, Result},
+    error::{Allowed, Error, Result},
     heights::{Heights, Peak},
     kernels::alpha::{Alpha, RESULT_WORDS, THREADS, UNIT_BITS},
     window::Window,
@@ -91,7 +92,7 @@ impl Units {
             1 => 9,
             3 => 6,
             9 => 5,
-            _ => return Err(Error::Parameter { name: "modulus", value: modulus.into(), low: 1, high: 9 }),
+            _ => return Err(Error::Parameter { name: "sieve modulus", value: modulus.into(), allowed: MODULI }),
         };
         let spec = Alpha { sieve_bits, unit_bits, kept, ranged: false };
         let module = |ranged| device.load(&Alpha { ranged, ..spec }.build());
@@ -122,8 +123,7 @@ impl Units {
         let device = &*self.device;
         let last = (1_u128 << (127 - self.spec.unit_bits)) - 1;
         if unit == 0 && range.is_none() || unit > last {
-            let clamp = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
-            return Err(Error::Parameter { name: "unit", value: clamp(unit), low: 1, high: clamp(last) });
+            return Err(Error::Parameter { name: "unit", value: unit, allowed: Allowed::Between(1, last) });
         }
         let base = unit << self.spec.unit_bits;
         let args = [

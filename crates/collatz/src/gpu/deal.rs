@@ -12,7 +12,7 @@ use warpmp_device::Device;
 
 use crate::{
     engine::Control,
-    error::{Error, Result},
+    error::{Allowed, Error, Result},
 };
 
 /// A search that goes on piece by piece: what is known of all pieces before helps with the next ones.
@@ -57,7 +57,7 @@ pub(super) fn deal<S: Search, W>(
     work: impl Fn(&mut W, u128, &S::Known) -> Result<S::Found> + Sync,
 ) -> Result<()> {
     if devices.is_empty() && !pieces.is_empty() {
-        return Err(Error::Parameter { name: "devices", value: 0, low: 1, high: u64::from(u16::MAX) });
+        return Err(Error::Parameter { name: "devices", value: 0, allowed: Allowed::AtLeast(1) });
     }
     let taken = pieces.start;
     let dealing = Mutex::new(Dealing { search, pieces, taken, early: BTreeMap::new() });

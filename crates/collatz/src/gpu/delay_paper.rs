@@ -11,7 +11,7 @@ use super::{
     tables,
 };
 use crate::{
-    error::{Error, Result},
+    error::{Allowed, Error, Result},
     kernels::{
         delay::{Delay, Source},
         honda::Place,
@@ -71,7 +71,9 @@ impl PaperDelays {
                 Arg::U64(first)
             }
             (Starts::In(buffer), Source::Array) => Arg::from(buffer),
-            _ => return Err(Error::Parameter { name: "starts of another kind", value: 1, low: 0, high: 0 }),
+            _ => {
+                return Err(Error::Parameter { name: "starts of another kind", value: 1, allowed: Allowed::AtMost(0) });
+            }
         };
         if count == 0 {
             return Ok(0);

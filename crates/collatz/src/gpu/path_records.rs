@@ -26,7 +26,7 @@ use super::{
 use crate::{
     dfs::Plan,
     engine::Control,
-    error::{Error, Result},
+    error::{Allowed, Error, Result},
     heights::{SLACK, peak},
     kernels::lookahead::CANDIDATE_BITS,
     number::descend,
@@ -78,8 +78,8 @@ pub fn go_on(
     let mut search = PathSearch { records, range: range.clone() };
     let mut from = range.start;
     if from < range.end && from < LEAST_START {
-        let low = LEAST_START as u64;
-        return Err(Error::Parameter { name: "first start", value: from as u64, low, high: u64::MAX });
+        let allowed = Allowed::AtLeast(LEAST_START);
+        return Err(Error::Parameter { name: "the first start", value: from, allowed });
     }
     for (number, &leaf_bits) in ladder.iter().enumerate() {
         let bits = leaf_bits + CANDIDATE_BITS;

@@ -12,7 +12,7 @@ use dashu_int::UBig;
 
 use crate::{
     engine::Control,
-    error::{Error, Result},
+    error::{Allowed, Error, Result},
 };
 
 /// What is to be exceeded.
@@ -63,8 +63,8 @@ pub fn search(kind: Kind, below: u128, control: &Control) -> Result<Vec<Record>>
 /// [`Error::Parameter`] above 2⁶⁴.
 pub(crate) fn bounded(below: u128) -> Result<()> {
     if below > MAX_BELOW {
-        let value = (below >> 64).min(u64::MAX.into()) as u64;
-        return Err(Error::Parameter { name: "the bound / 2^64", value, low: 0, high: 1 });
+        let allowed = Allowed::AtMost(MAX_BELOW);
+        return Err(Error::Parameter { name: "the bound of the starts", value: below, allowed });
     }
     Ok(())
 }

@@ -78,7 +78,8 @@ pub const MAX_BITS: usize = 65536;
 pub const MUL_MAX_BITS: usize = MAX_BITS;
 
 impl Operation {
-    /// The name on the command line, in tables and in reports.
+    /// The name in tables and in the library: that of the method of [`Session`](crate::Session). People read it with `-`
+    /// between the words, as the command line has it: [`fmt::Display`].
     pub fn name(self) -> &'static str {
         self.row().name
     }
@@ -173,12 +174,39 @@ impl Operation {
         self.row().max_bits
     }
 
+    /// The operation on operands of these shapes, for people: its name, widths and lanes, and what it gives.
+    ///
+    /// # Errors
+    /// As [`Operation::results`].
+    pub fn describe(self, operands: &[Shape]) -> Result<String> {
+        Ok(self.described(operands, &self.results(operands)?))
+    }
+
+    /// [`Operation::describe`] for results that are known.
+    pub(crate) fn described(self, operands: &[Shape], results: &[Shape]) -> String {
+        let lanes = results.first().map_or(0, |shape| shape.lanes);
+        let widths = |shapes: &[Shape], between| {
+            shapes.iter().map(|shape| shape.bits.to_string()).collect::<Vec<_>>().join(between)
+        };
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        let (results, status) = results.split_at(self.result_names().len());
+        let status =
+            if status.is_empty() { String::new() } else { format!(", and a status of {STATUS_BITS} bits a lane") };
+        format!(
+            "{self}: {} bits, {lanes} lane{}, result{} of {} bits{status}",
+            widths(operands, " × "),
+            plural(lanes),
+            plural(results.len()),
+            widths(results, " and ")
+        )
+    }
+
     /// The shapes of the results for operands of these shapes, the status last if there is one. An operand
     /// with one lane serves every lane of the others.
     ///
     /// # Errors
-    /// [`Error::OperandCount`]; [`Error::ZeroLanes`], [`Error::ZeroBits`]; [`Error::TooWide`], for an operand or for a constant that makes a result too
-    /// wide; [`Error::ShapeMismatch`] if two operands differ in lanes and neither has one.
+    /// [`Error::OperandCount`]; [`Error::ZeroLanes`], [`Error::ZeroBits`]; [`Error::TooWide`] for an operand;
+    /// [`Error::ResultTooWide`] for a constant that makes a result too wide; [`Error::ShapeMismatch`] if two operands differ in lanes and neither has one.
     pub fn results(self, operands: &[Shape]) -> Result<Vec<Shape>> {
         if operands.len() != self.arity() {
             return Err(Error::OperandCount { operation: self, expected: self.arity(), found: operands.len() });
@@ -199,7 +227,7 @@ impl Operation {
         let mut widths = (self.row().widths)(&Widths { bits: &bits, constant });
         // No operation makes a result wider than this, but for a large constant.
         if let Some(wide) = widths.iter().find(|bits| **bits > 2 * limit + 1) {
-            return Err(Error::TooWide { bits: *wide, limit: 2 * limit + 1 });
+            return Err(Error::ResultTooWide { operation: self, bits: *wide, limit: 2 * limit + 1 });
         }
         if self.has_status() {
             widths.push(STATUS_BITS);
@@ -210,7 +238,7 @@ impl Operation {
 
 impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.pad(&self.name().replace('_', "-"))
     }
 }
 
@@ -263,7 +291,21 @@ mod tests {
             Operation::Sqr.results(&[shape(1, 65537)]),
             Err(Error::TooWide { bits: 65537, limit: MUL_MAX_BITS })
         );
-        assert!(Operation::Shl(u32::MAX).results(&[shape(1, 2)]).is_err());
+        let error = Operation::Shl(1 << 20).results(&[shape(1, 2)]).unwrap_err();
+        assert_eq!(error.to_string(), "'shl' would give a result of 1048578 bits; at most 131073 are supported");
+    }
+
+    #[test]
+    fn a_status_is_no_result() {
+        let shapes = |lanes, count| vec![Shape::new(lanes, 64); count];
+        let of = |operation: Operation, lanes| operation.describe(&shapes(lanes, operation.arity())).unwrap();
+        assert_eq!(of(Operation::Mul, 1), "mul: 64 × 64 bits, 1 lane, result of 128 bits");
+        assert_eq!(of(Operation::Sqrt, 9), "sqrt: 64 bits, 9 lanes, results of 32 and 33 bits");
+        assert_eq!(
+            of(Operation::DivRem, 9),
+            "div-rem: 64 × 64 bits, 9 lanes, results of 64 and 64 bits, and a status of 32 bits a lane"
+        );
+        assert_eq!(format!("{:<9}|{}", Operation::PowMod, Operation::PowMod.name()), "pow-mod  |pow_mod");
     }
 
     /// Bits of the results for operands of 131, 64 and 109 bits.

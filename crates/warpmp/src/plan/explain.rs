@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use warpmp_device::Grid;
 
 use super::Plan;
-use crate::error::widths;
 
 impl Plan {
     /// The plan in words: algorithm, kernel, launch, bytes, and why.
@@ -16,17 +15,7 @@ impl Plan {
         let mut line = |what: &str, words: String| {
             let _ = writeln!(text, "{what:<11}{words}");
         };
-        let bits: Vec<usize> = self.operands.iter().map(|shape| shape.bits).collect();
-        let results: Vec<String> = self.results.iter().map(|shape| shape.bits.to_string()).collect();
-        line(
-            "operation",
-            format!(
-                "{}: {} bits, {lanes} lanes, results of {} bits",
-                self.operation,
-                widths(&bits),
-                results.join(" and ")
-            ),
-        );
+        line("operation", self.operation.described(&self.operands, &self.results));
         line("device", self.device.clone());
         line("algorithm", format!("{}: {}", self.algorithm[0], self.algorithm[1]));
         for (stage, kernel) in self.kernels().iter().enumerate() {
@@ -35,7 +24,10 @@ impl Plan {
             let Grid { blocks, threads, shared_bytes } = self.grid(stage, launch_lanes);
             line(
                 "launch",
-                format!("{blocks} blocks of {threads} threads, {shared_bytes} bytes of shared memory a block"),
+                format!(
+                    "{blocks} block{} of {threads} threads, {shared_bytes} bytes of shared memory a block",
+                    if blocks == 1 { "" } else { "s" }
+                ),
             );
         }
         line("memory", format!("{} bytes: operands read and results written, each once", self.bytes()));

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &BatchGcd) -> Result<()> {
     let on_stdout = output.is_stdout();
     let mut lines = Lines::new(output, args.hex);
     let mut report = Report::default();
-    let session = engine::open(args.device.0, args.quiet || args.json)?;
+    let session = engine::open(args.device.selector, args.summary.hides_notes())?;
 
     let entries = distinct(read(source)?, &mut lines, &mut report)?;
     let moduli: Vec<UBig> = entries.iter().map(|entry| entry.number.clone()).collect();
@@ -84,13 +84,7 @@ pub(crate) fn run(args: &BatchGcd) -> Result<()> {
     interrupt::check()?;
     lines.finish()?;
     report.finish(start.elapsed());
-    match (args.json, on_stdout) {
-        (true, false) => console::print(&(report.json() + "\n"))?,
-        (true, true) => console::note(&report.json()),
-        (false, _) if !args.quiet => console::note(&report.text()),
-        (false, _) => {}
-    }
-    Ok(())
+    console::summary(args.summary, on_stdout, &report.json(), &report.text())
 }
 
 /// The same integer in another library.

@@ -6,7 +6,11 @@ use dashu_int::UBig;
 use serde::Serialize;
 
 use super::arithmetic::Stages;
-use crate::{error::Result, io::output::Output, summary::scaled_seconds};
+use crate::{
+    error::{Result, plural},
+    io::output::Output,
+    summary::scaled_seconds,
+};
 
 /// Bytes that are written at a time.
 const BLOCK_BYTES: usize = 1 << 16;
@@ -116,9 +120,12 @@ impl Report {
             String::new()
         };
         format!(
-            "{lanes} integers of {bits} bits: {affected} share a factor, in {pairs} pairs; {duplicates} duplicates, \
+            "{lanes} integer{} of {bits} bits: {affected} share a factor, in {pairs} pair{}; {duplicates} duplicate{}, \
              {left_out} zeros and ones; {device}, {}{checked}\n\
              read {}, products {}{all_pairs}, remainders {}, gcds {}; {} levels on the engine, {} on the cores",
+            plural(*lanes),
+            plural(*pairs),
+            plural(*duplicates),
             scaled_seconds(self.total_seconds),
             scaled_seconds(self.read_seconds),
             scaled_seconds(stages.product_seconds),

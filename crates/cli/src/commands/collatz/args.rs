@@ -5,7 +5,13 @@ use std::str::FromStr;
 use clap::{Args as Group, Subcommand, ValueEnum};
 use warpmp_collatz::expression;
 
-use crate::args::DeviceArg;
+use crate::{
+    args::{
+        GpusArgs, ObjectArgs, ProgressArgs, SummaryArgs,
+        values::{any, share, sieve_modulus, small, within},
+    },
+    error::Error,
+};
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
@@ -27,6 +33,73 @@ impl FromStr for Number {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         expression::parse(text).map(Self)
+    }
+}
+
+/// The starts that a command works on.
+#[derive(Clone, Copy, Debug, Group)]
+pub(crate) struct RangeArgs {
+    /// First start
+    #[arg(long, value_name = "N")]
+    pub(crate) from: Number,
+    /// How many starts
+    #[arg(long, value_name = "M")]
+    pub(crate) count: Number,
+}
+
+/// The tables of the schemes.
+#[derive(Debug, Group)]
+pub(crate) struct TablesArgs {
+    /// honda: base bits of table S; alpha: bits of the sieve; 32 without this
+    #[arg(long, value_name = "K", value_parser = small)]
+    sieve_bits: Option<u32>,
+    /// honda: base bits of tables B and C; 12 without this
+    #[arg(long, value_name = "D", value_parser = small)]
+    base_bits: Option<u32>,
+    /// honda: folder in which table S is kept; `WARPMP_CACHE` or the user's cache folder without this
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<String>,
+}
+
+impl TablesArgs {
+    /// Bits of table S, or of the sieve.
+    pub(crate) fn sieve_bits(&self) -> u32 {
+        self.sieve_bits.unwrap_or(32)
+    }
+
+    /// Base bits of tables B and C.
+    pub(crate) fn base_bits(&self) -> u32 {
+        self.base_bits.unwrap_or(12)
+    }
+
+    /// Refuses bits that the scheme called `scheme` has not.
+    ///
+    /// # Errors
+    /// [`Error::OtherScheme`].
+    pub(crate) fn check(&self, scheme: &str, has_sieve: bool, has_bases: bool) -> Result<(), Error> {
+        refuse("--sieve-bits", self.sieve_bits.filter(|_| !has_sieve), scheme)?;
+        refuse("--base-bits", self.base_bits.filter(|_| !has_bases), scheme)
+    }
+}
+
+fn refuse(option: &'static str, value: Option<u32>, scheme: &str) -> Result<(), Error> {
+    value.map_or(Ok(()), |_| Err(Error::OtherScheme { option, scheme: scheme.into() }))
+}
+
+impl Verify {
+    /// Refuses options of other schemes than the one asked for: nobody would read them.
+    ///
+    /// # Errors
+    /// [`Error::OtherScheme`].
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let (name, is_dfs, has_bases) = match (self.checksum, self.scheme) {
+            (Some(Checksum::Alpha), _) => ("--checksum alpha", false, false),
+            (None, SchemeName::Honda) => ("--scheme honda", false, true),
+            (None, SchemeName::Dfs) => ("--scheme dfs", true, false),
+        };
+        refuse("--leaf-bits", self.leaf_bits.filter(|_| !is_dfs), name)?;
+        refuse("--lookahead-bits", self.lookahead_bits.filter(|_| !is_dfs), name)?;
+        self.tables.check(name, !is_dfs, has_bases)
     }
 }
 
@@ -63,54 +136,38 @@ Examples:
   warpmp collatz verify --from 2^64-2^50 --count 2^50 --out campaign
   warpmp collatz verify --from 98999215*2^40 --count 2^40 --checksum alpha --sieve-bits 24 --sieve-mod 9")]
 pub(crate) struct Verify {
-    /// First start
-    #[arg(long, value_name = "N")]
-    pub(crate) from: Number,
-    /// How many starts
-    #[arg(long, value_name = "M")]
-    pub(crate) count: Number,
+    #[command(flatten)]
+    pub(crate) range: RangeArgs,
     /// Directory of the certificates; none are written without this
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<String>,
     /// Scheme
     #[arg(long, value_enum, default_value_t = SchemeName::Dfs)]
     pub(crate) scheme: SchemeName,
-    /// Engine: auto (the GPUs, else the CPU), cpu, cuda (all GPUs), cuda:I or sim
-    #[arg(long, value_name = "ENGINE", default_value = "auto")]
-    pub(crate) device: DeviceArg,
+    #[command(flatten)]
+    pub(crate) device: GpusArgs,
     /// Starts of a window; without this what takes the engine some seconds
     #[arg(long, value_name = "W")]
     pub(crate) window: Option<Number>,
     /// dfs: depth of the leaves
-    #[arg(long, value_name = "L")]
+    #[arg(long, value_name = "L", value_parser = small)]
     pub(crate) leaf_bits: Option<u32>,
     /// dfs: steps of the look-ahead for the main classes
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = small)]
     pub(crate) lookahead_bits: Option<u32>,
-    /// honda: base bits of table S; with --checksum alpha: bits of the sieve
-    #[arg(long, value_name = "K", default_value_t = 32)]
-    pub(crate) sieve_bits: u32,
-    /// honda: base bits of tables B and C
-    #[arg(long, value_name = "D", default_value_t = 12)]
-    pub(crate) base_bits: u32,
+    #[command(flatten)]
+    pub(crate) tables: TablesArgs,
     /// Run the published scheme instead, and print its sum of ctz(n+1) and the start with the highest value
     #[arg(long, value_enum, conflicts_with = "scheme")]
     pub(crate) checksum: Option<Checksum>,
     /// With --checksum alpha: modulus of the sieve, 1, 3 or 9
-    #[arg(long, value_name = "Q", default_value_t = 1, requires = "checksum")]
+    #[arg(long, value_name = "Q", default_value_t = 1, requires = "checksum", value_parser = sieve_modulus)]
     pub(crate) sieve_mod: u32,
-    /// Folder in which table S is kept; `WARPMP_CACHE` or the user's cache folder without this
-    #[arg(long, value_name = "DIR")]
-    pub(crate) cache: Option<String>,
     /// Move all certificates aside that are not trusted, also those in good order, and do their windows again
     #[arg(long, requires = "out")]
     pub(crate) redo: bool,
-    /// Print the summary as a JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// No summary, no progress bar
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) summary: SummaryArgs,
 }
 
 /// Say what the certificates of a directory cover, and what is missing
@@ -128,9 +185,8 @@ pub(crate) struct Status {
     /// Draw what is covered, and the windows' rates, here
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) plot: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) object: ObjectArgs,
 }
 
 /// Recompute certificates by an independent path
@@ -150,14 +206,13 @@ pub(crate) struct Check {
     #[arg(long, value_name = "P", value_parser = share)]
     pub(crate) sample: Option<f64>,
     /// Start of the random choice, to make the same one again
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value_t = 0, value_parser = any)]
     pub(crate) seed: u64,
     /// Print the result as a JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// No progress bar
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
 }
 
 /// Count the steps down to 1 of every start of a range
@@ -170,21 +225,16 @@ Examples:
   warpmp collatz delay --from 1 --count 2^20 -o delays.npy
   warpmp collatz delay --from 2^64 --count 2^24 --max")]
 pub(crate) struct Delay {
-    /// First start
-    #[arg(long, value_name = "N")]
-    pub(crate) from: Number,
-    /// How many starts
-    #[arg(long, value_name = "M")]
-    pub(crate) count: Number,
+    #[command(flatten)]
+    pub(crate) range: RangeArgs,
     /// Write here, CSV or .npy by the name; CSV on standard output without this
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<String>,
     /// Print only the first start with the longest delay
     #[arg(long, conflicts_with = "output")]
     pub(crate) max: bool,
-    /// Engine: auto (the GPUs, else the CPU), cpu, cuda (all GPUs), cuda:I or sim
-    #[arg(long, value_name = "ENGINE", default_value = "auto")]
-    pub(crate) device: DeviceArg,
+    #[command(flatten)]
+    pub(crate) device: GpusArgs,
     /// With --max: print one JSON object
     #[arg(long, requires = "max")]
     pub(crate) json: bool,
@@ -223,15 +273,12 @@ pub(crate) struct Records {
     /// Write the records here as CSV, too
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<String>,
-    /// Engine: auto (the GPUs, else the CPU), cpu, cuda (all GPUs), cuda:I or sim
-    #[arg(long, value_name = "ENGINE", default_value = "auto")]
-    pub(crate) device: DeviceArg,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// No progress bar
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) device: GpusArgs,
+    #[command(flatten)]
+    pub(crate) object: ObjectArgs,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
 }
 
 /// Follow one start down to 1
@@ -276,27 +323,18 @@ pub(crate) struct BenchCollatz {
     /// How many starts
     #[arg(long, value_name = "M", default_value = "2^36")]
     pub(crate) count: Number,
-    /// honda: base bits of table S; alpha: bits of the sieve
-    #[arg(long, value_name = "K", default_value_t = 32)]
-    pub(crate) sieve_bits: u32,
+    #[command(flatten)]
+    pub(crate) tables: TablesArgs,
     /// alpha: modulus of the sieve, 1, 3 or 9
-    #[arg(long, value_name = "Q", default_value_t = 1)]
+    #[arg(long, value_name = "Q", default_value_t = 1, value_parser = sieve_modulus)]
     pub(crate) sieve_mod: u32,
-    /// honda: base bits of tables B and C
-    #[arg(long, value_name = "D", default_value_t = 12)]
-    pub(crate) base_bits: u32,
-    /// Engine: auto (the GPUs, else the CPU), cpu, cuda (all GPUs), cuda:I or sim
-    #[arg(long, value_name = "ENGINE", default_value = "auto")]
-    pub(crate) device: DeviceArg,
-    /// Folder in which table S is kept
-    #[arg(long, value_name = "DIR")]
-    pub(crate) cache: Option<String>,
+    #[command(flatten)]
+    pub(crate) device: GpusArgs,
     /// Timed runs
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..1000))]
+    #[arg(long, default_value_t = 3, value_parser = within(1_u32, 1000))]
     pub(crate) runs: u32,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) object: ObjectArgs,
 }
 
 /// What `bench collatz` measures.
@@ -316,9 +354,9 @@ pub(crate) enum Operation {
     PathRecords,
 }
 
-fn share(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err("a share from 0 to 1 is needed".into()),
+impl Operation {
+    /// Its name on the command line.
+    pub(crate) fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 }

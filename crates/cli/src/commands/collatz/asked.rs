@@ -42,8 +42,12 @@ impl<'a> Asked<'a> {
     /// For parameters that are not supported.
     pub(super) fn new(args: &'a Verify, range: Window) -> Result<Self> {
         let named = match (args.checksum, args.scheme) {
-            (Some(Checksum::Alpha), _) => Some(Scheme::Alpha(alpha::Plan::new(args.sieve_bits, args.sieve_mod)?)),
-            (None, SchemeName::Honda) => Some(Scheme::Honda(honda::Plan::new(args.sieve_bits, args.base_bits)?)),
+            (Some(Checksum::Alpha), _) => {
+                Some(Scheme::Alpha(alpha::Plan::new(args.tables.sieve_bits(), args.sieve_mod)?))
+            }
+            (None, SchemeName::Honda) => {
+                Some(Scheme::Honda(honda::Plan::new(args.tables.sieve_bits(), args.tables.base_bits())?))
+            }
             (None, SchemeName::Dfs) => None,
         };
         if matches!(named, Some(Scheme::Alpha(_))) {

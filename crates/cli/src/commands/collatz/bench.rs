@@ -5,7 +5,7 @@ use std::{sync::Arc, thread, time::Instant};
 use serde_json::json;
 use warpmp::device::{Buffer, Device};
 use warpmp_collatz::{
-    Error as CollatzError, alpha,
+    Allowed, Error as CollatzError, alpha,
     certificate::{Figures, Scheme},
     engine::{Control, Engine},
     gpu::{
@@ -50,9 +50,12 @@ struct Times {
 
 /// Runs the command.
 pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
+    let is_honda = args.operation == Operation::Honda;
+    let has_sieve = is_honda || args.operation == Operation::Alpha;
+    args.tables.check(&format!("--operation {}", args.operation.name()), has_sieve, is_honda)?;
     let mut window = Window::new(args.from.0, args.count.0)?;
     let control = [Control::default()];
-    let gpus = engines::gpus(args.device.0, args.json)?;
+    let gpus = engines::gpus(args.device.selector, args.object.json)?;
     let names = gpus.iter().map(|gpu| gpu.info().to_string()).collect::<Vec<_>>().join("; ");
     let kind = if args.operation == Operation::PathRecords { Kind::Path } else { Kind::Delay };
     let (subject, device, mut times) = if let Operation::DelayRecords | Operation::PathRecords = args.operation {
@@ -66,11 +69,15 @@ pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
         let times = watch(&control, || delays_on(args, &gpus, &window, &control[0]), || {})?;
         (Subject::Delays, names, times)
     } else {
-        let engines = engines::open(args.device.0, args.cache.as_deref(), args.json)?;
+        let engines = engines::open(args.device.selector, args.tables.cache.as_deref(), args.object.json)?;
         let share = window.count() / engines.list.len().max(1) as u128;
         let subject = match args.operation {
-            Operation::Honda => Subject::Scheme(Scheme::Honda(honda::Plan::new(args.sieve_bits, args.base_bits)?)),
-            Operation::Alpha => Subject::Scheme(Scheme::Alpha(alpha::Plan::new(args.sieve_bits, args.sieve_mod)?)),
+            Operation::Honda => {
+                Subject::Scheme(Scheme::Honda(honda::Plan::new(args.tables.sieve_bits(), args.tables.base_bits())?))
+            }
+            Operation::Alpha => {
+                Subject::Scheme(Scheme::Alpha(alpha::Plan::new(args.tables.sieve_bits(), args.sieve_mod)?))
+            }
             Operation::Delay => Subject::Delays,
             _ => Subject::Scheme(Scheme::Dfs(engines.plan(share, u128::MAX))),
         };
@@ -83,9 +90,9 @@ pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
     let median = seconds[seconds.len() / 2];
     let rate = window.count() as f64 / median.max(1e-9);
     let scheme = if let Subject::Scheme(scheme) = &subject { Some(scheme) } else { None };
-    if args.json {
+    if args.object.json {
         return super::print_json(&json!({
-            "op": "bench collatz", "operation": format!("{:?}", args.operation).to_lowercase(), "scheme": scheme,
+            "op": "bench collatz", "operation": args.operation.name(), "scheme": scheme,
             "from": window.from().to_string(), "count": window.count().to_string(), "device": device,
             "before_seconds": times.before, "seconds": seconds, "median_seconds": median, "numbers_per_second": rate,
         }));
@@ -95,7 +102,7 @@ pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
         window.count(),
         window.from(),
         match &subject {
-            Subject::Scheme(scheme) => serde_json::to_string(scheme).unwrap_or_default(),
+            Subject::Scheme(scheme) => super::words(scheme),
             Subject::Delays => "delays".into(),
             Subject::Records(Kind::Delay) => "delay records".into(),
             Subject::Records(Kind::Path) => "path records".into(),
@@ -175,9 +182,8 @@ fn check_delays(from: u128, delays: &[u32]) -> Result<()> {
 /// Is there room for so many?
 fn most_delays(count: u128) -> Result<()> {
     if count > MAX_DELAYS {
-        let value = u64::try_from(count).unwrap_or(u64::MAX);
-        let high = MAX_DELAYS as u64;
-        return Err(CollatzError::Parameter { name: "delays of a run", value, low: 1, high }.into());
+        let allowed = Allowed::AtMost(MAX_DELAYS);
+        return Err(CollatzError::Parameter { name: "the delays of a run", value: count, allowed }.into());
     }
     Ok(())
 }

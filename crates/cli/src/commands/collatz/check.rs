@@ -1,14 +1,11 @@
 //! `warpmp collatz check`: certificates recomputed by a path that shares no code with the engines.
 
-use std::{
-    path::Path,
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use serde_json::json;
-use warpmp_collatz::{Error as CollatzError, campaign::Campaign, engine::Control};
+use warpmp_collatz::{Error as CollatzError, engine::Control};
 
 use super::{
     args::Check,
@@ -23,7 +20,7 @@ use crate::{
 
 /// Runs the command.
 pub(super) fn run(args: &Check) -> Result<()> {
-    let campaign = Campaign::open(Path::new(&args.folder))?;
+    let campaign = super::campaign(&args.folder)?;
     let contents = campaign.contents()?;
     note_others(&contents);
     let mut wrong: Vec<String> = contents.damaged.iter().map(line).collect();
@@ -35,7 +32,7 @@ pub(super) fn run(args: &Check) -> Result<()> {
         .collect();
     let control = [Control::default()];
     let checked = AtomicUsize::new(0);
-    let progress = Progress::new(Some((contents.done.len() as u64) << 32), "certificates", args.quiet);
+    let progress = Progress::new(Some((contents.done.len() as u64) << 32), "certificates", args.progress.quiet);
     let work = || {
         let mut found = Vec::new();
         for (certificate, whole) in contents.done.iter().zip(&whole) {
@@ -68,7 +65,7 @@ pub(super) fn run(args: &Check) -> Result<()> {
             "missing": missing.to_string(), "complete": missing == 0,
         }))?;
     } else {
-        console::print(&format!(
+        console::report(&format!(
             "{} certificates: {recomputed} recomputed whole, {} in their samples, {} not readable; {} wrong\n",
             contents.done.len() + contents.damaged.len(),
             contents.done.len() - recomputed,
@@ -76,10 +73,10 @@ pub(super) fn run(args: &Check) -> Result<()> {
             wrong.len()
         ))?;
         if missing > 0 {
-            console::print(&format!("incomplete: {missing} numbers of the range have no certificate\n"))?;
+            console::report(&format!("incomplete: {missing} numbers of the range have no certificate\n"))?;
         }
         for line in &wrong {
-            console::print(&format!("wrong  {line}\n"))?;
+            console::report(&format!("wrong  {line}\n"))?;
         }
     }
     if !wrong.is_empty() {

@@ -40,8 +40,8 @@ enum Target {
 
 /// Runs the command.
 pub(super) fn run(args: &Delay) -> Result<()> {
-    let window = Window::new(args.from.0, args.count.0)?;
-    let (mut engine, gpu) = engines::open_team(args.device.0, None, args.quiet)?;
+    let window = Window::new(args.range.from.0, args.range.count.0)?;
+    let (mut engine, gpu) = engines::open_team(args.device.selector, None, args.quiet)?;
     let mut target = open(args, &window)?;
     let total = u64::try_from(window.count()).unwrap_or(u64::MAX);
     let mut progress = Progress::new(Some(total), "numbers", args.quiet);

@@ -15,7 +15,14 @@ mod trace;
 mod verify;
 mod watch;
 
-use crate::error::Result;
+use std::{io, path::Path};
+
+use warpmp_collatz::{Error as CollatzError, campaign::Campaign, certificate::Scheme};
+
+use crate::{
+    console,
+    error::{Error, Result},
+};
 use args::CollatzCommand;
 
 /// Does what was asked for.
@@ -30,7 +37,32 @@ pub(crate) fn run(command: &CollatzCommand) -> Result<()> {
     }
 }
 
-/// One JSON object on one line of standard output.
+/// The campaign of a folder.
+///
+/// # Errors
+/// [`Error::NoCampaign`]; what reading it gives.
+fn campaign(folder: &str) -> Result<Campaign> {
+    Campaign::open(Path::new(folder)).map_err(|error| match error {
+        CollatzError::File { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            Error::NoCampaign { folder: folder.into() }
+        }
+        error => error.into(),
+    })
+}
+
+/// A scheme in words.
+fn words(scheme: &Scheme) -> String {
+    match scheme {
+        Scheme::Dfs(plan) => format!(
+            "dfs: leaf bits {}, look-ahead bits {} for {} main classes, else {}",
+            plan.leaf_bits, plan.lookahead_bits, plan.main_classes, plan.rare_lookahead_bits
+        ),
+        Scheme::Honda(plan) => format!("honda: sieve bits {}, base bits {}", plan.sieve_bits, plan.base_bits),
+        Scheme::Alpha(plan) => format!("alpha: sieve bits {}, modulus {}", plan.sieve_bits, plan.modulus),
+    }
+}
+
+/// One JSON object on one line of standard output, the last that a command says.
 fn print_json(object: &serde_json::Value) -> Result<()> {
-    crate::console::print(&format!("{object}\n"))
+    console::report(&format!("{object}\n"))
 }

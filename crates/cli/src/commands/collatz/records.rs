@@ -25,10 +25,15 @@ pub(super) fn run(args: &Records) -> Result<()> {
         Kind::Delay => records::Kind::Delay,
         Kind::Path => records::Kind::Path,
     };
-    let gpus = engines::gpus(args.device.0, args.quiet)?;
-    let control = [Control::default()];
-    let progress = Progress::new(Some(1 << 32), "numbers", args.quiet);
     let below = args.below.0;
+    if below < 2 {
+        return Err(Error::NoStarts { below });
+    }
+    // What cannot be written is known before the search.
+    let output = args.out.as_deref().map(|path| Output::open(Some(path), &[])).transpose()?;
+    let gpus = engines::gpus(args.device.selector, args.progress.quiet)?;
+    let control = [Control::default()];
+    let progress = Progress::new(Some(1 << 32), "numbers", args.progress.quiet);
     let found = watch(
         &control,
         || {
@@ -51,18 +56,17 @@ pub(super) fn run(args: &Records) -> Result<()> {
     let csv: String = std::iter::once(format!("n,{}\n", kind.figure()))
         .chain(found.iter().map(|record| format!("{},{}\n", record.start, record.figure)))
         .collect();
-    if let Some(path) = &args.out {
-        let mut output = Output::open(Some(path), &[])?;
+    if let Some(mut output) = output {
         output.write_all(csv.as_bytes())?;
         output.finish()?;
     }
     let same = found == known;
-    if args.json {
+    if args.object.json {
         let rows: Vec<_> =
             found.iter().map(|r| json!({"n": r.start.to_string(), kind.figure(): r.figure.to_string()})).collect();
         super::print_json(&json!({"below": below.to_string(), "records": rows, "known": known.len(), "same": same}))?;
     } else {
-        console::print(&csv)?;
+        console::report(&csv)?;
         console::note(&format!("{} records below {below}, {} known ones", found.len(), known.len()));
     }
     let differing = found.iter().filter(|r| !known.contains(r)).chain(known.iter().filter(|r| !found.contains(r)));

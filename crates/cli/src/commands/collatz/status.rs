@@ -1,7 +1,5 @@
 //! `warpmp collatz status`: what is covered, what is missing.
 
-use std::path::Path;
-
 use serde_json::json;
 use warpmp_collatz::{
     campaign::{Campaign, Contents},
@@ -18,7 +16,7 @@ use crate::{console, error::Result, io::output::Output, summary::scaled};
 
 /// Runs the command.
 pub(super) fn run(args: &Status) -> Result<()> {
-    let campaign = Campaign::open(Path::new(&args.folder))?;
+    let campaign = super::campaign(&args.folder)?;
     let contents = campaign.contents()?;
     if let Some(file) = &args.plot {
         let svg = draw::campaign(&campaign, &contents).svg()?;
@@ -26,7 +24,7 @@ pub(super) fn run(args: &Status) -> Result<()> {
         output.write_all(svg.as_bytes())?;
         output.finish()?;
     }
-    if args.json {
+    if args.object.json {
         print_json(&campaign, &contents)?;
     } else {
         print(&campaign, &contents)?;
@@ -43,7 +41,7 @@ fn print(campaign: &Campaign, contents: &Contents) -> Result<()> {
     let covered = contents.covered();
     let mut lines = vec![
         format!("range      {} numbers from {}", range.count(), range.from()),
-        format!("scheme     {}", serde_json::to_string(&specification.scheme).unwrap_or_default()),
+        format!("scheme     {}", super::words(&specification.scheme)),
         format!(
             "covered    {covered} numbers ({:.4} %), {} of {} windows",
             covered as f64 * 100.0 / range.count() as f64,
@@ -74,7 +72,7 @@ fn print(campaign: &Campaign, contents: &Contents) -> Result<()> {
     if gaps.is_empty() {
         lines.push("complete: no gaps".into());
     }
-    console::print(&(lines.join("\n") + "\n"))
+    console::report(&(lines.join("\n") + "\n"))
 }
 
 fn print_json(campaign: &Campaign, contents: &Contents) -> Result<()> {

@@ -36,9 +36,10 @@ const MAX_WINDOWS: u128 = 1 << 24;
 
 /// Runs the command.
 pub(super) fn run(args: &Verify) -> Result<()> {
-    let range = Window::new(args.from.0, args.count.0)?;
+    args.check()?;
+    let range = Window::new(args.range.from.0, args.range.count.0)?;
     let asked = Asked::new(args, range)?;
-    let engines = engines::open(args.device.0, args.cache.as_deref(), args.quiet)?;
+    let engines = engines::open(args.device.selector, args.tables.cache.as_deref(), args.summary.hides_notes())?;
     let specification = asked.specification(&engines)?;
     let windows = specification.windows();
     if windows > MAX_WINDOWS {
@@ -46,7 +47,7 @@ pub(super) fn run(args: &Verify) -> Result<()> {
     }
     let all = || (0..specification.windows()).filter_map(|number| specification.window(number));
     let opened = match &args.out {
-        Some(out) => folder::open(out, &specification, args.redo, args.quiet)?,
+        Some(out) => folder::open(out, &specification, args.redo, args.summary.quiet)?,
         None => Opened::default(),
     };
     let missing: Vec<Window> = all().filter(|window| !opened.done.contains(window)).collect();
@@ -71,7 +72,7 @@ fn work(
     let sums = Mutex::new(before);
     // In 2^-32 of a window, so that the bar moves within one.
     let done = AtomicU64::new(0);
-    let progress = Progress::new(Some((missing.len() as u64) << 32), "numbers", args.quiet);
+    let progress = Progress::new(Some((missing.len() as u64) << 32), "numbers", args.summary.quiet);
     let size = missing.iter().map(Window::count).max().unwrap_or(1) as f64;
     let work = || {
         campaign::run(&specification.scheme, missing.iter().copied(), dealt, |event| match event {
@@ -114,7 +115,7 @@ fn report(
     let (tested, overflowed) = (all.tested - before.tested, all.overflowed - before.overflowed);
     let rate = numbers as f64 / seconds.max(1e-9);
     let range = specification.range;
-    if args.json {
+    if args.summary.json {
         let mut object = json!({
             "op": "collatz verify", "from": range.from().to_string(), "count": range.count().to_string(),
             "scheme": specification.scheme, "device": device,
@@ -136,7 +137,11 @@ fn report(
             console::print(&format!("highest  {value} from {start}, the first start + {offset}\n"))?;
         }
     }
-    if args.quiet {
+    if args.summary.quiet {
+        return Ok(());
+    }
+    if windows == 0 {
+        console::note(&format!("{} numbers from {} converge, all of them verified before", all.numbers, range.from()));
         return Ok(());
     }
     let now = if before.numbers == 0 { String::new() } else { format!(", {numbers} of them verified now") };

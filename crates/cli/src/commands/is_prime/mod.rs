@@ -56,7 +56,7 @@ mod trial;
 mod worker;
 
 /// The most bases: all random ones that anybody may want, and their primes are below 100².
-pub(crate) const MAX_BASES: i64 = 1000;
+pub(crate) const MAX_BASES: u32 = 1000;
 
 /// Lanes that wait for verdicts, at most: then candidates go to the engine though they do not fill it.
 const MOST_WAITING: u64 = 1 << 24;
@@ -65,31 +65,25 @@ const MOST_WAITING: u64 = 1 << 24;
 pub(crate) fn run(args: &IsPrime) -> Result<()> {
     let start = Instant::now();
     let source = Source::open(&args.file, Operation::PowMod.max_bits())?;
-    let reader = TupleReader::new(vec![source], args.chunk_bytes)?;
+    let reader = TupleReader::new(vec![source], args.chunk.chunk_bytes)?;
     let inputs: Vec<&str> = Some(args.file.as_str()).filter(|name| *name != STDIN).into_iter().collect();
-    let format = Format::choose(args.format, args.output.as_deref());
+    let format = Format::choose(args.format.format, args.output.as_deref());
     let output = Output::open(args.output.as_deref(), &inputs)?;
     let on_stdout = output.is_stdout();
-    let mut progress = Progress::new(reader.total_bytes(), "integers", args.quiet);
+    let mut progress = Progress::new(reader.total_bytes(), "integers", args.summary.quiet);
     if output.is_terminal() {
         progress.hide();
     }
     let sink = Sink::new(output, format, false, Layout::Unknown(Dtype::U32))?;
     // The engine is made ready while the file is read.
-    let worker = Worker::spawn(args.device.0, args.quiet || args.json, Bases::new(args.bases, args.seed))?;
+    let worker = Worker::spawn(args.device.selector, args.summary.hides_notes(), Bases::new(args.bases, args.seed))?;
     let chunks = reader::spawn(reader, args.check)?;
     let mut board = Board::new(sink, progress, args.bases);
-    let mut tally = test(args.device.0, &chunks, worker, &mut board)?;
+    let mut tally = test(args.device.selector, &chunks, worker, &mut board)?;
     interrupt::check()?;
     board.finish(&mut tally)?;
     tally.end(start.elapsed());
-    match (args.json, on_stdout) {
-        (true, false) => console::print(&(tally.json() + "\n"))?,
-        (true, true) => console::note(&tally.json()),
-        (false, _) if !args.quiet => console::note(&tally.text()),
-        (false, _) => {}
-    }
-    Ok(())
+    console::summary(args.summary, on_stdout, &tally.json(), &tally.text())
 }
 
 /// Tests chunk after chunk.

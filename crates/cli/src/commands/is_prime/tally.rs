@@ -5,7 +5,10 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::strong::Cost;
-use crate::summary::{scaled, scaled_seconds};
+use crate::{
+    error::plural,
+    summary::{scaled, scaled_seconds},
+};
 
 /// The command's summary. Rates of integers are end to end, those of tests by the kernels' time.
 #[derive(Debug, Default, Serialize)]
@@ -64,8 +67,17 @@ impl Tally {
         let Self { lanes, bits, primes, composites, candidates, strong_tests, base_2_tests, device, checked, .. } =
             self;
         let checked = if *checked > 0 { format!("; {checked} checked") } else { String::new() };
+        let integers = format!("{lanes} integer{} of {bits} bits", plural(*lanes));
+        if *strong_tests == 0 {
+            return format!(
+                "{integers}: {primes} prime, {composites} not; {device}{checked}\n\
+                 no strong tests: trial division was enough; end to end {} ({} integers/s)",
+                scaled_seconds(self.total_seconds),
+                scaled(self.lanes_per_second),
+            );
+        }
         format!(
-            "{lanes} integers of {bits} bits: {primes} prime, {composites} not; {device}{checked}\n\
+            "{integers}: {primes} prime, {composites} not; {device}{checked}\n\
              {base_2_tests} strong tests to base 2 of {candidates} left by trial division, kernel {} ({} tests/s)\n\
              {strong_tests} strong tests in all, kernel {} ({} tests/s), end to end {} ({} integers/s)",
             scaled_seconds(self.base_2_seconds),

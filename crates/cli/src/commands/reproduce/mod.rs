@@ -36,8 +36,8 @@ use crate::{
     console, engine,
     error::{Error, Result},
     interrupt,
-    io::output::Output,
-    plot::plot_name,
+    io::output::{self, Output},
+    plot::chart_name,
 };
 
 /// All tables, for `--json`.
@@ -56,20 +56,21 @@ pub(crate) fn run(args: &Reproduce) -> Result<()> {
     let mut entries = tables::find(&args.tables)?;
     let mut outputs = Outputs::open(args, &entries)?;
     let session = session(args, &mut entries)?;
-    let settings = Settings { runs: args.runs, products: args.count, quiet: args.report.quiet };
+    let settings = Settings { runs: args.runs, products: args.count, quiet: args.report.progress.quiet };
     let mut outcomes = Vec::new();
     for entry in &entries {
         interrupt::check()?;
         let outcome = match (&entry.table.content, &session) {
-            (Content::Counts(counts), _) => counts::reproduce(entry, counts, args.report.quiet)?,
+            (Content::Counts(counts), _) => counts::reproduce(entry, counts, args.report.progress.quiet)?,
             (Content::Times(times), Some(session)) => times::reproduce(entry, times, session, settings)?,
             (Content::Times(_), None) => continue,
-            (Content::Study(study), _) => epfl::reproduce(entry, study, args.device.0, settings)?,
-            (Content::Collatz(sweep), _) => collatz::reproduce(entry, sweep, args.device.0, settings)?,
+            (Content::Study(study), _) => epfl::reproduce(entry, study, args.device.selector, settings)?,
+            (Content::Collatz(sweep), _) => collatz::reproduce(entry, sweep, args.device.selector, settings)?,
         };
         if !args.report.json {
             let space = if outcomes.is_empty() { "" } else { "\n" };
-            console::print(&format!("{space}{}", text::table(&outcome)))?;
+            let text = format!("{space}{}", text::table(&outcome));
+            if outputs.are_wanted() { console::report(&text)? } else { console::print(&text)? }
         }
         outputs.plot(&outcome)?;
         outcomes.push(outcome);
@@ -87,7 +88,7 @@ fn session(args: &Reproduce, entries: &mut Vec<Entry>) -> Result<Option<Session>
     let Some(timed) = entries.iter().find(|entry| entry.has_times()).map(Entry::name) else {
         return Ok(None);
     };
-    let session = engine::open(args.device.0, args.report.quiet || args.report.json)?;
+    let session = engine::open(args.device.selector, args.report.progress.quiet || args.report.json)?;
     if session.engine().kind != EngineKind::Sim {
         return Ok(Some(session));
     }
@@ -110,15 +111,23 @@ struct Outputs {
 
 impl Outputs {
     fn open(args: &Reproduce, entries: &[Entry]) -> Result<Self> {
+        let charts: Vec<(String, String)> = args
+            .plot
+            .iter()
+            .flat_map(|file| {
+                let name = |entry: &Entry| chart_name(file, &entry.name(), entries.len());
+                entries.iter().map(move |entry| (entry.name(), name(entry)))
+            })
+            .collect();
+        output::refuse_twice(&args.report.csv.iter().chain(charts.iter().map(|it| &it.1)).collect::<Vec<_>>())?;
         let csv = args.report.csv.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
-        let mut plots = Vec::new();
-        if let Some(file) = &args.plot {
-            for entry in entries {
-                let name = if entries.len() == 1 { file.clone() } else { plot_name(file, &entry.name()) };
-                plots.push((entry.name(), Output::open(Some(&name), &[])?));
-            }
-        }
-        Ok(Self { csv, plots })
+        let open = |(table, name): (String, String)| Ok((table, Output::open(Some(&name), &[])?));
+        Ok(Self { csv, plots: charts.into_iter().map(open).collect::<Result<_>>()? })
+    }
+
+    /// Are there files yet to be written?
+    const fn are_wanted(&self) -> bool {
+        self.csv.is_some() || !self.plots.is_empty()
     }
 
     /// Draws the table into its file.

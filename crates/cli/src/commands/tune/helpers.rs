@@ -61,7 +61,7 @@ impl Helpers {
             command.args(["--device", &format!("cuda:{}", session.engine().ordinal)]);
             command.args(args.quick.then_some("--quick"));
             for operation in &args.operation {
-                command.args(["--operation", operation.name()]);
+                command.args(["--operation", &operation.to_string()]);
             }
             for bits in &args.bits {
                 command.args(["--bits", &bits.to_string()]);

@@ -34,8 +34,8 @@ use crate::{
     args::Tune,
     console, engine,
     error::{Error, Result},
-    io::output::Output,
-    plot::plot_name,
+    io::output::{self, Output},
+    plot::chart_name,
     progress::Progress,
     tables,
 };
@@ -51,7 +51,7 @@ const QUICK_RUNS: usize = 5;
 /// Runs the command.
 pub(crate) fn run(args: &Tune) -> Result<()> {
     // The table that is there decides nothing: it is what will be replaced.
-    let session = engine::open_untuned(args.device.0, true)?;
+    let session = engine::open_untuned(args.device, true)?;
     let works = works(args);
     if let Some(part) = args.compile {
         return helpers::compile(&session, &works, part);
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Tune) -> Result<()> {
     let mut outputs = Outputs::open(&place, args.plot.as_deref(), args.csv.as_deref(), &works)?;
     let helpers = Helpers::start(args, &session);
     let (budget, runs) = if args.quick { (QUICK, QUICK_RUNS) } else { (FULL, FULL_RUNS) };
-    let progress = Progress::new(Some(search::STEPS), "measurements", args.quiet);
+    let progress = Progress::new(Some(search::STEPS), "measurements", args.progress.quiet);
     let search = Search { works: &works, info: &info, budget, runs, progress: &progress };
     let found = search.run(&mut Gpu::new(session, helpers)?)?;
     drop(progress);
@@ -174,14 +174,14 @@ impl Outputs {
         let usual = place.table.with_extension("svg").to_string_lossy().into_owned();
         let plot = plot.map_or(usual, str::to_owned);
         let mut names = vec![table.clone()];
+        for Work { operation, .. } in works {
+            names.push(chart_name(&plot, &operation.to_string(), works.len()));
+        }
+        output::refuse_twice(&names.iter().map(String::as_str).chain(csv).collect::<Vec<_>>())?;
         let table = Some(Output::open(Some(&table), &[])?);
         let csv = csv.map(|name| Output::open(Some(name), &[])).transpose()?;
-        let mut plots = Vec::new();
-        for Work { operation, .. } in works {
-            let name = if works.len() == 1 { plot.clone() } else { plot_name(&plot, operation.name()) };
-            plots.push((*operation, Output::open(Some(&name), &[])?));
-            names.push(name);
-        }
+        let open = |(work, name): (&Work, &String)| Ok((work.operation, Output::open(Some(name), &[])?));
+        let plots = works.iter().zip(&names[1..]).map(open).collect::<Result<_>>()?;
         Ok(Self { table, csv, plots, names })
     }
 

@@ -88,7 +88,7 @@ fn words(settings: &Settings) -> String {
 /// A measurement, as a line of the file that has all of them.
 #[derive(Debug, Serialize)]
 struct Line<'t> {
-    operation: &'static str,
+    operation: String,
     bits: usize,
     lanes: usize,
     algorithm: &'t str,
@@ -100,7 +100,7 @@ struct Line<'t> {
 pub(super) fn write_csv(timings: &[Timing], mut output: Output) -> Result<()> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for Timing { operation, bits, lanes, algorithm, settings, seconds } in timings {
-        let (operation, settings) = (operation.name(), words(settings));
+        let (operation, settings) = (operation.to_string(), words(settings));
         let line = Line { operation, bits: *bits, lanes: *lanes, algorithm, settings, seconds: *seconds };
         writer.serialize(line).map_err(|error| output.error(error.into()))?;
     }

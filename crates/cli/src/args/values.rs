@@ -1,0 +1,97 @@
+//! Values of options: what may be given, and what is said of anything else.
+
+use warpmp::{Operation, Selector, operation::MUL_MAX_BITS};
+
+/// More than any memory holds, and few enough to be multiplied by a width in bytes.
+const MAX_COUNT: usize = 1 << 40;
+
+/// An engine by its name on the command line.
+pub(crate) fn selector(text: &str) -> Result<Selector, String> {
+    match text {
+        "auto" => Ok(Selector::Auto),
+        "cpu" => Ok(Selector::Cpu),
+        "sim" => Ok(Selector::Sim),
+        "cuda" => Ok(Selector::Cuda(None)),
+        _ => match text.strip_prefix("cuda:").map(str::parse) {
+            Some(Ok(ordinal)) => Ok(Selector::Cuda(Some(ordinal))),
+            _ => Err("there are auto, cpu, cuda, cuda:0, cuda:1, … and sim".into()),
+        },
+    }
+}
+
+/// The bits of an operand.
+pub(crate) fn bits(text: &str) -> Result<usize, String> {
+    within(1, MUL_MAX_BITS)(text)
+}
+
+/// How many of something that memory holds.
+pub(crate) fn positive(text: &str) -> Result<usize, String> {
+    within(1, MAX_COUNT)(text)
+}
+
+/// An operation by its name, words joined by `-` or `_`.
+pub(crate) fn operation(text: &str) -> Result<Operation, String> {
+    let names = || Operation::ALL.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    Operation::named(text).ok_or_else(|| format!("there are {}", names()))
+}
+
+/// A number from `low` to `high`.
+pub(crate) fn within<T>(low: T, high: T) -> impl Fn(&str) -> Result<T, String> + Copy
+where
+    T: std::str::FromStr + std::fmt::Display + PartialOrd + Copy,
+{
+    move |text| match text.parse() {
+        Ok(number) if low <= number && number <= high => Ok(number),
+        _ => Err(format!("a number from {low} to {high} is needed")),
+    }
+}
+
+/// Any number that a program's word holds.
+pub(crate) fn any(text: &str) -> Result<u64, String> {
+    within(0, u64::MAX)(text)
+}
+
+/// A small number, whose range depends on other options.
+pub(crate) fn small(text: &str) -> Result<u32, String> {
+    within(0, u32::MAX)(text)
+}
+
+/// The modulus of the Collatz sieve.
+pub(crate) fn sieve_modulus(text: &str) -> Result<u32, String> {
+    match text {
+        "1" => Ok(1),
+        "3" => Ok(3),
+        "9" => Ok(9),
+        _ => Err("1, 3 or 9 is needed".into()),
+    }
+}
+
+/// A share of a whole.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    within(0.0, 1.0)(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_by_name() {
+        assert_eq!(selector("cuda:3"), Ok(Selector::Cuda(Some(3))));
+        assert_eq!(selector("cuda"), Ok(Selector::Cuda(None)));
+        for wrong in ["gpu", "cuda:", "cuda:x", "cuda:-1", "CPU"] {
+            assert!(selector(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn numbers_within_bounds() {
+        let digit = within(1_u32, 9);
+        assert_eq!((digit("1"), digit("9")), (Ok(1), Ok(9)));
+        for wrong in ["0", "10", "-1", "", "x", "1.0", "99999999999999999999"] {
+            assert_eq!(digit(wrong), Err("a number from 1 to 9 is needed".into()), "{wrong}");
+        }
+        assert!(share("0.5").is_ok() && share("nan").is_err() && share("1.1").is_err());
+        assert!(any("18446744073709551615").is_ok() && any("18446744073709551616").is_err());
+    }
+}
