@@ -319,7 +319,7 @@ fn read_long(digits: &[u8]) -> UBig {
     }
     // More than one leaf: at least half of the digits are below the largest power that is shorter.
     let below = doublings(digits.len().div_ceil(CHUNK * LEAF)) - 1;
-    let (high, low) = digits.split_at(digits.len() - (CHUNK * LEAF << below));
+    let (high, low) = digits.split_at(digits.len() - ((CHUNK * LEAF) << below));
     read_long(high) * power(below) + read_long(low)
 }
 
