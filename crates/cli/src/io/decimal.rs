@@ -11,8 +11,8 @@
 //! is thus three words with the uppermost below `2^8`, as division asks for (`< D`), and a carry two words with the upper
 //! one below `2^9`.
 //!
-//! **Digits to words.** `x·D + chunk` for 19 digits at a time: `word·D + carry` is at most
-//! `(2^64 - 1)·D + 2^64 - 1 < D·2^64`, so that the next carry is one word again.
+//! **Digits to words.** `x·D + chunk` for 19 digits at a time: with a carry below `D`, as the chunk is, `word·D + carry` is at
+//! most `(2^64 - 1)·D + D - 1 < D·2^64`, and the next carry is below `D` again.
 //!
 //! **Source.** Division by an invariant word: N. Möller, T. Granlund, *Improved division by invariant integers*, 2011,
 //! algorithm 4.
