@@ -184,15 +184,8 @@ impl<'a> Lanes<'a> {
                         line_error(text, name, first.unwrap_or(found))
                     },
                 )?;
-                let mut bits = limbs.par_chunks_exact(width).map(bit_length).max().unwrap_or(0).max(1);
-                if let Some(limit) = asked {
-                    // Short decimal numbers are not measured when they are read.
-                    let wide = limbs.chunks_exact(width).map(bit_length).enumerate().find(|(_, bits)| *bits > limit);
-                    if let Some((row, bits)) = wide {
-                        return Err(line_error(text, name, (lane(row), LineProblem::TooWide { bits, limit })));
-                    }
-                    bits = limit;
-                }
+                let widest = || limbs.par_chunks_exact(width).map(bit_length).max().unwrap_or(0).max(1);
+                let bits = asked.unwrap_or_else(widest);
                 let new = bits.div_ceil(32);
                 if new > width {
                     limbs = widened(&limbs, width, new);

@@ -11,7 +11,7 @@ mod explain;
 mod generate;
 pub(crate) mod is_prime;
 mod oracle;
-mod pattern;
+pub(crate) mod pattern;
 mod reproduce;
 mod results;
 mod selftest;

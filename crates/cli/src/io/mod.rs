@@ -4,6 +4,7 @@
 //! source.rs   an operand's file, text or .npy, one integer after the other
 //! tuple.rs    the operands in lock step, in chunks of bounded size; counts that differ
 //! text.rs     lines: decimal and hexadecimal, both ways
+//! decimal.rs  decimal digits of long integers, both ways
 //! npy.rs      NumPy's header and rows, both ways
 //! column.rs   results with their signs
 //! sink.rs     where integers go: text or .npy
@@ -11,6 +12,7 @@
 //! ```
 
 pub(crate) mod column;
+mod decimal;
 pub(crate) mod npy;
 pub(crate) mod output;
 pub(crate) mod sink;

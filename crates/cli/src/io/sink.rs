@@ -19,8 +19,10 @@ use crate::{
     numbers::Numbers,
 };
 
-/// Lanes that a thread formats at a time.
+/// The most lanes that a thread formats at a time.
 const PIECE_LANES: usize = 256;
+/// Limbs that make a piece though they are of fewer lanes: long numbers are for all threads, too.
+const PIECE_LIMBS: usize = 1 << 14;
 /// Bytes that are moved at a time.
 const BLOCK_BYTES: usize = 4 << 20;
 
@@ -112,9 +114,11 @@ impl Sink {
 
 fn write_text(columns: &[Column<'_>], status: Option<&Numbers>, hex: bool, output: &mut Output) -> Result<()> {
     let lanes = columns[0].numbers.lanes();
+    let limbs: usize = columns.iter().map(|column| column.numbers.max_limbs()).sum();
+    let piece_lanes = (PIECE_LIMBS / limbs.max(1)).clamp(1, PIECE_LANES);
     let piece = |first: usize| {
         let mut lines = Vec::new();
-        for lane in first..(first + PIECE_LANES).min(lanes) {
+        for lane in first..(first + piece_lanes).min(lanes) {
             let fault = column::is_at_fault(status, lane);
             for column in columns {
                 if fault {
@@ -135,7 +139,7 @@ fn write_text(columns: &[Column<'_>], status: Option<&Numbers>, hex: bool, outpu
         lines
     };
     let pieces: Vec<Vec<u8>> =
-        (0..lanes.div_ceil(PIECE_LANES)).into_par_iter().map(|k| piece(k * PIECE_LANES)).collect();
+        (0..lanes.div_ceil(piece_lanes)).into_par_iter().map(|k| piece(k * piece_lanes)).collect();
     pieces.iter().try_for_each(|lines| output.write_all(lines))
 }
 

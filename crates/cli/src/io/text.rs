@@ -5,9 +5,7 @@
 //! blank lines at the end of the file, and a byte-order mark. A blank line *between* numbers is an
 //! error: it could as well be a number that got lost, and would shift all pairs after it.
 
-use dashu_int::{UBig, ops::BitTest as _};
-
-use super::column::NO_RESULT;
+use super::{column::NO_RESULT, decimal};
 use crate::error::LineProblem;
 
 /// The longest line: room for any operand many times over, and a bound for files that are no text.
@@ -100,7 +98,7 @@ impl RawText {
 /// A number's digits, checked: without prefix and leading zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Digits<'a> {
-    text: &'a str,
+    text: &'a [u8],
     hex: bool,
     /// The most bits that the number may have.
     limit: usize,
@@ -113,17 +111,16 @@ impl<'a> Digits<'a> {
             return Err(complaint(line));
         };
         let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
-        let text = std::str::from_utf8(&digits[zeros..]).map_err(|_| LineProblem::NotUtf8)?;
-        let digits = Self { text, hex, limit };
+        let digits = Self { text: &digits[zeros..], hex, limit };
         // Digits of 2^limit: a number with more certainly has more bits. One with as many shows it later.
         let most_digits = if hex { usize::MAX } else { limit * 30103 / 100_000 + 1 };
         let bits = digits.bits_bound();
-        if text.len() > most_digits || (hex && bits > limit) { Err(too_wide(bits, limit)) } else { Ok(digits) }
+        if digits.text.len() > most_digits || (hex && bits > limit) { Err(too_wide(bits, limit)) } else { Ok(digits) }
     }
 
     /// At least the number's bits; exactly for hexadecimal, at most 2 and 1/10000 more for decimal.
     fn bits_bound(self) -> usize {
-        let Some(first) = self.text.chars().next().and_then(|digit| digit.to_digit(16)) else { return 0 };
+        let Some(first) = self.text.first().and_then(|digit| char::from(*digit).to_digit(16)) else { return 0 };
         if self.hex {
             4 * (self.text.len() - 1) + (u32::BITS - first.leading_zeros()) as usize
         } else {
@@ -149,21 +146,14 @@ impl<'a> Digits<'a> {
             write_hex(self.text, limbs);
             return Ok(());
         }
-        match self.text.len() {
-            0 => limbs.fill(0),
-            // Digits were checked and are few enough: they parse.
-            1..=19 => write_bytes(&self.text.parse::<u64>().unwrap_or_default().to_le_bytes(), limbs),
-            20..=38 => write_bytes(&self.text.parse::<u128>().unwrap_or_default().to_le_bytes(), limbs),
-            _ => {
-                let number = UBig::from_str_radix(self.text, 10).map_err(|_| complaint(self.text.as_bytes()))?;
-                let bits = number.bit_len();
-                if bits > self.limit {
-                    return Err(too_wide(bits, self.limit));
-                }
-                write_bytes(&number.to_le_bytes(), limbs);
+        decimal::read(self.text, |words| {
+            let bits = bit_length(words);
+            if bits > self.limit {
+                return Err(too_wide(bits, self.limit));
             }
-        }
-        Ok(())
+            write_words(words, limbs);
+            Ok(())
+        })
     }
 }
 
@@ -193,18 +183,21 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Little-endian bytes to limbs; zeros above.
-fn write_bytes(bytes: &[u8], limbs: &mut [u32]) {
-    let mut words = bytes.chunks(4).map(|bytes| {
-        let mut word = [0; 4];
-        word[..bytes.len()].copy_from_slice(bytes);
-        u32::from_le_bytes(word)
-    });
-    limbs.fill_with(|| words.next().unwrap_or(0));
+/// The bits of a number of words, least significant first.
+fn bit_length(words: &[u64]) -> usize {
+    let top = words.iter().rposition(|word| *word != 0);
+    top.map_or(0, |top| 64 * top + (u64::BITS - words[top].leading_zeros()) as usize)
 }
 
-fn write_hex(digits: &str, limbs: &mut [u32]) {
-    let mut source = digits.as_bytes().rchunks(8).map(|piece| {
+/// Words to limbs; zeros above.
+#[expect(clippy::cast_possible_truncation, reason = "the halves of a word")]
+fn write_words(words: &[u64], limbs: &mut [u32]) {
+    let mut halves = words.iter().flat_map(|word| [*word as u32, (word >> 32) as u32]);
+    limbs.fill_with(|| halves.next().unwrap_or(0));
+}
+
+fn write_hex(digits: &[u8], limbs: &mut [u32]) {
+    let mut source = digits.rchunks(8).map(|piece| {
         piece.iter().fold(0, |limb, digit| limb << 4 | char::from(*digit).to_digit(16).unwrap_or_default())
     });
     limbs.fill_with(|| source.next().unwrap_or(0));
@@ -220,8 +213,13 @@ fn split(number: &[u8]) -> Option<(&[u8], bool)> {
         [b'0', b'x' | b'X', digits @ ..] => (digits, true),
         digits => (digits, false),
     };
-    let valid = if hex { digits.iter().all(u8::is_ascii_hexdigit) } else { digits.iter().all(u8::is_ascii_digit) };
+    let valid = if hex { all(digits, u8::is_ascii_hexdigit) } else { all(digits, u8::is_ascii_digit) };
     (valid && !digits.is_empty()).then_some((digits, hex))
+}
+
+/// Are they all digits? Looks at every one, also after one that is none: so many are looked at at a time.
+fn all(digits: &[u8], is_digit: impl Fn(&u8) -> bool) -> bool {
+    digits.iter().fold(true, |valid, digit| valid & is_digit(digit))
 }
 
 /// What is wrong with a line that is no number.
@@ -260,12 +258,9 @@ pub(crate) fn write_line(limbs: &[u32], hex: bool, line: &mut Vec<u8>) {
         (Some((top, rest)), true) => write!(line, "0x{top:x}")
             .and_then(|()| rest.iter().rev().try_for_each(|limb| write!(line, "{limb:08x}")))
             .and_then(|()| writeln!(line)),
-        (Some(_), false) if top <= 4 => {
-            writeln!(line, "{}", limbs.iter().rev().fold(0u128, |number, limb| number << 32 | u128::from(*limb)))
-        }
         (Some(_), false) => {
-            let bytes: Vec<u8> = limbs.iter().flat_map(|limb| limb.to_le_bytes()).collect();
-            writeln!(line, "{}", UBig::from_le_bytes(&bytes))
+            decimal::write(limbs, line);
+            writeln!(line)
         }
     };
 }
