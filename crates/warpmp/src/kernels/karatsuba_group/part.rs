@@ -14,7 +14,7 @@ use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::ir::{Cmp, Kernel, Space};
 
-use super::super::mul_group::part::{factors, product_shape};
+use super::super::mul_group::part::{Opened, factors, open, product_shape};
 use super::super::{OperationShape, Settings, Spec, piece, vector};
 use super::layout::Share;
 use super::roles::both;
@@ -116,15 +116,9 @@ impl Spec for KaratsubaPart {
     }
 
     fn build(&self, _stage: usize) -> Kernel {
-        let mut b = Builder::new(&self.name(), self.product.glue);
-        let names = ["a", "b", "c"].into_iter().take(self.shape.operands().len());
-        let operands: Vec<R64> = names.map(|name| b.param_u64(name)).collect();
-        let result = b.param_u64("result0");
-        let lanes = b.param_u32("lanes");
-        let [first, second] = self.factors.map(|i| operands[i]);
-        let addend = operands.get(2).copied();
-        self.product
-            .write(&mut b, [first, second, result], lanes, self.part(), |b, place| self.addend(b, place, addend));
+        let Opened { mut b, addresses, addend, lanes } =
+            open(&self.name(), self.product.glue, self.shape, self.factors);
+        self.product.write(&mut b, addresses, lanes, self.part(), |b, place| self.addend(b, place, addend));
         b.finish()
     }
 

@@ -26,6 +26,7 @@ use warpmp_kernel::fragment::{Carries, Window, all_ones, wrapping_add_small};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Special};
 
 use super::super::{OperationShape, Settings, Spec, piece, suffix, vector};
+use super::Turn;
 use super::part::Part;
 use super::staged::MAX_SHARED_BYTES;
 use super::tile::{Layout, Tile};
@@ -290,13 +291,7 @@ impl Spec for LowGroup {
         let [first, second, result] = ["a", "b", "result0"].map(|name| b.param_u64(name));
         let lanes = b.param_u32("lanes");
         b.section("setup");
-        let thread = b.special(Special::Tid);
-        let block = b.special(Special::Ctaid);
-        let number = b.mad_lo(block, 32 * self.warps, thread);
-        let row = b.shr(number, self.group.trailing_zeros());
-        let first_row = b.and(row, (32 / self.group - 1) ^ u32::MAX);
-        let outside = b.compare(Cmp::Ge, first_row, lanes);
-        b.return_if(outside);
+        let Turn { thread, first_row, .. } = Turn::take(&mut b, self.group, self.warps, lanes);
         let layout = self.layout();
         let number = b.special(Special::Lane);
         let member = b.and(number, self.group - 1);

@@ -109,18 +109,37 @@ trait Way {
     fn refill(&self, _b: &mut Builder, _step: R32, _target: R32, _incoming: &[R32]) {}
 }
 
+/// Which thread this is, and whose turn it is.
+struct Turn {
+    /// Within the block.
+    thread: R32,
+    /// Within the launch.
+    number: R32,
+    row: R32,
+    /// The warp's first row.
+    first_row: R32,
+}
+
+impl Turn {
+    /// Finds the row of each group of lanes; warps without any return.
+    fn take(b: &mut Builder, group: u32, warps: u32, lanes: R32) -> Self {
+        let thread = b.special(Special::Tid);
+        let block = b.special(Special::Ctaid);
+        let number = b.mad_lo(block, 32 * warps, thread);
+        let row = b.shr(number, group.trailing_zeros());
+        let first_row = b.and(row, (32 / group - 1) ^ u32::MAX);
+        let outside = b.compare(Cmp::Ge, first_row, lanes);
+        b.return_if(outside);
+        Self { thread, number, row, first_row }
+    }
+}
+
 impl MulGroup {
     /// Writes the kernel; `addresses`: of the factors and of the result.
     fn write(&self, b: &mut Builder, addresses: [R64; 3], lanes: R32, part: &Part) {
         b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });
         b.section("setup");
-        let thread = b.special(Special::Tid);
-        let block = b.special(Special::Ctaid);
-        let number = b.mad_lo(block, 32 * self.warps, thread);
-        let row = b.shr(number, self.group.trailing_zeros());
-        let first_row = b.and(row, (32 / self.group - 1) ^ u32::MAX);
-        let outside = b.compare(Cmp::Ge, first_row, lanes);
-        b.return_if(outside);
+        let Turn { thread, number, row, first_row } = Turn::take(b, self.group, self.warps, lanes);
         let member = b.and(number, self.group - 1);
         let [a, b_address, c] = addresses;
         let place = Place { a, b: b_address, c, row, first_row, member };

@@ -11,7 +11,7 @@
 //! Then as in `group`: a product, a window and an incoming block just fit.
 
 use warpmp_device::Grid;
-use warpmp_kernel::build::{Builder, R64};
+use warpmp_kernel::build::{Builder, Glue, R32, R64};
 use warpmp_kernel::ir::Kernel;
 
 use super::super::mul_thread::Input;
@@ -69,6 +69,26 @@ pub(in super::super) fn product_shape(shape: OperationShape, factors: [usize; 2]
     MulShape { limbs: [first.limbs(), second.limbs(), bits.div_ceil(32)], common_b: second.common }
 }
 
+/// A kernel of a part of a product that has its parameters.
+pub(in super::super) struct Opened {
+    pub(in super::super) b: Builder,
+    /// Of the first and the second factor, and of the result.
+    pub(in super::super) addresses: [R64; 3],
+    pub(in super::super) addend: Option<R64>,
+    pub(in super::super) lanes: R32,
+}
+
+/// Begins a kernel of a part of a product.
+pub(in super::super) fn open(name: &str, glue: Glue, shape: OperationShape, factors: [usize; 2]) -> Opened {
+    let mut b = Builder::new(name, glue);
+    let names = ["a", "b", "c"].into_iter().take(shape.operands().len());
+    let operands: Vec<R64> = names.map(|name| b.param_u64(name)).collect();
+    let result = b.param_u64("result0");
+    let lanes = b.param_u32("lanes");
+    let [first, second] = factors.map(|i| operands[i]);
+    Opened { b, addresses: [first, second, result], addend: operands.get(2).copied(), lanes }
+}
+
 impl GroupPart {
     /// The kernel; none if it does not take these operands.
     pub(in super::super) fn new(shape: OperationShape, settings: &Settings) -> Option<Self> {
@@ -117,13 +137,9 @@ impl Spec for GroupPart {
     }
 
     fn build(&self, _stage: usize) -> Kernel {
-        let mut b = Builder::new(&self.name(), self.product.glue);
-        let names = ["a", "b", "c"].into_iter().take(self.shape.operands().len());
-        let operands: Vec<R64> = names.map(|name| b.param_u64(name)).collect();
-        let result = b.param_u64("result0");
-        let lanes = b.param_u32("lanes");
-        let [first, second] = self.factors.map(|i| operands[i]);
-        self.product.write(&mut b, [first, second, result], lanes, &self.part(operands.get(2).copied()));
+        let Opened { mut b, addresses, addend, lanes } =
+            open(&self.name(), self.product.glue, self.shape, self.factors);
+        self.product.write(&mut b, addresses, lanes, &self.part(addend));
         b.finish()
     }
 
