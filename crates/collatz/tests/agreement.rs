@@ -3,32 +3,26 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 mod common;
+#[path = "common/settings.rs"]
+mod settings;
 
 use std::sync::LazyLock;
 
 use common::{delay, steps};
 use dashu_int::ops::BitTest as _;
 use num_bigint::BigUint;
+use settings::SETTINGS;
 use warpmp_collatz::{
     cpu::Cpu,
     dfs,
     engine::{Control, Engine},
-    gpu::{Gpu, Settings, delay::SETTINGS as DELAYS},
+    gpu::{Gpu, Settings},
     honda,
-    kernels::delay_pools::DelayPools,
     number::trace,
     window::Window,
 };
 use warpmp_device::{open_cuda, open_sim};
 use warpmp_testkit::gpu::or_skip;
-
-const SETTINGS: Settings = Settings {
-    jump_bits: 6,
-    warps: 2,
-    blocks: 1,
-    report_capacity: 16,
-    delays: DelayPools { base_bits: 10, known_bits: 12, chunk: 64, warps: 2, blocks: 1, ..DELAYS },
-};
 
 fn engines() -> Vec<(&'static str, Box<dyn Engine>)> {
     let mut engines: Vec<(&'static str, Box<dyn Engine>)> = vec![

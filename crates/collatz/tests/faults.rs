@@ -3,10 +3,13 @@
 
 #[path = "common/device.rs"]
 mod device;
+#[path = "common/settings.rs"]
+mod settings;
 
 use std::sync::Arc;
 
 use device::Planted;
+use settings::SETTINGS;
 use warpmp_collatz::{
     Error,
     campaign::{Event, run},
@@ -14,19 +17,10 @@ use warpmp_collatz::{
     cpu::Cpu,
     dfs::Plan,
     engine::{Control, Engine, Outcome},
-    gpu::{Gpu, Settings, delay},
-    kernels::delay_pools::DelayPools,
+    gpu::Gpu,
     window::Window,
 };
 use warpmp_device::{Device, open_sim};
-
-const SETTINGS: Settings = Settings {
-    jump_bits: 6,
-    warps: 2,
-    blocks: 1,
-    report_capacity: 16,
-    delays: DelayPools { base_bits: 10, known_bits: 12, chunk: 64, warps: 2, blocks: 1, ..delay::SETTINGS },
-};
 
 fn plan() -> Plan {
     Plan::new(6, 10, 6, 2).unwrap()

@@ -1,22 +1,25 @@
 //! The engine on the simulator against the CPU engine.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "common/settings.rs"]
+mod settings;
+
 use num_bigint::BigUint;
+use settings::SETTINGS;
 use warpmp_collatz::{
     alpha::Plan as AlphaPlan,
     cpu::{Cpu, PaperDelays as CpuPaperDelays},
     dfs::Plan,
     engine::{Control, Engine, Outcome},
     gpu::{
-        Gpu, Settings,
+        Gpu,
         alpha::Units,
-        delay::{self, Delays, Starts},
+        delay::{Delays, Starts},
         delay_paper::PaperDelays,
         honda::Honda,
     },
     kernels::{
         delay::{Delay, Source},
-        delay_pools::DelayPools,
         honda,
     },
     number::trace,
@@ -24,10 +27,6 @@ use warpmp_collatz::{
     window::Window,
 };
 use warpmp_device::open_sim;
-
-const SETTINGS: Settings = Settings { jump_bits: 6, warps: 2, blocks: 1, report_capacity: 16, delays: DELAYS };
-const DELAYS: DelayPools =
-    DelayPools { base_bits: 10, known_bits: 12, chunk: 64, warps: 2, blocks: 1, ..delay::SETTINGS };
 
 fn both(plan: &Plan, windows: &[(u128, u128)]) -> Vec<(Outcome, Outcome)> {
     let (mut gpu, mut cpu) = (Gpu::new(open_sim(), SETTINGS), Cpu::new());
@@ -111,7 +110,7 @@ fn windows_of_the_dissertations_scheme() {
 
 #[test]
 fn delays_are_those_of_single_traces() {
-    let spec = DelayPools { base_bits: 10, known_bits: 12, chunk: 64, warps: 2, blocks: 1, ..delay::SETTINGS };
+    let spec = SETTINGS.delays;
     let mut delays = Delays::new(&open_sim(), spec).unwrap();
     // 2^63 − 1 among them grows past 96 bits, and is finished on the host.
     for (first, count) in [(1, 300), ((1 << 63) - 100, 200), (u64::MAX - 50, 51)] {
