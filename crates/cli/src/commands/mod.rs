@@ -10,7 +10,6 @@ mod expect;
 mod explain;
 mod generate;
 pub(crate) mod is_prime;
-mod oracle;
 pub(crate) mod pattern;
 mod reproduce;
 mod results;

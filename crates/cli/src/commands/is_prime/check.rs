@@ -8,7 +8,6 @@
 
 use num_bigint::{BigInt, BigUint};
 
-use crate::commands::oracle;
 
 /// An integer whose verdict is to be found again.
 #[derive(Debug)]
@@ -26,7 +25,7 @@ pub(super) fn is_prime(number: &[u32]) -> bool {
     if n <= two {
         return n == two;
     }
-    if !n.bit(0) || !oracle::strong_test(&n, &two) {
+    if !n.bit(0) || !warpmp_oracle::strong_test(&n, &two) {
         return false;
     }
     let root = n.sqrt();
