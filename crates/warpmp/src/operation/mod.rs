@@ -205,14 +205,11 @@ impl Operation {
     /// with one lane serves every lane of the others.
     ///
     /// # Errors
-    /// [`Error::OperandCount`]; [`Error::ZeroLanes`], [`Error::ZeroBits`]; [`Error::TooWide`] for an operand;
+    /// [`Error::OperandCount`]; [`Error::ZeroBits`]; [`Error::TooWide`] for an operand;
     /// [`Error::ResultTooWide`] for a constant that makes a result too wide; [`Error::ShapeMismatch`] if two operands differ in lanes and neither has one.
     pub fn results(self, operands: &[Shape]) -> Result<Vec<Shape>> {
         if operands.len() != self.arity() {
             return Err(Error::OperandCount { operation: self, expected: self.arity(), found: operands.len() });
-        }
-        if operands.iter().any(|shape| shape.lanes == 0) {
-            return Err(Error::ZeroLanes);
         }
         if operands.iter().any(|shape| shape.bits == 0) {
             return Err(Error::ZeroBits);

@@ -1,6 +1,7 @@
 //! What the data of a lane may be at fault in: a word a lane, beside the results.
 
 use crate::batch::Batch;
+use crate::error::{Error, Result};
 
 /// Bits of a status result.
 pub const STATUS_BITS: usize = 32;
@@ -61,6 +62,18 @@ impl std::fmt::Display for Status {
 pub struct Statuses(pub(crate) Batch<'static>);
 
 impl Statuses {
+    /// The statuses in the last result of [`Session::apply`](crate::Session::apply), or of
+    /// [`Session::apply_device`](crate::Session::apply_device) when it is downloaded.
+    ///
+    /// # Errors
+    /// [`Error::NotStatuses`] unless the batch has [`STATUS_BITS`] bits a lane.
+    pub fn new(batch: Batch<'static>) -> Result<Self> {
+        match batch.bits() {
+            STATUS_BITS => Ok(Self(batch)),
+            found => Err(Error::NotStatuses { expected: STATUS_BITS, found }),
+        }
+    }
+
     /// Did every lane end fine?
     pub fn is_fine(&self) -> bool {
         self.0.limbs().iter().all(|code| *code == 0)
@@ -103,5 +116,6 @@ mod tests {
         assert_eq!(statuses.lane(4), None);
         assert_eq!(statuses.counts(), [(Status::Fine, 2), (Status::DivisionByZero, 1), (Status::NoInverse, 1)]);
         assert_eq!(Status::from_code(5), None);
+        assert_eq!(Statuses::new(Batch::from_u64s(&[0])), Err(Error::NotStatuses { expected: 32, found: 64 }));
     }
 }
