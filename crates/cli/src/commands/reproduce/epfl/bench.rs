@@ -9,7 +9,7 @@ use warpmp::{
     kernels::epfl::Experiment,
 };
 
-use super::super::times::Settings;
+use super::super::{ReproduceError, times::Settings};
 use crate::{
     args::Pattern,
     commands::{check, collatz::engines, pattern},
@@ -210,7 +210,13 @@ impl Arrays {
             let expected = warpmp_oracle::epfl::result(experiment, [&a, &b, &m]);
             if found != expected {
                 let [found, expected] = [found, expected].map(|value| format!("0x{value:x}"));
-                return Err(Error::WrongExperiment { kernel: experiment.name(), lane: lane as u64, found, expected });
+                return Err(ReproduceError::WrongExperiment {
+                    kernel: experiment.name(),
+                    lane: lane as u64,
+                    found,
+                    expected,
+                }
+                .into());
             }
         }
         Ok(lanes.len() as u64)
