@@ -20,9 +20,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("warpmp-launch", &["warpmp-kernel", "warpmp-device"]),
     ("warpmp", &["warpmp-kernel", "warpmp-device", "warpmp-launch"]),
     ("warpmp-collatz", &["warpmp-kernel", "warpmp-device", "warpmp-launch"]),
-    ("warpmp-cli", &["warpmp", "warpmp-collatz", "warpmp-device"]),
+    ("warpmp-oracle", &["warpmp"]),
+    ("warpmp-cli", &["warpmp", "warpmp-oracle", "warpmp-collatz", "warpmp-device"]),
     ("warpmp-python", &["warpmp", "warpmp-collatz", "warpmp-device"]),
-    ("warpmp-testkit", &["warpmp-kernel", "warpmp-device"]),
+    ("warpmp-testkit", &["warpmp", "warpmp-oracle"]),
 ];
 
 /// The unpublished crate: tests of every crate use it, no product does.
