@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::AddAssign;
 
-use crate::ir::{Op, Space};
+use crate::ir::{Op, Pipe};
 
 use super::memory::Memory;
 use super::program::{Action, Program};
@@ -23,90 +23,6 @@ impl AddAssign for Count {
     fn add_assign(&mut self, other: Self) {
         self.warps += other.warps;
         self.threads += other.threads;
-    }
-}
-
-/// The part of the machine that an instruction keeps busy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Pipe {
-    /// 32×32 → 64-bit products: `mul.wide`, `mad.wide`, and an adjacent pair `mad.lo.cc; madc.hi` of
-    /// the same factors, which the assembler makes one instruction.
-    WideMul,
-    /// The second half of such a pair: free.
-    Fused,
-    /// All other integer products.
-    Mul,
-    /// Integer sums, logic, shifts, comparisons, selections, bit fields.
-    Alu,
-    /// What moves bits without changing them: usually free after register allocation.
-    Move,
-    /// Shuffles and votes.
-    Shuffle,
-    /// Loads, stores and atomic operations in shared memory.
-    Shared,
-    /// Loads, stores and atomic operations in global memory.
-    Global,
-    /// Double precision, conversions included.
-    Fp64,
-    /// Matrix products.
-    Tensor,
-    /// Asynchronous copies, their groups and waits.
-    Async,
-    /// Branches, barriers, `ret`.
-    Control,
-}
-
-impl Pipe {
-    /// The pipe of an operation on its own.
-    pub const fn of(op: Op) -> Self {
-        match op {
-            Op::MulWide(_) | Op::MadWide(_) => Self::WideMul,
-            Op::Mul(..) | Op::Mad(..) => Self::Mul,
-            Op::Add(..)
-            | Op::Sub(..)
-            | Op::Min(_)
-            | Op::Max(_)
-            | Op::Logic(..)
-            | Op::Not(_)
-            | Op::Lop3
-            | Op::Prmt
-            | Op::Shl(_)
-            | Op::Shr(_)
-            | Op::Shf(..)
-            | Op::Bfe(_)
-            | Op::Bfi(_)
-            | Op::Popc(_)
-            | Op::Clz(_)
-            | Op::Bfind(_)
-            | Op::Brev(_)
-            | Op::Selp(_)
-            | Op::Setp(..)
-            | Op::SignExtend => Self::Alu,
-            Op::Mov(_)
-            | Op::Pack
-            | Op::Unpack
-            | Op::BitsOfF64
-            | Op::F64OfBits
-            | Op::ZeroExtend
-            | Op::Truncate
-            | Op::Special(_)
-            | Op::SharedBase
-            | Op::LdParam(_) => Self::Move,
-            Op::Shfl(_) | Op::Vote(_) | Op::Ballot => Self::Shuffle,
-            Op::LdSharedHalf
-            | Op::StSharedHalf
-            | Op::Ld(Space::Shared, ..)
-            | Op::St(Space::Shared, ..)
-            | Op::AtomAdd(Space::Shared, _)
-            | Op::RedAdd(Space::Shared, _) => Self::Shared,
-            Op::Ld(..) | Op::St(..) | Op::AtomAdd(..) | Op::RedAdd(..) => Self::Global,
-            Op::IntToF64(_) | Op::F64ToInt(..) | Op::Float(_) => Self::Fp64,
-            Op::MmaU8 => Self::Tensor,
-            Op::CpAsync(_) | Op::CpAsyncZfill(_) | Op::CpAsyncCommit | Op::CpAsyncWait | Op::CpAsyncWaitAll => {
-                Self::Async
-            }
-            Op::BarSync | Op::BarWarpSync | Op::Ret => Self::Control,
-        }
     }
 }
 

@@ -153,14 +153,6 @@ pub enum FaultKind {
     /// Control ran past the last instruction.
     #[error("control runs past the last instruction: `ret` is missing")]
     MissingReturn,
-    /// An asynchronous copy is told to read more than it writes.
-    #[error("an asynchronous copy of {bytes} bytes is told to read {source_bytes}")]
-    CopySize {
-        /// Bytes written.
-        bytes: u32,
-        /// Bytes to read.
-        source_bytes: u32,
-    },
     /// A word is read through the read-only path that this launch writes.
     #[error("global memory at {address:#x} is read through the read-only path, but the launch writes it")]
     NotReadOnly {

@@ -262,14 +262,13 @@ impl Memory {
         Ok(std::array::from_fn(|i| a.words[place.word + i]))
     }
 
-    /// A kernel's load of `bytes` bytes, which need not be whole words: the rest of the data stays.
-    pub(super) fn load_bytes(&mut self, place: Place, bytes: u32, data: &mut [u32; 4]) -> Result<(), FaultKind> {
-        for (i, target) in data.iter_mut().enumerate().take(bytes.div_ceil(4) as usize) {
-            let [word] = self.load::<1>(Place { word: place.word + i, ..place }, Path::Plain)?;
-            let missing = (4 * (i as u32 + 1)).saturating_sub(bytes);
-            *target = word & u32::MAX >> (8 * missing);
+    /// A kernel's load of this many words, at most four.
+    pub(super) fn load_words(&mut self, place: Place, count: usize) -> Result<[u32; 4], FaultKind> {
+        let mut words = [0; 4];
+        for (i, target) in words.iter_mut().enumerate().take(count) {
+            [*target] = self.load::<1>(Place { word: place.word + i, ..place }, Path::Plain)?;
         }
-        Ok(())
+        Ok(words)
     }
 
     /// A kernel's store of words.

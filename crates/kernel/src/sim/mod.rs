@@ -20,9 +20,11 @@
 mod access;
 mod banks;
 mod compute;
+mod convert;
 mod copies;
 mod counters;
 mod exchange;
+mod execution;
 mod fault;
 mod launch;
 mod memory;
@@ -33,7 +35,8 @@ mod scalar;
 mod shared;
 mod warp;
 
-pub use counters::{Count, Counters, Pipe};
+pub use crate::ir::Pipe;
+pub use counters::{Count, Counters};
 pub use fault::{Fault, FaultKind, Site};
 pub use memory::{Memory, OutOfMemory};
 pub use program::Program;
