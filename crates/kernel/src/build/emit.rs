@@ -1,7 +1,7 @@
 //! The instructions that leave the carry flag alone, as methods of [`Emit`]. The table of instructions gives most of them;
 //! written here are those with fixed constants, several results or an address.
 
-use super::value::{F64, Pred, R32, R64, Register, V32, V64, VF64, Value};
+use super::value::{F64, Offset, Pred, R32, R64, Register, V32, V64, VF64, Value};
 use crate::ir::{
     Carry, Class, Cmp, Elem, Funnel, Guard, Half, Inst, Int, Item, Logic, Op, Operand, Round, Shuffle, Space, Special,
     Vector, Vote, Width, instruction_table,
@@ -125,6 +125,11 @@ pub trait Emit {
         registers
     }
 
+    /// Loads `vector` doubles from memory at `address + offset` bytes.
+    fn load_f64(&mut self, space: Space, vector: Vector, address: impl Value, offset: u32) -> Vec<F64> {
+        self.load(space, vector, Elem::F64, address.operand(), offset)
+    }
+
     /// Loads words into registers that already exist (so that a guard leaves the others as they were).
     fn load_into(&mut self, space: Space, vector: Vector, registers: &[R32], address: impl Value, offset: u32) {
         debug_assert_eq!(registers.len(), vector.len());
@@ -135,32 +140,30 @@ pub trait Emit {
 
     /// Stores 1, 2 or 4 words to global memory at `address + offset` bytes.
     fn store_global(&mut self, space: Space, words: &[R32], address: R64, offset: u32) {
-        self.store(space, words, address.operand(), offset);
+        self.store(space, Elem::U32, words, address.operand(), offset);
     }
 
     /// Stores 1, 2 or 4 words to shared memory at `address + offset` bytes.
     fn store_shared(&mut self, words: &[R32], address: R32, offset: u32) {
-        self.store(Space::Shared, words, address.operand(), offset);
+        self.store(Space::Shared, Elem::U32, words, address.operand(), offset);
+    }
+
+    /// Stores 1 or 2 doubles to memory at `address + offset` bytes.
+    fn store_f64(&mut self, space: Space, values: &[F64], address: impl Value, offset: u32) {
+        self.store(space, Elem::F64, values, address.operand(), offset);
     }
 
     #[doc(hidden)]
-    fn store(&mut self, space: Space, words: &[R32], address: Operand, offset: u32) {
-        let vector = match words.len() {
+    fn store<R: Register>(&mut self, space: Space, elem: Elem, values: &[R], address: Operand, offset: u32) {
+        let vector = match values.len() {
             1 => Vector::V1,
             2 => Vector::V2,
             _ => Vector::V4,
         };
-        debug_assert_eq!(words.len(), vector.len());
+        debug_assert_eq!(values.len(), vector.len());
         let mut operands = vec![address, Operand::Imm(u64::from(offset))];
-        operands.extend(words.iter().map(|w| w.operand()));
-        self.instruction(Op::St(space, vector, Elem::U32), &operands);
-    }
-
-    /// Loads 16 bits from shared memory at `address + offset` bytes, zero-extended.
-    fn load_shared_half(&mut self, address: R32, offset: u32) -> R32 {
-        let d: R32 = self.register();
-        self.instruction(Op::LdSharedHalf, &[d.operand(), address.operand(), Operand::Imm(u64::from(offset))]);
-        d
+        operands.extend(values.iter().map(|value| value.operand()));
+        self.instruction(Op::St(space, vector, elem), &operands);
     }
 
     /// Stores the low 16 bits to shared memory at `address + offset` bytes.
@@ -185,52 +188,16 @@ pub trait Emit {
         self.instruction(Op::CpAsyncWait, &[Operand::Imm(u64::from(pending))]);
     }
 
-    /// Atomic `*address += a` in global memory; returns the old value.
-    fn atomic_add_global(&mut self, address: R64, offset: u32, a: impl Into<V32>) -> R32 {
-        let d: R32 = self.register();
-        let offset = Operand::Imm(u64::from(offset));
-        self.instruction(
-            Op::AtomAdd(Space::Global, Width::W32),
-            &[d.operand(), address.operand(), offset, a.into().operand()],
-        );
-        d
-    }
-
     /// Atomic `*address += a` in global memory.
     fn reduce_add_global(&mut self, address: R64, offset: u32, a: impl Into<V32>) {
         let offset = Operand::Imm(u64::from(offset));
         self.instruction(Op::RedAdd(Space::Global, Width::W32), &[address.operand(), offset, a.into().operand()]);
     }
 
-    /// Atomic `*address += a` of 64 bits in global memory; returns the old value.
-    fn atomic_add64_global(&mut self, address: R64, offset: u32, a: impl Into<V64>) -> R64 {
-        let d: R64 = self.register();
-        let offset = Operand::Imm(u64::from(offset));
-        self.instruction(
-            Op::AtomAdd(Space::Global, Width::W64),
-            &[d.operand(), address.operand(), offset, a.into().operand()],
-        );
-        d
-    }
-
     /// Atomic `*address += a` of 64 bits in global memory.
     fn reduce_add64_global(&mut self, address: R64, offset: u32, a: impl Into<V64>) {
         let offset = Operand::Imm(u64::from(offset));
         self.instruction(Op::RedAdd(Space::Global, Width::W64), &[address.operand(), offset, a.into().operand()]);
-    }
-
-    /// Loads 64 bits from global memory at `address + offset` bytes.
-    fn load_global64(&mut self, space: Space, address: R64, offset: u32) -> R64 {
-        let d: R64 = self.register();
-        let operands = [d.operand(), address.operand(), Operand::Imm(u64::from(offset))];
-        self.instruction(Op::Ld(space, Vector::V1, Elem::U64), &operands);
-        d
-    }
-
-    /// Stores 64 bits to global memory at `address + offset` bytes.
-    fn store_global64(&mut self, space: Space, value: impl Into<V64>, address: R64, offset: u32) {
-        let operands = [address.operand(), Operand::Imm(u64::from(offset)), value.into().operand()];
-        self.instruction(Op::St(space, Vector::V1, Elem::U64), &operands);
     }
 
     /// Warp shuffle among all 32 lanes, in segments of `width` lanes (a power of two).

@@ -302,19 +302,28 @@ NegF64 { "neg.f64"; dst(F64), src(F64); Fp64; unary(|a: f64| -a) } {
 /// `vector = [address + offset]`.
 Ld(s: Space, v: Vector, e: Elem = v.elements()) {
     "ld{s}{v}.{e}"; loaded(v, e), Addr(s.address()); memory(s); load(s, v, e)
-} {}
+} {
+    /// Loads 64 bits from global memory at `address + offset` bytes.
+    load_global64[space: Space](address: R64, offset: Offset) -> R64 = (space, Vector::V1, Elem::U64);
+}
 /// `[address + offset] = vector`.
 St(s: Space = Space::WRITABLE, v: Vector, e: Elem = v.elements()) {
     "st{s}{v}.{e}"; Addr(s.address()), stored(v, e); memory(s); store(s, v, e)
 } {}
 /// `d = [address + offset]`, 16 bits of shared memory, zero-extended.
-LdSharedHalf { "ld.shared.u16"; dst(B32), Addr(B32); Shared; load_half() } {}
+LdSharedHalf { "ld.shared.u16"; dst(B32), Addr(B32); Shared; load_half() } {
+    /// Loads 16 bits from shared memory at `address + offset` bytes, zero-extended.
+    load_shared_half(address: R32, offset: Offset) -> R32;
+}
 /// `[address + offset] = a`, the low 16 bits, to shared memory.
 StSharedHalf { "st.shared.u16"; Addr(B32), src(B32); Shared; store_half() } {}
 /// `d = [address + offset]; [address + offset] += a`, atomically.
 AtomAdd(s: Space = Space::ATOMIC, w: Width) {
     "atom{s}.add.u{w}"; dst(w), Addr(s.address()), src(w); memory(s); atomic_add(s, w)
-} {}
+} {
+    /// Atomic `*address += a` in global memory; returns the old value.
+    atomic_add_global(address: R64, offset: Offset, a: V32) -> R32 = (Space::Global, Width::W32);
+}
 /// `[address + offset] += a`, atomically.
 RedAdd(s: Space = Space::ATOMIC, w: Width) {
     "red{s}.add.u{w}"; Addr(s.address()), src(w); memory(s); atomic_add(s, w)

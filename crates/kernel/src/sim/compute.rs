@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::WARP;
 use super::execution::Execution;
 use super::fault::{Cause, FaultKind};
-use super::registers::{Slot, Number, merge};
+use super::registers::{Number, Slot, merge};
 use super::scalar;
 use crate::ir::{Carry, Class, Cmp, Funnel, Half, Int, Logic, Width};
 

@@ -4,7 +4,7 @@ use super::WARP;
 use super::counters::Traffic;
 use super::fault::Cause;
 use super::program::Step;
-use super::registers::{Slot, Number};
+use super::registers::{Number, Slot};
 use super::scalar::{extract_field, permute_bytes};
 use super::warp::{Context, Pause, Warp};
 use crate::ir::{Class, Op, instruction_table};

@@ -293,7 +293,7 @@ impl<'k> Decoder<'k> {
                 }
                 (step.sources, data) = (step.sources + count as u8, count);
             }
-            for (immediate, &constant) in immediates.by_ref().zip(&operands[data..]) {
+            for (&constant, immediate) in operands[data..].iter().zip(immediates.by_ref()) {
                 if let Operand::Imm(bits) = constant {
                     *immediate = bits as u32;
                 }
