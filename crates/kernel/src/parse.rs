@@ -1,4 +1,4 @@
-//! The printed text back into a kernel, strictly: whatever the printer does not write is refused.
+//! Reads a kernel from its printed text, strictly: a text that the printer does not write is refused.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
@@ -6,13 +6,13 @@ use std::sync::OnceLock;
 use crate::ir::{Bounds, Class, Guard, Inst, Item, Kernel, Label, Op, Operand, Param, Part, Reg, Width};
 use crate::print::{SECTION_MARK, SHARED_NAME};
 
-/// Why a text is not one of our kernels.
+/// The reason why a text is no kernel of this crate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct ParseError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
 }
 
@@ -31,7 +31,7 @@ pub fn parse(text: &str) -> Result<Kernel, ParseError> {
     reader.finish()
 }
 
-/// Operations by mnemonic. Those that share one are told apart by their operands.
+/// Operations by mnemonic. Operations with the same mnemonic differ in their operands.
 fn table() -> &'static HashMap<String, Vec<Op>> {
     static TABLE: OnceLock<HashMap<String, Vec<Op>>> = OnceLock::new();
     TABLE.get_or_init(|| {

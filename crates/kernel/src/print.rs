@@ -1,5 +1,5 @@
-//! A kernel as PTX text. Printing is the only way from a kernel to a device: what runs is what
-//! [`parse`](crate::parse) reads back.
+//! A kernel as PTX text. Printing is the only way from a kernel to a device: devices and simulator run the text, and
+//! [`parse`](crate::parse) reads the same text back.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -7,7 +7,7 @@ use crate::ir::{Class, Guard, Inst, Item, Kernel, Label, Operand, Param, Part};
 
 /// The name of the block's dynamic shared memory in the text.
 pub(crate) const SHARED_NAME: &str = "smem";
-/// What starts a section line.
+/// The start of a section line.
 pub(crate) const SECTION_MARK: &str = "//# ";
 
 impl Display for Kernel {

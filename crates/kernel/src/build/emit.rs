@@ -1,5 +1,5 @@
 //! The instructions that leave the carry flag alone, as methods of [`Emit`]. The table of instructions gives most of them;
-//! written here are those with fixed constants, several results or an address.
+//! the methods written here have fixed constants, several results or a vector.
 
 use super::value::{F64, Offset, Pred, R32, R64, Register, V32, V64, VF64, Value};
 use crate::ir::{

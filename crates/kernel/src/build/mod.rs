@@ -94,7 +94,7 @@ impl Builder {
         d
     }
 
-    /// Starts a section: what follows is counted under this name.
+    /// Starts a section: the instructions after it are counted under this name.
     pub fn section(&mut self, name: &str) {
         self.code.body.push(Item::Section(name.into()));
     }

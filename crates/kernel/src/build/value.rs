@@ -91,7 +91,7 @@ values! {
     VF64 { F64, f64, f64::to_bits };
 }
 
-/// What an address adds to its register, in bytes.
+/// The constant part of an address, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset(u32);
 

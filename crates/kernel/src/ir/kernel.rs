@@ -16,9 +16,9 @@ pub struct Guard {
 /// An instruction: an operation and its operands in the order of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inst {
-    /// Which threads execute it.
+    /// The condition under which a thread executes it.
     pub guard: Option<Guard>,
-    /// What it does.
+    /// The operation.
     pub op: Op,
     /// Destination first, as the layout lists them.
     pub operands: Vec<Operand>,

@@ -269,7 +269,7 @@ impl Vector {
         }
     }
 
-    /// The elements that an access of so many can move.
+    /// The elements that an access of this length can move.
     pub(crate) fn elements(self) -> impl Iterator<Item = Elem> {
         Elem::ALL.into_iter().filter(move |elem| self.len() as u32 * elem.bytes() <= 16)
     }

@@ -1,4 +1,4 @@
-//! An operation, its text and its operands: what the table says of each.
+//! Operations, generated from the table: their texts, operands, pipes and targets.
 
 use super::kernel::Target;
 use super::modifier::{
@@ -93,7 +93,7 @@ pub enum Pipe {
     Control,
 }
 
-/// The values of a modifier: those that the row lists, or all of its type.
+/// The values of a modifier: the list in the row, or all values of its type.
 macro_rules! values {
     ($type:ty) => {
         <$type>::ALL

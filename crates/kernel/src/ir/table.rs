@@ -1,12 +1,12 @@
 //! The instruction set, an operation a row.
 //!
 //! ```text
-//! /// What it computes.
+//! /// The formula.
 //! Name(modifier: Type = its values, …) {
-//!     "its text", …; its operands in the order of the text; its pipe; its semantics; what else there is to say
+//!     "its text", …; its operands in the order of the text; its pipe; its semantics; its carry; its target
 //! } {
-//!     /// What the method does.
-//!     method[values it is called with](operands) -> result = (values of the modifiers);
+//!     /// The method.
+//!     method[modifiers from the caller](operands) -> result = (values of the modifiers);
 //! }
 //! ```
 //!
@@ -14,8 +14,8 @@
 //!   their operands tell them apart.
 //! * The values of a modifier are all that its type has, unless the row lists them.
 //! * The semantics is a method of the simulator's `Execution`; `unary`, `binary` and `ternary` apply a function to each lane.
-//! * `carry c` names the modifier that says what happens to the carry flag, `since` the first target.
-//! * The methods are those of [`Emit`](crate::build::Emit) that only fill in operands. Others are written by hand there.
+//! * `carry c` names the modifier for the carry flag, `since` the first target. Both may be left out.
+//! * The methods belong to [`Emit`](crate::build::Emit). A method that does more than list operands is written there by hand.
 //!
 //! The table is a macro that hands its rows to another macro: `ir::op` makes the type from them, `build::emit` the methods, and
 //! `sim::execution` the interpreter.

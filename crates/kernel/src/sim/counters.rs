@@ -1,4 +1,4 @@
-//! What a launch did: instructions by operation and by pipe, and its traffic with the memories.
+//! The counts of a launch: instructions by operation and by pipe, and traffic with the memories.
 //!
 //! The counts are exact and reproducible, so a test can hold a kernel to its cost.
 
@@ -26,7 +26,7 @@ impl AddAssign for Count {
     }
 }
 
-/// What an instruction moved, as far as it touches memory.
+/// The memory traffic of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Traffic {
     pub(super) wavefronts: u64,
@@ -48,7 +48,7 @@ impl AddAssign for Traffic {
     }
 }
 
-/// What launches did. Add counters to merge launches.
+/// The counts of launches. Add counters to merge launches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     total: Count,
@@ -114,7 +114,7 @@ impl Counters {
         self.traffic.load_sectors
     }
 
-    /// The least number of sectors that hold what each load asked for.
+    /// The least number of sectors that hold the bytes of each load.
     pub fn minimum_load_sectors(&self) -> u64 {
         self.traffic.minimum_load_sectors
     }
@@ -124,7 +124,7 @@ impl Counters {
         self.traffic.store_sectors
     }
 
-    /// The least number of sectors that hold what each store wrote.
+    /// The least number of sectors that hold the bytes of each store.
     pub fn minimum_store_sectors(&self) -> u64 {
         self.traffic.minimum_store_sectors
     }
@@ -159,7 +159,7 @@ impl Counters {
         self.sections.iter().map(|(name, counters)| (name.as_str(), counters))
     }
 
-    /// Folds what each step of a program did.
+    /// Adds up the counts of each step of a program.
     pub(super) fn fold(program: &Program, tallies: &[Tally], memory: &Memory) -> Self {
         let mut counters = Self::default();
         for name in &program.sections {
@@ -215,7 +215,7 @@ impl AddAssign for Counters {
     }
 }
 
-/// What one step did during a launch.
+/// The counts of one step during a launch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     pub(super) count: Count,

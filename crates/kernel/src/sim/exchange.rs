@@ -12,7 +12,7 @@ impl Execution<'_, '_> {
     /// and every lane it names takes part with the same mask, or has ended.
     fn check_members(&self, members: &[u32; WARP]) -> Result<(), Cause> {
         let mask = self.mask;
-        // As a rule the whole warp takes part.
+        // Most often the whole warp takes part.
         if mask == u32::MAX && members.iter().all(|&own| own == u32::MAX) {
             return Ok(());
         }

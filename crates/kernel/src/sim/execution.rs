@@ -36,7 +36,7 @@ macro_rules! interpret {
 
 instruction_table!(interpret);
 
-/// What a method returns: most cannot fail, and few stop the warp.
+/// The result of a method: most methods cannot fail, and few stop the warp.
 trait Outcome {
     fn outcome(self) -> Result<Option<Pause>, Cause>;
 }

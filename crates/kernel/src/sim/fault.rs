@@ -1,4 +1,4 @@
-//! What a kernel did wrong, and where.
+//! The mistakes of kernels, and where they happened.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::ir::Reg;
 /// An error of a kernel, found while it ran; or of the host in touching the device's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What went wrong.
+    /// The mistake.
     pub kind: FaultKind,
     /// Where in the kernel; none if the host did it.
     pub site: Option<Box<Site>>,

@@ -1,5 +1,5 @@
-//! A strict simulator: runs the printed text of a kernel, warp by warp, and refuses whatever a
-//! GPU would quietly get wrong.
+//! A strict simulator: it runs the printed text of a kernel, warp by warp, and reports every mistake that a GPU
+//! passes over in silence.
 //!
 //! ```text
 //! text ─► Program ─► launch(grid, arguments, Memory) ─► Counters | Fault
@@ -9,12 +9,12 @@
 //! lowest program counter run first, so structured code reconverges by itself. The warps of a block
 //! take turns in a shuffled but reproducible order; blocks run one after another.
 //!
-//! **What is an error here**: reading an undefined register, memory word or carry flag; access out
+//! **Errors**: reading an undefined register, memory word or carry flag; access out
 //! of bounds or off its alignment; a shuffle or vote that names an inactive lane; a barrier that not
 //! all reach; a race in shared memory; touching the target of an asynchronous copy in flight. See
 //! [`FaultKind`].
 //!
-//! **What is not modelled**: time, caches, the memory model between blocks (blocks are sequential and
+//! **Not modelled**: time, caches, the memory model between blocks (blocks are sequential and
 //! memory is sequentially consistent), races in global memory.
 
 mod access;
@@ -44,7 +44,7 @@ pub use program::Program;
 /// Threads of a warp.
 pub const WARP: usize = 32;
 
-/// What is launched: a line of blocks, each a line of threads.
+/// The shape of a launch: a line of blocks, each a line of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
     /// Number of blocks.

@@ -24,7 +24,7 @@ pub struct Program {
     pub(super) steps: Vec<Step>,
     /// By step: line and text.
     pub(super) source: Vec<(usize, String)>,
-    /// By step: what it was decoded from, for the counters.
+    /// By step: how it is counted.
     pub(super) tags: Vec<Tag>,
     pub(super) sections: Vec<String>,
     pub(super) files: Files,
@@ -81,7 +81,7 @@ impl Files {
     }
 }
 
-/// What a step does.
+/// The work of a step.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Action {
     Op(Op),
@@ -129,7 +129,7 @@ impl Program {
     /// Reads the text of a kernel.
     ///
     /// # Errors
-    /// What [`parse`] refuses.
+    /// The errors of [`parse`].
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         Ok(Decoder::new(&parse(text)?).decode(body_lines(text)))
     }
@@ -192,7 +192,7 @@ impl<'k> Decoder<'k> {
         decoder
     }
 
-    /// Finds all constants first: the slots of a file follow those of the one before.
+    /// Finds all constants first: the slots of a file begin after the last constant of the file before.
     fn collect_constants(&mut self) {
         for inst in self.kernel.instructions() {
             for (class, operand) in data_sources(inst) {

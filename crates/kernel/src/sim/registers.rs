@@ -5,7 +5,7 @@ use super::program::Files;
 
 /// A warp's registers. A register is addressed by its slot: first come the 32-bit registers, then
 /// the 64-bit ones (doubles among them, as bits), then the predicates; each file ends with the
-/// kernel's constants, which are registers nobody writes.
+/// kernel's constants, which are registers that no instruction writes.
 #[derive(Clone, Debug)]
 pub(super) struct Registers {
     narrow: Vec<[u32; WARP]>,
@@ -98,7 +98,7 @@ pub(super) fn merge<S: Copy>(target: &mut [S; WARP], mask: u32, value: &[S; WARP
     }
 }
 
-/// What a register stores in a lane: 32 or 64 bits.
+/// The content of a register in one lane: 32 or 64 bits.
 pub(super) trait Slot: Copy + Default {
     fn lanes(registers: &Registers, slot: u32) -> &[Self; WARP];
     fn lanes_mut(registers: &mut Registers, slot: u32) -> &mut [Self; WARP];
@@ -124,7 +124,7 @@ impl Slot for u64 {
     }
 }
 
-/// A type in which an operation sees what a register stores.
+/// The type as which an operation reads or writes a register.
 pub(super) trait Number: Copy {
     type Slot: Slot;
     fn of(slot: Self::Slot) -> Self;

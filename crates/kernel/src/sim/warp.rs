@@ -11,7 +11,7 @@ use super::registers::Registers;
 use super::shared::Shared;
 use super::{Grid, WARP};
 
-/// What a warp needs to know and to touch besides itself.
+/// Everything outside the warp that its steps read and write.
 pub(super) struct Context<'l> {
     pub(super) program: &'l Program,
     pub(super) grid: Grid,
@@ -85,7 +85,7 @@ impl Warp {
         }
     }
 
-    /// Begins another block, with so many of the warp's lanes.
+    /// Begins another block, with these lanes of the warp.
     pub(super) fn reset(&mut self, program: &Program, lanes: u32) {
         self.registers.reset(&program.files);
         self.carry_defined = 0;
@@ -99,7 +99,7 @@ impl Warp {
     /// Executes steps until the turn is over, a barrier is reached or the last lane ends.
     pub(super) fn run(&mut self, cx: &mut Context<'_>, turn: u32) -> Result<Pause, Cause> {
         for _ in 0..turn {
-            if self.behind.last().is_some_and(|group| group.pc <= self.pc) {
+            if self.behind.last().is_some_and(|waiting| waiting.pc <= self.pc) {
                 self.reconverge();
             }
             if let Some(pause) = self.step(cx)? {
@@ -176,15 +176,15 @@ impl Warp {
     }
 
     /// Puts lanes aside.
-    fn wait(&mut self, group: Waiting) {
-        let place = self.behind.partition_point(|other| other.pc > group.pc);
+    fn wait(&mut self, waiting: Waiting) {
+        let place = self.behind.partition_point(|other| other.pc > waiting.pc);
         match self.behind.get_mut(place) {
-            Some(other) if other.pc == group.pc => other.lanes |= group.lanes,
-            _ => self.behind.insert(place, group),
+            Some(other) if other.pc == waiting.pc => other.lanes |= waiting.lanes,
+            _ => self.behind.insert(place, waiting),
         }
     }
 
-    /// Goes on with the lanes that are at the lowest step.
+    /// Continues with the lanes at the lowest step.
     fn reconverge(&mut self) {
         if self.active != 0 {
             self.wait(Waiting { pc: self.pc, lanes: self.active });
