@@ -83,6 +83,16 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// Rounds between two looks for long cycles, so that looks and cycles together cost least: a look costs [`LOOK`] rounds,
+    /// and `(r − 1)/(4r³)` of the steps begin a cycle of four points.
+    pub fn rhythm(&self) -> u32 {
+        let r = f64::from(1 << self.branch_bits);
+        let rate = (r - 1.0) / (4.0 * r * r * r);
+        (2.0 * f64::from(LOOK) / rate).sqrt() as u32
+    }
+}
+
 /// Limbs of 32 bits of a residue: seven bits stay free, and there are at least three limbs.
 pub fn limbs(p: &BigUint) -> u32 {
     (p.bits() as u32 + 7).div_ceil(32).max(3)
@@ -104,7 +114,7 @@ pub(crate) struct Walk<const W: usize> {
     /// The points of the first kind, [`BLOCK`] of them, with their coefficients.
     firsts: Vec<(Spot<W>, Coefficients)>,
     /// Where the distinguished bits begin.
-    shift: u32,
+    pub(crate) shift: u32,
     pub(crate) limbs: u32,
 }
 
@@ -133,12 +143,21 @@ impl<const W: usize> Walk<W> {
         Ok(walk)
     }
 
+    /// The points of the first kind.
+    pub(crate) fn first_points(&self) -> impl Iterator<Item = &Spot<W>> {
+        self.firsts.iter().map(|(spot, _)| spot)
+    }
+
+    /// The points of the second kind of these blocks.
+    pub(crate) fn second_points(&self, blocks: std::ops::Range<u64>) -> Vec<Spot<W>> {
+        self.kind("second", blocks).into_iter().map(|(spot, _)| spot).collect()
+    }
+
     /// The starts `block·4096 …` of a block: start `i` is the sum of point `i mod 4096` of the first kind and point
     /// `i div 4096` of the second, both random combinations of `P` and `Q`. If their abscissas agree, it is twice the first.
     pub(crate) fn starts(&self, block: u64) -> Vec<Spot<W>> {
-        let seconds = self.kind("second", block..block + 1);
-        let seconds = vec![seconds[0].0; self.firsts.len()];
-        let firsts: Vec<Spot<W>> = self.firsts.iter().map(|(spot, _)| *spot).collect();
+        let firsts: Vec<Spot<W>> = self.first_points().copied().collect();
+        let seconds = vec![self.second_points(block..block + 1)[0]; firsts.len()];
         let mut sums = points::add(&self.field, &self.a, &firsts, &seconds);
         for spot in &mut sums {
             self.represent(spot);
