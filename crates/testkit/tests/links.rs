@@ -97,6 +97,6 @@ fn links_are_found_outside_of_code() {
     assert!(leads_somewhere(&here, "src/lib.rs#L1") && leads_somewhere(&here, "https://example.org"));
     assert!(!leads_somewhere(&here, "src/nothing.rs"));
     let readme = here.with_file_name("../../README.md");
-    assert!(leads_somewhere(&readme, "#try-it") && leads_somewhere(&readme, "README.md#how-fast"));
+    assert!(leads_somewhere(&readme, "#install") && leads_somewhere(&readme, "README.md#how-fast"));
     assert!(!leads_somewhere(&readme, "#nowhere"));
 }

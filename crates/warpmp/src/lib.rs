@@ -54,3 +54,16 @@ pub use plan::Plan;
 pub use report::{EngineInfo, EngineKind, Report};
 pub use session::{Options, Selector, Session};
 pub use tuning::{Table, TableError};
+
+/// The Rust programs of the documents are tests.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../../README.md")]
+    mod readme {}
+    #[doc = include_str!("../../../book/src/tutorial-rust.md")]
+    mod rust {}
+    #[doc = include_str!("../../../book/src/tutorial-kernels.md")]
+    mod kernels {}
+    #[doc = include_str!("../../../book/src/coming-from.md")]
+    mod coming_from {}
+}
