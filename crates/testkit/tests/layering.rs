@@ -19,8 +19,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("warpmp-device", &["warpmp-kernel"]),
     ("warpmp", &["warpmp-kernel", "warpmp-device"]),
     ("warpmp-collatz", &["warpmp-kernel", "warpmp-device"]),
-    ("warpmp-cli", &["warpmp", "warpmp-collatz", "warpmp-device"]),
-    ("warpmp-python", &["warpmp", "warpmp-collatz", "warpmp-device"]),
+    ("warpmp-numtheory", &["warpmp"]),
+    ("warpmp-cli", &["warpmp", "warpmp-collatz", "warpmp-device", "warpmp-numtheory"]),
+    ("warpmp-python", &["warpmp", "warpmp-collatz", "warpmp-device", "warpmp-numtheory"]),
     ("warpmp-testkit", &["warpmp-kernel", "warpmp-device"]),
 ];
 
