@@ -19,10 +19,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("warpmp-device", &["warpmp-kernel"]),
     ("warpmp", &["warpmp-kernel", "warpmp-device"]),
     ("warpmp-collatz", &["warpmp-kernel", "warpmp-device"]),
+    ("warpmp-oracle", &["warpmp"]),
     ("warpmp-numtheory", &["warpmp"]),
-    ("warpmp-cli", &["warpmp", "warpmp-collatz", "warpmp-device", "warpmp-numtheory"]),
+    ("warpmp-cli", &["warpmp", "warpmp-oracle", "warpmp-collatz", "warpmp-device", "warpmp-numtheory"]),
     ("warpmp-python", &["warpmp", "warpmp-collatz", "warpmp-device", "warpmp-numtheory"]),
-    ("warpmp-testkit", &["warpmp-kernel", "warpmp-device"]),
+    ("warpmp-testkit", &["warpmp", "warpmp-oracle"]),
 ];
 
 /// The unpublished crate: tests of every crate use it, no product does.
