@@ -49,7 +49,8 @@ fn leads_somewhere(document: &Path, target: &str) -> bool {
     if let Some(path) = PAGES.iter().find_map(|page| target.strip_prefix(page)) {
         return leads_somewhere(&repository().join("README.md"), path);
     }
-    if target.contains("://") {
+    // Paths of items are for rustdoc to follow.
+    if target.contains("://") || target.contains("::") {
         return true;
     }
     let (path, heading) = target.split_once('#').unwrap_or((target, ""));
