@@ -6,7 +6,10 @@ use std::{env, ffi::OsString, io, path::PathBuf};
 
 use warpmp::tuning::{self, Table, TableError};
 
-use crate::error::{Error, Result};
+use crate::{
+    engine,
+    error::{Error, Result},
+};
 
 /// The variable that takes another table, or none.
 const VARIABLE: &str = "WARPMP_TUNING";
@@ -37,8 +40,8 @@ pub(crate) fn of_user(architecture: u32) -> Result<Option<Table>> {
     let named = env::var_os(VARIABLE).filter(|name| !name.is_empty());
     match named {
         Some(name) if name == "none" => Ok(None),
-        Some(name) => Ok(Some(Table::read(&PathBuf::from(name))?)),
-        None => match path(architecture).ok().map(|path| Table::read(&path)).transpose() {
+        Some(name) => Ok(Some(Table::read(&PathBuf::from(name), &engine::register())?)),
+        None => match path(architecture).ok().map(|path| Table::read(&path, &engine::register())).transpose() {
             Err(TableError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
             table => Ok(table?),
         },

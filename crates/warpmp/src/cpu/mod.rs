@@ -171,6 +171,23 @@ impl Engine {
         EngineInfo { kind: EngineKind::Cpu, name: format!("CPU, {threads} thread{plural}"), ordinal: 0 }
     }
 
+    /// The names of the algorithms that do an operation.
+    pub(crate) fn algorithms(self, operation: Operation) -> Vec<&'static str> {
+        all(operation).map(|it| it.name).collect()
+    }
+
+    /// The algorithm for operands of these shapes, or the one that is asked for by name.
+    pub(crate) fn algorithm_for(
+        self,
+        operation: Operation,
+        operands: &[Shape],
+        algorithm: Option<&str>,
+    ) -> Result<&'static str> {
+        operation.results(operands)?;
+        let bits: Vec<usize> = operands.iter().map(|shape| shape.bits).collect();
+        Ok(choose(operation, &bits, algorithm)?.name)
+    }
+
     /// Does an operation into `out`, whose lengths fit the shapes of the results.
     pub(crate) fn apply(
         self,
@@ -180,7 +197,8 @@ impl Engine {
         algorithm: Option<&str>,
         out: Vec<&mut [u32]>,
     ) -> Result<Run> {
-        let algorithm = choose(operation, operands, algorithm)?;
+        let bits: Vec<usize> = operands.iter().map(|batch| batch.bits()).collect();
+        let algorithm = choose(operation, &bits, algorithm)?;
         let start = Instant::now();
         let rows: Vec<Rows> = operands.iter().map(|batch| Rows::of(batch)).collect();
         let lanes = results[0].lanes;
@@ -230,21 +248,20 @@ fn best(operation: Operation, bits: &[usize]) -> Option<&'static Algorithm> {
 }
 
 /// The algorithm of this name, or the one that is best for these widths.
-fn choose(operation: Operation, operands: &[&Batch], name: Option<&str>) -> Result<&'static Algorithm> {
-    let bits: Vec<usize> = operands.iter().map(|batch| batch.bits()).collect();
+fn choose(operation: Operation, bits: &[usize], name: Option<&str>) -> Result<&'static Algorithm> {
     let all = || all(operation);
-    let fits = |it: &&Algorithm| it.fits(&bits);
+    let fits = |it: &&Algorithm| it.fits(bits);
     let names = |found: &mut dyn Iterator<Item = &'static Algorithm>| found.map(|it| it.name.to_owned()).collect();
     let unfit = |algorithm: &str| {
         Err(Error::AlgorithmUnfit {
             operation,
             algorithm: algorithm.into(),
-            bits: bits.clone(),
+            bits: bits.to_vec(),
             fits: names(&mut all().filter(fits)),
         })
     };
     let Some(name) = name else {
-        return best(operation, &bits).map_or_else(|| unfit("the default"), Ok);
+        return best(operation, bits).map_or_else(|| unfit("the default"), Ok);
     };
     match all().find(|it| it.name == name) {
         None => Err(Error::UnknownAlgorithm { operation, name: name.into(), known: names(&mut all()) }),
