@@ -187,7 +187,7 @@ fn powers() {
         let [a, e, m] = [base, exponent, modulus].map(|bits| OperandShape::each(bits as u32));
         let kinds = [
             (Exponent::Operand(e), vec![(a, &bases[..]), (e, &exponents), (m, &moduli)]),
-            (Exponent::Secret(e, exponent as u32), vec![(a, &bases[..]), (e, &exponents), (m, &moduli)]),
+            (Exponent::Secret(e), vec![(a, &bases[..]), (e, &exponents), (m, &moduli)]),
             (Exponent::Public(17), vec![(a, &bases[..]), (m, &moduli)]),
         ];
         for (kind, operands) in kinds {
@@ -210,7 +210,7 @@ fn square_roots() {
         let root = values[1].sqrt();
         values[2] = &root * &root;
         let value = OperandShape::each(bits as u32);
-        let spec = Sqrt { layout, ..Sqrt::new(value, bits as u32) };
+        let spec = Sqrt { layout, ..Sqrt::new(value) };
         let half = bits.div_ceil(2);
         let outcome = run_plain(&spec, &[(value, &values)], &[limbs(half), limbs(half + 1)], lanes);
         for (lane, a) in values.iter().enumerate() {

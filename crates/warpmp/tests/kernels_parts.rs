@@ -7,7 +7,7 @@ mod common;
 use common::operations::{check, check_with};
 use warpmp::kernels::Register;
 use warpmp::kernels::Settings;
-use warpmp::{Operation, Plan, Shape};
+use warpmp::{Operation, Shape};
 use warpmp_kernel::ir::{Carry, Half, Int, Op, Width};
 use warpmp_kernel::sim::Counters;
 use warpmp_testkit::Pattern;
