@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::numbers::{limbs, numbers, run};
+use common::numbers::{numbers, run};
 use num_bigint::BigUint;
 use warpmp::kernels::OperandShape;
 use warpmp::kernels::Spec;
@@ -19,7 +19,7 @@ use warpmp_testkit::{Pattern, oracle};
 fn check(spec: &Division, dividends: &[BigUint], divisors: &[BigUint]) -> Counters {
     let lanes = dividends.len();
     let operands = [(spec.dividend, dividends), (spec.divisor, divisors)];
-    let sizes = [spec.dividend.limbs, spec.divisor.limbs];
+    let sizes = [spec.dividend.limbs(), spec.divisor.limbs()];
     let both = spec.parts == Parts::Both;
     let outcome = run(spec, &operands, if both { &sizes } else { &sizes[1..] }, lanes);
     for (lane, a) in dividends.iter().enumerate() {

@@ -121,8 +121,8 @@ fn differences_of_every_sign() {
 /// Every length finds a division that holds it, and not much more.
 #[test]
 fn every_length_has_a_division() {
-    let algorithm = algorithm(Operation::Mul, NAME);
-    for limbs in [65, 66, 67, 97, 127, 129, 191, 257, 509, 512, 513, 769, 1021, 1025, 1536, 2039, 2047, 2048] {
+    let algorithm = algorithm(warpmp::Operation::Mul, NAME);
+    for limbs in [65_u32, 66, 67, 97, 127, 129, 191, 257, 509, 512, 513, 769, 1021, 1025, 1536, 2039, 2047, 2048] {
         let shape = shape([32 * limbs as usize; 2], false);
         assert!((algorithm.fits)(shape));
         for levels in 1..=3_u32 {

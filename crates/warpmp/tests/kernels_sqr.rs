@@ -101,7 +101,8 @@ fn thread_costs() {
         if !by_halves || limbs.is_multiple_of(8) {
             assert_eq!(arithmetic.bank_conflicts(), 0, "{bits} bits");
         }
-        let [read, written] = shape.limbs().map(|limbs| u64::from(limbs) * 4 * lanes as u64 / 32);
+        let [read, written] =
+            [bits, 2 * bits].map(|bits| bits.div_ceil(32) as u64).map(|limbs| limbs * 4 * lanes as u64 / 32);
         assert_eq!(counters.distinct_load_sectors(), read, "{bits} bits");
         assert_eq!(counters.store_sectors(), written, "{bits} bits");
         if limbs > 16 {

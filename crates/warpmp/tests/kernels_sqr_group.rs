@@ -119,7 +119,7 @@ fn differences_of_every_sign() {
 #[test]
 fn every_length_has_a_division() {
     for name in [GROUP, KARATSUBA] {
-        let algorithm = algorithm(Operation::Sqr, name);
+        let algorithm = algorithm(warpmp::Operation::Sqr, name);
         for limbs in
             [1, 2, 16, 17, 33, 47, 65, 97, 127, 129, 255, 257, 509, 769, 1021, 1240, 1536, 1537, 2039, 2048, 2049]
         {
