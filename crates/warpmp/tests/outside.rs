@@ -118,7 +118,7 @@ fn a_table_names_it() {
     let session = session().with_table(table.clone());
     table.check(session.register().unwrap()).unwrap();
     assert!(table.check(&Register::shipped()).unwrap_err().to_string().contains("no algorithm 'outside'"));
-    let shapes = [Shape::new(1000, 33), Shape::new(1000, 20)];
+    let shapes = [Shape::new(1000, 64), Shape::new(1000, 32)];
     let plan = session.plan(Operation::Mul, &shapes, None).unwrap().unwrap();
     assert_eq!([plan.algorithm(), &plan.spec_name()], ["outside", "two_by_one"]);
     let register = session.register().unwrap();
