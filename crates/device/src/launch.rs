@@ -1,4 +1,4 @@
-//! Launches: the grid, the arguments, and what is checked before either backend sees them.
+//! Launches: the grid, the arguments, and the checks before either backend sees them.
 
 use warpmp_kernel::ir::{Kernel, Param, Width};
 
@@ -46,7 +46,7 @@ impl Arg<'_> {
     }
 }
 
-/// The arguments' bits, one word of 64 bits each, if they are what the kernel takes.
+/// The arguments' bits, one word of 64 bits each, if number and widths are those of the kernel's parameters.
 pub(crate) fn argument_values(
     module: &Module,
     args: &[Arg<'_>],

@@ -19,9 +19,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("warpmp-device", &["warpmp-kernel"]),
     ("warpmp", &["warpmp-kernel", "warpmp-device"]),
     ("warpmp-collatz", &["warpmp-kernel", "warpmp-device"]),
-    ("warpmp-cli", &["warpmp", "warpmp-collatz", "warpmp-device"]),
+    ("warpmp-oracle", &["warpmp"]),
+    ("warpmp-cli", &["warpmp", "warpmp-oracle", "warpmp-collatz", "warpmp-device"]),
     ("warpmp-python", &["warpmp", "warpmp-collatz", "warpmp-device"]),
-    ("warpmp-testkit", &["warpmp-kernel", "warpmp-device"]),
+    ("warpmp-testkit", &["warpmp", "warpmp-oracle"]),
 ];
 
 /// The unpublished crate: tests of every crate use it, no product does.

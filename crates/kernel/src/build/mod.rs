@@ -7,7 +7,7 @@ mod value;
 
 pub use chain::Chain;
 pub use emit::{Code, Emit};
-pub use value::{F64, Pred, R32, R64, Register, V32, V64, VF64, Value};
+pub use value::{F64, Offset, Pred, R32, R64, Register, V32, V64, VF64, Value};
 
 use crate::ir::{Bounds, Guard, Item, Kernel, Label, Op, Operand, Param, Width};
 
@@ -94,7 +94,7 @@ impl Builder {
         d
     }
 
-    /// Starts a section: what follows is counted under this name.
+    /// Starts a section: the instructions after it are counted under this name.
     pub fn section(&mut self, name: &str) {
         self.code.body.push(Item::Section(name.into()));
     }

@@ -3,8 +3,8 @@
 use warpmp::kernels::{OperationShape, Settings};
 use warpmp::{Operation, Shape};
 use warpmp_kernel::sim::Counters;
-use warpmp_testkit::Pattern;
-use warpmp_testkit::operations::{self, Value};
+use warpmp_testkit::oracle::{self, Value};
+use warpmp_testkit::{Pattern, operations};
 
 use super::{algorithm, launch};
 
@@ -27,8 +27,7 @@ pub(crate) fn check_with(
     let shape = OperationShape::new(operation, &shapes).unwrap();
     let algorithm = algorithm(operation, name);
     assert!((algorithm.fits)(shape));
-    let (name, constant) = (operation.name(), operation.constant().unwrap_or(0));
-    let drawn = operations::draw(name, bits, lanes, pattern, 7);
+    let drawn = operations::draw(operation, bits, lanes, pattern, 7);
     let operands: Vec<_> =
         shape.operands().iter().zip(&drawn).map(|(shape, drawn)| (*shape, drawn.limbs.clone())).collect();
     let widths: Vec<u32> = shape.results().iter().map(|bits| bits.div_ceil(32)).collect();
@@ -39,7 +38,7 @@ pub(crate) fn check_with(
         counters = launched.counters;
         for lane in 0..most {
             let values: Vec<Value> = drawn.iter().map(|it| Value::new(it.lane(lane), it.bits)).collect();
-            let expected = operations::apply(name, constant, &values);
+            let expected = oracle::apply(operation, &values);
             for (i, expected) in expected.iter().enumerate() {
                 let width = widths[i] as usize;
                 let found = Value::new(&launched.results[i][lane * width..][..width], shape.results()[i] as usize);

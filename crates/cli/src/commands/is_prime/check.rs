@@ -8,7 +8,7 @@
 
 use num_bigint::{BigInt, BigUint};
 
-use crate::{commands::oracle, error::plural};
+use crate::error::plural;
 
 /// An integer whose verdict another test does not find.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +38,7 @@ pub(super) fn is_prime(number: &[u32]) -> bool {
     if n <= two {
         return n == two;
     }
-    if !n.bit(0) || !oracle::strong_test(&n, &two) {
+    if !n.bit(0) || !warpmp_oracle::strong_test(&n, &two) {
         return false;
     }
     let root = n.sqrt();
