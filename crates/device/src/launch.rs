@@ -15,8 +15,8 @@ pub enum Arg<'a> {
     U32(u32),
     /// A 64-bit value.
     U64(u64),
-    /// The address in a buffer, this many bytes from its start.
-    Buffer(&'a Buffer, u64),
+    /// The address in a buffer, this many words from its start.
+    Buffer(&'a Buffer, usize),
 }
 
 impl<'a> From<&'a Buffer> for Arg<'a> {
@@ -39,8 +39,8 @@ impl Arg<'_> {
             Self::U32(value) => Ok(value.into()),
             Self::U64(value) => Ok(value),
             Self::Buffer(buffer, offset) => {
-                check_range("buffer (in bytes)", offset, 0, buffer.bytes())?;
-                Ok(address(buffer)? + offset)
+                check_words(buffer, offset, 0)?;
+                Ok(address(buffer)? + 4 * offset as u64)
             }
         }
     }
