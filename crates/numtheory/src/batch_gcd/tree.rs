@@ -1,0 +1,137 @@
+//! The product tree; and down again, modulo each node, the product of all other nodes of its level.
+//!
+//! Let `P` be the product of all numbers. Each node `n` gets the value `P/n mod n`. The root has the value 1. A node with
+//! the value `c` and the children `a` and `b` gives them the values `c·b mod a` and `c·a mod b`. At the leaves,
+//! `gcd(nᵢ, P/nᵢ mod nᵢ)` is the gcd of `nᵢ` and the product of the others. No divisor is longer than its node; a tree of
+//! remainders modulo squares has divisors of twice the length.
+//!
+//! The top of the tree has few and very long numbers: too long for a GPU's kernels and too few for many cores. A GPU
+//! finds these values in another way. At a level of `k` nodes, `k − 1` products modulo each node give its product of all
+//! others, for all nodes at the same time: `k²` operations that fill a GPU. See [`super::pairs`].
+//!
+//! Memory: about the numbers' own, times `log₂` of their count.
+//!
+//! Source: D. J. Bernstein, *How to find smooth parts of integers*, 2004; N. Heninger, Z. Durumeric, E. Wustrow,
+//! J. A. Halderman, *Mining your Ps and Qs*, 2012.
+
+use std::time::Instant;
+
+use dashu_int::{
+    UBig,
+    ops::{BitTest as _, Gcd as _},
+};
+use rayon::prelude::*;
+
+use super::{
+    arithmetic::{Arithmetic, Factors},
+    pairs,
+};
+use crate::{error::Result, watch::check};
+
+/// For every integer its gcd with the product of the others; all are different and above one.
+pub(super) fn shared_factors(numbers: &[UBig], arithmetic: &mut Arithmetic<'_>) -> Result<Vec<UBig>> {
+    // Neighbours of like lengths: all lanes of a batch are as wide as its widest.
+    let mut order: Vec<usize> = (0..numbers.len()).collect();
+    order.sort_by_key(|place| numbers[*place].bit_len());
+    let leaves: Vec<UBig> = order.iter().map(|place| numbers[*place].clone()).collect();
+    let mut levels = vec![leaves];
+    arithmetic.meter.plan(numbers.len());
+    climb(&mut levels, arithmetic, |level, arithmetic| arithmetic.is_within_reach(level))?;
+    arithmetic.meter.around(levels.len() - 1);
+    let found = pairs::others(levels.last().map_or(&[], Vec::as_slice), arithmetic)?;
+    let mut values = if let Some(values) = found {
+        values
+    } else {
+        climb(&mut levels, arithmetic, |_, _| true)?;
+        levels.last().map_or_else(Vec::new, |root| vec![UBig::ONE; root.len()])
+    };
+    while levels.len() > 1 {
+        check(arithmetic.watch)?;
+        levels.pop();
+        if let Some(level) = levels.last() {
+            arithmetic.meter.down(levels.len() - 1);
+            values = descend(level, &values, arithmetic)?;
+        }
+    }
+    let start = Instant::now();
+    let mut shared = vec![UBig::ONE; numbers.len()];
+    let gcds: Vec<UBig> = levels[0].par_iter().zip(&values).map(|(number, value)| number.gcd(value)).collect();
+    for (place, gcd) in order.into_iter().zip(gcds) {
+        shared[place] = gcd;
+    }
+    arithmetic.stages.gcd_seconds += start.elapsed().as_secs_f64();
+    Ok(shared)
+}
+
+/// Adds levels of products up to the root, or while `go_on` to the level above.
+fn climb(
+    levels: &mut Vec<Vec<UBig>>,
+    arithmetic: &mut Arithmetic<'_>,
+    go_on: impl Fn(&[UBig], &Arithmetic<'_>) -> bool,
+) -> Result<()> {
+    while let Some(last) = levels.last().filter(|level| level.len() > 1 && go_on(level, arithmetic)) {
+        check(arithmetic.watch)?;
+        arithmetic.meter.up(levels.len() - 1);
+        let (pairs, rest) = last.as_chunks::<2>();
+        let mut products = arithmetic.products(pairs)?;
+        products.extend(rest.iter().cloned());
+        levels.push(products);
+    }
+    Ok(())
+}
+
+/// The values of a level from those above.
+fn descend(level: &[UBig], above: &[UBig], arithmetic: &mut Arithmetic<'_>) -> Result<Vec<UBig>> {
+    let paired = level.len() / 2 * 2;
+    let factors: Vec<Factors<'_>> = (0..paired)
+        .map(|place| Factors { value: &above[place / 2], other: &level[place ^ 1], modulus: &level[place] })
+        .collect();
+    let mut values = arithmetic.remainders(&factors)?;
+    // The last node of an odd number of nodes went up alone.
+    values.extend(above.get(paired / 2).filter(|_| level.len() > paired).cloned());
+    Ok(values)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+mod tests {
+    use warpmp::{Selector, Session};
+
+    use super::*;
+
+    /// The gcd of each and the product of the others, with nothing but the integers' own operations.
+    fn expected(numbers: &[UBig]) -> Vec<UBig> {
+        let others = |i: usize| (0..numbers.len()).filter(move |j| *j != i).map(|j| &numbers[j]).product::<UBig>();
+        (0..numbers.len()).map(|i| others(i).gcd(&numbers[i])).collect()
+    }
+
+    #[test]
+    fn shared_factors_of_any_count() {
+        let numbers = [15u32, 77, 21, 26, 437, 391, 59 * 61, 4].map(UBig::from);
+        for count in 0..=numbers.len() {
+            let session = Session::cpu();
+            let mut arithmetic = Arithmetic::new(&session, &());
+            let found = shared_factors(&numbers[..count], &mut arithmetic).unwrap();
+            assert_eq!(found, expected(&numbers[..count]));
+        }
+    }
+
+    /// Every level and the top on a simulated GPU, which takes nothing longer than 160 bits there.
+    #[test]
+    fn a_gpu_does_the_same() {
+        // All odd, and some even.
+        let numbers = |twos: u32| -> Vec<UBig> {
+            let odd = |i: u64| (1009 + 2 * i) * (65_537 + 6 * (i % 5)) * 3_u64.pow(i as u32 % 3);
+            (0..21).map(|i| UBig::from(odd(i) << (twos * (i as u32 % 4)))).collect()
+        };
+        for (most, numbers) in [(80, numbers(0)), (160, numbers(0)), (160, numbers(1)), (100_000, numbers(1))] {
+            let session = Session::on(Selector::Sim).unwrap();
+            let mut arithmetic = Arithmetic::new(&session, &());
+            (arithmetic.worth_seconds, arithmetic.most_bits) = (0.0, most);
+            assert_eq!(shared_factors(&numbers, &mut arithmetic).unwrap(), expected(&numbers));
+            let stages = &arithmetic.stages;
+            assert!(stages.engine_levels > 1, "{stages:?}");
+            assert_eq!(stages.all_pairs > 1, most < 1000, "{stages:?}");
+        }
+    }
+}
