@@ -3,7 +3,7 @@
 //! This is the definition that everything else is checked against: parameters, solved logarithms, replayed walks. It shares
 //! no code with the engines, and it is slow: one modular inversion an addition.
 
-use num_bigint::{BigInt, BigUint};
+use num_bigint::BigUint;
 
 /// A point of a curve; none is the point at infinity.
 pub type Point = Option<(BigUint, BigUint)>;
@@ -69,13 +69,6 @@ impl Group {
     }
 }
 
-/// `k mod n` as a number from 0 to `n − 1`.
-pub(crate) fn modulo(k: &BigInt, n: &BigUint) -> BigUint {
-    let modulus = BigInt::from(n.clone());
-    let residue = ((k % &modulus) + &modulus) % &modulus;
-    residue.magnitude().clone()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,12 +103,5 @@ mod tests {
         assert_eq!(group.add(&s, &group.negate(&s)), None);
         assert_eq!(group.add(&s, &s), group.multiply(&2_u32.into(), &s));
         assert_eq!(group.add(&infinity, &infinity), None);
-    }
-
-    #[test]
-    fn residues_of_negative_numbers() {
-        assert_eq!(modulo(&BigInt::from(-1), &13_u32.into()), 12_u32.into());
-        assert_eq!(modulo(&BigInt::from(-13), &13_u32.into()), BigUint::ZERO);
-        assert_eq!(modulo(&BigInt::from(27), &13_u32.into()), BigUint::from(1_u32));
     }
 }

@@ -49,6 +49,7 @@ impl<const W: usize> Field<W> {
     }
 
     /// The integer below `p` that a residue stands for.
+    #[cfg(test)]
     pub(crate) fn value(&self, x: &Residue<W>) -> BigUint {
         let mut unit = [0; W];
         unit[0] = 1;

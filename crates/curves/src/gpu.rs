@@ -60,7 +60,7 @@ impl Layout {
     }
 
     /// The same with room for the reports of a launch.
-    pub(crate) fn with_room(self, rounds: u32, distinguished_bits: u32) -> Self {
+    pub fn with_room(self, rounds: u32, distinguished_bits: u32) -> Self {
         let expected = self.walks() as f64 * f64::from(rounds) / f64::from(distinguished_bits).exp2();
         Self { capacity: (1.5 * expected + 4096.0).min(f64::from(1 << 26)) as u32, ..self }
     }

@@ -10,7 +10,7 @@ use crate::cpu;
 use crate::error::{Error, Result};
 use crate::gpu::{self, Layout};
 use crate::problem::Problem;
-use crate::walk::{Settings, Walk, limbs};
+use crate::walk::{End, Settings, Walk, limbs};
 
 /// A walk that reached a distinguished point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,26 +116,36 @@ impl Definition {
         }))
     }
 
+    /// Replays a reported walk.
+    ///
+    /// # Errors
+    /// [`Error::Replay`] if it does not lead to the reported point.
+    pub fn check(&self, report: Report) -> Result<()> {
+        of_any_length!(&self.words, walk => end(walk, report).map(|_| ()))
+    }
+
     /// The logarithm by two walks that were reported at one point; none if the meeting tells nothing.
     ///
     /// # Errors
     /// [`Error::Replay`] if one of them does not lead to that point.
     pub fn meet(&self, problem: &Problem, reports: [Report; 2]) -> Result<Option<BigUint>> {
         of_any_length!(&self.words, walk => {
-            let mut ends = Vec::new();
-            for report in reports {
-                let most = 4 * u64::from(report.rounds) + (1 << 16);
-                let end = walk.replay(report.start, most);
-                let found = end.filter(|end| hash_of(limbs_of(&end.x, walk.limbs)) == report.hash);
-                ends.push(found.ok_or(Error::Replay { start: report.start })?);
-            }
-            let [one, other] = [&ends[0], &ends[1]];
+            let [one, other] = reports.map(|report| end(walk, report));
+            let (one, other) = (one?, other?);
             if one.x != other.x {
                 return Ok(None);
             }
             Ok(one.coefficients.solve(&other.coefficients, &problem.n, |k| problem.is_solution(k)))
         })
     }
+}
+
+/// The end of a reported walk.
+fn end<const W: usize>(walk: &Walk<W>, report: Report) -> Result<End<W>> {
+    let most = 4 * u64::from(report.rounds) + (1 << 16);
+    let end = walk.replay(report.start, most);
+    let found = end.filter(|end| hash_of(limbs_of(&end.x, walk.limbs)) == report.hash);
+    found.ok_or(Error::Replay { start: report.start })
 }
 
 /// How a search is done.

@@ -42,6 +42,7 @@ use crate::problem::Problem;
 use points::Sums;
 pub(crate) use points::Spot;
 pub use replay::Coefficients;
+pub(crate) use replay::End;
 
 /// Rounds of a look for long cycles. Cycles of 4, 6, 8, 12 and 24 points come back within them.
 pub const LOOK: u32 = 24;

@@ -2,8 +2,6 @@
 //!
 //! cost       an addition 5 products, a square and a share of one inversion
 
-use num_bigint::BigUint;
-
 use super::Coefficients;
 use crate::affine::Point;
 use crate::field::Field;
@@ -132,9 +130,4 @@ impl<const W: usize> Sums<W> {
             sums[place] = Some(sum);
         }
     }
-}
-
-/// The integers of a point.
-pub(crate) fn plain<const W: usize>(field: &Field<W>, spot: &Spot<W>) -> (BigUint, BigUint) {
-    (field.value(&spot.x), field.value(&spot.y))
 }

@@ -43,7 +43,6 @@ impl Coefficients {
 #[derive(Clone, Debug)]
 pub(crate) struct End<const W: usize> {
     pub(crate) x: [u64; W],
-    pub(crate) rounds: u64,
     pub(crate) coefficients: Coefficients,
 }
 
@@ -58,7 +57,7 @@ impl<const W: usize> Walk<W> {
             }
             coefficients = self.follow(&mut spots, coefficients);
             if self.is_distinguished(&spots[0]) {
-                return Some(End { x: spots[0].x, rounds, coefficients });
+                return Some(End { x: spots[0].x, coefficients });
             }
         }
         None
