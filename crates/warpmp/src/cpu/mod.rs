@@ -27,7 +27,6 @@ mod reduction;
 mod rows;
 mod schoolbook;
 mod secret;
-#[cfg(target_arch = "x86_64")]
 mod simd;
 mod sums;
 
@@ -35,6 +34,7 @@ use std::ops::RangeInclusive;
 use std::time::Instant;
 
 use rayon::prelude::*;
+use warpmp_simd::Ifma;
 
 use crate::batch::{Batch, Shape};
 use crate::error::{Error, Result};
@@ -66,14 +66,13 @@ struct Algorithm {
 /// The algorithms: the first one that runs here and is at its best is the default. The ranges are
 /// crossovers measured by `examples/cpu_bench.rs`.
 const ALGORITHMS: &[Algorithm] = &[
-    #[cfg(target_arch = "x86_64")]
     Algorithm {
         serves: |it| it.group() == Group::Product,
         name: "cpu-ifma",
-        limit_bits: simd::LIMIT_BITS,
+        limit_bits: simd::product_limit_bits::<Ifma>(),
         best_bits: 257..=usize::MAX,
-        available: simd::is_available,
-        run: |piece| if piece.operation == Operation::Sqr { simd::square(piece) } else { simd::multiply(piece) },
+        available: simd::is_available::<Ifma>,
+        run: |piece| if piece.operation == Operation::Sqr { simd::square::<Ifma>(piece) } else { simd::multiply::<Ifma>(piece) },
     },
     Algorithm {
         serves: |it| it.group() == Group::Product,
@@ -117,23 +116,21 @@ const ALGORITHMS: &[Algorithm] = &[
         available: || true,
         run: secret::power,
     },
-    #[cfg(target_arch = "x86_64")]
     Algorithm {
         serves: |it| simd::serves(it) && it != Operation::Gcd,
         name: "cpu-ifma",
         limit_bits: simd::MODULAR_LIMIT_BITS,
         best_bits: 0..=usize::MAX,
-        available: simd::is_available,
+        available: simd::is_available::<Ifma>,
         run: simd::modular,
     },
-    #[cfg(target_arch = "x86_64")]
     Algorithm {
         serves: |it| it == Operation::Gcd,
         name: "cpu-ifma",
         limit_bits: simd::MODULAR_LIMIT_BITS,
         // The library's takes less than quadratic time.
         best_bits: 0..=24576,
-        available: simd::is_available,
+        available: simd::is_available::<Ifma>,
         run: simd::modular,
     },
     Algorithm {

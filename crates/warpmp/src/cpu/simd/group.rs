@@ -1,30 +1,29 @@
 //! Eight lanes of a piece: their rows, and what their data are at fault in.
 
-use std::arch::x86_64::{__m512i, _mm512_maskz_mov_epi64};
-
 use super::super::rows::Piece;
-use super::{LANES, digits};
+use warpmp_simd::{MAX_LANES, Simd, digits};
 use crate::operation::{Operation, Status};
 
 /// Eight lanes, the last of which may be missing.
-pub(super) struct Group<'r> {
+pub(super) struct Group<'r, S> {
+    s: S,
     pub(super) first: usize,
     pub(super) filled: usize,
     /// The rows of the operands but the last, two at most.
-    pub(super) operands: [[&'r [u32]; LANES]; 2],
+    pub(super) operands: [[&'r [u32]; MAX_LANES]; 2],
     /// Those of the last one, the modulus. A lane that is missing or at fault has a harmless one: all ones.
-    pub(super) moduli: [&'r [u32]; LANES],
-    status: [Status; LANES],
+    pub(super) moduli: [&'r [u32]; MAX_LANES],
+    status: [Status; MAX_LANES],
 }
 
-impl<'r> Group<'r> {
+impl<'r, S: Simd> Group<'r, S> {
     /// The group that begins at a lane. `harmless` is as long as a modulus.
-    pub(super) fn new(piece: &Piece<'r>, first: usize, lanes: usize, harmless: &'r [u32]) -> Self {
-        let filled = LANES.min(lanes - first);
-        let mut moduli = [harmless; LANES];
-        let mut status = [Status::Fine; LANES];
+    pub(super) fn new(s: S, piece: &Piece<'r>, first: usize, lanes: usize, harmless: &'r [u32]) -> Self {
+        let filled = S::LANES.min(lanes - first);
+        let mut moduli = [harmless; MAX_LANES];
+        let mut status = [Status::Fine; MAX_LANES];
         let (last, others) = piece.operands.split_last().map_or((None, &[][..]), |(m, others)| (Some(m), others));
-        let mut operands = [[&[][..]; LANES]; 2];
+        let mut operands = [[&[][..]; MAX_LANES]; 2];
         for lane in 0..filled {
             for (rows, operand) in operands.iter_mut().zip(others) {
                 rows[lane] = operand.row(first + lane);
@@ -36,7 +35,7 @@ impl<'r> Group<'r> {
                 moduli[lane] = m;
             }
         }
-        Self { first, filled, operands, moduli, status }
+        Self { s, first, filled, operands, moduli, status }
     }
 
     /// How a lane stands.
@@ -54,7 +53,7 @@ impl<'r> Group<'r> {
     }
 
     /// Bits of the moduli.
-    pub(super) fn bits(&self) -> [usize; LANES] {
+    pub(super) fn bits(&self) -> [usize; MAX_LANES] {
         self.moduli.map(bits)
     }
 
@@ -64,17 +63,16 @@ impl<'r> Group<'r> {
     }
 
     /// Stores reduced digits as rows of a result; zeros in lanes at fault.
-    #[target_feature(enable = "avx512f,avx512vbmi2")]
-    pub(super) fn store(&self, piece: &mut Piece<'_>, result: usize, digits: &mut [__m512i], words: &mut [__m512i]) {
+    pub(super) fn store(&self, piece: &mut Piece<'_>, result: usize, digits: &mut [S::Vector], words: &mut [S::Vector]) {
         let fine = self.fine();
         if fine != u8::MAX {
             for digit in &mut *digits {
-                *digit = _mm512_maskz_mov_epi64(fine, *digit);
+                *digit = self.s.select(self.s.mask(fine), *digit, self.s.zero());
             }
         }
         let limbs = piece.results[result].limbs;
         let rows = &mut piece.results[result].words[self.first * limbs..][..self.filled * limbs];
-        digits::store(digits, words, rows, limbs);
+        digits::store(self.s, digits, words, rows, limbs);
     }
 
     /// Stores the statuses, the last result.
@@ -88,7 +86,7 @@ impl<'r> Group<'r> {
 }
 
 /// Rows of the first so many limbs.
-pub(super) fn cut<'r>(rows: &[&'r [u32]; LANES], limbs: usize) -> [&'r [u32]; LANES] {
+pub(super) fn cut<'r>(rows: &[&'r [u32]; MAX_LANES], limbs: usize) -> [&'r [u32]; MAX_LANES] {
     rows.map(|row| &row[..row.len().min(limbs)])
 }
 
