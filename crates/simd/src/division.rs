@@ -23,10 +23,10 @@
 //!
 //! source: Knuth, The Art of Computer Programming 2, 4.3.1, algorithm D; columns as in [`product`](crate::product).
 
+use crate::Ifma;
 use crate::product::{STRIP, reduce, strips, subtract_if_not_less};
 use crate::shift::Distances;
 use crate::simd::{MAX_LANES, Simd};
-use crate::Ifma;
 
 type Vector = <Ifma as Simd>::Vector;
 

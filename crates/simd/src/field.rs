@@ -94,7 +94,8 @@ impl<S: Simd, const N: usize> Field<S, N> {
     ///
     /// Nothing checks that the number is prime. If it is composite, inverses are wrong and all other results are right.
     pub fn new(s: S, p: &[u32]) -> Option<Self> {
-        let bits = p.iter().rposition(|limb| *limb != 0).map_or(0, |top| 32 * (top + 1) - p[top].leading_zeros() as usize);
+        let bits =
+            p.iter().rposition(|limb| *limb != 0).map_or(0, |top| 32 * (top + 1) - p[top].leading_zeros() as usize);
         if bits < 2 || p[0] & 1 == 0 || digits::<S>(bits) != N {
             return None;
         }
@@ -179,7 +180,10 @@ impl<S: Simd, const N: usize> Field<S, N> {
         let mut all = vec![s.zero(); rows::count::<S>(longest).max(N)];
         rows::load(s, limbs, &mut words, &mut all);
         for above in &all[N..] {
-            assert!(s.lanes(s.equal(*above, s.zero())).count_ones() as usize == S::LANES, "a number of more than {N} digits");
+            assert!(
+                s.lanes(s.equal(*above, s.zero())).count_ones() as usize == S::LANES,
+                "a number of more than {N} digits"
+            );
         }
         let number: [S::Vector; N] = std::array::from_fn(|i| all[i]);
         s.vectorize(
@@ -328,7 +332,8 @@ impl<S: Simd, const N: usize> Field<S, N> {
                     table[i] = self.mul(table[i - 1], x);
                 }
                 let mut power = self.one.widen();
-                for nibble in e.iter().rev().flat_map(|limb| (0..32 / WINDOW).rev().map(move |i| limb >> (WINDOW * i))) {
+                for nibble in e.iter().rev().flat_map(|limb| (0..32 / WINDOW).rev().map(move |i| limb >> (WINDOW * i)))
+                {
                     for _ in 0..WINDOW {
                         power = self.square(power);
                     }

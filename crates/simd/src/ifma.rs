@@ -4,12 +4,12 @@
 
 use std::arch::x86_64::{
     __m512d, __m512i, _mm512_add_epi64, _mm512_and_si512, _mm512_cmpeq_epi64_mask, _mm512_cmplt_epi64_mask,
-    _mm512_cvtepi64_pd, _mm512_cvttpd_epi64, _mm512_div_pd, _mm512_fmadd_pd, _mm512_i64gather_epi64, _mm512_loadu_si512, _mm512_madd52hi_epu64,
-    _mm512_madd52lo_epu64, _mm512_mask_add_epi64, _mm512_mask_mov_epi64, _mm512_mask_storeu_epi32,
-    _mm512_mask_sub_epi64, _mm512_maskz_loadu_epi32, _mm512_mul_pd, _mm512_or_si512, _mm512_permutex2var_epi64,
-    _mm512_set1_epi64, _mm512_set1_pd, _mm512_setr_epi64, _mm512_setzero_si512, _mm512_shrdv_epi64, _mm512_sllv_epi64,
-    _mm512_srai_epi64, _mm512_srli_epi64, _mm512_srlv_epi64, _mm512_storeu_si512, _mm512_sub_epi64,
-    _mm512_test_epi64_mask, _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
+    _mm512_cvtepi64_pd, _mm512_cvttpd_epi64, _mm512_div_pd, _mm512_fmadd_pd, _mm512_i64gather_epi64,
+    _mm512_loadu_si512, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_mask_add_epi64, _mm512_mask_mov_epi64,
+    _mm512_mask_storeu_epi32, _mm512_mask_sub_epi64, _mm512_maskz_loadu_epi32, _mm512_mul_pd, _mm512_or_si512,
+    _mm512_permutex2var_epi64, _mm512_set1_epi64, _mm512_set1_pd, _mm512_setr_epi64, _mm512_setzero_si512,
+    _mm512_shrdv_epi64, _mm512_sllv_epi64, _mm512_srai_epi64, _mm512_srli_epi64, _mm512_srlv_epi64,
+    _mm512_storeu_si512, _mm512_sub_epi64, _mm512_test_epi64_mask, _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
 };
 
 use crate::simd::{MAX_LANES, Simd, sealed::Sealed};

@@ -26,12 +26,12 @@
 //! that themselves, except [`field`], whose callers wrap a whole loop.
 #![deny(unsafe_code)]
 
+#[cfg(not(target_arch = "x86_64"))]
+mod absent;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod ifma;
-#[cfg(not(target_arch = "x86_64"))]
-mod absent;
 
 pub mod digits;
 pub mod division;

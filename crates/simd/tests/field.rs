@@ -97,7 +97,9 @@ fn check<S: Simd, const N: usize>(s: S, p: &BigUint) {
         let difference: Number<S, N, 4> = field.sub(wide_b, wide_a);
         expect("sum", values(&field, sum), &|x, y| x + y);
         expect("difference", values(&field, difference), &|x, y| y + p + p + p - x - x - x);
-        expect("lazy product", values(&field, field.mul(sum, difference)), &|x, y| (x + y) * (y + p * 3_u32 - x * 3_u32));
+        expect("lazy product", values(&field, field.mul(sum, difference)), &|x, y| {
+            (x + y) * (y + p * 3_u32 - x * 3_u32)
+        });
         expect("lazy square", values(&field, field.square(difference)), &|x, y| (y + p * 3_u32 - x * 3_u32).pow(2));
         let most: Number<S, N, 16> = field.add::<8, 8, 16>(field.add(sum, sum), field.add(difference, difference));
         expect("canonical", values(&field, most), &|x, y| y * 4_u32 + p * 4_u32 - x * 4_u32);

@@ -13,10 +13,11 @@ use warpmp_collatz::{
 };
 
 use super::{
+    CollatzFailure,
     args::{Checksum, SchemeName, Verify},
     engines::Engines,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Starts of a window on the CPU: some seconds on two cores.
 const DFS_WINDOW: u128 = 1 << 38;
@@ -60,7 +61,7 @@ impl<'a> Asked<'a> {
     /// better does not start another one. Where the description of a campaign is lost, its certificates tell.
     ///
     /// # Errors
-    /// If the directory cannot be read, or has a campaign of another program or rule set; [`Error::PlanMemory`].
+    /// If the directory cannot be read, or has a campaign of another program or rule set; [`CollatzFailure::PlanMemory`].
     pub(super) fn specification(&self, engines: &Engines) -> Result<Specification> {
         let begun = match &self.args.out {
             Some(out) => Campaign::begun(Path::new(out))?,
@@ -130,7 +131,7 @@ fn fits_memory(scheme: &Scheme) -> Result<()> {
     let required_bytes = plan.lookahead_bytes();
     match available_bytes() {
         Some(available_bytes) if available_bytes < required_bytes => {
-            Err(Error::PlanMemory { required_bytes, available_bytes })
+            Err(CollatzFailure::PlanMemory { required_bytes, available_bytes }.into())
         }
         _ => Ok(()),
     }

@@ -8,15 +8,12 @@ use serde_json::json;
 use warpmp_collatz::{Error as CollatzError, engine::Control};
 
 use super::{
+    CollatzFailure,
     args::Check,
     folder::{complete, line, note_others},
     watch::watch,
 };
-use crate::{
-    console,
-    error::{Error, Result},
-    progress::Progress,
-};
+use crate::{console, error::Result, progress::Progress};
 
 /// Runs the command.
 pub(super) fn run(args: &Check) -> Result<()> {
@@ -80,7 +77,7 @@ pub(super) fn run(args: &Check) -> Result<()> {
         }
     }
     if !wrong.is_empty() {
-        return Err(Error::WrongCertificates { wrong: wrong.len() });
+        return Err(CollatzFailure::WrongCertificates { wrong: wrong.len() }.into());
     }
     if args.complete { complete(&args.folder, &campaign, &contents) } else { Ok(()) }
 }

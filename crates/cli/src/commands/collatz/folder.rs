@@ -11,11 +11,8 @@ use warpmp_collatz::{
     window::Window,
 };
 
-use super::sums::Sums;
-use crate::{
-    console,
-    error::{Error, Result},
-};
+use super::{CollatzFailure, sums::Sums};
+use crate::{console, error::Result};
 
 /// Files or gaps that are listed; there may be thousands.
 pub(super) const LISTED: usize = 20;
@@ -45,7 +42,7 @@ impl Opened {
 /// if `redo`.
 ///
 /// # Errors
-/// [`Error::Untrusted`] if not; and if the directory cannot be had.
+/// [`CollatzFailure::Untrusted`] if not; and if the directory cannot be had.
 pub(super) fn open(folder: &str, specification: &Specification, redo: bool, quiet: bool) -> Result<Opened> {
     let (campaign, lock) = Campaign::create(Path::new(folder), specification)?;
     if let (Some(holder), false) = (lock.stale(), quiet) {
@@ -76,7 +73,7 @@ pub(super) fn open(folder: &str, specification: &Specification, redo: bool, quie
         aside.push(now);
     }
     if refused {
-        return Err(Error::Untrusted { folder: folder.into(), files: keep });
+        return Err(CollatzFailure::Untrusted { folder: folder.into(), files: keep }.into());
     }
     Ok(Opened {
         done: contents.done.iter().map(|certificate| certificate.window).collect(),
@@ -110,10 +107,10 @@ pub(super) fn line((path, damage): &(PathBuf, Damage)) -> String {
 /// Is every start of the range covered?
 ///
 /// # Errors
-/// [`Error::Incomplete`] if not.
+/// [`CollatzFailure::Incomplete`] if not.
 pub(super) fn complete(folder: &str, campaign: &Campaign, contents: &Contents) -> Result<()> {
     match contents.missing(&campaign.specification().range) {
         0 => Ok(()),
-        missing => Err(Error::Incomplete { folder: folder.into(), missing }),
+        missing => Err(CollatzFailure::Incomplete { folder: folder.into(), missing }.into()),
     }
 }

@@ -7,6 +7,7 @@ mod check;
 mod delay;
 mod draw;
 pub(super) mod engines;
+mod error;
 mod folder;
 mod records;
 mod status;
@@ -19,11 +20,9 @@ use std::{io, path::Path};
 
 use warpmp_collatz::{Error as CollatzError, campaign::Campaign, certificate::Scheme};
 
-use crate::{
-    console,
-    error::{Error, Result},
-};
+use crate::{console, error::Result};
 use args::CollatzCommand;
+pub(crate) use error::CollatzFailure;
 
 /// Does what was asked for.
 pub(crate) fn run(command: &CollatzCommand) -> Result<()> {
@@ -40,11 +39,11 @@ pub(crate) fn run(command: &CollatzCommand) -> Result<()> {
 /// The campaign of a folder.
 ///
 /// # Errors
-/// [`Error::NoCampaign`]; what reading it gives.
+/// [`CollatzFailure::NoCampaign`]; what reading it gives.
 fn campaign(folder: &str) -> Result<Campaign> {
     Campaign::open(Path::new(folder)).map_err(|error| match error {
         CollatzError::File { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-            Error::NoCampaign { folder: folder.into() }
+            CollatzFailure::NoCampaign { folder: folder.into() }.into()
         }
         error => error.into(),
     })

@@ -17,6 +17,7 @@ use warpmp_collatz::{
 };
 
 use super::{
+    CollatzFailure,
     args::Verify,
     asked::Asked,
     engines,
@@ -43,7 +44,7 @@ pub(super) fn run(args: &Verify) -> Result<()> {
     let specification = asked.specification(&engines)?;
     let windows = specification.windows();
     if windows > MAX_WINDOWS {
-        return Err(Error::TooManyWindows { windows, limit: MAX_WINDOWS });
+        return Err(CollatzFailure::TooManyWindows { windows, limit: MAX_WINDOWS }.into());
     }
     let all = || (0..specification.windows()).filter_map(|number| specification.window(number));
     let opened = match &args.out {

@@ -1,12 +1,13 @@
-//! Greatest common divisors of eight lanes at once, and inverses modulo odd numbers.
+//! Greatest common divisors of a group of lanes at once, and inverses modulo odd numbers.
 
-use super::super::rows::Piece;
-use super::group::{Group, bits};
-use super::rows;
 use warpmp_simd::divsteps::Pairs;
 use warpmp_simd::montgomery::{self, Moduli};
 use warpmp_simd::shift::Distances;
 use warpmp_simd::{Simd, digits};
+
+use super::super::rows::Piece;
+use super::group::{Group, bits, is_odd};
+use super::rows;
 use crate::operation::Status;
 
 /// `gcd(a, b)`: of what remains without factors of two, times those that are common.
@@ -61,8 +62,8 @@ pub(super) fn inverse<S: Simd>(s: S, piece: &mut Piece<'_>) -> Vec<usize> {
     let lanes = piece.results[0].words.len() / piece.results[0].limbs;
     let mut even = Vec::new();
     for first in (0..lanes).step_by(S::LANES) {
-        let mut group = Group::new(s, piece, first, lanes, &harmless);
-        even.extend((0..group.filled).filter(|lane| group.status(*lane) == Status::EvenModulus).map(|it| first + it));
+        let mut group = Group::new(s, piece, first, lanes, &harmless, is_odd);
+        even.extend(group.unsuited());
         digits::load(s, &group.moduli, &mut words, &mut pairs.f);
         digits::load(s, &group.operands[0], &mut words, &mut pairs.g);
         moduli.set(&pairs.f);

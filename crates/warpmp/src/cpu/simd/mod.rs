@@ -2,7 +2,7 @@
 //!
 //! computes   products and squares; quotients, remainders, modular products; Montgomery's products and reductions; powers
 //!            and strong tests; greatest common divisors and inverses. Of a group of lanes at once, any lengths up to
-//!            [`product_limit_bits`] and [`MODULAR_LIMIT_BITS`]
+//!            [`product_bits`], [`modulus_bits`] and [`DIVISOR_BITS`]
 //! requires   a proof that the processor has the instructions: [`is_available`]
 //! cost       m·n/4 multiply-adds of 512 bits for a product of m × n digits, less by Karatsuba's method for long numbers;
 //!            conversions in proportion to m + n. The others: see the files of `warpmp-simd`
@@ -14,7 +14,6 @@
 //! forms.rs       the way into Montgomery's form
 //! modular.rs  residues.rs  power.rs  divisors.rs   the operations, group by group
 //! ```
-#![allow(unsafe_code)]
 
 mod divisors;
 mod forms;
@@ -23,18 +22,25 @@ mod modular;
 mod power;
 mod residues;
 
-use warpmp_simd::{Ifma, MAX_LANES, Simd, digits, division, product, square};
+use warpmp_simd::{Avx2, Ifma, MAX_LANES, Simd, digits, division, product, square};
 
 use super::general;
+use super::reduction::Residue;
 use super::rows::{Piece, Product, Rows, Square};
-use crate::operation::Operation;
+pub(super) use modular::Dividend;
+pub(super) use power::Power;
 
-/// Bits of the widest modulus or divisor.
-pub(super) const MODULAR_LIMIT_BITS: usize = division::MAX_DIGITS * Ifma::DIGIT_BITS - 1;
+/// Bits of the widest divisor, with AVX-512 IFMA.
+pub(super) const DIVISOR_BITS: usize = division::MAX_DIGITS * Ifma::DIGIT_BITS - 1;
 
 /// Bits of the widest operand of a product.
-pub(super) const fn product_limit_bits<S: Simd>() -> usize {
+pub(super) const fn product_bits<S: Simd>() -> usize {
     S::MAX_DIGITS * S::DIGIT_BITS
+}
+
+/// Bits of the widest odd modulus.
+pub(super) const fn modulus_bits<S: Simd>() -> usize {
+    product_bits::<S>() - 32
 }
 
 /// Has this processor the instructions?
@@ -42,54 +48,51 @@ pub(super) fn is_available<S: Simd>() -> bool {
     S::detect().is_some()
 }
 
-/// The proof that it has them. Must be called only where [`is_available`]; panics elsewhere.
+/// The proof that it has them. Like all functions of this file that take a piece it must be called only where
+/// [`is_available`]; it panics elsewhere.
 fn proof<S: Simd>() -> S {
     S::detect().expect("the table offers this algorithm only where it runs")
 }
 
-/// Multiplies the rows of a piece. Must be called only where [`is_available`]; panics elsewhere.
+/// Multiplies the rows of a piece.
 pub(super) fn multiply<S: Simd>(piece: Piece<'_>) {
     multiply_vectors(proof::<S>(), piece.product());
 }
 
-/// Squares the rows of a piece. Must be called only where [`is_available`]; panics elsewhere.
+/// Squares the rows of a piece.
 pub(super) fn square<S: Simd>(piece: Piece<'_>) {
     square_vectors(proof::<S>(), piece.square());
 }
 
-/// Does the operation of a piece have vectors for modular arithmetic?
-pub(super) fn serves(operation: Operation) -> bool {
-    let divisors = matches!(operation, Operation::Gcd | Operation::InvMod);
-    divisors || is_division(operation) || is_reduction(operation) || is_power(operation)
+/// Divides the rows of a piece.
+pub(super) fn divide(piece: Piece<'_>, dividend: Dividend) {
+    modular::run(proof(), piece, dividend);
 }
 
-fn is_division(operation: Operation) -> bool {
-    use Operation as O;
-    matches!(operation, O::MulMod | O::SqrMod | O::Reduce | O::ToMont | O::DivRem | O::Rem)
+/// Montgomery's reduction of the rows of a piece.
+pub(super) fn reduce<S: Simd>(piece: Piece<'_>, residue: Residue) {
+    residues::run(proof::<S>(), piece, residue);
 }
 
-fn is_reduction(operation: Operation) -> bool {
-    matches!(operation, Operation::MontMul | Operation::MontSqr | Operation::FromMont | Operation::Redc)
+/// Powers or strong tests of a piece with AVX-512 IFMA.
+pub(super) fn power_ifma(piece: Piece<'_>, power: Power) {
+    power::run::<_, forms::ByDivision>(proof::<Ifma>(), piece, power);
 }
 
-fn is_power(operation: Operation) -> bool {
-    use Operation as O;
-    matches!(operation, O::PowMod | O::PowModPublic(_) | O::StrongTest(_) | O::MillerRabin)
+/// Powers or strong tests of a piece with AVX2, for which there is no long division.
+pub(super) fn power_avx2(piece: Piece<'_>, power: Power) {
+    power::run::<_, forms::ByDoubling<_>>(proof::<Avx2>(), piece, power);
 }
 
-/// Does the operation of a piece, one that it [`serves`]. Must be called only where [`is_available`]; panics elsewhere.
-pub(super) fn modular(mut piece: Piece<'_>) {
-    let s = proof::<Ifma>();
-    match piece.operation {
-        it if is_division(it) => modular::run(s, piece),
-        it if is_power(it) => power::run::<_, forms::ByDivision>(s, piece),
-        Operation::Gcd => divisors::gcd(s, piece),
-        Operation::InvMod => {
-            let even = divisors::inverse(s, &mut piece);
-            general::run_lanes(&mut piece, even);
-        }
-        _ => residues::run(s, piece),
-    }
+/// Greatest common divisors of a piece.
+pub(super) fn gcd<S: Simd>(piece: Piece<'_>) {
+    divisors::gcd(proof::<S>(), piece);
+}
+
+/// Inverses of a piece, modulo even numbers by another algorithm.
+pub(super) fn inverse<S: Simd>(mut piece: Piece<'_>) {
+    let even = divisors::inverse(proof::<S>(), &mut piece);
+    general::inv_mod_lanes(&mut piece, even);
 }
 
 fn multiply_vectors<S: Simd>(s: S, work: Product<'_>) {

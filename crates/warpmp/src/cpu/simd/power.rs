@@ -13,33 +13,49 @@ use warpmp_simd::{MAX_LANES, Simd, digits};
 
 use super::super::rows::{Piece, digit_of};
 use super::forms::Forms;
-use super::group::{Group, bits};
-use crate::operation::Operation;
+use super::group::{Group, bits, is_odd};
 
 /// Longest window, in bits.
 const MAX_WINDOW: usize = 6;
 
-/// Does the operation of a piece: a power or a strong test.
-pub(super) fn run<S: Simd, F: Forms<S>>(s: S, mut piece: Piece<'_>) {
-    use Operation as O;
-    let (operation, last) = (piece.operation, piece.operands.len() - 1);
+/// The powers that are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Power {
+    /// Powers of the first operand, the exponents in the second one.
+    Each,
+    /// Powers of the first operand, the exponent is the operation's constant.
+    Constant,
+    /// Strong tests to the base that is the operation's constant.
+    TestConstant,
+    /// Strong tests to the bases in the first operand.
+    TestEach,
+}
+
+impl Power {
+    /// Does it test the last operand?
+    const fn is_test(self) -> bool {
+        matches!(self, Self::TestConstant | Self::TestEach)
+    }
+}
+
+/// Computes the powers or strong tests of a piece.
+pub(super) fn run<S: Simd, F: Forms<S>>(s: S, mut piece: Piece<'_>, power: Power) {
+    let last = piece.operands.len() - 1;
     let limbs = piece.operands[last].limbs();
-    let constant = [operation.constant().unwrap_or(0)];
-    let base = match operation {
-        O::StrongTest(_) => 1,
-        _ => piece.operands[0].limbs(),
-    };
+    let constant = [piece.operation.constant().unwrap_or(0)];
+    let base = if power == Power::TestConstant { 1 } else { piece.operands[0].limbs() };
     let mut ring = Ring::<S, F>::new(s, limbs, base);
     let harmless = vec![u32::MAX; limbs];
-    let lanes = piece.results[0].words.len() / piece.results[0].limbs;
+    let lanes = piece.lanes();
     for first in (0..lanes).step_by(S::LANES) {
-        let group = Group::new(s, &piece, first, lanes, &harmless);
-        let bases = if matches!(operation, O::StrongTest(_)) { [&constant[..]; MAX_LANES] } else { group.operands[0] };
+        // Even numbers and 1 do not pass.
+        let group = Group::new(s, &piece, first, lanes, &harmless, |m| !power.is_test() || is_odd(m) && bits(m) > 1);
+        let bases = if power == Power::TestConstant { [&constant[..]; MAX_LANES] } else { group.operands[0] };
         ring.load(&group, &bases);
-        match operation {
-            O::PowMod => ring.power(&group.operands[1]),
-            O::PowModPublic(_) => ring.power(&[&constant[..]; MAX_LANES]),
-            _ => {
+        match power {
+            Power::Each => ring.power(&group.operands[1]),
+            Power::Constant => ring.power(&[&constant[..]; MAX_LANES]),
+            Power::TestConstant | Power::TestEach => {
                 let passed = ring.strong_test(&group.moduli) & group.fine();
                 let verdicts = &mut piece.results[0].words[first..][..group.filled];
                 verdicts.iter_mut().enumerate().for_each(|(lane, it)| *it = u32::from(passed >> lane & 1));

@@ -1,18 +1,18 @@
-//! Montgomery's products, squares and reductions of eight lanes at once, with the library's `R = 2^(32L)`.
+//! Montgomery's products, squares and reductions of a group of lanes at once, with the library's `R = 2^(32L)`.
 //!
-//! Digits have another radix than limbs. So what is reduced is multiplied by `2^(52n − 32L)` first, which turns the
-//! division by `2^(52n)` into one by `R`; it is below `R·m` before, and so below `2^(52n)·m` afterwards.
+//! Digits have another radix than limbs. So what is reduced is multiplied by `2^(wn − 32L)` for digits of `w` bits first, which turns the
+//! division by `2^(wn)` into one by `R`; it is below `R·m` before, and so below `2^(wn)·m` afterwards.
 
-use super::super::rows::Piece;
-use super::group::{Group, cut};
 use warpmp_simd::montgomery::{self, Moduli};
 use warpmp_simd::shift::Distances;
 use warpmp_simd::{MAX_LANES, Simd, digits, product, square};
-use crate::operation::Operation;
 
-/// Does the operation of a piece: `mont_mul`, `mont_sqr`, `redc` or `from_mont`.
-pub(super) fn run<S: Simd>(s: S, mut piece: Piece<'_>) {
-    use Operation as O;
+use super::super::reduction::Residue;
+use super::super::rows::Piece;
+use super::group::{Group, cut};
+
+/// Reduces the lanes of a piece.
+pub(super) fn run<S: Simd>(s: S, mut piece: Piece<'_>, residue: Residue) {
     let zero = s.zero();
     let m = piece.operands[piece.operands.len() - 1];
     let (limbs, n) = (m.limbs(), montgomery::count::<S>(m.limbs()));
@@ -27,7 +27,7 @@ pub(super) fn run<S: Simd>(s: S, mut piece: Piece<'_>) {
     let mut moduli = Moduli::new(s, n);
     let mut known = None;
     for first in (0..lanes).step_by(S::LANES) {
-        let group = Group::new(s, &piece, first, lanes, &harmless);
+        let group = Group::new(s, &piece, first, lanes, &harmless, |_| true);
         let fine = Some(group.fine());
         if !m.is_shared() || known != fine {
             digits::load(s, &group.moduli, &mut words, &mut c);
@@ -35,21 +35,21 @@ pub(super) fn run<S: Simd>(s: S, mut piece: Piece<'_>) {
             known = fine;
         }
         // Above the modulus there are zeros, or a fault.
-        let long = if piece.operation == O::Redc { 2 * limbs } else { limbs };
+        let long = if residue == Residue::Given { 2 * limbs } else { limbs };
         let row = cut(&group.operands[0], long);
-        match piece.operation {
-            O::MontMul => {
+        match residue {
+            Residue::Product => {
                 digits::load(s, &row, &mut words, &mut c);
                 to_digits.up(&c, &mut a);
                 digits::load(s, &cut(&group.operands[1], limbs), &mut words, &mut b);
                 product::mul(s, &a, &b, &mut t, &mut scratch);
             }
-            O::MontSqr => {
+            Residue::Square => {
                 digits::load(s, &row, &mut words, &mut a);
                 square::sqr(s, &a, &mut wide, &mut scratch);
                 to_digits.up(&wide, &mut t);
             }
-            _ => {
+            Residue::Given => {
                 digits::load(s, &row, &mut words, &mut wide);
                 to_digits.up(&wide, &mut t);
             }

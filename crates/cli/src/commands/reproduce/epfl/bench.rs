@@ -9,7 +9,10 @@ use warpmp::{
     kernels::epfl::Experiment,
 };
 
-use super::{super::times::Settings, oracle};
+use super::{
+    super::{ReproduceError, times::Settings},
+    oracle,
+};
 use crate::{
     args::Pattern,
     commands::{check, collatz::engines, pattern},
@@ -210,7 +213,13 @@ impl Arrays {
             let expected = oracle::result(experiment, [&a, &b, &m]);
             if found != expected {
                 let [found, expected] = [found, expected].map(|value| format!("0x{value:x}"));
-                return Err(Error::WrongExperiment { kernel: experiment.name(), lane: lane as u64, found, expected });
+                return Err(ReproduceError::WrongExperiment {
+                    kernel: experiment.name(),
+                    lane: lane as u64,
+                    found,
+                    expected,
+                }
+                .into());
             }
         }
         Ok(lanes.len() as u64)
