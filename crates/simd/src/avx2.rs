@@ -3,7 +3,6 @@
 //! The multiplier takes the low 32 bits of each word and gives 64 bits: a whole product of two digits, 56 bits, has room
 //! in a column together with 255 others. Masks are words of ones or zeros.
 #![allow(unsafe_code)]
-#![allow(clippy::inline_always, reason = "an instruction is compiled where its caller has the features")]
 
 use std::arch::x86_64::{
     __m256i, _mm256_add_epi64, _mm256_and_si256, _mm256_andnot_si256, _mm256_blendv_epi8, _mm256_castsi256_pd,

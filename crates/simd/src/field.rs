@@ -36,7 +36,6 @@
 //! bound: a product of numbers below `A·p` and `B·p` is `(a·b + q·p)/R < (A·B·p² + R·p)/R ≤ 2p` for `A·B ≤ 16`. A column gets
 //! `2N` products of digits and a carry.
 //! source: Montgomery 1985; lazy reduction as in Bernstein, Curve25519, 2006.
-#![allow(clippy::inline_always, reason = "an instruction is compiled where its caller has the features")]
 
 use crate::montgomery::negative_inverse;
 use crate::product::carry_signed;

@@ -1,6 +1,5 @@
 //! AVX-512 IFMA: eight lanes of 52-bit digits, on Intel from Ice Lake on and AMD from Zen 4 on.
 #![allow(unsafe_code)]
-#![allow(clippy::inline_always, reason = "an instruction is compiled where its caller has the features")]
 
 use std::arch::x86_64::{
     __m512d, __m512i, _mm512_add_epi64, _mm512_and_si512, _mm512_cmpeq_epi64_mask, _mm512_cmplt_epi64_mask,
@@ -167,6 +166,7 @@ impl Ifma {
     ///
     /// bound: the doubles `y ≈ x³/4d ≤ x` and `z ≈ rest·x/d < 2^55` err by less than 2^-51 of themselves. So `y − 4` is below
     /// the quotient and by at most 8, and `z` errs by less than 2^4, and by 4 for the digits below `d`.
+    #[allow(clippy::unused_self, reason = "the proof that the processor has the instructions")]
     pub(crate) fn reciprocal(self, high: __m512i, low: __m512i) -> [__m512i; 2] {
         // SAFETY: the processor has the features that the function is compiled for: `self` is the proof.
         unsafe { reciprocal(high, low) }

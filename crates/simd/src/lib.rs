@@ -25,6 +25,7 @@
 //! The methods of [`Simd`] become single instructions only inside [`Simd::vectorize`]. The algorithms of this crate see to
 //! that themselves, except [`field`], whose callers wrap a whole loop.
 #![deny(unsafe_code)]
+#![allow(clippy::inline_always, reason = "an instruction is compiled where its caller has the features")]
 
 #[cfg(not(target_arch = "x86_64"))]
 mod absent;

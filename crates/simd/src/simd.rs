@@ -1,5 +1,4 @@
 //! The instructions that all algorithms are written in.
-#![allow(clippy::inline_always, reason = "an instruction is compiled where its caller has the features")]
 
 use std::fmt::Debug;
 
@@ -42,6 +41,7 @@ pub trait Simd: Copy + Debug + Send + Sync + sealed::Sealed + 'static {
     fn splat(self, word: u64) -> Self::Vector;
 
     /// One word for each lane; words beyond the last lane are dropped.
+    #[allow(clippy::wrong_self_convention, reason = "`self` is the proof, not the value")]
     fn from_words(self, words: [u64; MAX_LANES]) -> Self::Vector;
 
     /// The words of all lanes, and zeros beyond the last lane.

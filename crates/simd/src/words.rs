@@ -14,7 +14,6 @@ use std::hint::black_box;
 
 /// `z += x·y`, as many words as both have; returns the carry.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "fixed lengths must reach the loop")]
 pub fn add_row(x: u64, y: &[u64], z: &mut [u64]) -> u64 {
     let mut carry = 0;
     for (z, y) in z.iter_mut().zip(y) {

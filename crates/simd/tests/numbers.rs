@@ -82,7 +82,7 @@ mod generic {
                 for (row, m) in row.iter_mut().zip(&m) {
                     // The largest residue that is allowed, and others.
                     let twice = number(m) * 2_u32;
-                    let value = if random.word() % 3 == 0 { &twice - 1_u32 } else { number(row) % &twice };
+                    let value = if random.word().is_multiple_of(3) { &twice - 1_u32 } else { number(row) % &twice };
                     *row = value.to_u32_digits();
                 }
             }

@@ -30,7 +30,7 @@ fn products_sums_and_reductions() {
             let m = number(m);
             // A factor below R and one below m; the largest of each now and then.
             let x = random.row(2 * n);
-            let y = if random.word() % 3 == 0 { &m - 1_u32 } else { number(&random.row(2 * n)) % &m };
+            let y = if random.word().is_multiple_of(3) { &m - 1_u32 } else { number(&random.row(2 * n)) % &m };
             let (y, mut scratch) = (words(&y.to_u32_digits(), n), vec![0; 2 * n]);
             let mut product = words(&x, n);
             modulus.multiply(&mut product, &y, &mut scratch);

@@ -117,13 +117,15 @@ fn all(operation: Operation) -> &'static [Algorithm] {
         O::DivRem => const { &[A::ifma(|it| simd::divide(it, Dividend::Plain)), A::dashu(general::div_rem)] },
         O::Rem => const { &[A::ifma(|it| simd::divide(it, Dividend::Plain)), A::dashu(general::remainder)] },
         // The library takes less than quadratic time.
-        O::Gcd => const {
-            &[
-                A { best_bits: 0..=24576, ..A::ifma(simd::gcd::<Ifma>) },
-                A { best_bits: 0..=4096, ..A::avx2(simd::gcd::<Avx2>) },
-                A::dashu(general::gcd),
-            ]
-        },
+        O::Gcd => {
+            const {
+                &[
+                    A { best_bits: 0..=24576, ..A::ifma(simd::gcd::<Ifma>) },
+                    A { best_bits: 0..=4096, ..A::avx2(simd::gcd::<Avx2>) },
+                    A::dashu(general::gcd),
+                ]
+            }
+        }
         O::GcdExt => const { &[A::dashu(general::gcd_ext)] },
         O::Sqrt => const { &[A::dashu(general::sqrt)] },
         O::MulMod => const { &[A::ifma(|it| simd::divide(it, Dividend::Product)), A::dashu(general::mul_mod)] },
@@ -131,13 +133,15 @@ fn all(operation: Operation) -> &'static [Algorithm] {
         O::PowMod => power!(Power::Each, general::pow_mod),
         O::PowModSec => const { &[A::portable("cpu-constant-time", secret::power)] },
         O::PowModPublic(_) => power!(Power::Constant, general::pow_mod_public),
-        O::InvMod => const {
-            &[
-                A::ifma(simd::inverse::<Ifma>),
-                A { best_bits: 0..=4096, ..A::avx2(simd::inverse::<Avx2>) },
-                A::dashu(general::inv_mod),
-            ]
-        },
+        O::InvMod => {
+            const {
+                &[
+                    A::ifma(simd::inverse::<Ifma>),
+                    A { best_bits: 0..=4096, ..A::avx2(simd::inverse::<Avx2>) },
+                    A::dashu(general::inv_mod),
+                ]
+            }
+        }
         O::StrongTest(_) => power!(Power::TestConstant, general::strong_test),
         O::MillerRabin => power!(Power::TestEach, general::miller_rabin),
         O::Reduce => const { &[A::ifma(|it| simd::divide(it, Dividend::Plain)), A::dashu(general::remainder)] },
