@@ -1,7 +1,8 @@
 //! The architecture as a test: who may import whom, and where `unsafe` may stand.
 //!
-//! `kernel ← device ← { warpmp, collatz } ← { cli, python }` and `simd ← { warpmp, collatz }`: an arrow is an import, nothing
-//! imports leftwards, and the two clients in braces never meet. The edges are read from `cargo metadata`, not from this comment.
+//! `kernel ← device ← launch ← { warpmp, collatz } ← { cli, python }` and `simd ← { warpmp, collatz }`: an arrow is an import,
+//! nothing imports leftwards, and the two clients in braces never meet. The edges are read from `cargo metadata`, not from
+//! this comment.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a panic is how a test reports")]
@@ -17,12 +18,15 @@ use serde_json::Value;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("warpmp-kernel", &[]),
     ("warpmp-device", &["warpmp-kernel"]),
+    ("warpmp-launch", &["warpmp-kernel", "warpmp-device"]),
     ("warpmp-simd", &[]),
-    ("warpmp", &["warpmp-kernel", "warpmp-device", "warpmp-simd"]),
-    ("warpmp-collatz", &["warpmp-kernel", "warpmp-device", "warpmp-simd"]),
-    ("warpmp-cli", &["warpmp", "warpmp-collatz", "warpmp-device"]),
-    ("warpmp-python", &["warpmp", "warpmp-collatz", "warpmp-device"]),
-    ("warpmp-testkit", &["warpmp-kernel", "warpmp-device"]),
+    ("warpmp", &["warpmp-kernel", "warpmp-device", "warpmp-launch", "warpmp-simd"]),
+    ("warpmp-collatz", &["warpmp-kernel", "warpmp-device", "warpmp-launch", "warpmp-simd"]),
+    ("warpmp-oracle", &["warpmp"]),
+    ("warpmp-numtheory", &["warpmp"]),
+    ("warpmp-cli", &["warpmp", "warpmp-oracle", "warpmp-collatz", "warpmp-device", "warpmp-numtheory"]),
+    ("warpmp-python", &["warpmp", "warpmp-collatz", "warpmp-device", "warpmp-numtheory"]),
+    ("warpmp-testkit", &["warpmp", "warpmp-oracle"]),
 ];
 
 /// The unpublished crate: tests of every crate use it, no product does.

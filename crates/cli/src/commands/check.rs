@@ -1,10 +1,9 @@
 //! Results computed again by num-bigint, which shares no code with the engines.
 
-use num_bigint::{BigInt, BigUint};
+use num_bigint::BigUint;
 use rayon::prelude::*;
-use warpmp::{Batch, Operation, Status};
-
-use super::oracle::{self, Number};
+use warpmp::{Batch, Operation};
+use warpmp_oracle::Value;
 
 use crate::{
     error::Result,
@@ -110,15 +109,9 @@ pub(crate) fn borrowed(lanes: &[(Vec<u32>, usize)]) -> Vec<Lane<'_>> {
 /// # Errors
 /// [`WrongResult`].
 pub(crate) fn compare(operation: Operation, lane: u64, operands: &[Lane<'_>], results: &[Lane<'_>]) -> Result<()> {
-    let numbers: Vec<Number> = operands.iter().map(|(limbs, bits)| Number::new(limbs, *bits)).collect();
-    let (expected, status) = match oracle::results(operation, &numbers) {
-        Ok(expected) => (expected, Status::Fine),
-        Err(status) => (vec![BigInt::ZERO; operation.result_names().len()], status),
-    };
-    let expected = expected.into_iter().chain(operation.has_status().then(|| status.code().into()));
-    for (expected, (found, bits)) in expected.zip(results) {
-        let expected = oracle::pattern(&expected, *bits);
-        if BigUint::new(found.to_vec()) != expected {
+    let values: Vec<Value> = operands.iter().map(|(limbs, bits)| Value::new(limbs, *bits)).collect();
+    for (expected, (found, _)) in warpmp_oracle::apply(operation, &values).iter().zip(results) {
+        if BigUint::from_slice(found) != expected.number {
             let names = operation.operands().iter().map(|operand| operand.name);
             let named = operands.iter().zip(names).map(|((limbs, _), name)| format!("{name} = {}", head(limbs)));
             return Err(WrongResult {
@@ -126,7 +119,7 @@ pub(crate) fn compare(operation: Operation, lane: u64, operands: &[Lane<'_>], re
                 lane,
                 operands: named.collect::<Vec<_>>().join("\n  "),
                 found: head(found),
-                expected: head(&expected.to_u32_digits()),
+                expected: head(&expected.limbs()),
             }
             .into());
         }

@@ -10,7 +10,6 @@ pub(crate) mod expect;
 mod explain;
 mod generate;
 pub(crate) mod is_prime;
-mod oracle;
 pub(crate) mod pattern;
 pub(crate) mod reproduce;
 mod results;
