@@ -20,7 +20,8 @@ pub fn names() -> Vec<&'static str> {
 pub fn named(name: &str) -> Result<Problem> {
     let unknown = || Error::UnknownCurve { name: name.into(), known: names().join(", ") };
     let row = rows().find(|row| row[0].eq_ignore_ascii_case(name)).ok_or_else(unknown)?;
-    let numbers: Option<Vec<BigUint>> = row[1..].iter().map(|digits| BigUint::parse_bytes(digits.as_bytes(), 16)).collect();
+    let numbers: Option<Vec<BigUint>> =
+        row[1..].iter().map(|digits| BigUint::parse_bytes(digits.as_bytes(), 16)).collect();
     let [p, a, b, n, px, py, qx, qy] = numbers.and_then(|numbers| numbers.try_into().ok()).ok_or_else(unknown)?;
     Ok(Problem::new(row[0], Group { p, a, b }, n, Some((px, py)), Some((qx, qy)))?)
 }

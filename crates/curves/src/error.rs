@@ -42,7 +42,9 @@ pub enum Error {
     #[error(transparent)]
     Device(#[from] warpmp_device::Error),
     /// A walk on a device differs from its replay.
-    #[error("the walk of start {start} was reported at another point than its replay reaches; the device computes wrongly")]
+    #[error(
+        "the walk of start {start} was reported at another point than its replay reaches; the device computes wrongly"
+    )]
     Replay {
         /// The number of the start.
         start: u64,
@@ -103,6 +105,8 @@ pub enum Refusal {
     #[error("P is the point at infinity")]
     NoBase,
     /// The order is the field's prime.
-    #[error("the curve is anomalous, n = p: the logarithm is found in polynomial time by the method of Smart, Satoh, Araki and Semaev")]
+    #[error(
+        "the curve is anomalous, n = p: the logarithm is found in polynomial time by the method of Smart, Satoh, Araki and Semaev"
+    )]
     Anomalous,
 }

@@ -15,8 +15,8 @@
 
 pub mod affine;
 pub mod challenges;
-mod error;
 mod cpu;
+mod error;
 mod field;
 mod gpu;
 pub mod kernels;

@@ -191,10 +191,7 @@ mod tests {
     fn each_violation_is_named() {
         assert_eq!(changed(|it| it.group.p = 97_u32.into()), Refusal::FieldSize { bits: 7, least: 32, most: 256 });
         assert!(matches!(changed(|it| it.group.p += 2_u32), Refusal::FieldNotPrime { .. }));
-        assert_eq!(
-            changed(|it| (it.group.a, it.group.b) = (BigUint::ZERO, BigUint::ZERO)),
-            Refusal::Singular
-        );
+        assert_eq!(changed(|it| (it.group.a, it.group.b) = (BigUint::ZERO, BigUint::ZERO)), Refusal::Singular);
         assert_eq!(changed(|it| it.base = None), Refusal::NoBase);
         assert_eq!(changed(|it| it.base = moved(&it.base)), Refusal::NotOnCurve { name: "P" });
         assert_eq!(changed(|it| it.target = moved(&it.target)), Refusal::NotOnCurve { name: "Q" });

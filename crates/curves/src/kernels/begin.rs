@@ -38,8 +38,7 @@ pub fn build(walk: &Walk) -> Kernel {
     let row = b.mad_wide(column, 8 * limbs, inputs.pool);
     for coordinate in 0..2 {
         let limb = |i| 4 * (coordinate * limbs + i);
-        let number: Vec<_> =
-            (0..limbs).flat_map(|i| b.load_global(Space::Global, Vector::V1, row, limb(i))).collect();
+        let number: Vec<_> = (0..limbs).flat_map(|i| b.load_global(Space::Global, Vector::V1, row, limb(i))).collect();
         walk.columns().store(&mut b, inputs.state, column, coordinate, &number);
     }
     let start = b.widen(column);

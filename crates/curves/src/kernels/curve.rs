@@ -49,8 +49,7 @@ impl Curve {
         let one = &radix % p;
         let cube = &one * &one * &one % p;
         let spread = Spread::new(b, 1, *limbs as usize, thread);
-        let [modulus, p2, a, one, cube] =
-            [p, &(p * 2_u32), a, &one, &cube].map(|value| constants.registers(b, value));
+        let [modulus, p2, a, one, cube] = [p, &(p * 2_u32), a, &one, &cube].map(|value| constants.registers(b, value));
         let ring = Montgomery::new(b, spread, &modulus, *limbs as usize);
         Self { ring, p: modulus, p2, a, one, cube }
     }

@@ -9,8 +9,8 @@
 //! starts.rs   new starting points
 //! ```
 
-mod curve;
 pub mod begin;
+mod curve;
 pub mod escape;
 mod numbers;
 pub mod starts;

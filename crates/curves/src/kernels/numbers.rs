@@ -58,7 +58,13 @@ impl Columns {
     /// Where a limb of a number lies: words from the start of the memory.
     pub(crate) const fn word(self, number: u32, column: u32, limb: u32) -> usize {
         let mut first = 0;
-        let mut words = if self.limbs >= 4 { 4 } else if self.limbs >= 2 { 2 } else { 1 };
+        let mut words = if self.limbs >= 4 {
+            4
+        } else if self.limbs >= 2 {
+            2
+        } else {
+            1
+        };
         while first + words <= limb {
             first += words;
             while first + words > self.limbs {

@@ -250,7 +250,14 @@ impl Thread<'_> {
     }
 
     /// One step of a point: the new point. `inverse` becomes the inverse of the points that are left.
-    fn step(&self, b: &mut Builder, place: &Place, [x, y, prefix]: [&[R32]; 3], inverse: &[R32], round: R32) -> [Vec<R32>; 2] {
+    fn step(
+        &self,
+        b: &mut Builder,
+        place: &Place,
+        [x, y, prefix]: [&[R32]; 3],
+        inverse: &[R32],
+        round: R32,
+    ) -> [Vec<R32>; 2] {
         let curve = &self.curve;
         let branch = self.branch(b, x);
         let other = self.table.load(b, branch, 0);

@@ -39,8 +39,8 @@ use sha2::{Digest as _, Sha256};
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::problem::Problem;
-use points::Sums;
 pub(crate) use points::Spot;
+use points::Sums;
 pub use replay::Coefficients;
 pub(crate) use replay::End;
 

@@ -22,17 +22,9 @@ impl<const W: usize> Spot<W> {
 }
 
 /// `sᵢ + tᵢ`; `2·sᵢ` where the abscissas agree. One inversion.
-pub(crate) fn add<const W: usize>(
-    field: &Field<W>,
-    a: &[u64; W],
-    s: &[Spot<W>],
-    t: &[Spot<W>],
-) -> Vec<Spot<W>> {
-    let denominators: Vec<[u64; W]> = s
-        .iter()
-        .zip(t)
-        .map(|(s, t)| if s.x == t.x { field.add(&s.y, &s.y) } else { field.sub(&t.x, &s.x) })
-        .collect();
+pub(crate) fn add<const W: usize>(field: &Field<W>, a: &[u64; W], s: &[Spot<W>], t: &[Spot<W>]) -> Vec<Spot<W>> {
+    let denominators: Vec<[u64; W]> =
+        s.iter().zip(t).map(|(s, t)| if s.x == t.x { field.add(&s.y, &s.y) } else { field.sub(&t.x, &s.x) }).collect();
     let inverses = invert_all(field, &denominators);
     let sum = |((s, t), inverse): ((&Spot<W>, &Spot<W>), &[u64; W])| {
         let (rise, other) = if s.x == t.x { (tangent(field, a, &s.x), s) } else { (field.sub(&t.y, &s.y), t) };

@@ -100,7 +100,8 @@ impl<'p> Reference<'p> {
 
     fn combination(&self, kind: &str, number: u64) -> Point {
         (0_u32..).find_map(|attempt| {
-            let of = |point: &str| scalar(&self.settings, &format!("{kind} {point} {attempt}"), number, &self.problem.n);
+            let of =
+                |point: &str| scalar(&self.settings, &format!("{kind} {point} {attempt}"), number, &self.problem.n);
             let base = self.group().multiply(&of("base"), &self.problem.base);
             let target = self.group().multiply(&of("target"), &self.problem.target);
             self.group().add(&base, &target).map(Some)

@@ -70,10 +70,9 @@ impl<const W: usize> Walk<W> {
         self.round_with(spots, |_, Event { kind, flipped, two_cycle }| {
             let sum = match kind {
                 Move::Doubled => after.plus(&after, n),
-                Move::Added(branch) => Coefficients {
-                    base: (&after.base + &self.table_scalars[branch]) % n,
-                    target: after.target.clone(),
-                },
+                Move::Added(branch) => {
+                    Coefficients { base: (&after.base + &self.table_scalars[branch]) % n, target: after.target.clone() }
+                }
             };
             let sum = if flipped { sum.negated(n) } else { sum };
             after = match two_cycle {

@@ -48,12 +48,15 @@ pub(crate) struct Solve {
 
 /// Measure the steps of Pollard's rho on an elliptic curve
 #[derive(Debug, Group)]
-#[command(name = "ecdlp", after_help = "\
+#[command(
+    name = "ecdlp",
+    after_help = "\
 Reported walks are replayed and checked before anything is timed.
 
 Examples:
   warpmp bench ecdlp --curve eccp-131 --device cuda
-  warpmp bench ecdlp --curve eccp-79 --points 128")]
+  warpmp bench ecdlp --curve eccp-79 --points 128"
+)]
 pub(crate) struct BenchEcdlp {
     #[command(flatten)]
     pub(crate) curve: CurveArgs,

@@ -18,9 +18,8 @@ impl EcdlpError {
     /// The exit code that this error gives the program.
     pub(crate) const fn exit_code(&self) -> u8 {
         match self {
-            Self::Library(LibraryError::Setting { .. }) | Self::Curve { source: LibraryError::UnknownCurve { .. }, .. } => {
-                USAGE
-            }
+            Self::Library(LibraryError::Setting { .. })
+            | Self::Curve { source: LibraryError::UnknownCurve { .. }, .. } => USAGE,
             Self::Curve { .. } | Self::Library(_) => FAILED,
         }
     }
