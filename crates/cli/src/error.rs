@@ -3,6 +3,7 @@
 use std::io;
 
 use warpmp::tuning::TableError;
+use warpmp_collatz::campaign::FolderError;
 
 use crate::io::npy::NpyProblem;
 
@@ -81,13 +82,6 @@ pub(crate) enum Error {
     #[error("{folder}: {missing} number{} of the range {} no certificate", if *missing == 1 { "" } else { "s" },
             if *missing == 1 { "has" } else { "have" })]
     Incomplete { folder: String, missing: u128 },
-    #[error("{windows} windows, at most {limit} fit a directory: give a larger --window")]
-    TooManyWindows { windows: u128, limit: u128 },
-    #[error(
-        "the look-ahead of this plan takes {required_bytes} bytes of memory, of which {available_bytes} are free: \
-             use the device that the campaign was begun with, or for a new one a smaller --lookahead-bits"
-    )]
-    PlanMemory { required_bytes: u64, available_bytes: u64 },
     #[error("{wrong} certificate{} wrong", if *wrong == 1 { " is" } else { "s are" })]
     WrongCertificates { wrong: usize },
     #[error("the delay of {start} is {expected}, the engine says {found}")]
@@ -154,12 +148,12 @@ impl Error {
         match self {
             Self::SamePath { .. }
             | Self::SameOutput { .. }
-            | Self::TooManyWindows { .. }
             | Self::Collatz(
                 warpmp_collatz::Error::ZeroStart
                 | warpmp_collatz::Error::ZeroCount
                 | warpmp_collatz::Error::PastLimit { .. }
-                | warpmp_collatz::Error::Parameter { .. },
+                | warpmp_collatz::Error::Parameter { .. }
+                | warpmp_collatz::Error::TooManyWindows { .. },
             )
             | Self::BothStdin
             | Self::Outputs { .. }
@@ -190,8 +184,17 @@ impl Error {
 impl From<warpmp_collatz::Error> for Error {
     fn from(error: warpmp_collatz::Error) -> Self {
         match error {
-            warpmp_collatz::Error::File { path, source } => Self::write(&path.to_string_lossy(), inner(source)),
+            warpmp_collatz::Error::Campaign(error) => error.into(),
             other => Self::Collatz(other),
+        }
+    }
+}
+
+impl From<FolderError> for Error {
+    fn from(error: FolderError) -> Self {
+        match error {
+            FolderError::File { path, source } => Self::write(&path.to_string_lossy(), inner(source)),
+            other => Self::Collatz(other.into()),
         }
     }
 }

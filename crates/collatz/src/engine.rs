@@ -1,12 +1,11 @@
 //! The seam between engines: what an engine is asked, and what it reports.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
 use dashu_int::{UBig, ops::BitTest as _};
+pub use warpmp_campaign::Control;
 
 use crate::{
     alpha, dfs,
-    error::{Error, Result},
+    error::Result,
     heights::{Heights, Peak},
     honda,
     window::Window,
@@ -60,45 +59,6 @@ impl Outcome {
     }
 }
 
-/// How far the work is, and whether it shall stop; shared between the work and whoever watches it.
-#[derive(Debug, Default)]
-pub struct Control {
-    stop: AtomicBool,
-    /// Parts per 2^32 of the present window.
-    done: AtomicU64,
-}
-
-impl Control {
-    /// Asks the work to stop soon. The open window is then not done.
-    pub fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-
-    /// [`Error::Stopped`] once the work shall stop. Engines ask every few milliseconds.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`].
-    pub fn check(&self) -> Result<()> {
-        if self.stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) }
-    }
-
-    /// A part of the window is done: `part` of `parts`.
-    pub fn advance(&self, part: u64, parts: u64) {
-        let share = (u128::from(part) << 32) / u128::from(parts.max(1));
-        self.done.fetch_add(share as u64, Ordering::Relaxed);
-    }
-
-    /// The share of the present window that is done, from 0 to 1.
-    pub fn progress(&self) -> f64 {
-        (self.done.load(Ordering::Relaxed) as f64 / 4_294_967_296.0).min(1.0)
-    }
-
-    /// A new window begins.
-    pub fn begin(&self) {
-        self.done.store(0, Ordering::Relaxed);
-    }
-}
-
 /// Does the work of a window. Tables and leaves of a plan are made at its first window and kept for the next ones.
 pub trait Engine: Send {
     /// For people and certificates: the device and what else decides the speed.
@@ -116,12 +76,11 @@ pub trait Engine: Send {
     /// As for [`Engine::dfs`].
     fn honda(&mut self, plan: &honda::Plan, window: &Window, control: &Control) -> Result<Outcome>;
 
-    /// The published checksum over every start of the window; on the CPU, where an engine has nothing better.
+    /// The published checksum over every start of the window; on the CPU, unless the engine has a kernel for it.
     ///
     /// # Errors
     /// As for [`Engine::dfs`], and [`Error::Parameter`] for a start below the floor.
     fn alpha(&mut self, plan: &alpha::Plan, window: &Window, control: &Control) -> Result<Outcome> {
-        alpha::above_floor(window)?;
         alpha::run(&*alpha::Sieve::shared(plan)?, window, control)
     }
 

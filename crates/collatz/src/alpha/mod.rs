@@ -11,18 +11,23 @@
 
 mod sieve;
 
+use std::fmt;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 pub use sieve::Sieve;
 
 use crate::{
-    engine::{Control, Outcome},
+    engine::{Control, Engine, Outcome},
     error::{Allowed, Error, Result},
     heights::Peak,
+    kernels::alpha::UNIT_BITS,
     number::descend,
     power::{MAX_EXPONENT, pow3},
+    reference,
     rules::FLOOR,
+    scheme::Method,
     window::Window,
 };
 
@@ -62,28 +67,54 @@ impl Plan {
     }
 }
 
+impl Method for Plan {
+    fn check(&self) -> Result<()> {
+        Self::new(self.sieve_bits, self.modulus).map(drop)
+    }
+
+    /// The sieve is not proven below the floor.
+    fn admits(&self, window: &Window) -> Result<()> {
+        if window.from() < FLOOR {
+            let allowed = Allowed::AtLeast(FLOOR);
+            return Err(Error::Parameter { name: "the first start", value: window.from(), allowed });
+        }
+        Ok(())
+    }
+
+    fn run(&self, engine: &mut dyn Engine, window: &Window, control: &Control) -> Result<Outcome> {
+        engine.alpha(self, window, control)
+    }
+
+    fn recompute(&self, window: &Window, control: &Control) -> Result<Outcome> {
+        reference::recompute(*self, window, control)
+    }
+
+    fn window_count(&self, gpu_share: Option<u128>) -> u128 {
+        1 << if gpu_share.is_some() { UNIT_BITS } else { 36 }
+    }
+
+    /// As it is published.
+    fn checksum(&self, sum: u64) -> [String; 2] {
+        ["alpha".into(), sum.to_string()]
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "alpha: sieve bits {}, modulus {}", self.sieve_bits, self.modulus)
+    }
+}
+
 /// Lower bits of a task: residues are dealt in pieces.
 const PIECE: usize = 1 << 10;
-
-/// Is the window one that the sieve is proven for?
-///
-/// # Errors
-/// [`Error::Parameter`] for a start below the floor.
-pub fn above_floor(window: &Window) -> Result<()> {
-    if window.from() < FLOOR {
-        let allowed = Allowed::AtLeast(FLOOR);
-        return Err(Error::Parameter { name: "the first start", value: window.from(), allowed });
-    }
-    Ok(())
-}
 
 /// Tests the window's starts under a sieve.
 ///
 /// # Errors
 /// [`Error::NoDescent`], [`Error::Stopped`]; [`Error::Parameter`] for a start below the floor, where the sieve is not proven.
 pub fn run(sieve: &Sieve, window: &Window, control: &Control) -> Result<Outcome> {
-    above_floor(window)?;
     let plan = sieve.plan();
+    plan.admits(window)?;
     let modulus = 1u128 << plan.sieve_bits;
     let (base, low) = (window.from() & !(modulus - 1), window.from() & (modulus - 1));
     let pieces = sieve.residues().len().div_ceil(PIECE) as u64;

@@ -18,16 +18,36 @@ mod leaves;
 mod lookahead;
 mod thresholds;
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 pub use leaves::{Class, Leaf, leaves};
 pub use lookahead::{Lookahead, OVERLAP_WORDS};
-pub use thresholds::{Jump, Jumps, RHO_ONE, log2_up};
+pub(crate) use thresholds::Walk;
+pub use thresholds::{Jump, Jumps, MARGIN, RHO_ONE, log2_up};
 
 use crate::{
+    engine::{Control, Engine, Outcome},
     error::{Error, Result},
     power::min_odd,
+    reference,
+    scheme::Method,
+    window::Window,
 };
+
+/// Starts of a window on the CPU: some seconds on two cores.
+const CPU_WINDOW: u128 = 1 << 38;
+/// Starts of a window on a GPU: a few seconds' work, and a multiple of the units that it works in. Each GPU shall have several.
+const GPU_WINDOW: u128 = 1 << 50;
+const LEAST_GPU_WINDOW: u128 = 1 << 44;
+const WINDOWS_A_GPU: u128 = 4;
+
+/// Starts of a window that suits an engine: see [`Method::window_count`]. It depends on no plan; plans depend on it.
+pub fn window_count(gpu_share: Option<u128>) -> u128 {
+    let gpu_window = |share: u128| 1 << (share / WINDOWS_A_GPU).max(1).ilog2();
+    gpu_share.map_or(CPU_WINDOW, |share| gpu_window(share).clamp(LEAST_GPU_WINDOW, GPU_WINDOW))
+}
 
 /// Main classes on a GPU: together they have nearly all leaves.
 const MAIN_CLASSES: u64 = 9;
@@ -108,28 +128,57 @@ impl Plan {
         if odd_steps < first + self.main_classes { self.lookahead_bits } else { self.rare_lookahead_bits }
     }
 
-    /// What the look-ahead's vectors of all classes take in the CPU engine's memory, in bytes.
-    pub fn lookahead_bytes(&self) -> u64 {
-        (self.least_odd_steps()..=self.leaf_bits).map(|odd_steps| 1 << (self.lookahead(odd_steps) - 3)).sum()
-    }
-
     /// The least `c` that a leaf can have: `3^c ≥ 2^L`.
     pub fn least_odd_steps(&self) -> u32 {
         min_odd(self.leaf_bits as usize) as u32
     }
 }
 
+impl Method for Plan {
+    fn check(&self) -> Result<()> {
+        Self::new(self.leaf_bits, self.lookahead_bits, self.rare_lookahead_bits, self.main_classes).map(drop)
+    }
+
+    fn run(&self, engine: &mut dyn Engine, window: &Window, control: &Control) -> Result<Outcome> {
+        engine.dfs(self, window, control)
+    }
+
+    fn recompute(&self, window: &Window, control: &Control) -> Result<Outcome> {
+        reference::recompute(*self, window, control)
+    }
+
+    /// The look-ahead's vectors of all classes.
+    fn cpu_bytes(&self) -> u64 {
+        (self.least_odd_steps()..=self.leaf_bits).map(|odd_steps| 1 << (self.lookahead(odd_steps) - 3)).sum()
+    }
+
+    fn window_count(&self, gpu_share: Option<u128>) -> u128 {
+        window_count(gpu_share)
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { leaf_bits, lookahead_bits, rare_lookahead_bits, main_classes } = self;
+        write!(
+            f,
+            "dfs: leaf bits {leaf_bits}, look-ahead bits {lookahead_bits} for {main_classes} main classes, \
+             else {rare_lookahead_bits}"
+        )
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Plan;
+    use super::{Method as _, Plan};
 
     #[test]
     fn what_vectors_take() {
         // c from 7 to 10 at depth 10, two of them main classes.
-        assert_eq!(Plan::new(10, 20, 12, 2).unwrap().lookahead_bytes(), (2 << 17) + (2 << 9));
+        assert_eq!(Plan::new(10, 20, 12, 2).unwrap().cpu_bytes(), (2 << 17) + (2 << 9));
         // A GPU's plan of 77 GB is none for most machines.
         let plan = Plan::new(34, 36, 24, 9).unwrap();
-        assert_eq!(plan.lookahead_bytes(), (9 << 33) + (4 << 21));
+        assert_eq!(plan.cpu_bytes(), (9 << 33) + (4 << 21));
     }
 
     #[test]

@@ -21,7 +21,7 @@ use warpmp_device::Device;
 use super::{
     Gpu, Settings,
     deal::{Search, deal},
-    tables::{LEAST_START, LOG2_3},
+    tables::LEAST_START,
 };
 use crate::{
     dfs::Plan,
@@ -30,6 +30,7 @@ use crate::{
     heights::{SLACK, peak},
     kernels::lookahead::CANDIDATE_BITS,
     number::descend,
+    power::LOG2_3,
     records::{Record, bounded, path_records},
 };
 

@@ -6,7 +6,7 @@ use serde_json::json;
 use warpmp::device::{Buffer, Device};
 use warpmp_collatz::{
     Allowed, Error as CollatzError, alpha,
-    certificate::{Figures, Scheme},
+    certificate::Figures,
     engine::{Control, Engine},
     gpu::{
         Settings,
@@ -15,6 +15,7 @@ use warpmp_collatz::{
     },
     honda, number,
     records::{self, Kind},
+    scheme::Scheme,
     team::Team,
     window::Window,
 };
@@ -102,7 +103,7 @@ pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
         window.count(),
         window.from(),
         match &subject {
-            Subject::Scheme(scheme) => super::words(scheme),
+            Subject::Scheme(scheme) => scheme.to_string(),
             Subject::Delays => "delays".into(),
             Subject::Records(Kind::Delay) => "delay records".into(),
             Subject::Records(Kind::Path) => "path records".into(),
@@ -142,7 +143,7 @@ fn delays_on(args: &BenchCollatz, gpus: &[Arc<dyn Device>], window: &Window, con
     }
     let mut times = Times { runs: Vec::new(), before: 0.0 };
     for run in 0..=args.runs {
-        control.check()?;
+        control.check().map_err(CollatzError::from)?;
         let begin_of_run = Instant::now();
         let done: Vec<Result<()>> = thread::scope(|scope| {
             let one = |share: &mut Share| {
