@@ -4,6 +4,7 @@ use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
 use crate::commands::collatz::args::CollatzCommand;
+pub(crate) use error::ArgsError;
 pub(crate) use measuring::{Bench, BenchOperation, BenchRows, Part, Reproduce, Tune};
 pub(crate) use number_theory::{BatchGcd, IsPrime};
 pub(crate) use per_operation::PerOperation;
@@ -12,6 +13,7 @@ pub(crate) use shared::{
 };
 use values::{any, bits, positive, within};
 
+mod error;
 mod measuring;
 mod number_theory;
 mod per_operation;

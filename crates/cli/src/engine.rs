@@ -10,7 +10,7 @@ use crate::{console, error::Result, tables};
 /// names the engine, too).
 ///
 /// # Errors
-/// The library's, for an engine that was named and cannot be had; [`Error::Table`](crate::error::Error::Table)
+/// The library's, for an engine that was named and cannot be had; [`TablesError::Table`](crate::tables::TablesError::Table)
 /// for a table that cannot be used.
 pub(crate) fn open(selector: Selector, quiet: bool) -> Result<Session> {
     let mut session = open_untuned(selector, quiet)?;

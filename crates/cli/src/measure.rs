@@ -71,7 +71,7 @@ impl Measured {
 /// engine's memory.
 ///
 /// # Errors
-/// The library's; [`Error::WrongResult`] before anything is timed.
+/// The library's; [`WrongResult`] before anything is timed.
 pub(crate) fn operation(
     session: &Session,
     operation: Operation,

@@ -10,8 +10,9 @@ use rayon::prelude::*;
 use warpmp::{Batch, Shape, operation::MUL_MAX_BITS};
 
 use crate::{
-    error::{Error, LineProblem, Result},
+    error::{Error, Result},
     io::{
+        error::{FileError, LineProblem},
         npy::NpyProblem,
         source::{Raw, RawRows},
         text::{Digits, RawText},
@@ -208,7 +209,7 @@ fn fixed(rows: &RawRows, name: &str, lanes: usize, limit: usize) -> Result<Batch
         let bits = bit_length(&row);
         if bits > limit {
             let problem = NpyProblem::RowTooWide { row: rows.first_row + lane as u64, bits, limit };
-            return Err(Error::Npy { path: name.into(), problem });
+            return Err(FileError::Npy { path: name.into(), problem }.into());
         }
         let filled = row.len().min(width);
         out[..filled].copy_from_slice(&row[..filled]);
@@ -226,7 +227,7 @@ pub(crate) fn widened(limbs: &[u32], width: usize, new: usize) -> Vec<u32> {
 }
 
 fn line_error(text: &RawText, name: &str, (lane, problem): (usize, LineProblem)) -> Error {
-    Error::Line { path: name.into(), line: text.line(lane), problem }
+    FileError::Line { path: name.into(), line: text.line(lane), problem }.into()
 }
 
 /// Bits of an integer; 0 for zero.

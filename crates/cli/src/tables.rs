@@ -6,17 +6,48 @@ use std::{env, ffi::OsString, io, path::PathBuf};
 
 use warpmp::tuning::{self, Table, TableError};
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, FAILED, Result, USAGE},
+    io::error::plain,
+};
 
 /// The variable that takes another table, or none.
 const VARIABLE: &str = "WARPMP_TUNING";
 
+/// A tuning table of the user that cannot be found or used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TablesError {
+    #[error("neither XDG_CONFIG_HOME nor HOME says where your configuration is: give --output FILE")]
+    NoConfiguration,
+    #[error("{}\n  `warpmp tune` measures a new table; with WARPMP_TUNING=none the program uses the shipped one", fault(.0))]
+    Table(#[from] TableError),
+}
+
+impl TablesError {
+    /// The exit code that this error gives the program.
+    pub(crate) const fn exit_code(&self) -> u8 {
+        match self {
+            Self::NoConfiguration => USAGE,
+            Self::Table(_) => FAILED,
+        }
+    }
+}
+
+/// The fault of a table, without Rust's number of a system's error.
+fn fault(error: &TableError) -> String {
+    match error {
+        TableError::Read { path, source } => format!("{}: {}", path.display(), plain(source)),
+        TableError::Syntax { path, source } => format!("{}: not a tuning table: {source}", path.display()),
+        other => other.to_string(),
+    }
+}
+
 /// Where the table for an architecture belongs.
 ///
 /// # Errors
-/// [`Error::NoConfiguration`].
+/// [`TablesError::NoConfiguration`].
 pub(crate) fn path(architecture: u32) -> Result<PathBuf> {
-    let directory = configuration(|name| env::var_os(name)).ok_or(Error::NoConfiguration)?;
+    let directory = configuration(|name| env::var_os(name)).ok_or(TablesError::NoConfiguration)?;
     Ok(directory.join("warpmp").join("tuning").join(format!("sm_{architecture}.json")))
 }
 
@@ -32,15 +63,15 @@ fn configuration(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf>
 /// The table that the user has for GPUs of this architecture; none if there is none.
 ///
 /// # Errors
-/// [`Error::Table`] if it cannot be used.
+/// [`TablesError::Table`] if it cannot be used.
 pub(crate) fn of_user(architecture: u32) -> Result<Option<Table>> {
     let named = env::var_os(VARIABLE).filter(|name| !name.is_empty());
     match named {
         Some(name) if name == "none" => Ok(None),
-        Some(name) => Ok(Some(Table::read(&PathBuf::from(name))?)),
+        Some(name) => Ok(Some(Table::read(&PathBuf::from(name)).map_err(TablesError::from)?)),
         None => match path(architecture).ok().map(|path| Table::read(&path)).transpose() {
             Err(TableError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
-            table => Ok(table?),
+            table => Ok(table.map_err(TablesError::from)?),
         },
     }
 }
@@ -48,7 +79,7 @@ pub(crate) fn of_user(architecture: u32) -> Result<Option<Table>> {
 /// Which table decides on GPUs of this architecture, in words.
 pub(crate) fn describe(architecture: u32) -> String {
     let user = match of_user(architecture) {
-        Err(Error::Table(fault)) => return format!("unusable tuning {fault}"),
+        Err(Error::Tables(TablesError::Table(fault))) => return format!("unusable tuning {fault}"),
         user => user.ok().flatten(),
     };
     let table = user.unwrap_or_else(|| (*tuning::shipped(architecture)).clone());

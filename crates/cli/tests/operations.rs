@@ -86,7 +86,7 @@ fn one_modulus_serves_all_and_chunks_do_not_show() {
     dir.write("sums", lines(&sums));
     on_cpu(&dir, "add a b --expect sums --chunk-bytes 5000 -q").ok();
     dir.write("two", "3\n5\n");
-    on_cpu(&dir, "mul-mod a b two").fails(1, &["a has 300 numbers, two has 2", "or two a single one"]);
+    on_cpu(&dir, "mul-mod a b two").fails(1, &["a has 300 numbers, two has 2", "or a single one"]);
 }
 
 #[test]

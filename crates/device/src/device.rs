@@ -27,7 +27,7 @@ pub struct LoadOptions {
 ///
 /// # Order
 ///
-/// What is put on one [`Stream`] happens in that order. Streams do not wait for each other, unless one
+/// The work on one [`Stream`] happens in order. Streams do not wait for each other, unless one
 /// is told to [`wait`](Device::wait) for an [`Event`] of the other. [`upload`](Device::upload) and
 /// [`download`](Device::download) return when the copy is done; everything else returns at once, and an
 /// error of the work itself appears in a later call, at the latest in
@@ -53,7 +53,7 @@ pub struct LoadOptions {
 /// therefore trusted as a compiler's output is. The simulator runs the same text and calls every access
 /// outside the buffers a fault, which is how a kernel earns that trust.
 pub trait Device: Send + Sync + Debug {
-    /// What the device is.
+    /// The description of the device.
     fn info(&self) -> &DeviceInfo;
 
     /// Memory that is free right now, in bytes. Other processes may take it.

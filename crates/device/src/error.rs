@@ -1,4 +1,4 @@
-//! What can go wrong on a device.
+//! The errors of devices.
 
 use warpmp_kernel::parse::ParseError;
 use warpmp_kernel::sim::Fault;
@@ -6,7 +6,7 @@ use warpmp_kernel::sim::Fault;
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a device did not do what it was asked. Units are in the names; a version is `(major, minor)`;
+/// The reason why a device did not do its work. Units are in the names; a version is `(major, minor)`;
 /// a capability is ten times NVIDIA's number (9.0 is 90).
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -41,9 +41,9 @@ pub enum Error {
     UnsupportedArchitecture {
         /// The GPU.
         name: String,
-        /// What it has.
+        /// The GPU's compute capability, times ten.
         capability: u32,
-        /// What is needed.
+        /// The least that kernels need.
         required: u32,
     },
     /// The kernel has instructions that this device lacks. Choose another kernel.
@@ -51,23 +51,23 @@ pub enum Error {
     KernelTooNew {
         /// The kernel's name.
         kernel: String,
-        /// What its target needs.
+        /// The capability that its target needs.
         required: u32,
-        /// What the device has.
+        /// The capability of the device.
         capability: u32,
     },
     /// Not enough free device memory. Retry with less at a time.
     #[error("{required_bytes} B of device memory wanted, {available_bytes} B free")]
     OutOfMemory {
-        /// What was asked for.
+        /// The bytes that were asked for.
         required_bytes: u64,
-        /// What was free right after the refusal. It may be more than was asked for, but in pieces.
+        /// The free bytes right after the refusal. They may be enough, but in pieces.
         available_bytes: u64,
     },
     /// The system does not lock this much host memory. Retry with less.
     #[error("{required_bytes} B of page-locked host memory wanted, refused by the system")]
     OutOfHostMemory {
-        /// What was asked for.
+        /// The bytes that were asked for.
         required_bytes: u64,
     },
     /// A kernel's fault, a hardware error or a time-out has destroyed everything on the device, and
@@ -131,7 +131,7 @@ pub enum Error {
     GridLimit {
         /// The kernel's name.
         kernel: String,
-        /// What is too many or too few.
+        /// The unit of the count.
         what: &'static str,
         /// How many.
         given: u64,
@@ -143,7 +143,7 @@ pub enum Error {
     SharedMemory {
         /// The kernel's name.
         kernel: String,
-        /// What was asked for.
+        /// The bytes that were asked for.
         required_bytes: u32,
         /// The most that a block may have.
         available_bytes: u32,
@@ -166,7 +166,7 @@ pub enum Error {
     /// Something that lives on another device; nothing was done.
     #[error("the {what} belongs to another device")]
     WrongDevice {
-        /// What it is.
+        /// The kind of object.
         what: &'static str,
     },
     /// The time of an event that was never recorded.

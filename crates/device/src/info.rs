@@ -1,4 +1,4 @@
-//! What a device is.
+//! The description of a device.
 
 use std::fmt;
 
@@ -11,12 +11,12 @@ pub enum Kind {
     Sim,
 }
 
-/// The figures of a device, as the driver tells them; nothing in it is measured.
+/// The figures of a device, as the driver reports them. None is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
     /// The product's name (`NVIDIA H200`), or `simulator`.
     pub name: String,
-    /// What it is.
+    /// A GPU or the simulator.
     pub kind: Kind,
     /// Its number among the visible GPUs, from 0.
     pub ordinal: usize,
@@ -44,7 +44,7 @@ pub struct DeviceInfo {
     pub clock_khz: u32,
     /// The CUDA version that the driver serves, major and minor.
     pub driver: Option<(u32, u32)>,
-    /// What the memory's clock and width amount to, reading and writing together.
+    /// The memory bandwidth by clock and width, for reads and writes together.
     pub memory_bandwidth_bytes_per_second: Option<u64>,
     /// Engines that copy beside the kernels: with two, both directions go on at once.
     pub copy_engines: u32,

@@ -1,4 +1,4 @@
-//! Launches: the grid, the arguments, and what is checked before either backend sees them.
+//! Launches: the grid, the arguments, and the checks before either backend sees them.
 
 use warpmp_kernel::ir::{Kernel, Param, Width};
 
@@ -15,8 +15,8 @@ pub enum Arg<'a> {
     U32(u32),
     /// A 64-bit value.
     U64(u64),
-    /// The address in a buffer, this many bytes from its start.
-    Buffer(&'a Buffer, u64),
+    /// The address in a buffer, this many words from its start.
+    Buffer(&'a Buffer, usize),
 }
 
 impl<'a> From<&'a Buffer> for Arg<'a> {
@@ -39,14 +39,14 @@ impl Arg<'_> {
             Self::U32(value) => Ok(value.into()),
             Self::U64(value) => Ok(value),
             Self::Buffer(buffer, offset) => {
-                check_range("buffer (in bytes)", offset, 0, buffer.bytes())?;
-                Ok(address(buffer)? + offset)
+                check_words(buffer, offset, 0)?;
+                Ok(address(buffer)? + 4 * offset as u64)
             }
         }
     }
 }
 
-/// The arguments' bits, one word of 64 bits each, if they are what the kernel takes.
+/// The arguments' bits, one word of 64 bits each, if number and widths are those of the kernel's parameters.
 pub(crate) fn argument_values(
     module: &Module,
     args: &[Arg<'_>],

@@ -1,4 +1,4 @@
-//! What devices make: buffers, page-locked memory, streams, events, modules, transfers.
+//! The objects that devices make: buffers, page-locked memory, streams, events, modules, transfers.
 //!
 //! Each is one type for all devices, so that [`Device`](crate::Device) can be used as an object; inside
 //! it is the one or the other backend's. Dropping it gives everything back; what goes wrong there is
@@ -89,7 +89,7 @@ impl DerefMut for Pinned {
     }
 }
 
-/// A queue of work. What is on one stream happens in order.
+/// A queue of work. The work of one stream happens in order.
 #[derive(Debug)]
 pub struct Stream {
     pub(crate) backend: Backend<cuda::Stream, sim::Stream>,
@@ -151,7 +151,7 @@ impl fmt::Debug for Module {
     }
 }
 
-/// A copy under way that owns its host memory until it is done. Dropping it waits as well.
+/// A copy in progress. It owns its host memory until it is done. Dropping it waits for its end.
 ///
 /// ```
 /// # fn main() -> warpmp_device::Result<()> {
@@ -191,7 +191,7 @@ impl Transfer {
 
     fn settle(&mut self) -> Result<()> {
         let Some(done) = self.done.take() else { return Ok(()) };
-        // If waiting fails the copy may still go on: the memory must stay what it is, for ever.
+        // If waiting fails the copy may still go on: the memory must never be freed or reused.
         done.synchronize().inspect_err(|_| mem::forget(mem::take(&mut self.memory)))
     }
 }

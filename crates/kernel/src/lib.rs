@@ -12,7 +12,6 @@
 pub mod build;
 pub mod fragment;
 pub mod ir;
-mod ops;
 pub mod parse;
 mod print;
 pub mod sim;

@@ -1,4 +1,4 @@
-//! The printed text back into a kernel, strictly: whatever the printer does not write is refused.
+//! Reads a kernel from its printed text, strictly: a text that the printer does not write is refused.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
@@ -6,13 +6,13 @@ use std::sync::OnceLock;
 use crate::ir::{Bounds, Class, Guard, Inst, Item, Kernel, Label, Op, Operand, Param, Part, Reg, Width};
 use crate::print::{SECTION_MARK, SHARED_NAME};
 
-/// Why a text is not one of our kernels.
+/// The reason why a text is no kernel of this crate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct ParseError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
 }
 
@@ -23,7 +23,7 @@ type Parsed<T> = Result<T, String>;
 /// # Errors
 /// The first line that is not as the printer writes it, and why.
 pub fn parse(text: &str) -> Result<Kernel, ParseError> {
-    let mut reader = Reader::default();
+    let mut reader = Parser::default();
     for line in text.lines() {
         reader.number += 1;
         reader.line(line.trim()).map_err(|reason| ParseError { line: reader.number, reason })?;
@@ -31,7 +31,7 @@ pub fn parse(text: &str) -> Result<Kernel, ParseError> {
     reader.finish()
 }
 
-/// Operations by mnemonic. Those that share one are told apart by their operands.
+/// Operations by mnemonic. Operations with the same mnemonic differ in their operands.
 fn table() -> &'static HashMap<String, Vec<Op>> {
     static TABLE: OnceLock<HashMap<String, Vec<Op>>> = OnceLock::new();
     TABLE.get_or_init(|| {
@@ -44,7 +44,7 @@ fn table() -> &'static HashMap<String, Vec<Op>> {
 }
 
 #[derive(Default, PartialEq, Clone, Copy)]
-enum Place {
+enum Region {
     #[default]
     Header,
     Params,
@@ -54,10 +54,10 @@ enum Place {
 }
 
 #[derive(Default)]
-struct Reader {
+struct Parser {
     /// The line, from 1.
     number: usize,
-    place: Place,
+    region: Region,
     version: String,
     target: String,
     address_size: bool,
@@ -72,17 +72,17 @@ struct Reader {
     branches: Vec<(usize, Label)>,
 }
 
-impl Reader {
+impl Parser {
     fn line(&mut self, line: &str) -> Parsed<()> {
         if line.is_empty() {
             return Ok(());
         }
-        match self.place {
-            Place::Header => self.header(line),
-            Place::Params => self.parameter(line),
-            Place::Hints => self.hint(line),
-            Place::Body => self.body_line(line),
-            Place::End => Err("text after the kernel's end".into()),
+        match self.region {
+            Region::Header => self.header(line),
+            Region::Params => self.parameter(line),
+            Region::Hints => self.hint(line),
+            Region::Body => self.body_line(line),
+            Region::End => Err("text after the kernel's end".into()),
         }
     }
 
@@ -97,7 +97,7 @@ impl Reader {
             self.shared = true;
         } else if let Some(name) = line.strip_prefix(".visible .entry ").and_then(|l| l.strip_suffix('(')) {
             self.name = identifier(name)?.into();
-            self.place = Place::Params;
+            self.region = Region::Params;
         } else {
             return Err(format!("unknown directive `{line}`"));
         }
@@ -106,7 +106,7 @@ impl Reader {
 
     fn parameter(&mut self, line: &str) -> Parsed<()> {
         if line == ")" {
-            self.place = Place::Hints;
+            self.region = Region::Hints;
             return Ok(());
         }
         let rest = line.strip_prefix(".param ").ok_or("expected `.param`")?;
@@ -128,7 +128,7 @@ impl Reader {
     fn hint(&mut self, line: &str) -> Parsed<()> {
         let value = |text: &str| text.parse::<u32>().map_err(|e| e.to_string()).map(Some);
         if line == "{" {
-            self.place = Place::Body;
+            self.region = Region::Body;
         } else if let Some(n) = line.strip_prefix(".maxntid ").and_then(|l| l.strip_suffix(", 1, 1")) {
             self.bounds.max_threads = value(n)?;
         } else if let Some(n) = line.strip_prefix(".minnctapersm ") {
@@ -143,7 +143,7 @@ impl Reader {
 
     fn body_line(&mut self, line: &str) -> Parsed<()> {
         if line == "}" {
-            self.place = Place::End;
+            self.region = Region::End;
             return Ok(());
         }
         if let Some(name) = line.strip_prefix(SECTION_MARK) {
@@ -188,14 +188,14 @@ impl Reader {
     fn declaration(&mut self, declaration: &str) -> Parsed<()> {
         let slot = Class::ALL.iter().position(|class| {
             declaration
-                .strip_prefix(class.declared())
+                .strip_prefix(&format!(".{class}"))
                 .is_some_and(|rest| rest.trim_start().split('<').next() == Some(class.prefix()))
         });
         let slot = slot.ok_or_else(|| format!("unknown register declaration `{declaration}`"))?;
         let count = declaration.split_once('<').and_then(|(_, rest)| rest.strip_suffix('>'));
         let count = count.and_then(decimal).ok_or("expected `<count>`")?;
         if self.registers[slot] != 0 {
-            return Err(format!("{} registers are declared twice", Class::ALL[slot].declared()));
+            return Err(format!(".{} registers are declared twice", Class::ALL[slot]));
         }
         self.registers[slot] = count as u32;
         Ok(())
@@ -219,8 +219,9 @@ impl Reader {
             match part {
                 Part::Dst(class) => operands.push(Operand::Reg(self.register(group, class)?)),
                 Part::Src(class) => operands.push(self.operand(group, class)?),
-                Part::Const => operands.push(constant(group, Class::B32)?),
-                Part::DstVec(class, n) | Part::SrcVec(class, n) => {
+                Part::SrcUpTo(class, limit) => operands.push(within(self.operand(group, class)?, limit)?),
+                Part::Const(limit) => operands.push(within(constant(group, Class::B32)?, limit)?),
+                Part::DstVec(class, n) | Part::SrcVec(class, n) | Part::Matrix(class, n) => {
                     let inner = group.strip_prefix('{').and_then(|g| g.strip_suffix('}')).ok_or("expected `{…}`")?;
                     let elements: Vec<&str> = inner.split(',').map(str::trim).collect();
                     if elements.len() != n {
@@ -228,8 +229,11 @@ impl Reader {
                     }
                     for element in elements {
                         operands.push(match part {
-                            Part::DstVec(..) => Operand::Reg(self.register(element, class)?),
-                            _ => self.operand(element, class)?,
+                            Part::Matrix(..) if !element.starts_with('%') => {
+                                return Err("a matrix is held in registers".into());
+                            }
+                            Part::SrcVec(..) => self.operand(element, class)?,
+                            _ => Operand::Reg(self.register(element, class)?),
                         });
                     }
                 }
@@ -248,7 +252,6 @@ impl Reader {
                 Part::Fixed(text) => return Err(format!("`{group}` where `{text}` is due")),
             }
         }
-        check_constants(op, &operands)?;
         Ok(operands)
     }
 
@@ -271,7 +274,7 @@ impl Reader {
         let index = digits
             .and_then(decimal)
             .and_then(|index| u32::try_from(index).ok())
-            .ok_or_else(|| format!("`{text}` is no {} register", class.declared()))?;
+            .ok_or_else(|| format!("`{text}` is no .{class} register"))?;
         let slot = Class::ALL.iter().position(|&c| c == class).unwrap_or_default();
         if index >= self.registers[slot] {
             return Err(format!("`{text}` is not declared"));
@@ -282,7 +285,7 @@ impl Reader {
     fn finish(self) -> Result<Kernel, ParseError> {
         let refuse = |line: usize, reason: String| Err(ParseError { line, reason });
         let last = self.number;
-        if self.place != Place::End {
+        if self.region != Region::End {
             return refuse(last, "the text ends inside the kernel".into());
         }
         if !self.address_size {
@@ -337,25 +340,11 @@ fn bracketed(text: &str) -> Parsed<&str> {
     text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).ok_or_else(|| format!("`{text}` is no address"))
 }
 
-/// Constants that the assembler refuses where a register may hold anything.
-fn check_constants(op: Op, operands: &[Operand]) -> Parsed<()> {
-    let within = |places: std::ops::Range<usize>, limit: u64| {
-        let wrong = |operand: &Operand| matches!(*operand, Operand::Imm(value) if value > limit);
-        match operands[places].iter().copied().find(wrong) {
-            Some(Operand::Imm(value)) => Err(format!("{value} is more than {limit}")),
-            _ => Ok(()),
-        }
-    };
-    match op {
-        Op::BarSync => within(0..1, 15),
-        Op::Lop3 => within(4..5, 255),
-        Op::Bfe(_) => within(2..4, 255),
-        Op::Bfi(_) => within(3..5, 255),
-        Op::CpAsyncZfill(bytes) => within(4..5, bytes.into()),
-        Op::MmaU8 if operands[4..10].iter().any(|operand| matches!(operand, Operand::Imm(_))) => {
-            Err("a matrix is held in registers".into())
-        }
-        _ => Ok(()),
+/// Refuses a constant that the assembler refuses, where a register may hold anything.
+fn within(operand: Operand, limit: u64) -> Parsed<Operand> {
+    match operand {
+        Operand::Imm(value) if value > limit => Err(format!("{value} is more than {limit}")),
+        Operand::Imm(_) | Operand::Reg(_) => Ok(operand),
     }
 }
 

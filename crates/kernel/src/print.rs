@@ -1,13 +1,13 @@
-//! A kernel as PTX text. Printing is the only way from a kernel to a device: what runs is what
-//! [`parse`](crate::parse) reads back.
+//! A kernel as PTX text. Printing is the only way from a kernel to a device: devices and simulator run the text, and
+//! [`parse`](crate::parse) reads the same text back.
 
 use std::fmt::{self, Display, Formatter};
 
-use crate::ir::{Class, Guard, Inst, Item, Kernel, Label, Operand, Param, Part, Width};
+use crate::ir::{Class, Guard, Inst, Item, Kernel, Label, Operand, Param, Part};
 
 /// The name of the block's dynamic shared memory in the text.
 pub(crate) const SHARED_NAME: &str = "smem";
-/// What starts a section line.
+/// The start of a section line.
 pub(crate) const SECTION_MARK: &str = "//# ";
 
 impl Display for Kernel {
@@ -35,7 +35,7 @@ impl Display for Kernel {
         writeln!(f, "{{")?;
         for (class, &count) in Class::ALL.iter().zip(&self.registers) {
             if count > 0 {
-                writeln!(f, "    .reg {} {}<{count}>;", class.declared(), class.prefix())?;
+                writeln!(f, "    .reg .{class} {}<{count}>;", class.prefix())?;
             }
         }
         for item in &self.body {
@@ -77,14 +77,14 @@ struct Statement<'k> {
 impl Display for Statement<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", Prefix(self.inst.guard), self.inst.op.mnemonic())?;
-        let mut operands = self.inst.operands.iter().copied();
-        let mut next = || operands.next().unwrap_or(Operand::Imm(0));
-        for (i, part) in self.inst.op.layout().into_iter().enumerate() {
+        for (i, (part, operands)) in self.inst.parts().enumerate() {
             f.write_str(if i == 0 { " " } else { ", " })?;
+            let mut operands = operands.iter().copied();
+            let mut next = || operands.next().unwrap_or(Operand::Imm(0));
             match part {
-                Part::Dst(class) | Part::Src(class) => write_operand(f, next(), class)?,
-                Part::Const => write_operand(f, next(), Class::B32)?,
-                Part::DstVec(class, n) | Part::SrcVec(class, n) => {
+                Part::Dst(class) | Part::Src(class) | Part::SrcUpTo(class, _) => write_operand(f, next(), class)?,
+                Part::Const(_) => write_operand(f, next(), Class::B32)?,
+                Part::DstVec(class, n) | Part::SrcVec(class, n) | Part::Matrix(class, n) => {
                     for j in 0..n {
                         f.write_str(if j == 0 { "{" } else { ", " })?;
                         write_operand(f, next(), class)?;
@@ -121,17 +121,5 @@ fn write_operand(f: &mut Formatter<'_>, operand: Operand, class: Class) -> fmt::
         (Operand::Imm(bits), Class::F64) => write!(f, "0d{bits:016X}"),
         (Operand::Imm(bits), _) if bits < 10 => write!(f, "{bits}"),
         (Operand::Imm(bits), _) => write!(f, "0x{bits:X}"),
-    }
-}
-
-impl Param {
-    /// A 32-bit parameter.
-    pub fn u32(name: &str) -> Self {
-        Self { name: name.into(), width: Width::W32 }
-    }
-
-    /// A 64-bit parameter or pointer.
-    pub fn u64(name: &str) -> Self {
-        Self { name: name.into(), width: Width::W64 }
     }
 }

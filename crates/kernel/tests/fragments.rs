@@ -134,7 +134,7 @@ fn low_rows_multiply_modulo_a_power_at_every_length() {
                 }
                 let wide: usize = (0..rows).map(|row| length - row - 1).sum();
                 assert_eq!(counters.op(Op::MulWide(Int::U32)).warps as usize, wide);
-                let low = counters.op(Op::Mul(Half::Lo, Int::U32)).warps + low_sums(&counters);
+                let low = counters.op(Op::Mul(Half::Lo, Width::W32)).warps + low_sums(&counters);
                 assert_eq!(low as usize, rows);
             }
         }
@@ -143,7 +143,7 @@ fn low_rows_multiply_modulo_a_power_at_every_length() {
 
 /// Low products with an addend.
 fn low_sums(counters: &Counters) -> u64 {
-    counters.op(Op::Mad(Half::Lo, Width::W32, Carry::None)).warps
+    counters.op(Op::Mad(Half::Lo, Carry::None)).warps
 }
 
 #[test]

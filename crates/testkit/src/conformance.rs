@@ -2,9 +2,11 @@
 
 use std::fmt;
 
+use warpmp::Operation;
+
 use crate::operands::{LANES, Operands, Pattern};
-use crate::operations::{self, Value};
-use crate::oracle;
+use crate::operations;
+use crate::oracle::{self, Value};
 
 /// One batch of products: enough to draw it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -100,8 +102,8 @@ fn check(case: &Case, a: &Operands, b: &Operands, products: &[u32]) {
 /// One batch of any operation: enough to draw it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperationCase {
-    /// The operation's name and constant.
-    pub operation: (&'static str, u32),
+    /// The operation.
+    pub operation: Operation,
     /// Bits of each operand.
     pub bits: Vec<usize>,
     /// Lanes of each operand: equal, or 1.
@@ -112,15 +114,15 @@ pub struct OperationCase {
     pub seed: u64,
 }
 
-/// The cases of an operation of `arity` operands at a precision: all operands of it, and with others of other
-/// lengths; every fourth shares an operand.
+/// The cases of an operation at a precision: all operands of it, and with others of other lengths; every fourth shares an
+/// operand.
 pub fn operation_cases(
-    operation: (&'static str, u32),
-    arity: usize,
+    operation: Operation,
     precision: usize,
     lanes: usize,
     patterns: &[Pattern],
 ) -> Vec<OperationCase> {
+    let arity = operation.arity();
     let others = [precision, 64, 109.min(precision + 40)];
     let widths = [
         vec![precision; arity],
@@ -152,12 +154,11 @@ pub fn operation<E: fmt::Display>(
     mut engine: impl FnMut(&OperationCase, &[Operands]) -> Result<Vec<(Vec<u32>, usize)>, E>,
 ) {
     for case in cases {
-        let (name, constant) = case.operation;
-        let operands = operations::draw(name, &case.bits, &case.lanes, case.pattern, case.seed);
+        let operands = operations::draw(case.operation, &case.bits, &case.lanes, case.pattern, case.seed);
         let found = engine(case, &operands).unwrap_or_else(|error| panic!("{case:?}: {error}"));
         for lane in 0..case.lanes.iter().copied().max().unwrap_or(0) {
             let values: Vec<Value> = operands.iter().map(|it| Value::new(it.lane(lane), it.bits)).collect();
-            let expected = operations::apply(name, constant, &values);
+            let expected = oracle::apply(case.operation, &values);
             assert_eq!(expected.len(), found.len(), "{case:?}: results");
             for (i, (expected, (limbs, bits))) in expected.iter().zip(&found).enumerate() {
                 assert_eq!(expected.bits, *bits, "{case:?}: bits of result {i}");

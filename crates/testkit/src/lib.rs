@@ -4,7 +4,7 @@
 //! turns up once in 2³² times. The patterns of [`operands`] make such limbs common. The oracles are
 //! num-bigint's: what checks is independent of what is checked.
 //!
-//! This crate knows limbs only, none of the crates that it tests: suites take closures.
+//! Of the crates under test this one knows the description of an operation alone, no engine: suites take closures.
 #![forbid(unsafe_code)]
 
 pub mod conformance;

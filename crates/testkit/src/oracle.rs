@@ -1,6 +1,7 @@
-//! Reference results by num-bigint.
+//! Numbers and limbs, and the results of every operation by num-bigint.
 
 use num_bigint::BigUint;
+pub use warpmp_oracle::{Value, apply, epfl, product_bits};
 
 /// A number from its limbs.
 pub fn number(limbs: &[u32]) -> BigUint {
@@ -24,9 +25,4 @@ pub fn limbs(number: &BigUint, width: usize) -> Vec<u32> {
 /// If it has more limbs.
 pub fn mul(a: &[u32], b: &[u32], width: usize) -> Vec<u32> {
     limbs(&(number(a) * number(b)), width)
-}
-
-/// Bits of a product: a factor of one bit adds none.
-pub fn product_bits(p: usize, q: usize) -> usize {
-    if p == 1 || q == 1 { p.max(q) } else { p + q }
 }

@@ -1,6 +1,6 @@
 //! The architecture as a test: who may import whom, and where `unsafe` may stand.
 //!
-//! `kernel ← device ← { warpmp, collatz } ← { cli, python }`: an arrow is an import, nothing imports leftwards, and
+//! `kernel ← device ← launch ← { warpmp, collatz } ← { cli, python }`: an arrow is an import, nothing imports leftwards, and
 //! the two clients in braces never meet. The edges are read from `cargo metadata`, not from this comment.
 
 #![forbid(unsafe_code)]
@@ -17,12 +17,14 @@ use serde_json::Value;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("warpmp-kernel", &[]),
     ("warpmp-device", &["warpmp-kernel"]),
-    ("warpmp", &["warpmp-kernel", "warpmp-device"]),
+    ("warpmp-launch", &["warpmp-kernel", "warpmp-device"]),
+    ("warpmp", &["warpmp-kernel", "warpmp-device", "warpmp-launch"]),
     ("warpmp-campaign", &[]),
-    ("warpmp-collatz", &["warpmp-kernel", "warpmp-device", "warpmp-campaign"]),
-    ("warpmp-cli", &["warpmp", "warpmp-collatz", "warpmp-device"]),
+    ("warpmp-collatz", &["warpmp-campaign", "warpmp-kernel", "warpmp-device", "warpmp-launch"]),
+    ("warpmp-oracle", &["warpmp"]),
+    ("warpmp-cli", &["warpmp", "warpmp-oracle", "warpmp-collatz", "warpmp-device"]),
     ("warpmp-python", &["warpmp", "warpmp-collatz", "warpmp-device"]),
-    ("warpmp-testkit", &["warpmp-kernel", "warpmp-device"]),
+    ("warpmp-testkit", &["warpmp", "warpmp-oracle"]),
 ];
 
 /// The unpublished crate: tests of every crate use it, no product does.

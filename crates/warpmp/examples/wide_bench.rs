@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use warpmp::kernels::Settings;
 use warpmp::tuning::{Candidate, Table};
 use warpmp::{Batch, DeviceBatch, Operation, Selector, Session, Shape};
-use warpmp_testkit::operations::{self, Value};
-use warpmp_testkit::{Operands, Pattern, oracle};
+use warpmp_testkit::oracle::{self, Value};
+use warpmp_testkit::{Operands, Pattern};
 
 /// Wide products a second of an H200, measured.
 const WIDE_PRODUCTS: f64 = 8.4e12;
@@ -156,7 +156,7 @@ fn check(
     let results = results.iter().map(|result| session.download(result)).collect::<Result<Vec<_>, _>>()?;
     for lane in [0, lanes - 1] {
         let values: Vec<Value> = operands.iter().map(|it| Value::new(it.lane(lane % DISTINCT), it.bits)).collect();
-        let expected = operations::apply(operation.name(), operation.constant().unwrap_or(0), &values);
+        let expected = oracle::apply(operation, &values);
         for (i, (expected, found)) in expected.iter().zip(&results).enumerate() {
             let width = found.bits().div_ceil(32);
             let found = oracle::number(&found.limbs()[lane * width..][..width]);

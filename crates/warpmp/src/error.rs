@@ -56,9 +56,6 @@ pub enum Error {
         /// The most that there may be.
         limit: usize,
     },
-    /// A batch has at least one lane.
-    #[error("a batch of no lanes")]
-    ZeroLanes,
     /// A lane has at least one bit.
     #[error("a batch whose lanes have no bits")]
     ZeroBits,
@@ -81,6 +78,28 @@ pub enum Error {
         lane: usize,
         /// Bits a lane of the batch.
         bits: usize,
+    },
+    /// Write the number with digits alone.
+    #[error("row {lane} is not a {} number", if *.radix == 16 { "hexadecimal" } else { "decimal" })]
+    NotANumber {
+        /// The first row that is no number.
+        lane: usize,
+        /// The radix of its digits.
+        radix: u32,
+    },
+    /// Give the batch the two's complement, or the magnitude and the sign.
+    #[error("number {lane} is negative; a batch has numbers from zero on")]
+    Negative {
+        /// The first number below zero.
+        lane: usize,
+    },
+    /// Give the statuses that an operation made.
+    #[error("statuses have {expected} bits a lane; this batch has {found}")]
+    NotStatuses {
+        /// Bits of a status.
+        expected: usize,
+        /// Bits of a lane of the batch.
+        found: usize,
     },
     /// Retry with fewer lanes.
     #[error("{required_bytes} B are needed, {available_bytes} B are free")]

@@ -8,7 +8,7 @@
 //! let a = Batch::from_u64s(&[3, 5, u64::MAX]);
 //! let b = Batch::from_u64s(&[7, 11, u64::MAX]);
 //! let c = session.mul(&a, &b)?;
-//! assert_eq!(c.to_hex(2), "fffffffffffffffe0000000000000001");
+//! assert_eq!(c.to_dec(2).as_deref(), Some("340282366920938463426481119284349108225"));
 //! # Ok::<(), warpmp::Error>(())
 //! ```
 //!
@@ -26,12 +26,14 @@ pub mod batch;
 mod cpu;
 pub mod error;
 mod gpu;
+#[doc(hidden)]
 pub mod kernels;
 pub mod memory;
 pub mod operation;
 pub mod plan;
 pub mod report;
 pub mod session;
+#[doc(hidden)]
 pub mod tuning;
 
 /// Devices: to find them, and for those who bring kernels of their own.
@@ -44,3 +46,4 @@ pub use operation::{Operation, Status, Statuses};
 pub use plan::Plan;
 pub use report::{EngineInfo, EngineKind, Report};
 pub use session::{Options, Selector, Session};
+pub use tuning::{Table, TableError};

@@ -1,5 +1,7 @@
 //! Memory of operands and results: on the host, page-locked or not, and on the device.
 
+use std::fmt;
+
 use warpmp_device::{Buffer, Pinned};
 
 use crate::batch::{Batch, Shape};
@@ -10,10 +12,8 @@ use crate::error::{Error, Result};
 /// Memory from [`Session::host_buffer`](crate::Session::host_buffer) is page-locked where the
 /// session's device has a bus to cross: transfers from and to it run at full speed, and without a
 /// copy on the way. Any `Vec<u32>` serves too.
-#[derive(Debug)]
 pub struct HostBuffer(Memory);
 
-#[derive(Debug)]
 enum Memory {
     Ordinary(Vec<u32>),
     Pinned(Pinned),
@@ -66,6 +66,13 @@ impl HostBuffer {
         let required_bytes = (words as u64).saturating_mul(4);
         probe.map_err(|_| Error::OutOfMemory { required_bytes, available_bytes: 0 })?;
         Ok(vec![0; words].into())
+    }
+}
+
+/// The number of words, not the words.
+impl fmt::Debug for HostBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostBuffer").field("len", &self.len()).field("is_pinned", &self.is_pinned()).finish()
     }
 }
 

@@ -47,7 +47,7 @@ pub struct Report {
     pub lanes: usize,
     /// The engine's name.
     pub device: String,
-    /// The algorithm's name.
+    /// The algorithm's name; empty for a batch without lanes, where there is nothing to do.
     pub algorithm: String,
     /// Time that the engine computed, transfers not counted: the sum over the launches.
     pub kernel: Duration,
@@ -70,7 +70,7 @@ impl Report {
 }
 
 /// How an engine did an operation.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Run {
     pub(crate) algorithm: String,
     pub(crate) kernel: Duration,

@@ -6,8 +6,7 @@ use num_bigint::BigUint;
 use warpmp::kernels::Settings;
 use warpmp::tuning::{Candidate, Table};
 use warpmp::{Batch, Operation, Options, Plan, Selector, Session, Shape};
-use warpmp_testkit::operations::{self, Value};
-use warpmp_testkit::oracle;
+use warpmp_testkit::oracle::{self, Value};
 
 /// The sum of these powers of two.
 fn powers(exponents: &[usize]) -> BigUint {
@@ -18,7 +17,7 @@ fn powers(exponents: &[usize]) -> BigUint {
 fn check(session: &Session, operation: Operation, operands: &[(&BigUint, usize)], algorithm: Option<&str>) {
     let values: Vec<Value> =
         operands.iter().map(|(number, bits)| Value { number: (*number).clone(), bits: *bits }).collect();
-    let expected = operations::apply(operation.name(), operation.constant().unwrap_or(0), &values);
+    let expected = oracle::apply(operation, &values);
     let batches: Vec<Batch> = operands
         .iter()
         .map(|(number, bits)| {

@@ -167,8 +167,8 @@ fn operations_chain_without_transfers() {
         let (fourth, report) =
             session.apply_device_into(Operation::Mul, &[&square, &square], None, vec![into]).unwrap();
         let fourth = session.download(&fourth[0]).unwrap();
-        assert_eq!((fourth.to_hex(0), fourth.to_hex(2)), ("51".into(), "961".into()));
-        assert_eq!(fourth.to_hex(1), "fffffffffffffffc0000000000000005fffffffffffffffc0000000000000001");
+        assert_eq!((fourth.to_u64(0), fourth.to_u64(2)), (Some(0x51), Some(0x961)));
+        assert_eq!(fourth.to_hex(1).unwrap(), "fffffffffffffffc0000000000000005fffffffffffffffc0000000000000001");
         assert_eq!((&report.bits[..], report.lanes), (&[128, 128][..], 3));
     }
 }

@@ -8,7 +8,7 @@ use warpmp::kernels::epfl::{Arithmetic, Experiment, Layout, Operands as Shared, 
 use warpmp::{Batch, Operation, Options, Session, Shape};
 use warpmp_kernel::ir::Op;
 use warpmp_kernel::sim::{Counters, Grid, Memory, Pipe, Program};
-use warpmp_testkit::{Operands, Pattern};
+use warpmp_testkit::{Operands, Pattern, oracle};
 
 const WORKS: [Work; 4] = [Work::Add, Work::AddMod, Work::School, Work::Karatsuba];
 const ARITHMETICS: [Arithmetic; 4] = [Arithmetic::Flag, Arithmetic::Wide, Arithmetic::Compared, Arithmetic::Rows];
@@ -60,32 +60,6 @@ fn write(row: &mut [u32], value: &BigUint) {
     row[..digits.len()].copy_from_slice(&digits);
 }
 
-/// What the executions make of a lane.
-fn expected(experiment: &Experiment, a: &[u32], b: &[u32], m: &[u32]) -> BigUint {
-    let [mut a, b, m] = [a, b, m].map(BigUint::from_slice);
-    let one = BigUint::from(1_u32);
-    let words = &one << (32 * experiment.limbs());
-    let once = |a: &BigUint| match experiment.work {
-        Work::Add => (a + &b) % &words,
-        Work::AddMod => (a + &b) % &m,
-        Work::School | Work::Karatsuba => a * &b,
-    };
-    if experiment.place == Place::Global {
-        return once(&a);
-    }
-    for _ in 1..experiment.executions * experiment.turns {
-        let c = once(&a);
-        a = match experiment.work {
-            Work::Add | Work::AddMod => c,
-            Work::School | Work::Karatsuba => {
-                let above = experiment.result_limbs() - experiment.limbs();
-                ((&c % &words) ^ (c >> (32 * above))) % (&one << experiment.bits)
-            }
-        };
-    }
-    once(&a)
-}
-
 /// Runs the experiment on the simulator and compares every lane; the counts of the launch.
 fn check(experiment: &Experiment, pattern: Pattern, blocks: u32, threads: u32) -> Counters {
     let lanes = (blocks * threads) as usize;
@@ -118,7 +92,7 @@ fn check(experiment: &Experiment, pattern: Pattern, blocks: u32, threads: u32) -
     for lane in 0..lanes {
         let found: Vec<u32> = (0..result_limbs).map(|i| words[layout.word(result_limbs, lanes, lane, i)]).collect();
         let row = |rows: &[u32]| rows[lane * limbs..][..limbs].to_vec();
-        let expected = expected(experiment, &row(&a), &row(&b), &row(&m));
+        let expected = oracle::epfl::result(experiment, [&row(&a), &row(&b), &row(&m)]);
         assert_eq!(BigUint::new(found), expected, "{} lane {lane} {pattern:?}", experiment.name());
     }
     counters

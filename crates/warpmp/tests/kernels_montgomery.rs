@@ -127,7 +127,7 @@ fn counts(function: Function, l: u32, layout: Layout) -> [u64; 4] {
     let count = |pipe: Pipe| arithmetic.pipe(pipe).threads / lanes as u64;
     let wide = arithmetic.op(Op::MulWide(Int::U32)).threads / lanes as u64;
     assert_eq!(count(Pipe::WideMul), wide);
-    assert_eq!(count(Pipe::Mul), arithmetic.op(Op::Mul(Half::Lo, Int::U32)).threads / lanes as u64);
+    assert_eq!(count(Pipe::Mul), arithmetic.op(Op::Mul(Half::Lo, Width::W32)).threads / lanes as u64);
     let links = [Carry::Out, Carry::In, Carry::InOut].map(|c| arithmetic.op(Op::Add(Width::W64, c)).threads);
     let links = links.iter().sum::<u64>() / lanes as u64;
     [wide, count(Pipe::Mul), links, count(Pipe::Alu) - links]

@@ -21,7 +21,7 @@ fn wide(counters: &Counters) -> u64 {
 
 /// Low products a warp, with an addend or without.
 fn low(counters: &Counters) -> u64 {
-    counters.op(Op::Mul(Half::Lo, Int::U32)).warps + counters.op(Op::Mad(Half::Lo, Width::W32, Carry::None)).warps
+    counters.op(Op::Mul(Half::Lo, Width::W32)).warps + counters.op(Op::Mad(Half::Lo, Carry::None)).warps
 }
 
 #[test]

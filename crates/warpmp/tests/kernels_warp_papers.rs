@@ -9,7 +9,7 @@ use common::{PATTERNS, check, check_all, shape};
 use warpmp::device::{self, SimConfig};
 use warpmp::kernels::{MUL, Settings, Spec};
 use warpmp::{Batch, Operation, Options, Session, Shape};
-use warpmp_kernel::ir::{Carry, Elem, Half, Op, Shuffle, Space, Vector, Width};
+use warpmp_kernel::ir::{Carry, Elem, Half, Op, Shuffle, Space, Vector};
 use warpmp_kernel::sim::Counters;
 use warpmp_testkit::{Operands, Pattern, conformance};
 
@@ -52,7 +52,7 @@ fn comba_in_several_passes() {
     count("comba/sum-rotate", [65536, 65536], 1, Pattern::Ones);
 }
 
-const PRODUCT: Op = Op::Mad(Half::Lo, Width::W32, Carry::Out);
+const PRODUCT: Op = Op::Mad(Half::Lo, Carry::Out);
 const LOAD: Op = Op::Ld(Space::GlobalConst, Vector::V1, Elem::U32);
 const SCRATCH_LOAD: Op = Op::Ld(Space::Global, Vector::V1, Elem::U32);
 const STORE: Op = Op::St(Space::Global, Vector::V1, Elem::U32);
@@ -105,7 +105,7 @@ fn words_a_thread_counts() {
             let arithmetic = counters.section("arithmetic").unwrap();
             assert_eq!(counters.op(LOAD).threads, lanes * 2 * w, "{algorithm} {w}");
             assert_eq!(counters.op(STORE).threads, lanes * 2 * w, "{algorithm} {w}");
-            let products = |carry| arithmetic.op(Op::Mad(Half::Lo, Width::W32, carry)).threads;
+            let products = |carry| arithmetic.op(Op::Mad(Half::Lo, carry)).threads;
             assert_eq!(products(Carry::Out), lanes * w * w, "{algorithm} {w}");
             assert_eq!(arithmetic.bank_conflicts(), 0, "{algorithm} {w}");
             let shuffles = arithmetic.op(Op::Shfl(Shuffle::Idx)).warps;

@@ -84,7 +84,7 @@ fn the_result_has_no_limb_too_many() {
         .mul(&Batch::from_le_bytes(131, &[[255; 16]]).unwrap(), &Batch::from_le_bytes(131, &[[2]]).unwrap());
     let c = c.unwrap();
     assert_eq!((c.bits(), c.shape().limbs()), (262, 9));
-    assert_eq!(c.to_hex(0), "1fffffffffffffffffffffffffffffffe");
+    assert_eq!(c.to_hex(0).unwrap(), "1fffffffffffffffffffffffffffffffe");
 }
 
 #[test]

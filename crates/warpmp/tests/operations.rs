@@ -38,7 +38,7 @@ fn apply(
 
 /// The operands of a case, as the suite draws them.
 fn draw(case: &OperationCase) -> Vec<Operands> {
-    operations::draw(case.operation.0, &case.bits, &case.lanes, case.pattern, case.seed)
+    operations::draw(case.operation, &case.bits, &case.lanes, case.pattern, case.seed)
 }
 
 /// The operation with several constants, if it has one.
@@ -52,8 +52,7 @@ fn variants(operation: Operation) -> Vec<Operation> {
 }
 
 fn cases(operation: Operation, precision: usize, lanes: usize, patterns: &[Pattern]) -> Vec<OperationCase> {
-    let name = (operation.name(), operation.constant().unwrap_or(0));
-    conformance::operation_cases(name, operation.arity(), precision, lanes, patterns)
+    conformance::operation_cases(operation, precision, lanes, patterns)
 }
 
 /// Is a lane much work for the oracle?

@@ -51,10 +51,9 @@ fn conform(group: Group) {
             // Long ones in one pattern; short ones in another each.
             let pattern =
                 [Pattern::Carry, Pattern::Runs, Pattern::Edge, Pattern::Ones][if precision > 300 { 0 } else { i % 4 }];
-            let name = (operation.name(), operation.constant().unwrap_or(0));
             for algorithm in ["thread", "group"] {
                 let all =
-                    conformance::operation_cases(name, operation.arity(), precision, lanes, &[Pattern::Carry, pattern]);
+                    conformance::operation_cases(operation, precision, lanes, &[Pattern::Carry, pattern]);
                 let few = if precision > 300 { 2 } else { all.len() };
                 for case in all.into_iter().take(if is_power && precision > 300 { 1 } else { few }) {
                     let result = run(&session, operation, Some(algorithm), &draw(&case));
@@ -72,7 +71,7 @@ fn conform(group: Group) {
 
 /// The operands of a case, as the suite draws them.
 fn draw(case: &OperationCase) -> Vec<Operands> {
-    operations::draw(case.operation.0, &case.bits, &case.lanes, case.pattern, case.seed)
+    operations::draw(case.operation, &case.bits, &case.lanes, case.pattern, case.seed)
 }
 
 #[test]
@@ -99,8 +98,7 @@ fn gpu_conforms() {
         for precision in [1, 32, 131, 256, 512, 1024, 2048] {
             // The oracle's powers of long numbers take a while.
             let lanes = if is_power(operation) && precision > 512 { 8 } else { 129 };
-            let name = (operation.name(), operation.constant().unwrap_or(0));
-            for case in conformance::operation_cases(name, operation.arity(), precision, lanes, &[Pattern::Carry]) {
+            for case in conformance::operation_cases(operation, precision, lanes, &[Pattern::Carry]) {
                 let result = run(&session, operation, None, &draw(&case));
                 conformance::operation(&[case], |_, _| result.clone());
             }

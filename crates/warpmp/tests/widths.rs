@@ -75,12 +75,9 @@ fn nothing_is_refused() {
 
 /// Runs a case.
 fn run(session: &Session, case: &OperationCase, operands: &[Operands]) -> Result<Vec<(Vec<u32>, usize)>, Error> {
-    let (name, constant) = case.operation;
-    let operation = Operation::named(name).unwrap();
-    let operation = if operation.constant().is_some() { operation.with_constant(constant) } else { operation };
     let batches: Vec<Batch> =
         operands.iter().map(|it| Batch::borrow(Shape::new(it.lanes, it.bits), &it.limbs)).collect::<Result<_, _>>()?;
-    let (results, _) = session.apply(operation, &batches.iter().collect::<Vec<_>>(), Options::new())?;
+    let (results, _) = session.apply(case.operation, &batches.iter().collect::<Vec<_>>(), Options::new())?;
     Ok(results.into_iter().map(|batch| (batch.limbs().to_vec(), batch.bits())).collect())
 }
 
@@ -89,10 +86,9 @@ fn conforms(session: &Session, cases: &[OperationCase]) {
 }
 
 fn case(operation: Operation, bits: &[usize], lanes: &[usize], pattern: Pattern) -> OperationCase {
-    // Exponents and distances that serve any width.
-    let constant = operation.constant().map_or(0, |_| 5);
     OperationCase {
-        operation: (operation.name(), constant),
+        // Exponents and distances that serve any width.
+        operation: operation.with_constant(5),
         bits: bits.to_vec(),
         lanes: lanes.to_vec(),
         pattern,
@@ -214,8 +210,7 @@ fn gpu_conforms_to_65536_bits() {
 
 /// The cases of an operation at a precision: alike, and with operands of other lengths.
 fn at(operation: Operation, precision: usize, lanes: usize) -> Vec<OperationCase> {
-    let name = (operation.name(), operation.constant().unwrap_or(0));
-    conformance::operation_cases(name, operation.arity(), precision, lanes, &[Pattern::Carry])
+    conformance::operation_cases(operation, precision, lanes, &[Pattern::Carry])
 }
 
 #[test]

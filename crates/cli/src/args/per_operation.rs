@@ -64,39 +64,23 @@ Examples:
   warpmp mul a.npy b.npy -o c.npy             NumPy arrays of limbs
   seq 1 1000000 | warpmp mul - seven.txt      every number times the one in seven.txt";
 
-/// The option for the operation's constant.
-fn constant(operation: Operation) -> &'static str {
-    match operation {
-        Operation::PowModPublic(_) => "exponent",
-        Operation::StrongTest(_) => "base",
-        _ => "by",
+/// The help for an operand's file.
+fn help(role: Role, is_first: bool) -> &'static str {
+    if is_first {
+        return if role == Role::Candidate {
+            "Integers to be tested: a file, or - for standard input"
+        } else {
+            "First operands: a file, or - for standard input"
+        };
     }
-}
-
-/// What the constant is.
-fn constant_help(operation: Operation, is_needed: bool) -> String {
-    let help = match operation {
-        Operation::PowModPublic(_) => "The exponent",
-        Operation::StrongTest(_) => "The base",
-        Operation::SignExtend(_) => "How many bits more",
-        _ => "How many places",
-    };
-    match operation.constant() {
-        Some(usual) if !is_needed => format!("{help}; {usual} without this"),
-        _ => help.into(),
-    }
-}
-
-/// What the name of an operand means.
-fn help(role: Role, first: bool) -> &'static str {
-    match (role, first) {
-        (Role::Modulus, _) => "Moduli: as many as A has, or a single one",
-        (Role::OddModulus, _) => "Odd moduli: as many as A has, or a single one",
-        (Role::Candidate, false) => "Integers to be tested: as many as A has, or a single one",
-        (Role::Candidate, true) => "Integers to be tested: a file, or - for standard input",
-        (Role::Exponent, _) => "Exponents: as many as A has, or a single one",
-        (_, true) => "First operands: a file, or - for standard input",
-        _ => "As many integers as the first file has, or a single one",
+    match role {
+        Role::Modulus => "Moduli: as many as A has, or a single one",
+        Role::OddModulus => "Odd moduli: as many as A has, or a single one",
+        Role::Candidate => "Integers to be tested: as many as A has, or a single one",
+        Role::Exponent => "Exponents: as many as A has, or a single one",
+        Role::Integer | Role::Bit | Role::Divisor | Role::Reduced | Role::ReducedProduct => {
+            "As many integers as the first file has, or a single one"
+        }
     }
 }
 
@@ -117,12 +101,12 @@ fn command<T: Options>(operation: Operation) -> Command {
         };
         command = command.after_help(format!("{FILES}{status}{examples}"));
     }
-    if operation.constant().is_some() {
-        let id = constant(operation);
-        let arg = Arg::new(id).long(id).value_name("N").value_parser(within(0, u32::MAX));
-        let is_usual = matches!(operation, Operation::StrongTest(_));
-        let is_needed = T::TAKES_FILES && !is_usual;
-        command = command.arg(arg.required(is_needed).help(constant_help(operation, is_needed)));
+    if let (Some(usual), Some(constant)) = (operation.constant(), operation.constant_role()) {
+        let arg = Arg::new(constant.option()).long(constant.option()).value_name("N");
+        let is_needed = T::TAKES_FILES && !constant.has_usual();
+        let summary = constant.summary();
+        let help = if is_needed { summary.into() } else { format!("{summary}; {usual} without this") };
+        command = command.arg(arg.value_parser(within(0, u32::MAX)).required(is_needed).help(help));
     }
     command
 }
@@ -146,8 +130,8 @@ impl<T: Options> FromArgMatches for PerOperation<T> {
         let missing = || Error::raw(ErrorKind::MissingSubcommand, "an operation is needed");
         let (name, matches) = matches.subcommand().ok_or_else(missing)?;
         let mut operation = Operation::named(name).ok_or_else(missing)?;
-        if operation.constant().is_some()
-            && let Some(constant) = matches.get_one::<u32>(constant(operation))
+        if let Some(role) = operation.constant_role()
+            && let Some(constant) = matches.get_one::<u32>(role.option())
         {
             operation = operation.with_constant(*constant);
         }

@@ -22,7 +22,7 @@ use warpmp::{Batch, Operation, Options, Session, Shape, operation::Role, tuning}
 
 use super::{check::Checker, expect::Expectations, results::Results};
 use crate::{
-    args::{Apply, PerOperation},
+    args::{Apply, ArgsError, PerOperation},
     channel, console, engine,
     error::{Error, Result},
     interrupt,
@@ -55,10 +55,10 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     let start = Instant::now();
     let PerOperation { operation, operands, options: args } = command;
     if operands.iter().chain(&args.expect).filter(|name| *name == STDIN).count() > 1 {
-        return Err(Error::BothStdin);
+        return Err(ArgsError::BothStdin.into());
     }
     if args.bits.is_none() && operation.depends_on_widths() {
-        return Err(Error::WidthNeeded { operation: *operation });
+        return Err(ArgsError::WidthNeeded { operation: *operation }.into());
     }
     let inputs: Vec<&str> =
         operands.iter().chain(&args.expect).map(String::as_str).filter(|name| *name != STDIN).collect();
@@ -135,7 +135,7 @@ fn spawn_reader(
             }
         }
     };
-    thread::Builder::new().name("reader".into()).spawn(read).map_err(|source| Error::read("a new thread", source))?;
+    thread::Builder::new().name("reader".into()).spawn(read).map_err(Error::Threads)?;
     Ok(receiver)
 }
 
@@ -178,10 +178,7 @@ fn spawn_writer(
         }
         if is_read { Ok(outputs) } else { Err(Error::BrokenPipe) }
     };
-    let handle = thread::Builder::new()
-        .name("writer".into())
-        .spawn(write)
-        .map_err(|source| Error::read("a new thread", source))?;
+    let handle = thread::Builder::new().name("writer".into()).spawn(write).map_err(Error::Threads)?;
     Ok((sender, handle))
 }
 

@@ -1,15 +1,25 @@
 //! Results computed again by num-bigint, which shares no code with the engines.
 
-use num_bigint::{BigInt, BigUint};
+use num_bigint::BigUint;
 use rayon::prelude::*;
-use warpmp::{Batch, Operation, Status};
-
-use super::oracle::{self, Number};
+use warpmp::{Batch, Operation};
+use warpmp_oracle::Value;
 
 use crate::{
-    error::{Error, Result},
+    error::Result,
     numbers::{Operands, row},
 };
+
+/// A result of an engine that the oracle does not agree with.
+#[derive(Debug, thiserror::Error)]
+#[error("lane {lane}: the engine's {operation} is wrong\n  {operands}\n  engine {found}, expected {expected}")]
+pub(crate) struct WrongResult {
+    pub(crate) operation: Operation,
+    pub(crate) lane: u64,
+    pub(crate) operands: String,
+    pub(crate) found: String,
+    pub(crate) expected: String,
+}
 
 /// How much of a number a message shows.
 const HEAD_DIGITS: usize = 60;
@@ -37,7 +47,7 @@ impl Checker {
     /// the input was read up to the end of the chunk.
     ///
     /// # Errors
-    /// [`Error::WrongResult`] names the first lane that is wrong.
+    /// [`WrongResult`] names the first lane that is wrong.
     pub(crate) fn check(
         &mut self,
         operation: Operation,
@@ -97,26 +107,21 @@ pub(crate) fn borrowed(lanes: &[(Vec<u32>, usize)]) -> Vec<Lane<'_>> {
 /// Are these the results of the operation on these operands? A status is the last result.
 ///
 /// # Errors
-/// [`Error::WrongResult`].
+/// [`WrongResult`].
 pub(crate) fn compare(operation: Operation, lane: u64, operands: &[Lane<'_>], results: &[Lane<'_>]) -> Result<()> {
-    let numbers: Vec<Number> = operands.iter().map(|(limbs, bits)| Number::new(limbs, *bits)).collect();
-    let (expected, status) = match oracle::results(operation, &numbers) {
-        Ok(expected) => (expected, Status::Fine),
-        Err(status) => (vec![BigInt::ZERO; operation.result_names().len()], status),
-    };
-    let expected = expected.into_iter().chain(operation.has_status().then(|| status.code().into()));
-    for (expected, (found, bits)) in expected.zip(results) {
-        let expected = oracle::pattern(&expected, *bits);
-        if BigUint::new(found.to_vec()) != expected {
+    let values: Vec<Value> = operands.iter().map(|(limbs, bits)| Value::new(limbs, *bits)).collect();
+    for (expected, (found, _)) in warpmp_oracle::apply(operation, &values).iter().zip(results) {
+        if BigUint::from_slice(found) != expected.number {
             let names = operation.operands().iter().map(|operand| operand.name);
             let named = operands.iter().zip(names).map(|((limbs, _), name)| format!("{name} = {}", head(limbs)));
-            return Err(Error::WrongResult {
+            return Err(WrongResult {
                 operation,
                 lane,
                 operands: named.collect::<Vec<_>>().join("\n  "),
                 found: head(found),
-                expected: head(&expected.to_u32_digits()),
-            });
+                expected: head(&expected.limbs()),
+            }
+            .into());
         }
     }
     Ok(())

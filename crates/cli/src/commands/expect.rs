@@ -7,10 +7,11 @@ use warpmp::Operation;
 
 use super::results;
 use crate::{
-    args::Apply,
-    error::{Error, LineProblem, Result},
+    args::{Apply, ArgsError},
+    error::{Error, Result, plural},
     io::{
         column::{self, Column, NO_RESULT},
+        error::{FileError, LineProblem},
         npy,
         sink::Format,
         source::{Raw, RawRows, Source},
@@ -23,6 +24,20 @@ use crate::{
 const SHOWN_DIGITS: usize = 60;
 /// As many of its digits are shown at either end.
 const END_DIGITS: usize = 20;
+
+/// A result that is not as a file has it. `place` is a line or a row of the file.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ExpectError {
+    #[error("{place}: {expected} is expected, found {found}")]
+    Different { place: String, expected: String, found: String },
+    #[error("{place}: missing; there are more results than the file has")]
+    Missing { place: String },
+    #[error("{place}: too many; there {} {lanes} result{}", if *lanes == 1 { "is" } else { "are" }, plural(*lanes))]
+    Extra { place: String, lanes: u64 },
+    #[error("{place}: {columns} column{} where {results} {} expected", plural(*columns as u64),
+            if *results == 1 { "is" } else { "are" })]
+    Columns { place: String, columns: usize, results: usize },
+}
 
 /// The files of expected results.
 pub(super) struct Expectations {
@@ -49,11 +64,11 @@ impl Expectations {
     /// Opens the files: of one result each, or a single one.
     ///
     /// # Errors
-    /// [`Error::Expectations`] for more files than results; what opening them gives.
+    /// [`ArgsError::Expectations`] for more files than results; what opening them gives.
     pub(super) fn open(operation: Operation, args: &Apply) -> Result<Self> {
         let (names, results) = (&args.expect, operation.result_names().len());
         if names.len() > results {
-            return Err(Error::Expectations { operation });
+            return Err(ArgsError::Expectations { operation }.into());
         }
         // No result is wider, and rows of an array are rounded up.
         let limit = (2 * operation.max_bits() + 1).next_multiple_of(64);
@@ -70,8 +85,8 @@ impl Expectations {
     /// Compares the results of a chunk, the status last if there is one.
     ///
     /// # Errors
-    /// [`Error::NotExpected`] names the first that differs, [`Error::ExpectedMissing`] the line that a file has not,
-    /// [`Error::ExpectedColumns`] one with too few or too many results; what reading the files gives.
+    /// [`ExpectError::Different`] names the first that differs, [`ExpectError::Missing`] the line that a file has not,
+    /// [`ExpectError::Columns`] one with too few or too many results; what reading the files gives.
     pub(super) fn compare(&mut self, found: &[Numbers]) -> Result<()> {
         let (columns, status) = results::columns(self.operation, found);
         self.files.iter_mut().try_for_each(|file| file.compare(self.operation, &columns, status))
@@ -86,7 +101,7 @@ impl Expectations {
     /// There are no more results: have the files no more lines either?
     ///
     /// # Errors
-    /// [`Error::ExpectedExtra`]; what reading the files gives.
+    /// [`ExpectError::Extra`]; what reading the files gives.
     pub(super) fn finish(&mut self) -> Result<()> {
         self.files.iter_mut().try_for_each(Expected::finish)
     }
@@ -134,7 +149,7 @@ impl Expected {
                 Raw::Text(_) => line(name, self.last_line + 1),
                 Raw::Rows(_) => row(name, self.lanes),
             };
-            return Err(Error::ExpectedMissing { place });
+            return Err(ExpectError::Missing { place }.into());
         }
         difference.map_or(Ok(()), Err)
     }
@@ -149,7 +164,7 @@ impl Expected {
             Raw::Text(text) => line(name, text.line(0)),
             Raw::Rows(_) => row(name, self.lanes),
         };
-        Err(Error::ExpectedExtra { place, lanes: self.lanes })
+        Err(ExpectError::Extra { place, lanes: self.lanes }.into())
     }
 }
 
@@ -160,10 +175,10 @@ impl Comparison<'_> {
         let columns = fields(text, lane).count();
         if columns != results.len() {
             let place = line(&self.name, number);
-            return Err(Error::ExpectedColumns { place, columns, results: results.len() });
+            return Err(ExpectError::Columns { place, columns, results: results.len() }.into());
         }
         for (field, result) in fields(text, lane).zip(results.clone()) {
-            let problem = |problem| Error::Line { path: self.name.clone(), line: number, problem };
+            let problem = |problem| Error::from(FileError::Line { path: self.name.clone(), line: number, problem });
             let entry = Entry::check(field, self.limit).map_err(problem)?;
             if !self.is_same(entry, lane, result).map_err(problem)? {
                 let column = if results.len() > 1 { format!(", column {}", result + 1) } else { String::new() };
@@ -213,7 +228,7 @@ impl Comparison<'_> {
         let (expected, found) = shortened(expected, &words(found.trim_ascii_end()));
         let names = self.operation.result_names();
         let result = if names.len() > 1 { format!(" ({})", names[result]) } else { String::new() };
-        Error::NotExpected { place: place + &result, expected, found }
+        ExpectError::Different { place: place + &result, expected, found }.into()
     }
 }
 

@@ -3,16 +3,16 @@
 use warpmp::{Operation, Plan, Session, Shape};
 
 use crate::{
-    args::Explain,
+    args::{ArgsError, Explain},
     console, engine,
-    error::{Error, Result},
+    error::Result,
 };
 
 /// Runs the command.
 pub(crate) fn run(operation: Operation, args: &Explain) -> Result<()> {
     for (place, option, bits) in [(1, "--bits-b", args.bits_b), (2, "--bits-c", args.bits_c)] {
         if bits.is_some() && place >= operation.arity() {
-            return Err(Error::NoSuchOperand { operation, option });
+            return Err(ArgsError::NoSuchOperand { operation, option }.into());
         }
     }
     let session = engine::open(args.engine.device.selector, false)?;

@@ -1,21 +1,20 @@
 //! One file a subcommand.
 
 mod apply;
-mod batch_gcd;
+pub(crate) mod batch_gcd;
 mod bench;
 pub(crate) mod check;
 pub(crate) mod collatz;
 mod devices;
-mod expect;
+pub(crate) mod expect;
 mod explain;
 mod generate;
 pub(crate) mod is_prime;
-mod oracle;
 pub(crate) mod pattern;
-mod reproduce;
+pub(crate) mod reproduce;
 mod results;
-mod selftest;
-mod tune;
+pub(crate) mod selftest;
+pub(crate) mod tune;
 
 use crate::{
     args::{Bench, BenchOperation, Command},

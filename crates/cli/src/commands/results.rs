@@ -3,8 +3,8 @@
 use warpmp::{Operation, Shape};
 
 use crate::{
-    args::Apply,
-    error::{Error, Result},
+    args::{Apply, ArgsError},
+    error::Result,
     io::{
         column::Column,
         npy::{Dtype, NpyHeader},
@@ -27,7 +27,7 @@ impl Results {
     /// Opens the outputs. `inputs`: the files that must not be written; `headers`: those of the operands.
     ///
     /// # Errors
-    /// [`Error::Outputs`], [`Error::SameOutput`], [`Error::WidthNeeded`]; what opening gives.
+    /// [`ArgsError::Outputs`], [`FileError::SameOutput`], [`ArgsError::WidthNeeded`]; what opening gives.
     pub(crate) fn open(
         operation: Operation,
         args: &Apply,
@@ -42,7 +42,7 @@ impl Results {
         let formats: Vec<Format> = names.iter().map(|name| Format::choose(args.format.format, *name)).collect();
         let columns = names.len() == 1 && formats[0] == Format::Text;
         if names.len() != results && !columns {
-            return Err(Error::Outputs { operation });
+            return Err(ArgsError::Outputs { operation }.into());
         }
         output::refuse_twice(&args.output)?;
         let layouts = layouts(operation, args, headers)?;
@@ -51,7 +51,7 @@ impl Results {
             // Rows that grow get zeros above, which would change a two's complement.
             let fixed = args.bits.is_some() || matches!(layout, Layout::Known(_));
             if format == Format::Npy && operation.is_signed(i) && !fixed {
-                return Err(Error::WidthNeeded { operation });
+                return Err(ArgsError::WidthNeeded { operation }.into());
             }
             let output = Output::open(name, inputs)?;
             opened.on_stdout |= output.is_stdout();

@@ -50,6 +50,14 @@ const SIMULATED_WIDE_BITS: usize = 1024;
 /// The widest on the simulator, which takes seconds for what a GPU does in no time.
 const SIMULATED_BITS: usize = 8192;
 
+/// Known answers that an engine does not give.
+#[derive(Debug, thiserror::Error)]
+#[error("{failed} of {total} known answers were wrong")]
+pub(crate) struct WrongAnswers {
+    failed: usize,
+    total: usize,
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &Selftest) -> Result<()> {
     let session = engine::open(args.device.selector, false)?;
@@ -85,7 +93,7 @@ pub(crate) fn run(args: &Selftest) -> Result<()> {
         }
     }
     total += failed;
-    if failed == 0 { Ok(()) } else { Err(Error::SelfTest { failed, total }) }
+    if failed == 0 { Ok(()) } else { Err(WrongAnswers { failed, total }.into()) }
 }
 
 /// Does the algorithm give the right results? False if it does not take these widths.

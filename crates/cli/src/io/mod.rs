@@ -13,6 +13,7 @@
 
 pub(crate) mod column;
 mod decimal;
+pub(crate) mod error;
 pub(crate) mod npy;
 pub(crate) mod output;
 pub(crate) mod sink;

@@ -9,6 +9,7 @@ use std::{
     io::{self, Read},
 };
 
+use super::error::FileError;
 use crate::error::{Error, Result};
 
 /// The first bytes of every `.npy` file.
@@ -120,7 +121,7 @@ impl NpyHeader {
 
 /// Reads the header and its length in bytes; rows have at most `limit` bits.
 pub(crate) fn read_header(reader: &mut impl Read, name: &str, limit: usize) -> Result<(NpyHeader, u64)> {
-    let problem = |problem| Error::Npy { path: name.into(), problem };
+    let problem = |problem| Error::from(FileError::Npy { path: name.into(), problem });
     let failed = |source: io::Error, at_end| match source.kind() {
         io::ErrorKind::UnexpectedEof => problem(at_end),
         _ => Error::read(name, source),

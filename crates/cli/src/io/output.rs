@@ -12,8 +12,9 @@ use std::{
 
 use tempfile::NamedTempFile;
 
+use super::error::{FileError, inner};
 use crate::{
-    error::{Error, Result, inner},
+    error::{Error, Result},
     interrupt,
 };
 
@@ -40,7 +41,7 @@ impl Output {
     /// Opens the output `name`; none or `-` is standard output.
     ///
     /// # Errors
-    /// [`Error::SamePath`] if it is one of `inputs`, by whatever name; [`Error::Write`] if it cannot be
+    /// [`FileError::SamePath`] if it is one of `inputs`, by whatever name; [`FileError::Write`] if it cannot be
     /// written.
     pub(crate) fn open(name: Option<&str>, inputs: &[&str]) -> Result<Self> {
         let Some(name) = name.filter(|name| *name != "-") else {
@@ -177,7 +178,7 @@ fn complete(file: NamedTempFile, target: &Path) -> io::Result<()> {
 /// Refuses a name that stands for the same file as one before it. Devices may well be written twice.
 ///
 /// # Errors
-/// [`Error::SameOutput`].
+/// [`FileError::SameOutput`].
 pub(crate) fn refuse_twice(names: &[impl AsRef<str>]) -> Result<()> {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     let is_device = |name: &str| fs::metadata(name).is_ok_and(|it| !it.is_file());
@@ -189,7 +190,7 @@ pub(crate) fn refuse_twice(names: &[impl AsRef<str>]) -> Result<()> {
     let same = |one: &str, other: &str| one == other || place(one).is_some_and(|it| Some(it) == place(other));
     let again = |(i, name): &(usize, &&str)| !is_device(name) && names[..*i].iter().any(|it| same(it, name));
     match names.iter().enumerate().find(again) {
-        Some((_, name)) => Err(Error::SameOutput { path: (*name).into() }),
+        Some((_, name)) => Err(FileError::SameOutput { path: (*name).into() }.into()),
         None => Ok(()),
     }
 }
@@ -199,8 +200,8 @@ fn refuse_same(name: &str, output: Option<Identity>, inputs: &[&str]) -> Result<
     let same = |input: &&&str| fs::metadata(input).ok().and_then(|metadata| identity(&metadata)) == Some(output);
     match inputs.iter().find(same) {
         None => Ok(()),
-        Some(input) if name == "standard output" => Err(Error::SamePath { path: (*input).into() }),
-        Some(_) => Err(Error::SamePath { path: name.into() }),
+        Some(input) if name == "standard output" => Err(FileError::SamePath { path: (*input).into() }.into()),
+        Some(_) => Err(FileError::SamePath { path: name.into() }.into()),
     }
 }
 

@@ -10,11 +10,12 @@ use rayon::prelude::*;
 
 use super::{
     column::{self, Column},
+    error::{FileError, inner},
     npy::{self, Dtype, HEADER_BYTES, NpyHeader},
     output::Output,
 };
 use crate::{
-    error::{Error, Result, inner},
+    error::{Error, Result},
     interrupt,
     numbers::Numbers,
 };
@@ -64,13 +65,13 @@ impl Sink {
     /// Writes to `output` as `format` says.
     ///
     /// # Errors
-    /// [`Error::NpyToTerminal`]; what writing gives.
+    /// [`FileError::NpyToTerminal`]; what writing gives.
     pub(crate) fn new(mut output: Output, format: Format, hex: bool, layout: Layout) -> Result<Self> {
         if format == Format::Text {
             return Ok(Self::Text { output, hex });
         }
         if output.is_terminal() {
-            return Err(Error::NpyToTerminal);
+            return Err(FileError::NpyToTerminal.into());
         }
         match layout {
             Layout::Known(header) => {

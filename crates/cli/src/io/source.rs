@@ -7,10 +7,11 @@ use std::{
 
 use super::{
     STDIN,
+    error::{FileError, LineProblem},
     npy::{self, NpyHeader, NpyProblem},
     text::{self, RawText},
 };
-use crate::error::{Error, LineProblem, Result};
+use crate::error::{Error, Result};
 
 /// Bytes read at a time.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -100,7 +101,7 @@ impl Source {
             let file = File::open(name).map_err(|source| Error::read(name, source))?;
             let metadata = file.metadata().map_err(|source| Error::read(name, source))?;
             if metadata.is_dir() {
-                return Err(Error::Directory { path: name.into() });
+                return Err(FileError::Directory { path: name.into() }.into());
             }
             let total_bytes = metadata.is_file().then_some(metadata.len());
             (Box::new(file), total_bytes)
@@ -220,7 +221,7 @@ impl Source {
                 let is_binary = text.buffer()[start..].contains(&0);
                 let too_long = LineProblem::TooLong { limit: text::LINE_LIMIT };
                 let problem = if is_binary { LineProblem::ZeroByte } else { too_long };
-                return Err(Error::Line { path: self.name.clone(), line: number, problem });
+                return Err(FileError::Line { path: self.name.clone(), line: number, problem }.into());
             }
             match text.end_line(start, number) {
                 text::LineKind::Comment => {}
@@ -233,7 +234,7 @@ impl Source {
                             let binary = (0..text.lanes()).find(|lane| text.get(*lane).contains(&0));
                             let (line, problem) = binary
                                 .map_or((line, LineProblem::Blank), |lane| (text.line(lane), LineProblem::ZeroByte));
-                            Err(Error::Line { path: self.name.clone(), line, problem })
+                            Err(FileError::Line { path: self.name.clone(), line, problem }.into())
                         }
                     };
                 }
@@ -271,7 +272,7 @@ impl Source {
     }
 
     fn npy_error(&self, problem: NpyProblem) -> Error {
-        Error::Npy { path: self.name.clone(), problem }
+        FileError::Npy { path: self.name.clone(), problem }.into()
     }
 }
 

@@ -5,8 +5,7 @@
 //! blank lines at the end of the file, and a byte-order mark. A blank line *between* numbers is an
 //! error: it could as well be a number that got lost, and would shift all pairs after it.
 
-use super::{column::NO_RESULT, decimal};
-use crate::error::LineProblem;
+use super::{column::NO_RESULT, decimal, error::LineProblem};
 
 /// The longest line: room for any operand many times over, and a bound for files that are no text.
 pub(crate) const LINE_LIMIT: usize = 1 << 20;

@@ -1,5 +1,6 @@
 //! The operands in lock step: chunks of bounded size, and counts that differ.
 
+use super::error::FileError;
 use super::npy::NpyHeader;
 use super::source::{Raw, Source};
 use crate::error::{Error, Result};
@@ -45,7 +46,7 @@ impl TupleReader {
     /// Chunks of about `budget_bytes` of input.
     ///
     /// # Errors
-    /// [`Error::Counts`] where the headers tell already; [`Error::Bug`] for no operands.
+    /// [`FileError::Counts`] where the headers tell already; [`Error::Bug`] for no operands.
     pub(crate) fn new(sources: Vec<Source>, budget_bytes: usize) -> Result<Self> {
         let mut sources = sources.into_iter();
         let first = sources.next().ok_or(Error::Bug)?;
@@ -83,7 +84,7 @@ impl TupleReader {
     /// The next chunk; none at the end of all operands.
     ///
     /// # Errors
-    /// What reading gives; [`Error::NoNumbers`]; [`Error::Counts`] with the numbers of both files, once one of
+    /// What reading gives; [`FileError::NoNumbers`]; [`FileError::Counts`] with the numbers of both files, once one of
     /// them ends before the other.
     pub(crate) fn next_chunk(&mut self) -> Result<Option<RawTuple>> {
         if self.done {
@@ -133,7 +134,7 @@ impl TupleReader {
     fn finish(&mut self, lanes: u64, others: &[RawOther]) -> Result<()> {
         let lanes_a = self.lanes + lanes;
         if lanes_a == 0 {
-            return Err(Error::NoNumbers { path: self.first.name().into() });
+            return Err(FileError::NoNumbers { path: self.first.name().into() }.into());
         }
         for (other, read) in self.others.iter_mut().zip(others).filter(|(_, read)| !read.is_single) {
             let read = read.raw.as_ref().map_or(0, Raw::lanes) as u64;
@@ -163,7 +164,7 @@ impl Other {
             return Ok(RawOther { raw: (!is_single).then_some(raw), is_single });
         }
         if !self.source.push(&mut raw)? {
-            return Err(Error::NoNumbers { path: self.source.name().into() });
+            return Err(FileError::NoNumbers { path: self.source.name().into() }.into());
         }
         let is_single = !self.source.push(&mut raw)?;
         self.is_single = Some(is_single);
@@ -172,5 +173,5 @@ impl Other {
 }
 
 fn counts(a: &Source, lanes_a: u64, b: &Source, lanes_b: u64) -> Error {
-    Error::Counts { a: a.name().into(), lanes_a, b: b.name().into(), lanes_b }
+    FileError::Counts { a: a.name().into(), lanes_a, b: b.name().into(), lanes_b }.into()
 }

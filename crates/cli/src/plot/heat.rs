@@ -11,6 +11,7 @@ use plotters::{
     },
 };
 
+use super::NothingToDraw;
 use crate::{
     error::{Error, Result},
     summary::significant,
@@ -67,11 +68,11 @@ impl HeatMaps {
     /// The maps as an SVG document.
     ///
     /// # Errors
-    /// [`Error::NothingToDraw`] if no map has a number.
+    /// [`NothingToDraw`] if no map has a number.
     pub(crate) fn svg(&self) -> Result<String> {
         let numbers = || self.panels.iter().flat_map(|panel| &panel.cells).flatten().flatten().copied();
         if numbers().next().is_none() {
-            return Err(Error::NothingToDraw { title: self.title.clone() });
+            return Err(NothingToDraw { title: self.title.clone() }.into());
         }
         let (least, most) =
             numbers().fold((f64::INFINITY, 0.0_f64), |(least, most), number| (least.min(number), most.max(number)));

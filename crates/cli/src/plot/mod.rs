@@ -8,6 +8,13 @@ mod svg;
 /// The base of an axis that is not logarithmic: powers of one would all be the same.
 pub(crate) const LINEAR: u32 = 1;
 
+/// A chart without a number in it.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing to draw in \"{title}\"")]
+pub(crate) struct NothingToDraw {
+    title: String,
+}
+
 /// A chart.
 #[derive(Clone, Debug)]
 pub(crate) struct Chart {

@@ -14,7 +14,7 @@ use plotters::{
     style::{Color as _, IntoFont as _, RGBColor, ShapeStyle, TextStyle, WHITE},
 };
 
-use super::{Axis, Chart, LINEAR, Series, Style};
+use super::{Axis, Chart, LINEAR, NothingToDraw, Series, Style};
 use crate::error::{Error, Result};
 
 const SIZE: (u32, u32) = (1080, 640);
@@ -45,7 +45,7 @@ impl Chart {
     /// The chart as an SVG document.
     ///
     /// # Errors
-    /// [`Error::NothingToDraw`] if no series has a point.
+    /// [`NothingToDraw`] if no series has a point.
     pub(crate) fn svg(&self) -> Result<String> {
         let series: Vec<Series> = self
             .series
@@ -56,7 +56,7 @@ impl Chart {
         let x = range(series.iter().flat_map(|it| &it.points).map(|point| point.0), self.x.base);
         let y = range(series.iter().flat_map(|it| &it.points).map(|point| point.1), self.y.base);
         let (Some(x), Some(y)) = (x, y) else {
-            return Err(Error::NothingToDraw { title: self.title.clone() });
+            return Err(NothingToDraw { title: self.title.clone() }.into());
         };
         let mut document = String::new();
         // Nothing can fail in writing to a string; if it did, a document would be missing, not wrong.

@@ -4,20 +4,17 @@ use std::sync::Arc;
 
 use dashu_int::UBig;
 use rayon::prelude::*;
-use warpmp_device::{Arg, Buffer, Device, Module, Stream};
+use warpmp_device::{Buffer, Device, Module, Stream};
+use warpmp_launch::Arguments as _;
 
-use super::{
-    leaves::upload,
-    report::{Launch, Report},
-    tables,
-};
+use super::{leaves::upload, report::Report, tables};
 use crate::{
     alpha::MODULI,
     alpha::{Plan, Sieve},
     engine::{Control, Outcome},
     error::{Allowed, Error, Result},
     heights::{Heights, Peak},
-    kernels::alpha::{Alpha, RESULT_WORDS, THREADS, UNIT_BITS},
+    kernels::alpha::{Alpha, Arguments, RESULT_WORDS, THREADS, UNIT_BITS},
     window::Window,
 };
 
@@ -126,29 +123,22 @@ impl Units {
             return Err(Error::Parameter { name: "unit", value: unit, allowed: Allowed::Between(1, last) });
         }
         let base = unit << self.spec.unit_bits;
-        let args = [
-            Arg::from(&self.residues),
-            Arg::U32(self.count),
-            Arg::U64(base as u64),
-            Arg::U64((base >> 64) as u64),
-            Arg::U32((base % 9) as u32),
-            Arg::from(&self.places),
-            Arg::from(&self.powers),
-            Arg::from(&self.sums),
-            Arg::from(&self.results),
-        ];
-        let more: Vec<Arg<'_>> = range.into_iter().flatten().map(Arg::U64).collect();
-        let starts = self.report.launch(
-            device,
-            Launch {
-                stream: &self.stream,
-                module: &self.modules[usize::from(range.is_some())],
-                grid: Alpha::grid(self.blocks),
-                args: &args,
-                more: &more,
-                zeroed: Some(&self.sums),
-            },
-        )?;
+        let module = &self.modules[usize::from(range.is_some())];
+        let starts = self.report.collect(device, &self.stream, Some(&self.sums), |report| {
+            let arguments = Arguments {
+                residues: (&self.residues).into(),
+                count: self.count,
+                base: [base as u64, (base >> 64) as u64],
+                nine: (base % 9) as u32,
+                places: (&self.places).into(),
+                powers: (&self.powers).into(),
+                sums: (&self.sums).into(),
+                results: (&self.results).into(),
+                report: report.arguments(),
+                range,
+            };
+            arguments.launch(device, &self.stream, module, Alpha::grid(self.blocks))
+        })?;
         let mut sums = [0; 4];
         device.download(&self.stream, &self.sums, 0, &mut sums)?;
         let pair = |at: usize| u64::from(sums[at]) | u64::from(sums[at + 1]) << 32;

@@ -3,30 +3,23 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use warpmp_device::{Arg, Buffer, Device, Module, Stream};
+use warpmp_device::{Buffer, Device, Module, Stream};
+use warpmp_launch::Arguments as _;
 
-use super::{
-    leaves::upload,
-    report::{Launch, Report},
-    tables,
-};
+use super::{leaves::upload, report::Report, tables};
 use crate::{
     error::{Error, Result},
-    kernels::{delay::Source, delay_pools::DelayPools},
+    kernels::{
+        delay::Source,
+        delay_pools::{Arguments, DelayPools},
+    },
     number::trace,
 };
 
 /// Overflowed starts that there is room for at first: of random 64-bit starts about one in 5·10⁶.
 const REPORT_CAPACITY: u32 = 1 << 16;
 
-/// Where starts come from.
-#[derive(Clone, Copy, Debug)]
-pub enum Starts<'a> {
-    /// Consecutive numbers from this one on.
-    From(u64),
-    /// 64 bits each in device memory.
-    In(&'a Buffer),
-}
+pub use crate::kernels::delay::Starts;
 
 impl Starts<'_> {
     /// A range must begin above 0 and end at 2⁶⁴ at the latest.
@@ -113,28 +106,28 @@ impl Delays {
     /// [`Error::ZeroStart`], [`Error::PastLimit`] for a range past 2⁶⁴; the device's. `out` then holds anything.
     pub fn run(&mut self, starts: Starts<'_>, count: u32, out: &Buffer) -> Result<u64> {
         let device = &*self.device;
-        let (module, from) = match starts {
-            Starts::From(first) => {
-                starts.check(count)?;
-                (&self.modules[0], Arg::U64(first))
-            }
-            Starts::In(buffer) => (&self.modules[1], Arg::from(buffer)),
+        starts.check(count)?;
+        let module = match starts {
+            Starts::From(_) => &self.modules[0],
+            Starts::In(_) => &self.modules[1],
         };
         if count == 0 {
             return Ok(0);
         }
         let full = device.info().multiprocessors * self.spec.blocks;
         let grid = self.spec.grid(full.min(count.div_ceil(self.spec.chunk * self.spec.warps)));
-        let args = [
-            from,
-            Arg::U32(count),
-            Arg::from(&self.tables),
-            Arg::from(&self.known),
-            Arg::from(out),
-            Arg::from(&self.next),
-        ];
-        let launch = Launch { stream: &self.stream, module, grid, args: &args, more: &[], zeroed: Some(&self.next) };
-        let records = self.report.launch(device, launch)?;
+        let records = self.report.collect(device, &self.stream, Some(&self.next), |report| {
+            let arguments = Arguments {
+                from: starts,
+                count,
+                tables: (&self.tables).into(),
+                known: (&self.known).into(),
+                out: out.into(),
+                next: (&self.next).into(),
+                report: report.arguments(),
+            };
+            arguments.launch(device, &self.stream, module, grid)
+        })?;
         finish(device, &self.stream, &records, out)
     }
 

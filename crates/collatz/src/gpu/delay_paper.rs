@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use warpmp_device::{Arg, Buffer, Device, Module, Stream};
+use warpmp_device::{Buffer, Device, Module, Stream};
+use warpmp_launch::{Arguments as _, At};
 
 use super::{
     delay::{Starts, finish},
     leaves::upload,
-    report::{Launch, Report},
+    report::Report,
     tables,
 };
 use crate::{
     error::{Allowed, Error, Result},
     kernels::{
-        delay::{Delay, Source},
+        delay::{Arguments, Delay, Source},
         honda::Place,
     },
 };
@@ -65,25 +66,23 @@ impl PaperDelays {
     /// device's.
     pub fn run(&mut self, starts: Starts<'_>, count: u32, out: &Buffer) -> Result<u64> {
         let device = &*self.device;
-        let from = match (starts, self.spec.source) {
-            (Starts::From(first), Source::Range) => {
-                starts.check(count)?;
-                Arg::U64(first)
-            }
-            (Starts::In(buffer), Source::Array) => Arg::from(buffer),
-            _ => {
-                return Err(Error::Parameter { name: "starts of another kind", value: 1, allowed: Allowed::AtMost(0) });
-            }
-        };
+        let is_expected =
+            matches!((starts, self.spec.source), (Starts::From(_), Source::Range) | (Starts::In(_), Source::Array));
+        if !is_expected {
+            return Err(Error::Parameter { name: "starts of another kind", value: 1, allowed: Allowed::AtMost(0) });
+        }
+        starts.check(count)?;
         if count == 0 {
             return Ok(0);
         }
         let full = device.info().multiprocessors * (THREADS / self.spec.threads).max(1);
         let grid = self.spec.grid(full.min(count.div_ceil(self.spec.threads)));
-        let args = [from, Arg::U32(count), Arg::from(&self.table), Arg::from(&self.known), Arg::from(out)];
-        let (stream, module) = (&self.stream, &*self.module);
-        let launch = Launch { stream, module, grid, args: &args, more: &[], zeroed: None };
-        let records = self.report.launch(device, launch)?;
+        let stream = &self.stream;
+        let records = self.report.collect(device, stream, None, |report| {
+            let [table, known, out] = [&self.table, &self.known, out].map(At::from);
+            let arguments = Arguments { from: starts, count, table, known, out, report: report.arguments() };
+            arguments.launch(device, stream, &self.module, grid)
+        })?;
         finish(device, stream, &records, out)
     }
 }

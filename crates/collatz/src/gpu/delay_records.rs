@@ -3,19 +3,20 @@
 use std::{ops::Range, sync::Arc};
 
 use rayon::prelude::*;
-use warpmp_device::{Arg, Buffer, Device, Module, Stream};
+use warpmp_device::{Buffer, Device, Module, Stream};
+use warpmp_launch::Arguments as _;
 
 use super::{
     deal::{Search, deal},
     leaves::upload,
-    report::{Launch, Report},
+    report::Report,
     tables,
 };
 use crate::{
     dfs::Walk,
     engine::Control,
     error::{Error, Result},
-    kernels::delay_records::{DelayRecords as Kernel, NEED_WORDS, THREADS},
+    kernels::delay_records::{Arguments, DelayRecords as Kernel, NEED_WORDS, THREADS},
     number::trace,
     records::{DelayRecords as Found, Record, bounded},
 };
@@ -200,20 +201,21 @@ impl DelayRecords {
         words.extend(needs(below.min(base.into()), records));
         let tables = upload(device, &self.stream, &words)?;
         let blocks = (device.info().multiprocessors * BLOCKS).min(self.count.div_ceil(THREADS / 32));
-        let args = [
-            Arg::from(&self.residues),
-            Arg::U32(self.count),
-            Arg::U64(base),
-            Arg::U32((base % 9) as u32),
-            Arg::from(&self.places),
-            Arg::from(&tables),
-            Arg::from(&self.known),
-            Arg::U32(longest),
-        ];
-        let grid = self.spec.grid(blocks);
-        let (stream, module) = (&self.stream, &*self.module);
-        let launch = Launch { stream, module, grid, args: &args, more: &[], zeroed: None };
-        let reported = self.report.launch(device, launch)?;
+        let (stream, grid) = (&self.stream, self.spec.grid(blocks));
+        let reported = self.report.collect(device, stream, None, |report| {
+            let arguments = Arguments {
+                residues: (&self.residues).into(),
+                count: self.count,
+                base,
+                nine: (base % 9) as u32,
+                places: (&self.places).into(),
+                tables: (&tables).into(),
+                known: (&self.known).into(),
+                longest,
+                report: report.arguments(),
+            };
+            arguments.launch(device, stream, &self.module, grid)
+        })?;
         let mut found: Vec<(u64, u32)> = reported
             .par_iter()
             .map(|&record| match (record as u64, (record >> 64) as u32) {

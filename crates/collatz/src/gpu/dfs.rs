@@ -3,7 +3,8 @@
 use std::{collections::HashMap, sync::Arc};
 
 use rayon::prelude::*;
-use warpmp_device::{Arg, Buffer, Device, Module, Stream};
+use warpmp_device::{Buffer, Device, Module, Stream};
+use warpmp_launch::{Arguments as _, At};
 
 use super::{
     Settings,
@@ -18,7 +19,7 @@ use crate::{
     heights::{Heights, bound, climb},
     kernels::{
         leaves::GROUPS,
-        lookahead::{CANDIDATE_BITS, CHUNK, Lookahead, RHO_BIAS, RHO_SHIFT},
+        lookahead::{Arguments, CANDIDATE_BITS, CHUNK, Lookahead, RHO_BIAS, RHO_SHIFT},
     },
     power::LOG2_3,
 };
@@ -182,32 +183,29 @@ impl Prepared {
         let power = 3_u64.pow(class.odd_steps);
         let offset = u128::from(power).wrapping_mul(unit << CANDIDATE_BITS);
         let word_mask = (1_u32 << (class.ahead - 5)) - 1;
-        let mut args = vec![
-            Arg::Buffer(&self.leaves.records, 16 * u64::from(class.first)),
-            Arg::Buffer(&self.leaves.residues, 8 * u64::from(class.first)),
-            Arg::U32(class.count),
-            Arg::from(&class.vector),
-            Arg::U32(word_mask),
-            Arg::U32((unit as u32) << 5 & word_mask),
-            Arg::U64(power),
-            Arg::U64(offset as u64),
-            Arg::U64((offset >> 64) as u64),
-            Arg::U64(base as u64),
-            Arg::U64((base >> 64) as u64),
-            Arg::U32((base % 9) as u32),
-            Arg::U32(tables::leaf_rho(self.plan.leaf_bits, class.odd_steps)),
-            Arg::U32(limit),
-            Arg::from(&self.tables),
-            Arg::Buffer(&self.control, 4 * u64::from(class.odd_steps)),
-            Arg::Buffer(&self.control, 4 * SUMS_WORD as u64),
-            Arg::from(&self.report.buffer),
-            Arg::U32(self.report.capacity),
-        ];
-        args.extend(range.into_iter().flatten().map(Arg::U64));
+        let arguments = Arguments {
+            records: At::word(&self.leaves.records, 4 * class.first as usize),
+            residues: At::word(&self.leaves.residues, 2 * class.first as usize),
+            count: class.count,
+            vector: (&class.vector).into(),
+            word_mask,
+            word_offset: (unit as u32) << 5 & word_mask,
+            power,
+            offset: [offset as u64, (offset >> 64) as u64],
+            base: [base as u64, (base >> 64) as u64],
+            nine: (base % 9) as u32,
+            rho: tables::leaf_rho(self.plan.leaf_bits, class.odd_steps),
+            limit,
+            tables: (&self.tables).into(),
+            next: At::word(&self.control, class.odd_steps as usize),
+            sums: At::word(&self.control, SUMS_WORD),
+            report: self.report.arguments(),
+            range,
+        };
         let full = self.device.info().multiprocessors * spec.blocks;
         let blocks = full.min(class.count.div_ceil(CHUNK * spec.warps));
         let stream = &self.streams[index % STREAMS];
-        Ok(self.device.launch(stream, &module, spec.grid(blocks), &args)?)
+        Ok(arguments.launch(&*self.device, stream, &module, spec.grid(blocks))?)
     }
 }
 

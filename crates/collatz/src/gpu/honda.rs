@@ -3,18 +3,19 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use warpmp_device::{Arg, Buffer, Device, Module, Stream};
+use warpmp_device::{Buffer, Device, Module, Stream};
+use warpmp_launch::Arguments as _;
 
 use super::{
     leaves::{Nodes, upload},
-    report::{Launch, Report},
+    report::Report,
     tables,
 };
 use crate::{
     engine::Outcome,
     error::{Error, Result},
     honda::{Plan, descend_by_jumps},
-    kernels::honda::{Begin, Honda as Kernel, Place, STARTS_PER_RESIDUE},
+    kernels::honda::{Arguments, Begin, Honda as Kernel, Place, STARTS_PER_RESIDUE},
 };
 
 /// Overflowed starts that there is room for at first: the dissertation found 22932.
@@ -127,20 +128,22 @@ impl Honda {
             (Some(_), Some(ranged)) => ranged,
             (Some(_), None) => self.ranged.insert(device.load(&self.spec.build_ranged())?),
         };
-        let args = [
-            Arg::from(&self.sieve.values),
-            Arg::from(&self.sieve.states),
-            Arg::U32(self.sieve.count),
-            Arg::U64(base),
-            Arg::U32(shift),
-            Arg::from(&self.powers),
-            Arg::from(&self.table),
-            Arg::from(&self.sums),
-        ];
-        let more: Vec<Arg<'_>> = range.into_iter().flatten().map(Arg::U64).collect();
         let grid = self.spec.grid(needed.min(full.into()) as u32);
-        let launch = Launch { stream: &self.stream, module, grid, args: &args, more: &more, zeroed: Some(&self.sums) };
-        let starts = self.report.launch(device, launch)?;
+        let starts = self.report.collect(device, &self.stream, Some(&self.sums), |report| {
+            let arguments = Arguments {
+                residues: (&self.sieve.values).into(),
+                odd_steps: (&self.sieve.states).into(),
+                count: self.sieve.count,
+                constant: base,
+                shift,
+                powers: (&self.powers).into(),
+                table: (&self.table).into(),
+                sum: (&self.sums).into(),
+                report: report.arguments(),
+                range,
+            };
+            arguments.launch(device, &self.stream, module, grid)
+        })?;
         let mut sums = [0; 4];
         device.download(&self.stream, &self.sums, 0, &mut sums)?;
         let pair = |at: usize| u64::from(sums[at]) | u64::from(sums[at + 1]) << 32;

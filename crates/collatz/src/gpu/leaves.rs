@@ -2,12 +2,13 @@
 
 use std::iter;
 
-use warpmp_device::{Arg, Buffer, Device, Stream};
+use warpmp_device::{Buffer, Device, Stream};
+use warpmp_launch::{Arguments as _, At};
 
 use super::tables;
 use crate::{
     error::Result,
-    kernels::leaves::{Count, Expand, GROUPS, Scatter, grid},
+    kernels::leaves::{Count, CountArguments, Expand, ExpandArguments, GROUPS, Scatter, ScatterArguments, grid},
     power::min_odd,
 };
 
@@ -48,20 +49,20 @@ impl Nodes {
             let room = 2 * u64::from(nodes.count);
             let (values, states) = (device.alloc(16 * room)?, device.alloc(4 * room)?);
             device.fill(stream, &counter, 0, 0, 1)?;
-            let need = |level| Arg::U32(min_odd(level as usize) as u32);
-            let args = [
-                Arg::from(&nodes.values),
-                Arg::from(&nodes.states),
-                Arg::U32(nodes.count),
-                Arg::from(&values),
-                Arg::from(&states),
-                Arg::from(&counter),
-                Arg::U32(level),
-                need(level),
-                need(level + 1),
-                Arg::from(&powers),
-            ];
-            device.launch(stream, &module, grid(nodes.count), &args)?;
+            let need = |level| min_odd(level as usize) as u32;
+            let arguments = ExpandArguments {
+                nodes: (&nodes.values).into(),
+                states: (&nodes.states).into(),
+                count: nodes.count,
+                children: (&values).into(),
+                child_states: (&states).into(),
+                counter: (&counter).into(),
+                level,
+                need_here: need(level),
+                need_next: need(level + 1),
+                powers: (&powers).into(),
+            };
+            arguments.launch(device, stream, &module, grid(nodes.count))?;
             let mut count = [0];
             device.download(stream, &counter, 0, &mut count)?;
             nodes = Self { values, states, count: count[0] };
@@ -76,8 +77,9 @@ impl Nodes {
     pub fn group(self, device: &dyn Device, stream: &Stream, vector_bits: impl Fn(u32) -> u32) -> Result<Leaves> {
         let histogram = upload(device, stream, &[0; GROUPS as usize])?;
         let module = device.load(&Count.build())?;
-        let args = [Arg::from(&self.states), Arg::U32(self.count), Arg::from(&histogram)];
-        device.launch(stream, &module, grid(self.count), &args)?;
+        let [states, counts] = [&self.states, &histogram].map(At::from);
+        let arguments = CountArguments { states, count: self.count, histogram: counts };
+        arguments.launch(device, stream, &module, grid(self.count))?;
         let mut sizes = [0; GROUPS as usize];
         device.download(stream, &histogram, 0, &mut sizes)?;
         let starts: Vec<u32> =
@@ -88,17 +90,17 @@ impl Nodes {
         let records = device.alloc(16 * (u64::from(self.count) + 2))?;
         device.fill(stream, &records, 4 * self.count as usize, 0, 8)?;
         let residues = device.alloc(8 * u64::from(self.count).max(1))?;
-        let args = [
-            Arg::from(&self.values),
-            Arg::from(&self.states),
-            Arg::U32(self.count),
-            Arg::from(&cursors),
-            Arg::from(&inverses),
-            Arg::from(&masks),
-            Arg::from(&records),
-            Arg::from(&residues),
-        ];
-        device.launch(stream, &device.load(&Scatter.build())?.clone(), grid(self.count), &args)?;
+        let arguments = ScatterArguments {
+            nodes: (&self.values).into(),
+            states: (&self.states).into(),
+            count: self.count,
+            cursors: (&cursors).into(),
+            inverses: (&inverses).into(),
+            masks: (&masks).into(),
+            records: (&records).into(),
+            residues: (&residues).into(),
+        };
+        arguments.launch(device, stream, &*device.load(&Scatter.build())?, grid(self.count))?;
         device.synchronize(stream)?;
         Ok(Leaves { records, residues, groups: iter::zip(starts, sizes).collect() })
     }

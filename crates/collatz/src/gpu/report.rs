@@ -1,27 +1,14 @@
 //! What kernels report for the host to finish.
 
-use warpmp_device::{Arg, Buffer, Device, Grid, Module, Stream};
+use warpmp_device::{Buffer, Device, Stream};
 
 use crate::{
     error::Result,
-    kernels::{REPORT_HEADER_BYTES, REPORT_RECORD_BYTES},
+    kernels::{REPORT_HEADER_BYTES, REPORT_RECORD_BYTES, ReportArguments},
 };
 
 /// Words before the records.
 const HEADER_WORDS: usize = (REPORT_HEADER_BYTES / 4) as usize;
-
-/// A launch of a kernel that reports.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Launch<'a> {
-    pub(super) stream: &'a Stream,
-    pub(super) module: &'a Module,
-    pub(super) grid: Grid,
-    /// What is before the report and its capacity, and what is behind.
-    pub(super) args: &'a [Arg<'a>],
-    pub(super) more: &'a [Arg<'a>],
-    /// What is zero at first.
-    pub(super) zeroed: Option<&'a Buffer>,
-}
 
 /// A report's memory on a device.
 #[derive(Debug)]
@@ -36,18 +23,28 @@ impl Report {
         Ok(Self { buffer, capacity })
     }
 
-    /// Launches a kernel, and waits for it; what it reported. If there was not room for all, it is done again with more.
-    pub(super) fn launch(&mut self, device: &dyn Device, launch: Launch<'_>) -> Result<Vec<u128>> {
+    /// The report as an argument of a launch.
+    pub(super) fn arguments(&self) -> ReportArguments<'_> {
+        ReportArguments { report: (&self.buffer).into(), report_capacity: self.capacity }
+    }
+
+    /// Launches a kernel, waits for it, and returns its records. If the records have no room, the work is done again with
+    /// more room. Each launch finds `zeroed` zeroed.
+    pub(super) fn collect(
+        &mut self,
+        device: &dyn Device,
+        stream: &Stream,
+        zeroed: Option<&Buffer>,
+        launch: impl Fn(&Self) -> warpmp_device::Result<()>,
+    ) -> Result<Vec<u128>> {
         loop {
-            self.clear(device, launch.stream)?;
-            if let Some(buffer) = launch.zeroed {
-                device.fill(launch.stream, buffer, 0, 0, buffer.words())?;
+            self.clear(device, stream)?;
+            if let Some(buffer) = zeroed {
+                device.fill(stream, buffer, 0, 0, buffer.words())?;
             }
-            let own = [Arg::from(&self.buffer), Arg::U32(self.capacity)];
-            let args = [launch.args, &own, launch.more].concat();
-            device.launch(launch.stream, launch.module, launch.grid, &args)?;
-            device.synchronize(launch.stream)?;
-            if let Some(records) = self.read(device, launch.stream)? {
+            launch(self)?;
+            device.synchronize(stream)?;
+            if let Some(records) = self.read(device, stream)? {
                 return Ok(records);
             }
         }

@@ -1,9 +1,14 @@
 //! The look-ahead's bit vectors, made on the device.
 
-use warpmp_device::{Arg, Buffer, Device, Stream};
+use warpmp_device::{Buffer, Device, Stream};
+use warpmp_launch::Arguments as _;
 
 use super::leaves::upload;
-use crate::{error::Result, kernels::vector::BitVector, power::min_odd};
+use crate::{
+    error::Result,
+    kernels::vector::{Arguments, BitVector},
+    power::min_odd,
+};
 
 /// Words behind a vector's end that repeat its first.
 const OVERLAP_WORDS: usize = 64;
@@ -26,15 +31,15 @@ pub fn vector(device: &dyn Device, stream: &Stream, leaf_bits: u32, odd: u32, st
     let vector = device.alloc(4 * (words + OVERLAP_WORDS) as u64)?;
     let needs: Vec<u32> = (leaf_bits..=leaf_bits + steps).map(|i| min_odd(i as usize) as u32).collect();
     let needs = upload(device, stream, &needs)?;
-    let args = [
-        Arg::from(&vector),
-        Arg::from(&filter),
-        Arg::U32(filter_words - 1),
-        Arg::from(&needs),
-        Arg::U32(odd),
-        Arg::U64(3_u64.pow(odd)),
-    ];
-    device.launch(stream, &*device.load(&spec.build())?, spec.grid(), &args)?;
+    let arguments = Arguments {
+        vector: (&vector).into(),
+        filter: (&filter).into(),
+        filter_mask: filter_words - 1,
+        needs: (&needs).into(),
+        odd_steps: odd,
+        power: 3_u64.pow(odd),
+    };
+    arguments.launch(device, stream, &*device.load(&spec.build())?, spec.grid())?;
     let piece = words.min(OVERLAP_WORDS);
     for at in (0..OVERLAP_WORDS).step_by(piece) {
         device.copy(stream, &vector, 0, &vector, words + at, piece)?;

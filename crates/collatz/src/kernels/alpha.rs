@@ -16,6 +16,7 @@
 use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special, Vector};
+use warpmp_launch::{Address, Long, Word, parameters};
 
 use super::common::{Report, modulo_nine, small_modulo_nine};
 use super::starts::Starts;
@@ -31,7 +32,33 @@ const MOST: u32 = 20;
 /// Powers of three in shared memory.
 const POWER_WORDS: u32 = 24;
 
-/// Parameters of the kernel.
+parameters! {
+    /// The parameters of the kernel.
+    pub(crate) struct Inputs, Arguments {
+        /// The residues, 64 bits each.
+        residues: Address,
+        /// Residues.
+        count: Word,
+        /// W, 128 bits.
+        base: [Long; 2],
+        /// W mod 9.
+        nine: Word,
+        /// The table of the starts.
+        places: Address,
+        /// Powers of three, 64 bits each.
+        powers: Address,
+        /// Two sums of 64 bits, added to: all α, and the starts tested.
+        sums: Address,
+        /// [`RESULT_WORDS`] a thread.
+        results: Address,
+        /// Where starts go whose values exceed 128 bits.
+        report: Report,
+        /// The kernel tests the starts from W + the first to below W + the second, if it is ranged.
+        range: Option<[Long; 2]>,
+    }
+}
+
+/// The specification of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Alpha {
     /// Bits of the sieve, K.
@@ -61,27 +88,18 @@ impl Alpha {
         Starts { sieve_bits: self.sieve_bits, window_bits: self.unit_bits, kept: self.kept }
     }
 
-    /// The kernel. Arguments: `residues` (64 bits each), `count`, `base_low`, `base_high`: W; `nine`: W mod 9; `places`: the table
-    /// of its starts; `powers` of three (64 bits each); `sums` (two of 64 bits, added to: of all α, and of the starts tested); `results`
-    /// ([`RESULT_WORDS`] a thread); the report and its capacity; if it is ranged, `range_from`, `range_end`: the starts from W + the
-    /// first to below W + the second.
+    /// The kernel.
     pub fn build(&self) -> Kernel {
         let mut builder = Builder::new(&self.name(), Glue::None);
         let b = &mut builder;
         b.bounds(Bounds { max_threads: Some(THREADS), min_blocks: Some(4), max_registers: None });
-        let residues = b.param_u64("residues");
-        let count = b.param_u32("count");
-        let base = ["base_low", "base_high"].map(|name| b.param_u64(name));
-        let nine = b.param_u32("nine");
-        let [places, powers, sums, results] = ["places", "powers", "sums", "results"].map(|name| b.param_u64(name));
-        let report = Report::params(b);
-        let range = self.ranged.then(|| ["range_from", "range_end"].map(|name| b.param_u64(name)));
+        let inputs = Inputs::of(b, self.ranged);
 
         let (thread, block) = (b.special(Special::Tid), b.special(Special::Ctaid));
         let shared = b.shared_base();
         let one = b.compare(Cmp::Le, thread, MOST);
         b.if_(one, |b| {
-            let from = b.mad_wide(thread, 8, powers);
+            let from = b.mad_wide(thread, 8, inputs.powers);
             let power = b.load_global(Space::GlobalConst, Vector::V1, from, 0);
             let to = b.mad_lo(thread, 4, shared);
             b.store_shared(&power, to, 0);
@@ -89,23 +107,19 @@ impl Alpha {
         b.barrier();
         let work = Work {
             spec: *self,
-            base,
-            nine,
-            places,
+            inputs,
             shared,
-            report,
-            range,
             total: b.copy64(0),
             tested: b.copy(0),
             highest: std::array::from_fn(|_| b.copy(0)),
             start: std::array::from_fn(|_| b.copy(0)),
         };
-        Starts::residues(b, count, THREADS, |b, index| work.residue(b, residues, index));
-        b.reduce_add64_global(sums, 0, work.total);
+        Starts::residues(b, inputs.count, THREADS, |b, index| work.residue(b, index));
+        b.reduce_add64_global(inputs.sums, 0, work.total);
         let tested = b.widen(work.tested);
-        b.reduce_add64_global(sums, 8, tested);
+        b.reduce_add64_global(inputs.sums, 8, tested);
         let index = b.mad_lo(block, THREADS, thread);
-        let result = b.mad_wide(index, 4 * RESULT_WORDS, results);
+        let result = b.mad_wide(index, 4 * RESULT_WORDS, inputs.results);
         b.store_global(Space::Global, &work.highest, result, 0);
         b.store_global(Space::Global, &work.start, result, 16);
         builder.finish()
@@ -115,12 +129,8 @@ impl Alpha {
 /// A thread at work.
 struct Work {
     spec: Alpha,
-    base: [R64; 2],
-    nine: R32,
-    places: R64,
+    inputs: Inputs,
     shared: R32,
-    report: Report,
-    range: Option<[R64; 2]>,
     /// The sum of all α.
     total: R64,
     /// Starts so far.
@@ -131,23 +141,23 @@ struct Work {
 
 impl Work {
     /// All u of a residue, by the lanes of the warp.
-    fn residue(&self, b: &mut Builder, residues: R64, index: R32) {
+    fn residue(&self, b: &mut Builder, index: R32) {
         b.section("starts");
-        let row = b.mad_wide(index, 8, residues);
+        let row = b.mad_wide(index, 8, self.inputs.residues);
         let residue = b.load_global(Space::GlobalConst, Vector::V2, row, 0);
         let nine = modulo_nine(b, residue[0], residue[1]);
-        let nine = b.add(nine, self.nine);
+        let nine = b.add(nine, self.inputs.nine);
         let nine = small_modulo_nine(b, nine);
-        self.spec.starts().uppers(b, nine, self.places, |b, upper| {
+        self.spec.starts().uppers(b, nine, self.inputs.places, |b, upper| {
             let wide = b.widen(upper);
             let wide = b.shl64(wide, self.spec.sieve_bits);
             let low = b.pack(residue[0], residue[1]);
             let offset = b.or64(low, wide);
             // W is a multiple of the unit.
-            let low = b.or64(offset, self.base[0]);
-            let ((n0, n1), (n2, n3)) = (b.unpack(low), b.unpack(self.base[1]));
+            let low = b.or64(offset, self.inputs.base[0]);
+            let ((n0, n1), (n2, n3)) = (b.unpack(low), b.unpack(self.inputs.base[1]));
             let start = [n0, n1, n2, n3];
-            match self.range {
+            match self.inputs.range {
                 None => self.start(b, &start),
                 Some([from, end]) => {
                     let reached = b.compare64(Cmp::Ge, offset, from);
@@ -223,7 +233,7 @@ impl Work {
                 let total = b.add64(self.total, wide);
                 b.set64(self.total, total);
             },
-            |b| self.report.put(b, start),
+            |b| self.inputs.report.put(b, start),
         );
     }
 }

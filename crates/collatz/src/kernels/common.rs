@@ -2,30 +2,29 @@
 
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
+use warpmp_launch::{Address, Word, parameters};
 
 /// Bytes before the records of a report: the number of reports (also of those that found no room), padding.
 pub const REPORT_HEADER_BYTES: u64 = 16;
 /// Bytes of a record of a report: the start, 128 bits, least significant word first.
 pub const REPORT_RECORD_BYTES: u64 = 16;
 
-/// Where lanes report the starts that the host has to finish: a header, then records.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Report {
-    address: R64,
-    capacity: R32,
+parameters! {
+    /// Where lanes report the starts that the host has to finish.
+    pub(crate) struct Report, ReportArguments {
+        /// A header, then records.
+        report: Address,
+        /// Records that have room.
+        report_capacity: Word,
+    }
 }
 
 impl Report {
-    /// Adds the parameters.
-    pub(super) fn params(b: &mut Builder) -> Self {
-        Self { address: b.param_u64("report"), capacity: b.param_u32("report_capacity") }
-    }
-
     /// Reports a start of up to four words, in the lanes that come here.
     pub(super) fn put(self, b: &mut Builder, start: &[R32]) {
-        let slot = b.atomic_add_global(self.address, 0, 1);
-        let room = b.compare(Cmp::Lt, slot, self.capacity);
-        let record = b.mad_wide(slot, REPORT_RECORD_BYTES as u32, self.address);
+        let slot = b.atomic_add_global(self.report, 0, 1);
+        let room = b.compare(Cmp::Lt, slot, self.report_capacity);
+        let record = b.mad_wide(slot, REPORT_RECORD_BYTES as u32, self.report);
         let words: Vec<R32> = (0..4).map(|i| start.get(i).copied().unwrap_or_else(|| b.copy(0))).collect();
         b.guarded(room, true, |g| g.store_global(Space::Global, &words, record, REPORT_HEADER_BYTES as u32));
     }

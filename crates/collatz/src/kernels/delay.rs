@@ -12,9 +12,10 @@
 //! bound: as in `honda`: the carry out of the third word is not zero just if the value exceeds 96 bits.
 //! source: Honda, dissertation, Algorithm 6.
 
-use warpmp_device::Grid;
+use warpmp_device::{Arg, Buffer, Grid};
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special, Vector};
+use warpmp_launch::{Address, Parameter, Word, parameters};
 
 use super::common::{Jump, Report, fill_shared, jump_watched};
 use super::honda::Place;
@@ -54,7 +55,50 @@ impl Source {
     }
 }
 
-/// Parameters of the kernel.
+/// The starts of a launch.
+#[derive(Clone, Copy, Debug)]
+pub enum Starts<'a> {
+    /// Consecutive numbers from this one on.
+    From(u64),
+    /// 64 bits each in device memory.
+    In(&'a Buffer),
+}
+
+impl Parameter for Source {
+    type Register = R64;
+    type Argument<'a> = Starts<'a>;
+
+    fn declare(b: &mut Builder, name: &str, _optional: bool) -> R64 {
+        b.param_u64(name)
+    }
+
+    fn append<'a>(starts: &Starts<'a>, list: &mut Vec<Arg<'a>>) {
+        list.push(match *starts {
+            Starts::From(first) => Arg::U64(first),
+            Starts::In(buffer) => Arg::from(buffer),
+        });
+    }
+}
+
+parameters! {
+    /// The parameters of the kernel.
+    pub(crate) struct Inputs, Arguments {
+        /// The starts.
+        from: Source,
+        /// How many starts there are.
+        count: Word,
+        /// Entries of four words: 3ᶜ, Tᵈ(l), d + c, 0.
+        table: Address,
+        /// Table A, a word each.
+        known: Address,
+        /// The delays, a word each.
+        out: Address,
+        /// Its records are a start and its number, 64 bits each.
+        report: Report,
+    }
+}
+
+/// The specification of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Delay {
     /// Steps of a jump, d.
@@ -89,22 +133,17 @@ impl Delay {
         Grid { blocks, threads: self.threads, shared_bytes }
     }
 
-    /// The kernel. Arguments: `from` (see [`Source`]); `count`; `table` (four words each: 3ᶜ, Tᵈ(l), d + c, 0);
-    /// `known` (a word each); `out` (a word each); the report, whose records are the start and its number, 64 bits
-    /// each, and its capacity.
+    /// The kernel.
     pub fn build(&self) -> Kernel {
         let mut builder = Builder::new(&self.name(), Glue::None);
         let b = &mut builder;
         b.bounds(Bounds { max_threads: Some(self.threads), ..Bounds::default() });
-        let from = b.param_u64("from");
-        let count = b.param_u32("count");
-        let [table, known, out] = ["table", "known", "out"].map(|name| b.param_u64(name));
-        let report = Report::params(b);
+        let inputs = Inputs::of(b, false);
         let thread = b.special(Special::Tid);
         let shared = match self.place {
             Place::Shared => {
                 let base = b.shared_base();
-                fill_shared(b, thread, self.threads, table, base, 4 << self.base_bits);
+                fill_shared(b, thread, self.threads, inputs.table, base, 4 << self.base_bits);
                 b.barrier();
                 Some(base)
             }
@@ -113,33 +152,23 @@ impl Delay {
         let (block, blocks) = (b.special(Special::Ctaid), b.special(Special::Nctaid));
         let index = b.mad_lo(block, self.threads, thread);
         let stride = b.mul_lo(blocks, self.threads);
-        let some = b.compare(Cmp::Lt, index, count);
+        let some = b.compare(Cmp::Lt, index, inputs.count);
         b.if_(some, |b| {
             b.do_while(|b| {
-                let n = self.source.load(b, from, index);
-                self.trajectory(b, n, index, (table, shared), known, out, report);
+                let n = self.source.load(b, inputs.from, index);
+                self.trajectory(b, n, index, &inputs, shared);
                 let next = b.add(index, stride);
                 // The last round may pass the end of 32 bits.
                 let grown = b.compare(Cmp::Gt, next, index);
                 b.set(index, next);
-                let inside = b.compare(Cmp::Lt, index, count);
+                let inside = b.compare(Cmp::Lt, index, inputs.count);
                 b.and_pred(grown, inside)
             });
         });
         builder.finish()
     }
 
-    #[allow(clippy::too_many_arguments, reason = "what the kernel's parameters are")]
-    fn trajectory(
-        &self,
-        b: &mut Builder,
-        n: [R32; 2],
-        index: R32,
-        (table, shared): (R64, Option<R32>),
-        known: R64,
-        out: R64,
-        report: Report,
-    ) {
+    fn trajectory(&self, b: &mut Builder, n: [R32; 2], index: R32, inputs: &Inputs, shared: Option<R32>) {
         let z = [b.copy(n[0]), b.copy(n[1]), b.copy(0)];
         let (steps, lost) = (b.copy(0), b.copy(0));
         b.section("jump");
@@ -151,7 +180,7 @@ impl Delay {
                     let address = b.mad_lo(low, 16, base);
                     b.load_shared(Vector::V4, address, 0)
                 } else {
-                    let address = b.mad_wide(low, 16, table);
+                    let address = b.mad_wide(low, 16, inputs.table);
                     b.load_global(Space::GlobalConst, Vector::V4, address, 0)
                 };
                 let above = jump_watched(b, &z, self.base_bits, Jump { power: entry[0], rest: entry[1] });
@@ -168,13 +197,13 @@ impl Delay {
         b.if_else(
             fits,
             |b| {
-                let address = b.mad_wide(z[0], 4, known);
+                let address = b.mad_wide(z[0], 4, inputs.known);
                 let rest = b.load_global(Space::GlobalConst, Vector::V1, address, 0)[0];
                 let delay = b.add(steps, rest);
-                let address = b.mad_wide(index, 4, out);
+                let address = b.mad_wide(index, 4, inputs.out);
                 b.store_global(Space::Global, &[delay], address, 0);
             },
-            |b| report.put(b, &[n[0], n[1], index]),
+            |b| inputs.report.put(b, &[n[0], n[1], index]),
         );
     }
 

@@ -20,8 +20,9 @@
 //! source: two pools, ceilings, deferred stores: the design notes; Algorithm 6.
 
 use warpmp_device::Grid;
-use warpmp_kernel::build::{Builder, Emit, Glue, Pred, R32, R64};
+use warpmp_kernel::build::{Builder, Emit, Glue, Pred, R32};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Space, Special, Vector, Vote};
+use warpmp_launch::{Address, Word, parameters};
 
 use super::common::{Jump, Report, fill_shared, jump, jump_watched};
 use super::delay::Source;
@@ -35,7 +36,27 @@ const POOL_BYTES: u32 = 64 * 16;
 /// Words of 3ᶜ with what a jump adds to a tag.
 pub const FACTOR_WORDS: u32 = 32;
 
-/// Parameters of the kernel.
+parameters! {
+    /// The parameters of the kernel.
+    pub(crate) struct Inputs, Arguments {
+        /// The starts.
+        from: Source,
+        /// How many starts there are.
+        count: Word,
+        /// Jumps as the look-ahead's, 2ᵈ words; then factors, 16 pairs: 3ᶜ and (d + c)·2¹².
+        tables: Address,
+        /// Table A, a word each.
+        known: Address,
+        /// The delays, a word each.
+        out: Address,
+        /// A word, zero at first: the chunks taken.
+        next: Address,
+        /// Its records are a start and its number.
+        report: Report,
+    }
+}
+
+/// The specification of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DelayPools {
     /// Steps of a jump, d.
@@ -76,20 +97,15 @@ impl DelayPools {
         Grid { blocks, threads: 32 * self.warps, shared_bytes }
     }
 
-    /// The kernel. Arguments: `from` (see [`Source`]); `count`; `tables` (jumps as the look-ahead's, 2ᵈ words; factors: 3ᶜ and
-    /// (d + c)·2¹², 16 pairs); `known`; `out`; `next`, a word, zero at first; the report and its capacity. Records are a
-    /// start and its number.
+    /// The kernel.
     pub fn build(&self) -> Kernel {
         let mut builder = Builder::new(&self.name(), Glue::None);
         let b = &mut builder;
         b.bounds(Bounds { max_threads: Some(32 * self.warps), min_blocks: Some(self.blocks), max_registers: None });
-        let from = b.param_u64("from");
-        let count = b.param_u32("count");
-        let [tables, known, out, next] = ["tables", "known", "out", "next"].map(|name| b.param_u64(name));
-        let report = Report::params(b);
+        let inputs = Inputs::of(b, false);
         let base = b.shared_base();
         let thread = b.special(Special::Tid);
-        fill_shared(b, thread, 32 * self.warps, tables, base, self.table_bytes() / 4);
+        fill_shared(b, thread, 32 * self.warps, inputs.tables, base, self.table_bytes() / 4);
         b.barrier();
         let lane = b.special(Special::Lane);
         let below = b.special(Special::LaneMaskLt);
@@ -103,10 +119,7 @@ impl DelayPools {
         let ahead = [b.copy(0), b.copy(0)];
         let warp = Warp {
             spec: *self,
-            from,
-            known,
-            out,
-            report,
+            inputs,
             base,
             lane,
             below,
@@ -122,18 +135,18 @@ impl DelayPools {
             let leader = b.compare(Cmp::Eq, lane, 0);
             let taken = b.copy(0);
             b.if_(leader, |b| {
-                let old = b.atomic_add_global(next, 0, 1);
+                let old = b.atomic_add_global(inputs.next, 0, 1);
                 b.set(taken, old);
             });
             let taken = b.shuffle(Shuffle::Idx, taken, 0, 32);
             // Counts are below 2³², chunks at most 2¹²: past the end it may wrap, so the chunks are compared.
-            let chunks = b.add(count, self.chunk - 1);
+            let chunks = b.add(inputs.count, self.chunk - 1);
             let chunks = b.shr(chunks, self.chunk.ilog2());
             let start = b.mul_lo(taken, self.chunk);
             b.set(warp.first, start);
             let some = b.compare(Cmp::Lt, taken, chunks);
             b.if_(some, |b| {
-                let left = b.sub(count, start);
+                let left = b.sub(inputs.count, start);
                 let length = b.min(left, self.chunk);
                 b.set(warp.length, length);
                 warp.chunk(b);
@@ -169,10 +182,7 @@ struct State {
 /// A warp at work.
 struct Warp {
     spec: DelayPools,
-    from: R64,
-    known: R64,
-    out: R64,
-    report: Report,
+    inputs: Inputs,
     base: R32,
     lane: R32,
     below: R32,
@@ -217,7 +227,7 @@ impl Warp {
         let inside = b.compare(Cmp::Lt, place, self.length);
         b.if_(inside, |b| {
             let index = b.add(self.first, place);
-            let start = self.spec.source.load(b, self.from, index);
+            let start = self.spec.source.load(b, self.inputs.from, index);
             b.set(self.ahead[0], start[0]);
             b.set(self.ahead[1], start[1]);
         });
@@ -307,7 +317,7 @@ impl Warp {
             b.set(self.pending.place, place);
             let steps = b.shr(state.tag, INDEX_BITS);
             b.set(self.pending.steps, steps);
-            let address = b.mad_wide(state.z[0], 4, self.known);
+            let address = b.mad_wide(state.z[0], 4, self.inputs.known);
             b.load_into(Space::GlobalConst, Vector::V1, &[self.pending.rest], address, 0);
         });
         b.warp_barrier();
@@ -319,7 +329,7 @@ impl Warp {
         b.if_(some, |b| {
             let delay = b.add(self.pending.steps, self.pending.rest);
             let index = b.add(self.first, self.pending.place);
-            let address = b.mad_wide(index, 4, self.out);
+            let address = b.mad_wide(index, 4, self.inputs.out);
             b.store_global(Space::Global, &[delay], address, 0);
         });
     }
@@ -335,8 +345,8 @@ impl Warp {
             b.if_(gone_here, |b| {
                 let place = b.and(state.tag, (1 << INDEX_BITS) - 1);
                 let index = b.add(self.first, place);
-                let [low, high] = self.spec.source.load(b, self.from, index);
-                self.report.put(b, &[low, high, index]);
+                let [low, high] = self.spec.source.load(b, self.inputs.from, index);
+                self.inputs.report.put(b, &[low, high, index]);
             });
             b.guarded(gone, true, |g| g.set(present, 0));
         });

@@ -16,6 +16,7 @@
 use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, Pred, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special, Vector};
+use warpmp_launch::{Address, Long, Word, parameters};
 
 use super::common::{Jump, Report, fill_shared, jump_watched, small_modulo_nine};
 use super::lookahead::Lookahead;
@@ -28,7 +29,31 @@ pub const NEED_WORDS: u32 = 68;
 /// Words of 3ᶜ with the standard steps of a jump.
 pub const FACTOR_WORDS: u32 = 32;
 
-/// Parameters of the kernel.
+parameters! {
+    /// The parameters of the kernel.
+    pub(crate) struct Inputs, Arguments {
+        /// Four words each: B, Tᵏ(B), 3ᶜ, k + c.
+        residues: Address,
+        /// Residues.
+        count: Word,
+        /// W.
+        base: Long,
+        /// W mod 9.
+        nine: Word,
+        /// The table of the starts.
+        places: Address,
+        /// Jumps as the look-ahead's, 2ᵈ words; factors: 3ᶜ, d + c; needs.
+        tables: Address,
+        /// Table A, a word each.
+        known: Address,
+        /// The longest delay so far.
+        longest: Word,
+        /// Its records are a start, 64 bits, and its delay.
+        report: Report,
+    }
+}
+
+/// The specification of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DelayRecords {
     /// Steps of a jump, d.
@@ -62,26 +87,18 @@ impl DelayRecords {
         Grid { blocks, threads: THREADS, shared_bytes: 4 * self.table_words() }
     }
 
-    /// The kernel. Arguments: `residues` (four words each: B, Tᵏ(B), 3ᶜ, k + c), `count`, `base` W, `nine` W mod 9; `places`: the table of
-    /// its starts; `tables`: jumps as the look-ahead's (2ᵈ words), factors (3ᶜ, d + c), needs; `known` (table A, a word each); `longest`;
-    /// the report, whose records are a start, 64 bits, and its delay, and its capacity.
+    /// The kernel.
     pub fn build(&self) -> Kernel {
         let mut builder = Builder::new(&self.name(), Glue::None);
         let b = &mut builder;
         b.bounds(Bounds { max_threads: Some(THREADS), min_blocks: Some(6), max_registers: None });
-        let residues = b.param_u64("residues");
-        let count = b.param_u32("count");
-        let base = b.param_u64("base");
-        let nine = b.param_u32("nine");
-        let [places, tables, known] = ["places", "tables", "known"].map(|name| b.param_u64(name));
-        let longest = b.param_u32("longest");
-        let report = Report::params(b);
+        let inputs = Inputs::of(b, false);
         let thread = b.special(Special::Tid);
         let shared = b.shared_base();
-        fill_shared(b, thread, THREADS, tables, shared, self.table_words());
+        fill_shared(b, thread, THREADS, inputs.tables, shared, self.table_words());
         b.barrier();
-        let work = Work { spec: *self, base, nine, places, known, longest, shared, report };
-        Starts::residues(b, count, THREADS, |b, index| work.residue(b, residues, index));
+        let work = Work { spec: *self, inputs, shared };
+        Starts::residues(b, inputs.count, THREADS, |b, index| work.residue(b, index));
         builder.finish()
     }
 }
@@ -89,25 +106,20 @@ impl DelayRecords {
 /// A thread at work.
 struct Work {
     spec: DelayRecords,
-    base: R64,
-    nine: R32,
-    places: R64,
-    known: R64,
-    longest: R32,
+    inputs: Inputs,
     shared: R32,
-    report: Report,
 }
 
 impl Work {
     /// All u of a residue, by the lanes of the warp.
-    fn residue(&self, b: &mut Builder, residues: R64, index: R32) {
+    fn residue(&self, b: &mut Builder, index: R32) {
         let spec = &self.spec;
-        let row = b.mad_wide(index, 16, residues);
+        let row = b.mad_wide(index, 16, self.inputs.residues);
         let row = b.load_global(Space::GlobalConst, Vector::V4, row, 0);
-        let nine = b.add(row[0], self.nine);
+        let nine = b.add(row[0], self.inputs.nine);
         let nine = small_modulo_nine(b, nine);
-        let above = b.shr64(self.base, spec.sieve_bits);
-        spec.starts().uppers(b, nine, self.places, |b, upper| {
+        let above = b.shr64(self.inputs.base, spec.sieve_bits);
+        spec.starts().uppers(b, nine, self.inputs.places, |b, upper| {
             let upper = b.widen(upper);
             let above = b.add64(above, upper);
             self.start(b, above, &row);
@@ -158,14 +170,14 @@ impl Work {
                 over,
                 |b| {
                     let none = b.copy(0);
-                    self.report.put(b, &[n0, n1, none]);
+                    self.inputs.report.put(b, &[n0, n1, none]);
                 },
                 |b| {
-                    let address = b.mad_wide(z[0], 4, self.known);
+                    let address = b.mad_wide(z[0], 4, self.inputs.known);
                     let rest = b.load_global(Space::GlobalConst, Vector::V1, address, 0)[0];
                     let delay = b.add(steps, rest);
-                    let longer = b.compare(Cmp::Gt, delay, self.longest);
-                    b.if_(longer, |b| self.report.put(b, &[n0, n1, delay]));
+                    let longer = b.compare(Cmp::Gt, delay, self.inputs.longest);
+                    b.if_(longer, |b| self.inputs.report.put(b, &[n0, n1, delay]));
                 },
             );
         });

@@ -17,6 +17,7 @@
 use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special, Vector};
+use warpmp_launch::{Address, Long, Word, parameters};
 
 use super::common::{Jump, Report, fill_shared, jump_watched, reaches};
 
@@ -38,7 +39,33 @@ pub enum Begin {
     AfterSieve,
 }
 
-/// Parameters of the kernel.
+parameters! {
+    /// The parameters of the kernel.
+    pub(crate) struct Inputs, Arguments {
+        /// Pairs of 64-bit words: s, Tᵏ(s).
+        residues: Address,
+        /// A word each: the odd steps to Tᵏ(s) in the low byte.
+        odd_steps: Address,
+        /// Residues.
+        count: Word,
+        /// M.
+        constant: Long,
+        /// h.
+        shift: Word,
+        /// Powers of three, 64 bits each.
+        powers: Address,
+        /// Pairs of words: 3ᶜ, Tᵈ(l).
+        table: Address,
+        /// A sum of 64 bits, to which the values below the starts are added; in a ranged kernel, then the number of starts.
+        sum: Address,
+        /// Where starts go whose values exceed 96 bits.
+        report: Report,
+        /// The first start and the last, if the kernel is ranged.
+        range: Option<[Long; 2]>,
+    }
+}
+
+/// The specification of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Honda {
     /// Steps of a jump, d.
@@ -86,16 +113,12 @@ impl Honda {
         Grid { blocks, threads: self.threads, shared_bytes: self.shared_bytes() }
     }
 
-    /// The kernel. Arguments: `residues` (pairs of 64-bit words: s, Tᵏ(s)), `odd_steps` (a word each: the odd
-    /// steps to it in the low byte), `count` residues, `constant` M, `shift` h, `powers` of three (64 bits each),
-    /// `table` (pairs of words: 3ᶜ, Tᵈ(l)), `sum` (64 bits, to which the values below the starts are added), the report and its
-    /// capacity.
+    /// The kernel.
     pub fn build(&self) -> Kernel {
         self.kernel(false)
     }
 
-    /// The kernel for the starts between two bounds. Two more arguments: `range_first`, `range_last`: the first start and the last;
-    /// `sum` is of two of 64 bits, to whose second the number of starts is added.
+    /// The kernel for the starts between two bounds. It adds their number to the second sum.
     pub fn build_ranged(&self) -> Kernel {
         self.kernel(true)
     }
@@ -114,20 +137,11 @@ impl Honda {
             min_blocks: Some(blocks.clamp(1, 16)),
             max_registers: None,
         });
-        let residues = b.param_u64("residues");
-        let odd_steps = b.param_u64("odd_steps");
-        let count = b.param_u32("count");
-        let constant = b.param_u64("constant");
-        let shift = b.param_u32("shift");
-        let powers = b.param_u64("powers");
-        let table = b.param_u64("table");
-        let sum = b.param_u64("sum");
-        let report = Report::params(b);
-        let range = ranged.then(|| ["range_first", "range_last"].map(|name| b.param_u64(name)));
+        let inputs = Inputs::of(b, ranged);
         let thread = b.special(Special::Tid);
         let shared = if self.place == Place::Shared {
             let base = b.shared_base();
-            fill_shared(b, thread, self.threads, table, base, 2 << self.base_bits);
+            fill_shared(b, thread, self.threads, inputs.table, base, 2 << self.base_bits);
             b.barrier();
             Some(base)
         } else {
@@ -140,22 +154,21 @@ impl Honda {
         let all = b.special(Special::Nctaid);
         let all = b.mul_lo(all, self.threads);
         let stride = b.shr(all, 8);
-        let fixed = self.fixed(b, constant, top, shift);
-        let sums = Sums { total: b.copy64(0), tested: b.copy(0), report };
-        let some = b.compare(Cmp::Lt, entry, count);
+        let fixed = self.fixed(b, inputs.constant, top, inputs.shift);
+        let sums = Sums { total: b.copy64(0), tested: b.copy(0) };
+        let some = b.compare(Cmp::Lt, entry, inputs.count);
         b.if_(some, |b| {
             b.do_while(|b| {
-                let inputs = Inputs { residues, odd_steps, powers, table, shared, range };
-                self.trajectory(b, &inputs, &fixed, entry, &sums);
+                self.trajectory(b, (&inputs, shared), &fixed, entry, &sums);
                 let next = b.add(entry, stride);
                 b.set(entry, next);
-                b.compare(Cmp::Lt, entry, count)
+                b.compare(Cmp::Lt, entry, inputs.count)
             });
         });
-        b.reduce_add64_global(sum, 0, sums.total);
+        b.reduce_add64_global(inputs.sum, 0, sums.total);
         if ranged {
             let tested = b.widen(sums.tested);
-            b.reduce_add64_global(sum, 8, tested);
+            b.reduce_add64_global(inputs.sum, 8, tested);
         }
         builder.finish()
     }
@@ -176,7 +189,14 @@ impl Honda {
         Fixed { words: [low, high], above }
     }
 
-    fn trajectory(&self, b: &mut Builder, inputs: &Inputs, fixed: &Fixed, entry: R32, sums: &Sums) {
+    fn trajectory(
+        &self,
+        b: &mut Builder,
+        (inputs, shared): (&Inputs, Option<R32>),
+        fixed: &Fixed,
+        entry: R32,
+        sums: &Sums,
+    ) {
         b.section("begin");
         let row = b.mad_wide(entry, 16, inputs.residues);
         let (n, z) = match fixed.above {
@@ -204,7 +224,7 @@ impl Honda {
                 (n, [z0, z1, z2])
             }
         };
-        let Some([first, last]) = inputs.range else { return self.jumps(b, inputs, n, &z, sums) };
+        let Some([first, last]) = inputs.range else { return self.jumps(b, (inputs, shared), n, &z, sums) };
         let start = b.pack(n[0], n[1]);
         let reached = b.compare64(Cmp::Ge, start, first);
         let before = b.compare64(Cmp::Le, start, last);
@@ -212,17 +232,17 @@ impl Honda {
         b.if_(inside, |b| {
             let tested = b.add(sums.tested, 1);
             b.set(sums.tested, tested);
-            self.jumps(b, inputs, n, &z, sums);
+            self.jumps(b, (inputs, shared), n, &z, sums);
         });
     }
 
     /// The trajectory of n, from z on.
-    fn jumps(&self, b: &mut Builder, inputs: &Inputs, n: [R32; 2], z: &[R32; 3], sums: &Sums) {
+    fn jumps(&self, b: &mut Builder, (inputs, shared): (&Inputs, Option<R32>), n: [R32; 2], z: &[R32; 3], sums: &Sums) {
         let lost = b.copy(0);
         b.section("jump");
         b.do_while(|b| {
             let low = b.and(z[0], (1 << self.base_bits) - 1);
-            let pair = if let Some(base) = inputs.shared {
+            let pair = if let Some(base) = shared {
                 let address = b.mad_lo(low, 8, base);
                 b.load_shared(Vector::V2, address, 0)
             } else {
@@ -239,7 +259,7 @@ impl Honda {
         let overflow = b.compare(Cmp::Ne, lost, 0);
         b.if_else(
             overflow,
-            |b| sums.report.put(b, &n),
+            |b| inputs.report.put(b, &n),
             |b| {
                 let value = b.pack(z[0], z[1]);
                 let sum = b.add64(sums.total, value);
@@ -255,20 +275,9 @@ struct Fixed {
     above: Option<R32>,
 }
 
-/// Where the kernel finds its inputs.
-struct Inputs {
-    residues: R64,
-    odd_steps: R64,
-    powers: R64,
-    table: R64,
-    shared: Option<R32>,
-    range: Option<[R64; 2]>,
-}
-
 /// What a thread has found.
 struct Sums {
     total: R64,
     /// Starts so far, of a range.
     tested: R32,
-    report: Report,
 }

@@ -22,6 +22,7 @@
 use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, Pred, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Space, Special, Vector};
+use warpmp_launch::{Address, Word, parameters, thread_number};
 
 use super::common::modulo_nine;
 
@@ -37,6 +38,66 @@ const PARITY: u32 = 16;
 /// The grid for so many nodes.
 pub const fn grid(nodes: u32) -> Grid {
     Grid { blocks: if nodes == 0 { 1 } else { nodes.div_ceil(THREADS) }, threads: THREADS, shared_bytes: 0 }
+}
+
+parameters! {
+    /// The parameters of [`Expand`].
+    pub(crate) struct ExpandInputs, ExpandArguments {
+        /// B and v, 64 bits each.
+        nodes: Address,
+        /// A word each.
+        states: Address,
+        /// Nodes.
+        count: Word,
+        /// The children, as the nodes.
+        children: Address,
+        /// A word each.
+        child_states: Address,
+        /// A word, zero at first: the number of children.
+        counter: Address,
+        /// k.
+        level: Word,
+        /// need(k).
+        need_here: Word,
+        /// need(k + 1).
+        need_next: Word,
+        /// Powers of three, 64 bits each.
+        powers: Address,
+    }
+}
+
+parameters! {
+    /// The parameters of [`Count`].
+    pub(crate) struct CountInputs, CountArguments {
+        /// A word each.
+        states: Address,
+        /// Nodes.
+        count: Word,
+        /// [`GROUPS`] words, zero at first.
+        histogram: Address,
+    }
+}
+
+parameters! {
+    /// The parameters of [`Scatter`].
+    pub(crate) struct ScatterInputs, ScatterArguments {
+        /// B and v, 64 bits each.
+        nodes: Address,
+        /// A word each.
+        states: Address,
+        /// Nodes.
+        count: Word,
+        /// [`GROUPS`] words: where each group begins. The kernel moves them on.
+        cursors: Address,
+        /// 3⁻ᶜ mod 2⁶⁴, 64 bits each.
+        inverses: Address,
+        /// 2ˢ − 1 of each group's vector, 64 bits each.
+        masks: Address,
+        /// 16 bytes each.
+        records: Address,
+        /// 64 bits each.
+        residues: Address,
+    }
 }
 
 /// One level.
@@ -62,23 +123,18 @@ fn begin(name: &str) -> Builder {
 
 /// This thread's number, and whether it is below `count`.
 fn place(b: &mut Builder, count: R32) -> (R32, Pred) {
-    let (thread, block) = (b.special(Special::Tid), b.special(Special::Ctaid));
-    let index = b.mad_lo(block, THREADS, thread);
+    let index = thread_number(b, THREADS);
     (index, b.compare(Cmp::Lt, index, count))
 }
 
 impl Expand {
-    /// The kernel. Arguments: `nodes` (B, v: 64 bits each), `states` (a word each), `count`, `children`, `child_states`,
-    /// `counter` (a word, zero at first: the number of children), `level` k, `need_here` = need(k), `need_next` =
-    /// need(k + 1), `powers` of three. There is room for twice as many children.
+    /// The kernel. There is room for twice as many children as nodes.
     pub fn build(self) -> Kernel {
         let mut builder = begin(if self.merges { "collatz_leaves_merging" } else { "collatz_leaves_descent" });
         let b = &mut builder;
-        let [nodes, states] = ["nodes", "states"].map(|name| b.param_u64(name));
-        let count = b.param_u32("count");
-        let [children, child_states, counter] = ["children", "child_states", "counter"].map(|name| b.param_u64(name));
-        let [level, need_here, need_next] = ["level", "need_here", "need_next"].map(|name| b.param_u32(name));
-        let powers = b.param_u64("powers");
+        let inputs = ExpandInputs::of(b, false);
+        let ExpandInputs { nodes, states, count, children, child_states, counter, level, need_here, need_next, powers } =
+            inputs;
         let (index, inside) = place(b, count);
         // Threads beyond the end look at the first node and keep no child.
         let from = b.select(index, 0, inside);
@@ -190,13 +246,11 @@ fn store_node(
 }
 
 impl Count {
-    /// The kernel. Arguments: `states`, `count`, `histogram` ([`GROUPS`] words, zero at first).
+    /// The kernel.
     pub fn build(self) -> Kernel {
         let mut builder = begin("collatz_leaves_count");
         let b = &mut builder;
-        let states = b.param_u64("states");
-        let count = b.param_u32("count");
-        let histogram = b.param_u64("histogram");
+        let CountInputs { states, count, histogram } = CountInputs::of(b, false);
         let (index, inside) = place(b, count);
         b.if_(inside, |b| {
             let state = b.mad_wide(index, 4, states);
@@ -210,19 +264,15 @@ impl Count {
 }
 
 impl Scatter {
-    /// The kernel. Arguments: `nodes`, `states`, `count`, `cursors` ([`GROUPS`] words: where each group begins, moved on),
-    /// `inverses` (3⁻ᶜ mod 2⁶⁴), `masks` (2ˢ − 1 of each group's vector), 64 bits each; `records` (16 bytes each),
-    /// `residues` (64 bits each).
+    /// The kernel.
     ///
     /// A record: v (64 bits); the word of the vector at which the leaf's candidates begin, of a window at 0 (32 bits);
     /// then the bit within the word, and B mod 9 from bit 28 on.
     pub fn build(self) -> Kernel {
         let mut builder = begin("collatz_leaves_scatter");
         let b = &mut builder;
-        let [nodes, states] = ["nodes", "states"].map(|name| b.param_u64(name));
-        let count = b.param_u32("count");
-        let [cursors, inverses, masks] = ["cursors", "inverses", "masks"].map(|name| b.param_u64(name));
-        let [records, residues] = ["records", "residues"].map(|name| b.param_u64(name));
+        let inputs = ScatterInputs::of(b, false);
+        let ScatterInputs { nodes, states, count, cursors, inverses, masks, records, residues } = inputs;
         let (index, inside) = place(b, count);
         b.if_(inside, |b| {
             let row = b.mad_wide(index, 16, nodes);

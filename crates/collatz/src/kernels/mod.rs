@@ -25,4 +25,5 @@ pub mod lookahead;
 pub mod starts;
 pub mod vector;
 
+pub(crate) use common::ReportArguments;
 pub use common::{REPORT_HEADER_BYTES, REPORT_RECORD_BYTES};

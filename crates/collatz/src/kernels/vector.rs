@@ -15,12 +15,31 @@
 
 use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
-use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special, Vector};
+use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Vector};
+use warpmp_launch::{Address, Long, Word, parameters, thread_number};
 
 /// Threads a block.
 pub const THREADS: u32 = 256;
 
-/// Parameters of the kernel.
+parameters! {
+    /// The parameters of the kernel.
+    pub(crate) struct Inputs, Arguments {
+        /// The vector.
+        vector: Address,
+        /// A vector for fewer steps, or all ones.
+        filter: Address,
+        /// The words of the filter, less one.
+        filter_mask: Word,
+        /// A word each: the least c with 3ᶜ ≥ 2ⁱ, for i from L to L + S.
+        needs: Address,
+        /// c.
+        odd_steps: Word,
+        /// 3ᶜ.
+        power: Long,
+    }
+}
+
+/// The specification of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BitVector {
     /// Steps looked ahead, S.
@@ -38,23 +57,17 @@ impl BitVector {
         Grid { blocks: self.words().div_ceil(THREADS), threads: THREADS, shared_bytes: 0 }
     }
 
-    /// The kernel. Arguments: `vector`; `filter`, a vector for fewer steps (or all ones); `filter_mask`, its words less one;
-    /// `needs`, a word each: the least c with 3ᶜ ≥ 2ⁱ, for i from L to L + S; `odd_steps` c; `power` 3ᶜ.
+    /// The kernel.
     pub fn build(self) -> Kernel {
         let mut builder = Builder::new(&format!("collatz_vector_s{}", self.steps), Glue::None);
         let b = &mut builder;
         b.bounds(Bounds { max_threads: Some(THREADS), ..Bounds::default() });
-        let (vector, filter) = (b.param_u64("vector"), b.param_u64("filter"));
-        let filter_mask = b.param_u32("filter_mask");
-        let needs = b.param_u64("needs");
-        let odd_steps = b.param_u32("odd_steps");
-        let power = b.param_u64("power");
-        let (thread, block) = (b.special(Special::Tid), b.special(Special::Ctaid));
-        let word = b.mad_lo(block, THREADS, thread);
+        let inputs = Inputs::of(b, false);
+        let word = thread_number(b, THREADS);
         let inside = b.compare(Cmp::Lt, word, self.words());
         b.if_(inside, |b| {
-            let within = b.and(word, filter_mask);
-            let source = b.mad_wide(within, 4, filter);
+            let within = b.and(word, inputs.filter_mask);
+            let source = b.mad_wide(within, 4, inputs.filter);
             let left = b.load_global(Space::GlobalConst, Vector::V1, source, 0)[0];
             let result = b.copy(0);
             let some = b.compare(Cmp::Ne, left, 0);
@@ -68,16 +81,16 @@ impl BitVector {
                     let index = b.mul_wide(word, 32);
                     let wide = b.widen(bit);
                     let index = b.add64(index, wide);
-                    let value = b.mul_lo64(index, power);
+                    let value = b.mul_lo64(index, inputs.power);
                     let value = b.and64(value, (1_u64 << self.steps) - 1);
-                    let alive = self.survives(b, value, odd_steps, needs);
+                    let alive = self.survives(b, value, inputs.odd_steps, inputs.needs);
                     let mask = b.shl(alive, bit);
                     let sum = b.or(result, mask);
                     b.set(result, sum);
                     b.compare(Cmp::Ne, left, 0)
                 });
             });
-            let target = b.mad_wide(word, 4, vector);
+            let target = b.mad_wide(word, 4, inputs.vector);
             b.store_global(Space::Global, &[result], target, 0);
         });
         builder.finish()

@@ -59,7 +59,7 @@ impl Context {
         self.handle.get() == other.handle.get()
     }
 
-    /// Calls the driver with this context current on the calling thread, and puts back what was.
+    /// Calls the driver with this context current on the calling thread, then restores the context before.
     pub(super) fn with<T>(&self, work: impl FnOnce(&Raw) -> Outcome<T>) -> Result<T> {
         if let Some(&failure) = self.lost.get() {
             return Err(lost(self.raw.0, failure));

@@ -74,7 +74,7 @@ impl CudaDevice {
     fn transfer(stream: &Stream, memory: Pinned, done: Event) -> Result<Transfer> {
         if let Err(error) = done.record(stream) {
             if stream.synchronize().is_err() {
-                // The copy may still go on: the memory must stay what it is, for ever.
+                // The copy may still go on: the memory must never be freed or reused.
                 std::mem::forget(memory);
             }
             return Err(error);

@@ -20,7 +20,7 @@ use crate::objects::{Backend, Module, Resources};
 
 /// Shared memory that a block may have without asking for more.
 const SHARED_BYTES_UNASKED: u32 = 48 << 10;
-/// Room for each of the compiler's logs; it drops what is beyond.
+/// Room for each of the compiler's logs. The compiler drops the rest.
 const LOG_BYTES: usize = 16 << 10;
 /// A load that takes longer is worth a line.
 const LONG_LOAD: Duration = Duration::from_secs(1);

@@ -16,7 +16,7 @@ use cudarc::driver::sys::{
 
 use crate::error::Error;
 
-/// What the driver returns: `CUresult` as a number.
+/// The driver's return value: `CUresult` as a number.
 pub(super) type Code = c_uint;
 
 /// A call that the driver refused.
@@ -28,7 +28,7 @@ pub(super) struct Failure {
     pub(super) code: Code,
 }
 
-/// What a call comes to.
+/// The result of a call.
 pub(super) type Outcome<T> = Result<T, Failure>;
 
 /// `cuGetErrorName` and `cuGetErrorString`: the one signature that differs from the bindings, which

@@ -1,4 +1,4 @@
-//! Which GPUs there are, and what they are.
+//! The list of GPUs, with their descriptions.
 
 use cudarc::driver::sys::{CUdevice, CUdevice_attribute as Attribute};
 

@@ -15,12 +15,12 @@ use crate::objects::{self, Backend, Buffer, Module, Pinned, Resources, Transfer}
 
 pub(crate) use warpmp_kernel::sim::Program;
 
-/// What the simulator pretends to be.
+/// The GPU that the simulator imitates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SimConfig {
     /// Ten times the compute capability.
     pub capability: u32,
-    /// Memory in all. The host's is taken as it is used.
+    /// Size of the memory. Host memory is taken only as it is used.
     pub memory_bytes: u64,
     /// The most shared memory a block may ask for.
     pub shared_bytes: u32,
@@ -66,7 +66,7 @@ pub(crate) struct SimDevice {
     state: Arc<State>,
 }
 
-/// What lives as long as anything of the device does.
+/// The state that all objects of the device share.
 #[derive(Debug)]
 struct State {
     memory: Mutex<Memory>,

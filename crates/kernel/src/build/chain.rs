@@ -152,13 +152,9 @@ impl<'b> Chain<'b> {
         /// `a − b − borrow` of 64-bit values.
         sub64, sub64_into, end_sub64, wrap_sub64: (a: V64, b: V64) -> R64 = |c| Op::Sub(Width::W64, c);
         /// The low word of `a·b`, plus `c` and the carry.
-        mad_lo, mad_lo_into, end_mad_lo, wrap_mad_lo: (a: V32, b: V32, c: V32) -> R32 = |c| Op::Mad(Half::Lo, Width::W32, c);
+        mad_lo, mad_lo_into, end_mad_lo, wrap_mad_lo: (a: V32, b: V32, c: V32) -> R32 = |c| Op::Mad(Half::Lo, c);
         /// The high word of `a·b`, plus `c` and the carry.
-        mad_hi, mad_hi_into, end_mad_hi, wrap_mad_hi: (a: V32, b: V32, c: V32) -> R32 = |c| Op::Mad(Half::Hi, Width::W32, c);
-        /// The low half of `a·b` of 64-bit values, plus `c` and the carry.
-        mad_lo64, mad_lo64_into, end_mad_lo64, wrap_mad_lo64: (a: V64, b: V64, c: V64) -> R64 = |c| Op::Mad(Half::Lo, Width::W64, c);
-        /// The high half of `a·b` of 64-bit values, plus `c` and the carry.
-        mad_hi64, mad_hi64_into, end_mad_hi64, wrap_mad_hi64: (a: V64, b: V64, c: V64) -> R64 = |c| Op::Mad(Half::Hi, Width::W64, c);
+        mad_hi, mad_hi_into, end_mad_hi, wrap_mad_hi: (a: V32, b: V32, c: V32) -> R32 = |c| Op::Mad(Half::Hi, c);
     }
 
     /// Ends the chain of additions; the carry out as a word, 0 or 1.

@@ -7,7 +7,7 @@ mod value;
 
 pub use chain::Chain;
 pub use emit::{Code, Emit};
-pub use value::{F64, Pred, R32, R64, Register, V32, V64, VF64, Value};
+pub use value::{F64, Offset, Pred, R32, R64, Register, V32, V64, VF64, Value};
 
 use crate::ir::{Bounds, Guard, Item, Kernel, Label, Op, Operand, Param, Width};
 
@@ -77,24 +77,39 @@ impl Builder {
 
     /// Adds a 32-bit parameter and loads it.
     pub fn param_u32(&mut self, name: &str) -> R32 {
-        self.params.push(Param::u32(name));
-        self.load_param(Width::W32)
+        let number = self.declare(Param::u32(name));
+        self.load_param_u32(number)
     }
 
     /// Adds a 64-bit parameter or pointer and loads it.
     pub fn param_u64(&mut self, name: &str) -> R64 {
-        self.params.push(Param::u64(name));
-        self.load_param(Width::W64)
+        let number = self.declare(Param::u64(name));
+        self.load_param_u64(number)
     }
 
-    fn load_param<R: Register>(&mut self, width: Width) -> R {
-        let index = self.params.len() as u64 - 1;
+    /// Adds a parameter without loading it. Returns the parameter's number.
+    pub fn declare(&mut self, param: Param) -> usize {
+        self.params.push(param);
+        self.params.len() - 1
+    }
+
+    /// Loads the 32-bit parameter with this number.
+    pub fn load_param_u32(&mut self, number: usize) -> R32 {
+        self.load_param(Width::W32, number)
+    }
+
+    /// Loads the 64-bit parameter with this number.
+    pub fn load_param_u64(&mut self, number: usize) -> R64 {
+        self.load_param(Width::W64, number)
+    }
+
+    fn load_param<R: Register>(&mut self, width: Width, number: usize) -> R {
         let d: R = self.register();
-        self.instruction(Op::LdParam(width), &[d.operand(), Operand::Imm(index)]);
+        self.instruction(Op::LdParam(width), &[d.operand(), Operand::Imm(number as u64)]);
         d
     }
 
-    /// Starts a section: what follows is counted under this name.
+    /// Starts a section: the instructions after it are counted under this name.
     pub fn section(&mut self, name: &str) {
         self.code.body.push(Item::Section(name.into()));
     }

@@ -1,10 +1,10 @@
-//! Typed handles to virtual registers, and what may stand where one is read.
+//! Typed handles to virtual registers, and the values that an instruction reads: registers and constants.
 
 use crate::ir::{Class, Operand, Reg};
 
 /// A value that an instruction can read.
 pub trait Value {
-    /// It as an operand.
+    /// The value as an operand.
     fn operand(self) -> Operand;
 }
 
@@ -89,4 +89,20 @@ values! {
     V64 { R64, u64, u64::from };
     /// A double register or constant.
     VF64 { F64, f64, f64::to_bits };
+}
+
+/// The constant part of an address, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offset(u32);
+
+impl From<u32> for Offset {
+    fn from(bytes: u32) -> Self {
+        Self(bytes)
+    }
+}
+
+impl Value for Offset {
+    fn operand(self) -> Operand {
+        Operand::Imm(self.0.into())
+    }
 }

@@ -1,6 +1,6 @@
 //! Exchanges between all threads of a block: for numbers that are spread over more than a warp.
 //!
-//! computes   what shuffles, votes and the look-ahead of carries do within a warp
+//! computes   the work of shuffles, votes and carry look-ahead within a warp
 //! requires   whole warps, at most 16; every thread of the block takes part in everything
 //! cost       an exchange: a store, a barrier, a load, a subtraction; a look-ahead 4 ballots and about 25 more.
 //!            [`Block::shared_bytes`] of shared memory
@@ -38,7 +38,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Bytes of shared memory for so many threads: two slots with a zero at either end.
+    /// Bytes of shared memory for this many threads: two slots with a zero at either end.
     pub(super) const fn shared_bytes(lanes: u32) -> u32 {
         2 * Self::slot_bytes(lanes)
     }
@@ -47,7 +47,7 @@ impl Block {
         4 * (lanes + 2)
     }
 
-    /// All threads of a block of so many.
+    /// All threads of a block of this many threads.
     pub(super) fn new(b: &mut Builder, lanes: u32, member: R32) -> Self {
         debug_assert!(lanes.is_power_of_two() && (32..=MAX_LANES).contains(&lanes));
         let base = b.shared_base();
@@ -112,7 +112,7 @@ impl Block {
         let (generate, propagate) = (b.ballot(generates), b.ballot(propagates));
         let doubled = b.add(generate, generate);
         let sum = b.add(doubled, propagate);
-        // What the warp does by itself: bit 0 generates, bit 1 passes on.
+        // The warp alone: bit 0 tells that it generates a carry, bit 1 that it passes one on.
         let leaves = b.compare(Cmp::Lt, sum, propagate);
         let leaves = b.select(1, 0, leaves);
         let above = b.shr(generate, 31);

@@ -84,7 +84,7 @@ impl Carries {
         b.bfe(out, top, 1)
     }
 
-    /// The carries when what leaves a group's top lane goes into its lowest.
+    /// The carries when the carry out of a group's top lane goes into its lowest lane.
     ///
     /// It does not come out at the top again: that would take a group in which every lane passes
     /// carries on, and such a group generates none.

@@ -64,7 +64,7 @@ impl Digits {
         let middle = b.pack(middle, carry);
         let part = b.mad_wide(u2, self.high, middle);
         let (part, digit) = b.unpack(part);
-        // What stands above the digit, less one: its complement has ones where that is not zero.
+        // The value above the digit, less one: its complement has ones where the value is not zero.
         let excess: R32 = b.register();
         let mut chain = b.chain();
         chain.add(part, u1);

@@ -28,12 +28,12 @@ const STEPS: u32 = 30;
 /// Steps in the body of the loop.
 const UNROLL: u32 = 6;
 
-/// A pair of numbers in two's complement: what the matrices are applied to.
+/// A pair of numbers in two's complement, to which the matrices are applied.
 #[derive(Clone, Debug)]
 pub struct Pair {
-    /// `f`, or what belongs to it.
+    /// `f`, or its cofactor.
     pub first: Vec<R32>,
-    /// `g`, or what belongs to it.
+    /// `g`, or its cofactor.
     pub second: Vec<R32>,
 }
 

@@ -1,4 +1,4 @@
-//! The low half of a product, row by row: what stands above is not computed.
+//! The low half of a product, row by row, without the limbs above it.
 //!
 //! computes   Σ aⱼ·bᵢ·2^(32(i+j)) modulo 2^(32L) for an `a` of `L` limbs, a row (fixed i) at a time
 //! cost       for `n` rows, `w = L − i`: Σ (w − 1) wide products, `n` low ones, and 2 additions a row; in all
@@ -62,7 +62,7 @@ impl LowRows {
         low
     }
 
-    /// The limbs above those that left.
+    /// The limbs above the finished ones.
     pub fn finish(self, b: &mut Builder) -> Vec<R32> {
         let count = self.a.len();
         let (Some(top), false) = (self.top, count == 0) else { return Vec::new() };

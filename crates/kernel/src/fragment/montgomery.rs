@@ -24,7 +24,7 @@
 //! Cryptography 14.32 for `redc`. The division over lanes is ours.
 
 use super::factor::Reader;
-use super::{Factor, Spread, Window, assign};
+use super::{Factor, Spread, Window, assign, select};
 use crate::build::{Builder, Emit, R32, R64};
 use crate::ir::{Cmp, Vector, Vote};
 
@@ -94,6 +94,14 @@ impl Montgomery {
     pub fn add(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
         let (sum, above) = self.spread.add(b, x, y);
         self.spread.reduce_once(b, &sum, above, &self.modulus)
+    }
+
+    /// `x − y mod m` for `x, y < m`.
+    pub fn sub(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
+        let (difference, borrow) = self.spread.sub(b, x, y);
+        let (raised, _) = self.spread.add(b, &difference, &self.modulus);
+        let is_less = b.compare(Cmp::Ne, borrow, 0);
+        select(b, is_less, &raised, &difference)
     }
 
     /// `2x mod m` for `x < m`.

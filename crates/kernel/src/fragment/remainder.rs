@@ -54,7 +54,7 @@ impl Divisor {
     }
 }
 
-/// What comes of a division. All but the limbs are the same in all lanes of a group.
+/// The results of a division. All but the limbs are the same in all lanes of a group.
 #[derive(Clone, Debug)]
 pub struct Settled {
     /// The remainder.
@@ -180,7 +180,7 @@ impl Remainder {
             let pair = b.pack(word, kept);
             other.push(pair);
         }
-        // What started at even limbs starts at odd ones now.
+        // The sums that started at even limbs start at odd limbs now.
         std::mem::swap(&mut self.even, &mut self.odd);
         self.even.insert(0, incoming);
         (kept, above)

@@ -56,14 +56,14 @@ impl Rows {
         let bottom = self.even.remove(0).map(|pair| b.unpack(pair));
         let (low, high) = bottom.unwrap_or_else(|| unreachable!("a row fills every accumulator"));
         self.left = Some(high);
-        // What started at odd limbs of the window starts at even ones now, and the top is empty.
+        // The sums that started at odd limbs of the window start at even limbs now, and the top is empty.
         std::mem::swap(&mut self.even, &mut self.odd);
         let top_pairs = if self.a.len().is_multiple_of(2) { &mut self.odd } else { &mut self.even };
         top_pairs.push(None);
         low
     }
 
-    /// The window: the `L` limbs above those that left.
+    /// The window: the `L` limbs above the finished ones.
     pub fn finish(self, b: &mut Builder) -> Vec<R32> {
         self.finish_adding(b, &[], &[]).1
     }

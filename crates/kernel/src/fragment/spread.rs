@@ -21,7 +21,7 @@ use crate::ir::{Cmp, Shuffle};
 /// How numbers lie in the lanes of a warp.
 #[derive(Clone, Copy, Debug)]
 pub struct Spread {
-    /// Lanes a number: a power of two; above 32 they are those of the block.
+    /// Lanes a number: a power of two. Above 32 lanes, the number takes all lanes of the block.
     pub group: u32,
     /// Limbs a lane.
     pub length: usize,
@@ -51,7 +51,7 @@ impl Spread {
         Self { group, length, member, next, previous, above_bottom, block }
     }
 
-    /// Bytes of shared memory that a block needs for numbers of so many lanes.
+    /// Bytes of shared memory that a block needs for numbers of this many lanes.
     pub const fn shared_bytes(group: u32) -> u32 {
         if group > 32 { Block::shared_bytes(group) } else { 0 }
     }
@@ -64,7 +64,7 @@ impl Spread {
         if self.group == 1 { value } else { b.shuffle(Shuffle::Idx, value, member, self.group) }
     }
 
-    /// The value of the lane above; in the highest lane that of the lowest or, in a block, zero.
+    /// The value of the lane above. The highest lane gets the value of the lowest lane or, in a block, zero.
     pub fn from_above(&self, b: &mut Builder, value: R32) -> R32 {
         if let Some(block) = &self.block {
             return block.value_above(b, value);

@@ -49,7 +49,7 @@ pub fn double_plus_squares(b: &mut Builder, a: &[R32], sum: &[V32]) -> Vec<R32> 
     doubled_plus_squares(b, a, sum, false).0
 }
 
-/// The same for any sum: the limbs, and what is above them.
+/// The same for any sum: the limbs, and the value above them.
 pub fn double_plus_squares_carrying(b: &mut Builder, a: &[R32], sum: &[V32]) -> (Vec<R32>, R32) {
     let (limbs, above) = doubled_plus_squares(b, a, sum, true);
     (limbs, above.unwrap_or_else(|| unreachable!("it was asked for")))

@@ -1,4 +1,4 @@
-//! A window of accumulators that rows are added to and that slides: what a Montgomery product is made of.
+//! A sliding window of accumulators to which rows are added: the heart of a Montgomery product.
 //!
 //! computes   `w ← w + x·y` for a number `x` of `L` limbs and a limb `y`; `w ← ⌊w / B⌋ + i·B^(L−1)`, `B = 2³²`
 //! cost       a row: `L` wide products and 2 additions, 1 more after a slide; a slide: nothing, with an
@@ -70,7 +70,7 @@ impl Window {
         }
     }
 
-    /// What a window that never slid holds: its limbs, and two more above them.
+    /// The value of a window that never slid: its limbs, and two more above them.
     ///
     /// bound: fewer than 2³² rows add up to less than `B^(L+2)`.
     pub fn sum(&self, b: &mut Builder) -> (Vec<R32>, [R32; 2]) {
@@ -106,7 +106,7 @@ impl Window {
         window
     }
 
-    /// Makes `self` hold what `other` does, which comes from it by rows and slides: the end of a loop.
+    /// Copies `other`, which came from `self` by rows and slides, back into `self`: the end of a loop.
     pub fn become_(&self, b: &mut Builder, other: &Self) {
         let pairs = self.even.iter().chain(&self.odd).zip(other.even.iter().chain(&other.odd));
         let moves = pairs.filter_map(|(to, from)| Some(((*to)?, (*from)?))).filter(|(to, from)| to != from);
@@ -174,13 +174,13 @@ impl Window {
             }
         };
         self.above = [None; 2];
-        // What started at odd limbs starts at even ones now.
+        // The sums that started at odd limbs start at even limbs now.
         std::mem::swap(&mut self.even, &mut self.odd);
         let top_pairs = if self.length.is_multiple_of(2) { &mut self.odd } else { &mut self.even };
         top_pairs.push(top);
     }
 
-    /// The window: its limbs, and what stands above them, which the caller knows to be one limb.
+    /// The window: its limbs, and the value above them, which the caller knows to be one limb.
     pub fn finish(self, b: &mut Builder) -> (Vec<R32>, R32) {
         let mut words = |pairs: &[Option<R64>]| -> Vec<V32> {
             let mut pair = |pair: Option<R64>| match pair {

@@ -4,7 +4,7 @@ use super::WARP;
 use super::memory::SECTOR;
 use super::order::lanes;
 
-/// Passes over shared memory: those an access takes, and those it would take without conflicts.
+/// Passes over shared memory: the number that an access takes, and the number without bank conflicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Passes {
     pub(super) taken: u64,
@@ -29,7 +29,7 @@ pub(super) fn passes(first: &[u32; WARP], mask: u32, words: u32) -> Passes {
 
 /// The passes of one group: the most different words that fall on one bank.
 fn group_passes(first: &[u32; WARP], members: u32, words: u32) -> u64 {
-    // As a rule every word has a bank of its own.
+    // Most often every word has a bank of its own.
     let banks = |lane: usize| ones(words).rotate_left(first[lane] % 32);
     let (taken, sum) =
         lanes(members).map(banks).fold((0, 0), |(taken, sum), bits| (taken | bits, sum + bits.count_ones()));

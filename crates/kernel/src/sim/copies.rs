@@ -3,16 +3,16 @@
 use super::WARP;
 use super::order::lanes;
 
-/// A copy in flight: what will stand in shared memory once its thread has waited.
+/// A copy in flight: words that reach shared memory when their thread waits for them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Copy {
     pub(super) lane: u8,
     /// First word in shared memory.
     pub(super) first: u32,
-    /// How many words.
+    /// Its number of words.
     pub(super) words: u8,
     pub(super) data: [u32; 4],
-    /// The thread's group it belongs to: how many the thread had closed before.
+    /// Its group: the number of groups that the thread had closed before.
     group: u32,
 }
 
@@ -36,8 +36,8 @@ impl Copies {
         lanes(mask).for_each(|lane| self.closed[lane] += 1);
     }
 
-    /// The lanes of the mask wait until at most so many of their groups are in flight; gives the
-    /// copies that have arrived. Without a number the open group is waited for, too.
+    /// The lanes of the mask wait until at most this many of their groups are in flight. Returns the copies that
+    /// have arrived. Without a number the lanes wait for the open group, too.
     pub(super) fn wait(&mut self, mask: u32, in_flight: Option<u32>) -> &[Copy] {
         self.landed.clear();
         let (closed, landed) = (&self.closed, &mut self.landed);

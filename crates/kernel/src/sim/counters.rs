@@ -1,11 +1,11 @@
-//! What a launch did: instructions by operation and by pipe, and its traffic with the memories.
+//! The counts of a launch: instructions by operation and by pipe, and traffic with the memories.
 //!
 //! The counts are exact and reproducible, so a test can hold a kernel to its cost.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::AddAssign;
 
-use crate::ir::{Op, Space};
+use crate::ir::{Op, Pipe};
 
 use super::memory::Memory;
 use super::program::{Action, Program};
@@ -26,91 +26,7 @@ impl AddAssign for Count {
     }
 }
 
-/// The part of the machine that an instruction keeps busy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Pipe {
-    /// 32×32 → 64-bit products: `mul.wide`, `mad.wide`, and an adjacent pair `mad.lo.cc; madc.hi` of
-    /// the same factors, which the assembler makes one instruction.
-    WideMul,
-    /// The second half of such a pair: free.
-    Fused,
-    /// All other integer products.
-    Mul,
-    /// Integer sums, logic, shifts, comparisons, selections, bit fields.
-    Alu,
-    /// What moves bits without changing them: usually free after register allocation.
-    Move,
-    /// Shuffles and votes.
-    Shuffle,
-    /// Loads, stores and atomic operations in shared memory.
-    Shared,
-    /// Loads, stores and atomic operations in global memory.
-    Global,
-    /// Double precision, conversions included.
-    Fp64,
-    /// Matrix products.
-    Tensor,
-    /// Asynchronous copies, their groups and waits.
-    Async,
-    /// Branches, barriers, `ret`.
-    Control,
-}
-
-impl Pipe {
-    /// The pipe of an operation on its own.
-    pub const fn of(op: Op) -> Self {
-        match op {
-            Op::MulWide(_) | Op::MadWide(_) => Self::WideMul,
-            Op::Mul(..) | Op::Mad(..) => Self::Mul,
-            Op::Add(..)
-            | Op::Sub(..)
-            | Op::Min(_)
-            | Op::Max(_)
-            | Op::Logic(..)
-            | Op::Not(_)
-            | Op::Lop3
-            | Op::Prmt
-            | Op::Shl(_)
-            | Op::Shr(_)
-            | Op::Shf(..)
-            | Op::Bfe(_)
-            | Op::Bfi(_)
-            | Op::Popc(_)
-            | Op::Clz(_)
-            | Op::Bfind(_)
-            | Op::Brev(_)
-            | Op::Selp(_)
-            | Op::Setp(..)
-            | Op::SignExtend => Self::Alu,
-            Op::Mov(_)
-            | Op::Pack
-            | Op::Unpack
-            | Op::BitsOfF64
-            | Op::F64OfBits
-            | Op::ZeroExtend
-            | Op::Truncate
-            | Op::Special(_)
-            | Op::SharedBase
-            | Op::LdParam(_) => Self::Move,
-            Op::Shfl(_) | Op::Vote(_) | Op::Ballot => Self::Shuffle,
-            Op::LdSharedHalf
-            | Op::StSharedHalf
-            | Op::Ld(Space::Shared, ..)
-            | Op::St(Space::Shared, ..)
-            | Op::AtomAdd(Space::Shared, _)
-            | Op::RedAdd(Space::Shared, _) => Self::Shared,
-            Op::Ld(..) | Op::St(..) | Op::AtomAdd(..) | Op::RedAdd(..) => Self::Global,
-            Op::IntToF64(_) | Op::F64ToInt(..) | Op::Float(_) => Self::Fp64,
-            Op::MmaU8 => Self::Tensor,
-            Op::CpAsync(_) | Op::CpAsyncZfill(_) | Op::CpAsyncCommit | Op::CpAsyncWait | Op::CpAsyncWaitAll => {
-                Self::Async
-            }
-            Op::BarSync | Op::BarWarpSync | Op::Ret => Self::Control,
-        }
-    }
-}
-
-/// What an instruction moved, as far as it touches memory.
+/// The memory traffic of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Traffic {
     pub(super) wavefronts: u64,
@@ -132,7 +48,7 @@ impl AddAssign for Traffic {
     }
 }
 
-/// What launches did. Add counters to merge launches.
+/// The counts of launches. Add counters to merge launches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     total: Count,
@@ -198,7 +114,7 @@ impl Counters {
         self.traffic.load_sectors
     }
 
-    /// The least number of sectors that hold what each load asked for.
+    /// The least number of sectors that hold the bytes of each load.
     pub fn minimum_load_sectors(&self) -> u64 {
         self.traffic.minimum_load_sectors
     }
@@ -208,7 +124,7 @@ impl Counters {
         self.traffic.store_sectors
     }
 
-    /// The least number of sectors that hold what each store wrote.
+    /// The least number of sectors that hold the bytes of each store.
     pub fn minimum_store_sectors(&self) -> u64 {
         self.traffic.minimum_store_sectors
     }
@@ -243,7 +159,7 @@ impl Counters {
         self.sections.iter().map(|(name, counters)| (name.as_str(), counters))
     }
 
-    /// Folds what each step of a program did.
+    /// Adds up the counts of each step of a program.
     pub(super) fn fold(program: &Program, tallies: &[Tally], memory: &Memory) -> Self {
         let mut counters = Self::default();
         for name in &program.sections {
@@ -299,7 +215,7 @@ impl AddAssign for Counters {
     }
 }
 
-/// What one step did during a launch.
+/// The counts of one step during a launch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     pub(super) count: Count,

@@ -1,4 +1,4 @@
-//! What a kernel did wrong, and where.
+//! The mistakes of kernels, and where they happened.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::ir::Reg;
 /// An error of a kernel, found while it ran; or of the host in touching the device's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What went wrong.
+    /// The mistake.
     pub kind: FaultKind,
     /// Where in the kernel; none if the host did it.
     pub site: Option<Box<Site>>,
@@ -153,14 +153,6 @@ pub enum FaultKind {
     /// Control ran past the last instruction.
     #[error("control runs past the last instruction: `ret` is missing")]
     MissingReturn,
-    /// An asynchronous copy is told to read more than it writes.
-    #[error("an asynchronous copy of {bytes} bytes is told to read {source_bytes}")]
-    CopySize {
-        /// Bytes written.
-        bytes: u32,
-        /// Bytes to read.
-        source_bytes: u32,
-    },
     /// A word is read through the read-only path that this launch writes.
     #[error("global memory at {address:#x} is read through the read-only path, but the launch writes it")]
     NotReadOnly {

@@ -11,7 +11,7 @@ use crate::ir::Width;
 
 /// Most threads a block can have.
 const MAX_THREADS: u32 = 1024;
-/// Most shared memory a block can have, in bytes: that of the largest device we serve.
+/// Most shared memory of a block in bytes, on the largest device that is supported.
 const MAX_SHARED: u32 = 227 * 1024;
 /// Most steps of a warp's turn.
 const LONGEST_TURN: u32 = 4096;
@@ -20,7 +20,7 @@ impl Program {
     /// Runs the kernel over a grid. A 32-bit argument stands in the low half of its `u64`.
     ///
     /// # Errors
-    /// The first [`Fault`]: the memory then holds whatever the kernel had written by then.
+    /// The first [`Fault`]. The memory then holds everything that the kernel wrote before it.
     pub fn launch(&self, grid: Grid, args: &[u64], memory: &mut Memory) -> Result<Counters, Fault> {
         self.check(grid, args)?;
         memory.begin_launch();
@@ -50,7 +50,7 @@ impl Program {
         Ok(counters)
     }
 
-    /// Can the kernel be launched so?
+    /// Checks the shape and the arguments of a launch.
     fn check(&self, grid: Grid, args: &[u64]) -> Result<(), FaultKind> {
         let Grid { blocks, threads, shared_bytes } = grid;
         if args.len() != self.params.len() {
@@ -97,7 +97,7 @@ fn run_block(warps: &mut [Warp], cx: &mut Context<'_>, dice: &mut Dice) -> Resul
     }
 }
 
-/// What keeps a block's warps from going on.
+/// The reason why the warps of a block cannot go on.
 fn deadlock(pauses: &[Pause], first: Pause) -> FaultKind {
     let count = |wanted: Pause| pauses.iter().filter(|&&pause| pause == wanted).count() as u32;
     let (waiting, exited) = (count(first), count(Pause::Exit));

@@ -104,12 +104,12 @@ pub(super) enum Path {
     Plain,
     /// The read-only path.
     ReadOnly,
-    /// As the first half of an atomic operation, whose traffic is that of its store.
+    /// As the first half of an atomic operation. Only its store counts as traffic.
     Atomic,
 }
 
 impl Memory {
-    /// An empty memory of so many bytes.
+    /// An empty memory of this many bytes.
     pub fn new(capacity_bytes: u64) -> Self {
         Self { capacity: capacity_bytes, used: 0, next_address: FIRST_ADDRESS, allocations: Vec::new() }
     }
@@ -117,7 +117,7 @@ impl Memory {
     /// Allocates memory and gives its address, a multiple of 256. The content is undefined.
     ///
     /// # Errors
-    /// [`OutOfMemory`] if the memory has not so many bytes left.
+    /// [`OutOfMemory`] if the memory has fewer bytes left.
     pub fn alloc(&mut self, bytes: u64) -> Result<u64, OutOfMemory> {
         let available = self.free_bytes();
         let refused = OutOfMemory { required_bytes: bytes, available_bytes: available };
@@ -226,7 +226,7 @@ impl Memory {
         Some(Place { allocation, word })
     }
 
-    /// Forgets what a launch touched: to be called before and after it.
+    /// Forgets the words that a launch touched. It is called before and after each launch.
     pub(super) fn begin_launch(&mut self) {
         for a in &mut self.allocations {
             for set in [&mut a.written, &mut a.read_only, &mut a.loaded, &mut a.stored] {
@@ -262,14 +262,13 @@ impl Memory {
         Ok(std::array::from_fn(|i| a.words[place.word + i]))
     }
 
-    /// A kernel's load of `bytes` bytes, which need not be whole words: the rest of the data stays.
-    pub(super) fn load_bytes(&mut self, place: Place, bytes: u32, data: &mut [u32; 4]) -> Result<(), FaultKind> {
-        for (i, target) in data.iter_mut().enumerate().take(bytes.div_ceil(4) as usize) {
-            let [word] = self.load::<1>(Place { word: place.word + i, ..place }, Path::Plain)?;
-            let missing = (4 * (i as u32 + 1)).saturating_sub(bytes);
-            *target = word & u32::MAX >> (8 * missing);
+    /// A kernel's load of this many words, at most four.
+    pub(super) fn load_words(&mut self, place: Place, count: usize) -> Result<[u32; 4], FaultKind> {
+        let mut words = [0; 4];
+        for (i, target) in words.iter_mut().enumerate().take(count) {
+            [*target] = self.load::<1>(Place { word: place.word + i, ..place }, Path::Plain)?;
         }
-        Ok(())
+        Ok(words)
     }
 
     /// A kernel's store of words.

@@ -1,5 +1,5 @@
-//! A strict simulator: runs the printed text of a kernel, warp by warp, and refuses whatever a
-//! GPU would quietly get wrong.
+//! A strict simulator: it runs the printed text of a kernel, warp by warp, and reports every mistake that a GPU
+//! passes over in silence.
 //!
 //! ```text
 //! text ─► Program ─► launch(grid, arguments, Memory) ─► Counters | Fault
@@ -9,20 +9,22 @@
 //! lowest program counter run first, so structured code reconverges by itself. The warps of a block
 //! take turns in a shuffled but reproducible order; blocks run one after another.
 //!
-//! **What is an error here**: reading an undefined register, memory word or carry flag; access out
+//! **Errors**: reading an undefined register, memory word or carry flag; access out
 //! of bounds or off its alignment; a shuffle or vote that names an inactive lane; a barrier that not
 //! all reach; a race in shared memory; touching the target of an asynchronous copy in flight. See
 //! [`FaultKind`].
 //!
-//! **What is not modelled**: time, caches, the memory model between blocks (blocks are sequential and
+//! **Not modelled**: time, caches, the memory model between blocks (blocks are sequential and
 //! memory is sequentially consistent), races in global memory.
 
 mod access;
 mod banks;
 mod compute;
+mod convert;
 mod copies;
 mod counters;
 mod exchange;
+mod execution;
 mod fault;
 mod launch;
 mod memory;
@@ -33,7 +35,8 @@ mod scalar;
 mod shared;
 mod warp;
 
-pub use counters::{Count, Counters, Pipe};
+pub use crate::ir::Pipe;
+pub use counters::{Count, Counters};
 pub use fault::{Fault, FaultKind, Site};
 pub use memory::{Memory, OutOfMemory};
 pub use program::Program;
@@ -41,7 +44,7 @@ pub use program::Program;
 /// Threads of a warp.
 pub const WARP: usize = 32;
 
-/// What is launched: a line of blocks, each a line of threads.
+/// The shape of a launch: a line of blocks, each a line of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
     /// Number of blocks.

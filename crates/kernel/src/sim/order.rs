@@ -1,8 +1,8 @@
-//! What happened before what, between the lanes of a warp.
+//! The order of events between the lanes of a warp.
 //!
 //! Time is counted in ticks: a tick ends with every `bar.warp.sync`. An access is stamped with the
 //! tick it happened in. A barrier of all live lanes orders everything before it (`floor`); a barrier
-//! of some lanes orders what each of them knew: then a matrix says up to which tick one lane's past
+//! of some lanes orders the accesses that each of them knew of: then a matrix says up to which tick one lane's past
 //! is known to another. Barriers of the block are the business of [`Shared`](super::shared::Shared).
 
 use super::WARP;

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::counters::Pipe;
-use crate::ir::{Class, Guard, Half, Inst, Item, Kernel, Label, Op, Operand, Param, Part, Reg, Width};
+use crate::ir::{Class, Guard, Half, Inst, Item, Kernel, Label, Op, Operand, Param, Pipe, Reg};
 use crate::parse::{ParseError, parse};
 
 /// Most instructions a warp may execute, unless the program says otherwise.
@@ -25,7 +24,7 @@ pub struct Program {
     pub(super) steps: Vec<Step>,
     /// By step: line and text.
     pub(super) source: Vec<(usize, String)>,
-    /// By step: what it was decoded from, for the counters.
+    /// By step: how it is counted.
     pub(super) tags: Vec<Tag>,
     pub(super) sections: Vec<String>,
     pub(super) files: Files,
@@ -82,7 +81,7 @@ impl Files {
     }
 }
 
-/// What a step does.
+/// The work of a step.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Action {
     Op(Op),
@@ -130,7 +129,7 @@ impl Program {
     /// Reads the text of a kernel.
     ///
     /// # Errors
-    /// What [`parse`] refuses.
+    /// The errors of [`parse`].
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         Ok(Decoder::new(&parse(text)?).decode(body_lines(text)))
     }
@@ -193,7 +192,7 @@ impl<'k> Decoder<'k> {
         decoder
     }
 
-    /// Finds all constants first: the slots of a file follow those of the one before.
+    /// Finds all constants first: the slots of a file begin after the last constant of the file before.
     fn collect_constants(&mut self) {
         for inst in self.kernel.instructions() {
             for (class, operand) in data_sources(inst) {
@@ -248,7 +247,7 @@ impl<'k> Decoder<'k> {
                     let action = Action::Branch(targets.get(target).copied().unwrap_or(u32::MAX));
                     (self.step(action, *guard), Pipe::Control)
                 }
-                Item::Inst(inst) => (self.instruction(inst), Pipe::of(inst.op)),
+                Item::Inst(inst) => (self.instruction(inst), inst.op.pipe()),
             };
             steps.push(Step { labelled: std::mem::take(&mut labelled), ..step });
             source.push((line, text.to_owned()));
@@ -281,49 +280,34 @@ impl<'k> Decoder<'k> {
     fn instruction(&self, inst: &Inst) -> Step {
         let mut step = self.step(Action::Op(inst.op), inst.guard);
         let mut immediates = step.imm.iter_mut();
-        let mut operands = inst.operands.iter().copied();
-        let mut next = || operands.next().unwrap_or(Operand::Imm(0));
-        let (mut sources, mut targets) = (Vec::new(), Vec::new());
-        for part in inst.op.layout() {
-            let mut constant = |operand| {
-                if let (Operand::Imm(bits), Some(imm)) = (operand, immediates.next()) {
-                    *imm = bits as u32;
+        for (part, operands) in inst.parts() {
+            let mut data = 0;
+            if let Some((class, count)) = part.written() {
+                for (slot, &operand) in step.dst[step.targets.into()..].iter_mut().zip(operands) {
+                    *slot = self.slot(class, operand);
                 }
-            };
-            match part {
-                Part::Dst(class) => targets.push(self.slot(class, next())),
-                Part::DstVec(class, n) => targets.extend((0..n).map(|_| self.slot(class, next()))),
-                Part::Src(class) => sources.push(self.slot(class, next())),
-                Part::SrcVec(class, n) => sources.extend((0..n).map(|_| self.slot(class, next()))),
-                Part::Addr(class) => {
-                    sources.push(self.slot(class, next()));
-                    constant(next());
+                (step.targets, data) = (step.targets + count as u8, count);
+            } else if let Some((class, count)) = part.read() {
+                for (slot, &operand) in step.src[step.sources.into()..].iter_mut().zip(&operands[..count]) {
+                    *slot = self.slot(class, operand);
                 }
-                Part::Const | Part::Param => constant(next()),
-                Part::Fixed(_) => {}
+                (step.sources, data) = (step.sources + count as u8, count);
+            }
+            for (&constant, immediate) in operands[data..].iter().zip(immediates.by_ref()) {
+                if let Operand::Imm(bits) = constant {
+                    *immediate = bits as u32;
+                }
             }
         }
-        step.src[..sources.len()].copy_from_slice(&sources);
-        step.dst[..targets.len()].copy_from_slice(&targets);
-        (step.sources, step.targets) = (sources.len() as u8, targets.len() as u8);
         step
     }
 }
 
 /// The operands that are data read from registers or constants, with their class.
-fn data_sources(inst: &Inst) -> Vec<(Class, Operand)> {
-    let mut found = Vec::new();
-    let mut rest = inst.operands.as_slice();
-    for part in inst.op.layout() {
-        let (own, others) = rest.split_at(part.arity().min(rest.len()));
-        rest = others;
-        match part {
-            Part::Src(class) | Part::SrcVec(class, _) => found.extend(own.iter().map(|&o| (class, o))),
-            Part::Addr(class) => found.extend(own.first().map(|&o| (class, o))),
-            _ => {}
-        }
-    }
-    found
+fn data_sources(inst: &Inst) -> impl Iterator<Item = (Class, Operand)> {
+    inst.parts()
+        .filter_map(|(part, operands)| part.read().map(|(class, count)| (class, &operands[..count])))
+        .flat_map(|(class, operands)| operands.iter().map(move |&operand| (class, operand)))
 }
 
 /// The number of the step that follows each label.
@@ -347,8 +331,7 @@ fn step_numbers(kernel: &Kernel) -> HashMap<Label, u32> {
 fn mark_fused(steps: &[Step], tags: &mut [Tag]) {
     for i in 1..steps.len() {
         let (low, high) = (&steps[i - 1], &steps[i]);
-        let (Action::Op(Op::Mad(Half::Lo, Width::W32, out)), Action::Op(Op::Mad(Half::Hi, Width::W32, into))) =
-            (low.action, high.action)
+        let (Action::Op(Op::Mad(Half::Lo, out)), Action::Op(Op::Mad(Half::Hi, into))) = (low.action, high.action)
         else {
             continue;
         };

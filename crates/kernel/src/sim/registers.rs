@@ -5,7 +5,7 @@ use super::program::Files;
 
 /// A warp's registers. A register is addressed by its slot: first come the 32-bit registers, then
 /// the 64-bit ones (doubles among them, as bits), then the predicates; each file ends with the
-/// kernel's constants, which are registers nobody writes.
+/// kernel's constants, which are registers that no instruction writes.
 #[derive(Clone, Debug)]
 pub(super) struct Registers {
     narrow: Vec<[u32; WARP]>,
@@ -83,58 +83,6 @@ impl Registers {
         merge(S::lanes_mut(self, slot), mask, value);
         self.define(slot, mask);
     }
-
-    /// `d = f(a)` in the lanes of the mask.
-    pub(super) fn unary<A: Value, D: Value>(&mut self, d: u32, [a]: [u32; 1], mask: u32, f: impl Fn(A) -> D) {
-        let a = self.get::<A::Slot>(a);
-        let mut result = [D::Slot::default(); WARP];
-        for (r, &a) in result.iter_mut().zip(a) {
-            *r = f(A::of(a)).slot();
-        }
-        self.set(d, mask, &result);
-    }
-
-    /// `d = f(a, b)` in the lanes of the mask.
-    pub(super) fn binary<A: Value, B: Value, D: Value>(
-        &mut self,
-        d: u32,
-        [a, b]: [u32; 2],
-        mask: u32,
-        f: impl Fn(A, B) -> D,
-    ) {
-        let (a, b) = (self.get::<A::Slot>(a), self.get::<B::Slot>(b));
-        let mut result = [D::Slot::default(); WARP];
-        for ((r, &a), &b) in result.iter_mut().zip(a).zip(b) {
-            *r = f(A::of(a), B::of(b)).slot();
-        }
-        self.set(d, mask, &result);
-    }
-
-    /// `d = f(a, b, c)` in the lanes of the mask.
-    pub(super) fn ternary<A: Value, B: Value, C: Value, D: Value>(
-        &mut self,
-        d: u32,
-        [a, b, c]: [u32; 3],
-        mask: u32,
-        f: impl Fn(A, B, C) -> D,
-    ) {
-        let (a, b, c) = (self.get::<A::Slot>(a), self.get::<B::Slot>(b), self.get::<C::Slot>(c));
-        let mut result = [D::Slot::default(); WARP];
-        for (((r, &a), &b), &c) in result.iter_mut().zip(a).zip(b).zip(c) {
-            *r = f(A::of(a), B::of(b), C::of(c)).slot();
-        }
-        self.set(d, mask, &result);
-    }
-
-    /// `d = f(a, b)` for a predicate `d`.
-    pub(super) fn compare<A: Value>(&mut self, d: u32, [a, b]: [u32; 2], mask: u32, f: impl Fn(A, A) -> bool) {
-        let (a, b) = (self.get::<A::Slot>(a), self.get::<A::Slot>(b));
-        let mut bits = 0;
-        for (lane, (&a, &b)) in a.iter().zip(b).enumerate() {
-            bits |= u32::from(f(A::of(a), A::of(b))) << lane;
-        }
-        self.set_pred(d, mask, bits);
-    }
 }
 
 /// Overwrites the lanes of the mask.
@@ -150,7 +98,7 @@ pub(super) fn merge<S: Copy>(target: &mut [S; WARP], mask: u32, value: &[S; WARP
     }
 }
 
-/// What a register stores in a lane: 32 or 64 bits.
+/// The content of a register in one lane: 32 or 64 bits.
 pub(super) trait Slot: Copy + Default {
     fn lanes(registers: &Registers, slot: u32) -> &[Self; WARP];
     fn lanes_mut(registers: &mut Registers, slot: u32) -> &mut [Self; WARP];
@@ -176,8 +124,8 @@ impl Slot for u64 {
     }
 }
 
-/// A type in which an operation sees what a register stores.
-pub(super) trait Value: Copy {
+/// The type as which an operation reads or writes a register.
+pub(super) trait Number: Copy {
     type Slot: Slot;
     fn of(slot: Self::Slot) -> Self;
     fn slot(self) -> Self::Slot;
@@ -185,7 +133,7 @@ pub(super) trait Value: Copy {
 
 macro_rules! value {
     ($($value:ty as $slot:ty: $of:expr, $to:expr;)*) => {$(
-        impl Value for $value {
+        impl Number for $value {
             type Slot = $slot;
             fn of(slot: $slot) -> Self { ($of)(slot) }
             fn slot(self) -> $slot { ($to)(self) }

@@ -78,7 +78,7 @@ impl Shared {
         self.bytes
     }
 
-    /// All threads of the block have met: what was is ordered before what comes.
+    /// All threads of the block have met: every access before is ordered before every access to come.
     pub(super) fn barrier(&mut self) {
         self.interval += 1;
     }
@@ -275,7 +275,7 @@ impl Word {
         } else if self.read_tick == tick {
             self.read_lanes |= bit;
         } else {
-            // Readers that are ordered before this one need no remembering: what follows it follows them.
+            // Forget the readers that are ordered before this one: an access ordered after this one is ordered after them.
             let concurrent = lanes(self.read_lanes).filter(|&lane| !by.order.before(lane, self.read_tick, by.lane));
             self.read_lanes = concurrent.fold(bit, |mask, lane| mask | 1 << lane);
         }

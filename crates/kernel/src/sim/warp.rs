@@ -1,18 +1,17 @@
 //! A warp: its lanes' program counters, and the loop that executes its steps.
 
-use super::WARP;
 use super::copies::Copies;
-use super::counters::{Tally, Traffic};
+use super::counters::Tally;
+use super::execution::Execution;
 use super::fault::{Cause, FaultKind};
 use super::memory::Memory;
 use super::order::Order;
-use super::program::{Action, Condition, Program, Step};
+use super::program::{Action, Condition, Program};
 use super::registers::Registers;
 use super::shared::Shared;
-use super::{Grid, access, compute, exchange};
-use crate::ir::Op;
+use super::{Grid, WARP};
 
-/// What a warp needs to know and to touch besides itself.
+/// Everything outside the warp that its steps read and write.
 pub(super) struct Context<'l> {
     pub(super) program: &'l Program,
     pub(super) grid: Grid,
@@ -37,7 +36,7 @@ pub(super) enum Pause {
 
 /// Lanes that wait at a later step for the others to catch up.
 #[derive(Clone, Copy, Debug)]
-struct Group {
+struct Waiting {
     pc: u32,
     lanes: u32,
 }
@@ -61,7 +60,7 @@ pub(super) struct Warp {
     /// The lanes that have not ended.
     pub(super) live: u32,
     /// Live lanes that are not active, by descending step.
-    behind: Vec<Group>,
+    behind: Vec<Waiting>,
     pub(super) order: Order,
     pub(super) copies: Copies,
     /// Steps executed.
@@ -86,7 +85,7 @@ impl Warp {
         }
     }
 
-    /// Begins another block, with so many of the warp's lanes.
+    /// Begins another block, with these lanes of the warp.
     pub(super) fn reset(&mut self, program: &Program, lanes: u32) {
         self.registers.reset(&program.files);
         self.carry_defined = 0;
@@ -100,7 +99,7 @@ impl Warp {
     /// Executes steps until the turn is over, a barrier is reached or the last lane ends.
     pub(super) fn run(&mut self, cx: &mut Context<'_>, turn: u32) -> Result<Pause, Cause> {
         for _ in 0..turn {
-            if self.behind.last().is_some_and(|group| group.pc <= self.pc) {
+            if self.behind.last().is_some_and(|waiting| waiting.pc <= self.pc) {
                 self.reconverge();
             }
             if let Some(pause) = self.step(cx)? {
@@ -144,52 +143,12 @@ impl Warp {
                 return Err(uninitialised(program, slot, undefined));
             }
         }
-        self.execute(cx, op, step, mask)
-    }
-
-    /// Executes an operation in the lanes of the mask, which are some.
-    fn execute(&mut self, cx: &mut Context<'_>, op: Op, step: &Step, mask: u32) -> Result<Option<Pause>, Cause> {
-        let mut traffic = None;
-        match op {
-            Op::Ret => return Ok(self.exit(mask)),
-            Op::BarSync => {
-                if mask != self.live {
-                    return Err(FaultKind::Divergent { active: mask, expected: self.live }.into());
-                }
-                self.pc += 1;
-                return Ok(Some(Pause::Barrier(step.imm[0])));
-            }
-            Op::BarWarpSync => exchange::warp_barrier(self, step, mask)?,
-            Op::Shfl(mode) => exchange::shuffle(self, mode, step, mask)?,
-            Op::Vote(vote) => exchange::vote(self, vote, step, mask)?,
-            Op::Ballot => exchange::ballot(self, step, mask)?,
-            Op::MmaU8 => exchange::matrix_product(self, step, mask)?,
-            Op::Ld(space, vector, elem) => traffic = Some(access::load(self, cx, (space, vector, elem), step, mask)?),
-            Op::St(space, vector, elem) => traffic = Some(access::store(self, cx, (space, vector, elem), step, mask)?),
-            Op::LdSharedHalf => traffic = Some(access::load_half(self, cx, step, mask)?),
-            Op::StSharedHalf => traffic = Some(access::store_half(self, cx, step, mask)?),
-            Op::AtomAdd(space, width) | Op::RedAdd(space, width) => {
-                traffic = Some(access::atomic_add(self, cx, (space, width), step, mask)?);
-            }
-            Op::CpAsync(bytes) | Op::CpAsyncZfill(bytes) => {
-                traffic = Some(access::copy(self, cx, u32::from(bytes), step, mask)?);
-            }
-            Op::CpAsyncCommit => self.copies.commit(mask),
-            Op::CpAsyncWait => access::land(self, cx, Some(step.imm[0]), mask),
-            Op::CpAsyncWaitAll => access::land(self, cx, None, mask),
-            Op::Special(special) => compute::special(self, cx, special, step, mask),
-            Op::LdParam(width) => compute::parameter(self, cx, width, step, mask),
-            _ => compute::compute(self, op, step, mask)?,
-        }
-        if let Some(moved) = traffic {
-            self.note(cx, moved);
-        }
+        let pause = Execution { warp: self, cx, step, mask }.execute(op)?;
         self.pc += 1;
-        Ok(None)
-    }
-
-    fn note(&self, cx: &mut Context<'_>, moved: Traffic) {
-        cx.tallies[self.pc as usize].traffic += moved;
+        if self.active == 0 {
+            self.reconverge();
+        }
+        Ok(pause)
     }
 
     /// The active lanes in which the condition holds.
@@ -211,42 +170,45 @@ impl Warp {
             return;
         }
         if others != 0 {
-            self.wait(Group { pc: self.pc + 1, lanes: others });
+            self.wait(Waiting { pc: self.pc + 1, lanes: others });
         }
         (self.pc, self.active) = (target, taken);
     }
 
     /// Puts lanes aside.
-    fn wait(&mut self, group: Group) {
-        let place = self.behind.partition_point(|other| other.pc > group.pc);
+    fn wait(&mut self, waiting: Waiting) {
+        let place = self.behind.partition_point(|other| other.pc > waiting.pc);
         match self.behind.get_mut(place) {
-            Some(other) if other.pc == group.pc => other.lanes |= group.lanes,
-            _ => self.behind.insert(place, group),
+            Some(other) if other.pc == waiting.pc => other.lanes |= waiting.lanes,
+            _ => self.behind.insert(place, waiting),
         }
     }
 
-    /// Goes on with the lanes that are at the lowest step.
+    /// Continues with the lanes at the lowest step.
     fn reconverge(&mut self) {
         if self.active != 0 {
-            self.wait(Group { pc: self.pc, lanes: self.active });
+            self.wait(Waiting { pc: self.pc, lanes: self.active });
         }
-        if let Some(Group { pc, lanes }) = self.behind.pop() {
+        if let Some(Waiting { pc, lanes }) = self.behind.pop() {
             (self.pc, self.active) = (pc, lanes);
         }
     }
+}
 
-    /// The lanes in the mask end.
-    fn exit(&mut self, mask: u32) -> Option<Pause> {
-        self.live &= !mask;
-        self.active &= !mask;
-        self.pc += 1;
-        if self.live == 0 {
-            return Some(Pause::Exit);
+impl Execution<'_, '_> {
+    /// `bar.sync`.
+    pub(super) fn block_barrier(&mut self) -> Result<Option<Pause>, Cause> {
+        if self.mask != self.warp.live {
+            return Err(FaultKind::Divergent { active: self.mask, expected: self.warp.live }.into());
         }
-        if self.active == 0 {
-            self.reconverge();
-        }
-        None
+        Ok(Some(Pause::Barrier(self.step.imm[0])))
+    }
+
+    /// `ret`.
+    pub(super) fn end(&mut self) -> Option<Pause> {
+        self.warp.live &= !self.mask;
+        self.warp.active &= !self.mask;
+        (self.warp.live == 0).then_some(Pause::Exit)
     }
 }
 

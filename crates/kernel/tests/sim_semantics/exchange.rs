@@ -84,7 +84,6 @@ pub(crate) fn vote(op: Op) {
             let expected = match op {
                 Op::Vote(Vote::All) => u64::from(all),
                 Op::Vote(Vote::Any) => u64::from(any),
-                Op::Vote(Vote::Uni) => u64::from(all || !any),
                 _ => group.iter().map(|&i| votes[i] << i).sum(),
             };
             assert_eq!(results[0][lane], expected, "{op:?}, lane {lane}, {votes:?}");

@@ -1,8 +1,8 @@
 //! Kernels around one operation: operands come from memory, results go back.
 
 use warpmp_kernel::ir::{
-    Bits, Bounds, Carry, Class, Cmp, CmpType, Elem, Guard, Half, Inst, Int, Item, Kernel, Logic, Op, Operand, Param,
-    Part, Reg, Space, Special, Vector, Width,
+    Bounds, Carry, Class, Cmp, Elem, Guard, Half, Inst, Int, Item, Kernel, Logic, Op, Operand, Param, Part, Reg, Space,
+    Special, Vector, Width,
 };
 use warpmp_kernel::sim::{Counters, Fault, Grid, Memory, Program};
 
@@ -41,7 +41,7 @@ impl Maker {
         maker.inst(Op::Special(Special::Ctaid), &[block.into()]);
         maker.inst(Op::Special(Special::Ntid), &[size.into()]);
         let thread: Arg = maker.thread.into();
-        maker.inst(Op::Mad(Half::Lo, Width::W32, Carry::None), &[thread, block.into(), size.into(), tid.into()]);
+        maker.inst(Op::Mad(Half::Lo, Carry::None), &[thread, block.into(), size.into(), tid.into()]);
         [maker.input, maker.output] = [0, 1].map(|parameter| {
             let (base, address) = (maker.fresh(Class::B64), maker.fresh(Class::B64));
             maker.inst(Op::LdParam(Width::W64), &[base.into(), parameter.into()]);
@@ -80,7 +80,7 @@ impl Maker {
             Class::B32 => self.inst(Op::Truncate, &[value.into(), whole.into()]),
             Class::F64 => self.inst(Op::F64OfBits, &[value.into(), whole.into()]),
             Class::Pred => {
-                let compare = Op::Setp(Cmp::Ne, CmpType::Int(Int::U64));
+                let compare = Op::Setp(Cmp::Ne, Int::U64);
                 self.inst(compare, &[value.into(), whole.into(), 0.into()]);
             }
         }
@@ -106,17 +106,16 @@ impl Maker {
     pub(crate) fn around(&mut self, op: Op, constant: Option<u32>) {
         let (mut operands, mut results, mut number) = (Vec::new(), Vec::new(), 0);
         for part in op.layout() {
-            match part {
-                Part::Dst(class) => results.push(self.push(class, &mut operands)),
-                Part::DstVec(class, n) => results.extend((0..n).map(|_| self.push(class, &mut operands))),
-                Part::Src(class) | Part::SrcVec(class, _) => {
-                    for _ in 0..part.arity() {
-                        operands.push(self.operand(number, class).into());
-                        number += 1;
-                    }
+            if let Some((class, n)) = part.written() {
+                results.extend((0..n).map(|_| self.push(class, &mut operands)));
+            } else if let Some((class, n)) = part.read() {
+                for _ in 0..n {
+                    operands.push(self.operand(number, class).into());
+                    number += 1;
                 }
-                Part::Const => operands.push(constant.unwrap().into()),
-                _ => panic!("{op:?} has {part:?}"),
+            } else {
+                assert!(matches!(part, Part::Const(_)), "{op:?} has {part:?}");
+                operands.push(constant.unwrap().into());
             }
         }
         // A borrow is set and read by subtractions.
@@ -136,7 +135,7 @@ impl Maker {
             self.inst(read, &[flag.into(), 0.into(), 0.into()]);
             if borrows {
                 // A mask becomes a bit.
-                self.inst(Op::Logic(Logic::And, Bits::B32), &[flag.into(), flag.into(), 1.into()]);
+                self.inst(Op::Logic(Logic::And, Class::B32), &[flag.into(), flag.into(), 1.into()]);
             }
             results.push(flag);
         }

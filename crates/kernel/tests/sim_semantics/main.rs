@@ -28,22 +28,22 @@ fn check(op: Op) {
         | Op::MulWide(_)
         | Op::Mad(..)
         | Op::MadWide(_)
-        | Op::Min(_)
-        | Op::Max(_)
+        | Op::Min
+        | Op::Max
         | Op::Logic(..)
         | Op::Not(_)
         | Op::Prmt
         | Op::Shl(_)
         | Op::Shr(_)
-        | Op::Shf(..)
-        | Op::Bfe(_)
-        | Op::Bfi(_)
-        | Op::Popc(_)
-        | Op::Clz(_)
-        | Op::Bfind(_)
-        | Op::Brev(_)
+        | Op::Shf(_)
+        | Op::Bfe
+        | Op::Popc
+        | Op::Clz
+        | Op::Bfind
+        | Op::Brev
         | Op::Selp(_)
         | Op::Setp(..)
+        | Op::SetpF64(_)
         | Op::Mov(_)
         | Op::Pack
         | Op::Unpack
@@ -54,7 +54,11 @@ fn check(op: Op) {
         | Op::Truncate
         | Op::IntToF64(_)
         | Op::F64ToInt(..)
-        | Op::Float(_) => lanes::check(op, None),
+        | Op::AddF64
+        | Op::SubF64
+        | Op::MulF64
+        | Op::Fma
+        | Op::NegF64 => lanes::check(op, None),
         Op::Lop3 => {
             for table in [0x00, 0x01, 0x96, 0xE8, 0xCA, 0x80, 0xF0, 0xFF] {
                 lanes::check(op, Some(table));
@@ -70,8 +74,7 @@ fn check(op: Op) {
         Op::LdSharedHalf | Op::StSharedHalf => memory::halves(),
         Op::AtomAdd(space, width) => memory::atomic(space, width, true),
         Op::RedAdd(space, width) => memory::atomic(space, width, false),
-        Op::CpAsync(bytes) => memory::copy(bytes, None),
-        Op::CpAsyncZfill(bytes) => (0..=bytes).for_each(|size| memory::copy(bytes, Some(size))),
+        Op::CpAsync(bytes) => memory::copy(bytes),
         // The address of shared memory, the groups of copies, barriers, the end of the thread: in every test
         // of shared memory.
         Op::SharedBase | Op::CpAsyncCommit | Op::CpAsyncWaitAll | Op::BarSync | Op::Ret => memory::exchange_by_block(),

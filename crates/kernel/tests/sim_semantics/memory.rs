@@ -1,6 +1,6 @@
 //! Loads, stores, atomic operations, asynchronous copies, parameters, and the barriers between them.
 
-use warpmp_kernel::ir::{Bits, Carry, Class, Cmp, CmpType, Elem, Half, Int, Logic, Op, Reg, Space, Vector, Width};
+use warpmp_kernel::ir::{Carry, Class, Cmp, Elem, Half, Int, Logic, Op, Reg, Space, Vector, Width};
 use warpmp_kernel::sim::Grid;
 
 use super::harness::{Arg, Maker, Source};
@@ -20,7 +20,7 @@ impl Maker {
         let (base, address) = (self.fresh(Class::B32), self.fresh(Class::B32));
         self.inst(Op::SharedBase, &[base.into()]);
         let operands = [address.into(), self.thread.into(), 16.into(), base.into()];
-        self.inst(Op::Mad(Half::Lo, Width::W32, Carry::None), &operands);
+        self.inst(Op::Mad(Half::Lo, Carry::None), &operands);
         address
     }
 
@@ -165,7 +165,7 @@ pub(crate) fn atomic(space: Space, width: Width, returns: bool) {
         let start = maker.operand(1, width.class());
         let (zero, first) = (maker.fresh(Class::B32), maker.fresh(Class::Pred));
         maker.inst(Op::Mov(Class::B32), &[zero.into(), 0.into()]);
-        let equal = Op::Setp(Cmp::Eq, CmpType::Int(Int::U32));
+        let equal = Op::Setp(Cmp::Eq, Int::U32);
         maker.inst(equal, &[first.into(), maker.thread.into(), zero.into()]);
         maker.guarded(first, Op::St(space, Vector::V1, elem), &[cell.into(), 0.into(), start.into()]);
     }
@@ -209,7 +209,7 @@ pub(crate) fn halves() {
     maker.inst(Op::Shl(Width::W32), &[offset.into(), maker.thread.into(), 1.into()]);
     maker.inst(Op::Add(Width::W32, Carry::None), &[own.into(), base.into(), offset.into()]);
     maker.inst(Op::Sub(Width::W32, Carry::None), &[other.into(), base.into(), offset.into()]);
-    maker.inst(Op::Logic(Logic::And, Bits::B32), &[even.into(), offset.into(), 0xFFFC_u32.into()]);
+    maker.inst(Op::Logic(Logic::And, Class::B32), &[even.into(), offset.into(), 0xFFFC_u32.into()]);
     maker.inst(Op::Add(Width::W32, Carry::None), &[word.into(), base.into(), even.into()]);
     maker.inst(Op::StSharedHalf, &[own.into(), 0.into(), value.into()]);
     maker.inst(Op::BarSync, &[0.into()]);
@@ -227,32 +227,22 @@ pub(crate) fn halves() {
 }
 
 /// 16 bytes of each thread travel through shared memory.
-pub(crate) fn copy(bytes: u8, size: Option<u8>) {
+pub(crate) fn copy(bytes: u8) {
     let cells = cells(2);
     let mut maker = Maker::new(THREADS);
     let source = maker.apart(maker.input);
     let target = maker.shared_address();
-    let mut operands: Vec<Arg> = vec![target.into(), 0.into(), source.into(), 0.into()];
-    let op = match size {
-        None => Op::CpAsync(bytes),
-        Some(size) => {
-            operands.push(u32::from(size).into());
-            Op::CpAsyncZfill(bytes)
-        }
-    };
-    maker.inst(op, &operands);
+    maker.inst(Op::CpAsync(bytes), &[target.into(), 0.into(), source.into(), 0.into()]);
     maker.inst(Op::CpAsyncWaitAll, &[]);
     for offset in (0..bytes.into()).step_by(4) {
         let word = maker.load(Space::Shared, Vector::V1, Elem::U32, target, offset)[0];
         maker.result(word);
     }
     let results = maker.run(GRID, &cells);
-    let kept = usize::from(size.unwrap_or(bytes));
     for (thread, pair) in pairs(&cells).iter().enumerate() {
-        let mut expected: Vec<u8> = pair.iter().flat_map(|cell| cell.to_le_bytes()).collect();
-        expected[kept..].fill(0);
+        let expected: Vec<u8> = pair.iter().flat_map(|cell| cell.to_le_bytes()).collect();
         for (i, result) in results.iter().enumerate() {
-            assert_eq!((result[thread] as u32).to_le_bytes(), expected[4 * i..4 * i + 4], "{bytes} {size:?}");
+            assert_eq!((result[thread] as u32).to_le_bytes(), expected[4 * i..4 * i + 4], "{bytes}");
         }
     }
 }

@@ -6,54 +6,44 @@ use dashu_int::{IBig, UBig};
 
 use super::euclid::cofactor;
 use super::library::{Operand, store};
-use super::reduction;
 use super::rows::Piece;
-use crate::operation::{Group, Operation, Status};
+use crate::operation::Status;
 
-/// What a lane gives: its numbers, negative ones as two's complements, or what is wrong with it.
+/// The numbers of a lane, negative ones as two's complements, or the fault of the lane.
 type Outcome = Result<Vec<IBig>, Status>;
 
-/// All operations that have no algorithm of their own.
-pub(super) fn serves(operation: Operation) -> bool {
-    let others = [Group::Product, Group::ProductPart, Group::Linear, Group::LinearModular];
-    !others.contains(&operation.group()) && operation != Operation::PowModSec && !reduction::serves(operation)
+/// Computes all lanes of a piece.
+fn run(mut piece: Piece<'_>, compute: impl FnMut(&[&UBig]) -> Outcome) {
+    let lanes = piece.lanes();
+    run_lanes(&mut piece, 0..lanes, compute);
 }
 
-/// Does the operation of a piece.
-pub(super) fn run(mut piece: Piece<'_>) {
-    let lanes = piece.results[0].words.len() / piece.results[0].limbs;
-    run_lanes(&mut piece, 0..lanes);
-}
-
-/// Does some lanes of a piece.
-pub(super) fn run_lanes(piece: &mut Piece<'_>, lanes: impl IntoIterator<Item = usize>) {
+/// Computes some lanes of a piece.
+fn run_lanes(
+    piece: &mut Piece<'_>,
+    lanes: impl IntoIterator<Item = usize>,
+    mut compute: impl FnMut(&[&UBig]) -> Outcome,
+) {
     let mut operands: Vec<Operand> = piece.operands.iter().map(|rows| Operand::new(*rows)).collect();
-    let bits: Vec<usize> = piece.operands.iter().map(|rows| rows.bits()).collect();
+    let preconditions = piece.operation.preconditions();
     let has_status = piece.operation.has_status();
-    let mut modulus: Option<Modulus> = None;
+    let count = piece.results.len() - usize::from(has_status);
     for lane in lanes {
-        for operand in &mut operands {
-            operand.load(lane);
-        }
-        let numbers: Vec<&UBig> = operands.iter().map(Operand::value).collect();
-        let outcome = match numbers.split_last() {
-            Some((m, others)) if has_status && !matches!(piece.operation, Operation::DivRem | Operation::Rem) => {
-                if modulus.as_ref().is_none_or(|known| known.m != **m) {
-                    modulus = Some(Modulus::new(m, bits[bits.len() - 1]));
-                }
-                modulus.as_mut().map_or(Err(Status::DivisionByZero), |it| it.apply(piece.operation, others))
+        let fault = preconditions.check(|i| piece.operands[i].row(lane));
+        let outcome = if fault == Status::Fine {
+            for operand in &mut operands {
+                operand.load(lane);
             }
-            _ => whole(piece.operation, &numbers),
+            compute(&operands.iter().map(Operand::value).collect::<Vec<_>>())
+        } else {
+            Err(fault)
         };
         let (numbers, status) = match outcome {
             Ok(numbers) => (numbers, Status::Fine),
             Err(status) => (Vec::new(), status),
         };
-        let count = piece.results.len() - usize::from(has_status);
         for result in 0..count {
-            let zero = IBig::ZERO;
-            let number = numbers.get(result).unwrap_or(&zero);
-            piece.put_number(result, lane, number);
+            piece.put_number(result, lane, numbers.get(result).unwrap_or(&IBig::ZERO));
         }
         if has_status {
             piece.put_word(count, lane, u64::from(status.code()));
@@ -61,26 +51,82 @@ pub(super) fn run_lanes(piece: &mut Piece<'_>, lanes: impl IntoIterator<Item = u
     }
 }
 
-/// Operations without a modulus.
-fn whole(operation: Operation, operands: &[&UBig]) -> Outcome {
-    use Operation as O;
-    let one = |number: UBig| Ok(vec![number.into()]);
-    match operation {
-        O::DivRem | O::Rem if operands[1].is_zero() => Err(Status::DivisionByZero),
-        O::DivRem => {
-            let (quotient, remainder) = operands[0].div_rem(operands[1]);
-            Ok(vec![quotient.into(), remainder.into()])
-        }
-        O::Rem => one(operands[0] % operands[1]),
-        O::Gcd => one(common_divisor(operands[0], operands[1])),
-        O::GcdExt => Ok(cofactors(operands[0], operands[1])),
-        O::StrongTest(base) => one(strong_test(operands[0], &base.into()).into()),
-        O::MillerRabin => one(strong_test(operands[1], operands[0]).into()),
-        _ => {
-            let (root, rest) = operands[0].sqrt_rem();
-            Ok(vec![root.into(), rest.into()])
-        }
-    }
+/// An outcome of one number.
+#[expect(clippy::unnecessary_wraps, reason = "it is what a lane gives")]
+fn one(number: impl Into<IBig>) -> Outcome {
+    Ok(vec![number.into()])
+}
+
+pub(super) fn div_rem(piece: Piece<'_>) {
+    run(piece, |x| {
+        let (quotient, remainder) = x[0].div_rem(x[1]);
+        Ok(vec![quotient.into(), remainder.into()])
+    });
+}
+
+pub(super) fn remainder(piece: Piece<'_>) {
+    run(piece, |x| one(x[0] % x[1]));
+}
+
+pub(super) fn gcd(piece: Piece<'_>) {
+    run(piece, |x| one(common_divisor(x[0], x[1])));
+}
+
+pub(super) fn gcd_ext(piece: Piece<'_>) {
+    run(piece, |x| Ok(cofactors(x[0], x[1])));
+}
+
+pub(super) fn sqrt(piece: Piece<'_>) {
+    run(piece, |x| {
+        let (root, rest) = x[0].sqrt_rem();
+        Ok(vec![root.into(), rest.into()])
+    });
+}
+
+pub(super) fn strong_test(piece: Piece<'_>) {
+    let base = UBig::from(piece.operation.constant().unwrap_or(0));
+    run(piece, |x| one(passes(x[0], &base)));
+}
+
+pub(super) fn miller_rabin(piece: Piece<'_>) {
+    run(piece, |x| one(passes(x[1], x[0])));
+}
+
+pub(super) fn mul_mod(piece: Piece<'_>) {
+    run(piece, |x| one(x[0] * x[1] % x[2]));
+}
+
+pub(super) fn sqr_mod(piece: Piece<'_>) {
+    run(piece, |x| one(x[0].sqr() % x[1]));
+}
+
+pub(super) fn pow_mod(piece: Piece<'_>) {
+    let mut modulus = Modulus::default();
+    run(piece, |x| one(modulus.power(x[0], x[1], x[2])));
+}
+
+pub(super) fn pow_mod_public(piece: Piece<'_>) {
+    let mut modulus = Modulus::default();
+    let exponent = UBig::from(piece.operation.constant().unwrap_or(0));
+    run(piece, |x| one(modulus.power(x[0], &exponent, x[1])));
+}
+
+pub(super) fn inv_mod(mut piece: Piece<'_>) {
+    let lanes = piece.lanes();
+    inv_mod_lanes(&mut piece, 0..lanes);
+}
+
+/// The inverses of some lanes.
+pub(super) fn inv_mod_lanes(piece: &mut Piece<'_>, lanes: impl IntoIterator<Item = usize>) {
+    run_lanes(piece, lanes, |x| match cofactor(x[0], x[1]) {
+        (g, inverse) if g.is_one() => one(inverse),
+        _ => Err(Status::NoInverse),
+    });
+}
+
+pub(super) fn to_mont(piece: Piece<'_>) {
+    let radix_bits = 32 * piece.operands[1].limbs();
+    run(piece, |x| one((x[0] << radix_bits) % x[1]));
 }
 
 /// The library panics for two zeros.
@@ -100,7 +146,7 @@ fn cofactors(a: &UBig, b: &UBig) -> Vec<IBig> {
 }
 
 /// Is `n` odd, above 1 and a strong probable prime to the base?
-fn strong_test(n: &UBig, base: &UBig) -> bool {
+fn passes(n: &UBig, base: &UBig) -> bool {
     if !n.bit(0) || n.is_one() {
         return false;
     }
@@ -122,55 +168,19 @@ fn strong_test(n: &UBig, base: &UBig) -> bool {
     false
 }
 
-/// A modulus, and what is computed from it once.
-struct Modulus {
-    m: UBig,
-    /// For powers, once there was one.
-    ring: Option<ConstDivisor>,
-    /// Bits of `R`.
-    radix_bits: usize,
-}
+/// The latest modulus with its ring; lanes often share it.
+#[derive(Default)]
+struct Modulus(Option<(UBig, ConstDivisor)>);
 
 impl Modulus {
-    fn new(m: &UBig, bits: usize) -> Self {
-        Self { m: m.clone(), ring: None, radix_bits: 32 * bits.div_ceil(32) }
-    }
-
-    /// An operation with this modulus.
-    fn apply(&mut self, operation: Operation, operands: &[&UBig]) -> Outcome {
-        use Operation as O;
-        if self.m.is_zero() {
-            return Err(Status::DivisionByZero);
-        }
-        let needs_odd = matches!(operation, O::PowMod | O::PowModPublic(_) | O::ToMont);
-        if needs_odd && !self.m.bit(0) {
-            return Err(Status::EvenModulus);
-        }
-        if operation == O::ToMont && *operands[0] >= self.m {
-            return Err(Status::NotReduced);
-        }
-        let result = match operation {
-            O::MulMod => operands[0] * operands[1] % &self.m,
-            O::SqrMod => operands[0].sqr() % &self.m,
-            O::PowMod => self.power(operands[0], operands[1]),
-            O::PowModPublic(e) => self.power(operands[0], &e.into()),
-            O::InvMod => match cofactor(operands[0], &self.m) {
-                (g, x) if g.is_one() => x,
-                _ => return Err(Status::NoInverse),
-            },
-            O::ToMont => (operands[0] << self.radix_bits) % &self.m,
-            _ => operands[0] % &self.m,
-        };
-        Ok(vec![result.into()])
-    }
-
-    fn power(&mut self, a: &UBig, e: &UBig) -> UBig {
+    fn power(&mut self, a: &UBig, e: &UBig, m: &UBig) -> UBig {
         // The library's one is not reduced modulo 1.
-        if self.m.is_one() {
+        if m.is_one() {
             return UBig::ZERO;
         }
-        let ring = self.ring.get_or_insert_with(|| ConstDivisor::new(self.m.clone()));
-        ring.reduce(a % &self.m).pow(e).residue()
+        let known = self.0.take().filter(|(known, _)| known == m);
+        let (_, ring) = self.0.insert(known.unwrap_or_else(|| (m.clone(), ConstDivisor::new(m.clone()))));
+        ring.reduce(a % m).pow(e).residue()
     }
 }
 

@@ -90,12 +90,6 @@ pub(super) fn compare(a: &[u32], b: &[u32]) -> Ordering {
     differ.map_or(Ordering::Equal, |(x, y)| x.cmp(y))
 }
 
-/// Is it zero?
-#[inline]
-pub(super) fn is_zero(a: &[u32]) -> bool {
-    a.iter().all(|limb| *limb == 0)
-}
-
 /// `out = x·2^n`, the limbs that `out` has.
 pub(super) fn shift_left(x: &[u32], n: usize, out: &mut [u32]) {
     let (limbs, bits) = ((n / 32).min(out.len()), n % 32);

@@ -6,9 +6,11 @@
 //! bound: a step computes `x + y + carry ≤ 2·(2⁶⁴ − 1) + 1`, which has 65 bits: the word and the carry. All numbers
 //! of a lane have as many words as the longest operand or result and one more, so that no carry leaves them.
 
+#![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
+
 use super::rows::{Piece, Rows, load, store};
 use super::sums;
-use crate::operation::{Operation, Status};
+use crate::operation::{Operation, Status, division, modular, montgomery, product, product_part};
 
 /// Does the operation of a piece.
 pub(super) fn run(mut piece: Piece<'_>) {
@@ -16,8 +18,7 @@ pub(super) fn run(mut piece: Piece<'_>) {
         return;
     }
     let mut work = Lane::new(&piece);
-    let lanes = piece.results[0].words.len() / piece.results[0].limbs;
-    for lane in 0..lanes {
+    for lane in 0..piece.lanes() {
         work.load(&piece, lane);
         if let Some(word) = work.compute(&piece, lane) {
             piece.put_word(1, lane, word);
@@ -85,10 +86,15 @@ impl Lane {
                 unsigned(operands[2], lane, m);
             }
             O::NegMod => {
+                x.fill(0);
                 unsigned(operands[0], lane, y);
                 unsigned(operands[1], lane, m);
             }
-            _ => unsigned(operands[0], lane, x),
+            O::Shl(_) | O::WrappingShl(_) | O::Shr(_) | O::Not | O::FromSignMagnitude => {
+                unsigned(operands[0], lane, x);
+            }
+            // The engine never asks for the other groups.
+            product!() | product_part!() | division!() | modular!() | montgomery!() => {}
         }
     }
 
@@ -132,10 +138,18 @@ impl Lane {
             }
             O::FromSignMagnitude => negate_if(x, low_bit(piece, 1, lane)),
             O::AddMod | O::SubMod | O::NegMod => {
-                let status = modular(piece.operation, x, y, m);
+                let status = piece.operation.preconditions().check(|i| piece.operands[i].row(lane));
+                if status != Status::Fine {
+                    x.fill(0);
+                } else if piece.operation == O::AddMod {
+                    add_mod(x, y, m);
+                } else {
+                    sub_mod(x, y, m);
+                }
                 return Some(u64::from(status.code()));
             }
-            _ => {}
+            O::Select | O::SignExtend(_) => {}
+            product!() | product_part!() | division!() | modular!() | montgomery!() => {}
         }
         None
     }
@@ -203,37 +217,28 @@ fn shift_right(x: &mut [u64], n: usize) {
     }
 }
 
-/// Is `x < y`?
-fn less(x: &[u64], y: &[u64]) -> bool {
-    x.iter().rev().cmp(y.iter().rev()).is_lt()
+/// `x + y mod m` into `x`, for operands below `m`.
+///
+/// source: Carlessi and Kashani 2013, Listing 3.14.
+fn add_mod(x: &mut [u64], y: &[u64], m: &[u64]) {
+    add(x, y, 0);
+    sub(x, m, 0);
+    add_if_negative(x, m);
 }
 
-/// A modular sum, difference or negative into `x`; zero where the status is not fine.
+/// `x − y mod m` into `x`, for operands below `m`.
 ///
-/// source: Carlessi and Kashani 2013, Listings 3.14 and 3.16.
-fn modular(operation: Operation, x: &mut [u64], y: &[u64], m: &[u64]) -> Status {
-    if m.iter().all(|word| *word == 0) {
-        x.fill(0);
-        return Status::DivisionByZero;
-    }
-    if operation == Operation::NegMod {
-        x.fill(0);
-    }
-    if !less(x, m) || !less(y, m) {
-        x.fill(0);
-        return Status::NotReduced;
-    }
-    if operation == Operation::AddMod {
-        add(x, y, 0);
-        sub(x, m, 0);
-    } else {
-        sub(x, y, 0);
-    }
-    // There is a word more than the numbers need: its top bit is the sign.
+/// source: Carlessi and Kashani 2013, Listing 3.16.
+fn sub_mod(x: &mut [u64], y: &[u64], m: &[u64]) {
+    sub(x, y, 0);
+    add_if_negative(x, m);
+}
+
+/// Adds `m` to a negative number: there is a word more than the numbers need, whose top bit is the sign.
+fn add_if_negative(x: &mut [u64], m: &[u64]) {
     if x[x.len() - 1] >> 63 == 1 {
         add(x, m, 0);
     }
-    Status::Fine
 }
 
 impl Piece<'_> {

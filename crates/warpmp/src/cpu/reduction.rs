@@ -10,29 +10,35 @@
 //! bit is a carry of its own; over `2^(64n)` it is below `2m`, and one subtraction reduces it.
 //! source: Montgomery 1985, by words as in Koç, Acar and Kaliski 1996.
 
-use super::limbs::{compare, is_zero, sub};
+use super::limbs::{compare, sub};
 use super::rows::{Piece, load, store};
-use crate::operation::{Operation, Status};
+use crate::operation::Status;
 
-/// Is it one of these operations?
-pub(super) fn serves(operation: Operation) -> bool {
-    matches!(operation, Operation::MontMul | Operation::MontSqr | Operation::FromMont | Operation::Redc)
+/// The number that is reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Residue {
+    /// The product of two residues.
+    Product,
+    /// The square of a residue.
+    Square,
+    /// The operand itself.
+    Given,
 }
 
-/// Does the operation of a piece.
-pub(super) fn run(mut piece: Piece<'_>) {
+/// Reduces the lanes of a piece.
+pub(super) fn run(mut piece: Piece<'_>, residue: Residue) {
     let m_rows = piece.operands[piece.operands.len() - 1];
     let limbs = m_rows.limbs();
     let n = limbs.div_ceil(2);
     let (mut m, mut a, mut b, mut t) = (vec![0; n], vec![0; n], vec![0; n], vec![0; 2 * n]);
     let (mut row, mut reduced) = (vec![0; 2 * n], vec![0; 2 * n]);
-    let (operation, operands) = (piece.operation, &piece.operands);
+    let (preconditions, operands) = (piece.operation.preconditions(), &piece.operands);
     let [results, statuses] = &mut piece.results[..] else { return };
     for (lane, (out, code)) in results.words.chunks_exact_mut(limbs).zip(&mut *statuses.words).enumerate() {
         let modulus = m_rows.row(lane);
         let first = operands[0].row(lane);
-        let second = if operation == Operation::MontMul { operands[1].row(lane) } else { first };
-        let status = status(operation, first, second, modulus);
+        let second = if residue == Residue::Product { operands[1].row(lane) } else { first };
+        let status = preconditions.check(|i| operands[i].row(lane));
         *code = status.code();
         if status != Status::Fine {
             out.fill(0);
@@ -40,7 +46,7 @@ pub(super) fn run(mut piece: Piece<'_>) {
         }
         load(modulus, &mut m);
         t.fill(0);
-        if operation == Operation::Redc || operation == Operation::FromMont {
+        if residue == Residue::Given {
             // What is cut off is zero: the number is below m·R.
             load(&first[..first.len().min(2 * limbs)], &mut t);
         } else {
@@ -65,26 +71,6 @@ pub(super) fn run(mut piece: Piece<'_>) {
         } else {
             out.copy_from_slice(row);
         }
-    }
-}
-
-/// What is wrong with the operands of a lane.
-fn status(operation: Operation, a: &[u32], b: &[u32], m: &[u32]) -> Status {
-    let above = |a: &[u32], limbs: usize| a.get(limbs..).is_none_or(is_zero);
-    let below = |a: &[u32]| {
-        let common = a.len().min(m.len());
-        above(a, m.len()) && (!is_zero(&m[common..]) || compare(&a[..common], &m[..common]).is_lt())
-    };
-    let reduced = match operation {
-        // Below m·R where the number over R is below m.
-        Operation::Redc => below(a.get(m.len()..).unwrap_or_default()),
-        _ => below(a) && below(b),
-    };
-    match () {
-        () if is_zero(m) => Status::DivisionByZero,
-        () if m[0] & 1 == 0 => Status::EvenModulus,
-        () if !reduced => Status::NotReduced,
-        () => Status::Fine,
     }
 }
 

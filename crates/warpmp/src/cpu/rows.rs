@@ -82,6 +82,11 @@ pub(super) struct Square<'p> {
 }
 
 impl<'p> Piece<'p> {
+    /// Lanes of the piece.
+    pub(super) fn lanes(&self) -> usize {
+        self.results[0].words.len() / self.results[0].limbs
+    }
+
     /// Two operands and one result.
     pub(super) fn product(mut self) -> Product<'p> {
         let RowsMut { words: c, limbs, .. } = self.results.swap_remove(0);

@@ -28,18 +28,12 @@ const MAX_WINDOW: usize = 5;
 /// Raises the rows of a piece to their powers.
 pub(super) fn power(mut piece: Piece<'_>) {
     let [a, e, m] = [0, 1, 2].map(|i| piece.operands[i]);
-    let lanes = piece.results[0].words.len() / piece.results[0].limbs;
+    let (lanes, preconditions) = (piece.lanes(), piece.operation.preconditions());
     let mut ring: Option<Ring> = None;
     let mut base = vec![0; a.limbs().div_ceil(2)];
     for lane in 0..lanes {
         let row = m.row(lane);
-        let status = if row.iter().all(|limb| *limb == 0) {
-            Status::DivisionByZero
-        } else if row[0] & 1 == 0 {
-            Status::EvenModulus
-        } else {
-            Status::Fine
-        };
+        let status = preconditions.check(|i| [a, e, m][i].row(lane));
         piece.put_word(1, lane, u64::from(status.code()));
         let result = &mut piece.results[0];
         let result = &mut result.words[lane * result.limbs..][..result.limbs];

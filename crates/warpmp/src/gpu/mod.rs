@@ -55,8 +55,8 @@ type Wish = (Operation, Vec<Shape>, Option<String>);
 struct Loaded {
     plan: Plan,
     modules: Vec<Arc<Module>>,
-    /// Bytes from lane to lane of the kernel's operands and results; 0 if all lanes share the row.
-    row_bytes: Vec<usize>,
+    /// Words from lane to lane of each operand and result; 0 if all lanes share the row.
+    row_words: Vec<usize>,
 }
 
 impl Loaded {
@@ -170,8 +170,8 @@ impl Engine {
         let plan = Plan::new(operation, operands, self.device.info(), &self.table, algorithm)?;
         let modules = plan.kernels().iter().map(|kernel| self.device.load(kernel)).collect::<Result<_, _>>()?;
         let lanes = plan.lanes();
-        let row_bytes = plan.rows().map(|row| if row.lanes < lanes { 0 } else { 4 * row.limbs() }).collect();
-        let loaded = Arc::new(Loaded { plan, modules, row_bytes });
+        let row_words = plan.rows().map(|row| if row.lanes < lanes { 0 } else { row.limbs() }).collect();
+        let loaded = Arc::new(Loaded { plan, modules, row_words });
         let mut latest = latest();
         latest.truncate(KEPT_PLANS - 1);
         latest.insert(0, (wish, Arc::clone(&loaded)));
@@ -195,8 +195,8 @@ impl Engine {
         let most = loaded.plan.max_launch_lanes();
         for first in (0..lanes).step_by(most) {
             let count = (lanes - first).min(most) as u32;
-            let rows = buffers.iter().zip(&loaded.row_bytes);
-            let mut args: Vec<Arg> = rows.map(|(buffer, bytes)| Arg::Buffer(buffer, (first * bytes) as u64)).collect();
+            let rows = buffers.iter().zip(&loaded.row_words);
+            let mut args: Vec<Arg> = rows.map(|(buffer, words)| Arg::Buffer(buffer, first * words)).collect();
             args.push(Arg::U32(count));
             if loaded.plan.scratch_limbs() > 0 {
                 args.push(Arg::Buffer(scratch, 0));

@@ -136,12 +136,12 @@ impl<'p> Pipeline<'p> {
         let loaded = engine.load(operation, &shapes, algorithm)?;
         // The simulator has no bus: all memory is as good.
         let staged = |pinned: bool| !pinned && engine.device.info().kind == Kind::Cuda;
-        let operand = |(batch, row_bytes): (&'p Batch<'p>, &usize)| {
-            let shared = if *row_bytes == 0 { Some(engine.upload_buffer(batch)?) } else { None };
+        let operand = |(batch, row_words): (&'p Batch<'p>, &usize)| {
+            let shared = if *row_words == 0 { Some(engine.upload_buffer(batch)?) } else { None };
             let staged = shared.is_none() && staged(batch.is_pinned());
             Ok(Operand { batch, limbs: batch.shape().limbs(), shared, staged })
         };
-        let operands = loaded.order(operands).into_iter().zip(&loaded.row_bytes).map(operand).collect::<Result<_>>()?;
+        let operands = loaded.order(operands).into_iter().zip(&loaded.row_words).map(operand).collect::<Result<_>>()?;
         let outcome =
             |(shape, out): (&Shape, &HostBuffer)| Outcome { limbs: shape.limbs(), staged: staged(out.is_pinned()) };
         let results = loaded.plan.results().iter().zip(out).map(outcome).collect();

@@ -1,62 +1,87 @@
-//! The operations: what they take, and what they give.
+//! The operations: their operands, their results, their faults.
 //!
 //! ```text
-//! mod.rs     what may be asked of an operation
-//! table.rs   the operations, a row each
-//! row.rs     what a row says
-//! status.rs  what the data of a lane may be at fault in
+//! table.rs         the operations, one row each
+//! row.rs           the fields of a row
+//! mod.rs           the questions that a row answers
+//! precondition.rs  the faults of a lane's operands, by the roles of the operands
+//! status.rs        the status of a lane
 //! ```
 
-/// Declares the operations and their table: one row a variant. A number in parentheses is the constant that
-/// [`Operation::ALL`] and [`Operation::named`] give an operation that has one.
+/// Declares the operations and their table, group by group, one row an operation.
+///
+/// The number in parentheses is the constant that [`Operation::ALL`] and [`Operation::named`] give an operation that has a
+/// constant. Each group also gets a pattern macro under its lower-case name, which matches all operations of the group: a
+/// `match` on [`Operation`] names the operations that it serves and closes with the patterns of the other groups, so that a
+/// new operation does not compile where it is forgotten.
 macro_rules! operations {
-    ($($(#[$doc:meta])* $variant:ident $(($constant:literal))? = $row:expr;)*) => {
+    ($($group:ident $pattern:ident {
+        $($(#[$doc:meta])* $variant:ident $(($constant:literal))? = $row:expr;)*
+    })*) => {
         /// An operation on batches, lane by lane.
         ///
         /// `p`, `q`, `r` are the bits of the operands in their order. An operand with one lane serves every lane of
-        /// the others. Integers are unsigned unless a two's complement is named; its bits above the width are zero
-        /// in a batch, as those of any other.
+        /// the others. Integers are unsigned unless the description says two's complement. A batch stores a two's
+        /// complement as its bit pattern: the bits above its width are zero.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[non_exhaustive]
         pub enum Operation {
-            $($(#[$doc])* $variant $((operations!(@type $constant)))?,)*
+            $($($(#[$doc])* $variant $((operations!(@type $constant)))?,)*)*
         }
 
         impl Operation {
-            /// Every operation; one that has a constant with an example of it.
-            pub const ALL: &'static [Self] = &[$(Self::$variant $(($constant))?,)*];
+            /// Every operation; an operation with a constant has an example of it.
+            pub const ALL: &'static [Self] = &[$($(Self::$variant $(($constant))?,)*)*];
+
+            /// The family of the operation.
+            pub const fn group(self) -> Group {
+                match self {
+                    $($(Self::$variant { .. })|* => Group::$group,)*
+                }
+            }
 
             pub(super) fn row(self) -> &'static Row {
                 match self {
-                    $(Self::$variant { .. } => {
+                    $($(Self::$variant { .. } => {
                         const ROW: Row = $row;
                         &ROW
-                    })*
+                    })*)*
                 }
             }
 
-            /// The constant that is a part of the operation, such as the distance of a shift; none for most.
+            /// The constant that is part of the operation, such as the distance of a shift; most operations have none.
             pub const fn constant(self) -> Option<u32> {
-                match self {
-                    $($(Self::$variant(n) => operations!(@some $constant n),)?)*
-                    _ => None,
-                }
+                $($($(
+                    if let Self::$variant(n) = self {
+                        return operations!(@some $constant n);
+                    }
+                )?)*)*
+                None
             }
 
-            /// The operation with another constant; itself if it has none.
+            /// The operation with another constant; an operation without a constant stays as it is.
             pub const fn with_constant(self, constant: u32) -> Self {
-                match self {
-                    $($(Self::$variant(_) => operations!(@with $constant Self::$variant, constant),)?)*
-                    other => other,
-                }
+                $($($(
+                    if let Self::$variant(_) = self {
+                        return operations!(@with $constant Self::$variant, constant);
+                    }
+                )?)*)*
+                self
             }
         }
+
+        $(
+            macro_rules! $pattern {
+                () => { $(crate::operation::Operation::$variant { .. })|* };
+            }
+            pub(crate) use $pattern;
+        )*
     };
     (@type $constant:literal) => { u32 };
     (@some $constant:literal $n:ident) => { Some($n) };
     (@with $constant:literal $variant:expr, $n:ident) => { $variant($n) };
 }
 
+mod precondition;
 mod row;
 mod status;
 mod table;
@@ -65,11 +90,13 @@ use std::fmt;
 
 use crate::batch::Shape;
 use crate::error::{Error, Result};
+pub use precondition::Preconditions;
 use row::Widths;
 pub(crate) use row::product_bits;
-pub use row::{Group, Operand, Role};
+pub use row::{Constant, Group, Operand, Role};
 pub use status::{STATUS_BITS, Status, Statuses};
 pub use table::Operation;
+pub(crate) use table::{division, linear, linear_modular, modular, montgomery, product, product_part};
 
 /// The widest operand of any operation, in bits.
 pub const MAX_BITS: usize = 65536;
@@ -90,14 +117,9 @@ impl Operation {
         Self::ALL.iter().copied().find(|operation| operation.name() == name)
     }
 
-    /// What it computes, in a line.
+    /// The formula, in one line.
     pub fn summary(self) -> &'static str {
         self.row().summary
-    }
-
-    /// The family it belongs to.
-    pub fn group(self) -> Group {
-        self.row().group
     }
 
     /// Its operands.
@@ -110,58 +132,35 @@ impl Operation {
         self.operands().len()
     }
 
-    /// What each result is called, but for the status.
+    /// The name of each result, without the status.
     pub fn result_names(self) -> &'static [&'static str] {
         self.row().results
     }
 
-    /// What the results are called, one or several together.
+    /// The name of all results together.
     pub fn results_name(self) -> &'static str {
-        match self.result_names() {
-            [one] => one,
-            _ => "results",
-        }
+        if let [one] = self.result_names() { one } else { "results" }
     }
 
-    /// Is this result, by its number, a two's complement?
+    /// Is the result of this number a two's complement?
     pub fn is_signed(self, result: usize) -> bool {
-        match self {
-            Self::Sub
-            | Self::Neg
-            | Self::Cmp
-            | Self::SignedMul
-            | Self::SignedAdd
-            | Self::SignedSub
-            | Self::SignedNeg
-            | Self::SignedCmp
-            | Self::SignExtend(_)
-            | Self::FromSignMagnitude => result == 0,
-            Self::GcdExt => result == 2,
-            _ => false,
-        }
+        self.row().signed == Some(result)
     }
 
-    /// Do the values of the results depend on the widths of the operands, and not on their values alone?
+    /// Do the values of the results depend on the widths of the operands, and not on the operands' values alone?
     pub fn depends_on_widths(self) -> bool {
-        match self {
-            Self::MulLo
-            | Self::MulHi
-            | Self::SignedMul
-            | Self::Not
-            | Self::WrappingAdd
-            | Self::WrappingSub
-            | Self::WrappingNeg
-            | Self::WrappingShl(_)
-            | Self::CarryingAdd
-            | Self::BorrowingSub
-            | Self::SignedAdd
-            | Self::SignedSub
-            | Self::SignedNeg
-            | Self::SignedCmp
-            | Self::SignExtend(_)
-            | Self::ToSignMagnitude => true,
-            other => other.group() == Group::Montgomery,
-        }
+        self.row().depends_on_widths
+    }
+
+    /// The meaning of [`Operation::constant`]; none for an operation without a constant.
+    pub fn constant_role(self) -> Option<Constant> {
+        self.row().constant
+    }
+
+    /// Is a lane a power or a strong test: as many products as the exponent or the candidate has bits?
+    pub fn is_power(self) -> bool {
+        let exponent = matches!(self.constant_role(), Some(Constant::Exponent));
+        exponent || self.operands().iter().any(|it| matches!(it.role, Role::Exponent | Role::Candidate))
     }
 
     /// Is the last result a status a lane, of [`STATUS_BITS`] bits?
@@ -205,14 +204,11 @@ impl Operation {
     /// with one lane serves every lane of the others.
     ///
     /// # Errors
-    /// [`Error::OperandCount`]; [`Error::ZeroLanes`], [`Error::ZeroBits`]; [`Error::TooWide`] for an operand;
+    /// [`Error::OperandCount`]; [`Error::ZeroBits`]; [`Error::TooWide`] for an operand;
     /// [`Error::ResultTooWide`] for a constant that makes a result too wide; [`Error::ShapeMismatch`] if two operands differ in lanes and neither has one.
     pub fn results(self, operands: &[Shape]) -> Result<Vec<Shape>> {
         if operands.len() != self.arity() {
             return Err(Error::OperandCount { operation: self, expected: self.arity(), found: operands.len() });
-        }
-        if operands.iter().any(|shape| shape.lanes == 0) {
-            return Err(Error::ZeroLanes);
         }
         if operands.iter().any(|shape| shape.bits == 0) {
             return Err(Error::ZeroBits);

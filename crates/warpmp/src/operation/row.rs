@@ -1,16 +1,15 @@
-//! What a row of the table of operations says.
+//! A row of the table of operations.
 
 use super::MAX_BITS;
 
-/// Families of operations: each is done by one family of kernels.
+/// Families of operations. One family of kernels computes each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Group {
     /// Full products and squares.
     Product,
     /// Parts of products, products with signs or an addend.
     ProductPart,
-    /// What takes a time proportional to the length.
+    /// Sums, comparisons, shifts and logic: time proportional to the length.
     Linear,
     /// Modular operations in linear time.
     LinearModular,
@@ -50,9 +49,8 @@ impl Group {
     }
 }
 
-/// What an operand is, and what is required of it.
+/// The meaning of an operand, and the condition that it must meet: see [`Preconditions`](super::Preconditions).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Role {
     /// Any integer.
     Integer,
@@ -66,7 +64,7 @@ pub enum Role {
     OddModulus,
     /// An exponent.
     Exponent,
-    /// An integer that is tested; even ones fail.
+    /// An integer under test; even integers fail.
     Candidate,
     /// An integer below the modulus; others are faults of the lane.
     Reduced,
@@ -77,10 +75,49 @@ pub enum Role {
 /// An operand of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Operand {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What it is.
+    /// Its meaning.
     pub role: Role,
+}
+
+/// The meaning of an operation's constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Constant {
+    /// The distance of a shift.
+    Distance,
+    /// How many bits the result has more than the operand.
+    Extension,
+    /// An exponent.
+    Exponent,
+    /// The base of a strong test.
+    Base,
+}
+
+impl Constant {
+    /// The name of its option on the command line.
+    pub const fn option(self) -> &'static str {
+        match self {
+            Self::Distance | Self::Extension => "by",
+            Self::Exponent => "exponent",
+            Self::Base => "base",
+        }
+    }
+
+    /// Its description, for help texts.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::Distance => "How many places",
+            Self::Extension => "How many bits more",
+            Self::Exponent => "The exponent",
+            Self::Base => "The base",
+        }
+    }
+
+    /// May the command line leave it out, and take the usual one?
+    pub const fn has_usual(self) -> bool {
+        matches!(self, Self::Base)
+    }
 }
 
 pub(super) const A: Operand = Operand { name: "a", role: Role::Integer };
@@ -141,46 +178,74 @@ pub(crate) const fn product_bits(p: usize, q: usize) -> usize {
     if p == 1 || q == 1 { p + q - 1 } else { p + q }
 }
 
-/// Everything about an operation that must be known beforehand.
+/// The facts about an operation.
 pub(super) struct Row {
-    pub(super) group: Group,
     pub(super) name: &'static str,
     pub(super) summary: &'static str,
     pub(super) operands: &'static [Operand],
-    /// What the results are called, but for the status.
+    /// The names of the results, without the status.
     pub(super) results: &'static [&'static str],
-    /// Bits of the results, but for the status.
+    /// Bits of the results, without the status.
     pub(super) widths: fn(&Widths) -> Vec<usize>,
+    /// The number of the result that is a two's complement, if one is.
+    pub(super) signed: Option<usize>,
+    /// Do the values of the results depend on the operands' widths?
+    pub(super) depends_on_widths: bool,
     /// Is there a status a lane, the last result?
     pub(super) status: bool,
+    /// The meaning of the constant, if there is one.
+    pub(super) constant: Option<Constant>,
     /// The widest operand, in bits.
     pub(super) max_bits: usize,
 }
 
 impl Row {
     pub(super) const fn new(
-        group: Group,
         name: &'static str,
         summary: &'static str,
         operands: &'static [Operand],
         results: &'static [&'static str],
         widths: fn(&Widths) -> Vec<usize>,
     ) -> Self {
-        Self { group, name, summary, operands, results, widths, status: false, max_bits: MAX_BITS }
+        Self {
+            name,
+            summary,
+            operands,
+            results,
+            widths,
+            signed: None,
+            depends_on_widths: false,
+            status: false,
+            constant: None,
+            max_bits: MAX_BITS,
+        }
     }
 
     /// One result as wide as the modulus, which is the last operand, and a status.
     pub(super) const fn modular(
-        group: Group,
         name: &'static str,
         summary: &'static str,
         operands: &'static [Operand],
         results: &'static [&'static str],
     ) -> Self {
-        Self::new(group, name, summary, operands, results, |w| vec![w.last()]).with_status()
+        Self::new(name, summary, operands, results, |w| vec![w.last()]).with_status()
     }
 
     pub(super) const fn with_status(self) -> Self {
         Self { status: true, ..self }
+    }
+
+    /// The result of this number is a two's complement.
+    pub(super) const fn with_signed(self, result: usize) -> Self {
+        Self { signed: Some(result), ..self }
+    }
+
+    /// The values of the results depend on the operands' widths.
+    pub(super) const fn by_width(self) -> Self {
+        Self { depends_on_widths: true, ..self }
+    }
+
+    pub(super) const fn with_constant(self, constant: Constant) -> Self {
+        Self { constant: Some(constant), ..self }
     }
 }

@@ -1,13 +1,14 @@
-//! What the data of a lane may be at fault in: a word a lane, beside the results.
+//! The status of a lane: one word beside the results, which says whether the data of the lane are at fault.
 
 use crate::batch::Batch;
+use crate::error::{Error, Result};
 
 /// Bits of a status result.
 pub const STATUS_BITS: usize = 32;
 
-/// How a lane ended. The results of a lane that did not end fine are zero; other lanes do not notice.
+/// How a lane ended. The results of a lane with a fault are zero; the other lanes are not affected.
 ///
-/// If several faults meet, the first in this order is reported.
+/// If a lane has several faults, its status is the first of them in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u32)]
 #[non_exhaustive]
@@ -22,23 +23,26 @@ pub enum Status {
     NotReduced = 3,
     /// The operand and the modulus have a common factor.
     NoInverse = 4,
+    /// The division leaves a remainder.
+    NotExact = 5,
 }
 
 impl Status {
     /// Every status.
-    pub const ALL: [Self; 5] = [Self::Fine, Self::DivisionByZero, Self::EvenModulus, Self::NotReduced, Self::NoInverse];
+    pub const ALL: [Self; 6] =
+        [Self::Fine, Self::DivisionByZero, Self::EvenModulus, Self::NotReduced, Self::NoInverse, Self::NotExact];
 
     /// The word that kernels write.
     pub const fn code(self) -> u32 {
         self as u32
     }
 
-    /// The status of this word; none for a word that no kernel writes.
+    /// The status of this word; none for a word that is no status.
     pub fn from_code(code: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.code() == code)
     }
 
-    /// It in words.
+    /// The status in words.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Fine => "fine",
@@ -46,6 +50,7 @@ impl Status {
             Self::EvenModulus => "an even modulus",
             Self::NotReduced => "an operand that is not reduced",
             Self::NoInverse => "no inverse",
+            Self::NotExact => "a remainder",
         }
     }
 }
@@ -61,6 +66,18 @@ impl std::fmt::Display for Status {
 pub struct Statuses(pub(crate) Batch<'static>);
 
 impl Statuses {
+    /// The statuses in the last result of [`Session::apply`](crate::Session::apply), or of
+    /// [`Session::apply_device`](crate::Session::apply_device) when it is downloaded.
+    ///
+    /// # Errors
+    /// [`Error::NotStatuses`] unless the batch has [`STATUS_BITS`] bits a lane.
+    pub fn new(batch: Batch<'static>) -> Result<Self> {
+        match batch.bits() {
+            STATUS_BITS => Ok(Self(batch)),
+            found => Err(Error::NotStatuses { expected: STATUS_BITS, found }),
+        }
+    }
+
     /// Did every lane end fine?
     pub fn is_fine(&self) -> bool {
         self.0.limbs().iter().all(|code| *code == 0)
@@ -102,6 +119,7 @@ mod tests {
         assert_eq!(statuses.first_fault(), Some((1, Status::NoInverse)));
         assert_eq!(statuses.lane(4), None);
         assert_eq!(statuses.counts(), [(Status::Fine, 2), (Status::DivisionByZero, 1), (Status::NoInverse, 1)]);
-        assert_eq!(Status::from_code(5), None);
+        assert_eq!(Status::from_code(6), None);
+        assert_eq!(Statuses::new(Batch::from_u64s(&[0])), Err(Error::NotStatuses { expected: 32, found: 64 }));
     }
 }

@@ -58,7 +58,21 @@ impl Session {
         Ok(self.apply_device(Operation::Sqr, &[a])?.remove(0))
     }
 
-    /// [`Session::apply`] of batches that stay where the session computes, as [`Session::mul_device`].
+    /// Does any operation on batches that stay where the session computes, as [`Session::mul_device`]. The results are
+    /// those of [`Session::apply`]; where the operation has statuses, they come last.
+    ///
+    /// ```
+    /// use warpmp::{Batch, Operation, Session, Status, Statuses};
+    ///
+    /// let session = Session::cpu();
+    /// let a = session.upload(&Batch::from_u64s(&[3, 4]))?;
+    /// let m = session.upload(&Batch::from_u64s(&[10]))?;
+    /// let results = session.apply_device(Operation::InvMod, &[&a, &m])?;
+    /// assert_eq!(session.download(&results[0])?.to_u64(0), Some(7));
+    /// let statuses = Statuses::new(session.download(&results[1])?)?;
+    /// assert_eq!(statuses.lane(1), Some(Status::NoInverse));
+    /// # Ok::<(), warpmp::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Session::mul_device`].
@@ -96,7 +110,7 @@ impl Session {
     /// Memory for a result of this shape where the session computes.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`]; [`Error::ZeroLanes`], [`Error::ZeroBits`].
+    /// [`Error::OutOfMemory`]; [`Error::ZeroBits`].
     pub fn reserve(&self, shape: Shape) -> Result<DeviceBatch> {
         shape.check(shape.words())?;
         match &self.engine {
@@ -154,6 +168,7 @@ impl Session {
             }
         }
         match &self.engine {
+            _ if results[0].lanes == 0 => Ok((into, Run::default())),
             Engine::Cpu(engine) => {
                 let operands = operands.iter().map(|it| it.on_host()).collect::<Result<Vec<_>>>()?;
                 let words = into.iter_mut().map(DeviceBatch::host_words).collect::<Result<_>>()?;

@@ -179,7 +179,7 @@ impl Session {
     /// | `b`     | `n` or 1 | `q`         |
     /// | result  | `n`      | `p + q`     |
     ///
-    /// An operand with one lane multiplies every lane of the other. `1 ≤ p, q ≤ 65536`. A batch that is
+    /// An operand with one lane multiplies every lane of the other. `n` may be 0. `1 ≤ p, q ≤ 65536`. A batch that is
     /// larger than the GPU's memory goes through it in chunks; transfers overlap with the computation.
     ///
     /// # Errors
@@ -244,6 +244,7 @@ impl Session {
         }
         let algorithm = options.algorithm.as_deref();
         let run = match &self.engine {
+            _ if results[0].lanes == 0 => Run::default(),
             Engine::Cpu(engine) => {
                 let words = into.iter_mut().map(HostBuffer::as_mut_slice).collect();
                 engine.apply(operation, operands, &results, algorithm, words)?

@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 use warpmp::device::{SimConfig, open_sim_with};
 use warpmp::tuning::{Row, Table};
 use warpmp::{Batch, Error, Operation, Options, Selector, Session, Shape, Status};
-use warpmp_testkit::operations::{self, Value};
-use warpmp_testkit::{Operands, oracle, structured};
+use warpmp_testkit::oracle::{self, Value};
+use warpmp_testkit::{Operands, structured};
 
 use case::Way;
 pub(crate) use case::{Case, Device};
@@ -63,7 +63,7 @@ pub(crate) fn run(device: Device, limits: &Limits) {
             break;
         }
         let case = Case::draw(seed, device, limits);
-        let operands = structured::draw(case.operation.name(), &case.bits, &case.lanes, seed);
+        let operands = structured::draw(case.operation, &case.bits, &case.lanes, seed);
         let before = Instant::now();
         match check(&case, &operands) {
             Ok(true) => {
@@ -115,10 +115,9 @@ pub(crate) fn check(case: &Case, operands: &[Operands]) -> Result<bool, Failure>
             return Err(failure(format!("panic: {text}")));
         }
     };
-    let (name, constant) = (case.operation.name(), case.operation.constant().unwrap_or(0));
     for lane in 0..case.lanes.iter().copied().max().unwrap_or(0) {
         let values: Vec<Value> = operands.iter().map(|it| Value::new(it.lane(lane), it.bits)).collect();
-        let expected = operations::apply(name, constant, &values);
+        let expected = oracle::apply(case.operation, &values);
         if expected.len() != found.len() {
             return Err(failure(format!("{} results, not {}", found.len(), expected.len())));
         }

@@ -4,8 +4,8 @@
 use warpmp::kernels::{OperationShape, Settings, register};
 use warpmp::{Operation, Shape};
 use warpmp_kernel::sim::{Counters, Memory, Program};
-use warpmp_testkit::operations::{self, Value};
-use warpmp_testkit::{Operands, Pattern};
+use warpmp_testkit::oracle::{self, Value};
+use warpmp_testkit::{Operands, Pattern, operations};
 
 /// As [`check_with`], with the usual settings.
 pub(crate) fn check(
@@ -32,8 +32,7 @@ pub(crate) fn check_with(
     let shape = OperationShape::new(operation, &shapes).unwrap();
     let algorithm = register(operation).iter().find(|it| it.name == algorithm).unwrap();
     assert!((algorithm.fits)(shape));
-    let (name, constant) = (operation.name(), operation.constant().unwrap_or(0));
-    let operands = operations::draw(name, bits, lanes, pattern, 7);
+    let operands = operations::draw(operation, bits, lanes, pattern, 7);
     let mut counters = Counters::default();
     for asynchronous in [false, true] {
         let spec = (algorithm.spec)(shape, settings, asynchronous);
@@ -64,7 +63,7 @@ pub(crate) fn check_with(
         }
         for lane in 0..most {
             let values: Vec<Value> = operands.iter().map(|it| Value::new(it.lane(lane), it.bits)).collect();
-            let expected = operations::apply(name, constant, &values);
+            let expected = oracle::apply(operation, &values);
             for ((expected, address), bits) in expected.iter().zip(&results).zip(shape.results()) {
                 let width = bits.div_ceil(32) as usize;
                 let mut found = vec![0; width];

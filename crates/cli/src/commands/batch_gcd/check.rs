@@ -4,11 +4,16 @@
 use num_bigint::BigUint;
 use rayon::prelude::*;
 
-use crate::{
-    commands::check::spread,
-    error::{Error, Result},
-    interrupt,
-};
+use crate::{commands::check::spread, error::Result, interrupt};
+
+/// An integer whose gcd with the others is not as found.
+#[derive(Debug, thiserror::Error)]
+#[error("integer {line}: its gcd with the others is {found}, by one product after the other {expected}")]
+pub(crate) struct WrongFactor {
+    line: u64,
+    found: String,
+    expected: String,
+}
 
 /// An integer, the line it is in, and its gcd with the product of the others.
 pub(super) struct Found {
@@ -20,7 +25,7 @@ pub(super) struct Found {
 /// Checks about `wanted` of them, spread over all; those that share a factor come first. How many were checked.
 ///
 /// # Errors
-/// [`Error::WrongFactor`] names the first that is wrong.
+/// [`WrongFactor`] names the first that is wrong.
 pub(super) fn check(found: &[Found], wanted: u64) -> Result<u64> {
     if found.is_empty() || wanted == 0 {
         return Ok(0);
@@ -46,11 +51,8 @@ pub(super) fn check(found: &[Found], wanted: u64) -> Result<u64> {
         let others = found.iter().enumerate().filter(|(other, _)| other != place).map(|(_, other)| &other.number);
         let product = others.fold(&one % number, |product, other| product * other % number);
         let expected = gcd(number.clone(), product);
-        (expected != *shared).then(|| Error::WrongFactor {
-            line: *line,
-            found: format!("{shared:#x}"),
-            expected: format!("{expected:#x}"),
-        })
+        let wrong = || WrongFactor { line: *line, found: format!("{shared:#x}"), expected: format!("{expected:#x}") };
+        (expected != *shared).then(|| wrong().into())
     });
     wrong.map_or(Ok(sample.len() as u64), Err)
 }

@@ -32,6 +32,8 @@ use arithmetic::Arithmetic;
 use check::Found;
 use report::{Lines, Report};
 
+pub(crate) use check::WrongFactor;
+
 mod arithmetic;
 mod check;
 mod pairs;

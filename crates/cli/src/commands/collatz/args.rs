@@ -5,6 +5,7 @@ use std::str::FromStr;
 use clap::{Args as Group, Subcommand, ValueEnum};
 use warpmp_collatz::expression;
 
+use super::CollatzFailure;
 use crate::{
     args::{
         GpusArgs, ObjectArgs, ProgressArgs, SummaryArgs,
@@ -75,7 +76,7 @@ impl TablesArgs {
     /// Refuses bits that the scheme called `scheme` has not.
     ///
     /// # Errors
-    /// [`Error::OtherScheme`].
+    /// [`CollatzFailure::OtherScheme`].
     pub(crate) fn check(&self, scheme: &str, has_sieve: bool, has_bases: bool) -> Result<(), Error> {
         refuse("--sieve-bits", self.sieve_bits.filter(|_| !has_sieve), scheme)?;
         refuse("--base-bits", self.base_bits.filter(|_| !has_bases), scheme)
@@ -83,14 +84,14 @@ impl TablesArgs {
 }
 
 fn refuse(option: &'static str, value: Option<u32>, scheme: &str) -> Result<(), Error> {
-    value.map_or(Ok(()), |_| Err(Error::OtherScheme { option, scheme: scheme.into() }))
+    value.map_or(Ok(()), |_| Err(CollatzFailure::OtherScheme { option, scheme: scheme.into() }.into()))
 }
 
 impl Verify {
     /// Refuses options of other schemes than the one asked for: nobody would read them.
     ///
     /// # Errors
-    /// [`Error::OtherScheme`].
+    /// [`CollatzFailure::OtherScheme`].
     pub(crate) fn check(&self) -> Result<(), Error> {
         let (name, is_dfs, has_bases) = match (self.checksum, self.scheme) {
             (Some(Checksum::Alpha), _) => ("--checksum alpha", false, false),

@@ -21,6 +21,7 @@ use warpmp_collatz::{
 };
 
 use super::{
+    CollatzFailure,
     args::{BenchCollatz, Operation},
     engines,
     watch::watch,
@@ -174,7 +175,7 @@ fn check_delays(from: u128, delays: &[u32]) -> Result<()> {
     for (start, delay) in (from..).zip(delays).step_by(delays.len().div_ceil(1000)) {
         let expected = number::trace(start, |_| true)?.delay();
         if u64::from(*delay) != expected {
-            return Err(Error::WrongDelay { start, found: (*delay).into(), expected });
+            return Err(CollatzFailure::WrongDelay { start, found: (*delay).into(), expected }.into());
         }
     }
     Ok(())
@@ -214,11 +215,11 @@ fn records_of(
         };
         let seconds = begin.elapsed().as_secs_f64();
         if let Some((record, _)) = found.iter().zip(&known).find(|(found, known)| found != known) {
-            return Err(Error::OtherRecords { start: record.start });
+            return Err(CollatzFailure::OtherRecords { start: record.start }.into());
         }
         if found.len() != known.len() {
             let longer = if found.len() > known.len() { &found } else { &known };
-            return Err(Error::OtherRecords { start: longer[found.len().min(known.len())].start });
+            return Err(CollatzFailure::OtherRecords { start: longer[found.len().min(known.len())].start }.into());
         }
         if run == 0 { times.before = seconds } else { times.runs.push(seconds) }
     }
@@ -252,7 +253,7 @@ fn runs(
     let found = Figures::from(&scheme.run(engine, &sample, control)?);
     let expected = Figures::from(&scheme.recompute(&sample, control)?);
     if found != expected {
-        return Err(Error::WrongSample { from: sample.from(), count: sample.count() });
+        return Err(CollatzFailure::WrongSample { from: sample.from(), count: sample.count() }.into());
     }
     times.before = begin.elapsed().as_secs_f64();
     for _ in 0..args.runs {

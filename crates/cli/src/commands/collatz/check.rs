@@ -9,15 +9,12 @@ use warpmp_collatz::{
 };
 
 use super::{
+    CollatzFailure,
     args::Check,
     folder::{complete, line, look, note_others},
     watch::watch,
 };
-use crate::{
-    console,
-    error::{Error, Result},
-    progress::Progress,
-};
+use crate::{console, error::Result, progress::Progress};
 
 /// Runs the command.
 pub(super) fn run(args: &Check) -> Result<()> {
@@ -63,7 +60,7 @@ pub(super) fn run(args: &Check) -> Result<()> {
         }
     }
     if !wrong.is_empty() {
-        return Err(Error::WrongCertificates { wrong: wrong.len() });
+        return Err(CollatzFailure::WrongCertificates { wrong: wrong.len() }.into());
     }
     if args.complete { complete(&args.folder, &campaign, &contents) } else { Ok(()) }
 }

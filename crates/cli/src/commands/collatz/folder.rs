@@ -7,6 +7,7 @@ use warpmp_collatz::{
     certificate::Damage,
 };
 
+use super::CollatzFailure;
 use crate::{
     console,
     error::{Error, Result},
@@ -18,10 +19,10 @@ pub(super) const LISTED: usize = 20;
 /// The campaign of a directory, to look at it.
 ///
 /// # Errors
-/// [`Error::NoCampaign`]; the campaign's.
+/// [`CollatzFailure::NoCampaign`]; the campaign's.
 pub(super) fn look(folder: &str) -> Result<Campaign> {
     Campaign::open(Path::new(folder)).map_err(|error| match error {
-        error if error.is_not_found() => Error::NoCampaign { folder: folder.into() },
+        error if error.is_not_found() => CollatzFailure::NoCampaign { folder: folder.into() }.into(),
         error => error.into(),
     })
 }
@@ -30,7 +31,7 @@ pub(super) fn look(folder: &str) -> Result<Campaign> {
 /// trusted are moved aside only with `redo`. Also returns the new names of the files.
 ///
 /// # Errors
-/// [`Error::Untrusted`] without `redo`; the campaign's.
+/// [`CollatzFailure::Untrusted`] without `redo`; the campaign's.
 pub(super) fn open(
     folder: &str,
     specification: &Specification,
@@ -55,9 +56,9 @@ pub(super) fn open(
     let moved = opened.clear(redo).map_err(|error| match error {
         warpmp_collatz::Error::Campaign(FolderError::Untrusted { files, .. }) => {
             opened.contents.damaged.iter().for_each(|damaged| console::note(&line(damaged)));
-            Error::Untrusted { folder: folder.into(), files }
+            CollatzFailure::Untrusted { folder: folder.into(), files }.into()
         }
-        error => error.into(),
+        error => Error::from(error),
     })?;
     for aside in &moved {
         console::note(&format!("{aside}, and its window is done again"));
@@ -89,10 +90,10 @@ pub(super) fn line((path, damage): &(PathBuf, Damage)) -> String {
 /// Is every start of the range covered?
 ///
 /// # Errors
-/// [`Error::Incomplete`] if not.
+/// [`CollatzFailure::Incomplete`] if not.
 pub(super) fn complete(folder: &str, campaign: &Campaign, contents: &Contents) -> Result<()> {
     match campaign.specification().missing(&contents.done) {
         0 => Ok(()),
-        missing => Err(Error::Incomplete { folder: folder.into(), missing }),
+        missing => Err(CollatzFailure::Incomplete { folder: folder.into(), missing }.into()),
     }
 }

@@ -6,6 +6,7 @@ mod check;
 mod delay;
 mod draw;
 pub(super) mod engines;
+mod error;
 mod folder;
 mod records;
 mod status;
@@ -15,6 +16,7 @@ mod watch;
 
 use crate::{console, error::Result};
 use args::CollatzCommand;
+pub(crate) use error::CollatzFailure;
 
 /// Runs a subcommand.
 pub(crate) fn run(command: &CollatzCommand) -> Result<()> {

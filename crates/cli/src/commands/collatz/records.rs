@@ -8,16 +8,12 @@ use warpmp_collatz::{
 };
 
 use super::{
+    CollatzFailure,
     args::{Kind, Records},
     engines,
     watch::watch,
 };
-use crate::{
-    console,
-    error::{Error, Result},
-    io::output::Output,
-    progress::Progress,
-};
+use crate::{console, error::Result, io::output::Output, progress::Progress};
 
 /// Runs the command.
 pub(super) fn run(args: &Records) -> Result<()> {
@@ -27,7 +23,7 @@ pub(super) fn run(args: &Records) -> Result<()> {
     };
     let below = args.below.0;
     if below < 2 {
-        return Err(Error::NoStarts { below });
+        return Err(CollatzFailure::NoStarts { below }.into());
     }
     // What cannot be written is known before the search.
     let output = args.out.as_deref().map(|path| Output::open(Some(path), &[])).transpose()?;
@@ -72,6 +68,6 @@ pub(super) fn run(args: &Records) -> Result<()> {
     let differing = found.iter().filter(|r| !known.contains(r)).chain(known.iter().filter(|r| !found.contains(r)));
     match differing.map(|record| record.start).min() {
         None => Ok(()),
-        Some(start) => Err(Error::OtherRecords { start }),
+        Some(start) => Err(CollatzFailure::OtherRecords { start }.into()),
     }
 }

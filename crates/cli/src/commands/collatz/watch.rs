@@ -8,6 +8,7 @@ use std::{
 
 use warpmp_collatz::{Error as CollatzError, engine::Control};
 
+use super::CollatzFailure;
 use crate::{
     error::{Error, Result},
     interrupt,
@@ -43,7 +44,7 @@ pub(super) fn watch<T: Send>(
         }
     });
     match result {
-        Err(Error::Collatz(CollatzError::Stopped)) => Err(Error::Interrupted),
+        Err(Error::Collatz(CollatzFailure::Library(CollatzError::Stopped))) => Err(Error::Interrupted),
         result => result,
     }
 }

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use warpmp::{Batch, Shape};
 
 use super::{
-    check::{self, Sample},
+    check::{self, Sample, WrongVerdict},
     gather::Place,
     reader::Chunk,
     tally::Tally,
@@ -88,7 +88,7 @@ impl Board {
     /// Writes the chunks that need not wait any more, after checking them.
     ///
     /// # Errors
-    /// [`Error::WrongVerdict`]; what writing gives.
+    /// [`WrongVerdict`]; what writing gives.
     pub(super) fn write(&mut self) -> Result<()> {
         while self.chunks.front().is_some_and(|chunk| chunk.left == 0) {
             let Some(chunk) = self.chunks.pop_front() else { break };
@@ -100,7 +100,7 @@ impl Board {
             let numbers = Numbers::new(batches, chunk.places);
             let wrong = |sample: &Sample| {
                 let found = numbers.lane(sample.lane)[0] == 1;
-                (check::is_prime(&sample.limbs) != found).then(|| Error::WrongVerdict {
+                (check::is_prime(&sample.limbs) != found).then(|| WrongVerdict {
                     line: sample.line,
                     number: head(&sample.limbs),
                     found: if found { "prime" } else { "composite" },
@@ -109,7 +109,7 @@ impl Board {
                 })
             };
             if let Some(error) = chunk.samples.par_iter().find_map_first(wrong) {
-                return Err(error);
+                return Err(error.into());
             }
             self.checked += chunk.samples.len() as u64;
             self.sink.write(&numbers)?;

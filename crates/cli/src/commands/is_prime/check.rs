@@ -8,7 +8,19 @@
 
 use num_bigint::{BigInt, BigUint};
 
-use crate::commands::oracle;
+use crate::error::plural;
+
+/// An integer whose verdict another test does not find.
+#[derive(Debug, thiserror::Error)]
+#[error("integer {line}, {number}: {found} by at most {bases} strong test{}, {expected} by Baillie's and Wagstaff's test",
+        plural((*bases).into()))]
+pub(crate) struct WrongVerdict {
+    pub(super) line: u64,
+    pub(super) number: String,
+    pub(super) found: &'static str,
+    pub(super) expected: &'static str,
+    pub(super) bases: u32,
+}
 
 /// An integer whose verdict is to be found again.
 #[derive(Debug)]
@@ -26,7 +38,7 @@ pub(super) fn is_prime(number: &[u32]) -> bool {
     if n <= two {
         return n == two;
     }
-    if !n.bit(0) || !oracle::strong_test(&n, &two) {
+    if !n.bit(0) || !warpmp_oracle::strong_test(&n, &two) {
         return false;
     }
     let root = n.sqrt();

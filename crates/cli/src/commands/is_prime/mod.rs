@@ -45,6 +45,8 @@ use tally::Tally;
 use trial::Trial;
 use worker::{Message, Worker};
 
+pub(crate) use check::WrongVerdict;
+
 mod bases;
 mod board;
 mod check;

@@ -49,7 +49,7 @@ pub(super) fn spawn(mut reader: TupleReader, check: u64) -> Result<Receiver<Resu
             }
         }
     };
-    thread::Builder::new().name("reader".into()).spawn(read).map_err(|source| Error::read("a new thread", source))?;
+    thread::Builder::new().name("reader".into()).spawn(read).map_err(Error::Threads)?;
     Ok(receiver)
 }
 

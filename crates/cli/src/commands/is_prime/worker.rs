@@ -46,10 +46,7 @@ impl Worker {
             // Nobody listens any more only where something else has failed.
             let _ = sender.send(end);
         };
-        thread::Builder::new()
-            .name("engine".into())
-            .spawn(body)
-            .map_err(|source| Error::read("a new thread", source))?;
+        thread::Builder::new().name("engine".into()).spawn(body).map_err(Error::Threads)?;
         Ok(Self { work: Some(work), messages })
     }
 

@@ -87,7 +87,7 @@ fn lines(table: &str, row: &CountRow, words: usize, counted: Counted) -> [Line; 
 /// Multiplies a tile by the algorithm on a simulator of its own, checks the products, and counts.
 ///
 /// # Errors
-/// [`Error::WrongResult`]; the library's.
+/// [`WrongResult`]; the library's.
 pub(crate) fn count(algorithm: &str, words: usize) -> Result<Counted> {
     let device = device::open_sim();
     let session = Session::with_device(Arc::clone(&device))?;

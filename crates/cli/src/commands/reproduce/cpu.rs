@@ -52,7 +52,7 @@ impl Cpu {
     /// Multiplies lane by lane, checks a sample, then times at most `runs` more, fewer if they take long.
     ///
     /// # Errors
-    /// [`Error::WrongResult`]; the library's.
+    /// [`WrongResult`]; the library's.
     pub(crate) fn time(&self, a: &Batch, b: &Batch, cores: Cores, runs: usize) -> Result<Measured> {
         patiently(a, b, runs, |a, b, runs| self.run(a, b, cores, runs))
     }

@@ -13,7 +13,7 @@ use crate::{
 /// The table as an SVG document.
 ///
 /// # Errors
-/// [`Error::NothingToDraw`](crate::error::Error::NothingToDraw).
+/// [`NothingToDraw`](crate::plot::NothingToDraw).
 pub(crate) fn svg(outcome: &Outcome) -> Result<String> {
     match outcome.picture {
         Some(picture) => epfl::svg(outcome, picture),

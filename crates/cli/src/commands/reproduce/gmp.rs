@@ -22,7 +22,7 @@ pub(crate) fn library() -> String {
 /// Multiplies lane by lane on the threads of the pool that it is called in, checks a sample, then times `runs` more.
 ///
 /// # Errors
-/// [`Error::WrongResult`]; [`Error::Interrupted`] between the runs.
+/// [`WrongResult`]; [`Error::Interrupted`] between the runs.
 pub(crate) fn multiply(a: &Batch, b: &Batch, runs: usize) -> Result<Measured> {
     let (x, y) = (integers(a), integers(b));
     let bits = a.bits() + b.bits();

@@ -16,6 +16,7 @@ mod counts;
 mod cpu;
 mod draw;
 mod epfl;
+mod error;
 #[cfg(feature = "gmp")]
 mod gmp;
 mod line;
@@ -26,6 +27,7 @@ mod times;
 use serde::Serialize;
 use warpmp::{EngineKind, Session};
 
+pub(crate) use self::error::ReproduceError;
 use self::{
     line::Outcome,
     tables::{Content, Entry},
@@ -34,7 +36,7 @@ use self::{
 use crate::{
     args::Reproduce,
     console, engine,
-    error::{Error, Result},
+    error::Result,
     interrupt,
     io::output::{self, Output},
     plot::chart_name,
@@ -93,7 +95,7 @@ fn session(args: &Reproduce, entries: &mut Vec<Entry>) -> Result<Option<Session>
         return Ok(Some(session));
     }
     if entries.iter().all(Entry::has_times) {
-        return Err(Error::SimulatorTime { table: timed });
+        return Err(ReproduceError::SimulatorTime { table: timed }.into());
     }
     for entry in entries.iter().filter(|entry| entry.has_times()) {
         console::note(&format!("note: left out: {}: the simulator has no times", entry.name()));

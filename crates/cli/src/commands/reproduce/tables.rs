@@ -4,8 +4,9 @@ use std::{fmt, sync::LazyLock};
 
 use serde::{Deserialize, Serialize};
 
+use super::ReproduceError;
 use super::{collatz::Sweep, epfl::Study};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 const FILES: [&str; 3] = [
     include_str!("../../../papers/candar.json"),
@@ -231,7 +232,7 @@ pub(crate) fn all() -> Vec<Entry> {
 /// The tables of these names; a document's name is all of its tables, `all` is every table. None twice.
 ///
 /// # Errors
-/// [`Error::UnknownTable`], [`Error::AmbiguousTable`].
+/// [`ReproduceError::UnknownTable`], [`ReproduceError::AmbiguousTable`].
 pub(crate) fn find(names: &[String]) -> Result<Vec<Entry>> {
     let mut found: Vec<Entry> = Vec::new();
     for name in names {
@@ -267,8 +268,8 @@ fn lookup(entries: &[Entry], name: &str) -> Result<Entry> {
     let names = |entries: &[Entry]| entries.iter().map(Entry::name).collect::<Vec<_>>().join(", ");
     match matches[..] {
         [entry] => Ok(entry),
-        [] => Err(Error::UnknownTable { name: name.into(), known: names(entries) }),
-        _ => Err(Error::AmbiguousTable { name: name.into(), meant: names(&matches) }),
+        [] => Err(ReproduceError::UnknownTable { name: name.into(), known: names(entries) }.into()),
+        _ => Err(ReproduceError::AmbiguousTable { name: name.into(), meant: names(&matches) }.into()),
     }
 }
 

@@ -100,7 +100,7 @@ impl Gpu {
     /// Leaves a candidate out, if the error is its own.
     fn leave_out(&mut self, kernel: &str, error: Error) -> Result<()> {
         match &error {
-            Error::WrongResult { .. } => self.wrong.push(kernel.to_owned()),
+            Error::WrongResult(_) => self.wrong.push(kernel.to_owned()),
             Error::Library(LibraryError::OutOfMemory { .. }) => {}
             Error::Library(LibraryError::Device(
                 device::Error::KernelRefused { .. }

@@ -8,6 +8,7 @@
 //! text.rs     what was found, for people, and as a picture
 //! ```
 
+mod error;
 mod gpu;
 mod helpers;
 mod search;
@@ -25,6 +26,7 @@ use warpmp::{
     tuning::{self, Grid, Table, Timing},
 };
 
+pub(crate) use self::error::TuneError;
 use self::{
     gpu::Gpu,
     helpers::Helpers,
@@ -37,7 +39,7 @@ use crate::{
     io::output::{self, Output},
     plot::chart_name,
     progress::Progress,
-    tables,
+    tables::{self, TablesError},
 };
 
 /// How long the driver may compile and the GPU run; what is not measured by then has its default settings alone.
@@ -69,13 +71,13 @@ pub(crate) fn run(args: &Tune) -> Result<()> {
     let found = search.run(&mut Gpu::new(session, helpers)?)?;
     drop(progress);
     let measured = table(&info, &found.timings, &place.table);
-    measured.check()?;
+    measured.check().map_err(TablesError::from)?;
     outputs.write(&place, &measured, &found.timings, &info)?;
     for note in &found.notes {
         console::note(&format!("note: left out: {note}"));
     }
     console::print(&text::summary(&found, &measured, &info, &outputs.names))?;
-    if found.wrong > 0 { Err(Error::WrongCandidates { faults: found.wrong }) } else { Ok(()) }
+    if found.wrong > 0 { Err(TuneError::WrongCandidates { faults: found.wrong }.into()) } else { Ok(()) }
 }
 
 /// The GPU; an error where there is nothing to tune.
@@ -87,7 +89,7 @@ fn gpu_of(session: &Session, dry_run: bool) -> Result<&DeviceInfo> {
         _ => "on the CPU: its engine chooses by the width alone; --device cuda tunes a GPU",
     };
     let reason = session.fallback().map_or_else(String::new, |reason| format!(" ({reason})"));
-    Err(Error::NothingToTune { place: format!("{place}{reason}") })
+    Err(TuneError::Nothing { place: format!("{place}{reason}") }.into())
 }
 
 /// The operations that were asked for, else the usual ones, each once, with the batches to measure them on.

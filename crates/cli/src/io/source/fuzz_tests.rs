@@ -9,6 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use warpmp::Session;
 
 use super::*;
+use crate::io::error::FileError;
 use crate::io::{npy::Dtype, tuple::TupleReader};
 use crate::numbers::{self, Numbers};
 use crate::pool::Pool;
@@ -170,9 +171,11 @@ fn texts_are_numbers_or_name_a_line() {
                 assert_eq!(found, expected, "{shown:?}");
                 fine += 1;
             }
-            (Ok(expected), Err(Error::NoNumbers { path })) if expected.is_empty() => assert_eq!(path, "some.txt"),
+            (Ok(expected), Err(Error::File(FileError::NoNumbers { path }))) if expected.is_empty() => {
+                assert_eq!(path, "some.txt")
+            }
             (Err(faults), Err(error)) => {
-                let Error::Line { path, line, .. } = &error else { panic!("{shown:?}: {error}") };
+                let Error::File(FileError::Line { path, line, .. }) = &error else { panic!("{shown:?}: {error}") };
                 assert!(path == "some.txt" && faults.contains(line), "{shown:?}: {error}");
                 wrong += 1;
             }
@@ -205,7 +208,10 @@ fn arrays_are_numbers_or_name_the_file() {
             }
             Err(error) => {
                 assert!(changed, "{error}");
-                assert!(matches!(error, Error::Npy { .. }) && error.to_string().starts_with("some.npy: "), "{error}");
+                assert!(
+                    matches!(error, Error::File(FileError::Npy { .. })) && error.to_string().starts_with("some.npy: "),
+                    "{error}"
+                );
                 wrong += 1;
             }
         }

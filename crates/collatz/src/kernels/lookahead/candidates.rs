@@ -35,7 +35,7 @@ impl Warp {
         let pattern = b.load_shared(Vector::V1, row, (6 << spec.jump_bits) + 4 * FACTOR_WORDS)[0];
         let left = b.and(alive, pattern);
         let left = b.copy(left);
-        if let Some(range) = self.range {
+        if let Some(range) = self.inputs.range {
             let row = b.mad_wide(leaf, 8, residues);
             let residue = b.load_global64(Space::GlobalConst, row, 0);
             // Bits from the first candidate that is not below the range, less those from the first that is not below its end.

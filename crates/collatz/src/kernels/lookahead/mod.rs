@@ -37,6 +37,7 @@ mod candidates;
 use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, Pred, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Space, Special, Vector};
+use warpmp_launch::{Address, Long, Word, parameters};
 
 use super::common::{Report, fill_shared};
 
@@ -124,26 +125,16 @@ impl Lookahead {
         3_u32.pow(jump_bits).ilog2() + 1
     }
 
-    /// The kernel. Arguments: `records` and `residues` of the group, `count`; `vector`, `word_mask` (its words less 1),
-    /// `word_offset` (W/2ᴸ/32, within the mask); `power` 3ᶜ; `offset_low`, `offset_high`: 3ᶜ·W/2ᴸ, 128 bits; `base_low`,
-    /// `base_high`: W; `nine`: W mod 9; `rho`: ρ of the leaves, in place; `limit`: the most it may be; `tables`: the jump
-    /// table (2ᵈ words), thresholds (2ᵈ⁻¹ words), factors, pattern; `next`: a word, zero at first; `sums`: two of 64
-    /// bits, to which the number of candidates and the sum of their Tᴸ(n) are added; the report and its capacity; if it is
-    /// ranged, `range_from`, `range_end`: the starts from W + the first to below W + the second.
+    /// The kernel.
     pub fn build(&self) -> Kernel {
         let mut builder = Builder::new(&self.name(), Glue::None);
         let b = &mut builder;
         b.bounds(Bounds { max_threads: Some(32 * self.warps), min_blocks: Some(self.blocks), max_registers: None });
-        let inputs = Inputs::params(b);
-        let tables = b.param_u64("tables");
-        let next = b.param_u64("next");
-        let sums = b.param_u64("sums");
-        let report = Report::params(b);
-        let range = self.ranged.then(|| ["range_from", "range_end"].map(|name| b.param_u64(name)));
+        let inputs = Inputs::of(b, self.ranged);
 
         let base = b.shared_base();
         let thread = b.special(Special::Tid);
-        fill_shared(b, thread, 32 * self.warps, tables, base, self.table_bytes() / 4);
+        fill_shared(b, thread, 32 * self.warps, inputs.tables, base, self.table_bytes() / 4);
         b.barrier();
         let lane = b.special(Special::Lane);
         let warp = b.shr(thread, 5);
@@ -156,8 +147,6 @@ impl Lookahead {
         let warp = Warp {
             spec: *self,
             inputs,
-            report,
-            range,
             lane,
             below,
             base,
@@ -173,7 +162,7 @@ impl Lookahead {
             let leader = b.compare(Cmp::Eq, lane, 0);
             let chunk = b.copy(0);
             b.if_(leader, |b| {
-                let taken = b.atomic_add_global(next, 0, 1);
+                let taken = b.atomic_add_global(inputs.next, 0, 1);
                 b.set(chunk, taken);
             });
             let chunk = b.shuffle(Shuffle::Idx, chunk, 0, 32);
@@ -185,46 +174,50 @@ impl Lookahead {
         let leader = b.compare(Cmp::Eq, lane, 0);
         b.if_(leader, |b| {
             let total = b.widen(total);
-            b.reduce_add64_global(sums, 0, total);
+            b.reduce_add64_global(inputs.sums, 0, total);
         });
-        b.reduce_add64_global(sums, 8, warp.checksum);
+        b.reduce_add64_global(inputs.sums, 8, warp.checksum);
         builder.finish()
     }
 }
 
-/// The parameters that say what is to be tested.
-#[derive(Clone, Copy)]
-struct Inputs {
-    records: R64,
-    residues: R64,
-    count: R32,
-    vector: R64,
-    word_mask: R32,
-    word_offset: R32,
-    power: R64,
-    offset: [R64; 2],
-    base: [R64; 2],
-    nine: R32,
-    rho: R32,
-    limit: R32,
-}
-
-impl Inputs {
-    fn params(b: &mut Builder) -> Self {
-        Self {
-            records: b.param_u64("records"),
-            residues: b.param_u64("residues"),
-            count: b.param_u32("count"),
-            vector: b.param_u64("vector"),
-            word_mask: b.param_u32("word_mask"),
-            word_offset: b.param_u32("word_offset"),
-            power: b.param_u64("power"),
-            offset: ["offset_low", "offset_high"].map(|name| b.param_u64(name)),
-            base: ["base_low", "base_high"].map(|name| b.param_u64(name)),
-            nine: b.param_u32("nine"),
-            rho: b.param_u32("rho"),
-            limit: b.param_u32("limit"),
-        }
+parameters! {
+    /// The parameters of the kernel.
+    pub(crate) struct Inputs, Arguments {
+        /// The records of the group.
+        records: Address,
+        /// The residues of the group, 64 bits each.
+        residues: Address,
+        /// How many leaves the group has.
+        count: Word,
+        /// The bit vector.
+        vector: Address,
+        /// The words of the vector, less 1.
+        word_mask: Word,
+        /// W/2ᴸ/32, within the mask.
+        word_offset: Word,
+        /// 3ᶜ.
+        power: Long,
+        /// 3ᶜ·W/2ᴸ, 128 bits.
+        offset: [Long; 2],
+        /// W, 128 bits.
+        base: [Long; 2],
+        /// W mod 9.
+        nine: Word,
+        /// ρ of the leaves, in place.
+        rho: Word,
+        /// The most that ρ may be.
+        limit: Word,
+        /// The jump table (2ᵈ words), thresholds (2ᵈ⁻¹ words), factors, the pattern modulo 9.
+        tables: Address,
+        /// A word, zero at first: the chunks taken.
+        next: Address,
+        /// Two sums of 64 bits, added to: the number of candidates, and the sum of their Tᴸ(n).
+        sums: Address,
+        /// Where starts go that pass the limit.
+        report: Report,
+        /// The kernel tests the starts from W + the first to below W + the second, if it is ranged.
+        range: Option<[Long; 2]>,
     }
 }
 
@@ -232,8 +225,6 @@ impl Inputs {
 struct Warp {
     spec: Lookahead,
     inputs: Inputs,
-    report: Report,
-    range: Option<[R64; 2]>,
     lane: R32,
     /// The mask of the lanes below.
     below: R32,
@@ -378,7 +369,7 @@ impl Warp {
             // The window begins at a multiple of its size.
             let low = b.or64(low, self.inputs.base[0]);
             let ((n0, n1), (n2, n3)) = (b.unpack(low), b.unpack(self.inputs.base[1]));
-            self.report.put(b, &[n0, n1, n2, n3]);
+            self.inputs.report.put(b, &[n0, n1, n2, n3]);
         });
     }
 

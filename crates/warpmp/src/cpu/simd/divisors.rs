@@ -4,7 +4,7 @@ use std::arch::x86_64::{_mm512_cmpeq_epi64_mask, _mm512_set1_epi64, _mm512_setze
 
 use super::super::rows::Piece;
 use super::divsteps::Pairs;
-use super::group::{Group, bits};
+use super::group::{Group, bits, is_odd};
 use super::montgomery::{self, Moduli};
 use super::shift::Distances;
 use super::{LANES, digits, rows};
@@ -64,8 +64,8 @@ pub(super) fn inverse(piece: &mut Piece<'_>) -> Vec<usize> {
     let lanes = piece.results[0].words.len() / piece.results[0].limbs;
     let mut even = Vec::new();
     for first in (0..lanes).step_by(LANES) {
-        let mut group = Group::new(piece, first, lanes, &harmless);
-        even.extend((0..group.filled).filter(|lane| group.status(*lane) == Status::EvenModulus).map(|it| first + it));
+        let mut group = Group::new(piece, first, lanes, &harmless, is_odd);
+        even.extend(group.unsuited());
         digits::load(&group.moduli, &mut words, &mut pairs.f);
         digits::load(&group.operands[0], &mut words, &mut pairs.g);
         moduli.set(&pairs.f);

@@ -1,10 +1,10 @@
-//! Eight lanes of a piece: their rows, and what their data are at fault in.
+//! Eight lanes of a piece: their rows and their faults.
 
 use std::arch::x86_64::{__m512i, _mm512_maskz_mov_epi64};
 
 use super::super::rows::Piece;
 use super::{LANES, digits};
-use crate::operation::{Operation, Status};
+use crate::operation::Status;
 
 /// Eight lanes, the last of which may be missing.
 pub(super) struct Group<'r> {
@@ -12,14 +12,25 @@ pub(super) struct Group<'r> {
     pub(super) filled: usize,
     /// The rows of the operands but the last, two at most.
     pub(super) operands: [[&'r [u32]; LANES]; 2],
-    /// Those of the last one, the modulus. A lane that is missing or at fault has a harmless one: all ones.
+    /// The rows of the last operand, the modulus. A lane that is missing, at fault or unsuited has a harmless one: all
+    /// ones.
     pub(super) moduli: [&'r [u32]; LANES],
     status: [Status; LANES],
+    /// The lanes, one bit each, without a fault whose modulus the vectors do not take.
+    unsuited: u8,
 }
 
 impl<'r> Group<'r> {
-    /// The group that begins at a lane. `harmless` is as long as a modulus.
-    pub(super) fn new(piece: &Piece<'r>, first: usize, lanes: usize, harmless: &'r [u32]) -> Self {
+    /// The group that begins at lane `first`. `harmless` is as long as a modulus; `suits`: do the vectors take this modulus?
+    pub(super) fn new(
+        piece: &Piece<'r>,
+        first: usize,
+        lanes: usize,
+        harmless: &'r [u32],
+        suits: impl Fn(&[u32]) -> bool,
+    ) -> Self {
+        let preconditions = piece.operation.preconditions();
+        let mut unsuited = 0;
         let filled = LANES.min(lanes - first);
         let mut moduli = [harmless; LANES];
         let mut status = [Status::Fine; LANES];
@@ -30,22 +41,27 @@ impl<'r> Group<'r> {
                 rows[lane] = operand.row(first + lane);
             }
             let Some(m) = last.map(|m| m.row(first + lane)) else { continue };
-            let row = |i: usize| operands[i][lane];
-            status[lane] = fault(piece.operation, m, row);
+            status[lane] = preconditions.check(|i| piece.operands[i].row(first + lane));
             if status[lane] == Status::Fine {
-                moduli[lane] = m;
+                if suits(m) {
+                    moduli[lane] = m;
+                } else {
+                    unsuited |= 1 << lane;
+                }
             }
         }
-        Self { first, filled, operands, moduli, status }
+        Self { first, filled, operands, moduli, status, unsuited }
     }
 
-    /// How a lane stands.
-    pub(super) const fn status(&self, lane: usize) -> Status {
-        self.status[lane]
+    /// The lanes of the piece, by their numbers, that the vectors do not take.
+    pub(super) fn unsuited(&self) -> impl Iterator<Item = usize> {
+        let (first, unsuited) = (self.first, self.unsuited);
+        (0..LANES).filter(move |lane| unsuited >> lane & 1 == 1).map(move |lane| first + lane)
     }
 
     /// Gives lanes that were fine another status.
     pub(super) fn refuse(&mut self, lanes: u8, status: Status) {
+        let lanes = lanes & !self.unsuited;
         for (lane, it) in self.status.iter_mut().enumerate() {
             if lanes >> lane & 1 == 1 && *it == Status::Fine {
                 *it = status;
@@ -58,9 +74,10 @@ impl<'r> Group<'r> {
         self.moduli.map(bits)
     }
 
-    /// The lanes that are not at fault.
+    /// The lanes, one bit each, that the vectors compute.
     pub(super) fn fine(&self) -> u8 {
-        self.status.iter().enumerate().fold(0, |lanes, (i, it)| lanes | u8::from(*it == Status::Fine) << i)
+        !self.unsuited
+            & self.status.iter().enumerate().fold(0, |lanes, (i, it)| lanes | u8::from(*it == Status::Fine) << i)
     }
 
     /// Stores reduced digits as rows of a result; zeros in lanes at fault.
@@ -87,6 +104,11 @@ impl<'r> Group<'r> {
     }
 }
 
+/// Is a modulus odd?
+pub(super) fn is_odd(m: &[u32]) -> bool {
+    m[0] & 1 == 1
+}
+
 /// Rows of the first so many limbs.
 pub(super) fn cut<'r>(rows: &[&'r [u32]; LANES], limbs: usize) -> [&'r [u32]; LANES] {
     rows.map(|row| &row[..row.len().min(limbs)])
@@ -96,38 +118,4 @@ pub(super) fn cut<'r>(rows: &[&'r [u32]; LANES], limbs: usize) -> [&'r [u32]; LA
 pub(super) fn bits(row: &[u32]) -> usize {
     let top = row.iter().rposition(|limb| *limb != 0);
     top.map_or(0, |top| 32 * (top + 1) - row[top].leading_zeros() as usize)
-}
-
-/// What is wrong with the operands of a lane.
-fn fault<'r>(operation: Operation, m: &[u32], operand: impl Fn(usize) -> &'r [u32]) -> Status {
-    use Operation as O;
-    let reduced = |i: usize| less(operand(i), m);
-    let any_modulus = matches!(operation, O::MulMod | O::SqrMod | O::Reduce | O::DivRem | O::Rem);
-    let is_reduced = || match operation {
-        O::MontMul => reduced(0) && reduced(1),
-        O::MontSqr | O::ToMont | O::FromMont => reduced(0),
-        O::Redc => less(operand(0).get(m.len()..).unwrap_or_default(), m),
-        _ => true,
-    };
-    match operation {
-        // Not faults, but answers: no odd number above 1.
-        O::StrongTest(_) | O::MillerRabin if m[0] & 1 == 0 || bits(m) == 1 => Status::NotReduced,
-        _ if m.iter().all(|limb| *limb == 0) => Status::DivisionByZero,
-        _ if !any_modulus && m[0] & 1 == 0 => Status::EvenModulus,
-        _ if !is_reduced() => Status::NotReduced,
-        _ => Status::Fine,
-    }
-}
-
-/// Is `a < m`? They may differ in length.
-fn less(a: &[u32], m: &[u32]) -> bool {
-    let common = a.len().min(m.len());
-    if a[common..].iter().any(|limb| *limb != 0) {
-        return false;
-    }
-    if m[common..].iter().any(|limb| *limb != 0) {
-        return true;
-    }
-    let differ = a[..common].iter().zip(&m[..common]).rev().find(|(a, m)| a != m);
-    differ.is_some_and(|(a, m)| a < m)
 }

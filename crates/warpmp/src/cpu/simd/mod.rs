@@ -41,8 +41,10 @@ mod square;
 use std::arch::x86_64::_mm512_setzero_si512;
 
 use super::general;
+use super::reduction::Residue;
 use super::rows::{Piece, Product, Rows, Square};
-use crate::operation::Operation;
+pub(super) use modular::Dividend;
+pub(super) use power::Power;
 
 /// Lanes of a vector.
 const LANES: usize = 8;
@@ -75,42 +77,41 @@ pub(super) fn square(piece: Piece<'_>) {
     unsafe { square_vectors(piece.square()) }
 }
 
-/// Does the operation of a piece have vectors for modular arithmetic?
-pub(super) fn serves(operation: Operation) -> bool {
-    let divisors = matches!(operation, Operation::Gcd | Operation::InvMod);
-    divisors || is_division(operation) || is_reduction(operation) || is_power(operation)
-}
-
-fn is_division(operation: Operation) -> bool {
-    use Operation as O;
-    matches!(operation, O::MulMod | O::SqrMod | O::Reduce | O::ToMont | O::DivRem | O::Rem)
-}
-
-fn is_reduction(operation: Operation) -> bool {
-    matches!(operation, Operation::MontMul | Operation::MontSqr | Operation::FromMont | Operation::Redc)
-}
-
-fn is_power(operation: Operation) -> bool {
-    use Operation as O;
-    matches!(operation, O::PowMod | O::PowModPublic(_) | O::StrongTest(_) | O::MillerRabin)
-}
-
-/// Does the operation of a piece, one that it [`serves`]. Must be called only where [`is_available`]; panics elsewhere.
-pub(super) fn modular(mut piece: Piece<'_>) {
+/// Divides the rows of a piece. Must be called only where [`is_available`]; panics elsewhere.
+pub(super) fn divide(piece: Piece<'_>, dividend: Dividend) {
     assert!(is_available(), "the table offers this algorithm only where it runs");
-    // SAFETY: the processor has the features that the functions are compiled for: just asserted.
-    unsafe {
-        match piece.operation {
-            it if is_division(it) => modular::run(piece),
-            it if is_power(it) => power::run(piece),
-            Operation::Gcd => divisors::gcd(piece),
-            Operation::InvMod => {
-                let even = divisors::inverse(&mut piece);
-                general::run_lanes(&mut piece, even);
-            }
-            _ => residues::run(piece),
-        }
-    }
+    // SAFETY: the processor has the features that the function is compiled for: just asserted.
+    unsafe { modular::run(piece, dividend) }
+}
+
+/// Montgomery's reduction of the rows of a piece. Must be called only where [`is_available`]; panics elsewhere.
+pub(super) fn reduce(piece: Piece<'_>, residue: Residue) {
+    assert!(is_available(), "the table offers this algorithm only where it runs");
+    // SAFETY: the processor has the features that the function is compiled for: just asserted.
+    unsafe { residues::run(piece, residue) }
+}
+
+/// Powers or strong tests of a piece. Must be called only where [`is_available`]; panics elsewhere.
+pub(super) fn power(piece: Piece<'_>, power: Power) {
+    assert!(is_available(), "the table offers this algorithm only where it runs");
+    // SAFETY: the processor has the features that the function is compiled for: just asserted.
+    unsafe { power::run(piece, power) }
+}
+
+/// Greatest common divisors of a piece. Must be called only where [`is_available`]; panics elsewhere.
+pub(super) fn gcd(piece: Piece<'_>) {
+    assert!(is_available(), "the table offers this algorithm only where it runs");
+    // SAFETY: the processor has the features that the function is compiled for: just asserted.
+    unsafe { divisors::gcd(piece) }
+}
+
+/// Inverses of a piece, modulo even numbers by another algorithm. Must be called only where [`is_available`]; panics
+/// elsewhere.
+pub(super) fn inverse(mut piece: Piece<'_>) {
+    assert!(is_available(), "the table offers this algorithm only where it runs");
+    // SAFETY: the processor has the features that the function is compiled for: just asserted.
+    let even = unsafe { divisors::inverse(&mut piece) };
+    general::inv_mod_lanes(&mut piece, even);
 }
 
 #[target_feature(enable = "avx512f,avx512ifma,avx512vbmi2")]

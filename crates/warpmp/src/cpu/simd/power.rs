@@ -14,37 +14,53 @@ use std::arch::x86_64::{
 
 use super::super::rows::{Piece, digit_of};
 use super::division::{self, Divisors};
-use super::group::{Group, bits};
+use super::group::{Group, bits, is_odd};
 use super::montgomery::{self, Moduli};
 use super::product::reduce_signed;
 use super::{DIGIT_BITS, LANES, digits};
-use crate::operation::Operation;
 
 /// Longest window, in bits.
 const MAX_WINDOW: usize = 6;
 
-/// Does the operation of a piece: a power or a strong test.
+/// The powers that are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Power {
+    /// Powers of the first operand, the exponents in the second one.
+    Each,
+    /// Powers of the first operand, the exponent is the operation's constant.
+    Constant,
+    /// Strong tests to the base that is the operation's constant.
+    TestConstant,
+    /// Strong tests to the bases in the first operand.
+    TestEach,
+}
+
+impl Power {
+    /// Does it test the last operand?
+    const fn is_test(self) -> bool {
+        matches!(self, Self::TestConstant | Self::TestEach)
+    }
+}
+
+/// Computes the powers or strong tests of a piece.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi2")]
-pub(super) fn run(mut piece: Piece<'_>) {
-    use Operation as O;
-    let (operation, last) = (piece.operation, piece.operands.len() - 1);
+pub(super) fn run(mut piece: Piece<'_>, power: Power) {
+    let last = piece.operands.len() - 1;
     let limbs = piece.operands[last].limbs();
-    let constant = [operation.constant().unwrap_or(0)];
-    let base = match operation {
-        O::StrongTest(_) => 1,
-        _ => piece.operands[0].limbs(),
-    };
+    let constant = [piece.operation.constant().unwrap_or(0)];
+    let base = if power == Power::TestConstant { 1 } else { piece.operands[0].limbs() };
     let mut ring = Ring::new(limbs, base);
     let harmless = vec![u32::MAX; limbs];
-    let lanes = piece.results[0].words.len() / piece.results[0].limbs;
+    let lanes = piece.lanes();
     for first in (0..lanes).step_by(LANES) {
-        let group = Group::new(&piece, first, lanes, &harmless);
-        let bases = if matches!(operation, O::StrongTest(_)) { [&constant[..]; LANES] } else { group.operands[0] };
+        // Even numbers and 1 do not pass.
+        let group = Group::new(&piece, first, lanes, &harmless, |m| !power.is_test() || is_odd(m) && bits(m) > 1);
+        let bases = if power == Power::TestConstant { [&constant[..]; LANES] } else { group.operands[0] };
         ring.load(&group, &bases);
-        match operation {
-            O::PowMod => ring.power(&group.operands[1]),
-            O::PowModPublic(_) => ring.power(&[&constant[..]; LANES]),
-            _ => {
+        match power {
+            Power::Each => ring.power(&group.operands[1]),
+            Power::Constant => ring.power(&[&constant[..]; LANES]),
+            Power::TestConstant | Power::TestEach => {
                 let passed = ring.strong_test(&group.moduli) & group.fine();
                 let verdicts = &mut piece.results[0].words[first..][..group.filled];
                 verdicts.iter_mut().enumerate().for_each(|(lane, it)| *it = u32::from(passed >> lane & 1));

@@ -5,17 +5,16 @@
 
 use std::arch::x86_64::_mm512_setzero_si512;
 
+use super::super::reduction::Residue;
 use super::super::rows::Piece;
 use super::group::{Group, cut};
 use super::montgomery::{self, Moduli};
 use super::shift::Distances;
 use super::{DIGIT_BITS, LANES, digits, product, square};
-use crate::operation::Operation;
 
-/// Does the operation of a piece: `mont_mul`, `mont_sqr`, `redc` or `from_mont`.
+/// Reduces the lanes of a piece.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi2")]
-pub(super) fn run(mut piece: Piece<'_>) {
-    use Operation as O;
+pub(super) fn run(mut piece: Piece<'_>, residue: Residue) {
     let zero = _mm512_setzero_si512();
     let m = piece.operands[piece.operands.len() - 1];
     let (limbs, n) = (m.limbs(), montgomery::count(m.limbs()));
@@ -30,7 +29,7 @@ pub(super) fn run(mut piece: Piece<'_>) {
     let mut moduli = Moduli::new(n);
     let mut known = None;
     for first in (0..lanes).step_by(LANES) {
-        let group = Group::new(&piece, first, lanes, &harmless);
+        let group = Group::new(&piece, first, lanes, &harmless, |_| true);
         let fine = Some(group.fine());
         if !m.is_shared() || known != fine {
             digits::load(&group.moduli, &mut words, &mut c);
@@ -38,21 +37,21 @@ pub(super) fn run(mut piece: Piece<'_>) {
             known = fine;
         }
         // Above the modulus there are zeros, or a fault.
-        let long = if piece.operation == O::Redc { 2 * limbs } else { limbs };
+        let long = if residue == Residue::Given { 2 * limbs } else { limbs };
         let row = cut(&group.operands[0], long);
-        match piece.operation {
-            O::MontMul => {
+        match residue {
+            Residue::Product => {
                 digits::load(&row, &mut words, &mut c);
                 to_digits.up(&c, &mut a);
                 digits::load(&cut(&group.operands[1], limbs), &mut words, &mut b);
                 product::mul(&a, &b, &mut t, &mut scratch);
             }
-            O::MontSqr => {
+            Residue::Square => {
                 digits::load(&row, &mut words, &mut a);
                 square::sqr(&a, &mut wide, &mut scratch);
                 to_digits.up(&wide, &mut t);
             }
-            _ => {
+            Residue::Given => {
                 digits::load(&row, &mut words, &mut wide);
                 to_digits.up(&wide, &mut t);
             }

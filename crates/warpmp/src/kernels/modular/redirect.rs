@@ -4,7 +4,6 @@
 //! one of them or a place in scratch memory: rows for all lanes, whole tiles.
 
 use warpmp_device::Grid;
-use warpmp_kernel::ir::Bits;
 use warpmp_kernel::ir::{Carry, Class, Inst, Int, Item, Kernel, Logic, Op, Operand as Value, Param, Reg, Width};
 
 use super::super::Spec;
@@ -80,7 +79,7 @@ impl Stages {
                 let [count, up] = [(); 2].map(|()| fresh(Class::B32));
                 body.push(load(count, Width::W32, self.addresses));
                 body.push(inst(Op::Add(Width::W32, Carry::None), &[up, count, Value::Imm(31)]));
-                body.push(inst(Op::Logic(Logic::And, Bits::B32), &[to, up, Value::Imm(0xFFFF_FFE0)]));
+                body.push(inst(Op::Logic(Logic::And, Class::B32), &[to, up, Value::Imm(0xFFFF_FFE0)]));
             };
             if index == lanes {
                 whole_tiles(to, &mut body);

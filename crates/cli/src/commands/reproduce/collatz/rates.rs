@@ -29,6 +29,7 @@ use warpmp_collatz::{
 };
 
 use super::{super::times::Settings, Kind, Measure, On};
+use crate::commands::collatz::CollatzFailure;
 use crate::{
     commands::collatz::engines,
     error::{Error, Result},
@@ -132,7 +133,9 @@ impl Bench {
     /// What a device has no room for is noted.
     fn left_out(&mut self, measured: Result<Option<Rate>>, column: u32) -> Result<Option<Rate>> {
         match measured {
-            Err(Error::Collatz(CollatzError::Device(error @ DeviceError::OutOfMemory { .. }))) => {
+            Err(Error::Collatz(CollatzFailure::Library(CollatzError::Device(
+                error @ DeviceError::OutOfMemory { .. },
+            )))) => {
                 self.sieve = None;
                 self.note(format!("Left out at {column} bits: {error}."));
                 Ok(None)
@@ -336,7 +339,7 @@ fn check(delays: impl Iterator<Item = (u64, u32)>) -> Result<()> {
     for (start, delay) in delays {
         let expected = trace(start.into(), |_| true)?.delay();
         if u64::from(delay) != expected {
-            return Err(Error::WrongDelay { start: start.into(), found: delay.into(), expected });
+            return Err(CollatzFailure::WrongDelay { start: start.into(), found: delay.into(), expected }.into());
         }
     }
     Ok(())

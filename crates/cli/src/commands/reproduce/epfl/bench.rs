@@ -9,7 +9,7 @@ use warpmp::{
     kernels::epfl::Experiment,
 };
 
-use super::{super::times::Settings, oracle};
+use super::super::{ReproduceError, times::Settings};
 use crate::{
     args::Pattern,
     commands::{check, collatz::engines, pattern},
@@ -207,10 +207,16 @@ impl Arrays {
             let [a, b, m] = rows.each_ref().map(row);
             let word = |limb| words[experiment.layout.word(result_limbs, experiment.room as usize, lane, limb)];
             let found = BigUint::new((0..result_limbs).map(word).collect());
-            let expected = oracle::result(experiment, [&a, &b, &m]);
+            let expected = warpmp_oracle::epfl::result(experiment, [&a, &b, &m]);
             if found != expected {
                 let [found, expected] = [found, expected].map(|value| format!("0x{value:x}"));
-                return Err(Error::WrongExperiment { kernel: experiment.name(), lane: lane as u64, found, expected });
+                return Err(ReproduceError::WrongExperiment {
+                    kernel: experiment.name(),
+                    lane: lane as u64,
+                    found,
+                    expected,
+                }
+                .into());
             }
         }
         Ok(lanes.len() as u64)

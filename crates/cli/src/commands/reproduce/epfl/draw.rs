@@ -16,7 +16,7 @@ use crate::{
 /// The study as an SVG document.
 ///
 /// # Errors
-/// [`Error::NothingToDraw`](crate::error::Error::NothingToDraw).
+/// [`NothingToDraw`](crate::plot::NothingToDraw).
 pub(crate) fn svg(outcome: &Outcome, picture: Picture) -> Result<String> {
     let sweeps = sweeps(&outcome.lines);
     let scale = if picture == Picture::Ratios { Scale::Ratio } else { Scale::Microseconds };

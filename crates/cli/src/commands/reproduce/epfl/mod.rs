@@ -2,13 +2,11 @@
 //!
 //! ```text
 //! bench.rs    the experiment on the GPU, and its instructions on the simulator
-//! oracle.rs   what the executions give, by num-bigint
 //! show.rs     for people;  draw.rs: as heat maps or a chart
 //! ```
 
 mod bench;
 mod draw;
-mod oracle;
 mod show;
 
 use serde::Deserialize;

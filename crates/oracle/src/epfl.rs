@@ -1,10 +1,10 @@
-//! What the executions of an experiment give, by num-bigint.
+//! The executions of the EPFL report's experiments.
 
 use num_bigint::BigUint;
 use warpmp::kernels::epfl::{Experiment, Place, Work};
 
-/// The last result for these operands; the modulus counts where there is one.
-pub(super) fn result(experiment: &Experiment, [a, b, m]: [&[u32]; 3]) -> BigUint {
+/// The last result for these operands, limbs each; the modulus counts where there is one.
+pub fn result(experiment: &Experiment, [a, b, m]: [&[u32]; 3]) -> BigUint {
     let [mut a, b, m] = [a, b, m].map(BigUint::from_slice);
     let power = |bits: u32| BigUint::from(1_u32) << bits;
     let (bits, limbs) = (experiment.bits, experiment.limbs());

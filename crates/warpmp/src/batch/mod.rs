@@ -1,90 +1,33 @@
 //! A batch: many integers of one width, as rows of limbs.
+//!
+//! ```text
+//! mod.rs      the batch: views, lanes, bytes and words
+//! shape.rs    how many lanes, and how wide
+//! digits.rs   decimal and hexadecimal text
+//! numbers.rs  integers of num-bigint and rug, behind features
+//! ```
+
+mod digits;
+#[cfg(any(feature = "num-bigint", feature = "rug"))]
+mod numbers;
+mod shape;
 
 use std::borrow::Cow;
 
 use crate::error::{Error, Result};
 use crate::memory::HostBuffer;
-
-/// Bits of a limb.
-pub const LIMB_BITS: usize = 32;
-
-/// The shape of a batch: how many integers, and how wide each is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Shape {
-    /// Number of integers.
-    pub lanes: usize,
-    /// Bits of each.
-    pub bits: usize,
-}
-
-impl Shape {
-    /// `lanes` integers of `bits` bits.
-    pub const fn new(lanes: usize, bits: usize) -> Self {
-        Self { lanes, bits }
-    }
-
-    /// Limbs of 32 bits a lane: `⌈bits / 32⌉`.
-    pub const fn limbs(self) -> usize {
-        self.bits.div_ceil(LIMB_BITS)
-    }
-
-    /// Limbs of the whole batch: `lanes · limbs`. Saturates, so that it can be compared with a
-    /// length before anything is allocated.
-    pub const fn words(self) -> usize {
-        self.lanes.saturating_mul(self.limbs())
-    }
-
-    /// Bytes of the whole batch (saturating).
-    pub const fn bytes(self) -> u64 {
-        (self.words() as u64).saturating_mul(4)
-    }
-
-    /// The bits that the top limb of a lane may use.
-    const fn top_mask(self) -> u32 {
-        match self.bits % LIMB_BITS {
-            0 => u32::MAX,
-            rest => (1 << rest) - 1,
-        }
-    }
-
-    pub(crate) fn check(self, found_limbs: usize) -> Result<()> {
-        if self.lanes == 0 {
-            return Err(Error::ZeroLanes);
-        }
-        if self.bits == 0 {
-            return Err(Error::ZeroBits);
-        }
-        let expected_limbs = self.words();
-        if expected_limbs != found_limbs {
-            return Err(Error::LimbCount { lanes: self.lanes, bits: self.bits, expected_limbs, found_limbs });
-        }
-        Ok(())
-    }
-
-    /// The first lane with a bit above `bits`, if any.
-    fn check_reduced(self, limbs: &[u32]) -> Result<()> {
-        let mask = self.top_mask();
-        if mask == u32::MAX {
-            return Ok(());
-        }
-        match limbs.chunks_exact(self.limbs()).position(|lane| lane[lane.len() - 1] & !mask != 0) {
-            Some(lane) => Err(Error::NotReduced { lane, bits: self.bits }),
-            None => Ok(()),
-        }
-    }
-}
+pub use shape::{LIMB_BITS, Shape};
 
 /// `lanes × bits`: unsigned integers of one width.
 ///
 /// A lane is `⌈bits / 32⌉` limbs of 32 bits, least significant first; lanes follow one another
-/// without gaps. The bits above `bits` in a lane's top limb are zero: constructors check that.
-#[derive(Debug)]
+/// without gaps. The bits above `bits` in a lane's top limb are zero: constructors check that. A batch without
+/// lanes is a batch like any other.
 pub struct Batch<'a> {
     shape: Shape,
     storage: Storage<'a>,
 }
 
-#[derive(Debug)]
 enum Storage<'a> {
     /// Limbs elsewhere, and whether they are page-locked there.
     Borrowed(&'a [u32], bool),
@@ -95,7 +38,7 @@ impl<'a> Batch<'a> {
     /// A view of limbs that stay where they are.
     ///
     /// # Errors
-    /// [`Error::ZeroLanes`], [`Error::ZeroBits`]; [`Error::LimbCount`] unless there are exactly
+    /// [`Error::ZeroBits`]; [`Error::LimbCount`] unless there are exactly
     /// `shape.words()` limbs; [`Error::NotReduced`] names the first lane with a bit above `bits`.
     pub fn borrow(shape: Shape, limbs: &'a [u32]) -> Result<Self> {
         shape.check(limbs.len())?;
@@ -133,40 +76,45 @@ impl Batch<'static> {
     }
 
     /// One lane of 64 bits for each number.
-    ///
-    /// # Errors
-    /// None; an empty slice gives a batch of one lane, zero.
     pub fn from_u64s(numbers: &[u64]) -> Self {
-        let mut limbs: Vec<u32> = numbers.iter().flat_map(|n| [*n as u32, (n >> 32) as u32]).collect();
-        if limbs.is_empty() {
-            limbs = vec![0; 2];
-        }
-        Self { shape: Shape::new(limbs.len() / 2, 64), storage: Storage::Owned(limbs.into()) }
+        let limbs: Vec<u32> = numbers.iter().flat_map(|n| halves(*n)).collect();
+        Self { shape: Shape::new(numbers.len(), 64), storage: Storage::Owned(limbs.into()) }
     }
 
-    /// A lane for each row of little-endian bytes, of any lengths up to `⌈bits / 8⌉`: what
-    /// `BigUint::to_bytes_le` of the big-integer libraries gives. Longer rows may end in zeros.
+    /// A lane of `bits` bits for each row of words of 64 bits, least significant first: the layout of most
+    /// libraries with integers of a fixed length. Rows have any lengths; what does not fit must be zero.
     ///
     /// # Errors
-    /// [`Error::NotReduced`] names the first row that does not fit in `bits`;
-    /// [`Error::ZeroLanes`], [`Error::ZeroBits`]; [`Error::OutOfMemory`].
+    /// As [`Batch::from_le_bytes`].
+    pub fn from_u64_limbs<R: AsRef<[u64]>>(bits: usize, rows: &[R]) -> Result<Self> {
+        Self::from_rows(bits, rows, |_, row| Ok(row.as_ref().iter().flat_map(|word| halves(*word))))
+    }
+
+    /// A lane of `bits` bits for each row of little-endian bytes, such as `BigUint::to_bytes_le` of the big-integer
+    /// libraries gives. Rows have any lengths; what does not fit must be zero.
+    ///
+    /// # Errors
+    /// [`Error::NotReduced`] names the first row that does not fit in `bits`; [`Error::ZeroBits`];
+    /// [`Error::OutOfMemory`].
     pub fn from_le_bytes<R: AsRef<[u8]>>(bits: usize, rows: &[R]) -> Result<Self> {
+        Self::from_rows(bits, rows, |_, row| Ok(row.as_ref().chunks(4).map(word)))
+    }
+
+    /// A lane of `bits` bits for each row; `limbs` gives a row's limbs, least significant first.
+    fn from_rows<'r, R, L: IntoIterator<Item = u32>>(
+        bits: usize,
+        rows: &'r [R],
+        limbs: impl Fn(usize, &'r R) -> Result<L>,
+    ) -> Result<Self> {
         let shape = Shape::new(rows.len(), bits);
         shape.check(shape.words())?;
-        let mut limbs = HostBuffer::zeroed(shape.words())?;
-        for (lane, (row, out)) in rows.iter().zip(limbs.as_mut_slice().chunks_exact_mut(shape.limbs())).enumerate() {
-            let row = row.as_ref();
-            let (kept, rest) = row.split_at(row.len().min(4 * out.len()));
-            if rest.iter().any(|byte| *byte != 0) {
+        let mut buffer = HostBuffer::zeroed(shape.words())?;
+        for (lane, (row, out)) in rows.iter().zip(buffer.as_mut_slice().chunks_exact_mut(shape.limbs())).enumerate() {
+            if !shape.fill(out, limbs(lane, row)?.into_iter()) {
                 return Err(Error::NotReduced { lane, bits });
             }
-            for (limb, bytes) in out.iter_mut().zip(kept.chunks(4)) {
-                let mut word = [0; 4];
-                word[..bytes.len()].copy_from_slice(bytes);
-                *limb = u32::from_le_bytes(word);
-            }
         }
-        Self::from_buffer(shape, limbs)
+        Ok(Self { shape, storage: Storage::Owned(buffer) })
     }
 }
 
@@ -202,52 +150,44 @@ impl Batch<'_> {
         }
     }
 
-    /// The limbs of one lane, least significant first; `None` beyond the last lane.
-    pub fn lane(&self, lane: usize) -> Option<&[u32]> {
-        let limbs = self.shape.limbs();
-        self.limbs().chunks_exact(limbs).nth(lane)
+    /// Has the batch no lanes?
+    pub const fn is_empty(&self) -> bool {
+        self.shape.lanes == 0
     }
 
-    /// The lanes in order.
+    /// The limbs of one lane, least significant first; `None` beyond the last lane.
+    pub fn lane(&self, lane: usize) -> Option<&[u32]> {
+        self.iter().nth(lane)
+    }
+
+    /// The limbs of every lane, in order: `for lane in &batch` does the same.
     pub fn iter(&self) -> std::slice::ChunksExact<'_, u32> {
         self.limbs().chunks_exact(self.shape.limbs())
     }
 
     /// The bytes of one lane, least significant first, `4 · limbs` of them: what
-    /// `BigUint::from_bytes_le` takes. Empty beyond the last lane.
-    pub fn to_le_bytes(&self, lane: usize) -> Vec<u8> {
-        self.lane(lane).unwrap_or_default().iter().flat_map(|limb| limb.to_le_bytes()).collect()
+    /// `BigUint::from_bytes_le` takes. `None` beyond the last lane.
+    pub fn to_le_bytes(&self, lane: usize) -> Option<Vec<u8>> {
+        Some(self.lane(lane)?.iter().flat_map(|limb| limb.to_le_bytes()).collect())
     }
 
-    /// One lane in hexadecimal, lower case, without prefix or leading zeros; zero, and a lane beyond
-    /// the last, is `0`.
-    pub fn to_hex(&self, lane: usize) -> String {
-        use std::fmt::Write as _;
-        let limbs = self.lane(lane).unwrap_or_default();
-        let Some(top) = limbs.iter().rposition(|limb| *limb != 0) else {
-            return "0".into();
-        };
-        let mut text = format!("{:x}", limbs[top]);
-        for limb in limbs[..top].iter().rev() {
-            // Writing to a String does not fail.
-            let _ = write!(text, "{limb:08x}");
-        }
-        text
+    /// One lane as a word; `None` beyond the last lane, and for a number of more than 64 bits.
+    pub fn to_u64(&self, lane: usize) -> Option<u64> {
+        let limbs = self.lane(lane)?;
+        let (low, high) = limbs.split_at(limbs.len().min(2));
+        let value = low.iter().rev().fold(0, |value, limb| value << 32 | u64::from(*limb));
+        high.iter().all(|limb| *limb == 0).then_some(value)
     }
 
     /// Some consecutive lanes, without a copy; the range is cut to the lanes there are.
-    ///
-    /// # Errors
-    /// [`Error::ZeroLanes`] if nothing remains.
-    pub fn slice(&self, lanes: std::ops::Range<usize>) -> Result<Batch<'_>> {
+    #[must_use]
+    pub fn slice(&self, lanes: std::ops::Range<usize>) -> Batch<'_> {
         let end = lanes.end.min(self.shape.lanes);
-        if lanes.start >= end {
-            return Err(Error::ZeroLanes);
-        }
+        let start = lanes.start.min(end);
         let limbs = self.shape.limbs();
-        let view = &self.limbs()[lanes.start * limbs..end * limbs];
-        let shape = Shape::new(end - lanes.start, self.shape.bits);
-        Ok(Batch { shape, storage: Storage::Borrowed(view, self.is_pinned()) })
+        let view = &self.limbs()[start * limbs..end * limbs];
+        let shape = Shape::new(end - start, self.shape.bits);
+        Batch { shape, storage: Storage::Borrowed(view, self.is_pinned()) }
     }
 
     /// The memory of the batch, to be used again; a borrowed batch is copied.
@@ -312,4 +252,14 @@ impl<'a> IntoIterator for &'a Batch<'_> {
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }
+}
+
+/// The limb of up to four bytes, least significant first.
+fn word(bytes: &[u8]) -> u32 {
+    bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
+}
+
+/// The limbs of a word of 64 bits.
+const fn halves(word: u64) -> [u32; 2] {
+    [word as u32, (word >> 32) as u32]
 }

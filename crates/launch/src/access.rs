@@ -1,0 +1,35 @@
+//! Accesses to rows: how wide they can be, and where pieces of rows are.
+
+use warpmp_kernel::build::{Builder, Emit, R32};
+use warpmp_kernel::ir::Vector;
+
+/// The widest access, in words, that every row of this many limbs allows: 4, 2 or 1.
+pub const fn piece(limbs: u32) -> u32 {
+    match limbs % 4 {
+        0 => 4,
+        2 => 2,
+        _ => 1,
+    }
+}
+
+/// The vector of this many words.
+pub const fn vector(words: u32) -> Vector {
+    match words {
+        1 => Vector::V1,
+        2 => Vector::V2,
+        _ => Vector::V4,
+    }
+}
+
+/// `x / divisor` for `x < limit`, a small constant divisor: one multiplication and a shift.
+///
+/// Exact: with `m = ⌈2²⁰/d⌉` the error of `x·m/2²⁰` is below `x/2²⁰ < 1/d` as long as `x·(m·d − 2²⁰) < 2²⁰`.
+pub fn divide(b: &mut Builder, x: R32, divisor: u32, limit: u32) -> R32 {
+    if divisor.is_power_of_two() {
+        return b.shr(x, divisor.trailing_zeros());
+    }
+    let m = (1_u32 << 20).div_ceil(divisor);
+    debug_assert!(limit * (m * divisor - (1 << 20)) < 1 << 20);
+    let scaled = b.mul_lo(x, m);
+    b.shr(scaled, 20)
+}

@@ -1,0 +1,40 @@
+//! Divisors, cofactors, strong tests.
+
+use num_bigint::{BigInt, BigUint};
+
+/// The greatest common divisor by Euclid; of 0 and 0 it is 0.
+pub(crate) fn gcd(a: &BigUint, b: &BigUint) -> BigUint {
+    let (mut a, mut b) = (a.clone(), b.clone());
+    while b != BigUint::ZERO {
+        (a, b) = (b.clone(), a % b);
+    }
+    a
+}
+
+/// `g`, the least `x ≥ 0` with `a·x + b·y = g`, and `y`.
+pub(crate) fn cofactors(a: &BigUint, b: &BigUint) -> [BigInt; 3] {
+    let g = gcd(a, b);
+    if *b == BigUint::ZERO {
+        let x = i32::from(*a != BigUint::ZERO);
+        return [g.into(), x.into(), BigInt::ZERO];
+    }
+    let (a, b) = (a / &g, b / &g);
+    // Modulo 1 every integer is an inverse, and 0 is the least.
+    let is_one = b == BigUint::from(1_u32);
+    let x = BigInt::from(if is_one { BigUint::ZERO } else { (&a % &b).modinv(&b).unwrap_or_default() });
+    let y = (BigInt::from(1) - BigInt::from(a) * &x) / BigInt::from(b);
+    [g.into(), x, y]
+}
+
+/// Is `n` odd, above 1 and a strong probable prime to base `a`?
+pub fn strong_test(n: &BigUint, a: &BigUint) -> bool {
+    let one = BigUint::from(1_u32);
+    if !n.bit(0) || *n == one {
+        return false;
+    }
+    let minus_one = n - 1_u32;
+    let twos = minus_one.trailing_zeros().unwrap_or(0);
+    // Each power from its own exponent: the engines square instead.
+    a.modpow(&(&minus_one >> twos), n) == one
+        || (1..=twos).any(|shift| a.modpow(&(&minus_one >> shift), n) == minus_one)
+}
