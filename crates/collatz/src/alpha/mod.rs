@@ -1,11 +1,12 @@
 //! The published checksum: `Σ α` over all tested starts, where the walk is "add 1; strip `α` factors 2, multiply by `3^α`; subtract 1;
 //! strip factors 2; until below the start".
 //!
-//! A residue mod `2^k` is tested if it survives rule 1 and rule 2 (descent, same-level merge) at `k` bits; of the starts, those that the
-//! modulus leaves: 1 leaves all, 3 removes `n ≡ 2 mod 3`, 9 removes `n ≡ 2, 4, 5, 8 mod 9`.
+//! A start is tested if its residue mod `2^k` survives rule 1 and rule 2 (descent, same-level merge) at `k` bits, and if the modulus
+//! leaves it: 1 leaves all starts, 3 removes `n ≡ 2 mod 3`, 9 removes `n ≡ 2, 4, 5, 8 mod 9`.
 //!
-//! Stripping `α = ctz(n + 1)` factors and multiplying by `3^α` takes the `α` odd steps of a run at once: with `n + 1 = 2^α·u`, `T^α(n) + 1 = 3^α·u`.
-//! So `α` is the length of the odd run, and the walk sees every local maximum of `T`: it gives the highest value of the window, too.
+//! Stripping `α = ctz(n + 1)` factors and multiplying by `3^α` takes the `α` odd steps of a run at once: with `n + 1 = 2^α·u`,
+//! `T^α(n) + 1 = 3^α·u`. So `α` is the length of the odd run, and the walk sees every local maximum of `T`, also the highest value of the
+//! window.
 //!
 //! Source: D. Barina, whose published work units `[t·2^40, (t+1)·2^40)` this reproduces.
 
@@ -31,7 +32,7 @@ use crate::{
     window::Window,
 };
 
-/// What the sieve's modulus may be.
+/// The moduli that a sieve can have.
 pub(crate) const MODULI: Allowed = Allowed::OneOf(&[1, 3, 9]);
 
 /// The sieve's parameters.
@@ -105,7 +106,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// Lower bits of a task: residues are dealt in pieces.
+/// Residues of a piece, which one core does.
 const PIECE: usize = 1 << 10;
 
 /// Tests the window's starts under a sieve.
@@ -150,10 +151,10 @@ fn pow3_of(run: u32) -> Option<u128> {
     (run as usize <= MAX_EXPONENT).then(|| pow3(run as usize))
 }
 
-/// What a piece comes to.
+/// The sums of a piece.
 struct Sum {
     outcome: Outcome,
-    /// Of the starts that stay within 128 bits: the highest value, and the least start that has it.
+    /// The highest value of the starts that stay within 128 bits, and the least start that has it.
     highest: Option<(u128, u128)>,
 }
 
@@ -187,7 +188,7 @@ impl Sum {
         Ok(())
     }
 
-    /// The same, as wide as it takes.
+    /// The same in unbounded arithmetic.
     fn wide(&mut self, start: u128) -> Result<()> {
         self.outcome.overflowed += 1;
         let descent = descend(start)?;

@@ -1,4 +1,4 @@
-//! Vectors on processors for which there are none: the type has no value, so nothing of this is ever called.
+//! Stands in for vectors on processors without them: the type has no value, so no code here is ever called.
 #![allow(dead_code, reason = "nothing of this is ever called")]
 
 use super::vectors::{DELAY_BASE_BITS, Descent};

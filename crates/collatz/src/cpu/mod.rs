@@ -76,7 +76,7 @@ impl Cpu {
     }
 
     /// Calls `visit` with every start of the window that the plan tests, those below the floor included, in no particular
-    /// order: for checks of what the plan skips.
+    /// order: for checks of the starts that the plan skips.
     ///
     /// # Errors
     /// [`Error::Parameter`] for windows of more than `2^63` starts.

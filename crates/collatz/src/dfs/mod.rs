@@ -2,15 +2,15 @@
 //!
 //! 1. A depth-first walk over the low `L` bits under rules 1, 3 and 4 gives *leaves*: residue `B`, state `v = T^L(B)`, odd
 //!    steps `c`. Every start is `n = B + a·2^L` with `T^L(n) = v + a·3^c`. ([`Leaf`], [`leaves`])
-//! 2. For each `c` one bit for every `i` mod `2^S`: does a value `≡ 3^c·i mod 2^S` survive `S` further steps? As
-//!    `v + a·3^c ≡ 3^c·(v·3^(−c) + a)`, the bits of the candidates `a, a + 1, …` are *neighbours*, from index `v·3^(−c) mod 2^S` on.
-//!    ([`Lookahead`])
+//! 2. For each `c` there is one bit for every `i` mod `2^S`: does a value `≡ 3^c·i mod 2^S` survive `S` further steps? As
+//!    `v + a·3^c ≡ 3^c·(v·3^(−c) + a)`, the bits of the candidates `a, a + 1, …` are *neighbours*, from index `v·3^(−c) mod 2^S`
+//!    on. ([`Lookahead`])
 //! 3. Rule 5 is a pattern of bits with period 9 in `a`.
-//! 4. Bits that are set in both are *tested*: table jumps of `d` steps from `T^L(n)`. The first `⌊S/d⌋` are taken without a question: the
-//!    look-ahead promised survival. Then a lane carries `ρ ≥ log2(y/n)`, and a threshold for the low `d` bits of `y`
-//!    tells whether the next `d` steps can survive under rules 1, 3 and 4. ([`Jumps`])
+//! 4. A start whose bit is set in both is *tested* by table jumps of `d` steps from `T^L(n)`. The first `⌊S/d⌋` jumps need no check:
+//!    the look-ahead has shown that the start survives them. Then a lane carries `ρ ≥ log2(y/n)`, and a threshold for the low `d` bits
+//!    of `y` tells whether the start can survive the next `d` steps under rules 1, 3 and 4. ([`Jumps`])
 //!
-//! The walk for the look-ahead starts afresh at depth `L`: it remembers neither the even run nor the odd run it begins in.
+//! The walk for the look-ahead starts afresh at depth `L`: it remembers neither the even run nor the odd run in which it begins.
 //!
 //! Source: depth-first search and rules 3, 4: V. Angeltveit (2026); look-ahead by bit vectors: ours.
 
@@ -57,11 +57,11 @@ const RESERVED_BYTES: u64 = 1 << 28;
 const MAKING_SECONDS: f64 = 22.0;
 
 /// Numbers a second of an H200 below 2⁶⁴ with leaves of 34 bits, measured at these look-aheads. Only the proportions matter; they are the
-/// same at 2⁷¹. The step to 36 is that of a third jump that needs no question.
+/// same at 2⁷¹. At 36 bits a third jump needs no check: hence the last step.
 const GPU_RATES: [(f64, f64); 6] =
     [(24.0, 2.40e14), (28.0, 2.69e14), (31.0, 2.88e14), (33.0, 2.99e14), (35.0, 3.08e14), (36.0, 3.70e14)];
 
-/// Straight lines between.
+/// The rate on straight lines between the measured points.
 fn gpu_rate(ahead: u32) -> f64 {
     let ahead = f64::from(ahead);
     let after = GPU_RATES.iter().position(|point| point.0 >= ahead).unwrap_or(GPU_RATES.len() - 1).max(1);
@@ -69,7 +69,7 @@ fn gpu_rate(ahead: u32) -> f64 {
     y0 + (ahead - x0) / (x1 - x0) * (y1 - y0)
 }
 
-/// What defines the set of tested starts: nothing else does.
+/// The parameters that define the set of tested starts. Nothing else does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -96,7 +96,7 @@ impl Plan {
         Ok(Self { leaf_bits, lookahead_bits, rare_lookahead_bits, main_classes })
     }
 
-    /// What suits the CPU engine for windows of about `count` numbers.
+    /// The plan that suits the CPU engine for windows of about `count` numbers.
     pub fn for_cpu(count: u128) -> Self {
         // A few hundred upper numbers a leaf: fewer, and making the leaves takes longer than testing.
         let bits = 127 - count.max(1).leading_zeros().min(127);

@@ -8,11 +8,11 @@
 //! * `(j − 1) − (o_j − 1)·log2(3)` where an even run that was seen to begin has even length (rule 3);
 //! * `(j + 1) − o_j·log2(3)` at an odd step whose run is seen to end in two even steps (rule 4).
 //!
-//! **Why `ρ < threshold` proves it.** Thresholds are lowered by a margin of `2^-10` and rounded down, `ρ` is rounded up:
-//! `ρ < threshold` then means that the true ratio is below the rule's by more than the factor `2^(-2^-10)`, that is
-//! `3^c·2^(−i) < 1 − 6.7e-4` (for rule 1; the others likewise). From `y = (3^c·n + r)/2^i` and (∗) of [`crate::rules`], `r/3^c ≤ c/3`
-//! up to a factor below 1.03 (a lane that went on has true heights down to −0.03 at worst, by rounding), the rule holds for
-//! `n ≥ 520·c`. A lane takes at most [`Jumps::LIMIT`] jumps before it is reported and finished in unbounded arithmetic, so `c < 2000` and
+//! **Why `ρ < threshold` proves it.** Thresholds are lowered by a margin of `2^-10` and rounded down, and `ρ` is rounded up. So
+//! `ρ < threshold` means that the true ratio is below the rule's ratio by more than the factor `2^(-2^-10)`: for rule 1,
+//! `3^c·2^(−i) < 1 − 6.7e-4`, and the other rules likewise. By (∗) of [`crate::rules`], `y = (3^c·n + r)/2^i` with `r/3^c ≤ c/3`, up to
+//! a factor below 1.03: a lane that went on has true heights down to −0.03 at worst, by rounding. So the rule holds for `n ≥ 520·c`. A
+//! lane takes at most [`Jumps::LIMIT`] jumps before it is reported and finished in unbounded arithmetic. So `c < 2000`, and
 //! `n ≥ 2^20`, [`crate::rules::FLOOR`], suffices.
 
 use crate::power::{LOG2_3, pow3};

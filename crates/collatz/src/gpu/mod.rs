@@ -33,10 +33,10 @@ use crate::{
     window::Window,
 };
 
-/// Delays that are computed before the control is asked again, and their memory on the device is used again.
+/// Delays of a part: between two parts the work can be stopped, and the next part uses the same memory on the device.
 const DELAYS_AT_ONCE: usize = 1 << 26;
 
-/// What decides the speed only.
+/// Settings that change the speed and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Steps of a table jump.
@@ -45,7 +45,7 @@ pub struct Settings {
     pub warps: u32,
     /// Blocks on a multiprocessor.
     pub blocks: u32,
-    /// Overflowed starts of a launch that there is room for at first.
+    /// The first room for overflowed starts of a launch.
     pub report_capacity: u32,
     /// The kernel for delays.
     pub delays: DelayPools,
@@ -57,7 +57,7 @@ impl Default for Settings {
     }
 }
 
-/// A device and what it keeps for the windows to come.
+/// A device, and the tables that it keeps from window to window.
 #[derive(Debug)]
 pub struct Gpu {
     device: Arc<dyn Device>,
@@ -75,7 +75,7 @@ impl Gpu {
         Self { device, settings, cpu: Cpu::new(), dfs: None, honda: None, alpha: None, delays: None }
     }
 
-    /// Makes the leaves and vectors of a plan, unless they are there; how many leaves there are.
+    /// Makes the leaves and vectors of a plan, unless they are there. Returns the number of leaves.
     ///
     /// # Errors
     /// The device's, of which running out of memory is the likeliest: 2^S bits for each main class.

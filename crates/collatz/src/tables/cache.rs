@@ -1,7 +1,7 @@
 //! Table S on disk: made once, trusted only if its checksum is right.
 //!
-//! `mandatory-K.bin`: the line `warpmp mandatory 1 K BLOCKS\n`, then a block's count (u32) and bytes (u64) for each block,
-//! then the bytes, then the SHA-256 of all that; little-endian.
+//! `mandatory-K.bin`, little-endian: the line `warpmp mandatory 1 K BLOCKS\n`; for each block its count (u32) and its bytes (u64); the
+//! bytes; the SHA-256 of everything before.
 
 use std::{
     fs,

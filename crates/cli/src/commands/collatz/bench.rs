@@ -8,11 +8,7 @@ use warpmp_collatz::{
     Allowed, Error as CollatzError, alpha,
     certificate::Figures,
     engine::{Control, Engine},
-    gpu::{
-        Settings,
-        delay::{Delays, SETTINGS, Starts},
-        delay_records, path_records,
-    },
+    gpu::delay::{Delays, SETTINGS, Starts},
     honda, number,
     records::{self, Kind},
     scheme::Scheme,
@@ -205,21 +201,14 @@ fn records_of(
     // The first one loads the modules.
     for run in 0..=args.runs {
         let begin = Instant::now();
-        let found = match kind {
-            _ if gpus.is_empty() => records::search(kind, range.end, control)?,
-            Kind::Delay => delay_records::go_on(gpus, &delay_records::LADDER, range.clone(), &before, control)?,
-            Kind::Path => {
-                let settings = Settings::default();
-                path_records::go_on(gpus, &settings, &path_records::LADDER, range.clone(), before.clone(), control)?
-            }
+        let found = if gpus.is_empty() {
+            records::search(kind, range.end, control)?
+        } else {
+            records::go_on(gpus, kind, range.clone(), before.clone(), control)?
         };
         let seconds = begin.elapsed().as_secs_f64();
-        if let Some((record, _)) = found.iter().zip(&known).find(|(found, known)| found != known) {
-            return Err(CollatzFailure::OtherRecords { start: record.start }.into());
-        }
-        if found.len() != known.len() {
-            let longer = if found.len() > known.len() { &found } else { &known };
-            return Err(CollatzFailure::OtherRecords { start: longer[found.len().min(known.len())].start }.into());
+        if let Some(start) = records::difference(&found, &known) {
+            return Err(CollatzFailure::OtherRecords { start }.into());
         }
         if run == 0 { times.before = seconds } else { times.runs.push(seconds) }
     }
