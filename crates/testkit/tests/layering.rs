@@ -22,8 +22,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("warpmp-campaign", &[]),
     ("warpmp-collatz", &["warpmp-campaign", "warpmp-kernel", "warpmp-device", "warpmp-launch"]),
     ("warpmp-oracle", &["warpmp"]),
-    ("warpmp-cli", &["warpmp", "warpmp-oracle", "warpmp-collatz", "warpmp-device"]),
-    ("warpmp-python", &["warpmp", "warpmp-collatz", "warpmp-device"]),
+    ("warpmp-numtheory", &["warpmp"]),
+    ("warpmp-cli", &["warpmp", "warpmp-oracle", "warpmp-collatz", "warpmp-device", "warpmp-numtheory"]),
+    ("warpmp-python", &["warpmp", "warpmp-collatz", "warpmp-device", "warpmp-numtheory"]),
     ("warpmp-testkit", &["warpmp", "warpmp-oracle"]),
 ];
 
