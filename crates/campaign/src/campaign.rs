@@ -14,6 +14,8 @@ use crate::{
 };
 
 pub(crate) const SPECIFICATION: &str = "campaign.json";
+/// The names of claims end with this.
+pub(crate) const CLAIM: &str = ".claim";
 
 /// A campaign's directory.
 #[derive(Debug)]
@@ -34,6 +36,8 @@ pub struct Contents<W: Work> {
     pub others: Vec<PathBuf>,
     /// Second certificates of a unit with another result. One of both is wrong: check both.
     pub disputed: Vec<PathBuf>,
+    /// Claims: units that a process works on, or that a killed process has left.
+    pub claims: usize,
 }
 
 /// A file that was moved out of the way.
@@ -180,13 +184,15 @@ impl<W: Work> Campaign<W> {
     /// # Errors
     /// [`Error::File`] if the directory or a certificate cannot be read.
     pub fn contents(&self) -> Result<Contents<W>> {
-        let mut contents = Contents { done: Vec::new(), damaged: Vec::new(), others: Vec::new(), disputed: Vec::new() };
+        let (done, damaged, others, disputed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut contents = Contents { done, damaged, others, disputed, claims: 0 };
         for path in files(&self.folder)? {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             if name.contains(".json.differs") {
                 contents.disputed.push(path);
                 continue;
             }
+            contents.claims += usize::from(name.ends_with(CLAIM));
             if !is_certificate(&name) {
                 continue;
             }

@@ -24,6 +24,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    campaign::CLAIM,
     error::{Error, Result},
     seal::{TEMPORARY, write_new, write_whole},
 };
@@ -157,7 +158,7 @@ impl Claims {
     /// # Errors
     /// [`Error::File`].
     pub fn take(&mut self, name: &str) -> Result<Option<Claim>> {
-        let path = self.folder.join(format!("{name}.claim"));
+        let path = self.folder.join(format!("{name}{CLAIM}"));
         // The second time after a dead owner's claim was removed.
         for _ in 0..2 {
             let text = words(&self.owner, 0);

@@ -4,6 +4,9 @@
 //! check. A unit is done if its certificate is there and can be trusted. So the directory alone says where to resume, whatever
 //! ended the last process.
 //!
+//! [`Campaign::begun`] reads the specification, so that a call can resume with the directory alone. [`Campaign::create`] opens a
+//! directory for one process, [`Campaign::join`] for several.
+//!
 //! ```text
 //! DIR/campaign.json            the specification, sealed: what the campaign is about
 //! DIR/lock                     held by the one process that works alone, or by all processes that share the directory
@@ -28,6 +31,25 @@
 //!
 //! Rules that every part follows: a file is whole or not there. No file that this layer has not written is deleted or overwritten:
 //! a file in the way is moved aside, every other one is left alone. A claim saves work, and never decides what is true.
+//!
+//! # A worker of a shared directory
+//!
+//! Any number of these may run at the same time, on any hosts, be killed, and be started again:
+//!
+//! ```
+//! use std::path::Path;
+//! use warpmp_campaign::{Campaign, Control, Result, Work};
+//!
+//! fn take_part<W: Work>(folder: &Path, work: &W, make: impl Fn(&W::Unit) -> W::Certificate) -> Result<()> {
+//!     let (campaign, _lock) = Campaign::join(folder, work)?;
+//!     let control = Control::default();
+//!     for claimed in campaign.shared(&control)? {
+//!         let claimed = claimed?;
+//!         campaign.store(&make(&claimed.unit))?;
+//!     }
+//!     Ok(())
+//! }
+//! ```
 #![forbid(unsafe_code)]
 
 mod campaign;

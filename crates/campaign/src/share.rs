@@ -19,7 +19,7 @@ pub struct Claimed<U> {
     /// The unit.
     pub unit: U,
     /// Given back when the last copy is dropped: store the certificate before.
-    claim: Arc<Claim>,
+    _claim: Arc<Claim>,
 }
 
 /// The units that are left for this process, one after the other: each is claimed before it is given.
@@ -77,7 +77,7 @@ impl<W: Work> Shared<'_, W> {
             return Ok(None);
         };
         // Its owner may have stored the certificate and given the claim back in the meantime.
-        Ok((!path.exists()).then(|| Claimed { unit, claim: Arc::new(claim) }))
+        Ok((!path.exists()).then(|| Claimed { unit, _claim: Arc::new(claim) }))
     }
 }
 
@@ -98,12 +98,5 @@ impl<W: Work> Iterator for Shared<'_, W> {
             }
         }
         None
-    }
-}
-
-impl<U> Claimed<U> {
-    /// The claim's file.
-    pub fn path(&self) -> &std::path::Path {
-        self.claim.path()
     }
 }

@@ -190,7 +190,10 @@ fn a_stop_ends_the_units() {
     let (campaign, _lock) = Campaign::join(folder.path(), &work()).unwrap();
     let control = Control::default();
     let mut units = campaign.shared(&control).unwrap();
-    assert!(units.next().is_some());
+    let claimed = units.next().unwrap().unwrap();
+    assert_eq!(campaign.contents().unwrap().claims, 1);
+    drop(claimed);
+    assert_eq!(campaign.contents().unwrap().claims, 0);
     control.stop();
     assert_eq!(control.check(), Err(Stopped));
     assert!(units.next().is_none());

@@ -27,17 +27,17 @@ pub enum Error {
         /// Numbers in it.
         count: u128,
     },
-    /// A parameter outside of what the scheme supports.
+    /// A parameter that the scheme does not support.
     #[error("{name} must be {allowed}, not {}", Plain(*value))]
     Parameter {
         /// The parameter.
         name: &'static str,
-        /// What was asked for.
+        /// The value that was given.
         value: u128,
-        /// What is supported.
+        /// The values that are supported.
         allowed: Allowed,
     },
-    /// A start whose trajectory did not come below it. Either a bug, or news: trace it.
+    /// A start whose trajectory did not come below it. It is a bug, or news: trace it.
     #[error("start {start} did not come below itself in {steps} steps: trace it, and tell the world")]
     NoDescent {
         /// The start.
@@ -51,7 +51,7 @@ pub enum Error {
     /// A campaign's directory, or a file in it.
     #[error(transparent)]
     Campaign(#[from] warpmp_campaign::Error),
-    /// The engine and the independent path found different figures: one of them is wrong, and nothing is certified.
+    /// The engine and the independent path found different figures. One of both is wrong, and nothing is certified.
     #[error(
         "window {window}: {found_tested} tested with checksum {found_checksum}, \
          the independent path finds {expected_tested} with {expected_checksum}"
@@ -68,7 +68,7 @@ pub enum Error {
         /// Checksum as recomputed.
         expected_checksum: String,
     },
-    /// The engine and the independent path found different highest values: one of them is wrong, and nothing is certified.
+    /// The engine and the independent path found different highest values. One of both is wrong, and nothing is certified.
     #[error("window {window}: the highest value is {found}, the independent path finds {expected}")]
     OtherHighest {
         /// The window, or the sample of one.
@@ -111,7 +111,7 @@ pub enum Error {
     Device(#[from] warpmp_device::Error),
 }
 
-/// What a parameter may be; bounds are included.
+/// The values that a parameter may have; bounds are included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Allowed {
@@ -147,7 +147,7 @@ impl fmt::Display for Allowed {
     }
 }
 
-/// A number in a message: long powers of two as such.
+/// A number in a message. Large powers of two are written as powers.
 struct Plain(u128);
 
 impl fmt::Display for Plain {

@@ -12,7 +12,7 @@ pub(crate) enum CollatzFailure {
     OtherScheme { option: &'static str, scheme: String },
     #[error("{folder}: no campaign; `warpmp collatz verify --out` begins one")]
     NoCampaign { folder: String },
-    #[error("{folder}: {files} certificate{} not trusted, but in good order; --redo moves aside what is not trusted and does its windows again",
+    #[error("{folder}: {files} certificate{} not trusted, but in good order; --redo moves all files aside that are not trusted, and does their windows again",
             if *files == 1 { " is" } else { "s are" })]
     Untrusted { folder: String, files: usize },
     #[error("{folder}: {missing} number{} of the range {} no certificate", if *missing == 1 { "" } else { "s" },
