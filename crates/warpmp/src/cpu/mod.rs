@@ -5,7 +5,7 @@
 //! algorithms.rs  the algorithms of each operation, and the choice among them
 //! rows.rs        a piece of a batch: rows of operands and of results
 //! schoolbook.rs  small products: no allocation, words in registers and on the stack
-//! simd/          eight lanes at once, where the processor has AVX-512 IFMA
+//! simd/          several lanes at once, where the processor has AVX-512 IFMA or AVX2
 //! library.rs     large products elsewhere: dashu-int's Karatsuba and Toom-3
 //! parts.rs       parts of products: a product, then a linear step
 //! linear.rs      what takes linear time
@@ -28,7 +28,6 @@ mod reduction;
 mod rows;
 mod schoolbook;
 mod secret;
-#[cfg(target_arch = "x86_64")]
 mod simd;
 mod sums;
 
@@ -63,6 +62,23 @@ impl Engine {
         let threads = self.threads;
         let plural = if threads == 1 { "" } else { "s" };
         EngineInfo { kind: EngineKind::Cpu, name: format!("CPU, {threads} thread{plural}"), ordinal: 0 }
+    }
+
+    /// The names of the algorithms that do an operation.
+    pub(crate) fn algorithms(self, operation: Operation) -> Vec<&'static str> {
+        algorithms::all(operation).iter().map(|it| it.name).collect()
+    }
+
+    /// The algorithm for operands of these shapes, or the one that is asked for by name.
+    pub(crate) fn algorithm_for(
+        self,
+        operation: Operation,
+        operands: &[Shape],
+        algorithm: Option<&str>,
+    ) -> Result<&'static str> {
+        operation.results(operands)?;
+        let bits: Vec<usize> = operands.iter().map(|shape| shape.bits).collect();
+        Ok(algorithms::choose(operation, &bits, algorithm)?.name)
     }
 
     /// Does an operation into `out`, whose lengths fit the shapes of the results.
