@@ -15,7 +15,7 @@ pub(crate) fn init_tracing() {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)
-        // Colours are a feature of the crate that is left out; asking for them ends the program.
+        // The crate is built without its feature for colours, and panics if they are asked for.
         .with_ansi(false)
         .init();
 }
@@ -34,10 +34,10 @@ pub(crate) fn print(text: &str) -> Result<()> {
         .map_err(|source| Error::write("standard output", source))
 }
 
-/// Text on standard output of a command whose exit code is its verdict: it is found whether or not somebody reads on.
+/// Text on standard output of a command whose exit code is its verdict. The command goes on if the reader of a pipe leaves.
 ///
 /// # Errors
-/// What printing gives, but for a reader that has seen enough.
+/// The errors of printing, except [`Error::BrokenPipe`].
 pub(crate) fn report(text: &str) -> Result<()> {
     match print(text) {
         Err(Error::BrokenPipe) => Ok(()),
@@ -45,10 +45,10 @@ pub(crate) fn report(text: &str) -> Result<()> {
     }
 }
 
-/// A command's summary, as it is asked for: beside results on standard output it goes to standard error.
+/// A command's summary, as text or as JSON. If results go to standard output, the summary goes to standard error.
 ///
 /// # Errors
-/// What printing gives.
+/// The errors of printing.
 pub(crate) fn summary(args: SummaryArgs, is_stdout_taken: bool, json: &str, text: &str) -> Result<()> {
     match (args.json, is_stdout_taken) {
         (true, false) => print(&format!("{json}\n"))?,

@@ -1,8 +1,7 @@
-//! Where results go: standard output, a device or pipe as it is, or a file that appears whole.
+//! Where results go: standard output, a device, a pipe, or a file that appears whole.
 //!
-//! A file is written under another name in the same directory, brought to the disk, and renamed. If
-//! anything fails, or the program is interrupted, the other name is removed and a file that stood
-//! there before is as it was.
+//! A file gets a temporary name in the same directory; when it is complete and on the disk, it is renamed. If anything
+//! fails, or the program is interrupted, the temporary file is removed, and an older file of the name stays as it was.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -41,7 +40,7 @@ impl Output {
     /// Opens the output `name`; none or `-` is standard output.
     ///
     /// # Errors
-    /// [`FileError::SamePath`] if it is one of `inputs`, by whatever name; [`FileError::Write`] if it cannot be
+    /// [`FileError::SamePath`] if it is one of `inputs`, under any name; [`FileError::Write`] if it cannot be
     /// written.
     pub(crate) fn open(name: Option<&str>, inputs: &[&str]) -> Result<Self> {
         let Some(name) = name.filter(|name| *name != "-") else {
@@ -53,12 +52,12 @@ impl Output {
         Ok(Self { name: name.into(), place })
     }
 
-    /// Is it standard output, and that a terminal?
+    /// Is it standard output, and standard output a terminal?
     pub(crate) fn is_terminal(&self) -> bool {
         matches!(&self.place, Place::Stdout(stdout) if stdout.is_terminal())
     }
 
-    /// Is it standard output, whatever that is?
+    /// Is it standard output?
     pub(crate) const fn is_stdout(&self) -> bool {
         matches!(self.place, Place::Stdout(_))
     }
@@ -120,7 +119,7 @@ impl Drop for Output {
 }
 
 fn open_place(name: &str) -> io::Result<Place> {
-    // A link to a file stays a link: the file it leads to is replaced.
+    // A link stays a link: the file that it leads to is replaced.
     let target = fs::canonicalize(name).unwrap_or_else(|_| missing(Path::new(name)));
     let existing = fs::metadata(&target).ok();
     match &existing {
@@ -128,7 +127,7 @@ fn open_place(name: &str) -> io::Result<Place> {
         Some(metadata) if !metadata.is_file() => {
             return Ok(Place::Special(OpenOptions::new().write(true).open(&target)?));
         }
-        // What may not be written may not be replaced either.
+        // A file that may not be written may not be replaced either.
         Some(_) => drop(OpenOptions::new().append(true).open(&target)?),
         None => {}
     }
@@ -146,7 +145,7 @@ fn open_place(name: &str) -> io::Result<Place> {
     Ok(Place::Aside { file: Some(file), target })
 }
 
-/// The file that is made for a name: of a link to a file that is not there, that one.
+/// The file to make for a name that leads to no file: the name itself, or the target of a link.
 fn missing(name: &Path) -> PathBuf {
     let linked = fs::read_link(name).ok();
     linked.map_or_else(|| name.into(), |file| name.parent().map_or_else(|| file.clone(), |folder| folder.join(&file)))
@@ -156,7 +155,7 @@ fn missing(name: &Path) -> PathBuf {
 fn aside(stem: &str, directory: &Path) -> io::Result<NamedTempFile> {
     use std::os::unix::fs::PermissionsExt as _;
     let mut builder = tempfile::Builder::new();
-    // As any new file: the process's mask takes away what it takes away.
+    // The permissions of any new file, less the process's mask.
     builder.permissions(fs::Permissions::from_mode(0o666));
     builder.prefix(&format!(".{stem}.")).suffix(".tmp").tempfile_in(directory).map_err(inner)
 }
@@ -175,7 +174,7 @@ fn complete(file: NamedTempFile, target: &Path) -> io::Result<()> {
     renamed.map(drop).map_err(|error| error.error)
 }
 
-/// Refuses a name that stands for the same file as one before it. Devices may well be written twice.
+/// Refuses a name of the same file as an earlier name. Devices may be written twice.
 ///
 /// # Errors
 /// [`FileError::SameOutput`].
@@ -205,7 +204,7 @@ fn refuse_same(name: &str, output: Option<Identity>, inputs: &[&str]) -> Result<
     }
 }
 
-/// What a regular file is, whatever it is called: device and number.
+/// The identity of a regular file under any name: device and number.
 type Identity = (u64, u64);
 
 #[cfg(unix)]

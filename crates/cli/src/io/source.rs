@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 /// Bytes read at a time.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Integers as they stand in the file: cheap to take, to be parsed by many threads later.
+/// Integers as they stand in the file. Reading them is cheap; many threads parse them later.
 #[derive(Debug)]
 pub(crate) enum Raw {
     /// Lines of text.
@@ -87,7 +87,7 @@ impl Source {
         Ok(source)
     }
 
-    /// As [`Source::open`]; whether the file has to be an `.npy` file is said, not in its name.
+    /// As [`Source::open`], but `is_npy`, not the name, says whether the file has to be an `.npy` file.
     pub(crate) fn open_named(name: &str, limit: usize, is_npy: bool) -> Result<Self> {
         let mut source = Self::unread(name, limit)?;
         source.detect_as(is_npy)?;
@@ -112,7 +112,7 @@ impl Source {
         Ok(Self { name, reader, total_bytes, consumed_bytes: 0, limit, format })
     }
 
-    /// What the file is; one called `.npy` has to be that.
+    /// Tells text from arrays; a file called `.npy` has to be an array.
     fn detect(&mut self) -> Result<()> {
         self.detect_as(npy::is_named(&self.name))
     }
@@ -175,7 +175,7 @@ impl Source {
         }
     }
 
-    /// As [`Source::push`], of an array as many integers at once as take up about `bytes`.
+    /// As [`Source::push`]; of an array, as many integers at once as fill about `bytes`.
     pub(crate) fn push_many(&mut self, raw: &mut Raw, bytes: usize) -> Result<bool> {
         match raw {
             Raw::Text(text) => self.push_line(text),
@@ -230,7 +230,7 @@ impl Source {
                     return match *blank {
                         None => Ok(true),
                         Some(line) => {
-                            // Of a file that is no text it says more that it is none.
+                            // A file that is no text has other faults, too: the zero byte explains them all.
                             let binary = (0..text.lanes()).find(|lane| text.get(*lane).contains(&0));
                             let (line, problem) = binary
                                 .map_or((line, LineProblem::Blank), |lane| (text.line(lane), LineProblem::ZeroByte));
