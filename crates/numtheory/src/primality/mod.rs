@@ -79,7 +79,7 @@ impl<'s> Tester<'s> {
     /// `false` is a proof. So is `true` below 3317044064679887385961981 if the bases suffice, and 13 always do. Above,
     /// a composite passes with a probability of at most `4^(1−K)` for `K` bases.
     pub fn new(session: &'s Session, bases: Bases, watch: &'s dyn Watch) -> Self {
-        Self::with(session, Further::Bases(bases), watch)
+        Self::with(session, Further::Bases(Box::new(bases)), watch)
     }
 
     /// Trial division, a strong test to base 2 on the engine, and a strong Lucas test on the cores.
@@ -116,7 +116,7 @@ impl<'s> Tester<'s> {
         };
         let mut found = Vec::with_capacity(lanes);
         self.test_chunks((0..lanes).step_by(PIECE_LANES).map(piece), |(), verdicts| {
-            verdicts.into_iter().for_each(|verdicts| found.extend(verdicts));
+            found.extend(verdicts.into_iter().flatten());
             watch.progress(found.len() as f64 / lanes as f64);
             Ok::<(), Error>(())
         })?;

@@ -172,7 +172,7 @@ fn texts_are_numbers_or_name_a_line() {
                 fine += 1;
             }
             (Ok(expected), Err(Error::File(FileError::NoNumbers { path }))) if expected.is_empty() => {
-                assert_eq!(path, "some.txt")
+                assert_eq!(path, "some.txt");
             }
             (Err(faults), Err(error)) => {
                 let Error::File(FileError::Line { path, line, .. }) = &error else { panic!("{shown:?}: {error}") };
