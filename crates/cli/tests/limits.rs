@@ -33,10 +33,10 @@ fn fewer_threads_where_the_system_starts_no_more() {
             "shared\t1\t7\nshared\t2\t3\nshared\t3\t21\npair\t1\t3\t7\npair\t2\t3\t3\n",
         ),
     ] {
-        // The stacks of the threads alone would take 1.2 GB.
-        let run = limited(&dir, 800_000, "600", args);
+        // The stacks of the threads alone would take 500 MB.
+        let run = limited(&dir, 400_000, "250", args);
         assert_eq!(run.ok(), result);
-        assert!(run.stderr.contains("instead of 600: the system starts no more"), "{}", run.stderr);
+        assert!(run.stderr.contains("instead of 250: the system starts no more"), "{}", run.stderr);
     }
 }
 
