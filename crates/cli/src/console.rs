@@ -2,7 +2,9 @@
 
 use std::io::{self, Write as _};
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::{
     args::SummaryArgs,
@@ -11,13 +13,11 @@ use crate::{
 
 /// Standard error takes log lines from `warn` upwards; `WARPMP_LOG` says otherwise.
 pub(crate) fn init_tracing() {
-    let filter = EnvFilter::try_from_env("WARPMP_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(io::stderr)
-        // The crate is built without its feature for colours, and panics if they are asked for.
-        .with_ansi(false)
-        .init();
+    let asked = std::env::var("WARPMP_LOG").ok().and_then(|text| text.parse::<Targets>().ok());
+    // The crate is built without its feature for colours, and panics if they are asked for.
+    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(false);
+    let filter = asked.unwrap_or_else(|| Targets::new().with_default(LevelFilter::WARN));
+    tracing_subscriber::registry().with(lines).with(filter).init();
 }
 
 /// One line on standard error. It is lost if standard error is closed.
@@ -34,10 +34,10 @@ pub(crate) fn print(text: &str) -> Result<()> {
         .map_err(|source| Error::write("standard output", source))
 }
 
-/// Text on standard output of a command whose exit code is its verdict. The command goes on if the reader of a pipe leaves.
+/// Text on standard output of a command whose exit code is its verdict: it is found whether or not somebody reads on.
 ///
 /// # Errors
-/// The errors of printing, except [`Error::BrokenPipe`].
+/// What printing gives, but for a reader that has seen enough.
 pub(crate) fn report(text: &str) -> Result<()> {
     match print(text) {
         Err(Error::BrokenPipe) => Ok(()),
@@ -45,10 +45,10 @@ pub(crate) fn report(text: &str) -> Result<()> {
     }
 }
 
-/// A command's summary, as text or as JSON. If results go to standard output, the summary goes to standard error.
+/// A command's summary, as it is asked for: beside results on standard output it goes to standard error.
 ///
 /// # Errors
-/// The errors of printing.
+/// What printing gives.
 pub(crate) fn summary(args: SummaryArgs, is_stdout_taken: bool, json: &str, text: &str) -> Result<()> {
     match (args.json, is_stdout_taken) {
         (true, false) => print(&format!("{json}\n"))?,
