@@ -21,11 +21,11 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Output {
     name: String,
-    place: Place,
+    destination: Destination,
 }
 
 #[derive(Debug)]
-enum Place {
+enum Destination {
     Stdout(io::Stdout),
     /// A device or a pipe: there is nothing to rename.
     Special(File),
@@ -45,27 +45,27 @@ impl Output {
     pub(crate) fn open(name: Option<&str>, inputs: &[&str]) -> Result<Self> {
         let Some(name) = name.filter(|name| *name != "-") else {
             refuse_same("standard output", stdout_identity(), inputs)?;
-            return Ok(Self { name: "standard output".into(), place: Place::Stdout(io::stdout()) });
+            return Ok(Self { name: "standard output".into(), destination: Destination::Stdout(io::stdout()) });
         };
         refuse_same(name, fs::metadata(name).ok().and_then(|metadata| identity(&metadata)), inputs)?;
-        let place = open_place(name).map_err(|source| Error::write(name, source))?;
-        Ok(Self { name: name.into(), place })
+        let destination = open_destination(name).map_err(|source| Error::write(name, source))?;
+        Ok(Self { name: name.into(), destination })
     }
 
     /// Is it standard output, and standard output a terminal?
     pub(crate) fn is_terminal(&self) -> bool {
-        matches!(&self.place, Place::Stdout(stdout) if stdout.is_terminal())
+        matches!(&self.destination, Destination::Stdout(stdout) if stdout.is_terminal())
     }
 
     /// Is it standard output?
     pub(crate) const fn is_stdout(&self) -> bool {
-        matches!(self.place, Place::Stdout(_))
+        matches!(self.destination, Destination::Stdout(_))
     }
 
     /// A second handle to a file that can be written at any place and read back; none for a stream.
     pub(crate) fn seekable(&self) -> Option<Result<File>> {
-        match &self.place {
-            Place::Aside { file: Some(file), .. } => {
+        match &self.destination {
+            Destination::Aside { file: Some(file), .. } => {
                 Some(File::options().read(true).write(true).open(file.path()).map_err(|source| self.error(source)))
             }
             _ => None,
@@ -74,29 +74,31 @@ impl Output {
 
     /// Appends bytes.
     pub(crate) fn write_all(&mut self, bytes: &[u8]) -> Result<()> {
-        let written = match &mut self.place {
-            Place::Stdout(stdout) => stdout.write_all(bytes),
-            Place::Special(file) => file.write_all(bytes),
-            Place::Aside { file: Some(file), .. } => file.as_file_mut().write_all(bytes),
-            Place::Aside { file: None, .. } => Ok(()),
+        let written = match &mut self.destination {
+            Destination::Stdout(stdout) => stdout.write_all(bytes),
+            Destination::Special(file) => file.write_all(bytes),
+            Destination::Aside { file: Some(file), .. } => file.as_file_mut().write_all(bytes),
+            Destination::Aside { file: None, .. } => Ok(()),
         };
         written.map_err(|source| self.error(source))
     }
 
     /// Brings a file to the disk.
     pub(crate) fn sync(&mut self) -> Result<()> {
-        match &self.place {
-            Place::Aside { file: Some(file), .. } => file.as_file().sync_all().map_err(|source| self.error(source)),
+        match &self.destination {
+            Destination::Aside { file: Some(file), .. } => {
+                file.as_file().sync_all().map_err(|source| self.error(source))
+            }
             _ => Ok(()),
         }
     }
 
     /// Everything is written: makes it appear under its name.
     pub(crate) fn finish(mut self) -> Result<()> {
-        let finished = match &mut self.place {
-            Place::Stdout(stdout) => stdout.flush(),
-            Place::Special(file) => file.flush(),
-            Place::Aside { file, target } => file.take().map_or(Ok(()), |file| complete(file, target)),
+        let finished = match &mut self.destination {
+            Destination::Stdout(stdout) => stdout.flush(),
+            Destination::Special(file) => file.flush(),
+            Destination::Aside { file, target } => file.take().map_or(Ok(()), |file| complete(file, target)),
         };
         finished.map_err(|source| self.error(source))
     }
@@ -109,7 +111,7 @@ impl Output {
 
 impl Drop for Output {
     fn drop(&mut self) {
-        if let Place::Aside { file: Some(file), .. } = &self.place {
+        if let Destination::Aside { file: Some(file), .. } = &self.destination {
             let path = file.path().to_owned();
             let mut unfinished = interrupt::unfinished();
             let _ = fs::remove_file(&path);
@@ -118,14 +120,14 @@ impl Drop for Output {
     }
 }
 
-fn open_place(name: &str) -> io::Result<Place> {
+fn open_destination(name: &str) -> io::Result<Destination> {
     // A link stays a link: the file that it leads to is replaced.
     let target = fs::canonicalize(name).unwrap_or_else(|_| missing(Path::new(name)));
     let existing = fs::metadata(&target).ok();
     match &existing {
         Some(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
         Some(metadata) if !metadata.is_file() => {
-            return Ok(Place::Special(OpenOptions::new().write(true).open(&target)?));
+            return Ok(Destination::Special(OpenOptions::new().write(true).open(&target)?));
         }
         // A file that may not be written may not be replaced either.
         Some(_) => drop(OpenOptions::new().append(true).open(&target)?),
@@ -142,7 +144,7 @@ fn open_place(name: &str) -> io::Result<Place> {
     if let Some(metadata) = existing {
         file.as_file().set_permissions(metadata.permissions())?;
     }
-    Ok(Place::Aside { file: Some(file), target })
+    Ok(Destination::Aside { file: Some(file), target })
 }
 
 /// The file to make for a name that leads to no file: the name itself, or the target of a link.

@@ -44,9 +44,9 @@ impl Format {
     }
 }
 
-/// What is known of an array before its integers.
+/// The header of an array, as far as it is known before its integers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Layout {
+pub(crate) enum ArrayHead {
     /// Its shape: the header can be written at once.
     Known(NpyHeader),
     /// Its type only: rows grow with wider integers, and the header is written last.
@@ -66,7 +66,7 @@ impl Sink {
     ///
     /// # Errors
     /// [`FileError::NpyToTerminal`]; the errors of writing.
-    pub(crate) fn new(mut output: Output, format: Format, hex: bool, layout: Layout) -> Result<Self> {
+    pub(crate) fn new(mut output: Output, format: Format, hex: bool, layout: ArrayHead) -> Result<Self> {
         if format == Format::Text {
             return Ok(Self::Text { output, hex });
         }
@@ -74,11 +74,11 @@ impl Sink {
             return Err(FileError::NpyToTerminal.into());
         }
         match layout {
-            Layout::Known(header) => {
+            ArrayHead::Known(header) => {
                 output.write_all(&header.to_bytes())?;
                 Ok(Self::Npy { output, header })
             }
-            Layout::Unknown(dtype) => Ok(Self::Growing(Growing::new(output, dtype)?)),
+            ArrayHead::Unknown(dtype) => Ok(Self::Growing(Growing::new(output, dtype)?)),
         }
     }
 

@@ -10,7 +10,7 @@ use warpmp::Session;
 use super::{
     Chunk,
     board::Board,
-    gather::{Bin, Gather, Place},
+    gather::{Bin, Gather, Seat},
     strong::Strong,
     trial::Trial,
 };
@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 /// Lanes that wait for verdicts, at most: beyond this the engine gets bins that do not fill it.
 const MOST_WAITING: usize = 1 << 24;
 /// The verdicts of a bin, as the engine's thread sends them back.
-type Answer = Result<(Vec<Place>, Vec<bool>)>;
+type Answer = Result<(Vec<Seat>, Vec<bool>)>;
 
 /// The engine's thread, from the caller's.
 pub(super) struct Engine {
@@ -50,7 +50,7 @@ impl Engine {
 
 fn answer(strong: &mut Strong<'_>, bin: Bin) -> Answer {
     let verdicts = strong.test(&bin.batch()?)?;
-    Ok((bin.places, verdicts))
+    Ok((bin.seats, verdicts))
 }
 
 /// The work of the caller's thread.
@@ -74,12 +74,12 @@ impl<T, D> Line<'_, T, D> {
         for (batch, numbers) in (0..).zip(&batches) {
             let known = self.trial.divide(numbers, self.session.engine().kind);
             for ((lane, verdict), limbs) in (0..).zip(known).zip(numbers.iter()) {
-                let place = Place { chunk: number, batch, lane };
+                let seat = Seat { chunk: number, batch, lane };
                 if let Some(prime) = verdict {
-                    self.board.put(place, prime);
+                    self.board.put(seat, prime);
                 } else {
                     *self.candidates += 1;
-                    if let Some(bin) = self.gather.add(limbs, place) {
+                    if let Some(bin) = self.gather.add(limbs, seat) {
                         self.send(bin)?;
                     }
                 }
@@ -125,8 +125,8 @@ impl<T, D> Line<'_, T, D> {
         }
     }
 
-    fn put(&mut self, (places, verdicts): (Vec<Place>, Vec<bool>)) {
-        places.into_iter().zip(verdicts).for_each(|(place, prime)| self.board.put(place, prime));
+    fn put(&mut self, (seats, verdicts): (Vec<Seat>, Vec<bool>)) {
+        seats.into_iter().zip(verdicts).for_each(|(seat, prime)| self.board.put(seat, prime));
     }
 
     /// Delivers the chunks whose verdicts are all known.

@@ -26,7 +26,7 @@ fn source(name: &str, bytes: &[u8], length_known: bool) -> Result<Source> {
         total_bytes: length_known.then_some(bytes.len() as u64),
         consumed_bytes: 0,
         limit: LIMIT,
-        format: Format::Text { line: 0, blank: None },
+        format: Encoding::Text { line: 0, blank: None },
     };
     source.detect()?;
     Ok(source)
