@@ -335,6 +335,8 @@ fn upload(device: &dyn Device, stream: &Stream, words: &[u32]) -> Result<Buffer>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpmp_kernel::ir::{Int, Op};
+
     use crate::challenges;
     use crate::walk::Settings;
     use crate::walk::reference::Reference;
@@ -369,6 +371,42 @@ mod tests {
             limbs.resize(walk.limbs as usize, 0);
             assert_eq!(hash_of(limbs), report.hash, "{report:?}");
         }
+    }
+
+    /// The limb products that the head of the walk's kernel names: 5 products and a square a step, and one product for the
+    /// next round; `2L²` wide products each, and `L² + L(L + 1)/2` a square (a product below 4 limbs).
+    fn wide_products<const W: usize>(name: &str) {
+        let problem = challenges::named(name).unwrap();
+        let settings = Settings { branch_bits: 11, distinguished_bits: 30, seed: 3 };
+        let walk = Arc::new(Walk::<W>::new(&problem, settings).unwrap());
+        let device: Arc<dyn Device> = warpmp_device::open_sim();
+        let layout = Layout { blocks: 1, threads: 32, points: 4, capacity: 64 };
+        let mut engine = Engine::new(&device, &walk, layout, 0).unwrap();
+        device.reset_counters();
+        engine.advance(2, &mut || {}).unwrap();
+        let counters = device.counters().unwrap();
+        let round = counters.section("round").unwrap();
+        let wide = |op: Op| round.op(op).threads;
+        // Addresses of rows in global memory are wide products, too: of each piece of six numbers, three read ahead.
+        let steps = 32 * 4 * 2;
+        let limbs = u64::from(walk.limbs);
+        let pieces = match limbs {
+            3 => 2,
+            4 => 1,
+            _ => 2,
+        };
+        let square = if limbs < 4 { 2 * limbs * limbs } else { limbs * limbs + limbs * (limbs + 1) / 2 };
+        let arithmetic = 5 * 2 * limbs * limbs + square;
+        // The first point of a round is read by itself.
+        let addresses = 6 * pieces * steps + 3 * pieces * 32 * 2;
+        assert_eq!(wide(Op::MulWide(Int::U32)) + wide(Op::MadWide(Int::U32)), arithmetic * steps + addresses, "{name}");
+    }
+
+    #[test]
+    fn a_step_takes_five_products_and_a_square() {
+        wide_products::<2>("eccp-79");
+        wide_products::<2>("eccp-109");
+        wide_products::<3>("eccp-131");
     }
 
     #[test]
