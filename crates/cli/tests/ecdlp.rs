@@ -1,75 +1,56 @@
-//! `warpmp ecdlp` as a person uses it.
+//! `ecdlp solve` and `bench ecdlp`: a known logarithm on every engine, and curves that are refused.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 mod common;
 
-use std::fs;
+use common::Dir;
 
-use common::{run, stderr, stdout};
-
-/// A random curve of 36 bits with a known logarithm.
-const CURVE: &str = r#"{"p": PRIME, "a": A, "b": B, "n": ORDER, "P": [PX, PY], "Q": [QX, QY]}"#;
-
-/// The first curve of the library's test data, as a file, and its logarithm.
+/// A random curve of 32 bits with a known logarithm, as a file, and the logarithm.
 fn curve() -> (String, String) {
     let data = include_str!("../../curves/tests/data/curves.csv");
-    let row = data.lines().nth(2).unwrap();
-    let numbers: Vec<&str> = row.split(',').collect();
-    let names = ["PRIME", "A", "B", "ORDER", "PX", "PY", "QX", "QY"];
-    // Whole words, the longest names first: "A" is a part of none of the others in this template.
-    let text = names.iter().zip(&numbers).fold(CURVE.to_owned(), |text, (name, number)| {
-        text.replace(&format!(": {name}"), &format!(": {number}"))
-            .replace(&format!("[{name}"), &format!("[{number}"))
-            .replace(&format!(", {name}]"), &format!(", {number}]"))
-    });
-    (text, numbers[8].to_owned())
+    let numbers: Vec<&str> = data.lines().nth(2).unwrap().split(',').collect();
+    let [p, a, b, n, px, py, qx, qy, k] = numbers.try_into().unwrap();
+    (format!(r#"{{"p": {p}, "a": {a}, "b": {b}, "n": {n}, "P": [{px}, {py}], "Q": [{qx}, {qy}]}}"#), k.to_owned())
 }
 
 #[test]
 fn the_logarithm_is_alone_on_standard_output() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("curve.json");
+    let dir = Dir::new();
     let (text, k) = curve();
-    fs::write(&file, text).unwrap();
+    dir.write("curve.json", text);
     for device in ["cpu", "sim"] {
-        let output = run(&["ecdlp", "solve", "--curve", file.to_str().unwrap(), "--device", device]);
-        assert!(output.status.success(), "{}", stderr(&output));
-        assert_eq!(stdout(&output), format!("{k}\n"), "{device}");
-        assert!(stderr(&output).contains("checked"), "{}", stderr(&output));
+        let run = dir.run(&["ecdlp", "solve", "--curve", "curve.json", "--device", device]);
+        assert_eq!(run.ok(), format!("{k}\n"), "{device}");
+        assert!(run.stderr.contains("checked"), "{}", run.stderr);
     }
-    let output = run(&["ecdlp", "solve", "--curve", file.to_str().unwrap(), "--device", "cpu", "--json"]);
-    let object: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let run = dir.run(&["ecdlp", "solve", "--curve", "curve.json", "--device", "cpu", "--json"]);
+    let object: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
     assert_eq!(object["k"], k);
 }
 
 #[test]
 fn curves_that_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("curve.json");
-    let name = file.to_str().unwrap();
+    let dir = Dir::new();
     let (text, _) = curve();
     for (content, hint) in [
         ("{".to_owned(), "not a curve file"),
-        (text.replace("\"n\": ", "\"n\": 1"), "n = 1"),
+        (text.replace("\"n\": ", "\"n\": 1000"), "n = 1000"),
         (text.replace("\"b\": ", "\"b\": 1"), "P is not on the curve"),
-        (text.replace("\"p\": ", "\"p\": 2"), "p = 2"),
+        (text.replace("\"p\": ", "\"p\": 20"), "p = 20"),
     ] {
-        fs::write(&file, content).unwrap();
-        let output = run(&["ecdlp", "solve", "--curve", name, "--device", "cpu"]);
-        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-        assert!(stderr(&output).contains(hint) && stderr(&output).contains(name), "{}", stderr(&output));
-        assert_eq!(stdout(&output), "");
+        dir.write("curve.json", content);
+        let run = dir.run(&["ecdlp", "solve", "--curve", "curve.json", "--device", "cpu"]);
+        run.fails(1, &["curve.json", hint]);
+        assert_eq!(run.text(), "");
     }
-    let output = run(&["ecdlp", "solve", "--curve", "eccp-80"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("eccp-79"), "{}", stderr(&output));
-    let output = run(&["ecdlp", "solve", "--curve", "./missing.json"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("./missing.json"), "{}", stderr(&output));
+    dir.run(&["ecdlp", "solve", "--curve", "eccp-80", "--device", "cpu"]).fails(2, &["'eccp-80'", "eccp-79"]);
+    dir.run(&["ecdlp", "solve", "--curve", "./missing.json", "--device", "cpu"]).fails(1, &["./missing.json"]);
 }
 
 #[test]
 fn steps_are_measured_after_a_check() {
-    let output = run(&["bench", "ecdlp", "--curve", "eccp-131", "--device", "sim", "--runs", "1", "--points", "2"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    assert!(stdout(&output).contains("steps/s"), "{}", stdout(&output));
+    let dir = Dir::new();
+    let run = dir.run(&["bench", "ecdlp", "--curve", "eccp-131", "--device", "sim", "--runs", "1", "--points", "2"]);
+    assert!(run.ok().contains("steps/s"), "{}", run.text());
 }
