@@ -88,8 +88,11 @@ fn all(operation: Operation) -> &'static [Algorithm] {
         linear!() | linear_modular!() => const { &[A::portable("cpu-linear", linear::run)] },
         O::DivRem => with_vectors!(A::ifma(|it| simd::divide(it, Dividend::Plain)); A::dashu(general::div_rem)),
         O::Rem => with_vectors!(A::ifma(|it| simd::divide(it, Dividend::Plain)); A::dashu(general::remainder)),
+        O::DivExact => const { &[A::dashu(general::div_exact)] },
         // The library's takes less than quadratic time.
         O::Gcd => with_vectors!(A { best_bits: 0..=24576, ..A::ifma(simd::gcd) }; A::dashu(general::gcd)),
+        O::Lcm => const { &[A::dashu(general::lcm)] },
+        O::Jacobi => const { &[A::dashu(general::jacobi)] },
         O::GcdExt => const { &[A::dashu(general::gcd_ext)] },
         O::Sqrt => const { &[A::dashu(general::sqrt)] },
         O::MulMod => with_vectors!(A::ifma(|it| simd::divide(it, Dividend::Product)); A::dashu(general::mul_mod)),

@@ -21,10 +21,7 @@ use super::{
     search::{Bench, Found, STEPS, Search, Work},
     table, text,
 };
-use crate::{
-    error::Result,
-    progress::Progress,
-};
+use crate::{error::Result, progress::Progress};
 
 /// Times by a formula, and how often they were asked for.
 struct Formula {

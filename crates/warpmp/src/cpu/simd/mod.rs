@@ -91,11 +91,15 @@ pub(super) fn reduce(piece: Piece<'_>, residue: Residue) {
     unsafe { residues::run(piece, residue) }
 }
 
-/// Powers or strong tests of a piece. Must be called only where [`is_available`]; panics elsewhere.
-pub(super) fn power(piece: Piece<'_>, power: Power) {
+/// Powers or strong tests of a piece, powers modulo even numbers by another algorithm. Must be called only where
+/// [`is_available`]; panics elsewhere.
+pub(super) fn power(mut piece: Piece<'_>, power: Power) {
     assert!(is_available(), "the table offers this algorithm only where it runs");
     // SAFETY: the processor has the features that the function is compiled for: just asserted.
-    unsafe { power::run(piece, power) }
+    let even = unsafe { power::run(&mut piece, power) };
+    if !even.is_empty() {
+        general::pow_mod_lanes(&mut piece, even);
+    }
 }
 
 /// Greatest common divisors of a piece. Must be called only where [`is_available`]; panics elsewhere.
