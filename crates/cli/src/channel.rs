@@ -1,7 +1,8 @@
-//! Waiting for another thread.
+//! Threads, and waiting for them.
 
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError},
+    thread::{self, JoinHandle},
     time::Duration,
 };
 
@@ -10,13 +11,21 @@ use crate::{
     interrupt,
 };
 
-/// How often a wait looks whether it was interrupted.
+/// Time between two looks for an interruption.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// Starts a thread.
+///
+/// # Errors
+/// [`Error::Threads`] if the system starts no more.
+pub(crate) fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Result<JoinHandle<T>> {
+    thread::Builder::new().name(name.into()).spawn(work).map_err(Error::Threads)
+}
 
 /// The next thing that the other thread sends. Looks for an interruption while it waits.
 ///
 /// # Errors
-/// What the other thread sends as an error; [`Error::Interrupted`]; [`Error::Bug`] if the thread is gone.
+/// The error that the other thread sends; [`Error::Interrupted`]; [`Error::Bug`] if the thread is gone.
 pub(crate) fn receive<T>(channel: &Receiver<Result<T>>) -> Result<T> {
     loop {
         interrupt::check()?;

@@ -118,6 +118,17 @@ impl Error {
     }
 }
 
+impl From<warpmp_numtheory::Error> for Error {
+    fn from(error: warpmp_numtheory::Error) -> Self {
+        match error {
+            warpmp_numtheory::Error::Stopped => Self::Interrupted,
+            warpmp_numtheory::Error::OutOfMemory { required_bytes } => Self::Memory { bytes: required_bytes },
+            warpmp_numtheory::Error::Threads(source) => Self::Threads(source),
+            warpmp_numtheory::Error::Engine(source) => source.into(),
+        }
+    }
+}
+
 /// A name that can be seen.
 fn shown(path: &str) -> String {
     if path.is_empty() { "''".into() } else { path.into() }

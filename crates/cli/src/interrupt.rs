@@ -48,7 +48,7 @@ fn listen() -> io::Result<()> {
     for signal in [Some(SIGINT), Some(SIGTERM), hangup()].into_iter().flatten() {
         flag::register(signal, Arc::clone(&STOP))?;
     }
-    // A file at the limit of its size: handled, the signal lets the write fail, and the error says which file.
+    // A file at the limit of its size: handled, the signal lets the write fail, and the error names the file.
     #[cfg(unix)]
     flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;
     Ok(())

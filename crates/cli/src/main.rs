@@ -7,11 +7,13 @@
 //! numbers.rs     the integers of a chunk, in batches by width
 //! engine.rs      the library's session, opened as asked for
 //! tables.rs      the user's tuning tables
-//! pool.rs        memory that goes round between chunks
+//! pool.rs        memory that is used again by later chunks
 //! measure.rs     timed runs
 //! plot/          charts, as SVG
 //! progress.rs    a bar for people who wait
 //! summary.rs     what it cost, for people and as JSON
+//! threads.rs     the threads that compute
+//! channel.rs     the other threads, and waiting for them
 //! interrupt.rs   Ctrl-C leaves nothing half-written
 //! ```
 #![forbid(unsafe_code)]
@@ -31,6 +33,7 @@ mod pool;
 mod progress;
 mod summary;
 mod tables;
+mod threads;
 
 use std::process::ExitCode;
 
@@ -40,10 +43,10 @@ fn main() -> ExitCode {
     let args = args::Args::parse();
     console::init_tracing();
     interrupt::install();
-    match commands::run(args.command) {
+    match threads::start().and_then(|()| commands::run(args.command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Whoever stops reading our output has seen enough: nothing to report.
+            // A reader that leaves has seen enough: nothing to report.
             if !matches!(error, error::Error::BrokenPipe) {
                 console::note(&format!("error: {error}"));
             }

@@ -6,8 +6,11 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use warpmp_numtheory::Watch;
 
-/// Work that ends sooner shows nothing.
+use crate::{interrupt, summary::scaled};
+
+/// Work that ends before this shows nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The progress of one command, on standard error.
@@ -21,8 +24,8 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Progress up to `total` units of work; none if the end is not known. `what` names what is
-    /// counted, `quiet` and a standard error that is no terminal keep it hidden.
+    /// Progress up to `total` units of work; none if the end is not known. `what` names the things that are
+    /// counted. With `quiet`, or if standard error is no terminal, the bar stays hidden.
     pub(crate) fn new(total: Option<u64>, what: &'static str, quiet: bool) -> Self {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
         let template =
@@ -33,24 +36,38 @@ impl Progress {
         Self { bar, start: Instant::now(), wanted: !quiet && io::stderr().is_terminal(), what }
     }
 
-    /// Hidden in any case: the terminal is taken.
+    /// Keeps the bar hidden: results go to the terminal.
     pub(crate) fn hide(&mut self) {
         self.wanted = false;
     }
 
     /// `done` units of work are done, `count` things finished.
     pub(crate) fn update(&self, done: u64, count: u64) {
-        let elapsed = self.start.elapsed();
-        if !self.wanted || elapsed < PATIENCE {
+        let rate = count as f64 / self.start.elapsed().as_secs_f64();
+        self.show(done, || format!("{count} {}, {}/s", self.what, scaled(rate)));
+    }
+
+    fn show(&self, done: u64, message: impl FnOnce() -> String) {
+        if !self.wanted || self.start.elapsed() < PATIENCE {
             return;
         }
         if self.bar.is_hidden() {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
             self.bar.enable_steady_tick(Duration::from_millis(200));
         }
-        let rate = count as f64 / elapsed.as_secs_f64();
-        self.bar.set_message(format!("{count} {}, {}/s", self.what, crate::summary::scaled(rate)));
+        self.bar.set_message(message());
         self.bar.set_position(done);
+    }
+}
+
+impl Watch for Progress {
+    fn go_on(&self) -> bool {
+        interrupt::check().is_ok()
+    }
+
+    fn progress(&self, share: f64) {
+        let total = self.bar.length().unwrap_or(0);
+        self.show((share * total as f64) as u64, || self.what.to_owned());
     }
 }
 

@@ -44,12 +44,11 @@ impl Dice {
         let mut operands = Vec::new();
         for part in op.layout() {
             match part {
-                Part::Dst(class) => operands.push(self.register(class)),
                 Part::DstVec(class, n) => operands.extend((0..n).map(|_| self.register(class))),
                 Part::Src(class) => operands.push(self.source(class)),
                 Part::SrcVec(class, n) => operands.extend((0..n).map(|_| self.source(class))),
                 Part::SrcUpTo(_, limit) if self.below(2) == 0 => operands.push(self.constant_up_to(limit)),
-                Part::SrcUpTo(class, _) => operands.push(self.register(class)),
+                Part::Dst(class) | Part::SrcUpTo(class, _) => operands.push(self.register(class)),
                 Part::Const(limit) => operands.push(self.constant_up_to(limit)),
                 Part::Matrix(class, n) => operands.extend((0..n).map(|_| self.register(class))),
                 Part::Addr(class) => operands.extend([self.register(class), self.constant(Class::B32)]),

@@ -21,8 +21,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("warpmp", &["warpmp-kernel", "warpmp-device", "warpmp-launch"]),
     ("warpmp-collatz", &["warpmp-kernel", "warpmp-device", "warpmp-launch"]),
     ("warpmp-oracle", &["warpmp"]),
-    ("warpmp-cli", &["warpmp", "warpmp-oracle", "warpmp-collatz", "warpmp-device"]),
-    ("warpmp-python", &["warpmp", "warpmp-collatz", "warpmp-device"]),
+    ("warpmp-numtheory", &["warpmp"]),
+    ("warpmp-cli", &["warpmp", "warpmp-oracle", "warpmp-collatz", "warpmp-device", "warpmp-numtheory"]),
+    ("warpmp-python", &["warpmp", "warpmp-collatz", "warpmp-device", "warpmp-numtheory"]),
     ("warpmp-testkit", &["warpmp", "warpmp-oracle"]),
 ];
 

@@ -14,7 +14,7 @@ use std::{
         Arc,
         mpsc::{Receiver, SyncSender, sync_channel},
     },
-    thread::{self, JoinHandle},
+    thread::JoinHandle,
     time::Instant,
 };
 
@@ -135,7 +135,7 @@ fn spawn_reader(
             }
         }
     };
-    thread::Builder::new().name("reader".into()).spawn(read).map_err(Error::Threads)?;
+    channel::spawn("reader", read)?;
     Ok(receiver)
 }
 
@@ -178,7 +178,7 @@ fn spawn_writer(
         }
         if is_read { Ok(outputs) } else { Err(Error::BrokenPipe) }
     };
-    let handle = thread::Builder::new().name("writer".into()).spawn(write).map_err(Error::Threads)?;
+    let handle = channel::spawn("writer", write)?;
     Ok((sender, handle))
 }
 

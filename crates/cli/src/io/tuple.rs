@@ -18,6 +18,16 @@ pub(crate) struct RawTuple {
     pub(crate) consumed_bytes: u64,
 }
 
+impl RawTuple {
+    /// Where the first operand's integer `lane` stands in its file, counted from 1: a line of text, or a row of an array.
+    pub(crate) fn line(&self, lane: usize) -> u64 {
+        match &self.first {
+            Raw::Text(text) => text.line(lane),
+            Raw::Rows(_) => self.first_lane + lane as u64 + 1,
+        }
+    }
+}
+
 /// An operand after the first.
 #[derive(Debug)]
 pub(crate) struct RawOther {

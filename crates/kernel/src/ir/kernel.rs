@@ -134,7 +134,7 @@ pub struct Kernel {
     pub params: Vec<Param>,
     /// Launch hints.
     pub bounds: Bounds,
-    /// Registers declared of each class, in the order of [`Class::ALL`].
+    /// Registers declared of each class, in the order of [`Class::ALL`](super::Class::ALL).
     pub registers: [u32; 4],
     /// Does it use dynamic shared memory?
     pub shared: bool,

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use dashu_int::UBig;
+use num_bigint::BigUint;
 use serde::Serialize;
+use warpmp_numtheory::batch_gcd::{Finding, Stages};
 
-use super::arithmetic::Stages;
 use crate::{
     error::{Result, plural},
     io::output::Output,
@@ -19,35 +19,41 @@ const BLOCK_BYTES: usize = 1 << 16;
 pub(super) struct Lines {
     output: Output,
     hex: bool,
+    /// Do all lines wait for the end?
+    held: bool,
+    /// Lines that are not written yet.
     text: String,
 }
 
 impl Lines {
-    /// Lines to `output`.
-    pub(super) const fn new(output: Output, hex: bool) -> Self {
-        Self { output, hex, text: String::new() }
+    /// Lines to `output`. Held lines wait for [`Lines::finish`].
+    pub(super) const fn new(output: Output, hex: bool, held: bool) -> Self {
+        Self { output, hex, held, text: String::new() }
     }
 
-    /// An integer with a factor that another one has, too.
-    pub(super) fn shared(&mut self, line: u64, gcd: &UBig) -> Result<()> {
-        let gcd = self.number(gcd);
-        self.line(&format!("shared\t{line}\t{gcd}\n"))
+    /// A finding as a line. `lines`: where the integers stand in the file.
+    pub(super) fn write(&mut self, finding: &Finding, lines: &[u64]) -> Result<()> {
+        let at = |place: &usize| lines[*place];
+        let line = match finding {
+            Finding::Zero { place } => format!("zero\t{}\n", at(place)),
+            Finding::One { place } => format!("one\t{}\n", at(place)),
+            Finding::Duplicate { place, first } => format!("duplicate\t{}\t{}\n", at(place), at(first)),
+            Finding::Shared { place, gcd } => format!("shared\t{}\t{}\n", at(place), self.number(gcd)),
+            Finding::Pair { places: [one, other], gcd } => {
+                format!("pair\t{}\t{}\t{}\n", at(one), at(other), self.number(gcd))
+            }
+        };
+        self.text.push_str(&line);
+        if !self.held && self.text.len() > BLOCK_BYTES {
+            self.output.write_all(self.text.as_bytes())?;
+            self.text.clear();
+        }
+        Ok(())
     }
 
-    /// Two integers and their gcd.
-    pub(super) fn pair(&mut self, line: u64, other: u64, gcd: &UBig) -> Result<()> {
-        let gcd = self.number(gcd);
-        self.line(&format!("pair\t{line}\t{other}\t{gcd}\n"))
-    }
-
-    /// An integer that stands in line `first`, too.
-    pub(super) fn duplicate(&mut self, line: u64, first: u64) -> Result<()> {
-        self.line(&format!("duplicate\t{line}\t{first}\n"))
-    }
-
-    /// Zero or one.
-    pub(super) fn trivial(&mut self, line: u64, is_zero: bool) -> Result<()> {
-        self.line(&format!("{}\t{line}\n", if is_zero { "zero" } else { "one" }))
+    /// The lines that are not written yet: all, if they are held.
+    pub(super) fn text(&self) -> &str {
+        &self.text
     }
 
     /// Completes the output: only now does a file appear.
@@ -56,17 +62,8 @@ impl Lines {
         self.output.finish()
     }
 
-    fn number(&self, number: &UBig) -> String {
+    fn number(&self, number: &BigUint) -> String {
         if self.hex { format!("{number:#x}") } else { number.to_string() }
-    }
-
-    fn line(&mut self, line: &str) -> Result<()> {
-        self.text.push_str(line);
-        if self.text.len() > BLOCK_BYTES {
-            self.output.write_all(self.text.as_bytes())?;
-            self.text.clear();
-        }
-        Ok(())
     }
 }
 
@@ -75,32 +72,47 @@ impl Lines {
 pub(super) struct Report {
     op: &'static str,
     /// Bits of the widest integer.
-    pub(super) bits: usize,
+    bits: u64,
     /// Integers in the file.
-    pub(super) lanes: u64,
+    lanes: u64,
     /// Integers that share a factor with a different one.
-    pub(super) affected: u64,
+    affected: u64,
     /// Pairs of these.
-    pub(super) pairs: u64,
-    /// Integers that stand in the file before.
-    pub(super) duplicates: u64,
+    pairs: u64,
+    /// Integers that stand in an earlier line, too.
+    duplicates: u64,
     /// Zeros and ones.
-    pub(super) left_out: u64,
-    pub(super) device: String,
-    /// Reading, and making the engine ready.
+    left_out: u64,
+    device: String,
+    /// Time to open the engine and to read the file.
     pub(super) read_seconds: f64,
     #[serde(flatten)]
     pub(super) stages: Stages,
-    /// Integers whose factors were found again.
+    /// Integers whose lines were found again.
     pub(super) checked: u64,
     total_seconds: f64,
     lanes_per_second: f64,
 }
 
 impl Report {
+    /// Nothing found yet in these integers, by the engine of this name.
+    pub(super) fn new(numbers: &[BigUint], engine: &str) -> Self {
+        let (lanes, bits) = (numbers.len() as u64, numbers.iter().map(BigUint::bits).max().unwrap_or(0));
+        Self { op: "batch-gcd", lanes, bits, device: engine.into(), ..Self::default() }
+    }
+
+    /// Counts a finding.
+    pub(super) const fn add(&mut self, finding: &Finding) {
+        match finding {
+            Finding::Zero { .. } | Finding::One { .. } => self.left_out += 1,
+            Finding::Duplicate { .. } => self.duplicates += 1,
+            Finding::Shared { .. } => self.affected += 1,
+            Finding::Pair { .. } => self.pairs += 1,
+        }
+    }
+
     /// The work is done, after `total`.
     pub(super) fn finish(&mut self, total: Duration) {
-        self.op = "batch-gcd";
         self.total_seconds = total.as_secs_f64();
         self.lanes_per_second = self.lanes as f64 / self.total_seconds.max(1e-9);
     }

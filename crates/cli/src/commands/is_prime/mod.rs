@@ -1,29 +1,20 @@
-//! `warpmp is-prime`: Miller–Rabin for every integer of a file.
+//! `warpmp is-prime`: which integers of a file are prime.
 //!
 //! ```text
-//! reader thread            this thread                        engine's thread
-//! read, parse  ─ chunk ─►  trial division, gather  ─ bin ─►   strong tests
-//!                          write, check            ◄ verdicts ┘
-//!
-//! reader.rs   the file in chunks, and what is to be checked
-//! trial.rs    small factors, on the host: most lanes end here
-//! gather.rs   candidates of several chunks, by width
-//! worker.rs   the engine's thread
-//! bases.rs    which bases an integer is tested to, and what that proves
-//! strong.rs   strong tests on the engine
-//! board.rs    verdicts on their way back to their places
-//! check.rs    some of them found again by another test
+//! reader.rs   the file in chunks, read by a thread of its own
+//! check.rs    some verdicts found again by another test
 //! tally.rs    what it cost
 //! ```
 
-use std::{sync::mpsc::Receiver, time::Instant};
+use std::{iter, time::Instant};
 
 use rayon::prelude::*;
-use warpmp::{EngineKind, Operation, Selector};
+use warpmp::{Batch, Operation, Shape};
+use warpmp_numtheory::primality::{Bases, Tester};
 
 use crate::{
     args::IsPrime,
-    channel, console,
+    channel, console, engine,
     error::Result,
     interrupt,
     io::{
@@ -34,34 +25,19 @@ use crate::{
         source::Source,
         tuple::TupleReader,
     },
-    numbers::bit_length,
+    numbers::Numbers,
     progress::Progress,
 };
-use bases::Bases;
-use board::Board;
-use gather::{Gather, Place};
-use reader::Chunk;
-use tally::Tally;
-use trial::Trial;
-use worker::{Message, Worker};
-
 pub(crate) use check::WrongVerdict;
+use reader::Origin;
+use tally::Tally;
 
-mod bases;
-mod board;
 mod check;
-mod gather;
 mod reader;
-mod strong;
 mod tally;
-mod trial;
-mod worker;
 
-/// The most bases: all random ones that anybody may want, and their primes are below 100².
+/// The most bases. Beyond the first, all are random, so nobody needs more.
 pub(crate) const MAX_BASES: u32 = 1000;
-
-/// Lanes that wait for verdicts, at most: then candidates go to the engine though they do not fill it.
-const MOST_WAITING: u64 = 1 << 24;
 
 /// Runs the command.
 pub(crate) fn run(args: &IsPrime) -> Result<()> {
@@ -76,72 +52,55 @@ pub(crate) fn run(args: &IsPrime) -> Result<()> {
     if output.is_terminal() {
         progress.hide();
     }
-    let sink = Sink::new(output, format, false, Layout::Unknown(Dtype::U32))?;
-    // The engine is made ready while the file is read.
-    let worker = Worker::spawn(args.device.selector, args.summary.hides_notes(), Bases::new(args.bases, args.seed))?;
+    let mut verdicts = Verdicts {
+        sink: Sink::new(output, format, false, Layout::Unknown(Dtype::U32))?,
+        progress: &progress,
+        bases: args.bases,
+        tally: Tally::default(),
+    };
+    // The engine opens while the file is read.
     let chunks = reader::spawn(reader, args.check)?;
-    let mut board = Board::new(sink, progress, args.bases);
-    let mut tally = test(args.device.selector, &chunks, worker, &mut board)?;
+    let session = engine::open(args.device.selector, args.summary.hides_notes())?;
+    let bases = args.seed.map_or_else(|| Bases::new(args.bases), |seed| Bases::seeded(args.bases, seed));
+    let mut tester = Tester::new(&session, bases, &progress);
+    let chunks = iter::from_fn(|| channel::receive(&chunks).transpose());
+    tester.test_chunks(chunks, |origin, found| verdicts.write(origin, found))?;
     interrupt::check()?;
-    board.finish(&mut tally)?;
-    tally.end(start.elapsed());
+    let Verdicts { sink, mut tally, .. } = verdicts;
+    sink.finish()?;
+    tally.end(&session.engine().name, &tester, start.elapsed());
     console::summary(args.summary, on_stdout, &tally.json(), &tally.text())
 }
 
-/// Tests chunk after chunk.
-fn test(
-    selector: Selector,
-    chunks: &Receiver<Result<Option<Chunk>>>,
-    mut worker: Worker,
-    board: &mut Board,
-) -> Result<Tally> {
-    // How far trial division goes depends on the engine, and nothing must depend on when it is ready.
-    let kind = match selector {
-        Selector::Cpu => EngineKind::Cpu,
-        Selector::Cuda(_) => EngineKind::Cuda,
-        Selector::Sim => EngineKind::Sim,
-        Selector::Auto => worker.kind()?,
-    };
-    let (trial, mut gather, mut tally) = (Trial::new(), Gather::new(kind), Tally::default());
-    while let Some(mut chunk) = channel::receive(chunks)? {
-        let number = board.begin(&mut chunk);
-        for (place, batch) in (0..).zip(&chunk.batches) {
-            let known = trial.divide(batch, kind);
-            let limbs = batch.shape().limbs();
-            tally.bits = batch.limbs().par_chunks_exact(limbs).map(bit_length).max().unwrap_or(0).max(tally.bits);
-            for (row, verdict) in (0..).zip(known) {
-                let place = Place { chunk: number, batch: place, row };
-                if let Some(prime) = verdict {
-                    board.put(place, prime);
-                } else {
-                    tally.candidates += 1;
-                    gather.add(&batch.limbs()[row as usize * limbs..][..limbs], place);
-                }
-            }
+/// Where verdicts go.
+struct Verdicts<'p> {
+    sink: Sink,
+    progress: &'p Progress,
+    /// Strong tests at most for an integer.
+    bases: u32,
+    tally: Tally,
+}
+
+impl Verdicts<'_> {
+    /// Writes the verdicts of a chunk in the order of its lines, after checking some of them.
+    fn write(&mut self, origin: Origin, found: Vec<Vec<bool>>) -> Result<()> {
+        let batch = |verdicts: Vec<bool>| {
+            let words = verdicts.into_iter().map(u32::from).collect::<Vec<_>>();
+            Batch::from_limbs(Shape::new(words.len(), 1), words)
+        };
+        let batches = found.into_iter().map(batch).collect::<Result<_, _>>()?;
+        let numbers = Numbers::new(batches, origin.places);
+        let wrong = |sample: &check::Sample| sample.wrong(numbers.lane(sample.lane)[0] == 1, self.bases);
+        if let Some(error) = origin.samples.par_iter().find_map_first(wrong) {
+            return Err(error.into());
         }
-        drop(chunk);
-        while let Some(bin) = gather.full() {
-            worker.send(bin)?;
-        }
-        if board.waiting() > MOST_WAITING {
-            gather.rest().into_iter().try_for_each(|bin| worker.send(bin))?;
-        }
-        while let Some(message) = worker.poll()? {
-            board.answer(message);
-        }
-        board.write()?;
-    }
-    gather.rest().into_iter().try_for_each(|bin| worker.send(bin))?;
-    worker.end();
-    loop {
-        match worker.wait()? {
-            Message::Finished { name, first, further } => {
-                board.write()?;
-                tally.engine(name, first, further);
-                return Ok(tally);
-            }
-            message => board.answer(message),
-        }
-        board.write()?;
+        let lanes = numbers.lanes();
+        self.tally.lanes += lanes as u64;
+        self.tally.bits = self.tally.bits.max(origin.bits);
+        self.tally.primes += (0..lanes).map(|lane| u64::from(numbers.lane(lane)[0])).sum::<u64>();
+        self.tally.checked += origin.samples.len() as u64;
+        self.sink.write(&numbers)?;
+        self.progress.update(origin.consumed_bytes, self.tally.lanes);
+        Ok(())
     }
 }

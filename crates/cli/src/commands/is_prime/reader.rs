@@ -1,46 +1,49 @@
 //! The file in chunks, read by a thread of its own.
 
-use std::{
-    sync::{
-        Arc,
-        mpsc::{Receiver, sync_channel},
-    },
-    thread,
+use std::sync::{
+    Arc,
+    mpsc::{Receiver, sync_channel},
 };
 
-use warpmp::{Batch, Session};
+use rayon::prelude::*;
+use warpmp::Session;
+use warpmp_numtheory::primality::Chunk;
 
 use super::check::Sample;
 use crate::{
+    channel,
     commands::check::Checker,
     error::{Error, Result},
-    io::{source::Raw, tuple::TupleReader},
-    numbers::{self, row},
+    io::tuple::TupleReader,
+    numbers::{self, bit_length, row},
     pool::Pool,
 };
 
-/// Chunks that are read ahead while an engine is opened.
+/// Chunks that are read ahead while the engine opens.
 const AHEAD: usize = 3;
 
-/// Integers that were read.
-pub(super) struct Chunk {
-    pub(super) batches: Vec<Batch<'static>>,
+/// Where the integers of a chunk come from.
+pub(super) struct Origin {
     /// Where each lane is among the batches; none: one batch, in order.
     pub(super) places: Option<Vec<(u32, u32)>>,
-    pub(super) lanes: usize,
+    /// Bits of the widest integer.
+    pub(super) bits: usize,
     /// Bytes of input up to the end of this chunk.
     pub(super) consumed_bytes: u64,
-    /// Those to be checked.
+    /// The integers to be checked.
     pub(super) samples: Vec<Sample>,
 }
 
-/// Starts reading. The channel ends with `None` or an error. `check`: how many verdicts are to be found again.
-pub(super) fn spawn(mut reader: TupleReader, check: u64) -> Result<Receiver<Result<Option<Chunk>>>> {
+/// What the reader sends: a chunk, `None` at the end of the file, or an error.
+type Read = Result<Option<Chunk<'static, Origin>>>;
+
+/// Starts reading. `check`: the number of verdicts to be found again.
+pub(super) fn spawn(mut reader: TupleReader, check: u64) -> Result<Receiver<Read>> {
     let (sender, receiver) = sync_channel(AHEAD);
     let names = reader.names();
     let mut checker = Checker::new(check, reader.total_bytes());
     let pool = Pool::new(&Arc::new(Session::cpu()), false);
-    let read = move || {
+    channel::spawn("reader", move || {
         loop {
             let chunk = chunk(&mut reader, &names, &pool, &mut checker);
             let last = !matches!(chunk, Ok(Some(_)));
@@ -48,22 +51,21 @@ pub(super) fn spawn(mut reader: TupleReader, check: u64) -> Result<Receiver<Resu
                 break;
             }
         }
-    };
-    thread::Builder::new().name("reader".into()).spawn(read).map_err(Error::Threads)?;
+    })?;
     Ok(receiver)
 }
 
-fn chunk(reader: &mut TupleReader, names: &[String], pool: &Pool, checker: &mut Checker) -> Result<Option<Chunk>> {
+fn chunk(reader: &mut TupleReader, names: &[String], pool: &Pool, checker: &mut Checker) -> Read {
     let Some(tuple) = reader.next_chunk()? else { return Ok(None) };
     let mut operands = numbers::operands(&tuple, names, pool, None)?;
     let batches = operands.columns.swap_remove(0).ok_or(Error::Bug)?;
-    let (places, lanes) = (operands.places, operands.lanes);
-    let line = |lane: usize| match &tuple.first {
-        Raw::Text(text) => text.line(lane),
-        Raw::Rows(_) => tuple.first_lane + lane as u64 + 1,
-    };
+    let bits =
+        batches.iter().filter_map(|batch| batch.limbs().par_chunks_exact(batch.shape().limbs()).map(bit_length).max());
+    let bits = bits.max().unwrap_or(0);
+    let places = operands.places;
     let limbs = |lane: usize| row(&batches, places.as_deref(), lane).0.to_vec();
-    let samples = checker.lanes(tuple.consumed_bytes, lanes);
-    let samples = samples.into_iter().map(|lane| Sample { lane, line: line(lane), limbs: limbs(lane) }).collect();
-    Ok(Some(Chunk { batches, places, lanes, consumed_bytes: tuple.consumed_bytes, samples }))
+    let samples = checker.lanes(tuple.consumed_bytes, operands.lanes);
+    let samples = samples.into_iter().map(|lane| Sample { lane, line: tuple.line(lane), limbs: limbs(lane) }).collect();
+    let origin = Origin { places, bits, consumed_bytes: tuple.consumed_bytes, samples };
+    Ok(Some(Chunk { batches, tag: origin }))
 }

@@ -1,16 +1,16 @@
-//! What testing cost, and what was found.
+//! The summary: verdicts, tests and times.
 
 use std::time::Duration;
 
 use serde::Serialize;
+use warpmp_numtheory::primality::Tester;
 
-use super::strong::Cost;
 use crate::{
     error::plural,
     summary::{scaled, scaled_seconds},
 };
 
-/// The command's summary. Rates of integers are end to end, those of tests by the kernels' time.
+/// The command's summary. Rates of integers are end to end, rates of tests by the kernels' time.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Tally {
     op: &'static str,
@@ -21,8 +21,8 @@ pub(super) struct Tally {
     pub(super) primes: u64,
     composites: u64,
     /// Integers that trial division left to the engine.
-    pub(super) candidates: u64,
-    /// Strong tests, to base 2 and to all others.
+    candidates: u64,
+    /// Strong tests to base 2 and to all others.
     strong_tests: u64,
     base_2_tests: u64,
     device: String,
@@ -37,17 +37,15 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// The engine's name, and what it did: `first` are tests to base 2, `further` to others.
-    pub(super) fn engine(&mut self, name: String, first: Cost, further: Cost) {
-        self.device = name;
+    /// The work is done by the engine of this name, after `total`.
+    pub(super) fn end(&mut self, engine: &str, tester: &Tester<'_>, total: Duration) {
+        let (first, further) = (tester.base_2_tests(), tester.further_tests());
+        self.device = engine.into();
+        self.candidates = tester.candidates();
         self.strong_tests = first.tests + further.tests;
         self.base_2_tests = first.tests;
-        self.kernel_seconds = first.kernel_seconds + further.kernel_seconds;
-        self.base_2_seconds = first.kernel_seconds;
-    }
-
-    /// The work is done, after `total`.
-    pub(super) fn end(&mut self, total: Duration) {
+        self.kernel_seconds = first.seconds + further.seconds;
+        self.base_2_seconds = first.seconds;
         let rate = |count: u64, seconds: f64| count as f64 / seconds.max(1e-9);
         self.op = "is-prime";
         self.composites = self.lanes - self.primes;
@@ -62,7 +60,7 @@ impl Tally {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Three lines for people. Zero and one are neither prime nor composite; they are counted with those that are not prime.
+    /// Three lines for people. Zero and one are neither prime nor composite; they count as not prime.
     pub(super) fn text(&self) -> String {
         let Self { lanes, bits, primes, composites, candidates, strong_tests, base_2_tests, device, checked, .. } =
             self;

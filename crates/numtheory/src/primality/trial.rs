@@ -1,51 +1,54 @@
 //! Trial division by small primes.
 //!
-//! An odd number without a prime factor below `y` is one of `∏ (1 − 1/p)`, about `1.12 / ln y` of all odd ones: 24 in 100
-//! for 100. Primes go together in groups whose product is below 2²⁶: a number modulo such a product is a sum of its
-//! limbs times powers of 2³², 32 of them without a carry, and one division for these.
+//! Of all odd numbers, the share `∏ (1 − 1/p)`, about `1.12 / ln y`, has no prime factor below `y`: 24 in 100 for
+//! `y = 100`. Primes stand in groups whose product is below 2²⁶. A number modulo such a product is a sum of its limbs
+//! times powers of 2³²; the sum of 32 products fits in 64 bits, so one division serves 32 limbs.
 //!
-//! How many groups? As long as a group saves more time in strong tests than it takes itself.
+//! A group is tried if it saves more time in strong tests than it takes itself.
 
 use rayon::prelude::*;
 use warpmp::{Batch, EngineKind};
 
-/// Largest prime, at most: its square is below 2²⁶.
+/// No prime is larger: its square is below 2²⁶.
 const LARGEST: u32 = 8191;
-/// A group's product is less.
+/// A group's product is below this.
 const PRODUCT_LIMIT: u64 = 1 << 26;
 /// Limbs between two divisions: `32·2³²·2²⁶ + 2⁵²` is below 2⁶⁴.
 const BLOCK: usize = 32;
 /// All these primes are always tried.
 const LEAST: u32 = 97;
-/// 101²: what is below and has no prime factor below 100 is prime.
+/// 101²: a smaller number without a prime factor below 100 is prime.
 const PROVED: u64 = 101 * 101;
 
-/// Steps of a core in a second: a limb of a group, about.
+/// Steps of a core in a second. A step is a limb in a group, about.
 const STEPS_PER_SECOND: f64 = 1.2e9;
 /// Steps for a group besides its limbs.
 const GROUP_STEPS: usize = 40;
-/// Products of limbs in a second by a GPU's strong tests; of a core, whose limbs are twice as long, in its own.
+/// Products of limbs in a second in the strong tests: of a GPU, and of a core, whose limbs are twice as long.
 const GPU_PRODUCTS_PER_SECOND: f64 = 6e12;
 const CPU_PRODUCTS_PER_SECOND: f64 = 0.5e9;
 
 /// The primes, in groups.
+#[derive(Debug)]
 pub(super) struct Trial {
     groups: Vec<Group>,
 }
 
+#[derive(Debug)]
 struct Group {
     primes: Vec<Prime>,
     product: u64,
     /// `2^(32·i)` modulo the product.
     weights: [u32; BLOCK],
-    /// The next one.
+    /// The power after the last weight.
     step: u64,
 }
 
 /// An odd prime.
+#[derive(Debug)]
 struct Prime {
     value: u32,
-    /// Modulo 2³².
+    /// The inverse modulo 2³².
     inverse: u32,
 }
 
@@ -67,15 +70,15 @@ impl Trial {
         Self { groups: groups.iter().map(|primes| Group::new(primes)).collect() }
     }
 
-    /// Is the lane a prime? None where trial division does not tell: the lane is odd then, and at least [`PROVED`].
-    /// What is left is for strong tests by an engine of this kind.
+    /// Is each lane prime? None where trial division does not tell: the lane is odd then, and at least [`PROVED`], and
+    /// goes to the strong tests of an engine of this kind.
     pub(super) fn divide(&self, batch: &Batch, kind: EngineKind) -> Vec<Option<bool>> {
         let limbs = batch.shape().limbs();
         let groups = &self.groups[..self.worthwhile(limbs, kind)];
         batch.limbs().par_chunks_exact(limbs.max(1)).map(|number| verdict(number, groups)).collect()
     }
 
-    /// How many groups save more than they take.
+    /// The number of groups that save more time than they take.
     fn worthwhile(&self, limbs: usize, kind: EngineKind) -> usize {
         let cores = rayon::current_num_threads() as f64;
         let group_seconds = (limbs + GROUP_STEPS) as f64 / (STEPS_PER_SECOND * cores);
@@ -100,7 +103,7 @@ impl Group {
             weight as u32
         });
         let prime = |value: &u32| {
-            // 3p xor 2 is right to 5 bits, each step doubles them.
+            // 3p xor 2 is right in 5 bits, and each step doubles their number.
             let start = value.wrapping_mul(3) ^ 2;
             let step = |x: u32, _| x.wrapping_mul(2_u32.wrapping_sub(value.wrapping_mul(x)));
             Prime { value: *value, inverse: (0..3).fold(start, step) }
@@ -118,7 +121,7 @@ impl Group {
 }
 
 impl Prime {
-    /// Multiples of an odd prime times its inverse are the quotients, all other numbers more than any quotient.
+    /// A multiple of the prime times its inverse is the quotient. Any other number gives more than the largest quotient.
     const fn divides(&self, number: u32) -> bool {
         number.wrapping_mul(self.inverse) <= u32::MAX / self.value
     }
@@ -141,7 +144,7 @@ fn verdict(number: &[u32], groups: &[Group]) -> Option<bool> {
     small.is_some_and(|number| number < PROVED).then_some(true)
 }
 
-/// The number, if it fits.
+/// The number, if it fits in 64 bits.
 fn small(number: &[u32]) -> Option<u64> {
     let (low, high) = number.split_at(number.len().min(2));
     let value = low.iter().rev().fold(0, |value, limb| value << 32 | u64::from(*limb));
@@ -176,7 +179,7 @@ mod tests {
         // 97·(2^64 + 1) and 101·(2^64 + 1); 2^64 + 1 has no prime factor below 100.
         assert_eq!(few(&[97, 0, 97]), Some(false));
         assert_eq!(few(&[101, 0, 101]), None);
-        // 2^64 + 2^32 + 1 is a multiple of 3, whose own limbs are not.
+        // 2^64 + 2^32 + 1 is a multiple of 3; its limbs are not.
         assert_eq!(few(&[1, 1, 1]), Some(false));
         // 2^127 − 1
         assert_eq!(few(&[u32::MAX, u32::MAX, u32::MAX, 0x7fff_ffff]), None);

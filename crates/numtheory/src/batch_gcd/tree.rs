@@ -1,14 +1,15 @@
-//! Product tree, and down again what the product of the others is modulo each node.
+//! The product tree; and down again, modulo each node, the product of all other nodes of its level.
 //!
-//! With `P` the product of all, a node `n` wants `P/n mod n`: at the root it is 1, and below a node with the value `c`
-//! and the children `a` and `b` it is `c·b mod a` and `c·a mod b`. At the leaves `gcd(nᵢ, P/nᵢ mod nᵢ)` is what `nᵢ` shares
-//! with the others. No divisor is longer than a node, where the tree of remainders modulo squares needs twice that.
+//! Let `P` be the product of all numbers. Each node `n` gets the value `P/n mod n`. The root has the value 1. A node with
+//! the value `c` and the children `a` and `b` gives them the values `c·b mod a` and `c·a mod b`. At the leaves,
+//! `gcd(nᵢ, P/nᵢ mod nᵢ)` is the gcd of `nᵢ` and the product of the others. No divisor is longer than its node; a tree of
+//! remainders modulo squares has divisors of twice the length.
 //!
-//! The top of the tree has few and very long numbers, too long for a GPU's kernels and too few for many cores. There is
-//! another way to its values: at a level of `k` nodes, every node's product of all others by `k − 1` products modulo the
-//! node, for all nodes at the same time: `k²` operations that fill a GPU. See [`super::pairs`].
+//! The top of the tree has few and very long numbers: too long for a GPU's kernels and too few for many cores. A GPU
+//! finds these values in another way. At a level of `k` nodes, `k − 1` products modulo each node give its product of all
+//! others, for all nodes at the same time: `k²` operations that fill a GPU. See [`super::pairs`].
 //!
-//! Memory: about `log₂` of the count times the file, in binary.
+//! Memory: about the numbers' own, times `log₂` of their count.
 //!
 //! Source: D. J. Bernstein, *How to find smooth parts of integers*, 2004; N. Heninger, Z. Durumeric, E. Wustrow,
 //! J. A. Halderman, *Mining your Ps and Qs*, 2012.
@@ -25,16 +26,18 @@ use super::{
     arithmetic::{Arithmetic, Factors},
     pairs,
 };
-use crate::{error::Result, interrupt};
+use crate::{error::Result, watch::check};
 
 /// For every integer its gcd with the product of the others; all are different and above one.
-pub(super) fn shared_factors(numbers: &[UBig], arithmetic: &mut Arithmetic) -> Result<Vec<UBig>> {
-    // Neighbours of like lengths: what lies side by side in a batch is as wide as its widest.
+pub(super) fn shared_factors(numbers: &[UBig], arithmetic: &mut Arithmetic<'_>) -> Result<Vec<UBig>> {
+    // Neighbours of like lengths: all lanes of a batch are as wide as its widest.
     let mut order: Vec<usize> = (0..numbers.len()).collect();
     order.sort_by_key(|place| numbers[*place].bit_len());
     let leaves: Vec<UBig> = order.iter().map(|place| numbers[*place].clone()).collect();
     let mut levels = vec![leaves];
+    arithmetic.meter.plan(numbers.len());
     climb(&mut levels, arithmetic, |level, arithmetic| arithmetic.is_within_reach(level))?;
+    arithmetic.meter.around(levels.len() - 1);
     let found = pairs::others(levels.last().map_or(&[], Vec::as_slice), arithmetic)?;
     let mut values = if let Some(values) = found {
         values
@@ -43,9 +46,10 @@ pub(super) fn shared_factors(numbers: &[UBig], arithmetic: &mut Arithmetic) -> R
         levels.last().map_or_else(Vec::new, |root| vec![UBig::ONE; root.len()])
     };
     while levels.len() > 1 {
-        interrupt::check()?;
+        check(arithmetic.watch)?;
         levels.pop();
         if let Some(level) = levels.last() {
+            arithmetic.meter.down(levels.len() - 1);
             values = descend(level, &values, arithmetic)?;
         }
     }
@@ -62,11 +66,12 @@ pub(super) fn shared_factors(numbers: &[UBig], arithmetic: &mut Arithmetic) -> R
 /// Adds levels of products up to the root, or while `go_on` to the level above.
 fn climb(
     levels: &mut Vec<Vec<UBig>>,
-    arithmetic: &mut Arithmetic,
-    go_on: impl Fn(&[UBig], &Arithmetic) -> bool,
+    arithmetic: &mut Arithmetic<'_>,
+    go_on: impl Fn(&[UBig], &Arithmetic<'_>) -> bool,
 ) -> Result<()> {
     while let Some(last) = levels.last().filter(|level| level.len() > 1 && go_on(level, arithmetic)) {
-        interrupt::check()?;
+        check(arithmetic.watch)?;
+        arithmetic.meter.up(levels.len() - 1);
         let (pairs, rest) = last.as_chunks::<2>();
         let mut products = arithmetic.products(pairs)?;
         products.extend(rest.iter().cloned());
@@ -76,30 +81,25 @@ fn climb(
 }
 
 /// The values of a level from those above.
-fn descend(level: &[UBig], above: &[UBig], arithmetic: &mut Arithmetic) -> Result<Vec<UBig>> {
+fn descend(level: &[UBig], above: &[UBig], arithmetic: &mut Arithmetic<'_>) -> Result<Vec<UBig>> {
     let paired = level.len() / 2 * 2;
     let factors: Vec<Factors<'_>> = (0..paired)
         .map(|place| Factors { value: &above[place / 2], other: &level[place ^ 1], modulus: &level[place] })
         .collect();
     let mut values = arithmetic.remainders(&factors)?;
-    // The last one has gone up alone.
+    // The last node of an odd number of nodes went up alone.
     values.extend(above.get(paired / 2).filter(|_| level.len() > paired).cloned());
     Ok(values)
 }
 
-/// Those of `others` that have a factor in common with `gcd`, and this factor.
-pub(super) fn common_with(gcd: &UBig, others: &[(u64, UBig)]) -> Vec<(u64, UBig)> {
-    let common = others.par_iter().map(|(line, other)| (*line, gcd.gcd(other)));
-    common.filter(|(_, common)| !common.is_one()).collect()
-}
-
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 mod tests {
     use warpmp::{Selector, Session};
 
     use super::*;
 
-    /// What each shares with the product of the others, with nothing but the library's integers.
+    /// The gcd of each and the product of the others, with nothing but the integers' own operations.
     fn expected(numbers: &[UBig]) -> Vec<UBig> {
         let others = |i: usize| (0..numbers.len()).filter(move |j| *j != i).map(|j| &numbers[j]).product::<UBig>();
         (0..numbers.len()).map(|i| others(i).gcd(&numbers[i])).collect()
@@ -109,7 +109,8 @@ mod tests {
     fn shared_factors_of_any_count() {
         let numbers = [15u32, 77, 21, 26, 437, 391, 59 * 61, 4].map(UBig::from);
         for count in 0..=numbers.len() {
-            let mut arithmetic = Arithmetic::new(Session::cpu());
+            let session = Session::cpu();
+            let mut arithmetic = Arithmetic::new(&session, &());
             let found = shared_factors(&numbers[..count], &mut arithmetic).unwrap();
             assert_eq!(found, expected(&numbers[..count]));
         }
@@ -124,7 +125,8 @@ mod tests {
             (0..21).map(|i| UBig::from(odd(i) << (twos * (i as u32 % 4)))).collect()
         };
         for (most, numbers) in [(80, numbers(0)), (160, numbers(0)), (160, numbers(1)), (100_000, numbers(1))] {
-            let mut arithmetic = Arithmetic::new(Session::on(Selector::Sim).unwrap());
+            let session = Session::on(Selector::Sim).unwrap();
+            let mut arithmetic = Arithmetic::new(&session, &());
             (arithmetic.worth_seconds, arithmetic.most_bits) = (0.0, most);
             assert_eq!(shared_factors(&numbers, &mut arithmetic).unwrap(), expected(&numbers));
             let stages = &arithmetic.stages;

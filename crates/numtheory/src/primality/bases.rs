@@ -1,8 +1,9 @@
 //! The bases of an integer's strong tests.
 //!
-//! Below ψ₁₃ the prime bases up to where they are a proof; above, 2 and then bases from 2 to n − 2, every one as likely.
-//! A composite passes the test to at most a quarter of these (Rabin 1980), so that `K` bases leave `4^(1−K)`. Prime
-//! bases alone would not do: composites are known that pass all below 307 (Arnault 1995).
+//! Below ψ₁₃ the bases are primes, as many as prove the integer prime. Above, the first base is 2, and the others are
+//! random: each from 2 to n − 2 with the same probability. A composite passes the test to at most a quarter of these
+//! bases (Rabin 1980), so it passes `K` tests with a probability of at most `4^(1−K)`. Prime bases alone give no such
+//! bound: composites are known that pass for all prime bases below 307 (Arnault 1995).
 
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -29,34 +30,34 @@ const PSI: [u128; 13] = [
 ];
 const PRIMES: [u32; 13] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41];
 
-/// Chooses bases.
-pub(super) struct Bases {
+/// Chooses the bases of strong tests.
+#[derive(Clone, Debug)]
+pub struct Bases {
     most: u32,
     random: ChaCha8Rng,
 }
 
 impl Bases {
-    /// At most so many for an integer; random ones from `seed`, or from what the system has.
-    pub(super) fn new(most: u32, seed: Option<u64>) -> Self {
-        let random = seed.map_or_else(
-            || {
-                let mut seed = [0; 32];
-                for (number, bytes) in seed.chunks_exact_mut(8).enumerate() {
-                    bytes.copy_from_slice(&RandomState::new().hash_one(number).to_le_bytes());
-                }
-                ChaCha8Rng::from_seed(seed)
-            },
-            ChaCha8Rng::seed_from_u64,
-        );
-        Self { most, random }
+    /// At most `most` bases for an integer, at least one. The random ones differ from call to call.
+    pub fn new(most: u32) -> Self {
+        let mut seed = [0; 32];
+        for (number, bytes) in seed.chunks_exact_mut(8).enumerate() {
+            bytes.copy_from_slice(&RandomState::new().hash_one(number).to_le_bytes());
+        }
+        Self { most: most.max(1), random: ChaCha8Rng::from_seed(seed) }
     }
 
-    /// How many strong tests make this integer a prime.
+    /// As [`Bases::new`], with random bases that depend on `seed` alone.
+    pub fn seeded(most: u32, seed: u64) -> Self {
+        Self { most: most.max(1), random: ChaCha8Rng::seed_from_u64(seed) }
+    }
+
+    /// The number of strong tests that an integer has to pass.
     pub(super) fn count(&self, number: &[u32]) -> u32 {
         proof(number).map_or(self.most, |enough| self.most.min(enough))
     }
 
-    /// The base of round `round` to `base`, which is as long as `number`: an odd one, larger than the 13 primes.
+    /// Writes the base of test `round` to `base`, which is as long as `number`: an odd integer above the 13 primes.
     pub(super) fn write(&mut self, round: u32, number: &[u32], base: &mut [u32]) {
         base.fill(0);
         if round == 0 || proof(number).is_some() {
@@ -65,7 +66,7 @@ impl Bases {
         }
         let Some(top) = number.iter().rposition(|limb| *limb != 0) else { return };
         let mask = u32::MAX >> number[top].leading_zeros();
-        // Half of the draws fit at least: n has its top bit.
+        // At least half of the draws fit, because n has its top bit.
         loop {
             base[..=top].fill_with(|| self.random.next_u32());
             base[top] &= mask;
@@ -87,7 +88,7 @@ fn proof(number: &[u32]) -> Option<u32> {
 /// Is `1 < base < n − 1`, for an odd `n`?
 fn fits(base: &[u32], number: &[u32]) -> bool {
     let small = base[0] <= 1 && base[1..].iter().all(|limb| *limb == 0);
-    // n is odd: n − 1 differs from it in the lowest limb only.
+    // n is odd, so n − 1 differs from it in the lowest limb only.
     let below = number.iter().rev().cmp(base.iter().rev()).is_gt();
     let minus_one = base[1..] == number[1..] && base[0] == number[0] - 1;
     below && !small && !minus_one
@@ -113,7 +114,7 @@ mod tests {
         assert!([[0, 0], [1, 0], [4, 9], [5, 9], [6, 9], [0, 10]].iter().all(|base| !fits(base, &[5, 9])));
         assert!([[2, 0], [0, 1], [3, 9], [9, 8]].iter().all(|base| fits(base, &[5, 9])));
         let number = [1, 0, 0, 0, 2, 0];
-        let (mut bases, mut base) = (Bases::new(9, Some(1)), [7; 6]);
+        let (mut bases, mut base) = (Bases::seeded(9, 1), [7; 6]);
         let mut tops = [0; 3];
         for _ in 0..100 {
             bases.write(1, &number, &mut base);

@@ -1,8 +1,8 @@
 //! A level's products and remainders, on the engine or on the processor's cores.
 //!
-//! The rule: some of a level's operations are done by the cores, with a clock. If all of them would take the cores less
-//! than [`WORTH_SECONDS`], they do them; a kernel's compilation alone may take that long. Else the engine does, if the
-//! numbers are not too long for it and not too different.
+//! The rule: the cores do some of a level's operations first, with a clock. If all operations would take the cores less
+//! than [`WORTH_SECONDS`], the cores do them all, because the compilation of a kernel may take as long. Otherwise the
+//! engine does them, if the numbers are not too long for it and have about the same length.
 
 use std::time::Instant;
 
@@ -10,38 +10,42 @@ use dashu_int::{UBig, Word, ops::BitTest};
 use rayon::prelude::*;
 use serde::Serialize;
 use warpmp::kernels::Register;
-use warpmp::{Batch, EngineKind, Operation, Session, Shape};
+use warpmp::{Batch, EngineKind, Operation, Options, Session, Shape};
 
+use super::meter::Meter;
 use crate::{
-    engine,
-    error::{Error, Result},
-    interrupt,
+    error::Result,
+    watch::{Watch, check},
 };
 
-/// What is sooner done by the cores needs no GPU.
+/// Work that takes the cores less time than this needs no GPU.
 const WORTH_SECONDS: f64 = 0.5;
-/// Operations by which the cores are measured.
+/// Operations with which the cores are measured.
 const SAMPLES: usize = 8;
-/// Rows may take twice the numbers' own memory, or so many limbs.
+/// Rows may take twice the memory of their numbers, or this many limbs.
 const PADDING_LIMBS: usize = 1 << 16;
 /// Limbs of 32 bits in a word of the library.
 const WORD_LIMBS: usize = Word::BITS as usize / 32;
-/// Operations that the cores do between two looks for an interruption.
+/// Operations of the cores between two looks at the watch.
 const PIECE: usize = 1 << 14;
 
 /// Where the time went.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct Stages {
-    pub(super) product_seconds: f64,
+pub struct Stages {
+    /// Products up the tree.
+    pub product_seconds: f64,
     /// Products of all others, for the nodes of one level.
-    pub(super) all_pairs_seconds: f64,
-    pub(super) remainder_seconds: f64,
-    pub(super) gcd_seconds: f64,
-    /// Levels of products and of remainders that the engine did, and that the cores did.
-    pub(super) engine_levels: usize,
-    pub(super) core_levels: usize,
-    /// Nodes of the level where all met all; 0 if none did.
-    pub(super) all_pairs: usize,
+    pub all_pairs_seconds: f64,
+    /// Remainders down the tree.
+    pub remainder_seconds: f64,
+    /// The gcds at the leaves.
+    pub gcd_seconds: f64,
+    /// Levels of products and of remainders that the engine did.
+    pub engine_levels: usize,
+    /// Levels of products and of remainders that the cores did.
+    pub core_levels: usize,
+    /// Nodes of the level where every node met every other; 0 without such a level.
+    pub all_pairs: usize,
 }
 
 /// `value·other mod modulus`.
@@ -52,20 +56,22 @@ pub(super) struct Factors<'n> {
 }
 
 /// Does levels.
-pub(super) struct Arithmetic {
-    pub(super) session: Session,
+pub(super) struct Arithmetic<'s> {
+    pub(super) session: &'s Session,
+    pub(super) watch: &'s dyn Watch,
+    pub(super) meter: Meter<'s>,
     pub(super) stages: Stages,
-    /// What the cores do in less time they do.
+    /// The cores do the work that takes them less time than this.
     pub(super) worth_seconds: f64,
     /// The longest numbers for the engine.
     pub(super) most_bits: usize,
 }
 
-impl Arithmetic {
+impl<'s> Arithmetic<'s> {
     /// On this engine, and the cores.
-    pub(super) fn new(session: Session) -> Self {
-        let stages = Stages::default();
-        Self { session, stages, worth_seconds: WORTH_SECONDS, most_bits: Operation::Mul.max_bits() }
+    pub(super) fn new(session: &'s Session, watch: &'s dyn Watch) -> Self {
+        let (stages, meter) = (Stages::default(), Meter::new(watch));
+        Self { session, watch, meter, stages, worth_seconds: WORTH_SECONDS, most_bits: Operation::Mul.max_bits() }
     }
 
     /// Is the engine another thing than the cores?
@@ -78,7 +84,7 @@ impl Arithmetic {
         self.has_device() && self.takes_moduli(2 * widest(level.iter()))
     }
 
-    /// Can the engine reduce products of two numbers of so many bits modulo such a number?
+    /// Can the engine reduce a product of two numbers of `bits` bits modulo a number of `bits` bits?
     pub(super) fn takes_moduli(&self, bits: usize) -> bool {
         let shapes = [Shape::new(2, 2 * bits), Shape::new(2, bits)];
         bits <= self.most_bits
@@ -97,10 +103,10 @@ impl Arithmetic {
             let [a, b] = [0, 1].map(|i| batch(pairs.iter().map(|pair| &pair[i]), bits));
             self.stages.engine_levels += usize::from(self.has_device());
             self.stages.core_levels += usize::from(!self.has_device());
-            numbers(&engine::apply(&self.session, Operation::Mul, &[&a?, &b?], None, None)?.0)
+            numbers(&self.apply(Operation::Mul, &[&a?, &b?])?)
         } else {
             self.stages.core_levels += 1;
-            on_cores(pairs, by_cores)?
+            self.on_cores(pairs, by_cores)?
         };
         self.stages.product_seconds += start.elapsed().as_secs_f64();
         Ok(products)
@@ -123,18 +129,29 @@ impl Arithmetic {
         let found = if fits && self.pays(factors, by_cores) {
             self.stages.engine_levels += 1;
             let (a, b, m) = (batch(values(), bits[0])?, batch(others(), bits[1])?, batch(moduli(), bits[2])?);
-            numbers(&self.modular(&a, &b, &m)?)
+            numbers(&self.apply(Operation::MulMod, &[&a, &b, &m])?)
         } else {
             self.stages.core_levels += 1;
-            on_cores(factors, by_cores)?
+            self.on_cores(factors, by_cores)?
         };
         self.stages.remainder_seconds += start.elapsed().as_secs_f64();
         Ok(found)
     }
 
-    fn modular(&self, a: &Batch, b: &Batch, m: &Batch) -> Result<Batch<'static>> {
-        let (mut results, _) = self.session.apply(Operation::MulMod, &[a, b, m], warpmp::Options::new())?;
+    fn apply(&self, operation: Operation, operands: &[&Batch]) -> Result<Batch<'static>> {
+        let (mut results, _) = self.session.apply(operation, operands, Options::new())?;
         Ok(results.swap_remove(0))
+    }
+
+    /// Does operations on all cores.
+    fn on_cores<T: Sync>(&self, items: &[T], operation: impl Fn(&T) -> UBig + Sync) -> Result<Vec<UBig>> {
+        let mut results = Vec::with_capacity(items.len());
+        for piece in items.chunks(PIECE) {
+            check(self.watch)?;
+            results.par_extend(piece.par_iter().map(&operation));
+            self.meter.part(results.len(), items.len());
+        }
+        Ok(results)
     }
 
     /// Would the cores take long?
@@ -146,7 +163,7 @@ impl Arithmetic {
     }
 }
 
-/// What all cores would take for these operations, by a few of them.
+/// The seconds that all cores would take for these operations, estimated by a few of them.
 pub(super) fn core_seconds<T>(items: &[T], operation: impl Fn(&T) -> UBig) -> f64 {
     let step = items.len().div_ceil(SAMPLES).max(1);
     let samples = items.iter().step_by(step);
@@ -158,22 +175,12 @@ pub(super) fn core_seconds<T>(items: &[T], operation: impl Fn(&T) -> UBig) -> f6
     start.elapsed().as_secs_f64() / count as f64 * items.len().div_ceil(rayon::current_num_threads()) as f64
 }
 
-/// Does operations on all cores.
-fn on_cores<T: Sync>(items: &[T], operation: impl Fn(&T) -> UBig + Sync) -> Result<Vec<UBig>> {
-    let mut results = Vec::with_capacity(items.len());
-    for piece in items.chunks(PIECE) {
-        interrupt::check()?;
-        results.par_extend(piece.par_iter().map(&operation));
-    }
-    Ok(results)
-}
-
 /// Bits of the longest number, at least 1.
 pub(super) fn widest<'n>(numbers: impl Iterator<Item = &'n UBig>) -> usize {
     numbers.map(BitTest::bit_len).max().unwrap_or(0).max(1)
 }
 
-/// Do rows of `bits` bits hold not much more than these numbers?
+/// Do rows of `bits` bits waste little memory on these numbers?
 fn is_even<'n>(numbers: impl Iterator<Item = &'n UBig>, bits: usize) -> bool {
     let (count, sum) = numbers.fold((0, 0), |(count, sum), number| (count + 1, sum + number.bit_len().div_ceil(32)));
     count * bits.div_ceil(32) <= (2 * sum).max(PADDING_LIMBS)
@@ -188,10 +195,10 @@ pub(super) fn batch<'n>(numbers: impl Iterator<Item = &'n UBig>, bits: usize) ->
         let words = number.as_words().iter();
         limbs.extend(words.flat_map(|word| (0..WORD_LIMBS).map(move |place| (*word >> (32 * place)) as u32)));
         lanes += 1;
-        // The last word may have a limb of zeros too many.
+        // The last word may have one limb of zeros too many.
         limbs.resize(lanes * width, 0);
     }
-    Batch::from_limbs(Shape::new(lanes, bits), limbs).map_err(Error::from)
+    Ok(Batch::from_limbs(Shape::new(lanes, bits), limbs)?)
 }
 
 /// A batch's numbers.

@@ -1,0 +1,17 @@
+//! Number theory in bulk: which integers are prime, and which have a factor in common.
+//!
+//! * [`primality`]: trial division, then strong tests to many bases or the test of Baillie and Wagstaff (BPSW), for
+//!   chunks of any number of integers of any widths.
+//! * [`batch_gcd`]: all integers of a set that share a factor with another one, by a product tree.
+//!
+//! The arithmetic runs on a [`Session`](warpmp::Session) of the crate `warpmp`: a GPU, its simulator, or the CPU. Work
+//! that takes long reports to a [`Watch`], which can also stop it. Nothing here reads files or writes to a terminal.
+#![forbid(unsafe_code)]
+
+pub mod batch_gcd;
+pub mod error;
+pub mod primality;
+pub mod watch;
+
+pub use error::{Error, Result};
+pub use watch::Watch;
