@@ -22,7 +22,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("warpmp-collatz", &["warpmp-kernel", "warpmp-device", "warpmp-launch"]),
     ("warpmp-oracle", &["warpmp"]),
     ("warpmp-numtheory", &["warpmp"]),
-    ("warpmp-cli", &["warpmp", "warpmp-oracle", "warpmp-collatz", "warpmp-device", "warpmp-numtheory"]),
+    (
+        "warpmp-papers",
+        &["warpmp-kernel", "warpmp-device", "warpmp-launch", "warpmp", "warpmp-oracle", "warpmp-collatz"],
+    ),
+    (
+        "warpmp-cli",
+        &["warpmp", "warpmp-oracle", "warpmp-collatz", "warpmp-device", "warpmp-numtheory", "warpmp-papers"],
+    ),
     ("warpmp-python", &["warpmp", "warpmp-collatz", "warpmp-device", "warpmp-numtheory"]),
     ("warpmp-testkit", &["warpmp", "warpmp-oracle"]),
 ];

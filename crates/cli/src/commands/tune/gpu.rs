@@ -214,7 +214,7 @@ impl Filled {
             check::compare(operation, *lane as u64, &check::borrowed(&operands), &check::borrowed(&rows)).err()
         });
         if let Some(error) = wrong {
-            return Err(error);
+            return Err(error.into());
         }
         self.right = Some(found);
         Ok(())
