@@ -27,7 +27,7 @@
 //!
 #![doc = include_str!("operations.md")]
 // The SIMD files of the CPU engine alone may lift this; a test of the layers holds them to it.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 pub mod batch;
 mod cpu;
