@@ -105,7 +105,7 @@ pub struct Certificate {
     pub scheme: Scheme,
     /// [`fingerprint`] of the rules.
     pub rules: String,
-    /// [`tables`]: names and fingerprints of the jump tables.
+    /// Names and fingerprints of the jump tables, of [`crate::scheme::Method::tables`].
     pub tables: Vec<(String, String)>,
     /// The figures.
     pub figures: Figures,
