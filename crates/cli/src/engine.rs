@@ -1,8 +1,7 @@
 //! The library's session, opened as the command line asks for it.
 
-use warpmp::{
-    Batch, EngineKind, Error as LibraryError, HostBuffer, Operation, Options, Report, Selector, Session, Shape,
-};
+use warpmp::kernels::Register;
+use warpmp::{Batch, EngineKind, Error as LibraryError, HostBuffer, Operation, Options, Report, Selector, Session};
 
 use crate::{console, error::Result, tables};
 
@@ -19,6 +18,11 @@ pub(crate) fn open(selector: Selector, quiet: bool) -> Result<Session> {
         session.set_table(table);
     }
     Ok(session)
+}
+
+/// The algorithms of this program.
+pub(crate) const fn register() -> Register {
+    Register::shipped()
 }
 
 /// Opens the engine as the library has it.
@@ -52,29 +56,4 @@ pub(crate) fn apply(
     options.into.extend(into);
     let (mut results, report) = session.apply(operation, operands, options)?;
     Ok((results.swap_remove(0), report))
-}
-
-/// The names of the session's algorithms for an operation.
-pub(crate) fn algorithms(session: &Session, operation: Operation) -> Result<Vec<String>> {
-    let one = Batch::from_u64s(&[1]);
-    match apply(session, operation, &vec![&one; operation.arity()], Some("?"), None) {
-        Err(LibraryError::UnknownAlgorithm { known, .. }) => Ok(known),
-        // No kernel yet: the list of names is empty there.
-        Err(LibraryError::AlgorithmUnfit { .. }) => Ok(Vec::new()),
-        Err(error) => Err(error.into()),
-        Ok((_, report)) => Ok(vec![report.algorithm]),
-    }
-}
-
-/// The algorithm that the session takes for these widths; asks for `algorithm` if one is named.
-pub(crate) fn algorithm_for(
-    session: &Session,
-    operation: Operation,
-    shapes: &[Shape],
-    algorithm: Option<&str>,
-) -> Result<String> {
-    let zero = |shape: &Shape| Batch::from_limbs(Shape::new(1, shape.bits), vec![0; shape.limbs()]);
-    let zeros = shapes.iter().map(zero).collect::<Result<Vec<_>, _>>()?;
-    let (_, report) = apply(session, operation, &zeros.iter().collect::<Vec<_>>(), algorithm, None)?;
-    Ok(report.algorithm)
 }

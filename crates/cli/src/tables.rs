@@ -7,6 +7,7 @@ use std::{env, ffi::OsString, io, path::PathBuf};
 use warpmp::tuning::{self, Table, TableError};
 
 use crate::{
+    engine,
     error::{Error, FAILED, Result, USAGE},
     io::error::plain,
 };
@@ -68,8 +69,8 @@ pub(crate) fn of_user(architecture: u32) -> Result<Option<Table>> {
     let named = env::var_os(VARIABLE).filter(|name| !name.is_empty());
     match named {
         Some(name) if name == "none" => Ok(None),
-        Some(name) => Ok(Some(Table::read(&PathBuf::from(name)).map_err(TablesError::from)?)),
-        None => match path(architecture).ok().map(|path| Table::read(&path)).transpose() {
+        Some(name) => Ok(Some(Table::read(&PathBuf::from(name), &engine::register()).map_err(TablesError::from)?)),
+        None => match path(architecture).ok().map(|path| Table::read(&path, &engine::register())).transpose() {
             Err(TableError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
             table => Ok(table.map_err(TablesError::from)?),
         },

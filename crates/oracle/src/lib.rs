@@ -169,9 +169,7 @@ impl Lane<'_> {
             O::Or => Value::exact(int(0) | int(1), self.wide()).into(),
             O::Xor => Value::exact(int(0) ^ int(1), self.wide()).into(),
             O::Not => Value::exact((BigInt::from(1) << p) - 1 - int(0), p).into(),
-            O::Select => {
-                Value::exact(int(if self.bit(0) == 1 { 1 } else { 2 }), self.bits(1).max(self.bits(2))).into()
-            }
+            O::Select => Value::exact(int(if self.bit(0) == 1 { 1 } else { 2 }), self.bits(1).max(self.bits(2))).into(),
             O::SignedAdd => Value::signed_from(&(signed(0) + signed(1)), self.wide() + 1).into(),
             O::SignedSub => Value::signed_from(&(signed(0) - signed(1)), self.wide() + 1).into(),
             O::SignedNeg => Value::signed_from(&-signed(0), p + 1).into(),
@@ -180,12 +178,8 @@ impl Lane<'_> {
                 let sign = i32::from(signed(0).sign() == Sign::Minus);
                 [Value::exact(signed(0).magnitude().clone(), p), Value::exact(sign, 1)].into()
             }
-            O::FromSignMagnitude => {
-                Value::signed_from(&if self.bit(1) == 1 { -int(0) } else { int(0) }, p + 1).into()
-            }
-            O::DivRem => {
-                self.checked([p, self.bits(1)], || Ok([number(0) / number(1), number(0) % number(1)]))
-            }
+            O::FromSignMagnitude => Value::signed_from(&if self.bit(1) == 1 { -int(0) } else { int(0) }, p + 1).into(),
+            O::DivRem => self.checked([p, self.bits(1)], || Ok([number(0) / number(1), number(0) % number(1)])),
             O::Rem => self.checked([self.bits(1)], || Ok([number(0) % number(1)])),
             O::Gcd => Value::exact(gcd(number(0), number(1)), self.wide()).into(),
             O::GcdExt => {

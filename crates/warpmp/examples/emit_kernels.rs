@@ -10,7 +10,7 @@ use std::{env, error, fs};
 
 use serde::Serialize;
 use warpmp::kernels::epfl::{Arithmetic, Experiment, Layout, Place, Work};
-use warpmp::kernels::{MUL, MulShape, OperationShape, SQR, Settings, Spec, SqrShape, register};
+use warpmp::kernels::{Algorithm, OperandShape, OperationShape, Settings, Spec, register};
 use warpmp::{Operation, Shape};
 use warpmp_kernel::ir::Kernel;
 
@@ -243,15 +243,19 @@ const EXPERIMENTS: &[ExperimentCase] = &[
     (Work::Karatsuba, Arithmetic::Rows, Place::Local, 131, Some(220), 48),
 ];
 
+fn find(operation: Operation, name: &str) -> Result<&'static Algorithm, Box<dyn error::Error>> {
+    Ok(register(operation).iter().find(|it| it.name == name).ok_or("no such algorithm")?)
+}
+
 fn main() -> Result<(), Box<dyn error::Error>> {
     let directory = env::args().nth(1).ok_or("usage: emit_kernels DIR")?;
     let directory = Path::new(&directory);
     let mut budgets = Vec::new();
     for &(name, bits, wide, registers) in CASES {
-        let algorithm = MUL.iter().find(|it| it.name == name).ok_or("no such algorithm")?;
-        let limbs = [bits[0].div_ceil(32), bits[1].div_ceil(32), (bits[0] + bits[1]).div_ceil(32)];
+        let algorithm = find(Operation::Mul, name)?;
+        let [a, b] = bits.map(|bits| bits as u32);
         for common_b in [false, true] {
-            let shape = MulShape { limbs: limbs.map(|n| n as u32), common_b };
+            let shape = OperationShape::product(OperandShape::each(a), OperandShape { bits: b, common: common_b });
             let spec = (algorithm.spec)(shape, &Settings::default(), true);
             // A common operand is read in other ways.
             write(&*spec, directory, wide.filter(|_| !common_b), registers, &mut budgets)?;
@@ -263,8 +267,7 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     }
     operations.extend_from_slice(PARTS);
     for (operation, algorithm, bits, wide, registers) in operations {
-        let find = register(operation).iter().find(|it| it.name == algorithm);
-        let algorithm = find.ok_or("no such algorithm")?;
+        let algorithm = find(operation, algorithm)?;
         for common in [false, true] {
             let mut operands = vec![Shape::new(2, bits); operation.arity()];
             if common && operands.len() > 1 {
@@ -277,9 +280,8 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         }
     }
     for &(name, bits, wide, registers) in SQUARES {
-        let algorithm = SQR.iter().find(|it| it.name == name).ok_or("no such algorithm")?;
-        let shape = SqrShape { limbs: [bits.div_ceil(32), (2 * bits).div_ceil(32)].map(|n| n as u32) };
-        let spec = (algorithm.spec)(shape, &Settings::default(), true);
+        let shape = OperationShape::square(bits as u32);
+        let spec = (find(Operation::Sqr, name)?.spec)(shape, &Settings::default(), true);
         write(&*spec, directory, wide, registers, &mut budgets)?;
     }
     let long_blocks = Settings { block: Some(32), ..Settings::default() };
@@ -289,8 +291,7 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     {
         let operands: Vec<Shape> = bits.iter().map(|&bits| Shape::new(32, bits)).collect();
         let shape = OperationShape::new(operation, &operands)?;
-        let algorithm = register(operation).iter().find(|it| it.name == name).ok_or("no such algorithm")?;
-        let spec = (algorithm.spec)(shape, &settings, true);
+        let spec = (find(operation, name)?.spec)(shape, &settings, true);
         write(&*spec, directory, wide, registers, &mut budgets)?;
         if let (Operation::MontMul, "thread", Some(_), Some(budget)) = (operation, name, wide, budgets.last_mut()) {
             // All of the kernel: the products, a low one a row among them, and at most 1.3 times as many others.

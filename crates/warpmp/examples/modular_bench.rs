@@ -17,13 +17,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use num_bigint::BigUint;
+use warpmp::kernels::OperandShape;
 use warpmp::kernels::Spec;
+use warpmp::kernels::modular::Layout;
 use warpmp::kernels::modular::division::{Division, Parts};
 use warpmp::kernels::modular::gcd::Gcd;
 use warpmp::kernels::modular::inverse::InvMod;
 use warpmp::kernels::modular::power::{Exponent, PowMod};
 use warpmp::kernels::modular::product::{Function, MontgomeryProduct};
-use warpmp::kernels::modular::{Layout, Operand};
 use warpmp_device::{Arg, Buffer, Device, Stream, open_cuda, open_sim};
 use warpmp_kernel::build::Glue;
 use warpmp_testkit::{Operands, Pattern, oracle};
@@ -172,13 +173,13 @@ const fn lanes(layout: Layout) -> usize {
 }
 
 fn mont_mul(bits: u32, layout: Layout, target: f64) -> Case {
-    let l = Operand::each(bits / 32);
+    let l = OperandShape::each(bits);
     let chain = 1000;
     let spec = MontgomeryProduct { function: Function::Mul, operands: vec![l; 3], layout, chain };
     Case {
         name: format!("mont_mul_{bits} {}", spec.name()),
         operands: vec![(bits - 1, false), (bits - 1, false), (bits, true)],
-        results: vec![l.limbs],
+        results: vec![l.limbs()],
         status: true,
         chain,
         lanes: lanes(layout),
@@ -193,13 +194,13 @@ fn mont_mul(bits: u32, layout: Layout, target: f64) -> Case {
 }
 
 fn mont_sqr(bits: u32, layout: Layout) -> Case {
-    let l = Operand::each(bits / 32);
+    let l = OperandShape::each(bits);
     let chain = 1000;
     let spec = MontgomeryProduct { function: Function::Sqr, operands: vec![l; 2], layout, chain };
     Case {
         name: format!("mont_sqr_{bits} {}", spec.name()),
         operands: vec![(bits - 1, false), (bits, true)],
-        results: vec![l.limbs],
+        results: vec![l.limbs()],
         status: true,
         chain,
         lanes: lanes(layout),
@@ -218,13 +219,13 @@ fn mont_sqr(bits: u32, layout: Layout) -> Case {
 }
 
 fn pow_mod(bits: u32, layout: Layout, target: f64, secret: bool) -> Case {
-    let l = Operand::each(bits / 32);
+    let l = OperandShape::each(bits);
     let kind = if secret { Exponent::Secret } else { Exponent::Operand };
-    let spec = PowMod { layout, ..PowMod::new(l, kind(l, bits), l) };
+    let spec = PowMod { layout, ..PowMod::new(l, kind(l), l) };
     Case {
         name: format!("pow_mod_{}{bits} {}", if secret { "sec_" } else { "" }, spec.name()),
         operands: vec![(bits, false), (bits, false), (bits, true)],
-        results: vec![l.limbs],
+        results: vec![l.limbs()],
         status: true,
         chain: 1,
         lanes: lanes(layout) / 4,
@@ -235,12 +236,12 @@ fn pow_mod(bits: u32, layout: Layout, target: f64, secret: bool) -> Case {
 }
 
 fn pow_public(bits: u32, target: f64) -> Case {
-    let l = Operand::each(bits / 32);
-    let spec = PowMod { layout: usual(l.limbs, POWER_BLOCK), ..PowMod::new(l, Exponent::Public(65537), l) };
+    let l = OperandShape::each(bits);
+    let spec = PowMod { layout: usual(l.limbs(), POWER_BLOCK), ..PowMod::new(l, Exponent::Public(65537), l) };
     Case {
         name: format!("pow_mod_65537_{bits} {}", spec.name()),
         operands: vec![(bits, false), (bits, true)],
-        results: vec![l.limbs],
+        results: vec![l.limbs()],
         status: true,
         chain: 1,
         lanes: lanes(spec.layout),
@@ -251,7 +252,7 @@ fn pow_public(bits: u32, target: f64) -> Case {
 }
 
 fn div_rem(dividend: u32, divisor: u32, layout: Layout, target: f64) -> Case {
-    let operands = [dividend, divisor].map(|bits| Operand::each(bits / 32));
+    let operands = [dividend, divisor].map(|bits| OperandShape::each(bits));
     let spec = Division { layout, ..Division::new(operands[0], operands[1], Parts::Both) };
     Case {
         name: format!("div_rem_{dividend}_{divisor} {}", spec.name()),
@@ -267,12 +268,12 @@ fn div_rem(dividend: u32, divisor: u32, layout: Layout, target: f64) -> Case {
 }
 
 fn gcd(bits: u32, target: f64) -> Case {
-    let l = Operand::each(bits / 32);
+    let l = OperandShape::each(bits);
     let spec = Gcd::new(l, l);
     Case {
         name: format!("gcd_{bits} {}", spec.name()),
         operands: vec![(bits, false), (bits, false)],
-        results: vec![l.limbs],
+        results: vec![l.limbs()],
         status: false,
         chain: 1,
         lanes: lanes(spec.layout),
@@ -289,12 +290,12 @@ fn gcd(bits: u32, target: f64) -> Case {
 }
 
 fn inv_mod(bits: u32, target: f64) -> Case {
-    let l = Operand::each(bits / 32);
+    let l = OperandShape::each(bits);
     let spec = InvMod::new(l, l);
     Case {
         name: format!("inv_mod_{bits} {}", spec.name()),
         operands: vec![(bits, false), (bits, true)],
-        results: vec![l.limbs],
+        results: vec![l.limbs()],
         status: true,
         chain: 1,
         lanes: lanes(spec.layout),

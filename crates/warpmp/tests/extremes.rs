@@ -1,6 +1,7 @@
 //! Shapes that nobody can have: an error says so; nothing overflows, and nothing is taken from the memory for them.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use warpmp::kernels::Register;
 use warpmp::{Batch, Error, Operation, Plan, Selector, Session, Shape};
 
 const LANES: [usize; 5] = [0, 1, 32, usize::MAX / 2, usize::MAX];
@@ -22,7 +23,7 @@ fn plans() {
             for (lanes, bits) in LANES.into_iter().flat_map(|lanes| BITS.map(|bits| (lanes, bits))) {
                 for shapes in shapes(operation.arity(), lanes, bits) {
                     let possible = operation.results(&shapes);
-                    assert_eq!(Plan::fitting(operation, &shapes).is_ok(), possible.is_ok());
+                    assert_eq!(Register::shipped().fitting(operation, &shapes).is_ok(), possible.is_ok());
                     match Plan::new(operation, &shapes, device, table, None) {
                         Ok(plan) => {
                             assert!(possible.is_ok() && plan.chunk_lanes(1 << 30, 3) >= 32);

@@ -6,6 +6,7 @@ use std::fs;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
+use warpmp::kernels::Register;
 use warpmp::tuning::{Table, shipped};
 use warpmp::{Error, Operation, Plan, Selector, Session, Shape};
 
@@ -78,7 +79,7 @@ fn changed_tables_plan_everything_or_say_what_is_wrong() {
             value.to_string().into_bytes()
         };
         fs::write(&path, &changed).unwrap();
-        let table = match Table::read(&path) {
+        let table = match Table::read(&path, &Register::shipped()) {
             Ok(table) => table,
             Err(error) => {
                 assert!(error.to_string().contains("sm_90.json: "), "{error}");
@@ -106,6 +107,6 @@ fn changed_tables_plan_everything_or_say_what_is_wrong() {
     assert!(read > 30 && refused > 30, "{read} tables read, {refused} refused");
     for text in ["[".repeat(200_000), "{\"architecture\":".repeat(100_000), String::new(), "null".into()] {
         fs::write(&path, text).unwrap();
-        assert!(Table::read(&path).unwrap_err().to_string().contains("sm_90.json: "));
+        assert!(Table::read(&path, &Register::shipped()).unwrap_err().to_string().contains("sm_90.json: "));
     }
 }

@@ -11,34 +11,36 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use common::shape;
+use common::algorithm;
+use common::products::shape;
+use warpmp::kernels::OperandShape;
 use warpmp::kernels::OperationShape;
 use warpmp::kernels::epfl::{self, Arithmetic, Experiment, Place, Work};
 use warpmp::kernels::linear::{Linear, Split};
+use warpmp::kernels::modular::Layout;
 use warpmp::kernels::modular::product::{Function, MontgomeryProduct};
 use warpmp::kernels::modular::strong::{Base, StrongTest};
-use warpmp::kernels::modular::{Layout, Operand};
 use warpmp::kernels::mul_group::MulGroup;
 use warpmp::kernels::mul_thread::{Input, MulThread};
 use warpmp::kernels::sqr_thread::SqrThread;
 use warpmp::kernels::sum_rotate::SumRotate;
-use warpmp::kernels::{MulShape, Settings, Spec, SqrShape, register};
+use warpmp::kernels::{Settings, Spec};
 use warpmp::{Operation, Shape};
 use warpmp_kernel::build::Glue;
 
-fn thread(shape: MulShape, input: Input, glue: Glue) -> Box<dyn Spec> {
+fn thread(shape: OperationShape, input: Input, glue: Glue) -> Box<dyn Spec> {
     Box::new(MulThread { shape, input, glue, warps: 2 })
 }
 
 fn montgomery(function: Function, limbs: u32, group: u32) -> Box<dyn Spec> {
     let layout = Layout { group, length: limbs / group, warps: 2, glue: Glue::None };
-    let operands = vec![Operand::each(limbs); if function == Function::Mul { 3 } else { 2 }];
+    let operands = vec![OperandShape::each(32 * limbs); if function == Function::Mul { 3 } else { 2 }];
     Box::new(MontgomeryProduct { function, operands, layout, chain: 1 })
 }
 
 fn strong(bits: u32) -> Box<dyn Spec> {
     let layout = Layout { group: 1, length: bits.div_ceil(32), warps: 2, glue: Glue::None };
-    Box::new(StrongTest { layout, ..StrongTest::new(Base::Number(2), Operand::each(bits.div_ceil(32)), bits) })
+    Box::new(StrongTest { layout, ..StrongTest::new(Base::Number(2), OperandShape::each(bits)) })
 }
 
 fn linear(operation: Operation, bits: usize, split: Option<Split>) -> Box<dyn Spec> {
@@ -48,16 +50,15 @@ fn linear(operation: Operation, bits: usize, split: Option<Split>) -> Box<dyn Sp
 
 fn part(operation: Operation, name: &str, bits: usize, settings: Settings) -> Box<dyn Spec> {
     let shape = OperationShape::new(operation, &vec![Shape::new(2, bits); operation.arity()]).unwrap();
-    let algorithm = register(operation).iter().find(|it| it.name == name).unwrap();
-    (algorithm.spec)(shape, &Settings { warps: Some(2), glue: Some(1), ..settings }, true)
+    (algorithm(operation, name).spec)(shape, &Settings { warps: Some(2), glue: Some(1), ..settings }, true)
 }
 
-fn group(shape: MulShape, input: Input, block: u32, group: u32) -> Box<dyn Spec> {
+fn group(shape: OperationShape, input: Input, block: u32, group: u32) -> Box<dyn Spec> {
     Box::new(MulGroup { shape, block, group, input, glue: Glue::None, warps: 2 })
 }
 
 fn thread_square(bits: usize, halves: bool) -> Box<dyn Spec> {
-    let shape = SqrShape { limbs: [bits.div_ceil(32), (2 * bits).div_ceil(32)].map(|n| n as u32) };
+    let shape = OperationShape::square(bits as u32);
     Box::new(SqrThread { shape, input: Input::Direct, halves, glue: Glue::Every(1), warps: 2 })
 }
 

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use warpmp::device::{self, SimConfig};
-use warpmp::kernels::names;
+use warpmp::kernels::Register;
 use warpmp::{Batch, EngineKind, Error, Operation, Options, Plan, Selector, Session, Shape};
 use warpmp_testkit::conformance;
 use warpmp_testkit::operands::around;
@@ -70,7 +70,7 @@ fn squares_conform(session: &Session, sizes: &[usize], max_lanes: usize) {
     let cases = conformance::cases(&sizes, max_lanes);
     conformance::sqr(&cases, |a| session.sqr(&batch(a)).map(Batch::into_limbs));
     let device = session.device().unwrap().info();
-    for name in names(Operation::Sqr) {
+    for name in Register::shipped().names(Operation::Sqr) {
         let fits = |case: &conformance::Case| {
             let shape = Shape::new(1, case.bits[0]);
             Plan::new(Operation::Sqr, &[shape], device, session.table().unwrap(), Some(name)).is_ok()

@@ -5,10 +5,11 @@
 
 mod common;
 
-use common::{PATTERNS, check, check_all, shape};
+use common::PATTERNS;
+use common::products::{check, check_all, multiplication, shape};
 use warpmp::kernels::mul_group::MulGroup;
 use warpmp::kernels::mul_thread::{Input, MulThread};
-use warpmp::kernels::{MUL, Settings, Spec};
+use warpmp::kernels::{Settings, Spec};
 use warpmp_kernel::build::Glue;
 use warpmp_kernel::ir::{Int, Op};
 use warpmp_kernel::sim::Pipe;
@@ -84,10 +85,9 @@ fn group_at_lengths_that_are_staged() {
     for bits in [[2000, 2000], [1601, 3000], [200, 1600], [31, 2100]] {
         let (longer, shorter) = (bits[0].max(bits[1]), bits[0].min(bits[1]));
         check_all("group", [longer, shorter], &Settings::default(), 33, &[Pattern::Ones, Pattern::Carry]);
-        let algorithm = MUL.iter().find(|it| it.name == "group").unwrap();
         let common = shape(bits, true);
-        let spec = (algorithm.spec)(common, &Settings::default(), true);
-        check(&*spec, common, bits, 33, Pattern::Ones);
+        let spec = multiplication("group", common, &Settings::default(), true);
+        check(&*spec, common, 33, Pattern::Ones);
     }
 }
 
@@ -102,7 +102,7 @@ fn group_in_both_ways_at_every_block() {
                     let shape = shape([32 * limbs as usize, 32 * short as usize], common_b);
                     let spec = MulGroup { shape, block, group, input, glue: Glue::None, warps: 2 };
                     assert!(spec.can_stage());
-                    check(&spec, shape, [32 * limbs as usize, 32 * short as usize], 2, Pattern::Carry);
+                    check(&spec, shape, 2, Pattern::Carry);
                 }
             }
         }
@@ -127,9 +127,8 @@ fn group_in_several_passes() {
 #[test]
 fn group_at_the_widest() {
     let shape = shape([65536, 65536], false);
-    let algorithm = MUL.iter().find(|it| it.name == "group").unwrap();
-    let spec = (algorithm.spec)(shape, &Settings::default(), true);
-    let counters = check(&*spec, shape, [65536, 65536], 1, Pattern::Ones);
+    let spec = multiplication("group", shape, &Settings::default(), true);
+    let counters = check(&*spec, shape, 1, Pattern::Ones);
     assert_eq!(counters.op(Op::MulWide(Int::U32)).threads, 2048 * 2048);
 }
 
@@ -138,12 +137,11 @@ fn group_at_the_widest() {
 fn thread_costs() {
     for bits in [32, 131, 256, 1000, 1024] {
         let shape = shape([bits, bits], false);
-        let algorithm = MUL.iter().find(|it| it.name == "thread").unwrap();
-        let spec = (algorithm.spec)(shape, &Settings::default(), true);
+        let spec = multiplication("thread", shape, &Settings::default(), true);
         let lanes = 64;
-        let counters = check(&*spec, shape, [bits, bits], lanes, Pattern::Carry);
+        let counters = check(&*spec, shape, lanes, Pattern::Carry);
         let warps = lanes as u64 / 32;
-        let limbs = u64::from(shape.limbs[0]);
+        let limbs = u64::from(shape.max_limbs());
         assert_eq!(counters.op(Op::MulWide(Int::U32)).warps, warps * limbs * limbs, "{bits} bits");
         let arithmetic = counters.section("arithmetic").unwrap();
         let others: u64 = [Pipe::Mul, Pipe::Alu, Pipe::Move].iter().map(|&p| arithmetic.pipe(p).warps).sum();
@@ -152,7 +150,7 @@ fn thread_costs() {
         assert_eq!(arithmetic.bank_conflicts(), 0, "{bits} bits");
         // Every sector of the operands is brought once, every sector of the product written once.
         let bytes = |limbs: u32| u64::from(limbs) * 4 * lanes as u64;
-        let [la, lb, lc] = shape.limbs;
+        let [la, lb, lc] = shape.limbs();
         assert_eq!(counters.distinct_load_sectors(), (bytes(la) + bytes(lb)) / 32);
         assert_eq!(counters.store_sectors(), bytes(lc) / 32, "{bits} bits");
         if limbs > 16 {
@@ -170,12 +168,11 @@ fn group_costs_when_staged() {
     {
         let bits = limbs.map(|n| 32 * n);
         let shape = shape(bits, false);
-        let algorithm = MUL.iter().find(|it| it.name == "group").unwrap();
-        let spec = (algorithm.spec)(shape, &Settings::default(), true);
+        let spec = multiplication("group", shape, &Settings::default(), true);
         assert!(spec.name().contains(&format!("_k{block}_")) && spec.name().contains("_staged_"), "{}", spec.name());
         let lanes = 64;
-        let counters = check(&*spec, shape, bits, lanes, Pattern::Carry);
-        let [la, lb, lc] = shape.limbs.map(|limbs| u64::from(limbs) * 4 * lanes as u64 / 32);
+        let counters = check(&*spec, shape, lanes, Pattern::Carry);
+        let [la, lb, lc] = shape.limbs().map(|limbs| u64::from(limbs) * 4 * lanes as u64 / 32);
         assert_eq!(counters.distinct_load_sectors(), la + lb, "{limbs:?}");
         assert_eq!(counters.distinct_store_sectors(), lc, "{limbs:?}");
         assert_eq!(counters.load_sectors(), la + lb, "{limbs:?}");
@@ -195,7 +192,7 @@ fn group_costs_when_staged() {
 fn group_counts_do_not_depend_on_data() {
     let shape = shape([2048, 2048], false);
     let spec = MulGroup { shape, block: 16, group: 4, input: Input::Direct, glue: Glue::None, warps: 1 };
-    let count = |pattern| check(&spec, shape, [2048, 2048], 8, pattern).instructions();
+    let count = |pattern| check(&spec, shape, 8, pattern).instructions();
     assert_eq!(count(Pattern::Ones), count(Pattern::Random));
     assert_eq!(spec.wide_products(), 64 * 64);
 }

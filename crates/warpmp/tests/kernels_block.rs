@@ -3,18 +3,19 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod modular_common;
+mod common;
 
-use modular_common::{below, limbs, numbers, odd_moduli, run, run_with};
+use common::numbers::{below, limbs, numbers, odd_moduli, run, run_plain};
 use num_bigint::BigUint;
+use warpmp::kernels::OperandShape;
 use warpmp::kernels::Spec;
+use warpmp::kernels::modular::Layout;
 use warpmp::kernels::modular::division::{Division, Parts};
 use warpmp::kernels::modular::gcd::Gcd;
 use warpmp::kernels::modular::inverse::InvMod;
 use warpmp::kernels::modular::power::{Exponent, PowMod};
 use warpmp::kernels::modular::product::{Function, MontgomeryProduct};
 use warpmp::kernels::modular::sqrt::Sqrt;
-use warpmp::kernels::modular::{Layout, Operand};
 use warpmp_kernel::build::Glue;
 use warpmp_testkit::Pattern;
 
@@ -40,11 +41,11 @@ fn montgomery_functions() {
         let moduli = odd_moduli(lanes, bits, 5);
         let (a, c) = (below(&moduli, bits, 1), below(&moduli, bits, 2));
         let wide: Vec<BigUint> = moduli.iter().map(|m| m * &r - 1_u32).collect();
-        let own = Operand::each(l);
+        let own = OperandShape::each(32 * l);
         for function in Function::ALL {
             let operands = match function {
                 Function::Mul => vec![(own, &a[..]), (own, &c), (own, &moduli)],
-                Function::Redc => vec![(Operand::each(2 * l), &wide[..]), (own, &moduli)],
+                Function::Redc => vec![(OperandShape::each(64 * l), &wide[..]), (own, &moduli)],
                 _ => vec![(own, &a[..]), (own, &moduli)],
             };
             let shapes = operands.iter().map(|operand| operand.0).collect();
@@ -79,7 +80,7 @@ fn montgomery_faults() {
     c[4] = &moduli[4] + 1_u32;
     // Above the limbs of the modulus, and above those that the block holds.
     a[5] = BigUint::from(1_u32) << (32 * 200);
-    let (wide, own) = (Operand::each(201), Operand::each(l));
+    let (wide, own) = (OperandShape::each(6432), OperandShape::each(32 * l));
     let operands = vec![wide, own, own];
     let spec = MontgomeryProduct { function: Function::Mul, operands, layout: block(64, 2), chain: 1 };
     let outcome = run(&spec, &[(wide, &a), (own, &c), (own, &moduli)], &[l], lanes);
@@ -106,9 +107,9 @@ fn quotients() {
             }
         }
         for common in [false, true] {
-            let divisor = if common { Operand::common(limbs(q)) } else { Operand::each(limbs(q)) };
+            let divisor = if common { OperandShape::common(q as u32) } else { OperandShape::each(q as u32) };
             let rows = if common { &divisors[5..6] } else { &divisors[..] };
-            let dividend = Operand::each(limbs(p));
+            let dividend = OperandShape::each(p as u32);
             let spec = Division { layout, ..Division::new(dividend, divisor, Parts::Both) };
             let operands = [(dividend, &dividends[..]), (divisor, rows)];
             let outcome = run(&spec, &operands, &[limbs(p), limbs(q)], lanes);
@@ -135,7 +136,7 @@ fn digits_that_are_corrected() {
         .map(|(d, q)| (&d * q - 1_u32, d))
         .collect();
     let (dividends, divisors): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
-    let (dividend, divisor) = (Operand::each(192), Operand::each(191));
+    let (dividend, divisor) = (OperandShape::each(6144), OperandShape::each(6112));
     let spec = Division { layout: block(64, 3), ..Division::new(dividend, divisor, Parts::Both) };
     let outcome = run(&spec, &[(dividend, &dividends), (divisor, &divisors)], &[192, 191], dividends.len());
     for (lane, (a, d)) in dividends.iter().zip(&divisors).enumerate() {
@@ -152,10 +153,10 @@ fn divisors_and_inverses() {
         m[3] = BigUint::from(1_u32) << (q - 1);
         m[5].set_bit(0, true);
         m[6].set_bit(0, true);
-        let (first, second) = (Operand::each(limbs(p)), Operand::each(limbs(q)));
+        let (first, second) = (OperandShape::each(p as u32), OperandShape::each(q as u32));
         let operands = [(first, &a[..]), (second, &m[..])];
         let spec = Gcd { layout, ..Gcd::new(first, second) };
-        let outcome = run_with(&spec, &operands, &[limbs(p.max(q))], false, lanes);
+        let outcome = run_plain(&spec, &operands, &[limbs(p.max(q))], lanes);
         for lane in 0..lanes {
             let (mut x, mut y) = (a[lane].clone(), m[lane].clone());
             while y != BigUint::ZERO {
@@ -183,15 +184,15 @@ fn powers() {
         let moduli = odd_moduli(lanes, modulus, 3);
         let bases = numbers(Pattern::Carry, lanes, base, 4);
         let exponents = numbers(Pattern::Runs, lanes, exponent, 5);
-        let [a, e, m] = [base, exponent, modulus].map(|bits| Operand::each(limbs(bits)));
+        let [a, e, m] = [base, exponent, modulus].map(|bits| OperandShape::each(bits as u32));
         let kinds = [
-            (Exponent::Operand(e, exponent as u32), vec![(a, &bases[..]), (e, &exponents), (m, &moduli)]),
-            (Exponent::Secret(e, exponent as u32), vec![(a, &bases[..]), (e, &exponents), (m, &moduli)]),
+            (Exponent::Operand(e), vec![(a, &bases[..]), (e, &exponents), (m, &moduli)]),
+            (Exponent::Secret(e), vec![(a, &bases[..]), (e, &exponents), (m, &moduli)]),
             (Exponent::Public(17), vec![(a, &bases[..]), (m, &moduli)]),
         ];
         for (kind, operands) in kinds {
             let spec = PowMod { layout, ..PowMod::new(a, kind, m) };
-            let outcome = run(&spec, &operands, &[m.limbs], lanes);
+            let outcome = run(&spec, &operands, &[m.limbs()], lanes);
             for lane in 0..lanes {
                 let exponent = if operands.len() == 2 { BigUint::from(17_u32) } else { exponents[lane].clone() };
                 let expected = bases[lane].modpow(&exponent, &moduli[lane]);
@@ -208,10 +209,10 @@ fn square_roots() {
         let mut values = mixed(lanes, bits, 3);
         let root = values[1].sqrt();
         values[2] = &root * &root;
-        let value = Operand::each(limbs(bits));
-        let spec = Sqrt { layout, ..Sqrt::new(value, bits as u32) };
+        let value = OperandShape::each(bits as u32);
+        let spec = Sqrt { layout, ..Sqrt::new(value) };
         let half = bits.div_ceil(2);
-        let outcome = run_with(&spec, &[(value, &values)], &[limbs(half), limbs(half + 1)], false, lanes);
+        let outcome = run_plain(&spec, &[(value, &values)], &[limbs(half), limbs(half + 1)], lanes);
         for (lane, a) in values.iter().enumerate() {
             let root = a.sqrt();
             assert_eq!(outcome.results[0][lane], root, "{} lane {lane}", spec.name());

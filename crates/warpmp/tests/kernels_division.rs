@@ -2,13 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod modular_common;
+mod common;
 
-use modular_common::{limbs, numbers, run};
+use common::numbers::{numbers, run};
 use num_bigint::BigUint;
+use warpmp::kernels::OperandShape;
 use warpmp::kernels::Spec;
+use warpmp::kernels::modular::Layout;
 use warpmp::kernels::modular::division::{Division, Parts};
-use warpmp::kernels::modular::{Layout, Operand};
 use warpmp_kernel::build::Glue;
 use warpmp_kernel::ir::{Int, Op};
 use warpmp_kernel::sim::Counters;
@@ -18,7 +19,7 @@ use warpmp_testkit::{Pattern, oracle};
 fn check(spec: &Division, dividends: &[BigUint], divisors: &[BigUint]) -> Counters {
     let lanes = dividends.len();
     let operands = [(spec.dividend, dividends), (spec.divisor, divisors)];
-    let sizes = [spec.dividend.limbs, spec.divisor.limbs];
+    let sizes = [spec.dividend.limbs(), spec.divisor.limbs()];
     let both = spec.parts == Parts::Both;
     let outcome = run(spec, &operands, if both { &sizes } else { &sizes[1..] }, lanes);
     for (lane, a) in dividends.iter().enumerate() {
@@ -68,11 +69,11 @@ fn dividends(divisors: &[BigUint], bits: usize) -> Vec<BigUint> {
 fn check_bits(bits: [usize; 2], lanes: usize, layout: Option<Layout>) {
     let divisors = divisors(lanes, bits[1]);
     let dividends = dividends(&divisors, bits[0]);
-    let (a, d) = (Operand::each(limbs(bits[0])), Operand::each(limbs(bits[1])));
+    let (a, d) = (OperandShape::each(bits[0] as u32), OperandShape::each(bits[1] as u32));
     let mut spec = Division::new(a, d, Parts::Both);
     spec.layout = layout.unwrap_or(spec.layout);
     check(&spec, &dividends, &divisors);
-    let spec = Division { divisor: Operand::common(d.limbs), parts: Parts::Remainder, ..spec };
+    let spec = Division { divisor: OperandShape::common(d.bits), parts: Parts::Remainder, ..spec };
     check(&spec, &dividends, &divisors[lanes - 1..]);
 }
 
@@ -116,7 +117,7 @@ fn digits_that_are_corrected() {
         }
     }
     let (dividends, divisors): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
-    let spec = Division::new(Operand::each(6), Operand::each(3), Parts::Both);
+    let spec = Division::new(OperandShape::each(192), OperandShape::each(96), Parts::Both);
     check(&spec, &dividends, &divisors);
     let layout = Layout { group: 2, length: 3, warps: 1, glue: Glue::None };
     check(&Division { layout, ..spec }, &dividends, &divisors);
@@ -167,7 +168,7 @@ fn quick_digits_are_right_wherever_carries_run() {
         let n = (group * length) as usize;
         for quotient in [1, 2, 4, n, n + 9] {
             let (dividends, divisors) = products(48, [quotient, n], LARGEST, (quotient + n) as u64);
-            let (a, d) = (Operand::each((quotient + n) as u32), Operand::each(n as u32));
+            let (a, d) = (OperandShape::each(32 * (quotient + n) as u32), OperandShape::each(32 * n as u32));
             let layout = Layout { group, length, warps: 1, glue: Glue::None };
             let spec = Division { layout, ..Division::new(a, d, Parts::Both) };
             let counters = check(&spec, &dividends, &divisors);
@@ -189,7 +190,7 @@ fn full_divisors_at_any_place() {
                     d.set_bit(u64::from(32 * n - 1), true);
                 }
                 let dividends = dividends(&divisors, 32 * (2 * n + 1) as usize);
-                let (a, d) = (Operand::each(2 * n + 1), Operand::each(n));
+                let (a, d) = (OperandShape::each(32 * (2 * n + 1)), OperandShape::each(32 * n));
                 let layout = Layout { group, length, warps: 1, glue: Glue::None };
                 let spec = Division { layout, ..Division::new(a, d, Parts::Both) };
                 check(&spec, &dividends, &divisors);
@@ -207,7 +208,7 @@ fn rows_cost_what_they_should() {
         let divisors: Vec<BigUint> = full.iter().map(|d| d | BigUint::from(1_u32) << (32 * n - 1)).collect();
         let dividends: Vec<BigUint> = divisors.iter().map(|d| (d - 1_u32) << (32 * quotient)).collect();
         let layout = Layout { group, length, warps: 1, glue: Glue::None };
-        let (a, d) = (Operand::each(quotient + n), Operand::each(n));
+        let (a, d) = (OperandShape::each(32 * (quotient + n)), OperandShape::each(32 * n));
         let spec = Division { layout, ..Division::new(a, d, Parts::Both) };
         let counters = check(&spec, &dividends[..32 / group as usize], &divisors[..32 / group as usize]);
         let section = counters.section("rows").unwrap();
@@ -222,7 +223,7 @@ fn large_digits_are_divided_for_again() {
     for (group, length) in [(1, 4), (1, 5), (4, 4)] {
         let n = (group * length) as usize;
         let layout = Layout { group, length, warps: 1, glue: Glue::None };
-        let (a, d) = (Operand::each(2 * n as u32), Operand::each(n as u32));
+        let (a, d) = (OperandShape::each(64 * n as u32), OperandShape::each(32 * n as u32));
         let spec = Division { layout, ..Division::new(a, d, Parts::Both) };
         for (largest, again) in [(LARGEST, false), (LARGEST + 1, true), (u32::MAX, true)] {
             let (dividends, divisors) = products(32, [n, n], largest, 3);

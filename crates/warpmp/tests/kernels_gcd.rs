@@ -2,14 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod modular_common;
+mod common;
 
-use modular_common::{limbs, numbers, odd_moduli, run, run_with};
+use common::numbers::{limbs, numbers, odd_moduli, run, run_plain};
 use num_bigint::BigUint;
+use warpmp::kernels::OperandShape;
 use warpmp::kernels::Spec;
+use warpmp::kernels::modular::Layout;
 use warpmp::kernels::modular::gcd::Gcd;
 use warpmp::kernels::modular::inverse::InvMod;
-use warpmp::kernels::modular::{Layout, Operand};
 use warpmp_kernel::build::Glue;
 use warpmp_testkit::Pattern;
 
@@ -50,12 +51,12 @@ fn check_gcd(bits: [usize; 2], lanes: usize, layout: Option<Layout>) {
     let (a, b) = pairs(lanes, bits);
     for common in [false, true] {
         let second = limbs(bits[1]);
-        let second = if common { Operand::common(second) } else { Operand::each(second) };
-        let mut spec = Gcd::new(Operand::each(limbs(bits[0])), second);
+        let second = if common { OperandShape::common(32 * second) } else { OperandShape::each(32 * second) };
+        let mut spec = Gcd::new(OperandShape::each(bits[0] as u32), second);
         spec.layout = layout.unwrap_or(spec.layout);
         let other = if common { &b[..1] } else { &b[..] };
         let width = limbs(bits[0]).max(limbs(bits[1]));
-        let outcome = run_with(&spec, &[(spec.operands[0], &a), (second, other)], &[width], false, lanes);
+        let outcome = run_plain(&spec, &[(spec.operands[0], &a), (second, other)], &[width], lanes);
         for lane in 0..lanes {
             let (a, b) = (&a[lane], &other[if common { 0 } else { lane }]);
             assert_eq!(outcome.results[0][lane], gcd(a, b), "{} lane {lane}: {a:x}, {b:x}", spec.name());
@@ -85,8 +86,8 @@ fn check_inverse(bits: [usize; 2], lanes: usize, layout: Option<Layout>) {
     }
     for common in [false, true] {
         let modulus = limbs(bits[1]);
-        let operand = if common { Operand::common(modulus) } else { Operand::each(modulus) };
-        let mut spec = InvMod::new(Operand::each(limbs(bits[0])), operand);
+        let operand = if common { OperandShape::common(32 * modulus) } else { OperandShape::each(32 * modulus) };
+        let mut spec = InvMod::new(OperandShape::each(bits[0] as u32), operand);
         spec.layout = layout.unwrap_or(spec.layout);
         let moduli = if common { &moduli[10..11] } else { &moduli[..] };
         let outcome = run(&spec, &[(spec.value, &values), (operand, moduli)], &[modulus], lanes);

@@ -5,18 +5,18 @@
 
 mod common;
 
-use common::{PATTERNS, check, check_all, shape};
+use common::products::{check, check_all, multiplication, shape};
+use common::{PATTERNS, algorithm};
 use num_bigint::BigUint;
-use warpmp::kernels::{MUL, MulShape, Settings, Spec};
+use warpmp::kernels::{OperationShape, Settings, Spec};
 use warpmp_kernel::ir::{Int, Op};
 use warpmp_kernel::sim::{Memory, Program};
 use warpmp_testkit::Pattern;
 
 const NAME: &str = "karatsuba/group";
 
-fn spec(shape: MulShape, levels: Option<u32>, block: Option<u32>) -> Box<dyn Spec> {
-    let algorithm = MUL.iter().find(|it| it.name == NAME).unwrap();
-    (algorithm.spec)(shape, &Settings { levels, block, ..Settings::default() }, true)
+fn spec(shape: OperationShape, levels: Option<u32>, block: Option<u32>) -> Box<dyn Spec> {
+    multiplication(NAME, shape, &Settings { levels, block, ..Settings::default() }, true)
 }
 
 fn levels(levels: u32) -> Settings {
@@ -48,7 +48,7 @@ fn three_levels() {
 fn at_the_widest() {
     let shape = shape([65536, 65536], false);
     for pattern in [Pattern::Ones, Pattern::Carry, Pattern::Edge] {
-        check(&*spec(shape, None, None), shape, [65536, 65536], 5, pattern);
+        check(&*spec(shape, None, None), shape, 5, pattern);
     }
 }
 
@@ -77,7 +77,7 @@ fn patterns_of_runs_and_bits() {
     let shape = shape([8192, 8192], false);
     for pattern in [Pattern::Random, Pattern::Runs, Pattern::Sparse] {
         for levels in 1..=3 {
-            check(&*spec(shape, Some(levels), None), shape, [8192, 8192], 16, pattern);
+            check(&*spec(shape, Some(levels), None), shape, 16, pattern);
         }
     }
 }
@@ -121,9 +121,9 @@ fn differences_of_every_sign() {
 /// Every length finds a division that holds it, and not much more.
 #[test]
 fn every_length_has_a_division() {
-    let algorithm = MUL.iter().find(|it| it.name == NAME).unwrap();
-    for limbs in [65, 66, 67, 97, 127, 129, 191, 257, 509, 512, 513, 769, 1021, 1025, 1536, 2039, 2047, 2048] {
-        let shape = MulShape { limbs: [limbs, limbs, 2 * limbs], common_b: false };
+    let algorithm = algorithm(warpmp::Operation::Mul, NAME);
+    for limbs in [65_u32, 66, 67, 97, 127, 129, 191, 257, 509, 512, 513, 769, 1021, 1025, 1536, 2039, 2047, 2048] {
+        let shape = shape([32 * limbs as usize; 2], false);
         assert!((algorithm.fits)(shape));
         for levels in 1..=3_u32 {
             let spec = spec(shape, Some(levels), None);
@@ -133,7 +133,7 @@ fn every_length_has_a_division() {
         }
     }
     for limbs in [64, 2049] {
-        assert!(!(algorithm.fits)(MulShape { limbs: [limbs, 1, limbs + 1], common_b: false }));
+        assert!(!(algorithm.fits)(shape([32 * limbs, 1], false)));
     }
 }
 
@@ -144,7 +144,7 @@ fn wide_products_are_those_of_the_leaves() {
         let shape = shape([bits, bits], false);
         let spec = spec(shape, Some(levels), None);
         assert_eq!(spec.wide_products(), 3_u64.pow(levels) * leaf * leaf);
-        let counters = check(&*spec, shape, [bits, bits], lanes, Pattern::Carry);
+        let counters = check(&*spec, shape, lanes, Pattern::Carry);
         assert_eq!(counters.op(Op::MulWide(Int::U32)).threads, lanes as u64 * spec.wide_products(), "{bits} bits");
     }
     for (bits, levels, leaf) in [(16384, 2, 128), (65536, 3, 256)] {
@@ -161,7 +161,7 @@ fn counts_do_not_depend_on_data() {
     for levels in 1..=3 {
         let shape = shape([4096, 4096], false);
         let spec = spec(shape, Some(levels), None);
-        let count = |pattern| check(&*spec, shape, [4096, 4096], 16, pattern).instructions();
+        let count = |pattern| check(&*spec, shape, 16, pattern).instructions();
         let ones = count(Pattern::Ones);
         for pattern in [Pattern::Random, Pattern::OneHot, Pattern::Carry] {
             assert_eq!(count(pattern), ones, "{levels} levels, {pattern:?}");
@@ -175,7 +175,7 @@ fn costs() {
     for (bits, levels) in [(8192, 1), (16384, 1), (16384, 2), (32768, 2), (65536, 3)] {
         let shape = shape([bits, bits], false);
         let spec = spec(shape, Some(levels), None);
-        let counters = check(&*spec, shape, [bits, bits], 8, Pattern::Random);
+        let counters = check(&*spec, shape, 8, Pattern::Random);
         let warps = |name: &str| counters.section(name).unwrap().instructions().warps;
         let around: u64 = ["load", "evaluate", "interpolate", "store"].map(warps).iter().sum();
         assert!(8 * around < warps("leaves"), "{bits} bits: {around} of {}", warps("leaves"));
@@ -193,10 +193,10 @@ fn costs() {
 }
 
 /// Multiplies these pairs and compares every product.
-fn multiply(spec: &dyn Spec, shape: MulShape, pairs: &[(BigUint, BigUint)]) {
+fn multiply(spec: &dyn Spec, shape: OperationShape, pairs: &[(BigUint, BigUint)]) {
     let mut memory = Memory::new(1 << 26);
     let rows = pairs.len().next_multiple_of(32);
-    let [la, lb, lc] = shape.limbs;
+    let [la, lb, lc] = shape.limbs();
     let mut place = |numbers: &mut dyn Iterator<Item = &BigUint>, width: u32| {
         let address = memory.alloc(4 * rows as u64 * u64::from(width)).unwrap();
         let mut words: Vec<u32> = Vec::new();

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod linear_common;
+mod common;
 
-use linear_common::check;
+use common::operations::check;
 use warpmp::Operation;
 use warpmp_kernel::ir::{Int, Op};
 use warpmp_testkit::Pattern;

@@ -2,13 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod modular_common;
+mod common;
 
-use modular_common::{below, limbs, numbers, odd_moduli, run};
+use common::numbers::{below, limbs, numbers, odd_moduli, run};
 use num_bigint::BigUint;
+use warpmp::kernels::OperandShape;
 use warpmp::kernels::Spec;
+use warpmp::kernels::modular::Layout;
 use warpmp::kernels::modular::product::{Function, MontgomeryProduct};
-use warpmp::kernels::modular::{Layout, Operand};
 use warpmp_kernel::build::Glue;
 use warpmp_kernel::ir::{Carry, Half, Int, Op, Width};
 use warpmp_kernel::sim::Pipe;
@@ -39,15 +40,15 @@ fn check(bits: usize, lanes: usize, layout: Layout, functions: &[Function]) {
                 a.iter().zip(&numbers(Pattern::Carry, lanes, 32 * l as usize, 3)).map(|(a, low)| a * &r + low).collect()
             }
         };
-        let own = if common { Operand::common(l) } else { Operand::each(l) };
+        let own = if common { OperandShape::common(32 * l) } else { OperandShape::each(32 * l) };
         let modulus = if common { &moduli[..1] } else { &moduli };
         for &function in functions {
-            let mut operands = vec![(Operand::each(l), &a[..])];
+            let mut operands = vec![(OperandShape::each(32 * l), &a[..])];
             if function == Function::Redc {
-                operands = vec![(Operand::each(2 * l), &product[..])];
+                operands = vec![(OperandShape::each(64 * l), &product[..])];
             }
             if function == Function::Mul {
-                operands.push((Operand::each(l), &c));
+                operands.push((OperandShape::each(32 * l), &c));
             }
             operands.push((own, modulus));
             let shapes = operands.iter().map(|operand| operand.0).collect();
@@ -116,7 +117,7 @@ fn by_long_blocks() {
 /// instructions of the arithmetic. A 64-bit addition adds a wide product and is one machine instruction with it.
 fn counts(function: Function, l: u32, layout: Layout) -> [u64; 4] {
     let lanes = 64;
-    let operands = vec![Operand::each(l); if function == Function::Mul { 3 } else { 2 }];
+    let operands = vec![OperandShape::each(32 * l); if function == Function::Mul { 3 } else { 2 }];
     let spec = MontgomeryProduct { function, operands: operands.clone(), layout, chain: 1 };
     let moduli = odd_moduli(lanes, 32 * l as usize, 5);
     let a = below(&moduli, 32 * l as usize, 1);
@@ -175,7 +176,7 @@ fn costs() {
 /// The counts do not depend on the operands: nothing is waited for, no carry runs longer than another.
 #[test]
 fn counts_do_not_depend_on_data() {
-    let l = Operand::each(32);
+    let l = OperandShape::each(1024);
     let spec = MontgomeryProduct { function: Function::Mul, operands: vec![l; 3], layout: Layout::of(32), chain: 1 };
     let count = |moduli: &[BigUint], a: &[BigUint]| run(&spec, &[(l, a), (l, a), (l, moduli)], &[32], 8).counters;
     let moduli = odd_moduli(8, 1024, 3);
@@ -198,7 +199,7 @@ fn faults_stay_in_their_lanes() {
         c[5] = &moduli[5] + 1_u32;
         // Above the limbs of the modulus.
         a[6] = BigUint::from(1_u32) << (32 * l + 31);
-        let (wide, own) = (Operand::each(l + 1), Operand::each(l));
+        let (wide, own) = (OperandShape::each(32 * (l + 1)), OperandShape::each(32 * l));
         let spec = MontgomeryProduct { function: Function::Mul, operands: vec![wide, own, own], layout, chain: 1 };
         let outcome = run(&spec, &[(wide, &a), (own, &c), (own, &moduli)], &[l], lanes);
         assert_eq!(outcome.statuses, [0, 1, 2, 0, 3, 3, 3, 0, 0, 0], "{bits} bits");

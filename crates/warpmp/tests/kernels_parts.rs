@@ -2,11 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod linear_common;
+mod common;
 
-use linear_common::{check, check_with};
+use common::operations::{check, check_with};
+use warpmp::kernels::Register;
 use warpmp::kernels::Settings;
-use warpmp::{Operation, Plan, Shape};
+use warpmp::{Operation, Shape};
 use warpmp_kernel::ir::{Carry, Half, Int, Op, Width};
 use warpmp_kernel::sim::Counters;
 use warpmp_testkit::Pattern;
@@ -129,7 +130,7 @@ fn candidates_are_right() {
         [(Operation::MulLo, 1024), (Operation::MulLo, 2500), (Operation::MulHi, 2500), (Operation::MulAdd, 2112)]
     {
         let shapes = vec![Shape::new(3, bits); operation.arity()];
-        let candidates = Plan::candidates(operation, &shapes, &info).unwrap();
+        let candidates = Register::shipped().candidates(operation, &shapes, &info).unwrap();
         assert!(candidates.len() > 8);
         for it in candidates {
             check_with(

@@ -2,13 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod modular_common;
+mod common;
 
-use modular_common::{Outcome, limbs, numbers, odd_moduli, run};
+use common::numbers::{Outcome, numbers, odd_moduli, run};
 use num_bigint::BigUint;
+use warpmp::kernels::OperandShape;
 use warpmp::kernels::Spec;
+use warpmp::kernels::modular::Layout;
 use warpmp::kernels::modular::power::{Exponent, PowMod};
-use warpmp::kernels::modular::{Layout, Operand};
 use warpmp_kernel::build::Glue;
 use warpmp_testkit::Pattern;
 
@@ -17,11 +18,11 @@ fn check(spec: &PowMod, bases: &[BigUint], exponents: &[BigUint], moduli: &[BigU
     let lanes = bases.len();
     let of = |numbers: &[BigUint], lane: usize| numbers[if numbers.len() == 1 { 0 } else { lane }].clone();
     let mut operands = vec![(spec.base, bases)];
-    if let Exponent::Operand(operand, _) | Exponent::Secret(operand, _) = spec.exponent {
+    if let Exponent::Operand(operand) | Exponent::Secret(operand) = spec.exponent {
         operands.push((operand, exponents));
     }
     operands.push((spec.modulus, moduli));
-    let outcome = run(spec, &operands, &[spec.modulus.limbs], lanes);
+    let outcome = run(spec, &operands, &[spec.modulus.limbs()], lanes);
     for (lane, base) in bases.iter().enumerate() {
         let modulus = of(moduli, lane);
         let is_odd = modulus.bit(0);
@@ -55,10 +56,11 @@ fn check_bits(bits: [usize; 3], lanes: usize, secret: bool) {
     let bases = numbers(Pattern::Carry, lanes, base, 4);
     let powers = exponents(lanes, exponent);
     for common in [false, true] {
-        let make = |bits: usize| if common { Operand::common(limbs(bits)) } else { Operand::each(limbs(bits)) };
+        let make =
+            |bits: usize| if common { OperandShape::common(bits as u32) } else { OperandShape::each(bits as u32) };
         let operand = make(exponent);
         let kind = if secret { Exponent::Secret } else { Exponent::Operand };
-        let spec = PowMod::new(Operand::each(limbs(base)), kind(operand, exponent as u32), make(modulus));
+        let spec = PowMod::new(OperandShape::each(base as u32), kind(operand), make(modulus));
         let first = if common { 1 } else { lanes };
         check(&spec, &bases, &powers[lanes - first..], &moduli[lanes - first..]);
     }
@@ -93,16 +95,16 @@ fn by_long_blocks() {
     ] {
         let lanes = 6;
         let moduli = odd_moduli(lanes, bits, 3);
-        let l = Operand::each(limbs(bits));
+        let l = OperandShape::each(bits as u32);
         let powers = exponents(lanes, 21);
-        let exponent = Operand::each(1);
+        let exponent = OperandShape::each(21);
         for (base, kind) in [
-            (bits, Exponent::Operand(exponent, 21)),
-            (bits, Exponent::Secret(exponent, 21)),
-            (bits - 40, Exponent::Operand(exponent, 21)),
-            (bits + 40, Exponent::Secret(exponent, 21)),
+            (bits, Exponent::Operand(exponent)),
+            (bits, Exponent::Secret(exponent)),
+            (bits - 40, Exponent::Operand(exponent)),
+            (bits + 40, Exponent::Secret(exponent)),
         ] {
-            let spec = PowMod { layout, ..PowMod::new(Operand::each(limbs(base)), kind, l) };
+            let spec = PowMod { layout, ..PowMod::new(OperandShape::each(base as u32), kind, l) };
             check(&spec, &numbers(Pattern::Carry, lanes, base, 4), &powers, &moduli);
         }
         let spec = PowMod { layout, ..PowMod::new(l, Exponent::Public(65537), l) };
@@ -134,8 +136,8 @@ fn public_exponents() {
             (u32::MAX, bits),
         ] {
             let bases = numbers(Pattern::Carry, lanes, base_bits, 4);
-            let modulus = Operand::each(limbs(bits));
-            let spec = PowMod::new(Operand::each(limbs(base_bits)), Exponent::Public(exponent), modulus);
+            let modulus = OperandShape::each(bits as u32);
+            let spec = PowMod::new(OperandShape::each(base_bits as u32), Exponent::Public(exponent), modulus);
             check(&spec, &bases, &[BigUint::from(exponent)], &moduli);
         }
     }
@@ -150,10 +152,10 @@ fn faults_stay_in_their_lanes() {
         moduli[1] = BigUint::ZERO;
         moduli[4] = BigUint::from(2_u32);
         moduli[5] = BigUint::from(1_u32) << (bits - 1);
-        let l = Operand::each(limbs(bits));
+        let l = OperandShape::each(bits as u32);
         let bases = numbers(Pattern::Carry, lanes, bits, 4);
         let powers = exponents(lanes, 40);
-        let spec = PowMod::new(l, Exponent::Operand(Operand::each(2), 40), l);
+        let spec = PowMod::new(l, Exponent::Operand(OperandShape::each(40)), l);
         check(&spec, &bases, &powers, &moduli);
     }
 }
@@ -165,10 +167,10 @@ fn nothing_depends_on_secret_exponents() {
     for (bits, layout) in [(96, Layout::of(3)), (128, short), (1280, Layout { length: 20, ..short })] {
         let lanes = if bits < 1000 { 32 } else { 8 };
         let moduli = odd_moduli(lanes, bits, 3);
-        let l = Operand::each(limbs(bits));
+        let l = OperandShape::each(bits as u32);
         let count = |secret: bool, bases: &[BigUint], exponents: &[BigUint]| {
-            let operand = Operand::each(2);
-            let exponent = if secret { Exponent::Secret(operand, 64) } else { Exponent::Operand(operand, 64) };
+            let operand = OperandShape::each(64);
+            let exponent = if secret { Exponent::Secret(operand) } else { Exponent::Operand(operand) };
             let spec = PowMod { layout, window: 4, ..PowMod::new(l, exponent, l) };
             check(&spec, bases, exponents, &moduli).counters
         };
@@ -194,9 +196,9 @@ fn known_answers() {
         .map(|line| line.split(' ').map(|word| BigUint::parse_bytes(word.as_bytes(), 16).unwrap()).collect())
         .collect();
     let column = |i: usize| -> Vec<BigUint> { columns.iter().map(|row| row[i].clone()).collect() };
-    let (wide, exponent) = (Operand::each(32), Operand::each(5));
+    let (wide, exponent) = (OperandShape::each(1024), OperandShape::each(160));
     for kind in [Exponent::Operand, Exponent::Secret] {
-        let spec = PowMod::new(wide, kind(exponent, 160), wide);
+        let spec = PowMod::new(wide, kind(exponent), wide);
         let operands = [(wide, &column(0)[..]), (exponent, &column(1)), (wide, &column(2))];
         assert_eq!(run(&spec, &operands, &[32], columns.len()).results[0], column(3));
     }

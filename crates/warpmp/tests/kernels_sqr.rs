@@ -4,7 +4,8 @@
 
 mod common;
 
-use common::{PATTERNS, check_all_squares, check_square, check_squares, square_shape, squaring};
+use common::PATTERNS;
+use common::products::{check_all_squares, check_square, check_squares, squaring};
 use warpmp::kernels::Settings;
 use warpmp::kernels::mul_thread::Input;
 use warpmp_kernel::ir::{Int, Op};
@@ -62,7 +63,7 @@ fn thread_by_halves_with_differences_of_every_sign() {
     let pairs = halves.iter().flat_map(|low| halves.iter().map(move |high| [low.clone(), high.clone()].concat()));
     let rows: Vec<u32> = pairs.flatten().collect();
     let spec = squaring("thread", 64 * half, &Settings { levels: Some(1), ..Settings::default() });
-    check_squares(&*spec, square_shape(64 * half), &rows);
+    check_squares(&*spec, 64 * half, &rows);
 }
 
 /// One of the limbs at its maximum, the others zero, and the reverse.
@@ -73,7 +74,7 @@ fn thread_with_one_limb_that_differs() {
         let rows: Vec<u32> =
             one_hot(u32::MAX, 0).chain(one_hot(0, u32::MAX)).chain(one_hot(1 << 31, u32::MAX)).collect();
         let spec = squaring("thread", 32 * limbs, &Settings::default());
-        check_squares(&*spec, square_shape(32 * limbs), &rows);
+        check_squares(&*spec, 32 * limbs, &rows);
     }
 }
 
@@ -81,12 +82,11 @@ fn thread_with_one_limb_that_differs() {
 #[test]
 fn thread_costs() {
     for bits in [32, 131, 256, 1000, 1024, 1408, 2048] {
-        let shape = square_shape(bits);
         let spec = squaring("thread", bits, &Settings::default());
         let lanes = 64;
-        let counters = check_square(&*spec, shape, bits, lanes, Pattern::Carry);
+        let counters = check_square(&*spec, bits, lanes, Pattern::Carry);
         let warps = lanes as u64 / 32;
-        let limbs = u64::from(shape.limbs[0]);
+        let limbs = bits.div_ceil(32) as u64;
         let by_halves = limbs >= 44;
         let wide = if by_halves { 3 * limbs * (limbs + 2) / 8 } else { limbs * (limbs + 1) / 2 };
         assert_eq!(spec.wide_products(), wide, "{bits} bits");
@@ -101,7 +101,8 @@ fn thread_costs() {
         if !by_halves || limbs.is_multiple_of(8) {
             assert_eq!(arithmetic.bank_conflicts(), 0, "{bits} bits");
         }
-        let [read, written] = shape.limbs.map(|limbs| u64::from(limbs) * 4 * lanes as u64 / 32);
+        let [read, written] =
+            [bits, 2 * bits].map(|bits| bits.div_ceil(32) as u64).map(|limbs| limbs * 4 * lanes as u64 / 32);
         assert_eq!(counters.distinct_load_sectors(), read, "{bits} bits");
         assert_eq!(counters.store_sectors(), written, "{bits} bits");
         if limbs > 16 {

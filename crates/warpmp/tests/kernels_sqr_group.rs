@@ -5,8 +5,9 @@
 
 mod common;
 
-use common::{PATTERNS, check_all_squares, check_square, check_squares, square_shape, squaring};
-use warpmp::kernels::{SQR, Settings, SqrShape};
+use common::products::{check_all_squares, check_square, check_squares, squaring};
+use common::{PATTERNS, algorithm};
+use warpmp::kernels::{OperationShape, Settings};
 use warpmp_kernel::ir::{Int, Op};
 use warpmp_testkit::Pattern;
 
@@ -78,7 +79,7 @@ fn patterns_of_runs_and_bits() {
     for pattern in [Pattern::Random, Pattern::Runs, Pattern::Sparse] {
         for (name, levels) in [(GROUP, 0), (KARATSUBA, 2), (KARATSUBA, 3)] {
             let spec = squaring(name, 8192, &settings(Some(levels), None));
-            check_square(&*spec, square_shape(8192), 8192, 16, pattern);
+            check_square(&*spec, 8192, 16, pattern);
         }
     }
 }
@@ -109,20 +110,20 @@ fn differences_of_every_sign() {
         halves.iter().flat_map(|low| halves.iter().flat_map(|high| [low.clone(), high.clone()].concat())).collect();
     for levels in 1..=3 {
         let spec = squaring(KARATSUBA, 64 * half, &settings(Some(levels), None));
-        check_squares(&*spec, square_shape(64 * half), &rows);
+        check_squares(&*spec, 64 * half, &rows);
     }
-    check_squares(&*squaring(GROUP, 64 * half, &Settings::default()), square_shape(64 * half), &rows);
+    check_squares(&*squaring(GROUP, 64 * half, &Settings::default()), 64 * half, &rows);
 }
 
 /// Every length finds a division that holds it, and not much more.
 #[test]
 fn every_length_has_a_division() {
     for name in [GROUP, KARATSUBA] {
-        let algorithm = SQR.iter().find(|it| it.name == name).unwrap();
+        let algorithm = algorithm(warpmp::Operation::Sqr, name);
         for limbs in
             [1, 2, 16, 17, 33, 47, 65, 97, 127, 129, 255, 257, 509, 769, 1021, 1240, 1536, 1537, 2039, 2048, 2049]
         {
-            let shape = SqrShape { limbs: [limbs, 2 * limbs] };
+            let shape = OperationShape::square(32 * limbs);
             if !(algorithm.fits)(shape) {
                 let fits = if name == GROUP { 1..=1240 } else { 16..=2048 };
                 assert!(!fits.contains(&limbs), "{name}, {limbs} limbs");
@@ -149,7 +150,7 @@ fn wide_products_are_those_of_pairs() {
         let settings = Settings { levels: Some(levels), block: Some(32), ..Settings::default() };
         let spec = squaring(KARATSUBA, bits, &settings);
         assert_eq!(spec.wide_products(), threes * square(leaf), "{}", spec.name());
-        let counters = check_square(&*spec, square_shape(bits), bits, lanes, Pattern::Carry);
+        let counters = check_square(&*spec, bits, lanes, Pattern::Carry);
         let wide = counters.op(Op::MulWide(Int::U32)).threads;
         // Lanes without a leaf of their own compute with the others.
         assert!(wide >= 32 * spec.wide_products() && wide < 50 * spec.wide_products(), "{}: {wide}", spec.name());
@@ -158,7 +159,7 @@ fn wide_products_are_those_of_pairs() {
     let settings = Settings { block: Some(8), warps: Some(1), ..Settings::default() };
     let spec = squaring(GROUP, 32 * 15 * 8, &settings);
     assert_eq!(spec.wide_products(), square(120), "{}", spec.name());
-    let counters = check_square(&*spec, square_shape(3840), 3840, 32, Pattern::Carry);
+    let counters = check_square(&*spec, 3840, 32, Pattern::Carry);
     assert_eq!(counters.op(Op::MulWide(Int::U32)).threads, 16 * 32 * square(120) / 15, "{}", spec.name());
 }
 
@@ -167,7 +168,7 @@ fn wide_products_are_those_of_pairs() {
 fn counts_do_not_depend_on_data() {
     for (name, levels) in [(GROUP, 0), (KARATSUBA, 1), (KARATSUBA, 2), (KARATSUBA, 3)] {
         let spec = squaring(name, 4096, &settings(Some(levels), None));
-        let count = |pattern| check_square(&*spec, square_shape(4096), 4096, 16, pattern).instructions();
+        let count = |pattern| check_square(&*spec, 4096, 16, pattern).instructions();
         let ones = count(Pattern::Ones);
         for pattern in [Pattern::Random, Pattern::OneHot, Pattern::Carry] {
             assert_eq!(count(pattern), ones, "{}, {pattern:?}", spec.name());
@@ -188,7 +189,7 @@ fn costs() {
         (KARATSUBA, 32768, 6),
     ] {
         let spec = squaring(name, bits, &Settings::default());
-        let counters = check_square(&*spec, square_shape(bits), bits, lanes, Pattern::Random);
+        let counters = check_square(&*spec, bits, lanes, Pattern::Random);
         let warps = |name: &str| counters.section(name).map_or(0, |section| section.instructions().warps);
         let around: u64 = ["load", "evaluate", "interpolate", "store"].map(warps).iter().sum();
         assert!(around < warps("leaves"), "{bits} bits: {around} of {}", warps("leaves"));

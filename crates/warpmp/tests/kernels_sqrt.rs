@@ -2,22 +2,23 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod modular_common;
+mod common;
 
-use modular_common::{limbs, numbers, run_with};
+use common::numbers::{limbs, numbers, run_plain};
 use num_bigint::BigUint;
+use warpmp::kernels::OperandShape;
 use warpmp::kernels::Spec;
+use warpmp::kernels::modular::Layout;
 use warpmp::kernels::modular::sqrt::Sqrt;
-use warpmp::kernels::modular::{Layout, Operand};
 use warpmp_kernel::build::Glue;
 use warpmp_testkit::Pattern;
 
 fn check(values: &[BigUint], bits: usize, layout: Option<Layout>) {
-    let value = Operand::each(limbs(bits));
-    let mut spec = Sqrt::new(value, bits as u32);
+    let value = OperandShape::each(bits as u32);
+    let mut spec = Sqrt::new(value);
     spec.layout = layout.unwrap_or(spec.layout);
     let half = bits.div_ceil(2);
-    let outcome = run_with(&spec, &[(value, values)], &[limbs(half), limbs(half + 1)], false, values.len());
+    let outcome = run_plain(&spec, &[(value, values)], &[limbs(half), limbs(half + 1)], values.len());
     for (lane, a) in values.iter().enumerate() {
         let root = a.sqrt();
         assert_eq!(outcome.results[0][lane], root, "{} lane {lane}: {a:x}", spec.name());

@@ -2,13 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod modular_common;
+mod common;
 
-use modular_common::{Outcome, limbs, numbers, odd_moduli, run_with};
+use common::numbers::{Outcome, numbers, odd_moduli, run_plain};
 use num_bigint::BigUint;
+use warpmp::kernels::OperandShape;
 use warpmp::kernels::Spec;
+use warpmp::kernels::modular::Layout;
 use warpmp::kernels::modular::strong::{Base, StrongTest};
-use warpmp::kernels::modular::{Layout, Operand};
 use warpmp_kernel::build::Glue;
 use warpmp_kernel::ir::{Int, Op};
 use warpmp_kernel::sim::Counters;
@@ -59,7 +60,7 @@ fn check(spec: &StrongTest, bases: &[BigUint], candidates: &[BigUint]) -> Outcom
         Base::Number(_) => (vec![number], candidates.len()),
         Base::Operand(base) => (vec![(base, bases), number], bases.len().max(candidates.len())),
     };
-    let outcome = run_with(spec, &operands, &[1], false, lanes);
+    let outcome = run_plain(spec, &operands, &[1], lanes);
     let of = |numbers: &[BigUint], lane: usize| numbers[if numbers.len() == 1 { 0 } else { lane }].clone();
     for lane in 0..lanes {
         let n = of(candidates, lane);
@@ -92,24 +93,24 @@ fn candidates(bits: usize, lanes: usize) -> Vec<BigUint> {
     found
 }
 
-fn wide(bits: usize) -> Operand {
-    Operand::each(limbs(bits))
+fn wide(bits: usize) -> OperandShape {
+    OperandShape::each(bits as u32)
 }
 
 #[test]
 fn base_two_at_many_lengths() {
     // Four bits below whole limbs residues are no longer reduced.
     for bits in [1, 2, 12, 28, 29, 31, 32, 33, 60, 61, 64, 82, 124, 125, 128, 151, 257] {
-        check(&StrongTest::new(Base::Number(2), wide(bits), bits as u32), &[], &candidates(bits, 40));
+        check(&StrongTest::new(Base::Number(2), wide(bits)), &[], &candidates(bits, 40));
     }
 }
 
 #[test]
 fn base_two_of_long_numbers() {
-    check(&StrongTest::new(Base::Number(2), wide(524), 524), &[], &candidates(524, 9));
+    check(&StrongTest::new(Base::Number(2), wide(524)), &[], &candidates(524, 9));
     let group = |bits: usize, group: u32, length: u32| StrongTest {
         layout: Layout { group, length, warps: 1, glue: Glue::None },
-        ..StrongTest::new(Base::Number(2), wide(bits), bits as u32)
+        ..StrongTest::new(Base::Number(2), wide(bits))
     };
     for bits in [150, 160] {
         check(&group(bits, 2, 3), &[], &candidates(bits, 33));
@@ -123,11 +124,11 @@ fn by_blocks_of_threads() {
     for (bits, group, length) in [(200, 64, 1), (150, 128, 1), (524, 64, 2)] {
         let layout = Layout { group, length, warps: group / 32, glue: Glue::None };
         let candidates = candidates(bits, 8);
-        let spec = StrongTest { layout, ..StrongTest::new(Base::Number(2), wide(bits), bits as u32) };
+        let spec = StrongTest { layout, ..StrongTest::new(Base::Number(2), wide(bits)) };
         check(&spec, &[], &candidates);
         let bases = numbers(Pattern::Carry, 8, 300, 9);
         let base = Base::Operand(wide(300));
-        check(&StrongTest { layout, ..StrongTest::new(base, wide(bits), bits as u32) }, &bases, &candidates);
+        check(&StrongTest { layout, ..StrongTest::new(base, wide(bits)) }, &bases, &candidates);
     }
 }
 
@@ -136,7 +137,7 @@ fn other_bases() {
     for bits in [2, 31, 64, 82, 124, 151, 160] {
         let candidates = candidates(bits, 36);
         for base in [0, 1, 3, 41, u32::MAX] {
-            check(&StrongTest::new(Base::Number(base), wide(bits), bits as u32), &[], &candidates);
+            check(&StrongTest::new(Base::Number(base), wide(bits)), &[], &candidates);
         }
         for (base_bits, lanes) in [(bits, 36), (2 * bits + 9, 36), (7, 1)] {
             let mut bases = numbers(Pattern::Carry, lanes, base_bits, 9);
@@ -144,8 +145,8 @@ fn other_bases() {
                 bases[0] = candidates[0].clone();
                 bases[3] = &candidates[3] >> 1;
             }
-            let operand = if lanes == 1 { Operand::common(1) } else { wide(base_bits) };
-            check(&StrongTest::new(Base::Operand(operand), wide(bits), bits as u32), &bases, &candidates);
+            let operand = if lanes == 1 { OperandShape::common(32) } else { wide(base_bits) };
+            check(&StrongTest::new(Base::Operand(operand), wide(bits)), &bases, &candidates);
         }
     }
 }
@@ -155,7 +156,7 @@ fn other_bases_by_groups() {
     for (bits, window) in [(150, 1), (160, 3), (150, 5)] {
         let candidates = candidates(bits, 20);
         let bases = numbers(Pattern::Carry, 20, bits, 9);
-        let spec = StrongTest::new(Base::Operand(wide(bits)), wide(bits), bits as u32);
+        let spec = StrongTest::new(Base::Operand(wide(bits)), wide(bits));
         let layout = Layout { group: 4, length: 2, warps: 1, glue: Glue::None };
         check(&StrongTest { layout, window, ..spec }, &bases, &candidates);
     }
@@ -166,7 +167,7 @@ fn other_bases_by_groups() {
 fn a_common_candidate() {
     let bases: Vec<BigUint> = (0..40_u32).map(BigUint::from).collect();
     for n in [2047_u32, 8321, 3_215_031_751, 6_700_417] {
-        let spec = StrongTest::new(Base::Operand(Operand::each(1)), Operand::common(2), 33);
+        let spec = StrongTest::new(Base::Operand(OperandShape::each(32)), OperandShape::common(33));
         check(&spec, &bases, &[BigUint::from(n)]);
     }
 }
@@ -177,7 +178,7 @@ fn base_two_takes_fewer_products() {
     let candidates: Vec<BigUint> =
         numbers(Pattern::Random, 32, 251, 1).into_iter().map(|n| n | BigUint::from(3_u32)).collect();
     let [two, three] =
-        [2, 3].map(|base| check(&StrongTest::new(Base::Number(base), wide(251), 251), &[], &candidates).counters);
+        [2, 3].map(|base| check(&StrongTest::new(Base::Number(base), wide(251)), &[], &candidates).counters);
     let products = |counters: &Counters| counters.op(Op::MulWide(Int::U32)).threads as f64 / 32.0;
     assert!(products(&two) < 0.8 * products(&three), "{} {}", products(&two), products(&three));
     // 251 squares and R: 36 products and 8 rows of 8 each.

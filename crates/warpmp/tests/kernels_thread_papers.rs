@@ -5,9 +5,10 @@
 
 mod common;
 
-use common::{PATTERNS, check, check_all, shape};
+use common::PATTERNS;
+use common::products::{check, check_all, multiplication, shape};
 use warpmp::device::{self, SimConfig};
-use warpmp::kernels::{MUL, MulShape, Settings, Spec};
+use warpmp::kernels::{OperationShape, Settings, Spec};
 use warpmp::{Batch, Operation, Options, Session, Shape};
 use warpmp_kernel::ir::{Elem, Int, Op, Space, Vector};
 use warpmp_kernel::sim::Pipe;
@@ -15,9 +16,8 @@ use warpmp_testkit::{Operands, Pattern, conformance};
 
 const ALGORITHMS: [&str; 4] = ["school", "comba", "karatsuba", "karatsuba2"];
 
-fn spec(algorithm: &str, shape: MulShape) -> Box<dyn Spec> {
-    let algorithm = MUL.iter().find(|it| it.name == algorithm).unwrap();
-    (algorithm.spec)(shape, &Settings::default(), true)
+fn spec(algorithm: &str, shape: OperationShape) -> Box<dyn Spec> {
+    multiplication(algorithm, shape, &Settings::default(), true)
 }
 
 fn limbs(lengths: [usize; 2]) -> [usize; 2] {
@@ -80,7 +80,7 @@ fn widest() {
         check_all(algorithm, [8192, 8192], &Settings::default(), 2, &[Pattern::Ones]);
     }
     let shape = shape([65536, 65536], false);
-    check(&*spec("karatsuba2", shape), shape, [65536, 65536], 1, Pattern::Runs);
+    check(&*spec("karatsuba2", shape), shape, 1, Pattern::Runs);
 }
 
 /// Through a session on a device of little memory: operands in chunks, each with its own scratch memory,
@@ -106,7 +106,7 @@ fn counts(algorithm: &str, words: usize) -> [u64; 3] {
     let bits = limbs([words; 2]);
     let shape = shape(bits, false);
     let spec = spec(algorithm, shape);
-    let counters = check(&*spec, shape, bits, 32, Pattern::Carry);
+    let counters = check(&*spec, shape, 32, Pattern::Carry);
     let arithmetic = counters.section("arithmetic").unwrap();
     let moved = |op: fn(Vector) -> Op| -> u64 {
         let words = |vector: Vector| arithmetic.op(op(vector)).threads * vector.len() as u64;
@@ -161,7 +161,7 @@ fn table_1() {
 fn accesses_of_the_arithmetic_are_coalesced() {
     for algorithm in ALGORITHMS {
         let shape = shape([1024, 1024], false);
-        let counters = check(&*spec(algorithm, shape), shape, [1024, 1024], 32, Pattern::Carry);
+        let counters = check(&*spec(algorithm, shape), shape, 32, Pattern::Carry);
         let arithmetic = counters.section("arithmetic").unwrap();
         assert_eq!(arithmetic.load_sectors(), arithmetic.minimum_load_sectors(), "{algorithm}");
     }
@@ -173,7 +173,7 @@ fn counts_do_not_depend_on_data() {
     for algorithm in ALGORITHMS {
         let shape = shape([1024, 1024], false);
         let spec = spec(algorithm, shape);
-        let count = |pattern| check(&*spec, shape, [1024, 1024], 32, pattern).instructions();
+        let count = |pattern| check(&*spec, shape, 32, pattern).instructions();
         assert_eq!(count(Pattern::Ones), count(Pattern::Random), "{algorithm}");
     }
 }

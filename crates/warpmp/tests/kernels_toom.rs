@@ -5,26 +5,25 @@
 
 mod common;
 
-use common::{PATTERNS, check, shape};
+use common::PATTERNS;
+use common::products::{check, multiplication, shape};
 use warpmp::device::{self, SimConfig};
 use warpmp::kernels::toom::Toom;
-use warpmp::kernels::{MUL, MulShape, Settings, Spec};
+use warpmp::kernels::{OperationShape, Settings, Spec};
 use warpmp::{Batch, Operation, Options, Session, Shape};
 use warpmp_kernel::build::Glue;
 use warpmp_kernel::ir::{Int, Op, Space};
 use warpmp_kernel::sim::Counters;
 use warpmp_testkit::{Operands, Pattern, conformance};
 
-fn toom(k: usize, shape: MulShape, warps: u32) -> Box<dyn Spec> {
-    let algorithm = MUL.iter().find(|it| it.name == format!("toom-{k}")).unwrap();
-    assert!((algorithm.fits)(shape));
-    (algorithm.spec)(shape, &Settings { warps: Some(warps), ..Settings::default() }, true)
+fn toom(k: usize, shape: OperationShape, warps: u32) -> Box<dyn Spec> {
+    multiplication(&format!("toom-{k}"), shape, &Settings { warps: Some(warps), ..Settings::default() }, true)
 }
 
 fn check_bits(k: usize, bits: [usize; 2], common_b: bool, lanes: usize, patterns: &[Pattern]) {
     let shape = shape(bits, common_b);
     for &pattern in patterns {
-        check(&*toom(k, shape, 1), shape, bits, lanes, pattern);
+        check(&*toom(k, shape, 1), shape, lanes, pattern);
     }
 }
 
@@ -74,7 +73,7 @@ fn tiles_and_warps() {
     for (k, warps, lanes) in [(3, 1, 35), (4, 8, 33), (2, 2, 7), (5, 32, 40), (9, 4, 5)] {
         let bits = [1060, 1056];
         let shape = shape(bits, false);
-        check(&*toom(k, shape, warps), shape, bits, lanes, Pattern::Carry);
+        check(&*toom(k, shape, warps), shape, lanes, Pattern::Carry);
     }
 }
 
@@ -97,7 +96,7 @@ fn products_of_table_3_2() {
             let bits = [32 * w as usize; 2];
             let shape = shape(bits, false);
             let spec = Toom { k: k as u32, shape, glue: Glue::None, warps: 1 };
-            let counters = check(&spec, shape, bits, 1, Pattern::Carry);
+            let counters = check(&spec, shape, 1, Pattern::Carry);
             let wide = |section: &str| {
                 let section = counters.section(section).unwrap();
                 section.op(Op::MulWide(Int::U32)).threads + section.op(Op::MadWide(Int::U32)).threads
@@ -136,7 +135,7 @@ fn accesses_of_table_3_2() {
         let bits = [32 * w as usize; 2];
         let shape = shape(bits, false);
         let spec = Toom { k: k as u32, shape, glue: Glue::None, warps: 1 };
-        let counters = check(&spec, shape, bits, 1, Pattern::Carry);
+        let counters = check(&spec, shape, 1, Pattern::Carry);
         let (points, limbs) = (2 * k - 1, 2 * m + 2);
         // Both operands at every point; the products; the coefficients, two terms a limb of the result.
         let reads = points * (2 * w + limbs + 2 * m) + points - 1;
@@ -154,7 +153,7 @@ fn accesses_are_coalesced() {
     let bits = [2048, 2048];
     let shape = shape(bits, false);
     let spec = Toom { k: 2, shape, glue: Glue::None, warps: 8 };
-    let counters = check(&spec, shape, bits, 32, Pattern::Random);
+    let counters = check(&spec, shape, 32, Pattern::Random);
     for section in ["interpolate", "sum", "store"] {
         let counters = counters.section(section).unwrap();
         assert_eq!(counters.global_sectors(), counters.minimum_global_sectors(), "{section}");

@@ -5,9 +5,10 @@
 
 mod common;
 
-use common::{PATTERNS, check, check_all, shape};
+use common::PATTERNS;
+use common::products::{check, check_all, multiplication, shape};
 use warpmp::device::{self, SimConfig};
-use warpmp::kernels::{MUL, Settings, Spec};
+use warpmp::kernels::{Settings, Spec};
 use warpmp::{Batch, Operation, Options, Session, Shape};
 use warpmp_kernel::ir::{Carry, Elem, Half, Op, Shuffle, Space, Vector};
 use warpmp_kernel::sim::Counters;
@@ -15,13 +16,12 @@ use warpmp_testkit::{Operands, Pattern, conformance};
 
 /// The kernel that an algorithm makes for separate operands of these bits.
 fn spec(algorithm: &str, bits: [usize; 2]) -> Box<dyn Spec> {
-    let algorithm = MUL.iter().find(|it| it.name == algorithm).unwrap();
-    (algorithm.spec)(shape(bits, false), &Settings::default(), true)
+    multiplication(algorithm, shape(bits, false), &Settings::default(), true)
 }
 
 /// What an algorithm does for so many products.
 fn count(algorithm: &str, bits: [usize; 2], lanes: usize, pattern: Pattern) -> Counters {
-    check(&*spec(algorithm, bits), shape(bits, false), bits, lanes, pattern)
+    check(&*spec(algorithm, bits), shape(bits, false), lanes, pattern)
 }
 
 #[test]

@@ -222,7 +222,7 @@ fn gpu_conforms() {
 fn gpu_conforms_in_parts_of_products() {
     let Some(session) = gpu::or_skip(Session::on(warpmp::Selector::Cuda(None))) else { return };
     for operation in [Operation::MulLo, Operation::MulHi, Operation::MulAdd] {
-        for algorithm in warpmp::kernels::names(operation) {
+        for algorithm in warpmp::kernels::Register::shipped().names(operation) {
             for precision in
                 [160, 768, 769, 800, 1000, 1024, 1500, 1536, 2000, 2048, 3000, 4096, 5001, 8192, 16384, 40_000]
             {

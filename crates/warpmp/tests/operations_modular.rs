@@ -52,8 +52,7 @@ fn conform(group: Group) {
             let pattern =
                 [Pattern::Carry, Pattern::Runs, Pattern::Edge, Pattern::Ones][if precision > 300 { 0 } else { i % 4 }];
             for algorithm in ["thread", "group"] {
-                let all =
-                    conformance::operation_cases(operation, precision, lanes, &[Pattern::Carry, pattern]);
+                let all = conformance::operation_cases(operation, precision, lanes, &[Pattern::Carry, pattern]);
                 let few = if precision > 300 { 2 } else { all.len() };
                 for case in all.into_iter().take(if is_power && precision > 300 { 1 } else { few }) {
                     let result = run(&session, operation, Some(algorithm), &draw(&case));

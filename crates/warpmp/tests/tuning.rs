@@ -4,13 +4,14 @@
 
 use std::collections::HashSet;
 
+use warpmp::kernels::Register;
 use warpmp::kernels::Settings;
 use warpmp::tuning::{Candidate, Table, operands, shipped};
 use warpmp::{Batch, Operation, Options, Plan, Selector, Session, Shape};
 use warpmp_testkit::{Operands, Pattern, oracle};
 
 fn candidates(operation: Operation, bits: usize, session: &Session) -> Vec<Candidate> {
-    Plan::candidates(operation, &operands(operation, bits, 1), session.device().unwrap().info()).unwrap()
+    Register::shipped().candidates(operation, &operands(operation, bits, 1), session.device().unwrap().info()).unwrap()
 }
 
 /// Every candidate of these algorithms gives products by itself, through a session with a table of one row.
@@ -63,7 +64,7 @@ fn candidates_are_different_kernels_and_defaults_come_first() {
         let kernels: HashSet<&str> = all.iter().map(|it| it.kernel.as_str()).collect();
         assert_eq!(kernels.len(), all.len());
         let defaults = all.iter().take_while(|it| it.settings == Settings::default()).count();
-        let fitting = Plan::fitting(Operation::Mul, &operands(Operation::Mul, bits, 1)).unwrap();
+        let fitting = Register::shipped().fitting(Operation::Mul, &operands(Operation::Mul, bits, 1)).unwrap();
         assert_eq!(all[..defaults].iter().map(|it| it.algorithm).collect::<Vec<_>>(), fitting);
         assert!(all[defaults..].iter().all(|it| it.settings != Settings::default()));
     }

@@ -1,6 +1,6 @@
 //! `warpmp explain OPERATION`: how it would be done, without doing it.
 
-use warpmp::{Operation, Plan, Session, Shape};
+use warpmp::{Operation, Session, Shape};
 
 use crate::{
     args::{ArgsError, Explain},
@@ -19,10 +19,8 @@ pub(crate) fn run(operation: Operation, args: &Explain) -> Result<()> {
     let widths = [Some(args.bits), args.bits_b, args.bits_c].map(|bits| bits.unwrap_or(args.bits));
     let shapes: Vec<Shape> = widths[..operation.arity()].iter().map(|bits| Shape::new(args.count, *bits)).collect();
     let algorithm = args.engine.algorithm.as_deref();
-    match session.device().zip(session.table()) {
-        Some((device, table)) => {
-            console::print(&Plan::new(operation, &shapes, device.info(), table, algorithm)?.explain())
-        }
+    match session.plan(operation, &shapes, algorithm)? {
+        Some(plan) => console::print(&plan.explain()),
         None => console::print(&on_cpu(&session, operation, &shapes, algorithm)?),
     }
 }
@@ -30,7 +28,7 @@ pub(crate) fn run(operation: Operation, args: &Explain) -> Result<()> {
 /// The CPU engine has one decision to explain; it is told like a GPU's plan.
 fn on_cpu(session: &Session, operation: Operation, shapes: &[Shape], algorithm: Option<&str>) -> Result<String> {
     let results = operation.results(shapes)?;
-    let chosen = engine::algorithm_for(session, operation, shapes, algorithm)?;
+    let chosen = session.algorithm_for(operation, shapes, algorithm)?;
     let why = match algorithm {
         Some(_) => "it was asked for, and it accepts these widths",
         None => "the fastest for these widths, by the engine's table of measured crossovers",

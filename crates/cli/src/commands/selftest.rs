@@ -67,13 +67,13 @@ pub(crate) fn run(args: &Selftest) -> Result<()> {
     let most = if session.engine().kind == EngineKind::Sim { SIMULATED_BITS } else { usize::MAX };
     for &operation in Operation::ALL {
         let widths = if operation == Operation::Mul { WIDTHS } else { OTHER_WIDTHS };
-        for algorithm in engine::algorithms(&session, operation)? {
+        for algorithm in session.algorithms(operation) {
             let mut passed = 0;
             let mut first_fault = None;
             for widths in widths.iter().filter(|(bits_a, _)| *bits_a <= most) {
                 for pattern in [Pattern::Ones, Pattern::Carry, Pattern::Random] {
                     interrupt::check()?;
-                    match case(&session, operation, &algorithm, *widths, pattern) {
+                    match case(&session, operation, algorithm, *widths, pattern) {
                         Ok(true) => passed += 1,
                         Ok(false) => {}
                         Err(Error::Interrupted) => return Err(Error::Interrupted),

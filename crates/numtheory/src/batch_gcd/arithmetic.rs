@@ -9,7 +9,8 @@ use std::time::Instant;
 use dashu_int::{UBig, Word, ops::BitTest};
 use rayon::prelude::*;
 use serde::Serialize;
-use warpmp::{Batch, EngineKind, Operation, Options, Plan, Session, Shape};
+use warpmp::kernels::Register;
+use warpmp::{Batch, EngineKind, Operation, Options, Session, Shape};
 
 use super::meter::Meter;
 use crate::{
@@ -86,7 +87,8 @@ impl<'s> Arithmetic<'s> {
     /// Can the engine reduce a product of two numbers of `bits` bits modulo a number of `bits` bits?
     pub(super) fn takes_moduli(&self, bits: usize) -> bool {
         let shapes = [Shape::new(2, 2 * bits), Shape::new(2, bits)];
-        bits <= self.most_bits && Plan::fitting(Operation::Rem, &shapes).is_ok_and(|fitting| !fitting.is_empty())
+        bits <= self.most_bits
+            && Register::shipped().fitting(Operation::Rem, &shapes).is_ok_and(|fitting| !fitting.is_empty())
     }
 
     /// The products of pairs.
@@ -122,7 +124,7 @@ impl<'s> Arithmetic<'s> {
             && bits.iter().all(|bits| *bits <= 2 * self.most_bits)
             && bits[2] <= self.most_bits
             && is_even(moduli(), bits[2])
-            && Plan::fitting(Operation::MulMod, &shapes).is_ok_and(|fitting| !fitting.is_empty());
+            && Register::shipped().fitting(Operation::MulMod, &shapes).is_ok_and(|fitting| !fitting.is_empty());
         let by_cores = |it: &Factors<'_>| (it.value % it.modulus) * (it.other % it.modulus) % it.modulus;
         let found = if fits && self.pays(factors, by_cores) {
             self.stages.engine_levels += 1;

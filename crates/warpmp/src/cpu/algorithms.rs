@@ -69,7 +69,7 @@ macro_rules! with_vectors {
 }
 
 /// The algorithms of an operation, each with the code that computes it.
-fn all(operation: Operation) -> &'static [Algorithm] {
+pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
     use Algorithm as A;
     use Operation as O;
     match operation {

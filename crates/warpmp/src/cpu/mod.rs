@@ -65,6 +65,23 @@ impl Engine {
         EngineInfo { kind: EngineKind::Cpu, name: format!("CPU, {threads} thread{plural}"), ordinal: 0 }
     }
 
+    /// The names of the algorithms that do an operation.
+    pub(crate) fn algorithms(self, operation: Operation) -> Vec<&'static str> {
+        algorithms::all(operation).iter().map(|it| it.name).collect()
+    }
+
+    /// The algorithm for operands of these shapes, or the one that is asked for by name.
+    pub(crate) fn algorithm_for(
+        self,
+        operation: Operation,
+        operands: &[Shape],
+        algorithm: Option<&str>,
+    ) -> Result<&'static str> {
+        operation.results(operands)?;
+        let bits: Vec<usize> = operands.iter().map(|shape| shape.bits).collect();
+        Ok(algorithms::choose(operation, &bits, algorithm)?.name)
+    }
+
     /// Does an operation into `out`, whose lengths fit the shapes of the results.
     pub(crate) fn apply(
         self,

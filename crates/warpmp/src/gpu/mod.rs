@@ -18,6 +18,7 @@ use warpmp_device::{Arg, Buffer, Device, DeviceInfo, Event, Kind, Module, Stream
 
 use crate::batch::{Batch, Shape};
 use crate::error::{Error, Result};
+use crate::kernels::{Algorithm, Register};
 use crate::memory::{DeviceBatch, HostBuffer, Place};
 use crate::operation::Operation;
 use crate::plan::{Plan, TILE_LANES};
@@ -34,6 +35,8 @@ pub(crate) struct Engine {
     device: Arc<dyn Device>,
     /// What the plans are made by.
     table: Arc<Table>,
+    /// What they choose from.
+    register: Register,
     /// Everything on resident batches happens in this stream's order.
     stream: Stream,
     /// What the stages of operations on resident batches hand on; the stream's order lets all share it.
@@ -70,13 +73,39 @@ impl Engine {
     pub(crate) fn new(device: Arc<dyn Device>) -> Result<Self> {
         let scratch = Mutex::new(Arc::new(device.alloc(LEAST_BYTES)?));
         let table = tuning::shipped(device.info().capability);
-        Ok(Self { stream: device.stream()?, scratch, latest: Mutex::default(), slots: Mutex::default(), table, device })
+        Ok(Self {
+            stream: device.stream()?,
+            scratch,
+            latest: Mutex::default(),
+            slots: Mutex::default(),
+            register: Register::shipped(),
+            table,
+            device,
+        })
     }
 
     pub(crate) fn set_table(&mut self, table: Table) {
         let shipped = tuning::shipped(self.device.info().capability);
         self.table = Arc::new(table.completed_by(shipped));
+        self.forget_plans();
+    }
+
+    pub(crate) fn add_algorithms(&mut self, operation: Operation, algorithms: &'static [Algorithm]) {
+        self.register = std::mem::take(&mut self.register).with(operation, algorithms);
+        self.forget_plans();
+    }
+
+    fn forget_plans(&mut self) {
         self.latest.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    pub(crate) const fn register(&self) -> &Register {
+        &self.register
+    }
+
+    /// Plans an operation for this device.
+    pub(crate) fn plan(&self, operation: Operation, operands: &[Shape], algorithm: Option<&str>) -> Result<Plan> {
+        Plan::with_register(operation, operands, self.device.info(), (&self.table, &self.register), algorithm)
     }
 
     pub(crate) fn table(&self) -> &Table {
@@ -167,7 +196,7 @@ impl Engine {
         if let Some((_, loaded)) = latest().iter().find(|(known, _)| *known == wish) {
             return Ok(Arc::clone(loaded));
         }
-        let plan = Plan::new(operation, operands, self.device.info(), &self.table, algorithm)?;
+        let plan = self.plan(operation, operands, algorithm)?;
         let modules = plan.kernels().iter().map(|kernel| self.device.load(kernel)).collect::<Result<_, _>>()?;
         let lanes = plan.lanes();
         let row_words = plan.rows().map(|row| if row.lanes < lanes { 0 } else { row.limbs() }).collect();

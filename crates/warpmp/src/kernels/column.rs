@@ -25,7 +25,7 @@ use warpmp_kernel::build::{Builder, Emit, Pred, R32};
 use warpmp_kernel::ir::{Cmp, Kernel, Shuffle, Vector, Vote};
 
 use super::packed::{MAX_LIMBS, Packed, Place, Slots};
-use super::{MulAlgorithm, MulShape, Settings, Spec, candidates};
+use super::{Algorithm, OperationShape, Order, Settings, Spec, candidates};
 
 /// How words go from thread to thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,7 +40,7 @@ pub enum Exchange {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Column {
     /// The operands.
-    pub shape: MulShape,
+    pub shape: OperationShape,
     /// How words go from thread to thread.
     pub exchange: Exchange,
     /// Warps a block.
@@ -48,29 +48,29 @@ pub struct Column {
 }
 
 /// The row of the register for shuffles.
-pub(super) const SHUFFLE: MulAlgorithm = MulAlgorithm {
+pub(super) const SHUFFLE: Algorithm = Algorithm {
     name: "column-shuffle",
     summary: "two columns of words a thread, operands handed on by shuffles, carries by a loop",
     accepts: "operands to 1024 bits",
-    longer_first: false,
+    order: Order::ShorterFirst,
     fits,
     spec: |shape, settings, _| spec(shape, settings, Exchange::Shuffle),
     candidates: candidates::warps,
 };
 
 /// The row of the register for shared memory.
-pub(super) const SHARED: MulAlgorithm = MulAlgorithm {
+pub(super) const SHARED: Algorithm = Algorithm {
     name: "column-shared",
     summary: "two columns of words a thread, operands in shared memory, carries by a loop",
     spec: |shape, settings, _| spec(shape, settings, Exchange::Shared),
     ..SHUFFLE
 };
 
-fn fits(shape: MulShape) -> bool {
-    shape.limbs[0].max(shape.limbs[1]) <= MAX_LIMBS
+fn fits(shape: OperationShape) -> bool {
+    shape.max_limbs() <= MAX_LIMBS
 }
 
-fn spec(shape: MulShape, settings: &Settings, exchange: Exchange) -> Box<dyn Spec> {
+fn spec(shape: OperationShape, settings: &Settings, exchange: Exchange) -> Box<dyn Spec> {
     Box::new(Column { shape, exchange, warps: settings.warps.unwrap_or(8) })
 }
 

@@ -23,24 +23,24 @@ use warpmp_kernel::ir::{Cmp, Kernel};
 use super::limbs::{
     ACCEPTS, Limbs, UNROLL, fits, operand_limbs, repeat_if_any, thread_grid, thread_kernel, thread_name,
 };
-use super::{MulAlgorithm, MulShape, Spec, candidates};
+use super::{Algorithm, OperationShape, Order, Spec, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Comba {
     /// The operands.
-    pub shape: MulShape,
+    pub shape: OperationShape,
     /// Warps a block.
     pub warps: u32,
 }
 
 /// The row of the register.
-pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
+pub(super) const ALGORITHM: Algorithm = Algorithm {
     name: "comba",
     summary: "the paper's Algorithm 2: one product a thread, column by column, the sum in registers",
     accepts: ACCEPTS,
     fits,
-    longer_first: true,
+    order: Order::LongerFirst,
     spec: |shape, settings, _| Box::new(Comba { shape, warps: settings.warps.unwrap_or(1) }),
     candidates: candidates::default_alone,
 };
@@ -63,7 +63,7 @@ impl Spec for Comba {
     }
 
     fn wide_products(&self) -> u64 {
-        u64::from(self.shape.limbs[0]) * u64::from(self.shape.limbs[1])
+        self.shape.limb_products()
     }
 }
 

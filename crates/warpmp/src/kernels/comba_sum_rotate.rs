@@ -28,13 +28,13 @@ use warpmp_kernel::build::{Builder, Emit, Glue, R32};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Space, Special};
 
 use super::blocks::{BLOCK, Lane, Row, settle};
-use super::{MulAlgorithm, MulShape, Spec, candidates, suffix};
+use super::{Algorithm, OperationShape, Order, Spec, candidates, suffix};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CombaSumRotate {
     /// The operands.
-    pub shape: MulShape,
+    pub shape: OperationShape,
     /// How carry chains are joined.
     pub glue: Glue,
     /// Warps a block of threads.
@@ -42,11 +42,11 @@ pub struct CombaSumRotate {
 }
 
 /// The row of the register.
-pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
+pub(super) const ALGORITHM: Algorithm = Algorithm {
     name: "comba/sum-rotate",
     summary: "a warp a product, blocks of 1024 bits in Comba's order, each product of blocks by sum-rotate",
     accepts: "operands of any length",
-    longer_first: true,
+    order: Order::LongerFirst,
     fits: |_| true,
     spec: |shape, settings, _| {
         Box::new(CombaSumRotate {
@@ -192,9 +192,8 @@ fn sum_rotate(b: &mut Builder, lane: &Lane, pairs: &[(R32, R32)], window: Window
 
 impl Spec for CombaSumRotate {
     fn name(&self) -> String {
-        let [la, lb, lc] = self.shape.limbs;
-        let common = if self.shape.common_b { "_common" } else { "" };
-        format!("comba_sum_rotate_{la}x{lb}_{lc}{common}{}", suffix(self.glue, self.warps))
+        let product = self.shape.product_name();
+        format!("comba_sum_rotate_{product}{}", suffix(self.glue, self.warps))
     }
 
     fn build(&self, _stage: usize) -> Kernel {
@@ -215,14 +214,14 @@ impl Spec for CombaSumRotate {
     }
 
     fn wide_products(&self) -> u64 {
-        let [n, m] = [0, 1].map(|i| u64::from(self.shape.limbs[i].div_ceil(BLOCK)));
+        let [n, m] = [0, 1].map(|i| u64::from(self.shape.operands()[i].limbs().div_ceil(BLOCK)));
         n * m * u64::from(BLOCK).pow(2)
     }
 }
 
 /// Begins a kernel in which a warp computes a product: its place, the operands, the result, and the
 /// number of the product. Warps beyond the last product end.
-pub(super) fn one_warp_a_product(b: &mut Builder, shape: MulShape, warps: u32) -> (Lane, [Row; 2], Row, R32) {
+pub(super) fn one_warp_a_product(b: &mut Builder, shape: OperationShape, warps: u32) -> (Lane, [Row; 2], Row, R32) {
     let addresses = ["a", "b", "c"].map(|name| b.param_u64(name));
     let lanes = b.param_u32("lanes");
     b.section("setup");
@@ -232,12 +231,13 @@ pub(super) fn one_warp_a_product(b: &mut Builder, shape: MulShape, warps: u32) -
     let product = b.shr(thread, BLOCK.trailing_zeros());
     let outside = b.compare(Cmp::Ge, product, lanes);
     b.return_if(outside);
+    let limbs: [u32; 3] = shape.limbs();
     let mut row = |i: usize, shared: bool, space| {
-        let limbs = shape.limbs[i];
+        let limbs = limbs[i];
         let address = if shared { addresses[i] } else { b.mad_wide(product, 4 * limbs, addresses[i]) };
         Row { address, limbs, space }
     };
-    let factors = [row(0, false, Space::GlobalConst), row(1, shape.common_b, Space::GlobalConst)];
+    let factors = [row(0, false, Space::GlobalConst), row(1, shape.is_common(1), Space::GlobalConst)];
     let c = row(2, false, Space::Global);
     (Lane::new(b), factors, c, product)
 }

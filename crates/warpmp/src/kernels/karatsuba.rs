@@ -37,13 +37,13 @@ use warpmp_kernel::ir::Kernel;
 
 use super::comba::comba;
 use super::limbs::{ACCEPTS, Cursor, Limbs, fits, operand_limbs, thread_grid, thread_kernel, thread_name, walk};
-use super::{MulAlgorithm, MulShape, Settings, Spec, candidates};
+use super::{Algorithm, OperationShape, Order, Settings, Spec, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Karatsuba {
     /// The operands.
-    pub shape: MulShape,
+    pub shape: OperationShape,
     /// How often operands are halved, at most.
     pub levels: u32,
     /// Warps a block.
@@ -51,18 +51,18 @@ pub struct Karatsuba {
 }
 
 /// The row of the register for one level.
-pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
+pub(super) const ALGORITHM: Algorithm = Algorithm {
     name: "karatsuba",
     summary: "the paper's: one product a thread, Karatsuba once, then Comba",
     accepts: ACCEPTS,
     fits,
-    longer_first: true,
+    order: Order::LongerFirst,
     spec: |shape, settings, _| Karatsuba::spec(shape, settings, 1),
     candidates: candidates::default_alone,
 };
 
 /// The row of the register for two levels.
-pub(super) const TWICE: MulAlgorithm = MulAlgorithm {
+pub(super) const TWICE: Algorithm = Algorithm {
     name: "karatsuba2",
     summary: "the paper's: one product a thread, Karatsuba twice, then Comba",
     spec: |shape, settings, _| Karatsuba::spec(shape, settings, 2),
@@ -70,12 +70,12 @@ pub(super) const TWICE: MulAlgorithm = MulAlgorithm {
 };
 
 impl Karatsuba {
-    fn spec(shape: MulShape, settings: &Settings, levels: u32) -> Box<dyn Spec> {
+    fn spec(shape: OperationShape, settings: &Settings, levels: u32) -> Box<dyn Spec> {
         Box::new(Self { shape, levels, warps: settings.warps.unwrap_or(1) })
     }
 
     const fn product(&self) -> Product {
-        let [la, lb, _] = self.shape.limbs;
+        let [la, lb, _] = self.shape.limbs();
         Product { lengths: [la, lb], levels: self.levels }
     }
 }

@@ -35,13 +35,13 @@ use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Vector};
 
 use super::blocks::{BLOCK, BLOCK_BYTES, Lane, Row, add_block};
 use super::comba_sum_rotate::{DEFAULT_WARPS, comba, one_warp_a_product};
-use super::{MulAlgorithm, MulShape, Settings, Spec, candidates, suffix};
+use super::{Algorithm, OperationShape, Order, Settings, Spec, candidates, suffix};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KaratsubaSumRotate {
     /// The operands.
-    pub shape: MulShape,
+    pub shape: OperationShape,
     /// Karatsuba's steps: 1 or 2.
     pub steps: u32,
     /// How carry chains are joined.
@@ -51,18 +51,18 @@ pub struct KaratsubaSumRotate {
 }
 
 /// The row of the register for one step.
-pub(super) const ONCE: MulAlgorithm = MulAlgorithm {
+pub(super) const ONCE: Algorithm = Algorithm {
     name: "karatsuba/sum-rotate",
     summary: "a warp a product, one of Karatsuba's steps over comba/sum-rotate",
     accepts: "operands of which one is above 1024 bits",
-    longer_first: true,
+    order: Order::LongerFirst,
     fits: |shape| longest(shape) > BLOCK,
     spec: |shape, settings, _| spec(shape, settings, 1),
     candidates: candidates::default_alone,
 };
 
 /// The row of the register for two steps.
-pub(super) const TWICE: MulAlgorithm = MulAlgorithm {
+pub(super) const TWICE: Algorithm = Algorithm {
     name: "karatsuba2/sum-rotate",
     summary: "a warp a product, two of Karatsuba's steps over comba/sum-rotate",
     accepts: "operands of which one is above 2048 bits",
@@ -71,11 +71,11 @@ pub(super) const TWICE: MulAlgorithm = MulAlgorithm {
     ..ONCE
 };
 
-fn longest(shape: MulShape) -> u32 {
-    shape.limbs[0].max(shape.limbs[1])
+fn longest(shape: OperationShape) -> u32 {
+    shape.max_limbs()
 }
 
-fn spec(shape: MulShape, settings: &Settings, steps: u32) -> Box<dyn Spec> {
+fn spec(shape: OperationShape, settings: &Settings, steps: u32) -> Box<dyn Spec> {
     let (glue, warps) = (settings.glue_or(Glue::None), settings.warps.unwrap_or(DEFAULT_WARPS));
     Box::new(KaratsubaSumRotate { shape, steps, glue, warps })
 }
@@ -94,7 +94,7 @@ struct Pair {
 impl KaratsubaSumRotate {
     /// Blocks of a factor when all steps are taken.
     const fn leaf_blocks(&self) -> u32 {
-        let [la, lb, _] = self.shape.limbs;
+        let [la, lb, _] = self.shape.limbs();
         let longest = if la > lb { la } else { lb };
         longest.div_ceil(BLOCK << self.steps)
     }
@@ -216,10 +216,9 @@ fn each_block(b: &mut Builder, first: u32, end: u32, body: impl FnOnce(&mut Buil
 
 impl Spec for KaratsubaSumRotate {
     fn name(&self) -> String {
-        let [la, lb, lc] = self.shape.limbs;
-        let common = if self.shape.common_b { "_common" } else { "" };
+        let product = self.shape.product_name();
         let suffix = suffix(self.glue, self.warps);
-        format!("karatsuba{}_sum_rotate_{la}x{lb}_{lc}{common}{suffix}", self.steps)
+        format!("karatsuba{}_sum_rotate_{product}{suffix}", self.steps)
     }
 
     fn scratch_limbs(&self) -> u32 {

@@ -11,7 +11,7 @@ use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special, Vector};
 
-use super::MulShape;
+use super::OperationShape;
 
 /// Bytes from limb to limb of a row.
 const ROW: u32 = 4;
@@ -159,8 +159,8 @@ const MAX_LIMBS: u32 = 2048;
 pub(super) const ACCEPTS: &str = "operands to 65536 bits";
 
 /// Do the algorithms take these lengths?
-pub(super) fn fits(shape: MulShape) -> bool {
-    shape.limbs[0].max(shape.limbs[1]) <= MAX_LIMBS
+pub(super) fn fits(shape: OperationShape) -> bool {
+    shape.max_limbs() <= MAX_LIMBS
 }
 
 /// The numbers of a thread.
@@ -175,21 +175,21 @@ pub(super) struct Lane {
 }
 
 /// Limbs of scratch memory that the operands take.
-pub(super) const fn operand_limbs(shape: MulShape) -> u32 {
-    let [la, lb, _] = shape.limbs;
-    if shape.common_b { la } else { la + lb }
+pub(super) const fn operand_limbs(shape: OperationShape) -> u32 {
+    let [la, lb, _] = shape.limbs();
+    if shape.is_common(1) { la } else { la + lb }
 }
 
 /// The kernel in which each thread multiplies the operands of a lane by `multiply`, which needs
 /// `scratch` limbs of memory. Section `arrange` brings the operands to scratch memory.
 pub(super) fn thread_kernel(
     name: &str,
-    shape: MulShape,
+    shape: OperationShape,
     warps: u32,
     scratch: u32,
     multiply: impl FnOnce(&mut Builder, &Lane),
 ) -> Kernel {
-    let [la, lb, lc] = shape.limbs;
+    let [la, lb, lc] = shape.limbs();
     let mut b = Builder::new(name, Glue::None);
     b.bounds(Bounds { max_threads: Some(32 * warps), ..Bounds::default() });
     let [a_address, b_address, c_address] = ["a", "b", "c"].map(|name| b.param_u64(name));
@@ -216,7 +216,7 @@ pub(super) fn thread_kernel(
     b.section("arrange");
     let (a, c) = (memory.part(0, la), row(&mut b, c_address, lc));
     row(&mut b, a_address, la).copy_to(&mut b, a);
-    let b_limbs = if shape.common_b {
+    let b_limbs = if shape.is_common(1) {
         Limbs { base: b_address, offset: 0, stride: ROW, wide: lb.is_multiple_of(UNROLL), len: lb }
     } else {
         let to = memory.part(la, lb);
@@ -234,8 +234,7 @@ pub(super) const fn thread_grid(warps: u32, lanes: u32) -> Grid {
 }
 
 /// The kernel's name.
-pub(super) fn thread_name(algorithm: &str, shape: MulShape, warps: u32) -> String {
-    let [la, lb, lc] = shape.limbs;
-    let common = if shape.common_b { "_common" } else { "" };
-    format!("{algorithm}_{la}x{lb}_{lc}{common}_w{warps}")
+pub(super) fn thread_name(algorithm: &str, shape: OperationShape, warps: u32) -> String {
+    let product = shape.product_name();
+    format!("{algorithm}_{product}_w{warps}")
 }

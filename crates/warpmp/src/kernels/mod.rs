@@ -1,8 +1,8 @@
 //! Kernels, one file an algorithm. Each is a pure function of its parameters.
 //!
-//! [`MUL`] is the register of multiplications, [`SQR`] that of squares, [`register`] finds that of any other
-//! operation: to add an algorithm, write its file and give it a row. A row says what the algorithm accepts
-//! and how the settings of the tuning table become a kernel; the [plan](crate::plan) does the rest.
+//! [`register`] has the algorithms of each operation: to add an algorithm, write its file and give it a row. A row
+//! says what the algorithm accepts and how the settings of the tuning table become a kernel. The
+//! [plan](crate::plan) does the rest. A [`Register`] adds algorithms of other crates.
 //!
 //! Ideas, pictures and measurements are in the
 //! [book](https://github.com/warpmp/warpmp/blob/main/book/src/introduction.md), a section an algorithm.
@@ -22,6 +22,7 @@ pub mod modular;
 pub mod mul_group;
 pub mod mul_thread;
 mod packed;
+mod register;
 pub mod school;
 mod shape;
 pub mod sqr_thread;
@@ -38,23 +39,8 @@ use warpmp_kernel::build::Glue;
 use warpmp_kernel::ir::{Kernel, Vector};
 
 use crate::operation::{Group, Operation};
+pub use register::{Algorithm, Order, Register};
 pub use shape::{OperandShape, OperationShape};
-
-/// What a multiplication kernel is made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct MulShape {
-    /// Limbs of `a`, `b` and `c`; `c` has `la + lb` or one less.
-    pub limbs: [u32; 3],
-    /// Does one `b` multiply every lane?
-    pub common_b: bool,
-}
-
-/// What a squaring kernel is made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SqrShape {
-    /// Limbs of `a` and `c`; `c` has `2·la` or one less.
-    pub limbs: [u32; 2],
-}
 
 /// An operation with every parameter fixed: one kernel, or several that run one after the other.
 /// Their texts are functions of it.
@@ -139,34 +125,8 @@ impl Settings {
     }
 }
 
-/// A row of a register, for operations of the shapes `S`.
-#[derive(Debug)]
-pub struct Algorithm<S> {
-    /// The name on the command line, in tables and in reports.
-    pub name: &'static str,
-    /// What it does, in a line.
-    pub summary: &'static str,
-    /// What it accepts, in words.
-    pub accepts: &'static str,
-    /// Does it want the longer of two operands first (else the shorter)? A common operand is always second.
-    pub longer_first: bool,
-    /// Does it take these lengths?
-    pub fits: fn(S) -> bool,
-    /// The kernel for these lengths and settings. `async_copies`: can the GPU copy to shared memory
-    /// asynchronously (`sm_80` and later)?
-    pub spec: fn(S, &Settings, async_copies: bool) -> Box<dyn Spec>,
-    /// The settings that are worth measuring for these lengths, the usual ones first.
-    pub candidates: fn(S) -> Vec<Settings>,
-}
-
-/// A multiplication.
-pub type MulAlgorithm = Algorithm<MulShape>;
-
-/// A squaring.
-pub type SqrAlgorithm = Algorithm<SqrShape>;
-
-/// Every multiplication on the GPU, by name.
-pub const MUL: &[MulAlgorithm] = &[
+/// Every multiplication on the GPU.
+const MUL: &[Algorithm] = &[
     mul_thread::ALGORITHM,
     school::ALGORITHM,
     comba::ALGORITHM,
@@ -191,31 +151,18 @@ pub const MUL: &[MulAlgorithm] = &[
     toom::algorithm::<9>("toom-9"),
 ];
 
-/// Every squaring on the GPU, by name. Names are those of the multiplications with the same idea.
-pub const SQR: &[SqrAlgorithm] =
+/// Every squaring on the GPU. A squaring has the name of the multiplication with the same idea.
+const SQR: &[Algorithm] =
     &[sqr_thread::ALGORITHM, karatsuba_group::squares::GROUP, karatsuba_group::squares::KARATSUBA];
 
-/// An algorithm for operations other than products and squares.
-pub type OperationAlgorithm = Algorithm<OperationShape>;
-
-/// The algorithms for an operation that is neither a product nor a square: of its group's register those
-/// that do it at any widths.
-pub fn register(operation: Operation) -> &'static [OperationAlgorithm] {
+/// The algorithms of this crate for an operation.
+pub fn register(operation: Operation) -> &'static [Algorithm] {
     match operation.group() {
+        Group::Product if operation == Operation::Sqr => SQR,
+        Group::Product => MUL,
         Group::Linear | Group::LinearModular => linear::ALGORITHMS,
         Group::ProductPart => linear::PARTS,
         Group::Division | Group::Modular | Group::Montgomery => modular::ALGORITHMS,
-        // Products and squares have registers of their own.
-        Group::Product => &[],
-    }
-}
-
-/// The names of an operation's algorithms on the GPU.
-pub fn names(operation: Operation) -> Vec<&'static str> {
-    match operation {
-        Operation::Mul => MUL.iter().map(|it| it.name).collect(),
-        Operation::Sqr => SQR.iter().map(|it| it.name).collect(),
-        other => register(other).iter().map(|it| it.name).collect(),
     }
 }
 

@@ -26,7 +26,7 @@ use warpmp_kernel::fragment::Rows;
 use warpmp_kernel::ir::{Bounds, Kernel};
 
 use super::tile::{Place, Results, Sink, Source, Tile};
-use super::{MulAlgorithm, MulShape, Settings, Spec, candidates, suffix};
+use super::{Algorithm, OperationShape, Order, Settings, Spec, candidates, suffix};
 
 /// How the operands come from global memory to the registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ impl Input {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MulThread {
     /// The operands.
-    pub shape: MulShape,
+    pub shape: OperationShape,
     /// The way in.
     pub input: Input,
     /// How carry chains are joined.
@@ -74,33 +74,34 @@ pub const MAX_LIMBS: u32 = 48;
 const STAGED_FROM: u32 = 17;
 
 /// The row of the register.
-pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
+pub(super) const ALGORITHM: Algorithm = Algorithm {
     name: "thread",
     summary: "one product a thread, schoolbook by rows with one wide multiplication a limb product",
     accepts: "operands to 1536 bits",
-    fits: |shape| shape.limbs[0].max(shape.limbs[1]) <= MAX_LIMBS,
-    longer_first: false,
+    fits: |shape| shape.max_limbs() <= MAX_LIMBS,
+    order: Order::ShorterFirst,
     spec: |shape, settings, async_copies| {
-        let longest = shape.limbs[0].max(shape.limbs[1]);
+        let longest = shape.max_limbs();
         let input = Input::usual(longest, settings, async_copies);
         let warps = settings.warps.unwrap_or(2);
         Box::new(MulThread { shape, input, glue: settings.glue_or(Glue::Every(1)), warps })
     },
-    candidates: |shape| candidates::thread(shape.limbs[0].max(shape.limbs[1])),
+    candidates: |shape| candidates::thread(shape.max_limbs()),
 };
 
 impl MulThread {
     const fn results(&self) -> Results {
-        Results { limbs: self.shape.limbs }
+        Results { limbs: self.shape.limbs() }
     }
 
     /// Copies the tile's operands to shared memory.
     fn fetch(&self, b: &mut Builder, addresses: &Addresses, place: &Place) {
-        let tile_a = Tile::new(self.shape.limbs[0]);
+        let [la, lb] = self.shape.limbs();
+        let tile_a = Tile::new(la);
         tile_a.copy_in(b, addresses.a, place, place.shared);
-        if !self.shape.common_b {
+        if !self.shape.is_common(1) {
             let region = b.add(place.shared, tile_a.bytes());
-            Tile::new(self.shape.limbs[1]).copy_in(b, addresses.b, place, region);
+            Tile::new(lb).copy_in(b, addresses.b, place, region);
         }
         b.copy_commit();
         b.copy_wait(0);
@@ -109,19 +110,19 @@ impl MulThread {
 
     /// The product of this thread's row, into its rows of shared memory: the addresses of these.
     fn product(&self, b: &mut Builder, addresses: &Addresses, place: &Place) -> [R32; 2] {
-        let [la, lb, _] = self.shape.limbs;
+        let [la, lb, _] = self.shape.limbs();
         let [row_a, row_b] = self.results().rows(b, place);
         let direct = self.input == Input::Direct;
         b.section(if direct { "load" } else { "arithmetic" });
         let source_a = if direct { place.global_row(b, addresses.a, la) } else { Source::Shared(row_a) };
-        let source_b = match (self.shape.common_b, direct) {
+        let source_b = match (self.shape.is_common(1), direct) {
             (true, _) => Source::Global(addresses.b),
             (false, true) => place.global_row(b, addresses.b, lb),
             (false, false) => Source::Shared(row_b),
         };
         let a = source_a.read_all(b, la);
         // Direct loads are issued together: the wait is for the memory, once.
-        let ahead = direct && !self.shape.common_b;
+        let ahead = direct && !self.shape.is_common(1);
         let mut pieces: Vec<R32> = if ahead { source_b.read_all(b, lb) } else { Vec::new() };
         b.section("arithmetic");
         let mut sink = Sink::new([row_a, row_b], [la, lb]);
@@ -142,10 +143,9 @@ impl MulThread {
 
 impl Spec for MulThread {
     fn name(&self) -> String {
-        let [la, lb, lc] = self.shape.limbs;
         let input = self.input.name();
-        let common = if self.shape.common_b { "_common" } else { "" };
-        format!("mul_thread_{la}x{lb}_{lc}{common}_{input}{}", suffix(self.glue, self.warps))
+        let product = self.shape.product_name();
+        format!("mul_thread_{product}_{input}{}", suffix(self.glue, self.warps))
     }
 
     fn build(&self, _stage: usize) -> Kernel {
@@ -170,7 +170,7 @@ impl Spec for MulThread {
     }
 
     fn wide_products(&self) -> u64 {
-        u64::from(self.shape.limbs[0]) * u64::from(self.shape.limbs[1])
+        self.shape.limb_products()
     }
 }
 

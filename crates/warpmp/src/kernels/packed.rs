@@ -5,7 +5,7 @@ use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Cmp, Kernel, Space, Special, Vector};
 
-use super::MulShape;
+use super::OperationShape;
 
 /// Longest operand, in limbs: a word a thread.
 pub(super) const MAX_LIMBS: u32 = 32;
@@ -13,7 +13,7 @@ pub(super) const MAX_LIMBS: u32 = 32;
 /// What the kernel is made for, and how it is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Packed {
-    pub(super) shape: MulShape,
+    pub(super) shape: OperationShape,
     /// Warps a block.
     pub(super) warps: u32,
 }
@@ -46,14 +46,13 @@ impl Place {
 impl Packed {
     /// Threads of the warp that share a product: the paper's `w`.
     pub(super) fn width(&self) -> u32 {
-        let [la, lb, _] = self.shape.limbs;
+        let [la, lb, _] = self.shape.limbs();
         la.max(lb).next_power_of_two().max(2)
     }
 
     pub(super) fn name(&self, algorithm: &str) -> String {
-        let [la, lb, lc] = self.shape.limbs;
-        let common = if self.shape.common_b { "_common" } else { "" };
-        format!("{algorithm}_{la}x{lb}_{lc}{common}_w{}", self.warps)
+        let product = self.shape.product_name();
+        format!("{algorithm}_{product}_w{}", self.warps)
     }
 
     pub(super) fn grid(&self, lanes: u32, shared_bytes_a_thread: u32) -> Grid {
@@ -73,7 +72,7 @@ impl Packed {
         algorithm: &str,
         arithmetic: impl FnOnce(&mut Builder, Place, [R32; 2]) -> [R32; 2],
     ) -> Kernel {
-        let [la, lb, lc] = self.shape.limbs;
+        let [la, lb, lc] = self.shape.limbs();
         let w = self.width();
         let mut b = Builder::new(&self.name(algorithm), Glue::None);
         let [a_address, b_address, c_address] = ["a", "b", "c"].map(|name| b.param_u64(name));
@@ -91,7 +90,7 @@ impl Packed {
         let place = Place { thread, i: b.and(global, w - 1), w };
         b.section("load");
         let x = load_word(&mut b, &place, a_address, la, Some(row));
-        let y = load_word(&mut b, &place, b_address, lb, (!self.shape.common_b).then_some(row));
+        let y = load_word(&mut b, &place, b_address, lb, (!self.shape.is_common(1)).then_some(row));
         b.section("arithmetic");
         let words = arithmetic(&mut b, place, [x, y]);
         b.section("store");

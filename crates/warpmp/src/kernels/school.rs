@@ -22,24 +22,24 @@ use warpmp_kernel::ir::Kernel;
 use super::limbs::{
     ACCEPTS, Cursor, Lane, Limbs, fits, operand_limbs, repeat, thread_grid, thread_kernel, thread_name, walk,
 };
-use super::{MulAlgorithm, MulShape, Spec, candidates};
+use super::{Algorithm, OperationShape, Order, Spec, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct School {
     /// The operands.
-    pub shape: MulShape,
+    pub shape: OperationShape,
     /// Warps a block.
     pub warps: u32,
 }
 
 /// The row of the register.
-pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
+pub(super) const ALGORITHM: Algorithm = Algorithm {
     name: "school",
     summary: "the paper's Algorithm 1: one product a thread, row by row, the sum in memory",
     accepts: ACCEPTS,
     fits,
-    longer_first: true,
+    order: Order::LongerFirst,
     spec: |shape, settings, _| Box::new(School { shape, warps: settings.warps.unwrap_or(1) }),
     candidates: candidates::default_alone,
 };
@@ -66,13 +66,13 @@ impl Spec for School {
     }
 
     fn wide_products(&self) -> u64 {
-        u64::from(self.shape.limbs[0]) * u64::from(self.shape.limbs[1])
+        self.shape.limb_products()
     }
 }
 
 impl School {
-    const fn product_limbs(&self) -> u32 {
-        self.shape.limbs[0] + self.shape.limbs[1]
+    fn product_limbs(&self) -> u32 {
+        self.shape.limbs::<2>().iter().sum()
     }
 }
 

@@ -23,13 +23,13 @@ use warpmp_kernel::ir::{Bounds, Kernel};
 
 use super::mul_thread::Input;
 use super::tile::{Place, Results, Sink, Source, Tile};
-use super::{Spec, SqrAlgorithm, SqrShape, candidates, piece, suffix};
+use super::{Algorithm, OperationShape, Order, Spec, candidates, piece, suffix};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SqrThread {
     /// The operand.
-    pub shape: SqrShape,
+    pub shape: OperationShape,
     /// The way in.
     pub input: Input,
     /// Is it squared by halves? Only for even numbers of limbs.
@@ -47,31 +47,31 @@ pub const MAX_LIMBS: u32 = 64;
 const HALVES_FROM: u32 = 44;
 
 /// The row of the register.
-pub(super) const ALGORITHM: SqrAlgorithm = SqrAlgorithm {
+pub(super) const ALGORITHM: Algorithm = Algorithm {
     name: "thread",
     summary: "one square a thread, one wide multiplication a pair of limbs",
     accepts: "operands to 2048 bits",
-    fits: |shape| shape.limbs[0] <= MAX_LIMBS,
-    longer_first: false,
+    fits: |shape| shape.max_limbs() <= MAX_LIMBS,
+    order: Order::Given,
     spec: |shape, settings, async_copies| {
-        let input = Input::usual(shape.limbs[0], settings, async_copies);
+        let input = Input::usual(shape.max_limbs(), settings, async_copies);
         let warps = settings.warps.unwrap_or(2);
-        let halves = settings.levels.map_or(shape.limbs[0] >= HALVES_FROM, |levels| levels > 0);
-        let halves = halves && shape.limbs[0].is_multiple_of(2);
+        let halves = settings.levels.map_or(shape.max_limbs() >= HALVES_FROM, |levels| levels > 0);
+        let halves = halves && shape.max_limbs().is_multiple_of(2);
         Box::new(SqrThread { shape, input, halves, glue: settings.glue_or(Glue::Every(1)), warps })
     },
-    candidates: |shape| candidates::thread_by_halves(shape.limbs[0]),
+    candidates: |shape| candidates::thread_by_halves(shape.max_limbs()),
 };
 
 impl SqrThread {
     const fn results(&self) -> Results {
-        let [la, lc] = self.shape.limbs;
+        let [la, lc] = self.shape.limbs();
         Results { limbs: [la, la, lc] }
     }
 
     /// Copies the tile's operands to shared memory.
     fn fetch(&self, b: &mut Builder, a: R64, place: &Place) {
-        Tile::new(self.shape.limbs[0]).copy_in(b, a, place, place.shared);
+        Tile::new(self.shape.max_limbs()).copy_in(b, a, place, place.shared);
         b.copy_commit();
         b.copy_wait(0);
         b.warp_barrier();
@@ -79,7 +79,7 @@ impl SqrThread {
 
     /// The square of this thread's row, into its rows of shared memory: the addresses of these.
     fn square(&self, b: &mut Builder, a: R64, place: &Place) -> [R32; 2] {
-        let la = self.shape.limbs[0];
+        let [la] = self.shape.limbs();
         let rows = self.results().rows(b, place);
         let direct = self.input == Input::Direct;
         b.section(if direct { "load" } else { "arithmetic" });
@@ -137,7 +137,7 @@ impl Quarters for Halves {
 
 impl Spec for SqrThread {
     fn name(&self) -> String {
-        let [la, lc] = self.shape.limbs;
+        let [la, lc] = self.shape.limbs();
         let halves = if self.halves { "_halves" } else { "" };
         format!("sqr_thread_{la}_{lc}{halves}_{}{}", self.input.name(), suffix(self.glue, self.warps))
     }
@@ -165,7 +165,7 @@ impl Spec for SqrThread {
 
     fn wide_products(&self) -> u64 {
         let square = |limbs: u64| limbs * (limbs + 1) / 2;
-        let la = u64::from(self.shape.limbs[0]);
+        let la = u64::from(self.shape.max_limbs());
         if self.halves { 3 * square(la / 2) } else { square(la) }
     }
 }

@@ -21,24 +21,24 @@ use warpmp_kernel::build::{Builder, Chain, Emit, Pred, R32};
 use warpmp_kernel::ir::{Cmp, Kernel, Shuffle, Vote};
 
 use super::packed::{MAX_LIMBS, Packed, Place};
-use super::{MulAlgorithm, MulShape, Spec, candidates};
+use super::{Algorithm, OperationShape, Order, Spec, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SumRotate {
     /// The operands.
-    pub shape: MulShape,
+    pub shape: OperationShape,
     /// Warps a block.
     pub warps: u32,
 }
 
 /// The row of the register.
-pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
+pub(super) const ALGORITHM: Algorithm = Algorithm {
     name: "sum-rotate",
     summary: "the paper's Algorithm 3: a word a lane, columns handed on by shuffles, carries by a loop",
     accepts: "operands to 1024 bits",
-    fits: |shape| shape.limbs[0].max(shape.limbs[1]) <= MAX_LIMBS,
-    longer_first: false,
+    fits: |shape| shape.max_limbs() <= MAX_LIMBS,
+    order: Order::ShorterFirst,
     spec: |shape, settings, _| Box::new(SumRotate { shape, warps: settings.warps.unwrap_or(16) }),
     candidates: candidates::warps,
 };

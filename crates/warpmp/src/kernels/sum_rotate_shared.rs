@@ -19,24 +19,24 @@ use warpmp_kernel::build::{Builder, Emit, R32};
 use warpmp_kernel::ir::{Cmp, Kernel, Vector, Vote};
 
 use super::packed::{MAX_LIMBS, Packed, Place, Slots};
-use super::{MulAlgorithm, MulShape, Spec, candidates};
+use super::{Algorithm, OperationShape, Order, Spec, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SumRotateShared {
     /// The operands.
-    pub shape: MulShape,
+    pub shape: OperationShape,
     /// Warps a block.
     pub warps: u32,
 }
 
 /// The row of the register.
-pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
+pub(super) const ALGORITHM: Algorithm = Algorithm {
     name: "sum-rotate-shared",
     summary: "the paper's Algorithm 3 with shared memory in place of shuffles",
     accepts: "operands to 1024 bits",
-    longer_first: false,
-    fits: |shape| shape.limbs[0].max(shape.limbs[1]) <= MAX_LIMBS,
+    order: Order::ShorterFirst,
+    fits: |shape| shape.max_limbs() <= MAX_LIMBS,
     spec: |shape, settings, _| Box::new(SumRotateShared { shape, warps: settings.warps.unwrap_or(8) }),
     candidates: candidates::warps,
 };

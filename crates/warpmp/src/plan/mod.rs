@@ -17,9 +17,9 @@ use warpmp_kernel::ir::Kernel;
 
 use crate::batch::Shape;
 use crate::error::Result;
-use crate::kernels::Spec;
+use crate::kernels::{Register, Spec};
 use crate::operation::Operation;
-use crate::tuning::{self, Candidate, Table};
+use crate::tuning::Table;
 use choose::Request;
 
 /// Lanes of a tile: device buffers hold whole tiles.
@@ -47,8 +47,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Plans an operation, lane by lane; an operand with one lane serves every lane of the others.
-    /// `algorithm`: its name, if the caller has a wish.
+    /// Plans an operation, lane by lane, with the algorithms of this crate; an operand with one lane serves every lane
+    /// of the others. `algorithm`: its name, if the caller asks for one.
     ///
     /// # Errors
     /// As [`Operation::results`]; [`Error::UnknownAlgorithm`](crate::Error::UnknownAlgorithm),
@@ -60,9 +60,23 @@ impl Plan {
         table: &Table,
         algorithm: Option<&str>,
     ) -> Result<Self> {
+        Self::with_register(operation, operands, device, (table, &Register::shipped()), algorithm)
+    }
+
+    /// As [`Plan::new`], with the algorithms of a register.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn with_register(
+        operation: Operation,
+        operands: &[Shape],
+        device: &DeviceInfo,
+        (table, register): (&Table, &Register),
+        algorithm: Option<&str>,
+    ) -> Result<Self> {
         let results = operation.results(operands)?;
-        let async_copies = device.capability >= ASYNC_COPIES_FROM;
-        let request = Request { operation, operands, table, asked: algorithm, async_copies };
+        let async_copies = has_async_copies(device);
+        let request = Request { operation, operands, table, register, asked: algorithm, async_copies };
         let mut choice = request.choose()?;
         if !choice.order.is_sorted() {
             choice.reasons.push("the operands change places: the kernel treats them unequally".into());
@@ -87,29 +101,6 @@ impl Plan {
             reasons: choice.reasons,
             device: device.name.clone(),
         })
-    }
-
-    /// What is worth measuring for these operands: every algorithm that takes them, with every setting that may
-    /// make a difference. Each is another kernel, and one that the device can launch; the default settings
-    /// of all algorithms come first.
-    ///
-    /// # Errors
-    /// As [`Operation::results`].
-    pub fn candidates(operation: Operation, operands: &[Shape], device: &DeviceInfo) -> Result<Vec<Candidate>> {
-        operation.results(operands)?;
-        let async_copies = device.capability >= ASYNC_COPIES_FROM;
-        let table = &tuning::shipped(device.capability);
-        Ok(Request { operation, operands, table, asked: None, async_copies }.candidates(device))
-    }
-
-    /// The names of the algorithms that take these operands.
-    ///
-    /// # Errors
-    /// As [`Operation::results`].
-    pub fn fitting(operation: Operation, operands: &[Shape]) -> Result<Vec<&'static str>> {
-        operation.results(operands)?;
-        let table = &tuning::shipped(0);
-        Ok(Request { operation, operands, table, asked: None, async_copies: true }.fitting())
     }
 
     /// The operation.
@@ -197,6 +188,11 @@ impl Plan {
         let fit = (free_bytes / (buffers * lane_bytes)) as usize / TILE_LANES * TILE_LANES;
         fit.min(whole_tiles(self.lanes())).min(self.max_launch_lanes()).max(TILE_LANES)
     }
+}
+
+/// Can the device copy to shared memory asynchronously?
+pub(crate) const fn has_async_copies(device: &DeviceInfo) -> bool {
+    device.capability >= ASYNC_COPIES_FROM
 }
 
 /// The lanes of whole tiles, or as many as can be counted.

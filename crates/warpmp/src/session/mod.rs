@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! mod.rs      engines, products, any operation by name
+//! planning.rs algorithms and plans, without computing
 //! device.rs   batches that stay where the session computes
 //! ring.rs     sums, shifts, logic, two's complements
 //! modular.rs  modular arithmetic, division
@@ -9,6 +10,7 @@
 
 mod device;
 mod modular;
+mod planning;
 mod ring;
 
 use std::sync::Arc;

@@ -4,10 +4,11 @@ use std::fmt;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use warpmp::kernels::Register;
 use warpmp::kernels::Settings;
 use warpmp::kernels::mul_thread::Input;
 use warpmp::operation::{Group, Role};
-use warpmp::{Operation, Plan, Shape, tuning};
+use warpmp::{Operation, Shape, tuning};
 
 use super::Limits;
 
@@ -168,7 +169,7 @@ impl Case {
             let names = ["cpu-ifma", "cpu-schoolbook", "cpu-dashu"];
             return if named { Way::Named(pick(rng, &names).into()) } else { Way::Default };
         }
-        let fitting = Plan::fitting(self.operation, &self.shapes()).unwrap_or_default();
+        let fitting = Register::shipped().fitting(self.operation, &self.shapes()).unwrap_or_default();
         if fitting.is_empty() || one_in(rng, 3) {
             return Way::Default;
         }

@@ -1,6 +1,7 @@
 //! The papers' files are whole, and name what exists.
 
-use warpmp::kernels::{MUL, MulShape};
+use warpmp::Operation;
+use warpmp::kernels::{OperandShape, OperationShape, Register};
 
 use super::*;
 
@@ -11,9 +12,10 @@ fn names(names: &[&str]) -> Result<Vec<String>> {
 
 /// Can our algorithm of this name multiply these lengths?
 fn fits(name: &str, limbs: usize) -> bool {
-    let algorithm = MUL.iter().find(|it| it.name == name).unwrap_or_else(|| panic!("no algorithm {name}"));
-    let limbs = limbs as u32;
-    (algorithm.fits)(MulShape { limbs: [limbs, limbs, 2 * limbs], common_b: false })
+    let found = Register::shipped().find(Operation::Mul, name);
+    let algorithm = found.unwrap_or_else(|| panic!("no algorithm {name}"));
+    let operand = OperandShape::each(32 * limbs as u32);
+    (algorithm.fits)(OperationShape::product(operand, operand))
 }
 
 fn times() -> impl Iterator<Item = (String, &'static Times)> {

@@ -142,7 +142,7 @@ pub(super) fn compile(session: &Session, works: &[Work], part: Part) -> Result<(
     for Work { operation, grid } in works {
         for &bits in &grid.bits {
             let shapes = tuning::operands(*operation, bits, 1);
-            let candidates = Plan::candidates(*operation, &shapes, device.info())?;
+            let candidates = crate::engine::register().candidates(*operation, &shapes, device.info())?;
             for candidate in candidates.iter().skip(part.number).step_by(part.of) {
                 interrupt::check()?;
                 let table = Table::of_one(*operation, device.info().capability, candidate);

@@ -21,7 +21,7 @@ use std::{
 };
 
 use warpmp::{
-    EngineKind, Operation, Plan, Session,
+    EngineKind, Operation, Session,
     device::DeviceInfo,
     tuning::{self, Grid, Table, Timing},
 };
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Tune) -> Result<()> {
     let found = search.run(&mut Gpu::new(session, helpers)?)?;
     drop(progress);
     let measured = table(&info, &found.timings, &place.table);
-    measured.check().map_err(TablesError::from)?;
+    measured.check(&engine::register()).map_err(TablesError::from)?;
     outputs.write(&place, &measured, &found.timings, &info)?;
     for note in &found.notes {
         console::note(&format!("note: left out: {note}"));
@@ -115,14 +115,14 @@ fn grid(operation: Operation, args: &Tune) -> Grid {
 
 /// The algorithms that take operands of so many bits.
 fn fitting(operation: Operation, bits: usize) -> Vec<&'static str> {
-    Plan::fitting(operation, &tuning::operands(operation, bits, 1)).unwrap_or_default()
+    engine::register().fitting(operation, &tuning::operands(operation, bits, 1)).unwrap_or_default()
 }
 
 /// The table of the measurements; operations that were not measured keep the rows that the table in the same
 /// place has for them, if that is of this architecture.
 fn table(info: &DeviceInfo, timings: &[Timing], before: &Path) -> Table {
     let mut table = tuning::table(info.capability, &measured_on(info), timings, fitting);
-    if let Ok(before) = Table::read(before)
+    if let Ok(before) = Table::read(before, &engine::register())
         && before.architecture == info.capability
     {
         for (operation, rows) in before.rows {

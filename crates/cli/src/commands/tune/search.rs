@@ -12,7 +12,7 @@ use std::{
 };
 
 use warpmp::{
-    Operation, Plan,
+    Operation,
     device::DeviceInfo,
     operation::Group,
     tuning::{self, Candidate, Grid, Timing},
@@ -169,7 +169,8 @@ impl Search<'_> {
     ) -> Result<bool> {
         let operation = work.operation;
         let until = Instant::now() + share.mul_f64(COMPILING);
-        let candidates = Plan::candidates(operation, &tuning::operands(operation, bits, 1), self.info)?;
+        let candidates =
+            crate::engine::register().candidates(operation, &tuning::operands(operation, bits, 1), self.info)?;
         let candidates = bench.load(operation, bits, candidates, until)?;
         let counts = work.grid.lanes(operation, bits, bench.free_bytes()?);
         let mut done = Vec::new();

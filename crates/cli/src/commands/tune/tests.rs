@@ -21,10 +21,7 @@ use super::{
     search::{Bench, Found, STEPS, Search, Work},
     table, text,
 };
-use crate::{
-    error::Result,
-    progress::Progress,
-};
+use crate::{engine, error::Result, progress::Progress};
 
 /// Times by a formula, and how often they were asked for.
 struct Formula {
@@ -100,7 +97,7 @@ fn the_table_has_what_is_fastest() {
     let found = search(&mut bench, &[256, 512, 1024], &[100, 100_000], ENOUGH);
     let dir = tempfile::tempdir().unwrap();
     let table = table(&info(), &found.timings, &dir.path().join("none.json"));
-    table.check().unwrap();
+    table.check(&engine::register()).unwrap();
     let chosen = |bits, lanes| {
         let row = table.row(Operation::Mul, bits, lanes, None).unwrap();
         (row.algorithm.as_str(), row.settings.warps, row.settings.block)
@@ -157,7 +154,7 @@ fn what_cannot_win_and_takes_long_is_left_out() {
 fn candidates_run_on_the_simulator() {
     let mut gpu = Gpu::new(Session::on(Selector::Sim).unwrap(), Helpers::default()).unwrap();
     let shapes = warpmp::tuning::operands(Operation::Mul, 131, 1);
-    let all = warpmp::Plan::candidates(Operation::Mul, &shapes, &info()).unwrap();
+    let all = engine::register().candidates(Operation::Mul, &shapes, &info()).unwrap();
     let few: Vec<Candidate> = all.into_iter().filter(|it| ["thread", "group"].contains(&it.algorithm)).collect();
     let later = Instant::now() + ENOUGH;
     let loaded = gpu.load(Operation::Mul, 131, few.clone(), later).unwrap();
@@ -188,7 +185,7 @@ fn every_operation_has_operands_without_faults() {
         // A whole number of limbs, and not.
         for bits in [64, 75] {
             let shapes = tuning::operands(operation, bits, 1);
-            let all = warpmp::Plan::candidates(operation, &shapes, &info()).unwrap();
+            let all = engine::register().candidates(operation, &shapes, &info()).unwrap();
             let default = gpu.load(operation, bits, all[..1].to_vec(), later).unwrap();
             gpu.fill(operation, bits, 33).unwrap();
             for operands in gpu.sample() {
@@ -234,7 +231,7 @@ fn groups_have_rows_by_their_representative() {
     let dir = tempfile::tempdir().unwrap();
     let timings = [Operation::Add, Operation::DivRem, Operation::Gcd, Operation::PowMod, Operation::Sub].map(timing);
     let table = table(&info(), &timings, &dir.path().join("none.json"));
-    table.check().unwrap();
+    table.check(&engine::register()).unwrap();
     assert_eq!(table.rows.keys().collect::<Vec<_>>(), ["division", "gcd", "linear", "pow_mod", "sub"]);
     assert!(table.rows.values().flatten().all(|row| !row.predicted));
 }
@@ -261,10 +258,10 @@ fn files_are_written_whole_and_the_table_before_is_kept() {
         let mut outputs = Outputs::open(&place, None, None, &mul).unwrap();
         outputs.write(&place, &measured, &found.timings, &info()).unwrap();
         drop(Outputs::open(&place, None, None, &mul).unwrap());
-        assert_eq!(Table::read(&place.table).unwrap().measured_on, age);
+        assert_eq!(Table::read(&place.table, &engine::register()).unwrap().measured_on, age);
     }
     assert_eq!(names(), ["sm_90.json", "sm_90.json.bak", "sm_90.svg"]);
-    assert_eq!(Table::read(&place.table.with_extension("json.bak")).unwrap().measured_on, "first");
+    assert_eq!(Table::read(&place.table.with_extension("json.bak"), &engine::register()).unwrap().measured_on, "first");
     let two = Outputs::open(&Place { own: false, ..place }, Some("x/pic.svg"), None, &works(Operation::ALL, &nothing));
     assert!(two.unwrap_err().to_string().starts_with("x/pic-mul.svg: "));
 }

@@ -33,14 +33,14 @@ use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
 
-use super::{MulAlgorithm, MulShape, Settings, Spec, candidates, piece, suffix, vector};
+use super::{Algorithm, OperationShape, Order, Settings, Spec, candidates, piece, suffix, vector};
 use layout::{Layout, Share, nodes};
 use part::{Addend, Part};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KaratsubaGroup {
-    shape: MulShape,
+    shape: OperationShape,
     layout: Layout,
     glue: Glue,
 }
@@ -67,19 +67,19 @@ const MAX_SHARED_BYTES: u32 = 99 << 10;
 const LIMBS: std::ops::RangeInclusive<u32> = 65..=2048;
 
 /// The row of the register.
-pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
+pub(super) const ALGORITHM: Algorithm = Algorithm {
     name: "karatsuba/group",
     summary: "one to three levels of Karatsuba's method in shared memory over products by groups of lanes",
     accepts: "operands whose longer one has 2049 to 65536 bits",
-    fits: |shape| LIMBS.contains(&shape.limbs[0].max(shape.limbs[1])),
-    longer_first: true,
+    fits: |shape| LIMBS.contains(&shape.max_limbs()),
+    order: Order::LongerFirst,
     spec: |shape, settings, _| Box::new(KaratsubaGroup::with(shape, settings)),
     candidates: |_| candidates::karatsuba_group(1..=MAX_LEVELS),
 };
 
 /// The cheapest division of a product, as far as the settings leave it open.
-fn division(shape: MulShape, settings: &Settings) -> Layout {
-    let limbs = shape.limbs[0].max(shape.limbs[1]);
+fn division(shape: OperationShape, settings: &Settings) -> Layout {
+    let limbs = shape.max_limbs();
     let longest = settings.block.unwrap_or(MAX_BLOCK);
     // Settings that nothing satisfies give way: what the work is shared by, then the levels.
     let shared_freely = Settings { warps: None, products: None, ..*settings };
@@ -200,7 +200,7 @@ impl Layout {
 }
 
 impl KaratsubaGroup {
-    fn with(shape: MulShape, settings: &Settings) -> Self {
+    fn with(shape: OperationShape, settings: &Settings) -> Self {
         Self { shape, layout: division(shape, settings), glue: settings.glue_or(Glue::Every(8)) }
     }
 
@@ -215,12 +215,13 @@ impl KaratsubaGroup {
         addend: impl FnOnce(&mut Builder, &Place) -> Option<Addend>,
     ) {
         let layout = self.layout;
-        let [la, lb, lc] = self.shape.limbs;
+        let [la, lb, lc] = self.shape.limbs();
         b.bounds(Bounds { max_threads: Some(layout.threads()), max_registers: Some(REGISTERS), ..Bounds::default() });
         b.section("load");
         let place = Place::of_thread(b, layout, lanes);
         let row_a = place.row(b, a, la);
-        let (row_b, between_b) = if self.shape.common_b { (b_address, 0) } else { (place.row(b, b_address, lb), lb) };
+        let (row_b, between_b) =
+            if self.shape.is_common(1) { (b_address, 0) } else { (place.row(b, b_address, lb), lb) };
         let limbs = part.map_or(lc, |part| part.bits.div_ceil(32));
         let row_c = place.row(b, c, limbs);
         let addend = addend(b, &place);
@@ -244,11 +245,10 @@ impl KaratsubaGroup {
 
 impl Spec for KaratsubaGroup {
     fn name(&self) -> String {
-        let [la, lb, lc] = self.shape.limbs;
-        let common = if self.shape.common_b { "_common" } else { "" };
+        let product = self.shape.product_name();
         let Layout { levels, group, block, products, warps, .. } = self.layout;
         let suffix = suffix(self.glue, warps);
-        format!("mul_karatsuba_group_{la}x{lb}_{lc}{common}_l{levels}_k{block}_t{group}_p{products}{suffix}")
+        format!("mul_karatsuba_group_{product}_l{levels}_k{block}_t{group}_p{products}{suffix}")
     }
 
     fn build(&self, _stage: usize) -> Kernel {

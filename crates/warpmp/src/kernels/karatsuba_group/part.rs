@@ -82,10 +82,10 @@ impl KaratsubaPart {
     pub(in super::super) fn new(shape: OperationShape, settings: &Settings) -> Option<Self> {
         let factors = factors(shape)?;
         let mut product = product_shape(shape, factors);
-        let longest = product.limbs[0].max(product.limbs[1]);
+        let longest = product.max_limbs();
         match shape.operation {
             Operation::MulLo | Operation::MulHi => {}
-            Operation::MulAdd => product.limbs[2] = shape.results()[0].div_ceil(32),
+            Operation::MulAdd => product = product.truncated(shape.results()[0].div_ceil(32)),
             _ => return None,
         }
         let addend = shape.operands().get(2).map_or(0, |c| c.limbs());

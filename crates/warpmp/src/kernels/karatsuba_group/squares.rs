@@ -22,14 +22,14 @@ use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue};
 use warpmp_kernel::ir::{Bounds, Kernel};
 
-use super::super::{Settings, Spec, SqrAlgorithm, SqrShape, candidates, piece, suffix};
+use super::super::{Algorithm, OperationShape, Order, Settings, Spec, candidates, piece, suffix};
 use super::layout::{Layout, nodes};
 use super::{MAX_PRODUCTS, MAX_SHARED_BYTES, MAX_WARPS, Place};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SqrKaratsubaGroup {
-    shape: SqrShape,
+    shape: OperationShape,
     layout: Layout,
     glue: Glue,
 }
@@ -53,23 +53,23 @@ const MAX_LEVELS: u32 = 5;
 const LIMBS: RangeInclusive<u32> = 16..=2048;
 
 /// A group of lanes a square.
-pub(in super::super) const GROUP: SqrAlgorithm = SqrAlgorithm {
+pub(in super::super) const GROUP: Algorithm = Algorithm {
     name: "group",
     summary: "a group of lanes a square, a block of limbs a lane, every pair of blocks once",
     accepts: "operands to 39680 bits",
-    fits: |shape| shape.limbs[0] <= MAX_GROUP * MAX_BLOCK,
-    longer_first: false,
+    fits: |shape| shape.max_limbs() <= MAX_GROUP * MAX_BLOCK,
+    order: Order::Given,
     spec: |shape, settings, _| Box::new(SqrKaratsubaGroup::cheapest(shape, settings, 0..=0)),
     candidates: |_| candidates::shared_group(),
 };
 
 /// Karatsuba's method over squares by lanes or groups.
-pub(in super::super) const KARATSUBA: SqrAlgorithm = SqrAlgorithm {
+pub(in super::super) const KARATSUBA: Algorithm = Algorithm {
     name: "karatsuba/group",
     summary: "one to five levels of Karatsuba's method in shared memory over squares by lanes or groups of lanes",
     accepts: "operands of 481 to 65536 bits",
-    fits: |shape| LIMBS.contains(&shape.limbs[0]),
-    longer_first: false,
+    fits: |shape| LIMBS.contains(&shape.max_limbs()),
+    order: Order::Given,
     spec: |shape, settings, _| {
         let levels = settings.levels.map_or(1..=MAX_LEVELS, |it| it.clamp(1, MAX_LEVELS)..=it.clamp(1, MAX_LEVELS));
         Box::new(SqrKaratsubaGroup::cheapest(shape, settings, levels))
@@ -79,13 +79,13 @@ pub(in super::super) const KARATSUBA: SqrAlgorithm = SqrAlgorithm {
 
 impl SqrKaratsubaGroup {
     /// The cheapest division of a square, as far as the settings leave it open.
-    fn cheapest(shape: SqrShape, settings: &Settings, levels: RangeInclusive<u32>) -> Self {
+    fn cheapest(shape: OperationShape, settings: &Settings, levels: RangeInclusive<u32>) -> Self {
         let longest = settings.block.unwrap_or(u32::MAX);
         // Settings that nothing satisfies give way one after the other: warps and products, levels, the block.
         let freed = Settings { warps: None, products: None, ..*settings };
         let attempts = [(levels.clone(), settings), (levels.clone(), &freed), (*levels.start()..=MAX_LEVELS, &freed)];
         let chosen = attempts.into_iter().find_map(|(levels, settings)| {
-            let candidates: Vec<Layout> = divisions(shape.limbs[0], levels, settings).collect();
+            let candidates: Vec<Layout> = divisions(shape.max_limbs(), levels, settings).collect();
             let usual = candidates.iter().filter(|it| it.block <= longest).min_by_key(|it| cost(**it));
             usual.or_else(|| candidates.iter().min_by_key(|it| (it.block, cost(**it)))).copied()
         });
@@ -166,7 +166,7 @@ fn cost(layout: Layout) -> (u64, u32) {
 
 impl Spec for SqrKaratsubaGroup {
     fn name(&self) -> String {
-        let [la, lc] = self.shape.limbs;
+        let [la, lc] = self.shape.limbs();
         let Layout { levels, group, block, products, warps, .. } = self.layout;
         let suffix = suffix(self.glue, warps);
         let kind = if levels == 0 { "group".to_owned() } else { format!("karatsuba_group_l{levels}") };
@@ -175,7 +175,7 @@ impl Spec for SqrKaratsubaGroup {
 
     fn build(&self, _stage: usize) -> Kernel {
         let layout = self.layout;
-        let [la, lc] = self.shape.limbs;
+        let [la, lc] = self.shape.limbs();
         let mut b = Builder::new(&self.name(), self.glue);
         b.bounds(Bounds {
             max_threads: Some(layout.threads()),

@@ -35,9 +35,8 @@ const MAX_BLOCKED_LIMBS: u32 = 512;
 impl Linear {
     /// The split that suits these rows: the widest accesses, and no more lanes than limbs need.
     pub(super) fn usual_split(&self) -> Split {
-        let operands = self.operands().into_iter().filter(|it| !it.is_bit).map(super::Operand::limbs);
         let shifted = self.shifts();
-        let rows = operands.chain(self.result_limbs().filter(|&limbs| limbs > 1));
+        let rows = self.number_limbs().chain(self.result_limbs().filter(|&limbs| limbs > 1));
         // Many chains of several limbs at once would move their carries out of the predicate registers.
         let most = if self.longest() > MAX_BLOCKED_LIMBS { 1 } else { 4 };
         let block = if shifted { 1 } else { rows.map(piece).min().unwrap_or(1).min(most) };

@@ -25,7 +25,7 @@ use warpmp_kernel::ir::Kernel;
 pub use group::Split;
 pub use part::PartThread;
 
-use super::{OperationAlgorithm, OperationShape, Spec, candidates};
+use super::{Algorithm, OperandShape, OperationShape, Order, Spec, candidates};
 use crate::operation::{Group, Operation, Role};
 
 /// Parameters of the kernel.
@@ -44,21 +44,21 @@ pub struct Linear {
 }
 
 /// The register of linear operations.
-pub(super) const ALGORITHMS: &[OperationAlgorithm] = &[
-    OperationAlgorithm {
+pub(super) const ALGORITHMS: &[Algorithm] = &[
+    Algorithm {
         name: "thread",
         summary: "a row a thread, all its limbs in registers, tiles of rows through shared memory",
         accepts: "operands and results to 3104 bits, of modular sums to 1536",
-        longer_first: false,
+        order: Order::Given,
         fits: thread::fits,
         candidates: candidates::warps,
         spec: |shape, settings, asynchronous| Box::new(thread::spec(shape, settings.warps.unwrap_or(4), asynchronous)),
     },
-    OperationAlgorithm {
+    Algorithm {
         name: "group",
         summary: "a row a group of lanes, carries between lanes by ballots",
         accepts: "operands of any length",
-        longer_first: false,
+        order: Order::Given,
         fits: |_| true,
         candidates: candidates::warps,
         spec: |shape, settings, asynchronous| {
@@ -71,22 +71,7 @@ pub(super) const ALGORITHMS: &[OperationAlgorithm] = &[
 ];
 
 /// The register of parts of products. Names are those of the multiplications with the same idea.
-pub(super) const PARTS: &[OperationAlgorithm] = &[product::THREAD, product::GROUP, product::KARATSUBA, product::TOOM];
-
-/// An operand of the kernel.
-#[derive(Clone, Copy, Debug)]
-struct Operand {
-    bits: u32,
-    common: bool,
-    /// Does only bit 0 count?
-    is_bit: bool,
-}
-
-impl Operand {
-    const fn limbs(self) -> u32 {
-        self.bits.div_ceil(32)
-    }
-}
+pub(super) const PARTS: &[Algorithm] = &[product::THREAD, product::GROUP, product::KARATSUBA, product::TOOM];
 
 /// The kernel's parameters.
 struct Addresses {
@@ -100,16 +85,19 @@ impl Linear {
         Self { shape, split, asynchronous, product_bits: None, warps: 4 }
     }
 
-    /// The operands that the kernel reads, that in scratch memory last.
-    fn operands(&self) -> Vec<Operand> {
-        let roles = self.shape.operation.operands();
-        let own = self.shape.operands().iter().zip(roles).map(|(operand, role)| Operand {
-            bits: operand.bits,
-            common: operand.common,
-            is_bit: role.role == Role::Bit,
-        });
-        let product = self.product_bits.map(|bits| Operand { bits, common: false, is_bit: false });
-        own.chain(product).collect()
+    /// The operands that the kernel reads; the product in scratch memory is the last one.
+    fn operands(&self) -> Vec<OperandShape> {
+        self.shape.operands().iter().copied().chain(self.product_bits.map(OperandShape::each)).collect()
+    }
+
+    /// Does only bit 0 of operand `i` count?
+    fn is_bit(&self, i: usize) -> bool {
+        self.shape.operation.operands().get(i).is_some_and(|operand| operand.role == Role::Bit)
+    }
+
+    /// Limbs of the operands that are numbers, not bits.
+    fn number_limbs(&self) -> impl Iterator<Item = u32> + '_ {
+        self.operands().into_iter().enumerate().filter(|(i, _)| !self.is_bit(*i)).map(|(_, operand)| operand.limbs())
     }
 
     fn result_limbs(&self) -> impl Iterator<Item = u32> + '_ {
@@ -120,7 +108,7 @@ impl Linear {
     fn longest(&self) -> u32 {
         let product = match self.shape.operation.group() {
             // Its factors' limbs together, whatever is kept of it.
-            Group::ProductPart => self.shape.operands()[..2].iter().map(|operand| operand.limbs()).sum(),
+            Group::ProductPart => self.shape.limbs::<2>().iter().sum(),
             _ => 1,
         };
         let operands = self.shape.operands().iter().zip(self.shape.operation.operands());
@@ -173,9 +161,7 @@ impl Spec for Linear {
 
     fn wide_products(&self) -> u64 {
         match (self.shape.operation.group(), self.product_bits) {
-            (Group::ProductPart, None) => {
-                self.shape.operands()[..2].iter().map(|operand| u64::from(operand.limbs())).product()
-            }
+            (Group::ProductPart, None) => self.shape.limb_products(),
             _ => 0,
         }
     }

@@ -7,13 +7,13 @@
 //! for which the fastest multiplication takes several kernels.
 
 use crate::kernels::karatsuba_group::part::KaratsubaPart;
+use crate::kernels::modular::Copy;
 use crate::kernels::modular::redirect::{Place, Stage, Stages};
-use crate::kernels::modular::{Copy, Operand};
 use crate::kernels::mul_group::low::LowGroup;
 use crate::kernels::mul_group::part::{GroupPart, factors, product_shape};
 use crate::kernels::{
-    MulAlgorithm, MulShape, OperationAlgorithm, OperationShape, Settings, Spec, candidates, karatsuba_group, mul_group,
-    mul_thread, toom,
+    Algorithm, OperandShape, OperationShape, Order, Settings, Spec, candidates, karatsuba_group, mul_group, mul_thread,
+    toom,
 };
 use crate::operation::product_bits;
 
@@ -23,11 +23,11 @@ use super::{Linear, PartThread, part, thread};
 const LAST_WARPS: u32 = 8;
 
 /// `thread`.
-pub(super) const THREAD: OperationAlgorithm = OperationAlgorithm {
+pub(super) const THREAD: Algorithm = Algorithm {
     name: "thread",
     summary: "a row a thread, all its limbs in registers, tiles of rows through shared memory",
     accepts: "factors to 1536 bits",
-    longer_first: false,
+    order: Order::Given,
     fits: |shape| part::fits(shape) || thread::fits(shape) || fits(shape, &mul_thread::ALGORITHM),
     candidates: candidates::warps,
     spec: |shape, settings, asynchronous| {
@@ -42,11 +42,11 @@ pub(super) const THREAD: OperationAlgorithm = OperationAlgorithm {
 };
 
 /// `group`: in one kernel where there is one.
-pub(super) const GROUP: OperationAlgorithm = OperationAlgorithm {
+pub(super) const GROUP: Algorithm = Algorithm {
     name: "group",
     summary: "a group of lanes a row; low halves by columns, others as the product with what is not asked for left out",
     accepts: "operands of any length",
-    longer_first: true,
+    order: Order::LongerFirst,
     fits: |_| true,
     candidates: |shape| candidates::part_group(shape.max_bits().div_ceil(32)),
     spec: |shape, settings, asynchronous| {
@@ -61,11 +61,11 @@ pub(super) const GROUP: OperationAlgorithm = OperationAlgorithm {
 };
 
 /// `karatsuba/group`.
-pub(super) const KARATSUBA: OperationAlgorithm = OperationAlgorithm {
+pub(super) const KARATSUBA: Algorithm = Algorithm {
     name: "karatsuba/group",
     summary: "the product by Karatsuba's method in shared memory, then what is asked for",
     accepts: "factors whose longer one has 2049 to 65536 bits",
-    longer_first: true,
+    order: Order::LongerFirst,
     fits: |shape| fits(shape, &karatsuba_group::ALGORITHM),
     candidates: candidates::part_karatsuba,
     spec: |shape, settings, asynchronous| match KaratsubaPart::new(shape, settings) {
@@ -75,30 +75,25 @@ pub(super) const KARATSUBA: OperationAlgorithm = OperationAlgorithm {
 };
 
 /// `toom-8`.
-pub(super) const TOOM: OperationAlgorithm = OperationAlgorithm {
+pub(super) const TOOM: Algorithm = Algorithm {
     name: "toom-8",
     summary: "the product by Toom and Cook's method in 8 parts, then what is asked for",
     accepts: "factors to 65536 bits, the longer one from 1025",
-    longer_first: true,
+    order: Order::LongerFirst,
     fits: |shape| fits(shape, &TOOM_8),
     candidates: candidates::default_alone,
     spec: |shape, settings, asynchronous| after(shape, &TOOM_8, settings, asynchronous),
 };
 
-const TOOM_8: MulAlgorithm = toom::algorithm::<8>("toom-8");
+const TOOM_8: Algorithm = toom::algorithm::<8>("toom-8");
 
 /// Does the multiplication take the factors?
-fn fits(shape: OperationShape, multiplication: &MulAlgorithm) -> bool {
+fn fits(shape: OperationShape, multiplication: &Algorithm) -> bool {
     (multiplication.fits)(product_shape(shape, factors(shape).unwrap_or([0, 1])))
 }
 
 /// All stages: the multiplication with its settings, and the last one, whose parameters are those of the whole.
-fn after(
-    shape: OperationShape,
-    multiplication: &MulAlgorithm,
-    settings: &Settings,
-    asynchronous: bool,
-) -> Box<dyn Spec> {
+fn after(shape: OperationShape, multiplication: &Algorithm, settings: &Settings, asynchronous: bool) -> Box<dyn Spec> {
     let mut last = Linear::new(shape, None, asynchronous);
     let (a, b) = (shape.operands()[0], shape.operands()[1]);
     let bits = product_bits(a.bits as usize, b.bits as usize) as u32;
@@ -114,10 +109,9 @@ fn after(
     } else {
         // Multiplications take one common factor, so the other one is copied to each lane.
         let copied = Place::Scratch(0);
-        let copy = Copy(Operand::common(a.limbs()));
+        let copy = Copy(OperandShape::common(a.bits));
         kernels.push(Stage { spec: Box::new(copy), places: vec![Place::Param(0), copied] });
-        let shape = MulShape { limbs: [a.limbs(), b.limbs(), limbs], common_b: true };
-        (shape, [copied, Place::Param(1)], Place::Scratch(a.limbs()))
+        (OperationShape::product(OperandShape::each(a.bits), b), [copied, Place::Param(1)], Place::Scratch(a.limbs()))
     };
     let before = if factors(shape).is_some() { 0 } else { a.limbs() };
     let product = (multiplication.spec)(product, settings, asynchronous);

@@ -19,7 +19,7 @@ use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special};
 
 use super::frame::{Frame, Number};
 use super::tile::{Row, Tile};
-use super::{Linear, Operand};
+use super::{Linear, OperandShape};
 use crate::kernels::{OperationShape, piece, vector};
 use crate::operation::{Group, Operation};
 
@@ -54,10 +54,16 @@ fn staged_bytes(limbs: impl Iterator<Item = u32>) -> u32 {
 }
 
 impl Linear {
+    /// Does operand `i` go through shared memory?
+    fn is_staged(&self, i: usize, operand: OperandShape) -> bool {
+        !operand.common && !self.is_bit(i) && is_staged(operand.limbs())
+    }
+
     /// Shared memory of a warp.
     pub(super) fn warp_bytes(&self) -> u32 {
-        let operands = self.operands().into_iter().filter(|it| it.is_staged()).map(Operand::limbs);
-        staged_bytes(operands).max(staged_bytes(self.result_limbs()))
+        let operands = self.operands().into_iter().enumerate();
+        let staged = operands.filter(|(i, operand)| self.is_staged(*i, *operand)).map(|(_, operand)| operand.limbs());
+        staged_bytes(staged).max(staged_bytes(self.result_limbs()))
     }
 
     /// Tiles a warp. Of one tile of rows of a limb or two, which lie where they are, a block of threads would have so
@@ -133,13 +139,6 @@ fn tile_of_warp(b: &mut Builder, first: R32, number: u32, lanes: R32) -> R32 {
     b.min(tile, last)
 }
 
-impl Operand {
-    /// Does it go through shared memory?
-    const fn is_staged(self) -> bool {
-        !self.common && !self.is_bit && is_staged(self.limbs())
-    }
-}
-
 /// Where the thread is.
 struct Place {
     lane: R32,
@@ -155,8 +154,8 @@ impl Linear {
         let operands = self.operands();
         let mut offset = 0;
         let mut rows: Vec<Option<Row>> = operands.iter().map(|_| None).collect();
-        for ((operand, &address), row) in operands.iter().zip(addresses).zip(&mut rows) {
-            let (true, Some(shared)) = (operand.is_staged(), place.shared) else { continue };
+        for (i, ((&operand, &address), row)) in operands.iter().zip(addresses).zip(&mut rows).enumerate() {
+            let (true, Some(shared)) = (self.is_staged(i, operand), place.shared) else { continue };
             let tile = Tile::new(operand.limbs());
             let region = b.add(shared, offset);
             offset += tile.bytes();
@@ -165,16 +164,16 @@ impl Linear {
             *row = Some(tile.row(b, place.lane, region));
         }
         // Rows that are read where they lie: issued before the wait for the others.
-        let direct = |b: &mut Builder, operand: &Operand, address: R64| {
-            let limbs = if operand.is_bit { 1 } else { operand.limbs() };
+        let direct = |b: &mut Builder, i: usize, operand: &OperandShape, address: R64| {
+            let limbs = if self.is_bit(i) { 1 } else { operand.limbs() };
             let row = if operand.common { address } else { b.mad_wide(place.row, 4 * operand.limbs(), address) };
-            let width = if operand.is_bit { 1 } else { piece(limbs) };
+            let width = if self.is_bit(i) { 1 } else { piece(limbs) };
             let load = |i: u32| b.load_global(Space::GlobalConst, vector(width), row, 4 * i);
             (0..limbs).step_by(width as usize).flat_map(load).collect::<Vec<R32>>()
         };
         let mut limbs: Vec<Vec<R32>> = Vec::new();
-        for ((operand, &address), row) in operands.iter().zip(addresses).zip(&rows) {
-            limbs.push(if row.is_some() { Vec::new() } else { direct(b, operand, address) });
+        for (i, ((operand, &address), row)) in operands.iter().zip(addresses).zip(&rows).enumerate() {
+            limbs.push(if row.is_some() { Vec::new() } else { direct(b, i, operand, address) });
         }
         if rows.iter().any(Option::is_some) {
             if self.asynchronous {

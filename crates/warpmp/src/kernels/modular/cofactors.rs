@@ -17,51 +17,51 @@ use warpmp_kernel::build::{Builder, Emit};
 use warpmp_kernel::fragment::{divsteps::negate_where, select};
 use warpmp_kernel::ir::Kernel;
 
-use super::super::{MulShape, Spec};
+use super::super::{OperationShape, Spec};
 use super::division::{Division, Parts};
 use super::frame::{Frame, Signature};
 use super::gcd::Gcd;
 use super::inverse::InvMod;
 use super::redirect::{Place, Stage, Stages};
-use super::{Layout, Operand};
+use super::{Layout, OperandShape};
 
-/// The kernels for operands of these bits. Parameters of their launches: `a`, `b`, `g`, `x`, `y`, lanes, scratch.
-pub(super) fn stages(a: (Operand, u32), b: (Operand, u32), asynchronous: bool) -> Stages {
+/// The kernels for these operands. Parameters of their launches: `a`, `b`, `g`, `x`, `y`, lanes, scratch.
+pub(super) fn stages(a: OperandShape, b: OperandShape, asynchronous: bool) -> Stages {
     use Place::{Param, Scratch};
-    let ((a, a_bits), (b, b_bits)) = (a, b);
-    let wide = a.limbs.max(b.limbs);
+    let wide = a.limbs().max(b.limbs());
     let mut scratch = 0;
     let mut rows = |limbs: u32| {
         scratch += limbs;
         Scratch(scratch - limbs)
     };
-    let [a_part, b_part, status] = [a.limbs, b.limbs, 1].map(&mut rows);
-    let product_limbs = a.limbs + b.limbs;
-    let [unused, product, quotient, rest] = [wide, product_limbs, product_limbs, b.limbs].map(&mut rows);
-    let each = Operand::each;
-    let divide = |operand: Operand, from: Place, by: (Operand, Place), to: Place, rest: Place| Stage {
+    let [a_part, b_part, status] = [a.limbs(), b.limbs(), 1].map(&mut rows);
+    let product_limbs = a.limbs() + b.limbs();
+    let [unused, product, quotient, rest] = [wide, product_limbs, product_limbs, b.limbs()].map(&mut rows);
+    let each = |limbs: u32| OperandShape::each(32 * limbs);
+    let divide = |operand: OperandShape, from: Place, by: (OperandShape, Place), to: Place, rest: Place| Stage {
         spec: Box::new(Division::new(operand, by.0, Parts::Both)),
         places: vec![from, by.1, to, rest, status],
     };
     let g = (each(wide), Param(2));
-    let longer_first = if a.limbs >= b.limbs { [(a, a_part), (b, Param(3))] } else { [(b, Param(3)), (a, a_part)] };
-    let shape = MulShape { limbs: [longer_first[0].0.limbs, longer_first[1].0.limbs, product_limbs], common_b: false };
+    let longer_first = if a.limbs() >= b.limbs() { [(a, a_part), (b, Param(3))] } else { [(b, Param(3)), (a, a_part)] };
+    let [longer, shorter] = longer_first.map(|(operand, _)| each(operand.limbs()));
+    let shape = OperationShape::product(longer, shorter);
     let multiply = super::product_of(shape, asynchronous);
-    let last = Last { divisor: each(b.limbs), quotient: each(product_limbs), a: each(a.limbs), y_bits: a_bits + 1 };
+    let last = Last { divisor: each(b.limbs()), quotient: each(product_limbs), a: each(a.limbs()), y_bits: a.bits + 1 };
     let stages = vec![
         Stage { spec: Box::new(Gcd::new(a, b)), places: vec![Param(0), Param(1), Param(2)] },
         divide(a, Param(0), g, a_part, unused),
         divide(b, Param(1), g, b_part, unused),
         Stage {
-            spec: Box::new(InvMod::new(each(a.limbs), each(b.limbs))),
+            spec: Box::new(InvMod::new(each(a.limbs()), each(b.limbs()))),
             places: vec![a_part, b_part, Param(3), status],
         },
         Stage { spec: multiply, places: vec![longer_first[0].1, longer_first[1].1, product] },
-        divide(each(product_limbs), product, (each(b.limbs), b_part), quotient, rest),
+        divide(each(product_limbs), product, (each(b.limbs()), b_part), quotient, rest),
         Stage { spec: Box::new(last), places: vec![b_part, quotient, rest, a_part, Param(3), Param(4)] },
     ];
     Stages {
-        name: format!("gcd_ext{}{}b{a_bits}b{b_bits}", a.name(), b.name()),
+        name: format!("gcd_ext{}{}b{}b{}", a.name(), b.name(), a.bits, b.bits),
         addresses: 5,
         kernels: stages,
         scratch,
@@ -72,9 +72,9 @@ pub(super) fn stages(a: (Operand, u32), b: (Operand, u32), asynchronous: bool) -
 /// `a'`.
 #[derive(Clone, Debug)]
 struct Last {
-    divisor: Operand,
-    quotient: Operand,
-    a: Operand,
+    divisor: OperandShape,
+    quotient: OperandShape,
+    a: OperandShape,
     y_bits: u32,
 }
 
@@ -84,7 +84,7 @@ impl Last {
     }
 
     const fn layout(&self) -> Layout {
-        let (x, y) = (self.divisor.limbs, self.y_limbs());
+        let (x, y) = (self.divisor.limbs(), self.y_limbs());
         Layout::of(if x > y { x } else { y })
     }
 
@@ -121,7 +121,7 @@ impl Spec for Last {
 
     fn build(&self, _stage: usize) -> Kernel {
         let operands = [self.divisor, self.quotient, self.divisor, self.a];
-        let results = [self.divisor.limbs, self.y_limbs()];
+        let results = [self.divisor.limbs(), self.y_limbs()];
         let signature = Signature { operands: &operands, results: &results, status: false, scratch: 0 };
         self.layout().kernel(&self.name(), &signature, |b, frame| self.body(b, frame))
     }

@@ -27,7 +27,7 @@ use super::super::{Spec, piece};
 use super::digits::{Incoming, Outgoing};
 use super::frame::{Frame, Signature};
 use super::shifted::{Distance, Shifted, placed, store_lowered};
-use super::{Layout, Operand, exact};
+use super::{Layout, OperandShape, exact};
 use crate::operation::Status;
 
 /// Up to this many times the divisor's length, the dividend's own length is looked at.
@@ -51,9 +51,9 @@ pub enum Parts {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Division {
     /// The dividend; the quotient has its limbs.
-    pub dividend: Operand,
+    pub dividend: OperandShape,
     /// The divisor; the remainder has its limbs.
-    pub divisor: Operand,
+    pub divisor: OperandShape,
     /// The results.
     pub parts: Parts,
     /// How divisor and remainder lie in the lanes; in a group at least 3 limbs a lane.
@@ -62,8 +62,8 @@ pub struct Division {
 
 impl Division {
     /// The usual parameters.
-    pub const fn new(dividend: Operand, divisor: Operand, parts: Parts) -> Self {
-        Self { dividend, divisor, parts, layout: Layout::of(divisor.limbs) }
+    pub const fn new(dividend: OperandShape, divisor: OperandShape, parts: Parts) -> Self {
+        Self { dividend, divisor, parts, layout: Layout::of(divisor.limbs()) }
     }
 
     fn body(&self, b: &mut Builder, frame: &Frame) {
@@ -75,9 +75,9 @@ impl Division {
         let spread = frame.spread;
         let limbs = spread.group * spread.length as u32;
         // Most divisors have as many limbs as they may: they are looked for at the top.
-        let offset = limbs - self.divisor.limbs;
+        let offset = limbs - self.divisor.limbs();
         let divisor_row = frame.operand_row(b, 1);
-        let (below, divisor) = placed(b, frame, (divisor_row, self.divisor.limbs), offset, 0, 0);
+        let (below, divisor) = placed(b, frame, (divisor_row, self.divisor.limbs()), offset, 0, 0);
         let bits = spread.bit_length(b, &divisor);
         let zero = b.compare(Cmp::Eq, bits, 0);
         let fine = b.select(0, u32::MAX, zero);
@@ -100,7 +100,7 @@ impl Division {
             let digit = b.and(reaches, fine);
             // Only the lowest lane's number is so small.
             let place = b.mad_lo(spread.member, 1 << 20, rows);
-            let stored = b.compare(Cmp::Lt, place, self.dividend.limbs);
+            let stored = b.compare(Cmp::Lt, place, self.dividend.limbs());
             let address = b.mad_wide(rows, 4, row);
             b.guarded(stored, true, |g| g.store_global(Space::Global, &[digit], address, 0));
         }
@@ -115,13 +115,13 @@ impl Division {
                 b.section("exact");
                 // Other threads may store digits where this one has stored some.
                 frame.spread.fence(b);
-                let first = b.min(rows, self.dividend.limbs - 1);
+                let first = b.min(rows, self.dividend.limbs() - 1);
                 exact::divide(b, frame, (numerator, &complement), first, quotient.map(|row| (row, fine)), &rest);
             });
         });
         b.section("store");
         let row = frame.result_row(b, usize::from(quotient.is_some()));
-        store_lowered(b, frame, (row, self.divisor.limbs), &rest, by, fine);
+        store_lowered(b, frame, (row, self.divisor.limbs()), &rest, by, fine);
         let status = b.lop3(fine, Status::DivisionByZero.code(), 0, 0x0C);
         frame.store_status(b, status);
     }
@@ -161,7 +161,7 @@ impl Division {
             let lower = b.sub(low, block);
             b.set(low, lower);
             if let Some((row, mask)) = quotient {
-                outgoing.store(b, frame, (row, self.dividend.limbs), low, mask);
+                outgoing.store(b, frame, (row, self.dividend.limbs()), low, mask);
             }
             b.compare(Cmp::Ne, low, 0)
         });
@@ -183,7 +183,7 @@ impl Division {
     /// Rows of a block, a power of two: so that the usual number of rows is not rounded up by much, and what is done for a
     /// block is little for a row.
     fn block(&self) -> u32 {
-        let rows = self.dividend.limbs.saturating_sub(self.divisor.limbs).max(1);
+        let rows = self.dividend.limbs().saturating_sub(self.divisor.limbs()).max(1);
         let (length, group) = (self.layout.length, self.layout.group);
         // A thread holds all limbs of a block.
         let blocks = if group == 1 { &[1, 2, 4][..] } else { &[1, 2, 4, 8] };
@@ -197,7 +197,7 @@ impl Division {
     /// `bits`: of the divisor; and whether it is not zero, as a mask.
     fn rows(&self, b: &mut Builder, frame: &Frame, (bits, fine): (R32, R32), quotient: Option<R64>) -> R32 {
         let block = self.block();
-        let (limbs, held) = (self.dividend.limbs, frame.spread.group * frame.spread.length as u32);
+        let (limbs, held) = (self.dividend.limbs(), frame.spread.group * frame.spread.length as u32);
         if limbs.div_ceil(held) > MAX_PARTS {
             return b.copy(limbs.next_multiple_of(block));
         }
@@ -237,7 +237,7 @@ impl Division {
 
     /// Zeros in the quotient from digit `from` on, and perhaps in some digits below.
     fn clear(&self, b: &mut Builder, frame: &Frame, row: R64, from: R32) {
-        let (limbs, group) = (self.dividend.limbs, frame.spread.group);
+        let (limbs, group) = (self.dividend.limbs(), frame.spread.group);
         let width = piece(limbs);
         let zeros: Vec<R32> = (0..width).map(|_| b.copy(0)).collect();
         let first = b.mul_lo(frame.spread.member, width);
@@ -262,7 +262,7 @@ impl Spec for Division {
     }
 
     fn build(&self, _stage: usize) -> Kernel {
-        let results = [self.dividend.limbs, self.divisor.limbs];
+        let results = [self.dividend.limbs(), self.divisor.limbs()];
         let results = if self.parts == Parts::Both { &results[..] } else { &results[1..] };
         let signature = Signature { operands: &[self.dividend, self.divisor], results, status: true, scratch: 0 };
         self.layout.kernel(&self.name(), &signature, |b, frame| self.body(b, frame))
@@ -277,6 +277,6 @@ impl Spec for Division {
     }
 
     fn wide_products(&self) -> u64 {
-        u64::from(self.dividend.limbs) * u64::from(self.layout.group * (self.layout.length + 3))
+        u64::from(self.dividend.limbs()) * u64::from(self.layout.group * (self.layout.length + 3))
     }
 }

@@ -9,7 +9,7 @@ use warpmp_kernel::fragment::{Factor, Montgomery, Spread, assign, repeat, select
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special};
 
 use super::super::{piece, vector};
-use super::{Layout, Operand};
+use super::{Layout, OperandShape};
 use crate::operation::Status;
 
 /// Factors stay in memory where lanes have at least so many limbs: registers are short there.
@@ -20,7 +20,7 @@ pub(super) struct Frame {
     pub(super) spread: Spread,
     /// This lane's number in the batch.
     row: R32,
-    operands: Vec<(R64, Operand)>,
+    operands: Vec<(R64, OperandShape)>,
     /// Limbs of the results.
     results: Vec<(R64, u32)>,
     status: Option<R64>,
@@ -30,7 +30,7 @@ pub(super) struct Frame {
 
 /// What a kernel takes and gives.
 pub(super) struct Signature<'s> {
-    pub(super) operands: &'s [Operand],
+    pub(super) operands: &'s [OperandShape],
     /// Limbs of each.
     pub(super) results: &'s [u32],
     /// Is there a status a lane?
@@ -88,13 +88,13 @@ impl Layout {
 impl Frame {
     /// An operand, all of it.
     pub(super) fn load(&self, b: &mut Builder, operand: usize) -> Vec<R32> {
-        let limbs = self.operands[operand].1.limbs;
+        let limbs = self.operands[operand].1.limbs();
         self.load_part(b, operand, 0, limbs)
     }
 
     /// Limbs of an operand from limb `start` on, at most `count` of them, as a number.
     pub(super) fn load_part(&self, b: &mut Builder, operand: usize, start: u32, count: u32) -> Vec<R32> {
-        let limbs = self.operands[operand].1.limbs;
+        let limbs = self.operands[operand].1.limbs();
         let count = count.min(limbs.saturating_sub(start));
         let base = self.operand_row(b, operand);
         self.read(b, base, start, count, piece(limbs))
@@ -103,7 +103,7 @@ impl Frame {
     /// The address of an operand's row.
     pub(super) fn operand_row(&self, b: &mut Builder, operand: usize) -> R64 {
         let (address, operand) = self.operands[operand];
-        if operand.common { address } else { b.mad_wide(self.row, 4 * operand.limbs, address) }
+        if operand.common { address } else { b.mad_wide(self.row, 4 * operand.limbs(), address) }
     }
 
     /// `count` limbs of a row from limb `start` on; the row allows accesses of `width` words.
@@ -301,7 +301,7 @@ impl Frame {
 
     /// Limbs of an operand.
     pub(super) fn limbs(&self, operand: usize) -> u32 {
-        self.operands[operand].1.limbs
+        self.operands[operand].1.limbs()
     }
 
     /// The address of this lane's first limb, and the width of accesses.

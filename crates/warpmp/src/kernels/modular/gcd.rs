@@ -22,7 +22,7 @@ use warpmp_kernel::ir::{Cmp, Kernel};
 use super::super::Spec;
 use super::frame::{Frame, Signature};
 use super::shifted::{lowered, store_raised};
-use super::{Layout, Operand};
+use super::{Layout, OperandShape};
 
 /// Limbs a lane, at most, unless 32 lanes need more. The steps take as long as products of 20 limbs, and each lane
 /// does them, so that few lanes are best.
@@ -35,20 +35,20 @@ pub(super) const LANE_LIMBS: u32 = 36;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Gcd {
     /// The operands. The result has the limbs of the longer one.
-    pub operands: [Operand; 2],
+    pub operands: [OperandShape; 2],
     /// How the numbers lie in the lanes, with a limb more.
     pub layout: Layout,
 }
 
 impl Gcd {
     /// The usual parameters.
-    pub const fn new(a: Operand, b: Operand) -> Self {
-        let limbs = if a.limbs > b.limbs { a.limbs } else { b.limbs };
+    pub const fn new(a: OperandShape, b: OperandShape) -> Self {
+        let limbs = if a.limbs() > b.limbs() { a.limbs() } else { b.limbs() };
         Self { operands: [a, b], layout: Layout::narrow(limbs + 1, BLOCK, LANE_LIMBS) }
     }
 
     fn limbs(&self) -> u32 {
-        self.operands[0].limbs.max(self.operands[1].limbs)
+        self.operands[0].limbs().max(self.operands[1].limbs())
     }
 
     fn body(&self, b: &mut Builder, frame: &Frame) {

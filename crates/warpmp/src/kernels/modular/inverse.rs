@@ -25,7 +25,7 @@ use warpmp_kernel::ir::{Cmp, Kernel, Vote};
 
 use super::super::Spec;
 use super::frame::{Frame, Signature};
-use super::{Layout, Operand};
+use super::{Layout, OperandShape};
 use crate::operation::Status;
 
 /// Limbs a lane, at most: it holds four numbers of them, and more.
@@ -35,17 +35,17 @@ pub(super) const LANE_LIMBS: u32 = 24;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InvMod {
     /// The number.
-    pub value: Operand,
+    pub value: OperandShape,
     /// The modulus; the result has its limbs.
-    pub modulus: Operand,
+    pub modulus: OperandShape,
     /// How the numbers lie in the lanes, with a limb more than the longer one has.
     pub layout: Layout,
 }
 
 impl InvMod {
     /// The usual parameters.
-    pub const fn new(value: Operand, modulus: Operand) -> Self {
-        let limbs = if value.limbs > modulus.limbs { value.limbs } else { modulus.limbs };
+    pub const fn new(value: OperandShape, modulus: OperandShape) -> Self {
+        let limbs = if value.limbs() > modulus.limbs() { value.limbs() } else { modulus.limbs() };
         Self { value, modulus, layout: Layout::of(limbs + 1).of_lanes(limbs + 1, LANE_LIMBS) }
     }
 
@@ -130,7 +130,7 @@ impl Spec for InvMod {
 
     fn build(&self, _stage: usize) -> Kernel {
         let operands = [self.value, self.modulus];
-        let results = [self.modulus.limbs];
+        let results = [self.modulus.limbs()];
         let signature = Signature { operands: &operands, results: &results, status: true, scratch: 0 };
         self.layout.kernel(&self.name(), &signature, Self::body)
     }

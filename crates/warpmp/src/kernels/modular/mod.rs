@@ -39,34 +39,9 @@ pub mod strong;
 use warpmp_kernel::build::Glue;
 use warpmp_kernel::fragment::Montgomery;
 
+use super::OperandShape;
 use register::product_of;
 pub(super) use register::{ALGORITHMS, Copy};
-
-/// An operand of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Operand {
-    /// Limbs a lane.
-    pub limbs: u32,
-    /// Does one integer serve every lane?
-    pub common: bool,
-}
-
-impl Operand {
-    /// An integer a lane.
-    pub const fn each(limbs: u32) -> Self {
-        Self { limbs, common: false }
-    }
-
-    /// One integer for all lanes.
-    pub const fn common(limbs: u32) -> Self {
-        Self { limbs, common: true }
-    }
-
-    /// Its part of a kernel's name.
-    fn name(self) -> String {
-        format!("_{}{}", self.limbs, if self.common { "c" } else { "" })
-    }
-}
 
 /// How the limbs of a number are divided, and how kernels are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

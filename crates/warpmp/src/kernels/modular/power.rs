@@ -28,15 +28,15 @@ use warpmp_kernel::ir::{Cmp, Kernel, Space, Vector};
 
 use super::super::{Spec, piece};
 use super::frame::{Frame, Signature};
-use super::{Layout, Operand};
+use super::{Layout, OperandShape};
 
 /// The exponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Exponent {
-    /// Operand `b` of the kernel, of so many bits.
-    Operand(Operand, u32),
+    /// Operand `b` of the kernel.
+    Operand(OperandShape),
     /// The same, and nothing but the result depends on it.
-    Secret(Operand, u32),
+    Secret(OperandShape),
     /// This one, which is no secret: a part of the kernel.
     Public(u32),
 }
@@ -46,11 +46,11 @@ pub enum Exponent {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PowMod {
     /// The base.
-    pub base: Operand,
+    pub base: OperandShape,
     /// The exponent.
     pub exponent: Exponent,
     /// The modulus; the result has its limbs.
-    pub modulus: Operand,
+    pub modulus: OperandShape,
     /// How residues lie in the lanes.
     pub layout: Layout,
     /// Bits of a window, at least 1.
@@ -59,22 +59,22 @@ pub struct PowMod {
 
 impl PowMod {
     /// The usual parameters.
-    pub fn new(base: Operand, exponent: Exponent, modulus: Operand) -> Self {
+    pub fn new(base: OperandShape, exponent: Exponent, modulus: OperandShape) -> Self {
         let window = match exponent {
             // Products without the first digit: the table and a product a digit.
-            Exponent::Operand(_, bits) => least(|w| (1 << w) + bits.div_ceil(w)),
+            Exponent::Operand(OperandShape { bits, .. }) => least(|w| (1 << w) + bits.div_ceil(w)),
             // Reading and choosing among the residues takes as long as two limb products for each limb of each.
-            Exponent::Secret(_, bits) => {
-                least(|w| (modulus.limbs << w) + bits.div_ceil(w) * (modulus.limbs + (1 << w)))
+            Exponent::Secret(OperandShape { bits, .. }) => {
+                least(|w| (modulus.limbs() << w) + bits.div_ceil(w) * (modulus.limbs() + (1 << w)))
             }
             Exponent::Public(_) => 1,
         };
-        Self { base, exponent, modulus, layout: Layout::of(modulus.limbs), window }
+        Self { base, exponent, modulus, layout: Layout::of(modulus.limbs()), window }
     }
 
-    fn signature(&self) -> Vec<Operand> {
+    fn signature(&self) -> Vec<OperandShape> {
         match self.exponent {
-            Exponent::Operand(exponent, _) | Exponent::Secret(exponent, _) => vec![self.base, exponent, self.modulus],
+            Exponent::Operand(exponent) | Exponent::Secret(exponent) => vec![self.base, exponent, self.modulus],
             Exponent::Public(_) => vec![self.base, self.modulus],
         }
     }
@@ -85,10 +85,10 @@ impl PowMod {
         let modulus = frame.load(b, last);
         let (modulus, _) = frame.odd_modulus(b, &modulus);
         b.section("arithmetic");
-        let ring = Montgomery::new(b, frame.spread, &modulus, self.modulus.limbs as usize);
+        let ring = Montgomery::new(b, frame.spread, &modulus, self.modulus.limbs() as usize);
         let result = match self.exponent {
             Exponent::Public(exponent) => self.public(b, frame, &ring, exponent),
-            Exponent::Operand(..) | Exponent::Secret(..) => {
+            Exponent::Operand(_) | Exponent::Secret(_) => {
                 let power = self.windows(b, frame, &ring);
                 ring.redc(b, &power, None)
             }
@@ -101,8 +101,8 @@ impl PowMod {
 
     /// The base as a Montgomery residue.
     fn base(&self, b: &mut Builder, frame: &Frame, ring: &Montgomery, square: &[R32]) -> Vec<R32> {
-        let limbs = self.modulus.limbs;
-        if self.base.limbs <= limbs {
+        let limbs = self.modulus.limbs();
+        if self.base.limbs() <= limbs {
             return self.mul_by_base(b, frame, ring, square);
         }
         frame.residue(b, ring, (0, limbs), square)
@@ -111,7 +111,7 @@ impl PowMod {
     /// The power as a Montgomery residue.
     fn windows(&self, b: &mut Builder, frame: &Frame, ring: &Montgomery) -> Vec<R32> {
         let bits = match self.exponent {
-            Exponent::Operand(_, bits) | Exponent::Secret(_, bits) => bits,
+            Exponent::Operand(exponent) | Exponent::Secret(exponent) => exponent.bits,
             Exponent::Public(_) => 0,
         };
         let table = Table { frame, limbs: self.residue_limbs(), entries: 1 << self.window, row: frame.scratch };
@@ -184,7 +184,7 @@ impl PowMod {
         let base = self.base(b, frame, ring, &square);
         let x: Vec<R32> = base.iter().map(|&limb| b.copy(limb)).collect();
         // An odd exponent's last bit is left to the end.
-        let ends_plain = exponent & 1 == 1 && top > 0 && self.base.limbs <= self.modulus.limbs;
+        let ends_plain = exponent & 1 == 1 && top > 0 && self.base.limbs() <= self.modulus.limbs();
         let products = if ends_plain { exponent & !1 } else { exponent };
         let products = products & ((1 << top) - 1);
         if top > 0 {
@@ -209,7 +209,7 @@ impl PowMod {
 
     /// `x·a/R mod m` for a base `a < R`.
     fn mul_by_base(&self, b: &mut Builder, frame: &Frame, ring: &Montgomery, x: &[R32]) -> Vec<R32> {
-        if let Some(base) = frame.stream_operand(b, 0, self.modulus.limbs) {
+        if let Some(base) = frame.stream_operand(b, 0, self.modulus.limbs()) {
             return ring.mul(b, x, base);
         }
         let base = frame.load(b, 0);
@@ -315,8 +315,8 @@ impl Table<'_> {
 impl Spec for PowMod {
     fn name(&self) -> String {
         let (function, exponent) = match self.exponent {
-            Exponent::Operand(exponent, bits) => ("pow_mod", format!("{}b{bits}", exponent.name())),
-            Exponent::Secret(exponent, bits) => ("pow_mod_sec", format!("{}b{bits}", exponent.name())),
+            Exponent::Operand(exponent) => ("pow_mod", format!("{}b{}", exponent.name(), exponent.bits)),
+            Exponent::Secret(exponent) => ("pow_mod_sec", format!("{}b{}", exponent.name(), exponent.bits)),
             Exponent::Public(exponent) => ("pow_mod_public", format!("_e{exponent}")),
         };
         let (base, modulus) = (self.base.name(), self.modulus.name());
@@ -326,14 +326,14 @@ impl Spec for PowMod {
     fn scratch_limbs(&self) -> u32 {
         match self.exponent {
             Exponent::Public(_) => 0,
-            Exponent::Operand(..) => self.residue_limbs() << self.window,
+            Exponent::Operand(_) => self.residue_limbs() << self.window,
             Exponent::Secret(..) => self.residue_limbs() * ((1 << self.window) + 1),
         }
     }
 
     fn build(&self, _stage: usize) -> Kernel {
         let operands = self.signature();
-        let results = [self.modulus.limbs];
+        let results = [self.modulus.limbs()];
         let signature =
             Signature { operands: &operands, results: &results, status: true, scratch: self.scratch_limbs() };
         self.layout.kernel(&self.name(), &signature, |b, frame| self.body(b, frame))
@@ -348,12 +348,12 @@ impl Spec for PowMod {
     }
 
     fn wide_products(&self) -> u64 {
-        let limbs = self.modulus.limbs;
+        let limbs = self.modulus.limbs();
         let (product, square) = (self.layout.products(limbs), self.layout.square_products(limbs));
-        let base = if self.base.limbs <= limbs { 1 } else { 2 * self.base.limbs / limbs };
+        let base = if self.base.limbs() <= limbs { 1 } else { 2 * self.base.limbs() / limbs };
         let (squares, products) = match self.exponent {
-            Exponent::Operand(_, bits) | Exponent::Secret(_, bits) => {
-                let digits = bits.div_ceil(self.window) - 1;
+            Exponent::Operand(exponent) | Exponent::Secret(exponent) => {
+                let digits = exponent.bits.div_ceil(self.window) - 1;
                 (digits * self.window, (1 << self.window) - 2 + digits)
             }
             Exponent::Public(exponent) => (exponent.checked_ilog2().unwrap_or(0), exponent.count_ones()),

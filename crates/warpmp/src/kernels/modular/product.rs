@@ -19,7 +19,7 @@ use warpmp_kernel::ir::Kernel;
 
 use super::super::Spec;
 use super::frame::{Frame, Signature};
-use super::{Layout, Operand};
+use super::{Layout, OperandShape};
 
 /// What is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,7 +58,7 @@ pub struct MontgomeryProduct {
     /// What is computed.
     pub function: Function,
     /// The operands, the modulus last. The result has the modulus's limbs.
-    pub operands: Vec<Operand>,
+    pub operands: Vec<OperandShape>,
     /// How the numbers lie in the lanes.
     pub layout: Layout,
     /// How often the function is applied, each time to the last result: for measurements.
@@ -67,7 +67,7 @@ pub struct MontgomeryProduct {
 
 impl MontgomeryProduct {
     fn modulus(&self) -> u32 {
-        self.operands.last().map_or(1, |operand| operand.limbs)
+        self.operands.last().map_or(1, |operand| operand.limbs())
     }
 
     fn body(&self, b: &mut Builder, frame: &Frame) {

@@ -5,7 +5,7 @@ use warpmp_kernel::build::Glue;
 use warpmp_kernel::ir::Kernel;
 
 use super::super::candidates;
-use super::super::{MUL, MulShape, OperandShape, OperationAlgorithm, OperationShape, Settings, Spec, mul_group};
+use super::super::{Algorithm, OperandShape, OperationShape, Order, Settings, Spec, mul_group, mul_thread};
 use super::division::{Division, Parts};
 use super::frame::Signature;
 use super::gcd::{self, Gcd};
@@ -15,7 +15,7 @@ use super::product::{Function, MontgomeryProduct};
 use super::redirect::{Place, Stage, Stages};
 use super::sqrt::Sqrt;
 use super::strong::{Base, StrongTest};
-use super::{LANE_LIMBS, Layout, Operand, cofactors};
+use super::{LANE_LIMBS, Layout, cofactors};
 use crate::operation::Operation;
 
 /// Longest numbers of one thread, in limbs; of inverses, which hold five of them.
@@ -29,12 +29,12 @@ const SQUARES_APART: u32 = 8;
 const MIN_LANE_LIMBS: u32 = 8;
 
 /// The registers of division, modular and Montgomery arithmetic.
-pub(in super::super) const ALGORITHMS: &[OperationAlgorithm] = &[
-    OperationAlgorithm {
+pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
+    Algorithm {
         name: "thread",
         summary: "numbers in the registers of a thread: Montgomery by rows, division by digits, divsteps",
         accepts: "moduli and divisors to 1024 bits, inverses to 352",
-        longer_first: false,
+        order: Order::Given,
         fits: |shape| {
             let most = match shape.operation {
                 Operation::InvMod => THREAD_INVERSE,
@@ -49,11 +49,11 @@ pub(in super::super) const ALGORITHMS: &[OperationAlgorithm] = &[
         },
         candidates: candidates::warps,
     },
-    OperationAlgorithm {
+    Algorithm {
         name: "group",
         summary: "numbers spread over a group of lanes or a block of threads, carries between lanes by ballots",
         accepts: "any lengths",
-        longer_first: false,
+        order: Order::Given,
         fits: |_| true,
         spec: |shape, settings, asynchronous| {
             let layout = match shape.operation {
@@ -145,13 +145,9 @@ fn held_limbs(shape: OperationShape) -> u32 {
 
 /// The kernels of an operation with its numbers in this layout.
 fn spec(shape: OperationShape, layout: Layout, asynchronous: bool) -> Box<dyn Spec> {
-    let operand = |i: usize| {
-        let OperandShape { common, .. } = shape.operands()[i];
-        Operand { limbs: shape.operands()[i].limbs(), common }
-    };
-    let bits = |i: usize| shape.operands()[i].bits;
+    let operand = |i: usize| shape.operands()[i];
     let montgomery = |function: Function| -> Box<dyn Spec> {
-        let operands = (0..shape.operands().len()).map(operand).collect();
+        let operands = shape.operands().to_vec();
         Box::new(MontgomeryProduct { function, operands, layout, chain: 1 })
     };
     let divide = |parts: Parts| Division { layout, ..Division::new(operand(0), operand(1), parts) };
@@ -159,7 +155,7 @@ fn spec(shape: OperationShape, layout: Layout, asynchronous: bool) -> Box<dyn Sp
         Box::new(PowMod { layout, ..PowMod::new(operand(0), exponent, operand(modulus)) })
     };
     let strong = |base: Base, number: usize| -> Box<dyn Spec> {
-        Box::new(StrongTest { layout, ..StrongTest::new(base, operand(number), bits(number)) })
+        Box::new(StrongTest { layout, ..StrongTest::new(base, operand(number)) })
     };
     match shape.operation {
         Operation::StrongTest(base) => strong(Base::Number(base), 0),
@@ -169,15 +165,15 @@ fn spec(shape: OperationShape, layout: Layout, asynchronous: bool) -> Box<dyn Sp
         Operation::Redc => montgomery(Function::Redc),
         Operation::ToMont => montgomery(Function::To),
         Operation::FromMont => montgomery(Function::From),
-        Operation::PowMod => power(Exponent::Operand(operand(1), bits(1)), 2),
-        Operation::PowModSec => power(Exponent::Secret(operand(1), bits(1)), 2),
+        Operation::PowMod => power(Exponent::Operand(operand(1)), 2),
+        Operation::PowModSec => power(Exponent::Secret(operand(1)), 2),
         Operation::PowModPublic(exponent) => power(Exponent::Public(exponent), 1),
         Operation::InvMod => Box::new(InvMod { layout, ..InvMod::new(operand(0), operand(1)) }),
         Operation::MulMod => reduced_product(operand(0), (operand(1), 1), (operand(2), 2), layout, asynchronous),
         Operation::SqrMod => reduced_product(operand(0), (operand(0), 0), (operand(1), 1), layout, asynchronous),
         Operation::Gcd => Box::new(Gcd { layout, ..Gcd::new(operand(0), operand(1)) }),
-        Operation::GcdExt => Box::new(cofactors::stages((operand(0), bits(0)), (operand(1), bits(1)), asynchronous)),
-        Operation::Sqrt => Box::new(Sqrt { layout, ..Sqrt::new(operand(0), bits(0)) }),
+        Operation::GcdExt => Box::new(cofactors::stages(operand(0), operand(1), asynchronous)),
+        Operation::Sqrt => Box::new(Sqrt { layout, ..Sqrt::new(operand(0)) }),
         Operation::DivRem => Box::new(divide(Parts::Both)),
         // `rem`, and `reduce` under its other name. The registers of other groups have the rest.
         _ => Box::new(divide(Parts::Remainder)),
@@ -186,13 +182,13 @@ fn spec(shape: OperationShape, layout: Layout, asynchronous: bool) -> Box<dyn Sp
 
 /// `a·b mod m` for any `m`: the product, and its remainder. `b` and `m` with their numbers among the parameters.
 fn reduced_product(
-    a: Operand,
-    (b, b_at): (Operand, usize),
-    (m, m_at): (Operand, usize),
+    a: OperandShape,
+    (b, b_at): (OperandShape, usize),
+    (m, m_at): (OperandShape, usize),
     layout: Layout,
     asynchronous: bool,
 ) -> Box<dyn Spec> {
-    let limbs = a.limbs + b.limbs;
+    let limbs = a.limbs() + b.limbs();
     let mut stages = Vec::new();
     let mut scratch = limbs;
     let mut factors = [(a, Place::Param(0)), (b, Place::Param(b_at))];
@@ -200,16 +196,16 @@ fn reduced_product(
     if a.common && b.common {
         let place = Place::Scratch(limbs);
         stages.push(Stage { spec: Box::new(Copy(a)), places: vec![Place::Param(0), place] });
-        factors[0] = (Operand::each(a.limbs), place);
-        scratch += a.limbs;
-    } else if a.common || (!b.common && a.limbs < b.limbs) {
+        factors[0] = (OperandShape::each(a.bits), place);
+        scratch += a.limbs();
+    } else if a.common || (!b.common && a.limbs() < b.limbs()) {
         factors.swap(0, 1);
     }
     let [first, second] = factors;
-    let shape = MulShape { limbs: [first.0.limbs, second.0.limbs, limbs], common_b: second.0.common };
+    let shape = OperationShape::product(first.0.whole(), second.0.whole());
     let product = Place::Scratch(0);
     stages.push(Stage { spec: product_of(shape, asynchronous), places: vec![first.1, second.1, product] });
-    let divide = Division { layout, ..Division::new(Operand::each(limbs), m, Parts::Remainder) };
+    let divide = Division { layout, ..Division::new(OperandShape::each(32 * limbs), m, Parts::Remainder) };
     let results = [m_at + 1, m_at + 2].map(Place::Param);
     let places = vec![product, Place::Param(m_at), results[0], results[1]];
     stages.push(Stage { spec: Box::new(divide), places });
@@ -219,18 +215,18 @@ fn reduced_product(
 }
 
 /// A multiplication.
-pub(super) fn product_of(shape: MulShape, asynchronous: bool) -> Box<dyn Spec> {
-    let short = MUL.iter().find(|it| it.name == "thread" && (it.fits)(shape));
-    (short.unwrap_or(&mul_group::ALGORITHM).spec)(shape, &Settings::default(), asynchronous)
+pub(super) fn product_of(shape: OperationShape, asynchronous: bool) -> Box<dyn Spec> {
+    let short = Some(mul_thread::ALGORITHM).filter(|it| (it.fits)(shape));
+    (short.unwrap_or(mul_group::ALGORITHM).spec)(shape, &Settings::default(), asynchronous)
 }
 
 /// Copies rows, of a common operand one to each lane.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Copy(pub(in super::super) Operand);
+pub(in super::super) struct Copy(pub(in super::super) OperandShape);
 
 impl Copy {
     const fn layout(&self) -> Layout {
-        Layout::of(self.0.limbs)
+        Layout::of(self.0.limbs())
     }
 }
 
@@ -240,7 +236,7 @@ impl Spec for Copy {
     }
 
     fn build(&self, _stage: usize) -> Kernel {
-        let signature = Signature { operands: &[self.0], results: &[self.0.limbs], status: false, scratch: 0 };
+        let signature = Signature { operands: &[self.0], results: &[self.0.limbs()], status: false, scratch: 0 };
         self.layout().kernel(&self.name(), &signature, |b, frame| {
             let number = frame.load(b, 0);
             frame.store(b, 0, &number);

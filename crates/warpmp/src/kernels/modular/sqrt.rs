@@ -30,23 +30,23 @@ use warpmp_kernel::ir::{Cmp, Kernel, Shuffle, Vote};
 use super::super::Spec;
 use super::frame::{Frame, Signature};
 use super::shifted::{Distance, Reader, Shifted, store_lowered};
-use super::{Layout, Operand};
+use super::{Layout, OperandShape};
 
 /// Parameters of the kernel. Parameters of its launch: `a`, root, remainder, lanes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sqrt {
     /// The number.
-    pub value: Operand,
-    /// Its bits; the root has half as many, the remainder one more than the root.
-    pub bits: u32,
+    ///
+    /// The root has half of its bits, the remainder one bit more than the root.
+    pub value: OperandShape,
     /// How root and remainder lie in the lanes.
     pub layout: Layout,
 }
 
 impl Sqrt {
     /// The usual parameters.
-    pub const fn new(value: Operand, bits: u32) -> Self {
-        Self { value, bits, layout: Layout::of(Self::limbs(bits)) }
+    pub const fn new(value: OperandShape) -> Self {
+        Self { value, layout: Layout::of(Self::limbs(value.bits)) }
     }
 
     /// Limbs of what is computed with: those of the remainder.
@@ -64,7 +64,7 @@ impl Sqrt {
         let free = b.sub(64 * held - 2, bits);
         let shift = b.and(free, u32::MAX - 1);
         // That of numbers with their top bit.
-        let usual = (64 * held - 2 - self.bits) / 32;
+        let usual = (64 * held - 2 - self.value.bits) / 32;
         let by = Distance::new(b, shift, usual);
         let value = Shifted::new(b, frame, 0, by);
         let rest = value.block(b, frame, held - 1, 1);
@@ -97,13 +97,13 @@ impl Sqrt {
     }
 
     const fn result_limbs(&self) -> [u32; 2] {
-        let root = self.bits.div_ceil(2);
+        let root = self.value.bits.div_ceil(2);
         [root.div_ceil(32), (root + 1).div_ceil(32)]
     }
 
     fn bit_length(&self, b: &mut Builder, frame: &Frame, held: u32) -> R32 {
         let bits = b.copy(0);
-        for start in (0..self.value.limbs).step_by(held as usize) {
+        for start in (0..self.value.limbs()).step_by(held as usize) {
             let part = frame.load_part(b, 0, start, held);
             let part = frame.spread.bit_length(b, &part);
             let some = b.compare(Cmp::Ne, part, 0);
@@ -381,7 +381,7 @@ fn carry_above(b: &mut Builder, digit: R32, place: R32) -> R32 {
 
 impl Spec for Sqrt {
     fn name(&self) -> String {
-        format!("sqrt{}b{}{}", self.value.name(), self.bits, self.layout.name())
+        format!("sqrt{}b{}{}", self.value.name(), self.value.bits, self.layout.name())
     }
 
     fn build(&self, _stage: usize) -> Kernel {

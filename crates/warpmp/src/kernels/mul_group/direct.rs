@@ -35,10 +35,10 @@ struct Direct<'k> {
 impl MulGroup {
     /// Loads, multiplies and stores, pass by pass.
     pub(super) fn direct(&self, b: &mut Builder, place: &Place, part: &Part) {
-        let [la, lb, lc] = self.shape.limbs;
+        let [la, lb, lc] = self.shape.limbs();
         let (skip, result) = (part.skip / 32, if part.bits > 0 { part.bits.div_ceil(32) } else { lc });
         let a_row = b.mad_wide(place.row, 4 * la, place.a);
-        let b_row = if self.shape.common_b { place.b } else { b.mad_wide(place.row, 4 * lb, place.b) };
+        let b_row = if self.shape.is_common(1) { place.b } else { b.mad_wide(place.row, 4 * lb, place.b) };
         let mut c_row = b.mad_wide(place.row, 4 * result, place.c);
         if skip > 0 {
             c_row = b.add64(c_row, u64::from(4 * skip).wrapping_neg());
@@ -94,7 +94,7 @@ impl Direct<'_> {
     /// Multiplies `group` blocks of `a`, from block `start` on, by all of `b`.
     fn pass(&self, b: &mut Builder, ends: &Ends, a_row: R64, place: &Place) {
         let spec = self.spec;
-        let la = spec.shape.limbs[0];
+        let [la] = spec.shape.limbs();
         b.section("load");
         let block_a = b.add(self.start, self.member);
         let a = spec.load_block(b, a_row, block_a, la, spec.passes() * spec.group);
@@ -117,7 +117,7 @@ impl Direct<'_> {
 
     /// Overwrites `registers` by a block of the product as earlier passes left it, up to the row's end.
     fn load_earlier(&self, b: &mut Builder, index: R32, registers: &[R32]) {
-        let lc = self.spec.shape.limbs[2];
+        let [_, _, lc] = self.spec.shape.limbs();
         let k = self.spec.block;
         let address = b.mad_wide(index, 4 * k, self.c_row);
         let left = b.mad_lo(index, k.wrapping_neg(), lc);
@@ -167,7 +167,7 @@ impl Direct<'_> {
 
 impl Way for Direct<'_> {
     fn multiplier(&self, b: &mut Builder, step: R32) -> Vec<R32> {
-        self.spec.load_block(b, self.b_row, step, self.spec.shape.limbs[1], self.spec.steps())
+        self.spec.load_block(b, self.b_row, step, self.spec.shape.operands()[1].limbs(), self.spec.steps())
     }
 
     fn target(&self, b: &mut Builder, step: R32) -> R32 {

@@ -36,14 +36,14 @@ use warpmp_kernel::fragment::{Rows, add_limbs, resolve_carries};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Special};
 
 use super::mul_thread::Input;
-use super::{MulAlgorithm, MulShape, Settings, Spec, candidates, piece, suffix};
+use super::{Algorithm, OperationShape, Order, Settings, Spec, candidates, piece, suffix};
 use part::Part;
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MulGroup {
     /// The operands.
-    pub shape: MulShape,
+    pub shape: OperationShape,
     /// Limbs a block.
     pub block: u32,
     /// Lanes a product: a power of two, at most 32.
@@ -60,14 +60,14 @@ pub struct MulGroup {
 const MAX_BLOCK: u32 = 32;
 
 /// The row of the register.
-pub(super) const ALGORITHM: MulAlgorithm = MulAlgorithm {
+pub(super) const ALGORITHM: Algorithm = Algorithm {
     name: "group",
     summary: "a group of lanes a product, a block of limbs a lane, blocks handed on by shuffles",
     accepts: "operands of any length",
     fits: |_| true,
-    longer_first: true,
+    order: Order::LongerFirst,
     spec: |shape, settings, _| Box::new(MulGroup::with(shape, settings)),
-    candidates: |shape| candidates::group(shape.limbs[0].max(shape.limbs[1])),
+    candidates: |shape| candidates::group(shape.max_limbs()),
 };
 
 /// The lane and its product.
@@ -150,7 +150,7 @@ impl MulGroup {
     }
 
     /// The kernel for these settings.
-    fn with(shape: MulShape, settings: &Settings) -> Self {
+    fn with(shape: OperationShape, settings: &Settings) -> Self {
         let mut spec = Self::cheapest(shape, settings);
         // Steps that follow each other keep one chain at a time in flight by themselves.
         spec.glue = settings.glue_or(if spec.steps() > 1 { Glue::None } else { Glue::Every(2) });
@@ -158,11 +158,11 @@ impl MulGroup {
     }
 
     /// The cheapest division of a product: limbs a block, lanes a group.
-    fn cheapest(shape: MulShape, settings: &Settings) -> Self {
-        let aligned = shape.limbs.iter().all(|&limbs| piece(limbs) == 4);
+    fn cheapest(shape: OperationShape, settings: &Settings) -> Self {
+        let aligned = shape.limbs::<3>().iter().all(|&limbs| piece(limbs) == 4);
         let usual = if aligned { Input::Direct } else { Input::Staged };
         let candidate = |block| {
-            let group = shape.limbs[0].div_ceil(block).next_power_of_two().min(32);
+            let group = shape.operands()[0].limbs().div_ceil(block).next_power_of_two().min(32);
             let (input, warps) = (settings.input.unwrap_or(usual), settings.warps.unwrap_or(2));
             let mut spec = Self { shape, block, group, input, glue: Glue::None, warps };
             if !spec.can_stage() {
@@ -184,7 +184,7 @@ impl MulGroup {
     fn cost(&self) -> u64 {
         let k = self.block;
         let accesses = match self.input {
-            Input::Direct => 14 * (k / self.shape.limbs[..2].iter().fold(piece(k), |width, &n| width.min(piece(n)))),
+            Input::Direct => 14 * (k / self.shape.limbs::<2>().iter().fold(piece(k), |width, &n| width.min(piece(n)))),
             Input::Staged => 2 * (k / piece(k)),
         };
         self.blocks() * u64::from(k * k + 6 * k + accesses + 20)
@@ -192,12 +192,12 @@ impl MulGroup {
 
     /// How often the group goes over `b`.
     pub const fn passes(&self) -> u32 {
-        self.shape.limbs[0].div_ceil(self.block * self.group)
+        self.shape.limbs::<1>()[0].div_ceil(self.block * self.group)
     }
 
     /// Blocks of `b`.
     const fn steps(&self) -> u32 {
-        self.shape.limbs[1].div_ceil(self.block)
+        self.shape.limbs::<2>()[1].div_ceil(self.block)
     }
 
     /// Products of a block by a block.
@@ -256,11 +256,10 @@ impl MulGroup {
 
 impl Spec for MulGroup {
     fn name(&self) -> String {
-        let [la, lb, lc] = self.shape.limbs;
-        let common = if self.shape.common_b { "_common" } else { "" };
+        let product = self.shape.product_name();
         let staged = if self.input == Input::Staged { "_staged" } else { "" };
         let suffix = suffix(self.glue, self.warps);
-        format!("mul_group_{la}x{lb}_{lc}{common}_k{}_t{}{staged}{suffix}", self.block, self.group)
+        format!("mul_group_{product}_k{}_t{}{staged}{suffix}", self.block, self.group)
     }
 
     fn build(&self, _stage: usize) -> Kernel {

@@ -15,9 +15,9 @@ use warpmp_kernel::build::{Builder, Glue, R32, R64};
 use warpmp_kernel::ir::Kernel;
 
 use super::super::mul_thread::Input;
-use super::super::{MulShape, OperationShape, Settings, Spec, piece};
+use super::super::{OperationShape, Settings, Spec, piece};
 use super::MulGroup;
-use crate::operation::{Operation, product_bits};
+use crate::operation::Operation;
 
 /// A number that the product is added to.
 #[derive(Clone, Copy, Debug)]
@@ -63,10 +63,9 @@ pub(in super::super) fn factors(shape: OperationShape) -> Option<[usize; 2]> {
 }
 
 /// What a multiplication is made for whose factors these are.
-pub(in super::super) fn product_shape(shape: OperationShape, factors: [usize; 2]) -> MulShape {
+pub(in super::super) fn product_shape(shape: OperationShape, factors: [usize; 2]) -> OperationShape {
     let [first, second] = factors.map(|i| shape.operands()[i]);
-    let bits = product_bits(first.bits as usize, second.bits as usize) as u32;
-    MulShape { limbs: [first.limbs(), second.limbs(), bits.div_ceil(32)], common_b: second.common }
+    OperationShape::product(first, second)
 }
 
 /// A kernel of a part of a product that has its parameters.
@@ -97,7 +96,7 @@ impl GroupPart {
         let aligned = match shape.operation {
             Operation::MulHi => piece(shape.max_bits() / 32) == 4,
             Operation::MulLo | Operation::MulAdd => {
-                product.limbs[2] = shape.results()[0].div_ceil(32);
+                product = product.truncated(shape.results()[0].div_ceil(32));
                 true
             }
             _ => return None,
@@ -111,8 +110,9 @@ impl GroupPart {
             spec.input = Input::Staged;
         }
         let addend = shape.operands().get(2).map_or(0, |c| c.limbs());
+        let [la, lb, lc] = product.limbs();
         let possible = spec.passes() == 1 && (spec.input == Input::Direct || spec.can_stage());
-        let fits = addend <= product.limbs[0] && product.limbs[2] <= product.limbs[0] + product.limbs[1];
+        let fits = addend <= la && lc <= la + lb;
         (possible && fits).then_some(Self { shape, product: spec, factors })
     }
 

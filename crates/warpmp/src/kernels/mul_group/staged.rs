@@ -90,11 +90,11 @@ impl Staged<'_> {
 
     /// Copies the operands to shared memory. All loads come first: the wait for global memory is one.
     fn copy_in(&self, b: &mut Builder, place: &Place) {
-        let [la, lb, _] = self.spec.shape.limbs;
+        let [la, lb, _] = self.spec.shape.limbs();
         let rows = self.layout.rows;
-        let (rows_b, copies) = if self.spec.shape.common_b { (1, rows) } else { (rows, 1) };
+        let (rows_b, copies) = if self.spec.shape.is_common(1) { (1, rows) } else { (rows, 1) };
         let source_a = self.source(b, place, place.a, la);
-        let source_b = if self.spec.shape.common_b {
+        let source_b = if self.spec.shape.is_common(1) {
             b.mad_wide(self.lane, 4, place.b)
         } else {
             self.source(b, place, place.b, lb)
@@ -118,7 +118,7 @@ impl Staged<'_> {
 
     /// Copies the products, which have taken the place of the operands, to global memory.
     fn copy_out(&self, b: &mut Builder, place: &Place, part: &Part) {
-        let lc = self.spec.shape.limbs[2];
+        let [_, _, lc] = self.spec.shape.limbs();
         if part.bits > 0 {
             let limbs = part.bits.div_ceil(32);
             let target = self.source(b, place, place.c, limbs);

@@ -70,7 +70,7 @@ impl Toom {
 
     /// Writes the first kernel.
     pub(super) fn write_evaluation(&self, b: &mut Builder) {
-        let [la, lb, _] = self.shape.limbs;
+        let [la, lb, _] = self.shape.limbs();
         let (a, b_address) = (b.param_u64("a"), b.param_u64("b"));
         b.param_u64("c");
         let lanes = b.param_u32("lanes");
@@ -109,7 +109,7 @@ impl Toom {
     }
 
     fn operand_rows(&self, b: &mut Builder, row: R32, [a, b_address]: [R64; 2], [la, lb]: [u32; 2]) -> (R64, R64) {
-        let b_row = if self.shape.common_b { b_address } else { b.mad_wide(row, 4 * lb, b_address) };
+        let b_row = if self.shape.is_common(1) { b_address } else { b.mad_wide(row, 4 * lb, b_address) };
         (b.mad_wide(row, 4 * la, a), b_row)
     }
 

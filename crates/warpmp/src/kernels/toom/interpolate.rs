@@ -80,7 +80,7 @@ impl Toom {
         b.if_(active, |b| self.coefficients(b, column, one));
         b.section("sum");
         let first_row = b.mul_lo(tile, 32);
-        let rows = b.mad_wide(first_row, 4 * self.shape.limbs[2], c);
+        let rows = b.mad_wide(first_row, 4 * self.shape.limbs::<3>()[2], c);
         self.sum(b, thread, active, column, rows);
     }
 
@@ -136,7 +136,7 @@ impl Toom {
 
     /// Adds the coefficients up and stores the result, 32 limbs of 32 lanes at a time.
     fn sum(&self, b: &mut Builder, thread: R32, active: Pred, column: R64, rows: R64) {
-        let lc = self.shape.limbs[2];
+        let [_, _, lc] = self.shape.limbs();
         let shared = b.shared_base();
         let own_row = b.mad_lo(thread, 4 * ROW, shared);
         let own_column = b.mad_lo(thread, 4, shared);

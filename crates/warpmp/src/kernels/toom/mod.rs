@@ -27,7 +27,7 @@ use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Glue};
 use warpmp_kernel::ir::{Bounds, Kernel};
 
-use super::{MulAlgorithm, MulShape, Settings, Spec, candidates, piece, suffix, vector};
+use super::{Algorithm, OperationShape, Order, Settings, Spec, candidates, piece, suffix, vector};
 use points::{Interpolation, points};
 
 /// Parameters of the kernels.
@@ -36,7 +36,7 @@ pub struct Toom {
     /// Parts of an operand, 2 to 9.
     pub k: u32,
     /// The operands.
-    pub shape: MulShape,
+    pub shape: OperationShape,
     /// How carry chains are joined.
     pub glue: Glue,
     /// Warps a block of the first kernel: a power of two, at most 32.
@@ -53,20 +53,20 @@ const SHARED_BYTES: u32 = 48 << 10;
 const MAX_LANES: u32 = 1 << 24;
 
 /// The row of the register for Toom-K.
-pub(super) const fn algorithm<const K: u32>(name: &'static str) -> MulAlgorithm {
-    MulAlgorithm {
+pub(super) const fn algorithm<const K: u32>(name: &'static str) -> Algorithm {
+    Algorithm {
         name,
         summary: "Toom-Cook in two kernels: a warp an evaluation point, then a thread an interpolation",
         accepts: "operands to 65536 bits, the longer one from 1025",
-        longer_first: true,
-        fits: |shape| LENGTHS.contains(&shape.limbs[0].max(shape.limbs[1])),
+        order: Order::LongerFirst,
+        fits: |shape| LENGTHS.contains(&shape.max_limbs()),
         spec: |shape, settings, _| Box::new(Toom::new(K, shape, settings)),
         candidates: candidates::default_alone,
     }
 }
 
 impl Toom {
-    fn new(k: u32, shape: MulShape, settings: &Settings) -> Self {
+    fn new(k: u32, shape: OperationShape, settings: &Settings) -> Self {
         let mut spec = Self { k, shape, glue: settings.glue_or(Glue::None), warps: settings.warps.unwrap_or(8) };
         spec.warps = (1 << spec.warps.clamp(1, 32).ilog2()).min(32);
         while spec.warps > 1 && spec.shared_bytes() > SHARED_BYTES {
@@ -77,7 +77,7 @@ impl Toom {
 
     /// Limbs of a part: `m`.
     pub fn part(&self) -> u32 {
-        self.shape.limbs[0].max(self.shape.limbs[1]).div_ceil(self.k)
+        self.shape.max_limbs().div_ceil(self.k)
     }
 
     /// Limbs a lane of the warp: `t`.
@@ -111,7 +111,7 @@ impl Toom {
 
     /// Wide products that evaluate the operands, and those with the values' top words.
     pub fn evaluation_products(&self) -> u64 {
-        let parts: u32 = self.shape.limbs[..2].iter().map(|l| l.div_ceil(self.part())).sum();
+        let parts: u32 = self.shape.limbs::<2>().iter().map(|l| l.div_ceil(self.part())).sum();
         u64::from(points(self.k)) * u64::from(32 * self.block() * (parts + 2) + 32)
     }
 
@@ -124,10 +124,9 @@ impl Toom {
 
 impl Spec for Toom {
     fn name(&self) -> String {
-        let [la, lb, lc] = self.shape.limbs;
-        let common = if self.shape.common_b { "_common" } else { "" };
+        let product = self.shape.product_name();
         let suffix = suffix(self.glue, self.warps);
-        format!("mul_toom{}_{la}x{lb}_{lc}{common}{suffix}", self.k)
+        format!("mul_toom{}_{product}{suffix}", self.k)
     }
 
     fn stages(&self) -> usize {

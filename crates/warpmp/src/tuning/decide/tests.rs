@@ -16,7 +16,7 @@ fn fitting(_: Operation, bits: usize) -> Vec<&'static str> {
 /// Each row as `bits[/lanes] algorithm[ wN][ by name]`.
 fn rows(timings: &[Timing]) -> Vec<String> {
     let table = table(90, "a test", timings, fitting);
-    table.check().unwrap();
+    table.check(&crate::kernels::Register::shipped()).unwrap();
     let describe = |row: &Row| {
         let lanes = row.to_lanes.map_or_else(String::new, |lanes| format!("/{lanes}"));
         let warps = row.settings.warps.map_or_else(String::new, |warps| format!(" w{warps}"));

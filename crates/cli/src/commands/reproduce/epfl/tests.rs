@@ -71,7 +71,10 @@ fn the_oracle_hands_results_on() {
         let once = row(work, place).experiment(33, 1);
         let by_turns = Experiment { executions: 1, turns: executions, ..once };
         let experiment = Experiment { executions, ..once };
-        assert_eq!(warpmp_oracle::epfl::result(&experiment, [&a, &b, &m]), warpmp_oracle::epfl::result(&by_turns, [&a, &b, &m]));
+        assert_eq!(
+            warpmp_oracle::epfl::result(&experiment, [&a, &b, &m]),
+            warpmp_oracle::epfl::result(&by_turns, [&a, &b, &m])
+        );
         warpmp_oracle::epfl::result(&experiment, [&a, &b, &m]).to_u32_digits()
     };
     assert_eq!(result(Work::Add, Place::Local, 1), [4, 3]);

@@ -28,7 +28,7 @@ use warpmp_kernel::ir::{Cmp, Kernel, Shuffle, Space, Vector, Vote};
 
 use super::super::{Spec, piece};
 use super::frame::{Frame, Signature};
-use super::{Layout, Operand};
+use super::{Layout, OperandShape};
 
 mod windows;
 
@@ -44,7 +44,7 @@ pub enum Base {
     /// The same for all numbers; 2 is the fast one.
     Number(u32),
     /// The kernel's first operand.
-    Operand(Operand),
+    Operand(OperandShape),
 }
 
 /// Parameters of the kernel. Parameters of its launch: the bases if they are an operand, the numbers, the verdicts,
@@ -54,9 +54,7 @@ pub struct StrongTest {
     /// The base.
     pub base: Base,
     /// The numbers.
-    pub number: Operand,
-    /// Bits of a number, at most.
-    pub bits: u32,
+    pub number: OperandShape,
     /// How residues lie in the lanes.
     pub layout: Layout,
     /// Bits of a window, for bases other than 2.
@@ -64,15 +62,15 @@ pub struct StrongTest {
 }
 
 impl StrongTest {
-    /// The usual parameters, for numbers of so many bits.
-    pub fn new(base: Base, number: Operand, bits: u32) -> Self {
+    /// The usual parameters.
+    pub fn new(base: Base, number: OperandShape) -> Self {
         // Products: the table and one a digit.
-        let window = (1..=6).min_by_key(|&w| (1 << w) + bits.div_ceil(w)).unwrap_or(1);
-        Self { base, number, bits, layout: Layout::of(number.limbs), window }
+        let window = (1..=6).min_by_key(|&w| (1 << w) + number.bits.div_ceil(w)).unwrap_or(1);
+        Self { base, number, layout: Layout::of(number.limbs()), window }
     }
 
     fn is_lazy(&self) -> bool {
-        32 * self.number.limbs >= self.bits + SLACK
+        32 * self.number.limbs() >= self.number.bits + SLACK
     }
 
     /// Which operand the numbers are.
@@ -83,7 +81,7 @@ impl StrongTest {
         }
     }
 
-    fn operands(&self) -> Vec<Operand> {
+    fn operands(&self) -> Vec<OperandShape> {
         match self.base {
             Base::Number(_) => vec![self.number],
             Base::Operand(base) => vec![base, self.number],
@@ -106,7 +104,7 @@ impl StrongTest {
         let number = frame.load(b, at);
         let (number, _) = frame.odd_modulus(b, &number);
         b.section("arithmetic");
-        let ring = Montgomery::new(b, frame.spread, &number, self.number.limbs as usize);
+        let ring = Montgomery::new(b, frame.spread, &number, self.number.limbs() as usize);
         let one = ring.one(b);
         let test = Test {
             spec: self,
@@ -363,12 +361,12 @@ impl Spec for StrongTest {
     }
 
     fn wide_products(&self) -> u64 {
-        let limbs = self.number.limbs;
+        let limbs = self.number.limbs();
         let (product, square) = (self.layout.products(limbs), self.layout.square_products(limbs));
-        let squares = square * u64::from(self.bits);
+        let squares = square * u64::from(self.number.bits);
         match self.base {
             Base::Number(2) => squares,
-            _ => squares + product * u64::from((1 << self.window) + self.bits.div_ceil(self.window) + 5),
+            _ => squares + product * u64::from((1 << self.window) + self.number.bits.div_ceil(self.window) + 5),
         }
     }
 }

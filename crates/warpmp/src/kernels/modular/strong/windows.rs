@@ -100,7 +100,7 @@ impl Test<'_> {
         let address = b.mad_wide(index, 4, self.row);
         let [low, high] = [0, 1].map(|above| {
             let limb = b.copy(0);
-            let limbs = self.spec.number.limbs;
+            let limbs = self.spec.number.limbs();
             if above < limbs {
                 let inside = b.compare(Cmp::Lt, index, limbs - above);
                 b.guarded(inside, true, |g| g.load_into(Space::Global, Vector::V1, &[limb], address, 4 * above));
@@ -120,7 +120,7 @@ impl Test<'_> {
                 let base = self.frame.spread.small(b, base);
                 self.ring.mul(b, &base, &square)
             }
-            Base::Operand(_) => self.frame.residue(b, &self.ring, (0, self.spec.number.limbs), &square),
+            Base::Operand(_) => self.frame.residue(b, &self.ring, (0, self.spec.number.limbs()), &square),
         };
         self.keep(b, 1, &base);
         let entries = 1 << self.spec.window;

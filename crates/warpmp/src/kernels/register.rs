@@ -1,0 +1,153 @@
+//! Algorithms: what a row of a register says, and the register that a session chooses from.
+
+use std::collections::HashSet;
+
+use warpmp_device::DeviceInfo;
+
+use super::{OperationShape, Settings, Spec};
+use crate::batch::Shape;
+use crate::error::Result;
+use crate::operation::Operation;
+use crate::tuning::Candidate;
+
+/// An algorithm for one operation or several.
+#[derive(Clone, Copy, Debug)]
+pub struct Algorithm {
+    /// The name on the command line, in tables and in reports.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub summary: &'static str,
+    /// What it accepts, in words.
+    pub accepts: &'static str,
+    /// The order in which its kernels want the first two operands.
+    pub order: Order,
+    /// Does it take these operands, in its order?
+    pub fits: fn(OperationShape) -> bool,
+    /// The kernels for these operands and settings. The last argument: can the GPU copy to shared memory
+    /// asynchronously (`sm_80` and later)?
+    pub spec: fn(OperationShape, &Settings, bool) -> Box<dyn Spec>,
+    /// The settings that are worth measuring for these operands, the usual ones first.
+    pub candidates: fn(OperationShape) -> Vec<Settings>,
+}
+
+/// The order in which an algorithm wants the first two operands of an operation.
+///
+/// The plan may exchange them only where the operation commutes. The last two orders put a common operand second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The order of the caller.
+    Given,
+    /// The longer one first.
+    LongerFirst,
+    /// The shorter one first.
+    ShorterFirst,
+}
+
+impl Order {
+    /// Does the algorithm want the first two operands in the other order?
+    fn swaps(self, shape: OperationShape) -> bool {
+        let [a, b] = match (self, shape.operands()) {
+            (Self::LongerFirst, &[a, b, ..]) => [a, b],
+            (Self::ShorterFirst, &[a, b, ..]) => [b, a],
+            _ => return false,
+        };
+        let first = shape.operands()[0];
+        if a.common != b.common { first.common } else { a.bits < b.bits }
+    }
+}
+
+impl Algorithm {
+    /// The operation with its operands in the order of this algorithm: the kernel's operand `i` is the caller's
+    /// operand `order[i]`.
+    pub(crate) fn ordered(&self, shape: OperationShape) -> (Vec<usize>, OperationShape) {
+        let mut order: Vec<usize> = (0..shape.operands().len()).collect();
+        if !self.order.swaps(shape) {
+            return (order, shape);
+        }
+        order.swap(0, 1);
+        (order, shape.swapped())
+    }
+
+    /// Does it take these operands, in any order?
+    pub(crate) fn takes(&self, shape: OperationShape) -> bool {
+        (self.fits)(self.ordered(shape).1)
+    }
+}
+
+/// The algorithms that a session chooses from: those of this crate, and those that were added.
+#[derive(Clone, Debug, Default)]
+pub struct Register {
+    added: Vec<(Operation, &'static [Algorithm])>,
+}
+
+impl Register {
+    /// The algorithms of this crate alone.
+    pub const fn shipped() -> Self {
+        Self { added: Vec::new() }
+    }
+
+    /// Adds algorithms for an operation. The plan chooses an added algorithm where a tuning table says so, or where
+    /// the caller asks for it by name.
+    #[must_use]
+    pub fn with(mut self, operation: Operation, algorithms: &'static [Algorithm]) -> Self {
+        self.added.push((operation, algorithms));
+        self
+    }
+
+    /// The algorithms for an operation, those of this crate first.
+    pub fn of(&self, operation: Operation) -> impl Iterator<Item = &'static Algorithm> {
+        let added = self.added.iter().filter(move |(it, _)| it.name() == operation.name());
+        super::register(operation).iter().chain(added.flat_map(|(_, algorithms)| *algorithms))
+    }
+
+    /// The algorithm of this name.
+    pub fn find(&self, operation: Operation, name: &str) -> Option<&'static Algorithm> {
+        self.of(operation).find(|it| it.name == name)
+    }
+
+    /// The names of an operation's algorithms.
+    pub fn names(&self, operation: Operation) -> Vec<&'static str> {
+        self.of(operation).map(|it| it.name).collect()
+    }
+
+    /// The names of the algorithms that take these operands.
+    ///
+    /// # Errors
+    /// As [`Operation::results`].
+    pub fn fitting(&self, operation: Operation, operands: &[Shape]) -> Result<Vec<&'static str>> {
+        let shape = OperationShape::new(operation, operands)?;
+        Ok(self.of(operation).filter(|it| it.takes(shape)).map(|it| it.name).collect())
+    }
+
+    /// The candidates that are worth measuring for these operands on a device: every algorithm that takes them, with
+    /// every setting that may make a difference. Each candidate has a kernel of its own, and the device can launch
+    /// it. The default settings of all algorithms come first.
+    ///
+    /// # Errors
+    /// As [`Operation::results`].
+    pub fn candidates(&self, operation: Operation, operands: &[Shape], device: &DeviceInfo) -> Result<Vec<Candidate>> {
+        let shape = OperationShape::new(operation, operands)?;
+        let async_copies = crate::plan::has_async_copies(device);
+        let mut known = HashSet::new();
+        let mut found = Vec::new();
+        for algorithm in self.of(operation).filter(|it| it.takes(shape)) {
+            let (_, shape) = algorithm.ordered(shape);
+            for settings in (algorithm.candidates)(shape) {
+                let spec = (algorithm.spec)(shape, &settings, async_copies);
+                let kernel = spec.name();
+                if is_possible(&*spec, device) && known.insert(kernel.clone()) {
+                    found.push(Candidate { algorithm: algorithm.name, settings, kernel });
+                }
+            }
+        }
+        found.sort_by_key(|candidate| candidate.settings != Settings::default());
+        Ok(found)
+    }
+}
+
+/// Can the device launch it?
+fn is_possible(spec: &dyn Spec, device: &DeviceInfo) -> bool {
+    (0..spec.stages())
+        .map(|stage| spec.grid(stage, 1))
+        .all(|grid| grid.shared_bytes <= device.shared_bytes_per_block && grid.threads <= device.threads_per_block)
+}

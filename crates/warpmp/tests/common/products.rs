@@ -1,0 +1,98 @@
+//! Products and squares against the oracle.
+
+use num_bigint::BigUint;
+use warpmp::Operation;
+use warpmp::kernels::{OperandShape, OperationShape, Settings, Spec};
+use warpmp_kernel::sim::Counters;
+use warpmp_testkit::{Operands, Pattern, oracle};
+
+use super::{algorithm, launch};
+
+/// The shape for operands of these bits.
+pub(crate) fn shape(bits: [usize; 2], common_b: bool) -> OperationShape {
+    let [a, b] = bits.map(|bits| bits as u32);
+    OperationShape::product(OperandShape::each(a), OperandShape { bits: b, common: common_b })
+}
+
+/// Multiplies on the simulator and compares every lane; the counts of the launch.
+pub(crate) fn check(spec: &dyn Spec, shape: OperationShape, lanes: usize, pattern: Pattern) -> Counters {
+    let draw = |i: usize, seed: u64| {
+        let operand = shape.operands()[i];
+        Operands::generate(pattern, if operand.common { 1 } else { lanes }, operand.bits as usize, seed)
+    };
+    let (a, b) = (draw(0, 7), draw(1, 8));
+    let [_, _, lc] = shape.limbs();
+    let operands = [(shape.operands()[0], a.limbs.clone()), (shape.operands()[1], b.limbs.clone())];
+    let launched = launch(spec, &operands, &[lc], lanes);
+    for (lane, product) in launched.results[0].chunks(lc as usize).enumerate() {
+        let expected = oracle::mul(a.lane(lane), b.lane(lane), lc as usize);
+        assert_eq!(product, expected, "{} lane {lane} {pattern:?}", spec.name());
+    }
+    launched.counters
+}
+
+/// Checks an algorithm by name with separate and common `b`, with and without asynchronous copies.
+pub(crate) fn check_all(name: &str, bits: [usize; 2], settings: &Settings, lanes: usize, patterns: &[Pattern]) {
+    for common_b in [false, true] {
+        let shape = shape(bits, common_b);
+        for async_copies in [true, false] {
+            let spec = multiplication(name, shape, settings, async_copies);
+            for &pattern in patterns {
+                check(&*spec, shape, lanes, pattern);
+            }
+        }
+    }
+}
+
+/// A multiplication by its name.
+pub(crate) fn multiplication(
+    name: &str,
+    shape: OperationShape,
+    settings: &Settings,
+    async_copies: bool,
+) -> Box<dyn Spec> {
+    let algorithm = algorithm(Operation::Mul, name);
+    assert!((algorithm.fits)(shape));
+    (algorithm.spec)(shape, settings, async_copies)
+}
+
+/// Squares on the simulator and compares every lane; the counts of the launch.
+pub(crate) fn check_square(spec: &dyn Spec, bits: usize, lanes: usize, pattern: Pattern) -> Counters {
+    check_squares(spec, bits, &Operands::generate(pattern, lanes, bits, 9).limbs)
+}
+
+/// Squares these rows of limbs on the simulator and compares every lane; the counts of the launch.
+pub(crate) fn check_squares(spec: &dyn Spec, bits: usize, rows: &[u32]) -> Counters {
+    let shape = OperationShape::square(bits as u32);
+    let [la, lc] = shape.limbs();
+    let lanes = rows.len() / la as usize;
+    let launched = launch(spec, &[(shape.operands()[0], rows.to_vec())], &[lc], lanes);
+    let squares = launched.results[0].chunks(lc as usize);
+    for (lane, (x, square)) in rows.chunks(la as usize).zip(squares).enumerate() {
+        let x = BigUint::from_slice(x);
+        assert_eq!(BigUint::from_slice(square), &x * &x, "{} lane {lane}: {x:x}", spec.name());
+    }
+    launched.counters
+}
+
+/// A squaring by its name, for operands of these bits.
+pub(crate) fn squaring(name: &str, bits: usize, settings: &Settings) -> Box<dyn Spec> {
+    squaring_with(name, bits, settings, true)
+}
+
+fn squaring_with(name: &str, bits: usize, settings: &Settings, async_copies: bool) -> Box<dyn Spec> {
+    let algorithm = algorithm(Operation::Sqr, name);
+    let shape = OperationShape::square(bits as u32);
+    assert!((algorithm.fits)(shape));
+    (algorithm.spec)(shape, settings, async_copies)
+}
+
+/// Checks a squaring by name, with and without asynchronous copies.
+pub(crate) fn check_all_squares(name: &str, bits: usize, settings: &Settings, lanes: usize, patterns: &[Pattern]) {
+    for async_copies in [true, false] {
+        let spec = squaring_with(name, bits, settings, async_copies);
+        for &pattern in patterns {
+            check_square(&*spec, bits, lanes, pattern);
+        }
+    }
+}
