@@ -316,10 +316,10 @@ fn write(
     registers: u32,
     budgets: &mut Vec<Budget>,
 ) -> Result<(), Box<dyn error::Error>> {
-    for stage in 0..spec.stages() {
+    for (stage, kernel) in spec.kernels().iter().enumerate() {
         // The multiplications are in the first stage.
         let wide = wide.filter(|_| stage == 0);
-        write_kernel(&spec.build(stage), directory, wide, registers, budgets)?;
+        write_kernel(kernel, directory, wide, registers, budgets)?;
     }
     Ok(())
 }

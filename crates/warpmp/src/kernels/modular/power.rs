@@ -21,14 +21,14 @@
 //!
 //! source: Handbook of Applied Cryptography 14.82 (windows of fixed length), 14.94 (Montgomery's form).
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::fragment::{Montgomery, assign, repeat, select};
-use warpmp_kernel::ir::{Cmp, Kernel, Space, Vector};
+use warpmp_kernel::ir::{Cmp, Space, Vector};
+use warpmp_launch::{Frame, Layout, Signature, Stage};
 
 use super::super::{Spec, piece};
-use super::frame::{Frame, Signature};
-use super::{Layout, OperandShape};
+use super::OperandShape;
+use super::checks::Checks;
 
 /// The exponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -331,20 +331,10 @@ impl Spec for PowMod {
         }
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        let operands = self.signature();
-        let results = [self.modulus.limbs()];
-        let signature =
-            Signature { operands: &operands, results: &results, status: true, scratch: self.scratch_limbs() };
-        self.layout.kernel(&self.name(), &signature, |b, frame| self.body(b, frame))
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        self.layout.grid(lanes)
-    }
-
-    fn max_lanes(&self) -> u32 {
-        self.layout.max_lanes()
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let signature = Signature::new(self.signature(), [self.modulus.limbs()]);
+        let signature = signature.with_status().with_scratch(self.scratch_limbs());
+        vec![self.layout.stage(self.name(), signature, |b, frame| self.body(b, frame))]
     }
 
     fn wide_products(&self) -> u64 {
