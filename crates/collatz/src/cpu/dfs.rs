@@ -4,11 +4,12 @@
 mod tests;
 
 use rayon::prelude::*;
+use warpmp_simd::{Ifma, Simd as _};
 
 use super::{
     finish,
     lanes::{BASE_BITS, Lanes, Limits, heights},
-    simd::{Vectors, pool::Pool},
+    simd::pool::Pool,
     vectors::MOST_JUMPS,
 };
 use crate::{
@@ -34,7 +35,7 @@ pub(crate) struct Prepared {
     /// By odd steps; none below the least possible.
     lookaheads: Vec<Option<Lookahead>>,
     jumps: Jumps,
-    vectors: Option<Vectors>,
+    vectors: Option<Ifma>,
     /// Bit `b` of word `r`: is `r + b·2^L mod 9` a residue that is tested?
     mod9: [u64; 9],
 }
@@ -54,7 +55,7 @@ impl Prepared {
             prefixes: prefixes(leaf_bits as usize, Origin::START, RuleSet::ALL),
             lookaheads: (0..=leaf_bits).map(lookahead).collect(),
             jumps: Jumps::new(BASE_BITS),
-            vectors: Vectors::detect(),
+            vectors: Ifma::detect(),
             mod9: std::array::from_fn(|first| word(first as u32)),
         }
     }

@@ -1,8 +1,9 @@
 //! Algorithm 5: for every mandatory residue the starts of the window, jumps by tables B and C until below the start.
 
 use rayon::prelude::*;
+use warpmp_simd::{Ifma, Simd as _};
 
-use super::{simd::Vectors, vectors::Descent};
+use super::{simd::descent::descend, vectors::Descent};
 use crate::{
     engine::{Control, Outcome},
     error::Result,
@@ -21,7 +22,7 @@ pub(super) struct Prepared {
     mandatory: Mandatory,
     /// B in the low half, C in the high half of each word.
     jumps: Vec<u64>,
-    vectors: Option<Vectors>,
+    vectors: Option<Ifma>,
 }
 
 impl Prepared {
@@ -30,7 +31,7 @@ impl Prepared {
         let base = Base::new(plan.base_bits)?;
         let jumps = base.factors().iter().zip(base.addends());
         let jumps = jumps.map(|(factor, addend)| u64::from(*factor) | u64::from(*addend) << 32).collect();
-        Ok(Self { plan, mandatory, jumps, vectors: Vectors::detect().filter(|_| !portable) })
+        Ok(Self { plan, mandatory, jumps, vectors: Ifma::detect().filter(|_| !portable) })
     }
 
     pub(super) fn plan(&self) -> &Plan {
@@ -151,7 +152,7 @@ impl<'a> Batch<'a> {
             until = if until == 0 { 1 << 12 } else { until - 1 };
             until > 0 || control.check().is_ok()
         });
-        let (ended, sum) = vectors.descend(descent, starts, &mut large);
+        let (ended, sum) = descend(vectors, descent, starts, &mut large);
         control.check()?;
         self.outcome.tested += ended;
         self.outcome.checksum = self.outcome.checksum.wrapping_add(sum);

@@ -16,6 +16,8 @@ mod vectors;
 
 use std::{path::PathBuf, thread};
 
+use warpmp_simd::{Ifma, Simd as _};
+
 pub(crate) use delay::Prepared as DelayTables;
 pub use delay_paper::PaperDelays;
 pub(crate) use dfs::Prepared as Tester;
@@ -96,7 +98,7 @@ impl Engine for Cpu {
     fn name(&self) -> String {
         let threads = rayon::current_num_threads();
         let cores = thread::available_parallelism().map_or(threads, usize::from);
-        let vectors = if self.portable || simd::Vectors::detect().is_none() { "" } else { ", AVX-512 IFMA" };
+        let vectors = if self.portable || Ifma::detect().is_none() { "" } else { ", AVX-512 IFMA" };
         format!("cpu, {threads} threads on {cores} cores{vectors}")
     }
 

@@ -10,9 +10,10 @@ mod blocks;
 mod portable;
 
 use rayon::prelude::*;
+use warpmp_simd::{Ifma, Simd as _};
 
 use super::{
-    simd::Vectors,
+    simd::delay::delays as delays_in_vectors,
     vectors::{DELAY_BASE_BITS as VECTOR_BITS, DELAY_LIMIT_BITS as LIMIT_BITS},
 };
 use crate::{
@@ -34,7 +35,7 @@ const CHUNK: usize = 1 << 14;
 pub(crate) struct Prepared {
     small: SmallDelays,
     portable: Portable,
-    vectors: Option<(Vectors, Box<[u64; 1 << VECTOR_BITS]>)>,
+    vectors: Option<(Ifma, Box<[u64; 1 << VECTOR_BITS]>)>,
     blocks: Blocks,
 }
 
@@ -55,7 +56,7 @@ impl Prepared {
 
     /// `portable`: without vectors, even where there are some.
     pub(crate) fn new(portable: bool) -> Result<Self> {
-        let vectors = Vectors::detect().filter(|_| !portable);
+        let vectors = Ifma::detect().filter(|_| !portable);
         Ok(Self {
             small: SmallDelays::new(SMALL_BITS)?,
             portable: Portable::new()?,
@@ -137,7 +138,7 @@ impl Prepared {
             return self.portable.run(small, start, delays);
         };
         let mut unsure = Vec::new();
-        vectors.delays(jumps, small, &start, delays, &mut unsure);
+        delays_in_vectors(*vectors, jumps, small, &start, delays, &mut unsure);
         // A few of ten thousand.
         let mut again = vec![0; unsure.len()];
         self.portable.run(small, |place| start(unsure[place]), &mut again)?;
