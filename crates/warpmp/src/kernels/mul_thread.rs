@@ -25,7 +25,7 @@ use warpmp_kernel::fragment::Rows;
 use warpmp_kernel::ir::{Bounds, Kernel};
 use warpmp_launch::{Entry, Geometry, Stage};
 
-use super::tile::{Place, Results, Sink, Source, Tile};
+use super::tile::{PaddedTile, Place, Results, Sink, Source};
 use super::{Algorithm, OperationShape, Order, Settings, Spec, candidates, suffix};
 
 /// How the operands come from global memory to the registers.
@@ -97,11 +97,11 @@ impl MulThread {
     /// Copies the tile's operands to shared memory.
     fn fetch(&self, b: &mut Builder, addresses: &[R64; 3], place: &Place) {
         let [la, lb] = self.shape.limbs();
-        let tile_a = Tile::new(la);
+        let tile_a = PaddedTile::new(la);
         tile_a.copy_in(b, addresses[0], place, place.shared);
         if !self.shape.is_common(1) {
             let region = b.add(place.shared, tile_a.bytes());
-            Tile::new(lb).copy_in(b, addresses[1], place, region);
+            PaddedTile::new(lb).copy_in(b, addresses[1], place, region);
         }
         b.copy_commit();
         b.copy_wait(0);

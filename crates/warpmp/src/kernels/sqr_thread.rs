@@ -22,7 +22,7 @@ use warpmp_kernel::ir::{Bounds, Kernel};
 use warpmp_launch::{Entry, Geometry, Stage, piece};
 
 use super::mul_thread::Input;
-use super::tile::{Place, Results, Sink, Source, Tile};
+use super::tile::{PaddedTile, Place, Results, Sink, Source};
 use super::{Algorithm, OperationShape, Order, Spec, candidates, suffix};
 
 /// Parameters of the kernel.
@@ -71,7 +71,7 @@ impl SqrThread {
 
     /// Copies the tile's operands to shared memory.
     fn fetch(&self, b: &mut Builder, a: R64, place: &Place) {
-        Tile::new(self.shape.max_limbs()).copy_in(b, a, place, place.shared);
+        PaddedTile::new(self.shape.max_limbs()).copy_in(b, a, place, place.shared);
         b.copy_commit();
         b.copy_wait(0);
         b.warp_barrier();

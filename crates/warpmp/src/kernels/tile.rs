@@ -38,14 +38,14 @@ impl Place {
 
 /// A tile of 32 rows in shared memory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tile {
+pub(super) struct PaddedTile {
     /// Limbs a row.
     limbs: u32,
     /// Words from row to row.
     stride: u32,
 }
 
-impl Tile {
+impl PaddedTile {
     pub(super) const fn new(limbs: u32) -> Self {
         let padding = if limbs.is_multiple_of(8) { 4 } else { 0 };
         Self { limbs, stride: limbs + padding }
@@ -148,12 +148,12 @@ pub(super) struct Results {
 impl Results {
     /// Bytes of shared memory a warp.
     pub(super) const fn bytes(self) -> u32 {
-        Tile::new(self.limbs[0]).bytes() + Tile::new(self.limbs[1]).bytes()
+        PaddedTile::new(self.limbs[0]).bytes() + PaddedTile::new(self.limbs[1]).bytes()
     }
 
     /// This lane's rows.
     pub(super) fn rows(self, b: &mut Builder, place: &Place) -> [R32; 2] {
-        let [low, high] = [self.limbs[0], self.limbs[1]].map(Tile::new);
+        let [low, high] = [self.limbs[0], self.limbs[1]].map(PaddedTile::new);
         let row_low = b.mad_lo(place.lane, 4 * low.stride, place.shared);
         let row_high = b.mad_lo(place.lane, 4 * high.stride, place.shared);
         [row_low, b.add(row_high, low.bytes())]
@@ -172,7 +172,7 @@ impl Results {
     /// step, in the order of addresses.
     fn copy_rows_out(self, b: &mut Builder, place: &Place, address: R64) {
         let [la, lb, lc] = self.limbs;
-        let (tile_a, tile_b) = (Tile::new(la), Tile::new(lb));
+        let (tile_a, tile_b) = (PaddedTile::new(la), PaddedTile::new(lb));
         let base = b.mad_wide(place.tile, 128 * lc, address);
         let base = b.mad_wide(place.lane, 16, base);
         let columns = lc / 4;
