@@ -14,7 +14,7 @@ use crate::{
 /// Standard error takes log lines from `warn` upwards; `WARPMP_LOG` says otherwise.
 pub(crate) fn init_tracing() {
     let asked = std::env::var("WARPMP_LOG").ok().and_then(|text| text.parse::<Targets>().ok());
-    // Colours are a feature of the crate that is left out; asking for them ends the program.
+    // The crate is built without its feature for colours, and panics if they are asked for.
     let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(false);
     let filter = asked.unwrap_or_else(|| Targets::new().with_default(LevelFilter::WARN));
     tracing_subscriber::registry().with(lines).with(filter).init();

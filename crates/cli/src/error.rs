@@ -8,7 +8,7 @@ use std::io;
 use crate::{
     args::ArgsError,
     commands::{
-        batch_gcd::WrongFactor, check::WrongResult, collatz::CollatzFailure, expect::ExpectError,
+        batch_gcd::WrongFactor, check::WrongResult, collatz::CollatzFailure, ecdlp::EcdlpError, expect::ExpectError,
         is_prime::WrongVerdict, reproduce::ReproduceError, selftest::WrongAnswers, tune::TuneError,
     },
     io::error::{FileError, plain},
@@ -44,6 +44,8 @@ pub(crate) enum Error {
     #[error(transparent)]
     Collatz(#[from] CollatzFailure),
     #[error(transparent)]
+    Ecdlp(#[from] EcdlpError),
+    #[error(transparent)]
     Reproduce(#[from] ReproduceError),
     #[error(transparent)]
     Plot(#[from] NothingToDraw),
@@ -55,7 +57,7 @@ pub(crate) enum Error {
     SelfTest(#[from] WrongAnswers),
     #[error(transparent)]
     Library(#[from] warpmp::Error),
-    #[error("{bytes} bytes of memory are needed for the operands, more than the system gives")]
+    #[error("{bytes} bytes of memory are needed, more than the system gives")]
     Memory { bytes: u64 },
     #[error("the system starts no more threads: {}", plain(.0))]
     Threads(io::Error),
@@ -92,6 +94,7 @@ impl Error {
         match self {
             Self::File(error) => error.exit_code(),
             Self::Collatz(error) => error.exit_code(),
+            Self::Ecdlp(error) => error.exit_code(),
             Self::Reproduce(error) => error.exit_code(),
             Self::Tune(error) => error.exit_code(),
             Self::Tables(error) => error.exit_code(),

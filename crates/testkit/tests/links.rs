@@ -41,8 +41,7 @@ fn links(document: &str) -> Vec<(usize, &str)> {
 }
 
 /// The pages of this repository in the net.
-const PAGES: [&str; 2] =
-    ["https://github.com/warpmp/warpmp/blob/main/", "https://github.com/warpmp/warpmp/tree/main/"];
+const PAGES: [&str; 2] = ["https://github.com/warpmp/warpmp/blob/main/", "https://github.com/warpmp/warpmp/tree/main/"];
 
 /// Does the link lead anywhere? Of addresses in the net only this repository's own are followed, into the repository.
 fn leads_somewhere(document: &Path, target: &str) -> bool {
@@ -126,7 +125,8 @@ fn pictures_of_the_book_are_stored_results() {
     for picture in fs::read_dir(repository().join("book/src/images")).unwrap() {
         let picture = picture.unwrap();
         let bytes = fs::read(picture.path()).unwrap();
-        let stored = results.iter().any(|folder| fs::read(folder.join(picture.file_name())).is_ok_and(|it| it == bytes));
+        let stored =
+            results.iter().any(|folder| fs::read(folder.join(picture.file_name())).is_ok_and(|it| it == bytes));
         assert!(stored, "{}: no stored result is this picture", picture.path().display());
         count += 1;
     }

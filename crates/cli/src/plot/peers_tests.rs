@@ -32,7 +32,8 @@ fn picture() -> String {
         ("WarpMP, one CPU core", 5, Style::Dashed),
         ("GMP, one CPU core", 3, Style::Dashed),
     ] {
-        let points: Vec<_> = peers.iter().filter(|row| row[0] == name).map(|[_, x, y]| [x.clone(), y.clone()]).collect();
+        let points: Vec<_> =
+            peers.iter().filter(|row| row[0] == name).map(|[_, x, y]| [x.clone(), y.clone()]).collect();
         assert!(points.len() > 5, "{name}");
         series.push(line(name, colour, style, &points));
     }

@@ -1,5 +1,4 @@
-//! Vectors on processors for which there are none: [`Ifma`](warpmp_simd::Ifma) has no value there, so nothing of this is ever
-//! called.
+//! Stands in for vectors on processors without them: [`Ifma`](warpmp_simd::Ifma) has no value there, so no code here is ever called.
 #![allow(dead_code, reason = "nothing of this is ever called")]
 
 pub(super) mod delay {

@@ -1,4 +1,4 @@
-//! Algorithm 5: for every mandatory residue the starts of the window, jumps by tables B and C until below the start.
+//! Algorithm 5: for every mandatory residue it takes the starts of the window, and jumps by tables B and C until below the start.
 
 use rayon::prelude::*;
 use warpmp_simd::{Ifma, Simd as _};
@@ -12,7 +12,7 @@ use crate::{
     window::Window,
 };
 
-/// Lanes of a batch: beside the table of 12 base bits they fit the first-level cache.
+/// Lanes of a batch. With the table of 12 base bits they fit the first-level cache.
 const LANES: usize = 256;
 
 /// The tables of a plan.
@@ -41,7 +41,7 @@ impl Prepared {
     /// All starts of the window, which lies above the floor.
     pub(super) fn run(&self, window: &Window, control: &Control) -> Result<Outcome> {
         let (blocks, span) = self.mandatory.blocks();
-        // Blocks that a window shorter than 2^k does not meet are not looked at.
+        // A window shorter than 2^k meets only some blocks.
         let met: Vec<usize> = (0..blocks).filter(|block| self.meets(window, *block as u64 * span, span)).collect();
         let tasks = met.len() as u64;
         let done = met.par_iter().map(|block| {
@@ -106,7 +106,7 @@ struct Batch<'a> {
     /// A jump multiplies by less than two to this.
     growth: u32,
     mask: usize,
-    /// Values below this can be jumped from within 128 bits.
+    /// A jump from a value below this stays within 128 bits.
     limit: u128,
     unconditional: u32,
     len: usize,

@@ -11,7 +11,6 @@ use warpmp::{
     kernels::Settings,
     tuning::{self, Candidate, Count, Grid, Table, Timing},
 };
-
 use warpmp_oracle::Value;
 
 use super::{

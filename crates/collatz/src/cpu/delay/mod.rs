@@ -1,7 +1,7 @@
 //! Algorithm 6: delays by tables B, C, J and A.
 //!
 //! ```text
-//! blocks.rs     2^16 consecutive numbers: what they have in common is done once
+//! blocks.rs     2^16 consecutive numbers: their common steps are done once
 //! simd::delay   any numbers, eight at a time, where the processor has the instructions
 //! portable.rs   any numbers, on any processor
 //! ```
@@ -51,7 +51,7 @@ fn jumps<const ENTRIES: usize>() -> Result<Box<[u64; ENTRIES]>> {
 }
 
 impl Prepared {
-    /// Starts that are worth a call of [`Self::delays`], and the most it takes.
+    /// A call of [`Self::delays`] pays from about this many starts on, and takes at most this many.
     pub(crate) const BATCH: usize = 4096;
 
     /// `portable`: without vectors, even where there are some.
@@ -73,7 +73,7 @@ impl Prepared {
             Some(end) if end <= LIMIT => end,
             _ => return Err(Error::PastLimit { from, count }),
         };
-        // Whole blocks, and what lies before the first one.
+        // Whole blocks, and the numbers before the first one.
         let head = (from.wrapping_neg() % BLOCK as u128).min(count) as usize;
         let (head, rest) = delays.split_at_mut(if Blocks::serve(from..end) { head } else { delays.len() });
         let first = from + head.len() as u128;
@@ -90,7 +90,7 @@ impl Prepared {
         self.singly(end, tail, control, parts)
     }
 
-    /// Delays of consecutive numbers, each for itself.
+    /// Delays of consecutive numbers, one by one.
     fn singly(&self, from: u128, delays: &mut [u32], control: &Control, parts: u64) -> Result<()> {
         delays.par_chunks_mut(CHUNK).enumerate().try_for_each(|(chunk, delays)| {
             control.check()?;
@@ -139,7 +139,7 @@ impl Prepared {
         };
         let mut unsure = Vec::new();
         delays_in_vectors(*vectors, jumps, small, &start, delays, &mut unsure);
-        // A few of ten thousand.
+        // These are a few of ten thousand.
         let mut again = vec![0; unsure.len()];
         self.portable.run(small, |place| start(unsure[place]), &mut again)?;
         for (place, delay) in unsure.into_iter().zip(again) {

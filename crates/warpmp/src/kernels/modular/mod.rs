@@ -3,11 +3,15 @@
 //! ```text
 //! product.rs  Montgomery products, squares, reduction, conversions
 //! power.rs    powers modulo an odd number
+//! even_power.rs  powers modulo any number
 //! strong/     strong tests of Miller and Rabin
 //! division.rs quotients and remainders
 //! digits.rs   limbs of dividends and quotients, from the top
 //! exact.rs    division digit by digit, for the rare cases
+//! div_exact.rs  divisions that leave nothing
 //! gcd.rs      greatest common divisors
+//! lcm.rs      least common multiples
+//! jacobi.rs   Kronecker symbols
 //! inverse.rs  inverses modulo any number
 //! sqrt.rs     square roots
 //! cofactors.rs  divisors with their cofactors, in stages
@@ -23,10 +27,14 @@
 mod checks;
 mod cofactors;
 mod digits;
+mod div_exact;
 pub mod division;
+mod even_power;
 mod exact;
 pub mod gcd;
 pub mod inverse;
+pub mod jacobi;
+mod lcm;
 pub mod power;
 pub mod product;
 mod register;

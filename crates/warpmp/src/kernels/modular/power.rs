@@ -72,11 +72,25 @@ impl PowMod {
         Self { base, exponent, modulus, layout: Layout::of(modulus.limbs()), window }
     }
 
+    /// Bits of an exponent that is an operand.
+    pub(super) const fn exponent_bits(&self) -> u32 {
+        match self.exponent {
+            Exponent::Operand(exponent) | Exponent::Secret(exponent) => exponent.bits,
+            Exponent::Public(_) => 0,
+        }
+    }
+
     fn signature(&self) -> Vec<OperandShape> {
         match self.exponent {
             Exponent::Operand(exponent) | Exponent::Secret(exponent) => vec![self.base, exponent, self.modulus],
             Exponent::Public(_) => vec![self.base, self.modulus],
         }
+    }
+
+    /// A stage with these parameters.
+    pub(super) fn stage<'s>(&self, name: String, body: impl Fn(&mut Builder, &Frame) + 's) -> Stage<'s> {
+        let signature = Signature::new(self.signature(), [self.modulus.limbs()]);
+        self.layout.stage(name, signature.with_status().with_scratch(self.scratch_limbs()), body)
     }
 
     fn body(&self, b: &mut Builder, frame: &Frame) {
@@ -109,11 +123,8 @@ impl PowMod {
     }
 
     /// The power as a Montgomery residue.
-    fn windows(&self, b: &mut Builder, frame: &Frame, ring: &Montgomery) -> Vec<R32> {
-        let bits = match self.exponent {
-            Exponent::Operand(exponent) | Exponent::Secret(exponent) => exponent.bits,
-            Exponent::Public(_) => 0,
-        };
+    pub(super) fn windows(&self, b: &mut Builder, frame: &Frame, ring: &Montgomery) -> Vec<R32> {
+        let bits = self.exponent_bits();
         let table = Table { frame, limbs: self.residue_limbs(), entries: 1 << self.window, row: frame.scratch };
         let one = ring.one(b);
         table.write(b, 0, &one);
@@ -146,7 +157,7 @@ impl PowMod {
     }
 
     /// The window of the exponent that begins at a bit.
-    fn digit(&self, b: &mut Builder, frame: &Frame, row: R64, bit: R32) -> R32 {
+    pub(super) fn digit(&self, b: &mut Builder, frame: &Frame, row: R64, bit: R32) -> R32 {
         let limbs = frame.limbs(1);
         let index = b.shr(bit, 5);
         let address = b.mad_wide(index, 4, row);
@@ -332,9 +343,7 @@ impl Spec for PowMod {
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        let signature = Signature::new(self.signature(), [self.modulus.limbs()]);
-        let signature = signature.with_status().with_scratch(self.scratch_limbs());
-        vec![self.layout.stage(self.name(), signature, |b, frame| self.body(b, frame))]
+        vec![self.stage(self.name(), |b, frame| self.body(b, frame))]
     }
 
     fn wide_products(&self) -> u64 {
