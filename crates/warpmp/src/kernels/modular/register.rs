@@ -62,7 +62,25 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
                 Operation::InvMod => {
                     Layout::spread(held_limbs(shape), settings.block).of_lanes(held_limbs(shape), inverse::LANE_LIMBS)
                 }
-                _ => Layout::spread(held_limbs(shape), settings.block),
+                Operation::DivRem
+                | Operation::Rem
+                | Operation::DivExact
+                | Operation::Lcm
+                | Operation::GcdExt
+                | Operation::Sqrt
+                | Operation::MulMod
+                | Operation::SqrMod
+                | Operation::PowMod
+                | Operation::PowModSec
+                | Operation::PowModPublic(_)
+                | Operation::StrongTest(_)
+                | Operation::MillerRabin
+                | Operation::Reduce
+                | montgomery!()
+                | product!()
+                | product_part!()
+                | linear!()
+                | linear_modular!() => Layout::spread(held_limbs(shape), settings.block),
             };
             spec(shape, settings_of(layout, settings), asynchronous)
         },
@@ -86,10 +104,12 @@ impl Layout {
     /// The layout of a thread. Of long numbers several chains at a time would be in flight, and their carries spilled,
     /// if they were not joined. Squares have shorter ones, and more of them.
     const fn thread(limbs: u32, operation: Operation) -> Self {
-        let glue = match operation {
-            Operation::MontSqr if limbs > SQUARES_APART => Glue::Every(4),
-            _ if limbs > super::THREAD_LIMBS => Glue::Every(3),
-            _ => Glue::None,
+        let glue = if matches!(operation, Operation::MontSqr) && limbs > SQUARES_APART {
+            Glue::Every(4)
+        } else if limbs > super::THREAD_LIMBS {
+            Glue::Every(3)
+        } else {
+            Glue::None
         };
         Self { group: 1, length: limbs, glue, ..Self::of(1) }
     }
@@ -160,7 +180,22 @@ fn held_limbs(shape: OperationShape) -> u32 {
             limbs(0).max(limbs(1)) + 1
         }
         Operation::Sqrt => Sqrt::limbs(shape.operands()[0].bits),
-        _ => last,
+        Operation::DivRem
+        | Operation::Rem
+        | Operation::DivExact
+        | Operation::MulMod
+        | Operation::SqrMod
+        | Operation::PowMod
+        | Operation::PowModSec
+        | Operation::PowModPublic(_)
+        | Operation::StrongTest(_)
+        | Operation::MillerRabin
+        | Operation::Reduce
+        | montgomery!()
+        | product!()
+        | product_part!()
+        | linear!()
+        | linear_modular!() => last,
     }
 }
 
