@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use warpmp_device::DeviceInfo;
 
-use super::{OperationShape, Settings, Spec};
+use super::{Geometry, OperationShape, Settings, Spec};
 use crate::batch::Shape;
 use crate::error::Result;
 use crate::operation::Operation;
@@ -147,7 +147,7 @@ impl Register {
 
 /// Can the device launch it?
 fn is_possible(spec: &dyn Spec, device: &DeviceInfo) -> bool {
-    (0..spec.stages())
-        .map(|stage| spec.grid(stage, 1))
-        .all(|grid| grid.shared_bytes <= device.shared_bytes_per_block && grid.threads <= device.threads_per_block)
+    let fits =
+        |it: &Geometry| it.shared_bytes <= device.shared_bytes_per_block && it.threads <= device.threads_per_block;
+    spec.stages().iter().all(|stage| fits(&stage.geometry))
 }
