@@ -1,6 +1,6 @@
 //! Kernels, one file an algorithm. Each is a pure function of its parameters.
 //!
-//! [`register`] has the algorithms of each operation: to add an algorithm, write its file and give it a row. A row
+//! `register.rs` has the algorithms of each operation: to add an algorithm, write its file and give it a row. A row
 //! says what the algorithm accepts and how the settings of the tuning table become a kernel. The
 //! [plan](crate::plan) does the rest. A [`Register`] adds algorithms of other crates.
 //!
