@@ -60,7 +60,25 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
                 Operation::InvMod => {
                     in_group(held_limbs(shape), settings.block).of_lanes(held_limbs(shape), inverse::LANE_LIMBS)
                 }
-                _ => in_group(held_limbs(shape), settings.block),
+                Operation::DivRem
+                | Operation::Rem
+                | Operation::DivExact
+                | Operation::Lcm
+                | Operation::GcdExt
+                | Operation::Sqrt
+                | Operation::MulMod
+                | Operation::SqrMod
+                | Operation::PowMod
+                | Operation::PowModSec
+                | Operation::PowModPublic(_)
+                | Operation::StrongTest(_)
+                | Operation::MillerRabin
+                | Operation::Reduce
+                | montgomery!()
+                | product!()
+                | product_part!()
+                | linear!()
+                | linear_modular!() => in_group(held_limbs(shape), settings.block),
             };
             spec(shape, settings_of(layout, settings), asynchronous)
         },
@@ -83,10 +101,12 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
 /// The layout of a thread. Of long numbers several chains at a time would be in flight, and their carries spilled, if
 /// they were not joined. Squares have shorter ones, and more of them.
 const fn in_thread(limbs: u32, operation: Operation) -> Layout {
-    let glue = match operation {
-        Operation::MontSqr if limbs > SQUARES_APART => Glue::Every(4),
-        _ if limbs > Layout::THREAD_LIMBS => Glue::Every(3),
-        _ => Glue::None,
+    let glue = if matches!(operation, Operation::MontSqr) && limbs > SQUARES_APART {
+        Glue::Every(4)
+    } else if limbs > Layout::THREAD_LIMBS {
+        Glue::Every(3)
+    } else {
+        Glue::None
     };
     Layout { length: limbs, glue, ..Layout::of_group(1) }
 }
@@ -155,7 +175,22 @@ fn held_limbs(shape: OperationShape) -> u32 {
             limbs(0).max(limbs(1)) + 1
         }
         Operation::Sqrt => Sqrt::limbs(shape.operands()[0].bits),
-        _ => last,
+        Operation::DivRem
+        | Operation::Rem
+        | Operation::DivExact
+        | Operation::MulMod
+        | Operation::SqrMod
+        | Operation::PowMod
+        | Operation::PowModSec
+        | Operation::PowModPublic(_)
+        | Operation::StrongTest(_)
+        | Operation::MillerRabin
+        | Operation::Reduce
+        | montgomery!()
+        | product!()
+        | product_part!()
+        | linear!()
+        | linear_modular!() => last,
     }
 }
 
