@@ -195,16 +195,13 @@ impl Table {
             let Some(operation) = known.find(|it| it.name() == name || it.group().name() == name) else {
                 return error(1, "there is no such operation".into());
             };
-            let known = register.names(operation);
             for (i, row) in rows.iter().enumerate() {
-                if !known.contains(&row.algorithm.as_str()) {
-                    return error(
-                        i + 1,
-                        format!("there is no algorithm '{}'; there are: {}", row.algorithm, known.join(", ")),
-                    );
-                }
-                if let Some(fault) = row.settings.fault() {
-                    return error(i + 1, fault);
+                let Some(algorithm) = register.find(operation, &row.algorithm) else {
+                    let known = register.names(operation).join(", ");
+                    return error(i + 1, format!("there is no algorithm '{}'; there are: {known}", row.algorithm));
+                };
+                if let Err(fault) = algorithm.check(&row.settings) {
+                    return error(i + 1, fault.to_string());
                 }
             }
             let defaults = rows.iter().filter(|row| !row.by_name_only);
@@ -311,6 +308,10 @@ mod tests {
         let unthinkable =
             Row { settings: Settings { warps: Some(0), ..Settings::default() }, ..row(65536, None, "group") };
         assert!(reason(vec![unthinkable]).contains("row 1: warps is 0; it may be 1 to 32"));
+        let foreign =
+            Row { settings: Settings { levels: Some(2), ..Settings::default() }, ..row(65536, None, "group") };
+        let fault = reason(vec![foreign]);
+        assert!(fault.contains("row 1: 'group' has no setting 'levels'; it has warps, glue, input, block"), "{fault}");
         assert!(table(vec![row(65536, None, "group")]).check(&Register::shipped()).is_ok());
     }
 

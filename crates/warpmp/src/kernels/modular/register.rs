@@ -4,8 +4,13 @@ use warpmp_device::Grid;
 use warpmp_kernel::build::Glue;
 use warpmp_kernel::ir::Kernel;
 
-use super::super::candidates;
-use super::super::{Algorithm, OperandShape, OperationShape, Order, Settings, Spec, mul_group, mul_thread};
+use super::super::candidates::WARPS;
+use super::super::mul_group::MulGroup;
+use super::super::mul_thread::{self, MulThread};
+use super::super::{
+    Algorithm, ChainSettings, GroupSettings, HeldSettings, OperandShape, OperationShape, Order, Spec, ThreadSettings,
+    With,
+};
 use super::division::{Division, Parts};
 use super::frame::Signature;
 use super::gcd::{self, Gcd};
@@ -43,11 +48,13 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
             };
             held_limbs(shape) <= most
         },
-        spec: |shape, settings, asynchronous| {
-            let layout = Layout::thread(held_limbs(shape), shape.operation);
-            spec(shape, settings_of(layout, settings), asynchronous)
+        recipe: &With::<ChainSettings> {
+            spec: |shape, settings, asynchronous| {
+                let layout = Layout::thread(held_limbs(shape), shape.operation);
+                spec(shape, layout.with(settings.warps, settings.glue), asynchronous)
+            },
+            candidates: |_| WARPS.map(|warps| ChainSettings { warps, glue: None }).to_vec(),
         },
-        candidates: candidates::warps,
     },
     Algorithm {
         name: "group",
@@ -55,39 +62,44 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
         accepts: "any lengths",
         order: Order::Given,
         fits: |_| true,
-        spec: |shape, settings, asynchronous| {
-            let layout = match shape.operation {
-                Operation::Gcd => {
-                    let [most, beyond] = match settings.block {
-                        None => [gcd::BLOCK, gcd::LANE_LIMBS],
-                        Some(block) => [block, block.clamp(MIN_LANE_LIMBS, gcd::LANE_LIMBS)],
-                    };
-                    Layout::narrow(held_limbs(shape).max(2), most, beyond)
+        recipe: &With::<HeldSettings> {
+            spec: |shape, settings, asynchronous| {
+                let layout = match shape.operation {
+                    Operation::Gcd => {
+                        let [most, beyond] = match settings.block {
+                            None => [gcd::BLOCK, gcd::LANE_LIMBS],
+                            Some(block) => [block, block.clamp(MIN_LANE_LIMBS, gcd::LANE_LIMBS)],
+                        };
+                        Layout::narrow(held_limbs(shape).max(2), most, beyond)
+                    }
+                    Operation::InvMod => Layout::spread(held_limbs(shape), settings.block)
+                        .of_lanes(held_limbs(shape), inverse::LANE_LIMBS),
+                    _ => Layout::spread(held_limbs(shape), settings.block),
+                };
+                spec(shape, layout.with(settings.warps, settings.glue), asynchronous)
+            },
+            candidates: |shape| {
+                let of_block = |block| WARPS.map(|warps| HeldSettings { warps, glue: None, block });
+                if inverts(shape.operation) {
+                    // More limbs a lane would not fit in its registers.
+                    return of_block(None).to_vec();
                 }
-                Operation::InvMod => {
-                    Layout::spread(held_limbs(shape), settings.block).of_lanes(held_limbs(shape), inverse::LANE_LIMBS)
-                }
-                _ => Layout::spread(held_limbs(shape), settings.block),
-            };
-            spec(shape, settings_of(layout, settings), asynchronous)
-        },
-        candidates: |shape| {
-            if inverts(shape.operation) {
-                // More limbs a lane would not fit in its registers.
-                return candidates::warps(shape);
-            }
-            let limbs = held_limbs(shape);
-            let blocks = [8, 16, 32].into_iter().filter(|block| limbs > block / 2 && limbs.div_ceil(32) <= *block);
-            let settings = blocks.flat_map(|block| {
-                let block = Some(block);
-                candidates::warps(shape).into_iter().map(move |warps| Settings { block, ..warps })
-            });
-            candidates::warps(shape).into_iter().chain(settings).collect()
+                let limbs = held_limbs(shape);
+                let blocks = [8, 16, 32].into_iter().filter(|block| limbs > block / 2 && limbs.div_ceil(32) <= *block);
+                [None].into_iter().chain(blocks.map(Some)).flat_map(of_block).collect()
+            },
         },
     },
 ];
 
 impl Layout {
+    /// The layout with the warps and the carry chains that settings say. A number over several warps has a block of its
+    /// own.
+    fn with(self, warps: Option<u32>, glue: Option<Glue>) -> Self {
+        let warps = warps.filter(|_| self.group <= 32).unwrap_or(self.warps);
+        Self { warps, glue: glue.unwrap_or(self.glue), ..self }
+    }
+
     /// The layout of a thread. Of long numbers several chains at a time would be in flight, and their carries spilled,
     /// if they were not joined. Squares have shorter ones, and more of them.
     const fn thread(limbs: u32, operation: Operation) -> Self {
@@ -125,11 +137,6 @@ impl Layout {
 /// Are cofactors held beside the numbers?
 const fn inverts(operation: Operation) -> bool {
     matches!(operation, Operation::InvMod | Operation::GcdExt)
-}
-
-fn settings_of(layout: Layout, settings: &Settings) -> Layout {
-    let warps = if layout.group > 32 { layout.warps } else { settings.warps.unwrap_or(layout.warps) };
-    Layout { warps, glue: settings.glue_or(layout.glue), ..layout }
 }
 
 /// Limbs of the numbers that a group of lanes holds.
@@ -216,8 +223,10 @@ fn reduced_product(
 
 /// A multiplication.
 pub(super) fn product_of(shape: OperationShape, asynchronous: bool) -> Box<dyn Spec> {
-    let short = Some(mul_thread::ALGORITHM).filter(|it| (it.fits)(shape));
-    (short.unwrap_or(mul_group::ALGORITHM).spec)(shape, &Settings::default(), asynchronous)
+    if (mul_thread::ALGORITHM.fits)(shape) {
+        return Box::new(MulThread::with(shape, &ThreadSettings::default(), asynchronous));
+    }
+    Box::new(MulGroup::with(shape, &GroupSettings::default()))
 }
 
 /// Copies rows, of a common operand one to each lane.
