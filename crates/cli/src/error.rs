@@ -54,7 +54,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     SelfTest(#[from] WrongAnswers),
     #[error(transparent)]
-    Library(#[from] warpmp::Error),
+    Library(warpmp::Error),
     #[error("{bytes} bytes of memory are needed for the operands, more than the system gives")]
     Memory { bytes: u64 },
     #[error("the system starts no more threads: {}", plain(.0))]
@@ -115,6 +115,12 @@ impl Error {
             // The reader of a pipe has seen enough, as `head` has.
             Self::BrokenPipe => 0,
         }
+    }
+}
+
+impl From<warpmp::Error> for Error {
+    fn from(error: warpmp::Error) -> Self {
+        if error == warpmp::Error::Stopped { Self::Interrupted } else { Self::Library(error) }
     }
 }
 

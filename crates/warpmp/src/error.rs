@@ -110,6 +110,12 @@ pub enum Error {
         /// What there is.
         available_bytes: u64,
     },
+    /// Open the session on a GPU.
+    #[error("the session has no GPU")]
+    NoDevice,
+    /// The caller stopped the work.
+    #[error("stopped")]
+    Stopped,
     /// Choose one of `known`.
     #[error("this engine has no algorithm '{name}' for '{operation}'; there are: {}", known.join(", "))]
     UnknownAlgorithm {

@@ -8,10 +8,12 @@
 //! mod.rs      the table: reading, checking, finding the row
 //! text.rs     a table as a file, a row a line
 //! search.rs   what to measure: sizes, counts, algorithms with their settings
+//! measure/    the search: which candidates are measured, and how they are timed
 //! decide.rs   from measurements to rows
 //! ```
 
 mod decide;
+mod measure;
 mod search;
 mod text;
 
@@ -26,7 +28,8 @@ use crate::kernels::{Register, Settings};
 use crate::operation::Operation;
 
 pub use decide::{Timing, ranking, table};
-pub use search::{Candidate, Count, Grid, operand_bits, operands, rows_name, usual};
+pub use measure::{Found, Search, Watch, Work};
+pub use search::{Candidate, Count, Grid, is_bound, make_valid, operand_bits, operands, rows_name, usual};
 
 /// A table for one architecture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
