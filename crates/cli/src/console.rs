@@ -2,7 +2,9 @@
 
 use std::io::{self, Write as _};
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::{
     args::SummaryArgs,
@@ -11,13 +13,11 @@ use crate::{
 
 /// Standard error takes log lines from `warn` upwards; `WARPMP_LOG` says otherwise.
 pub(crate) fn init_tracing() {
-    let filter = EnvFilter::try_from_env("WARPMP_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(io::stderr)
-        // Colours are a feature of the crate that is left out; asking for them ends the program.
-        .with_ansi(false)
-        .init();
+    let asked = std::env::var("WARPMP_LOG").ok().and_then(|text| text.parse::<Targets>().ok());
+    // The crate is built without its feature for colours, and panics if they are asked for.
+    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(false);
+    let filter = asked.unwrap_or_else(|| Targets::new().with_default(LevelFilter::WARN));
+    tracing_subscriber::registry().with(lines).with(filter).init();
 }
 
 /// One line on standard error. It is lost if standard error is closed.

@@ -55,7 +55,7 @@ pub(crate) enum Error {
     SelfTest(#[from] WrongAnswers),
     #[error(transparent)]
     Library(warpmp::Error),
-    #[error("{bytes} bytes of memory are needed for the operands, more than the system gives")]
+    #[error("{bytes} bytes of memory are needed, more than the system gives")]
     Memory { bytes: u64 },
     #[error("the system starts no more threads: {}", plain(.0))]
     Threads(io::Error),

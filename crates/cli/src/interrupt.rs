@@ -1,9 +1,9 @@
 //! Ctrl-C, and requests to terminate: the work stops, unfinished files go, the exit code is 130.
 //!
-//! A signal sets a flag, which the work looks at between chunks, so that it normally ends in an
-//! orderly way. Work that cannot look (a read that waits for a person, one very large product) is
-//! cut off a second later. Files that are not complete are listed here while they exist; the list's
-//! lock is held over every step that makes one complete, so that a file is either whole or gone.
+//! A signal sets a flag. The work looks at the flag between chunks and normally ends in an orderly way.
+//! Some work cannot look: a read that waits for a person, one very large product. The program ends
+//! such work a second later. A list holds all files that are not complete yet. Every step that completes
+//! a file holds the lock of the list, so that a file is either whole or gone.
 
 use std::{
     fs, io,
@@ -24,7 +24,7 @@ use signal_hook::{
 
 use crate::{
     console,
-    error::{Error, INTERRUPTED, Result},
+    error::{Error, FAILED, INTERRUPTED, Result},
 };
 
 /// How long the work has to end by itself.
@@ -35,8 +35,7 @@ const LOOK: Duration = Duration::from_millis(50);
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// From now on a signal stops the work. Without the handler, should the system refuse it, the signal
-/// ends the process at once.
+/// Makes signals stop the work from now on. If the system refuses the handler, a signal ends the process at once.
 pub(crate) fn install() {
     if let Err(error) = listen() {
         tracing::warn!("no handler for Ctrl-C: {error}");
@@ -51,11 +50,14 @@ fn listen() -> io::Result<()> {
     // A file at the limit of its size: handled, the signal lets the write fail, and the error names the file.
     #[cfg(unix)]
     flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;
+    // Memory that runs out: the standard library names the size on standard error and aborts. The command has failed.
+    #[cfg(unix)]
+    flag::register_conditional_shutdown(signal_hook::consts::SIGABRT, FAILED.into(), Arc::new(AtomicBool::new(true)))?;
     Ok(())
 }
 
-/// The signal that the terminal is gone, unless it was ignored when the program started, as `nohup` has
-/// it. Only Linux tells; elsewhere the signal keeps the meaning it has.
+/// The signal of a closed terminal; none if the program started with this signal ignored, as under `nohup`. Only Linux
+/// tells which signals are ignored; elsewhere this signal keeps its meaning.
 #[cfg(target_os = "linux")]
 fn hangup() -> Option<i32> {
     use signal_hook::consts::SIGHUP;
@@ -85,12 +87,12 @@ fn watch() {
     process::exit(INTERRUPTED.into());
 }
 
-/// [`Error::Interrupted`] once the work shall stop.
+/// Fails with [`Error::Interrupted`] once the work must stop.
 pub(crate) fn check() -> Result<()> {
     if STOP.load(Ordering::SeqCst) { Err(Error::Interrupted) } else { Ok(()) }
 }
 
-/// The files that a signal has to remove. Nothing is removed while the guard lives.
+/// The files that a signal has to remove. While the guard lives, none is removed.
 pub(crate) fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Memory that goes round: page-locked where the engine has a bus to cross, and slow to make.
+//! Memory that later chunks use again. For a GPU it is page-locked, which makes copies fast, but takes long to allocate.
 //!
 //! ```text
 //! reader ── operands ──► engine ── products ──► writer
@@ -10,21 +10,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warpmp::{Batch, HostBuffer, Session};
 
-/// Memory of chunks that were written, for chunks to come.
+/// Memory of chunks that were written, for later chunks.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    /// None: lengths differ from chunk to chunk, and nothing would come back in time to be of use.
+    /// None if lengths differ from chunk to chunk: returned memory would seldom fit.
     session: Option<Arc<Session>>,
     free: Mutex<Vec<HostBuffer>>,
 }
 
 impl Pool {
-    /// Memory for this session's chunks, if they are all alike.
+    /// Memory for this session's chunks, if they all have the same length.
     pub(crate) fn new(session: &Arc<Session>, alike: bool) -> Self {
         Self { session: alike.then(|| Arc::clone(session)), free: Mutex::default() }
     }
 
-    /// Memory of exactly `words` words with anything in it; none if ordinary memory serves as well.
+    /// Memory of exactly `words` words, with any content; none if ordinary memory serves as well.
     pub(crate) fn take(&self, words: usize) -> Option<HostBuffer> {
         let session = self.session.as_ref()?;
         let returned = {
@@ -34,7 +34,7 @@ impl Pool {
         returned.or_else(|| session.host_buffer(words).ok())
     }
 
-    /// The memory of these batches may be taken again.
+    /// Takes back the memory of these batches.
     pub(crate) fn give(&self, batches: Vec<Batch<'static>>) {
         if self.session.is_some() {
             self.free().extend(batches.into_iter().map(Batch::into_buffer));
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_given_is_taken_again() {
+    fn returned_memory_is_used_again() {
         let pool = Pool::new(&Arc::new(Session::cpu()), true);
         let mut memory = pool.take(4).unwrap();
         memory.as_mut_slice()[3] = 7;

@@ -1,4 +1,4 @@
-//! A bar with rate and remaining time for people who wait, and silence for everybody else.
+//! A bar with rate and remaining time on a terminal.
 
 use std::{
     io::{self, IsTerminal as _},
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(crate) struct Progress {
     bar: ProgressBar,
     start: Instant,
-    /// May the bar be shown, once there is reason to?
+    /// May the bar appear once the work takes long?
     wanted: bool,
     what: &'static str,
 }

@@ -10,8 +10,9 @@ use rayon::ThreadPoolBuilder;
 
 use crate::error::{Error, Result};
 
-/// No machine computes faster with more threads, and thousands take seconds to start.
-const MOST: usize = 1024;
+/// The most threads that a user may ask for, if the machine has fewer cores. Idle threads look for work, and a thousand of
+/// them keep the cores from it.
+const MOST: usize = 256;
 /// Threads of the program that do not compute: they read, write, wait for signals, and drive a GPU.
 const OTHERS: usize = 6;
 /// The variable with another number of threads.
@@ -23,7 +24,8 @@ const VARIABLE: &str = "RAYON_NUM_THREADS";
 /// [`Error::Threads`] if the system starts none.
 pub(crate) fn start() -> Result<()> {
     let asked = env::var(VARIABLE).ok().and_then(|number| number.parse().ok()).filter(|number| *number > 0);
-    let wanted = asked.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)).min(MOST);
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let wanted = asked.unwrap_or(cores).min(MOST.max(cores));
     let mut threads = wanted;
     // The shared pool can be built only once, so the attempts need threads of their own.
     while threads > 1 && !can_start(threads + OTHERS) {

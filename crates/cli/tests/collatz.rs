@@ -141,7 +141,7 @@ fn the_published_checksum() {
     let plan = warpmp_collatz::alpha::Plan::new(12, 9).unwrap();
     let window = warpmp_collatz::window::Window::new(98_999_215 << 40, 1 << 16).unwrap();
     let control = warpmp_collatz::engine::Control::default();
-    let found = warpmp_collatz::reference::alpha(&plan, &window, &control).unwrap();
+    let found = warpmp_collatz::scheme::Scheme::Alpha(plan).recompute(&window, &control).unwrap();
     let highest = found.heights.highest().unwrap();
     assert_eq!(object["alpha"], found.checksum);
     assert_eq!(object["highest_start"], highest.start.to_string());

@@ -1,47 +1,45 @@
-//! The seam between engines: what an engine is asked, and what it reports.
-
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+//! The seam between engines: the task of an engine, and its report.
 
 use dashu_int::{UBig, ops::BitTest as _};
+pub use warpmp_campaign::Control;
 
 use crate::{
     alpha, dfs,
-    error::{Error, Result},
+    error::Result,
     heights::{Heights, Peak},
     honda,
     window::Window,
 };
 
-/// What was done with a window. Every field is a sum over its starts, or their highest: parts add up, in any order.
+/// The result of a window. Every field is a sum over its starts, or their highest value: parts add up, in any order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Starts that were tested, those below the floor not counted.
+    /// Starts that were tested, without the starts below the floor.
     pub tested: u64,
     /// Starts below [`crate::rules::FLOOR`], followed step by step.
     pub plain: u64,
-    /// Tested starts whose values leave 128 bits, or a narrower width of the engine that it tells apart. They are tested like all
-    /// others.
+    /// Tested starts whose values leave 128 bits, or a narrower width of the engine. They are tested like all other starts.
     pub overflowed: u64,
-    /// Tested starts that were finished in unbounded arithmetic: those that overflowed, and those that may, or that climb so high
-    /// that the window's highest value may be theirs. Which ones these are depends on the engine and on where windows are cut.
+    /// Tested starts that were finished in unbounded arithmetic: starts that overflow or may overflow, and starts that may have the
+    /// window's highest value. Their number depends on the engine and on the places where windows are cut.
     pub finished: u64,
-    /// The scheme's checksum mod `2^64`: of `dfs`, `Σ T^L(n)`; of `honda`, the sum of the values at which the
-    /// jumps stopped; of `alpha`, the published sum. Starts below the floor add nothing.
+    /// The scheme's checksum mod `2^64`: `Σ T^L(n)` for `dfs`, the sum of the values at which the jumps stop for `honda`, the published
+    /// sum for `alpha`. Starts below the floor add nothing.
     pub checksum: u64,
     /// The highest value of the tested starts, as far as the engine saw it.
     pub heights: Heights,
 }
 
 impl Outcome {
-    /// Of no start at all: what the sums of an engine begin with that sees the highest values.
+    /// The outcome of no start. The sums of an engine that sees the highest values begin with it.
     pub fn none() -> Self {
         Self { heights: Heights::none(), ..Self::default() }
     }
 
-    /// Of one start that is followed step by step, for an engine that counts it as tested already.
+    /// The outcome of one start that is followed step by step. The engine has already counted it as tested.
     ///
     /// # Errors
-    /// [`Error::NoDescent`].
+    /// [`crate::Error::NoDescent`].
     pub(crate) fn finished(start: u128) -> Result<Self> {
         let peak = Peak::of(start)?;
         let overflowed = u64::from(peak.value.bit_len() > 128);
@@ -60,54 +58,15 @@ impl Outcome {
     }
 }
 
-/// How far the work is, and whether it shall stop; shared between the work and whoever watches it.
-#[derive(Debug, Default)]
-pub struct Control {
-    stop: AtomicBool,
-    /// Parts per 2^32 of the present window.
-    done: AtomicU64,
-}
-
-impl Control {
-    /// Asks the work to stop soon. The open window is then not done.
-    pub fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-
-    /// [`Error::Stopped`] once the work shall stop. Engines ask every few milliseconds.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`].
-    pub fn check(&self) -> Result<()> {
-        if self.stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) }
-    }
-
-    /// A part of the window is done: `part` of `parts`.
-    pub fn advance(&self, part: u64, parts: u64) {
-        let share = (u128::from(part) << 32) / u128::from(parts.max(1));
-        self.done.fetch_add(share as u64, Ordering::Relaxed);
-    }
-
-    /// The share of the present window that is done, from 0 to 1.
-    pub fn progress(&self) -> f64 {
-        (self.done.load(Ordering::Relaxed) as f64 / 4_294_967_296.0).min(1.0)
-    }
-
-    /// A new window begins.
-    pub fn begin(&self) {
-        self.done.store(0, Ordering::Relaxed);
-    }
-}
-
-/// Does the work of a window. Tables and leaves of a plan are made at its first window and kept for the next ones.
+/// Does the work of a window. An engine makes the tables and leaves of a plan at its first window, and keeps them.
 pub trait Engine: Send {
-    /// For people and certificates: the device and what else decides the speed.
+    /// The device and everything else that decides the speed, for people and certificates.
     fn name(&self) -> String;
 
     /// Convergence of every start of the window by the depth-first scheme.
     ///
     /// # Errors
-    /// [`Error::Stopped`], [`Error::NoDescent`], and the engine's own. Nothing of the window counts then.
+    /// [`crate::Error::Stopped`], [`crate::Error::NoDescent`], and the engine's own. Nothing of the window counts then.
     fn dfs(&mut self, plan: &dfs::Plan, window: &Window, control: &Control) -> Result<Outcome>;
 
     /// Convergence of every start of the window by the dissertation's scheme.
@@ -116,18 +75,17 @@ pub trait Engine: Send {
     /// As for [`Engine::dfs`].
     fn honda(&mut self, plan: &honda::Plan, window: &Window, control: &Control) -> Result<Outcome>;
 
-    /// The published checksum over every start of the window; on the CPU, where an engine has nothing better.
+    /// The published checksum over every start of the window; on the CPU, unless the engine has a kernel for it.
     ///
     /// # Errors
-    /// As for [`Engine::dfs`], and [`Error::Parameter`] for a start below the floor.
+    /// As for [`Engine::dfs`], and [`crate::Error::Parameter`] for a start below the floor.
     fn alpha(&mut self, plan: &alpha::Plan, window: &Window, control: &Control) -> Result<Outcome> {
-        alpha::above_floor(window)?;
         alpha::run(&*alpha::Sieve::shared(plan)?, window, control)
     }
 
     /// The delays of `from`, `from + 1`, …, one for each place of `delays`.
     ///
     /// # Errors
-    /// As for [`Engine::dfs`], and [`Error::PastLimit`].
+    /// As for [`Engine::dfs`], and [`crate::Error::PastLimit`].
     fn delays(&mut self, from: u128, delays: &mut [u32], control: &Control) -> Result<()>;
 }

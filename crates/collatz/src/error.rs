@@ -1,12 +1,10 @@
 //! What can go wrong, with the numbers as numbers.
 
-use std::{fmt, io, path::PathBuf};
+use std::fmt;
 
-use crate::{
-    campaign::Remains,
-    certificate::{Damage, Figures},
-    window::Window,
-};
+use warpmp_campaign::Stopped;
+
+use crate::{certificate::Figures, window::Window};
 
 /// The result of a fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -29,17 +27,17 @@ pub enum Error {
         /// Numbers in it.
         count: u128,
     },
-    /// A parameter outside of what the scheme supports.
+    /// A parameter that the scheme does not support.
     #[error("{name} must be {allowed}, not {}", Plain(*value))]
     Parameter {
         /// The parameter.
         name: &'static str,
-        /// What was asked for.
+        /// The value that was given.
         value: u128,
-        /// What is supported.
+        /// The values that are supported.
         allowed: Allowed,
     },
-    /// A start whose trajectory did not come below it. Either a bug, or news: trace it.
+    /// A start whose trajectory did not come below it. It is a bug, or news: trace it.
     #[error("start {start} did not come below itself in {steps} steps: trace it, and tell the world")]
     NoDescent {
         /// The start.
@@ -50,15 +48,10 @@ pub enum Error {
     /// The work was told to stop.
     #[error("stopped")]
     Stopped,
-    /// A file or a directory could not be read or written.
-    #[error("{}: {source}", path.display())]
-    File {
-        /// The file or directory.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The engine and the independent path found different figures: one of them is wrong, and nothing is certified.
+    /// A campaign's directory, or a file in it.
+    #[error(transparent)]
+    Campaign(#[from] warpmp_campaign::Error),
+    /// The engine and the independent path found different figures. One of both is wrong, and nothing is certified.
     #[error(
         "window {window}: {found_tested} tested with checksum {found_checksum}, \
          the independent path finds {expected_tested} with {expected_checksum}"
@@ -75,7 +68,7 @@ pub enum Error {
         /// Checksum as recomputed.
         expected_checksum: String,
     },
-    /// The engine and the independent path found different highest values: one of them is wrong, and nothing is certified.
+    /// The engine and the independent path found different highest values. One of both is wrong, and nothing is certified.
     #[error("window {window}: the highest value is {found}, the independent path finds {expected}")]
     OtherHighest {
         /// The window, or the sample of one.
@@ -93,71 +86,32 @@ pub enum Error {
         /// How many.
         open: u64,
     },
-    /// A file is damaged or of another program version or rule set.
-    #[error("{}: {damage}", path.display())]
-    NotTrusted {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        damage: Damage,
+    /// Too many windows: their certificates would fill a directory that nobody can list. Ask for larger windows.
+    #[error("{windows} windows, but a directory holds at most {limit}: choose larger windows")]
+    TooManyWindows {
+        /// How many there would be.
+        windows: u128,
+        /// The most that a campaign has.
+        limit: u128,
     },
-    /// Another process works in the directory. Wait for it, or choose another directory.
-    #[error("{} is held by {holder}", path.display())]
-    Locked {
-        /// The lock.
-        path: PathBuf,
-        /// Who holds it.
-        holder: String,
-    },
-    /// The directory has a campaign with another range, window size or scheme. Choose another directory.
+    /// The CPU's memory is too small for the tables of this plan. Go on with the device that began the campaign, or begin another one
+    /// with fewer look-ahead bits.
     #[error(
-        "{} is of another campaign: {} numbers from {} in windows of {window_count}, or of another scheme",
-        path.display(), range.count(), range.from()
+        "the look-ahead of this plan takes {required_bytes} bytes of memory, of which {available_bytes} are free: \
+         use the device that began the campaign, or begin another one with fewer look-ahead bits"
     )]
-    OtherCampaign {
-        /// The campaign's description.
-        path: PathBuf,
-        /// Its range.
-        range: Window,
-        /// Its windows' size.
-        window_count: String,
-    },
-    /// The campaign's description is lost or broken, but its certificates are there: they hold all but the range. Going on with that range
-    /// writes it anew.
-    #[error(
-        "{}: {reason}; {} certificates are there, for starts from {} to {} in windows of {}: \
-         verify the campaign's range again, and it is written anew",
-        path.display(), remains.certificates, remains.from, remains.last, remains.window_count
-    )]
-    LostDescription {
-        /// The description.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-        /// What is there.
-        remains: Box<Remains>,
-    },
-    /// The campaign's description is lost or broken, and a certificate is none of the campaign that is to be continued there. Give the range,
-    /// the windows' size and the scheme that the campaign had, or move what is another campaign's elsewhere.
-    #[error(
-        "campaign.json is lost, and {} is not of {range} in windows of {window_count} by the same scheme: \
-         give what the campaign had, or move other campaigns' certificates elsewhere",
-        certificate.display()
-    )]
-    OtherCertificates {
-        /// A certificate that does not fit.
-        certificate: PathBuf,
-        /// The range that was asked for.
-        range: Window,
-        /// The windows' size that was asked for.
-        window_count: String,
+    PlanMemory {
+        /// For the tables.
+        required_bytes: u64,
+        /// Free memory.
+        available_bytes: u64,
     },
     /// The GPU or the simulator failed; the window it worked on is not done.
     #[error(transparent)]
     Device(#[from] warpmp_device::Error),
 }
 
-/// What a parameter may be; bounds are included.
+/// The values that a parameter may have; bounds are included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Allowed {
@@ -193,7 +147,7 @@ impl fmt::Display for Allowed {
     }
 }
 
-/// A number in a message: long powers of two as such.
+/// A number in a message. Large powers of two are written as powers.
 struct Plain(u128);
 
 impl fmt::Display for Plain {
@@ -226,11 +180,11 @@ impl Error {
             expected_checksum: expected.checksum.clone(),
         }
     }
+}
 
-    /// A failed access to `path`.
-    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
-        let path = path.into();
-        move |source| Self::File { path, source }
+impl From<Stopped> for Error {
+    fn from(_: Stopped) -> Self {
+        Self::Stopped
     }
 }
 

@@ -11,9 +11,9 @@
 
 use dashu_int::IBig;
 
-/// No intermediate result may have more bits; far beyond every range, and no memory is exhausted by `9^9^9`.
+/// No intermediate result has more bits. This is far beyond every range, and `9^9^9` exhausts no memory.
 const MAX_BITS: usize = 4096;
-/// Brackets within brackets, and exponents of exponents.
+/// The most brackets within brackets and exponents of exponents.
 const MAX_DEPTH: usize = 64;
 
 /// Why a text is no number. Columns count characters from 1.
@@ -24,9 +24,9 @@ pub enum ExpressionError {
     Unexpected {
         /// Where.
         column: usize,
-        /// What stands there.
+        /// The text there.
         found: String,
-        /// What would fit.
+        /// What the grammar expects there.
         expected: &'static str,
     },
     /// An intermediate result without bounds.

@@ -1,18 +1,18 @@
 //! How high tested starts climb.
 //!
-//! Engines see values at the ends of jumps only, by upper bounds `ρ` of `log2(z/n)`. They report the starts whose `ρ` exceeds a limit, the *climb*, and
-//! those are followed step by step. What the others reach is bounded (`bound`): so if one of the reported ones is above the bound,
-//! the highest of those is the highest of all.
+//! Engines see values at the ends of jumps only, by upper bounds `ρ` of `log2(z/n)`. They report the starts whose `ρ` exceeds a limit,
+//! the *climb*, and the host follows these starts step by step. A bound holds for the values of all other starts (`bound`). So if a
+//! reported start is above the bound, the highest value of the reported starts is the highest of all.
 //!
 //! **The bound.** Let `n` be tested, by leaves of `L` bits and jumps of `d` steps, and not reported.
 //!
 //! * In the first `L` steps values are at most `(3/2)^L·(n + 1)`, as `T(z) + 1 ≤ (3/2)·(z + 1)`.
-//! * Let `z` and `z'` be values before and after a jump, and `y` the one `j` steps on. Then `y ≤ (3/2)^j·(z + 1)`, and `z' ≥ y/2^(d−j)`. If neither is
-//!   above `2^climb·n`, then `log2(y/n) ≤ climb + min(0.585·j, d − j)` but for what is rounded: the minimum is largest, `0.37·d`, where both
-//!   are the same.
+//! * Let `z` and `z'` be the values before and after a jump, and `y` the value `j` steps after `z`. Then `y ≤ (3/2)^j·(z + 1)`, and
+//!   `z' ≥ y/2^(d−j)`. If neither `z` nor `z'` is above `2^climb·n`, then `log2(y/n) ≤ climb + min(0.585·j, d − j)` up to roundings. The
+//!   minimum is largest, `0.37·d`, where both terms are equal.
 //! * A start is dropped when a rule ends it within the next `d` steps: at a value below `n` (rule 1) or below `3n/2` (rule 3), or
-//!   after an odd run with a value below `2n` and two halvings (rule 4). Each of the `d` steps halves at most, or grows by half: until
-//!   then values are below `2^(d+1)·n`.
+//!   after an odd run with a value below `2n` and two halvings (rule 4). Each of the `d` steps at most halves the value, or makes it
+//!   half as large again. So all values until then are below `2^(d+1)·n`.
 
 use dashu_int::UBig;
 use rayon::prelude::*;
@@ -22,8 +22,8 @@ use crate::{
     number::{PATIENCE, Value},
 };
 
-/// A start, and the highest value of `T` from it on, until it is below itself or on the trajectory of a smaller number by rule 3 or 4 of
-/// [`crate::rules`]. What comes after that is the smaller number's.
+/// A start, and the highest value of `T` on its way. The way ends below the start, or on the trajectory of a smaller number by rule 3 or
+/// 4 of [`crate::rules`]: later values belong to the smaller number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peak {
     /// The start.
@@ -33,7 +33,7 @@ pub struct Peak {
 }
 
 impl Peak {
-    /// Follows a start, as wide as it takes. The rules are asked of the values themselves: is the smaller number smaller?
+    /// Follows a start in unbounded arithmetic. Each rule is tested on the values themselves: is the other number smaller?
     ///
     /// # Errors
     /// [`Error::ZeroStart`], [`Error::NoDescent`].
@@ -69,34 +69,34 @@ impl Peak {
         Err(Error::NoDescent { start, steps: PATIENCE })
     }
 
-    /// The higher one; of equals, that of the smaller start.
+    /// The higher peak; of equal ones, the peak of the smaller start.
     fn or(self, other: Self) -> Self {
         let later = (&other.value, self.start) > (&self.value, other.start);
         if later { other } else { self }
     }
 }
 
-/// What is known of the highest value of some tested starts. Parts of a window add up.
+/// The knowledge about the highest value of some tested starts. Parts of a window add up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heights {
-    /// The highest one that was seen.
+    /// The highest peak that was seen.
     seen: Option<Peak>,
-    /// All starts that are higher than this were seen; none: who made the figures did not look.
+    /// All starts with a higher value than this were seen; none: the engine did not look.
     complete_above: Option<UBig>,
 }
 
 impl Heights {
-    /// Of no start at all: what sums begin with. [`Heights::default`] is of starts at which nobody looked.
+    /// Without any start: sums begin with this. [`Heights::default`] stands for starts at which no engine looked.
     pub fn none() -> Self {
         Self::of(None, UBig::ZERO)
     }
 
-    /// The highest start that was seen, where all above a value were.
+    /// The highest start that was seen, where all starts above a value were seen.
     pub fn of(seen: Option<Peak>, complete_above: UBig) -> Self {
         Self { seen, complete_above: Some(complete_above) }
     }
 
-    /// Follows all of these starts.
+    /// Follows all these starts.
     ///
     /// # Errors
     /// As [`Peak::of`].
@@ -134,24 +134,24 @@ impl Heights {
     }
 }
 
-/// Bits that cover what is rounded.
+/// Bits that cover all roundings.
 pub(crate) const SLACK: f64 = 0.1;
-/// More than `log2(3/2)`: what a step adds at most.
+/// The most that a step adds: a little more than `log2(3/2)`.
 const STEP: f64 = 0.6;
-/// Of `2^b` starts some `2^9` climb by `b − 9` bits: enough for the highest one to be among them, and above the bound.
+/// Of `2^b` starts about `2^9` climb by `b − 9` bits. This is enough: the highest one is among them, and above the bound.
 const SEEN_BITS: f64 = 9.0;
 
-/// By how many bits a value within a jump may be above both of its ends, at the most.
+/// The most bits by which a value within a jump is above both of its ends.
 pub(crate) fn peak(jump_bits: u32) -> f64 {
     f64::from(jump_bits) * 0.37 + SLACK
 }
 
-/// From which climb on the starts of a window of `count` numbers are to be reported, for the highest one to be seen.
+/// The climb from which on engines report the starts of a window of `count` numbers, so that the highest one is seen.
 pub(crate) fn climb(count: u128, leaf_bits: u32) -> f64 {
     ((count as f64).log2() - SEEN_BITS).max(f64::from(leaf_bits) * STEP)
 }
 
-/// What no value exceeds of a tested start up to `last` that is not reported: for limits of at least `leaf_bits·0.6` bits.
+/// No value of a tested start up to `last` that is not reported exceeds this, for limits of at least `leaf_bits·0.6` bits.
 pub(crate) fn bound(last: u128, climb: f64, jump_bits: u32) -> UBig {
     UBig::from(last) << (climb + peak(jump_bits)).max(f64::from(jump_bits) + 1.0 + SLACK).ceil() as usize
 }

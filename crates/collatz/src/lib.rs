@@ -6,23 +6,24 @@
 //! ```text
 //! expression   "2^64-2^40" as a number
 //! number       the map, step by step, as wide as it takes: the path that everything else is compared with
-//! power        powers of three and the comparisons 3^c < 2^i
+//! power        powers of three, the comparisons 3^c < 2^i, log2(3)
 //! rules        which residues mod 2^k need no test, with proofs
 //! tables       B, C, J, A and S of the dissertation; S cached on disk
+//! scheme       the trait of the three schemes
 //! dfs          the default scheme: leaves, look-ahead bits, thresholds
 //! honda        the dissertation's convergence scheme
 //! alpha        the published checksum scheme
 //! window       ranges of starts
 //! heights      how high tested starts climb
-//! engine       the seam: what an engine does with a window, and what it reports
+//! engine       the seam: the task of an engine, and its report
 //! team         engines that share a window
 //! cpu          the engine on all cores
-//! kernels      what runs on a GPU, as values
+//! kernels      the kernels for GPUs, as values
 //! gpu          the engine on GPUs, and on the simulator
 //! reference    the independent path: the same figures from the rules' words alone
-//! certificate  what was done with a window, checkable by others
+//! certificate  the result of a window, checkable by others
 //! records      searches for delay and path records
-//! campaign     a directory of certificates: locks, resuming, gaps
+//! campaign     a range in a directory of certificates, resumed, checked, summed
 //! ```
 //!
 //! # The seam between engines
@@ -57,6 +58,7 @@ pub mod power;
 pub mod records;
 pub mod reference;
 pub mod rules;
+pub mod scheme;
 pub mod tables;
 pub mod team;
 pub mod window;

@@ -1,4 +1,4 @@
-//! The map itself, one step at a time and as wide as it takes: the path that every scheme is compared with.
+//! The map itself, one step at a time and as wide as it takes: every scheme is compared with it.
 //!
 //! Values are 128 bits wide while they fit, and unbounded integers after that; no step is ever taken inexactly.
 
@@ -73,11 +73,11 @@ pub struct Trace {
     pub start: u128,
     /// Steps of `T` down to 1.
     pub steps: u64,
-    /// How many of them were odd.
+    /// Odd steps among them.
     pub odd_steps: u64,
-    /// Steps of `T` until the value is below the start; 0 for the start 1, which never is.
+    /// Steps of `T` until the value is below the start; 0 for the start 1, whose values never are.
     pub glide: u64,
-    /// The highest value, with `3n+1` not yet halved. Lists that use `T` have half of it, for starts above 2.
+    /// The highest value, with `3n+1` not yet halved. Lists that use `T` have half of this value, for starts above 2.
     pub highest: UBig,
     /// Did a value exceed 128 bits?
     pub wide: bool,
@@ -134,14 +134,14 @@ fn exceeds(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Steps after which a start that has not come below itself is reported rather than followed further. The longest
-/// glide known below `2^71` has fewer than 2000 steps.
+/// After these steps a start that has not come below itself is reported and followed no more. The longest known glide below
+/// `2^71` has fewer than 2000 steps.
 pub const PATIENCE: u64 = 1_000_000;
 
 /// How a start came below itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Descent {
-    /// Steps of `T` that it took.
+    /// Steps of `T` on the way.
     pub steps: u64,
     /// The odd ones among them.
     pub odd_steps: u64,
@@ -185,7 +185,7 @@ pub fn descend(start: u128) -> Result<Descent> {
 pub struct Affine {
     /// Steps taken.
     pub steps: u32,
-    /// How many of them were odd: `c`.
+    /// Odd steps among them: `c`.
     pub odd_steps: u32,
     /// `T^steps(residue)`: `d`, below `3^c`.
     pub value: u128,

@@ -1,10 +1,13 @@
-//! Powers of three, and the comparisons of `3^c` with `2^i` on which every rule rests. All are exact.
+//! Powers of three, and the comparisons of `3^c` with `2^i` on which every rule rests. All comparisons are exact.
 
 /// The largest exponent whose power of three fits 127 bits.
 pub const MAX_EXPONENT: usize = 80;
 
 /// Steps up to which [`min_odd`] is known.
 pub const MAX_STEPS: usize = 126;
+
+/// `log2(3)`, right to `2^-52`. Only bounds with a margin may rest on it.
+pub const LOG2_3: f64 = 1.584_962_500_721_156;
 
 const POWERS: [u128; MAX_EXPONENT + 1] = powers();
 const MIN_ODD: [u8; MAX_STEPS + 1] = minima();

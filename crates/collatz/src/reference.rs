@@ -1,9 +1,9 @@
-//! The independent path: what a plan tests, and its figures, worked out from the rules' words alone.
+//! The independent path: the starts that a plan tests, and their figures, from the rules' words alone.
 //!
-//! It shares no code with the engines: no jump tables, no look-ahead bits, no heights in floating point, no rule state carried
-//! along. It remembers the parity of every step and judges each rule from that history with exact powers. Starts are followed by
-//! [`crate::number`], step by step. It is some hundred times slower than an engine, and what `check` and every certificate's samples
-//! are made by.
+//! It shares no code with the engines: no jump tables, no look-ahead bits, no heights in floating point, no state of the rules. It
+//! remembers the parity of every step, and judges each rule from that history with exact powers. [`crate::number`] follows the
+//! starts step by step. It is some hundred times slower than an engine. `check` and the samples of every certificate use it
+//! ([`crate::scheme::Method::recompute`]).
 
 use rayon::prelude::*;
 
@@ -20,7 +20,7 @@ use crate::{
 
 /// Which steps were odd (bit `j` for step `j` since the origin), and what came before the origin.
 #[derive(Clone, Copy, Debug, Default)]
-struct History {
+pub(crate) struct History {
     odd: u128,
     steps: u32,
     before_steps: u32,
@@ -78,92 +78,114 @@ impl History {
     }
 }
 
-/// What is to be found out about a start.
-#[derive(Clone, Copy)]
-enum Scheme {
-    Dfs(dfs::Plan),
-    Honda(honda::Plan),
-    Alpha(alpha::Plan),
-}
+/// What a scheme asks of a start, from its description alone.
+pub(crate) trait Judge: Copy + Sync {
+    /// Do rules 3 and 4 apply, too?
+    const ALL_RULES: bool = false;
 
-impl Scheme {
-    /// Steps that the history is judged at, and the step at which it starts afresh.
-    fn depth(self, history: &History) -> u32 {
-        match self {
-            Self::Honda(plan) => plan.sieve_bits,
-            Self::Alpha(plan) => plan.sieve_bits,
-            Self::Dfs(plan) if history.before_steps == 0 && history.steps < plan.leaf_bits => u32::MAX,
-            Self::Dfs(plan) => plan.leaf_bits + plan.lookahead(history.before_odd),
-        }
+    /// Steps after which the history is judged no more.
+    fn depth(self, history: &History) -> u32;
+
+    /// The history from which the next step is judged.
+    fn refreshed(self, history: History) -> History {
+        history
     }
 
     /// One step more; none if a rule removes the start.
     fn advance(self, history: History, odd: bool) -> Option<History> {
         let history = history.with(odd);
-        if history.removed(matches!(self, Self::Dfs(_))) {
-            return None;
-        }
-        Some(self.refreshed(history))
+        (!history.removed(Self::ALL_RULES)).then(|| self.refreshed(history))
     }
 
-    fn refreshed(self, history: History) -> History {
-        match self {
-            Self::Dfs(plan) if history.before_steps == 0 && history.steps == plan.leaf_bits => history.afresh(),
-            _ => history,
-        }
+    /// Is a start tested that survives the rules?
+    fn takes(self, _start: u128) -> bool {
+        true
     }
 
-    fn takes(self, start: u128) -> bool {
-        match self {
-            Self::Dfs(_) => start % 3 != 2 && start % 9 != 4,
-            Self::Honda(_) => true,
-            Self::Alpha(plan) => {
-                let modulus_leaves = match plan.modulus {
-                    1 => true,
-                    3 => start % 3 != 2,
-                    _ => start % 3 != 2 && start % 9 != 4,
-                };
-                modulus_leaves && !merges(start % (1 << plan.sieve_bits), plan.sieve_bits)
-            }
-        }
+    /// The highest value of a tested start.
+    fn peak(self, start: u128, descent: &Descent) -> Result<Peak> {
+        Ok(Peak { start, value: descent.highest.to_ubig() })
     }
+
+    /// The start's share of the checksum.
+    fn share(self, start: u128, descent: &Descent) -> u64;
 
     /// The start's share of the figures.
     fn follow(self, start: u128, outcome: &mut Outcome) -> Result<()> {
         let descent = descend(start)?;
         outcome.tested += 1;
-        outcome.checksum = outcome.checksum.wrapping_add(self.checksum(start, &descent));
-        outcome.heights.see(match self {
-            Self::Dfs(_) => Peak::of(start)?,
-            _ => Peak { start, value: descent.highest.to_ubig() },
-        });
+        outcome.checksum = outcome.checksum.wrapping_add(self.share(start, &descent));
+        outcome.heights.see(self.peak(start, &descent)?);
         Ok(())
     }
+}
 
-    /// The start's share of the checksum.
-    fn checksum(self, start: u128, descent: &Descent) -> u64 {
-        let mut value = Value::Narrow(start);
-        match self {
-            // Each α is the length of an odd run.
-            Self::Alpha(_) => return descent.odd_steps,
-            Self::Dfs(plan) => {
-                for _ in 0..plan.leaf_bits {
-                    value = value.step().0;
-                }
-            }
-            Self::Honda(plan) => {
-                // The first whole number of jumps after which the value is below: not before the glide's end.
-                let mut taken = 0;
-                while taken < descent.steps || !value.is_below(start) {
-                    for _ in 0..plan.base_bits {
-                        value = value.step().0;
-                    }
-                    taken += u64::from(plan.base_bits);
-                }
-            }
+impl Judge for dfs::Plan {
+    const ALL_RULES: bool = true;
+
+    fn depth(self, history: &History) -> u32 {
+        if history.before_steps == 0 && history.steps < self.leaf_bits {
+            return u32::MAX;
+        }
+        self.leaf_bits + self.lookahead(history.before_odd)
+    }
+
+    fn refreshed(self, history: History) -> History {
+        if history.before_steps == 0 && history.steps == self.leaf_bits { history.afresh() } else { history }
+    }
+
+    fn takes(self, start: u128) -> bool {
+        start % 3 != 2 && start % 9 != 4
+    }
+
+    fn peak(self, start: u128, _: &Descent) -> Result<Peak> {
+        Peak::of(start)
+    }
+
+    fn share(self, start: u128, _: &Descent) -> u64 {
+        after(Value::Narrow(start), self.leaf_bits).low()
+    }
+}
+
+impl Judge for honda::Plan {
+    fn depth(self, _: &History) -> u32 {
+        self.sieve_bits
+    }
+
+    fn share(self, start: u128, descent: &Descent) -> u64 {
+        // The first whole number of jumps after which the value is below: not before the glide's end.
+        let (mut value, mut taken) = (Value::Narrow(start), 0);
+        while taken < descent.steps || !value.is_below(start) {
+            value = after(value, self.base_bits);
+            taken += u64::from(self.base_bits);
         }
         value.low()
     }
+}
+
+impl Judge for alpha::Plan {
+    fn depth(self, _: &History) -> u32 {
+        self.sieve_bits
+    }
+
+    fn takes(self, start: u128) -> bool {
+        let modulus_leaves = match self.modulus {
+            1 => true,
+            3 => start % 3 != 2,
+            _ => start % 3 != 2 && start % 9 != 4,
+        };
+        modulus_leaves && !merges(start % (1 << self.sieve_bits), self.sieve_bits)
+    }
+
+    fn share(self, _: u128, descent: &Descent) -> u64 {
+        // Each α is the length of an odd run.
+        descent.odd_steps
+    }
+}
+
+/// `T` applied `steps` times.
+fn after(value: Value, steps: u32) -> Value {
+    (0..steps).fold(value, |value, _| value.step().0)
 }
 
 /// Does a smaller residue lead to the same state in as many steps, as many of them odd (rule 2)? It is sought backwards.
@@ -192,34 +214,14 @@ fn smaller_reaches(state: u128, steps: u32, odd_steps: u32, residue: u128) -> bo
     odd || odd_steps < steps && smaller_reaches(2 * state, steps - 1, odd_steps, residue)
 }
 
-/// The figures of a window under a plan of the default scheme. `overflowed` and `finished` are zero: nothing overflows here.
-///
-/// # Errors
-/// [`crate::Error::NoDescent`], [`crate::Error::Stopped`].
-pub fn dfs(plan: &dfs::Plan, window: &Window, control: &Control) -> Result<Outcome> {
-    run(Scheme::Dfs(*plan), window, control)
-}
-
-/// The figures of a window under a plan of the dissertation's scheme; as [`dfs()`].
-///
-/// # Errors
-/// As for [`dfs()`].
-pub fn honda(plan: &honda::Plan, window: &Window, control: &Control) -> Result<Outcome> {
-    run(Scheme::Honda(*plan), window, control)
-}
-
-/// The figures of a window under the published sieve; as [`dfs()`].
-///
-/// # Errors
-/// As for [`dfs()`].
-pub fn alpha(plan: &alpha::Plan, window: &Window, control: &Control) -> Result<Outcome> {
-    run(Scheme::Alpha(*plan), window, control)
-}
-
 /// Low bits that make a task.
 const TASK_BITS: u32 = 12;
 
-fn run(scheme: Scheme, window: &Window, control: &Control) -> Result<Outcome> {
+/// The figures of a window under a plan. `overflowed` and `finished` are zero: nothing overflows here.
+///
+/// # Errors
+/// [`crate::Error::NoDescent`], [`crate::Error::Stopped`].
+pub(crate) fn recompute(scheme: impl Judge, window: &Window, control: &Control) -> Result<Outcome> {
     let (low, high) = window.split_at(FLOOR);
     let mut outcome = Outcome::none();
     if let Some(low) = low {
@@ -263,7 +265,7 @@ fn run(scheme: Scheme, window: &Window, control: &Control) -> Result<Outcome> {
 /// All starts of the window that agree with `residue` in `bits` low bits; `state` is `T^bits(residue)`.
 #[allow(clippy::too_many_arguments, reason = "the state of a recursion")]
 fn descend_tree(
-    scheme: Scheme,
+    scheme: impl Judge,
     window: &Window,
     residue: u128,
     bits: u32,
@@ -302,14 +304,11 @@ fn descend_tree(
 }
 
 /// Does the start survive the steps from `taken` on?
-fn survives(scheme: Scheme, start: u128, mut history: History, taken: u32) -> bool {
+fn survives(scheme: impl Judge, start: u128, mut history: History, taken: u32) -> bool {
     if history.before_steps + history.steps >= scheme.depth(&history) {
         return true;
     }
-    let mut value = Value::Narrow(start);
-    for _ in 0..taken {
-        value = value.step().0;
-    }
+    let mut value = after(Value::Narrow(start), taken);
     while history.before_steps + history.steps < scheme.depth(&history) {
         let (next, odd) = value.step();
         value = next;

@@ -1,17 +1,58 @@
-//! Several engines that share a window.
+//! Several engines: the list that serves a campaign, and the team that shares one window.
 //!
-//! A campaign deals whole windows to its engines, so that each has its certificate. Where one window is all there is, a team works on
-//! it: one share for each member, all at the same time.
+//! A campaign deals whole windows to its engines, so that each window has its certificate. Where there is only one window, a team
+//! works on it: one share for each member, all at the same time.
 
-use std::{panic, thread};
+use std::{panic, path::PathBuf, sync::Arc, thread};
+
+use warpmp_device::Device;
 
 use crate::{
-    alpha, dfs,
+    alpha,
+    cpu::Cpu,
+    dfs,
     engine::{Control, Engine, Outcome},
     error::Result,
+    gpu::{Gpu, Settings},
     honda,
     window::Window,
 };
+
+/// Engines that serve together.
+pub struct Engines {
+    /// The engines.
+    pub list: Vec<Box<dyn Engine>>,
+    /// The least free memory of a GPU, in bytes; none if the CPU serves.
+    pub gpu_bytes: Option<u64>,
+}
+
+impl Engines {
+    /// An engine for each device, or the CPU's if there is no device; the CPU keeps table S in the folder `cache`.
+    ///
+    /// # Errors
+    /// The devices'.
+    pub fn new(devices: Vec<Arc<dyn Device>>, cache: Option<PathBuf>) -> Result<Self> {
+        if devices.is_empty() {
+            return Ok(Self { list: vec![Box::new(cache.map_or_else(Cpu::new, Cpu::with_cache))], gpu_bytes: None });
+        }
+        let free = devices.iter().map(|device| device.free_bytes()).collect::<Result<Vec<u64>, _>>()?;
+        let engine = |device| -> Box<dyn Engine> { Box::new(Gpu::new(device, Settings::default())) };
+        Ok(Self { list: devices.into_iter().map(engine).collect(), gpu_bytes: free.into_iter().min() })
+    }
+
+    /// The plan that suits these engines for windows of about `window` starts, `total` in all.
+    pub fn plan(&self, window: u128, total: u128) -> dfs::Plan {
+        match self.gpu_bytes {
+            Some(bytes) => dfs::Plan::for_gpu(window, total / self.list.len().max(1) as u128, bytes),
+            None => dfs::Plan::for_cpu(window),
+        }
+    }
+
+    /// The names of all engines.
+    pub fn names(&self) -> String {
+        self.list.iter().map(|engine| engine.name()).collect::<Vec<_>>().join("; ")
+    }
+}
 
 /// Engines that work as one.
 pub struct Team {
@@ -19,7 +60,7 @@ pub struct Team {
 }
 
 impl Team {
-    /// A team of these; of none, nothing is done.
+    /// A team of these engines. A team without members does nothing.
     pub fn new(members: Vec<Box<dyn Engine>>) -> Self {
         Self { members }
     }
@@ -94,7 +135,6 @@ impl Engine for Team {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::Cpu;
 
     fn team(members: usize) -> Team {
         Team::new((0..members).map(|_| -> Box<dyn Engine> { Box::new(Cpu::new()) }).collect())

@@ -16,14 +16,14 @@ pub struct Window {
     count: u128,
 }
 
-/// A window in three parts, of which the middle one is whole units.
+/// A window in three parts. The middle part consists of whole units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
-    /// What precedes the first whole unit.
+    /// The starts before the first whole unit.
     pub head: Option<Window>,
     /// Whole units: the starts `u·2^bits … (u+1)·2^bits − 1` of these `u`. Empty if there is none.
     pub units: Range<u128>,
-    /// What follows the last whole unit; if there is none, all is head.
+    /// The starts after the last whole unit. Without a whole unit all starts are in the head.
     pub tail: Option<Window>,
 }
 
@@ -65,7 +65,7 @@ impl Window {
         (range.start < range.end).then(|| Self { from: range.start, count: range.end - range.start })
     }
 
-    /// The starts of this window below `bound`, and those from it on.
+    /// The starts of this window below `bound`, and the starts from `bound` on.
     pub fn split_at(&self, bound: u128) -> (Option<Self>, Option<Self>) {
         let bound = bound.clamp(self.from, self.end());
         (Self::of(self.from..bound), Self::of(bound..self.end()))
@@ -88,7 +88,7 @@ impl fmt::Display for Window {
     }
 }
 
-/// In files, numbers that other programs would round are text.
+/// The form in files: numbers are text, since other programs would round them.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Text {

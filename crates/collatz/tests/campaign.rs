@@ -5,13 +5,14 @@ use std::{fs, path::Path};
 
 use warpmp_collatz::{
     Error, Result, alpha,
-    campaign::{Campaign, Event, Lock, Specification, run},
-    certificate::{Certificate, Damage, Highest, Scheme, load, store},
+    campaign::{Campaign, Event, FolderError, Lock, Specification, run},
+    certificate::{Certificate, Damage, Highest, load, store},
     cpu::Cpu,
     dfs,
     engine::{Control, Engine, Outcome},
     gpu::{Gpu, Settings},
     honda,
+    scheme::Scheme,
     window::Window,
 };
 use warpmp_device::open_sim;
@@ -74,8 +75,8 @@ fn work(folder: &Path, specification: &Specification, most: usize) -> usize {
         missing.filter(|window| contents.done.iter().all(|done| done.window != *window)).take(most).collect();
     let engine: Box<dyn Engine> = Box::new(Cpu::new());
     run(&specification.scheme, missing.iter().copied(), vec![(engine, &control)], |event| match event {
-        Event::Done(certificate) => store(&campaign.path(&certificate.window), &certificate),
-        Event::Lost { error, .. } => Err(error),
+        Event::Done(window, certificate) => store(&campaign.path(&window), &certificate),
+        Event::Lost(_, error) => Err(error),
     })
     .unwrap();
     missing.len()
@@ -90,13 +91,13 @@ fn a_campaign_resumes_exactly() {
     fs::write(folder.path().join(".unfinished-abc"), "{").unwrap();
     fs::write(folder.path().join("lock"), "process 1\n").unwrap();
     let contents = Campaign::open(folder.path()).unwrap().contents().unwrap();
-    assert_eq!(contents.covered(), 4 * COUNT - 5);
+    assert_eq!(specification.covered(&contents.done), 4 * COUNT - 5);
     let gap = Window::new((1 << 64) + 4 * COUNT, 6 * COUNT - 2).unwrap();
-    assert_eq!(contents.gaps(&specification.range), [gap]);
+    assert_eq!(specification.gaps(&contents.done), [gap]);
     assert_eq!(work(folder.path(), &specification, 100), 6);
     assert_eq!(work(folder.path(), &specification, 100), 0);
     let contents = Campaign::open(folder.path()).unwrap().contents().unwrap();
-    assert_eq!((contents.covered(), contents.gaps(&specification.range).len()), (10 * COUNT - 7, 0));
+    assert_eq!((specification.covered(&contents.done), specification.gaps(&contents.done).len()), (10 * COUNT - 7, 0));
     assert!(!folder.path().join(".unfinished-abc").exists());
     // The windows' figures are those of the whole.
     let whole = Certificate::make(&scheme(), &specification.range, &mut Cpu::new(), &Control::default()).unwrap();
@@ -111,7 +112,7 @@ fn a_directory_has_one_worker_and_one_campaign() {
     let folder = tempfile::tempdir().unwrap();
     let (_, lock) = Campaign::create(folder.path(), &specification(COUNT)).unwrap();
     assert_eq!(lock.stale(), None);
-    let Err(Error::Locked { holder, .. }) = Campaign::create(folder.path(), &specification(COUNT)) else {
+    let Err(FolderError::Locked { holder, .. }) = Campaign::create(folder.path(), &specification(COUNT)) else {
         panic!("two at a time");
     };
     assert_eq!(holder, format!("process {}", std::process::id()));
@@ -119,7 +120,10 @@ fn a_directory_has_one_worker_and_one_campaign() {
     assert_eq!(Lock::take(folder.path()).unwrap().stale(), None);
     fs::write(folder.path().join("lock"), "process 12345\n").unwrap();
     assert_eq!(Lock::take(folder.path()).unwrap().stale(), Some("process 12345"));
-    assert!(matches!(Campaign::create(folder.path(), &specification(2 * COUNT)), Err(Error::OtherCampaign { .. })));
+    assert!(matches!(
+        Campaign::create(folder.path(), &specification(2 * COUNT)),
+        Err(FolderError::OtherCampaign { .. })
+    ));
 }
 
 #[test]
@@ -151,7 +155,7 @@ fn damaged_and_foreign_certificates_are_named() {
     assert!(matches!(damages[2], Damage::Foreign { what, .. } if what == "program"));
     assert!(matches!(damages[3], Damage::Foreign { what, .. } if what == "rules"));
     assert!(matches!(damages[4], Damage::Misplaced { .. }));
-    assert_eq!(contents.gaps(&specification.range).len(), 1);
+    assert_eq!(specification.gaps(&contents.done).len(), 1);
     assert_eq!(work(folder.path(), &specification, 100), 5);
     assert!(campaign.contents().unwrap().damaged.is_empty());
 }
@@ -169,12 +173,12 @@ fn a_campaign_of_the_published_checksum() {
     let gpu = || -> Box<dyn Engine> { Box::new(Gpu::new(open_sim(), settings)) };
     let windows = (0..specification.windows()).filter_map(|number| specification.window(number));
     run(&scheme, windows, controls.iter().map(|control| (gpu(), control)).collect(), |event| match event {
-        Event::Done(certificate) => store(&campaign.path(&certificate.window), &certificate),
-        Event::Lost { error, .. } => Err(error),
+        Event::Done(window, certificate) => store(&campaign.path(&window), &certificate),
+        Event::Lost(_, error) => Err(error),
     })
     .unwrap();
     let contents = campaign.contents().unwrap();
-    assert_eq!((contents.done.len(), contents.gaps(&range).len()), (8, 0));
+    assert_eq!((contents.done.len(), specification.gaps(&contents.done).len()), (8, 0));
     let whole = scheme.recompute(&range, &Control::default()).unwrap();
     let checksums = contents.done.iter().map(|it| u64::from_str_radix(&it.figures.checksum, 16).unwrap());
     assert_eq!(checksums.sum::<u64>(), whole.checksum);
@@ -234,8 +238,8 @@ fn a_lost_device_costs_its_window_only() {
         let (mut done, mut lost) = (Vec::new(), 0);
         let result = run(&scheme(), windows.iter().copied(), engines, |event| {
             match event {
-                Event::Done(certificate) => done.push(certificate.window),
-                Event::Lost { .. } => lost += 1,
+                Event::Done(window, _) => done.push(window),
+                Event::Lost(..) => lost += 1,
             }
             Ok(())
         });
@@ -258,8 +262,8 @@ fn an_unwritable_directory_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
-    assert!(matches!(Campaign::create(&file, &specification(COUNT)), Err(Error::File { .. })));
-    assert!(matches!(Campaign::open(folder.path()), Err(Error::File { .. })));
+    assert!(matches!(Campaign::create(&file, &specification(COUNT)), Err(FolderError::File { .. })));
+    assert!(matches!(Campaign::open(folder.path()), Err(FolderError::File { .. })));
 }
 
 /// A rule that removes what it must not changes the fingerprint: its certificates are foreign.

@@ -10,11 +10,12 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use warpmp_collatz::{
     Error,
-    campaign::{Begun, Campaign, Remains, Restored, Specification},
-    certificate::{Certificate, Damage, FORMAT, Scheme, load, store},
+    campaign::{Begun, Campaign, FolderError, Remains, Restored, Specification},
+    certificate::{Certificate, Damage, FORMAT, load, store},
     cpu::Cpu,
     dfs,
     engine::Control,
+    scheme::Scheme,
     window::Window,
 };
 
@@ -74,7 +75,7 @@ fn a_broken_description_is_written_anew() {
     let zeros = [vec![0; whole.len()], [&whole[..], b"}"].concat()];
     for (number, broken) in zeros.into_iter().chain(cut).chain(changed).enumerate() {
         fs::write(&path, &broken).unwrap();
-        let Err(Error::LostDescription { remains, .. }) = Campaign::open(folder.path()) else {
+        let Err(FolderError::LostSpecification { remains, .. }) = Campaign::open(folder.path()) else {
             // Between tokens, one kind of blank is as good as another.
             assert_eq!(
                 serde_json::from_slice::<Value>(&broken).unwrap(),
@@ -83,8 +84,8 @@ fn a_broken_description_is_written_anew() {
             continue;
         };
         let end = specification.range.end();
-        let expected = Remains { certificates: 2, from: (1 << 64) + COUNT, last: end - 1, window_count: COUNT };
-        assert_eq!(*remains, expected);
+        let summary = format!("for starts from {} to {} in windows of {COUNT}", (1 << 64) + COUNT, end - 1);
+        assert_eq!(remains, Remains { certificates: 2, summary });
         // Writing takes long.
         if number > 10 && number % 7 != 0 {
             continue;
@@ -110,7 +111,7 @@ fn a_broken_description_is_written_anew() {
 fn a_lost_description_is_told_by_the_certificates() {
     let (folder, right) = begun();
     fs::remove_file(folder.path().join("campaign.json")).unwrap();
-    assert!(matches!(Campaign::open(folder.path()), Err(Error::LostDescription { .. })));
+    assert!(matches!(Campaign::open(folder.path()), Err(FolderError::LostSpecification { .. })));
     let Begun::Certificates(certificates) = Campaign::begun(folder.path()).unwrap() else { panic!("not lost") };
     // A size that does not fit, and one that does.
     assert_eq!(Specification::of(right.range, 1 << 38, &certificates).as_ref(), Some(&right));
@@ -124,7 +125,10 @@ fn a_lost_description_is_told_by_the_certificates() {
     let scheme = Specification { scheme: Scheme::Dfs(dfs::Plan::new(6, 10, 6, 3).unwrap()), ..right.clone() };
     let range = specification((1 << 64) + 5, 5 * COUNT - 13);
     for other in [size, scheme, range] {
-        assert!(matches!(Campaign::create(folder.path(), &other), Err(Error::OtherCertificates { .. })), "{other:?}");
+        assert!(
+            matches!(Campaign::create(folder.path(), &other), Err(FolderError::OtherCertificates { .. })),
+            "{other:?}"
+        );
         assert_eq!(names(folder.path()), before);
     }
     let (campaign, lock) = Campaign::create(folder.path(), &right).unwrap();
@@ -154,7 +158,10 @@ fn campaigns_are_joined() {
     let whole = specification(from, 6 * COUNT);
     let (campaign, _lock) = Campaign::create(both.path(), &whole).unwrap();
     let contents = campaign.contents().unwrap();
-    assert_eq!((contents.done.len(), contents.covered(), contents.missing(&whole.range)), (5, 5 * COUNT, COUNT));
+    assert_eq!(
+        (contents.done.len(), whole.covered(&contents.done), whole.missing(&contents.done)),
+        (5, 5 * COUNT, COUNT)
+    );
     assert!(contents.damaged.is_empty() && contents.others.is_empty());
 }
 
@@ -184,7 +191,7 @@ fn files_that_are_in_nobodys_way_are_left_alone() {
     let contents = campaign.contents().unwrap();
     assert_eq!((contents.done.len(), contents.damaged.len(), &contents.others), (2, 0, &others));
     work(folder.path(), &specification, [0, 2, 3]);
-    assert_eq!(campaign.contents().unwrap().missing(&specification.range), 0);
+    assert_eq!(specification.missing(&campaign.contents().unwrap().done), 0);
     assert_eq!(names(folder.path()).len(), before.len() + 3);
 }
 
@@ -199,7 +206,7 @@ fn certificates_of_two_campaigns() {
     store(&campaign.path(&one), &other).unwrap();
     fs::copy(campaign.path(&two), campaign.path(&specification.window(2).unwrap())).unwrap();
     let contents = campaign.contents().unwrap();
-    assert_eq!((contents.done.len(), contents.covered()), (2, 2 * COUNT - 7));
+    assert_eq!((contents.done.len(), specification.covered(&contents.done)), (2, 2 * COUNT - 7));
     let damages: Vec<&Damage> = contents.damaged.iter().map(|(_, damage)| damage).collect();
     let misplaced = |damage: &&Damage| matches!(damage, Damage::Misplaced { .. }) && !damage.is_broken();
     assert!(damages.len() == 2 && damages.iter().all(misplaced), "{damages:?}");
@@ -246,7 +253,7 @@ fn later_versions_are_recognised() {
     // Where the description is lost, none is made for certificates of another version.
     write_sealed(&path, &with(&[("program", "warpmp-collatz 9.0.0".into())]));
     let aside = Campaign::set_aside(&folder.path().join("campaign.json")).unwrap();
-    assert!(matches!(Campaign::create(folder.path(), &specification), Err(Error::NotTrusted { .. })));
+    assert!(matches!(Campaign::create(folder.path(), &specification), Err(FolderError::NotTrusted { .. })));
     assert!(!folder.path().join("campaign.json").exists());
     fs::rename(aside, folder.path().join("campaign.json")).unwrap();
     // A description that a later version wrote is neither used nor replaced.
@@ -257,7 +264,9 @@ fn later_versions_are_recognised() {
     write_sealed(&description, &later);
     let text = fs::read(&description).unwrap();
     for found in [Campaign::open(folder.path()).map(drop), Campaign::create(folder.path(), &specification).map(drop)] {
-        let Err(Error::NotTrusted { damage: Damage::Foreign { what, .. }, .. }) = found else { panic!("{found:?}") };
+        let Err(FolderError::NotTrusted { damage: Damage::Foreign { what, .. }, .. }) = found else {
+            panic!("{found:?}")
+        };
         assert_eq!(what, "program");
     }
     let mut odd = content(&description);
@@ -266,7 +275,7 @@ fn later_versions_are_recognised() {
     odd["window_count"] = "0".into();
     assert_eq!(fs::read(&description).unwrap(), text);
     write_sealed(&description, &odd);
-    assert!(matches!(Campaign::open(folder.path()), Err(Error::NotTrusted { .. })));
+    assert!(matches!(Campaign::open(folder.path()), Err(FolderError::NotTrusted { .. })));
 }
 
 /// Where a file cannot be renamed to, nothing is left of it; and what is in the way can be moved.
@@ -279,7 +288,9 @@ fn what_is_in_the_way() {
     fs::create_dir(&path).unwrap();
     fs::write(path.join("file"), "").unwrap();
     let before = names(folder.path());
-    let Err(Error::File { path: named, .. }) = store(&path, &certificate) else { panic!("over a directory") };
+    let Err(Error::Campaign(FolderError::File { path: named, .. })) = store(&path, &certificate) else {
+        panic!("over a directory")
+    };
     assert_eq!((named, names(folder.path())), (path.clone(), before));
     let contents = campaign.contents().unwrap();
     assert_eq!((&contents.damaged[0].0, contents.damaged[0].1.is_broken()), (&path, true));

@@ -6,7 +6,8 @@ use warpmp_collatz::{
     cpu::Cpu,
     dfs,
     engine::{Control, Engine as _, Outcome},
-    honda, number, reference,
+    honda, number,
+    scheme::Method as _,
     window::Window,
 };
 
@@ -40,7 +41,7 @@ fn depth_first_agrees_with_the_independent_path() {
         for window in windows() {
             let found = cpu.dfs(&plan, &window, &control).unwrap();
             assert_eq!(found, portable.dfs(&plan, &window, &control).unwrap(), "{plan:?} {window}");
-            let expected = reference::dfs(&plan, &window, &control).unwrap();
+            let expected = plan.recompute(&window, &control).unwrap();
             same(&found, &expected, &format!("{plan:?} {window}"));
         }
     }
@@ -55,7 +56,7 @@ fn the_dissertations_scheme_agrees_with_the_independent_path() {
         for window in windows() {
             let found = cpu.honda(&plan, &window, &control).unwrap();
             assert_eq!(found, portable.honda(&plan, &window, &control).unwrap(), "{plan:?} {window}");
-            let expected = reference::honda(&plan, &window, &control).unwrap();
+            let expected = plan.recompute(&window, &control).unwrap();
             same(&found, &expected, &format!("{plan:?} {window}"));
         }
     }
@@ -93,14 +94,14 @@ fn starts_that_overflow_are_finished() {
         for plan in [(10, 12), (30, 24)] {
             let plan = dfs::Plan::new(plan.0, plan.1, 12, 1).unwrap();
             let found = cpu.dfs(&plan, &window, &control).unwrap();
-            same(&found, &reference::dfs(&plan, &window, &control).unwrap(), &format!("{bits} {plan:?}"));
+            same(&found, &plan.recompute(&window, &control).unwrap(), &format!("{bits} {plan:?}"));
             if start % 9 != 4 && start % 3 != 2 {
                 assert_eq!((found.tested, found.overflowed), (1, u64::from(bits > 80)), "{bits}");
             }
         }
         let plan = honda::Plan::new(16, 12).unwrap();
         let found = cpu.honda(&plan, &window, &control).unwrap();
-        same(&found, &reference::honda(&plan, &window, &control).unwrap(), &format!("{bits}"));
+        same(&found, &plan.recompute(&window, &control).unwrap(), &format!("{bits}"));
         assert_eq!((found.tested, found.overflowed), (1, u64::from(bits > 80)), "{bits}");
     }
 }

@@ -13,11 +13,12 @@ use settings::SETTINGS;
 use warpmp_collatz::{
     Error,
     campaign::{Event, run},
-    certificate::{Certificate, Figures, Scheme},
+    certificate::{Certificate, Figures},
     cpu::Cpu,
     dfs::Plan,
     engine::{Control, Engine, Outcome},
     gpu::Gpu,
+    scheme::Scheme,
     window::Window,
 };
 use warpmp_device::{Device, open_sim};
@@ -76,8 +77,8 @@ fn windows_of_lost_gpus_are_done_again() {
             let (mut done, mut lost) = (Vec::new(), 0);
             run(&Scheme::Dfs(plan()), windows.iter().copied(), engines, |event| {
                 match event {
-                    Event::Done(certificate) => done.push(certificate),
-                    Event::Lost { error, .. } => {
+                    Event::Done(_, certificate) => done.push(certificate),
+                    Event::Lost(_, error) => {
                         assert!(matches!(error, Error::Device(_)), "{error}");
                         lost += 1;
                     }

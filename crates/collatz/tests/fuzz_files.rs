@@ -10,13 +10,13 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use warpmp_collatz::{
-    Error,
-    campaign::{Campaign, Specification},
-    certificate::{Certificate, Damage, Scheme, load, store},
+    campaign::{Campaign, FolderError, Specification},
+    certificate::{Certificate, Damage, load, store},
     cpu::Cpu,
     dfs,
     engine::Control,
     expression,
+    scheme::Scheme,
     tables::{Loaded, open_mandatory},
     window::Window,
 };
@@ -182,10 +182,10 @@ fn campaigns() {
                 }
                 let contents = campaign.contents().unwrap();
                 assert_eq!(contents.done.len() + contents.damaged.len() + contents.others.len(), 1, "{content}");
-                contents.gaps(&specification.range);
+                specification.gaps(&contents.done);
                 opened += 1;
             }
-            Err(Error::NotTrusted { path: named, damage }) => {
+            Err(FolderError::NotTrusted { path: named, damage }) => {
                 assert_eq!(named, path);
                 assert!(!damage.to_string().is_empty());
                 refused += 1;

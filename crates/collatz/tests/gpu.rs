@@ -23,7 +23,7 @@ use warpmp_collatz::{
         honda,
     },
     number::trace,
-    reference,
+    scheme::Method as _,
     window::Window,
 };
 use warpmp_device::open_sim;
@@ -178,7 +178,7 @@ fn checksums_of_ranges() {
     {
         let (plan, window) = (AlphaPlan::new(10, modulus).unwrap(), Window::new(from, count).unwrap());
         let found = gpu.alpha(&plan, &window, &Control::default()).unwrap();
-        let right = reference::alpha(&plan, &window, &Control::default()).unwrap();
+        let right = plan.recompute(&window, &Control::default()).unwrap();
         assert_eq!((found.tested, found.checksum), (right.tested, right.checksum));
         assert_eq!(found.overflowed > 0, overflows, "{from}");
         assert_eq!(found.overflowed, found.finished);
@@ -188,7 +188,7 @@ fn checksums_of_ranges() {
     // Within the first unit of the sieve.
     let (plan, window) = (AlphaPlan::new(21, 9).unwrap(), Window::new((1 << 20) + 5, 5000).unwrap());
     let found = gpu.alpha(&plan, &window, &Control::default()).unwrap();
-    let right = reference::alpha(&plan, &window, &Control::default()).unwrap();
+    let right = plan.recompute(&window, &Control::default()).unwrap();
     assert_eq!((found.tested, found.checksum), (right.tested, right.checksum));
     let (plan, window) = (AlphaPlan::new(10, 1).unwrap(), Window::new(1 << 30, 1 << 14).unwrap());
     let control = Control::default();
@@ -213,7 +213,7 @@ fn highest_values_of_windows() {
         ((1 << 120) + unit, unit),
     ] {
         let window = Window::new(from, count).unwrap();
-        let right = reference::dfs(&plan, &window, &Control::default()).unwrap();
+        let right = plan.recompute(&window, &Control::default()).unwrap();
         for (engine, seen) in engines.iter_mut().zip(&mut seen) {
             let found = engine.dfs(&plan, &window, &Control::default()).unwrap();
             assert_eq!((found.tested, found.checksum), (right.tested, right.checksum));

@@ -62,7 +62,7 @@ fn check(
 ) -> Counters {
     let mut bench = Bench::new();
     let array = bench.pairs(starts);
-    let (tables, known_delays) = (bench.words(tables), bench.words(&tables::known_delays(known)));
+    let (tables, known_delays) = (bench.words(tables), bench.words(&tables::known_delays(known).unwrap()));
     let out = bench.words(&vec![UNTOUCHED; starts.len()]);
     let (next, report) = (bench.words(&[0]), bench.report(CAPACITY));
     let from = if source == Source::Array { array } else { starts[0] };

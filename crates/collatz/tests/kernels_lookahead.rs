@@ -5,9 +5,9 @@ mod common;
 
 use common::{Bench, dead, need, small_steps};
 use num_bigint::BigUint;
-use warpmp_collatz::gpu::tables::{self, LOG2_3};
 use warpmp_collatz::kernels::lookahead::{Lookahead, RHO_BIAS, RHO_SHIFT};
 use warpmp_collatz::kernels::vector::BitVector;
+use warpmp_collatz::{gpu::tables, power::LOG2_3};
 use warpmp_kernel::ir::Op;
 use warpmp_kernel::sim::Counters;
 

@@ -16,13 +16,13 @@ use dashu_int::ops::BitTest as _;
 use num_bigint::BigUint;
 use warpmp_collatz::{
     alpha,
-    certificate::Scheme,
     cpu::Cpu,
     dfs,
     engine::{Control, Engine, Outcome},
     honda,
     records::{Kind, known},
     rules::FLOOR,
+    scheme::Scheme,
     window::{LIMIT, Window},
 };
 

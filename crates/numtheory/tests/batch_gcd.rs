@@ -25,10 +25,10 @@ fn expected(moduli: &[BigUint]) -> Vec<Finding> {
     let one = BigUint::from(1_u32);
     let (mut left_out, mut shared, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
     let first = |place: usize| (0..place).find(|first| moduli[*first] == moduli[place]);
-    for place in 0..moduli.len() {
-        if moduli[place] == BigUint::ZERO {
+    for (place, number) in moduli.iter().enumerate() {
+        if *number == BigUint::ZERO {
             left_out.push(Finding::Zero { place });
-        } else if moduli[place] == one {
+        } else if *number == one {
             left_out.push(Finding::One { place });
         } else if let Some(first) = first(place) {
             left_out.push(Finding::Duplicate { place, first });

@@ -1,7 +1,8 @@
 //! The architecture as a test: who may import whom, and where `unsafe` may stand.
 //!
-//! `kernel ← device ← launch ← { warpmp, collatz } ← { cli, python }`: an arrow is an import, nothing imports leftwards, and
-//! the two clients in braces never meet. The edges are read from `cargo metadata`, not from this comment.
+//! `kernel ← device ← launch ← { warpmp, collatz } ← { cli, python }` and `simd ← { warpmp, collatz }`: an arrow is an import,
+//! nothing imports leftwards, and the two clients in braces never meet. The edges are read from `cargo metadata`, not from
+//! this comment.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a panic is how a test reports")]
@@ -18,8 +19,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("warpmp-kernel", &[]),
     ("warpmp-device", &["warpmp-kernel"]),
     ("warpmp-launch", &["warpmp-kernel", "warpmp-device"]),
-    ("warpmp", &["warpmp-kernel", "warpmp-device", "warpmp-launch"]),
-    ("warpmp-collatz", &["warpmp-kernel", "warpmp-device", "warpmp-launch"]),
+    ("warpmp-simd", &[]),
+    ("warpmp", &["warpmp-kernel", "warpmp-device", "warpmp-launch", "warpmp-simd"]),
+    ("warpmp-campaign", &[]),
+    ("warpmp-collatz", &["warpmp-campaign", "warpmp-kernel", "warpmp-device", "warpmp-launch", "warpmp-simd"]),
     ("warpmp-oracle", &["warpmp"]),
     ("warpmp-numtheory", &["warpmp"]),
     ("warpmp-cli", &["warpmp", "warpmp-oracle", "warpmp-collatz", "warpmp-device", "warpmp-numtheory"]),
@@ -38,10 +41,11 @@ const DRIVER_USER: &str = "warpmp-device";
 const LGPL: &[&str] = &["rug", "gmp-mpfr-sys"];
 
 /// Paths, relative to the repository, under which `unsafe` may be written.
-const UNSAFE_PATHS: &[&str] = &["crates/device/src/cuda", "crates/warpmp/src/cpu/simd", "crates/collatz/src/cpu/simd"];
+const UNSAFE_PATHS: &[&str] =
+    &["crates/device/src/cuda", "crates/simd/src/avx2.rs", "crates/simd/src/ifma.rs", "crates/collatz/src/cpu/simd"];
 
 /// Crates with such a path; all others forbid unsafe code.
-const UNSAFE_CRATES: &[&str] = &["warpmp-device", "warpmp", "warpmp-collatz"];
+const UNSAFE_CRATES: &[&str] = &["warpmp-device", "warpmp-simd", "warpmp-collatz"];
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()

@@ -1,26 +1,33 @@
-//! Bulk multiple-length arithmetic: millions of independent products of integers of any width, on
-//! NVIDIA GPUs and on the CPU.
+//! Arithmetic on many big integers at once: the same operation on millions of independent integers, each from 1 to
+//! 65536 bits wide, on NVIDIA GPUs and on all cores of a CPU.
 //!
 //! ```
 //! use warpmp::{Batch, Session};
 //!
-//! let session = Session::open();
+//! let session = Session::open(); // the first usable GPU, else the CPU
 //! let a = Batch::from_u64s(&[3, 5, u64::MAX]);
 //! let b = Batch::from_u64s(&[7, 11, u64::MAX]);
-//! let c = session.mul(&a, &b)?;
+//! let c = session.mul(&a, &b)?; // three lanes of 128 bits
 //! assert_eq!(c.to_dec(2).as_deref(), Some("340282366920938463426481119284349108225"));
 //! # Ok::<(), warpmp::Error>(())
 //! ```
 //!
-//! A [`Batch`] holds `lanes × bits`: one unsigned integer a lane, all of the same width, each a row
-//! of little-endian 32-bit limbs. A [`Session`] is an engine made ready: a GPU, its simulator, or
-//! the CPU. Every operation takes batches and gives a batch; what it cost is in its [`Report`].
+//! * A [`Batch`] holds `lanes × bits`: one unsigned integer a lane, all of the same width. Text, bytes, words and the
+//!   integers of other libraries become batches, and batches become these.
+//! * A [`Session`] is an engine made ready: a GPU, its simulator, or the CPU. Each operation is a method. It takes
+//!   batches and gives batches. An operand with one lane serves every lane of the others.
+//! * A lane may be at fault: a divisor is zero, an inverse does not exist. Operations with such lanes also give
+//!   [`Statuses`]. The results of a lane at fault are zero; the other lanes do not notice.
+//! * Batches can stay on the device between operations: [`Session::upload`], [`Session::apply_device`],
+//!   [`Session::download`].
 //!
-//! ```text
-//! Batch ─► Session ─► Engine (GPU: plan → kernels → device; CPU: cores) ─► Batch
-//! ```
+//! The features `num-bigint` and `rug` add conversions: `Batch::from_biguints` and `Batch::from_integers`.
+//!
+//! # All operations
+//!
+#![doc = include_str!("operations.md")]
 // The SIMD files of the CPU engine alone may lift this; a test of the layers holds them to it.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 pub mod batch;
 mod cpu;
@@ -47,3 +54,16 @@ pub use plan::Plan;
 pub use report::{EngineInfo, EngineKind, Report};
 pub use session::{Options, Selector, Session};
 pub use tuning::{Table, TableError};
+
+/// The Rust programs of the documents are tests.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../../README.md")]
+    mod readme {}
+    #[doc = include_str!("../../../book/src/tutorial-rust.md")]
+    mod rust {}
+    #[doc = include_str!("../../../book/src/tutorial-kernels.md")]
+    mod kernels {}
+    #[doc = include_str!("../../../book/src/coming-from.md")]
+    mod coming_from {}
+}

@@ -8,13 +8,16 @@ use super::{
 };
 use crate::commands::is_prime::MAX_BASES;
 
-/// Say of every integer whether it is prime: 1, or composite: 0
+/// Tell for every integer whether it is prime (1) or composite (0)
 #[derive(Debug, Group)]
 #[command(after_help = "\
-Trial division by the primes below 100, and by more where that saves time; then Miller-Rabin: a strong test to base 2,
-and further bases for what is left. The last line of the summary counts strong tests and says how fast they were.
-0 is a proof. So is 1 for integers below 3317044064679887385961981, where the first 13 primes are bases enough. Above,
-bases after 2 are random, and a composite is called prime with a probability of at most 4^(1-K), 2^-64 without --bases.
+The program divides each integer by the primes below 100, and by more primes where that saves time. An integer without
+such a factor takes a strong test (Miller-Rabin) to base 2. If it passes, it takes strong tests to further bases. The
+summary counts the strong tests and gives their rate.
+
+The verdict 0 is a proof. The verdict 1 is a proof below 3317044064679887385961981, where the first 13 primes suffice as
+bases. Above, all bases after 2 are random: a composite gets the verdict 1 with a probability of at most 4^(1-K), which
+is 2^-64 without --bases.
 
 Examples:
   warpmp is-prime candidates.txt -o verdicts.txt
@@ -23,10 +26,10 @@ pub(crate) struct IsPrime {
     /// Integers, of any widths: a file, or - for standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
-    /// Strong tests at most for an integer; below 3.3e24 fewer where they are a proof
+    /// The most strong tests for an integer; below 3.3e24 the program makes no more than a proof needs
     #[arg(long, value_name = "K", default_value_t = 33, value_parser = within(1, MAX_BASES))]
     pub(crate) bases: u32,
-    /// Start of the random bases; without this they differ from run to run
+    /// Seed of the random bases; without it they differ from run to run
     #[arg(long, value_name = "S", value_parser = any)]
     pub(crate) seed: Option<u64>,
     /// Write the verdicts here; the file appears once it is complete
@@ -34,7 +37,7 @@ pub(crate) struct IsPrime {
     pub(crate) output: Option<String>,
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
-    /// Find about this many verdicts again by another test, of Baillie and Wagstaff, on another library
+    /// Check about this many verdicts by another test (Baillie and Wagstaff) with another library
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = any)]
     pub(crate) check: u64,
     #[command(flatten)]
@@ -45,17 +48,18 @@ pub(crate) struct IsPrime {
     pub(crate) chunk: ChunkArgs,
 }
 
-/// Find the integers of a file that have a factor in common with another
+/// Find the integers of a file that share a factor with another integer of the file
 #[derive(Debug, Group)]
 #[command(after_help = "\
-Bernstein's product tree, and what the product of the others is modulo each integer. Levels of the tree go to a GPU or
-to the processor's cores, wherever they take less time; the summary says where, and how long each stage took. A line of
-the result is one of these, with tabs; lines of the file are counted from 1, rows of an array too:
+The program builds Bernstein's product tree and finds, for each integer, its gcd with the product of all others. Each
+level of the tree runs on the GPU or on the processor's cores, wherever it takes less time. The summary gives the time
+of each stage. The result has these lines, with tabs between the columns. LINE is a line of the file, or a row of the
+array, counted from 1:
 
-  shared LINE GCD          the gcd of the integer and the product of all different ones
-  pair LINE LINE GCD       two integers and their gcd
-  duplicate LINE FIRST     the same integer as in the line FIRST; otherwise left out
-  zero LINE, one LINE      left out: no modulus
+  shared LINE GCD          the gcd of this integer and the product of all different ones
+  pair LINE LINE GCD       two different integers and their gcd
+  duplicate LINE FIRST     this integer stands in line FIRST, too; the program uses the first only
+  zero LINE, one LINE      this integer is 0 or 1; the program does not use it
 
 Examples:
   warpmp batch-gcd examples/batch-gcd/moduli.txt
@@ -69,7 +73,7 @@ pub(crate) struct BatchGcd {
     pub(crate) output: Option<String>,
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
-    /// Find the common factors of about this many integers again, by one product after the other on another library
+    /// Check the lines of about this many integers, by one product after the other with another library
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = any)]
     pub(crate) check: u64,
     /// Write common factors as hexadecimal with 0x

@@ -10,7 +10,7 @@ use crate::{
     io::{
         npy::{Dtype, NpyHeader},
         output::Output,
-        sink::{Format, Layout, Sink},
+        sink::{ArrayHead, Format, Sink},
     },
     numbers::Numbers,
     progress::Progress,
@@ -23,7 +23,7 @@ const CHUNK_LIMBS: usize = 4 << 20;
 pub(crate) fn run(args: &Gen) -> Result<()> {
     let format = Format::choose(args.format.format, args.output.as_deref());
     let limbs = args.bits.div_ceil(32);
-    let layout = Layout::Known(NpyHeader { dtype: Dtype::U32, rows: args.count, columns: limbs });
+    let layout = ArrayHead::Known(NpyHeader { dtype: Dtype::U32, rows: args.count, columns: limbs });
     let output = Output::open(args.output.as_deref(), &[])?;
     let mut progress = Progress::new(Some(args.count), "integers", args.progress.quiet);
     if output.is_terminal() {

@@ -9,7 +9,7 @@ use crate::{
         column::Column,
         npy::{Dtype, NpyHeader},
         output::{self, Output},
-        sink::{Format, Layout, Sink},
+        sink::{ArrayHead, Format, Sink},
     },
     numbers::Numbers,
 };
@@ -49,7 +49,7 @@ impl Results {
         let mut opened = Self { operation, sinks: Vec::new(), on_stdout: false, on_terminal: false };
         for (i, ((name, format), layout)) in names.into_iter().zip(formats).zip(layouts).enumerate() {
             // Rows that grow get zeros above, which would change a two's complement.
-            let fixed = args.bits.is_some() || matches!(layout, Layout::Known(_));
+            let fixed = args.bits.is_some() || matches!(layout, ArrayHead::Known(_));
             if format == Format::Npy && operation.is_signed(i) && !fixed {
                 return Err(ArgsError::WidthNeeded { operation }.into());
             }
@@ -97,11 +97,11 @@ pub(super) fn columns(operation: Operation, results: &[Numbers]) -> (Vec<Column<
 }
 
 /// The shapes of output arrays: known from the start if all operands are arrays.
-fn layouts(operation: Operation, args: &Apply, headers: &[Option<NpyHeader>]) -> Result<Vec<Layout>> {
+fn layouts(operation: Operation, args: &Apply, headers: &[Option<NpyHeader>]) -> Result<Vec<ArrayHead>> {
     let dtype = headers.iter().flatten().next().map_or(Dtype::U32, |header| header.dtype);
     let known = headers.iter().copied().collect::<Option<Vec<NpyHeader>>>();
     let Some(known) = known.filter(|headers| headers.iter().all(|header| header.rows > 0 && header.columns > 0)) else {
-        return Ok(vec![Layout::Unknown(dtype); operation.result_names().len()]);
+        return Ok(vec![ArrayHead::Unknown(dtype); operation.result_names().len()]);
     };
     let shape = |header: &NpyHeader| {
         let lanes = usize::try_from(header.rows).unwrap_or(usize::MAX);
@@ -109,7 +109,7 @@ fn layouts(operation: Operation, args: &Apply, headers: &[Option<NpyHeader>]) ->
     };
     let shapes: Vec<Shape> = known.iter().map(shape).collect();
     let layout = |result: &Shape| {
-        Layout::Known(NpyHeader { dtype, rows: known[0].rows, columns: result.limbs().div_ceil(dtype.limbs()) })
+        ArrayHead::Known(NpyHeader { dtype, rows: known[0].rows, columns: result.limbs().div_ceil(dtype.limbs()) })
     };
     Ok(operation.results(&shapes)?.iter().map(layout).collect())
 }

@@ -1,12 +1,11 @@
-//! Results as integers with a sign, or none where a lane is at fault: what is written, and what is compared with
-//! what was written before.
+//! Results as integers with a sign, to be written or to be compared with a file. A lane at fault has no result.
 
 use std::borrow::Cow;
 
 use super::text;
 use crate::numbers::Numbers;
 
-/// What stands in text for each result of a lane that has none.
+/// Text that stands in place of a result if the lane has none.
 pub(crate) const NO_RESULT: &[u8] = b"-";
 
 /// Results, lane by lane.
@@ -22,7 +21,7 @@ pub(crate) fn is_at_fault(status: Option<&Numbers>, lane: usize) -> bool {
     status.is_some_and(|status| status.lane(lane)[0] != 0)
 }
 
-/// The two's complement of limbs that are one.
+/// The two's complement of limbs that hold a two's complement.
 pub(crate) fn negated(mut limbs: Vec<u32>) -> Vec<u32> {
     let mut carry = true;
     for limb in &mut limbs {

@@ -1,17 +1,17 @@
-//! Decimal digits of integers, both ways: for numbers to some thousands of bits a few times as fast as a general library.
-//! Longer ones are halved by powers of ten, with the library's divisions and products, until they are that short.
+//! Decimal digits of integers, both ways. Up to some thousands of bits this is a few times as fast as a general library.
+//! Longer numbers are halved by powers of ten, with the library's divisions and products, until they are short enough.
 //!
 //! **Words to digits.** Let `D = 10^19`, the largest power of ten in a word of 64 bits, and `T[i][j]` the digit of
 //! `D^i` in `2^(64j)`, written to the base `D`. Then `Σⱼ wⱼ·2^(64j) = Σᵢ (Σⱼ wⱼ·T[i][j])·D^i`: each column is a sum of
-//! products, none of which waits for another, and only the `n` columns are divided by `D`, with its reciprocal, where the usual
-//! method has `n²/2` divisions one after the other. Tables are made when they are first needed.
+//! independent products, and only the `n` columns are divided by `D`, with its reciprocal. The usual method has `n²/2`
+//! divisions, one after the other. Tables are made when they are first needed.
 //!
 //! **Bound.** There are at most `2^8` words, `wⱼ < 2^64` and `T[i][j] < D < 2^63.12`: a column sums to less than `2^135.12`.
 //! The carry into it is below `2^73`, and so is the next one, as `(2^135.12 + 2^73) / D < 2^73`. A column with its carry
-//! is thus three words with the uppermost below `2^8`, as division asks for (`< D`), and a carry two words with the upper
+//! is thus three words, the uppermost below `2^8`; the division requires less than `D`. A carry is two words, the upper
 //! one below `2^9`.
 //!
-//! **Digits to words.** `x·D + chunk` for 19 digits at a time: with a carry below `D`, as the chunk is, `word·D + carry` is at
+//! **Digits to words.** `x·D + chunk` for 19 digits at a time. The chunk and each carry are below `D`, so `word·D + carry` is at
 //! most `(2^64 - 1)·D + D - 1 < D·2^64`, and the next carry is below `D` again.
 //!
 //! **Source.** Division by an invariant word: N. Möller, T. Granlund, *Improved division by invariant integers*, 2011,
@@ -28,7 +28,7 @@ const BASE: u64 = 10_000_000_000_000_000_000;
 /// `⌊(2^128 - 1) / BASE⌋ - 2^64`.
 #[expect(clippy::cast_possible_truncation, reason = "the upper word is a one, which is left out")]
 const RECIPROCAL: u64 = (u128::MAX / BASE as u128) as u64;
-/// Words of the numbers that the smallest table is for; each further one is for twice as many.
+/// The smallest table is for numbers of this many words; each further table is for twice as many.
 const TABLE_LEAST: usize = 16;
 /// Words of the largest number that is not split.
 const TABLE_MOST: usize = 256;
@@ -62,7 +62,7 @@ fn divided(high: u64, low: u64) -> (u64, u64) {
 /// Powers of `2^64` to the base [`BASE`], digit by digit.
 #[derive(Debug)]
 struct Table {
-    /// Of one digit after the other, the powers that have it.
+    /// For each digit in turn, the powers that have this digit.
     digits: Vec<u64>,
     columns: Vec<Column>,
 }
@@ -110,7 +110,7 @@ impl Table {
         TABLES[class].get_or_init(|| Self::new(TABLE_LEAST << class))
     }
 
-    /// Words, least significant first, as chunks, of which there are as many as the words may need.
+    /// Words as chunks, both least significant first. The chunks suffice for any words of this number.
     fn chunks(&self, words: &[u64], chunks: &mut Vec<u64>) {
         let (mut low_carry, mut high_carry) = (0u64, 0u64);
         for column in self.columns.iter().take_while(|column| column.first < words.len()) {
@@ -196,21 +196,21 @@ pub(crate) fn write(limbs: &[u32], text: &mut Vec<u8>) {
     }
 }
 
-/// The chunks of two words: so few that a table would cost more than it spares.
+/// The chunks of two words. For so few words a table costs more than it saves.
 fn chunks_of_two([low, high]: [u64; 2]) -> [u64; 3] {
     let (lower, first) = divided(high % BASE, low);
     let (third, second) = divided(high / BASE, lower);
     [first, second, third]
 }
 
-/// Appends the digits of at most [`TABLE_MOST`] words, and with zeros above those of `least` chunks.
+/// Appends the digits of at most [`TABLE_MOST`] words, with leading zeros to at least `least` chunks.
 fn write_short(words: &[u64], least: Option<usize>, text: &mut Vec<u8>) {
     let mut chunks = Vec::with_capacity((words.len() + 8).max(least.unwrap_or(0)));
     Table::of(words.len()).chunks(words, &mut chunks);
     append(&chunks, least, text);
 }
 
-/// Appends the digits of chunks, least significant first, and with zeros above those of `least` chunks.
+/// Appends the digits of chunks, least significant first, with leading zeros to at least `least` chunks.
 fn append(chunks: &[u64], least: Option<usize>, text: &mut Vec<u8>) {
     let used = chunks.iter().rposition(|chunk| *chunk != 0).map_or(0, |top| top + 1);
     text.reserve(CHUNK * used.max(least.unwrap_or(0)));
@@ -227,8 +227,8 @@ fn append(chunks: &[u64], least: Option<usize>, text: &mut Vec<u8>) {
     }
 }
 
-/// Appends the digits of a number below `10^(CHUNK·LEAF·2^level)`; zeros above it only if digits of the same number
-/// were appended since `start`.
+/// Appends the digits of a number below `10^(CHUNK·LEAF·2^level)`, with leading zeros if higher digits of the same number
+/// stand after `start` already.
 fn write_long(number: UBig, level: usize, start: usize, text: &mut Vec<u8>) {
     let Some(below) = level.checked_sub(1) else {
         let words = words(&number.to_le_bytes());
@@ -241,7 +241,7 @@ fn write_long(number: UBig, level: usize, start: usize, text: &mut Vec<u8>) {
     write_long(low, below, start, text);
 }
 
-/// How often one has to be doubled to be no less than `count`.
+/// The least `n` with `2^n ≥ count`.
 fn doublings(count: usize) -> usize {
     count.next_power_of_two().ilog2() as usize
 }
@@ -260,7 +260,7 @@ fn words(bytes: &[u8]) -> Vec<u64> {
     bytes.chunks(8).map(word).collect()
 }
 
-/// The number of eight digits, the first in the lowest byte: neighbours are joined three times.
+/// The number of eight digits, the first in the lowest byte: three steps each join neighbours.
 #[inline]
 fn eight(text: [u8; 8]) -> u64 {
     let digits = u64::from_le_bytes(text) & 0x0f0f_0f0f_0f0f_0f0f;

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! source.rs   an operand's file, text or .npy, one integer after the other
-//! tuple.rs    the operands in lock step, in chunks of bounded size; counts that differ
+//! tuple.rs    the operands together, in chunks of bounded size; their counts of numbers
+//! error.rs    faults of files, with the place in the file
 //! text.rs     lines: decimal and hexadecimal, both ways
 //! decimal.rs  decimal digits of long integers, both ways
 //! npy.rs      NumPy's header and rows, both ways

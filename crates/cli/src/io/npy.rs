@@ -18,10 +18,10 @@ pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Bytes of the headers written here: the smallest that hold any shape, a multiple of 64.
 pub(crate) const HEADER_BYTES: usize = 128;
 
-/// A header longer than this belongs to no two-dimensional array of integers.
+/// No two-dimensional array of integers has a longer header.
 const HEADER_LIMIT: usize = 1 << 16;
 
-/// Does a file of this name have to be an `.npy` file?
+/// Must a file of this name be an `.npy` file?
 pub(crate) fn is_named(name: &str) -> bool {
     name.to_ascii_lowercase().ends_with(".npy")
 }
@@ -58,7 +58,7 @@ pub(crate) struct NpyHeader {
     pub(crate) columns: usize,
 }
 
-/// Why an `.npy` file is not an operand.
+/// Why an `.npy` file is no operand.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NpyProblem {
     #[error("not an .npy file, whatever its name says")]

@@ -1,8 +1,7 @@
-//! Where results go: standard output, a device or pipe as it is, or a file that appears whole.
+//! Where results go: standard output, a device, a pipe, or a file that appears whole.
 //!
-//! A file is written under another name in the same directory, brought to the disk, and renamed. If
-//! anything fails, or the program is interrupted, the other name is removed and a file that stood
-//! there before is as it was.
+//! A file gets a temporary name in the same directory; when it is complete and on the disk, it is renamed. If anything
+//! fails, or the program is interrupted, the temporary file is removed, and an older file of the name stays as it was.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -22,11 +21,11 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Output {
     name: String,
-    place: Place,
+    destination: Destination,
 }
 
 #[derive(Debug)]
-enum Place {
+enum Destination {
     Stdout(io::Stdout),
     /// A device or a pipe: there is nothing to rename.
     Special(File),
@@ -41,32 +40,32 @@ impl Output {
     /// Opens the output `name`; none or `-` is standard output.
     ///
     /// # Errors
-    /// [`FileError::SamePath`] if it is one of `inputs`, by whatever name; [`FileError::Write`] if it cannot be
+    /// [`FileError::SamePath`] if it is one of `inputs`, under any name; [`FileError::Write`] if it cannot be
     /// written.
     pub(crate) fn open(name: Option<&str>, inputs: &[&str]) -> Result<Self> {
         let Some(name) = name.filter(|name| *name != "-") else {
             refuse_same("standard output", stdout_identity(), inputs)?;
-            return Ok(Self { name: "standard output".into(), place: Place::Stdout(io::stdout()) });
+            return Ok(Self { name: "standard output".into(), destination: Destination::Stdout(io::stdout()) });
         };
         refuse_same(name, fs::metadata(name).ok().and_then(|metadata| identity(&metadata)), inputs)?;
-        let place = open_place(name).map_err(|source| Error::write(name, source))?;
-        Ok(Self { name: name.into(), place })
+        let destination = open_destination(name).map_err(|source| Error::write(name, source))?;
+        Ok(Self { name: name.into(), destination })
     }
 
-    /// Is it standard output, and that a terminal?
+    /// Is it standard output, and standard output a terminal?
     pub(crate) fn is_terminal(&self) -> bool {
-        matches!(&self.place, Place::Stdout(stdout) if stdout.is_terminal())
+        matches!(&self.destination, Destination::Stdout(stdout) if stdout.is_terminal())
     }
 
-    /// Is it standard output, whatever that is?
+    /// Is it standard output?
     pub(crate) const fn is_stdout(&self) -> bool {
-        matches!(self.place, Place::Stdout(_))
+        matches!(self.destination, Destination::Stdout(_))
     }
 
     /// A second handle to a file that can be written at any place and read back; none for a stream.
     pub(crate) fn seekable(&self) -> Option<Result<File>> {
-        match &self.place {
-            Place::Aside { file: Some(file), .. } => {
+        match &self.destination {
+            Destination::Aside { file: Some(file), .. } => {
                 Some(File::options().read(true).write(true).open(file.path()).map_err(|source| self.error(source)))
             }
             _ => None,
@@ -75,29 +74,31 @@ impl Output {
 
     /// Appends bytes.
     pub(crate) fn write_all(&mut self, bytes: &[u8]) -> Result<()> {
-        let written = match &mut self.place {
-            Place::Stdout(stdout) => stdout.write_all(bytes),
-            Place::Special(file) => file.write_all(bytes),
-            Place::Aside { file: Some(file), .. } => file.as_file_mut().write_all(bytes),
-            Place::Aside { file: None, .. } => Ok(()),
+        let written = match &mut self.destination {
+            Destination::Stdout(stdout) => stdout.write_all(bytes),
+            Destination::Special(file) => file.write_all(bytes),
+            Destination::Aside { file: Some(file), .. } => file.as_file_mut().write_all(bytes),
+            Destination::Aside { file: None, .. } => Ok(()),
         };
         written.map_err(|source| self.error(source))
     }
 
     /// Brings a file to the disk.
     pub(crate) fn sync(&mut self) -> Result<()> {
-        match &self.place {
-            Place::Aside { file: Some(file), .. } => file.as_file().sync_all().map_err(|source| self.error(source)),
+        match &self.destination {
+            Destination::Aside { file: Some(file), .. } => {
+                file.as_file().sync_all().map_err(|source| self.error(source))
+            }
             _ => Ok(()),
         }
     }
 
     /// Everything is written: makes it appear under its name.
     pub(crate) fn finish(mut self) -> Result<()> {
-        let finished = match &mut self.place {
-            Place::Stdout(stdout) => stdout.flush(),
-            Place::Special(file) => file.flush(),
-            Place::Aside { file, target } => file.take().map_or(Ok(()), |file| complete(file, target)),
+        let finished = match &mut self.destination {
+            Destination::Stdout(stdout) => stdout.flush(),
+            Destination::Special(file) => file.flush(),
+            Destination::Aside { file, target } => file.take().map_or(Ok(()), |file| complete(file, target)),
         };
         finished.map_err(|source| self.error(source))
     }
@@ -110,7 +111,7 @@ impl Output {
 
 impl Drop for Output {
     fn drop(&mut self) {
-        if let Place::Aside { file: Some(file), .. } = &self.place {
+        if let Destination::Aside { file: Some(file), .. } = &self.destination {
             let path = file.path().to_owned();
             let mut unfinished = interrupt::unfinished();
             let _ = fs::remove_file(&path);
@@ -119,16 +120,16 @@ impl Drop for Output {
     }
 }
 
-fn open_place(name: &str) -> io::Result<Place> {
-    // A link to a file stays a link: the file it leads to is replaced.
+fn open_destination(name: &str) -> io::Result<Destination> {
+    // A link stays a link: the file that it leads to is replaced.
     let target = fs::canonicalize(name).unwrap_or_else(|_| missing(Path::new(name)));
     let existing = fs::metadata(&target).ok();
     match &existing {
         Some(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
         Some(metadata) if !metadata.is_file() => {
-            return Ok(Place::Special(OpenOptions::new().write(true).open(&target)?));
+            return Ok(Destination::Special(OpenOptions::new().write(true).open(&target)?));
         }
-        // What may not be written may not be replaced either.
+        // A file that may not be written may not be replaced either.
         Some(_) => drop(OpenOptions::new().append(true).open(&target)?),
         None => {}
     }
@@ -143,10 +144,10 @@ fn open_place(name: &str) -> io::Result<Place> {
     if let Some(metadata) = existing {
         file.as_file().set_permissions(metadata.permissions())?;
     }
-    Ok(Place::Aside { file: Some(file), target })
+    Ok(Destination::Aside { file: Some(file), target })
 }
 
-/// The file that is made for a name: of a link to a file that is not there, that one.
+/// The file to make for a name that leads to no file: the name itself, or the target of a link.
 fn missing(name: &Path) -> PathBuf {
     let linked = fs::read_link(name).ok();
     linked.map_or_else(|| name.into(), |file| name.parent().map_or_else(|| file.clone(), |folder| folder.join(&file)))
@@ -156,7 +157,7 @@ fn missing(name: &Path) -> PathBuf {
 fn aside(stem: &str, directory: &Path) -> io::Result<NamedTempFile> {
     use std::os::unix::fs::PermissionsExt as _;
     let mut builder = tempfile::Builder::new();
-    // As any new file: the process's mask takes away what it takes away.
+    // The permissions of any new file, less the process's mask.
     builder.permissions(fs::Permissions::from_mode(0o666));
     builder.prefix(&format!(".{stem}.")).suffix(".tmp").tempfile_in(directory).map_err(inner)
 }
@@ -175,7 +176,7 @@ fn complete(file: NamedTempFile, target: &Path) -> io::Result<()> {
     renamed.map(drop).map_err(|error| error.error)
 }
 
-/// Refuses a name that stands for the same file as one before it. Devices may well be written twice.
+/// Refuses a name of the same file as an earlier name. Devices may be written twice.
 ///
 /// # Errors
 /// [`FileError::SameOutput`].
@@ -205,7 +206,7 @@ fn refuse_same(name: &str, output: Option<Identity>, inputs: &[&str]) -> Result<
     }
 }
 
-/// What a regular file is, whatever it is called: device and number.
+/// The identity of a regular file under any name: device and number.
 type Identity = (u64, u64);
 
 #[cfg(unix)]

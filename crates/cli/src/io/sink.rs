@@ -22,7 +22,7 @@ use crate::{
 
 /// The most lanes that a thread formats at a time.
 const PIECE_LANES: usize = 256;
-/// Limbs that make a piece though they are of fewer lanes: long numbers are for all threads, too.
+/// A piece of long numbers has fewer lanes, about this many limbs, so that all threads get some.
 const PIECE_LIMBS: usize = 1 << 14;
 /// Bytes that are moved at a time.
 const BLOCK_BYTES: usize = 4 << 20;
@@ -37,19 +37,19 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// What was asked for, else what the file's name ends in, else text.
+    /// The format that was asked for; without one, the format of the file's name; else text.
     pub(crate) fn choose(asked: Option<Self>, file: Option<&str>) -> Self {
         let is_npy = || file.is_some_and(npy::is_named);
         asked.unwrap_or_else(|| if is_npy() { Self::Npy } else { Self::Text })
     }
 }
 
-/// What is known of an array before its integers are.
+/// The header of an array, as far as it is known before its integers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Layout {
-    /// Its shape: it can be written from the start.
+pub(crate) enum ArrayHead {
+    /// Its shape: the header can be written at once.
     Known(NpyHeader),
-    /// Its type only: rows grow as wider integers come, the shape is written last.
+    /// Its type only: rows grow with wider integers, and the header is written last.
     Unknown(Dtype),
 }
 
@@ -65,8 +65,8 @@ impl Sink {
     /// Writes to `output` as `format` says.
     ///
     /// # Errors
-    /// [`FileError::NpyToTerminal`]; what writing gives.
-    pub(crate) fn new(mut output: Output, format: Format, hex: bool, layout: Layout) -> Result<Self> {
+    /// [`FileError::NpyToTerminal`]; the errors of writing.
+    pub(crate) fn new(mut output: Output, format: Format, hex: bool, layout: ArrayHead) -> Result<Self> {
         if format == Format::Text {
             return Ok(Self::Text { output, hex });
         }
@@ -74,11 +74,11 @@ impl Sink {
             return Err(FileError::NpyToTerminal.into());
         }
         match layout {
-            Layout::Known(header) => {
+            ArrayHead::Known(header) => {
                 output.write_all(&header.to_bytes())?;
                 Ok(Self::Npy { output, header })
             }
-            Layout::Unknown(dtype) => Ok(Self::Growing(Growing::new(output, dtype)?)),
+            ArrayHead::Unknown(dtype) => Ok(Self::Growing(Growing::new(output, dtype)?)),
         }
     }
 
@@ -102,7 +102,7 @@ impl Sink {
         self.complete()?.finish()
     }
 
-    /// Everything is written; a file is on the disk, and still under another name.
+    /// Everything is written: a file is on the disk, still under its temporary name.
     pub(crate) fn complete(self) -> Result<Output> {
         let mut output = match self {
             Self::Text { output, .. } | Self::Npy { output, .. } => output,
@@ -162,8 +162,8 @@ fn rows(column: &Column<'_>, limbs: usize) -> Vec<u8> {
     bytes
 }
 
-/// An array whose shape shows itself in the end: in the output's own file if that can be rewritten,
-/// else in a temporary one.
+/// An array whose shape is known at the end only. It is written to the output's own file if that can be rewritten, else to
+/// a temporary file.
 #[derive(Debug)]
 pub(crate) struct Growing {
     output: Output,
@@ -195,7 +195,7 @@ impl Growing {
         Ok(array)
     }
 
-    /// What the file in work gives; a temporary one is not where the output is.
+    /// The result of a step on the file; an error names the temporary file if there is one.
     fn checked<T>(&self, result: io::Result<T>) -> Result<T> {
         result.map_err(|source| if self.spooled { spool_error(source) } else { self.output.error(source) })
     }
@@ -204,7 +204,7 @@ impl Growing {
         let numbers = column.numbers;
         self.needed = self.needed.max(numbers.max_limbs().next_multiple_of(self.dtype.limbs()));
         if self.needed > self.limbs {
-            // Half as much again: integers that keep growing move the rows a few times, not each time.
+            // Half as much again, so that rows move a few times only, even if integers grow with every chunk.
             let roomy = if self.rows == 0 { 0 } else { (self.limbs * 3 / 2).next_multiple_of(self.dtype.limbs()) };
             self.widen(self.needed.max(roomy))?;
         }

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 /// Bytes read at a time.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Integers as they stand in the file: cheap to take, to be parsed by many threads later.
+/// Integers as they stand in the file. Reading them is cheap; many threads parse them later.
 #[derive(Debug)]
 pub(crate) enum Raw {
     /// Lines of text.
@@ -69,11 +69,11 @@ pub(crate) struct Source {
     consumed_bytes: u64,
     /// The most bits of an integer.
     limit: usize,
-    format: Format,
+    format: Encoding,
 }
 
 #[derive(Debug)]
-enum Format {
+enum Encoding {
     Text { line: u64, blank: Option<u64> },
     Npy { header: NpyHeader, rows_left: u64 },
 }
@@ -87,7 +87,7 @@ impl Source {
         Ok(source)
     }
 
-    /// As [`Source::open`]; whether the file has to be an `.npy` file is said, not in its name.
+    /// As [`Source::open`], but `is_npy`, not the name, says whether the file has to be an `.npy` file.
     pub(crate) fn open_named(name: &str, limit: usize, is_npy: bool) -> Result<Self> {
         let mut source = Self::unread(name, limit)?;
         source.detect_as(is_npy)?;
@@ -108,11 +108,11 @@ impl Source {
         };
         let name = if name == STDIN { "standard input".to_owned() } else { name.to_owned() };
         let reader = BufReader::with_capacity(BUFFER_BYTES, input);
-        let format = Format::Text { line: 0, blank: None };
+        let format = Encoding::Text { line: 0, blank: None };
         Ok(Self { name, reader, total_bytes, consumed_bytes: 0, limit, format })
     }
 
-    /// What the file is; one called `.npy` has to be that.
+    /// Tells text from arrays; a file called `.npy` has to be an array.
     fn detect(&mut self) -> Result<()> {
         self.detect_as(npy::is_named(&self.name))
     }
@@ -128,7 +128,7 @@ impl Source {
             header.check_size(header_bytes, total).map_err(|problem| self.npy_error(problem))?;
         }
         self.consumed_bytes = header_bytes;
-        self.format = Format::Npy { header, rows_left: header.rows };
+        self.format = Encoding::Npy { header, rows_left: header.rows };
         Ok(())
     }
 
@@ -150,16 +150,16 @@ impl Source {
     /// The header of an `.npy` file.
     pub(crate) const fn npy_header(&self) -> Option<&NpyHeader> {
         match &self.format {
-            Format::Npy { header, .. } => Some(header),
-            Format::Text { .. } => None,
+            Encoding::Npy { header, .. } => Some(header),
+            Encoding::Text { .. } => None,
         }
     }
 
     /// An empty chunk of this source's kind.
     pub(crate) fn empty(&self) -> Raw {
         match &self.format {
-            Format::Text { .. } => Raw::Text(RawText::default()),
-            Format::Npy { header, rows_left } => Raw::Rows(RawRows {
+            Encoding::Text { .. } => Raw::Text(RawText::default()),
+            Encoding::Npy { header, rows_left } => Raw::Rows(RawRows {
                 bytes: Vec::new(),
                 row_limbs: header.row_limbs(),
                 first_row: header.rows - rows_left,
@@ -175,7 +175,7 @@ impl Source {
         }
     }
 
-    /// As [`Source::push`], of an array as many integers at once as take up about `bytes`.
+    /// As [`Source::push`]; of an array, as many integers at once as fill about `bytes`.
     pub(crate) fn push_many(&mut self, raw: &mut Raw, bytes: usize) -> Result<bool> {
         match raw {
             Raw::Text(text) => self.push_line(text),
@@ -211,7 +211,7 @@ impl Source {
                 .read_until(b'\n', text.buffer())
                 .map_err(|source| Error::read(&self.name, source))? as u64;
             self.consumed_bytes += read;
-            let Format::Text { line, blank } = &mut self.format else { return Err(Error::Bug) };
+            let Encoding::Text { line, blank } = &mut self.format else { return Err(Error::Bug) };
             if read == 0 {
                 return Ok(false);
             }
@@ -230,7 +230,7 @@ impl Source {
                     return match *blank {
                         None => Ok(true),
                         Some(line) => {
-                            // Of a file that is no text it says more that it is none.
+                            // A file that is no text has other faults, too: the zero byte explains them all.
                             let binary = (0..text.lanes()).find(|lane| text.get(*lane).contains(&0));
                             let (line, problem) = binary
                                 .map_or((line, LineProblem::Blank), |lane| (text.line(lane), LineProblem::ZeroByte));
@@ -244,7 +244,7 @@ impl Source {
 
     /// Appends rows: `count`, or as many as there are.
     fn push_rows(&mut self, rows: &mut RawRows, count: u64) -> Result<bool> {
-        let Format::Npy { header, rows_left } = &mut self.format else { return Err(Error::Bug) };
+        let Encoding::Npy { header, rows_left } = &mut self.format else { return Err(Error::Bug) };
         if *rows_left == 0 {
             let rest = self.reader.fill_buf().map_err(|source| Error::read(&self.name, source))?;
             return if rest.is_empty() { Ok(false) } else { Err(self.npy_error(NpyProblem::TrailingBytes)) };

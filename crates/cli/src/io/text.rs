@@ -1,13 +1,13 @@
 //! Integers as lines of text.
 //!
 //! A line is one unsigned integer, decimal or hexadecimal with `0x`, of any length up to 65536 bits.
-//! Spaces around it and a carriage return at the end are ignored; so are lines that start with `#`,
+//! The program ignores spaces around a number, a carriage return at the end, lines that start with `#`,
 //! blank lines at the end of the file, and a byte-order mark. A blank line *between* numbers is an
-//! error: it could as well be a number that got lost, and would shift all pairs after it.
+//! error: a number may have been lost there, and all later pairs would be wrong.
 
 use super::{column::NO_RESULT, decimal, error::LineProblem};
 
-/// The longest line: room for any operand many times over, and a bound for files that are no text.
+/// The longest line. The longest operand needs far less; a file with longer lines is no text.
 pub(crate) const LINE_LIMIT: usize = 1 << 20;
 
 /// How much of a line a message shows.
@@ -15,7 +15,7 @@ const HEAD_CHARS: usize = 40;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Lines with numbers, as they stand in the file, without what surrounds the numbers.
+/// The numbers of lines as they stand in the file, without the spaces around them.
 #[derive(Debug, Default)]
 pub(crate) struct RawText {
     bytes: Vec<u8>,
@@ -78,7 +78,7 @@ impl RawText {
             Some(_) => LineKind::Number,
         };
         if kind == LineKind::Number {
-            // Lines nearly always need only their end cut off; an indented one moves.
+            // Most lines lose their end only; an indented number moves to the left.
             let length = kept.len();
             let indent = content.len() - content.trim_ascii_start().len() + (self.bytes.len() - start - content.len());
             if indent > 0 {
@@ -111,7 +111,7 @@ impl<'a> Digits<'a> {
         };
         let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
         let digits = Self { text: &digits[zeros..], hex, limit };
-        // Digits of 2^limit: a number with more certainly has more bits. One with as many shows it later.
+        // The digits of 2^limit. A number with more digits has more bits; a number with as many is measured later.
         let most_digits = if hex { usize::MAX } else { limit * 30103 / 100_000 + 1 };
         let bits = digits.bits_bound();
         if digits.text.len() > most_digits || (hex && bits > limit) { Err(too_wide(bits, limit)) } else { Ok(digits) }
@@ -128,12 +128,12 @@ impl<'a> Digits<'a> {
         }
     }
 
-    /// Were they hexadecimal?
+    /// Are they hexadecimal?
     pub(crate) const fn is_hex(self) -> bool {
         self.hex
     }
 
-    /// A bound of the limbs, at least 1; too many by one at the most.
+    /// A bound of the number of limbs: at least 1, and at most one too many.
     pub(crate) fn limbs_bound(self) -> usize {
         self.bits_bound().div_ceil(32).max(1)
     }
@@ -156,7 +156,7 @@ impl<'a> Digits<'a> {
     }
 }
 
-/// A result as files of results have it, with a minus or none at all.
+/// A result in a file of results: a number, maybe with a minus, or no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry<'a> {
     /// The lane has no result.
@@ -168,7 +168,7 @@ pub(crate) enum Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Checks the text of a result: a number whose magnitude has at most `limit` bits, or what stands for none.
+    /// Checks the text of a result: a number whose magnitude has at most `limit` bits, or `-` for none.
     pub(crate) fn check(text: &'a [u8], limit: usize) -> Result<Self, LineProblem> {
         if text == NO_RESULT {
             return Ok(Self::None);
@@ -216,12 +216,12 @@ fn split(number: &[u8]) -> Option<(&[u8], bool)> {
     (valid && !digits.is_empty()).then_some((digits, hex))
 }
 
-/// Are they all digits? Looks at every one, also after one that is none: so many are looked at at a time.
+/// Are they all digits? The loop does not stop early, so that the compiler uses vectors.
 fn all(digits: &[u8], is_digit: impl Fn(&u8) -> bool) -> bool {
     digits.iter().fold(true, |valid, digit| valid & is_digit(digit))
 }
 
-/// What is wrong with a line that is no number.
+/// The fault of a line that is no number.
 fn complaint(line: &[u8]) -> LineProblem {
     if line.contains(&0) {
         return LineProblem::ZeroByte;

@@ -1,4 +1,4 @@
-//! The operands in lock step: chunks of bounded size, and counts that differ.
+//! The operands, read together in chunks of bounded size, and their counts of numbers.
 
 use super::error::FileError;
 use super::npy::NpyHeader;
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 pub(crate) struct RawTuple {
     /// The integers of the first operand.
     pub(crate) first: Raw,
-    /// Those of the others.
+    /// The other operands.
     pub(crate) others: Vec<RawOther>,
     /// Number of the chunk's first lane.
     pub(crate) first_lane: u64,
@@ -56,7 +56,7 @@ impl TupleReader {
     /// Chunks of about `budget_bytes` of input.
     ///
     /// # Errors
-    /// [`FileError::Counts`] where the headers tell already; [`Error::Bug`] for no operands.
+    /// [`FileError::Counts`] if the headers already differ; [`Error::Bug`] for no operands.
     pub(crate) fn new(sources: Vec<Source>, budget_bytes: usize) -> Result<Self> {
         let mut sources = sources.into_iter();
         let first = sources.next().ok_or(Error::Bug)?;
@@ -86,7 +86,7 @@ impl TupleReader {
         self.sources().map(Source::total_bytes).sum()
     }
 
-    /// Each operand's rows and limbs a row, where headers tell.
+    /// The header of each operand that is an array.
     pub(crate) fn npy_headers(&self) -> Vec<Option<NpyHeader>> {
         self.sources().map(|source| source.npy_header().copied()).collect()
     }
@@ -94,8 +94,8 @@ impl TupleReader {
     /// The next chunk; none at the end of all operands.
     ///
     /// # Errors
-    /// What reading gives; [`FileError::NoNumbers`]; [`FileError::Counts`] with the numbers of both files, once one of
-    /// them ends before the other.
+    /// The errors of reading; [`FileError::NoNumbers`]; [`FileError::Counts`] with the counts of both files, once one
+    /// ends before the other.
     pub(crate) fn next_chunk(&mut self) -> Result<Option<RawTuple>> {
         if self.done {
             return Ok(None);
@@ -140,7 +140,7 @@ impl TupleReader {
         Ok(Some(RawTuple { first, others, first_lane, consumed_bytes }))
     }
 
-    /// The first operand has ended: have the others?
+    /// The first operand has ended: have the others ended, too?
     fn finish(&mut self, lanes: u64, others: &[RawOther]) -> Result<()> {
         let lanes_a = self.lanes + lanes;
         if lanes_a == 0 {

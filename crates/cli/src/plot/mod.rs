@@ -3,6 +3,8 @@
 //! The data knows nothing of drawing; `svg.rs` and `heat.rs` know nothing of what the data means.
 
 pub(crate) mod heat;
+#[cfg(test)]
+mod peers_tests;
 mod svg;
 
 /// The base of an axis that is not logarithmic: powers of one would all be the same.

@@ -1,15 +1,18 @@
 //! The published checksum: `Σ α` over all tested starts, where the walk is "add 1; strip `α` factors 2, multiply by `3^α`; subtract 1;
 //! strip factors 2; until below the start".
 //!
-//! A residue mod `2^k` is tested if it survives rule 1 and rule 2 (descent, same-level merge) at `k` bits; of the starts, those that the
-//! modulus leaves: 1 leaves all, 3 removes `n ≡ 2 mod 3`, 9 removes `n ≡ 2, 4, 5, 8 mod 9`.
+//! A start is tested if its residue mod `2^k` survives rule 1 and rule 2 (descent, same-level merge) at `k` bits, and if the modulus
+//! leaves it: 1 leaves all starts, 3 removes `n ≡ 2 mod 3`, 9 removes `n ≡ 2, 4, 5, 8 mod 9`.
 //!
-//! Stripping `α = ctz(n + 1)` factors and multiplying by `3^α` takes the `α` odd steps of a run at once: with `n + 1 = 2^α·u`, `T^α(n) + 1 = 3^α·u`.
-//! So `α` is the length of the odd run, and the walk sees every local maximum of `T`: it gives the highest value of the window, too.
+//! Stripping `α = ctz(n + 1)` factors and multiplying by `3^α` takes the `α` odd steps of a run at once: with `n + 1 = 2^α·u`,
+//! `T^α(n) + 1 = 3^α·u`. So `α` is the length of the odd run, and the walk sees every local maximum of `T`, also the highest value of the
+//! window.
 //!
 //! Source: D. Barina, whose published work units `[t·2^40, (t+1)·2^40)` this reproduces.
 
 mod sieve;
+
+use std::fmt;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -17,16 +20,19 @@ use serde::{Deserialize, Serialize};
 pub use sieve::Sieve;
 
 use crate::{
-    engine::{Control, Outcome},
+    engine::{Control, Engine, Outcome},
     error::{Allowed, Error, Result},
     heights::Peak,
+    kernels::alpha::UNIT_BITS,
     number::descend,
     power::{MAX_EXPONENT, pow3},
+    reference,
     rules::FLOOR,
+    scheme::Method,
     window::Window,
 };
 
-/// What the sieve's modulus may be.
+/// The moduli that a sieve can have.
 pub(crate) const MODULI: Allowed = Allowed::OneOf(&[1, 3, 9]);
 
 /// The sieve's parameters.
@@ -62,28 +68,54 @@ impl Plan {
     }
 }
 
-/// Lower bits of a task: residues are dealt in pieces.
-const PIECE: usize = 1 << 10;
-
-/// Is the window one that the sieve is proven for?
-///
-/// # Errors
-/// [`Error::Parameter`] for a start below the floor.
-pub fn above_floor(window: &Window) -> Result<()> {
-    if window.from() < FLOOR {
-        let allowed = Allowed::AtLeast(FLOOR);
-        return Err(Error::Parameter { name: "the first start", value: window.from(), allowed });
+impl Method for Plan {
+    fn check(&self) -> Result<()> {
+        Self::new(self.sieve_bits, self.modulus).map(drop)
     }
-    Ok(())
+
+    /// The sieve is not proven below the floor.
+    fn admits(&self, window: &Window) -> Result<()> {
+        if window.from() < FLOOR {
+            let allowed = Allowed::AtLeast(FLOOR);
+            return Err(Error::Parameter { name: "the first start", value: window.from(), allowed });
+        }
+        Ok(())
+    }
+
+    fn run(&self, engine: &mut dyn Engine, window: &Window, control: &Control) -> Result<Outcome> {
+        engine.alpha(self, window, control)
+    }
+
+    fn recompute(&self, window: &Window, control: &Control) -> Result<Outcome> {
+        reference::recompute(*self, window, control)
+    }
+
+    fn window_count(&self, gpu_share: Option<u128>) -> u128 {
+        1 << if gpu_share.is_some() { UNIT_BITS } else { 36 }
+    }
+
+    /// As it is published.
+    fn checksum(&self, sum: u64) -> [String; 2] {
+        ["alpha".into(), sum.to_string()]
+    }
 }
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "alpha: sieve bits {}, modulus {}", self.sieve_bits, self.modulus)
+    }
+}
+
+/// Residues of a piece, which one core does.
+const PIECE: usize = 1 << 10;
 
 /// Tests the window's starts under a sieve.
 ///
 /// # Errors
 /// [`Error::NoDescent`], [`Error::Stopped`]; [`Error::Parameter`] for a start below the floor, where the sieve is not proven.
 pub fn run(sieve: &Sieve, window: &Window, control: &Control) -> Result<Outcome> {
-    above_floor(window)?;
     let plan = sieve.plan();
+    plan.admits(window)?;
     let modulus = 1u128 << plan.sieve_bits;
     let (base, low) = (window.from() & !(modulus - 1), window.from() & (modulus - 1));
     let pieces = sieve.residues().len().div_ceil(PIECE) as u64;
@@ -119,10 +151,10 @@ fn pow3_of(run: u32) -> Option<u128> {
     (run as usize <= MAX_EXPONENT).then(|| pow3(run as usize))
 }
 
-/// What a piece comes to.
+/// The sums of a piece.
 struct Sum {
     outcome: Outcome,
-    /// Of the starts that stay within 128 bits: the highest value, and the least start that has it.
+    /// The highest value of the starts that stay within 128 bits, and the least start that has it.
     highest: Option<(u128, u128)>,
 }
 
@@ -156,7 +188,7 @@ impl Sum {
         Ok(())
     }
 
-    /// The same, as wide as it takes.
+    /// The same in unbounded arithmetic.
     fn wide(&mut self, start: u128) -> Result<()> {
         self.outcome.overflowed += 1;
         let descent = descend(start)?;

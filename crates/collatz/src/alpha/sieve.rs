@@ -1,8 +1,8 @@
 //! Residues that survive descent and same-level merge.
 //!
-//! A merge at level `j < k` is one at level `k`, too: both residues get the same upper bits. So a residue is removed if, at level `k`, a
-//! smaller one has its `c` and `T^k`. Only residues that survive descent are asked for; all others are possible partners, of which
-//! those with too few odd steps to have such a `c` are never looked up.
+//! A merge at level `j < k` is also a merge at level `k`: both residues get the same upper bits. So a residue is removed if, at level
+//! `k`, a smaller residue has its `c` and `T^k`. The sieve asks only about residues that survive descent. All other residues are possible
+//! partners, except those with too few odd steps for such a `c`.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -18,12 +18,12 @@ use crate::{
     tables::{Base, Mandatory},
 };
 
-/// Steps of the low part of a residue, whose walk all residues with these low bits share.
+/// Steps of the low part of a residue: all residues with the same low bits share them.
 const LOW_BITS: u32 = 24;
 /// Bits of `T^k`, below `3^34`; `c` stands above them.
 const VALUE_BITS: u32 = 54;
 
-/// The residues of a plan, ascending. Eight bytes each; while it is made, up to 48 bytes for each residue that survives descent.
+/// The residues of a plan, ascending. Eight bytes each. Making it takes up to 48 bytes for each residue that survives descent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sieve {
     plan: Plan,
@@ -60,7 +60,7 @@ impl Sieve {
         if let Some(sieve) = last.as_ref().filter(|sieve| sieve.plan == *plan) {
             return Ok(sieve.clone());
         }
-        // The one before goes first: two of them may not fit.
+        // The old sieve goes first: memory may not hold two.
         *last = None;
         Ok(last.insert(Arc::new(Self::new(plan)?)).clone())
     }
@@ -78,7 +78,7 @@ impl Sieve {
 
 /// A map from keys that are not 0 to the smallest residue seen with each, filled by all cores at once.
 struct Smallest {
-    /// 0: nothing here.
+    /// 0: the place is free.
     keys: Vec<AtomicU64>,
     /// The residue, inverted: 0 is larger than all.
     inverted: Vec<AtomicU64>,
@@ -99,7 +99,7 @@ impl Smallest {
         (0..=mask).map(move |next| (first + next) & mask)
     }
 
-    /// A key whose smallest residue will be asked for.
+    /// A key whose smallest residue is asked for later.
     fn ask(&self, key: u64) {
         for place in self.places(key) {
             match self.keys[place].compare_exchange(0, key, Ordering::Relaxed, Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! SHA-256 of what rules and tables do, so that certificates of different rules are never taken for the same.
+//! SHA-256 of the effect of rules and tables, so that certificates of different rules are never taken for the same.
 
 use std::{
     collections::BTreeMap,
@@ -6,8 +6,8 @@ use std::{
 };
 
 use sha2::{Digest as _, Sha256};
+use warpmp_campaign::hex;
 
-use super::Scheme;
 use crate::{
     dfs::{Lookahead, leaves},
     error::Result,
@@ -49,39 +49,23 @@ fn rules() -> String {
     hex(&hash.finalize())
 }
 
-/// The tables that a scheme's figures depend on: for the dissertation's scheme, tables B and C (SHA-256 over both, 4 bytes an
-/// entry, little-endian). The default scheme's figures depend on no table: how far a tested start jumps changes no figure.
+/// The fingerprint of tables B and C with these base bits: SHA-256 over both, 4 bytes an entry, little-endian.
 ///
 /// # Errors
 /// [`crate::Error::Parameter`].
-pub fn tables(scheme: &Scheme) -> Result<Vec<(String, String)>> {
-    let Scheme::Honda(plan) = scheme else { return Ok(Vec::new()) };
+pub(crate) fn base(bits: u32) -> Result<String> {
     // A campaign has thousands of certificates, and large tables take a tenth of a second.
     let mut known = BASES.lock().unwrap_or_else(PoisonError::into_inner);
-    let fingerprint = match known.get(&plan.base_bits) {
-        Some(fingerprint) => fingerprint.clone(),
-        None => known.entry(plan.base_bits).or_insert(base(plan.base_bits)?).clone(),
-    };
-    Ok(vec![(format!("B, C of {} bits", plan.base_bits), fingerprint)])
-}
-
-/// Of tables B and C, by their bits.
-static BASES: Mutex<BTreeMap<u32, String>> = Mutex::new(BTreeMap::new());
-
-fn base(bits: u32) -> Result<String> {
+    if let Some(fingerprint) = known.get(&bits) {
+        return Ok(fingerprint.clone());
+    }
     let base = Base::new(bits)?;
     let mut hash = Sha256::new();
     for entry in base.factors().iter().chain(base.addends()) {
         hash.update(entry.to_le_bytes());
     }
-    Ok(hex(&hash.finalize()))
+    Ok(known.entry(bits).or_insert(hex(&hash.finalize())).clone())
 }
 
-/// Lower-case hexadecimal.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
+/// Fingerprints of tables B and C, by their bits.
+static BASES: Mutex<BTreeMap<u32, String>> = Mutex::new(BTreeMap::new());

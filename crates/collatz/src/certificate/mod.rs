@@ -1,27 +1,28 @@
-//! What was done with a window, in a form that others can check.
+//! The result of a window, in a form that other programs can check.
 //!
-//! A certificate is one JSON file. It names the window, the scheme with all that defines which starts are tested, the
-//! fingerprint of rules and tables, the program, the figures, the samples that were recomputed by [`crate::reference`] before it was
-//! written, the device and the time; and it ends with the SHA-256 of itself without that line, so that damage shows. It is written whole or not
-//! at all: to a temporary file, flushed to the disk, renamed.
+//! A certificate is one JSON file. It names the window, the scheme with its parameters, the fingerprints of rules and tables, the
+//! program, the figures, the device and the time. It lists the samples that [`crate::reference`] recomputed before the certificate was
+//! written. [`warpmp_campaign`] seals the file with its SHA-256 and writes it whole or not at all.
 
 mod fingerprint;
-mod store;
 
-use std::time::{Duration, Instant, SystemTime};
+use std::{
+    path::Path,
+    time::{Duration, Instant, SystemTime},
+};
 
 use serde::{Deserialize, Serialize};
 
-pub use fingerprint::{fingerprint, tables};
-pub use store::{Damage, load, store};
-pub(crate) use store::{TEMPORARY, seal, unseal};
+pub(crate) use fingerprint::base;
+pub use fingerprint::fingerprint;
+pub use warpmp_campaign::Damage;
 
 use crate::{
-    alpha, dfs,
+    campaign::Specification,
     engine::{Control, Engine, Outcome},
     error::{Error, Result},
     heights::Heights,
-    honda, reference,
+    scheme::Scheme,
     window::Window,
 };
 
@@ -29,55 +30,6 @@ use crate::{
 pub const FORMAT: u32 = 2;
 /// The program that writes and trusts certificates.
 pub const PROGRAM: &str = concat!("warpmp-collatz ", env!("CARGO_PKG_VERSION"));
-
-/// A scheme with all its parameters: what defines which starts are tested, and the checksum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase", deny_unknown_fields)]
-pub enum Scheme {
-    /// The default scheme.
-    Dfs(dfs::Plan),
-    /// The dissertation's.
-    Honda(honda::Plan),
-    /// The published checksum's.
-    Alpha(alpha::Plan),
-}
-
-impl Scheme {
-    /// What an engine finds.
-    ///
-    /// # Errors
-    /// The engine's.
-    pub fn run(&self, engine: &mut dyn Engine, window: &Window, control: &Control) -> Result<Outcome> {
-        match self {
-            Self::Dfs(plan) => engine.dfs(plan, window, control),
-            Self::Honda(plan) => engine.honda(plan, window, control),
-            Self::Alpha(plan) => engine.alpha(plan, window, control),
-        }
-    }
-
-    /// What the independent path finds.
-    ///
-    /// # Errors
-    /// [`Error::NoDescent`], [`Error::Stopped`].
-    pub fn recompute(&self, window: &Window, control: &Control) -> Result<Outcome> {
-        match self {
-            Self::Dfs(plan) => reference::dfs(plan, window, control),
-            Self::Honda(plan) => reference::honda(plan, window, control),
-            Self::Alpha(plan) => reference::alpha(plan, window, control),
-        }
-    }
-
-    /// Are the parameters in range? Files are not to be trusted.
-    pub(crate) fn is_valid(&self) -> bool {
-        match *self {
-            Self::Dfs(dfs::Plan { leaf_bits, lookahead_bits, rare_lookahead_bits, main_classes }) => {
-                dfs::Plan::new(leaf_bits, lookahead_bits, rare_lookahead_bits, main_classes).is_ok()
-            }
-            Self::Honda(honda::Plan { sieve_bits, base_bits }) => honda::Plan::new(sieve_bits, base_bits).is_ok(),
-            Self::Alpha(alpha::Plan { sieve_bits, modulus }) => alpha::Plan::new(sieve_bits, modulus).is_ok(),
-        }
-    }
-}
 
 /// The figures that a recomputation must find again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -207,7 +159,7 @@ impl Certificate {
             window: *window,
             scheme: *scheme,
             rules: fingerprint(),
-            tables: tables(scheme)?,
+            tables: scheme.tables()?,
             figures: Figures::from(&outcome),
             overflowed: outcome.overflowed,
             finished: outcome.finished,
@@ -219,27 +171,23 @@ impl Certificate {
         })
     }
 
-    /// Was it written by this program, with these rules and tables?
+    /// Time that the window took, samples not counted.
+    pub fn seconds(&self) -> f64 {
+        self.microseconds as f64 / 1e6
+    }
+
+    /// Did this program write it, with these rules and tables?
     ///
     /// # Errors
-    /// [`Damage::Foreign`], saying what differs.
+    /// [`Damage::Foreign`] with the value that differs.
     pub fn is_ours(&self) -> Result<(), Damage> {
-        let foreign = |what: &str, found: &str| Err(Damage::Foreign { what: what.into(), found: found.into() });
         if self.format != FORMAT {
-            return foreign("format", &self.format.to_string());
+            return Err(Damage::foreign("format", self.format.to_string()));
         }
-        if self.program != PROGRAM {
-            return foreign("program", &self.program);
-        }
-        if self.rules != fingerprint() {
-            return foreign("rules", &self.rules);
-        }
-        if !self.scheme.is_valid() {
-            return foreign("scheme", &format!("{:?}", self.scheme));
-        }
-        match tables(&self.scheme) {
+        check_origin(&self.program, &self.rules, &self.scheme)?;
+        match self.scheme.tables() {
             Ok(tables) if tables == self.tables => Ok(()),
-            _ => foreign("tables", &format!("{:?}", self.tables)),
+            _ => Err(Damage::foreign("tables", format!("{:?}", self.tables))),
         }
     }
 
@@ -258,7 +206,34 @@ impl Certificate {
     }
 }
 
-/// Has the independent path find the same; the figures.
+/// Writes a certificate, whole. A file of that name is replaced.
+///
+/// # Errors
+/// [`warpmp_campaign::Error::File`]; nothing has changed then.
+pub fn store(path: &Path, certificate: &Certificate) -> Result<()> {
+    Ok(warpmp_campaign::store::<Specification>(path, certificate)?)
+}
+
+/// Reads a certificate that this program may trust: undamaged, of this version and with these rules.
+///
+/// # Errors
+/// [`warpmp_campaign::Error::File`] if it cannot be read; inside, [`Damage`] if it is not trusted.
+pub fn load(path: &Path) -> Result<Result<Certificate, Damage>> {
+    Ok(warpmp_campaign::load::<Specification>(path)?)
+}
+
+/// Do a file's program, rules and scheme belong to this program?
+pub(crate) fn check_origin(program: &str, rules: &str, scheme: &Scheme) -> Result<(), Damage> {
+    if program != PROGRAM {
+        return Err(Damage::foreign("program", program));
+    }
+    if rules != fingerprint() {
+        return Err(Damage::foreign("rules", rules));
+    }
+    scheme.check().map_err(|_| Damage::foreign("scheme", format!("{scheme:?}")))
+}
+
+/// Recomputes the figures by the independent path, and returns them if they are the same.
 fn compare(
     window: &Window,
     figures: &Figures,

@@ -1,35 +1,41 @@
-//! Vectors on processors for which there are none: the type has no value, so nothing of this is ever called.
+//! Stands in for vectors on processors without them: [`Ifma`](warpmp_simd::Ifma) has no value there, so no code here is ever called.
 #![allow(dead_code, reason = "nothing of this is ever called")]
 
-use super::vectors::{DELAY_BASE_BITS, Descent};
+pub(super) mod delay {
+    use warpmp_simd::Ifma;
 
-/// The proof that there are vectors: there is none.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Vectors {}
+    use crate::cpu::vectors::DELAY_BASE_BITS;
 
-impl Vectors {
-    pub(super) fn detect() -> Option<Self> {
-        None
-    }
-
-    pub(super) fn delays(
-        self,
+    pub(in crate::cpu) fn delays(
+        never: Ifma,
         _: &[u64; 1 << DELAY_BASE_BITS],
         _: &[u16],
         _: impl Fn(usize) -> u128,
         _: &mut [u32],
         _: &mut Vec<usize>,
     ) {
-        match self {}
+        match never {}
     }
+}
 
-    pub(super) fn descend(self, _: Descent<'_>, _: impl Iterator<Item = u128>, _: &mut Vec<u128>) -> (u64, u64) {
-        match self {}
+pub(super) mod descent {
+    use warpmp_simd::Ifma;
+
+    use crate::cpu::vectors::Descent;
+
+    pub(in crate::cpu) fn descend(
+        never: Ifma,
+        _: Descent<'_>,
+        _: impl Iterator<Item = u128>,
+        _: &mut Vec<u128>,
+    ) -> (u64, u64) {
+        match never {}
     }
 }
 
 pub(super) mod pool {
-    use super::Vectors;
+    use warpmp_simd::Ifma;
+
     use crate::{
         cpu::vectors::{Highest, Late},
         dfs::Jump,
@@ -37,13 +43,13 @@ pub(super) mod pool {
 
     #[derive(Debug)]
     pub(in crate::cpu) struct Pool {
-        never: Vectors,
+        never: Ifma,
         pub(in crate::cpu) late: Vec<Late>,
         pub(in crate::cpu) reported: Vec<u64>,
     }
 
     impl Pool {
-        pub(in crate::cpu) fn new(vectors: Vectors, _: [i32; 16], _: Highest) -> Self {
+        pub(in crate::cpu) fn new(vectors: Ifma, _: [i32; 16], _: Highest) -> Self {
             match vectors {}
         }
 

@@ -1,5 +1,5 @@
-//! Algorithm 6 as the dissertation has it: one start after the other, tables of sizes that can be chosen. To compare with; the
-//! engine's delays are faster.
+//! Algorithm 6 as in the dissertation: one start after the other, with tables of any size. It serves comparisons; the engine's delays
+//! are faster.
 
 use crate::{
     error::{Error, Result},

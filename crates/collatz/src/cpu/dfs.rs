@@ -1,14 +1,15 @@
-//! The depth-first scheme: leaves made on the way, candidates as bits, jumps in batches.
+//! The depth-first scheme: it makes leaves on the way, keeps candidates as bits, and jumps in batches.
 
 #[cfg(test)]
 mod tests;
 
 use rayon::prelude::*;
+use warpmp_simd::{Ifma, Simd as _};
 
 use super::{
     finish,
     lanes::{BASE_BITS, Lanes, Limits, heights},
-    simd::{Vectors, pool::Pool},
+    simd::pool::Pool,
     vectors::MOST_JUMPS,
 };
 use crate::{
@@ -23,7 +24,7 @@ use crate::{
 
 /// Words of candidates that are read without a wrap.
 const RUN: u64 = 16;
-/// Starts between two looks at the progress: of a larger window, parts are done one after the other.
+/// Starts between two updates of the progress: a larger window is done in parts.
 const PART_BITS: u32 = 44;
 
 /// The tables of a plan.
@@ -34,7 +35,7 @@ pub(crate) struct Prepared {
     /// By odd steps; none below the least possible.
     lookaheads: Vec<Option<Lookahead>>,
     jumps: Jumps,
-    vectors: Option<Vectors>,
+    vectors: Option<Ifma>,
     /// Bit `b` of word `r`: is `r + b·2^L mod 9` a residue that is tested?
     mod9: [u64; 9],
 }
@@ -54,7 +55,7 @@ impl Prepared {
             prefixes: prefixes(leaf_bits as usize, Origin::START, RuleSet::ALL),
             lookaheads: (0..=leaf_bits).map(lookahead).collect(),
             jumps: Jumps::new(BASE_BITS),
-            vectors: Vectors::detect(),
+            vectors: Ifma::detect(),
             mod9: std::array::from_fn(|first| word(first as u32)),
         }
     }
@@ -119,7 +120,7 @@ fn pow_mod9(exponent: u32) -> u32 {
     (0..exponent).fold(1, |power, _| power * 2 % 9)
 }
 
-/// What a class of leaves has in common within a window.
+/// The common values of a class of leaves within a window.
 #[derive(Clone, Copy, Debug, Default)]
 struct Class {
     /// `3^c`.
@@ -127,11 +128,11 @@ struct Class {
     /// `3^c` times the first upper number.
     base: u128,
     rho: i32,
-    /// Can the values leave 128 bits before the first look?
+    /// Can the values leave 128 bits before the first check?
     wide: bool,
     /// Which of the two batches.
     rare: bool,
-    /// Is it done in vectors?
+    /// Does it run in vectors?
     pooled: bool,
 }
 
@@ -141,7 +142,7 @@ struct Run {
     bits: u64,
     /// `T^L` of the start that bit 0 stands for, mod `2^128`.
     value: u128,
-    /// That start, counted from the window's first. Bit 0 may stand for a number before the window, or past the last.
+    /// That start, counted from the window's first start. Bit 0 may stand for a number before or after the window.
     offset: u64,
 }
 
@@ -160,7 +161,7 @@ struct Walk<'a> {
     stride_mod9: u64,
     main: Lanes<'a>,
     rare: Lanes<'a>,
-    /// In vectors, and what that leaves.
+    /// The starts in vectors, and the starts that vectors give back.
     pool: Option<(Box<Pool>, &'a [Jump; 1 << BASE_BITS])>,
     late: Lanes<'a>,
     outcome: Outcome,
@@ -191,7 +192,7 @@ impl<'a> Walk<'a> {
                 step: step as u64,
                 base: step.wrapping_mul(first),
                 rho,
-                // One jump more than is taken blindly: the values themselves must fit even if none is.
+                // The values themselves must fit even without any jump: so one jump more than those without a check.
                 wide: !limits.allow(rho, if rare { rare_jumps } else { main_jumps } + 1),
                 rare,
                 pooled: pool.is_some() && rho <= highest.width.min(highest.report),
@@ -222,7 +223,7 @@ impl<'a> Walk<'a> {
         Ok(self.outcome)
     }
 
-    /// Tests all starts; those that have to be followed step by step.
+    /// Tests all starts, and returns the starts that the host has to follow step by step.
     fn reported(&mut self, prefix: &Path) -> Vec<u128> {
         let leaf_bits = self.prepared.plan.leaf_bits;
         prefix.walk(leaf_bits as usize, Origin::START, RuleSet::ALL, &mut |leaf| {
@@ -268,7 +269,7 @@ impl<'a> Walk<'a> {
         self.outcome.checksum = self.outcome.checksum.wrapping_add(sum);
     }
 
-    /// Shows `visit` the candidates of a leaf that are to be tested, in runs that are not empty.
+    /// Shows `visit` the candidates of a leaf that the plan tests, in runs that are not empty.
     #[inline]
     fn candidates(&mut self, leaf: &Path, visit: &mut impl FnMut(&mut Self, Run)) {
         let prepared = self.prepared;

@@ -1,4 +1,4 @@
-//! What no fixed width serves: small starts, and starts whose values grew too large.
+//! Starts that no fixed width serves: small starts, and starts whose values grew too large.
 
 use rayon::prelude::*;
 

@@ -1,8 +1,9 @@
-//! Algorithm 5: for every mandatory residue the starts of the window, jumps by tables B and C until below the start.
+//! Algorithm 5: for every mandatory residue it takes the starts of the window, and jumps by tables B and C until below the start.
 
 use rayon::prelude::*;
+use warpmp_simd::{Ifma, Simd as _};
 
-use super::{simd::Vectors, vectors::Descent};
+use super::{simd::descent::descend, vectors::Descent};
 use crate::{
     engine::{Control, Outcome},
     error::Result,
@@ -11,7 +12,7 @@ use crate::{
     window::Window,
 };
 
-/// Lanes of a batch: beside the table of 12 base bits they fit the first-level cache.
+/// Lanes of a batch. With the table of 12 base bits they fit the first-level cache.
 const LANES: usize = 256;
 
 /// The tables of a plan.
@@ -21,7 +22,7 @@ pub(super) struct Prepared {
     mandatory: Mandatory,
     /// B in the low half, C in the high half of each word.
     jumps: Vec<u64>,
-    vectors: Option<Vectors>,
+    vectors: Option<Ifma>,
 }
 
 impl Prepared {
@@ -30,7 +31,7 @@ impl Prepared {
         let base = Base::new(plan.base_bits)?;
         let jumps = base.factors().iter().zip(base.addends());
         let jumps = jumps.map(|(factor, addend)| u64::from(*factor) | u64::from(*addend) << 32).collect();
-        Ok(Self { plan, mandatory, jumps, vectors: Vectors::detect().filter(|_| !portable) })
+        Ok(Self { plan, mandatory, jumps, vectors: Ifma::detect().filter(|_| !portable) })
     }
 
     pub(super) fn plan(&self) -> &Plan {
@@ -40,7 +41,7 @@ impl Prepared {
     /// All starts of the window, which lies above the floor.
     pub(super) fn run(&self, window: &Window, control: &Control) -> Result<Outcome> {
         let (blocks, span) = self.mandatory.blocks();
-        // Blocks that a window shorter than 2^k does not meet are not looked at.
+        // A window shorter than 2^k meets only some blocks.
         let met: Vec<usize> = (0..blocks).filter(|block| self.meets(window, *block as u64 * span, span)).collect();
         let tasks = met.len() as u64;
         let done = met.par_iter().map(|block| {
@@ -105,7 +106,7 @@ struct Batch<'a> {
     /// A jump multiplies by less than two to this.
     growth: u32,
     mask: usize,
-    /// Values below this can be jumped from within 128 bits.
+    /// A jump from a value below this stays within 128 bits.
     limit: u128,
     unconditional: u32,
     len: usize,
@@ -151,7 +152,7 @@ impl<'a> Batch<'a> {
             until = if until == 0 { 1 << 12 } else { until - 1 };
             until > 0 || control.check().is_ok()
         });
-        let (ended, sum) = vectors.descend(descent, starts, &mut large);
+        let (ended, sum) = descend(vectors, descent, starts, &mut large);
         control.check()?;
         self.outcome.tested += ended;
         self.outcome.checksum = self.outcome.checksum.wrapping_add(sum);

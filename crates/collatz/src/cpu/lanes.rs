@@ -1,11 +1,11 @@
-//! A batch of tested starts on their way down: jumps over arrays, so that many multiplications are in flight.
+//! A batch of tested starts on their way down. It jumps over arrays, so that many multiplications are in flight.
 
 use std::array;
 
 use super::vectors::{Highest, Late, VALUE_BITS};
 use crate::dfs::{Jump, Jumps, RHO_ONE, log2_up};
 
-/// Lanes of a batch: with the table of jumps they fit the first-level cache.
+/// Lanes of a batch. With the table of jumps they fit the first-level cache.
 const LANES: usize = 512;
 /// Base bits of the jumps.
 pub(super) const BASE_BITS: u32 = 12;
@@ -17,7 +17,7 @@ pub(super) fn heights() -> [i32; 16] {
     array::from_fn(|odd_steps| log2_up(odd_steps as u32, BASE_BITS))
 }
 
-/// What a batch needs to know about the window.
+/// The limits of a batch for a window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// `ρ` up to which a jump cannot leave 128 bits.
@@ -30,31 +30,31 @@ impl Limits {
         Self { highest: Self::within(end, 128, 1) }
     }
 
-    /// `ρ` up to which so many jumps cannot leave so many bits.
+    /// The `ρ` up to which `jumps` jumps cannot leave `bits` bits.
     fn within(end: u128, width: i32, jumps: i32) -> i32 {
         let bits = 128 - end.leading_zeros();
         let room = (width - 1 - bits as i32) * RHO_ONE - RHO_ONE / 8;
         room - jumps * log2_up(BASE_BITS, BASE_BITS)
     }
 
-    /// The same for vectors.
+    /// The same limits for vectors.
     pub(super) fn highest(self, end: u128) -> Highest {
         Highest { width: Self::within(end, VALUE_BITS as i32, 2), report: self.highest }
     }
 
-    /// Starts are reported from so many bits above themselves on, too.
+    /// Also reports starts that are this many bits above themselves.
     pub(super) fn at_most(self, climb: f64) -> Self {
         Self { highest: self.highest.min((climb * f64::from(RHO_ONE)).floor() as i32) }
     }
 
-    /// May `jumps` jumps be taken from `rho` without a look?
+    /// Are `jumps` jumps from `rho` safe without a check?
     pub(super) fn allow(self, rho: i32, jumps: u32) -> bool {
         jumps == 0
             || i64::from(rho) + i64::from(jumps - 1) * i64::from(log2_up(BASE_BITS, BASE_BITS)) <= self.highest.into()
     }
 }
 
-/// Shows `put` the starts of a word of candidates: for each bit `b`, the value `value + b·step`, at `offset + b·stride`. Gives the sum of
+/// Shows `put` the starts of a word of candidates: for each bit `b`, the value `value + b·step`, at `offset + b·stride`. Returns the sum of
 /// the values' low 64 bits.
 #[inline]
 pub(super) fn starts(
@@ -74,7 +74,7 @@ pub(super) fn starts(
     sum
 }
 
-/// Starts in flight. Of each: its value, its height and where it came from.
+/// Starts in flight, each with its value, its height and its place.
 #[derive(Debug)]
 pub(super) struct Lanes<'a> {
     jumps: &'a [Jump; ENTRIES],
@@ -82,7 +82,7 @@ pub(super) struct Lanes<'a> {
     heights: [i32; 16],
     /// Jumps that the look-ahead covers.
     unconditional: u32,
-    /// Jumps after those until a start is reported.
+    /// Further jumps until a start is reported.
     patience: u32,
     limits: Limits,
     len: usize,
@@ -91,12 +91,12 @@ pub(super) struct Lanes<'a> {
     /// Places in `offsets`.
     ids: [u16; LANES],
     offsets: [u64; LANES],
-    /// Offsets of the starts that were given up: too high, or too long on their way.
+    /// Offsets of the starts that are too high, or too long on their way.
     pub(super) reported: Vec<u64>,
 }
 
 impl<'a> Lanes<'a> {
-    /// No starts yet. None if the table is not the one of [`BASE_BITS`].
+    /// No starts yet. None if the table has other base bits than [`BASE_BITS`].
     pub(super) fn new(jumps: &'a Jumps, unconditional: u32, patience: u32, limits: Limits) -> Option<Self> {
         Some(Self {
             jumps: jumps.entries().try_into().ok()?,
@@ -165,7 +165,7 @@ impl<'a> Lanes<'a> {
         self.len = 0;
     }
 
-    /// One jump for each of `len` lanes; those that need no further one leave. Gives how many remain.
+    /// One jump for each of `len` lanes. Lanes that need no further jump leave; returns how many remain.
     #[inline]
     fn round(&mut self, len: usize) -> usize {
         let mut kept = 0;

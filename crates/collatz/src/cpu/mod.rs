@@ -1,5 +1,5 @@
-//! The engine on all cores: the schemes in safe Rust, many lanes at a time so that independent jumps overlap, and in vectors where the
-//! processor has them.
+//! The engine on all cores: the schemes in safe Rust, many lanes at a time so that independent jumps overlap. Where the processor has
+//! vectors, it uses them.
 
 mod delay;
 mod delay_paper;
@@ -15,6 +15,8 @@ mod simd;
 mod vectors;
 
 use std::{path::PathBuf, thread};
+
+use warpmp_simd::{Ifma, Simd as _};
 
 pub(crate) use delay::Prepared as DelayTables;
 pub use delay_paper::PaperDelays;
@@ -76,7 +78,7 @@ impl Cpu {
     }
 
     /// Calls `visit` with every start of the window that the plan tests, those below the floor included, in no particular
-    /// order: for checks of what the plan skips.
+    /// order: for checks of the starts that the plan skips.
     ///
     /// # Errors
     /// [`Error::Parameter`] for windows of more than `2^63` starts.
@@ -96,45 +98,48 @@ impl Engine for Cpu {
     fn name(&self) -> String {
         let threads = rayon::current_num_threads();
         let cores = thread::available_parallelism().map_or(threads, usize::from);
-        let vectors = if self.portable || simd::Vectors::detect().is_none() { "" } else { ", AVX-512 IFMA" };
+        let vectors = if self.portable || Ifma::detect().is_none() { "" } else { ", AVX-512 IFMA" };
         format!("cpu, {threads} threads on {cores} cores{vectors}")
     }
 
     fn dfs(&mut self, plan: &DfsPlan, window: &Window, control: &Control) -> Result<Outcome> {
-        let (low, high) = bounded(window)?.split_at(FLOOR);
-        let mut outcome = finish::plain(low)?;
-        if let Some(high) = high {
-            if self.dfs.as_ref().is_none_or(|prepared| prepared.plan() != plan) {
-                self.dfs = None;
-                let prepared = dfs::Prepared::new(plan);
-                self.dfs = Some(if self.portable { prepared.portable() } else { prepared });
-            }
-            if let Some(prepared) = &self.dfs {
-                outcome.add(&prepared.run(&high, control)?);
-            }
-        }
-        Ok(outcome)
+        let portable = self.portable;
+        let make = || {
+            let prepared = dfs::Prepared::new(plan);
+            Ok(if portable { prepared.portable() } else { prepared })
+        };
+        run(&mut self.dfs, |it| it.plan() == plan, make, window, |it, high| it.run(high, control))
     }
 
     fn honda(&mut self, plan: &HondaPlan, window: &Window, control: &Control) -> Result<Outcome> {
-        let (low, high) = bounded(window)?.split_at(FLOOR);
-        let mut outcome = finish::plain(low)?;
-        if let Some(high) = high {
-            if self.honda.as_ref().is_none_or(|prepared| prepared.plan() != plan) {
-                self.honda = None;
-                let mandatory = honda::mandatory(plan.sieve_bits, self.cache.as_deref())?;
-                self.honda = Some(honda::Prepared::new(*plan, mandatory, self.portable)?);
-            }
-            if let Some(prepared) = &self.honda {
-                outcome.add(&prepared.run(&high, control)?);
-            }
-        }
-        Ok(outcome)
+        let (cache, portable) = (self.cache.as_deref(), self.portable);
+        let make = || honda::Prepared::new(*plan, honda::mandatory(plan.sieve_bits, cache)?, portable);
+        run(&mut self.honda, |it| it.plan() == plan, make, window, |it, high| it.run(high, control))
     }
 
     fn delays(&mut self, from: u128, delays: &mut [u32], control: &Control) -> Result<()> {
         self.delay_tables()?.run(from, delays, control)
     }
+}
+
+/// Does a window: the starts below the floor step by step, the others with the tables of a plan, which are kept for the next window.
+fn run<T>(
+    kept: &mut Option<T>,
+    fits: impl Fn(&T) -> bool,
+    make: impl FnOnce() -> Result<T>,
+    window: &Window,
+    work: impl FnOnce(&T, &Window) -> Result<Outcome>,
+) -> Result<Outcome> {
+    let (low, high) = bounded(window)?.split_at(FLOOR);
+    let mut outcome = finish::plain(low)?;
+    let Some(high) = high else { return Ok(outcome) };
+    // The old tables go first: both may not fit.
+    let tables = match kept.take().filter(fits) {
+        Some(tables) => tables,
+        None => make()?,
+    };
+    outcome.add(&work(kept.insert(tables), &high)?);
+    Ok(outcome)
 }
 
 fn bounded(window: &Window) -> Result<&Window> {

@@ -1,4 +1,4 @@
-//! What goes into vectors and comes out of them, and how far they reach: the same whether the processor has them or not.
+//! The input and the output of vectors, and their limits: the same whether the processor has vectors or not.
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "what only vectors read"))]
 
 /// Bits of a value in vectors: two digits of 52.
@@ -11,7 +11,7 @@ pub(super) const MOST_DELAYS: usize = 0xf000;
 /// Values from here on may exceed [`VALUE_BITS`] in two of these jumps, which multiply by less than `(3/2)^24 < 2^15`.
 pub(super) const DELAY_LIMIT_BITS: u32 = 89;
 
-/// Starts that are taken below themselves.
+/// Starts on their way below themselves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Descent<'a> {
     /// B in the low half, C in the high half of each of `2^base_bits` words.
@@ -32,7 +32,7 @@ impl Descent<'_> {
 /// Jumps that a start of the depth-first scheme may have taken when it is given back.
 pub(super) const MOST_JUMPS: u32 = 64;
 
-/// A start that was given back: its value, its height and where it came from.
+/// A start that was given back: its value, its height and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Late {
     pub(super) value: u128,
@@ -43,8 +43,8 @@ pub(super) struct Late {
 /// The largest heights `ρ` at which starts may go on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Highest {
-    /// Two jumps from there stay within [`VALUE_BITS`]: who is above is given back.
+    /// Two jumps from there stay within [`VALUE_BITS`]. A start above is given back.
     pub(super) width: i32,
-    /// Who is above and survives the next jump is reported.
+    /// A start above that survives the next jump is reported.
     pub(super) report: i32,
 }

@@ -2,15 +2,15 @@
 //!
 //! 1. A depth-first walk over the low `L` bits under rules 1, 3 and 4 gives *leaves*: residue `B`, state `v = T^L(B)`, odd
 //!    steps `c`. Every start is `n = B + a·2^L` with `T^L(n) = v + a·3^c`. ([`Leaf`], [`leaves`])
-//! 2. For each `c` one bit for every `i` mod `2^S`: does a value `≡ 3^c·i mod 2^S` survive `S` further steps? As
-//!    `v + a·3^c ≡ 3^c·(v·3^(−c) + a)`, the bits of the candidates `a, a + 1, …` are *neighbours*, from index `v·3^(−c) mod 2^S` on.
-//!    ([`Lookahead`])
+//! 2. For each `c` there is one bit for every `i` mod `2^S`: does a value `≡ 3^c·i mod 2^S` survive `S` further steps? As
+//!    `v + a·3^c ≡ 3^c·(v·3^(−c) + a)`, the bits of the candidates `a, a + 1, …` are *neighbours*, from index `v·3^(−c) mod 2^S`
+//!    on. ([`Lookahead`])
 //! 3. Rule 5 is a pattern of bits with period 9 in `a`.
-//! 4. Bits that are set in both are *tested*: table jumps of `d` steps from `T^L(n)`. The first `⌊S/d⌋` are taken without a question: the
-//!    look-ahead promised survival. Then a lane carries `ρ ≥ log2(y/n)`, and a threshold for the low `d` bits of `y`
-//!    tells whether the next `d` steps can survive under rules 1, 3 and 4. ([`Jumps`])
+//! 4. A start whose bit is set in both is *tested* by table jumps of `d` steps from `T^L(n)`. The first `⌊S/d⌋` jumps need no check:
+//!    the look-ahead has shown that the start survives them. Then a lane carries `ρ ≥ log2(y/n)`, and a threshold for the low `d` bits
+//!    of `y` tells whether the start can survive the next `d` steps under rules 1, 3 and 4. ([`Jumps`])
 //!
-//! The walk for the look-ahead starts afresh at depth `L`: it remembers neither the even run nor the odd run it begins in.
+//! The walk for the look-ahead starts afresh at depth `L`: it remembers neither the even run nor the odd run in which it begins.
 //!
 //! Source: depth-first search and rules 3, 4: V. Angeltveit (2026); look-ahead by bit vectors: ours.
 
@@ -18,16 +18,36 @@ mod leaves;
 mod lookahead;
 mod thresholds;
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 pub use leaves::{Class, Leaf, leaves};
 pub use lookahead::{Lookahead, OVERLAP_WORDS};
-pub use thresholds::{Jump, Jumps, RHO_ONE, log2_up};
+pub(crate) use thresholds::Walk;
+pub use thresholds::{Jump, Jumps, MARGIN, RHO_ONE, log2_up};
 
 use crate::{
+    engine::{Control, Engine, Outcome},
     error::{Error, Result},
     power::min_odd,
+    reference,
+    scheme::Method,
+    window::Window,
 };
+
+/// Starts of a window on the CPU: some seconds on two cores.
+const CPU_WINDOW: u128 = 1 << 38;
+/// Starts of a window on a GPU: a few seconds' work, and a multiple of the units that it works in. Each GPU shall have several.
+const GPU_WINDOW: u128 = 1 << 50;
+const LEAST_GPU_WINDOW: u128 = 1 << 44;
+const WINDOWS_A_GPU: u128 = 4;
+
+/// Starts of a window that suits an engine: see [`Method::window_count`]. It depends on no plan; plans depend on it.
+pub fn window_count(gpu_share: Option<u128>) -> u128 {
+    let gpu_window = |share: u128| 1 << (share / WINDOWS_A_GPU).max(1).ilog2();
+    gpu_share.map_or(CPU_WINDOW, |share| gpu_window(share).clamp(LEAST_GPU_WINDOW, GPU_WINDOW))
+}
 
 /// Main classes on a GPU: together they have nearly all leaves.
 const MAIN_CLASSES: u64 = 9;
@@ -37,11 +57,11 @@ const RESERVED_BYTES: u64 = 1 << 28;
 const MAKING_SECONDS: f64 = 22.0;
 
 /// Numbers a second of an H200 below 2⁶⁴ with leaves of 34 bits, measured at these look-aheads. Only the proportions matter; they are the
-/// same at 2⁷¹. The step to 36 is that of a third jump that needs no question.
+/// same at 2⁷¹. At 36 bits a third jump needs no check: hence the last step.
 const GPU_RATES: [(f64, f64); 6] =
     [(24.0, 2.40e14), (28.0, 2.69e14), (31.0, 2.88e14), (33.0, 2.99e14), (35.0, 3.08e14), (36.0, 3.70e14)];
 
-/// Straight lines between.
+/// The rate on straight lines between the measured points.
 fn gpu_rate(ahead: u32) -> f64 {
     let ahead = f64::from(ahead);
     let after = GPU_RATES.iter().position(|point| point.0 >= ahead).unwrap_or(GPU_RATES.len() - 1).max(1);
@@ -49,7 +69,7 @@ fn gpu_rate(ahead: u32) -> f64 {
     y0 + (ahead - x0) / (x1 - x0) * (y1 - y0)
 }
 
-/// What defines the set of tested starts: nothing else does.
+/// The parameters that define the set of tested starts. Nothing else does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -76,7 +96,7 @@ impl Plan {
         Ok(Self { leaf_bits, lookahead_bits, rare_lookahead_bits, main_classes })
     }
 
-    /// What suits the CPU engine for windows of about `count` numbers.
+    /// The plan that suits the CPU engine for windows of about `count` numbers.
     pub fn for_cpu(count: u128) -> Self {
         // A few hundred upper numbers a leaf: fewer, and making the leaves takes longer than testing.
         let bits = 127 - count.max(1).leading_zeros().min(127);
@@ -108,28 +128,57 @@ impl Plan {
         if odd_steps < first + self.main_classes { self.lookahead_bits } else { self.rare_lookahead_bits }
     }
 
-    /// What the look-ahead's vectors of all classes take in the CPU engine's memory, in bytes.
-    pub fn lookahead_bytes(&self) -> u64 {
-        (self.least_odd_steps()..=self.leaf_bits).map(|odd_steps| 1 << (self.lookahead(odd_steps) - 3)).sum()
-    }
-
     /// The least `c` that a leaf can have: `3^c ≥ 2^L`.
     pub fn least_odd_steps(&self) -> u32 {
         min_odd(self.leaf_bits as usize) as u32
     }
 }
 
+impl Method for Plan {
+    fn check(&self) -> Result<()> {
+        Self::new(self.leaf_bits, self.lookahead_bits, self.rare_lookahead_bits, self.main_classes).map(drop)
+    }
+
+    fn run(&self, engine: &mut dyn Engine, window: &Window, control: &Control) -> Result<Outcome> {
+        engine.dfs(self, window, control)
+    }
+
+    fn recompute(&self, window: &Window, control: &Control) -> Result<Outcome> {
+        reference::recompute(*self, window, control)
+    }
+
+    /// The look-ahead's vectors of all classes.
+    fn cpu_bytes(&self) -> u64 {
+        (self.least_odd_steps()..=self.leaf_bits).map(|odd_steps| 1 << (self.lookahead(odd_steps) - 3)).sum()
+    }
+
+    fn window_count(&self, gpu_share: Option<u128>) -> u128 {
+        window_count(gpu_share)
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { leaf_bits, lookahead_bits, rare_lookahead_bits, main_classes } = self;
+        write!(
+            f,
+            "dfs: leaf bits {leaf_bits}, look-ahead bits {lookahead_bits} for {main_classes} main classes, \
+             else {rare_lookahead_bits}"
+        )
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Plan;
+    use super::{Method as _, Plan};
 
     #[test]
     fn what_vectors_take() {
         // c from 7 to 10 at depth 10, two of them main classes.
-        assert_eq!(Plan::new(10, 20, 12, 2).unwrap().lookahead_bytes(), (2 << 17) + (2 << 9));
+        assert_eq!(Plan::new(10, 20, 12, 2).unwrap().cpu_bytes(), (2 << 17) + (2 << 9));
         // A GPU's plan of 77 GB is none for most machines.
         let plan = Plan::new(34, 36, 24, 9).unwrap();
-        assert_eq!(plan.lookahead_bytes(), (9 << 33) + (4 << 21));
+        assert_eq!(plan.cpu_bytes(), (9 << 33) + (4 << 21));
     }
 
     #[test]

@@ -8,20 +8,20 @@
 //! * `(j − 1) − (o_j − 1)·log2(3)` where an even run that was seen to begin has even length (rule 3);
 //! * `(j + 1) − o_j·log2(3)` at an odd step whose run is seen to end in two even steps (rule 4).
 //!
-//! **Why `ρ < threshold` proves it.** Thresholds are lowered by a margin of `2^-10` and rounded down, `ρ` is rounded up:
-//! `ρ < threshold` then means that the true ratio is below the rule's by more than the factor `2^(-2^-10)`, that is
-//! `3^c·2^(−i) < 1 − 6.7e-4` (for rule 1; the others likewise). From `y = (3^c·n + r)/2^i` and (∗) of [`crate::rules`], `r/3^c ≤ c/3`
-//! up to a factor below 1.03 (a lane that went on has true heights down to −0.03 at worst, by rounding), the rule holds for
-//! `n ≥ 520·c`. A lane takes at most [`Jumps::LIMIT`] jumps before it is reported and finished in unbounded arithmetic, so `c < 2000` and
+//! **Why `ρ < threshold` proves it.** Thresholds are lowered by a margin of `2^-10` and rounded down, and `ρ` is rounded up. So
+//! `ρ < threshold` means that the true ratio is below the rule's ratio by more than the factor `2^(-2^-10)`: for rule 1,
+//! `3^c·2^(−i) < 1 − 6.7e-4`, and the other rules likewise. By (∗) of [`crate::rules`], `y = (3^c·n + r)/2^i` with `r/3^c ≤ c/3`, up to
+//! a factor below 1.03: a lane that went on has true heights down to −0.03 at worst, by rounding. So the rule holds for `n ≥ 520·c`. A
+//! lane takes at most [`Jumps::LIMIT`] jumps before it is reported and finished in unbounded arithmetic. So `c < 2000`, and
 //! `n ≥ 2^20`, [`crate::rules::FLOOR`], suffices.
 
-use crate::power::pow3;
+use crate::power::{LOG2_3, pow3};
 
 /// `ρ` in units of `2^-20`.
 pub const RHO_ONE: i32 = 1 << 20;
 
-const LOG2_3: f64 = 1.584_962_500_721_156;
-const MARGIN: f64 = 1.0 / 1024.0;
+/// Every threshold is lowered by this, in bits, for the increments of the odd steps.
+pub const MARGIN: f64 = 1.0 / 1024.0;
 /// Thresholds in units of `2^-12`.
 const THRESHOLD_SHIFT: u32 = 8;
 
@@ -109,33 +109,51 @@ impl Jumps {
 }
 
 fn entry(low: u64, base_bits: u32) -> Jump {
-    let mut value = low;
-    let (mut odd, mut even_run, mut seen) = (0u32, 0u32, false);
-    let mut threshold = 0.0f64;
-    let mut of_run = f64::NEG_INFINITY;
-    for step in 0..base_bits {
-        let height = |steps: u32, odd: u32| f64::from(steps) - f64::from(odd) * LOG2_3;
-        if value & 1 == 1 {
-            if even_run > 0 {
-                of_run = f64::NEG_INFINITY;
-            }
-            of_run = of_run.max(height(step + 1, odd));
-            value = (3 * value + 1) >> 1;
-            (odd, even_run, seen) = (odd + 1, 0, true);
-        } else {
-            value >>= 1;
-            even_run += 1;
-            threshold = threshold.max(height(step + 1, odd));
-            if even_run == 2 {
-                threshold = threshold.max(of_run);
-            }
-            if seen && even_run.is_multiple_of(2) {
-                threshold = threshold.max(height(step, odd - 1));
-            }
-        }
-    }
+    let Walk { odd, value, threshold } = Walk::of(low, base_bits);
     let units = ((threshold - MARGIN) * f64::from(RHO_ONE >> THRESHOLD_SHIFT)).floor().max(0.0) as u64;
     Jump(pow3(odd as usize) as u64 | value << 21 | units << 42 | u64::from(odd) << 60)
+}
+
+/// Steps from the low bits of a value.
+pub(crate) struct Walk {
+    /// Odd steps.
+    pub(crate) odd: u32,
+    /// The value after the steps.
+    pub(crate) value: u64,
+    /// The height `log2(3^c/2^i)`, in bits, below which rule 1, 3 or 4 removes a start within these steps. No margin is taken off.
+    pub(crate) threshold: f64,
+}
+
+impl Walk {
+    /// Takes as many steps as there are bits.
+    pub(crate) fn of(low: u64, bits: u32) -> Self {
+        let mut value = low;
+        let (mut odd, mut even_run, mut seen) = (0u32, 0u32, false);
+        let mut threshold = 0.0f64;
+        let mut of_run = f64::NEG_INFINITY;
+        for step in 0..bits {
+            let height = |steps: u32, odd: u32| f64::from(steps) - f64::from(odd) * LOG2_3;
+            if value & 1 == 1 {
+                if even_run > 0 {
+                    of_run = f64::NEG_INFINITY;
+                }
+                of_run = of_run.max(height(step + 1, odd));
+                value = (3 * value + 1) >> 1;
+                (odd, even_run, seen) = (odd + 1, 0, true);
+            } else {
+                value >>= 1;
+                even_run += 1;
+                threshold = threshold.max(height(step + 1, odd));
+                if even_run == 2 {
+                    threshold = threshold.max(of_run);
+                }
+                if seen && even_run.is_multiple_of(2) {
+                    threshold = threshold.max(height(step, odd - 1));
+                }
+            }
+        }
+        Self { odd, value, threshold }
+    }
 }
 
 #[cfg(test)]

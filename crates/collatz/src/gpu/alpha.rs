@@ -9,12 +9,12 @@ use warpmp_launch::Arguments as _;
 
 use super::{leaves::upload, report::Report, tables};
 use crate::{
-    alpha::MODULI,
-    alpha::{Plan, Sieve},
+    alpha::{MODULI, Plan, Sieve},
     engine::{Control, Outcome},
     error::{Allowed, Error, Result},
     heights::{Heights, Peak},
     kernels::alpha::{Alpha, Arguments, RESULT_WORDS, THREADS, UNIT_BITS},
+    number::descend,
     window::Window,
 };
 
@@ -147,8 +147,9 @@ impl Units {
         let number = |words: &[u32]| words.iter().rev().fold(0_u128, |n, &word| n << 32 | u128::from(word));
         // What a reported start had reached by then is below what it reaches in truth.
         let results = words.chunks(RESULT_WORDS as usize).map(|w| (UBig::from(number(&w[..4])), number(&w[4..])));
-        let finished: Vec<(u64, UBig, u128)> =
-            starts.par_iter().map(|&start| iterate(start).map(|(a, h)| (a, h, start))).collect::<Result<_>>()?;
+        // Each α is the length of an odd run.
+        let finish = |&start: &u128| descend(start).map(|it| (it.odd_steps, it.highest.to_ubig(), start));
+        let finished: Vec<(u64, UBig, u128)> = starts.par_iter().map(finish).collect::<Result<_>>()?;
         let checksum = finished.iter().fold(pair(0), |a, (b, ..)| a.wrapping_add(*b));
         let all = results.chain(finished.iter().map(|(_, highest, start)| (highest.clone(), *start)));
         let best = all.max_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
@@ -212,28 +213,4 @@ impl Prepared {
         }
         Ok(sum)
     }
-}
-
-/// Pairs of the iteration after which a start is given up.
-const PATIENCE: u64 = 1 << 20;
-
-/// The sum of all α of a start, and the highest value, in unbounded arithmetic.
-fn iterate(start: u128) -> Result<(u64, UBig)> {
-    let first = UBig::from(start);
-    let (mut n, mut sum, mut highest) = (first.clone(), 0_u64, UBig::ZERO);
-    for _ in 0..PATIENCE {
-        n += 1_u8;
-        let twos = n.trailing_zeros().unwrap_or(0);
-        sum += twos as u64;
-        n = (n >> twos) * UBig::from(3_u8).pow(twos) - 1_u8;
-        if n > highest {
-            highest.clone_from(&n);
-        }
-        let twos = n.trailing_zeros().unwrap_or(0);
-        n >>= twos;
-        if n < first {
-            return Ok((sum, highest));
-        }
-    }
-    Err(Error::NoDescent { start, steps: PATIENCE })
 }

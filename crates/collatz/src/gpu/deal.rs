@@ -1,4 +1,4 @@
-//! A search's pieces dealt to devices, and taken in their order.
+//! Deals the pieces of a search to devices, and takes the results in the order of the pieces.
 
 use std::{
     collections::BTreeMap,
@@ -15,35 +15,36 @@ use crate::{
     error::{Allowed, Error, Result},
 };
 
-/// A search that goes on piece by piece: what is known of all pieces before helps with the next ones.
+/// A search that goes on piece by piece: results of earlier pieces help with later ones.
 pub(super) trait Search: Send {
-    /// What a piece needs to know.
+    /// The knowledge that a piece needs.
     type Known: Send;
-    /// What a piece comes to.
+    /// The result of a piece.
     type Found: Send;
 
-    /// What is known by now: of all pieces that were taken, and of no other.
+    /// The present knowledge, from all pieces that were taken and from no other.
     fn known(&self) -> Self::Known;
 
-    /// The next piece's, in order.
+    /// Takes the result of the next piece, in order.
     ///
     /// # Errors
     /// The search's own; it ends then.
     fn take(&mut self, piece: u128, found: Self::Found) -> Result<()>;
 }
 
-/// Where the dealing is.
+/// The state of the dealing.
 struct Dealing<'a, S: Search> {
     search: &'a mut S,
     pieces: Range<u128>,
     /// All before this one were taken.
     taken: u128,
-    /// Done before their turn: at most one for each device but one.
+    /// Results that came before their turn: at most one fewer than there are devices.
     early: BTreeMap<u128, S::Found>,
 }
 
-/// Deals the pieces to the devices, one each at a time: `make` prepares a device, `work` does a piece with what is known. A device
-/// may run ahead of the others by what they are at; so what is known to it may be older than its piece.
+/// Deals the pieces to the devices, one piece at a time for each: `make` prepares a device, `work` does a piece with the present
+/// knowledge. A device may finish later pieces while others still work on earlier ones, so it may see knowledge that lags behind its own
+/// piece.
 ///
 /// # Errors
 /// The first error of a device; the others end after their pieces. [`Error::Stopped`].
@@ -92,7 +93,7 @@ pub(super) fn deal<S: Search, W>(
 }
 
 impl<S: Search> Dealing<'_, S> {
-    /// Takes what is done now and was waiting for it.
+    /// Takes this result, and the results that were waiting for it.
     fn done(&mut self, piece: u128, found: S::Found) -> Result<()> {
         self.early.insert(piece, found);
         while let Some(found) = self.early.remove(&self.taken) {

@@ -91,7 +91,7 @@ impl Delays {
         Ok(Self {
             modules: [module(Source::Range)?, module(Source::Array)?],
             tables: upload(&**device, &stream, &tables::delay_pools(spec.base_bits))?,
-            known: upload(&**device, &stream, &tables::known_delays(spec.known_bits))?,
+            known: upload(&**device, &stream, &tables::known_delays(spec.known_bits)?)?,
             next: device.alloc(4)?,
             report: Report::new(&**device, REPORT_CAPACITY)?,
             device: device.clone(),

@@ -50,7 +50,7 @@ impl PaperDelays {
         Ok(Self {
             module: device.load(&spec.build())?,
             table: upload(&**device, &stream, &tables::delay(spec.base_bits))?,
-            known: upload(&**device, &stream, &tables::known_delays(spec.known_bits))?,
+            known: upload(&**device, &stream, &tables::known_delays(spec.known_bits)?)?,
             report: Report::new(&**device, REPORT_CAPACITY)?,
             device: device.clone(),
             spec,

@@ -13,6 +13,7 @@ use super::{
     tables,
 };
 use crate::{
+    dfs::Walk,
     engine::Control,
     error::{Error, Result},
     kernels::delay_records::{Arguments, DelayRecords as Kernel, NEED_WORDS, THREADS},
@@ -171,7 +172,7 @@ impl DelayRecords {
             residues: upload(&**device, &stream, &rows.concat())?,
             count: rows.len() as u32,
             places: upload(&**device, &stream, &spec.starts().places())?,
-            known: upload(&**device, &stream, &tables::known_delays(spec.known_bits))?,
+            known: upload(&**device, &stream, &tables::known_delays(spec.known_bits)?)?,
             report: Report::new(&**device, REPORT_CAPACITY)?,
             device: device.clone(),
             spec,
@@ -243,7 +244,7 @@ fn needs(known: u128, records: &[(u64, u32)]) -> Vec<u32> {
 fn residues(bits: u32) -> Vec<[u32; 4]> {
     let mut all: Vec<(u32, u64, u64)> = (0..1_u64 << bits)
         .map(|residue| {
-            let (odd, value) = tables::steps(residue, bits);
+            let Walk { odd, value, .. } = Walk::of(residue, bits);
             (odd, value, residue)
         })
         .collect();

@@ -21,6 +21,7 @@ use crate::{
         leaves::GROUPS,
         lookahead::{Arguments, CANDIDATE_BITS, CHUNK, Lookahead, RHO_BIAS, RHO_SHIFT},
     },
+    power::LOG2_3,
 };
 
 /// Classes that run at the same time.
@@ -92,7 +93,7 @@ impl Prepared {
     /// The first start that is too large: from there on leaves' values may not fit into four words.
     pub(super) fn end(plan: &Plan) -> u128 {
         // Leaves have at most L odd steps; half a bit for roundings, half for the limit's own margin.
-        let climb = f64::from(plan.leaf_bits) * (tables::LOG2_3 - 1.0);
+        let climb = f64::from(plan.leaf_bits) * (LOG2_3 - 1.0);
         1 << (127.0 - climb).floor() as u32
     }
 

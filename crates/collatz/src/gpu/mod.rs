@@ -1,7 +1,7 @@
 //! The engine on a device: a GPU, or the simulator.
 //!
-//! Starts below [`tables::LEAST_START`] and starts whose values would not fit into four words are done by the CPU engine with the
-//! same plan. What a window has outside of whole units of 2^(L + 10) starts is done by a kernel that looks at the bounds.
+//! The CPU engine does the starts below [`tables::LEAST_START`] and the starts whose values would not fit into four words, with the same
+//! plan. A kernel that looks at the bounds does the starts of a window outside of its whole units of 2^(L + 10) starts.
 
 pub mod alpha;
 mod deal;
@@ -21,7 +21,7 @@ use std::{ops::Range, sync::Arc};
 use warpmp_device::Device;
 
 use crate::{
-    alpha::{Plan as AlphaPlan, above_floor},
+    alpha::Plan as AlphaPlan,
     cpu::Cpu,
     dfs::Plan as DfsPlan,
     engine::{Control, Engine, Outcome},
@@ -29,13 +29,14 @@ use crate::{
     honda::Plan as HondaPlan,
     kernels::{delay_pools::DelayPools, honda::STARTS_PER_RESIDUE, lookahead::CANDIDATE_BITS},
     rules::FLOOR,
+    scheme::Method as _,
     window::Window,
 };
 
-/// Delays that are computed before the control is asked again, and their memory on the device is used again.
+/// Delays of a part: between two parts the work can be stopped, and the next part uses the same memory on the device.
 const DELAYS_AT_ONCE: usize = 1 << 26;
 
-/// What decides the speed only.
+/// Settings that change the speed and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Steps of a table jump.
@@ -44,7 +45,7 @@ pub struct Settings {
     pub warps: u32,
     /// Blocks on a multiprocessor.
     pub blocks: u32,
-    /// Overflowed starts of a launch that there is room for at first.
+    /// The first room for overflowed starts of a launch.
     pub report_capacity: u32,
     /// The kernel for delays.
     pub delays: DelayPools,
@@ -56,7 +57,7 @@ impl Default for Settings {
     }
 }
 
-/// A device and what it keeps for the windows to come.
+/// A device, and the tables that it keeps from window to window.
 #[derive(Debug)]
 pub struct Gpu {
     device: Arc<dyn Device>,
@@ -74,7 +75,7 @@ impl Gpu {
         Self { device, settings, cpu: Cpu::new(), dfs: None, honda: None, alpha: None, delays: None }
     }
 
-    /// Makes the leaves and vectors of a plan, unless they are there; how many leaves there are.
+    /// Makes the leaves and vectors of a plan, unless they are there. Returns the number of leaves.
     ///
     /// # Errors
     /// The device's, of which running out of memory is the likeliest: 2^S bits for each main class.
@@ -84,26 +85,18 @@ impl Gpu {
 
     fn prepared(&mut self, plan: &DfsPlan) -> Result<&mut dfs::Prepared> {
         dfs::check(&self.settings, plan)?;
-        match self.dfs.take().filter(|prepared| prepared.plan() == plan) {
-            Some(prepared) => Ok(self.dfs.insert(prepared)),
-            None => Ok(self.dfs.insert(dfs::Prepared::new(&self.device, &self.settings, plan)?)),
-        }
+        kept(&mut self.dfs, |it| it.plan() == plan, || dfs::Prepared::new(&self.device, &self.settings, plan))
     }
 }
 
-impl Gpu {
-    /// A part of a unit, or of two neighbouring ones.
-    fn edge(&mut self, plan: &DfsPlan, edge: &Window, control: &Control) -> Result<Outcome> {
-        let bits = plan.leaf_bits + CANDIDATE_BITS;
-        let mut outcome = Outcome::none();
-        for unit in edge.from() >> bits..=(edge.end() - 1) >> bits {
-            let first = unit << bits;
-            let offset = |bound: u128| bound.saturating_sub(first).min(1 << bits) as u64;
-            let range = [offset(edge.from()), offset(edge.end())];
-            outcome.add(&self.prepared(plan)?.run(unit, Some(range), control)?);
-        }
-        Ok(outcome)
-    }
+/// Tables that are kept from window to window: the old ones if they fit, else new ones.
+fn kept<T>(kept: &mut Option<T>, fits: impl Fn(&T) -> bool, make: impl FnOnce() -> Result<T>) -> Result<&mut T> {
+    // The old tables go first: both may not fit.
+    let tables = match kept.take().filter(fits) {
+        Some(tables) => tables,
+        None => make()?,
+    };
+    Ok(kept.insert(tables))
 }
 
 impl Engine for Gpu {
@@ -115,59 +108,38 @@ impl Engine for Gpu {
         let bits = plan.leaf_bits + CANDIDATE_BITS;
         let parts = Parts::of(window, tables::LEAST_START, dfs::Prepared::end(plan), bits);
         let mut outcome = Outcome::none();
-        let total = parts.units.end - parts.units.start;
-        if total > 0 {
+        if !parts.is_empty() {
             let prepared = self.prepared(plan)?;
-            for unit in parts.units {
-                outcome.add(&prepared.run(unit, None, control)?);
-                control.advance(1, total as u64);
-            }
+            parts.run(&mut outcome, control, |unit, range| {
+                let offset = |bound: u128| bound.saturating_sub(unit << bits).min(1 << bits) as u64;
+                prepared.run(unit, range.map(|edge| [offset(edge.from()), offset(edge.end())]), control)
+            })?;
         }
-        for edge in parts.edges {
-            outcome.add(&self.edge(plan, &edge, control)?);
-        }
-        for rest in parts.rest {
-            outcome.add(&self.cpu.dfs(plan, &rest, control)?);
+        for rest in &parts.rest {
+            outcome.add(&self.cpu.dfs(plan, rest, control)?);
         }
         Ok(outcome)
     }
 
     fn honda(&mut self, plan: &HondaPlan, window: &Window, control: &Control) -> Result<Outcome> {
         let spec = honda::spec(plan);
-        let bits = plan.sieve_bits + STARTS_PER_RESIDUE.ilog2();
-        let parts = Parts::of(window, FLOOR, 1 << 64, bits);
+        let parts = Parts::of(window, FLOOR, 1 << 64, plan.sieve_bits + STARTS_PER_RESIDUE.ilog2());
         let mut outcome = Outcome::default();
-        let total = (parts.units.end - parts.units.start) as u64;
-        if total > 0 || !parts.edges.is_empty() {
-            let scheme = match self.honda.take().filter(|scheme| scheme.spec() == spec) {
-                Some(scheme) => self.honda.insert(scheme),
-                None => self.honda.insert(honda::Honda::new(&self.device, spec)?),
-            };
-            for unit in parts.units {
-                control.check()?;
-                outcome.add(&scheme.unit(unit as u64, None)?);
-                control.advance(1, total);
-            }
-            for edge in parts.edges {
-                let range = [edge.from() as u64, (edge.end() - 1) as u64];
-                for unit in edge.from() >> bits..=(edge.end() - 1) >> bits {
-                    control.check()?;
-                    outcome.add(&scheme.unit(unit as u64, Some(range))?);
-                }
-            }
+        if !parts.is_empty() {
+            let scheme = kept(&mut self.honda, |it| it.spec() == spec, || honda::Honda::new(&self.device, spec))?;
+            parts.run(&mut outcome, control, |unit, range| {
+                scheme.unit(unit as u64, range.map(|edge| [edge.from() as u64, (edge.end() - 1) as u64]))
+            })?;
         }
-        for rest in parts.rest {
-            outcome.add(&self.cpu.honda(plan, &rest, control)?);
+        for rest in &parts.rest {
+            outcome.add(&self.cpu.honda(plan, rest, control)?);
         }
         Ok(outcome)
     }
 
     fn alpha(&mut self, plan: &AlphaPlan, window: &Window, control: &Control) -> Result<Outcome> {
-        above_floor(window)?;
-        let prepared = match self.alpha.take().filter(|prepared| prepared.plan() == plan) {
-            Some(prepared) => self.alpha.insert(prepared),
-            None => self.alpha.insert(alpha::Prepared::new(*plan)?),
-        };
+        plan.admits(window)?;
+        let prepared = kept(&mut self.alpha, |it| it.plan() == plan, || alpha::Prepared::new(*plan))?;
         prepared.run(&self.device, window, control)
     }
 
@@ -176,10 +148,7 @@ impl Engine for Gpu {
         if from == 0 || end > 1 << 64 {
             return self.cpu.delays(from, delays, control);
         }
-        let engine = match self.delays.take() {
-            Some(engine) => self.delays.insert(engine),
-            None => self.delays.insert(delay::Delays::new(&self.device, self.settings.delays)?),
-        };
+        let engine = kept(&mut self.delays, |_| true, || delay::Delays::new(&self.device, self.settings.delays))?;
         let parts = delays.len().div_ceil(DELAYS_AT_ONCE) as u64;
         for (part, delays) in delays.chunks_mut(DELAYS_AT_ONCE).enumerate() {
             control.check()?;
@@ -191,8 +160,9 @@ impl Engine for Gpu {
     }
 }
 
-/// A window's whole units, what is within the device's bounds beside them, and the rest for the CPU.
+/// A window's whole units, the parts beside them that a device can do, and the rest for the CPU.
 struct Parts {
+    bits: u32,
     units: Range<u128>,
     edges: Vec<Window>,
     rest: Vec<Window>,
@@ -206,6 +176,33 @@ impl Parts {
         let parts = middle.map(|middle| middle.units(bits));
         let units = parts.as_ref().map_or(0..0, |parts| parts.units.clone());
         let edges = parts.into_iter().flat_map(|parts| [parts.head, parts.tail]).flatten().collect();
-        Self { units, edges, rest: [low, high].into_iter().flatten().collect() }
+        Self { bits, units, edges, rest: [low, high].into_iter().flatten().collect() }
+    }
+
+    /// Is there nothing for the device?
+    fn is_empty(&self) -> bool {
+        self.units.is_empty() && self.edges.is_empty()
+    }
+
+    /// Adds the outcome of every unit, and of the parts that edges have in units.
+    fn run(
+        &self,
+        outcome: &mut Outcome,
+        control: &Control,
+        mut work: impl FnMut(u128, Option<&Window>) -> Result<Outcome>,
+    ) -> Result<()> {
+        let total = (self.units.end - self.units.start) as u64;
+        for unit in self.units.clone() {
+            control.check()?;
+            outcome.add(&work(unit, None)?);
+            control.advance(1, total);
+        }
+        for edge in &self.edges {
+            for unit in edge.from() >> self.bits..=(edge.end() - 1) >> self.bits {
+                control.check()?;
+                outcome.add(&work(unit, Some(edge))?);
+            }
+        }
+        Ok(())
     }
 }

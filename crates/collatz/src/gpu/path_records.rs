@@ -1,16 +1,16 @@
 //! The search for path records on devices: the default scheme, with a bound on how high a start may climb.
 //!
-//! **Which starts are reported.** Let `H` be the highest value of `T` of all starts below some `W` (half of the record, which is told with
-//! `3n+1` not yet halved), and `x = log2(H/E)` for a unit of starts `n` from `W` on, all below `E`. The kernel reports the tested starts
-//! that are more than `x − p` bits above themselves at the end of a jump of `d` steps, where `p = 0.37·d + 0.1`. If `x ≥ 0.585·(L + S) + 1.1` and
-//! `x ≥ d + 1.1`, a start that is not reported has no value above `H`, but on a smaller start's trajectory:
+//! **Which starts are reported.** Let `H` be the highest value of `T` of all starts below some `W`: half of the record, which counts
+//! `3n+1` before it is halved. Let `x = log2(H/E)` for a unit of starts `n` from `W` on, all below `E`. The kernel reports the tested
+//! starts that are more than `x − p` bits above themselves at the end of a jump of `d` steps, where `p = 0.37·d + 0.1`. If
+//! `x ≥ 0.585·(L + S) + 1.1` and `x ≥ d + 1.1`, a start that is not reported has values above `H` only on a smaller start's trajectory:
 //!
-//! * In `k` steps values are at most `(3/2)^k·(n + 1)`. So the first `L + S` steps stay below `H`: all values of a start that is not
-//!   tested until a smaller start's trajectory takes over, and the first `L` of one that is.
-//! * From there on [`crate::heights`] has the proof, with `climb = x − p`.
+//! * In `k` steps values are at most `(3/2)^k·(n + 1)`. So the first `L + S` steps stay below `H`. For a start that is not tested these
+//!   are all steps before a smaller start's trajectory begins; for a tested start the first `L` steps are among them.
+//! * For the later steps of a tested start [`crate::heights`] has the proof, with `climb = x − p`.
 //!
-//! The reported ones are followed step by step, as wide as it takes. So records come out whatever the plan is, which decides
-//! the speed only.
+//! The host follows the reported starts step by step in unbounded arithmetic. So the search finds all records with any plan: the plan
+//! decides the speed only.
 
 use std::{ops::Range, sync::Arc};
 
@@ -21,7 +21,7 @@ use warpmp_device::Device;
 use super::{
     Gpu, Settings,
     deal::{Search, deal},
-    tables::{LEAST_START, LOG2_3},
+    tables::LEAST_START,
 };
 use crate::{
     dfs::Plan,
@@ -30,7 +30,8 @@ use crate::{
     heights::{SLACK, peak},
     kernels::lookahead::CANDIDATE_BITS,
     number::descend,
-    records::{Record, bounded, path_records},
+    power::LOG2_3,
+    records::{Record, bounded, path_records_below},
 };
 
 /// What suits large GPUs: units of 2^32, 2^40 and 2^44 numbers.
@@ -51,7 +52,7 @@ pub fn search(
     bounded(below)?;
     let first = ladder.first().map_or(LEAST_START, |&leaf_bits| begin(leaf_bits));
     let from = below.min(first);
-    let records = path_records(from, below, control)?;
+    let records = path_records_below(from, below, control)?;
     go_on(devices, settings, ladder, from..below, records, control)
 }
 

@@ -1,4 +1,4 @@
-//! What kernels report for the host to finish.
+//! Starts that kernels report, so that the host finishes them.
 
 use warpmp_device::{Buffer, Device, Stream};
 

@@ -2,14 +2,16 @@
 //!
 //! Logarithms are doubles: c·log2(3) for c < 200 is right to 2⁻⁴⁰, far below the margins that the roundings leave.
 
-use crate::kernels::delay_pools::INDEX_BITS;
-use crate::kernels::lookahead::{Lookahead, NINE_WORDS, RHO_BIAS, RHO_SHIFT};
-
-/// log2(3).
-pub const LOG2_3: f64 = 1.584_962_500_721_156;
-
-/// What the thresholds leave for the increments of the odd steps, in bits: see [`crate::kernels::lookahead`].
-pub const MARGIN: f64 = 1.0 / (1 << 10) as f64;
+use crate::{
+    dfs::{MARGIN, Walk},
+    error::Result,
+    kernels::{
+        delay_pools::INDEX_BITS,
+        lookahead::{Lookahead, NINE_WORDS, RHO_BIAS, RHO_SHIFT},
+    },
+    power::{LOG2_3, inverse_pow3, pow3},
+    tables::SmallDelays,
+};
 
 /// What rounding down takes at least, so that an exact value and the double's error are covered.
 const ROUNDING: f64 = 1e-9;
@@ -20,35 +22,10 @@ const EXCESS: f64 = 1.0 / 16.0;
 /// The least start for which the thresholds' margin is proven to suffice.
 pub const LEAST_START: u128 = 1 << 32;
 
-/// The least c with 3ᶜ ≥ 2ⁱ, for i up to 126.
-pub fn need(i: u32) -> u32 {
-    let mut power = 1_u128;
-    let mut c = 0;
-    while power < 1 << i {
-        power *= 3;
-        c += 1;
-    }
-    c
-}
-
-/// d steps from a low part: the odd ones among them, and the value.
-pub fn steps(mut value: u64, count: u32) -> (u32, u64) {
-    let mut odd = 0;
-    for _ in 0..count {
-        if value % 2 == 1 {
-            value += value / 2 + 1;
-            odd += 1;
-        } else {
-            value /= 2;
-        }
-    }
-    (odd, value)
-}
-
 /// Tables B and C of d bits, as pairs of words: d up to 20.
 pub fn base_table(bits: u32) -> Vec<u32> {
     let pair = |low| {
-        let (odd, value) = steps(low, bits);
+        let Walk { odd, value, .. } = Walk::of(low, bits);
         [3_u32.pow(odd), value as u32]
     };
     (0..1 << bits).flat_map(pair).collect()
@@ -56,13 +33,12 @@ pub fn base_table(bits: u32) -> Vec<u32> {
 
 /// 3ᶜ modulo 2⁶⁴, for c below 64, as pairs of words.
 pub fn powers() -> Vec<u32> {
-    words((0..64).scan(1_u64, |power, _| Some(std::mem::replace(power, power.wrapping_mul(3)))))
+    words((0..64).map(|exponent| pow3(exponent) as u64))
 }
 
 /// 3⁻ᶜ modulo 2⁶⁴, for c below 64, as pairs of words.
 pub fn inverses() -> Vec<u32> {
-    let third = 0xAAAA_AAAA_AAAA_AAAB_u64;
-    words((0..64).scan(1_u64, |power, _| Some(std::mem::replace(power, power.wrapping_mul(third)))))
+    words((0..64).map(inverse_pow3))
 }
 
 /// 64-bit values as words, the low one first.
@@ -75,11 +51,9 @@ pub fn lookahead(jump_bits: u32, leaf_bits: u32) -> Vec<u32> {
     let size = 1_usize << jump_bits;
     let mut table = Vec::with_capacity(size + size / 2 + NINE_WORDS as usize + 32);
     let shift = 32 - Lookahead::rest_bits(jump_bits);
-    table.extend((0..size as u64).map(|low| {
-        let (odd, value) = steps(low, jump_bits);
-        (value as u32) << shift | odd << 3
-    }));
-    let mut halves = (0..size as u64).map(|low| threshold_word(threshold(low, jump_bits)));
+    let walk = |low| Walk::of(low, jump_bits);
+    table.extend((0..size as u64).map(walk).map(|Walk { odd, value, .. }| (value as u32) << shift | odd << 3));
+    let mut halves = (0..size as u64).map(walk).map(|walk| threshold_word(walk.threshold));
     while let (Some(low), Some(high)) = (halves.next(), halves.next()) {
         table.push(low | high << 16);
     }
@@ -99,7 +73,7 @@ pub fn lookahead(jump_bits: u32, leaf_bits: u32) -> Vec<u32> {
 /// Tables B, C and J of d bits, four words an entry.
 pub fn delay(bits: u32) -> Vec<u32> {
     let entry = |low| {
-        let (odd, value) = steps(low, bits);
+        let Walk { odd, value, .. } = Walk::of(low, bits);
         [3_u32.pow(odd), value as u32, bits + odd, 0]
     };
     (0..1 << bits).flat_map(entry).collect()
@@ -114,7 +88,7 @@ pub fn delay_pools(bits: u32) -> Vec<u32> {
 pub fn delay_jumps(bits: u32, step_shift: u32) -> Vec<u32> {
     let shift = 32 - Lookahead::rest_bits(bits);
     let entry = |low| {
-        let (odd, value) = steps(low, bits);
+        let Walk { odd, value, .. } = Walk::of(low, bits);
         (value as u32) << shift | odd << 3
     };
     let factors = (0..16).flat_map(|odd| [3_u32.pow(odd), (bits + odd) << step_shift]);
@@ -122,17 +96,11 @@ pub fn delay_jumps(bits: u32, step_shift: u32) -> Vec<u32> {
 }
 
 /// Table A: the delays of the numbers below 2ᵗ, in standard steps; 0 for 0.
-pub fn known_delays(bits: u32) -> Vec<u32> {
-    let mut known = vec![0_u32; 1 << bits];
-    for n in 2..known.len() {
-        let (mut y, mut steps) = (n as u64, 0);
-        while y >= n as u64 {
-            steps += if y % 2 == 1 { 2 } else { 1 };
-            y = if y % 2 == 1 { y + y / 2 + 1 } else { y / 2 };
-        }
-        known[n] = steps + known[y as usize];
-    }
-    known
+///
+/// # Errors
+/// [`crate::Error::Parameter`].
+pub fn known_delays(bits: u32) -> Result<Vec<u32>> {
+    Ok(SmallDelays::new(bits)?.delays().iter().copied().map(u32::from).collect())
 }
 
 /// ρ in 1/256, rounded up; modulo 2³² if it is negative.
@@ -161,37 +129,6 @@ pub fn highest_rho(leaf_bits: u32, odd: u32, jump_bits: u32, jumps: u32) -> u64 
     u64::from(leaf_rho(leaf_bits, odd)) + (u64::from(climb * jumps + 1) << RHO_SHIFT)
 }
 
-/// The least log2(3ᶜ/2ⁱ) with which no prefix of the next d steps from these low bits is dead by rules 1, 3 or 4.
-fn threshold(low: u64, jump_bits: u32) -> f64 {
-    let (mut y, mut odd) = (low, 0);
-    let (mut need, mut run, mut halvings) = (0_f64, f64::MIN, 0);
-    for step in 0..jump_bits {
-        let before = f64::from(step) - f64::from(odd) * LOG2_3;
-        if y % 2 == 1 {
-            if halvings > 0 {
-                run = f64::MIN;
-            }
-            // Rule 4 asks for 3ᶜ ≥ 2^(i+1) at every odd y of a run.
-            run = run.max(before + 1.0);
-            halvings = 0;
-            y += y / 2 + 1;
-            odd += 1;
-        } else {
-            y /= 2;
-            halvings += 1;
-            if halvings == 2 {
-                need = need.max(run);
-            }
-            // Rule 3 asks for 3^(c−1) ≥ 2^(i−1), if an odd step was seen.
-            if odd > 0 && halvings % 2 == 0 {
-                need = need.max(f64::from(step) - f64::from(odd - 1) * LOG2_3);
-            }
-        }
-        need = need.max(f64::from(step + 1) - f64::from(odd) * LOG2_3);
-    }
-    need
-}
-
 /// A threshold in 1/1024, with ρ's bias, less the margin, rounded down.
 fn threshold_word(threshold: f64) -> u32 {
     let biased = threshold + f64::from(RHO_BIAS) / 256.0;
@@ -218,13 +155,5 @@ mod tests {
         let odd_steps = 64.0 / LEAST_EXCESS * 14.0;
         let increments = odd_steps / (3.0 * LEAST_START as f64) / std::f64::consts::LN_2;
         assert!(increments < MARGIN, "{increments}");
-    }
-
-    #[test]
-    fn needs_are_exact() {
-        for i in 0..=126 {
-            let c = need(i);
-            assert!((f64::from(c) * LOG2_3 >= f64::from(i)) && (c == 0 || f64::from(c - 1) * LOG2_3 < f64::from(i)));
-        }
     }
 }

@@ -2,15 +2,15 @@
 //!
 //! **Which starts can be records.** Let `D` be the delay and `n ≥ 2^20`.
 //!
-//! * `n = 2m`: `D(n) = D(m) + 1`. If `n` is a record and `r ≤ m` the first start with `D(r) = D(m)`, then `r = m`: otherwise `2r < n` had the same
-//!   delay already. So an even record is twice a record, and no other record lies between.
-//! * `n ≡ 2 mod 3`: `m = (2n − 1)/3 < n` is odd with `T(m) = n`, so `D(m) = D(n) + 2`. `n ≡ 4 mod 9`: `m = (8n − 5)/9 < n` has `T³(m) = n` (rule 5
-//!   of [`crate::rules`]), so `D(m) > D(n)`. Neither is a record.
-//! * `n = q·2^k + B` where a smaller residue `B'` has the same `c` and the same `T^k(B') = T^k(B)`: then `m = q·2^k + B' < n` has `T^k(m) = T^k(n)`
-//!   after as many standard steps, `k + c`. Neither has met 1 before, since `n, m ≥ 2^20 − 2^16` and `T` at most halves: `D(m) = D(n)`, and
-//!   `n` is no record.
+//! * `n = 2m`: `D(n) = D(m) + 1`. Let `n` be a record and `r ≤ m` the first start with `D(r) = D(m)`. Then `r = m`: otherwise `2r < n`
+//!   has the same delay as `n`. So an even record is twice a record, and no other record lies between.
+//! * `n ≡ 2 mod 3`: `m = (2n − 1)/3 < n` is odd with `T(m) = n`, so `D(m) = D(n) + 2`. `n ≡ 4 mod 9`: `m = (8n − 5)/9 < n` has
+//!   `T³(m) = n` (rule 5 of [`crate::rules`]), so `D(m) > D(n)`. Neither is a record.
+//! * `n = q·2^k + B`, where a smaller residue `B'` has the same `c` and the same `T^k(B') = T^k(B)`: then `m = q·2^k + B' < n` has
+//!   `T^k(m) = T^k(n)` after the same number of standard steps, `k + c`. Neither has met 1 before, since `n, m ≥ 2^20 − 2^16` and `T` at
+//!   most halves. So `D(m) = D(n)`, and `n` is no record.
 //!
-//! What is left of the odd residues mod `2^16` and of the residues mod 9 is looked at.
+//! The search looks at all other odd residues mod `2^16` and residues mod 9.
 
 use dashu_int::UBig;
 use rayon::prelude::*;
@@ -22,7 +22,7 @@ use crate::{
 
 /// `k`.
 const SIEVE_BITS: u32 = 16;
-/// Starts of a task, and tasks between two looks at the records.
+/// Starts of a task, and tasks between two updates of the records.
 const TASK: u64 = 1 << 20;
 const TASKS: u64 = 64;
 
@@ -33,7 +33,7 @@ pub(super) fn search(below: u128, control: &Control) -> Result<Vec<Record>> {
 }
 
 impl DelayRecords {
-    /// None yet; `below` bounds what is looked for.
+    /// No records yet; the search goes up to `below`.
     pub(crate) fn new(below: u128) -> Self {
         Self { below, list: Vec::new() }
     }
@@ -43,7 +43,7 @@ impl DelayRecords {
         search_into(self, below, control)
     }
 
-    /// All of them, doubles included, ascending.
+    /// All records, doubles included, ascending.
     pub(crate) fn finish(mut self) -> Vec<Record> {
         self.doubles(self.below);
         let record = |(start, delay)| Record { start, figure: UBig::from(delay) };
@@ -131,7 +131,7 @@ pub(crate) struct DelayRecords {
 }
 
 impl DelayRecords {
-    /// Those below 2⁶⁴, ascending.
+    /// The records below 2⁶⁴, ascending.
     pub(crate) fn pairs(&self) -> Vec<(u64, u32)> {
         self.list.iter().filter_map(|&(start, delay)| Some((u64::try_from(start).ok()?, delay))).collect()
     }
@@ -140,7 +140,7 @@ impl DelayRecords {
         self.list.last().map_or(0, |(_, delay)| *delay)
     }
 
-    /// The next start that may be one; starts come in order.
+    /// The next start that may be a record; starts come in order.
     pub(crate) fn take(&mut self, start: u128, delay: u32) {
         self.doubles(start);
         if self.list.is_empty() || delay > self.longest() {
@@ -148,7 +148,7 @@ impl DelayRecords {
         }
     }
 
-    /// Twice the last record is one, if nothing came between.
+    /// Twice the last record is a record, if no other came between.
     pub(crate) fn doubles(&mut self, before: u128) {
         while let Some((start, delay)) = self.list.last().copied()
             && start > 1

@@ -6,16 +6,20 @@ mod delay;
 mod path;
 
 pub(crate) use delay::DelayRecords;
-pub(crate) use path::search_below as path_records;
+pub(crate) use path::search_below as path_records_below;
+
+use std::{ops::Range, sync::Arc};
 
 use dashu_int::UBig;
+use warpmp_device::Device;
 
 use crate::{
     engine::Control,
     error::{Allowed, Error, Result},
+    gpu::{Settings, delay_records, path_records},
 };
 
-/// What is to be exceeded.
+/// The figure that a record exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Standard steps down to 1.
@@ -43,12 +47,12 @@ pub struct Record {
     pub figure: UBig,
 }
 
-/// Starts below this are looked at one by one; no rule needs to hold for them.
+/// Starts below this are looked at one by one: no rule is proven for them.
 const SMALL_BITS: u32 = 20;
-/// Searches end here: beyond, they would take centuries.
+/// Searches end here: larger ones would take centuries.
 const MAX_BELOW: u128 = 1 << 64;
 
-/// All records of a kind below `below`, ascending.
+/// All records of a kind below `below`, ascending, searched on the CPU.
 ///
 /// # Errors
 /// [`Error::Parameter`] above `2^64`; [`Error::Stopped`]; [`Error::NoDescent`].
@@ -58,6 +62,41 @@ pub fn search(kind: Kind, below: u128, control: &Control) -> Result<Vec<Record>>
         Kind::Delay => delay::search(below, control),
         Kind::Path => path::search_below(below, below, control),
     }
+}
+
+/// All records of a kind below `below`, ascending, searched on devices; on the CPU if there is no device.
+///
+/// # Errors
+/// As [`search`], and the devices'.
+pub fn search_on(devices: &[Arc<dyn Device>], kind: Kind, below: u128, control: &Control) -> Result<Vec<Record>> {
+    match kind {
+        _ if devices.is_empty() => search(kind, below, control),
+        Kind::Delay => delay_records::search(devices, &delay_records::LADDER, below, control),
+        Kind::Path => path_records::search(devices, &Settings::default(), &path_records::LADDER, below, control),
+    }
+}
+
+/// The records `before`, of all starts below the range, and the records in the range, searched on devices.
+///
+/// # Errors
+/// As [`search_on`]; [`Error::Parameter`] without devices.
+pub fn go_on(
+    devices: &[Arc<dyn Device>],
+    kind: Kind,
+    range: Range<u128>,
+    before: Vec<Record>,
+    control: &Control,
+) -> Result<Vec<Record>> {
+    match kind {
+        Kind::Delay => delay_records::go_on(devices, &delay_records::LADDER, range, &before, control),
+        Kind::Path => path_records::go_on(devices, &Settings::default(), &path_records::LADDER, range, before, control),
+    }
+}
+
+/// The first start at which two lists of records, ascending, differ.
+pub fn difference(one: &[Record], other: &[Record]) -> Option<u128> {
+    let same = one.iter().zip(other).take_while(|(one, other)| one == other).count();
+    [one.get(same), other.get(same)].into_iter().flatten().map(|record| record.start).min()
 }
 
 /// [`Error::Parameter`] above 2⁶⁴.

@@ -1,10 +1,10 @@
 //! Path records.
 //!
-//! **Which starts can be records.** Let `R` be the highest value of all starts below `n`, and let the schemes' rules join `n` to a smaller
-//! `m` within `k` steps. After the meeting `n` has no value that `m` has not, so none above `R`; before it, values are at most
-//! `2·(3/2)^k·(n + 1)`, as `T(x) + 1 ≤ (3/2)·(x + 1)` and `3x + 1 = 2·T(x)`. If that is at most `R`, `n` is no record. So for `n < 2^(b+1)` and
-//! a plan with `L + S ≤ k`, where `b + 2 + k·log2(3/2) ≤ log2(R)`, only tested starts can be records. The same argument ends each
-//! walk as soon as it is below its start.
+//! **Which starts can be records.** Let `R` be the highest value of all starts below `n`, and let the schemes' rules join `n` to a
+//! smaller `m` within `k` steps. After the meeting all values of `n` are values of `m`, so none is above `R`. Before the meeting values
+//! are at most `2·(3/2)^k·(n + 1)`, as `T(x) + 1 ≤ (3/2)·(x + 1)` and `3x + 1 = 2·T(x)`. If this is at most `R`, `n` is no record. So for
+//! `n < 2^(b+1)` and a plan with `L + S ≤ k`, where `b + 2 + k·log2(3/2) ≤ log2(R)`, only tested starts can be records. The same argument
+//! ends each walk as soon as it is below its start.
 
 use dashu_int::{UBig, ops::BitTest as _};
 use rayon::prelude::*;
@@ -19,14 +19,14 @@ use crate::{
     window::Window,
 };
 
-/// Starts of a task, and tasks between two looks at the records.
+/// Starts of a task, and tasks between two updates of the records.
 const TASK: u64 = 1 << 22;
 const TASKS: u64 = 64;
-/// `L` and `S` that are not exceeded.
+/// The largest `L` and `S`.
 const LEAF_BITS: u32 = 14;
 const LOOKAHEAD_BITS: u32 = 24;
 
-/// All path records below `below`, of a search that goes on to `total`.
+/// All path records below `below`. The progress counts a search that goes on to `total`.
 pub(crate) fn search_below(below: u128, total: u128, control: &Control) -> Result<Vec<Record>> {
     let mut list: Vec<Record> = Vec::new();
     for start in 1..below.min(1 << SMALL_BITS) {

@@ -18,7 +18,7 @@ impl RuleSet {
     pub const ALL: Self = Self { even_run: true, odd_even_even: true };
 }
 
-/// What is known of the trajectory before the walk begins: `T^depth(n)` after `odd_steps` odd steps.
+/// The trajectory before the walk begins: `T^depth(n)`, after `odd_steps` odd steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// Steps taken before.
@@ -55,7 +55,7 @@ impl Path {
     /// The empty residue.
     pub const ROOT: Self = Self { residue: 0, state: 0, steps: 0, odd_steps: 0, even_run: 0, mergeable: false };
 
-    /// One bit more: the residue with `bit` above it, one step further on; none if a rule removes it.
+    /// The residue with one more bit, after one more step; none if a rule removes it.
     #[inline]
     pub fn child(&self, bit: bool, origin: Origin, rules: RuleSet) -> Option<Self> {
         let state = if bit { self.state + pow3(self.odd_steps.into()) as u64 } else { self.state };

@@ -1,15 +1,15 @@
-//! Table S on disk: built once, trusted only if its checksum is right.
+//! Table S on disk: made once, trusted only if its checksum is right.
 //!
-//! `mandatory-K.bin`: the line `warpmp mandatory 1 K BLOCKS\n`, then a block's count (u32) and bytes (u64) for each block,
-//! then the bytes, then the SHA-256 of all that; little-endian.
+//! `mandatory-K.bin`, little-endian: the line `warpmp mandatory 1 K BLOCKS\n`; for each block its count (u32) and its bytes (u64); the
+//! bytes; the SHA-256 of everything before.
 
 use std::{
     fs,
-    io::Write as _,
     path::{Path, PathBuf},
 };
 
 use sha2::{Digest as _, Sha256};
+use warpmp_campaign::{Error::File, write_whole};
 
 use super::{Mandatory, mandatory::Block};
 use crate::error::{Error, Result};
@@ -26,11 +26,11 @@ pub enum Loaded {
     Written(PathBuf),
     /// Made, since the file there was damaged or of another kind; it has been replaced.
     Replaced(PathBuf),
-    /// Made, and not to be stored: why not.
+    /// Made, and not stored: why not.
     NotStored(String),
 }
 
-/// The table for `sieve_bits`, from `folder` if it is there and whole; else it is made, and stored there.
+/// The table for `sieve_bits`. It is read from `folder` if it is there and whole, else made and stored there.
 ///
 /// # Errors
 /// [`Error::Parameter`]. A folder that cannot be read or written is no error.
@@ -60,18 +60,16 @@ fn header(table: &Mandatory) -> Vec<u8> {
     header
 }
 
-fn store(table: &Mandatory, folder: &Path, path: &Path) -> std::io::Result<()> {
-    fs::create_dir_all(folder)?;
+/// Writes a table whole.
+fn store(table: &Mandatory, folder: &Path, path: &Path) -> Result<()> {
+    fs::create_dir_all(folder).map_err(|source| File { path: folder.to_owned(), source })?;
     let header = header(table);
     let digest = Sha256::new().chain_update(&header).chain_update(&table.bytes).finalize();
-    // Written under another name first: a table is whole or not there.
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(&header)?;
-    file.write_all(&table.bytes)?;
-    file.write_all(&digest)?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
+    Ok(write_whole(path, |file| {
+        file.write_all(&header)?;
+        file.write_all(&table.bytes)?;
+        file.write_all(&digest)
+    })?)
 }
 
 /// The table in a file's bytes; none if anything is wrong with them.

@@ -9,12 +9,12 @@ use crate::error::{Error, Result};
 pub struct SmallDelays(Vec<u16>);
 
 impl SmallDelays {
-    /// Table A for `t = 2^bits`, 1 to 26 bits: two bytes an entry.
+    /// Table A for `t = 2^bits`, 1 to 28 bits: two bytes an entry.
     ///
     /// # Errors
     /// [`Error::Parameter`].
     pub fn new(bits: u32) -> Result<Self> {
-        Error::parameter("bits of table A", bits.into(), 1, 26)?;
+        Error::parameter("bits of table A", bits.into(), 1, 28)?;
         let mut delays = vec![0u16; 1 << bits];
         // Numbers of one bit length depend on shorter ones only: each walks until it is shorter itself.
         for length in 1..bits {

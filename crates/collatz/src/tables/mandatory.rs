@@ -1,4 +1,4 @@
-//! Table S: the residues mod `2^k` that are mandatory, that is, that survive descent.
+//! Table S: the mandatory residues mod `2^k`, which survive descent.
 
 use rayon::prelude::*;
 
@@ -13,9 +13,9 @@ const BLOCK_BITS: u32 = 24;
 
 /// The mandatory residues mod `2^k`, ascending, in blocks of `2^24` (one block for `k ≤ 24`).
 ///
-/// A residue is stored as its distance to the one before, in units of four, since all are `≡ 3 mod 4`; the first one of a
-/// block as its distance to the number before the block. Seven bits a byte, the high bit set if more follow: a byte a residue,
-/// nearly always (0.97 GB for `k` = 37).
+/// A residue is stored as its distance to the residue before, in units of four, since all are `≡ 3 mod 4`. The first residue of a block
+/// is stored as its distance to the number before the block. A byte has seven bits of a distance, and its high bit is set if more
+/// follow: nearly every residue takes one byte (0.97 GB for `k` = 37).
 ///
 /// Source: dissertation § 4.3, Table 4.3, whose entry for `k` = 34 is misprinted: there are 151 917 636.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Mandatory {
         self.bytes.len()
     }
 
-    /// How many blocks there are, and the residues that one spans: block `b` holds those from `b·span` on.
+    /// How many blocks there are, and the span of a block: block `b` holds the residues from `b·span` on.
     pub fn blocks(&self) -> (usize, u64) {
         (self.blocks.len(), 1 << self.sieve_bits.min(BLOCK_BITS))
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Chunk, gather::Place};
+use super::{Chunk, gather::Seat};
 
 /// The chunks that have not left yet, each with the caller's tag.
 pub(super) struct Board<T> {
@@ -35,9 +35,9 @@ impl<T> Board<T> {
     }
 
     /// A verdict is known.
-    pub(super) fn put(&mut self, place: Place, prime: bool) {
-        let chunk = &mut self.waiting[(place.chunk - self.gone) as usize];
-        chunk.verdicts[place.batch as usize][place.lane as usize] = prime;
+    pub(super) fn put(&mut self, seat: Seat, prime: bool) {
+        let chunk = &mut self.waiting[(seat.chunk - self.gone) as usize];
+        chunk.verdicts[seat.batch as usize][seat.lane as usize] = prime;
         chunk.unknown -= 1;
     }
 

@@ -16,7 +16,7 @@ const FEW: usize = 1024;
 
 /// Where a candidate's verdict belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Seat {
     pub(super) chunk: u64,
     pub(super) batch: u32,
     pub(super) lane: u32,
@@ -29,7 +29,7 @@ pub(super) struct Bin {
     limbs: Vec<u32>,
     /// Where each candidate ends in `limbs`.
     ends: Vec<usize>,
-    pub(super) places: Vec<Place>,
+    pub(super) seats: Vec<Seat>,
 }
 
 /// Candidates by width.
@@ -46,13 +46,13 @@ impl Gather {
     }
 
     /// Takes a candidate. Gives back its bin if that is full now.
-    pub(super) fn add(&mut self, number: &[u32], place: Place) -> Option<Bin> {
+    pub(super) fn add(&mut self, number: &[u32], seat: Seat) -> Option<Bin> {
         let length = number.iter().rposition(|limb| *limb != 0).map_or(0, |top| top + 1);
         let class = class(length);
         let bin = self.bins.entry(class).or_default();
         bin.limbs.extend(&number[..length]);
         bin.ends.push(bin.limbs.len());
-        bin.places.push(place);
+        bin.seats.push(seat);
         if bin.limbs.len() >= self.full_limbs { self.bins.remove(&class) } else { None }
     }
 
@@ -64,7 +64,7 @@ impl Gather {
             if let Some(narrower) = few.take() {
                 bin.join(narrower);
             }
-            if bin.places.len() < FEW { few = Some(bin) } else { found.push(bin) }
+            if bin.seats.len() < FEW { few = Some(bin) } else { found.push(bin) }
         }
         found.extend(few);
         found
@@ -83,7 +83,7 @@ impl Bin {
     fn join(&mut self, narrower: Self) {
         self.ends.extend(narrower.ends.iter().map(|end| self.limbs.len() + end));
         self.limbs.extend(narrower.limbs);
-        self.places.extend(narrower.places);
+        self.seats.extend(narrower.seats);
     }
 
     fn candidates(&self) -> impl Iterator<Item = &[u32]> {
@@ -95,11 +95,11 @@ impl Bin {
     pub(super) fn batch(&self) -> Result<Batch<'static>> {
         let bits = |number: &[u32]| number.last().map_or(0, |top| 32 * number.len() - top.leading_zeros() as usize);
         let bits = self.candidates().map(bits).max().unwrap_or(0).max(1);
-        let mut limbs = vec![0; self.places.len() * bits.div_ceil(32)];
+        let mut limbs = vec![0; self.seats.len() * bits.div_ceil(32)];
         for (row, number) in limbs.chunks_exact_mut(bits.div_ceil(32)).zip(self.candidates()) {
             row[..number.len()].copy_from_slice(number);
         }
-        Ok(Batch::from_limbs(Shape::new(self.places.len(), bits), limbs)?)
+        Ok(Batch::from_limbs(Shape::new(self.seats.len(), bits), limbs)?)
     }
 }
 
@@ -108,8 +108,8 @@ impl Bin {
 mod tests {
     use super::*;
 
-    fn place(lane: u32) -> Place {
-        Place { chunk: 7, batch: 0, lane }
+    fn seat(lane: u32) -> Seat {
+        Seat { chunk: 7, batch: 0, lane }
     }
 
     #[test]
@@ -121,23 +121,23 @@ mod tests {
     #[test]
     fn a_batch_has_the_bits_of_its_widest_candidate() {
         let mut gather = Gather::new(EngineKind::Cuda);
-        assert!(gather.add(&[5, 6, 7, 8, 9, 0, 0], place(0)).is_none());
-        assert!(gather.add(&[1, 1, 1, 1, 1 << 8, 0, 0], place(1)).is_none());
+        assert!(gather.add(&[5, 6, 7, 8, 9, 0, 0], seat(0)).is_none());
+        assert!(gather.add(&[1, 1, 1, 1, 1 << 8, 0, 0], seat(1)).is_none());
         let [bin] = &gather.rest()[..] else { panic!("one bin") };
         let batch = bin.batch().unwrap();
         assert_eq!((batch.shape(), batch.limbs()), (Shape::new(2, 137), &[5, 6, 7, 8, 9, 1, 1, 1, 1, 256][..]));
-        assert_eq!(bin.places, [place(0), place(1)]);
+        assert_eq!(bin.seats, [seat(0), seat(1)]);
         assert!(gather.rest().is_empty());
     }
 
     #[test]
     fn few_candidates_join_wider_ones() {
         let mut gather = Gather::new(EngineKind::Cuda);
-        gather.add(&[3], place(0));
+        gather.add(&[3], seat(0));
         for lane in 0..FEW as u32 {
-            gather.add(&[0, 0, 1], place(lane));
+            gather.add(&[0, 0, 1], seat(lane));
         }
-        gather.add(&[0, 0, 0, 0, 0, 0, 1], place(1));
+        gather.add(&[0, 0, 0, 0, 0, 0, 1], seat(1));
         let batches: Vec<Batch> = gather.rest().iter().map(|bin| bin.batch().unwrap()).collect();
         let shapes: Vec<Shape> = batches.iter().map(Batch::shape).collect();
         assert_eq!(shapes, [Shape::new(FEW + 1, 65), Shape::new(1, 193)]);
@@ -148,7 +148,7 @@ mod tests {
     fn a_bin_is_full_in_time() {
         let mut gather = Gather::new(EngineKind::Cpu);
         let lanes = OTHER_LIMBS as u32 / 2;
-        let full: Vec<u32> = (1..=lanes).filter(|lane| gather.add(&[1, 1], place(*lane)).is_some()).collect();
+        let full: Vec<u32> = (1..=lanes).filter(|lane| gather.add(&[1, 1], seat(*lane)).is_some()).collect();
         assert_eq!(full, [lanes]);
         assert!(gather.rest().is_empty());
     }

@@ -10,6 +10,7 @@
 //! bases.rs    the bases of an integer's tests, and the cases in which they are a proof
 //! strong.rs   strong tests on the engine
 //! board.rs    verdicts on their way back to their places
+//! line.rs     the two threads, and the way of the integers between them
 //! bpsw.rs     the test of Baillie, Pomerance, Selfridge and Wagstaff for single integers
 //! ```
 //!
@@ -25,10 +26,7 @@
 //! # Ok::<(), warpmp_numtheory::Error>(())
 //! ```
 
-use std::{
-    sync::mpsc::{Receiver, SyncSender, channel, sync_channel},
-    thread,
-};
+use std::thread;
 
 use warpmp::{Batch, Session};
 
@@ -41,7 +39,8 @@ use crate::{
     watch::Watch,
 };
 use board::Board;
-use gather::{Bin, Gather, Place};
+use gather::Gather;
+use line::{Engine, Line};
 use strong::{Further, Strong};
 use trial::Trial;
 
@@ -49,11 +48,10 @@ mod bases;
 mod board;
 mod bpsw;
 mod gather;
+mod line;
 mod strong;
 mod trial;
 
-/// Lanes that wait for verdicts, at most: beyond this the engine gets bins that do not fill it.
-const MOST_WAITING: usize = 1 << 24;
 /// Lanes of a piece of a large batch. The watch hears of each piece.
 const PIECE_LANES: usize = 1 << 16;
 
@@ -65,9 +63,6 @@ pub struct Chunk<'b, T> {
     /// Comes back with the verdicts.
     pub tag: T,
 }
-
-/// The verdicts of a bin, as the engine's thread sends them back.
-type Answer = Result<(Vec<Place>, Vec<bool>)>;
 
 /// Tests integers of up to 65536 bits for primality on an engine.
 pub struct Tester<'s> {
@@ -84,7 +79,7 @@ impl<'s> Tester<'s> {
     /// `false` is a proof. So is `true` below 3317044064679887385961981 if the bases suffice, and 13 always do. Above,
     /// a composite passes with a probability of at most `4^(1−K)` for `K` bases.
     pub fn new(session: &'s Session, bases: Bases, watch: &'s dyn Watch) -> Self {
-        Self::with(session, Further::Bases(bases), watch)
+        Self::with(session, Further::Bases(Box::new(bases)), watch)
     }
 
     /// Trial division, a strong test to base 2 on the engine, and a strong Lucas test on the cores.
@@ -121,7 +116,7 @@ impl<'s> Tester<'s> {
         };
         let mut found = Vec::with_capacity(lanes);
         self.test_chunks((0..lanes).step_by(PIECE_LANES).map(piece), |(), verdicts| {
-            verdicts.into_iter().for_each(|verdicts| found.extend(verdicts));
+            found.extend(verdicts.into_iter().flatten());
             watch.progress(found.len() as f64 / lanes as f64);
             Ok::<(), Error>(())
         })?;
@@ -141,34 +136,13 @@ impl<'s> Tester<'s> {
         chunks: impl IntoIterator<Item = Result<Chunk<'b, T>, E>>,
         deliver: impl FnMut(T, Vec<Vec<bool>>) -> Result<(), E>,
     ) -> Result<(), E> {
-        // One bin waits while the engine tests another.
-        let (work, bins) = sync_channel(1);
-        let (sender, answers) = channel();
-        let strong = &mut self.strong;
-        let test_bins = move || {
-            for bin in bins {
-                let answer = answer(strong, bin);
-                let is_last = answer.is_err();
-                if sender.send(answer).is_err() || is_last {
-                    break;
-                }
-            }
-        };
         let gather = Gather::new(self.session.engine().kind);
-        let trial = &self.trial;
-        let candidates = &mut self.candidates;
+        let (trial, candidates) = (&self.trial, &mut self.candidates);
+        let strong = &mut self.strong;
         thread::scope(|scope| {
-            thread::Builder::new().name("engine".into()).spawn_scoped(scope, test_bins).map_err(Error::Threads)?;
-            let mut line = Line {
-                session: self.session,
-                trial,
-                gather,
-                candidates,
-                work: Some(work),
-                answers,
-                board: Board::new(),
-                deliver,
-            };
+            let engine = Engine::spawn(scope, strong)?;
+            let mut line =
+                Line { session: self.session, trial, gather, candidates, engine, board: Board::new(), deliver };
             for chunk in chunks {
                 line.take(chunk?)?;
             }
@@ -189,100 +163,5 @@ impl<'s> Tester<'s> {
     /// All other tests after trial division so far.
     pub fn further_tests(&self) -> Cost {
         self.strong.others
-    }
-}
-
-fn answer(strong: &mut Strong<'_>, bin: Bin) -> Answer {
-    let verdicts = strong.test(&bin.batch()?)?;
-    Ok((bin.places, verdicts))
-}
-
-/// The work of the caller's thread.
-struct Line<'t, T, D> {
-    session: &'t Session,
-    trial: &'t Trial,
-    gather: Gather,
-    candidates: &'t mut u64,
-    /// None once no more bins will come.
-    work: Option<SyncSender<Bin>>,
-    answers: Receiver<Answer>,
-    board: Board<T>,
-    deliver: D,
-}
-
-impl<T, D> Line<'_, T, D> {
-    /// A chunk: trial division, and the candidates that fill bins to the engine.
-    fn take<E: From<Error>>(&mut self, chunk: Chunk<'_, T>) -> Result<(), E>
-    where
-        D: FnMut(T, Vec<Vec<bool>>) -> Result<(), E>,
-    {
-        let (number, batches) = self.board.begin(chunk);
-        for (batch, numbers) in (0..).zip(&batches) {
-            let known = self.trial.divide(numbers, self.session.engine().kind);
-            for ((lane, verdict), limbs) in (0..).zip(known).zip(numbers.iter()) {
-                let place = Place { chunk: number, batch, lane };
-                if let Some(prime) = verdict {
-                    self.board.put(place, prime);
-                } else {
-                    *self.candidates += 1;
-                    if let Some(bin) = self.gather.add(limbs, place) {
-                        self.send(bin)?;
-                    }
-                }
-            }
-        }
-        if self.board.waiting_lanes() > MOST_WAITING {
-            self.send_rest()?;
-        }
-        while let Ok(answer) = self.answers.try_recv() {
-            self.put(answer?);
-        }
-        self.deliver()
-    }
-
-    /// All chunks are taken: the remaining candidates to the engine, and the remaining verdicts back.
-    fn finish<E: From<Error>>(mut self) -> Result<(), E>
-    where
-        D: FnMut(T, Vec<Vec<bool>>) -> Result<(), E>,
-    {
-        self.send_rest()?;
-        // The engine's thread ends when no more bins can come.
-        self.work = None;
-        while let Ok(answer) = self.answers.recv() {
-            self.put(answer?);
-            self.deliver()?;
-        }
-        self.deliver()
-    }
-
-    fn send_rest(&mut self) -> Result<()> {
-        self.gather.rest().into_iter().try_for_each(|bin| self.send(bin))
-    }
-
-    /// Hands a bin to the engine's thread, once there is room for it.
-    fn send(&mut self, bin: Bin) -> Result<()> {
-        if self.work.as_ref().is_some_and(|work| work.send(bin).is_ok()) {
-            return Ok(());
-        }
-        // The thread has ended, and its last answer is the error. Without one it has panicked, and so will the scope.
-        loop {
-            let answer = self.answers.recv().unwrap_or(Err(Error::Stopped))?;
-            self.put(answer);
-        }
-    }
-
-    fn put(&mut self, (places, verdicts): (Vec<Place>, Vec<bool>)) {
-        places.into_iter().zip(verdicts).for_each(|(place, prime)| self.board.put(place, prime));
-    }
-
-    /// Delivers the chunks whose verdicts are all known.
-    fn deliver<E>(&mut self) -> Result<(), E>
-    where
-        D: FnMut(T, Vec<Vec<bool>>) -> Result<(), E>,
-    {
-        while let Some((tag, verdicts)) = self.board.leave() {
-            (self.deliver)(tag, verdicts)?;
-        }
-        Ok(())
     }
 }

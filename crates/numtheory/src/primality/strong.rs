@@ -27,7 +27,7 @@ const LUCAS_TESTS: usize = 256;
 #[derive(Clone, Debug)]
 pub(super) enum Further {
     /// Strong tests to these bases.
-    Bases(Bases),
+    Bases(Box<Bases>),
     /// A strong Lucas test.
     Lucas,
 }
@@ -179,7 +179,7 @@ mod tests {
             let verdicts = strong.test(&batch).unwrap();
             (verdicts, strong.base_2.tests, strong.others.tests)
         };
-        let bases = |most| Further::Bases(Bases::seeded(most, 1));
+        let bases = |most| Further::Bases(Box::new(Bases::seeded(most, 1)));
         assert_eq!(verdicts(bases(1)), (vec![true, true, true, true, true, false], 6, 0));
         assert_eq!(verdicts(bases(2)), (vec![false, true, false, true, true, false], 6, 5));
         // Two bases prove the first three, four the others: ψ₄ itself needs a fifth.

@@ -6,9 +6,10 @@
 
 use std::ops::RangeInclusive;
 
+use warpmp_simd::{Avx2, Ifma};
+
 use super::parts::{self, Part};
 use super::reduction::{self, Residue};
-#[cfg(target_arch = "x86_64")]
 use super::simd::{self, Dividend, Power};
 use super::{general, library, linear, rows::Piece, schoolbook, secret};
 use crate::error::{Error, Result};
@@ -42,17 +43,21 @@ impl Algorithm {
         Self { limit_bits: schoolbook::LIMIT_BITS, best_bits: 0..=4096, ..Self::portable("cpu-schoolbook", run) }
     }
 
-    /// Products by vectors.
-    #[cfg(target_arch = "x86_64")]
+    /// Products with AVX-512 IFMA.
     const fn ifma_product(run: fn(Piece<'_>)) -> Self {
-        let best_bits = 257..=usize::MAX;
-        Self { name: "cpu-ifma", limit_bits: simd::LIMIT_BITS, best_bits, available: simd::is_available, run }
+        let (limit_bits, best_bits) = (simd::product_bits::<Ifma>(), 257..=usize::MAX);
+        Self { name: "cpu-ifma", limit_bits, best_bits, available: simd::is_available::<Ifma>, run }
     }
 
-    /// Modular arithmetic by vectors.
-    #[cfg(target_arch = "x86_64")]
+    /// Modular arithmetic with AVX-512 IFMA.
     const fn ifma(run: fn(Piece<'_>)) -> Self {
-        Self { limit_bits: simd::MODULAR_LIMIT_BITS, best_bits: 0..=usize::MAX, ..Self::ifma_product(run) }
+        Self { limit_bits: simd::DIVISOR_BITS, best_bits: 0..=usize::MAX, ..Self::ifma_product(run) }
+    }
+
+    /// Arithmetic modulo odd numbers, and common divisors, with AVX2.
+    const fn avx2(run: fn(Piece<'_>)) -> Self {
+        let (limit_bits, best_bits) = (simd::modulus_bits::<Avx2>(), 0..=usize::MAX);
+        Self { name: "cpu-avx2", limit_bits, best_bits, available: simd::is_available::<Avx2>, run }
     }
 
     /// Does it run here, on operands of these bits?
@@ -61,10 +66,29 @@ impl Algorithm {
     }
 }
 
-/// The algorithm by vectors, on processors of a family that has them, and the portable ones.
-macro_rules! with_vectors {
-    ($vectors:expr; $($portable:expr),*) => {
-        const { &[#[cfg(target_arch = "x86_64")] $vectors, $($portable),*] }
+/// The algorithms of a power or a strong test.
+macro_rules! power {
+    ($power:expr, $dashu:expr) => {
+        const {
+            &[
+                Algorithm::ifma(|it| simd::power_ifma(it, $power)),
+                Algorithm::avx2(|it| simd::power_avx2(it, $power)),
+                Algorithm::dashu($dashu),
+            ]
+        }
+    };
+}
+
+/// The algorithms of one of Montgomery's reductions.
+macro_rules! reduction {
+    ($residue:expr) => {
+        const {
+            &[
+                Algorithm::ifma(|it| simd::reduce::<Ifma>(it, $residue)),
+                Algorithm::avx2(|it| simd::reduce::<Avx2>(it, $residue)),
+                Algorithm::portable("cpu-words", |it| reduction::run(it, $residue)),
+            ]
+        }
     };
 }
 
@@ -73,53 +97,58 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
     use Algorithm as A;
     use Operation as O;
     match operation {
-        O::Mul => with_vectors!(
-            A::ifma_product(simd::multiply);
-            A::schoolbook(schoolbook::multiply), A::dashu(library::multiply)
-        ),
-        O::Sqr => with_vectors!(
-            A::ifma_product(simd::square);
-            A::schoolbook(schoolbook::square), A::dashu(library::square)
-        ),
+        O::Mul => {
+            const {
+                &[
+                    A::ifma_product(simd::multiply::<Ifma>),
+                    A::schoolbook(schoolbook::multiply),
+                    A::dashu(library::multiply),
+                ]
+            }
+        }
+        O::Sqr => {
+            const { &[A::ifma_product(simd::square::<Ifma>), A::schoolbook(schoolbook::square), A::dashu(library::square)] }
+        }
         O::MulLo => const { &[A::portable("cpu-parts", |it| parts::run(it, Part::Low))] },
         O::MulHi => const { &[A::portable("cpu-parts", |it| parts::run(it, Part::High))] },
         O::MulAdd => const { &[A::portable("cpu-parts", |it| parts::run(it, Part::Sum))] },
         O::SignedMul => const { &[A::portable("cpu-parts", |it| parts::run(it, Part::Signed))] },
         linear!() | linear_modular!() => const { &[A::portable("cpu-linear", linear::run)] },
-        O::DivRem => with_vectors!(A::ifma(|it| simd::divide(it, Dividend::Plain)); A::dashu(general::div_rem)),
-        O::Rem => with_vectors!(A::ifma(|it| simd::divide(it, Dividend::Plain)); A::dashu(general::remainder)),
-        // The library's takes less than quadratic time.
-        O::Gcd => with_vectors!(A { best_bits: 0..=24576, ..A::ifma(simd::gcd) }; A::dashu(general::gcd)),
+        O::DivRem => const { &[A::ifma(|it| simd::divide(it, Dividend::Plain)), A::dashu(general::div_rem)] },
+        O::Rem => const { &[A::ifma(|it| simd::divide(it, Dividend::Plain)), A::dashu(general::remainder)] },
+        // The library takes less than quadratic time.
+        O::Gcd => {
+            const {
+                &[
+                    A { best_bits: 0..=24576, ..A::ifma(simd::gcd::<Ifma>) },
+                    A { best_bits: 0..=4096, ..A::avx2(simd::gcd::<Avx2>) },
+                    A::dashu(general::gcd),
+                ]
+            }
+        }
         O::GcdExt => const { &[A::dashu(general::gcd_ext)] },
         O::Sqrt => const { &[A::dashu(general::sqrt)] },
-        O::MulMod => with_vectors!(A::ifma(|it| simd::divide(it, Dividend::Product)); A::dashu(general::mul_mod)),
-        O::SqrMod => with_vectors!(A::ifma(|it| simd::divide(it, Dividend::Square)); A::dashu(general::sqr_mod)),
-        O::PowMod => with_vectors!(A::ifma(|it| simd::power(it, Power::Each)); A::dashu(general::pow_mod)),
+        O::MulMod => const { &[A::ifma(|it| simd::divide(it, Dividend::Product)), A::dashu(general::mul_mod)] },
+        O::SqrMod => const { &[A::ifma(|it| simd::divide(it, Dividend::Square)), A::dashu(general::sqr_mod)] },
+        O::PowMod => power!(Power::Each, general::pow_mod),
         O::PowModSec => const { &[A::portable("cpu-constant-time", secret::power)] },
-        O::PowModPublic(_) => {
-            with_vectors!(A::ifma(|it| simd::power(it, Power::Constant)); A::dashu(general::pow_mod_public))
+        O::PowModPublic(_) => power!(Power::Constant, general::pow_mod_public),
+        O::InvMod => {
+            const {
+                &[
+                    A::ifma(simd::inverse::<Ifma>),
+                    A { best_bits: 0..=4096, ..A::avx2(simd::inverse::<Avx2>) },
+                    A::dashu(general::inv_mod),
+                ]
+            }
         }
-        O::InvMod => with_vectors!(A::ifma(simd::inverse); A::dashu(general::inv_mod)),
-        O::StrongTest(_) => {
-            with_vectors!(A::ifma(|it| simd::power(it, Power::TestConstant)); A::dashu(general::strong_test))
-        }
-        O::MillerRabin => {
-            with_vectors!(A::ifma(|it| simd::power(it, Power::TestEach)); A::dashu(general::miller_rabin))
-        }
-        O::Reduce => with_vectors!(A::ifma(|it| simd::divide(it, Dividend::Plain)); A::dashu(general::remainder)),
-        O::ToMont => with_vectors!(A::ifma(|it| simd::divide(it, Dividend::Raised)); A::dashu(general::to_mont)),
-        O::MontMul => with_vectors!(
-            A::ifma(|it| simd::reduce(it, Residue::Product));
-            A::portable("cpu-words", |it| reduction::run(it, Residue::Product))
-        ),
-        O::MontSqr => with_vectors!(
-            A::ifma(|it| simd::reduce(it, Residue::Square));
-            A::portable("cpu-words", |it| reduction::run(it, Residue::Square))
-        ),
-        O::FromMont | O::Redc => with_vectors!(
-            A::ifma(|it| simd::reduce(it, Residue::Given));
-            A::portable("cpu-words", |it| reduction::run(it, Residue::Given))
-        ),
+        O::StrongTest(_) => power!(Power::TestConstant, general::strong_test),
+        O::MillerRabin => power!(Power::TestEach, general::miller_rabin),
+        O::Reduce => const { &[A::ifma(|it| simd::divide(it, Dividend::Plain)), A::dashu(general::remainder)] },
+        O::ToMont => const { &[A::ifma(|it| simd::divide(it, Dividend::Raised)), A::dashu(general::to_mont)] },
+        O::MontMul => reduction!(Residue::Product),
+        O::MontSqr => reduction!(Residue::Square),
+        O::FromMont | O::Redc => reduction!(Residue::Given),
     }
 }
 

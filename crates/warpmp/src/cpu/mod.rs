@@ -5,7 +5,7 @@
 //! algorithms.rs  the algorithms of each operation, and the choice among them
 //! rows.rs        a piece of a batch: rows of operands and of results
 //! schoolbook.rs  small products: no allocation, words in registers and on the stack
-//! simd/          eight lanes at once, where the processor has AVX-512 IFMA
+//! simd/          several lanes at once, where the processor has AVX-512 IFMA or AVX2
 //! library.rs     large products elsewhere: dashu-int's Karatsuba and Toom-3
 //! parts.rs       parts of products: a product, then a linear step
 //! linear.rs      what takes linear time
@@ -28,7 +28,6 @@ mod reduction;
 mod rows;
 mod schoolbook;
 mod secret;
-#[cfg(target_arch = "x86_64")]
 mod simd;
 mod sums;
 

@@ -6,6 +6,8 @@
 //! bound: a step computes `x·y + c + carry ≤ (2⁶⁴−1)² + 2·(2⁶⁴−1) = 2¹²⁸ − 1`: no carry is lost.
 //! source: Knuth, The Art of Computer Programming 2, 4.3.1, algorithm M.
 
+use warpmp_simd::words::add_row;
+
 use super::rows::{Piece, Product, Rows, Square, join, load, split, store};
 
 /// Words of the widest operand.
@@ -129,17 +131,4 @@ fn square_words<const N: usize>(a: Rows<'_>, c: &mut [u32], limbs: usize) {
         }
         store(words, c);
     }
-}
-
-/// `z += x·y`; returns the carry.
-#[inline(always)]
-#[expect(clippy::inline_always, reason = "the fixed lengths must reach the loop")]
-fn add_row(x: u64, y: &[u64], z: &mut [u64]) -> u64 {
-    let mut carry = 0;
-    for (z, y) in z.iter_mut().zip(y) {
-        let sum = u128::from(x) * u128::from(*y) + u128::from(*z) + u128::from(carry);
-        *z = sum as u64;
-        carry = (sum >> 64) as u64;
-    }
-    carry
 }

@@ -5,19 +5,18 @@
 //! cost       with `n` words of the modulus and windows of `w` bits, `2n² + 2n` word products for each of about
 //!            `bits + bits/w + 2^w` Montgomery products; a digit of the exponent reads the whole table
 //!
-//! Every loop's length comes from lengths of operands and from the modulus, which is public. What a comparison finds is
-//! a mask, of which the compiler is not told that it is one, so that it makes no branch of it. That is as far as a
-//! program in a language with an optimising compiler goes: the processor's products and additions take the same time
-//! whatever their operands on the machines of today, but nobody promises it. Memory is not wiped.
+//! Every loop's length comes from lengths of operands and from the modulus, which is public. A comparison's result is
+//! a mask, and the compiler is not told that it is one, so it makes no branch of it. No program in a language with an
+//! optimising compiler can do more: the processors of today multiply and add in the same time whatever the operands,
+//! but nobody promises it. Memory is not wiped.
 //!
-//! bound: a product's sum is `t < 2m` before each row, so that it and the row's two products fit in `n + 2` words; in
-//! the end one subtraction reduces it. A base longer than the modulus is `Σ aᵢ·Rⁱ`, taken from the top.
+//! The arithmetic, its bound and its source stand in [`warpmp_simd::words`]. A base longer than the modulus is `Σ aᵢ·Rⁱ`,
+//! taken from the top.
 //!
-//! source: Montgomery 1985, by words as in Koç, Acar and Kaliski 1996; Handbook of Applied Cryptography 14.82.
-
-use std::hint::black_box;
+//! source: Handbook of Applied Cryptography 14.82.
 
 use dashu_int::UBig;
+use warpmp_simd::words::{Modulus, equal_mask};
 
 use super::rows::{Piece, digit_of, load, store};
 use crate::operation::Status;
@@ -54,9 +53,7 @@ pub(super) fn power(mut piece: Piece<'_>) {
 struct Ring {
     /// The modulus as it was given.
     row: Vec<u32>,
-    m: Vec<u64>,
-    /// `−m⁻¹ mod 2⁶⁴`.
-    inverse: u64,
+    m: Modulus,
     /// `R mod m`.
     one: Vec<u64>,
     /// `R² mod m`.
@@ -76,119 +73,58 @@ impl Ring {
             bytes.resize(8 * n, 0);
             bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect::<Vec<u64>>()
         };
-        let inverse =
-            (0..4).fold(m[0].wrapping_mul(3) ^ 2, |x, _| x.wrapping_mul(2_u64.wrapping_sub(m[0].wrapping_mul(x))));
         let one = of(UBig::ONE << (64 * n));
         let square = of(UBig::ONE << (128 * n));
-        Self { row: row.to_vec(), inverse: inverse.wrapping_neg(), one, square, m }
+        Self { row: row.to_vec(), one, square, m: Modulus::new(m) }
     }
 
     /// `a^e mod m` for an exponent of at most so many bits.
     fn power(&self, a: &[u64], e: &[u32], bits: usize) -> Vec<u64> {
-        let n = self.m.len();
+        let n = self.one.len();
         let window = (1..=MAX_WINDOW).min_by_key(|w| (1 << w) + bits.div_ceil(*w)).unwrap_or(1);
-        let mut scratch = vec![0; n + 2];
+        let mut scratch = vec![0; 2 * n];
         let mut table = self.one.clone();
         let base = self.residue(a, &mut scratch);
         let mut x = self.one.clone();
         for _ in 1..1 << window {
-            self.multiply(&mut x, &base, &mut scratch);
+            self.m.multiply(&mut x, &base, &mut scratch);
             table.extend_from_slice(&x);
         }
         x.copy_from_slice(&self.one);
         let mut chosen = vec![0; n];
         for digit in (0..bits.div_ceil(window)).rev() {
             for _ in 0..window {
-                let factor = x.clone();
-                self.multiply(&mut x, &factor, &mut scratch);
+                self.m.square(&mut x, &mut scratch);
             }
             choose(&table, digit_of(e, digit * window, window), &mut chosen);
-            self.multiply(&mut x, &chosen, &mut scratch);
+            self.m.multiply(&mut x, &chosen, &mut scratch);
         }
         let mut unit = vec![0; n];
         unit[0] = 1;
-        self.multiply(&mut x, &unit, &mut scratch);
+        self.m.multiply(&mut x, &unit, &mut scratch);
         x
     }
 
     /// `a·R mod m`.
     fn residue(&self, a: &[u64], scratch: &mut [u64]) -> Vec<u64> {
-        let n = self.m.len();
+        let n = self.one.len();
         let mut x = vec![0; n];
         for words in a.chunks(n).rev() {
             let mut part = words.to_vec();
             part.resize(n, 0);
-            self.multiply(&mut part, &self.square, scratch);
-            self.multiply(&mut x, &self.square, scratch);
-            self.add(&mut x, &part);
+            self.m.multiply(&mut part, &self.square, scratch);
+            self.m.multiply(&mut x, &self.square, scratch);
+            self.m.add(&mut x, &part, scratch);
         }
         x
     }
-
-    /// `x ← x·y/R mod m` for `x < R` and `y < m`. Scratch: two words more than the modulus.
-    fn multiply(&self, x: &mut [u64], y: &[u64], t: &mut [u64]) {
-        let n = self.m.len();
-        t.fill(0);
-        for &limb in x.iter() {
-            let carry = add_row(&mut t[..n], y, limb);
-            let (sum, over) = t[n].overflowing_add(carry);
-            (t[n], t[n + 1]) = (sum, u64::from(over));
-            let quotient = t[0].wrapping_mul(self.inverse);
-            let carry = add_row(&mut t[..n], &self.m, quotient);
-            let (sum, over) = t[n].overflowing_add(carry);
-            (t[n], t[n + 1]) = (sum, t[n + 1] + u64::from(over));
-            t.copy_within(1.., 0);
-        }
-        self.reduce_once(x, &t[..n], t[n]);
-    }
-
-    /// `x ← x + y mod m` for `x, y < m`.
-    fn add(&self, x: &mut [u64], y: &[u64]) {
-        let mut carry = 0;
-        let sum: Vec<u64> = x.iter().zip(y).map(|(&x, &y)| step(x, y, &mut carry)).collect();
-        self.reduce_once(x, &sum, carry);
-    }
-
-    /// `x ← t + above·R mod m` for a number below `2m`.
-    fn reduce_once(&self, x: &mut [u64], t: &[u64], above: u64) {
-        let mut borrow = 0;
-        for ((x, &t), &m) in x.iter_mut().zip(t).zip(&self.m) {
-            let difference = u128::from(t).wrapping_sub(u128::from(m)).wrapping_sub(borrow);
-            *x = difference as u64;
-            borrow = (difference >> 64) & 1;
-        }
-        // It stays as it is where there is a borrow that `above` does not cover.
-        let mask = black_box((above ^ borrow as u64).wrapping_neg()) & black_box((borrow as u64).wrapping_neg());
-        for (x, &t) in x.iter_mut().zip(t) {
-            *x ^= mask & (*x ^ t);
-        }
-    }
-}
-
-/// `t ← t + x·y`, the carry.
-fn add_row(t: &mut [u64], x: &[u64], y: u64) -> u64 {
-    let mut carry = 0;
-    for (t, &x) in t.iter_mut().zip(x) {
-        let sum = u128::from(x) * u128::from(y) + u128::from(*t) + u128::from(carry);
-        (*t, carry) = (sum as u64, (sum >> 64) as u64);
-    }
-    carry
-}
-
-/// `x + y` and a carry, which is replaced.
-fn step(x: u64, y: u64, carry: &mut u64) -> u64 {
-    let sum = u128::from(x) + u128::from(y) + u128::from(*carry);
-    *carry = (sum >> 64) as u64;
-    sum as u64
 }
 
 /// Copies the residue of this number from the table, by reading all of it.
 fn choose(table: &[u64], number: u64, residue: &mut [u64]) {
     residue.fill(0);
     for (i, entry) in (0_u64..).zip(table.chunks_exact(residue.len())) {
-        let other = i ^ number;
-        // All ones where nothing differs.
-        let mask = black_box(((other | other.wrapping_neg()) >> 63).wrapping_sub(1));
+        let mask = equal_mask(i, number);
         for (chosen, &word) in residue.iter_mut().zip(entry) {
             *chosen |= word & mask;
         }

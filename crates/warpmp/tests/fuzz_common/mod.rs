@@ -145,8 +145,6 @@ fn may_be_unfit(case: &Case, error: &Error) -> bool {
         (_, Error::OutOfMemory { .. }) => case.memory_bytes.is_some(),
         (Way::Named(_) | Way::With(..), Error::AlgorithmUnfit { .. })
         | (Way::With(..), Error::Device(Device::SharedMemory { .. } | Device::GridLimit { .. })) => true,
-        // Without vector instructions the name is not known.
-        (Way::Named(name), Error::UnknownAlgorithm { .. }) => name == "cpu-ifma",
         _ => false,
     }
 }

@@ -1,4 +1,4 @@
-//! What may be asked for of `warpmp collatz`.
+//! The options of `warpmp collatz`.
 
 use std::str::FromStr;
 
@@ -73,7 +73,7 @@ impl TablesArgs {
         self.base_bits.unwrap_or(12)
     }
 
-    /// Refuses bits that the scheme called `scheme` has not.
+    /// Refuses bits that the scheme called `scheme` does not have.
     ///
     /// # Errors
     /// [`CollatzFailure::OtherScheme`].
@@ -88,7 +88,7 @@ fn refuse(option: &'static str, value: Option<u32>, scheme: &str) -> Result<(), 
 }
 
 impl Verify {
-    /// Refuses options of other schemes than the one asked for: nobody would read them.
+    /// Refuses options that belong to other schemes, since they would have no effect.
     ///
     /// # Errors
     /// [`CollatzFailure::OtherScheme`].
@@ -125,12 +125,12 @@ pub(crate) enum Checksum {
 #[command(after_help = "\
 Numbers are expressions: 2^64-2^40, 3*2^20+1, 1_000_000. Starts are below 2^127.
 
-With --out, every window leaves a certificate in DIR, and the same command continues where it was
-stopped, by Ctrl-C, kill -9 or a power cut. One process at a time works in a directory. Files that do
-not count are named and never deleted. Broken certificates are moved aside (NAME.aside), and their
-windows done again. Certificates in good order of another program version, rule set or campaign stop
-the command, unless --redo moves them aside, too. Other files are left alone. If DIR/campaign.json is
-lost or broken, it is written anew, provided that all certificates are of the range asked for.
+With --out, every window leaves a certificate in DIR. After Ctrl-C, kill -9 or a power cut the same
+command continues where it was stopped. One process at a time works in a directory. The command names
+files that do not count, and never deletes them. It moves broken certificates aside (NAME.aside), and
+does their windows again. A certificate in good order of another program version, rule set or campaign
+stops the command; with --redo it is moved aside, too. Other files are left alone. If DIR/campaign.json
+is lost or broken, the command writes it again, if all certificates belong to the given range.
 
 Examples:
   warpmp collatz verify --from 2^64-2^40 --count 2^40
@@ -139,7 +139,7 @@ Examples:
 pub(crate) struct Verify {
     #[command(flatten)]
     pub(crate) range: RangeArgs,
-    /// Directory of the certificates; none are written without this
+    /// Directory of the certificates; without this no certificate is written
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<String>,
     /// Scheme
@@ -147,7 +147,7 @@ pub(crate) struct Verify {
     pub(crate) scheme: SchemeName,
     #[command(flatten)]
     pub(crate) device: GpusArgs,
-    /// Starts of a window; without this what takes the engine some seconds
+    /// Starts of a window; without this as many as take the engine some seconds
     #[arg(long, value_name = "W")]
     pub(crate) window: Option<Number>,
     /// dfs: depth of the leaves
@@ -171,19 +171,18 @@ pub(crate) struct Verify {
     pub(crate) summary: SummaryArgs,
 }
 
-/// Say what the certificates of a directory cover, and what is missing
+/// Say which starts the certificates of a directory cover, and which are missing
 #[derive(Debug, Group)]
 #[command(after_help = "\
-The exit code is 0 whether or not something is missing: a campaign under way is no error. With
---complete it is 1 unless every start of the range has its certificate; the JSON object has `complete`
-either way.")]
+The exit code is 0 even if starts are missing: a campaign under way is no error. With --complete it is 1
+unless every start of the range has a certificate. The JSON object always has `complete`.")]
 pub(crate) struct Status {
     /// Directory of a campaign
     pub(crate) folder: String,
     /// Exit with 1 if a part of the range has no certificate
     #[arg(long)]
     pub(crate) complete: bool,
-    /// Draw what is covered, and the windows' rates, here
+    /// Draw the covered starts and the windows' rates into this file
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) plot: Option<String>,
     #[command(flatten)]
@@ -194,9 +193,9 @@ pub(crate) struct Status {
 #[derive(Debug, Group)]
 #[command(after_help = "\
 The independent path shares no code with the engines and is some hundred times slower: a window of
-2^40 takes a core some ten minutes. With --sample P a share P of the certificates, chosen at
-random, is recomputed whole, and of all others the samples that they name. The exit code is 1 if a
-certificate is wrong or not readable, with --complete also if a part of the range has none.")]
+2^40 takes a core some ten minutes. With --sample P a share P of the certificates, chosen at random,
+is recomputed whole; of all others only the samples that they name are recomputed. The exit code is 1
+if a certificate is wrong or not readable, with --complete also if a part of the range has none.")]
 pub(crate) struct Check {
     /// Directory of a campaign
     pub(crate) folder: String,
@@ -206,7 +205,7 @@ pub(crate) struct Check {
     /// Share of the certificates that are recomputed whole, from 0 to 1
     #[arg(long, value_name = "P", value_parser = share)]
     pub(crate) sample: Option<f64>,
-    /// Start of the random choice, to make the same one again
+    /// Seed of the random choice; the same seed makes the same choice
     #[arg(long, value_name = "S", default_value_t = 0, value_parser = any)]
     pub(crate) seed: u64,
     /// Print the result as a JSON object
@@ -256,8 +255,8 @@ pub(crate) enum Kind {
 /// Search for records, and compare them with the known ones
 #[derive(Debug, Group)]
 #[command(after_help = "\
-Values and steps are those of n/2 and 3n+1. Starts that cannot be records, by rules with proofs, are
-skipped. GPUs search from 2^24 (delay) or 2^32 (path) on, the CPU below.
+Values and steps are those of n/2 and 3n+1. Proved rules skip starts that cannot be records.
+GPUs search from 2^24 (delay) or 2^32 (path) on, the CPU below.
 
 Examples:
   warpmp collatz records --kind delay --below 2^45 --device cuda
@@ -271,7 +270,7 @@ pub(crate) struct Records {
     /// All starts below this
     #[arg(long, value_name = "N")]
     pub(crate) below: Number,
-    /// Write the records here as CSV, too
+    /// Also write the records into this file, as CSV
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<String>,
     #[command(flatten)]
@@ -290,7 +289,7 @@ pub(crate) struct Trace {
     /// Print every value of T, one a line, before the figures
     #[arg(long)]
     pub(crate) values: bool,
-    /// Draw the values of T against the steps here
+    /// Draw the values of T against the steps into this file
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) plot: Option<String>,
     /// Print one JSON object
@@ -301,10 +300,10 @@ pub(crate) struct Trace {
 /// Collatz: numbers a second for a scheme and a range
 #[derive(Debug, Group)]
 #[command(after_help = "\
-Tables are made before anything is timed, and a sample of the range is recomputed by the independent
-path. A range's sieved starts count as verified, as in every published rate. The range is one window,
-of which each GPU has a share. Records are those of the range, which must be the known ones; making
-their tables is part of the time. The CPU searches records from 1 on.
+Before the timed runs the command makes the tables, and the independent path recomputes a sample of the
+range. Sieved starts count as verified, as in every published rate. The range is one window, and each
+GPU has a share of it. The records of the range must be the known ones, and making their tables is part
+of the time. The CPU searches records from 1 on.
 
 Examples:
   warpmp bench collatz --from 2^64-2^40 --count 2^40 --device cpu
@@ -315,7 +314,7 @@ Examples:
   warpmp bench collatz --operation delay-records --from 2^50 --count 2^42 --device cuda
   warpmp bench collatz --operation path-records --from 2^50 --count 2^50 --device cuda")]
 pub(crate) struct BenchCollatz {
-    /// What is measured
+    /// Operation to measure
     #[arg(long, value_enum, default_value_t = Operation::Dfs)]
     pub(crate) operation: Operation,
     /// First start
@@ -338,7 +337,7 @@ pub(crate) struct BenchCollatz {
     pub(crate) object: ObjectArgs,
 }
 
-/// What `bench collatz` measures.
+/// The operations that `bench collatz` measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Operation {
     /// Convergence by the default scheme
@@ -347,7 +346,7 @@ pub(crate) enum Operation {
     Honda,
     /// The published checksum
     Alpha,
-    /// Delays, every one stored: on GPUs in their memory
+    /// Delays, all of them stored: on GPUs in their memory
     Delay,
     /// The search for delay records
     DelayRecords,

@@ -6,15 +6,12 @@ use serde_json::json;
 use warpmp::device::{Buffer, Device};
 use warpmp_collatz::{
     Allowed, Error as CollatzError, alpha,
-    certificate::{Figures, Scheme},
+    certificate::Figures,
     engine::{Control, Engine},
-    gpu::{
-        Settings,
-        delay::{Delays, SETTINGS, Starts},
-        delay_records, path_records,
-    },
+    gpu::delay::{Delays, SETTINGS, Starts},
     honda, number,
     records::{self, Kind},
+    scheme::Scheme,
     team::Team,
     window::Window,
 };
@@ -103,7 +100,7 @@ pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
         window.count(),
         window.from(),
         match &subject {
-            Subject::Scheme(scheme) => super::words(scheme),
+            Subject::Scheme(scheme) => scheme.to_string(),
             Subject::Delays => "delays".into(),
             Subject::Records(Kind::Delay) => "delay records".into(),
             Subject::Records(Kind::Path) => "path records".into(),
@@ -143,7 +140,7 @@ fn delays_on(args: &BenchCollatz, gpus: &[Arc<dyn Device>], window: &Window, con
     }
     let mut times = Times { runs: Vec::new(), before: 0.0 };
     for run in 0..=args.runs {
-        control.check()?;
+        control.check().map_err(CollatzError::from)?;
         let begin_of_run = Instant::now();
         let done: Vec<Result<()>> = thread::scope(|scope| {
             let one = |share: &mut Share| {
@@ -204,21 +201,14 @@ fn records_of(
     // The first one loads the modules.
     for run in 0..=args.runs {
         let begin = Instant::now();
-        let found = match kind {
-            _ if gpus.is_empty() => records::search(kind, range.end, control)?,
-            Kind::Delay => delay_records::go_on(gpus, &delay_records::LADDER, range.clone(), &before, control)?,
-            Kind::Path => {
-                let settings = Settings::default();
-                path_records::go_on(gpus, &settings, &path_records::LADDER, range.clone(), before.clone(), control)?
-            }
+        let found = if gpus.is_empty() {
+            records::search(kind, range.end, control)?
+        } else {
+            records::go_on(gpus, kind, range.clone(), before.clone(), control)?
         };
         let seconds = begin.elapsed().as_secs_f64();
-        if let Some((record, _)) = found.iter().zip(&known).find(|(found, known)| found != known) {
-            return Err(CollatzFailure::OtherRecords { start: record.start }.into());
-        }
-        if found.len() != known.len() {
-            let longer = if found.len() > known.len() { &found } else { &known };
-            return Err(CollatzFailure::OtherRecords { start: longer[found.len().min(known.len())].start }.into());
+        if let Some(start) = records::difference(&found, &known) {
+            return Err(CollatzFailure::OtherRecords { start }.into());
         }
         if run == 0 { times.before = seconds } else { times.runs.push(seconds) }
     }

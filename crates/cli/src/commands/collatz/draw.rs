@@ -1,14 +1,13 @@
 //! A trajectory and a campaign as charts.
 
 use warpmp_collatz::{
-    campaign::{Campaign, Contents},
-    certificate::Certificate,
+    campaign::{Campaign, Contents, Sums, rates},
     window::Window,
 };
 
 use crate::plot::{Axis, Chart, LINEAR, Series, Style};
 
-/// Points of a campaign's line: more could not be told apart.
+/// Points of a campaign's line: nobody could tell more of them apart.
 const POINTS: usize = 1000;
 
 /// The values of T, the start first, against the steps.
@@ -27,16 +26,15 @@ pub(super) fn trajectory(start: u128, values: &[f64]) -> Chart {
     }
 }
 
-/// Numbers a second of each window, where there is a certificate; where there is none, a line below.
+/// Numbers a second of each window that has a certificate, and a line below for the others.
 pub(super) fn campaign(campaign: &Campaign, contents: &Contents) -> Chart {
-    let range = campaign.specification().range;
+    let specification = campaign.specification();
+    let range = specification.range;
     let share = |number: u128| 100.0 * number.saturating_sub(range.from()) as f64 / range.count() as f64;
-    let mut done: Vec<&Certificate> = contents.done.iter().collect();
-    done.sort_by_key(|certificate| certificate.window.from());
     let mut series: Vec<Series> = Vec::new();
     let (mut least, mut end) = (f64::INFINITY, None);
-    for part in parts(&done) {
-        let rate = part.count as f64 / part.seconds.max(1e-6);
+    for part in rates(&contents.done, POINTS) {
+        let rate = part.numbers_per_second();
         least = least.min(rate);
         let points = [(share(part.from), rate), (share(part.end), rate)];
         match series.last_mut().filter(|_| end == Some(part.from)) {
@@ -45,58 +43,24 @@ pub(super) fn campaign(campaign: &Campaign, contents: &Contents) -> Chart {
         }
         end = Some(part.end);
     }
-    let (numbers, seconds) = done.iter().fold((0.0, 0.0), |(numbers, seconds), it| {
-        (numbers + it.window.count() as f64, seconds + it.microseconds as f64 / 1e6)
-    });
-    let mean: f64 = numbers / f64::max(seconds, 1e-6);
-    if !done.is_empty() {
+    if !contents.done.is_empty() {
+        let sums: Sums = contents.done.iter().collect();
+        let mean = sums.numbers as f64 / f64::max(sums.seconds, 1e-6);
         series.push(line("numbers/s of all", 5, Style::Dashed, vec![(0.0, mean), (100.0, mean)]));
     }
     let level = if least.is_finite() { least / 2.0 } else { 1.0 };
     let missing = |gap: &Window| vec![(share(gap.from()), level), (share(gap.end()), level)];
-    let gaps = contents.gaps(&range);
+    let gaps = specification.gaps(&contents.done);
     series.extend(gaps.iter().take(POINTS).map(|gap| line("missing", 6, Style::Bold, missing(gap))));
+    let covered = specification.covered(&contents.done) as f64 * 100.0 / range.count() as f64;
     Chart {
-        title: format!("{} numbers from {}: {:.4} % covered", range.count(), range.from(), share_of(contents, &range)),
+        title: format!("{} numbers from {}: {:.4} % covered", range.count(), range.from(), covered),
         x: Axis { label: "% of the range".into(), base: LINEAR },
         y: Axis { label: "numbers a second of an engine".into(), base: 10 },
         series,
     }
 }
 
-fn share_of(contents: &Contents, range: &Window) -> f64 {
-    contents.covered() as f64 * 100.0 / range.count() as f64
-}
-
 fn line(name: &str, colour: usize, style: Style, points: Vec<(f64, f64)>) -> Series {
     Series { name: name.into(), colour, style, points }
-}
-
-/// Neighbouring windows together.
-struct Part {
-    from: u128,
-    end: u128,
-    count: u128,
-    seconds: f64,
-}
-
-/// At most [`POINTS`] parts without gaps within, or one for each run of windows if there are more of those.
-fn parts(done: &[&Certificate]) -> Vec<Part> {
-    let most = done.len().div_ceil(POINTS);
-    let mut parts: Vec<Part> = Vec::new();
-    let mut windows = 0;
-    for certificate in done {
-        let window = certificate.window;
-        let seconds = certificate.microseconds as f64 / 1e6;
-        if let Some(part) = parts.last_mut().filter(|part| part.end == window.from() && windows < most) {
-            part.end = window.end();
-            part.count += window.count();
-            part.seconds += seconds;
-            windows += 1;
-        } else {
-            parts.push(Part { from: window.from(), end: window.end(), count: window.count(), seconds });
-            windows = 1;
-        }
-    }
-    parts
 }

@@ -8,11 +8,7 @@ use warpmp::{
 };
 use warpmp_collatz::{
     Error as CollatzError,
-    cpu::Cpu,
-    dfs::Plan,
-    engine::Engine,
-    gpu::{Gpu, Settings},
-    team::Team,
+    team::{Engines, Team},
 };
 
 use crate::{
@@ -20,36 +16,13 @@ use crate::{
     error::{Error, Result},
 };
 
-/// Engines that serve together.
-pub(super) struct Engines {
-    pub(super) list: Vec<Box<dyn Engine>>,
-    /// The least free memory of a GPU; none for the CPU.
-    pub(super) gpu_bytes: Option<u64>,
-}
-
-impl Engines {
-    /// The plan that suits these engines for windows of about `window` starts, `total` in all.
-    pub(super) fn plan(&self, window: u128, total: u128) -> Plan {
-        match self.gpu_bytes {
-            Some(bytes) => Plan::for_gpu(window, total / self.list.len().max(1) as u128, bytes),
-            None => Plan::for_cpu(window),
-        }
-    }
-}
-
 /// All engines that serve together: every GPU, or the CPU.
 ///
 /// # Errors
 /// For a device that was named and cannot be had.
 pub(super) fn open(selector: Selector, cache: Option<&str>, quiet: bool) -> Result<Engines> {
-    let gpus = gpus(selector, quiet)?;
-    if gpus.is_empty() {
-        return Ok(Engines { list: vec![cpu(cache)], gpu_bytes: None });
-    }
-    let free: Vec<u64> =
-        gpus.iter().map(|gpu| gpu.free_bytes()).collect::<Result<_, _>>().map_err(CollatzError::from)?;
-    let engine = |device| -> Box<dyn Engine> { Box::new(Gpu::new(device, Settings::default())) };
-    Ok(Engines { list: gpus.into_iter().map(engine).collect(), gpu_bytes: free.into_iter().min() })
+    let cache = cache.map(PathBuf::from).or_else(cache_folder);
+    Ok(Engines::new(gpus(selector, quiet)?, cache)?)
 }
 
 /// The GPUs that a `--device` stands for; none: the CPU serves.
@@ -78,7 +51,7 @@ pub(crate) fn gpus(selector: Selector, quiet: bool) -> Result<Vec<Arc<dyn Device
     }
 }
 
-/// All engines as one, for work that is not dealt in windows; and are they GPUs?
+/// All engines as one, for work that is not cut into windows. The flag says whether they are GPUs.
 ///
 /// # Errors
 /// As [`open`].
@@ -87,14 +60,7 @@ pub(super) fn open_team(selector: Selector, cache: Option<&str>, quiet: bool) ->
     Ok((Team::new(engines.list), engines.gpu_bytes.is_some()))
 }
 
-fn cpu(cache: Option<&str>) -> Box<dyn Engine> {
-    match cache.map(PathBuf::from).or_else(cache_folder) {
-        Some(folder) => Box::new(Cpu::with_cache(folder)),
-        None => Box::new(Cpu::new()),
-    }
-}
-
-/// Where tables are kept if nobody says where: none if there is no home.
+/// The folder for tables if no option names one; none if there is no home.
 fn cache_folder() -> Option<PathBuf> {
     let named = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     named("WARPMP_CACHE")

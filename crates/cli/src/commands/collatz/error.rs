@@ -1,6 +1,6 @@
 //! What can go wrong in the commands of `warpmp collatz`.
 
-use warpmp_collatz::Error as LibraryError;
+use warpmp_collatz::{Error as LibraryError, campaign::FolderError};
 
 use crate::error::{Error, FAILED, USAGE};
 use crate::io::error::inner;
@@ -12,19 +12,12 @@ pub(crate) enum CollatzFailure {
     OtherScheme { option: &'static str, scheme: String },
     #[error("{folder}: no campaign; `warpmp collatz verify --out` begins one")]
     NoCampaign { folder: String },
-    #[error("{folder}: {files} certificate{} not trusted, but in good order; --redo moves aside what is not trusted and does its windows again",
+    #[error("{folder}: {files} certificate{} not trusted, but in good order; --redo moves all files aside that are not trusted, and does their windows again",
             if *files == 1 { " is" } else { "s are" })]
     Untrusted { folder: String, files: usize },
     #[error("{folder}: {missing} number{} of the range {} no certificate", if *missing == 1 { "" } else { "s" },
             if *missing == 1 { "has" } else { "have" })]
     Incomplete { folder: String, missing: u128 },
-    #[error("{windows} windows, at most {limit} fit a directory: give a larger --window")]
-    TooManyWindows { windows: u128, limit: u128 },
-    #[error(
-        "the look-ahead of this plan takes {required_bytes} bytes of memory, of which {available_bytes} are free: \
-             use the device that the campaign was begun with, or for a new one a smaller --lookahead-bits"
-    )]
-    PlanMemory { required_bytes: u64, available_bytes: u64 },
     #[error("{wrong} certificate{} wrong", if *wrong == 1 { " is" } else { "s are" })]
     WrongCertificates { wrong: usize },
     #[error("the delay of {start} is {expected}, the engine says {found}")]
@@ -44,18 +37,17 @@ impl CollatzFailure {
     pub(crate) const fn exit_code(&self) -> u8 {
         match self {
             Self::OtherScheme { .. }
-            | Self::TooManyWindows { .. }
             | Self::NoStarts { .. }
             | Self::Library(
                 LibraryError::ZeroStart
                 | LibraryError::ZeroCount
                 | LibraryError::PastLimit { .. }
-                | LibraryError::Parameter { .. },
+                | LibraryError::Parameter { .. }
+                | LibraryError::TooManyWindows { .. },
             ) => USAGE,
             Self::NoCampaign { .. }
             | Self::Untrusted { .. }
             | Self::Incomplete { .. }
-            | Self::PlanMemory { .. }
             | Self::WrongCertificates { .. }
             | Self::WrongDelay { .. }
             | Self::WrongSample { .. }
@@ -68,8 +60,17 @@ impl CollatzFailure {
 impl From<LibraryError> for Error {
     fn from(error: LibraryError) -> Self {
         match error {
-            LibraryError::File { path, source } => Self::write(&path.to_string_lossy(), inner(source)),
+            LibraryError::Campaign(error) => error.into(),
             other => CollatzFailure::Library(other).into(),
+        }
+    }
+}
+
+impl From<FolderError> for Error {
+    fn from(error: FolderError) -> Self {
+        match error {
+            FolderError::File { path, source } => Self::write(&path.to_string_lossy(), inner(source)),
+            other => CollatzFailure::Library(other.into()).into(),
         }
     }
 }

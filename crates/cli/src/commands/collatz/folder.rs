@@ -1,54 +1,48 @@
-//! The directory of a campaign, opened for work; and what is said of files in it that do not count.
+//! The directory of a campaign, and words about files in it that do not count.
 
-use std::{
-    collections::HashSet,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use warpmp_collatz::{
-    campaign::{Campaign, Contents, Lock, Specification},
+    campaign::{Campaign, Contents, FolderError, Opened, Specification},
     certificate::Damage,
-    window::Window,
 };
 
-use super::{CollatzFailure, sums::Sums};
-use crate::{console, error::Result};
+use super::CollatzFailure;
+use crate::{
+    console,
+    error::{Error, Result},
+};
 
 /// Files or gaps that are listed; there may be thousands.
 pub(super) const LISTED: usize = 20;
 
-/// A directory at whose windows this process works; by default none.
-#[derive(Default)]
-pub(super) struct Opened {
-    campaign: Option<(Campaign, Lock)>,
-    /// Windows that are done.
-    pub(super) done: HashSet<Window>,
-    /// What those add up to.
-    pub(super) sums: Sums,
-    /// The new names of files that were in the way.
-    pub(super) aside: Vec<String>,
-    /// Files that are not of the campaign.
-    pub(super) others: Vec<String>,
-}
-
-impl Opened {
-    /// The campaign, if there is a directory.
-    pub(super) fn campaign(&self) -> Option<&Campaign> {
-        self.campaign.as_ref().map(|(campaign, _)| campaign)
-    }
-}
-
-/// Opens a directory for work on a campaign. Broken files are moved aside; files that are in good order, but not to be trusted, are only
-/// if `redo`.
+/// The campaign of a directory, to look at it.
 ///
 /// # Errors
-/// [`CollatzFailure::Untrusted`] if not; and if the directory cannot be had.
-pub(super) fn open(folder: &str, specification: &Specification, redo: bool, quiet: bool) -> Result<Opened> {
-    let (campaign, lock) = Campaign::create(Path::new(folder), specification)?;
-    if let (Some(holder), false) = (lock.stale(), quiet) {
+/// [`CollatzFailure::NoCampaign`]; the campaign's.
+pub(super) fn look(folder: &str) -> Result<Campaign> {
+    Campaign::open(Path::new(folder)).map_err(|error| match error {
+        error if error.is_not_found() => CollatzFailure::NoCampaign { folder: folder.into() }.into(),
+        error => error.into(),
+    })
+}
+
+/// Opens a directory for work on a campaign, and says what it finds. Broken files are moved aside; files in good order that are not
+/// trusted are moved aside only with `redo`. Also returns the new names of the files.
+///
+/// # Errors
+/// [`CollatzFailure::Untrusted`] without `redo`; the campaign's.
+pub(super) fn open(
+    folder: &str,
+    specification: &Specification,
+    redo: bool,
+    quiet: bool,
+) -> Result<(Opened, Vec<String>)> {
+    let opened = Opened::new(Path::new(folder), specification)?;
+    if let (Some(holder), false) = (opened.stale(), quiet) {
         console::note(&format!("note: {folder} was left by {holder}, which has ended; going on from its certificates"));
     }
-    if let Some(restored) = campaign.restored() {
+    if let Some(restored) = opened.restored() {
         let was = match &restored.aside {
             Some(aside) => format!("was broken (now {})", aside.display()),
             None => "was lost".into(),
@@ -58,30 +52,19 @@ pub(super) fn open(folder: &str, specification: &Specification, redo: bool, quie
             restored.certificates
         ));
     }
-    let contents = campaign.contents()?;
-    note_others(&contents);
-    let keep = contents.damaged.iter().filter(|(_, damage)| !damage.is_broken()).count();
-    let refused = keep > 0 && !redo;
-    let mut aside = Vec::new();
-    for damaged in &contents.damaged {
-        if refused {
-            console::note(&line(damaged));
-            continue;
+    note_others(&opened.contents);
+    let moved = opened.clear(redo).map_err(|error| match error {
+        warpmp_collatz::Error::Campaign(FolderError::Untrusted { files, .. }) => {
+            opened.contents.damaged.iter().for_each(|damaged| console::note(&line(damaged)));
+            CollatzFailure::Untrusted { folder: folder.into(), files }.into()
         }
-        let now = Campaign::set_aside(&damaged.0)?.display().to_string();
-        console::note(&format!("{}; it is now {now}, and its window is done again", line(damaged)));
-        aside.push(now);
+        error => Error::from(error),
+    })?;
+    for aside in &moved {
+        console::note(&format!("{aside}, and its window is done again"));
     }
-    if refused {
-        return Err(CollatzFailure::Untrusted { folder: folder.into(), files: keep }.into());
-    }
-    Ok(Opened {
-        done: contents.done.iter().map(|certificate| certificate.window).collect(),
-        sums: contents.done.iter().collect(),
-        aside,
-        others: names(&contents),
-        campaign: Some((campaign, lock)),
-    })
+    let moved = moved.into_iter().map(|aside| aside.to.display().to_string()).collect();
+    Ok((opened, moved))
 }
 
 /// Names the files that are left alone, the first ones at least.
@@ -94,7 +77,7 @@ pub(super) fn note_others(contents: &Contents) {
     }
 }
 
-/// Of the files that are left alone.
+/// The names of the files that are left alone.
 pub(super) fn names(contents: &Contents) -> Vec<String> {
     contents.others.iter().map(|path| path.display().to_string()).collect()
 }
@@ -109,7 +92,7 @@ pub(super) fn line((path, damage): &(PathBuf, Damage)) -> String {
 /// # Errors
 /// [`CollatzFailure::Incomplete`] if not.
 pub(super) fn complete(folder: &str, campaign: &Campaign, contents: &Contents) -> Result<()> {
-    match contents.missing(&campaign.specification().range) {
+    match campaign.specification().missing(&contents.done) {
         0 => Ok(()),
         missing => Err(CollatzFailure::Incomplete { folder: folder.into(), missing }.into()),
     }

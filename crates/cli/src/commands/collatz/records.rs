@@ -1,11 +1,7 @@
 //! `warpmp collatz records`: records found, and compared with the known ones.
 
 use serde_json::json;
-use warpmp_collatz::{
-    engine::Control,
-    gpu::{Settings, delay_records, path_records},
-    records,
-};
+use warpmp_collatz::{engine::Control, records};
 
 use super::{
     CollatzFailure,
@@ -32,16 +28,7 @@ pub(super) fn run(args: &Records) -> Result<()> {
     let progress = Progress::new(Some(1 << 32), "numbers", args.progress.quiet);
     let found = watch(
         &control,
-        || {
-            let control = &control[0];
-            Ok(match kind {
-                _ if gpus.is_empty() => records::search(kind, below, control)?,
-                records::Kind::Delay => delay_records::search(&gpus, &delay_records::LADDER, below, control)?,
-                records::Kind::Path => {
-                    path_records::search(&gpus, &Settings::default(), &path_records::LADDER, below, control)?
-                }
-            })
-        },
+        || Ok(records::search_on(&gpus, kind, below, &control[0])?),
         || {
             let share = control[0].progress();
             progress.update((share * 4_294_967_296.0) as u64, (share * below as f64) as u64);
@@ -56,18 +43,16 @@ pub(super) fn run(args: &Records) -> Result<()> {
         output.write_all(csv.as_bytes())?;
         output.finish()?;
     }
-    let same = found == known;
+    let difference = records::difference(&found, &known);
     if args.object.json {
         let rows: Vec<_> =
             found.iter().map(|r| json!({"n": r.start.to_string(), kind.figure(): r.figure.to_string()})).collect();
-        super::print_json(&json!({"below": below.to_string(), "records": rows, "known": known.len(), "same": same}))?;
+        super::print_json(
+            &json!({"below": below.to_string(), "records": rows, "known": known.len(), "same": difference.is_none()}),
+        )?;
     } else {
         console::report(&csv)?;
         console::note(&format!("{} records below {below}, {} known ones", found.len(), known.len()));
     }
-    let differing = found.iter().filter(|r| !known.contains(r)).chain(known.iter().filter(|r| !found.contains(r)));
-    match differing.map(|record| record.start).min() {
-        None => Ok(()),
-        Some(start) => Err(CollatzFailure::OtherRecords { start }.into()),
-    }
+    difference.map_or(Ok(()), |start| Err(CollatzFailure::OtherRecords { start }.into()))
 }

@@ -1,22 +1,18 @@
 //! `warpmp collatz status`: what is covered, what is missing.
 
 use serde_json::json;
-use warpmp_collatz::{
-    campaign::{Campaign, Contents},
-    certificate::Scheme,
-};
+use warpmp_collatz::campaign::{Campaign, Contents, Sums};
 
 use super::{
     args::Status,
     draw,
-    folder::{LISTED, complete, line, names},
-    sums::Sums,
+    folder::{LISTED, complete, line, look, names},
 };
 use crate::{console, error::Result, io::output::Output, summary::scaled};
 
 /// Runs the command.
 pub(super) fn run(args: &Status) -> Result<()> {
-    let campaign = super::campaign(&args.folder)?;
+    let campaign = look(&args.folder)?;
     let contents = campaign.contents()?;
     if let Some(file) = &args.plot {
         let svg = draw::campaign(&campaign, &contents).svg()?;
@@ -35,13 +31,13 @@ pub(super) fn run(args: &Status) -> Result<()> {
 fn print(campaign: &Campaign, contents: &Contents) -> Result<()> {
     let specification = campaign.specification();
     let range = specification.range;
-    let gaps = contents.gaps(&range);
+    let gaps = specification.gaps(&contents.done);
     let sums: Sums = contents.done.iter().collect();
     let Sums { tested, overflowed, finished, seconds, .. } = sums;
-    let covered = contents.covered();
+    let covered = specification.covered(&contents.done);
     let mut lines = vec![
         format!("range      {} numbers from {}", range.count(), range.from()),
-        format!("scheme     {}", super::words(&specification.scheme)),
+        format!("scheme     {}", specification.scheme),
         format!(
             "covered    {covered} numbers ({:.4} %), {} of {} windows",
             covered as f64 * 100.0 / range.count() as f64,
@@ -51,12 +47,9 @@ fn print(campaign: &Campaign, contents: &Contents) -> Result<()> {
         format!("tested     {tested}, of them {finished} step by step on the host, {overflowed} in wide arithmetic"),
         format!("time       {seconds:.1} s of engines, {} numbers/s", scaled(covered as f64 / seconds.max(1e-9))),
     ];
-    lines.push(format!("highest    {}", sums.highest_text()));
-    lines.push(match specification.scheme {
-        // As it is published.
-        Scheme::Alpha(_) => format!("alpha      {}", sums.checksum),
-        _ => format!("checksum   {:016x}", sums.checksum),
-    });
+    lines.push(format!("highest    {}", highest(&sums)));
+    let [name, checksum] = specification.scheme.checksum(sums.checksum);
+    lines.push(format!("{name:<10} {checksum}"));
     let missing = gaps.iter().take(LISTED);
     lines.extend(missing.map(|gap| format!("missing    {} numbers from {}", gap.count(), gap.from())));
     if gaps.len() > LISTED {
@@ -86,13 +79,22 @@ fn print_json(campaign: &Campaign, contents: &Contents) -> Result<()> {
     super::print_json(&json!({
         "range": specification.range, "scheme": specification.scheme,
         "windows": specification.windows().to_string(), "windows_done": contents.done.len(),
-        "covered": contents.covered().to_string(), "gaps": contents.gaps(&specification.range),
-        "complete": contents.missing(&specification.range) == 0,
+        "covered": specification.covered(&contents.done).to_string(), "gaps": specification.gaps(&contents.done),
+        "complete": specification.missing(&contents.done) == 0,
         "tested": sums.tested.to_string(), "overflowed": sums.overflowed.to_string(),
         "finished": sums.finished.to_string(), "seconds": sums.seconds,
-        "numbers_per_second": contents.covered() as f64 / sums.seconds.max(1e-9),
-        "highest": sums.highest().map(|(start, value)| json!({"start": start, "value": value})),
+        "numbers_per_second": specification.covered(&contents.done) as f64 / sums.seconds.max(1e-9),
+        "highest": sums.highest().map(|(start, value)| json!({"start": start.to_string(), "value": value.to_string()})),
         "highest_not_seen": sums.not_seen, "checksum": format!("{:016x}", sums.checksum),
         "not_trusted": damaged, "left_alone": names(contents),
     }))
+}
+
+/// The highest value, for people.
+fn highest(sums: &Sums) -> String {
+    match (sums.highest(), sums.not_seen) {
+        (Some((start, value)), 0) => format!("{value} from {start}"),
+        (Some((start, value)), windows) => format!("{value} from {start}; not seen in {windows} windows"),
+        (None, _) => "not seen by this scheme or engine".into(),
+    }
 }

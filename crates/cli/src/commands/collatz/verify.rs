@@ -1,28 +1,25 @@
 //! `warpmp collatz verify`: convergence of a range, with a certificate a window.
 
 use std::{
-    sync::{
-        Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
     time::Instant,
 };
 
 use serde_json::json;
 use warpmp_collatz::{
-    campaign::{self, Campaign, Event, Specification},
-    certificate::{Scheme, store},
-    engine::{Control, Engine},
+    alpha,
+    campaign::{self, Event, Opened, Request, Specification, Sums, Wanted},
+    engine::Control,
+    honda,
+    scheme::Scheme,
+    team::Engines,
     window::Window,
 };
 
 use super::{
-    CollatzFailure,
-    args::Verify,
-    asked::Asked,
-    engines,
-    folder::{self, Opened},
-    sums::Sums,
+    args::{Checksum, SchemeName, Verify},
+    engines, folder,
     watch::watch,
 };
 use crate::{
@@ -32,86 +29,86 @@ use crate::{
     summary::{scaled, scaled_seconds},
 };
 
-/// More windows than this fill a directory that nobody can list.
-const MAX_WINDOWS: u128 = 1 << 24;
+/// What was done before this run, and what stood in the way.
+struct Before {
+    sums: Sums,
+    aside: Vec<String>,
+    others: Vec<String>,
+}
 
 /// Runs the command.
 pub(super) fn run(args: &Verify) -> Result<()> {
     args.check()?;
-    let range = Window::new(args.range.from.0, args.range.count.0)?;
-    let asked = Asked::new(args, range)?;
+    let request = request(args)?;
     let engines = engines::open(args.device.selector, args.tables.cache.as_deref(), args.summary.hides_notes())?;
-    let specification = asked.specification(&engines)?;
-    let windows = specification.windows();
-    if windows > MAX_WINDOWS {
-        return Err(CollatzFailure::TooManyWindows { windows, limit: MAX_WINDOWS }.into());
-    }
-    let all = || (0..specification.windows()).filter_map(|number| specification.window(number));
-    let opened = match &args.out {
-        Some(out) => folder::open(out, &specification, args.redo, args.summary.quiet)?,
-        None => Opened::default(),
+    let specification = request.specification(args.out.as_deref().map(Path::new), &engines)?;
+    let (opened, aside) = match &args.out {
+        Some(out) => {
+            let (opened, aside) = folder::open(out, &specification, args.redo, args.summary.quiet)?;
+            (Some(opened), aside)
+        }
+        None => (None, Vec::new()),
     };
-    let missing: Vec<Window> = all().filter(|window| !opened.done.contains(window)).collect();
-    let engines = engines.list;
-    let device = engines.iter().map(|engine| engine.name()).collect::<Vec<_>>().join("; ");
+    let contents = opened.as_ref().map(|opened| &opened.contents);
+    let sums = contents.map_or_else(Sums::default, |contents| contents.done.iter().collect());
+    let before = Before { sums, aside, others: contents.map(folder::names).unwrap_or_default() };
+    let device = engines.names();
     let begin = Instant::now();
-    let sums = work(args, &specification, opened.campaign(), &missing, engines, opened.sums.clone())?;
+    let sums = work(args, &specification, opened.as_ref(), engines)?;
     let seconds = begin.elapsed().as_secs_f64();
-    report(args, &specification, &opened, &sums, &device, seconds)
+    report(args, &specification, &before, &sums, &device, seconds)
 }
 
-fn work(
-    args: &Verify,
-    specification: &Specification,
-    campaign: Option<&Campaign>,
-    missing: &[Window],
-    engines: Vec<Box<dyn Engine>>,
-    before: Sums,
-) -> Result<Sums> {
-    let controls: Vec<Control> = engines.iter().map(|_| Control::default()).collect();
-    let dealt = engines.into_iter().zip(&controls).collect();
-    let sums = Mutex::new(before);
-    // In 2^-32 of a window, so that the bar moves within one.
-    let done = AtomicU64::new(0);
-    let progress = Progress::new(Some((missing.len() as u64) << 32), "numbers", args.summary.quiet);
-    let size = missing.iter().map(Window::count).max().unwrap_or(1) as f64;
-    let work = || {
-        campaign::run(&specification.scheme, missing.iter().copied(), dealt, |event| match event {
-            Event::Done(certificate) => {
-                if let Some(campaign) = campaign {
-                    store(&campaign.path(&certificate.window), &certificate)?;
-                }
-                done.fetch_add(1 << 32, Ordering::Relaxed);
-                if let Ok(mut sums) = sums.lock() {
-                    sums.add(&certificate);
-                }
-                Ok(())
-            }
-            Event::Lost { window, error } => {
-                console::note(&format!("window {window} is done again: {error}"));
-                Ok(())
-            }
-        })
-        .map_err(Error::from)
+/// What is asked for, checked as far as that is possible without engines.
+fn request(args: &Verify) -> Result<Request> {
+    let range = Window::new(args.range.from.0, args.range.count.0)?;
+    let wanted = match (args.checksum, args.scheme) {
+        (Some(Checksum::Alpha), _) => {
+            Wanted::Exactly(Scheme::Alpha(alpha::Plan::new(args.tables.sieve_bits(), args.sieve_mod)?))
+        }
+        (None, SchemeName::Honda) => {
+            Wanted::Exactly(Scheme::Honda(honda::Plan::new(args.tables.sieve_bits(), args.tables.base_bits())?))
+        }
+        (None, SchemeName::Dfs) => Wanted::Default { leaf_bits: args.leaf_bits, lookahead_bits: args.lookahead_bits },
     };
+    if let Wanted::Exactly(scheme) = wanted {
+        scheme.admits(&range)?;
+    }
+    Ok(Request { range, wanted, window_count: args.window.map(|count| count.0) })
+}
+
+fn work(args: &Verify, specification: &Specification, opened: Option<&Opened>, engines: Engines) -> Result<Sums> {
+    let controls: Vec<Control> = engines.list.iter().map(|_| Control::default()).collect();
+    let dealt = engines.list.into_iter().zip(&controls).collect();
+    // Windows that this run has done.
+    let done = AtomicU64::new(0);
+    let before = opened.map_or(0, |opened| opened.contents.done.len() as u64);
+    let missing = specification.windows() as u64 - before;
+    let progress = Progress::new(Some(missing << 32), "numbers", args.summary.quiet);
+    let size = specification.window_size() as f64;
+    let each = |event: &Event| match event {
+        Event::Done(..) => drop(done.fetch_add(1, Ordering::Relaxed)),
+        Event::Lost(window, error) => console::note(&format!("window {window} is done again: {error}")),
+    };
+    let work = || campaign::verify(specification, opened, dealt, each).map_err(Error::from);
     watch(&controls, work, || {
         let open: f64 = controls.iter().map(Control::progress).sum();
-        let parts = done.load(Ordering::Relaxed) as f64 / 4_294_967_296.0 + open;
+        let parts = done.load(Ordering::Relaxed) as f64 + open;
+        // In 2^-32 of a window, so that the bar moves within one.
         progress.update((parts * 4_294_967_296.0) as u64, (parts * size) as u64);
-    })?;
-    sums.into_inner().map_err(|_| Error::Bug)
+    })
 }
 
-/// `opened`: what was done before; `all`: with the windows of this run.
+/// Tells the result; `all`: with the windows of this run.
 fn report(
     args: &Verify,
     specification: &Specification,
-    opened: &Opened,
+    found: &Before,
     all: &Sums,
     device: &str,
     seconds: f64,
 ) -> Result<()> {
-    let before = &opened.sums;
+    let before = &found.sums;
     let (windows, numbers) = (all.windows - before.windows, all.numbers - before.numbers);
     let (tested, overflowed) = (all.tested - before.tested, all.overflowed - before.overflowed);
     let rate = numbers as f64 / seconds.max(1e-9);
@@ -122,9 +119,9 @@ fn report(
             "scheme": specification.scheme, "device": device,
             "windows": windows, "verified": numbers.to_string(), "verified_before": before.numbers.to_string(),
             "tested": tested as u64, "overflowed": overflowed as u64, "checksum": format!("{:016x}", all.checksum),
-            "highest_start": all.highest().map(|it| it.0), "highest": all.highest().map(|it| it.1),
+            "highest_start": all.highest().map(|it| it.0.to_string()), "highest": all.highest().map(|it| it.1.to_string()),
             "highest_not_seen": all.not_seen, "seconds": seconds, "numbers_per_second": rate,
-            "set_aside": opened.aside, "left_alone": opened.others,
+            "set_aside": found.aside, "left_alone": found.others,
         });
         if matches!(specification.scheme, Scheme::Alpha(_)) {
             object["alpha"] = all.checksum.into();
@@ -134,7 +131,7 @@ fn report(
     if matches!(specification.scheme, Scheme::Alpha(_)) {
         console::print(&format!("alpha    {}\n", all.checksum))?;
         if let Some((start, value)) = all.highest() {
-            let offset = start.parse::<u128>().map_or(0, |start| start - range.from());
+            let offset = start - range.from();
             console::print(&format!("highest  {value} from {start}, the first start + {offset}\n"))?;
         }
     }

@@ -21,7 +21,7 @@ use crate::{
         STDIN,
         npy::Dtype,
         output::Output,
-        sink::{Format, Layout, Sink},
+        sink::{ArrayHead, Format, Sink},
         source::Source,
         tuple::TupleReader,
     },
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &IsPrime) -> Result<()> {
         progress.hide();
     }
     let mut verdicts = Verdicts {
-        sink: Sink::new(output, format, false, Layout::Unknown(Dtype::U32))?,
+        sink: Sink::new(output, format, false, ArrayHead::Unknown(Dtype::U32))?,
         progress: &progress,
         bases: args.bases,
         tally: Tally::default(),

@@ -26,7 +26,7 @@ fn source(name: &str, bytes: &[u8], length_known: bool) -> Result<Source> {
         total_bytes: length_known.then_some(bytes.len() as u64),
         consumed_bytes: 0,
         limit: LIMIT,
-        format: Format::Text { line: 0, blank: None },
+        format: Encoding::Text { line: 0, blank: None },
     };
     source.detect()?;
     Ok(source)
@@ -172,7 +172,7 @@ fn texts_are_numbers_or_name_a_line() {
                 fine += 1;
             }
             (Ok(expected), Err(Error::File(FileError::NoNumbers { path }))) if expected.is_empty() => {
-                assert_eq!(path, "some.txt")
+                assert_eq!(path, "some.txt");
             }
             (Err(faults), Err(error)) => {
                 let Error::File(FileError::Line { path, line, .. }) = &error else { panic!("{shown:?}: {error}") };

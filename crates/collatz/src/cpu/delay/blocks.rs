@@ -1,7 +1,7 @@
 //! Blocks of `2^16` consecutive numbers.
 //!
-//! `n = 2^16·q + B` has `T^16(n) = 3^c·q + d`: numbers of a block with the same `c` and `d` are on the same trajectory from there on, with equal
-//! delays. Of 65536 residues there are 19275 different pairs, and so a block costs 0.29 of what its numbers cost one by one.
+//! `n = 2^16·q + B` has `T^16(n) = 3^c·q + d`. So numbers of a block with the same `c` and `d` share their trajectory from there on, and
+//! have equal delays. The 65536 residues have 19275 different pairs: a block costs 0.29 of the cost of its single numbers.
 //!
 //! From a start of at least `2^18` no value within the 16 steps is 1: each step at most halves.
 
@@ -62,7 +62,7 @@ impl Blocks {
         (q + 1) * pow3(BITS as usize)
     }
 
-    /// The delays of all numbers of a block, from those of [`Self::value`], which it spoils.
+    /// The delays of all numbers of a block, from the delays of [`Self::value`], which it overwrites.
     pub(super) fn spread(&self, of_classes: &mut [u32], delays: &mut [u32]) {
         for (delay, (odd_steps, _)) in of_classes.iter_mut().zip(&self.members) {
             *delay += BITS + u32::from(*odd_steps);

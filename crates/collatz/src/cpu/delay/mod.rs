@@ -1,7 +1,7 @@
 //! Algorithm 6: delays by tables B, C, J and A.
 //!
 //! ```text
-//! blocks.rs     2^16 consecutive numbers: what they have in common is done once
+//! blocks.rs     2^16 consecutive numbers: their common steps are done once
 //! simd::delay   any numbers, eight at a time, where the processor has the instructions
 //! portable.rs   any numbers, on any processor
 //! ```
@@ -10,9 +10,10 @@ mod blocks;
 mod portable;
 
 use rayon::prelude::*;
+use warpmp_simd::{Ifma, Simd as _};
 
 use super::{
-    simd::Vectors,
+    simd::delay::delays as delays_in_vectors,
     vectors::{DELAY_BASE_BITS as VECTOR_BITS, DELAY_LIMIT_BITS as LIMIT_BITS},
 };
 use crate::{
@@ -34,7 +35,7 @@ const CHUNK: usize = 1 << 14;
 pub(crate) struct Prepared {
     small: SmallDelays,
     portable: Portable,
-    vectors: Option<(Vectors, Box<[u64; 1 << VECTOR_BITS]>)>,
+    vectors: Option<(Ifma, Box<[u64; 1 << VECTOR_BITS]>)>,
     blocks: Blocks,
 }
 
@@ -50,12 +51,12 @@ fn jumps<const ENTRIES: usize>() -> Result<Box<[u64; ENTRIES]>> {
 }
 
 impl Prepared {
-    /// Starts that are worth a call of [`Self::delays`], and the most it takes.
+    /// A call of [`Self::delays`] pays from about this many starts on, and takes at most this many.
     pub(crate) const BATCH: usize = 4096;
 
     /// `portable`: without vectors, even where there are some.
     pub(crate) fn new(portable: bool) -> Result<Self> {
-        let vectors = Vectors::detect().filter(|_| !portable);
+        let vectors = Ifma::detect().filter(|_| !portable);
         Ok(Self {
             small: SmallDelays::new(SMALL_BITS)?,
             portable: Portable::new()?,
@@ -72,7 +73,7 @@ impl Prepared {
             Some(end) if end <= LIMIT => end,
             _ => return Err(Error::PastLimit { from, count }),
         };
-        // Whole blocks, and what lies before the first one.
+        // Whole blocks, and the numbers before the first one.
         let head = (from.wrapping_neg() % BLOCK as u128).min(count) as usize;
         let (head, rest) = delays.split_at_mut(if Blocks::serve(from..end) { head } else { delays.len() });
         let first = from + head.len() as u128;
@@ -89,7 +90,7 @@ impl Prepared {
         self.singly(end, tail, control, parts)
     }
 
-    /// Delays of consecutive numbers, each for itself.
+    /// Delays of consecutive numbers, one by one.
     fn singly(&self, from: u128, delays: &mut [u32], control: &Control, parts: u64) -> Result<()> {
         delays.par_chunks_mut(CHUNK).enumerate().try_for_each(|(chunk, delays)| {
             control.check()?;
@@ -137,8 +138,8 @@ impl Prepared {
             return self.portable.run(small, start, delays);
         };
         let mut unsure = Vec::new();
-        vectors.delays(jumps, small, &start, delays, &mut unsure);
-        // A few of ten thousand.
+        delays_in_vectors(*vectors, jumps, small, &start, delays, &mut unsure);
+        // These are a few of ten thousand.
         let mut again = vec![0; unsure.len()];
         self.portable.run(small, |place| start(unsure[place]), &mut again)?;
         for (place, delay) in unsure.into_iter().zip(again) {

@@ -1,18 +1,18 @@
 //! Delays on any processor: jumps over arrays, so that many multiplications are in flight.
 //!
-//! Two jumps of eleven steps are taken between two looks at table A: from a value of at least `2^22` the value is at least 2 for 22
-//! steps, as it at most halves each time, so the walk cannot run past 1 unseen.
+//! It takes two jumps of eleven steps between two look-ups in table A. A step at most halves: from a value of at least `2^22` the value is
+//! at least 2 for 22 steps, so the walk cannot run past 1 unseen.
 
 use super::{SMALL_BITS, jumps};
 use crate::{error::Result, number::trace};
 
 const BASE_BITS: u32 = SMALL_BITS / 2;
 const ENTRIES: usize = 1 << BASE_BITS;
-/// Numbers that are under way at once.
+/// Numbers in flight.
 const LANES: usize = 256;
-/// A jump multiplies by less than `(3/2)^11 < 2^7`: one from below this fits 64 bits.
+/// A jump multiplies by less than `(3/2)^11 < 2^7`: a jump from below this fits 64 bits.
 const NARROW: u64 = 1 << 57;
-/// Values below this go on in 64 bits: lower than need be, so that few come back.
+/// Values below this go on in 64 bits. A lower bound than necessary: so few values come back.
 const ENTRY: u128 = 1 << 54;
 /// Two jumps from below this fit 128 bits.
 const WIDE: u128 = 1 << 114;
@@ -83,8 +83,8 @@ impl<'a> Lanes<'a> {
                 wide += 1;
             }
         }
-        // Where a lane goes next is written to both places and one of the counters moved: a branch would be guessed wrong
-        // once or twice a number, which costs as much as the jumps.
+        // The processor would mispredict a branch here once or twice a number, which costs as much as the jumps. So the next
+        // place of a lane is written to both lists, and one of the counters moves.
         while wide + narrow > 0 {
             let mut kept = 0;
             for lane in 0..wide.min(LANES) {

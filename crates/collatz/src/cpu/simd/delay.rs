@@ -12,7 +12,9 @@ use std::arch::x86_64::{
     _mm512_slli_epi64, _mm512_srli_epi64, _mm512_storeu_si512, _mm512_testn_epi64_mask,
 };
 
-use super::{Queue, Values, Vectors, WIDTH, load, plus, ranks};
+use warpmp_simd::Ifma;
+
+use super::{Queue, Values, WIDTH, load, plus, ranks};
 use crate::cpu::vectors::{DELAY_BASE_BITS as BASE_BITS, DELAY_LIMIT_BITS as LIMIT_BITS, MOST_DELAYS as MOST};
 
 const ENTRIES: usize = 1 << BASE_BITS;
@@ -30,27 +32,24 @@ const DONE: usize = 2 * LANES + WIDTH;
 const PLACE_SHIFT: u32 = 48;
 const VALUE_SHIFT: u32 = 28;
 
-#[allow(clippy::unused_self, reason = "the proof that the processor has the instructions")]
-impl Vectors {
-    /// The delays of `start(0)`, `start(1)`, …, all at least 1 and below `2^`[`LIMIT_BITS`], for the places of `delays`, at most
-    /// [`MOST`]. `unsure` gets the places for which another way must be taken.
-    ///
-    /// `jumps`: B in bits 0–23, C in 24–47, J from 48 on. `small`: table A, of 18 bits at least.
-    ///
-    /// # Panics
-    /// With too many places or too small a table.
-    pub(in crate::cpu) fn delays(
-        self,
-        jumps: &[u64; ENTRIES],
-        small: &[u16],
-        start: impl Fn(usize) -> u128,
-        delays: &mut [u32],
-        unsure: &mut Vec<usize>,
-    ) {
-        assert!(delays.len() <= MOST && small.len() > 1 << SMALL_BITS, "sizes that the caller chose");
-        // SAFETY: the processor has the features that the function is compiled for: `self` is the proof.
-        unsafe { run(jumps, small, start, delays, unsure) }
-    }
+/// The delays of `start(0)`, `start(1)`, …, all at least 1 and below `2^`[`LIMIT_BITS`], for the places of `delays`, at most
+/// [`MOST`]. `unsure` gets the places for which another way must be taken.
+///
+/// `jumps`: B in bits 0–23, C in 24–47, J from 48 on. `small`: table A, of 18 bits at least.
+///
+/// # Panics
+/// With too many places or too small a table.
+pub(in crate::cpu) fn delays(
+    _: Ifma,
+    jumps: &[u64; ENTRIES],
+    small: &[u16],
+    start: impl Fn(usize) -> u128,
+    delays: &mut [u32],
+    unsure: &mut Vec<usize>,
+) {
+    assert!(delays.len() <= MOST && small.len() > 1 << SMALL_BITS, "sizes that the caller chose");
+    // SAFETY: the processor has the features that the function is compiled for: the argument is the proof.
+    unsafe { run(jumps, small, start, delays, unsure) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512vbmi2,avx512vl,popcnt")]

@@ -7,7 +7,9 @@ use std::arch::x86_64::{
     _mm512_slli_epi64, _mm512_srli_epi64, _mm512_srlv_epi64,
 };
 
-use super::{DIGIT_BITS, Queue, Values, Vectors, WIDTH, ranks};
+use warpmp_simd::Ifma;
+
+use super::{DIGIT_BITS, Queue, Values, WIDTH, ranks};
 use crate::cpu::vectors::Descent;
 
 /// Vectors under way.
@@ -15,25 +17,22 @@ const VECTORS: usize = 16;
 const LANES: usize = VECTORS * WIDTH;
 const QUEUE: usize = 4 * LANES;
 
-#[allow(clippy::unused_self, reason = "the proof that the processor has the instructions")]
-impl Vectors {
-    /// Takes all starts below themselves, in jumps of `base_bits` steps, and gives how many there were and the sum of the values at
-    /// which they stopped, mod `2^64`. `large` gets the starts whose values become too large; they are in neither.
-    ///
-    /// Starts are at least 1 and have at most `limit_bits` bits.
-    ///
-    /// # Panics
-    /// With a table of another size.
-    pub(in crate::cpu) fn descend(
-        self,
-        descent: Descent<'_>,
-        starts: impl Iterator<Item = u128>,
-        large: &mut Vec<u128>,
-    ) -> (u64, u64) {
-        assert!(descent.jumps.len() == 1 << descent.base_bits, "a word for each of the low bits");
-        // SAFETY: the processor has the features that the function is compiled for: `self` is the proof.
-        unsafe { run(descent, starts, large) }
-    }
+/// Takes all starts below themselves, in jumps of `base_bits` steps, and gives how many there were and the sum of the values at
+/// which they stopped, mod `2^64`. `large` gets the starts whose values become too large; they are in neither.
+///
+/// Starts are at least 1 and have at most `limit_bits` bits.
+///
+/// # Panics
+/// With a table of another size.
+pub(in crate::cpu) fn descend(
+    _: Ifma,
+    descent: Descent<'_>,
+    starts: impl Iterator<Item = u128>,
+    large: &mut Vec<u128>,
+) -> (u64, u64) {
+    assert!(descent.jumps.len() == 1 << descent.base_bits, "a word for each of the low bits");
+    // SAFETY: the processor has the features that the function is compiled for: the argument is the proof.
+    unsafe { run(descent, starts, large) }
 }
 
 /// What a jump needs beside the values.

@@ -28,31 +28,16 @@ use std::arch::x86_64::{
 };
 use std::array;
 
+use warpmp_simd::{Ifma, Simd as _};
+
 use super::vectors::VALUE_BITS;
 
 /// Numbers of a vector.
-const WIDTH: usize = 8;
+const WIDTH: usize = Ifma::LANES;
 /// Bits of a digit.
-const DIGIT_BITS: u32 = VALUE_BITS / 2;
-const DIGIT: u64 = (1 << DIGIT_BITS) - 1;
-
-/// The proof that the processor has the instructions: what has one may call.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Vectors(());
-
-impl Vectors {
-    /// A proof, if it is so.
-    pub(super) fn detect() -> Option<Self> {
-        let has = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512ifma")
-            && is_x86_feature_detected!("avx512vbmi2")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("popcnt");
-        has.then_some(Self(()))
-    }
-}
+const DIGIT_BITS: u32 = Ifma::DIGIT_BITS as u32;
+const DIGIT: u64 = Ifma::DIGIT;
+const _: () = assert!(2 * DIGIT_BITS == VALUE_BITS, "a value is two digits");
 
 /// Eight values of two digits. The carry above the lower digit may still stand there, though the upper one has it.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,9 @@ use std::arch::x86_64::{
     _mm512_permutex2var_epi64, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_srli_epi64, _mm512_storeu_si512,
 };
 
-use super::{DIGIT, DIGIT_BITS, Values, Vectors, WIDTH, load, ranks};
+use warpmp_simd::Ifma;
+
+use super::{DIGIT, DIGIT_BITS, Values, WIDTH, load, ranks};
 use crate::{
     cpu::{
         lanes::starts,
@@ -68,7 +70,7 @@ struct Lane {
 
 impl Pool {
     /// No starts yet. `heights`: `log2(3^c/2^12)`, rounded up, by `c`.
-    pub(in crate::cpu) fn new(_: Vectors, heights: [i32; 16], highest: Highest) -> Self {
+    pub(in crate::cpu) fn new(_: Ifma, heights: [i32; 16], highest: Highest) -> Self {
         // SAFETY: the processor has the features: the argument is the proof.
         let lane = unsafe { Lane::empty() };
         Self {
@@ -272,6 +274,8 @@ impl Lane {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
+    use warpmp_simd::Simd as _;
+
     use super::*;
     use crate::dfs::{Jumps, RHO_ONE, log2_up};
 
@@ -279,7 +283,7 @@ mod tests {
     /// window would not tell.
     #[test]
     fn every_start_goes_its_way() {
-        let Some(vectors) = Vectors::detect() else {
+        let Some(vectors) = Ifma::detect() else {
             eprintln!("skipped: no AVX-512 IFMA");
             return;
         };

@@ -1,27 +1,26 @@
-//! Greatest common divisors of eight lanes at once, and inverses modulo odd numbers.
+//! Greatest common divisors of a group of lanes at once, and inverses modulo odd numbers.
 
-use std::arch::x86_64::{_mm512_cmpeq_epi64_mask, _mm512_set1_epi64, _mm512_setzero_si512};
+use warpmp_simd::divsteps::Pairs;
+use warpmp_simd::montgomery::{self, Moduli};
+use warpmp_simd::shift::Distances;
+use warpmp_simd::{Simd, digits};
 
 use super::super::rows::Piece;
-use super::divsteps::Pairs;
 use super::group::{Group, bits, is_odd};
-use super::montgomery::{self, Moduli};
-use super::shift::Distances;
-use super::{LANES, digits, rows};
+use super::rows;
 use crate::operation::Status;
 
 /// `gcd(a, b)`: of what remains without factors of two, times those that are common.
-#[target_feature(enable = "avx512f,avx512ifma,avx512vbmi2")]
-pub(super) fn gcd(piece: Piece<'_>) {
+pub(super) fn gcd<S: Simd>(s: S, piece: Piece<'_>) {
     let [a, b] = [0, 1].map(|i| piece.operands[i]);
     let limbs = a.limbs().max(b.limbs());
-    let mut pairs = Pairs::new(montgomery::count(limbs));
-    let mut words = vec![_mm512_setzero_si512(); digits::words(limbs)];
+    let mut pairs = Pairs::new(s, montgomery::count::<S>(limbs));
+    let mut words = vec![s.zero(); digits::words::<S>(limbs)];
     let mut results = piece.results;
     let result = &mut results[0];
     let lanes = result.words.len() / result.limbs;
-    for first in (0..lanes).step_by(LANES) {
-        let filled = LANES.min(lanes - first);
+    for first in (0..lanes).step_by(S::LANES) {
+        let filled = S::LANES.min(lanes - first);
         let (mut f, mut g) = (rows(a, first, filled), rows(b, first, filled));
         for (f, g) in f.iter_mut().zip(&mut g) {
             // Of two numbers one of which is zero the other is the divisor.
@@ -34,10 +33,10 @@ pub(super) fn gcd(piece: Piece<'_>) {
             zeros.map(|zeros| 32 * zeros + row[zeros].trailing_zeros() as usize)
         };
         let (of_f, of_g) = (f.map(twos), g.map(twos));
-        digits::load(&f, &mut words, &mut pairs.f);
-        digits::load(&g, &mut words, &mut pairs.g);
-        Distances::new(&of_f.map(Option::unwrap_or_default)).down(&mut pairs.f);
-        Distances::new(&of_g.map(Option::unwrap_or_default)).down(&mut pairs.g);
+        digits::load(s, &f, &mut words, &mut pairs.f);
+        digits::load(s, &g, &mut words, &mut pairs.g);
+        Distances::new(s, &of_f.map(Option::unwrap_or_default)).down(&mut pairs.f);
+        Distances::new(s, &of_g.map(Option::unwrap_or_default)).down(&mut pairs.g);
         pairs.run(None);
         pairs.make_positive();
         let both = std::array::from_fn(|lane| match (of_f[lane], of_g[lane]) {
@@ -45,29 +44,28 @@ pub(super) fn gcd(piece: Piece<'_>) {
             (f, g) => f.or(g).unwrap_or(0),
         });
         // Cofactors are not wanted: there is memory.
-        Distances::new(&both).up(&pairs.f, &mut pairs.d);
+        Distances::new(s, &both).up(&pairs.f, &mut pairs.d);
         let out = &mut result.words[first * result.limbs..][..filled * result.limbs];
-        digits::store(&pairs.d, &mut words, out, result.limbs);
+        digits::store(s, &pairs.d, &mut words, out, result.limbs);
     }
 }
 
 /// The inverse modulo odd `m`. Lanes with an even one are returned: they are not done.
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi2")]
-pub(super) fn inverse(piece: &mut Piece<'_>) -> Vec<usize> {
+pub(super) fn inverse<S: Simd>(s: S, piece: &mut Piece<'_>) -> Vec<usize> {
     let [a, m] = [0, 1].map(|i| piece.operands[i]);
-    let n = montgomery::count(a.limbs().max(m.limbs()));
-    let (zero, one) = (_mm512_setzero_si512(), _mm512_set1_epi64(1));
-    let mut pairs = Pairs::new(n);
-    let mut moduli = Moduli::new(n);
-    let mut words = vec![zero; digits::words(a.limbs().max(m.limbs()))];
+    let n = montgomery::count::<S>(a.limbs().max(m.limbs()));
+    let (zero, one) = (s.zero(), s.splat(1));
+    let mut pairs = Pairs::new(s, n);
+    let mut moduli = Moduli::new(s, n);
+    let mut words = vec![zero; digits::words::<S>(a.limbs().max(m.limbs()))];
     let harmless = vec![u32::MAX; m.limbs()];
     let lanes = piece.results[0].words.len() / piece.results[0].limbs;
     let mut even = Vec::new();
-    for first in (0..lanes).step_by(LANES) {
-        let mut group = Group::new(piece, first, lanes, &harmless, is_odd);
+    for first in (0..lanes).step_by(S::LANES) {
+        let mut group = Group::new(s, piece, first, lanes, &harmless, is_odd);
         even.extend(group.unsuited());
-        digits::load(&group.moduli, &mut words, &mut pairs.f);
-        digits::load(&group.operands[0], &mut words, &mut pairs.g);
+        digits::load(s, &group.moduli, &mut words, &mut pairs.f);
+        digits::load(s, &group.operands[0], &mut words, &mut pairs.g);
         moduli.set(&pairs.f);
         pairs.d.fill(zero);
         pairs.e.fill(zero);
@@ -75,11 +73,11 @@ pub(super) fn inverse(piece: &mut Piece<'_>) -> Vec<usize> {
         pairs.run(Some(&moduli));
         let negative = pairs.make_positive();
         pairs.negate_cofactor(&moduli, negative);
-        let mut is_one = _mm512_cmpeq_epi64_mask(pairs.f[0], one);
+        let mut is_one = s.equal(pairs.f[0], one);
         for digit in &pairs.f[1..] {
-            is_one &= _mm512_cmpeq_epi64_mask(*digit, zero);
+            is_one = s.both(is_one, s.equal(*digit, zero));
         }
-        group.refuse(!is_one, Status::NoInverse);
+        group.refuse(!s.lanes(is_one), Status::NoInverse);
         group.store(piece, 0, &mut pairs.d, &mut words);
         group.store_status(piece);
     }

@@ -1,28 +1,29 @@
-//! Eight lanes of a piece: their rows and their faults.
+//! The lanes of a vector: their rows and their faults.
 
-use std::arch::x86_64::{__m512i, _mm512_maskz_mov_epi64};
+use warpmp_simd::{MAX_LANES, Simd, digits};
 
 use super::super::rows::Piece;
-use super::{LANES, digits};
 use crate::operation::Status;
 
-/// Eight lanes, the last of which may be missing.
-pub(super) struct Group<'r> {
+/// The lanes of a vector, the last of which may be missing.
+pub(super) struct Group<'r, S> {
+    s: S,
     pub(super) first: usize,
     pub(super) filled: usize,
     /// The rows of the operands but the last, two at most.
-    pub(super) operands: [[&'r [u32]; LANES]; 2],
+    pub(super) operands: [[&'r [u32]; MAX_LANES]; 2],
     /// The rows of the last operand, the modulus. A lane that is missing, at fault or unsuited has a harmless one: all
     /// ones.
-    pub(super) moduli: [&'r [u32]; LANES],
-    status: [Status; LANES],
+    pub(super) moduli: [&'r [u32]; MAX_LANES],
+    status: [Status; MAX_LANES],
     /// The lanes, one bit each, without a fault whose modulus the vectors do not take.
     unsuited: u8,
 }
 
-impl<'r> Group<'r> {
+impl<'r, S: Simd> Group<'r, S> {
     /// The group that begins at lane `first`. `harmless` is as long as a modulus; `suits`: do the vectors take this modulus?
     pub(super) fn new(
+        s: S,
         piece: &Piece<'r>,
         first: usize,
         lanes: usize,
@@ -31,11 +32,11 @@ impl<'r> Group<'r> {
     ) -> Self {
         let preconditions = piece.operation.preconditions();
         let mut unsuited = 0;
-        let filled = LANES.min(lanes - first);
-        let mut moduli = [harmless; LANES];
-        let mut status = [Status::Fine; LANES];
+        let filled = S::LANES.min(lanes - first);
+        let mut moduli = [harmless; MAX_LANES];
+        let mut status = [Status::Fine; MAX_LANES];
         let (last, others) = piece.operands.split_last().map_or((None, &[][..]), |(m, others)| (Some(m), others));
-        let mut operands = [[&[][..]; LANES]; 2];
+        let mut operands = [[&[][..]; MAX_LANES]; 2];
         for lane in 0..filled {
             for (rows, operand) in operands.iter_mut().zip(others) {
                 rows[lane] = operand.row(first + lane);
@@ -50,13 +51,13 @@ impl<'r> Group<'r> {
                 }
             }
         }
-        Self { first, filled, operands, moduli, status, unsuited }
+        Self { s, first, filled, operands, moduli, status, unsuited }
     }
 
     /// The lanes of the piece, by their numbers, that the vectors do not take.
     pub(super) fn unsuited(&self) -> impl Iterator<Item = usize> {
         let (first, unsuited) = (self.first, self.unsuited);
-        (0..LANES).filter(move |lane| unsuited >> lane & 1 == 1).map(move |lane| first + lane)
+        (0..MAX_LANES).filter(move |lane| unsuited >> lane & 1 == 1).map(move |lane| first + lane)
     }
 
     /// Gives lanes that were fine another status.
@@ -70,7 +71,7 @@ impl<'r> Group<'r> {
     }
 
     /// Bits of the moduli.
-    pub(super) fn bits(&self) -> [usize; LANES] {
+    pub(super) fn bits(&self) -> [usize; MAX_LANES] {
         self.moduli.map(bits)
     }
 
@@ -81,17 +82,22 @@ impl<'r> Group<'r> {
     }
 
     /// Stores reduced digits as rows of a result; zeros in lanes at fault.
-    #[target_feature(enable = "avx512f,avx512vbmi2")]
-    pub(super) fn store(&self, piece: &mut Piece<'_>, result: usize, digits: &mut [__m512i], words: &mut [__m512i]) {
+    pub(super) fn store(
+        &self,
+        piece: &mut Piece<'_>,
+        result: usize,
+        digits: &mut [S::Vector],
+        words: &mut [S::Vector],
+    ) {
         let fine = self.fine();
         if fine != u8::MAX {
             for digit in &mut *digits {
-                *digit = _mm512_maskz_mov_epi64(fine, *digit);
+                *digit = self.s.select(self.s.mask(fine), *digit, self.s.zero());
             }
         }
         let limbs = piece.results[result].limbs;
         let rows = &mut piece.results[result].words[self.first * limbs..][..self.filled * limbs];
-        digits::store(digits, words, rows, limbs);
+        digits::store(self.s, digits, words, rows, limbs);
     }
 
     /// Stores the statuses, the last result.
@@ -110,7 +116,7 @@ pub(super) fn is_odd(m: &[u32]) -> bool {
 }
 
 /// Rows of the first so many limbs.
-pub(super) fn cut<'r>(rows: &[&'r [u32]; LANES], limbs: usize) -> [&'r [u32]; LANES] {
+pub(super) fn cut<'r>(rows: &[&'r [u32]; MAX_LANES], limbs: usize) -> [&'r [u32]; MAX_LANES] {
     rows.map(|row| &row[..row.len().min(limbs)])
 }
 

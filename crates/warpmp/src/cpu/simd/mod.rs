@@ -1,44 +1,28 @@
-//! `cpu-ifma`: eight lanes at a time in 52-bit digits, on processors with AVX-512 IFMA.
+//! Several lanes at a time in vectors: `cpu-ifma` with AVX-512 IFMA, `cpu-avx2` with AVX2.
 //!
 //! computes   products and squares; quotients, remainders, modular products; Montgomery's products and reductions; powers
-//!            and strong tests; greatest common divisors and inverses. Of eight lanes at once, any lengths up to
-//!            [`LIMIT_BITS`] and [`MODULAR_LIMIT_BITS`]
-//! requires   AVX-512 F, DQ, IFMA, VBMI2 (Ice Lake, Zen 4 and later): [`is_available`]
-//! cost       m·n/4 multiply-adds of 512 bits for a product of m × n digits, less by Karatsuba above
-//!            `product::KARATSUBA_DIGITS`; conversions in proportion to m + n. The others: see their files
+//!            and strong tests; greatest common divisors and inverses. Of a group of lanes at once, any lengths up to
+//!            [`product_bits`], [`modulus_bits`] and [`DIVISOR_BITS`]
+//! requires   a proof that the processor has the instructions: [`is_available`]
+//! cost       m·n/4 multiply-adds of 512 bits for a product of m × n digits, less by Karatsuba's method for long numbers;
+//!            conversions in proportion to m + n. The others: see the files of `warpmp-simd`
 //!
 //! ```text
-//! rows of limbs ─► digits.rs ─► vectors: digit i of eight lanes ─► … ─► digits.rs ─► rows
+//! rows of limbs ─► warpmp_simd::digits ─► vectors: digit i of each lane ─► … ─► warpmp_simd::digits ─► rows
 //!
-//! product.rs  square.rs                  products of vectors
-//! division.rs  montgomery.rs  divsteps.rs  what is done with a modulus: eight of them
-//! shift.rs                               shifts by another distance a lane
-//! group.rs                               eight lanes of a piece: their rows and their faults
+//! group.rs       the lanes of a vector: their rows and their faults
+//! forms.rs       the way into Montgomery's form
 //! modular.rs  residues.rs  power.rs  divisors.rs   the operations, group by group
 //! ```
-//!
-//! bound: a column of an m × n product has at most min(m, n) low and as many high halves, each
-//! below 2⁵²: with min(m, n) ≤ 2047 it stays below 2⁶⁴ together with the carry from below. Carries
-//! are therefore propagated once, at the end.
-//! source: Gueron, Krasnov, Software Implementation of Modular Exponentiation, Using Advanced Vector
-//! Instructions Architectures, 2012 (carry-free columns); Drucker, Gueron, Fast modular squaring with
-//! AVX512IFMA, 2019.
-#![allow(unsafe_code)]
 
-mod digits;
-mod division;
 mod divisors;
-mod divsteps;
+mod forms;
 mod group;
 mod modular;
-mod montgomery;
 mod power;
-mod product;
 mod residues;
-mod shift;
-mod square;
 
-use std::arch::x86_64::_mm512_setzero_si512;
+use warpmp_simd::{Avx2, Ifma, MAX_LANES, Simd, digits, division, product, square};
 
 use super::general;
 use super::reduction::Residue;
@@ -46,121 +30,116 @@ use super::rows::{Piece, Product, Rows, Square};
 pub(super) use modular::Dividend;
 pub(super) use power::Power;
 
-/// Lanes of a vector.
-const LANES: usize = 8;
-/// Bits of a digit.
-const DIGIT_BITS: usize = 52;
-/// Bits of the widest operand: 2047 digits.
-pub(super) const LIMIT_BITS: usize = 2047 * DIGIT_BITS;
-/// Bits of the widest modulus or divisor.
-pub(super) const MODULAR_LIMIT_BITS: usize = division::MAX_DIGITS * DIGIT_BITS - 1;
+/// Bits of the widest divisor, with AVX-512 IFMA.
+pub(super) const DIVISOR_BITS: usize = division::MAX_DIGITS * Ifma::DIGIT_BITS - 1;
+
+/// Bits of the widest operand of a product.
+pub(super) const fn product_bits<S: Simd>() -> usize {
+    S::MAX_DIGITS * S::DIGIT_BITS
+}
+
+/// Bits of the widest odd modulus.
+pub(super) const fn modulus_bits<S: Simd>() -> usize {
+    product_bits::<S>() - 32
+}
 
 /// Has this processor the instructions?
-pub(super) fn is_available() -> bool {
-    is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512ifma")
-        && is_x86_feature_detected!("avx512vbmi2")
+pub(super) fn is_available<S: Simd>() -> bool {
+    S::detect().is_some()
 }
 
-/// Multiplies the rows of a piece. Must be called only where [`is_available`]; panics elsewhere.
-pub(super) fn multiply(piece: Piece<'_>) {
-    assert!(is_available(), "the table offers this algorithm only where it runs");
-    // SAFETY: the processor has the features that the function is compiled for: just asserted.
-    unsafe { multiply_vectors(piece.product()) }
+/// The proof that it has them. Like all functions of this file that take a piece it must be called only where
+/// [`is_available`]; it panics elsewhere.
+fn proof<S: Simd>() -> S {
+    S::detect().expect("the table offers this algorithm only where it runs")
 }
 
-/// Squares the rows of a piece. Must be called only where [`is_available`]; panics elsewhere.
-pub(super) fn square(piece: Piece<'_>) {
-    assert!(is_available(), "the table offers this algorithm only where it runs");
-    // SAFETY: the processor has the features that the function is compiled for: just asserted.
-    unsafe { square_vectors(piece.square()) }
+/// Multiplies the rows of a piece.
+pub(super) fn multiply<S: Simd>(piece: Piece<'_>) {
+    multiply_vectors(proof::<S>(), piece.product());
 }
 
-/// Divides the rows of a piece. Must be called only where [`is_available`]; panics elsewhere.
+/// Squares the rows of a piece.
+pub(super) fn square<S: Simd>(piece: Piece<'_>) {
+    square_vectors(proof::<S>(), piece.square());
+}
+
+/// Divides the rows of a piece.
 pub(super) fn divide(piece: Piece<'_>, dividend: Dividend) {
-    assert!(is_available(), "the table offers this algorithm only where it runs");
-    // SAFETY: the processor has the features that the function is compiled for: just asserted.
-    unsafe { modular::run(piece, dividend) }
+    modular::run(proof(), piece, dividend);
 }
 
-/// Montgomery's reduction of the rows of a piece. Must be called only where [`is_available`]; panics elsewhere.
-pub(super) fn reduce(piece: Piece<'_>, residue: Residue) {
-    assert!(is_available(), "the table offers this algorithm only where it runs");
-    // SAFETY: the processor has the features that the function is compiled for: just asserted.
-    unsafe { residues::run(piece, residue) }
+/// Montgomery's reduction of the rows of a piece.
+pub(super) fn reduce<S: Simd>(piece: Piece<'_>, residue: Residue) {
+    residues::run(proof::<S>(), piece, residue);
 }
 
-/// Powers or strong tests of a piece. Must be called only where [`is_available`]; panics elsewhere.
-pub(super) fn power(piece: Piece<'_>, power: Power) {
-    assert!(is_available(), "the table offers this algorithm only where it runs");
-    // SAFETY: the processor has the features that the function is compiled for: just asserted.
-    unsafe { power::run(piece, power) }
+/// Powers or strong tests of a piece with AVX-512 IFMA.
+pub(super) fn power_ifma(piece: Piece<'_>, power: Power) {
+    power::run::<_, forms::ByDivision>(proof::<Ifma>(), piece, power);
 }
 
-/// Greatest common divisors of a piece. Must be called only where [`is_available`]; panics elsewhere.
-pub(super) fn gcd(piece: Piece<'_>) {
-    assert!(is_available(), "the table offers this algorithm only where it runs");
-    // SAFETY: the processor has the features that the function is compiled for: just asserted.
-    unsafe { divisors::gcd(piece) }
+/// Powers or strong tests of a piece with AVX2, for which there is no long division.
+pub(super) fn power_avx2(piece: Piece<'_>, power: Power) {
+    power::run::<_, forms::ByDoubling<_>>(proof::<Avx2>(), piece, power);
 }
 
-/// Inverses of a piece, modulo even numbers by another algorithm. Must be called only where [`is_available`]; panics
-/// elsewhere.
-pub(super) fn inverse(mut piece: Piece<'_>) {
-    assert!(is_available(), "the table offers this algorithm only where it runs");
-    // SAFETY: the processor has the features that the function is compiled for: just asserted.
-    let even = unsafe { divisors::inverse(&mut piece) };
+/// Greatest common divisors of a piece.
+pub(super) fn gcd<S: Simd>(piece: Piece<'_>) {
+    divisors::gcd(proof::<S>(), piece);
+}
+
+/// Inverses of a piece, modulo even numbers by another algorithm.
+pub(super) fn inverse<S: Simd>(mut piece: Piece<'_>) {
+    let even = divisors::inverse(proof::<S>(), &mut piece);
     general::inv_mod_lanes(&mut piece, even);
 }
 
-#[target_feature(enable = "avx512f,avx512ifma,avx512vbmi2")]
-fn multiply_vectors(work: Product<'_>) {
+fn multiply_vectors<S: Simd>(s: S, work: Product<'_>) {
     let Product { a, b, c, limbs } = work;
-    let (m, n) = (digits::count(a.limbs()), digits::count(b.limbs()));
-    let words = [a.limbs(), b.limbs(), limbs].map(digits::words).into_iter().max().unwrap_or(0);
-    let mut memory = vec![_mm512_setzero_si512(); 2 * (m + n) + words + product::scratch(m, n)];
+    let (m, n) = (digits::count::<S>(a.limbs()), digits::count::<S>(b.limbs()));
+    let words = [a.limbs(), b.limbs(), limbs].map(digits::words::<S>).into_iter().max().unwrap_or(0);
+    let mut memory = vec![s.zero(); 2 * (m + n) + words + product::scratch::<S>(m, n)];
     let (x, rest) = memory.split_at_mut(m);
     let (y, rest) = rest.split_at_mut(n);
     let (z, rest) = rest.split_at_mut(m + n);
     let (words, scratch) = rest.split_at_mut(words);
     let lanes = c.len() / limbs;
-    for (group, c) in c.chunks_mut(LANES * limbs).enumerate() {
-        let first = group * LANES;
-        let filled = LANES.min(lanes - first);
+    for (group, c) in c.chunks_mut(S::LANES * limbs).enumerate() {
+        let first = group * S::LANES;
+        let filled = S::LANES.min(lanes - first);
         if group == 0 || !a.is_shared() {
-            digits::load(&rows(a, first, filled), words, x);
+            digits::load(s, &rows(a, first, filled), words, x);
         }
         if group == 0 || !b.is_shared() {
-            digits::load(&rows(b, first, filled), words, y);
+            digits::load(s, &rows(b, first, filled), words, y);
         }
-        product::mul(x, y, z, scratch);
-        digits::store(z, words, c, limbs);
+        product::mul(s, x, y, z, scratch);
+        digits::store(s, z, words, c, limbs);
     }
 }
 
-#[target_feature(enable = "avx512f,avx512ifma,avx512vbmi2")]
-fn square_vectors(work: Square<'_>) {
+fn square_vectors<S: Simd>(s: S, work: Square<'_>) {
     let Square { a, c, limbs } = work;
-    let m = digits::count(a.limbs());
-    let words = digits::words(a.limbs()).max(digits::words(limbs));
-    let mut memory = vec![_mm512_setzero_si512(); 3 * m + words + square::scratch(m)];
+    let m = digits::count::<S>(a.limbs());
+    let words = digits::words::<S>(a.limbs()).max(digits::words::<S>(limbs));
+    let mut memory = vec![s.zero(); 3 * m + words + square::scratch::<S>(m)];
     let (x, rest) = memory.split_at_mut(m);
     let (z, rest) = rest.split_at_mut(2 * m);
     let (words, scratch) = rest.split_at_mut(words);
     let lanes = c.len() / limbs;
-    for (group, c) in c.chunks_mut(LANES * limbs).enumerate() {
-        let first = group * LANES;
-        let filled = LANES.min(lanes - first);
-        digits::load(&rows(a, first, filled), words, x);
-        square::sqr(x, z, scratch);
-        digits::store(z, words, c, limbs);
+    for (group, c) in c.chunks_mut(S::LANES * limbs).enumerate() {
+        let first = group * S::LANES;
+        let filled = S::LANES.min(lanes - first);
+        digits::load(s, &rows(a, first, filled), words, x);
+        square::sqr(s, x, z, scratch);
+        digits::store(s, z, words, c, limbs);
     }
 }
 
-/// The rows of a group, the last of which may have fewer than eight.
-fn rows(of: Rows<'_>, first: usize, filled: usize) -> [&[u32]; LANES] {
-    let mut rows = [&[][..]; LANES];
+/// The rows of a group; missing ones are empty.
+fn rows(of: Rows<'_>, first: usize, filled: usize) -> [&[u32]; MAX_LANES] {
+    let mut rows = [&[][..]; MAX_LANES];
     for (lane, row) in rows[..filled].iter_mut().enumerate() {
         *row = of.row(first + lane);
     }

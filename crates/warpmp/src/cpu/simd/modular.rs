@@ -1,12 +1,11 @@
 //! Remainders, quotients and modular products of eight lanes at once, by long division.
 
-use std::arch::x86_64::{__m512i, _mm512_setzero_si512};
+use warpmp_simd::division::{self, Divisors};
+use warpmp_simd::shift::Distances;
+use warpmp_simd::{Ifma, MAX_LANES, Simd, digits, product, square};
 
 use super::super::rows::Piece;
-use super::division::{self, Divisors};
 use super::group::Group;
-use super::shift::Distances;
-use super::{LANES, digits, product, square};
 
 /// The number that is divided by the last operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,49 +21,48 @@ pub(in super::super) enum Dividend {
 }
 
 /// Divides: of two results the first is the quotient, the last one the remainder.
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi2")]
-pub(super) fn run(mut piece: Piece<'_>, dividend: Dividend) {
-    let zero = _mm512_setzero_si512();
+pub(super) fn run(s: Ifma, mut piece: Piece<'_>, dividend: Dividend) {
+    let zero = s.zero();
     let has_quotient = piece.results.len() == 3;
     let limbs: Vec<usize> = piece.operands.iter().map(|rows| rows.limbs()).collect();
     let (m, last) = (limbs[limbs.len() - 1], limbs.len() - 1);
     let longest = limbs.iter().chain(piece.results.iter().map(|rows| &rows.limbs)).max().copied().unwrap_or(0);
-    let mut words = vec![zero; digits::words(longest)];
+    let mut words = vec![zero; digits::words::<Ifma>(longest)];
     let dividend_limbs = match dividend {
         Dividend::Plain => limbs[0],
         Dividend::Product => limbs[0] + limbs[1],
         Dividend::Square => 2 * limbs[0],
         Dividend::Raised => limbs[0] + m,
     };
-    let number = |i: usize| vec![zero; digits::count(limbs[i])];
+    let number = |i: usize| vec![zero; digits::count::<Ifma>(limbs[i])];
     let (mut a, mut b) = (number(0), number(last.min(1)));
     let (p, q) = (a.len(), b.len());
     let mut dividends = vec![zero; p + q.max(p) + 1];
-    let mut scratch = vec![zero; product::scratch(p, q).max(square::scratch(p))];
+    let mut scratch = vec![zero; product::scratch::<Ifma>(p, q).max(square::scratch::<Ifma>(p))];
     let mut modulus = vec![zero; division::count(m)];
     let (mut rest, mut quotients) = (Vec::new(), Vec::new());
-    let radix = Distances::new(&[32 * m; LANES]);
+    let radix = Distances::new(s, &[32 * m; MAX_LANES]);
     let harmless = vec![u32::MAX; m];
     let lanes = piece.results[0].words.len() / piece.results[0].limbs;
-    let mut divisors = Divisors::new(modulus.len());
+    let mut divisors = Divisors::new(s, modulus.len());
     let mut known = None;
-    for first in (0..lanes).step_by(LANES) {
-        let group = Group::new(&piece, first, lanes, &harmless, |_| true);
+    for first in (0..lanes).step_by(Ifma::LANES) {
+        let group = Group::new(s, &piece, first, lanes, &harmless, |_| true);
         let fine = Some(group.fine());
         if !piece.operands[last].is_shared() || known != fine {
-            digits::load(&group.moduli, &mut words, &mut modulus);
+            digits::load(s, &group.moduli, &mut words, &mut modulus);
             divisors.set(&modulus, &group.bits());
             known = fine;
         }
-        digits::load(&group.operands[0], &mut words, &mut a);
-        let dividends: &[__m512i] = match dividend {
+        digits::load(s, &group.operands[0], &mut words, &mut a);
+        let dividends: &[<Ifma as Simd>::Vector] = match dividend {
             Dividend::Product => {
-                digits::load(&group.operands[1], &mut words, &mut b);
-                product::mul(&a, &b, &mut dividends[..p + q], &mut scratch);
+                digits::load(s, &group.operands[1], &mut words, &mut b);
+                product::mul(s, &a, &b, &mut dividends[..p + q], &mut scratch);
                 &dividends[..p + q]
             }
             Dividend::Square => {
-                square::sqr(&a, &mut dividends[..2 * p], &mut scratch);
+                square::sqr(s, &a, &mut dividends[..2 * p], &mut scratch);
                 &dividends[..2 * p]
             }
             Dividend::Raised => {

@@ -1,38 +1,36 @@
-//! Montgomery's products, squares and reductions of eight lanes at once, with the library's `R = 2^(32L)`.
+//! Montgomery's products, squares and reductions of a group of lanes at once, with the library's `R = 2^(32L)`.
 //!
-//! Digits have another radix than limbs. So what is reduced is multiplied by `2^(52n − 32L)` first, which turns the
-//! division by `2^(52n)` into one by `R`; it is below `R·m` before, and so below `2^(52n)·m` afterwards.
+//! Digits have another radix than limbs. So what is reduced is multiplied by `2^(wn − 32L)` for digits of `w` bits first, which turns the
+//! division by `2^(wn)` into one by `R`; it is below `R·m` before, and so below `2^(wn)·m` afterwards.
 
-use std::arch::x86_64::_mm512_setzero_si512;
+use warpmp_simd::montgomery::{self, Moduli};
+use warpmp_simd::shift::Distances;
+use warpmp_simd::{MAX_LANES, Simd, digits, product, square};
 
 use super::super::reduction::Residue;
 use super::super::rows::Piece;
 use super::group::{Group, cut};
-use super::montgomery::{self, Moduli};
-use super::shift::Distances;
-use super::{DIGIT_BITS, LANES, digits, product, square};
 
 /// Reduces the lanes of a piece.
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi2")]
-pub(super) fn run(mut piece: Piece<'_>, residue: Residue) {
-    let zero = _mm512_setzero_si512();
+pub(super) fn run<S: Simd>(s: S, mut piece: Piece<'_>, residue: Residue) {
+    let zero = s.zero();
     let m = piece.operands[piece.operands.len() - 1];
-    let (limbs, n) = (m.limbs(), montgomery::count(m.limbs()));
-    let to_digits = Distances::new(&[DIGIT_BITS * n - 32 * limbs; LANES]);
-    let mut words = vec![zero; digits::words(2 * limbs)];
+    let (limbs, n) = (m.limbs(), montgomery::count::<S>(m.limbs()));
+    let to_digits = Distances::new(s, &[S::DIGIT_BITS * n - 32 * limbs; MAX_LANES]);
+    let mut words = vec![zero; digits::words::<S>(2 * limbs)];
     let number = || vec![zero; n];
     let (mut a, mut b, mut c) = (number(), number(), number());
     let (mut wide, mut t) = (vec![zero; 2 * n], vec![zero; 2 * n]);
-    let mut scratch = vec![zero; product::scratch(n, n).max(square::scratch(n))];
+    let mut scratch = vec![zero; product::scratch::<S>(n, n).max(square::scratch::<S>(n))];
     let harmless = vec![u32::MAX; limbs];
     let lanes = piece.results[0].words.len() / piece.results[0].limbs;
-    let mut moduli = Moduli::new(n);
+    let mut moduli = Moduli::new(s, n);
     let mut known = None;
-    for first in (0..lanes).step_by(LANES) {
-        let group = Group::new(&piece, first, lanes, &harmless, |_| true);
+    for first in (0..lanes).step_by(S::LANES) {
+        let group = Group::new(s, &piece, first, lanes, &harmless, |_| true);
         let fine = Some(group.fine());
         if !m.is_shared() || known != fine {
-            digits::load(&group.moduli, &mut words, &mut c);
+            digits::load(s, &group.moduli, &mut words, &mut c);
             moduli.set(&c);
             known = fine;
         }
@@ -41,18 +39,18 @@ pub(super) fn run(mut piece: Piece<'_>, residue: Residue) {
         let row = cut(&group.operands[0], long);
         match residue {
             Residue::Product => {
-                digits::load(&row, &mut words, &mut c);
+                digits::load(s, &row, &mut words, &mut c);
                 to_digits.up(&c, &mut a);
-                digits::load(&cut(&group.operands[1], limbs), &mut words, &mut b);
-                product::mul(&a, &b, &mut t, &mut scratch);
+                digits::load(s, &cut(&group.operands[1], limbs), &mut words, &mut b);
+                product::mul(s, &a, &b, &mut t, &mut scratch);
             }
             Residue::Square => {
-                digits::load(&row, &mut words, &mut a);
-                square::sqr(&a, &mut wide, &mut scratch);
+                digits::load(s, &row, &mut words, &mut a);
+                square::sqr(s, &a, &mut wide, &mut scratch);
                 to_digits.up(&wide, &mut t);
             }
             Residue::Given => {
-                digits::load(&row, &mut words, &mut wide);
+                digits::load(s, &row, &mut words, &mut wide);
                 to_digits.up(&wide, &mut t);
             }
         }

@@ -1,0 +1,76 @@
+//! Campaigns: long computations in a directory, which survive a kill, a power cut and strange files.
+//!
+//! A campaign's work is cut into *units*. A worker does a unit and stores its *certificate*: a sealed file that other programs can
+//! check. A unit is done if its certificate is there and can be trusted. So the directory alone says where to resume, whatever
+//! ended the last process.
+//!
+//! [`Campaign::begun`] reads the specification, so that a call can resume with the directory alone. [`Campaign::create`] opens a
+//! directory for one process, [`Campaign::join`] for several.
+//!
+//! ```text
+//! DIR/campaign.json            the specification, sealed: what the campaign is about
+//! DIR/lock                     held by the one process that works alone, or by all processes that share the directory
+//! DIR/UNIT.json                the certificate of a unit, sealed
+//! DIR/UNIT.claim               a process of a shared directory works on this unit
+//! DIR/UNIT.json.differs        a second certificate of the unit with another result: one of both is wrong
+//! DIR/NAME.aside, NAME.aside-2 files that were in the way
+//! ```
+//!
+//! ```text
+//! work      the trait of a client: units, their names, their certificates
+//! campaign  the directory: created, opened, read, what is damaged moved aside
+//! restore   a lost specification, written again
+//! seal      files with a checksum, written whole
+//! lock      one process alone, or several that share
+//! claim     who works on which unit, with a heartbeat
+//! share     the units of a directory in which several processes work
+//! deal      units dealt to the workers of one process
+//! control   stop and progress
+//! records   append-only files of small records, with a checksum a block
+//! ```
+//!
+//! Rules that every part follows: a file is whole or not there. No file that this layer has not written is deleted or overwritten:
+//! a file in the way is moved aside, every other one is left alone. A claim saves work, and never decides what is true.
+//!
+//! # A worker of a shared directory
+//!
+//! Any number of these may run at the same time, on any hosts, be killed, and be started again:
+//!
+//! ```
+//! use std::path::Path;
+//! use warpmp_campaign::{Campaign, Control, Result, Work};
+//!
+//! fn take_part<W: Work>(folder: &Path, work: &W, make: impl Fn(&W::Unit) -> W::Certificate) -> Result<()> {
+//!     let (campaign, _lock) = Campaign::join(folder, work)?;
+//!     let control = Control::default();
+//!     for claimed in campaign.shared(&control)? {
+//!         let claimed = claimed?;
+//!         campaign.store(&make(&claimed.unit))?;
+//!     }
+//!     Ok(())
+//! }
+//! ```
+#![forbid(unsafe_code)]
+
+mod campaign;
+mod claim;
+mod control;
+mod deal;
+mod error;
+mod lock;
+pub mod records;
+mod restore;
+mod seal;
+mod share;
+mod work;
+
+pub use campaign::{Aside, Campaign, Contents, Stored, load, store};
+pub use claim::{Claim, Claims, HEARTBEAT, PATIENCE};
+pub use control::{Control, Stopped};
+pub use deal::{Event, deal};
+pub use error::{Damage, Error, Result};
+pub use lock::Lock;
+pub use restore::{Begun, Remains, Restored};
+pub use seal::{hex, write_whole};
+pub use share::{Claimed, Shared};
+pub use work::Work;

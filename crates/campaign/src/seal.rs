@@ -1,0 +1,144 @@
+//! Files with a checksum, written whole or not at all, and read with distrust.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::Path,
+};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    error::{Damage, Error, Result},
+    work::Work,
+};
+
+/// The names of unfinished files begin with this.
+pub(crate) const TEMPORARY: &str = ".unfinished-";
+
+/// No certificate is nearly as long: a longer file is something else with the name of a certificate.
+const MOST_BYTES: u64 = 1 << 24;
+
+/// What stands in a file: a content, and the SHA-256 of its JSON without spaces.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sealed {
+    content: serde_json::Value,
+    sha256: String,
+}
+
+/// Lower-case hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn digest(content: &serde_json::Value) -> String {
+    // A value has its keys in alphabetical order: the text does not depend on the file's layout.
+    hex(&Sha256::digest(content.to_string().as_bytes()))
+}
+
+/// Writes a file whole: after this returns, the new file is on the disk. If it fails, the old file is still there.
+///
+/// # Errors
+/// [`Error::File`].
+pub fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    write_file(path, write, |file| file.persist(path).map(drop).map_err(|error| error.error)).map_err(Error::file(path))
+}
+
+/// Writes a file whole, unless there is one; was there none?
+pub(crate) fn write_new(path: &Path, text: &[u8]) -> Result<bool> {
+    let write = |file: &mut dyn Write| file.write_all(text);
+    let put = |file: tempfile::NamedTempFile| match file.persist_noclobber(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error.error),
+    };
+    write_file(path, write, put).map_err(Error::file(path))
+}
+
+fn write_file<T>(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    put: impl FnOnce(tempfile::NamedTempFile) -> io::Result<T>,
+) -> io::Result<T> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(TEMPORARY);
+    // Other people check these files: as for any new file, the process's mask decides who may read it.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder)?;
+    write(file.as_file_mut())?;
+    file.as_file().sync_all()?;
+    let done = put(file)?;
+    // The rename reaches the disk with the directory. Systems that cannot flush a directory do it by themselves.
+    if let Ok(folder) = File::open(folder) {
+        let _ = folder.sync_all();
+    }
+    Ok(done)
+}
+
+/// The text of a sealed file.
+pub(crate) fn sealed<T: Serialize>(path: &Path, content: &T) -> Result<Vec<u8>> {
+    let text = || -> serde_json::Result<Vec<u8>> {
+        let content = serde_json::to_value(content)?;
+        let mut text = serde_json::to_vec_pretty(&Sealed { sha256: digest(&content), content })?;
+        text.push(b'\n');
+        Ok(text)
+    };
+    text().map_err(|error| Error::file(path)(io::Error::other(error)))
+}
+
+/// Writes a sealed content, whole.
+pub(crate) fn seal<T: Serialize>(path: &Path, content: &T) -> Result<()> {
+    let text = sealed(path, content)?;
+    write_whole(path, |file| file.write_all(&text))
+}
+
+/// Reads a sealed content of this kind of work.
+///
+/// # Errors
+/// [`Error::File`] if it cannot be read; inside, [`Damage`] if it is not what was written, or if another version wrote it.
+pub(crate) fn unseal<W: Work, T: DeserializeOwned>(path: &Path) -> Result<Result<T, Damage>> {
+    let metadata = fs::metadata(path).map_err(Error::file(path))?;
+    let unreadable = |reason: &str| Ok(Err(Damage::Unreadable { reason: reason.into() }));
+    // Reading a pipe may never end.
+    if !metadata.is_file() {
+        return unreadable("a directory or something else that is no file");
+    }
+    if metadata.len() > MOST_BYTES {
+        return unreadable(&format!("{} bytes long", metadata.len()));
+    }
+    Ok(unsealed::<W, T>(&fs::read(path).map_err(Error::file(path))?))
+}
+
+fn unsealed<W: Work, T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Damage> {
+    let unreadable = |error: serde_json::Error| Damage::Unreadable { reason: error.to_string() };
+    let file: serde_json::Value = serde_json::from_slice(bytes).map_err(unreadable)?;
+    // A later version may seal in another way.
+    let sealed = Sealed::deserialize(&file)
+        .map_err(|error| of_another_version::<W>(&file["content"]).unwrap_or(unreadable(error)))?;
+    let found = digest(&sealed.content);
+    if found != sealed.sha256 {
+        return Err(Damage::Digest { found, written: sealed.sha256 });
+    }
+    // The seal holds: if this program cannot read the content, another version wrote it.
+    if let Some(damage) = of_another_version::<W>(&sealed.content) {
+        return Err(damage);
+    }
+    T::deserialize(sealed.content).map_err(|error| Damage::foreign("content:", error.to_string()))
+}
+
+/// Does the content say that another version wrote it?
+fn of_another_version<W: Work>(content: &serde_json::Value) -> Option<Damage> {
+    match (content["format"].as_u64(), content["program"].as_str()) {
+        (Some(format), _) if format != u64::from(W::FORMAT) => Some(Damage::foreign("format", format.to_string())),
+        (_, Some(program)) if program != W::PROGRAM => Some(Damage::foreign("program", program)),
+        _ => None,
+    }
+}

@@ -1,0 +1,142 @@
+//! A directory in which one process works: strange, broken, foreign and lost files.
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod common;
+
+use std::fs;
+
+use common::{Squares, complete, names};
+use warpmp_campaign::{Begun, Campaign, Damage, Error, Lock, Stored, load, store};
+
+#[test]
+fn a_campaign_resumes_with_what_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let work = Squares::new(20, 100);
+    assert!(matches!(Campaign::<Squares>::begun(folder.path()), Ok(Begun::Nothing)));
+    {
+        let (campaign, _lock) = Campaign::create(folder.path(), &work).unwrap();
+        for block in [3, 4, 19] {
+            assert_eq!(campaign.store(&work.make(block)).unwrap(), Stored::New);
+        }
+    }
+    fs::write(folder.path().join(".unfinished-x"), "{").unwrap();
+    fs::write(folder.path().join("lock"), "process 1\n").unwrap();
+    let (campaign, lock) = Campaign::create(folder.path(), &work).unwrap();
+    assert_eq!(lock.stale(), Some("process 1"));
+    assert!(!folder.path().join(".unfinished-x").exists());
+    let missing: Vec<u64> = campaign.missing(&campaign.contents().unwrap()).collect();
+    assert_eq!(missing, (0..20).filter(|block| ![3, 4, 19].contains(block)).collect::<Vec<_>>());
+    missing.iter().for_each(|block| assert_eq!(campaign.store(&work.make(*block)).unwrap(), Stored::New));
+    complete(folder.path(), &work);
+}
+
+#[test]
+fn damaged_files_are_named_and_moved_aside() {
+    let folder = tempfile::tempdir().unwrap();
+    let work = Squares::new(6, 10);
+    let (campaign, _lock) = Campaign::create(folder.path(), &work).unwrap();
+    (0..5).for_each(|block| drop(campaign.store(&work.make(block)).unwrap()));
+    let text = fs::read_to_string(campaign.path(&0)).unwrap();
+    fs::write(campaign.path(&0), text.replacen("\"sum\": ", "\"sum\": 1", 1)).unwrap();
+    fs::write(campaign.path(&1), &text[..20]).unwrap();
+    let mut later = work.make(2);
+    later.program = "squares 2.0".into();
+    store::<Squares>(&campaign.path(&2), &later).unwrap();
+    fs::copy(campaign.path(&4), campaign.path(&5)).unwrap();
+    store::<Squares>(&campaign.path(&3), &Squares::new(6, 11).make(3)).unwrap();
+    fs::write(folder.path().join("notes.json"), "{}").unwrap();
+    fs::write(folder.path().join("000009.json"), "{}").unwrap();
+    let contents = campaign.contents().unwrap();
+    let damages: Vec<&Damage> = contents.damaged.iter().map(|(_, damage)| damage).collect();
+    assert!(
+        matches!(
+            damages[..],
+            [
+                Damage::Digest { .. },
+                Damage::Unreadable { .. },
+                Damage::Foreign { .. },
+                Damage::Misplaced { .. },
+                Damage::Misplaced { .. },
+            ]
+        ),
+        "{damages:?}"
+    );
+    assert_eq!((contents.done.len(), contents.others.len()), (1, 2));
+    let before = names(folder.path());
+    assert!(matches!(campaign.clear(&contents, false), Err(Error::Untrusted { files: 3, .. })));
+    assert_eq!(names(folder.path()), before);
+    let moved = campaign.clear(&contents, true).unwrap();
+    assert_eq!(moved.len(), 5);
+    assert_eq!(fs::read_to_string(&moved[1].to).unwrap(), text[..20]);
+    let contents = campaign.contents().unwrap();
+    assert!(contents.damaged.is_empty());
+    assert_eq!(campaign.missing(&contents).collect::<Vec<_>>(), [0, 1, 2, 3, 5]);
+}
+
+#[test]
+fn a_lost_specification_is_written_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let work = Squares::new(6, 10);
+    let description = folder.path().join("campaign.json");
+    let (campaign, lock) = Campaign::create(folder.path(), &work).unwrap();
+    campaign.store(&work.make(4)).unwrap();
+    drop(lock);
+    let text = fs::read(&description).unwrap();
+    for broken in [None, Some(&text[..30])] {
+        match broken {
+            Some(text) => fs::write(&description, text).unwrap(),
+            None => fs::remove_file(&description).unwrap(),
+        }
+        let Err(Error::LostSpecification { remains, .. }) = Campaign::<Squares>::open(folder.path()) else {
+            panic!("not lost")
+        };
+        assert_eq!((remains.certificates, &*remains.summary), (1, "up to block 4"));
+        assert!(matches!(Campaign::join(folder.path(), &work), Err(Error::LostSpecification { .. })));
+        for other in [Squares::new(6, 11), Squares::new(4, 10)] {
+            assert!(matches!(Campaign::create(folder.path(), &other), Err(Error::OtherCertificates { .. })));
+        }
+        let (campaign, _lock) = Campaign::create(folder.path(), &work).unwrap();
+        assert_eq!(campaign.restored().unwrap().aside.is_some(), broken.is_some());
+        assert_eq!(fs::read(&description).unwrap(), text);
+    }
+    assert!(matches!(Campaign::create(folder.path(), &Squares::new(7, 10)), Err(Error::OtherCampaign { .. })));
+}
+
+#[test]
+fn a_second_certificate_is_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let work = Squares::new(3, 10);
+    let (campaign, _lock) = Campaign::create(folder.path(), &work).unwrap();
+    let (mut again, mut wrong) = (work.make(1), work.make(1));
+    again.device = "another".into();
+    wrong.sum += 1;
+    assert_eq!(campaign.store(&work.make(1)).unwrap(), Stored::New);
+    assert_eq!(campaign.store(&again).unwrap(), Stored::Again);
+    let one = folder.path().join("000001.json.differs");
+    let two = folder.path().join("000001.json.differs-2");
+    for expected in [&one, &two] {
+        assert_eq!(campaign.store(&wrong).unwrap(), Stored::Differs(expected.clone()));
+        assert_eq!(load::<Squares>(expected).unwrap().unwrap(), wrong);
+    }
+    let contents = campaign.contents().unwrap();
+    assert_eq!(contents.disputed, [one, two]);
+    assert_eq!(contents.done, [work.make(1)]);
+    // Another file in its place stays, and is named.
+    fs::write(campaign.path(&2), "x").unwrap();
+    assert!(matches!(campaign.store(&work.make(2)), Err(Error::NotTrusted { path, .. }) if path == campaign.path(&2)));
+    assert_eq!(fs::read_to_string(campaign.path(&2)).unwrap(), "x");
+}
+
+#[test]
+fn one_process_alone_or_several() {
+    let folder = tempfile::tempdir().unwrap();
+    let work = Squares::new(3, 10);
+    let (_, alone) = Campaign::create(folder.path(), &work).unwrap();
+    assert!(matches!(Campaign::join(folder.path(), &work), Err(Error::Locked { .. })));
+    drop(alone);
+    let shared = [Campaign::join(folder.path(), &work).unwrap(), Campaign::join(folder.path(), &work).unwrap()];
+    assert!(matches!(Lock::take(folder.path()), Err(Error::Locked { .. })));
+    assert!(matches!(Campaign::join(folder.path(), &Squares::new(4, 10)), Err(Error::OtherCampaign { .. })));
+    drop(shared);
+    assert_eq!(Lock::take(folder.path()).unwrap().stale(), None);
+}

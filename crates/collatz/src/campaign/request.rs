@@ -1,0 +1,124 @@
+//! The campaign that suits a request: first what is asked for, then what the directory has begun, then what suits the engines.
+
+use std::{fs, path::Path};
+
+use super::{Begun, Campaign, Specification};
+use crate::{
+    dfs,
+    error::{Error, Result},
+    scheme::Scheme,
+    team::Engines,
+    window::Window,
+};
+
+/// A campaign has at most this many windows: nobody can list a larger directory.
+const MAX_WINDOWS: u128 = 1 << 24;
+
+/// A range, and what the request says about its verification.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// The range.
+    pub range: Window,
+    /// The scheme.
+    pub wanted: Wanted,
+    /// Starts of a window; none: the default for scheme and engines.
+    pub window_count: Option<u128>,
+}
+
+/// The scheme of a request.
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted {
+    /// The default scheme. Parameters without a value are chosen for engines and range.
+    Default {
+        /// Depth of the leaves.
+        leaf_bits: Option<u32>,
+        /// Steps of the look-ahead for the main classes.
+        lookahead_bits: Option<u32>,
+    },
+    /// A scheme with all its parameters.
+    Exactly(Scheme),
+}
+
+impl Request {
+    /// The campaign. One that the directory has begun goes on as it is, unless the request says something else: another machine, with
+    /// another best plan, does not begin another campaign. Where the specification is lost, the certificates tell it.
+    ///
+    /// # Errors
+    /// If the directory cannot be read, or has a campaign of another program or rule set; [`Error::PlanMemory`];
+    /// [`Error::TooManyWindows`]; [`Error::Parameter`].
+    pub fn specification(&self, folder: Option<&Path>, engines: &Engines) -> Result<Specification> {
+        let count = self.count(engines);
+        let found = match folder.map_or(Ok(Begun::Nothing), Campaign::begun)? {
+            Begun::Nothing => None,
+            Begun::Campaign(specification) => Some(specification),
+            Begun::Certificates(certificates) => Specification::of(self.range, count, &certificates),
+        };
+        let specification = match found.filter(|found| self.suits(found)) {
+            Some(specification) => specification,
+            None => Specification::new(self.range, count, self.scheme(engines)?)?,
+        };
+        let windows = specification.windows();
+        if windows > MAX_WINDOWS {
+            return Err(Error::TooManyWindows { windows, limit: MAX_WINDOWS });
+        }
+        if engines.gpu_bytes.is_none() {
+            fits_memory(specification.scheme.cpu_bytes())?;
+        }
+        Ok(specification)
+    }
+
+    /// Is it a campaign of this range, with everything that is asked for?
+    fn suits(&self, found: &Specification) -> bool {
+        let scheme = match (self.wanted, found.scheme) {
+            (Wanted::Default { leaf_bits, lookahead_bits }, Scheme::Dfs(plan)) => {
+                leaf_bits.is_none_or(|bits| bits == plan.leaf_bits)
+                    && lookahead_bits.is_none_or(|bits| bits == plan.lookahead_bits)
+            }
+            (Wanted::Default { .. }, _) => false,
+            (Wanted::Exactly(scheme), found) => scheme == found,
+        };
+        let count = self.window_count.map(|count| count.min(self.range.count()).to_string());
+        scheme && found.range == self.range && count.is_none_or(|count| count == found.window_count)
+    }
+
+    /// Starts of a window.
+    fn count(&self, engines: &Engines) -> u128 {
+        let gpu_share = engines.gpu_bytes.map(|_| self.range.count() / engines.list.len().max(1) as u128);
+        let default = || match self.wanted {
+            Wanted::Default { .. } => dfs::window_count(gpu_share),
+            Wanted::Exactly(scheme) => scheme.window_count(gpu_share),
+        };
+        self.window_count.unwrap_or_else(default).min(self.range.count())
+    }
+
+    fn scheme(&self, engines: &Engines) -> Result<Scheme> {
+        let (leaf_bits, lookahead_bits) = match self.wanted {
+            Wanted::Exactly(scheme) => return Ok(scheme),
+            Wanted::Default { leaf_bits, lookahead_bits } => (leaf_bits, lookahead_bits),
+        };
+        let plan = engines.plan(self.count(engines), self.range.count());
+        Ok(Scheme::Dfs(dfs::Plan::new(
+            leaf_bits.unwrap_or(plan.leaf_bits),
+            lookahead_bits.unwrap_or(plan.lookahead_bits),
+            lookahead_bits.unwrap_or(plan.rare_lookahead_bits).min(plan.rare_lookahead_bits),
+            plan.main_classes,
+        )?))
+    }
+}
+
+/// Is there memory for the plan on the CPU? A GPU may have begun it, and the system would end this program without a word.
+fn fits_memory(required_bytes: u64) -> Result<()> {
+    match available_bytes() {
+        Some(available_bytes) if available_bytes < required_bytes => {
+            Err(Error::PlanMemory { required_bytes, available_bytes })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Memory that is free or can be freed, where the system says that.
+fn available_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}

@@ -1,0 +1,136 @@
+//! The instructions that all algorithms are written in.
+
+use std::fmt::Debug;
+
+/// Lanes of the widest vector.
+pub const MAX_LANES: usize = 8;
+
+/// An instruction set: a value of the type proves that the processor has it.
+///
+/// A *digit* has [`DIGIT_BITS`](Self::DIGIT_BITS) bits and stands in a word of 64 bits. *Reduced* words are digits. A
+/// column is a word that collects products of digits and is carried later.
+///
+/// A product of two digits goes into two columns: `mul_low` adds to the product's own column, `mul_high` to the next
+/// column. Where a word has room for a whole product, `mul_low` adds all of it and `mul_high` adds nothing.
+pub trait Simd: Copy + Debug + Send + Sync + sealed::Sealed + 'static {
+    /// One word of 64 bits for each lane.
+    type Vector: Copy + Debug + Send + Sync + 'static;
+    /// One truth value for each lane.
+    type Mask: Copy + Debug;
+
+    /// Lanes of a vector, at most [`MAX_LANES`].
+    const LANES: usize;
+    /// Bits of a digit.
+    const DIGIT_BITS: usize;
+    /// The largest digit.
+    const DIGIT: u64 = (1 << Self::DIGIT_BITS) - 1;
+    /// Digits of the longest number that may be multiplied or reduced: a column has room for their products.
+    const MAX_DIGITS: usize;
+    /// Products use Karatsuba's method from this number of digits on (measured).
+    const KARATSUBA_DIGITS: usize;
+    /// Squares use Karatsuba's method from this number of digits on (measured).
+    const SQUARE_KARATSUBA_DIGITS: usize;
+
+    /// A proof, if this processor has the instructions.
+    fn detect() -> Option<Self>;
+
+    /// Calls a function that is compiled with the instructions. Only a closure marked `#[inline(always)]` gains by it.
+    fn vectorize<R>(self, function: impl FnOnce() -> R) -> R;
+
+    /// The same word in every lane.
+    fn splat(self, word: u64) -> Self::Vector;
+
+    /// One word for each lane; words beyond the last lane are dropped.
+    #[allow(clippy::wrong_self_convention, reason = "`self` is the proof, not the value")]
+    fn from_words(self, words: [u64; MAX_LANES]) -> Self::Vector;
+
+    /// The words of all lanes, and zeros beyond the last lane.
+    fn to_words(self, x: Self::Vector) -> [u64; MAX_LANES];
+
+    /// `2·LANES` limbs of each row from limb `first` on, as `LANES` vectors of words. Limbs beyond a row's end are zero.
+    ///
+    /// # Panics
+    /// With fewer than [`LANES`](Self::LANES) rows or vectors.
+    fn load_block(self, rows: &[&[u32]], first: usize, words: &mut [Self::Vector]);
+
+    /// The inverse of [`load_block`](Self::load_block): into consecutive rows of `limbs` limbs, as many as there are.
+    ///
+    /// # Panics
+    /// With fewer than [`LANES`](Self::LANES) vectors.
+    fn store_block(self, words: &[Self::Vector], first: usize, rows: &mut [u32], limbs: usize);
+
+    /// A word of a table for each lane. Indexes are taken modulo the table's length.
+    ///
+    /// # Panics
+    /// With a length that is no power of two.
+    fn gather(self, table: &[u64], indexes: Self::Vector) -> Self::Vector;
+
+    /// `a + b`, wrapping.
+    fn add(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// `a − b`, wrapping.
+    fn sub(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// The bits that both have.
+    fn and(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// The bits that at least one has.
+    fn or(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// `x·2^by`, wrapping; 0 for distances of 64 and more.
+    fn shl(self, x: Self::Vector, by: Self::Vector) -> Self::Vector;
+    /// `⌊x/2^by⌋` without a sign; 0 for distances of 64 and more.
+    fn shr(self, x: Self::Vector, by: Self::Vector) -> Self::Vector;
+    /// Half of a signed word, rounded down.
+    fn half(self, x: Self::Vector) -> Self::Vector;
+    /// 64 bits of the double word `high·2^64 + low` from bit `by` on, which is below 64.
+    fn funnel(self, low: Self::Vector, high: Self::Vector, by: usize) -> Self::Vector;
+
+    /// `sum` and the part of `a·b` that belongs to the product's own column. The factors are digits; see [`factor`](Self::factor).
+    fn mul_low(self, sum: Self::Vector, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// `sum` and the part of `a·b` that belongs to the next column.
+    fn mul_high(self, sum: Self::Vector, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// The lowest digit of `x·y` for any word `x`.
+    fn low_digit(self, x: Self::Vector, y: Self::Vector) -> Self::Vector;
+    /// Any word as a factor: its lowest digit, or the word itself if the multiplier drops the other bits.
+    fn factor(self, x: Self::Vector) -> Self::Vector;
+    /// The lowest digit of a word.
+    fn digit(self, x: Self::Vector) -> Self::Vector;
+    /// An unsigned column without its lowest digit.
+    fn carry(self, x: Self::Vector) -> Self::Vector;
+    /// A signed column without its lowest digit.
+    fn signed_carry(self, x: Self::Vector) -> Self::Vector;
+
+    /// These lanes: bit `i` for lane `i`.
+    fn mask(self, lanes: u8) -> Self::Mask;
+    /// The lanes of a mask: bit `i` for lane `i`.
+    fn lanes(self, mask: Self::Mask) -> u8;
+    /// Is the mask set in a lane?
+    #[inline(always)]
+    fn any(self, mask: Self::Mask) -> bool {
+        self.lanes(mask) != 0
+    }
+    /// The lanes that both masks have.
+    fn both(self, a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// The lanes of `a` that `b` has not.
+    fn except(self, a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// The lanes whose signed word is below 0.
+    fn is_negative(self, x: Self::Vector) -> Self::Mask;
+    /// The lanes whose word is odd.
+    fn is_odd(self, x: Self::Vector) -> Self::Mask;
+    /// The lanes where the words are equal.
+    fn equal(self, a: Self::Vector, b: Self::Vector) -> Self::Mask;
+    /// `yes` in the lanes of the mask, `no` in the others.
+    fn select(self, mask: Self::Mask, yes: Self::Vector, no: Self::Vector) -> Self::Vector;
+    /// `a + b` in the lanes of the mask, `a` in the others.
+    fn add_where(self, mask: Self::Mask, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// `a − b` in the lanes of the mask, `a` in the others.
+    fn sub_where(self, mask: Self::Mask, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+
+    /// Zero in every lane.
+    #[inline(always)]
+    fn zero(self) -> Self::Vector {
+        self.splat(0)
+    }
+}
+
+pub(crate) mod sealed {
+    /// Instruction sets are types of this crate.
+    pub trait Sealed {}
+}

@@ -1,0 +1,197 @@
+//! Long numbers in vectors, against num-bigint, with every instruction set of this processor.
+
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, reason = "a panic is how a test reports")]
+
+mod common;
+
+use warpmp_simd::Simd as _;
+
+on_every_instruction_set! {
+    rows_and_digits
+    products_and_squares
+    montgomery_products
+    radices
+    shifts
+    common_divisors_and_inverses
+}
+
+mod generic {
+    use num_bigint::BigUint;
+    use warpmp_simd::divsteps::Pairs;
+    use warpmp_simd::montgomery::{self, Moduli};
+    use warpmp_simd::shift::Distances;
+    use warpmp_simd::{Simd, digits, product, square};
+
+    use super::common::{Random, load, number, numbers};
+
+    /// Rows become digits and rows again, at lengths around every block, with rows that are missing or shorter.
+    pub(super) fn rows_and_digits<S: Simd>(s: S) {
+        let mut random = Random(1);
+        for limbs in 1..=70 {
+            let mut rows = random.rows(limbs);
+            rows[1].truncate(limbs / 2);
+            rows[2].clear();
+            let loaded = load(s, &rows, digits::count::<S>(limbs) + 3);
+            for (lane, found) in numbers(s, &loaded).into_iter().enumerate() {
+                assert_eq!(found, number(&rows[lane]), "{limbs} limbs, lane {lane}");
+            }
+        }
+    }
+
+    /// Products and squares at lengths around the strips and Karatsuba's thresholds, equal and unequal.
+    pub(super) fn products_and_squares<S: Simd>(s: S) {
+        let mut random = Random(2);
+        let (k, q) = (S::KARATSUBA_DIGITS, S::SQUARE_KARATSUBA_DIGITS);
+        let mut lengths: Vec<usize> = (1..=18).chain([k - 1, k, k + 1, 2 * k + 1, q - 1, q, q + 1]).collect();
+        lengths.push(S::MAX_DIGITS.min(300));
+        for &m in &lengths {
+            let limbs = |digits: usize| digits * S::DIGIT_BITS / 32;
+            for n in [1, 3, 8, m.div_ceil(2), m.saturating_sub(1).max(1), m] {
+                let rows = [m, n].map(|digits| random.rows(limbs(digits).max(1)));
+                let [a, b] = [load(s, &rows[0], m.max(2)), load(s, &rows[1], n.max(2))];
+                let mut c = vec![s.splat(u64::MAX); a.len() + b.len()];
+                let mut scratch = vec![s.zero(); product::scratch::<S>(a.len(), b.len())];
+                product::mul(s, &a, &b, &mut c, &mut scratch);
+                for (lane, found) in numbers(s, &c).into_iter().enumerate() {
+                    let expected = number(&rows[0][lane]) * number(&rows[1][lane]);
+                    assert_eq!(found, expected, "{m} × {n} digits, lane {lane}");
+                }
+            }
+            let rows = random.rows(limbs(m).max(1));
+            let a = load(s, &rows, m.max(2));
+            let mut c = vec![s.splat(u64::MAX); 2 * a.len()];
+            let mut scratch = vec![s.zero(); square::scratch::<S>(a.len())];
+            square::sqr(s, &a, &mut c, &mut scratch);
+            for (lane, found) in numbers(s, &c).into_iter().enumerate() {
+                assert_eq!(found, number(&rows[lane]).pow(2), "{m} digits, lane {lane}");
+            }
+        }
+    }
+
+    /// Montgomery's products and squares of residues below 2m, moduli that fill their digits and short ones.
+    pub(super) fn montgomery_products<S: Simd>(s: S) {
+        let mut random = Random(3);
+        for limbs in (1..=24).chain([48, 64, 130, 210]) {
+            let n = montgomery::count::<S>(limbs);
+            let m = random.odd_rows(limbs);
+            let mut moduli = Moduli::new(s, n);
+            moduli.set(&load(s, &m, n));
+            let mut rows = [random.rows(limbs), random.rows(limbs)];
+            for row in &mut rows {
+                for (row, m) in row.iter_mut().zip(&m) {
+                    // The largest residue that is allowed, and others.
+                    let twice = number(m) * 2_u32;
+                    let value = if random.word().is_multiple_of(3) { &twice - 1_u32 } else { number(row) % &twice };
+                    *row = value.to_u32_digits();
+                }
+            }
+            let [a, b] = [load(s, &rows[0], n), load(s, &rows[1], n)];
+            let mut scratch = vec![s.zero(); Moduli::<S>::scratch(n)];
+            let (mut c, mut d) = (vec![s.zero(); n], a.clone());
+            moduli.multiply(&a, &b, &mut c, &mut scratch);
+            moduli.square(&mut d, &mut scratch);
+            for (found, other) in [(&mut c, 1), (&mut d, 0)] {
+                let lazy = numbers(s, found);
+                moduli.reduce(found);
+                let reduced = numbers(s, found);
+                for lane in 0..S::LANES {
+                    let m = number(&m[lane]);
+                    let product = number(&rows[0][lane]) * number(&rows[other][lane]);
+                    assert!(lazy[lane] < &m * 2_u32 && reduced[lane] < m, "{limbs} limbs, lane {lane}");
+                    let back = (&reduced[lane] << (S::DIGIT_BITS * n)) % &m;
+                    assert_eq!(back, product % &m, "{limbs} limbs, lane {lane}");
+                }
+            }
+        }
+    }
+
+    /// R and R² modulo numbers of all lengths in one group of lanes, 1 and one bit included.
+    pub(super) fn radices<S: Simd>(s: S) {
+        let mut random = Random(4);
+        for limbs in [1, 2, 3, 4, 7, 32, 65] {
+            let n = montgomery::count::<S>(limbs);
+            for round in 0..6 {
+                let mut m = random.odd_rows(limbs);
+                if round == 0 {
+                    m[0] = vec![1];
+                    m[1] = vec![3];
+                }
+                let bits: [usize; 8] = std::array::from_fn(|lane| number(&m[lane]).bits() as usize);
+                let mut moduli = Moduli::new(s, n);
+                moduli.set(&load(s, &m, n));
+                let (mut one, mut square) = (vec![s.zero(); n], vec![s.zero(); n]);
+                moduli.radix(&bits, &mut one);
+                moduli.radix_square(&one, &mut square, &mut vec![s.zero(); Moduli::<S>::scratch(n)]);
+                let (one, square) = (numbers(s, &one), numbers(s, &square));
+                let radix = BigUint::from(1_u32) << (S::DIGIT_BITS * n);
+                for lane in 0..S::LANES {
+                    let m = number(&m[lane]);
+                    assert_eq!(one[lane], &radix % &m, "{limbs} limbs, lane {lane}");
+                    assert_eq!(square[lane], &radix * &radix % &m, "{limbs} limbs, lane {lane}");
+                }
+            }
+        }
+    }
+
+    /// Shifts up and down by another distance in each lane.
+    pub(super) fn shifts<S: Simd>(s: S) {
+        let mut random = Random(5);
+        for limbs in [1, 2, 5, 20] {
+            for longest in [1, S::DIGIT_BITS, 3 * S::DIGIT_BITS + 1, 2000] {
+                let rows = random.rows(limbs);
+                let distances: [usize; 8] = std::array::from_fn(|_| random.word() as usize % longest);
+                let shift = Distances::new(s, &distances);
+                let a = load(s, &rows, digits::count::<S>(limbs));
+                let mut up = vec![s.splat(u64::MAX); digits::count::<S>(limbs) + longest.div_ceil(S::DIGIT_BITS)];
+                shift.up(&a, &mut up);
+                let shifted = numbers(s, &up);
+                shift.down(&mut up);
+                let back = numbers(s, &up);
+                let mut down = a.clone();
+                shift.down(&mut down);
+                let down = numbers(s, &down);
+                for lane in 0..S::LANES {
+                    let (x, by) = (number(&rows[lane]), distances[lane]);
+                    assert_eq!(shifted[lane], &x << by);
+                    assert_eq!(back[lane], x);
+                    assert_eq!(down[lane], &x >> by);
+                }
+            }
+        }
+    }
+
+    /// Greatest common divisors of odd numbers with any, and inverses where there are any.
+    pub(super) fn common_divisors_and_inverses<S: Simd>(s: S) {
+        let mut random = Random(6);
+        for limbs in (1..=9).chain([33, 64]) {
+            for _ in 0..4 {
+                let n = montgomery::count::<S>(limbs);
+                let (m, a) = (random.odd_rows(limbs), random.rows(limbs));
+                let mut moduli = Moduli::new(s, n);
+                moduli.set(&load(s, &m, n));
+                let mut pairs = Pairs::new(s, n);
+                (pairs.f, pairs.g) = (load(s, &m, n), load(s, &a, n));
+                pairs.e[0] = s.splat(1);
+                pairs.run(Some(&moduli));
+                let negative = pairs.make_positive();
+                pairs.negate_cofactor(&moduli, negative);
+                let (f, d) = (numbers(s, &pairs.f), numbers(s, &pairs.d));
+                for lane in 0..S::LANES {
+                    let (m, a) = (number(&m[lane]), number(&a[lane]));
+                    assert_eq!(f[lane], gcd(&m, &a), "{limbs} limbs, lane {lane}");
+                    assert!(d[lane] < m);
+                    assert_eq!(&d[lane] * &a % &m, &f[lane] % &m, "{limbs} limbs, lane {lane}");
+                }
+            }
+        }
+    }
+
+    fn gcd(a: &BigUint, b: &BigUint) -> BigUint {
+        let (mut a, mut b) = (a.clone(), b.clone());
+        while b != BigUint::default() {
+            (a, b) = (b.clone(), a % b);
+        }
+        a
+    }
+}
