@@ -22,7 +22,8 @@ pub mod linear;
 pub mod modular;
 pub mod mul_group;
 pub mod mul_thread;
-mod packed;
+#[doc(hidden)]
+pub mod packed;
 mod register;
 pub mod school;
 mod settings;
@@ -122,7 +123,8 @@ pub fn register(operation: Operation) -> &'static [Algorithm] {
 }
 
 /// The widest access that every row of this many limbs allows, in words.
-const fn piece(limbs: u32) -> u32 {
+#[doc(hidden)]
+pub const fn piece(limbs: u32) -> u32 {
     match limbs % 4 {
         0 => 4,
         2 => 2,
@@ -131,7 +133,8 @@ const fn piece(limbs: u32) -> u32 {
 }
 
 /// The vector of this many words.
-const fn vector(words: u32) -> Vector {
+#[doc(hidden)]
+pub const fn vector(words: u32) -> Vector {
     match words {
         1 => Vector::V1,
         2 => Vector::V2,
@@ -140,7 +143,8 @@ const fn vector(words: u32) -> Vector {
 }
 
 /// The part of a kernel's name that tells the settings which most kernels have.
-fn suffix(glue: Glue, warps: u32) -> String {
+#[doc(hidden)]
+pub fn suffix(glue: Glue, warps: u32) -> String {
     let glue = match glue {
         Glue::None => 0,
         Glue::Every(n) => n,
