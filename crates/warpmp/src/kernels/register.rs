@@ -8,7 +8,7 @@ use warpmp_device::DeviceInfo;
 use super::{OperationShape, OwnSettings, Settings, SettingsFault, Spec};
 use crate::batch::Shape;
 use crate::error::Result;
-use crate::operation::Operation;
+use crate::operation::{Group, Operation};
 use crate::tuning::Candidate;
 
 /// An algorithm for one operation or several.
@@ -91,7 +91,8 @@ impl<S: OwnSettings + fmt::Debug> Recipe for With<S> {
 
 /// The order in which an algorithm wants the first two operands of an operation.
 ///
-/// The plan may exchange them only where the operation commutes. The last two orders put a common operand second.
+/// The plan exchanges the factors of products and of parts of products; other operations keep the order of the caller.
+/// The last two orders put a common factor second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// The order of the caller.
@@ -103,8 +104,11 @@ pub enum Order {
 }
 
 impl Order {
-    /// Does the algorithm want the first two operands in the other order?
+    /// Does the algorithm want the first two operands in the other order? Only factors change places.
     fn swaps(self, shape: OperationShape) -> bool {
+        if !matches!(shape.operation.group(), Group::Product | Group::ProductPart) {
+            return false;
+        }
         let [a, b] = match (self, shape.operands()) {
             (Self::LongerFirst, &[a, b, ..]) => [a, b],
             (Self::ShorterFirst, &[a, b, ..]) => [b, a],
