@@ -3,7 +3,7 @@
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
-use crate::commands::collatz::args::CollatzCommand;
+use crate::commands::{collatz::args::CollatzCommand, ecdlp::args::EcdlpCommand};
 pub(crate) use error::ArgsError;
 pub(crate) use measuring::{Bench, BenchOperation, BenchRows, Part, Reproduce, Tune};
 pub(crate) use number_theory::{BatchGcd, IsPrime};
@@ -53,6 +53,11 @@ pub(crate) enum Command {
     Collatz {
         #[command(subcommand)]
         command: CollatzCommand,
+    },
+    /// Discrete logarithms on elliptic curves
+    Ecdlp {
+        #[command(subcommand)]
+        command: EcdlpCommand,
     },
     Devices(Devices),
     Selftest(Selftest),

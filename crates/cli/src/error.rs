@@ -8,7 +8,7 @@ use std::io;
 use crate::{
     args::ArgsError,
     commands::{
-        batch_gcd::WrongFactor, check::WrongResult, collatz::CollatzFailure, expect::ExpectError,
+        batch_gcd::WrongFactor, check::WrongResult, collatz::CollatzFailure, ecdlp::EcdlpError, expect::ExpectError,
         is_prime::WrongVerdict, reproduce::ReproduceError, selftest::WrongAnswers, tune::TuneError,
     },
     io::error::{FileError, plain},
@@ -43,6 +43,8 @@ pub(crate) enum Error {
     WrongFactor(#[from] WrongFactor),
     #[error(transparent)]
     Collatz(#[from] CollatzFailure),
+    #[error(transparent)]
+    Ecdlp(#[from] EcdlpError),
     #[error(transparent)]
     Reproduce(#[from] ReproduceError),
     #[error(transparent)]
@@ -92,6 +94,7 @@ impl Error {
         match self {
             Self::File(error) => error.exit_code(),
             Self::Collatz(error) => error.exit_code(),
+            Self::Ecdlp(error) => error.exit_code(),
             Self::Reproduce(error) => error.exit_code(),
             Self::Tune(error) => error.exit_code(),
             Self::Tables(error) => error.exit_code(),

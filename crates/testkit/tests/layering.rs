@@ -23,9 +23,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("warpmp", &["warpmp-kernel", "warpmp-device", "warpmp-launch", "warpmp-simd"]),
     ("warpmp-campaign", &[]),
     ("warpmp-collatz", &["warpmp-campaign", "warpmp-kernel", "warpmp-device", "warpmp-launch", "warpmp-simd"]),
+    ("warpmp-curves", &["warpmp-kernel", "warpmp-device", "warpmp-launch", "warpmp-simd"]),
     ("warpmp-oracle", &["warpmp"]),
     ("warpmp-numtheory", &["warpmp"]),
-    ("warpmp-cli", &["warpmp", "warpmp-oracle", "warpmp-collatz", "warpmp-device", "warpmp-numtheory"]),
+    (
+        "warpmp-cli",
+        &["warpmp", "warpmp-oracle", "warpmp-collatz", "warpmp-curves", "warpmp-device", "warpmp-numtheory"],
+    ),
     ("warpmp-python", &["warpmp", "warpmp-collatz", "warpmp-device", "warpmp-numtheory"]),
     ("warpmp-testkit", &["warpmp", "warpmp-oracle"]),
 ];

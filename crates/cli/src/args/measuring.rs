@@ -9,7 +9,7 @@ use super::{
     DeviceArgs, Pattern, PerOperation, ProgressArgs,
     values::{bits, operation, positive, selector},
 };
-use crate::commands::collatz::args::BenchCollatz;
+use crate::commands::{collatz::args::BenchCollatz, ecdlp::args::BenchEcdlp};
 
 /// Measure an operation, or reproduce the tables of the papers
 #[derive(Debug, Group)]
@@ -52,6 +52,7 @@ pub(crate) enum BenchOperation {
     #[command(flatten)]
     Rows(PerOperation<BenchRows>),
     Collatz(BenchCollatz),
+    Ecdlp(BenchEcdlp),
 }
 
 /// Rows of a benchmark

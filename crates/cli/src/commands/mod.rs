@@ -6,6 +6,7 @@ mod bench;
 pub(crate) mod check;
 pub(crate) mod collatz;
 mod devices;
+pub(crate) mod ecdlp;
 pub(crate) mod expect;
 mod explain;
 mod generate;
@@ -33,7 +34,9 @@ pub(crate) fn run(command: Command) -> Result<()> {
         }
         Command::Bench(Bench { operation: Some(BenchOperation::Collatz(args)), .. }) => collatz::bench::run(&args),
         Command::Bench(Bench { operation: None, reproduce }) => reproduce::run(&reproduce),
+        Command::Bench(Bench { operation: Some(BenchOperation::Ecdlp(args)), .. }) => ecdlp::bench::run(&args),
         Command::Collatz { command } => collatz::run(&command),
+        Command::Ecdlp { command } => ecdlp::run(&command),
         Command::Explain { operation } => explain::run(operation.operation, &operation.options),
         Command::Tune(args) => tune::run(&args),
         Command::Devices(args) => devices::run(&args),

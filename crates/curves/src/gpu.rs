@@ -1,0 +1,380 @@
+//! Walks on a device: a GPU or the simulator.
+
+use std::sync::Arc;
+
+use warpmp_device::{Buffer, Device, DeviceInfo, Kind, Module, Stream};
+use warpmp_launch::{Arguments as _, At};
+
+use crate::cpu;
+use crate::error::Result;
+use crate::field::integer;
+use crate::kernels::walk::HEADER_WORDS;
+use crate::kernels::{Constants, begin, escape, starts, walk};
+use crate::search::{Report, Walks, hash_of, limbs_of};
+use crate::walk::{BLOCK, LOOK, Spot, Walk};
+
+/// How the walks are laid out on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Blocks, one a multiprocessor.
+    pub blocks: u32,
+    /// Threads a block.
+    pub threads: u32,
+    /// Points a thread: they share an inversion.
+    pub points: u32,
+    /// Records that a report has room for.
+    pub capacity: u32,
+}
+
+/// Threads a block on a GPU: 24 warps leave each thread 85 registers.
+const THREADS: u32 = 768;
+
+/// The most points a thread. More make the share of an inversion no smaller that counts.
+const POINTS: u32 = 256;
+
+impl Layout {
+    /// Walks at once.
+    pub fn walks(&self) -> u64 {
+        u64::from(self.blocks) * u64::from(self.threads) * u64::from(self.points)
+    }
+
+    /// Groups of walks for the processor's cores, not too many for so many expected steps.
+    pub(crate) fn cpu(expected: f64) -> Self {
+        let groups = 4 * rayon::current_num_threads() as u32;
+        let points = (expected / 256.0).clamp(1.0, f64::from(groups) * cpu::GROUP as f64) as u32;
+        Self { blocks: 1, threads: 1, points, capacity: 0 }
+    }
+
+    /// Walks for a device: a block a multiprocessor, as many points a thread as memory and the expected steps allow.
+    pub(crate) fn on(info: &DeviceInfo, limbs: u32, expected: f64) -> Self {
+        let (blocks, threads) = match info.kind {
+            Kind::Sim => (1, 32),
+            Kind::Cuda => (info.multiprocessors, THREADS.min(65536 / (10 * limbs + 40) / 32 * 32)),
+        };
+        let columns = f64::from(blocks * threads);
+        // A walk should make 64 reports of 256 steps or more.
+        let useful = expected / columns / 16384.0;
+        let room = info.memory_bytes as f64 / 2.0 / columns / f64::from(32 * limbs + 12);
+        let points = useful.min(room).clamp(1.0, f64::from(POINTS)) as u32;
+        Self { blocks, threads, points, capacity: 0 }
+    }
+
+    /// The same with room for the reports of a launch.
+    pub fn with_room(self, rounds: u32, distinguished_bits: u32) -> Self {
+        let expected = self.walks() as f64 * f64::from(rounds) / f64::from(distinguished_bits).exp2();
+        Self { capacity: (1.5 * expected + 4096.0).min(f64::from(1 << 26)) as u32, ..self }
+    }
+}
+
+/// The walks of a device.
+#[derive(Debug)]
+pub(crate) struct Engine<const W: usize> {
+    device: Arc<dyn Device>,
+    stream: Stream,
+    kernel: walk::Walk,
+    plain: Arc<Module>,
+    watched: Arc<Module>,
+    escape: Arc<Module>,
+    state: Buffer,
+    earlier: Buffer,
+    smallest: Buffer,
+    count: Buffer,
+    table: Buffer,
+    seeds: Buffer,
+    births: Buffer,
+    report: Buffer,
+    capacity: u32,
+    pool: Pool<W>,
+    /// Rounds so far.
+    rounds: u64,
+    /// Rounds since the last look for long cycles, and between two looks.
+    unwatched: u32,
+    rhythm: u32,
+}
+
+/// Starts on the device.
+#[derive(Debug)]
+struct Pool<const W: usize> {
+    walk: Arc<Walk<W>>,
+    module: Arc<Module>,
+    firsts: Buffer,
+    seconds: Buffer,
+    starts: Buffer,
+    /// Blocks of starts that it holds.
+    blocks: u32,
+    /// The first block that it holds.
+    first: u64,
+    /// The first block that no pool has held.
+    next: u64,
+    /// Starts taken from it.
+    taken: u32,
+}
+
+impl<const W: usize> Engine<W> {
+    /// The walks of the starts from block `first` on.
+    ///
+    /// # Errors
+    /// The device's.
+    pub(crate) fn new(device: &Arc<dyn Device>, walk: &Arc<Walk<W>>, layout: Layout, first: u64) -> Result<Self> {
+        let Layout { blocks, threads, points, capacity } = layout;
+        let kernel = walk::Walk {
+            constants: Constants { p: integer(&walk.field.p), a: integer(&walk.a), limbs: walk.limbs },
+            branch_bits: walk.settings.branch_bits,
+            distinguished_bits: walk.settings.distinguished_bits,
+            shift: walk.shift,
+            points,
+            threads,
+            blocks,
+            watched: false,
+        };
+        let stream = device.stream()?;
+        let walks = u64::from(kernel.walks());
+        let number = 4 * u64::from(walk.limbs);
+        let room = capacity.max(blocks * threads).div_ceil(BLOCK as u32);
+        let pool = Pool::new(&**device, &stream, walk, &kernel, room, first)?;
+        let record = 4 * kernel.record_words() as u64;
+        let entries = kernel.entries();
+        let mut words = vec![0; 2 * (entries.limbs * entries.stride) as usize];
+        for (i, entry) in walk.table.iter().enumerate() {
+            for (coordinate, number) in [entry.x, entry.y].iter().enumerate() {
+                for (limb, word) in limbs_of(number, walk.limbs).enumerate() {
+                    words[entries.word(coordinate as u32, i as u32, limb as u32)] = word;
+                }
+            }
+        }
+        let mut engine = Self {
+            plain: device.load(&kernel.build())?,
+            watched: device.load(&walk::Walk { watched: true, ..kernel.clone() }.build())?,
+            escape: device.load(&escape::build(&kernel))?,
+            state: device.alloc(3 * number * walks)?,
+            earlier: device.alloc(3 * number * walks)?,
+            smallest: device.alloc(2 * number * walks)?,
+            count: device.alloc(16)?,
+            table: upload(&**device, &stream, &words)?,
+            seeds: device.alloc(8 * walks)?,
+            births: device.alloc(4 * walks)?,
+            report: device.alloc(4 * HEADER_WORDS as u64 + record * u64::from(capacity))?,
+            device: device.clone(),
+            capacity,
+            kernel,
+            stream,
+            pool,
+            rounds: 0,
+            unwatched: 0,
+            rhythm: walk.settings.rhythm(),
+        };
+        engine.begin()?;
+        Ok(engine)
+    }
+
+    /// Gives every walk its first start.
+    fn begin(&mut self) -> Result<()> {
+        let device = &*self.device;
+        let module = device.load(&begin::build(&self.kernel))?;
+        let columns = self.kernel.columns();
+        let row = 3 * (columns.limbs * columns.stride) as usize;
+        for point in 0..self.kernel.points as usize {
+            self.pool.refill(device, &self.stream)?;
+            let walks = point * columns.stride as usize;
+            let arguments = begin::Arguments {
+                state: At::word(&self.state, point * row),
+                seeds: At::word(&self.seeds, 2 * walks),
+                births: At::word(&self.births, walks),
+                pool: (&self.pool.starts).into(),
+                first: self.pool.first * BLOCK,
+            };
+            arguments.launch(device, &self.stream, &module, escape::grid(&self.kernel))?;
+            self.pool.taken = columns.stride;
+        }
+        Ok(())
+    }
+
+    /// [`LOOK`] rounds, after which walks in long cycles leave them. The reports, and how many walks left a cycle.
+    fn look(&mut self) -> Result<(Vec<Report>, u32)> {
+        let device = &*self.device;
+        device.copy(&self.stream, &self.state, 0, &self.earlier, 0, self.state.words())?;
+        device.fill(&self.stream, &self.smallest, 0, u32::MAX, self.smallest.words())?;
+        self.launch(LOOK, true)?;
+        let device = &*self.device;
+        device.fill(&self.stream, &self.count, 0, 0, 1)?;
+        let arguments = escape::Arguments {
+            state: (&self.state).into(),
+            earlier: (&self.earlier).into(),
+            smallest: (&self.smallest).into(),
+            count: (&self.count).into(),
+        };
+        arguments.launch(device, &self.stream, &self.escape, escape::grid(&self.kernel))?;
+        let mut left = [0];
+        device.download(&self.stream, &self.count, 0, &mut left)?;
+        Ok((self.collect()?, left[0]))
+    }
+
+    fn launch(&mut self, rounds: u32, watched: bool) -> Result<()> {
+        let device = &*self.device;
+        // A report is as long as the pool at most: so are the starts that a launch takes.
+        if self.pool.taken > 0 {
+            self.pool.refill(device, &self.stream)?;
+        }
+        device.fill(&self.stream, &self.report, 0, 0, HEADER_WORDS)?;
+        let arguments = walk::Arguments {
+            state: (&self.state).into(),
+            table: (&self.table).into(),
+            seeds: (&self.seeds).into(),
+            births: (&self.births).into(),
+            pool: (&self.pool.starts).into(),
+            first: self.pool.first * BLOCK,
+            size: self.pool.blocks * BLOCK as u32,
+            report: (&self.report).into(),
+            capacity: self.capacity,
+            rounds,
+            before: self.rounds as u32,
+            smallest: watched.then(|| (&self.smallest).into()),
+        };
+        let module = if watched { &self.watched } else { &self.plain };
+        arguments.launch(device, &self.stream, module, self.kernel.grid())?;
+        self.rounds += u64::from(rounds);
+        Ok(())
+    }
+
+    fn collect(&mut self) -> Result<Vec<Report>> {
+        let mut counters = [0; 2];
+        self.device.download(&self.stream, &self.report, 0, &mut counters)?;
+        let [count, taken] = counters;
+        self.pool.taken = taken;
+        let record = self.kernel.record_words();
+        let mut words = vec![0; count.min(self.capacity) as usize * record];
+        self.device.download(&self.stream, &self.report, HEADER_WORDS, &mut words)?;
+        let report = |words: &[u32]| Report {
+            start: u64::from(words[0]) | u64::from(words[1]) << 32,
+            rounds: words[2],
+            hash: hash_of(words[3..].iter().copied()),
+        };
+        Ok(words.chunks(record).map(report).collect())
+    }
+}
+
+impl<const W: usize> Walks for Engine<W> {
+    fn advance(&mut self, rounds: u32, meanwhile: &mut dyn FnMut()) -> Result<Vec<Report>> {
+        self.launch(rounds, false)?;
+        meanwhile();
+        let mut reports = self.collect()?;
+        self.unwatched += rounds;
+        if self.unwatched >= self.rhythm {
+            reports.extend(self.look()?.0);
+            self.unwatched = 0;
+        }
+        Ok(reports)
+    }
+
+    fn steps(&self) -> u64 {
+        self.rounds * u64::from(self.kernel.walks())
+    }
+
+    fn walks(&self) -> u64 {
+        self.kernel.walks().into()
+    }
+
+    fn next_block(&self) -> u64 {
+        self.pool.next
+    }
+}
+
+impl<const W: usize> Pool<W> {
+    fn new(
+        device: &dyn Device,
+        stream: &Stream,
+        walk: &Arc<Walk<W>>,
+        kernel: &walk::Walk,
+        blocks: u32,
+        first: u64,
+    ) -> Result<Self> {
+        let row = 8 * u64::from(walk.limbs);
+        let starts = device.alloc(row * BLOCK * u64::from(blocks))?;
+        Ok(Self {
+            module: device.load(&starts::build(&kernel.constants))?,
+            firsts: upload(device, stream, &rows(walk.limbs, walk.first_points()))?,
+            seconds: device.alloc(row * u64::from(blocks))?,
+            walk: walk.clone(),
+            starts,
+            blocks,
+            first,
+            next: first,
+            taken: 0,
+        })
+    }
+
+    /// New starts.
+    fn refill(&mut self, device: &dyn Device, stream: &Stream) -> Result<()> {
+        self.first = self.next;
+        self.next += u64::from(self.blocks);
+        self.taken = 0;
+        let seconds = self.walk.second_points(self.first..self.next);
+        device.upload(stream, &rows(self.walk.limbs, seconds.iter()), &self.seconds, 0)?;
+        let starts = self.blocks * BLOCK as u32;
+        let arguments = starts::Arguments {
+            firsts: (&self.firsts).into(),
+            seconds: (&self.seconds).into(),
+            pool: (&self.starts).into(),
+            threads: starts / starts::EACH,
+        };
+        Ok(arguments.launch(device, stream, &self.module, starts::grid(starts))?)
+    }
+}
+
+/// Rows of `x` and `y`.
+fn rows<'s, const W: usize>(limbs: u32, spots: impl Iterator<Item = &'s Spot<W>>) -> Vec<u32> {
+    spots.flat_map(|spot| limbs_of(&spot.x, limbs).chain(limbs_of(&spot.y, limbs)).collect::<Vec<_>>()).collect()
+}
+
+fn upload(device: &dyn Device, stream: &Stream, words: &[u32]) -> Result<Buffer> {
+    let buffer = device.alloc(4 * words.len() as u64)?;
+    device.upload(stream, words, &buffer, 0)?;
+    Ok(buffer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::challenges;
+    use crate::walk::Settings;
+    use crate::walk::reference::Reference;
+
+    /// Every report of a small launch is the end of its walk, by the definition; walks in long cycles come out of them.
+    fn reports_are_true<const W: usize>(name: &str, branch_bits: u32) {
+        let problem = challenges::named(name).unwrap();
+        let settings = Settings { branch_bits, distinguished_bits: 5, seed: 3 };
+        let walk = Arc::new(Walk::<W>::new(&problem, settings).unwrap());
+        let device: Arc<dyn Device> = warpmp_device::open_sim();
+        let layout = Layout { blocks: 1, threads: 64, points: 3, capacity: 1024 };
+        let mut engine = Engine::new(&device, &walk, layout, 5).unwrap();
+        let mut reports = engine.advance(20, &mut || {}).unwrap();
+        reports.extend(engine.advance(17, &mut || {}).unwrap());
+        let (more, left) = engine.look().unwrap();
+        reports.extend(more);
+        reports.extend(engine.advance(30, &mut || {}).unwrap());
+        assert_eq!(engine.steps(), (20 + 17 + 24 + 30) * 192);
+        let expected = 91 * 192 / 32;
+        assert!(reports.len() > expected / 2 && reports.len() < 2 * expected, "{} reports", reports.len());
+        if branch_bits < 5 {
+            assert!(left > 0, "no walk was in a cycle");
+        }
+        let reference = Reference::new(&problem, settings).unwrap();
+        for report in &reports {
+            let end = walk.replay(report.start, 1 << 16).unwrap();
+            assert_eq!(hash_of(limbs_of(&end.x, walk.limbs)), report.hash, "{report:?}");
+        }
+        for report in reports.iter().step_by(23) {
+            let x = reference.replay(report.start, 1 << 16).unwrap();
+            let mut limbs = x.to_u32_digits();
+            limbs.resize(walk.limbs as usize, 0);
+            assert_eq!(hash_of(limbs), report.hash, "{report:?}");
+        }
+    }
+
+    #[test]
+    fn the_simulators_walks() {
+        reports_are_true::<2>("eccp-79", 4);
+        reports_are_true::<2>("eccp-109", 6);
+        reports_are_true::<3>("eccp-131", 3);
+    }
+}

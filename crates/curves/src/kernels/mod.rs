@@ -1,0 +1,19 @@
+//! The kernels of the search, one file each.
+//!
+//! ```text
+//! curve.rs    residues of a fixed field, the third point of a line
+//! numbers.rs  where the numbers of a thread lie in memory
+//! walk.rs     rounds of many walks
+//! begin.rs    the first points of walks
+//! escape.rs   walks leave long cycles
+//! starts.rs   new starting points
+//! ```
+
+pub mod begin;
+mod curve;
+pub mod escape;
+mod numbers;
+pub mod starts;
+pub mod walk;
+
+pub use curve::Constants;

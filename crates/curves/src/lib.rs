@@ -1,0 +1,30 @@
+//! Discrete logarithms on elliptic curves over prime fields of 32 to 256 bits, by Pollard's rho.
+//!
+//! ```text
+//! problem      a curve, a base point of prime order, a target; every parameter checked
+//! challenges   the curves of published challenges, by name
+//! affine       plain arithmetic by num-bigint: the definition that all else is checked against
+//! walk         the function that all engines iterate, and a walk again with its coefficients
+//! field        residues by words of 64 bits
+//! kernels      the walk on GPUs
+//! search       reports, meetings, the logarithm
+//! cpu          walks on the processor's cores
+//! gpu          walks on a device: rounds, reports, starts, long cycles
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod affine;
+pub mod challenges;
+mod cpu;
+mod error;
+mod field;
+mod gpu;
+pub mod kernels;
+mod prime;
+mod problem;
+pub mod search;
+pub mod walk;
+
+pub use error::{Error, Refusal, Result};
+pub use gpu::Layout;
+pub use problem::{MAX_BITS, MIN_BITS, Problem};

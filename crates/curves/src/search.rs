@@ -1,0 +1,265 @@
+//! The search: walks report distinguished points, and two walks that meet tell the logarithm.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use num_bigint::BigUint;
+use warpmp_device::Device;
+
+use crate::cpu;
+use crate::error::{Error, Result};
+use crate::gpu::{self, Layout};
+use crate::problem::Problem;
+use crate::walk::{End, Settings, Walk, limbs};
+
+/// A walk that reached a distinguished point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The walk's start.
+    pub start: u64,
+    /// Rounds of the walk, those in long cycles included.
+    pub rounds: u32,
+    /// A hash of the residue of `x`.
+    pub hash: u64,
+}
+
+/// A hash of a residue, by words of 32 bits.
+pub(crate) fn hash_of(limbs: impl IntoIterator<Item = u32>) -> u64 {
+    limbs.into_iter().fold(0x9e37_79b9_7f4a_7c15, |hash: u64, limb| {
+        let mixed = (hash ^ u64::from(limb)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        mixed ^ mixed >> 32
+    })
+}
+
+/// The limbs of a residue.
+pub(crate) fn limbs_of<const W: usize>(x: &[u64; W], limbs: u32) -> impl Iterator<Item = u32> + '_ {
+    x.iter().flat_map(|word| [*word as u32, (word >> 32) as u32]).take(limbs as usize)
+}
+
+/// Many walks of one engine.
+pub trait Walks: Send {
+    /// Rounds of all walks; those that reached a distinguished point. `meanwhile` runs beside the rounds where the engine
+    /// can do so.
+    ///
+    /// # Errors
+    /// The device's.
+    fn advance(&mut self, rounds: u32, meanwhile: &mut dyn FnMut()) -> Result<Vec<Report>>;
+
+    /// Steps of all walks so far.
+    fn steps(&self) -> u64;
+
+    /// Walks at once.
+    fn walks(&self) -> u64;
+
+    /// Blocks of starts from this one on were never used.
+    fn next_block(&self) -> u64;
+}
+
+/// Where the walks are made.
+#[derive(Clone, Debug)]
+pub enum Engine {
+    /// All cores of the processor.
+    Cpu,
+    /// A GPU or the simulator.
+    Device(Arc<dyn Device>),
+}
+
+/// The walk of a problem: what it computes, whichever engine makes the steps.
+#[derive(Clone, Debug)]
+pub struct Definition {
+    words: Words,
+}
+
+/// The walk by the words of its residues.
+#[derive(Clone, Debug)]
+enum Words {
+    Two(Arc<Walk<2>>),
+    Three(Arc<Walk<3>>),
+    Four(Arc<Walk<4>>),
+    Five(Arc<Walk<5>>),
+}
+
+macro_rules! of_any_length {
+    ($words:expr, $walk:ident => $body:expr) => {
+        match $words {
+            Words::Two($walk) => $body,
+            Words::Three($walk) => $body,
+            Words::Four($walk) => $body,
+            Words::Five($walk) => $body,
+        }
+    };
+}
+
+impl Definition {
+    /// The walk of a problem: tables and constants.
+    ///
+    /// # Errors
+    /// [`Error::Setting`].
+    pub fn new(problem: &Problem, settings: Settings) -> Result<Self> {
+        let words = match limbs(&problem.group.p).div_ceil(2) {
+            2 => Words::Two(Arc::new(Walk::new(problem, settings)?)),
+            3 => Words::Three(Arc::new(Walk::new(problem, settings)?)),
+            4 => Words::Four(Arc::new(Walk::new(problem, settings)?)),
+            _ => Words::Five(Arc::new(Walk::new(problem, settings)?)),
+        };
+        Ok(Self { words })
+    }
+
+    /// Walks on an engine, from block `first` of the starts on.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn walks(&self, engine: &Engine, plan: &Plan, first: u64) -> Result<Box<dyn Walks>> {
+        of_any_length!(&self.words, walk => Ok(match engine {
+            Engine::Cpu => Box::new(cpu::Engine::new(walk, plan.layout.walks(), first)),
+            Engine::Device(device) => Box::new(gpu::Engine::new(device, walk, plan.layout, first)?),
+        }))
+    }
+
+    /// Replays a reported walk.
+    ///
+    /// # Errors
+    /// [`Error::Replay`] if it does not lead to the reported point.
+    pub fn check(&self, report: Report) -> Result<()> {
+        of_any_length!(&self.words, walk => end(walk, report).map(|_| ()))
+    }
+
+    /// The logarithm by two walks that were reported at one point; none if the meeting tells nothing.
+    ///
+    /// # Errors
+    /// [`Error::Replay`] if one of them does not lead to that point.
+    pub fn meet(&self, problem: &Problem, reports: [Report; 2]) -> Result<Option<BigUint>> {
+        of_any_length!(&self.words, walk => {
+            let [one, other] = reports.map(|report| end(walk, report));
+            let (one, other) = (one?, other?);
+            if one.x != other.x {
+                return Ok(None);
+            }
+            Ok(one.coefficients.solve(&other.coefficients, &problem.n, |k| problem.is_solution(k)))
+        })
+    }
+}
+
+/// The end of a reported walk.
+fn end<const W: usize>(walk: &Walk<W>, report: Report) -> Result<End<W>> {
+    let most = 4 * u64::from(report.rounds) + (1 << 16);
+    let end = walk.replay(report.start, most);
+    let found = end.filter(|end| hash_of(limbs_of(&end.x, walk.limbs)) == report.hash);
+    found.ok_or(Error::Replay { start: report.start })
+}
+
+/// How a search is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// What fixes the walk.
+    pub settings: Settings,
+    /// How the walks are laid out.
+    pub layout: Layout,
+    /// Rounds of a launch.
+    pub rounds: u32,
+}
+
+impl Plan {
+    /// The usual plan. Walks that have not reported when two have met are lost, so there are as many walks as lose at
+    /// most a tenth of the expected steps with distinguished points that are rare enough to be stored.
+    pub fn new(problem: &Problem, engine: &Engine, seed: u64) -> Self {
+        let expected = problem.expected_steps();
+        let layout = match engine {
+            Engine::Cpu => Layout::cpu(expected),
+            Engine::Device(device) => Layout::on(device.info(), limbs(&problem.group.p), expected),
+        };
+        let walks = layout.walks() as f64;
+        let bits = problem.group.p.bits() as u32;
+        let most = if bits <= 43 { bits - 11 } else { 32 };
+        let distinguished_bits = (0.1 * expected / walks).log2().floor().clamp(0.0, 30.0) as u32;
+        let branch_bits = if limbs(&problem.group.p) == 3 { 11 } else { 10 };
+        let settings = Settings { branch_bits, distinguished_bits: distinguished_bits.min(most), seed };
+        // Each walk reports once in four launches, or a launch makes a thousand rounds.
+        let rounds = (1_u32 << settings.distinguished_bits.min(12)) / 4;
+        Self { settings, layout: layout.with_room(rounds, settings.distinguished_bits), rounds: rounds.clamp(2, 1024) }
+    }
+}
+
+/// A logarithm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solution {
+    /// `k` with `Q = k·P`, checked by independent arithmetic.
+    pub k: BigUint,
+    /// Steps of all walks.
+    pub steps: u64,
+    /// Reported points.
+    pub reports: u64,
+    /// Meetings that told nothing.
+    pub void: u64,
+}
+
+/// How far a search is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Steps so far.
+    pub steps: u64,
+    /// Reported points.
+    pub reports: u64,
+    /// Expected steps.
+    pub expected: f64,
+}
+
+/// Finds the logarithm in memory. `watch` is told how far the search is, and stops it by `false`.
+///
+/// # Errors
+/// [`Error::Setting`], [`Error::Stopped`], [`Error::Replay`]; the device's.
+pub fn solve(
+    problem: &Problem,
+    engine: &Engine,
+    plan: &Plan,
+    mut watch: impl FnMut(Progress) -> bool,
+) -> Result<Solution> {
+    if let Some(k) = problem.trivial_solution() {
+        return Ok(Solution { k, steps: 0, reports: 0, void: 0 });
+    }
+    let definition = Definition::new(problem, plan.settings)?;
+    let mut walks = definition.walks(engine, plan, 0)?;
+    let mut index = Index::default();
+    let mut waiting = Vec::new();
+    let mut void = 0;
+    loop {
+        let mut met = Vec::new();
+        let reports = walks.advance(plan.rounds, &mut || met.extend(index.insert(&waiting)))?;
+        waiting = reports;
+        for pair in met {
+            match definition.meet(problem, pair)? {
+                Some(k) => return Ok(Solution { k, steps: walks.steps(), reports: index.len(), void }),
+                None => void += 1,
+            }
+        }
+        let progress = Progress { steps: walks.steps(), reports: index.len(), expected: problem.expected_steps() };
+        if !watch(progress) {
+            return Err(Error::Stopped);
+        }
+    }
+}
+
+/// Reported points in memory, by their hash.
+#[derive(Debug, Default)]
+struct Index {
+    points: HashMap<u64, (u64, u32)>,
+}
+
+impl Index {
+    /// Adds reports; the pairs of different walks at points of one hash.
+    fn insert(&mut self, reports: &[Report]) -> Vec<[Report; 2]> {
+        let mut met = Vec::new();
+        for &report in reports {
+            if let Some((start, rounds)) = self.points.insert(report.hash, (report.start, report.rounds))
+                && start != report.start
+            {
+                met.push([Report { start, rounds, hash: report.hash }, report]);
+            }
+        }
+        met
+    }
+
+    fn len(&self) -> u64 {
+        self.points.len() as u64
+    }
+}
