@@ -21,8 +21,8 @@ use num_bigint::{BigInt, BigUint, Sign};
 use warpmp::operation::STATUS_BITS;
 use warpmp::{Operation, Status};
 
-pub use numbers::strong_test;
 use numbers::{cofactors, gcd};
+pub use numbers::{kronecker, strong_test};
 pub use value::Value;
 
 /// Bits of a product: a factor of one bit adds none.
@@ -181,6 +181,15 @@ impl Lane<'_> {
             O::FromSignMagnitude => Value::signed_from(&if self.bit(1) == 1 { -int(0) } else { int(0) }, p + 1).into(),
             O::DivRem => self.checked([p, self.bits(1)], || Ok([number(0) / number(1), number(0) % number(1)])),
             O::Rem => self.checked([self.bits(1)], || Ok([number(0) % number(1)])),
+            O::DivExact => self.checked([p], || {
+                let is_exact = number(0) % number(1) == BigUint::ZERO;
+                if is_exact { Ok([number(0) / number(1)]) } else { Err(Status::NotExact) }
+            }),
+            O::Lcm => {
+                let g = gcd(number(0), number(1)).max(1_u32.into());
+                Value::exact(int(0) * int(1) / BigInt::from(g), p + self.bits(1)).into()
+            }
+            O::Jacobi => Value::signed_from(&kronecker(number(0), number(1)).into(), 2).into(),
             O::Gcd => Value::exact(gcd(number(0), number(1)), self.wide()).into(),
             O::GcdExt => {
                 let [g, x, y] = cofactors(number(0), number(1));

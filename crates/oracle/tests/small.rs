@@ -3,7 +3,7 @@
 use num_bigint::{BigInt, BigUint};
 use warpmp::operation::Role;
 use warpmp::{Operation, Shape, Status};
-use warpmp_oracle::{Value, apply};
+use warpmp_oracle::{Value, apply, kronecker};
 
 /// An integer in its bits, a negative one as a two's complement.
 fn value(number: i64, bits: usize) -> Value {
@@ -24,12 +24,51 @@ fn small_answers() {
     assert_eq!(call(O::SignedMul, &[(-8, 4), (-8, 4)]), [value(64, 8)]);
     assert_eq!(call(O::GcdExt, &[(12, 8), (8, 4)]), [value(4, 8), value(1, 4), value(-1, 9)]);
     assert_eq!(call(O::GcdExt, &[(5, 8), (0, 4)]), [value(5, 8), value(1, 4), value(0, 9)]);
+    assert_eq!(call(O::DivExact, &[(15, 8), (5, 4)]), [value(3, 8), value(0, 32)]);
+    assert_eq!(call(O::DivExact, &[(16, 8), (5, 4)]), [value(0, 8), value(5, 32)]);
+    assert_eq!(call(O::DivExact, &[(16, 8), (0, 4)]), [value(0, 8), value(1, 32)]);
+    assert_eq!(call(O::Lcm, &[(12, 8), (10, 4)]), [value(60, 12)]);
+    assert_eq!(call(O::Lcm, &[(0, 8), (0, 4)]), [value(0, 12)]);
+    assert_eq!(call(O::Jacobi, &[(2, 8), (15, 4)]), [value(1, 2)]);
+    assert_eq!(call(O::Jacobi, &[(7, 8), (15, 4)]), [value(-1, 2)]);
+    assert_eq!(call(O::PowMod, &[(3, 8), (5, 8), (10, 4)]), [value(3, 4), value(0, 32)]);
     assert_eq!(call(O::DivRem, &[(17, 8), (5, 4)]), [value(3, 8), value(2, 4), value(0, 32)]);
     assert_eq!(call(O::InvMod, &[(2, 8), (4, 4)]), [value(0, 4), value(4, 32)]);
     assert_eq!(call(O::AddMod, &[(4, 8), (4, 8), (5, 4)]), [value(3, 4), value(0, 32)]);
     assert_eq!(call(O::AddMod, &[(5, 8), (4, 8), (5, 4)]), [value(0, 4), value(3, 32)]);
     assert_eq!(call(O::PowModSec, &[(2, 8), (10, 8), (6, 4)]), [value(0, 4), value(2, 32)]);
     assert_eq!(call(O::Redc, &[(0, 8), (7, 4)]), [value(0, 4), value(0, 32)]);
+}
+
+/// The symbol by its definition: a product of Legendre's symbols, which come from the squares modulo a prime.
+#[test]
+fn symbols_are_products_over_primes() {
+    let over_prime = |a: u32, prime: u32| match (prime, a % 8) {
+        (2, 0 | 2 | 4 | 6) => 0,
+        (2, 1 | 7) => 1,
+        (2, _) => -1,
+        _ if a.is_multiple_of(prime) => 0,
+        _ => {
+            if (1..prime).any(|x| x * x % prime == a % prime) {
+                1
+            } else {
+                -1
+            }
+        }
+    };
+    for a in 0..80 {
+        assert_eq!(kronecker(&a.into(), &BigUint::ZERO), i32::from(a == 1));
+        for n in 1..120_u32 {
+            let (mut rest, mut symbol) = (n, 1);
+            for prime in 2..=n {
+                while rest.is_multiple_of(prime) {
+                    symbol *= over_prime(a, prime);
+                    rest /= prime;
+                }
+            }
+            assert_eq!(kronecker(&a.into(), &n.into()), symbol, "{a} over {n}");
+        }
+    }
 }
 
 /// All small operands of every operation: the widths are those that the library promises, and every result fits.

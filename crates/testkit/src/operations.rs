@@ -30,6 +30,14 @@ pub fn draw(operation: Operation, bits: &[usize], lanes: &[usize], pattern: Patt
     for lane in 0..m.lanes {
         edge_modulus(m, lane, odd);
     }
+    if operation == Operation::DivExact {
+        for lane in (0..others[0].lanes).filter(|lane| lane % 7 != 6) {
+            let (a, b) = (BigUint::from_slice(others[0].lane(lane)), BigUint::from_slice(m.lane(lane % m.lanes)));
+            if b != BigUint::ZERO {
+                put(&mut others[0], lane, &(&a - &a % &b));
+            }
+        }
+    }
     let radix_limbs = m.bits.div_ceil(32);
     for (operand, role) in others.iter_mut().zip(operation.operands()) {
         let shift = match role.role {

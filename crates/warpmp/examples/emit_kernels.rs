@@ -201,6 +201,11 @@ const MODULAR: &[ModularCase] = &[
     (Operation::Rem, "group", &[6000, 3000], None, 104),
     (Operation::Gcd, "thread", &[256, 256], None, 64),
     (Operation::Gcd, "group", &[4096, 4096], None, 80),
+    (Operation::Jacobi, "thread", &[256, 256], None, 80),
+    (Operation::Jacobi, "group", &[4096, 4096], None, 96),
+    (Operation::Lcm, "group", &[1024, 1000], None, 168),
+    (Operation::DivExact, "thread", &[1024, 512], None, 104),
+    (Operation::DivExact, "group", &[8192, 4096], None, 104),
     (Operation::InvMod, "thread", &[256, 256], None, 128),
     (Operation::InvMod, "group", &[1024, 1024], None, 144),
     (Operation::Sqrt, "thread", &[1024], None, 120),
@@ -215,6 +220,7 @@ const MODULAR: &[ModularCase] = &[
     (Operation::PowModPublic(65537), "group", &[65536, 65536], None, 255),
     (Operation::DivRem, "group", &[65536, 65536], None, 255),
     (Operation::Gcd, "group", &[65536, 65536], None, 255),
+    (Operation::Jacobi, "group", &[65536, 65536], None, 255),
     (Operation::InvMod, "group", &[65536, 65536], None, 255),
     (Operation::Sqrt, "group", &[65536], None, 255),
     (Operation::MulMod, "group", &[131, 65536, 40000], None, 255),
@@ -319,7 +325,10 @@ fn write(
     for stage in 0..spec.stages() {
         // The multiplications are in the first stage.
         let wide = wide.filter(|_| stage == 0);
-        write_kernel(&spec.build(stage), directory, wide, registers, budgets)?;
+        let kernel = spec.build(stage);
+        // Two rings at once, for the few even moduli: all registers, but no spills.
+        let registers = if kernel.name.starts_with("even_") { 255 } else { registers };
+        write_kernel(&kernel, directory, wide, registers, budgets)?;
     }
     Ok(())
 }

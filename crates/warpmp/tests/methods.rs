@@ -52,6 +52,14 @@ fn faults_are_the_lanes_own() {
     assert_eq!(session.miller_rabin(&batch(2, &[3]), &candidates).unwrap(), batch(1, &[0, 0, 1, 0, 0, 0, 0]));
     let (powers, _) = session.pow_mod_public(&batch(8, &[2]), &batch(5, &[29]), 5).unwrap();
     assert_eq!(powers, batch(5, &[3]));
+    let (quotients, statuses) = session.div_exact(&batch(8, &[91, 92, 9]), &batch(4, &[7, 7, 0])).unwrap();
+    assert_eq!(quotients, batch(8, &[13, 0, 0]));
+    assert_eq!((statuses.lane(1), statuses.lane(2)), (Some(Status::NotExact), Some(Status::DivisionByZero)));
+    let (powers, statuses) = session.pow_mod(&batch(8, &[3, 6]), &batch(8, &[5]), &batch(8, &[100, 64])).unwrap();
+    assert_eq!((powers, statuses.is_fine()), (batch(8, &[43, 32]), true));
+    assert_eq!(session.lcm(&batch(8, &[12, 0]), &batch(8, &[10, 5])).unwrap(), batch(16, &[60, 0]));
+    let symbols = session.jacobi(&batch(8, &[2, 7, 6, 3]), &batch(8, &[15, 15, 15, 8])).unwrap();
+    assert_eq!(symbols, batch(2, &[1, 3, 0, 3]));
     let (root, rest) = session.sqrt(&batch(8, &[200])).unwrap().into();
     assert_eq!((root, rest), (batch(4, &[14]), batch(5, &[4])));
     let [g, x, y] = session.gcd_ext(&batch(8, &[12]), &batch(8, &[8])).unwrap();

@@ -23,7 +23,7 @@ use crate::build::{Builder, Emit, Pred, R32};
 use crate::ir::{Cmp, Vote};
 
 /// Steps of a batch.
-const STEPS: u32 = 30;
+pub(super) const STEPS: u32 = 30;
 
 /// Steps in the body of the loop.
 const UNROLL: u32 = 6;
@@ -160,13 +160,13 @@ fn steps(b: &mut Builder, delta: R32, numbers: [R32; 2], [u, v, q, r]: [R32; 4])
 }
 
 /// `(y, −x)` where `swap`, else `(x, y)`.
-fn exchange(b: &mut Builder, swap: Pred, x: R32, y: R32) -> (R32, R32) {
+pub(super) fn exchange(b: &mut Builder, swap: Pred, x: R32, y: R32) -> (R32, R32) {
     let negated = b.sub(0, x);
     (b.select(y, x, swap), b.select(negated, y, swap))
 }
 
 /// The sum of coefficients times numbers, divided by `2^30`. Each number comes with its sign.
-fn combine(b: &mut Builder, spread: &Spread, terms: &[(R32, &[R32], R32)]) -> Vec<R32> {
+pub(super) fn combine(b: &mut Builder, spread: &Spread, terms: &[(R32, &[R32], R32)]) -> Vec<R32> {
     // With c = −|c|: c·x = |c|·(¬x) + |c|, and a negative ¬x is its limbs less B^n.
     let mut window = Window::new(spread.length);
     let (mut low, mut correction) = (b.copy(0), b.copy(0));

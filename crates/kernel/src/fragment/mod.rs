@@ -16,6 +16,7 @@ mod rows;
 mod spread;
 mod square;
 mod square_halves;
+mod symbol;
 mod window;
 
 pub use add::{add_limbs, wrapping_add_small, wrapping_sub_small};
@@ -30,4 +31,5 @@ pub use rows::Rows;
 pub use spread::{Spread, assign, select};
 pub use square::{double_plus_squares, double_plus_squares_carrying, products_of_pairs, square};
 pub use square_halves::{Quarters, square_by_halves};
+pub use symbol::symbol;
 pub use window::Window;

@@ -188,17 +188,24 @@ impl Montgomery {
         (complement, b.sub(32 * self.rows as u32, total))
     }
 
-    /// `(1 − x·y)/m mod R`, for `R` of all limbs in the lanes: the quotients of the rows of `x·y − 1`.
+    /// `(1 − x·y)/m mod R`, for `R` of all limbs in the lanes.
     pub fn complement_quotient(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
+        let ones: Vec<R32> = x.iter().map(|_| b.copy(u32::MAX)).collect();
+        self.negated_quotient(b, &ones, Some((x, y)))
+    }
+
+    /// `−(start + x·y)/m mod R`, for `R` of all limbs in the lanes: the quotients of the rows of `start + x·y`. Modulo
+    /// `R − 1`, which is −1, it is `start + x·y mod R`.
+    pub fn negated_quotient(&self, b: &mut Builder, start: &[R32], factors: Option<(&[R32], &[R32])>) -> Vec<R32> {
         let spread = &self.spread;
         debug_assert_eq!(self.rows, spread.group as usize * spread.length);
-        let ones: Vec<R32> = x.iter().map(|_| b.copy(u32::MAX)).collect();
-        let quotients: Vec<R32> = x.iter().map(|_| b.copy(0)).collect();
-        let mut window = Window::of(b, &ones);
+        let quotients: Vec<R32> = start.iter().map(|_| b.copy(0)).collect();
+        let mut window = Window::of(b, start);
         if spread.group > 1 {
             window.clear_left(b);
         }
-        self.sweep(b, window, Some((x, y.into())), |b, step, i, quotient| {
+        let factors = factors.map(|(x, y)| (x, y.into()));
+        self.sweep(b, window, factors, |b, step, i, quotient| {
             let Some(step) = step else { return b.set(quotients[i], quotient) };
             let mine = b.compare(Cmp::Eq, step, spread.member);
             let kept = b.select(quotient, quotients[i], mine);

@@ -72,7 +72,12 @@ fn tuple(rng: &mut ChaCha8Rng, operation: Operation, bits: &[usize], last: Optio
             let m = m(rng);
             vec![dividend(rng, p, &m), m]
         }
-        O::Gcd | O::GcdExt => chain(rng, p, q).to_vec(),
+        O::DivExact => {
+            let m = m(rng);
+            let a = cut(&dividend(rng, p, &m), p);
+            vec![if m == BigUint::ZERO || one_in(rng, 4) { a } else { &a - &a % &m }, m]
+        }
+        O::Gcd | O::GcdExt | O::Lcm | O::Jacobi => chain(rng, p, q).to_vec(),
         O::InvMod => match last {
             Some(m) => vec![residue(rng, m, p), m.clone()],
             None => inverse(rng, p, q).to_vec(),

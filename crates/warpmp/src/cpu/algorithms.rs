@@ -116,6 +116,7 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
         linear!() | linear_modular!() => const { &[A::portable("cpu-linear", linear::run)] },
         O::DivRem => const { &[A::ifma(|it| simd::divide(it, Dividend::Plain)), A::dashu(general::div_rem)] },
         O::Rem => const { &[A::ifma(|it| simd::divide(it, Dividend::Plain)), A::dashu(general::remainder)] },
+        O::DivExact => const { &[A::dashu(general::div_exact)] },
         // The library takes less than quadratic time.
         O::Gcd => {
             const {
@@ -126,6 +127,8 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
                 ]
             }
         }
+        O::Lcm => const { &[A::dashu(general::lcm)] },
+        O::Jacobi => const { &[A::dashu(general::jacobi)] },
         O::GcdExt => const { &[A::dashu(general::gcd_ext)] },
         O::Sqrt => const { &[A::dashu(general::sqrt)] },
         O::MulMod => const { &[A::ifma(|it| simd::divide(it, Dividend::Product)), A::dashu(general::mul_mod)] },

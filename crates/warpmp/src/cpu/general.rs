@@ -68,6 +68,24 @@ pub(super) fn remainder(piece: Piece<'_>) {
     run(piece, |x| one(x[0] % x[1]));
 }
 
+pub(super) fn div_exact(piece: Piece<'_>) {
+    run(piece, |x| {
+        let (quotient, remainder) = x[0].div_rem(x[1]);
+        if remainder.is_zero() { one(quotient) } else { Err(Status::NotExact) }
+    });
+}
+
+pub(super) fn lcm(piece: Piece<'_>) {
+    run(piece, |x| {
+        let g = common_divisor(x[0], x[1]);
+        one(if g.is_zero() { g } else { x[0] / g * x[1] })
+    });
+}
+
+pub(super) fn jacobi(piece: Piece<'_>) {
+    run(piece, |x| one(kronecker(x[0], x[1])));
+}
+
 pub(super) fn gcd(piece: Piece<'_>) {
     run(piece, |x| one(common_divisor(x[0], x[1])));
 }
@@ -100,9 +118,15 @@ pub(super) fn sqr_mod(piece: Piece<'_>) {
     run(piece, |x| one(x[0].sqr() % x[1]));
 }
 
-pub(super) fn pow_mod(piece: Piece<'_>) {
+pub(super) fn pow_mod(mut piece: Piece<'_>) {
+    let lanes = piece.lanes();
+    pow_mod_lanes(&mut piece, 0..lanes);
+}
+
+/// The powers of some lanes.
+pub(super) fn pow_mod_lanes(piece: &mut Piece<'_>, lanes: impl IntoIterator<Item = usize>) {
     let mut modulus = Modulus::default();
-    run(piece, |x| one(modulus.power(x[0], x[1], x[2])));
+    run_lanes(piece, lanes, |x| one(modulus.power(x[0], x[1], x[2])));
 }
 
 pub(super) fn pow_mod_public(piece: Piece<'_>) {
@@ -143,6 +167,34 @@ fn cofactors(a: &UBig, b: &UBig) -> Vec<IBig> {
     let (g, x) = cofactor(a, b);
     let y = (IBig::from(g.clone()) - IBig::from(a * &x)) / IBig::from(b.clone());
     vec![g.into(), x.into(), y]
+}
+
+/// The Kronecker symbol of `a` over `n`.
+///
+/// source: Cohen, A Course in Computational Algebraic Number Theory, algorithm 1.4.10.
+fn kronecker(a: &UBig, n: &UBig) -> IBig {
+    if n.is_zero() {
+        return if a.is_one() { IBig::ONE } else { IBig::ZERO };
+    }
+    if !a.bit(0) && !n.bit(0) {
+        return IBig::ZERO;
+    }
+    // The factor of a power of two over an odd number, or under it.
+    let is_minus = |twos: usize, odd: &UBig| twos % 2 == 1 && odd.bit(1) != odd.bit(2);
+    let twos = n.trailing_zeros().unwrap_or(0);
+    let mut negative = is_minus(twos, a);
+    let mut n = n >> twos;
+    let mut a = a % &n;
+    while let Some(twos) = a.trailing_zeros() {
+        a >>= twos;
+        negative ^= is_minus(twos, &n) ^ (a.bit(1) && n.bit(1));
+        (a, n) = (n % &a, a);
+    }
+    match (n.is_one(), negative) {
+        (false, _) => IBig::ZERO,
+        (true, false) => IBig::ONE,
+        (true, true) => IBig::NEG_ONE,
+    }
 }
 
 /// Is `n` odd, above 1 and a strong probable prime to the base?

@@ -127,6 +127,7 @@ pub(super) const E: Operand = Operand { name: "e", role: Role::Exponent };
 pub(super) const M: Operand = Operand { name: "m", role: Role::Modulus };
 pub(super) const ODD_M: Operand = Operand { name: "m", role: Role::OddModulus };
 pub(super) const N: Operand = Operand { name: "n", role: Role::Candidate };
+pub(super) const LOWER_N: Operand = Operand { name: "n", role: Role::Integer };
 pub(super) const BIT: Operand = Operand { name: "bit", role: Role::Bit };
 pub(super) const DIVISOR: Operand = Operand { name: "b", role: Role::Divisor };
 pub(super) const BELOW_M_A: Operand = Operand { name: "a", role: Role::Reduced };

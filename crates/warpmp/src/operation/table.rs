@@ -4,7 +4,7 @@
 //! A new operation begins with its row here. The compiler then names every place that must compute it.
 
 use super::row::{
-    A, B, BELOW_M_A, BELOW_M_B, BELOW_MR, BIT, C, Constant, DIVISOR, E, Group, M, N, ODD_M, Row, product_bits,
+    A, B, BELOW_M_A, BELOW_M_B, BELOW_MR, BIT, C, Constant, DIVISOR, E, Group, LOWER_N, M, N, ODD_M, Row, product_bits,
 };
 
 operations! {
@@ -104,12 +104,23 @@ operations! {
             |w| vec![w.a(), w.b()]).with_status();
         /// `a mod b`.
         Rem = Row::new("rem", "the remainder", &[A, DIVISOR], &["remainders"], |w| vec![w.b()]).with_status();
+        /// `a / b` where `b` divides `a`; a remainder and a zero divisor are a [`Status`](super::Status).
+        DivExact = Row::new("div_exact", "a / b where nothing remains", &[A, DIVISOR], &["quotients"], |w| vec![w.a()])
+            .with_status();
         /// The greatest common divisor; of 0 and 0 it is 0.
         Gcd = Row::new("gcd", "the greatest common divisor", &[A, B], &["divisors"], |w| vec![w.max()]);
+        /// The least common multiple, `p + q` bits; of 0 and any number it is 0.
+        Lcm = Row::new("lcm", "the least common multiple", &[A, B], &["multiples"], |w| vec![w.a() + w.b()]);
         /// `g = gcd(a, b)`, the least `x ≥ 0` with `a·x + b·y = g`, and that `y` in two's complement of `p + 1`
         /// bits. For `b = 0` they are `a`, 1 (0 if `a = 0`), 0.
         GcdExt = Row::new("gcd_ext", "g, x, y with a·x + b·y = g, x the least that is not negative", &[A, B],
             &["divisors", "cofactors x", "cofactors y"], |w| vec![w.max(), w.b(), w.a() + 1]).with_signed(2);
+        /// The Kronecker symbol of `a` over `n` in two's complement of two bits: −1, 0, 1 are 3, 0, 1.
+        ///
+        /// For odd `n` it is the symbol of Jacobi, for a prime `n` that of Legendre. Over 2 it is 0 for even `a`, 1 for
+        /// `a = ±1` and −1 for `a = ±3` modulo 8; over 0 it is 1 for `a = 1`, else 0.
+        Jacobi = Row::new("jacobi", "the Kronecker symbol of a over n: −1, 0, 1 (in two bits 3, 0, 1)", &[A, LOWER_N],
+            &["symbols"], |_| vec![2]).with_signed(0);
         /// `⌊√a⌋` in `⌈p / 2⌉` bits, and `a − ⌊√a⌋²`, at most twice the root.
         Sqrt = Row::new("sqrt", "the square root, rounded down, and the remainder", &[A],
             &["roots", "remainders"], |w| vec![w.a().div_ceil(2), w.a().div_ceil(2) + 1]);
@@ -129,8 +140,8 @@ operations! {
         MulMod = Row::modular("mul_mod", "a·b mod m", &[A, B, M], &["products"]);
         /// `a² mod m`, for any `a` and any `m` but 0.
         SqrMod = Row::modular("sqr_mod", "a² mod m", &[A, M], &["squares"]);
-        /// `a^e mod m`, for any `a`, `e` and any odd `m`; `x⁰ = 1 mod m`.
-        PowMod = Row::modular("pow_mod", "a^e mod m, m odd", &[A, E, ODD_M], &["powers"]);
+        /// `a^e mod m`, for any `a`, `e` and any `m` but 0; `x⁰ = 1 mod m`.
+        PowMod = Row::modular("pow_mod", "a^e mod m", &[A, E, M], &["powers"]);
         /// `a^e mod m` by instructions and addresses that do not depend on `a` and `e`.
         PowModSec = Row::modular("pow_mod_sec", "a^e mod m, m odd, nothing depends on the exponent but the result",
             &[A, E, ODD_M], &["powers"]);

@@ -76,12 +76,20 @@ pub(super) fn reduce<S: Simd>(piece: Piece<'_>, residue: Residue) {
 
 /// Powers or strong tests of a piece with AVX-512 IFMA.
 pub(super) fn power_ifma(piece: Piece<'_>, power: Power) {
-    power::run::<_, forms::ByDivision>(proof::<Ifma>(), piece, power);
+    power_by::<_, forms::ByDivision>(proof::<Ifma>(), piece, power);
 }
 
 /// Powers or strong tests of a piece with AVX2, for which there is no long division.
 pub(super) fn power_avx2(piece: Piece<'_>, power: Power) {
-    power::run::<_, forms::ByDoubling<_>>(proof::<Avx2>(), piece, power);
+    power_by::<_, forms::ByDoubling<_>>(proof::<Avx2>(), piece, power);
+}
+
+/// Powers or strong tests of a piece, powers modulo even numbers by another algorithm.
+fn power_by<S: Simd, F: forms::Forms<S>>(s: S, mut piece: Piece<'_>, power: Power) {
+    let even = power::run::<S, F>(s, &mut piece, power);
+    if !even.is_empty() {
+        general::pow_mod_lanes(&mut piece, even);
+    }
 }
 
 /// Greatest common divisors of a piece.

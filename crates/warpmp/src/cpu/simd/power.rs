@@ -38,8 +38,8 @@ impl Power {
     }
 }
 
-/// Computes the powers or strong tests of a piece.
-pub(super) fn run<S: Simd, F: Forms<S>>(s: S, mut piece: Piece<'_>, power: Power) {
+/// Computes the powers or strong tests of a piece. The lanes of powers with even moduli are returned: they are not done.
+pub(super) fn run<S: Simd, F: Forms<S>>(s: S, piece: &mut Piece<'_>, power: Power) -> Vec<usize> {
     let last = piece.operands.len() - 1;
     let limbs = piece.operands[last].limbs();
     let constant = [piece.operation.constant().unwrap_or(0)];
@@ -47,9 +47,10 @@ pub(super) fn run<S: Simd, F: Forms<S>>(s: S, mut piece: Piece<'_>, power: Power
     let mut ring = Ring::<S, F>::new(s, limbs, base);
     let harmless = vec![u32::MAX; limbs];
     let lanes = piece.lanes();
+    let mut even = Vec::new();
     for first in (0..lanes).step_by(S::LANES) {
-        // Even numbers and 1 do not pass.
-        let group = Group::new(s, &piece, first, lanes, &harmless, |m| !power.is_test() || is_odd(m) && bits(m) > 1);
+        // Even numbers and 1 do not pass tests.
+        let group = Group::new(s, piece, first, lanes, &harmless, |m| is_odd(m) && (!power.is_test() || bits(m) > 1));
         let bases = if power == Power::TestConstant { [&constant[..]; MAX_LANES] } else { group.operands[0] };
         ring.load(&group, &bases);
         match power {
@@ -63,9 +64,11 @@ pub(super) fn run<S: Simd, F: Forms<S>>(s: S, mut piece: Piece<'_>, power: Power
             }
         }
         ring.leave();
-        group.store(&mut piece, 0, &mut ring.x, &mut ring.words);
-        group.store_status(&mut piece);
+        group.store(piece, 0, &mut ring.x, &mut ring.words);
+        group.store_status(piece);
+        even.extend(group.unsuited());
     }
+    even
 }
 
 /// Residues of a group's moduli, and memory for powers of them.

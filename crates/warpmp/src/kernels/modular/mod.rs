@@ -4,11 +4,15 @@
 //! frame.rs    what all of these kernels begin and end with: places, rows, statuses
 //! product.rs  Montgomery products, squares, reduction, conversions
 //! power.rs    powers modulo an odd number
+//! even_power.rs  powers modulo any number
 //! strong/     strong tests of Miller and Rabin
 //! division.rs quotients and remainders
 //! digits.rs   limbs of dividends and quotients, from the top
 //! exact.rs    division digit by digit, for the rare cases
+//! div_exact.rs  divisions that leave nothing
 //! gcd.rs      greatest common divisors
+//! lcm.rs      least common multiples
+//! jacobi.rs   Kronecker symbols
 //! inverse.rs  inverses modulo any number
 //! sqrt.rs     square roots
 //! cofactors.rs  divisors with their cofactors, in stages
@@ -23,11 +27,15 @@
 
 mod cofactors;
 mod digits;
+mod div_exact;
 pub mod division;
+mod even_power;
 mod exact;
 mod frame;
 pub mod gcd;
 pub mod inverse;
+pub mod jacobi;
+mod lcm;
 pub mod power;
 pub mod product;
 pub(super) mod redirect;

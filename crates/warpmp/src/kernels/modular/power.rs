@@ -72,11 +72,28 @@ impl PowMod {
         Self { base, exponent, modulus, layout: Layout::of(modulus.limbs()), window }
     }
 
+    /// Bits of an exponent that is an operand.
+    pub(super) const fn exponent_bits(&self) -> u32 {
+        match self.exponent {
+            Exponent::Operand(exponent) | Exponent::Secret(exponent) => exponent.bits,
+            Exponent::Public(_) => 0,
+        }
+    }
+
     fn signature(&self) -> Vec<OperandShape> {
         match self.exponent {
             Exponent::Operand(exponent) | Exponent::Secret(exponent) => vec![self.base, exponent, self.modulus],
             Exponent::Public(_) => vec![self.base, self.modulus],
         }
+    }
+
+    /// A kernel with these parameters.
+    pub(super) fn kernel(&self, name: &str, body: impl FnOnce(&mut Builder, &Frame)) -> Kernel {
+        let operands = self.signature();
+        let results = [self.modulus.limbs()];
+        let scratch = self.scratch_limbs();
+        let signature = Signature { operands: &operands, results: &results, status: true, scratch };
+        self.layout.kernel(name, &signature, body)
     }
 
     fn body(&self, b: &mut Builder, frame: &Frame) {
@@ -109,11 +126,8 @@ impl PowMod {
     }
 
     /// The power as a Montgomery residue.
-    fn windows(&self, b: &mut Builder, frame: &Frame, ring: &Montgomery) -> Vec<R32> {
-        let bits = match self.exponent {
-            Exponent::Operand(exponent) | Exponent::Secret(exponent) => exponent.bits,
-            Exponent::Public(_) => 0,
-        };
+    pub(super) fn windows(&self, b: &mut Builder, frame: &Frame, ring: &Montgomery) -> Vec<R32> {
+        let bits = self.exponent_bits();
         let table = Table { frame, limbs: self.residue_limbs(), entries: 1 << self.window, row: frame.scratch };
         let one = ring.one(b);
         table.write(b, 0, &one);
@@ -146,7 +160,7 @@ impl PowMod {
     }
 
     /// The window of the exponent that begins at a bit.
-    fn digit(&self, b: &mut Builder, frame: &Frame, row: R64, bit: R32) -> R32 {
+    pub(super) fn digit(&self, b: &mut Builder, frame: &Frame, row: R64, bit: R32) -> R32 {
         let limbs = frame.limbs(1);
         let index = b.shr(bit, 5);
         let address = b.mad_wide(index, 4, row);
@@ -332,11 +346,7 @@ impl Spec for PowMod {
     }
 
     fn build(&self, _stage: usize) -> Kernel {
-        let operands = self.signature();
-        let results = [self.modulus.limbs()];
-        let signature =
-            Signature { operands: &operands, results: &results, status: true, scratch: self.scratch_limbs() };
-        self.layout.kernel(&self.name(), &signature, |b, frame| self.body(b, frame))
+        self.kernel(&self.name(), |b, frame| self.body(b, frame))
     }
 
     fn grid(&self, _stage: usize, lanes: u32) -> Grid {

@@ -12,16 +12,18 @@ use super::super::{
     With,
 };
 use super::division::{Division, Parts};
+use super::even_power::AnyPowMod;
 use super::frame::Signature;
 use super::gcd::{self, Gcd};
 use super::inverse::{self, InvMod};
+use super::jacobi::Jacobi;
 use super::power::{Exponent, PowMod};
 use super::product::{Function, MontgomeryProduct};
 use super::redirect::{Place, Stage, Stages};
 use super::sqrt::Sqrt;
 use super::strong::{Base, StrongTest};
-use super::{LANE_LIMBS, Layout, cofactors};
-use crate::operation::Operation;
+use super::{LANE_LIMBS, Layout, cofactors, div_exact, lcm};
+use crate::operation::{Operation, linear, linear_modular, montgomery, product, product_part};
 
 /// Longest numbers of one thread, in limbs; of inverses, which hold five of them.
 const THREAD: u32 = 32;
@@ -40,14 +42,7 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
         summary: "numbers in the registers of a thread: Montgomery by rows, division by digits, divsteps",
         accepts: "moduli and divisors to 1024 bits, inverses to 352",
         order: Order::Given,
-        fits: |shape| {
-            let most = match shape.operation {
-                Operation::InvMod => THREAD_INVERSE,
-                Operation::GcdExt => 0,
-                _ => THREAD,
-            };
-            held_limbs(shape) <= most
-        },
+        fits: |shape| held_limbs(shape) <= most_in_thread(shape.operation),
         recipe: &With::<ChainSettings> {
             spec: |shape, settings, asynchronous| {
                 let layout = Layout::thread(held_limbs(shape), shape.operation);
@@ -65,7 +60,7 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
         recipe: &With::<HeldSettings> {
             spec: |shape, settings, asynchronous| {
                 let layout = match shape.operation {
-                    Operation::Gcd => {
+                    Operation::Gcd | Operation::Jacobi => {
                         let [most, beyond] = match settings.block {
                             None => [gcd::BLOCK, gcd::LANE_LIMBS],
                             Some(block) => [block, block.clamp(MIN_LANE_LIMBS, gcd::LANE_LIMBS)],
@@ -134,6 +129,30 @@ impl Layout {
     }
 }
 
+/// The longest numbers of one thread, in limbs.
+const fn most_in_thread(operation: Operation) -> u32 {
+    match operation {
+        Operation::InvMod => THREAD_INVERSE,
+        Operation::Lcm | Operation::GcdExt => 0,
+        Operation::DivRem
+        | Operation::Rem
+        | Operation::DivExact
+        | Operation::Gcd
+        | Operation::Jacobi
+        | Operation::Sqrt
+        | Operation::MulMod
+        | Operation::SqrMod
+        | Operation::PowMod
+        | Operation::PowModSec
+        | Operation::PowModPublic(_)
+        | Operation::StrongTest(_)
+        | Operation::MillerRabin
+        | Operation::Reduce
+        | montgomery!() => THREAD,
+        product!() | product_part!() | linear!() | linear_modular!() => 0,
+    }
+}
+
 /// Are cofactors held beside the numbers?
 const fn inverts(operation: Operation) -> bool {
     matches!(operation, Operation::InvMod | Operation::GcdExt)
@@ -144,7 +163,9 @@ fn held_limbs(shape: OperationShape) -> u32 {
     let limbs = |i: usize| shape.operands().get(i).map_or(1, |operand| operand.limbs());
     let last = limbs(shape.operands().len() - 1);
     match shape.operation {
-        Operation::Gcd | Operation::GcdExt | Operation::InvMod => limbs(0).max(limbs(1)) + 1,
+        Operation::Gcd | Operation::Lcm | Operation::GcdExt | Operation::Jacobi | Operation::InvMod => {
+            limbs(0).max(limbs(1)) + 1
+        }
         Operation::Sqrt => Sqrt::limbs(shape.operands()[0].bits),
         _ => last,
     }
@@ -172,18 +193,25 @@ fn spec(shape: OperationShape, layout: Layout, asynchronous: bool) -> Box<dyn Sp
         Operation::Redc => montgomery(Function::Redc),
         Operation::ToMont => montgomery(Function::To),
         Operation::FromMont => montgomery(Function::From),
-        Operation::PowMod => power(Exponent::Operand(operand(1)), 2),
+        Operation::PowMod => {
+            let odd = PowMod::new(operand(0), Exponent::Operand(operand(1)), operand(2));
+            Box::new(AnyPowMod { odd: PowMod { layout, ..odd } })
+        }
         Operation::PowModSec => power(Exponent::Secret(operand(1)), 2),
         Operation::PowModPublic(exponent) => power(Exponent::Public(exponent), 1),
         Operation::InvMod => Box::new(InvMod { layout, ..InvMod::new(operand(0), operand(1)) }),
         Operation::MulMod => reduced_product(operand(0), (operand(1), 1), (operand(2), 2), layout, asynchronous),
         Operation::SqrMod => reduced_product(operand(0), (operand(0), 0), (operand(1), 1), layout, asynchronous),
+        Operation::DivExact => Box::new(div_exact::stages(operand(0), operand(1), layout)),
+        Operation::Lcm => Box::new(lcm::stages(operand(0), operand(1), asynchronous)),
+        Operation::Jacobi => Box::new(Jacobi { layout, ..Jacobi::new(operand(0), operand(1)) }),
         Operation::Gcd => Box::new(Gcd { layout, ..Gcd::new(operand(0), operand(1)) }),
         Operation::GcdExt => Box::new(cofactors::stages(operand(0), operand(1), asynchronous)),
         Operation::Sqrt => Box::new(Sqrt { layout, ..Sqrt::new(operand(0)) }),
         Operation::DivRem => Box::new(divide(Parts::Both)),
-        // `rem`, and `reduce` under its other name. The registers of other groups have the rest.
-        _ => Box::new(divide(Parts::Remainder)),
+        Operation::Rem | Operation::Reduce => Box::new(divide(Parts::Remainder)),
+        // Groups with registers of their own: nobody asks.
+        product!() | product_part!() | linear!() | linear_modular!() => Box::new(Copy(operand(0))),
     }
 }
 
