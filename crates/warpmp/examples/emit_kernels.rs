@@ -322,13 +322,12 @@ fn write(
     registers: u32,
     budgets: &mut Vec<Budget>,
 ) -> Result<(), Box<dyn error::Error>> {
-    for stage in 0..spec.stages() {
+    for (stage, kernel) in spec.kernels().iter().enumerate() {
         // The multiplications are in the first stage.
         let wide = wide.filter(|_| stage == 0);
-        let kernel = spec.build(stage);
         // Two rings at once, for the few even moduli: all registers, but no spills.
         let registers = if kernel.name.starts_with("even_") { 255 } else { registers };
-        write_kernel(&kernel, directory, wide, registers, budgets)?;
+        write_kernel(kernel, directory, wide, registers, budgets)?;
     }
     Ok(())
 }

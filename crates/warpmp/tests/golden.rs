@@ -122,7 +122,7 @@ fn texts() -> BTreeMap<PathBuf, String> {
     let stages = |(name, spec): (&str, Box<dyn Spec>)| {
         let file = |stage| if stage == 0 { format!("{name}.ptx") } else { format!("{name}.{stage}.ptx") };
         let text = |stage| (folder.join(file(stage)), spec.build(stage).to_string());
-        (0..spec.stages()).map(text).collect::<Vec<_>>()
+        (0..spec.stages().len()).map(text).collect::<Vec<_>>()
     };
     let experiment = |(name, it): (&str, Experiment)| (folder.join(format!("{name}.ptx")), it.build().to_string());
     cases().into_iter().flat_map(stages).chain(experiments().map(experiment)).collect()

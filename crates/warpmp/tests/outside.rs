@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use warpmp::device::{Grid, open_sim};
-use warpmp::kernels::{Algorithm, OperationShape, Order, Register, Settings, Spec, WarpSettings, With};
+use warpmp::device::open_sim;
+use warpmp::kernels::{Algorithm, OperationShape, Order, Register, Settings, WarpSettings, With};
+use warpmp::launch::{Entry, Geometry, Spec, Stage, thread_number};
 use warpmp::tuning::{Row, Table};
 use warpmp::{Batch, Error, Operation, Options, Session, Shape};
-use warpmp_kernel::build::{Builder, Emit, Glue};
-use warpmp_kernel::ir::{Cmp, Kernel, Space, Special, Vector};
+use warpmp_kernel::build::{Emit, Glue};
+use warpmp_kernel::ir::{Cmp, Kernel, Space, Vector};
 
 /// One thread multiplies numbers of two limbs by numbers of one limb.
 const OUTSIDE: &[Algorithm] = &[Algorithm {
@@ -25,19 +26,12 @@ const OUTSIDE: &[Algorithm] = &[Algorithm {
 #[derive(Debug)]
 struct TwoByOne;
 
-impl Spec for TwoByOne {
-    fn name(&self) -> String {
-        "two_by_one".into()
-    }
-
-    fn build(&self, _stage: usize) -> Kernel {
-        let mut b = Builder::new(&self.name(), Glue::None);
-        let [first, second, result] = ["a", "b", "c"].map(|name| b.param_u64(name));
-        let lanes = b.param_u32("lanes");
-        let thread = b.special(Special::Tid);
-        let block = b.special(Special::Ctaid);
-        let lane = b.mad_lo(block, 32, thread);
-        let outside = b.compare(Cmp::Ge, lane, lanes);
+impl TwoByOne {
+    fn kernel(&self, entry: &Entry) -> Kernel {
+        let (mut b, ports) = entry.open(&self.name(), Glue::None, &["a", "b", "c"], false);
+        let [first, second, result] = ports.first();
+        let lane = thread_number(&mut b, 32);
+        let outside = b.compare(Cmp::Ge, lane, ports.lanes);
         b.return_if(outside);
         let [first, second, result] =
             [(first, 2), (second, 1), (result, 3)].map(|(address, limbs)| b.mad_wide(lane, 4 * limbs, address));
@@ -55,9 +49,15 @@ impl Spec for TwoByOne {
         }
         b.finish()
     }
+}
 
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        Grid { blocks: lanes.div_ceil(32), threads: 32, shared_bytes: 0 }
+impl Spec for TwoByOne {
+    fn name(&self) -> String {
+        "two_by_one".into()
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        vec![Stage::new(Geometry::of_threads(1), |entry| self.kernel(entry))]
     }
 
     fn wide_products(&self) -> u64 {

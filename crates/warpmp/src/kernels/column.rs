@@ -20,9 +20,9 @@
 //!
 //! source: Honda's dissertation, Fig. 3.3 and Table 3.3, "parallel column-based", after Kitano.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Pred, R32};
-use warpmp_kernel::ir::{Cmp, Kernel, Shuffle, Vector, Vote};
+use warpmp_kernel::ir::{Cmp, Shuffle, Vector, Vote};
+use warpmp_launch::Stage;
 
 use super::packed::{MAX_LIMBS, Packed, Place, Slots};
 use super::{Algorithm, OperationShape, Order, Spec, WarpSettings, With, candidates};
@@ -100,8 +100,9 @@ impl Spec for Column {
         self.frame().name(self.algorithm())
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        self.frame().kernel(self.algorithm(), |b, place, words| {
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let shared_bytes = if self.exchange == Exchange::Shared { OPERAND_BYTES + Slots::BYTES } else { 0 };
+        vec![self.frame().stage(self.algorithm(), shared_bytes, |b, place, words| {
             let left = place.left(b);
             let first = b.compare(Cmp::Eq, place.i, 0);
             let (columns, slots) = match self.exchange {
@@ -114,15 +115,7 @@ impl Spec for Column {
             };
             let up = Up { left, first, width: place.w, slots };
             run_carries(b, &up, columns)
-        })
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        self.frame().grid(lanes, if self.exchange == Exchange::Shared { OPERAND_BYTES + Slots::BYTES } else { 0 })
-    }
-
-    fn max_lanes(&self) -> u32 {
-        self.frame().max_lanes()
+        })]
     }
 
     fn wide_products(&self) -> u64 {

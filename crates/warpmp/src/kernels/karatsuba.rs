@@ -31,12 +31,11 @@
 //! source: Karatsuba, Ofman 1962; Honda, Ito, Nakano, CANDAR 2015, section III; the difference form is
 //! Knuth's, The Art of Computer Programming 2, 4.3.3.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, R32, V32};
-use warpmp_kernel::ir::Kernel;
+use warpmp_launch::Stage;
 
 use super::comba::comba;
-use super::limbs::{ACCEPTS, Cursor, Limbs, fits, operand_limbs, thread_grid, thread_kernel, thread_name, walk};
+use super::limbs::{ACCEPTS, Cursor, Limbs, fits, operand_limbs, thread_name, thread_stage, walk};
 use super::{Algorithm, OperationShape, Order, Spec, WarpSettings, With, candidates};
 
 /// Parameters of the kernel.
@@ -94,15 +93,11 @@ impl Spec for Karatsuba {
         operand_limbs(self.shape) + self.product().scratch()
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
+    fn stages(&self) -> Vec<Stage<'_>> {
         let product = self.product();
-        thread_kernel(&self.name(), self.shape, self.warps, product.scratch(), |b, lane| {
+        vec![thread_stage(self.name(), self.shape, self.warps, product.scratch(), move |b, lane| {
             product.emit(b, lane.a, lane.b, lane.c, lane.scratch);
-        })
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        thread_grid(self.warps, lanes)
+        })]
     }
 
     fn wide_products(&self) -> u64 {

@@ -29,9 +29,9 @@
 //!
 //! source: CANDAR 2015, Table II, rows "Karatsuba" and "Karatsuba²" of one warp with shuffles.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Vector};
+use warpmp_launch::{Entry, Geometry, Stage};
 
 use super::blocks::{BLOCK, BLOCK_BYTES, Lane, Row, add_block};
 use super::comba_sum_rotate::{DEFAULT_WARPS, comba, one_warp_a_product};
@@ -219,22 +219,12 @@ fn each_block(b: &mut Builder, first: u32, end: u32, body: impl FnOnce(&mut Buil
     });
 }
 
-impl Spec for KaratsubaSumRotate {
-    fn name(&self) -> String {
-        let product = self.shape.product_name();
-        let suffix = suffix(self.glue, self.warps);
-        format!("karatsuba{}_sum_rotate_{product}{suffix}", self.steps)
-    }
-
-    fn scratch_limbs(&self) -> u32 {
-        4 * self.leaves() * self.leaf_blocks() * BLOCK
-    }
-
-    fn build(&self, _stage: usize) -> Kernel {
-        let mut b = Builder::new(&self.name(), self.glue);
+impl KaratsubaSumRotate {
+    fn kernel(&self, entry: &Entry) -> Kernel {
+        let (mut b, ports) = entry.open(&self.name(), self.glue, &["a", "b", "c"], true);
         b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });
-        let (lane, factors, c, product) = one_warp_a_product(&mut b, self.shape, self.warps);
-        let scratch = b.param_u64("scratch");
+        let (lane, factors, c, product) = one_warp_a_product(&mut b, &ports, self.shape, self.warps);
+        let [.., scratch]: [R64; 4] = ports.first();
         let scratch = b.mad_wide(product, 4 * self.scratch_limbs(), scratch);
         let blocks = self.leaf_blocks();
         let area = u64::from(self.leaves() * blocks * BLOCK_BYTES);
@@ -264,13 +254,22 @@ impl Spec for KaratsubaSumRotate {
         });
         b.finish()
     }
+}
 
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        Grid { blocks: lanes.div_ceil(self.warps), threads: 32 * self.warps, shared_bytes: 0 }
+impl Spec for KaratsubaSumRotate {
+    fn name(&self) -> String {
+        let product = self.shape.product_name();
+        let suffix = suffix(self.glue, self.warps);
+        format!("karatsuba{}_sum_rotate_{product}{suffix}", self.steps)
     }
 
-    fn max_lanes(&self) -> u32 {
-        1 << 26
+    fn scratch_limbs(&self) -> u32 {
+        4 * self.leaves() * self.leaf_blocks() * BLOCK
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let geometry = Geometry::of_groups(self.warps, 32);
+        vec![Stage::new(geometry, |entry| self.kernel(entry))]
     }
 
     fn wide_products(&self) -> u64 {

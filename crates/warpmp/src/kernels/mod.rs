@@ -1,6 +1,6 @@
 //! Kernels, one file an algorithm. Each is a pure function of its parameters.
 //!
-//! [`register`] has the algorithms of each operation: to add an algorithm, write its file and give it a row. A row
+//! `register.rs` has the algorithms of each operation: to add an algorithm, write its file and give it a row. A row
 //! says what the algorithm accepts and how the settings of the tuning table become a kernel. The
 //! [plan](crate::plan) does the rest. A [`Register`] adds algorithms of other crates.
 //!
@@ -34,11 +34,8 @@ pub mod sum_rotate_shared;
 mod tile;
 pub mod toom;
 
-use std::fmt;
-
-use warpmp_device::Grid;
-use warpmp_kernel::build::Glue;
-use warpmp_kernel::ir::{Kernel, Vector};
+pub use warpmp_launch::{Entry, Geometry, Spec, Stage};
+use warpmp_launch::{name_suffix as suffix, piece, vector};
 
 use crate::operation::{Group, Operation};
 pub use register::{Algorithm, Order, Recipe, Register, With};
@@ -47,39 +44,6 @@ pub use settings::{
     SharedGroupSettings, ThreadSettings, ThreadSquareSettings, WarpSettings,
 };
 pub use shape::{OperandShape, OperationShape};
-
-/// An operation with every parameter fixed: one kernel, or several that run one after the other.
-/// Their texts are functions of it.
-pub trait Spec: fmt::Debug + Send + Sync {
-    /// The name: the same for the same parameters, different for different ones.
-    fn name(&self) -> String;
-
-    /// How many kernels it takes.
-    fn stages(&self) -> usize {
-        1
-    }
-
-    /// Limbs a lane that the stages hand on to each other.
-    fn scratch_limbs(&self) -> u32 {
-        0
-    }
-
-    /// Writes the kernel of a stage. Parameters: the addresses of `a`, `b` (if there is one) and `c`, the
-    /// number of lanes, and the address of the scratch memory if there is any. All hold whole tiles of 32
-    /// lanes.
-    fn build(&self, stage: usize) -> Kernel;
-
-    /// The launch of a stage for this many lanes.
-    fn grid(&self, stage: usize, lanes: u32) -> Grid;
-
-    /// Wide products (32×32 → 64 bits) a lane, padding included.
-    fn wide_products(&self) -> u64;
-
-    /// The most lanes that one launch takes: thread numbers are 32 bits.
-    fn max_lanes(&self) -> u32 {
-        1 << 30
-    }
-}
 
 /// Every multiplication on the GPU.
 const MUL: &[Algorithm] = &[
@@ -120,34 +84,4 @@ pub fn register(operation: Operation) -> &'static [Algorithm] {
         Group::ProductPart => linear::PARTS,
         Group::Division | Group::Modular | Group::Montgomery => modular::ALGORITHMS,
     }
-}
-
-/// The widest access that every row of this many limbs allows, in words.
-#[doc(hidden)]
-pub const fn piece(limbs: u32) -> u32 {
-    match limbs % 4 {
-        0 => 4,
-        2 => 2,
-        _ => 1,
-    }
-}
-
-/// The vector of this many words.
-#[doc(hidden)]
-pub const fn vector(words: u32) -> Vector {
-    match words {
-        1 => Vector::V1,
-        2 => Vector::V2,
-        _ => Vector::V4,
-    }
-}
-
-/// The part of a kernel's name that tells the settings which most kernels have.
-#[doc(hidden)]
-pub fn suffix(glue: Glue, warps: u32) -> String {
-    let glue = match glue {
-        Glue::None => 0,
-        Glue::Every(n) => n,
-    };
-    format!("_g{glue}_w{warps}")
 }

@@ -1,9 +1,9 @@
 //! The frame of kernels in which `w` threads of a warp share a product, a limb of each operand a thread:
 //! `w` = 2, 4, 8, 16 or 32, and 32/w products a warp.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
-use warpmp_kernel::ir::{Cmp, Kernel, Space, Special, Vector};
+use warpmp_kernel::ir::{Cmp, Kernel, Space, Vector};
+use warpmp_launch::{Entry, Geometry, GroupLane, Stage};
 
 use super::OperationShape;
 
@@ -57,41 +57,31 @@ impl Packed {
         format!("{algorithm}_{product}_w{}", self.warps)
     }
 
-    /// The launch for this many lanes.
-    pub fn grid(&self, lanes: u32, shared_bytes_a_thread: u32) -> Grid {
-        let threads = 32 * self.warps;
-        let products = threads / self.width();
-        Grid { blocks: lanes.div_ceil(products), threads, shared_bytes: shared_bytes_a_thread * threads }
-    }
-
-    /// The most lanes of a launch: thread numbers are 32 bits.
-    pub fn max_lanes(&self) -> u32 {
-        (1 << 31) / self.width()
-    }
-
-    /// The kernel around `arithmetic`, which makes the thread's words of `a` and `b`, zero above the
+    /// The stage around `arithmetic`, which makes the thread's words of `a` and `b`, zero above the
     /// operands' ends, the low and the high word of the product.
-    pub fn kernel(
+    pub fn stage<'s>(
+        self,
+        algorithm: &'s str,
+        shared_bytes_a_thread: u32,
+        arithmetic: impl Fn(&mut Builder, Place, [R32; 2]) -> [R32; 2] + 's,
+    ) -> Stage<'s> {
+        let geometry = Geometry::of_groups(self.warps, self.width());
+        let geometry = geometry.with_shared(shared_bytes_a_thread * geometry.threads);
+        Stage::new(geometry, move |entry| self.kernel(entry, algorithm, &arithmetic))
+    }
+
+    fn kernel(
         &self,
+        entry: &Entry,
         algorithm: &str,
-        arithmetic: impl FnOnce(&mut Builder, Place, [R32; 2]) -> [R32; 2],
+        arithmetic: impl Fn(&mut Builder, Place, [R32; 2]) -> [R32; 2],
     ) -> Kernel {
         let [la, lb, lc] = self.shape.limbs();
         let w = self.width();
-        let mut b = Builder::new(&self.name(algorithm), Glue::None);
-        let [a_address, b_address, c_address] = ["a", "b", "c"].map(|name| b.param_u64(name));
-        let lanes = b.param_u32("lanes");
-        b.section("setup");
-        let thread = b.special(Special::Tid);
-        let block = b.special(Special::Ctaid);
-        let global = b.mad_lo(block, 32 * self.warps, thread);
-        let row = b.shr(global, w.trailing_zeros());
-        // The warp as a whole stays or goes: its rows start at a multiple of 32/w, and the buffers'
-        // padding to 32 rows covers the rest.
-        let first = b.and(row, (32 / w - 1) ^ u32::MAX);
-        let outside = b.compare(Cmp::Ge, first, lanes);
-        b.return_if(outside);
-        let place = Place { thread, i: b.and(global, w - 1), w };
+        let (mut b, ports) = entry.open(&self.name(algorithm), Glue::None, &["a", "b", "c"], false);
+        let [a_address, b_address, c_address] = ports.first();
+        let GroupLane { thread, number, row, .. } = GroupLane::enter(&mut b, ports.lanes, w, self.warps);
+        let place = Place { thread, i: b.and(number, w - 1), w };
         b.section("load");
         let x = load_word(&mut b, &place, a_address, la, Some(row));
         let y = load_word(&mut b, &place, b_address, lb, (!self.shape.is_common(1)).then_some(row));

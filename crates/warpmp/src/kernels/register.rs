@@ -5,7 +5,7 @@ use std::fmt;
 
 use warpmp_device::DeviceInfo;
 
-use super::{OperationShape, OwnSettings, Settings, SettingsFault, Spec};
+use super::{Geometry, OperationShape, OwnSettings, Settings, SettingsFault, Spec};
 use crate::batch::Shape;
 use crate::error::Result;
 use crate::operation::{Group, Operation};
@@ -232,7 +232,7 @@ impl Register {
 
 /// Can the device launch it?
 fn is_possible(spec: &dyn Spec, device: &DeviceInfo) -> bool {
-    (0..spec.stages())
-        .map(|stage| spec.grid(stage, 1))
-        .all(|grid| grid.shared_bytes <= device.shared_bytes_per_block && grid.threads <= device.threads_per_block)
+    let fits =
+        |it: &Geometry| it.shared_bytes <= device.shared_bytes_per_block && it.threads <= device.threads_per_block;
+    spec.stages().iter().all(|stage| fits(&stage.geometry))
 }

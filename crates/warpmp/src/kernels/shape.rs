@@ -1,5 +1,7 @@
 //! The shape of a kernel: an operation with the widths of its operands and results.
 
+use warpmp_launch::Rows;
+
 use crate::batch::Shape;
 use crate::error::Result;
 use crate::operation::{Operation, product_bits};
@@ -43,6 +45,12 @@ impl OperandShape {
     /// Its part of the name of a kernel that is made for limbs, not bits.
     pub fn name(self) -> String {
         format!("_{}{}", self.limbs(), if self.common { "c" } else { "" })
+    }
+}
+
+impl From<OperandShape> for Rows {
+    fn from(operand: OperandShape) -> Self {
+        Self { limbs: operand.limbs(), common: operand.common }
     }
 }
 

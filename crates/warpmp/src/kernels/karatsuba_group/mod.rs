@@ -29,9 +29,9 @@ mod square_leaves;
 pub mod squares;
 mod transfer;
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
+use warpmp_launch::{Entry, Geometry, Stage};
 
 use super::{Algorithm, KaratsubaSettings, OperationShape, Order, Spec, With, candidates, piece, suffix, vector};
 use layout::{Layout, Share, nodes};
@@ -170,6 +170,11 @@ impl Place {
 }
 
 impl Layout {
+    /// The launch.
+    const fn geometry(self) -> Geometry {
+        Geometry::new(self.threads(), self.products).with_shared(self.shared_bytes())
+    }
+
     /// The product of numbers in shared memory: `leaves` multiplies those of the last level.
     fn multiply(self, b: &mut Builder, shared: R32, leaves: impl FnOnce(&mut Builder)) {
         self.multiply_and_add(b, shared, None, leaves);
@@ -245,6 +250,14 @@ impl KaratsubaGroup {
     }
 }
 
+impl KaratsubaGroup {
+    fn kernel(&self, entry: &Entry) -> Kernel {
+        let (mut b, ports) = entry.open(&self.name(), self.glue, &["a", "b", "c"], false);
+        self.write(&mut b, ports.first(), ports.lanes, None, |_, _| None);
+        b.finish()
+    }
+}
+
 impl Spec for KaratsubaGroup {
     fn name(&self) -> String {
         let product = self.shape.product_name();
@@ -253,18 +266,8 @@ impl Spec for KaratsubaGroup {
         format!("mul_karatsuba_group_{product}_l{levels}_k{block}_t{group}_p{products}{suffix}")
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        let mut b = Builder::new(&self.name(), self.glue);
-        let addresses = ["a", "b", "c"].map(|name| b.param_u64(name));
-        let lanes = b.param_u32("lanes");
-        self.write(&mut b, addresses, lanes, None, |_, _| None);
-        b.finish()
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        let layout = self.layout;
-        let blocks = lanes.div_ceil(layout.products);
-        Grid { blocks, threads: layout.threads(), shared_bytes: layout.shared_bytes() }
+    fn stages(&self) -> Vec<Stage<'_>> {
+        vec![Stage::new(self.layout.geometry(), |entry| self.kernel(entry))]
     }
 
     fn wide_products(&self) -> u64 {

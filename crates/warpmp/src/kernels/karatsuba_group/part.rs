@@ -10,9 +10,9 @@
 //!
 //! bound: that of `interpolate`, where the addend has its place.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::ir::{Cmp, Kernel, Space};
+use warpmp_launch::{Entry, Stage};
 
 use super::super::mul_group::part::{Opened, factors, open, product_shape};
 use super::super::{KaratsubaSettings, OperationShape, Spec, piece, vector};
@@ -110,27 +110,25 @@ impl KaratsubaPart {
     }
 }
 
+impl KaratsubaPart {
+    fn kernel(&self, entry: &Entry) -> Kernel {
+        let Opened { mut b, addresses, addend, lanes } =
+            open(entry, &self.name(), self.product.glue, self.shape, self.factors);
+        self.product.write(&mut b, addresses, lanes, self.part(), |b, place| self.addend(b, place, addend));
+        b.finish()
+    }
+}
+
 impl Spec for KaratsubaPart {
     fn name(&self) -> String {
         format!("{}_by_{}", self.shape.name(), self.product.name())
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        let Opened { mut b, addresses, addend, lanes } =
-            open(&self.name(), self.product.glue, self.shape, self.factors);
-        self.product.write(&mut b, addresses, lanes, self.part(), |b, place| self.addend(b, place, addend));
-        b.finish()
-    }
-
-    fn grid(&self, stage: usize, lanes: u32) -> Grid {
-        self.product.grid(stage, lanes)
+    fn stages(&self) -> Vec<Stage<'_>> {
+        vec![Stage::new(self.product.layout.geometry(), |entry| self.kernel(entry))]
     }
 
     fn wide_products(&self) -> u64 {
         self.product.wide_products()
-    }
-
-    fn max_lanes(&self) -> u32 {
-        self.product.max_lanes()
     }
 }

@@ -18,9 +18,9 @@
 
 use std::ops::RangeInclusive;
 
-use warpmp_device::Grid;
-use warpmp_kernel::build::{Builder, Emit, Glue};
+use warpmp_kernel::build::{Emit, Glue};
 use warpmp_kernel::ir::{Bounds, Kernel};
+use warpmp_launch::{Entry, Stage};
 
 use super::super::{
     Algorithm, KaratsubaSettings, OperationShape, Order, SharedGroupSettings, Spec, With, candidates, piece, suffix,
@@ -174,29 +174,20 @@ fn cost(layout: Layout) -> (u64, u32) {
     (1000 * idle * (leaves + around) / u64::from(blocks * products), layout.threads())
 }
 
-impl Spec for SqrKaratsubaGroup {
-    fn name(&self) -> String {
-        let [la, lc] = self.shape.limbs();
-        let Layout { levels, group, block, products, warps, .. } = self.layout;
-        let suffix = suffix(self.glue, warps);
-        let kind = if levels == 0 { "group".to_owned() } else { format!("karatsuba_group_l{levels}") };
-        format!("sqr_{kind}_{la}_{lc}_k{block}_t{group}_p{products}{suffix}")
-    }
-
-    fn build(&self, _stage: usize) -> Kernel {
+impl SqrKaratsubaGroup {
+    fn kernel(&self, entry: &Entry) -> Kernel {
         let layout = self.layout;
         let [la, lc] = self.shape.limbs();
-        let mut b = Builder::new(&self.name(), self.glue);
+        let (mut b, ports) = entry.open(&self.name(), self.glue, &["a", "c"], false);
         b.bounds(Bounds {
             max_threads: Some(layout.threads()),
             // Without a bound the assembler takes more than it needs, and fewer warps fit.
             max_registers: layout.by_halves().then(|| registers(layout)),
             ..Bounds::default()
         });
-        let [a, c] = ["a", "c"].map(|name| b.param_u64(name));
-        let lanes = b.param_u32("lanes");
+        let [a, c] = ports.first();
         b.section("load");
-        let place = Place::of_thread(&mut b, layout, lanes);
+        let place = Place::of_thread(&mut b, layout, ports.lanes);
         let row_a = place.row(&mut b, a, la);
         layout.load(&mut b, &place, &[(row_a, la, la)]);
         b.barrier();
@@ -207,11 +198,19 @@ impl Spec for SqrKaratsubaGroup {
         layout.store(&mut b, &place, row_c, lc, None);
         b.finish()
     }
+}
 
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        let layout = self.layout;
-        let blocks = lanes.div_ceil(layout.products);
-        Grid { blocks, threads: layout.threads(), shared_bytes: layout.shared_bytes() }
+impl Spec for SqrKaratsubaGroup {
+    fn name(&self) -> String {
+        let [la, lc] = self.shape.limbs();
+        let Layout { levels, group, block, products, warps, .. } = self.layout;
+        let suffix = suffix(self.glue, warps);
+        let kind = if levels == 0 { "group".to_owned() } else { format!("karatsuba_group_l{levels}") };
+        format!("sqr_{kind}_{la}_{lc}_k{block}_t{group}_p{products}{suffix}")
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        vec![Stage::new(self.layout.geometry(), |entry| self.kernel(entry))]
     }
 
     fn wide_products(&self) -> u64 {

@@ -6,11 +6,12 @@
 //! That is: products with signs, an addend longer than both factors, two common factors, lengths
 //! for which the fastest multiplication takes several kernels.
 
+use warpmp_launch::{Binding, Part, Sequence};
+
 use crate::kernels::candidates::{self, WARPS};
 use crate::kernels::karatsuba_group::part::KaratsubaPart;
 use crate::kernels::karatsuba_group::{self, KaratsubaGroup};
 use crate::kernels::modular::Copy;
-use crate::kernels::modular::redirect::{Place, Stage, Stages};
 use crate::kernels::mul_group::MulGroup;
 use crate::kernels::mul_group::low::LowGroup;
 use crate::kernels::mul_group::part::{GroupPart, factors, product_shape};
@@ -122,24 +123,28 @@ fn after(
     last.warps = LAST_WARPS;
     last.split = Some(last.usual_split());
     let addresses = shape.operands().len() + shape.results().len();
-    let last_places = |whole: Place| (0..addresses).map(Place::Param).chain([whole]).collect();
-    let mut kernels = Vec::new();
-    let (product, places, whole) = if let Some(factors) = factors(shape) {
-        (product_shape(shape, factors), factors.map(Place::Param), Place::Scratch(0))
+    let last_bindings = |whole: Binding| (0..addresses).map(Binding::Parameter).chain([whole]).collect();
+    let mut parts = Vec::new();
+    let (product, bindings, whole) = if let Some(factors) = factors(shape) {
+        (product_shape(shape, factors), factors.map(Binding::Parameter), Binding::Scratch(0))
     } else {
         // Multiplications take one common factor, so the other one is copied to each lane.
-        let copied = Place::Scratch(0);
+        let copied = Binding::Scratch(0);
         let copy = Copy(OperandShape::common(a.bits));
-        kernels.push(Stage { spec: Box::new(copy), places: vec![Place::Param(0), copied] });
-        (OperationShape::product(OperandShape::each(a.bits), b), [copied, Place::Param(1)], Place::Scratch(a.limbs()))
+        parts.push(Part { spec: Box::new(copy), bindings: vec![Binding::Parameter(0), copied] });
+        (
+            OperationShape::product(OperandShape::each(a.bits), b),
+            [copied, Binding::Parameter(1)],
+            Binding::Scratch(a.limbs()),
+        )
     };
     let before = if factors(shape).is_some() { 0 } else { a.limbs() };
     let product = multiply(product);
     let name = format!("{}_after_{}", last.name(), product.name());
     let own = product.scratch_limbs();
-    let own_place = (own > 0).then_some(Place::Scratch(before + limbs));
-    let places = places.into_iter().chain([whole]).chain(own_place).collect();
-    kernels.push(Stage { spec: product, places });
-    kernels.push(Stage { spec: Box::new(last), places: last_places(whole) });
-    Box::new(Stages { name, addresses, kernels, scratch: before + limbs + own })
+    let own_place = (own > 0).then_some(Binding::Scratch(before + limbs));
+    let bindings = bindings.into_iter().chain([whole]).chain(own_place).collect();
+    parts.push(Part { spec: product, bindings });
+    parts.push(Part { spec: Box::new(last), bindings: last_bindings(whole) });
+    Box::new(Sequence { name, rows: addresses, parts, scratch: before + limbs + own })
 }

@@ -1,8 +1,7 @@
 //! The operations that these kernels do, and with which parameters.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::Glue;
-use warpmp_kernel::ir::Kernel;
+use warpmp_launch::{Binding, Layout, Part, Sequence, Signature, Stage};
 
 use super::super::candidates::WARPS;
 use super::super::mul_group::MulGroup;
@@ -11,18 +10,17 @@ use super::super::{
     Algorithm, ChainSettings, GroupSettings, HeldSettings, OperandShape, OperationShape, Order, Spec, ThreadSettings,
     With,
 };
+use super::cofactors;
 use super::division::{Division, Parts};
 use super::even_power::AnyPowMod;
-use super::frame::Signature;
 use super::gcd::{self, Gcd};
 use super::inverse::{self, InvMod};
 use super::jacobi::Jacobi;
 use super::power::{Exponent, PowMod};
 use super::product::{Function, MontgomeryProduct};
-use super::redirect::{Place, Stage, Stages};
 use super::sqrt::Sqrt;
 use super::strong::{Base, StrongTest};
-use super::{LANE_LIMBS, Layout, cofactors, div_exact, lcm};
+use super::{div_exact, lcm};
 use crate::operation::{Operation, linear, linear_modular, montgomery, product, product_part};
 
 /// Longest numbers of one thread, in limbs; of inverses, which hold five of them.
@@ -45,8 +43,8 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
         fits: |shape| held_limbs(shape) <= most_in_thread(shape.operation),
         recipe: &With::<ChainSettings> {
             spec: |shape, settings, asynchronous| {
-                let layout = Layout::thread(held_limbs(shape), shape.operation);
-                spec(shape, layout.with(settings.warps, settings.glue), asynchronous)
+                let layout = in_thread(held_limbs(shape), shape.operation);
+                spec(shape, chosen(layout, settings.warps, settings.glue), asynchronous)
             },
             candidates: |_| WARPS.map(|warps| ChainSettings { warps, glue: None }).to_vec(),
         },
@@ -67,11 +65,12 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
                         };
                         Layout::narrow(held_limbs(shape).max(2), most, beyond)
                     }
-                    Operation::InvMod => Layout::spread(held_limbs(shape), settings.block)
-                        .of_lanes(held_limbs(shape), inverse::LANE_LIMBS),
-                    _ => Layout::spread(held_limbs(shape), settings.block),
+                    Operation::InvMod => {
+                        in_group(held_limbs(shape), settings.block).of_lanes(held_limbs(shape), inverse::LANE_LIMBS)
+                    }
+                    _ => in_group(held_limbs(shape), settings.block),
                 };
-                spec(shape, layout.with(settings.warps, settings.glue), asynchronous)
+                spec(shape, chosen(layout, settings.warps, settings.glue), asynchronous)
             },
             candidates: |shape| {
                 let of_block = |block| WARPS.map(|warps| HeldSettings { warps, glue: None, block });
@@ -87,46 +86,42 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
     },
 ];
 
-impl Layout {
-    /// The layout with the warps and the carry chains that settings say. A number over several warps has a block of its
-    /// own.
-    fn with(self, warps: Option<u32>, glue: Option<Glue>) -> Self {
-        let warps = warps.filter(|_| self.group <= 32).unwrap_or(self.warps);
-        Self { warps, glue: glue.unwrap_or(self.glue), ..self }
-    }
+/// The layout with the warps and the carry chains that settings say. A number over several warps has a block of its own.
+fn chosen(layout: Layout, warps: Option<u32>, glue: Option<Glue>) -> Layout {
+    let warps = warps.filter(|_| layout.group <= 32).unwrap_or(layout.warps);
+    Layout { warps, glue: glue.unwrap_or(layout.glue), ..layout }
+}
 
-    /// The layout of a thread. Of long numbers several chains at a time would be in flight, and their carries spilled,
-    /// if they were not joined. Squares have shorter ones, and more of them.
-    const fn thread(limbs: u32, operation: Operation) -> Self {
-        let glue = match operation {
-            Operation::MontSqr if limbs > SQUARES_APART => Glue::Every(4),
-            _ if limbs > super::THREAD_LIMBS => Glue::Every(3),
-            _ => Glue::None,
-        };
-        Self { group: 1, length: limbs, glue, ..Self::of(1) }
-    }
+/// The layout of a thread. Of long numbers several chains at a time would be in flight, and their carries spilled, if
+/// they were not joined. Squares have shorter ones, and more of them.
+const fn in_thread(limbs: u32, operation: Operation) -> Layout {
+    let glue = match operation {
+        Operation::MontSqr if limbs > SQUARES_APART => Glue::Every(4),
+        _ if limbs > Layout::THREAD_LIMBS => Glue::Every(3),
+        _ => Glue::None,
+    };
+    Layout { length: limbs, glue, ..Layout::of_group(1) }
+}
 
-    /// The layout of a group for numbers of so many limbs, with at most so many a lane.
-    const fn spread(limbs: u32, block: Option<u32>) -> Self {
-        let (most, mut group) = match block {
-            // More limbs than this would not fit in the registers of a lane.
-            Some(block) if block > LANE_LIMBS => (LANE_LIMBS, 2),
-            Some(block) => (block, 2),
-            None => (super::BLOCK_LIMBS, 4),
-        };
-        while group < 32 && limbs.div_ceil(group) > most {
-            group *= 2;
-        }
-        let layout = Self { group, ..Self::of(1) };
-        let most = match block {
-            Some(block) if block < MIN_LANE_LIMBS => MIN_LANE_LIMBS,
-            Some(block) if block < LANE_LIMBS => block,
-            _ => LANE_LIMBS,
-        };
-        let layout = layout.of_lanes(limbs, most);
-        // Division reads three limbs of its top lane.
-        if layout.length < 3 { Self { length: 3, ..layout } } else { layout }
+/// The layout of a group for numbers of `limbs` limbs, with at most `block` limbs a lane.
+const fn in_group(limbs: u32, block: Option<u32>) -> Layout {
+    let (most, mut group) = match block {
+        // More limbs than this would not fit in the registers of a lane.
+        Some(block) if block > Layout::LANE_LIMBS => (Layout::LANE_LIMBS, 2),
+        Some(block) => (block, 2),
+        None => (Layout::BLOCK_LIMBS, 4),
+    };
+    while group < 32 && limbs.div_ceil(group) > most {
+        group *= 2;
     }
+    let most = match block {
+        Some(block) if block < MIN_LANE_LIMBS => MIN_LANE_LIMBS,
+        Some(block) if block < Layout::LANE_LIMBS => block,
+        _ => Layout::LANE_LIMBS,
+    };
+    let layout = Layout::of_group(group).of_lanes(limbs, most);
+    // Division reads three limbs of its top lane.
+    if layout.length < 3 { Layout { length: 3, ..layout } } else { layout }
 }
 
 /// The longest numbers of one thread, in limbs.
@@ -224,13 +219,13 @@ fn reduced_product(
     asynchronous: bool,
 ) -> Box<dyn Spec> {
     let limbs = a.limbs() + b.limbs();
-    let mut stages = Vec::new();
+    let mut parts = Vec::new();
     let mut scratch = limbs;
-    let mut factors = [(a, Place::Param(0)), (b, Place::Param(b_at))];
+    let mut factors = [(a, Binding::Parameter(0)), (b, Binding::Parameter(b_at))];
     // A multiplication takes one common factor, the second one.
     if a.common && b.common {
-        let place = Place::Scratch(limbs);
-        stages.push(Stage { spec: Box::new(Copy(a)), places: vec![Place::Param(0), place] });
+        let place = Binding::Scratch(limbs);
+        parts.push(Part { spec: Box::new(Copy(a)), bindings: vec![Binding::Parameter(0), place] });
         factors[0] = (OperandShape::each(a.bits), place);
         scratch += a.limbs();
     } else if a.common || (!b.common && a.limbs() < b.limbs()) {
@@ -238,15 +233,15 @@ fn reduced_product(
     }
     let [first, second] = factors;
     let shape = OperationShape::product(first.0.whole(), second.0.whole());
-    let product = Place::Scratch(0);
-    stages.push(Stage { spec: product_of(shape, asynchronous), places: vec![first.1, second.1, product] });
+    let product = Binding::Scratch(0);
+    parts.push(Part { spec: product_of(shape, asynchronous), bindings: vec![first.1, second.1, product] });
     let divide = Division { layout, ..Division::new(OperandShape::each(32 * limbs), m, Parts::Remainder) };
-    let results = [m_at + 1, m_at + 2].map(Place::Param);
-    let places = vec![product, Place::Param(m_at), results[0], results[1]];
-    stages.push(Stage { spec: Box::new(divide), places });
+    let results = [m_at + 1, m_at + 2].map(Binding::Parameter);
+    let bindings = vec![product, Binding::Parameter(m_at), results[0], results[1]];
+    parts.push(Part { spec: Box::new(divide), bindings });
     let function = if b_at == 0 { "sqr_mod" } else { "mul_mod" };
     let name = format!("{function}{}{}{}{}", a.name(), b.name(), m.name(), layout.name());
-    Box::new(Stages { name, addresses: m_at + 3, kernels: stages, scratch })
+    Box::new(Sequence { name, rows: m_at + 3, parts, scratch })
 }
 
 /// A multiplication.
@@ -261,34 +256,18 @@ pub(super) fn product_of(shape: OperationShape, asynchronous: bool) -> Box<dyn S
 #[derive(Clone, Debug)]
 pub(in super::super) struct Copy(pub(in super::super) OperandShape);
 
-impl Copy {
-    const fn layout(&self) -> Layout {
-        Layout::of(self.0.limbs())
-    }
-}
-
 impl Spec for Copy {
     fn name(&self) -> String {
         format!("copy{}", self.0.name())
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        let signature = Signature { operands: &[self.0], results: &[self.0.limbs()], status: false, scratch: 0 };
-        self.layout().kernel(&self.name(), &signature, |b, frame| {
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let layout = Layout::of(self.0.limbs());
+        let signature = Signature::new([self.0], [self.0.limbs()]);
+        let stage = layout.stage(self.name(), signature, |b, frame| {
             let number = frame.load(b, 0);
             frame.store(b, 0, &number);
-        })
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        self.layout().grid(lanes)
-    }
-
-    fn max_lanes(&self) -> u32 {
-        self.layout().max_lanes()
-    }
-
-    fn wide_products(&self) -> u64 {
-        0
+        });
+        vec![stage]
     }
 }
