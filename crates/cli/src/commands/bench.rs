@@ -230,13 +230,18 @@ fn text(operation: Operation, rows: &[Row], device: &str, runs: usize) -> String
 /// Products of limbs that schoolbook arithmetic needs, to compare with the hardware's rate.
 fn wide_products(operation: Operation, shape: Shape) -> f64 {
     let limbs = shape.limbs() as f64;
-    match operation {
+    let square = limbs * (limbs + 1.0) / 2.0;
+    if operation == Operation::StrongTest(2) {
         // A square and its reduction a bit.
-        Operation::StrongTest(2) => shape.bits as f64 * (limbs * (limbs + 1.0) / 2.0 + limbs * limbs),
-        Operation::Sqr => limbs * (limbs + 1.0) / 2.0,
-        _ if matches!(operation.group(), Group::Product | Group::ProductPart) => limbs * limbs,
-        // What schoolbook arithmetic needs is not one number, or none at all.
-        _ => 0.0,
+        return shape.bits as f64 * (square + limbs * limbs);
+    }
+    if operation == Operation::Sqr {
+        return square;
+    }
+    match operation.group() {
+        Group::Product | Group::ProductPart => limbs * limbs,
+        // Schoolbook arithmetic has no single number of products for these, or none at all.
+        Group::Linear | Group::LinearModular | Group::Division | Group::Modular | Group::Montgomery => 0.0,
     }
 }
 

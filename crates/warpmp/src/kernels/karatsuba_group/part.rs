@@ -19,7 +19,7 @@ use super::super::{KaratsubaSettings, OperationShape, Spec, piece, vector};
 use super::layout::Share;
 use super::roles::both;
 use super::{ALGORITHM, KaratsubaGroup, Place};
-use crate::operation::Operation;
+use crate::operation::{Operation, division, linear, linear_modular, modular, montgomery, product};
 
 /// What is kept of a product.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +86,13 @@ impl KaratsubaPart {
         match shape.operation {
             Operation::MulLo | Operation::MulHi => {}
             Operation::MulAdd => product = product.truncated(shape.results()[0].div_ceil(32)),
-            _ => return None,
+            Operation::SignedMul
+            | product!()
+            | linear!()
+            | linear_modular!()
+            | division!()
+            | modular!()
+            | montgomery!() => return None,
         }
         let addend = shape.operands().get(2).map_or(0, |c| c.limbs());
         let fits = (ALGORITHM.fits)(product) && addend <= longest;
@@ -98,7 +104,14 @@ impl KaratsubaPart {
         match self.shape.operation {
             Operation::MulLo => Some(Part { skip: 0, bits }),
             Operation::MulHi => Some(Part { skip: self.shape.max_bits(), bits }),
-            _ => None,
+            Operation::MulAdd
+            | Operation::SignedMul
+            | product!()
+            | linear!()
+            | linear_modular!()
+            | division!()
+            | modular!()
+            | montgomery!() => None,
         }
     }
 

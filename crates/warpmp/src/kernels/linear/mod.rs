@@ -102,11 +102,9 @@ impl Linear {
 
     /// Limbs of the longest row.
     fn longest(&self) -> u32 {
-        let product = match self.shape.operation.group() {
-            // Its factors' limbs together, whatever is kept of it.
-            Group::ProductPart => self.shape.limbs::<2>().iter().sum(),
-            _ => 1,
-        };
+        // The limbs of the factors together, whatever is kept of the product.
+        let is_part = self.shape.operation.group() == Group::ProductPart;
+        let product = if is_part { self.shape.limbs::<2>().iter().sum() } else { 1 };
         let operands = self.shape.operands().iter().zip(self.shape.operation.operands());
         let operands = operands.filter(|(_, role)| role.role != Role::Bit).map(|(operand, _)| operand.limbs());
         operands.chain(self.result_limbs()).fold(product, u32::max)
@@ -155,9 +153,7 @@ impl Spec for Linear {
     }
 
     fn wide_products(&self) -> u64 {
-        match (self.shape.operation.group(), self.product_bits) {
-            (Group::ProductPart, None) => self.shape.limb_products(),
-            _ => 0,
-        }
+        let multiplies = self.shape.operation.group() == Group::ProductPart && self.product_bits.is_none();
+        if multiplies { self.shape.limb_products() } else { 0 }
     }
 }

@@ -68,7 +68,25 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
                     Operation::InvMod => {
                         in_group(held_limbs(shape), settings.block).of_lanes(held_limbs(shape), inverse::LANE_LIMBS)
                     }
-                    _ => in_group(held_limbs(shape), settings.block),
+                    Operation::DivRem
+                    | Operation::Rem
+                    | Operation::DivExact
+                    | Operation::Lcm
+                    | Operation::GcdExt
+                    | Operation::Sqrt
+                    | Operation::MulMod
+                    | Operation::SqrMod
+                    | Operation::PowMod
+                    | Operation::PowModSec
+                    | Operation::PowModPublic(_)
+                    | Operation::StrongTest(_)
+                    | Operation::MillerRabin
+                    | Operation::Reduce
+                    | montgomery!()
+                    | product!()
+                    | product_part!()
+                    | linear!()
+                    | linear_modular!() => in_group(held_limbs(shape), settings.block),
                 };
                 spec(shape, chosen(layout, settings.warps, settings.glue), asynchronous)
             },
@@ -95,10 +113,12 @@ fn chosen(layout: Layout, warps: Option<u32>, glue: Option<Glue>) -> Layout {
 /// The layout of a thread. Of long numbers several chains at a time would be in flight, and their carries spilled, if
 /// they were not joined. Squares have shorter ones, and more of them.
 const fn in_thread(limbs: u32, operation: Operation) -> Layout {
-    let glue = match operation {
-        Operation::MontSqr if limbs > SQUARES_APART => Glue::Every(4),
-        _ if limbs > Layout::THREAD_LIMBS => Glue::Every(3),
-        _ => Glue::None,
+    let glue = if matches!(operation, Operation::MontSqr) && limbs > SQUARES_APART {
+        Glue::Every(4)
+    } else if limbs > Layout::THREAD_LIMBS {
+        Glue::Every(3)
+    } else {
+        Glue::None
     };
     Layout { length: limbs, glue, ..Layout::of_group(1) }
 }
@@ -162,7 +182,22 @@ fn held_limbs(shape: OperationShape) -> u32 {
             limbs(0).max(limbs(1)) + 1
         }
         Operation::Sqrt => Sqrt::limbs(shape.operands()[0].bits),
-        _ => last,
+        Operation::DivRem
+        | Operation::Rem
+        | Operation::DivExact
+        | Operation::MulMod
+        | Operation::SqrMod
+        | Operation::PowMod
+        | Operation::PowModSec
+        | Operation::PowModPublic(_)
+        | Operation::StrongTest(_)
+        | Operation::MillerRabin
+        | Operation::Reduce
+        | montgomery!()
+        | product!()
+        | product_part!()
+        | linear!()
+        | linear_modular!() => last,
     }
 }
 

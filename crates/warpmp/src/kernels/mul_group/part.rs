@@ -17,7 +17,7 @@ use warpmp_launch::{Entry, Ports, Stage};
 use super::super::mul_thread::Input;
 use super::super::{GroupSettings, OperationShape, Spec, piece};
 use super::MulGroup;
-use crate::operation::Operation;
+use crate::operation::{Operation, division, linear, linear_modular, modular, montgomery, product};
 
 /// A number that the product is added to.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +104,13 @@ impl GroupPart {
                 product = product.truncated(shape.results()[0].div_ceil(32));
                 true
             }
-            _ => return None,
+            Operation::SignedMul
+            | product!()
+            | linear!()
+            | linear_modular!()
+            | division!()
+            | modular!()
+            | montgomery!() => return None,
         };
         let usual = if aligned { settings.input } else { Some(settings.input.unwrap_or(Input::Staged)) };
         let settings = GroupSettings { input: usual, ..*settings };
@@ -131,7 +137,14 @@ impl GroupPart {
         match self.shape.operation {
             Operation::MulHi => Part { skip: self.shape.max_bits(), bits, addend },
             Operation::MulLo => Part { skip: 0, bits, addend },
-            _ => Part { addend, ..Part::default() },
+            Operation::MulAdd
+            | Operation::SignedMul
+            | product!()
+            | linear!()
+            | linear_modular!()
+            | division!()
+            | modular!()
+            | montgomery!() => Part { addend, ..Part::default() },
         }
     }
 }
