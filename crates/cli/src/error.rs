@@ -127,6 +127,28 @@ impl From<warpmp::Error> for Error {
     }
 }
 
+impl From<warpmp_oracle::measure::Error> for Error {
+    fn from(error: warpmp_oracle::measure::Error) -> Self {
+        match error {
+            warpmp_oracle::measure::Error::Stopped => Self::Interrupted,
+            warpmp_oracle::measure::Error::WrongResult(error) => error.into(),
+            warpmp_oracle::measure::Error::Engine(error) => error.into(),
+        }
+    }
+}
+
+impl From<warpmp_papers::Error> for Error {
+    fn from(error: warpmp_papers::Error) -> Self {
+        match error {
+            warpmp_papers::Error::Stopped => Self::Interrupted,
+            warpmp_papers::Error::WrongResult(error) => error.into(),
+            warpmp_papers::Error::Engine(error) => error.into(),
+            warpmp_papers::Error::Collatz(error) => error.into(),
+            other => ReproduceError::Papers(other).into(),
+        }
+    }
+}
+
 impl From<warpmp_numtheory::Error> for Error {
     fn from(error: warpmp_numtheory::Error) -> Self {
         match error {

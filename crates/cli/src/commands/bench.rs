@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use clap::ValueEnum as _;
 use serde::Serialize;
 use warpmp::{Batch, EngineKind, Error as LibraryError, Operation, Session, Shape, operation::Group};
+use warpmp_oracle::measure::{self, Limits, Measured};
 
 use super::pattern;
 use crate::{
@@ -13,7 +14,6 @@ use crate::{
     error::{Error, Result, plural},
     interrupt,
     io::output::{self, Output},
-    measure::{self, Limits, Measured},
     plot::{Axis, Chart, Series, Style},
     progress::Progress,
     summary::{scaled, scaled_seconds, significant},
@@ -137,7 +137,9 @@ fn default_lanes(bits: usize, kind: EngineKind) -> usize {
 fn row(session: &Session, operation: Operation, case: &Case, runs: usize, limits: Option<Limits>) -> Result<Row> {
     let operands = pattern::for_operation(operation, case.pattern, case.shape)?;
     let operands: Vec<&Batch> = operands.iter().collect();
-    let measured = measure::operation(session, operation, &operands, case.algorithm.as_deref(), runs)?;
+    let measured = measure::operation(session, operation, &operands, case.algorithm.as_deref(), runs, &|| {
+        interrupt::check().is_ok()
+    })?;
     Ok(Row::new(session, operation, case, measured, limits))
 }
 

@@ -1,4 +1,4 @@
-//! The executions of the EPFL report's experiments.
+//! The results of the EPFL report's experiments by num-bigint.
 
 use num_bigint::BigUint;
 use warpmp::kernels::epfl::{Experiment, Place, Work};

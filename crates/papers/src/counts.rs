@@ -3,21 +3,19 @@
 use std::sync::Arc;
 
 use warpmp::{
-    Operation, Session, Shape,
+    Operation, Options, Session, Shape,
     device::{self, Device},
 };
-
-use super::{
-    line::{Line, Outcome, Quantity},
-    tables::{CountRow, Counts, Entry},
+use warpmp_oracle::{
+    check,
+    pattern::{self, Pattern},
 };
+
 use crate::{
-    args::Pattern,
-    commands::{check, pattern},
-    engine,
     error::{Error, Result},
-    interrupt,
-    progress::Progress,
+    line::{Count, Figure, Outcome},
+    tables::{CountRow, Counts, Entry, Polynomial},
+    watch::Settings,
 };
 
 /// Lanes of a tile: kernels by one thread work on as many products at a time.
@@ -31,28 +29,31 @@ const TOOM_POINTS: &str = "multiply";
 
 /// What one product takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Counted {
+struct Counted {
     /// Products of two words, without those that make addresses.
-    pub(crate) multiplications: u64,
+    multiplications: u64,
     /// Those of Toom-k at the points alone.
-    pub(crate) at_points: Option<u64>,
+    at_points: Option<u64>,
     /// Words of global memory.
-    pub(crate) reads: u64,
-    pub(crate) writes: u64,
+    reads: u64,
+    writes: u64,
 }
 
 /// Counts every row of the table.
-pub(crate) fn reproduce(entry: &Entry, counts: &Counts, quiet: bool) -> Result<Outcome> {
+///
+/// # Errors
+/// Those of [`Error`].
+pub fn reproduce(entry: &Entry, counts: &Counts, settings: Settings<'_>) -> Result<Outcome> {
     let mut outcome = Outcome::new(entry);
     let total: usize = counts.rows.iter().map(|row| row.words.len()).sum();
-    let progress = Progress::new(Some(total as u64), "counts", quiet);
     for row in &counts.rows {
         for &words in &row.words {
-            interrupt::check()?;
+            settings.check()?;
             let counted = count(&row.algorithm, words)?;
-            outcome.lines.extend(lines(&outcome.table, row, words, counted));
-            let done = outcome.lines.len() as u64 / 3;
-            progress.update(done, done);
+            for figure in figures(row, words, counted) {
+                outcome.push(&row.method, 32 * words, figure);
+            }
+            settings.watch.progress(outcome.lines.len() as u64 / 3, total as u64, "counts");
         }
     }
     outcome.notes.push(
@@ -63,43 +64,34 @@ pub(crate) fn reproduce(entry: &Entry, counts: &Counts, quiet: bool) -> Result<O
     Ok(outcome)
 }
 
-fn lines(table: &str, row: &CountRow, words: usize, counted: Counted) -> [Line; 3] {
-    let figures = [
-        (Quantity::Multiplications, &row.multiplications, counted.multiplications),
-        (Quantity::WordsRead, &row.reads, counted.reads),
-        (Quantity::WordsWritten, &row.writes, counted.writes),
-    ];
-    figures.map(|(quantity, polynomial, ours)| {
-        let paper = polynomial.at(words);
-        let at_points = if quantity == Quantity::Multiplications { counted.at_points } else { None };
-        Line {
-            paper: Some(paper),
-            paper_formula: Some(polynomial.to_string()),
-            algorithm: Some(row.algorithm.clone()),
-            ours: Some(ours as f64),
-            ratio: Some(ours as f64 / paper),
-            at_points,
-            ..Line::new(table, &row.method, quantity, 32 * words)
-        }
-    })
+fn figures(row: &CountRow, words: usize, counted: Counted) -> [Figure; 3] {
+    let count = |polynomial: &Polynomial, ours: u64, at_points| Count {
+        paper: polynomial.at(words),
+        formula: polynomial.to_string(),
+        algorithm: row.algorithm.clone(),
+        ours: ours as f64,
+        at_points,
+    };
+    [
+        Figure::Multiplications(count(&row.multiplications, counted.multiplications, counted.at_points)),
+        Figure::WordsRead(count(&row.reads, counted.reads, None)),
+        Figure::WordsWritten(count(&row.writes, counted.writes, None)),
+    ]
 }
 
 /// Multiplies a tile by the algorithm on a simulator of its own, checks the products, and counts.
-///
-/// # Errors
-/// [`WrongResult`]; the library's.
-pub(crate) fn count(algorithm: &str, words: usize) -> Result<Counted> {
+fn count(algorithm: &str, words: usize) -> Result<Counted> {
     let device = device::open_sim();
     let session = Session::with_device(Arc::clone(&device))?;
     let shape = Shape::new(LANES, 32 * words);
     let a = pattern::operands(Pattern::Carry, shape, 0, 1)?;
     let b = pattern::operands(Pattern::Carry, shape, 0, 2)?;
-    let (product, _) = engine::apply(&session, Operation::Mul, &[&a, &b], Some(algorithm), None)?;
+    let (products, _) = session.apply(Operation::Mul, &[&a, &b], Options::new().algorithm(algorithm))?;
     for lane in 0..LANES {
         let row = |batch| check::lane_of(batch, lane);
-        check::compare(Operation::Mul, lane as u64, &[row(&a), row(&b)], &[row(&product)])?;
+        check::compare(Operation::Mul, lane as u64, &[row(&a), row(&b)], &[row(&products[0])])?;
     }
-    tally(device.as_ref(), algorithm).ok_or(Error::Bug)
+    tally(device.as_ref(), algorithm).ok_or_else(|| Error::NoSection { kernel: algorithm.into() })
 }
 
 /// Reads the counters, which tell instructions by the section of the kernel's text; none if the kernel does not have

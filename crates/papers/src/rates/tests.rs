@@ -2,9 +2,11 @@
 
 use warpmp_collatz::tables::Mandatory;
 
-use super::{super::tables, *};
+use super::*;
+use crate::tables;
 
-const SETTINGS: Settings = Settings { runs: 2, products: Some(3000), quiet: true };
+const SETTINGS: Settings<'_> = Settings { runs: 2, products: Some(3000), watch: &() };
+const NO_GPU: Machine<'_> = Machine { gpu: None, cache: None };
 
 fn sweep(name: &str) -> (Entry, &'static Sweep) {
     let entry = tables::find(&[name.into()]).unwrap()[0];
@@ -21,7 +23,7 @@ fn rows_have_a_figure_for_each_column() {
         assert!(sweep.columns.is_sorted());
         for row in &sweep.rows {
             assert_eq!(row.figures.len(), sweep.columns.len(), "{name} {}", row.method);
-            assert_eq!(row.measure.engine().is_some(), sweep.default.is_some());
+            assert_eq!(row.measure.is_rate(), sweep.default.is_some());
             assert_eq!(row.numbers_bits > 0, sweep.default.is_some());
             // One size is the column, the other is given.
             match row.measure {
@@ -41,8 +43,8 @@ fn values_are_the_papers() {
     let mut compared = 0;
     for name in ["4.1", "4.2", "4.3"] {
         let (entry, sweep) = sweep(name);
-        for line in reproduce(&entry, sweep, Selector::Sim, SETTINGS).unwrap().lines {
-            let (paper, ours) = (line.paper.unwrap(), line.ours.unwrap());
+        for line in compute(&entry, sweep).unwrap().lines {
+            let (paper, ours) = (line.figure.paper().unwrap(), line.figure.ours().unwrap());
             let tolerance = if line.method == "ratio" { 0.5e-4 + 1e-9 } else { 0.0 };
             let misprint = (line.method.as_str(), line.bits) == ("words", 34);
             assert_eq!((paper - ours).abs() <= tolerance, !misprint, "{name} {} {}", line.method, line.bits);
@@ -67,31 +69,33 @@ fn rates_on_the_cpu() {
         Box::leak(Box::new(Sweep { column: "d".into(), columns, unit: 1e6, default: Some(kind), rows }))
     };
     let delays = of(Kind::Delay, vec![row(method(On::Cpu)), row(method(On::GpuShared))]);
-    let outcome = reproduce(&entry, delays, Selector::Cpu, SETTINGS).unwrap();
+    let outcome = measure(&entry, delays, Kind::Delay, NO_GPU, SETTINGS).unwrap();
     // Table A of 14 bits does not go with 15 base bits; without a GPU the paper's figure stands alone.
     assert_eq!(outcome.lines.iter().map(|line| line.bits).collect::<Vec<_>>(), [10, 12, 10]);
-    let line = &outcome.lines[0];
-    assert_eq!((line.paper, line.paper_products, line.products), (Some(2e6), 1 << 30, 3000));
-    assert!((line.ratio.unwrap() - line.ours.unwrap() / 2e6).abs() < 1e-9);
-    assert!(line.default.unwrap() > 0.0 && line.checked == Some(100) && line.runs == Some(2));
-    assert!(outcome.lines[2].ours.is_none() && outcome.lines[2].default.is_none());
+    let rate = |line: usize| outcome.lines[line].figure.rate().unwrap();
+    assert_eq!((rate(0).paper, rate(0).paper_products, rate(0).products), (Some(2e6), 1 << 30, 3000));
+    assert_eq!(rate(0).algorithm.as_deref(), Some("algorithm 6, d=10 a=14"));
+    let ours = rate(0).ours.as_ref().unwrap();
+    assert!((ours.ratio.unwrap() - ours.mean / 2e6).abs() < 1e-9);
+    assert_eq!((ours.checked, ours.runs), (Some(100), 2));
+    assert!(rate(0).default.as_ref().unwrap().mean > 0.0);
+    assert!(rate(2).ours.is_none() && rate(2).default.is_none());
     assert!(outcome.notes.iter().any(|note| note.contains("Not on a GPU")));
-    let table = text("d", &outcome.lines);
-    assert!(table.contains("algorithm 6, d=10 a=14") && table.contains("2.00 M"), "{table}");
 
     let sieve = |on| Measure::Convergence { on, base_bits: None, sieve_bits: Some(14) };
     let convergence = of(Kind::Convergence, vec![row(sieve(On::Cpu))]);
-    let outcome = reproduce(&entry, convergence, Selector::Cpu, SETTINGS).unwrap();
-    assert!(outcome.lines.len() == 3 && outcome.lines.iter().all(|line| line.ours.unwrap() > 0.0));
-    assert!(outcome.lines[0].default_algorithm.as_ref().unwrap().starts_with("dfs L="));
-    let svg = chart(&outcome, "d").svg().unwrap();
-    assert!(svg.contains("m, ours, default") && svg.contains("numbers a second"));
+    let outcome = measure(&entry, convergence, Kind::Convergence, NO_GPU, SETTINGS).unwrap();
+    let rates: Vec<&Comparison> = outcome.lines.iter().map(|line| line.figure.rate().unwrap()).collect();
+    assert!(rates.len() == 3 && rates.iter().all(|rate| rate.ours.as_ref().unwrap().mean > 0.0));
+    assert!(rates[0].default_algorithm.as_ref().unwrap().starts_with("dfs L="));
 }
 
 /// Rows of a GPU, on the simulator: what they hold, not how fast they are.
 #[test]
 fn rows_of_a_gpu() {
-    let mut bench = Bench::new(Selector::Sim, Settings { runs: 1, products: Some(200), quiet: true }).unwrap();
+    let gpu = warpmp::device::open_sim();
+    let machine = Machine { gpu: Some(&gpu), cache: None };
+    let mut bench = Bench::new(machine, Settings { runs: 1, products: Some(200), watch: &() }).unwrap();
     let mut rate = |measure, column| bench.measure(measure, column).unwrap();
     for on in [On::GpuShared, On::GpuGlobal] {
         let convergence = Measure::Convergence { on, base_bits: None, sieve_bits: Some(4) };

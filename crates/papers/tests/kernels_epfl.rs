@@ -8,7 +8,8 @@ use warpmp::kernels::epfl::{Arithmetic, Experiment, Layout, Operands as Shared, 
 use warpmp::{Batch, Operation, Options, Session, Shape};
 use warpmp_kernel::ir::Op;
 use warpmp_kernel::sim::{Counters, Grid, Memory, Pipe, Program};
-use warpmp_testkit::{Operands, Pattern, oracle};
+use warpmp_papers::forms::oracle;
+use warpmp_testkit::{Operands, Pattern};
 
 const WORKS: [Work; 4] = [Work::Add, Work::AddMod, Work::School, Work::Karatsuba];
 const ARITHMETICS: [Arithmetic; 4] = [Arithmetic::Flag, Arithmetic::Wide, Arithmetic::Compared, Arithmetic::Rows];
@@ -92,7 +93,7 @@ fn check(experiment: &Experiment, pattern: Pattern, blocks: u32, threads: u32) -
     for lane in 0..lanes {
         let found: Vec<u32> = (0..result_limbs).map(|i| words[layout.word(result_limbs, lanes, lane, i)]).collect();
         let row = |rows: &[u32]| rows[lane * limbs..][..limbs].to_vec();
-        let expected = oracle::epfl::result(experiment, [&row(&a), &row(&b), &row(&m)]);
+        let expected = oracle::result(experiment, [&row(&a), &row(&b), &row(&m)]);
         assert_eq!(BigUint::new(found), expected, "{} lane {lane} {pattern:?}", experiment.name());
     }
     counters

@@ -1,10 +1,8 @@
 //! A study as heat maps over grids and blocks, or as a chart where it has no sweep.
 
-use super::super::line::{Line, Outcome, Quantity};
-use super::{
-    Picture,
-    show::{Sweep, sweeps},
-};
+use warpmp_papers::{Figure, Line, Outcome, forms::Picture};
+
+use super::forms_text::{Sweep, sweeps};
 use crate::{
     error::Result,
     plot::{
@@ -17,7 +15,7 @@ use crate::{
 ///
 /// # Errors
 /// [`NothingToDraw`](crate::plot::NothingToDraw).
-pub(crate) fn svg(outcome: &Outcome, picture: Picture) -> Result<String> {
+pub(super) fn svg(outcome: &Outcome, picture: Picture) -> Result<String> {
     let sweeps = sweeps(&outcome.lines);
     let scale = if picture == Picture::Ratios { Scale::Ratio } else { Scale::Microseconds };
     let panels: Vec<Panel> = sweeps
@@ -33,9 +31,9 @@ pub(crate) fn svg(outcome: &Outcome, picture: Picture) -> Result<String> {
 }
 
 fn panel(sweep: &Sweep<'_>, scale: Scale) -> Panel {
-    let figure = |blocks, threads| {
-        let line = sweep.at(blocks, threads)?;
-        if scale == Scale::Ratio { line.relative } else { line.median.map(|seconds| 1e6 * seconds) }
+    let figure = |blocks, threads| match scale {
+        Scale::Ratio => sweep.relative(blocks, threads),
+        Scale::Microseconds => sweep.microseconds(blocks, threads),
     };
     let title = match scale {
         Scale::Ratio => sweep.title(),
@@ -48,23 +46,25 @@ fn panel(sweep: &Sweep<'_>, scale: Scale) -> Panel {
 
 /// Registers by bits, the report's dashed; without a GPU the instructions.
 fn chart(outcome: &Outcome) -> Chart {
-    let has_registers = outcome.lines.iter().any(|line| line.quantity == Quantity::Registers && line.ours.is_some());
-    let (quantity, label) = if has_registers {
-        (Quantity::Registers, "registers a thread")
-    } else {
-        (Quantity::Instructions, "instructions of an execution, without moves")
+    let has_registers =
+        outcome.lines.iter().any(|line| matches!(&line.figure, Figure::Registers(it) if it.ours.is_some()));
+    let label = if has_registers { "registers a thread" } else { "instructions of an execution, without moves" };
+    let shown = |line: &&Line| match line.figure {
+        Figure::Registers(_) => has_registers,
+        Figure::Instructions(_) => !has_registers,
+        _ => false,
     };
     let mut methods: Vec<&str> = outcome.lines.iter().map(|line| line.method.as_str()).collect();
     methods.dedup();
     let mut series = Vec::new();
     for (number, method) in methods.into_iter().enumerate() {
         let points = |value: fn(&Line) -> Option<f64>| -> Vec<(f64, f64)> {
-            let of_method = outcome.lines.iter().filter(|line| line.method == method && line.quantity == quantity);
+            let of_method = outcome.lines.iter().filter(shown).filter(|line| line.method == method);
             of_method.filter_map(|line| Some((line.bits as f64, value(line)?))).collect()
         };
         let line = |name, style, points| Series { name, colour: number + 1, style, points };
-        series.push(line(format!("{method}, paper"), Style::Dashed, points(|line| line.paper)));
-        series.push(line(method.to_owned(), Style::Solid, points(|line| line.ours)));
+        series.push(line(format!("{method}, paper"), Style::Dashed, points(|line| line.figure.paper())));
+        series.push(line(method.to_owned(), Style::Solid, points(|line| line.figure.ours())));
     }
     Chart {
         title: format!("{}: {}", outcome.table, outcome.title),

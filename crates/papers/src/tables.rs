@@ -1,18 +1,14 @@
-//! The papers' tables, from the files in `crates/cli/papers`, and their names.
+//! The papers' tables, from the files in `data/`, and their names.
 
 use std::{fmt, sync::LazyLock};
 
 use serde::{Deserialize, Serialize};
 
-use super::ReproduceError;
-use super::{collatz::Sweep, epfl::Study};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::{forms::Study, rates::Sweep};
 
-const FILES: [&str; 3] = [
-    include_str!("../../../papers/candar.json"),
-    include_str!("../../../papers/dissertation.json"),
-    include_str!("../../../papers/epfl.json"),
-];
+const FILES: [&str; 3] =
+    [include_str!("../data/candar.json"), include_str!("../data/dissertation.json"), include_str!("../data/epfl.json")];
 
 /// The files, read. That they can be read is tested, so nobody meets the empty list.
 static DOCUMENTS: LazyLock<Vec<Document>> =
@@ -21,7 +17,7 @@ static DOCUMENTS: LazyLock<Vec<Document>> =
 /// A publication.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Document {
+pub struct Document {
     /// Its name on the command line.
     pub(crate) name: String,
     pub(crate) reference: String,
@@ -35,32 +31,39 @@ pub(crate) struct Document {
 /// A table, or a figure.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Table {
+pub struct Table {
     /// Its name in the document.
     pub(crate) name: String,
-    pub(crate) title: String,
+    /// Its title.
+    pub title: String,
     /// Where it stands.
     pub(crate) place: String,
     /// What was measured on, and how.
     pub(crate) machine: Option<String>,
-    pub(crate) content: Content,
+    /// Its figures.
+    pub content: Content,
     /// Misprints, doubts, and what to mind in a comparison.
     pub(crate) notes: Vec<String>,
 }
 
+/// The figures of a table, by kind.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Content {
+pub enum Content {
+    /// Times of multiplications.
     Times(Times),
+    /// Counts of operations.
     Counts(Counts),
+    /// Figures of the Collatz schemes.
     Collatz(Sweep),
+    /// Forms of an operation.
     Study(Study),
 }
 
 /// Times of multiplications: a row for each method, a column for each width.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Times {
+pub struct Times {
     pub(crate) products: usize,
     /// Bits of both operands, ascending.
     pub(crate) bits: Vec<usize>,
@@ -84,8 +87,10 @@ pub(crate) struct TimeRow {
 /// What a row was measured on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Engine {
+pub enum Engine {
+    /// A processor.
     Cpu,
+    /// A GPU.
     Gpu,
 }
 
@@ -111,7 +116,7 @@ pub(crate) struct SpeedUp {
 /// Operations of a multiplication of `w` by `w` words, as polynomials in `w`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Counts {
+pub struct Counts {
     pub(crate) rows: Vec<CountRow>,
 }
 
@@ -202,19 +207,21 @@ impl TryFrom<String> for Fraction {
 
 /// A table with its document.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
-    pub(crate) document: &'static Document,
-    pub(crate) table: &'static Table,
+pub struct Entry {
+    /// The publication.
+    pub document: &'static Document,
+    /// The table.
+    pub table: &'static Table,
 }
 
 impl Entry {
     /// The name that is unique: `candar:II`.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         format!("{}:{}", self.document.name, self.table.name)
     }
 
     /// Does it need an engine that has times?
-    pub(crate) fn has_times(&self) -> bool {
+    pub fn has_times(&self) -> bool {
         match &self.table.content {
             Content::Times(_) => true,
             // Without a GPU a study has its counts.
@@ -225,15 +232,15 @@ impl Entry {
 }
 
 /// Every table.
-pub(crate) fn all() -> Vec<Entry> {
+pub fn all() -> Vec<Entry> {
     entries(&DOCUMENTS)
 }
 
 /// The tables of these names; a document's name is all of its tables, `all` is every table. None twice.
 ///
 /// # Errors
-/// [`ReproduceError::UnknownTable`], [`ReproduceError::AmbiguousTable`].
-pub(crate) fn find(names: &[String]) -> Result<Vec<Entry>> {
+/// [`Error::UnknownTable`], [`Error::AmbiguousTable`].
+pub fn find(names: &[String]) -> Result<Vec<Entry>> {
     let mut found: Vec<Entry> = Vec::new();
     for name in names {
         let mut more = all();
@@ -268,8 +275,8 @@ fn lookup(entries: &[Entry], name: &str) -> Result<Entry> {
     let names = |entries: &[Entry]| entries.iter().map(Entry::name).collect::<Vec<_>>().join(", ");
     match matches[..] {
         [entry] => Ok(entry),
-        [] => Err(ReproduceError::UnknownTable { name: name.into(), known: names(entries) }.into()),
-        _ => Err(ReproduceError::AmbiguousTable { name: name.into(), meant: names(&matches) }.into()),
+        [] => Err(Error::UnknownTable { name: name.into(), known: names(entries) }),
+        _ => Err(Error::AmbiguousTable { name: name.into(), meant: names(&matches) }),
     }
 }
 

@@ -2,30 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use warpmp::{Batch, EngineKind, Error as LibraryError, Session, Shape};
-
-use super::{
-    cpu::{Cores, Cpu, patiently},
-    line::{Line, Outcome, Quantity},
-    tables::{Engine, Entry, TimeRow, Times},
+use warpmp::{Batch, EngineKind, Error as LibraryError, Operation, Session, Shape};
+use warpmp_oracle::{
+    measure::{self, Error as MeasureError, Measured},
+    pattern::{self, Pattern},
 };
+
 use crate::{
-    args::Pattern,
-    commands::pattern,
-    error::{Error, Result},
-    interrupt,
-    measure::{self, Measured},
-    progress::Progress,
+    cpu::{Cores, Cpu, patiently},
+    error::Result,
+    line::{Comparison, Figure, Measurement, Outcome, SpeedUp},
+    tables::{Engine, Entry, TimeRow, Times},
+    watch::Settings,
 };
-
-/// How to measure.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
-    pub(crate) runs: usize,
-    /// Products instead of the paper's number.
-    pub(crate) products: Option<usize>,
-    pub(crate) quiet: bool,
-}
 
 /// All measurements of a width.
 #[derive(Debug, Default)]
@@ -38,22 +27,24 @@ struct Column {
 }
 
 /// Measures every row of the table at every width.
-pub(crate) fn reproduce(entry: &Entry, times: &Times, session: &Session, settings: Settings) -> Result<Outcome> {
-    let run = Run::new(entry, times, session, settings)?;
-    run.all()
+///
+/// # Errors
+/// Those of [`Error`](crate::Error).
+pub fn reproduce(entry: &Entry, times: &Times, session: &Session, settings: Settings<'_>) -> Result<Outcome> {
+    Run::new(entry, times, session, settings)?.all()
 }
 
 struct Run<'a> {
     times: &'a Times,
     session: &'a Session,
-    settings: Settings,
+    settings: Settings<'a>,
     outcome: Outcome,
     /// For tables with a row of a CPU.
     cpu: Option<Cpu>,
 }
 
 impl<'a> Run<'a> {
-    fn new(entry: &Entry, times: &'a Times, session: &'a Session, settings: Settings) -> Result<Self> {
+    fn new(entry: &Entry, times: &'a Times, session: &'a Session, settings: Settings<'a>) -> Result<Self> {
         let mut outcome = Outcome::new(entry);
         outcome.device = Some(session.engine().name.clone());
         outcome.copy_bytes_per_second = measure::limits(session)?.map(|limits| limits.copy_bytes_per_second);
@@ -82,17 +73,15 @@ impl<'a> Run<'a> {
         let columns = self.times.bits.len();
         let each = 1 + if self.cpu.is_some() { 2 } else { 0 };
         let total: usize = (0..columns).map(|column| self.algorithms(column).len() + each).sum();
-        let progress = Progress::new(Some(total as u64), "measurements", self.settings.quiet);
-        let mut done = 0;
+        let (watch, mut done) = (self.settings.watch, 0);
         let mut tick = || {
             done += 1;
-            progress.update(done, done);
+            watch.progress(done, total as u64, "measurements");
         };
         let mut measured = Vec::with_capacity(columns);
         for column in 0..columns {
             measured.push(self.column(column, &mut tick)?);
         }
-        drop(progress);
         self.lines(&measured);
         self.notes();
         Ok(self.outcome)
@@ -111,8 +100,8 @@ impl<'a> Run<'a> {
         tick();
         if let Some(cpu) = &self.cpu {
             for (cores, place) in [(Cores::One, &mut column.one_core), (Cores::All, &mut column.all_cores)] {
-                interrupt::check()?;
-                *place = Some(cpu.time(&a, &b, cores, self.settings.runs)?);
+                self.settings.check()?;
+                *place = Some(cpu.time(&a, &b, cores, self.settings.runs, self.settings.watch)?);
                 tick();
             }
         }
@@ -121,96 +110,105 @@ impl<'a> Run<'a> {
 
     /// None, and a note, if the device's memory does not suffice.
     fn on_session(&mut self, a: &Batch, b: &Batch, algorithm: Option<&str>) -> Result<Option<Measured>> {
-        interrupt::check()?;
-        let multiply = |a: &Batch, b: &Batch, runs| measure::mul(self.session, a, b, algorithm, runs);
+        self.settings.check()?;
+        let go_on = || self.settings.watch.go_on();
+        let multiply = |a: &Batch, b: &Batch, runs| {
+            measure::operation(self.session, Operation::Mul, &[a, b], algorithm, runs, &go_on)
+        };
         let measured = match self.session.engine().kind {
             EngineKind::Cpu => patiently(a, b, self.settings.runs, multiply),
             _ => multiply(a, b, self.settings.runs),
         };
         match measured {
             Ok(measured) => Ok(Some(measured)),
-            Err(Error::Library(error @ LibraryError::OutOfMemory { .. })) => {
+            Err(MeasureError::Engine(error @ LibraryError::OutOfMemory { .. })) => {
                 let name = algorithm.unwrap_or("the default");
                 self.outcome.notes.push(format!("Left out: {name} at {} bits: {error}.", a.bits()));
                 Ok(None)
             }
-            Err(error) => Err(error),
+            Err(error) => Err(error.into()),
         }
     }
 
     fn lines(&mut self, measured: &[Column]) {
-        let mut lines = Vec::new();
         for row in &self.times.rows {
             for (number, column) in measured.iter().enumerate() {
-                lines.push(match row.engine {
-                    Engine::Gpu => self.gpu_line(row, number, column),
-                    Engine::Cpu => self.cpu_line(row, number, column),
-                });
+                let comparison = match row.engine {
+                    Engine::Gpu => self.on_gpu(row, number, column),
+                    Engine::Cpu => self.on_cpu(row, number, column),
+                };
+                self.outcome.push(&row.method, self.times.bits[number], Figure::Time(comparison));
             }
         }
-        self.outcome.lines = lines;
         self.speed_up(measured);
         // Where the paper has no figure and we have no algorithm there is nothing to tell.
-        self.outcome.lines.retain(|line| line.paper.is_some() || line.ours.is_some());
+        self.outcome.lines.retain(|line| line.figure.paper().is_some() || line.figure.ours().is_some());
     }
 
-    fn line(&self, row: &TimeRow, number: usize) -> Line {
-        Line {
-            engine: Some(row.engine),
+    /// The paper's figure, without ours.
+    fn paper(&self, row: &TimeRow, number: usize) -> Comparison {
+        Comparison {
+            engine: row.engine,
             paper_products: self.times.products,
             products: self.products(),
             paper: row.seconds(number),
-            ..Line::new(&self.outcome.table, &row.method, Quantity::Time, self.times.bits[number])
+            algorithm: None,
+            ours: None,
+            default_algorithm: None,
+            default: None,
         }
     }
 
-    fn gpu_line(&self, row: &TimeRow, number: usize, column: &Column) -> Line {
-        let mut line = self.line(row, number);
-        let named = row.algorithm(number).and_then(|name| column.named.get(name)).and_then(Option::as_ref);
-        line.algorithm = row.algorithm(number).map(str::to_owned);
-        line.set_ours(named);
-        line.set_default(column.default.as_ref());
-        let floor = |measured: &Measured| {
-            let bandwidth = self.outcome.copy_bytes_per_second?;
-            Some(measured.bytes as f64 / bandwidth / measured.mean())
+    fn on_gpu(&self, row: &TimeRow, number: usize, column: &Column) -> Comparison {
+        let paper = self.paper(row, number);
+        let measurement = |measured: &Measured| {
+            let bandwidth = self.outcome.copy_bytes_per_second;
+            let floor_fraction = bandwidth.map(|bandwidth| measured.bytes as f64 / bandwidth / measured.mean());
+            Measurement { floor_fraction, ..paper.measurement(measured) }
         };
-        line.floor_fraction = named.and_then(floor);
-        line.default_floor_fraction = column.default.as_ref().and_then(floor);
-        line
+        let named = row.algorithm(number).and_then(|name| column.named.get(name)).and_then(Option::as_ref);
+        Comparison {
+            algorithm: row.algorithm(number).map(str::to_owned),
+            ours: named.map(measurement),
+            default_algorithm: column.default.as_ref().map(|it| it.algorithm.clone()),
+            default: column.default.as_ref().map(measurement),
+            ..paper.clone()
+        }
     }
 
-    fn cpu_line(&self, row: &TimeRow, number: usize, column: &Column) -> Line {
-        let mut line = self.line(row, number);
+    fn on_cpu(&self, row: &TimeRow, number: usize, column: &Column) -> Comparison {
+        let paper = self.paper(row, number);
         let on = |measured: &Option<Measured>, cores| measured.as_ref().map(|it| format!("{}, {cores}", it.algorithm));
-        line.algorithm = on(&column.one_core, "one core");
-        line.set_ours(column.one_core.as_ref());
-        line.set_default(column.all_cores.as_ref());
-        line.default_algorithm = on(&column.all_cores, "all cores");
-        line
+        Comparison {
+            algorithm: on(&column.one_core, "one core"),
+            ours: column.one_core.as_ref().map(|it| paper.measurement(it)),
+            default_algorithm: on(&column.all_cores, "all cores"),
+            default: column.all_cores.as_ref().map(|it| paper.measurement(it)),
+            ..paper.clone()
+        }
     }
 
-    /// The paper's factors beside ours: one core's time over that of the paper's method, and over the default's.
+    /// The paper's factors beside ours: one core's time over the time of the paper's method, and over the default's time.
     fn speed_up(&mut self, measured: &[Column]) {
         let Some(speed_up) = &self.times.speed_up else { return };
         let method = format!("{} / {}", speed_up.over, speed_up.of);
         for (number, (column, factor)) in measured.iter().zip(&speed_up.factors).enumerate() {
             let bits = self.times.bits[number];
-            let time = |method: &str| {
+            let of_method = |method: &str| {
                 let line = self.outcome.lines.iter().find(|line| line.method == method && line.bits == bits)?;
-                line.ours
+                line.figure.ours()
             };
-            let over = time(&speed_up.over);
-            let ours = over.zip(time(&speed_up.of)).map(|(over, of)| over / of);
-            let line = Line {
+            let over = of_method(&speed_up.over);
+            let ours = over.zip(of_method(&speed_up.of)).map(|(over, of)| over / of);
+            let figure = Figure::SpeedUp(SpeedUp {
                 paper_products: self.times.products,
                 products: self.products(),
-                paper: Some(*factor),
+                paper: *factor,
                 ours,
                 ratio: ours.map(|ours| ours / factor),
                 default: over.zip(column.default.as_ref()).map(|(over, default)| over / default.mean()),
-                ..Line::new(&self.outcome.table, &method, Quantity::SpeedUp, bits)
-            };
-            self.outcome.lines.push(line);
+            });
+            self.outcome.push(&method, bits, figure);
         }
     }
 
@@ -230,8 +228,9 @@ impl<'a> Run<'a> {
                 self.times.products
             ));
         }
-        let fractions = self.outcome.lines.iter().flat_map(|line| [line.floor_fraction, line.default_floor_fraction]);
-        if fractions.flatten().any(|fraction| fraction > 1.0) {
+        let times = self.outcome.lines.iter().filter_map(|line| line.figure.time());
+        let mut measurements = times.flat_map(|time| [&time.ours, &time.default]).flatten();
+        if measurements.any(|it| it.floor_fraction.is_some_and(|fraction| fraction > 1.0)) {
             notes.push(
                 "More than 1 of the memory floor: so few bytes stay in the GPU's cache from run to run.".to_owned(),
             );
@@ -240,31 +239,19 @@ impl<'a> Run<'a> {
     }
 }
 
-impl Line {
-    fn set_ours(&mut self, measured: Option<&Measured>) {
-        let Some(measured) = measured else { return };
-        self.ours = Some(measured.mean());
-        self.median = Some(measured.median());
-        self.minimum = Some(measured.minimum());
-        self.runs = Some(measured.times.len());
-        self.checked = Some(measured.checked);
-        self.ratio = self.times_as_fast(measured);
-    }
-
-    fn set_default(&mut self, measured: Option<&Measured>) {
-        let Some(measured) = measured else { return };
-        self.default_algorithm = Some(measured.algorithm.clone());
-        self.default = Some(measured.mean());
-        self.default_median = Some(measured.median());
-        self.default_minimum = Some(measured.minimum());
-        self.default_runs = Some(measured.times.len());
-        self.default_ratio = self.times_as_fast(measured);
-    }
-
-    /// The paper's time for as many products over ours.
-    fn times_as_fast(&self, measured: &Measured) -> Option<f64> {
+impl Comparison {
+    /// Our measurement beside this paper's.
+    fn measurement(&self, measured: &Measured) -> Measurement {
         let share = self.products as f64 / self.paper_products as f64;
-        self.paper.map(|paper| paper * share / measured.mean())
+        Measurement {
+            mean: measured.mean(),
+            median: measured.median(),
+            minimum: Some(measured.minimum()),
+            runs: measured.times.len(),
+            checked: Some(measured.checked),
+            ratio: self.paper.map(|paper| paper * share / measured.mean()),
+            floor_fraction: None,
+        }
     }
 }
 

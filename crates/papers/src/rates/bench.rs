@@ -3,11 +3,7 @@
 use std::{hint::black_box, sync::Arc, time::Instant};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use tempfile::TempDir;
-use warpmp::{
-    Selector,
-    device::{Buffer, Device, Error as DeviceError},
-};
+use warpmp::device::{Buffer, Device, Error as DeviceError};
 use warpmp_collatz::{
     Error as CollatzError,
     cpu::{Cpu, PaperDelays as CpuDelays},
@@ -28,11 +24,10 @@ use warpmp_collatz::{
     window::Window,
 };
 
-use super::{super::times::Settings, Kind, Measure, On};
-use crate::commands::collatz::CollatzFailure;
+use super::{Kind, Machine, Measure, On};
 use crate::{
-    commands::collatz::engines,
     error::{Error, Result},
+    watch::Settings,
 };
 
 /// What one measurement may take, roughly.
@@ -67,30 +62,27 @@ pub(super) struct Rate {
 }
 
 /// The machine, and what rows have in common.
-pub(super) struct Bench {
-    settings: Settings,
+pub(super) struct Bench<'w> {
+    settings: Settings<'w>,
     gpu: Option<Arc<dyn Device>>,
     sieve: Option<Honda>,
     starts: Option<(Vec<u64>, Buffer, Buffer)>,
     cpu: Cpu,
     one: ThreadPool,
     notes: Vec<String>,
-    /// Table S, made once for all base bits.
-    _cache: Option<TempDir>,
 }
 
-impl Bench {
-    pub(super) fn new(selector: Selector, settings: Settings) -> Result<Self> {
-        let cache = TempDir::new().ok();
-        let cpu = cache.as_ref().map_or_else(Cpu::new, |folder| Cpu::with_cache(folder.path()));
-        // A system that gives no thread at all has other worries.
-        let one = ThreadPoolBuilder::new().num_threads(1).build().map_err(|_| Error::Bug)?;
-        let gpu = engines::gpus(selector, true)?.into_iter().next();
+impl<'w> Bench<'w> {
+    pub(super) fn new(machine: Machine<'_>, settings: Settings<'w>) -> Result<Self> {
+        // Table S is made once for all base bits.
+        let cpu = machine.cache.map_or_else(Cpu::new, Cpu::with_cache);
+        let one = ThreadPoolBuilder::new().num_threads(1).build().map_err(Error::Threads)?;
+        let gpu = machine.gpu.cloned();
         let mut notes = Vec::new();
         if gpu.is_none() {
             notes.push("Not on a GPU: the rows of one have no figure of ours.".to_owned());
         }
-        Ok(Self { settings, gpu, sieve: None, starts: None, cpu, one, notes, _cache: cache })
+        Ok(Self { settings, gpu, sieve: None, starts: None, cpu, one, notes })
     }
 
     pub(super) fn device(&self) -> String {
@@ -133,9 +125,7 @@ impl Bench {
     /// What a device has no room for is noted.
     fn left_out(&mut self, measured: Result<Option<Rate>>, column: u32) -> Result<Option<Rate>> {
         match measured {
-            Err(Error::Collatz(CollatzFailure::Library(CollatzError::Device(
-                error @ DeviceError::OutOfMemory { .. },
-            )))) => {
+            Err(Error::Collatz(CollatzError::Device(error @ DeviceError::OutOfMemory { .. }))) => {
                 self.sieve = None;
                 self.note(format!("Left out at {column} bits: {error}."));
                 Ok(None)
@@ -339,7 +329,7 @@ fn check(delays: impl Iterator<Item = (u64, u32)>) -> Result<()> {
     for (start, delay) in delays {
         let expected = trace(start.into(), |_| true)?.delay();
         if u64::from(delay) != expected {
-            return Err(CollatzFailure::WrongDelay { start: start.into(), found: delay.into(), expected }.into());
+            return Err(Error::WrongDelay { start: start.into(), found: delay.into(), expected });
         }
     }
     Ok(())

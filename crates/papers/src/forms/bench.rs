@@ -1,21 +1,23 @@
 //! An experiment on a GPU, and its instructions on the simulator. Results are checked before anything is timed.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use num_bigint::BigUint;
 use warpmp::{
-    Selector, Shape,
-    device::{self, Arg, Buffer, Device, Grid, Kind, Module, Stream},
+    Shape,
+    device::{self, Arg, Buffer, Device, Grid as DeviceGrid, Kind, Module, Stream},
     kernels::epfl::Experiment,
 };
-
-use super::super::{ReproduceError, times::Settings};
-use crate::{
-    args::Pattern,
-    commands::{check, collatz::engines, pattern},
-    error::{Error, Result},
-    interrupt,
+use warpmp_oracle::{
+    check,
     measure::{CHECKED, Measured},
+    pattern::{self, Pattern},
+};
+
+use super::oracle;
+use crate::{
+    error::{Error, Result},
+    watch::Settings,
 };
 
 /// Numbers that are worked on while instructions are counted: a warp.
@@ -28,12 +30,12 @@ const RUNS_WHILE_BUSY: usize = 10;
 
 /// A grid of blocks of threads, each with a number of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Launch {
+pub(super) struct Grid {
     pub(super) blocks: u32,
     pub(super) threads: u32,
 }
 
-impl Launch {
+impl Grid {
     pub(super) const fn numbers(self) -> u32 {
         self.blocks * self.threads
     }
@@ -56,15 +58,15 @@ pub(super) struct Timed {
     pub(super) registers: u32,
     pub(super) local_bytes: u32,
     pub(super) checked: u64,
-    pub(super) launches: Vec<(Launch, Measured)>,
+    pub(super) launches: Vec<(Grid, Measured)>,
 }
 
 /// The machine.
-pub(super) struct Bench {
-    settings: Settings,
+pub(super) struct Bench<'w> {
+    settings: Settings<'w>,
     gpu: Option<Arc<dyn Device>>,
-    /// Operands and moduli by bits: rows of limbs.
-    operands: HashMap<u32, [Vec<u32>; 3]>,
+    /// Operands and moduli of this many bits: rows of limbs.
+    operands: Option<(u32, [Vec<u32>; 3])>,
     /// What keeps the stream busy until all launches wait in it.
     busy: Option<Buffer>,
 }
@@ -75,15 +77,10 @@ struct Arrays {
     result: Buffer,
 }
 
-impl Bench {
-    pub(super) fn new(selector: Selector, settings: Settings) -> Result<Self> {
-        let gpu = engines::gpus(selector, true)?.into_iter().find(|device| device.info().kind == Kind::Cuda);
-        Ok(Self::on(gpu, settings))
-    }
-
-    /// The machine with this GPU.
-    pub(super) fn on(gpu: Option<Arc<dyn Device>>, settings: Settings) -> Self {
-        Self { settings, gpu, operands: HashMap::new(), busy: None }
+impl<'w> Bench<'w> {
+    /// The machine with this GPU, or without one.
+    pub(super) fn new(gpu: Option<Arc<dyn Device>>, settings: Settings<'w>) -> Self {
+        Self { settings, gpu, operands: None, busy: None }
     }
 
     /// The GPU's name.
@@ -98,10 +95,10 @@ impl Bench {
     }
 
     /// Checks and times the launches; none without a GPU.
-    pub(super) fn time(&mut self, experiment: &Experiment, launches: &[Launch]) -> Result<Option<Timed>> {
+    pub(super) fn time(&mut self, experiment: &Experiment, grids: &[Grid]) -> Result<Option<Timed>> {
         let Some(gpu) = self.gpu.clone() else { return Ok(None) };
         let runs = self.settings.runs;
-        let module = gpu.load(&experiment.build()).map_err(library)?;
+        let module = gpu.load(&experiment.build())?;
         let resources = module.resources();
         let mut timed = Timed {
             algorithm: experiment.name(),
@@ -109,34 +106,31 @@ impl Bench {
             local_bytes: resources.local_bytes.unwrap_or(0),
             ..Timed::default()
         };
-        if launches.is_empty() {
-            return Ok(Some(timed));
-        }
-        if !self.operands.contains_key(&experiment.bits) {
-            // Those of one precision are enough to keep.
-            self.operands.clear();
-            self.operands.insert(experiment.bits, operands(experiment, Pattern::Random)?);
-        }
-        let rows = self.operands.get(&experiment.bits).ok_or(Error::Bug)?;
-        let rows = below_modulus(experiment, rows);
-        let stream = gpu.stream().map_err(library)?;
+        let Some(&largest) = grids.iter().max_by_key(|grid| grid.numbers()) else { return Ok(Some(timed)) };
+        // The operands of one precision are enough to keep.
+        let rows = match self.operands.take().filter(|(bits, _)| *bits == experiment.bits) {
+            Some((_, rows)) => rows,
+            None => operands(experiment, Pattern::Random)?,
+        };
+        let (_, kept) = self.operands.insert((experiment.bits, rows));
+        let rows = below_modulus(experiment, kept);
+        let stream = gpu.stream()?;
         if self.busy.is_none() && gpu.info().kind == Kind::Cuda {
-            self.busy = Some(gpu.alloc(BUSY_BYTES).map_err(library)?);
+            self.busy = Some(gpu.alloc(BUSY_BYTES)?);
         }
         let arrays = Arrays::new(&*gpu, &stream, experiment, &rows)?;
-        let largest = launches.iter().max_by_key(|launch| launch.numbers()).copied().ok_or(Error::Bug)?;
         arrays.launch(&*gpu, &stream, &module, largest)?;
         timed.checked = arrays.check(&*gpu, &stream, experiment, &rows, largest.numbers())?;
-        for &launch in launches {
-            interrupt::check()?;
+        for &grid in grids {
+            self.settings.check()?;
             if let Some(busy) = &self.busy {
                 for _ in 0..runs.div_ceil(RUNS_WHILE_BUSY) {
-                    gpu.fill(&stream, busy, 0, 0, busy.words()).map_err(library)?;
+                    gpu.fill(&stream, busy, 0, 0, busy.words())?;
                 }
             }
-            let times = arrays.time(&*gpu, &stream, &module, launch, runs)?;
+            let times = arrays.time(&*gpu, &stream, &module, grid, runs)?;
             let measured = Measured { algorithm: timed.algorithm.clone(), times, checked: timed.checked, bytes: 0 };
-            timed.launches.push((launch, measured));
+            timed.launches.push((grid, measured));
         }
         Ok(Some(timed))
     }
@@ -155,15 +149,15 @@ impl Arrays {
             device.upload(stream, words, &buffer, 0)?;
             Ok(buffer)
         };
-        let operands = arrays.iter().map(upload).collect::<device::Result<Vec<Buffer>>>().map_err(library)?;
+        let operands = arrays.iter().map(upload).collect::<device::Result<Vec<Buffer>>>()?;
         let bytes = 4 * u64::from(experiment.room) * u64::from(experiment.result_limbs());
-        Ok(Self { operands, result: device.alloc(bytes).map_err(library)? })
+        Ok(Self { operands, result: device.alloc(bytes)? })
     }
 
-    fn launch(&self, device: &dyn Device, stream: &Stream, module: &Module, launch: Launch) -> Result<()> {
-        let grid = Grid { blocks: launch.blocks, threads: launch.threads, shared_bytes: 0 };
+    fn launch(&self, device: &dyn Device, stream: &Stream, module: &Module, grid: Grid) -> Result<()> {
+        let grid = DeviceGrid { blocks: grid.blocks, threads: grid.threads, shared_bytes: 0 };
         let args: Vec<Arg<'_>> = self.operands.iter().chain([&self.result]).map(Arg::from).collect();
-        device.launch(stream, module, grid, &args).map_err(library)
+        Ok(device.launch(stream, module, grid, &args)?)
     }
 
     /// The times of `runs` launches that wait in the stream together, shortest first; one before them is not counted.
@@ -172,19 +166,19 @@ impl Arrays {
         device: &dyn Device,
         stream: &Stream,
         module: &Module,
-        launch: Launch,
+        grid: Grid,
         runs: usize,
     ) -> Result<Vec<std::time::Duration>> {
-        let events = (0..=runs).map(|_| device.event()).collect::<device::Result<Vec<_>>>().map_err(library)?;
-        self.launch(device, stream, module, launch)?;
+        let events = (0..=runs).map(|_| device.event()).collect::<device::Result<Vec<_>>>()?;
+        self.launch(device, stream, module, grid)?;
         for (number, event) in events.iter().enumerate() {
-            device.record(stream, event).map_err(library)?;
+            device.record(stream, event)?;
             if number < runs {
-                self.launch(device, stream, module, launch)?;
+                self.launch(device, stream, module, grid)?;
             }
         }
         let elapsed = events.windows(2).map(|pair| device.elapsed(&pair[0], &pair[1]));
-        let mut times = elapsed.collect::<device::Result<Vec<_>>>().map_err(library)?;
+        let mut times = elapsed.collect::<device::Result<Vec<_>>>()?;
         times.sort_unstable();
         Ok(times)
     }
@@ -200,23 +194,17 @@ impl Arrays {
     ) -> Result<u64> {
         let (limbs, result_limbs) = (experiment.limbs() as usize, experiment.result_limbs() as usize);
         let mut words = vec![0; self.result.words()];
-        device.download(stream, &self.result, 0, &mut words).map_err(library)?;
+        device.download(stream, &self.result, 0, &mut words)?;
         let lanes = check::spread(CHECKED.min(u64::from(numbers)), numbers as usize);
         for &lane in &lanes {
             let row = |rows: &'_ Vec<u32>| rows[lane * limbs..][..limbs].to_vec();
             let [a, b, m] = rows.each_ref().map(row);
             let word = |limb| words[experiment.layout.word(result_limbs, experiment.room as usize, lane, limb)];
             let found = BigUint::new((0..result_limbs).map(word).collect());
-            let expected = warpmp_oracle::epfl::result(experiment, [&a, &b, &m]);
+            let expected = oracle::result(experiment, [&a, &b, &m]);
             if found != expected {
                 let [found, expected] = [found, expected].map(|value| format!("0x{value:x}"));
-                return Err(ReproduceError::WrongExperiment {
-                    kernel: experiment.name(),
-                    lane: lane as u64,
-                    found,
-                    expected,
-                }
-                .into());
+                return Err(Error::WrongExperiment { kernel: experiment.name(), lane: lane as u64, found, expected });
             }
         }
         Ok(lanes.len() as u64)
@@ -258,13 +246,14 @@ fn tally(experiment: &Experiment) -> Result<Counted> {
     let simulator = device::open_sim();
     let device = simulator.as_ref();
     let rows = below_modulus(experiment, &operands(experiment, Pattern::Carry)?);
-    let stream = device.stream().map_err(library)?;
+    let stream = device.stream()?;
     let arrays = Arrays::new(device, &stream, experiment, &rows)?;
-    let module = device.load(&experiment.build()).map_err(library)?;
-    arrays.launch(device, &stream, &module, Launch { blocks: 1, threads: COUNTED })?;
+    let module = device.load(&experiment.build())?;
+    arrays.launch(device, &stream, &module, Grid { blocks: 1, threads: COUNTED })?;
     arrays.check(device, &stream, experiment, &rows, COUNTED)?;
-    let counters = device.counters().ok_or(Error::Bug)?;
-    let section = counters.section("arithmetic").ok_or(Error::Bug)?;
+    let no_section = || Error::NoSection { kernel: experiment.name() };
+    let counters = device.counters().ok_or_else(no_section)?;
+    let section = counters.section("arithmetic").ok_or_else(no_section)?;
     let sum = |counts: fn(&str) -> bool| -> u64 {
         section.ops().iter().filter(|(op, _)| counts(&op.mnemonic())).map(|(_, count)| count.warps).sum()
     };
@@ -277,8 +266,4 @@ fn tally(experiment: &Experiment) -> Result<Counted> {
 /// Does it only name bits anew? `ret` ends the section.
 fn is_move(mnemonic: &str) -> bool {
     mnemonic.starts_with("mov.") || matches!(mnemonic, "cvt.u64.u32" | "cvt.u32.u64" | "ret")
-}
-
-fn library(error: device::Error) -> Error {
-    warpmp::Error::from(error).into()
 }

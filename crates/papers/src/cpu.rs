@@ -3,13 +3,17 @@
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use warpmp::{Batch, Shape};
 
-use crate::{
-    error::{Error, Result},
-    measure::Measured,
-};
+use warpmp_oracle::measure::{Error as MeasureError, Measured};
 
 #[cfg(feature = "gmp")]
-use super::gmp::{library, multiply};
+use crate::gmp::{library, multiply};
+use crate::{
+    error::{Error, Result},
+    watch::Watch,
+};
+
+/// The result of a measurement.
+type Timed = Result<Measured, MeasureError>;
 
 /// What multiplies, for people.
 #[cfg(not(feature = "gmp"))]
@@ -38,8 +42,7 @@ pub(crate) struct Cpu {
 
 impl Cpu {
     pub(crate) fn new() -> Result<Self> {
-        // A system that gives no thread at all has other worries.
-        let one = ThreadPoolBuilder::new().num_threads(1).build().map_err(|_| Error::Bug)?;
+        let one = ThreadPoolBuilder::new().num_threads(1).build().map_err(Error::Threads)?;
         Ok(Self { one })
     }
 
@@ -52,16 +55,12 @@ impl Cpu {
     /// Multiplies lane by lane, checks a sample, then times at most `runs` more, fewer if they take long.
     ///
     /// # Errors
-    /// [`WrongResult`]; the library's.
-    pub(crate) fn time(&self, a: &Batch, b: &Batch, cores: Cores, runs: usize) -> Result<Measured> {
-        patiently(a, b, runs, |a, b, runs| self.run(a, b, cores, runs))
-    }
-
-    fn run(&self, a: &Batch, b: &Batch, cores: Cores, runs: usize) -> Result<Measured> {
-        match cores {
-            Cores::One => self.one.install(|| multiply(a, b, runs)),
-            Cores::All => multiply(a, b, runs),
-        }
+    /// Those of [`MeasureError`].
+    pub(crate) fn time(&self, a: &Batch, b: &Batch, cores: Cores, runs: usize, watch: &dyn Watch) -> Timed {
+        patiently(a, b, runs, |a, b, runs| match cores {
+            Cores::One => self.one.install(|| multiply(a, b, runs, watch)),
+            Cores::All => multiply(a, b, runs, watch),
+        })
     }
 }
 
@@ -70,16 +69,11 @@ impl Cpu {
 ///
 /// # Errors
 /// Those of the measurement.
-pub(crate) fn patiently(
-    a: &Batch,
-    b: &Batch,
-    runs: usize,
-    measure: impl Fn(&Batch, &Batch, usize) -> Result<Measured>,
-) -> Result<Measured> {
+pub(crate) fn patiently(a: &Batch, b: &Batch, runs: usize, measure: impl Fn(&Batch, &Batch, usize) -> Timed) -> Timed {
     let lanes = a.lanes().div_ceil(SAMPLE);
-    let sample = |batch: &Batch| -> Result<Batch<'static>> {
+    let sample = |batch: &Batch| -> warpmp::Result<Batch<'static>> {
         let shape = Shape::new(lanes, batch.bits());
-        Ok(Batch::from_limbs(shape, batch.limbs()[..shape.words()].to_vec())?)
+        Batch::from_limbs(shape, batch.limbs()[..shape.words()].to_vec())
     };
     let trial = measure(&sample(a)?, &sample(b)?, 1)?.median();
     let seconds = trial * a.lanes() as f64 / lanes as f64;
@@ -88,14 +82,15 @@ pub(crate) fn patiently(
 
 /// On the threads of the pool that it is called in.
 #[cfg(not(feature = "gmp"))]
-fn multiply(a: &Batch, b: &Batch, runs: usize) -> Result<Measured> {
-    crate::measure::mul(&warpmp::Session::cpu(), a, b, None, runs)
+fn multiply(a: &Batch, b: &Batch, runs: usize, watch: &dyn Watch) -> Timed {
+    let session = warpmp::Session::cpu();
+    warpmp_oracle::measure::operation(&session, warpmp::Operation::Mul, &[a, b], None, runs, &|| watch.go_on())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{args::Pattern, commands::pattern};
+    use warpmp_oracle::pattern::{self, Pattern};
 
     #[test]
     fn one_core_and_all() {
@@ -103,7 +98,7 @@ mod tests {
         for bits in [64, 1000] {
             let [a, b] = [1, 2].map(|seed| pattern::operands(Pattern::Carry, Shape::new(150, bits), 0, seed).unwrap());
             for cores in [Cores::One, Cores::All] {
-                let measured = cpu.time(&a, &b, cores, 3).unwrap();
+                let measured = cpu.time(&a, &b, cores, 3, &()).unwrap();
                 assert_eq!((measured.times.len(), measured.checked), (3, 100));
                 assert!(measured.minimum() > 0.0 && !measured.algorithm.is_empty());
             }

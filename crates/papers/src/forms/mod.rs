@@ -2,29 +2,27 @@
 //!
 //! ```text
 //! bench.rs    the experiment on the GPU, and its instructions on the simulator
-//! show.rs     for people;  draw.rs: as heat maps or a chart
+//! oracle.rs   the results of the experiment by num-bigint
 //! ```
 
 mod bench;
-mod draw;
-mod show;
+pub mod oracle;
+
+use std::sync::Arc;
 
 use serde::Deserialize;
 use warpmp::{
-    Selector,
+    device::{Device, Kind},
     kernels::epfl::{Arithmetic, Experiment, Layout, Place, Work},
 };
 
-pub(super) use draw::svg;
-pub(super) use show::text;
-
-use self::bench::{Bench, Launch, Timed};
-use super::{
-    line::{Line, Outcome, Quantity},
-    tables::{Engine, Entry},
-    times::Settings,
+use self::bench::{Bench, Grid, Timed};
+use crate::{
+    error::Result,
+    line::{Figure, Instructions, Launch, Measurement, Outcome, Registers},
+    tables::Entry,
+    watch::Settings,
 };
-use crate::{error::Result, interrupt, progress::Progress};
 
 /// The report's executions of an operation.
 const EXECUTIONS: u32 = 10;
@@ -32,7 +30,7 @@ const EXECUTIONS: u32 = 10;
 /// Forms of an operation, at several precisions and launches.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Study {
+pub struct Study {
     /// Bits of operands.
     pub(crate) bits: Vec<u32>,
     /// Those of them that are launched with every grid and block; the others with every block in the largest grid.
@@ -50,7 +48,7 @@ pub(crate) struct Study {
 /// What the chart shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Picture {
+pub enum Picture {
     /// Maps of how many times as fast a form is as the one that it is compared with.
     Ratios,
     /// Maps of times.
@@ -62,7 +60,9 @@ pub(crate) enum Picture {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StudyRow {
+    /// The row of the report's figure.
     pub(crate) method: String,
+    /// The operation.
     pub(crate) work: Work,
     #[serde(default)]
     pub(crate) arithmetic: Arithmetic,
@@ -93,38 +93,40 @@ const fn one() -> u32 {
 }
 
 impl Study {
-    /// The launches at a precision: all of a sweep, or all blocks in the largest grid. No more numbers than `limit`.
-    fn launches(&self, bits: u32, limit: u32) -> Vec<Launch> {
+    /// The grids at a precision: all of a sweep, or all blocks in the largest grid. No more numbers than `limit`.
+    fn grids(&self, bits: u32, limit: u32) -> Vec<Grid> {
         let least = if self.swept.contains(&bits) { 0 } else { self.blocks.iter().copied().max().unwrap_or(0) };
         let grids = self.blocks.iter().filter(|&&blocks| blocks >= least);
-        let all = grids.flat_map(|&blocks| self.threads.iter().map(move |&threads| Launch { blocks, threads }));
-        all.filter(|launch| launch.numbers() <= limit).collect()
+        let all = grids.flat_map(|&blocks| self.threads.iter().map(move |&threads| Grid { blocks, threads }));
+        all.filter(|grid| grid.numbers() <= limit).collect()
     }
 }
 
 /// Counts, and on a GPU measures, every row at every precision.
-pub(crate) fn reproduce(
+///
+/// # Errors
+/// Those of [`Error`](crate::Error).
+pub fn reproduce(
     entry: &Entry,
-    study: &'static Study,
-    selector: Selector,
-    settings: Settings,
+    study: &Study,
+    gpu: Option<Arc<dyn Device>>,
+    settings: Settings<'_>,
 ) -> Result<Outcome> {
     let mut outcome = Outcome::new(entry);
     outcome.picture = Some(study.picture);
-    let mut bench = Bench::new(selector, settings)?;
+    let mut bench = Bench::new(gpu.filter(|gpu| gpu.info().kind == Kind::Cuda), settings);
     outcome.device = bench.device();
-    let progress = Progress::new(Some((study.rows.len() * study.bits.len()) as u64), "kernels", settings.quiet);
+    let total = (study.rows.len() * study.bits.len()) as u64;
     let mut done = 0;
     for row in &study.rows {
         for (column, &bits) in study.bits.iter().enumerate() {
-            interrupt::check()?;
+            settings.check()?;
             let paper = row.registers.get(column).copied().flatten();
             measure(&mut outcome, &mut bench, study, row, bits, paper)?;
             done += 1;
-            progress.update(done, done);
+            settings.watch.progress(done, total, "kernels");
         }
     }
-    drop(progress);
     outcome.notes.push(format!(
         "Each number goes through {EXECUTIONS} executions, where nothing else is said, each of which hands its result to the next. \
          Instructions are those of the text without moves, counted on the simulator, of one execution with that; the \
@@ -139,69 +141,64 @@ pub(crate) fn reproduce(
 /// The lines of a row at a precision.
 fn measure(
     outcome: &mut Outcome,
-    bench: &mut Bench,
+    bench: &mut Bench<'_>,
     study: &Study,
     row: &StudyRow,
     bits: u32,
     paper: Option<f64>,
 ) -> Result<()> {
     let experiment = row.experiment(bits, bench.limit());
+    let executions = EXECUTIONS * row.turns;
     let counted = bench::count(&experiment)?;
-    let line = |quantity| Line {
-        engine: Some(Engine::Gpu),
-        executions: Some(EXECUTIONS * row.turns),
-        ..Line::new(&outcome.table, &row.method, quantity, bits as usize)
-    };
-    let mut lines = vec![Line {
-        ours: Some(counted.instructions as f64),
-        wide_products: Some(counted.wide_products),
-        checked: Some(u64::from(bench::COUNTED)),
-        ..line(Quantity::Instructions)
-    }];
-    let launches = study.launches(bits, bench.limit());
-    let timed = bench.time(&experiment, &launches)?;
-    lines.push(Line {
-        paper,
-        ours: timed.as_ref().map(|timed| f64::from(timed.registers)),
-        local_bytes: timed.as_ref().map(|timed| timed.local_bytes),
-        ..line(Quantity::Registers)
-    });
+    let timed = bench.time(&experiment, &study.grids(bits, bench.limit()))?;
+    let mut figures = vec![
+        Figure::Instructions(Instructions {
+            executions,
+            ours: counted.instructions,
+            wide_products: counted.wide_products,
+            checked: u64::from(bench::COUNTED),
+        }),
+        Figure::Registers(Registers {
+            executions,
+            paper,
+            ours: timed.as_ref().map(|timed| timed.registers),
+            local_bytes: timed.as_ref().map(|timed| timed.local_bytes),
+        }),
+    ];
     let Timed { launches, algorithm, checked, .. } = timed.unwrap_or_default();
-    for (launch, times) in launches {
-        let before = row.against.as_ref().and_then(|against| {
-            let same = |it: &&Line| it.is_launch(against, bits, launch);
-            outcome.lines.iter().find(same)?.median
-        });
-        lines.push(Line {
-            algorithm: Some(algorithm.clone()),
-            blocks: Some(launch.blocks),
-            threads: Some(launch.threads),
-            paper_products: launch.numbers() as usize,
-            products: launch.numbers() as usize,
-            ours: Some(times.mean()),
-            median: Some(times.median()),
-            minimum: Some(times.minimum()),
-            runs: Some(times.times.len()),
-            checked: Some(checked),
+    for (grid, times) in launches {
+        let before = row.against.as_ref().and_then(|against| median(outcome, against, bits, grid));
+        figures.push(Figure::Launch(Launch {
+            executions,
+            algorithm: algorithm.clone(),
+            blocks: grid.blocks,
+            threads: grid.threads,
+            times: Measurement {
+                mean: times.mean(),
+                median: times.median(),
+                minimum: Some(times.minimum()),
+                runs: times.times.len(),
+                checked: Some(checked),
+                ratio: None,
+                floor_fraction: None,
+            },
             against: row.against.clone(),
             relative: before.map(|before| before / times.median()),
-            ..line(Quantity::Time)
-        });
+        }));
     }
-    outcome.lines.extend(lines);
+    for figure in figures {
+        outcome.push(&row.method, bits as usize, figure);
+    }
     Ok(())
 }
 
-impl Line {
-    /// Is it the time of this launch?
-    fn is_launch(&self, method: &str, bits: u32, launch: Launch) -> bool {
-        self.quantity == Quantity::Time
-            && self.method == method
-            && self.bits == bits as usize
-            && (self.blocks, self.threads) == (Some(launch.blocks), Some(launch.threads))
-    }
+/// The median time of a form in a grid that was measured before.
+fn median(outcome: &Outcome, method: &str, bits: u32, grid: Grid) -> Option<f64> {
+    let of_method = outcome.lines.iter().filter(|line| line.method == method && line.bits == bits as usize);
+    let mut launches = of_method.filter_map(|line| line.figure.launch());
+    let launch = launches.find(|it| (it.blocks, it.threads) == (grid.blocks, grid.threads))?;
+    Some(launch.times.median)
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;

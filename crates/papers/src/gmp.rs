@@ -6,13 +6,12 @@ use gmp_mpfr_sys::gmp;
 use rayon::prelude::*;
 use rug::{Assign as _, Integer, integer::Order};
 use warpmp::{Batch, Operation};
-
-use crate::{
-    commands::check,
-    error::Result,
-    interrupt,
-    measure::{self, Measured},
+use warpmp_oracle::{
+    check,
+    measure::{CHECKED, Error, Measured},
 };
+
+use crate::watch::Watch;
 
 /// What multiplies, for people.
 pub(crate) fn library() -> String {
@@ -22,13 +21,13 @@ pub(crate) fn library() -> String {
 /// Multiplies lane by lane on the threads of the pool that it is called in, checks a sample, then times `runs` more.
 ///
 /// # Errors
-/// [`WrongResult`]; [`Error::Interrupted`] between the runs.
-pub(crate) fn multiply(a: &Batch, b: &Batch, runs: usize) -> Result<Measured> {
+/// [`Error::WrongResult`]; [`Error::Stopped`] between the runs.
+pub(crate) fn multiply(a: &Batch, b: &Batch, runs: usize, watch: &dyn Watch) -> Result<Measured, Error> {
     let (x, y) = (integers(a), integers(b));
     let bits = a.bits() + b.bits();
     let mut products: Vec<Integer> = x.iter().map(|_| Integer::with_capacity(bits)).collect();
     run(&x, &y, &mut products);
-    let lanes = check::spread(measure::CHECKED.min(a.lanes() as u64), a.lanes());
+    let lanes = check::spread(CHECKED.min(a.lanes() as u64), a.lanes());
     for lane in &lanes {
         let product = products[*lane].to_digits::<u32>(Order::Lsf);
         let operands = [check::lane_of(a, *lane), check::lane_of(b, *lane)];
@@ -36,7 +35,9 @@ pub(crate) fn multiply(a: &Batch, b: &Batch, runs: usize) -> Result<Measured> {
     }
     let mut times = Vec::with_capacity(runs);
     for _ in 0..runs {
-        interrupt::check()?;
+        if !watch.go_on() {
+            return Err(Error::Stopped);
+        }
         let start = Instant::now();
         run(&x, &y, &mut products);
         times.push(start.elapsed());

@@ -2,15 +2,27 @@
 
 use std::time::Duration;
 
-use warpmp::{
-    Batch, DeviceBatch, Operation, Session, Shape,
-    device::{self, Device, Kind},
-};
+use warpmp::device::{self, Device, Kind};
+use warpmp::{Batch, DeviceBatch, Operation, Session, Shape};
 
-use crate::{commands::check, error::Result, interrupt};
+use crate::check::{self, WrongResult};
+
+/// Why an operation was not measured.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The caller stopped the runs.
+    #[error("stopped")]
+    Stopped,
+    /// A result is wrong. Nothing was timed.
+    #[error(transparent)]
+    WrongResult(#[from] WrongResult),
+    /// The engine failed: see its error.
+    #[error(transparent)]
+    Engine(#[from] warpmp::Error),
+}
 
 /// Products that are checked before anything is timed.
-pub(crate) const CHECKED: u64 = 100;
+pub const CHECKED: u64 = 100;
 
 /// Bytes of a copy that measures the memory's bandwidth: far more than any cache holds.
 const COPY_BYTES: u64 = 1 << 30;
@@ -24,71 +36,76 @@ const WIDE_PRODUCTS_PER_CLOCK: &[(u32, f64)] = &[(80, 32.0), (90, 32.0)];
 
 /// What a row of a benchmark rests on.
 #[derive(Debug)]
-pub(crate) struct Measured {
-    pub(crate) algorithm: String,
+pub struct Measured {
+    /// The algorithm that the engine took.
+    pub algorithm: String,
     /// Each run's time in the engine, shortest first; never empty.
-    pub(crate) times: Vec<Duration>,
+    pub times: Vec<Duration>,
     /// Products that were checked first.
-    pub(crate) checked: u64,
+    pub checked: u64,
     /// Operands and products, each once.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
 }
 
 /// What a GPU can do at the most, measured beside the rows.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// Copying within the device's memory: bytes read and bytes written.
-    pub(crate) copy_bytes_per_second: f64,
+    pub copy_bytes_per_second: f64,
     /// Products of two 32-bit limbs to 64 bits; none where the rate of the architecture is not known.
-    pub(crate) wide_products_per_second: Option<f64>,
+    pub wide_products_per_second: Option<f64>,
 }
 
 impl Measured {
     /// All runs together, divided by their number.
-    pub(crate) fn mean(&self) -> f64 {
+    pub fn mean(&self) -> f64 {
         (self.times.iter().sum::<Duration>().as_secs_f64() / self.times.len() as f64).max(1e-9)
     }
 
     /// The middle run.
-    pub(crate) fn median(&self) -> f64 {
+    pub fn median(&self) -> f64 {
         let middle = self.times.len() / 2;
         let upper = self.times[middle].as_secs_f64();
         if self.times.len() % 2 == 1 { upper } else { f64::midpoint(self.times[middle - 1].as_secs_f64(), upper) }
     }
 
     /// The shortest run.
-    pub(crate) fn minimum(&self) -> f64 {
+    pub fn minimum(&self) -> f64 {
         self.times[0].as_secs_f64()
     }
 
     /// From the shortest run to the longest, as a fraction of the median.
-    pub(crate) fn spread(&self) -> f64 {
+    pub fn spread(&self) -> f64 {
         (self.times[self.times.len() - 1].as_secs_f64() - self.minimum()) / self.median().max(1e-9)
     }
 }
 
 /// Does the operation once, checks a sample, then times `runs` more; operands and results stay in the
-/// engine's memory.
+/// engine's memory. The runs stop where `go_on` says no.
 ///
 /// # Errors
-/// The library's; [`WrongResult`] before anything is timed.
-pub(crate) fn operation(
+/// Those of [`Error`].
+pub fn operation(
     session: &Session,
     operation: Operation,
     operands: &[&Batch],
     algorithm: Option<&str>,
     runs: usize,
-) -> Result<Measured> {
-    let resident = operands.iter().map(|batch| session.upload(batch)).collect::<Result<Vec<_>, _>>()?;
+    go_on: &dyn Fn() -> bool,
+) -> Result<Measured, Error> {
+    let resident = operands.iter().map(|batch| session.upload(batch)).collect::<warpmp::Result<Vec<_>>>()?;
     let resident: Vec<&DeviceBatch> = resident.iter().collect();
     let shapes: Vec<Shape> = operands.iter().map(|batch| batch.shape()).collect();
-    let into = operation.results(&shapes)?.into_iter().map(|shape| session.reserve(shape)).collect::<Result<_, _>>()?;
+    let into =
+        operation.results(&shapes)?.into_iter().map(|shape| session.reserve(shape)).collect::<warpmp::Result<_>>()?;
     let (mut results, mut report) = session.apply_device_into(operation, &resident, algorithm, into)?;
-    let found = results.iter().map(|batch| session.download(batch)).collect::<Result<Vec<_>, _>>()?;
+    let found = results.iter().map(|batch| session.download(batch)).collect::<warpmp::Result<Vec<_>>>()?;
     let checked = check_sample(operation, operands, &found)?;
     let mut times = Vec::with_capacity(runs);
     for _ in 0..runs {
-        interrupt::check()?;
+        if !go_on() {
+            return Err(Error::Stopped);
+        }
         (results, report) = session.apply_device_into(operation, &resident, algorithm, results)?;
         times.push(report.kernel);
     }
@@ -96,15 +113,7 @@ pub(crate) fn operation(
     Ok(Measured { algorithm: report.algorithm, times, checked, bytes: report.bytes })
 }
 
-/// [`operation`] for products.
-///
-/// # Errors
-/// As [`operation`].
-pub(crate) fn mul(session: &Session, a: &Batch, b: &Batch, algorithm: Option<&str>, runs: usize) -> Result<Measured> {
-    operation(session, Operation::Mul, &[a, b], algorithm, runs)
-}
-
-fn check_sample(operation: Operation, operands: &[&Batch], results: &[Batch]) -> Result<u64> {
+fn check_sample(operation: Operation, operands: &[&Batch], results: &[Batch]) -> Result<u64, WrongResult> {
     let count = results.first().map_or(0, Batch::lanes);
     let lanes = check::spread(CHECKED.min(count as u64), count);
     for &lane in &lanes {
@@ -116,10 +125,13 @@ fn check_sample(operation: Operation, operands: &[&Batch], results: &[Batch]) ->
 }
 
 /// Measures the limits of the session's GPU; none on the other engines, where time means something else.
-pub(crate) fn limits(session: &Session) -> Result<Option<Limits>> {
+///
+/// # Errors
+/// Those of the device.
+pub fn limits(session: &Session) -> warpmp::Result<Option<Limits>> {
     match session.device() {
         Some(device) if device.info().kind == Kind::Cuda => {
-            let copy = copy_bytes_per_second(device.as_ref()).map_err(warpmp::Error::from)?;
+            let copy = copy_bytes_per_second(device.as_ref())?;
             let info = device.info();
             let clocks = f64::from(info.clock_khz) * 1e3 * f64::from(info.multiprocessors);
             let wide = WIDE_PRODUCTS_PER_CLOCK.iter().find(|(capability, _)| *capability == info.capability);

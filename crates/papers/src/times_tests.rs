@@ -2,10 +2,9 @@
 
 use warpmp::Selector;
 
-use super::{
-    super::tables::{Content, Document},
-    *,
-};
+use super::*;
+use crate::line::Line;
+use crate::tables::{Content, Document};
 
 const DOCUMENT: &str = r#"{
     "name": "doc", "reference": "A. Author",
@@ -30,7 +29,7 @@ fn outcome(copy_bytes_per_second: f64) -> Outcome {
     let entry = Entry { document, table: &document.tables[0] };
     let Content::Times(times) = &entry.table.content else { panic!("a table of times") };
     let session = Session::on(Selector::Sim).unwrap();
-    let settings = Settings { runs: 3, products: Some(10), quiet: true };
+    let settings = Settings { runs: 3, products: Some(10), watch: &() };
     let mut run = Run::new(&entry, times, &session, settings).unwrap();
     run.outcome.copy_bytes_per_second = Some(copy_bytes_per_second);
     run.all().unwrap()
@@ -58,14 +57,12 @@ fn every_row_at_every_width() {
     assert_eq!(rows, expected);
     assert_eq!(outcome.notes[0], "a misprint");
     assert!(outcome.notes.iter().any(|note| note.contains("10 products, the paper's of 1000")));
-    let line = |method: &str| outcome.lines.iter().find(|line| line.method == method && line.bits == 1024).unwrap();
     for (method, algorithm) in [("warp", Some("sum-rotate")), ("thread", Some("comba")), ("other", None)] {
-        let line = line(method);
-        assert_eq!(line.algorithm.as_deref(), algorithm);
-        assert_eq!((line.ours.is_some(), line.runs), (algorithm.is_some(), algorithm.map(|_| 3)));
-        assert_eq!(line.checked, algorithm.map(|_| 10));
-        assert_eq!(line.default_algorithm, self::line(&outcome, "warp", 1024).default_algorithm);
-        assert!(line.default.is_some() && line.default_runs == Some(3));
+        let time = time(&outcome, method, 1024);
+        assert_eq!(time.algorithm.as_deref(), algorithm);
+        assert_eq!(time.ours.as_ref().map(|it| (it.runs, it.checked)), algorithm.map(|_| (3, Some(10))));
+        assert_eq!(time.default_algorithm, self::time(&outcome, "warp", 1024).default_algorithm);
+        assert_eq!(time.default.as_ref().map(|it| it.runs), Some(3));
     }
 }
 
@@ -73,32 +70,39 @@ fn line<'a>(outcome: &'a Outcome, method: &str, bits: usize) -> &'a Line {
     outcome.lines.iter().find(|line| line.method == method && line.bits == bits).unwrap()
 }
 
+fn time<'a>(outcome: &'a Outcome, method: &str, bits: usize) -> &'a Comparison {
+    line(outcome, method, bits).figure.time().unwrap()
+}
+
 #[test]
 fn factors_are_for_as_many_products() {
     let outcome = outcome(1e9);
     for (bits, seconds) in [(64, 1000.0), (1024, 2000.0)] {
-        let warp = line(&outcome, "warp", bits);
+        let warp = time(&outcome, "warp", bits);
         assert_eq!(warp.paper, Some(seconds));
-        assert!(near(warp.ratio, seconds / 100.0 / warp.ours.unwrap()));
-        assert!(near(warp.default_ratio, seconds / 100.0 / warp.default.unwrap()));
-        let cpu = line(&outcome, "CPU", bits);
-        assert!(near(cpu.ratio, 8.0 * seconds / 100.0 / cpu.ours.unwrap()));
-        let speed_up = line(&outcome, "CPU / warp", bits);
-        assert!(near(speed_up.ours, cpu.ours.unwrap() / warp.ours.unwrap()));
-        assert!(near(speed_up.default, cpu.ours.unwrap() / warp.default.unwrap()));
+        let [ours, default] = [&warp.ours, &warp.default].map(|it| it.as_ref().unwrap());
+        assert!(near(ours.ratio, seconds / 100.0 / ours.mean));
+        assert!(near(default.ratio, seconds / 100.0 / default.mean));
+        let cpu = time(&outcome, "CPU", bits).ours.as_ref().unwrap();
+        assert!(near(cpu.ratio, 8.0 * seconds / 100.0 / cpu.mean));
+        let Figure::SpeedUp(speed_up) = &line(&outcome, "CPU / warp", bits).figure else { panic!("a speed-up") };
+        assert!(near(speed_up.ours, cpu.mean / ours.mean));
+        assert!(near(speed_up.default, cpu.mean / default.mean));
         assert!(near(speed_up.ratio, speed_up.ours.unwrap() / 8.0));
     }
-    assert_eq!((line(&outcome, "thread", 1024).ratio, line(&outcome, "other", 1024).ours), (None, None));
+    assert!(time(&outcome, "thread", 1024).ours.as_ref().unwrap().ratio.is_none());
+    assert!(time(&outcome, "other", 1024).ours.is_none());
 }
 
 #[test]
 fn the_floor_is_every_byte_once() {
     let outcome = outcome(1e-3);
-    let warp = line(&outcome, "warp", 1024);
+    let warp = time(&outcome, "warp", 1024);
     // 10 lanes of 32, 32 and 64 limbs.
     let floor_seconds = 10.0 * 4.0 * 128.0 / 1e-3;
-    assert!(near(warp.floor_fraction, floor_seconds / warp.ours.unwrap()));
-    assert!(near(warp.default_floor_fraction, floor_seconds / warp.default.unwrap()));
-    assert!(line(&outcome, "CPU", 1024).floor_fraction.is_none());
+    for measurement in [&warp.ours, &warp.default].map(|it| it.as_ref().unwrap()) {
+        assert!(near(measurement.floor_fraction, floor_seconds / measurement.mean));
+    }
+    assert!(time(&outcome, "CPU", 1024).ours.as_ref().unwrap().floor_fraction.is_none());
     assert!(outcome.notes.iter().any(|note| note.contains("More than 1 of the memory floor")));
 }
