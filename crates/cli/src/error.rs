@@ -56,7 +56,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     SelfTest(#[from] WrongAnswers),
     #[error(transparent)]
-    Library(#[from] warpmp::Error),
+    Library(warpmp::Error),
     #[error("{bytes} bytes of memory are needed, more than the system gives")]
     Memory { bytes: u64 },
     #[error("the system starts no more threads: {}", plain(.0))]
@@ -118,6 +118,12 @@ impl Error {
             // The reader of a pipe has seen enough, as `head` has.
             Self::BrokenPipe => 0,
         }
+    }
+}
+
+impl From<warpmp::Error> for Error {
+    fn from(error: warpmp::Error) -> Self {
+        if error == warpmp::Error::Stopped { Self::Interrupted } else { Self::Library(error) }
     }
 }
 

@@ -245,7 +245,7 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         let [a, b] = bits.map(|bits| bits as u32);
         for common_b in [false, true] {
             let shape = OperationShape::product(OperandShape::each(a), OperandShape { bits: b, common: common_b });
-            let spec = (algorithm.spec)(shape, &Settings::default(), true);
+            let spec = algorithm.spec(shape, &Settings::default(), true)?;
             // A common operand is read in other ways.
             write(&*spec, directory, wide.filter(|_| !common_b), registers, &mut budgets)?;
         }
@@ -263,14 +263,14 @@ fn main() -> Result<(), Box<dyn error::Error>> {
                 operands[1].lanes = 1;
             }
             let shape = OperationShape::new(operation, &operands)?;
-            let spec = (algorithm.spec)(shape, &Settings::default(), true);
+            let spec = algorithm.spec(shape, &Settings::default(), true)?;
             // A common operand is read in other ways.
             write(&*spec, directory, wide.filter(|_| !common), registers, &mut budgets)?;
         }
     }
     for &(name, bits, wide, registers) in SQUARES {
         let shape = OperationShape::square(bits as u32);
-        let spec = (find(Operation::Sqr, name)?.spec)(shape, &Settings::default(), true);
+        let spec = find(Operation::Sqr, name)?.spec(shape, &Settings::default(), true)?;
         write(&*spec, directory, wide, registers, &mut budgets)?;
     }
     let long_blocks = Settings { block: Some(32), ..Settings::default() };
@@ -280,7 +280,7 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     {
         let operands: Vec<Shape> = bits.iter().map(|&bits| Shape::new(32, bits)).collect();
         let shape = OperationShape::new(operation, &operands)?;
-        let spec = (find(operation, name)?.spec)(shape, &settings, true);
+        let spec = find(operation, name)?.spec(shape, &settings, true)?;
         write(&*spec, directory, wide, registers, &mut budgets)?;
         if let (Operation::MontMul, "thread", Some(_), Some(budget)) = (operation, name, wide, budgets.last_mut()) {
             // All of the kernel: the products, a low one a row among them, and at most 1.3 times as many others.

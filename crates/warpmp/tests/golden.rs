@@ -49,7 +49,7 @@ fn linear(operation: Operation, bits: usize, split: Option<Split>) -> Box<dyn Sp
 
 fn part(operation: Operation, name: &str, bits: usize, settings: Settings) -> Box<dyn Spec> {
     let shape = OperationShape::new(operation, &vec![Shape::new(2, bits); operation.arity()]).unwrap();
-    (algorithm(operation, name).spec)(shape, &Settings { warps: Some(2), glue: Some(1), ..settings }, true)
+    algorithm(operation, name).spec(shape, &Settings { warps: Some(2), glue: Some(1), ..settings }, true).unwrap()
 }
 
 fn group(shape: OperationShape, input: Input, block: u32, group: u32) -> Box<dyn Spec> {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use warpmp::device::open_sim;
-use warpmp::kernels::{Algorithm, OperationShape, Order, Register, Settings};
+use warpmp::kernels::{Algorithm, OperationShape, Order, Register, Settings, WarpSettings, With};
 use warpmp::launch::{Entry, Geometry, Spec, Stage, thread_number};
 use warpmp::tuning::{Row, Table};
 use warpmp::{Batch, Error, Operation, Options, Session, Shape};
@@ -20,8 +20,7 @@ const OUTSIDE: &[Algorithm] = &[Algorithm {
     accepts: "operands to 64 and 32 bits",
     order: Order::LongerFirst,
     fits: |shape| shape.limbs() == [2, 1, 3] && !shape.is_common(1),
-    spec: |_, _, _| Box::new(TwoByOne),
-    candidates: |_| vec![Settings::default()],
+    recipe: &With::<WarpSettings> { spec: |_, _, _| Box::new(TwoByOne), candidates: |_| vec![WarpSettings::default()] },
 }];
 
 #[derive(Debug)]
@@ -115,10 +114,15 @@ fn a_table_names_it() {
     };
     let rows = BTreeMap::from([("mul".to_owned(), vec![row(64, "outside"), row(65536, "group")])]);
     let table = Table { architecture: 90, measured_on: "a test".into(), rows, path: None, rest: None };
-    let session = session().with_table(table.clone());
+    let mut faulty = table.clone();
+    faulty.rows.get_mut("mul").unwrap()[0].settings.levels = Some(1);
+    let session = session().with_table(faulty);
+    let shapes = [Shape::new(1000, 64), Shape::new(1000, 32)];
+    let error = session.algorithm_for(Operation::Mul, &shapes, None).unwrap_err().to_string();
+    assert_eq!(error, "the tuning table's row for 'mul': 'outside' has no setting 'levels'; it has warps");
+    let session = session.with_table(table.clone());
     table.check(session.register().unwrap()).unwrap();
     assert!(table.check(&Register::shipped()).unwrap_err().to_string().contains("no algorithm 'outside'"));
-    let shapes = [Shape::new(1000, 64), Shape::new(1000, 32)];
     let plan = session.plan(Operation::Mul, &shapes, None).unwrap().unwrap();
     assert_eq!([plan.algorithm(), &plan.spec_name()], ["outside", "two_by_one"]);
     let register = session.register().unwrap();

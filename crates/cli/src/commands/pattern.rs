@@ -1,6 +1,5 @@
 //! Operands by pattern for the commands, such that no lane is at fault.
 
-use rayon::prelude::*;
 use warpmp::{Batch, Error as LibraryError, Operation, Shape, operation::Role, tuning};
 pub(crate) use warpmp_oracle::pattern::BLOCK_LANES;
 
@@ -26,31 +25,8 @@ pub(crate) fn for_operation(operation: Operation, pattern: Pattern, shape: Shape
         let pattern = if ripple { Pattern::Ones } else { pattern };
         let shape = Shape::new(shape.lanes, tuning::operand_bits(role, shape.bits));
         let mut limbs = operands(pattern, shape, 0, i as u64 + 1)?.into_limbs();
-        make_valid(role, shape, &mut limbs);
+        tuning::make_valid(role, shape, &mut limbs);
         Ok(Batch::from_limbs(shape, limbs)?)
     };
     operation.operands().iter().map(|operand| operand.role).enumerate().map(operand).collect()
-}
-
-/// Does what a role requires of an operand's integers matter to [`make_valid`]?
-pub(crate) const fn is_bound(role: Role) -> bool {
-    matches!(
-        role,
-        Role::Modulus | Role::OddModulus | Role::Divisor | Role::Candidate | Role::Reduced | Role::ReducedProduct
-    )
-}
-
-/// Makes an operand's integers such that no lane is at fault, as [`for_operation`] has them.
-pub(crate) fn make_valid(role: Role, shape: Shape, limbs: &mut [u32]) {
-    let top = 1 << ((shape.bits - 1) % 32);
-    let last = shape.limbs() - 1;
-    if is_bound(role) {
-        limbs.par_chunks_exact_mut(shape.limbs()).with_min_len(BLOCK_LANES).for_each(|lane| match role {
-            Role::Reduced | Role::ReducedProduct => lane[last] &= !top,
-            _ => {
-                lane[last] |= top;
-                lane[0] |= 1;
-            }
-        });
-    }
 }

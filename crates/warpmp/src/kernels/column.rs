@@ -25,7 +25,7 @@ use warpmp_kernel::ir::{Cmp, Shuffle, Vector, Vote};
 use warpmp_launch::Stage;
 
 use super::packed::{MAX_LIMBS, Packed, Place, Slots};
-use super::{Algorithm, OperationShape, Order, Settings, Spec, candidates};
+use super::{Algorithm, OperationShape, Order, Spec, WarpSettings, With, candidates};
 
 /// How words go from thread to thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,15 +54,20 @@ pub(super) const SHUFFLE: Algorithm = Algorithm {
     accepts: "operands to 1024 bits",
     order: Order::ShorterFirst,
     fits,
-    spec: |shape, settings, _| spec(shape, settings, Exchange::Shuffle),
-    candidates: candidates::warps,
+    recipe: &With::<WarpSettings> {
+        spec: |shape, settings, _| spec(shape, settings, Exchange::Shuffle),
+        candidates: candidates::warps,
+    },
 };
 
 /// The row of the register for shared memory.
 pub(super) const SHARED: Algorithm = Algorithm {
     name: "column-shared",
     summary: "two columns of words a thread, operands in shared memory, carries by a loop",
-    spec: |shape, settings, _| spec(shape, settings, Exchange::Shared),
+    recipe: &With::<WarpSettings> {
+        spec: |shape, settings, _| spec(shape, settings, Exchange::Shared),
+        candidates: candidates::warps,
+    },
     ..SHUFFLE
 };
 
@@ -70,7 +75,7 @@ fn fits(shape: OperationShape) -> bool {
     shape.max_limbs() <= MAX_LIMBS
 }
 
-fn spec(shape: OperationShape, settings: &Settings, exchange: Exchange) -> Box<dyn Spec> {
+fn spec(shape: OperationShape, settings: &WarpSettings, exchange: Exchange) -> Box<dyn Spec> {
     Box::new(Column { shape, exchange, warps: settings.warps.unwrap_or(8) })
 }
 

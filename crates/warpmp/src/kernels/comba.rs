@@ -21,7 +21,7 @@ use warpmp_kernel::ir::Cmp;
 use warpmp_launch::Stage;
 
 use super::limbs::{ACCEPTS, Limbs, UNROLL, fits, operand_limbs, repeat_if_any, thread_name, thread_stage};
-use super::{Algorithm, OperationShape, Order, Spec, candidates};
+use super::{Algorithm, OperationShape, Order, Spec, WarpSettings, With, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -39,8 +39,10 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: ACCEPTS,
     fits,
     order: Order::LongerFirst,
-    spec: |shape, settings, _| Box::new(Comba { shape, warps: settings.warps.unwrap_or(1) }),
-    candidates: candidates::default_alone,
+    recipe: &With::<WarpSettings> {
+        spec: |shape, settings, _| Box::new(Comba { shape, warps: settings.warps.unwrap_or(1) }),
+        candidates: candidates::default_alone,
+    },
 };
 
 impl Spec for Comba {

@@ -28,7 +28,7 @@ use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Space};
 use warpmp_launch::{Entry, Geometry, Ports, Stage, thread_number};
 
 use super::blocks::{BLOCK, Lane, Row, settle};
-use super::{Algorithm, OperationShape, Order, Spec, candidates, suffix};
+use super::{Algorithm, ChainSettings, OperationShape, Order, Spec, With, candidates, suffix};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -48,14 +48,16 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "operands of any length",
     order: Order::LongerFirst,
     fits: |_| true,
-    spec: |shape, settings, _| {
-        Box::new(CombaSumRotate {
-            shape,
-            glue: settings.glue_or(Glue::None),
-            warps: settings.warps.unwrap_or(DEFAULT_WARPS),
-        })
+    recipe: &With::<ChainSettings> {
+        spec: |shape, settings, _| {
+            Box::new(CombaSumRotate {
+                shape,
+                glue: settings.glue.unwrap_or(Glue::None),
+                warps: settings.warps.unwrap_or(DEFAULT_WARPS),
+            })
+        },
+        candidates: candidates::default_alone,
     },
-    candidates: candidates::default_alone,
 };
 
 /// Warps a block of threads, unless the settings say otherwise.

@@ -36,7 +36,7 @@ use warpmp_launch::Stage;
 
 use super::comba::comba;
 use super::limbs::{ACCEPTS, Cursor, Limbs, fits, operand_limbs, thread_name, thread_stage, walk};
-use super::{Algorithm, OperationShape, Order, Settings, Spec, candidates};
+use super::{Algorithm, OperationShape, Order, Spec, WarpSettings, With, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -56,20 +56,25 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: ACCEPTS,
     fits,
     order: Order::LongerFirst,
-    spec: |shape, settings, _| Karatsuba::spec(shape, settings, 1),
-    candidates: candidates::default_alone,
+    recipe: &With::<WarpSettings> {
+        spec: |shape, settings, _| Karatsuba::spec(shape, settings, 1),
+        candidates: candidates::default_alone,
+    },
 };
 
 /// The row of the register for two levels.
 pub(super) const TWICE: Algorithm = Algorithm {
     name: "karatsuba2",
     summary: "the paper's: one product a thread, Karatsuba twice, then Comba",
-    spec: |shape, settings, _| Karatsuba::spec(shape, settings, 2),
+    recipe: &With::<WarpSettings> {
+        spec: |shape, settings, _| Karatsuba::spec(shape, settings, 2),
+        candidates: candidates::default_alone,
+    },
     ..ALGORITHM
 };
 
 impl Karatsuba {
-    fn spec(shape: OperationShape, settings: &Settings, levels: u32) -> Box<dyn Spec> {
+    fn spec(shape: OperationShape, settings: &WarpSettings, levels: u32) -> Box<dyn Spec> {
         Box::new(Self { shape, levels, warps: settings.warps.unwrap_or(1) })
     }
 

@@ -35,7 +35,7 @@ use warpmp_launch::{Entry, Geometry, Stage};
 
 use super::blocks::{BLOCK, BLOCK_BYTES, Lane, Row, add_block};
 use super::comba_sum_rotate::{DEFAULT_WARPS, comba, one_warp_a_product};
-use super::{Algorithm, OperationShape, Order, Settings, Spec, candidates, suffix};
+use super::{Algorithm, ChainSettings, OperationShape, Order, Spec, With, candidates, suffix};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -57,8 +57,10 @@ pub(super) const ONCE: Algorithm = Algorithm {
     accepts: "operands of which one is above 1024 bits",
     order: Order::LongerFirst,
     fits: |shape| longest(shape) > BLOCK,
-    spec: |shape, settings, _| spec(shape, settings, 1),
-    candidates: candidates::default_alone,
+    recipe: &With::<ChainSettings> {
+        spec: |shape, settings, _| spec(shape, settings, 1),
+        candidates: candidates::default_alone,
+    },
 };
 
 /// The row of the register for two steps.
@@ -67,7 +69,10 @@ pub(super) const TWICE: Algorithm = Algorithm {
     summary: "a warp a product, two of Karatsuba's steps over comba/sum-rotate",
     accepts: "operands of which one is above 2048 bits",
     fits: |shape| longest(shape) > 2 * BLOCK,
-    spec: |shape, settings, _| spec(shape, settings, 2),
+    recipe: &With::<ChainSettings> {
+        spec: |shape, settings, _| spec(shape, settings, 2),
+        candidates: candidates::default_alone,
+    },
     ..ONCE
 };
 
@@ -75,8 +80,8 @@ fn longest(shape: OperationShape) -> u32 {
     shape.max_limbs()
 }
 
-fn spec(shape: OperationShape, settings: &Settings, steps: u32) -> Box<dyn Spec> {
-    let (glue, warps) = (settings.glue_or(Glue::None), settings.warps.unwrap_or(DEFAULT_WARPS));
+fn spec(shape: OperationShape, settings: &ChainSettings, steps: u32) -> Box<dyn Spec> {
+    let (glue, warps) = (settings.glue.unwrap_or(Glue::None), settings.warps.unwrap_or(DEFAULT_WARPS));
     Box::new(KaratsubaSumRotate { shape, steps, glue, warps })
 }
 

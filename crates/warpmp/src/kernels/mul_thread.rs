@@ -26,7 +26,7 @@ use warpmp_kernel::ir::{Bounds, Kernel};
 use warpmp_launch::{Entry, Geometry, Stage};
 
 use super::tile::{PaddedTile, Place, Results, Sink, Source};
-use super::{Algorithm, OperationShape, Order, Settings, Spec, candidates, suffix};
+use super::{Algorithm, OperationShape, Order, Spec, ThreadSettings, With, candidates, suffix};
 
 /// How the operands come from global memory to the registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -39,10 +39,10 @@ pub enum Input {
 }
 
 impl Input {
-    /// The way of operands of this many limbs, unless the settings say another.
-    pub(super) fn usual(limbs: u32, settings: &Settings, async_copies: bool) -> Self {
+    /// The usual way for operands of this many limbs, or another that is asked for.
+    pub(super) fn usual(limbs: u32, asked: Option<Self>, async_copies: bool) -> Self {
         let usual = if limbs < STAGED_FROM { Self::Direct } else { Self::Staged };
-        if async_copies { settings.input.unwrap_or(usual) } else { Self::Direct }
+        if async_copies { asked.unwrap_or(usual) } else { Self::Direct }
     }
 
     /// In the name of a kernel.
@@ -80,16 +80,19 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "operands to 1536 bits",
     fits: |shape| shape.max_limbs() <= MAX_LIMBS,
     order: Order::ShorterFirst,
-    spec: |shape, settings, async_copies| {
-        let longest = shape.max_limbs();
-        let input = Input::usual(longest, settings, async_copies);
-        let warps = settings.warps.unwrap_or(2);
-        Box::new(MulThread { shape, input, glue: settings.glue_or(Glue::Every(1)), warps })
+    recipe: &With::<ThreadSettings> {
+        spec: |shape, settings, async_copies| Box::new(MulThread::with(shape, settings, async_copies)),
+        candidates: |shape| candidates::thread(shape.max_limbs()),
     },
-    candidates: |shape| candidates::thread(shape.max_limbs()),
 };
 
 impl MulThread {
+    /// The kernel for these settings.
+    pub(super) fn with(shape: OperationShape, settings: &ThreadSettings, async_copies: bool) -> Self {
+        let input = Input::usual(shape.max_limbs(), settings.input, async_copies);
+        Self { shape, input, glue: settings.glue.unwrap_or(Glue::Every(1)), warps: settings.warps.unwrap_or(2) }
+    }
+
     const fn results(&self) -> Results {
         Results { limbs: self.shape.limbs() }
     }

@@ -8,36 +8,37 @@ use warpmp_launch::{Entry, Geometry, GroupLane, Stage};
 use super::OperationShape;
 
 /// Longest operand, in limbs: a word a thread.
-pub(super) const MAX_LIMBS: u32 = 32;
+pub const MAX_LIMBS: u32 = 32;
 
 /// What the kernel is made for, and how it is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Packed {
-    pub(super) shape: OperationShape,
+pub struct Packed {
+    /// The product.
+    pub shape: OperationShape,
     /// Warps a block.
-    pub(super) warps: u32,
+    pub warps: u32,
 }
 
 /// A thread's place.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub struct Place {
     /// Its number in the block.
-    pub(super) thread: R32,
+    pub thread: R32,
     /// Its number among those that share its product.
-    pub(super) i: R32,
+    pub i: R32,
     /// The threads that share a product.
-    pub(super) w: u32,
+    pub w: u32,
 }
 
 impl Place {
     /// The number of the thread above; 0 for the last.
-    pub(super) fn right(&self, b: &mut Builder) -> R32 {
+    pub fn right(&self, b: &mut Builder) -> R32 {
         let next = b.add(self.i, 1);
         b.and(next, self.w - 1)
     }
 
     /// The number of the thread below; `w − 1` for the first.
-    pub(super) fn left(&self, b: &mut Builder) -> R32 {
+    pub fn left(&self, b: &mut Builder) -> R32 {
         let previous = b.add(self.i, self.w - 1);
         b.and(previous, self.w - 1)
     }
@@ -45,19 +46,20 @@ impl Place {
 
 impl Packed {
     /// Threads of the warp that share a product: the paper's `w`.
-    pub(super) fn width(&self) -> u32 {
+    pub fn width(&self) -> u32 {
         let [la, lb, _] = self.shape.limbs();
         la.max(lb).next_power_of_two().max(2)
     }
 
-    pub(super) fn name(&self, algorithm: &str) -> String {
+    /// The kernel's name.
+    pub fn name(&self, algorithm: &str) -> String {
         let product = self.shape.product_name();
         format!("{algorithm}_{product}_w{}", self.warps)
     }
 
     /// The stage around `arithmetic`, which makes the thread's words of `a` and `b`, zero above the
     /// operands' ends, the low and the high word of the product.
-    pub(super) fn stage<'s>(
+    pub fn stage<'s>(
         self,
         algorithm: &'s str,
         shared_bytes_a_thread: u32,
@@ -115,7 +117,7 @@ fn load_word(b: &mut Builder, place: &Place, address: R64, limbs: u32, row: Opti
 
 /// Two words a thread of shared memory, twice, through which the threads of a product hand on pairs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slots {
+pub struct Slots {
     own: R32,
     source: R32,
     /// Bytes from the first set of slots to the second.
@@ -124,11 +126,11 @@ pub(super) struct Slots {
 
 impl Slots {
     /// Bytes of shared memory a thread.
-    pub(super) const BYTES: u32 = 16;
+    pub const BYTES: u32 = 16;
 
     /// Slots from byte `base` of shared memory on, for `threads` threads; each takes from the thread
     /// `source` of its product.
-    pub(super) fn new(b: &mut Builder, base: u32, threads: u32, place: &Place, source: R32) -> Self {
+    pub fn new(b: &mut Builder, base: u32, threads: u32, place: &Place, source: R32) -> Self {
         let shared = b.shared_base();
         let start = b.add(shared, base);
         let group = b.sub(place.thread, place.i);
@@ -138,7 +140,7 @@ impl Slots {
 
     /// Hands a pair on; `turn` says which set of slots. In consecutive turns the sets must alternate: then
     /// the barrier of the next turn keeps the writes after it from the reads before it.
-    pub(super) fn exchange(&self, b: &mut Builder, turn: u32, pair: [R32; 2]) -> [R32; 2] {
+    pub fn exchange(&self, b: &mut Builder, turn: u32, pair: [R32; 2]) -> [R32; 2] {
         let offset = self.second * (turn % 2);
         b.store_shared(&pair, self.own, offset);
         b.warp_barrier();

@@ -19,7 +19,7 @@ use warpmp_kernel::build::{Builder, Emit, R32};
 use warpmp_launch::Stage;
 
 use super::limbs::{ACCEPTS, Cursor, Lane, Limbs, fits, operand_limbs, repeat, thread_name, thread_stage, walk};
-use super::{Algorithm, OperationShape, Order, Spec, candidates};
+use super::{Algorithm, OperationShape, Order, Spec, WarpSettings, With, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -37,8 +37,10 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: ACCEPTS,
     fits,
     order: Order::LongerFirst,
-    spec: |shape, settings, _| Box::new(School { shape, warps: settings.warps.unwrap_or(1) }),
-    candidates: candidates::default_alone,
+    recipe: &With::<WarpSettings> {
+        spec: |shape, settings, _| Box::new(School { shape, warps: settings.warps.unwrap_or(1) }),
+        candidates: candidates::default_alone,
+    },
 };
 
 impl Spec for School {

@@ -23,7 +23,7 @@ use warpmp_launch::{Entry, Geometry, Stage, piece};
 
 use super::mul_thread::Input;
 use super::tile::{PaddedTile, Place, Results, Sink, Source};
-use super::{Algorithm, OperationShape, Order, Spec, candidates, suffix};
+use super::{Algorithm, OperationShape, Order, Spec, ThreadSquareSettings, With, candidates, suffix};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -53,14 +53,16 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "operands to 2048 bits",
     fits: |shape| shape.max_limbs() <= MAX_LIMBS,
     order: Order::Given,
-    spec: |shape, settings, async_copies| {
-        let input = Input::usual(shape.max_limbs(), settings, async_copies);
-        let warps = settings.warps.unwrap_or(2);
-        let halves = settings.levels.map_or(shape.max_limbs() >= HALVES_FROM, |levels| levels > 0);
-        let halves = halves && shape.max_limbs().is_multiple_of(2);
-        Box::new(SqrThread { shape, input, halves, glue: settings.glue_or(Glue::Every(1)), warps })
+    recipe: &With::<ThreadSquareSettings> {
+        spec: |shape, settings, async_copies| {
+            let input = Input::usual(shape.max_limbs(), settings.input, async_copies);
+            let warps = settings.warps.unwrap_or(2);
+            let halves = settings.halves.unwrap_or(shape.max_limbs() >= HALVES_FROM);
+            let halves = halves && shape.max_limbs().is_multiple_of(2);
+            Box::new(SqrThread { shape, input, halves, glue: settings.glue.unwrap_or(Glue::Every(1)), warps })
+        },
+        candidates: |shape| candidates::thread_by_halves(shape.max_limbs()),
     },
-    candidates: |shape| candidates::thread_by_halves(shape.max_limbs()),
 };
 
 impl SqrThread {

@@ -21,7 +21,7 @@ use warpmp_kernel::ir::{Cmp, Shuffle, Vote};
 use warpmp_launch::Stage;
 
 use super::packed::{MAX_LIMBS, Packed, Place};
-use super::{Algorithm, OperationShape, Order, Spec, candidates};
+use super::{Algorithm, OperationShape, Order, Spec, WarpSettings, With, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -39,8 +39,10 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "operands to 1024 bits",
     fits: |shape| shape.max_limbs() <= MAX_LIMBS,
     order: Order::ShorterFirst,
-    spec: |shape, settings, _| Box::new(SumRotate { shape, warps: settings.warps.unwrap_or(16) }),
-    candidates: candidates::warps,
+    recipe: &With::<WarpSettings> {
+        spec: |shape, settings, _| Box::new(SumRotate { shape, warps: settings.warps.unwrap_or(16) }),
+        candidates: candidates::warps,
+    },
 };
 
 impl SumRotate {

@@ -19,7 +19,7 @@ use warpmp_kernel::ir::{Cmp, Vector, Vote};
 use warpmp_launch::Stage;
 
 use super::packed::{MAX_LIMBS, Packed, Place, Slots};
-use super::{Algorithm, OperationShape, Order, Spec, candidates};
+use super::{Algorithm, OperationShape, Order, Spec, WarpSettings, With, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -37,8 +37,10 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "operands to 1024 bits",
     order: Order::ShorterFirst,
     fits: |shape| shape.max_limbs() <= MAX_LIMBS,
-    spec: |shape, settings, _| Box::new(SumRotateShared { shape, warps: settings.warps.unwrap_or(8) }),
-    candidates: candidates::warps,
+    recipe: &With::<WarpSettings> {
+        spec: |shape, settings, _| Box::new(SumRotateShared { shape, warps: settings.warps.unwrap_or(8) }),
+        candidates: candidates::warps,
+    },
 };
 
 impl SumRotateShared {

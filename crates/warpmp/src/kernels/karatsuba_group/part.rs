@@ -15,7 +15,7 @@ use warpmp_kernel::ir::{Cmp, Kernel, Space};
 use warpmp_launch::{Entry, Stage};
 
 use super::super::mul_group::part::{Opened, factors, open, product_shape};
-use super::super::{OperationShape, Settings, Spec, piece, vector};
+use super::super::{KaratsubaSettings, OperationShape, Spec, piece, vector};
 use super::layout::Share;
 use super::roles::both;
 use super::{ALGORITHM, KaratsubaGroup, Place};
@@ -79,7 +79,7 @@ pub struct KaratsubaPart {
 
 impl KaratsubaPart {
     /// The kernel; none if it does not take these operands.
-    pub(in super::super) fn new(shape: OperationShape, settings: &Settings) -> Option<Self> {
+    pub(in super::super) fn new(shape: OperationShape, settings: &KaratsubaSettings) -> Option<Self> {
         let factors = factors(shape)?;
         let mut product = product_shape(shape, factors);
         let longest = product.max_limbs();

@@ -22,7 +22,9 @@ use warpmp_kernel::build::{Emit, Glue};
 use warpmp_kernel::ir::{Bounds, Kernel};
 use warpmp_launch::{Entry, Stage};
 
-use super::super::{Algorithm, OperationShape, Order, Settings, Spec, candidates, piece, suffix};
+use super::super::{
+    Algorithm, KaratsubaSettings, OperationShape, Order, SharedGroupSettings, Spec, With, candidates, piece, suffix,
+};
 use super::layout::{Layout, nodes};
 use super::{MAX_PRODUCTS, MAX_SHARED_BYTES, MAX_WARPS, Place};
 
@@ -59,8 +61,14 @@ pub(in super::super) const GROUP: Algorithm = Algorithm {
     accepts: "operands to 39680 bits",
     fits: |shape| shape.max_limbs() <= MAX_GROUP * MAX_BLOCK,
     order: Order::Given,
-    spec: |shape, settings, _| Box::new(SqrKaratsubaGroup::cheapest(shape, settings, 0..=0)),
-    candidates: |_| candidates::shared_group(),
+    recipe: &With::<SharedGroupSettings> {
+        spec: |shape, settings, _| {
+            let SharedGroupSettings { warps, glue, block, products } = *settings;
+            let settings = KaratsubaSettings { warps, glue, block, levels: None, products };
+            Box::new(SqrKaratsubaGroup::cheapest(shape, &settings, 0..=0))
+        },
+        candidates: |_| candidates::shared_group(),
+    },
 };
 
 /// Karatsuba's method over squares by lanes or groups.
@@ -70,19 +78,21 @@ pub(in super::super) const KARATSUBA: Algorithm = Algorithm {
     accepts: "operands of 481 to 65536 bits",
     fits: |shape| LIMBS.contains(&shape.max_limbs()),
     order: Order::Given,
-    spec: |shape, settings, _| {
-        let levels = settings.levels.map_or(1..=MAX_LEVELS, |it| it.clamp(1, MAX_LEVELS)..=it.clamp(1, MAX_LEVELS));
-        Box::new(SqrKaratsubaGroup::cheapest(shape, settings, levels))
+    recipe: &With::<KaratsubaSettings> {
+        spec: |shape, settings, _| {
+            let levels = settings.levels.map_or(1..=MAX_LEVELS, |it| it.clamp(1, MAX_LEVELS)..=it.clamp(1, MAX_LEVELS));
+            Box::new(SqrKaratsubaGroup::cheapest(shape, settings, levels))
+        },
+        candidates: |_| candidates::square_karatsuba_group(1..=MAX_LEVELS),
     },
-    candidates: |_| candidates::square_karatsuba_group(1..=MAX_LEVELS),
 };
 
 impl SqrKaratsubaGroup {
     /// The cheapest division of a square, as far as the settings leave it open.
-    fn cheapest(shape: OperationShape, settings: &Settings, levels: RangeInclusive<u32>) -> Self {
+    fn cheapest(shape: OperationShape, settings: &KaratsubaSettings, levels: RangeInclusive<u32>) -> Self {
         let longest = settings.block.unwrap_or(u32::MAX);
-        // Settings that nothing satisfies give way one after the other: warps and products, levels, the block.
-        let freed = Settings { warps: None, products: None, ..*settings };
+        // KaratsubaSettings that nothing satisfies give way one after the other: warps and products, levels, the block.
+        let freed = KaratsubaSettings { warps: None, products: None, ..*settings };
         let attempts = [(levels.clone(), settings), (levels.clone(), &freed), (*levels.start()..=MAX_LEVELS, &freed)];
         let chosen = attempts.into_iter().find_map(|(levels, settings)| {
             let candidates: Vec<Layout> = divisions(shape.max_limbs(), levels, settings).collect();
@@ -91,12 +101,12 @@ impl SqrKaratsubaGroup {
         });
         let fallback = Layout { levels: 4, group: 9, block: 15, products: 1, warps: 6, operands: 1 };
         let layout = chosen.unwrap_or(fallback);
-        Self { shape, layout, glue: settings.glue_or(Glue::Every(1)) }
+        Self { shape, layout, glue: settings.glue.unwrap_or(Glue::Every(1)) }
     }
 }
 
 /// Every division for operands of this many limbs.
-fn divisions(limbs: u32, levels: RangeInclusive<u32>, settings: &Settings) -> impl Iterator<Item = Layout> {
+fn divisions(limbs: u32, levels: RangeInclusive<u32>, settings: &KaratsubaSettings) -> impl Iterator<Item = Layout> {
     let blocks = levels.flat_map(move |levels| {
         // Without levels a single lane would be another `thread`; groups are odd.
         let groups = (3..=MAX_GROUP).step_by(2);

@@ -22,7 +22,7 @@ use warpmp_launch::{Entry, Geometry, Ports, Stage};
 pub use group::Split;
 pub use part::PartThread;
 
-use super::{Algorithm, OperandShape, OperationShape, Order, Spec, candidates};
+use super::{Algorithm, OperandShape, OperationShape, Order, Spec, WarpSettings, With, candidates};
 use crate::operation::{Group, Operation, Role};
 
 /// Parameters of the kernel.
@@ -48,8 +48,12 @@ pub(super) const ALGORITHMS: &[Algorithm] = &[
         accepts: "operands and results to 3104 bits, of modular sums to 1536",
         order: Order::Given,
         fits: thread::fits,
-        candidates: candidates::warps,
-        spec: |shape, settings, asynchronous| Box::new(thread::spec(shape, settings.warps.unwrap_or(4), asynchronous)),
+        recipe: &With::<WarpSettings> {
+            spec: |shape, settings, asynchronous| {
+                Box::new(thread::spec(shape, settings.warps.unwrap_or(4), asynchronous))
+            },
+            candidates: candidates::warps,
+        },
     },
     Algorithm {
         name: "group",
@@ -57,12 +61,14 @@ pub(super) const ALGORITHMS: &[Algorithm] = &[
         accepts: "operands of any length",
         order: Order::Given,
         fits: |_| true,
-        candidates: candidates::warps,
-        spec: |shape, settings, asynchronous| {
-            let mut spec = Linear::new(shape, None, asynchronous);
-            spec.warps = settings.warps.unwrap_or(4);
-            spec.split = Some(spec.usual_split());
-            Box::new(spec)
+        recipe: &With::<WarpSettings> {
+            spec: |shape, settings, asynchronous| {
+                let mut spec = Linear::new(shape, None, asynchronous);
+                spec.warps = settings.warps.unwrap_or(4);
+                spec.split = Some(spec.usual_split());
+                Box::new(spec)
+            },
+            candidates: candidates::warps,
         },
     },
 ];

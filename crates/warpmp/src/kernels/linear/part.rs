@@ -22,7 +22,7 @@ use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space};
 
 use super::thread::{MAX_SHARED_BYTES, is_staged};
 use crate::kernels::tile::Place;
-use crate::kernels::{OperandShape, OperationShape, Settings, Spec, suffix};
+use crate::kernels::{OperandShape, OperationShape, Spec, ThreadSettings, suffix};
 use crate::operation::Operation;
 use warpmp_kernel::build::Glue;
 use warpmp_launch::{Entry, Geometry, Stage, Tile, TileRow, piece, vector};
@@ -94,8 +94,8 @@ impl Source {
 }
 
 impl PartThread {
-    pub(super) fn new(shape: OperationShape, settings: &Settings, asynchronous: bool) -> Self {
-        let glue = settings.glue_or(Glue::Every(1));
+    pub(super) fn new(shape: OperationShape, settings: &ThreadSettings, asynchronous: bool) -> Self {
+        let glue = settings.glue.unwrap_or(Glue::Every(1));
         let mut spec = Self { shape, asynchronous, glue, warps: settings.warps.unwrap_or(2) };
         spec.warps = spec.warps.min(MAX_SHARED_BYTES / spec.warp_bytes().max(1)).max(1);
         spec

@@ -3,8 +3,13 @@
 use warpmp_kernel::build::Glue;
 use warpmp_launch::{Binding, Layout, Part, Sequence, Signature, Stage};
 
-use super::super::candidates;
-use super::super::{Algorithm, OperandShape, OperationShape, Order, Settings, Spec, mul_group, mul_thread};
+use super::super::candidates::WARPS;
+use super::super::mul_group::MulGroup;
+use super::super::mul_thread::{self, MulThread};
+use super::super::{
+    Algorithm, ChainSettings, GroupSettings, HeldSettings, OperandShape, OperationShape, Order, Spec, ThreadSettings,
+    With,
+};
 use super::cofactors;
 use super::division::{Division, Parts};
 use super::even_power::AnyPowMod;
@@ -36,11 +41,13 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
         accepts: "moduli and divisors to 1024 bits, inverses to 352",
         order: Order::Given,
         fits: |shape| held_limbs(shape) <= most_in_thread(shape.operation),
-        spec: |shape, settings, asynchronous| {
-            let layout = in_thread(held_limbs(shape), shape.operation);
-            spec(shape, settings_of(layout, settings), asynchronous)
+        recipe: &With::<ChainSettings> {
+            spec: |shape, settings, asynchronous| {
+                let layout = in_thread(held_limbs(shape), shape.operation);
+                spec(shape, chosen(layout, settings.warps, settings.glue), asynchronous)
+            },
+            candidates: |_| WARPS.map(|warps| ChainSettings { warps, glue: None }).to_vec(),
         },
-        candidates: candidates::warps,
     },
     Algorithm {
         name: "group",
@@ -48,55 +55,60 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
         accepts: "any lengths",
         order: Order::Given,
         fits: |_| true,
-        spec: |shape, settings, asynchronous| {
-            let layout = match shape.operation {
-                Operation::Gcd | Operation::Jacobi => {
-                    let [most, beyond] = match settings.block {
-                        None => [gcd::BLOCK, gcd::LANE_LIMBS],
-                        Some(block) => [block, block.clamp(MIN_LANE_LIMBS, gcd::LANE_LIMBS)],
-                    };
-                    Layout::narrow(held_limbs(shape).max(2), most, beyond)
+        recipe: &With::<HeldSettings> {
+            spec: |shape, settings, asynchronous| {
+                let layout = match shape.operation {
+                    Operation::Gcd | Operation::Jacobi => {
+                        let [most, beyond] = match settings.block {
+                            None => [gcd::BLOCK, gcd::LANE_LIMBS],
+                            Some(block) => [block, block.clamp(MIN_LANE_LIMBS, gcd::LANE_LIMBS)],
+                        };
+                        Layout::narrow(held_limbs(shape).max(2), most, beyond)
+                    }
+                    Operation::InvMod => {
+                        in_group(held_limbs(shape), settings.block).of_lanes(held_limbs(shape), inverse::LANE_LIMBS)
+                    }
+                    Operation::DivRem
+                    | Operation::Rem
+                    | Operation::DivExact
+                    | Operation::Lcm
+                    | Operation::GcdExt
+                    | Operation::Sqrt
+                    | Operation::MulMod
+                    | Operation::SqrMod
+                    | Operation::PowMod
+                    | Operation::PowModSec
+                    | Operation::PowModPublic(_)
+                    | Operation::StrongTest(_)
+                    | Operation::MillerRabin
+                    | Operation::Reduce
+                    | montgomery!()
+                    | product!()
+                    | product_part!()
+                    | linear!()
+                    | linear_modular!() => in_group(held_limbs(shape), settings.block),
+                };
+                spec(shape, chosen(layout, settings.warps, settings.glue), asynchronous)
+            },
+            candidates: |shape| {
+                let of_block = |block| WARPS.map(|warps| HeldSettings { warps, glue: None, block });
+                if inverts(shape.operation) {
+                    // More limbs a lane would not fit in its registers.
+                    return of_block(None).to_vec();
                 }
-                Operation::InvMod => {
-                    in_group(held_limbs(shape), settings.block).of_lanes(held_limbs(shape), inverse::LANE_LIMBS)
-                }
-                Operation::DivRem
-                | Operation::Rem
-                | Operation::DivExact
-                | Operation::Lcm
-                | Operation::GcdExt
-                | Operation::Sqrt
-                | Operation::MulMod
-                | Operation::SqrMod
-                | Operation::PowMod
-                | Operation::PowModSec
-                | Operation::PowModPublic(_)
-                | Operation::StrongTest(_)
-                | Operation::MillerRabin
-                | Operation::Reduce
-                | montgomery!()
-                | product!()
-                | product_part!()
-                | linear!()
-                | linear_modular!() => in_group(held_limbs(shape), settings.block),
-            };
-            spec(shape, settings_of(layout, settings), asynchronous)
-        },
-        candidates: |shape| {
-            if inverts(shape.operation) {
-                // More limbs a lane would not fit in its registers.
-                return candidates::warps(shape);
-            }
-            let limbs = held_limbs(shape);
-            let blocks = [8, 16, 32].into_iter().filter(|block| limbs > block / 2 && limbs.div_ceil(32) <= *block);
-            let settings = blocks.flat_map(|block| {
-                let block = Some(block);
-                candidates::warps(shape).into_iter().map(move |warps| Settings { block, ..warps })
-            });
-            candidates::warps(shape).into_iter().chain(settings).collect()
+                let limbs = held_limbs(shape);
+                let blocks = [8, 16, 32].into_iter().filter(|block| limbs > block / 2 && limbs.div_ceil(32) <= *block);
+                [None].into_iter().chain(blocks.map(Some)).flat_map(of_block).collect()
+            },
         },
     },
 ];
+
+/// The layout with the warps and the carry chains that settings say. A number over several warps has a block of its own.
+fn chosen(layout: Layout, warps: Option<u32>, glue: Option<Glue>) -> Layout {
+    let warps = warps.filter(|_| layout.group <= 32).unwrap_or(layout.warps);
+    Layout { warps, glue: glue.unwrap_or(layout.glue), ..layout }
+}
 
 /// The layout of a thread. Of long numbers several chains at a time would be in flight, and their carries spilled, if
 /// they were not joined. Squares have shorter ones, and more of them.
@@ -159,11 +171,6 @@ const fn most_in_thread(operation: Operation) -> u32 {
 /// Are cofactors held beside the numbers?
 const fn inverts(operation: Operation) -> bool {
     matches!(operation, Operation::InvMod | Operation::GcdExt)
-}
-
-fn settings_of(layout: Layout, settings: &Settings) -> Layout {
-    let warps = if layout.group > 32 { layout.warps } else { settings.warps.unwrap_or(layout.warps) };
-    Layout { warps, glue: settings.glue_or(layout.glue), ..layout }
 }
 
 /// Limbs of the numbers that a group of lanes holds.
@@ -274,8 +281,10 @@ fn reduced_product(
 
 /// A multiplication.
 pub(super) fn product_of(shape: OperationShape, asynchronous: bool) -> Box<dyn Spec> {
-    let short = Some(mul_thread::ALGORITHM).filter(|it| (it.fits)(shape));
-    (short.unwrap_or(mul_group::ALGORITHM).spec)(shape, &Settings::default(), asynchronous)
+    if (mul_thread::ALGORITHM.fits)(shape) {
+        return Box::new(MulThread::with(shape, &ThreadSettings::default(), asynchronous));
+    }
+    Box::new(MulGroup::with(shape, &GroupSettings::default()))
 }
 
 /// Copies rows, of a common operand one to each lane.

@@ -25,7 +25,7 @@ use warpmp_kernel::fragment::{Carries, Window, all_ones, wrapping_add_small};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Special};
 use warpmp_launch::{Entry, Geometry, GroupLane, Stage, divide};
 
-use super::super::{OperationShape, Settings, Spec, piece, suffix, vector};
+use super::super::{GroupSettings, OperationShape, Spec, piece, suffix, vector};
 use super::part::Part;
 use super::staged::MAX_SHARED_BYTES;
 use super::tile::{Layout, Tile};
@@ -65,7 +65,7 @@ struct Lane {
 
 impl LowGroup {
     /// The kernel; none if it does not suit these operands: a second factor so short that little would be left out.
-    pub(in super::super) fn new(shape: OperationShape, settings: &Settings) -> Option<Self> {
+    pub(in super::super) fn new(shape: OperationShape, settings: &GroupSettings) -> Option<Self> {
         if shape.operation != Operation::MulLo {
             return None;
         }
@@ -74,7 +74,7 @@ impl LowGroup {
         let n = a.max(b);
         let longest = settings.block.unwrap_or(USUAL_BLOCK).clamp(4, MAX_BLOCK);
         let warps = settings.warps.unwrap_or(2);
-        let glue = settings.glue_or(Glue::None);
+        let glue = settings.glue.unwrap_or(Glue::None);
         let division = |block: u32| {
             let group = n.div_ceil(2 * block).next_power_of_two().max(2);
             Self { shape, factors, block, group, glue, warps }

@@ -36,7 +36,7 @@ use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle};
 use warpmp_launch::{Entry, Geometry, GroupLane, Stage};
 
 use super::mul_thread::Input;
-use super::{Algorithm, OperationShape, Order, Settings, Spec, candidates, piece, suffix};
+use super::{Algorithm, GroupSettings, OperationShape, Order, Spec, With, candidates, piece, suffix};
 use part::Part;
 
 /// Parameters of the kernel.
@@ -66,8 +66,10 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "operands of any length",
     fits: |_| true,
     order: Order::LongerFirst,
-    spec: |shape, settings, _| Box::new(MulGroup::with(shape, settings)),
-    candidates: |shape| candidates::group(shape.max_limbs()),
+    recipe: &With::<GroupSettings> {
+        spec: |shape, settings, _| Box::new(MulGroup::with(shape, settings)),
+        candidates: |shape| candidates::group(shape.max_limbs()),
+    },
 };
 
 /// The lane and its product.
@@ -129,15 +131,15 @@ impl MulGroup {
     }
 
     /// The kernel for these settings.
-    fn with(shape: OperationShape, settings: &Settings) -> Self {
+    pub(super) fn with(shape: OperationShape, settings: &GroupSettings) -> Self {
         let mut spec = Self::cheapest(shape, settings);
         // Steps that follow each other keep one chain at a time in flight by themselves.
-        spec.glue = settings.glue_or(if spec.steps() > 1 { Glue::None } else { Glue::Every(2) });
+        spec.glue = settings.glue.unwrap_or(if spec.steps() > 1 { Glue::None } else { Glue::Every(2) });
         spec
     }
 
     /// The cheapest division of a product: limbs a block, lanes a group.
-    fn cheapest(shape: OperationShape, settings: &Settings) -> Self {
+    fn cheapest(shape: OperationShape, settings: &GroupSettings) -> Self {
         let aligned = shape.limbs::<3>().iter().all(|&limbs| piece(limbs) == 4);
         let usual = if aligned { Input::Direct } else { Input::Staged };
         let candidate = |block| {

@@ -15,7 +15,7 @@ use warpmp_kernel::ir::Kernel;
 use warpmp_launch::{Entry, Ports, Stage};
 
 use super::super::mul_thread::Input;
-use super::super::{OperationShape, Settings, Spec, piece};
+use super::super::{GroupSettings, OperationShape, Spec, piece};
 use super::MulGroup;
 use crate::operation::{Operation, division, linear, linear_modular, modular, montgomery, product};
 
@@ -95,7 +95,7 @@ pub(in super::super) fn open(
 
 impl GroupPart {
     /// The kernel; none if it does not take these operands.
-    pub(in super::super) fn new(shape: OperationShape, settings: &Settings) -> Option<Self> {
+    pub(in super::super) fn new(shape: OperationShape, settings: &GroupSettings) -> Option<Self> {
         let factors = factors(shape)?;
         let mut product = product_shape(shape, factors);
         let aligned = match shape.operation {
@@ -113,7 +113,7 @@ impl GroupPart {
             | montgomery!() => return None,
         };
         let usual = if aligned { settings.input } else { Some(settings.input.unwrap_or(Input::Staged)) };
-        let settings = Settings { input: usual, ..*settings };
+        let settings = GroupSettings { input: usual, ..*settings };
         let mut spec = MulGroup::with(product, &settings);
         // Bits are cut where limbs lie side by side: in shared memory.
         let cut = shape.operation != Operation::MulAdd && !shape.max_bits().is_multiple_of(32);

@@ -27,7 +27,7 @@ use warpmp_kernel::build::{Builder, Glue};
 use warpmp_kernel::ir::{Bounds, Kernel};
 use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
-use super::{Algorithm, OperationShape, Order, Settings, Spec, candidates, piece, suffix, vector};
+use super::{Algorithm, ChainSettings, OperationShape, Order, Spec, With, candidates, piece, suffix, vector};
 use points::{Interpolation, points};
 
 /// Parameters of the kernels.
@@ -60,14 +60,16 @@ pub(super) const fn algorithm<const K: u32>(name: &'static str) -> Algorithm {
         accepts: "operands to 65536 bits, the longer one from 1025",
         order: Order::LongerFirst,
         fits: |shape| LENGTHS.contains(&shape.max_limbs()),
-        spec: |shape, settings, _| Box::new(Toom::new(K, shape, settings)),
-        candidates: candidates::default_alone,
+        recipe: &With::<ChainSettings> {
+            spec: |shape, settings, _| Box::new(Toom::new(K, shape, settings)),
+            candidates: candidates::default_alone,
+        },
     }
 }
 
 impl Toom {
-    fn new(k: u32, shape: OperationShape, settings: &Settings) -> Self {
-        let mut spec = Self { k, shape, glue: settings.glue_or(Glue::None), warps: settings.warps.unwrap_or(8) };
+    pub(super) fn new(k: u32, shape: OperationShape, settings: &ChainSettings) -> Self {
+        let mut spec = Self { k, shape, glue: settings.glue.unwrap_or(Glue::None), warps: settings.warps.unwrap_or(8) };
         spec.warps = (1 << spec.warps.clamp(1, 32).ilog2()).min(32);
         while spec.warps > 1 && spec.shared_bytes() > SHARED_BYTES {
             spec.warps /= 2;

@@ -1,27 +1,56 @@
-//! In which order candidates are measured, how often, and which need not be.
+//! The search: which candidates are measured, in which order and how often.
 //!
-//! Compiling a kernel takes the driver up to a second, so the time is shared among the widths: at each, the default
-//! settings of every algorithm are compiled, then as many others as the width's share allows. At each batch
-//! count every candidate runs twice, and those near the fastest more often. What will take long and cannot
-//! win, by what it took for fewer lanes or narrower operands, is left out there. Batches have as many lanes as a short
-//! time allows: of powers of large numbers a few thousand, then no larger numbers.
+//! ```text
+//! mod.rs  the search
+//! gpu.rs  a candidate's time on a GPU; its results are checked first
+//! ```
+//!
+//! The driver compiles a kernel in up to a second, so the widths share the time. At each width the search compiles the
+//! default settings of every algorithm, then as many others as the width's share allows. At each batch count every
+//! candidate runs twice, and the candidates near the fastest run more often. A candidate that takes long and cannot win,
+//! by its times for fewer lanes or narrower operands, is left out. A batch has as many lanes as a short time allows:
+//! powers of large numbers have a few thousand, and then the search goes to no larger numbers.
 
-use std::{
-    collections::HashMap,
-    time::{Duration, Instant},
-};
+mod gpu;
 
-use warpmp::{
-    Operation,
-    device::DeviceInfo,
-    operation::Group,
-    tuning::{self, Candidate, Grid, Timing},
-};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
-use crate::{error::Result, interrupt, progress::Progress};
+use warpmp_device::DeviceInfo;
 
-/// Steps of the progress bar.
-pub(crate) const STEPS: u64 = 10_000;
+use super::{Candidate, Grid, Timing, operands};
+use crate::error::{Error, Result};
+use crate::kernels::Register;
+use crate::operation::{Group, Operation};
+use crate::session::Session;
+use gpu::Gpu;
+
+/// Watches a search.
+pub trait Watch {
+    /// Shall the search go on? It asks before every batch and every candidate, and ends with [`Error::Stopped`] after
+    /// the first no.
+    fn go_on(&self) -> bool {
+        true
+    }
+
+    /// A share of the search is done, from 0 to 1, with this many measurements.
+    fn progress(&self, share: f64, measurements: usize) {
+        let _ = (share, measurements);
+    }
+
+    /// The search is about to load the kernels of a width, and leaves this thread to the caller until then at most: other
+    /// processes may have compiled them into the driver's cache.
+    fn prepare(&mut self, operation: Operation, bits: usize, until: Instant) {
+        let _ = (operation, bits, until);
+    }
+}
+
+impl Watch for () {}
+
+/// Asks whether to go on.
+fn check(watch: &dyn Watch) -> Result<()> {
+    if watch.go_on() { Ok(()) } else { Err(Error::Stopped) }
+}
 
 /// Of a width's share of the time, what the compiler may have.
 const COMPILING: f64 = 0.6;
@@ -59,7 +88,7 @@ const LONGEST_FIRST: f64 = 0.04;
 const FULL_MACHINE: usize = 10_000;
 
 /// What times candidates.
-pub(super) trait Bench {
+trait Bench {
     /// Compiles candidates for a width, those with default settings in any case, the others until then; gives
     /// those that can be run.
     fn load(
@@ -68,6 +97,7 @@ pub(super) trait Bench {
         bits: usize,
         candidates: Vec<Candidate>,
         until: Instant,
+        watch: &mut dyn Watch,
     ) -> Result<Vec<Candidate>>;
 
     /// Makes ready the operands of a batch; the bytes that are free for it are told by `free_bytes`.
@@ -78,7 +108,7 @@ pub(super) trait Bench {
 
     /// The seconds of so many runs, shortest first; none if the candidate cannot be used. The first call of a
     /// candidate after [`Bench::fill`] checks its results.
-    fn time(&mut self, candidate: &Candidate, runs: usize) -> Result<Option<Vec<f64>>>;
+    fn time(&mut self, candidate: &Candidate, runs: usize, watch: &dyn Watch) -> Result<Option<Vec<f64>>>;
 
     /// What was said about candidates that cannot be used, and how many had wrong results.
     fn faults(&mut self) -> (Vec<String>, usize);
@@ -86,9 +116,11 @@ pub(super) trait Bench {
 
 /// An operation with the batches to measure it on.
 #[derive(Clone, Debug)]
-pub(super) struct Work {
-    pub(super) operation: Operation,
-    pub(super) grid: Grid,
+pub struct Work {
+    /// The operation.
+    pub operation: Operation,
+    /// The widths and counts.
+    pub grid: Grid,
 }
 
 impl Work {
@@ -98,45 +130,67 @@ impl Work {
     }
 }
 
-/// What to measure.
-#[derive(Clone, Copy)]
-pub(super) struct Search<'s> {
-    pub(super) works: &'s [Work],
-    pub(super) info: &'s DeviceInfo,
-    pub(super) budget: Duration,
-    pub(super) runs: usize,
-    pub(super) progress: &'s Progress,
+/// A search: what to measure, and how long.
+#[derive(Clone, Copy, Debug)]
+pub struct Search<'s> {
+    /// Operations with their batches.
+    pub works: &'s [Work],
+    /// The driver compiles and the GPU runs for about this long. A candidate that is not measured by then is left out,
+    /// unless it has its algorithm's default settings.
+    pub budget: Duration,
+    /// Runs of each candidate that may be the fastest.
+    pub runs: usize,
 }
 
-/// What was found.
+/// What a search found.
 #[derive(Debug, Default)]
-pub(super) struct Found {
-    pub(super) timings: Vec<Timing>,
+pub struct Found {
+    /// The measurements, in their order: [`table`](super::table) decides by them.
+    pub timings: Vec<Timing>,
     /// Measurements that were left out because they would have taken long and could not win.
-    pub(super) hopeless: usize,
+    pub hopeless: usize,
     /// Why candidates were left out.
-    pub(super) notes: Vec<String>,
+    pub notes: Vec<String>,
     /// Candidates with wrong results.
-    pub(super) wrong: usize,
-    pub(super) took: Duration,
+    pub wrong: usize,
+    /// How long the search took.
+    pub took: Duration,
 }
 
 /// The time of an algorithm with its settings, by width and lanes.
 type Known = HashMap<(usize, usize, Candidate), f64>;
 
-/// What the search knows.
-#[derive(Debug, Default)]
-struct State {
+/// What a search knows, and what it asks.
+struct State<'s> {
     known: Known,
     found: Found,
+    device: &'s DeviceInfo,
+    register: &'s Register,
+    watch: &'s mut dyn Watch,
 }
 
 impl Search<'_> {
-    /// Measures everything.
-    pub(super) fn run(self, bench: &mut impl Bench) -> Result<Found> {
+    /// Measures everything on the session's GPU. The results of each kernel are first compared with the results of the
+    /// CPU engine, on some lanes of the batch.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] for a session on the CPU; [`Error::Stopped`]; an error that no candidate is to blame for.
+    pub fn run(self, session: Session, watch: &mut dyn Watch) -> Result<Found> {
+        let register = session.register().cloned().unwrap_or_default();
+        let device = session.device().ok_or(Error::NoDevice)?.info().clone();
+        self.with_bench(&mut Gpu::new(session)?, &device, &register, watch)
+    }
+
+    fn with_bench(
+        self,
+        bench: &mut impl Bench,
+        device: &DeviceInfo,
+        register: &Register,
+        watch: &mut dyn Watch,
+    ) -> Result<Found> {
         let start = Instant::now();
         let end = start + self.budget;
-        let mut state = State::default();
+        let mut state = State { known: Known::new(), found: Found::default(), device, register, watch };
         let weight = |works: &[Work]| works.iter().map(|it| it.weight() * it.grid.bits.len() as u32).sum::<u32>();
         let all = weight(self.works);
         for (number, work) in self.works.iter().enumerate() {
@@ -161,7 +215,7 @@ impl Search<'_> {
     fn width(
         self,
         bench: &mut impl Bench,
-        state: &mut State,
+        state: &mut State<'_>,
         work: &Work,
         bits: usize,
         share: Duration,
@@ -169,22 +223,22 @@ impl Search<'_> {
     ) -> Result<bool> {
         let operation = work.operation;
         let until = Instant::now() + share.mul_f64(COMPILING);
-        let candidates =
-            crate::engine::register().candidates(operation, &tuning::operands(operation, bits, 1), self.info)?;
-        let candidates = bench.load(operation, bits, candidates, until)?;
+        let shapes = operands(operation, bits, 1);
+        let candidates = state.register.candidates(operation, &shapes, state.device)?;
+        let candidates = bench.load(operation, bits, candidates, until, state.watch)?;
         let counts = work.grid.lanes(operation, bits, bench.free_bytes()?);
         let mut done = Vec::new();
         // What the batch before took by the fastest candidate.
         let mut before = None;
         for (i, &lanes) in counts.iter().enumerate() {
-            interrupt::check()?;
+            check(state.watch)?;
             let part = (i + 1) as f64 / (counts.len() + 1) as f64;
-            self.progress.update(step.position(part), state.found.timings.len() as u64);
+            state.watch.progress(step.share(part), state.found.timings.len());
             let Some(lanes) = short_enough(lanes, before) else { break };
             done.push(lanes);
             bench.fill(operation, bits, lanes)?;
             let mut times = Self::first_runs(bench, state, bits, &done, &candidates)?;
-            self.more_runs(bench, &mut times)?;
+            self.more_runs(bench, &mut times, state.watch)?;
             before = Some((lanes, times.iter().map(|it| it.1).fold(f64::INFINITY, f64::min)));
             for (candidate, seconds) in times {
                 state.known.insert((bits, lanes, candidate.clone()), seconds);
@@ -202,7 +256,7 @@ impl Search<'_> {
     /// Every candidate twice, but for the slow ones; `counts` ends with the batch's lanes.
     fn first_runs(
         bench: &mut impl Bench,
-        state: &mut State,
+        state: &mut State<'_>,
         bits: usize,
         counts: &[usize],
         candidates: &[Candidate],
@@ -212,21 +266,21 @@ impl Search<'_> {
         // A GPU that waited for the compiler has to come up to its clock.
         let by_most = |one: &usize, other: &usize| expected[*one].1.total_cmp(&expected[*other].1);
         if let Some(quickest) = (0..candidates.len()).min_by(by_most) {
-            bench.time(&candidates[quickest], WARM_UP)?;
+            bench.time(&candidates[quickest], WARM_UP, state.watch)?;
         }
         let mut fastest = f64::INFINITY;
         let mut times = Vec::new();
         for (candidate, (at_least, _)) in candidates.iter().zip(&expected) {
-            interrupt::check()?;
+            check(state.watch)?;
             if *at_least > LONG && *at_least > HOPELESS * some_take {
                 state.found.hopeless += 1;
                 continue;
             }
-            let Some(first) = bench.time(candidate, 1)? else { continue };
+            let Some(first) = bench.time(candidate, 1, state.watch)? else { continue };
             let mut seconds = first[0];
             // The first run of a kernel is slower than the next ones.
             if seconds < STEADY
-                && let Some(second) = bench.time(candidate, 1)?
+                && let Some(second) = bench.time(candidate, 1, state.watch)?
             {
                 seconds = seconds.min(second[0]);
             }
@@ -237,12 +291,12 @@ impl Search<'_> {
     }
 
     /// The median of more runs for those that may be the fastest.
-    fn more_runs(self, bench: &mut impl Bench, times: &mut [(Candidate, f64)]) -> Result<()> {
+    fn more_runs(self, bench: &mut impl Bench, times: &mut [(Candidate, f64)], watch: &dyn Watch) -> Result<()> {
         let fastest = times.iter().map(|it| it.1).fold(f64::INFINITY, f64::min);
         for (candidate, seconds) in times.iter_mut().filter(|it| it.1 <= NEAR * fastest + RESOLUTION) {
-            interrupt::check()?;
+            check(watch)?;
             let runs = ((PATIENCE / seconds.max(1e-9)) as usize).clamp(LEAST_RUNS, self.runs.max(LEAST_RUNS));
-            if let Some(sorted) = bench.time(candidate, runs)? {
+            if let Some(sorted) = bench.time(candidate, runs, watch)? {
                 *seconds = sorted[sorted.len() / 2];
             }
         }
@@ -282,7 +336,10 @@ struct Step {
 }
 
 impl Step {
-    fn position(self, part: f64) -> u64 {
-        ((f64::from(self.number) + f64::from(self.weight) * part) / f64::from(self.of) * STEPS as f64) as u64
+    fn share(self, part: f64) -> f64 {
+        (f64::from(self.number) + f64::from(self.weight) * part) / f64::from(self.of)
     }
 }
+
+#[cfg(test)]
+mod tests;
