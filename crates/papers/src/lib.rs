@@ -1,4 +1,4 @@
-//! The experiments of the papers that WarpMP builds on, repeated on this machine: their figures beside ours.
+//! The experiments of the papers that this project builds on, repeated on this machine: their figures beside ours.
 //!
 //! ```text
 //! tables.rs   the papers' figures, from data/, and their names
