@@ -25,7 +25,7 @@ pub struct Campaign<W> {
     pub(crate) restored: Option<Restored>,
 }
 
-/// What a directory holds.
+/// The files of a directory.
 #[derive(Debug)]
 pub struct Contents<W: Work> {
     /// The trusted certificates of the campaign, in the order of their units.
@@ -51,7 +51,7 @@ pub struct Aside {
     pub to: PathBuf,
 }
 
-/// What happened to a certificate.
+/// The result of storing a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stored {
     /// It is stored.
@@ -141,7 +141,7 @@ impl<W: Work> Campaign<W> {
         self.restored.as_ref()
     }
 
-    /// What the campaign is about.
+    /// The specification.
     pub fn specification(&self) -> &W {
         &self.specification
     }

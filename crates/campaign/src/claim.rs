@@ -1,4 +1,4 @@
-//! Who works on which unit of a shared directory.
+//! Claims: which process works on a unit of a shared directory.
 //!
 //! A claim is a file `UNIT.claim`, written whole under a name that no file has: of several processes one gets it. It names its owner, and
 //! a *heartbeat* rewrites it every [`HEARTBEAT`]. An owner is dead
@@ -125,7 +125,7 @@ impl Held {
                 return;
             }
             for (path, text) in &mut texts.0 {
-                // Where another process took the claim over, it is not ours any more. What cannot be written now may be next time.
+                // A claim that another process took over is not ours any more. A write that fails now may succeed next time.
                 if fs::read_to_string(path).is_ok_and(|found| found == *text) {
                     let next = words(owner, beat);
                     if write_whole(path, |file| file.write_all(next.as_bytes())).is_ok() {

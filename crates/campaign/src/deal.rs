@@ -13,7 +13,7 @@ use std::{
 /// A unit may lose its worker this often before the campaign gives up.
 const ATTEMPTS: u32 = 3;
 
-/// What happens while units are worked on.
+/// An event of the work on units.
 #[derive(Debug)]
 pub enum Event<U, C, E> {
     /// A unit is done.
@@ -23,7 +23,7 @@ pub enum Event<U, C, E> {
     Lost(U, E),
 }
 
-/// Units that are to be done: those that failed come last.
+/// The units that are left. Units that failed come last.
 struct Queue<I, U> {
     units: I,
     again: VecDeque<(U, u32)>,

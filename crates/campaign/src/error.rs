@@ -1,4 +1,4 @@
-//! What can go wrong with a directory.
+//! The errors of a directory.
 
 use std::{io, path::PathBuf};
 
@@ -53,7 +53,7 @@ pub enum Error {
     LostSpecification {
         /// The specification's file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
         /// The certificates.
         remains: Remains,

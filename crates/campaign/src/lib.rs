@@ -8,7 +8,7 @@
 //! directory for one process, [`Campaign::join`] for several.
 //!
 //! ```text
-//! DIR/campaign.json            the specification, sealed: what the campaign is about
+//! DIR/campaign.json            the specification, sealed: everything that defines the campaign
 //! DIR/lock                     held by the one process that works alone, or by all processes that share the directory
 //! DIR/UNIT.json                the certificate of a unit, sealed
 //! DIR/UNIT.claim               a process of a shared directory works on this unit
@@ -18,11 +18,11 @@
 //!
 //! ```text
 //! work      the trait of a client: units, their names, their certificates
-//! campaign  the directory: created, opened, read, what is damaged moved aside
+//! campaign  the directory: created, opened, read, damaged files moved aside
 //! restore   a lost specification, written again
 //! seal      files with a checksum, written whole
 //! lock      one process alone, or several that share
-//! claim     who works on which unit, with a heartbeat
+//! claim     the process that works on a unit, with a heartbeat
 //! share     the units of a directory in which several processes work
 //! deal      units dealt to the workers of one process
 //! control   stop and progress
@@ -30,7 +30,7 @@
 //! ```
 //!
 //! Rules that every part follows: a file is whole or not there. No file that this layer has not written is deleted or overwritten:
-//! a file in the way is moved aside, every other one is left alone. A claim saves work, and never decides what is true.
+//! a file in the way is moved aside, every other file is left alone. A claim saves work, and never decides which result is right.
 //!
 //! # A worker of a shared directory
 //!

@@ -26,7 +26,7 @@ impl Lock {
     /// # Errors
     /// [`Error::Locked`] if another process works there, [`Error::File`].
     pub fn take(folder: &Path) -> Result<Self> {
-        Self::lock(folder, false)
+        Self::acquire(folder, false)
     }
 
     /// Takes part in a directory that several processes share. A file system without locks is no obstacle.
@@ -34,10 +34,10 @@ impl Lock {
     /// # Errors
     /// [`Error::Locked`] if another process works there alone, [`Error::File`].
     pub fn share(folder: &Path) -> Result<Self> {
-        Self::lock(folder, true)
+        Self::acquire(folder, true)
     }
 
-    fn lock(folder: &Path, shared: bool) -> Result<Self> {
+    fn acquire(folder: &Path, shared: bool) -> Result<Self> {
         let path = folder.join("lock");
         let open = File::options().read(true).write(true).create(true).truncate(false).open(&path);
         let mut file = open.map_err(Error::file(&path))?;

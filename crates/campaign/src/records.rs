@@ -13,7 +13,7 @@
 //! ```
 //!
 //! A kill or a power cut loses at most the block that was being written: the next writer cuts off a block that the file's end has cut
-//! short. A reader checks every block, skips what is damaged, goes on at the next whole block, and says where it skipped.
+//! short. A reader checks every block, skips damaged blocks, goes on at the next whole one, and says where it skipped.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -32,7 +32,7 @@ const DIGEST_BYTES: usize = 16;
 /// A block is written at the latest when it has this many bytes.
 const MOST_PAYLOAD: usize = 1 << 20;
 
-/// What the records of a file are: files of another kind are refused.
+/// The kind of a file's records: files of another kind are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     digest: [u8; 8],
@@ -49,7 +49,7 @@ pub struct Appender {
     cut: u64,
 }
 
-/// What a file of records holds.
+/// The result of reading a file of records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scan {
     /// Records in whole blocks.
@@ -230,7 +230,7 @@ impl Appender {
 
 impl Drop for Appender {
     fn drop(&mut self) {
-        // Who needs to know of an error calls `flush`.
+        // A caller that needs to know of an error calls `flush` before.
         let _ = self.flush();
         let _ = self.file.unlock();
     }

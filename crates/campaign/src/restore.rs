@@ -16,7 +16,7 @@ use crate::{
     work::Work,
 };
 
-/// What a directory has of a campaign.
+/// The traces of a campaign in a directory.
 #[derive(Debug)]
 pub enum Begun<W: Work> {
     /// Nothing.
@@ -41,7 +41,7 @@ pub struct Restored {
 pub struct Remains {
     /// How many there are.
     pub certificates: usize,
-    /// What they tell about their campaign, in words.
+    /// Their campaign in words.
     pub summary: String,
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn specification<W: Work>(folder: &Path) -> Result<Result<W, Lost>> {
 }
 
 impl<W: Work> Campaign<W> {
-    /// What a directory has of a campaign; nothing if there is no directory.
+    /// Looks for a campaign in a directory, which may not exist.
     ///
     /// # Errors
     /// As [`Campaign::open`], except that a lost specification is no error.
@@ -151,7 +151,7 @@ fn certificates<W: Work>(folder: &Path) -> Result<Found<W>> {
         }
         match load::<W>(&path)? {
             Ok(certificate) if path.ends_with(file_name::<W>(&W::unit_of(&certificate))) => {
-                found.trusted.push(certificate)
+                found.trusted.push(certificate);
             }
             Err(damage) if !damage.is_broken() => found.foreign = found.foreign.or(Some((path, damage))),
             _ => {}

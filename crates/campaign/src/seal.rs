@@ -20,7 +20,7 @@ pub(crate) const TEMPORARY: &str = ".unfinished-";
 /// No certificate is nearly as long: a longer file is something else with the name of a certificate.
 const MOST_BYTES: u64 = 1 << 24;
 
-/// What stands in a file: a content, and the SHA-256 of its JSON without spaces.
+/// The form of a file: a content, and the SHA-256 of its JSON without spaces.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sealed {
@@ -103,7 +103,7 @@ pub(crate) fn seal<T: Serialize>(path: &Path, content: &T) -> Result<()> {
 /// Reads a sealed content of this kind of work.
 ///
 /// # Errors
-/// [`Error::File`] if it cannot be read; inside, [`Damage`] if it is not what was written, or if another version wrote it.
+/// [`Error::File`] if it cannot be read; inside, [`Damage`] if it changed after it was written, or if another version wrote it.
 pub(crate) fn unseal<W: Work, T: DeserializeOwned>(path: &Path) -> Result<Result<T, Damage>> {
     let metadata = fs::metadata(path).map_err(Error::file(path))?;
     let unreadable = |reason: &str| Ok(Err(Damage::Unreadable { reason: reason.into() }));

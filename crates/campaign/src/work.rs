@@ -1,4 +1,4 @@
-//! What a client of this layer says about its work.
+//! The trait by which a client describes its work.
 
 use std::fmt::Display;
 
@@ -63,6 +63,6 @@ pub trait Work: Clone + PartialEq + Serialize + DeserializeOwned {
     /// The campaign in words, for an error about another one.
     fn describe(&self) -> String;
 
-    /// What certificates without a specification tell about their campaign, in words.
+    /// The campaign of certificates without a specification, in words, as far as they tell it.
     fn describe_certificates(certificates: &[Self::Certificate]) -> String;
 }

@@ -26,7 +26,9 @@ fn a_campaign_resumes_with_what_is_missing() {
     assert!(!folder.path().join(".unfinished-x").exists());
     let missing: Vec<u64> = campaign.missing(&campaign.contents().unwrap()).collect();
     assert_eq!(missing, (0..20).filter(|block| ![3, 4, 19].contains(block)).collect::<Vec<_>>());
-    missing.iter().for_each(|block| assert_eq!(campaign.store(&work.make(*block)).unwrap(), Stored::New));
+    for block in missing {
+        assert_eq!(campaign.store(&work.make(block)).unwrap(), Stored::New);
+    }
     complete(folder.path(), &work);
 }
 

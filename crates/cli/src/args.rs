@@ -147,6 +147,18 @@ pub(crate) enum Pattern {
     Ripple,
 }
 
+impl From<Pattern> for warpmp_oracle::pattern::Pattern {
+    fn from(pattern: Pattern) -> Self {
+        match pattern {
+            Pattern::Random => Self::Random,
+            Pattern::Ones => Self::Ones,
+            Pattern::Carry => Self::Carry,
+            Pattern::Sparse => Self::Sparse,
+            Pattern::Ripple => Self::Ripple,
+        }
+    }
+}
+
 /// What is to be explained
 #[derive(Debug, Group)]
 pub(crate) struct Explain {

@@ -1,7 +1,7 @@
 //! The library's session, opened as the command line asks for it.
 
 use warpmp::kernels::Register;
-use warpmp::{Batch, EngineKind, Error as LibraryError, HostBuffer, Operation, Options, Report, Selector, Session};
+use warpmp::{EngineKind, Selector, Session};
 
 use crate::{console, error::Result, tables};
 
@@ -37,23 +37,4 @@ pub(crate) fn open_untuned(selector: Selector, quiet: bool) -> Result<Session> {
         console::note(&format!("note: the CPU engine serves ({}): {reason}", engine.name));
     }
     Ok(session)
-}
-
-/// Does an operation with one result, by the algorithm of this name if there is one, into this memory if
-/// there is some.
-///
-/// # Errors
-/// The library's.
-pub(crate) fn apply(
-    session: &Session,
-    operation: Operation,
-    operands: &[&Batch],
-    algorithm: Option<&str>,
-    into: Option<HostBuffer>,
-) -> Result<(Batch<'static>, Report), LibraryError> {
-    let mut options = Options::new();
-    options.algorithm = algorithm.map(str::to_owned);
-    options.into.extend(into);
-    let (mut results, report) = session.apply(operation, operands, options)?;
-    Ok((results.swap_remove(0), report))
 }

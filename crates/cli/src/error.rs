@@ -56,7 +56,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     SelfTest(#[from] WrongAnswers),
     #[error(transparent)]
-    Library(#[from] warpmp::Error),
+    Library(warpmp::Error),
     #[error("{bytes} bytes of memory are needed, more than the system gives")]
     Memory { bytes: u64 },
     #[error("the system starts no more threads: {}", plain(.0))]
@@ -117,6 +117,34 @@ impl Error {
             Self::Interrupted => INTERRUPTED,
             // The reader of a pipe has seen enough, as `head` has.
             Self::BrokenPipe => 0,
+        }
+    }
+}
+
+impl From<warpmp::Error> for Error {
+    fn from(error: warpmp::Error) -> Self {
+        if error == warpmp::Error::Stopped { Self::Interrupted } else { Self::Library(error) }
+    }
+}
+
+impl From<warpmp_oracle::measure::Error> for Error {
+    fn from(error: warpmp_oracle::measure::Error) -> Self {
+        match error {
+            warpmp_oracle::measure::Error::Stopped => Self::Interrupted,
+            warpmp_oracle::measure::Error::WrongResult(error) => error.into(),
+            warpmp_oracle::measure::Error::Engine(error) => error.into(),
+        }
+    }
+}
+
+impl From<warpmp_papers::Error> for Error {
+    fn from(error: warpmp_papers::Error) -> Self {
+        match error {
+            warpmp_papers::Error::Stopped => Self::Interrupted,
+            warpmp_papers::Error::WrongResult(error) => error.into(),
+            warpmp_papers::Error::Engine(error) => error.into(),
+            warpmp_papers::Error::Collatz(error) => error.into(),
+            other => ReproduceError::Papers(other).into(),
         }
     }
 }

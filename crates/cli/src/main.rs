@@ -26,7 +26,6 @@ mod engine;
 mod error;
 mod interrupt;
 mod io;
-mod measure;
 mod numbers;
 mod plot;
 mod pool;

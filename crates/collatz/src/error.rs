@@ -1,4 +1,4 @@
-//! What can go wrong, with the numbers as numbers.
+//! The errors of this crate, with their numbers as numbers.
 
 use std::fmt;
 

@@ -33,10 +33,10 @@
 //! `n = residue + a·2^L` and its state `T^L(n) = state + a·3^c`. An [`engine::Engine`] is given the plan
 //! ([`dfs::Plan`]: `L`, the look-ahead bits of each class) and a [`window::Window`]; it makes the leaves once, keeps
 //! them and runs through `a`. [`window::Window::units`] cuts a window into whole blocks of starts for engines that
-//! need alignment; what is left at both ends is done by [`cpu::Cpu`] with the *same plan*, and because every figure of
+//! need alignment; [`cpu::Cpu`] does the rest at both ends with the *same plan*. Because every figure of
 //! [`engine::Outcome`] is a sum over starts, the parts add up.
 //!
-//! What is tested is a property of the plan alone, not of the engine: `n` is tested if its leaf survives the rules to
+//! The plan alone decides which starts are tested, not the engine: `n` is tested if its leaf survives the rules to
 //! depth `L`, its state survives the rules for `plan.lookahead(c)` further steps, started afresh, and `n mod 9` is
 //! none of 2, 4, 5, 8. So two engines agree in every count, and in the checksum `Σ T^L(n) mod 2^64` over all tested `n`.
 #![deny(unsafe_code)]

@@ -18,7 +18,7 @@ use crate::{
     window::Window,
 };
 
-/// Which steps were odd (bit `j` for step `j` since the origin), and what came before the origin.
+/// Which steps were odd (bit `j` for step `j` since the origin), and the counts of steps before the origin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct History {
     odd: u128,
@@ -44,7 +44,7 @@ impl History {
         self.odd >> step & 1 == 1
     }
 
-    /// Is `3^c·3^less < 2^i·2^more`, for the `c` odd ones of the first `steps` steps and `i = steps`, both with what came before?
+    /// Is `3^c·3^less < 2^i·2^more`, for the first `steps` steps, `c` of them odd, and `i = steps`, both with the counts before the origin?
     fn below(&self, steps: u32, fewer_odd: u32, more_steps: i32) -> bool {
         let odd = (self.odd & ((1u128 << steps) - 1)).count_ones() + self.before_odd - fewer_odd;
         let total = (self.before_steps + steps).saturating_add_signed(more_steps);
@@ -60,7 +60,7 @@ impl History {
         while evens < self.steps && !self.was_odd(self.steps - 1 - evens) {
             evens += 1;
         }
-        // No odd step in sight: what went before is not known.
+        // No odd step in sight: the steps before are not known.
         if !all_rules || evens < 2 || evens == self.steps {
             return false;
         }
@@ -78,7 +78,7 @@ impl History {
     }
 }
 
-/// What a scheme asks of a start, from its description alone.
+/// A scheme's questions about a start, from its description alone.
 pub(crate) trait Judge: Copy + Sync {
     /// Do rules 3 and 4 apply, too?
     const ALL_RULES: bool = false;

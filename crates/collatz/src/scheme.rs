@@ -1,4 +1,4 @@
-//! The schemes of verification: which starts are tested, and what each of them adds to the checksum.
+//! The schemes of verification: a scheme decides which starts are tested, and defines the checksum.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::{
     window::Window,
 };
 
-/// What every scheme says about itself. The plan of a scheme implements this beside the algorithm. In words: its parameters.
+/// A scheme. Its plan implements this beside the algorithm. The plan's text, for people, names the parameters.
 pub trait Method: fmt::Display {
     /// Are the parameters in range? Files are not trusted.
     ///

@@ -14,19 +14,17 @@ pub fn thread_number(b: &mut Builder, threads: u32) -> R32 {
 pub struct TileLane {
     /// The thread's number in its warp: the number of its row in a tile.
     pub lane: R32,
+    /// The warp's number in its block.
+    pub warp: R32,
     /// The warp's first tile.
     pub tile: R32,
     /// The first lane of that tile.
     pub first_lane: R32,
-    /// The warp's part of shared memory; none if it has no bytes.
-    pub shared: Option<R32>,
 }
 
 impl TileLane {
-    /// Finds the tiles of a warp. Warps without lanes end.
-    ///
-    /// A block has `warps` warps, each with `shared_bytes` bytes of shared memory. A warp takes `tiles` tiles.
-    pub fn enter(b: &mut Builder, lanes: R32, warps: u32, tiles: u32, shared_bytes: u32) -> Self {
+    /// Finds the tiles of a warp, `tiles` of them, in blocks of `warps` warps. Warps without lanes end.
+    pub fn enter(b: &mut Builder, lanes: R32, warps: u32, tiles: u32) -> Self {
         b.section("setup");
         let thread = b.special(Special::Tid);
         let warp = b.shr(thread, 5);
@@ -37,11 +35,13 @@ impl TileLane {
         let outside = b.compare(Cmp::Ge, first_lane, lanes);
         b.return_if(outside);
         let lane = b.special(Special::Lane);
-        let shared = (shared_bytes > 0).then(|| {
-            let base = b.shared_base();
-            b.mad_lo(warp, shared_bytes, base)
-        });
-        Self { lane, tile, first_lane, shared }
+        Self { lane, warp, tile, first_lane }
+    }
+
+    /// The warp's part of the block's shared memory, `bytes` bytes.
+    pub fn shared(&self, b: &mut Builder, bytes: u32) -> R32 {
+        let base = b.shared_base();
+        b.mad_lo(self.warp, bytes, base)
     }
 
     /// The address of the thread's row of `limbs` limbs.

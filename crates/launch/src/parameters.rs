@@ -79,7 +79,7 @@ impl Parameter for Word {
         b.param_u32(name)
     }
 
-    fn append<'a>(argument: &u32, list: &mut Vec<Arg<'a>>) {
+    fn append(argument: &u32, list: &mut Vec<Arg<'_>>) {
         list.push(Arg::U32(*argument));
     }
 }
@@ -92,7 +92,7 @@ impl Parameter for Long {
         b.param_u64(name)
     }
 
-    fn append<'a>(argument: &u64, list: &mut Vec<Arg<'a>>) {
+    fn append(argument: &u64, list: &mut Vec<Arg<'_>>) {
         list.push(Arg::U64(*argument));
     }
 }
@@ -120,7 +120,9 @@ impl<P: Parameter, const N: usize> Parameter for [P; N] {
     }
 
     fn append<'a>(argument: &Self::Argument<'a>, list: &mut Vec<Arg<'a>>) {
-        argument.iter().for_each(|argument| P::append(argument, list));
+        for argument in argument {
+            P::append(argument, list);
+        }
     }
 }
 
@@ -134,7 +136,9 @@ impl<P: Parameter> Parameter for Option<P> {
     }
 
     fn append<'a>(argument: &Self::Argument<'a>, list: &mut Vec<Arg<'a>>) {
-        argument.iter().for_each(|argument| P::append(argument, list));
+        if let Some(argument) = argument {
+            P::append(argument, list);
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use warpmp_device::{Buffer, Device, Module, Result, Stream};
 
-use crate::{Arguments as _, At, Geometry, RowArguments, Spec};
+use crate::{Arguments as _, At, Entry, Geometry, RowArguments, Spec};
 
 /// The rows of an operand or of a result on a device.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ impl Program {
     /// As [`Device::load`].
     pub fn load(device: &dyn Device, spec: &dyn Spec, most: usize) -> Result<Self> {
         let stages = spec.stages();
-        let loaded = stages.iter().map(|stage| Ok((device.load(&stage.write(&Default::default()))?, stage.geometry)));
+        let loaded = stages.iter().map(|stage| Ok((device.load(&stage.write(&Entry::default()))?, stage.geometry)));
         Ok(Self { stages: loaded.collect::<Result<_>>()?, most: most.min(spec.max_lanes() as usize) })
     }
 

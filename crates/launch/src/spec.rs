@@ -34,6 +34,11 @@ pub trait Spec: fmt::Debug + Send + Sync {
         0
     }
 
+    /// The kernels of all stages.
+    fn kernels(&self) -> Vec<Kernel> {
+        self.stages().iter().map(|stage| stage.write(&Entry::default())).collect()
+    }
+
     /// The kernel of a stage.
     fn build(&self, stage: usize) -> Kernel {
         self.stages()[stage].write(&Entry::default())
@@ -64,7 +69,7 @@ pub struct Geometry {
     /// The most lanes of a launch.
     pub max_lanes: u32,
     /// Does the kernel also write what pads the last tile?
-    whole_tiles: bool,
+    pub whole_tiles: bool,
 }
 
 impl Geometry {

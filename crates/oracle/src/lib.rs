@@ -8,13 +8,17 @@
 //! lib.rs      the results of each operation
 //! value.rs    a number in its bits
 //! numbers.rs  divisors, cofactors, symbols, strong tests
-//! epfl.rs     the experiments of the EPFL report
+//! pattern.rs  operands, the same for the same seed on every machine
+//! check.rs    the comparison of an engine's results
+//! measure.rs  timed runs, whose results are checked first
 //! ```
 #![forbid(unsafe_code)]
 #![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
 
-pub mod epfl;
+pub mod check;
+pub mod measure;
 mod numbers;
+pub mod pattern;
 mod value;
 
 use num_bigint::{BigInt, BigUint, Sign};

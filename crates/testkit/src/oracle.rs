@@ -1,7 +1,7 @@
 //! Numbers and limbs, and the results of every operation by num-bigint.
 
 use num_bigint::BigUint;
-pub use warpmp_oracle::{Value, apply, epfl, product_bits};
+pub use warpmp_oracle::{Value, apply, product_bits};
 
 /// A number from its limbs.
 pub fn number(limbs: &[u32]) -> BigUint {

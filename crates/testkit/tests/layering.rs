@@ -27,8 +27,20 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("warpmp-oracle", &["warpmp"]),
     ("warpmp-numtheory", &["warpmp"]),
     (
+        "warpmp-papers",
+        &["warpmp-kernel", "warpmp-device", "warpmp-launch", "warpmp", "warpmp-oracle", "warpmp-collatz"],
+    ),
+    (
         "warpmp-cli",
-        &["warpmp", "warpmp-oracle", "warpmp-collatz", "warpmp-curves", "warpmp-device", "warpmp-numtheory"],
+        &[
+            "warpmp",
+            "warpmp-oracle",
+            "warpmp-collatz",
+            "warpmp-curves",
+            "warpmp-device",
+            "warpmp-numtheory",
+            "warpmp-papers",
+        ],
     ),
     ("warpmp-python", &["warpmp", "warpmp-collatz", "warpmp-device", "warpmp-numtheory"]),
     ("warpmp-testkit", &["warpmp", "warpmp-oracle"]),

@@ -26,13 +26,12 @@ fn product(session: &Session, mut column: Batch<'static>) -> Result<Batch<'stati
     while column.lanes() > 1 {
         let half = column.lanes() / 2;
         let products = session.mul(&column.slice(0..half), &column.slice(half..2 * half))?;
-        column = match column.lanes() % 2 {
-            0 => products,
+        column = if column.lanes() % 2 == 0 {
+            products
+        } else {
             // The lane that is left over is multiplied by the last product of this level.
-            _ => {
-                let last = session.mul(&products.slice(half - 1..half), &column.slice(2 * half..2 * half + 1))?;
-                joined(&products.slice(0..half - 1), &last)?
-            }
+            let last = session.mul(&products.slice(half - 1..half), &column.slice(2 * half..2 * half + 1))?;
+            joined(&products.slice(0..half - 1), &last)?
         };
     }
     Ok(column)

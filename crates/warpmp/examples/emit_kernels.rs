@@ -9,7 +9,6 @@ use std::path::Path;
 use std::{env, error, fs};
 
 use serde::Serialize;
-use warpmp::kernels::epfl::{Arithmetic, Experiment, Layout, Place, Work};
 use warpmp::kernels::{Algorithm, OperandShape, OperationShape, Settings, Spec, register};
 use warpmp::{Operation, Shape};
 use warpmp_kernel::ir::Kernel;
@@ -233,22 +232,6 @@ const LONG_BLOCKS: &[ModularCase] = &[
     (Operation::PowMod, "group", &[2048, 2048, 2048], None, 176),
 ];
 
-/// Work, arithmetic, place, bits, wide products of ten executions, registers.
-type ExperimentCase = (Work, Arithmetic, Place, u32, Option<u64>, u32);
-
-/// The EPFL report's experiments.
-const EXPERIMENTS: &[ExperimentCase] = &[
-    (Work::Add, Arithmetic::Flag, Place::Local, 131, None, 24),
-    (Work::Add, Arithmetic::Wide, Place::Global, 239, None, 32),
-    (Work::AddMod, Arithmetic::Compared, Place::Local, 131, None, 32),
-    (Work::AddMod, Arithmetic::Flag, Place::Global, 239, None, 56),
-    (Work::School, Arithmetic::Flag, Place::Local, 131, None, 32),
-    (Work::School, Arithmetic::Wide, Place::Local, 239, Some(640), 56),
-    (Work::School, Arithmetic::Rows, Place::Local, 239, Some(640), 64),
-    (Work::Karatsuba, Arithmetic::Flag, Place::Local, 239, None, 56),
-    (Work::Karatsuba, Arithmetic::Rows, Place::Local, 131, Some(220), 48),
-];
-
 fn find(operation: Operation, name: &str) -> Result<&'static Algorithm, Box<dyn error::Error>> {
     Ok(register(operation).iter().find(|it| it.name == name).ok_or("no such algorithm")?)
 }
@@ -262,7 +245,7 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         let [a, b] = bits.map(|bits| bits as u32);
         for common_b in [false, true] {
             let shape = OperationShape::product(OperandShape::each(a), OperandShape { bits: b, common: common_b });
-            let spec = (algorithm.spec)(shape, &Settings::default(), true);
+            let spec = algorithm.spec(shape, &Settings::default(), true)?;
             // A common operand is read in other ways.
             write(&*spec, directory, wide.filter(|_| !common_b), registers, &mut budgets)?;
         }
@@ -280,14 +263,14 @@ fn main() -> Result<(), Box<dyn error::Error>> {
                 operands[1].lanes = 1;
             }
             let shape = OperationShape::new(operation, &operands)?;
-            let spec = (algorithm.spec)(shape, &Settings::default(), true);
+            let spec = algorithm.spec(shape, &Settings::default(), true)?;
             // A common operand is read in other ways.
             write(&*spec, directory, wide.filter(|_| !common), registers, &mut budgets)?;
         }
     }
     for &(name, bits, wide, registers) in SQUARES {
         let shape = OperationShape::square(bits as u32);
-        let spec = (find(Operation::Sqr, name)?.spec)(shape, &Settings::default(), true);
+        let spec = find(Operation::Sqr, name)?.spec(shape, &Settings::default(), true)?;
         write(&*spec, directory, wide, registers, &mut budgets)?;
     }
     let long_blocks = Settings { block: Some(32), ..Settings::default() };
@@ -297,18 +280,13 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     {
         let operands: Vec<Shape> = bits.iter().map(|&bits| Shape::new(32, bits)).collect();
         let shape = OperationShape::new(operation, &operands)?;
-        let spec = (find(operation, name)?.spec)(shape, &settings, true);
+        let spec = find(operation, name)?.spec(shape, &settings, true)?;
         write(&*spec, directory, wide, registers, &mut budgets)?;
         if let (Operation::MontMul, "thread", Some(_), Some(budget)) = (operation, name, wide, budgets.last_mut()) {
             // All of the kernel: the products, a low one a row among them, and at most 1.3 times as many others.
             let products = spec.wide_products() + bits[0].div_ceil(32) as u64;
             budget.max_other = Some(products + products * 13 / 10 - wide.unwrap_or(0));
         }
-    }
-    for &(work, arithmetic, place, bits, wide, registers) in EXPERIMENTS {
-        let (layout, executions, turns, room) = (Layout::default(), 10, 1, 1 << 20);
-        let experiment = Experiment { work, arithmetic, place, layout, bits, executions, turns, room };
-        write_kernel(&experiment.build(), directory, wide, registers, &mut budgets)?;
     }
     fs::write(directory.join("budgets.json"), serde_json::to_string_pretty(&budgets)?)?;
     Ok(())
@@ -322,13 +300,12 @@ fn write(
     registers: u32,
     budgets: &mut Vec<Budget>,
 ) -> Result<(), Box<dyn error::Error>> {
-    for stage in 0..spec.stages() {
+    for (stage, kernel) in spec.kernels().iter().enumerate() {
         // The multiplications are in the first stage.
         let wide = wide.filter(|_| stage == 0);
-        let kernel = spec.build(stage);
         // Two rings at once, for the few even moduli: all registers, but no spills.
         let registers = if kernel.name.starts_with("even_") { 255 } else { registers };
-        write_kernel(&kernel, directory, wide, registers, budgets)?;
+        write_kernel(kernel, directory, wide, registers, budgets)?;
     }
     Ok(())
 }

@@ -78,7 +78,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     if let Some(folder) = &options.emit {
         for case in cases(&options) {
-            for stage in 0..case.spec.stages() {
+            for stage in 0..case.spec.stages().len() {
                 let kernel = case.spec.build(stage);
                 std::fs::write(folder.join(format!("{}.ptx", kernel.name)), kernel.to_string())?;
             }
@@ -347,8 +347,7 @@ fn measure(device: &Arc<dyn Device>, case: &Case, options: &Options) -> Result<(
     let mut args: Vec<Arg<'_>> = buffers.iter().map(Arg::from).collect();
     args.push(Arg::U32(lanes as u32));
     args.extend(scratch.iter().map(Arg::from));
-    let modules: Vec<_> =
-        (0..case.spec.stages()).map(|stage| device.load(&case.spec.build(stage))).collect::<Result<_, _>>()?;
+    let modules: Vec<_> = case.spec.kernels().iter().map(|kernel| device.load(kernel)).collect::<Result<_, _>>()?;
     let launch = |stream: &Stream| -> Result<(), warpmp_device::Error> {
         for (stage, module) in modules.iter().enumerate() {
             device.launch(stream, module, case.spec.grid(stage, lanes as u32), &args)?;

@@ -1,5 +1,6 @@
 //! What can go wrong, and what the caller may do about it.
 
+use crate::kernels::SettingsFault;
 use crate::operation::Operation;
 
 /// The result of an operation of this crate.
@@ -109,6 +110,12 @@ pub enum Error {
         /// What there is.
         available_bytes: u64,
     },
+    /// Open the session on a GPU.
+    #[error("the session has no GPU")]
+    NoDevice,
+    /// The caller stopped the work.
+    #[error("stopped")]
+    Stopped,
     /// Choose one of `known`.
     #[error("this engine has no algorithm '{name}' for '{operation}'; there are: {}", known.join(", "))]
     UnknownAlgorithm {
@@ -118,6 +125,14 @@ pub enum Error {
         name: String,
         /// Every name of the engine.
         known: Vec<String>,
+    },
+    /// Correct the row of the tuning table.
+    #[error("the tuning table's row for '{operation}': {fault}")]
+    Settings {
+        /// The operation.
+        operation: Operation,
+        /// The setting, and why the algorithm cannot use it.
+        fault: SettingsFault,
     },
     /// Choose one of `fits`, or let the plan choose.
     #[error("'{algorithm}' does not do '{operation}' of {} bits here; what fits: {}", widths(bits), listed(fits))]

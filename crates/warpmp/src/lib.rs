@@ -46,6 +46,10 @@ pub mod tuning;
 /// Devices: to find them, and for those who bring kernels of their own.
 pub use warpmp_device as device;
 
+/// The frames of kernels, to write algorithms of other crates with.
+#[doc(hidden)]
+pub use warpmp_launch as launch;
+
 pub use batch::{Batch, Shape};
 pub use error::{Error, Result};
 pub use memory::{DeviceBatch, HostBuffer};

@@ -15,7 +15,6 @@ use common::algorithm;
 use common::products::shape;
 use warpmp::kernels::OperandShape;
 use warpmp::kernels::OperationShape;
-use warpmp::kernels::epfl::{self, Arithmetic, Experiment, Place, Work};
 use warpmp::kernels::linear::{Linear, Split};
 use warpmp::kernels::modular::Layout;
 use warpmp::kernels::modular::product::{Function, MontgomeryProduct};
@@ -50,7 +49,7 @@ fn linear(operation: Operation, bits: usize, split: Option<Split>) -> Box<dyn Sp
 
 fn part(operation: Operation, name: &str, bits: usize, settings: Settings) -> Box<dyn Spec> {
     let shape = OperationShape::new(operation, &vec![Shape::new(2, bits); operation.arity()]).unwrap();
-    (algorithm(operation, name).spec)(shape, &Settings { warps: Some(2), glue: Some(1), ..settings }, true)
+    algorithm(operation, name).spec(shape, &Settings { warps: Some(2), glue: Some(1), ..settings }, true).unwrap()
 }
 
 fn group(shape: OperationShape, input: Input, block: u32, group: u32) -> Box<dyn Spec> {
@@ -102,30 +101,15 @@ fn cases() -> Vec<(&'static str, Box<dyn Spec>)> {
     ]
 }
 
-/// The EPFL report's experiments, twice executed.
-fn experiments() -> [(&'static str, Experiment); 3] {
-    let experiment = |work, arithmetic, bits| {
-        let (place, layout, executions, turns, room) = (Place::Local, epfl::Layout::default(), 2, 1, 64);
-        Experiment { work, arithmetic, place, layout, bits, executions, turns, room }
-    };
-    let in_memory = Experiment { place: Place::Global, ..experiment(Work::AddMod, Arithmetic::Flag, 64) };
-    [
-        ("epfl_add_mod_64_global", in_memory),
-        ("epfl_school_67_flag", experiment(Work::School, Arithmetic::Flag, 67)),
-        ("epfl_karatsuba_67_wide", experiment(Work::Karatsuba, Arithmetic::Wide, 67)),
-    ]
-}
-
 /// The texts, by their files.
 fn texts() -> BTreeMap<PathBuf, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let stages = |(name, spec): (&str, Box<dyn Spec>)| {
         let file = |stage| if stage == 0 { format!("{name}.ptx") } else { format!("{name}.{stage}.ptx") };
         let text = |stage| (folder.join(file(stage)), spec.build(stage).to_string());
-        (0..spec.stages()).map(text).collect::<Vec<_>>()
+        (0..spec.stages().len()).map(text).collect::<Vec<_>>()
     };
-    let experiment = |(name, it): (&str, Experiment)| (folder.join(format!("{name}.ptx")), it.build().to_string());
-    cases().into_iter().flat_map(stages).chain(experiments().map(experiment)).collect()
+    cases().into_iter().flat_map(stages).collect()
 }
 
 /// The first line that differs, with its number.

@@ -77,8 +77,8 @@ fn karatsuba_at_the_widest() {
 #[test]
 fn patterns_of_runs_and_bits() {
     for pattern in [Pattern::Random, Pattern::Runs, Pattern::Sparse] {
-        for (name, levels) in [(GROUP, 0), (KARATSUBA, 2), (KARATSUBA, 3)] {
-            let spec = squaring(name, 8192, &settings(Some(levels), None));
+        for (name, levels) in [(GROUP, None), (KARATSUBA, Some(2)), (KARATSUBA, Some(3))] {
+            let spec = squaring(name, 8192, &settings(levels, None));
             check_square(&*spec, 8192, 16, pattern);
         }
     }
@@ -129,12 +129,13 @@ fn every_length_has_a_division() {
                 assert!(!fits.contains(&limbs), "{name}, {limbs} limbs");
                 continue;
             }
-            for levels in if name == GROUP { 0..=0 } else { 1..=5_u32 } {
-                let spec = (algorithm.spec)(shape, &settings(Some(levels), None), true);
+            let levels = if name == GROUP { 0..=0 } else { 1..=5_u32 };
+            for levels in levels.map(|levels| Some(levels).filter(|it| *it > 0)) {
+                let spec = algorithm.spec(shape, &settings(levels, None), true).unwrap();
                 let n = u64::from(limbs);
                 let least = n * (n + 1) / 2;
                 let wide = spec.wide_products();
-                assert!(wide <= 2 * least + 20, "{name}, {limbs} limbs, {levels} levels: {wide}, {least}");
+                assert!(wide <= 2 * least + 20, "{name}, {limbs} limbs, {levels:?} levels: {wide}, {least}");
                 assert!(spec.grid(0, 1).shared_bytes <= 99 << 10);
             }
         }
@@ -166,8 +167,8 @@ fn wide_products_are_those_of_pairs() {
 /// Carries and borrows are resolved in constant time: the counts do not depend on the operands.
 #[test]
 fn counts_do_not_depend_on_data() {
-    for (name, levels) in [(GROUP, 0), (KARATSUBA, 1), (KARATSUBA, 2), (KARATSUBA, 3)] {
-        let spec = squaring(name, 4096, &settings(Some(levels), None));
+    for (name, levels) in [(GROUP, None), (KARATSUBA, Some(1)), (KARATSUBA, Some(2)), (KARATSUBA, Some(3))] {
+        let spec = squaring(name, 4096, &settings(levels, None));
         let count = |pattern| check_square(&*spec, 4096, 16, pattern).instructions();
         let ones = count(Pattern::Ones);
         for pattern in [Pattern::Random, Pattern::OneHot, Pattern::Carry] {

@@ -24,7 +24,7 @@ fn check_hard(operation: Operation, name: &str, bits: &[usize], lanes: usize, bl
     let operands: Vec<_> =
         shape.operands().iter().zip(&drawn).map(|(shape, drawn)| (*shape, drawn.limbs.clone())).collect();
     let widths: Vec<u32> = shape.results().iter().map(|bits| bits.div_ceil(32)).collect();
-    let spec = (algorithm.spec)(shape, &Settings { block, ..Settings::default() }, true);
+    let spec = algorithm.spec(shape, &Settings { block, ..Settings::default() }, true).unwrap();
     let launched = launch(&*spec, &operands, &widths, lanes);
     for lane in 0..lanes {
         let values: Vec<Value> = drawn.iter().map(|it| Value::new(it.lane(lane), it.bits)).collect();

@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use warpmp::device::{Grid, open_sim};
-use warpmp::kernels::{Algorithm, OperationShape, Order, Register, Settings, Spec};
+use warpmp::device::open_sim;
+use warpmp::kernels::{Algorithm, OperationShape, Order, Register, Settings, WarpSettings, With};
+use warpmp::launch::{Entry, Geometry, Spec, Stage, thread_number};
 use warpmp::tuning::{Row, Table};
 use warpmp::{Batch, Error, Operation, Options, Session, Shape};
-use warpmp_kernel::build::{Builder, Emit, Glue};
-use warpmp_kernel::ir::{Cmp, Kernel, Space, Special, Vector};
+use warpmp_kernel::build::{Emit, Glue};
+use warpmp_kernel::ir::{Cmp, Kernel, Space, Vector};
 
 /// One thread multiplies numbers of two limbs by numbers of one limb.
 const OUTSIDE: &[Algorithm] = &[Algorithm {
@@ -19,26 +20,18 @@ const OUTSIDE: &[Algorithm] = &[Algorithm {
     accepts: "operands to 64 and 32 bits",
     order: Order::LongerFirst,
     fits: |shape| shape.limbs() == [2, 1, 3] && !shape.is_common(1),
-    spec: |_, _, _| Box::new(TwoByOne),
-    candidates: |_| vec![Settings::default()],
+    recipe: &With::<WarpSettings> { spec: |_, _, _| Box::new(TwoByOne), candidates: |_| vec![WarpSettings::default()] },
 }];
 
 #[derive(Debug)]
 struct TwoByOne;
 
-impl Spec for TwoByOne {
-    fn name(&self) -> String {
-        "two_by_one".into()
-    }
-
-    fn build(&self, _stage: usize) -> Kernel {
-        let mut b = Builder::new(&self.name(), Glue::None);
-        let [first, second, result] = ["a", "b", "c"].map(|name| b.param_u64(name));
-        let lanes = b.param_u32("lanes");
-        let thread = b.special(Special::Tid);
-        let block = b.special(Special::Ctaid);
-        let lane = b.mad_lo(block, 32, thread);
-        let outside = b.compare(Cmp::Ge, lane, lanes);
+impl TwoByOne {
+    fn kernel(&self, entry: &Entry) -> Kernel {
+        let (mut b, ports) = entry.open(&self.name(), Glue::None, &["a", "b", "c"], false);
+        let [first, second, result] = ports.first();
+        let lane = thread_number(&mut b, 32);
+        let outside = b.compare(Cmp::Ge, lane, ports.lanes);
         b.return_if(outside);
         let [first, second, result] =
             [(first, 2), (second, 1), (result, 3)].map(|(address, limbs)| b.mad_wide(lane, 4 * limbs, address));
@@ -56,9 +49,15 @@ impl Spec for TwoByOne {
         }
         b.finish()
     }
+}
 
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        Grid { blocks: lanes.div_ceil(32), threads: 32, shared_bytes: 0 }
+impl Spec for TwoByOne {
+    fn name(&self) -> String {
+        "two_by_one".into()
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        vec![Stage::new(Geometry::of_threads(1), |entry| self.kernel(entry))]
     }
 
     fn wide_products(&self) -> u64 {
@@ -115,10 +114,15 @@ fn a_table_names_it() {
     };
     let rows = BTreeMap::from([("mul".to_owned(), vec![row(64, "outside"), row(65536, "group")])]);
     let table = Table { architecture: 90, measured_on: "a test".into(), rows, path: None, rest: None };
-    let session = session().with_table(table.clone());
+    let mut faulty = table.clone();
+    faulty.rows.get_mut("mul").unwrap()[0].settings.levels = Some(1);
+    let session = session().with_table(faulty);
+    let shapes = [Shape::new(1000, 64), Shape::new(1000, 32)];
+    let error = session.algorithm_for(Operation::Mul, &shapes, None).unwrap_err().to_string();
+    assert_eq!(error, "the tuning table's row for 'mul': 'outside' has no setting 'levels'; it has warps");
+    let session = session.with_table(table.clone());
     table.check(session.register().unwrap()).unwrap();
     assert!(table.check(&Register::shipped()).unwrap_err().to_string().contains("no algorithm 'outside'"));
-    let shapes = [Shape::new(1000, 64), Shape::new(1000, 32)];
     let plan = session.plan(Operation::Mul, &shapes, None).unwrap().unwrap();
     assert_eq!([plan.algorithm(), &plan.spec_name()], ["outside", "two_by_one"]);
     let register = session.register().unwrap();

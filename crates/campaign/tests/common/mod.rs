@@ -16,7 +16,7 @@ pub(crate) struct Squares {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Sum {
+pub(crate) struct Squared {
     pub(crate) format: u32,
     pub(crate) program: String,
     pub(crate) block: u64,
@@ -30,16 +30,16 @@ impl Squares {
         Self { blocks, size, program: Self::PROGRAM.into() }
     }
 
-    pub(crate) fn make(&self, block: u64) -> Sum {
+    pub(crate) fn make(&self, block: u64) -> Squared {
         let numbers = block * self.size..(block + 1) * self.size;
         let (size, device) = (self.size, format!("process {}", std::process::id()));
-        Sum { format: 3, program: Self::PROGRAM.into(), block, size, sum: numbers.map(|n| n * n).sum(), device }
+        Squared { format: 3, program: Self::PROGRAM.into(), block, size, sum: numbers.map(|n| n * n).sum(), device }
     }
 }
 
 impl Work for Squares {
     type Unit = u64;
-    type Certificate = Sum;
+    type Certificate = Squared;
 
     const PROGRAM: &'static str = "squares 1.0";
     const FORMAT: u32 = 3;
@@ -64,7 +64,7 @@ impl Work for Squares {
         name.parse().ok()
     }
 
-    fn unit_of(sum: &Sum) -> u64 {
+    fn unit_of(sum: &Squared) -> u64 {
         sum.block
     }
 
@@ -72,15 +72,15 @@ impl Work for Squares {
         if self.program == Self::PROGRAM { Ok(()) } else { Err(Damage::foreign("program", &self.program)) }
     }
 
-    fn check_certificate(sum: &Sum) -> Result<(), Damage> {
+    fn check_certificate(sum: &Squared) -> Result<(), Damage> {
         if sum.format == Self::FORMAT { Ok(()) } else { Err(Damage::foreign("format", sum.format.to_string())) }
     }
 
-    fn fits(&self, sum: &Sum) -> Result<(), Damage> {
+    fn fits(&self, sum: &Squared) -> Result<(), Damage> {
         if sum.size == self.size { Ok(()) } else { Err(Damage::Misplaced { what: format!("size {}", sum.size) }) }
     }
 
-    fn agree(one: &Sum, other: &Sum) -> bool {
+    fn agree(one: &Squared, other: &Squared) -> bool {
         one.sum == other.sum
     }
 
@@ -88,7 +88,7 @@ impl Work for Squares {
         format!("{} blocks of {}", self.blocks, self.size)
     }
 
-    fn describe_certificates(sums: &[Sum]) -> String {
+    fn describe_certificates(sums: &[Squared]) -> String {
         format!("up to block {}", sums.iter().map(|sum| sum.block).max().unwrap_or(0))
     }
 }

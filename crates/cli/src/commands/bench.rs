@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use clap::ValueEnum as _;
 use serde::Serialize;
 use warpmp::{Batch, EngineKind, Error as LibraryError, Operation, Session, Shape, operation::Group};
+use warpmp_oracle::measure::{self, Limits, Measured};
 
 use super::pattern;
 use crate::{
@@ -13,7 +14,6 @@ use crate::{
     error::{Error, Result, plural},
     interrupt,
     io::output::{self, Output},
-    measure::{self, Limits, Measured},
     plot::{Axis, Chart, Series, Style},
     progress::Progress,
     summary::{scaled, scaled_seconds, significant},
@@ -137,7 +137,9 @@ fn default_lanes(bits: usize, kind: EngineKind) -> usize {
 fn row(session: &Session, operation: Operation, case: &Case, runs: usize, limits: Option<Limits>) -> Result<Row> {
     let operands = pattern::for_operation(operation, case.pattern, case.shape)?;
     let operands: Vec<&Batch> = operands.iter().collect();
-    let measured = measure::operation(session, operation, &operands, case.algorithm.as_deref(), runs)?;
+    let measured = measure::operation(session, operation, &operands, case.algorithm.as_deref(), runs, &|| {
+        interrupt::check().is_ok()
+    })?;
     Ok(Row::new(session, operation, case, measured, limits))
 }
 
@@ -230,13 +232,18 @@ fn text(operation: Operation, rows: &[Row], device: &str, runs: usize) -> String
 /// Products of limbs that schoolbook arithmetic needs, to compare with the hardware's rate.
 fn wide_products(operation: Operation, shape: Shape) -> f64 {
     let limbs = shape.limbs() as f64;
-    match operation {
+    let square = limbs * (limbs + 1.0) / 2.0;
+    if operation == Operation::StrongTest(2) {
         // A square and its reduction a bit.
-        Operation::StrongTest(2) => shape.bits as f64 * (limbs * (limbs + 1.0) / 2.0 + limbs * limbs),
-        Operation::Sqr => limbs * (limbs + 1.0) / 2.0,
-        _ if matches!(operation.group(), Group::Product | Group::ProductPart) => limbs * limbs,
-        // What schoolbook arithmetic needs is not one number, or none at all.
-        _ => 0.0,
+        return shape.bits as f64 * (square + limbs * limbs);
+    }
+    if operation == Operation::Sqr {
+        return square;
+    }
+    match operation.group() {
+        Group::Product | Group::ProductPart => limbs * limbs,
+        // Schoolbook arithmetic has no single number of products for these, or none at all.
+        Group::Linear | Group::LinearModular | Group::Division | Group::Modular | Group::Montgomery => 0.0,
     }
 }
 

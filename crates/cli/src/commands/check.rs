@@ -1,28 +1,13 @@
 //! Results computed again by num-bigint, which shares no code with the engines.
 
-use num_bigint::BigUint;
 use rayon::prelude::*;
 use warpmp::{Batch, Operation};
-use warpmp_oracle::Value;
+pub(crate) use warpmp_oracle::check::{Lane, WrongResult, borrowed, compare, head, lane_of, spread};
 
 use crate::{
     error::Result,
     numbers::{Operands, row},
 };
-
-/// A result of an engine that the oracle does not agree with.
-#[derive(Debug, thiserror::Error)]
-#[error("lane {lane}: the engine's {operation} is wrong\n  {operands}\n  engine {found}, expected {expected}")]
-pub(crate) struct WrongResult {
-    pub(crate) operation: Operation,
-    pub(crate) lane: u64,
-    pub(crate) operands: String,
-    pub(crate) found: String,
-    pub(crate) expected: String,
-}
-
-/// How much of a number a message shows.
-const HEAD_DIGITS: usize = 60;
 
 /// Checks about as many results as were asked for, spread over the whole input.
 #[derive(Debug)]
@@ -70,7 +55,7 @@ impl Checker {
             let outputs: Vec<Lane<'_>> = results.iter().map(|batches| row(batches, places, lane)).collect();
             compare(operation, first_lane + lane as u64, &inputs, &outputs).err()
         });
-        wrong.map_or(Ok(()), Err)
+        wrong.map_or(Ok(()), |wrong| Err(wrong.into()))
     }
 
     /// The lanes of a chunk that are to be checked; they count as checked.
@@ -90,69 +75,11 @@ impl Checker {
     }
 }
 
-/// A lane of a batch: its limbs and its bits.
-pub(crate) type Lane<'a> = (&'a [u32], usize);
-
-/// A lane of a batch; the only one stands for all.
-pub(crate) fn lane_of<'b>(batch: &'b Batch<'_>, lane: usize) -> Lane<'b> {
-    let lane = if batch.lanes() == 1 { 0 } else { lane };
-    (batch.lane(lane).unwrap_or_default(), batch.bits())
-}
-
-/// Lanes that are owned elsewhere.
-pub(crate) fn borrowed(lanes: &[(Vec<u32>, usize)]) -> Vec<Lane<'_>> {
-    lanes.iter().map(|(limbs, bits)| (&limbs[..], *bits)).collect()
-}
-
-/// Are these the results of the operation on these operands? A status is the last result.
-///
-/// # Errors
-/// [`WrongResult`].
-pub(crate) fn compare(operation: Operation, lane: u64, operands: &[Lane<'_>], results: &[Lane<'_>]) -> Result<()> {
-    let values: Vec<Value> = operands.iter().map(|(limbs, bits)| Value::new(limbs, *bits)).collect();
-    for (expected, (found, _)) in warpmp_oracle::apply(operation, &values).iter().zip(results) {
-        if BigUint::from_slice(found) != expected.number {
-            let names = operation.operands().iter().map(|operand| operand.name);
-            let named = operands.iter().zip(names).map(|((limbs, _), name)| format!("{name} = {}", head(limbs)));
-            return Err(WrongResult {
-                operation,
-                lane,
-                operands: named.collect::<Vec<_>>().join("\n  "),
-                found: head(found),
-                expected: head(&expected.limbs()),
-            }
-            .into());
-        }
-    }
-    Ok(())
-}
-
-/// `count` lanes of `lanes`, from the first to the last.
-pub(crate) fn spread(count: u64, lanes: usize) -> Vec<usize> {
-    let last = lanes as u128 - 1;
-    (0..count).map(|k| (u128::from(k) * last / u128::from(count.max(2) - 1)) as usize).collect()
-}
-
-/// The first digits of a number, for a message.
-pub(crate) fn head(limbs: &[u32]) -> String {
-    let number = BigUint::new(limbs.to_vec());
-    let text = format!("{number:#x}");
-    if text.len() <= HEAD_DIGITS { text } else { format!("{}… ({} bits)", &text[..HEAD_DIGITS], number.bits()) }
-}
-
 #[cfg(test)]
 mod tests {
     use warpmp::Shape;
 
     use super::*;
-
-    #[test]
-    fn a_wrong_product_is_found() {
-        assert!(compare(Operation::Mul, 0, &[(&[3], 32), (&[5], 32)], &[(&[15, 0], 64)]).is_ok());
-        let operands: [Lane<'_>; 2] = [(&[u32::MAX], 32), (&[5], 32)];
-        let error = compare(Operation::Mul, 7, &operands, &[(&[15, 0], 64)]).unwrap_err().to_string();
-        assert!(error.contains("lane 7") && error.contains("0xffffffff") && error.contains("0x4fffffffb"), "{error}");
-    }
 
     #[test]
     fn a_wrong_lane_of_a_chunk_is_named() {
@@ -170,14 +97,6 @@ mod tests {
         let error = checker.check(mul, &operands(None), &five, &wrong, 7, 0).unwrap_err().to_string();
         assert!(error.contains("lane 9") && error.contains("engine 0x15, expected 0x14"), "{error}");
         assert!(Checker::new(0, None).check(mul, &operands(None), &five, &wrong, 7, 0).is_ok());
-    }
-
-    #[test]
-    fn lanes_are_spread_from_first_to_last() {
-        assert_eq!(spread(3, 101), [0, 50, 100]);
-        assert_eq!(spread(4, 4), [0, 1, 2, 3]);
-        assert_eq!(spread(1, 9), [0]);
-        assert_eq!(spread(0, 9), [0; 0]);
     }
 
     #[test]

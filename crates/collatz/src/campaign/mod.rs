@@ -1,10 +1,10 @@
 //! A range of starts, verified window by window into a directory.
 //!
-//! The directory, its lock and its certificates are those of [`warpmp_campaign`]; this module says what the units are. A unit is a
+//! [`warpmp_campaign`] has the directory, its lock and its certificates; this module defines the units. A unit is a
 //! window: the range is cut at multiples of the windows' size. The certificate of a window is `DIR/FROM-COUNT.json`.
 //!
 //! ```text
-//! specification  what a campaign is about: range, windows' size, scheme, rules
+//! specification  the parameters of a campaign: range, windows' size, scheme, rules
 //! request        the campaign that suits a request, the directory and the engines
 //! verify         the windows that are missing, dealt to engines
 //! recheck        certificates recomputed by the independent path
@@ -29,9 +29,9 @@ use crate::{certificate::Certificate, error::Error, window::Window};
 
 /// A campaign's directory.
 pub type Campaign = warpmp_campaign::Campaign<Specification>;
-/// What a directory holds.
+/// The files of a directory.
 pub type Contents = warpmp_campaign::Contents<Specification>;
-/// What a directory has of a campaign.
+/// The traces of a campaign in a directory.
 pub type Begun = warpmp_campaign::Begun<Specification>;
-/// What happens while windows are worked on.
+/// An event of the work on windows.
 pub type Event = warpmp_campaign::Event<Window, Certificate, Error>;

@@ -9,7 +9,7 @@ use crate::{
     error::{Error, Result},
 };
 
-/// What became of one certificate.
+/// The result of one recomputation.
 #[derive(Debug)]
 pub struct Verdict<'a> {
     /// The certificate.

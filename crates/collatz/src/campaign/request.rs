@@ -1,4 +1,4 @@
-//! The campaign that suits a request: first what is asked for, then what the directory has begun, then what suits the engines.
+//! The campaign of a request: the request decides first, then the campaign that the directory has begun, then the engines.
 
 use std::{fs, path::Path};
 
@@ -14,7 +14,7 @@ use crate::{
 /// A campaign has at most this many windows: nobody can list a larger directory.
 const MAX_WINDOWS: u128 = 1 << 24;
 
-/// A range, and what the request says about its verification.
+/// A range, and the wishes for its verification.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     /// The range.

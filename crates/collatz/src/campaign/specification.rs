@@ -1,4 +1,4 @@
-//! What a campaign is about.
+//! The specification of a campaign.
 
 use serde::{Deserialize, Serialize};
 use warpmp_campaign::{Damage, Work};
@@ -10,7 +10,7 @@ use crate::{
     window::Window,
 };
 
-/// What a campaign is about.
+/// The parameters that define a campaign.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Specification {

@@ -16,7 +16,7 @@ use crate::{
 pub struct Opened {
     /// The campaign.
     pub campaign: Campaign,
-    /// What the directory held.
+    /// The files of the directory when it was opened.
     pub contents: Contents,
     lock: Lock,
 }

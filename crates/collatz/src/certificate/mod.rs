@@ -55,7 +55,7 @@ impl From<&Outcome> for Figures {
 pub struct Sample {
     /// The part.
     pub window: Window,
-    /// What both found.
+    /// The figures that both found.
     pub figures: Figures,
 }
 
@@ -85,7 +85,7 @@ impl From<&Heights> for Highest {
 }
 
 impl Highest {
-    /// Is it what the independent path found, or was it not seen?
+    /// Did the independent path find the same, or did the engine not see it?
     fn agrees(&self, expected: &Heights) -> bool {
         matches!(self, Self::NotSeen) || *self == Self::from(expected)
     }
@@ -105,13 +105,13 @@ pub struct Certificate {
     pub scheme: Scheme,
     /// [`fingerprint`] of the rules.
     pub rules: String,
-    /// [`tables`]: names and fingerprints of the jump tables.
+    /// Names and fingerprints of the jump tables, of [`crate::scheme::Method::tables`].
     pub tables: Vec<(String, String)>,
-    /// What was found.
+    /// The figures.
     pub figures: Figures,
     /// Tested starts whose values leave 128 bits.
     pub overflowed: u64,
-    /// Tested starts that were followed step by step in unbounded arithmetic: all of those, and others that climb high.
+    /// Tested starts that were followed step by step in unbounded arithmetic: all that overflowed, and others that climb high.
     pub finished: u64,
     /// The highest value.
     pub highest: Highest,

@@ -277,7 +277,7 @@ impl<'a> Walk<'a> {
         let Some(Some(lookahead)) = prepared.lookaheads.get(odd_steps) else { return };
         let class = self.classes[odd_steps];
         let leaf_bits = prepared.plan.leaf_bits;
-        // Upper numbers, counted from the first: those whose start lies in the window.
+        // The upper numbers whose start lies in the window, counted from the first.
         let low = u64::from(leaf.residue < self.first_low);
         let high = self.uppers + u64::from(leaf.residue < self.end_low);
         let mut value = class.base.wrapping_add(leaf.state.into());

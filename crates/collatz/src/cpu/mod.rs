@@ -77,7 +77,7 @@ impl Cpu {
         Ok(self.delay.insert(tables))
     }
 
-    /// Calls `visit` with every start of the window that the plan tests, those below the floor included, in no particular
+    /// Calls `visit` with every start of the window that the plan tests, with the starts below the floor, in no particular
     /// order: for checks of the starts that the plan skips.
     ///
     /// # Errors

@@ -105,9 +105,9 @@ impl Plan {
         Self { leaf_bits, lookahead_bits, rare_lookahead_bits: lookahead_bits.min(18), main_classes: 5 }
     }
 
-    /// What suits a GPU with so much free memory for windows of about `window` numbers, `total` in all.
+    /// The plan that suits a GPU with `free_bytes` of free memory for windows of about `window` numbers, `total` in all.
     ///
-    /// A longer look-ahead tests fewer starts, but its vectors must be made first: what is chosen takes the least time for both. On
+    /// A longer look-ahead tests fewer starts, but its vectors must be made first. This plan takes the least time for both. On
     /// an H200 that is `S` = 24 for a window of 2⁴⁴, 31 for 2⁵², and 36 from 2⁵⁷ on.
     pub fn for_gpu(window: u128, total: u128, free_bytes: u64) -> Self {
         let bits = 127 - window.max(1).leading_zeros().min(127);
@@ -188,12 +188,12 @@ mod tests {
             let plan = Plan::for_gpu(1 << window, 1 << total, bytes);
             (plan.leaf_bits, plan.lookahead_bits)
         };
-        // What was measured as the fastest, for work that pays for the vectors, and the least memory for it.
+        // The fastest plan by measurement, for work that pays for the vectors, and the least memory for it.
         assert_eq!([plan(50, 60, H200), plan(50, 60, 80_000_000_000)], [(34, 36); 2]);
         assert_eq!(plan(50, 60, 79_000_000_000), (34, 35));
         assert_eq!([plan(44, 44, H200), plan(52, 52, H200), plan(57, 57, H200)], [(34, 24), (34, 31), (34, 36)]);
         assert_eq!([plan(30, 60, H200), plan(10, 60, H200)], [(20, 22), (6, 8)]);
-        // Little memory gives what there is.
+        // With little memory the vectors are short.
         assert_eq!(plan(50, 60, 1 << 32).1, 30);
         assert_eq!(plan(50, 60, 0).1, 6);
     }

@@ -28,7 +28,7 @@ const REPORT_CAPACITY: u32 = 1 << 16;
 /// Blocks on a multiprocessor, and how often one is replaced by another.
 const BLOCKS: u32 = 6;
 
-/// What a unit came to.
+/// The result of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     /// Starts that the sieve and the modulus leave.
@@ -145,7 +145,7 @@ impl Units {
         let mut words = vec![0; self.results.words()];
         device.download(&self.stream, &self.results, 0, &mut words)?;
         let number = |words: &[u32]| words.iter().rev().fold(0_u128, |n, &word| n << 32 | u128::from(word));
-        // What a reported start had reached by then is below what it reaches in truth.
+        // The kernel's value of a reported start is below its true highest value.
         let results = words.chunks(RESULT_WORDS as usize).map(|w| (UBig::from(number(&w[..4])), number(&w[4..])));
         // Each α is the length of an odd run.
         let finish = |&start: &u128| descend(start).map(|it| (it.odd_steps, it.highest.to_ubig(), start));
@@ -177,7 +177,7 @@ impl Prepared {
         self.sieve.plan()
     }
 
-    /// Tests the window's starts, in the largest units that it has of those that suit the sieve. The figures are those of
+    /// Tests the window's starts, in the largest units that suit the sieve and fit into the window. The figures are those of
     /// [`crate::alpha::run`].
     pub(super) fn run(&mut self, device: &Arc<dyn Device>, window: &Window, control: &Control) -> Result<Outcome> {
         let plan = *self.sieve.plan();

@@ -63,7 +63,7 @@ pub struct Delays {
     report: Report,
 }
 
-/// What suits large GPUs.
+/// The settings for large GPUs.
 pub const SETTINGS: DelayPools = DelayPools {
     base_bits: 14,
     known_bits: 21,

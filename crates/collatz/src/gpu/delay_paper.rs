@@ -58,7 +58,7 @@ impl PaperDelays {
         })
     }
 
-    /// Writes the delay of every start to `out`, a word each; how many were finished on the host. The starts are what the
+    /// Writes the delay of every start to `out`, a word each. Returns how many the host finished. The starts are as the
     /// kernel's [`Source`] says.
     ///
     /// # Errors

@@ -28,15 +28,15 @@ const LEAST_BITS: u32 = 22;
 /// Blocks on a multiprocessor.
 const BLOCKS: u32 = 8;
 
-/// What suits large GPUs: windows of 2^40 numbers.
+/// The settings for large GPUs: windows of 2^40 numbers.
 pub const SETTINGS: Kernel = Kernel { base_bits: 12, known_bits: 21, sieve_bits: 20, window_bits: 40 };
 
-/// What suits large GPUs, from small starts on: 256 windows of a size, then larger ones.
+/// The ladder for large GPUs, from small starts on: 256 windows of a size, then larger ones.
 pub const LADDER: [Kernel; 3] =
     [Kernel { window_bits: 24, ..SETTINGS }, Kernel { window_bits: 32, ..SETTINGS }, SETTINGS];
 
 /// All delay records below `below`, ascending. The `ladder` has kernels with ascending windows: each serves from the second of its
-/// windows on, or from 2²² if that is more; what is below the first of them is searched on the CPU.
+/// windows on, or from 2²² if that is more. The CPU searches the starts below.
 ///
 /// # Errors
 /// [`Error::Parameter`] above 2⁶⁴ and for an empty ladder; [`Error::Stopped`]; [`Error::NoDescent`]; the devices'.

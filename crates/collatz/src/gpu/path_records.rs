@@ -34,11 +34,11 @@ use crate::{
     records::{Record, bounded, path_records_below},
 };
 
-/// What suits large GPUs: units of 2^32, 2^40 and 2^44 numbers.
+/// The ladder for large GPUs: units of 2^32, 2^40 and 2^44 numbers.
 pub const LADDER: [u32; 3] = [22, 30, 34];
 
-/// All path records below `below`, ascending. The `ladder` has leaf bits, ascending: units of so many bits and 10 more, each from the second
-/// of its units on, or from [`LEAST_START`] if that is more; what is below the first of them is searched on the CPU.
+/// All path records below `below`, ascending. The `ladder` has leaf bits, ascending. A unit has 2 to the leaf bits + 10 starts. Each size
+/// serves from the second of its units on, or from [`LEAST_START`] if that is more. The CPU searches the starts below.
 ///
 /// # Errors
 /// As [`go_on`].
@@ -107,7 +107,7 @@ pub fn go_on(
 /// Records so far.
 struct PathSearch {
     records: Vec<Record>,
-    /// What is looked for.
+    /// The search goes up to this.
     range: Range<u128>,
 }
 

@@ -13,10 +13,10 @@ use crate::{
     tables::SmallDelays,
 };
 
-/// What rounding down takes at least, so that an exact value and the double's error are covered.
+/// Rounding down takes off at least this: it covers an exact value and the double's error.
 const ROUNDING: f64 = 1e-9;
 
-/// What rounding ρ up adds at least, in its units of 1/256: so that ρ grows by itself, and no lane goes on for ever.
+/// Rounding ρ up adds at least this, in its units of 1/256. So ρ grows by itself, and no lane goes on for ever.
 const EXCESS: f64 = 1.0 / 16.0;
 
 /// The least start for which the thresholds' margin is proven to suffice.
@@ -113,12 +113,12 @@ pub fn leaf_rho(leaf_bits: u32, odd: u32) -> u32 {
     (rho_units(f64::from(odd) * LOG2_3 - f64::from(leaf_bits)) + RHO_BIAS) << RHO_SHIFT
 }
 
-/// The most that ρ may be, as the kernel has it, if all starts are below `end` and values have so many words.
+/// The most that ρ may be, in the kernel's form, for starts below `end` and values of `limbs` words.
 pub fn rho_limit(end: u128, limbs: u32) -> u32 {
     rho_below((32 * limbs) as f64 - 0.5 - (end as f64).log2())
 }
 
-/// The most that ρ may be for so many bits, rounded down, as the kernel has it.
+/// The most that ρ may be for `bits` bits, rounded down, in the kernel's form.
 pub fn rho_below(bits: f64) -> u32 {
     (((bits.clamp(0.0, 54.5)) * 256.0).floor() as u32 + RHO_BIAS) << RHO_SHIFT
 }
@@ -141,7 +141,7 @@ mod tests {
 
     const LEAST_EXCESS: f64 = 2.4e-4;
 
-    /// What the proof in the kernel's contract needs of the roundings.
+    /// The bounds on roundings that the proof in the kernel's contract needs.
     #[test]
     fn every_jump_adds_more_than_it_is() {
         for bits in 4..=14_u32 {

@@ -14,7 +14,8 @@ mod slot;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use warpmp_device::{Arg, Buffer, Device, DeviceInfo, Event, Kind, Module, Stream};
+use warpmp_device::{Buffer, Device, DeviceInfo, Event, Kind, Stream};
+use warpmp_launch::{Program, RowBuffer};
 
 use crate::batch::{Batch, Shape};
 use crate::error::{Error, Result};
@@ -57,7 +58,7 @@ type Wish = (Operation, Vec<Shape>, Option<String>);
 #[derive(Debug)]
 struct Loaded {
     plan: Plan,
-    modules: Vec<Arc<Module>>,
+    program: Program,
     /// Words from lane to lane of each operand and result; 0 if all lanes share the row.
     row_words: Vec<usize>,
 }
@@ -197,18 +198,17 @@ impl Engine {
             return Ok(Arc::clone(loaded));
         }
         let plan = self.plan(operation, operands, algorithm)?;
-        let modules = plan.kernels().iter().map(|kernel| self.device.load(kernel)).collect::<Result<_, _>>()?;
+        let program = Program::load(&*self.device, plan.spec(), plan.max_launch_lanes())?;
         let lanes = plan.lanes();
         let row_words = plan.rows().map(|row| if row.lanes < lanes { 0 } else { row.limbs() }).collect();
-        let loaded = Arc::new(Loaded { plan, modules, row_words });
+        let loaded = Arc::new(Loaded { plan, program, row_words });
         let mut latest = latest();
         latest.truncate(KEPT_PLANS - 1);
         latest.insert(0, (wish, Arc::clone(&loaded)));
         Ok(loaded)
     }
 
-    /// Launches the kernels for so many lanes, between two events; `buffers` are the kernel's operands and
-    /// results. More lanes than one launch takes are several launches, which share the scratch memory.
+    /// Launches the kernels for `lanes` lanes, between two events; `buffers`: operands, then results.
     fn launch(
         &self,
         stream: &Stream,
@@ -221,19 +221,10 @@ impl Engine {
         if let Some([start, _]) = events {
             self.device.record(stream, start)?;
         }
-        let most = loaded.plan.max_launch_lanes();
-        for first in (0..lanes).step_by(most) {
-            let count = (lanes - first).min(most) as u32;
-            let rows = buffers.iter().zip(&loaded.row_words);
-            let mut args: Vec<Arg> = rows.map(|(buffer, words)| Arg::Buffer(buffer, first * words)).collect();
-            args.push(Arg::U32(count));
-            if loaded.plan.scratch_limbs() > 0 {
-                args.push(Arg::Buffer(scratch, 0));
-            }
-            for (stage, module) in loaded.modules.iter().enumerate() {
-                self.device.launch(stream, module, loaded.plan.grid(stage, count), &args)?;
-            }
-        }
+        let rows = buffers.iter().zip(&loaded.row_words);
+        let rows: Vec<RowBuffer<'_>> = rows.map(|(&buffer, &stride)| RowBuffer { buffer, stride }).collect();
+        let scratch = (loaded.plan.scratch_limbs() > 0).then_some(scratch);
+        loaded.program.launch(&*self.device, stream, &rows, scratch, lanes)?;
         if let Some([_, end]) = events {
             self.device.record(stream, end)?;
         }

@@ -20,12 +20,12 @@
 //!
 //! source: Honda's dissertation, Fig. 3.3 and Table 3.3, "parallel column-based", after Kitano.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Pred, R32};
-use warpmp_kernel::ir::{Cmp, Kernel, Shuffle, Vector, Vote};
+use warpmp_kernel::ir::{Cmp, Shuffle, Vector, Vote};
+use warpmp_launch::Stage;
 
 use super::packed::{MAX_LIMBS, Packed, Place, Slots};
-use super::{Algorithm, OperationShape, Order, Settings, Spec, candidates};
+use super::{Algorithm, OperationShape, Order, Spec, WarpSettings, With, candidates};
 
 /// How words go from thread to thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,15 +54,20 @@ pub(super) const SHUFFLE: Algorithm = Algorithm {
     accepts: "operands to 1024 bits",
     order: Order::ShorterFirst,
     fits,
-    spec: |shape, settings, _| spec(shape, settings, Exchange::Shuffle),
-    candidates: candidates::warps,
+    recipe: &With::<WarpSettings> {
+        spec: |shape, settings, _| spec(shape, settings, Exchange::Shuffle),
+        candidates: candidates::warps,
+    },
 };
 
 /// The row of the register for shared memory.
 pub(super) const SHARED: Algorithm = Algorithm {
     name: "column-shared",
     summary: "two columns of words a thread, operands in shared memory, carries by a loop",
-    spec: |shape, settings, _| spec(shape, settings, Exchange::Shared),
+    recipe: &With::<WarpSettings> {
+        spec: |shape, settings, _| spec(shape, settings, Exchange::Shared),
+        candidates: candidates::warps,
+    },
     ..SHUFFLE
 };
 
@@ -70,7 +75,7 @@ fn fits(shape: OperationShape) -> bool {
     shape.max_limbs() <= MAX_LIMBS
 }
 
-fn spec(shape: OperationShape, settings: &Settings, exchange: Exchange) -> Box<dyn Spec> {
+fn spec(shape: OperationShape, settings: &WarpSettings, exchange: Exchange) -> Box<dyn Spec> {
     Box::new(Column { shape, exchange, warps: settings.warps.unwrap_or(8) })
 }
 
@@ -95,8 +100,9 @@ impl Spec for Column {
         self.frame().name(self.algorithm())
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        self.frame().kernel(self.algorithm(), |b, place, words| {
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let shared_bytes = if self.exchange == Exchange::Shared { OPERAND_BYTES + Slots::BYTES } else { 0 };
+        vec![self.frame().stage(self.algorithm(), shared_bytes, |b, place, words| {
             let left = place.left(b);
             let first = b.compare(Cmp::Eq, place.i, 0);
             let (columns, slots) = match self.exchange {
@@ -109,15 +115,7 @@ impl Spec for Column {
             };
             let up = Up { left, first, width: place.w, slots };
             run_carries(b, &up, columns)
-        })
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        self.frame().grid(lanes, if self.exchange == Exchange::Shared { OPERAND_BYTES + Slots::BYTES } else { 0 })
-    }
-
-    fn max_lanes(&self) -> u32 {
-        self.frame().max_lanes()
+        })]
     }
 
     fn wide_products(&self) -> u64 {

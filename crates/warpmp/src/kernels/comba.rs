@@ -16,14 +16,12 @@
 //!
 //! source: Comba 1990; Honda, Ito, Nakano, CANDAR 2015, Algorithm 2; Honda's dissertation § 3.2.2.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, R32};
-use warpmp_kernel::ir::{Cmp, Kernel};
+use warpmp_kernel::ir::Cmp;
+use warpmp_launch::Stage;
 
-use super::limbs::{
-    ACCEPTS, Limbs, UNROLL, fits, operand_limbs, repeat_if_any, thread_grid, thread_kernel, thread_name,
-};
-use super::{Algorithm, OperationShape, Order, Spec, candidates};
+use super::limbs::{ACCEPTS, Limbs, UNROLL, fits, operand_limbs, repeat_if_any, thread_name, thread_stage};
+use super::{Algorithm, OperationShape, Order, Spec, WarpSettings, With, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -41,8 +39,10 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: ACCEPTS,
     fits,
     order: Order::LongerFirst,
-    spec: |shape, settings, _| Box::new(Comba { shape, warps: settings.warps.unwrap_or(1) }),
-    candidates: candidates::default_alone,
+    recipe: &With::<WarpSettings> {
+        spec: |shape, settings, _| Box::new(Comba { shape, warps: settings.warps.unwrap_or(1) }),
+        candidates: candidates::default_alone,
+    },
 };
 
 impl Spec for Comba {
@@ -54,12 +54,10 @@ impl Spec for Comba {
         operand_limbs(self.shape)
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        thread_kernel(&self.name(), self.shape, self.warps, 0, |b, lane| comba(b, lane.a, lane.b, lane.c))
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        thread_grid(self.warps, lanes)
+    fn stages(&self) -> Vec<Stage<'_>> {
+        vec![thread_stage(self.name(), self.shape, self.warps, 0, |b, lane| {
+            comba(b, lane.a, lane.b, lane.c);
+        })]
     }
 
     fn wide_products(&self) -> u64 {

@@ -23,12 +23,12 @@
 //! source: Honda, Ito, Nakano, CANDAR 2015, Algorithms 2 and 3; Honda's dissertation § 3.3.2. Sharing the
 //! rotation within a column is ours.
 
-use warpmp_device::Grid;
-use warpmp_kernel::build::{Builder, Emit, Glue, R32};
-use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Space, Special};
+use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
+use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Space};
+use warpmp_launch::{Entry, Geometry, Ports, Stage, thread_number};
 
 use super::blocks::{BLOCK, Lane, Row, settle};
-use super::{Algorithm, OperationShape, Order, Spec, candidates, suffix};
+use super::{Algorithm, ChainSettings, OperationShape, Order, Spec, With, candidates, suffix};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -48,14 +48,16 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "operands of any length",
     order: Order::LongerFirst,
     fits: |_| true,
-    spec: |shape, settings, _| {
-        Box::new(CombaSumRotate {
-            shape,
-            glue: settings.glue_or(Glue::None),
-            warps: settings.warps.unwrap_or(DEFAULT_WARPS),
-        })
+    recipe: &With::<ChainSettings> {
+        spec: |shape, settings, _| {
+            Box::new(CombaSumRotate {
+                shape,
+                glue: settings.glue.unwrap_or(Glue::None),
+                warps: settings.warps.unwrap_or(DEFAULT_WARPS),
+            })
+        },
+        candidates: candidates::default_alone,
     },
-    candidates: candidates::default_alone,
 };
 
 /// Warps a block of threads, unless the settings say otherwise.
@@ -190,27 +192,26 @@ fn sum_rotate(b: &mut Builder, lane: &Lane, pairs: &[(R32, R32)], window: Window
     });
 }
 
+impl CombaSumRotate {
+    fn kernel(&self, entry: &Entry) -> Kernel {
+        let (mut b, ports) = entry.open(&self.name(), self.glue, &["a", "b", "c"], false);
+        b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });
+        let (lane, factors, c, _) = one_warp_a_product(&mut b, &ports, self.shape, self.warps);
+        b.section("arithmetic");
+        comba(&mut b, &lane, factors, c);
+        b.finish()
+    }
+}
+
 impl Spec for CombaSumRotate {
     fn name(&self) -> String {
         let product = self.shape.product_name();
         format!("comba_sum_rotate_{product}{}", suffix(self.glue, self.warps))
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        let mut b = Builder::new(&self.name(), self.glue);
-        b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });
-        let (lane, factors, c, _) = one_warp_a_product(&mut b, self.shape, self.warps);
-        b.section("arithmetic");
-        comba(&mut b, &lane, factors, c);
-        b.finish()
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        Grid { blocks: lanes.div_ceil(self.warps), threads: 32 * self.warps, shared_bytes: 0 }
-    }
-
-    fn max_lanes(&self) -> u32 {
-        1 << 26
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let geometry = Geometry::of_groups(self.warps, 32);
+        vec![Stage::new(geometry, |entry| self.kernel(entry))]
     }
 
     fn wide_products(&self) -> u64 {
@@ -221,15 +222,17 @@ impl Spec for CombaSumRotate {
 
 /// Begins a kernel in which a warp computes a product: its place, the operands, the result, and the
 /// number of the product. Warps beyond the last product end.
-pub(super) fn one_warp_a_product(b: &mut Builder, shape: OperationShape, warps: u32) -> (Lane, [Row; 2], Row, R32) {
-    let addresses = ["a", "b", "c"].map(|name| b.param_u64(name));
-    let lanes = b.param_u32("lanes");
+pub(super) fn one_warp_a_product(
+    b: &mut Builder,
+    ports: &Ports,
+    shape: OperationShape,
+    warps: u32,
+) -> (Lane, [Row; 2], Row, R32) {
+    let addresses: [R64; 3] = ports.first();
     b.section("setup");
-    let thread = b.special(Special::Tid);
-    let block = b.special(Special::Ctaid);
-    let thread = b.mad_lo(block, 32 * warps, thread);
+    let thread = thread_number(b, 32 * warps);
     let product = b.shr(thread, BLOCK.trailing_zeros());
-    let outside = b.compare(Cmp::Ge, product, lanes);
+    let outside = b.compare(Cmp::Ge, product, ports.lanes);
     b.return_if(outside);
     let limbs: [u32; 3] = shape.limbs();
     let mut row = |i: usize, shared: bool, space| {

@@ -31,13 +31,12 @@
 //! source: Karatsuba, Ofman 1962; Honda, Ito, Nakano, CANDAR 2015, section III; the difference form is
 //! Knuth's, The Art of Computer Programming 2, 4.3.3.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, R32, V32};
-use warpmp_kernel::ir::Kernel;
+use warpmp_launch::Stage;
 
 use super::comba::comba;
-use super::limbs::{ACCEPTS, Cursor, Limbs, fits, operand_limbs, thread_grid, thread_kernel, thread_name, walk};
-use super::{Algorithm, OperationShape, Order, Settings, Spec, candidates};
+use super::limbs::{ACCEPTS, Cursor, Limbs, fits, operand_limbs, thread_name, thread_stage, walk};
+use super::{Algorithm, OperationShape, Order, Spec, WarpSettings, With, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -57,20 +56,25 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: ACCEPTS,
     fits,
     order: Order::LongerFirst,
-    spec: |shape, settings, _| Karatsuba::spec(shape, settings, 1),
-    candidates: candidates::default_alone,
+    recipe: &With::<WarpSettings> {
+        spec: |shape, settings, _| Karatsuba::spec(shape, settings, 1),
+        candidates: candidates::default_alone,
+    },
 };
 
 /// The row of the register for two levels.
 pub(super) const TWICE: Algorithm = Algorithm {
     name: "karatsuba2",
     summary: "the paper's: one product a thread, Karatsuba twice, then Comba",
-    spec: |shape, settings, _| Karatsuba::spec(shape, settings, 2),
+    recipe: &With::<WarpSettings> {
+        spec: |shape, settings, _| Karatsuba::spec(shape, settings, 2),
+        candidates: candidates::default_alone,
+    },
     ..ALGORITHM
 };
 
 impl Karatsuba {
-    fn spec(shape: OperationShape, settings: &Settings, levels: u32) -> Box<dyn Spec> {
+    fn spec(shape: OperationShape, settings: &WarpSettings, levels: u32) -> Box<dyn Spec> {
         Box::new(Self { shape, levels, warps: settings.warps.unwrap_or(1) })
     }
 
@@ -89,15 +93,11 @@ impl Spec for Karatsuba {
         operand_limbs(self.shape) + self.product().scratch()
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
+    fn stages(&self) -> Vec<Stage<'_>> {
         let product = self.product();
-        thread_kernel(&self.name(), self.shape, self.warps, product.scratch(), |b, lane| {
+        vec![thread_stage(self.name(), self.shape, self.warps, product.scratch(), move |b, lane| {
             product.emit(b, lane.a, lane.b, lane.c, lane.scratch);
-        })
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        thread_grid(self.warps, lanes)
+        })]
     }
 
     fn wide_products(&self) -> u64 {

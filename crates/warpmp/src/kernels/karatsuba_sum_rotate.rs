@@ -29,13 +29,13 @@
 //!
 //! source: CANDAR 2015, Table II, rows "Karatsuba" and "Karatsuba²" of one warp with shuffles.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Vector};
+use warpmp_launch::{Entry, Geometry, Stage};
 
 use super::blocks::{BLOCK, BLOCK_BYTES, Lane, Row, add_block};
 use super::comba_sum_rotate::{DEFAULT_WARPS, comba, one_warp_a_product};
-use super::{Algorithm, OperationShape, Order, Settings, Spec, candidates, suffix};
+use super::{Algorithm, ChainSettings, OperationShape, Order, Spec, With, candidates, suffix};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -57,8 +57,10 @@ pub(super) const ONCE: Algorithm = Algorithm {
     accepts: "operands of which one is above 1024 bits",
     order: Order::LongerFirst,
     fits: |shape| longest(shape) > BLOCK,
-    spec: |shape, settings, _| spec(shape, settings, 1),
-    candidates: candidates::default_alone,
+    recipe: &With::<ChainSettings> {
+        spec: |shape, settings, _| spec(shape, settings, 1),
+        candidates: candidates::default_alone,
+    },
 };
 
 /// The row of the register for two steps.
@@ -67,7 +69,10 @@ pub(super) const TWICE: Algorithm = Algorithm {
     summary: "a warp a product, two of Karatsuba's steps over comba/sum-rotate",
     accepts: "operands of which one is above 2048 bits",
     fits: |shape| longest(shape) > 2 * BLOCK,
-    spec: |shape, settings, _| spec(shape, settings, 2),
+    recipe: &With::<ChainSettings> {
+        spec: |shape, settings, _| spec(shape, settings, 2),
+        candidates: candidates::default_alone,
+    },
     ..ONCE
 };
 
@@ -75,8 +80,8 @@ fn longest(shape: OperationShape) -> u32 {
     shape.max_limbs()
 }
 
-fn spec(shape: OperationShape, settings: &Settings, steps: u32) -> Box<dyn Spec> {
-    let (glue, warps) = (settings.glue_or(Glue::None), settings.warps.unwrap_or(DEFAULT_WARPS));
+fn spec(shape: OperationShape, settings: &ChainSettings, steps: u32) -> Box<dyn Spec> {
+    let (glue, warps) = (settings.glue.unwrap_or(Glue::None), settings.warps.unwrap_or(DEFAULT_WARPS));
     Box::new(KaratsubaSumRotate { shape, steps, glue, warps })
 }
 
@@ -214,22 +219,12 @@ fn each_block(b: &mut Builder, first: u32, end: u32, body: impl FnOnce(&mut Buil
     });
 }
 
-impl Spec for KaratsubaSumRotate {
-    fn name(&self) -> String {
-        let product = self.shape.product_name();
-        let suffix = suffix(self.glue, self.warps);
-        format!("karatsuba{}_sum_rotate_{product}{suffix}", self.steps)
-    }
-
-    fn scratch_limbs(&self) -> u32 {
-        4 * self.leaves() * self.leaf_blocks() * BLOCK
-    }
-
-    fn build(&self, _stage: usize) -> Kernel {
-        let mut b = Builder::new(&self.name(), self.glue);
+impl KaratsubaSumRotate {
+    fn kernel(&self, entry: &Entry) -> Kernel {
+        let (mut b, ports) = entry.open(&self.name(), self.glue, &["a", "b", "c"], true);
         b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });
-        let (lane, factors, c, product) = one_warp_a_product(&mut b, self.shape, self.warps);
-        let scratch = b.param_u64("scratch");
+        let (lane, factors, c, product) = one_warp_a_product(&mut b, &ports, self.shape, self.warps);
+        let [.., scratch]: [R64; 4] = ports.first();
         let scratch = b.mad_wide(product, 4 * self.scratch_limbs(), scratch);
         let blocks = self.leaf_blocks();
         let area = u64::from(self.leaves() * blocks * BLOCK_BYTES);
@@ -259,13 +254,22 @@ impl Spec for KaratsubaSumRotate {
         });
         b.finish()
     }
+}
 
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        Grid { blocks: lanes.div_ceil(self.warps), threads: 32 * self.warps, shared_bytes: 0 }
+impl Spec for KaratsubaSumRotate {
+    fn name(&self) -> String {
+        let product = self.shape.product_name();
+        let suffix = suffix(self.glue, self.warps);
+        format!("karatsuba{}_sum_rotate_{product}{suffix}", self.steps)
     }
 
-    fn max_lanes(&self) -> u32 {
-        1 << 26
+    fn scratch_limbs(&self) -> u32 {
+        4 * self.leaves() * self.leaf_blocks() * BLOCK
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let geometry = Geometry::of_groups(self.warps, 32);
+        vec![Stage::new(geometry, |entry| self.kernel(entry))]
     }
 
     fn wide_products(&self) -> u64 {

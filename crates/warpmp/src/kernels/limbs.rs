@@ -7,9 +7,9 @@
 //!
 //! All loops over limbs take four at a time: four loads are under way while one would be waited for.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special, Vector};
+use warpmp_launch::{Entry, Geometry, Stage, thread_number};
 
 use super::OperationShape;
 
@@ -180,29 +180,37 @@ pub(super) const fn operand_limbs(shape: OperationShape) -> u32 {
     if shape.is_common(1) { la } else { la + lb }
 }
 
-/// The kernel in which each thread multiplies the operands of a lane by `multiply`, which needs
+/// The stage in which each thread multiplies the operands of a lane by `multiply`, which needs
 /// `scratch` limbs of memory. Section `arrange` brings the operands to scratch memory.
-pub(super) fn thread_kernel(
-    name: &str,
+pub(super) fn thread_stage<'s>(
+    name: String,
     shape: OperationShape,
     warps: u32,
     scratch: u32,
-    multiply: impl FnOnce(&mut Builder, &Lane),
+    multiply: impl Fn(&mut Builder, &Lane) + 's,
+) -> Stage<'s> {
+    Stage::new(Geometry::of_threads(warps), move |entry| {
+        thread_kernel(entry, &name, shape, (warps, scratch), &multiply)
+    })
+}
+
+fn thread_kernel(
+    entry: &Entry,
+    name: &str,
+    shape: OperationShape,
+    (warps, scratch): (u32, u32),
+    multiply: impl Fn(&mut Builder, &Lane),
 ) -> Kernel {
     let [la, lb, lc] = shape.limbs();
-    let mut b = Builder::new(name, Glue::None);
+    let (mut b, ports) = entry.open(name, Glue::None, &["a", "b", "c"], true);
     b.bounds(Bounds { max_threads: Some(32 * warps), ..Bounds::default() });
-    let [a_address, b_address, c_address] = ["a", "b", "c"].map(|name| b.param_u64(name));
-    let lanes = b.param_u32("lanes");
-    let scratch_address = b.param_u64("scratch");
+    let [a_address, b_address, c_address, scratch_address] = ports.first();
     b.section("setup");
-    let thread = b.special(Special::Tid);
-    let block = b.special(Special::Ctaid);
-    let thread = b.mad_lo(block, 32 * warps, thread);
+    let thread = thread_number(&mut b, 32 * warps);
     // The warp stays or goes as a whole: buffers hold whole tiles.
     let tile = b.shr(thread, 5);
     let first = b.shl(tile, 5);
-    let outside = b.compare(Cmp::Ge, first, lanes);
+    let outside = b.compare(Cmp::Ge, first, ports.lanes);
     b.return_if(outside);
     let row = |b: &mut Builder, address: R64, len: u32| {
         let base = b.mad_wide(thread, ROW * len, address);
@@ -226,11 +234,6 @@ pub(super) fn thread_kernel(
     b.section("arithmetic");
     multiply(&mut b, &Lane { a, b: b_limbs, c, scratch: memory.part(operand_limbs(shape), scratch) });
     b.finish()
-}
-
-/// One lane a thread.
-pub(super) const fn thread_grid(warps: u32, lanes: u32) -> Grid {
-    Grid { blocks: lanes.div_ceil(32 * warps), threads: 32 * warps, shared_bytes: 0 }
 }
 
 /// The kernel's name.

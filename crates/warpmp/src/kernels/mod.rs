@@ -1,6 +1,6 @@
 //! Kernels, one file an algorithm. Each is a pure function of its parameters.
 //!
-//! [`register`] has the algorithms of each operation: to add an algorithm, write its file and give it a row. A row
+//! `register.rs` has the algorithms of each operation: to add an algorithm, write its file and give it a row. A row
 //! says what the algorithm accepts and how the settings of the tuning table become a kernel. The
 //! [plan](crate::plan) does the rest. A [`Register`] adds algorithms of other crates.
 //!
@@ -8,11 +8,11 @@
 //! [book](https://github.com/warpmp/warpmp/blob/main/book/src/introduction.md), a section an algorithm.
 
 mod blocks;
-mod candidates;
+#[doc(hidden)]
+pub mod candidates;
 pub mod column;
 pub mod comba;
 pub mod comba_sum_rotate;
-pub mod epfl;
 pub mod karatsuba;
 pub mod karatsuba_group;
 pub mod karatsuba_sum_rotate;
@@ -21,9 +21,11 @@ pub mod linear;
 pub mod modular;
 pub mod mul_group;
 pub mod mul_thread;
-mod packed;
+#[doc(hidden)]
+pub mod packed;
 mod register;
 pub mod school;
+mod settings;
 mod shape;
 pub mod sqr_thread;
 pub mod sum_rotate;
@@ -31,99 +33,16 @@ pub mod sum_rotate_shared;
 mod tile;
 pub mod toom;
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
-use warpmp_device::Grid;
-use warpmp_kernel::build::Glue;
-use warpmp_kernel::ir::{Kernel, Vector};
+pub use warpmp_launch::{Entry, Geometry, Spec, Stage};
+use warpmp_launch::{name_suffix as suffix, piece, vector};
 
 use crate::operation::{Group, Operation};
-pub use register::{Algorithm, Order, Register};
+pub use register::{Algorithm, Order, Recipe, Register, With};
+pub use settings::{
+    ChainSettings, GroupSettings, HeldSettings, KaratsubaSettings, OwnSettings, Settings, SettingsFault,
+    SharedGroupSettings, ThreadSettings, ThreadSquareSettings, WarpSettings,
+};
 pub use shape::{OperandShape, OperationShape};
-
-/// An operation with every parameter fixed: one kernel, or several that run one after the other.
-/// Their texts are functions of it.
-pub trait Spec: fmt::Debug + Send + Sync {
-    /// The name: the same for the same parameters, different for different ones.
-    fn name(&self) -> String;
-
-    /// How many kernels it takes.
-    fn stages(&self) -> usize {
-        1
-    }
-
-    /// Limbs a lane that the stages hand on to each other.
-    fn scratch_limbs(&self) -> u32 {
-        0
-    }
-
-    /// Writes the kernel of a stage. Parameters: the addresses of `a`, `b` (if there is one) and `c`, the
-    /// number of lanes, and the address of the scratch memory if there is any. All hold whole tiles of 32
-    /// lanes.
-    fn build(&self, stage: usize) -> Kernel;
-
-    /// The launch of a stage for this many lanes.
-    fn grid(&self, stage: usize, lanes: u32) -> Grid;
-
-    /// Wide products (32×32 → 64 bits) a lane, padding included.
-    fn wide_products(&self) -> u64;
-
-    /// The most lanes that one launch takes: thread numbers are 32 bits.
-    fn max_lanes(&self) -> u32 {
-        1 << 30
-    }
-}
-
-/// What a tuning table may say about a kernel; what it leaves out the algorithm chooses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Settings {
-    /// Warps a block of threads.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub warps: Option<u32>,
-    /// Every how many carry chains are joined to the one before; 0: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub glue: Option<u32>,
-    /// How operands reach the registers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub input: Option<mul_thread::Input>,
-    /// Limbs a block of `group` and `karatsuba/group`, at most; where a lane squares by halves, of a half.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub block: Option<u32>,
-    /// Levels of `karatsuba/group`; of squares by `thread`: 0 whole, else by halves if the limbs are even.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub levels: Option<u32>,
-    /// Products a block of threads of `karatsuba/group`: with one, all its warps work on one product.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub products: Option<u32>,
-}
-
-impl Settings {
-    /// What cannot be, whatever the algorithm; none if every number is possible.
-    pub(crate) fn fault(&self) -> Option<String> {
-        let limits = [
-            ("warps", self.warps, 1..=32),
-            ("glue", self.glue, 0..=1 << 16),
-            ("block", self.block, 1..=1 << 16),
-            ("levels", self.levels, 0..=16),
-            ("products", self.products, 1..=32),
-        ];
-        limits.into_iter().find_map(|(name, value, limit)| {
-            let value = value.filter(|it| !limit.contains(it))?;
-            Some(format!("{name} is {value}; it may be {} to {}", limit.start(), limit.end()))
-        })
-    }
-
-    /// Does it say nothing?
-    pub(crate) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
-    fn glue_or(&self, default: Glue) -> Glue {
-        self.glue.map_or(default, |n| if n == 0 { Glue::None } else { Glue::Every(n) })
-    }
-}
 
 /// Every multiplication on the GPU.
 const MUL: &[Algorithm] = &[
@@ -164,31 +83,4 @@ pub fn register(operation: Operation) -> &'static [Algorithm] {
         Group::ProductPart => linear::PARTS,
         Group::Division | Group::Modular | Group::Montgomery => modular::ALGORITHMS,
     }
-}
-
-/// The widest access that every row of this many limbs allows, in words.
-const fn piece(limbs: u32) -> u32 {
-    match limbs % 4 {
-        0 => 4,
-        2 => 2,
-        _ => 1,
-    }
-}
-
-/// The vector of this many words.
-const fn vector(words: u32) -> Vector {
-    match words {
-        1 => Vector::V1,
-        2 => Vector::V2,
-        _ => Vector::V4,
-    }
-}
-
-/// The part of a kernel's name that tells the settings which most kernels have.
-fn suffix(glue: Glue, warps: u32) -> String {
-    let glue = match glue {
-        Glue::None => 0,
-        Glue::Every(n) => n,
-    };
-    format!("_g{glue}_w{warps}")
 }

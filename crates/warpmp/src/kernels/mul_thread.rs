@@ -20,13 +20,13 @@
 //! source: Comba 1990 and dissertation, Algorithm 2, for one thread a product; the staging is ours.
 
 use serde::{Deserialize, Serialize};
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::fragment::Rows;
 use warpmp_kernel::ir::{Bounds, Kernel};
+use warpmp_launch::{Entry, Geometry, Stage};
 
-use super::tile::{Place, Results, Sink, Source, Tile};
-use super::{Algorithm, OperationShape, Order, Settings, Spec, candidates, suffix};
+use super::tile::{PaddedTile, Place, Results, Sink, Source};
+use super::{Algorithm, OperationShape, Order, Spec, ThreadSettings, With, candidates, suffix};
 
 /// How the operands come from global memory to the registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -39,10 +39,10 @@ pub enum Input {
 }
 
 impl Input {
-    /// The way of operands of this many limbs, unless the settings say another.
-    pub(super) fn usual(limbs: u32, settings: &Settings, async_copies: bool) -> Self {
+    /// The usual way for operands of this many limbs, or another that is asked for.
+    pub(super) fn usual(limbs: u32, asked: Option<Self>, async_copies: bool) -> Self {
         let usual = if limbs < STAGED_FROM { Self::Direct } else { Self::Staged };
-        if async_copies { settings.input.unwrap_or(usual) } else { Self::Direct }
+        if async_copies { asked.unwrap_or(usual) } else { Self::Direct }
     }
 
     /// In the name of a kernel.
@@ -80,28 +80,31 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "operands to 1536 bits",
     fits: |shape| shape.max_limbs() <= MAX_LIMBS,
     order: Order::ShorterFirst,
-    spec: |shape, settings, async_copies| {
-        let longest = shape.max_limbs();
-        let input = Input::usual(longest, settings, async_copies);
-        let warps = settings.warps.unwrap_or(2);
-        Box::new(MulThread { shape, input, glue: settings.glue_or(Glue::Every(1)), warps })
+    recipe: &With::<ThreadSettings> {
+        spec: |shape, settings, async_copies| Box::new(MulThread::with(shape, settings, async_copies)),
+        candidates: |shape| candidates::thread(shape.max_limbs()),
     },
-    candidates: |shape| candidates::thread(shape.max_limbs()),
 };
 
 impl MulThread {
+    /// The kernel for these settings.
+    pub(super) fn with(shape: OperationShape, settings: &ThreadSettings, async_copies: bool) -> Self {
+        let input = Input::usual(shape.max_limbs(), settings.input, async_copies);
+        Self { shape, input, glue: settings.glue.unwrap_or(Glue::Every(1)), warps: settings.warps.unwrap_or(2) }
+    }
+
     const fn results(&self) -> Results {
         Results { limbs: self.shape.limbs() }
     }
 
     /// Copies the tile's operands to shared memory.
-    fn fetch(&self, b: &mut Builder, addresses: &Addresses, place: &Place) {
+    fn fetch(&self, b: &mut Builder, addresses: &[R64; 3], place: &Place) {
         let [la, lb] = self.shape.limbs();
-        let tile_a = Tile::new(la);
-        tile_a.copy_in(b, addresses.a, place, place.shared);
+        let tile_a = PaddedTile::new(la);
+        tile_a.copy_in(b, addresses[0], place, place.shared);
         if !self.shape.is_common(1) {
             let region = b.add(place.shared, tile_a.bytes());
-            Tile::new(lb).copy_in(b, addresses.b, place, region);
+            PaddedTile::new(lb).copy_in(b, addresses[1], place, region);
         }
         b.copy_commit();
         b.copy_wait(0);
@@ -109,15 +112,15 @@ impl MulThread {
     }
 
     /// The product of this thread's row, into its rows of shared memory: the addresses of these.
-    fn product(&self, b: &mut Builder, addresses: &Addresses, place: &Place) -> [R32; 2] {
+    fn product(&self, b: &mut Builder, addresses: &[R64; 3], place: &Place) -> [R32; 2] {
         let [la, lb, _] = self.shape.limbs();
         let [row_a, row_b] = self.results().rows(b, place);
         let direct = self.input == Input::Direct;
         b.section(if direct { "load" } else { "arithmetic" });
-        let source_a = if direct { place.global_row(b, addresses.a, la) } else { Source::Shared(row_a) };
+        let source_a = if direct { place.global_row(b, addresses[0], la) } else { Source::Shared(row_a) };
         let source_b = match (self.shape.is_common(1), direct) {
-            (true, _) => Source::Global(addresses.b),
-            (false, true) => place.global_row(b, addresses.b, lb),
+            (true, _) => Source::Global(addresses[1]),
+            (false, true) => place.global_row(b, addresses[1], lb),
             (false, false) => Source::Shared(row_b),
         };
         let a = source_a.read_all(b, la);
@@ -141,6 +144,23 @@ impl MulThread {
     }
 }
 
+impl MulThread {
+    fn kernel(&self, entry: &Entry) -> Kernel {
+        let (mut b, ports) = entry.open(&self.name(), self.glue, &["a", "b", "c"], false);
+        b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });
+        let addresses = ports.first();
+        let place = Place::of_warp(&mut b, self.warps, self.results().bytes(), ports.lanes);
+        if self.input == Input::Staged {
+            b.section("load");
+            self.fetch(&mut b, &addresses, &place);
+        }
+        let rows = self.product(&mut b, &addresses, &place);
+        b.section("store");
+        self.results().copy_out(&mut b, &place, addresses[2], rows);
+        b.finish()
+    }
+}
+
 impl Spec for MulThread {
     fn name(&self) -> String {
         let input = self.input.name();
@@ -148,34 +168,12 @@ impl Spec for MulThread {
         format!("mul_thread_{product}_{input}{}", suffix(self.glue, self.warps))
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        let mut b = Builder::new(&self.name(), self.glue);
-        b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });
-        let addresses = Addresses { a: b.param_u64("a"), b: b.param_u64("b"), c: b.param_u64("c") };
-        let lanes = b.param_u32("lanes");
-        let place = Place::of_warp(&mut b, self.warps, self.results().bytes(), lanes);
-        if self.input == Input::Staged {
-            b.section("load");
-            self.fetch(&mut b, &addresses, &place);
-        }
-        let rows = self.product(&mut b, &addresses, &place);
-        b.section("store");
-        self.results().copy_out(&mut b, &place, addresses.c, rows);
-        b.finish()
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        let shared_bytes = self.warps * self.results().bytes();
-        Grid { blocks: lanes.div_ceil(32 * self.warps), threads: 32 * self.warps, shared_bytes }
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let geometry = Geometry::of_threads(self.warps).with_shared(self.warps * self.results().bytes());
+        vec![Stage::new(geometry, |entry| self.kernel(entry))]
     }
 
     fn wide_products(&self) -> u64 {
         self.shape.limb_products()
     }
-}
-
-struct Addresses {
-    a: R64,
-    b: R64,
-    c: R64,
 }

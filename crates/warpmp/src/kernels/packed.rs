@@ -1,43 +1,44 @@
 //! The frame of kernels in which `w` threads of a warp share a product, a limb of each operand a thread:
 //! `w` = 2, 4, 8, 16 or 32, and 32/w products a warp.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
-use warpmp_kernel::ir::{Cmp, Kernel, Space, Special, Vector};
+use warpmp_kernel::ir::{Cmp, Kernel, Space, Vector};
+use warpmp_launch::{Entry, Geometry, GroupLane, Stage};
 
 use super::OperationShape;
 
 /// Longest operand, in limbs: a word a thread.
-pub(super) const MAX_LIMBS: u32 = 32;
+pub const MAX_LIMBS: u32 = 32;
 
 /// What the kernel is made for, and how it is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Packed {
-    pub(super) shape: OperationShape,
+pub struct Packed {
+    /// The product.
+    pub shape: OperationShape,
     /// Warps a block.
-    pub(super) warps: u32,
+    pub warps: u32,
 }
 
 /// A thread's place.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub struct Place {
     /// Its number in the block.
-    pub(super) thread: R32,
+    pub thread: R32,
     /// Its number among those that share its product.
-    pub(super) i: R32,
+    pub i: R32,
     /// The threads that share a product.
-    pub(super) w: u32,
+    pub w: u32,
 }
 
 impl Place {
     /// The number of the thread above; 0 for the last.
-    pub(super) fn right(&self, b: &mut Builder) -> R32 {
+    pub fn right(&self, b: &mut Builder) -> R32 {
         let next = b.add(self.i, 1);
         b.and(next, self.w - 1)
     }
 
     /// The number of the thread below; `w − 1` for the first.
-    pub(super) fn left(&self, b: &mut Builder) -> R32 {
+    pub fn left(&self, b: &mut Builder) -> R32 {
         let previous = b.add(self.i, self.w - 1);
         b.and(previous, self.w - 1)
     }
@@ -45,49 +46,42 @@ impl Place {
 
 impl Packed {
     /// Threads of the warp that share a product: the paper's `w`.
-    pub(super) fn width(&self) -> u32 {
+    pub fn width(&self) -> u32 {
         let [la, lb, _] = self.shape.limbs();
         la.max(lb).next_power_of_two().max(2)
     }
 
-    pub(super) fn name(&self, algorithm: &str) -> String {
+    /// The kernel's name.
+    pub fn name(&self, algorithm: &str) -> String {
         let product = self.shape.product_name();
         format!("{algorithm}_{product}_w{}", self.warps)
     }
 
-    pub(super) fn grid(&self, lanes: u32, shared_bytes_a_thread: u32) -> Grid {
-        let threads = 32 * self.warps;
-        let products = threads / self.width();
-        Grid { blocks: lanes.div_ceil(products), threads, shared_bytes: shared_bytes_a_thread * threads }
-    }
-
-    pub(super) fn max_lanes(&self) -> u32 {
-        (1 << 31) / self.width()
-    }
-
-    /// The kernel around `arithmetic`, which makes the thread's words of `a` and `b`, zero above the
+    /// The stage around `arithmetic`, which makes the thread's words of `a` and `b`, zero above the
     /// operands' ends, the low and the high word of the product.
-    pub(super) fn kernel(
+    pub fn stage<'s>(
+        self,
+        algorithm: &'s str,
+        shared_bytes_a_thread: u32,
+        arithmetic: impl Fn(&mut Builder, Place, [R32; 2]) -> [R32; 2] + 's,
+    ) -> Stage<'s> {
+        let geometry = Geometry::of_groups(self.warps, self.width());
+        let geometry = geometry.with_shared(shared_bytes_a_thread * geometry.threads);
+        Stage::new(geometry, move |entry| self.kernel(entry, algorithm, &arithmetic))
+    }
+
+    fn kernel(
         &self,
+        entry: &Entry,
         algorithm: &str,
-        arithmetic: impl FnOnce(&mut Builder, Place, [R32; 2]) -> [R32; 2],
+        arithmetic: impl Fn(&mut Builder, Place, [R32; 2]) -> [R32; 2],
     ) -> Kernel {
         let [la, lb, lc] = self.shape.limbs();
         let w = self.width();
-        let mut b = Builder::new(&self.name(algorithm), Glue::None);
-        let [a_address, b_address, c_address] = ["a", "b", "c"].map(|name| b.param_u64(name));
-        let lanes = b.param_u32("lanes");
-        b.section("setup");
-        let thread = b.special(Special::Tid);
-        let block = b.special(Special::Ctaid);
-        let global = b.mad_lo(block, 32 * self.warps, thread);
-        let row = b.shr(global, w.trailing_zeros());
-        // The warp as a whole stays or goes: its rows start at a multiple of 32/w, and the buffers'
-        // padding to 32 rows covers the rest.
-        let first = b.and(row, (32 / w - 1) ^ u32::MAX);
-        let outside = b.compare(Cmp::Ge, first, lanes);
-        b.return_if(outside);
-        let place = Place { thread, i: b.and(global, w - 1), w };
+        let (mut b, ports) = entry.open(&self.name(algorithm), Glue::None, &["a", "b", "c"], false);
+        let [a_address, b_address, c_address] = ports.first();
+        let GroupLane { thread, number, row, .. } = GroupLane::enter(&mut b, ports.lanes, w, self.warps);
+        let place = Place { thread, i: b.and(number, w - 1), w };
         b.section("load");
         let x = load_word(&mut b, &place, a_address, la, Some(row));
         let y = load_word(&mut b, &place, b_address, lb, (!self.shape.is_common(1)).then_some(row));
@@ -123,7 +117,7 @@ fn load_word(b: &mut Builder, place: &Place, address: R64, limbs: u32, row: Opti
 
 /// Two words a thread of shared memory, twice, through which the threads of a product hand on pairs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slots {
+pub struct Slots {
     own: R32,
     source: R32,
     /// Bytes from the first set of slots to the second.
@@ -132,11 +126,11 @@ pub(super) struct Slots {
 
 impl Slots {
     /// Bytes of shared memory a thread.
-    pub(super) const BYTES: u32 = 16;
+    pub const BYTES: u32 = 16;
 
     /// Slots from byte `base` of shared memory on, for `threads` threads; each takes from the thread
     /// `source` of its product.
-    pub(super) fn new(b: &mut Builder, base: u32, threads: u32, place: &Place, source: R32) -> Self {
+    pub fn new(b: &mut Builder, base: u32, threads: u32, place: &Place, source: R32) -> Self {
         let shared = b.shared_base();
         let start = b.add(shared, base);
         let group = b.sub(place.thread, place.i);
@@ -146,7 +140,7 @@ impl Slots {
 
     /// Hands a pair on; `turn` says which set of slots. In consecutive turns the sets must alternate: then
     /// the barrier of the next turn keeps the writes after it from the reads before it.
-    pub(super) fn exchange(&self, b: &mut Builder, turn: u32, pair: [R32; 2]) -> [R32; 2] {
+    pub fn exchange(&self, b: &mut Builder, turn: u32, pair: [R32; 2]) -> [R32; 2] {
         let offset = self.second * (turn % 2);
         b.store_shared(&pair, self.own, offset);
         b.warp_barrier();

@@ -1,13 +1,14 @@
 //! Algorithms: what a row of a register says, and the register that a session chooses from.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use warpmp_device::DeviceInfo;
 
-use super::{OperationShape, Settings, Spec};
+use super::{Geometry, OperationShape, OwnSettings, Settings, SettingsFault, Spec};
 use crate::batch::Shape;
 use crate::error::Result;
-use crate::operation::Operation;
+use crate::operation::{Group, Operation};
 use crate::tuning::Candidate;
 
 /// An algorithm for one operation or several.
@@ -23,16 +24,75 @@ pub struct Algorithm {
     pub order: Order,
     /// Does it take these operands, in its order?
     pub fits: fn(OperationShape) -> bool,
-    /// The kernels for these operands and settings. The last argument: can the GPU copy to shared memory
-    /// asynchronously (`sm_80` and later)?
-    pub spec: fn(OperationShape, &Settings, bool) -> Box<dyn Spec>,
+    /// How operands and settings become kernels: a [`With`].
+    pub recipe: &'static dyn Recipe,
+}
+
+/// How operands and settings become kernels, for an algorithm whose settings are `S`.
+#[derive(Debug)]
+pub struct With<S> {
+    /// The kernels for these operands, in the algorithm's order, and settings. The last argument: can the GPU copy to
+    /// shared memory asynchronously (`sm_80` and later)?
+    pub spec: fn(OperationShape, &S, bool) -> Box<dyn Spec>,
     /// The settings that are worth measuring for these operands, the usual ones first.
-    pub candidates: fn(OperationShape) -> Vec<Settings>,
+    pub candidates: fn(OperationShape) -> Vec<S>,
+}
+
+/// A [`With`] whose type of settings is not named.
+pub trait Recipe: fmt::Debug + Sync {
+    /// The kernels for these operands and the settings of a row, for an algorithm of this name.
+    ///
+    /// # Errors
+    /// [`SettingsFault`] if the algorithm has no such settings.
+    fn spec(
+        &self,
+        algorithm: &'static str,
+        shape: OperationShape,
+        settings: &Settings,
+        async_copies: bool,
+    ) -> Result<Box<dyn Spec>, SettingsFault>;
+
+    /// The settings that are worth measuring for these operands, the usual ones first.
+    fn candidates(&self, shape: OperationShape) -> Vec<Settings>;
+
+    /// Has an algorithm of this name such settings?
+    ///
+    /// # Errors
+    /// [`SettingsFault`] if not.
+    fn check(&self, algorithm: &'static str, settings: &Settings) -> Result<(), SettingsFault>;
+
+    /// The names of its settings.
+    fn setting_names(&self) -> &'static [&'static str];
+}
+
+impl<S: OwnSettings + fmt::Debug> Recipe for With<S> {
+    fn spec(
+        &self,
+        algorithm: &'static str,
+        shape: OperationShape,
+        settings: &Settings,
+        async_copies: bool,
+    ) -> Result<Box<dyn Spec>, SettingsFault> {
+        Ok((self.spec)(shape, &settings.read(algorithm)?, async_copies))
+    }
+
+    fn candidates(&self, shape: OperationShape) -> Vec<Settings> {
+        (self.candidates)(shape).into_iter().map(S::to_row).collect()
+    }
+
+    fn check(&self, algorithm: &'static str, settings: &Settings) -> Result<(), SettingsFault> {
+        settings.read::<S>(algorithm).map(|_| ())
+    }
+
+    fn setting_names(&self) -> &'static [&'static str] {
+        S::NAMES
+    }
 }
 
 /// The order in which an algorithm wants the first two operands of an operation.
 ///
-/// The plan may exchange them only where the operation commutes. The last two orders put a common operand second.
+/// The plan exchanges the factors of products and of parts of products; other operations keep the order of the caller.
+/// The last two orders put a common factor second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// The order of the caller.
@@ -44,8 +104,11 @@ pub enum Order {
 }
 
 impl Order {
-    /// Does the algorithm want the first two operands in the other order?
+    /// Does the algorithm want the first two operands in the other order? Only factors change places.
     fn swaps(self, shape: OperationShape) -> bool {
+        if !matches!(shape.operation.group(), Group::Product | Group::ProductPart) {
+            return false;
+        }
         let [a, b] = match (self, shape.operands()) {
             (Self::LongerFirst, &[a, b, ..]) => [a, b],
             (Self::ShorterFirst, &[a, b, ..]) => [b, a],
@@ -57,6 +120,28 @@ impl Order {
 }
 
 impl Algorithm {
+    /// The kernels for these operands, in its order, and settings. `async_copies`: can the GPU copy to shared memory
+    /// asynchronously?
+    ///
+    /// # Errors
+    /// [`SettingsFault`] if the algorithm has no such settings.
+    pub fn spec(
+        &self,
+        shape: OperationShape,
+        settings: &Settings,
+        async_copies: bool,
+    ) -> Result<Box<dyn Spec>, SettingsFault> {
+        self.recipe.spec(self.name, shape, settings, async_copies)
+    }
+
+    /// Has it such settings?
+    ///
+    /// # Errors
+    /// [`SettingsFault`] if not.
+    pub fn check(&self, settings: &Settings) -> Result<(), SettingsFault> {
+        self.recipe.check(self.name, settings)
+    }
+
     /// The operation with its operands in the order of this algorithm: the kernel's operand `i` is the caller's
     /// operand `order[i]`.
     pub(crate) fn ordered(&self, shape: OperationShape) -> (Vec<usize>, OperationShape) {
@@ -132,8 +217,8 @@ impl Register {
         let mut found = Vec::new();
         for algorithm in self.of(operation).filter(|it| it.takes(shape)) {
             let (_, shape) = algorithm.ordered(shape);
-            for settings in (algorithm.candidates)(shape) {
-                let spec = (algorithm.spec)(shape, &settings, async_copies);
+            for settings in algorithm.recipe.candidates(shape) {
+                let Ok(spec) = algorithm.spec(shape, &settings, async_copies) else { continue };
                 let kernel = spec.name();
                 if is_possible(&*spec, device) && known.insert(kernel.clone()) {
                     found.push(Candidate { algorithm: algorithm.name, settings, kernel });
@@ -147,7 +232,7 @@ impl Register {
 
 /// Can the device launch it?
 fn is_possible(spec: &dyn Spec, device: &DeviceInfo) -> bool {
-    (0..spec.stages())
-        .map(|stage| spec.grid(stage, 1))
-        .all(|grid| grid.shared_bytes <= device.shared_bytes_per_block && grid.threads <= device.threads_per_block)
+    let fits =
+        |it: &Geometry| it.shared_bytes <= device.shared_bytes_per_block && it.threads <= device.threads_per_block;
+    spec.stages().iter().all(|stage| fits(&stage.geometry))
 }

@@ -15,14 +15,11 @@
 //!
 //! source: Honda, Ito, Nakano, CANDAR 2015, Algorithm 1; Honda's dissertation § 3.2.1.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, R32};
-use warpmp_kernel::ir::Kernel;
+use warpmp_launch::Stage;
 
-use super::limbs::{
-    ACCEPTS, Cursor, Lane, Limbs, fits, operand_limbs, repeat, thread_grid, thread_kernel, thread_name, walk,
-};
-use super::{Algorithm, OperationShape, Order, Spec, candidates};
+use super::limbs::{ACCEPTS, Cursor, Lane, Limbs, fits, operand_limbs, repeat, thread_name, thread_stage, walk};
+use super::{Algorithm, OperationShape, Order, Spec, WarpSettings, With, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -40,8 +37,10 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: ACCEPTS,
     fits,
     order: Order::LongerFirst,
-    spec: |shape, settings, _| Box::new(School { shape, warps: settings.warps.unwrap_or(1) }),
-    candidates: candidates::default_alone,
+    recipe: &With::<WarpSettings> {
+        spec: |shape, settings, _| Box::new(School { shape, warps: settings.warps.unwrap_or(1) }),
+        candidates: candidates::default_alone,
+    },
 };
 
 impl Spec for School {
@@ -53,16 +52,12 @@ impl Spec for School {
         operand_limbs(self.shape) + self.product_limbs()
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        thread_kernel(&self.name(), self.shape, self.warps, self.product_limbs(), |b, lane| {
+    fn stages(&self) -> Vec<Stage<'_>> {
+        vec![thread_stage(self.name(), self.shape, self.warps, self.product_limbs(), |b, lane| {
             school(b, lane);
             b.section("store");
             lane.scratch.part(0, lane.c.len).copy_to(b, lane.c);
-        })
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        thread_grid(self.warps, lanes)
+        })]
     }
 
     fn wide_products(&self) -> u64 {

@@ -1,5 +1,7 @@
 //! The shape of a kernel: an operation with the widths of its operands and results.
 
+use warpmp_launch::Rows;
+
 use crate::batch::Shape;
 use crate::error::Result;
 use crate::operation::{Operation, product_bits};
@@ -41,8 +43,14 @@ impl OperandShape {
     }
 
     /// Its part of the name of a kernel that is made for limbs, not bits.
-    pub(super) fn name(self) -> String {
+    pub fn name(self) -> String {
         format!("_{}{}", self.limbs(), if self.common { "c" } else { "" })
+    }
+}
+
+impl From<OperandShape> for Rows {
+    fn from(operand: OperandShape) -> Self {
+        Self { limbs: operand.limbs(), common: operand.common }
     }
 }
 
@@ -135,7 +143,7 @@ impl OperationShape {
     }
 
     /// Wide products of each limb of the first operand with each limb of the second.
-    pub(super) fn limb_products(&self) -> u64 {
+    pub fn limb_products(&self) -> u64 {
         self.limbs::<2>().into_iter().map(u64::from).product()
     }
 
@@ -166,7 +174,7 @@ impl OperationShape {
     }
 
     /// The part of the name of a product's kernel that says limbs: `{a}x{b}_{c}`, with `_common` for a common `b`.
-    pub(super) fn product_name(&self) -> String {
+    pub fn product_name(&self) -> String {
         let [la, lb, lc] = self.limbs();
         format!("{la}x{lb}_{lc}{}", if self.is_common(1) { "_common" } else { "" })
     }

@@ -16,14 +16,14 @@
 //!
 //! source: see there.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::fragment::{Quarters, square, square_by_halves};
 use warpmp_kernel::ir::{Bounds, Kernel};
+use warpmp_launch::{Entry, Geometry, Stage, piece};
 
 use super::mul_thread::Input;
-use super::tile::{Place, Results, Sink, Source, Tile};
-use super::{Algorithm, OperationShape, Order, Spec, candidates, piece, suffix};
+use super::tile::{PaddedTile, Place, Results, Sink, Source};
+use super::{Algorithm, OperationShape, Order, Spec, ThreadSquareSettings, With, candidates, suffix};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -53,14 +53,16 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "operands to 2048 bits",
     fits: |shape| shape.max_limbs() <= MAX_LIMBS,
     order: Order::Given,
-    spec: |shape, settings, async_copies| {
-        let input = Input::usual(shape.max_limbs(), settings, async_copies);
-        let warps = settings.warps.unwrap_or(2);
-        let halves = settings.levels.map_or(shape.max_limbs() >= HALVES_FROM, |levels| levels > 0);
-        let halves = halves && shape.max_limbs().is_multiple_of(2);
-        Box::new(SqrThread { shape, input, halves, glue: settings.glue_or(Glue::Every(1)), warps })
+    recipe: &With::<ThreadSquareSettings> {
+        spec: |shape, settings, async_copies| {
+            let input = Input::usual(shape.max_limbs(), settings.input, async_copies);
+            let warps = settings.warps.unwrap_or(2);
+            let halves = settings.halves.unwrap_or(shape.max_limbs() >= HALVES_FROM);
+            let halves = halves && shape.max_limbs().is_multiple_of(2);
+            Box::new(SqrThread { shape, input, halves, glue: settings.glue.unwrap_or(Glue::Every(1)), warps })
+        },
+        candidates: |shape| candidates::thread_by_halves(shape.max_limbs()),
     },
-    candidates: |shape| candidates::thread_by_halves(shape.max_limbs()),
 };
 
 impl SqrThread {
@@ -71,7 +73,7 @@ impl SqrThread {
 
     /// Copies the tile's operands to shared memory.
     fn fetch(&self, b: &mut Builder, a: R64, place: &Place) {
-        Tile::new(self.shape.max_limbs()).copy_in(b, a, place, place.shared);
+        PaddedTile::new(self.shape.max_limbs()).copy_in(b, a, place, place.shared);
         b.copy_commit();
         b.copy_wait(0);
         b.warp_barrier();
@@ -135,19 +137,12 @@ impl Quarters for Halves {
     }
 }
 
-impl Spec for SqrThread {
-    fn name(&self) -> String {
-        let [la, lc] = self.shape.limbs();
-        let halves = if self.halves { "_halves" } else { "" };
-        format!("sqr_thread_{la}_{lc}{halves}_{}{}", self.input.name(), suffix(self.glue, self.warps))
-    }
-
-    fn build(&self, _stage: usize) -> Kernel {
-        let mut b = Builder::new(&self.name(), self.glue);
+impl SqrThread {
+    fn kernel(&self, entry: &Entry) -> Kernel {
+        let (mut b, ports) = entry.open(&self.name(), self.glue, &["a", "c"], false);
         b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });
-        let [a, c] = ["a", "c"].map(|name| b.param_u64(name));
-        let lanes = b.param_u32("lanes");
-        let place = Place::of_warp(&mut b, self.warps, self.results().bytes(), lanes);
+        let [a, c] = ports.first();
+        let place = Place::of_warp(&mut b, self.warps, self.results().bytes(), ports.lanes);
         if self.input == Input::Staged {
             b.section("load");
             self.fetch(&mut b, a, &place);
@@ -157,10 +152,18 @@ impl Spec for SqrThread {
         self.results().copy_out(&mut b, &place, c, rows);
         b.finish()
     }
+}
 
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        let shared_bytes = self.warps * self.results().bytes();
-        Grid { blocks: lanes.div_ceil(32 * self.warps), threads: 32 * self.warps, shared_bytes }
+impl Spec for SqrThread {
+    fn name(&self) -> String {
+        let [la, lc] = self.shape.limbs();
+        let halves = if self.halves { "_halves" } else { "" };
+        format!("sqr_thread_{la}_{lc}{halves}_{}{}", self.input.name(), suffix(self.glue, self.warps))
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let geometry = Geometry::of_threads(self.warps).with_shared(self.warps * self.results().bytes());
+        vec![Stage::new(geometry, |entry| self.kernel(entry))]
     }
 
     fn wide_products(&self) -> u64 {

@@ -16,12 +16,12 @@
 //! source: Honda, Ito, Nakano, CANDAR 2015, Algorithm 3; Honda's dissertation § 3.3, and § 3.4 for
 //! several products in a warp.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Chain, Emit, Pred, R32};
-use warpmp_kernel::ir::{Cmp, Kernel, Shuffle, Vote};
+use warpmp_kernel::ir::{Cmp, Shuffle, Vote};
+use warpmp_launch::Stage;
 
 use super::packed::{MAX_LIMBS, Packed, Place};
-use super::{Algorithm, OperationShape, Order, Spec, candidates};
+use super::{Algorithm, OperationShape, Order, Spec, WarpSettings, With, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -39,8 +39,10 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "operands to 1024 bits",
     fits: |shape| shape.max_limbs() <= MAX_LIMBS,
     order: Order::ShorterFirst,
-    spec: |shape, settings, _| Box::new(SumRotate { shape, warps: settings.warps.unwrap_or(16) }),
-    candidates: candidates::warps,
+    recipe: &With::<WarpSettings> {
+        spec: |shape, settings, _| Box::new(SumRotate { shape, warps: settings.warps.unwrap_or(16) }),
+        candidates: candidates::warps,
+    },
 };
 
 impl SumRotate {
@@ -54,16 +56,8 @@ impl Spec for SumRotate {
         self.frame().name("sum_rotate")
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        self.frame().kernel("sum_rotate", sum_rotate)
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        self.frame().grid(lanes, 0)
-    }
-
-    fn max_lanes(&self) -> u32 {
-        self.frame().max_lanes()
+    fn stages(&self) -> Vec<Stage<'_>> {
+        vec![self.frame().stage("sum_rotate", 0, sum_rotate)]
     }
 
     fn wide_products(&self) -> u64 {

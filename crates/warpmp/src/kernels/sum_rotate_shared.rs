@@ -14,12 +14,12 @@
 //!
 //! source: Honda's dissertation, Algorithm 3 and Table 3.3, row "one warp with shared memory".
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, R32};
-use warpmp_kernel::ir::{Cmp, Kernel, Vector, Vote};
+use warpmp_kernel::ir::{Cmp, Vector, Vote};
+use warpmp_launch::Stage;
 
 use super::packed::{MAX_LIMBS, Packed, Place, Slots};
-use super::{Algorithm, OperationShape, Order, Spec, candidates};
+use super::{Algorithm, OperationShape, Order, Spec, WarpSettings, With, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -37,8 +37,10 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "operands to 1024 bits",
     order: Order::ShorterFirst,
     fits: |shape| shape.max_limbs() <= MAX_LIMBS,
-    spec: |shape, settings, _| Box::new(SumRotateShared { shape, warps: settings.warps.unwrap_or(8) }),
-    candidates: candidates::warps,
+    recipe: &With::<WarpSettings> {
+        spec: |shape, settings, _| Box::new(SumRotateShared { shape, warps: settings.warps.unwrap_or(8) }),
+        candidates: candidates::warps,
+    },
 };
 
 impl SumRotateShared {
@@ -52,17 +54,10 @@ impl Spec for SumRotateShared {
         self.frame().name("sum_rotate_shared")
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
+    fn stages(&self) -> Vec<Stage<'_>> {
         let threads = 32 * self.warps;
-        self.frame().kernel("sum_rotate_shared", |b, place, words| sum_rotate(b, place, threads, words))
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        self.frame().grid(lanes, Slots::BYTES + 4)
-    }
-
-    fn max_lanes(&self) -> u32 {
-        self.frame().max_lanes()
+        let arithmetic = move |b: &mut Builder, place, words| sum_rotate(b, place, threads, words);
+        vec![self.frame().stage("sum_rotate_shared", Slots::BYTES + 4, arithmetic)]
     }
 
     fn wide_products(&self) -> u64 {

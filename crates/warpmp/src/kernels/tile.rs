@@ -9,9 +9,8 @@
 //! access touches every bank once.
 
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
-use warpmp_kernel::ir::{Cmp, Space, Special};
-
-use super::{piece, vector};
+use warpmp_kernel::ir::{Cmp, Space};
+use warpmp_launch::{TileLane, divide, piece, vector};
 
 /// Where the warp and the thread are.
 pub(super) struct Place {
@@ -25,17 +24,9 @@ pub(super) struct Place {
 impl Place {
     /// The place of a warp of a block of `warps`, with `bytes` of shared memory a warp. Warps without lanes end.
     pub(super) fn of_warp(b: &mut Builder, warps: u32, bytes: u32, lanes: R32) -> Self {
-        b.section("setup");
-        let thread = b.special(Special::Tid);
-        let warp = b.shr(thread, 5);
-        let block = b.special(Special::Ctaid);
-        let tile = b.mad_lo(block, warps, warp);
-        let first_lane = b.shl(tile, 5);
-        let outside = b.compare(Cmp::Ge, first_lane, lanes);
-        b.return_if(outside);
-        let lane = b.special(Special::Lane);
-        let base = b.shared_base();
-        let shared = b.mad_lo(warp, bytes, base);
+        let entered = TileLane::enter(b, lanes, warps, 1);
+        let shared = entered.shared(b, bytes);
+        let TileLane { lane, tile, .. } = entered;
         Self { lane, shared, tile }
     }
 
@@ -47,14 +38,14 @@ impl Place {
 
 /// A tile of 32 rows in shared memory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tile {
+pub(super) struct PaddedTile {
     /// Limbs a row.
     limbs: u32,
     /// Words from row to row.
     stride: u32,
 }
 
-impl Tile {
+impl PaddedTile {
     pub(super) const fn new(limbs: u32) -> Self {
         let padding = if limbs.is_multiple_of(8) { 4 } else { 0 };
         Self { limbs, stride: limbs + padding }
@@ -157,12 +148,12 @@ pub(super) struct Results {
 impl Results {
     /// Bytes of shared memory a warp.
     pub(super) const fn bytes(self) -> u32 {
-        Tile::new(self.limbs[0]).bytes() + Tile::new(self.limbs[1]).bytes()
+        PaddedTile::new(self.limbs[0]).bytes() + PaddedTile::new(self.limbs[1]).bytes()
     }
 
     /// This lane's rows.
     pub(super) fn rows(self, b: &mut Builder, place: &Place) -> [R32; 2] {
-        let [low, high] = [self.limbs[0], self.limbs[1]].map(Tile::new);
+        let [low, high] = [self.limbs[0], self.limbs[1]].map(PaddedTile::new);
         let row_low = b.mad_lo(place.lane, 4 * low.stride, place.shared);
         let row_high = b.mad_lo(place.lane, 4 * high.stride, place.shared);
         [row_low, b.add(row_high, low.bytes())]
@@ -181,7 +172,7 @@ impl Results {
     /// step, in the order of addresses.
     fn copy_rows_out(self, b: &mut Builder, place: &Place, address: R64) {
         let [la, lb, lc] = self.limbs;
-        let (tile_a, tile_b) = (Tile::new(la), Tile::new(lb));
+        let (tile_a, tile_b) = (PaddedTile::new(la), PaddedTile::new(lb));
         let base = b.mad_wide(place.tile, 128 * lc, address);
         let base = b.mad_wide(place.lane, 16, base);
         let columns = lc / 4;
@@ -234,17 +225,4 @@ impl Results {
             }
         }
     }
-}
-
-/// `x / divisor` for `x < limit`, a small constant divisor: one multiplication and a shift.
-///
-/// Exact: with `m = ⌈2²⁰/d⌉` the error of `x·m/2²⁰` is below `x/2²⁰ < 1/d` as long as `x·(m·d − 2²⁰) < 2²⁰`.
-pub(super) fn divide(b: &mut Builder, x: R32, divisor: u32, limit: u32) -> R32 {
-    if divisor.is_power_of_two() {
-        return b.shr(x, divisor.trailing_zeros());
-    }
-    let m = (1_u32 << 20).div_ceil(divisor);
-    debug_assert!(limit * (m * divisor - (1 << 20)) < 1 << 20);
-    let scaled = b.mul_lo(x, m);
-    b.shr(scaled, 20)
 }

@@ -62,7 +62,8 @@ impl Request<'_> {
         };
         let settings = row.map_or_else(Settings::default, |row| row.settings);
         let (order, shape) = algorithm.ordered(whole);
-        let spec = (algorithm.spec)(shape, &settings, self.async_copies);
+        let spec = algorithm.spec(shape, &settings, self.async_copies);
+        let spec = spec.map_err(|fault| Error::Settings { operation, fault })?;
         let reasons = self.reasons(table, row, algorithm);
         Ok(Choice { algorithm: [algorithm.name, algorithm.summary], order, spec, reasons })
     }

@@ -118,6 +118,11 @@ impl Plan {
         &self.order
     }
 
+    /// The kernels with their launches.
+    pub fn spec(&self) -> &dyn Spec {
+        &*self.spec
+    }
+
     /// The name of kernel and parameters.
     pub fn spec_name(&self) -> String {
         self.spec.name()
@@ -125,13 +130,13 @@ impl Plan {
 
     /// How many kernels it takes.
     pub fn stages(&self) -> usize {
-        self.spec.stages()
+        self.spec.stages().len()
     }
 
     /// The kernels, in the order of their launches. Parameters: the addresses of operands and results
     /// (whole tiles), `lanes`, and the address of scratch memory if [`Plan::scratch_limbs`] is not zero.
     pub fn kernels(&self) -> Vec<Kernel> {
-        (0..self.spec.stages()).map(|stage| self.spec.build(stage)).collect()
+        self.spec.kernels()
     }
 
     /// The launch of a kernel for this many lanes.

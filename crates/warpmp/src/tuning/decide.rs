@@ -58,8 +58,7 @@ struct Stretch<'t> {
 }
 
 /// The table that the measurements make; operations that were not measured have no rows in it.
-/// `fitting`: the names of the algorithms that take operands of this many bits, as
-/// [`Plan::fitting`](crate::Plan::fitting) tells them.
+/// `fitting`: the names of the algorithms that take operands of this many bits.
 pub fn table(
     architecture: u32,
     measured_on: &str,

@@ -8,10 +8,12 @@
 //! mod.rs      the table: reading, checking, finding the row
 //! text.rs     a table as a file, a row a line
 //! search.rs   what to measure: sizes, counts, algorithms with their settings
+//! measure/    the search: which candidates are measured, and how they are timed
 //! decide.rs   from measurements to rows
 //! ```
 
 mod decide;
+mod measure;
 mod search;
 mod text;
 
@@ -26,7 +28,8 @@ use crate::kernels::{Register, Settings};
 use crate::operation::Operation;
 
 pub use decide::{Timing, ranking, table};
-pub use search::{Candidate, Count, Grid, operand_bits, operands, rows_name, usual};
+pub use measure::{Found, Search, Watch, Work};
+pub use search::{Candidate, Count, Grid, is_bound, make_valid, operand_bits, operands, rows_name, usual};
 
 /// A table for one architecture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -195,16 +198,13 @@ impl Table {
             let Some(operation) = known.find(|it| it.name() == name || it.group().name() == name) else {
                 return error(1, "there is no such operation".into());
             };
-            let known = register.names(operation);
             for (i, row) in rows.iter().enumerate() {
-                if !known.contains(&row.algorithm.as_str()) {
-                    return error(
-                        i + 1,
-                        format!("there is no algorithm '{}'; there are: {}", row.algorithm, known.join(", ")),
-                    );
-                }
-                if let Some(fault) = row.settings.fault() {
-                    return error(i + 1, fault);
+                let Some(algorithm) = register.find(operation, &row.algorithm) else {
+                    let known = register.names(operation).join(", ");
+                    return error(i + 1, format!("there is no algorithm '{}'; there are: {known}", row.algorithm));
+                };
+                if let Err(fault) = algorithm.check(&row.settings) {
+                    return error(i + 1, fault.to_string());
                 }
             }
             let defaults = rows.iter().filter(|row| !row.by_name_only);
@@ -311,6 +311,10 @@ mod tests {
         let unthinkable =
             Row { settings: Settings { warps: Some(0), ..Settings::default() }, ..row(65536, None, "group") };
         assert!(reason(vec![unthinkable]).contains("row 1: warps is 0; it may be 1 to 32"));
+        let foreign =
+            Row { settings: Settings { levels: Some(2), ..Settings::default() }, ..row(65536, None, "group") };
+        let fault = reason(vec![foreign]);
+        assert!(fault.contains("row 1: 'group' has no setting 'levels'; it has warps, glue, input, block"), "{fault}");
         assert!(table(vec![row(65536, None, "group")]).check(&Register::shipped()).is_ok());
     }
 

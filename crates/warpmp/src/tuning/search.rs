@@ -1,5 +1,7 @@
 //! What to measure: sizes, batch counts, and at each of them every algorithm with its settings.
 
+use rayon::prelude::*;
+
 use crate::batch::Shape;
 use crate::kernels::Settings;
 use crate::operation::{Group, Operation, Role};
@@ -161,6 +163,31 @@ pub const fn operand_bits(role: Role, bits: usize) -> usize {
         Role::ReducedProduct => bits + 32 * bits.div_ceil(32),
         _ => bits,
     }
+}
+
+/// Does a role require more of an operand's integers than their width?
+pub const fn is_bound(role: Role) -> bool {
+    matches!(
+        role,
+        Role::Modulus | Role::OddModulus | Role::Divisor | Role::Candidate | Role::Reduced | Role::ReducedProduct
+    )
+}
+
+/// Changes random integers of an operand with this role such that no lane is at fault. Moduli, divisors and candidates
+/// become odd and have their top bit; an integer that must be below the modulus has not.
+pub fn make_valid(role: Role, shape: Shape, limbs: &mut [u32]) {
+    if !is_bound(role) {
+        return;
+    }
+    let top = 1 << ((shape.bits - 1) % 32);
+    let last = shape.limbs() - 1;
+    limbs.par_chunks_exact_mut(shape.limbs()).with_min_len(64).for_each(|lane| match role {
+        Role::Reduced | Role::ReducedProduct => lane[last] &= !top,
+        _ => {
+            lane[last] |= top;
+            lane[0] |= 1;
+        }
+    });
 }
 
 #[cfg(test)]

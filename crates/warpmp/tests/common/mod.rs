@@ -58,7 +58,7 @@ pub(crate) fn launch(
     args.push(lanes as u64);
     args.extend((spec.scratch_limbs() > 0).then(|| reserve(spec.scratch_limbs())));
     let mut counters = Counters::default();
-    for stage in 0..spec.stages() {
+    for stage in 0..spec.stages().len() {
         let kernel = spec.build(stage);
         let text = kernel.to_string();
         assert_eq!(kernel, warpmp_kernel::parse::parse(&text).unwrap(), "the text is the kernel");

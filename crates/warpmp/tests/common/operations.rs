@@ -33,7 +33,7 @@ pub(crate) fn check_with(
     let widths: Vec<u32> = shape.results().iter().map(|bits| bits.div_ceil(32)).collect();
     let mut counters = Counters::default();
     for async_copies in [false, true] {
-        let spec = (algorithm.spec)(shape, settings, async_copies);
+        let spec = algorithm.spec(shape, settings, async_copies).unwrap();
         let launched = launch(&*spec, &operands, &widths, most);
         counters = launched.counters;
         for lane in 0..most {

@@ -53,7 +53,7 @@ pub(crate) fn multiplication(
 ) -> Box<dyn Spec> {
     let algorithm = algorithm(Operation::Mul, name);
     assert!((algorithm.fits)(shape));
-    (algorithm.spec)(shape, settings, async_copies)
+    algorithm.spec(shape, settings, async_copies).unwrap()
 }
 
 /// Squares on the simulator and compares every lane; the counts of the launch.
@@ -84,7 +84,7 @@ fn squaring_with(name: &str, bits: usize, settings: &Settings, async_copies: boo
     let algorithm = algorithm(Operation::Sqr, name);
     let shape = OperationShape::square(bits as u32);
     assert!((algorithm.fits)(shape));
-    (algorithm.spec)(shape, settings, async_copies)
+    algorithm.spec(shape, settings, async_copies).unwrap()
 }
 
 /// Checks a squaring by name, with and without asynchronous copies.

@@ -174,20 +174,25 @@ impl Case {
             return Way::Default;
         }
         let name = pick(rng, &fitting).to_owned();
-        if one_in(rng, 2) { Way::Named(name) } else { Way::With(name, settings(rng)) }
+        if one_in(rng, 2) {
+            return Way::Named(name);
+        }
+        let algorithm = Register::shipped().find(self.operation, &name);
+        let known = algorithm.map_or(&[][..], |it| it.recipe.setting_names());
+        Way::With(name, settings(rng, known))
     }
 }
 
-/// Any settings that a table may hold.
-fn settings(rng: &mut ChaCha8Rng) -> Settings {
-    let mut some = |of: &[u32]| if one_in(rng, 2) { Some(pick(rng, of)) } else { None };
+/// Any settings of these names that a table may hold.
+fn settings(rng: &mut ChaCha8Rng, known: &[&str]) -> Settings {
+    let mut some = |name: &str, of: &[u32]| (known.contains(&name) && one_in(rng, 2)).then(|| pick(rng, of));
     Settings {
-        warps: some(&[1, 2, 3, 4, 5, 8, 16, 32]),
-        glue: some(&[0, 1, 2, 3, 4, 8, 1 << 16]),
-        block: some(&[1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 40, 64, 1 << 16]),
-        levels: some(&[0, 1, 2, 3, 4, 16]),
-        products: some(&[1, 2, 3, 4, 32]),
-        input: if one_in(rng, 2) { Some(pick(rng, &[Input::Direct, Input::Staged])) } else { None },
+        warps: some("warps", &[1, 2, 3, 4, 5, 8, 16, 32]),
+        glue: some("glue", &[0, 1, 2, 3, 4, 8, 1 << 16]),
+        block: some("block", &[1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 40, 64, 1 << 16]),
+        levels: some("levels", &[0, 1, 2, 3, 4, 16]),
+        products: some("products", &[1, 2, 3, 4, 32]),
+        input: (known.contains(&"input") && one_in(rng, 2)).then(|| pick(rng, &[Input::Direct, Input::Staged])),
     }
 }
 

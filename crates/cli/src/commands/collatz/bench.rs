@@ -33,14 +33,14 @@ const SAMPLE: u128 = 1 << 20;
 /// Delays that one run stores.
 const MAX_DELAYS: u128 = 1 << 30;
 
-/// What is measured, and what it is called.
+/// The subject of a measurement.
 enum Subject {
     Scheme(Scheme),
     Delays,
     Records(Kind),
 }
 
-/// Seconds: of each run, and of what came before the first one.
+/// The seconds of each run, and the seconds before the first one.
 struct Times {
     runs: Vec<f64>,
     before: f64,
@@ -177,7 +177,7 @@ fn check_delays(from: u128, delays: &[u32]) -> Result<()> {
     Ok(())
 }
 
-/// Is there room for so many?
+/// Is there room for this many delays?
 fn most_delays(count: u128) -> Result<()> {
     if count > MAX_DELAYS {
         let allowed = Allowed::AtMost(MAX_DELAYS);

@@ -1,4 +1,4 @@
-//! What can go wrong in the commands of `warpmp collatz`.
+//! The errors of `warpmp collatz`.
 
 use warpmp_collatz::{Error as LibraryError, campaign::FolderError};
 

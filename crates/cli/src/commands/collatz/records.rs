@@ -21,7 +21,7 @@ pub(super) fn run(args: &Records) -> Result<()> {
     if below < 2 {
         return Err(CollatzFailure::NoStarts { below }.into());
     }
-    // What cannot be written is known before the search.
+    // An output that cannot be written fails before the search.
     let output = args.out.as_deref().map(|path| Output::open(Some(path), &[])).transpose()?;
     let gpus = engines::gpus(args.device.selector, args.progress.quiet)?;
     let control = [Control::default()];

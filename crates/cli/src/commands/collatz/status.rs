@@ -1,4 +1,4 @@
-//! `warpmp collatz status`: what is covered, what is missing.
+//! `warpmp collatz status`: the starts that are covered, and the missing ones.
 
 use serde_json::json;
 use warpmp_collatz::campaign::{Campaign, Contents, Sums};

@@ -29,7 +29,7 @@ use crate::{
     summary::{scaled, scaled_seconds},
 };
 
-/// What was done before this run, and what stood in the way.
+/// The state of the directory before this run.
 struct Before {
     sums: Sums,
     aside: Vec<String>,
@@ -59,7 +59,7 @@ pub(super) fn run(args: &Verify) -> Result<()> {
     report(args, &specification, &before, &sums, &device, seconds)
 }
 
-/// What is asked for, checked as far as that is possible without engines.
+/// The request, checked as far as that is possible without engines.
 fn request(args: &Verify) -> Result<Request> {
     let range = Window::new(args.range.from.0, args.range.count.0)?;
     let wanted = match (args.checksum, args.scheme) {

@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Runs `work`, stops the controls at Ctrl-C, and calls `look` now and then.
 ///
 /// # Errors
-/// [`Error::Interrupted`], or what the work gives.
+/// [`Error::Interrupted`], or the error of the work.
 pub(super) fn watch<T: Send>(
     controls: &[Control],
     work: impl FnOnce() -> Result<T> + Send,

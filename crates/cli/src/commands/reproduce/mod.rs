@@ -1,38 +1,36 @@
 //! `warpmp bench --reproduce TABLE`: the papers' tables, measured or counted anew on this machine.
 //!
+//! The crate `warpmp-papers` measures and counts. Here are the options, the text, the charts and the files.
+//!
 //! ```text
-//! tables.rs   the papers' figures, from crates/cli/papers, and their names
-//! times.rs    tables of times: the paper's workload on the engine and on the CPU
-//! cpu.rs      the CPU by one core and by all;  gmp.rs: by GMP, where it is built in
-//! epfl/       figures of the EPFL report: forms of an operation over grids and blocks
-//! collatz/    tables and figures of rates of the Collatz schemes, and what their tables hold
-//! counts.rs   tables of operation counts, from the simulator
-//! line.rs     the paper's figure beside ours
-//! text.rs     for people;  draw.rs: as a chart;  JSON and CSV are the lines themselves
+//! text.rs     a table for people: times and counts;  forms_text.rs, rates_text.rs: forms of an operation, rates
+//! draw.rs     a table as a chart;  forms_draw.rs: forms of an operation
+//! record.rs   a line as a flat record, for JSON and CSV
 //! ```
 
-mod collatz;
-mod counts;
-mod cpu;
 mod draw;
-mod epfl;
 mod error;
-#[cfg(feature = "gmp")]
-mod gmp;
-mod line;
-mod tables;
+mod forms_draw;
+mod forms_text;
+mod rates_text;
+mod record;
 mod text;
-mod times;
+
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
-use warpmp::{EngineKind, Session};
+use tempfile::TempDir;
+use warpmp::{EngineKind, Selector, Session, device::Device};
+use warpmp_papers::{
+    Outcome, Settings, Watch, counts, forms,
+    rates::{self, Machine},
+    tables::{self, Content, Entry},
+    times,
+};
 
 pub(crate) use self::error::ReproduceError;
-use self::{
-    line::Outcome,
-    tables::{Content, Entry},
-    times::Settings,
-};
+use self::record::{Record, Table};
+use super::collatz::engines;
 use crate::{
     args::Reproduce,
     console, engine,
@@ -40,12 +38,13 @@ use crate::{
     interrupt,
     io::output::{self, Output},
     plot::chart_name,
+    progress::Progress,
 };
 
 /// All tables, for `--json`.
 #[derive(Debug, Serialize)]
 struct Object<'a> {
-    tables: &'a [Outcome],
+    tables: Vec<Table<'a>>,
 }
 
 /// Runs the command.
@@ -58,17 +57,10 @@ pub(crate) fn run(args: &Reproduce) -> Result<()> {
     let mut entries = tables::find(&args.tables)?;
     let mut outputs = Outputs::open(args, &entries)?;
     let session = session(args, &mut entries)?;
-    let settings = Settings { runs: args.runs, products: args.count, quiet: args.report.progress.quiet };
     let mut outcomes = Vec::new();
     for entry in &entries {
         interrupt::check()?;
-        let outcome = match (&entry.table.content, &session) {
-            (Content::Counts(counts), _) => counts::reproduce(entry, counts, args.report.progress.quiet)?,
-            (Content::Times(times), Some(session)) => times::reproduce(entry, times, session, settings)?,
-            (Content::Times(_), None) => continue,
-            (Content::Study(study), _) => epfl::reproduce(entry, study, args.device.selector, settings)?,
-            (Content::Collatz(sweep), _) => collatz::reproduce(entry, sweep, args.device.selector, settings)?,
-        };
+        let Some(outcome) = outcome(args, entry, session.as_ref())? else { continue };
         if !args.report.json {
             let space = if outcomes.is_empty() { "" } else { "\n" };
             let text = format!("{space}{}", text::table(&outcome));
@@ -79,10 +71,56 @@ pub(crate) fn run(args: &Reproduce) -> Result<()> {
     }
     outputs.finish(&outcomes)?;
     if args.report.json {
-        let object = Object { tables: &outcomes };
+        let object = Object { tables: outcomes.iter().map(Table::from).collect() };
         console::print(&(serde_json::to_string(&object).unwrap_or_default() + "\n"))?;
     }
     Ok(())
+}
+
+/// Reproduces a table; none where it needs a session and there is none.
+fn outcome(args: &Reproduce, entry: &Entry, session: Option<&Session>) -> Result<Option<Outcome>> {
+    let bar = Bar { quiet: args.report.progress.quiet, bar: Mutex::default() };
+    let settings = Settings { runs: args.runs, products: args.count, watch: &bar };
+    let gpu = || first_gpu(args.device.selector);
+    let outcome = match (&entry.table.content, session) {
+        (Content::Counts(counts), _) => counts::reproduce(entry, counts, settings)?,
+        (Content::Times(times), Some(session)) => times::reproduce(entry, times, session, settings)?,
+        (Content::Times(_), None) => return Ok(None),
+        (Content::Study(study), _) => forms::reproduce(entry, study, gpu()?, settings)?,
+        (Content::Collatz(sweep), _) => match sweep.kind() {
+            None => rates::compute(entry, sweep)?,
+            Some(kind) => {
+                let (gpu, cache) = (gpu()?, TempDir::new().ok());
+                let machine = Machine { gpu: gpu.as_ref(), cache: cache.as_ref().map(TempDir::path) };
+                rates::measure(entry, sweep, kind, machine, settings)?
+            }
+        },
+    };
+    Ok(Some(outcome))
+}
+
+fn first_gpu(selector: Selector) -> Result<Option<Arc<dyn Device>>> {
+    Ok(engines::gpus(selector, true)?.into_iter().next())
+}
+
+/// Shows the progress of a table, and stops it on Ctrl-C.
+struct Bar {
+    quiet: bool,
+    bar: Mutex<Option<Progress>>,
+}
+
+impl Watch for Bar {
+    fn go_on(&self) -> bool {
+        interrupt::check().is_ok()
+    }
+
+    fn progress(&self, done: u64, total: u64, name: &'static str) {
+        let mut bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
+        bar.get_or_insert_with(|| Progress::new(Some(total), name, self.quiet)).update(done, done);
+        if done >= total {
+            *bar = None;
+        }
+    }
 }
 
 /// The engine, where a table needs one. The simulator has no times: of several tables those with times are left out.
@@ -144,7 +182,7 @@ impl Outputs {
         let Some(mut output) = self.csv else { return Ok(()) };
         let mut writer = csv::Writer::from_writer(Vec::new());
         for line in outcomes.iter().flat_map(|outcome| &outcome.lines) {
-            writer.serialize(line).map_err(|error| output.error(error.into()))?;
+            writer.serialize(Record::from(line)).map_err(|error| output.error(error.into()))?;
         }
         let bytes = writer.into_inner().map_err(|error| output.error(error.into_error()))?;
         output.write_all(&bytes)?;

@@ -2,11 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::{
-    collatz, epfl,
-    line::{Line, Outcome, Quantity},
+use warpmp_papers::{
+    Figure, Line, Outcome,
+    line::{Comparison, Count, Measurement, SpeedUp},
     tables::{Content, Engine, Entry},
 };
+
+use super::{forms_text, rates_text};
 use crate::{
     console,
     summary::{scaled_seconds, significant},
@@ -43,10 +45,10 @@ pub(crate) fn table(outcome: &Outcome) -> String {
         let _ = writeln!(text, "ours, CPU: {cpu}");
     }
     text.push('\n');
-    let counts = outcome.lines.iter().any(|line| line.paper_formula.is_some());
+    let counts = outcome.lines.iter().any(|line| matches!(line.figure, Figure::Multiplications(_)));
     text.push_str(&match outcome.column {
-        _ if outcome.picture.is_some() => epfl::text(&outcome.lines),
-        Some(column) => collatz::text(column, &outcome.lines),
+        _ if outcome.picture.is_some() => forms_text::text(&outcome.lines),
+        Some(column) => rates_text::text(column, &outcome.lines),
         None if counts => counted(&outcome.lines),
         None => timed(&outcome.lines),
     });
@@ -63,78 +65,88 @@ fn cells(line: &[&str]) -> Vec<String> {
     line.iter().map(ToString::to_string).collect()
 }
 
-fn or_dash<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
+pub(super) fn or_dash<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| "–".to_owned(), show)
 }
 
 fn timed(lines: &[Line]) -> String {
-    let row = |line: &Line| {
-        let time = |value: Option<f64>| or_dash(value, scaled_seconds);
-        let factor = |value: Option<f64>| or_dash(value, |factor| format!("{}×", significant(factor)));
-        let fraction = |value: Option<f64>| or_dash(value, |fraction| format!("{fraction:.3}"));
-        vec![
-            line.method.clone(),
-            line.bits.to_string(),
-            time(line.paper),
-            or_dash(line.algorithm.clone(), |name| name),
-            time(line.ours),
-            time(line.median),
-            factor(line.ratio),
-            fraction(line.floor_fraction),
-            or_dash(line.default_algorithm.clone(), |name| name),
-            time(line.default),
-            factor(line.default_ratio),
-            fraction(line.default_floor_fraction),
-        ]
+    let times = |engine: Engine| {
+        let time = move |line: &'_ Line| line.figure.time().filter(|time| time.engine == engine).cloned();
+        lines.iter().filter_map(move |line| Some((line, time(line)?)))
     };
-    let of = |quantity, cpu| {
-        lines.iter().filter(move |line| line.quantity == quantity && (line.engine == Some(Engine::Cpu)) == cpu)
-    };
-    let mut text = String::new();
-    let mut add = |rows: Vec<Vec<String>>| {
-        if rows.len() > 1 {
-            if !text.is_empty() {
-                text.push('\n');
-            }
-            text.push_str(&console::table(&rows));
-        }
-    };
-    let heading = [
-        "method",
-        "bits",
-        "paper",
-        "ours, same",
-        "mean",
-        "median",
-        "faster",
-        "of floor",
-        "ours, default",
-        "mean",
-        "faster",
-        "of floor",
+    let speed_ups = lines.iter().filter_map(|line| match &line.figure {
+        Figure::SpeedUp(it) => Some(speed_up(line, it)),
+        _ => None,
+    });
+    let tables = [
+        (GPU_HEADING.as_slice(), times(Engine::Gpu).map(|(line, time)| gpu_row(line, &time)).collect::<Vec<_>>()),
+        (&CPU_HEADING, times(Engine::Cpu).map(|(line, time)| cpu_row(line, &time)).collect()),
+        (&SPEED_UP_HEADING, speed_ups.collect()),
     ];
-    add([cells(&heading)].into_iter().chain(of(Quantity::Time, false).map(row)).collect());
-    let heading =
-        ["method", "bits", "paper", "ours, one core", "mean", "median", "faster", "ours, all cores", "mean", "faster"];
-    let without_floor = |line: &Line| {
-        let mut cells = row(line);
-        cells.remove(7);
-        cells.truncate(heading.len());
-        cells
+    let text = |(heading, rows): (&[&str], Vec<Vec<String>>)| {
+        (!rows.is_empty()).then(|| console::table(&[cells(heading)].into_iter().chain(rows).collect::<Vec<_>>()))
     };
-    add([cells(&heading)].into_iter().chain(of(Quantity::Time, true).map(without_floor)).collect());
-    let heading = ["speed-up over one core", "bits", "paper", "ours, same", "ours, default"];
-    let factors = |line: &Line| {
-        let factor = |value: Option<f64>| or_dash(value, significant);
-        vec![line.method.clone(), line.bits.to_string(), factor(line.paper), factor(line.ours), factor(line.default)]
+    tables.into_iter().filter_map(text).collect::<Vec<_>>().join("\n")
+}
+
+const GPU_HEADING: [&str; 12] = [
+    "method",
+    "bits",
+    "paper",
+    "ours, same",
+    "mean",
+    "median",
+    "faster",
+    "of floor",
+    "ours, default",
+    "mean",
+    "faster",
+    "of floor",
+];
+
+fn gpu_row(line: &Line, time: &Comparison) -> Vec<String> {
+    let floor = |it: &Option<Measurement>| {
+        or_dash(it.as_ref().and_then(|it| it.floor_fraction), |fraction| format!("{fraction:.3}"))
     };
-    add([cells(&heading)].into_iter().chain(of(Quantity::SpeedUp, false).map(factors)).collect());
-    text
+    let mut row = cpu_row(line, time);
+    row.insert(7, floor(&time.ours));
+    row.push(floor(&time.default));
+    row
+}
+
+const CPU_HEADING: [&str; 10] =
+    ["method", "bits", "paper", "ours, one core", "mean", "median", "faster", "ours, all cores", "mean", "faster"];
+
+fn cpu_row(line: &Line, time: &Comparison) -> Vec<String> {
+    let name = |name: &Option<String>| or_dash(name.clone(), |name| name);
+    let mean = |it: &Option<Measurement>| or_dash(it.as_ref().map(|it| it.mean), scaled_seconds);
+    let faster = |it: &Option<Measurement>| {
+        or_dash(it.as_ref().and_then(|it| it.ratio), |factor| format!("{}×", significant(factor)))
+    };
+    vec![
+        line.method.clone(),
+        line.bits.to_string(),
+        or_dash(time.paper, scaled_seconds),
+        name(&time.algorithm),
+        mean(&time.ours),
+        or_dash(time.ours.as_ref().map(|it| it.median), scaled_seconds),
+        faster(&time.ours),
+        name(&time.default_algorithm),
+        mean(&time.default),
+        faster(&time.default),
+    ]
+}
+
+const SPEED_UP_HEADING: [&str; 5] = ["speed-up over one core", "bits", "paper", "ours, same", "ours, default"];
+
+fn speed_up(line: &Line, it: &SpeedUp) -> Vec<String> {
+    let factor = |value: Option<f64>| or_dash(value, significant);
+    vec![line.method.clone(), line.bits.to_string(), factor(Some(it.paper)), factor(it.ours), factor(it.default)]
 }
 
 /// Lines come in threes: multiplications, words read, words written.
 fn counted(lines: &[Line]) -> String {
-    let integer = |value: Option<f64>| or_dash(value, |value| format!("{}", value.round()));
+    let integer = |value: f64| format!("{}", value.round());
     let mut formulas = vec![cells(&["method", "multiplications", "words read", "words written"])];
     let mut rows = vec![cells(&[
         "method",
@@ -149,19 +161,24 @@ fn counted(lines: &[Line]) -> String {
         "ours",
     ])];
     for three in lines.chunks_exact(3) {
-        let [multiplications, reads, writes] = three else { continue };
-        let mut formula = vec![multiplications.method.clone()];
-        formula.extend(three.iter().map(|line| line.paper_formula.clone().unwrap_or_default()));
+        let [line, reads, writes] = three else { continue };
+        let (Figure::Multiplications(products), Figure::WordsRead(reads), Figure::WordsWritten(writes)) =
+            (&line.figure, &reads.figure, &writes.figure)
+        else {
+            continue;
+        };
+        let mut formula = vec![line.method.clone()];
+        formula.extend([products, reads, writes].map(|count: &Count| count.formula.clone()));
         if formulas.last() != Some(&formula) {
             formulas.push(formula);
         }
         rows.push(vec![
-            multiplications.method.clone(),
-            multiplications.algorithm.clone().unwrap_or_default(),
-            (multiplications.bits / 32).to_string(),
-            integer(multiplications.paper),
-            integer(multiplications.ours),
-            or_dash(multiplications.at_points, |count| count.to_string()),
+            line.method.clone(),
+            products.algorithm.clone(),
+            (line.bits / 32).to_string(),
+            integer(products.paper),
+            integer(products.ours),
+            or_dash(products.at_points, |count| count.to_string()),
             integer(reads.paper),
             integer(reads.ours),
             integer(writes.paper),

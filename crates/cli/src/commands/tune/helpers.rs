@@ -16,10 +16,9 @@ use std::{
 
 use warpmp::{
     Operation, Plan, Session,
-    tuning::{self, Table},
+    tuning::{self, Table, Work},
 };
 
-use super::search::Work;
 use crate::{
     args::{Part, Tune},
     error::{Error, Result},
@@ -96,13 +95,12 @@ impl Helpers {
     }
 
     /// Waits until all are through with a width, at most until then.
-    pub(super) fn wait(&mut self, operation: Operation, bits: usize, until: Instant) -> Result<()> {
-        let Some(lines) = &self.lines else { return Ok(()) };
+    pub(super) fn wait(&mut self, operation: Operation, bits: usize, until: Instant) {
+        let Some(lines) = &self.lines else { return };
         let wanted = line(operation, bits);
         while self.alive.iter().any(|number| !self.done[*number].contains(&wanted)) {
-            interrupt::check()?;
             let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            if left.is_zero() || interrupt::check().is_err() {
                 break;
             }
             match lines.recv_timeout(left.min(LOOK)) {
@@ -116,7 +114,6 @@ impl Helpers {
                 Err(RecvTimeoutError::Disconnected) => self.alive.clear(),
             }
         }
-        Ok(())
     }
 }
 
@@ -178,11 +175,11 @@ mod tests {
         let slow = "echo mul 64; sleep 0.3; echo mul 128; exec sleep 60";
         let mut two = helpers(&["echo mul 64; echo mul 128; exec sleep 60", slow]);
         let start = Instant::now();
-        two.wait(Operation::Mul, 64, soon()).unwrap();
-        two.wait(Operation::Mul, 128, soon()).unwrap();
+        two.wait(Operation::Mul, 64, soon());
+        two.wait(Operation::Mul, 128, soon());
         assert!((Duration::from_millis(300)..Duration::from_secs(10)).contains(&start.elapsed()));
         // Not for ever, and they end with what waits for them.
-        two.wait(Operation::Mul, 256, Instant::now() + Duration::from_millis(200)).unwrap();
+        two.wait(Operation::Mul, 256, Instant::now() + Duration::from_millis(200));
         drop(two);
         assert!(start.elapsed() < Duration::from_secs(10));
     }
@@ -191,8 +188,8 @@ mod tests {
     fn helpers_that_fail_are_not_waited_for() {
         let start = Instant::now();
         let mut two = helpers(&["exit 1", "echo mul 64"]);
-        two.wait(Operation::Mul, 4096, start + Duration::from_secs(20)).unwrap();
-        Helpers::default().wait(Operation::Mul, 64, start + Duration::from_secs(20)).unwrap();
+        two.wait(Operation::Mul, 4096, start + Duration::from_secs(20));
+        Helpers::default().wait(Operation::Mul, 64, start + Duration::from_secs(20));
         assert!(start.elapsed() < Duration::from_secs(10));
     }
 }

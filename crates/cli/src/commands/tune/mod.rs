@@ -2,40 +2,33 @@
 //!
 //! ```text
 //! mod.rs      the command: what to measure, and where the table goes
-//! search.rs   in which order, how often, and what need not be measured
-//! gpu.rs      a candidate's time on a GPU, its results checked first
 //! helpers.rs  processes that compile kernels beforehand
 //! text.rs     what was found, for people, and as a picture
 //! ```
 
 mod error;
-mod gpu;
 mod helpers;
-mod search;
 mod text;
 
 use std::{
     fs,
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use warpmp::{
     EngineKind, Operation, Session,
     device::DeviceInfo,
-    tuning::{self, Grid, Table, Timing},
+    tuning::{self, Grid, Search, Table, Timing, Watch, Work},
 };
 
 pub(crate) use self::error::TuneError;
-use self::{
-    gpu::Gpu,
-    helpers::Helpers,
-    search::{Search, Work},
-};
+use self::helpers::Helpers;
 use crate::{
     args::Tune,
     console, engine,
     error::{Error, Result},
+    interrupt,
     io::output::{self, Output},
     plot::chart_name,
     progress::Progress,
@@ -49,6 +42,29 @@ const QUICK: Duration = Duration::from_secs(50);
 /// Runs of each candidate that may be the fastest.
 const FULL_RUNS: usize = 9;
 const QUICK_RUNS: usize = 5;
+
+/// Steps of the progress bar.
+const STEPS: u64 = 10_000;
+
+/// The terminal and the helpers of a search.
+struct Watching {
+    progress: Progress,
+    helpers: Helpers,
+}
+
+impl Watch for Watching {
+    fn go_on(&self) -> bool {
+        interrupt::check().is_ok()
+    }
+
+    fn progress(&self, share: f64, measurements: usize) {
+        self.progress.update((share * STEPS as f64) as u64, measurements as u64);
+    }
+
+    fn prepare(&mut self, operation: Operation, bits: usize, until: Instant) {
+        self.helpers.wait(operation, bits, until);
+    }
+}
 
 /// Runs the command.
 pub(crate) fn run(args: &Tune) -> Result<()> {
@@ -66,10 +82,10 @@ pub(crate) fn run(args: &Tune) -> Result<()> {
     let mut outputs = Outputs::open(&place, args.plot.as_deref(), args.csv.as_deref(), &works)?;
     let helpers = Helpers::start(args, &session);
     let (budget, runs) = if args.quick { (QUICK, QUICK_RUNS) } else { (FULL, FULL_RUNS) };
-    let progress = Progress::new(Some(search::STEPS), "measurements", args.progress.quiet);
-    let search = Search { works: &works, info: &info, budget, runs, progress: &progress };
-    let found = search.run(&mut Gpu::new(session, helpers)?)?;
-    drop(progress);
+    let progress = Progress::new(Some(STEPS), "measurements", args.progress.quiet);
+    let mut watch = Watching { progress, helpers };
+    let found = Search { works: &works, budget, runs }.run(session, &mut watch)?;
+    drop(watch);
     let measured = table(&info, &found.timings, &place.table);
     measured.check(&engine::register()).map_err(TablesError::from)?;
     outputs.write(&place, &measured, &found.timings, &info)?;

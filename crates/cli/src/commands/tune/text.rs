@@ -7,10 +7,9 @@ use warpmp::{
     Operation, Session,
     device::DeviceInfo,
     kernels::Settings,
-    tuning::{self, Table, Timing, ranking},
+    tuning::{self, Found, Table, Timing, Work, ranking},
 };
 
-use super::search::{Found, Work};
 use crate::{
     console,
     error::Result,

@@ -37,8 +37,8 @@ fn climbs(start: u128, leaf_bits: u32, climb: f64) -> bool {
     ends.take_while(|place| place + jump < values.len() - 1).any(|place| above(values[place]))
 }
 
-/// A start that a threshold ends too early climbs without being seen; one that is reported is followed to its end. So who is to be reported is
-/// what thresholds, heights and values must get right.
+/// A start that a threshold ends too early climbs without being seen, and a reported start is followed to its end. So thresholds, heights
+/// and values must report the right starts.
 #[test]
 fn who_climbs_is_reported() {
     for (leaf_bits, lookahead_bits, count, windows) in

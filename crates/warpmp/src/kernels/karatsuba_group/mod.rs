@@ -29,11 +29,11 @@ mod square_leaves;
 pub mod squares;
 mod transfer;
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
+use warpmp_launch::{Entry, Geometry, Stage};
 
-use super::{Algorithm, OperationShape, Order, Settings, Spec, candidates, piece, suffix, vector};
+use super::{Algorithm, KaratsubaSettings, OperationShape, Order, Spec, With, candidates, piece, suffix, vector};
 use layout::{Layout, Share, nodes};
 use part::{Addend, Part};
 
@@ -73,17 +73,19 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "operands whose longer one has 2049 to 65536 bits",
     fits: |shape| LIMBS.contains(&shape.max_limbs()),
     order: Order::LongerFirst,
-    spec: |shape, settings, _| Box::new(KaratsubaGroup::with(shape, settings)),
-    candidates: |_| candidates::karatsuba_group(1..=MAX_LEVELS),
+    recipe: &With::<KaratsubaSettings> {
+        spec: |shape, settings, _| Box::new(KaratsubaGroup::with(shape, settings)),
+        candidates: |_| candidates::karatsuba_group(1..=MAX_LEVELS),
+    },
 };
 
 /// The cheapest division of a product, as far as the settings leave it open.
-fn division(shape: OperationShape, settings: &Settings) -> Layout {
+fn division(shape: OperationShape, settings: &KaratsubaSettings) -> Layout {
     let limbs = shape.max_limbs();
     let longest = settings.block.unwrap_or(MAX_BLOCK);
-    // Settings that nothing satisfies give way: what the work is shared by, then the levels.
-    let shared_freely = Settings { warps: None, products: None, ..*settings };
-    let chosen = [*settings, shared_freely, Settings::default()].iter().find_map(|settings| {
+    // KaratsubaSettings that nothing satisfies give way: what the work is shared by, then the levels.
+    let shared_freely = KaratsubaSettings { warps: None, products: None, ..*settings };
+    let chosen = [*settings, shared_freely, KaratsubaSettings::default()].iter().find_map(|settings| {
         let candidates: Vec<Layout> = divisions(limbs, settings).collect();
         let usual = candidates.iter().filter(|it| it.block <= longest).min_by_key(|it| cost(**it));
         usual.or_else(|| candidates.iter().min_by_key(|it| (it.block, cost(**it)))).copied()
@@ -92,7 +94,7 @@ fn division(shape: OperationShape, settings: &Settings) -> Layout {
 }
 
 /// Every division for operands of this many limbs, with the number of levels that the settings say.
-fn divisions(limbs: u32, settings: &Settings) -> impl Iterator<Item = Layout> {
+fn divisions(limbs: u32, settings: &KaratsubaSettings) -> impl Iterator<Item = Layout> {
     let levels = settings.levels.map_or(1..=MAX_LEVELS, |it| it.clamp(1, MAX_LEVELS)..=it.clamp(1, MAX_LEVELS));
     let blocks = levels.flat_map(move |levels| {
         (2..=32).flat_map(move |group| {
@@ -168,6 +170,11 @@ impl Place {
 }
 
 impl Layout {
+    /// The launch.
+    const fn geometry(self) -> Geometry {
+        Geometry::new(self.threads(), self.products).with_shared(self.shared_bytes())
+    }
+
     /// The product of numbers in shared memory: `leaves` multiplies those of the last level.
     fn multiply(self, b: &mut Builder, shared: R32, leaves: impl FnOnce(&mut Builder)) {
         self.multiply_and_add(b, shared, None, leaves);
@@ -200,8 +207,8 @@ impl Layout {
 }
 
 impl KaratsubaGroup {
-    fn with(shape: OperationShape, settings: &Settings) -> Self {
-        Self { shape, layout: division(shape, settings), glue: settings.glue_or(Glue::Every(8)) }
+    pub(super) fn with(shape: OperationShape, settings: &KaratsubaSettings) -> Self {
+        Self { shape, layout: division(shape, settings), glue: settings.glue.unwrap_or(Glue::Every(8)) }
     }
 
     /// Writes the kernel, of the whole product or of a part of it; `addresses`: of the factors and of the result;
@@ -243,6 +250,14 @@ impl KaratsubaGroup {
     }
 }
 
+impl KaratsubaGroup {
+    fn kernel(&self, entry: &Entry) -> Kernel {
+        let (mut b, ports) = entry.open(&self.name(), self.glue, &["a", "b", "c"], false);
+        self.write(&mut b, ports.first(), ports.lanes, None, |_, _| None);
+        b.finish()
+    }
+}
+
 impl Spec for KaratsubaGroup {
     fn name(&self) -> String {
         let product = self.shape.product_name();
@@ -251,18 +266,8 @@ impl Spec for KaratsubaGroup {
         format!("mul_karatsuba_group_{product}_l{levels}_k{block}_t{group}_p{products}{suffix}")
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        let mut b = Builder::new(&self.name(), self.glue);
-        let addresses = ["a", "b", "c"].map(|name| b.param_u64(name));
-        let lanes = b.param_u32("lanes");
-        self.write(&mut b, addresses, lanes, None, |_, _| None);
-        b.finish()
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        let layout = self.layout;
-        let blocks = lanes.div_ceil(layout.products);
-        Grid { blocks, threads: layout.threads(), shared_bytes: layout.shared_bytes() }
+    fn stages(&self) -> Vec<Stage<'_>> {
+        vec![Stage::new(self.layout.geometry(), |entry| self.kernel(entry))]
     }
 
     fn wide_products(&self) -> u64 {

@@ -10,16 +10,16 @@
 //!
 //! bound: that of `interpolate`, where the addend has its place.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::ir::{Cmp, Kernel, Space};
+use warpmp_launch::{Entry, Stage};
 
 use super::super::mul_group::part::{Opened, factors, open, product_shape};
-use super::super::{OperationShape, Settings, Spec, piece, vector};
+use super::super::{KaratsubaSettings, OperationShape, Spec, piece, vector};
 use super::layout::Share;
 use super::roles::both;
 use super::{ALGORITHM, KaratsubaGroup, Place};
-use crate::operation::Operation;
+use crate::operation::{Operation, division, linear, linear_modular, modular, montgomery, product};
 
 /// What is kept of a product.
 #[derive(Clone, Copy, Debug)]
@@ -79,14 +79,20 @@ pub struct KaratsubaPart {
 
 impl KaratsubaPart {
     /// The kernel; none if it does not take these operands.
-    pub(in super::super) fn new(shape: OperationShape, settings: &Settings) -> Option<Self> {
+    pub(in super::super) fn new(shape: OperationShape, settings: &KaratsubaSettings) -> Option<Self> {
         let factors = factors(shape)?;
         let mut product = product_shape(shape, factors);
         let longest = product.max_limbs();
         match shape.operation {
             Operation::MulLo | Operation::MulHi => {}
             Operation::MulAdd => product = product.truncated(shape.results()[0].div_ceil(32)),
-            _ => return None,
+            Operation::SignedMul
+            | product!()
+            | linear!()
+            | linear_modular!()
+            | division!()
+            | modular!()
+            | montgomery!() => return None,
         }
         let addend = shape.operands().get(2).map_or(0, |c| c.limbs());
         let fits = (ALGORITHM.fits)(product) && addend <= longest;
@@ -98,7 +104,14 @@ impl KaratsubaPart {
         match self.shape.operation {
             Operation::MulLo => Some(Part { skip: 0, bits }),
             Operation::MulHi => Some(Part { skip: self.shape.max_bits(), bits }),
-            _ => None,
+            Operation::MulAdd
+            | Operation::SignedMul
+            | product!()
+            | linear!()
+            | linear_modular!()
+            | division!()
+            | modular!()
+            | montgomery!() => None,
         }
     }
 
@@ -110,27 +123,25 @@ impl KaratsubaPart {
     }
 }
 
+impl KaratsubaPart {
+    fn kernel(&self, entry: &Entry) -> Kernel {
+        let Opened { mut b, addresses, addend, lanes } =
+            open(entry, &self.name(), self.product.glue, self.shape, self.factors);
+        self.product.write(&mut b, addresses, lanes, self.part(), |b, place| self.addend(b, place, addend));
+        b.finish()
+    }
+}
+
 impl Spec for KaratsubaPart {
     fn name(&self) -> String {
         format!("{}_by_{}", self.shape.name(), self.product.name())
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        let Opened { mut b, addresses, addend, lanes } =
-            open(&self.name(), self.product.glue, self.shape, self.factors);
-        self.product.write(&mut b, addresses, lanes, self.part(), |b, place| self.addend(b, place, addend));
-        b.finish()
-    }
-
-    fn grid(&self, stage: usize, lanes: u32) -> Grid {
-        self.product.grid(stage, lanes)
+    fn stages(&self) -> Vec<Stage<'_>> {
+        vec![Stage::new(self.product.layout.geometry(), |entry| self.kernel(entry))]
     }
 
     fn wide_products(&self) -> u64 {
         self.product.wide_products()
-    }
-
-    fn max_lanes(&self) -> u32 {
-        self.product.max_lanes()
     }
 }

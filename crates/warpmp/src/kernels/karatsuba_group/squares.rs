@@ -18,11 +18,13 @@
 
 use std::ops::RangeInclusive;
 
-use warpmp_device::Grid;
-use warpmp_kernel::build::{Builder, Emit, Glue};
+use warpmp_kernel::build::{Emit, Glue};
 use warpmp_kernel::ir::{Bounds, Kernel};
+use warpmp_launch::{Entry, Stage};
 
-use super::super::{Algorithm, OperationShape, Order, Settings, Spec, candidates, piece, suffix};
+use super::super::{
+    Algorithm, KaratsubaSettings, OperationShape, Order, SharedGroupSettings, Spec, With, candidates, piece, suffix,
+};
 use super::layout::{Layout, nodes};
 use super::{MAX_PRODUCTS, MAX_SHARED_BYTES, MAX_WARPS, Place};
 
@@ -59,8 +61,14 @@ pub(in super::super) const GROUP: Algorithm = Algorithm {
     accepts: "operands to 39680 bits",
     fits: |shape| shape.max_limbs() <= MAX_GROUP * MAX_BLOCK,
     order: Order::Given,
-    spec: |shape, settings, _| Box::new(SqrKaratsubaGroup::cheapest(shape, settings, 0..=0)),
-    candidates: |_| candidates::shared_group(),
+    recipe: &With::<SharedGroupSettings> {
+        spec: |shape, settings, _| {
+            let SharedGroupSettings { warps, glue, block, products } = *settings;
+            let settings = KaratsubaSettings { warps, glue, block, levels: None, products };
+            Box::new(SqrKaratsubaGroup::cheapest(shape, &settings, 0..=0))
+        },
+        candidates: |_| candidates::shared_group(),
+    },
 };
 
 /// Karatsuba's method over squares by lanes or groups.
@@ -70,19 +78,21 @@ pub(in super::super) const KARATSUBA: Algorithm = Algorithm {
     accepts: "operands of 481 to 65536 bits",
     fits: |shape| LIMBS.contains(&shape.max_limbs()),
     order: Order::Given,
-    spec: |shape, settings, _| {
-        let levels = settings.levels.map_or(1..=MAX_LEVELS, |it| it.clamp(1, MAX_LEVELS)..=it.clamp(1, MAX_LEVELS));
-        Box::new(SqrKaratsubaGroup::cheapest(shape, settings, levels))
+    recipe: &With::<KaratsubaSettings> {
+        spec: |shape, settings, _| {
+            let levels = settings.levels.map_or(1..=MAX_LEVELS, |it| it.clamp(1, MAX_LEVELS)..=it.clamp(1, MAX_LEVELS));
+            Box::new(SqrKaratsubaGroup::cheapest(shape, settings, levels))
+        },
+        candidates: |_| candidates::square_karatsuba_group(1..=MAX_LEVELS),
     },
-    candidates: |_| candidates::square_karatsuba_group(1..=MAX_LEVELS),
 };
 
 impl SqrKaratsubaGroup {
     /// The cheapest division of a square, as far as the settings leave it open.
-    fn cheapest(shape: OperationShape, settings: &Settings, levels: RangeInclusive<u32>) -> Self {
+    fn cheapest(shape: OperationShape, settings: &KaratsubaSettings, levels: RangeInclusive<u32>) -> Self {
         let longest = settings.block.unwrap_or(u32::MAX);
-        // Settings that nothing satisfies give way one after the other: warps and products, levels, the block.
-        let freed = Settings { warps: None, products: None, ..*settings };
+        // KaratsubaSettings that nothing satisfies give way one after the other: warps and products, levels, the block.
+        let freed = KaratsubaSettings { warps: None, products: None, ..*settings };
         let attempts = [(levels.clone(), settings), (levels.clone(), &freed), (*levels.start()..=MAX_LEVELS, &freed)];
         let chosen = attempts.into_iter().find_map(|(levels, settings)| {
             let candidates: Vec<Layout> = divisions(shape.max_limbs(), levels, settings).collect();
@@ -91,12 +101,12 @@ impl SqrKaratsubaGroup {
         });
         let fallback = Layout { levels: 4, group: 9, block: 15, products: 1, warps: 6, operands: 1 };
         let layout = chosen.unwrap_or(fallback);
-        Self { shape, layout, glue: settings.glue_or(Glue::Every(1)) }
+        Self { shape, layout, glue: settings.glue.unwrap_or(Glue::Every(1)) }
     }
 }
 
 /// Every division for operands of this many limbs.
-fn divisions(limbs: u32, levels: RangeInclusive<u32>, settings: &Settings) -> impl Iterator<Item = Layout> {
+fn divisions(limbs: u32, levels: RangeInclusive<u32>, settings: &KaratsubaSettings) -> impl Iterator<Item = Layout> {
     let blocks = levels.flat_map(move |levels| {
         // Without levels a single lane would be another `thread`; groups are odd.
         let groups = (3..=MAX_GROUP).step_by(2);
@@ -164,29 +174,20 @@ fn cost(layout: Layout) -> (u64, u32) {
     (1000 * idle * (leaves + around) / u64::from(blocks * products), layout.threads())
 }
 
-impl Spec for SqrKaratsubaGroup {
-    fn name(&self) -> String {
-        let [la, lc] = self.shape.limbs();
-        let Layout { levels, group, block, products, warps, .. } = self.layout;
-        let suffix = suffix(self.glue, warps);
-        let kind = if levels == 0 { "group".to_owned() } else { format!("karatsuba_group_l{levels}") };
-        format!("sqr_{kind}_{la}_{lc}_k{block}_t{group}_p{products}{suffix}")
-    }
-
-    fn build(&self, _stage: usize) -> Kernel {
+impl SqrKaratsubaGroup {
+    fn kernel(&self, entry: &Entry) -> Kernel {
         let layout = self.layout;
         let [la, lc] = self.shape.limbs();
-        let mut b = Builder::new(&self.name(), self.glue);
+        let (mut b, ports) = entry.open(&self.name(), self.glue, &["a", "c"], false);
         b.bounds(Bounds {
             max_threads: Some(layout.threads()),
             // Without a bound the assembler takes more than it needs, and fewer warps fit.
             max_registers: layout.by_halves().then(|| registers(layout)),
             ..Bounds::default()
         });
-        let [a, c] = ["a", "c"].map(|name| b.param_u64(name));
-        let lanes = b.param_u32("lanes");
+        let [a, c] = ports.first();
         b.section("load");
-        let place = Place::of_thread(&mut b, layout, lanes);
+        let place = Place::of_thread(&mut b, layout, ports.lanes);
         let row_a = place.row(&mut b, a, la);
         layout.load(&mut b, &place, &[(row_a, la, la)]);
         b.barrier();
@@ -197,11 +198,19 @@ impl Spec for SqrKaratsubaGroup {
         layout.store(&mut b, &place, row_c, lc, None);
         b.finish()
     }
+}
 
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        let layout = self.layout;
-        let blocks = lanes.div_ceil(layout.products);
-        Grid { blocks, threads: layout.threads(), shared_bytes: layout.shared_bytes() }
+impl Spec for SqrKaratsubaGroup {
+    fn name(&self) -> String {
+        let [la, lc] = self.shape.limbs();
+        let Layout { levels, group, block, products, warps, .. } = self.layout;
+        let suffix = suffix(self.glue, warps);
+        let kind = if levels == 0 { "group".to_owned() } else { format!("karatsuba_group_l{levels}") };
+        format!("sqr_{kind}_{la}_{lc}_k{block}_t{group}_p{products}{suffix}")
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        vec![Stage::new(self.layout.geometry(), |entry| self.kernel(entry))]
     }
 
     fn wide_products(&self) -> u64 {

@@ -15,10 +15,10 @@
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::fragment::{Carries, all_ones, all_zeros, wrapping_add_small, wrapping_sub_small};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Space, Special};
+use warpmp_launch::{Entry, GroupLane, piece, vector};
 
 use super::Linear;
 use super::frame::{Frame, Number};
-use crate::kernels::{piece, vector};
 
 /// How the limbs of a row are with the lanes of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,25 +44,18 @@ impl Linear {
     }
 
     /// The kernel, a row a group of lanes.
-    pub(super) fn by_groups(&self, mut b: Builder, split: Split) -> Kernel {
+    pub(super) fn by_groups(&self, entry: &Entry, split: Split) -> Kernel {
+        let (mut b, [operands, results], lanes) = self.open(entry);
         b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });
-        let addresses = self.addresses(&mut b);
-        b.section("setup");
-        let thread = b.special(Special::Tid);
-        let block = b.special(Special::Ctaid);
-        let number = b.mad_lo(block, 32 * self.warps, thread);
-        let row = b.shr(number, split.group.trailing_zeros());
-        let first_row = b.and(row, (32 / split.group - 1) ^ u32::MAX);
-        let outside = b.compare(Cmp::Ge, first_row, addresses.lanes);
-        b.return_if(outside);
+        let GroupLane { number, row, .. } = GroupLane::enter(&mut b, lanes, split.group, self.warps);
         let member = b.and(number, split.group - 1);
         b.section("arithmetic");
-        let operands = self.operands();
-        let rows = operands.iter().zip(&addresses.operands).map(|(operand, &address)| {
+        let shapes = self.operands();
+        let rows = shapes.iter().zip(operands).map(|(operand, address)| {
             if operand.common { address } else { b.mad_wide(row, 4 * operand.limbs(), address) }
         });
         let operands = rows.collect();
-        let mut frame = Group { spec: self, split, b, row, member, operands, results: addresses.results };
+        let mut frame = Group { spec: self, split, b, row, member, operands, results };
         super::operations::write(&mut frame, &self.shape);
         frame.b.finish()
     }

@@ -5,7 +5,6 @@
 //! frame.rs       numbers in registers: what the operations are written with
 //! thread.rs      a row a thread
 //! group.rs       a row a group of lanes
-//! tile.rs        tiles of rows between global and shared memory
 //! part.rs        parts of products, a row a thread
 //! product.rs     the register of parts of products; a product, and after it a stage of this family
 //! ```
@@ -16,16 +15,14 @@ mod operations;
 mod part;
 mod product;
 mod thread;
-mod tile;
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Glue, R32, R64};
-use warpmp_kernel::ir::Kernel;
+use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
 pub use group::Split;
 pub use part::PartThread;
 
-use super::{Algorithm, OperandShape, OperationShape, Order, Spec, candidates};
+use super::{Algorithm, OperandShape, OperationShape, Order, Spec, WarpSettings, With, candidates};
 use crate::operation::{Group, Operation, Role};
 
 /// Parameters of the kernel.
@@ -51,8 +48,12 @@ pub(super) const ALGORITHMS: &[Algorithm] = &[
         accepts: "operands and results to 3104 bits, of modular sums to 1536",
         order: Order::Given,
         fits: thread::fits,
-        candidates: candidates::warps,
-        spec: |shape, settings, asynchronous| Box::new(thread::spec(shape, settings.warps.unwrap_or(4), asynchronous)),
+        recipe: &With::<WarpSettings> {
+            spec: |shape, settings, asynchronous| {
+                Box::new(thread::spec(shape, settings.warps.unwrap_or(4), asynchronous))
+            },
+            candidates: candidates::warps,
+        },
     },
     Algorithm {
         name: "group",
@@ -60,25 +61,20 @@ pub(super) const ALGORITHMS: &[Algorithm] = &[
         accepts: "operands of any length",
         order: Order::Given,
         fits: |_| true,
-        candidates: candidates::warps,
-        spec: |shape, settings, asynchronous| {
-            let mut spec = Linear::new(shape, None, asynchronous);
-            spec.warps = settings.warps.unwrap_or(4);
-            spec.split = Some(spec.usual_split());
-            Box::new(spec)
+        recipe: &With::<WarpSettings> {
+            spec: |shape, settings, asynchronous| {
+                let mut spec = Linear::new(shape, None, asynchronous);
+                spec.warps = settings.warps.unwrap_or(4);
+                spec.split = Some(spec.usual_split());
+                Box::new(spec)
+            },
+            candidates: candidates::warps,
         },
     },
 ];
 
 /// The register of parts of products. Names are those of the multiplications with the same idea.
 pub(super) const PARTS: &[Algorithm] = &[product::THREAD, product::GROUP, product::KARATSUBA, product::TOOM];
-
-/// The kernel's parameters.
-struct Addresses {
-    operands: Vec<R64>,
-    results: Vec<R64>,
-    lanes: R32,
-}
 
 impl Linear {
     fn new(shape: OperationShape, split: Option<Split>, asynchronous: bool) -> Self {
@@ -106,11 +102,9 @@ impl Linear {
 
     /// Limbs of the longest row.
     fn longest(&self) -> u32 {
-        let product = match self.shape.operation.group() {
-            // Its factors' limbs together, whatever is kept of it.
-            Group::ProductPart => self.shape.limbs::<2>().iter().sum(),
-            _ => 1,
-        };
+        // The limbs of the factors together, whatever is kept of the product.
+        let is_part = self.shape.operation.group() == Group::ProductPart;
+        let product = if is_part { self.shape.limbs::<2>().iter().sum() } else { 1 };
         let operands = self.shape.operands().iter().zip(self.shape.operation.operands());
         let operands = operands.filter(|(_, role)| role.role != Role::Bit).map(|(operand, _)| operand.limbs());
         operands.chain(self.result_limbs()).fold(product, u32::max)
@@ -122,15 +116,15 @@ impl Linear {
         matches!(self.shape.operation, O::Shl(_) | O::WrappingShl(_) | O::Shr(_) | O::MulHi | O::SignedMul)
     }
 
-    /// Declares the parameters.
-    fn addresses(&self, b: &mut Builder) -> Addresses {
-        let names = ["a", "b", "c"];
-        let mut operands: Vec<R64> =
-            self.shape.operands().iter().zip(names).map(|(_, name)| b.param_u64(name)).collect();
-        let results = (0..self.shape.results().len()).map(|i| b.param_u64(&format!("result{i}"))).collect();
-        let lanes = b.param_u32("lanes");
-        operands.extend(self.product_bits.map(|_| b.param_u64("product")));
-        Addresses { operands, results, lanes }
+    /// Begins the kernel: the addresses of the operands, those of the results, and the number of lanes.
+    fn open(&self, entry: &Entry) -> (Builder, [Vec<R64>; 2], R32) {
+        let (operands, results) = (self.shape.operands().len(), self.shape.results().len());
+        let result_names = ["result0", "result1", "result2", "result3"];
+        let names = [&["a", "b", "c"][..operands], &result_names[..results]].concat();
+        let (b, Ports { mut addresses, lanes }) =
+            entry.open(&self.name(), Glue::Every(1), &names, self.product_bits.is_some());
+        let results = addresses.splice(operands..operands + results, []).collect();
+        (b, [addresses, results], lanes)
     }
 }
 
@@ -145,28 +139,21 @@ impl Spec for Linear {
         format!("{}{stage}_{way}_w{}", self.shape.name(), self.warps)
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        let b = Builder::new(&self.name(), Glue::Every(1));
-        match self.split {
-            None => self.by_threads(b),
-            Some(split) => self.by_groups(b, split),
-        }
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        let rows = self.split.map_or_else(|| 32 * self.warps * self.tiles(), |split| 32 * self.warps / split.group);
-        let shared_bytes = if self.split.is_some() { 0 } else { self.warps * self.warp_bytes() };
-        Grid { blocks: lanes.div_ceil(rows), threads: 32 * self.warps, shared_bytes }
+    fn stages(&self) -> Vec<Stage<'_>> {
+        vec![match self.split {
+            None => {
+                let geometry = Geometry { lanes: 32 * self.warps * self.tiles(), ..Geometry::of_threads(self.warps) };
+                Stage::new(geometry.with_shared(self.warps * self.warp_bytes()), |entry| self.by_threads(entry))
+            }
+            Some(split) => {
+                let geometry = Geometry::of_groups(self.warps, split.group);
+                Stage::new(geometry, move |entry| self.by_groups(entry, split))
+            }
+        }]
     }
 
     fn wide_products(&self) -> u64 {
-        match (self.shape.operation.group(), self.product_bits) {
-            (Group::ProductPart, None) => self.shape.limb_products(),
-            _ => 0,
-        }
-    }
-
-    fn max_lanes(&self) -> u32 {
-        (1 << 30) / self.split.map_or(1, |split| split.group)
+        let multiplies = self.shape.operation.group() == Group::ProductPart && self.product_bits.is_none();
+        if multiplies { self.shape.limb_products() } else { 0 }
     }
 }

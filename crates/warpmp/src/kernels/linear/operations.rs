@@ -5,12 +5,16 @@
 //! A carry or borrow out of `r` bits is bit `r` of the sum or difference where the capacity has it (a negative
 //! difference has ones in all bits above), else what leaves the capacity.
 
+#![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
+
 use warpmp_kernel::build::{Emit, R32};
 use warpmp_kernel::ir::Cmp;
 
 use super::frame::{Frame, Number};
 use crate::kernels::OperationShape;
-use crate::operation::{Operation, Status};
+use crate::operation::{
+    Operation, Status, division, linear, linear_modular, modular, montgomery, product, product_part,
+};
 
 /// `(mask ∧ a) ∨ (¬mask ∧ b)` for `lop3`.
 const CHOOSE: u8 = 0xCA;
@@ -37,7 +41,9 @@ pub(super) fn write(f: &mut impl Frame, shape: &OperationShape) {
             f.store(0, &sum);
         }
         O::SignedMul => signed_mul(f, shape),
-        _ => sum(f, shape),
+        linear!() => sum(f, shape),
+        // These groups have kernels of their own.
+        product!() | division!() | modular!() | montgomery!() => {}
     }
 }
 
@@ -104,7 +110,18 @@ fn sum(f: &mut impl Frame, shape: &OperationShape) {
             });
             compare(f, &a, &b);
         }
-        _ => bits(f, shape),
+        O::And
+        | O::Or
+        | O::Xor
+        | O::Not
+        | O::Select
+        | O::Shl(_)
+        | O::WrappingShl(_)
+        | O::Shr(_)
+        | O::SignExtend(_)
+        | O::ToSignMagnitude
+        | O::FromSignMagnitude => bits(f, shape),
+        product!() | product_part!() | linear_modular!() | division!() | modular!() | montgomery!() => {}
     }
 }
 
@@ -113,13 +130,19 @@ fn bits(f: &mut impl Frame, shape: &OperationShape) {
     use Operation as O;
     let constant = shape.operation.constant().unwrap_or(0);
     match shape.operation {
-        O::And | O::Or | O::Xor => {
+        O::And => {
             let (a, b) = (f.operand(0, 0), f.operand(1, 0));
-            let result = f.zip(&a, &b, |code, x, y| match shape.operation {
-                O::And => code.and(x, y),
-                O::Or => code.or(x, y),
-                _ => code.xor(x, y),
-            });
+            let result = f.zip(&a, &b, |code, x, y| code.and(x, y));
+            f.store(0, &result);
+        }
+        O::Or => {
+            let (a, b) = (f.operand(0, 0), f.operand(1, 0));
+            let result = f.zip(&a, &b, |code, x, y| code.or(x, y));
+            f.store(0, &result);
+        }
+        O::Xor => {
+            let (a, b) = (f.operand(0, 0), f.operand(1, 0));
+            let result = f.zip(&a, &b, |code, x, y| code.xor(x, y));
             f.store(0, &result);
         }
         O::Not => {
@@ -164,8 +187,25 @@ fn bits(f: &mut impl Frame, shape: &OperationShape) {
             let (result, _) = f.add(&turned, &zero, Some(negative));
             f.store(0, &result);
         }
-        // The registers of other operations have kernels of their own.
-        _ => {}
+        O::Add
+        | O::WrappingAdd
+        | O::CarryingAdd
+        | O::Sub
+        | O::WrappingSub
+        | O::BorrowingSub
+        | O::Neg
+        | O::WrappingNeg
+        | O::Cmp
+        | O::SignedAdd
+        | O::SignedSub
+        | O::SignedNeg
+        | O::SignedCmp
+        | product!()
+        | product_part!()
+        | linear_modular!()
+        | division!()
+        | modular!()
+        | montgomery!() => {}
     }
 }
 

@@ -21,12 +21,11 @@ use warpmp_kernel::fragment::{LowRows, Rows};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space};
 
 use super::thread::{MAX_SHARED_BYTES, is_staged};
-use super::tile::{Row, Tile};
 use crate::kernels::tile::Place;
-use crate::kernels::{OperandShape, OperationShape, Settings, Spec, piece, suffix, vector};
+use crate::kernels::{OperandShape, OperationShape, Spec, ThreadSettings, suffix};
 use crate::operation::Operation;
-use warpmp_device::Grid;
 use warpmp_kernel::build::Glue;
+use warpmp_launch::{Entry, Geometry, Stage, Tile, TileRow, piece, vector};
 
 /// Longest factor, in limbs: above it the registers do not suffice.
 const MAX_LIMBS: u32 = 48;
@@ -75,7 +74,7 @@ enum Source {
     /// The row of all threads, in shared memory at this address.
     Common(R32),
     /// The thread's row in shared memory.
-    Shared(Row),
+    Shared(TileRow),
 }
 
 impl Source {
@@ -95,8 +94,8 @@ impl Source {
 }
 
 impl PartThread {
-    pub(super) fn new(shape: OperationShape, settings: &Settings, asynchronous: bool) -> Self {
-        let glue = settings.glue_or(Glue::Every(1));
+    pub(super) fn new(shape: OperationShape, settings: &ThreadSettings, asynchronous: bool) -> Self {
+        let glue = settings.glue.unwrap_or(Glue::Every(1));
         let mut spec = Self { shape, asynchronous, glue, warps: settings.warps.unwrap_or(2) };
         spec.warps = spec.warps.min(MAX_SHARED_BYTES / spec.warp_bytes().max(1)).max(1);
         spec
@@ -253,7 +252,7 @@ impl PartThread {
 /// Where the result's limbs go, in pieces, as those of the product come.
 struct Sink {
     /// The row in shared memory; none: the row lies in global memory.
-    row: Option<Row>,
+    row: Option<TileRow>,
     global: R64,
     bits: u32,
     /// Limbs, and then bits, of the product below the result.
@@ -306,25 +305,19 @@ impl Sink {
     }
 }
 
-impl Spec for PartThread {
-    fn name(&self) -> String {
-        let way = if self.asynchronous { "thread" } else { "thread_plain" };
-        format!("{}_{way}{}", self.shape.name(), suffix(self.glue, self.warps))
-    }
-
-    fn build(&self, _stage: usize) -> Kernel {
-        let mut b = Builder::new(&self.name(), self.glue);
+impl PartThread {
+    fn kernel(&self, entry: &Entry) -> Kernel {
+        let operands = self.shape.operands().len();
+        let names = [&["a", "b", "c"][..operands], &["result0"]].concat();
+        let (mut b, ports) = entry.open(&self.name(), self.glue, &names, false);
+        let (operands, result) = (&ports.addresses[..operands], ports.addresses[operands]);
         // Left alone, ptxas would rather spill a few limbs of a short factor than give up a block of threads.
         let is_short = self.operand(factors(self.shape)[0]).limbs() <= 40;
         let min_blocks = is_short.then(|| (REGISTERS / (32 * self.warps * self.usual_registers())).max(1));
         b.bounds(Bounds { max_threads: Some(32 * self.warps), min_blocks, max_registers: None });
-        let names = ["a", "b", "c"].into_iter().take(self.shape.operands().len());
-        let operands: Vec<R64> = names.map(|name| b.param_u64(name)).collect();
-        let result = b.param_u64("result0");
-        let lanes = b.param_u32("lanes");
-        let place = Place::of_warp(&mut b, self.warps, self.warp_bytes(), lanes);
+        let place = Place::of_warp(&mut b, self.warps, self.warp_bytes(), ports.lanes);
         b.section("load");
-        let sources = self.load(&mut b, &operands, &place);
+        let sources = self.load(&mut b, operands, &place);
         let limbs = self.result_limbs();
         let tile = Tile::new(limbs);
         let region = b.add(place.shared, self.result_offset());
@@ -344,10 +337,17 @@ impl Spec for PartThread {
         }
         b.finish()
     }
+}
 
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        let shared_bytes = self.warps * self.warp_bytes();
-        Grid { blocks: lanes.div_ceil(32 * self.warps), threads: 32 * self.warps, shared_bytes }
+impl Spec for PartThread {
+    fn name(&self) -> String {
+        let way = if self.asynchronous { "thread" } else { "thread_plain" };
+        format!("{}_{way}{}", self.shape.name(), suffix(self.glue, self.warps))
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let geometry = Geometry::of_threads(self.warps).with_shared(self.warps * self.warp_bytes());
+        vec![Stage::new(geometry, |entry| self.kernel(entry))]
     }
 
     fn wide_products(&self) -> u64 {

@@ -6,14 +6,20 @@
 //! That is: products with signs, an addend longer than both factors, two common factors, lengths
 //! for which the fastest multiplication takes several kernels.
 
+use warpmp_launch::{Binding, Part, Sequence};
+
+use crate::kernels::candidates::{self, WARPS};
 use crate::kernels::karatsuba_group::part::KaratsubaPart;
+use crate::kernels::karatsuba_group::{self, KaratsubaGroup};
 use crate::kernels::modular::Copy;
-use crate::kernels::modular::redirect::{Place, Stage, Stages};
+use crate::kernels::mul_group::MulGroup;
 use crate::kernels::mul_group::low::LowGroup;
 use crate::kernels::mul_group::part::{GroupPart, factors, product_shape};
+use crate::kernels::mul_thread::{self, MulThread};
+use crate::kernels::toom::{self, Toom};
 use crate::kernels::{
-    Algorithm, OperandShape, OperationShape, Order, Settings, Spec, candidates, karatsuba_group, mul_group, mul_thread,
-    toom,
+    Algorithm, ChainSettings, GroupSettings, KaratsubaSettings, OperandShape, OperationShape, Order, Spec,
+    ThreadSettings, With,
 };
 use crate::operation::product_bits;
 
@@ -29,15 +35,17 @@ pub(super) const THREAD: Algorithm = Algorithm {
     accepts: "factors to 1536 bits",
     order: Order::Given,
     fits: |shape| part::fits(shape) || thread::fits(shape) || fits(shape, &mul_thread::ALGORITHM),
-    candidates: candidates::warps,
-    spec: |shape, settings, asynchronous| {
-        if part::fits(shape) {
-            return Box::new(PartThread::new(shape, settings, asynchronous));
-        }
-        if thread::fits(shape) {
-            return Box::new(thread::spec(shape, settings.warps.unwrap_or(2), asynchronous));
-        }
-        after(shape, &mul_thread::ALGORITHM, settings, asynchronous)
+    recipe: &With::<ThreadSettings> {
+        spec: |shape, settings, asynchronous| {
+            if part::fits(shape) {
+                return Box::new(PartThread::new(shape, settings, asynchronous));
+            }
+            if thread::fits(shape) {
+                return Box::new(thread::spec(shape, settings.warps.unwrap_or(2), asynchronous));
+            }
+            after(shape, asynchronous, |product| Box::new(MulThread::with(product, settings, asynchronous)))
+        },
+        candidates: |_| WARPS.map(|warps| ThreadSettings { warps, ..ThreadSettings::default() }).to_vec(),
     },
 };
 
@@ -48,15 +56,17 @@ pub(super) const GROUP: Algorithm = Algorithm {
     accepts: "operands of any length",
     order: Order::LongerFirst,
     fits: |_| true,
-    candidates: |shape| candidates::part_group(shape.max_bits().div_ceil(32)),
-    spec: |shape, settings, asynchronous| {
-        if let Some(spec) = LowGroup::new(shape, settings) {
-            return Box::new(spec);
-        }
-        if let Some(spec) = GroupPart::new(shape, settings) {
-            return Box::new(spec);
-        }
-        after(shape, &mul_group::ALGORITHM, settings, asynchronous)
+    recipe: &With::<GroupSettings> {
+        spec: |shape, settings, asynchronous| {
+            if let Some(spec) = LowGroup::new(shape, settings) {
+                return Box::new(spec);
+            }
+            if let Some(spec) = GroupPart::new(shape, settings) {
+                return Box::new(spec);
+            }
+            after(shape, asynchronous, |product| Box::new(MulGroup::with(product, settings)))
+        },
+        candidates: |shape| candidates::part_group(shape.max_limbs()),
     },
 };
 
@@ -67,10 +77,12 @@ pub(super) const KARATSUBA: Algorithm = Algorithm {
     accepts: "factors whose longer one has 2049 to 65536 bits",
     order: Order::LongerFirst,
     fits: |shape| fits(shape, &karatsuba_group::ALGORITHM),
-    candidates: candidates::part_karatsuba,
-    spec: |shape, settings, asynchronous| match KaratsubaPart::new(shape, settings) {
-        Some(spec) => Box::new(spec),
-        None => after(shape, &karatsuba_group::ALGORITHM, settings, asynchronous),
+    recipe: &With::<KaratsubaSettings> {
+        spec: |shape, settings, asynchronous| match KaratsubaPart::new(shape, settings) {
+            Some(spec) => Box::new(spec),
+            None => after(shape, asynchronous, |product| Box::new(KaratsubaGroup::with(product, settings))),
+        },
+        candidates: candidates::part_karatsuba,
     },
 };
 
@@ -81,8 +93,12 @@ pub(super) const TOOM: Algorithm = Algorithm {
     accepts: "factors to 65536 bits, the longer one from 1025",
     order: Order::LongerFirst,
     fits: |shape| fits(shape, &TOOM_8),
-    candidates: candidates::default_alone,
-    spec: |shape, settings, asynchronous| after(shape, &TOOM_8, settings, asynchronous),
+    recipe: &With::<ChainSettings> {
+        spec: |shape, settings, asynchronous| {
+            after(shape, asynchronous, |product| Box::new(Toom::new(8, product, settings)))
+        },
+        candidates: candidates::default_alone,
+    },
 };
 
 const TOOM_8: Algorithm = toom::algorithm::<8>("toom-8");
@@ -92,8 +108,13 @@ fn fits(shape: OperationShape, multiplication: &Algorithm) -> bool {
     (multiplication.fits)(product_shape(shape, factors(shape).unwrap_or([0, 1])))
 }
 
-/// All stages: the multiplication with its settings, and the last one, whose parameters are those of the whole.
-fn after(shape: OperationShape, multiplication: &Algorithm, settings: &Settings, asynchronous: bool) -> Box<dyn Spec> {
+/// All stages: the multiplication that `multiply` makes for a product's shape, and the last one, whose parameters are
+/// the parameters of the whole.
+fn after(
+    shape: OperationShape,
+    asynchronous: bool,
+    multiply: impl FnOnce(OperationShape) -> Box<dyn Spec>,
+) -> Box<dyn Spec> {
     let mut last = Linear::new(shape, None, asynchronous);
     let (a, b) = (shape.operands()[0], shape.operands()[1]);
     let bits = product_bits(a.bits as usize, b.bits as usize) as u32;
@@ -102,24 +123,28 @@ fn after(shape: OperationShape, multiplication: &Algorithm, settings: &Settings,
     last.warps = LAST_WARPS;
     last.split = Some(last.usual_split());
     let addresses = shape.operands().len() + shape.results().len();
-    let last_places = |whole: Place| (0..addresses).map(Place::Param).chain([whole]).collect();
-    let mut kernels = Vec::new();
-    let (product, places, whole) = if let Some(factors) = factors(shape) {
-        (product_shape(shape, factors), factors.map(Place::Param), Place::Scratch(0))
+    let last_bindings = |whole: Binding| (0..addresses).map(Binding::Parameter).chain([whole]).collect();
+    let mut parts = Vec::new();
+    let (product, bindings, whole) = if let Some(factors) = factors(shape) {
+        (product_shape(shape, factors), factors.map(Binding::Parameter), Binding::Scratch(0))
     } else {
         // Multiplications take one common factor, so the other one is copied to each lane.
-        let copied = Place::Scratch(0);
+        let copied = Binding::Scratch(0);
         let copy = Copy(OperandShape::common(a.bits));
-        kernels.push(Stage { spec: Box::new(copy), places: vec![Place::Param(0), copied] });
-        (OperationShape::product(OperandShape::each(a.bits), b), [copied, Place::Param(1)], Place::Scratch(a.limbs()))
+        parts.push(Part { spec: Box::new(copy), bindings: vec![Binding::Parameter(0), copied] });
+        (
+            OperationShape::product(OperandShape::each(a.bits), b),
+            [copied, Binding::Parameter(1)],
+            Binding::Scratch(a.limbs()),
+        )
     };
     let before = if factors(shape).is_some() { 0 } else { a.limbs() };
-    let product = (multiplication.spec)(product, settings, asynchronous);
+    let product = multiply(product);
     let name = format!("{}_after_{}", last.name(), product.name());
     let own = product.scratch_limbs();
-    let own_place = (own > 0).then_some(Place::Scratch(before + limbs));
-    let places = places.into_iter().chain([whole]).chain(own_place).collect();
-    kernels.push(Stage { spec: product, places });
-    kernels.push(Stage { spec: Box::new(last), places: last_places(whole) });
-    Box::new(Stages { name, addresses, kernels, scratch: before + limbs + own })
+    let own_place = (own > 0).then_some(Binding::Scratch(before + limbs));
+    let bindings = bindings.into_iter().chain([whole]).chain(own_place).collect();
+    parts.push(Part { spec: product, bindings });
+    parts.push(Part { spec: Box::new(last), bindings: last_bindings(whole) });
+    Box::new(Sequence { name, rows: addresses, parts, scratch: before + limbs + own })
 }

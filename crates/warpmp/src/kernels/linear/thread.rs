@@ -15,12 +15,12 @@
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::fragment::Rows;
-use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special};
+use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space};
+use warpmp_launch::{Entry, Tile, TileLane, TileRow, piece, vector};
 
 use super::frame::{Frame, Number};
-use super::tile::{Row, Tile};
 use super::{Linear, OperandShape};
-use crate::kernels::{OperationShape, piece, vector};
+use crate::kernels::OperationShape;
 use crate::operation::{Group, Operation};
 
 /// Longest row, in limbs. Sums and the like hold two operands; modular sums hold three, products rows of
@@ -81,43 +81,32 @@ impl Linear {
     }
 
     /// The kernel, a row a thread.
-    pub(super) fn by_threads(&self, mut b: Builder) -> Kernel {
+    pub(super) fn by_threads(&self, entry: &Entry) -> Kernel {
+        let (mut b, [operands, results], lanes) = self.open(entry);
         // Left alone, ptxas would rather spill a product's limbs than give up a block of threads.
         let short_product = self.shape.operation.group() == Group::ProductPart && self.longest() <= 32;
         let min_blocks = short_product.then(|| (16 / self.warps).max(1));
         b.bounds(Bounds { max_threads: Some(32 * self.warps), min_blocks, max_registers: None });
-        let addresses = self.addresses(&mut b);
-        b.section("setup");
-        let thread = b.special(Special::Tid);
-        let warp = b.shr(thread, 5);
-        let block = b.special(Special::Ctaid);
-        let number = b.mad_lo(block, self.warps, warp);
-        let first_tile = if self.tiles() == 1 { number } else { b.mul_lo(number, self.tiles()) };
-        let first_lane = b.shl(first_tile, 5);
-        let outside = b.compare(Cmp::Ge, first_lane, addresses.lanes);
-        b.return_if(outside);
-        let lane = b.special(Special::Lane);
-        let shared = (self.warp_bytes() > 0).then(|| {
-            let base = b.shared_base();
-            b.mad_lo(warp, self.warp_bytes(), base)
-        });
+        let entered = TileLane::enter(&mut b, lanes, self.warps, self.tiles());
+        let shared = (self.warp_bytes() > 0).then(|| entered.shared(&mut b, self.warp_bytes()));
+        let TileLane { lane, tile: first_tile, first_lane, .. } = entered;
         b.section("load");
         let mut loaded = Vec::new();
         for number in 0..self.tiles() {
-            let tile = tile_of_warp(&mut b, first_tile, number, addresses.lanes);
+            let tile = tile_of_warp(&mut b, first_tile, number, lanes);
             let row = if number == 0 { b.add(first_lane, lane) } else { b.mad_lo(tile, 32, lane) };
             let place = Place { lane, tile, row, shared };
-            let operands = self.load_rows(&mut b, &place, &addresses.operands);
-            loaded.push((place, operands));
+            let limbs = self.load_rows(&mut b, &place, &operands);
+            loaded.push((place, limbs));
         }
         b.section("arithmetic");
         for (number, (place, operands)) in loaded.into_iter().enumerate() {
             if number > 0 {
                 let first_lane = b.add(first_lane, 32 * number as u32);
-                let outside = b.compare(Cmp::Ge, first_lane, addresses.lanes);
+                let outside = b.compare(Cmp::Ge, first_lane, lanes);
                 b.return_if(outside);
             }
-            let results = addresses.results.clone();
+            let results = results.clone();
             let mut frame =
                 Thread { spec: self, b, place, results, operands, product: None, offset: 0, staged: Vec::new() };
             super::operations::write(&mut frame, &self.shape);
@@ -153,7 +142,7 @@ impl Linear {
     fn load_rows(&self, b: &mut Builder, place: &Place, addresses: &[R64]) -> Vec<Vec<R32>> {
         let operands = self.operands();
         let mut offset = 0;
-        let mut rows: Vec<Option<Row>> = operands.iter().map(|_| None).collect();
+        let mut rows: Vec<Option<TileRow>> = operands.iter().map(|_| None).collect();
         for (i, ((&operand, &address), row)) in operands.iter().zip(addresses).zip(&mut rows).enumerate() {
             let (true, Some(shared)) = (self.is_staged(i, operand), place.shared) else { continue };
             let tile = Tile::new(operand.limbs());

@@ -12,22 +12,19 @@
 //!
 //! source: ours, by the other kernels.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit};
 use warpmp_kernel::fragment::{divsteps::negate_where, select};
-use warpmp_kernel::ir::Kernel;
+use warpmp_launch::{Binding, Frame, Layout, Part, Sequence, Signature, Stage};
 
 use super::super::{OperationShape, Spec};
+use super::OperandShape;
 use super::division::{Division, Parts};
-use super::frame::{Frame, Signature};
 use super::gcd::Gcd;
 use super::inverse::InvMod;
-use super::redirect::{Place, Stage, Stages};
-use super::{Layout, OperandShape};
 
 /// The kernels for these operands. Parameters of their launches: `a`, `b`, `g`, `x`, `y`, lanes, scratch.
-pub(super) fn stages(a: OperandShape, b: OperandShape, asynchronous: bool) -> Stages {
-    use Place::{Param, Scratch};
+pub(super) fn stages(a: OperandShape, b: OperandShape, asynchronous: bool) -> Sequence {
+    use Binding::{Parameter, Scratch};
     let wide = a.limbs().max(b.limbs());
     let mut scratch = 0;
     let mut rows = |limbs: u32| {
@@ -38,34 +35,30 @@ pub(super) fn stages(a: OperandShape, b: OperandShape, asynchronous: bool) -> St
     let product_limbs = a.limbs() + b.limbs();
     let [unused, product, quotient, rest] = [wide, product_limbs, product_limbs, b.limbs()].map(&mut rows);
     let each = |limbs: u32| OperandShape::each(32 * limbs);
-    let divide = |operand: OperandShape, from: Place, by: (OperandShape, Place), to: Place, rest: Place| Stage {
+    let divide = |operand: OperandShape, from: Binding, by: (OperandShape, Binding), to: Binding, rest: Binding| Part {
         spec: Box::new(Division::new(operand, by.0, Parts::Both)),
-        places: vec![from, by.1, to, rest, status],
+        bindings: vec![from, by.1, to, rest, status],
     };
-    let g = (each(wide), Param(2));
-    let longer_first = if a.limbs() >= b.limbs() { [(a, a_part), (b, Param(3))] } else { [(b, Param(3)), (a, a_part)] };
+    let g = (each(wide), Parameter(2));
+    let longer_first =
+        if a.limbs() >= b.limbs() { [(a, a_part), (b, Parameter(3))] } else { [(b, Parameter(3)), (a, a_part)] };
     let [longer, shorter] = longer_first.map(|(operand, _)| each(operand.limbs()));
     let shape = OperationShape::product(longer, shorter);
     let multiply = super::product_of(shape, asynchronous);
     let last = Last { divisor: each(b.limbs()), quotient: each(product_limbs), a: each(a.limbs()), y_bits: a.bits + 1 };
-    let stages = vec![
-        Stage { spec: Box::new(Gcd::new(a, b)), places: vec![Param(0), Param(1), Param(2)] },
-        divide(a, Param(0), g, a_part, unused),
-        divide(b, Param(1), g, b_part, unused),
-        Stage {
+    let parts = vec![
+        Part { spec: Box::new(Gcd::new(a, b)), bindings: vec![Parameter(0), Parameter(1), Parameter(2)] },
+        divide(a, Parameter(0), g, a_part, unused),
+        divide(b, Parameter(1), g, b_part, unused),
+        Part {
             spec: Box::new(InvMod::new(each(a.limbs()), each(b.limbs()))),
-            places: vec![a_part, b_part, Param(3), status],
+            bindings: vec![a_part, b_part, Parameter(3), status],
         },
-        Stage { spec: multiply, places: vec![longer_first[0].1, longer_first[1].1, product] },
+        Part { spec: multiply, bindings: vec![longer_first[0].1, longer_first[1].1, product] },
         divide(each(product_limbs), product, (each(b.limbs()), b_part), quotient, rest),
-        Stage { spec: Box::new(last), places: vec![b_part, quotient, rest, a_part, Param(3), Param(4)] },
+        Part { spec: Box::new(last), bindings: vec![b_part, quotient, rest, a_part, Parameter(3), Parameter(4)] },
     ];
-    Stages {
-        name: format!("gcd_ext{}{}b{}b{}", a.name(), b.name(), a.bits, b.bits),
-        addresses: 5,
-        kernels: stages,
-        scratch,
-    }
+    Sequence { name: format!("gcd_ext{}{}b{}b{}", a.name(), b.name(), a.bits, b.bits), rows: 5, parts, scratch }
 }
 
 /// The last stage: `x`, which is right but for `b = 0`, and `y`. Its operands: `b'`, the quotient, the remainder,
@@ -119,22 +112,9 @@ impl Spec for Last {
         format!("cofactors{}{}b{}", self.divisor.name(), self.a.name(), self.y_bits)
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
+    fn stages(&self) -> Vec<Stage<'_>> {
         let operands = [self.divisor, self.quotient, self.divisor, self.a];
-        let results = [self.divisor.limbs(), self.y_limbs()];
-        let signature = Signature { operands: &operands, results: &results, status: false, scratch: 0 };
-        self.layout().kernel(&self.name(), &signature, |b, frame| self.body(b, frame))
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        self.layout().grid(lanes)
-    }
-
-    fn max_lanes(&self) -> u32 {
-        self.layout().max_lanes()
-    }
-
-    fn wide_products(&self) -> u64 {
-        0
+        let signature = Signature::new(operands, [self.divisor.limbs(), self.y_limbs()]);
+        vec![self.layout().stage(self.name(), signature, |b, frame| self.body(b, frame))]
     }
 }

@@ -7,9 +7,8 @@
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
+use warpmp_launch::{Frame, piece};
 
-use super::super::piece;
-use super::frame::Frame;
 use super::shifted::Shifted;
 
 /// Lanes that share the limbs of a block.

@@ -5,31 +5,29 @@
 //!
 //! source: see [`division`](super::division).
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit};
-use warpmp_kernel::ir::Kernel;
+use warpmp_launch::{Binding, Frame, Layout, Part, Sequence, Signature, Stage};
 
 use super::super::Spec;
+use super::OperandShape;
+use super::checks::Checks;
 use super::division::{Division, Parts};
-use super::frame::{Frame, Signature};
-use super::redirect::{Place, Stage, Stages};
-use super::{Layout, OperandShape};
 use crate::operation::Status;
 
 /// The kernels for these operands, the division in this layout. Parameters of their launches: `a`, `b`, the result,
 /// statuses, lanes, scratch.
-pub(super) fn stages(a: OperandShape, b: OperandShape, layout: Layout) -> Stages {
-    use Place::{Param, Scratch};
+pub(super) fn stages(a: OperandShape, b: OperandShape, layout: Layout) -> Sequence {
+    use Binding::{Parameter, Scratch};
     let each = |limbs: u32| OperandShape::each(32 * limbs);
     let (quotient, rest, status) = (Scratch(0), Scratch(a.limbs()), Scratch(a.limbs() + b.limbs()));
     let divide = Division { layout, ..Division::new(a, b, Parts::Both) };
     let check = Exact { quotient: each(a.limbs()), rest: each(b.limbs()) };
-    let kernels = vec![
-        Stage { spec: Box::new(divide), places: vec![Param(0), Param(1), quotient, rest, status] },
-        Stage { spec: Box::new(check), places: vec![quotient, rest, status, Param(2), Param(3)] },
+    let parts = vec![
+        Part { spec: Box::new(divide), bindings: vec![Parameter(0), Parameter(1), quotient, rest, status] },
+        Part { spec: Box::new(check), bindings: vec![quotient, rest, status, Parameter(2), Parameter(3)] },
     ];
     let name = format!("div_exact{}{}{}", a.name(), b.name(), layout.name());
-    Stages { name, addresses: 4, kernels, scratch: a.limbs() + b.limbs() + 1 }
+    Sequence { name, rows: 4, parts, scratch: a.limbs() + b.limbs() + 1 }
 }
 
 /// The last stage: the quotient where the remainder is zero. Its operands: the quotient, the remainder, the status of the
@@ -64,22 +62,9 @@ impl Spec for Exact {
         format!("exact{}{}", self.quotient.name(), self.rest.name())
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
+    fn stages(&self) -> Vec<Stage<'_>> {
         let operands = [self.quotient, self.rest, OperandShape::each(32)];
-        let results = [self.quotient.limbs()];
-        let signature = Signature { operands: &operands, results: &results, status: true, scratch: 0 };
-        self.layout().kernel(&self.name(), &signature, Self::body)
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        self.layout().grid(lanes)
-    }
-
-    fn max_lanes(&self) -> u32 {
-        self.layout().max_lanes()
-    }
-
-    fn wide_products(&self) -> u64 {
-        0
+        let signature = Signature::new(operands, [self.quotient.limbs()]).with_status();
+        vec![self.layout().stage(self.name(), signature, Self::body)]
     }
 }

@@ -18,16 +18,15 @@
 //!
 //! source: Knuth, The Art of Computer Programming 2, 4.3.1, algorithm D; digits without corrections are ours.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::fragment::{Divisor, Remainder, assign, select};
-use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Space, Vote};
+use warpmp_kernel::ir::{Bounds, Cmp, Shuffle, Space, Vote};
+use warpmp_launch::{Frame, Layout, Signature, Stage};
 
 use super::super::{Spec, piece};
 use super::digits::{Incoming, Outgoing};
-use super::frame::{Frame, Signature};
 use super::shifted::{Distance, Shifted, placed, store_lowered};
-use super::{Layout, OperandShape, exact};
+use super::{OperandShape, exact};
 use crate::operation::Status;
 
 /// Up to this many times the divisor's length, the dividend's own length is looked at.
@@ -261,19 +260,11 @@ impl Spec for Division {
         format!("{function}{}{}{}", self.dividend.name(), self.divisor.name(), self.layout.name())
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
+    fn stages(&self) -> Vec<Stage<'_>> {
         let results = [self.dividend.limbs(), self.divisor.limbs()];
         let results = if self.parts == Parts::Both { &results[..] } else { &results[1..] };
-        let signature = Signature { operands: &[self.dividend, self.divisor], results, status: true, scratch: 0 };
-        self.layout.kernel(&self.name(), &signature, |b, frame| self.body(b, frame))
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        self.layout.grid(lanes)
-    }
-
-    fn max_lanes(&self) -> u32 {
-        self.layout.max_lanes()
+        let signature = Signature::new([self.dividend, self.divisor], results.iter().copied()).with_status();
+        vec![self.layout.stage(self.name(), signature, |b, frame| self.body(b, frame))]
     }
 
     fn wide_products(&self) -> u64 {

@@ -17,13 +17,12 @@
 //! source: the Chinese remainder theorem, as in Handbook of Applied Cryptography 14.71 (Garner); Koç, Montgomery reduction
 //! with even modulus, 1994.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, R32};
 use warpmp_kernel::fragment::{Montgomery, assign, repeat, select};
-use warpmp_kernel::ir::{Cmp, Kernel, Vote};
+use warpmp_kernel::ir::{Cmp, Vote};
+use warpmp_launch::{Frame, Stage};
 
 use super::super::Spec;
-use super::frame::Frame;
 use super::power::PowMod;
 use super::shifted::lowered;
 use crate::operation::Status;
@@ -141,27 +140,13 @@ impl Spec for AnyPowMod {
         self.odd.name()
     }
 
-    fn stages(&self) -> usize {
-        2
-    }
-
     fn scratch_limbs(&self) -> u32 {
         self.odd.scratch_limbs()
     }
 
-    fn build(&self, stage: usize) -> Kernel {
-        if stage == 0 {
-            return self.odd.build(0);
-        }
-        self.odd.kernel(&format!("even_{}", self.name()), |b, frame| self.body(b, frame))
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        self.odd.grid(0, lanes)
-    }
-
-    fn max_lanes(&self) -> u32 {
-        self.odd.max_lanes()
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let even = self.odd.stage(format!("even_{}", self.name()), |b, frame| self.body(b, frame));
+        self.odd.stages().into_iter().chain([even]).collect()
     }
 
     fn wide_products(&self) -> u64 {

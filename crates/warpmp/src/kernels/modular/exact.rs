@@ -16,8 +16,8 @@
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::fragment::{Reciprocal, Rows, assign, select};
 use warpmp_kernel::ir::{Cmp, Space, Vote};
+use warpmp_launch::Frame;
 
-use super::frame::Frame;
 use super::shifted::Shifted;
 
 /// Divides by `B^n − complement`, from digit `first` on down, which the caller knows to be the highest that is not zero, or

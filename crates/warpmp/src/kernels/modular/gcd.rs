@@ -13,16 +13,15 @@
 //!
 //! source: Bernstein and Yang 2019.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit};
 use warpmp_kernel::fragment::divsteps::{self, Pair, negate_where, sign};
 use warpmp_kernel::fragment::select;
-use warpmp_kernel::ir::{Cmp, Kernel};
+use warpmp_kernel::ir::Cmp;
+use warpmp_launch::{Frame, Layout, Signature, Stage};
 
 use super::super::Spec;
-use super::frame::{Frame, Signature};
+use super::OperandShape;
 use super::shifted::{lowered, store_raised};
-use super::{Layout, OperandShape};
 
 /// Limbs a lane, at most, unless 32 lanes need more. The steps take as long as products of 20 limbs, and each lane
 /// does them, so that few lanes are best.
@@ -78,18 +77,9 @@ impl Spec for Gcd {
         format!("gcd{}{}{}", self.operands[0].name(), self.operands[1].name(), self.layout.name())
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        let results = [self.limbs()];
-        let signature = Signature { operands: &self.operands, results: &results, status: false, scratch: 0 };
-        self.layout.kernel(&self.name(), &signature, |b, frame| self.body(b, frame))
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        self.layout.grid(lanes)
-    }
-
-    fn max_lanes(&self) -> u32 {
-        self.layout.max_lanes()
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let signature = Signature::new(self.operands, [self.limbs()]);
+        vec![self.layout.stage(self.name(), signature, |b, frame| self.body(b, frame))]
     }
 
     fn wide_products(&self) -> u64 {

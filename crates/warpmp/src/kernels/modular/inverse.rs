@@ -17,15 +17,15 @@
 //!
 //! source: Bernstein and Yang 2019; the exact quotient is Hensel's division (Jebelean 1993).
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Pred, R32};
 use warpmp_kernel::fragment::divsteps::{self, Pair, add_where, negate_where, sign};
 use warpmp_kernel::fragment::{Montgomery, assign, select};
-use warpmp_kernel::ir::{Cmp, Kernel, Vote};
+use warpmp_kernel::ir::{Cmp, Vote};
+use warpmp_launch::{Frame, Layout, Signature, Stage};
 
 use super::super::Spec;
-use super::frame::{Frame, Signature};
-use super::{Layout, OperandShape};
+use super::OperandShape;
+use super::checks::Checks;
 use crate::operation::Status;
 
 /// Limbs a lane, at most: it holds four numbers of them, and more.
@@ -128,19 +128,9 @@ impl Spec for InvMod {
         format!("inv_mod{}{}{}", self.value.name(), self.modulus.name(), self.layout.name())
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        let operands = [self.value, self.modulus];
-        let results = [self.modulus.limbs()];
-        let signature = Signature { operands: &operands, results: &results, status: true, scratch: 0 };
-        self.layout.kernel(&self.name(), &signature, Self::body)
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        self.layout.grid(lanes)
-    }
-
-    fn max_lanes(&self) -> u32 {
-        self.layout.max_lanes()
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let signature = Signature::new([self.value, self.modulus], [self.modulus.limbs()]).with_status();
+        vec![self.layout.stage(self.name(), signature, Self::body)]
     }
 
     fn wide_products(&self) -> u64 {

@@ -12,17 +12,16 @@
 //!
 //! source: Hamburg 2021; see [`symbol`].
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit};
 use warpmp_kernel::fragment::divsteps::{Pair, negate_where, sign};
 use warpmp_kernel::fragment::symbol;
-use warpmp_kernel::ir::{Cmp, Kernel};
+use warpmp_kernel::ir::Cmp;
+use warpmp_launch::{Frame, Layout, Signature, Stage};
 
 use super::super::Spec;
-use super::frame::{Frame, Signature};
+use super::OperandShape;
 use super::gcd::{BLOCK, LANE_LIMBS};
 use super::shifted::lowered;
-use super::{Layout, OperandShape};
 
 /// −1 in two bits.
 const MINUS_ONE: u32 = 3;
@@ -93,17 +92,9 @@ impl Spec for Jacobi {
         format!("jacobi{}{}{}", self.operands[0].name(), self.operands[1].name(), self.layout.name())
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        let signature = Signature { operands: &self.operands, results: &[1], status: false, scratch: 0 };
-        self.layout.kernel(&self.name(), &signature, Self::body)
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        self.layout.grid(lanes)
-    }
-
-    fn max_lanes(&self) -> u32 {
-        self.layout.max_lanes()
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let signature = Signature::new(self.operands, [1]);
+        vec![self.layout.stage(self.name(), signature, Self::body)]
     }
 
     fn wide_products(&self) -> u64 {

@@ -21,14 +21,14 @@
 //!
 //! source: Handbook of Applied Cryptography 14.82 (windows of fixed length), 14.94 (Montgomery's form).
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::fragment::{Montgomery, assign, repeat, select};
-use warpmp_kernel::ir::{Cmp, Kernel, Space, Vector};
+use warpmp_kernel::ir::{Cmp, Space, Vector};
+use warpmp_launch::{Frame, Layout, Signature, Stage};
 
 use super::super::{Spec, piece};
-use super::frame::{Frame, Signature};
-use super::{Layout, OperandShape};
+use super::OperandShape;
+use super::checks::Checks;
 
 /// The exponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -87,13 +87,10 @@ impl PowMod {
         }
     }
 
-    /// A kernel with these parameters.
-    pub(super) fn kernel(&self, name: &str, body: impl FnOnce(&mut Builder, &Frame)) -> Kernel {
-        let operands = self.signature();
-        let results = [self.modulus.limbs()];
-        let scratch = self.scratch_limbs();
-        let signature = Signature { operands: &operands, results: &results, status: true, scratch };
-        self.layout.kernel(name, &signature, body)
+    /// A stage with these parameters.
+    pub(super) fn stage<'s>(&self, name: String, body: impl Fn(&mut Builder, &Frame) + 's) -> Stage<'s> {
+        let signature = Signature::new(self.signature(), [self.modulus.limbs()]);
+        self.layout.stage(name, signature.with_status().with_scratch(self.scratch_limbs()), body)
     }
 
     fn body(&self, b: &mut Builder, frame: &Frame) {
@@ -345,16 +342,8 @@ impl Spec for PowMod {
         }
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        self.kernel(&self.name(), |b, frame| self.body(b, frame))
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        self.layout.grid(lanes)
-    }
-
-    fn max_lanes(&self) -> u32 {
-        self.layout.max_lanes()
+    fn stages(&self) -> Vec<Stage<'_>> {
+        vec![self.stage(self.name(), |b, frame| self.body(b, frame))]
     }
 
     fn wide_products(&self) -> u64 {

@@ -12,14 +12,13 @@
 //!
 //! source: Montgomery 1985; Handbook of Applied Cryptography 14.32 and 14.36.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, R32};
 use warpmp_kernel::fragment::{Factor, Montgomery, assign, repeat};
-use warpmp_kernel::ir::Kernel;
+use warpmp_launch::{Frame, Layout, Signature, Stage};
 
 use super::super::Spec;
-use super::frame::{Frame, Signature};
-use super::{Layout, OperandShape};
+use super::OperandShape;
+use super::checks::Checks;
 
 /// What is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -132,17 +131,9 @@ impl Spec for MontgomeryProduct {
         format!("{}{operands}{}{chain}", self.function.name(), self.layout.name())
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        let signature = Signature { operands: &self.operands, results: &[self.modulus()], status: true, scratch: 0 };
-        self.layout.kernel(&self.name(), &signature, |b, frame| self.body(b, frame))
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        self.layout.grid(lanes)
-    }
-
-    fn max_lanes(&self) -> u32 {
-        self.layout.max_lanes()
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let signature = Signature::new(self.operands.iter().copied(), [self.modulus()]).with_status();
+        vec![self.layout.stage(self.name(), signature, |b, frame| self.body(b, frame))]
     }
 
     fn wide_products(&self) -> u64 {

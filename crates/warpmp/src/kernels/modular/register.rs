@@ -1,23 +1,26 @@
 //! The operations that these kernels do, and with which parameters.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::Glue;
-use warpmp_kernel::ir::Kernel;
+use warpmp_launch::{Binding, Layout, Part, Sequence, Signature, Stage};
 
-use super::super::candidates;
-use super::super::{Algorithm, OperandShape, OperationShape, Order, Settings, Spec, mul_group, mul_thread};
+use super::super::candidates::WARPS;
+use super::super::mul_group::MulGroup;
+use super::super::mul_thread::{self, MulThread};
+use super::super::{
+    Algorithm, ChainSettings, GroupSettings, HeldSettings, OperandShape, OperationShape, Order, Spec, ThreadSettings,
+    With,
+};
+use super::cofactors;
 use super::division::{Division, Parts};
 use super::even_power::AnyPowMod;
-use super::frame::Signature;
 use super::gcd::{self, Gcd};
 use super::inverse::{self, InvMod};
 use super::jacobi::Jacobi;
 use super::power::{Exponent, PowMod};
 use super::product::{Function, MontgomeryProduct};
-use super::redirect::{Place, Stage, Stages};
 use super::sqrt::Sqrt;
 use super::strong::{Base, StrongTest};
-use super::{LANE_LIMBS, Layout, cofactors, div_exact, lcm};
+use super::{div_exact, lcm};
 use crate::operation::{Operation, linear, linear_modular, montgomery, product, product_part};
 
 /// Longest numbers of one thread, in limbs; of inverses, which hold five of them.
@@ -38,11 +41,13 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
         accepts: "moduli and divisors to 1024 bits, inverses to 352",
         order: Order::Given,
         fits: |shape| held_limbs(shape) <= most_in_thread(shape.operation),
-        spec: |shape, settings, asynchronous| {
-            let layout = Layout::thread(held_limbs(shape), shape.operation);
-            spec(shape, settings_of(layout, settings), asynchronous)
+        recipe: &With::<ChainSettings> {
+            spec: |shape, settings, asynchronous| {
+                let layout = in_thread(held_limbs(shape), shape.operation);
+                spec(shape, chosen(layout, settings.warps, settings.glue), asynchronous)
+            },
+            candidates: |_| WARPS.map(|warps| ChainSettings { warps, glue: None }).to_vec(),
         },
-        candidates: candidates::warps,
     },
     Algorithm {
         name: "group",
@@ -50,71 +55,93 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
         accepts: "any lengths",
         order: Order::Given,
         fits: |_| true,
-        spec: |shape, settings, asynchronous| {
-            let layout = match shape.operation {
-                Operation::Gcd | Operation::Jacobi => {
-                    let [most, beyond] = match settings.block {
-                        None => [gcd::BLOCK, gcd::LANE_LIMBS],
-                        Some(block) => [block, block.clamp(MIN_LANE_LIMBS, gcd::LANE_LIMBS)],
-                    };
-                    Layout::narrow(held_limbs(shape).max(2), most, beyond)
+        recipe: &With::<HeldSettings> {
+            spec: |shape, settings, asynchronous| {
+                let layout = match shape.operation {
+                    Operation::Gcd | Operation::Jacobi => {
+                        let [most, beyond] = match settings.block {
+                            None => [gcd::BLOCK, gcd::LANE_LIMBS],
+                            Some(block) => [block, block.clamp(MIN_LANE_LIMBS, gcd::LANE_LIMBS)],
+                        };
+                        Layout::narrow(held_limbs(shape).max(2), most, beyond)
+                    }
+                    Operation::InvMod => {
+                        in_group(held_limbs(shape), settings.block).of_lanes(held_limbs(shape), inverse::LANE_LIMBS)
+                    }
+                    Operation::DivRem
+                    | Operation::Rem
+                    | Operation::DivExact
+                    | Operation::Lcm
+                    | Operation::GcdExt
+                    | Operation::Sqrt
+                    | Operation::MulMod
+                    | Operation::SqrMod
+                    | Operation::PowMod
+                    | Operation::PowModSec
+                    | Operation::PowModPublic(_)
+                    | Operation::StrongTest(_)
+                    | Operation::MillerRabin
+                    | Operation::Reduce
+                    | montgomery!()
+                    | product!()
+                    | product_part!()
+                    | linear!()
+                    | linear_modular!() => in_group(held_limbs(shape), settings.block),
+                };
+                spec(shape, chosen(layout, settings.warps, settings.glue), asynchronous)
+            },
+            candidates: |shape| {
+                let of_block = |block| WARPS.map(|warps| HeldSettings { warps, glue: None, block });
+                if inverts(shape.operation) {
+                    // More limbs a lane would not fit in its registers.
+                    return of_block(None).to_vec();
                 }
-                Operation::InvMod => {
-                    Layout::spread(held_limbs(shape), settings.block).of_lanes(held_limbs(shape), inverse::LANE_LIMBS)
-                }
-                _ => Layout::spread(held_limbs(shape), settings.block),
-            };
-            spec(shape, settings_of(layout, settings), asynchronous)
-        },
-        candidates: |shape| {
-            if inverts(shape.operation) {
-                // More limbs a lane would not fit in its registers.
-                return candidates::warps(shape);
-            }
-            let limbs = held_limbs(shape);
-            let blocks = [8, 16, 32].into_iter().filter(|block| limbs > block / 2 && limbs.div_ceil(32) <= *block);
-            let settings = blocks.flat_map(|block| {
-                let block = Some(block);
-                candidates::warps(shape).into_iter().map(move |warps| Settings { block, ..warps })
-            });
-            candidates::warps(shape).into_iter().chain(settings).collect()
+                let limbs = held_limbs(shape);
+                let blocks = [8, 16, 32].into_iter().filter(|block| limbs > block / 2 && limbs.div_ceil(32) <= *block);
+                [None].into_iter().chain(blocks.map(Some)).flat_map(of_block).collect()
+            },
         },
     },
 ];
 
-impl Layout {
-    /// The layout of a thread. Of long numbers several chains at a time would be in flight, and their carries spilled,
-    /// if they were not joined. Squares have shorter ones, and more of them.
-    const fn thread(limbs: u32, operation: Operation) -> Self {
-        let glue = match operation {
-            Operation::MontSqr if limbs > SQUARES_APART => Glue::Every(4),
-            _ if limbs > super::THREAD_LIMBS => Glue::Every(3),
-            _ => Glue::None,
-        };
-        Self { group: 1, length: limbs, glue, ..Self::of(1) }
-    }
+/// The layout with the warps and the carry chains that settings say. A number over several warps has a block of its own.
+fn chosen(layout: Layout, warps: Option<u32>, glue: Option<Glue>) -> Layout {
+    let warps = warps.filter(|_| layout.group <= 32).unwrap_or(layout.warps);
+    Layout { warps, glue: glue.unwrap_or(layout.glue), ..layout }
+}
 
-    /// The layout of a group for numbers of so many limbs, with at most so many a lane.
-    const fn spread(limbs: u32, block: Option<u32>) -> Self {
-        let (most, mut group) = match block {
-            // More limbs than this would not fit in the registers of a lane.
-            Some(block) if block > LANE_LIMBS => (LANE_LIMBS, 2),
-            Some(block) => (block, 2),
-            None => (super::BLOCK_LIMBS, 4),
-        };
-        while group < 32 && limbs.div_ceil(group) > most {
-            group *= 2;
-        }
-        let layout = Self { group, ..Self::of(1) };
-        let most = match block {
-            Some(block) if block < MIN_LANE_LIMBS => MIN_LANE_LIMBS,
-            Some(block) if block < LANE_LIMBS => block,
-            _ => LANE_LIMBS,
-        };
-        let layout = layout.of_lanes(limbs, most);
-        // Division reads three limbs of its top lane.
-        if layout.length < 3 { Self { length: 3, ..layout } } else { layout }
+/// The layout of a thread. Of long numbers several chains at a time would be in flight, and their carries spilled, if
+/// they were not joined. Squares have shorter ones, and more of them.
+const fn in_thread(limbs: u32, operation: Operation) -> Layout {
+    let glue = if matches!(operation, Operation::MontSqr) && limbs > SQUARES_APART {
+        Glue::Every(4)
+    } else if limbs > Layout::THREAD_LIMBS {
+        Glue::Every(3)
+    } else {
+        Glue::None
+    };
+    Layout { length: limbs, glue, ..Layout::of_group(1) }
+}
+
+/// The layout of a group for numbers of `limbs` limbs, with at most `block` limbs a lane.
+const fn in_group(limbs: u32, block: Option<u32>) -> Layout {
+    let (most, mut group) = match block {
+        // More limbs than this would not fit in the registers of a lane.
+        Some(block) if block > Layout::LANE_LIMBS => (Layout::LANE_LIMBS, 2),
+        Some(block) => (block, 2),
+        None => (Layout::BLOCK_LIMBS, 4),
+    };
+    while group < 32 && limbs.div_ceil(group) > most {
+        group *= 2;
     }
+    let most = match block {
+        Some(block) if block < MIN_LANE_LIMBS => MIN_LANE_LIMBS,
+        Some(block) if block < Layout::LANE_LIMBS => block,
+        _ => Layout::LANE_LIMBS,
+    };
+    let layout = Layout::of_group(group).of_lanes(limbs, most);
+    // Division reads three limbs of its top lane.
+    if layout.length < 3 { Layout { length: 3, ..layout } } else { layout }
 }
 
 /// The longest numbers of one thread, in limbs.
@@ -146,11 +173,6 @@ const fn inverts(operation: Operation) -> bool {
     matches!(operation, Operation::InvMod | Operation::GcdExt)
 }
 
-fn settings_of(layout: Layout, settings: &Settings) -> Layout {
-    let warps = if layout.group > 32 { layout.warps } else { settings.warps.unwrap_or(layout.warps) };
-    Layout { warps, glue: settings.glue_or(layout.glue), ..layout }
-}
-
 /// Limbs of the numbers that a group of lanes holds.
 fn held_limbs(shape: OperationShape) -> u32 {
     let limbs = |i: usize| shape.operands().get(i).map_or(1, |operand| operand.limbs());
@@ -160,7 +182,22 @@ fn held_limbs(shape: OperationShape) -> u32 {
             limbs(0).max(limbs(1)) + 1
         }
         Operation::Sqrt => Sqrt::limbs(shape.operands()[0].bits),
-        _ => last,
+        Operation::DivRem
+        | Operation::Rem
+        | Operation::DivExact
+        | Operation::MulMod
+        | Operation::SqrMod
+        | Operation::PowMod
+        | Operation::PowModSec
+        | Operation::PowModPublic(_)
+        | Operation::StrongTest(_)
+        | Operation::MillerRabin
+        | Operation::Reduce
+        | montgomery!()
+        | product!()
+        | product_part!()
+        | linear!()
+        | linear_modular!() => last,
     }
 }
 
@@ -217,13 +254,13 @@ fn reduced_product(
     asynchronous: bool,
 ) -> Box<dyn Spec> {
     let limbs = a.limbs() + b.limbs();
-    let mut stages = Vec::new();
+    let mut parts = Vec::new();
     let mut scratch = limbs;
-    let mut factors = [(a, Place::Param(0)), (b, Place::Param(b_at))];
+    let mut factors = [(a, Binding::Parameter(0)), (b, Binding::Parameter(b_at))];
     // A multiplication takes one common factor, the second one.
     if a.common && b.common {
-        let place = Place::Scratch(limbs);
-        stages.push(Stage { spec: Box::new(Copy(a)), places: vec![Place::Param(0), place] });
+        let place = Binding::Scratch(limbs);
+        parts.push(Part { spec: Box::new(Copy(a)), bindings: vec![Binding::Parameter(0), place] });
         factors[0] = (OperandShape::each(a.bits), place);
         scratch += a.limbs();
     } else if a.common || (!b.common && a.limbs() < b.limbs()) {
@@ -231,55 +268,41 @@ fn reduced_product(
     }
     let [first, second] = factors;
     let shape = OperationShape::product(first.0.whole(), second.0.whole());
-    let product = Place::Scratch(0);
-    stages.push(Stage { spec: product_of(shape, asynchronous), places: vec![first.1, second.1, product] });
+    let product = Binding::Scratch(0);
+    parts.push(Part { spec: product_of(shape, asynchronous), bindings: vec![first.1, second.1, product] });
     let divide = Division { layout, ..Division::new(OperandShape::each(32 * limbs), m, Parts::Remainder) };
-    let results = [m_at + 1, m_at + 2].map(Place::Param);
-    let places = vec![product, Place::Param(m_at), results[0], results[1]];
-    stages.push(Stage { spec: Box::new(divide), places });
+    let results = [m_at + 1, m_at + 2].map(Binding::Parameter);
+    let bindings = vec![product, Binding::Parameter(m_at), results[0], results[1]];
+    parts.push(Part { spec: Box::new(divide), bindings });
     let function = if b_at == 0 { "sqr_mod" } else { "mul_mod" };
     let name = format!("{function}{}{}{}{}", a.name(), b.name(), m.name(), layout.name());
-    Box::new(Stages { name, addresses: m_at + 3, kernels: stages, scratch })
+    Box::new(Sequence { name, rows: m_at + 3, parts, scratch })
 }
 
 /// A multiplication.
 pub(super) fn product_of(shape: OperationShape, asynchronous: bool) -> Box<dyn Spec> {
-    let short = Some(mul_thread::ALGORITHM).filter(|it| (it.fits)(shape));
-    (short.unwrap_or(mul_group::ALGORITHM).spec)(shape, &Settings::default(), asynchronous)
+    if (mul_thread::ALGORITHM.fits)(shape) {
+        return Box::new(MulThread::with(shape, &ThreadSettings::default(), asynchronous));
+    }
+    Box::new(MulGroup::with(shape, &GroupSettings::default()))
 }
 
 /// Copies rows, of a common operand one to each lane.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Copy(pub(in super::super) OperandShape);
 
-impl Copy {
-    const fn layout(&self) -> Layout {
-        Layout::of(self.0.limbs())
-    }
-}
-
 impl Spec for Copy {
     fn name(&self) -> String {
         format!("copy{}", self.0.name())
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        let signature = Signature { operands: &[self.0], results: &[self.0.limbs()], status: false, scratch: 0 };
-        self.layout().kernel(&self.name(), &signature, |b, frame| {
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let layout = Layout::of(self.0.limbs());
+        let signature = Signature::new([self.0], [self.0.limbs()]);
+        let stage = layout.stage(self.name(), signature, |b, frame| {
             let number = frame.load(b, 0);
             frame.store(b, 0, &number);
-        })
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        self.layout().grid(lanes)
-    }
-
-    fn max_lanes(&self) -> u32 {
-        self.layout().max_lanes()
-    }
-
-    fn wide_products(&self) -> u64 {
-        0
+        });
+        vec![stage]
     }
 }

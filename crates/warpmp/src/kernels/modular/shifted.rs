@@ -9,9 +9,7 @@
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64, V32};
 use warpmp_kernel::fragment::assign;
 use warpmp_kernel::ir::{Cmp, Space, Vector, Vote};
-
-use super::super::{piece, vector};
-use super::frame::Frame;
+use warpmp_launch::{Frame, piece, vector};
 
 /// How far a number is shifted.
 #[derive(Clone, Copy)]

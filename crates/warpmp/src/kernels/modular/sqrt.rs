@@ -22,15 +22,14 @@
 //!
 //! source: the method of school; Knuth, The Art of Computer Programming 2, 4.3.1, for the digits.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, R32};
 use warpmp_kernel::fragment::{Reciprocal, Rows, Spread, assign, repeat, select};
-use warpmp_kernel::ir::{Cmp, Kernel, Shuffle, Vote};
+use warpmp_kernel::ir::{Cmp, Shuffle, Vote};
+use warpmp_launch::{Frame, Layout, Signature, Stage};
 
 use super::super::Spec;
-use super::frame::{Frame, Signature};
+use super::OperandShape;
 use super::shifted::{Distance, Reader, Shifted, store_lowered};
-use super::{Layout, OperandShape};
 
 /// Parameters of the kernel. Parameters of its launch: `a`, root, remainder, lanes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -384,17 +383,9 @@ impl Spec for Sqrt {
         format!("sqrt{}b{}{}", self.value.name(), self.value.bits, self.layout.name())
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        let signature = Signature { operands: &[self.value], results: &self.result_limbs(), status: false, scratch: 0 };
-        self.layout.kernel(&self.name(), &signature, |b, frame| self.body(b, frame))
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        self.layout.grid(lanes)
-    }
-
-    fn max_lanes(&self) -> u32 {
-        self.layout.max_lanes()
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let signature = Signature::new([self.value], self.result_limbs());
+        vec![self.layout.stage(self.name(), signature, |b, frame| self.body(b, frame))]
     }
 
     fn wide_products(&self) -> u64 {

@@ -20,13 +20,12 @@
 //! below make overflow is below `B²`, so no block that carries is all ones, as `Carries` requires.
 //! source: the columns are those of Comba 1990 with blocks for words; how lanes share them is ours.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::fragment::{Carries, Window, all_ones, wrapping_add_small};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Special};
+use warpmp_launch::{Entry, Geometry, GroupLane, Stage, divide};
 
-use super::super::{OperationShape, Settings, Spec, piece, suffix, vector};
-use super::Turn;
+use super::super::{GroupSettings, OperationShape, Spec, piece, suffix, vector};
 use super::part::Part;
 use super::staged::MAX_SHARED_BYTES;
 use super::tile::{Layout, Tile};
@@ -66,7 +65,7 @@ struct Lane {
 
 impl LowGroup {
     /// The kernel; none if it does not suit these operands: a second factor so short that little would be left out.
-    pub(in super::super) fn new(shape: OperationShape, settings: &Settings) -> Option<Self> {
+    pub(in super::super) fn new(shape: OperationShape, settings: &GroupSettings) -> Option<Self> {
         if shape.operation != Operation::MulLo {
             return None;
         }
@@ -75,7 +74,7 @@ impl LowGroup {
         let n = a.max(b);
         let longest = settings.block.unwrap_or(USUAL_BLOCK).clamp(4, MAX_BLOCK);
         let warps = settings.warps.unwrap_or(2);
-        let glue = settings.glue_or(Glue::None);
+        let glue = settings.glue.unwrap_or(Glue::None);
         let division = |block: u32| {
             let group = n.div_ceil(2 * block).next_power_of_two().max(2);
             Self { shape, factors, block, group, glue, warps }
@@ -182,8 +181,7 @@ impl LowGroup {
         // Two words never lie in two blocks.
         let word = b.shl(index, 1);
         let k = self.block;
-        let block =
-            if 2 * self.group <= k { b.copy(0) } else { super::super::tile::divide(b, word, k, 2 * self.group) };
+        let block = if 2 * self.group <= k { b.copy(0) } else { divide(b, word, k, 2 * self.group) };
         let within = b.mad_lo(block, k.wrapping_neg(), word);
         let address = b.mad_lo(block, self.block_bytes(), lane.row);
         b.mad_lo(within, 4, address)
@@ -280,18 +278,12 @@ impl LowGroup {
     }
 }
 
-impl Spec for LowGroup {
-    fn name(&self) -> String {
-        format!("{}_columns_k{}_t{}{}", self.shape.name(), self.block, self.group, suffix(self.glue, self.warps))
-    }
-
-    fn build(&self, _stage: usize) -> Kernel {
-        let mut b = Builder::new(&self.name(), self.glue);
+impl LowGroup {
+    fn kernel(&self, entry: &Entry) -> Kernel {
+        let (mut b, ports) = entry.open(&self.name(), self.glue, &["a", "b", "result0"], false);
         b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });
-        let [first, second, result] = ["a", "b", "result0"].map(|name| b.param_u64(name));
-        let lanes = b.param_u32("lanes");
-        b.section("setup");
-        let Turn { thread, first_row, .. } = Turn::take(&mut b, self.group, self.warps, lanes);
+        let [first, second, result] = ports.first();
+        let GroupLane { thread, first_row, .. } = GroupLane::enter(&mut b, ports.lanes, self.group, self.warps);
         let layout = self.layout();
         let number = b.special(Special::Lane);
         let member = b.and(number, self.group - 1);
@@ -318,18 +310,19 @@ impl Spec for LowGroup {
         }
         b.finish()
     }
+}
 
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        let shared_bytes = self.warps * self.layout().bytes();
-        let rows = self.warps * 32 / self.group;
-        Grid { blocks: lanes.div_ceil(rows), threads: 32 * self.warps, shared_bytes }
+impl Spec for LowGroup {
+    fn name(&self) -> String {
+        format!("{}_columns_k{}_t{}{}", self.shape.name(), self.block, self.group, suffix(self.glue, self.warps))
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let geometry = Geometry::of_groups(self.warps, self.group).with_shared(self.warps * self.layout().bytes());
+        vec![Stage::new(geometry, |entry| self.kernel(entry))]
     }
 
     fn wide_products(&self) -> u64 {
         u64::from(self.group * (self.columns() + 1)) * u64::from(self.block).pow(2)
-    }
-
-    fn max_lanes(&self) -> u32 {
-        (1 << 31) / self.group
     }
 }

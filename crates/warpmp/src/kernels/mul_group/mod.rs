@@ -30,13 +30,13 @@ pub mod part;
 mod staged;
 mod tile;
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::fragment::{Rows, add_limbs, resolve_carries};
-use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Special};
+use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle};
+use warpmp_launch::{Entry, Geometry, GroupLane, Stage};
 
 use super::mul_thread::Input;
-use super::{Algorithm, OperationShape, Order, Settings, Spec, candidates, piece, suffix};
+use super::{Algorithm, GroupSettings, OperationShape, Order, Spec, With, candidates, piece, suffix};
 use part::Part;
 
 /// Parameters of the kernel.
@@ -66,8 +66,10 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "operands of any length",
     fits: |_| true,
     order: Order::LongerFirst,
-    spec: |shape, settings, _| Box::new(MulGroup::with(shape, settings)),
-    candidates: |shape| candidates::group(shape.max_limbs()),
+    recipe: &With::<GroupSettings> {
+        spec: |shape, settings, _| Box::new(MulGroup::with(shape, settings)),
+        candidates: |shape| candidates::group(shape.max_limbs()),
+    },
 };
 
 /// The lane and its product.
@@ -109,37 +111,11 @@ trait Way {
     fn refill(&self, _b: &mut Builder, _step: R32, _target: R32, _incoming: &[R32]) {}
 }
 
-/// Which thread this is, and whose turn it is.
-struct Turn {
-    /// Within the block.
-    thread: R32,
-    /// Within the launch.
-    number: R32,
-    row: R32,
-    /// The warp's first row.
-    first_row: R32,
-}
-
-impl Turn {
-    /// Finds the row of each group of lanes; warps without any return.
-    fn take(b: &mut Builder, group: u32, warps: u32, lanes: R32) -> Self {
-        let thread = b.special(Special::Tid);
-        let block = b.special(Special::Ctaid);
-        let number = b.mad_lo(block, 32 * warps, thread);
-        let row = b.shr(number, group.trailing_zeros());
-        let first_row = b.and(row, (32 / group - 1) ^ u32::MAX);
-        let outside = b.compare(Cmp::Ge, first_row, lanes);
-        b.return_if(outside);
-        Self { thread, number, row, first_row }
-    }
-}
-
 impl MulGroup {
     /// Writes the kernel; `addresses`: of the factors and of the result.
     fn write(&self, b: &mut Builder, addresses: [R64; 3], lanes: R32, part: &Part) {
         b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });
-        b.section("setup");
-        let Turn { thread, number, row, first_row } = Turn::take(b, self.group, self.warps, lanes);
+        let GroupLane { thread, number, row, first_row } = GroupLane::enter(b, lanes, self.group, self.warps);
         let member = b.and(number, self.group - 1);
         let [a, b_address, c] = addresses;
         let place = Place { a, b: b_address, c, row, first_row, member };
@@ -149,16 +125,21 @@ impl MulGroup {
         }
     }
 
+    /// The launch.
+    fn geometry(&self) -> Geometry {
+        Geometry::of_groups(self.warps, self.group).with_shared(self.shared_bytes())
+    }
+
     /// The kernel for these settings.
-    fn with(shape: OperationShape, settings: &Settings) -> Self {
+    pub(super) fn with(shape: OperationShape, settings: &GroupSettings) -> Self {
         let mut spec = Self::cheapest(shape, settings);
         // Steps that follow each other keep one chain at a time in flight by themselves.
-        spec.glue = settings.glue_or(if spec.steps() > 1 { Glue::None } else { Glue::Every(2) });
+        spec.glue = settings.glue.unwrap_or(if spec.steps() > 1 { Glue::None } else { Glue::Every(2) });
         spec
     }
 
     /// The cheapest division of a product: limbs a block, lanes a group.
-    fn cheapest(shape: OperationShape, settings: &Settings) -> Self {
+    fn cheapest(shape: OperationShape, settings: &GroupSettings) -> Self {
         let aligned = shape.limbs::<3>().iter().all(|&limbs| piece(limbs) == 4);
         let usual = if aligned { Input::Direct } else { Input::Staged };
         let candidate = |block| {
@@ -254,6 +235,14 @@ impl MulGroup {
     }
 }
 
+impl MulGroup {
+    fn kernel(&self, entry: &Entry) -> Kernel {
+        let (mut b, ports) = entry.open(&self.name(), self.glue, &["a", "b", "c"], false);
+        self.write(&mut b, ports.first(), ports.lanes, &Part::default());
+        b.finish()
+    }
+}
+
 impl Spec for MulGroup {
     fn name(&self) -> String {
         let product = self.shape.product_name();
@@ -262,22 +251,9 @@ impl Spec for MulGroup {
         format!("mul_group_{product}_k{}_t{}{staged}{suffix}", self.block, self.group)
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        let mut b = Builder::new(&self.name(), self.glue);
-        let addresses = ["a", "b", "c"].map(|name| b.param_u64(name));
-        let lanes = b.param_u32("lanes");
-        self.write(&mut b, addresses, lanes, &Part::default());
-        b.finish()
+    fn stages(&self) -> Vec<Stage<'_>> {
+        vec![Stage::new(self.geometry(), |entry| self.kernel(entry))]
     }
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        let products = self.warps * 32 / self.group;
-        Grid { blocks: lanes.div_ceil(products), threads: 32 * self.warps, shared_bytes: self.shared_bytes() }
-    }
-
-    fn max_lanes(&self) -> u32 {
-        (1 << 31) / self.group
-    }
-
     fn wide_products(&self) -> u64 {
         self.blocks() * u64::from(self.block).pow(2)
     }

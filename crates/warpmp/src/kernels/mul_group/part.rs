@@ -10,14 +10,14 @@
 //! bound: lane `l` meets block 0 of `b` with block `l` of the addend in its window: what stands at block `l` of the result.
 //! Then as in `group`: a product, a window and an incoming block just fit.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Glue, R32, R64};
 use warpmp_kernel::ir::Kernel;
+use warpmp_launch::{Entry, Ports, Stage};
 
 use super::super::mul_thread::Input;
-use super::super::{OperationShape, Settings, Spec, piece};
+use super::super::{GroupSettings, OperationShape, Spec, piece};
 use super::MulGroup;
-use crate::operation::Operation;
+use crate::operation::{Operation, division, linear, linear_modular, modular, montgomery, product};
 
 /// A number that the product is added to.
 #[derive(Clone, Copy, Debug)]
@@ -78,19 +78,24 @@ pub(in super::super) struct Opened {
 }
 
 /// Begins a kernel of a part of a product.
-pub(in super::super) fn open(name: &str, glue: Glue, shape: OperationShape, factors: [usize; 2]) -> Opened {
-    let mut b = Builder::new(name, glue);
-    let names = ["a", "b", "c"].into_iter().take(shape.operands().len());
-    let operands: Vec<R64> = names.map(|name| b.param_u64(name)).collect();
-    let result = b.param_u64("result0");
-    let lanes = b.param_u32("lanes");
-    let [first, second] = factors.map(|i| operands[i]);
-    Opened { b, addresses: [first, second, result], addend: operands.get(2).copied(), lanes }
+pub(in super::super) fn open(
+    entry: &Entry,
+    name: &str,
+    glue: Glue,
+    shape: OperationShape,
+    factors: [usize; 2],
+) -> Opened {
+    let operands = shape.operands().len();
+    let names = [&["a", "b", "c"][..operands], &["result0"]].concat();
+    let (b, Ports { addresses, lanes }) = entry.open(name, glue, &names, false);
+    let [first, second] = factors.map(|i| addresses[i]);
+    let addend = addresses[..operands].get(2).copied();
+    Opened { b, addresses: [first, second, addresses[operands]], addend, lanes }
 }
 
 impl GroupPart {
     /// The kernel; none if it does not take these operands.
-    pub(in super::super) fn new(shape: OperationShape, settings: &Settings) -> Option<Self> {
+    pub(in super::super) fn new(shape: OperationShape, settings: &GroupSettings) -> Option<Self> {
         let factors = factors(shape)?;
         let mut product = product_shape(shape, factors);
         let aligned = match shape.operation {
@@ -99,10 +104,16 @@ impl GroupPart {
                 product = product.truncated(shape.results()[0].div_ceil(32));
                 true
             }
-            _ => return None,
+            Operation::SignedMul
+            | product!()
+            | linear!()
+            | linear_modular!()
+            | division!()
+            | modular!()
+            | montgomery!() => return None,
         };
         let usual = if aligned { settings.input } else { Some(settings.input.unwrap_or(Input::Staged)) };
-        let settings = Settings { input: usual, ..*settings };
+        let settings = GroupSettings { input: usual, ..*settings };
         let mut spec = MulGroup::with(product, &settings);
         // Bits are cut where limbs lie side by side: in shared memory.
         let cut = shape.operation != Operation::MulAdd && !shape.max_bits().is_multiple_of(32);
@@ -126,8 +137,24 @@ impl GroupPart {
         match self.shape.operation {
             Operation::MulHi => Part { skip: self.shape.max_bits(), bits, addend },
             Operation::MulLo => Part { skip: 0, bits, addend },
-            _ => Part { addend, ..Part::default() },
+            Operation::MulAdd
+            | Operation::SignedMul
+            | product!()
+            | linear!()
+            | linear_modular!()
+            | division!()
+            | modular!()
+            | montgomery!() => Part { addend, ..Part::default() },
         }
+    }
+}
+
+impl GroupPart {
+    fn kernel(&self, entry: &Entry) -> Kernel {
+        let Opened { mut b, addresses, addend, lanes } =
+            open(entry, &self.name(), self.product.glue, self.shape, self.factors);
+        self.product.write(&mut b, addresses, lanes, &self.part(addend));
+        b.finish()
     }
 }
 
@@ -136,22 +163,11 @@ impl Spec for GroupPart {
         format!("{}_by_{}", self.shape.name(), self.product.name())
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        let Opened { mut b, addresses, addend, lanes } =
-            open(&self.name(), self.product.glue, self.shape, self.factors);
-        self.product.write(&mut b, addresses, lanes, &self.part(addend));
-        b.finish()
-    }
-
-    fn grid(&self, stage: usize, lanes: u32) -> Grid {
-        self.product.grid(stage, lanes)
+    fn stages(&self) -> Vec<Stage<'_>> {
+        vec![Stage::new(self.product.geometry(), |entry| self.kernel(entry))]
     }
 
     fn wide_products(&self) -> u64 {
         self.product.wide_products()
-    }
-
-    fn max_lanes(&self) -> u32 {
-        self.product.max_lanes()
     }
 }

@@ -29,6 +29,7 @@
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::fragment::{Rows, wrapping_add_small};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Special};
+use warpmp_launch::Ports;
 
 use super::points::points;
 use super::{Toom, piece, vector};
@@ -69,12 +70,9 @@ impl Toom {
     }
 
     /// Writes the first kernel.
-    pub(super) fn write_evaluation(&self, b: &mut Builder) {
+    pub(super) fn write_evaluation(&self, b: &mut Builder, ports: &Ports) {
         let [la, lb, _] = self.shape.limbs();
-        let (a, b_address) = (b.param_u64("a"), b.param_u64("b"));
-        b.param_u64("c");
-        let lanes = b.param_u32("lanes");
-        let scratch = b.param_u64("scratch");
+        let [a, b_address, _, scratch] = ports.first();
         b.section("setup");
         let thread = b.special(Special::Tid);
         let block = b.special(Special::Ctaid);
@@ -86,7 +84,7 @@ impl Toom {
         let part_of_tile = b.and(block, share - 1);
         let first_in_tile = b.mul_lo(part_of_tile, self.warps);
         let first_row = b.mad_lo(tile, 32, first_in_tile);
-        let outside = b.compare(Cmp::Ge, first_row, lanes);
+        let outside = b.compare(Cmp::Ge, first_row, ports.lanes);
         b.return_if(outside);
         let warp = b.shr(thread, 5);
         let row = b.add(first_row, warp);

@@ -26,6 +26,7 @@
 
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::ir::{Cmp, Space, Special, Vector};
+use warpmp_launch::Ports;
 
 use super::Toom;
 use super::points::{Interpolation, Step, points};
@@ -62,12 +63,9 @@ struct Terms {
 
 impl Toom {
     /// Writes the second kernel.
-    pub(super) fn write_interpolation(&self, b: &mut Builder) {
-        b.param_u64("a");
-        b.param_u64("b");
-        let c = b.param_u64("c");
-        let lanes = b.param_u32("lanes");
-        let scratch = b.param_u64("scratch");
+    pub(super) fn write_interpolation(&self, b: &mut Builder, ports: &Ports) {
+        let [_, _, c, scratch] = ports.first();
+        let lanes = ports.lanes;
         b.section("setup");
         let thread = b.special(Special::Tid);
         let tile = b.special(Special::Ctaid);

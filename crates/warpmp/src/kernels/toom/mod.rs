@@ -23,11 +23,11 @@ mod evaluate;
 mod interpolate;
 mod points;
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Glue};
 use warpmp_kernel::ir::{Bounds, Kernel};
+use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
-use super::{Algorithm, OperationShape, Order, Settings, Spec, candidates, piece, suffix, vector};
+use super::{Algorithm, ChainSettings, OperationShape, Order, Spec, With, candidates, piece, suffix, vector};
 use points::{Interpolation, points};
 
 /// Parameters of the kernels.
@@ -60,14 +60,16 @@ pub(super) const fn algorithm<const K: u32>(name: &'static str) -> Algorithm {
         accepts: "operands to 65536 bits, the longer one from 1025",
         order: Order::LongerFirst,
         fits: |shape| LENGTHS.contains(&shape.max_limbs()),
-        spec: |shape, settings, _| Box::new(Toom::new(K, shape, settings)),
-        candidates: candidates::default_alone,
+        recipe: &With::<ChainSettings> {
+            spec: |shape, settings, _| Box::new(Toom::new(K, shape, settings)),
+            candidates: candidates::default_alone,
+        },
     }
 }
 
 impl Toom {
-    fn new(k: u32, shape: OperationShape, settings: &Settings) -> Self {
-        let mut spec = Self { k, shape, glue: settings.glue_or(Glue::None), warps: settings.warps.unwrap_or(8) };
+    pub(super) fn new(k: u32, shape: OperationShape, settings: &ChainSettings) -> Self {
+        let mut spec = Self { k, shape, glue: settings.glue.unwrap_or(Glue::None), warps: settings.warps.unwrap_or(8) };
         spec.warps = (1 << spec.warps.clamp(1, 32).ilog2()).min(32);
         while spec.warps > 1 && spec.shared_bytes() > SHARED_BYTES {
             spec.warps /= 2;
@@ -122,6 +124,15 @@ impl Toom {
     }
 }
 
+impl Toom {
+    fn kernel(&self, entry: &Entry, what: &str, threads: u32, write: impl FnOnce(&mut Builder, &Ports)) -> Kernel {
+        let (mut b, ports) = entry.open(&format!("{}_{what}", self.name()), self.glue, &["a", "b", "c"], true);
+        b.bounds(Bounds { max_threads: Some(threads), ..Bounds::default() });
+        write(&mut b, &ports);
+        b.finish()
+    }
+}
+
 impl Spec for Toom {
     fn name(&self) -> String {
         let product = self.shape.product_name();
@@ -129,38 +140,23 @@ impl Spec for Toom {
         format!("mul_toom{}_{product}{suffix}", self.k)
     }
 
-    fn stages(&self) -> usize {
-        2
-    }
-
     fn scratch_limbs(&self) -> u32 {
         points(self.k) * self.product_limbs()
     }
 
-    fn build(&self, stage: usize) -> Kernel {
-        let (what, threads) = if stage == 0 { ("evaluate", 32 * self.warps) } else { ("interpolate", 32) };
-        let mut b = Builder::new(&format!("{}_{what}", self.name()), self.glue);
-        b.bounds(Bounds { max_threads: Some(threads), ..Bounds::default() });
-        if stage == 0 {
-            self.write_evaluation(&mut b);
-        } else {
-            self.write_interpolation(&mut b);
-        }
-        b.finish()
-    }
-
-    fn grid(&self, stage: usize, lanes: u32) -> Grid {
-        let tiles = lanes.div_ceil(32);
-        if stage == 0 {
-            let blocks = tiles * points(self.k) * (32 / self.warps);
-            Grid { blocks, threads: 32 * self.warps, shared_bytes: self.shared_bytes() }
-        } else {
-            Grid { blocks: tiles, threads: 32, shared_bytes: interpolate::SHARED_BYTES }
-        }
-    }
-
-    fn max_lanes(&self) -> u32 {
-        MAX_LANES
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let points = points(self.k);
+        let first =
+            Geometry { blocks: points * (32 / self.warps), max_lanes: MAX_LANES, ..Geometry::new(32 * self.warps, 32) };
+        let last = Geometry { max_lanes: MAX_LANES, ..Geometry::new(32, 32) };
+        vec![
+            Stage::new(first.with_shared(self.shared_bytes()), move |entry| {
+                self.kernel(entry, "evaluate", first.threads, |b, ports| self.write_evaluation(b, ports))
+            }),
+            Stage::new(last.with_shared(interpolate::SHARED_BYTES), move |entry| {
+                self.kernel(entry, "interpolate", last.threads, |b, ports| self.write_interpolation(b, ports))
+            }),
+        ]
     }
 
     fn wide_products(&self) -> u64 {

@@ -21,14 +21,14 @@
 //! source: Miller 1976; Rabin 1980; Handbook of Applied Cryptography 4.24; not to reduce between products, Walter 1999,
 //! the rest is ours.
 
-use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::fragment::{Montgomery, assign, repeat};
-use warpmp_kernel::ir::{Cmp, Kernel, Shuffle, Space, Vector, Vote};
+use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector, Vote};
+use warpmp_launch::{Frame, Layout, Signature, Stage};
 
 use super::super::{Spec, piece};
-use super::frame::{Frame, Signature};
-use super::{Layout, OperandShape};
+use super::OperandShape;
+use super::checks::Checks;
 
 mod windows;
 
@@ -346,18 +346,9 @@ impl Spec for StrongTest {
         self.residue_limbs() * self.entries()
     }
 
-    fn build(&self, _stage: usize) -> Kernel {
-        let operands = self.operands();
-        let signature = Signature { operands: &operands, results: &[1], status: false, scratch: self.scratch_limbs() };
-        self.layout.kernel(&self.name(), &signature, |b, frame| self.body(b, frame))
-    }
-
-    fn grid(&self, _stage: usize, lanes: u32) -> Grid {
-        self.layout.grid(lanes)
-    }
-
-    fn max_lanes(&self) -> u32 {
-        self.layout.max_lanes()
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let signature = Signature::new(self.operands(), [1]).with_scratch(self.scratch_limbs());
+        vec![self.layout.stage(self.name(), signature, |b, frame| self.body(b, frame))]
     }
 
     fn wide_products(&self) -> u64 {

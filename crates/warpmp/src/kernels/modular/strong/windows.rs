@@ -5,6 +5,7 @@ use warpmp_kernel::fragment::{assign, repeat, select};
 use warpmp_kernel::ir::{Cmp, Space, Vector, Vote};
 
 use super::super::super::piece;
+use super::super::checks::Checks;
 use super::{Base, Test, bit_length, warp_max};
 
 impl Test<'_> {
