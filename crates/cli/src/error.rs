@@ -144,7 +144,7 @@ impl From<warpmp_papers::Error> for Error {
             warpmp_papers::Error::WrongResult(error) => error.into(),
             warpmp_papers::Error::Engine(error) => error.into(),
             warpmp_papers::Error::Collatz(error) => error.into(),
-            other => ReproduceError::Papers(other).into(),
+            other => ReproduceError::Papers(other.into()).into(),
         }
     }
 }

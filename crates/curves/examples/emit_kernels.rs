@@ -22,8 +22,11 @@ struct Budget {
 }
 
 /// Kernels, and the registers that their launches leave them.
-fn kernels() -> Result<Vec<(Kernel, Option<u32>)>, Box<dyn error::Error>> {
-    let mut kernels = Vec::new();
+type Kernels = Vec<(Kernel, Option<u32>)>;
+
+/// The kernels of the challenges.
+fn kernels() -> Result<Kernels, Box<dyn error::Error>> {
+    let mut kernels = Kernels::new();
     for (name, registers) in [("eccp-79", 80), ("eccp-109", 80), ("eccp-131", 80)] {
         let group = challenges::named(name)?.group;
         let limbs = limbs(&group.p);

@@ -78,6 +78,7 @@ mod tests {
         Group { p: 11_u32.into(), a: 1_u32.into(), b: 6_u32.into() }
     }
 
+    #[allow(clippy::unnecessary_wraps, reason = "the type of points")]
     fn at(x: u32, y: u32) -> Point {
         Some((x.into(), y.into()))
     }

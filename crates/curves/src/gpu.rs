@@ -413,7 +413,6 @@ mod tests {
         let steps = 32 * 4 * 2;
         let limbs = u64::from(walk.limbs);
         let pieces = match limbs {
-            3 => 2,
             4 => 1,
             _ => 2,
         };

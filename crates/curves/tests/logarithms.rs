@@ -1,6 +1,6 @@
 //! Whole searches on random curves, against known logarithms and the expected number of steps.
 
-use std::sync::Arc;
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use num_bigint::BigUint;
 use rayon::prelude::*;
@@ -50,7 +50,7 @@ fn steps_are_as_many_as_expected() {
 
 #[test]
 fn the_simulator_finds_logarithms() {
-    let device = Engine::Device(Arc::from(warpmp_device::open_sim()));
+    let device = Engine::Device(warpmp_device::open_sim());
     let (problem, k) = &curves()[0];
     let layout = Layout { blocks: 1, threads: 32, points: 8, capacity: 4096 };
     let plan = Plan { settings: Settings { branch_bits: 8, distinguished_bits: 4, seed: 1 }, layout, rounds: 16 };

@@ -26,7 +26,7 @@ fn product(session: &Session, mut column: Batch<'static>) -> Result<Batch<'stati
     while column.lanes() > 1 {
         let half = column.lanes() / 2;
         let products = session.mul(&column.slice(0..half), &column.slice(half..2 * half))?;
-        column = if column.lanes() % 2 == 0 {
+        column = if column.lanes().is_multiple_of(2) {
             products
         } else {
             // The lane that is left over is multiplied by the last product of this level.

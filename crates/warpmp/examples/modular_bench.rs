@@ -252,7 +252,7 @@ fn pow_public(bits: u32, target: f64) -> Case {
 }
 
 fn div_rem(dividend: u32, divisor: u32, layout: Layout, target: f64) -> Case {
-    let operands = [dividend, divisor].map(|bits| OperandShape::each(bits));
+    let operands = [dividend, divisor].map(OperandShape::each);
     let spec = Division { layout, ..Division::new(operands[0], operands[1], Parts::Both) };
     Case {
         name: format!("div_rem_{dividend}_{divisor} {}", spec.name()),

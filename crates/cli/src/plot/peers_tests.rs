@@ -1,4 +1,4 @@
-//! The picture of the README: products a second by WarpMP, CGBN and GMP. It is drawn from the stored figures, and
+//! The picture of the README: products a second by `WarpMP`, CGBN and GMP. It is drawn from the stored figures, and
 //! stored beside them; `WARPMP_BLESS=1` draws it anew.
 
 use std::fs;

@@ -148,8 +148,7 @@ impl Lane {
                 }
                 return Some(u64::from(status.code()));
             }
-            O::Select | O::SignExtend(_) => {}
-            product!() | product_part!() | division!() | modular!() | montgomery!() => {}
+            O::Select | O::SignExtend(_) | product!() | product_part!() | division!() | modular!() | montgomery!() => {}
         }
         None
     }

@@ -65,11 +65,13 @@ impl Engine {
     }
 
     /// The names of the algorithms that do an operation.
+    #[allow(clippy::unused_self, reason = "as engines of GPUs have it")]
     pub(crate) fn algorithms(self, operation: Operation) -> Vec<&'static str> {
         algorithms::all(operation).iter().map(|it| it.name).collect()
     }
 
     /// The algorithm for operands of these shapes, or the one that is asked for by name.
+    #[allow(clippy::unused_self, reason = "as engines of GPUs have it")]
     pub(crate) fn algorithm_for(
         self,
         operation: Operation,

@@ -41,13 +41,12 @@ pub(super) fn run(mut piece: Piece<'_>, residue: Residue) {
             out.fill(0);
             continue;
         }
-        let (_, modulus) = match known.take().filter(|(known, _)| *known == row) {
-            Some(same) => known.insert(same),
-            None => {
-                let mut words = vec![0; n];
-                load(row, &mut words);
-                known.insert((row, Modulus::new(words)))
-            }
+        let (_, modulus) = if let Some(same) = known.take().filter(|(known, _)| *known == row) {
+            known.insert(same)
+        } else {
+            let mut words = vec![0; n];
+            load(row, &mut words);
+            known.insert((row, Modulus::new(words)))
         };
         if residue == Residue::Given {
             // The limbs beyond are zero: the number is below m·R.

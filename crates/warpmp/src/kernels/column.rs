@@ -55,7 +55,7 @@ pub(super) const SHUFFLE: Algorithm = Algorithm {
     order: Order::ShorterFirst,
     fits,
     recipe: &With::<WarpSettings> {
-        spec: |shape, settings, _| spec(shape, settings, Exchange::Shuffle),
+        spec: |shape, settings, _| spec(shape, *settings, Exchange::Shuffle),
         candidates: candidates::warps,
     },
 };
@@ -65,7 +65,7 @@ pub(super) const SHARED: Algorithm = Algorithm {
     name: "column-shared",
     summary: "two columns of words a thread, operands in shared memory, carries by a loop",
     recipe: &With::<WarpSettings> {
-        spec: |shape, settings, _| spec(shape, settings, Exchange::Shared),
+        spec: |shape, settings, _| spec(shape, *settings, Exchange::Shared),
         candidates: candidates::warps,
     },
     ..SHUFFLE
@@ -75,7 +75,7 @@ fn fits(shape: OperationShape) -> bool {
     shape.max_limbs() <= MAX_LIMBS
 }
 
-fn spec(shape: OperationShape, settings: &WarpSettings, exchange: Exchange) -> Box<dyn Spec> {
+fn spec(shape: OperationShape, settings: WarpSettings, exchange: Exchange) -> Box<dyn Spec> {
     Box::new(Column { shape, exchange, warps: settings.warps.unwrap_or(8) })
 }
 

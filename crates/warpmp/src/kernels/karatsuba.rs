@@ -57,7 +57,7 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     fits,
     order: Order::LongerFirst,
     recipe: &With::<WarpSettings> {
-        spec: |shape, settings, _| Karatsuba::spec(shape, settings, 1),
+        spec: |shape, settings, _| Karatsuba::spec(shape, *settings, 1),
         candidates: candidates::default_alone,
     },
 };
@@ -67,14 +67,14 @@ pub(super) const TWICE: Algorithm = Algorithm {
     name: "karatsuba2",
     summary: "the paper's: one product a thread, Karatsuba twice, then Comba",
     recipe: &With::<WarpSettings> {
-        spec: |shape, settings, _| Karatsuba::spec(shape, settings, 2),
+        spec: |shape, settings, _| Karatsuba::spec(shape, *settings, 2),
         candidates: candidates::default_alone,
     },
     ..ALGORITHM
 };
 
 impl Karatsuba {
-    fn spec(shape: OperationShape, settings: &WarpSettings, levels: u32) -> Box<dyn Spec> {
+    fn spec(shape: OperationShape, settings: WarpSettings, levels: u32) -> Box<dyn Spec> {
         Box::new(Self { shape, levels, warps: settings.warps.unwrap_or(1) })
     }
 

@@ -9,18 +9,18 @@ use crate::error::{Error, FAILED, USAGE};
 pub(crate) enum EcdlpError {
     /// The file of a curve, or its name.
     #[error("{curve}: {source}")]
-    Curve { curve: String, source: LibraryError },
+    Curve { curve: String, source: Box<LibraryError> },
     #[error(transparent)]
-    Library(LibraryError),
+    Library(Box<LibraryError>),
 }
 
 impl EcdlpError {
     /// The exit code that this error gives the program.
     pub(crate) const fn exit_code(&self) -> u8 {
-        match self {
-            Self::Library(LibraryError::Setting { .. })
-            | Self::Curve { source: LibraryError::UnknownCurve { .. }, .. } => USAGE,
-            Self::Curve { .. } | Self::Library(_) => FAILED,
+        let (Self::Curve { source, .. } | Self::Library(source)) = self;
+        match **source {
+            LibraryError::Setting { .. } | LibraryError::UnknownCurve { .. } => USAGE,
+            _ => FAILED,
         }
     }
 }
@@ -29,7 +29,7 @@ impl From<LibraryError> for Error {
     fn from(error: LibraryError) -> Self {
         match error {
             LibraryError::Stopped => Self::Interrupted,
-            error => EcdlpError::Library(error).into(),
+            error => EcdlpError::Library(error.into()).into(),
         }
     }
 }

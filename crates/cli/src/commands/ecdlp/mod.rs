@@ -37,7 +37,7 @@ fn problem(curve: &str, quiet: bool) -> Result<Problem> {
     } else {
         challenges::named(curve)
     };
-    let problem = found.map_err(|source| EcdlpError::Curve { curve: curve.into(), source })?;
+    let problem = found.map_err(|source| EcdlpError::Curve { curve: curve.into(), source: source.into() })?;
     if let Some(degree) = problem.small_embedding_degree().filter(|_| !quiet) {
         console::note(&format!(
             "warning: {curve}: the embedding degree is {degree}; a pairing moves the logarithm into the field of p^{degree} \

@@ -13,16 +13,18 @@ pub(crate) enum ReproduceError {
     )]
     SimulatorTime { table: String },
     #[error(transparent)]
-    Papers(PapersError),
+    Papers(Box<PapersError>),
 }
 
 impl ReproduceError {
     /// The exit code that this error gives the program.
     pub(crate) const fn exit_code(&self) -> u8 {
         match self {
-            Self::SimulatorTime { .. }
-            | Self::Papers(PapersError::UnknownTable { .. } | PapersError::AmbiguousTable { .. }) => USAGE,
-            Self::Papers(_) => FAILED,
+            Self::SimulatorTime { .. } => USAGE,
+            Self::Papers(error) => match **error {
+                PapersError::UnknownTable { .. } | PapersError::AmbiguousTable { .. } => USAGE,
+                _ => FAILED,
+            },
         }
     }
 }

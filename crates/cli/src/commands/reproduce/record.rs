@@ -47,7 +47,8 @@ const COLUMNS: [&str; 32] = [
 /// A table, reproduced, as JSON has it.
 #[derive(Debug, Serialize)]
 pub(super) struct Table<'o> {
-    table: &'o str,
+    #[serde(rename = "table")]
+    name: &'o str,
     title: &'static str,
     column: Option<&'static str>,
     source: &'o str,
@@ -62,7 +63,7 @@ pub(super) struct Table<'o> {
 impl<'o> From<&'o Outcome> for Table<'o> {
     fn from(outcome: &'o Outcome) -> Self {
         Self {
-            table: &outcome.table,
+            name: &outcome.table,
             title: outcome.title,
             column: outcome.column,
             source: &outcome.source,

@@ -132,17 +132,17 @@ fn bits(f: &mut impl Frame, shape: &OperationShape) {
     match shape.operation {
         O::And => {
             let (a, b) = (f.operand(0, 0), f.operand(1, 0));
-            let result = f.zip(&a, &b, |code, x, y| code.and(x, y));
+            let result = f.zip(&a, &b, Emit::and);
             f.store(0, &result);
         }
         O::Or => {
             let (a, b) = (f.operand(0, 0), f.operand(1, 0));
-            let result = f.zip(&a, &b, |code, x, y| code.or(x, y));
+            let result = f.zip(&a, &b, Emit::or);
             f.store(0, &result);
         }
         O::Xor => {
             let (a, b) = (f.operand(0, 0), f.operand(1, 0));
-            let result = f.zip(&a, &b, |code, x, y| code.xor(x, y));
+            let result = f.zip(&a, &b, Emit::xor);
             f.store(0, &result);
         }
         O::Not => {

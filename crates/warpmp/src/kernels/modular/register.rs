@@ -148,7 +148,6 @@ const fn in_group(limbs: u32, block: Option<u32>) -> Layout {
 const fn most_in_thread(operation: Operation) -> u32 {
     match operation {
         Operation::InvMod => THREAD_INVERSE,
-        Operation::Lcm | Operation::GcdExt => 0,
         Operation::DivRem
         | Operation::Rem
         | Operation::DivExact
@@ -164,7 +163,7 @@ const fn most_in_thread(operation: Operation) -> u32 {
         | Operation::MillerRabin
         | Operation::Reduce
         | montgomery!() => THREAD,
-        product!() | product_part!() | linear!() | linear_modular!() => 0,
+        Operation::Lcm | Operation::GcdExt | product!() | product_part!() | linear!() | linear_modular!() => 0,
     }
 }
 
