@@ -13,7 +13,7 @@
 //!
 //! The function is that of [`crate::walk`], with its flag: an odd `y` says that the point is doubled next.
 //!
-//! bound: the inverse and all prefix products are lazy, below `2p`; see [`Curve`].
+//! bound: the inverse and all prefix products are lazy, below `2p`; see `curve.rs`.
 //!
 //! source: Montgomery 1987 for inversions together; the walk: see [`crate::walk`]. Rounds in two directions are ours.
 

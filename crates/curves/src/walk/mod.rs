@@ -47,7 +47,7 @@ pub(crate) use replay::End;
 /// Rounds of a look for long cycles. Cycles of 4, 6, 8, 12 and 24 points come back within them.
 pub const LOOK: u32 = 24;
 
-/// Starts that share a point of the second kind; see [`Walk::starts`].
+/// Starts that share a point of the second kind.
 pub const BLOCK: u64 = 4096;
 
 /// Fields of fewer bits have no second limb: the distinguished bits follow those of the branch.
