@@ -115,7 +115,7 @@ impl Order {
             _ => return false,
         };
         let first = shape.operands()[0];
-        if a.common != b.common { first.common } else { a.bits < b.bits }
+        if a.common == b.common { a.bits < b.bits } else { first.common }
     }
 }
 

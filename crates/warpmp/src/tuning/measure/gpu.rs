@@ -198,7 +198,7 @@ impl Random {
     }
 }
 
-/// Random words, always the same ones: Steele, Lea and Flood's SplitMix64 (2014), a counter and a mixing function.
+/// Random words, always the same ones: Steele, Lea and Flood's `SplitMix64` (2014), a counter and a mixing function.
 fn random_words(count: usize) -> Vec<u32> {
     let word = |number: usize| {
         let mut z = (number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
