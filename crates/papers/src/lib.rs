@@ -1,4 +1,4 @@
-//! The experiments of the papers that WarpMP builds on, repeated on this machine: their figures beside ours.
+//! The experiments of the papers that this project builds on, repeated on this machine: their figures beside ours.
 //!
 //! ```text
 //! tables.rs   the papers' figures, from data/, and their names
@@ -6,6 +6,7 @@
 //! cpu.rs      the CPU by one core and by all;  gmp.rs: by GMP, if it is built in
 //! counts.rs   tables of operation counts, from the simulator
 //! forms/      figures of the EPFL report: forms of an operation over grids and blocks
+//! kernels/    the kernels that only the experiments launch
 //! rates/      tables and figures of the Collatz schemes: rates, and the contents of their tables
 //! line.rs     the paper's figure beside ours
 //! ```
@@ -20,6 +21,7 @@ pub mod error;
 pub mod forms;
 #[cfg(feature = "gmp")]
 mod gmp;
+pub mod kernels;
 pub mod line;
 pub mod rates;
 pub mod tables;

@@ -251,8 +251,13 @@ impl Figure {
         match self {
             Self::Time(it) | Self::Rate(it) => it.default.as_ref().map(|default| default.mean),
             Self::SpeedUp(it) => it.default,
-            Self::Multiplications(_) | Self::WordsRead(_) | Self::WordsWritten(_) | Self::Value(_) => None,
-            Self::Registers(_) | Self::Instructions(_) | Self::Launch(_) => None,
+            Self::Multiplications(_)
+            | Self::WordsRead(_)
+            | Self::WordsWritten(_)
+            | Self::Value(_)
+            | Self::Registers(_)
+            | Self::Instructions(_)
+            | Self::Launch(_) => None,
         }
     }
 

@@ -4,11 +4,11 @@
 
 use num_bigint::BigUint;
 use warpmp::device;
-use warpmp::kernels::epfl::{Arithmetic, Experiment, Layout, Operands as Shared, Order, Place, Work};
 use warpmp::{Batch, Operation, Options, Session, Shape};
 use warpmp_kernel::ir::Op;
 use warpmp_kernel::sim::{Counters, Grid, Memory, Pipe, Program};
 use warpmp_papers::forms::oracle;
+use warpmp_papers::kernels::epfl::{Arithmetic, Experiment, Layout, Operands as Shared, Order, Place, Work};
 use warpmp_testkit::{Operands, Pattern};
 
 const WORKS: [Work; 4] = [Work::Add, Work::AddMod, Work::School, Work::Karatsuba];

@@ -9,7 +9,6 @@ use std::path::Path;
 use std::{env, error, fs};
 
 use serde::Serialize;
-use warpmp::kernels::epfl::{Arithmetic, Experiment, Layout, Place, Work};
 use warpmp::kernels::{Algorithm, OperandShape, OperationShape, Settings, Spec, register};
 use warpmp::{Operation, Shape};
 use warpmp_kernel::ir::Kernel;
@@ -233,22 +232,6 @@ const LONG_BLOCKS: &[ModularCase] = &[
     (Operation::PowMod, "group", &[2048, 2048, 2048], None, 176),
 ];
 
-/// Work, arithmetic, place, bits, wide products of ten executions, registers.
-type ExperimentCase = (Work, Arithmetic, Place, u32, Option<u64>, u32);
-
-/// The EPFL report's experiments.
-const EXPERIMENTS: &[ExperimentCase] = &[
-    (Work::Add, Arithmetic::Flag, Place::Local, 131, None, 24),
-    (Work::Add, Arithmetic::Wide, Place::Global, 239, None, 32),
-    (Work::AddMod, Arithmetic::Compared, Place::Local, 131, None, 32),
-    (Work::AddMod, Arithmetic::Flag, Place::Global, 239, None, 56),
-    (Work::School, Arithmetic::Flag, Place::Local, 131, None, 32),
-    (Work::School, Arithmetic::Wide, Place::Local, 239, Some(640), 56),
-    (Work::School, Arithmetic::Rows, Place::Local, 239, Some(640), 64),
-    (Work::Karatsuba, Arithmetic::Flag, Place::Local, 239, None, 56),
-    (Work::Karatsuba, Arithmetic::Rows, Place::Local, 131, Some(220), 48),
-];
-
 fn find(operation: Operation, name: &str) -> Result<&'static Algorithm, Box<dyn error::Error>> {
     Ok(register(operation).iter().find(|it| it.name == name).ok_or("no such algorithm")?)
 }
@@ -304,11 +287,6 @@ fn main() -> Result<(), Box<dyn error::Error>> {
             let products = spec.wide_products() + bits[0].div_ceil(32) as u64;
             budget.max_other = Some(products + products * 13 / 10 - wide.unwrap_or(0));
         }
-    }
-    for &(work, arithmetic, place, bits, wide, registers) in EXPERIMENTS {
-        let (layout, executions, turns, room) = (Layout::default(), 10, 1, 1 << 20);
-        let experiment = Experiment { work, arithmetic, place, layout, bits, executions, turns, room };
-        write_kernel(&experiment.build(), directory, wide, registers, &mut budgets)?;
     }
     fs::write(directory.join("budgets.json"), serde_json::to_string_pretty(&budgets)?)?;
     Ok(())

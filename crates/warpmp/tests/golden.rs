@@ -15,7 +15,6 @@ use common::algorithm;
 use common::products::shape;
 use warpmp::kernels::OperandShape;
 use warpmp::kernels::OperationShape;
-use warpmp::kernels::epfl::{self, Arithmetic, Experiment, Place, Work};
 use warpmp::kernels::linear::{Linear, Split};
 use warpmp::kernels::modular::Layout;
 use warpmp::kernels::modular::product::{Function, MontgomeryProduct};
@@ -102,20 +101,6 @@ fn cases() -> Vec<(&'static str, Box<dyn Spec>)> {
     ]
 }
 
-/// The EPFL report's experiments, twice executed.
-fn experiments() -> [(&'static str, Experiment); 3] {
-    let experiment = |work, arithmetic, bits| {
-        let (place, layout, executions, turns, room) = (Place::Local, epfl::Layout::default(), 2, 1, 64);
-        Experiment { work, arithmetic, place, layout, bits, executions, turns, room }
-    };
-    let in_memory = Experiment { place: Place::Global, ..experiment(Work::AddMod, Arithmetic::Flag, 64) };
-    [
-        ("epfl_add_mod_64_global", in_memory),
-        ("epfl_school_67_flag", experiment(Work::School, Arithmetic::Flag, 67)),
-        ("epfl_karatsuba_67_wide", experiment(Work::Karatsuba, Arithmetic::Wide, 67)),
-    ]
-}
-
 /// The texts, by their files.
 fn texts() -> BTreeMap<PathBuf, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
@@ -124,8 +109,7 @@ fn texts() -> BTreeMap<PathBuf, String> {
         let text = |stage| (folder.join(file(stage)), spec.build(stage).to_string());
         (0..spec.stages().len()).map(text).collect::<Vec<_>>()
     };
-    let experiment = |(name, it): (&str, Experiment)| (folder.join(format!("{name}.ptx")), it.build().to_string());
-    cases().into_iter().flat_map(stages).chain(experiments().map(experiment)).collect()
+    cases().into_iter().flat_map(stages).collect()
 }
 
 /// The first line that differs, with its number.

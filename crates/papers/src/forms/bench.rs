@@ -6,7 +6,6 @@ use num_bigint::BigUint;
 use warpmp::{
     Shape,
     device::{self, Arg, Buffer, Device, Grid as DeviceGrid, Kind, Module, Stream},
-    kernels::epfl::Experiment,
 };
 use warpmp_oracle::{
     check,
@@ -17,6 +16,7 @@ use warpmp_oracle::{
 use super::oracle;
 use crate::{
     error::{Error, Result},
+    kernels::epfl::Experiment,
     watch::Settings,
 };
 

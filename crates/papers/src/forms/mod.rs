@@ -11,14 +11,12 @@ pub mod oracle;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use warpmp::{
-    device::{Device, Kind},
-    kernels::epfl::{Arithmetic, Experiment, Layout, Place, Work},
-};
+use warpmp::device::{Device, Kind};
 
 use self::bench::{Bench, Grid, Timed};
 use crate::{
     error::Result,
+    kernels::epfl::{Arithmetic, Experiment, Layout, Place, Work},
     line::{Figure, Instructions, Launch, Measurement, Outcome, Registers},
     tables::Entry,
     watch::Settings,

@@ -1,7 +1,8 @@
 //! The results of the EPFL report's experiments by num-bigint.
 
 use num_bigint::BigUint;
-use warpmp::kernels::epfl::{Experiment, Place, Work};
+
+use crate::kernels::epfl::{Experiment, Place, Work};
 
 /// The last result for these operands, limbs each; the modulus counts where there is one.
 pub fn result(experiment: &Experiment, [a, b, m]: [&[u32]; 3]) -> BigUint {

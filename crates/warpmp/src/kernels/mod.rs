@@ -13,7 +13,6 @@ pub mod candidates;
 pub mod column;
 pub mod comba;
 pub mod comba_sum_rotate;
-pub mod epfl;
 pub mod karatsuba;
 pub mod karatsuba_group;
 pub mod karatsuba_sum_rotate;

@@ -1,0 +1,3 @@
+//! Kernels that only the experiments launch.
+
+pub mod epfl;
