@@ -29,6 +29,9 @@ pub struct Layout {
 /// Threads a block on a GPU: 24 warps leave each thread 85 registers.
 const THREADS: u32 = 768;
 
+/// A pool has starts for this many launches.
+const POOL: u32 = 4;
+
 /// The most points a thread. More make the share of an inversion no smaller that counts.
 const POINTS: u32 = 256;
 
@@ -52,8 +55,9 @@ impl Layout {
             Kind::Cuda => (info.multiprocessors, THREADS.min(65536 / (10 * limbs + 40) / 32 * 32)),
         };
         let columns = f64::from(blocks * threads);
-        // A walk should make 64 reports of 256 steps or more.
-        let useful = expected / columns / 16384.0;
+        // Walks that have not reported when two have met are a tenth of the expected steps. A walk of 2^14 steps or more
+        // reports no faster than a processor stores.
+        let useful = 0.1 * expected / columns / 16384.0;
         let room = info.memory_bytes as f64 / 2.0 / columns / f64::from(32 * limbs + 12);
         let points = useful.min(room).clamp(1.0, f64::from(POINTS)) as u32;
         Self { blocks, threads, points, capacity: 0 }
@@ -62,7 +66,7 @@ impl Layout {
     /// The same with room for the reports of a launch.
     pub fn with_room(self, rounds: u32, distinguished_bits: u32) -> Self {
         let expected = self.walks() as f64 * f64::from(rounds) / f64::from(distinguished_bits).exp2();
-        Self { capacity: (1.5 * expected + 4096.0).min(f64::from(1 << 26)) as u32, ..self }
+        Self { capacity: (1.5 * expected + 4096.0).min(f64::from(1 << 24)) as u32, ..self }
     }
 }
 
@@ -130,7 +134,7 @@ impl<const W: usize> Engine<W> {
         let stream = device.stream()?;
         let walks = u64::from(kernel.walks());
         let number = 4 * u64::from(walk.limbs);
-        let room = capacity.max(blocks * threads).div_ceil(BLOCK as u32);
+        let room = (POOL * capacity).max(blocks * threads).div_ceil(BLOCK as u32);
         let pool = Pool::new(&**device, &stream, walk, &kernel, room, first)?;
         let record = 4 * kernel.record_words() as u64;
         let entries = kernel.entries();
@@ -174,17 +178,19 @@ impl<const W: usize> Engine<W> {
         let columns = self.kernel.columns();
         let row = 3 * (columns.limbs * columns.stride) as usize;
         for point in 0..self.kernel.points as usize {
-            self.pool.refill(device, &self.stream)?;
+            if self.pool.left() < columns.stride {
+                self.pool.refill(device, &self.stream)?;
+            }
             let walks = point * columns.stride as usize;
             let arguments = begin::Arguments {
                 state: At::word(&self.state, point * row),
                 seeds: At::word(&self.seeds, 2 * walks),
                 births: At::word(&self.births, walks),
-                pool: (&self.pool.starts).into(),
-                first: self.pool.first * BLOCK,
+                pool: self.pool.at(),
+                first: self.pool.next_start(),
             };
             arguments.launch(device, &self.stream, &module, escape::grid(&self.kernel))?;
-            self.pool.taken = columns.stride;
+            self.pool.taken += columns.stride;
         }
         Ok(())
     }
@@ -211,8 +217,8 @@ impl<const W: usize> Engine<W> {
 
     fn launch(&mut self, rounds: u32, watched: bool) -> Result<()> {
         let device = &*self.device;
-        // A report is as long as the pool at most: so are the starts that a launch takes.
-        if self.pool.taken > 0 {
+        // A launch takes about as many starts as it has reports. Walks without a start take one later.
+        if self.pool.left() < self.capacity {
             self.pool.refill(device, &self.stream)?;
         }
         device.fill(&self.stream, &self.report, 0, 0, HEADER_WORDS)?;
@@ -221,9 +227,9 @@ impl<const W: usize> Engine<W> {
             table: (&self.table).into(),
             seeds: (&self.seeds).into(),
             births: (&self.births).into(),
-            pool: (&self.pool.starts).into(),
-            first: self.pool.first * BLOCK,
-            size: self.pool.blocks * BLOCK as u32,
+            pool: self.pool.at(),
+            first: self.pool.next_start(),
+            size: self.pool.left(),
             report: (&self.report).into(),
             capacity: self.capacity,
             rounds,
@@ -240,7 +246,7 @@ impl<const W: usize> Engine<W> {
         let mut counters = [0; 2];
         self.device.download(&self.stream, &self.report, 0, &mut counters)?;
         let [count, taken] = counters;
-        self.pool.taken = taken;
+        self.pool.taken += taken.min(self.pool.left());
         let record = self.kernel.record_words();
         let mut words = vec![0; count.min(self.capacity) as usize * record];
         self.device.download(&self.stream, &self.report, HEADER_WORDS, &mut words)?;
@@ -299,8 +305,24 @@ impl<const W: usize> Pool<W> {
             blocks,
             first,
             next: first,
-            taken: 0,
+            // Nothing is in it yet.
+            taken: blocks * BLOCK as u32,
         })
+    }
+
+    /// Starts that are left.
+    fn left(&self) -> u32 {
+        self.blocks * BLOCK as u32 - self.taken
+    }
+
+    /// Where the next start lies.
+    fn at(&self) -> At<'_> {
+        At::word(&self.starts, self.taken as usize * 2 * self.walk.limbs as usize)
+    }
+
+    /// The number of the next start.
+    fn next_start(&self) -> u64 {
+        self.first * BLOCK + u64::from(self.taken)
     }
 
     /// New starts.
@@ -335,6 +357,8 @@ fn upload(device: &dyn Device, stream: &Stream, words: &[u32]) -> Result<Buffer>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpmp_kernel::ir::{Int, Op};
+
     use crate::challenges;
     use crate::walk::Settings;
     use crate::walk::reference::Reference;
@@ -369,6 +393,42 @@ mod tests {
             limbs.resize(walk.limbs as usize, 0);
             assert_eq!(hash_of(limbs), report.hash, "{report:?}");
         }
+    }
+
+    /// The limb products that the head of the walk's kernel names: 5 products and a square a step, and one product for the
+    /// next round; `2L²` wide products each, and `L² + L(L + 1)/2` a square (a product below 4 limbs).
+    fn wide_products<const W: usize>(name: &str) {
+        let problem = challenges::named(name).unwrap();
+        let settings = Settings { branch_bits: 11, distinguished_bits: 30, seed: 3 };
+        let walk = Arc::new(Walk::<W>::new(&problem, settings).unwrap());
+        let device: Arc<dyn Device> = warpmp_device::open_sim();
+        let layout = Layout { blocks: 1, threads: 32, points: 4, capacity: 64 };
+        let mut engine = Engine::new(&device, &walk, layout, 0).unwrap();
+        device.reset_counters();
+        engine.advance(2, &mut || {}).unwrap();
+        let counters = device.counters().unwrap();
+        let round = counters.section("round").unwrap();
+        let wide = |op: Op| round.op(op).threads;
+        // Addresses of rows in global memory are wide products, too: of each piece of six numbers, three read ahead.
+        let steps = 32 * 4 * 2;
+        let limbs = u64::from(walk.limbs);
+        let pieces = match limbs {
+            3 => 2,
+            4 => 1,
+            _ => 2,
+        };
+        let square = if limbs < 4 { 2 * limbs * limbs } else { limbs * limbs + limbs * (limbs + 1) / 2 };
+        let arithmetic = 5 * 2 * limbs * limbs + square;
+        // The first point of a round is read by itself.
+        let addresses = 6 * pieces * steps + 3 * pieces * 32 * 2;
+        assert_eq!(wide(Op::MulWide(Int::U32)) + wide(Op::MadWide(Int::U32)), arithmetic * steps + addresses, "{name}");
+    }
+
+    #[test]
+    fn a_step_takes_five_products_and_a_square() {
+        wide_products::<2>("eccp-79");
+        wide_products::<2>("eccp-109");
+        wide_products::<3>("eccp-131");
     }
 
     #[test]

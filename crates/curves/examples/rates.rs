@@ -1,0 +1,88 @@
+//! Steps a second on every challenge curve, for several layouts, and whole searches.
+//!
+//! ```sh
+//! cargo run --release -p warpmp-curves --example rates -- rates          every curve by the usual layout
+//! cargo run --release -p warpmp-curves --example rates -- layouts CURVE  threads and points
+//! cargo run --release -p warpmp-curves --example rates -- solve CURVE N  N searches
+//! ```
+//!
+//! A GPU serves if there is one. Reported walks are replayed before anything is timed.
+
+use std::error::Error;
+use std::time::Instant;
+use std::{env, process};
+
+use warpmp_curves::search::{Definition, Engine, Plan, solve};
+use warpmp_curves::{Problem, challenges};
+
+/// Steps a second of a plan, after a check of some walks.
+fn rate(problem: &Problem, engine: &Engine, mut plan: Plan) -> Result<f64, Box<dyn Error>> {
+    plan.settings.distinguished_bits = 10;
+    plan.layout = plan.layout.with_room(512, 10);
+    let definition = Definition::new(problem, plan.settings)?;
+    let mut walks = definition.walks(engine, &plan, 0)?;
+    let reports = walks.advance(512, &mut || {})?;
+    for report in reports.iter().step_by((reports.len() / 16).max(1)) {
+        definition.check(*report)?;
+    }
+    drop(walks);
+    plan.settings.distinguished_bits = 20;
+    let definition = Definition::new(problem, plan.settings)?;
+    let mut walks = definition.walks(engine, &plan, 0)?;
+    walks.advance(8, &mut || {})?;
+    let mut rates = Vec::new();
+    for _ in 0..5 {
+        let (begin, before) = (Instant::now(), walks.steps());
+        walks.advance(256, &mut || {})?;
+        rates.push((walks.steps() - before) as f64 / begin.elapsed().as_secs_f64());
+    }
+    rates.sort_by(f64::total_cmp);
+    Ok(rates[2])
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let engine = warpmp_device::open_cuda(0).map_or(Engine::Cpu, Engine::Device);
+    match arguments[..] {
+        ["rates"] => {
+            for name in challenges::names() {
+                let problem = challenges::named(name)?;
+                let plan = Plan::new(&problem, &engine, 1);
+                let rate = rate(&problem, &engine, plan)?;
+                println!("{name}: {rate:.3e} steps/s, {:?}", plan.layout);
+            }
+        }
+        ["layouts", name] => {
+            let problem = challenges::named(name)?;
+            for threads in [512, 640, 768] {
+                for points in [32, 64, 128, 256] {
+                    let mut plan = Plan::new(&problem, &engine, 1);
+                    (plan.layout.threads, plan.layout.points) = (threads, points);
+                    println!("{name}: T {threads}, B {points}: {:.3e} steps/s", rate(&problem, &engine, plan)?);
+                }
+            }
+        }
+        ["solve", name, count] => {
+            let problem = challenges::named(name)?;
+            for seed in 0..count.parse()? {
+                let begin = Instant::now();
+                let plan = Plan::new(&problem, &engine, seed);
+                let found = solve(&problem, &engine, &plan, |_| true)?;
+                let seconds = begin.elapsed().as_secs_f64();
+                println!(
+                    "{name}: k = {}, {:.3e} steps, {:.2} of the expected, {} reports, {seconds:.2} s, {plan:?}",
+                    found.k,
+                    found.steps as f64,
+                    found.steps as f64 / problem.expected_steps(),
+                    found.reports
+                );
+            }
+        }
+        _ => {
+            eprintln!("rates | layouts CURVE | solve CURVE N");
+            process::exit(2);
+        }
+    }
+    Ok(())
+}
