@@ -102,7 +102,7 @@ fn the_variable_takes_another_table_or_none() {
 #[test]
 fn a_broken_table_is_told_with_place_and_remedy() {
     let dir = Dir::new();
-    let remedy = "`warpmp tune` measures a new table; WARPMP_TUNING=none goes without, as deleting the file does";
+    let remedy = "`warpmp tune` measures a new table; with WARPMP_TUNING=none the program uses the shipped one";
     let path = configure(&dir, &TABLE.replace("\"to_lanes\"", "\"lanes\""));
     let path = path.to_str().unwrap();
     let syntax = [path, "unknown field `lanes`", "line 6 column", remedy];

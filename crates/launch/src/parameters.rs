@@ -167,7 +167,8 @@ impl<P: Parameter> Parameter for Option<P> {
 /// let mut b = Builder::new("sum", Glue::None);
 /// let inputs = Inputs::of(&mut b, false);
 /// let sum = b.add64(inputs.addends[0], inputs.addends[1]);
-/// b.store_global64(Space::Global, sum, inputs.sum, 0);
+/// let (low, high) = b.unpack(sum);
+/// b.store_global(Space::Global, &[low, high], inputs.sum, 0);
 /// let kernel = b.finish();
 ///
 /// let device = warpmp_device::open_sim();
