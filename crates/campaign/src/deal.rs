@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Mutex, PoisonError,
+        Condvar, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
         mpsc,
     },
@@ -27,6 +27,8 @@ pub enum Event<U, C, E> {
 struct Queue<I, U> {
     units: I,
     again: VecDeque<(U, u32)>,
+    /// Units that workers hold. One of them may come back, so a worker without a unit waits for them.
+    held: usize,
 }
 
 impl<I: Iterator<Item = U>, U> Queue<I, U> {
@@ -49,27 +51,49 @@ pub fn deal<U: Clone + Send, C: Send, E: Send, W: FnMut(&U) -> Result<C, E> + Se
     stop: impl Fn(),
     mut each: impl FnMut(Event<U, C, E>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let queue = Mutex::new(Some(Queue { units, again: VecDeque::new() }));
+    let queue = Mutex::new(Some(Queue { units, again: VecDeque::new(), held: 0 }));
+    let changed = Condvar::new();
     let lock = || queue.lock().unwrap_or_else(PoisonError::into_inner);
+    let take = || {
+        let mut queue = lock();
+        loop {
+            let inner = queue.as_mut()?;
+            if let Some(next) = inner.next() {
+                inner.held += 1;
+                return Some(next);
+            }
+            if inner.held == 0 {
+                return None;
+            }
+            queue = changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    };
+    let put_back = |again: Option<(U, u32)>| {
+        if let Some(queue) = lock().as_mut() {
+            queue.held -= 1;
+            queue.again.extend(again);
+        }
+        changed.notify_all();
+    };
     let working = AtomicUsize::new(workers.len());
     let (sender, events) = mpsc::channel();
     thread::scope(|scope| {
         for mut worker in workers {
             let sender = sender.clone();
-            let (lock, working, is_lost) = (&lock, &working, &is_lost);
+            let (take, put_back, working, is_lost) = (&take, &put_back, &working, &is_lost);
             scope.spawn(move || {
                 let mut lost = 0;
                 loop {
-                    let next = lock().as_mut().and_then(Queue::next);
-                    let Some((unit, attempts)) = next else { return };
+                    let Some((unit, attempts)) = take() else { return };
                     let event = match worker(&unit) {
                         Err(error) if is_lost(&error) && attempts + 1 < ATTEMPTS => {
-                            if let Some(queue) = lock().as_mut() {
-                                queue.again.push_back((unit.clone(), attempts + 1));
-                            }
+                            put_back(Some((unit.clone(), attempts + 1)));
                             Ok(Event::Lost(unit, error))
                         }
-                        done => done.map(|certificate| Event::Done(unit, certificate)),
+                        done => {
+                            put_back(None);
+                            done.map(|certificate| Event::Done(unit, certificate))
+                        }
                     };
                     lost = if matches!(event, Ok(Event::Lost(..))) { lost + 1 } else { 0 };
                     let failed = event.is_err();
@@ -94,6 +118,7 @@ pub fn deal<U: Clone + Send, C: Send, E: Send, W: FnMut(&U) -> Result<C, E> + Se
                 result = Err(error);
                 stop();
                 *lock() = None;
+                changed.notify_all();
             }
         }
         result
