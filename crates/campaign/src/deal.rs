@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Condvar, Mutex, PoisonError,
+        Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
         mpsc,
     },
@@ -23,17 +23,101 @@ pub enum Event<U, C, E> {
     Lost(U, E),
 }
 
-/// The units that are left. Units that failed come last.
-struct Queue<I, U> {
-    units: I,
-    again: VecDeque<(U, u32)>,
-    /// Units that workers hold. One of them may come back, so a worker without a unit waits for them.
-    held: usize,
+/// Where workers take units and give them back. Units that failed come last.
+struct Desk<I, U> {
+    /// The units that nobody has taken. Its lock may be held for long: an iterator may wait for other processes.
+    units: Mutex<I>,
+    state: Mutex<State<U>>,
+    changed: Condvar,
 }
 
-impl<I: Iterator<Item = U>, U> Queue<I, U> {
-    fn next(&mut self) -> Option<(U, u32)> {
-        self.units.next().map(|unit| (unit, 0)).or_else(|| self.again.pop_front())
+/// What happened to the units that were taken.
+struct State<U> {
+    again: VecDeque<(U, u32)>,
+    /// Units that workers hold or are about to take. One of them may come back, so a worker without a unit waits for them.
+    held: usize,
+    /// Are there no new units?
+    is_exhausted: bool,
+    /// Did the work end by an error?
+    is_closed: bool,
+}
+
+/// A unit that a worker holds. It counts as held until this is dropped, also by a panic.
+struct Held<'d, I, U> {
+    desk: &'d Desk<I, U>,
+}
+
+impl<I, U> Desk<I, U> {
+    fn new(units: I) -> Self {
+        let state = State { again: VecDeque::new(), held: 0, is_exhausted: false, is_closed: false };
+        Self { units: Mutex::new(units), state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<U>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn hold(&self, state: &mut State<U>) -> Held<'_, I, U> {
+        state.held += 1;
+        Held { desk: self }
+    }
+
+    /// No unit is dealt any more.
+    fn close(&self) {
+        self.state().is_closed = true;
+        self.changed.notify_all();
+    }
+}
+
+impl<I: Iterator<Item = U>, U> Desk<I, U> {
+    /// The next unit, and how often it has failed. Waits while others hold units; none once all are done.
+    fn take(&self) -> Option<(U, u32, Held<'_, I, U>)> {
+        self.take_new().or_else(|| self.take_again())
+    }
+
+    fn take_new(&self) -> Option<(U, u32, Held<'_, I, U>)> {
+        let held = {
+            let mut state = self.state();
+            if state.is_exhausted || state.is_closed {
+                return None;
+            }
+            self.hold(&mut state)
+        };
+        let unit = self.units.lock().unwrap_or_else(PoisonError::into_inner).next();
+        if unit.is_none() {
+            self.state().is_exhausted = true;
+        }
+        unit.map(|unit| (unit, 0, held))
+    }
+
+    fn take_again(&self) -> Option<(U, u32, Held<'_, I, U>)> {
+        let mut state = self.state();
+        loop {
+            if state.is_closed {
+                return None;
+            }
+            if let Some((unit, attempts)) = state.again.pop_front() {
+                return Some((unit, attempts, self.hold(&mut state)));
+            }
+            if state.held == 0 {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl<I, U> Held<'_, I, U> {
+    /// The unit is to be done again.
+    fn give_back(self, unit: U, attempts: u32) {
+        self.desk.state().again.push_back((unit, attempts));
+    }
+}
+
+impl<I, U> Drop for Held<'_, I, U> {
+    fn drop(&mut self) {
+        self.desk.state().held -= 1;
+        self.desk.changed.notify_all();
     }
 }
 
@@ -51,47 +135,24 @@ pub fn deal<U: Clone + Send, C: Send, E: Send, W: FnMut(&U) -> Result<C, E> + Se
     stop: impl Fn(),
     mut each: impl FnMut(Event<U, C, E>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let queue = Mutex::new(Some(Queue { units, again: VecDeque::new(), held: 0 }));
-    let changed = Condvar::new();
-    let lock = || queue.lock().unwrap_or_else(PoisonError::into_inner);
-    let take = || {
-        let mut queue = lock();
-        loop {
-            let inner = queue.as_mut()?;
-            if let Some(next) = inner.next() {
-                inner.held += 1;
-                return Some(next);
-            }
-            if inner.held == 0 {
-                return None;
-            }
-            queue = changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
-        }
-    };
-    let put_back = |again: Option<(U, u32)>| {
-        if let Some(queue) = lock().as_mut() {
-            queue.held -= 1;
-            queue.again.extend(again);
-        }
-        changed.notify_all();
-    };
+    let desk = Desk::new(units);
     let working = AtomicUsize::new(workers.len());
     let (sender, events) = mpsc::channel();
     thread::scope(|scope| {
         for mut worker in workers {
             let sender = sender.clone();
-            let (take, put_back, working, is_lost) = (&take, &put_back, &working, &is_lost);
+            let (desk, working, is_lost) = (&desk, &working, &is_lost);
             scope.spawn(move || {
                 let mut lost = 0;
                 loop {
-                    let Some((unit, attempts)) = take() else { return };
+                    let Some((unit, attempts, held)) = desk.take() else { return };
                     let event = match worker(&unit) {
                         Err(error) if is_lost(&error) && attempts + 1 < ATTEMPTS => {
-                            put_back(Some((unit.clone(), attempts + 1)));
+                            held.give_back(unit.clone(), attempts + 1);
                             Ok(Event::Lost(unit, error))
                         }
                         done => {
-                            put_back(None);
+                            drop(held);
                             done.map(|certificate| Event::Done(unit, certificate))
                         }
                     };
@@ -117,10 +178,54 @@ pub fn deal<U: Clone + Send, C: Send, E: Send, W: FnMut(&U) -> Result<C, E> + Se
             {
                 result = Err(error);
                 stop();
-                *lock() = None;
-                changed.notify_all();
+                desk.close();
             }
         }
         result
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+
+    /// One worker has no unit any more while the other fails twice and retires: the unit is done all the same.
+    #[test]
+    fn a_unit_that_comes_back_late_is_done() {
+        for _ in 0..50 {
+            let both = Barrier::new(2);
+            let worker = |is_broken: bool| {
+                let both = &both;
+                let mut calls = 0;
+                move |_: &u32| {
+                    calls += 1;
+                    if calls == 1 {
+                        both.wait();
+                    }
+                    if is_broken {
+                        thread::sleep(std::time::Duration::from_millis(1));
+                        return Err("broken");
+                    }
+                    Ok(())
+                }
+            };
+            let mut done = Vec::new();
+            let all = deal(
+                0..2,
+                vec![worker(false), worker(true)],
+                |_| true,
+                || {},
+                |event| {
+                    if let Event::Done(unit, ()) = event {
+                        done.push(unit);
+                    }
+                    Ok(())
+                },
+            );
+            done.sort_unstable();
+            assert_eq!((all, done), (Ok(()), vec![0, 1]));
+        }
+    }
 }
