@@ -1,7 +1,7 @@
 //! Accesses to rows: how wide they can be, and where pieces of rows are.
 
-use warpmp_kernel::build::{Builder, Emit, R32};
-use warpmp_kernel::ir::Vector;
+use warpmp_kernel::build::{Builder, Emit, R32, R64};
+use warpmp_kernel::ir::{Cmp, Space, Vector};
 
 /// The widest access, in words, that every row of this many limbs allows: 4, 2 or 1.
 pub const fn piece(limbs: u32) -> u32 {
@@ -32,4 +32,23 @@ pub fn divide(b: &mut Builder, x: R32, divisor: u32, limit: u32) -> R32 {
     debug_assert!(limit * (m * divisor - (1 << 20)) < 1 << 20);
     let scaled = b.mul_lo(x, m);
     b.shr(scaled, 20)
+}
+
+/// All threads of the block copy `words` words (a multiple of four) to shared memory. A barrier must follow.
+pub fn fill_shared(b: &mut Builder, thread: R32, threads: u32, from: R64, to: R32, words: u32) {
+    debug_assert!(words.is_multiple_of(4));
+    let pieces = words / 4;
+    let index = b.copy(thread);
+    let some = b.compare(Cmp::Lt, index, pieces);
+    b.if_(some, |b| {
+        b.do_while(|b| {
+            let source = b.mad_wide(index, 16, from);
+            let piece = b.load_global(Space::GlobalConst, Vector::V4, source, 0);
+            let target = b.mad_lo(index, 16, to);
+            b.store_shared(&piece, target, 0);
+            let next = b.add(index, threads);
+            b.set(index, next);
+            b.compare(Cmp::Lt, index, pieces)
+        });
+    });
 }

@@ -1,7 +1,7 @@
-//! What the kernels share: the table jump, filling shared memory, reports.
+//! What the kernels share: the table jump and reports.
 
-use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
-use warpmp_kernel::ir::{Cmp, Space, Vector};
+use warpmp_kernel::build::{Builder, Emit, Pred, R32};
+use warpmp_kernel::ir::{Cmp, Space};
 use warpmp_launch::{Address, Word, parameters};
 
 /// Bytes before the records of a report: the number of reports (also of those that found no room), padding.
@@ -28,25 +28,6 @@ impl Report {
         let words: Vec<R32> = (0..4).map(|i| start.get(i).copied().unwrap_or_else(|| b.copy(0))).collect();
         b.guarded(room, true, |g| g.store_global(Space::Global, &words, record, REPORT_HEADER_BYTES as u32));
     }
-}
-
-/// All threads of the block copy `words` words (a multiple of four) to shared memory. A barrier must follow.
-pub(super) fn fill_shared(b: &mut Builder, thread: R32, threads: u32, from: R64, to: R32, words: u32) {
-    debug_assert!(words.is_multiple_of(4));
-    let pieces = words / 4;
-    let index = b.copy(thread);
-    let some = b.compare(Cmp::Lt, index, pieces);
-    b.if_(some, |b| {
-        b.do_while(|b| {
-            let source = b.mad_wide(index, 16, from);
-            let piece = b.load_global(Space::GlobalConst, Vector::V4, source, 0);
-            let target = b.mad_lo(index, 16, to);
-            b.store_shared(&piece, target, 0);
-            let next = b.add(index, threads);
-            b.set(index, next);
-            b.compare(Cmp::Lt, index, pieces)
-        });
-    });
 }
 
 /// A jump over some steps: the power of three for the high part, and the low part's value after them.

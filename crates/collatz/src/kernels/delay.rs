@@ -15,9 +15,9 @@
 use warpmp_device::{Arg, Buffer, Grid};
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special, Vector};
-use warpmp_launch::{Address, Parameter, Word, parameters};
+use warpmp_launch::{Address, Parameter, Word, fill_shared, parameters};
 
-use super::common::{Jump, Report, fill_shared, jump_watched};
+use super::common::{Jump, Report, jump_watched};
 use super::honda::Place;
 
 /// Where starts come from.

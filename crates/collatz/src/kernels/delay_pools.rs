@@ -22,9 +22,9 @@
 use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, Pred, R32};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Space, Special, Vector, Vote};
-use warpmp_launch::{Address, Word, parameters};
+use warpmp_launch::{Address, Word, fill_shared, parameters};
 
-use super::common::{Jump, Report, fill_shared, jump, jump_watched};
+use super::common::{Jump, Report, jump, jump_watched};
 use super::delay::Source;
 use super::lookahead::Lookahead;
 

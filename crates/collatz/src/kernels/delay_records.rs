@@ -16,9 +16,9 @@
 use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, Pred, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special, Vector};
-use warpmp_launch::{Address, Long, Word, parameters};
+use warpmp_launch::{Address, Long, Word, fill_shared, parameters};
 
-use super::common::{Jump, Report, fill_shared, jump_watched, small_modulo_nine};
+use super::common::{Jump, Report, jump_watched, small_modulo_nine};
 use super::lookahead::Lookahead;
 use super::starts::Starts;
 

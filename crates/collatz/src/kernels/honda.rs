@@ -17,9 +17,9 @@
 use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special, Vector};
-use warpmp_launch::{Address, Long, Word, parameters};
+use warpmp_launch::{Address, Long, Word, fill_shared, parameters};
 
-use super::common::{Jump, Report, fill_shared, jump_watched, reaches};
+use super::common::{Jump, Report, jump_watched, reaches};
 
 /// Where the tables are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -5,8 +5,8 @@
 //! cost       `16·L` bytes a start
 
 use warpmp_kernel::build::{Builder, Emit, Glue};
-use warpmp_kernel::ir::{Bounds, Kernel, Space, Special, Vector};
-use warpmp_launch::{Address, Long, parameters};
+use warpmp_kernel::ir::{Bounds, Kernel, Space, Vector};
+use warpmp_launch::{Address, Long, parameters, thread_number};
 
 use super::walk::Walk;
 
@@ -32,9 +32,7 @@ pub fn build(walk: &Walk) -> Kernel {
     let mut b = Builder::new(&format!("begin_{limbs}"), Glue::None);
     b.bounds(Bounds { max_threads: Some(walk.threads), ..Bounds::default() });
     let inputs = Inputs::of(&mut b, false);
-    let thread = b.special(Special::Tid);
-    let block = b.special(Special::Ctaid);
-    let column = b.mad_lo(block, walk.threads, thread);
+    let column = thread_number(&mut b, walk.threads);
     let row = b.mad_wide(column, 8 * limbs, inputs.pool);
     for coordinate in 0..2 {
         let limb = |i| 4 * (coordinate * limbs + i);

@@ -10,8 +10,8 @@
 
 use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue};
-use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
-use warpmp_launch::{Address, parameters};
+use warpmp_kernel::ir::{Bounds, Cmp, Kernel};
+use warpmp_launch::{Address, parameters, thread_number};
 
 use super::curve::{Curve, same};
 use super::walk::Walk;
@@ -40,9 +40,7 @@ pub fn build(walk: &Walk) -> Kernel {
     let mut b = Builder::new(&format!("escape_{}", walk.constants.limbs), Glue::Every(1));
     b.bounds(Bounds { max_threads: Some(walk.threads), ..Bounds::default() });
     let inputs = Inputs::of(&mut b, false);
-    let thread = b.special(Special::Tid);
-    let block = b.special(Special::Ctaid);
-    let column = b.mad_lo(block, walk.threads, thread);
+    let column = thread_number(&mut b, walk.threads);
     let curve = Curve::new(&mut b, &walk.constants, column);
     let columns = walk.columns();
     let [state, earlier, smallest] = [inputs.state, inputs.earlier, inputs.smallest].map(|address| b.copy64(address));

@@ -4,8 +4,8 @@
 //! so that a warp reads whole sectors. A number of `L` limbs has pieces of 4, 2 and 1 words, widest first.
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
-use warpmp_kernel::ir::{Cmp, Space, Vector};
-use warpmp_launch::vector;
+use warpmp_kernel::ir::Space;
+use warpmp_launch::{fill_shared, vector};
 
 /// The pieces of a number: its first limb, and its words.
 pub(super) fn pieces(limbs: u32) -> impl Iterator<Item = (u32, u32)> {
@@ -97,20 +97,7 @@ impl Table {
     /// All threads of the block copy the table to shared memory; ends with a barrier.
     pub(super) fn fill(b: &mut Builder, from: R64, thread: R32, threads: u32, columns: Columns) -> Self {
         let base = b.shared_base();
-        let pieces = 2 * columns.bytes() / 16;
-        let index = b.copy(thread);
-        let some = b.compare(Cmp::Lt, index, pieces);
-        b.if_(some, |b| {
-            b.do_while(|b| {
-                let source = b.mad_wide(index, 16, from);
-                let piece = b.load_global(Space::GlobalConst, Vector::V4, source, 0);
-                let target = b.mad_lo(index, 16, base);
-                b.store_shared(&piece, target, 0);
-                let next = b.add(index, threads);
-                b.set(index, next);
-                b.compare(Cmp::Lt, index, pieces)
-            });
-        });
+        fill_shared(b, thread, threads, from, base, 2 * columns.bytes() / 4);
         b.barrier();
         Self { base, columns }
     }

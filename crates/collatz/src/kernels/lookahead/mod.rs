@@ -37,9 +37,9 @@ mod candidates;
 use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, Pred, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Space, Special, Vector};
-use warpmp_launch::{Address, Long, Word, parameters};
+use warpmp_launch::{Address, Long, Word, fill_shared, parameters};
 
-use super::common::{Report, fill_shared};
+use super::common::Report;
 
 /// Numbers of a leaf in a window, 2¹⁰: one word of candidates a lane.
 pub const CANDIDATE_BITS: u32 = 10;
