@@ -53,7 +53,7 @@ const SHARED_BYTES: u32 = 48 << 10;
 const MAX_LANES: u32 = 1 << 24;
 
 /// The row of the register for Toom-K.
-pub(super) const fn algorithm<const K: u32>(name: &'static str) -> Algorithm {
+pub const fn algorithm<const K: u32>(name: &'static str) -> Algorithm {
     Algorithm {
         name,
         summary: "Toom-Cook in two kernels: a warp an evaluation point, then a thread an interpolation",
