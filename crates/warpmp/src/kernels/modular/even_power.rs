@@ -18,7 +18,7 @@
 //! with even modulus, 1994.
 
 use warpmp_kernel::build::{Builder, Emit, R32};
-use warpmp_kernel::fragment::{Montgomery, assign, repeat};
+use warpmp_kernel::fragment::{Montgomery, assign, repeat, select};
 use warpmp_kernel::ir::{Cmp, Vote};
 use warpmp_launch::{Frame, Stage};
 
@@ -98,14 +98,8 @@ impl AnyPowMod {
             let any = b.vote(Vote::Any, is_set);
             b.if_(any, |b| {
                 let product = ring.negated_quotient(b, &none, Some((&x, &base)));
-                // A mask, for a predicate that lived through the product would be saved in a register around its carries.
-                let mask = b.sub(0, digit);
-                for (&x, &product) in x.iter().zip(&product) {
-                    let difference = b.xor(x, product);
-                    let masked = b.and(difference, mask);
-                    let chosen = b.xor(x, masked);
-                    b.set(x, chosen);
-                }
+                let chosen = select(b, is_set, &product, &x);
+                assign(b, &x, &chosen);
             });
         });
         x

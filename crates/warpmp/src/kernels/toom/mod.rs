@@ -68,7 +68,8 @@ pub const fn algorithm<const K: u32>(name: &'static str) -> Algorithm {
 }
 
 impl Toom {
-    pub(super) fn new(k: u32, shape: OperationShape, settings: &ChainSettings) -> Self {
+    /// The kernels for `k` parts, with settings that the operands allow.
+    pub fn new(k: u32, shape: OperationShape, settings: &ChainSettings) -> Self {
         let mut spec = Self { k, shape, glue: settings.glue.unwrap_or(Glue::None), warps: settings.warps.unwrap_or(8) };
         spec.warps = (1 << spec.warps.clamp(1, 32).ilog2()).min(32);
         while spec.warps > 1 && spec.shared_bytes() > SHARED_BYTES {
