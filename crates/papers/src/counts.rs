@@ -149,6 +149,7 @@ mod tests {
     use warpmp::{Plan, tuning::shipped};
 
     use super::*;
+    use crate::kernels::register;
 
     fn counted(algorithm: &str, words: u64) -> [u64; 3] {
         let counted = count(algorithm, words as usize).unwrap();
@@ -174,7 +175,8 @@ mod tests {
             let points = 2 * k - 1;
             let shape = Shape::new(1, 32 * w as usize);
             let name = format!("toom-{k}");
-            let plan = Plan::new(Operation::Mul, &[shape; 2], info.info(), &shipped(90), Some(&name)).unwrap();
+            let choice = (&shipped(90), &register());
+            let plan = Plan::with_register(Operation::Mul, &[shape; 2], info.info(), choice, Some(&name)).unwrap();
             let products = plan.wide_products();
             let (reads, writes) = (points * (2 * w + 4 * m + 3) - 1, points * (4 * m + 3) + 2 * w);
             assert_eq!(counted(&name, w), [products, reads, writes], "toom-{k}");

@@ -1,9 +1,10 @@
 //! The papers' files are whole, and name what exists.
 
 use warpmp::Operation;
-use warpmp::kernels::{OperandShape, OperationShape, Register};
+use warpmp::kernels::{OperandShape, OperationShape};
 
 use super::*;
+use crate::kernels::register;
 
 fn names(names: &[&str]) -> Result<Vec<String>> {
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
@@ -12,7 +13,7 @@ fn names(names: &[&str]) -> Result<Vec<String>> {
 
 /// Can our algorithm of this name multiply these lengths?
 fn fits(name: &str, limbs: usize) -> bool {
-    let found = Register::shipped().find(Operation::Mul, name);
+    let found = register().find(Operation::Mul, name);
     let algorithm = found.unwrap_or_else(|| panic!("no algorithm {name}"));
     let operand = OperandShape::each(32 * limbs as u32);
     (algorithm.fits)(OperationShape::product(operand, operand))

@@ -43,3 +43,27 @@ pub const MULTIPLICATIONS: &[Algorithm] = &[
 pub fn register() -> Register {
     Register::shipped().with(Operation::Mul, MULTIPLICATIONS)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_multiplication_has_a_section_in_the_book() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../book/src/multiplication.md");
+        let book = std::fs::read_to_string(path).unwrap();
+        let headings: Vec<&str> = book.lines().filter(|line| line.starts_with('#')).collect();
+        for Algorithm { name, .. } in MULTIPLICATIONS {
+            // Toom's method is one section for all numbers of parts.
+            let name = if name.starts_with("toom-") { "toom-2" } else { name };
+            assert!(headings.iter().any(|line| line.contains(&format!("`{name}`"))), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_are_not_taken_twice() {
+        let names = register().names(Operation::Mul);
+        let distinct: std::collections::HashSet<_> = names.iter().collect();
+        assert_eq!(distinct.len(), names.len());
+    }
+}
