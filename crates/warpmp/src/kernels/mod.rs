@@ -30,6 +30,7 @@ mod shape;
 pub mod sqr_thread;
 pub mod sum_rotate;
 pub mod sum_rotate_shared;
+pub mod tensor;
 mod tile;
 pub mod toom;
 
@@ -40,7 +41,7 @@ use crate::operation::{Group, Operation};
 pub use register::{Algorithm, Order, Recipe, Register, With};
 pub use settings::{
     ChainSettings, GroupSettings, HeldSettings, KaratsubaSettings, OwnSettings, Settings, SettingsFault,
-    SharedGroupSettings, ThreadSettings, ThreadSquareSettings, WarpSettings,
+    SharedGroupSettings, TensorSettings, ThreadSettings, ThreadSquareSettings, WarpSettings,
 };
 pub use shape::{OperandShape, OperationShape};
 
@@ -60,6 +61,7 @@ const MUL: &[Algorithm] = &[
     karatsuba_sum_rotate::TWICE,
     mul_group::ALGORITHM,
     karatsuba_group::ALGORITHM,
+    tensor::ALGORITHM,
     toom::algorithm::<2>("toom-2"),
     toom::algorithm::<3>("toom-3"),
     toom::algorithm::<4>("toom-4"),
@@ -71,8 +73,12 @@ const MUL: &[Algorithm] = &[
 ];
 
 /// Every squaring on the GPU. A squaring has the name of the multiplication with the same idea.
-const SQR: &[Algorithm] =
-    &[sqr_thread::ALGORITHM, karatsuba_group::squares::GROUP, karatsuba_group::squares::KARATSUBA];
+const SQR: &[Algorithm] = &[
+    sqr_thread::ALGORITHM,
+    karatsuba_group::squares::GROUP,
+    karatsuba_group::squares::KARATSUBA,
+    tensor::SQUARES,
+];
 
 /// The algorithms of this crate for an operation.
 pub fn register(operation: Operation) -> &'static [Algorithm] {

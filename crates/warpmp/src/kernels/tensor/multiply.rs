@@ -1,0 +1,103 @@
+//! The matrix products: every byte column of the result, as sums in registers.
+//!
+//! A step takes one block of `a`, as the 32×32 matrix `T(q, k) = a[32e + q − k]` of its bytes, and multiplies it by
+//! every block of `b`: block `j − e` adds to block `j` of the result. Blocks of the result are columns, and columns are
+//! counted modulo their number, so no column of a step is wasted: a column whose `j − e` is negative adds to block
+//! `j + columns`. Column `j` has all of its low block after step `j`; the sums are copied then.
+//!
+//! Lane `4g + t` has rows `4g … 4g + 3` of columns `2t` and `2t + 1`: four bytes of the same limb.
+
+use warpmp_kernel::build::{Builder, Emit, Pred, R32};
+use warpmp_kernel::ir::{Cmp, Vector};
+
+use super::Place;
+use super::layout::{BLOCK_BYTES, COLUMNS, Layout};
+
+/// The sums of a tile in a lane: two matrix products, of rows `4g` and `4g + 1`, and of rows `4g + 2` and `4g + 3`.
+pub(super) type Sums = [[R32; 4]; 2];
+
+/// The sums of a tile: those of the low blocks of the result, and those of both.
+pub(super) struct TileSums {
+    pub(super) low: Sums,
+    pub(super) both: Sums,
+}
+
+impl Layout {
+    /// Multiplies: the sums of each tile.
+    pub(super) fn multiply(self, b: &mut Builder, place: &Place, turn: R32) -> Vec<TileSums> {
+        let Place { group, member, shared, lane } = *place;
+        // Word p − 2 of the lane's windows, p = 8e + g − 2t, is 8 − 2 + g − 2t words from the beginning of a.
+        let window = b.add(shared, turn);
+        let window = b.mad_lo(group, 4, window);
+        let window = b.mad_lo(member, 8_u32.wrapping_neg(), window);
+        let columns = b.mad_lo(lane, 8, shared);
+        let here: Vec<Pred> = (0..4).map(|member_of_column| b.compare(Cmp::Eq, member, member_of_column)).collect();
+        let zero = b.copy(0);
+        let zeros = [[zero; 4]; 2];
+        let mut tiles: Vec<TileSums> =
+            (0..self.tiles).map(|_| TileSums { low: std::array::from_fn(|_| fresh(b)), both: zeros }).collect();
+        // The blocks that meet tile s in this step; in the next they meet tile s + 1.
+        let mut blocks: Vec<Vec<R32>> = (1..self.tiles).map(|s| self.load_columns(b, columns, s, 0)).collect();
+        for step in 0..=self.blocks {
+            blocks.insert(0, self.load_columns(b, columns, 0, step));
+            blocks.truncate(self.tiles as usize);
+            let [low, high] = toeplitz(b, window, step);
+            for (tile, block) in tiles.iter_mut().zip(&blocks) {
+                let block = [block[0], block[1]];
+                tile.both = [b.mma_u8(low, block, tile.both[0]), b.mma_u8(high, block, tile.both[1])];
+            }
+            self.snapshot(b, &mut tiles, &here, step);
+        }
+        for step in self.blocks + 1..self.columns() {
+            self.snapshot(b, &mut tiles, &here, step);
+        }
+        tiles
+    }
+
+    /// This lane's eight bytes of the block that meets its column of tile `s` in a step.
+    fn load_columns(self, b: &mut Builder, columns: R32, s: u32, step: u32) -> Vec<R32> {
+        // Block tiles·column + s − step: its tile, and how many columns it is further.
+        let distance = s + self.columns() - step;
+        let (tile, shift) = (distance % self.tiles, distance / self.tiles);
+        b.load_shared(Vector::V2, columns, self.work() + tile * self.tile_bytes() + shift * BLOCK_BYTES)
+    }
+
+    /// Copies the sums of the column whose low block is complete after this step.
+    fn snapshot(self, b: &mut Builder, tiles: &mut [TileSums], here: &[Pred], step: u32) {
+        if step >= self.columns() {
+            return;
+        }
+        let TileSums { low, both } = &tiles[(step % self.tiles) as usize];
+        let column = step / self.tiles;
+        let (member, parity) = (column / 2, column % 2);
+        for (low, both) in low.iter().flatten().zip(both.iter().flatten()).skip(parity as usize).step_by(2) {
+            if member == 0 {
+                // In all lanes, so that the register holds nothing before.
+                b.set(*low, *both);
+            } else {
+                b.guarded(here[member as usize], true, |g| g.set(*low, *both));
+            }
+        }
+    }
+}
+
+fn fresh(b: &mut Builder) -> [R32; 4] {
+    std::array::from_fn(|_| b.register())
+}
+
+/// The matrix of block `step` of `a`, as the two matrix products take it.
+///
+/// Byte `i` of half `r` of row `x` is `a[4·(p − r) + x − 3 + i]`, `p = 8·step + g − 2t`: the place of digit
+/// `k = 8t + 4r + 3 − i` of a column, whose words have their bytes reversed.
+fn toeplitz(b: &mut Builder, window: R32, step: u32) -> [[R32; 4]; 2] {
+    let first = 6 * 4 + BLOCK_BYTES * step;
+    let [lowest, below, word] = [0, 4, 8].map(|at| b.load_shared(Vector::V1, window, first + at)[0]);
+    let mut rows = |x: u32| {
+        let mut half = |low: R32, high: R32| if x == 3 { high } else { b.prmt(low, high, 0x4321 + 0x1111 * x) };
+        [half(below, word), half(lowest, below)]
+    };
+    let [r0, r1, r2, r3] = [0, 1, 2, 3].map(&mut rows);
+    [[r0[0], r1[0], r0[1], r1[1]], [r2[0], r3[0], r2[1], r3[1]]]
+}
+
+const _: () = assert!(COLUMNS == 8, "a lane has two columns of four");
