@@ -73,6 +73,8 @@ struct Place {
     member: R32,
     /// Where the warp's shared memory begins.
     shared: R32,
+    /// 2⁸, 2¹⁶ and 2²⁴, in registers: `ptxas` makes several shifts and additions of a product by a constant.
+    bytes: [R32; 3],
 }
 
 impl Layout {
@@ -118,7 +120,10 @@ impl Tensor {
         let lane = b.special(Special::Lane);
         let shared = b.shared_base();
         let shared = b.mad_lo(warp, layout.bytes(), shared);
-        let place = Place { lane, group: b.shr(lane, 2), member: b.and(lane, 3), shared };
+        // A launch has fewer than 2³¹ lanes, but `ptxas` does not know it.
+        let zero = b.shr(ports.lanes, 31);
+        let bytes = [8, 16, 24].map(|bits| b.or(zero, 1 << bits));
+        let place = Place { lane, group: b.shr(lane, 2), member: b.and(lane, 3), shared, bytes };
         layout.clear(b, &place);
         let turn = b.copy(0);
         let rows = self.operand_rows(b, ports, product);

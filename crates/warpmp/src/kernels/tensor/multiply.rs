@@ -7,11 +7,14 @@
 //!
 //! Lane `4g + t` has rows `4g … 4g + 3` of columns `2t` and `2t + 1`: four bytes of the same limb.
 
-use warpmp_kernel::build::{Builder, Emit, Pred, R32};
+use warpmp_kernel::build::{Builder, Emit, R32};
 use warpmp_kernel::ir::{Cmp, Vector};
 
 use super::Place;
 use super::layout::{BLOCK_BYTES, COLUMNS, Layout};
+
+/// Steps between barriers.
+const FENCE: u32 = 2;
 
 /// The sums of a tile in a lane: two matrix products, of rows `4g` and `4g + 1`, and of rows `4g + 2` and `4g + 3`.
 pub(super) type Sums = [[R32; 4]; 2];
@@ -25,20 +28,25 @@ pub(super) struct TileSums {
 impl Layout {
     /// Multiplies: the sums of each tile.
     pub(super) fn multiply(self, b: &mut Builder, place: &Place, turn: R32) -> Vec<TileSums> {
-        let Place { group, member, shared, lane } = *place;
+        let Place { group, member, shared, lane, .. } = *place;
         // Word p − 2 of the lane's windows, p = 8e + g − 2t, is 8 − 2 + g − 2t words from the beginning of a.
         let window = b.add(shared, turn);
         let window = b.mad_lo(group, 4, window);
         let window = b.mad_lo(member, 8_u32.wrapping_neg(), window);
         let columns = b.mad_lo(lane, 8, shared);
-        let here: Vec<Pred> = (0..4).map(|member_of_column| b.compare(Cmp::Eq, member, member_of_column)).collect();
+        let here: Vec<R32> = (0..4).map(|number| is(b, member, number)).collect();
         let zero = b.copy(0);
         let zeros = [[zero; 4]; 2];
         let mut tiles: Vec<TileSums> =
-            (0..self.tiles).map(|_| TileSums { low: std::array::from_fn(|_| fresh(b)), both: zeros }).collect();
+            (0..self.tiles).map(|_| TileSums { low: zeros, both: zeros }).collect();
         // The blocks that meet tile s in this step; in the next they meet tile s + 1.
         let mut blocks: Vec<Vec<R32>> = (1..self.tiles).map(|s| self.load_columns(b, columns, s, 0)).collect();
         for step in 0..=self.blocks {
+            if step > 0 && step % FENCE == 0 {
+                // `ptxas` moves the loads of many steps to the front, for registers that then lack elsewhere. It moves
+                // none across a barrier.
+                b.warp_barrier();
+            }
             blocks.insert(0, self.load_columns(b, columns, 0, step));
             blocks.truncate(self.tiles as usize);
             let [low, high] = toeplitz(b, window, step);
@@ -63,26 +71,28 @@ impl Layout {
     }
 
     /// Copies the sums of the column whose low block is complete after this step.
-    fn snapshot(self, b: &mut Builder, tiles: &mut [TileSums], here: &[Pred], step: u32) {
+    ///
+    /// A multiplication by 1 or 0 and an addition, because the unit of selections builds the matrices meanwhile.
+    fn snapshot(self, b: &mut Builder, tiles: &mut [TileSums], here: &[R32], step: u32) {
         if step >= self.columns() {
             return;
         }
-        let TileSums { low, both } = &tiles[(step % self.tiles) as usize];
+        let TileSums { low, both } = &mut tiles[(step % self.tiles) as usize];
         let column = step / self.tiles;
-        let (member, parity) = (column / 2, column % 2);
-        for (low, both) in low.iter().flatten().zip(both.iter().flatten()).skip(parity as usize).step_by(2) {
-            if member == 0 {
-                // In all lanes, so that the register holds nothing before.
-                b.set(*low, *both);
-            } else {
-                b.guarded(here[member as usize], true, |g| g.set(*low, *both));
-            }
+        let (member, parity) = (column as usize / 2, column as usize % 2);
+        for (low, both) in low.iter_mut().flatten().zip(both.iter().flatten()).skip(parity).step_by(2) {
+            *low = match member {
+                0 => b.mul_lo(*both, here[0]),
+                _ => b.mad_lo(*both, here[member], *low),
+            };
         }
     }
 }
 
-fn fresh(b: &mut Builder) -> [R32; 4] {
-    std::array::from_fn(|_| b.register())
+/// Is `value` this number? 1 or 0.
+fn is(b: &mut Builder, value: R32, number: u32) -> R32 {
+    let equal = b.compare(Cmp::Eq, value, number);
+    b.select(1, 0, equal)
 }
 
 /// The matrix of block `step` of `a`, as the two matrix products take it.

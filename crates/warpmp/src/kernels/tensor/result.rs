@@ -51,7 +51,7 @@ impl Layout {
                 let [low, both] = [&tile.low, &tile.both].map(|sums| sums_of_limb(sums, parity));
                 let sums =
                     if high_half == 0 { low } else { std::array::from_fn(|i| b.sub(both[i], low[i])) };
-                let digit = self.fold(b, sums);
+                let digit = self.fold(b, place, sums);
                 let block = high_half * self.columns() + parity * self.tiles + s;
                 let limb = BLOCK_LIMBS * block;
                 let chunk = limb / self.chunk();
@@ -63,16 +63,17 @@ impl Layout {
     }
 
     /// The number of four sums, each a byte further.
-    fn fold(self, b: &mut Builder, [v0, v1, v2, v3]: [R32; 4]) -> R64 {
+    fn fold(self, b: &mut Builder, place: &Place, [v0, v1, v2, v3]: [R32; 4]) -> R64 {
+        let [byte, two, three] = place.bytes;
         if self.greatest_sum() * 257 <= u64::from(u32::MAX) {
-            let [low, high] = [[v0, v1], [v2, v3]].map(|[low, high]| b.mad_lo(high, 1 << 8, low));
+            let [low, high] = [[v0, v1], [v2, v3]].map(|[low, high]| b.mad_lo(high, byte, low));
             let low = b.widen(low);
-            return b.mad_wide(high, 1 << 16, low);
+            return b.mad_wide(high, two, low);
         }
         let sum = b.widen(v0);
-        let sum = b.mad_wide(v1, 1 << 8, sum);
-        let sum = b.mad_wide(v2, 1 << 16, sum);
-        b.mad_wide(v3, 1 << 24, sum)
+        let sum = b.mad_wide(v1, byte, sum);
+        let sum = b.mad_wide(v2, two, sum);
+        b.mad_wide(v3, three, sum)
     }
 
     /// The limbs of this lane's chunk.
