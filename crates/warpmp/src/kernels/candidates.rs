@@ -11,8 +11,8 @@ use warpmp_kernel::build::Glue;
 use super::OperationShape;
 use super::mul_thread::Input;
 use super::settings::{
-    GroupSettings, KaratsubaSettings, OwnSettings, SharedGroupSettings, TensorSettings, ThreadSettings, ThreadSquareSettings,
-    WarpSettings,
+    GroupSettings, KaratsubaSettings, OwnSettings, SharedGroupSettings, TensorSettings, ThreadSettings,
+    ThreadSquareSettings, WarpSettings,
 };
 
 /// Sizes of a block of threads.

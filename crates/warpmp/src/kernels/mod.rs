@@ -38,7 +38,7 @@ pub use warpmp_launch::{Entry, Geometry, Spec, Stage};
 use warpmp_launch::{name_suffix as suffix, piece, vector};
 
 use crate::operation::{Group, Operation};
-pub use register::{Algorithm, Order, Recipe, Register, With};
+pub use register::{Algorithm, OnlyFrom, Order, Recipe, Register, With};
 pub use settings::{
     ChainSettings, GroupSettings, HeldSettings, KaratsubaSettings, OwnSettings, Settings, SettingsFault,
     SharedGroupSettings, TensorSettings, ThreadSettings, ThreadSquareSettings, WarpSettings,
@@ -73,12 +73,8 @@ const MUL: &[Algorithm] = &[
 ];
 
 /// Every squaring on the GPU. A squaring has the name of the multiplication with the same idea.
-const SQR: &[Algorithm] = &[
-    sqr_thread::ALGORITHM,
-    karatsuba_group::squares::GROUP,
-    karatsuba_group::squares::KARATSUBA,
-    tensor::SQUARES,
-];
+const SQR: &[Algorithm] =
+    &[sqr_thread::ALGORITHM, karatsuba_group::squares::GROUP, karatsuba_group::squares::KARATSUBA, tensor::SQUARES];
 
 /// The algorithms of this crate for an operation.
 pub fn register(operation: Operation) -> &'static [Algorithm] {

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! a, twice     8 words of zeros, the limbs, zeros to the end of a block, 8 words of zeros
-//! b            the limbs, zeros to the end of the tiles
-//! work         the columns of the tiles; later the digits of the result, then its limbs
+//! b            the limbs, zeros to the end of the panels
+//! work         the columns of the panels; later the digits of the result, then its limbs
 //! ```
 //!
 //! The next operands arrive while a product is computed: `a` in its other place, `b` in the only one, because the
@@ -14,7 +14,7 @@ use crate::kernels::OperationShape;
 /// Limbs of a block: 32 bytes, the depth of a matrix product.
 pub(super) const BLOCK_LIMBS: u32 = 8;
 
-/// Columns of a tile: the width of a matrix product.
+/// Columns of a panel: the width of a matrix product.
 pub(super) const COLUMNS: u32 = 8;
 
 /// Bytes of a block.
@@ -28,7 +28,7 @@ pub(super) struct Layout {
     /// Blocks of `a`.
     pub(super) blocks: u32,
     /// Tiles of columns: of blocks of `b`, and of blocks of each half of the result.
-    pub(super) tiles: u32,
+    pub(super) panels: u32,
 }
 
 impl Layout {
@@ -39,17 +39,17 @@ impl Layout {
         };
         let [a, b, _] = limbs;
         let longest = if a < b { b } else { a };
-        Self { limbs, blocks: a.div_ceil(BLOCK_LIMBS), tiles: longest.div_ceil(BLOCK_LIMBS * COLUMNS) }
+        Self { limbs, blocks: a.div_ceil(BLOCK_LIMBS), panels: longest.div_ceil(BLOCK_LIMBS * COLUMNS) }
     }
 
-    /// Columns of all tiles.
+    /// Columns of all panels.
     pub(super) const fn columns(self) -> u32 {
-        COLUMNS * self.tiles
+        COLUMNS * self.panels
     }
 
     /// Limbs of the result that a lane finishes.
     pub(super) const fn chunk(self) -> u32 {
-        4 * self.tiles
+        4 * self.panels
     }
 
     /// Bytes of a place of `a`.
@@ -67,12 +67,12 @@ impl Layout {
         self.b() + BLOCK_BYTES * self.columns()
     }
 
-    /// Bytes from the columns of a tile to those of the next. The stride puts the blocks that a quarter of a warp
+    /// Bytes from the columns of a panel to those of the next. The stride puts the blocks that a quarter of a warp
     /// writes into different banks.
-    pub(super) const fn tile_bytes(self) -> u32 {
-        let skew = match self.tiles {
+    pub(super) const fn panel_bytes(self) -> u32 {
+        let skew = match self.panels {
             2 => 64,
-            tiles if tiles % 4 == 3 => 96,
+            panels if panels % 4 == 3 => 96,
             _ => 32,
         };
         2 * COLUMNS * BLOCK_BYTES + skew

@@ -3,9 +3,9 @@
 //! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
 //! requires   `la, lb ≤ 512`; buffers padded to whole tiles of 32 lanes
 //! launch     `32·warps` threads a block, `products` products a block, one after the other by each warp
-//! cost       `2·tiles·(⌈la/8⌉ + 1)` matrix products of 16×32 by 32×8 bytes, `tiles = ⌈max(la, lb)/64⌉`;
+//! cost       `2·panels·(⌈la/8⌉ + 1)` matrix products of 16×32 by 32×8 bytes, `panels = ⌈max(la, lb)/64⌉`;
 //!            4·(la + lb + lc) bytes of global traffic; `layout.rs` has the shared memory
-//! registers  about 18·tiles + 40
+//! registers  about 18·panels + 40
 //!
 //! Digits are bytes. A warp copies its operands to shared memory (`operands`), computes all byte columns of the result
 //! by matrix products (`multiply`), makes limbs of them and stores these (`result`). The operands of its next product
@@ -15,7 +15,7 @@
 //! matrix product wraps. The carries are bounded in `result`.
 //!
 //! source: schoolbook multiplication as a matrix product by a Toeplitz matrix; columns modulo their number, and the
-//! order of blocks in the tiles, are ours.
+//! order of blocks in the panels, are ours.
 
 mod layout;
 mod multiply;
@@ -26,7 +26,7 @@ use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
 use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
-use super::{Algorithm, OperationShape, Order, Spec, TensorSettings, With, candidates, piece};
+use super::{Algorithm, OnlyFrom, OperationShape, Order, Spec, TensorSettings, With, candidates, piece};
 use layout::Layout;
 
 /// Parameters of the kernel.
@@ -43,6 +43,9 @@ pub struct Tensor {
 /// The limbs of the longer operand that it takes.
 const LIMBS: std::ops::RangeInclusive<u32> = 32..=512;
 
+/// Matrix products of bytes, 32 deep, begin with this compute capability, times ten.
+const MATRIX_PRODUCTS_FROM: u32 = 80;
+
 /// The row of the register.
 pub(super) const ALGORITHM: Algorithm = Algorithm {
     name: "tensor",
@@ -50,10 +53,13 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "operands whose longer one has 993 to 16384 bits, on a GPU from sm_80 on",
     fits: |shape| LIMBS.contains(&shape.max_limbs()),
     order: Order::ShorterFirst,
-    recipe: &With::<TensorSettings> {
-        spec: |shape, settings, _| Box::new(Tensor::with(shape, settings)),
-        candidates: |_| candidates::tensor(),
-    },
+    recipe: &OnlyFrom(
+        MATRIX_PRODUCTS_FROM,
+        With::<TensorSettings> {
+            spec: |shape, settings, _| Box::new(Tensor::with(shape, settings)),
+            candidates: |_| candidates::tensor(),
+        },
+    ),
 };
 
 /// The row of the register for squares.

@@ -16,18 +16,18 @@ use super::layout::{BLOCK_BYTES, COLUMNS, Layout};
 /// Steps between barriers.
 const FENCE: u32 = 2;
 
-/// The sums of a tile in a lane: two matrix products, of rows `4g` and `4g + 1`, and of rows `4g + 2` and `4g + 3`.
+/// The sums of a panel in a lane: two matrix products, of rows `4g` and `4g + 1`, and of rows `4g + 2` and `4g + 3`.
 pub(super) type Sums = [[R32; 4]; 2];
 
-/// The sums of a tile: those of the low blocks of the result, and those of both.
-pub(super) struct TileSums {
+/// The sums of a panel: those of the low blocks of the result, and those of both.
+pub(super) struct PanelSums {
     pub(super) low: Sums,
     pub(super) both: Sums,
 }
 
 impl Layout {
-    /// Multiplies: the sums of each tile.
-    pub(super) fn multiply(self, b: &mut Builder, place: &Place, turn: R32) -> Vec<TileSums> {
+    /// Multiplies: the sums of each panel.
+    pub(super) fn multiply(self, b: &mut Builder, place: &Place, turn: R32) -> Vec<PanelSums> {
         let Place { group, member, shared, lane, .. } = *place;
         // Word p − 2 of the lane's windows, p = 8e + g − 2t, is 8 − 2 + g − 2t words from the beginning of a.
         let window = b.add(shared, turn);
@@ -37,10 +37,9 @@ impl Layout {
         let here: Vec<R32> = (0..4).map(|number| is(b, member, number)).collect();
         let zero = b.copy(0);
         let zeros = [[zero; 4]; 2];
-        let mut tiles: Vec<TileSums> =
-            (0..self.tiles).map(|_| TileSums { low: zeros, both: zeros }).collect();
-        // The blocks that meet tile s in this step; in the next they meet tile s + 1.
-        let mut blocks: Vec<Vec<R32>> = (1..self.tiles).map(|s| self.load_columns(b, columns, s, 0)).collect();
+        let mut panels: Vec<PanelSums> = (0..self.panels).map(|_| PanelSums { low: zeros, both: zeros }).collect();
+        // The blocks that meet panel s in this step; in the next they meet panel s + 1.
+        let mut blocks: Vec<Vec<R32>> = (1..self.panels).map(|s| self.load_columns(b, columns, s, 0)).collect();
         for step in 0..=self.blocks {
             if step > 0 && step % FENCE == 0 {
                 // `ptxas` moves the loads of many steps to the front, for registers that then lack elsewhere. It moves
@@ -48,37 +47,37 @@ impl Layout {
                 b.warp_barrier();
             }
             blocks.insert(0, self.load_columns(b, columns, 0, step));
-            blocks.truncate(self.tiles as usize);
+            blocks.truncate(self.panels as usize);
             let [low, high] = toeplitz(b, window, step);
-            for (tile, block) in tiles.iter_mut().zip(&blocks) {
+            for (panel, block) in panels.iter_mut().zip(&blocks) {
                 let block = [block[0], block[1]];
-                tile.both = [b.mma_u8(low, block, tile.both[0]), b.mma_u8(high, block, tile.both[1])];
+                panel.both = [b.mma_u8(low, block, panel.both[0]), b.mma_u8(high, block, panel.both[1])];
             }
-            self.snapshot(b, &mut tiles, &here, step);
+            self.snapshot(b, &mut panels, &here, step);
         }
         for step in self.blocks + 1..self.columns() {
-            self.snapshot(b, &mut tiles, &here, step);
+            self.snapshot(b, &mut panels, &here, step);
         }
-        tiles
+        panels
     }
 
-    /// This lane's eight bytes of the block that meets its column of tile `s` in a step.
+    /// This lane's eight bytes of the block that meets its column of panel `s` in a step.
     fn load_columns(self, b: &mut Builder, columns: R32, s: u32, step: u32) -> Vec<R32> {
-        // Block tiles·column + s − step: its tile, and how many columns it is further.
+        // Block panels·column + s − step: its panel, and how many columns it is further.
         let distance = s + self.columns() - step;
-        let (tile, shift) = (distance % self.tiles, distance / self.tiles);
-        b.load_shared(Vector::V2, columns, self.work() + tile * self.tile_bytes() + shift * BLOCK_BYTES)
+        let (panel, shift) = (distance % self.panels, distance / self.panels);
+        b.load_shared(Vector::V2, columns, self.work() + panel * self.panel_bytes() + shift * BLOCK_BYTES)
     }
 
     /// Copies the sums of the column whose low block is complete after this step.
     ///
     /// A multiplication by 1 or 0 and an addition, because the unit of selections builds the matrices meanwhile.
-    fn snapshot(self, b: &mut Builder, tiles: &mut [TileSums], here: &[R32], step: u32) {
+    fn snapshot(self, b: &mut Builder, panels: &mut [PanelSums], here: &[R32], step: u32) {
         if step >= self.columns() {
             return;
         }
-        let TileSums { low, both } = &mut tiles[(step % self.tiles) as usize];
-        let column = step / self.tiles;
+        let PanelSums { low, both } = &mut panels[(step % self.panels) as usize];
+        let column = step / self.panels;
         let (member, parity) = (column as usize / 2, column as usize % 2);
         for (low, both) in low.iter_mut().flatten().zip(both.iter().flatten()).skip(parity).step_by(2) {
             *low = match member {

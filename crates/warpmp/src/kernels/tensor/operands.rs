@@ -27,22 +27,22 @@ impl Layout {
         b.copy_commit();
     }
 
-    /// Copies the blocks of `b` to the columns of the tiles, the bytes of each word reversed.
+    /// Copies the blocks of `b` to the columns of the panels, the bytes of each word reversed.
     ///
-    /// Block `j` is column `j / tiles` of tile `j mod tiles`. Each tile has its columns twice, so that eight columns
+    /// Block `j` is column `j / panels` of panel `j mod panels`. Each panel has its columns twice, so that eight columns
     /// from any one on are neighbours.
     pub(super) fn arrange(self, b: &mut Builder, place: &Place) {
         let Place { lane, shared, .. } = *place;
         let again = COLUMNS * BLOCK_BYTES;
-        // One tile is one pass of words in pairs; more tiles are passes of four.
-        let (vector, bytes) = if self.tiles == 1 { (Vector::V2, 8) } else { (Vector::V4, 16) };
+        // One panel is one pass of words in pairs; more panels are passes of four.
+        let (vector, bytes) = if self.panels == 1 { (Vector::V2, 8) } else { (Vector::V4, 16) };
         let pieces = BLOCK_BYTES * self.columns() / bytes;
         let from = b.mad_lo(lane, bytes, shared);
-        let natural = self.tiles == 1;
+        let natural = self.panels == 1;
         let mut first = None;
         for pass in 0..pieces.div_ceil(32) {
             let (to, offset) = match first {
-                Some(to) if 16 % self.tiles == 0 => (to, 16 / self.tiles * BLOCK_BYTES * pass),
+                Some(to) if 16 % self.panels == 0 => (to, 16 / self.panels * BLOCK_BYTES * pass),
                 _ if natural => (from, 0),
                 _ => (self.column_of_piece(b, place, pass), 0),
             };
@@ -67,12 +67,12 @@ impl Layout {
     fn column_of_piece(self, b: &mut Builder, place: &Place, pass: u32) -> R32 {
         let block = b.shr(place.lane, 1);
         let block = b.add(block, 16 * pass);
-        let column = divide(b, block, self.tiles, self.columns() + 16);
-        let tile = b.mad_lo(column, self.tiles.wrapping_neg(), block);
+        let column = divide(b, block, self.panels, self.columns() + 16);
+        let panel = b.mad_lo(column, self.panels.wrapping_neg(), block);
         let half = b.and(place.lane, 1);
         let to = b.mad_lo(half, 16, place.shared);
         let to = b.mad_lo(column, BLOCK_BYTES, to);
-        b.mad_lo(tile, self.tile_bytes(), to)
+        b.mad_lo(panel, self.panel_bytes(), to)
     }
 }
 

@@ -15,15 +15,15 @@ use warpmp_launch::{divide, piece, vector};
 
 use super::Place;
 use super::layout::{BLOCK_LIMBS, Layout};
-use super::multiply::{Sums, TileSums};
+use super::multiply::{PanelSums, Sums};
 
 impl Layout {
     /// Writes the product whose sums these are to the row that begins at `row`.
-    pub(super) fn finish(self, b: &mut Builder, place: &Place, tiles: &[TileSums], row: R64) {
+    pub(super) fn finish(self, b: &mut Builder, place: &Place, panels: &[PanelSums], row: R64) {
         b.section("carry");
         // The columns have been read.
         b.warp_barrier();
-        self.put_digits(b, place, tiles);
+        self.put_digits(b, place, panels);
         b.warp_barrier();
         let limbs = self.resolve(b, place);
         b.section("store");
@@ -37,22 +37,21 @@ impl Layout {
 
     /// Puts the digits of this lane into shared memory.
     ///
-    /// Column `2t + h` of tile `s` has the block `tiles·(2t + h) + s`, and in the high half of the result as many blocks
+    /// Column `2t + h` of panel `s` has the block `panels·(2t + h) + s`, and in the high half of the result as many blocks
     /// more as there are columns; this lane has limb `g` of it. After each chunk of limbs follows a digit of padding.
-    fn put_digits(self, b: &mut Builder, place: &Place, tiles: &[TileSums]) {
+    fn put_digits(self, b: &mut Builder, place: &Place, panels: &[PanelSums]) {
         let Place { group, member, shared, .. } = *place;
         let to = b.mad_lo(group, 8, shared);
         let to = b.mad_lo(member, 4 * self.digit_bytes(), to);
         // The chunk of a digit is the same for all g, but where a chunk ends in the middle of a block.
         let upper = b.shr(group, 2);
         let above = b.mad_lo(upper, 8, to);
-        for (tile, s) in tiles.iter().zip(0..) {
+        for (panel, s) in panels.iter().zip(0..) {
             for (high_half, parity) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-                let [low, both] = [&tile.low, &tile.both].map(|sums| sums_of_limb(sums, parity));
-                let sums =
-                    if high_half == 0 { low } else { std::array::from_fn(|i| b.sub(both[i], low[i])) };
+                let [low, both] = [&panel.low, &panel.both].map(|sums| sums_of_limb(sums, parity));
+                let sums = if high_half == 0 { low } else { std::array::from_fn(|i| b.sub(both[i], low[i])) };
                 let digit = self.fold(b, place, sums);
-                let block = high_half * self.columns() + parity * self.tiles + s;
+                let block = high_half * self.columns() + parity * self.panels + s;
                 let limb = BLOCK_LIMBS * block;
                 let chunk = limb / self.chunk();
                 let to = if (limb + 4) / self.chunk() > chunk { above } else { to };
@@ -80,8 +79,7 @@ impl Layout {
     fn resolve(self, b: &mut Builder, place: &Place) -> Vec<R32> {
         let from = b.mad_lo(place.lane, self.digit_bytes(), place.shared);
         let two = vector(2);
-        let digits: Vec<Vec<R32>> =
-            (0..self.chunk()).map(|i| b.load_shared(two, from, self.work() + 8 * i)).collect();
+        let digits: Vec<Vec<R32>> = (0..self.chunk()).map(|i| b.load_shared(two, from, self.work() + 8 * i)).collect();
         let last = digits[digits.len() - 1][1];
         let below = b.shuffle(Shuffle::Up, last, 1, 32);
         let lowest = b.compare(Cmp::Eq, place.lane, 0);
@@ -145,7 +143,7 @@ impl Layout {
     }
 }
 
-/// A lane's four sums of a limb in a tile's even column or, if `parity` is 1, in its odd one.
+/// A lane's four sums of a limb in a panel's even column or, if `parity` is 1, in its odd one.
 fn sums_of_limb(sums: &Sums, parity: u32) -> [R32; 4] {
     std::array::from_fn(|x| sums[x / 2][2 * (x % 2) + parity as usize])
 }
