@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::PATTERNS;
-use common::products::{check, check_all, check_square, multiplication, shape, squaring};
 use warpmp::device::{self, SimConfig};
 use warpmp::kernels::{Register, Settings, Spec};
 use warpmp::{Error, Operation, Plan, Shape, tuning};
 use warpmp_kernel::ir::Op;
 use warpmp_testkit::Pattern;
+use warpmp_testkit::kernels::PATTERNS;
+use warpmp_testkit::kernels::products::{check, check_all, check_square, multiplication, shape, squaring};
 
 const NAME: &str = "tensor";
 
