@@ -46,7 +46,7 @@ impl Request<'_> {
         let table = self.table.deciding(operation);
         let rows = || table.candidates(operation, bits, lanes, self.asked);
         let serves = |it: &&Algorithm| it.takes(whole) && it.runs_on(self.capability);
-        let takes = |row: &Row| find(&row.algorithm).filter(serves).is_some();
+        let takes = |row: &Row| find(&row.algorithm).as_ref().is_some_and(serves);
         let row = rows().find(|row| takes(row)).or_else(|| rows().next());
         let name = self.asked.or(row.map(|row| row.algorithm.as_str()));
         let row = row.filter(|row| self.asked.is_some() || takes(row));

@@ -64,7 +64,7 @@ impl Layout {
     /// The number of four sums, each a byte further.
     fn fold(self, b: &mut Builder, place: &Place, [v0, v1, v2, v3]: [R32; 4]) -> R64 {
         let [byte, two, three] = place.bytes;
-        if self.greatest_sum() * 257 <= u64::from(u32::MAX) {
+        if u32::try_from(self.greatest_sum() * 257).is_ok() {
             let [low, high] = [[v0, v1], [v2, v3]].map(|[low, high]| b.mad_lo(high, byte, low));
             let low = b.widen(low);
             return b.mad_wide(high, two, low);
