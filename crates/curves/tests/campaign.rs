@@ -127,8 +127,8 @@ fn two_devices_work_into_one_directory() {
     assert_eq!(names, [("one", true), ("one", true), ("two", true), ("two", true)]);
     drop(opened);
     // Every point is one, those of walks that went on too.
-    let checked = check(&Folder::open(folder.path()).unwrap(), 4000);
-    assert!(checked.sampled > 1000 && checked.findings.is_empty(), "{checked:?}");
+    let checked = check(&Folder::open(folder.path()).unwrap(), 300);
+    assert!(checked.sampled == 300 && checked.findings.is_empty(), "{checked:?}");
     // A start is reported once, though its walk went on.
     let mut starts = Vec::new();
     for path in files(folder.path()) {
@@ -216,7 +216,7 @@ fn damaged_and_lost_files_are_found() {
 #[test]
 fn wrong_points_are_found() {
     let folder = tempfile::tempdir().unwrap();
-    let campaign = some_points(folder.path(), 5, 200);
+    let campaign = some_points(folder.path(), 5, 20);
     let problem = warpmp_curves::challenges::named("eccp-131").unwrap();
     let kind = points::kind(campaign.specification());
     // Distinguished points of a walk with fewer distinguished bits are points of this walk too.
@@ -229,7 +229,7 @@ fn wrong_points_are_found() {
     let theirs = points::kind(Folder::open(other.path()).unwrap().specification());
     warpmp_campaign::records::read(&files(other.path())[0], theirs, |record| records.push(record.to_vec())).unwrap();
     let mut appender = Appender::create(&points::path(folder.path(), 77), kind).unwrap().unwrap();
-    records.truncate(40);
+    records.truncate(24);
     for record in &records {
         appender.append(record).unwrap();
     }
@@ -248,7 +248,7 @@ fn wrong_points_are_found() {
         }
     }
     // Three bits more are zero in one point of eight. The session has no log.
-    assert!((25..40).contains(&early) && never == 1 && others == 1, "{:?}", checked.findings);
+    assert!((14..25).contains(&early) && never == 1 && others == 1, "{:?}", checked.findings);
 }
 
 #[test]

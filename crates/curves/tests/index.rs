@@ -29,7 +29,7 @@ fn hash(number: u64) -> u64 {
 
 /// Points from one number to another; the hash of every hundredth is that of an earlier point.
 fn point(number: u64) -> Distinguished {
-    let of = if number % 100 == 99 { hash(number) % number } else { number };
+    let of = if number % 100 == 99 { hash(number) % (number / 100 + 1) * 100 } else { number };
     Distinguished { hash: hash(of), start: number }
 }
 
