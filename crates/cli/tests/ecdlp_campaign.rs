@@ -57,18 +57,13 @@ fn killed_and_resumed() {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    // A block that was being written.
-    let path = files(&dir).remove(0);
-    let whole = fs::read(&path).unwrap();
-    fs::write(&path, [&whole[..], b"warpmpB1\x10"].concat()).unwrap();
     let run = dir.run(&["ecdlp", "solve", "--out", "camp", "--device", "cpu"]);
     assert_eq!(run.ok(), k, "{}", run.stderr);
-    assert!(run.stderr.contains("9 bytes of an unfinished block"), "{}", run.stderr);
     let status = object(dir.run(&["ecdlp", "status", "camp", "--json"]).ok());
     assert_eq!(format!("{}\n", status["solved"].as_str().unwrap()), k);
-    assert!(status["sessions"].as_array().unwrap().len() >= 5, "{status}");
+    assert!(status["sessions"].as_array().unwrap().len() >= 2, "{status}");
     let run = dir.run(&["ecdlp", "check", "camp", "--sample", "10"]);
-    assert!(run.ok().contains("10 walks made again") && run.text().contains("torn"), "{}", run.text());
+    assert!(run.ok().contains("10 walks made again"), "{}", run.text());
     // It is known now.
     assert_eq!(dir.run(&SOLVE).ok(), k);
 }
@@ -93,12 +88,19 @@ fn limits_of_time_and_signals() {
     let run = dir.run(&[&LONG[..], &["--for", "1", "--distinguished-bits", "6"]].concat());
     run.fails(3, &["no logarithm yet", "goes on"]);
     assert_eq!(run.text(), "");
-    let mut child = dir.command(&["ecdlp", "solve", "--out", "camp", "--device", "cpu", "-q"]).spawn().unwrap();
+    // A killed process has left a block that it was writing.
+    let path = files(&dir).remove(0);
+    fs::write(&path, [&fs::read(&path).unwrap()[..], b"warpmpB1\x10"].concat()).unwrap();
+    let mut child = dir.command(&["ecdlp", "solve", "--out", "camp", "--device", "cpu"]).spawn().unwrap();
     wait_until(|| catches_interrupts(&child));
     grows(&dir, &mut child, 100);
     interrupt(&child);
     let run = finish(child);
-    run.fails(130, &["interrupted", "goes on"]);
+    assert_eq!(run.code, 130, "{}", run.stderr);
+    for words in ["9 bytes of an unfinished block", "steps now", "error: interrupted; `warpmp ecdlp solve --out camp` goes on"] {
+        assert!(run.stderr.contains(words), "no {words:?} in {}", run.stderr);
+    }
+    assert!(dir.run(&["ecdlp", "check", "camp", "--sample", "2"]).ok().contains("torn   camp/points-"));
     let text = dir.run(&["ecdlp", "status", "camp", "--plot", "camp.svg"]);
     for word in ["eccp-131, 131 bits", "card-days", "probability of 0.9", "2, 0 of them at work or killed"] {
         assert!(text.ok().contains(word), "no {word:?} in {}", text.text());

@@ -173,6 +173,9 @@ impl<'s> Keeper<'s> {
         let kind = points::kind(self.campaign.specification());
         for session in points::sessions(folder)? {
             loop {
+                if !(self.go_on)() {
+                    return Err(Error::Stopped);
+                }
                 let mut met = Vec::new();
                 let Office { follower, index, told, .. } = office;
                 let room = index.room() as u64;

@@ -8,7 +8,7 @@ use warpmp_curves::search::solve;
 use super::args::Solve;
 use crate::{
     console,
-    error::Result,
+    error::{Error, Result},
     interrupt,
     progress::Progress,
     summary::{scaled, scaled_seconds},
@@ -21,7 +21,11 @@ pub(super) fn run(args: &Solve) -> Result<()> {
     // clap asks for a curve where there is no directory.
     let curve = args.curve.as_deref().unwrap_or_default();
     let problem = super::problem(curve, quiet)?;
-    let (engine, name) = super::engine(args.device.selector, quiet)?;
+    let engines = super::engines(args.device.selector, quiet)?;
+    if engines.len() > 1 && !quiet {
+        console::note("note: the first GPU works alone; with --out all GPUs work");
+    }
+    let (engine, name) = engines.into_iter().next().ok_or(Error::Bug)?;
     let plan = super::plan(&problem, &engine, args.seed.unwrap_or(0), &args.walk)?;
     let expected = problem.expected_steps();
     // Half of the searches take longer than expected: the bar's end is twice the mean.
