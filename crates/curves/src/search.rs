@@ -215,7 +215,8 @@ pub struct Plan {
     pub rounds: u32,
 }
 
-/// Launches fetch a point's share of an inversion in as much time as this many steps.
+/// An inversion takes as long as this many steps. Measured on an H200: with 36 points a thread a field of three limbs makes 0.9 times as
+/// many steps a second as with 256.
 const INVERSION: f64 = 4.0;
 
 impl Plan {

@@ -50,8 +50,8 @@ summary says how many steps it took. The result is checked by independent arithm
 
 Without --out nothing is kept: memory holds the distinguished points, and an interrupted search begins anew. With --out DIR
 the points are files of a directory: several processes on any hosts may work there, each may be killed at any time, and
-the same command goes on where they stopped. Then --curve and --seed may be left out. Of each campaign only one machine's
-directory is needed; `warpmp ecdlp join` brings several together.
+the same command goes on where they stopped. Then --curve and --seed may be left out. Machines without a common file
+system have a directory each; `warpmp ecdlp join` brings the directories together.
 
 Exit codes: 0 the logarithm is found, 3 the time of --for is over, 130 interrupted.
 
