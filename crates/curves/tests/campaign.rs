@@ -9,9 +9,7 @@ use std::sync::Mutex;
 use num_bigint::BigUint;
 use warpmp_campaign::records::Appender;
 use warpmp_curves::affine::Group;
-use warpmp_curves::campaign::{
-    self, Checked, Event, Finding, Folder, Found, Opened, Part, Progress, Worker, points,
-};
+use warpmp_curves::campaign::{self, Checked, Event, Finding, Folder, Found, Opened, Part, Progress, Worker, points};
 use warpmp_curves::search::{Engine, Plan};
 use warpmp_curves::walk::Settings;
 use warpmp_curves::{Layout, Problem};
@@ -49,7 +47,8 @@ fn search(
     go_on: impl FnMut(Progress) -> bool,
 ) -> (Option<Found>, Vec<Event>) {
     let events = Mutex::new(Vec::new());
-    let found = campaign::run(opened, workers, memory_bytes, &|event| events.lock().unwrap().push(event), go_on).unwrap();
+    let found =
+        campaign::run(opened, workers, memory_bytes, &|event| events.lock().unwrap().push(event), go_on).unwrap();
     (found, events.into_inner().unwrap())
 }
 
@@ -146,9 +145,8 @@ fn directories_of_other_walks_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (problem, _) = curve(0);
     drop(Opened::new(folder.path(), &problem, settings(6, 1)).unwrap());
-    let refused = |problem: &Problem, settings| {
-        Opened::new(folder.path(), problem, settings).map(drop).unwrap_err().to_string()
-    };
+    let refused =
+        |problem: &Problem, settings| Opened::new(folder.path(), problem, settings).map(drop).unwrap_err().to_string();
     for error in [
         refused(&curve(9).0, settings(6, 1)),
         refused(&problem, settings(7, 1)),

@@ -175,8 +175,9 @@ mod tests {
             let points = 2 * k - 1;
             let shape = Shape::new(1, 32 * w as usize);
             let name = format!("toom-{k}");
-            let choice = (&shipped(90), &register());
-            let plan = Plan::with_register(Operation::Mul, &[shape; 2], info.info(), choice, Some(&name)).unwrap();
+            let (table, register) = (shipped(90), register());
+            let plan = Plan::with_register(Operation::Mul, &[shape; 2], info.info(), (&*table, &register), Some(&name))
+                .unwrap();
             let products = plan.wide_products();
             let (reads, writes) = (points * (2 * w + 4 * m + 3) - 1, points * (4 * m + 3) + 2 * w);
             assert_eq!(counted(&name, w), [products, reads, writes], "toom-{k}");
