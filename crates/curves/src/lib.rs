@@ -32,5 +32,5 @@ pub mod walk;
 pub use error::{Error, Refusal, Result};
 pub use gpu::Layout;
 pub use meetings::{Distinguished, Meeting};
-pub use warpmp_campaign::Error as FolderError;
 pub use problem::{MAX_BITS, MIN_BITS, Problem};
+pub use warpmp_campaign::Error as FolderError;

@@ -8,8 +8,8 @@ use warpmp_device::Device;
 use crate::cpu;
 use crate::error::{Error, Result};
 use crate::gpu::{self, Layout};
-use crate::problem::Problem;
 use crate::meetings::{Distinguished, Meeting, Table};
+use crate::problem::Problem;
 use crate::walk::{End, Settings, Walk, limbs};
 
 /// A walk that reached a distinguished point.

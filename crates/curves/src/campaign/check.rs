@@ -97,7 +97,11 @@ impl fmt::Display for Finding {
                 write!(f, "{}: the walk of start {start} does not pass the point that is stored", path.display())
             }
             Self::NotDistinguished { path, start } => {
-                write!(f, "{}: the point of start {start} is a point of its walk, and is not distinguished", path.display())
+                write!(
+                    f,
+                    "{}: the point of start {start} is a point of its walk, and is not distinguished",
+                    path.display()
+                )
             }
             Self::WrongSolution { path } => write!(f, "{}: k·P is not Q", path.display()),
         }

@@ -92,7 +92,9 @@ fn states<const W: usize>(engine: &mut Engine<W>) -> Vec<Spot<W>> {
         }
         words
     };
-    engine.suspend(&mut |walk| spots.push(Spot { x: number(&walk[3..3 + limbs]), y: number(&walk[3 + limbs..]) })).unwrap();
+    engine
+        .suspend(&mut |walk| spots.push(Spot { x: number(&walk[3..3 + limbs]), y: number(&walk[3 + limbs..]) }))
+        .unwrap();
     spots
 }
 
@@ -118,7 +120,8 @@ fn planted_cycles<const W: usize>(name: &str) {
     for _ in 0..LOOK {
         walk.round(&mut ahead);
     }
-    let mut trapped: Vec<Spot<W>> = spots.iter().zip(&ahead).filter(|(now, ahead)| now == ahead).map(|it| *it.0).collect();
+    let mut trapped: Vec<Spot<W>> =
+        spots.iter().zip(&ahead).filter(|(now, ahead)| now == ahead).map(|it| *it.0).collect();
     assert!(trapped.len() >= 64, "{} of 640 walks are in a cycle", trapped.len());
     trapped.truncate(64);
     let device: Arc<dyn Device> = warpmp_device::open_sim();

@@ -33,7 +33,10 @@ pub(super) fn run(args: &Check) -> Result<()> {
             findings.len()
         ))?;
         for (path, bytes) in torn {
-            console::report(&format!("torn   {}: {bytes} bytes of a last block that was not finished\n", path.display()))?;
+            console::report(&format!(
+                "torn   {}: {bytes} bytes of a last block that was not finished\n",
+                path.display()
+            ))?;
         }
         for finding in findings {
             console::report(&format!("wrong  {finding}\n"))?;

@@ -71,8 +71,12 @@ fn for_people(status: &Status) -> String {
     let open = status.sessions.iter().filter(|session| !session.ended).count();
     let mut lines = vec![
         format!("curve      {name}, {} bits", status.problem.group.p.bits()),
-        format!("steps      {} in {} of engines, {} steps/s an engine", scaled(status.steps as f64),
-                scaled_seconds(status.seconds), scaled(status.rate())),
+        format!(
+            "steps      {} in {} of engines, {} steps/s an engine",
+            scaled(status.steps as f64),
+            scaled_seconds(status.seconds),
+            scaled(status.rate())
+        ),
         format!("points     {}: walks of {} steps", status.points, scaled(status.work)),
         format!("share      {:.4} of the expected {} steps", status.share(), scaled(status.expected)),
         format!("meetings   {}", meetings_text(status.meetings)),
