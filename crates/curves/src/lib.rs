@@ -8,7 +8,7 @@
 //! field        residues by words of 64 bits
 //! kernels      the walk on GPUs
 //! search       reports, meetings, the logarithm
-//! cpu          walks on the processor's cores
+//! cpu          walks on the processor's cores, in vectors
 //! gpu          walks on a device: rounds, reports, starts, long cycles
 //! ```
 #![forbid(unsafe_code)]
@@ -25,6 +25,7 @@ mod problem;
 pub mod search;
 pub mod walk;
 
+pub use cpu::Instructions;
 pub use error::{Error, Refusal, Result};
 pub use gpu::Layout;
 pub use problem::{MAX_BITS, MIN_BITS, Problem};

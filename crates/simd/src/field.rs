@@ -59,6 +59,13 @@ pub const fn digits<S: Simd>(bits: usize) -> usize {
 pub struct Number<S: Simd, const N: usize, const BOUND: usize>([S::Vector; N]);
 
 impl<S: Simd, const N: usize, const BOUND: usize> Number<S, N, BOUND> {
+    /// The number `v` with these digits, least significant first. The caller sees to it that they are reduced and that the number
+    /// is below `BOUND·p`.
+    #[inline(always)]
+    pub const fn from_digits(digits: [S::Vector; N]) -> Self {
+        Self(digits)
+    }
+
     /// The digits, least significant first.
     #[inline(always)]
     pub const fn digits(&self) -> &[S::Vector; N] {
@@ -309,6 +316,29 @@ impl<S: Simd, const N: usize> Field<S, N> {
         Number(x)
     }
 
+    /// `x·digit/2^DIGIT_BITS`, for a digit of at most half of the radix: `2^(DIGIT_BITS − i)` divides by `2^i`. A part
+    /// `1/N` of a product.
+    ///
+    /// bound: `(x·digit + q·p)/2^DIGIT_BITS < 2p/2 + p`.
+    #[inline(always)]
+    pub fn mul_digit(&self, x: Number<S, N, 2>, digit: S::Vector) -> Number<S, N, 2> {
+        let mut columns = [self.s.zero(); N];
+        self.row(&mut columns, digit, &x.0);
+        carry_up(self.s, &mut columns);
+        Number(columns)
+    }
+
+    /// The lanes where `a < b`.
+    #[inline(always)]
+    pub fn below<const A: usize, const B: usize>(&self, a: Number<S, N, A>, b: Number<S, N, B>) -> S::Mask {
+        let s = self.s;
+        let mut difference = a.0;
+        for (a, b) in difference.iter_mut().zip(&b.0) {
+            *a = s.sub(*a, *b);
+        }
+        s.is_negative(carry_signed(s, &mut difference, s.zero()))
+    }
+
     /// The lanes where two numbers are equal.
     #[inline(always)]
     pub fn equal(&self, a: Number<S, N, 1>, b: Number<S, N, 1>) -> S::Mask {
@@ -380,30 +410,35 @@ impl<S: Simd, const N: usize> Field<S, N> {
     /// `a·b/R`, below `2p`: rows of the product and of the quotient by turns, in `N` columns.
     #[inline(always)]
     fn product(&self, a: &[S::Vector; N], b: &[S::Vector; N]) -> Number<S, N, 2> {
-        let s = self.s;
-        let zero = s.zero();
-        let mut low = [zero; N];
+        let mut columns = [self.s.zero(); N];
         for a in a {
-            let mut high = [zero; N];
-            for j in 0..N {
-                low[j] = s.mul_low(low[j], *a, b[j]);
-                high[j] = s.mul_high(high[j], *a, b[j]);
-            }
-            let q = s.low_digit(low[0], self.inverse);
-            for (j, p) in self.multiples[0].iter().enumerate() {
-                low[j] = s.mul_low(low[j], q, *p);
-                high[j] = s.mul_high(high[j], q, *p);
-            }
-            // The lowest column is a multiple of the digit's radix: its carry goes on, all columns move down.
-            let carry = s.carry(low[0]);
-            for j in 1..N {
-                low[j - 1] = s.add(low[j], high[j - 1]);
-            }
-            low[N - 1] = high[N - 1];
-            low[0] = s.add(low[0], carry);
+            self.row(&mut columns, *a, b);
         }
-        carry_up(s, &mut low);
-        Number(low)
+        carry_up(self.s, &mut columns);
+        Number(columns)
+    }
+
+    /// `low = (low + a·b)/2^DIGIT_BITS` modulo `p`, for one digit `a`.
+    #[inline(always)]
+    fn row(&self, low: &mut [S::Vector; N], a: S::Vector, b: &[S::Vector; N]) {
+        let s = self.s;
+        let mut high = [s.zero(); N];
+        for j in 0..N {
+            low[j] = s.mul_low(low[j], a, b[j]);
+            high[j] = s.mul_high(high[j], a, b[j]);
+        }
+        let q = s.low_digit(low[0], self.inverse);
+        for (j, p) in self.multiples[0].iter().enumerate() {
+            low[j] = s.mul_low(low[j], q, *p);
+            high[j] = s.mul_high(high[j], q, *p);
+        }
+        // The lowest column is a multiple of the digit's radix: its carry goes on, all columns move down.
+        let carry = s.carry(low[0]);
+        for j in 1..N {
+            low[j - 1] = s.add(low[j], high[j - 1]);
+        }
+        low[N - 1] = high[N - 1];
+        low[0] = s.add(low[0], carry);
     }
 
     /// `a²/R`, below `2p`: products of different digits once, doubled, then the squares and the quotient's rows.
