@@ -129,7 +129,7 @@ impl<const W: usize> Engine<W> {
     pub(crate) fn new(device: &Arc<dyn Device>, walk: &Arc<Walk<W>>, layout: Layout, first: u64) -> Result<Self> {
         let Layout { blocks, threads, points, capacity } = layout;
         let kernel = walk::Walk {
-            constants: Constants { p: integer(&walk.field.p), a: integer(&walk.a), limbs: walk.limbs },
+            constants: Constants::new(integer(&walk.field.p), integer(&walk.a), walk.limbs),
             branch_bits: walk.settings.branch_bits,
             distinguished_bits: walk.settings.distinguished_bits,
             shift: walk.shift,
@@ -367,6 +367,7 @@ mod tests {
     use warpmp_kernel::ir::{Int, Op};
 
     use crate::challenges;
+    use crate::kernels::Reduction;
     use crate::walk::Settings;
     use crate::walk::reference::Reference;
 
@@ -423,8 +424,12 @@ mod tests {
             4 => 1,
             _ => 2,
         };
-        let square = if limbs < 4 { 2 * limbs * limbs } else { limbs * limbs + limbs * (limbs + 1) / 2 };
-        let arithmetic = 5 * 2 * limbs * limbs + square;
+        let square = if limbs < 4 { limbs * limbs } else { limbs * (limbs + 1) / 2 };
+        let arithmetic = match engine.kernel.constants.reduction {
+            Reduction::Montgomery => 5 * 2 * limbs * limbs + square + limbs * limbs,
+            // A fold is a row, and so is the factor of the slope's square; two canonical forms.
+            Reduction::Fold(_) => 5 * (limbs * limbs + limbs) + square + limbs + limbs + 2 * limbs,
+        };
         // The first point of a round is read by itself.
         let addresses = 6 * pieces * steps + 3 * pieces * 32 * 2;
         assert_eq!(wide(Op::MulWide(Int::U32)) + wide(Op::MadWide(Int::U32)), arithmetic * steps + addresses, "{name}");
@@ -432,6 +437,7 @@ mod tests {
 
     #[test]
     fn a_step_takes_five_products_and_a_square() {
+        wide_products::<2>("secp112r1");
         wide_products::<2>("eccp-79");
         wide_products::<2>("eccp-109");
         wide_products::<3>("eccp-131");
@@ -441,6 +447,7 @@ mod tests {
     fn the_simulators_walks() {
         reports_are_true::<2>("eccp-79", 4);
         reports_are_true::<2>("eccp-109", 6);
+        reports_are_true::<2>("secp112r1", 4);
         reports_are_true::<3>("eccp-131", 3);
     }
 }

@@ -292,8 +292,7 @@ mod tests {
     #[test]
     fn vectors_walk_as_words_do() {
         for problem in &problems() {
-            with_words!(problem, agree(2));
-            with_words!(problem, agree(6));
+            with_words!(problem, agree(3));
         }
     }
 

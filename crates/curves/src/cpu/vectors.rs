@@ -33,7 +33,7 @@ use warpmp_simd::{Avx2, Ifma, MAX_LANES, Simd};
 
 use super::{Arrival, Lanes, Maker};
 use crate::field::integer;
-use crate::walk::{LOOK, Spot, Walk};
+use crate::walk::{LOOK, Settings, Spot, Walk};
 
 /// The most bits of a field with AVX2. From six digits on, words are as fast.
 pub(super) const AVX2_BITS: u64 = 136;
@@ -65,7 +65,7 @@ pub(super) fn avx2<const W: usize>(s: Avx2, walk: &Arc<Walk<W>>, bits: usize) ->
 }
 
 fn maker<S: Simd, const N: usize, const W: usize>(s: S, walk: &Arc<Walk<W>>) -> Option<(Maker<W>, u64)> {
-    let curve = Arc::new(Curve::<S, N>::new(s, walk)?);
+    let curve = Arc::new(Curve::<S, N>::new(s, &Source::of(walk))?);
     let make: Maker<W> = Box::new(move |spots| Box::new(Vectors::new(curve.clone(), &spots)));
     Some((make, (CHAINS * S::LANES) as u64))
 }
@@ -101,35 +101,59 @@ struct Place<S: Simd, const N: usize> {
     prefix: Number<S, N, 2>,
 }
 
-/// The smallest points that walks have seen.
-type Smallest<S, const N: usize> = [Number<S, N, 1>; 2];
+/// A point of each lane: `x` and `y`.
+type Point<S, const N: usize> = [Number<S, N, 1>; 2];
+
+/// The constants of a walk, whatever the length of its words.
+struct Source {
+    p: BigUint,
+    limbs: u32,
+    settings: Settings,
+    shift: u32,
+    a: Vec<u64>,
+    /// The coordinates of the entries.
+    table: [Vec<Vec<u64>>; 2],
+}
+
+impl Source {
+    fn of<const W: usize>(walk: &Walk<W>) -> Self {
+        let column = |number: fn(&Spot<W>) -> &[u64; W]| walk.table.iter().map(|spot| number(spot).to_vec()).collect();
+        Self {
+            p: integer(&walk.field.p),
+            limbs: walk.limbs,
+            settings: walk.settings,
+            shift: walk.shift,
+            a: walk.a.to_vec(),
+            table: [column(|spot| &spot.x), column(|spot| &spot.y)],
+        }
+    }
+}
 
 impl<S: Simd, const N: usize> Curve<S, N> {
-    fn new<const W: usize>(s: S, walk: &Walk<W>) -> Option<Self> {
-        let p = integer(&walk.field.p);
+    fn new(s: S, source: &Source) -> Option<Self> {
+        let Source { p, limbs, settings, shift, a, table } = source;
         let field = Field::<S, N>::new(s, &p.to_u32_digits())?;
-        let difference = i64::from(32 * walk.limbs) - (S::DIGIT_BITS * N) as i64;
+        let difference = i64::from(32 * limbs) - (S::DIGIT_BITS * N) as i64;
         let (k, less) = ((difference / 2).max(0) as usize, (-difference).max(0) as usize);
         let power = |exponent: i64| {
-            let power = (BigUint::from(1_u32) << exponent.unsigned_abs()) % &p;
-            let power = if exponent < 0 { power.modinv(&p)? } else { power };
+            let power = (BigUint::from(1_u32) << exponent.unsigned_abs()) % p;
+            let power = if exponent < 0 { power.modinv(p)? } else { power };
             Some(field.constant(&power.to_u32_digits()))
         };
         let divide = |bits: usize| (bits > 0).then(|| s.splat(1 << (S::DIGIT_BITS - bits)));
-        let column = |number: fn(&Spot<W>) -> &[u64; W]| {
-            std::array::from_fn(|i| walk.table.iter().map(|entry| split::<S, N>(number(entry))[i]).collect())
-        };
-        let distinguished = ((1 << walk.settings.distinguished_bits) - 1) << walk.shift;
+        let [x, y] =
+            table.each_ref().map(|column| -> Vec<[u64; N]> { column.iter().map(|x| split::<S, N>(x)).collect() });
+        let digits = |column: &[[u64; N]]| std::array::from_fn(|i| column.iter().map(|digits| digits[i]).collect());
         Some(Self {
             s,
-            table: [column(|entry| &entry.x), column(|entry| &entry.y)],
-            a: number(s, &split::<S, N>(&walk.a)),
+            table: [digits(&x), digits(&y)],
+            a: Number::from_digits(split::<S, N>(a).map(|digit| s.splat(digit))),
             lift: power(k as i64)?,
             lower: power(-difference)?,
             square_digit: divide(less),
             product_digit: divide(k),
-            branch: s.splat((1 << walk.settings.branch_bits) - 1),
-            distinguished: s.splat(distinguished),
+            branch: s.splat((1 << settings.branch_bits) - 1),
+            distinguished: s.splat(((1 << settings.distinguished_bits) - 1) << shift),
             field,
         })
     }
@@ -153,35 +177,44 @@ impl<S: Simd, const N: usize> Curve<S, N> {
     #[inline(always)]
     fn prepare(&self, places: &mut [Place<S, N>; CHAINS], products: &mut [Number<S, N, 2>; CHAINS]) {
         let field = &self.field;
-        for (place, product) in places.iter_mut().zip(products) {
+        for k in 0..CHAINS {
+            let place = &mut places[k];
             place.entry = field.choose(&self.table[0], place.x.digits()[0]);
-            place.prefix = *product;
+            place.prefix = products[k];
             let mut run: Number<S, N, 2> = field.sub(place.entry, place.x);
             let doubled = self.doubled(place);
             if doubled != 0 {
                 run = field.select(self.s.mask(doubled), field.add(place.y, place.y), run);
             }
-            *product = field.mul(*product, run);
+            products[k] = field.mul(products[k], run);
         }
     }
 
     /// `3x² + a`.
-    #[inline(always)]
+    #[cold]
+    #[inline(never)]
     fn tangent(&self, x: Number<S, N, 1>) -> Number<S, N, 2> {
         let field = &self.field;
-        let square = field.mul(field.square(x), self.lower);
-        let triple = field.add::<4, 2, 6>(field.add::<2, 2, 4>(square, square), square);
-        field.canonical(field.add::<6, 1, 7>(triple, self.a)).widen()
+        self.s.vectorize(
+            #[inline(always)]
+            || {
+                let square = field.mul(field.square(x), self.lower);
+                let triple = field.add::<4, 2, 6>(field.add::<2, 2, 4>(square, square), square);
+                field.canonical(field.add::<6, 1, 7>(triple, self.a)).widen()
+            },
+        )
     }
 
     /// One step of every lane. The inverses become those of the places that are left.
     #[inline(always)]
     fn step(&self, places: &mut [Place<S, N>; CHAINS], inverses: &mut [Number<S, N, 2>; CHAINS]) {
         let (s, field) = (self.s, &self.field);
-        let mut other = places.map(|place| place.entry);
+        let mut others = [field.zero(); CHAINS];
         let mut doubled = [0; CHAINS];
-        let mut slopes = inverses.map(|inverse| inverse);
-        for (k, place) in places.iter().enumerate() {
+        let mut slopes = *inverses;
+        for k in 0..CHAINS {
+            let place = &places[k];
+            others[k] = place.entry;
             let mut run: Number<S, N, 2> = field.sub(place.entry, place.x);
             let mut rise: Number<S, N, 2> = field.sub(field.choose(&self.table[1], place.x.digits()[0]), place.y);
             doubled[k] = self.doubled(place);
@@ -189,35 +222,53 @@ impl<S: Simd, const N: usize> Curve<S, N> {
                 let lanes = s.mask(doubled[k]);
                 run = field.select(lanes, field.add(place.y, place.y), run);
                 rise = field.select(lanes, self.tangent(place.x), rise);
-                other[k] = field.select(lanes, place.x, place.entry);
+                others[k] = field.select(lanes, place.x, place.entry);
             }
             let own = field.mul(inverses[k], place.prefix);
             inverses[k] = field.mul(inverses[k], run);
             slopes[k] = field.mul(rise, own);
         }
-        let mut after = *places;
-        for ((after, place), (slope, other)) in after.iter_mut().zip(&*places).zip(slopes.iter().zip(&other)) {
-            let square = self.divide(field.square(*slope), self.square_digit);
-            let x = field.sub::<3, 1, 4>(field.sub::<2, 1, 3>(square, place.x), *other);
-            after.x = field.canonical(x);
+        let mut after = [field.zero(); CHAINS];
+        for k in 0..CHAINS {
+            let square = self.divide(field.square(slopes[k]), self.square_digit);
+            let x = field.sub::<3, 1, 4>(field.sub::<2, 1, 3>(square, places[k].x), others[k]);
+            after[k] = field.canonical(x);
         }
-        for (k, (after, place)) in after.iter_mut().zip(places).enumerate() {
-            let run: Number<S, N, 2> = field.sub(place.x, after.x);
+        for k in 0..CHAINS {
+            let place = &mut places[k];
+            let run: Number<S, N, 2> = field.sub(place.x, after[k]);
             let rise = self.divide(field.mul(slopes[k], run), self.product_digit);
             let (y, flipped) = field.make_even(field.canonical(field.sub::<2, 1, 3>(rise, place.y)));
-            after.y = y;
-            let branch = |x: &Number<S, N, 1>| s.and(x.digits()[0], self.branch);
-            let back = s.both(flipped, s.equal(branch(&after.x), branch(&place.x)));
-            let back = s.lanes(back) & !doubled[k];
-            if back != 0 {
-                let smaller = field.below(place.x, after.x);
-                let y = field.select(smaller, place.y, after.y);
-                let flag = field.canonical(field.sub::<1, 1, 2>(field.zero(), y));
-                after.x = field.select(s.mask(back), field.select(smaller, place.x, after.x), after.x);
-                after.y = field.select(s.mask(back), flag, after.y);
+            let same = s.equal(s.and(after[k].digits()[0], self.branch), s.and(place.x.digits()[0], self.branch));
+            let back = s.lanes(s.both(flipped, same)) & !doubled[k];
+            if back == 0 {
+                (place.x, place.y) = (after[k], y);
+            } else {
+                (place.x, place.y) = self.turned([place.x, place.y], [after[k], y], s.mask(back));
             }
-            *place = *after;
         }
+    }
+
+    /// The state after a step whose marked lanes are in a cycle of two points: the smaller point, to be doubled.
+    #[cold]
+    #[inline(never)]
+    fn turned(&self, before: Point<S, N>, after: Point<S, N>, lanes: S::Mask) -> (Number<S, N, 1>, Number<S, N, 1>) {
+        let (s, field) = (self.s, &self.field);
+        s.vectorize(
+            #[inline(always)]
+            || {
+                let smaller = field.below(before[0], after[0]);
+                let y = field.select(smaller, before[1], after[1]);
+                let x = field.select(smaller, before[0], after[0]);
+                (field.select(lanes, x, after[0]), field.select(lanes, self.flag(y), after[1]))
+            },
+        )
+    }
+
+    /// The ordinate that says that a point is doubled next.
+    #[inline(always)]
+    fn flag(&self, y: Number<S, N, 1>) -> Number<S, N, 1> {
+        self.field.canonical(self.field.sub::<1, 1, 2>(self.field.zero(), y))
     }
 
     /// The lanes at distinguished points.
@@ -225,8 +276,8 @@ impl<S: Simd, const N: usize> Curve<S, N> {
     fn arrived(&self, place: &Place<S, N>) -> u8 {
         let s = self.s;
         let mut word = place.x.digits()[0];
-        for (i, digit) in place.x.digits().iter().enumerate().skip(1).take(64 / S::DIGIT_BITS) {
-            word = s.or(word, s.shl(*digit, s.splat((i * S::DIGIT_BITS) as u64)));
+        for i in 1..N.min(64_usize.div_ceil(S::DIGIT_BITS)) {
+            word = s.or(word, s.shl(place.x.digits()[i], s.splat((i * S::DIGIT_BITS) as u64)));
         }
         let zero = s.lanes(s.equal(s.and(word, self.distinguished), s.zero()));
         zero & !s.lanes(s.is_odd(place.y.digits()[0]))
@@ -239,7 +290,7 @@ struct Vectors<S: Simd, const N: usize> {
     curve: Arc<Curve<S, N>>,
     places: Vec<[Place<S, N>; CHAINS]>,
     /// The smallest points, while a look lasts.
-    smallest: Vec<[Smallest<S, N>; CHAINS]>,
+    smallest: Vec<[Point<S, N>; CHAINS]>,
 }
 
 impl<S: Simd, const N: usize> Vectors<S, N> {
@@ -280,10 +331,9 @@ impl<S: Simd, const N: usize> Vectors<S, N> {
                 for round in 1..=rounds {
                     let mut inverses = products;
                     field.invert_all(&mut inverses, &mut scratch);
-                    inverses = inverses.map(
-                        #[inline(always)]
-                        |inverse| field.mul(inverse, curve.lift),
-                    );
+                    for inverse in &mut inverses {
+                        *inverse = field.mul(*inverse, curve.lift);
+                    }
                     products = [field.one().widen(); CHAINS];
                     for i in 0..places.len() {
                         let i = if round % 2 == 1 { places.len() - 1 - i } else { i };
@@ -308,6 +358,33 @@ impl<S: Simd, const N: usize> Vectors<S, N> {
     }
 }
 
+impl<S: Simd, const N: usize> Vectors<S, N> {
+    /// Looks [`LOOK`] rounds ahead: walks in long cycles leave them.
+    fn look(&mut self) {
+        let before = self.places.clone();
+        let most = Number::from_digits([self.curve.s.splat(S::DIGIT); N]);
+        self.smallest = vec![[[most, self.curve.field.zero()]; CHAINS]; before.len()];
+        self.run(LOOK, &mut |_, _, _| {});
+        let after = std::mem::replace(&mut self.places, before);
+        let smallest = std::mem::take(&mut self.smallest);
+        let Self { curve, places, .. } = self;
+        let (s, field) = (curve.s, &curve.field);
+        s.vectorize(
+            #[inline(always)]
+            || {
+                for ((places, after), smallest) in places.iter_mut().zip(&after).zip(&smallest) {
+                    for k in 0..CHAINS {
+                        let (place, [x, y]) = (&mut places[k], smallest[k]);
+                        let back = s.both(field.equal(place.x, after[k].x), field.equal(place.y, after[k].y));
+                        place.x = field.select(back, x, place.x);
+                        place.y = field.select(back, curve.flag(y), place.y);
+                    }
+                }
+            },
+        );
+    }
+}
+
 impl<S: Simd, const N: usize, const W: usize> Lanes<W> for Vectors<S, N> {
     fn rounds(&mut self, before: u64, rounds: u32, arrive: &mut Arrival<'_, W>) {
         self.run(rounds, &mut |number, round, [x, y]| {
@@ -317,22 +394,8 @@ impl<S: Simd, const N: usize, const W: usize> Lanes<W> for Vectors<S, N> {
     }
 
     fn leave_cycles(&mut self) {
-        let most = Number::from_digits([self.curve.s.splat(S::DIGIT); N]);
-        let before = self.places.clone();
-        self.smallest = vec![[[most, self.curve.field.zero()]; CHAINS]; before.len()];
-        self.run(LOOK, &mut |_, _, _| {});
-        let after = std::mem::replace(&mut self.places, before);
-        let smallest = std::mem::take(&mut self.smallest);
-        let (s, field) = (self.curve.s, &self.curve.field);
-        for ((place, after), [x, y]) in
-            self.places.as_flattened_mut().iter_mut().zip(after.as_flattened()).zip(smallest.as_flattened())
-        {
-            let back = s.both(field.equal(place.x, after.x), field.equal(place.y, after.y));
-            let flag = field.canonical(field.sub::<1, 1, 2>(field.zero(), *y));
-            (place.x, place.y) = (field.select(back, *x, place.x), field.select(back, flag, place.y));
-        }
+        self.look();
     }
-
     #[cfg(test)]
     fn spots(&self) -> Vec<Spot<W>> {
         let s = self.curve.s;
@@ -347,13 +410,14 @@ impl<S: Simd, const N: usize, const W: usize> Lanes<W> for Vectors<S, N> {
 #[inline(always)]
 fn keep<S: Simd, const N: usize>(
     field: &Field<S, N>,
-    smallest: &mut [Smallest<S, N>; CHAINS],
+    smallest: &mut [Point<S, N>; CHAINS],
     places: &[Place<S, N>; CHAINS],
 ) {
     let s = field.simd();
-    for ([x, y], place) in smallest.iter_mut().zip(places) {
-        let smaller = s.except(field.below(place.x, *x), s.is_odd(place.y.digits()[0]));
-        (*x, *y) = (field.select(smaller, place.x, *x), field.select(smaller, place.y, *y));
+    for k in 0..CHAINS {
+        let (place, [x, y]) = (&places[k], smallest[k]);
+        let smaller = s.except(field.below(place.x, x), s.is_odd(place.y.digits()[0]));
+        smallest[k] = [field.select(smaller, place.x, x), field.select(smaller, place.y, y)];
     }
 }
 
@@ -377,11 +441,6 @@ fn replace<S: Simd, const N: usize>(
         }
     }
     [place.x, place.y] = words.map(|number| Number::from_digits(number.map(|digit| s.from_words(digit))));
-}
-
-/// The same number in every lane.
-fn number<S: Simd, const N: usize>(s: S, digits: &[u64; N]) -> Number<S, N, 1> {
-    Number::from_digits(digits.map(|digit| s.splat(digit)))
 }
 
 /// The digits of a number of words.
