@@ -5,14 +5,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use common::algorithm;
-use common::products::shape;
 use warpmp::kernels::OperandShape;
 use warpmp::kernels::OperationShape;
 use warpmp::kernels::linear::{Linear, Split};
@@ -26,6 +22,8 @@ use warpmp::kernels::sum_rotate::SumRotate;
 use warpmp::kernels::{Settings, Spec};
 use warpmp::{Operation, Shape};
 use warpmp_kernel::build::Glue;
+use warpmp_testkit::kernels::algorithm;
+use warpmp_testkit::kernels::products::shape;
 
 fn thread(shape: OperationShape, input: Input, glue: Glue) -> Box<dyn Spec> {
     Box::new(MulThread { shape, input, glue, warps: 2 })
@@ -56,6 +54,11 @@ fn group(shape: OperationShape, input: Input, block: u32, group: u32) -> Box<dyn
     Box::new(MulGroup { shape, block, group, input, glue: Glue::None, warps: 2 })
 }
 
+fn tensor(bits: usize) -> Box<dyn Spec> {
+    let settings = Settings { warps: Some(1), products: Some(4), ..Settings::default() };
+    algorithm(Operation::Mul, "tensor").spec(shape([bits, bits], false), &settings, true).unwrap()
+}
+
 fn thread_square(bits: usize, halves: bool) -> Box<dyn Spec> {
     let shape = OperationShape::square(bits as u32);
     Box::new(SqrThread { shape, input: Input::Direct, halves, glue: Glue::Every(1), warps: 2 })
@@ -70,6 +73,7 @@ fn cases() -> Vec<(&'static str, Box<dyn Spec>)> {
         ("thread_64_unglued", thread(square(64), Input::Direct, Glue::None)),
         ("thread_131_common", thread(shape([131, 131], true), Input::Staged, Glue::Every(1))),
         ("thread_96_544_staged", thread(shape([96, 544], false), Input::Staged, Glue::Every(1))),
+        ("tensor_1024", tensor(1024)),
         ("sum_rotate_128", Box::new(SumRotate { shape: square(128), warps: 4 })),
         ("group_128", group(square(128), Input::Direct, 2, 2)),
         ("group_256_two_passes", group(square(256), Input::Direct, 2, 2)),

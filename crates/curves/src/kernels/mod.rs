@@ -14,7 +14,7 @@ pub mod begin;
 mod curve;
 pub mod escape;
 mod fold;
-mod numbers;
+pub(crate) mod numbers;
 pub mod starts;
 pub mod walk;
 
