@@ -14,12 +14,14 @@
 //! summary.rs     what it cost, for people and as JSON
 //! threads.rs     the threads that compute
 //! channel.rs     the other threads, and waiting for them
+//! closed.rs      a standard output that nobody opened
 //! interrupt.rs   Ctrl-C leaves nothing half-written
 //! ```
 #![forbid(unsafe_code)]
 
 mod args;
 mod channel;
+mod closed;
 mod commands;
 mod console;
 mod engine;
@@ -38,11 +40,20 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-fn main() -> ExitCode {
-    let args = args::Args::parse();
-    console::init_tracing();
+fn run() -> error::Result<()> {
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        Err(error) if error.use_stderr() => error.exit(),
+        Err(help) => return console::help(&help),
+    };
     interrupt::install();
-    match threads::start().and_then(|()| commands::run(args.command)) {
+    threads::start()?;
+    commands::run(args.command)
+}
+
+fn main() -> ExitCode {
+    console::init_tracing();
+    match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // A reader that leaves has seen enough: nothing to report.

@@ -1,6 +1,8 @@
 //! Commands that there are for every operation: one subcommand each, made from the library's table.
 
-use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, Subcommand, error::ErrorKind};
+use std::ffi::OsString;
+
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, Subcommand, error::ErrorKind, value_parser};
 use warpmp::{Operation, operation::Role};
 
 use super::{Apply, BenchRows, Explain, values::within};
@@ -10,7 +12,7 @@ use super::{Apply, BenchRows, Explain, values::within};
 pub(crate) struct PerOperation<T> {
     pub(crate) operation: Operation,
     /// The names of the operands' files, if it takes any.
-    pub(crate) operands: Vec<String>,
+    pub(crate) operands: Vec<OsString>,
     pub(crate) options: T,
 }
 
@@ -91,6 +93,7 @@ fn command<T: Options>(operation: Operation) -> Command {
         for (i, operand) in operation.operands().iter().enumerate() {
             let id = operand.name.to_uppercase();
             let order = Arg::new(id.clone()).value_name(id).required(true).index(i + 1);
+            let order = order.value_parser(value_parser!(OsString));
             command = command.arg(order.help(help(operand.role, i == 0)));
         }
         let examples = if operation == Operation::Mul { EXAMPLES } else { "" };
@@ -135,7 +138,7 @@ impl<T: Options> FromArgMatches for PerOperation<T> {
         {
             operation = operation.with_constant(*constant);
         }
-        let file = |name: &str| matches.get_one::<String>(&name.to_uppercase()).cloned().unwrap_or_default();
+        let file = |name: &str| matches.get_one::<OsString>(&name.to_uppercase()).cloned().unwrap_or_default();
         let operands = operation.operands().iter().filter(|_| T::TAKES_FILES).map(|operand| file(operand.name));
         Ok(Self { operation, operands: operands.collect(), options: T::from_arg_matches(matches)? })
     }

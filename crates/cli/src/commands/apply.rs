@@ -10,6 +10,7 @@
 //! for a person or a slow pipe.
 
 use std::{
+    ffi::{OsStr, OsString},
     sync::{
         Arc,
         mpsc::{Receiver, SyncSender, sync_channel},
@@ -60,8 +61,7 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     if args.bits.is_none() && operation.depends_on_widths() {
         return Err(ArgsError::WidthNeeded { operation: *operation }.into());
     }
-    let inputs: Vec<&str> =
-        operands.iter().chain(&args.expect).map(String::as_str).filter(|name| *name != STDIN).collect();
+    let inputs: Vec<&OsStr> = operands.iter().chain(&args.expect).map(OsString::as_os_str).collect();
     let widths = args.bits.map(|bits| widths(*operation, bits));
     let limit = |i: usize| widths.as_ref().map_or(operation.max_bits(), |widths| widths[i].next_multiple_of(64));
     let sources = operands.iter().enumerate().map(|(i, name)| Source::open(name, limit(i))).collect::<Result<_>>()?;

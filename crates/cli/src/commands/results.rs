@@ -1,5 +1,7 @@
 //! Where the results of an operation go: a file each, or all in the columns of one.
 
+use std::ffi::OsStr;
+
 use warpmp::{Operation, Shape};
 
 use crate::{
@@ -31,13 +33,13 @@ impl Results {
     pub(crate) fn open(
         operation: Operation,
         args: &Apply,
-        inputs: &[&str],
+        inputs: &[&OsStr],
         headers: &[Option<NpyHeader>],
     ) -> Result<Self> {
         let results = operation.result_names().len();
-        let names: Vec<Option<&str>> = match &args.output[..] {
+        let names: Vec<Option<&OsStr>> = match &args.output[..] {
             [] => vec![None],
-            names => names.iter().map(|name| Some(name.as_str())).collect(),
+            names => names.iter().map(|name| Some(name.as_os_str())).collect(),
         };
         let formats: Vec<Format> = names.iter().map(|name| Format::choose(args.format.format, *name)).collect();
         let columns = names.len() == 1 && formats[0] == Format::Text;

@@ -5,6 +5,7 @@
 //! It is read strictly; what is not understood is named.
 
 use std::{
+    ffi::OsStr,
     fmt,
     io::{self, Read},
 };
@@ -22,8 +23,8 @@ pub(crate) const HEADER_BYTES: usize = 128;
 const HEADER_LIMIT: usize = 1 << 16;
 
 /// Must a file of this name be an `.npy` file?
-pub(crate) fn is_named(name: &str) -> bool {
-    name.to_ascii_lowercase().ends_with(".npy")
+pub(crate) fn is_named(name: &OsStr) -> bool {
+    name.as_encoded_bytes().to_ascii_lowercase().ends_with(b".npy")
 }
 
 /// The type of an array's elements.

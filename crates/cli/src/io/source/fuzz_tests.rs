@@ -28,7 +28,7 @@ fn source(name: &str, bytes: &[u8], length_known: bool) -> Result<Source> {
         limit: LIMIT,
         format: Encoding::Text { line: 0, blank: None },
     };
-    source.detect()?;
+    source.detect(npy::is_named(name.as_ref()))?;
     Ok(source)
 }
 
