@@ -169,6 +169,29 @@ fn reductions_take_products() {
     assert_eq!(on_cpu(&dir, "redc t m --bits 32").ok(), format!("65\n{inverse}\n"));
 }
 
+/// Also of the widest modulus: then the product has twice as many bits as any other operand.
+#[test]
+fn reductions_take_the_widest_products() {
+    let dir = Dir::new();
+    for bits in [32_769, 65_536] {
+        let radix = BigUint::from(1_u8) << (32 * (bits as usize).div_ceil(32));
+        let m = (BigUint::from(1_u8) << bits) - 3_u8;
+        let residue = (BigUint::from(1_u8) << (bits - 1)) + 5_u8;
+        let largest = &m * &radix - 1_u8;
+        dir.write("t", format!("{:#x}\n{largest:#x}\n", &residue * &radix)).write("m", format!("{m:#x}\n"));
+        let found = on_cpu(&dir, &format!("redc t m --bits {bits} -q"));
+        let lines: Vec<BigUint> = found.ok().lines().map(|line| line.parse().unwrap()).collect();
+        assert_eq!(lines[0], residue);
+        // (m·R − 1)/R is −1/R.
+        assert_eq!(&lines[1] * &radix % &m, &m - 1_u8);
+        dir.write("t", format!("{:#x}\n", BigUint::from(1_u8) << (2 * 65_536)));
+        on_cpu(&dir, &format!("redc t m --bits {bits}")).fails(1, &["t:1: a number of 131073 bits"]);
+    }
+    let explained = dir.run(&["explain", "redc", "--bits", "65536", "--count", "2", "--device", "sim"]);
+    assert!(explained.ok().contains("redc: 131072 × 65536 bits"), "{}", explained.text());
+    on_cpu(&dir, "bench redc --bits 65536 --count 2 --runs 1").ok();
+}
+
 #[test]
 fn every_result_has_a_file_of_its_own() {
     let dir = small();

@@ -63,7 +63,8 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     }
     let inputs: Vec<&OsStr> = operands.iter().chain(&args.expect).map(OsString::as_os_str).collect();
     let widths = args.bits.map(|bits| widths(*operation, bits));
-    let limit = |i: usize| widths.as_ref().map_or(operation.max_bits(), |widths| widths[i].next_multiple_of(64));
+    let limit =
+        |i: usize| widths.as_ref().map_or(operation.operand_max_bits(i), |widths| widths[i].next_multiple_of(64));
     let sources = operands.iter().enumerate().map(|(i, name)| Source::open(name, limit(i))).collect::<Result<_>>()?;
     let reader = TupleReader::new(sources, args.chunk.chunk_bytes)?;
     let expected = Expectations::open(*operation, args)?;
