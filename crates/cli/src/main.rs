@@ -1,66 +1,8 @@
-//! `warpmp`: bulk big-integer arithmetic from the command line.
-//!
-//! ```text
-//! args.rs        what may be asked for
-//! commands/      one file a subcommand
-//! io/            numbers from files and to files: text and .npy, streamed in chunks
-//! numbers.rs     the integers of a chunk, in batches by width
-//! engine.rs      the library's session, opened as asked for
-//! tables.rs      the user's tuning tables
-//! pool.rs        memory that is used again by later chunks
-//! measure.rs     timed runs
-//! plot/          charts, as SVG
-//! progress.rs    a bar for people who wait
-//! summary.rs     what it cost, for people and as JSON
-//! threads.rs     the threads that compute
-//! channel.rs     the other threads, and waiting for them
-//! closed.rs      a standard output that nobody opened
-//! interrupt.rs   Ctrl-C leaves nothing half-written
-//! ```
+//! The program `warpmp`; `lib.rs` has all of it.
 #![forbid(unsafe_code)]
-
-mod args;
-mod channel;
-mod closed;
-mod commands;
-mod console;
-mod engine;
-mod error;
-mod interrupt;
-mod io;
-mod numbers;
-mod plot;
-mod pool;
-mod progress;
-mod summary;
-mod tables;
-mod threads;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
-fn run() -> error::Result<()> {
-    let args = match args::Args::try_parse() {
-        Ok(args) => args,
-        Err(error) if error.use_stderr() => error.exit(),
-        Err(help) => return console::help(&help),
-    };
-    interrupt::install();
-    threads::start()?;
-    commands::run(args.command)
-}
-
 fn main() -> ExitCode {
-    console::init_tracing();
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // A reader that leaves has seen enough: nothing to report.
-            if !matches!(error, error::Error::BrokenPipe) {
-                console::note(&format!("error: {error}"));
-            }
-            ExitCode::from(error.exit_code())
-        }
-    }
+    warpmp_cli::main()
 }

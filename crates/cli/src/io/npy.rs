@@ -53,9 +53,11 @@ impl Dtype {
         let Literal::Text(name) = descr else {
             return Err(NpyProblem::Dtype { found: "of a structured array".into() });
         };
-        match name.strip_prefix(['<', '=', '|']).unwrap_or(name) {
-            "u4" => Ok(Self::U32),
-            "u8" => Ok(Self::U64),
+        let kind = name.strip_prefix(['<', '=', '|']).unwrap_or(name);
+        // NumPy takes spaces, a plus and zeros before the bytes.
+        match kind.strip_prefix('u').map(|bytes| bytes.trim_start().parse()) {
+            Some(Ok(4_u8)) => Ok(Self::U32),
+            Some(Ok(8)) => Ok(Self::U64),
             _ => Err(NpyProblem::Dtype { found: format!("'{}'", name.escape_debug()) }),
         }
     }

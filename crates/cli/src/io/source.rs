@@ -93,6 +93,20 @@ impl Source {
         Ok(source)
     }
 
+    /// A source that is no file. Is its length known beforehand?
+    pub(crate) fn of_bytes(name: &str, bytes: &[u8], is_length_known: bool) -> Result<Self> {
+        let mut source = Self {
+            name: name.into(),
+            reader: BufReader::with_capacity(16, Box::new(io::Cursor::new(bytes.to_vec()))),
+            total_bytes: is_length_known.then_some(bytes.len() as u64),
+            consumed_bytes: 0,
+            limit: warpmp::operation::MUL_MAX_BITS,
+            format: Encoding::Text { line: 0, blank: None },
+        };
+        source.detect(npy::is_named(name.as_ref()))?;
+        Ok(source)
+    }
+
     fn unread(name: &OsStr, limit: usize) -> Result<Self> {
         let shown = if name == STDIN { "standard input".into() } else { name.to_string_lossy().into_owned() };
         let (input, total_bytes): (Box<dyn Read + Send>, _) = if name == STDIN {
