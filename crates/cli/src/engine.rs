@@ -1,7 +1,8 @@
 //! The library's session, opened as the command line asks for it.
 
 use warpmp::kernels::Register;
-use warpmp::{EngineKind, Selector, Session};
+use warpmp::{EngineKind, Operation, Selector, Session};
+use warpmp_papers::kernels::MULTIPLICATIONS;
 
 use crate::{console, error::Result, tables};
 
@@ -20,9 +21,9 @@ pub(crate) fn open(selector: Selector, quiet: bool) -> Result<Session> {
     Ok(session)
 }
 
-/// The algorithms of this program.
-pub(crate) const fn register() -> Register {
-    Register::shipped()
+/// The algorithms of this program: those of the library, and those of the papers.
+pub(crate) fn register() -> Register {
+    warpmp_papers::kernels::register()
 }
 
 /// Opens the engine as the library has it.
@@ -30,7 +31,7 @@ pub(crate) const fn register() -> Register {
 /// # Errors
 /// The library's, for an engine that was named and cannot be had.
 pub(crate) fn open_untuned(selector: Selector, quiet: bool) -> Result<Session> {
-    let session = Session::on(selector)?;
+    let session = Session::on(selector)?.with_algorithms(Operation::Mul, MULTIPLICATIONS);
     let engine = session.engine();
     if selector == Selector::Auto && engine.kind == EngineKind::Cpu && !quiet {
         let reason = session.fallback().map_or_else(|| "no usable GPU".to_owned(), ToString::to_string);

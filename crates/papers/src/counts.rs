@@ -11,6 +11,7 @@ use warpmp_oracle::{
     pattern::{self, Pattern},
 };
 
+use crate::kernels::MULTIPLICATIONS;
 use crate::{
     error::{Error, Result},
     line::{Count, Figure, Outcome},
@@ -82,7 +83,7 @@ fn figures(row: &CountRow, words: usize, counted: Counted) -> [Figure; 3] {
 /// Multiplies a tile by the algorithm on a simulator of its own, checks the products, and counts.
 fn count(algorithm: &str, words: usize) -> Result<Counted> {
     let device = device::open_sim();
-    let session = Session::with_device(Arc::clone(&device))?;
+    let session = Session::with_device(Arc::clone(&device))?.with_algorithms(Operation::Mul, MULTIPLICATIONS);
     let shape = Shape::new(LANES, 32 * words);
     let a = pattern::operands(Pattern::Carry, shape, 0, 1)?;
     let b = pattern::operands(Pattern::Carry, shape, 0, 2)?;

@@ -1,5 +1,6 @@
 //! A table of times on the simulator, whose times say nothing, but whose rows are those of a GPU.
 
+use crate::kernels::MULTIPLICATIONS;
 use warpmp::Selector;
 
 use super::*;
@@ -28,7 +29,7 @@ fn outcome(copy_bytes_per_second: f64) -> Outcome {
     let document: &'static Document = Box::leak(Box::new(serde_json::from_str(DOCUMENT).unwrap()));
     let entry = Entry { document, table: &document.tables[0] };
     let Content::Times(times) = &entry.table.content else { panic!("a table of times") };
-    let session = Session::on(Selector::Sim).unwrap();
+    let session = Session::on(Selector::Sim).unwrap().with_algorithms(Operation::Mul, MULTIPLICATIONS);
     let settings = Settings { runs: 3, products: Some(10), watch: &() };
     let mut run = Run::new(&entry, times, &session, settings).unwrap();
     run.outcome.copy_bytes_per_second = Some(copy_bytes_per_second);

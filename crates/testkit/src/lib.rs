@@ -4,11 +4,13 @@
 //! turns up once in 2³² times. The patterns of [`operands`] make such limbs common. The oracles are
 //! num-bigint's: what checks is independent of what is checked.
 //!
-//! Of the crates under test this one knows the description of an operation alone, no engine: suites take closures.
+//! The suites take closures: of the crates under test they know the description of an operation alone. Only the harness of
+//! [`kernels`] knows what a kernel is.
 #![forbid(unsafe_code)]
 
 pub mod conformance;
 pub mod gpu;
+pub mod kernels;
 pub mod operands;
 pub mod operations;
 pub mod oracle;

@@ -5,14 +5,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use common::algorithm;
-use common::products::shape;
 use warpmp::kernels::OperandShape;
 use warpmp::kernels::OperationShape;
 use warpmp::kernels::linear::{Linear, Split};
@@ -26,6 +22,8 @@ use warpmp::kernels::sum_rotate::SumRotate;
 use warpmp::kernels::{Settings, Spec};
 use warpmp::{Operation, Shape};
 use warpmp_kernel::build::Glue;
+use warpmp_testkit::kernels::algorithm;
+use warpmp_testkit::kernels::products::shape;
 
 fn thread(shape: OperationShape, input: Input, glue: Glue) -> Box<dyn Spec> {
     Box::new(MulThread { shape, input, glue, warps: 2 })

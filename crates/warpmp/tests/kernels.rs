@@ -3,10 +3,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::PATTERNS;
-use common::products::{check, check_all, multiplication, shape};
 use warpmp::kernels::mul_group::MulGroup;
 use warpmp::kernels::mul_thread::{Input, MulThread};
 use warpmp::kernels::{Settings, Spec};
@@ -14,6 +10,8 @@ use warpmp_kernel::build::Glue;
 use warpmp_kernel::ir::{Int, Op};
 use warpmp_kernel::sim::Pipe;
 use warpmp_testkit::Pattern;
+use warpmp_testkit::kernels::PATTERNS;
+use warpmp_testkit::kernels::products::{check, check_all, multiplication, shape};
 
 #[test]
 fn thread_at_every_length_to_24_limbs() {

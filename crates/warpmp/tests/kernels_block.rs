@@ -3,9 +3,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::numbers::{below, limbs, numbers, odd_moduli, run, run_plain};
 use num_bigint::BigUint;
 use warpmp::kernels::OperandShape;
 use warpmp::kernels::Spec;
@@ -18,6 +15,7 @@ use warpmp::kernels::modular::product::{Function, MontgomeryProduct};
 use warpmp::kernels::modular::sqrt::Sqrt;
 use warpmp_kernel::build::Glue;
 use warpmp_testkit::Pattern;
+use warpmp_testkit::kernels::numbers::{below, limbs, numbers, odd_moduli, run, run_plain};
 
 /// A number a block of `group` threads.
 const fn block(group: u32, length: u32) -> Layout {

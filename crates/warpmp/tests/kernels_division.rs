@@ -2,9 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::numbers::{numbers, run};
 use num_bigint::BigUint;
 use warpmp::kernels::OperandShape;
 use warpmp::kernels::Spec;
@@ -13,6 +10,7 @@ use warpmp::kernels::modular::division::{Division, Parts};
 use warpmp_kernel::build::Glue;
 use warpmp_kernel::ir::{Int, Op};
 use warpmp_kernel::sim::Counters;
+use warpmp_testkit::kernels::numbers::{numbers, run};
 use warpmp_testkit::{Pattern, oracle};
 
 /// Divides and compares every lane; the counts.

@@ -2,9 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::numbers::{limbs, numbers, odd_moduli, run, run_plain};
 use num_bigint::BigUint;
 use warpmp::kernels::OperandShape;
 use warpmp::kernels::Spec;
@@ -13,6 +10,7 @@ use warpmp::kernels::modular::gcd::Gcd;
 use warpmp::kernels::modular::inverse::InvMod;
 use warpmp_kernel::build::Glue;
 use warpmp_testkit::Pattern;
+use warpmp_testkit::kernels::numbers::{limbs, numbers, odd_moduli, run, run_plain};
 
 /// Euclid's.
 fn gcd(a: &BigUint, b: &BigUint) -> BigUint {

@@ -3,15 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::products::{check, check_all, multiplication, shape};
-use common::{PATTERNS, algorithm};
 use num_bigint::BigUint;
 use warpmp::kernels::{OperationShape, Settings, Spec};
 use warpmp_kernel::ir::{Int, Op};
 use warpmp_kernel::sim::{Memory, Program};
 use warpmp_testkit::Pattern;
+use warpmp_testkit::kernels::products::{check, check_all, multiplication, shape};
+use warpmp_testkit::kernels::{PATTERNS, algorithm};
 
 const NAME: &str = "karatsuba/group";
 

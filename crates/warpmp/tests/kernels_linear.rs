@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::operations::check;
 use warpmp::Operation;
 use warpmp_kernel::ir::{Int, Op};
 use warpmp_testkit::Pattern;
+use warpmp_testkit::kernels::operations::check;
 use warpmp_testkit::operands::LANES;
 
 #[test]

@@ -2,9 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::numbers::{below, limbs, numbers, odd_moduli, run};
 use num_bigint::BigUint;
 use warpmp::kernels::OperandShape;
 use warpmp::kernels::Spec;
@@ -14,6 +11,7 @@ use warpmp_kernel::build::Glue;
 use warpmp_kernel::ir::{Carry, Half, Int, Op, Width};
 use warpmp_kernel::sim::Pipe;
 use warpmp_testkit::Pattern;
+use warpmp_testkit::kernels::numbers::{below, limbs, numbers, odd_moduli, run};
 
 /// `x/R mod m` with `R = 2^(32·limbs)`.
 fn over_r(x: &BigUint, m: &BigUint, limbs: u32) -> BigUint {

@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::operations::{check, check_with};
 use warpmp::kernels::Register;
 use warpmp::kernels::Settings;
 use warpmp::{Operation, Shape};
 use warpmp_kernel::ir::{Carry, Half, Int, Op, Width};
 use warpmp_kernel::sim::Counters;
 use warpmp_testkit::Pattern;
+use warpmp_testkit::kernels::operations::{check, check_with};
 use warpmp_testkit::operands::LANES;
 
 const PARTS: [Operation; 3] = [Operation::MulLo, Operation::MulHi, Operation::MulAdd];

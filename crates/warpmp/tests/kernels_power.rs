@@ -2,9 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::numbers::{Outcome, numbers, odd_moduli, run};
 use num_bigint::BigUint;
 use warpmp::kernels::OperandShape;
 use warpmp::kernels::Spec;
@@ -12,6 +9,7 @@ use warpmp::kernels::modular::Layout;
 use warpmp::kernels::modular::power::{Exponent, PowMod};
 use warpmp_kernel::build::Glue;
 use warpmp_testkit::Pattern;
+use warpmp_testkit::kernels::numbers::{Outcome, numbers, odd_moduli, run};
 
 /// Runs a kernel on these numbers and compares every lane.
 fn check(spec: &PowMod, bases: &[BigUint], exponents: &[BigUint], moduli: &[BigUint]) -> Outcome {

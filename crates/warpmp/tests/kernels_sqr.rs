@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::PATTERNS;
-use common::products::{check_all_squares, check_square, check_squares, squaring};
 use warpmp::kernels::Settings;
 use warpmp::kernels::mul_thread::Input;
 use warpmp_kernel::ir::{Int, Op};
 use warpmp_kernel::sim::Pipe;
 use warpmp_testkit::Pattern;
+use warpmp_testkit::kernels::PATTERNS;
+use warpmp_testkit::kernels::products::{check_all_squares, check_square, check_squares, squaring};
 
 #[test]
 fn thread_at_every_length_to_24_limbs() {

@@ -3,13 +3,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::products::{check_all_squares, check_square, check_squares, squaring};
-use common::{PATTERNS, algorithm};
 use warpmp::kernels::{OperationShape, Settings};
 use warpmp_kernel::ir::{Int, Op};
 use warpmp_testkit::Pattern;
+use warpmp_testkit::kernels::products::{check_all_squares, check_square, check_squares, squaring};
+use warpmp_testkit::kernels::{PATTERNS, algorithm};
 
 const GROUP: &str = "group";
 const KARATSUBA: &str = "karatsuba/group";

@@ -2,9 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::numbers::{limbs, numbers, run_plain};
 use num_bigint::BigUint;
 use warpmp::kernels::OperandShape;
 use warpmp::kernels::Spec;
@@ -12,6 +9,7 @@ use warpmp::kernels::modular::Layout;
 use warpmp::kernels::modular::sqrt::Sqrt;
 use warpmp_kernel::build::Glue;
 use warpmp_testkit::Pattern;
+use warpmp_testkit::kernels::numbers::{limbs, numbers, run_plain};
 
 fn check(values: &[BigUint], bits: usize, layout: Option<Layout>) {
     let value = OperandShape::each(bits as u32);

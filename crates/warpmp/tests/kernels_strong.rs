@@ -2,9 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::numbers::{Outcome, numbers, odd_moduli, run_plain};
 use num_bigint::BigUint;
 use warpmp::kernels::OperandShape;
 use warpmp::kernels::Spec;
@@ -14,6 +11,7 @@ use warpmp_kernel::build::Glue;
 use warpmp_kernel::ir::{Int, Op};
 use warpmp_kernel::sim::Counters;
 use warpmp_testkit::Pattern;
+use warpmp_testkit::kernels::numbers::{Outcome, numbers, odd_moduli, run_plain};
 
 /// Composites that pass to base 2: the first of OEIS A001262, and some of A014233, which pass to several bases.
 const PSEUDOPRIMES: [u64; 18] = [

@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::operations::check;
-use common::{algorithm, launch};
 use warpmp::kernels::{OperationShape, Settings};
 use warpmp::{Operation, Shape};
+use warpmp_testkit::kernels::operations::check;
+use warpmp_testkit::kernels::{algorithm, launch};
 use warpmp_testkit::operands::LANES;
 use warpmp_testkit::oracle::{self, Value};
 use warpmp_testkit::{Pattern, structured};

@@ -7,16 +7,10 @@
 //! Ideas, pictures and measurements are in the
 //! [book](https://github.com/warpmp/warpmp/blob/main/book/src/introduction.md), a section an algorithm.
 
-mod blocks;
 #[doc(hidden)]
 pub mod candidates;
 pub mod column;
-pub mod comba;
-pub mod comba_sum_rotate;
-pub mod karatsuba;
 pub mod karatsuba_group;
-pub mod karatsuba_sum_rotate;
-mod limbs;
 pub mod linear;
 pub mod modular;
 pub mod mul_group;
@@ -24,7 +18,6 @@ pub mod mul_thread;
 #[doc(hidden)]
 pub mod packed;
 mod register;
-pub mod school;
 mod settings;
 mod shape;
 pub mod sqr_thread;
@@ -44,30 +37,16 @@ pub use settings::{
 };
 pub use shape::{OperandShape, OperationShape};
 
-/// Every multiplication on the GPU.
+/// The multiplications that are a default somewhere. The crate `warpmp-papers` has the others of the papers.
 const MUL: &[Algorithm] = &[
     mul_thread::ALGORITHM,
-    school::ALGORITHM,
-    comba::ALGORITHM,
-    karatsuba::ALGORITHM,
-    karatsuba::TWICE,
     sum_rotate::ALGORITHM,
-    comba_sum_rotate::ALGORITHM,
     column::SHUFFLE,
     column::SHARED,
     sum_rotate_shared::ALGORITHM,
-    karatsuba_sum_rotate::ONCE,
-    karatsuba_sum_rotate::TWICE,
     mul_group::ALGORITHM,
     karatsuba_group::ALGORITHM,
-    toom::algorithm::<2>("toom-2"),
-    toom::algorithm::<3>("toom-3"),
-    toom::algorithm::<4>("toom-4"),
-    toom::algorithm::<5>("toom-5"),
-    toom::algorithm::<6>("toom-6"),
-    toom::algorithm::<7>("toom-7"),
     toom::algorithm::<8>("toom-8"),
-    toom::algorithm::<9>("toom-9"),
 ];
 
 /// Every squaring on the GPU. A squaring has the name of the multiplication with the same idea.

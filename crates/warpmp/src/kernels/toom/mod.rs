@@ -53,7 +53,7 @@ const SHARED_BYTES: u32 = 48 << 10;
 const MAX_LANES: u32 = 1 << 24;
 
 /// The row of the register for Toom-K.
-pub(super) const fn algorithm<const K: u32>(name: &'static str) -> Algorithm {
+pub const fn algorithm<const K: u32>(name: &'static str) -> Algorithm {
     Algorithm {
         name,
         summary: "Toom-Cook in two kernels: a warp an evaluation point, then a thread an interpolation",
@@ -68,7 +68,8 @@ pub(super) const fn algorithm<const K: u32>(name: &'static str) -> Algorithm {
 }
 
 impl Toom {
-    pub(super) fn new(k: u32, shape: OperationShape, settings: &ChainSettings) -> Self {
+    /// The kernels for `k` parts, with settings that the operands allow.
+    pub fn new(k: u32, shape: OperationShape, settings: &ChainSettings) -> Self {
         let mut spec = Self { k, shape, glue: settings.glue.unwrap_or(Glue::None), warps: settings.warps.unwrap_or(8) };
         spec.warps = (1 << spec.warps.clamp(1, 32).ilog2()).min(32);
         while spec.warps > 1 && spec.shared_bytes() > SHARED_BYTES {

@@ -2,7 +2,7 @@
 //! the input of `tools/ptxas-check`.
 //!
 //! ```sh
-//! cargo run -p warpmp --example emit_kernels -- DIR
+//! cargo run -p warpmp --example emit_warpmp -- DIR
 //! ```
 
 use std::path::Path;
@@ -24,6 +24,8 @@ struct Budget {
     max_registers: Option<u32>,
     /// All other instructions; none: not held.
     max_other: Option<u64>,
+    /// Carries moved out of the predicate registers.
+    max_p2r: u32,
 }
 
 /// Algorithm, bits of the operands, wide products in the text (none where `ptxas` unrolls loops), registers.
@@ -55,16 +57,9 @@ const CASES: &[(&str, [usize; 2], Option<u64>, u32)] = &[
     ("karatsuba/group", [16384, 16384], Some(1024), 168),
     ("karatsuba/group", [32768, 32768], Some(676), 168),
     ("karatsuba/group", [65536, 65536], Some(676), 168),
-    ("school", [1024, 1000], None, 64),
-    ("comba", [1024, 1024], None, 64),
-    ("karatsuba", [4096, 4096], None, 64),
-    ("karatsuba2", [4096, 4096], None, 64),
-    ("comba/sum-rotate", [2048, 2048], None, 40),
-    ("comba/sum-rotate", [8192, 8000], None, 40),
     ("column-shared", [1024, 1024], Some(32), 40),
     ("column-shuffle", [500, 512], Some(16), 40),
     ("sum-rotate-shared", [1024, 1024], Some(32), 32),
-    ("karatsuba/sum-rotate", [4096, 4096], None, 64),
 ];
 
 /// Operation, algorithm, bits of every operand, registers.
@@ -237,7 +232,7 @@ fn find(operation: Operation, name: &str) -> Result<&'static Algorithm, Box<dyn 
 }
 
 fn main() -> Result<(), Box<dyn error::Error>> {
-    let directory = env::args().nth(1).ok_or("usage: emit_kernels DIR")?;
+    let directory = env::args().nth(1).ok_or("usage: emit_warpmp DIR")?;
     let directory = Path::new(&directory);
     let mut budgets = Vec::new();
     for &(name, bits, wide, registers) in CASES {
@@ -303,9 +298,13 @@ fn write(
     for (stage, kernel) in spec.kernels().iter().enumerate() {
         // The multiplications are in the first stage.
         let wide = wide.filter(|_| stage == 0);
-        // Two rings at once, for the few even moduli: all registers, but no spills.
-        let registers = if kernel.name.starts_with("even_") { 255 } else { registers };
         write_kernel(kernel, directory, wide, registers, budgets)?;
+        if let (true, Some(budget)) = (kernel.name.starts_with("even_"), budgets.last_mut()) {
+            // Two rings, for the few even moduli: all registers, but no spills. Rows modulo −1 are so short of other work
+            // that `ptxas` has more of their carries under way than there are predicates: once a row, not once a limb.
+            budget.max_registers = Some(255);
+            budget.max_p2r = 4;
+        }
     }
     Ok(())
 }
@@ -320,6 +319,13 @@ fn write_kernel(
 ) -> Result<(), Box<dyn error::Error>> {
     let file = format!("{}.ptx", kernel.name);
     fs::write(directory.join(&file), kernel.to_string())?;
-    budgets.push(Budget { file, wide, wide_tolerance: 16, max_registers: Some(registers), max_other: None });
+    budgets.push(Budget {
+        file,
+        wide,
+        wide_tolerance: 16,
+        max_registers: Some(registers),
+        max_other: None,
+        max_p2r: 0,
+    });
     Ok(())
 }

@@ -11,7 +11,7 @@ use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special, Vector};
 use warpmp_launch::{Entry, Geometry, Stage, thread_number};
 
-use super::OperationShape;
+use warpmp::kernels::OperationShape;
 
 /// Bytes from limb to limb of a row.
 const ROW: u32 = 4;

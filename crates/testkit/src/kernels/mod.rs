@@ -6,40 +6,55 @@
 //! operations.rs  any operation, by the name of its algorithm
 //! numbers.rs     kernels on numbers, and the numbers that provoke carries
 //! ```
-#![allow(clippy::unwrap_used, dead_code, reason = "a test may panic, and need not use everything")]
+#![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a panic is how a test reports")]
 
-pub(crate) mod numbers;
-pub(crate) mod operations;
-pub(crate) mod products;
+pub mod numbers;
+pub mod operations;
+pub mod products;
 
 use warpmp::Operation;
 use warpmp::kernels::{Algorithm, OperandShape, Spec, register};
 use warpmp_kernel::sim::{Counters, Memory, Program};
-use warpmp_testkit::Pattern;
+
+use crate::Pattern;
 
 /// The patterns that provoke carries most.
-pub(crate) const PATTERNS: [Pattern; 4] = [Pattern::Carry, Pattern::Ones, Pattern::OneHot, Pattern::Edge];
+pub const PATTERNS: [Pattern; 4] = [Pattern::Carry, Pattern::Ones, Pattern::OneHot, Pattern::Edge];
 
-/// The algorithm of this name.
-pub(crate) fn algorithm(operation: Operation, name: &str) -> &'static Algorithm {
+/// An algorithm, or the name of an algorithm of `warpmp`.
+pub trait Named {
+    /// The algorithm for an operation.
+    fn of(self, operation: Operation) -> &'static Algorithm;
+}
+
+impl Named for &'static Algorithm {
+    fn of(self, _: Operation) -> &'static Algorithm {
+        self
+    }
+}
+
+impl Named for &str {
+    fn of(self, operation: Operation) -> &'static Algorithm {
+        algorithm(operation, self)
+    }
+}
+
+/// The algorithm of `warpmp` of this name.
+pub fn algorithm(operation: Operation, name: &str) -> &'static Algorithm {
     register(operation).iter().find(|it| it.name == name).unwrap()
 }
 
 /// What a launch of all stages gave.
-pub(crate) struct Launched {
+pub struct Launched {
     /// The limbs of each result, lane by lane.
-    pub(crate) results: Vec<Vec<u32>>,
-    pub(crate) counters: Counters,
+    pub results: Vec<Vec<u32>>,
+    /// What was executed.
+    pub counters: Counters,
 }
 
 /// Runs all stages of a kernel on the simulator. `operands`: each with its limbs, row by row, one row if it is common.
 /// `results`: limbs a lane, the status included.
-pub(crate) fn launch(
-    spec: &dyn Spec,
-    operands: &[(OperandShape, Vec<u32>)],
-    results: &[u32],
-    lanes: usize,
-) -> Launched {
+pub fn launch(spec: &dyn Spec, operands: &[(OperandShape, Vec<u32>)], results: &[u32], lanes: usize) -> Launched {
     // Buffers hold whole tiles.
     let padded = lanes.next_multiple_of(32);
     let mut memory = Memory::new(1 << 30);

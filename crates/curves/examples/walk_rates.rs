@@ -1,9 +1,9 @@
 //! Steps a second on every challenge curve, for several layouts, and whole searches.
 //!
 //! ```sh
-//! cargo run --release -p warpmp-curves --example rates -- rates          every curve by the usual layout
-//! cargo run --release -p warpmp-curves --example rates -- layouts CURVE  threads and points
-//! cargo run --release -p warpmp-curves --example rates -- solve CURVE N  N searches
+//! cargo run --release -p warpmp-curves --example walk_rates -- rates          every curve by the usual layout
+//! cargo run --release -p warpmp-curves --example walk_rates -- layouts CURVE  threads and points
+//! cargo run --release -p warpmp-curves --example walk_rates -- solve CURVE N  N searches
 //! ```
 //!
 //! A GPU serves if there is one. Reported walks are replayed before anything is timed.

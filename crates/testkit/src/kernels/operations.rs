@@ -1,20 +1,19 @@
 //! Any operation against the oracle, by the name of its algorithm.
 
+use super::{algorithm, launch};
+use crate::oracle::{self, Value};
+use crate::{Pattern, operations};
 use warpmp::kernels::{OperationShape, Settings};
 use warpmp::{Operation, Shape};
 use warpmp_kernel::sim::Counters;
-use warpmp_testkit::oracle::{self, Value};
-use warpmp_testkit::{Pattern, operations};
-
-use super::{algorithm, launch};
 
 /// As [`check_with`], with the usual settings.
-pub(crate) fn check(operation: Operation, name: &str, bits: &[usize], lanes: &[usize], pattern: Pattern) -> Counters {
+pub fn check(operation: Operation, name: &str, bits: &[usize], lanes: &[usize], pattern: Pattern) -> Counters {
     check_with(operation, name, &Settings::default(), bits, lanes, pattern)
 }
 
 /// Runs an algorithm on drawn operands, with and without asynchronous copies, checks every lane, and counts all stages.
-pub(crate) fn check_with(
+pub fn check_with(
     operation: Operation,
     name: &str,
     settings: &Settings,

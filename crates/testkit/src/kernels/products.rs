@@ -1,21 +1,20 @@
 //! Products and squares against the oracle.
 
+use super::{Named, algorithm, launch};
+use crate::{Operands, Pattern, oracle};
 use num_bigint::BigUint;
 use warpmp::Operation;
 use warpmp::kernels::{OperandShape, OperationShape, Settings, Spec};
 use warpmp_kernel::sim::Counters;
-use warpmp_testkit::{Operands, Pattern, oracle};
-
-use super::{algorithm, launch};
 
 /// The shape for operands of these bits.
-pub(crate) fn shape(bits: [usize; 2], common_b: bool) -> OperationShape {
+pub fn shape(bits: [usize; 2], common_b: bool) -> OperationShape {
     let [a, b] = bits.map(|bits| bits as u32);
     OperationShape::product(OperandShape::each(a), OperandShape { bits: b, common: common_b })
 }
 
 /// Multiplies on the simulator and compares every lane; the counts of the launch.
-pub(crate) fn check(spec: &dyn Spec, shape: OperationShape, lanes: usize, pattern: Pattern) -> Counters {
+pub fn check(spec: &dyn Spec, shape: OperationShape, lanes: usize, pattern: Pattern) -> Counters {
     let draw = |i: usize, seed: u64| {
         let operand = shape.operands()[i];
         Operands::generate(pattern, if operand.common { 1 } else { lanes }, operand.bits as usize, seed)
@@ -31,12 +30,12 @@ pub(crate) fn check(spec: &dyn Spec, shape: OperationShape, lanes: usize, patter
     launched.counters
 }
 
-/// Checks an algorithm by name with separate and common `b`, with and without asynchronous copies.
-pub(crate) fn check_all(name: &str, bits: [usize; 2], settings: &Settings, lanes: usize, patterns: &[Pattern]) {
+/// Checks a multiplication with separate and common `b`, with and without asynchronous copies.
+pub fn check_all(named: impl Named + Copy, bits: [usize; 2], settings: &Settings, lanes: usize, patterns: &[Pattern]) {
     for common_b in [false, true] {
         let shape = shape(bits, common_b);
         for async_copies in [true, false] {
-            let spec = multiplication(name, shape, settings, async_copies);
+            let spec = multiplication(named, shape, settings, async_copies);
             for &pattern in patterns {
                 check(&*spec, shape, lanes, pattern);
             }
@@ -44,25 +43,25 @@ pub(crate) fn check_all(name: &str, bits: [usize; 2], settings: &Settings, lanes
     }
 }
 
-/// A multiplication by its name.
-pub(crate) fn multiplication(
-    name: &str,
+/// The kernels of a multiplication.
+pub fn multiplication(
+    named: impl Named,
     shape: OperationShape,
     settings: &Settings,
     async_copies: bool,
 ) -> Box<dyn Spec> {
-    let algorithm = algorithm(Operation::Mul, name);
+    let algorithm = named.of(Operation::Mul);
     assert!((algorithm.fits)(shape));
     algorithm.spec(shape, settings, async_copies).unwrap()
 }
 
 /// Squares on the simulator and compares every lane; the counts of the launch.
-pub(crate) fn check_square(spec: &dyn Spec, bits: usize, lanes: usize, pattern: Pattern) -> Counters {
+pub fn check_square(spec: &dyn Spec, bits: usize, lanes: usize, pattern: Pattern) -> Counters {
     check_squares(spec, bits, &Operands::generate(pattern, lanes, bits, 9).limbs)
 }
 
 /// Squares these rows of limbs on the simulator and compares every lane; the counts of the launch.
-pub(crate) fn check_squares(spec: &dyn Spec, bits: usize, rows: &[u32]) -> Counters {
+pub fn check_squares(spec: &dyn Spec, bits: usize, rows: &[u32]) -> Counters {
     let shape = OperationShape::square(bits as u32);
     let [la, lc] = shape.limbs();
     let lanes = rows.len() / la as usize;
@@ -76,7 +75,7 @@ pub(crate) fn check_squares(spec: &dyn Spec, bits: usize, rows: &[u32]) -> Count
 }
 
 /// A squaring by its name, for operands of these bits.
-pub(crate) fn squaring(name: &str, bits: usize, settings: &Settings) -> Box<dyn Spec> {
+pub fn squaring(name: &str, bits: usize, settings: &Settings) -> Box<dyn Spec> {
     squaring_with(name, bits, settings, true)
 }
 
@@ -88,7 +87,7 @@ fn squaring_with(name: &str, bits: usize, settings: &Settings, async_copies: boo
 }
 
 /// Checks a squaring by name, with and without asynchronous copies.
-pub(crate) fn check_all_squares(name: &str, bits: usize, settings: &Settings, lanes: usize, patterns: &[Pattern]) {
+pub fn check_all_squares(name: &str, bits: usize, settings: &Settings, lanes: usize, patterns: &[Pattern]) {
     for async_copies in [true, false] {
         let spec = squaring_with(name, bits, settings, async_copies);
         for &pattern in patterns {

@@ -19,7 +19,7 @@ use warpmp_kernel::build::{Builder, Emit, R32};
 use warpmp_launch::Stage;
 
 use super::limbs::{ACCEPTS, Cursor, Lane, Limbs, fits, operand_limbs, repeat, thread_name, thread_stage, walk};
-use super::{Algorithm, OperationShape, Order, Spec, WarpSettings, With, candidates};
+use warpmp::kernels::{Algorithm, OperationShape, Order, Spec, WarpSettings, With, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

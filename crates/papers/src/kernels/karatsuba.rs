@@ -36,7 +36,7 @@ use warpmp_launch::Stage;
 
 use super::comba::comba;
 use super::limbs::{ACCEPTS, Cursor, Limbs, fits, operand_limbs, thread_name, thread_stage, walk};
-use super::{Algorithm, OperationShape, Order, Spec, WarpSettings, With, candidates};
+use warpmp::kernels::{Algorithm, OperationShape, Order, Spec, WarpSettings, With, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -21,7 +21,7 @@ use warpmp_kernel::ir::Cmp;
 use warpmp_launch::Stage;
 
 use super::limbs::{ACCEPTS, Limbs, UNROLL, fits, operand_limbs, repeat_if_any, thread_name, thread_stage};
-use super::{Algorithm, OperationShape, Order, Spec, WarpSettings, With, candidates};
+use warpmp::kernels::{Algorithm, OperationShape, Order, Spec, WarpSettings, With, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

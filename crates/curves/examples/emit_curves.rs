@@ -2,7 +2,7 @@
 //! cost: the input of `tools/ptxas-check`.
 //!
 //! ```sh
-//! cargo run -p warpmp-curves --example emit_kernels -- DIR
+//! cargo run -p warpmp-curves --example emit_curves -- DIR
 //! ```
 
 use std::path::Path;
@@ -65,7 +65,7 @@ fn kernels() -> Result<Kernels, Box<dyn error::Error>> {
 }
 
 fn main() -> Result<(), Box<dyn error::Error>> {
-    let directory = env::args().nth(1).ok_or("usage: emit_kernels DIR")?;
+    let directory = env::args().nth(1).ok_or("usage: emit_curves DIR")?;
     let directory = Path::new(&directory);
     let mut budgets = Vec::new();
     for (kernel, max_registers) in kernels()? {

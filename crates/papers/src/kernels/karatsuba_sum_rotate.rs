@@ -31,11 +31,11 @@
 
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Vector};
-use warpmp_launch::{Entry, Geometry, Stage};
+use warpmp_launch::{Entry, Geometry, Stage, name_suffix};
 
 use super::blocks::{BLOCK, BLOCK_BYTES, Lane, Row, add_block};
 use super::comba_sum_rotate::{DEFAULT_WARPS, comba, one_warp_a_product};
-use super::{Algorithm, ChainSettings, OperationShape, Order, Spec, With, candidates, suffix};
+use warpmp::kernels::{Algorithm, ChainSettings, OperationShape, Order, Spec, With, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -259,7 +259,7 @@ impl KaratsubaSumRotate {
 impl Spec for KaratsubaSumRotate {
     fn name(&self) -> String {
         let product = self.shape.product_name();
-        let suffix = suffix(self.glue, self.warps);
+        let suffix = name_suffix(self.glue, self.warps);
         format!("karatsuba{}_sum_rotate_{product}{suffix}", self.steps)
     }
 

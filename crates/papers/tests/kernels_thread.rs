@@ -5,19 +5,18 @@
 
 mod common;
 
-use common::PATTERNS;
-use common::products::{check, check_all, multiplication, shape};
-use warpmp::device::{self, SimConfig};
+use common::{find, multiply_in_a_session};
 use warpmp::kernels::{OperationShape, Settings, Spec};
-use warpmp::{Batch, Operation, Options, Session, Shape};
 use warpmp_kernel::ir::{Elem, Int, Op, Space, Vector};
 use warpmp_kernel::sim::Pipe;
-use warpmp_testkit::{Operands, Pattern, conformance};
+use warpmp_testkit::Pattern;
+use warpmp_testkit::kernels::PATTERNS;
+use warpmp_testkit::kernels::products::{check, check_all, multiplication, shape};
 
 const ALGORITHMS: [&str; 4] = ["school", "comba", "karatsuba", "karatsuba2"];
 
 fn spec(algorithm: &str, shape: OperationShape) -> Box<dyn Spec> {
-    multiplication(algorithm, shape, &Settings::default(), true)
+    multiplication(find(algorithm), shape, &Settings::default(), true)
 }
 
 fn limbs(lengths: [usize; 2]) -> [usize; 2] {
@@ -29,7 +28,7 @@ fn every_short_length() {
     for algorithm in ALGORITHMS {
         for la in 1..=9 {
             for lb in 1..=la {
-                check_all(algorithm, limbs([la, lb]), &Settings::default(), 5, &PATTERNS);
+                check_all(find(algorithm), limbs([la, lb]), &Settings::default(), 5, &PATTERNS);
             }
         }
     }
@@ -39,7 +38,7 @@ fn every_short_length() {
 fn lengths_of_the_tables_and_odd_ones() {
     for algorithm in ALGORITHMS {
         for bits in [[31 * 32; 2], [1000; 2], [1024; 2], [33 * 32; 2], [47 * 32; 2], [2048; 2], [3200; 2], [3201; 2]] {
-            check_all(algorithm, bits, &Settings::default(), 5, &PATTERNS);
+            check_all(find(algorithm), bits, &Settings::default(), 5, &PATTERNS);
         }
     }
 }
@@ -52,10 +51,10 @@ fn unequal_lengths() {
         for lengths in
             [[100, 1], [64, 31], [64, 32], [64, 33], [63, 32], [63, 33], [65, 49], [50, 47], [33, 40], [3, 70]]
         {
-            check_all(algorithm, limbs(lengths), &Settings::default(), 5, &PATTERNS);
+            check_all(find(algorithm), limbs(lengths), &Settings::default(), 5, &PATTERNS);
         }
         for bits in [[1, 1], [131, 131], [2047, 1025], [1025, 1024], [3170, 2111]] {
-            check_all(algorithm, bits, &Settings::default(), 5, &[Pattern::Ones, Pattern::Carry]);
+            check_all(find(algorithm), bits, &Settings::default(), 5, &[Pattern::Ones, Pattern::Carry]);
         }
     }
 }
@@ -67,17 +66,17 @@ fn several_warps_and_tiles() {
     let settings = Settings { warps: Some(2), ..Settings::default() };
     for algorithm in ALGORITHMS {
         for lanes in [31, 32, 33, 129] {
-            check_all(algorithm, [128, 128], &settings, lanes, &[Pattern::Carry, Pattern::Sparse]);
+            check_all(find(algorithm), [128, 128], &settings, lanes, &[Pattern::Carry, Pattern::Sparse]);
         }
-        check_all(algorithm, [64, 64], &settings, 300, &[Pattern::Carry, Pattern::Edge, Pattern::Runs]);
+        check_all(find(algorithm), [64, 64], &settings, 300, &[Pattern::Carry, Pattern::Edge, Pattern::Runs]);
     }
 }
 
 #[test]
 fn widest() {
     for algorithm in ALGORITHMS {
-        check_all(algorithm, [65536, 96], &Settings::default(), 1, &[Pattern::Carry]);
-        check_all(algorithm, [8192, 8192], &Settings::default(), 2, &[Pattern::Ones]);
+        check_all(find(algorithm), [65536, 96], &Settings::default(), 1, &[Pattern::Carry]);
+        check_all(find(algorithm), [8192, 8192], &Settings::default(), 2, &[Pattern::Ones]);
     }
     let shape = shape([65536, 65536], false);
     check(&*spec("karatsuba2", shape), shape, 1, Pattern::Runs);
@@ -87,18 +86,7 @@ fn widest() {
 /// either operand the longer one or common.
 #[test]
 fn through_a_session() {
-    let config = SimConfig { memory_bytes: 1 << 18, ..SimConfig::default() };
-    let session = Session::with_device(device::open_sim_with(&config)).unwrap();
-    let batch = |operands: &Operands| -> Batch<'static> {
-        Batch::from_limbs(Shape::new(operands.lanes, operands.bits), operands.limbs.clone()).unwrap()
-    };
-    let cases = conformance::cases(&[(131, 131), (1000, 700), (700, 1025)], 129);
-    for algorithm in ALGORITHMS {
-        conformance::mul(&cases, |a, b| {
-            let options = Options::new().algorithm(algorithm);
-            session.apply(Operation::Mul, &[&batch(a), &batch(b)], options).map(|(mut c, _)| c.remove(0).into_limbs())
-        });
-    }
+    multiply_in_a_session(1 << 18, &ALGORITHMS, &[(131, 131), (1000, 700), (700, 1025)], 129);
 }
 
 /// Wide products, words read and words written by the arithmetic, a lane.

@@ -2,7 +2,7 @@
 //! cost: the input of `tools/ptxas-check`.
 //!
 //! ```sh
-//! cargo run -p warpmp-collatz --example emit_kernels -- DIR
+//! cargo run -p warpmp-collatz --example emit_collatz -- DIR
 //! ```
 
 use std::path::Path;
@@ -78,7 +78,7 @@ fn kernels() -> Vec<(Kernel, u32)> {
 }
 
 fn main() -> Result<(), Box<dyn error::Error>> {
-    let directory = env::args().nth(1).ok_or("usage: emit_kernels DIR")?;
+    let directory = env::args().nth(1).ok_or("usage: emit_collatz DIR")?;
     let directory = Path::new(&directory);
     let mut budgets = Vec::new();
     for (kernel, registers) in kernels() {

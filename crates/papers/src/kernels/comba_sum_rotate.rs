@@ -25,10 +25,10 @@
 
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Space};
-use warpmp_launch::{Entry, Geometry, Ports, Stage, thread_number};
+use warpmp_launch::{Entry, Geometry, Ports, Stage, name_suffix, thread_number};
 
 use super::blocks::{BLOCK, Lane, Row, settle};
-use super::{Algorithm, ChainSettings, OperationShape, Order, Spec, With, candidates, suffix};
+use warpmp::kernels::{Algorithm, ChainSettings, OperationShape, Order, Spec, With, candidates};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -206,7 +206,7 @@ impl CombaSumRotate {
 impl Spec for CombaSumRotate {
     fn name(&self) -> String {
         let product = self.shape.product_name();
-        format!("comba_sum_rotate_{product}{}", suffix(self.glue, self.warps))
+        format!("comba_sum_rotate_{product}{}", name_suffix(self.glue, self.warps))
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {

@@ -1,21 +1,23 @@
 //! Kernels on numbers, and numbers that provoke carries.
 
+use super::launch;
+use crate::{Operands, Pattern, oracle};
 use num_bigint::BigUint;
 use warpmp::kernels::{OperandShape, Spec};
 use warpmp_kernel::sim::Counters;
-use warpmp_testkit::{Operands, Pattern, oracle};
-
-use super::launch;
 
 /// What a launch gave: results lane by lane, statuses, counts.
-pub(crate) struct Outcome {
-    pub(crate) results: Vec<Vec<BigUint>>,
-    pub(crate) statuses: Vec<u32>,
-    pub(crate) counters: Counters,
+pub struct Outcome {
+    /// The numbers of each result, lane by lane.
+    pub results: Vec<Vec<BigUint>>,
+    /// The status of each lane.
+    pub statuses: Vec<u32>,
+    /// What was executed.
+    pub counters: Counters,
 }
 
 /// Runs a kernel on numbers: for each operand one a lane, or one. A status is among the results.
-pub(crate) fn run(spec: &dyn Spec, operands: &[(OperandShape, &[BigUint])], results: &[u32], lanes: usize) -> Outcome {
+pub fn run(spec: &dyn Spec, operands: &[(OperandShape, &[BigUint])], results: &[u32], lanes: usize) -> Outcome {
     let with_status: Vec<u32> = results.iter().copied().chain([1]).collect();
     let mut outcome = run_plain(spec, operands, &with_status, lanes);
     let statuses = outcome.results.pop().unwrap();
@@ -24,12 +26,7 @@ pub(crate) fn run(spec: &dyn Spec, operands: &[(OperandShape, &[BigUint])], resu
 }
 
 /// The same for a kernel without statuses.
-pub(crate) fn run_plain(
-    spec: &dyn Spec,
-    operands: &[(OperandShape, &[BigUint])],
-    results: &[u32],
-    lanes: usize,
-) -> Outcome {
+pub fn run_plain(spec: &dyn Spec, operands: &[(OperandShape, &[BigUint])], results: &[u32], lanes: usize) -> Outcome {
     let rows = |(shape, numbers): &(OperandShape, &[BigUint])| {
         let width = shape.limbs() as usize;
         (*shape, numbers.iter().flat_map(|number| oracle::limbs(number, width)).collect())
@@ -42,13 +39,13 @@ pub(crate) fn run_plain(
 }
 
 /// Numbers of at most so many bits, carry-prone.
-pub(crate) fn numbers(pattern: Pattern, lanes: usize, bits: usize, seed: u64) -> Vec<BigUint> {
+pub fn numbers(pattern: Pattern, lanes: usize, bits: usize, seed: u64) -> Vec<BigUint> {
     let operands = Operands::generate(pattern, lanes, bits, seed);
     (0..lanes).map(|lane| oracle::number(operands.lane(lane))).collect()
 }
 
 /// Odd moduli of at most `bits` bits: the edges first, then carry-prone ones.
-pub(crate) fn odd_moduli(lanes: usize, bits: usize, seed: u64) -> Vec<BigUint> {
+pub fn odd_moduli(lanes: usize, bits: usize, seed: u64) -> Vec<BigUint> {
     let one = BigUint::from(1_u32);
     let top = &one << (bits - 1);
     let mut moduli: Vec<BigUint> = vec![
@@ -75,7 +72,7 @@ pub(crate) fn odd_moduli(lanes: usize, bits: usize, seed: u64) -> Vec<BigUint> {
 }
 
 /// Numbers below the moduli: 0, 1, m − 1, and carry-prone ones.
-pub(crate) fn below(moduli: &[BigUint], bits: usize, seed: u64) -> Vec<BigUint> {
+pub fn below(moduli: &[BigUint], bits: usize, seed: u64) -> Vec<BigUint> {
     let carry = numbers(Pattern::Carry, moduli.len(), bits, seed);
     let runs = numbers(Pattern::Runs, moduli.len(), bits, seed);
     moduli
@@ -92,6 +89,6 @@ pub(crate) fn below(moduli: &[BigUint], bits: usize, seed: u64) -> Vec<BigUint> 
 }
 
 /// `⌈bits / 32⌉`.
-pub(crate) fn limbs(bits: usize) -> u32 {
+pub fn limbs(bits: usize) -> u32 {
     bits.div_ceil(32) as u32
 }
