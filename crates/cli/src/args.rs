@@ -89,6 +89,9 @@ pub(crate) struct Apply {
     /// - is standard input, if no operand is.
     #[arg(long, value_name = "FILE")]
     pub(crate) expect: Vec<OsString>,
+    /// Fail at the first lane without a result: no file appears then
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// Write text as hexadecimal with 0x
     #[arg(long)]
     pub(crate) hex: bool,

@@ -37,7 +37,7 @@ pub(crate) fn each(source: Source, mut each: impl FnMut(&[u32])) -> Result<()> {
     let pool = Pool::new(&Arc::new(Session::cpu()), false);
     while let Some(chunk) = reader.next_chunk()? {
         let most = CHUNK + MUL_MAX_BITS / 8 + LINE_LIMIT;
-        assert!(chunk.first.bytes() <= most, "{} bytes of a chunk", chunk.first.bytes());
+        assert!(chunk.bytes() <= most, "{} bytes of a chunk", chunk.bytes());
         let numbers::Operands { mut columns, places, lanes } = numbers::operands(&chunk, &names, &pool, None)?;
         let numbers = Numbers::new(columns.swap_remove(0).unwrap_or_default(), places);
         (0..lanes).for_each(|lane| each(numbers.lane(lane)));

@@ -228,3 +228,46 @@ fn several_files_appear_together_or_not_at_all() {
     on_cpu(&dir, "div-rem a n -o q.npy -o /dev/full --format npy").fails(1, &["/dev/full: No space left on device"]);
     assert_eq!(dir.names(), [&before[..], &["n".to_owned()]].concat());
 }
+
+/// A single number serves all lines of the others, whichever operand it is.
+#[test]
+fn a_single_number_in_any_position() {
+    let dir = Dir::new();
+    dir.write("n", "341\n561\n7\n13\n").write("n1", "340\n560\n6\n12\n").write("two", "2\n").write("ten", "10\n");
+    // Fermat tests: 2^(n−1) mod n.
+    assert_eq!(on_cpu(&dir, "pow-mod two n1 n --chunk-bytes 1").ok(), "1\n1\n1\n1\n");
+    assert_eq!(on_cpu(&dir, "sub ten n1").ok(), "-330\n-550\n4\n-2\n");
+    assert_eq!(on_cpu(&dir, "pow-mod two ten n").ok(), "1\n463\n2\n10\n");
+    assert_eq!(on_cpu(&dir, "pow-mod n two ten").ok(), "1\n1\n9\n9\n");
+    assert_eq!(on_cpu(&dir, "sub ten two").ok(), "8\n");
+    assert_eq!(dir.run_with(&["div-rem", "ten", "-", "--device", "cpu"], b"3\n4\n").ok(), "3\t1\n2\t2\n");
+    let array = |numbers: &str| npy_of(&parse(numbers), 4, 1);
+    dir.write("ten.npy", array("10\n")).write("n1.npy", array("340\n560\n6\n12\n")).write("b.npy", array("1\n2\n"));
+    on_cpu(&dir, "mul ten.npy n1.npy -o out.npy").ok();
+    let (header, products) = read_npy(&dir.read("out.npy"));
+    assert!(header.contains("(4, 2)"), "{header}");
+    assert_eq!(lines(&products), "3400\n5600\n60\n120\n");
+    on_cpu(&dir, "mul b.npy n1.npy").fails(1, &["b.npy has 2 numbers, n1.npy has 4"]);
+    dir.write("pair", "1\n2\n");
+    on_cpu(&dir, "pow-mod two pair n").fails(1, &["pair has 2 numbers, n has 4"]);
+    on_cpu(&dir, "pow-mod two n pair").fails(1, &["n has 4 numbers, pair has 2"]);
+}
+
+#[test]
+fn lanes_without_a_result_are_never_silent() {
+    let dir = Dir::new();
+    dir.write("a", "# inverses\n3\n2\n4\n").write("m", "8\n").write("z", "0\n");
+    let quiet = on_cpu(&dir, "inv-mod a m -q");
+    assert_eq!(quiet.ok(), "3\n-\n-\n");
+    assert_eq!(quiet.stderr, "warning: 2 of 3 lanes without a result: 2 with no inverse; the first is a:3\n");
+    let json = on_cpu(&dir, "inv-mod a m --json -o out");
+    assert!(json.ok().contains("\"first_fault\":\"a:3\"") && json.stderr.starts_with("warning: 2 of 3"), "{json:?}");
+    assert!(on_cpu(&dir, "div-rem m a -q").stderr.is_empty());
+    assert!(on_cpu(&dir, "div-rem a z -q").stderr.contains("3 of 3 lanes"));
+    // In the second chunk, and strictly.
+    assert!(on_cpu(&dir, "inv-mod a m -q --chunk-bytes 1").stderr.ends_with("the first is a:3\n"));
+    let before = dir.names();
+    on_cpu(&dir, "inv-mod a m --strict -o new").fails(1, &["a:3 has no result: no inverse"]);
+    assert_eq!(dir.names(), before);
+    on_cpu(&dir, "div-rem m a --strict -q").ok();
+}

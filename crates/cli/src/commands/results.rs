@@ -105,13 +105,13 @@ fn layouts(operation: Operation, args: &Apply, headers: &[Option<NpyHeader>]) ->
     let Some(known) = known.filter(|headers| headers.iter().all(|header| header.rows > 0 && header.columns > 0)) else {
         return Ok(vec![ArrayHead::Unknown(dtype); operation.result_names().len()]);
     };
+    let rows = known.iter().map(|header| header.rows).max().unwrap_or(0);
     let shape = |header: &NpyHeader| {
         let lanes = usize::try_from(header.rows).unwrap_or(usize::MAX);
         Shape::new(lanes, args.bits.unwrap_or(32 * header.row_limbs()))
     };
     let shapes: Vec<Shape> = known.iter().map(shape).collect();
-    let layout = |result: &Shape| {
-        ArrayHead::Known(NpyHeader { dtype, rows: known[0].rows, columns: result.limbs().div_ceil(dtype.limbs()) })
-    };
+    let layout =
+        |result: &Shape| ArrayHead::Known(NpyHeader { dtype, rows, columns: result.limbs().div_ceil(dtype.limbs()) });
     Ok(operation.results(&shapes)?.iter().map(layout).collect())
 }

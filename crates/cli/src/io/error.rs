@@ -20,7 +20,7 @@ pub(crate) enum FileError {
     Npy { path: String, problem: NpyProblem },
     #[error("{path}: no numbers in it")]
     NoNumbers { path: String },
-    #[error("{a} has {lanes_a} number{}, {b} has {lanes_b}: every operand after the first has as many numbers as {a}, or a single one",
+    #[error("{a} has {lanes_a} number{}, {b} has {lanes_b}: each operand has as many numbers as the others, or a single one",
             plural(*lanes_a))]
     Counts { a: String, lanes_a: u64, b: String, lanes_b: u64 },
     #[error("{path} is both input and output: the program would overwrite numbers before it reads them")]
