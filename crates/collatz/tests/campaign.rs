@@ -265,8 +265,10 @@ fn samples_that_are_none_of_the_window_are_refused() {
         store(&path, &changed).unwrap();
         let damage = load(&path).unwrap().unwrap_err().to_string();
         assert!(damage.contains(words), "{words}: {damage}");
-        let error = changed.recheck(false, &Control::default()).unwrap_err().to_string();
-        assert!(error.contains(&damage), "{error}");
+        if words.contains("sample") || words == "window" {
+            let error = changed.recheck(false, &Control::default()).unwrap_err().to_string();
+            assert!(error.contains(&damage), "{error}");
+        }
     }
     // Windows that no engine could count are not begun.
     let error = Specification::new(part(1, 1 << 120), 1 << 100, scheme()).unwrap_err().to_string();

@@ -7,7 +7,7 @@
 mod fingerprint;
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, Instant, SystemTime},
 };
 
@@ -189,18 +189,19 @@ impl Certificate {
             return Err(Damage::foreign("format", self.format.to_string()));
         }
         check_origin(&self.program, &self.rules, &self.scheme)?;
-        self.check_form()?;
+        self.check_samples()?;
+        self.check_figures()?;
         match self.scheme.tables() {
             Ok(tables) if tables == self.tables => Ok(()),
             _ => Err(Damage::foreign("tables", format!("{:?}", self.tables))),
         }
     }
 
-    /// Has it the figures and the samples that a certificate of its window has? Anybody can seal a file.
+    /// Has it the samples that a certificate of its window has? Anybody can seal a file, so this bounds the work of a check.
     ///
     /// # Errors
     /// [`Damage::Foreign`] with the value that differs.
-    fn check_form(&self) -> Result<(), Damage> {
+    fn check_samples(&self) -> Result<(), Damage> {
         let window = &self.window;
         if window.count() > MOST_STARTS {
             return Err(Damage::foreign("window", window.to_string()));
@@ -216,6 +217,15 @@ impl Certificate {
             let found = format!("{}, where {count} starts of {window} are a sample", sample.window);
             return Err(Damage::foreign("sample", found));
         }
+        Ok(())
+    }
+
+    /// Are the figures numbers that a window of this kind can have?
+    ///
+    /// # Errors
+    /// [`Damage::Foreign`] with the value that differs.
+    fn check_figures(&self) -> Result<(), Damage> {
+        let window = &self.window;
         let is_checksum =
             |text: &str| text.len() == 16 && text.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'));
         let figures = [&self.figures].into_iter().chain(self.samples.iter().map(|sample| &sample.figures));
@@ -240,9 +250,11 @@ impl Certificate {
     /// its window is not recomputed: [`load`] refuses it, and so does this.
     ///
     /// # Errors
-    /// [`warpmp_campaign::Error::NotTrusted`] without a path for such a certificate; [`Error::Disagreement`], naming the part that is wrong; [`Error::Stopped`].
+    /// [`warpmp_campaign::Error::NotTrusted`] for such a certificate, with its window in place of a file; [`Error::Disagreement`] or
+    /// [`Error::OtherHighest`], naming the part that is wrong; [`Error::Stopped`].
     pub fn recheck(&self, whole: bool, control: &Control) -> Result<()> {
-        self.check_form().map_err(|damage| FolderError::NotTrusted { path: PathBuf::new(), damage })?;
+        let not_trusted = |damage| FolderError::NotTrusted { path: self.window.to_string().into(), damage };
+        self.check_samples().map_err(not_trusted)?;
         let parts = self.samples.iter().map(|sample| (&sample.window, &sample.figures, &Highest::NotSeen));
         let all = whole.then_some((&self.window, &self.figures, &self.highest));
         for (window, figures, highest) in parts.chain(all) {
