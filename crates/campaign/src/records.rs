@@ -16,21 +16,27 @@
 //! short. A reader checks every block, skips damaged blocks, goes on at the next whole one, and says where it skipped.
 
 use std::{
-    fs::{self, File, TryLockError},
-    io::{self, Seek as _, SeekFrom, Write as _},
+    fs::{File, TryLockError},
+    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
     ops::Range,
     path::{Path, PathBuf},
 };
 
 use sha2::{Digest as _, Sha256};
 
-use crate::error::{Damage, Error, Result};
+use crate::{
+    error::{Damage, Error, Result},
+    seal::write_whole,
+};
 
 const MAGIC: &[u8; 8] = b"warpmpB1";
 const HEAD_BYTES: usize = 24;
 const DIGEST_BYTES: usize = 16;
 /// A block is written at the latest when it has this many bytes.
 const MOST_PAYLOAD: usize = 1 << 20;
+const MOST_BLOCK: usize = HEAD_BYTES + MOST_PAYLOAD + DIGEST_BYTES;
+/// A reader holds this many bytes of a file.
+const WINDOW: usize = 4 * MOST_BLOCK;
 
 /// The kind of a file's records: files of another kind are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +66,8 @@ pub struct Scan {
     pub damaged: Vec<Range<u64>>,
     /// Bytes at the end that are the beginning of a block: a writer was killed, or is writing now.
     pub unfinished: u64,
+    /// Where the last whole block ends: [`read_some`] goes on from here.
+    pub end: u64,
 }
 
 impl Kind {
@@ -69,6 +77,15 @@ impl Kind {
         let mut digest = [0; 8];
         digest.copy_from_slice(&Sha256::digest(name)[..8]);
         Self { digest, record_bytes: usize::from(record_bytes).max(1) }
+    }
+
+    /// Has the record this kind's size?
+    fn admit(self, record: &[u8]) -> io::Result<()> {
+        if record.len() == self.record_bytes {
+            return Ok(());
+        }
+        let reason = format!("a record of {} bytes, not of {}", record.len(), self.record_bytes);
+        Err(io::Error::new(io::ErrorKind::InvalidInput, reason))
     }
 
     fn head(self, payload_bytes: usize) -> [u8; HEAD_BYTES] {
@@ -122,53 +139,188 @@ fn block(bytes: &[u8], kind: Kind) -> Block {
 ///
 /// # Errors
 /// [`Error::File`]; [`Error::NotTrusted`] if a block is of another kind.
-pub fn read(path: &Path, kind: Kind, mut each: impl FnMut(&[u8])) -> Result<Scan> {
-    let bytes = fs::read(path).map_err(Error::file(path))?;
-    let mut scan = Scan::default();
-    let mut at = 0;
-    while at < bytes.len() {
-        match block(&bytes[at..], kind) {
+pub fn read(path: &Path, kind: Kind, each: impl FnMut(&[u8])) -> Result<Scan> {
+    read_some(path, kind, 0, u64::MAX, each)
+}
+
+/// The same from a byte on, 0 or [`Scan::end`] of an earlier call, up to the block that has record number `most`. So a reader follows
+/// a file while another process appends to it. Memory holds a few blocks at a time.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_some(path: &Path, kind: Kind, from: u64, most: u64, mut each: impl FnMut(&[u8])) -> Result<Scan> {
+    let mut window = Window::open(path, from).map_err(Error::file(path))?;
+    let mut scan = Scan { end: from, ..Scan::default() };
+    // A place that is no whole block: where it begins, and whether the file may end within a block that begins there.
+    let mut gap: Option<(u64, bool)> = None;
+    while scan.records < most {
+        window.fill().map_err(Error::file(path))?;
+        let (bytes, at) = (window.rest(), window.at());
+        if bytes.is_empty() {
+            break;
+        }
+        match block(bytes, kind) {
             Block::Whole(payload) => {
-                let begin = at + HEAD_BYTES;
-                bytes[begin..begin + payload].chunks_exact(kind.record_bytes).for_each(&mut each);
+                bytes[HEAD_BYTES..HEAD_BYTES + payload].chunks_exact(kind.record_bytes).for_each(&mut each);
                 scan.records += (payload / kind.record_bytes) as u64;
                 scan.blocks += 1;
-                at = begin + payload + DIGEST_BYTES;
+                // A damaged length may reach behind the end: a whole block after it says that this one was not the last.
+                scan.damaged.extend(gap.take().map(|(begin, _)| begin..at));
+                window.advance(HEAD_BYTES + payload + DIGEST_BYTES);
+                scan.end = window.at();
             }
             Block::Foreign => {
                 let damage = Damage::foreign("records at byte", at.to_string());
                 return Err(Error::NotTrusted { path: path.to_owned(), damage });
             }
-            // A damaged length may reach behind the end: a whole block after it says that this one was not the last.
-            Block::Unfinished | Block::Damaged => {
-                let whole = |next: &usize| matches!(block(&bytes[*next..], kind), Block::Whole(_) | Block::Foreign);
-                let next = places(&bytes, at + 1).find(whole);
-                if next.is_none() && matches!(block(&bytes[at..], kind), Block::Unfinished) {
-                    scan.unfinished = (bytes.len() - at) as u64;
-                    break;
-                }
-                let next = next.unwrap_or(bytes.len());
-                scan.damaged.push(at as u64..next as u64);
-                at = next;
+            found @ (Block::Unfinished | Block::Damaged) => {
+                gap = gap.or(Some((at, matches!(found, Block::Unfinished))));
+                let next = next_place(bytes);
+                window.advance(next);
             }
         }
+    }
+    match gap {
+        Some((begin, true)) => scan.unfinished = window.at() - begin,
+        Some((begin, false)) => scan.damaged.push(begin..window.at()),
+        None => {}
     }
     Ok(scan)
 }
 
-/// Where a block may begin, from a place on.
-fn places(bytes: &[u8], from: usize) -> impl Iterator<Item = usize> {
-    (from..bytes.len().saturating_sub(HEAD_BYTES)).filter(|at| bytes[*at..].starts_with(MAGIC))
+/// Bytes at a file's end that are the beginning of a block. Only the heads of the blocks are read.
+///
+/// # Errors
+/// [`Error::File`].
+pub fn unfinished(path: &Path) -> Result<u64> {
+    let measure = || -> io::Result<u64> {
+        let mut file = File::open(path)?;
+        let bytes = file.metadata()?.len();
+        let mut at = 0;
+        while at < bytes {
+            file.seek(SeekFrom::Start(at))?;
+            let mut head = Vec::new();
+            (&file).take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+            let payload = head.get(8..12).map_or(0, word);
+            if !head.starts_with(&MAGIC[..head.len().min(8)]) || payload > MOST_PAYLOAD {
+                // Damaged: where the next block begins is not known.
+                return Ok(0);
+            }
+            let end = at + (HEAD_BYTES + payload + DIGEST_BYTES) as u64;
+            if head.len() < HEAD_BYTES || end > bytes {
+                return Ok(bytes - at);
+            }
+            at = end;
+        }
+        Ok(0)
+    };
+    measure().map_err(Error::file(path))
+}
+
+/// Where the next block may begin, behind the first byte.
+fn next_place(bytes: &[u8]) -> usize {
+    let places = bytes.windows(MAGIC.len()).skip(1).position(|word| word == MAGIC);
+    // The beginning of a block may stand at the very end.
+    places.map_or(bytes.len().saturating_sub(MAGIC.len() - 1).max(1), |place| place + 1)
+}
+
+/// A file in pieces: from any place on, a whole block lies in memory if the file has it.
+struct Window {
+    file: File,
+    bytes: Vec<u8>,
+    /// Bytes of the window that were passed.
+    passed: usize,
+    /// Where the window begins in the file.
+    begin: u64,
+    ended: bool,
+}
+
+impl Window {
+    fn open(path: &Path, from: u64) -> io::Result<Self> {
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::Start(from))?;
+        Ok(Self { file, bytes: Vec::new(), passed: 0, begin: from, ended: false })
+    }
+
+    /// The place in the file.
+    fn at(&self) -> u64 {
+        self.begin + self.passed as u64
+    }
+
+    /// The bytes from the place on.
+    fn rest(&self) -> &[u8] {
+        &self.bytes[self.passed..]
+    }
+
+    /// Reads on, until there are at least as many bytes as a block has, or all.
+    fn fill(&mut self) -> io::Result<()> {
+        if !self.ended && self.bytes.len() - self.passed < MOST_BLOCK {
+            self.bytes.drain(..self.passed);
+            self.begin += self.passed as u64;
+            self.passed = 0;
+            let missing = WINDOW - self.bytes.len();
+            let read = (&self.file).take(missing as u64).read_to_end(&mut self.bytes)?;
+            self.ended = read < missing;
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        self.passed += bytes;
+    }
+}
+
+/// Writes a whole file of records, for a reader that comes later. A file of that name is replaced.
+///
+/// # Errors
+/// [`Error::File`], also for a record of another size.
+pub fn write<R: AsRef<[u8]>>(path: &Path, kind: Kind, records: impl IntoIterator<Item = R>) -> Result<()> {
+    write_whole(path, |file| {
+        let mut payload = Vec::new();
+        for record in records {
+            let record = record.as_ref();
+            kind.admit(record)?;
+            if payload.len() + record.len() > MOST_PAYLOAD {
+                file.write_all(&sealed_block(kind, &payload))?;
+                payload.clear();
+            }
+            payload.extend(record);
+        }
+        if payload.is_empty() { Ok(()) } else { file.write_all(&sealed_block(kind, &payload)) }
+    })
+}
+
+/// A block with these records.
+fn sealed_block(kind: Kind, payload: &[u8]) -> Vec<u8> {
+    let mut block = kind.head(payload.len()).to_vec();
+    block.extend(payload);
+    let digest = Sha256::digest(&block);
+    block.extend(&digest[..DIGEST_BYTES]);
+    block
 }
 
 impl Appender {
+    /// Makes a file to append to it; none if there is a file of that name. Of several processes one gets it.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn create(path: &Path, kind: Kind) -> Result<Option<Self>> {
+        match File::options().read(true).write(true).create_new(true).open(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+            made => Self::new(path, kind, made.map_err(Error::file(path))?).map(Some),
+        }
+    }
+
     /// Opens a file to append to it, and makes it if it is not there. A block at its end that is cut short is removed.
     ///
     /// # Errors
     /// [`Error::File`]; [`Error::Locked`] if another process appends to it; [`Error::NotTrusted`] if its records are of another kind.
     pub fn open(path: &Path, kind: Kind) -> Result<Self> {
         let open = File::options().read(true).write(true).create(true).truncate(false).open(path);
-        let mut file = open.map_err(Error::file(path))?;
+        Self::new(path, kind, open.map_err(Error::file(path))?)
+    }
+
+    fn new(path: &Path, kind: Kind, mut file: File) -> Result<Self> {
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => {
                 return Err(Error::Locked { path: path.to_owned(), holder: "another process".into() });
@@ -194,10 +346,7 @@ impl Appender {
     /// # Errors
     /// [`Error::File`], also for a record of another size.
     pub fn append(&mut self, record: &[u8]) -> Result<()> {
-        if record.len() != self.kind.record_bytes {
-            let reason = format!("a record of {} bytes, not of {}", record.len(), self.kind.record_bytes);
-            return Err(Error::file(&self.path)(io::Error::new(io::ErrorKind::InvalidInput, reason)));
-        }
+        self.kind.admit(record).map_err(Error::file(&self.path))?;
         if self.payload.len() + record.len() > MOST_PAYLOAD {
             self.flush()?;
         }
@@ -213,10 +362,7 @@ impl Appender {
         if self.payload.is_empty() {
             return Ok(());
         }
-        let mut block = self.kind.head(self.payload.len()).to_vec();
-        block.extend(&self.payload);
-        let digest = Sha256::digest(&block);
-        block.extend(&digest[..DIGEST_BYTES]);
+        let block = sealed_block(self.kind, &self.payload);
         let begin = self.file.stream_position().map_err(Error::file(&self.path))?;
         if let Err(error) = self.file.write_all(&block).and_then(|()| self.file.sync_data()) {
             // A part of the block would be in the way of the next one.

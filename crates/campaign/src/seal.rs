@@ -94,8 +94,11 @@ pub(crate) fn sealed<T: Serialize>(path: &Path, content: &T) -> Result<Vec<u8>> 
     text().map_err(|error| Error::file(path)(io::Error::other(error)))
 }
 
-/// Writes a sealed content, whole.
-pub(crate) fn seal<T: Serialize>(path: &Path, content: &T) -> Result<()> {
+/// Writes a sealed content, whole. A file of that name is replaced.
+///
+/// # Errors
+/// [`Error::File`]; nothing has changed then.
+pub fn seal<T: Serialize>(path: &Path, content: &T) -> Result<()> {
     let text = sealed(path, content)?;
     write_whole(path, |file| file.write_all(&text))
 }
@@ -104,7 +107,7 @@ pub(crate) fn seal<T: Serialize>(path: &Path, content: &T) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::File`] if it cannot be read; inside, [`Damage`] if it changed after it was written, or if another version wrote it.
-pub(crate) fn unseal<W: Work, T: DeserializeOwned>(path: &Path) -> Result<Result<T, Damage>> {
+pub fn unseal<W: Work, T: DeserializeOwned>(path: &Path) -> Result<Result<T, Damage>> {
     let metadata = fs::metadata(path).map_err(Error::file(path))?;
     let unreadable = |reason: &str| Ok(Err(Damage::Unreadable { reason: reason.into() }));
     // Reading a pipe may never end.

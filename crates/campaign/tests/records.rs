@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 
 use warpmp_campaign::{
     Error,
-    records::{Appender, Kind, Scan, read},
+    records::{self, Appender, Kind, Scan, read, read_some},
 };
 
 const BYTES: usize = 7;
@@ -52,7 +52,7 @@ fn records_are_read_as_they_were_written() {
     write(&path);
     let (found, scan) = records(&path);
     assert_eq!(found, expected(0..15));
-    assert_eq!(scan, Scan { records: 15, blocks: 3, damaged: Vec::new(), unfinished: 0 });
+    assert_eq!(scan, Scan { records: 15, blocks: 3, damaged: Vec::new(), unfinished: 0, end: BLOCKS[3] as u64 });
     assert_eq!(fs::metadata(&path).unwrap().len() as usize, BLOCKS[3]);
     write(&path);
     assert_eq!(records(&path).0, expected((0..15).chain(0..15)));
@@ -87,6 +87,7 @@ fn cut_off_anywhere() {
         let (found, scan) = records(&path);
         assert_eq!(found, expected(kept()), "{length}");
         assert_eq!((scan.damaged, scan.unfinished as usize), (Vec::new(), length - BLOCKS[blocks]));
+        assert_eq!(records::unfinished(&path).unwrap(), scan.unfinished);
         // The next writer goes on.
         let mut appender = Appender::open(&path, kind()).unwrap();
         assert_eq!(appender.cut() as usize, length - BLOCKS[blocks]);
@@ -134,4 +135,70 @@ fn records_of_another_kind_are_refused() {
     let _writing = Appender::open(&path, kind()).unwrap();
     assert!(matches!(Appender::open(&path, kind()), Err(Error::Locked { .. })));
     assert!(matches!(read(&folder.path().join("none"), kind(), |_| {}), Err(error) if error.is_not_found()));
+}
+
+#[test]
+fn a_reader_follows_a_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.records");
+    write(&path);
+    let whole = fs::read(&path).unwrap();
+    // The file grows byte by byte; the reader goes on where it stopped.
+    let (mut found, mut end) = (Vec::new(), 0);
+    for length in 0..=whole.len() {
+        fs::write(&path, &whole[..length]).unwrap();
+        let scan = read_some(&path, kind(), end, u64::MAX, |record| found.push(record.to_vec())).unwrap();
+        assert_eq!((scan.damaged, scan.end + scan.unfinished), (Vec::new(), length as u64));
+        end = scan.end;
+    }
+    assert_eq!(found, expected(0..15));
+    // A part of it.
+    let scan = read_some(&path, kind(), BLOCKS[1] as u64, 1, |_| {}).unwrap();
+    assert_eq!((scan.records, scan.end), (1, BLOCKS[2] as u64));
+    // A damaged end is no place to go on from: it may be a block that is not wholly visible yet.
+    fs::write(&path, [&whole[..BLOCKS[2]], &[0; 30]].concat()).unwrap();
+    let scan = read(&path, kind(), |_| {}).unwrap();
+    let middle = BLOCKS[2] as u64;
+    assert_eq!((scan.end, scan.damaged), (middle, vec![middle..middle + 30]));
+}
+
+#[test]
+fn a_name_is_taken_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.records");
+    let mut first = Appender::create(&path, kind()).unwrap().unwrap();
+    assert!(Appender::create(&path, kind()).unwrap().is_none());
+    first.append(&record(0)).unwrap();
+    drop(first);
+    assert!(Appender::create(&path, kind()).unwrap().is_none());
+    assert_eq!(records(&path).0, expected(0..1));
+}
+
+/// More than the reader holds at a time, a damaged place of some blocks in the middle.
+#[test]
+fn long_files_written_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.records");
+    let count = (9 << 20) / BYTES as u64;
+    records::write(&path, kind(), (0..count).map(record)).unwrap();
+    let mut next = 0;
+    let scan = read(&path, kind(), |found| {
+        assert_eq!(found, record(next));
+        next += 1;
+    });
+    assert_eq!((scan.unwrap().records, next), (count, count));
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[1 << 20..6 << 20].fill(7);
+    fs::write(&path, &bytes).unwrap();
+    let (mut kept, mut last) = (0, None);
+    let scan = read(&path, kind(), |found| {
+        kept += 1;
+        last = Some(found.to_vec());
+    })
+    .unwrap();
+    assert_eq!((scan.records, last), (kept, Some(record(count - 1).to_vec())));
+    let [range] = &scan.damaged[..] else { panic!("{scan:?}") };
+    assert!(range.start <= 1 << 20 && range.end >= 6 << 20 && range.end - range.start < 8 << 20, "{range:?}");
+    // Records of another size.
+    assert!(records::write(&path, kind(), [[0_u8; 3]]).is_err());
 }

@@ -28,7 +28,7 @@ pub(crate) mod values;
     name = "warpmp",
     version,
     after_help = "\
-Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted.
+Exit codes: 0 done, 1 failed, 2 usage, 3 time over (ecdlp solve --for), 130 interrupted.
 WARPMP_LOG=debug writes a log to standard error. WARPMP_TUNING=FILE takes this tuning table instead
 of your own (see warpmp tune --help), WARPMP_TUNING=none the one that ships with the program."
 )]
@@ -230,6 +230,11 @@ mod tests {
             "collatz records --kind path --below 5 --json -q",
             "collatz status x --json",
             "collatz trace 5 --json",
+            "ecdlp solve --curve x --seed 5 --out x --for 5 --memory 5 --distinguished-bits 5 --points 5 --device cuda --json -q",
+            "ecdlp status x --plot y --json",
+            "ecdlp check x --sample 5 --seed 5 --json -q",
+            "ecdlp join x y z --json",
+            "ecdlp explain --curve x --seed 5 --distinguished-bits 5 --points 5 --device sim",
             "devices --json",
             "selftest --device cpu",
         ] {

@@ -24,6 +24,8 @@ pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 pub(crate) const FAILED: u8 = 1;
 /// Exit code of a command that makes no sense as it was given; clap's too.
 pub(crate) const USAGE: u8 = 2;
+/// Exit code of a search whose time was limited, and is over.
+pub(crate) const TIME_OVER: u8 = 3;
 /// Exit code after Ctrl-C: 128 + SIGINT.
 pub(crate) const INTERRUPTED: u8 = 130;
 

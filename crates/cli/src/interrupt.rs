@@ -11,10 +11,10 @@ use std::{
     process,
     sync::{
         Arc, LazyLock, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use signal_hook::{
@@ -29,10 +29,13 @@ use crate::{
 
 /// How long the work has to end by itself.
 const GRACE: Duration = Duration::from_secs(1);
+/// How long work that has a [`Closing`] may take to end.
+const LONG_GRACE: Duration = Duration::from_secs(60);
 /// How often the flag is looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+static CLOSING: AtomicUsize = AtomicUsize::new(0);
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Makes signals stop the work from now on. If the system refuses the handler, a signal ends the process at once.
@@ -82,6 +85,10 @@ fn watch() {
         thread::sleep(LOOK);
     }
     thread::sleep(GRACE);
+    let end = Instant::now() + LONG_GRACE;
+    while CLOSING.load(Ordering::SeqCst) > 0 && Instant::now() < end {
+        thread::sleep(LOOK);
+    }
     let files = unfinished();
     for path in files.iter() {
         let _ = fs::remove_file(path);
@@ -93,6 +100,23 @@ fn watch() {
 /// Fails with [`Error::Interrupted`] once the work must stop.
 pub(crate) fn check() -> Result<()> {
     if STOP.load(Ordering::SeqCst) { Err(Error::Interrupted) } else { Ok(()) }
+}
+
+/// While it lives, a signal gives the work a minute to end by itself: it has something to save.
+#[derive(Debug)]
+pub(crate) struct Closing(());
+
+impl Closing {
+    pub(crate) fn new() -> Self {
+        CLOSING.fetch_add(1, Ordering::SeqCst);
+        Self(())
+    }
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        CLOSING.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 /// The files that a signal has to remove. While the guard lives, none is removed.

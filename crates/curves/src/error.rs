@@ -1,9 +1,11 @@
 //! The errors of this crate.
 
+use std::path::PathBuf;
+
 use num_bigint::BigUint;
 
 /// The result of what may fail here.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a problem is refused, or a search ends without a logarithm.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +51,26 @@ pub enum Error {
         /// The number of the start.
         start: u64,
     },
+    /// A file of a campaign, or the directory.
+    #[error(transparent)]
+    Campaign(#[from] warpmp_campaign::Error),
+    /// A run of the index is damaged or lost. The index is made again from the points.
+    #[error("{}: damaged", path.display())]
+    IndexDamaged {
+        /// The run.
+        path: PathBuf,
+    },
+    /// Directories that hold different points of one session.
+    #[error("{} and {} hold different points of one session; one of them is damaged", one.display(), other.display())]
+    Differs {
+        /// A file.
+        one: PathBuf,
+        /// The other file.
+        other: PathBuf,
+    },
+    /// A thread of the search panicked.
+    #[error("a part of the search stopped unexpectedly; please report this as a bug")]
+    Bug,
     /// The caller asked to stop.
     #[error("stopped")]
     Stopped,

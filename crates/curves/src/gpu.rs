@@ -1,5 +1,9 @@
 //! Walks on a device: a GPU or the simulator.
 
+mod rows;
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use warpmp_device::{Buffer, Device, DeviceInfo, Kind, Module, Stream};
@@ -52,8 +56,9 @@ impl Layout {
         Self { blocks: 1, threads: 1, points, capacity: 0 }
     }
 
-    /// Walks for a device: a block a multiprocessor, as many points a thread as memory and the expected steps allow.
-    pub(crate) fn on(info: &DeviceInfo, limbs: u32, expected: f64) -> Self {
+    /// Walks for a device: a block a multiprocessor, as many points a thread as memory allows and as are useful, by the number of
+    /// threads.
+    pub(crate) fn on(info: &DeviceInfo, limbs: u32, useful: impl FnOnce(f64) -> f64) -> Self {
         let (blocks, threads) = match info.kind {
             Kind::Sim => (1, 32),
             Kind::Cuda => {
@@ -62,11 +67,8 @@ impl Layout {
             }
         };
         let columns = f64::from(blocks * threads);
-        // Walks that have not reported when two have met are a tenth of the expected steps. A walk of 2^14 steps or more
-        // reports no faster than a processor stores.
-        let useful = 0.1 * expected / columns / 16384.0;
         let room = info.memory_bytes as f64 / 2.0 / columns / f64::from(32 * limbs + 12);
-        let points = useful.min(room).clamp(1.0, f64::from(POINTS)) as u32;
+        let points = useful(columns).min(room).clamp(1.0, f64::from(POINTS)) as u32;
         Self { blocks, threads, points, capacity: 0 }
     }
 
@@ -183,7 +185,7 @@ impl<const W: usize> Engine<W> {
         let device = &*self.device;
         let module = device.load(&begin::build(&self.kernel))?;
         let columns = self.kernel.columns();
-        let row = 3 * (columns.limbs * columns.stride) as usize;
+        let row = self.row_words();
         for point in 0..self.kernel.points as usize {
             if self.pool.left() < columns.stride {
                 self.pool.refill(device, &self.stream)?;
@@ -290,6 +292,14 @@ impl<const W: usize> Walks for Engine<W> {
     fn next_block(&self) -> u64 {
         self.pool.next
     }
+
+    fn suspend(&mut self, each: &mut dyn FnMut(&[u32])) -> Result<()> {
+        self.show_walks(each)
+    }
+
+    fn resume(&mut self, walks: &[u32]) -> Result<usize> {
+        self.set_walks(walks)
+    }
 }
 
 impl<const W: usize> Pool<W> {
@@ -359,88 +369,4 @@ fn upload(device: &dyn Device, stream: &Stream, words: &[u32]) -> Result<Buffer>
     let buffer = device.alloc(4 * words.len() as u64)?;
     device.upload(stream, words, &buffer, 0)?;
     Ok(buffer)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use warpmp_kernel::ir::{Int, Op};
-
-    use crate::challenges;
-    use crate::walk::Settings;
-    use crate::walk::reference::Reference;
-
-    /// Every report of a small launch is the end of its walk, by the definition; walks in long cycles come out of them.
-    fn reports_are_true<const W: usize>(name: &str, branch_bits: u32) {
-        let problem = challenges::named(name).unwrap();
-        let settings = Settings { branch_bits, distinguished_bits: 5, seed: 3 };
-        let walk = Arc::new(Walk::<W>::new(&problem, settings).unwrap());
-        let device: Arc<dyn Device> = warpmp_device::open_sim();
-        let layout = Layout { blocks: 1, threads: 64, points: 3, capacity: 1024 };
-        let mut engine = Engine::new(&device, &walk, layout, 5).unwrap();
-        let mut reports = engine.advance(20, &mut || {}).unwrap();
-        reports.extend(engine.advance(17, &mut || {}).unwrap());
-        let (more, left) = engine.look().unwrap();
-        reports.extend(more);
-        reports.extend(engine.advance(30, &mut || {}).unwrap());
-        assert_eq!(engine.steps(), (20 + 17 + 24 + 30) * 192);
-        let expected = 91 * 192 / 32;
-        assert!(reports.len() > expected / 2 && reports.len() < 2 * expected, "{} reports", reports.len());
-        if branch_bits < 5 {
-            assert!(left > 0, "no walk was in a cycle");
-        }
-        let reference = Reference::new(&problem, settings).unwrap();
-        for report in &reports {
-            let end = walk.replay(report.start, 1 << 16).unwrap();
-            assert_eq!(hash_of(limbs_of(&end.x, walk.limbs)), report.hash, "{report:?}");
-        }
-        for report in reports.iter().step_by(23) {
-            let x = reference.replay(report.start, 1 << 16).unwrap();
-            let mut limbs = x.to_u32_digits();
-            limbs.resize(walk.limbs as usize, 0);
-            assert_eq!(hash_of(limbs), report.hash, "{report:?}");
-        }
-    }
-
-    /// The limb products that the head of the walk's kernel names: 5 products and a square a step, and one product for the
-    /// next round; `2L²` wide products each, and `L² + L(L + 1)/2` a square (a product below 4 limbs).
-    fn wide_products<const W: usize>(name: &str) {
-        let problem = challenges::named(name).unwrap();
-        let settings = Settings { branch_bits: 11, distinguished_bits: 30, seed: 3 };
-        let walk = Arc::new(Walk::<W>::new(&problem, settings).unwrap());
-        let device: Arc<dyn Device> = warpmp_device::open_sim();
-        let layout = Layout { blocks: 1, threads: 32, points: 4, capacity: 64 };
-        let mut engine = Engine::new(&device, &walk, layout, 0).unwrap();
-        device.reset_counters();
-        engine.advance(2, &mut || {}).unwrap();
-        let counters = device.counters().unwrap();
-        let round = counters.section("round").unwrap();
-        let wide = |op: Op| round.op(op).threads;
-        // Addresses of rows in global memory are wide products, too: of each piece of six numbers, three read ahead.
-        let steps = 32 * 4 * 2;
-        let limbs = u64::from(walk.limbs);
-        let pieces = match limbs {
-            4 => 1,
-            _ => 2,
-        };
-        let square = if limbs < 4 { 2 * limbs * limbs } else { limbs * limbs + limbs * (limbs + 1) / 2 };
-        let arithmetic = 5 * 2 * limbs * limbs + square;
-        // The first point of a round is read by itself.
-        let addresses = 6 * pieces * steps + 3 * pieces * 32 * 2;
-        assert_eq!(wide(Op::MulWide(Int::U32)) + wide(Op::MadWide(Int::U32)), arithmetic * steps + addresses, "{name}");
-    }
-
-    #[test]
-    fn a_step_takes_five_products_and_a_square() {
-        wide_products::<2>("eccp-79");
-        wide_products::<2>("eccp-109");
-        wide_products::<3>("eccp-131");
-    }
-
-    #[test]
-    fn the_simulators_walks() {
-        reports_are_true::<2>("eccp-79", 4);
-        reports_are_true::<2>("eccp-109", 6);
-        reports_are_true::<3>("eccp-131", 3);
-    }
 }

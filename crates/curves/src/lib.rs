@@ -8,18 +8,22 @@
 //! field        residues by words of 64 bits
 //! kernels      the walk on GPUs
 //! search       reports, meetings, the logarithm
+//! meetings     distinguished points by their hash
+//! campaign     a search in a directory: points on disk, an index, several processes, checks
 //! cpu          walks on the processor's cores
 //! gpu          walks on a device: rounds, reports, starts, long cycles
 //! ```
 #![forbid(unsafe_code)]
 
 pub mod affine;
+pub mod campaign;
 pub mod challenges;
 mod cpu;
 mod error;
 mod field;
 mod gpu;
 pub mod kernels;
+mod meetings;
 mod prime;
 mod problem;
 pub mod search;
@@ -27,4 +31,6 @@ pub mod walk;
 
 pub use error::{Error, Refusal, Result};
 pub use gpu::Layout;
+pub use meetings::{Distinguished, Meeting};
+pub use warpmp_campaign::Error as FolderError;
 pub use problem::{MAX_BITS, MIN_BITS, Problem};

@@ -1,6 +1,5 @@
 //! The search: walks report distinguished points, and two walks that meet tell the logarithm.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use num_bigint::BigUint;
@@ -10,6 +9,7 @@ use crate::cpu;
 use crate::error::{Error, Result};
 use crate::gpu::{self, Layout};
 use crate::problem::Problem;
+use crate::meetings::{Distinguished, Meeting, Table};
 use crate::walk::{End, Settings, Walk, limbs};
 
 /// A walk that reached a distinguished point.
@@ -53,6 +53,26 @@ pub trait Walks: Send {
 
     /// Blocks of starts from this one on were never used.
     fn next_block(&self) -> u64;
+
+    /// Shows `each` every walk between two reports, in words: its start (2), its rounds, `x` and `y` of its state. An engine whose
+    /// unfinished walks are few shows none.
+    ///
+    /// # Errors
+    /// The device's.
+    fn suspend(&mut self, each: &mut dyn FnMut(&[u32])) -> Result<()> {
+        let _ = each;
+        Ok(())
+    }
+
+    /// Walks that [`Walks::suspend`] has shown, one after the other, go on in place of the first walks of this engine. The number of
+    /// those that found a place.
+    ///
+    /// # Errors
+    /// The device's.
+    fn resume(&mut self, walks: &[u32]) -> Result<usize> {
+        let _ = walks;
+        Ok(0)
+    }
 }
 
 /// Where the walks are made.
@@ -116,36 +136,72 @@ impl Definition {
         }))
     }
 
+    /// What fixes the walk.
+    pub fn settings(&self) -> Settings {
+        of_any_length!(&self.words, walk => walk.settings)
+    }
+
+    /// A checksum of the walk's table and of its first starts: it changes with the walk.
+    pub fn checksum(&self) -> String {
+        of_any_length!(&self.words, walk => walk.checksum())
+    }
+
+    /// Words of a walk that [`Walks::suspend`] shows.
+    pub fn suspended_words(&self) -> usize {
+        of_any_length!(&self.words, walk => 3 + 2 * walk.limbs as usize)
+    }
+
     /// Replays a reported walk.
     ///
     /// # Errors
     /// [`Error::Replay`] if it does not lead to the reported point.
     pub fn check(&self, report: Report) -> Result<()> {
-        of_any_length!(&self.words, walk => end(walk, report).map(|_| ()))
+        let point = Distinguished::from(report);
+        of_any_length!(&self.words, walk => end(walk, point, &|| true)?.map(|_| ()).ok_or(Error::Replay { start: point.start }))
     }
 
-    /// The logarithm by two walks that were reported at one point; none if the meeting tells nothing.
+    /// What two reports of one hash tell. Both walks are made again, which takes long where distinguished points are rare;
+    /// `go_on` is asked now and then.
     ///
     /// # Errors
-    /// [`Error::Replay`] if one of them does not lead to that point.
-    pub fn meet(&self, problem: &Problem, reports: [Report; 2]) -> Result<Option<BigUint>> {
+    /// [`Error::Stopped`].
+    pub fn meet(
+        &self,
+        problem: &Problem,
+        points: [Distinguished; 2],
+        go_on: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Meeting> {
+        if points[0].start == points[1].start {
+            return Ok(Meeting::Repeated);
+        }
         of_any_length!(&self.words, walk => {
-            let [one, other] = reports.map(|report| end(walk, report));
-            let (one, other) = (one?, other?);
-            if one.x != other.x {
-                return Ok(None);
-            }
-            Ok(one.coefficients.solve(&other.coefficients, &problem.n, |k| problem.is_solution(k)))
+            let (one, other) = rayon::join(|| end(walk, points[0], go_on), || end(walk, points[1], go_on));
+            Ok(match (one?, other?) {
+                (None, _) => Meeting::Wrong { start: points[0].start },
+                (_, None) => Meeting::Wrong { start: points[1].start },
+                (Some(one), Some(other)) if one.x != other.x => Meeting::Coincidence,
+                (Some(one), Some(other)) => {
+                    let k = one.coefficients.solve(&other.coefficients, &problem.n, |k| problem.is_solution(k));
+                    k.map_or(Meeting::Useless, Meeting::Solved)
+                }
+            })
         })
     }
 }
 
-/// The end of a reported walk.
-fn end<const W: usize>(walk: &Walk<W>, report: Report) -> Result<End<W>> {
-    let most = 4 * u64::from(report.rounds) + (1 << 16);
-    let end = walk.replay(report.start, most);
-    let found = end.filter(|end| hash_of(limbs_of(&end.x, walk.limbs)) == report.hash);
-    found.ok_or(Error::Replay { start: report.start })
+/// The end of a reported walk; none if it is another point.
+fn end<const W: usize>(
+    walk: &Walk<W>,
+    point: Distinguished,
+    go_on: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<End<W>>> {
+    // One walk in e^64 is longer.
+    let most = (64 << walk.settings.distinguished_bits) + (1 << 16);
+    let end = walk.replay(point.start, most, go_on);
+    if !go_on() {
+        return Err(Error::Stopped);
+    }
+    Ok(end.filter(|end| hash_of(limbs_of(&end.x, walk.limbs)) == point.hash))
 }
 
 /// How a search is done.
@@ -159,6 +215,10 @@ pub struct Plan {
     pub rounds: u32,
 }
 
+/// An inversion takes as long as this many steps. Measured on an H200: with 36 points a thread a field of three limbs makes 0.9 times as
+/// many steps a second as with 256.
+const INVERSION: f64 = 4.0;
+
 impl Plan {
     /// The usual plan. Walks that have not reported when two have met are lost, so there are as many walks as lose at
     /// most a tenth of the expected steps with distinguished points that are rare enough to be stored.
@@ -166,17 +226,42 @@ impl Plan {
         let expected = problem.expected_steps();
         let layout = match engine {
             Engine::Cpu => Layout::cpu(expected),
-            Engine::Device(device) => Layout::on(device.info(), limbs(&problem.group.p), expected),
+            // A walk of 2^14 steps or more reports no faster than a processor stores.
+            Engine::Device(device) => {
+                Layout::on(device.info(), limbs(&problem.group.p), |columns| 0.1 * expected / columns / 16384.0)
+            }
         };
         let walks = layout.walks() as f64;
         let bits = problem.group.p.bits() as u32;
         let most = if bits <= 43 { bits - 11 } else { 32 };
         let distinguished_bits = (0.1 * expected / walks).log2().floor().clamp(0.0, 30.0) as u32;
         let branch_bits = if limbs(&problem.group.p) == 3 { 11 } else { 10 };
-        let settings = Settings { branch_bits, distinguished_bits: distinguished_bits.min(most), seed };
+        Self::of(Settings { branch_bits, distinguished_bits: distinguished_bits.min(most), seed }, layout)
+    }
+
+    /// The plan for a walk whose settings are given. More points a thread share an inversion, and leave more unfinished walks in the
+    /// end: the number of points makes both together least.
+    pub fn with_settings(problem: &Problem, engine: &Engine, settings: Settings) -> Self {
+        let expected = problem.expected_steps();
+        let layout = match engine {
+            Engine::Cpu => Layout::cpu(expected),
+            Engine::Device(device) => Layout::on(device.info(), limbs(&problem.group.p), |columns| {
+                (INVERSION * expected / columns / f64::from(settings.distinguished_bits).exp2()).sqrt()
+            }),
+        };
+        Self::of(settings, layout)
+    }
+
+    fn of(settings: Settings, layout: Layout) -> Self {
         // Each walk reports once in four launches, or a launch makes a thousand rounds.
         let rounds = (1_u32 << settings.distinguished_bits.min(12)) / 4;
         Self { settings, layout: layout.with_room(rounds, settings.distinguished_bits), rounds: rounds.clamp(2, 1024) }
+    }
+
+    /// The same with other points a thread.
+    #[must_use]
+    pub fn with_points(self, points: u32) -> Self {
+        Self::of(self.settings, Layout { points, ..self.layout })
     }
 }
 
@@ -219,47 +304,25 @@ pub fn solve(
     }
     let definition = Definition::new(problem, plan.settings)?;
     let mut walks = definition.walks(engine, plan, 0)?;
-    let mut index = Index::default();
-    let mut waiting = Vec::new();
-    let mut void = 0;
+    let mut table = Table::default();
+    let mut waiting: Vec<Report> = Vec::new();
+    let (mut reports, mut void) = (0, 0);
     loop {
         let mut met = Vec::new();
-        let reports = walks.advance(plan.rounds, &mut || met.extend(index.insert(&waiting)))?;
-        waiting = reports;
-        for pair in met {
-            match definition.meet(problem, pair)? {
-                Some(k) => return Ok(Solution { k, steps: walks.steps(), reports: index.len(), void }),
-                None => void += 1,
+        let new = walks.advance(plan.rounds, &mut || {
+            met.extend(waiting.iter().filter_map(|report| table.insert(Distinguished::from(*report))));
+        })?;
+        reports += waiting.len() as u64;
+        waiting = new;
+        for points in met {
+            match definition.meet(problem, points, &|| true)? {
+                Meeting::Solved(k) => return Ok(Solution { k, steps: walks.steps(), reports, void }),
+                Meeting::Wrong { start } => return Err(Error::Replay { start }),
+                Meeting::Useless | Meeting::Coincidence | Meeting::Repeated => void += 1,
             }
         }
-        let progress = Progress { steps: walks.steps(), reports: index.len(), expected: problem.expected_steps() };
-        if !watch(progress) {
+        if !watch(Progress { steps: walks.steps(), reports, expected: problem.expected_steps() }) {
             return Err(Error::Stopped);
         }
-    }
-}
-
-/// Reported points in memory, by their hash.
-#[derive(Debug, Default)]
-struct Index {
-    points: HashMap<u64, (u64, u32)>,
-}
-
-impl Index {
-    /// Adds reports; the pairs of different walks at points of one hash.
-    fn insert(&mut self, reports: &[Report]) -> Vec<[Report; 2]> {
-        let mut met = Vec::new();
-        for &report in reports {
-            if let Some((start, rounds)) = self.points.insert(report.hash, (report.start, report.rounds))
-                && start != report.start
-            {
-                met.push([Report { start, rounds, hash: report.hash }, report]);
-            }
-        }
-        met
-    }
-
-    fn len(&self) -> u64 {
-        self.points.len() as u64
     }
 }

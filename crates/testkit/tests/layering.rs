@@ -23,7 +23,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("warpmp", &["warpmp-kernel", "warpmp-device", "warpmp-launch", "warpmp-simd"]),
     ("warpmp-campaign", &[]),
     ("warpmp-collatz", &["warpmp-campaign", "warpmp-kernel", "warpmp-device", "warpmp-launch", "warpmp-simd"]),
-    ("warpmp-curves", &["warpmp-kernel", "warpmp-device", "warpmp-launch", "warpmp-simd"]),
+    ("warpmp-curves", &["warpmp-campaign", "warpmp-kernel", "warpmp-device", "warpmp-launch", "warpmp-simd"]),
     ("warpmp-oracle", &["warpmp"]),
     ("warpmp-numtheory", &["warpmp"]),
     (

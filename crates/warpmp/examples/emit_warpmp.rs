@@ -57,6 +57,12 @@ const CASES: &[(&str, [usize; 2], Option<u64>, u32)] = &[
     ("karatsuba/group", [16384, 16384], Some(1024), 168),
     ("karatsuba/group", [32768, 32768], Some(676), 168),
     ("karatsuba/group", [65536, 65536], Some(676), 168),
+    ("tensor", [1024, 1024], None, 88),
+    ("tensor", [2048, 2048], None, 88),
+    ("tensor", [4096, 4096], None, 88),
+    ("tensor", [5000, 6144], None, 144),
+    ("tensor", [8192, 8192], None, 128),
+    ("tensor", [16384, 16384], None, 240),
     ("column-shared", [1024, 1024], Some(32), 40),
     ("column-shuffle", [500, 512], Some(16), 40),
     ("sum-rotate-shared", [1024, 1024], Some(32), 32),
@@ -149,6 +155,7 @@ const SQUARES: &[(&str, usize, Option<u64>, u32)] = &[
     ("karatsuba/group", 16384, Some(528), 144),
     ("karatsuba/group", 32768, Some(528), 144),
     ("karatsuba/group", 65536, None, 200),
+    ("tensor", 4096, None, 88),
 ];
 
 /// Operation, algorithm, bits of the operands, wide products in the text, registers.

@@ -108,6 +108,32 @@ fn gpu_conforms() {
     conforms(&session, &[5000, 8192, 16384, 30011, 32768, 65535, 65536], 129);
 }
 
+/// Products by `tensor`, which no table chooses at all of these widths.
+fn tensor_conforms(session: &Session, sizes: &[usize], max_lanes: usize) {
+    conformance::mul(&conformance::cases(&pairs(sizes), max_lanes), |a, b| {
+        let operands = [session.upload(&batch(a))?, session.upload(&batch(b))?];
+        let into = session.reserve(Shape::new(a.lanes.max(b.lanes), oracle::product_bits(a.bits, b.bits)))?;
+        let operands = [&operands[0], &operands[1]];
+        let (c, _) = session.apply_device_into(Operation::Mul, &operands, Some("tensor"), vec![into])?;
+        session.download(&c[0]).map(Batch::into_limbs)
+    });
+}
+
+#[test]
+fn simulator_multiplies_on_tensor_cores() {
+    tensor_conforms(&sim(), &[1000, 2049], 33);
+}
+
+#[test]
+fn gpu_multiplies_on_tensor_cores() {
+    let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };
+    if session.device().unwrap().info().capability < 80 {
+        return;
+    }
+    tensor_conforms(&session, &around(&[1024, 2048, 3000, 4096, 6144, 8192]), 129);
+    tensor_conforms(&session, &[5000, 9000, 10240, 12288, 14336, 16000, 16383, 16384], 129);
+}
+
 #[test]
 fn a_gpu_takes_host_memory_of_every_kind_in_chunks() {
     let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };

@@ -12,7 +12,7 @@
 pub mod begin;
 mod curve;
 pub mod escape;
-mod numbers;
+pub(crate) mod numbers;
 pub mod starts;
 pub mod walk;
 

@@ -144,6 +144,17 @@ impl<const W: usize> Walk<W> {
         Ok(walk)
     }
 
+    /// A checksum of the table and of the first starts, by their limbs.
+    pub(crate) fn checksum(&self) -> String {
+        let mut hash = Sha256::new();
+        for spot in self.table.iter().chain(&self.starts(0)) {
+            for word in spot.x.iter().chain(&spot.y) {
+                hash.update(word.to_le_bytes());
+            }
+        }
+        warpmp_campaign::hex(&hash.finalize())
+    }
+
     /// The points of the first kind.
     pub(crate) fn first_points(&self) -> impl Iterator<Item = &Spot<W>> {
         self.firsts.iter().map(|(spot, _)| spot)

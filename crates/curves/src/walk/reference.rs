@@ -61,20 +61,23 @@ impl<'p> Reference<'p> {
     }
 
     /// The walk of a start to its distinguished point: the residue of `x` there; none after `most` rounds.
-    pub fn replay(&self, start: u64, most: u64) -> Option<BigUint> {
+    pub fn replay(&self, start: u64, most: usize) -> Option<BigUint> {
+        self.path(start).take(most).find(|(_, distinguished)| *distinguished).map(|(x, _)| x)
+    }
+
+    /// The walk of a start, without an end: the residue of `x` after each round, and whether the point is distinguished.
+    pub fn path(&self, start: u64) -> impl Iterator<Item = (BigUint, bool)> + '_ {
         let mut state = self.start(start);
-        for round in 1..=most {
+        (1_u64..).map(move |round| {
             if round % RHYTHM == 0 {
-                state = self.outside_cycles(state);
+                state = self.outside_cycles(state.clone());
             }
             state = self.step(&state);
-            let bits = &self.residue(&state.x) >> self.shift;
-            let zeros = bits.trailing_zeros().unwrap_or(u64::MAX);
-            if !state.double && zeros >= u64::from(self.settings.distinguished_bits) {
-                return Some(self.residue(&state.x));
-            }
-        }
-        None
+            let x = self.residue(&state.x);
+            let zeros = (&x >> self.shift).trailing_zeros().unwrap_or(u64::MAX);
+            let distinguished = !state.double && zeros >= u64::from(self.settings.distinguished_bits);
+            (x, distinguished)
+        })
     }
 
     fn group(&self) -> &Group {

@@ -47,12 +47,16 @@ pub(crate) struct End<const W: usize> {
 }
 
 impl<const W: usize> Walk<W> {
-    /// The walk of a start to its distinguished point; none if it takes more than `most` rounds.
-    pub(crate) fn replay(&self, start: u64, most: u64) -> Option<End<W>> {
+    /// The walk of a start to its distinguished point; none if it takes more than `most` rounds, or if `go_on`, which is asked now
+    /// and then, says no.
+    pub(crate) fn replay(&self, start: u64, most: u64, go_on: &(dyn Fn() -> bool + Sync)) -> Option<End<W>> {
         let (spot, mut coefficients) = self.start_coefficients(start);
         let mut spots = [spot];
         for rounds in 1..=most {
             if rounds % RHYTHM == 0 {
+                if !go_on() {
+                    return None;
+                }
                 self.leave_followed(&mut spots, &mut coefficients);
             }
             coefficients = self.follow(&mut spots, coefficients);

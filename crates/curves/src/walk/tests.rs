@@ -40,7 +40,7 @@ fn replays_reach_the_same_point_with_true_coefficients() {
     let walk = Walk::<2>::new(&problem, settings).unwrap();
     let reference = Reference::new(&problem, settings).unwrap();
     for start in 0..24 {
-        let end = walk.replay(start, 1 << 16).unwrap();
+        let end = walk.replay(start, 1 << 16, &|| true).unwrap();
         assert_eq!(Some(integer(&end.x)), reference.replay(start, 1 << 16), "start {start}");
         let Coefficients { base, target } = &end.coefficients;
         let group = &problem.group;

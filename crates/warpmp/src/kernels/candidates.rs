@@ -11,8 +11,8 @@ use warpmp_kernel::build::Glue;
 use super::OperationShape;
 use super::mul_thread::Input;
 use super::settings::{
-    GroupSettings, KaratsubaSettings, OwnSettings, SharedGroupSettings, ThreadSettings, ThreadSquareSettings,
-    WarpSettings,
+    GroupSettings, KaratsubaSettings, OwnSettings, SharedGroupSettings, TensorSettings, ThreadSettings,
+    ThreadSquareSettings, WarpSettings,
 };
 
 /// Sizes of a block of threads.
@@ -138,6 +138,16 @@ pub(super) fn karatsuba_group(levels: RangeInclusive<u32>) -> Vec<KaratsubaSetti
         settings.extend([4, 8].map(|warps| KaratsubaSettings { warps: Some(warps), ..level }));
         // Few products: all warps of a block on one of them.
         settings.extend([4, 8, 12].map(|warps| KaratsubaSettings { products: Some(1), warps: Some(warps), ..level }));
+    }
+    settings
+}
+
+/// A warp a product on tensor cores: many products a warp amortise its beginning, few fill the machine.
+pub(super) fn tensor() -> Vec<TensorSettings> {
+    let mut settings = vec![TensorSettings::default()];
+    for warps in [1, 2, 4] {
+        let of = |products| TensorSettings { warps: Some(warps), products: Some(products) };
+        settings.extend([warps, 4 * warps, 8 * warps].map(of));
     }
     settings
 }

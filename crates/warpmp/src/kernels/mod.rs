@@ -23,6 +23,7 @@ mod shape;
 pub mod sqr_thread;
 pub mod sum_rotate;
 pub mod sum_rotate_shared;
+pub mod tensor;
 mod tile;
 pub mod toom;
 
@@ -30,10 +31,10 @@ pub use warpmp_launch::{Entry, Geometry, Spec, Stage};
 use warpmp_launch::{name_suffix as suffix, piece, vector};
 
 use crate::operation::{Group, Operation};
-pub use register::{Algorithm, Order, Recipe, Register, With};
+pub use register::{Algorithm, OnlyFrom, Order, Recipe, Register, With};
 pub use settings::{
     ChainSettings, GroupSettings, HeldSettings, KaratsubaSettings, OwnSettings, Settings, SettingsFault,
-    SharedGroupSettings, ThreadSettings, ThreadSquareSettings, WarpSettings,
+    SharedGroupSettings, TensorSettings, ThreadSettings, ThreadSquareSettings, WarpSettings,
 };
 pub use shape::{OperandShape, OperationShape};
 
@@ -46,12 +47,13 @@ const MUL: &[Algorithm] = &[
     sum_rotate_shared::ALGORITHM,
     mul_group::ALGORITHM,
     karatsuba_group::ALGORITHM,
+    tensor::ALGORITHM,
     toom::algorithm::<8>("toom-8"),
 ];
 
 /// Every squaring on the GPU. A squaring has the name of the multiplication with the same idea.
 const SQR: &[Algorithm] =
-    &[sqr_thread::ALGORITHM, karatsuba_group::squares::GROUP, karatsuba_group::squares::KARATSUBA];
+    &[sqr_thread::ALGORITHM, karatsuba_group::squares::GROUP, karatsuba_group::squares::KARATSUBA, tensor::SQUARES];
 
 /// The algorithms of this crate for an operation.
 pub fn register(operation: Operation) -> &'static [Algorithm] {

@@ -38,6 +38,10 @@ pub struct With<S> {
     pub candidates: fn(OperationShape) -> Vec<S>,
 }
 
+/// A [`With`] whose kernels run on GPUs from this compute capability on, times ten.
+#[derive(Debug)]
+pub struct OnlyFrom<S>(pub u32, pub With<S>);
+
 /// A [`With`] whose type of settings is not named.
 pub trait Recipe: fmt::Debug + Sync {
     /// The kernels for these operands and the settings of a row, for an algorithm of this name.
@@ -63,6 +67,11 @@ pub trait Recipe: fmt::Debug + Sync {
 
     /// The names of its settings.
     fn setting_names(&self) -> &'static [&'static str];
+
+    /// The least compute capability of a GPU that runs the kernels, times ten.
+    fn least_capability(&self) -> u32 {
+        DeviceInfo::LEAST_CAPABILITY
+    }
 }
 
 impl<S: OwnSettings + fmt::Debug> Recipe for With<S> {
@@ -86,6 +95,34 @@ impl<S: OwnSettings + fmt::Debug> Recipe for With<S> {
 
     fn setting_names(&self) -> &'static [&'static str] {
         S::NAMES
+    }
+}
+
+impl<S: OwnSettings + fmt::Debug> Recipe for OnlyFrom<S> {
+    fn spec(
+        &self,
+        algorithm: &'static str,
+        shape: OperationShape,
+        settings: &Settings,
+        async_copies: bool,
+    ) -> Result<Box<dyn Spec>, SettingsFault> {
+        self.1.spec(algorithm, shape, settings, async_copies)
+    }
+
+    fn candidates(&self, shape: OperationShape) -> Vec<Settings> {
+        Recipe::candidates(&self.1, shape)
+    }
+
+    fn check(&self, algorithm: &'static str, settings: &Settings) -> Result<(), SettingsFault> {
+        self.1.check(algorithm, settings)
+    }
+
+    fn setting_names(&self) -> &'static [&'static str] {
+        S::NAMES
+    }
+
+    fn least_capability(&self) -> u32 {
+        self.0
     }
 }
 
@@ -157,6 +194,11 @@ impl Algorithm {
     pub(crate) fn takes(&self, shape: OperationShape) -> bool {
         (self.fits)(self.ordered(shape).1)
     }
+
+    /// Does a GPU of this compute capability, times ten, run its kernels?
+    pub(crate) fn runs_on(&self, capability: u32) -> bool {
+        capability >= self.recipe.least_capability()
+    }
 }
 
 /// The algorithms that a session chooses from: those of this crate, and those that were added.
@@ -212,10 +254,10 @@ impl Register {
     /// As [`Operation::results`].
     pub fn candidates(&self, operation: Operation, operands: &[Shape], device: &DeviceInfo) -> Result<Vec<Candidate>> {
         let shape = OperationShape::new(operation, operands)?;
-        let async_copies = crate::plan::has_async_copies(device);
+        let async_copies = crate::plan::has_async_copies(device.capability);
         let mut known = HashSet::new();
         let mut found = Vec::new();
-        for algorithm in self.of(operation).filter(|it| it.takes(shape)) {
+        for algorithm in self.of(operation).filter(|it| it.takes(shape) && it.runs_on(device.capability)) {
             let (_, shape) = algorithm.ordered(shape);
             for settings in algorithm.recipe.candidates(shape) {
                 let Ok(spec) = algorithm.spec(shape, &settings, async_copies) else { continue };

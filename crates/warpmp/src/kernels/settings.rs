@@ -275,6 +275,14 @@ own_settings! {
         products: u32 = products,
     }
 
+    /// A product a warp on tensor cores.
+    TensorSettings {
+        /// Warps a block of threads.
+        warps: u32 = warps,
+        /// Products a block of threads: its warps take them in turn.
+        products: u32 = products,
+    }
+
     /// Numbers in the registers of a group of lanes.
     HeldSettings {
         /// Warps a block of threads.

@@ -15,8 +15,8 @@ pub(super) struct Request<'r> {
     pub(super) register: &'r Register,
     /// The algorithm that the caller wants.
     pub(super) asked: Option<&'r str>,
-    /// Can the GPU copy to shared memory asynchronously?
-    pub(super) async_copies: bool,
+    /// The GPU's compute capability, times ten.
+    pub(super) capability: u32,
 }
 
 /// What was chosen.
@@ -45,14 +45,15 @@ impl Request<'_> {
         // Where a row's algorithm does not take these lengths, that of the next one does.
         let table = self.table.deciding(operation);
         let rows = || table.candidates(operation, bits, lanes, self.asked);
-        let takes = |row: &Row| find(&row.algorithm).is_some_and(|it| it.takes(whole));
+        let serves = |it: &&Algorithm| it.takes(whole) && it.runs_on(self.capability);
+        let takes = |row: &Row| find(&row.algorithm).as_ref().is_some_and(serves);
         let row = rows().find(|row| takes(row)).or_else(|| rows().next());
         let name = self.asked.or(row.map(|row| row.algorithm.as_str()));
         let row = row.filter(|row| self.asked.is_some() || takes(row));
         // Lengths that no row is made for, such as short factors and a long addend.
-        let fitting = || self.register.of(operation).filter(|it| it.takes(whole));
+        let fitting = || self.register.of(operation).filter(serves);
         let any = || fitting().find(|_| self.asked.is_none());
-        let Some(algorithm) = name.and_then(find).filter(|it| it.takes(whole)).or_else(any) else {
+        let Some(algorithm) = name.and_then(find).filter(serves).or_else(any) else {
             return Err(Error::AlgorithmUnfit {
                 operation,
                 algorithm: name.unwrap_or("the default").into(),
@@ -62,7 +63,7 @@ impl Request<'_> {
         };
         let settings = row.map_or_else(Settings::default, |row| row.settings);
         let (order, shape) = algorithm.ordered(whole);
-        let spec = algorithm.spec(shape, &settings, self.async_copies);
+        let spec = algorithm.spec(shape, &settings, super::has_async_copies(self.capability));
         let spec = spec.map_err(|fault| Error::Settings { operation, fault })?;
         let reasons = self.reasons(table, row, algorithm);
         Ok(Choice { algorithm: [algorithm.name, algorithm.summary], order, spec, reasons })

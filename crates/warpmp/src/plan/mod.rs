@@ -75,8 +75,8 @@ impl Plan {
         algorithm: Option<&str>,
     ) -> Result<Self> {
         let results = operation.results(operands)?;
-        let async_copies = has_async_copies(device);
-        let request = Request { operation, operands, table, register, asked: algorithm, async_copies };
+        let capability = device.capability;
+        let request = Request { operation, operands, table, register, asked: algorithm, capability };
         let mut choice = request.choose()?;
         if !choice.order.is_sorted() {
             choice.reasons.push("the operands change places: the kernel treats them unequally".into());
@@ -88,7 +88,7 @@ impl Plan {
                 device.capability
             ));
         }
-        if !async_copies {
+        if !has_async_copies(capability) {
             choice.reasons.push(format!("sm_{} has no asynchronous copies to shared memory", device.capability));
         }
         Ok(Self {
@@ -195,9 +195,9 @@ impl Plan {
     }
 }
 
-/// Can the device copy to shared memory asynchronously?
-pub(crate) const fn has_async_copies(device: &DeviceInfo) -> bool {
-    device.capability >= ASYNC_COPIES_FROM
+/// Can a GPU of this compute capability, times ten, copy to shared memory asynchronously?
+pub(crate) const fn has_async_copies(capability: u32) -> bool {
+    capability >= ASYNC_COPIES_FROM
 }
 
 /// The lanes of whole tiles, or as many as can be counted.

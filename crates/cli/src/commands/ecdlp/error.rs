@@ -1,8 +1,9 @@
 //! What can go wrong in the commands of `warpmp ecdlp`.
 
-use warpmp_curves::Error as LibraryError;
+use warpmp_curves::{Error as LibraryError, FolderError};
 
-use crate::error::{Error, FAILED, USAGE};
+use crate::error::{Error, FAILED, TIME_OVER, USAGE};
+use crate::io::error::inner;
 
 /// A search that cannot begin, or ends without a logarithm.
 #[derive(Debug, thiserror::Error)]
@@ -10,6 +11,14 @@ pub(crate) enum EcdlpError {
     /// The file of a curve, or its name.
     #[error("{curve}: {source}")]
     Curve { curve: String, source: Box<LibraryError> },
+    #[error("{folder}: no campaign; `warpmp ecdlp solve --curve … --out {folder}` begins one")]
+    NoCampaign { folder: String },
+    #[error("no logarithm yet, the time is over; `warpmp ecdlp solve --out {folder}` goes on")]
+    TimeOver { folder: String },
+    #[error("interrupted; `warpmp ecdlp solve --out {folder}` goes on")]
+    Interrupted { folder: String },
+    #[error("{folder}: {count} {} wrong", if *count == 1 { "finding is" } else { "findings are" })]
+    Wrong { folder: String, count: usize },
     #[error(transparent)]
     Library(Box<LibraryError>),
 }
@@ -17,10 +26,14 @@ pub(crate) enum EcdlpError {
 impl EcdlpError {
     /// The exit code that this error gives the program.
     pub(crate) const fn exit_code(&self) -> u8 {
-        let (Self::Curve { source, .. } | Self::Library(source)) = self;
-        match **source {
-            LibraryError::Setting { .. } | LibraryError::UnknownCurve { .. } => USAGE,
-            _ => FAILED,
+        match self {
+            Self::TimeOver { .. } => TIME_OVER,
+            Self::Interrupted { .. } => crate::error::INTERRUPTED,
+            Self::NoCampaign { .. } | Self::Wrong { .. } => FAILED,
+            Self::Curve { source, .. } | Self::Library(source) => match **source {
+                LibraryError::Setting { .. } | LibraryError::UnknownCurve { .. } => USAGE,
+                _ => FAILED,
+            },
         }
     }
 }
@@ -29,6 +42,9 @@ impl From<LibraryError> for Error {
     fn from(error: LibraryError) -> Self {
         match error {
             LibraryError::Stopped => Self::Interrupted,
+            LibraryError::Campaign(FolderError::File { path, source }) => {
+                Self::write(&path.to_string_lossy(), inner(source))
+            }
             error => EcdlpError::Library(error.into()).into(),
         }
     }

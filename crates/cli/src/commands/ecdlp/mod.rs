@@ -2,26 +2,46 @@
 
 pub(crate) mod args;
 pub(crate) mod bench;
+mod campaign;
+mod check;
+mod draw;
 mod error;
+mod explain;
+mod join;
 mod solve;
+mod status;
 
 use std::{fs, path::Path};
 
+use serde_json::{Value, json};
 use warpmp::Selector;
-use warpmp_curves::{Problem, challenges, search::Engine};
+use warpmp_curves::{
+    Problem,
+    campaign::{Folder, Meetings},
+    challenges,
+    search::{Engine, Plan},
+    walk::Settings,
+};
 
 use super::collatz::engines::gpus;
 use crate::{
     console,
     error::{Error, Result},
 };
-use args::EcdlpCommand;
+use args::{EcdlpCommand, WalkArgs};
 pub(crate) use error::EcdlpError;
 
 /// Does what was asked for.
 pub(crate) fn run(command: &EcdlpCommand) -> Result<()> {
     match command {
-        EcdlpCommand::Solve(args) => solve::run(args),
+        EcdlpCommand::Solve(args) => match &args.out {
+            Some(folder) => campaign::run(args, folder),
+            None => solve::run(args),
+        },
+        EcdlpCommand::Status(args) => status::run(args),
+        EcdlpCommand::Check(args) => check::run(args),
+        EcdlpCommand::Join(args) => join::run(args),
+        EcdlpCommand::Explain(args) => explain::run(args),
     }
 }
 
@@ -47,16 +67,64 @@ fn problem(curve: &str, quiet: bool) -> Result<Problem> {
     Ok(problem)
 }
 
-/// The engine that a `--device` stands for: the first of its GPUs, or the processor.
+/// The engines that a `--device` stands for, and their names: all its GPUs, or the processor.
 ///
 /// # Errors
 /// For a device that was named and cannot be had.
+fn engines(selector: Selector, quiet: bool) -> Result<Vec<(Engine, String)>> {
+    let gpus = gpus(selector, quiet)?;
+    if gpus.is_empty() {
+        return Ok(vec![(Engine::Cpu, "cpu".into())]);
+    }
+    Ok(gpus.into_iter().map(|gpu| (Engine::Device(gpu.clone()), gpu.info().to_string())).collect())
+}
+
+/// The first of the engines.
+///
+/// # Errors
+/// As [`engines`].
 fn engine(selector: Selector, quiet: bool) -> Result<(Engine, String)> {
-    Ok(match gpus(selector, quiet)?.into_iter().next() {
-        Some(device) => {
-            let name = device.info().to_string();
-            (Engine::Device(device), name)
-        }
-        None => (Engine::Cpu, "cpu".into()),
+    engines(selector, quiet)?.into_iter().next().ok_or(Error::Bug)
+}
+
+/// The plan of a new search, with what the user has asked for.
+///
+/// # Errors
+/// For distinguished bits that the curve does not allow.
+fn plan(problem: &Problem, engine: &Engine, seed: u64, walk: &WalkArgs) -> Result<Plan> {
+    let mut plan = Plan::new(problem, engine, seed);
+    if let Some(distinguished_bits) = walk.distinguished_bits {
+        let settings = Settings { distinguished_bits, ..plan.settings };
+        settings.check(problem.group.p.bits())?;
+        plan = Plan::with_settings(problem, engine, settings);
+    }
+    Ok(walk.points.map_or(plan, |points| plan.with_points(points as u32)))
+}
+
+/// The campaign of a directory, to look at it.
+///
+/// # Errors
+/// [`EcdlpError::NoCampaign`]; the campaign's.
+fn look(folder: &str) -> Result<Folder> {
+    Folder::open(Path::new(folder)).map_err(|error| match error {
+        error if error.is_not_found() => EcdlpError::NoCampaign { folder: folder.into() }.into(),
+        error => warpmp_curves::Error::from(error).into(),
     })
+}
+
+/// Meetings that told nothing, for programs.
+fn meetings_json(meetings: Meetings) -> Value {
+    json!({
+        "useless": meetings.useless, "repeated": meetings.repeated, "coincidences": meetings.coincidences,
+        "wrong": meetings.wrong,
+    })
+}
+
+/// The same for people.
+fn meetings_text(meetings: Meetings) -> String {
+    let Meetings { useless, repeated, coincidences, wrong } = meetings;
+    format!(
+        "{useless} of equal multiples of Q, {repeated} of a walk with itself, {coincidences} of different points with one hash, \
+         {wrong} with a wrong point"
+    )
 }

@@ -3,12 +3,12 @@
 use std::time::Instant;
 
 use serde_json::json;
-use warpmp_curves::search::{Plan, solve};
+use warpmp_curves::search::solve;
 
 use super::args::Solve;
 use crate::{
     console,
-    error::Result,
+    error::{Error, Result},
     interrupt,
     progress::Progress,
     summary::{scaled, scaled_seconds},
@@ -18,9 +18,15 @@ use crate::{
 pub(super) fn run(args: &Solve) -> Result<()> {
     let begin = Instant::now();
     let quiet = args.summary.hides_notes();
-    let problem = super::problem(&args.curve.curve, quiet)?;
-    let (engine, name) = super::engine(args.device.selector, quiet)?;
-    let plan = Plan::new(&problem, &engine, args.curve.seed);
+    // clap asks for a curve where there is no directory.
+    let curve = args.curve.as_deref().unwrap_or_default();
+    let problem = super::problem(curve, quiet)?;
+    let engines = super::engines(args.device.selector, quiet)?;
+    if engines.len() > 1 && !quiet {
+        console::note("note: the first GPU works alone; with --out all GPUs work");
+    }
+    let (engine, name) = engines.into_iter().next().ok_or(Error::Bug)?;
+    let plan = super::plan(&problem, &engine, args.seed.unwrap_or(0), &args.walk)?;
     let expected = problem.expected_steps();
     // Half of the searches take longer than expected: the bar's end is twice the mean.
     let progress = Progress::new(Some((2.0 * expected) as u64), "steps", args.summary.quiet);
@@ -33,7 +39,7 @@ pub(super) fn run(args: &Solve) -> Result<()> {
     let rate = solution.steps as f64 / seconds;
     let k = solution.k.to_string();
     let object = json!({
-        "op": "ecdlp solve", "curve": args.curve.curve, "k": k, "steps": solution.steps, "expected_steps": expected,
+        "op": "ecdlp solve", "curve": curve, "k": k, "steps": solution.steps, "expected_steps": expected,
         "distinguished_points": solution.reports, "useless_meetings": solution.void, "walks": plan.layout.walks(),
         "distinguished_bits": plan.settings.distinguished_bits, "branch_bits": plan.settings.branch_bits, "device": name,
         "seconds": seconds, "steps_per_second": rate,

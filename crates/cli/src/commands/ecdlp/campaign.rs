@@ -1,0 +1,145 @@
+//! `warpmp ecdlp solve --out`: one logarithm by many processes.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+use warpmp_curves::{
+    Problem,
+    campaign::{self, Event, Found, Opened, Worker},
+    search::{Engine, Plan},
+    walk::Settings,
+};
+
+use super::{EcdlpError, args::Solve};
+use crate::{
+    console,
+    error::Result,
+    interrupt::{self, Closing},
+    progress::Progress,
+    summary::{scaled, scaled_seconds},
+};
+
+/// Why a search ended without a logarithm.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    TimeOver,
+    Interrupted,
+}
+
+/// Runs the command.
+pub(super) fn run(args: &Solve, folder: &str) -> Result<()> {
+    let begin = Instant::now();
+    let quiet = args.summary.hides_notes();
+    let engines = super::engines(args.device.selector, quiet)?;
+    let (problem, settings) = wanted(args, Path::new(folder), &engines[0].0)?;
+    if let Some(k) = problem.trivial_solution() {
+        return console::print(&format!("{k}\n"));
+    }
+    let opened = Opened::new(Path::new(folder), &problem, settings)?;
+    let workers: Vec<Worker> = engines
+        .into_iter()
+        .map(|(engine, name)| {
+            let plan = Plan::with_settings(&problem, &engine, settings);
+            let plan = args.walk.points.map_or(plan, |points| plan.with_points(points as u32));
+            Worker { engine, name, plan }
+        })
+        .collect();
+    let (found, end, progress) = work(args, &opened, &workers, begin)?;
+    let seconds = begin.elapsed().as_secs_f64();
+    report(args, &opened, &workers, found.as_ref(), progress, seconds)?;
+    match end {
+        _ if found.is_some() => Ok(()),
+        End::TimeOver => Err(EcdlpError::TimeOver { folder: folder.into() }.into()),
+        End::Interrupted => Err(EcdlpError::Interrupted { folder: folder.into() }.into()),
+    }
+}
+
+/// The problem and the walk that the user asks for; what is not named is the directory's.
+fn wanted(args: &Solve, folder: &Path, engine: &Engine) -> Result<(Problem, Settings)> {
+    let quiet = args.summary.hides_notes();
+    let there = campaign::begun(folder)?;
+    let problem = match (&args.curve, &there) {
+        (Some(curve), _) => super::problem(curve, quiet)?,
+        (None, Some(specification)) => specification.problem()?,
+        (None, None) => return Err(EcdlpError::NoCampaign { folder: folder.display().to_string() }.into()),
+    };
+    let settings = match there.map(|specification| specification.settings()) {
+        Some(settings) => Settings {
+            seed: args.seed.unwrap_or(settings.seed),
+            distinguished_bits: args.walk.distinguished_bits.unwrap_or(settings.distinguished_bits),
+            ..settings
+        },
+        None => super::plan(&problem, engine, args.seed.unwrap_or(0), &args.walk)?.settings,
+    };
+    Ok((problem, settings))
+}
+
+/// Searches until the logarithm is found, the time is over, or a signal comes.
+fn work(
+    args: &Solve,
+    opened: &Opened,
+    workers: &[Worker],
+    begin: Instant,
+) -> Result<(Option<Found>, End, campaign::Progress)> {
+    let _closing = Closing::new();
+    let before = opened.status()?;
+    let bar = Progress::new(Some((2.0 * before.expected) as u64), "steps", args.summary.quiet);
+    let limit = args.seconds.map(Duration::from_secs);
+    let mut end = End::Interrupted;
+    let mut last = campaign::Progress { steps: 0, points: 0 };
+    let event = |event: Event| {
+        if !args.summary.quiet {
+            console::note(&format!("note: {event}"));
+        }
+    };
+    let found = campaign::run(opened, workers, args.memory << 20, &event, |progress| {
+        last = progress;
+        bar.update(before.steps + progress.steps, progress.steps);
+        if limit.is_some_and(|limit| begin.elapsed() >= limit) {
+            end = End::TimeOver;
+            return false;
+        }
+        interrupt::check().is_ok()
+    })?;
+    Ok((found, end, last))
+}
+
+fn report(
+    args: &Solve,
+    opened: &Opened,
+    workers: &[Worker],
+    found: Option<&Found>,
+    now: campaign::Progress,
+    seconds: f64,
+) -> Result<()> {
+    let status = opened.status()?;
+    let rate = now.steps as f64 / seconds;
+    let k = found.map(|found| found.k.as_str());
+    let devices: Vec<&str> = workers.iter().map(|worker| worker.name.as_str()).collect();
+    let object = json!({
+        "op": "ecdlp solve", "curve": status.problem.name, "k": k, "steps": now.steps, "steps_of_all": status.steps,
+        "expected_steps": status.expected, "distinguished_points": now.points, "distinguished_points_of_all": status.points,
+        "meetings": super::meetings_json(status.meetings), "walks": workers.iter().map(|it| it.plan.layout.walks()).sum::<u64>(),
+        "distinguished_bits": opened.settings().distinguished_bits, "branch_bits": opened.settings().branch_bits,
+        "devices": devices, "seconds": seconds, "steps_per_second": rate,
+    });
+    let text = format!(
+        "{}{} steps now, {} in all, {:.3} of the expected {}; {} distinguished points in all; {}, {} steps/s; {}",
+        if found.is_some() { "k·P = Q, checked; " } else { "" },
+        scaled(now.steps as f64),
+        scaled(status.steps as f64),
+        status.steps as f64 / status.expected,
+        scaled(status.expected),
+        status.points,
+        scaled_seconds(seconds),
+        scaled(rate),
+        devices.join(", "),
+    );
+    if let (Some(k), false) = (k, args.summary.json) {
+        console::print(&format!("{k}\n"))?;
+    }
+    console::summary(args.summary, !args.summary.json, &object.to_string(), &text)
+}

@@ -1,0 +1,53 @@
+//! `warpmp ecdlp explain`: how a search would be done.
+
+use warpmp_curves::{campaign::points, search::Engine, walk::limbs};
+
+use super::args::Explain;
+use crate::{console, error::Result, summary::scaled};
+
+/// Runs the command.
+pub(super) fn run(args: &Explain) -> Result<()> {
+    let problem = super::problem(&args.curve.curve, false)?;
+    let (engine, name) = super::engine(args.device.selector, false)?;
+    let plan = super::plan(&problem, &engine, args.curve.seed, &args.walk)?;
+    let limbs = limbs(&problem.group.p);
+    let expected = problem.expected_steps();
+    let layout = plan.layout;
+    let walks = layout.walks() as f64;
+    let length = f64::from(plan.settings.distinguished_bits).exp2();
+    let points = expected / length;
+    let branches = 1_u32 << plan.settings.branch_bits;
+    let place = match engine {
+        Engine::Cpu => format!(
+            "all cores, {walks} walks; up to 256 walks share an inversion\ntable      {branches} points in memory"
+        ),
+        Engine::Device(_) => format!(
+            "{walks} walks: {} blocks of {} threads with {} points each; the points of a thread share an inversion\n\
+             launch     {} rounds; memory {} bytes a step, read and written\n\
+             table      {branches} points, {} bytes of shared memory",
+            layout.blocks,
+            layout.threads,
+            layout.points,
+            plan.rounds,
+            24 * limbs,
+            8 * limbs * branches,
+        ),
+    };
+    console::print(&format!(
+        "curve      {}, {} bits, {limbs} limbs of 32 bits\n\
+         device     {name}\n\
+         layout     {place}\n\
+         points     distinguished: {} zero bits, one in {} steps\n\
+         expected   {} steps, {} points, {} bytes of points\n\
+         overhead   {} steps of walks that have not reported when two have met: {:.1} % of the expected steps\n",
+        if problem.name.is_empty() { &args.curve.curve } else { &problem.name },
+        problem.group.p.bits(),
+        plan.settings.distinguished_bits,
+        scaled(length),
+        scaled(expected),
+        scaled(points),
+        scaled(points * points::BYTES as f64),
+        scaled(walks * length),
+        100.0 * walks * length / expected,
+    ))
+}

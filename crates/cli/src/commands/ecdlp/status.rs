@@ -1,0 +1,102 @@
+//! `warpmp ecdlp status`: how far a campaign is, and how long it may take.
+
+use serde_json::json;
+use warpmp_curves::campaign::{self, Status};
+
+use super::{args, draw, look, meetings_json, meetings_text};
+use crate::{
+    console,
+    error::Result,
+    io::output::Output,
+    summary::{scaled, scaled_seconds},
+};
+
+/// The probabilities whose quantiles are told.
+const QUANTILES: [f64; 3] = [0.1, 0.5, 0.9];
+
+/// Runs the command.
+pub(super) fn run(args: &args::Status) -> Result<()> {
+    let campaign = look(&args.folder)?;
+    let status = campaign::status(&campaign)?;
+    if let Some(file) = &args.plot {
+        let svg = draw::campaign(&status).svg()?;
+        let mut output = Output::to(file)?;
+        output.write_all(svg.as_bytes())?;
+        output.finish()?;
+    }
+    let text = if args.object.json { as_json(&status) } else { for_people(&status) };
+    console::report(&text)
+}
+
+fn as_json(status: &Status) -> String {
+    let estimate = status.estimate();
+    let sessions: Vec<_> = status
+        .sessions
+        .iter()
+        .map(|session| {
+            json!({
+                "number": format!("{:08x}", session.number), "device": session.device, "walks": session.walks,
+                "begun": session.begun, "seconds": session.seconds, "steps": session.steps, "points": session.points,
+                "ended": session.ended,
+            })
+        })
+        .collect();
+    let left = QUANTILES.map(|probability| {
+        json!({"probability": probability, "steps": estimate.quantile(probability) * status.expected,
+               "card_days": days(status, estimate.quantile(probability))})
+    });
+    let damaged: Vec<_> = status
+        .damaged
+        .iter()
+        .map(|(path, damage)| json!({"file": path.display().to_string(), "reason": damage.to_string()}))
+        .collect();
+    let object = json!({
+        "curve": status.problem.name, "bits": status.problem.group.p.bits(), "solved": status.solution,
+        "steps": status.steps, "points": status.points, "work": status.work, "expected_steps": status.expected,
+        "share": status.share(), "seconds": status.seconds, "steps_per_second": status.rate(),
+        "left_steps": estimate.mean() * status.expected, "left_card_days": days(status, estimate.mean()), "left": left,
+        "meetings": meetings_json(status.meetings), "saved_walks_files": status.saved, "sessions": sessions,
+        "not_trusted": damaged,
+    });
+    format!("{object}\n")
+}
+
+/// Days of one engine; none before it has made a step.
+fn days(status: &Status, share: f64) -> Option<f64> {
+    (status.steps > 0).then(|| status.days(share))
+}
+
+fn for_people(status: &Status) -> String {
+    let name = if status.problem.name.is_empty() { "a curve" } else { &status.problem.name };
+    let open = status.sessions.iter().filter(|session| !session.ended).count();
+    let mut lines = vec![
+        format!("curve      {name}, {} bits", status.problem.group.p.bits()),
+        format!("steps      {} in {} of engines, {} steps/s an engine", scaled(status.steps as f64),
+                scaled_seconds(status.seconds), scaled(status.rate())),
+        format!("points     {}: walks of {} steps", status.points, scaled(status.work)),
+        format!("share      {:.4} of the expected {} steps", status.share(), scaled(status.expected)),
+        format!("meetings   {}", meetings_text(status.meetings)),
+        format!(
+            "sessions   {}, {open} of them at work or killed; {} files of walks that wait",
+            status.sessions.len(),
+            status.saved
+        ),
+    ];
+    match &status.solution {
+        Some(k) => lines.push(format!("solved     k = {k}")),
+        None => {
+            let estimate = status.estimate();
+            let line = |share: f64| {
+                let days = days(status, share).map_or_else(String::new, |days| format!(", {days:.3} card-days"));
+                format!("{} steps{days}", scaled(share * status.expected))
+            };
+            lines.push(format!("left       {} on average", line(estimate.mean())));
+            for probability in QUANTILES {
+                let left = line(estimate.quantile(probability));
+                lines.push(format!("           {left} at most, with a probability of {probability}"));
+            }
+        }
+    }
+    lines.extend(status.damaged.iter().map(|(path, damage)| format!("not trusted  {}: {damage}", path.display())));
+    lines.join("\n") + "\n"
+}

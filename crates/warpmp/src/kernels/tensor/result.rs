@@ -1,0 +1,149 @@
+//! From sums of byte columns to limbs, and to global memory: the same instructions for all operands.
+//!
+//! Four sums are a *digit*: a number of at most 64 bits that stands at a limb. Digits go to shared memory, and each
+//! lane fetches a chunk of neighbours: the low words plus the high words of the digits before. A chunk carries at most
+//! 1, and the carries run through the warp by ballots.
+//!
+//! bound: a sum is below 2³¹, so a digit is below `2³¹·(1 + 2⁸ + 2¹⁶ + 2²⁴) < 2⁵⁶`, and its high word `h` below 2²⁴. A
+//! chunk of `n` limbs adds two numbers: any below `2^(32n)`, and one whose words are high words, below `2^(32n − 7)`.
+//! If their sum overflows, what is left is below the second: not all ones, as `resolve_carries` asks.
+
+use warpmp_kernel::build::{Builder, Emit, R32, R64};
+use warpmp_kernel::fragment::resolve_carries;
+use warpmp_kernel::ir::{Cmp, Shuffle, Space};
+use warpmp_launch::{divide, piece, vector};
+
+use super::Place;
+use super::layout::{BLOCK_LIMBS, Layout};
+use super::multiply::{PanelSums, Sums};
+
+impl Layout {
+    /// Writes the product whose sums these are to the row that begins at `row`.
+    pub(super) fn finish(self, b: &mut Builder, place: &Place, panels: &[PanelSums], row: R64) {
+        b.section("carry");
+        // The columns have been read.
+        b.warp_barrier();
+        self.put_digits(b, place, panels);
+        b.warp_barrier();
+        let limbs = self.resolve(b, place);
+        b.section("store");
+        if self.chunk() == piece(self.limbs[2]) {
+            self.store_piece(b, place, row, &limbs);
+        } else {
+            b.warp_barrier();
+            self.store_through_shared(b, place, row, &limbs);
+        }
+    }
+
+    /// Puts the digits of this lane into shared memory.
+    ///
+    /// Column `2t + h` of panel `s` has the block `panels·(2t + h) + s`, and in the high half of the result as many blocks
+    /// more as there are columns; this lane has limb `g` of it. After each chunk of limbs follows a digit of padding.
+    fn put_digits(self, b: &mut Builder, place: &Place, panels: &[PanelSums]) {
+        let Place { group, member, shared, .. } = *place;
+        let to = b.mad_lo(group, 8, shared);
+        let to = b.mad_lo(member, 4 * self.digit_bytes(), to);
+        // The chunk of a digit is the same for all g, but where a chunk ends in the middle of a block.
+        let upper = b.shr(group, 2);
+        let above = b.mad_lo(upper, 8, to);
+        for (panel, s) in panels.iter().zip(0..) {
+            for (high_half, parity) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                let [low, both] = [&panel.low, &panel.both].map(|sums| sums_of_limb(sums, parity));
+                let sums = if high_half == 0 { low } else { std::array::from_fn(|i| b.sub(both[i], low[i])) };
+                let digit = self.fold(b, place, sums);
+                let block = high_half * self.columns() + parity * self.panels + s;
+                let limb = BLOCK_LIMBS * block;
+                let chunk = limb / self.chunk();
+                let to = if (limb + 4) / self.chunk() > chunk { above } else { to };
+                let (low, high) = b.unpack(digit);
+                b.store_shared(&[low, high], to, self.work() + 8 * (limb + chunk));
+            }
+        }
+    }
+
+    /// The number of four sums, each a byte further.
+    fn fold(self, b: &mut Builder, place: &Place, [v0, v1, v2, v3]: [R32; 4]) -> R64 {
+        let [byte, two, three] = place.bytes;
+        if u32::try_from(self.greatest_sum() * 257).is_ok() {
+            let [low, high] = [[v0, v1], [v2, v3]].map(|[low, high]| b.mad_lo(high, byte, low));
+            let low = b.widen(low);
+            return b.mad_wide(high, two, low);
+        }
+        let sum = b.widen(v0);
+        let sum = b.mad_wide(v1, byte, sum);
+        let sum = b.mad_wide(v2, two, sum);
+        b.mad_wide(v3, three, sum)
+    }
+
+    /// The limbs of this lane's chunk.
+    fn resolve(self, b: &mut Builder, place: &Place) -> Vec<R32> {
+        let from = b.mad_lo(place.lane, self.digit_bytes(), place.shared);
+        let two = vector(2);
+        let digits: Vec<Vec<R32>> = (0..self.chunk()).map(|i| b.load_shared(two, from, self.work() + 8 * i)).collect();
+        let last = digits[digits.len() - 1][1];
+        let below = b.shuffle(Shuffle::Up, last, 1, 32);
+        let lowest = b.compare(Cmp::Eq, place.lane, 0);
+        let below = b.select(0, below, lowest);
+        let highs: Vec<R32> = std::iter::once(below).chain(digits.iter().map(|digit| digit[1])).collect();
+        let mut chain = b.chain();
+        let limbs: Vec<R32> = digits.iter().zip(highs).map(|(digit, high)| chain.add(digit[0], high)).collect();
+        let carry = chain.carry();
+        let carries = b.compare(Cmp::Ne, carry, 0);
+        resolve_carries(b, &limbs, carries, 32)
+    }
+
+    /// Stores a chunk that is one piece of the row.
+    fn store_piece(self, b: &mut Builder, place: &Place, row: R64, limbs: &[R32]) {
+        let to = b.mad_wide(place.lane, 4 * self.chunk(), row);
+        let pieces = self.limbs[2] / self.chunk();
+        if pieces >= 32 {
+            b.store_global(Space::Global, limbs, to, 0);
+        } else {
+            let inside = b.compare(Cmp::Lt, place.lane, pieces);
+            b.guarded(inside, true, |g| g.store_global(Space::Global, limbs, to, 0));
+        }
+    }
+
+    /// Stores the row in the order of its addresses.
+    fn store_through_shared(self, b: &mut Builder, place: &Place, row: R64, limbs: &[R32]) {
+        let Place { lane, shared, .. } = *place;
+        let own = b.mad_lo(lane, self.limb_bytes(), shared);
+        for (words, i) in limbs.chunks(4).zip((0..).step_by(16)) {
+            b.store_shared(words, own, self.work() + i);
+        }
+        b.warp_barrier();
+        let width = piece(self.limbs[2]);
+        let pieces = self.limbs[2] / width;
+        let to = b.mad_wide(lane, 4 * width, row);
+        // Pieces of a chunk, and chunks of a pass over the row if a pass ends with a chunk.
+        let chunk_pieces = self.chunk() / width;
+        let mut first = None;
+        for start in (0..pieces).step_by(32) {
+            let (from, offset) = match first {
+                Some(from) if 32 % chunk_pieces == 0 => (from, start / chunk_pieces * self.limb_bytes()),
+                _ => {
+                    let number = b.add(lane, start);
+                    let chunk = divide(b, number, chunk_pieces, 32 * chunk_pieces);
+                    let from = b.mad_lo(number, 4 * width, shared);
+                    (b.mad_lo(chunk, self.limb_bytes() - 4 * self.chunk(), from), 0)
+                }
+            };
+            first.get_or_insert(from);
+            let store = |b: &mut Builder| {
+                let words = b.load_shared(vector(width), from, self.work() + offset);
+                b.store_global(Space::Global, &words, to, 4 * width * start);
+            };
+            if start + 32 <= pieces {
+                store(b);
+            } else {
+                let inside = b.compare(Cmp::Lt, lane, pieces - start);
+                b.if_(inside, store);
+            }
+        }
+    }
+}
+
+/// A lane's four sums of a limb in a panel's even column or, if `parity` is 1, in its odd one.
+fn sums_of_limb(sums: &Sums, parity: u32) -> [R32; 4] {
+    std::array::from_fn(|x| sums[x / 2][2 * (x % 2) + parity as usize])
+}

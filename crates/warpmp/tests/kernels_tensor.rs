@@ -1,0 +1,138 @@
+//! `tensor` on the simulator: every number of panels, unequal lengths, carries, and the counts that are its performance.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use warpmp::device::{self, SimConfig};
+use warpmp::kernels::{Register, Settings, Spec};
+use warpmp::{Error, Operation, Plan, Shape, tuning};
+use warpmp_kernel::ir::Op;
+use warpmp_testkit::Pattern;
+use warpmp_testkit::kernels::PATTERNS;
+use warpmp_testkit::kernels::products::{check, check_all, check_square, multiplication, shape, squaring};
+
+const NAME: &str = "tensor";
+
+fn spec(bits: [usize; 2], settings: &Settings) -> Box<dyn Spec> {
+    multiplication(NAME, shape(bits, false), settings, true)
+}
+
+fn usual(bits: usize) -> Box<dyn Spec> {
+    spec([bits, bits], &Settings::default())
+}
+
+/// One warp a block, `products` products one after the other.
+fn one_warp(products: u32) -> Settings {
+    Settings { warps: Some(1), products: Some(products), ..Settings::default() }
+}
+
+#[test]
+fn every_number_of_panels() {
+    for panels in 1..=8 {
+        let narrowest = if panels == 1 { 993 } else { 2048 * (panels - 1) + 1 };
+        for bits in [2048 * panels, 2048 * panels - 31, narrowest] {
+            check(&*spec([bits, bits], &one_warp(2)), shape([bits, bits], false), 3, Pattern::Ones);
+        }
+        let bits = 2048 * panels - 500;
+        check_all(NAME, [bits, bits], &one_warp(2), 2, &[Pattern::Carry]);
+    }
+}
+
+#[test]
+fn carries() {
+    for bits in [1024, 2048, 3000, 4096] {
+        for pattern in PATTERNS.into_iter().chain([Pattern::Random, Pattern::Runs, Pattern::Sparse]) {
+            check(&*usual(bits), shape([bits, bits], false), 9, pattern);
+        }
+    }
+}
+
+#[test]
+fn unequal_lengths() {
+    for bits in [[1, 1024], [32, 2048], [1000, 4100], [2048, 4096], [4096, 2048], [255, 16384], [9000, 10000]] {
+        check_all(NAME, bits, &Settings::default(), 2, &PATTERNS);
+    }
+}
+
+#[test]
+fn squares() {
+    for bits in [1000, 2048, 3001, 4096, 8192, 16384] {
+        for pattern in PATTERNS {
+            check_square(&*squaring(NAME, bits, &Settings::default()), bits, 3, pattern);
+        }
+    }
+}
+
+/// Warps that have fewer products than others, and blocks that have fewer than a block takes.
+#[test]
+fn ragged_batches() {
+    for (warps, products) in [(1, 1), (1, 3), (2, 5), (4, 4), (8, 32)] {
+        let settings = Settings { warps: Some(warps), products: Some(products), ..Settings::default() };
+        for lanes in [1, 2, 7, 31, 33] {
+            check(&*spec([1100, 1100], &settings), shape([1100, 1100], false), lanes, Pattern::Carry);
+        }
+    }
+}
+
+/// Carries run in constant time: the counts do not depend on the operands.
+#[test]
+fn counts_do_not_depend_on_data() {
+    for bits in [2048, 4096, 8192] {
+        let count = |pattern| check(&*usual(bits), shape([bits, bits], false), 3, pattern).instructions();
+        let ones = count(Pattern::Ones);
+        for pattern in [Pattern::Random, Pattern::OneHot, Pattern::Carry] {
+            assert_eq!(count(pattern), ones, "{bits} bits, {pattern:?}");
+        }
+    }
+}
+
+/// Columns are counted modulo their number, so no matrix product meets a block that is not there.
+#[test]
+fn matrix_products() {
+    let per_product = |[a, b]: [usize; 2]| {
+        let counters = check(&*spec([a, b], &one_warp(1)), shape([a, b], false), 2, Pattern::Carry);
+        counters.op(Op::MmaU8).warps / 2
+    };
+    for (bits, expected) in [(2048, 18), (4096, 68), (8192, 264), (16384, 1040)] {
+        assert_eq!(per_product([bits, bits]), expected, "{bits} bits");
+    }
+    for (bits, expected) in [([1024, 1024], 10), ([3072, 3072], 52), ([5000, 5000], 126), ([512, 8192], 24)] {
+        assert_eq!(per_product(bits), expected, "{bits:?} bits");
+    }
+}
+
+/// Operands are read once and products written once, whole sectors at a time; no access waits for a bank but in the
+/// copy of the limbs to the row.
+#[test]
+fn costs() {
+    for (bits, instructions, wavefronts) in [(2048, 262, 71), (4096, 497, 163), (8192, 1038, 323), (16384, 2504, 611)] {
+        let lanes = 8;
+        let counters = check(&*spec([bits, bits], &one_warp(8)), shape([bits, bits], false), lanes, Pattern::Random);
+        let lanes = lanes as u64;
+        assert_eq!(counters.instructions().warps / lanes, instructions, "{bits} bits");
+        assert_eq!(counters.shared_wavefronts() / lanes, wavefronts, "{bits} bits");
+        let sectors = lanes * 2 * bits as u64 / 256;
+        assert_eq!([counters.load_sectors(), counters.store_sectors()], [sectors, sectors], "{bits} bits");
+        for (name, section) in counters.sections().filter(|(name, _)| *name != "store") {
+            assert_eq!(section.bank_conflicts(), 0, "{bits} bits, {name}");
+        }
+        let store = counters.section("store").unwrap();
+        assert!(2 * store.bank_conflicts() <= store.minimum_shared_wavefronts(), "{bits} bits");
+    }
+}
+
+/// A GPU without matrix products of bytes is offered other algorithms.
+#[test]
+fn an_old_gpu_has_no_such_algorithm() {
+    let operands = [Shape::new(64, 2048); 2];
+    for (capability, runs) in [(75, false), (80, true), (90, true)] {
+        let device = device::open_sim_with(&SimConfig { capability, ..SimConfig::default() });
+        let (info, table) = (device.info(), tuning::shipped(capability));
+        let plan = Plan::new(Operation::Mul, &operands, info, &table, Some(NAME));
+        assert_eq!(plan.is_ok(), runs, "sm_{capability}");
+        if let Err(error) = plan {
+            assert!(matches!(error, Error::AlgorithmUnfit { fits, .. } if !fits.contains(&NAME.to_owned())));
+        }
+        let candidates = Register::shipped().candidates(Operation::Mul, &operands, info).unwrap();
+        assert_eq!(candidates.iter().any(|it| it.algorithm == NAME), runs, "sm_{capability}");
+    }
+}
