@@ -20,7 +20,7 @@ pub(super) fn run(args: &args::Status) -> Result<()> {
     let status = campaign::status(&campaign)?;
     if let Some(file) = &args.plot {
         let svg = draw::campaign(&status).svg()?;
-        let mut output = Output::open(Some(file), &[])?;
+        let mut output = Output::to(file)?;
         output.write_all(svg.as_bytes())?;
         output.finish()?;
     }
