@@ -1,5 +1,7 @@
 //! What may be asked for.
 
+use std::ffi::OsString;
+
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
@@ -69,7 +71,7 @@ pub(crate) struct Apply {
     /// Write the results here; the file appears once it is complete. Of several results each has its own -o, or
     /// all go to one text file, in columns
     #[arg(short, long, value_name = "OUT")]
-    pub(crate) output: Vec<String>,
+    pub(crate) output: Vec<OsString>,
     /// Take every operand as an integer of R bits (redc: R of the modulus, and t below m·2^(32·⌈R/32⌉)); without this
     /// each is as wide as its digits
     #[arg(long, value_name = "R", value_parser = bits)]
@@ -86,7 +88,10 @@ pub(crate) struct Apply {
     /// A file of several columns has all results, one of a single column the first; or each result has its own --expect.
     /// - is standard input, if no operand is.
     #[arg(long, value_name = "FILE")]
-    pub(crate) expect: Vec<String>,
+    pub(crate) expect: Vec<OsString>,
+    /// Fail at the first lane without a result: no file appears then
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// Write text as hexadecimal with 0x
     #[arg(long)]
     pub(crate) hex: bool,
@@ -121,7 +126,7 @@ pub(crate) struct Gen {
     pub(crate) pattern: Pattern,
     /// Write here; text on standard output without this
     #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<String>,
+    pub(crate) output: Option<OsString>,
     /// Write text as hexadecimal with 0x
     #[arg(long)]
     pub(crate) hex: bool,

@@ -8,6 +8,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::{
     args::SummaryArgs,
+    closed,
     error::{Error, Result},
 };
 
@@ -25,13 +26,32 @@ pub(crate) fn note(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
+/// Was standard output open when the program started? The standard library opens a closed one anew, on a device that takes everything
+/// and keeps nothing.
+///
+/// # Errors
+/// [`FileError::Write`](crate::io::error::FileError::Write) if not.
+pub(crate) fn check_stdout() -> Result<()> {
+    if closed::stdout_was_closed() { Err(Error::write("standard output", closed::error())) } else { Ok(()) }
+}
+
 /// Text on standard output, as it stands.
 pub(crate) fn print(text: &str) -> Result<()> {
+    check_stdout()?;
     let mut stdout = io::stdout().lock();
     stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())
         .map_err(|source| Error::write("standard output", source))
+}
+
+/// The help or the version that was asked for, on standard output.
+///
+/// # Errors
+/// As [`print`].
+pub(crate) fn help(help: &clap::Error) -> Result<()> {
+    check_stdout()?;
+    help.print().and_then(|()| io::stdout().flush()).map_err(|source| Error::write("standard output", source))
 }
 
 /// Text on standard output of a command whose exit code is its verdict: it is found whether or not somebody reads on.

@@ -8,8 +8,9 @@ use std::io;
 use crate::{
     args::ArgsError,
     commands::{
-        batch_gcd::WrongFactor, check::WrongResult, collatz::CollatzFailure, ecdlp::EcdlpError, expect::ExpectError,
-        is_prime::WrongVerdict, reproduce::ReproduceError, selftest::WrongAnswers, tune::TuneError,
+        apply::LostLane, batch_gcd::WrongFactor, check::WrongResult, collatz::CollatzFailure, ecdlp::EcdlpError,
+        expect::ExpectError, is_prime::WrongVerdict, reproduce::ReproduceError, selftest::WrongAnswers,
+        tune::TuneError,
     },
     io::error::{FileError, plain},
     plot::NothingToDraw,
@@ -35,6 +36,8 @@ pub(crate) enum Error {
     File(#[from] FileError),
     #[error(transparent)]
     Args(#[from] ArgsError),
+    #[error(transparent)]
+    LostLane(#[from] LostLane),
     #[error(transparent)]
     WrongResult(#[from] WrongResult),
     #[error(transparent)]
@@ -106,7 +109,8 @@ impl Error {
                 | warpmp::Error::AlgorithmUnfit { .. }
                 | warpmp::Error::ResultTooWide { .. },
             ) => USAGE,
-            Self::WrongResult(_)
+            Self::LostLane(_)
+            | Self::WrongResult(_)
             | Self::Expect(_)
             | Self::WrongVerdict(_)
             | Self::WrongFactor(_)

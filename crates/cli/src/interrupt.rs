@@ -1,4 +1,4 @@
-//! Ctrl-C, and requests to terminate: the work stops, unfinished files go, the exit code is 130.
+//! Ctrl-C, requests to terminate, and the end of the processor time that a limit allows: the work stops, unfinished files go, the exit code is 130.
 //!
 //! A signal sets a flag. The work looks at the flag between chunks and normally ends in an orderly way.
 //! Some work cannot look: a read that waits for a person, one very large product. The program ends
@@ -47,7 +47,7 @@ pub(crate) fn install() {
 
 fn listen() -> io::Result<()> {
     thread::Builder::new().name("signals".into()).spawn(watch)?;
-    for signal in [Some(SIGINT), Some(SIGTERM), hangup()].into_iter().flatten() {
+    for signal in [SIGINT, SIGTERM].into_iter().chain(others()) {
         flag::register(signal, Arc::clone(&STOP))?;
     }
     // A file at the limit of its size: handled, the signal lets the write fail, and the error names the file.
@@ -59,21 +59,24 @@ fn listen() -> io::Result<()> {
     Ok(())
 }
 
-/// The signal of a closed terminal; none if the program started with this signal ignored, as under `nohup`. Only Linux
-/// tells which signals are ignored; elsewhere this signal keeps its meaning.
+/// The signals of a closed terminal, of Ctrl-\, and of a limit of processor time, but for signals that were ignored when the program
+/// started, as under `nohup`. Only Linux tells which signals are ignored; elsewhere these signals keep their meaning.
 #[cfg(target_os = "linux")]
-fn hangup() -> Option<i32> {
-    use signal_hook::consts::SIGHUP;
+fn others() -> Vec<i32> {
+    use signal_hook::consts::{SIGHUP, SIGQUIT, SIGXCPU};
 
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
-    let ignored = u64::from_str_radix(ignored.trim(), 16).ok()?;
-    (ignored >> (SIGHUP - 1) & 1 == 0).then_some(SIGHUP)
+    let ignored = || {
+        let status = fs::read_to_string("/proc/self/status").ok()?;
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+        u64::from_str_radix(ignored.trim(), 16).ok()
+    };
+    let Some(ignored) = ignored() else { return Vec::new() };
+    [SIGHUP, SIGQUIT, SIGXCPU].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0).collect()
 }
 
 #[cfg(not(target_os = "linux"))]
-const fn hangup() -> Option<i32> {
-    None
+const fn others() -> [i32; 0] {
+    []
 }
 
 /// Ends the program if the work does not.

@@ -85,12 +85,12 @@ pub(crate) fn row<'a>(batches: &'a [Batch<'_>], places: Option<&[(u32, u32)]>, l
 /// memory from `pool`. `widths`: those of the operands' batches, if they are asked for.
 pub(crate) fn operands(tuple: &RawTuple, names: &[String], pool: &Pool, widths: Option<&[usize]>) -> Result<Operands> {
     let width = |operand: usize| widths.and_then(|widths| widths.get(operand).copied());
-    let raws = tuple.others.iter().map(|other| other.raw.as_ref().filter(|_| !other.is_single));
-    let checked = [Some(&tuple.first)].into_iter().chain(raws).zip(names).enumerate();
+    let raws = tuple.operands.iter().map(|operand| operand.raw.as_ref().filter(|_| !operand.is_single));
+    let checked = raws.zip(names).enumerate();
     let columns = checked
         .map(|(i, (raw, name))| raw.map(|raw| Lanes::check(raw, name, width(i).unwrap_or(MUL_MAX_BITS))).transpose())
         .collect::<Result<Vec<_>>>()?;
-    let lanes = tuple.first.lanes();
+    let lanes = tuple.lanes();
     let present: Vec<&Lanes<'_>> = columns.iter().flatten().collect();
     let groups = if widths.is_some() { vec![None] } else { group(&present, lanes) };
     let mut places = if groups.len() == 1 { None } else { Some(vec![(0, 0); lanes]) };

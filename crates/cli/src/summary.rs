@@ -33,6 +33,9 @@ pub(crate) struct Summary {
     /// Lanes whose data were at fault, by what was wrong.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) faults: BTreeMap<&'static str, u64>,
+    /// Where the first of them comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) first_fault: Option<String>,
     #[serde(skip)]
     results_name: &'static str,
     #[serde(skip)]
@@ -49,11 +52,18 @@ impl Summary {
         Self { op, results_name, result_count, device: device.into(), ..Self::default() }
     }
 
-    /// Counts the statuses of a batch.
-    pub(crate) fn add_statuses(&mut self, codes: &[u32]) {
-        for status in codes.iter().filter(|code| **code != 0).filter_map(|code| Status::from_code(*code)) {
-            *self.faults.entry(status.words()).or_default() += 1;
-        }
+    /// Counts a lane without a result, which comes from `place`.
+    pub(crate) fn add_lost(&mut self, status: Status, place: impl FnOnce() -> String) {
+        *self.faults.entry(status.words()).or_default() += 1;
+        self.first_fault.get_or_insert_with(place);
+    }
+
+    /// The lanes without a result, for people; none if every lane has one.
+    pub(crate) fn lost(&self) -> Option<String> {
+        let first = self.first_fault.as_ref()?;
+        let faults = self.faults.iter().map(|(what, count)| format!("{count} with {what}"));
+        let (lost, faults) = (self.faults.values().sum::<u64>(), faults.collect::<Vec<_>>().join(", "));
+        Some(format!("{lost} of {} lanes without a result: {faults}; the first is {first}", self.lanes))
     }
 
     /// Adds a part of the work.
@@ -101,14 +111,9 @@ impl Summary {
         };
         let widths = [Some(self.bits_a), self.bits_b, self.bits_c].into_iter().flatten();
         let widths = widths.map(|bits| bits.to_string()).collect::<Vec<_>>().join(" × ");
-        let faults = self.faults.iter().map(|(what, count)| format!("{count} with {what}"));
-        let faults = match faults.collect::<Vec<_>>().join(", ") {
-            none if none.is_empty() => none,
-            some => format!("\nlanes without a result: {some}"),
-        };
         format!(
             "{lanes} {results} of {widths} bits, {checks}{expected}; {device}, {algorithm}\n\
-             kernel {kernel} ({kernel_rate} {name}/s), end to end {total} ({} {name}/s, {} GB/s){faults}",
+             kernel {kernel} ({kernel_rate} {name}/s), end to end {total} ({} {name}/s, {} GB/s)",
             scaled(self.ops_per_second),
             significant(self.gb_per_second),
         )

@@ -61,17 +61,24 @@ fn configuration(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf>
     directory("XDG_CONFIG_HOME").or_else(windows).or_else(home)
 }
 
-/// The table that the user has for GPUs of this architecture; none if there is none.
+/// The table that the user has for GPUs of this architecture; none if there is none. A table in the configuration directory that the
+/// system does not let the program read is none, too, with a warning.
 ///
 /// # Errors
-/// [`TablesError::Table`] if it cannot be used.
+/// [`TablesError::Table`] if a table that was read or named cannot be used.
 pub(crate) fn of_user(architecture: u32) -> Result<Option<Table>> {
     let named = env::var_os(VARIABLE).filter(|name| !name.is_empty());
     match named {
         Some(name) if name == "none" => Ok(None),
         Some(name) => Ok(Some(Table::read(&PathBuf::from(name), &engine::register()).map_err(TablesError::from)?)),
         None => match path(architecture).ok().map(|path| Table::read(&path, &engine::register())).transpose() {
-            Err(TableError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+            // Nobody named this table, so the work does not need it.
+            Err(TableError::Read { path, source }) => {
+                if !matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
+                    tracing::warn!("{}: {}; the shipped tuning table is used", path.display(), plain(&source));
+                }
+                Ok(None)
+            }
             table => Ok(table.map_err(TablesError::from)?),
         },
     }

@@ -109,3 +109,25 @@ fn check_finds_figures_that_are_wrong() {
         );
     }
 }
+
+/// What a check leaves out it says, and a certificate without samples is none.
+#[test]
+fn check_says_what_it_does_not_check() {
+    let dir = Dir::new();
+    collatz(&dir, VERIFY).ok();
+    let check = collatz(&dir, "check camp --sample 0");
+    assert!(check.ok().contains("not checked: the figures of 2 windows"), "{}", check.text());
+    assert!(!collatz(&dir, "check camp").ok().contains("not checked"));
+    let path = fs::read_dir(dir.path("camp")).unwrap().map(|entry| entry.unwrap().path());
+    let path = path.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with('0')).min().unwrap();
+    let mut certificate = load(&path).unwrap().unwrap();
+    certificate.samples.clear();
+    store(&path, &certificate).unwrap();
+    let check = collatz(&dir, "check camp --sample 0");
+    assert_eq!(check.code, 1);
+    assert!(
+        check.text().contains("1 not readable; 1 wrong") && check.text().contains("samples: 0"),
+        "{}",
+        check.text()
+    );
+}

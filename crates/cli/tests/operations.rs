@@ -169,6 +169,29 @@ fn reductions_take_products() {
     assert_eq!(on_cpu(&dir, "redc t m --bits 32").ok(), format!("65\n{inverse}\n"));
 }
 
+/// Also of the widest modulus: then the product has twice as many bits as any other operand.
+#[test]
+fn reductions_take_the_widest_products() {
+    let dir = Dir::new();
+    for bits in [32_769, 65_536] {
+        let radix = BigUint::from(1_u8) << (32 * (bits as usize).div_ceil(32));
+        let m = (BigUint::from(1_u8) << bits) - 3_u8;
+        let residue = (BigUint::from(1_u8) << (bits - 1)) + 5_u8;
+        let largest = &m * &radix - 1_u8;
+        dir.write("t", format!("{:#x}\n{largest:#x}\n", &residue * &radix)).write("m", format!("{m:#x}\n"));
+        let found = on_cpu(&dir, &format!("redc t m --bits {bits} -q"));
+        let lines: Vec<BigUint> = found.ok().lines().map(|line| line.parse().unwrap()).collect();
+        assert_eq!(lines[0], residue);
+        // (m·R − 1)/R is −1/R.
+        assert_eq!(&lines[1] * &radix % &m, &m - 1_u8);
+        dir.write("t", format!("{:#x}\n", BigUint::from(1_u8) << (2 * 65_536)));
+        on_cpu(&dir, &format!("redc t m --bits {bits}")).fails(1, &["t:1: a number of 131073 bits"]);
+    }
+    let explained = dir.run(&["explain", "redc", "--bits", "65536", "--count", "2", "--device", "sim"]);
+    assert!(explained.ok().contains("redc: 131072 × 65536 bits"), "{}", explained.text());
+    on_cpu(&dir, "bench redc --bits 65536 --count 2 --runs 1").ok();
+}
+
 #[test]
 fn every_result_has_a_file_of_its_own() {
     let dir = small();
@@ -204,4 +227,47 @@ fn several_files_appear_together_or_not_at_all() {
     dir.write("n", "1\n2\n3\n4\n");
     on_cpu(&dir, "div-rem a n -o q.npy -o /dev/full --format npy").fails(1, &["/dev/full: No space left on device"]);
     assert_eq!(dir.names(), [&before[..], &["n".to_owned()]].concat());
+}
+
+/// A single number serves all lines of the others, whichever operand it is.
+#[test]
+fn a_single_number_in_any_position() {
+    let dir = Dir::new();
+    dir.write("n", "341\n561\n7\n13\n").write("n1", "340\n560\n6\n12\n").write("two", "2\n").write("ten", "10\n");
+    // Fermat tests: 2^(n−1) mod n.
+    assert_eq!(on_cpu(&dir, "pow-mod two n1 n --chunk-bytes 1").ok(), "1\n1\n1\n1\n");
+    assert_eq!(on_cpu(&dir, "sub ten n1").ok(), "-330\n-550\n4\n-2\n");
+    assert_eq!(on_cpu(&dir, "pow-mod two ten n").ok(), "1\n463\n2\n10\n");
+    assert_eq!(on_cpu(&dir, "pow-mod n two ten").ok(), "1\n1\n9\n9\n");
+    assert_eq!(on_cpu(&dir, "sub ten two").ok(), "8\n");
+    assert_eq!(dir.run_with(&["div-rem", "ten", "-", "--device", "cpu"], b"3\n4\n").ok(), "3\t1\n2\t2\n");
+    let array = |numbers: &str| npy_of(&parse(numbers), 4, 1);
+    dir.write("ten.npy", array("10\n")).write("n1.npy", array("340\n560\n6\n12\n")).write("b.npy", array("1\n2\n"));
+    on_cpu(&dir, "mul ten.npy n1.npy -o out.npy").ok();
+    let (header, products) = read_npy(&dir.read("out.npy"));
+    assert!(header.contains("(4, 2)"), "{header}");
+    assert_eq!(lines(&products), "3400\n5600\n60\n120\n");
+    on_cpu(&dir, "mul b.npy n1.npy").fails(1, &["b.npy has 2 numbers, n1.npy has 4"]);
+    dir.write("pair", "1\n2\n");
+    on_cpu(&dir, "pow-mod two pair n").fails(1, &["pair has 2 numbers, n has 4"]);
+    on_cpu(&dir, "pow-mod two n pair").fails(1, &["n has 4 numbers, pair has 2"]);
+}
+
+#[test]
+fn lanes_without_a_result_are_never_silent() {
+    let dir = Dir::new();
+    dir.write("a", "# inverses\n3\n2\n4\n").write("m", "8\n").write("z", "0\n");
+    let quiet = on_cpu(&dir, "inv-mod a m -q");
+    assert_eq!(quiet.ok(), "3\n-\n-\n");
+    assert_eq!(quiet.stderr, "warning: 2 of 3 lanes without a result: 2 with no inverse; the first is a:3\n");
+    let json = on_cpu(&dir, "inv-mod a m --json -o out");
+    assert!(json.ok().contains("\"first_fault\":\"a:3\"") && json.stderr.starts_with("warning: 2 of 3"), "{json:?}");
+    assert!(on_cpu(&dir, "div-rem m a -q").stderr.is_empty());
+    assert!(on_cpu(&dir, "div-rem a z -q").stderr.contains("3 of 3 lanes"));
+    // In the second chunk, and strictly.
+    assert!(on_cpu(&dir, "inv-mod a m -q --chunk-bytes 1").stderr.ends_with("the first is a:3\n"));
+    let before = dir.names();
+    on_cpu(&dir, "inv-mod a m --strict -o new").fails(1, &["a:3 has no result: no inverse"]);
+    assert_eq!(dir.names(), before);
+    on_cpu(&dir, "div-rem m a --strict -q").ok();
 }

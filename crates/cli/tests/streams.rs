@@ -5,14 +5,14 @@ mod common;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 
-use common::{Dir, catches_interrupts, finish, ignores_hangups, interrupt, signal, wait_until};
+use common::{Dir, catches_interrupts, finish, ignores_hangups, interrupt, is_writing, signal, wait_until};
 
 #[test]
 fn ctrl_c_while_writing_leaves_nothing() {
     for name in ["out.txt", "out.npy"] {
         let dir = Dir::new();
         let child = dir.command(&["gen", "--bits", "65536", "--count", "1000000000", "-o", name]).spawn().unwrap();
-        wait_until(|| dir.names().len() == 1);
+        wait_until(|| is_writing(&child));
         interrupt(&child);
         finish(child).fails(130, &["interrupted"]);
         assert!(dir.names().is_empty());
@@ -27,7 +27,7 @@ fn ctrl_c_while_multiplying_leaves_the_older_output() {
     let mut child = dir.command(&args).stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all("12345\n".repeat(10_000).as_bytes()).unwrap();
-    wait_until(|| dir.names().len() == 3);
+    wait_until(|| is_writing(&child));
     // It now waits for more input, which does not come.
     interrupt(&child);
     finish(child).fails(130, &["interrupted"]);
@@ -54,7 +54,7 @@ fn a_request_to_end_and_a_lost_terminal_are_interruptions_too() {
         }
         let dir = Dir::new();
         let child = dir.command(&["gen", "--bits", "65536", "--count", "1000000000", "-o", "a.txt"]).spawn().unwrap();
-        wait_until(|| dir.names().len() == 1);
+        wait_until(|| is_writing(&child));
         signal(&child, name);
         finish(child).fails(130, &["interrupted"]);
         assert!(dir.names().is_empty());

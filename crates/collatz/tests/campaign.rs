@@ -230,6 +230,51 @@ fn figures_that_were_never_found_are_caught_by_check() {
     assert!(matches!(certificate.recheck(false, &Control::default()), Err(Error::Disagreement { .. })));
 }
 
+/// Anybody can seal a certificate: its samples are tied to its window, and no file makes a check run for ever.
+#[test]
+fn samples_that_are_none_of_the_window_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("certificate.json");
+    let make = |count| {
+        let window = Window::new(1 << 40, count).unwrap();
+        Certificate::make(&scheme(), &window, &mut Cpu::new(), &Control::default()).unwrap()
+    };
+    let (short, long) = (make(COUNT), make(1 << 21));
+    assert_eq!((short.samples.len(), long.samples.len()), (1, 2));
+    for good in [&short, &long] {
+        store(&path, good).unwrap();
+        assert_eq!(load(&path).unwrap().as_ref(), Ok(good));
+    }
+    let part = |from, count| Window::new(from, count).unwrap();
+    type Change<'c> = &'c dyn Fn(&mut Certificate);
+    let changes: [(&str, Change<'_>); 10] = [
+        ("number of samples: 0", &|it| it.samples.clear()),
+        ("number of samples: 1", &|it| it.samples.truncate(1)),
+        ("number of samples: 3", &|it| it.samples.push(it.samples[0].clone())),
+        ("sample", &|it| it.samples[1].window = part(1 << 41, 1 << 20)),
+        ("sample", &|it| it.samples[1].window = part((1 << 40) + (1 << 20) + 1, 1 << 20)),
+        ("sample", &|it| it.samples[0].window = part(1 << 40, 1)),
+        ("sample", &|it| it.samples[0].window = part(1 << 40, 1 << 100)),
+        ("window", &|it| it.window = part(1 << 40, 1 << 100)),
+        ("checksum", &|it| it.figures.checksum = "+00000000000000f".into()),
+        ("highest value", &|it| it.highest = Highest::Value { start: "7".into(), value: "8".into() }),
+    ];
+    for (words, change) in changes {
+        let mut changed = long.clone();
+        change(&mut changed);
+        store(&path, &changed).unwrap();
+        let damage = load(&path).unwrap().unwrap_err().to_string();
+        assert!(damage.contains(words), "{words}: {damage}");
+        if words.contains("sample") || words == "window" {
+            let error = changed.recheck(false, &Control::default()).unwrap_err().to_string();
+            assert!(error.contains(&damage), "{error}");
+        }
+    }
+    // Windows that no engine could count are not begun.
+    let error = Specification::new(part(1, 1 << 120), 1 << 100, scheme()).unwrap_err().to_string();
+    assert!(error.contains("at most 2^64"), "{error}");
+}
+
 #[test]
 fn a_lost_device_costs_its_window_only() {
     let windows: Vec<Window> = (0..6).map(|i| Window::new(1 + i * COUNT, COUNT).unwrap()).collect();

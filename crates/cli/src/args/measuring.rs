@@ -1,6 +1,6 @@
 //! Options of the commands that measure: `bench`, `tune`.
 
-use std::str::FromStr;
+use std::{ffi::OsString, str::FromStr};
 
 use clap::{Args as Group, Subcommand};
 use warpmp::{Operation, Selector};
@@ -87,7 +87,7 @@ pub(crate) struct BenchRows {
     pub(crate) report: RowReport,
     /// Draw the time a lane against the width here, a line for each algorithm
     #[arg(long, value_name = "FILE.svg")]
-    pub(crate) plot: Option<String>,
+    pub(crate) plot: Option<OsString>,
 }
 
 /// How rows that were measured are reported.
@@ -98,7 +98,7 @@ pub(crate) struct RowReport {
     pub(crate) json: bool,
     /// Write the rows here as CSV, too
     #[arg(long, value_name = "FILE")]
-    pub(crate) csv: Option<String>,
+    pub(crate) csv: Option<OsString>,
     #[command(flatten)]
     pub(crate) progress: ProgressArgs,
 }
@@ -122,7 +122,7 @@ pub(crate) struct Reproduce {
     pub(crate) report: RowReport,
     /// Draw a chart here, too; of several tables each has its name added: FILE-candar-II.svg
     #[arg(long, value_name = "FILE.svg")]
-    pub(crate) plot: Option<String>,
+    pub(crate) plot: Option<OsString>,
 }
 
 /// Measure every algorithm on this GPU, and keep what is fastest where
@@ -154,15 +154,15 @@ pub(crate) struct Tune {
     pub(crate) bits: Vec<usize>,
     /// Write the table here instead of to the configuration directory
     #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<String>,
+    pub(crate) output: Option<OsString>,
     /// Draw the picture here; without this beside the table
     ///
     /// Of several operations each has its name added: FILE-mul.svg.
     #[arg(long, value_name = "FILE.svg")]
-    pub(crate) plot: Option<String>,
+    pub(crate) plot: Option<OsString>,
     /// Write every measurement here
     #[arg(long, value_name = "FILE")]
-    pub(crate) csv: Option<String>,
+    pub(crate) csv: Option<OsString>,
     /// Only say what would be measured, and where the table would be
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -1,5 +1,7 @@
 //! Commands built from several operations.
 
+use std::ffi::OsString;
+
 use clap::Args as Group;
 
 use super::{
@@ -25,7 +27,7 @@ Examples:
 pub(crate) struct IsPrime {
     /// Integers, of any widths: a file, or - for standard input
     #[arg(value_name = "FILE")]
-    pub(crate) file: String,
+    pub(crate) file: OsString,
     /// The most strong tests for an integer; below 3.3e24 the program makes no more than a proof needs
     #[arg(long, value_name = "K", default_value_t = 33, value_parser = within(1, MAX_BASES))]
     pub(crate) bases: u32,
@@ -34,7 +36,7 @@ pub(crate) struct IsPrime {
     pub(crate) seed: Option<u64>,
     /// Write the verdicts here; the file appears once it is complete
     #[arg(short, long, value_name = "OUT")]
-    pub(crate) output: Option<String>,
+    pub(crate) output: Option<OsString>,
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
     /// Check about this many verdicts by another test (Baillie and Wagstaff) with another library
@@ -67,10 +69,10 @@ Examples:
 pub(crate) struct BatchGcd {
     /// Integers, of any widths: a file, or - for standard input
     #[arg(value_name = "FILE")]
-    pub(crate) file: String,
+    pub(crate) file: OsString,
     /// Write the result here; the file appears once it is complete
     #[arg(short, long, value_name = "OUT")]
-    pub(crate) output: Option<String>,
+    pub(crate) output: Option<OsString>,
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
     /// Check the lines of about this many integers, by one product after the other with another library

@@ -1,6 +1,8 @@
 //! Commands that there are for every operation: one subcommand each, made from the library's table.
 
-use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, Subcommand, error::ErrorKind};
+use std::ffi::OsString;
+
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, Subcommand, error::ErrorKind, value_parser};
 use warpmp::{Operation, operation::Role};
 
 use super::{Apply, BenchRows, Explain, values::within};
@@ -10,7 +12,7 @@ use super::{Apply, BenchRows, Explain, values::within};
 pub(crate) struct PerOperation<T> {
     pub(crate) operation: Operation,
     /// The names of the operands' files, if it takes any.
-    pub(crate) operands: Vec<String>,
+    pub(crate) operands: Vec<OsString>,
     pub(crate) options: T,
 }
 
@@ -27,6 +29,10 @@ pub(crate) trait Options: Args {
 
 impl Options for Apply {
     const TAKES_FILES: bool = true;
+
+    fn fit(command: Command, operation: Operation) -> Command {
+        command.mut_arg("strict", |arg| arg.hide(!operation.has_status()))
+    }
 }
 
 impl Options for BenchRows {
@@ -46,7 +52,7 @@ const FILES: &str = "\
 Input is text or .npy. Text: one unsigned integer a line, decimal or 0x hexadecimal, up to 65536
 bits, each as long as it likes; lines that start with # and blank lines at the end are skipped.
 .npy: two dimensions, little-endian uint32 or uint64, C order, a row an integer, least significant
-limb first. If a file but the first holds a single integer, it serves every integer of the first.
+limb first. A file with a single integer serves every integer of the others.
 Files larger than memory are read, worked on and written in chunks.
 
 Several results stand in one line, with tabs between them; negative ones have a minus. Output .npy
@@ -74,12 +80,12 @@ fn help(role: Role, is_first: bool) -> &'static str {
         };
     }
     match role {
-        Role::Modulus => "Moduli: as many as A has, or a single one",
-        Role::OddModulus => "Odd moduli: as many as A has, or a single one",
-        Role::Candidate => "Integers to be tested: as many as A has, or a single one",
-        Role::Exponent => "Exponents: as many as A has, or a single one",
+        Role::Modulus => "Moduli: as many as the other files have, or a single one",
+        Role::OddModulus => "Odd moduli: as many as the other files have, or a single one",
+        Role::Candidate => "Integers to be tested: as many as the other files have, or a single one",
+        Role::Exponent => "Exponents: as many as the other files have, or a single one",
         Role::Integer | Role::Bit | Role::Divisor | Role::Reduced | Role::ReducedProduct => {
-            "As many integers as the first file has, or a single one"
+            "As many integers as the other files have, or a single one"
         }
     }
 }
@@ -91,11 +97,13 @@ fn command<T: Options>(operation: Operation) -> Command {
         for (i, operand) in operation.operands().iter().enumerate() {
             let id = operand.name.to_uppercase();
             let order = Arg::new(id.clone()).value_name(id).required(true).index(i + 1);
+            let order = order.value_parser(value_parser!(OsString));
             command = command.arg(order.help(help(operand.role, i == 0)));
         }
         let examples = if operation == Operation::Mul { EXAMPLES } else { "" };
         let status = if operation.has_status() {
-            "\n\nA lane whose data are at fault has - for its results in text, zeros in .npy; the summary counts them."
+            "\n\nA lane whose data are at fault has - for its results in text, zeros in .npy. A warning counts these lanes and\n\
+             names the first; with --strict it is an error."
         } else {
             ""
         };
@@ -135,7 +143,7 @@ impl<T: Options> FromArgMatches for PerOperation<T> {
         {
             operation = operation.with_constant(*constant);
         }
-        let file = |name: &str| matches.get_one::<String>(&name.to_uppercase()).cloned().unwrap_or_default();
+        let file = |name: &str| matches.get_one::<OsString>(&name.to_uppercase()).cloned().unwrap_or_default();
         let operands = operation.operands().iter().filter(|_| T::TAKES_FILES).map(|operand| file(operand.name));
         Ok(Self { operation, operands: operands.collect(), options: T::from_arg_matches(matches)? })
     }

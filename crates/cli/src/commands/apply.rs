@@ -10,6 +10,7 @@
 //! for a person or a slow pipe.
 
 use std::{
+    ffi::{OsStr, OsString},
     sync::{
         Arc,
         mpsc::{Receiver, SyncSender, sync_channel},
@@ -18,7 +19,7 @@ use std::{
     time::Instant,
 };
 
-use warpmp::{Batch, Operation, Options, Session, Shape, operation::Role, tuning};
+use warpmp::{Batch, Operation, Options, Session, Shape, Status, operation::Role, tuning};
 
 use super::{check::Checker, expect::Expectations, results::Results};
 use crate::{
@@ -26,12 +27,24 @@ use crate::{
     channel, console, engine,
     error::{Error, Result},
     interrupt,
-    io::{STDIN, source::Source, tuple::TupleReader},
+    io::{
+        STDIN,
+        source::Source,
+        tuple::{Origins, TupleReader},
+    },
     numbers::{self, Numbers, Operands},
     pool::Pool,
     progress::Progress,
     summary::Summary,
 };
+
+/// A lane without a result, where every lane must have one.
+#[derive(Debug, thiserror::Error)]
+#[error("{place} has no result: {reason}")]
+pub(crate) struct LostLane {
+    place: String,
+    reason: &'static str,
+}
 
 /// Operands ready to be computed with.
 struct Chunk {
@@ -39,6 +52,7 @@ struct Chunk {
     /// The single integers, with the first chunk.
     singles: Vec<Option<Batch<'static>>>,
     first_lane: u64,
+    origins: Origins,
     consumed_bytes: u64,
 }
 
@@ -60,10 +74,10 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     if args.bits.is_none() && operation.depends_on_widths() {
         return Err(ArgsError::WidthNeeded { operation: *operation }.into());
     }
-    let inputs: Vec<&str> =
-        operands.iter().chain(&args.expect).map(String::as_str).filter(|name| *name != STDIN).collect();
+    let inputs: Vec<&OsStr> = operands.iter().chain(&args.expect).map(OsString::as_os_str).collect();
     let widths = args.bits.map(|bits| widths(*operation, bits));
-    let limit = |i: usize| widths.as_ref().map_or(operation.max_bits(), |widths| widths[i].next_multiple_of(64));
+    let limit =
+        |i: usize| widths.as_ref().map_or(operation.operand_max_bits(i), |widths| widths[i].next_multiple_of(64));
     let sources = operands.iter().enumerate().map(|(i, name)| Source::open(name, limit(i))).collect::<Result<_>>()?;
     let reader = TupleReader::new(sources, args.chunk.chunk_bytes)?;
     let expected = Expectations::open(*operation, args)?;
@@ -85,6 +99,7 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
         checker: Checker::new(args.check, reader.total_bytes()),
         expected,
         summary: Summary::new(*operation, &session.engine().name),
+        is_strict: args.strict,
     };
     let chunks = spawn_reader(reader, Arc::clone(&pool), widths)?;
     let (done, writer) = spawn_writer(outputs, progress, Arc::clone(&pool), !args.expect.is_empty())?;
@@ -109,6 +124,8 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     summary.checked = work.checker.checked();
     summary.expected = work.expected.names();
     summary.finish(start.elapsed());
+    // Results that are missing are news for everybody.
+    summary.lost().iter().for_each(|lost| console::note(&format!("warning: {lost}")));
     console::summary(args.summary, results_on_stdout, &summary.json(), &summary.text())
 }
 
@@ -147,14 +164,15 @@ fn read_chunk(
 ) -> Result<Option<Chunk>> {
     let Some(tuple) = reader.next_chunk()? else { return Ok(None) };
     let operands = numbers::operands(&tuple, names, pool, widths)?;
-    let mut singles = vec![None];
-    for (i, (other, name)) in tuple.others.iter().zip(&names[1..]).enumerate() {
-        singles.push(match &other.raw {
-            Some(raw) if other.is_single => Some(numbers::single(raw, name, pool, widths.map(|widths| widths[i + 1]))?),
+    let mut singles = Vec::new();
+    for (i, (operand, name)) in tuple.operands.iter().zip(names).enumerate() {
+        singles.push(match &operand.raw {
+            Some(raw) if operand.is_single => Some(numbers::single(raw, name, pool, widths.map(|widths| widths[i]))?),
             _ => None,
         });
     }
-    Ok(Some(Chunk { operands, singles, first_lane: tuple.first_lane, consumed_bytes: tuple.consumed_bytes }))
+    let (first_lane, consumed_bytes) = (tuple.first_lane, tuple.consumed_bytes);
+    Ok(Some(Chunk { operands, singles, first_lane, origins: tuple.into_origins(names), consumed_bytes }))
 }
 
 /// Formats and writes in a thread, which gives the sink back once the channel has ended. If nobody reads on, it ends
@@ -193,6 +211,8 @@ struct Work<'a> {
     checker: Checker,
     expected: Expectations,
     summary: Summary,
+    /// Does a lane without a result end the command?
+    is_strict: bool,
 }
 
 impl Work<'_> {
@@ -212,7 +232,7 @@ impl Work<'_> {
 
     /// Computes, checks, compares.
     fn chunk(&mut self, chunk: Chunk) -> Result<Done> {
-        let Chunk { operands, first_lane, consumed_bytes, .. } = chunk;
+        let Chunk { operands, first_lane, origins, consumed_bytes, .. } = chunk;
         let groups = operands.columns.iter().flatten().map(Vec::len).max().unwrap_or(0);
         let status = self.operation.has_status();
         let count = self.operation.result_names().len() + usize::from(status);
@@ -220,9 +240,6 @@ impl Work<'_> {
         for number in 0..groups {
             interrupt::check()?;
             let found = self.batch(&operands, number)?;
-            if let (true, Some(codes)) = (status, found.last()) {
-                self.summary.add_statuses(codes.limbs());
-            }
             results.iter_mut().zip(found).for_each(|(batches, batch)| batches.push(batch));
         }
         self.checker.check(self.operation, &operands, &self.singles, &results, first_lane, consumed_bytes)?;
@@ -230,8 +247,26 @@ impl Work<'_> {
         operands.columns.into_iter().flatten().for_each(|batches| self.pool.give(batches));
         let places = operands.places;
         let results: Vec<Numbers> = results.into_iter().map(|batches| Numbers::new(batches, places.clone())).collect();
+        if let (true, Some(statuses)) = (status, results.last()) {
+            self.note_lost(statuses, &origins)?;
+        }
         self.expected.compare(&results)?;
         Ok(Done { results, lanes, consumed_bytes })
+    }
+
+    /// Counts the lanes without a result, and remembers the first.
+    fn note_lost(&mut self, statuses: &Numbers, origins: &Origins) -> Result<()> {
+        for lane in 0..statuses.lanes() {
+            let Some(status) = Status::from_code(statuses.lane(lane)[0]).filter(|status| *status != Status::Fine)
+            else {
+                continue;
+            };
+            if self.is_strict {
+                return Err(LostLane { place: origins.place(lane), reason: status.words() }.into());
+            }
+            self.summary.add_lost(status, || origins.place(lane));
+        }
+        Ok(())
     }
 
     /// The results for the batches of this number.

@@ -67,8 +67,8 @@ struct Table<'a> {
 /// Runs the command.
 pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
     output::refuse_twice(&[&args.report.csv, &args.plot].into_iter().flatten().collect::<Vec<_>>())?;
-    let csv = args.report.csv.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
-    let plot = args.plot.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
+    let csv = args.report.csv.as_ref().map(Output::to).transpose()?;
+    let plot = args.plot.as_ref().map(Output::to).transpose()?;
     let session = engine::open(args.device.selector, args.report.progress.quiet || args.report.json)?;
     let limits = measure::limits(&session)?;
     let cases = cases(args, session.engine().kind);

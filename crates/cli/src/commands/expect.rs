@@ -1,6 +1,6 @@
 //! `--expect FILE`: every result compared with those of a file, which has them as `-o` writes them.
 
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, ffi::OsString, ops::Range};
 
 use rayon::prelude::*;
 use warpmp::Operation;
@@ -72,7 +72,7 @@ impl Expectations {
         }
         // No result is wider, and rows of an array are rounded up.
         let limit = (2 * operation.max_bits() + 1).next_multiple_of(64);
-        let open = |(number, name): (usize, &String)| {
+        let open = |(number, name): (usize, &OsString)| {
             let is_npy = npy::is_named(name) && args.format.format != Some(Format::Text);
             let source = Source::open_named(name, limit, is_npy)?;
             let is_known = names.len() > 1 || results == 1 || source.npy_header().is_some();

@@ -1,6 +1,6 @@
 //! `warpmp explain OPERATION`: how it would be done, without doing it.
 
-use warpmp::{Operation, Session, Shape};
+use warpmp::{Operation, Session, Shape, tuning};
 
 use crate::{
     args::{ArgsError, Explain},
@@ -16,7 +16,12 @@ pub(crate) fn run(operation: Operation, args: &Explain) -> Result<()> {
         }
     }
     let session = engine::open(args.engine.device.selector, false)?;
-    let widths = [Some(args.bits), args.bits_b, args.bits_c].map(|bits| bits.unwrap_or(args.bits));
+    // Where one width serves all, a product of two residues has twice as much.
+    let first = match (args.bits_b, operation.operands().first()) {
+        (None, Some(operand)) => tuning::operand_bits(operand.role, args.bits),
+        _ => args.bits,
+    };
+    let widths = [first, args.bits_b.unwrap_or(args.bits), args.bits_c.unwrap_or(args.bits)];
     let shapes: Vec<Shape> = widths[..operation.arity()].iter().map(|bits| Shape::new(args.count, *bits)).collect();
     let algorithm = args.engine.algorithm.as_deref();
     match session.plan(operation, &shapes, algorithm)? {

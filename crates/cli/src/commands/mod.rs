@@ -1,6 +1,6 @@
 //! One file a subcommand.
 
-mod apply;
+pub(crate) mod apply;
 pub(crate) mod batch_gcd;
 mod bench;
 pub(crate) mod check;

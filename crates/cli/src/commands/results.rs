@@ -1,5 +1,7 @@
 //! Where the results of an operation go: a file each, or all in the columns of one.
 
+use std::ffi::OsStr;
+
 use warpmp::{Operation, Shape};
 
 use crate::{
@@ -31,13 +33,13 @@ impl Results {
     pub(crate) fn open(
         operation: Operation,
         args: &Apply,
-        inputs: &[&str],
+        inputs: &[&OsStr],
         headers: &[Option<NpyHeader>],
     ) -> Result<Self> {
         let results = operation.result_names().len();
-        let names: Vec<Option<&str>> = match &args.output[..] {
+        let names: Vec<Option<&OsStr>> = match &args.output[..] {
             [] => vec![None],
-            names => names.iter().map(|name| Some(name.as_str())).collect(),
+            names => names.iter().map(|name| Some(name.as_os_str())).collect(),
         };
         let formats: Vec<Format> = names.iter().map(|name| Format::choose(args.format.format, *name)).collect();
         let columns = names.len() == 1 && formats[0] == Format::Text;
@@ -103,13 +105,13 @@ fn layouts(operation: Operation, args: &Apply, headers: &[Option<NpyHeader>]) ->
     let Some(known) = known.filter(|headers| headers.iter().all(|header| header.rows > 0 && header.columns > 0)) else {
         return Ok(vec![ArrayHead::Unknown(dtype); operation.result_names().len()]);
     };
+    let rows = known.iter().map(|header| header.rows).max().unwrap_or(0);
     let shape = |header: &NpyHeader| {
         let lanes = usize::try_from(header.rows).unwrap_or(usize::MAX);
         Shape::new(lanes, args.bits.unwrap_or(32 * header.row_limbs()))
     };
     let shapes: Vec<Shape> = known.iter().map(shape).collect();
-    let layout = |result: &Shape| {
-        ArrayHead::Known(NpyHeader { dtype, rows: known[0].rows, columns: result.limbs().div_ceil(dtype.limbs()) })
-    };
+    let layout =
+        |result: &Shape| ArrayHead::Known(NpyHeader { dtype, rows, columns: result.limbs().div_ceil(dtype.limbs()) });
     Ok(operation.results(&shapes)?.iter().map(layout).collect())
 }

@@ -20,11 +20,13 @@ pub(crate) enum FileError {
     Npy { path: String, problem: NpyProblem },
     #[error("{path}: no numbers in it")]
     NoNumbers { path: String },
-    #[error("{a} has {lanes_a} number{}, {b} has {lanes_b}: every operand after the first has as many numbers as {a}, or a single one",
+    #[error("{a} has {lanes_a} number{}, {b} has {lanes_b}: each operand has as many numbers as the others, or a single one",
             plural(*lanes_a))]
     Counts { a: String, lanes_a: u64, b: String, lanes_b: u64 },
     #[error("{path} is both input and output: the program would overwrite numbers before it reads them")]
     SamePath { path: String },
+    #[error("standard input and standard output are the same file: the program would read its own results")]
+    SameStreams,
     #[error("{path} is given for more than one output")]
     SameOutput { path: String },
     #[error(".npy is binary and does not go to a terminal: give -o FILE, or redirect standard output")]
@@ -35,7 +37,7 @@ impl FileError {
     /// The exit code that this error gives the program.
     pub(crate) const fn exit_code(&self) -> u8 {
         match self {
-            Self::SamePath { .. } | Self::SameOutput { .. } | Self::NpyToTerminal => USAGE,
+            Self::SamePath { .. } | Self::SameStreams | Self::SameOutput { .. } | Self::NpyToTerminal => USAGE,
             Self::Read { .. }
             | Self::Write { .. }
             | Self::Directory { .. }

@@ -9,9 +9,11 @@
 //! npy.rs      NumPy's header and rows, both ways
 //! column.rs   results with their signs
 //! sink.rs     where integers go: text or .npy
-//! output.rs   a file that is written aside and appears whole
+//! output.rs   standard output, a device, a pipe, a file
+//! aside.rs    a file that appears whole
 //! ```
 
+mod aside;
 pub(crate) mod column;
 mod decimal;
 pub(crate) mod error;

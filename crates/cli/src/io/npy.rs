@@ -2,15 +2,21 @@
 //! least significant limb first.
 //!
 //! The header is a line of Python: `{'descr': '<u4', 'fortran_order': False, 'shape': (3, 4), }`.
-//! It is read strictly; what is not understood is named.
+//! It is read as NumPy reads it ([`literal`]); `npy/numpy_tests.rs` compares the verdicts. What is not understood is named.
 
 use std::{
+    ffi::OsStr,
     fmt,
     io::{self, Read},
 };
 
 use super::error::FileError;
 use crate::error::{Error, Result};
+use literal::Literal;
+
+mod literal;
+#[cfg(test)]
+mod numpy_tests;
 
 /// The first bytes of every `.npy` file.
 pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";
@@ -18,12 +24,12 @@ pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Bytes of the headers written here: the smallest that hold any shape, a multiple of 64.
 pub(crate) const HEADER_BYTES: usize = 128;
 
-/// No two-dimensional array of integers has a longer header.
-const HEADER_LIMIT: usize = 1 << 16;
+/// No two-dimensional array of integers has a longer header, and NumPy reads no longer one.
+const HEADER_LIMIT: usize = 10_000;
 
 /// Must a file of this name be an `.npy` file?
-pub(crate) fn is_named(name: &str) -> bool {
-    name.to_ascii_lowercase().ends_with(".npy")
+pub(crate) fn is_named(name: &OsStr) -> bool {
+    name.as_encoded_bytes().to_ascii_lowercase().ends_with(b".npy")
 }
 
 /// The type of an array's elements.
@@ -39,6 +45,20 @@ impl Dtype {
         match self {
             Self::U32 => 1,
             Self::U64 => 2,
+        }
+    }
+
+    /// The type that a header describes. One without a byte order is little-endian, as NumPy reads it here.
+    fn of(descr: &Literal) -> Result<Self, NpyProblem> {
+        let Literal::Text(name) = descr else {
+            return Err(NpyProblem::Dtype { found: "of a structured array".into() });
+        };
+        let kind = name.strip_prefix(['<', '=', '|']).unwrap_or(name);
+        // NumPy takes spaces, a plus and zeros before the bytes.
+        match kind.strip_prefix('u').map(|bytes| bytes.trim_start().parse()) {
+            Some(Ok(4_u8)) => Ok(Self::U32),
+            Some(Ok(8)) => Ok(Self::U64),
+            _ => Err(NpyProblem::Dtype { found: format!("'{}'", name.escape_debug()) }),
         }
     }
 
@@ -145,38 +165,39 @@ pub(crate) fn read_header(reader: &mut impl Read, name: &str, limit: usize) -> R
     }
     let mut text = vec![0; length];
     reader.read_exact(&mut text).map_err(|source| failed(source, cut))?;
-    let header = parse_header(&text, limit).map_err(problem)?;
+    let header = parse_header(&text, start[6] == 3, limit).map_err(problem)?;
     Ok((header, (8 + length_bytes + length) as u64))
 }
 
-fn parse_header(text: &[u8], limit: usize) -> Result<NpyHeader, NpyProblem> {
+fn parse_header(text: &[u8], is_utf8: bool, limit: usize) -> Result<NpyHeader, NpyProblem> {
     let damaged = |what| NpyProblem::Header { what };
-    let text = std::str::from_utf8(text).map_err(|_| damaged("not text"))?;
-    let dict = text.trim().strip_prefix('{').and_then(|text| text.strip_suffix('}')).ok_or(damaged("no dictionary"))?;
-    let value = |key: &str, what| {
-        let start = dict.find(key).ok_or(damaged(what))? + key.len();
-        dict[start..].trim_start().strip_prefix(':').map(str::trim_start).ok_or(damaged(what))
+    let text = if is_utf8 {
+        std::str::from_utf8(text).map_err(|_| damaged("not text"))?.to_owned()
+    } else {
+        text.iter().copied().map(char::from).collect()
     };
-    let dtype = parse_dtype(value("'descr'", "no 'descr'")?)?;
-    let order = value("'fortran_order'", "no 'fortran_order'")?;
-    let fortran = order.starts_with("True");
-    if !fortran && !order.starts_with("False") {
-        return Err(damaged("'fortran_order'"));
+    let Some(Literal::Dictionary(pairs)) = literal::parse(&text) else { return Err(damaged("no dictionary")) };
+    let (mut descr, mut order, mut shape) = (None, None, None);
+    // A key that stands there twice has its last value, as in Python.
+    for (key, value) in &pairs {
+        match key {
+            Literal::Text(key) if key == "descr" => descr = Some(value),
+            Literal::Text(key) if key == "fortran_order" => order = Some(value),
+            Literal::Text(key) if key == "shape" => shape = Some(value),
+            _ => return Err(damaged("a key that it has not")),
+        }
     }
-    let shape = value("'shape'", "no 'shape'")?;
-    let end = shape.find(')').ok_or(damaged("'shape'"))?;
-    let inside = shape[..end].strip_prefix('(').ok_or(damaged("'shape'"))?;
-    let sizes = inside
-        .split(',')
-        .map(str::trim)
-        .filter(|size| !size.is_empty())
-        .map(|size| size.parse::<u64>().map_err(|_| damaged("'shape'")))
-        .collect::<Result<Vec<u64>, _>>()?;
-    let shape = shape[..=end].to_owned();
-    let [rows, columns] = sizes[..] else {
-        return Err(NpyProblem::Dimensions { shape });
+    let dtype = Dtype::of(descr.ok_or(damaged("no 'descr'"))?)?;
+    let Literal::Boolean(is_fortran) = order.ok_or(damaged("no 'fortran_order'"))? else {
+        return Err(damaged("'fortran_order'"));
     };
-    if fortran {
+    let Literal::Tuple(sizes) = shape.ok_or(damaged("no 'shape'"))? else { return Err(damaged("'shape'")) };
+    let size =
+        |size: &Literal| if let Literal::Integer(Some(size)) = size { Ok(*size) } else { Err(damaged("'shape'")) };
+    let sizes = sizes.iter().map(size).collect::<Result<Vec<u64>, _>>()?;
+    let shape = shown(&sizes);
+    let [rows, columns] = sizes[..] else { return Err(NpyProblem::Dimensions { shape }) };
+    if *is_fortran {
         return Err(NpyProblem::FortranOrder);
     }
     if rows == 0 || columns == 0 {
@@ -189,15 +210,11 @@ fn parse_header(text: &[u8], limit: usize) -> Result<NpyHeader, NpyProblem> {
     Ok(NpyHeader { dtype, rows, columns: columns as usize })
 }
 
-fn parse_dtype(descr: &str) -> Result<Dtype, NpyProblem> {
-    // A list describes the fields of a structured array.
-    let Some((name, _)) = descr.strip_prefix('\'').and_then(|rest| rest.split_once('\'')) else {
-        return Err(NpyProblem::Dtype { found: "of a structured array".into() });
-    };
-    match name {
-        "<u4" => Ok(Dtype::U32),
-        "<u8" => Ok(Dtype::U64),
-        other => Err(NpyProblem::Dtype { found: format!("'{}'", other.escape_debug()) }),
+/// A shape as Python writes it.
+fn shown(sizes: &[u64]) -> String {
+    match sizes {
+        [size] => format!("({size},)"),
+        sizes => format!("({})", sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
     }
 }
 
@@ -212,7 +229,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<NpyHeader, String> {
-        parse_header(text.as_bytes(), 65536).map_err(|problem| problem.to_string())
+        parse_header(text.as_bytes(), true, 65536).map_err(|problem| problem.to_string())
     }
 
     #[test]

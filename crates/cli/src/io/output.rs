@@ -1,25 +1,30 @@
 //! Where results go: standard output, a device, a pipe, or a file that appears whole.
 //!
-//! A file gets a temporary name in the same directory; when it is complete and on the disk, it is renamed. If anything
-//! fails, or the program is interrupted, the temporary file is removed, and an older file of the name stays as it was.
+//! A file is written aside ([`Aside`]). It gets its name when it is complete and on the disk. If anything fails, or the program is
+//! interrupted, no new file appears, and an older file of the name stays as it was.
 
 use std::{
+    ffi::OsStr,
     fs::{self, File, OpenOptions},
     io::{self, IsTerminal as _, Write},
     path::{Path, PathBuf},
 };
 
-use tempfile::NamedTempFile;
-
-use super::error::{FileError, inner};
+use super::{STDIN, aside::Aside, error::FileError};
 use crate::{
+    closed, console,
     error::{Error, Result},
-    interrupt,
 };
+
+/// Names of standard output.
+const STDOUT_NAMES: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+/// The most links that lead from one to the next; Linux follows as many.
+const MOST_LINKS: usize = 40;
 
 /// An open output.
 #[derive(Debug)]
 pub(crate) struct Output {
+    /// For messages.
     name: String,
     destination: Destination,
 }
@@ -29,27 +34,33 @@ enum Destination {
     Stdout(io::Stdout),
     /// A device or a pipe: there is nothing to rename.
     Special(File),
-    Aside {
-        /// Gone once it is complete.
-        file: Option<NamedTempFile>,
-        target: PathBuf,
-    },
+    Aside(Aside),
 }
 
 impl Output {
     /// Opens the output `name`; none or `-` is standard output.
     ///
     /// # Errors
-    /// [`FileError::SamePath`] if it is one of `inputs`, under any name; [`FileError::Write`] if it cannot be
-    /// written.
-    pub(crate) fn open(name: Option<&str>, inputs: &[&str]) -> Result<Self> {
+    /// [`FileError::SamePath`] or [`FileError::SameStreams`] if it is one of `inputs`, under any name; [`FileError::Write`] if it cannot
+    /// be written.
+    pub(crate) fn open(name: Option<&OsStr>, inputs: &[&OsStr]) -> Result<Self> {
         let Some(name) = name.filter(|name| *name != "-") else {
-            refuse_same("standard output", stdout_identity(), inputs)?;
+            console::check_stdout()?;
+            refuse_same(None, stream_identity(io::stdout()), inputs)?;
             return Ok(Self { name: "standard output".into(), destination: Destination::Stdout(io::stdout()) });
         };
-        refuse_same(name, fs::metadata(name).ok().and_then(|metadata| identity(&metadata)), inputs)?;
-        let destination = open_destination(name).map_err(|source| Error::write(name, source))?;
-        Ok(Self { name: name.into(), destination })
+        refuse_same(Some(name), fs::metadata(name).ok().and_then(|metadata| identity(&metadata)), inputs)?;
+        let name_shown = name.to_string_lossy().into_owned();
+        let destination = open_destination(name.as_ref()).map_err(|source| Error::write(&name_shown, source))?;
+        Ok(Self { name: name_shown, destination })
+    }
+
+    /// Opens the output `name` of a command that reads no files.
+    ///
+    /// # Errors
+    /// As [`Output::open`].
+    pub(crate) fn to(name: impl AsRef<OsStr>) -> Result<Self> {
+        Self::open(Some(name.as_ref()), &[])
     }
 
     /// Is it standard output, and standard output a terminal?
@@ -65,10 +76,8 @@ impl Output {
     /// A second handle to a file that can be written at any place and read back; none for a stream.
     pub(crate) fn seekable(&self) -> Option<Result<File>> {
         match &self.destination {
-            Destination::Aside { file: Some(file), .. } => {
-                Some(File::options().read(true).write(true).open(file.path()).map_err(|source| self.error(source)))
-            }
-            _ => None,
+            Destination::Aside(aside) => Some(aside.file().try_clone().map_err(|source| self.error(source))),
+            Destination::Stdout(_) | Destination::Special(_) => None,
         }
     }
 
@@ -77,8 +86,7 @@ impl Output {
         let written = match &mut self.destination {
             Destination::Stdout(stdout) => stdout.write_all(bytes),
             Destination::Special(file) => file.write_all(bytes),
-            Destination::Aside { file: Some(file), .. } => file.as_file_mut().write_all(bytes),
-            Destination::Aside { file: None, .. } => Ok(()),
+            Destination::Aside(aside) => aside.file().write_all(bytes),
         };
         written.map_err(|source| self.error(source))
     }
@@ -86,21 +94,19 @@ impl Output {
     /// Brings a file to the disk.
     pub(crate) fn sync(&mut self) -> Result<()> {
         match &self.destination {
-            Destination::Aside { file: Some(file), .. } => {
-                file.as_file().sync_all().map_err(|source| self.error(source))
-            }
-            _ => Ok(()),
+            Destination::Aside(aside) => aside.file().sync_all().map_err(|source| self.error(source)),
+            Destination::Stdout(_) | Destination::Special(_) => Ok(()),
         }
     }
 
     /// Everything is written: makes it appear under its name.
-    pub(crate) fn finish(mut self) -> Result<()> {
-        let finished = match &mut self.destination {
-            Destination::Stdout(stdout) => stdout.flush(),
-            Destination::Special(file) => file.flush(),
-            Destination::Aside { file, target } => file.take().map_or(Ok(()), |file| complete(file, target)),
+    pub(crate) fn finish(self) -> Result<()> {
+        let finished = match self.destination {
+            Destination::Stdout(mut stdout) => stdout.flush(),
+            Destination::Special(mut file) => file.flush(),
+            Destination::Aside(aside) => aside.complete(),
         };
-        finished.map_err(|source| self.error(source))
+        finished.map_err(|source| Error::write(&self.name, source))
     }
 
     /// A failure of this output.
@@ -109,100 +115,77 @@ impl Output {
     }
 }
 
-impl Drop for Output {
-    fn drop(&mut self) {
-        if let Destination::Aside { file: Some(file), .. } = &self.destination {
-            let path = file.path().to_owned();
-            let mut unfinished = interrupt::unfinished();
-            let _ = fs::remove_file(&path);
-            unfinished.retain(|other| *other != path);
-        }
+/// Opens what has this name, or a file that will have it.
+fn open_destination(name: &Path) -> io::Result<Destination> {
+    if STDOUT_NAMES.iter().any(|other| name.as_os_str() == *other) && closed::stdout_was_closed() {
+        return Err(closed::error());
     }
-}
-
-fn open_destination(name: &str) -> io::Result<Destination> {
-    // A link stays a link: the file that it leads to is replaced.
-    let target = fs::canonicalize(name).unwrap_or_else(|_| missing(Path::new(name)));
-    let existing = fs::metadata(&target).ok();
-    match &existing {
-        Some(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-        Some(metadata) if !metadata.is_file() => {
-            return Ok(Destination::Special(OpenOptions::new().write(true).open(&target)?));
-        }
-        // A file that may not be written may not be replaced either.
-        Some(_) => drop(OpenOptions::new().append(true).open(&target)?),
-        None => {}
-    }
-    let directory = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
+    // The system follows links that have no path, too: a pipe in /dev/fd.
+    let existing = match fs::metadata(name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        metadata => Some(metadata?),
     };
-    let stem = target.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy().into_owned();
-    let mut unfinished = interrupt::unfinished();
-    let file = aside(&stem, directory)?;
-    unfinished.push(file.path().to_owned());
-    if let Some(metadata) = existing {
-        file.as_file().set_permissions(metadata.permissions())?;
+    let Some(metadata) = existing else {
+        return Ok(Destination::Aside(Aside::new(missing(name)?, None)?));
+    };
+    let stream =
+        |name: &Path| Ok(Destination::Special(OpenOptions::new().write(true).truncate(metadata.is_file()).open(name)?));
+    if !metadata.is_file() {
+        return stream(name);
     }
-    Ok(Destination::Aside { file: Some(file), target })
+    // A link stays a link: the file that it leads to is replaced. In /dev/fd there are files that have lost their names.
+    let Ok(target) = fs::canonicalize(name) else { return stream(name) };
+    // A file that may not be written may not be replaced either.
+    drop(OpenOptions::new().append(true).open(&target)?);
+    Ok(Destination::Aside(Aside::new(target, Some(metadata.permissions()))?))
 }
 
-/// The file to make for a name that leads to no file: the name itself, or the target of a link.
-fn missing(name: &Path) -> PathBuf {
-    let linked = fs::read_link(name).ok();
-    linked.map_or_else(|| name.into(), |file| name.parent().map_or_else(|| file.clone(), |folder| folder.join(&file)))
-}
-
-#[cfg(unix)]
-fn aside(stem: &str, directory: &Path) -> io::Result<NamedTempFile> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let mut builder = tempfile::Builder::new();
-    // The permissions of any new file, less the process's mask.
-    builder.permissions(fs::Permissions::from_mode(0o666));
-    builder.prefix(&format!(".{stem}.")).suffix(".tmp").tempfile_in(directory).map_err(inner)
-}
-
-#[cfg(not(unix))]
-fn aside(stem: &str, directory: &Path) -> io::Result<NamedTempFile> {
-    tempfile::Builder::new().prefix(&format!(".{stem}.")).suffix(".tmp").tempfile_in(directory).map_err(inner)
-}
-
-fn complete(file: NamedTempFile, target: &Path) -> io::Result<()> {
-    file.as_file().sync_all()?;
-    let mut unfinished = interrupt::unfinished();
-    let path = file.path().to_owned();
-    let renamed = file.persist(target);
-    unfinished.retain(|other| *other != path);
-    renamed.map(drop).map_err(|error| error.error)
+/// The file to make for a name that leads to no file: the name itself, or the end of a chain of links.
+fn missing(name: &Path) -> io::Result<PathBuf> {
+    if name.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    let mut end = name.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(next) = fs::read_link(&end) else { return Ok(end) };
+        end = end.parent().map_or_else(|| next.clone(), |folder| folder.join(&next));
+    }
+    Err(io::ErrorKind::InvalidInput.into())
 }
 
 /// Refuses a name of the same file as an earlier name. Devices may be written twice.
 ///
 /// # Errors
 /// [`FileError::SameOutput`].
-pub(crate) fn refuse_twice(names: &[impl AsRef<str>]) -> Result<()> {
-    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-    let is_device = |name: &str| fs::metadata(name).is_ok_and(|it| !it.is_file());
-    let place = |name: &str| -> Option<PathBuf> {
+pub(crate) fn refuse_twice(names: &[impl AsRef<OsStr>]) -> Result<()> {
+    let names: Vec<&OsStr> = names.iter().map(AsRef::as_ref).collect();
+    let is_device = |name: &OsStr| fs::metadata(name).is_ok_and(|it| !it.is_file());
+    let place = |name: &OsStr| -> Option<PathBuf> {
         let path = std::path::absolute(name).ok()?;
         let file = || Some(fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
         fs::canonicalize(&path).ok().or_else(file)
     };
-    let same = |one: &str, other: &str| one == other || place(one).is_some_and(|it| Some(it) == place(other));
-    let again = |(i, name): &(usize, &&str)| !is_device(name) && names[..*i].iter().any(|it| same(it, name));
+    let same = |one: &OsStr, other: &OsStr| one == other || place(one).is_some_and(|it| Some(it) == place(other));
+    let again = |(i, name): &(usize, &&OsStr)| !is_device(name) && names[..*i].iter().any(|it| same(it, name));
     match names.iter().enumerate().find(again) {
-        Some((_, name)) => Err(FileError::SameOutput { path: (*name).into() }.into()),
+        Some((_, name)) => Err(FileError::SameOutput { path: name.to_string_lossy().into() }.into()),
         None => Ok(()),
     }
 }
 
-fn refuse_same(name: &str, output: Option<Identity>, inputs: &[&str]) -> Result<()> {
+/// Refuses an output that is an input, too; without a name it is standard output.
+fn refuse_same(name: Option<&OsStr>, output: Option<Identity>, inputs: &[&OsStr]) -> Result<()> {
     let Some(output) = output else { return Ok(()) };
-    let same = |input: &&&str| fs::metadata(input).ok().and_then(|metadata| identity(&metadata)) == Some(output);
-    match inputs.iter().find(same) {
-        None => Ok(()),
-        Some(input) if name == "standard output" => Err(FileError::SamePath { path: (*input).into() }.into()),
-        Some(_) => Err(FileError::SamePath { path: name.into() }.into()),
+    let identity_of = |input: &OsStr| {
+        if input == STDIN {
+            return stream_identity(io::stdin());
+        }
+        fs::metadata(input).ok().and_then(|metadata| identity(&metadata))
+    };
+    let Some(input) = inputs.iter().find(|input| identity_of(input) == Some(output)) else { return Ok(()) };
+    match name {
+        None if *input == STDIN => Err(FileError::SameStreams.into()),
+        name => Err(FileError::SamePath { path: name.unwrap_or(input).to_string_lossy().into() }.into()),
     }
 }
 
@@ -216,9 +199,8 @@ fn identity(metadata: &fs::Metadata) -> Option<Identity> {
 }
 
 #[cfg(unix)]
-fn stdout_identity() -> Option<Identity> {
-    use std::os::fd::AsFd as _;
-    let file = File::from(io::stdout().as_fd().try_clone_to_owned().ok()?);
+fn stream_identity(stream: impl std::os::fd::AsFd) -> Option<Identity> {
+    let file = File::from(stream.as_fd().try_clone_to_owned().ok()?);
     identity(&file.metadata().ok()?)
 }
 
@@ -228,6 +210,6 @@ fn identity(_: &fs::Metadata) -> Option<Identity> {
 }
 
 #[cfg(not(unix))]
-fn stdout_identity() -> Option<Identity> {
+fn stream_identity<T>(_: T) -> Option<Identity> {
     None
 }

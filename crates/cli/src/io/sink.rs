@@ -1,6 +1,7 @@
 //! Integers to an output, chunk after chunk, as text or as `.npy`.
 
 use std::{
+    ffi::OsStr,
     fs::File,
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
 };
@@ -38,7 +39,7 @@ pub(crate) enum Format {
 
 impl Format {
     /// The format that was asked for; without one, the format of the file's name; else text.
-    pub(crate) fn choose(asked: Option<Self>, file: Option<&str>) -> Self {
+    pub(crate) fn choose(asked: Option<Self>, file: Option<&OsStr>) -> Self {
         let is_npy = || file.is_some_and(npy::is_named);
         asked.unwrap_or_else(|| if is_npy() { Self::Npy } else { Self::Text })
     }

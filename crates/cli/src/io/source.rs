@@ -1,6 +1,7 @@
 //! An operand's file: text or `.npy`, told apart by the first byte, read one integer after the other.
 
 use std::{
+    ffi::OsStr,
     fs::File,
     io::{self, BufRead, BufReader, Read},
 };
@@ -81,44 +82,51 @@ enum Encoding {
 impl Source {
     /// Opens the file called `name` (`-` is standard input) and reads its header if it has one.
     /// Its integers have at most `limit` bits. A file called `.npy` has to be one.
-    pub(crate) fn open(name: &str, limit: usize) -> Result<Self> {
-        let mut source = Self::unread(name, limit)?;
-        source.detect()?;
-        Ok(source)
+    pub(crate) fn open(name: &OsStr, limit: usize) -> Result<Self> {
+        Self::open_named(name, limit, npy::is_named(name))
     }
 
     /// As [`Source::open`], but `is_npy`, not the name, says whether the file has to be an `.npy` file.
-    pub(crate) fn open_named(name: &str, limit: usize, is_npy: bool) -> Result<Self> {
+    pub(crate) fn open_named(name: &OsStr, limit: usize, is_npy: bool) -> Result<Self> {
         let mut source = Self::unread(name, limit)?;
-        source.detect_as(is_npy)?;
+        source.detect(is_npy)?;
         Ok(source)
     }
 
-    fn unread(name: &str, limit: usize) -> Result<Self> {
+    /// A source that is no file. Is its length known beforehand?
+    pub(crate) fn of_bytes(name: &str, bytes: &[u8], is_length_known: bool) -> Result<Self> {
+        let mut source = Self {
+            name: name.into(),
+            reader: BufReader::with_capacity(16, Box::new(io::Cursor::new(bytes.to_vec()))),
+            total_bytes: is_length_known.then_some(bytes.len() as u64),
+            consumed_bytes: 0,
+            limit: warpmp::operation::MUL_MAX_BITS,
+            format: Encoding::Text { line: 0, blank: None },
+        };
+        source.detect(npy::is_named(name.as_ref()))?;
+        Ok(source)
+    }
+
+    fn unread(name: &OsStr, limit: usize) -> Result<Self> {
+        let shown = if name == STDIN { "standard input".into() } else { name.to_string_lossy().into_owned() };
         let (input, total_bytes): (Box<dyn Read + Send>, _) = if name == STDIN {
             (Box::new(io::stdin()), None)
         } else {
-            let file = File::open(name).map_err(|source| Error::read(name, source))?;
-            let metadata = file.metadata().map_err(|source| Error::read(name, source))?;
+            let file = File::open(name).map_err(|source| Error::read(&shown, source))?;
+            let metadata = file.metadata().map_err(|source| Error::read(&shown, source))?;
             if metadata.is_dir() {
-                return Err(FileError::Directory { path: name.into() }.into());
+                return Err(FileError::Directory { path: shown }.into());
             }
             let total_bytes = metadata.is_file().then_some(metadata.len());
             (Box::new(file), total_bytes)
         };
-        let name = if name == STDIN { "standard input".to_owned() } else { name.to_owned() };
         let reader = BufReader::with_capacity(BUFFER_BYTES, input);
         let format = Encoding::Text { line: 0, blank: None };
-        Ok(Self { name, reader, total_bytes, consumed_bytes: 0, limit, format })
+        Ok(Self { name: shown, reader, total_bytes, consumed_bytes: 0, limit, format })
     }
 
-    /// Tells text from arrays; a file called `.npy` has to be an array.
-    fn detect(&mut self) -> Result<()> {
-        self.detect_as(npy::is_named(&self.name))
-    }
-
-    /// No text starts with the first byte of NumPy's magic.
-    fn detect_as(&mut self, is_npy: bool) -> Result<()> {
+    /// Tells text from arrays, as no text starts with the first byte of NumPy's magic. With `is_npy` it has to be an array.
+    fn detect(&mut self, is_npy: bool) -> Result<()> {
         let first = self.reader.fill_buf().map_err(|source| Error::read(&self.name, source))?.first().copied();
         if first != Some(npy::MAGIC[0]) && !is_npy {
             return Ok(());
@@ -204,12 +212,8 @@ impl Source {
         loop {
             let start = text.begin_line();
             let limit = text::LINE_LIMIT as u64 + 1;
-            let read = self
-                .reader
-                .by_ref()
-                .take(limit)
-                .read_until(b'\n', text.buffer())
-                .map_err(|source| Error::read(&self.name, source))? as u64;
+            let line_read = self.reader.by_ref().take(limit).read_until(b'\n', text.buffer());
+            let read = line_read.map_err(|source| Error::read(&self.name, source))? as u64;
             self.consumed_bytes += read;
             let Encoding::Text { line, blank } = &mut self.format else { return Err(Error::Bug) };
             if read == 0 {
@@ -217,8 +221,14 @@ impl Source {
             }
             *line += 1;
             let number = *line;
-            if read == limit {
+            if read == limit && !text.buffer().ends_with(b"\n") {
                 let is_binary = text.buffer()[start..].contains(&0);
+                if text.end_line(start, number) == text::LineKind::Comment {
+                    // Of a comment nothing is kept, however long it is.
+                    let skipped = self.reader.skip_until(b'\n').map_err(|source| Error::read(&self.name, source))?;
+                    self.consumed_bytes += skipped as u64;
+                    continue;
+                }
                 let too_long = LineProblem::TooLong { limit: text::LINE_LIMIT };
                 let problem = if is_binary { LineProblem::ZeroByte } else { too_long };
                 return Err(FileError::Line { path: self.name.clone(), line: number, problem }.into());

@@ -55,6 +55,11 @@ impl RawText {
         self.lines[lane]
     }
 
+    /// Each number's line, from 1.
+    pub(crate) fn into_lines(self) -> Vec<u64> {
+        self.lines
+    }
+
     /// Where a line starts that is now read into [`RawText::buffer`].
     pub(crate) fn begin_line(&self) -> usize {
         self.bytes.len()

@@ -8,48 +8,94 @@ use crate::error::{Error, Result};
 /// The operands of a chunk, lane by lane.
 #[derive(Debug)]
 pub(crate) struct RawTuple {
-    /// The integers of the first operand.
-    pub(crate) first: Raw,
-    /// The other operands.
-    pub(crate) others: Vec<RawOther>,
+    /// One for each operand.
+    pub(crate) operands: Vec<RawOperand>,
+    /// The number of the first operand that has an integer of its own for each lane.
+    pub(crate) leading: usize,
     /// Number of the chunk's first lane.
     pub(crate) first_lane: u64,
     /// Bytes of input read up to the end of this chunk.
     pub(crate) consumed_bytes: u64,
 }
 
-impl RawTuple {
-    /// Where the first operand's integer `lane` stands in its file, counted from 1: a line of text, or a row of an array.
-    pub(crate) fn line(&self, lane: usize) -> u64 {
-        match &self.first {
-            Raw::Text(text) => text.line(lane),
-            Raw::Rows(_) => self.first_lane + lane as u64 + 1,
-        }
-    }
-}
-
-/// An operand after the first.
+/// The integers of an operand.
 #[derive(Debug)]
-pub(crate) struct RawOther {
-    /// Its integers; none after the first chunk if it is a single integer.
+pub(crate) struct RawOperand {
+    /// None after the first chunk if it is a single integer.
     pub(crate) raw: Option<Raw>,
     /// Does its one integer serve every lane?
     pub(crate) is_single: bool,
 }
 
-/// Several sources, read together.
+/// Where the lanes of a chunk come from.
+#[derive(Debug)]
+pub(crate) struct Origins {
+    /// The leading operand's name.
+    name: String,
+    /// Each lane's line in a text, counted from 1; none for an array.
+    lines: Option<Vec<u64>>,
+    first_lane: u64,
+}
+
+impl Origins {
+    /// A lane's place, for messages.
+    pub(crate) fn place(&self, lane: usize) -> String {
+        match &self.lines {
+            Some(lines) => format!("{}:{}", self.name, lines[lane]),
+            None => format!("{}[{}]", self.name, self.first_lane + lane as u64),
+        }
+    }
+}
+
+impl RawOperand {
+    /// The number of integers.
+    fn lanes(&self) -> usize {
+        self.raw.as_ref().map_or(0, Raw::lanes)
+    }
+
+    fn bytes(&self) -> usize {
+        self.raw.as_ref().map_or(0, Raw::bytes)
+    }
+}
+
+impl RawTuple {
+    /// The number of lanes.
+    pub(crate) fn lanes(&self) -> usize {
+        self.operands[self.leading].lanes()
+    }
+
+    /// Memory that the integers take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.operands.iter().map(RawOperand::bytes).sum()
+    }
+
+    /// Where the leading operand's integer `lane` stands in its file, counted from 1: a line of text, or a row of an array.
+    pub(crate) fn line(&self, lane: usize) -> u64 {
+        match &self.operands[self.leading].raw {
+            Some(Raw::Text(text)) => text.line(lane),
+            Some(Raw::Rows(_)) | None => self.first_lane + lane as u64 + 1,
+        }
+    }
+
+    /// The places of all lanes. `names` are the operands' names.
+    pub(crate) fn into_origins(mut self, names: &[String]) -> Origins {
+        let lines = match self.operands.swap_remove(self.leading).raw {
+            Some(Raw::Text(text)) => Some(text.into_lines()),
+            Some(Raw::Rows(_)) | None => None,
+        };
+        Origins { name: names[self.leading].clone(), lines, first_lane: self.first_lane }
+    }
+}
+
+/// Several sources, read together. A source with a single integer serves every lane of the others.
 pub(crate) struct TupleReader {
-    first: Source,
-    others: Vec<Other>,
+    sources: Vec<Source>,
+    /// Which operands are single integers; empty before the first chunk.
+    singles: Vec<bool>,
+    leading: usize,
     budget_bytes: usize,
     lanes: u64,
     done: bool,
-}
-
-struct Other {
-    source: Source,
-    /// Is it a single integer? Unknown before the first chunk.
-    is_single: Option<bool>,
 }
 
 impl TupleReader {
@@ -58,37 +104,32 @@ impl TupleReader {
     /// # Errors
     /// [`FileError::Counts`] if the headers already differ; [`Error::Bug`] for no operands.
     pub(crate) fn new(sources: Vec<Source>, budget_bytes: usize) -> Result<Self> {
-        let mut sources = sources.into_iter();
-        let first = sources.next().ok_or(Error::Bug)?;
-        let others: Vec<Other> = sources.map(|source| Other { source, is_single: None }).collect();
-        for other in &others {
-            if let (Some(header), Some(other_header)) = (first.npy_header(), other.source.npy_header()) {
-                let (lanes_a, lanes_b) = (header.rows, other_header.rows);
-                if lanes_a != lanes_b && lanes_b != 1 {
-                    return Err(counts(&first, lanes_a, &other.source, lanes_b));
-                }
-            }
+        if sources.is_empty() {
+            return Err(Error::Bug);
         }
-        Ok(Self { first, others, budget_bytes, lanes: 0, done: false })
-    }
-
-    fn sources(&self) -> impl Iterator<Item = &Source> {
-        [&self.first].into_iter().chain(self.others.iter().map(|other| &other.source))
+        let several = sources.iter().filter_map(|source| Some((source, source.npy_header()?.rows)));
+        let mut several = several.filter(|(_, rows)| *rows != 1);
+        if let Some((a, lanes_a)) = several.next()
+            && let Some((b, lanes_b)) = several.find(|(_, rows)| *rows != lanes_a)
+        {
+            return Err(counts(a, lanes_a, b, lanes_b));
+        }
+        Ok(Self { sources, singles: Vec::new(), leading: 0, budget_bytes, lanes: 0, done: false })
     }
 
     /// The names of the operands, for messages.
     pub(crate) fn names(&self) -> Vec<String> {
-        self.sources().map(|source| source.name().into()).collect()
+        self.sources.iter().map(|source| source.name().into()).collect()
     }
 
     /// Bytes of input in all, if that is known.
     pub(crate) fn total_bytes(&self) -> Option<u64> {
-        self.sources().map(Source::total_bytes).sum()
+        self.sources.iter().map(Source::total_bytes).sum()
     }
 
     /// The header of each operand that is an array.
     pub(crate) fn npy_headers(&self) -> Vec<Option<NpyHeader>> {
-        self.sources().map(|source| source.npy_header().copied()).collect()
+        self.sources.iter().map(|source| source.npy_header().copied()).collect()
     }
 
     /// The next chunk; none at the end of all operands.
@@ -100,85 +141,89 @@ impl TupleReader {
         if self.done {
             return Ok(None);
         }
-        let first_lane = self.lanes;
-        let mut first = self.first.empty();
-        let mut others = self.others.iter_mut().map(Other::begin).collect::<Result<Vec<_>>>()?;
-        let more = |first: &Raw, others: &[RawOther], budget: usize| {
-            let raws = || others.iter().filter_map(|other| other.raw.as_ref());
-            let bytes = first.bytes() + raws().map(Raw::bytes).sum::<usize>();
-            let ahead = others.iter().filter(|it| !it.is_single).filter_map(|it| it.raw.as_ref());
-            bytes < budget || first.lanes() == 0 || ahead.map(Raw::lanes).any(|lanes| first.lanes() < lanes)
-        };
-        while more(&first, &others, self.budget_bytes) {
-            let pushed = if others.is_empty() {
-                let left = self.budget_bytes.saturating_sub(first.bytes());
-                self.first.push_many(&mut first, left)?
-            } else {
-                self.first.push(&mut first)?
-            };
-            if !pushed {
+        let (operands, first_lane) = (self.begin()?, self.lanes);
+        let mut tuple = RawTuple { operands, leading: self.leading, first_lane, consumed_bytes: 0 };
+        while self.wants_more(&tuple) {
+            let left = self.budget_bytes.saturating_sub(tuple.bytes());
+            let is_alone = tuple.operands.len() == 1;
+            let (source, raw) = (&mut self.sources[self.leading], &mut tuple.operands[self.leading].raw);
+            let raw = raw.as_mut().ok_or(Error::Bug)?;
+            if !(if is_alone { source.push_many(raw, left)? } else { source.push(raw)? }) {
                 self.done = true;
-                self.finish(first.lanes() as u64, &others)?;
+                self.finish(&tuple)?;
                 break;
             }
-            let lanes = first.lanes();
-            for (number, other) in others.iter_mut().enumerate() {
-                let source = &mut self.others[number].source;
-                if let (false, Some(raw)) = (other.is_single, &mut other.raw)
+            let lanes = tuple.lanes();
+            for (number, operand) in tuple.operands.iter_mut().enumerate() {
+                if let (false, Some(raw)) = (operand.is_single, &mut operand.raw)
                     && raw.lanes() < lanes
-                    && !source.push(raw)?
+                    && !self.sources[number].push(raw)?
                 {
-                    return Err(self.more_in_first(lanes as u64, number));
+                    return Err(self.more_in_leading(lanes as u64, number));
                 }
             }
         }
-        if first.lanes() == 0 {
+        if tuple.lanes() == 0 {
             return Ok(None);
         }
-        self.lanes += first.lanes() as u64;
-        let consumed_bytes = self.sources().map(Source::consumed_bytes).sum();
-        Ok(Some(RawTuple { first, others, first_lane, consumed_bytes }))
+        self.lanes += tuple.lanes() as u64;
+        tuple.consumed_bytes = self.sources.iter().map(Source::consumed_bytes).sum();
+        Ok(Some(tuple))
     }
 
-    /// The first operand has ended: have the others ended, too?
-    fn finish(&mut self, lanes: u64, others: &[RawOther]) -> Result<()> {
-        let lanes_a = self.lanes + lanes;
-        if lanes_a == 0 {
-            return Err(FileError::NoNumbers { path: self.first.name().into() }.into());
+    /// Begins a chunk. Before the first one it takes one or two integers of each operand: one without a second is a single integer. If all
+    /// are, the first operand leads.
+    fn begin(&mut self) -> Result<Vec<RawOperand>> {
+        if !self.singles.is_empty() {
+            let operands = self.sources.iter().zip(&self.singles);
+            let begun = |(source, is_single): (&Source, &bool)| RawOperand {
+                raw: (!is_single).then(|| source.empty()),
+                is_single: *is_single,
+            };
+            return Ok(operands.map(begun).collect());
         }
-        for (other, read) in self.others.iter_mut().zip(others).filter(|(_, read)| !read.is_single) {
-            let read = read.raw.as_ref().map_or(0, Raw::lanes) as u64;
-            let lanes_b = self.lanes + read + other.source.count_rest()?;
+        let mut operands = Vec::new();
+        for source in &mut self.sources {
+            let mut raw = source.empty();
+            if !source.push(&mut raw)? {
+                return Err(FileError::NoNumbers { path: source.name().into() }.into());
+            }
+            let is_single = !source.push(&mut raw)?;
+            operands.push(RawOperand { raw: Some(raw), is_single });
+        }
+        self.leading = operands.iter().position(|operand| !operand.is_single).unwrap_or(0);
+        operands[self.leading].is_single = false;
+        self.singles = operands.iter().map(|operand| operand.is_single).collect();
+        Ok(operands)
+    }
+
+    /// Is there room in the chunk, or has an operand more integers than the leading one?
+    fn wants_more(&self, tuple: &RawTuple) -> bool {
+        let lanes = tuple.lanes();
+        let is_ahead = |operand: &RawOperand| !operand.is_single && operand.lanes() > lanes;
+        tuple.bytes() < self.budget_bytes || lanes == 0 || tuple.operands.iter().any(is_ahead)
+    }
+
+    /// The leading operand has ended: have the others ended, too?
+    fn finish(&mut self, tuple: &RawTuple) -> Result<()> {
+        let lanes_a = self.lanes + tuple.lanes() as u64;
+        let others = tuple.operands.iter().enumerate();
+        for (number, operand) in others.filter(|(number, it)| *number != self.leading && !it.is_single) {
+            let lanes_b = self.lanes + operand.lanes() as u64 + self.sources[number].count_rest()?;
             if lanes_a != lanes_b {
-                return Err(counts(&self.first, lanes_a, &other.source, lanes_b));
+                return Err(counts(&self.sources[self.leading], lanes_a, &self.sources[number], lanes_b));
             }
         }
         Ok(())
     }
 
-    /// An operand has ended before the first one, of which `lanes` were read for this chunk.
-    fn more_in_first(&mut self, lanes: u64, number: usize) -> Error {
+    /// An operand has ended before the leading one, of which `lanes` were read for this chunk.
+    fn more_in_leading(&mut self, lanes: u64, number: usize) -> Error {
         let lanes_b = self.lanes + lanes - 1;
-        match self.first.count_rest() {
-            Ok(rest) => counts(&self.first, self.lanes + lanes + rest, &self.others[number].source, lanes_b),
+        match self.sources[self.leading].count_rest() {
+            Ok(rest) => counts(&self.sources[self.leading], self.lanes + lanes + rest, &self.sources[number], lanes_b),
             Err(error) => error,
         }
-    }
-}
-
-impl Other {
-    /// Begins a chunk: before the first one, takes one or two integers. Is there no second?
-    fn begin(&mut self) -> Result<RawOther> {
-        let mut raw = self.source.empty();
-        if let Some(is_single) = self.is_single {
-            return Ok(RawOther { raw: (!is_single).then_some(raw), is_single });
-        }
-        if !self.source.push(&mut raw)? {
-            return Err(FileError::NoNumbers { path: self.source.name().into() }.into());
-        }
-        let is_single = !self.source.push(&mut raw)?;
-        self.is_single = Some(is_single);
-        Ok(RawOther { raw: Some(raw), is_single })
     }
 }
 

@@ -2,6 +2,11 @@
 //!
 //! The data knows nothing of drawing; `svg.rs` and `heat.rs` know nothing of what the data means.
 
+use std::{
+    ffi::{OsStr, OsString},
+    path::Path,
+};
+
 pub(crate) mod heat;
 #[cfg(test)]
 mod peers_tests;
@@ -62,19 +67,26 @@ pub(crate) enum Style {
 }
 
 /// A file's name for one chart of several: `tables.svg` becomes `tables-candar-II.svg`.
-fn plot_name(file: &str, table: &str) -> String {
+fn plot_name(file: &OsStr, table: &str) -> OsString {
     let table = table.replace(':', "-");
-    match file.strip_suffix(".svg") {
-        Some(stem) if !stem.is_empty() && !stem.ends_with('/') => format!("{stem}-{table}.svg"),
-        Some(folder) => format!("{folder}{table}.svg"),
-        None => format!("{file}-{table}.svg"),
+    let path = Path::new(file);
+    if is_bare(path) {
+        return path.with_file_name(format!("{table}.svg")).into();
     }
+    let is_svg = path.extension().is_some_and(|extension| extension == "svg");
+    let mut name = if is_svg { path.with_extension("").into_os_string() } else { file.to_owned() };
+    name.push(format!("-{table}.svg"));
+    name
 }
 
 /// A file's name for one chart of `count`: as it is given, if there is but one and the name says more than `.svg`.
-pub(crate) fn chart_name(file: &str, table: &str, count: usize) -> String {
-    let is_bare = file == ".svg" || file.ends_with("/.svg");
-    if count == 1 && !is_bare { file.to_owned() } else { plot_name(file, table) }
+pub(crate) fn chart_name(file: &OsStr, table: &str, count: usize) -> OsString {
+    if count == 1 && !is_bare(Path::new(file)) { file.to_owned() } else { plot_name(file, table) }
+}
+
+/// Is the file called `.svg`?
+fn is_bare(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == ".svg")
 }
 
 #[cfg(test)]
@@ -83,15 +95,15 @@ mod tests {
 
     #[test]
     fn the_only_plot() {
-        assert_eq!(chart_name("out/t.svg", "mul", 1), "out/t.svg");
-        assert_eq!(chart_name("out/.svg", "mul", 1), "out/mul.svg");
-        assert_eq!(chart_name("t.svg", "mul", 2), "t-mul.svg");
+        assert_eq!(chart_name("out/t.svg".as_ref(), "mul", 1), "out/t.svg");
+        assert_eq!(chart_name("out/.svg".as_ref(), "mul", 1), "out/mul.svg");
+        assert_eq!(chart_name("t.svg".as_ref(), "mul", 2), "t-mul.svg");
     }
 
     #[test]
     fn a_plot_for_each_table() {
-        assert_eq!(plot_name("out/t.svg", "candar:II"), "out/t-candar-II.svg");
-        assert_eq!(plot_name("out/.svg", "candar:II"), "out/candar-II.svg");
-        assert_eq!(plot_name("t", "dissertation:3.4"), "t-dissertation-3.4.svg");
+        assert_eq!(plot_name("out/t.svg".as_ref(), "candar:II"), "out/t-candar-II.svg");
+        assert_eq!(plot_name("out/.svg".as_ref(), "candar:II"), "out/candar-II.svg");
+        assert_eq!(plot_name("t".as_ref(), "dissertation:3.4"), "t-dissertation-3.4.svg");
     }
 }

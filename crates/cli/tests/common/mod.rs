@@ -155,6 +155,13 @@ pub(crate) fn catches_interrupts(child: &Child) -> bool {
     )
 }
 
+/// Does the program write a file that is not complete yet? It has a temporary name or none.
+pub(crate) fn is_writing(child: &Child) -> bool {
+    let open = fs::read_dir(format!("/proc/{}/fd", child.id())).unwrap();
+    let files = open.filter_map(|file| fs::read_link(file.ok()?.path()).ok());
+    files.map(|file| file.to_string_lossy().into_owned()).any(|it| it.contains("(deleted)") || it.contains(".warpmp-"))
+}
+
 /// Were the tests started with hangups ignored?
 pub(crate) fn ignores_hangups() -> bool {
     signals("self", "SigIgn:").is_some_and(|mask| mask & 1 != 0)

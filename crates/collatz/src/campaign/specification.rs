@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use warpmp_campaign::{Damage, Work};
 
 use crate::{
-    certificate::{Certificate, FORMAT, Highest, PROGRAM, check_origin, fingerprint},
-    error::{Error, Result},
+    certificate::{Certificate, FORMAT, Highest, MOST_STARTS, PROGRAM, check_origin, fingerprint},
+    error::{Allowed, Error, Result},
     scheme::Scheme,
     window::Window,
 };
@@ -30,10 +30,14 @@ impl Specification {
     /// A campaign of this program.
     ///
     /// # Errors
-    /// [`Error::ZeroCount`] for windows without starts.
+    /// [`Error::ZeroCount`] for windows without starts; [`Error::Parameter`] for windows of more than `2^64`.
     pub fn new(range: Window, window_count: u128, scheme: Scheme) -> Result<Self> {
         if window_count == 0 {
             return Err(Error::ZeroCount);
+        }
+        if window_count.min(range.count()) > MOST_STARTS {
+            let allowed = Allowed::AtMost(MOST_STARTS);
+            return Err(Error::Parameter { name: "a window's starts", value: window_count, allowed });
         }
         let window_count = window_count.min(range.count()).to_string();
         Ok(Self { range, window_count, scheme, program: PROGRAM.into(), rules: fingerprint() })
@@ -130,7 +134,7 @@ impl Work for Specification {
     fn check(&self) -> Result<(), Damage> {
         check_origin(&self.program, &self.rules, &self.scheme)?;
         match self.window_count.parse() {
-            Ok(1_u128..) => Ok(()),
+            Ok(1..=MOST_STARTS) => Ok(()),
             _ => Err(Damage::foreign("window size", &self.window_count)),
         }
     }

@@ -18,7 +18,7 @@ pub use fingerprint::fingerprint;
 pub use warpmp_campaign::Damage;
 
 use crate::{
-    campaign::Specification,
+    campaign::{FolderError, Specification},
     engine::{Control, Engine, Outcome},
     error::{Error, Result},
     heights::Heights,
@@ -128,7 +128,11 @@ pub struct Certificate {
 /// Numbers of a sample.
 const SAMPLE_COUNT: u128 = 1 << 20;
 /// Samples of a window.
-const SAMPLES: u32 = 2;
+const SAMPLES: usize = 2;
+/// The most starts of a window: the figures count them in 64 bits.
+pub(crate) const MOST_STARTS: u128 = 1 << 64;
+/// The most digits of a highest value. No start below `2^127` is known to climb above some 100 digits.
+const MOST_DIGITS: usize = 4096;
 
 impl Certificate {
     /// Does the window's work and has a random sample recomputed.
@@ -185,17 +189,72 @@ impl Certificate {
             return Err(Damage::foreign("format", self.format.to_string()));
         }
         check_origin(&self.program, &self.rules, &self.scheme)?;
+        self.check_samples()?;
+        self.check_figures()?;
         match self.scheme.tables() {
             Ok(tables) if tables == self.tables => Ok(()),
             _ => Err(Damage::foreign("tables", format!("{:?}", self.tables))),
         }
     }
 
-    /// Recomputes the figures by the independent path: all of the window, or the samples only.
+    /// Has it the samples that a certificate of its window has? Anybody can seal a file, so this bounds the work of a check.
     ///
     /// # Errors
-    /// [`Error::Disagreement`], naming the part that is wrong; [`Error::Stopped`].
+    /// [`Damage::Foreign`] with the value that differs.
+    fn check_samples(&self) -> Result<(), Damage> {
+        let window = &self.window;
+        if window.count() > MOST_STARTS {
+            return Err(Damage::foreign("window", window.to_string()));
+        }
+        let (count, number) = sampling(window);
+        if self.samples.len() != number {
+            let found = format!("{}, where a window of {} starts has {number}", self.samples.len(), window.count());
+            return Err(Damage::foreign("number of samples:", found));
+        }
+        let is_part =
+            |part: &Window| part.count() == count && part.from() >= window.from() && part.end() <= window.end();
+        if let Some(sample) = self.samples.iter().find(|sample| !is_part(&sample.window)) {
+            let found = format!("{}, where {count} starts of {window} are a sample", sample.window);
+            return Err(Damage::foreign("sample", found));
+        }
+        Ok(())
+    }
+
+    /// Are the figures numbers that a window of this kind can have?
+    ///
+    /// # Errors
+    /// [`Damage::Foreign`] with the value that differs.
+    fn check_figures(&self) -> Result<(), Damage> {
+        let window = &self.window;
+        let is_checksum =
+            |text: &str| text.len() == 16 && text.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'));
+        let figures = [&self.figures].into_iter().chain(self.samples.iter().map(|sample| &sample.figures));
+        if let Some(figures) = figures.into_iter().find(|figures| !is_checksum(&figures.checksum)) {
+            return Err(Damage::foreign("checksum", &figures.checksum));
+        }
+        if let Highest::Value { start, value } = &self.highest {
+            let is_start = start.parse().is_ok_and(|start: u128| (window.from()..window.end()).contains(&start));
+            let is_value =
+                value.len() <= MOST_DIGITS && !value.is_empty() && value.bytes().all(|it| it.is_ascii_digit());
+            if !is_start || !is_value {
+                return Err(Damage::foreign("highest value", format!("{value:.80} from {start:.80}")));
+            }
+        }
+        if self.finished < self.overflowed {
+            return Err(Damage::foreign("starts finished:", format!("{} of {}", self.finished, self.overflowed)));
+        }
+        Ok(())
+    }
+
+    /// Recomputes the figures by the independent path: all of the window, or the samples only. A certificate whose samples are not samples of
+    /// its window is not recomputed: [`load`] refuses it, and so does this.
+    ///
+    /// # Errors
+    /// [`warpmp_campaign::Error::NotTrusted`] for such a certificate, with its window in place of a file; [`Error::Disagreement`] or
+    /// [`Error::OtherHighest`], naming the part that is wrong; [`Error::Stopped`].
     pub fn recheck(&self, whole: bool, control: &Control) -> Result<()> {
+        let not_trusted = |damage| FolderError::NotTrusted { path: self.window.to_string().into(), damage };
+        self.check_samples().map_err(not_trusted)?;
         let parts = self.samples.iter().map(|sample| (&sample.window, &sample.figures, &Highest::NotSeen));
         let all = whole.then_some((&self.window, &self.figures, &self.highest));
         for (window, figures, highest) in parts.chain(all) {
@@ -262,15 +321,19 @@ fn since_1970() -> Duration {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO)
 }
 
+/// The starts of a sample of this window, and the number of samples. A short window is its own sample.
+fn sampling(window: &Window) -> (u128, usize) {
+    if window.count() <= SAMPLE_COUNT { (window.count(), 1) } else { (SAMPLE_COUNT, SAMPLES) }
+}
+
 /// Parts of a window at random places.
 fn sample_windows(window: &Window) -> Vec<Window> {
     use rand::{Rng as _, SeedableRng as _};
     let now = since_1970().as_nanos();
     let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(now as u64 ^ u64::from(std::process::id()) << 40);
-    let count = SAMPLE_COUNT.min(window.count());
+    let (count, number) = sampling(window);
     let places = window.count() - count + 1;
-    let draws = if places == 1 { 1 } else { SAMPLES };
-    (0..draws)
+    (0..number)
         .filter_map(|_| {
             let random = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
             Window::new(window.from() + random % places, count).ok()

@@ -168,9 +168,17 @@ impl Operation {
         self.row().status
     }
 
-    /// The widest operand, in bits.
+    /// The widest operand, in bits, but for a product of two residues ([`Operation::operand_max_bits`]).
     pub fn max_bits(self) -> usize {
         self.row().max_bits
+    }
+
+    /// The most bits of the operand of this number. A product of two residues is twice as wide as the widest modulus.
+    pub fn operand_max_bits(self, operand: usize) -> usize {
+        match self.operands().get(operand).map(|operand| operand.role) {
+            Some(Role::ReducedProduct) => 2 * self.max_bits(),
+            _ => self.max_bits(),
+        }
     }
 
     /// The operation on operands of these shapes, for people: its name, widths and lanes, and what it gives.
@@ -213,15 +221,18 @@ impl Operation {
         if operands.iter().any(|shape| shape.bits == 0) {
             return Err(Error::ZeroBits);
         }
-        let limit = self.max_bits();
-        if let Some(wide) = operands.iter().find(|shape| shape.bits > limit) {
-            return Err(Error::TooWide { bits: wide.bits, limit });
+        for (number, Shape { bits, .. }) in operands.iter().enumerate() {
+            let limit = self.operand_max_bits(number);
+            if *bits > limit {
+                return Err(Error::TooWide { bits: *bits, limit });
+            }
         }
         let lanes = common_lanes(operands)?;
         let bits: Vec<usize> = operands.iter().map(|shape| shape.bits).collect();
         let constant = self.constant().unwrap_or(0);
         let mut widths = (self.row().widths)(&Widths { bits: &bits, constant });
         // No operation makes a result wider than this, but for a large constant.
+        let limit = self.max_bits();
         if let Some(wide) = widths.iter().find(|bits| **bits > 2 * limit + 1) {
             return Err(Error::ResultTooWide { operation: self, bits: *wide, limit: 2 * limit + 1 });
         }

@@ -16,7 +16,7 @@ use crate::{
     console, engine,
     error::{Error, Result},
     interrupt,
-    io::{STDIN, output::Output, source::Source, tuple::TupleReader},
+    io::{output::Output, source::Source, tuple::TupleReader},
     numbers::{self, row},
     pool::Pool,
     progress::Progress,
@@ -43,8 +43,7 @@ struct Moduli {
 pub(crate) fn run(args: &BatchGcd) -> Result<()> {
     let start = Instant::now();
     let source = Source::open(&args.file, MUL_MAX_BITS)?;
-    let inputs: Vec<&str> = Some(args.file.as_str()).filter(|name| *name != STDIN).into_iter().collect();
-    let output = Output::open(args.output.as_deref(), &inputs)?;
+    let output = Output::open(args.output.as_deref(), &[args.file.as_os_str()])?;
     let on_stdout = output.is_stdout();
     let mut progress = Progress::new(Some(STEPS), "product tree", args.summary.quiet);
     if output.is_terminal() {

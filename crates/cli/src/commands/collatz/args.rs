@@ -1,6 +1,6 @@
 //! The options of `warpmp collatz`.
 
-use std::str::FromStr;
+use std::{ffi::OsString, path::PathBuf, str::FromStr};
 
 use clap::{Args as Group, Subcommand, ValueEnum};
 use warpmp_collatz::expression;
@@ -59,7 +59,7 @@ pub(crate) struct TablesArgs {
     base_bits: Option<u32>,
     /// honda: folder in which table S is kept; `WARPMP_CACHE` or the user's cache folder without this
     #[arg(long, value_name = "DIR")]
-    pub(crate) cache: Option<String>,
+    pub(crate) cache: Option<PathBuf>,
 }
 
 impl TablesArgs {
@@ -141,7 +141,7 @@ pub(crate) struct Verify {
     pub(crate) range: RangeArgs,
     /// Directory of the certificates; without this no certificate is written
     #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<String>,
+    pub(crate) out: Option<PathBuf>,
     /// Scheme
     #[arg(long, value_enum, default_value_t = SchemeName::Dfs)]
     pub(crate) scheme: SchemeName,
@@ -178,13 +178,13 @@ The exit code is 0 even if starts are missing: a campaign under way is no error.
 unless every start of the range has a certificate. The JSON object always has `complete`.")]
 pub(crate) struct Status {
     /// Directory of a campaign
-    pub(crate) folder: String,
+    pub(crate) folder: PathBuf,
     /// Exit with 1 if a part of the range has no certificate
     #[arg(long)]
     pub(crate) complete: bool,
     /// Draw the covered starts and the windows' rates into this file
     #[arg(long, value_name = "FILE.svg")]
-    pub(crate) plot: Option<String>,
+    pub(crate) plot: Option<OsString>,
     #[command(flatten)]
     pub(crate) object: ObjectArgs,
 }
@@ -198,7 +198,7 @@ is recomputed whole; of all others only the samples that they name are recompute
 if a certificate is wrong or not readable, with --complete also if a part of the range has none.")]
 pub(crate) struct Check {
     /// Directory of a campaign
-    pub(crate) folder: String,
+    pub(crate) folder: PathBuf,
     /// Exit with 1 if a part of the range has no certificate, too
     #[arg(long)]
     pub(crate) complete: bool,
@@ -229,7 +229,7 @@ pub(crate) struct Delay {
     pub(crate) range: RangeArgs,
     /// Write here, CSV or .npy by the name; CSV on standard output without this
     #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<String>,
+    pub(crate) output: Option<OsString>,
     /// Print only the first start with the longest delay
     #[arg(long, conflicts_with = "output")]
     pub(crate) max: bool,
@@ -272,7 +272,7 @@ pub(crate) struct Records {
     pub(crate) below: Number,
     /// Also write the records into this file, as CSV
     #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<String>,
+    pub(crate) out: Option<OsString>,
     #[command(flatten)]
     pub(crate) device: GpusArgs,
     #[command(flatten)]
@@ -291,7 +291,7 @@ pub(crate) struct Trace {
     pub(crate) values: bool,
     /// Draw the values of T against the steps into this file
     #[arg(long, value_name = "FILE.svg")]
-    pub(crate) plot: Option<String>,
+    pub(crate) plot: Option<OsString>,
     /// Print one JSON object
     #[arg(long, conflicts_with = "values")]
     pub(crate) json: bool,

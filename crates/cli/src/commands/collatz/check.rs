@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 use warpmp_collatz::{
-    campaign::{Verdict, recheck},
+    campaign::{Sums, Verdict, recheck},
     engine::Control,
 };
 
@@ -39,19 +39,30 @@ pub(super) fn run(args: &Check) -> Result<()> {
     })?;
     drop(progress);
     let missing = campaign.specification().missing(&contents.done);
+    let sampled = contents.done.len() - recomputed;
+    let not_claimed = contents.done.iter().collect::<Sums>().not_seen;
     if args.json {
         super::print_json(&json!({
             "certificates": contents.done.len(), "recomputed_whole": recomputed, "wrong": wrong,
+            "figures_not_checked": sampled, "highest_not_claimed": not_claimed,
             "missing": missing.to_string(), "complete": missing == 0,
         }))?;
     } else {
         console::report(&format!(
             "{} certificates: {recomputed} recomputed whole, {} in their samples, {} not readable; {} wrong\n",
             contents.done.len() + contents.damaged.len(),
-            contents.done.len() - recomputed,
+            sampled,
             contents.damaged.len(),
             wrong.len()
         ))?;
+        if sampled > 0 {
+            console::report(&format!(
+                "not checked: the figures of {sampled} windows beyond their samples; without --sample all are checked\n"
+            ))?;
+        }
+        if not_claimed > 0 {
+            console::report(&format!("not claimed: the highest value, in {not_claimed} windows\n"))?;
+        }
         if missing > 0 {
             console::report(&format!("incomplete: {missing} numbers of the range have no certificate\n"))?;
         }

@@ -1,6 +1,10 @@
 //! The Collatz engines that a `--device` stands for.
 
-use std::{env, path::PathBuf, sync::Arc};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use warpmp::{
     Selector,
@@ -20,7 +24,7 @@ use crate::{
 ///
 /// # Errors
 /// For a device that was named and cannot be had.
-pub(super) fn open(selector: Selector, cache: Option<&str>, quiet: bool) -> Result<Engines> {
+pub(super) fn open(selector: Selector, cache: Option<&Path>, quiet: bool) -> Result<Engines> {
     let cache = cache.map(PathBuf::from).or_else(cache_folder);
     Ok(Engines::new(gpus(selector, quiet)?, cache)?)
 }
@@ -55,7 +59,7 @@ pub(crate) fn gpus(selector: Selector, quiet: bool) -> Result<Vec<Arc<dyn Device
 ///
 /// # Errors
 /// As [`open`].
-pub(super) fn open_team(selector: Selector, cache: Option<&str>, quiet: bool) -> Result<(Team, bool)> {
+pub(super) fn open_team(selector: Selector, cache: Option<&Path>, quiet: bool) -> Result<(Team, bool)> {
     let engines = open(selector, cache, quiet)?;
     Ok((Team::new(engines.list), engines.gpu_bytes.is_some()))
 }

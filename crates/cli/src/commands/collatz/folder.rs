@@ -20,9 +20,9 @@ pub(super) const LISTED: usize = 20;
 ///
 /// # Errors
 /// [`CollatzFailure::NoCampaign`]; the campaign's.
-pub(super) fn look(folder: &str) -> Result<Campaign> {
-    Campaign::open(Path::new(folder)).map_err(|error| match error {
-        error if error.is_not_found() => CollatzFailure::NoCampaign { folder: folder.into() }.into(),
+pub(super) fn look(folder: &Path) -> Result<Campaign> {
+    Campaign::open(folder).map_err(|error| match error {
+        error if error.is_not_found() => CollatzFailure::NoCampaign { folder: folder.display().to_string() }.into(),
         error => error.into(),
     })
 }
@@ -33,12 +33,13 @@ pub(super) fn look(folder: &str) -> Result<Campaign> {
 /// # Errors
 /// [`CollatzFailure::Untrusted`] without `redo`; the campaign's.
 pub(super) fn open(
-    folder: &str,
+    folder: &Path,
     specification: &Specification,
     redo: bool,
     quiet: bool,
 ) -> Result<(Opened, Vec<String>)> {
-    let opened = Opened::new(Path::new(folder), specification)?;
+    let opened = Opened::new(folder, specification)?;
+    let folder = folder.display();
     if let (Some(holder), false) = (opened.stale(), quiet) {
         console::note(&format!("note: {folder} was left by {holder}, which has ended; going on from its certificates"));
     }
@@ -56,7 +57,7 @@ pub(super) fn open(
     let moved = opened.clear(redo).map_err(|error| match error {
         warpmp_collatz::Error::Campaign(FolderError::Untrusted { files, .. }) => {
             opened.contents.damaged.iter().for_each(|damaged| console::note(&line(damaged)));
-            CollatzFailure::Untrusted { folder: folder.into(), files }.into()
+            CollatzFailure::Untrusted { folder: folder.to_string(), files }.into()
         }
         error => Error::from(error),
     })?;
@@ -91,9 +92,9 @@ pub(super) fn line((path, damage): &(PathBuf, Damage)) -> String {
 ///
 /// # Errors
 /// [`CollatzFailure::Incomplete`] if not.
-pub(super) fn complete(folder: &str, campaign: &Campaign, contents: &Contents) -> Result<()> {
+pub(super) fn complete(folder: &Path, campaign: &Campaign, contents: &Contents) -> Result<()> {
     match campaign.specification().missing(&contents.done) {
         0 => Ok(()),
-        missing => Err(CollatzFailure::Incomplete { folder: folder.into(), missing }.into()),
+        missing => Err(CollatzFailure::Incomplete { folder: folder.display().to_string(), missing }.into()),
     }
 }

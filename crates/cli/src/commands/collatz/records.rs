@@ -22,7 +22,7 @@ pub(super) fn run(args: &Records) -> Result<()> {
         return Err(CollatzFailure::NoStarts { below }.into());
     }
     // An output that cannot be written fails before the search.
-    let output = args.out.as_deref().map(|path| Output::open(Some(path), &[])).transpose()?;
+    let output = args.out.as_ref().map(Output::to).transpose()?;
     let gpus = engines::gpus(args.device.selector, args.progress.quiet)?;
     let control = [Control::default()];
     let progress = Progress::new(Some(1 << 32), "numbers", args.progress.quiet);

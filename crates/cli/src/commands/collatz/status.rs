@@ -16,7 +16,7 @@ pub(super) fn run(args: &Status) -> Result<()> {
     let contents = campaign.contents()?;
     if let Some(file) = &args.plot {
         let svg = draw::campaign(&campaign, &contents).svg()?;
-        let mut output = Output::open(Some(file), &[])?;
+        let mut output = Output::to(file)?;
         output.write_all(svg.as_bytes())?;
         output.finish()?;
     }

@@ -8,7 +8,7 @@ use crate::{console, error::Result, interrupt, io::output::Output};
 
 /// Runs the command.
 pub(super) fn run(args: &Trace) -> Result<()> {
-    let plot = args.plot.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
+    let plot = args.plot.as_ref().map(Output::to).transpose()?;
     let mut drawn = vec![args.start.0 as f64];
     let mut failed = None;
     let traced = number::trace(args.start.0, |value| {

@@ -1,7 +1,6 @@
 //! `warpmp collatz verify`: convergence of a range, with a certificate a window.
 
 use std::{
-    path::Path,
     sync::atomic::{AtomicU64, Ordering},
     time::Instant,
 };
@@ -41,7 +40,7 @@ pub(super) fn run(args: &Verify) -> Result<()> {
     args.check()?;
     let request = request(args)?;
     let engines = engines::open(args.device.selector, args.tables.cache.as_deref(), args.summary.hides_notes())?;
-    let specification = request.specification(args.out.as_deref().map(Path::new), &engines)?;
+    let specification = request.specification(args.out.as_deref(), &engines)?;
     let (opened, aside) = match &args.out {
         Some(out) => {
             let (opened, aside) = folder::open(out, &specification, args.redo, args.summary.quiet)?;

@@ -18,7 +18,6 @@ use crate::{
     error::Result,
     interrupt,
     io::{
-        STDIN,
         npy::Dtype,
         output::Output,
         sink::{ArrayHead, Format, Sink},
@@ -44,9 +43,8 @@ pub(crate) fn run(args: &IsPrime) -> Result<()> {
     let start = Instant::now();
     let source = Source::open(&args.file, Operation::PowMod.max_bits())?;
     let reader = TupleReader::new(vec![source], args.chunk.chunk_bytes)?;
-    let inputs: Vec<&str> = Some(args.file.as_str()).filter(|name| *name != STDIN).into_iter().collect();
     let format = Format::choose(args.format.format, args.output.as_deref());
-    let output = Output::open(args.output.as_deref(), &inputs)?;
+    let output = Output::open(args.output.as_deref(), &[args.file.as_os_str()])?;
     let on_stdout = output.is_stdout();
     let mut progress = Progress::new(reader.total_bytes(), "integers", args.summary.quiet);
     if output.is_terminal() {

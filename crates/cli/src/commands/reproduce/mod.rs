@@ -16,7 +16,10 @@ mod rates_text;
 mod record;
 mod text;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    ffi::OsString,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use serde::Serialize;
 use tempfile::TempDir;
@@ -151,7 +154,7 @@ struct Outputs {
 
 impl Outputs {
     fn open(args: &Reproduce, entries: &[Entry]) -> Result<Self> {
-        let charts: Vec<(String, String)> = args
+        let charts: Vec<(String, OsString)> = args
             .plot
             .iter()
             .flat_map(|file| {
@@ -160,8 +163,8 @@ impl Outputs {
             })
             .collect();
         output::refuse_twice(&args.report.csv.iter().chain(charts.iter().map(|it| &it.1)).collect::<Vec<_>>())?;
-        let csv = args.report.csv.as_deref().map(|name| Output::open(Some(name), &[])).transpose()?;
-        let open = |(table, name): (String, String)| Ok((table, Output::open(Some(&name), &[])?));
+        let csv = args.report.csv.as_ref().map(Output::to).transpose()?;
+        let open = |(table, name): (String, OsString)| Ok((table, Output::to(name)?));
         Ok(Self { csv, plots: charts.into_iter().map(open).collect::<Result<_>>()? })
     }
 

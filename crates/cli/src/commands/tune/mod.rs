@@ -11,6 +11,7 @@ mod helpers;
 mod text;
 
 use std::{
+    ffi::{OsStr, OsString},
     fs,
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -183,23 +184,22 @@ struct Outputs {
 }
 
 impl Outputs {
-    fn open(place: &Place, plot: Option<&str>, csv: Option<&str>, works: &[Work]) -> Result<Self> {
-        let table = place.table.to_string_lossy().into_owned();
+    fn open(place: &Place, plot: Option<&OsStr>, csv: Option<&OsStr>, works: &[Work]) -> Result<Self> {
         if let Some(folder) = place.table.parent().filter(|_| place.own) {
             let error = |source| Error::write(&folder.to_string_lossy(), source);
             fs::create_dir_all(folder).map_err(error)?;
         }
-        let usual = place.table.with_extension("svg").to_string_lossy().into_owned();
-        let plot = plot.map_or(usual, str::to_owned);
-        let mut names = vec![table.clone()];
+        let plot = plot.map_or_else(|| place.table.with_extension("svg").into(), OsStr::to_owned);
+        let mut names = vec![OsString::from(&place.table)];
         for Work { operation, .. } in works {
             names.push(chart_name(&plot, &operation.to_string(), works.len()));
         }
-        output::refuse_twice(&names.iter().map(String::as_str).chain(csv).collect::<Vec<_>>())?;
-        let table = Some(Output::open(Some(&table), &[])?);
-        let csv = csv.map(|name| Output::open(Some(name), &[])).transpose()?;
-        let open = |(work, name): (&Work, &String)| Ok((work.operation, Output::open(Some(name), &[])?));
+        output::refuse_twice(&names.iter().map(OsString::as_os_str).chain(csv).collect::<Vec<_>>())?;
+        let table = Some(Output::to(&place.table)?);
+        let csv = csv.map(Output::to).transpose()?;
+        let open = |(work, name): (&Work, &OsString)| Ok((work.operation, Output::to(name)?));
         let plots = works.iter().zip(&names[1..]).map(open).collect::<Result<_>>()?;
+        let names = names.iter().map(|name| name.to_string_lossy().into_owned()).collect();
         Ok(Self { table, csv, plots, names })
     }
 

@@ -112,7 +112,12 @@ fn files_are_written_whole_and_the_table_before_is_kept() {
     }
     assert_eq!(names(), ["sm_90.json", "sm_90.json.bak", "sm_90.svg"]);
     assert_eq!(Table::read(&place.table.with_extension("json.bak"), &engine::register()).unwrap().measured_on, "first");
-    let two = Outputs::open(&Place { own: false, ..place }, Some("x/pic.svg"), None, &works(Operation::ALL, &nothing));
+    let two = Outputs::open(
+        &Place { own: false, ..place },
+        Some("x/pic.svg".as_ref()),
+        None,
+        &works(Operation::ALL, &nothing),
+    );
     assert!(two.unwrap_err().to_string().starts_with("x/pic-mul.svg: "));
 }
 

@@ -1,51 +1,20 @@
 //! Files that nobody meant to write: whatever stands in them, there are the numbers, or an error with the file's name, a
 //! place and a reason; never a panic, and no more memory than a chunk takes.
 
-use std::{io::Cursor, sync::Arc};
-
 use num_bigint::BigUint;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use warpmp::Session;
 
 use super::*;
-use crate::io::error::FileError;
-use crate::io::{npy::Dtype, tuple::TupleReader};
-use crate::numbers::{self, Numbers};
-use crate::pool::Pool;
+use crate::fuzz;
+use crate::io::{error::FileError, npy::Dtype};
 
 const LIMIT: usize = warpmp::operation::MUL_MAX_BITS;
-/// Bytes of a chunk: so few that files have several.
-const CHUNK: usize = 64;
 
-/// A source that is no file: what it is called, and whether its length is known beforehand.
-fn source(name: &str, bytes: &[u8], length_known: bool) -> Result<Source> {
-    let mut source = Source {
-        name: name.into(),
-        reader: BufReader::with_capacity(16, Box::new(Cursor::new(bytes.to_vec()))),
-        total_bytes: length_known.then_some(bytes.len() as u64),
-        consumed_bytes: 0,
-        limit: LIMIT,
-        format: Encoding::Text { line: 0, blank: None },
-    };
-    source.detect()?;
-    Ok(source)
-}
-
-/// All numbers of it, read in chunks as commands do.
-fn read(source: Source) -> Result<Vec<BigUint>> {
-    let mut reader = TupleReader::new(vec![source], CHUNK)?;
-    let names = reader.names();
-    let pool = Pool::new(&Arc::new(Session::cpu()), false);
+/// All numbers of a file, read in chunks as commands do.
+fn read(name: &str, bytes: &[u8], is_length_known: bool) -> Result<Vec<BigUint>> {
     let mut found = Vec::new();
-    while let Some(chunk) = reader.next_chunk()? {
-        let most = CHUNK + LIMIT / 8 + text::LINE_LIMIT;
-        assert!(chunk.first.bytes() <= most, "{} bytes of a chunk", chunk.first.bytes());
-        let numbers::Operands { mut columns, places, lanes } = numbers::operands(&chunk, &names, &pool, None)?;
-        let batches = columns.remove(0).expect("an operand");
-        let numbers = Numbers::new(batches, places);
-        found.extend((0..lanes).map(|lane| BigUint::from_slice(numbers.lane(lane))));
-    }
+    fuzz::each(Source::of_bytes(name, bytes, is_length_known)?, |limbs| found.push(BigUint::from_slice(limbs)))?;
     Ok(found)
 }
 
@@ -164,7 +133,7 @@ fn texts_are_numbers_or_name_a_line() {
         if bytes.first() == Some(&npy::MAGIC[0]) {
             continue;
         }
-        let found = source("some.txt", &bytes, one_in(&mut rng, 2)).and_then(read);
+        let found = read("some.txt", &bytes, one_in(&mut rng, 2));
         let shown = String::from_utf8_lossy(&bytes);
         match (meaning(&bytes), found) {
             (Ok(expected), Ok(found)) => {
@@ -196,7 +165,7 @@ fn arrays_are_numbers_or_name_the_file() {
         let changed = !one_in(&mut rng, 4);
         let within = pick(&mut rng, &[12, 128, whole.len()]);
         let bytes = if changed { mutated(&mut rng, whole.clone(), within) } else { whole.clone() };
-        let found = source("some.npy", &bytes, one_in(&mut rng, 2)).and_then(read);
+        let found = read("some.npy", &bytes, one_in(&mut rng, 2));
         match found {
             Ok(found) => {
                 if !changed {
@@ -227,7 +196,7 @@ fn promises_take_no_memory() {
             let mut bytes = NpyHeader { dtype: Dtype::U32, rows, columns }.to_bytes().to_vec();
             bytes.extend([0; 600]);
             for known in [true, false] {
-                let error = source("some.npy", &bytes, known).and_then(read).unwrap_err().to_string();
+                let error = read("some.npy", &bytes, known).unwrap_err().to_string();
                 assert!(error.starts_with("some.npy: truncated"), "{error}");
             }
         }
@@ -236,6 +205,6 @@ fn promises_take_no_memory() {
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend((header.len() as u16).to_le_bytes());
     bytes.extend(header.bytes());
-    let error = source("some.npy", &bytes, false).and_then(read).unwrap_err().to_string();
+    let error = read("some.npy", &bytes, false).unwrap_err().to_string();
     assert_eq!(error, "some.npy: the .npy header is damaged ('shape')");
 }

@@ -1,0 +1,46 @@
+//! The readers of operands, for the targets in `fuzz/` and their corpora.
+
+use std::sync::Arc;
+
+use warpmp::{Session, operation::MUL_MAX_BITS};
+
+use crate::{
+    error::Result,
+    io::{
+        source::Source,
+        text::{LINE_LIMIT, write_line},
+        tuple::TupleReader,
+    },
+    numbers::{self, Numbers},
+    pool::Pool,
+};
+
+/// Bytes of a chunk: so few that files have several.
+const CHUNK: usize = 64;
+
+/// The integers of a file with this name and this content, as hexadecimal text.
+///
+/// # Errors
+/// The message that a command gives for the file.
+pub fn read(name: &str, bytes: &[u8]) -> Result<Vec<String>, String> {
+    let mut lines = Vec::new();
+    let source = Source::of_bytes(name, bytes, true)
+        .and_then(|source| each(source, |limbs| write_line(limbs, true, &mut lines)));
+    source.map_err(|error| error.to_string())?;
+    Ok(String::from_utf8_lossy(&lines).lines().map(str::to_owned).collect())
+}
+
+/// Shows `each` all integers of a source, read in chunks as commands do.
+pub(crate) fn each(source: Source, mut each: impl FnMut(&[u32])) -> Result<()> {
+    let mut reader = TupleReader::new(vec![source], CHUNK)?;
+    let names = reader.names();
+    let pool = Pool::new(&Arc::new(Session::cpu()), false);
+    while let Some(chunk) = reader.next_chunk()? {
+        let most = CHUNK + MUL_MAX_BITS / 8 + LINE_LIMIT;
+        assert!(chunk.bytes() <= most, "{} bytes of a chunk", chunk.bytes());
+        let numbers::Operands { mut columns, places, lanes } = numbers::operands(&chunk, &names, &pool, None)?;
+        let numbers = Numbers::new(columns.swap_remove(0).unwrap_or_default(), places);
+        (0..lanes).for_each(|lane| each(numbers.lane(lane)));
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! `warpmp`: bulk big-integer arithmetic from the command line.
+//!
+//! ```text
+//! args.rs        what may be asked for
+//! commands/      one file a subcommand
+//! io/            numbers from files and to files: text and .npy, streamed in chunks
+//! numbers.rs     the integers of a chunk, in batches by width
+//! engine.rs      the library's session, opened as asked for
+//! tables.rs      the user's tuning tables
+//! pool.rs        memory that is used again by later chunks
+//! measure.rs     timed runs
+//! plot/          charts, as SVG
+//! progress.rs    a bar for people who wait
+//! summary.rs     what it cost, for people and as JSON
+//! threads.rs     the threads that compute
+//! channel.rs     the other threads, and waiting for them
+//! closed.rs      a standard output that nobody opened
+//! fuzz.rs        the readers of operands, for fuzz targets
+//! interrupt.rs   Ctrl-C leaves nothing half-written
+//! ```
+#![forbid(unsafe_code)]
+
+mod args;
+mod channel;
+mod closed;
+mod commands;
+mod console;
+mod engine;
+mod error;
+#[doc(hidden)]
+pub mod fuzz;
+mod interrupt;
+mod io;
+mod numbers;
+mod plot;
+mod pool;
+mod progress;
+mod summary;
+mod tables;
+mod threads;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn run() -> error::Result<()> {
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        Err(error) if error.use_stderr() => error.exit(),
+        Err(help) => return console::help(&help),
+    };
+    interrupt::install();
+    threads::start()?;
+    commands::run(args.command)
+}
+
+/// Does what the command line asks for.
+pub fn main() -> ExitCode {
+    console::init_tracing();
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // A reader that leaves has seen enough: nothing to report.
+            if !matches!(error, error::Error::BrokenPipe) {
+                console::note(&format!("error: {error}"));
+            }
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
