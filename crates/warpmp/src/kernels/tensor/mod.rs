@@ -40,6 +40,12 @@ pub struct Tensor {
     products: u32,
 }
 
+/// Most warps a block.
+const MAX_WARPS: u32 = 8;
+
+/// Most bytes of shared memory a block: what every GPU since `sm_80` has.
+const MAX_SHARED_BYTES: u32 = 99 << 10;
+
 /// The limbs of the longer operand that it takes.
 const LIMBS: std::ops::RangeInclusive<u32> = 32..=512;
 
@@ -95,7 +101,8 @@ impl Tensor {
     fn with(shape: OperationShape, settings: &TensorSettings) -> Self {
         let layout = Layout::of(shape, settings.copies);
         assert!(layout.greatest_sum() < 1 << 31, "the sums of a matrix product have 32 bits");
-        let warps = settings.warps.unwrap_or(2).clamp(1, 8);
+        let most = (MAX_SHARED_BYTES / layout.bytes()).clamp(1, MAX_WARPS);
+        let warps = settings.warps.unwrap_or(2).clamp(1, most);
         let products = settings.products.unwrap_or(8 * warps).clamp(warps, 32);
         Self { shape, layout, warps, products }
     }
