@@ -53,6 +53,8 @@ pub struct Appender {
     kind: Kind,
     payload: Vec<u8>,
     cut: u64,
+    /// Blocks were written since the last call of [`Appender::flush`].
+    unsynced: bool,
 }
 
 /// The result of reading a file of records.
@@ -333,7 +335,7 @@ impl Appender {
         let cut = read(path, kind, |_| {})?.unfinished;
         let end = file.seek(SeekFrom::End(0)).map_err(Error::file(path))? - cut;
         file.set_len(end).and_then(|()| file.seek(SeekFrom::Start(end))).map_err(Error::file(path))?;
-        Ok(Self { path: path.to_owned(), file, kind, payload: Vec::new(), cut })
+        Ok(Self { path: path.to_owned(), file, kind, payload: Vec::new(), cut, unsynced: false })
     }
 
     /// Bytes at the file's end that were removed: the last writer was killed while it wrote them.
@@ -348,28 +350,37 @@ impl Appender {
     pub fn append(&mut self, record: &[u8]) -> Result<()> {
         self.kind.admit(record).map_err(Error::file(&self.path))?;
         if self.payload.len() + record.len() > MOST_PAYLOAD {
-            self.flush()?;
+            self.write()?;
         }
         self.payload.extend(record);
         Ok(())
     }
 
-    /// Writes the records since the last call as a block; after this they are on the disk.
+    /// Writes the records since the last block as a block; after this all records are on the disk.
     ///
     /// # Errors
-    /// [`Error::File`]; the records are kept for the next call.
+    /// [`Error::File`]; records that were not written are kept for the next call.
     pub fn flush(&mut self) -> Result<()> {
-        if self.payload.is_empty() {
-            return Ok(());
+        if !self.payload.is_empty() {
+            self.write()?;
         }
+        if std::mem::take(&mut self.unsynced) {
+            self.file.sync_data().map_err(Error::file(&self.path))?;
+        }
+        Ok(())
+    }
+
+    /// Hands a block to the system.
+    fn write(&mut self) -> Result<()> {
         let block = sealed_block(self.kind, &self.payload);
         let begin = self.file.stream_position().map_err(Error::file(&self.path))?;
-        if let Err(error) = self.file.write_all(&block).and_then(|()| self.file.sync_data()) {
+        if let Err(error) = self.file.write_all(&block) {
             // A part of the block would be in the way of the next one.
             let _ = self.file.set_len(begin).and_then(|()| self.file.seek(SeekFrom::Start(begin)));
             return Err(Error::file(&self.path)(error));
         }
         self.payload.clear();
+        self.unsynced = true;
         Ok(())
     }
 }

@@ -97,7 +97,9 @@ fn limits_of_time_and_signals() {
     interrupt(&child);
     let run = finish(child);
     assert_eq!(run.code, 130, "{}", run.stderr);
-    for words in ["9 bytes of an unfinished block", "steps now", "error: interrupted; `warpmp ecdlp solve --out camp` goes on"] {
+    for words in
+        ["9 bytes of an unfinished block", "steps now", "error: interrupted; `warpmp ecdlp solve --out camp` goes on"]
+    {
         assert!(run.stderr.contains(words), "no {words:?} in {}", run.stderr);
     }
     assert!(dir.run(&["ecdlp", "check", "camp", "--sample", "2"]).ok().contains("torn   camp/points-"));
@@ -130,7 +132,8 @@ fn limits_of_time_and_signals() {
 #[test]
 fn directories_that_are_none() {
     let dir = Dir::new();
-    for command in [&["status", "none"][..], &["check", "none"], &["join", "new", "none"], &["solve", "--out", "none"]] {
+    for command in [&["status", "none"][..], &["check", "none"], &["join", "new", "none"], &["solve", "--out", "none"]]
+    {
         let run = dir.run(&[&["ecdlp"], command].concat());
         run.fails(1, &["none: no campaign"]);
     }

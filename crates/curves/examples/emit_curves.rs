@@ -27,11 +27,11 @@ type Kernels = Vec<(Kernel, Option<u32>)>;
 /// The kernels of the challenges.
 fn kernels() -> Result<Kernels, Box<dyn error::Error>> {
     let mut kernels = Kernels::new();
-    for (name, registers) in [("eccp-79", 80), ("eccp-109", 80), ("eccp-131", 80)] {
+    for (name, registers) in [("eccp-79", 80), ("eccp-109", 80), ("eccp-131", 80), ("secp112r1", 80)] {
         let group = challenges::named(name)?.group;
         let limbs = limbs(&group.p);
         let a = (group.a << (32 * limbs)) % &group.p;
-        let constants = Constants { p: group.p, a, limbs };
+        let constants = Constants::new(group.p, a, limbs);
         let walk = Walk {
             constants: constants.clone(),
             branch_bits: if limbs == 3 { 11 } else { 10 },
@@ -51,7 +51,7 @@ fn kernels() -> Result<Kernels, Box<dyn error::Error>> {
     // The largest field: p = 2²⁵⁶ − 2³² − 977.
     let p = (BigUint::from(1_u32) << 256_u32) - (1_u64 << 32) - 977_u32;
     let walk = Walk {
-        constants: Constants { p, a: BigUint::ZERO, limbs: 9 },
+        constants: Constants::new(p, BigUint::ZERO, 9),
         branch_bits: 10,
         distinguished_bits: 20,
         shift: 32,

@@ -131,7 +131,7 @@ impl<const W: usize> Engine<W> {
     pub(crate) fn new(device: &Arc<dyn Device>, walk: &Arc<Walk<W>>, layout: Layout, first: u64) -> Result<Self> {
         let Layout { blocks, threads, points, capacity } = layout;
         let kernel = walk::Walk {
-            constants: Constants { p: integer(&walk.field.p), a: integer(&walk.a), limbs: walk.limbs },
+            constants: Constants::new(integer(&walk.field.p), integer(&walk.a), walk.limbs),
             branch_bits: walk.settings.branch_bits,
             distinguished_bits: walk.settings.distinguished_bits,
             shift: walk.shift,

@@ -10,7 +10,7 @@
 //! search       reports, meetings, the logarithm
 //! meetings     distinguished points by their hash
 //! campaign     a search in a directory: points on disk, an index, several processes, checks
-//! cpu          walks on the processor's cores
+//! cpu          walks on the processor's cores, in vectors
 //! gpu          walks on a device: rounds, reports, starts, long cycles
 //! ```
 #![forbid(unsafe_code)]
@@ -29,8 +29,9 @@ mod problem;
 pub mod search;
 pub mod walk;
 
+pub use cpu::Instructions;
 pub use error::{Error, Refusal, Result};
 pub use gpu::Layout;
 pub use meetings::{Distinguished, Meeting};
-pub use warpmp_campaign::Error as FolderError;
 pub use problem::{MAX_BITS, MIN_BITS, Problem};
+pub use warpmp_campaign::Error as FolderError;

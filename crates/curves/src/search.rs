@@ -5,11 +5,11 @@ use std::sync::Arc;
 use num_bigint::BigUint;
 use warpmp_device::Device;
 
-use crate::cpu;
+use crate::cpu::{self, Instructions};
 use crate::error::{Error, Result};
 use crate::gpu::{self, Layout};
-use crate::problem::Problem;
 use crate::meetings::{Distinguished, Meeting, Table};
+use crate::problem::Problem;
 use crate::walk::{End, Settings, Walk, limbs};
 
 /// A walk that reached a distinguished point.
@@ -78,8 +78,10 @@ pub trait Walks: Send {
 /// Where the walks are made.
 #[derive(Clone, Debug)]
 pub enum Engine {
-    /// All cores of the processor.
+    /// All cores of the processor, with the fastest instructions that it has.
     Cpu,
+    /// All cores of the processor, with these instructions. Words serve where they are missing.
+    Cores(Instructions),
     /// A GPU or the simulator.
     Device(Arc<dyn Device>),
 }
@@ -131,7 +133,10 @@ impl Definition {
     /// The device's.
     pub fn walks(&self, engine: &Engine, plan: &Plan, first: u64) -> Result<Box<dyn Walks>> {
         of_any_length!(&self.words, walk => Ok(match engine {
-            Engine::Cpu => Box::new(cpu::Engine::new(walk, plan.layout.walks(), first)),
+            Engine::Cpu => Box::new(cpu::Engine::new(walk, None, plan.layout.walks(), first)),
+            Engine::Cores(instructions) => {
+                Box::new(cpu::Engine::new(walk, Some(*instructions), plan.layout.walks(), first))
+            }
             Engine::Device(device) => Box::new(gpu::Engine::new(device, walk, plan.layout, first)?),
         }))
     }
@@ -225,7 +230,7 @@ impl Plan {
     pub fn new(problem: &Problem, engine: &Engine, seed: u64) -> Self {
         let expected = problem.expected_steps();
         let layout = match engine {
-            Engine::Cpu => Layout::cpu(expected),
+            Engine::Cpu | Engine::Cores(_) => Layout::cpu(expected),
             // A walk of 2^14 steps or more reports no faster than a processor stores.
             Engine::Device(device) => {
                 Layout::on(device.info(), limbs(&problem.group.p), |columns| 0.1 * expected / columns / 16384.0)
@@ -244,7 +249,7 @@ impl Plan {
     pub fn with_settings(problem: &Problem, engine: &Engine, settings: Settings) -> Self {
         let expected = problem.expected_steps();
         let layout = match engine {
-            Engine::Cpu => Layout::cpu(expected),
+            Engine::Cpu | Engine::Cores(_) => Layout::cpu(expected),
             Engine::Device(device) => Layout::on(device.info(), limbs(&problem.group.p), |columns| {
                 (INVERSION * expected / columns / f64::from(settings.distinguished_bits).exp2()).sqrt()
             }),

@@ -19,7 +19,7 @@ fn specification() -> Specification {
     Specification::new(&problem, &Definition::new(&problem, settings).unwrap())
 }
 
-/// SplitMix64.
+/// The sequence of Steele, Lea and Flood.
 fn hash(number: u64) -> u64 {
     let mixed = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -52,7 +52,7 @@ fn planted(numbers: std::ops::Range<u64>) -> HashSet<u64> {
 
 fn runs(folder: &Path) -> usize {
     let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| name.ends_with(".run")).count()
+    names.filter(|name| name.strip_suffix(".run").is_some()).count()
 }
 
 #[test]

@@ -59,6 +59,13 @@ pub const fn digits<S: Simd>(bits: usize) -> usize {
 pub struct Number<S: Simd, const N: usize, const BOUND: usize>([S::Vector; N]);
 
 impl<S: Simd, const N: usize, const BOUND: usize> Number<S, N, BOUND> {
+    /// The number `v` with these digits, least significant first. The caller sees to it that they are reduced and that the number
+    /// is below `BOUND·p`.
+    #[inline(always)]
+    pub const fn from_digits(digits: [S::Vector; N]) -> Self {
+        Self(digits)
+    }
+
     /// The digits, least significant first.
     #[inline(always)]
     pub const fn digits(&self) -> &[S::Vector; N] {
@@ -214,7 +221,8 @@ impl<S: Simd, const N: usize> Field<S, N> {
     /// With a length that is no power of two.
     #[inline(always)]
     pub fn choose(&self, table: &[Vec<u64>; N], indexes: S::Vector) -> Number<S, N, 1> {
-        Number(std::array::from_fn(
+        Number(digitwise(
+            self.s,
             #[inline(always)]
             |i| self.s.gather(&table[i], indexes),
         ))
@@ -256,10 +264,11 @@ impl<S: Simd, const N: usize> Field<S, N> {
         const { assert!(B.is_power_of_two() && B < MAX_BOUND, "no multiple of p for this bound") };
         const { assert!(A + B <= C && C <= MAX_BOUND, "the difference's bound is too small, or above R") };
         let (s, p) = (self.s, &self.multiples[B.trailing_zeros() as usize]);
-        let mut c = a.0;
-        for ((c, b), p) in c.iter_mut().zip(&b.0).zip(p) {
-            *c = s.add(*c, s.sub(*p, *b));
-        }
+        let mut c = digitwise(
+            s,
+            #[inline(always)]
+            |i| s.add(a.0[i], s.sub(p[i], b.0[i])),
+        );
         carry_signed(s, &mut c, s.zero());
         Number(c)
     }
@@ -283,7 +292,8 @@ impl<S: Simd, const N: usize> Field<S, N> {
     /// `yes` in the lanes of the mask, `no` in the others.
     #[inline(always)]
     pub fn select<const A: usize>(&self, lanes: S::Mask, yes: Number<S, N, A>, no: Number<S, N, A>) -> Number<S, N, A> {
-        Number(std::array::from_fn(
+        Number(digitwise(
+            self.s,
             #[inline(always)]
             |i| self.s.select(lanes, yes.0[i], no.0[i]),
         ))
@@ -309,13 +319,37 @@ impl<S: Simd, const N: usize> Field<S, N> {
         Number(x)
     }
 
+    /// `x·digit/2^DIGIT_BITS`, for a digit of at most half of the radix: `2^(DIGIT_BITS − i)` divides by `2^i`. A part
+    /// `1/N` of a product.
+    ///
+    /// bound: `(x·digit + q·p)/2^DIGIT_BITS < 2p/2 + p`.
+    #[inline(always)]
+    pub fn mul_digit(&self, x: Number<S, N, 2>, digit: S::Vector) -> Number<S, N, 2> {
+        let mut columns = [self.s.zero(); N];
+        self.row(&mut columns, digit, &x.0);
+        carry_up(self.s, &mut columns);
+        Number(columns)
+    }
+
+    /// The lanes where `a < b`.
+    #[inline(always)]
+    pub fn below<const A: usize, const B: usize>(&self, a: Number<S, N, A>, b: Number<S, N, B>) -> S::Mask {
+        let s = self.s;
+        let mut difference: [S::Vector; N] = digitwise(
+            s,
+            #[inline(always)]
+            |i| s.sub(a.0[i], b.0[i]),
+        );
+        s.is_negative(carry_signed(s, &mut difference, s.zero()))
+    }
+
     /// The lanes where two numbers are equal.
     #[inline(always)]
     pub fn equal(&self, a: Number<S, N, 1>, b: Number<S, N, 1>) -> S::Mask {
         let s = self.s;
         let mut lanes = s.equal(a.0[0], b.0[0]);
-        for (a, b) in a.0.iter().zip(&b.0).skip(1) {
-            lanes = s.both(lanes, s.equal(*a, *b));
+        for i in 1..N {
+            lanes = s.both(lanes, s.equal(a.0[i], b.0[i]));
         }
         lanes
     }
@@ -380,36 +414,41 @@ impl<S: Simd, const N: usize> Field<S, N> {
     /// `a·b/R`, below `2p`: rows of the product and of the quotient by turns, in `N` columns.
     #[inline(always)]
     fn product(&self, a: &[S::Vector; N], b: &[S::Vector; N]) -> Number<S, N, 2> {
-        let s = self.s;
-        let zero = s.zero();
-        let mut low = [zero; N];
-        for a in a {
-            let mut high = [zero; N];
-            for j in 0..N {
-                low[j] = s.mul_low(low[j], *a, b[j]);
-                high[j] = s.mul_high(high[j], *a, b[j]);
-            }
-            let q = s.low_digit(low[0], self.inverse);
-            for (j, p) in self.multiples[0].iter().enumerate() {
-                low[j] = s.mul_low(low[j], q, *p);
-                high[j] = s.mul_high(high[j], q, *p);
-            }
-            // The lowest column is a multiple of the digit's radix: its carry goes on, all columns move down.
-            let carry = s.carry(low[0]);
-            for j in 1..N {
-                low[j - 1] = s.add(low[j], high[j - 1]);
-            }
-            low[N - 1] = high[N - 1];
-            low[0] = s.add(low[0], carry);
+        let mut columns = [self.s.zero(); N];
+        for i in 0..N {
+            self.row(&mut columns, a[i], b);
         }
-        carry_up(s, &mut low);
-        Number(low)
+        carry_up(self.s, &mut columns);
+        Number(columns)
+    }
+
+    /// `low = (low + a·b)/2^DIGIT_BITS` modulo `p`, for one digit `a`.
+    #[inline(always)]
+    fn row(&self, low: &mut [S::Vector; N], a: S::Vector, b: &[S::Vector; N]) {
+        let (s, p) = (self.s, &self.multiples[0]);
+        let mut high = [s.zero(); N];
+        for j in 0..N {
+            low[j] = s.mul_low(low[j], a, b[j]);
+            high[j] = s.mul_high(high[j], a, b[j]);
+        }
+        let q = s.low_digit(low[0], self.inverse);
+        for j in 0..N {
+            low[j] = s.mul_low(low[j], q, p[j]);
+            high[j] = s.mul_high(high[j], q, p[j]);
+        }
+        // The lowest column is a multiple of the digit's radix: its carry goes on, all columns move down.
+        let carry = s.carry(low[0]);
+        for j in 1..N {
+            low[j - 1] = s.add(low[j], high[j - 1]);
+        }
+        low[N - 1] = high[N - 1];
+        low[0] = s.add(low[0], carry);
     }
 
     /// `a²/R`, below `2p`: products of different digits once, doubled, then the squares and the quotient's rows.
     #[inline(always)]
     fn square_columns(&self, a: &[S::Vector; N]) -> Number<S, N, 2> {
-        let s = self.s;
+        let (s, p) = (self.s, &self.multiples[0]);
         let mut t = [[s.zero(); N]; 2];
         let t = t.as_flattened_mut();
         for i in 0..N {
@@ -425,13 +464,14 @@ impl<S: Simd, const N: usize> Field<S, N> {
         }
         for i in 0..N {
             let q = s.low_digit(t[i], self.inverse);
-            for (j, p) in self.multiples[0].iter().enumerate() {
-                t[i + j] = s.mul_low(t[i + j], q, *p);
-                t[i + j + 1] = s.mul_high(t[i + j + 1], q, *p);
+            for j in 0..N {
+                t[i + j] = s.mul_low(t[i + j], q, p[j]);
+                t[i + j + 1] = s.mul_high(t[i + j + 1], q, p[j]);
             }
             t[i + 1] = s.add(t[i + 1], s.carry(t[i]));
         }
-        let mut square = std::array::from_fn(
+        let mut square = digitwise(
+            s,
             #[inline(always)]
             |i| t[N + i],
         );
@@ -442,11 +482,12 @@ impl<S: Simd, const N: usize> Field<S, N> {
     /// `2^i·p − x` in the lanes of the mask, `x` in the others.
     #[inline(always)]
     fn negative(&self, lanes: S::Mask, i: usize, x: &[S::Vector; N]) -> [S::Vector; N] {
-        let s = self.s;
-        let mut negative = *x;
-        for (x, p) in negative.iter_mut().zip(&self.multiples[i]) {
-            *x = s.select(lanes, s.sub(*p, *x), *x);
-        }
+        let (s, p) = (self.s, &self.multiples[i]);
+        let mut negative = digitwise(
+            s,
+            #[inline(always)]
+            |i| s.select(lanes, s.sub(p[i], x[i]), x[i]),
+        );
         carry_signed(s, &mut negative, s.zero());
         negative
     }
@@ -454,26 +495,40 @@ impl<S: Simd, const N: usize> Field<S, N> {
     /// `x − 2^i·p` in the lanes where that is not negative, `x` in the others.
     #[inline(always)]
     fn subtract_if_not_less(&self, i: usize, x: [S::Vector; N]) -> [S::Vector; N] {
-        let s = self.s;
-        let mut difference = x;
-        for (x, p) in difference.iter_mut().zip(&self.multiples[i]) {
-            *x = s.sub(*x, *p);
-        }
+        let (s, p) = (self.s, &self.multiples[i]);
+        let mut difference: [S::Vector; N] = digitwise(
+            s,
+            #[inline(always)]
+            |i| s.sub(x[i], p[i]),
+        );
         let less = s.is_negative(carry_signed(s, &mut difference, s.zero()));
-        std::array::from_fn(
+        digitwise(
+            s,
             #[inline(always)]
             |i| s.select(less, x[i], difference[i]),
         )
     }
 }
 
+/// A vector for each digit. The compiler does not inline `std::array::from_fn` and chains of iterators into code with more
+/// instructions: their closures would be compiled without these, as calls.
+#[inline(always)]
+fn digitwise<S: Simd, const N: usize>(s: S, digit: impl Fn(usize) -> S::Vector) -> [S::Vector; N] {
+    let mut digits = [s.zero(); N];
+    for (i, place) in digits.iter_mut().enumerate() {
+        *place = digit(i);
+    }
+    digits
+}
+
 /// The sum of two numbers that has no more digits than they have.
 #[inline(always)]
 fn sum<S: Simd, const N: usize>(s: S, a: &[S::Vector; N], b: &[S::Vector; N]) -> [S::Vector; N] {
-    let mut c = *a;
-    for (c, b) in c.iter_mut().zip(b) {
-        *c = s.add(*c, *b);
-    }
+    let mut c = digitwise(
+        s,
+        #[inline(always)]
+        |i| s.add(a[i], b[i]),
+    );
     carry_up(s, &mut c);
     c
 }

@@ -125,6 +125,19 @@ fn check<S: Simd, const N: usize>(s: S, p: &BigUint) {
             let set = s.lanes(flipped) >> lane & 1 == 1;
             assert_eq!(*even_value, if set { (p - &x[lane]) % p } else { x[lane].clone() });
         }
+        // A digit 2^(DIGIT_BITS − i) divides by 2^i.
+        let raised = Number::<S, N, 1>::from_digits(*a.digits());
+        for i in [1, 5, S::DIGIT_BITS] {
+            let divided = field.mul_digit(field.add(raised, b), s.splat(1 << (S::DIGIT_BITS - i)));
+            assert_bound(&field, divided, p);
+            let inverse = (BigUint::from(1_u32) << i).modinv(p).unwrap();
+            expect("divided", values(&field, divided), &|x, y| (x + y) * &inverse);
+        }
+        let below = s.lanes(field.below(a, b));
+        let digits = common::numbers(s, a.digits()).into_iter().zip(common::numbers(s, b.digits()));
+        for (lane, (a, b)) in digits.enumerate() {
+            assert_eq!(below >> lane & 1 == 1, a < b);
+        }
         let equal = s.lanes(field.equal(a, b));
         let same = field.canonical(field.sub::<2, 1, 3>(field.add(a, b), b));
         assert_eq!(s.lanes(field.equal(a, same)).trailing_ones() as usize, S::LANES.min(8));

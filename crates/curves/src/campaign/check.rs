@@ -97,14 +97,18 @@ impl fmt::Display for Finding {
                 write!(f, "{}: the walk of start {start} does not pass the point that is stored", path.display())
             }
             Self::NotDistinguished { path, start } => {
-                write!(f, "{}: the point of start {start} is a point of its walk, and is not distinguished", path.display())
+                write!(
+                    f,
+                    "{}: the point of start {start} is a point of its walk, and is not distinguished",
+                    path.display()
+                )
             }
             Self::WrongSolution { path } => write!(f, "{}: k·P is not Q", path.display()),
         }
     }
 }
 
-/// A pseudo-random sequence: SplitMix64.
+/// A pseudo-random sequence: Steele, Lea and Flood's.
 struct Random(u64);
 
 impl Random {
@@ -112,7 +116,7 @@ impl Random {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (u128::from(mixed ^ mixed >> 31) * u128::from(bound) >> 64) as u64
+        ((u128::from(mixed ^ mixed >> 31) * u128::from(bound)) >> 64) as u64
     }
 }
 

@@ -96,15 +96,25 @@ impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lost(Lost { path, bytes }) => {
-                write!(f, "{}: bytes {} to {} are damaged; their points are lost", path.display(), bytes.start, bytes.end)
+                write!(
+                    f,
+                    "{}: bytes {} to {} are damaged; their points are lost",
+                    path.display(),
+                    bytes.start,
+                    bytes.end
+                )
             }
             Self::Torn { path, bytes } => write!(
                 f,
                 "{} ends with {bytes} bytes of an unfinished block, which do not count: its writer was killed, or writes now",
                 path.display()
             ),
-            Self::Wrong { start } => write!(f, "the walk of start {start} does not lead to its point; the point does not count"),
-            Self::IndexLost { path } => write!(f, "{} is damaged; the index is made again from the points", path.display()),
+            Self::Wrong { start } => {
+                write!(f, "the walk of start {start} does not lead to its point; the point does not count")
+            }
+            Self::IndexLost { path } => {
+                write!(f, "{} is damaged; the index is made again from the points", path.display())
+            }
         }
     }
 }

@@ -62,8 +62,7 @@ pub fn run(
         return Ok(Some(found));
     }
     torn(opened, event)?;
-    let search =
-        Search { opened, stop: AtomicBool::new(false), steps: AtomicU64::new(0), points: AtomicU64::new(0) };
+    let search = Search { opened, stop: AtomicBool::new(false), steps: AtomicU64::new(0), points: AtomicU64::new(0) };
     thread::scope(|scope| {
         let search = &search;
         let work = |worker| scope.spawn(move || search.until_stopped(|| search.work(worker)));

@@ -29,7 +29,7 @@ parameters! {
 /// Writes the kernel for the walks of a kernel.
 pub fn build(walk: &Walk) -> Kernel {
     let limbs = walk.constants.limbs;
-    let mut b = Builder::new(&format!("begin_{limbs}"), Glue::None);
+    let mut b = Builder::new(&format!("begin_{}", walk.constants.name()), Glue::None);
     b.bounds(Bounds { max_threads: Some(walk.threads), ..Bounds::default() });
     let inputs = Inputs::of(&mut b, false);
     let column = thread_number(&mut b, walk.threads);

@@ -1,6 +1,8 @@
 //! What the kernels compute with: residues of one fixed field, and the third point of a line.
 //!
-//! bound: `R > 2^7·p`. A lazy product of factors below `s·p` and `t·p` is below `(s·t/128 + 1)·p`; see
+//! A *lazy* number is reduced only as far as a product needs. With [`Fold`] it is any number below `R`; see `fold.rs`.
+//!
+//! bound of Montgomery's products: `R > 2^7·p`. A lazy product of factors below `s·p` and `t·p` is below `(s·t/128 + 1)·p`; see
 //! [`Montgomery`]. Sums and differences keep a multiple of `p` that is named beside them, and no number reaches `8p`,
 //! so nothing is carried out of the top limb.
 
@@ -9,6 +11,8 @@ use warpmp_kernel::build::{Builder, Emit, Pred, R32};
 use warpmp_kernel::fragment::divsteps::{self, Pair, add_where, negate_where, sign};
 use warpmp_kernel::fragment::{Montgomery, Spread, add_limbs, select};
 use warpmp_kernel::ir::Cmp;
+
+use super::fold::{Fold, Multiple};
 
 /// A curve over a prime field, as constants of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -19,53 +23,96 @@ pub struct Constants {
     pub a: BigUint,
     /// Limbs of 32 bits of `R`.
     pub limbs: u32,
+    /// How products are reduced. Every reduction makes the same walk.
+    pub reduction: Reduction,
+}
+
+/// How products are reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reduction {
+    /// By Montgomery's method.
+    Montgomery,
+    /// Modulo a multiple of the prime that is a little less than `R`.
+    Fold(Multiple),
 }
 
 impl Constants {
-    /// The constant `value mod 2^(32·limbs)` in registers.
-    fn registers(&self, b: &mut Builder, value: &BigUint) -> Vec<R32> {
-        let digits = value.to_u32_digits();
-        (0..self.limbs as usize).map(|i| b.copy(digits.get(i).copied().unwrap_or(0))).collect()
+    /// The constants with the fastest reduction that the prime allows. The coefficient is a Montgomery residue.
+    pub fn new(p: BigUint, a: BigUint, limbs: u32) -> Self {
+        let reduction = Multiple::of(&p, limbs).map_or(Reduction::Montgomery, Reduction::Fold);
+        Self { p, a, limbs, reduction }
     }
+
+    /// Its part of a kernel's name.
+    pub(super) fn name(&self) -> String {
+        match self.reduction {
+            Reduction::Montgomery => self.limbs.to_string(),
+            Reduction::Fold(_) => format!("{}_fold", self.limbs),
+        }
+    }
+}
+
+/// The constant `value mod 2^(32·limbs)` in registers.
+pub(super) fn constant(b: &mut Builder, value: &BigUint, limbs: u32) -> Vec<R32> {
+    let digits = value.to_u32_digits();
+    (0..limbs as usize).map(|i| b.copy(digits.get(i).copied().unwrap_or(0))).collect()
 }
 
 /// The field and the curve in the registers of a thread.
 pub(super) struct Curve {
-    ring: Montgomery,
+    spread: Spread,
+    products: Products,
     p: Vec<R32>,
     /// `2p`.
     p2: Vec<R32>,
     a: Vec<R32>,
-    /// `R mod p`.
+    /// The number by which a product changes nothing: `R mod p` or 1.
     one: Vec<R32>,
-    /// `R³ mod p`: the product by it makes the residue of `1/x` from the inverse of the residue of `x`.
-    cube: Vec<R32>,
+}
+
+/// Products of residues.
+enum Products {
+    Montgomery {
+        ring: Montgomery,
+        /// `R³ mod p`: the product by it makes the residue of `1/x` from the inverse of the residue of `x`.
+        cube: Vec<R32>,
+    },
+    Fold(Fold),
 }
 
 impl Curve {
     pub(super) fn new(b: &mut Builder, constants: &Constants, thread: R32) -> Self {
-        let Constants { p, a, limbs } = constants;
+        let Constants { p, a, limbs, reduction } = constants;
         let radix = BigUint::from(1_u32) << (32 * limbs);
         let one = &radix % p;
-        let cube = &one * &one * &one % p;
         let spread = Spread::new(b, 1, *limbs as usize, thread);
-        let [modulus, p2, a, one, cube] = [p, &(p * 2_u32), a, &one, &cube].map(|value| constants.registers(b, value));
-        let ring = Montgomery::new(b, spread, &modulus, *limbs as usize);
-        Self { ring, p: modulus, p2, a, one, cube }
+        let mut constants = |values: [&BigUint; 4]| values.map(|value| constant(b, value, *limbs));
+        match reduction {
+            Reduction::Montgomery => {
+                let [modulus, p2, a, unit] = constants([p, &(p * 2_u32), a, &one]);
+                let cube = constant(b, &(&one * &one * &one % p), *limbs);
+                let ring = Montgomery::new(b, spread.clone(), &modulus, *limbs as usize);
+                Self { spread, products: Products::Montgomery { ring, cube }, p: modulus, p2, a, one: unit }
+            }
+            Reduction::Fold(multiple) => {
+                let [modulus, p2, a, unit] = constants([p, &(p * 2_u32), a, &BigUint::from(1_u32)]);
+                let fold = Fold::new(b, *multiple, p, *limbs);
+                Self { spread, products: Products::Fold(fold), p: modulus, p2, a, one: unit }
+            }
+        }
     }
 
-    /// The residue of one.
+    /// The number by which a product changes nothing.
     pub(super) fn one(&self, b: &mut Builder) -> Vec<R32> {
         self.one.iter().map(|&limb| b.copy(limb)).collect()
     }
 
-    /// `x·y/R`, lazy.
+    /// The product, lazy.
     pub(super) fn mul(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
-        self.ring.mul_lazy(b, x, y).0
-    }
-
-    fn sqr(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
-        self.ring.sqr_lazy(b, x).0
+        match &self.products {
+            Products::Montgomery { ring, .. } => ring.mul_lazy(b, x, y).0,
+            Products::Fold(fold) => fold.mul(b, x, y),
+        }
     }
 
     /// `x + p − y`, in `(0, 2p)` for canonical `x` and `y`.
@@ -79,28 +126,50 @@ impl Curve {
         sub(b, &self.p, x)
     }
 
-    /// `3x² + a`, below `7p` for canonical `x`.
+    /// `3x² + a`, lazy, below `7p` with Montgomery's products, for canonical `x`.
     pub(super) fn tangent(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
-        let square = self.sqr(b, x);
-        let double = add(b, &square, &square);
-        let triple = add(b, &double, &square);
-        add(b, &triple, &self.a)
+        match &self.products {
+            Products::Montgomery { ring, .. } => {
+                let square = ring.sqr_lazy(b, x).0;
+                let double = add(b, &square, &square);
+                let triple = add(b, &double, &square);
+                add(b, &triple, &self.a)
+            }
+            Products::Fold(fold) => {
+                let triple = fold.triple_square(b, x);
+                fold.add(b, &triple, &self.a)
+            }
+        }
     }
 
     /// The third point, negated, of the line with this slope through `(x, y)` and a point with the abscissa `other`: both
-    /// coordinates canonical. The slope is below `2p`, the rest canonical.
+    /// coordinates canonical. The slope is lazy, the rest canonical.
     pub(super) fn chord(&self, b: &mut Builder, [x, y]: [&[R32]; 2], other: &[R32], slope: &[R32]) -> [Vec<R32>; 2] {
-        let square = self.sqr(b, slope);
-        let raised = add(b, &square, &self.p2);
-        let less = sub(b, &raised, x);
-        // In (0, 3p + p/32).
-        let less = sub(b, &less, other);
-        let x3 = self.canonical(b, &less);
-        let run = self.difference(b, x, &x3);
-        let rise = self.mul(b, slope, &run);
-        // In (0, 2p + p/32).
-        let y3 = self.difference(b, &rise, y);
-        (x3, self.canonical(b, &y3)).into()
+        match &self.products {
+            Products::Montgomery { ring, .. } => {
+                let square = ring.sqr_lazy(b, slope).0;
+                let raised = add(b, &square, &self.p2);
+                let less = sub(b, &raised, x);
+                // In (0, 3p + p/32).
+                let less = sub(b, &less, other);
+                let x3 = self.canonical(b, &less);
+                let run = self.difference(b, x, &x3);
+                let rise = self.mul(b, slope, &run);
+                // In (0, 2p + p/32).
+                let y3 = self.difference(b, &rise, y);
+                (x3, self.canonical(b, &y3)).into()
+            }
+            Products::Fold(fold) => {
+                let square = fold.sqr(b, slope);
+                let raised = sub(b, &self.p2, x);
+                let raised = sub(b, &raised, other);
+                let x3 = fold.raised_sum(b, &square, &raised);
+                let run = self.difference(b, x, &x3);
+                let rise = fold.mul(b, slope, &run);
+                let raised = sub(b, &self.p, y);
+                (x3, fold.sum(b, &rise, &raised)).into()
+            }
+        }
     }
 
     /// A number below `4p`, modulo `p`.
@@ -109,10 +178,17 @@ impl Curve {
         reduce(b, &less, &self.p)
     }
 
-    /// `1/x`, lazy, as a residue; `x` below `2p`, not a multiple of `p`. All threads of the warp take part.
+    /// The lazy number whose product with `x` is [`one`](Self::one); `x` lazy, not a multiple of `p`. All threads of the warp
+    /// take part.
     pub(super) fn invert(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
-        let spread = &self.ring.spread;
-        let numbers = Pair::new(b, &self.p, x);
+        let spread = &self.spread;
+        let numbers = match &self.products {
+            Products::Montgomery { .. } => Pair::new(b, &self.p, x),
+            Products::Fold(fold) => {
+                let x = fold.canonical(b, x, 0);
+                Pair::new(b, &self.p, &x)
+            }
+        };
         let inverse = divsteps::inverse(b, spread, &numbers);
         // From (−2p, p), up to the sign of the divisor that the steps end with, to (0, 2p).
         let negative = sign(b, spread, &numbers.first);
@@ -120,7 +196,10 @@ impl Curve {
         let inverse = add_where(b, spread, below, &inverse, &self.p);
         let inverse = negate_where(b, spread, negative, &inverse);
         let inverse = add(b, &inverse, &self.p);
-        self.mul(b, &inverse, &self.cube)
+        match &self.products {
+            Products::Montgomery { cube, .. } => self.mul(b, &inverse, cube),
+            Products::Fold(_) => inverse,
+        }
     }
 }
 
@@ -142,7 +221,7 @@ fn sub_borrowing(b: &mut Builder, x: &[R32], y: &[R32]) -> (Vec<R32>, R32) {
 }
 
 /// `x` modulo `m`, below `2m`.
-fn reduce(b: &mut Builder, x: &[R32], m: &[R32]) -> Vec<R32> {
+pub(super) fn reduce(b: &mut Builder, x: &[R32], m: &[R32]) -> Vec<R32> {
     let (difference, borrow) = sub_borrowing(b, x, m);
     let less = b.compare(Cmp::Ne, borrow, 0);
     select(b, less, x, &difference)

@@ -37,7 +37,7 @@ pub fn grid(walk: &Walk) -> Grid {
 
 /// Writes the kernel for the walks of a kernel.
 pub fn build(walk: &Walk) -> Kernel {
-    let mut b = Builder::new(&format!("escape_{}", walk.constants.limbs), Glue::Every(1));
+    let mut b = Builder::new(&format!("escape_{}", walk.constants.name()), Glue::Every(1));
     b.bounds(Bounds { max_threads: Some(walk.threads), ..Bounds::default() });
     let inputs = Inputs::of(&mut b, false);
     let column = thread_number(&mut b, walk.threads);

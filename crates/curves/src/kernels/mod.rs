@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! curve.rs    residues of a fixed field, the third point of a line
+//! fold.rs     products modulo a multiple of the prime a little below R
 //! numbers.rs  where the numbers of a thread lie in memory
 //! walk.rs     rounds of many walks
 //! begin.rs    the first points of walks
@@ -12,8 +13,10 @@
 pub mod begin;
 mod curve;
 pub mod escape;
+mod fold;
 pub(crate) mod numbers;
 pub mod starts;
 pub mod walk;
 
-pub use curve::Constants;
+pub use curve::{Constants, Reduction};
+pub use fold::Multiple;

@@ -47,7 +47,7 @@ pub const fn grid(starts: u32) -> Grid {
 
 /// Writes the kernel.
 pub fn build(constants: &Constants) -> Kernel {
-    let mut b = Builder::new(&format!("starts_{}", constants.limbs), Glue::Every(1));
+    let mut b = Builder::new(&format!("starts_{}", constants.name()), Glue::Every(1));
     b.bounds(Bounds { max_threads: Some(THREADS), ..Bounds::default() });
     let inputs = Inputs::of(&mut b, false);
     let number = thread_number(&mut b, THREADS);

@@ -125,7 +125,7 @@ impl Walk {
 
     /// Writes the kernel.
     pub fn build(&self) -> Kernel {
-        let name = format!("walk_{}{}", self.constants.limbs, if self.watched { "_watched" } else { "" });
+        let name = format!("walk_{}{}", self.constants.name(), if self.watched { "_watched" } else { "" });
         let mut b = Builder::new(&name, Glue::Every(1));
         b.bounds(Bounds { max_threads: Some(self.threads), min_blocks: Some(1), ..Bounds::default() });
         let inputs = Inputs::of(&mut b, self.watched);

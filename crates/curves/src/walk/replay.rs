@@ -109,3 +109,26 @@ impl<const W: usize> Walk<W> {
         debug_assert!(!below(&here[0].x, &target.x), "the smallest point of a cycle is among its points");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn coefficients(base: u32, target: u32) -> Coefficients {
+        Coefficients { base: base.into(), target: target.into() }
+    }
+
+    /// Modulo 101, with `Q = 7·P`: a point is `base + 7·target`, or its opposite.
+    #[test]
+    fn meetings_by_their_coefficients() {
+        let (n, k) = (BigUint::from(101_u32), BigUint::from(7_u32));
+        let solve = |one: Coefficients, other: Coefficients| one.solve(&other, &n, |found| *found == k);
+        assert_eq!(solve(coefficients(3, 5), coefficients(31, 1)), Some(k.clone()));
+        assert_eq!(solve(coefficients(3, 5), coefficients(70, 100)), Some(k.clone()));
+        // Equal or opposite multiples of Q: two walks whose starts differ by a known multiple of P.
+        assert_eq!(solve(coefficients(3, 5), coefficients(3, 5)), None);
+        assert_eq!(solve(coefficients(3, 5), coefficients(98, 96)), None);
+        // Different points.
+        assert_eq!(solve(coefficients(3, 5), coefficients(4, 9)), None);
+    }
+}

@@ -13,7 +13,7 @@ pub(super) fn run(args: &Check) -> Result<()> {
     let rounds = (args.sample as u64) << bits;
     let progress = Progress::new(Some(rounds), "steps", args.progress.quiet);
     let watch = |rounds: u64| {
-        if rounds % 1024 == 0 {
+        if rounds.is_multiple_of(1024) {
             progress.update(rounds, rounds);
         }
         interrupt::check().is_ok()
@@ -33,7 +33,10 @@ pub(super) fn run(args: &Check) -> Result<()> {
             findings.len()
         ))?;
         for (path, bytes) in torn {
-            console::report(&format!("torn   {}: {bytes} bytes of a last block that was not finished\n", path.display()))?;
+            console::report(&format!(
+                "torn   {}: {bytes} bytes of a last block that was not finished\n",
+                path.display()
+            ))?;
         }
         for finding in findings {
             console::report(&format!("wrong  {finding}\n"))?;

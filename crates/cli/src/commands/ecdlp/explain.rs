@@ -1,6 +1,6 @@
 //! `warpmp ecdlp explain`: how a search would be done.
 
-use warpmp_curves::{campaign::points, search::Engine, walk::limbs};
+use warpmp_curves::{Instructions, campaign::points, search::Engine, walk::limbs};
 
 use super::args::Explain;
 use crate::{console, error::Result, summary::scaled};
@@ -18,8 +18,9 @@ pub(super) fn run(args: &Explain) -> Result<()> {
     let points = expected / length;
     let branches = 1_u32 << plan.settings.branch_bits;
     let place = match engine {
-        Engine::Cpu => format!(
-            "all cores, {walks} walks; up to 256 walks share an inversion\ntable      {branches} points in memory"
+        Engine::Cpu | Engine::Cores(_) => format!(
+            "all cores, {walks} walks by {}; walks of a group share an inversion\ntable      {branches} points in memory",
+            Instructions::available(problem.group.p.bits())[0],
         ),
         Engine::Device(_) => format!(
             "{walks} walks: {} blocks of {} threads with {} points each; the points of a thread share an inversion\n\

@@ -71,8 +71,12 @@ fn for_people(status: &Status) -> String {
     let open = status.sessions.iter().filter(|session| !session.ended).count();
     let mut lines = vec![
         format!("curve      {name}, {} bits", status.problem.group.p.bits()),
-        format!("steps      {} in {} of engines, {} steps/s an engine", scaled(status.steps as f64),
-                scaled_seconds(status.seconds), scaled(status.rate())),
+        format!(
+            "steps      {} in {} of engines, {} steps/s an engine",
+            scaled(status.steps as f64),
+            scaled_seconds(status.seconds),
+            scaled(status.rate())
+        ),
         format!("points     {}: walks of {} steps", status.points, scaled(status.work)),
         format!("share      {:.4} of the expected {} steps", status.share(), scaled(status.expected)),
         format!("meetings   {}", meetings_text(status.meetings)),
@@ -84,19 +88,22 @@ fn for_people(status: &Status) -> String {
     ];
     match &status.solution {
         Some(k) => lines.push(format!("solved     k = {k}")),
-        None => {
-            let estimate = status.estimate();
-            let line = |share: f64| {
-                let days = days(status, share).map_or_else(String::new, |days| format!(", {days:.3} card-days"));
-                format!("{} steps{days}", scaled(share * status.expected))
-            };
-            lines.push(format!("left       {} on average", line(estimate.mean())));
-            for probability in QUANTILES {
-                let left = line(estimate.quantile(probability));
-                lines.push(format!("           {left} at most, with a probability of {probability}"));
-            }
-        }
+        None => lines.extend(left(status)),
     }
     lines.extend(status.damaged.iter().map(|(path, damage)| format!("not trusted  {}: {damage}", path.display())));
     lines.join("\n") + "\n"
+}
+
+/// The steps that remain, and the days of one engine.
+fn left(status: &Status) -> Vec<String> {
+    let estimate = status.estimate();
+    let line = |share: f64| {
+        let days = days(status, share).map_or_else(String::new, |days| format!(", {days:.3} card-days"));
+        format!("{} steps{days}", scaled(share * status.expected))
+    };
+    let quantile = |probability: f64| {
+        format!("           {} at most, with a probability of {probability}", line(estimate.quantile(probability)))
+    };
+    let mean = format!("left       {} on average", line(estimate.mean()));
+    std::iter::once(mean).chain(QUANTILES.map(quantile)).collect()
 }
