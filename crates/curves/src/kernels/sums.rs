@@ -14,7 +14,7 @@
 //! source: Montgomery 1987 for inversions together.
 
 use warpmp_device::Grid;
-use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
+use warpmp_kernel::build::{Builder, Emit, Glue, Pred, R32, R64};
 use warpmp_kernel::fragment::{assign, select};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Vector};
 use warpmp_launch::{Address, Word, parameters, thread_number};
@@ -144,24 +144,30 @@ impl Sums {
         let twice = add(b, y, ordinate);
         let vertical = same(b, x, other);
         let run = select(b, vertical, &twice, &run);
-        let opposite = self.opposite(b, terms);
         let one = self.curve.one(b);
-        let run = select(b, opposite, &one, &run);
-        let [s, t] = [y, ordinate].map(|y| y[y.len() - 1]);
+        let special = self.special(b, terms);
+        select(b, special, &one, &run)
+    }
+
+    /// Is the sum known without a slope: is a term marked, or are the points opposite?
+    fn special(&self, b: &mut Builder, terms: &Terms) -> Pred {
+        let opposite = self.opposite(b, terms);
+        let [s, t] = [&terms.s, &terms.t].map(|[_, y]| y[y.len() - 1]);
         let mark = b.max(s, t);
         let marked = b.compare(Cmp::Ge, mark, FAULTY);
-        select(b, marked, &one, &run)
+        b.or_pred(opposite, marked)
     }
 
     /// Are the points opposite? A point of order two is its own opposite.
-    fn opposite(&self, b: &mut Builder, terms: &Terms) -> warpmp_kernel::build::Pred {
+    fn opposite(&self, b: &mut Builder, terms: &Terms) -> Pred {
         let Terms { s: [x, y], t: [other, ordinate] } = terms;
-        let vertical = same(b, x, other);
+        // Carries before predicates: a predicate that lives through a chain of carries costs a register of predicates.
         let negative = self.curve.negate(b, ordinate);
-        let opposite = same(b, y, &negative);
         let sum = add(b, y, ordinate);
-        let zero: Vec<R32> = sum.iter().map(|_| b.copy(0)).collect();
-        let zero = same(b, &sum, &zero);
+        let zeros: Vec<R32> = sum.iter().map(|_| b.copy(0)).collect();
+        let vertical = same(b, x, other);
+        let opposite = same(b, y, &negative);
+        let zero = same(b, &sum, &zeros);
         let opposite = b.or_pred(opposite, zero);
         b.and_pred(vertical, opposite)
     }
@@ -169,25 +175,30 @@ impl Sums {
     /// The sum, by the inverse of its denominator.
     fn sum(&self, b: &mut Builder, terms: &Terms, inverse: &[R32]) -> [Vec<R32>; 2] {
         let Terms { s, t } = terms;
-        let vertical = same(b, &s[0], &t[0]);
         let run = self.curve.difference(b, &t[1], &s[1]);
         let tangent = self.curve.tangent(b, &s[0]);
+        let vertical = same(b, &s[0], &t[0]);
         let rise = select(b, vertical, &tangent, &run);
         let slope = self.curve.mul(b, &rise, inverse);
-        let chord = self.curve.chord(b, [&s[0], &s[1]], &t[0], &slope);
-        let opposite = self.opposite(b, terms);
-        let marks = [s, t].map(|row| row[1][row[1].len() - 1]);
-        let [s_infinite, t_infinite] = marks.map(|mark| b.compare(Cmp::Eq, mark, INFINITY));
-        let [s_faulty, t_faulty] = marks.map(|mark| b.compare(Cmp::Eq, mark, FAULTY));
-        let faulty = b.or_pred(s_faulty, t_faulty);
-        let [infinite, fault] = [INFINITY, FAULTY].map(|mark| b.copy(mark));
-        let mut coordinates = chord.iter().zip(s).zip(t).map(|((sum, s), t)| {
-            let sum: Vec<R32> = sum.iter().map(|&limb| b.select(infinite, limb, opposite)).collect();
-            let sum = select(b, t_infinite, s, &sum);
-            let sum = select(b, s_infinite, t, &sum);
-            sum.iter().map(|&limb| b.select(fault, limb, faulty)).collect()
+        let sum = self.curve.chord(b, [&s[0], &s[1]], &t[0], &slope);
+        let special = self.special(b, terms);
+        b.if_(special, |b| {
+            let marks = [s, t].map(|row| row[1][row[1].len() - 1]);
+            let [infinite, fault] = [INFINITY, FAULTY].map(|mark| b.copy(mark));
+            let [s_infinite, t_infinite] = marks.map(|mark| b.compare(Cmp::Eq, mark, INFINITY));
+            let [s_faulty, t_faulty] = marks.map(|mark| b.compare(Cmp::Eq, mark, FAULTY));
+            let faulty = b.or_pred(s_faulty, t_faulty);
+            for (sum, (s, t)) in sum.iter().zip(s.iter().zip(t)) {
+                // Opposite points, unless a term is marked.
+                for ((&sum, &s), &t) in sum.iter().zip(s).zip(t) {
+                    let limb = b.select(s, infinite, t_infinite);
+                    let limb = b.select(t, limb, s_infinite);
+                    let limb = b.select(fault, limb, faulty);
+                    b.set(sum, limb);
+                }
+            }
         });
-        std::array::from_fn(|_| coordinates.next().unwrap_or_else(|| unreachable!("a point has two coordinates")))
+        sum
     }
 }
 
