@@ -107,7 +107,7 @@ pub(crate) struct Status {
 #[derive(Debug, Group)]
 #[command(after_help = "\
 Found are: damaged blocks and lost files, points that their walks do not reach, points that are not distinguished. The
-exit code is 1 if anything is wrong. A walk of 2^20 steps takes some 10 seconds of a core.
+exit code is 1 if anything is wrong. A walk of 2^20 steps takes some 20 seconds of a core.
 
 Example:
   warpmp ecdlp check campaign --sample 100")]
