@@ -47,7 +47,7 @@ pub(super) fn run(args: &Solve, folder: &str) -> Result<()> {
             Worker { engine, name, plan }
         })
         .collect();
-    let (outcome, end) = work(args, &opened, &workers, begin)?;
+    let (outcome, end) = work(args, &opened, &workers)?;
     report(args, &opened, &workers, &outcome, begin.elapsed().as_secs_f64())?;
     match end {
         _ if outcome.found.is_some() => Ok(()),
@@ -77,11 +77,11 @@ fn wanted(args: &Solve, folder: &Path, engine: &Engine) -> Result<(Problem, Sett
 }
 
 /// Searches until the logarithm is found, the time is over, or a signal comes.
-fn work(args: &Solve, opened: &Opened, workers: &[Worker], begin: Instant) -> Result<(Outcome, End)> {
+fn work(args: &Solve, opened: &Opened, workers: &[Worker]) -> Result<(Outcome, End)> {
     let _closing = Closing::new();
     let before = opened.status()?;
     let bar = Progress::new(Some((2.0 * before.expected) as u64), "steps", args.summary.quiet);
-    let limit = args.seconds.map(Duration::from_secs);
+    let limit = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let mut end = End::Interrupted;
     let event = |event: Event| {
         if !args.summary.quiet {
@@ -90,7 +90,7 @@ fn work(args: &Solve, opened: &Opened, workers: &[Worker], begin: Instant) -> Re
     };
     let outcome = campaign::run(opened, workers, args.memory << 20, &event, |progress| {
         bar.update(before.steps + progress.steps, progress.steps);
-        if limit.is_some_and(|limit| begin.elapsed() >= limit) {
+        if limit.is_some_and(|limit| Instant::now() >= limit) {
             end = End::TimeOver;
             return false;
         }
