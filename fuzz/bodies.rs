@@ -27,16 +27,17 @@ pub(crate) const TARGETS: [Target; 6] = [
 
 /// Integers as lines of text.
 pub(crate) fn text(bytes: &[u8]) {
-    let Ok(numbers) = fuzz::read("a.txt", bytes) else { return };
-    let text: String = numbers.iter().map(|number| format!("{number}\n")).collect();
-    assert_eq!(fuzz::read("a.txt", text.as_bytes()), Ok(numbers));
+    numbers("a.txt", bytes);
 }
 
 /// Integers as rows of an array.
 pub(crate) fn npy(bytes: &[u8]) {
-    let Ok(numbers) = fuzz::read("a.npy", bytes) else { return };
-    let text: String = numbers.iter().map(|number| format!("{number}\n")).collect();
-    assert_eq!(fuzz::read("a.txt", text.as_bytes()), Ok(numbers));
+    numbers("a.npy", bytes);
+}
+
+fn numbers(name: &str, bytes: &[u8]) {
+    let Ok(numbers) = fuzz::read(name, bytes) else { return };
+    assert_eq!(fuzz::read("a.txt", numbers.join("\n").as_bytes()), Ok(numbers));
 }
 
 /// A certificate of a Collatz campaign. One that is trusted has as much work as its window allows.

@@ -159,7 +159,8 @@ fn a_reader_follows_a_writer() {
     fs::write(&path, [&whole[..BLOCKS[2]], &[0; 30]].concat()).unwrap();
     let scan = read(&path, kind(), |_| {}).unwrap();
     let middle = BLOCKS[2] as u64;
-    assert_eq!((scan.end, &scan.damaged[..]), (middle, &[middle..middle + 30][..]));
+    assert_eq!((scan.end, scan.damaged.len()), (middle, 1));
+    assert_eq!(scan.damaged[0], middle..middle + 30);
 }
 
 #[test]

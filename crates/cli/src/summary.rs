@@ -42,6 +42,9 @@ pub(crate) struct Summary {
     result_count: usize,
     #[serde(skip)]
     bytes: u64,
+    /// The least bits of each operand's batches.
+    #[serde(skip)]
+    least_bits: Vec<usize>,
 }
 
 impl Summary {
@@ -72,6 +75,8 @@ impl Summary {
         self.bits_a = self.bits_a.max(bits(0).unwrap_or(0));
         self.bits_b = self.bits_b.max(bits(1));
         self.bits_c = self.bits_c.max(bits(2));
+        self.least_bits.resize(report.bits.len(), usize::MAX);
+        self.least_bits.iter_mut().zip(&report.bits).for_each(|(least, bits)| *least = (*least).min(*bits));
         self.lanes += report.lanes as u64;
         self.kernel_seconds += report.kernel.as_secs_f64();
         self.bytes += report.bytes;
@@ -109,13 +114,18 @@ impl Summary {
             (names, count) if names.len() == count => ", all as expected".into(),
             (names, _) => format!(", {} as expected", names.join(" and ")),
         };
-        let widths = [Some(self.bits_a), self.bits_b, self.bits_c].into_iter().flatten();
-        let widths = widths.map(|bits| bits.to_string()).collect::<Vec<_>>().join(" × ");
+        let widest: Vec<usize> = [Some(self.bits_a), self.bits_b, self.bits_c].into_iter().flatten().collect();
+        let shown = |widths: &[usize]| widths.iter().map(usize::to_string).collect::<Vec<_>>().join(" × ");
+        let widths = if self.least_bits.iter().zip(&widest).any(|(least, most)| 2 * least <= *most) {
+            format!("{} to {}", shown(&self.least_bits), shown(&widest))
+        } else {
+            shown(&widest)
+        };
         format!(
             "{lanes} {results} of {widths} bits, {checks}{expected}; {device}, {algorithm}\n\
-             kernel {kernel} ({kernel_rate} {name}/s), end to end {total} ({} {name}/s, {} GB/s)",
+             kernel {kernel} ({kernel_rate} {name}/s), end to end {total} ({} {name}/s, {})",
             scaled(self.ops_per_second),
-            significant(self.gb_per_second),
+            byte_rate(1e9 * self.gb_per_second),
         )
     }
 }
@@ -127,6 +137,13 @@ pub(crate) fn scaled(number: f64) -> String {
         Some((scale, prefix)) => format!("{}{prefix}", significant(number / scale)),
         None => significant(number),
     }
+}
+
+/// Bytes a second, in the unit that suits them.
+fn byte_rate(bytes: f64) -> String {
+    let text = scaled(bytes);
+    let space = if text.contains(' ') { "" } else { " " };
+    format!("{text}{space}B/s")
 }
 
 /// Seconds in the unit that suits them.
@@ -159,13 +176,14 @@ mod tests {
         assert_eq!(scaled(12.34), "12.3");
         assert_eq!(scaled_seconds(0.000_055), "55.0 µs");
         assert_eq!(scaled_seconds(1.5), "1.50 s");
+        assert_eq!((byte_rate(6.52e9), byte_rate(32.0)), ("6.52 GB/s".into(), "32.0 B/s".into()));
     }
 
     #[test]
-    fn algorithms_are_named_once() {
-        let report = |algorithm: &str| Report {
+    fn algorithms_and_widths_are_named_once() {
+        let report = |bits: usize, algorithm: &str| Report {
             operation: Operation::Mul,
-            bits: vec![64, 64],
+            bits: vec![bits, 64],
             lanes: 1,
             device: String::new(),
             algorithm: algorithm.into(),
@@ -175,9 +193,12 @@ mod tests {
         };
         let mut summary = Summary::new(Operation::Mul, "CPU");
         for name in ["one", "two", "one"] {
-            summary.add(&report(name));
+            summary.add(&report(64, name));
         }
+        assert!(summary.text().starts_with("3 products of 64 × 64 bits"), "{}", summary.text());
         summary.finish(Duration::from_secs(3));
         assert_eq!((summary.algorithm.as_str(), summary.lanes, summary.ops_per_second), ("one+two", 3, 1.0));
+        summary.add(&report(65_536, "one"));
+        assert!(summary.text().starts_with("4 products of 64 × 64 to 65536 × 64 bits"), "{}", summary.text());
     }
 }

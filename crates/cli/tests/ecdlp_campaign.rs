@@ -77,9 +77,15 @@ fn two_processes_at_once() {
         let run = finish(child);
         assert_eq!(run.ok(), k, "{}", run.stderr);
     }
-    let status = object(dir.run(&["ecdlp", "status", "camp", "--json"]).ok());
-    assert_eq!(status["sessions"].as_array().unwrap().len(), 2);
     dir.run(&["ecdlp", "check", "camp", "--sample", "5"]).ok();
+    // Nothing is in the way of the other.
+    let dir = Dir::new();
+    let long = [&LONG[..], &["--for", "2", "--distinguished-bits", "6", "-q"]].concat();
+    for child in [(); 2].map(|()| dir.command(&long).spawn().unwrap()) {
+        finish(child).fails(3, &["no logarithm yet"]);
+    }
+    let status = object(dir.run(&["ecdlp", "status", "camp", "--json"]).ok());
+    assert_eq!(status["sessions"].as_array().unwrap().len(), 2, "{status}");
 }
 
 #[test]

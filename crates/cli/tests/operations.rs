@@ -271,3 +271,23 @@ fn lanes_without_a_result_are_never_silent() {
     assert_eq!(dir.names(), before);
     on_cpu(&dir, "div-rem m a --strict -q").ok();
 }
+
+/// Numbers and expressions in place of files; a file of that name comes first.
+#[test]
+fn numbers_in_place_of_files() {
+    let dir = Dir::new();
+    dir.write("n", "341\n561\n7\n").write("n1", "340\n560\n6\n");
+    assert_eq!(on_cpu(&dir, "pow-mod 2 n1 n").ok(), "1\n1\n1\n");
+    assert_eq!(on_cpu(&dir, "mul n (2^4-6)*0xa").ok(), "34100\n56100\n700\n");
+    assert_eq!(on_cpu(&dir, "sub 2^127-1 2^127-1_000").ok(), "999\n");
+    assert_eq!(on_cpu(&dir, "is-prime 2^521-1").ok(), "1\n");
+    on_cpu(&dir, "sqr 2^65536-1 --hex -q").ok();
+    on_cpu(&dir, "sqr 2^65536").fails(1, &["2^65536:1: a number of 65537 bits"]);
+    on_cpu(&dir, "sqr 2^^3").fails(1, &["2^^3: there is no such file, and it is no number: column 3: '^'"]);
+    on_cpu(&dir, "sqr 2-3").fails(1, &["no number: -1 is negative"]);
+    on_cpu(&dir, "sqr 7.txt").fails(1, &["7.txt: No such file"]);
+    on_cpu(&dir, "sqr nine").fails(1, &["nine: No such file"]);
+    dir.write("12", "5\n6\n");
+    assert_eq!(on_cpu(&dir, "sqr 12").ok(), "25\n36\n");
+    assert_eq!(dir.run(&["gen", "--bits", "2^3", "--count", "2^2", "-q"]).ok().lines().count(), 4);
+}

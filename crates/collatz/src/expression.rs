@@ -9,10 +9,10 @@
 //!
 //! Intermediate results may be negative or large; only the result must be in range.
 
-use dashu_int::IBig;
+use dashu_int::{IBig, UBig};
 
-/// No intermediate result has more bits. This is far beyond every range, and `9^9^9` exhausts no memory.
-const MAX_BITS: usize = 4096;
+/// No intermediate result of a number in range has more bits. This is far beyond every range, and `9^9^9` exhausts no memory.
+const MOST_BITS: usize = 4096;
 /// The most brackets within brackets and exponents of exponents.
 const MAX_DEPTH: usize = 64;
 
@@ -30,10 +30,12 @@ pub enum ExpressionError {
         expected: &'static str,
     },
     /// An intermediate result without bounds.
-    #[error("column {column}: a number of more than {MAX_BITS} bits")]
+    #[error("column {column}: a number of more than {limit} bits")]
     TooLarge {
         /// Where the number ends.
         column: usize,
+        /// The most bits.
+        limit: usize,
     },
     /// An exponent below zero.
     #[error("column {column}: a negative exponent")]
@@ -66,18 +68,24 @@ pub enum ExpressionError {
 /// # Errors
 /// [`ExpressionError`], naming the column or the range.
 pub fn parse(text: &str) -> Result<u128, ExpressionError> {
-    let mut parser = Parser { characters: text.chars().collect(), at: 0, depth: 0 };
+    let value = integer(text, MOST_BITS)?;
+    match u128::try_from(&value) {
+        Ok(number) if number <= 1 << 127 => Ok(number),
+        _ => Err(ExpressionError::PastLimit { bits: bits(&value.into()) }),
+    }
+}
+
+/// The value of `text`, at least 0. No intermediate result has more than `most_bits` bits.
+///
+/// # Errors
+/// [`ExpressionError`], naming the column.
+pub fn integer(text: &str, most_bits: usize) -> Result<UBig, ExpressionError> {
+    let mut parser = Parser { characters: text.chars().collect(), at: 0, depth: 0, most_bits };
     let value = parser.sum()?;
     if parser.peek().is_some() {
         return Err(parser.unexpected("an operator or the end"));
     }
-    if value < IBig::ZERO {
-        return Err(ExpressionError::Negative { value: value.to_string() });
-    }
-    match u128::try_from(&value) {
-        Ok(number) if number <= 1 << 127 => Ok(number),
-        _ => Err(ExpressionError::PastLimit { bits: bits(&value) }),
-    }
+    UBig::try_from(value.clone()).map_err(|_| ExpressionError::Negative { value: value.to_string() })
 }
 
 fn bits(value: &IBig) -> usize {
@@ -89,6 +97,7 @@ struct Parser {
     characters: Vec<char>,
     at: usize,
     depth: usize,
+    most_bits: usize,
 }
 
 impl Parser {
@@ -125,10 +134,10 @@ impl Parser {
         if exponent < IBig::ZERO {
             return Err(ExpressionError::NegativeExponent { column });
         }
-        let too_large = ExpressionError::TooLarge { column: self.at };
+        let (most, too_large) = (self.most_bits, self.too_large());
         let small = bits(&base) <= 1;
         let exponent = match usize::try_from(&exponent) {
-            Ok(exponent) if exponent <= MAX_BITS && (small || (bits(&base) - 1) * exponent <= MAX_BITS) => exponent,
+            Ok(exponent) if exponent <= most && (small || (bits(&base) - 1) * exponent <= most) => exponent,
             _ => return Err(too_large),
         };
         let value = base.pow(exponent);
@@ -177,7 +186,11 @@ impl Parser {
     }
 
     fn bounded(&self, value: &IBig) -> Result<(), ExpressionError> {
-        if bits(value) > MAX_BITS { Err(ExpressionError::TooLarge { column: self.at }) } else { Ok(()) }
+        if bits(value) > self.most_bits { Err(self.too_large()) } else { Ok(()) }
+    }
+
+    const fn too_large(&self) -> ExpressionError {
+        ExpressionError::TooLarge { column: self.at, limit: self.most_bits }
     }
 
     /// The next character that is no space.
@@ -225,6 +238,13 @@ mod tests {
         ] {
             assert_eq!(parse(text), Ok(value), "{text}");
         }
+    }
+
+    #[test]
+    fn long_integers() {
+        let one = UBig::from(1_u8);
+        assert_eq!(integer("2^65536-1", 65_537), Ok((&one << 65_536) - &one));
+        assert!(integer("2^65536-1", 65_536).unwrap_err().to_string().contains("more than 65536 bits"));
     }
 
     #[test]

@@ -230,6 +230,9 @@ fn figures_that_were_never_found_are_caught_by_check() {
     assert!(matches!(certificate.recheck(false, &Control::default()), Err(Error::Disagreement { .. })));
 }
 
+/// A change to a certificate.
+type Change<'c> = &'c dyn Fn(&mut Certificate);
+
 /// Anybody can seal a certificate: its samples are tied to its window, and no file makes a check run for ever.
 #[test]
 fn samples_that_are_none_of_the_window_are_refused() {
@@ -246,7 +249,6 @@ fn samples_that_are_none_of_the_window_are_refused() {
         assert_eq!(load(&path).unwrap().as_ref(), Ok(good));
     }
     let part = |from, count| Window::new(from, count).unwrap();
-    type Change<'c> = &'c dyn Fn(&mut Certificate);
     let changes: [(&str, Change<'_>); 10] = [
         ("number of samples: 0", &|it| it.samples.clear()),
         ("number of samples: 1", &|it| it.samples.truncate(1)),

@@ -10,7 +10,7 @@ use std::{env, error, fs};
 
 use num_bigint::BigUint;
 use serde::Serialize;
-use warpmp_curves::kernels::{Constants, begin, escape, starts, walk::Walk};
+use warpmp_curves::kernels::{Constants, begin, escape, starts, sums, walk::Walk};
 use warpmp_curves::{challenges, walk::limbs};
 use warpmp_kernel::ir::Kernel;
 
@@ -47,6 +47,7 @@ fn kernels() -> Result<Kernels, Box<dyn error::Error>> {
         kernels.push((escape::build(&walk), Some(registers)));
         kernels.push((walk.build(), Some(registers)));
         kernels.push((starts::build(&constants), None));
+        kernels.push((sums::build(&constants), None));
     }
     // The largest field: p = 2²⁵⁶ − 2³² − 977.
     let p = (BigUint::from(1_u32) << 256_u32) - (1_u64 << 32) - 977_u32;
@@ -61,6 +62,7 @@ fn kernels() -> Result<Kernels, Box<dyn error::Error>> {
         watched: false,
     };
     kernels.push((walk.build(), Some(168)));
+    kernels.push((sums::build(&walk.constants), None));
     Ok(kernels)
 }
 

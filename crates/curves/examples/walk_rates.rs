@@ -19,7 +19,7 @@ use warpmp_curves::{Instructions, Problem, challenges};
 
 /// Seconds that the cores have worked for this process, by Linux; elsewhere the seconds since the program began.
 fn processor_seconds(begin: Instant) -> f64 {
-    let tasks = fs::read_dir("/proc/self/task").map(|tasks| tasks.flatten().collect()).unwrap_or(Vec::new());
+    let tasks = fs::read_dir("/proc/self/task").map_or_else(|_| Vec::new(), |tasks| tasks.flatten().collect());
     let nanoseconds = tasks.iter().filter_map(|task| {
         let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
         text.split(' ').next()?.parse::<u64>().ok()

@@ -40,6 +40,23 @@ pub enum Error {
         /// The largest value.
         most: u64,
     },
+    /// Two batches have different numbers of lanes.
+    #[error("one batch has {left} lanes and the other one {right}; both need the same number")]
+    Lanes {
+        /// Lanes of the first batch.
+        left: usize,
+        /// Lanes of the second batch.
+        right: usize,
+    },
+    /// A batch of points belongs to another curve.
+    #[error("the points belong to another curve; make them by the curve's own method `points`")]
+    OtherCurve,
+    /// A lane of a sum is not on the curve.
+    #[error("the point of lane {lane} is not on the curve, so the sum of all lanes has no value")]
+    Lane {
+        /// The lane.
+        lane: usize,
+    },
     /// A device failed.
     #[error(transparent)]
     Device(#[from] warpmp_device::Error),

@@ -4,6 +4,7 @@
 //! problem      a curve, a base point of prime order, a target; every parameter checked
 //! challenges   the curves of published challenges, by name
 //! affine       plain arithmetic by num-bigint: the definition that all else is checked against
+//! points       batches of points: sums, multiples, sums of multiples
 //! walk         the function that all engines iterate, and a walk again with its coefficients
 //! field        residues by words of 64 bits
 //! kernels      the walk on GPUs
@@ -24,6 +25,7 @@ mod field;
 mod gpu;
 pub mod kernels;
 mod meetings;
+pub mod points;
 mod prime;
 mod problem;
 pub mod search;

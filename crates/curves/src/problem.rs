@@ -34,6 +34,22 @@ pub struct Problem {
     pub target: Point,
 }
 
+/// The curve with `a` and `b` reduced modulo `p`: `p` is a prime of [`MIN_BITS`] to [`MAX_BITS`] bits, and the curve is not singular.
+pub(crate) fn checked(group: Group) -> std::result::Result<Group, Refusal> {
+    let bits = group.p.bits();
+    if !(MIN_BITS..=MAX_BITS).contains(&bits) {
+        return Err(Refusal::FieldSize { bits, least: MIN_BITS, most: MAX_BITS });
+    }
+    if !is_prime(&group.p) {
+        return Err(Refusal::FieldNotPrime { p: group.p });
+    }
+    let group = Group { a: &group.a % &group.p, b: &group.b % &group.p, p: group.p };
+    if group.discriminant() == BigUint::ZERO {
+        return Err(Refusal::Singular);
+    }
+    Ok(group)
+}
+
 impl Problem {
     /// Reduces `a` and `b` modulo `p` and checks the parameters: `p` prime, the curve not singular, the points on it, `n` prime, `n·P` and `n·Q` the point at
     /// infinity, a number of points that Hasse's bound allows, and `n ≠ p`.
@@ -41,17 +57,7 @@ impl Problem {
     /// # Errors
     /// [`Refusal`] with the first violation.
     pub fn new(name: &str, group: Group, n: BigUint, base: Point, target: Point) -> std::result::Result<Self, Refusal> {
-        let bits = group.p.bits();
-        if !(MIN_BITS..=MAX_BITS).contains(&bits) {
-            return Err(Refusal::FieldSize { bits, least: MIN_BITS, most: MAX_BITS });
-        }
-        if !is_prime(&group.p) {
-            return Err(Refusal::FieldNotPrime { p: group.p });
-        }
-        let group = Group { a: &group.a % &group.p, b: &group.b % &group.p, p: group.p };
-        if group.discriminant() == BigUint::ZERO {
-            return Err(Refusal::Singular);
-        }
+        let group = checked(group)?;
         if base.is_none() {
             return Err(Refusal::NoBase);
         }

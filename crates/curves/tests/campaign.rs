@@ -47,9 +47,9 @@ fn search(
     go_on: impl FnMut(Progress) -> bool,
 ) -> (Option<Found>, Vec<Event>) {
     let events = Mutex::new(Vec::new());
-    let found =
-        campaign::run(opened, workers, memory_bytes, &|event| events.lock().unwrap().push(event), go_on).unwrap();
-    (found, events.into_inner().unwrap())
+    let event = |event| events.lock().unwrap().push(event);
+    let outcome = campaign::run(opened, workers, memory_bytes, &event, go_on).unwrap();
+    (outcome.found, events.into_inner().unwrap())
 }
 
 /// A directory with some thousand points of a curve of 131 bits, which has no logarithm soon.
@@ -83,7 +83,7 @@ fn a_campaign_is_resumed() {
     let found = loop {
         let opened = Opened::new(folder.path(), &problem, settings).unwrap();
         stays += 1;
-        let (found, events) = search(&opened, &[cpu(settings)], 1 << 16, |progress| progress.points < 1500);
+        let (found, events) = search(&opened, &[cpu(settings)], 1 << 16, |progress| progress.points < 4000);
         assert_eq!(events, Vec::new());
         if let Some(found) = found {
             break found;

@@ -415,8 +415,8 @@ impl<S: Simd, const N: usize> Field<S, N> {
     #[inline(always)]
     fn product(&self, a: &[S::Vector; N], b: &[S::Vector; N]) -> Number<S, N, 2> {
         let mut columns = [self.s.zero(); N];
-        for i in 0..N {
-            self.row(&mut columns, a[i], b);
+        for digit in a {
+            self.row(&mut columns, *digit, b);
         }
         carry_up(self.s, &mut columns);
         Number(columns)

@@ -115,7 +115,7 @@ fn alike(groups: &[Group], bits: usize, lanes: usize, pattern: Pattern) -> Vec<O
 /// Operands of very different lengths, around a modulus or divisor of `wide` bits.
 fn mixed(wide: usize, lanes: usize) -> Vec<OperationCase> {
     use Operation as O;
-    let widths: [(Operation, &[usize]); 20] = [
+    let widths: [(Operation, &[usize]); 21] = [
         (O::MulMod, &[131, 65536, wide]),
         (O::MulMod, &[65536, 131, 131]),
         (O::SqrMod, &[131, wide]),
@@ -134,6 +134,7 @@ fn mixed(wide: usize, lanes: usize) -> Vec<OperationCase> {
         (O::InvMod, &[65536, 131]),
         (O::Redc, &[65536, wide]),
         (O::Redc, &[131, wide]),
+        (O::Redc, &[131_072, 65_536]),
         (O::MontMul, &[131, wide, wide]),
         (O::MulAdd, &[wide, 131, 65536]),
     ];

@@ -53,6 +53,7 @@ Input is text or .npy. Text: one unsigned integer a line, decimal or 0x hexadeci
 bits, each as long as it likes; lines that start with # and blank lines at the end are skipped.
 .npy: two dimensions, little-endian uint32 or uint64, C order, a row an integer, least significant
 limb first. A file with a single integer serves every integer of the others.
+In place of a file there may be a number: 65537, 0xff, 2^127-1, (10^9+7)*3. A file of that name comes first.
 Files larger than memory are read, worked on and written in chunks.
 
 Several results stand in one line, with tabs between them; negative ones have a minus. Output .npy
@@ -68,6 +69,7 @@ Examples:
   warpmp mul p.txt q.txt -o n.txt --json      products to n.txt, what it cost as JSON
   warpmp mul p.txt q.txt --expect n.txt       compared with known products
   warpmp mul a.npy b.npy -o c.npy             NumPy arrays of limbs
+  warpmp mul p.txt 2^64-1                     every number times 2^64-1
   seq 1 1000000 | warpmp mul - seven.txt      every number times the one in seven.txt";
 
 /// The help for an operand's file.

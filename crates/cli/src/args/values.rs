@@ -1,6 +1,7 @@
 //! Values of options: what may be given, and what is said of anything else.
 
 use warpmp::{Operation, Selector, operation::MUL_MAX_BITS};
+use warpmp_collatz::expression;
 
 /// More than any memory holds, and few enough to be multiplied by a width in bytes.
 const MAX_COUNT: usize = 1 << 40;
@@ -35,13 +36,14 @@ pub(crate) fn operation(text: &str) -> Result<Operation, String> {
     Operation::named(text).ok_or_else(|| format!("there are {}", names()))
 }
 
-/// A number from `low` to `high`.
+/// A number from `low` to `high`, or an expression of one: `2^20`.
 pub(crate) fn within<T>(low: T, high: T) -> impl Fn(&str) -> Result<T, String> + Copy
 where
     T: std::str::FromStr + std::fmt::Display + PartialOrd + Copy,
 {
-    move |text| match text.parse() {
-        Ok(number) if low <= number && number <= high => Ok(number),
+    let value = |text: &str| text.parse().ok().or_else(|| expression::parse(text).ok()?.to_string().parse().ok());
+    move |text| match value(text) {
+        Some(number) if low <= number && number <= high => Ok(number),
         _ => Err(format!("a number from {low} to {high} is needed")),
     }
 }
@@ -91,6 +93,8 @@ mod tests {
         for wrong in ["0", "10", "-1", "", "x", "1.0", "99999999999999999999"] {
             assert_eq!(digit(wrong), Err("a number from 1 to 9 is needed".into()), "{wrong}");
         }
+        assert_eq!((any("2^20"), any("1_000*3"), any("2^64-1")), (Ok(1 << 20), Ok(3000), Ok(u64::MAX)));
+        assert!(any("2^64").is_err() && digit("2^4").is_err() && digit("2-5").is_err());
         assert!(share("0.5").is_ok() && share("nan").is_err() && share("1.1").is_err());
         assert!(any("18446744073709551615").is_ok() && any("18446744073709551616").is_err());
     }

@@ -28,14 +28,13 @@ impl Aside {
     pub(super) fn new(target: PathBuf, permissions: Option<Permissions>) -> io::Result<Self> {
         target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         let folder = folder(&target);
-        let (file, temporary) = match unnamed::open(folder) {
-            Some(file) => (file, None),
-            None => {
-                let mut unfinished = interrupt::unfinished();
-                let (file, temporary) = named(folder, |builder, folder| builder.tempfile_in(folder))?.into_parts();
-                unfinished.push(temporary.to_path_buf());
-                (file, Some(temporary))
-            }
+        let (file, temporary) = if let Some(file) = unnamed::open(folder) {
+            (file, None)
+        } else {
+            let mut unfinished = interrupt::unfinished();
+            let (file, temporary) = named(folder, |builder, folder| builder.tempfile_in(folder))?.into_parts();
+            unfinished.push(temporary.to_path_buf());
+            (file, Some(temporary))
         };
         let aside = Self { file, temporary, target };
         if let Some(permissions) = permissions {
@@ -164,7 +163,9 @@ mod tests {
             for older in [None, Some("older")] {
                 let folder = tempfile::tempdir().unwrap();
                 let target = folder.path().join("x".repeat(255));
-                older.map(|text| fs::write(&target, text).unwrap());
+                if let Some(text) = older {
+                    fs::write(&target, text).unwrap();
+                }
                 let names = || fs::read_dir(folder.path()).unwrap().count();
                 for is_completed in [false, true] {
                     let mut aside = both(&target).swap_remove(kind);

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use warpmp_collatz::expression::ExpressionError;
+
 use super::npy::NpyProblem;
 use crate::error::{FAILED, USAGE, plural};
 
@@ -12,6 +14,8 @@ pub(crate) enum FileError {
     Read { path: String, source: io::Error },
     #[error("{path}: {}", plain(source))]
     Write { path: String, source: io::Error },
+    #[error("{text}: there is no such file, and it is no number: {error}")]
+    NoNumber { text: String, error: ExpressionError },
     #[error("{path} is a directory")]
     Directory { path: String },
     #[error("{path}:{line}: {problem}")]
@@ -40,6 +44,7 @@ impl FileError {
             Self::SamePath { .. } | Self::SameStreams | Self::SameOutput { .. } | Self::NpyToTerminal => USAGE,
             Self::Read { .. }
             | Self::Write { .. }
+            | Self::NoNumber { .. }
             | Self::Directory { .. }
             | Self::Line { .. }
             | Self::Npy { .. }

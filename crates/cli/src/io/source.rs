@@ -6,6 +6,9 @@ use std::{
     io::{self, BufRead, BufReader, Read},
 };
 
+use dashu_int::UBig;
+use warpmp_collatz::expression;
+
 use super::{
     STDIN,
     error::{FileError, LineProblem},
@@ -81,9 +84,31 @@ enum Encoding {
 
 impl Source {
     /// Opens the file called `name` (`-` is standard input) and reads its header if it has one.
-    /// Its integers have at most `limit` bits. A file called `.npy` has to be one.
+    /// Its integers have at most `limit` bits. A file called `.npy` has to be one. If there is no such file, the name may be
+    /// a number itself, as an expression: `2^127-1`.
     pub(crate) fn open(name: &OsStr, limit: usize) -> Result<Self> {
-        Self::open_named(name, limit, npy::is_named(name))
+        match Self::open_named(name, limit, npy::is_named(name)) {
+            Err(Error::File(FileError::Read { source, .. })) if source.kind() == io::ErrorKind::NotFound => {
+                Self::of_number(name, limit).unwrap_or_else(|| Err(Error::read(&name.to_string_lossy(), source)))
+            }
+            opened => opened,
+        }
+    }
+
+    /// A source with one number, which the name itself is; none if the name is not meant as a number.
+    fn of_number(name: &OsStr, limit: usize) -> Option<Result<Self>> {
+        let text = name.to_str()?;
+        let is_meant = text.starts_with(|first: char| first.is_ascii_digit() || first == '(')
+            && text.chars().all(|it| it.is_ascii_hexdigit() || "xX_^*+-() ".contains(it));
+        let value = is_meant.then(|| expression::integer(text, 2 * limit))?;
+        let source = |value: UBig| {
+            let digits = value.to_string().into_bytes();
+            let total_bytes = Some(digits.len() as u64);
+            let reader: Box<dyn Read + Send> = Box::new(io::Cursor::new(digits));
+            let format = Encoding::Text { line: 0, blank: None };
+            Self { name: text.into(), reader: BufReader::new(reader), total_bytes, consumed_bytes: 0, limit, format }
+        };
+        Some(value.map(source).map_err(|error| FileError::NoNumber { text: text.into(), error }.into()))
     }
 
     /// As [`Source::open`], but `is_npy`, not the name, says whether the file has to be an `.npy` file.

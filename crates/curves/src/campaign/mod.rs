@@ -52,7 +52,7 @@ pub use check::{Checked, Finding, check};
 pub use join::{Joined, join};
 pub use keeper::Meetings;
 pub use points::Lost;
-pub use run::{Progress, Worker, run};
+pub use run::{Outcome, Progress, Worker, run};
 pub use specification::{Certificate, Found, Part, Session, Specification, Unit};
 pub use status::{Estimate, Status, status};
 

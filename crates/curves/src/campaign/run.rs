@@ -30,12 +30,21 @@ pub struct Worker {
 }
 
 /// How far this process is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Steps of this process.
     pub steps: u64,
     /// Points of this process.
     pub points: u64,
+}
+
+/// How a process's part has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The logarithm, whichever process has found it.
+    pub found: Option<Found>,
+    /// The work of this process.
+    pub progress: Progress,
 }
 
 /// What the threads share.
@@ -57,9 +66,9 @@ pub fn run(
     memory_bytes: u64,
     event: &(dyn Fn(Event) + Sync),
     mut watch: impl FnMut(Progress) -> bool,
-) -> Result<Option<Found>> {
+) -> Result<Outcome> {
     if let Some(found) = solution(&opened.campaign, &opened.problem)? {
-        return Ok(Some(found));
+        return Ok(Outcome { found: Some(found), progress: Progress::default() });
     }
     torn(opened, event)?;
     let search = Search { opened, stop: AtomicBool::new(false), steps: AtomicU64::new(0), points: AtomicU64::new(0) };
@@ -69,9 +78,7 @@ pub fn run(
         let workers: Vec<_> = workers.iter().map(work).collect();
         let keeper = scope.spawn(|| search.until_stopped(|| search.keep(memory_bytes, event)));
         while search.go_on() {
-            let progress =
-                Progress { steps: search.steps.load(Ordering::Relaxed), points: search.points.load(Ordering::Relaxed) };
-            if !watch(progress) {
+            if !watch(search.progress()) {
                 search.stop.store(true, Ordering::Relaxed);
             }
             thread::sleep(LOOK);
@@ -79,7 +86,8 @@ pub fn run(
         for worker in workers {
             worker.join().unwrap_or(Err(Error::Bug))?;
         }
-        keeper.join().unwrap_or(Err(Error::Bug))
+        let found = keeper.join().unwrap_or(Err(Error::Bug))?;
+        Ok(Outcome { found, progress: search.progress() })
     })
 }
 
@@ -97,6 +105,10 @@ fn torn(opened: &Opened, event: &(dyn Fn(Event) + Sync)) -> Result<()> {
 }
 
 impl Search<'_> {
+    fn progress(&self) -> Progress {
+        Progress { steps: self.steps.load(Ordering::Relaxed), points: self.points.load(Ordering::Relaxed) }
+    }
+
     fn go_on(&self) -> bool {
         !self.stop.load(Ordering::Relaxed)
     }

@@ -24,6 +24,7 @@
 //! bound: numbers carry their bounds in their types; see [`warpmp_simd::field`]. No denominator is zero: see [`crate::walk`].
 //!
 //! source: Montgomery 1987 for inversions together; the factors of the slope are ours.
+#![allow(clippy::inline_always, reason = "an instruction is compiled where its caller has the features")]
 
 use std::sync::Arc;
 
@@ -284,6 +285,9 @@ impl<S: Simd, const N: usize> Curve<S, N> {
     }
 }
 
+/// Takes the number of a walk, the round, and the digits of its `x` and `y`, which it may replace.
+type Change<'a, const N: usize> = dyn FnMut(usize, u32, &mut [[u64; N]; 2]) + 'a;
+
 /// Walks whose residues are lanes of vectors.
 #[derive(Debug)]
 struct Vectors<S: Simd, const N: usize> {
@@ -317,7 +321,7 @@ impl<S: Simd, const N: usize> Vectors<S, N> {
 
     /// Makes rounds. `arrive` is told each lane at a distinguished point, by number, and the round; it replaces the digits
     /// of its point.
-    fn run(&mut self, rounds: u32, arrive: &mut dyn FnMut(usize, u32, &mut [[u64; N]; 2])) {
+    fn run(&mut self, rounds: u32, arrive: &mut Change<'_, N>) {
         let Self { curve, places, smallest } = self;
         let (s, field) = (curve.s, &curve.field);
         let mut scratch = Vec::with_capacity(CHAINS);

@@ -91,7 +91,7 @@ impl Curve {
             Reduction::Montgomery => {
                 let [modulus, p2, a, unit] = constants([p, &(p * 2_u32), a, &one]);
                 let cube = constant(b, &(&one * &one * &one % p), *limbs);
-                let ring = Montgomery::new(b, spread.clone(), &modulus, *limbs as usize);
+                let ring = Montgomery::new(b, spread, &modulus, *limbs as usize);
                 Self { spread, products: Products::Montgomery { ring, cube }, p: modulus, p2, a, one: unit }
             }
             Reduction::Fold(multiple) => {

@@ -8,6 +8,7 @@
 //! begin.rs    the first points of walks
 //! escape.rs   walks leave long cycles
 //! starts.rs   new starting points
+//! sums.rs     sums of points of a batch
 //! ```
 
 pub mod begin;
@@ -16,6 +17,7 @@ pub mod escape;
 mod fold;
 pub(crate) mod numbers;
 pub mod starts;
+pub mod sums;
 pub mod walk;
 
 pub use curve::{Constants, Reduction};

@@ -144,9 +144,11 @@ pub(super) fn karatsuba_group(levels: RangeInclusive<u32>) -> Vec<KaratsubaSetti
 
 /// A warp a product on tensor cores: many products a warp amortise its beginning, few fill the machine.
 pub(super) fn tensor() -> Vec<TensorSettings> {
-    let mut settings = vec![TensorSettings::default()];
+    const TENSOR: TensorSettings = TensorSettings { warps: None, products: None, copies: None };
+    let mut settings = vec![TENSOR];
+    settings.extend([1, 4].map(|copies| TensorSettings { copies: Some(copies), ..TENSOR }));
     for warps in [1, 2, 4] {
-        let of = |products| TensorSettings { warps: Some(warps), products: Some(products) };
+        let of = |products| TensorSettings { warps: Some(warps), products: Some(products), ..TENSOR };
         settings.extend([warps, 4 * warps, 8 * warps].map(of));
     }
     settings

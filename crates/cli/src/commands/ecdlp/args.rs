@@ -73,7 +73,7 @@ pub(crate) struct Solve {
     /// Keep the search in this directory, or go on with the one that is there
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<String>,
-    /// End after this time in order, with exit code 3 if the logarithm is not found
+    /// End in order after searching for this time, with exit code 3 if the logarithm is not found
     #[arg(long = "for", value_name = "SECONDS", requires = "out", value_parser = within(1_u64, 1 << 40))]
     pub(crate) seconds: Option<u64>,
     /// Memory of the index of points; points that do not fit are sorted on disk
@@ -107,7 +107,7 @@ pub(crate) struct Status {
 #[derive(Debug, Group)]
 #[command(after_help = "\
 Found are: damaged blocks and lost files, points that their walks do not reach, points that are not distinguished. The
-exit code is 1 if anything is wrong. A walk of 2^20 steps takes some 10 seconds of a core.
+exit code is 1 if anything is wrong. A walk of 2^20 steps takes some 20 seconds of a core.
 
 Example:
   warpmp ecdlp check campaign --sample 100")]

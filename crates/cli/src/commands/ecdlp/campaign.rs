@@ -8,7 +8,7 @@ use std::{
 use serde_json::json;
 use warpmp_curves::{
     Problem,
-    campaign::{self, Event, Found, Opened, Worker},
+    campaign::{self, Event, Opened, Outcome, Worker},
     search::{Engine, Plan},
     walk::Settings,
 };
@@ -47,11 +47,10 @@ pub(super) fn run(args: &Solve, folder: &str) -> Result<()> {
             Worker { engine, name, plan }
         })
         .collect();
-    let (found, end, progress) = work(args, &opened, &workers, begin)?;
-    let seconds = begin.elapsed().as_secs_f64();
-    report(args, &opened, &workers, found.as_ref(), progress, seconds)?;
+    let (outcome, end) = work(args, &opened, &workers)?;
+    report(args, &opened, &workers, &outcome, begin.elapsed().as_secs_f64())?;
     match end {
-        _ if found.is_some() => Ok(()),
+        _ if outcome.found.is_some() => Ok(()),
         End::TimeOver => Err(EcdlpError::TimeOver { folder: folder.into() }.into()),
         End::Interrupted => Err(EcdlpError::Interrupted { folder: folder.into() }.into()),
     }
@@ -78,46 +77,33 @@ fn wanted(args: &Solve, folder: &Path, engine: &Engine) -> Result<(Problem, Sett
 }
 
 /// Searches until the logarithm is found, the time is over, or a signal comes.
-fn work(
-    args: &Solve,
-    opened: &Opened,
-    workers: &[Worker],
-    begin: Instant,
-) -> Result<(Option<Found>, End, campaign::Progress)> {
+fn work(args: &Solve, opened: &Opened, workers: &[Worker]) -> Result<(Outcome, End)> {
     let _closing = Closing::new();
     let before = opened.status()?;
     let bar = Progress::new(Some((2.0 * before.expected) as u64), "steps", args.summary.quiet);
-    let limit = args.seconds.map(Duration::from_secs);
+    let limit = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let mut end = End::Interrupted;
-    let mut last = campaign::Progress { steps: 0, points: 0 };
     let event = |event: Event| {
         if !args.summary.quiet {
             console::note(&format!("note: {event}"));
         }
     };
-    let found = campaign::run(opened, workers, args.memory << 20, &event, |progress| {
-        last = progress;
+    let outcome = campaign::run(opened, workers, args.memory << 20, &event, |progress| {
         bar.update(before.steps + progress.steps, progress.steps);
-        if limit.is_some_and(|limit| begin.elapsed() >= limit) {
+        if limit.is_some_and(|limit| Instant::now() >= limit) {
             end = End::TimeOver;
             return false;
         }
         interrupt::check().is_ok()
     })?;
-    Ok((found, end, last))
+    Ok((outcome, end))
 }
 
-fn report(
-    args: &Solve,
-    opened: &Opened,
-    workers: &[Worker],
-    found: Option<&Found>,
-    now: campaign::Progress,
-    seconds: f64,
-) -> Result<()> {
+fn report(args: &Solve, opened: &Opened, workers: &[Worker], outcome: &Outcome, seconds: f64) -> Result<()> {
+    let Outcome { found, progress: now } = outcome;
     let status = opened.status()?;
     let rate = now.steps as f64 / seconds;
-    let k = found.map(|found| found.k.as_str());
+    let k = found.as_ref().map(|found| found.k.as_str());
     let devices: Vec<&str> = workers.iter().map(|worker| worker.name.as_str()).collect();
     let object = json!({
         "op": "ecdlp solve", "curve": status.problem.name, "k": k, "steps": now.steps, "steps_of_all": status.steps,

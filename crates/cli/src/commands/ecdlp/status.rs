@@ -6,7 +6,7 @@ use warpmp_curves::campaign::{self, Status};
 use super::{args, draw, look, meetings_json, meetings_text};
 use crate::{
     console,
-    error::Result,
+    error::{Result, plural},
     io::output::Output,
     summary::{scaled, scaled_seconds},
 };
@@ -81,9 +81,10 @@ fn for_people(status: &Status) -> String {
         format!("share      {:.4} of the expected {} steps", status.share(), scaled(status.expected)),
         format!("meetings   {}", meetings_text(status.meetings)),
         format!(
-            "sessions   {}, {open} of them at work or killed; {} files of walks that wait",
+            "sessions   {}, {open} of them at work or killed; {} file{} of walks that wait",
             status.sessions.len(),
-            status.saved
+            status.saved,
+            plural(status.saved as u64)
         ),
     ];
     match &status.solution {

@@ -74,7 +74,7 @@ impl<'t> Reader<'t> {
                 self.skip_space();
                 self.integer().map(|_| Literal::Negative)
             }
-            '0'..='9' => self.integer().map(Literal::Integer),
+            '0'..='9' => self.integer(),
             '(' => self.tuple(),
             '[' => self.items('[', ']', Self::literal).map(|_| Literal::List),
             '{' => self.items('{', '}', Self::pair).map(|(pairs, _)| Literal::Dictionary(pairs)),
@@ -108,14 +108,14 @@ impl<'t> Reader<'t> {
     }
 
     /// An integer. Python 2 wrote long ones with an `L`, which NumPy drops.
-    fn integer(&mut self) -> Option<Option<u64>> {
+    fn integer(&mut self) -> Option<Literal> {
         let word = self.word();
         let digits = word.strip_suffix('L').unwrap_or(word);
         let is_plain =
             digits.split('_').all(|part| !part.is_empty() && part.bytes().all(|digit| digit.is_ascii_digit()));
         let digits = digits.replace('_', "");
         let has_zero = digits.len() > 1 && digits.starts_with('0') && digits.bytes().any(|digit| digit != b'0');
-        (is_plain && !has_zero).then(|| digits.parse().ok())
+        (is_plain && !has_zero).then(|| Literal::Integer(digits.parse().ok()))
     }
 
     /// A tuple, or a literal in parentheses.

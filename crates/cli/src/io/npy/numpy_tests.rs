@@ -11,6 +11,7 @@ use std::{
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use warpmp_campaign::hex;
 
 use super::*;
 
@@ -146,10 +147,6 @@ fn verdicts_of_numpy(files: &[Vec<u8>]) -> Option<Vec<String>> {
     (verdicts.len() == files.len()).then_some(verdicts)
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Compares verdicts; how many headers have an array's?
 #[track_caller]
 fn compare<'v>(files: &[Vec<u8>], verdicts: impl IntoIterator<Item = &'v str>) -> usize {
@@ -167,9 +164,9 @@ fn stored_verdicts_of_numpy() {
     if std::env::var_os("WARPMP_BLESS").is_some() {
         let files = files(1, STORED_HEADERS);
         let verdicts = verdicts_of_numpy(&files).expect("NumPy is needed");
-        let lines: String =
+        let lines: Vec<String> =
             files.iter().zip(verdicts).map(|(file, verdict)| format!("{} {verdict}\n", hex(file))).collect();
-        fs::write(STORED, lines).unwrap();
+        fs::write(STORED, lines.concat()).unwrap();
     }
     let stored = fs::read_to_string(STORED).unwrap();
     let lines: Vec<(&str, &str)> = stored.lines().map(|line| line.split_once(' ').unwrap()).collect();

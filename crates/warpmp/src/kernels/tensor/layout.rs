@@ -1,13 +1,14 @@
 //! How the numbers of a product are divided, and where they are in the shared memory of a warp.
 //!
 //! ```text
-//! a, twice     8 words of zeros, the limbs, zeros to the end of a block, 8 words of zeros
+//! a            8 words of zeros, the limbs, zeros to the end of a block, 8 words of zeros
 //! b            the limbs, zeros to the end of the panels
+//! windows      for each word of a the two words that end with its lower bytes; then the same for its upper bytes
 //! work         the columns of the panels; later the digits of the result, then its limbs
 //! ```
 //!
-//! The next operands arrive while a product is computed: `a` in its other place, `b` in the only one, because the
-//! columns are copies.
+//! The next operands arrive while a product is computed. They may overwrite `b`, because the columns are copies, and `a`
+//! if there are windows. If there are none, `a` has two places.
 
 use crate::kernels::OperationShape;
 
@@ -27,19 +28,24 @@ pub(super) struct Layout {
     pub(super) limbs: [u32; 3],
     /// Blocks of `a`.
     pub(super) blocks: u32,
-    /// Tiles of columns: of blocks of `b`, and of blocks of each half of the result.
+    /// Panels: of blocks of `b`, and of blocks of each half of the result.
     pub(super) panels: u32,
+    /// Are there copies of `a` shifted by 0 to 3 bytes?
+    pub(super) shifted: bool,
 }
 
 impl Layout {
-    pub(super) const fn of(shape: OperationShape) -> Self {
+    pub(super) fn of(shape: OperationShape, copies: Option<u32>) -> Self {
         let limbs = match shape.limbs() {
             [a, c, 0] => [a, a, c],
             limbs => limbs,
         };
         let [a, b, _] = limbs;
         let longest = if a < b { b } else { a };
-        Self { limbs, blocks: a.div_ceil(BLOCK_LIMBS), panels: longest.div_ceil(BLOCK_LIMBS * COLUMNS) }
+        let panels = longest.div_ceil(BLOCK_LIMBS * COLUMNS);
+        // With few panels the accesses to the copies take longer than the permutations of bytes that they save.
+        let shifted = copies.map_or(panels >= 4, |copies| copies > 1);
+        Self { limbs, blocks: a.div_ceil(BLOCK_LIMBS), panels, shifted }
     }
 
     /// Columns of all panels.
@@ -59,12 +65,22 @@ impl Layout {
 
     /// Where `b` begins.
     pub(super) const fn b(self) -> u32 {
-        2 * self.a_bytes()
+        if self.shifted { self.a_bytes() } else { 2 * self.a_bytes() }
+    }
+
+    /// Where the windows of `a` begin.
+    pub(super) const fn windows(self) -> u32 {
+        self.b() + BLOCK_BYTES * self.columns()
+    }
+
+    /// Bytes of a plane of windows: a pair of words for each word of a place of `a`.
+    pub(super) const fn plane_bytes(self) -> u32 {
+        if self.shifted { 2 * self.a_bytes() } else { 0 }
     }
 
     /// Where the columns, the digits and the limbs of the result begin.
     pub(super) const fn work(self) -> u32 {
-        self.b() + BLOCK_BYTES * self.columns()
+        self.windows() + 2 * self.plane_bytes()
     }
 
     /// Bytes from the columns of a panel to those of the next. The stride puts the blocks that a quarter of a warp

@@ -5,7 +5,7 @@
 //! launch     `32·warps` threads a block, `products` products a block, one after the other by each warp
 //! cost       `2·panels·(⌈la/8⌉ + 1)` matrix products of 16×32 by 32×8 bytes, `panels = ⌈max(la, lb)/64⌉`;
 //!            4·(la + lb + lc) bytes of global traffic; `layout.rs` has the shared memory
-//! registers  about 18·panels + 40
+//! registers  about 18·panels + 45
 //!
 //! Digits are bytes. A warp copies its operands to shared memory (`operands`), computes all byte columns of the result
 //! by matrix products (`multiply`), makes limbs of them and stores these (`result`). The operands of its next product
@@ -39,6 +39,12 @@ pub struct Tensor {
     /// Products a block of threads.
     products: u32,
 }
+
+/// Most warps a block.
+const MAX_WARPS: u32 = 8;
+
+/// Most bytes of shared memory a block: what every GPU since `sm_80` has.
+const MAX_SHARED_BYTES: u32 = 99 << 10;
 
 /// The limbs of the longer operand that it takes.
 const LIMBS: std::ops::RangeInclusive<u32> = 32..=512;
@@ -79,8 +85,8 @@ struct Place {
     member: R32,
     /// Where the warp's shared memory begins.
     shared: R32,
-    /// 2⁸, 2¹⁶ and 2²⁴, in registers: `ptxas` makes several shifts and additions of a product by a constant.
-    bytes: [R32; 3],
+    /// 1, 2⁸, 2¹⁶ and 2²⁴, in registers: `ptxas` makes several shifts and additions of a product by a constant.
+    bytes: [R32; 4],
 }
 
 impl Layout {
@@ -93,9 +99,10 @@ impl Layout {
 
 impl Tensor {
     fn with(shape: OperationShape, settings: &TensorSettings) -> Self {
-        let layout = Layout::of(shape);
+        let layout = Layout::of(shape, settings.copies);
         assert!(layout.greatest_sum() < 1 << 31, "the sums of a matrix product have 32 bits");
-        let warps = settings.warps.unwrap_or(2).clamp(1, 8);
+        let most = (MAX_SHARED_BYTES / layout.bytes()).clamp(1, MAX_WARPS);
+        let warps = settings.warps.unwrap_or(2).clamp(1, most);
         let products = settings.products.unwrap_or(8 * warps).clamp(warps, 32);
         Self { shape, layout, warps, products }
     }
@@ -128,44 +135,50 @@ impl Tensor {
         let shared = b.mad_lo(warp, layout.bytes(), shared);
         // A launch has fewer than 2³¹ lanes, but `ptxas` does not know it.
         let zero = b.shr(ports.lanes, 31);
-        let bytes = [8, 16, 24].map(|bits| b.or(zero, 1 << bits));
+        let bytes = [0, 8, 16, 24].map(|bits| b.or(zero, 1 << bits));
         let place = Place { lane, group: b.shr(lane, 2), member: b.and(lane, 3), shared, bytes };
         layout.clear(b, &place);
         let turn = b.copy(0);
-        let rows = self.operand_rows(b, ports, product);
-        layout.fetch(b, &place, rows, turn);
-        let result = ports.addresses[ports.addresses.len() - 1];
+        let from = self.operands(b, ports, &place, product);
+        layout.fetch(b, &place, from, turn);
         b.do_while(|b| {
             b.section("operands");
             b.copy_wait(0);
             b.warp_barrier();
             layout.arrange(b, &place);
+            layout.shift(b, &place);
             b.warp_barrier();
             let next = b.add(product, warps);
-            let other = b.sub(layout.a_bytes(), turn);
+            let other = if layout.shifted { turn } else { b.sub(layout.a_bytes(), turn) };
             let more = b.compare(Cmp::Lt, next, end);
             b.if_(more, |b| {
-                let rows = self.operand_rows(b, ports, next);
-                layout.fetch(b, &place, rows, other);
+                let from = self.operands(b, ports, &place, next);
+                layout.fetch(b, &place, from, other);
             });
             b.section("multiply");
             let sums = layout.multiply(b, &place, turn);
-            let row = b.mad_wide(product, 4 * layout.limbs[2], result);
-            layout.finish(b, &place, &sums, row);
+            let to = self.row(b, ports, &place, product, 2);
+            layout.finish(b, &place, &sums, to);
             b.set(product, next);
-            b.set(turn, other);
+            if !layout.shifted {
+                b.set(turn, other);
+            }
             b.compare(Cmp::Lt, product, end)
         });
     }
 
-    /// The addresses of a product's operands.
-    fn operand_rows(&self, b: &mut Builder, ports: &Ports, product: R32) -> [R64; 2] {
-        let row = |b: &mut Builder, i: usize| {
-            let address = ports.addresses[i];
-            if self.shape.is_common(i) { address } else { b.mad_wide(product, 4 * self.layout.limbs[i], address) }
-        };
-        let a = row(b, 0);
-        [a, if self.is_square() { a } else { row(b, 1) }]
+    /// The addresses of the lane's first pieces of a product's operands.
+    fn operands(&self, b: &mut Builder, ports: &Ports, place: &Place, product: R32) -> [R64; 2] {
+        [0, 1].map(|i| self.row(b, ports, place, product, i))
+    }
+
+    /// The address of the lane's first piece of `a`, `b` or `c`.
+    fn row(&self, b: &mut Builder, ports: &Ports, place: &Place, product: R32, i: usize) -> R64 {
+        let limbs = self.layout.limbs[i];
+        let first = if self.is_square() { i / 2 } else { i };
+        let address = ports.addresses[first];
+        let row = if self.shape.is_common(i) { address } else { b.mad_wide(product, 4 * limbs, address) };
+        b.mad_wide(place.lane, 4 * piece(limbs), row)
     }
 }
 
@@ -177,7 +190,8 @@ impl Spec for Tensor {
         } else {
             format!("mul_tensor_{}", shape.product_name())
         };
-        format!("{operands}_p{products}_w{warps}")
+        let copies = if self.layout.shifted { "_shifted" } else { "" };
+        format!("{operands}{copies}_p{products}_w{warps}")
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {

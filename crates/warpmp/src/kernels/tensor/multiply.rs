@@ -11,10 +11,11 @@ use warpmp_kernel::build::{Builder, Emit, R32};
 use warpmp_kernel::ir::{Cmp, Vector};
 
 use super::Place;
-use super::layout::{BLOCK_BYTES, COLUMNS, Layout};
+use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout};
+use super::operands::ending_with;
 
 /// Steps between barriers.
-const FENCE: u32 = 2;
+const FENCE: u32 = 4;
 
 /// The sums of a panel in a lane: two matrix products, of rows `4g` and `4g + 1`, and of rows `4g + 2` and `4g + 3`.
 pub(super) type Sums = [[R32; 4]; 2];
@@ -29,10 +30,11 @@ impl Layout {
     /// Multiplies: the sums of each panel.
     pub(super) fn multiply(self, b: &mut Builder, place: &Place, turn: R32) -> Vec<PanelSums> {
         let Place { group, member, shared, lane, .. } = *place;
-        // Word p − 2 of the lane's windows, p = 8e + g − 2t, is 8 − 2 + g − 2t words from the beginning of a.
+        // Word p − 2, p = 8e + g − 2t, is 8 − 2 + g − 2t words from the beginning of a, or as many windows from theirs.
+        let word = if self.shifted { 8 } else { 4 };
         let window = b.add(shared, turn);
-        let window = b.mad_lo(group, 4, window);
-        let window = b.mad_lo(member, 8_u32.wrapping_neg(), window);
+        let window = b.mad_lo(group, word, window);
+        let window = b.mad_lo(member, (2 * word).wrapping_neg(), window);
         let columns = b.mad_lo(lane, 8, shared);
         let here: Vec<R32> = (0..4).map(|number| is(b, member, number)).collect();
         let zero = b.copy(0);
@@ -41,14 +43,13 @@ impl Layout {
         // The blocks that meet panel s in this step; in the next they meet panel s + 1.
         let mut blocks: Vec<Vec<R32>> = (1..self.panels).map(|s| self.load_columns(b, columns, s, 0)).collect();
         for step in 0..=self.blocks {
-            if step > 0 && step % FENCE == 0 {
-                // `ptxas` moves the loads of many steps to the front, for registers that then lack elsewhere. It moves
-                // none across a barrier.
+            if self.panels > 1 && step > 0 && step % FENCE == 0 {
+                // `ptxas` moves the loads of many steps to the front and spills registers. It moves none across a barrier.
                 b.warp_barrier();
             }
             blocks.insert(0, self.load_columns(b, columns, 0, step));
             blocks.truncate(self.panels as usize);
-            let [low, high] = toeplitz(b, window, step);
+            let [low, high] = self.toeplitz(b, window, step);
             for (panel, block) in panels.iter_mut().zip(&blocks) {
                 let block = [block[0], block[1]];
                 panel.both = [b.mma_u8(low, block, panel.both[0]), b.mma_u8(high, block, panel.both[1])];
@@ -67,6 +68,27 @@ impl Layout {
         let distance = s + self.columns() - step;
         let (panel, shift) = (distance % self.panels, distance / self.panels);
         b.load_shared(Vector::V2, columns, self.work() + panel * self.panel_bytes() + shift * BLOCK_BYTES)
+    }
+
+    /// The matrix of block `step` of `a`, as the two matrix products take it.
+    ///
+    /// Byte `i` of half `r` of row `x` is `a[4·(p − r) + x − 3 + i]`, `p = 8·step + g − 2t`: the place of digit
+    /// `k = 8t + 4r + 3 − i` of a column, whose words have their bytes reversed.
+    fn toeplitz(self, b: &mut Builder, window: R32, step: u32) -> [[R32; 4]; 2] {
+        let first = 6 + BLOCK_LIMBS * step;
+        if self.shifted {
+            return [0, self.plane_bytes()].map(|plane| {
+                let mut rows = |word| {
+                    let at = self.windows() + plane + 8 * (first + word);
+                    b.load_shared(Vector::V2, window, at)
+                };
+                let (r0, r1) = (rows(2), rows(1));
+                [r0[0], r0[1], r1[0], r1[1]]
+            });
+        }
+        let words = [0, 1, 2].map(|word| b.load_shared(Vector::V1, window, 4 * (first + word))[0]);
+        let [r1, r0] = [1, 2].map(|word| [0, 1, 2, 3].map(|x| ending_with(b, words[word - 1], words[word], x)));
+        [[r0[0], r0[1], r1[0], r1[1]], [r0[2], r0[3], r1[2], r1[3]]]
     }
 
     /// Copies the sums of the column whose low block is complete after this step.
@@ -92,21 +114,6 @@ impl Layout {
 fn is(b: &mut Builder, value: R32, number: u32) -> R32 {
     let equal = b.compare(Cmp::Eq, value, number);
     b.select(1, 0, equal)
-}
-
-/// The matrix of block `step` of `a`, as the two matrix products take it.
-///
-/// Byte `i` of half `r` of row `x` is `a[4·(p − r) + x − 3 + i]`, `p = 8·step + g − 2t`: the place of digit
-/// `k = 8t + 4r + 3 − i` of a column, whose words have their bytes reversed.
-fn toeplitz(b: &mut Builder, window: R32, step: u32) -> [[R32; 4]; 2] {
-    let first = 6 * 4 + BLOCK_BYTES * step;
-    let [lowest, below, word] = [0, 4, 8].map(|at| b.load_shared(Vector::V1, window, first + at)[0]);
-    let mut rows = |x: u32| {
-        let mut half = |low: R32, high: R32| if x == 3 { high } else { b.prmt(low, high, 0x4321 + 0x1111 * x) };
-        [half(below, word), half(lowest, below)]
-    };
-    let [r0, r1, r2, r3] = [0, 1, 2, 3].map(&mut rows);
-    [[r0[0], r1[0], r0[1], r1[1]], [r2[0], r3[0], r2[1], r3[1]]]
 }
 
 const _: () = assert!(COLUMNS == 8, "a lane has two columns of four");

@@ -11,20 +11,55 @@ impl Layout {
     /// Writes the zeros before and after the operands.
     pub(super) fn clear(self, b: &mut Builder, place: &Place) {
         let [la, lb, _] = self.limbs;
-        for first in [0, self.a_bytes()] {
+        for first in (0..self.b()).step_by(self.a_bytes() as usize) {
             clear(b, place, first, BLOCK_LIMBS);
             let words = BLOCK_LIMBS + la;
             clear(b, place, first + 4 * words, self.a_bytes() / 4 - words);
         }
         clear(b, place, self.b() + 4 * lb, BLOCK_LIMBS * self.columns() - lb);
+        if self.shifted {
+            for first in [self.windows(), self.windows() + self.plane_bytes()] {
+                clear(b, place, first, 2 * BLOCK_LIMBS);
+                // The pair after the last word has bytes of that word.
+                let words = 2 * (BLOCK_LIMBS - 1);
+                clear(b, place, first + self.plane_bytes() - 4 * words, words);
+            }
+        }
     }
 
-    /// Starts to copy the operands of a product, `a` to the place that begins at `turn`.
-    pub(super) fn fetch(self, b: &mut Builder, place: &Place, rows: [R64; 2], turn: R32) {
+    /// Starts to copy the operands of a product, `a` to the place that begins at `turn`. The lane's first pieces are at
+    /// `from`.
+    pub(super) fn fetch(self, b: &mut Builder, place: &Place, from: [R64; 2], turn: R32) {
         let a = b.add(place.shared, turn);
-        fetch(b, place, rows[0], self.limbs[0], a, BLOCK_BYTES);
-        fetch(b, place, rows[1], self.limbs[1], place.shared, self.b());
+        fetch(b, place, from[0], self.limbs[0], a, BLOCK_BYTES);
+        fetch(b, place, from[1], self.limbs[1], place.shared, self.b());
         b.copy_commit();
+    }
+
+    /// Writes the windows of `a`: for each of its words the four words that end with one of its bytes.
+    pub(super) fn shift(self, b: &mut Builder, place: &Place) {
+        if !self.shifted {
+            return;
+        }
+        let from = b.mad_lo(place.lane, 4, place.shared);
+        let to = b.mad_lo(place.lane, 8, place.shared);
+        let words = BLOCK_LIMBS * self.blocks + 1;
+        for start in (0..words).step_by(32) {
+            let copy = |b: &mut Builder| {
+                let at = BLOCK_BYTES + 4 * start;
+                let [below, word] = [at - 4, at].map(|at| b.load_shared(Vector::V1, from, at)[0]);
+                let window = [0, 1, 2, 3].map(|x| ending_with(b, below, word, x));
+                let at = self.windows() + 8 * (BLOCK_LIMBS + start);
+                b.store_shared(&window[..2], to, at);
+                b.store_shared(&window[2..], to, at + self.plane_bytes());
+            };
+            if start + 32 <= words {
+                copy(b);
+            } else {
+                let inside = b.compare(Cmp::Lt, place.lane, words - start);
+                b.if_(inside, copy);
+            }
+        }
     }
 
     /// Copies the blocks of `b` to the columns of the panels, the bytes of each word reversed.
@@ -89,10 +124,14 @@ fn clear(b: &mut Builder, place: &Place, first: u32, words: u32) {
     }
 }
 
-/// Starts to copy a row of `limbs` limbs to `to + offset`.
-fn fetch(b: &mut Builder, place: &Place, row: R64, limbs: u32, to: R32, offset: u32) {
+/// The four bytes of two neighbouring words that end with byte `x` of the upper one.
+pub(super) fn ending_with(b: &mut Builder, below: R32, word: R32, x: u32) -> R32 {
+    if x == 3 { word } else { b.prmt(below, word, 0x4321 + 0x1111 * x) }
+}
+
+/// Starts to copy a row of `limbs` limbs to `to + offset`. The lane's first piece is at `from`.
+fn fetch(b: &mut Builder, place: &Place, from: R64, limbs: u32, to: R32, offset: u32) {
     let width = piece(limbs);
-    let from = b.mad_wide(place.lane, 4 * width, row);
     let to = b.mad_lo(place.lane, 4 * width, to);
     let pieces = limbs / width;
     for start in (0..pieces).step_by(32) {

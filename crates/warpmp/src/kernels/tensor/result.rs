@@ -18,8 +18,8 @@ use super::layout::{BLOCK_LIMBS, Layout};
 use super::multiply::{PanelSums, Sums};
 
 impl Layout {
-    /// Writes the product whose sums these are to the row that begins at `row`.
-    pub(super) fn finish(self, b: &mut Builder, place: &Place, panels: &[PanelSums], row: R64) {
+    /// Writes the product whose sums these are. The lane's first piece of the row is at `to`.
+    pub(super) fn finish(self, b: &mut Builder, place: &Place, panels: &[PanelSums], to: R64) {
         b.section("carry");
         // The columns have been read.
         b.warp_barrier();
@@ -28,10 +28,10 @@ impl Layout {
         let limbs = self.resolve(b, place);
         b.section("store");
         if self.chunk() == piece(self.limbs[2]) {
-            self.store_piece(b, place, row, &limbs);
+            self.store_piece(b, place, to, &limbs);
         } else {
             b.warp_barrier();
-            self.store_through_shared(b, place, row, &limbs);
+            self.store_through_shared(b, place, to, &limbs);
         }
     }
 
@@ -47,29 +47,30 @@ impl Layout {
         let upper = b.shr(group, 2);
         let above = b.mad_lo(upper, 8, to);
         for (panel, s) in panels.iter().zip(0..) {
-            for (high_half, parity) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            for parity in [0, 1] {
                 let [low, both] = [&panel.low, &panel.both].map(|sums| sums_of_limb(sums, parity));
-                let sums = if high_half == 0 { low } else { std::array::from_fn(|i| b.sub(both[i], low[i])) };
-                let digit = self.fold(b, place, sums);
-                let block = high_half * self.columns() + parity * self.panels + s;
-                let limb = BLOCK_LIMBS * block;
-                let chunk = limb / self.chunk();
-                let to = if (limb + 4) / self.chunk() > chunk { above } else { to };
-                let (low, high) = b.unpack(digit);
-                b.store_shared(&[low, high], to, self.work() + 8 * (limb + chunk));
+                let [low, both] = [low, both].map(|sums| self.fold(b, place, sums));
+                let high = b.sub64(both, low);
+                for (digit, half) in [(low, 0), (high, self.columns())] {
+                    let limb = BLOCK_LIMBS * (half + parity * self.panels + s);
+                    let chunk = limb / self.chunk();
+                    let to = if (limb + 4) / self.chunk() > chunk { above } else { to };
+                    let (low, high) = b.unpack(digit);
+                    b.store_shared(&[low, high], to, self.work() + 8 * (limb + chunk));
+                }
             }
         }
     }
 
     /// The number of four sums, each a byte further.
     fn fold(self, b: &mut Builder, place: &Place, [v0, v1, v2, v3]: [R32; 4]) -> R64 {
-        let [byte, two, three] = place.bytes;
+        let [one, byte, two, three] = place.bytes;
         if u32::try_from(self.greatest_sum() * 257).is_ok() {
             let [low, high] = [[v0, v1], [v2, v3]].map(|[low, high]| b.mad_lo(high, byte, low));
-            let low = b.widen(low);
+            let low = b.mul_wide(low, one);
             return b.mad_wide(high, two, low);
         }
-        let sum = b.widen(v0);
+        let sum = b.mul_wide(v0, one);
         let sum = b.mad_wide(v1, byte, sum);
         let sum = b.mad_wide(v2, two, sum);
         b.mad_wide(v3, three, sum)
@@ -93,8 +94,7 @@ impl Layout {
     }
 
     /// Stores a chunk that is one piece of the row.
-    fn store_piece(self, b: &mut Builder, place: &Place, row: R64, limbs: &[R32]) {
-        let to = b.mad_wide(place.lane, 4 * self.chunk(), row);
+    fn store_piece(self, b: &mut Builder, place: &Place, to: R64, limbs: &[R32]) {
         let pieces = self.limbs[2] / self.chunk();
         if pieces >= 32 {
             b.store_global(Space::Global, limbs, to, 0);
@@ -105,7 +105,7 @@ impl Layout {
     }
 
     /// Stores the row in the order of its addresses.
-    fn store_through_shared(self, b: &mut Builder, place: &Place, row: R64, limbs: &[R32]) {
+    fn store_through_shared(self, b: &mut Builder, place: &Place, to: R64, limbs: &[R32]) {
         let Place { lane, shared, .. } = *place;
         let own = b.mad_lo(lane, self.limb_bytes(), shared);
         for (words, i) in limbs.chunks(4).zip((0..).step_by(16)) {
@@ -114,7 +114,6 @@ impl Layout {
         b.warp_barrier();
         let width = piece(self.limbs[2]);
         let pieces = self.limbs[2] / width;
-        let to = b.mad_wide(lane, 4 * width, row);
         // Pieces of a chunk, and chunks of a pass over the row if a pass ends with a chunk.
         let chunk_pieces = self.chunk() / width;
         let mut first = None;
