@@ -5,7 +5,7 @@ use std::fs;
 
 use super::{Axis, Chart, Series, Style};
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results/2026-11-21-h200");
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results/2026-11-22-h200");
 
 /// The rows of a table, each as its values in these columns.
 fn rows<const N: usize>(file: &str, columns: [&str; N]) -> Vec<[String; N]> {
