@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use num_bigint::BigUint;
 use rayon::prelude::*;
 use warpmp_device::{Buffer, Device, Module, Stream};
 use warpmp_launch::{Arguments as _, At};
@@ -178,8 +177,9 @@ impl<const W: usize> Words<W> {
 
     fn spot(&self, row: &[u32]) -> Spot<W> {
         let (x, y) = row.split_at(self.limbs as usize);
-        let [x, y] = [x, y].map(|limbs| crate::field::words(&BigUint::from_slice(limbs)));
-        Spot { x, y }
+        let word = |limbs: &[u32], i: usize| limbs.get(i).map_or(0, |limb| u64::from(*limb));
+        let words = |limbs: &[u32]| std::array::from_fn(|i| word(limbs, 2 * i) | word(limbs, 2 * i + 1) << 32);
+        Spot { x: words(x), y: words(y) }
     }
 }
 
