@@ -143,8 +143,11 @@ impl Simd for Ifma {
         let rows = rows.first_chunk::<8>().expect("a row for each lane");
         // SAFETY: the processor has the features that the functions are compiled for: `self` is the proof.
         unsafe {
-            let block = rows.map(|row| load_limbs(row.get(first..).unwrap_or_default()));
-            *words = transpose(&block);
+            // A loop, for a closure of `map` would be compiled without the instructions.
+            for (word, row) in words.iter_mut().zip(rows) {
+                *word = load_limbs(row.get(first..).unwrap_or_default());
+            }
+            *words = transpose(words);
         }
     }
 
@@ -153,8 +156,8 @@ impl Simd for Ifma {
         let words = words.first_chunk::<8>().expect("a vector for each lane");
         // SAFETY: the processor has the features that the functions are compiled for: `self` is the proof.
         unsafe {
-            for (row, vector) in rows.chunks_exact_mut(limbs).zip(transpose(words)) {
-                store_limbs(vector, &mut row[first..]);
+            for (row, vector) in rows.chunks_exact_mut(limbs).zip(&transpose(words)) {
+                store_limbs(*vector, &mut row[first..]);
             }
         }
     }
