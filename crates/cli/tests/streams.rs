@@ -5,7 +5,7 @@ mod common;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 
-use common::{Dir, catches_interrupts, finish, ignores_hangups, interrupt, is_writing, signal, wait_until};
+use common::{Dir, catches_interrupts, finish, ignores, interrupt, is_writing, signal, wait_until};
 
 #[test]
 fn ctrl_c_while_writing_leaves_nothing() {
@@ -49,7 +49,7 @@ fn ctrl_c_before_the_first_byte_of_input() {
 #[test]
 fn a_request_to_end_and_a_lost_terminal_are_interruptions_too() {
     for name in ["-TERM", "-HUP"] {
-        if name == "-HUP" && (ignores_hangups() || cfg!(not(target_os = "linux"))) {
+        if name == "-HUP" && (ignores(name) || cfg!(not(target_os = "linux"))) {
             continue;
         }
         let dir = Dir::new();

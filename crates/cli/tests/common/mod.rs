@@ -162,9 +162,16 @@ pub(crate) fn is_writing(child: &Child) -> bool {
     files.map(|file| file.to_string_lossy().into_owned()).any(|it| it.contains("(deleted)") || it.contains(".warpmp-"))
 }
 
-/// Were the tests started with hangups ignored?
-pub(crate) fn ignores_hangups() -> bool {
-    signals("self", "SigIgn:").is_some_and(|mask| mask & 1 != 0)
+/// Were the tests started with this signal ignored, as `nohup` and shells do for commands in the background? Then the program
+/// ignores it, too.
+pub(crate) fn ignores(name: &str) -> bool {
+    let number = match name {
+        "-HUP" => 1,
+        "-QUIT" => 3,
+        "-XCPU" => 24,
+        _ => return false,
+    };
+    signals("self", "SigIgn:").is_some_and(|mask| mask >> (number - 1) & 1 != 0)
 }
 
 /// A mask of signals from a process's status, where the system has it.
