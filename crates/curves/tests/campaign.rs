@@ -120,10 +120,12 @@ fn two_devices_work_into_one_directory() {
     let (found, _) = search(&opened, &workers, 1 << 20, |_| true);
     assert_eq!(found.unwrap().k, k.to_string());
     let status = opened.status().unwrap();
-    let mut names: Vec<(&str, bool)> =
-        status.sessions.iter().map(|session| (session.device.as_str(), session.points > 100)).collect();
-    names.sort_unstable();
-    assert_eq!(names, [("one", true), ("one", true), ("two", true), ("two", true)]);
+    // The second part may be over soon.
+    for device in ["one", "two"] {
+        let points: Vec<u64> =
+            status.sessions.iter().filter(|session| session.device == device).map(|session| session.points).collect();
+        assert!(points.len() == 2 && points.iter().sum::<u64>() > 100, "{device}: {points:?}");
+    }
     drop(opened);
     // Every point is one, those of walks that went on too.
     let checked = check(&Folder::open(folder.path()).unwrap(), 300);

@@ -2,7 +2,7 @@
 //!
 //! computes   row `first + i` becomes the sum of rows `aᵢ` and `bᵢ`
 //! requires   coordinates canonical; no sum reads a row that another sum of the launch writes
-//! launch     [`grid`]: [`EACH`] sums a thread, [`THREADS`] threads a block
+//! launch     [`grid`]: [`EACH`] sums a thread, `THREADS` threads a block
 //! cost       a sum: 6 products, a square and 1/[`EACH`] of an inversion
 //! registers  about `10·L + 30`
 //!
