@@ -122,4 +122,5 @@ fn karatsuba_counts_do_not_depend_on_data() {
 fn sessions_take_them_by_name() {
     let algorithms = ["comba/sum-rotate", "karatsuba/sum-rotate", "karatsuba2/sum-rotate", "toom-3"];
     multiply_in_a_session(1 << 20, &algorithms, &[(2100, 2100), (1000, 2200)], 65);
+    multiply_in_a_session(1 << 20, &["toom-2", "toom-5"], &[(1100, 1100), (40, 1060)], 65);
 }

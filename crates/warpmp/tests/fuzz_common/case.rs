@@ -4,7 +4,6 @@ use std::fmt;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use warpmp::kernels::Register;
 use warpmp::kernels::Settings;
 use warpmp::kernels::mul_thread::Input;
 use warpmp::operation::{Group, Role};
@@ -169,7 +168,7 @@ impl Case {
             let names = ["cpu-ifma", "cpu-schoolbook", "cpu-dashu"];
             return if named { Way::Named(pick(rng, &names).into()) } else { Way::Default };
         }
-        let fitting = Register::shipped().fitting(self.operation, &self.shapes()).unwrap_or_default();
+        let fitting = warpmp_papers::kernels::register().fitting(self.operation, &self.shapes()).unwrap_or_default();
         if fitting.is_empty() || one_in(rng, 3) {
             return Way::Default;
         }
@@ -177,7 +176,7 @@ impl Case {
         if one_in(rng, 2) {
             return Way::Named(name);
         }
-        let algorithm = Register::shipped().find(self.operation, &name);
+        let algorithm = warpmp_papers::kernels::register().find(self.operation, &name);
         let known = algorithm.map_or(&[][..], |it| it.recipe.setting_names());
         Way::With(name, settings(rng, known))
     }

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use warpmp::device::{SimConfig, open_sim_with};
 use warpmp::tuning::{Row, Table};
 use warpmp::{Batch, Error, Operation, Options, Selector, Session, Shape, Status};
+use warpmp_papers::kernels::MULTIPLICATIONS;
 use warpmp_testkit::oracle::{self, Value};
 use warpmp_testkit::{Operands, structured};
 
@@ -160,6 +161,7 @@ fn session(case: &Case) -> Result<Session, Error> {
             Session::with_device(open_sim_with(&config))?
         }
     };
+    let session = session.with_algorithms(Operation::Mul, MULTIPLICATIONS);
     let Way::With(algorithm, settings) = &case.way else { return Ok(session) };
     let row = Row {
         to_bits: case.operation.max_bits(),
