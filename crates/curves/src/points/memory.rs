@@ -33,13 +33,22 @@ enum Place {
 
 /// Rows of points that sums are made of.
 pub(super) struct Memory {
-    machine: Machine,
+    limbs: u32,
     rows: Rows,
 }
 
 enum Rows {
-    Host(Vec<u32>),
-    Device { stream: Stream, rows: Buffer, pairs: Option<Buffer>, scratch: Option<Buffer> },
+    Host { adder: Arc<dyn Adder>, rows: Vec<u32> },
+    Device(OnDevice),
+}
+
+struct OnDevice {
+    device: Arc<dyn Device>,
+    module: Arc<Module>,
+    stream: Stream,
+    rows: Buffer,
+    pairs: Option<Buffer>,
+    scratch: Option<Buffer>,
 }
 
 impl Machine {
@@ -66,40 +75,41 @@ impl Machine {
         let mut words = rows.concat();
         let all = words.len() + room * 2 * self.limbs as usize;
         let rows = match &self.place {
-            Place::Host(_) => {
+            Place::Host(adder) => {
                 words.resize(all, 0);
-                Rows::Host(words)
+                Rows::Host { adder: adder.clone(), rows: words }
             }
-            Place::Device(device, _) => {
+            Place::Device(device, module) => {
                 let stream = device.stream()?;
                 let rows = device.alloc(4 * all.max(1) as u64)?;
                 if !words.is_empty() {
                     device.upload(&stream, &words, &rows, 0)?;
                 }
-                Rows::Device { stream, rows, pairs: None, scratch: None }
+                let (device, module) = (device.clone(), module.clone());
+                Rows::Device(OnDevice { device, module, stream, rows, pairs: None, scratch: None })
             }
         };
-        Ok(Memory { machine: self.clone(), rows })
+        Ok(Memory { limbs: self.limbs, rows })
     }
 }
 
 impl Memory {
     /// Writes the sums of pairs of rows to the rows from `target` on, `times` times. No sum reads a row that another sum writes.
     pub(super) fn add(&mut self, target: u32, pairs: &[[u32; 2]], times: u32) -> Result<()> {
-        let words = 2 * self.machine.limbs as usize;
+        let words = 2 * self.limbs as usize;
         let first = target as usize * words;
         if pairs.is_empty() {
             return Ok(());
         }
-        match (&mut self.rows, &self.machine.place) {
-            (Rows::Host(rows), Place::Host(adder)) => {
+        match &mut self.rows {
+            Rows::Host { adder, rows } => {
                 for _ in 0..times {
                     let sums: Vec<Vec<u32>> = pairs.par_chunks(SHARE).map(|pairs| adder.sums(rows, pairs)).collect();
                     let sums = sums.concat();
                     rows[first..first + sums.len()].copy_from_slice(&sums);
                 }
             }
-            (Rows::Device { stream, rows, pairs: numbers, scratch }, Place::Device(device, module)) => {
+            Rows::Device(OnDevice { device, module, stream, rows, pairs: numbers, scratch }) => {
                 let flat = pairs.as_flattened();
                 let numbers = grown(&**device, numbers, flat.len())?;
                 let scratch = grown(&**device, scratch, pairs.len() * words / 2)?;
@@ -117,27 +127,32 @@ impl Memory {
                     arguments.launch(&**device, stream, module, grid)?;
                 }
             }
-            _ => unreachable!("a memory is where its machine is"),
         }
         Ok(())
     }
 
     /// Some rows.
     pub(super) fn rows(&self, first: u32, count: usize) -> Result<Vec<u32>> {
-        let words = 2 * self.machine.limbs as usize;
+        let words = 2 * self.limbs as usize;
         let (first, length) = (first as usize * words, count * words);
-        match (&self.rows, &self.machine.place) {
-            (Rows::Device { stream, rows, .. }, Place::Device(device, _)) => {
+        match &self.rows {
+            Rows::Device(OnDevice { device, stream, rows, .. }) => {
                 let mut words = vec![0; length];
                 if length > 0 {
                     device.download(stream, rows, first, &mut words)?;
                 }
                 Ok(words)
             }
-            (Rows::Host(rows), _) => Ok(rows[first..first + length].to_vec()),
-            (Rows::Device { .. }, Place::Host(_)) => unreachable!("a memory is where its machine is"),
+            Rows::Host { rows, .. } => Ok(rows[first..first + length].to_vec()),
         }
     }
+}
+
+/// The row of the point at infinity, of so many words.
+pub(super) fn infinity(words: usize) -> Vec<u32> {
+    let mut row = vec![0; words];
+    row[words - 1] = INFINITY;
+    row
 }
 
 /// The buffer, or a new one if it has not this many words.
@@ -201,9 +216,7 @@ impl<const W: usize> Adder for Words<W> {
                     if !opposite {
                         chords.push((i, s, t));
                     }
-                    let mut row = vec![0; 2 * self.limbs as usize];
-                    row.iter_mut().rev().take(1).for_each(|limb| *limb = INFINITY);
-                    row
+                    infinity(2 * self.limbs as usize)
                 }
             });
         }

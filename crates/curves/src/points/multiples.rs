@@ -4,11 +4,11 @@
 
 use num_bigint::BigUint;
 
-use super::memory::Memory;
+use super::memory::{Memory, infinity};
 use super::{Curve, Points, row_words, same_lanes};
 use crate::affine::Point;
 use crate::error::{Error, Result};
-use crate::kernels::sums::{FAULTY, INFINITY};
+use crate::kernels::sums::FAULTY;
 
 /// Bits of a scalar that are taken together.
 const WINDOW: u64 = 4;
@@ -49,7 +49,7 @@ impl Curve {
     fn multiply_some<'k>(&self, rows: &[u32], scalar: &dyn Fn(usize) -> &'k BigUint) -> Result<Vec<u32>> {
         let words = row_words(&self.group);
         let lanes = rows.len() / words;
-        let infinity = self.infinity();
+        let infinity = infinity(words);
         let result = infinity.repeat(lanes);
         let mut memory = self.machine.memory(&[&infinity, &result, rows], lanes * ((1 << WINDOW) - 2))?;
         let row = |block: usize, lane: usize| (1 + block * lanes + lane) as u32;
@@ -88,7 +88,7 @@ impl Curve {
         let windows = scalars.iter().map(BigUint::bits).max().unwrap_or(0).div_ceil(bits.into());
         let buckets = 1_usize << bits;
         let places = windows as usize * bits as usize;
-        let infinity = self.infinity();
+        let infinity = infinity(row_words(&self.group));
         // Row 0 is the point at infinity, then the points, then the result, then the sums of each place of the scalars.
         let (result, places_at) = (1 + lanes as u32, 2 + lanes as u32);
         let free = places_at + places as u32;
@@ -116,13 +116,6 @@ impl Curve {
         }
         let sum = self.batch(memory.rows(result, 1)?);
         Ok(sum.to_affine().into_iter().next().and_then(|point| point.ok()?))
-    }
-
-    /// The row of the point at infinity.
-    fn infinity(&self) -> Vec<u32> {
-        let mut row = vec![0; row_words(&self.group)];
-        row.iter_mut().rev().take(1).for_each(|limb| *limb = INFINITY);
-        row
     }
 }
 
