@@ -16,6 +16,7 @@ use crate::kernels::walk::HEADER_WORDS;
 use crate::kernels::{Constants, begin, escape, starts, walk};
 use crate::search::{Report, Walks, hash_of, limbs_of};
 use crate::walk::{BLOCK, LOOK, Spot, Walk};
+pub(crate) use rows::walk_words;
 
 /// How the walks are laid out on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

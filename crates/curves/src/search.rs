@@ -153,7 +153,7 @@ impl Definition {
 
     /// Words of a walk that [`Walks::suspend`] shows.
     pub fn suspended_words(&self) -> usize {
-        of_any_length!(&self.words, walk => 3 + 2 * walk.limbs as usize)
+        of_any_length!(&self.words, walk => gpu::walk_words(walk.limbs))
     }
 
     /// Replays a reported walk.

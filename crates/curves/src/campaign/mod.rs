@@ -92,6 +92,13 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// Are points lost that were stored?
+    pub const fn is_loss(&self) -> bool {
+        matches!(self, Self::Lost(_) | Self::Wrong { .. })
+    }
+}
+
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

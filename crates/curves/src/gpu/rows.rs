@@ -6,6 +6,11 @@ use super::Engine;
 use crate::error::Result;
 use crate::kernels::numbers::Columns;
 
+/// Words of a walk: its start, rounds until now, `x` and `y`.
+pub(crate) const fn walk_words(limbs: u32) -> usize {
+    3 + 2 * limbs as usize
+}
+
 /// The walks of one point of every thread.
 struct Row {
     columns: Columns,
@@ -16,7 +21,7 @@ struct Row {
 }
 
 impl Row {
-    /// A walk in words: start, rounds until now, `x`, `y`.
+    /// A walk in its [`walk_words`].
     fn walk(&self, column: u32, now: u32) -> Vec<u32> {
         let i = column as usize;
         let mut words = vec![self.seeds[2 * i], self.seeds[2 * i + 1], now.wrapping_sub(self.births[i])];
@@ -58,7 +63,7 @@ impl<const W: usize> Engine<W> {
     /// Sets the first walks; how many there is room for.
     pub(super) fn set_walks(&self, walks: &[u32]) -> Result<usize> {
         let columns = self.kernel.columns();
-        let words = 3 + 2 * columns.limbs as usize;
+        let words = walk_words(columns.limbs);
         let mut left = walks.chunks_exact(words);
         for point in 0..self.kernel.points {
             if left.len() == 0 {

@@ -144,11 +144,11 @@ pub(super) fn karatsuba_group(levels: RangeInclusive<u32>) -> Vec<KaratsubaSetti
 
 /// A warp a product on tensor cores: many products a warp amortise its beginning, few fill the machine.
 pub(super) fn tensor() -> Vec<TensorSettings> {
-    const TENSOR: TensorSettings = TensorSettings { warps: None, products: None, copies: None };
-    let mut settings = vec![TENSOR];
-    settings.extend([1, 4].map(|copies| TensorSettings { copies: Some(copies), ..TENSOR }));
+    let usual = TensorSettings::default();
+    let mut settings = vec![usual];
+    settings.extend([1, 4].map(|copies| TensorSettings { copies: Some(copies), ..usual }));
     for warps in [1, 2, 4] {
-        let of = |products| TensorSettings { warps: Some(warps), products: Some(products), ..TENSOR };
+        let of = |products| TensorSettings { warps: Some(warps), products: Some(products), ..usual };
         settings.extend([warps, 4 * warps, 8 * warps].map(of));
     }
     settings

@@ -84,7 +84,10 @@ fn work(args: &Solve, opened: &Opened, workers: &[Worker]) -> Result<(Outcome, E
     let limit = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let mut end = End::Interrupted;
     let event = |event: Event| {
-        if !args.summary.quiet {
+        // Points that are lost are news for everybody.
+        if event.is_loss() {
+            console::note(&format!("warning: {event}"));
+        } else if !args.summary.quiet {
             console::note(&format!("note: {event}"));
         }
     };
