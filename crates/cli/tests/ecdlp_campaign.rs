@@ -131,8 +131,11 @@ fn limits_of_time_and_signals() {
     damaged[50] ^= 1;
     fs::write(&path, damaged).unwrap();
     let run = dir.run(&["ecdlp", "check", "camp", "--sample", "2"]);
-    run.fails(1, &["camp: 2 findings are wrong"]);
+    run.fails(1, &["camp: the check found 2 faults"]);
     assert!(run.text().contains("are damaged"), "{}", run.text());
+    // A search that goes on tells it, too, even if it is to be quiet.
+    let run = dir.run(&["ecdlp", "solve", "--out", "camp", "--device", "cpu", "--for", "1", "-q"]);
+    run.fails(3, &["warning: camp/points-", "are damaged; their points are lost"]);
 }
 
 #[test]

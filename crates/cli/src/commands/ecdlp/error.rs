@@ -2,7 +2,7 @@
 
 use warpmp_curves::{Error as LibraryError, FolderError};
 
-use crate::error::{Error, FAILED, TIME_OVER, USAGE};
+use crate::error::{Error, FAILED, TIME_OVER, USAGE, plural};
 use crate::io::error::inner;
 
 /// A search that cannot begin, or ends without a logarithm.
@@ -17,7 +17,7 @@ pub(crate) enum EcdlpError {
     TimeOver { folder: String },
     #[error("interrupted; `warpmp ecdlp solve --out {folder}` goes on")]
     Interrupted { folder: String },
-    #[error("{folder}: {count} {} wrong", if *count == 1 { "finding is" } else { "findings are" })]
+    #[error("{folder}: the check found {count} fault{}", plural(*count as u64))]
     Wrong { folder: String, count: usize },
     #[error(transparent)]
     Library(Box<LibraryError>),
