@@ -43,7 +43,7 @@ impl Layout {
         let [a, b, _] = limbs;
         let longest = if a < b { b } else { a };
         let panels = longest.div_ceil(BLOCK_LIMBS * COLUMNS);
-        // With few panels the accesses to the copies take longer than the permutations of bytes that they save.
+        // Predicted from counts: with few panels the accesses to the copies take longer than the permutations that they save.
         let shifted = copies.map_or(panels >= 4, |copies| copies > 1);
         Self { limbs, blocks: a.div_ceil(BLOCK_LIMBS), panels, shifted }
     }
