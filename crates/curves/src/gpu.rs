@@ -14,9 +14,9 @@ use crate::error::Result;
 use crate::field::integer;
 use crate::kernels::walk::HEADER_WORDS;
 use crate::kernels::{Constants, begin, escape, starts, walk};
-use crate::search::{Report, Walks, hash_of, limbs_of};
+use crate::meetings::Distinguished;
+use crate::search::{Walks, hash_of, limbs_of};
 use crate::walk::{BLOCK, LOOK, Spot, Walk};
-pub(crate) use rows::walk_words;
 
 /// How the walks are laid out on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl Layout {
             }
         };
         let columns = f64::from(blocks * threads);
-        let room = info.memory_bytes as f64 / 2.0 / columns / f64::from(32 * limbs + 12);
+        let room = info.memory_bytes as f64 / 2.0 / columns / f64::from(32 * limbs + 8);
         let points = useful(columns).min(room).clamp(1.0, f64::from(POINTS)) as u32;
         Self { blocks, threads, points, capacity: 0 }
     }
@@ -95,7 +95,6 @@ pub(crate) struct Engine<const W: usize> {
     count: Buffer,
     table: Buffer,
     seeds: Buffer,
-    births: Buffer,
     report: Buffer,
     capacity: u32,
     pool: Pool<W>,
@@ -166,7 +165,6 @@ impl<const W: usize> Engine<W> {
             count: device.alloc(16)?,
             table: upload(&**device, &stream, &words)?,
             seeds: device.alloc(8 * walks)?,
-            births: device.alloc(4 * walks)?,
             report: device.alloc(4 * HEADER_WORDS as u64 + record * u64::from(capacity))?,
             device: device.clone(),
             capacity,
@@ -195,7 +193,6 @@ impl<const W: usize> Engine<W> {
             let arguments = begin::Arguments {
                 state: At::word(&self.state, point * row),
                 seeds: At::word(&self.seeds, 2 * walks),
-                births: At::word(&self.births, walks),
                 pool: self.pool.at(),
                 first: self.pool.next_start(),
             };
@@ -206,7 +203,7 @@ impl<const W: usize> Engine<W> {
     }
 
     /// [`LOOK`] rounds, after which walks in long cycles leave them. The reports, and how many walks left a cycle.
-    fn look(&mut self) -> Result<(Vec<Report>, u32)> {
+    fn look(&mut self) -> Result<(Vec<Distinguished>, u32)> {
         let device = &*self.device;
         device.copy(&self.stream, &self.state, 0, &self.earlier, 0, self.state.words())?;
         device.fill(&self.stream, &self.smallest, 0, u32::MAX, self.smallest.words())?;
@@ -236,14 +233,12 @@ impl<const W: usize> Engine<W> {
             state: (&self.state).into(),
             table: (&self.table).into(),
             seeds: (&self.seeds).into(),
-            births: (&self.births).into(),
             pool: self.pool.at(),
             first: self.pool.next_start(),
             size: self.pool.left(),
             report: (&self.report).into(),
             capacity: self.capacity,
             rounds,
-            before: self.rounds as u32,
             smallest: watched.then(|| (&self.smallest).into()),
         };
         let module = if watched { &self.watched } else { &self.plain };
@@ -252,7 +247,7 @@ impl<const W: usize> Engine<W> {
         Ok(())
     }
 
-    fn collect(&mut self) -> Result<Vec<Report>> {
+    fn collect(&mut self) -> Result<Vec<Distinguished>> {
         let mut counters = [0; 2];
         self.device.download(&self.stream, &self.report, 0, &mut counters)?;
         let [count, taken] = counters;
@@ -260,17 +255,16 @@ impl<const W: usize> Engine<W> {
         let record = self.kernel.record_words();
         let mut words = vec![0; count.min(self.capacity) as usize * record];
         self.device.download(&self.stream, &self.report, HEADER_WORDS, &mut words)?;
-        let report = |words: &[u32]| Report {
+        let point = |words: &[u32]| Distinguished {
             start: u64::from(words[0]) | u64::from(words[1]) << 32,
-            rounds: words[2],
-            hash: hash_of(words[3..].iter().copied()),
+            hash: hash_of(words[2..].iter().copied()),
         };
-        Ok(words.chunks(record).map(report).collect())
+        Ok(words.chunks(record).map(point).collect())
     }
 }
 
 impl<const W: usize> Walks for Engine<W> {
-    fn advance(&mut self, rounds: u32, meanwhile: &mut dyn FnMut()) -> Result<Vec<Report>> {
+    fn advance(&mut self, rounds: u32, meanwhile: &mut dyn FnMut()) -> Result<Vec<Distinguished>> {
         self.launch(rounds, false)?;
         meanwhile();
         let mut reports = self.collect()?;

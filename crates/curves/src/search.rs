@@ -12,17 +12,6 @@ use crate::meetings::{Distinguished, Meeting, Table};
 use crate::problem::Problem;
 use crate::walk::{End, Settings, Walk, limbs};
 
-/// A walk that reached a distinguished point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// The walk's start.
-    pub start: u64,
-    /// Rounds of the walk, those in long cycles included.
-    pub rounds: u32,
-    /// A hash of the residue of `x`.
-    pub hash: u64,
-}
-
 /// A hash of a residue, by words of 32 bits.
 pub(crate) fn hash_of(limbs: impl IntoIterator<Item = u32>) -> u64 {
     limbs.into_iter().fold(0x9e37_79b9_7f4a_7c15, |hash: u64, limb| {
@@ -36,14 +25,28 @@ pub(crate) fn limbs_of<const W: usize>(x: &[u64; W], limbs: u32) -> impl Iterato
     x.iter().flat_map(|word| [*word as u32, (word >> 32) as u32]).take(limbs as usize)
 }
 
+/// The residue of so many limbs or fewer.
+pub(crate) fn residue_of<const W: usize>(limbs: &[u32]) -> [u64; W] {
+    let mut words = [0; W];
+    for (i, &limb) in limbs.iter().enumerate() {
+        words[i / 2] |= u64::from(limb) << (32 * (i % 2));
+    }
+    words
+}
+
+/// Words of a walk that [`Walks::suspend`] shows.
+pub(crate) const fn suspended_words(limbs: u32) -> usize {
+    2 + 2 * limbs as usize
+}
+
 /// Many walks of one engine.
 pub trait Walks: Send {
-    /// Rounds of all walks; those that reached a distinguished point. `meanwhile` runs beside the rounds where the engine
+    /// Rounds of all walks; the distinguished points that they reached. `meanwhile` runs beside the rounds where the engine
     /// can do so.
     ///
     /// # Errors
     /// The device's.
-    fn advance(&mut self, rounds: u32, meanwhile: &mut dyn FnMut()) -> Result<Vec<Report>>;
+    fn advance(&mut self, rounds: u32, meanwhile: &mut dyn FnMut()) -> Result<Vec<Distinguished>>;
 
     /// Steps of all walks so far.
     fn steps(&self) -> u64;
@@ -54,25 +57,18 @@ pub trait Walks: Send {
     /// Blocks of starts from this one on were never used.
     fn next_block(&self) -> u64;
 
-    /// Shows `each` every walk between two reports, in words: its start (2), its rounds, `x` and `y` of its state. An engine whose
-    /// unfinished walks are few shows none.
+    /// Shows `each` every walk between two reports, in words: its start (2), `x` and `y` of its state.
     ///
     /// # Errors
     /// The device's.
-    fn suspend(&mut self, each: &mut dyn FnMut(&[u32])) -> Result<()> {
-        let _ = each;
-        Ok(())
-    }
+    fn suspend(&mut self, each: &mut dyn FnMut(&[u32])) -> Result<()>;
 
     /// Walks that [`Walks::suspend`] has shown, one after the other, go on in place of the first walks of this engine. The number of
     /// those that found a place.
     ///
     /// # Errors
     /// The device's.
-    fn resume(&mut self, walks: &[u32]) -> Result<usize> {
-        let _ = walks;
-        Ok(0)
-    }
+    fn resume(&mut self, walks: &[u32]) -> Result<usize>;
 }
 
 /// Where the walks are made.
@@ -153,15 +149,14 @@ impl Definition {
 
     /// Words of a walk that [`Walks::suspend`] shows.
     pub fn suspended_words(&self) -> usize {
-        of_any_length!(&self.words, walk => gpu::walk_words(walk.limbs))
+        of_any_length!(&self.words, walk => suspended_words(walk.limbs))
     }
 
-    /// Replays a reported walk.
+    /// Makes the walk of a reported point again.
     ///
     /// # Errors
-    /// [`Error::Replay`] if it does not lead to the reported point.
-    pub fn check(&self, report: Report) -> Result<()> {
-        let point = Distinguished::from(report);
+    /// [`Error::Replay`] if it does not lead to the point.
+    pub fn check(&self, point: Distinguished) -> Result<()> {
         of_any_length!(&self.words, walk => end(walk, point, &|| true)?.map(|_| ()).ok_or(Error::Replay { start: point.start }))
     }
 
@@ -310,12 +305,12 @@ pub fn solve(
     let definition = Definition::new(problem, plan.settings)?;
     let mut walks = definition.walks(engine, plan, 0)?;
     let mut table = Table::default();
-    let mut waiting: Vec<Report> = Vec::new();
+    let mut waiting: Vec<Distinguished> = Vec::new();
     let (mut reports, mut void) = (0, 0);
     loop {
         let mut met = Vec::new();
         let new = walks.advance(plan.rounds, &mut || {
-            met.extend(waiting.iter().filter_map(|report| table.insert(Distinguished::from(*report))));
+            met.extend(waiting.iter().filter_map(|point| table.insert(*point)));
         })?;
         reports += waiting.len() as u64;
         waiting = new;

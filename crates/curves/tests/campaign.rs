@@ -97,6 +97,8 @@ fn a_campaign_is_resumed() {
     assert_eq!((status.sessions.len(), status.solution.as_ref()), (stays, Some(&found.k)));
     assert!(status.sessions.iter().all(|session| session.ended && session.points > 0));
     assert!(status.steps as f64 > 0.9 * status.work, "{status:?}");
+    // Every stay takes the walks of the stay before.
+    assert_eq!(status.saved, 1);
     // Later calls find it in the directory.
     assert_eq!(search(&opened, &[cpu(settings)], 1 << 16, |_| true).0, Some(found));
     assert_eq!(opened.status().unwrap().sessions.len(), stays);

@@ -5,6 +5,7 @@ use warpmp_kernel::ir::{Int, Op};
 
 use crate::challenges;
 use crate::kernels::Reduction;
+use crate::search::residue_of;
 use crate::walk::Settings;
 use crate::walk::reference::Reference;
 
@@ -92,23 +93,15 @@ fn the_simulators_walks() {
 fn states<const W: usize>(engine: &mut Engine<W>) -> Vec<Spot<W>> {
     let limbs = engine.kernel.columns().limbs as usize;
     let mut spots = Vec::new();
-    let number = |limbs: &[u32]| {
-        let mut words = [0; W];
-        for (i, &limb) in limbs.iter().enumerate() {
-            words[i / 2] |= u64::from(limb) << (32 * (i % 2));
-        }
-        words
-    };
-    engine
-        .suspend(&mut |walk| spots.push(Spot { x: number(&walk[3..3 + limbs]), y: number(&walk[3 + limbs..]) }))
-        .unwrap();
+    let spot = |walk: &[u32]| Spot { x: residue_of(&walk[2..2 + limbs]), y: residue_of(&walk[2 + limbs..]) };
+    engine.suspend(&mut |walk| spots.push(spot(walk))).unwrap();
     spots
 }
 
 /// Walks in words, as an engine takes them.
 fn in_words<const W: usize>(spots: &[Spot<W>], limbs: u32) -> Vec<u32> {
     let walk = |(start, spot): (usize, &Spot<W>)| -> Vec<u32> {
-        [start as u32, 0, 0].into_iter().chain(limbs_of(&spot.x, limbs)).chain(limbs_of(&spot.y, limbs)).collect()
+        [start as u32, 0].into_iter().chain(limbs_of(&spot.x, limbs)).chain(limbs_of(&spot.y, limbs)).collect()
     };
     spots.iter().enumerate().flat_map(walk).collect()
 }

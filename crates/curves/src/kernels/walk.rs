@@ -38,8 +38,6 @@ parameters! {
         table: Address,
         /// A walk's start, 64 bits; all ones for a walk without a start, whose report is void.
         seeds: Address,
-        /// The round in which a walk began.
-        births: Address,
         /// Starts: rows of `x` and `y`.
         pool: Address,
         /// The number of the pool's first start.
@@ -52,8 +50,6 @@ parameters! {
         capacity: Word,
         /// Rounds of this launch, at least one.
         rounds: Word,
-        /// Rounds before this launch, modulo 2³².
-        before: Word,
         /// The smallest point of each walk: `x` and `y`, as the state's.
         smallest: Option<Address>,
     }
@@ -110,9 +106,9 @@ impl Walk {
         self.columns().stride * self.points
     }
 
-    /// Words of a record of a report: the start (2), the rounds, `x`.
+    /// Words of a record of a report: the start (2), `x`.
     pub const fn record_words(&self) -> usize {
-        3 + self.constants.limbs as usize
+        2 + self.constants.limbs as usize
     }
 
     pub(crate) const fn columns(&self) -> Columns {
@@ -167,7 +163,7 @@ impl Thread<'_> {
         let walk_step = b.copy((self.columns.stride).wrapping_neg());
         let round = b.copy(0);
         b.do_while(|b| {
-            self.round(b, &place, step, walk_step, &product, round);
+            self.round(b, &place, step, walk_step, &product);
             let back = b.sub64(0, step);
             b.set64(step, back);
             let back = b.sub(0, walk_step);
@@ -192,7 +188,7 @@ impl Thread<'_> {
     }
 
     /// A round: one step of every point. The place is that of the last point of a direction, and in the end of the other.
-    fn round(&self, b: &mut Builder, place: &Place, step: R64, walk_step: R32, product: &[R32], round: R32) {
+    fn round(&self, b: &mut Builder, place: &Place, step: R64, walk_step: R32, product: &[R32]) {
         let Self { curve, columns, column, kernel, .. } = self;
         b.section("inversion");
         let inverse = curve.invert(b, product);
@@ -207,7 +203,7 @@ impl Thread<'_> {
             let row = b.add64(place.row, step);
             let row = b.select64(row, place.row, more);
             let ahead = [0, 1, 2].map(|i| columns.load(b, row, *column, i));
-            let [x3, y3] = self.step(b, place, [&x, &y, &prefix], &inverse, round);
+            let [x3, y3] = self.step(b, place, [&x, &y, &prefix], &inverse);
             columns.store(b, place.row, *column, 0, &x3);
             columns.store(b, place.row, *column, 1, &y3);
             columns.store(b, place.row, *column, 2, product);
@@ -250,14 +246,7 @@ impl Thread<'_> {
     }
 
     /// One step of a point: the new point. `inverse` becomes the inverse of the points that are left.
-    fn step(
-        &self,
-        b: &mut Builder,
-        place: &Place,
-        [x, y, prefix]: [&[R32]; 3],
-        inverse: &[R32],
-        round: R32,
-    ) -> [Vec<R32>; 2] {
+    fn step(&self, b: &mut Builder, place: &Place, [x, y, prefix]: [&[R32]; 3], inverse: &[R32]) -> [Vec<R32>; 2] {
         let curve = &self.curve;
         let branch = self.branch(b, x);
         let other = self.table.load(b, branch, 0);
@@ -293,15 +282,15 @@ impl Thread<'_> {
             assign(b, &x3, &x_min);
             assign(b, &y3, &flag);
         });
-        self.report(b, place, [&x3, &y3], back, round);
+        self.report(b, place, [&x3, &y3], back);
         self.watch(b, place, [&x3, &y3]);
         [x3, y3]
     }
 
     /// Reports a distinguished point and begins anew.
-    fn report(&self, b: &mut Builder, place: &Place, [x, y]: [&[R32]; 2], back: Pred, round: R32) {
+    fn report(&self, b: &mut Builder, place: &Place, [x, y]: [&[R32]; 2], back: Pred) {
         let Walk { distinguished_bits, shift, .. } = *self.kernel;
-        let Inputs { seeds, births, pool, first, size, report, capacity, before, .. } = self.inputs;
+        let Inputs { seeds, pool, first, size, report, capacity, .. } = self.inputs;
         let bits = b.shr(x[(shift / 32) as usize], shift % 32);
         let mask = ((1_u64 << distinguished_bits) - 1) as u32;
         let bits = b.and(bits, mask);
@@ -310,11 +299,7 @@ impl Thread<'_> {
         let distinguished = b.and_pred(zero, ahead);
         b.if_(distinguished, |b| {
             let seed_at = b.mad_wide(place.walk, 8, seeds);
-            let birth_at = b.mad_wide(place.walk, 4, births);
             let seed = b.load_global(Space::Global, Vector::V2, seed_at, 0);
-            let birth = b.load_global(Space::Global, Vector::V1, birth_at, 0);
-            let now = b.add(before, round);
-            let now = b.add(now, 1);
             let void = b.and(seed[0], seed[1]);
             let true_seed = b.compare(Cmp::Ne, void, u32::MAX);
             b.if_(true_seed, |b| {
@@ -323,8 +308,7 @@ impl Thread<'_> {
                 b.if_(room, |b| {
                     let record = b.mad_wide(slot, 4 * self.kernel.record_words() as u32, report);
                     let header = 4 * HEADER_WORDS as u32;
-                    let rounds = b.sub(now, birth[0]);
-                    for (i, &word) in (0..).zip(seed.iter().chain([&rounds]).chain(x)) {
+                    for (i, &word) in (0..).zip(seed.iter().chain(x)) {
                         b.store_global(Space::Global, &[word], record, header + 4 * i);
                     }
                 });
@@ -336,7 +320,6 @@ impl Thread<'_> {
             let start = b.select64(start, u64::MAX, left);
             let (low, high) = b.unpack(start);
             b.store_global(Space::Global, &[low, high], seed_at, 0);
-            b.store_global(Space::Global, &[now], birth_at, 0);
             b.if_(left, |b| {
                 let limbs = self.columns.limbs;
                 let row = b.mad_wide(number, 8 * limbs, pool);
