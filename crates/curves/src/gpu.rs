@@ -31,11 +31,10 @@ pub struct Layout {
     pub capacity: u32,
 }
 
-/// Threads a block at most.
-const THREADS: u32 = 768;
+/// Threads a block at most. With 1024 threads instead of 768 fields of three to five limbs have 1.03 to 1.11 times the speed.
+const THREADS: u32 = 1024;
 
-/// The four schedulers of a multiprocessor get equally many warps: with 704 threads instead of 640 a field of five limbs has 0.92
-/// of the speed.
+/// The four schedulers of a multiprocessor get equally many warps: otherwise a field of five limbs has 0.92 of the speed.
 const THREADS_STEP: u32 = 128;
 
 /// A pool has starts for this many launches.
@@ -63,7 +62,7 @@ impl Layout {
         let (blocks, threads) = match info.kind {
             Kind::Sim => (1, 32),
             Kind::Cuda => {
-                let fitting = info.registers_per_multiprocessor / (10 * limbs + 38);
+                let fitting = info.registers_per_multiprocessor / (10 * limbs + 10);
                 (info.multiprocessors, THREADS.min(fitting / THREADS_STEP * THREADS_STEP).max(THREADS_STEP))
             }
         };

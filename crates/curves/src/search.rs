@@ -1,16 +1,18 @@
 //! The search: walks report distinguished points, and two walks that meet tell the logarithm.
 
+mod memory;
+
 use std::sync::Arc;
 
-use num_bigint::BigUint;
 use warpmp_device::Device;
 
 use crate::cpu::{self, Instructions};
 use crate::error::{Error, Result};
 use crate::gpu::{self, Layout};
-use crate::meetings::{Distinguished, Meeting, Table};
+use crate::meetings::{Distinguished, Meeting};
 use crate::problem::Problem;
 use crate::walk::{End, Settings, Walk, limbs};
+pub use memory::{Progress, Solution, solve};
 
 /// A hash of a residue, by words of 32 bits.
 pub(crate) fn hash_of(limbs: impl IntoIterator<Item = u32>) -> u64 {
@@ -221,9 +223,10 @@ const INVERSION: f64 = 4.0;
 
 impl Plan {
     /// The usual plan. Walks that have not reported when two have met are lost, so there are as many walks as lose at
-    /// most a tenth of the expected steps with distinguished points that are rare enough to be stored.
-    pub fn new(problem: &Problem, engine: &Engine, seed: u64) -> Self {
-        let expected = problem.expected_steps();
+    /// most a tenth of the expected steps with distinguished points that are rare enough to be stored. `engines` is the number of
+    /// engines like this one that search together.
+    pub fn new(problem: &Problem, engine: &Engine, engines: usize, seed: u64) -> Self {
+        let expected = problem.expected_steps() / engines as f64;
         let layout = match engine {
             Engine::Cpu | Engine::Cores(_) => Layout::cpu(expected),
             // A walk of 2^14 steps or more reports no faster than a processor stores.
@@ -240,9 +243,9 @@ impl Plan {
     }
 
     /// The plan for a walk whose settings are given. More points a thread share an inversion, and leave more unfinished walks in the
-    /// end: the number of points makes both together least.
-    pub fn with_settings(problem: &Problem, engine: &Engine, settings: Settings) -> Self {
-        let expected = problem.expected_steps();
+    /// end: the number of points makes both together least. `engines` is the number of engines like this one that search together.
+    pub fn with_settings(problem: &Problem, engine: &Engine, engines: usize, settings: Settings) -> Self {
+        let expected = problem.expected_steps() / engines as f64;
         let layout = match engine {
             Engine::Cpu | Engine::Cores(_) => Layout::cpu(expected),
             Engine::Device(device) => Layout::on(device.info(), limbs(&problem.group.p), |columns| {
@@ -262,67 +265,5 @@ impl Plan {
     #[must_use]
     pub fn with_points(self, points: u32) -> Self {
         Self::of(self.settings, Layout { points, ..self.layout })
-    }
-}
-
-/// A logarithm.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Solution {
-    /// `k` with `Q = k·P`, checked by independent arithmetic.
-    pub k: BigUint,
-    /// Steps of all walks.
-    pub steps: u64,
-    /// Reported points.
-    pub reports: u64,
-    /// Meetings that told nothing.
-    pub void: u64,
-}
-
-/// How far a search is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progress {
-    /// Steps so far.
-    pub steps: u64,
-    /// Reported points.
-    pub reports: u64,
-    /// Expected steps.
-    pub expected: f64,
-}
-
-/// Finds the logarithm in memory. `watch` is told how far the search is, and stops it by `false`.
-///
-/// # Errors
-/// [`Error::Setting`], [`Error::Stopped`], [`Error::Replay`]; the device's.
-pub fn solve(
-    problem: &Problem,
-    engine: &Engine,
-    plan: &Plan,
-    mut watch: impl FnMut(Progress) -> bool,
-) -> Result<Solution> {
-    if let Some(k) = problem.trivial_solution() {
-        return Ok(Solution { k, steps: 0, reports: 0, void: 0 });
-    }
-    let definition = Definition::new(problem, plan.settings)?;
-    let mut walks = definition.walks(engine, plan, 0)?;
-    let mut table = Table::default();
-    let mut waiting: Vec<Distinguished> = Vec::new();
-    let (mut reports, mut void) = (0, 0);
-    loop {
-        let mut met = Vec::new();
-        let new = walks.advance(plan.rounds, &mut || {
-            met.extend(waiting.iter().filter_map(|point| table.insert(*point)));
-        })?;
-        reports += waiting.len() as u64;
-        waiting = new;
-        for points in met {
-            match definition.meet(problem, points, &|| true)? {
-                Meeting::Solved(k) => return Ok(Solution { k, steps: walks.steps(), reports, void }),
-                Meeting::Wrong { start } => return Err(Error::Replay { start }),
-                Meeting::Useless | Meeting::Coincidence | Meeting::Repeated => void += 1,
-            }
-        }
-        if !watch(Progress { steps: walks.steps(), reports, expected: problem.expected_steps() }) {
-            return Err(Error::Stopped);
-        }
     }
 }

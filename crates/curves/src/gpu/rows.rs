@@ -4,8 +4,8 @@ use warpmp_device::Buffer;
 
 use super::Engine;
 use crate::error::Result;
-use crate::search::suspended_words;
 use crate::kernels::numbers::Columns;
+use crate::search::suspended_words;
 
 /// The walks of one point of every thread.
 struct Row {

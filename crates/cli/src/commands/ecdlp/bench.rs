@@ -24,7 +24,7 @@ const RUN_SECONDS: f64 = 0.5;
 pub(crate) fn run(args: &BenchEcdlp) -> Result<()> {
     let problem = super::problem(&args.curve.curve, args.object.json)?;
     let (engine, name) = super::engine(args.device.selector, args.object.json)?;
-    let mut plan = Plan::new(&problem, &engine, args.curve.seed);
+    let mut plan = Plan::new(&problem, &engine, 1, args.curve.seed);
     if let Some(points) = args.points {
         plan.layout.points = points as u32;
     }
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &BenchEcdlp) -> Result<()> {
         runs.len(),
         scaled_seconds(seconds),
         scaled(expected),
-        scaled_seconds(expected / rate),
+        super::duration(expected / rate, "card-"),
     ))
 }
 
