@@ -68,6 +68,7 @@ fn wide_products<const W: usize>(name: &str, short: u64) {
         // A fold is a row, and so is the factor of the slope's square; two canonical forms.
         Reduction::Fold(_) => 5 * (limbs * limbs + limbs) + square + limbs + limbs + 2 * limbs,
     };
+    assert_eq!(engine.kernel.constants.step_products(), arithmetic);
     // The first point of a round is read by itself.
     let addresses = 6 * pieces * steps + 3 * pieces * 32 * 2;
     assert_eq!(wide(Op::MulWide(Int::U32)) + wide(Op::MadWide(Int::U32)), arithmetic * steps + addresses, "{name}");

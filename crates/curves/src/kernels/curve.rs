@@ -47,6 +47,20 @@ impl Constants {
         Self { p, a, limbs, reduction }
     }
 
+    /// Wide products of a step of the walk without its share of an inversion: five products and a square.
+    pub fn step_products(&self) -> u64 {
+        let limbs = u64::from(self.limbs);
+        let square = if limbs < Montgomery::SQUARE_FROM as u64 { limbs * limbs } else { limbs * (limbs + 1) / 2 };
+        match self.reduction {
+            Reduction::Montgomery => {
+                let short = short_products(&self.p, self.limbs).into_iter().filter(|short| *short).count() as u64;
+                (5 * 2 * limbs - short) * limbs + square + limbs * limbs
+            }
+            // A fold is a row, and so is the factor of the slope's square; two canonical forms.
+            Reduction::Fold(_) => 5 * (limbs * limbs + limbs) + square + limbs + limbs + 2 * limbs,
+        }
+    }
+
     /// Its part of a kernel's name.
     pub(super) fn name(&self) -> String {
         match self.reduction {

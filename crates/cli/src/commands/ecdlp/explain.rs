@@ -1,6 +1,6 @@
 //! `warpmp ecdlp explain`: how a search would be done.
 
-use warpmp_curves::{Instructions, campaign::points, search::Engine, walk::limbs};
+use warpmp_curves::{Instructions, campaign::points, kernels::Constants, search::Engine, walk::limbs};
 
 use super::args::Explain;
 use crate::{console, error::Result, summary::scaled};
@@ -26,13 +26,14 @@ pub(super) fn run(args: &Explain) -> Result<()> {
         ),
         Engine::Device(_) => format!(
             "{walks} walks: {}{} blocks of {} threads with {} points each; the points of a thread share an inversion\n\
-             launch     {} rounds; memory {} bytes a step, read and written\n\
+             launch     {} rounds; a step takes {} wide products and {} bytes of memory, read and written\n\
              table      {branches} points, {} bytes of shared memory",
             if engines.len() > 1 { format!("{} engines, each of ", engines.len()) } else { String::new() },
             layout.blocks,
             layout.threads,
             layout.points,
             plan.rounds,
+            Constants::new(problem.group.p.clone(), problem.group.a.clone(), limbs).step_products(),
             24 * limbs,
             8 * limbs * branches,
         ),
