@@ -89,6 +89,10 @@ pub(crate) struct Apply {
     /// - is standard input, if no operand is.
     #[arg(long, value_name = "FILE")]
     pub(crate) expect: Vec<OsString>,
+    /// Promise that operands are below their moduli; a lane with another one has no result then. Without this the program
+    /// reduces operands
+    #[arg(long)]
+    pub(crate) reduced: bool,
     /// Fail at the first lane without a result: no file appears then
     #[arg(long)]
     pub(crate) strict: bool,

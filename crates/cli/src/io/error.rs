@@ -59,8 +59,10 @@ impl FileError {
 pub(crate) enum LineProblem {
     #[error("not a number: \"{head}\"")]
     NotANumber { head: String },
-    #[error("negative numbers are not supported: \"{head}\"")]
+    #[error("this command takes no negative numbers: \"{head}\"")]
     Negative { head: String },
+    #[error("'-' stands for a lane without a result; a number that serves all lanes is needed")]
+    NoResult,
     #[error("write numbers without '+': \"{head}\"")]
     Plus { head: String },
     #[error("write numbers without '_': \"{head}\"")]

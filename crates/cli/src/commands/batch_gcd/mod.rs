@@ -79,7 +79,7 @@ impl Moduli {
         let mut moduli = Self::default();
         while let Some(chunk) = reader.next_chunk()? {
             interrupt::check()?;
-            let operands = numbers::operands(&chunk, &names, &pool, None)?;
+            let operands = numbers::operands(&chunk, &names, &pool, None, numbers::Lines::Unsigned)?;
             let batches = operands.columns.first().and_then(Option::as_ref).ok_or(Error::Bug)?;
             for lane in 0..operands.lanes {
                 moduli.lines.push(chunk.line(lane));

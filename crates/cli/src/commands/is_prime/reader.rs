@@ -15,7 +15,7 @@ use crate::{
     commands::check::Checker,
     error::{Error, Result},
     io::tuple::TupleReader,
-    numbers::{self, bit_length, row},
+    numbers::{self, Lines, bit_length, row},
     pool::Pool,
 };
 
@@ -57,7 +57,7 @@ pub(super) fn spawn(mut reader: TupleReader, check: u64) -> Result<Receiver<Read
 
 fn chunk(reader: &mut TupleReader, names: &[String], pool: &Pool, checker: &mut Checker) -> Read {
     let Some(tuple) = reader.next_chunk()? else { return Ok(None) };
-    let mut operands = numbers::operands(&tuple, names, pool, None)?;
+    let mut operands = numbers::operands(&tuple, names, pool, None, Lines::Unsigned)?;
     let batches = operands.columns.swap_remove(0).ok_or(Error::Bug)?;
     let bits =
         batches.iter().filter_map(|batch| batch.limbs().par_chunks_exact(batch.shape().limbs()).map(bit_length).max());
