@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::commands::{collatz::args::CollatzCommand, ecdlp::args::EcdlpCommand};
 pub(crate) use error::ArgsError;
 pub(crate) use measuring::{Bench, BenchOperation, BenchRows, Part, Reproduce, Tune};
-pub(crate) use number_theory::{BatchGcd, IsPrime};
+pub(crate) use number_theory::{BatchGcd, IsPrime, Print};
 pub(crate) use per_operation::PerOperation;
 pub(crate) use shared::{
     ChunkArgs, DeviceArgs, EngineArgs, FormatArgs, GpusArgs, ObjectArgs, ProgressArgs, SummaryArgs,

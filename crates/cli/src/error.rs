@@ -8,8 +8,15 @@ use std::io;
 use crate::{
     args::ArgsError,
     commands::{
-        apply::{LostLane, SignError}, batch_gcd::WrongFactor, check::WrongResult, collatz::CollatzFailure, ecdlp::EcdlpError,
-        expect::ExpectError, is_prime::WrongVerdict, reproduce::ReproduceError, selftest::WrongAnswers,
+        apply::{LostLane, SignError},
+        batch_gcd::WrongFactor,
+        check::WrongResult,
+        collatz::CollatzFailure,
+        ecdlp::EcdlpError,
+        expect::ExpectError,
+        is_prime::WrongVerdict,
+        reproduce::ReproduceError,
+        selftest::WrongAnswers,
         tune::TuneError,
     },
     io::error::{FileError, plain},

@@ -117,7 +117,9 @@ pub(crate) fn operands(
     let raws = tuple.operands.iter().map(|operand| operand.raw.as_ref().filter(|_| !operand.is_single));
     let checked = raws.zip(names).enumerate();
     let columns = checked
-        .map(|(i, (raw, name))| raw.map(|raw| Lanes::check(raw, name, width(i).unwrap_or(MUL_MAX_BITS), kind)).transpose())
+        .map(|(i, (raw, name))| {
+            raw.map(|raw| Lanes::check(raw, name, width(i).unwrap_or(MUL_MAX_BITS), kind)).transpose()
+        })
         .collect::<Result<Vec<_>>>()?;
     let lanes = tuple.lanes();
     let present: Vec<&Lanes<'_>> = columns.iter().flatten().collect();
@@ -162,9 +164,17 @@ pub(crate) fn single(raw: &Raw, name: &str, pool: &Pool, bits: Option<usize>) ->
 
 /// One operand's integers, found to be numbers.
 enum Lanes<'a> {
-    Text { digits: Vec<Digits<'a>>, text: &'a RawText },
+    Text {
+        digits: Vec<Digits<'a>>,
+        text: &'a RawText,
+    },
     /// Text with a minus or a gap somewhere; a gap has the digits of zero.
-    Entries { digits: Vec<Digits<'a>>, text: &'a RawText, negative: Vec<bool>, missing: Vec<bool> },
+    Entries {
+        digits: Vec<Digits<'a>>,
+        text: &'a RawText,
+        negative: Vec<bool>,
+        missing: Vec<bool>,
+    },
     Rows(&'a RawRows),
 }
 
@@ -187,8 +197,7 @@ impl<'a> Lanes<'a> {
                     (Err(_), Lines::Results) => {
                         let entries = each_line(text, |line| Entry::check(line, limit));
                         let entries = entries.map_err(|fault| line_error(text, name, fault))?;
-                        let negative =
-                            |entry: &Entry<'_>| matches!(entry, Entry::Number { is_negative: true, .. });
+                        let negative = |entry: &Entry<'_>| matches!(entry, Entry::Number { is_negative: true, .. });
                         Ok(Self::Entries {
                             negative: entries.iter().map(negative).collect(),
                             missing: entries.iter().map(|entry| matches!(entry, Entry::None)).collect(),

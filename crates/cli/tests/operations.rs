@@ -127,7 +127,7 @@ fn signs_and_gaps_are_read() {
         ("gcd d b", "1\n100\n5\n9\n"),
         ("add-mod d b m", "12\n12\n10\n9\n"),
         ("mul-mod d b m", "1\n0\n10\n0\n"),
-        ("pow-mod d 3 m", "1\n8\n5\n0\n"),
+        ("pow-mod d 3 m", "1\n6\n5\n0\n"),
         ("inv-mod d m", "3\n-\n-\n-\n"),
         ("signed-add d b --bits 8", "-1\n-100\n10\n9\n"),
         ("wrapping-add d b --bits 8", "255\n156\n10\n9\n"),

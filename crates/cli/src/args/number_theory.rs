@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::Args as Group;
+use clap::{Args as Group, ValueEnum};
 
 use super::{
     ChunkArgs, DeviceArgs, FormatArgs, SummaryArgs,
@@ -14,32 +14,43 @@ use crate::commands::is_prime::MAX_BASES;
 #[derive(Debug, Group)]
 #[command(after_help = "\
 The program divides each integer by the primes below 100, and by more primes where that saves time. An integer without
-such a factor takes a strong test (Miller-Rabin) to base 2. If it passes, it takes strong tests to further bases. The
-summary counts the strong tests and gives their rate.
+such a factor takes a strong test (Miller-Rabin) to base 2. If it passes, it takes a strong Lucas test: both together are
+the test of Baillie, Pomerance, Selfridge and Wagstaff (BPSW). With --bases K it takes strong tests to K - 1 further bases
+instead.
 
-The verdict 0 is a proof. The verdict 1 is a proof below 3317044064679887385961981, where the first 13 primes suffice as
-bases. Above, all bases after 2 are random: a composite gets the verdict 1 with a probability of at most 4^(1-K), which
-is 2^-64 without --bases.
+The verdict 0 is a proof. The verdict 1 of BPSW is a proof below 2^64, and nobody knows a composite that passes. The
+verdict 1 with --bases K is a proof below 3317044064679887385961981 if K is 13 or more. Above, all bases after 2 are
+random: a composite gets the verdict 1 with a probability of at most 4^(1-K), 2^-64 for K = 33.
+
+Verdicts in .npy are an array of booleans, of one dimension.
 
 Examples:
   warpmp is-prime candidates.txt -o verdicts.txt
-  warpmp is-prime candidates.npy --bases 1 --json -o verdicts.npy")]
+  warpmp is-prime candidates.txt --print primes
+  warpmp is-prime candidates.npy --bases 33 --json -o verdicts.npy")]
 pub(crate) struct IsPrime {
     /// Integers, of any widths: a file, or - for standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: OsString,
-    /// The most strong tests for an integer; below 3.3e24 the program makes no more than a proof needs
-    #[arg(long, value_name = "K", default_value_t = 33, value_parser = within(1, MAX_BASES))]
-    pub(crate) bases: u32,
+    /// Make at most K strong tests and no Lucas test; below 3.3e24 the program makes no more than a proof needs
+    #[arg(long, value_name = "K", value_parser = within(1, MAX_BASES))]
+    pub(crate) bases: Option<u32>,
     /// Seed of the random bases; without it they differ from run to run
     #[arg(long, value_name = "S", value_parser = any)]
     pub(crate) seed: Option<u64>,
-    /// Write the verdicts here; the file appears once it is complete
+    /// What to write
+    #[arg(long, value_enum, default_value_t = Print::Flags)]
+    pub(crate) print: Print,
+    /// Write integers as hexadecimal with 0x
+    #[arg(long)]
+    pub(crate) hex: bool,
+    /// Write here; the file appears once it is complete
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<OsString>,
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
-    /// Check about this many verdicts by another test (Baillie and Wagstaff) with another library
+    /// Check about this many verdicts with another library, by another test: BPSW by strong tests to 33 bases, strong
+    /// tests by BPSW
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = any)]
     pub(crate) check: u64,
     #[command(flatten)]
@@ -48,6 +59,17 @@ pub(crate) struct IsPrime {
     pub(crate) summary: SummaryArgs,
     #[command(flatten)]
     pub(crate) chunk: ChunkArgs,
+}
+
+/// What `is-prime` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Print {
+    /// 1 or 0 for each integer
+    Flags,
+    /// The primes
+    Primes,
+    /// The integers that are not prime
+    Composites,
 }
 
 /// Find the integers of a file that share a factor with another integer of the file

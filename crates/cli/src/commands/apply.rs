@@ -19,7 +19,11 @@ use std::{
     time::Instant,
 };
 
-use warpmp::{Batch, Operation, Options, Session, Shape, Status, operation::{Role, STATUS_BITS}, tuning};
+use warpmp::{
+    Batch, Operation, Options, Session, Shape, Status,
+    operation::{Role, STATUS_BITS},
+    tuning,
+};
 
 use super::{check::Checker, expect::Expectations, results::Results};
 use crate::{
@@ -38,8 +42,8 @@ use crate::{
     summary::Summary,
 };
 
-use prepare::{Preparation, Signed};
 pub(crate) use prepare::SignError;
+use prepare::{Preparation, Signed};
 
 pub(crate) mod prepare;
 
@@ -285,7 +289,8 @@ impl Work<'_> {
             let too_long = |bits: usize, number: &[u32]| {
                 // The least two's complement is -2^(bits − 1).
                 numbers::bit_length(number) > bits - 1
-                    && (numbers::bit_length(number) > bits || number.iter().map(|limb| limb.count_ones()).sum::<u32>() > 1)
+                    && (numbers::bit_length(number) > bits
+                        || number.iter().map(|limb| limb.count_ones()).sum::<u32>() > 1)
             };
             let operation = self.preparation.operation;
             if self.preparation.refuses(i) {
@@ -301,7 +306,8 @@ impl Work<'_> {
                 return Err(SignError::TooNegative { place: self.names[i].clone(), operand, bits }.into());
             }
             let Some(batches) = &operands.columns[i] else { continue };
-            if let Some(lane) = negative.find(|lane| too_long(bits, row(batches, operands.places.as_deref(), *lane).0)) {
+            if let Some(lane) = negative.find(|lane| too_long(bits, row(batches, operands.places.as_deref(), *lane).0))
+            {
                 return Err(SignError::TooNegative { place: origins.place(lane), operand, bits }.into());
             }
         }

@@ -174,16 +174,25 @@ impl NpyHeader {
 
     /// The header's bytes, always [`HEADER_BYTES`] of them.
     pub(crate) fn to_bytes(self) -> [u8; HEADER_BYTES] {
-        let mut bytes = [b' '; HEADER_BYTES];
-        bytes[..6].copy_from_slice(MAGIC);
-        bytes[6..8].copy_from_slice(&[1, 0]);
-        bytes[8..10].copy_from_slice(&(HEADER_BYTES as u16 - 10).to_le_bytes());
-        let (descr, rows, columns) = (self.dtype.descr(), self.rows, self.columns);
-        let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
-        bytes[10..10 + text.len()].copy_from_slice(text.as_bytes());
-        bytes[HEADER_BYTES - 1] = b'\n';
-        bytes
+        header(self.dtype.descr(), &format!("{}, {}", self.rows, self.columns))
     }
+}
+
+/// The header of an array of so many booleans, in one dimension.
+pub(crate) fn flags_header(count: u64) -> [u8; HEADER_BYTES] {
+    header("|b1", &format!("{count},"))
+}
+
+/// The header of an array of this type and shape.
+fn header(descr: &str, shape: &str) -> [u8; HEADER_BYTES] {
+    let mut bytes = [b' '; HEADER_BYTES];
+    bytes[..6].copy_from_slice(MAGIC);
+    bytes[6..8].copy_from_slice(&[1, 0]);
+    bytes[8..10].copy_from_slice(&(HEADER_BYTES as u16 - 10).to_le_bytes());
+    let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
+    bytes[10..10 + text.len()].copy_from_slice(text.as_bytes());
+    bytes[HEADER_BYTES - 1] = b'\n';
+    bytes
 }
 
 /// Reads the header and its length in bytes; rows have at most `limit` bits.

@@ -107,7 +107,11 @@ impl Preparation {
     }
 
     /// The operands of some lanes, as the operation takes them.
-    pub(super) fn batches<'b>(self, session: &Session, operands: &[Signed<'b>]) -> Result<Vec<Cow<'b, Batch<'static>>>> {
+    pub(super) fn batches<'b>(
+        self,
+        session: &Session,
+        operands: &[Signed<'b>],
+    ) -> Result<Vec<Cow<'b, Batch<'static>>>> {
         let has_signs = operands.iter().any(|(_, signs)| signs.is_some());
         let each = operands.iter().enumerate();
         let signs = self.signs();
@@ -118,7 +122,9 @@ impl Preparation {
                 Signs::Residues => {
                     let role = self.operation.operands()[i].role;
                     let m = modulus(self.operation).map(|modulus| operands[modulus].0);
-                    match m.filter(|m| self.reduces(role, negative.is_some()) && (negative.is_some() || !is_below(batch, m))) {
+                    match m.filter(|m| {
+                        self.reduces(role, negative.is_some()) && (negative.is_some() || !is_below(batch, m))
+                    }) {
                         Some(m) => Ok(Cow::Owned(residues(session, batch, *negative, m)?)),
                         None => Ok(Cow::Borrowed(*batch)),
                     }
@@ -240,7 +246,8 @@ mod tests {
     #[test]
     fn both_ways_agree() {
         let session = Session::cpu();
-        let (a, b, m) = (batch(32, &[7, 100, 13, 0, u32::MAX]), batch(8, &[5, 9, 13, 200, 0]), batch(8, &[13, 13, 13, 7, 255]));
+        let (a, b, m) =
+            (batch(32, &[7, 100, 13, 0, u32::MAX]), batch(8, &[5, 9, 13, 200, 0]), batch(8, &[13, 13, 13, 7, 255]));
         let signs = [[true, false, true, true, true], [false, true, true, false, false]];
         for (operation, bits) in [
             (Operation::Sub, None),
@@ -256,12 +263,19 @@ mod tests {
                     operands.truncate(operation.arity());
                     let found = preparation.batches(&session, &operands).unwrap();
                     for lane in 0..5 {
-                        let of = |(batch, signs): &Signed<'_>| (lane_of(batch, lane).to_vec(), batch.bits(), signs.map(|signs| signs[lane]));
+                        let of = |(batch, signs): &Signed<'_>| {
+                            (lane_of(batch, lane).to_vec(), batch.bits(), signs.map(|signs| signs[lane]))
+                        };
                         let owned: Vec<_> = operands.iter().map(of).collect();
-                        let lanes: Vec<_> = owned.iter().map(|(limbs, bits, sign)| (&limbs[..], *bits, *sign)).collect();
+                        let lanes: Vec<_> =
+                            owned.iter().map(|(limbs, bits, sign)| (&limbs[..], *bits, *sign)).collect();
                         let expected = preparation.lane(&lanes);
                         for (batch, (limbs, _)) in found.iter().zip(expected) {
-                            assert_eq!(BigUint::from_slice(lane_of(batch, lane)), BigUint::new(limbs), "{operation} {lane}");
+                            assert_eq!(
+                                BigUint::from_slice(lane_of(batch, lane)),
+                                BigUint::new(limbs),
+                                "{operation} {lane}"
+                            );
                         }
                     }
                 }
