@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 
 use clap::{Args as Group, ValueEnum};
+use num_bigint::BigUint;
 
 use super::{
     ChunkArgs, DeviceArgs, FormatArgs, SummaryArgs,
-    values::{any, within},
+    values::{any, integer, within},
 };
 use crate::commands::is_prime::MAX_BASES;
 
@@ -72,26 +73,45 @@ pub(crate) enum Print {
     Composites,
 }
 
-/// Find the integers of a file that share a factor with another integer of the file
+/// Find the integers, or RSA keys, that share a factor with another one
 #[derive(Debug, Group)]
 #[command(after_help = "\
 The program builds Bernstein's product tree and finds, for each integer, its gcd with the product of all others. Each
 level of the tree runs on the GPU or on the processor's cores, wherever it takes less time. The summary gives the time
-of each stage. The result has these lines, with tabs between the columns. LINE is a line of the file, or a row of the
-array, counted from 1:
+of each stage. The result has these lines, with tabs between the columns:
 
-  shared LINE GCD          the gcd of this integer and the product of all different ones
-  pair LINE LINE GCD       two different integers and their gcd
-  duplicate LINE FIRST     this integer stands in line FIRST, too; the program uses the first only
-  zero LINE, one LINE      this integer is 0 or 1; the program does not use it
+  shared LABEL P Q         P is the gcd of this integer and the product of all different ones, and Q the integer over P
+  pair LABEL LABEL P       two different integers and their gcd
+  duplicate LABEL FIRST    this integer is FIRST's, too; the program uses the first only
+  zero LABEL, one LABEL    this integer is 0 or 1; the program does not use it
+
+A file holds integers; or RSA keys: PEM (public keys, certificates, requests), DER, OpenSSH's public keys and authorized_keys,
+lines Modulus=...; or with --column a table (CSV). A label is the line of the only file, FILE:LINE of several, FILE of a key
+that is alone in its file, FILE#NUMBER of the keys in a PEM file. Keys that are not RSA are named on standard error.
+
+--json prints one object. It has the findings, too; without -o it comes instead of the lines.
 
 Examples:
   warpmp batch-gcd examples/batch-gcd/moduli.txt
-  warpmp batch-gcd moduli.npy -o weak.txt --json")]
+  warpmp batch-gcd moduli.npy -o weak.txt --json
+  warpmp batch-gcd --no-pairs certificates/*.pem hosts/*.pub
+  warpmp batch-gcd --column modulus --label host scan.csv.gz")]
 pub(crate) struct BatchGcd {
-    /// Integers, of any widths: a file, or - for standard input
-    #[arg(value_name = "FILE")]
-    pub(crate) file: OsString,
+    /// Integers, of any widths, or keys: files, or - for standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<OsString>,
+    /// The files are tables (CSV) with a line of names; their integers are in the column of this name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) column: Option<String>,
+    /// The column with the labels
+    #[arg(long, value_name = "NAME", requires = "column")]
+    pub(crate) label: Option<String>,
+    /// Leave out the pairs, whose number may be as large as the square of the number of integers with a common factor
+    #[arg(long)]
+    pub(crate) no_pairs: bool,
+    /// Leave out common factors below N
+    #[arg(long, value_name = "N", value_parser = integer)]
+    pub(crate) min_factor: Option<BigUint>,
     /// Write the result here; the file appears once it is complete
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<OsString>,

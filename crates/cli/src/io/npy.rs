@@ -11,7 +11,7 @@ use std::{
     io::{self, Read},
 };
 
-use super::error::FileError;
+use super::{compressed, error::FileError};
 use crate::error::{Error, Result};
 use literal::Literal;
 
@@ -28,9 +28,9 @@ pub(crate) const HEADER_BYTES: usize = 128;
 /// No two-dimensional array of integers has a longer header, and NumPy reads no longer one.
 const HEADER_LIMIT: usize = 10_000;
 
-/// Must a file of this name be an `.npy` file?
+/// Must a file of this name be an array?
 pub(crate) fn is_named(name: &OsStr) -> bool {
-    name.as_encoded_bytes().to_ascii_lowercase().ends_with(b".npy")
+    compressed::is_array(name)
 }
 
 /// The type of an array's elements.

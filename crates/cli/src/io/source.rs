@@ -2,7 +2,6 @@
 
 use std::{
     ffi::OsStr,
-    fs::File,
     io::{self, BufRead, BufReader, Read},
 };
 
@@ -10,7 +9,7 @@ use dashu_int::UBig;
 use warpmp_collatz::expression;
 
 use super::{
-    STDIN,
+    STDIN, compressed,
     error::{FileError, LineProblem},
     npy::{self, NpyHeader, NpyProblem},
     text::{self, RawText},
@@ -156,13 +155,7 @@ impl Source {
         let (input, total_bytes): (Box<dyn Read + Send>, _) = if name == STDIN {
             (Box::new(io::stdin()), None)
         } else {
-            let file = File::open(name).map_err(|source| Error::read(&shown, source))?;
-            let metadata = file.metadata().map_err(|source| Error::read(&shown, source))?;
-            if metadata.is_dir() {
-                return Err(FileError::Directory { path: shown }.into());
-            }
-            let total_bytes = metadata.is_file().then_some(metadata.len());
-            (Box::new(file), total_bytes)
+            compressed::open(name).map_err(|source| Error::read(&shown, source))?
         };
         let reader = BufReader::with_capacity(BUFFER_BYTES, input);
         let format = Encoding::Text { line: 0, blank: None };
