@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use serde::Serialize;
-use warpmp::{Operation, Report, Status};
+use warpmp::{Operation, Report};
 
 /// The cost of an operation, all chunks together. Rates are end to end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -55,9 +55,9 @@ impl Summary {
         Self { op, results_name, result_count, device: device.into(), ..Self::default() }
     }
 
-    /// Counts a lane without a result, which comes from `place`.
-    pub(crate) fn add_lost(&mut self, status: Status, place: impl FnOnce() -> String) {
-        *self.faults.entry(status.words()).or_default() += 1;
+    /// Counts a lane without a result, which comes from `place`, and has none for this reason.
+    pub(crate) fn add_lost(&mut self, reason: &'static str, place: impl FnOnce() -> String) {
+        *self.faults.entry(reason).or_default() += 1;
         self.first_fault.get_or_insert_with(place);
     }
 
