@@ -21,9 +21,8 @@ def test_programs(document):
 
 def expressions():
     section = CHAPTER.split("## From gmpy2 and NumPy")[1].split("\n## ")[0]
-    for row in re.findall(r"^\| `.*\|$", section, re.MULTILINE):
-        right = re.split(r"(?<!\\)\|", row)[2]
-        yield from re.findall(r"`([^`]+)`", right.replace("\\|", "|"))
+    rows = [re.split(r"(?<!\\)\|", row) for row in re.findall(r"^\| `.*\|$", section, re.MULTILINE)]
+    return [found for row in rows for found in re.findall(r"`([^`]+)`", row[2].replace("\\|", "|"))]
 
 
 @pytest.mark.parametrize("expression", expressions())
