@@ -58,5 +58,5 @@ fn steps_are_measured_after_a_check() {
     assert_eq!((&object["bits"], &object["curve"]), (&97.into(), &serde_json::Value::Null));
     dir.run(&["bench", "ecdlp", "--bits", "31", "--device", "cpu"]).fails(2, &["32 to 256"]);
     dir.run(&["bench", "ecdlp", "--bits", "97", "--curve", "eccp-97"]).fails(2, &["--curve"]);
-    dir.run(&["bench", "ecdlp"]).fails(2, &["--curve"]);
+    dir.run(&["bench", "ecdlp"]).fails(2, &["--curve <NAME|FILE>|--bits <BITS>"]);
 }

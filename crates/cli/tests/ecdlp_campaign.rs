@@ -113,7 +113,7 @@ fn limits_of_time_and_signals() {
     // The walks of the first session went on in the second one, whose walks wait for the next.
     let words = [
         "eccp-131, 131 bits",
-        "card-years",
+        " years on average",
         "probability of 0.9",
         "2, 0 of them at work or killed; 1 file of walks that wait",
     ];

@@ -1,22 +1,23 @@
-//! Walks of the simulator against the definition, and their cost.
+//! Walks of the simulator and of a GPU, if there is one, against the definition, and their cost.
 
 use super::*;
+use warpmp_device::{open_cuda, open_sim};
 use warpmp_kernel::ir::{Int, Op};
+use warpmp_testkit::gpu;
 
-use crate::challenges;
 use crate::kernels::Reduction;
 use crate::search::residue_of;
 use crate::walk::Settings;
 use crate::walk::reference::Reference;
+use crate::{Problem, challenges};
 
 /// Every report of a small launch is the end of its walk, by the definition; walks in long cycles come out of them.
-fn reports_are_true<const W: usize>(name: &str, branch_bits: u32) {
+fn reports_are_true<const W: usize>(device: &Arc<dyn Device>, name: &str, branch_bits: u32) {
     let problem = challenges::named(name).unwrap();
     let settings = Settings { branch_bits, distinguished_bits: 5, seed: 3 };
     let walk = Arc::new(Walk::<W>::new(&problem, settings).unwrap());
-    let device: Arc<dyn Device> = warpmp_device::open_sim();
     let layout = Layout { blocks: 1, threads: 64, points: 3, capacity: 1024 };
-    let mut engine = Engine::new(&device, &walk, layout, 5).unwrap();
+    let mut engine = Engine::new(device, &walk, layout, 5).unwrap();
     let mut reports = engine.advance(20, &mut || {}).unwrap();
     reports.extend(engine.advance(17, &mut || {}).unwrap());
     let (more, left) = engine.look().unwrap();
@@ -47,7 +48,7 @@ fn wide_products<const W: usize>(name: &str, short: u64) {
     let problem = challenges::named(name).unwrap();
     let settings = Settings { branch_bits: 11, distinguished_bits: 30, seed: 3 };
     let walk = Arc::new(Walk::<W>::new(&problem, settings).unwrap());
-    let device: Arc<dyn Device> = warpmp_device::open_sim();
+    let device: Arc<dyn Device> = open_sim();
     let layout = Layout { blocks: 1, threads: 32, points: 4, capacity: 64 };
     let mut engine = Engine::new(&device, &walk, layout, 0).unwrap();
     device.reset_counters();
@@ -86,10 +87,11 @@ fn a_step_takes_five_products_and_a_square() {
 
 #[test]
 fn the_simulators_walks() {
-    reports_are_true::<2>("eccp-79", 4);
-    reports_are_true::<2>("eccp-109", 6);
-    reports_are_true::<2>("secp112r1", 4);
-    reports_are_true::<3>("eccp-131", 3);
+    let device: Arc<dyn Device> = open_sim();
+    reports_are_true::<2>(&device, "eccp-79", 4);
+    reports_are_true::<2>(&device, "eccp-109", 6);
+    reports_are_true::<2>(&device, "secp112r1", 4);
+    reports_are_true::<3>(&device, "eccp-131", 3);
 }
 
 /// The states of all walks, as an engine keeps them.
@@ -110,7 +112,7 @@ fn in_words<const W: usize>(spots: &[Spot<W>], limbs: u32) -> Vec<u32> {
 }
 
 /// All walks are put into long cycles. Both engines leave them at the same points, and agree in each round before and after.
-fn planted_cycles<const W: usize>(name: &str) {
+fn planted_cycles<const W: usize>(device: &Arc<dyn Device>, name: &str) {
     let problem = challenges::named(name).unwrap();
     let settings = Settings { branch_bits: 2, distinguished_bits: 30, seed: 3 };
     let walk = Arc::new(Walk::<W>::new(&problem, settings).unwrap());
@@ -127,9 +129,8 @@ fn planted_cycles<const W: usize>(name: &str) {
         spots.iter().zip(&ahead).filter(|(now, ahead)| now == ahead).map(|it| *it.0).collect();
     assert!(trapped.len() >= 64, "{} of 640 walks are in a cycle", trapped.len());
     trapped.truncate(64);
-    let device: Arc<dyn Device> = warpmp_device::open_sim();
     let layout = Layout { blocks: 1, threads: 32, points: 2, capacity: 1024 };
-    let mut engine = Engine::new(&device, &walk, layout, 0).unwrap();
+    let mut engine = Engine::new(device, &walk, layout, 0).unwrap();
     assert_eq!(engine.resume(&in_words(&trapped, walk.limbs)).unwrap(), 64);
     assert_eq!(states(&mut engine), trapped);
     let compare = |engine: &mut Engine<W>, spots: &mut Vec<Spot<W>>| {
@@ -153,6 +154,50 @@ fn planted_cycles<const W: usize>(name: &str) {
 
 #[test]
 fn cycles_planted_on_purpose_are_left() {
-    planted_cycles::<2>("eccp-79");
-    planted_cycles::<3>("eccp-131");
+    let device: Arc<dyn Device> = open_sim();
+    planted_cycles::<2>(&device, "eccp-79");
+    planted_cycles::<3>(&device, "eccp-131");
+}
+
+/// All walks of a launch after each round, the same as by words. With eight branches cycles of two points are frequent.
+fn point_by_point<const W: usize>(device: &Arc<dyn Device>, problem: &Problem, layout: Layout, rounds: u32) {
+    let settings = Settings { branch_bits: 3, distinguished_bits: 21, seed: 3 };
+    let walk = Arc::new(Walk::<W>::new(problem, settings).unwrap());
+    let mut engine = Engine::new(device, &walk, layout, 0).unwrap();
+    let mut spots = states(&mut engine);
+    assert_eq!(spots.len() as u64, layout.walks());
+    for round in 0..rounds {
+        engine.launch(1, false).unwrap();
+        walk.round(&mut spots);
+        assert_eq!(states(&mut engine), spots, "{} bits, round {round}", problem.group.p.bits());
+    }
+}
+
+/// Fields of three to nine limbs.
+fn every_field(device: &Arc<dyn Device>, layout: Layout, rounds: u32) {
+    for bits in [32, 89, 97, 121, 153, 160, 192, 224, 256] {
+        let problem = Problem::for_measurements(bits).unwrap();
+        match crate::walk::limbs(&problem.group.p).div_ceil(2) {
+            2 => point_by_point::<2>(device, &problem, layout, rounds),
+            3 => point_by_point::<3>(device, &problem, layout, rounds),
+            4 => point_by_point::<4>(device, &problem, layout, rounds),
+            _ => point_by_point::<5>(device, &problem, layout, rounds),
+        }
+    }
+}
+
+#[test]
+fn walks_of_every_field_agree_point_by_point() {
+    every_field(&(open_sim() as Arc<dyn Device>), Layout { blocks: 1, threads: 32, points: 2, capacity: 64 }, 8);
+}
+
+#[test]
+fn a_gpus_walks() {
+    let Some(device) = gpu::or_skip(open_cuda(0)) else { return };
+    reports_are_true::<2>(&device, "eccp-79", 4);
+    reports_are_true::<2>(&device, "secp112r1", 4);
+    reports_are_true::<3>(&device, "eccp-131", 3);
+    planted_cycles::<2>(&device, "eccp-109");
+    planted_cycles::<3>(&device, "eccp-131");
+    every_field(&device, Layout { blocks: 3, threads: 512, points: 5, capacity: 1024 }, 60);
 }

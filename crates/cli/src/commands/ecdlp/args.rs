@@ -162,6 +162,18 @@ pub(crate) struct Explain {
     pub(crate) device: DeviceArgs,
 }
 
+/// The curve that is measured.
+#[derive(Debug, Group)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Measured {
+    /// A built-in curve (eccp-79, eccp-89, eccp-97, eccp-109, eccp-131, secp112r1), or a JSON file as that of `ecdlp solve`
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) curve: Option<String>,
+    /// A curve over a prime field of this many bits: every curve of these bits takes the same time, but for special primes
+    #[arg(long, value_name = "BITS", value_parser = within(MIN_BITS, MAX_BITS))]
+    pub(crate) bits: Option<u64>,
+}
+
 /// Measure the steps of Pollard's rho on an elliptic curve
 #[derive(Debug, Group)]
 #[command(
@@ -174,12 +186,8 @@ Examples:
   warpmp bench ecdlp --bits 160 --points 128"
 )]
 pub(crate) struct BenchEcdlp {
-    /// A built-in curve (eccp-79, eccp-89, eccp-97, eccp-109, eccp-131, secp112r1), or a JSON file as that of `ecdlp solve`
-    #[arg(long, value_name = "NAME|FILE", required_unless_present = "bits", conflicts_with = "bits")]
-    pub(crate) curve: Option<String>,
-    /// Instead of a curve: one over a prime field of this many bits. A step costs the same on every curve of these bits
-    #[arg(long, value_name = "BITS", value_parser = within(MIN_BITS, MAX_BITS))]
-    pub(crate) bits: Option<u64>,
+    #[command(flatten)]
+    pub(crate) measured: Measured,
     /// Start of the pseudo-random table and starting points
     #[arg(long, value_name = "S", default_value_t = 0, value_parser = any)]
     pub(crate) seed: u64,

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::json;
 use warpmp_curves::{
-    Error as LibraryError, Problem,
+    Error as LibraryError, Instructions, Problem,
     affine::Group,
     kernels::Constants,
     search::{Definition, Engine, Plan},
@@ -29,7 +29,7 @@ const RUN_SECONDS: f64 = 0.5;
 
 /// Runs the command.
 pub(crate) fn run(args: &BenchEcdlp) -> Result<()> {
-    let problem = match (&args.curve, args.bits) {
+    let problem = match (&args.measured.curve, args.measured.bits) {
         (None, Some(bits)) => Problem::for_measurements(bits).map_err(LibraryError::from)?,
         (curve, _) => super::problem(curve.as_deref().unwrap_or_default(), args.object.json)?,
     };
@@ -67,26 +67,30 @@ pub(crate) fn run(args: &BenchEcdlp) -> Result<()> {
     let fraction = multiplier_fraction(&problem, &engine, rate);
     if args.object.json {
         let object = json!({
-            "op": "bench ecdlp", "curve": args.curve, "bits": bits, "device": name, "blocks": layout.blocks,
+            "op": "bench ecdlp", "curve": args.measured.curve, "bits": bits, "device": name, "blocks": layout.blocks,
             "threads": layout.threads, "points": layout.points, "branch_bits": plan.settings.branch_bits,
             "seconds": runs.iter().map(|run| run.0).collect::<Vec<_>>(), "steps": steps, "steps_per_second": rate,
             "expected_steps": expected, "wide_product_fraction": fraction,
         });
         return console::report(&format!("{object}\n"));
     }
+    let (place, of) = match engine {
+        Engine::Device(_) => (
+            format!(" ({} blocks of {} threads with {} points)", layout.blocks, layout.threads, layout.points),
+            "card-",
+        ),
+        Engine::Cpu | Engine::Cores(_) => (format!(" by {}", Instructions::available(bits)[0]), ""),
+    };
     console::print(&format!(
-        "{bits} bits, {} walks ({} blocks of {} threads with {} points); {name}\n{} steps/s: median of {} runs of {}{}; the \
+        "{bits} bits, {} walks{place}; {name}\n{} steps/s: median of {} runs of {}{}; the \
          expected {} steps take {}\n",
         layout.walks(),
-        layout.blocks,
-        layout.threads,
-        layout.points,
         scaled(rate),
         runs.len(),
         scaled_seconds(seconds),
         fraction.map_or_else(String::new, |part| format!(", {part:.3} of the multipliers' limit")),
         scaled(expected),
-        super::duration(expected / rate, "card-"),
+        super::duration(expected / rate, of),
     ))
 }
 

@@ -116,11 +116,11 @@ fn report(args: &Solve, opened: &Opened, workers: &[Worker], outcome: &Outcome, 
         "devices": devices, "seconds": seconds, "steps_per_second": rate,
     });
     let text = format!(
-        "{}{} steps now, {} in all, {:.3} of the expected {}; {} distinguished points in all; {}, {} steps/s; {}",
+        "{}{} steps now, {} in all, {} of the expected {}; {} distinguished points in all; {}, {} steps/s; {}",
         if found.is_some() { "k·P = Q, checked; " } else { "" },
         scaled(now.steps as f64),
         scaled(status.steps as f64),
-        status.steps as f64 / status.expected,
+        super::part(status.steps as f64, status.expected),
         scaled(status.expected),
         status.points,
         super::duration(seconds, ""),

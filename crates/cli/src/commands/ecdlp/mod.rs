@@ -108,6 +108,14 @@ fn plan_with(problem: &Problem, engine: &Engine, engines: usize, settings: Setti
     points.map_or(plan, |points| plan.with_points(points as u32))
 }
 
+/// A part of the expected steps.
+fn part(steps: f64, expected: f64) -> String {
+    match steps / expected {
+        part if part > 0.0 && part < 0.001 => format!("{part:.1e}"),
+        part => format!("{part:.3}"),
+    }
+}
+
 /// A time in the unit that suits it; before days and years stands `of`, such as `card-`.
 fn duration(seconds: f64, of: &str) -> String {
     const DAY: f64 = 86400.0;
@@ -150,7 +158,12 @@ fn meetings_text(meetings: Meetings) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::duration;
+    use super::{duration, part};
+
+    #[test]
+    fn parts_of_the_expected_steps() {
+        assert_eq!([0.0, 2.2e-4, 0.0123, 1.336].map(|steps| part(steps, 1.0)), ["0.000", "2.2e-4", "0.012", "1.336"]);
+    }
 
     #[test]
     fn times_have_the_unit_that_suits_them() {

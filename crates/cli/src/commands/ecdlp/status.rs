@@ -3,7 +3,7 @@
 use serde_json::json;
 use warpmp_curves::campaign::{self, Status};
 
-use super::{args, draw, duration, look, meetings_json, meetings_text};
+use super::{args, draw, duration, look, meetings_json, meetings_text, part};
 use crate::{
     console,
     error::{Result, plural},
@@ -78,7 +78,7 @@ fn for_people(status: &Status) -> String {
             scaled(status.rate())
         ),
         format!("points     {}: walks of {} steps", status.points, scaled(status.work)),
-        format!("share      {:.4} of the expected {} steps", status.share(), scaled(status.expected)),
+        format!("share      {} of the expected {} steps", part(status.work, status.expected), scaled(status.expected)),
         format!("meetings   {}", meetings_text(status.meetings)),
         format!(
             "sessions   {}, {open} of them at work or killed; {} file{} of walks that wait",
@@ -98,8 +98,10 @@ fn for_people(status: &Status) -> String {
 /// The steps that remain, and the time of one engine.
 fn left(status: &Status) -> Vec<String> {
     let estimate = status.estimate();
+    // Sessions of the processor have no cards.
+    let of = if status.sessions.iter().all(|session| session.device == "cpu") { "" } else { "card-" };
     let line = |share: f64| {
-        let time = days(status, share).map(|days| format!(", {}", duration(86400.0 * days, "card-")));
+        let time = days(status, share).map(|days| format!(", {}", duration(86400.0 * days, of)));
         format!("{} steps{}", scaled(share * status.expected), time.unwrap_or_default())
     };
     let quantile = |probability: f64| {
