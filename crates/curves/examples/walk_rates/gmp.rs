@@ -99,14 +99,14 @@ impl Walk {
             x3 -= &*x;
             x3 -= other;
             x3 %= p;
-            if x3.is_negative() {
+            if x3 < 0 {
                 x3 += p;
             }
             *x -= &x3;
             *x *= &slope;
             *x -= &*y;
             *x %= p;
-            if x.is_negative() {
+            if *x < 0 {
                 *x += p;
             }
             // The representative of the class has an even y.
