@@ -18,7 +18,7 @@ const POINTS: usize = 256;
 const CHECKED: usize = 20;
 
 /// A walk of many points.
-pub struct Walk {
+pub(crate) struct Walk {
     group: Group,
     p: Integer,
     table: Vec<[Integer; 2]>,
@@ -40,7 +40,7 @@ impl Walk {
     ///
     /// # Errors
     /// If a step differs from plain affine arithmetic.
-    pub fn new(problem: &Problem, settings: Settings) -> Result<Self, Box<dyn Error>> {
+    pub(crate) fn new(problem: &Problem, settings: Settings) -> Result<Self, Box<dyn Error>> {
         let Problem { group, base, target, .. } = problem;
         let mut at = group.add(base, target);
         let mut next = || {
@@ -70,7 +70,7 @@ impl Walk {
     }
 
     /// One step of every point.
-    pub fn round(&mut self) {
+    pub(crate) fn round(&mut self) {
         let p = &self.p;
         let mut inverse = Integer::from(1);
         let (mut denominator, mut own, mut slope, mut x3) =
@@ -120,7 +120,7 @@ impl Walk {
     }
 
     /// Steps of a round.
-    pub fn points(&self) -> u64 {
+    pub(crate) fn points(&self) -> u64 {
         self.points.len() as u64
     }
 }
