@@ -93,7 +93,7 @@ impl Problem {
             return Err(Refusal::FieldSize { bits, least: MIN_BITS, most: MAX_BITS });
         }
         // Digits of e, so that p is not near a power of two.
-        let e = BigUint::from_slice(&[
+        let digits = BigUint::from_slice(&[
             0x9045_190c,
             0x56a7_84d9,
             0x38b4_da56,
@@ -104,7 +104,7 @@ impl Problem {
             0xb7e1_5162,
         ]);
         let one = BigUint::from(1_u32);
-        let mut n = (e >> (MAX_BITS - bits)) / 6_u32 | &one;
+        let mut n = (digits >> (MAX_BITS - bits)) / 6_u32 | &one;
         let p = loop {
             let p = &n * 6_u32 - &one;
             if p.bits() == bits && is_prime(&n) && is_prime(&p) {
@@ -115,12 +115,11 @@ impl Problem {
         let group = Group { p: p.clone(), a: BigUint::ZERO, b: one };
         // Every number has one cube root modulo p.
         let root = (&p * 2_u32 - 1_u32) / 3_u32;
-        let mut points = (4_u32..).filter_map(|y| {
+        let point = |y: u32| {
             let x = BigUint::from(y * y - 1).modpow(&root, &p);
             group.multiply(&BigUint::from(6_u32), &Some((x, y.into())))
-        });
-        let (base, target) = (points.next(), points.next());
-        drop(points);
+        };
+        let (base, target) = (point(4), point(5));
         Self::new("", group, n, base, target)
     }
 
