@@ -47,7 +47,9 @@ pub unsafe extern "C" fn warpmp_apply(
         let operation = named(operation)?.with_constant(constant);
         let expected = outcome_count(operation);
         if result_count != expected {
-            return Err(Failure::argument(format!("'{operation}' gives {expected} batches; there is room for {result_count}")));
+            return Err(Failure::argument(format!(
+                "'{operation}' gives {expected} batches; there is room for {result_count}"
+            )));
         }
         let results = writable(results, "results")?;
         let arity = operation.arity();

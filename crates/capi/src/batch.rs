@@ -68,7 +68,8 @@ impl Limb for u64 {
 /// The number of the caller's limbs of a batch.
 fn limbs_of<L: Limb>(shape: Shape) -> Result<usize, Failure> {
     let count = shape.limbs().div_ceil(L::WORDS).checked_mul(shape.lanes);
-    let fits = count.filter(|count| count.checked_mul(size_of::<L>()).is_some_and(|bytes| bytes <= isize::MAX as usize));
+    let fits =
+        count.filter(|count| count.checked_mul(size_of::<L>()).is_some_and(|bytes| bytes <= isize::MAX as usize));
     fits.ok_or_else(|| Failure::argument(format!("{} lanes of {} bits do not fit in memory", shape.lanes, shape.bits)))
 }
 
@@ -92,10 +93,9 @@ unsafe fn from_limbs<L: Limb>(limbs: *const L, lanes: usize, bits: usize, out: *
         };
         let mut words = Vec::new();
         let bytes = shape.bytes();
-        words.try_reserve_exact(shape.words()).map_err(|_| engine::Error::OutOfMemory {
-            required_bytes: bytes,
-            available_bytes: 0,
-        })?;
+        words
+            .try_reserve_exact(shape.words())
+            .map_err(|_| engine::Error::OutOfMemory { required_bytes: bytes, available_bytes: 0 })?;
         for (lane, row) in limbs.chunks_exact(shape.limbs().div_ceil(L::WORDS).max(1)).enumerate() {
             let mut row = row.iter().flat_map(|limb| limb.words().into_iter().take(L::WORDS));
             words.extend(row.by_ref().take(shape.limbs()));

@@ -56,7 +56,8 @@ pub(crate) fn guarded(work: impl FnOnce() -> Result<(), Failure>) -> warpmp_code
         Ok(Ok(())) => return warpmp_code::WARPMP_OK,
         Ok(Err(failure)) => failure,
         Err(panic) => {
-            let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+            let text =
+                panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
             Failure { code: warpmp_code::WARPMP_INTERNAL, text: text.unwrap_or("a panic without a text").into() }
         }
     };

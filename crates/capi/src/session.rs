@@ -97,7 +97,8 @@ pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a 
 }
 
 fn selector(name: &str) -> Result<Selector, Failure> {
-    let unknown = || Failure::argument(format!("there is no engine '{name}'; there are auto, cpu, cuda, cuda:0, … and sim"));
+    let unknown =
+        || Failure::argument(format!("there is no engine '{name}'; there are auto, cpu, cuda, cuda:0, … and sim"));
     Ok(match name {
         "auto" => Selector::Auto,
         "cpu" => Selector::Cpu,

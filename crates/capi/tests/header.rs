@@ -24,5 +24,8 @@ fn the_header_is_that_of_the_sources() {
     if env::var_os("WARPMP_BLESS").is_some() {
         fs::write(&path, &made).unwrap();
     }
-    assert!(made == fs::read_to_string(&path).unwrap(), "write include/warpmp.h anew: WARPMP_BLESS=1 cargo test -p warpmp-capi");
+    assert!(
+        made == fs::read_to_string(&path).unwrap(),
+        "write include/warpmp.h anew: WARPMP_BLESS=1 cargo test -p warpmp-capi"
+    );
 }

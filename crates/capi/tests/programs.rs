@@ -72,7 +72,8 @@ fn ways(source: &Path, folder: &Path, after: &[&str]) -> Vec<(&'static str, Vec<
         eprintln!("skipped: the address sanitizer is not here");
     }
     if exists("valgrind") {
-        let words = ["valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full", "--errors-for-leak-kinds=definite"];
+        let words =
+            ["valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full", "--errors-for-leak-kinds=definite"];
         ways.push((VALGRIND, words.map(PathBuf::from).into_iter().chain([plain]).collect()));
     } else {
         eprintln!("skipped: valgrind is not here");
@@ -97,7 +98,8 @@ fn products_of_gmps_integers() {
     }
     let rsa = repository().join("examples/rsa");
     let published = fs::read_to_string(rsa.join("n.txt")).unwrap();
-    let expected: String = published.lines().filter(|line| !line.starts_with('#')).fold(String::new(), |all, line| all + line + "\n");
+    let expected: String =
+        published.lines().filter(|line| !line.starts_with('#')).fold(String::new(), |all, line| all + line + "\n");
     for (name, way) in ways(&repository().join("examples/c/mpz_products.c"), folder.path(), &["-lgmp"]) {
         let output = run(command(&way).args([rsa.join("p.txt"), rsa.join("q.txt")]));
         assert!(output.status.success(), "{name}: {}", text(&output.stderr));
@@ -134,14 +136,25 @@ fn signatures() {
     fs::write(&broken, file + "c5 2 xyz\n").unwrap();
     for (name, way) in ways(&repository().join("examples/c/rsa_verify.c"), folder.path(), &[]) {
         let output = run(command(&way).arg(&good));
-        assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), String::new()), "{name}: {}", text(&output.stderr));
+        assert_eq!(
+            (output.status.code(), text(&output.stdout)),
+            (Some(0), String::new()),
+            "{name}: {}",
+            text(&output.stderr)
+        );
         if name == VALGRIND {
             continue;
         }
         let output = run(command(&way).arg(&bad));
         let line = right + 2;
-        let expected = format!("{0}:{line}: the signature is wrong\n{0}:{1}: division by zero\n", bad.display(), line + 1);
-        assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), expected), "{name}: {}", text(&output.stderr));
+        let expected =
+            format!("{0}:{line}: the signature is wrong\n{0}:{1}: division by zero\n", bad.display(), line + 1);
+        assert_eq!(
+            (output.status.code(), text(&output.stdout)),
+            (Some(1), expected),
+            "{name}: {}",
+            text(&output.stderr)
+        );
         let output = run(command(&way).arg(&broken));
         assert_eq!(output.status.code(), Some(2), "{name}");
         assert!(text(&output.stderr).contains(&format!("broken:{line}: ")), "{name}: {}", text(&output.stderr));
@@ -159,12 +172,25 @@ fn the_interface_holds() {
     }
 }
 
+/// The program of the book.
+#[test]
+fn the_books_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = fs::read_to_string(repository().join("book/src/c.md")).unwrap();
+    let (_, program) = page.split_once("```c\n").unwrap();
+    let [source, binary] = ["book.c", "book"].map(|name| folder.path().join(name));
+    fs::write(&source, program.split_once("```").unwrap().0).unwrap();
+    compiled(&source, &binary, &[], &[]);
+    assert_eq!(text(&run(&mut Command::new(binary)).stdout), "21 55\n");
+}
+
 /// A C++ program includes the header, and the static library links.
 #[test]
 fn other_ways_to_link() {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("version.cpp");
-    fs::write(&source, "#include <cstdio>\n#include <warpmp.h>\nint main() { std::puts(warpmp_version()); }\n").unwrap();
+    fs::write(&source, "#include <cstdio>\n#include <warpmp.h>\nint main() { std::puts(warpmp_version()); }\n")
+        .unwrap();
     for (compiler, language) in [("cc", "c"), ("c++", "c++")] {
         if !exists(compiler) {
             eprintln!("skipped: {compiler} is not here");
