@@ -69,7 +69,7 @@ impl Limb for u64 {
 fn limbs_of<L: Limb>(shape: Shape) -> Result<usize, Failure> {
     let count = shape.limbs().div_ceil(L::WORDS).checked_mul(shape.lanes);
     let fits =
-        count.filter(|count| count.checked_mul(size_of::<L>()).is_some_and(|bytes| bytes <= isize::MAX as usize));
+        count.filter(|count| count.checked_mul(size_of::<L>()).is_some_and(|bytes| isize::try_from(bytes).is_ok()));
     fits.ok_or_else(|| Failure::argument(format!("{} lanes of {} bits do not fit in memory", shape.lanes, shape.bits)))
 }
 
@@ -143,7 +143,7 @@ unsafe fn to_limbs<L: Limb>(
             }
         };
         let mut to = limbs;
-        for row in batch.iter() {
+        for row in batch {
             for words in row.chunks(L::WORDS) {
                 let high = words.get(1).copied().unwrap_or(0);
                 // SAFETY: `count` limbs are written, at most `capacity`, which the caller promises. No reference is made,

@@ -10,6 +10,10 @@
 //! This crate is one of the few that may contain `unsafe`: it reads and writes the memory of C programs. It checks every
 //! pointer for null and every length; that a pointer is valid and a handle alive, the caller promises.
 
+#![allow(
+    clippy::doc_markdown,
+    reason = "the comments become those of the header, where backticks around each name disturb"
+)]
 #![allow(non_camel_case_types, reason = "the names of the header are those of C")]
 
 pub mod apply;

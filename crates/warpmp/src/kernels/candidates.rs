@@ -144,10 +144,9 @@ pub(super) fn karatsuba_group(levels: RangeInclusive<u32>) -> Vec<KaratsubaSetti
 
 /// A warp a product on tensor cores: many products a warp amortise its beginning, few fill the machine.
 pub(super) fn tensor() -> Vec<TensorSettings> {
-    let usual = TensorSettings::default();
-    let mut settings = vec![usual];
+    let mut settings = vec![TensorSettings::default()];
     for warps in [1, 2, 4] {
-        let of = |products| TensorSettings { warps: Some(warps), products: Some(products), ..usual };
+        let of = |products| TensorSettings { warps: Some(warps), products: Some(products) };
         settings.extend([warps, 4 * warps, 8 * warps].map(of));
     }
     settings
