@@ -290,6 +290,12 @@ own_settings! {
         copies: u32 = copies,
     }
 
+    /// A product a block by transforms.
+    FftSettings {
+        /// Levels at which a product is divided before a part of it is transformed.
+        levels: u32 = levels,
+    }
+
     /// Numbers in the registers of a group of lanes.
     HeldSettings {
         /// Warps a block of threads.
