@@ -153,10 +153,9 @@ pub(super) fn inverse_of_points(b: &mut Builder, x: &mut [Complex]) {
 /// `x·y`.
 pub(super) fn product(b: &mut Builder, x: Complex, y: Complex) -> Complex {
     let both = b.mul_f64(x.im, y.im);
-    let minus = b.neg_f64(both);
-    let re = b.fma(x.re, y.re, minus);
     let cross = b.mul_f64(x.im, y.re);
-    Complex { re, im: b.fma(x.re, y.im, cross) }
+    let minus = b.neg_f64(both);
+    Complex { re: b.fma(x.re, y.re, minus), im: b.fma(x.re, y.im, cross) }
 }
 
 /// `x²`.

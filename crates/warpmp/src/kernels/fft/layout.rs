@@ -58,9 +58,9 @@ impl Layout {
         };
         let digits = (limbs[0].max(limbs[1]) * 32 / DIGIT_BITS).next_power_of_two().max(512);
         let usual = if digits > 2048 { 1 } else { 0 };
-        let levels =
-            levels.filter(|&levels| levels <= 1 && (512..=2048).contains(&(digits >> levels))).unwrap_or(usual);
-        Self { limbs, square, points: digits >> levels, parts: 1 << levels }
+        let with = |levels: u32| Self { limbs, square, points: digits >> levels, parts: 1 << levels };
+        let possible = |layout: &Self| (512..=2048).contains(&layout.points) && layout.is_exact();
+        levels.filter(|&levels| levels <= 1).map(with).filter(possible).unwrap_or_else(|| with(usual))
     }
 
     /// Digits of a factor, and complex points of its transform.

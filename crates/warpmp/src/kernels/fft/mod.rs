@@ -30,6 +30,7 @@ use warpmp_kernel::ir::{Bounds, Kernel, Special};
 use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
 use super::{Algorithm, FftSettings, OnlyFrom, OperationShape, Order, Spec, With, candidates};
+pub use bound::Pass;
 use layout::Layout;
 
 /// Parameters of the kernel.
@@ -56,12 +57,12 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     name: "fft",
     summary: "a block a product, digits of 16 bits, right-angle convolution in double precision with a proved bound",
     accepts: "operands whose longer one has 4097 to 65536 bits, on a GPU from sm_80 on",
-    fits: |shape| LIMBS.contains(&shape.max_limbs()),
+    fits: |shape| LIMBS.contains(&shape.max_limbs()) && Layout::of(shape, None).is_exact(),
     order: Order::LongerFirst,
     recipe: &OnlyFrom(
         SHARED_MEMORY_FROM,
         With::<FftSettings> {
-            spec: |shape, settings, _| Box::new(Fft { shape, layout: Layout::of(shape, settings.levels) }),
+            spec: |shape, settings, _| Box::new(Fft::new(shape, settings)),
             candidates: |_| candidates::fft(),
         },
     ),
@@ -89,6 +90,36 @@ struct Place {
 }
 
 impl Fft {
+    /// The kernel for operands that the algorithm takes, in its order.
+    ///
+    /// # Panics
+    /// If the bound does not prove that every product is exact.
+    pub fn new(shape: OperationShape, settings: &FftSettings) -> Self {
+        let layout = Layout::of(shape, settings.levels);
+        assert!(layout.is_exact(), "the bound proves every product");
+        Self { shape, layout }
+    }
+
+    /// The passes, in their order, with their errors.
+    pub fn passes(&self) -> Vec<Pass> {
+        self.layout.passes()
+    }
+
+    /// Digits of a factor.
+    pub const fn digits(&self) -> u32 {
+        self.layout.digits()
+    }
+
+    /// The bound on the errors of coefficients if digits have this many bits. The kernel's digits have 16.
+    pub fn bound(&self, digit_bits: u32) -> f64 {
+        self.layout.bound(digit_bits)
+    }
+
+    /// The table of roots as angles, in units of 2⁻³² turns, with their scale.
+    pub fn roots(&self) -> Vec<(u32, f64)> {
+        self.layout.roots()
+    }
+
     fn kernel(&self, entry: &Entry) -> Kernel {
         let rows: &[&str] = if self.layout.square { &["a", "c"] } else { &["a", "b", "c"] };
         let (mut b, ports) = entry.open(&self.name(), Glue::None, rows, false);

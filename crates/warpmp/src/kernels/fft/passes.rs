@@ -100,7 +100,9 @@ impl Layout {
             let x = if self.parts == 1 {
                 codelet::forward_real(b, &digits[0], &roots)
             } else {
+                b.section("remainders");
                 let mut x = remainders(b, &digits, &powers);
+                b.section("forward 1");
                 codelet::forward(b, &mut x, &roots);
                 x
             };

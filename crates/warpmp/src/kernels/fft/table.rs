@@ -107,12 +107,14 @@ impl Layout {
 
     /// The table: cosines and sines.
     pub(super) fn table(self) -> Vec<u64> {
-        let scale = 1.0 / f64::from(self.digits());
-        let scaled = |(i, angle): (u32, Angle)| {
-            let scale = if i < self.twist() { 1.0 } else { scale };
-            cosine_and_sine(angle).map(|it| (it * scale).to_bits())
-        };
-        (0..).zip(self.angles()).flat_map(scaled).collect()
+        let scaled = |(angle, scale): (Angle, f64)| cosine_and_sine(angle).map(|it| (it * scale).to_bits());
+        self.roots().into_iter().flat_map(scaled).collect()
+    }
+
+    /// The roots: their angles and scales. Powers of two are exact scales.
+    pub(super) fn roots(self) -> Vec<(Angle, f64)> {
+        let twist = 1.0 / f64::from(self.digits());
+        (0..).zip(self.angles()).map(|(i, angle)| (angle, if i < self.twist() { 1.0 } else { twist })).collect()
     }
 }
 
