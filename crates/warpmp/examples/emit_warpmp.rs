@@ -162,7 +162,7 @@ const SQUARES: &[(&str, usize, Option<u64>, u32)] = &[
     ("tensor", 4096, None, 88),
     ("fft", 16384, None, 128),
     ("fft", 32768, None, 128),
-    ("fft", 65536, None, 168),
+    ("fft", 65536, None, 255),
 ];
 
 /// Operation, algorithm, bits of the operands, wide products in the text, registers.

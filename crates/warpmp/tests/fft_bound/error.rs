@@ -18,7 +18,7 @@ const MARGIN: f64 = 1.0 + 1e-6;
 
 /// A codelet: values of one run that depend on each other.
 #[derive(Debug, Default)]
-pub struct Codelet {
+pub(crate) struct Codelet {
     /// Of each instruction: its linear terms in inputs and earlier results with their coefficients, and its errors.
     steps: Vec<Step>,
     inputs: usize,
@@ -39,7 +39,7 @@ struct Step {
 
 impl Codelet {
     /// The codelets of a trace in these sections, each with its section.
-    pub fn all<'t>(trace: &'t Trace, sections: &[&str]) -> Vec<(&'t str, Self)> {
+    pub(crate) fn all<'t>(trace: &'t Trace, sections: &[&str]) -> Vec<(&'t str, Self)> {
         let count = trace.values.len();
         let mut leaves = vec![false; count];
         for (number, value) in trace.values.iter().enumerate() {
@@ -78,7 +78,7 @@ impl Codelet {
     }
 
     /// Everything that the errors depend on.
-    pub fn signature(&self) -> Vec<u64> {
+    pub(crate) fn signature(&self) -> Vec<u64> {
         let mut signature = vec![self.inputs as u64, self.outputs.len() as u64];
         for step in &self.steps {
             signature.push(u64::from(step.rounded) + 2 * step.terms.len() as u64);
@@ -87,11 +87,6 @@ impl Codelet {
         }
         signature.extend(self.outputs.iter().map(|&it| it as u64));
         signature
-    }
-
-    /// Inputs and outputs, counted as real numbers.
-    pub fn size(&self) -> [usize; 2] {
-        [self.inputs, self.outputs.len()]
     }
 
     /// Each value as a function of the inputs.
@@ -151,7 +146,7 @@ impl Codelet {
     }
 
     /// The norm of the map from the inputs to the errors of the outputs, Euclidean norms on both sides, in units of 2⁻⁵³.
-    pub fn euclidean(&self) -> f64 {
+    pub(crate) fn euclidean(&self) -> f64 {
         let errors: Vec<(Vec<f64>, Vec<f64>)> = self.errors().into_iter().flatten().collect();
         let norm = |v: &[f64]| v.iter().map(|it| it * it).sum::<f64>().sqrt();
         // |T·D·V| ≤ |T·S⁻¹|·|S·V| for every positive diagonal S.
@@ -173,7 +168,7 @@ impl Codelet {
     }
 
     /// The greatest coefficient of the map from complex inputs to the errors of complex outputs, in units of 2⁻⁵³.
-    pub fn greatest(&self) -> f64 {
+    pub(crate) fn greatest(&self) -> f64 {
         let mut sums = vec![vec![0.0; self.inputs / 2]; self.outputs.len() / 2];
         for [first, second] in self.errors() {
             let block = |i: usize, of: fn(&(Vec<f64>, Vec<f64>)) -> &Vec<f64>| {

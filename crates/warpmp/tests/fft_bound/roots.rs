@@ -13,7 +13,7 @@ const BITS: u32 = 200;
 const ERROR: u32 = 1 << 20;
 
 /// Is every entry of the table the nearest double of its cosine or sine times its scale? The number of the first that is not.
-pub fn check(roots: &[(u32, f64)], table: &[u64]) -> Result<(), usize> {
+pub(crate) fn check(roots: &[(u32, f64)], table: &[u64]) -> Result<(), usize> {
     assert_eq!(table.len(), 2 * roots.len());
     let pi = pi();
     let mut known: HashMap<u32, [BigInt; 2]> = HashMap::new();

@@ -12,7 +12,7 @@ const TABLE: u64 = 1 << 40;
 
 /// A double in the trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Double {
+pub(crate) enum Double {
     /// A constant, and the bound on its distance from the number that it stands for.
     Constant { value: f64, error: f64 },
     /// The value of this number.
@@ -21,7 +21,7 @@ pub enum Double {
 
 /// How a value arises.
 #[derive(Clone, Copy, Debug)]
-pub enum Origin {
+pub(crate) enum Origin {
     /// An exact digit.
     Digit,
     /// A double of shared memory.
@@ -38,20 +38,20 @@ pub enum Origin {
 
 /// A value of the trace.
 #[derive(Clone, Debug)]
-pub struct Value {
-    pub origin: Origin,
+pub(crate) struct Value {
+    pub(crate) origin: Origin,
     /// The number of its run of instructions without labels, branches and new sections.
-    pub run: usize,
+    pub(crate) run: usize,
     /// Is it stored in shared memory?
-    pub stored: bool,
+    pub(crate) stored: bool,
 }
 
 /// What a thread did.
 #[derive(Debug, Default)]
-pub struct Trace {
-    pub values: Vec<Value>,
+pub(crate) struct Trace {
+    pub(crate) values: Vec<Value>,
     /// The section of each run.
-    pub runs: Vec<String>,
+    pub(crate) runs: Vec<String>,
 }
 
 /// The error of a constant that is the nearest double of its number: powers of two and zero are exact.
@@ -60,7 +60,7 @@ fn rounding_of(value: f64) -> f64 {
 }
 
 /// Half the distance of doubles of this magnitude.
-pub fn half_spacing(value: f64) -> f64 {
+pub(crate) fn half_spacing(value: f64) -> f64 {
     let bits = value.abs().to_bits();
     (f64::from_bits(bits + 1) - f64::from_bits(bits)) / 2.0
 }
@@ -83,7 +83,7 @@ struct Thread<'k> {
 
 /// Follows the thread of this number as long as it computes with doubles. `root_error`: the error of a root of the table, in
 /// units of the half distance between doubles.
-pub fn follow(kernel: &Kernel, number: u32, root_error: f64) -> Trace {
+pub(crate) fn follow(kernel: &Kernel, number: u32, root_error: f64) -> Trace {
     let mut thread = Thread {
         kernel,
         number: number.into(),

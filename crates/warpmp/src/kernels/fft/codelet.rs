@@ -102,7 +102,7 @@ pub(super) fn forward_real(b: &mut Builder, digits: &[F64], roots: &[Root]) -> V
 }
 
 fn forward_level(b: &mut Builder, x: &mut [Complex], roots: &[Root], level: u32) {
-    let first = if level == 0 { 0 } else { 1 << (level - 1) };
+    let first = roots_of_level(level).0 as usize;
     let half = x.len() >> (level + 1);
     for (node, points) in x.chunks_mut(2 * half).enumerate() {
         let root = roots[first + node / 2];
@@ -117,15 +117,26 @@ fn forward_level(b: &mut Builder, x: &mut [Complex], roots: &[Root], level: u32)
 /// [`inverse_roots`](angle::inverse_roots).
 pub(super) fn inverse(b: &mut Builder, x: &mut [Complex], roots: &[Root]) {
     for level in 0..x.len().ilog2() {
-        let pairs = 1_usize << level;
-        let first = if level == 0 { 0 } else { pairs / 2 };
-        for points in x.chunks_mut(2 * pairs) {
-            for i in 0..pairs {
-                let second = level > 0 && i >= pairs / 2;
-                let root = roots[first + if second { i - pairs / 2 } else { i }];
-                let root = if second { root.over_i() } else { root };
-                [points[i], points[i + pairs]] = butterfly(b, root, [points[i], points[i + pairs]]);
-            }
+        let (before, count) = roots_of_level(level);
+        inverse_level(b, x, &roots[before as usize..(before + count) as usize], level);
+    }
+}
+
+/// How many roots a codelet has for the levels before this one, and for this one.
+pub(super) const fn roots_of_level(level: u32) -> (u32, u32) {
+    if level == 0 { (0, 1) } else { (1 << (level - 1), 1 << (level - 1)) }
+}
+
+/// A level of [`inverse`], with its own roots.
+pub(super) fn inverse_level(b: &mut Builder, x: &mut [Complex], roots: &[Root], level: u32) {
+    let pairs = 1_usize << level;
+    for points in x.chunks_mut(2 * pairs) {
+        for i in 0..pairs {
+            let root = match roots.get(i) {
+                Some(root) => *root,
+                None => roots[i - roots.len()].over_i(),
+            };
+            [points[i], points[i + pairs]] = butterfly(b, root, [points[i], points[i + pairs]]);
         }
     }
 }

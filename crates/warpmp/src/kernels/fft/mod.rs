@@ -3,9 +3,9 @@
 //! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
 //! requires   `la, lb ≤ 2048`, the longer one at least 129
 //! launch     `points / 16` threads a block, a block a product; `layout.rs` has the shared memory
-//! cost       about 3·d·(6·log₂ d + 2) operations on doubles for `d` digits of 16 bits, a third less for a square;
+//! cost       about d·(9·log₂ d + 11) rounded operations on doubles for `d` digits of 16 bits, a third less for a square;
 //!            4·(la + lb + lc) bytes of global traffic
-//! registers  at most 168 for one part, 255 for two
+//! registers  at most 168 for one part (128 for a square), 255 for two
 //!
 //! Digits are the coefficients of polynomials modulo `x^d − i`: the real part of a coefficient of their product is the low
 //! half of the product, the imaginary part the high half. The polynomial factors down to its `d` roots, so there is no
@@ -29,9 +29,9 @@ use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Kernel, Special};
 use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
-use super::{Algorithm, FftSettings, OnlyFrom, OperationShape, Order, Spec, With, candidates};
+use super::{Algorithm, FastDoubles, FftSettings, OnlyFrom, OperationShape, Order, Spec, With, candidates};
 pub use bound::Pass;
-use layout::Layout;
+use layout::{DIGIT_BITS, Layout};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -59,13 +59,13 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "operands whose longer one has 4097 to 65536 bits, on a GPU from sm_80 on",
     fits: |shape| LIMBS.contains(&shape.max_limbs()) && Layout::of(shape, None).is_exact(),
     order: Order::LongerFirst,
-    recipe: &OnlyFrom(
+    recipe: &FastDoubles(OnlyFrom(
         SHARED_MEMORY_FROM,
         With::<FftSettings> {
             spec: |shape, settings, _| Box::new(Fft::new(shape, settings)),
             candidates: |_| candidates::fft(),
         },
-    ),
+    )),
 };
 
 /// The row of the register for squares.
@@ -132,7 +132,11 @@ impl Fft {
     fn bounds(&self) -> Bounds {
         let Layout { square, parts, .. } = self.layout;
         let threads = self.layout.threads();
-        let registers = if square && parts == 1 { 128 } else { 168 };
+        let registers = match (square, parts) {
+            (true, 1) => 128,
+            (false, 1) => 168,
+            _ => 200,
+        };
         let blocks = (SHARED_BYTES / (self.layout.bytes() + 1024)).min(REGISTERS / (threads * registers));
         Bounds { max_threads: Some(threads), min_blocks: Some(blocks.max(1)), ..Bounds::default() }
     }
@@ -140,7 +144,6 @@ impl Fft {
     fn write(&self, b: &mut Builder, ports: &Ports) {
         b.section("setup");
         let thread = b.special(Special::Tid);
-        let product = b.special(Special::Ctaid);
         let shared = b.shared_base();
         let table = b.table(self.layout.table());
         let place = Place {
@@ -150,17 +153,20 @@ impl Fft {
             table,
             selector: passes::digit_selector(b, thread),
         };
-        let count = ports.addresses.len();
-        let rows: Vec<R64> = (0..count).map(|i| self.row(b, ports, product, i)).collect();
-        self.layout.transform(b, &place, &rows[..count - 1]);
-        self.layout.finish(b, &place, rows[count - 1]);
+        let factors: Vec<R64> = (0..ports.addresses.len() - 1).map(|i| self.row(b, ports, i)).collect();
+        self.layout.transform(b, &place, &factors);
+        self.layout.finish(b, &place, |b| self.row(b, ports, factors.len()));
     }
 
     /// The address of a row of this block's product.
-    fn row(&self, b: &mut Builder, ports: &Ports, product: R32, i: usize) -> R64 {
+    fn row(&self, b: &mut Builder, ports: &Ports, i: usize) -> R64 {
         let limbs = self.shape.limbs::<3>()[i];
         let address = ports.addresses[i];
-        if self.shape.is_common(i) { address } else { b.mad_wide(product, 4 * limbs, address) }
+        if self.shape.is_common(i) {
+            return address;
+        }
+        let product = b.special(Special::Ctaid);
+        b.mad_wide(product, 4 * limbs, address)
     }
 }
 
@@ -170,6 +176,26 @@ impl Spec for Fft {
         let operands =
             if square { format!("sqr_fft_{la}_{lc}") } else { format!("mul_fft_{}", self.shape.product_name()) };
         format!("{operands}_{parts}x{points}")
+    }
+
+    fn notes(&self) -> Vec<(&'static str, String)> {
+        let Layout { points, parts, .. } = self.layout;
+        let passes =
+            self.passes().iter().map(|it| format!("{} {}", it.section, it.radix)).collect::<Vec<_>>().join(", ");
+        vec![
+            (
+                "digits",
+                format!("{} of {DIGIT_BITS} bits a factor, as {parts} × {points} complex points", self.digits()),
+            ),
+            ("passes", format!("{passes} (the number is the radix)")),
+            (
+                "bound",
+                format!(
+                    "{:.3}: no coefficient has a greater error; below 0.5 the product is exact",
+                    self.bound(DIGIT_BITS)
+                ),
+            ),
+        ]
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {

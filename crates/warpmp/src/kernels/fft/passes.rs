@@ -81,29 +81,26 @@ impl Layout {
 
     /// The first pass: of each factor the 16 coefficients of a part that are as far apart as there are threads.
     fn first_pass(self, b: &mut Builder, place: &Place, words: &[Vec<Vec<R32>>], regions: &[R32], node: R64) {
-        let constants = tree_roots(self.nodes()[0], RADIX.ilog2());
-        let (powers, roots) = if self.parts == 1 {
-            (Vec::new(), constants.into_iter().map(Root::constant).collect())
-        } else {
-            b.section("forward 1");
-            let mut load = |first: u32, count: u32| -> Vec<Complex> {
-                (first..first + count).map(|i| load_root(b, node, i)).collect()
-            };
-            let (powers, roots) = (load(0, self.parts - 1), load(self.parts - 1, RADIX / 2));
-            (powers, roots.into_iter().map(|it| Root::register(b, it)).collect::<Vec<Root>>())
-        };
+        let mut roots: Option<Vec<Root>> = None;
         for (words, &region) in words.iter().zip(regions) {
             b.section("digits");
             let digits: Vec<Vec<F64>> =
                 words.iter().map(|words| words.iter().map(|&word| place.digit(b, word)).collect()).collect();
-            b.section("forward 1");
             let x = if self.parts == 1 {
-                codelet::forward_real(b, &digits[0], &roots)
+                b.section("forward 1");
+                let constants = || tree_roots(self.nodes()[0], RADIX.ilog2()).into_iter().map(Root::constant).collect();
+                codelet::forward_real(b, &digits[0], roots.get_or_insert_with(constants))
             } else {
                 b.section("remainders");
+                let powers: Vec<Complex> = (0..self.parts - 1).map(|i| load_root(b, node, i)).collect();
                 let mut x = remainders(b, &digits, &powers);
                 b.section("forward 1");
-                codelet::forward(b, &mut x, &roots);
+                let roots = roots.get_or_insert_with(|| {
+                    // `ptxas` moves loads to the front and spills registers. It moves none across a barrier.
+                    b.warp_barrier();
+                    load_roots(b, node, self.parts - 1, 1, RADIX / 2)
+                });
+                codelet::forward(b, &mut x, roots);
                 x
             };
             let mut points = Points::new(b, place.thread, region);
@@ -214,9 +211,16 @@ impl Layout {
         let half = JOINED / 2;
         let parity = offset % 2;
         let first = self.joining() + parity * half * self.joins() / 2 + offset / 2;
-        let roots = load_roots(b, from, first, half, self.joins() / 2);
         let mut x: Vec<Complex> = (0..self.joins()).map(|i| points.load(b, i * JOINED + offset)).collect();
-        codelet::inverse(b, &mut x, &roots);
+        for level in 0..self.joins().ilog2() {
+            if level == RADIX.ilog2() - 1 {
+                // `ptxas` moves loads to the front and spills registers. It moves none across a barrier.
+                b.warp_barrier();
+            }
+            let (before, count) = codelet::roots_of_level(level);
+            let roots = load_roots(b, from, first + before * half, half, count);
+            codelet::inverse_level(b, &mut x, &roots, level);
+        }
         b.section("twist");
         let twist = load_root(b, from, self.twist() + parity * half + offset / 2);
         for (x, i) in x.iter_mut().zip(0..) {

@@ -5,7 +5,8 @@
 //! ballots, and over rows and segments by a look-ahead in masks: a segment is 32 words, a row 128.
 //!
 //! bound: a coefficient is an integer below `2¹²·(2¹⁶ − 1)² < 2⁴⁴`, and the error of its double is below 1/2 (`bound.rs`).
-//! Adding `1.5·2⁵²` rounds it to the integer, because doubles from 2⁵² to 2⁵³ are the integers. A pair is below
+//! Adding `1.5·2⁵²` rounds it to the integer, because doubles from 2⁵² to 2⁵³ are the integers. The bits of the sum are those
+//! of `1.5·2⁵²`, whose low 48 bits are zero, plus the integer. A pair is below
 //! `2⁴⁴ + 2⁶⁰`, so its upper half `h` is below 2²⁹. If a word plus `h` overflows, the rest is below `h`: not all ones. A
 //! segment of all ones generates no carry, and neither does a row of them.
 
@@ -15,7 +16,7 @@ use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 use super::Place;
 use super::layout::{DIGIT_BITS, JOINED, Layout, Points, ROW_WORDS, SEGMENTS};
 
-/// Added to a coefficient: the bits of the sum are those of this number plus the coefficient.
+/// Added to a coefficient: 1.5·2⁵².
 const ROUNDING: f64 = 6_755_399_441_055_744.0;
 
 /// The words of a thread in a column of the rows.
@@ -29,12 +30,13 @@ struct Column {
 }
 
 impl Layout {
-    /// Finishes the product and writes its limbs to the row at `to`.
-    pub(super) fn finish(self, b: &mut Builder, place: &Place, to: R64) {
+    /// Finishes the product and writes its limbs to the row whose address `row` computes: late, because registers are short
+    /// before.
+    pub(super) fn finish(self, b: &mut Builder, place: &Place, row: impl FnOnce(&mut Builder) -> R64) {
         let first = b.add(place.shared, self.first_factor());
         let number = b.shl(place.thread, 1);
         let mut points = Points::new(b, number, first);
-        let pairs: Vec<Vec<R64>> =
+        let halves: Vec<Vec<(R32, R32)>> =
             (0..self.columns()).map(|column| self.pairs(b, place, &mut points, 2 * self.threads() * column)).collect();
         b.section("carry");
         let warp = b.shr(place.thread, 5);
@@ -43,8 +45,6 @@ impl Layout {
         let start = b.compare(Cmp::Eq, place.thread, 0);
         let zero = b.copy(0);
         b.guarded(start, true, |g| g.store_shared(&[zero], passed, self.passed()));
-        let halves: Vec<Vec<(R32, R32)>> =
-            pairs.iter().map(|pairs| pairs.iter().map(|&pair| b.unpack(pair)).collect()).collect();
         for (column, halves) in halves.iter().enumerate() {
             for (row, &(_, high)) in halves.iter().enumerate() {
                 let at = self.passed() + 4 * self.segment(row, column);
@@ -56,6 +56,7 @@ impl Layout {
             halves.iter().enumerate().map(|(column, halves)| self.add(b, place, passed, halves, column)).collect();
         let carries = self.look_ahead(b, place, &columns, warp);
         b.section("store");
+        let to = row(b);
         let to = b.mad_wide(place.thread, 4, to);
         for (number, (column, carries)) in (0..).zip(columns.iter().zip(carries)) {
             for (row, &word) in (0..).zip(&column.words) {
@@ -78,25 +79,41 @@ impl Layout {
         SEGMENTS * row as u32 + self.threads() / 32 * column as u32
     }
 
-    /// The pairs of coefficients of two neighbouring columns, a row after the other.
-    fn pairs(self, b: &mut Builder, place: &Place, points: &mut Points, column: u32) -> Vec<R64> {
-        let [even, odd] = [0, 1].map(|parity| {
-            let x = self.join(b, place, points, column + parity);
-            b.section("round");
-            let rows = x.iter().map(|x| x.re).chain(x.iter().map(|x| x.im)).take(self.rows() as usize);
-            let rounded = rows.map(|value| {
-                let sum = b.add_f64(value, ROUNDING);
-                b.bits_of_f64(sum)
-            });
-            rounded.collect::<Vec<R64>>()
-        });
-        let excess = ROUNDING.to_bits().wrapping_add(ROUNDING.to_bits() << DIGIT_BITS);
-        let pair = |(even, odd): (R64, R64)| {
-            let odd = b.shl64(odd, DIGIT_BITS);
-            let sum = b.add64(even, odd);
-            b.sub64(sum, excess)
+    /// The pairs of coefficients of two neighbouring columns, low and high word, a row after the other.
+    fn pairs(self, b: &mut Builder, place: &Place, points: &mut Points, column: u32) -> Vec<(R32, R32)> {
+        let even = self.column(b, place, points, column);
+        // Of the high words only the low halves are of coefficients. Two share a register while the other column is
+        // computed, because registers are short.
+        let highs: Vec<R32> = even.chunks(2).map(|two| b.prmt(two[0].1, two[two.len() - 1].1, 0x5410)).collect();
+        if self.parts > 1 {
+            // `ptxas` moves loads of the second column to the first and spills registers. It moves none across a barrier.
+            b.warp_barrier();
+        }
+        let odd = self.column(b, place, points, column + 1);
+        let pair = |(row, (even, odd)): (usize, ((R32, R32), (R32, R32)))| {
+            let high = b.prmt(highs[row / 2], 0, if row.is_multiple_of(2) { 0x4410 } else { 0x4432 });
+            let shifted = [b.shl(odd.0, DIGIT_BITS), b.prmt(odd.0, odd.1, 0x5432)];
+            let sum = [b.register(), b.register()];
+            let mut chain = b.chain();
+            chain.add_into(sum[0], even.0, shifted[0]);
+            chain.end_add(sum[1], high, shifted[1]);
+            (sum[0], sum[1])
         };
-        even.into_iter().zip(odd).map(pair).collect()
+        even.into_iter().zip(odd).enumerate().map(pair).collect()
+    }
+
+    /// The rounded coefficients of a column, a row after the other: the low words, and words whose low halves are the bits
+    /// above.
+    fn column(self, b: &mut Builder, place: &Place, points: &mut Points, column: u32) -> Vec<(R32, R32)> {
+        let x = self.join(b, place, points, column);
+        b.section("round");
+        let rows = x.iter().map(|x| x.re).chain(x.iter().map(|x| x.im)).take(self.rows() as usize);
+        let rounded = rows.map(|value| {
+            let sum = b.add_f64(value, ROUNDING);
+            let bits = b.bits_of_f64(sum);
+            b.unpack(bits)
+        });
+        rounded.collect()
     }
 
     /// Adds the upper half of each pair to the next word.
