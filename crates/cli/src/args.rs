@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::commands::{collatz::args::CollatzCommand, ecdlp::args::EcdlpCommand};
 pub(crate) use error::ArgsError;
 pub(crate) use measuring::{Bench, BenchOperation, BenchRows, Part, Reproduce, Tune};
-pub(crate) use number_theory::{BatchGcd, IsPrime};
+pub(crate) use number_theory::{BatchGcd, IsPrime, Print};
 pub(crate) use per_operation::PerOperation;
 pub(crate) use shared::{
     ChunkArgs, DeviceArgs, EngineArgs, FormatArgs, GpusArgs, ObjectArgs, ProgressArgs, SummaryArgs,
@@ -89,6 +89,10 @@ pub(crate) struct Apply {
     /// - is standard input, if no operand is.
     #[arg(long, value_name = "FILE")]
     pub(crate) expect: Vec<OsString>,
+    /// Promise that operands are below their moduli; a lane with another one has no result then. Without this the program
+    /// reduces operands
+    #[arg(long)]
+    pub(crate) reduced: bool,
     /// Fail at the first lane without a result: no file appears then
     #[arg(long)]
     pub(crate) strict: bool,

@@ -8,8 +8,15 @@ use std::io;
 use crate::{
     args::ArgsError,
     commands::{
-        apply::LostLane, batch_gcd::WrongFactor, check::WrongResult, collatz::CollatzFailure, ecdlp::EcdlpError,
-        expect::ExpectError, is_prime::WrongVerdict, reproduce::ReproduceError, selftest::WrongAnswers,
+        apply::{LostLane, SignError},
+        batch_gcd::WrongFactor,
+        check::WrongResult,
+        collatz::CollatzFailure,
+        ecdlp::EcdlpError,
+        expect::ExpectError,
+        is_prime::WrongVerdict,
+        reproduce::ReproduceError,
+        selftest::WrongAnswers,
         tune::TuneError,
     },
     io::error::{FileError, plain},
@@ -38,6 +45,8 @@ pub(crate) enum Error {
     Args(#[from] ArgsError),
     #[error(transparent)]
     LostLane(#[from] LostLane),
+    #[error(transparent)]
+    Sign(#[from] SignError),
     #[error(transparent)]
     WrongResult(#[from] WrongResult),
     #[error(transparent)]
@@ -110,6 +119,7 @@ impl Error {
                 | warpmp::Error::ResultTooWide { .. },
             ) => USAGE,
             Self::LostLane(_)
+            | Self::Sign(_)
             | Self::WrongResult(_)
             | Self::Expect(_)
             | Self::WrongVerdict(_)

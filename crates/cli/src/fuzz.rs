@@ -11,7 +11,7 @@ use crate::{
         text::{LINE_LIMIT, write_line},
         tuple::TupleReader,
     },
-    numbers::{self, Numbers},
+    numbers::{self, Lines, Numbers},
     pool::Pool,
 };
 
@@ -38,7 +38,8 @@ pub(crate) fn each(source: Source, mut each: impl FnMut(&[u32])) -> Result<()> {
     while let Some(chunk) = reader.next_chunk()? {
         let most = CHUNK + MUL_MAX_BITS / 8 + LINE_LIMIT;
         assert!(chunk.bytes() <= most, "{} bytes of a chunk", chunk.bytes());
-        let numbers::Operands { mut columns, places, lanes } = numbers::operands(&chunk, &names, &pool, None)?;
+        let operands = numbers::operands(&chunk, &names, &pool, None, Lines::Unsigned)?;
+        let numbers::Operands { mut columns, places, lanes, .. } = operands;
         let numbers = Numbers::new(columns.swap_remove(0).unwrap_or_default(), places);
         (0..lanes).for_each(|lane| each(numbers.lane(lane)));
     }

@@ -2,7 +2,7 @@
 //!
 //! A batch is as wide as its widest lane. One long number among many short ones would make them all
 //! long, so lanes that differ much go to batches of their own; [`Numbers`] remembers where each lane
-//! went and gives them back in order.
+//! went and gives them back in order. Batches have magnitudes; signs stand beside them.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,11 @@ use warpmp::{Batch, Shape, operation::MUL_MAX_BITS};
 use crate::{
     error::{Error, Result},
     io::{
+        column,
         error::{FileError, LineProblem},
         npy::NpyProblem,
         source::{Raw, RawRows},
-        text::{Digits, RawText},
+        text::{Digits, Entry, RawText},
         tuple::RawTuple,
     },
     pool::Pool,
@@ -37,8 +38,30 @@ pub(crate) struct Numbers {
 pub(crate) struct Operands {
     /// None: a single integer serves every lane.
     pub(crate) columns: Vec<Option<Vec<Batch<'static>>>>,
+    /// For each operand and each of its batches: which rows are negative. Empty for an operand without signs.
+    pub(crate) signs: Vec<Vec<Vec<bool>>>,
+    /// The lanes that lack an operand, by chunk. Empty if none does.
+    pub(crate) missing: Vec<bool>,
     pub(crate) places: Option<Vec<(u32, u32)>>,
     pub(crate) lanes: usize,
+}
+
+/// Which lines of text are operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lines {
+    /// Integers without a sign.
+    Unsigned,
+    /// Also integers with a minus, and `-` for a lane without a result.
+    Results,
+}
+
+/// An integer that serves every lane.
+#[derive(Clone, Debug)]
+pub(crate) struct Single {
+    /// Its magnitude.
+    pub(crate) batch: Batch<'static>,
+    /// None if the integer comes from a source without signs.
+    pub(crate) is_negative: Option<bool>,
 }
 
 impl Numbers {
@@ -83,12 +106,20 @@ pub(crate) fn row<'a>(batches: &'a [Batch<'_>], places: Option<&[(u32, u32)]>, l
 
 /// Checks and sorts the integers of a chunk. `names` are those of the inputs, for messages; rows go to
 /// memory from `pool`. `widths`: those of the operands' batches, if they are asked for.
-pub(crate) fn operands(tuple: &RawTuple, names: &[String], pool: &Pool, widths: Option<&[usize]>) -> Result<Operands> {
+pub(crate) fn operands(
+    tuple: &RawTuple,
+    names: &[String],
+    pool: &Pool,
+    widths: Option<&[usize]>,
+    kind: Lines,
+) -> Result<Operands> {
     let width = |operand: usize| widths.and_then(|widths| widths.get(operand).copied());
     let raws = tuple.operands.iter().map(|operand| operand.raw.as_ref().filter(|_| !operand.is_single));
     let checked = raws.zip(names).enumerate();
     let columns = checked
-        .map(|(i, (raw, name))| raw.map(|raw| Lanes::check(raw, name, width(i).unwrap_or(MUL_MAX_BITS))).transpose())
+        .map(|(i, (raw, name))| {
+            raw.map(|raw| Lanes::check(raw, name, width(i).unwrap_or(MUL_MAX_BITS), kind)).transpose()
+        })
         .collect::<Result<Vec<_>>>()?;
     let lanes = tuple.lanes();
     let present: Vec<&Lanes<'_>> = columns.iter().flatten().collect();
@@ -96,10 +127,16 @@ pub(crate) fn operands(tuple: &RawTuple, names: &[String], pool: &Pool, widths: 
     let mut places = if groups.len() == 1 { None } else { Some(vec![(0, 0); lanes]) };
     let mut operands: Vec<Option<Vec<Batch<'static>>>> =
         columns.iter().map(|column| column.is_some().then(Vec::new)).collect();
+    let mut signs = vec![Vec::new(); columns.len()];
     for (number, members) in groups.iter().enumerate() {
         for (i, ((batches, column), name)) in operands.iter_mut().zip(&columns).zip(names).enumerate() {
             if let (Some(batches), Some(column)) = (batches, column) {
                 batches.push(column.batch(members.as_deref(), name, pool, width(i))?);
+                if let Some(negative) = column.signs() {
+                    let row = |lane: &u32| negative[*lane as usize];
+                    let of_batch = members.as_ref().map(|members| members.iter().map(row).collect());
+                    signs[i].push(of_batch.unwrap_or(negative));
+                }
             }
         }
         if let (Some(places), Some(members)) = (&mut places, members) {
@@ -108,33 +145,67 @@ pub(crate) fn operands(tuple: &RawTuple, names: &[String], pool: &Pool, widths: 
             }
         }
     }
-    Ok(Operands { columns: operands, places, lanes })
+    let missing = present.iter().filter_map(|column| column.missing()).reduce(|mut all, missing| {
+        all.iter_mut().zip(missing).for_each(|(all, missing)| *all |= missing);
+        all
+    });
+    Ok(Operands { columns: operands, signs, missing: missing.unwrap_or_default(), places, lanes })
 }
 
 /// The single integer of an operand.
-pub(crate) fn single(raw: &Raw, name: &str, pool: &Pool, bits: Option<usize>) -> Result<Batch<'static>> {
-    Lanes::check(raw, name, bits.unwrap_or(MUL_MAX_BITS))?.batch(None, name, pool, bits)
+pub(crate) fn single(raw: &Raw, name: &str, pool: &Pool, bits: Option<usize>) -> Result<Single> {
+    let lanes = Lanes::check(raw, name, bits.unwrap_or(MUL_MAX_BITS), Lines::Results)?;
+    if let (Some(_), Raw::Text(text)) = (lanes.missing(), raw) {
+        return Err(line_error(text, name, (0, LineProblem::NoResult)));
+    }
+    let is_negative = lanes.signs().and_then(|signs| signs.first().copied());
+    Ok(Single { batch: lanes.batch(None, name, pool, bits)?, is_negative })
 }
 
 /// One operand's integers, found to be numbers.
 enum Lanes<'a> {
-    Text { digits: Vec<Digits<'a>>, text: &'a RawText },
+    Text {
+        digits: Vec<Digits<'a>>,
+        text: &'a RawText,
+    },
+    /// Text with a minus or a gap somewhere; a gap has the digits of zero.
+    Entries {
+        digits: Vec<Digits<'a>>,
+        text: &'a RawText,
+        negative: Vec<bool>,
+        missing: Vec<bool>,
+    },
     Rows(&'a RawRows),
 }
 
 impl<'a> Lanes<'a> {
-    fn check(raw: &'a Raw, name: &str, limit: usize) -> Result<Self> {
+    fn check(raw: &'a Raw, name: &str, limit: usize, kind: Lines) -> Result<Self> {
         match raw {
+            Raw::Rows(rows) if rows.is_signed && kind == Lines::Unsigned => match rows.signs().position(|sign| sign) {
+                Some(row) => {
+                    let problem = NpyProblem::NegativeRow { row: rows.first_row + row as u64 };
+                    Err(FileError::Npy { path: name.into(), problem }.into())
+                }
+                None => Ok(Self::Rows(rows)),
+            },
             Raw::Rows(rows) => Ok(Self::Rows(rows)),
             Raw::Text(text) => {
-                let check = |lane| Digits::check(text.get(lane), limit).map_err(|problem| (lane, problem));
-                let digits = (0..text.lanes()).into_par_iter().map(check).collect::<Result<Vec<_>, _>>();
-                match digits {
-                    Ok(digits) => Ok(Self::Text { digits, text }),
-                    // Threads find any of the faults; people want the first.
-                    Err(found) => {
-                        Err(line_error(text, name, (0..found.0).find_map(|lane| check(lane).err()).unwrap_or(found)))
+                let digits = each_line(text, |line| Digits::check(line, limit));
+                // Most files have no sign: their lines are looked at once.
+                match (digits, kind) {
+                    (Ok(digits), _) => Ok(Self::Text { digits, text }),
+                    (Err(_), Lines::Results) => {
+                        let entries = each_line(text, |line| Entry::check(line, limit));
+                        let entries = entries.map_err(|fault| line_error(text, name, fault))?;
+                        let negative = |entry: &Entry<'_>| matches!(entry, Entry::Number { is_negative: true, .. });
+                        Ok(Self::Entries {
+                            negative: entries.iter().map(negative).collect(),
+                            missing: entries.iter().map(|entry| matches!(entry, Entry::None)).collect(),
+                            digits: entries.iter().map(|entry| entry.digits(limit)).collect(),
+                            text,
+                        })
                     }
+                    (Err(fault), Lines::Unsigned) => Err(line_error(text, name, fault)),
                 }
             }
         }
@@ -142,15 +213,32 @@ impl<'a> Lanes<'a> {
 
     fn len(&self) -> usize {
         match self {
-            Self::Text { digits, .. } => digits.len(),
-            Self::Rows(rows) => rows.bytes.len() / (4 * rows.row_limbs),
+            Self::Text { digits, .. } | Self::Entries { digits, .. } => digits.len(),
+            Self::Rows(rows) => rows.lanes(),
+        }
+    }
+
+    /// Which lanes are negative; none for a source without signs.
+    fn signs(&self) -> Option<Vec<bool>> {
+        match self {
+            Self::Text { .. } => None,
+            Self::Entries { negative, .. } => negative.contains(&true).then(|| negative.clone()),
+            Self::Rows(rows) => rows.is_signed.then(|| rows.signs().collect()),
+        }
+    }
+
+    /// Which lanes have no integer; none if all have.
+    fn missing(&self) -> Option<Vec<bool>> {
+        match self {
+            Self::Entries { missing, .. } => missing.contains(&true).then(|| missing.clone()),
+            Self::Text { .. } | Self::Rows(_) => None,
         }
     }
 
     /// A bound of one lane's limbs.
     fn limbs(&self, lane: usize) -> usize {
         match self {
-            Self::Text { digits, .. } => digits[lane].limbs_bound(),
+            Self::Text { digits, .. } | Self::Entries { digits, .. } => digits[lane].limbs_bound(),
             Self::Rows(rows) => rows.row_limbs,
         }
     }
@@ -171,10 +259,13 @@ impl<'a> Lanes<'a> {
                     for (limb, value) in out.iter_mut().zip(rows.row(lane(row))) {
                         *limb = value;
                     }
+                    if rows.is_negative(lane(row)) {
+                        column::negate(out);
+                    }
                 });
                 Ok(Batch::from_buffer(Shape::new(lanes, 32 * width), limbs)?)
             }
-            Self::Text { digits, text } => {
+            Self::Text { digits, text } | Self::Entries { digits, text, .. } => {
                 let mut limbs = vec![0; lanes * width];
                 let write =
                     |row: usize, out: &mut [u32]| digits[lane(row)].write(out).map_err(|problem| (lane(row), problem));
@@ -206,6 +297,9 @@ fn fixed(rows: &RawRows, name: &str, lanes: usize, limit: usize) -> Result<Batch
     for (lane, out) in limbs.chunks_exact_mut(width).enumerate() {
         row.clear();
         row.extend(rows.row(lane));
+        if rows.is_negative(lane) {
+            column::negate(&mut row);
+        }
         let bits = bit_length(&row);
         if bits > limit {
             let problem = NpyProblem::RowTooWide { row: rows.first_row + lane as u64, bits, limit };
@@ -226,7 +320,24 @@ pub(crate) fn widened(limbs: &[u32], width: usize, new: usize) -> Vec<u32> {
     wide
 }
 
-fn line_error(text: &RawText, name: &str, (lane, problem): (usize, LineProblem)) -> Error {
+/// The first fault of a text, and the lane where it stands.
+type Fault = (usize, LineProblem);
+
+/// Every line of a text as something else.
+///
+/// # Errors
+/// The first fault.
+fn each_line<'t, T: Send>(
+    text: &'t RawText,
+    each: impl Fn(&'t [u8]) -> Result<T, LineProblem> + Sync,
+) -> Result<Vec<T>, Fault> {
+    let check = |lane| each(text.get(lane)).map_err(|problem| (lane, problem));
+    let found = (0..text.lanes()).into_par_iter().map(check).collect::<Result<Vec<_>, _>>();
+    // Threads find any of the faults; people want the first.
+    found.map_err(|found| (0..found.0).find_map(|lane| check(lane).err()).unwrap_or(found))
+}
+
+fn line_error(text: &RawText, name: &str, (lane, problem): Fault) -> Error {
     FileError::Line { path: name.into(), line: text.line(lane), problem }.into()
 }
 

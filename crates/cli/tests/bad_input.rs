@@ -42,7 +42,7 @@ fn not_a_number() {
     dir.write("b.txt", "7\n");
     for (line, words) in [
         ("12x4", "a.txt:4: not a number: \"12x4\""),
-        ("-5", "a.txt:4: negative numbers are not supported: \"-5\""),
+        ("--5", "a.txt:4: not a number: \"--5\""),
         ("+5", "a.txt:4: write numbers without '+'"),
         ("1_000", "a.txt:4: write numbers without '_'"),
         ("1e9", "a.txt:4: not a number"),
@@ -117,13 +117,13 @@ fn arrays_of_another_kind() {
     dir.write("b.txt", "1\n");
     for (descr, order, shape, words) in [
         ("'<f8'", "False", "(2, 1)", "a.npy: dtype '<f8'"),
-        ("'<i4'", "False", "(2, 1)", "a.npy: dtype '<i4'"),
+        ("'<i2'", "False", "(2, 1)", "a.npy: dtype '<i2'"),
         ("'>u8'", "False", "(2, 1)", "a.npy: dtype '>u8'"),
         ("'|O'", "False", "(2, 1)", "a.npy: dtype '|O'"),
         ("[('x', '<u4'), ('y', '<u4')]", "False", "(2,)", "a.npy: dtype of a structured array"),
         ("'<u8'", "True", "(2, 1)", "a.npy: Fortran order"),
-        ("'<u8'", "False", "(2,)", "a.npy: an array of shape (2,); two dimensions"),
-        ("'<u8'", "False", "(2, 1, 1)", "a.npy: an array of shape (2, 1, 1); two dimensions"),
+        ("'<u8'", "False", "()", "a.npy: an array of shape (); one dimension"),
+        ("'<u8'", "False", "(2, 1, 1)", "a.npy: an array of shape (2, 1, 1); one dimension"),
         ("'<u8'", "False", "(2, x)", "a.npy: the .npy header is damaged"),
     ] {
         dir.write("a.npy", npy(descr, order, shape, &[0; 16]));

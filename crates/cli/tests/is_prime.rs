@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Dir, lines, npy_of, read_npy};
+use common::{Dir, lines, npy, npy_of, read_npy};
 use num_bigint::BigUint;
 
 fn example(name: &str) -> String {
@@ -137,8 +137,46 @@ fn arrays_and_the_summary() {
     let object: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
     assert_eq!((&object["lanes"], &object["primes"], &object["composites"]), (&3.into(), &2.into(), &1.into()));
     // 2^127 + 1 is a multiple of 3; 33 bases for the one, 9 prove the other.
-    assert_eq!((&object["candidates"], &object["strong_tests"]), (&2.into(), &42.into()));
-    assert_eq!(read_npy(&dir.read("out.npy")).1, [1u8, 0, 1].map(BigUint::from));
+    let tests =
+        |object: &serde_json::Value| ["candidates", "strong_tests", "lucas_tests"].map(|key| object[key].clone());
+    assert_eq!(tests(&object), [2, 2, 2]);
+    let (header, verdicts) = read_npy(&dir.read("out.npy"));
+    assert!(header.contains("'|b1'") && header.contains("(3,)"), "{header}");
+    assert_eq!(verdicts, [1u8, 0, 1].map(BigUint::from));
+    let run = dir.run(&["is-prime", "n.npy", "--device", "cpu", "-o", "out.npy", "--json", "--bases", "33"]);
+    let object: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+    assert_eq!(tests(&object), [2, 42, 0]);
+}
+
+#[test]
+fn primes_or_composites_alone() {
+    let dir = Dir::new();
+    let numbers = [power(127) - 1u8, BigUint::from(7u8), power(300), BigUint::from(1u8), power(61) - 1u8];
+    dir.write("n", lines(&numbers));
+    for chunk in ["1", "100000"] {
+        let print = |kind: &str, more: &[&str]| {
+            let words = ["is-prime", "n", "--print", kind, "-q", "--device", "cpu", "--chunk-bytes", chunk];
+            dir.run(&[&words[..], more].concat())
+        };
+        assert_eq!(print("primes", &[]).ok(), lines(&[numbers[0].clone(), numbers[1].clone(), numbers[4].clone()]));
+        assert_eq!(print("composites", &["--hex"]).ok(), format!("{:#x}\n0x1\n", power(300)));
+        print("primes", &["-o", "p.npy"]).ok();
+        let (_, primes) = read_npy(&dir.read("p.npy"));
+        assert_eq!(primes, [numbers[0].clone(), numbers[1].clone(), numbers[4].clone()]);
+    }
+}
+
+/// NumPy's arrays of one dimension: an element is an integer.
+#[test]
+fn arrays_of_words() {
+    let dir = Dir::new();
+    let words = |numbers: &[i64]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
+    dir.write("u.npy", npy("'<u8'", "False", "(3,)", &words(&[(1 << 61) - 1, 91, 97])));
+    assert_eq!(dir.run(&["is-prime", "u.npy", "-q"]).ok(), "1\n0\n1\n");
+    dir.write("i.npy", npy("'<i8'", "False", "(3,)", &words(&[-7, 5, i64::MIN])));
+    assert_eq!(dir.run(&["mul", "i.npy", "3", "-q"]).ok(), "-21\n15\n-27670116110564327424\n");
+    dir.write("f.npy", npy("'<f8'", "False", "(3,)", &words(&[1, 2, 3])));
+    dir.run(&["is-prime", "f.npy", "-q"]).fails(1, &["f.npy: dtype '<f8'", "may have lost digits"]);
 }
 
 #[test]

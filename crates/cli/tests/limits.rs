@@ -30,7 +30,7 @@ fn fewer_threads_where_the_system_starts_no_more() {
         (&["is-prime", "n", "--device", "cpu", "-q"], "1\n0\n0\n"),
         (
             &["batch-gcd", "n", "--device", "cpu", "-q"],
-            "shared\t1\t7\nshared\t2\t3\nshared\t3\t21\npair\t1\t3\t7\npair\t2\t3\t3\n",
+            "shared\t1\t7\t1\nshared\t2\t3\t5\nshared\t3\t21\t1\npair\t1\t3\t7\npair\t2\t3\t3\n",
         ),
     ] {
         // The stacks of the threads alone would take 500 MB.

@@ -36,8 +36,11 @@ fn small_answers() {
         ("pow-mod a b m", "5\n1\n1\n0\n"),
         ("pow-mod-public a m --exponent 3", "5\n-\n1\n-\n"),
         ("inv-mod a m", "2\n-\n1\n-\n"),
-        ("add-mod a b m", "10\n-\n-\n9\n"),
-        ("mont-mul a b m --bits 64", "7\n-\n-\n-\n"),
+        ("add-mod a b m", "10\n2\n6\n9\n"),
+        ("add-mod a b m --reduced", "10\n-\n-\n9\n"),
+        ("sub-mod b a m", "9\n12\n4\n9\n"),
+        ("mont-mul a b m --bits 64 --reduced", "7\n-\n-\n-\n"),
+        ("mont-mul a b m --bits 64", "7\n-\n5\n-\n"),
         ("wrapping-sub a b --bits 40", "4\n100\n8589934586\n1099511627767\n"),
         ("signed-mul a b --bits 33", "21\n0\n-5\n0\n"),
         ("mul-add a b m", "34\n14\n42949672970\n16\n"),
@@ -92,12 +95,62 @@ fn one_modulus_serves_all_and_chunks_do_not_show() {
 #[test]
 fn twos_complements_in_arrays_keep_their_sign() {
     let dir = small();
-    on_cpu(&dir, "sub b a -o d.npy").fails(2, &["give --bits"]);
-    on_cpu(&dir, "sub b a -o d.npy --bits 40").ok();
     // 41 bits in two limbs, the sign in all bits above.
-    let (_, found) = read_npy(&dir.read("d.npy"));
-    assert_eq!(found[0], BigUint::from(u64::MAX - 3));
-    assert_eq!(found[3], BigUint::from(9_u32));
+    for bits in ["", "--bits 40"] {
+        on_cpu(&dir, &format!("sub b a -o d.npy {bits}")).ok();
+        let (header, found) = read_npy(&dir.read("d.npy"));
+        assert!(header.contains("'<i4'"), "{header}");
+        assert_eq!(found[0], BigUint::from(u64::MAX - 3));
+        assert_eq!(found[3], BigUint::from(9_u32));
+    }
+    // Commands read the signs again; rows that grow keep them.
+    on_cpu(&dir, "sub b a -o d.npy --chunk-bytes 1").ok();
+    assert_eq!(on_cpu(&dir, "add d.npy a").ok(), "3\n0\n5\n9\n");
+    on_cpu(&dir, "mul d.npy d.npy -o s.npy").ok();
+    assert_eq!(on_cpu(&dir, "mul s.npy -1").ok(), "-16\n-10000\n-73786976191758991396\n-81\n");
+    assert_eq!(on_cpu(&dir, "mul-mod d.npy 1 10").ok(), "6\n0\n4\n9\n");
+    on_cpu(&dir, "is-prime d.npy").fails(1, &["d.npy: row 0 is negative"]);
+}
+
+/// What one command writes another reads.
+#[test]
+fn signs_and_gaps_are_read() {
+    let dir = small();
+    dir.write("d", "-4\n-0x64\n5\n0\n").write("gaps", "3\n-\n-5\n2\n");
+    for (command, answer) in [
+        ("mul d b", "-12\n0\n25\n0\n"),
+        ("add d a", "3\n0\n8589934596\n0\n"),
+        ("sub a d", "11\n200\n8589934586\n0\n"),
+        ("neg d", "4\n100\n-5\n0\n"),
+        ("cmp d b", "-1\n-1\n0\n-1\n"),
+        ("sqr d", "16\n10000\n25\n0\n"),
+        ("gcd d b", "1\n100\n5\n9\n"),
+        ("add-mod d b m", "12\n12\n10\n9\n"),
+        ("mul-mod d b m", "1\n0\n10\n0\n"),
+        ("pow-mod d 3 m", "1\n6\n5\n0\n"),
+        ("inv-mod d m", "3\n-\n-\n-\n"),
+        ("signed-add d b --bits 8", "-1\n-100\n10\n9\n"),
+        ("wrapping-add d b --bits 8", "255\n156\n10\n9\n"),
+        ("mul gaps d", "-12\n-\n-25\n0\n"),
+        ("add-mod gaps b m", "6\n-\n0\n11\n"),
+        ("div-rem a b", "2\t1\n-\t-\n1717986918\t1\n0\t0\n"),
+    ] {
+        for chunk in ["1", "1000"] {
+            assert_eq!(on_cpu(&dir, &format!("{command} --chunk-bytes {chunk}")).ok(), answer, "{command}");
+        }
+    }
+    let difference = on_cpu(&dir, "sub b a");
+    let product = dir.run_with(&["mul", "-", "b", "--device", "cpu"], &difference.stdout);
+    assert_eq!(product.ok(), "-12\n0\n-42949672930\n81\n");
+    let gap = on_cpu(&dir, "mul gaps d -q");
+    assert_eq!(gap.stderr, "warning: 1 of 4 lanes without a result: 1 with no operand; the first is gaps:2\n");
+    on_cpu(&dir, "mul gaps d --strict").fails(1, &["gaps:2 has no result: no operand"]);
+    on_cpu(&dir, "div-rem d b").fails(1, &["d:1: operand a is negative, and div-rem takes no negative numbers"]);
+    on_cpu(&dir, "pow-mod a d m").fails(1, &["operand e is negative", "use inv-mod"]);
+    on_cpu(&dir, "signed-add d b --bits 7").fails(1, &["d:2: operand a has no two's complement of 7 bits"]);
+    on_cpu(&dir, "is-prime d").fails(1, &["d:1: this command takes no negative numbers"]);
+    dir.write("gap", "-\n");
+    on_cpu(&dir, "mul a gap").fails(1, &["gap:1: '-' stands for a lane without a result"]);
 }
 
 #[test]

@@ -205,3 +205,45 @@ fn a_configuration_that_cannot_be_read() {
     // One that was named is needed.
     dir.run_where("WARPMP_TUNING", path.to_str().unwrap(), &args).fails(1, &["file: not a tuning table"]);
 }
+
+/// The end of a name says whether a file is compressed. The first files are from gzip, zstd (two frames) and NumPy.
+#[test]
+fn compressed_files() {
+    let dir = Dir::new();
+    let bytes = |hex: &str| -> Vec<u8> {
+        let digits = hex.as_bytes().chunks(2);
+        digits.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+    };
+    let fifty = "28b52ffd246445000010370a0100dfe4b01f79fcfc";
+    dir.write("a.gz", bytes("1f8b080000000000020333e7b2e0020037cf65b604000000"));
+    dir.write("a.zst", bytes(&format!("{fifty}28b52ffd2002110000380a")));
+    dir.write("bad.zst", bytes(&fifty.replace("79fcfc", "79fcfd")));
+    dir.write(
+        "a.npz",
+        bytes(concat!(
+            "504b03042d00000008000000210081185c81ffffffffffffffff05001400612e6e70790100100090000000000000004a000000",
+            "000000009bec17ea1b10c9c850c650ad9e925a9c5ca46ea5a06e536aa1aea3a09e965f54529498179f5f94920a12774bcc294e",
+            "058a17672416a402f91a463a9a3a0ab50a14002e760608e080d200504b03042d0000000800000021006989f1daffffffffffff",
+            "ffff05001400622e6e70790100100088000000000000004c000000000000009bec17ea1b10c9c850c650ad9e925a9c5ca46ea5",
+            "a06e536aa2aea3a09e965f54529498179f5f94920a12774bcc294e058a17672416a402f91a863a0a469a3a0ab50a64032e4606",
+            "0606100600504b01022d032d00000008000000210081185c814a00000090000000050000000000000000000000800100000000",
+            "612e6e7079504b01022d032d0000000800000021006989f1da4c00000088000000050000000000000000000000800181000000",
+            "622e6e7079504b0506000000000200020066000000040100000000",
+        )),
+    );
+    assert_eq!(dir.mul("a.gz 1 -q").ok(), "7\n8\n");
+    assert_eq!(dir.mul("a.zst 1 -q").ok(), "7\n".repeat(50) + "8\n");
+    assert_eq!(
+        dir.mul("a.npz:a a.npz:b -q").ok(),
+        format!("{}\n{}\n", 7 * ((1_u128 << 32) + 1), 8 * ((1_u128 << 32) + 1))
+    );
+    dir.mul("bad.zst 1").fails(1, &["bad.zst: damaged"]);
+    dir.mul("a.npz 1").fails(1, &["a.npz: its arrays are a, b: name one as FILE.npz:NAME"]);
+    for name in ["o.gz", "o.zst", "o.npy.gz", "o.npy.zst", "o.npz"] {
+        dir.mul(&format!("a.npz:a a.gz -q -o {name}")).ok();
+        assert_eq!(dir.mul(&format!("{name} 1 -q")).ok(), "49\n64\n", "{name}");
+    }
+    // Of arrays with a header from the start, too.
+    dir.mul("a.npz:a a.npz:a -q -o p.npz").ok();
+    assert_eq!(dir.mul("p.npz 1 -q").ok(), "49\n64\n");
+}

@@ -3,6 +3,7 @@
 //! * [`primality`]: trial division, then strong tests to many bases or the test of Baillie and Wagstaff (BPSW), for
 //!   chunks of any number of integers of any widths.
 //! * [`batch_gcd`]: all integers of a set that share a factor with another one, by a product tree.
+//! * [`keys`]: the moduli of RSA keys, from the files in which people have them.
 //!
 //! The arithmetic runs on a [`Session`](warpmp::Session) of the crate `warpmp`: a GPU, its simulator, or the CPU. Work
 //! that takes long reports to a [`Watch`], which can also stop it. Nothing here reads files or writes to a terminal.
@@ -10,6 +11,7 @@
 
 pub mod batch_gcd;
 pub mod error;
+pub mod keys;
 pub mod primality;
 pub mod watch;
 

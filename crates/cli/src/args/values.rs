@@ -1,5 +1,6 @@
 //! Values of options: what may be given, and what is said of anything else.
 
+use num_bigint::BigUint;
 use warpmp::{Operation, Selector, operation::MUL_MAX_BITS};
 use warpmp_collatz::expression;
 
@@ -46,6 +47,12 @@ where
         Some(number) if low <= number && number <= high => Ok(number),
         _ => Err(format!("a number from {low} to {high} is needed")),
     }
+}
+
+/// A number of any size, or an expression of one: `2^64`.
+pub(crate) fn integer(text: &str) -> Result<BigUint, String> {
+    let value = expression::parse(text).map_err(|error| error.to_string())?;
+    Ok(BigUint::from_bytes_le(&value.to_le_bytes()))
 }
 
 /// Any number that a program's word holds.

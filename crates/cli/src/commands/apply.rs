@@ -19,7 +19,11 @@ use std::{
     time::Instant,
 };
 
-use warpmp::{Batch, Operation, Options, Session, Shape, Status, operation::Role, tuning};
+use warpmp::{
+    Batch, Operation, Options, Session, Shape, Status,
+    operation::{Role, STATUS_BITS},
+    tuning,
+};
 
 use super::{check::Checker, expect::Expectations, results::Results};
 use crate::{
@@ -32,11 +36,19 @@ use crate::{
         source::Source,
         tuple::{Origins, TupleReader},
     },
-    numbers::{self, Numbers, Operands},
+    numbers::{self, Lines, Numbers, Operands, Single, row},
     pool::Pool,
     progress::Progress,
     summary::Summary,
 };
+
+pub(crate) use prepare::SignError;
+use prepare::{Preparation, Signed};
+
+pub(crate) mod prepare;
+
+/// The status of a lane that lacks an operand; no operation gives it.
+const MISSING: u32 = u32::MAX;
 
 /// A lane without a result, where every lane must have one.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +62,7 @@ pub(crate) struct LostLane {
 struct Chunk {
     operands: Operands,
     /// The single integers, with the first chunk.
-    singles: Vec<Option<Batch<'static>>>,
+    singles: Vec<Option<Single>>,
     first_lane: u64,
     origins: Origins,
     consumed_bytes: u64,
@@ -58,6 +70,8 @@ struct Chunk {
 
 /// Results ready to be written, a status last if there is one.
 struct Done {
+    /// The operation that made them.
+    operation: Operation,
     results: Vec<Numbers>,
     /// Lanes up to the end of this chunk.
     lanes: u64,
@@ -91,7 +105,8 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     let pool = Arc::new(Pool::new(&session, reader.npy_headers().iter().all(Option::is_some)));
 
     let mut work = Work {
-        operation: *operation,
+        preparation: Preparation { operation: *operation, bits: args.bits, is_reduced: args.reduced },
+        names: reader.names(),
         session: &session,
         pool: &pool,
         algorithm: args.engine.algorithm.as_deref(),
@@ -163,7 +178,7 @@ fn read_chunk(
     widths: Option<&[usize]>,
 ) -> Result<Option<Chunk>> {
     let Some(tuple) = reader.next_chunk()? else { return Ok(None) };
-    let operands = numbers::operands(&tuple, names, pool, widths)?;
+    let operands = numbers::operands(&tuple, names, pool, widths, Lines::Results)?;
     let mut singles = Vec::new();
     for (i, (operand, name)) in tuple.operands.iter().zip(names).enumerate() {
         singles.push(match &operand.raw {
@@ -187,7 +202,7 @@ fn spawn_writer(
     let write = move || {
         let mut is_read = true;
         for done in receiver {
-            match outputs.write(&done.results) {
+            match outputs.write(done.operation, &done.results) {
                 Err(Error::BrokenPipe) if is_compared => is_read = false,
                 written => written?,
             }
@@ -202,12 +217,14 @@ fn spawn_writer(
 
 /// What happens to a chunk between reader and writer.
 struct Work<'a> {
-    operation: Operation,
+    preparation: Preparation,
+    /// The operands' names.
+    names: Vec<String>,
     session: &'a Session,
     pool: &'a Pool,
     algorithm: Option<&'a str>,
     /// The single integers, once the first chunk brought them.
-    singles: Vec<Option<Batch<'static>>>,
+    singles: Vec<Option<Single>>,
     checker: Checker,
     expected: Expectations,
     summary: Summary,
@@ -233,58 +250,122 @@ impl Work<'_> {
     /// Computes, checks, compares.
     fn chunk(&mut self, chunk: Chunk) -> Result<Done> {
         let Chunk { operands, first_lane, origins, consumed_bytes, .. } = chunk;
+        self.refuse_signs(&operands, &origins)?;
+        let has_signs = operands.signs.iter().any(|batches| !batches.is_empty())
+            || self.singles.iter().flatten().any(|single| single.is_negative.is_some());
+        let operation = self.preparation.operation(has_signs);
         let groups = operands.columns.iter().flatten().map(Vec::len).max().unwrap_or(0);
-        let status = self.operation.has_status();
-        let count = self.operation.result_names().len() + usize::from(status);
+        let count = operation.result_names().len() + usize::from(operation.has_status());
         let mut results: Vec<Vec<Batch<'static>>> = (0..count).map(|_| Vec::with_capacity(groups)).collect();
         for number in 0..groups {
             interrupt::check()?;
-            let found = self.batch(&operands, number)?;
+            let found = self.batch(operation, &operands, number)?;
             results.iter_mut().zip(found).for_each(|(batches, batch)| batches.push(batch));
         }
-        self.checker.check(self.operation, &operands, &self.singles, &results, first_lane, consumed_bytes)?;
+        self.checker.check(self.preparation, &operands, &self.singles, &results, first_lane, consumed_bytes)?;
         let lanes = first_lane + operands.lanes as u64;
         operands.columns.into_iter().flatten().for_each(|batches| self.pool.give(batches));
-        let places = operands.places;
-        let results: Vec<Numbers> = results.into_iter().map(|batches| Numbers::new(batches, places.clone())).collect();
-        if let (true, Some(statuses)) = (status, results.last()) {
+        let (places, missing) = (operands.places, operands.missing);
+        let mut results: Vec<Numbers> =
+            results.into_iter().map(|batches| Numbers::new(batches, places.clone())).collect();
+        if !missing.is_empty() {
+            let statuses = if operation.has_status() { results.pop() } else { None };
+            results.push(with_missing(statuses.as_ref(), &missing)?);
+        }
+        if let Some(statuses) = results.get(operation.result_names().len()) {
             self.note_lost(statuses, &origins)?;
         }
-        self.expected.compare(&results)?;
-        Ok(Done { results, lanes, consumed_bytes })
+        self.expected.compare(operation, &results)?;
+        Ok(Done { operation, results, lanes, consumed_bytes })
+    }
+
+    /// Fails at the first number with a minus that has no meaning.
+    fn refuse_signs(&self, operands: &Operands, origins: &Origins) -> Result<()> {
+        for (i, batches) in operands.signs.iter().enumerate() {
+            let operand = self.preparation.operation.operands()[i].name;
+            let single = self.singles[i].as_ref().filter(|single| single.is_negative == Some(true));
+            let lanes = 0..if batches.is_empty() { 0 } else { operands.lanes };
+            let mut negative = lanes.filter(|lane| sign(batches, operands.places.as_deref(), *lane) == Some(true));
+            let too_long = |bits: usize, number: &[u32]| {
+                // The least two's complement is -2^(bits − 1).
+                numbers::bit_length(number) > bits - 1
+                    && (numbers::bit_length(number) > bits
+                        || number.iter().map(|limb| limb.count_ones()).sum::<u32>() > 1)
+            };
+            let operation = self.preparation.operation;
+            if self.preparation.refuses(i) {
+                let place = match (single, negative.next()) {
+                    (Some(_), _) => self.names[i].clone(),
+                    (None, Some(lane)) => origins.place(lane),
+                    (None, None) => continue,
+                };
+                return Err(SignError::Negative { place, operand, operation }.into());
+            }
+            let Some(bits) = self.preparation.complement_bits() else { continue };
+            if single.is_some_and(|single| too_long(bits, single.batch.limbs())) {
+                return Err(SignError::TooNegative { place: self.names[i].clone(), operand, bits }.into());
+            }
+            let Some(batches) = &operands.columns[i] else { continue };
+            if let Some(lane) = negative.find(|lane| too_long(bits, row(batches, operands.places.as_deref(), *lane).0))
+            {
+                return Err(SignError::TooNegative { place: origins.place(lane), operand, bits }.into());
+            }
+        }
+        Ok(())
     }
 
     /// Counts the lanes without a result, and remembers the first.
     fn note_lost(&mut self, statuses: &Numbers, origins: &Origins) -> Result<()> {
         for lane in 0..statuses.lanes() {
-            let Some(status) = Status::from_code(statuses.lane(lane)[0]).filter(|status| *status != Status::Fine)
-            else {
-                continue;
+            let reason = match statuses.lane(lane)[0] {
+                MISSING => "no operand",
+                code => match Status::from_code(code) {
+                    None | Some(Status::Fine) => continue,
+                    Some(status) => status.words(),
+                },
             };
             if self.is_strict {
-                return Err(LostLane { place: origins.place(lane), reason: status.words() }.into());
+                return Err(LostLane { place: origins.place(lane), reason }.into());
             }
-            self.summary.add_lost(status, || origins.place(lane));
+            self.summary.add_lost(reason, || origins.place(lane));
         }
         Ok(())
     }
 
     /// The results for the batches of this number.
-    fn batch(&mut self, operands: &Operands, number: usize) -> Result<Vec<Batch<'static>>> {
-        let each = operands.columns.iter().zip(&self.singles);
-        let find = each.map(|(batches, single)| match batches {
-            Some(batches) => batches.get(number).ok_or(Error::Bug),
-            None => single.as_ref().ok_or(Error::Bug),
+    fn batch(&mut self, operation: Operation, operands: &Operands, number: usize) -> Result<Vec<Batch<'static>>> {
+        let each = operands.columns.iter().zip(&operands.signs).zip(&self.singles);
+        let find = each.map(|((batches, signs), single)| match (batches, single) {
+            (Some(batches), _) => Ok((batches.get(number).ok_or(Error::Bug)?, signs.get(number).map(Vec::as_slice))),
+            (None, Some(single)) => Ok((&single.batch, single.is_negative.as_ref().map(std::slice::from_ref))),
+            (None, None) => Err(Error::Bug),
         });
-        let batches = find.collect::<Result<Vec<&Batch>>>()?;
+        let signed = find.collect::<Result<Vec<Signed<'_>>>>()?;
+        let batches = self.preparation.batches(self.session, &signed)?;
+        let batches: Vec<&Batch<'_>> = batches.iter().map(|batch| &**batch).collect();
         let shapes: Vec<Shape> = batches.iter().map(|batch| batch.shape()).collect();
         let mut options = Options::new();
         options.algorithm = self.algorithm.map(str::to_owned);
-        let memory = self.operation.results(&shapes)?.into_iter().map(|shape| self.pool.take(shape.words()));
+        let memory = operation.results(&shapes)?.into_iter().map(|shape| self.pool.take(shape.words()));
         // Memory for all results or for none.
         options.into = memory.collect::<Option<Vec<_>>>().unwrap_or_default();
-        let (results, cost) = self.session.apply(self.operation, &batches, options)?;
+        let (results, cost) = self.session.apply(operation, &batches, options)?;
         self.summary.add(&cost);
         Ok(results)
     }
+}
+
+/// The sign of a chunk's lane, if its operand has signs. `batches` has the signs of each batch.
+pub(super) fn sign(batches: &[Vec<bool>], places: Option<&[(u32, u32)]>, lane: usize) -> Option<bool> {
+    let (batch, row) = places.map_or((0, lane), |places| (places[lane].0 as usize, places[lane].1 as usize));
+    Some(*batches.get(batch)?.get(row)?)
+}
+
+/// Statuses in which lanes that lack an operand have none of the operation's.
+fn with_missing(statuses: Option<&Numbers>, missing: &[bool]) -> Result<Numbers> {
+    let status = |(lane, is_missing): (usize, &bool)| {
+        if *is_missing { MISSING } else { statuses.map_or(0, |statuses| statuses.lane(lane)[0]) }
+    };
+    let codes = missing.iter().enumerate().map(status).collect();
+    Ok(Numbers::new(vec![Batch::from_limbs(Shape::new(missing.len(), STATUS_BITS), codes)?], None))
 }

@@ -1,12 +1,13 @@
 //! Results computed again by num-bigint, which shares no code with the engines.
 
 use rayon::prelude::*;
-use warpmp::{Batch, Operation};
+use warpmp::Batch;
 pub(crate) use warpmp_oracle::check::{Lane, WrongResult, borrowed, compare, head, lane_of, spread};
 
+use super::apply::{prepare::Preparation, sign};
 use crate::{
     error::Result,
-    numbers::{Operands, row},
+    numbers::{Operands, Single, row},
 };
 
 /// Checks about as many results as were asked for, spread over the whole input.
@@ -35,9 +36,9 @@ impl Checker {
     /// [`WrongResult`] names the first lane that is wrong.
     pub(crate) fn check(
         &mut self,
-        operation: Operation,
+        preparation: Preparation,
         operands: &Operands,
-        singles: &[Option<Batch>],
+        singles: &[Option<Single>],
         results: &[Vec<Batch<'static>>],
         first_lane: u64,
         consumed_bytes: u64,
@@ -45,13 +46,23 @@ impl Checker {
         let lanes = self.lanes(consumed_bytes, operands.lanes);
         let places = operands.places.as_deref();
         let wrong = lanes.into_par_iter().find_map_first(|lane| {
-            let each = operands.columns.iter().zip(singles);
-            let inputs: Vec<Lane<'_>> = each
-                .filter_map(|(batches, single)| match (batches, single) {
-                    (Some(batches), _) => Some(row(batches, places, lane)),
-                    (None, single) => single.as_ref().map(|single| (single.limbs(), single.bits())),
+            if operands.missing.get(lane) == Some(&true) {
+                return None;
+            }
+            let each = operands.columns.iter().zip(&operands.signs).zip(singles);
+            let inputs: Vec<(&[u32], usize, Option<bool>)> = each
+                .filter_map(|((batches, signs), single)| match (batches, single) {
+                    (Some(batches), _) => {
+                        let (limbs, bits) = row(batches, places, lane);
+                        Some((limbs, bits, sign(signs, places, lane)))
+                    }
+                    (None, Some(single)) => Some((single.batch.limbs(), single.batch.bits(), single.is_negative)),
+                    (None, None) => None,
                 })
                 .collect();
+            let operation = preparation.operation(inputs.iter().any(|(_, _, sign)| sign.is_some()));
+            let prepared = preparation.lane(&inputs);
+            let inputs = borrowed(&prepared);
             let outputs: Vec<Lane<'_>> = results.iter().map(|batches| row(batches, places, lane)).collect();
             compare(operation, first_lane + lane as u64, &inputs, &outputs).err()
         });
@@ -77,19 +88,22 @@ impl Checker {
 
 #[cfg(test)]
 mod tests {
-    use warpmp::Shape;
+    use warpmp::{Operation, Shape};
 
     use super::*;
 
     #[test]
     fn a_wrong_lane_of_a_chunk_is_named() {
         let batch = |limbs: &[u32]| Batch::from_limbs(Shape::new(limbs.len(), 32), limbs.to_vec()).unwrap();
-        let operands = |b| Operands { columns: vec![Some(vec![batch(&[2, 3, 4])]), b], places: None, lanes: 3 };
+        let operands = |b| {
+            let columns = vec![Some(vec![batch(&[2, 3, 4])]), b];
+            Operands { columns, signs: vec![Vec::new(); 2], missing: Vec::new(), places: None, lanes: 3 }
+        };
         let right = [vec![batch(&[10, 15, 20])]];
         let wrong = [vec![batch(&[10, 15, 21])]];
-        let five = [None, Some(batch(&[5]))];
+        let five = [None, Some(Single { batch: batch(&[5]), is_negative: None })];
         let mut checker = Checker::new(100, None);
-        let mul = Operation::Mul;
+        let mul = Preparation { operation: Operation::Mul, bits: None, is_reduced: false };
         assert!(checker.check(mul, &operands(None), &five, &right, 7, 0).is_ok());
         let fives = operands(Some(vec![batch(&[5, 5, 5])]));
         assert!(checker.check(mul, &fives, &[None, None], &right, 7, 0).is_ok());

@@ -82,14 +82,14 @@ impl Expectations {
         Ok(Self { operation, files: names.iter().enumerate().map(open).collect::<Result<_>>()? })
     }
 
-    /// Compares the results of a chunk, the status last if there is one.
+    /// Compares the results of a chunk by this operation, the status last if there is one.
     ///
     /// # Errors
     /// [`ExpectError::Different`] names the first that differs, [`ExpectError::Missing`] the line that a file has not,
     /// [`ExpectError::Columns`] one with too few or too many results; what reading the files gives.
-    pub(super) fn compare(&mut self, found: &[Numbers]) -> Result<()> {
-        let (columns, status) = results::columns(self.operation, found);
-        self.files.iter_mut().try_for_each(|file| file.compare(self.operation, &columns, status))
+    pub(super) fn compare(&mut self, operation: Operation, found: &[Numbers]) -> Result<()> {
+        let (columns, status) = results::columns(operation, found);
+        self.files.iter_mut().try_for_each(|file| file.compare(operation, &columns, status))
     }
 
     /// What the results are called that the files have.
@@ -206,7 +206,7 @@ impl Comparison<'_> {
     fn compare_row(&self, rows: &RawRows, lane: usize, result: usize) -> Result<()> {
         let column = &self.columns[result];
         let expected: Vec<u32> = rows.row(lane).collect();
-        let is_negative = column.signed && expected.last().is_some_and(|top| top >> 31 == 1);
+        let is_negative = rows.is_signed && expected.last().is_some_and(|top| top >> 31 == 1);
         let expected = if is_negative { column::negated(expected) } else { expected };
         let (found_negative, found) = column.magnitude(lane);
         if is_negative == found_negative && trimmed(&expected) == trimmed(&found) {

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 
 use warpmp::{Operation, Shape};
 
+use super::apply::prepare::Preparation;
 use crate::{
     args::{Apply, ArgsError},
     error::Result,
@@ -18,7 +19,6 @@ use crate::{
 
 /// The outputs of a command.
 pub(crate) struct Results {
-    operation: Operation,
     /// One for each result, or one for all.
     sinks: Vec<Sink>,
     on_stdout: bool,
@@ -48,13 +48,8 @@ impl Results {
         }
         output::refuse_twice(&args.output)?;
         let layouts = layouts(operation, args, headers)?;
-        let mut opened = Self { operation, sinks: Vec::new(), on_stdout: false, on_terminal: false };
-        for (i, ((name, format), layout)) in names.into_iter().zip(formats).zip(layouts).enumerate() {
-            // Rows that grow get zeros above, which would change a two's complement.
-            let fixed = args.bits.is_some() || matches!(layout, ArrayHead::Known(_));
-            if format == Format::Npy && operation.is_signed(i) && !fixed {
-                return Err(ArgsError::WidthNeeded { operation }.into());
-            }
+        let mut opened = Self { sinks: Vec::new(), on_stdout: false, on_terminal: false };
+        for ((name, format), layout) in names.into_iter().zip(formats).zip(layouts) {
             let output = Output::open(name, inputs)?;
             opened.on_stdout |= output.is_stdout();
             opened.on_terminal |= output.is_terminal();
@@ -73,9 +68,9 @@ impl Results {
         self.on_terminal
     }
 
-    /// Appends the results of a chunk, the status last if there is one.
-    pub(crate) fn write(&mut self, results: &[Numbers]) -> Result<()> {
-        let (columns, status) = columns(self.operation, results);
+    /// Appends the results of a chunk by this operation, the status last if there is one.
+    pub(crate) fn write(&mut self, operation: Operation, results: &[Numbers]) -> Result<()> {
+        let (columns, status) = columns(operation, results);
         if let [sink] = &mut self.sinks[..] {
             return sink.write_columns(&columns, status);
         }
@@ -100,18 +95,25 @@ pub(super) fn columns(operation: Operation, results: &[Numbers]) -> (Vec<Column<
 
 /// The shapes of output arrays: known from the start if all operands are arrays.
 fn layouts(operation: Operation, args: &Apply, headers: &[Option<NpyHeader>]) -> Result<Vec<ArrayHead>> {
-    let dtype = headers.iter().flatten().next().map_or(Dtype::U32, |header| header.dtype);
+    let dtype = headers.iter().flatten().next().map_or(Dtype::U32, |header| header.dtype.with_sign(false));
     let known = headers.iter().copied().collect::<Option<Vec<NpyHeader>>>();
     let Some(known) = known.filter(|headers| headers.iter().all(|header| header.rows > 0 && header.columns > 0)) else {
         return Ok(vec![ArrayHead::Unknown(dtype); operation.result_names().len()]);
     };
     let rows = known.iter().map(|header| header.rows).max().unwrap_or(0);
+    let has_signs = known.iter().any(|header| header.dtype.is_signed());
+    let asked = Preparation { operation, bits: args.bits, is_reduced: args.reduced };
+    let signed = asked.operation(has_signs);
+    // An operation that another one does takes a bit for the sign.
+    let sign_bits = usize::from(signed != operation);
     let shape = |header: &NpyHeader| {
         let lanes = usize::try_from(header.rows).unwrap_or(usize::MAX);
-        Shape::new(lanes, args.bits.unwrap_or(32 * header.row_limbs()))
+        Shape::new(lanes, args.bits.unwrap_or(32 * header.row_limbs()) + sign_bits)
     };
     let shapes: Vec<Shape> = known.iter().map(shape).collect();
-    let layout =
-        |result: &Shape| ArrayHead::Known(NpyHeader { dtype, rows, columns: result.limbs().div_ceil(dtype.limbs()) });
-    Ok(operation.results(&shapes)?.iter().map(layout).collect())
+    let layout = |(i, result): (usize, &Shape)| {
+        let dtype = dtype.with_sign(signed.is_signed(i));
+        ArrayHead::Known(NpyHeader { dtype, rows, columns: result.limbs().div_ceil(dtype.limbs()) })
+    };
+    Ok(signed.results(&shapes)?.iter().enumerate().map(layout).collect())
 }

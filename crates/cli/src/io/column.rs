@@ -21,12 +21,17 @@ pub(crate) fn is_at_fault(status: Option<&Numbers>, lane: usize) -> bool {
     status.is_some_and(|status| status.lane(lane)[0] != 0)
 }
 
-/// The two's complement of limbs that hold a two's complement.
-pub(crate) fn negated(mut limbs: Vec<u32>) -> Vec<u32> {
+/// Negates limbs that hold a two's complement.
+pub(crate) fn negate(limbs: &mut [u32]) {
     let mut carry = true;
-    for limb in &mut limbs {
+    for limb in limbs {
         (*limb, carry) = (!*limb).overflowing_add(u32::from(carry));
     }
+}
+
+/// The negative of limbs that hold a two's complement.
+pub(crate) fn negated(mut limbs: Vec<u32>) -> Vec<u32> {
+    negate(&mut limbs);
     limbs
 }
 

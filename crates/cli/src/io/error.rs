@@ -22,6 +22,10 @@ pub(crate) enum FileError {
     Line { path: String, line: u64, problem: LineProblem },
     #[error("{path}: {problem}")]
     Npy { path: String, problem: NpyProblem },
+    #[error("{path}: {reason}")]
+    Table { path: String, reason: String },
+    #[error("{path}: no column is called {column}; there are {columns}")]
+    Column { path: String, column: String, columns: String },
     #[error("{path}: no numbers in it")]
     NoNumbers { path: String },
     #[error("{a} has {lanes_a} number{}, {b} has {lanes_b}: each operand has as many numbers as the others, or a single one",
@@ -48,6 +52,8 @@ impl FileError {
             | Self::Directory { .. }
             | Self::Line { .. }
             | Self::Npy { .. }
+            | Self::Table { .. }
+            | Self::Column { .. }
             | Self::NoNumbers { .. }
             | Self::Counts { .. } => FAILED,
         }
@@ -59,8 +65,10 @@ impl FileError {
 pub(crate) enum LineProblem {
     #[error("not a number: \"{head}\"")]
     NotANumber { head: String },
-    #[error("negative numbers are not supported: \"{head}\"")]
+    #[error("this command takes no negative numbers: \"{head}\"")]
     Negative { head: String },
+    #[error("'-' stands for a lane without a result; a number that serves all lanes is needed")]
+    NoResult,
     #[error("write numbers without '+': \"{head}\"")]
     Plus { head: String },
     #[error("write numbers without '_': \"{head}\"")]

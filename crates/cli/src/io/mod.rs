@@ -9,12 +9,14 @@
 //! npy.rs      NumPy's header and rows, both ways
 //! column.rs   results with their signs
 //! sink.rs     where integers go: text or .npy
+//! compressed.rs .gz, .zst and .npz
 //! output.rs   standard output, a device, a pipe, a file
 //! aside.rs    a file that appears whole
 //! ```
 
 mod aside;
 pub(crate) mod column;
+pub(crate) mod compressed;
 mod decimal;
 pub(crate) mod error;
 pub(crate) mod npy;

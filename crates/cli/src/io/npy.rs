@@ -1,5 +1,6 @@
-//! NumPy's `.npy`: two dimensions, little-endian `uint32` or `uint64`, C order; a row is an integer,
-//! least significant limb first.
+//! NumPy's `.npy`: little-endian, C order. In two dimensions a row is an integer, least significant limb first; in one
+//! dimension each element is an integer. Elements are `uint32` or `uint64`. Elements of `int32` and `int64` say that the
+//! integers have signs: a row of several is one two's complement.
 //!
 //! The header is a line of Python: `{'descr': '<u4', 'fortran_order': False, 'shape': (3, 4), }`.
 //! It is read as NumPy reads it ([`literal`]); `npy/numpy_tests.rs` compares the verdicts. What is not understood is named.
@@ -10,7 +11,7 @@ use std::{
     io::{self, Read},
 };
 
-use super::error::FileError;
+use super::{compressed, error::FileError};
 use crate::error::{Error, Result};
 use literal::Literal;
 
@@ -27,9 +28,9 @@ pub(crate) const HEADER_BYTES: usize = 128;
 /// No two-dimensional array of integers has a longer header, and NumPy reads no longer one.
 const HEADER_LIMIT: usize = 10_000;
 
-/// Must a file of this name be an `.npy` file?
+/// Must a file of this name be an array?
 pub(crate) fn is_named(name: &OsStr) -> bool {
-    name.as_encoded_bytes().to_ascii_lowercase().ends_with(b".npy")
+    compressed::is_array(name)
 }
 
 /// The type of an array's elements.
@@ -37,28 +38,48 @@ pub(crate) fn is_named(name: &OsStr) -> bool {
 pub(crate) enum Dtype {
     U32,
     U64,
+    /// Limbs of two's complements.
+    I32,
+    /// Limbs of two's complements, in pairs.
+    I64,
 }
 
 impl Dtype {
     /// Limbs of 32 bits in an element.
     pub(crate) const fn limbs(self) -> usize {
         match self {
-            Self::U32 => 1,
-            Self::U64 => 2,
+            Self::U32 | Self::I32 => 1,
+            Self::U64 | Self::I64 => 2,
+        }
+    }
+
+    /// Are rows two's complements?
+    pub(crate) const fn is_signed(self) -> bool {
+        matches!(self, Self::I32 | Self::I64)
+    }
+
+    /// The type of the same length whose rows are two's complements, or are not.
+    pub(crate) const fn with_sign(self, is_signed: bool) -> Self {
+        match (self.limbs(), is_signed) {
+            (1, false) => Self::U32,
+            (1, true) => Self::I32,
+            (_, false) => Self::U64,
+            (_, true) => Self::I64,
         }
     }
 
     /// The type that a header describes. One without a byte order is little-endian, as NumPy reads it here.
     fn of(descr: &Literal) -> Result<Self, NpyProblem> {
         let Literal::Text(name) = descr else {
-            return Err(NpyProblem::Dtype { found: "of a structured array".into() });
+            return Err(NpyProblem::Dtype { found: "of a structured array".into(), advice: "take one of its fields" });
         };
         let kind = name.strip_prefix(['<', '=', '|']).unwrap_or(name);
         // NumPy takes spaces, a plus and zeros before the bytes.
-        match kind.strip_prefix('u').map(|bytes| bytes.trim_start().parse()) {
-            Some(Ok(4_u8)) => Ok(Self::U32),
-            Some(Ok(8)) => Ok(Self::U64),
-            _ => Err(NpyProblem::Dtype { found: format!("'{}'", name.escape_debug()) }),
+        let bytes = kind.strip_prefix(['u', 'i']).map(|bytes| bytes.trim_start().parse());
+        match (kind.starts_with('i'), bytes) {
+            (is_signed, Some(Ok(4_u8))) => Ok(Self::U32.with_sign(is_signed)),
+            (is_signed, Some(Ok(8))) => Ok(Self::U64.with_sign(is_signed)),
+            _ => Err(NpyProblem::Dtype { found: format!("'{}'", name.escape_debug()), advice: advice(name) }),
         }
     }
 
@@ -66,7 +87,31 @@ impl Dtype {
         match self {
             Self::U32 => "<u4",
             Self::U64 => "<u8",
+            Self::I32 => "<i4",
+            Self::I64 => "<i8",
         }
+    }
+}
+
+/// How an array of another type becomes one that can be read, without a loss.
+fn advice(name: &str) -> &'static str {
+    let kind = name.trim_start_matches(['<', '>', '=', '|']);
+    match kind.chars().next() {
+        _ if name.starts_with('>') => "array.astype(array.dtype.newbyteorder('<')) has the same numbers",
+        Some('u') if kind == "u1" => {
+            "rows of bytes, least significant first, are array.view('<u4') if 4 divides their length; \
+             elements that are numbers are array.astype('<u4')"
+        }
+        Some('u' | 'b') => "array.astype('<u4') has the same numbers",
+        Some('i') => "array.astype('<i8') has the same numbers",
+        Some('f' | 'c') => {
+            "a float has 53 bits and may have lost digits: make the numbers anew, as text or as Python's integers"
+        }
+        Some('O') => {
+            "Python's integers become rows of 1024 bits by \
+             np.frombuffer(b''.join(int(x).to_bytes(128, 'little') for x in array), '<u4').reshape(-1, 32)"
+        }
+        _ => "write the numbers as text, one a line",
     }
 }
 
@@ -87,11 +132,11 @@ pub(crate) enum NpyProblem {
     Version { major: u8, minor: u8 },
     #[error("the .npy header is damaged ({what})")]
     Header { what: &'static str },
-    #[error("dtype {found}; little-endian uint32 ('<u4') or uint64 ('<u8') is needed: array.astype('<u8')")]
-    Dtype { found: String },
+    #[error("dtype {found}; little-endian uint32 ('<u4') or uint64 ('<u8') is needed: {advice}")]
+    Dtype { found: String, advice: &'static str },
     #[error("Fortran order; C order is needed: numpy.ascontiguousarray(array)")]
     FortranOrder,
-    #[error("an array of shape {shape}; two dimensions are needed, (numbers, limbs)")]
+    #[error("an array of shape {shape}; one dimension (numbers) or two (numbers, limbs) are needed")]
     Dimensions { shape: String },
     #[error("no numbers in it: its shape is {shape}")]
     Empty { shape: String },
@@ -99,6 +144,8 @@ pub(crate) enum NpyProblem {
     TooWide { bits: u64, limit: usize },
     #[error("row {row}: a number of {bits} bits; at most {limit} are supported")]
     RowTooWide { row: u64, bits: usize, limit: usize },
+    #[error("row {row} is negative; this command takes no negative numbers")]
+    NegativeRow { row: u64 },
     #[error("truncated: {found_bytes} bytes where its shape needs {expected_bytes}")]
     Truncated { found_bytes: u64, expected_bytes: u64 },
     #[error("truncated: it ends in row {row} of {rows}")]
@@ -127,16 +174,25 @@ impl NpyHeader {
 
     /// The header's bytes, always [`HEADER_BYTES`] of them.
     pub(crate) fn to_bytes(self) -> [u8; HEADER_BYTES] {
-        let mut bytes = [b' '; HEADER_BYTES];
-        bytes[..6].copy_from_slice(MAGIC);
-        bytes[6..8].copy_from_slice(&[1, 0]);
-        bytes[8..10].copy_from_slice(&(HEADER_BYTES as u16 - 10).to_le_bytes());
-        let (descr, rows, columns) = (self.dtype.descr(), self.rows, self.columns);
-        let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
-        bytes[10..10 + text.len()].copy_from_slice(text.as_bytes());
-        bytes[HEADER_BYTES - 1] = b'\n';
-        bytes
+        header(self.dtype.descr(), &format!("{}, {}", self.rows, self.columns))
     }
+}
+
+/// The header of an array of so many booleans, in one dimension.
+pub(crate) fn flags_header(count: u64) -> [u8; HEADER_BYTES] {
+    header("|b1", &format!("{count},"))
+}
+
+/// The header of an array of this type and shape.
+fn header(descr: &str, shape: &str) -> [u8; HEADER_BYTES] {
+    let mut bytes = [b' '; HEADER_BYTES];
+    bytes[..6].copy_from_slice(MAGIC);
+    bytes[6..8].copy_from_slice(&[1, 0]);
+    bytes[8..10].copy_from_slice(&(HEADER_BYTES as u16 - 10).to_le_bytes());
+    let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
+    bytes[10..10 + text.len()].copy_from_slice(text.as_bytes());
+    bytes[HEADER_BYTES - 1] = b'\n';
+    bytes
 }
 
 /// Reads the header and its length in bytes; rows have at most `limit` bits.
@@ -196,8 +252,12 @@ fn parse_header(text: &[u8], is_utf8: bool, limit: usize) -> Result<NpyHeader, N
         |size: &Literal| if let Literal::Integer(Some(size)) = size { Ok(*size) } else { Err(damaged("'shape'")) };
     let sizes = sizes.iter().map(size).collect::<Result<Vec<u64>, _>>()?;
     let shape = shown(&sizes);
-    let [rows, columns] = sizes[..] else { return Err(NpyProblem::Dimensions { shape }) };
-    if *is_fortran {
+    let (rows, columns) = match sizes[..] {
+        [rows] => (rows, 1),
+        [rows, columns] => (rows, columns),
+        _ => return Err(NpyProblem::Dimensions { shape }),
+    };
+    if *is_fortran && sizes.len() > 1 {
         return Err(NpyProblem::FortranOrder);
     }
     if rows == 0 || columns == 0 {
@@ -234,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_written_header_reads_back() {
-        for dtype in [Dtype::U32, Dtype::U64] {
+        for dtype in [Dtype::U32, Dtype::U64, Dtype::I32, Dtype::I64] {
             for rows in [1, u64::MAX] {
                 let header = NpyHeader { dtype, rows, columns: 1024 };
                 let bytes = header.to_bytes();
@@ -249,6 +309,9 @@ mod tests {
         let header = NpyHeader { dtype: Dtype::U32, rows: 3, columns: 4 };
         assert_eq!(parse("{'descr': '<u4', 'fortran_order': False, 'shape': (3, 4), }      \n"), Ok(header));
         assert_eq!(parse("{'shape': (3,4), 'fortran_order':False,'descr':'<u4'}"), Ok(header));
+        // In one dimension both orders are the same.
+        let flat = NpyHeader { dtype: Dtype::I64, rows: 3, columns: 1 };
+        assert_eq!(parse("{'descr': '<i8', 'fortran_order': True, 'shape': (3,), }"), Ok(flat));
     }
 
     #[test]
@@ -256,13 +319,21 @@ mod tests {
         let header = |descr: &str, order: &str, shape: &str| {
             parse(&format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}")).unwrap_err()
         };
-        for descr in ["'>u4'", "'<i8'", "'<f8'", "'|u1'"] {
-            assert!(header(descr, "False", "(3, 4)").starts_with(&format!("dtype {descr}; little-endian")));
+        for (descr, advice) in [
+            ("'>u4'", "newbyteorder"),
+            ("'<f8'", "53 bits"),
+            ("'|u1'", "view"),
+            ("'<u2'", "astype('<u4')"),
+            ("'<i2'", "astype('<i8')"),
+            ("'|O'", "to_bytes"),
+            ("'<U9'", "as text"),
+        ] {
+            let found = header(descr, "False", "(3, 4)");
+            assert!(found.starts_with(&format!("dtype {descr}; little-endian")) && found.contains(advice), "{found}");
         }
         assert!(header("[('x', '<u4')]", "False", "(3,)").contains("structured"));
         assert!(header("'<u4'", "True", "(3, 4)").starts_with("Fortran order"));
-        assert!(header("'<u4'", "False", "(3,)").contains("two dimensions"));
-        assert!(header("'<u4'", "False", "()").contains("two dimensions"));
+        assert!(header("'<u4'", "False", "()").contains("one dimension"));
         assert!(header("'<u4'", "False", "(3, 4, 5)").contains("shape (3, 4, 5)"));
         assert!(header("'<u4'", "False", "(0, 4)").starts_with("no numbers"));
         assert!(header("'<u8'", "False", "(1, 1025)").starts_with("numbers of 65600 bits"));

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{STDIN, aside::Aside, error::FileError};
+use super::{STDIN, aside::Aside, compressed::Encoder, error::FileError};
 use crate::{
     closed, console,
     error::{Error, Result},
@@ -27,6 +27,8 @@ pub(crate) struct Output {
     /// For messages.
     name: String,
     destination: Destination,
+    /// Compresses what is written, until the end.
+    encoder: Option<Encoder>,
 }
 
 #[derive(Debug)]
@@ -47,12 +49,17 @@ impl Output {
         let Some(name) = name.filter(|name| *name != "-") else {
             console::check_stdout()?;
             refuse_same(None, stream_identity(io::stdout()), inputs)?;
-            return Ok(Self { name: "standard output".into(), destination: Destination::Stdout(io::stdout()) });
+            return Ok(Self {
+                name: "standard output".into(),
+                destination: Destination::Stdout(io::stdout()),
+                encoder: None,
+            });
         };
         refuse_same(Some(name), fs::metadata(name).ok().and_then(|metadata| identity(&metadata)), inputs)?;
         let name_shown = name.to_string_lossy().into_owned();
         let destination = open_destination(name.as_ref()).map_err(|source| Error::write(&name_shown, source))?;
-        Ok(Self { name: name_shown, destination })
+        let encoder = Encoder::for_name(name).map_err(|source| Error::write(&name_shown, source))?;
+        Ok(Self { name: name_shown, destination, encoder })
     }
 
     /// Opens the output `name` of a command that reads no files.
@@ -76,6 +83,7 @@ impl Output {
     /// A second handle to a file that can be written at any place and read back; none for a stream.
     pub(crate) fn seekable(&self) -> Option<Result<File>> {
         match &self.destination {
+            _ if self.encoder.is_some() => None,
             Destination::Aside(aside) => Some(aside.file().try_clone().map_err(|source| self.error(source))),
             Destination::Stdout(_) | Destination::Special(_) => None,
         }
@@ -83,6 +91,23 @@ impl Output {
 
     /// Appends bytes.
     pub(crate) fn write_all(&mut self, bytes: &[u8]) -> Result<()> {
+        match &mut self.encoder {
+            None => self.write_plain(bytes),
+            Some(encoder) => {
+                let compressed = encoder.encode(bytes).map_err(|source| Error::write(&self.name, source))?;
+                self.write_plain(&compressed)
+            }
+        }
+    }
+
+    /// Writes what the encoder still holds.
+    fn end_encoding(&mut self) -> Result<()> {
+        let Some(encoder) = self.encoder.take() else { return Ok(()) };
+        let compressed = encoder.finish().map_err(|source| self.error(source))?;
+        self.write_plain(&compressed)
+    }
+
+    fn write_plain(&mut self, bytes: &[u8]) -> Result<()> {
         let written = match &mut self.destination {
             Destination::Stdout(stdout) => stdout.write_all(bytes),
             Destination::Special(file) => file.write_all(bytes),
@@ -91,8 +116,9 @@ impl Output {
         written.map_err(|source| self.error(source))
     }
 
-    /// Brings a file to the disk.
+    /// Everything is written: brings a file to the disk.
     pub(crate) fn sync(&mut self) -> Result<()> {
+        self.end_encoding()?;
         match &self.destination {
             Destination::Aside(aside) => aside.file().sync_all().map_err(|source| self.error(source)),
             Destination::Stdout(_) | Destination::Special(_) => Ok(()),
@@ -100,7 +126,8 @@ impl Output {
     }
 
     /// Everything is written: makes it appear under its name.
-    pub(crate) fn finish(self) -> Result<()> {
+    pub(crate) fn finish(mut self) -> Result<()> {
+        self.end_encoding()?;
         let finished = match self.destination {
             Destination::Stdout(mut stdout) => stdout.flush(),
             Destination::Special(mut file) => file.flush(),

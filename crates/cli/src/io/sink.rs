@@ -172,6 +172,8 @@ pub(crate) struct Growing {
     /// Is `file` a temporary one, to be copied to the output?
     spooled: bool,
     dtype: Dtype,
+    /// Are the rows two's complements, of which rows without a sign have zeros above?
+    signed: bool,
     rows: u64,
     /// Limbs a row in the file now.
     limbs: usize,
@@ -190,7 +192,7 @@ impl Growing {
             Some(file) => (file?, false),
             None => (tempfile::tempfile().map_err(spool_error)?, true),
         };
-        let mut array = Self { output, file, spooled, dtype, rows: 0, limbs: 0, needed: 0 };
+        let mut array = Self { output, file, spooled, dtype, signed: false, rows: 0, limbs: 0, needed: 0 };
         let written = array.file.write_all(&[0; HEADER_BYTES]);
         array.checked(written)?;
         Ok(array)
@@ -203,7 +205,16 @@ impl Growing {
 
     fn write(&mut self, column: &Column<'_>) -> Result<()> {
         let numbers = column.numbers;
-        self.needed = self.needed.max(numbers.max_limbs().next_multiple_of(self.dtype.limbs()));
+        if column.signed && !self.signed {
+            // Room for the signs of the rows so far, which are not negative.
+            if self.rows > 0 {
+                self.needed += self.dtype.limbs();
+                self.widen(self.needed.max(self.limbs))?;
+            }
+            self.signed = true;
+        }
+        let room = usize::from(self.signed && !column.signed);
+        self.needed = self.needed.max((numbers.max_limbs() + room).next_multiple_of(self.dtype.limbs()));
         if self.needed > self.limbs {
             // Half as much again, so that rows move a few times only, even if integers grow with every chunk.
             let roomy = if self.rows == 0 { 0 } else { (self.limbs * 3 / 2).next_multiple_of(self.dtype.limbs()) };
@@ -219,7 +230,7 @@ impl Growing {
     fn complete(mut self) -> Result<Output> {
         self.narrow(self.needed)?;
         let columns = self.limbs / self.dtype.limbs();
-        let header = NpyHeader { dtype: self.dtype, rows: self.rows, columns };
+        let header = NpyHeader { dtype: self.dtype.with_sign(self.signed), rows: self.rows, columns };
         let written = self.file.rewind().and_then(|()| self.file.write_all(&header.to_bytes()));
         self.checked(written)?;
         if self.spooled {
@@ -275,12 +286,14 @@ impl Growing {
         let place = |row: u64, width: usize| SeekFrom::Start(HEADER_BYTES as u64 + row * width as u64);
         let mut from = vec![0; count * old];
         let mut into = vec![0; count * new];
-        let file = &mut self.file;
+        let (file, is_signed) = (&mut self.file, self.signed);
         let moved: io::Result<()> =
             file.seek(place(first, old)).and_then(|_| file.read_exact(&mut from)).and_then(|()| {
                 for (from, into) in from.chunks_exact(old).zip(into.chunks_exact_mut(new)) {
                     let kept = old.min(new);
                     into[..kept].copy_from_slice(&from[..kept]);
+                    let is_negative = is_signed && from.last().is_some_and(|top| top >> 7 == 1);
+                    into[kept..].fill(if is_negative { u8::MAX } else { 0 });
                 }
                 file.seek(place(first, new))?;
                 file.write_all(&into)

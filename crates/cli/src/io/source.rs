@@ -2,7 +2,6 @@
 
 use std::{
     ffi::OsStr,
-    fs::File,
     io::{self, BufRead, BufReader, Read},
 };
 
@@ -10,7 +9,7 @@ use dashu_int::UBig;
 use warpmp_collatz::expression;
 
 use super::{
-    STDIN,
+    STDIN, compressed,
     error::{FileError, LineProblem},
     npy::{self, NpyHeader, NpyProblem},
     text::{self, RawText},
@@ -36,6 +35,8 @@ pub(crate) struct RawRows {
     pub(crate) row_limbs: usize,
     /// Which row of the array is the first of these.
     pub(crate) first_row: u64,
+    /// Are the rows two's complements?
+    pub(crate) is_signed: bool,
 }
 
 impl RawRows {
@@ -44,6 +45,21 @@ impl RawRows {
         let bytes = &self.bytes[lane * 4 * self.row_limbs..][..4 * self.row_limbs];
         bytes.chunks_exact(4).map(|bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
+
+    /// Number of rows.
+    pub(crate) fn lanes(&self) -> usize {
+        self.bytes.len() / (4 * self.row_limbs)
+    }
+
+    /// Is the row a negative number?
+    pub(crate) fn is_negative(&self, lane: usize) -> bool {
+        self.is_signed && self.bytes[4 * (lane + 1) * self.row_limbs - 1] >> 7 == 1
+    }
+
+    /// Which rows are negative?
+    pub(crate) fn signs(&self) -> impl Iterator<Item = bool> {
+        (0..self.lanes()).map(|lane| self.is_negative(lane))
+    }
 }
 
 impl Raw {
@@ -51,7 +67,7 @@ impl Raw {
     pub(crate) fn lanes(&self) -> usize {
         match self {
             Self::Text(text) => text.lanes(),
-            Self::Rows(rows) => rows.bytes.len() / (4 * rows.row_limbs),
+            Self::Rows(rows) => rows.lanes(),
         }
     }
 
@@ -98,11 +114,13 @@ impl Source {
     /// A source with one number, which the name itself is; none if the name is not meant as a number.
     fn of_number(name: &OsStr, limit: usize) -> Option<Result<Self>> {
         let text = name.to_str()?;
-        let is_meant = text.starts_with(|first: char| first.is_ascii_digit() || first == '(')
-            && text.chars().all(|it| it.is_ascii_hexdigit() || "xX_^*+-() ".contains(it));
-        let value = is_meant.then(|| expression::integer(text, 2 * limit))?;
+        let magnitude = text.strip_prefix('-').unwrap_or(text);
+        let is_meant = magnitude.starts_with(|first: char| first.is_ascii_digit() || first == '(')
+            && magnitude.chars().all(|it| it.is_ascii_hexdigit() || "xX_^*+-() ".contains(it));
+        let value = is_meant.then(|| expression::integer(magnitude, 2 * limit))?;
+        let sign = &text[..text.len() - magnitude.len()];
         let source = |value: UBig| {
-            let digits = value.to_string().into_bytes();
+            let digits = format!("{sign}{value}").into_bytes();
             let total_bytes = Some(digits.len() as u64);
             let reader: Box<dyn Read + Send> = Box::new(io::Cursor::new(digits));
             let format = Encoding::Text { line: 0, blank: None };
@@ -137,13 +155,7 @@ impl Source {
         let (input, total_bytes): (Box<dyn Read + Send>, _) = if name == STDIN {
             (Box::new(io::stdin()), None)
         } else {
-            let file = File::open(name).map_err(|source| Error::read(&shown, source))?;
-            let metadata = file.metadata().map_err(|source| Error::read(&shown, source))?;
-            if metadata.is_dir() {
-                return Err(FileError::Directory { path: shown }.into());
-            }
-            let total_bytes = metadata.is_file().then_some(metadata.len());
-            (Box::new(file), total_bytes)
+            compressed::open(name).map_err(|source| Error::read(&shown, source))?
         };
         let reader = BufReader::with_capacity(BUFFER_BYTES, input);
         let format = Encoding::Text { line: 0, blank: None };
@@ -196,6 +208,7 @@ impl Source {
                 bytes: Vec::new(),
                 row_limbs: header.row_limbs(),
                 first_row: header.rows - rows_left,
+                is_signed: header.dtype.is_signed(),
             }),
         }
     }

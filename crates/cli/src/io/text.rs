@@ -1,6 +1,7 @@
 //! Integers as lines of text.
 //!
-//! A line is one unsigned integer, decimal or hexadecimal with `0x`, of any length up to 65536 bits.
+//! A line is one integer, decimal or hexadecimal with `0x`, of any length up to 65536 bits. Commands that have a use for signs
+//! take a minus before it, and `-` alone for a lane without a result.
 //! The program ignores spaces around a number, a carriage return at the end, lines that start with `#`,
 //! blank lines at the end of the file, and a byte-order mark. A blank line *between* numbers is an
 //! error: a number may have been lost there, and all later pairs would be wrong.
@@ -173,6 +174,14 @@ pub(crate) enum Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
+    /// The digits of the magnitude; of a lane without a result those of zero.
+    pub(crate) const fn digits(self, limit: usize) -> Digits<'a> {
+        match self {
+            Self::None => Digits { text: &[], hex: false, limit },
+            Self::Number { digits, .. } => digits,
+        }
+    }
+
     /// Checks the text of a result: a number whose magnitude has at most `limit` bits, or `-` for none.
     pub(crate) fn check(text: &'a [u8], limit: usize) -> Result<Self, LineProblem> {
         if text == NO_RESULT {
@@ -346,8 +355,8 @@ mod tests {
         assert_eq!(complaint(b"0x"), "not a number: \"0x\"");
         assert_eq!(complaint(b"1.5"), "not a number: \"1.5\"");
         assert_eq!(complaint(b"1 2"), "not a number: \"1 2\"");
-        assert_eq!(complaint(b"-12"), "negative numbers are not supported: \"-12\"");
-        assert_eq!(complaint(b"-0xab"), "negative numbers are not supported: \"-0xab\"");
+        assert_eq!(complaint(b"-12"), "this command takes no negative numbers: \"-12\"");
+        assert_eq!(complaint(b"-0xab"), "this command takes no negative numbers: \"-0xab\"");
         assert_eq!(complaint(b"+12"), "write numbers without '+': \"+12\"");
         assert_eq!(complaint(b"1_000"), "write numbers without '_': \"1_000\"");
         assert_eq!(complaint(b"12\xff"), "not UTF-8 text");

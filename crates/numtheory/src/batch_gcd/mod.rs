@@ -100,9 +100,14 @@ impl Outcome {
     /// The pairs are found while the iterator runs, with all cores. Their number can be as large as the square of the
     /// number of integers that share a factor.
     pub fn findings(&self) -> impl Iterator<Item = Finding> {
-        let shared = self.shared.iter().map(|(place, gcd)| Finding::Shared { place: *place, gcd: to_biguint(gcd) });
         let pairs = (0..self.shared.len()).flat_map(|first| self.pairs_with(first));
-        self.left_out.iter().cloned().chain(shared).chain(pairs)
+        self.findings_without_pairs().chain(pairs)
+    }
+
+    /// As [`Outcome::findings`], but without the pairs.
+    pub fn findings_without_pairs(&self) -> impl Iterator<Item = Finding> {
+        let shared = self.shared.iter().map(|(place, gcd)| Finding::Shared { place: *place, gcd: to_biguint(gcd) });
+        self.left_out.iter().cloned().chain(shared)
     }
 
     /// The pairs of an integer that shares a factor, with the later ones. The gcd of two integers is also the gcd of

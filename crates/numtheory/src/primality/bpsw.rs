@@ -72,11 +72,11 @@ pub fn passes_strong_lucas_test(n: &BigUint) -> bool {
     }
     let mut d = 5_i64;
     loop {
-        match jacobi(&residue(d, n), n) {
+        match jacobi_of_small(d, n) {
             -1 => break,
             // D and n have a common factor. It is a factor below n, unless n divides D.
             0 if BigUint::from(d.unsigned_abs()) % n != BigUint::ZERO => return false,
-            _ => d = if d > 0 { -d - 2 } else { 2 - d },
+            _ => d = next_d(d),
         }
     }
     let (d_mod, q) = (residue(d, n), residue((1 - d) / 4, n));
@@ -109,6 +109,20 @@ pub fn passes_strong_lucas_test(n: &BigUint) -> bool {
 fn residue(value: i64, n: &BigUint) -> BigUint {
     let n = BigInt::from(n.clone());
     (((BigInt::from(value) % &n) + &n) % &n).magnitude().clone()
+}
+
+/// The next of Selfridge's 5, −7, 9, −11, …
+pub(super) const fn next_d(d: i64) -> i64 {
+    if d > 0 { -d - 2 } else { 2 - d }
+}
+
+/// The Jacobi symbol of an odd `d` over an odd `n`, by the law of quadratic reciprocity.
+pub(super) fn jacobi_of_small(d: i64, n: &BigUint) -> i32 {
+    let (magnitude, low) = (d.unsigned_abs(), n.iter_u32_digits().next().unwrap_or(0));
+    let residue = n % magnitude;
+    let symbol = jacobi(&residue, &magnitude.into());
+    let is_minus = (d < 0 && low % 4 == 3) != (magnitude % 4 == 3 && low % 4 == 3);
+    if is_minus { -symbol } else { symbol }
 }
 
 /// The Jacobi symbol of `a` below an odd `n`.

@@ -11,6 +11,7 @@
 //! strong.rs   strong tests on the engine
 //! board.rs    verdicts on their way back to their places
 //! line.rs     the two threads, and the way of the integers between them
+//! lucas.rs    strong Lucas tests on the engine
 //! bpsw.rs     the test of Baillie, Pomerance, Selfridge and Wagstaff for single integers
 //! ```
 //!
@@ -49,6 +50,7 @@ mod board;
 mod bpsw;
 mod gather;
 mod line;
+mod lucas;
 mod strong;
 mod trial;
 
@@ -82,7 +84,7 @@ impl<'s> Tester<'s> {
         Self::with(session, Further::Bases(Box::new(bases)), watch)
     }
 
-    /// Trial division, a strong test to base 2 on the engine, and a strong Lucas test on the cores.
+    /// Trial division, a strong test to base 2, and a strong Lucas test: on the engine where many integers take it, else on the cores.
     ///
     /// `false` is a proof, and so is `true` below 2⁶⁴. Nobody knows a composite that passes.
     ///
@@ -160,7 +162,7 @@ impl<'s> Tester<'s> {
         self.strong.base_2
     }
 
-    /// All other tests after trial division so far.
+    /// All other tests after trial division so far: to further bases, or Lucas tests.
     pub fn further_tests(&self) -> Cost {
         self.strong.others
     }

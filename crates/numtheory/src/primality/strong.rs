@@ -2,7 +2,7 @@
 //!
 //! First all candidates to base 2: an operation of its own, which few composites pass. Then the candidates that pass take
 //! all their further tests: strong tests to all further bases at once, a lane for each pair of a number and a base, so that
-//! few numbers fill the engine, too; or a strong Lucas test on the cores.
+//! few numbers fill the engine, too; or a strong Lucas test, on the engine where the cores would take long.
 //!
 //! Source: Miller 1976; Rabin 1980; Handbook of Applied Cryptography, 4.24.
 
@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use num_bigint::BigUint;
 use rayon::prelude::*;
-use warpmp::{Batch, Error as EngineError, Operation, Options, Report, Session, Shape};
+use warpmp::{Batch, EngineKind, Error as EngineError, Operation, Options, Report, Session, Shape};
 
-use super::{bases::Bases, bpsw::passes_strong_lucas_test};
+use super::{bases::Bases, bpsw::passes_strong_lucas_test, lucas};
 use crate::{
     error::Result,
     watch::{Watch, check},
@@ -22,6 +22,10 @@ use crate::{
 const LAUNCH_LIMBS: usize = 6 << 20;
 /// Lucas tests between two looks at the watch.
 const LUCAS_TESTS: usize = 256;
+/// A GPU makes Lucas tests that take the cores longer than this: compiling its kernels may take as long.
+const GPU_WORTH_SECONDS: f64 = 1.0;
+/// The CPU engine makes Lucas tests that take the cores longer than this a bit: it makes 11 operations a bit, and each has to start.
+const CPU_WORTH_SECONDS: f64 = 200e-6;
 
 /// The tests that follow the one to base 2.
 #[derive(Clone, Debug)]
@@ -37,7 +41,7 @@ pub(super) enum Further {
 pub struct Cost {
     /// Number of tests.
     pub tests: u64,
-    /// Seconds of the engine's kernels; of the cores for Lucas tests.
+    /// Seconds of the engine's kernels; the whole time of Lucas tests.
     pub seconds: f64,
 }
 
@@ -70,7 +74,7 @@ impl<'s> Strong<'s> {
                 let cost = further_bases(self.session, self.watch, bases, candidates, &mut prime)?;
                 self.others.add(cost);
             }
-            Further::Lucas => self.others.add(lucas(self.watch, candidates, &mut prime)?),
+            Further::Lucas => self.others.add(lucas(self.session, self.watch, candidates, &mut prime)?),
         }
         Ok(prime)
     }
@@ -109,16 +113,34 @@ fn further_bases(
     Ok(all)
 }
 
-/// Gives the candidates that are still `prime` a strong Lucas test, on all cores.
-fn lucas(watch: &dyn Watch, candidates: &Batch, prime: &mut [bool]) -> Result<Cost> {
+/// Gives the candidates that are still `prime` a strong Lucas test.
+fn lucas(session: &Session, watch: &dyn Watch, candidates: &Batch, prime: &mut [bool]) -> Result<Cost> {
     let start = Instant::now();
     let left: Vec<usize> = (0..prime.len()).filter(|lane| prime[*lane]).collect();
-    for lanes in left.chunks(LUCAS_TESTS) {
-        check(watch)?;
-        let number = |lane: &usize| BigUint::from_slice(candidates.lane(*lane).unwrap_or_default());
-        let passed: Vec<bool> = lanes.par_iter().map(|lane| passes_strong_lucas_test(&number(lane))).collect();
-        for (lane, passed) in lanes.iter().zip(passed) {
-            prime[*lane] = passed;
+    let number = |lane: &usize| BigUint::from_slice(candidates.lane(*lane).unwrap_or_default());
+    let Some((first, rest)) = left.split_first() else { return Ok(Cost::default()) };
+    prime[*first] = passes_strong_lucas_test(&number(first));
+    let core_seconds = start.elapsed().as_secs_f64() * rest.len() as f64 / rayon::current_num_threads() as f64;
+    let worth_seconds = match session.engine().kind {
+        EngineKind::Cpu => CPU_WORTH_SECONDS * candidates.bits() as f64,
+        _ => GPU_WORTH_SECONDS,
+    };
+    if core_seconds > worth_seconds {
+        let limbs = candidates.shape().limbs();
+        for lanes in rest.chunks((LAUNCH_LIMBS / limbs).max(1)) {
+            let rows = lanes.iter().flat_map(|lane| candidates.lane(*lane).unwrap_or_default()).copied().collect();
+            let batch = Batch::from_limbs(Shape::new(lanes.len(), candidates.bits()), rows)?;
+            for (lane, passed) in lanes.iter().zip(lucas::passed(session, watch, &batch)?) {
+                prime[*lane] = passed;
+            }
+        }
+    } else {
+        for lanes in rest.chunks(LUCAS_TESTS) {
+            check(watch)?;
+            let passed: Vec<bool> = lanes.par_iter().map(|lane| passes_strong_lucas_test(&number(lane))).collect();
+            for (lane, passed) in lanes.iter().zip(passed) {
+                prime[*lane] = passed;
+            }
         }
     }
     Ok(Cost { tests: left.len() as u64, seconds: start.elapsed().as_secs_f64() })

@@ -12,20 +12,22 @@ use crate::{commands::check::spread, error::Result, interrupt};
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WrongFactor {
     #[error(
-        "integer {line}: the result has {found} as its gcd with the others, one product after the other gives {expected}"
+        "integer {label}: the result has {found} as its gcd with the others, one product after the other gives {expected}"
     )]
-    Shared { line: u64, found: String, expected: String },
-    #[error("integers {line} and {other}: the result has {found} as their gcd, Euclid's algorithm gives {expected}")]
-    Pair { line: u64, other: u64, found: String, expected: String },
+    Shared { label: String, found: String, expected: String },
+    #[error("integers {label} and {other}: the result has {found} as their gcd, Euclid's algorithm gives {expected}")]
+    Pair { label: String, other: String, found: String, expected: String },
 }
 
 /// The lines of the result, read back.
 #[derive(Default)]
 struct Read {
-    /// By line: the gcd with the product of the others.
-    shared: BTreeMap<u64, BigUint>,
-    /// By line: the integers that share a factor, and the factor.
-    pairs: BTreeMap<u64, BTreeMap<u64, BigUint>>,
+    /// By label: the gcd with the product of the others.
+    shared: BTreeMap<String, BigUint>,
+    /// By label: the integers that share a factor, and the factor.
+    pairs: BTreeMap<String, BTreeMap<String, BigUint>>,
+    /// Are pairs among the lines?
+    has_pairs: bool,
 }
 
 /// Checks the lines `text` of about `wanted` integers, spread over all different ones above 1. Integers that share a
@@ -33,14 +35,18 @@ struct Read {
 ///
 /// # Errors
 /// [`WrongFactor`] names the first integer whose lines are wrong.
-pub(super) fn check(text: &str, lines: &[u64], numbers: &[BigUint], wanted: u64) -> Result<u64> {
-    let read = Read::new(text);
+pub(super) fn check(text: &str, labels: &[Box<str>], numbers: &[BigUint], wanted: u64, has_pairs: bool) -> Result<u64> {
+    let read = Read { has_pairs, ..Read::new(text) };
     let one = BigUint::from(1_u32);
     let mut seen = HashSet::new();
-    let different: Vec<(u64, &BigUint)> =
-        lines.iter().copied().zip(numbers).filter(|(_, number)| **number > one && seen.insert(*number)).collect();
+    let different: Vec<(&str, &BigUint)> = labels
+        .iter()
+        .map(|label| &**label)
+        .zip(numbers)
+        .filter(|(_, number)| **number > one && seen.insert(*number))
+        .collect();
     let (some, none): (Vec<usize>, Vec<usize>) =
-        (0..different.len()).partition(|place| read.shared.contains_key(&different[*place].0));
+        (0..different.len()).partition(|place| read.shared.contains_key(different[*place].0));
     let wanted = wanted.min(different.len() as u64);
     let of = |places: &[usize], count: u64| -> Vec<usize> {
         if places.is_empty() {
@@ -62,15 +68,15 @@ impl Read {
         let mut read = Self::default();
         for line in text.lines() {
             match line.split('\t').collect::<Vec<_>>()[..] {
-                ["shared", line, gcd] => {
-                    if let (Ok(line), Some(gcd)) = (line.parse(), number(gcd)) {
-                        read.shared.insert(line, gcd);
+                ["shared", label, gcd, _] => {
+                    if let Some(gcd) = number(gcd) {
+                        read.shared.insert(label.into(), gcd);
                     }
                 }
-                ["pair", line, other, gcd] => {
-                    if let (Ok(line), Ok(other), Some(gcd)) = (line.parse(), other.parse(), number(gcd)) {
-                        read.pairs.entry(line).or_default().insert(other, gcd.clone());
-                        read.pairs.entry(other).or_default().insert(line, gcd);
+                ["pair", label, other, gcd] => {
+                    if let Some(gcd) = number(gcd) {
+                        read.pairs.entry(label.into()).or_default().insert(other.into(), gcd.clone());
+                        read.pairs.entry(other.into()).or_default().insert(label.into(), gcd);
                     }
                 }
                 _ => {}
@@ -80,42 +86,50 @@ impl Read {
     }
 
     /// Are the lines of one of these integers right?
-    fn compare(&self, numbers: &[(u64, &BigUint)], place: usize) -> Result<(), WrongFactor> {
-        let (line, number) = numbers[place];
+    fn compare(&self, numbers: &[(&str, &BigUint)], place: usize) -> Result<(), WrongFactor> {
+        let (label, number) = numbers[place];
         let others = [&numbers[..place], &numbers[place + 1..]].concat();
         let one = BigUint::from(1_u32);
         let expected = gcd(number, &product(&others, number));
-        let found = self.shared.get(&line).unwrap_or(&one);
+        let found = self.shared.get(label).unwrap_or(&one);
         if *found != expected {
             let (found, expected) = (format!("{found:#x}"), format!("{expected:#x}"));
-            return Err(WrongFactor::Shared { line, found, expected });
+            return Err(WrongFactor::Shared { label: label.into(), found, expected });
+        }
+        if !self.has_pairs {
+            return Ok(());
         }
         let mut pairs = BTreeMap::new();
         sharing(&expected, &others, &mut pairs);
         let none = BTreeMap::new();
-        let found = self.pairs.get(&line).unwrap_or(&none);
-        let other = pairs.keys().chain(found.keys()).find(|other| pairs.get(other) != found.get(other));
+        let found = self.pairs.get(label).unwrap_or(&none);
+        let other = pairs.keys().chain(found.keys()).find(|other| pairs.get(*other) != found.get(*other));
         other.map_or(Ok(()), |other| {
-            let shown = |pairs: &BTreeMap<u64, BigUint>| format!("{:#x}", pairs.get(other).unwrap_or(&one));
-            Err(WrongFactor::Pair { line, other: *other, found: shown(found), expected: shown(&pairs) })
+            let shown = |pairs: &BTreeMap<String, BigUint>| format!("{:#x}", pairs.get(other).unwrap_or(&one));
+            Err(WrongFactor::Pair {
+                label: label.into(),
+                other: other.clone(),
+                found: shown(found),
+                expected: shown(&pairs),
+            })
         })
     }
 }
 
 /// The product of all numbers, modulo `modulus`.
-fn product(numbers: &[(u64, &BigUint)], modulus: &BigUint) -> BigUint {
+fn product(numbers: &[(&str, &BigUint)], modulus: &BigUint) -> BigUint {
     let one = BigUint::from(1_u32) % modulus;
     numbers.iter().fold(one, |product, (_, number)| product * *number % modulus)
 }
 
 /// Adds the numbers that share a factor with `factor`, and their gcds with it. Halves without one are left at once.
-fn sharing(factor: &BigUint, numbers: &[(u64, &BigUint)], found: &mut BTreeMap<u64, BigUint>) {
+fn sharing(factor: &BigUint, numbers: &[(&str, &BigUint)], found: &mut BTreeMap<String, BigUint>) {
     let common = gcd(factor, &product(numbers, factor));
     match numbers {
         _ if common == BigUint::from(1_u32) => {}
         [] => {}
-        [(line, _)] => {
-            found.insert(*line, common);
+        [(label, _)] => {
+            found.insert((*label).into(), common);
         }
         _ => {
             let (low, high) = numbers.split_at(numbers.len() / 2);
@@ -146,25 +160,26 @@ mod tests {
     /// 15, 77, 21, 26, a duplicate of 77, and 1, in lines 2 to 7.
     fn checked(text: &str, wanted: u64) -> Result<u64> {
         let numbers = [15_u32, 77, 21, 26, 77, 1].map(BigUint::from);
-        check(text, &[2, 3, 4, 5, 6, 7], &numbers, wanted)
+        check(text, &[2, 3, 4, 5, 6, 7].map(|line: u64| line.to_string().into()), &numbers, wanted, true)
     }
 
-    const RIGHT: &str = "duplicate\t6\t3\nshared\t2\t3\nshared\t3\t0x7\nshared\t4\t21\npair\t2\t4\t3\npair\t3\t4\t7\n";
+    const RIGHT: &str =
+        "duplicate\t6\t3\nshared\t2\t3\t5\nshared\t3\t0x7\t11\nshared\t4\t21\t1\npair\t2\t4\t3\npair\t3\t4\t7\n";
 
     #[test]
     fn right_lines_pass() {
         for (wanted, checked_integers) in [(0, 0), (1, 1), (4, 4), (99, 4)] {
             assert_eq!(checked(RIGHT, wanted).unwrap(), checked_integers);
         }
-        assert_eq!(check("", &[], &[], 9).unwrap(), 0);
+        assert_eq!(check("", &[], &[], 9, true).unwrap(), 0);
     }
 
     #[test]
     fn every_wrong_line_is_found() {
         let errors = [
             ("shared\t4\t21", "shared\t4\t7", "integer 4: the result has 0x7 as its gcd with the others"),
-            ("shared\t3\t0x7\n", "", "integer 3: the result has 0x1 "),
-            ("duplicate", "shared\t5\t2\nduplicate", "integer 5: the result has 0x2 "),
+            ("shared\t3\t0x7\t11\n", "", "integer 3: the result has 0x1 "),
+            ("duplicate", "shared\t5\t2\t13\nduplicate", "integer 5: the result has 0x2 "),
             (
                 "pair\t3\t4\t7",
                 "pair\t3\t4\t77",

@@ -6,6 +6,7 @@ use num_bigint::BigUint;
 use serde::Serialize;
 use warpmp_numtheory::batch_gcd::{Finding, Stages};
 
+use super::moduli::Moduli;
 use crate::{
     error::{Result, plural},
     io::output::Output,
@@ -17,49 +18,97 @@ const BLOCK_BYTES: usize = 1 << 16;
 
 /// The result's lines.
 pub(super) struct Lines {
-    output: Output,
+    /// None if the lines go nowhere.
+    output: Option<Output>,
     hex: bool,
-    /// Do all lines wait for the end?
-    held: bool,
-    /// Lines that are not written yet.
+    /// All lines, if they are to be checked: those that are not written, too.
+    checked: Option<String>,
+    /// Lines that are not written yet. Lines that are to be checked wait for it.
     text: String,
+    /// The findings, if an object has them.
+    findings: Option<Vec<Entry>>,
+}
+
+/// A finding in the object of `--json`; numbers are text, as in the lines.
+#[derive(Debug, Serialize)]
+pub(super) struct Entry {
+    kind: &'static str,
+    label: Box<str>,
+    /// The other integer of a pair, or the first of equal ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other: Option<Box<str>>,
+    /// The common factor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p: Option<String>,
+    /// What the integer is divided by it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    q: Option<String>,
 }
 
 impl Lines {
-    /// Lines to `output`. Held lines wait for [`Lines::finish`].
-    pub(super) const fn new(output: Output, hex: bool, held: bool) -> Self {
-        Self { output, hex, held, text: String::new() }
+    /// Lines to `output`.
+    pub(super) fn new(output: Option<Output>, hex: bool, is_checked: bool, has_object: bool) -> Self {
+        let checked = is_checked.then(String::new);
+        Self { output, hex, checked, text: String::new(), findings: has_object.then(Vec::new) }
     }
 
-    /// A finding as a line. `lines`: where the integers stand in the file.
-    pub(super) fn write(&mut self, finding: &Finding, lines: &[u64]) -> Result<()> {
-        let at = |place: &usize| lines[*place];
-        let line = match finding {
-            Finding::Zero { place } => format!("zero\t{}\n", at(place)),
-            Finding::One { place } => format!("one\t{}\n", at(place)),
-            Finding::Duplicate { place, first } => format!("duplicate\t{}\t{}\n", at(place), at(first)),
-            Finding::Shared { place, gcd } => format!("shared\t{}\t{}\n", at(place), self.number(gcd)),
+    /// A finding as a line, unless its factor is below `least`.
+    pub(super) fn write(
+        &mut self,
+        finding: &Finding,
+        moduli: &Moduli,
+        least: Option<&BigUint>,
+        report: &mut Report,
+    ) -> Result<()> {
+        let at = |place: &usize| moduli.labels[*place].clone();
+        let none = |kind, place| Entry { kind, label: at(place), other: None, p: None, q: None };
+        let (entry, factor) = match finding {
+            Finding::Zero { place } => (none("zero", place), None),
+            Finding::One { place } => (none("one", place), None),
+            Finding::Duplicate { place, first } => (Entry { other: Some(at(first)), ..none("duplicate", place) }, None),
+            Finding::Shared { place, gcd } => {
+                let (p, q) = (Some(self.number(gcd)), Some(self.number(&(&moduli.numbers[*place] / gcd))));
+                (Entry { p, q, ..none("shared", place) }, Some(gcd))
+            }
             Finding::Pair { places: [one, other], gcd } => {
-                format!("pair\t{}\t{}\t{}\n", at(one), at(other), self.number(gcd))
+                (Entry { other: Some(at(other)), p: Some(self.number(gcd)), ..none("pair", one) }, Some(gcd))
             }
         };
-        self.text.push_str(&line);
-        if !self.held && self.text.len() > BLOCK_BYTES {
-            self.output.write_all(self.text.as_bytes())?;
-            self.text.clear();
+        let fields =
+            [Some(entry.kind), Some(&entry.label), entry.other.as_deref(), entry.p.as_deref(), entry.q.as_deref()];
+        let line = fields.into_iter().flatten().collect::<Vec<_>>().join("\t") + "\n";
+        if let Some(checked) = &mut self.checked {
+            checked.push_str(&line);
+        }
+        if least.zip(factor).is_some_and(|(least, factor)| factor < least) {
+            return Ok(());
+        }
+        report.add(finding);
+        if let Some(findings) = &mut self.findings {
+            findings.push(entry);
+        }
+        if let Some(output) = &mut self.output {
+            self.text.push_str(&line);
+            if self.checked.is_none() && self.text.len() > BLOCK_BYTES {
+                output.write_all(self.text.as_bytes())?;
+                self.text.clear();
+            }
         }
         Ok(())
     }
 
-    /// The lines that are not written yet: all, if they are held.
-    pub(super) fn text(&self) -> &str {
-        &self.text
+    /// All lines, if they are to be checked.
+    pub(super) fn checked_text(&self) -> &str {
+        self.checked.as_deref().unwrap_or_default()
     }
 
-    /// Completes the output: only now does a file appear.
-    pub(super) fn finish(mut self) -> Result<()> {
-        self.output.write_all(self.text.as_bytes())?;
-        self.output.finish()
+    /// Completes the output: only now does a file appear. Gives the findings for the object.
+    pub(super) fn finish(self) -> Result<Option<Vec<Entry>>> {
+        if let Some(mut output) = self.output {
+            output.write_all(self.text.as_bytes())?;
+            output.finish()?;
+        }
+        Ok(self.findings)
     }
 
     fn number(&self, number: &BigUint) -> String {
@@ -88,10 +137,19 @@ pub(super) struct Report {
     pub(super) read_seconds: f64,
     #[serde(flatten)]
     pub(super) stages: Stages,
+    /// Keys without a modulus.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) skipped: u64,
     /// Integers whose lines were found again.
     pub(super) checked: u64,
     total_seconds: f64,
     lanes_per_second: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) findings: Option<Vec<Entry>>,
+}
+
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Report {
@@ -102,7 +160,7 @@ impl Report {
     }
 
     /// Counts a finding.
-    pub(super) const fn add(&mut self, finding: &Finding) {
+    const fn add(&mut self, finding: &Finding) {
         match finding {
             Finding::Zero { .. } | Finding::One { .. } => self.left_out += 1,
             Finding::Duplicate { .. } => self.duplicates += 1,
@@ -126,6 +184,7 @@ impl Report {
     pub(super) fn text(&self) -> String {
         let Self { lanes, bits, affected, pairs, duplicates, left_out, device, stages, checked, .. } = self;
         let checked = if *checked > 0 { format!("; {checked} checked") } else { String::new() };
+        let skipped = if self.skipped > 0 { format!("; {} keys left out", self.skipped) } else { String::new() };
         let all_pairs = if stages.all_pairs > 0 {
             format!(", {} nodes all with all {}", stages.all_pairs, scaled_seconds(stages.all_pairs_seconds))
         } else {
@@ -133,7 +192,7 @@ impl Report {
         };
         format!(
             "{lanes} integer{} of {bits} bits: {affected} share a factor, in {pairs} pair{}; {duplicates} duplicate{}, \
-             {left_out} zeros and ones; {device}, {}{checked}\n\
+             {left_out} zeros and ones{skipped}; {device}, {}{checked}\n\
              read {}, products {}{all_pairs}, remainders {}, gcds {}; {} levels on the engine, {} on the cores",
             plural(*lanes),
             plural(*pairs),

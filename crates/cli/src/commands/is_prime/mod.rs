@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! reader.rs   the file in chunks, read by a thread of its own
+//! printer.rs  flags, or the integers of one kind
 //! check.rs    some verdicts found again by another test
 //! tally.rs    what it cost
 //! ```
@@ -13,25 +14,21 @@ use warpmp::{Batch, Operation, Shape};
 use warpmp_numtheory::primality::{Bases, Tester};
 
 use crate::{
-    args::IsPrime,
+    args::{IsPrime, Print},
     channel, console, engine,
     error::Result,
     interrupt,
-    io::{
-        npy::Dtype,
-        output::Output,
-        sink::{ArrayHead, Format, Sink},
-        source::Source,
-        tuple::TupleReader,
-    },
+    io::{output::Output, sink::Format, source::Source, tuple::TupleReader},
     numbers::Numbers,
     progress::Progress,
 };
 pub(crate) use check::WrongVerdict;
+use printer::Printer;
 use reader::Origin;
 use tally::Tally;
 
 mod check;
+mod printer;
 mod reader;
 mod tally;
 
@@ -51,31 +48,34 @@ pub(crate) fn run(args: &IsPrime) -> Result<()> {
         progress.hide();
     }
     let mut verdicts = Verdicts {
-        sink: Sink::new(output, format, false, ArrayHead::Unknown(Dtype::U32))?,
+        printer: Printer::new(output, format, args.print, args.hex)?,
         progress: &progress,
         bases: args.bases,
         tally: Tally::default(),
     };
     // The engine opens while the file is read.
-    let chunks = reader::spawn(reader, args.check)?;
+    let chunks = reader::spawn(reader, args.check, args.print != Print::Flags)?;
     let session = engine::open(args.device.selector, args.summary.hides_notes())?;
-    let bases = args.seed.map_or_else(|| Bases::new(args.bases), |seed| Bases::seeded(args.bases, seed));
-    let mut tester = Tester::new(&session, bases, &progress);
+    let bases = |bases| args.seed.map_or_else(|| Bases::new(bases), |seed| Bases::seeded(bases, seed));
+    let mut tester = match args.bases {
+        Some(count) => Tester::new(&session, bases(count), &progress),
+        None => Tester::bpsw(&session, &progress),
+    };
     let chunks = iter::from_fn(|| channel::receive(&chunks).transpose());
     tester.test_chunks(chunks, |origin, found| verdicts.write(origin, found))?;
     interrupt::check()?;
-    let Verdicts { sink, mut tally, .. } = verdicts;
-    sink.finish()?;
-    tally.end(&session.engine().name, &tester, start.elapsed());
+    let Verdicts { printer, mut tally, .. } = verdicts;
+    printer.finish()?;
+    tally.end(&session.engine().name, &tester, args.bases.is_none(), start.elapsed());
     console::summary(args.summary, on_stdout, &tally.json(), &tally.text())
 }
 
 /// Where verdicts go.
 struct Verdicts<'p> {
-    sink: Sink,
+    printer: Printer,
     progress: &'p Progress,
-    /// Strong tests at most for an integer.
-    bases: u32,
+    /// Strong tests at most for an integer; none for BPSW.
+    bases: Option<u32>,
     tally: Tally,
 }
 
@@ -87,7 +87,7 @@ impl Verdicts<'_> {
             Batch::from_limbs(Shape::new(words.len(), 1), words)
         };
         let batches = found.into_iter().map(batch).collect::<Result<_, _>>()?;
-        let numbers = Numbers::new(batches, origin.places);
+        let numbers = Numbers::new(batches, origin.places.clone());
         let wrong = |sample: &check::Sample| sample.wrong(numbers.lane(sample.lane)[0] == 1, self.bases);
         if let Some(error) = origin.samples.par_iter().find_map_first(wrong) {
             return Err(error.into());
@@ -97,8 +97,9 @@ impl Verdicts<'_> {
         self.tally.bits = self.tally.bits.max(origin.bits);
         self.tally.primes += (0..lanes).map(|lane| u64::from(numbers.lane(lane)[0])).sum::<u64>();
         self.tally.checked += origin.samples.len() as u64;
-        self.sink.write(&numbers)?;
-        self.progress.update(origin.consumed_bytes, self.tally.lanes);
+        let consumed_bytes = origin.consumed_bytes;
+        self.printer.write(&numbers, origin)?;
+        self.progress.update(consumed_bytes, self.tally.lanes);
         Ok(())
     }
 }

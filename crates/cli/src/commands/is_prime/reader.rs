@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use rayon::prelude::*;
-use warpmp::Session;
+use warpmp::{Batch, Session};
 use warpmp_numtheory::primality::Chunk;
 
 use super::check::Sample;
@@ -15,7 +15,7 @@ use crate::{
     commands::check::Checker,
     error::{Error, Result},
     io::tuple::TupleReader,
-    numbers::{self, bit_length, row},
+    numbers::{self, Lines, bit_length, row},
     pool::Pool,
 };
 
@@ -24,6 +24,8 @@ const AHEAD: usize = 3;
 
 /// Where the integers of a chunk come from.
 pub(super) struct Origin {
+    /// The integers, if they are to be written.
+    pub(super) batches: Vec<Batch<'static>>,
     /// Where each lane is among the batches; none: one batch, in order.
     pub(super) places: Option<Vec<(u32, u32)>>,
     /// Bits of the widest integer.
@@ -37,15 +39,15 @@ pub(super) struct Origin {
 /// What the reader sends: a chunk, `None` at the end of the file, or an error.
 type Read = Result<Option<Chunk<'static, Origin>>>;
 
-/// Starts reading. `check`: the number of verdicts to be found again.
-pub(super) fn spawn(mut reader: TupleReader, check: u64) -> Result<Receiver<Read>> {
+/// Starts reading. `check`: the number of verdicts to be found again; `keeps`: are the integers to be written?
+pub(super) fn spawn(mut reader: TupleReader, check: u64, keeps: bool) -> Result<Receiver<Read>> {
     let (sender, receiver) = sync_channel(AHEAD);
     let names = reader.names();
     let mut checker = Checker::new(check, reader.total_bytes());
     let pool = Pool::new(&Arc::new(Session::cpu()), false);
     channel::spawn("reader", move || {
         loop {
-            let chunk = chunk(&mut reader, &names, &pool, &mut checker);
+            let chunk = chunk(&mut reader, &names, &pool, &mut checker, keeps);
             let last = !matches!(chunk, Ok(Some(_)));
             if sender.send(chunk).is_err() || last {
                 break;
@@ -55,9 +57,9 @@ pub(super) fn spawn(mut reader: TupleReader, check: u64) -> Result<Receiver<Read
     Ok(receiver)
 }
 
-fn chunk(reader: &mut TupleReader, names: &[String], pool: &Pool, checker: &mut Checker) -> Read {
+fn chunk(reader: &mut TupleReader, names: &[String], pool: &Pool, checker: &mut Checker, keeps: bool) -> Read {
     let Some(tuple) = reader.next_chunk()? else { return Ok(None) };
-    let mut operands = numbers::operands(&tuple, names, pool, None)?;
+    let mut operands = numbers::operands(&tuple, names, pool, None, Lines::Unsigned)?;
     let batches = operands.columns.swap_remove(0).ok_or(Error::Bug)?;
     let bits =
         batches.iter().filter_map(|batch| batch.limbs().par_chunks_exact(batch.shape().limbs()).map(bit_length).max());
@@ -66,6 +68,7 @@ fn chunk(reader: &mut TupleReader, names: &[String], pool: &Pool, checker: &mut 
     let limbs = |lane: usize| row(&batches, places.as_deref(), lane).0.to_vec();
     let samples = checker.lanes(tuple.consumed_bytes, operands.lanes);
     let samples = samples.into_iter().map(|lane| Sample { lane, line: tuple.line(lane), limbs: limbs(lane) }).collect();
-    let origin = Origin { places, bits, consumed_bytes: tuple.consumed_bytes, samples };
+    let kept = if keeps { batches.clone() } else { Vec::new() };
+    let origin = Origin { batches: kept, places, bits, consumed_bytes: tuple.consumed_bytes, samples };
     Ok(Some(Chunk { batches, tag: origin }))
 }

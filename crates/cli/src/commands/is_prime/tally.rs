@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use warpmp_numtheory::primality::Tester;
+use warpmp_numtheory::primality::{Cost, Tester};
 
 use crate::{
     error::plural,
@@ -24,10 +24,12 @@ pub(super) struct Tally {
     candidates: u64,
     /// Strong tests to base 2 and to all others.
     strong_tests: u64,
+    lucas_tests: u64,
     base_2_tests: u64,
     device: String,
     kernel_seconds: f64,
     base_2_seconds: f64,
+    lucas_seconds: f64,
     total_seconds: f64,
     lanes_per_second: f64,
     strong_tests_per_second: f64,
@@ -37,9 +39,11 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// The work is done by the engine of this name, after `total`.
-    pub(super) fn end(&mut self, engine: &str, tester: &Tester<'_>, total: Duration) {
-        let (first, further) = (tester.base_2_tests(), tester.further_tests());
+    /// The work is done by the engine of this name, after `total`. `is_lucas`: are the further tests Lucas tests?
+    pub(super) fn end(&mut self, engine: &str, tester: &Tester<'_>, is_lucas: bool, total: Duration) {
+        let (first, others) = (tester.base_2_tests(), tester.further_tests());
+        let (further, lucas) = if is_lucas { (Cost::default(), others) } else { (others, Cost::default()) };
+        (self.lucas_tests, self.lucas_seconds) = (lucas.tests, lucas.seconds);
         self.device = engine.into();
         self.candidates = tester.candidates();
         self.strong_tests = first.tests + further.tests;
@@ -74,14 +78,18 @@ impl Tally {
                 scaled(self.lanes_per_second),
             );
         }
+        let further = if self.lucas_tests > 0 {
+            format!("{} Lucas tests {}", self.lucas_tests, scaled_seconds(self.lucas_seconds))
+        } else {
+            let (time, rate) = (scaled_seconds(self.kernel_seconds), scaled(self.strong_tests_per_second));
+            format!("{strong_tests} strong tests in all, kernel {time} ({rate} tests/s)")
+        };
         format!(
             "{integers}: {primes} prime, {composites} not; {device}{checked}\n\
              {base_2_tests} strong tests to base 2 of {candidates} left by trial division, kernel {} ({} tests/s)\n\
-             {strong_tests} strong tests in all, kernel {} ({} tests/s), end to end {} ({} integers/s)",
+             {further}, end to end {} ({} integers/s)",
             scaled_seconds(self.base_2_seconds),
             scaled(self.base_2_tests_per_second),
-            scaled_seconds(self.kernel_seconds),
-            scaled(self.strong_tests_per_second),
             scaled_seconds(self.total_seconds),
             scaled(self.lanes_per_second),
         )

@@ -33,9 +33,12 @@ for line in sys.stdin:
     try:
         read = {1: numpy.lib.format.read_array_header_1_0, 2: numpy.lib.format.read_array_header_2_0}
         shape, fortran, dtype = read[file[6]](reader)
-        fits = len(shape) == 2 and all(0 < size < 2**64 for size in shape) and shape[1] * dtype.itemsize <= LIMIT // 8
-        ours = dtype.str in ("<u4", "<u8") and not fortran and fits
-        print(f"{dtype.str} {int(shape[0])} {int(shape[1])}" if ours else "other")
+        flat = len(shape) == 1
+        columns = 1 if flat else shape[-1] if shape else 0
+        known = len(shape) in (1, 2) and all(0 < size < 2**64 for size in shape)
+        fits = known and columns * dtype.itemsize <= LIMIT // 8
+        ours = dtype.str in ("<u4", "<u8", "<i4", "<i8") and (flat or not fortran) and fits
+        print(f"{dtype.str} {int(shape[0])} {int(columns)}" if ours else "other")
     except Exception:
         print("refused")
 "#;
