@@ -11,7 +11,7 @@ use warpmp_kernel::build::Glue;
 use super::OperationShape;
 use super::mul_thread::Input;
 use super::settings::{
-    GroupSettings, KaratsubaSettings, OwnSettings, SharedGroupSettings, TensorSettings, ThreadSettings,
+    FftSettings, GroupSettings, KaratsubaSettings, OwnSettings, SharedGroupSettings, TensorSettings, ThreadSettings,
     ThreadSquareSettings, WarpSettings,
 };
 
@@ -150,4 +150,9 @@ pub(super) fn tensor() -> Vec<TensorSettings> {
         settings.extend([warps, 4 * warps, 8 * warps].map(of));
     }
     settings
+}
+
+/// A block a product by transforms: whole, or in two parts.
+pub(super) fn fft() -> Vec<FftSettings> {
+    [None, Some(0), Some(1)].map(|levels| FftSettings { levels }).to_vec()
 }
