@@ -104,7 +104,7 @@ impl Problem {
             0xb7e1_5162,
         ]);
         let one = BigUint::from(1_u32);
-        let mut n = (digits >> (MAX_BITS - bits)) / 6_u32 | &one;
+        let mut n = ((digits >> (MAX_BITS - bits)) / 6_u32) | &one;
         let p = loop {
             let p = &n * 6_u32 - &one;
             if p.bits() == bits && is_prime(&n) && is_prime(&p) {

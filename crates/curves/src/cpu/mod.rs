@@ -145,7 +145,7 @@ impl<const W: usize> Walks for Engine<W> {
                     let hash = hash_of(limbs_of(x, walk.limbs));
                     let (start, spot) = waiting.take(walk, next);
                     let start = std::mem::replace(&mut starts[number], start);
-                    reports.push(Distinguished { start, hash });
+                    reports.push(Distinguished { hash, start });
                     spot
                 });
                 if look {
