@@ -1,14 +1,17 @@
 //! What may be asked for.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use serde::Serialize;
 
 use crate::commands::{collatz::args::CollatzCommand, ecdlp::args::EcdlpCommand};
 pub(crate) use error::ArgsError;
+pub(crate) use many::{NextPrime, Power, Whole};
 pub(crate) use measuring::{Bench, BenchOperation, BenchRows, Part, Reproduce, Tune};
 pub(crate) use number_theory::{BatchGcd, IsPrime, Print};
+pub(crate) use overview::command;
 pub(crate) use per_operation::PerOperation;
 pub(crate) use shared::{
     ChunkArgs, DeviceArgs, EngineArgs, FormatArgs, GpusArgs, ObjectArgs, ProgressArgs, SummaryArgs,
@@ -16,10 +19,13 @@ pub(crate) use shared::{
 use values::{any, bits, positive, within};
 
 mod error;
+mod many;
 mod measuring;
 mod number_theory;
+mod overview;
 mod per_operation;
 mod shared;
+pub(crate) mod suggest;
 pub(crate) mod values;
 
 /// Bulk big-integer arithmetic on NVIDIA GPUs and CPUs.
@@ -41,7 +47,17 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     #[command(flatten)]
     Apply(PerOperation<Apply>),
+    Pow(Power),
+    /// The sum of all integers of some files
+    Sum(Whole),
+    /// The product of all integers of some files
+    Product(Whole),
+    /// The greatest common divisor of all integers of some files
+    GcdAll(Whole),
+    /// The least common multiple of all integers of some files
+    LcmAll(Whole),
     IsPrime(IsPrime),
+    NextPrime(NextPrime),
     BatchGcd(BatchGcd),
     Gen(Gen),
     Bench(Bench),
@@ -63,6 +79,8 @@ pub(crate) enum Command {
     },
     Devices(Devices),
     Selftest(Selftest),
+    Completions(Completions),
+    Man(ManPages),
 }
 
 /// Options of a command that does an operation with files
@@ -181,14 +199,42 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "R", value_parser = bits)]
     pub(crate) bits_c: Option<usize>,
     /// Lanes
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", default_value_t = 1 << 20, value_parser = positive)]
     pub(crate) count: usize,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
 }
 
+/// Print completions for a shell
+#[derive(Debug, Group)]
+#[command(after_help = "\
+Examples:
+  warpmp completions bash > ~/.local/share/bash-completion/completions/warpmp
+  warpmp completions zsh > ~/.zfunc/_warpmp
+  warpmp completions fish > ~/.config/fish/completions/warpmp.fish")]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+/// Print the program's manual page, or write the pages of all commands
+#[derive(Debug, Group)]
+#[command(after_help = "\
+Examples:
+  warpmp man | man -l -
+  warpmp man ~/.local/share/man/man1")]
+pub(crate) struct ManPages {
+    /// Write the pages of all commands into this folder
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+}
+
 /// List every engine with its capabilities
 #[derive(Debug, Group)]
+#[command(after_help = "\
+Example:
+  warpmp devices --json")]
 pub(crate) struct Devices {
     #[command(flatten)]
     pub(crate) object: ObjectArgs,
@@ -196,6 +242,10 @@ pub(crate) struct Devices {
 
 /// Run known answers through every algorithm of an engine
 #[derive(Debug, Group)]
+#[command(after_help = "\
+Examples:
+  warpmp selftest
+  warpmp selftest --device cuda:1")]
 pub(crate) struct Selftest {
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
@@ -221,7 +271,11 @@ mod tests {
             "strong-test n --base 5",
             "gen --bits 5 --count 5 --seed 5 --pattern ones --hex --format npy -q",
             "is-prime n --bases 5 --seed 5 --device sim --check 5 --format text --json -q --chunk-bytes 5",
-            "batch-gcd n --device cpu --check 5 --hex --json -q",
+            "batch-gcd n m --column x --label y --no-pairs --min-factor 2^70 --device cpu --check 5 --hex --json -q",
+            "pow a 5 --device cpu --check 5 --hex --json -q",
+            "product a b --device cpu --hex --json -q",
+            "next-prime a --device cpu --hex --json -q",
+            "div a b --check 5 --strict",
             "bench mul --bits 5,6 --count 5,6 --algorithm x,y --pattern ones,carry --device cpu --runs 5 --json -q",
             "bench --reproduce x,y --device cpu --count 5 --runs 5 --json -q --csv x --plot y",
             "bench collatz --operation alpha --from 5 --count 5 --sieve-bits 5 --sieve-mod 3 --base-bits 5 --runs 5 --json",

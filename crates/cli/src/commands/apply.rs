@@ -81,7 +81,7 @@ struct Done {
 /// Runs the command.
 pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     let start = Instant::now();
-    let PerOperation { operation, operands, options: args } = command;
+    let PerOperation { operation, operands, is_first_alone, options: args } = command;
     if operands.iter().chain(&args.expect).filter(|name| *name == STDIN).count() > 1 {
         return Err(ArgsError::BothStdin.into());
     }
@@ -94,8 +94,9 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
         |i: usize| widths.as_ref().map_or(operation.operand_max_bits(i), |widths| widths[i].next_multiple_of(64));
     let sources = operands.iter().enumerate().map(|(i, name)| Source::open(name, limit(i))).collect::<Result<_>>()?;
     let reader = TupleReader::new(sources, args.chunk.chunk_bytes)?;
-    let expected = Expectations::open(*operation, args)?;
-    let outputs = Results::open(*operation, args, &inputs, &reader.npy_headers())?;
+    let expected = Expectations::open(*operation, *is_first_alone, args)?;
+    let shown = if *is_first_alone { 1 } else { operation.result_names().len() };
+    let outputs = Results::open(*operation, shown, args, &inputs, &reader.npy_headers())?;
     let results_on_stdout = outputs.on_stdout();
     let mut progress = Progress::new(reader.total_bytes(), operation.results_name(), args.summary.quiet);
     if outputs.on_terminal() {

@@ -11,11 +11,17 @@ pub(crate) mod expect;
 mod explain;
 mod generate;
 pub(crate) mod is_prime;
+mod next_prime;
 pub(crate) mod pattern;
+pub(crate) mod pow;
 pub(crate) mod reproduce;
 mod results;
 pub(crate) mod selftest;
+mod shell;
 pub(crate) mod tune;
+mod whole;
+
+use warpmp_numtheory::fold::Fold;
 
 use crate::{
     args::{Bench, BenchOperation, Command},
@@ -27,6 +33,12 @@ pub(crate) fn run(command: Command) -> Result<()> {
     match command {
         Command::Apply(args) => apply::run(&args),
         Command::IsPrime(args) => is_prime::run(&args),
+        Command::Pow(args) => pow::run(&args),
+        Command::Sum(args) => whole::run(Fold::Sum, "sum", &args),
+        Command::Product(args) => whole::run(Fold::Product, "product", &args),
+        Command::GcdAll(args) => whole::run(Fold::Gcd, "gcd-all", &args),
+        Command::LcmAll(args) => whole::run(Fold::Lcm, "lcm-all", &args),
+        Command::NextPrime(args) => next_prime::run(&args),
         Command::BatchGcd(args) => batch_gcd::run(&args),
         Command::Gen(args) => generate::run(&args),
         Command::Bench(Bench { operation: Some(BenchOperation::Rows(args)), .. }) => {
@@ -41,5 +53,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Tune(args) => tune::run(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),
+        Command::Completions(args) => shell::completions(&args),
+        Command::Man(args) => shell::man(&args),
     }
 }

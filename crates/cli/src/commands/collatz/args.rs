@@ -9,7 +9,7 @@ use super::CollatzFailure;
 use crate::{
     args::{
         GpusArgs, ObjectArgs, ProgressArgs, SummaryArgs,
-        values::{any, share, sieve_modulus, small, within},
+        values::{any, plot_parser, share, sieve_modulus, small, within},
     },
     error::Error,
 };
@@ -175,7 +175,11 @@ pub(crate) struct Verify {
 #[derive(Debug, Group)]
 #[command(after_help = "\
 The exit code is 0 even if starts are missing: a campaign under way is no error. With --complete it is 1
-unless every start of the range has a certificate. The JSON object always has `complete`.")]
+unless every start of the range has a certificate. The JSON object always has `complete`.
+
+Examples:
+  warpmp collatz status campaign --complete
+  warpmp collatz status campaign --plot campaign.svg")]
 pub(crate) struct Status {
     /// Directory of a campaign
     pub(crate) folder: PathBuf,
@@ -183,7 +187,7 @@ pub(crate) struct Status {
     #[arg(long)]
     pub(crate) complete: bool,
     /// Draw the covered starts and the windows' rates into this file
-    #[arg(long, value_name = "FILE.svg")]
+    #[arg(long, value_name = "FILE.svg", value_parser = plot_parser())]
     pub(crate) plot: Option<OsString>,
     #[command(flatten)]
     pub(crate) object: ObjectArgs,
@@ -195,7 +199,11 @@ pub(crate) struct Status {
 The independent path shares no code with the engines and is some hundred times slower: a window of
 2^40 takes a core some ten minutes. With --sample P a share P of the certificates, chosen at random,
 is recomputed whole; of all others only the samples that they name are recomputed. The exit code is 1
-if a certificate is wrong or not readable, with --complete also if a part of the range has none.")]
+if a certificate is wrong or not readable, with --complete also if a part of the range has none.
+
+Examples:
+  warpmp collatz check campaign
+  warpmp collatz check campaign --sample 0.01 --complete")]
 pub(crate) struct Check {
     /// Directory of a campaign
     pub(crate) folder: PathBuf,
@@ -283,6 +291,12 @@ pub(crate) struct Records {
 
 /// Follow one start down to 1
 #[derive(Debug, Group)]
+#[command(after_help = "\
+T(n) is n/2 for even n, and (3n+1)/2 for odd n: a step of T on an odd n is two steps of the delay.
+
+Examples:
+  warpmp collatz trace 27
+  warpmp collatz trace 2^64-1 --plot trace.svg")]
 pub(crate) struct Trace {
     /// The start
     pub(crate) start: Number,
@@ -290,7 +304,7 @@ pub(crate) struct Trace {
     #[arg(long)]
     pub(crate) values: bool,
     /// Draw the values of T against the steps into this file
-    #[arg(long, value_name = "FILE.svg")]
+    #[arg(long, value_name = "FILE.svg", value_parser = plot_parser())]
     pub(crate) plot: Option<OsString>,
     /// Print one JSON object
     #[arg(long, conflicts_with = "values")]
