@@ -133,7 +133,13 @@ fn command<T: Options>(operation: Operation, name: String) -> Command {
         } else {
             ""
         };
-        command = command.after_help(format!("{FILES}{status}{examples}"));
+        let takes_residues = operation.operands().iter().any(|operand| operand.role == Role::Reduced);
+        let residues = if takes_residues {
+            "\n\nThe program reduces operands modulo m first. With --reduced it does not: an operand from m on is a fault of its lane."
+        } else {
+            ""
+        };
+        command = command.after_help(format!("{FILES}{residues}{status}{examples}"));
     }
     if let (Some(usual), Some(constant)) = (operation.constant(), operation.constant_role()) {
         let arg = Arg::new(constant.option()).long(constant.option()).value_name("N");

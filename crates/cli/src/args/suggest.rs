@@ -53,6 +53,10 @@ pub(crate) fn unknown_command(error: &clap::Error, command: &Command) -> Option<
     }
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
     let hint = if word == "version" { vec!["--version"] } else { meant(word, command) };
+    // clap knows the commands within a command.
+    if hint.is_empty() && error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return None;
+    }
     let hint = match &hint[..] {
         [] => String::new(),
         names => format!("\n\n  tip: there is {}", names.join(", ")),
