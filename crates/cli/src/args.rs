@@ -32,7 +32,7 @@ pub(crate) mod values;
 #[derive(Debug, Parser)]
 #[command(
     name = "warpmp",
-    version,
+    version = concat!(env!("CARGO_PKG_VERSION"), " (", env!("WARPMP_BUILD"), ")"),
     after_help = "\
 Exit codes: 0 done, 1 failed, 2 usage, 3 time over (ecdlp solve --for), 130 interrupted.
 WARPMP_LOG=debug writes a log to standard error. WARPMP_TUNING=FILE takes this tuning table instead

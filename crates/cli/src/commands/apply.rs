@@ -93,7 +93,7 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     let limit =
         |i: usize| widths.as_ref().map_or(operation.operand_max_bits(i), |widths| widths[i].next_multiple_of(64));
     let sources = operands.iter().enumerate().map(|(i, name)| Source::open(name, limit(i))).collect::<Result<_>>()?;
-    let reader = TupleReader::new(sources, args.chunk.chunk_bytes)?;
+    let mut reader = TupleReader::new(sources, args.chunk.chunk_bytes)?;
     let expected = Expectations::open(*operation, *is_first_alone, args)?;
     let shown = if *is_first_alone { 1 } else { operation.result_names().len() };
     let outputs = Results::open(*operation, shown, args, &inputs, &reader.npy_headers())?;
@@ -102,7 +102,10 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     if outputs.on_terminal() {
         progress.hide();
     }
-    let session = Arc::new(engine::open(args.engine.device.selector, args.summary.hides_notes())?);
+    let size = if args.engine.algorithm.is_none() { reader.estimate() } else { None };
+    let size = size.map(|(lanes, bits)| engine::Work { operation: *operation, lanes, bits });
+    let (session, reason) = engine::open_for(args.engine.device.selector, size, args.summary.hides_notes())?;
+    let session = Arc::new(session);
     let pool = Arc::new(Pool::new(&session, reader.npy_headers().iter().all(Option::is_some)));
 
     let mut work = Work {
@@ -137,6 +140,7 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     outputs.finish()?;
 
     let mut summary = work.summary;
+    summary.reason = reason;
     summary.checked = work.checker.checked();
     summary.expected = work.expected.names();
     summary.finish(start.elapsed());
