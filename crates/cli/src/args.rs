@@ -6,7 +6,10 @@ use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use serde::Serialize;
 
-use crate::commands::{collatz::args::CollatzCommand, ecdlp::args::EcdlpCommand};
+use crate::commands::{
+    collatz::args::{CollatzCommand, Verify},
+    ecdlp::args::EcdlpCommand,
+};
 pub(crate) use error::ArgsError;
 pub(crate) use many::{NextPrime, Power, Whole};
 pub(crate) use measuring::{Bench, BenchOperation, BenchRows, Part, Reproduce, Tune};
@@ -64,7 +67,7 @@ pub(crate) enum Command {
     /// Say how an operation would be done, and why, without doing it
     Explain {
         #[command(subcommand)]
-        operation: PerOperation<Explain>,
+        operation: Explained,
     },
     Tune(Tune),
     /// Collatz: convergence, delays, records and certificates
@@ -186,6 +189,32 @@ impl From<Pattern> for warpmp_oracle::pattern::Pattern {
     }
 }
 
+/// What can be explained.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Explained {
+    #[command(flatten)]
+    Operation(PerOperation<Explain>),
+    /// The primality test of `is-prime`
+    IsPrime(ExplainMany),
+    /// The product tree of `batch-gcd`
+    BatchGcd(ExplainMany),
+    /// The scheme and the windows of `collatz verify`, with its options
+    Collatz(Verify),
+}
+
+/// What is to be explained of a command built from several operations
+#[derive(Debug, Group)]
+pub(crate) struct ExplainMany {
+    /// Bits of the integers
+    #[arg(long, value_name = "R", value_parser = bits)]
+    pub(crate) bits: usize,
+    /// Integers
+    #[arg(long, value_name = "N", default_value_t = 1 << 20, value_parser = positive)]
+    pub(crate) count: usize,
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
+}
+
 /// What is to be explained
 #[derive(Debug, Group)]
 pub(crate) struct Explain {
@@ -279,6 +308,9 @@ mod tests {
             "bench mul --bits 5,6 --count 5,6 --algorithm x,y --pattern ones,carry --device cpu --runs 5 --json -q",
             "bench --reproduce x,y --device cpu --count 5 --runs 5 --json -q --csv x --plot y",
             "bench collatz --operation alpha --from 5 --count 5 --sieve-bits 5 --sieve-mod 3 --base-bits 5 --runs 5 --json",
+            "explain is-prime --bits 5 --count 5 --device cpu",
+            "explain batch-gcd --bits 5",
+            "explain collatz --from 5 --count 5",
             "explain mul --bits 5 --bits-b 5 --bits-c 5 --count 5 --device cpu --algorithm x",
             "tune --device cuda:1 --operation mul,gcd --quick --bits 5,6 --dry-run --compile 1/2 -q",
             "collatz verify --from 5 --count 5 --window 5 --leaf-bits 5 --lookahead-bits 5 --sieve-bits 5 --base-bits 5 \

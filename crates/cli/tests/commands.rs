@@ -224,3 +224,30 @@ fn charts_are_svg() {
     let run = Dir::new().run(&["collatz", "trace", "27", "--plot", "x.png"]);
     run.fails(2, &["charts are written as SVG, not as PNG: name the file .svg"]);
 }
+
+#[test]
+fn commands_of_several_operations_are_explained() {
+    let dir = Dir::new();
+    for (words, expected) in [
+        (
+            "explain is-prime --bits 1024 --device cpu",
+            ["is-prime: 1048576 integers of 1024 bits", "of 100 odd integers are left", "strong tests"],
+        ),
+        (
+            "explain batch-gcd --bits 2048 --count 100 --device sim",
+            [
+                "50 products of 2048 × 2048 bits",
+                "on the GPU by",
+                "1 products of 131072 × 131072 bits: on the cores, too long",
+            ],
+        ),
+        (
+            "explain collatz --from 2^64 --count 2^40 --device cpu",
+            ["1099511627776 starts from 18446744073709551616", "scheme", "windows"],
+        ),
+        ("explain mul --bits 64 --device cpu", ["1048576 lanes", "algorithm", "why"]),
+    ] {
+        let run = dir.run(&words.split_whitespace().collect::<Vec<_>>());
+        expected.iter().for_each(|expected| assert!(run.ok().contains(expected), "{}", run.text()));
+    }
+}

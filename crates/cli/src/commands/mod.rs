@@ -24,7 +24,7 @@ mod whole;
 use warpmp_numtheory::fold::Fold;
 
 use crate::{
-    args::{Bench, BenchOperation, Command},
+    args::{Bench, BenchOperation, Command, Explained},
     error::Result,
 };
 
@@ -49,7 +49,10 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Bench(Bench { operation: Some(BenchOperation::Ecdlp(args)), .. }) => ecdlp::bench::run(&args),
         Command::Collatz { command } => collatz::run(&command),
         Command::Ecdlp { command } => ecdlp::run(&command),
-        Command::Explain { operation } => explain::run(operation.operation, &operation.options),
+        Command::Explain { operation: Explained::Operation(asked) } => explain::run(asked.operation, &asked.options),
+        Command::Explain { operation: Explained::IsPrime(args) } => explain::many::is_prime(&args),
+        Command::Explain { operation: Explained::BatchGcd(args) } => explain::many::batch_gcd(&args),
+        Command::Explain { operation: Explained::Collatz(args) } => collatz::explain(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),

@@ -36,6 +36,7 @@ pub use bases::Bases;
 pub use bpsw::{is_bpsw_prime, passes_strong_lucas_test, passes_strong_test};
 pub use next::next_primes;
 pub use strong::Cost;
+pub use trial::{TrialDivision, trial_division};
 
 use crate::{
     error::{Error, Result},
