@@ -238,7 +238,7 @@ fn commands_of_several_operations_are_explained() {
             [
                 "50 products of 2048 × 2048 bits",
                 "on the GPU by",
-                "1 products of 131072 × 131072 bits: on the cores, too long",
+                "1 product of 131072 × 131072 bits: on the cores, too long",
             ],
         ),
         (
@@ -248,6 +248,8 @@ fn commands_of_several_operations_are_explained() {
         ("explain mul --bits 64 --device cpu", ["1048576 lanes", "algorithm", "why"]),
     ] {
         let run = dir.run(&words.split_whitespace().collect::<Vec<_>>());
-        expected.iter().for_each(|expected| assert!(run.ok().contains(expected), "{}", run.text()));
+        for expected in expected {
+            assert!(run.ok().contains(expected), "{}", run.text());
+        }
     }
 }

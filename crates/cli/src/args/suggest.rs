@@ -130,7 +130,9 @@ mod tests {
         let command = overview::command();
         for (word, names) in SYNONYMS {
             assert!(command.find_subcommand(word).is_none(), "{word}");
-            names.iter().for_each(|name| assert!(command.find_subcommand(name).is_some(), "{name}"));
+            for name in names {
+                assert!(command.find_subcommand(name).is_some(), "{name}");
+            }
         }
     }
 }

@@ -118,7 +118,7 @@ pub(crate) fn run(args: &Power) -> Result<()> {
         let lanes = (0..operands.lanes).map(lane).collect::<Result<Vec<_>>>()?;
         let powers = powers(&session, &lanes)?;
         report.checked += check(&lanes, &powers, args.check, report.lanes)?;
-        write(&mut sink, &lanes, powers)?;
+        write(&mut sink, &lanes, &powers)?;
         report.lanes += lanes.len() as u64;
         report.bits = report.bits.max(lanes.iter().map(|lane| numbers::bit_length(lane.base)).max().unwrap_or(0));
         progress.update(tuple.consumed_bytes, report.lanes);
@@ -198,13 +198,13 @@ fn check(lanes: &[Lane<'_>], powers: &Numbers, wanted: u64, first: u64) -> Resul
 }
 
 /// Writes the powers with their signs, and `-` for lanes without a base or an exponent.
-fn write(sink: &mut Sink, lanes: &[Lane<'_>], powers: Numbers) -> Result<()> {
+fn write(sink: &mut Sink, lanes: &[Lane<'_>], powers: &Numbers) -> Result<()> {
     let status = |lane: &Lane<'_>| u32::from(lane.is_missing);
     let statuses = Batch::from_limbs(Shape::new(lanes.len(), 32), lanes.iter().map(status).collect())?;
     let statuses = Numbers::new(vec![statuses], None);
     let is_negative = |lane: &Lane<'_>| lane.is_negative && lane.exponent % 2 == 1;
     if !lanes.iter().any(is_negative) {
-        return sink.write_columns(&[Column { numbers: &powers, signed: false }], Some(&statuses));
+        return sink.write_columns(&[Column { numbers: powers, signed: false }], Some(&statuses));
     }
     let bits = 32 * powers.max_limbs() + 1;
     let shape = Shape::new(lanes.len(), bits);

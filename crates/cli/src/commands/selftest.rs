@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Selftest) -> Result<()> {
             total += passed;
             match first_fault {
                 None if passed == 0 => {
-                    console::report(&format!("  skip  {operation} by {algorithm}: {}\n", unfit(algorithm)))?
+                    console::report(&format!("  skip  {operation} by {algorithm}: {}\n", unfit(algorithm)))?;
                 }
                 None => console::report(&format!("  pass  {operation} by {algorithm}: {passed} known answers\n"))?,
                 Some(fault) => console::report(&format!("  FAIL  {operation} by {algorithm}: {fault}\n"))?,

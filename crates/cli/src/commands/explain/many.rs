@@ -47,7 +47,7 @@ pub(crate) fn batch_gcd(args: &ExplainMany) -> Result<()> {
     while nodes > 1 {
         let pairs = nodes / 2;
         let place = place(&session, pairs, bits)?;
-        levels.push_str(&format!("level      {pairs} products of {bits} × {bits} bits: {place}\n"));
+        levels += &format!("level      {pairs} product{} of {bits} × {bits} bits: {place}\n", plural(pairs as u64));
         (nodes, bits) = (nodes.div_ceil(2), 2 * bits);
     }
     console::print(&format!(
