@@ -42,18 +42,18 @@ pub(crate) fn is_prime(args: &ExplainMany) -> Result<()> {
 /// The product tree.
 pub(crate) fn batch_gcd(args: &ExplainMany) -> Result<()> {
     let session = engine::open(args.device.selector, false)?;
-    let mut levels = String::new();
+    let mut levels = Vec::new();
     let (mut nodes, mut bits) = (args.count, args.bits);
     while nodes > 1 {
         let pairs = nodes / 2;
         let place = place(&session, pairs, bits)?;
-        levels += &format!("level      {pairs} product{} of {bits} × {bits} bits: {place}\n", plural(pairs as u64));
+        levels.push(format!("level      {pairs} product{} of {bits} × {bits} bits: {place}\n", plural(pairs as u64)));
         (nodes, bits) = (nodes.div_ceil(2), 2 * bits);
     }
     console::print(&format!(
         "command    batch-gcd: {} integer{} of {} bits\n\
          device     {}\n\
-         {levels}\
+         {}\
          memory     about {} bytes: every level of the tree has the size of the integers\n\
          why        the cores do some operations of a level with a clock, and all of them where they take less than half a\n           \
          second; remainders down the tree go like the products of their level, and take about three times as long\n",
@@ -61,6 +61,7 @@ pub(crate) fn batch_gcd(args: &ExplainMany) -> Result<()> {
         plural(args.count as u64),
         args.bits,
         session.engine().name,
+        levels.concat(),
         (args.count as u64)
             .saturating_mul(args.bits as u64 / 8)
             .saturating_mul(u64::from(args.count.max(2).ilog2()) + 6),
