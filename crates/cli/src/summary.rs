@@ -134,9 +134,12 @@ impl Summary {
     }
 }
 
-/// Three digits and a prefix of the metric system: 6.52 G.
+/// Three digits and a prefix of the metric system, or an exponent above 10²¹: 6.52 G.
 pub(crate) fn scaled(number: f64) -> String {
-    let prefixes = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")];
+    let prefixes = [(1e18, " E"), (1e15, " P"), (1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")];
+    if number >= 1e21 {
+        return format!("{number:.2e}");
+    }
     match prefixes.iter().find(|(scale, _)| number >= *scale) {
         Some((scale, prefix)) => format!("{}{prefix}", significant(number / scale)),
         None => significant(number),
@@ -178,6 +181,7 @@ mod tests {
         assert_eq!(scaled(6.519e9), "6.52 G");
         assert_eq!(scaled(123_456.0), "123 k");
         assert_eq!(scaled(12.34), "12.3");
+        assert_eq!([3.49e19, 2.1e16, 3.0157e38].map(scaled), ["34.9 E", "21.0 P", "3.02e38"]);
         assert_eq!(scaled_seconds(0.000_055), "55.0 µs");
         assert_eq!(scaled_seconds(1.5), "1.50 s");
         assert_eq!((byte_rate(6.52e9), byte_rate(32.0)), ("6.52 GB/s".into(), "32.0 B/s".into()));

@@ -53,4 +53,10 @@ fn steps_are_measured_after_a_check() {
     let dir = Dir::new();
     let run = dir.run(&["bench", "ecdlp", "--curve", "eccp-131", "--device", "sim", "--runs", "1", "--points", "2"]);
     assert!(run.ok().contains("steps/s"), "{}", run.text());
+    let run = dir.run(&["bench", "ecdlp", "--bits", "97", "--device", "cpu", "--runs", "1", "--json"]);
+    let object: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+    assert_eq!((&object["bits"], &object["curve"]), (&97.into(), &serde_json::Value::Null));
+    dir.run(&["bench", "ecdlp", "--bits", "31", "--device", "cpu"]).fails(2, &["32 to 256"]);
+    dir.run(&["bench", "ecdlp", "--bits", "97", "--curve", "eccp-97"]).fails(2, &["--curve"]);
+    dir.run(&["bench", "ecdlp"]).fails(2, &["--curve"]);
 }

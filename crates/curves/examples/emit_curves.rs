@@ -27,7 +27,7 @@ type Kernels = Vec<(Kernel, Option<u32>)>;
 /// The kernels of the challenges.
 fn kernels() -> Result<Kernels, Box<dyn error::Error>> {
     let mut kernels = Kernels::new();
-    for (name, registers) in [("eccp-79", 80), ("eccp-109", 80), ("eccp-131", 80), ("secp112r1", 80)] {
+    for (name, registers) in [("eccp-79", 64), ("eccp-109", 64), ("eccp-131", 64), ("secp112r1", 64)] {
         let group = challenges::named(name)?.group;
         let limbs = limbs(&group.p);
         let a = (group.a << (32 * limbs)) % &group.p;
@@ -38,7 +38,7 @@ fn kernels() -> Result<Kernels, Box<dyn error::Error>> {
             distinguished_bits: 20,
             shift: 32,
             points: 128,
-            threads: 768,
+            threads: 1024,
             blocks: 132,
             watched: false,
         };
@@ -57,11 +57,11 @@ fn kernels() -> Result<Kernels, Box<dyn error::Error>> {
         distinguished_bits: 20,
         shift: 32,
         points: 128,
-        threads: 384,
+        threads: 640,
         blocks: 132,
         watched: false,
     };
-    kernels.push((walk.build(), Some(168)));
+    kernels.push((walk.build(), Some(96)));
     kernels.push((sums::build(&walk.constants), None));
     Ok(kernels)
 }

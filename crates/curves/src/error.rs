@@ -60,6 +60,9 @@ pub enum Error {
     /// A device failed.
     #[error(transparent)]
     Device(#[from] warpmp_device::Error),
+    /// A search has no engine.
+    #[error("a search needs at least one engine")]
+    NoEngine,
     /// A walk on a device differs from its replay.
     #[error(
         "the walk of start {start} was reported at another point than its replay reaches; the device computes wrongly"

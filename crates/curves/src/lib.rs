@@ -8,7 +8,7 @@
 //! walk         the function that all engines iterate, and a walk again with its coefficients
 //! field        residues by words of 64 bits
 //! kernels      the walk on GPUs
-//! search       reports, meetings, the logarithm
+//! search       points, meetings, the logarithm; a search in memory by several engines
 //! meetings     distinguished points by their hash
 //! campaign     a search in a directory: points on disk, an index, several processes, checks
 //! cpu          walks on the processor's cores, in vectors

@@ -6,8 +6,6 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use num_bigint::BigUint;
 
-use crate::search::Report;
-
 /// A distinguished point that a walk has reached. The start alone is enough to make the walk again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Distinguished {
@@ -15,12 +13,6 @@ pub struct Distinguished {
     pub hash: u64,
     /// The walk's start.
     pub start: u64,
-}
-
-impl From<Report> for Distinguished {
-    fn from(report: Report) -> Self {
-        Self { hash: report.hash, start: report.start }
-    }
 }
 
 /// What two reports of one hash tell.

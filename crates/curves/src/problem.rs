@@ -83,6 +83,47 @@ impl Problem {
         Ok(Self { name: name.into(), group, n, base, target })
     }
 
+    /// A curve over a field of this many bits, for measurements. Its logarithms are no challenge: the curve `y² = x³ + 1` with
+    /// `p = 6n − 1` has `p + 1` points, so the embedding degree is 2.
+    ///
+    /// # Errors
+    /// [`Refusal::FieldSize`].
+    pub fn for_measurements(bits: u64) -> std::result::Result<Self, Refusal> {
+        if !(MIN_BITS..=MAX_BITS).contains(&bits) {
+            return Err(Refusal::FieldSize { bits, least: MIN_BITS, most: MAX_BITS });
+        }
+        // Digits of e, so that p is not near a power of two.
+        let e = BigUint::from_slice(&[
+            0x9045_190c,
+            0x56a7_84d9,
+            0x38b4_da56,
+            0x62e7_160f,
+            0xcf4f_3c76,
+            0xbf71_5880,
+            0xed2a_6abf,
+            0xb7e1_5162,
+        ]);
+        let one = BigUint::from(1_u32);
+        let mut n = (e >> (MAX_BITS - bits)) / 6_u32 | &one;
+        let p = loop {
+            let p = &n * 6_u32 - &one;
+            if p.bits() == bits && is_prime(&n) && is_prime(&p) {
+                break p;
+            }
+            n += 2_u32;
+        };
+        let group = Group { p: p.clone(), a: BigUint::ZERO, b: one };
+        // Every number has one cube root modulo p.
+        let root = (&p * 2_u32 - 1_u32) / 3_u32;
+        let mut points = (4_u32..).filter_map(|y| {
+            let x = BigUint::from(y * y - 1).modpow(&root, &p);
+            group.multiply(&BigUint::from(6_u32), &Some((x, y.into())))
+        });
+        let (base, target) = (points.next(), points.next());
+        drop(points);
+        Self::new("", group, n, base, target)
+    }
+
     /// The curve of a JSON text: `{"p": …, "a": …, "b": …, "n": …, "P": [x, y], "Q": [x, y]}`, numbers or strings, decimal
     /// or hexadecimal with `0x`. A point may be `null`: the point at infinity.
     ///
@@ -233,6 +274,20 @@ mod tests {
         ] {
             let error = Problem::from_json("", text).unwrap_err().to_string();
             assert!(error.contains(hint), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn curves_for_measurements_have_the_bits_that_are_wanted() {
+        for bits in [32, 79, 97, 131, 160, 256] {
+            let problem = Problem::for_measurements(bits).unwrap();
+            assert_eq!((problem.group.p.bits(), problem.small_embedding_degree()), (bits, Some(2)));
+        }
+        for bits in [31, 257] {
+            assert_eq!(
+                Problem::for_measurements(bits).unwrap_err(),
+                Refusal::FieldSize { bits, least: MIN_BITS, most: MAX_BITS }
+            );
         }
     }
 

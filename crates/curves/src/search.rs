@@ -1,27 +1,18 @@
 //! The search: walks report distinguished points, and two walks that meet tell the logarithm.
 
+mod memory;
+
 use std::sync::Arc;
 
-use num_bigint::BigUint;
 use warpmp_device::Device;
 
 use crate::cpu::{self, Instructions};
 use crate::error::{Error, Result};
 use crate::gpu::{self, Layout};
-use crate::meetings::{Distinguished, Meeting, Table};
+use crate::meetings::{Distinguished, Meeting};
 use crate::problem::Problem;
 use crate::walk::{End, Settings, Walk, limbs};
-
-/// A walk that reached a distinguished point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// The walk's start.
-    pub start: u64,
-    /// Rounds of the walk, those in long cycles included.
-    pub rounds: u32,
-    /// A hash of the residue of `x`.
-    pub hash: u64,
-}
+pub use memory::{Progress, Solution, solve};
 
 /// A hash of a residue, by words of 32 bits.
 pub(crate) fn hash_of(limbs: impl IntoIterator<Item = u32>) -> u64 {
@@ -36,14 +27,28 @@ pub(crate) fn limbs_of<const W: usize>(x: &[u64; W], limbs: u32) -> impl Iterato
     x.iter().flat_map(|word| [*word as u32, (word >> 32) as u32]).take(limbs as usize)
 }
 
+/// The residue of so many limbs or fewer.
+pub(crate) fn residue_of<const W: usize>(limbs: &[u32]) -> [u64; W] {
+    let mut words = [0; W];
+    for (i, &limb) in limbs.iter().enumerate() {
+        words[i / 2] |= u64::from(limb) << (32 * (i % 2));
+    }
+    words
+}
+
+/// Words of a walk that [`Walks::suspend`] shows.
+pub(crate) const fn suspended_words(limbs: u32) -> usize {
+    2 + 2 * limbs as usize
+}
+
 /// Many walks of one engine.
 pub trait Walks: Send {
-    /// Rounds of all walks; those that reached a distinguished point. `meanwhile` runs beside the rounds where the engine
+    /// Rounds of all walks; the distinguished points that they reached. `meanwhile` runs beside the rounds where the engine
     /// can do so.
     ///
     /// # Errors
     /// The device's.
-    fn advance(&mut self, rounds: u32, meanwhile: &mut dyn FnMut()) -> Result<Vec<Report>>;
+    fn advance(&mut self, rounds: u32, meanwhile: &mut dyn FnMut()) -> Result<Vec<Distinguished>>;
 
     /// Steps of all walks so far.
     fn steps(&self) -> u64;
@@ -54,25 +59,18 @@ pub trait Walks: Send {
     /// Blocks of starts from this one on were never used.
     fn next_block(&self) -> u64;
 
-    /// Shows `each` every walk between two reports, in words: its start (2), its rounds, `x` and `y` of its state. An engine whose
-    /// unfinished walks are few shows none.
+    /// Shows `each` every walk between two reports, in words: its start (2), `x` and `y` of its state.
     ///
     /// # Errors
     /// The device's.
-    fn suspend(&mut self, each: &mut dyn FnMut(&[u32])) -> Result<()> {
-        let _ = each;
-        Ok(())
-    }
+    fn suspend(&mut self, each: &mut dyn FnMut(&[u32])) -> Result<()>;
 
     /// Walks that [`Walks::suspend`] has shown, one after the other, go on in place of the first walks of this engine. The number of
     /// those that found a place.
     ///
     /// # Errors
     /// The device's.
-    fn resume(&mut self, walks: &[u32]) -> Result<usize> {
-        let _ = walks;
-        Ok(0)
-    }
+    fn resume(&mut self, walks: &[u32]) -> Result<usize>;
 }
 
 /// Where the walks are made.
@@ -153,15 +151,14 @@ impl Definition {
 
     /// Words of a walk that [`Walks::suspend`] shows.
     pub fn suspended_words(&self) -> usize {
-        of_any_length!(&self.words, walk => gpu::walk_words(walk.limbs))
+        of_any_length!(&self.words, walk => suspended_words(walk.limbs))
     }
 
-    /// Replays a reported walk.
+    /// Makes the walk of a reported point again.
     ///
     /// # Errors
-    /// [`Error::Replay`] if it does not lead to the reported point.
-    pub fn check(&self, report: Report) -> Result<()> {
-        let point = Distinguished::from(report);
+    /// [`Error::Replay`] if it does not lead to the point.
+    pub fn check(&self, point: Distinguished) -> Result<()> {
         of_any_length!(&self.words, walk => end(walk, point, &|| true)?.map(|_| ()).ok_or(Error::Replay { start: point.start }))
     }
 
@@ -226,9 +223,10 @@ const INVERSION: f64 = 4.0;
 
 impl Plan {
     /// The usual plan. Walks that have not reported when two have met are lost, so there are as many walks as lose at
-    /// most a tenth of the expected steps with distinguished points that are rare enough to be stored.
-    pub fn new(problem: &Problem, engine: &Engine, seed: u64) -> Self {
-        let expected = problem.expected_steps();
+    /// most a tenth of the expected steps with distinguished points that are rare enough to be stored. `engines` is the number of
+    /// engines like this one that search together.
+    pub fn new(problem: &Problem, engine: &Engine, engines: usize, seed: u64) -> Self {
+        let expected = problem.expected_steps() / engines as f64;
         let layout = match engine {
             Engine::Cpu | Engine::Cores(_) => Layout::cpu(expected),
             // A walk of 2^14 steps or more reports no faster than a processor stores.
@@ -245,9 +243,9 @@ impl Plan {
     }
 
     /// The plan for a walk whose settings are given. More points a thread share an inversion, and leave more unfinished walks in the
-    /// end: the number of points makes both together least.
-    pub fn with_settings(problem: &Problem, engine: &Engine, settings: Settings) -> Self {
-        let expected = problem.expected_steps();
+    /// end: the number of points makes both together least. `engines` is the number of engines like this one that search together.
+    pub fn with_settings(problem: &Problem, engine: &Engine, engines: usize, settings: Settings) -> Self {
+        let expected = problem.expected_steps() / engines as f64;
         let layout = match engine {
             Engine::Cpu | Engine::Cores(_) => Layout::cpu(expected),
             Engine::Device(device) => Layout::on(device.info(), limbs(&problem.group.p), |columns| {
@@ -267,67 +265,5 @@ impl Plan {
     #[must_use]
     pub fn with_points(self, points: u32) -> Self {
         Self::of(self.settings, Layout { points, ..self.layout })
-    }
-}
-
-/// A logarithm.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Solution {
-    /// `k` with `Q = k·P`, checked by independent arithmetic.
-    pub k: BigUint,
-    /// Steps of all walks.
-    pub steps: u64,
-    /// Reported points.
-    pub reports: u64,
-    /// Meetings that told nothing.
-    pub void: u64,
-}
-
-/// How far a search is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progress {
-    /// Steps so far.
-    pub steps: u64,
-    /// Reported points.
-    pub reports: u64,
-    /// Expected steps.
-    pub expected: f64,
-}
-
-/// Finds the logarithm in memory. `watch` is told how far the search is, and stops it by `false`.
-///
-/// # Errors
-/// [`Error::Setting`], [`Error::Stopped`], [`Error::Replay`]; the device's.
-pub fn solve(
-    problem: &Problem,
-    engine: &Engine,
-    plan: &Plan,
-    mut watch: impl FnMut(Progress) -> bool,
-) -> Result<Solution> {
-    if let Some(k) = problem.trivial_solution() {
-        return Ok(Solution { k, steps: 0, reports: 0, void: 0 });
-    }
-    let definition = Definition::new(problem, plan.settings)?;
-    let mut walks = definition.walks(engine, plan, 0)?;
-    let mut table = Table::default();
-    let mut waiting: Vec<Report> = Vec::new();
-    let (mut reports, mut void) = (0, 0);
-    loop {
-        let mut met = Vec::new();
-        let new = walks.advance(plan.rounds, &mut || {
-            met.extend(waiting.iter().filter_map(|report| table.insert(Distinguished::from(*report))));
-        })?;
-        reports += waiting.len() as u64;
-        waiting = new;
-        for points in met {
-            match definition.meet(problem, points, &|| true)? {
-                Meeting::Solved(k) => return Ok(Solution { k, steps: walks.steps(), reports, void }),
-                Meeting::Wrong { start } => return Err(Error::Replay { start }),
-                Meeting::Useless | Meeting::Coincidence | Meeting::Repeated => void += 1,
-            }
-        }
-        if !watch(Progress { steps: walks.steps(), reports, expected: problem.expected_steps() }) {
-            return Err(Error::Stopped);
-        }
     }
 }

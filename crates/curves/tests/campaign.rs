@@ -95,8 +95,12 @@ fn a_campaign_is_resumed() {
     let opened = Opened::new(folder.path(), &problem, settings).unwrap();
     let status = opened.status().unwrap();
     assert_eq!((status.sessions.len(), status.solution.as_ref()), (stays, Some(&found.k)));
-    assert!(status.sessions.iter().all(|session| session.ended && session.points > 0));
+    // The last stay may find the logarithm among the points of the others, before it has one of its own.
+    assert!(status.sessions.iter().all(|session| session.ended));
+    assert!(status.sessions.iter().filter(|session| session.points == 0).count() <= 1, "{status:?}");
     assert!(status.steps as f64 > 0.9 * status.work, "{status:?}");
+    // Every stay takes the walks of the stay before.
+    assert_eq!(status.saved, 1);
     // Later calls find it in the directory.
     assert_eq!(search(&opened, &[cpu(settings)], 1 << 16, |_| true).0, Some(found));
     assert_eq!(opened.status().unwrap().sessions.len(), stays);

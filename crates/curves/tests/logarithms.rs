@@ -37,25 +37,54 @@ fn steps_are_as_many_as_expected() {
     let ratios: Vec<f64> = cases
         .into_par_iter()
         .map(|(seed, problem, k)| {
-            let solution = solve(problem, &Engine::Cpu, &plan(seed), |_| true).unwrap();
+            let solution = solve(problem, &[(Engine::Cpu, plan(seed))], |_| true).unwrap();
             assert_eq!(solution.k, *k, "{problem:?}");
             let expected = problem.expected_steps() * (1.0 + 1.0 / 4096.0);
-            // A walk has 64 more steps to go on average, and a launch ends after 16.
-            (solution.steps as f64 - 32.0 * (64.0 + 48.0)) / expected
+            // A walk has 64 more steps to go on average, and its launch ends after 16.
+            (solution.steps[0] as f64 - 32.0 * (64.0 + 16.0)) / expected
         })
         .collect();
     let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
     assert!((mean - 1.0).abs() < 0.05, "{mean}");
 }
 
-#[test]
-fn the_simulator_finds_logarithms() {
-    let device = Engine::Device(warpmp_device::open_sim());
-    let (problem, k) = &curves()[0];
+/// The processor, by the usual plan.
+fn cpu(problem: &Problem) -> (Engine, Plan) {
+    (Engine::Cpu, Plan::new(problem, &Engine::Cpu, 1, 0))
+}
+
+/// The simulator, with few walks.
+fn sim() -> (Engine, Plan) {
     let layout = Layout { blocks: 1, threads: 32, points: 8, capacity: 4096 };
     let plan = Plan { settings: Settings { branch_bits: 8, distinguished_bits: 4, seed: 1 }, layout, rounds: 16 };
-    let solution = solve(problem, &device, &plan, |_| true).unwrap();
-    assert_eq!(solution.k, *k);
+    (Engine::Device(warpmp_device::open_sim()), plan)
+}
+
+#[test]
+fn simulated_devices_find_logarithms() {
+    let (problem, k) = &curves()[0];
+    for count in 1..=3 {
+        let engines: Vec<_> = (0..count).map(|_| sim()).collect();
+        let solution = solve(problem, &engines, |_| true).unwrap();
+        assert_eq!(solution.k, *k, "{count} devices");
+        // Every device has its part, and none makes the walks of another one: these would meet at once and tell nothing.
+        let [least, most] = [solution.steps.iter().min(), solution.steps.iter().max()].map(|it| *it.unwrap());
+        assert!(solution.steps.len() == count && 4 * least > most, "{:?}", solution.steps);
+        assert!(10 * solution.void < solution.reports, "{solution:?}");
+    }
+}
+
+/// A device that fails ends the search of all.
+#[test]
+fn a_device_that_fails_ends_the_search() {
+    let problem = warpmp_curves::challenges::named("eccp-131").unwrap();
+    let (device, mut plan) = sim();
+    // More threads than a block may have.
+    plan.layout.threads = 2048;
+    let failed = solve(&problem, &[sim(), (device, plan)], |_| true);
+    assert!(matches!(failed, Err(warpmp_curves::Error::Device(_))), "{failed:?}");
+    assert!(matches!(solve(&problem, &[], |_| true), Err(warpmp_curves::Error::NoEngine)));
+    assert!(matches!(solve(&problem, &[sim(), sim()], |_| false), Err(warpmp_curves::Error::Stopped)));
 }
 
 #[test]
@@ -65,17 +94,16 @@ fn logarithms_that_are_seen_at_once() {
     let one = BigUint::from(1_u32);
     for (target, k) in [(None, BigUint::ZERO), (base.clone(), one.clone()), (group.negate(&base), &n - &one)] {
         let problem = Problem::new("", group.clone(), n.clone(), base.clone(), target).unwrap();
-        let solution = solve(&problem, &Engine::Cpu, &Plan::new(&problem, &Engine::Cpu, 0), |_| true).unwrap();
-        assert_eq!((solution.k, solution.steps), (k, 0));
+        let solution = solve(&problem, &[cpu(&problem)], |_| true).unwrap();
+        assert_eq!((solution.k, solution.steps), (k, vec![0]));
     }
 }
 
 #[test]
 fn a_search_can_be_stopped() {
     let problem = warpmp_curves::challenges::named("eccp-131").unwrap();
-    let plan = Plan::new(&problem, &Engine::Cpu, 0);
     let mut calls = 0;
-    let stopped = solve(&problem, &Engine::Cpu, &plan, |progress| {
+    let stopped = solve(&problem, &[cpu(&problem)], |progress| {
         calls += 1;
         progress.steps == 0
     });

@@ -54,6 +54,11 @@ impl Buffer {
     pub fn words(&self) -> usize {
         (self.bytes / 4) as usize
     }
+
+    /// Its address in the GPU's memory, for other libraries that read it; none on the simulator.
+    pub fn address(&self) -> Option<u64> {
+        self.backend.cuda("buffer").ok().map(cuda::Allocation::raw_address)
+    }
 }
 
 /// Host memory that a GPU copies from and to at full speed, beside the processor: a slice of words.

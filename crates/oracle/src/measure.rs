@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use warpmp::device::{self, Device, Kind};
+use warpmp::device::{self, Device, DeviceInfo, Kind};
 use warpmp::{Batch, DeviceBatch, Operation, Session, Shape};
 
 use crate::check::{self, WrongResult};
@@ -132,14 +132,19 @@ pub fn limits(session: &Session) -> warpmp::Result<Option<Limits>> {
     match session.device() {
         Some(device) if device.info().kind == Kind::Cuda => {
             let copy = copy_bytes_per_second(device.as_ref())?;
-            let info = device.info();
-            let clocks = f64::from(info.clock_khz) * 1e3 * f64::from(info.multiprocessors);
-            let wide = WIDE_PRODUCTS_PER_CLOCK.iter().find(|(capability, _)| *capability == info.capability);
-            let wide_products_per_second = wide.map(|(_, per_clock)| per_clock * clocks);
+            let wide_products_per_second = wide_products_per_second(device.info());
             Ok(Some(Limits { copy_bytes_per_second: copy, wide_products_per_second }))
         }
         _ => Ok(None),
     }
+}
+
+/// The limit of a GPU's multipliers at its highest clock, in products of two 32-bit limbs to 64 bits; none where the rate of the
+/// architecture is not known.
+pub fn wide_products_per_second(info: &DeviceInfo) -> Option<f64> {
+    let clocks = f64::from(info.clock_khz) * 1e3 * f64::from(info.multiprocessors);
+    let wide = WIDE_PRODUCTS_PER_CLOCK.iter().find(|(capability, _)| *capability == info.capability);
+    wide.map(|(_, per_clock)| per_clock * clocks)
 }
 
 /// The median of [`COPIES`] copies within the device's memory, counting bytes read and bytes written.

@@ -42,7 +42,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "warpmp-papers",
         ],
     ),
-    ("warpmp-python", &["warpmp", "warpmp-collatz", "warpmp-device", "warpmp-numtheory"]),
+    ("warpmp-python", &["warpmp", "warpmp-collatz", "warpmp-curves", "warpmp-numtheory"]),
     ("warpmp-testkit", &["warpmp", "warpmp-kernel", "warpmp-oracle"]),
 ];
 
@@ -67,16 +67,22 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// The packages of the workspace as `cargo metadata` lists them.
+/// The package outside the workspace that is built like its members: the native half of the Python package.
+const OUTSIDE: &str = "crates/python";
+
+/// The packages of the workspace, and the one outside, as `cargo metadata` lists them.
 fn packages() -> Vec<Value> {
-    let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--no-deps"])
-        .current_dir(repository())
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
-    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
-    metadata["packages"].as_array().unwrap().clone()
+    let of_folder = |folder: PathBuf| {
+        let output = Command::new(env!("CARGO"))
+            .args(["metadata", "--format-version", "1", "--no-deps"])
+            .current_dir(folder)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
+        let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+        metadata["packages"].as_array().unwrap().clone()
+    };
+    [of_folder(repository()), of_folder(repository().join(OUTSIDE))].concat()
 }
 
 fn name(item: &Value) -> &str {

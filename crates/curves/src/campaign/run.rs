@@ -139,9 +139,7 @@ impl Search<'_> {
         let words = definition.suspended_words();
         let mut writer = Writer::begin(campaign, &worker.name)?;
         let mut walks = definition.walks(&worker.engine, &worker.plan, writer.first_block())?;
-        if matches!(worker.engine, Engine::Device(_)) {
-            resume(campaign, &mut *walks, words)?;
-        }
+        resume(campaign, &mut *walks, words)?;
         let mut waiting = Vec::new();
         let mut made = 0;
         while self.go_on() && writer.has_starts(&*walks) {

@@ -15,7 +15,7 @@ use super::specification::{Part, Session, Specification, Unit};
 use super::{Folder, names, random};
 use crate::error::{Error, Result};
 use crate::meetings::Distinguished;
-use crate::search::{Report, Walks};
+use crate::search::Walks;
 use crate::walk::BLOCK;
 
 /// Points stay in memory no longer than this.
@@ -67,9 +67,9 @@ impl<'c> Writer<'c> {
     }
 
     /// Stores points, and brings them to the disk if the last ones are old enough: an eighth of the session's time, or two seconds.
-    pub(super) fn add(&mut self, reports: &[Report], walks: u64, steps: u64) -> Result<()> {
+    pub(super) fn add(&mut self, reports: &[Distinguished], walks: u64, steps: u64) -> Result<()> {
         for report in reports {
-            self.points.append(&encode(Distinguished::from(*report)))?;
+            self.points.append(&encode(*report))?;
         }
         self.log.points += reports.len() as u64;
         (self.log.walks, self.log.steps) = (walks, steps);

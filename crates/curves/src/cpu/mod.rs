@@ -12,7 +12,8 @@ use warpmp_simd::{Avx2, Ifma, Simd as _};
 
 use crate::error::Result;
 use crate::field::integer;
-use crate::search::{Report, Walks, hash_of, limbs_of};
+use crate::meetings::Distinguished;
+use crate::search::{Walks, hash_of, limbs_of, residue_of, suspended_words};
 use crate::walk::{BLOCK, LOOK, Spot, Walk};
 use words::Words;
 
@@ -52,20 +53,22 @@ impl Instructions {
     }
 }
 
-/// Called for each walk that reaches a distinguished point: the walk's number, the round and `x`. Returns the next start.
-type Arrival<'a, const W: usize> = dyn FnMut(usize, u64, &[u64; W]) -> Spot<W> + 'a;
+/// Called for each walk that reaches a distinguished point: the walk's number and `x`. Returns the next start.
+type Arrival<'a, const W: usize> = dyn FnMut(usize, &[u64; W]) -> Spot<W> + 'a;
 
 /// Walks that move together.
 trait Lanes<const W: usize>: fmt::Debug + Send {
-    /// Makes rounds, after `before` earlier ones.
-    fn rounds(&mut self, before: u64, rounds: u32, arrive: &mut Arrival<'_, W>);
+    /// Makes rounds.
+    fn rounds(&mut self, rounds: u32, arrive: &mut Arrival<'_, W>);
 
     /// Looks [`LOOK`] rounds ahead: walks in long cycles leave them.
     fn leave_cycles(&mut self);
 
     /// The state of all walks.
-    #[cfg(test)]
     fn spots(&self) -> Vec<Spot<W>>;
+
+    /// Sets the state of all walks.
+    fn replace(&mut self, spots: Vec<Spot<W>>);
 }
 
 /// Makes groups of walks from their starts.
@@ -102,17 +105,14 @@ pub(crate) struct Engine<const W: usize> {
 #[derive(Debug)]
 struct Group<const W: usize> {
     lanes: Box<dyn Lanes<W>>,
-    births: Births<W>,
+    /// The start of each walk.
+    starts: Vec<u64>,
+    waiting: Waiting<W>,
 }
 
-/// Where the walks of a group began.
+/// Starts that a group has taken and not used, the next one last.
 #[derive(Debug, Default)]
-struct Births<const W: usize> {
-    /// For each walk its start and the round before its first one.
-    walks: Vec<(u64, u64)>,
-    /// Starts that the group has taken and not used, the next one last.
-    waiting: Vec<(u64, Spot<W>)>,
-}
+struct Waiting<const W: usize>(Vec<(u64, Spot<W>)>);
 
 impl<const W: usize> Engine<W> {
     /// So many walks, from block `first` of the starts on. Whole vectors are filled, so there may be a few more.
@@ -123,14 +123,9 @@ impl<const W: usize> Engine<W> {
         let size = walks.div_ceil(rayon::current_num_threads() as u64).min(GROUP).next_multiple_of(multiple);
         let sizes = (0..walks.div_ceil(size)).map(|i| size.min(walks - i * size).next_multiple_of(multiple));
         let group = |size: u64| {
-            let mut births = Births::default();
-            let spots = (0..size).map(|_| {
-                let (start, spot) = births.take(walk, &next);
-                births.walks.push((start, 0));
-                spot
-            });
-            let lanes = make(spots.collect());
-            Group { lanes, births }
+            let mut waiting = Waiting::default();
+            let (starts, spots) = (0..size).map(|_| waiting.take(walk, &next)).unzip();
+            Group { lanes: make(spots), starts, waiting }
         };
         let groups = sizes.map(group).collect();
         Self { walk: walk.clone(), groups, next, rounds: 0, unwatched: 0, looked: 0 }
@@ -138,21 +133,19 @@ impl<const W: usize> Engine<W> {
 }
 
 impl<const W: usize> Walks for Engine<W> {
-    fn advance(&mut self, rounds: u32, meanwhile: &mut dyn FnMut()) -> Result<Vec<Report>> {
+    fn advance(&mut self, rounds: u32, meanwhile: &mut dyn FnMut()) -> Result<Vec<Distinguished>> {
         meanwhile();
         let Self { walk, groups, next, .. } = self;
-        let before = self.rounds;
         let look = self.unwatched + rounds >= walk.settings.rhythm();
         let reports = groups
             .par_iter_mut()
-            .flat_map_iter(|Group { lanes, births }| {
+            .flat_map_iter(|Group { lanes, starts, waiting }| {
                 let mut reports = Vec::new();
-                lanes.rounds(before, rounds, &mut |number, round, x| {
-                    let (start, birth) = births.walks[number];
+                lanes.rounds(rounds, &mut |number, x| {
                     let hash = hash_of(limbs_of(x, walk.limbs));
-                    reports.push(Report { start, rounds: (round - birth) as u32, hash });
-                    let (start, spot) = births.take(walk, next);
-                    births.walks[number] = (start, round);
+                    let (start, spot) = waiting.take(walk, next);
+                    let start = std::mem::replace(&mut starts[number], start);
+                    reports.push(Distinguished { start, hash });
                     spot
                 });
                 if look {
@@ -172,23 +165,51 @@ impl<const W: usize> Walks for Engine<W> {
     }
 
     fn walks(&self) -> u64 {
-        self.groups.iter().map(|group| group.births.walks.len() as u64).sum()
+        self.groups.iter().map(|group| group.starts.len() as u64).sum()
     }
 
     fn next_block(&self) -> u64 {
         self.next.load(Ordering::Relaxed)
     }
+
+    fn suspend(&mut self, each: &mut dyn FnMut(&[u32])) -> Result<()> {
+        let limbs = self.walk.limbs;
+        for Group { lanes, starts, .. } in &self.groups {
+            for (&start, Spot { x, y }) in starts.iter().zip(&lanes.spots()) {
+                let start = [start as u32, (start >> 32) as u32];
+                let words: Vec<u32> = start.into_iter().chain(limbs_of(x, limbs)).chain(limbs_of(y, limbs)).collect();
+                each(&words);
+            }
+        }
+        Ok(())
+    }
+
+    fn resume(&mut self, walks: &[u32]) -> Result<usize> {
+        let limbs = self.walk.limbs as usize;
+        let words = suspended_words(self.walk.limbs);
+        let mut left = walks.chunks_exact(words);
+        for Group { lanes, starts, .. } in &mut self.groups {
+            let mut spots = lanes.spots();
+            for ((start, spot), walk) in starts.iter_mut().zip(&mut spots).zip(left.by_ref()) {
+                *start = u64::from(walk[0]) | u64::from(walk[1]) << 32;
+                let (x, y) = walk[2..].split_at(limbs);
+                *spot = Spot { x: residue_of(x), y: residue_of(y) };
+            }
+            lanes.replace(spots);
+        }
+        Ok(walks.len() / words - left.len())
+    }
 }
 
-impl<const W: usize> Births<W> {
+impl<const W: usize> Waiting<W> {
     /// A start that no walk has had.
     fn take(&mut self, walk: &Walk<W>, next: &AtomicU64) -> (u64, Spot<W>) {
         loop {
-            if let Some(start) = self.waiting.pop() {
+            if let Some(start) = self.0.pop() {
                 return start;
             }
             let block = next.fetch_add(1, Ordering::Relaxed);
-            self.waiting = (block * BLOCK..).zip(walk.starts(block)).collect();
+            self.0 = (block * BLOCK..).zip(walk.starts(block)).collect();
         }
     }
 }
@@ -241,13 +262,13 @@ mod tests {
             for batch in 0..12 {
                 for _ in 0..5 {
                     walk.round(&mut expected);
-                    lanes.rounds(0, 1, &mut |_, _, _| unreachable!("no point is distinguished"));
+                    lanes.rounds(1, &mut |_, _| unreachable!("no point is distinguished"));
                     assert_eq!(lanes.spots(), expected, "{}, {instructions}", problem.name);
                 }
                 for _ in 0..batch {
                     walk.round(&mut expected);
                 }
-                lanes.rounds(0, batch, &mut |_, _, _| unreachable!("no point is distinguished"));
+                lanes.rounds(batch, &mut |_, _| unreachable!("no point is distinguished"));
                 walk.leave_cycles(&mut expected);
                 lanes.leave_cycles();
                 assert_eq!(lanes.spots(), expected, "{}, {instructions}, look {batch}", problem.name);
@@ -278,6 +299,36 @@ mod tests {
         }
     }
 
+    /// Walks that an engine shows go on in every other one, and report what they would have reported.
+    fn suspended_walks_go_on<const W: usize>(problem: &Problem) {
+        let settings = Settings { branch_bits: 6, distinguished_bits: 5, seed: 3 };
+        let walk = Arc::new(Walk::<W>::new(problem, settings).unwrap());
+        let all = Instructions::available(problem.group.p.bits());
+        let mut first = Engine::new(&walk, Some(all[0]), 64, 5);
+        first.advance(21, &mut || {}).unwrap();
+        let mut saved = Vec::new();
+        first.suspend(&mut |words| saved.extend_from_slice(words)).unwrap();
+        assert_eq!(saved.len(), 64 * suspended_words(walk.limbs));
+        let mut expected = first.advance(1, &mut || {}).unwrap();
+        expected.sort_unstable();
+        assert!(!expected.is_empty());
+        for instructions in all {
+            // There is room for half of the walks here, and for twice as many.
+            for walks in [32, 128] {
+                let mut engine = Engine::new(&walk, Some(instructions), walks, 9);
+                assert_eq!(engine.resume(&saved).unwrap() as u64, walks.min(64));
+                let mut shown = Vec::new();
+                engine.suspend(&mut |words| shown.extend_from_slice(words)).unwrap();
+                let common = shown.len().min(saved.len());
+                assert_eq!(shown[..common], saved[..common]);
+                let reports = engine.advance(1, &mut || {}).unwrap();
+                if walks == 128 {
+                    assert!(expected.iter().all(|point| reports.contains(point)), "{}, {instructions}", problem.name);
+                }
+            }
+        }
+    }
+
     macro_rules! with_words {
         ($problem:expr, $check:ident($($more:expr),*)) => {
             match crate::walk::limbs(&$problem.group.p).div_ceil(2) {
@@ -300,6 +351,13 @@ mod tests {
     fn reports_lead_to_distinguished_points() {
         for problem in &problems()[1..5] {
             with_words!(problem, reports_are_true());
+        }
+    }
+
+    #[test]
+    fn walks_leave_an_engine_and_come_to_another() {
+        for problem in &problems()[..5] {
+            with_words!(problem, suspended_walks_go_on());
         }
     }
 }

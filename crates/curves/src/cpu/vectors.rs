@@ -285,8 +285,8 @@ impl<S: Simd, const N: usize> Curve<S, N> {
     }
 }
 
-/// Takes the number of a walk, the round, and the digits of its `x` and `y`, which it may replace.
-type Change<'a, const N: usize> = dyn FnMut(usize, u32, &mut [[u64; N]; 2]) + 'a;
+/// Takes the number of a walk and the digits of its `x` and `y`, which it may replace.
+type Change<'a, const N: usize> = dyn FnMut(usize, &mut [[u64; N]; 2]) + 'a;
 
 /// Walks whose residues are lanes of vectors.
 #[derive(Debug)]
@@ -319,8 +319,7 @@ impl<S: Simd, const N: usize> Vectors<S, N> {
         Self { curve, places, smallest: Vec::new() }
     }
 
-    /// Makes rounds. `arrive` is told each lane at a distinguished point, by number, and the round; it replaces the digits
-    /// of its point.
+    /// Makes rounds. `arrive` is told each lane at a distinguished point, by number; it replaces the digits of its point.
     fn run(&mut self, rounds: u32, arrive: &mut Change<'_, N>) {
         let Self { curve, places, smallest } = self;
         let (s, field) = (curve.s, &curve.field);
@@ -347,7 +346,7 @@ impl<S: Simd, const N: usize> Vectors<S, N> {
                             let arrived = curve.arrived(place);
                             if arrived != 0 {
                                 replace(s, place, arrived, |lane, point| {
-                                    arrive((i * CHAINS + k) * S::LANES + lane, round, point);
+                                    arrive((i * CHAINS + k) * S::LANES + lane, point);
                                 });
                             }
                         }
@@ -368,7 +367,7 @@ impl<S: Simd, const N: usize> Vectors<S, N> {
         let before = self.places.clone();
         let most = Number::from_digits([self.curve.s.splat(S::DIGIT); N]);
         self.smallest = vec![[[most, self.curve.field.zero()]; CHAINS]; before.len()];
-        self.run(LOOK, &mut |_, _, _| {});
+        self.run(LOOK, &mut |_, _| {});
         let after = std::mem::replace(&mut self.places, before);
         let smallest = std::mem::take(&mut self.smallest);
         let Self { curve, places, .. } = self;
@@ -390,9 +389,9 @@ impl<S: Simd, const N: usize> Vectors<S, N> {
 }
 
 impl<S: Simd, const N: usize, const W: usize> Lanes<W> for Vectors<S, N> {
-    fn rounds(&mut self, before: u64, rounds: u32, arrive: &mut Arrival<'_, W>) {
-        self.run(rounds, &mut |number, round, [x, y]| {
-            let spot = arrive(number, before + u64::from(round), &join::<S, W>(x));
+    fn rounds(&mut self, rounds: u32, arrive: &mut Arrival<'_, W>) {
+        self.run(rounds, &mut |number, [x, y]| {
+            let spot = arrive(number, &join::<S, W>(x));
             (*x, *y) = (split::<S, N>(&spot.x), split::<S, N>(&spot.y));
         });
     }
@@ -400,13 +399,17 @@ impl<S: Simd, const N: usize, const W: usize> Lanes<W> for Vectors<S, N> {
     fn leave_cycles(&mut self) {
         self.look();
     }
-    #[cfg(test)]
+
     fn spots(&self) -> Vec<Spot<W>> {
         let s = self.curve.s;
         let lane = |number: &Number<S, N, 1>, lane: usize| join::<S, W>(&number.digits().map(|x| s.to_words(x)[lane]));
         let spot = |place: &Place<S, N>, i| Spot { x: lane(&place.x, i), y: lane(&place.y, i) };
         let places = self.places.as_flattened().iter();
         places.flat_map(|place| (0..S::LANES).map(|i| spot(place, i)).collect::<Vec<_>>()).collect()
+    }
+
+    fn replace(&mut self, spots: Vec<Spot<W>>) {
+        self.places = Self::new(self.curve.clone(), &spots).places;
     }
 }
 

@@ -22,13 +22,13 @@ impl<const W: usize> Words<W> {
 }
 
 impl<const W: usize> Lanes<W> for Words<W> {
-    fn rounds(&mut self, before: u64, rounds: u32, arrive: &mut Arrival<'_, W>) {
+    fn rounds(&mut self, rounds: u32, arrive: &mut Arrival<'_, W>) {
         for (share, spots) in self.spots.chunks_mut(SHARE).enumerate() {
-            for round in before + 1..=before + u64::from(rounds) {
+            for _ in 0..rounds {
                 self.walk.round(spots);
                 for (i, spot) in spots.iter_mut().enumerate() {
                     if self.walk.is_distinguished(spot) {
-                        *spot = arrive(share * SHARE + i, round, &spot.x);
+                        *spot = arrive(share * SHARE + i, &spot.x);
                     }
                 }
             }
@@ -41,8 +41,11 @@ impl<const W: usize> Lanes<W> for Words<W> {
         }
     }
 
-    #[cfg(test)]
     fn spots(&self) -> Vec<Spot<W>> {
         self.spots.clone()
+    }
+
+    fn replace(&mut self, spots: Vec<Spot<W>>) {
+        self.spots = spots;
     }
 }

@@ -5,11 +5,7 @@ use warpmp_device::Buffer;
 use super::Engine;
 use crate::error::Result;
 use crate::kernels::numbers::Columns;
-
-/// Words of a walk: its start, rounds until now, `x` and `y`.
-pub(crate) const fn walk_words(limbs: u32) -> usize {
-    3 + 2 * limbs as usize
-}
+use crate::search::suspended_words;
 
 /// The walks of one point of every thread.
 struct Row {
@@ -17,23 +13,21 @@ struct Row {
     /// `x` and `y`.
     state: Vec<u32>,
     seeds: Vec<u32>,
-    births: Vec<u32>,
 }
 
 impl Row {
-    /// A walk in its [`walk_words`].
-    fn walk(&self, column: u32, now: u32) -> Vec<u32> {
+    /// A walk in its [words](suspended_words).
+    fn walk(&self, column: u32) -> Vec<u32> {
         let i = column as usize;
-        let mut words = vec![self.seeds[2 * i], self.seeds[2 * i + 1], now.wrapping_sub(self.births[i])];
+        let mut words = self.seeds[2 * i..2 * i + 2].to_vec();
         words.extend(self.places(column).map(|place| self.state[place]));
         words
     }
 
-    fn set_walk(&mut self, column: u32, walk: &[u32], now: u32) {
+    fn set_walk(&mut self, column: u32, walk: &[u32]) {
         let i = column as usize;
         self.seeds[2 * i..2 * i + 2].copy_from_slice(&walk[..2]);
-        self.births[i] = now.wrapping_sub(walk[2]);
-        for (place, &word) in self.places(column).zip(&walk[3..]) {
+        for (place, &word) in self.places(column).zip(&walk[2..]) {
             self.state[place] = word;
         }
     }
@@ -51,7 +45,7 @@ impl<const W: usize> Engine<W> {
         for point in 0..self.kernel.points {
             let row = self.row(point)?;
             for column in 0..self.kernel.columns().stride {
-                let walk = row.walk(column, self.rounds as u32);
+                let walk = row.walk(column);
                 if walk[..2] != [u32::MAX; 2] {
                     each(&walk);
                 }
@@ -63,7 +57,7 @@ impl<const W: usize> Engine<W> {
     /// Sets the first walks; how many there is room for.
     pub(super) fn set_walks(&self, walks: &[u32]) -> Result<usize> {
         let columns = self.kernel.columns();
-        let words = walk_words(columns.limbs);
+        let words = suspended_words(columns.limbs);
         let mut left = walks.chunks_exact(words);
         for point in 0..self.kernel.points {
             if left.len() == 0 {
@@ -71,7 +65,7 @@ impl<const W: usize> Engine<W> {
             }
             let mut row = self.row(point)?;
             for (column, walk) in (0..columns.stride).zip(left.by_ref()) {
-                row.set_walk(column, walk, self.rounds as u32);
+                row.set_walk(column, walk);
             }
             self.set_row(point, &row)?;
         }
@@ -95,7 +89,6 @@ impl<const W: usize> Engine<W> {
             columns,
             state: download(&self.state, point * self.row_words(), 2 * self.row_words() / 3)?,
             seeds: download(&self.seeds, point * 2 * stride, 2 * stride)?,
-            births: download(&self.births, point * stride, stride)?,
         })
     }
 
@@ -104,7 +97,6 @@ impl<const W: usize> Engine<W> {
         let upload = |data: &[u32], buffer: &Buffer, at: usize| self.device.upload(&self.stream, data, buffer, at);
         upload(&row.state, &self.state, point * self.row_words())?;
         upload(&row.seeds, &self.seeds, point * 2 * stride)?;
-        upload(&row.births, &self.births, point * stride)?;
         Ok(())
     }
 }

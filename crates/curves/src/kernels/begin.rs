@@ -17,8 +17,6 @@ parameters! {
         state: Address,
         /// The starts of the row's walks, 64 bits each.
         seeds: Address,
-        /// The rounds in which they begin.
-        births: Address,
         /// Starts: rows of `x` and `y`.
         pool: Address,
         /// The number of the first start.
@@ -44,8 +42,5 @@ pub fn build(walk: &Walk) -> Kernel {
     let (low, high) = b.unpack(start);
     let seed = b.mad_wide(column, 8, inputs.seeds);
     b.store_global(Space::Global, &[low, high], seed, 0);
-    let birth = b.mad_wide(column, 4, inputs.births);
-    let zero = b.copy(0);
-    b.store_global(Space::Global, &[zero], birth, 0);
     b.finish()
 }

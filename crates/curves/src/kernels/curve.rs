@@ -3,8 +3,12 @@
 //! A *lazy* number is reduced only as far as a product needs. With [`Fold`] it is any number below `R`; see `fold.rs`.
 //!
 //! bound of Montgomery's products: `R > 2^7·p`. A lazy product of factors below `s·p` and `t·p` is below `(s·t/128 + 1)·p`; see
-//! [`Montgomery`]. Sums and differences keep a multiple of `p` that is named beside them, and no number reaches `8p`,
-//! so nothing is carried out of the top limb.
+//! [`Montgomery`]. Sums and differences keep a multiple of `p` that is named beside them, and no number but a short product reaches
+//! `8p`, so nothing is carried out of the top limb.
+//!
+//! A *short* product takes a quotient fewer than `R` has limbs. It is `B = 2³²` times the residue, and larger by up to a limb. Where
+//! `R` has room for that, the inverse of a denominator and the slope are such products; the inverse of a round's product makes up for
+//! their factors. See [`short_products`].
 
 use num_bigint::BigUint;
 use warpmp_kernel::build::{Builder, Emit, Pred, R32};
@@ -43,6 +47,20 @@ impl Constants {
         Self { p, a, limbs, reduction }
     }
 
+    /// Wide products of a step of the walk without its share of an inversion: five products and a square.
+    pub fn step_products(&self) -> u64 {
+        let limbs = u64::from(self.limbs);
+        let square = if limbs < Montgomery::SQUARE_FROM as u64 { limbs * limbs } else { limbs * (limbs + 1) / 2 };
+        match self.reduction {
+            Reduction::Montgomery => {
+                let short = short_products(&self.p, self.limbs).into_iter().filter(|short| *short).count() as u64;
+                (5 * 2 * limbs - short) * limbs + square + limbs * limbs
+            }
+            // A fold is a row, and so is the factor of the slope's square; two canonical forms.
+            Reduction::Fold(_) => 5 * (limbs * limbs + limbs) + square + limbs + limbs + 2 * limbs,
+        }
+    }
+
     /// Its part of a kernel's name.
     pub(super) fn name(&self) -> String {
         match self.reduction {
@@ -74,7 +92,10 @@ pub(super) struct Curve {
 enum Products {
     Montgomery {
         ring: Montgomery,
-        /// `R³ mod p`: the product by it makes the residue of `1/x` from the inverse of the residue of `x`.
+        /// Does a slope take short products? See [`short_products`].
+        short: [bool; 2],
+        /// `R³ mod p`: the product by it makes the residue of `1/x` from the inverse of the residue of `x`. Divided by `B` for each
+        /// short product of a slope.
         cube: Vec<R32>,
     },
     Fold(Fold),
@@ -90,9 +111,12 @@ impl Curve {
         match reduction {
             Reduction::Montgomery => {
                 let [modulus, p2, a, unit] = constants([p, &(p * 2_u32), a, &one]);
-                let cube = constant(b, &(&one * &one * &one % p), *limbs);
-                let ring = Montgomery::new(b, spread, &modulus, *limbs as usize);
-                Self { spread, products: Products::Montgomery { ring, cube }, p: modulus, p2, a, one: unit }
+                let short = short_products(p, *limbs);
+                let shorter = short.iter().filter(|short| **short).count() as u32;
+                let unit_inverse = (BigUint::from(1_u32) << (32 * shorter)).modinv(p).unwrap_or_default();
+                let cube = constant(b, &(&one * &one * &one * unit_inverse % p), *limbs);
+                let ring = Montgomery { spare: true, ..Montgomery::new(b, spread, &modulus, *limbs as usize) };
+                Self { spread, products: Products::Montgomery { ring, short, cube }, p: modulus, p2, a, one: unit }
             }
             Reduction::Fold(multiple) => {
                 let [modulus, p2, a, unit] = constants([p, &(p * 2_u32), a, &BigUint::from(1_u32)]);
@@ -112,6 +136,22 @@ impl Curve {
         match &self.products {
             Products::Montgomery { ring, .. } => ring.mul_lazy(b, x, y).0,
             Products::Fold(fold) => fold.mul(b, x, y),
+        }
+    }
+
+    /// The inverse of a denominator, for [`Curve::slope`], from the inverse of a product and the product of the other factors.
+    pub(super) fn own(&self, b: &mut Builder, inverse: &[R32], others: &[R32]) -> Vec<R32> {
+        match &self.products {
+            Products::Montgomery { ring, short: [true, _], .. } => ring.mul_short(b, inverse, others),
+            _ => self.mul(b, inverse, others),
+        }
+    }
+
+    /// The slope, lazy, for a rise below `8p`.
+    pub(super) fn slope(&self, b: &mut Builder, rise: &[R32], own: &[R32]) -> Vec<R32> {
+        match &self.products {
+            Products::Montgomery { ring, short: [_, true], .. } => ring.mul_short(b, rise, own),
+            _ => self.mul(b, rise, own),
         }
     }
 
@@ -201,6 +241,25 @@ impl Curve {
             Products::Fold(_) => inverse,
         }
     }
+}
+
+/// Can the inverse of a denominator be a product with a quotient fewer, and the slope? Such a product is larger by a limb, so the
+/// prime must have that much fewer bits than `R`.
+///
+/// bound: inverses and prefix products are below `17p/16`, a rise below `8p`. The square of the slope is below `p + p/32`, and so is
+/// its product with a difference below `2p`.
+fn short_products(p: &BigUint, limbs: u32) -> [bool; 2] {
+    let power = |bits: u32| BigUint::from(1_u32) << bits;
+    let radix = 32 * limbs;
+    let rows = |short: bool| radix - if short { 32 } else { 0 };
+    let fits = |[own, slope]: [bool; 2]| {
+        let inverse = p * 17_u32 / 16_u32 + 1_u32;
+        let own = ((&inverse * &inverse) >> rows(own)) + p + 1_u32;
+        let slope = ((p * 8_u32 * &own) >> rows(slope)) + p + 1_u32;
+        let least = p >> 5;
+        own < power(radix) && (&slope * &slope) >> radix < least && (&slope * p * 2_u32) >> radix < least
+    };
+    [[true, true], [true, false]].into_iter().find(|short| fits(*short)).unwrap_or_default()
 }
 
 /// `x + y`.

@@ -42,6 +42,15 @@ impl Columns {
         limbs
     }
 
+    /// Loads a number into registers that are there.
+    pub(super) fn load_into(self, b: &mut Builder, block: R64, column: R32, number: u32, limbs: &[R32]) {
+        for (first, words) in pieces(self.limbs) {
+            let address = b.mad_wide(column, 4 * words, block);
+            let (offset, first) = (self.offset(number, first), first as usize);
+            b.load_into(Space::Global, vector(words), &limbs[first..first + words as usize], address, offset);
+        }
+    }
+
     /// Stores a number.
     pub(super) fn store(self, b: &mut Builder, block: R64, column: R32, number: u32, limbs: &[R32]) {
         for (first, words) in pieces(self.limbs) {

@@ -72,14 +72,14 @@ pub fn build(constants: &Constants) -> Kernel {
         let at = rows.row(b, inputs.pool, start);
         let prefix = rows.load(b, at, 0);
         let denominator = denominator(b, &curve, &x, &y, &other);
-        let own = curve.mul(b, &inverse, &prefix);
+        let own = curve.own(b, &inverse, &prefix);
         let rest = curve.mul(b, &inverse, &denominator);
         assign(b, &inverse, &rest);
         let doubles = same(b, &x, &other);
         let tangent = curve.tangent(b, &x);
         let run = curve.difference(b, &ordinate, &y);
         let rise = select(b, doubles, &tangent, &run);
-        let slope = curve.mul(b, &rise, &own);
+        let slope = curve.slope(b, &rise, &own);
         let [x3, y3] = curve.chord(b, [&x, &y], &other, &slope);
         let flipped = odd(b, &y3);
         let opposite = curve.negate(b, &y3);

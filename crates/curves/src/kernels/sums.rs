@@ -83,7 +83,7 @@ pub fn build(constants: &Constants) -> Kernel {
         let at = b.mad_wide(sum, 4 * sums.limbs, inputs.scratch);
         let prefix = sums.load(b, at, 0);
         let denominator = sums.denominator(b, &terms);
-        let own = sums.curve.mul(b, &inverse, &prefix);
+        let own = sums.curve.own(b, &inverse, &prefix);
         let rest = sums.curve.mul(b, &inverse, &denominator);
         assign(b, &inverse, &rest);
         let [x, y] = sums.sum(b, &terms, &own);
@@ -179,7 +179,7 @@ impl Sums {
         let tangent = self.curve.tangent(b, &s[0]);
         let vertical = same(b, &s[0], &t[0]);
         let rise = select(b, vertical, &tangent, &run);
-        let slope = self.curve.mul(b, &rise, inverse);
+        let slope = self.curve.slope(b, &rise, inverse);
         let sum = self.curve.chord(b, [&s[0], &s[1]], &t[0], &slope);
         let special = self.special(b, terms);
         b.if_(special, |b| {

@@ -5,15 +5,17 @@
 //! requires   starts and table entries canonical, starts with even `y`
 //! launch     `blocks` blocks of `threads` threads, the table in shared memory: `8·L·r` bytes
 //! cost       a step: 5 products, a square, a share of an inversion and of a product; `24·L` bytes of global traffic
-//! registers  about `10·L + 40`
+//! registers  about `10·L + 10`
 //!
 //! A round goes over the points in one direction. Right after a point has moved, its new denominator is multiplied into the
 //! prefix product of the next round, so the next round goes in the other direction: a step reads `x`, `y` and the prefix
-//! product, and writes the three. The next point is asked for a point ahead.
+//! product, and writes the three. A number of the next point is asked for as soon as that of this point has served: the registers are
+//! the same, and the other warps work while it comes.
 //!
-//! The function is that of [`crate::walk`], with its flag: an odd `y` says that the point is doubled next.
+//! The function is that of [`crate::walk`], with its flag: an odd `y` says that the point is doubled next. A point with the abscissa of
+//! its entry gets the flag too. All that is rare stands behind two branches that warps seldom take.
 //!
-//! bound: the inverse and all prefix products are lazy, below `2p`; see `curve.rs`.
+//! bound: the inverse and all prefix products are lazy, below `17p/16`; see `curve.rs`.
 //!
 //! source: Montgomery 1987 for inversions together; the walk: see [`crate::walk`]. Rounds in two directions are ours.
 
@@ -38,8 +40,6 @@ parameters! {
         table: Address,
         /// A walk's start, 64 bits; all ones for a walk without a start, whose report is void.
         seeds: Address,
-        /// The round in which a walk began.
-        births: Address,
         /// Starts: rows of `x` and `y`.
         pool: Address,
         /// The number of the pool's first start.
@@ -52,8 +52,6 @@ parameters! {
         capacity: Word,
         /// Rounds of this launch, at least one.
         rounds: Word,
-        /// Rounds before this launch, modulo 2³².
-        before: Word,
         /// The smallest point of each walk: `x` and `y`, as the state's.
         smallest: Option<Address>,
     }
@@ -110,9 +108,9 @@ impl Walk {
         self.columns().stride * self.points
     }
 
-    /// Words of a record of a report: the start (2), the rounds, `x`.
+    /// Words of a record of a report: the start (2), `x`.
     pub const fn record_words(&self) -> usize {
-        3 + self.constants.limbs as usize
+        2 + self.constants.limbs as usize
     }
 
     pub(crate) const fn columns(&self) -> Columns {
@@ -157,6 +155,7 @@ impl Thread<'_> {
             let [x, y] = [0, 1].map(|i| self.columns.load(b, row, self.column, i));
             self.columns.store(b, row, self.column, 2, &product);
             self.multiply_denominator(b, &product, &x, &y);
+            self.columns.store(b, row, self.column, 1, &y);
         });
         // The first round begins where the prefix products end.
         let row = b.add64(self.inputs.state, u64::from(last) * u64::from(self.row_bytes()));
@@ -167,7 +166,7 @@ impl Thread<'_> {
         let walk_step = b.copy((self.columns.stride).wrapping_neg());
         let round = b.copy(0);
         b.do_while(|b| {
-            self.round(b, &place, step, walk_step, &product, round);
+            self.round(b, &place, step, walk_step, &product);
             let back = b.sub64(0, step);
             b.set64(step, back);
             let back = b.sub(0, walk_step);
@@ -192,7 +191,7 @@ impl Thread<'_> {
     }
 
     /// A round: one step of every point. The place is that of the last point of a direction, and in the end of the other.
-    fn round(&self, b: &mut Builder, place: &Place, step: R64, walk_step: R32, product: &[R32], round: R32) {
+    fn round(&self, b: &mut Builder, place: &Place, step: R64, walk_step: R32, product: &[R32]) {
         let Self { curve, columns, column, kernel, .. } = self;
         b.section("inversion");
         let inverse = curve.invert(b, product);
@@ -206,23 +205,20 @@ impl Thread<'_> {
             let more = b.compare(Cmp::Lt, index, kernel.points);
             let row = b.add64(place.row, step);
             let row = b.select64(row, place.row, more);
-            let ahead = [0, 1, 2].map(|i| columns.load(b, row, *column, i));
-            let [x3, y3] = self.step(b, place, [&x, &y, &prefix], &inverse, round);
+            let [x3, y3] = self.step(b, place, row, [&x, &y, &prefix], &inverse);
             columns.store(b, place.row, *column, 0, &x3);
-            columns.store(b, place.row, *column, 1, &y3);
             columns.store(b, place.row, *column, 2, product);
             self.multiply_denominator(b, product, &x3, &y3);
-            for (number, ahead) in [&x, &y, &prefix].into_iter().zip(&ahead) {
-                assign(b, number, ahead);
-            }
+            columns.store(b, place.row, *column, 1, &y3);
             b.set64(place.row, row);
             let walk = b.add(place.walk, walk_step);
-            let walk = b.select(walk, place.walk, more);
             b.set(place.walk, walk);
             let next = b.add(index, 1);
             b.set(index, next);
             b.compare(Cmp::Le, index, kernel.points)
         });
+        let walk = b.sub(place.walk, walk_step);
+        b.set(place.walk, walk);
     }
 
     /// The branch of a point.
@@ -230,39 +226,42 @@ impl Thread<'_> {
         b.and(x[0], (1 << self.kernel.branch_bits) - 1)
     }
 
-    /// Is the point doubled next?
-    fn doubles(b: &mut Builder, x: &[R32], y: &[R32], entry: &[R32]) -> Pred {
-        let flagged = odd(b, y);
-        let same = same(b, x, entry);
-        b.or_pred(flagged, same)
-    }
-
-    /// `product := product·d`, `d` the denominator of the point's next step.
+    /// `product := product·d`, `d` the denominator of the point's next step. A point with the abscissa of its entry is doubled: `y` gets
+    /// the flag.
     fn multiply_denominator(&self, b: &mut Builder, product: &[R32], x: &[R32], y: &[R32]) {
         let branch = self.branch(b, x);
         let entry = self.table.load(b, branch, 0);
-        let doubles = Self::doubles(b, x, y, &entry);
-        let run = self.curve.difference(b, &entry, x);
-        let twice = add(b, y, y);
-        let denominator = select(b, doubles, &twice, &run);
+        let denominator = self.curve.difference(b, &entry, x);
+        let flagged = odd(b, y);
+        let same = same(b, x, &entry);
+        let doubles = b.or_pred(flagged, same);
+        b.if_(doubles, |b| {
+            let flagged = odd(b, y);
+            let flag = self.curve.negate(b, y);
+            let flag = select(b, flagged, y, &flag);
+            assign(b, y, &flag);
+            let twice = add(b, y, y);
+            assign(b, &denominator, &twice);
+        });
         let next = self.curve.mul(b, product, &denominator);
         assign(b, product, &next);
     }
 
-    /// One step of a point: the new point. `inverse` becomes the inverse of the points that are left.
+    /// One step of a point: the new point. `inverse` becomes the inverse of the points that are left, and the point becomes that of the
+    /// row `next`: each number is asked for as soon as the old one has served.
     fn step(
         &self,
         b: &mut Builder,
         place: &Place,
+        next: R64,
         [x, y, prefix]: [&[R32]; 3],
         inverse: &[R32],
-        round: R32,
     ) -> [Vec<R32>; 2] {
         let curve = &self.curve;
         let branch = self.branch(b, x);
         let other = self.table.load(b, branch, 0);
         let ordinate = self.table.load(b, branch, 1);
-        let doubles = Self::doubles(b, x, y, &other);
+        let doubles = odd(b, y);
         let denominator = curve.difference(b, &other, x);
         let rise = curve.difference(b, &ordinate, y);
         b.if_(doubles, |b| {
@@ -272,11 +271,14 @@ impl Thread<'_> {
             assign(b, &rise, &tangent);
             assign(b, &other, x);
         });
-        let own = curve.mul(b, inverse, prefix);
+        let own = curve.own(b, inverse, prefix);
+        self.columns.load_into(b, next, self.column, 2, prefix);
         let rest = curve.mul(b, inverse, &denominator);
         assign(b, inverse, &rest);
-        let slope = curve.mul(b, &rise, &own);
+        let slope = curve.slope(b, &rise, &own);
         let [x3, y3] = curve.chord(b, [x, y], &other, &slope);
+        self.columns.load_into(b, next, self.column, 0, x);
+        self.columns.load_into(b, next, self.column, 1, y);
         let flipped = odd(b, &y3);
         let opposite = curve.negate(b, &y3);
         let y3 = select(b, flipped, &opposite, &y3);
@@ -286,67 +288,71 @@ impl Thread<'_> {
         let added = b.not_pred(doubles);
         let back = b.and_pred(back, flipped);
         let back = b.and_pred(back, added);
-        b.if_(back, |b| {
-            let smaller = below(b, x, &x3);
-            let [x_min, y_min] = [(x, &x3), (y, &y3)].map(|(old, new)| select(b, smaller, old, new));
-            let flag = curve.negate(b, &y_min);
-            assign(b, &x3, &x_min);
-            assign(b, &y3, &flag);
+        let distinguished = self.distinguished(b, &x3);
+        let rare = b.or_pred(back, distinguished);
+        b.if_(rare, |b| {
+            b.if_(back, |b| self.turn(b, place, [&x3, &y3]));
+            let ahead = b.not_pred(back);
+            let reported = b.and_pred(distinguished, ahead);
+            b.if_(reported, |b| self.report(b, place, [&x3, &y3]));
         });
-        self.report(b, place, [&x3, &y3], back, round);
         self.watch(b, place, [&x3, &y3]);
         [x3, y3]
     }
 
-    /// Reports a distinguished point and begins anew.
-    fn report(&self, b: &mut Builder, place: &Place, [x, y]: [&[R32]; 2], back: Pred, round: R32) {
+    /// A point that leads back becomes the smaller one of the two, to be doubled. The old one is still in memory.
+    fn turn(&self, b: &mut Builder, place: &Place, [x, y]: [&[R32]; 2]) {
+        let [x_old, y_old] = [0, 1].map(|i| self.columns.load(b, place.row, self.column, i));
+        let smaller = below(b, &x_old, x);
+        let [x_min, y_min] = [(&x_old, x), (&y_old, y)].map(|(old, new)| select(b, smaller, old, new));
+        let flag = self.curve.negate(b, &y_min);
+        assign(b, x, &x_min);
+        assign(b, y, &flag);
+    }
+
+    /// Is a point distinguished?
+    fn distinguished(&self, b: &mut Builder, x: &[R32]) -> Pred {
         let Walk { distinguished_bits, shift, .. } = *self.kernel;
-        let Inputs { seeds, births, pool, first, size, report, capacity, before, .. } = self.inputs;
         let bits = b.shr(x[(shift / 32) as usize], shift % 32);
         let mask = ((1_u64 << distinguished_bits) - 1) as u32;
         let bits = b.and(bits, mask);
-        let zero = b.compare(Cmp::Eq, bits, 0);
-        let ahead = b.not_pred(back);
-        let distinguished = b.and_pred(zero, ahead);
-        b.if_(distinguished, |b| {
-            let seed_at = b.mad_wide(place.walk, 8, seeds);
-            let birth_at = b.mad_wide(place.walk, 4, births);
-            let seed = b.load_global(Space::Global, Vector::V2, seed_at, 0);
-            let birth = b.load_global(Space::Global, Vector::V1, birth_at, 0);
-            let now = b.add(before, round);
-            let now = b.add(now, 1);
-            let void = b.and(seed[0], seed[1]);
-            let true_seed = b.compare(Cmp::Ne, void, u32::MAX);
-            b.if_(true_seed, |b| {
-                let slot = b.atomic_add_global(report, 0, 1);
-                let room = b.compare(Cmp::Lt, slot, capacity);
-                b.if_(room, |b| {
-                    let record = b.mad_wide(slot, 4 * self.kernel.record_words() as u32, report);
-                    let header = 4 * HEADER_WORDS as u32;
-                    let rounds = b.sub(now, birth[0]);
-                    for (i, &word) in (0..).zip(seed.iter().chain([&rounds]).chain(x)) {
-                        b.store_global(Space::Global, &[word], record, header + 4 * i);
-                    }
-                });
-            });
-            let number = b.atomic_add_global(report, 4, 1);
-            let left = b.compare(Cmp::Lt, number, size);
-            let start = b.widen(number);
-            let start = b.add64(start, first);
-            let start = b.select64(start, u64::MAX, left);
-            let (low, high) = b.unpack(start);
-            b.store_global(Space::Global, &[low, high], seed_at, 0);
-            b.store_global(Space::Global, &[now], birth_at, 0);
-            b.if_(left, |b| {
-                let limbs = self.columns.limbs;
-                let row = b.mad_wide(number, 8 * limbs, pool);
-                for (coordinate, number) in [x, y].into_iter().enumerate() {
-                    for (limb, &register) in number.iter().enumerate() {
-                        let offset = 4 * (coordinate as u32 * limbs + limb as u32);
-                        b.load_into(Space::Global, Vector::V1, &[register], row, offset);
-                    }
+        b.compare(Cmp::Eq, bits, 0)
+    }
+
+    /// Reports a distinguished point and begins anew.
+    fn report(&self, b: &mut Builder, place: &Place, [x, y]: [&[R32]; 2]) {
+        let Inputs { seeds, pool, first, size, report, capacity, .. } = self.inputs;
+        let seed_at = b.mad_wide(place.walk, 8, seeds);
+        let seed = b.load_global(Space::Global, Vector::V2, seed_at, 0);
+        let void = b.and(seed[0], seed[1]);
+        let true_seed = b.compare(Cmp::Ne, void, u32::MAX);
+        b.if_(true_seed, |b| {
+            let slot = b.atomic_add_global(report, 0, 1);
+            let room = b.compare(Cmp::Lt, slot, capacity);
+            b.if_(room, |b| {
+                let record = b.mad_wide(slot, 4 * self.kernel.record_words() as u32, report);
+                let header = 4 * HEADER_WORDS as u32;
+                for (i, &word) in (0..).zip(seed.iter().chain(x)) {
+                    b.store_global(Space::Global, &[word], record, header + 4 * i);
                 }
             });
+        });
+        let number = b.atomic_add_global(report, 4, 1);
+        let left = b.compare(Cmp::Lt, number, size);
+        let start = b.widen(number);
+        let start = b.add64(start, first);
+        let start = b.select64(start, u64::MAX, left);
+        let (low, high) = b.unpack(start);
+        b.store_global(Space::Global, &[low, high], seed_at, 0);
+        b.if_(left, |b| {
+            let limbs = self.columns.limbs;
+            let row = b.mad_wide(number, 8 * limbs, pool);
+            for (coordinate, number) in [x, y].into_iter().enumerate() {
+                for (limb, &register) in number.iter().enumerate() {
+                    let offset = 4 * (coordinate as u32 * limbs + limb as u32);
+                    b.load_into(Space::Global, Vector::V1, &[register], row, offset);
+                }
+            }
         });
     }
 

@@ -31,6 +31,11 @@ impl Allocation {
         }
     }
 
+    /// Where it starts, for other libraries.
+    pub(crate) fn raw_address(&self) -> u64 {
+        self.address
+    }
+
     /// Where it starts, for a user of the same context.
     pub(super) fn address(&self, context: &Context) -> Result<u64> {
         if self.context.same(context) { Ok(self.address) } else { Err(Error::WrongDevice { what: "buffer" }) }

@@ -43,6 +43,8 @@ pub struct Montgomery {
     pub inverse: R32,
     /// Limbs of `R`.
     pub rows: usize,
+    /// Has the modulus spare bits? In one lane a number, `m + x < R` for every factor `x` that a product names first.
+    pub spare: bool,
 }
 
 impl Montgomery {
@@ -50,7 +52,7 @@ impl Montgomery {
     pub fn new(b: &mut Builder, spread: Spread, modulus: &[R32], rows: usize) -> Self {
         let lowest = spread.broadcast(b, modulus[0], 0);
         let inverse = negated_inverse(b, lowest);
-        Self { spread, modulus: modulus.to_vec(), inverse, rows }
+        Self { spread, modulus: modulus.to_vec(), inverse, rows, spare: false }
     }
 
     /// `x·y/R mod m`.
@@ -69,6 +71,18 @@ impl Montgomery {
             }
         };
         self.settled(b, window)
+    }
+
+    /// `x·y/B^(rows − 1)`, plus a multiple of `m` that is less than `m`: one quotient fewer. For one lane a number and a result
+    /// below `R`; the modulus may need all limbs.
+    pub fn mul_short(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
+        debug_assert_eq!((self.spread.group, self.spread.length), (1, self.rows));
+        let mut window = self.empty(b);
+        let mut limbs = Reader::new(b, Factor::Registers(y), &self.spread, None, self.rows);
+        let factors = Some((x, Factor::Registers(y)));
+        self.some_rows(b, &mut window, factors, Some(&mut limbs), self.rows - 1, |_, _, _| {});
+        window.add(b, x, y[self.rows - 1]);
+        self.settled(b, window).0
     }
 
     /// `(low + high·R)/R mod m`, for `low < R` and `high < m`; no `high` is zero.
@@ -216,7 +230,11 @@ impl Montgomery {
 
     /// An empty window.
     pub(super) fn empty(&self, b: &mut Builder) -> Window {
-        if self.spread.group == 1 { Window::new(self.spread.length) } else { Window::zeros(b, self.spread.length) }
+        match self.spread.group {
+            1 if self.spare => Window::spare(self.spread.length),
+            1 => Window::new(self.spread.length),
+            _ => Window::zeros(b, self.spread.length),
+        }
     }
 
     /// The number in a window after all rows, and what stands above it.

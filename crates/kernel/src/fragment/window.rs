@@ -18,7 +18,7 @@
 //! source: accumulators for even and odd limbs are folklore of GPU arithmetic (CGBN, sppark); the words that
 //! count carries, by which a modulus may fill all its bits and a number be spread over lanes, are ours.
 
-use crate::build::{Builder, Chain, Emit, R32, R64, V32};
+use crate::build::{Builder, Chain, Emit, R32, R64, V32, V64};
 
 /// The accumulators.
 #[derive(Clone, Debug)]
@@ -32,13 +32,23 @@ pub struct Window {
     left: Option<R32>,
     /// Carries counted at limb `L` and at limb `L + 1`.
     above: [Option<R32>; 2],
+    /// Is nothing carried out of limb `L`?
+    spare: bool,
 }
 
 impl Window {
     /// An empty window of `length` limbs, at least one.
     pub fn new(length: usize) -> Self {
         let (even, odd) = (vec![None; length.div_ceil(2)], vec![None; length / 2]);
-        Self { length, even, odd, left: None, above: [None; 2] }
+        Self { length, even, odd, left: None, above: [None; 2], spare: false }
+    }
+
+    /// An empty window of `length` limbs whose value the caller keeps below `B^(length + 1)`: nothing is carried out of limb `L`, so a
+    /// row has an addition less.
+    ///
+    /// bound: an accumulator is at most the value of the window divided by its place, so that the pair at limb `L − 1` is below `B²`.
+    pub fn spare(length: usize) -> Self {
+        Self { spare: true, ..Self::new(length) }
     }
 
     /// A window of zeros, in registers from the start: the variable of a loop.
@@ -258,10 +268,15 @@ impl Window {
             let sum = chain.add(low, word);
             chain.set_pair(below, sum, high);
         }
-        for (pair, (x, y)) in own.iter_mut().zip(products) {
+        let above = usize::from(is_even != self.length.is_multiple_of(2));
+        let mut links = own.iter_mut().zip(products).peekable();
+        while let Some((pair, (x, y))) = links.next() {
+            if self.spare && above == 1 && links.peek().is_none() {
+                return end_product(chain, pair, x, y);
+            }
             add_product(&mut chain, pair, x, y);
         }
-        self.count(chain, usize::from(is_even != self.length.is_multiple_of(2)));
+        self.count(chain, above);
     }
 
     /// Ends a chain above the window.
@@ -271,6 +286,14 @@ impl Window {
         chain.end_add(sum, word.map_or(V32::Imm(0), V32::Reg), 0);
         self.above[at] = Some(sum);
     }
+}
+
+/// The last link of a chain that carries nothing out: `pair ← pair + x·y`.
+fn end_product(mut chain: Chain<'_>, pair: &mut Option<R64>, x: R32, y: R32) {
+    let product = chain.mul_wide(x, y);
+    let sum: R64 = pair.unwrap_or_else(|| chain.register());
+    chain.end_add64(sum, product, pair.map_or(V64::Imm(0), V64::Reg));
+    *pair = Some(sum);
 }
 
 /// A link: `pair ← pair + x·y`.

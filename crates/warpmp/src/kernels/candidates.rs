@@ -146,7 +146,6 @@ pub(super) fn karatsuba_group(levels: RangeInclusive<u32>) -> Vec<KaratsubaSetti
 pub(super) fn tensor() -> Vec<TensorSettings> {
     let usual = TensorSettings::default();
     let mut settings = vec![usual];
-    settings.extend([1, 4].map(|copies| TensorSettings { copies: Some(copies), ..usual }));
     for warps in [1, 2, 4] {
         let of = |products| TensorSettings { warps: Some(warps), products: Some(products), ..usual };
         settings.extend([warps, 4 * warps, 8 * warps].map(of));

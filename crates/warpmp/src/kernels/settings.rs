@@ -31,9 +31,6 @@ pub struct Settings {
     /// Products a block of threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub products: Option<u32>,
-    /// Copies of an operand in shared memory.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub copies: Option<u32>,
 }
 
 /// Why an algorithm cannot use the settings of a row.
@@ -83,7 +80,6 @@ impl Settings {
             ("block", self.block.is_some()),
             ("levels", self.levels.is_some()),
             ("products", self.products.is_some()),
-            ("copies", self.copies.is_some()),
         ];
         given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name)
     }
@@ -102,7 +98,6 @@ impl Settings {
             ("block", self.block, 1..=1 << 16),
             ("levels", self.levels, 0..=16),
             ("products", self.products, 1..=32),
-            ("copies", self.copies, 1..=4),
         ];
         let fault = ranges.into_iter().find_map(|(name, value, range)| {
             let value = value.filter(|it| !range.contains(it))?;
@@ -286,8 +281,6 @@ own_settings! {
         warps: u32 = warps,
         /// Products a block of threads: its warps take them in turn.
         products: u32 = products,
-        /// Copies of the first factor in shared memory: with more than one, four, each shifted by a byte.
-        copies: u32 = copies,
     }
 
     /// Numbers in the registers of a group of lanes.

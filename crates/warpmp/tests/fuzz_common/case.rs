@@ -191,7 +191,6 @@ fn settings(rng: &mut ChaCha8Rng, known: &[&str]) -> Settings {
         block: some("block", &[1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 40, 64, 1 << 16]),
         levels: some("levels", &[0, 1, 2, 3, 4, 16]),
         products: some("products", &[1, 2, 3, 4, 32]),
-        copies: some("copies", &[1, 2, 4]),
         input: (known.contains(&"input") && one_in(rng, 2)).then(|| pick(rng, &[Input::Direct, Input::Staged])),
     }
 }

@@ -1,6 +1,7 @@
 //! What may be asked for of `warpmp ecdlp`.
 
 use clap::{Args as Group, Subcommand};
+use warpmp_curves::{MAX_BITS, MIN_BITS};
 
 use crate::args::{
     DeviceArgs, GpusArgs, ObjectArgs, ProgressArgs, SummaryArgs,
@@ -48,10 +49,11 @@ pub(crate) struct WalkArgs {
 Pollard's rho with distinguished points and the negation map: about sqrt(pi·n/4) steps. k is alone on standard output; the
 summary says how many steps it took. The result is checked by independent arithmetic.
 
-Without --out nothing is kept: memory holds the distinguished points, and an interrupted search begins anew. With --out DIR
-the points are files of a directory: several processes on any hosts may work there, each may be killed at any time, and
-the same command goes on where they stopped. Then --curve and --seed may be left out. Machines without a common file
-system have a directory each; `warpmp ecdlp join` brings the directories together.
+All GPUs of --device search together. Without --out nothing is kept: memory holds the distinguished points, and an
+interrupted search begins anew. With --out DIR the points are files of a directory: several processes on any hosts may
+work there, each may be killed at any time, and the same command goes on where they stopped. Then --curve and --seed may be
+left out. Machines without a common file system have a directory each; `warpmp ecdlp join` brings the directories
+together.
 
 Exit codes: 0 the logarithm is found, 3 the time of --for is over, 130 interrupted.
 
@@ -169,11 +171,18 @@ Reported walks are replayed and checked before anything is timed.
 
 Examples:
   warpmp bench ecdlp --curve eccp-131 --device cuda
-  warpmp bench ecdlp --curve eccp-79 --points 128"
+  warpmp bench ecdlp --bits 160 --points 128"
 )]
 pub(crate) struct BenchEcdlp {
-    #[command(flatten)]
-    pub(crate) curve: CurveArgs,
+    /// A built-in curve (eccp-79, eccp-89, eccp-97, eccp-109, eccp-131, secp112r1), or a JSON file as that of `ecdlp solve`
+    #[arg(long, value_name = "NAME|FILE", required_unless_present = "bits", conflicts_with = "bits")]
+    pub(crate) curve: Option<String>,
+    /// Instead of a curve: one over a prime field of this many bits. A step costs the same on every curve of these bits
+    #[arg(long, value_name = "BITS", value_parser = within(MIN_BITS, MAX_BITS))]
+    pub(crate) bits: Option<u64>,
+    /// Start of the pseudo-random table and starting points
+    #[arg(long, value_name = "S", default_value_t = 0, value_parser = any)]
+    pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
     /// Points a thread of a GPU; without this as many as a long search has

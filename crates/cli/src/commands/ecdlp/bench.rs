@@ -3,7 +3,14 @@
 use std::time::Instant;
 
 use serde_json::json;
-use warpmp_curves::search::{Definition, Engine, Plan};
+use warpmp_curves::{
+    Error as LibraryError, Problem,
+    affine::Group,
+    kernels::Constants,
+    search::{Definition, Engine, Plan},
+    walk::limbs,
+};
+use warpmp_oracle::measure::wide_products_per_second;
 
 use super::args::BenchEcdlp;
 use crate::{
@@ -22,9 +29,12 @@ const RUN_SECONDS: f64 = 0.5;
 
 /// Runs the command.
 pub(crate) fn run(args: &BenchEcdlp) -> Result<()> {
-    let problem = super::problem(&args.curve.curve, args.object.json)?;
+    let problem = match (&args.curve, args.bits) {
+        (None, Some(bits)) => Problem::for_measurements(bits).map_err(LibraryError::from)?,
+        (curve, _) => super::problem(curve.as_deref().unwrap_or_default(), args.object.json)?,
+    };
     let (engine, name) = super::engine(args.device.selector, args.object.json)?;
-    let mut plan = Plan::new(&problem, &engine, args.curve.seed);
+    let mut plan = Plan::new(&problem, &engine, 1, args.seed);
     if let Some(points) = args.points {
         plan.layout.points = points as u32;
     }
@@ -54,17 +64,18 @@ pub(crate) fn run(args: &BenchEcdlp) -> Result<()> {
     let bits = problem.group.p.bits();
     let layout = plan.layout;
     let expected = problem.expected_steps();
+    let fraction = multiplier_fraction(&problem, &engine, rate);
     if args.object.json {
         let object = json!({
-            "op": "bench ecdlp", "curve": args.curve.curve, "bits": bits, "device": name, "blocks": layout.blocks,
+            "op": "bench ecdlp", "curve": args.curve, "bits": bits, "device": name, "blocks": layout.blocks,
             "threads": layout.threads, "points": layout.points, "branch_bits": plan.settings.branch_bits,
             "seconds": runs.iter().map(|run| run.0).collect::<Vec<_>>(), "steps": steps, "steps_per_second": rate,
-            "expected_steps": expected,
+            "expected_steps": expected, "wide_product_fraction": fraction,
         });
         return console::report(&format!("{object}\n"));
     }
     console::print(&format!(
-        "{bits} bits, {} walks ({} blocks of {} threads with {} points); {name}\n{} steps/s: median of {} runs of {}; the \
+        "{bits} bits, {} walks ({} blocks of {} threads with {} points); {name}\n{} steps/s: median of {} runs of {}{}; the \
          expected {} steps take {}\n",
         layout.walks(),
         layout.blocks,
@@ -73,13 +84,23 @@ pub(crate) fn run(args: &BenchEcdlp) -> Result<()> {
         scaled(rate),
         runs.len(),
         scaled_seconds(seconds),
+        fraction.map_or_else(String::new, |part| format!(", {part:.3} of the multipliers' limit")),
         scaled(expected),
-        scaled_seconds(expected / rate),
+        super::duration(expected / rate, "card-"),
     ))
 }
 
+/// The wide products of the steps as a part of what the GPU's multipliers can do at the highest clock; none for other engines.
+fn multiplier_fraction(problem: &Problem, engine: &Engine, rate: f64) -> Option<f64> {
+    let Engine::Device(device) = engine else { return None };
+    let limit = wide_products_per_second(device.info()).filter(|limit| *limit > 0.0)?;
+    let Group { p, a, .. } = &problem.group;
+    let step = Constants::new(p.clone(), a.clone(), limbs(p)).step_products();
+    Some(rate * step as f64 / limit)
+}
+
 /// Replays reported walks.
-fn check(problem: &warpmp_curves::Problem, engine: &Engine, mut plan: Plan) -> Result<()> {
+fn check(problem: &Problem, engine: &Engine, mut plan: Plan) -> Result<()> {
     plan.settings.distinguished_bits = plan.settings.distinguished_bits.min(CHECKED_BITS);
     let rounds = 2 << plan.settings.distinguished_bits;
     plan.layout.points = plan.layout.points.min(4);

@@ -9,7 +9,7 @@ use serde_json::json;
 use warpmp_curves::{
     Problem,
     campaign::{self, Event, Opened, Outcome, Worker},
-    search::{Engine, Plan},
+    search::Engine,
     walk::Settings,
 };
 
@@ -19,7 +19,7 @@ use crate::{
     error::Result,
     interrupt::{self, Closing},
     progress::Progress,
-    summary::{scaled, scaled_seconds},
+    summary::scaled,
 };
 
 /// Why a search ended without a logarithm.
@@ -34,16 +34,16 @@ pub(super) fn run(args: &Solve, folder: &str) -> Result<()> {
     let begin = Instant::now();
     let quiet = args.summary.hides_notes();
     let engines = super::engines(args.device.selector, quiet)?;
-    let (problem, settings) = wanted(args, Path::new(folder), &engines[0].0)?;
+    let (problem, settings) = wanted(args, Path::new(folder), &engines[0].0, engines.len())?;
     if let Some(k) = problem.trivial_solution() {
         return console::print(&format!("{k}\n"));
     }
     let opened = Opened::new(Path::new(folder), &problem, settings)?;
+    let count = engines.len();
     let workers: Vec<Worker> = engines
         .into_iter()
         .map(|(engine, name)| {
-            let plan = Plan::with_settings(&problem, &engine, settings);
-            let plan = args.walk.points.map_or(plan, |points| plan.with_points(points as u32));
+            let plan = super::plan_with(&problem, &engine, count, settings, args.walk.points);
             Worker { engine, name, plan }
         })
         .collect();
@@ -57,7 +57,7 @@ pub(super) fn run(args: &Solve, folder: &str) -> Result<()> {
 }
 
 /// The problem and the walk that the user asks for; what is not named is the directory's.
-fn wanted(args: &Solve, folder: &Path, engine: &Engine) -> Result<(Problem, Settings)> {
+fn wanted(args: &Solve, folder: &Path, engine: &Engine, engines: usize) -> Result<(Problem, Settings)> {
     let quiet = args.summary.hides_notes();
     let there = campaign::begun(folder)?;
     let problem = match (&args.curve, &there) {
@@ -71,7 +71,7 @@ fn wanted(args: &Solve, folder: &Path, engine: &Engine) -> Result<(Problem, Sett
             distinguished_bits: args.walk.distinguished_bits.unwrap_or(settings.distinguished_bits),
             ..settings
         },
-        None => super::plan(&problem, engine, args.seed.unwrap_or(0), &args.walk)?.settings,
+        None => super::plan(&problem, engine, engines, args.seed.unwrap_or(0), &args.walk)?.settings,
     };
     Ok((problem, settings))
 }
@@ -123,7 +123,7 @@ fn report(args: &Solve, opened: &Opened, workers: &[Worker], outcome: &Outcome, 
         status.steps as f64 / status.expected,
         scaled(status.expected),
         status.points,
-        scaled_seconds(seconds),
+        super::duration(seconds, ""),
         scaled(rate),
         devices.join(", "),
     );

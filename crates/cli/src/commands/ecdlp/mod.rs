@@ -27,6 +27,7 @@ use super::collatz::engines::gpus;
 use crate::{
     console,
     error::{Error, Result},
+    summary::{scaled, scaled_seconds, significant},
 };
 use args::{EcdlpCommand, WalkArgs};
 pub(crate) use error::EcdlpError;
@@ -87,18 +88,36 @@ fn engine(selector: Selector, quiet: bool) -> Result<(Engine, String)> {
     engines(selector, quiet)?.into_iter().next().ok_or(Error::Bug)
 }
 
-/// The plan of a new search, with what the user has asked for.
+/// The plan of a new search by so many engines of a kind, with what the user has asked for.
 ///
 /// # Errors
 /// For distinguished bits that the curve does not allow.
-fn plan(problem: &Problem, engine: &Engine, seed: u64, walk: &WalkArgs) -> Result<Plan> {
-    let mut plan = Plan::new(problem, engine, seed);
+fn plan(problem: &Problem, engine: &Engine, engines: usize, seed: u64, walk: &WalkArgs) -> Result<Plan> {
+    let plan = Plan::new(problem, engine, engines, seed);
     if let Some(distinguished_bits) = walk.distinguished_bits {
         let settings = Settings { distinguished_bits, ..plan.settings };
         settings.check(problem.group.p.bits())?;
-        plan = Plan::with_settings(problem, engine, settings);
+        return Ok(plan_with(problem, engine, engines, settings, walk.points));
     }
     Ok(walk.points.map_or(plan, |points| plan.with_points(points as u32)))
+}
+
+/// The plan for a walk whose settings are given, with the points a thread that the user has asked for.
+fn plan_with(problem: &Problem, engine: &Engine, engines: usize, settings: Settings, points: Option<usize>) -> Plan {
+    let plan = Plan::with_settings(problem, engine, engines, settings);
+    points.map_or(plan, |points| plan.with_points(points as u32))
+}
+
+/// A time in the unit that suits it; before days and years stands `of`, such as `card-`.
+fn duration(seconds: f64, of: &str) -> String {
+    const DAY: f64 = 86400.0;
+    match seconds {
+        s if s < 60.0 => scaled_seconds(s),
+        s if s < 3600.0 => format!("{} minutes", significant(s / 60.0)),
+        s if s < DAY => format!("{} hours", significant(s / 3600.0)),
+        s if s < 365.25 * DAY => format!("{} {of}days", significant(s / DAY)),
+        s => format!("{} {of}years", scaled(s / (365.25 * DAY))),
+    }
 }
 
 /// The campaign of a directory, to look at it.
@@ -127,4 +146,26 @@ fn meetings_text(meetings: Meetings) -> String {
         "{useless} of equal multiples of Q, {repeated} of a walk with itself, {coincidences} of different points with one hash, \
          {wrong} with a wrong point"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::duration;
+
+    #[test]
+    fn times_have_the_unit_that_suits_them() {
+        let texts = [0.5, 59.0, 460.0, 10_440.0, 734_400.0, 1.89e9, 4.3e28].map(|seconds| duration(seconds, "card-"));
+        assert_eq!(
+            texts,
+            [
+                "500 ms",
+                "59.0 s",
+                "7.67 minutes",
+                "2.90 hours",
+                "8.50 card-days",
+                "59.9 card-years",
+                "1.36e21 card-years"
+            ]
+        );
+    }
 }

@@ -3,12 +3,12 @@
 use serde_json::json;
 use warpmp_curves::campaign::{self, Status};
 
-use super::{args, draw, look, meetings_json, meetings_text};
+use super::{args, draw, duration, look, meetings_json, meetings_text};
 use crate::{
     console,
     error::{Result, plural},
     io::output::Output,
-    summary::{scaled, scaled_seconds},
+    summary::scaled,
 };
 
 /// The probabilities whose quantiles are told.
@@ -74,7 +74,7 @@ fn for_people(status: &Status) -> String {
         format!(
             "steps      {} in {} of engines, {} steps/s an engine",
             scaled(status.steps as f64),
-            scaled_seconds(status.seconds),
+            duration(status.seconds, ""),
             scaled(status.rate())
         ),
         format!("points     {}: walks of {} steps", status.points, scaled(status.work)),
@@ -95,12 +95,12 @@ fn for_people(status: &Status) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The steps that remain, and the days of one engine.
+/// The steps that remain, and the time of one engine.
 fn left(status: &Status) -> Vec<String> {
     let estimate = status.estimate();
     let line = |share: f64| {
-        let days = days(status, share).map_or_else(String::new, |days| format!(", {days:.3} card-days"));
-        format!("{} steps{days}", scaled(share * status.expected))
+        let time = days(status, share).map(|days| format!(", {}", duration(86400.0 * days, "card-")));
+        format!("{} steps{}", scaled(share * status.expected), time.unwrap_or_default())
     };
     let quantile = |probability: f64| {
         format!("           {} at most, with a probability of {probability}", line(estimate.quantile(probability)))

@@ -1,14 +1,13 @@
 //! How the numbers of a product are divided, and where they are in the shared memory of a warp.
 //!
 //! ```text
-//! a            8 words of zeros, the limbs, zeros to the end of a block, 8 words of zeros
+//! a, twice     8 words of zeros, the limbs, zeros to the end of a block, 8 words of zeros
 //! b            the limbs, zeros to the end of the panels
-//! windows      for each word of a the two words that end with its lower bytes; then the same for its upper bytes
 //! work         the columns of the panels; later the digits of the result, then its limbs
 //! ```
 //!
-//! The next operands arrive while a product is computed. They may overwrite `b`, because the columns are copies, and `a`
-//! if there are windows. If there are none, `a` has two places.
+//! The next operands arrive while a product is computed. They may overwrite `b`, because the columns are copies. `a` has
+//! two places.
 
 use crate::kernels::OperationShape;
 
@@ -30,12 +29,10 @@ pub(super) struct Layout {
     pub(super) blocks: u32,
     /// Panels: of blocks of `b`, and of blocks of each half of the result.
     pub(super) panels: u32,
-    /// Are there copies of `a` shifted by 0 to 3 bytes?
-    pub(super) shifted: bool,
 }
 
 impl Layout {
-    pub(super) fn of(shape: OperationShape, copies: Option<u32>) -> Self {
+    pub(super) fn of(shape: OperationShape) -> Self {
         let limbs = match shape.limbs() {
             [a, c, 0] => [a, a, c],
             limbs => limbs,
@@ -43,9 +40,7 @@ impl Layout {
         let [a, b, _] = limbs;
         let longest = if a < b { b } else { a };
         let panels = longest.div_ceil(BLOCK_LIMBS * COLUMNS);
-        // Predicted from counts: with few panels the accesses to the copies take longer than the permutations that they save.
-        let shifted = copies.map_or(panels >= 4, |copies| copies > 1);
-        Self { limbs, blocks: a.div_ceil(BLOCK_LIMBS), panels, shifted }
+        Self { limbs, blocks: a.div_ceil(BLOCK_LIMBS), panels }
     }
 
     /// Columns of all panels.
@@ -65,22 +60,12 @@ impl Layout {
 
     /// Where `b` begins.
     pub(super) const fn b(self) -> u32 {
-        if self.shifted { self.a_bytes() } else { 2 * self.a_bytes() }
-    }
-
-    /// Where the windows of `a` begin.
-    pub(super) const fn windows(self) -> u32 {
-        self.b() + BLOCK_BYTES * self.columns()
-    }
-
-    /// Bytes of a plane of windows: a pair of words for each word of a place of `a`.
-    pub(super) const fn plane_bytes(self) -> u32 {
-        if self.shifted { 2 * self.a_bytes() } else { 0 }
+        2 * self.a_bytes()
     }
 
     /// Where the columns, the digits and the limbs of the result begin.
     pub(super) const fn work(self) -> u32 {
-        self.windows() + 2 * self.plane_bytes()
+        self.b() + BLOCK_BYTES * self.columns()
     }
 
     /// Bytes from the columns of a panel to those of the next. The stride puts the blocks that a quarter of a warp

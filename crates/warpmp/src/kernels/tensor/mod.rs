@@ -99,7 +99,7 @@ impl Layout {
 
 impl Tensor {
     fn with(shape: OperationShape, settings: &TensorSettings) -> Self {
-        let layout = Layout::of(shape, settings.copies);
+        let layout = Layout::of(shape);
         assert!(layout.greatest_sum() < 1 << 31, "the sums of a matrix product have 32 bits");
         let most = (MAX_SHARED_BYTES / layout.bytes()).clamp(1, MAX_WARPS);
         let warps = settings.warps.unwrap_or(2).clamp(1, most);
@@ -146,10 +146,9 @@ impl Tensor {
             b.copy_wait(0);
             b.warp_barrier();
             layout.arrange(b, &place);
-            layout.shift(b, &place);
             b.warp_barrier();
             let next = b.add(product, warps);
-            let other = if layout.shifted { turn } else { b.sub(layout.a_bytes(), turn) };
+            let other = b.sub(layout.a_bytes(), turn);
             let more = b.compare(Cmp::Lt, next, end);
             b.if_(more, |b| {
                 let from = self.operands(b, ports, &place, next);
@@ -160,9 +159,7 @@ impl Tensor {
             let to = self.row(b, ports, &place, product, 2);
             layout.finish(b, &place, &sums, to);
             b.set(product, next);
-            if !layout.shifted {
-                b.set(turn, other);
-            }
+            b.set(turn, other);
             b.compare(Cmp::Lt, product, end)
         });
     }
@@ -190,8 +187,7 @@ impl Spec for Tensor {
         } else {
             format!("mul_tensor_{}", shape.product_name())
         };
-        let copies = if self.layout.shifted { "_shifted" } else { "" };
-        format!("{operands}{copies}_p{products}_w{warps}")
+        format!("{operands}_p{products}_w{warps}")
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {

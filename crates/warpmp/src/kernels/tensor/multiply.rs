@@ -30,11 +30,10 @@ impl Layout {
     /// Multiplies: the sums of each panel.
     pub(super) fn multiply(self, b: &mut Builder, place: &Place, turn: R32) -> Vec<PanelSums> {
         let Place { group, member, shared, lane, .. } = *place;
-        // Word p − 2, p = 8e + g − 2t, is 8 − 2 + g − 2t words from the beginning of a, or as many windows from theirs.
-        let word = if self.shifted { 8 } else { 4 };
+        // Word p − 2, p = 8e + g − 2t, is 8 − 2 + g − 2t words from the beginning of a.
         let window = b.add(shared, turn);
-        let window = b.mad_lo(group, word, window);
-        let window = b.mad_lo(member, (2 * word).wrapping_neg(), window);
+        let window = b.mad_lo(group, 4, window);
+        let window = b.mad_lo(member, 8_u32.wrapping_neg(), window);
         let columns = b.mad_lo(lane, 8, shared);
         let here: Vec<R32> = (0..4).map(|number| is(b, member, number)).collect();
         let zero = b.copy(0);
@@ -49,7 +48,7 @@ impl Layout {
             }
             blocks.insert(0, self.load_columns(b, columns, 0, step));
             blocks.truncate(self.panels as usize);
-            let [low, high] = self.toeplitz(b, window, step);
+            let [low, high] = toeplitz(b, window, step);
             for (panel, block) in panels.iter_mut().zip(&blocks) {
                 let block = [block[0], block[1]];
                 panel.both = [b.mma_u8(low, block, panel.both[0]), b.mma_u8(high, block, panel.both[1])];
@@ -70,27 +69,6 @@ impl Layout {
         b.load_shared(Vector::V2, columns, self.work() + panel * self.panel_bytes() + shift * BLOCK_BYTES)
     }
 
-    /// The matrix of block `step` of `a`, as the two matrix products take it.
-    ///
-    /// Byte `i` of half `r` of row `x` is `a[4·(p − r) + x − 3 + i]`, `p = 8·step + g − 2t`: the place of digit
-    /// `k = 8t + 4r + 3 − i` of a column, whose words have their bytes reversed.
-    fn toeplitz(self, b: &mut Builder, window: R32, step: u32) -> [[R32; 4]; 2] {
-        let first = 6 + BLOCK_LIMBS * step;
-        if self.shifted {
-            return [0, self.plane_bytes()].map(|plane| {
-                let mut rows = |word| {
-                    let at = self.windows() + plane + 8 * (first + word);
-                    b.load_shared(Vector::V2, window, at)
-                };
-                let (r0, r1) = (rows(2), rows(1));
-                [r0[0], r0[1], r1[0], r1[1]]
-            });
-        }
-        let words = [0, 1, 2].map(|word| b.load_shared(Vector::V1, window, 4 * (first + word))[0]);
-        let [r1, r0] = [1, 2].map(|word| [0, 1, 2, 3].map(|x| ending_with(b, words[word - 1], words[word], x)));
-        [[r0[0], r0[1], r1[0], r1[1]], [r0[2], r0[3], r1[2], r1[3]]]
-    }
-
     /// Copies the sums of the column whose low block is complete after this step.
     ///
     /// A multiplication by 1 or 0 and an addition, because the unit of selections builds the matrices meanwhile.
@@ -108,6 +86,17 @@ impl Layout {
             };
         }
     }
+}
+
+/// The matrix of block `step` of `a`, as the two matrix products take it.
+///
+/// Byte `i` of half `r` of row `x` is `a[4·(p − r) + x − 3 + i]`, `p = 8·step + g − 2t`: the place of digit
+/// `k = 8t + 4r + 3 − i` of a column, whose words have their bytes reversed.
+fn toeplitz(b: &mut Builder, window: R32, step: u32) -> [[R32; 4]; 2] {
+    let first = 6 + BLOCK_LIMBS * step;
+    let words = [0, 1, 2].map(|word| b.load_shared(Vector::V1, window, 4 * (first + word))[0]);
+    let [r1, r0] = [1, 2].map(|word| [0, 1, 2, 3].map(|x| ending_with(b, words[word - 1], words[word], x)));
+    [[r0[0], r0[1], r1[0], r1[1]], [r0[2], r0[3], r1[2], r1[3]]]
 }
 
 /// Is `value` this number? 1 or 0.

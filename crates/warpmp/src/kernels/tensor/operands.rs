@@ -1,4 +1,4 @@
-//! Operands from global memory to columns and windows in shared memory.
+//! Operands from global memory to shared memory.
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Cmp, Vector};
@@ -17,14 +17,6 @@ impl Layout {
             clear(b, place, first + 4 * words, self.a_bytes() / 4 - words);
         }
         clear(b, place, self.b() + 4 * lb, BLOCK_LIMBS * self.columns() - lb);
-        if self.shifted {
-            for first in [self.windows(), self.windows() + self.plane_bytes()] {
-                clear(b, place, first, 2 * BLOCK_LIMBS);
-                // The pair after the last word has bytes of that word.
-                let words = 2 * (BLOCK_LIMBS - 1);
-                clear(b, place, first + self.plane_bytes() - 4 * words, words);
-            }
-        }
     }
 
     /// Starts to copy the operands of a product, `a` to the place that begins at `turn`. The lane's first pieces are at
@@ -34,32 +26,6 @@ impl Layout {
         fetch(b, place, from[0], self.limbs[0], a, BLOCK_BYTES);
         fetch(b, place, from[1], self.limbs[1], place.shared, self.b());
         b.copy_commit();
-    }
-
-    /// Writes the windows of `a`: for each of its words the four words that end with one of its bytes.
-    pub(super) fn shift(self, b: &mut Builder, place: &Place) {
-        if !self.shifted {
-            return;
-        }
-        let from = b.mad_lo(place.lane, 4, place.shared);
-        let to = b.mad_lo(place.lane, 8, place.shared);
-        let words = BLOCK_LIMBS * self.blocks + 1;
-        for start in (0..words).step_by(32) {
-            let copy = |b: &mut Builder| {
-                let at = BLOCK_BYTES + 4 * start;
-                let [below, word] = [at - 4, at].map(|at| b.load_shared(Vector::V1, from, at)[0]);
-                let window = [0, 1, 2, 3].map(|x| ending_with(b, below, word, x));
-                let at = self.windows() + 8 * (BLOCK_LIMBS + start);
-                b.store_shared(&window[..2], to, at);
-                b.store_shared(&window[2..], to, at + self.plane_bytes());
-            };
-            if start + 32 <= words {
-                copy(b);
-            } else {
-                let inside = b.compare(Cmp::Lt, place.lane, words - start);
-                b.if_(inside, copy);
-            }
-        }
     }
 
     /// Copies the blocks of `b` to the columns of the panels, the bytes of each word reversed.

@@ -8,7 +8,11 @@
 //! ```
 //!
 //! A GPU serves if there is one. Reported walks are replayed before anything is timed. `cpu` counts the time that the core
-//! works for this program, so other programs disturb it little.
+//! works for this program, so other programs disturb it little. With the feature `gmp` a straightforward program with GMP is timed in
+//! the same run.
+
+#[cfg(feature = "gmp")]
+mod gmp;
 
 use std::error::Error;
 use std::time::Instant;
@@ -53,6 +57,20 @@ fn rate(problem: &Problem, engine: &Engine, mut plan: Plan, clock: impl Fn() -> 
     Ok(rates[2])
 }
 
+/// Steps a second of the program with GMP by a clock: the median of five runs.
+#[cfg(feature = "gmp")]
+fn gmp_rate(problem: &Problem, clock: impl Fn() -> f64) -> Result<f64, Box<dyn Error>> {
+    let mut walk = gmp::Walk::new(problem, Plan::new(problem, &Engine::Cpu, 1, 1).settings)?;
+    let mut rates = Vec::new();
+    for _ in 0..5 {
+        let begin = clock();
+        (0..1000).for_each(|_| walk.round());
+        rates.push(1000.0 * walk.points() as f64 / (clock() - begin));
+    }
+    rates.sort_by(f64::total_cmp);
+    Ok(rates[2])
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -63,7 +81,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ["rates"] => {
             for name in challenges::names() {
                 let problem = challenges::named(name)?;
-                let plan = Plan::new(&problem, &engine, 1);
+                let plan = Plan::new(&problem, &engine, 1, 1);
                 let rate = rate(&problem, &engine, plan, elapsed)?;
                 println!("{name}: {rate:.3e} steps/s, {:?}", plan.layout);
             }
@@ -74,20 +92,22 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let problem = challenges::named(name)?;
                 for instructions in Instructions::available(problem.group.p.bits()) {
                     let engine = Engine::Cores(instructions);
-                    let mut plan = Plan::new(&problem, &engine, 1);
+                    let mut plan = Plan::new(&problem, &engine, 1, 1);
                     plan.layout.points = 4096;
                     println!(
                         "{name}, {instructions}: {:.3e} steps/s",
                         rate(&problem, &engine, plan, || processor_seconds(begin))?
                     );
                 }
+                #[cfg(feature = "gmp")]
+                println!("{name}, GMP: {:.3e} steps/s", gmp_rate(&problem, || processor_seconds(begin))?);
             }
         }
         ["layouts", name] => {
             let problem = challenges::named(name)?;
             for threads in [512, 640, 768] {
                 for points in [32, 64, 128, 256] {
-                    let mut plan = Plan::new(&problem, &engine, 1);
+                    let mut plan = Plan::new(&problem, &engine, 1, 1);
                     (plan.layout.threads, plan.layout.points) = (threads, points);
                     println!(
                         "{name}: T {threads}, B {points}: {:.3e} steps/s",
@@ -100,14 +120,15 @@ fn main() -> Result<(), Box<dyn Error>> {
             let problem = challenges::named(name)?;
             for seed in 0..count.parse()? {
                 let begin = Instant::now();
-                let plan = Plan::new(&problem, &engine, seed);
-                let found = solve(&problem, &engine, &plan, |_| true)?;
+                let plan = Plan::new(&problem, &engine, 1, seed);
+                let found = solve(&problem, &[(engine.clone(), plan)], |_| true)?;
+                let steps = found.steps[0] as f64;
                 let seconds = begin.elapsed().as_secs_f64();
                 println!(
                     "{name}: k = {}, {:.3e} steps, {:.2} of the expected, {} reports, {seconds:.2} s, {plan:?}",
                     found.k,
-                    found.steps as f64,
-                    found.steps as f64 / problem.expected_steps(),
+                    steps,
+                    steps / problem.expected_steps(),
                     found.reports
                 );
             }

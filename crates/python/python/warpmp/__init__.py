@@ -1,0 +1,110 @@
+"""Arithmetic on many big integers at once, on NVIDIA GPUs and on all cores of a CPU.
+
+>>> import warpmp as wp
+>>> a = wp.array([3**200, 5**100, 7], bits=384)
+>>> (a * a + 1)[2]
+50
+>>> wp.powmod(2, a, 1000003).to_list() == [pow(2, n, 1000003) for n in a]
+True
+
+An `Array` holds integers of one width. Operators work lane by lane, results are exact, and nothing is copied between devices
+unless `Array.to` says so. Functions have gmpy2's names where gmpy2 has them.
+"""
+
+from . import collatz, ecdlp
+from ._array import Array, concatenate, where
+from ._create import array, from_limbs, get_device, load, random, save, set_device, zeros
+from ._functions import (
+    addmod,
+    apply,
+    batch_gcd,
+    bit_length,
+    describe,
+    devices,
+    divexact,
+    f_divmod,
+    fma,
+    gcd,
+    gcdext,
+    hamdist,
+    invert,
+    is_even,
+    is_odd,
+    is_prime,
+    is_square,
+    is_strong_prp,
+    isqrt,
+    isqrt_rem,
+    jacobi,
+    kronecker,
+    lcm,
+    legendre,
+    maximum,
+    minimum,
+    mulmod,
+    operations,
+    popcount,
+    powmod,
+    prod,
+    submod,
+    wrapping,
+)
+from ._mod import Mod, Residues
+from ._status import LaneError, LaneZeroDivisionError, Status, errors
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Array",
+    "LaneError",
+    "LaneZeroDivisionError",
+    "Mod",
+    "Residues",
+    "Status",
+    "addmod",
+    "apply",
+    "array",
+    "batch_gcd",
+    "bit_length",
+    "collatz",
+    "concatenate",
+    "describe",
+    "devices",
+    "divexact",
+    "ecdlp",
+    "errors",
+    "f_divmod",
+    "fma",
+    "from_limbs",
+    "gcd",
+    "gcdext",
+    "get_device",
+    "hamdist",
+    "invert",
+    "is_even",
+    "is_odd",
+    "is_prime",
+    "is_square",
+    "is_strong_prp",
+    "isqrt",
+    "isqrt_rem",
+    "jacobi",
+    "kronecker",
+    "lcm",
+    "legendre",
+    "load",
+    "maximum",
+    "minimum",
+    "mulmod",
+    "operations",
+    "popcount",
+    "powmod",
+    "prod",
+    "random",
+    "save",
+    "set_device",
+    "submod",
+    "where",
+    "wrapping",
+    "zeros",
+]

@@ -1,0 +1,56 @@
+//! The native half of the Python package `warpmp`.
+//!
+//! ```text
+//! batch       the class Batch: lanes on the host or on a device, in and out of NumPy
+//! rows        lanes of the host: views, widths, gathering
+//! numbers     numbers of any origin as lanes
+//! integers    Python's integers, through the formats of marshal and pickle
+//! text        numbers as text and as bytes
+//! engine      sessions by the names of devices
+//! apply       operations, in pieces where they take long
+//! watch       Ctrl-C and progress of long work
+//! numtheory   primality and common factors
+//! collatz     convergence, delays, trajectories, records
+//! ecdlp       discrete logarithms
+//! error       errors as Python's exceptions
+//! ```
+//!
+//! Python code (`python/warpmp`) has the types that people use. A call that computes detaches from the interpreter.
+
+#![forbid(unsafe_code)]
+
+mod apply;
+mod batch;
+mod collatz;
+mod ecdlp;
+mod engine;
+mod error;
+mod integers;
+mod numbers;
+mod numtheory;
+mod rows;
+mod text;
+mod watch;
+
+use pyo3::prelude::*;
+
+/// The native half of `warpmp`.
+#[pymodule(gil_used = false)]
+mod _native {
+    #[pymodule_export]
+    use crate::apply::{apply, operations, statuses};
+    #[pymodule_export]
+    use crate::batch::{Batch, concatenate, from_bits, from_limbs, random};
+    #[pymodule_export]
+    use crate::collatz::{delays, known_records, records, trace, verify};
+    #[pymodule_export]
+    use crate::ecdlp::{curves, solve, solve_named};
+    #[pymodule_export]
+    use crate::engine::{describe, devices};
+    #[pymodule_export]
+    use crate::integers::from_ints;
+    #[pymodule_export]
+    use crate::numtheory::{batch_gcd, is_prime};
+    #[pymodule_export]
+    use crate::text::{from_bytes, from_text};
+}

@@ -1,0 +1,114 @@
+//! Primality and common factors.
+
+use std::sync::Arc;
+
+use num_bigint::BigUint;
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use warpmp::{EngineKind, Operation, Shape};
+use warpmp_numtheory::Watch;
+use warpmp_numtheory::batch_gcd::{self as shared_factors, Finding};
+use warpmp_numtheory::primality::{Bases, Tester};
+
+use crate::apply::{lane_cost, piece_lanes};
+use crate::batch::{Batch, Place};
+use crate::engine::{self, Engine};
+use crate::error::Result;
+use crate::numbers::Big;
+use crate::watch::{Flag, flag, watched};
+
+/// The engine of the batch's device.
+fn engine_of(batch: &Batch) -> Arc<Engine> {
+    match &batch.0 {
+        Place::Host(_) => engine::cpu(),
+        Place::Device(_, engine) => engine.clone(),
+    }
+}
+
+/// Stops the tests of a piece. Their progress is only a piece's.
+struct Pieces<'f>(&'f Flag);
+
+impl Watch for Pieces<'_> {
+    fn go_on(&self) -> bool {
+        self.0.go_on()
+    }
+}
+
+/// Is each lane prime? By the test of Baillie and Wagstaff, or by `rounds` strong tests.
+#[pyfunction]
+#[pyo3(signature = (numbers, rounds=None, seed=None, progress=None))]
+pub(crate) fn is_prime<'py>(
+    py: Python<'py>,
+    numbers: &Bound<'py, Batch>,
+    rounds: Option<u32>,
+    seed: Option<u64>,
+    progress: Option<Bound<'py, PyAny>>,
+) -> Result<Bound<'py, PyArray1<bool>>> {
+    let rows = numbers.get().rows(py)?;
+    let engine = engine_of(numbers.get());
+    let flag = flag();
+    let watch = flag.clone();
+    let verdicts = watched(py, &*watch, progress.as_ref(), move || {
+        let session = &engine.session;
+        let pieces = Pieces(&flag);
+        let mut tester = match (rounds, seed) {
+            (None, _) => Tester::bpsw(session, &pieces),
+            (Some(rounds), None) => Tester::new(session, Bases::new(rounds), &pieces),
+            (Some(rounds), Some(seed)) => Tester::new(session, Bases::seeded(rounds, seed), &pieces),
+        };
+        let Shape { lanes, .. } = rows.shape();
+        // A GPU is quick, and wants all lanes at once.
+        let piece = match session.engine().kind {
+            EngineKind::Cpu => piece_lanes(lane_cost(Operation::StrongTest(2), &[rows.shape()])),
+            EngineKind::Cuda | EngineKind::Sim => lanes.max(1),
+        };
+        let mut verdicts = Vec::with_capacity(lanes);
+        for first in (0..lanes).step_by(piece) {
+            flag.check(first as f64 / lanes as f64)?;
+            verdicts.extend(tester.test(&rows.slice(first..(first + piece).min(lanes)).view())?);
+        }
+        Ok(verdicts)
+    })?;
+    Ok(PyArray1::from_vec(py, verdicts))
+}
+
+/// A finding: its kind, a place, another place or -1, and the common divisor.
+type Found = (&'static str, usize, i64, Big);
+
+/// The integers that share a factor with another one.
+#[pyfunction]
+#[pyo3(signature = (moduli, pairs, progress=None))]
+pub(crate) fn batch_gcd(
+    py: Python<'_>,
+    moduli: &Bound<'_, Batch>,
+    pairs: bool,
+    progress: Option<Bound<'_, PyAny>>,
+) -> Result<Vec<Found>> {
+    let rows = moduli.get().rows(py)?;
+    let engine = engine_of(moduli.get());
+    let flag = flag();
+    let watch = flag.clone();
+    watched(py, &*watch, progress.as_ref(), move || {
+        let numbers = rows.view().to_biguints();
+        let outcome = shared_factors::batch_gcd(&engine.session, &numbers, &*flag)?;
+        let mut found = Vec::new();
+        for finding in outcome.findings() {
+            flag.check(1.0)?;
+            if !pairs && matches!(finding, Finding::Pair { .. }) {
+                break;
+            }
+            found.push(row(finding));
+        }
+        Ok(found)
+    })
+}
+
+fn row(finding: Finding) -> Found {
+    match finding {
+        Finding::Zero { place } => ("zero", place, -1, Big(BigUint::ZERO)),
+        Finding::One { place } => ("one", place, -1, Big(BigUint::from(1_u32))),
+        Finding::Duplicate { place, first } => ("duplicate", place, first as i64, Big(BigUint::ZERO)),
+        Finding::Shared { place, gcd } => ("shared", place, -1, Big(gcd)),
+        Finding::Pair { places: [place, other], gcd } => ("pair", place, other as i64, Big(gcd)),
+    }
+}

@@ -1,0 +1,133 @@
+"""Long work: threads, Ctrl-C, progress; number theory, Collatz, discrete logarithms."""
+
+import pathlib
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import warpmp as wp
+
+# 2**521 - 1 is a prime.
+M521 = 2**521 - 1
+
+
+def test_threads():
+    def work(seed):
+        a, b = wp.random(300, bits=700, seed=seed), wp.random(300, bits=300, seed=seed + 100)
+        c = pow(a * b + seed, 3, M521)
+        return c.to_list() == [pow(x * y + seed, 3, M521) for x, y in zip(a, b)]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(24)))
+
+
+def test_errors_of_threads_are_their_own():
+    def work(mode):
+        with wp.errors(mode):
+            try:
+                return (wp.array([1]) // 0).to_list()
+            except ZeroDivisionError:
+                return "raised"
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(work, ["mask", "raise"] * 8)) == [[None], "raised"] * 8
+
+
+def interrupted(call):
+    """The seconds until a call ends after Ctrl-C."""
+    start = time.monotonic()
+    delay = 0.3
+    timer = threading.Timer(delay, signal.raise_signal, (signal.SIGINT,))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    timer.join()
+    return time.monotonic() - start - delay
+
+
+@pytest.mark.parametrize("name", ["powmod", "batch_gcd", "is_prime", "verify", "solve"])
+def test_ctrl_c(name):
+    a = wp.random(20_000, bits=2048, seed=1)
+    calls = {
+        "powmod": lambda: wp.powmod(a, a, a | 1),
+        "batch_gcd": lambda: wp.batch_gcd(a),
+        "is_prime": lambda: wp.is_prime(a | 1),
+        "verify": lambda: wp.collatz.verify(2**71, 2**33),
+        "solve": lambda: wp.ecdlp.solve("eccp-131"),
+    }
+    assert interrupted(calls[name]) < 1.5
+    # Nothing goes on for long in the background.
+    end = time.monotonic() + 20
+    while any(thread.read_text().strip() == "warpmp" for thread in pathlib.Path("/proc/self/task").glob("*/comm")):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert (wp.array([2]) * 3).to_list() == [6]
+
+
+def test_progress(capsys):
+    shares = []
+    wp.is_prime(wp.random(20_000, bits=256, seed=2), progress=shares.append)
+    assert shares == sorted(shares) and shares[-1] == 1.0
+    wp.is_prime([5], progress=True)
+    assert "100.0 %" in capsys.readouterr().err
+
+    def stop(share):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        wp.collatz.verify(2**71, 2**33, progress=stop)
+
+
+def test_primes():
+    sieve = [n for n in range(-3, 2000) if n > 1 and all(n % d for d in range(2, int(n**0.5) + 1))]
+    numbers = wp.array(range(-3, 2000))
+    assert numbers[wp.is_prime(numbers)].to_list() == sieve
+    assert wp.is_prime([M521, M521 + 2, 561, 2**61 - 1]).tolist() == [True, False, False, True]
+    assert wp.is_prime([M521, 3215031751], rounds=20, seed=1).tolist() == [True, False]
+    assert wp.is_strong_prp([2047, 2049, 13], 2).tolist() == [True, False, True]
+
+
+def test_shared_factors():
+    p, q, r = M521, 2**127 - 1, 2**89 - 1
+    found = wp.batch_gcd([p * q, q * r, 5, p * q, 0, 1])
+    rows = [tuple(row) for row in found]
+    assert ("shared", 0, -1, q) in rows and ("pair", 0, 1, q) in rows and ("duplicate", 3, 0, 0) in rows
+    assert ("zero", 4, -1, 0) in rows and ("one", 5, -1, 1) in rows and len(rows) == 6
+    assert found["lane"][found["kind"] == "shared"].tolist() == [0, 1]
+    assert set(wp.batch_gcd([p * q, q * r], pairs=False)["kind"]) == {"shared"}
+    assert len(wp.batch_gcd([15, 77])) == 0
+
+
+def steps(n):
+    count = 0
+    while n != 1:
+        n = 3 * n + 1 if n % 2 else n // 2
+        count += 1
+    return count
+
+
+def test_collatz():
+    assert wp.collatz.delay(27) == 111
+    assert wp.collatz.delay(1, 500).tolist() == [steps(n) for n in range(1, 501)]
+    trace = wp.collatz.trace(27)
+    assert (trace.delay, trace.highest, trace.values[0], trace.values[-1]) == (111, 9232, 41, 1)
+    assert trace.odd_steps == 41 and len(trace.values) == 70
+    assert wp.collatz.records(10_000) == wp.collatz.known_records()[: len(wp.collatz.records(10_000))]
+    assert (27, 9232) in wp.collatz.records(100, "path")
+    found = wp.collatz.verify(2**71, 2**24)
+    assert 0 < found.tested < 2**24 and found.count == 2**24
+    assert found.highest is not None and 2**71 <= found.highest[0] < 2**71 + 2**24
+    with pytest.raises(ValueError, match="at least 1"):
+        wp.collatz.verify(0, 5)
+    with pytest.raises(ValueError, match="past 2\\^127"):
+        wp.collatz.delay(2**127, 5)
+
+
+def test_discrete_logarithms():
+    assert "eccp-79" in wp.ecdlp.curves()
+    with pytest.raises(ValueError, match="no built-in curve"):
+        wp.ecdlp.solve("x")
+    with pytest.raises(ValueError, match="refused"):
+        wp.ecdlp.solve(p=15, a=1, b=1, n=7, base=(1, 1), target=(2, 2))
