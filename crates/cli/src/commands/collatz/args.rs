@@ -3,6 +3,7 @@
 use std::{ffi::OsString, path::PathBuf, str::FromStr};
 
 use clap::{Args as Group, Subcommand, ValueEnum};
+use dashu_int::UBig;
 use warpmp_collatz::expression;
 
 use super::CollatzFailure;
@@ -35,6 +36,11 @@ impl FromStr for Number {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         expression::parse(text).map(Self)
     }
+}
+
+/// A number of any length that a trajectory can start from.
+fn long(text: &str) -> Result<UBig, String> {
+    expression::integer(text, 1 << 24).map_err(|error| error.to_string())
 }
 
 /// The starts that a command works on.
@@ -298,8 +304,9 @@ Examples:
   warpmp collatz trace 27
   warpmp collatz trace 2^64-1 --plot trace.svg")]
 pub(crate) struct Trace {
-    /// The start
-    pub(crate) start: Number,
+    /// The start, of up to 2^24 bits; the time grows with the square of its length
+    #[arg(value_parser = long)]
+    pub(crate) start: UBig,
     /// Print every value of T, one a line, before the figures
     #[arg(long)]
     pub(crate) values: bool,
