@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use crate::ir::{Bounds, Class, Guard, Inst, Item, Kernel, Label, Op, Operand, Param, Part, Reg, Width};
-use crate::print::{SECTION_MARK, SHARED_NAME};
+use crate::print::{SECTION_MARK, SHARED_NAME, TABLE_NAME};
 
 /// The reason why a text is no kernel of this crate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -47,6 +47,7 @@ fn table() -> &'static HashMap<String, Vec<Op>> {
 enum Region {
     #[default]
     Header,
+    Table,
     Params,
     Hints,
     Body,
@@ -66,6 +67,9 @@ struct Parser {
     bounds: Bounds,
     registers: [u32; 4],
     shared: bool,
+    table: Vec<u64>,
+    /// The constants that the table's declaration promises.
+    table_length: u64,
     body: Vec<Item>,
     labels: HashSet<Label>,
     /// Branches with their lines.
@@ -79,6 +83,7 @@ impl Parser {
         }
         match self.region {
             Region::Header => self.header(line),
+            Region::Table => self.constants(line),
             Region::Params => self.parameter(line),
             Region::Hints => self.hint(line),
             Region::Body => self.body_line(line),
@@ -95,11 +100,33 @@ impl Parser {
             self.address_size = true;
         } else if line.strip_prefix(".extern .shared .align 16 .b8 ") == Some(&format!("{SHARED_NAME}[];")) {
             self.shared = true;
+        } else if let Some(length) = line.strip_prefix(&format!(".global .align 16 .b64 {TABLE_NAME}[")) {
+            let length = length.strip_suffix("] = {").and_then(decimal).filter(|&length| length > 0);
+            self.table_length = length.filter(|_| self.table.is_empty()).ok_or("expected one table with its length")?;
+            self.region = Region::Table;
         } else if let Some(name) = line.strip_prefix(".visible .entry ").and_then(|l| l.strip_suffix('(')) {
             self.name = identifier(name)?.into();
             self.region = Region::Params;
         } else {
             return Err(format!("unknown directive `{line}`"));
+        }
+        Ok(())
+    }
+
+    /// A line of the table.
+    fn constants(&mut self, line: &str) -> Parsed<()> {
+        if line == "};" {
+            self.region = Region::Header;
+            let length = self.table.len() as u64;
+            return if length == self.table_length {
+                Ok(())
+            } else {
+                Err(format!("{length} constants where {} are due", self.table_length))
+            };
+        }
+        for text in line.strip_suffix(',').unwrap_or(line).split(", ") {
+            let bits = text.strip_prefix("0x").filter(|hex| hex.len() == 16).and_then(hexadecimal);
+            self.table.push(bits.ok_or_else(|| format!("`{text}` is no constant of the table"))?);
         }
         Ok(())
     }
@@ -248,6 +275,9 @@ impl Parser {
                     operands.push(self.parameter_number(op, name)?);
                 }
                 Part::Fixed(SHARED_NAME) if !self.shared => return Err(format!("`{SHARED_NAME}` is not declared")),
+                Part::Fixed(TABLE_NAME) if self.table.is_empty() => {
+                    return Err(format!("`{TABLE_NAME}` is not declared"));
+                }
                 Part::Fixed(text) if text == *group => {}
                 Part::Fixed(text) => return Err(format!("`{group}` where `{text}` is due")),
             }
@@ -300,6 +330,7 @@ impl Parser {
             bounds: self.bounds,
             registers: self.registers,
             shared: self.shared,
+            table: self.table,
             body: self.body,
         };
         let target = kernel.target();

@@ -7,6 +7,10 @@ use crate::ir::{Class, Guard, Inst, Item, Kernel, Label, Operand, Param, Part};
 
 /// The name of the block's dynamic shared memory in the text.
 pub(crate) const SHARED_NAME: &str = "smem";
+/// The name of the kernel's table of constants in the text.
+pub(crate) const TABLE_NAME: &str = "table";
+/// Constants on a line of the table.
+const TABLE_COLUMNS: usize = 4;
 /// The start of a section line.
 pub(crate) const SECTION_MARK: &str = "//# ";
 
@@ -16,6 +20,15 @@ impl Display for Kernel {
         writeln!(f, ".version {}\n.target {}\n.address_size 64\n", target.version(), target.name())?;
         if self.shared {
             writeln!(f, ".extern .shared .align 16 .b8 {SHARED_NAME}[];\n")?;
+        }
+        if !self.table.is_empty() {
+            writeln!(f, ".global .align 16 .b64 {TABLE_NAME}[{}] = {{", self.table.len())?;
+            for (row, constants) in self.table.chunks(TABLE_COLUMNS).enumerate() {
+                let end = if (row + 1) * TABLE_COLUMNS < self.table.len() { "," } else { "" };
+                let constants: Vec<String> = constants.iter().map(|bits| format!("0x{bits:016X}")).collect();
+                writeln!(f, "    {}{end}", constants.join(", "))?;
+            }
+            writeln!(f, "}};\n")?;
         }
         write!(f, ".visible .entry {}(", self.name)?;
         for (i, Param { name, width }) in self.params.iter().enumerate() {

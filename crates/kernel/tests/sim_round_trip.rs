@@ -71,6 +71,7 @@ fn kernel(body: Vec<Item>) -> Kernel {
         bounds: Bounds { max_threads: Some(128), min_blocks: Some(2), max_registers: None },
         registers: [REGISTERS; 4],
         shared: true,
+        table: vec![0, 1, u64::MAX, 0x3FF0_0000_0000_0000, 5],
         body,
     }
 }
@@ -231,6 +232,24 @@ fn what_is_not_ours_is_refused_with_its_line() {
         assert!(why.contains(reason), "{line}: {why}");
         let expected = if line.starts_with("$L1:") { 13 } else { 12 };
         assert_eq!(at, expected, "{line}: {why}");
+    }
+}
+
+#[test]
+fn a_table_that_does_not_fit_is_refused() {
+    let with = |table: &str| text("mov.u64 %rd0, table;").replace(".visible", &format!("{table}\n.visible"));
+    let one = "0x0000000000000001";
+    assert_eq!(parse(&with(&format!(".global .align 16 .b64 table[1] = {{\n{one}\n}};"))).unwrap().table, [1]);
+    for (table, reason) in [
+        (String::new(), "`table` is not declared"),
+        (format!(".global .align 16 .b64 table[2] = {{\n{one}\n}};"), "1 constants where 2 are due"),
+        (format!(".global .align 16 .b64 table[1] = {{\n{one},\n{one}\n}};"), "2 constants where 1 are due"),
+        (".global .align 16 .b64 table[0] = {\n};".into(), "expected one table"),
+        (".global .align 16 .b64 table[1] = {\n0x1\n};".into(), "no constant of the table"),
+        (".global .align 8 .b64 table[1] = {".into(), "unknown directive"),
+    ] {
+        let (_, why) = refused(&with(&table));
+        assert!(why.contains(reason), "{table}: {why}");
     }
 }
 

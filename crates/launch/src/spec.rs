@@ -34,6 +34,11 @@ pub trait Spec: fmt::Debug + Send + Sync {
         0
     }
 
+    /// More about the kernels, for a reader of the plan: the subject of each line, and its words.
+    fn notes(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
     /// The kernels of all stages.
     fn kernels(&self) -> Vec<Kernel> {
         self.stages().iter().map(|stage| stage.write(&Entry::default())).collect()

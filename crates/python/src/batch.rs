@@ -268,7 +268,9 @@ pub(crate) fn concatenate(py: Python<'_>, batches: Vec<Py<Batch>>) -> Result<Bat
         limbs
             .try_reserve_exact(shape.words())
             .map_err(|_| Failure::memory(format!("{} B are needed", shape.bytes())))?;
-        rows.iter().for_each(|rows| limbs.extend_from_slice(rows.limbs()));
+        for rows in &rows {
+            limbs.extend_from_slice(rows.limbs());
+        }
         Ok(Batch::host(Rows::from_limbs(shape, limbs)?))
     })
 }

@@ -139,12 +139,11 @@ pub(crate) fn to_ints<'py>(py: Python<'py>, rows: &Rows, signed: bool) -> Result
     let shape = rows.shape();
     // A byte for the sign of numbers that have none.
     let bytes = shape.bits / 8 + 1;
-    let head = match u8::try_from(bytes) {
-        Ok(short) => vec![0x8a, short],
-        Err(_) => {
-            let long = u32::try_from(bytes).map_err(|_| Failure::overflow("lanes are too wide for integers"))?;
-            [&[0x8b], &long.to_le_bytes()[..]].concat()
-        }
+    let head = if let Ok(short) = u8::try_from(bytes) {
+        vec![0x8a, short]
+    } else {
+        let long = u32::try_from(bytes).map_err(|_| Failure::overflow("lanes are too wide for integers"))?;
+        [&[0x8b], &long.to_le_bytes()[..]].concat()
     };
     let record = head.len() + bytes;
     let (begin, end) = (b"\x80\x02](", b"e.");

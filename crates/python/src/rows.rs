@@ -77,7 +77,7 @@ impl Rows {
             row[..common].copy_from_slice(&lane[..common]);
             if signed && is_negative(lane, old.bits) {
                 row[common..].fill(u32::MAX);
-                if bits > old.bits && old.bits % 32 != 0 {
+                if bits > old.bits && !old.bits.is_multiple_of(32) {
                     row[from - 1] |= u32::MAX << (old.bits % 32);
                 }
             }
@@ -153,7 +153,7 @@ pub(crate) fn zeroed(shape: Shape) -> Result<Vec<u32>> {
 
 /// Clears the bits above.
 pub(crate) fn mask(row: &mut [u32], bits: usize) {
-    if let (Some(top), true) = (row.last_mut(), bits % 32 != 0) {
+    if let (Some(top), true) = (row.last_mut(), !bits.is_multiple_of(32)) {
         *top &= u32::MAX >> (32 - bits % 32);
     }
 }
@@ -183,8 +183,7 @@ pub(crate) fn bit_length(row: &[u32]) -> usize {
 
 /// The least `n` so that all bits from `n` on are ones.
 fn leading_ones_end(row: &[u32], bits: usize) -> usize {
-    let complement: Vec<u32> = row.iter().map(|limb| !limb).collect();
-    let mut complement = complement;
+    let mut complement: Vec<u32> = row.iter().map(|limb| !limb).collect();
     mask(&mut complement, bits);
     bit_length(&complement)
 }

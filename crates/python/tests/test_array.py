@@ -124,6 +124,7 @@ def test_dlpack():
     a = wp.random(10, bits=100, seed=4)
     limbs = np.from_dlpack(a)
     assert limbs.dtype == np.uint32 and (limbs == a.to_limbs()).all()
+    assert (wp.from_dlpack(limbs.copy(), 100) == a).all()
     assert not hasattr(a, "__cuda_array_interface__")
 
 

@@ -26,6 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("warpmp-curves", &["warpmp-campaign", "warpmp-kernel", "warpmp-device", "warpmp-launch", "warpmp-simd"]),
     ("warpmp-oracle", &["warpmp"]),
     ("warpmp-numtheory", &["warpmp"]),
+    ("warpmp-capi", &["warpmp"]),
     (
         "warpmp-papers",
         &["warpmp-kernel", "warpmp-device", "warpmp-launch", "warpmp", "warpmp-oracle", "warpmp-collatz"],
@@ -57,11 +58,16 @@ const DRIVER_USER: &str = "warpmp-device";
 const LGPL: &[&str] = &["rug", "gmp-mpfr-sys"];
 
 /// Paths, relative to the repository, under which `unsafe` may be written.
-const UNSAFE_PATHS: &[&str] =
-    &["crates/device/src/cuda", "crates/simd/src/avx2.rs", "crates/simd/src/ifma.rs", "crates/collatz/src/cpu/simd"];
+const UNSAFE_PATHS: &[&str] = &[
+    "crates/capi/src",
+    "crates/device/src/cuda",
+    "crates/simd/src/avx2.rs",
+    "crates/simd/src/ifma.rs",
+    "crates/collatz/src/cpu/simd",
+];
 
 /// Crates with such a path; all others forbid unsafe code.
-const UNSAFE_CRATES: &[&str] = &["warpmp-device", "warpmp-simd", "warpmp-collatz"];
+const UNSAFE_CRATES: &[&str] = &["warpmp-capi", "warpmp-device", "warpmp-simd", "warpmp-collatz"];
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()

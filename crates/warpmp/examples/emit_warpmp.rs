@@ -63,6 +63,10 @@ const CASES: &[(&str, [usize; 2], Option<u64>, u32)] = &[
     ("tensor", [5000, 6144], None, 144),
     ("tensor", [8192, 8192], None, 128),
     ("tensor", [16384, 16384], None, 240),
+    ("fft", [8192, 8192], None, 168),
+    ("fft", [9000, 16384], None, 168),
+    ("fft", [32768, 32768], None, 168),
+    ("fft", [65536, 65536], None, 255),
     ("column-shared", [1024, 1024], Some(32), 40),
     ("column-shuffle", [500, 512], Some(16), 40),
     ("sum-rotate-shared", [1024, 1024], Some(32), 32),
@@ -156,6 +160,9 @@ const SQUARES: &[(&str, usize, Option<u64>, u32)] = &[
     ("karatsuba/group", 32768, Some(528), 144),
     ("karatsuba/group", 65536, None, 200),
     ("tensor", 4096, None, 88),
+    ("fft", 16384, None, 128),
+    ("fft", 32768, None, 128),
+    ("fft", 65536, None, 255),
 ];
 
 /// Operation, algorithm, bits of the operands, wide products in the text, registers.

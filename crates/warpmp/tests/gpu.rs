@@ -108,20 +108,20 @@ fn gpu_conforms() {
     conforms(&session, &[5000, 8192, 16384, 30011, 32768, 65535, 65536], 129);
 }
 
-/// Products by `tensor`, which no table chooses at all of these widths.
-fn tensor_conforms(session: &Session, sizes: &[usize], max_lanes: usize) {
+/// Products by an algorithm that no table chooses at all of these widths.
+fn algorithm_conforms(session: &Session, name: &str, sizes: &[usize], max_lanes: usize) {
     conformance::mul(&conformance::cases(&pairs(sizes), max_lanes), |a, b| {
         let operands = [session.upload(&batch(a))?, session.upload(&batch(b))?];
         let into = session.reserve(Shape::new(a.lanes.max(b.lanes), oracle::product_bits(a.bits, b.bits)))?;
         let operands = [&operands[0], &operands[1]];
-        let (c, _) = session.apply_device_into(Operation::Mul, &operands, Some("tensor"), vec![into])?;
+        let (c, _) = session.apply_device_into(Operation::Mul, &operands, Some(name), vec![into])?;
         session.download(&c[0]).map(Batch::into_limbs)
     });
 }
 
 #[test]
 fn simulator_multiplies_on_tensor_cores() {
-    tensor_conforms(&sim(), &[1000, 2049], 33);
+    algorithm_conforms(&sim(), "tensor", &[1000, 2049], 33);
 }
 
 #[test]
@@ -130,8 +130,23 @@ fn gpu_multiplies_on_tensor_cores() {
     if session.device().unwrap().info().capability < 80 {
         return;
     }
-    tensor_conforms(&session, &around(&[1024, 2048, 3000, 4096, 6144, 8192]), 129);
-    tensor_conforms(&session, &[5000, 9000, 10240, 12288, 14336, 16000, 16383, 16384], 129);
+    algorithm_conforms(&session, "tensor", &around(&[1024, 2048, 3000, 4096, 6144, 8192]), 129);
+    algorithm_conforms(&session, "tensor", &[5000, 9000, 10240, 12288, 14336, 16000, 16383, 16384], 129);
+}
+
+#[test]
+fn simulator_multiplies_by_transforms() {
+    algorithm_conforms(&sim(), "fft", &[4200, 16385], 2);
+}
+
+#[test]
+fn gpu_multiplies_by_transforms() {
+    let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };
+    if session.device().unwrap().info().capability < 80 {
+        return;
+    }
+    algorithm_conforms(&session, "fft", &around(&[8192, 16384, 32768]), 129);
+    algorithm_conforms(&session, "fft", &[4097, 5000, 12288, 20000, 30011, 40000, 49152, 60001, 65535, 65536], 129);
 }
 
 #[test]

@@ -28,6 +28,7 @@ pub struct Builder {
     params: Vec<Param>,
     bounds: Bounds,
     code: Code,
+    table: Vec<u64>,
     labels: u32,
     glue: Glue,
     /// Chains started so far.
@@ -63,6 +64,7 @@ impl Builder {
             params: Vec::new(),
             bounds: Bounds::default(),
             code: Code::default(),
+            table: Vec::new(),
             labels: 0,
             glue,
             chains: 0,
@@ -106,6 +108,16 @@ impl Builder {
     fn load_param<R: Register>(&mut self, width: Width, number: usize) -> R {
         let d: R = self.register();
         self.instruction(Op::LdParam(width), &[d.operand(), Operand::Imm(number as u64)]);
+        d
+    }
+
+    /// Gives the kernel its table of constants, which is not empty, and returns the table's address, a multiple of 16.
+    /// A kernel has one table at most.
+    pub fn table(&mut self, constants: Vec<u64>) -> R64 {
+        debug_assert!(!constants.is_empty() && self.table.is_empty());
+        self.table = constants;
+        let d: R64 = self.register();
+        self.instruction(Op::TableBase, &[d.operand()]);
         d
     }
 
@@ -168,6 +180,7 @@ impl Builder {
             bounds: self.bounds,
             registers: self.code.registers,
             shared: self.code.shared,
+            table: self.table,
             body: self.code.body,
         }
     }

@@ -138,6 +138,8 @@ pub struct Kernel {
     pub registers: [u32; 4],
     /// Does it use dynamic shared memory?
     pub shared: bool,
+    /// Constants that the kernel reads from global memory, of 64 bits each.
+    pub table: Vec<u64>,
     /// The instructions.
     pub body: Vec<Item>,
 }

@@ -6,7 +6,7 @@ use super::modifier::{
 };
 use super::register::Class::{self, B32, B64, F64, Pred};
 use super::table::instruction_table;
-use crate::print::SHARED_NAME;
+use crate::print::{SHARED_NAME, TABLE_NAME};
 
 /// The part an operand plays in an instruction's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -248,6 +248,8 @@ Special(s: Special) { "mov.u32"; dst(B32), Fixed(s.text()); Move; special(s) } {
 }
 /// The address of the block's dynamic shared memory.
 SharedBase { "mov.u32"; dst(B32), Fixed(SHARED_NAME); Move; shared_base() } {}
+/// The address of the kernel's table of constants, in global memory.
+TableBase { "mov.u64"; dst(B64), Fixed(TABLE_NAME); Move; table_base() } {}
 /// Kernel parameter number `imm`.
 LdParam(w: Width) { "ld.param.u{w}"; dst(w), Param; Move; parameter(w) } {}
 

@@ -71,6 +71,11 @@ impl Execution<'_, '_> {
         self.set(&[SHARED_BASE; WARP]);
     }
 
+    /// The address of the kernel's table.
+    pub(super) fn table_base(&mut self) {
+        self.set(&[self.cx.table; WARP]);
+    }
+
     /// `ld.param`.
     pub(super) fn parameter(&mut self, width: Width) {
         let value = self.cx.args[self.step.imm[0] as usize];

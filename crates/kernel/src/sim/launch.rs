@@ -23,6 +23,14 @@ impl Program {
     /// The first [`Fault`]. The memory then holds everything that the kernel wrote before it.
     pub fn launch(&self, grid: Grid, args: &[u64], memory: &mut Memory) -> Result<Counters, Fault> {
         self.check(grid, args)?;
+        let table = memory.lend(&self.table);
+        let counters = self.run(grid, args, memory, table);
+        memory.take_back(table, &self.table);
+        counters
+    }
+
+    /// Runs the kernel, whose table has this address.
+    fn run(&self, grid: Grid, args: &[u64], memory: &mut Memory, table: u64) -> Result<Counters, Fault> {
         memory.begin_launch();
         let warps = grid.threads.div_ceil(WARP as u32);
         let mut warps: Vec<Warp> = (0..warps).map(|index| Warp::new(index, self)).collect();
@@ -32,6 +40,7 @@ impl Program {
             args,
             block: 0,
             memory,
+            table,
             shared: Shared::new(grid.shared_bytes),
             tallies: vec![Tally::default(); self.steps.len()],
         };

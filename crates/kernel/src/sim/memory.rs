@@ -141,6 +141,31 @@ impl Memory {
         Ok(start)
     }
 
+    /// Places a kernel's table and gives its address; 0 if it is empty. A module's constants take no memory from the
+    /// capacity.
+    pub(super) fn lend(&mut self, table: &[u64]) -> u64 {
+        if table.is_empty() {
+            return 0;
+        }
+        let bytes = 8 * table.len() as u64;
+        self.capacity = self.capacity.saturating_add(bytes);
+        let Ok(address) = self.alloc(bytes) else { return 0 };
+        let words: Vec<u32> = table.iter().flat_map(|&bits| [bits as u32, (bits >> 32) as u32]).collect();
+        if let Some(allocation) = self.allocations.last_mut() {
+            allocation.words.copy_from_slice(&words);
+            allocation.define(0, words.len());
+        }
+        address
+    }
+
+    /// Removes a table that was [lent](Self::lend).
+    pub(super) fn take_back(&mut self, address: u64, table: &[u64]) {
+        if !table.is_empty() {
+            self.free(address);
+            self.capacity -= 8 * table.len() as u64;
+        }
+    }
+
     /// Frees the allocation at this address; an address that is none is ignored.
     pub fn free(&mut self, address: u64) {
         if let Ok(index) = self.allocations.binary_search_by_key(&address, |a| a.start) {

@@ -21,6 +21,7 @@ pub struct Program {
     pub(super) name: String,
     pub(super) params: Vec<Param>,
     pub(super) max_threads: Option<u32>,
+    pub(super) table: Vec<u64>,
     pub(super) steps: Vec<Step>,
     /// By step: line and text.
     pub(super) source: Vec<(usize, String)>,
@@ -258,6 +259,7 @@ impl<'k> Decoder<'k> {
             name: self.kernel.name.clone(),
             params: self.kernel.params.clone(),
             max_threads: self.kernel.bounds.max_threads,
+            table: self.kernel.table.clone(),
             steps,
             source,
             tags,

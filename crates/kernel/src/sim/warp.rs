@@ -18,6 +18,8 @@ pub(super) struct Context<'l> {
     pub(super) args: &'l [u64],
     pub(super) block: u32,
     pub(super) memory: &'l mut Memory,
+    /// The address of the kernel's table.
+    pub(super) table: u64,
     pub(super) shared: Shared,
     /// By step.
     pub(super) tallies: Vec<Tally>,

@@ -13,6 +13,8 @@ const CELL: u32 = 8;
 pub(crate) struct Maker {
     body: Vec<Item>,
     registers: [u32; 4],
+    /// The table of constants.
+    pub(crate) table: Vec<u64>,
     /// The addresses of this thread's first operand and first result.
     pub(crate) input: Reg,
     pub(crate) output: Reg,
@@ -29,6 +31,7 @@ impl Maker {
         let mut maker = Self {
             body: Vec::new(),
             registers: [0; 4],
+            table: Vec::new(),
             input: none,
             output: none,
             thread: none,
@@ -158,6 +161,7 @@ impl Maker {
             bounds: Bounds::default(),
             registers: self.registers,
             shared: self.body.iter().any(|item| matches!(item, Item::Inst(Inst { op: Op::SharedBase, .. }))),
+            table: self.table,
             body: self.body,
         }
     }

@@ -78,6 +78,7 @@ fn check(op: Op) {
         // The address of shared memory, the groups of copies, barriers, the end of the thread: in every test
         // of shared memory.
         Op::SharedBase | Op::CpAsyncCommit | Op::CpAsyncWaitAll | Op::BarSync | Op::Ret => memory::exchange_by_block(),
+        Op::TableBase => memory::table(),
         Op::CpAsyncWait => memory::groups(),
         Op::BarWarpSync => memory::exchange_by_warp(),
     }

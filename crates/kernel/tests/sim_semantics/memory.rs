@@ -197,6 +197,19 @@ pub(crate) fn atomic(space: Space, width: Width, returns: bool) {
     }
 }
 
+/// Every thread reads its constant of the table by the read-only path.
+pub(crate) fn table() {
+    let mut maker = Maker::new(THREADS);
+    maker.table = (0..u64::from(THREADS)).map(|i| i * 0x0123_4567_89AB_CDEF).collect();
+    let [base, own, value] = std::array::from_fn(|_| maker.fresh(Class::B64));
+    maker.inst(Op::TableBase, &[base.into()]);
+    maker.inst(Op::MadWide(Int::U32), &[own.into(), maker.thread.into(), 8.into(), base.into()]);
+    maker.inst(Op::Ld(Space::GlobalConst, Vector::V1, Elem::U64), &[value.into(), own.into(), 0.into()]);
+    maker.result(value);
+    let expected = maker.table.clone();
+    assert_eq!(maker.run(GRID, &cells(1))[0], expected);
+}
+
 /// Every thread stores 16 bits beside its neighbour's; then all read what another has written, and the
 /// even ones the word of both.
 pub(crate) fn halves() {

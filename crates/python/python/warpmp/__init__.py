@@ -13,7 +13,7 @@ unless `Array.to` says so. Functions have gmpy2's names where gmpy2 has them.
 
 from . import collatz, ecdlp
 from ._array import Array, concatenate, where
-from ._create import array, from_limbs, get_device, load, random, save, set_device, zeros
+from ._create import array, from_dlpack, from_limbs, get_device, load, random, save, set_device, zeros
 from ._functions import (
     addmod,
     apply,
@@ -75,6 +75,7 @@ __all__ = [
     "errors",
     "f_divmod",
     "fma",
+    "from_dlpack",
     "from_limbs",
     "gcd",
     "gcdext",

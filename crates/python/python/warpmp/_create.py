@@ -119,6 +119,11 @@ def from_limbs(
     return _placed((found if bits is None else found.resize(bits))._batch, signed, device)
 
 
+def from_dlpack(limbs: Any, bits: int | None = None, *, signed: bool = False, device: str | None = None) -> Array:
+    """`from_limbs` of a tensor of another library on the host, by its `__dlpack__`."""
+    return from_limbs(np.from_dlpack(limbs), bits, signed=signed, device=device)
+
+
 def random(lanes: int, bits: int, *, seed: int | None = None, device: str | None = None) -> Array:
     """Random numbers below `2**bits`, each with the same probability. The same seed gives the same numbers.
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._array import Array, Number, applied, as_array, order, unsigned
+from . import _native
+from ._array import Array, Number, _of, applied, as_array, order, unsigned
 from ._functions import invert, powmod
 
 
@@ -40,7 +41,9 @@ class Mod:
         return Residues(self, self._do("to_mont", reduced))
 
     def _do(self, name: str, *operands: Array) -> Array:
-        return applied(name, [*operands, self.modulus], [False])[0]
+        # The modulus is odd and residues are below it, so that no lane can be at fault: the statuses stay where they are.
+        batches = [operand._batch for operand in (*operands, self.modulus)]
+        return _of(_native.apply(name, batches)[0], False, *operands)
 
     def __repr__(self) -> str:
         return f"Mod({self.modulus!r})"

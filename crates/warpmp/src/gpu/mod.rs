@@ -144,6 +144,10 @@ impl Engine {
         Ok(self.device.download(&self.stream, resident(batch)?, 0, out)?)
     }
 
+    pub(crate) fn wait(&self) -> Result<()> {
+        Ok(self.device.synchronize(&self.stream)?)
+    }
+
     /// Lanes of a batch, from `first` on, to all lanes of another.
     pub(crate) fn copy_lanes(&self, from: &DeviceBatch, first: usize, into: &DeviceBatch) -> Result<()> {
         let limbs = into.shape.limbs();

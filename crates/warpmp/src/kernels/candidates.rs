@@ -11,7 +11,7 @@ use warpmp_kernel::build::Glue;
 use super::OperationShape;
 use super::mul_thread::Input;
 use super::settings::{
-    GroupSettings, KaratsubaSettings, OwnSettings, SharedGroupSettings, TensorSettings, ThreadSettings,
+    FftSettings, GroupSettings, KaratsubaSettings, OwnSettings, SharedGroupSettings, TensorSettings, ThreadSettings,
     ThreadSquareSettings, WarpSettings,
 };
 
@@ -144,11 +144,15 @@ pub(super) fn karatsuba_group(levels: RangeInclusive<u32>) -> Vec<KaratsubaSetti
 
 /// A warp a product on tensor cores: many products a warp amortise its beginning, few fill the machine.
 pub(super) fn tensor() -> Vec<TensorSettings> {
-    let usual = TensorSettings::default();
-    let mut settings = vec![usual];
+    let mut settings = vec![TensorSettings::default()];
     for warps in [1, 2, 4] {
-        let of = |products| TensorSettings { warps: Some(warps), products: Some(products), ..usual };
+        let of = |products| TensorSettings { warps: Some(warps), products: Some(products) };
         settings.extend([warps, 4 * warps, 8 * warps].map(of));
     }
     settings
+}
+
+/// A block a product by transforms: whole, or in two parts.
+pub(super) fn fft() -> Vec<FftSettings> {
+    [None, Some(0), Some(1)].map(|levels| FftSettings { levels }).to_vec()
 }

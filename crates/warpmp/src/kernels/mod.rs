@@ -10,6 +10,7 @@
 #[doc(hidden)]
 pub mod candidates;
 pub mod column;
+pub mod fft;
 pub mod karatsuba_group;
 pub mod linear;
 pub mod modular;
@@ -31,9 +32,9 @@ pub use warpmp_launch::{Entry, Geometry, Spec, Stage};
 use warpmp_launch::{name_suffix as suffix, piece, vector};
 
 use crate::operation::{Group, Operation};
-pub use register::{Algorithm, OnlyFrom, Order, Recipe, Register, With};
+pub use register::{Algorithm, FastDoubles, OnlyFrom, Order, Recipe, Register, With};
 pub use settings::{
-    ChainSettings, GroupSettings, HeldSettings, KaratsubaSettings, OwnSettings, Settings, SettingsFault,
+    ChainSettings, FftSettings, GroupSettings, HeldSettings, KaratsubaSettings, OwnSettings, Settings, SettingsFault,
     SharedGroupSettings, TensorSettings, ThreadSettings, ThreadSquareSettings, WarpSettings,
 };
 pub use shape::{OperandShape, OperationShape};
@@ -48,12 +49,18 @@ const MUL: &[Algorithm] = &[
     mul_group::ALGORITHM,
     karatsuba_group::ALGORITHM,
     tensor::ALGORITHM,
+    fft::ALGORITHM,
     toom::algorithm::<8>("toom-8"),
 ];
 
 /// Every squaring on the GPU. A squaring has the name of the multiplication with the same idea.
-const SQR: &[Algorithm] =
-    &[sqr_thread::ALGORITHM, karatsuba_group::squares::GROUP, karatsuba_group::squares::KARATSUBA, tensor::SQUARES];
+const SQR: &[Algorithm] = &[
+    sqr_thread::ALGORITHM,
+    karatsuba_group::squares::GROUP,
+    karatsuba_group::squares::KARATSUBA,
+    tensor::SQUARES,
+    fft::SQUARES,
+];
 
 /// The algorithms of this crate for an operation.
 pub fn register(operation: Operation) -> &'static [Algorithm] {

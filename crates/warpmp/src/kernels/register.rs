@@ -42,6 +42,14 @@ pub struct With<S> {
 #[derive(Debug)]
 pub struct OnlyFrom<S>(pub u32, pub With<S>);
 
+/// An [`OnlyFrom`] whose kernels compute with doubles. On a GPU that is slow with doubles, rows of other GPUs' tables do not
+/// choose it.
+#[derive(Debug)]
+pub struct FastDoubles<S>(pub OnlyFrom<S>);
+
+/// The GPUs, by compute capability times ten, that have at least a quarter as many units for doubles as for singles.
+const FAST_DOUBLES: [u32; 3] = [80, 90, 100];
+
 /// A [`With`] whose type of settings is not named.
 pub trait Recipe: fmt::Debug + Sync {
     /// The kernels for these operands and the settings of a row, for an algorithm of this name.
@@ -71,6 +79,11 @@ pub trait Recipe: fmt::Debug + Sync {
     /// The least compute capability of a GPU that runs the kernels, times ten.
     fn least_capability(&self) -> u32 {
         DeviceInfo::LEAST_CAPABILITY
+    }
+
+    /// Do measurements on another GPU say anything about a GPU of this compute capability, times ten?
+    fn is_comparable_on(&self, _capability: u32) -> bool {
+        true
     }
 }
 
@@ -123,6 +136,38 @@ impl<S: OwnSettings + fmt::Debug> Recipe for OnlyFrom<S> {
 
     fn least_capability(&self) -> u32 {
         self.0
+    }
+}
+
+impl<S: OwnSettings + fmt::Debug> Recipe for FastDoubles<S> {
+    fn spec(
+        &self,
+        algorithm: &'static str,
+        shape: OperationShape,
+        settings: &Settings,
+        async_copies: bool,
+    ) -> Result<Box<dyn Spec>, SettingsFault> {
+        self.0.spec(algorithm, shape, settings, async_copies)
+    }
+
+    fn candidates(&self, shape: OperationShape) -> Vec<Settings> {
+        Recipe::candidates(&self.0, shape)
+    }
+
+    fn check(&self, algorithm: &'static str, settings: &Settings) -> Result<(), SettingsFault> {
+        self.0.check(algorithm, settings)
+    }
+
+    fn setting_names(&self) -> &'static [&'static str] {
+        S::NAMES
+    }
+
+    fn least_capability(&self) -> u32 {
+        self.0.least_capability()
+    }
+
+    fn is_comparable_on(&self, capability: u32) -> bool {
+        FAST_DOUBLES.contains(&capability)
     }
 }
 

@@ -283,6 +283,12 @@ own_settings! {
         products: u32 = products,
     }
 
+    /// A product a block by transforms.
+    FftSettings {
+        /// Levels at which a product is divided before a part of it is transformed.
+        levels: u32 = levels,
+    }
+
     /// Numbers in the registers of a group of lanes.
     HeldSettings {
         /// Warps a block of threads.

@@ -46,7 +46,10 @@ impl Request<'_> {
         let table = self.table.deciding(operation);
         let rows = || table.candidates(operation, bits, lanes, self.asked);
         let serves = |it: &&Algorithm| it.takes(whole) && it.runs_on(self.capability);
-        let takes = |row: &Row| find(&row.algorithm).as_ref().is_some_and(serves);
+        let comparable =
+            |it: &Algorithm| table.architecture == self.capability || it.recipe.is_comparable_on(self.capability);
+        let chosen = |it: &&Algorithm| serves(it) && (self.asked.is_some() || comparable(it));
+        let takes = |row: &Row| find(&row.algorithm).as_ref().is_some_and(chosen);
         let row = rows().find(|row| takes(row)).or_else(|| rows().next());
         let name = self.asked.or(row.map(|row| row.algorithm.as_str()));
         let row = row.filter(|row| self.asked.is_some() || takes(row));
@@ -65,7 +68,12 @@ impl Request<'_> {
         let (order, shape) = algorithm.ordered(whole);
         let spec = algorithm.spec(shape, &settings, super::has_async_copies(self.capability));
         let spec = spec.map_err(|fault| Error::Settings { operation, fault })?;
-        let reasons = self.reasons(table, row, algorithm);
+        let mut reasons = self.reasons(table, row, algorithm);
+        let passed_over = |row: &&Row| find(&row.algorithm).as_ref().is_some_and(|it| serves(it) && !comparable(it));
+        if let (None, Some(row)) = (self.asked, rows().find(passed_over)) {
+            let (name, capability) = (&row.algorithm, self.capability);
+            reasons.push(format!("sm_{capability} is slow with doubles: {name} is not expected to be faster there"));
+        }
         Ok(Choice { algorithm: [algorithm.name, algorithm.summary], order, spec, reasons })
     }
 

@@ -32,6 +32,9 @@ impl Plan {
         }
         line("memory", format!("{} bytes: operands read and results written, each once", self.bytes()));
         line("arithmetic", format!("{} wide products (32×32 → 64 bits) a lane", self.spec.wide_products()));
+        for (what, words) in self.spec.notes() {
+            line(what, words);
+        }
         for (i, reason) in self.reasons.iter().enumerate() {
             line(if i == 0 { "why" } else { "" }, reason.clone());
         }

@@ -40,6 +40,18 @@ impl Session {
         Ok(Batch::trusted(batch.shape, out))
     }
 
+    /// Waits until the operations on batches of the GPU are done, for others that read their memory. The CPU has nothing to
+    /// wait for.
+    ///
+    /// # Errors
+    /// [`Error::Device`], of operations before.
+    pub fn wait(&self) -> Result<()> {
+        match &self.engine {
+            Engine::Cpu(_) => Ok(()),
+            Engine::Gpu(engine) => engine.wait(),
+        }
+    }
+
     /// [`Session::mul`] of batches that stay where the session computes; no transfers. On a GPU it
     /// returns when the work is queued: later operations and [`Session::download`] wait for it.
     ///

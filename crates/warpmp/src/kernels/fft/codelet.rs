@@ -1,0 +1,179 @@
+//! Codelets: transforms of 2 to 16 points in registers.
+//!
+//! A butterfly computes `a + w·b` by four fused operations, and `a − w·b` as `2a − (a + w·b)` by two more. Forward
+//! codelets go down a tree: `x^{2h} − c² = (x^h − c)(x^h + c)`. Inverse codelets take the points in the order of the
+//! leaves and give coefficients in their own order (decimation in time).
+//!
+//! bound: the rounding errors are computed from the instructions that these functions write: see `bound.rs`.
+
+use warpmp_kernel::build::{Builder, Emit, F64, VF64};
+
+use super::angle::{self, Angle};
+
+/// A complex number in registers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Complex {
+    pub(super) re: F64,
+    pub(super) im: F64,
+}
+
+/// A root of unity: registers or constants, with their negatives.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Root {
+    re: VF64,
+    im: VF64,
+    minus_re: VF64,
+    minus_im: VF64,
+}
+
+impl Root {
+    /// The root of this angle, as constants.
+    pub(super) fn constant(angle: Angle) -> Self {
+        let [re, im] = angle::cosine_and_sine(angle);
+        Self { re: re.into(), im: im.into(), minus_re: (-re).into(), minus_im: (-im).into() }
+    }
+
+    /// The root in these registers.
+    pub(super) fn register(b: &mut Builder, root: Complex) -> Self {
+        let [minus_re, minus_im] = [root.re, root.im].map(|it| b.neg_f64(it).into());
+        Self { re: root.re.into(), im: root.im.into(), minus_re, minus_im }
+    }
+
+    /// `i` times the root.
+    fn times_i(self) -> Self {
+        Self { re: self.minus_im, im: self.re, minus_re: self.im, minus_im: self.minus_re }
+    }
+
+    /// `−i` times the root.
+    fn over_i(self) -> Self {
+        Self { re: self.im, im: self.minus_re, minus_re: self.minus_im, minus_im: self.re }
+    }
+}
+
+/// `(a + w·b, a − w·b)`.
+fn butterfly(b: &mut Builder, w: Root, [x, y]: [Complex; 2]) -> [Complex; 2] {
+    let re = b.fma(w.minus_im, y.im, x.re);
+    let im = b.fma(w.im, y.re, x.im);
+    let re = b.fma(w.re, y.re, re);
+    let im = b.fma(w.re, y.im, im);
+    let [minus_re, minus_im] = [re, im].map(|it| b.neg_f64(it));
+    let other = Complex { re: b.fma(x.re, 2.0, minus_re), im: b.fma(x.im, 2.0, minus_im) };
+    [Complex { re, im }, other]
+}
+
+/// `(a + w·b, a − w·b)` for real `a` and `b`.
+fn real_butterfly(b: &mut Builder, w: Root, [x, y]: [F64; 2]) -> [Complex; 2] {
+    let re = b.fma(w.re, y, x);
+    let im = b.mul_f64(w.im, y);
+    let [minus_re, minus_im] = [re, im].map(|it| b.neg_f64(it));
+    [Complex { re, im }, Complex { re: b.fma(x, 2.0, minus_re), im: minus_im }]
+}
+
+/// `(a + b, a − b)`.
+fn sum_and_difference(b: &mut Builder, [x, y]: [Complex; 2]) -> [Complex; 2] {
+    let sum = Complex { re: b.add_f64(x.re, y.re), im: b.add_f64(x.im, y.im) };
+    [sum, Complex { re: b.sub_f64(x.re, y.re), im: b.sub_f64(x.im, y.im) }]
+}
+
+/// `(a − i·b, a + i·b)`.
+fn turned_sum_and_difference(b: &mut Builder, [x, y]: [Complex; 2]) -> [Complex; 2] {
+    let first = Complex { re: b.add_f64(x.re, y.im), im: b.sub_f64(x.im, y.re) };
+    [first, Complex { re: b.sub_f64(x.re, y.im), im: b.add_f64(x.im, y.re) }]
+}
+
+/// The remainders of a polynomial of 2, 4, 8 or 16 terms modulo the leaves below a node. `roots`: see
+/// [`tree_roots`](angle::tree_roots).
+pub(super) fn forward(b: &mut Builder, x: &mut [Complex], roots: &[Root]) {
+    for level in 0..x.len().ilog2() {
+        forward_level(b, x, roots, level);
+    }
+}
+
+/// As [`forward`], for real coefficients.
+pub(super) fn forward_real(b: &mut Builder, digits: &[F64], roots: &[Root]) -> Vec<Complex> {
+    let half = digits.len() / 2;
+    let pairs: Vec<[Complex; 2]> =
+        (0..half).map(|i| real_butterfly(b, roots[0], [digits[i], digits[i + half]])).collect();
+    let mut x: Vec<Complex> = (0..2).flat_map(|side| pairs.iter().map(move |pair| pair[side])).collect();
+    for level in 1..x.len().ilog2() {
+        forward_level(b, &mut x, roots, level);
+    }
+    x
+}
+
+fn forward_level(b: &mut Builder, x: &mut [Complex], roots: &[Root], level: u32) {
+    let first = roots_of_level(level).0 as usize;
+    let half = x.len() >> (level + 1);
+    for (node, points) in x.chunks_mut(2 * half).enumerate() {
+        let root = roots[first + node / 2];
+        let root = if node % 2 == 0 { root } else { root.times_i() };
+        for i in 0..half {
+            [points[i], points[i + half]] = butterfly(b, root, [points[i], points[i + half]]);
+        }
+    }
+}
+
+/// Joins 2, 4, 8 or 16 transforms, of which it takes a coefficient each. `roots`: see
+/// [`inverse_roots`](angle::inverse_roots).
+pub(super) fn inverse(b: &mut Builder, x: &mut [Complex], roots: &[Root]) {
+    for level in 0..x.len().ilog2() {
+        let (before, count) = roots_of_level(level);
+        inverse_level(b, x, &roots[before as usize..(before + count) as usize], level);
+    }
+}
+
+/// How many roots a codelet has for the levels before this one, and for this one.
+pub(super) const fn roots_of_level(level: u32) -> (u32, u32) {
+    if level == 0 { (0, 1) } else { (1 << (level - 1), 1 << (level - 1)) }
+}
+
+/// A level of [`inverse`], with its own roots.
+pub(super) fn inverse_level(b: &mut Builder, x: &mut [Complex], roots: &[Root], level: u32) {
+    let pairs = 1_usize << level;
+    for points in x.chunks_mut(2 * pairs) {
+        for i in 0..pairs {
+            let root = match roots.get(i) {
+                Some(root) => *root,
+                None => roots[i - roots.len()].over_i(),
+            };
+            [points[i], points[i + pairs]] = butterfly(b, root, [points[i], points[i + pairs]]);
+        }
+    }
+}
+
+/// The inverse transform of 16 points.
+pub(super) fn inverse_of_points(b: &mut Builder, x: &mut [Complex]) {
+    for level in 0..x.len().ilog2() {
+        let pairs = 1_usize << level;
+        for points in x.chunks_mut(2 * pairs) {
+            for i in 0..pairs {
+                let pair = [points[i], points[i + pairs]];
+                [points[i], points[i + pairs]] = if i == 0 {
+                    sum_and_difference(b, pair)
+                } else if 2 * i == pairs {
+                    turned_sum_and_difference(b, pair)
+                } else {
+                    let angle = (i as u32 * (1 << (31 - level))).wrapping_neg();
+                    butterfly(b, Root::constant(angle), pair)
+                };
+            }
+        }
+    }
+}
+
+/// `x·y`.
+pub(super) fn product(b: &mut Builder, x: Complex, y: Complex) -> Complex {
+    let both = b.mul_f64(x.im, y.im);
+    let cross = b.mul_f64(x.im, y.re);
+    let minus = b.neg_f64(both);
+    Complex { re: b.fma(x.re, y.re, minus), im: b.fma(x.re, y.im, cross) }
+}
+
+/// `x²`.
+pub(super) fn square(b: &mut Builder, x: Complex) -> Complex {
+    let both = b.mul_f64(x.im, x.im);
+    let minus = b.neg_f64(both);
+    let re = b.fma(x.re, x.re, minus);
+    let doubled = b.add_f64(x.re, x.re);
+    Complex { re, im: b.mul_f64(doubled, x.im) }
+}

@@ -1,0 +1,205 @@
+//! `fft`: full product and square by a right-angle convolution in double precision, a block a product.
+//!
+//! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
+//! requires   `la, lb ≤ 2048`, the longer one at least 129
+//! launch     `points / 16` threads a block, a block a product; `layout.rs` has the shared memory
+//! cost       about d·(9·log₂ d + 11) rounded operations on doubles for `d` digits of 16 bits, a third less for a square;
+//!            4·(la + lb + lc) bytes of global traffic
+//! registers  at most 168 for one part (128 for a square), 255 for two
+//!
+//! Digits are the coefficients of polynomials modulo `x^d − i`: the real part of a coefficient of their product is the low
+//! half of the product, the imaginary part the high half. The polynomial factors down to its `d` roots, so there is no
+//! padding with zeros (`layout`). The passes transform, multiply and transform back (`passes`, `codelet`), and the
+//! coefficients become limbs (`result`). All roots of unity are in a table of the kernel (`angle`, `table`).
+//!
+//! bound: the error of every coefficient is proved to be below 1/2 from the instructions of the kernel (`bound.rs`).
+//!
+//! source: Nussbaumer's right-angle convolution; tree transform with nested fused operations. The bound, the order of
+//! the passes and the look-ahead are ours.
+
+mod angle;
+mod bound;
+mod codelet;
+mod layout;
+mod passes;
+mod result;
+mod table;
+
+use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
+use warpmp_kernel::ir::{Bounds, Kernel, Special};
+use warpmp_launch::{Entry, Geometry, Ports, Stage};
+
+use super::{Algorithm, FastDoubles, FftSettings, OnlyFrom, OperationShape, Order, Spec, With, candidates};
+pub use bound::Pass;
+use layout::{DIGIT_BITS, Layout};
+
+/// Parameters of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Fft {
+    shape: OperationShape,
+    layout: Layout,
+}
+
+/// The limbs of the longer operand that it takes.
+const LIMBS: std::ops::RangeInclusive<u32> = 129..=2048;
+
+/// The oldest GPU whose shared memory holds a block, as compute capability times ten.
+const SHARED_MEMORY_FROM: u32 = 80;
+
+/// Shared memory of a multiprocessor, in bytes: a block takes 1024 bytes more than it asks for.
+const SHARED_BYTES: u32 = 227 << 10;
+
+/// Registers of a multiprocessor.
+const REGISTERS: u32 = 65536;
+
+/// The row of the register.
+pub(super) const ALGORITHM: Algorithm = Algorithm {
+    name: "fft",
+    summary: "a block a product, digits of 16 bits, right-angle convolution in double precision with a proved bound",
+    accepts: "operands whose longer one has 4097 to 65536 bits, on a GPU from sm_80 on",
+    fits: |shape| LIMBS.contains(&shape.max_limbs()) && Layout::of(shape, None).is_exact(),
+    order: Order::LongerFirst,
+    recipe: &FastDoubles(OnlyFrom(
+        SHARED_MEMORY_FROM,
+        With::<FftSettings> {
+            spec: |shape, settings, _| Box::new(Fft::new(shape, settings)),
+            candidates: |_| candidates::fft(),
+        },
+    )),
+};
+
+/// The row of the register for squares.
+pub(super) const SQUARES: Algorithm = Algorithm {
+    summary: "a block a square, digits of 16 bits, right-angle convolution in double precision with a proved bound",
+    accepts: "operands of 4097 to 65536 bits, on a GPU from sm_80 on",
+    ..ALGORITHM
+};
+
+/// The place of a thread, and where it finds things.
+struct Place {
+    /// Number of the thread in its block.
+    thread: R32,
+    /// Number of the lane in its warp.
+    lane: R32,
+    /// Where the block's shared memory begins.
+    shared: R32,
+    /// Where the table begins.
+    table: R64,
+    /// Takes the thread's digit from a word.
+    selector: R32,
+}
+
+impl Fft {
+    /// The kernel for operands that the algorithm takes, in its order.
+    ///
+    /// # Panics
+    /// If the bound does not prove that every product is exact.
+    pub fn new(shape: OperationShape, settings: &FftSettings) -> Self {
+        let layout = Layout::of(shape, settings.levels);
+        assert!(layout.is_exact(), "the bound proves every product");
+        Self { shape, layout }
+    }
+
+    /// The passes, in their order, with their errors.
+    pub fn passes(&self) -> Vec<Pass> {
+        self.layout.passes()
+    }
+
+    /// Digits of a factor.
+    pub const fn digits(&self) -> u32 {
+        self.layout.digits()
+    }
+
+    /// The bound on the errors of coefficients if digits have this many bits. The kernel's digits have 16.
+    pub fn bound(&self, digit_bits: u32) -> f64 {
+        self.layout.bound(digit_bits)
+    }
+
+    /// The table of roots as angles, in units of 2⁻³² turns, with their scale.
+    pub fn roots(&self) -> Vec<(u32, f64)> {
+        self.layout.roots()
+    }
+
+    fn kernel(&self, entry: &Entry) -> Kernel {
+        let rows: &[&str] = if self.layout.square { &["a", "c"] } else { &["a", "b", "c"] };
+        let (mut b, ports) = entry.open(&self.name(), Glue::None, rows, false);
+        b.bounds(self.bounds());
+        self.write(&mut b, &ports);
+        b.finish()
+    }
+
+    /// As many blocks a multiprocessor as shared memory allows and as leave the registers that the passes need.
+    fn bounds(&self) -> Bounds {
+        let Layout { square, parts, .. } = self.layout;
+        let threads = self.layout.threads();
+        let registers = match (square, parts) {
+            (true, 1) => 128,
+            (false, 1) => 168,
+            _ => 200,
+        };
+        let blocks = (SHARED_BYTES / (self.layout.bytes() + 1024)).min(REGISTERS / (threads * registers));
+        Bounds { max_threads: Some(threads), min_blocks: Some(blocks.max(1)), ..Bounds::default() }
+    }
+
+    fn write(&self, b: &mut Builder, ports: &Ports) {
+        b.section("setup");
+        let thread = b.special(Special::Tid);
+        let shared = b.shared_base();
+        let table = b.table(self.layout.table());
+        let place = Place {
+            thread,
+            lane: b.special(Special::Lane),
+            shared,
+            table,
+            selector: passes::digit_selector(b, thread),
+        };
+        let factors: Vec<R64> = (0..ports.addresses.len() - 1).map(|i| self.row(b, ports, i)).collect();
+        self.layout.transform(b, &place, &factors);
+        self.layout.finish(b, &place, |b| self.row(b, ports, factors.len()));
+    }
+
+    /// The address of a row of this block's product.
+    fn row(&self, b: &mut Builder, ports: &Ports, i: usize) -> R64 {
+        let limbs = self.shape.limbs::<3>()[i];
+        let address = ports.addresses[i];
+        if self.shape.is_common(i) {
+            return address;
+        }
+        let product = b.special(Special::Ctaid);
+        b.mad_wide(product, 4 * limbs, address)
+    }
+}
+
+impl Spec for Fft {
+    fn name(&self) -> String {
+        let Layout { limbs: [la, _, lc], square, points, parts } = self.layout;
+        let operands =
+            if square { format!("sqr_fft_{la}_{lc}") } else { format!("mul_fft_{}", self.shape.product_name()) };
+        format!("{operands}_{parts}x{points}")
+    }
+
+    fn notes(&self) -> Vec<(&'static str, String)> {
+        let Layout { points, parts, .. } = self.layout;
+        let passes =
+            self.passes().iter().map(|it| format!("{} {}", it.section, it.radix)).collect::<Vec<_>>().join(", ");
+        vec![
+            (
+                "digits",
+                format!("{} of {DIGIT_BITS} bits a factor, as {parts} × {points} complex points", self.digits()),
+            ),
+            ("passes", format!("{passes} (the number is the radix)")),
+            (
+                "bound",
+                format!(
+                    "{:.3}: no coefficient has a greater error; below 0.5 the product is exact",
+                    self.bound(DIGIT_BITS)
+                ),
+            ),
+        ]
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let geometry = Geometry::new(self.layout.threads(), 1).with_shared(self.layout.bytes());
+        vec![Stage::new(geometry, |entry| self.kernel(entry))]
+    }
+}

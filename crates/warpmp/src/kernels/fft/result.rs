@@ -1,0 +1,195 @@
+//! From coefficients to limbs, and to global memory: the same instructions for all operands.
+//!
+//! A thread has pairs of neighbouring coefficients. A pair is a number of at most 61 bits that stands at a word of the
+//! result. Its upper half goes to the next word; then each word carries at most 1. The carries run through the warps by
+//! ballots, and over rows and segments by a look-ahead in masks: a segment is 32 words, a row 128.
+//!
+//! bound: a coefficient is an integer below `2¹²·(2¹⁶ − 1)² < 2⁴⁴`, and the error of its double is below 1/2 (`bound.rs`).
+//! Adding `1.5·2⁵²` rounds it to the integer, because doubles from 2⁵² to 2⁵³ are the integers. The bits of the sum are those
+//! of `1.5·2⁵²`, whose low 48 bits are zero, plus the integer. A pair is below
+//! `2⁴⁴ + 2⁶⁰`, so its upper half `h` is below 2²⁹. If a word plus `h` overflows, the rest is below `h`: not all ones. A
+//! segment of all ones generates no carry, and neither does a row of them.
+
+use warpmp_kernel::build::{Builder, Emit, R32, R64};
+use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
+
+use super::Place;
+use super::layout::{DIGIT_BITS, JOINED, Layout, Points, ROW_WORDS, SEGMENTS};
+
+/// Added to a coefficient: 1.5·2⁵².
+const ROUNDING: f64 = 6_755_399_441_055_744.0;
+
+/// The words of a thread in a column of the rows.
+struct Column {
+    /// Of each row the word without its carry.
+    words: Vec<R32>,
+    /// In the lane with a row's number: the lanes of the row whose words carry.
+    generate: R32,
+    /// In the lane with a row's number: the lanes of the row whose words are all ones.
+    propagate: R32,
+}
+
+impl Layout {
+    /// Finishes the product and writes its limbs to the row whose address `row` computes: late, because registers are short
+    /// before.
+    pub(super) fn finish(self, b: &mut Builder, place: &Place, row: impl FnOnce(&mut Builder) -> R64) {
+        let first = b.add(place.shared, self.first_factor());
+        let number = b.shl(place.thread, 1);
+        let mut points = Points::new(b, number, first);
+        let halves: Vec<Vec<(R32, R32)>> =
+            (0..self.columns()).map(|column| self.pairs(b, place, &mut points, 2 * self.threads() * column)).collect();
+        b.section("carry");
+        let warp = b.shr(place.thread, 5);
+        let passed = b.mad_lo(warp, 4, place.shared);
+        let top = b.compare(Cmp::Eq, place.lane, 31);
+        let start = b.compare(Cmp::Eq, place.thread, 0);
+        let zero = b.copy(0);
+        b.guarded(start, true, |g| g.store_shared(&[zero], passed, self.passed()));
+        for (column, halves) in halves.iter().enumerate() {
+            for (row, &(_, high)) in halves.iter().enumerate() {
+                let at = self.passed() + 4 * self.segment(row, column);
+                b.guarded(top, true, |g| g.store_shared(&[high], passed, at + 4));
+            }
+        }
+        b.barrier();
+        let columns: Vec<Column> =
+            halves.iter().enumerate().map(|(column, halves)| self.add(b, place, passed, halves, column)).collect();
+        let carries = self.look_ahead(b, place, &columns, warp);
+        b.section("store");
+        let to = row(b);
+        let to = b.mad_wide(place.thread, 4, to);
+        for (number, (column, carries)) in (0..).zip(columns.iter().zip(carries)) {
+            for (row, &word) in (0..).zip(&column.words) {
+                let mask = b.shuffle(Shuffle::Idx, carries, row, 32);
+                let carry = b.bfe(mask, place.lane, 1);
+                let word = b.add(word, carry);
+                let first = ROW_WORDS * row + self.threads() * number;
+                if first + self.threads() <= self.limbs[2] {
+                    b.store_global(Space::GlobalStream, &[word], to, 4 * first);
+                } else if first < self.limbs[2] {
+                    let inside = b.compare(Cmp::Lt, place.thread, self.limbs[2] - first);
+                    b.guarded(inside, true, |g| g.store_global(Space::GlobalStream, &[word], to, 4 * first));
+                }
+            }
+        }
+    }
+
+    /// The number of the segment of a row that a block's first warp has in a column.
+    fn segment(self, row: usize, column: usize) -> u32 {
+        SEGMENTS * row as u32 + self.threads() / 32 * column as u32
+    }
+
+    /// The pairs of coefficients of two neighbouring columns, low and high word, a row after the other.
+    fn pairs(self, b: &mut Builder, place: &Place, points: &mut Points, column: u32) -> Vec<(R32, R32)> {
+        let even = self.column(b, place, points, column);
+        // Of the high words only the low halves are of coefficients. Two share a register while the other column is
+        // computed, because registers are short.
+        let highs: Vec<R32> = even.chunks(2).map(|two| b.prmt(two[0].1, two[two.len() - 1].1, 0x5410)).collect();
+        if self.parts > 1 {
+            // `ptxas` moves loads of the second column to the first and spills registers. It moves none across a barrier.
+            b.warp_barrier();
+        }
+        let odd = self.column(b, place, points, column + 1);
+        let pair = |(row, (even, odd)): (usize, ((R32, R32), (R32, R32)))| {
+            let high = b.prmt(highs[row / 2], 0, if row.is_multiple_of(2) { 0x4410 } else { 0x4432 });
+            let shifted = [b.shl(odd.0, DIGIT_BITS), b.prmt(odd.0, odd.1, 0x5432)];
+            let sum = [b.register(), b.register()];
+            let mut chain = b.chain();
+            chain.add_into(sum[0], even.0, shifted[0]);
+            chain.end_add(sum[1], high, shifted[1]);
+            (sum[0], sum[1])
+        };
+        even.into_iter().zip(odd).enumerate().map(pair).collect()
+    }
+
+    /// The rounded coefficients of a column, a row after the other: the low words, and words whose low halves are the bits
+    /// above.
+    fn column(self, b: &mut Builder, place: &Place, points: &mut Points, column: u32) -> Vec<(R32, R32)> {
+        let x = self.join(b, place, points, column);
+        b.section("round");
+        let rows = x.iter().map(|x| x.re).chain(x.iter().map(|x| x.im)).take(self.rows() as usize);
+        let rounded = rows.map(|value| {
+            let sum = b.add_f64(value, ROUNDING);
+            let bits = b.bits_of_f64(sum);
+            b.unpack(bits)
+        });
+        rounded.collect()
+    }
+
+    /// Adds the upper half of each pair to the next word.
+    fn add(self, b: &mut Builder, place: &Place, passed: R32, halves: &[(R32, R32)], column: usize) -> Column {
+        let bottom = b.compare(Cmp::Eq, place.lane, 0);
+        let (generate, propagate) = (b.copy(0), b.copy(0));
+        let mut words = Vec::new();
+        for (row, &(low, high)) in halves.iter().enumerate() {
+            let below = b.shuffle(Shuffle::Up, high, 1, 32);
+            let at = self.passed() + 4 * self.segment(row, column);
+            b.guarded(bottom, true, |g| g.load_into(Space::Shared, Vector::V1, &[below], passed, at));
+            let word = b.add(low, below);
+            let carries = b.compare(Cmp::Lt, word, below);
+            let passes = b.compare(Cmp::Eq, word, u32::MAX);
+            let [carries, passes] = [carries, passes].map(|it| b.ballot(it));
+            let own = b.compare(Cmp::Eq, place.lane, row as u32);
+            b.guarded(own, true, |g| {
+                g.set(generate, carries);
+                g.set(propagate, passes);
+            });
+            words.push(word);
+        }
+        Column { words, generate, propagate }
+    }
+
+    /// For each column, in the lane with a row's number: the lanes of the row that a carry enters.
+    fn look_ahead(self, b: &mut Builder, place: &Place, columns: &[Column], warp: R32) -> Vec<R32> {
+        let bottom = b.compare(Cmp::Eq, place.lane, 0);
+        let own = b.mad_lo(warp, 8, place.shared);
+        let mut sums = Vec::new();
+        for (number, column) in (0..).zip(columns) {
+            let doubled = b.add(column.generate, column.generate);
+            let sum = b.add(doubled, column.propagate);
+            let overflows = b.compare(Cmp::Lt, sum, column.propagate);
+            let leaves = b.compare_signed(Cmp::Lt, column.generate, 0);
+            let leaves = b.or_pred(overflows, leaves);
+            let passes = b.compare(Cmp::Eq, column.propagate, u32::MAX);
+            let masks = [leaves, passes].map(|it| b.ballot(it));
+            let at = self.masks() + 8 * self.segment(0, number);
+            b.guarded(bottom, true, |g| g.store_shared(&masks, own, at));
+            sums.push(sum);
+        }
+        b.barrier();
+        let masks: Vec<R32> =
+            (0..SEGMENTS / 2).flat_map(|i| b.load_shared(Vector::V4, place.shared, self.masks() + 16 * i)).collect();
+        // By rows: a carry that the segments below generate, and whether they pass one on.
+        let (mut generated, mut passed) = (b.copy(0), b.copy(u32::MAX));
+        let mut below = Vec::new();
+        for masks in masks.chunks(2) {
+            below.push((generated, passed));
+            let through = b.and(masks[1], generated);
+            generated = b.or(masks[0], through);
+            passed = b.and(masks[1], passed);
+        }
+        let doubled = b.add(generated, generated);
+        let sum = b.add(doubled, passed);
+        let into_rows = b.xor(sum, passed);
+        let into: Vec<R32> = below
+            .into_iter()
+            .map(|(generated, passed)| {
+                let through = b.and(passed, into_rows);
+                b.or(generated, through)
+            })
+            .collect();
+        let carries = columns.iter().zip(sums).enumerate().map(|(number, (column, sum))| {
+            let mut mask = into[self.segment(0, number) as usize];
+            for other in 1..self.threads() / 32 {
+                let is_other = b.compare(Cmp::Eq, warp, other);
+                mask = b.select(into[(self.segment(0, number) + other) as usize], mask, is_other);
+            }
+            let carry = b.bfe(mask, place.lane, 1);
+            let sum = b.add(sum, carry);
+            b.xor(sum, column.propagate)
+        });
+        carries.collect()
+    }
+}
+
+const _: () = assert!(JOINED == 2 * ROW_WORDS);

@@ -1,0 +1,125 @@
+//! The table of roots that a kernel reads: what stands where.
+//!
+//! ```text
+//! parts       for each part: the powers of its node, and the roots of the first pass (for more than one part)
+//! second      for each part: the roots of the second pass, a node after the other
+//! last        for each part: the roots of the last forward pass, those of a thread's blocks apart
+//! middle      the roots of the second inverse pass
+//! joining     the roots of the last inverse pass, those of even and odd columns apart
+//! twist       for each column the root that makes the product right-angled, over the number of digits
+//! ```
+//!
+//! Threads that follow one another read roots that follow one another. Every entry is a cosine and a sine, the nearest
+//! doubles; powers of two scale them exactly.
+
+use super::angle::{Angle, QUARTER, cosine_and_sine, inverse_roots, leaves, tree_roots};
+use super::layout::{JOINED, Layout, RADIX};
+
+/// Bytes of a root: two doubles.
+pub(super) const ROOT_BYTES: u32 = 16;
+
+/// Roots of a codelet of radix 16.
+const ROOTS: u32 = RADIX / 2;
+
+/// Where the tables begin, in roots.
+impl Layout {
+    /// Roots of a part's own table: the powers of its node from the first on, then the roots of its first pass.
+    pub(super) const fn part_roots(self) -> u32 {
+        if self.parts == 1 { 0 } else { self.parts - 1 + ROOTS }
+    }
+
+    /// Where the roots of the second pass begin.
+    pub(super) const fn second(self) -> u32 {
+        self.parts * self.part_roots()
+    }
+
+    /// Roots of the second pass in a part.
+    pub(super) const fn second_roots(self) -> u32 {
+        ROOTS * RADIX
+    }
+
+    /// Where the roots of the last forward pass begin.
+    pub(super) const fn last_pass(self) -> u32 {
+        self.second() + self.parts * self.second_roots()
+    }
+
+    /// Roots of the last forward pass in a part.
+    pub(super) const fn last_roots(self) -> u32 {
+        JOINED * self.last() / 2
+    }
+
+    /// Where the roots of the second inverse pass begin.
+    pub(super) const fn middle(self) -> u32 {
+        self.last_pass() + self.parts * self.last_roots()
+    }
+
+    /// Where the roots of the last inverse pass begin.
+    pub(super) const fn joining(self) -> u32 {
+        self.middle() + ROOTS * RADIX
+    }
+
+    /// Where the roots begin that twist the coefficients.
+    pub(super) const fn twist(self) -> u32 {
+        self.joining() + JOINED * self.joins() / 2
+    }
+
+    /// The nodes of the parts.
+    pub(super) fn nodes(self) -> Vec<Angle> {
+        leaves(QUARTER, self.parts.ilog2())
+    }
+
+    /// The angles of the roots in their order, those of the twist last.
+    pub(super) fn angles(self) -> Vec<Angle> {
+        let (levels, last) = (RADIX.ilog2(), self.last().ilog2());
+        let nodes = self.nodes();
+        let mut angles: Vec<Angle> = Vec::new();
+        if self.parts > 1 {
+            for &node in &nodes {
+                angles.extend((1..self.parts).map(|power| node.wrapping_mul(power)));
+                angles.extend(tree_roots(node, levels));
+            }
+        }
+        for &node in &nodes {
+            angles.extend(transposed(leaves(node, levels).into_iter().map(|it| tree_roots(it, levels))));
+        }
+        for &node in &nodes {
+            let blocks = (RADIX / self.last()) as usize;
+            let all: Vec<Angle> = leaves(node, 2 * levels);
+            for block in 0..blocks {
+                angles.extend(transposed(all.iter().skip(block).step_by(blocks).map(|&it| tree_roots(it, last))));
+            }
+        }
+        angles.extend(transposed((0..RADIX).map(|j| inverse_roots(j, RADIX, levels))));
+        for parity in 0..2 {
+            let columns = (parity..JOINED).step_by(2);
+            angles.extend(transposed(columns.map(|j| inverse_roots(j, JOINED, self.joins().ilog2()))));
+        }
+        for parity in 0..2 {
+            angles.extend((parity..JOINED).step_by(2).map(|j| self.twist_angle(j)));
+        }
+        angles
+    }
+
+    /// The angle that twists coefficient `j`: `−j/4d` turns.
+    pub(super) const fn twist_angle(self, j: u32) -> Angle {
+        (j * (QUARTER / self.digits())).wrapping_neg()
+    }
+
+    /// The table: cosines and sines.
+    pub(super) fn table(self) -> Vec<u64> {
+        let scaled = |(angle, scale): (Angle, f64)| cosine_and_sine(angle).map(|it| (it * scale).to_bits());
+        self.roots().into_iter().flat_map(scaled).collect()
+    }
+
+    /// The roots: their angles and scales. Powers of two are exact scales.
+    pub(super) fn roots(self) -> Vec<(Angle, f64)> {
+        let twist = 1.0 / f64::from(self.digits());
+        (0..).zip(self.angles()).map(|(i, angle)| (angle, if i < self.twist() { 1.0 } else { twist })).collect()
+    }
+}
+
+/// The first roots of all codelets, then the second ones, and so on.
+fn transposed(codelets: impl Iterator<Item = Vec<Angle>>) -> Vec<Angle> {
+    let codelets: Vec<Vec<Angle>> = codelets.collect();
+    (0..codelets[0].len()).flat_map(|i| codelets.iter().map(move |roots| roots[i])).collect()
+}

@@ -1,0 +1,171 @@
+//! The errors of `fft`, computed from its kernels' own instructions: no pass has a greater error than the plan assumes.
+//!
+//! ```text
+//! main.rs    the tests: every division of digits, every thread; and that the check can fail
+//! trace.rs   what a thread does with doubles
+//! error.rs   the error of a codelet
+//! roots.rs   the table of roots against long integers
+//! ```
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
+
+mod error;
+mod roots;
+mod trace;
+
+use std::collections::{BTreeMap, HashMap};
+
+use error::Codelet;
+use warpmp::kernels::fft::{Fft, Pass};
+use warpmp::kernels::{FftSettings, OperandShape, OperationShape, Spec};
+use warpmp_kernel::ir::{Class, Inst, Item, Kernel, Op, Operand, Reg};
+
+/// The divisions that products have: bits of the factors, levels.
+const DIVISIONS: [(u32, u32); 5] = [(8192, 0), (16384, 0), (16384, 1), (32768, 0), (65536, 1)];
+
+fn product(bits: u32, levels: u32) -> Fft {
+    let operand = OperandShape::each(bits);
+    Fft::new(OperationShape::product(operand, operand), &FftSettings { levels: Some(levels) })
+}
+
+fn square(bits: u32) -> Fft {
+    Fft::new(OperationShape::square(bits), &FftSettings::default())
+}
+
+/// The passes of codelets: all but the products of complex numbers.
+fn linear(fft: &Fft) -> Vec<Pass> {
+    fft.passes().into_iter().filter(|it| it.section != "product").collect()
+}
+
+/// The relative errors of the passes of a kernel in units of 2⁻⁵³, by section. `threads`: those that are followed.
+fn errors(fft: &Fft, kernel: &Kernel, threads: std::ops::Range<u32>, root_error: f64) -> BTreeMap<String, f64> {
+    let passes = linear(fft);
+    let sections: Vec<&str> = passes.iter().map(|it| it.section).collect();
+    let mut known: HashMap<Vec<u64>, f64> = HashMap::new();
+    let mut errors: BTreeMap<String, f64> = BTreeMap::new();
+    for thread in threads {
+        let trace = trace::follow(kernel, thread, root_error);
+        for (section, codelet) in Codelet::all(&trace, &sections) {
+            let pass = passes.iter().find(|it| it.section == section).unwrap();
+            // Of the remainders each part has one; all together are unitary but for the factor.
+            let factor = match section {
+                "remainders" => 1.0,
+                "twist" => 1.0 / f64::from(fft.digits()),
+                _ if pass.forward => f64::from(pass.radix).sqrt(),
+                _ => 1.0,
+            };
+            let of = || if pass.forward { codelet.euclidean() } else { codelet.greatest() };
+            let error = *known.entry(codelet.signature()).or_insert_with(of) / factor;
+            let worst = errors.entry(section.to_owned()).or_default();
+            *worst = worst.max(error);
+        }
+    }
+    errors
+}
+
+/// The bound on the errors of coefficients by these errors of the passes.
+fn composed(fft: &Fft, errors: &BTreeMap<String, f64>) -> f64 {
+    let unit = f64::EPSILON / 2.0;
+    let times = |pass: &Pass| if pass.forward { 2.0 } else { 1.0 };
+    let sum: f64 = linear(fft).iter().map(|pass| times(pass) * errors[pass.section]).sum();
+    let digits = f64::from(fft.digits());
+    digits * 65535.0 * 65535.0 * ((sum + 2.0) * unit).exp_m1()
+}
+
+fn all_threads(fft: &Fft) -> std::ops::Range<u32> {
+    0..fft.grid(0, 1).threads
+}
+
+/// Every thread of every division. The errors are not much smaller than the plan assumes, either.
+#[test]
+fn every_pass_is_within_its_bound() {
+    let products = DIVISIONS.map(|(bits, levels)| product(bits, levels));
+    for fft in products.iter().chain(&[square(65536)]) {
+        let errors = errors(fft, &fft.build(0), all_threads(fft), 1.0);
+        for pass in linear(fft) {
+            let error = errors[pass.section];
+            assert!(error <= pass.error, "{}: {error} u in {pass:?}", fft.name());
+            let tight = pass.section == "twist" || error >= 0.95 * pass.error;
+            assert!(tight, "{}: {error} u in {pass:?}", fft.name());
+        }
+        let composed = composed(fft, &errors);
+        println!("{}: {}", fft.name(), fft.bound(16));
+        assert!(composed <= fft.bound(16) && fft.bound(16) < 0.5, "{}: {composed}", fft.name());
+    }
+}
+
+/// Products of complex numbers are written as the source of their bound has them.
+#[test]
+fn products_of_complex_numbers() {
+    let operations = |fft: &Fft| -> Vec<Op> {
+        let kernel = fft.build(0);
+        let mut inside = false;
+        let doubles = |item: &Item| match item {
+            Item::Section(name) => {
+                inside = name == "product";
+                None
+            }
+            Item::Inst(inst) if inside => Some(inst.op),
+            _ => None,
+        };
+        kernel.body.iter().filter_map(doubles).collect()
+    };
+    let [product, square] = [product(32768, 0), square(32768)].map(|fft| operations(&fft));
+    assert_eq!(product, [Op::MulF64, Op::MulF64, Op::NegF64, Op::Fma, Op::Fma].repeat(16));
+    assert_eq!(square, [Op::MulF64, Op::NegF64, Op::Fma, Op::AddF64, Op::MulF64].repeat(16));
+}
+
+#[test]
+fn wider_digits_are_refused() {
+    assert!(product(65536, 1).bound(17) >= 0.5);
+    assert!(product(32768, 0).bound(18) >= 0.5);
+}
+
+#[test]
+fn wrong_roots_are_refused() {
+    let fft = product(65536, 1);
+    assert!(composed(&fft, &errors(&fft, &fft.build(0), 1..2, 1.0)) < 0.5);
+    assert!(composed(&fft, &errors(&fft, &fft.build(0), 1..2, 64.0)) >= 0.5);
+}
+
+/// A fused operation that is rounded twice.
+#[test]
+fn a_second_rounding_is_noticed() {
+    let fft = product(32768, 0);
+    let mut kernel = fft.build(0);
+    let body = std::mem::take(&mut kernel.body);
+    for item in body {
+        match item {
+            Item::Inst(Inst { guard, op: Op::Fma, operands }) => {
+                let slot = Class::ALL.iter().position(|&it| it == Class::F64).unwrap();
+                let between = Operand::Reg(Reg { class: Class::F64, index: kernel.registers[slot] });
+                kernel.registers[slot] += 1;
+                let product = Inst { guard, op: Op::MulF64, operands: vec![between, operands[1], operands[2]] };
+                let sum = Inst { guard, op: Op::AddF64, operands: vec![operands[0], between, operands[3]] };
+                kernel.body.extend([product, sum].map(Item::Inst));
+            }
+            item => kernel.body.push(item),
+        }
+    }
+    let errors = errors(&fft, &kernel, 1..2, 1.0);
+    for section in ["forward 1", "forward 2", "forward 3", "inverse 2", "inverse 3"] {
+        let pass = linear(&fft).into_iter().find(|it| it.section == section).unwrap();
+        assert!(errors[section] > pass.error, "{section}: {}", errors[section]);
+    }
+}
+
+#[test]
+fn every_root_is_the_nearest_double() {
+    for (bits, levels) in DIVISIONS {
+        let fft = product(bits, levels);
+        roots::check(&fft.roots(), &fft.build(0).table).unwrap();
+    }
+}
+
+#[test]
+fn a_root_off_by_a_unit_is_noticed() {
+    let fft = product(8192, 0);
+    let mut table = fft.build(0).table;
+    table[101] += 1;
+    assert_eq!(roots::check(&fft.roots(), &table), Err(101));
+}

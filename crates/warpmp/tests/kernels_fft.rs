@@ -1,0 +1,139 @@
+//! `fft` on the simulator: every division, unequal lengths, carries, and the counts that are its performance.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use warpmp::device::{self, SimConfig};
+use warpmp::kernels::{Settings, Spec};
+use warpmp::{Operation, Plan, Shape, tuning};
+use warpmp_kernel::ir::{Op, Pipe};
+use warpmp_testkit::Pattern;
+use warpmp_testkit::kernels::PATTERNS;
+use warpmp_testkit::kernels::products::{
+    check, check_all, check_square, check_squares, multiplication, shape, squaring,
+};
+
+const NAME: &str = "fft";
+
+fn spec(bits: [usize; 2], settings: &Settings) -> Box<dyn Spec> {
+    multiplication(NAME, shape(bits, false), settings, true)
+}
+
+fn levels(levels: u32) -> Settings {
+    Settings { levels: Some(levels), ..Settings::default() }
+}
+
+#[test]
+fn every_division() {
+    for (bits, parts) in [(4097, 0), (8192, 0), (8193, 0), (16384, 1), (16385, 1), (32768, 0), (32769, 1), (65536, 1)] {
+        for pattern in [Pattern::Ones, Pattern::Carry] {
+            check(&*spec([bits, bits], &levels(parts)), shape([bits, bits], false), 2, pattern);
+        }
+    }
+}
+
+#[test]
+fn carries() {
+    for bits in [8192, 16384] {
+        for pattern in PATTERNS.into_iter().chain([Pattern::Random, Pattern::Runs, Pattern::Sparse]) {
+            check(&*spec([bits, bits], &Settings::default()), shape([bits, bits], false), 3, pattern);
+        }
+    }
+}
+
+#[test]
+fn unequal_lengths() {
+    for bits in [[4097, 1], [8192, 32], [8100, 4100], [16384, 1000], [2048, 16385], [65536, 20000]] {
+        check_all(NAME, bits, &Settings::default(), 1, &[Pattern::Ones, Pattern::Carry]);
+    }
+}
+
+#[test]
+fn squares() {
+    for bits in [4097, 8192, 12000, 16384, 32768, 65536] {
+        for pattern in [Pattern::Ones, Pattern::Carry, Pattern::OneHot] {
+            check_square(&*squaring(NAME, bits, &Settings::default()), bits, 1, pattern);
+        }
+    }
+}
+
+/// Digits of zero and of all ones whose signs follow a root of unity: the transforms have coefficients as large as possible.
+#[test]
+fn operands_of_one_frequency() {
+    let digits = 4096_u32;
+    for frequency in [0, 1, 2, digits / 3, digits / 2, digits - 1] {
+        let digit = |j: u32| {
+            let turns = f64::from(j * (4 * frequency + 1)) / f64::from(4 * digits);
+            if (std::f64::consts::TAU * turns).cos() > 0.0 { 0xFFFF } else { 0 }
+        };
+        let row: Vec<u32> = (0..digits / 2).map(|word| digit(2 * word) | digit(2 * word + 1) << 16).collect();
+        check_squares(&*squaring(NAME, 65536, &Settings::default()), 65536, &row);
+    }
+}
+
+/// Carries run in constant time: the counts do not depend on the operands.
+#[test]
+fn counts_do_not_depend_on_data() {
+    for bits in [8192, 32768] {
+        let count = |pattern| check(&*spec([bits, bits], &Settings::default()), shape([bits, bits], false), 2, pattern);
+        let ones = count(Pattern::Ones).instructions();
+        for pattern in [Pattern::Random, Pattern::OneHot, Pattern::Carry] {
+            assert_eq!(count(pattern).instructions(), ones, "{bits} bits, {pattern:?}");
+        }
+    }
+}
+
+/// Operations on doubles that are rounded, negations apart; instructions; accesses to shared memory, of which none waits
+/// for a bank; sectors, of which all but those of the operands are of the table.
+#[test]
+fn costs() {
+    let cases = [(16384, 3176, 6248, 1621, 960), (32768, 6960, 13212, 3237, 1728), (65536, 15488, 29080, 6437, 3920)];
+    for (bits, doubles, instructions, wavefronts, sectors) in cases {
+        let lanes = 2;
+        let counters =
+            check(&*spec([bits, bits], &Settings::default()), shape([bits, bits], false), lanes, Pattern::Random);
+        let each = |count: u64| count / lanes as u64;
+        let rounded = counters.pipe(Pipe::Fp64).warps - counters.op(Op::NegF64).warps;
+        let found = [rounded, counters.instructions().warps, counters.shared_wavefronts(), counters.load_sectors()];
+        assert_eq!(found.map(each), [doubles, instructions, wavefronts, sectors], "{bits} bits");
+        assert_eq!(each(counters.store_sectors()), bits as u64 / 128, "{bits} bits");
+        assert_eq!(counters.bank_conflicts(), 0, "{bits} bits");
+    }
+}
+
+/// A square transforms one factor.
+#[test]
+fn squares_save_a_transform() {
+    for (bits, fused) in [(16384, [2664, 1736]), (32768, [5920, 3872]), (65536, [13008, 8528])] {
+        let product = check(&*spec([bits, bits], &Settings::default()), shape([bits, bits], false), 1, Pattern::Random);
+        let square = check_square(&*squaring(NAME, bits, &Settings::default()), bits, 1, Pattern::Random);
+        assert_eq!([product, square].map(|it| it.op(Op::Fma).warps), fused, "{bits} bits");
+    }
+}
+
+/// The table of the H200 chooses `fft` on other GPUs only if they are fast with doubles.
+#[test]
+fn a_gpu_that_is_slow_with_doubles_has_other_defaults() {
+    let operands = [Shape::new(64, 40000); 2];
+    for (capability, chosen, asked) in [(75, false, false), (80, true, true), (89, false, true), (90, true, true)] {
+        let device = device::open_sim_with(&SimConfig { capability, ..SimConfig::default() });
+        let (info, table) = (device.info(), tuning::shipped(capability));
+        let plan = Plan::new(Operation::Mul, &operands, info, &table, None).unwrap();
+        assert_eq!(plan.algorithm() == NAME, chosen, "sm_{capability}: {}", plan.explain());
+        assert_eq!(plan.explain().contains("slow with doubles"), capability == 89);
+        assert_eq!(Plan::new(Operation::Mul, &operands, info, &table, Some(NAME)).is_ok(), asked, "sm_{capability}");
+    }
+}
+
+#[test]
+fn the_plan_tells_passes_and_bound() {
+    let device = device::open_sim_with(&SimConfig::default());
+    let operands = [Shape::new(64, 65536); 2];
+    let plan = Plan::new(Operation::Mul, &operands, device.info(), &tuning::shipped(90), None).unwrap().explain();
+    for words in [
+        "4096 of 16 bits a factor, as 2 × 2048 complex points",
+        "remainders 2, forward 1 16, forward 2 16, forward 3 8, product 1, inverse 1 16, inverse 2 16, inverse 3 16, twist 1",
+        "0.248: no coefficient has a greater error",
+    ] {
+        assert!(plan.contains(words), "{words}\n{plan}");
+    }
+}
