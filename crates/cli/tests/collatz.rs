@@ -126,10 +126,11 @@ fn records_and_traces() {
     for words in ["The trajectory of 27", "steps of T", "value", "the start", "\n10\n", "\n1000\n"] {
         assert!(svg.contains(words), "{words}: {svg}");
     }
-    // A filled and an empty circle each, and the ends of the start's line.
-    assert_eq!(svg.matches("<circle").count(), 2 * 71 + 2 * 2 + 3);
+    // A filled and an empty circle each, and the ends of the start's line. A mark, of the peak or the glide, has three with its name.
+    let marks = 2 * 3;
+    assert_eq!(svg.matches("<circle").count(), 2 * 71 + 2 * 2 + 3 + marks);
     collatz(&dir, "trace 93571393692802302 --plot long.svg").ok();
-    assert_eq!(dir.text("long.svg").matches("<circle").count(), 2 * 2 + 2);
+    assert_eq!(dir.text("long.svg").matches("<circle").count(), 2 * 2 + 2 + marks);
     assert_eq!(collatz(&dir, "trace 6 --values").ok().lines().next(), Some("3"));
 }
 
