@@ -11,19 +11,33 @@ use warpmp_campaign::records::{self, Kind};
 use warpmp_cli::fuzz;
 use warpmp_collatz::certificate;
 use warpmp_curves::Problem;
+use warpmp_numtheory::keys::{self, Entry};
 
 /// A target: its name, and what it does.
 pub(crate) type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub(crate) const TARGETS: [Target; 6] = [
+pub(crate) const TARGETS: [Target; 7] = [
     ("text", text),
     ("npy", npy),
     ("certificate", certificate),
     ("table", table),
     ("curve", curve),
     ("records", records),
+    ("keys", keys),
 ];
+
+/// Keys of RSA. A modulus that was read is read again from the form in which `openssl` prints it.
+pub(crate) fn keys(bytes: &[u8]) {
+    let _ = keys::is_known(bytes);
+    for Entry { label, modulus } in keys::read("file", bytes) {
+        assert!(label.starts_with("file"), "{label}");
+        if let Ok(modulus) = modulus {
+            let again = keys::read("again", format!("Modulus={modulus:X}\n").as_bytes());
+            assert_eq!(again, [Entry { label: "again:1".into(), modulus: Ok(modulus) }]);
+        }
+    }
+}
 
 /// Integers as lines of text.
 pub(crate) fn text(bytes: &[u8]) {

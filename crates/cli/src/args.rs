@@ -1,14 +1,20 @@
 //! What may be asked for.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use serde::Serialize;
 
-use crate::commands::{collatz::args::CollatzCommand, ecdlp::args::EcdlpCommand};
+use crate::commands::{
+    collatz::args::{CollatzCommand, Verify},
+    ecdlp::args::EcdlpCommand,
+};
 pub(crate) use error::ArgsError;
+pub(crate) use many::{NextPrime, Power, Whole};
 pub(crate) use measuring::{Bench, BenchOperation, BenchRows, Part, Reproduce, Tune};
 pub(crate) use number_theory::{BatchGcd, IsPrime, Print};
+pub(crate) use overview::command;
 pub(crate) use per_operation::PerOperation;
 pub(crate) use shared::{
     ChunkArgs, DeviceArgs, EngineArgs, FormatArgs, GpusArgs, ObjectArgs, ProgressArgs, SummaryArgs,
@@ -16,17 +22,20 @@ pub(crate) use shared::{
 use values::{any, bits, positive, within};
 
 mod error;
+mod many;
 mod measuring;
 mod number_theory;
+mod overview;
 mod per_operation;
 mod shared;
+pub(crate) mod suggest;
 pub(crate) mod values;
 
 /// Bulk big-integer arithmetic on NVIDIA GPUs and CPUs.
 #[derive(Debug, Parser)]
 #[command(
     name = "warpmp",
-    version,
+    version = concat!(env!("CARGO_PKG_VERSION"), " (", env!("WARPMP_BUILD"), ")"),
     after_help = "\
 Exit codes: 0 done, 1 failed, 2 usage, 3 time over (ecdlp solve --for), 130 interrupted.
 WARPMP_LOG=debug writes a log to standard error. WARPMP_TUNING=FILE takes this tuning table instead
@@ -41,14 +50,24 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     #[command(flatten)]
     Apply(PerOperation<Apply>),
+    Pow(Power),
+    /// The sum of all integers of some files
+    Sum(Whole),
+    /// The product of all integers of some files
+    Product(Whole),
+    /// The greatest common divisor of all integers of some files
+    GcdAll(Whole),
+    /// The least common multiple of all integers of some files
+    LcmAll(Whole),
     IsPrime(IsPrime),
+    NextPrime(NextPrime),
     BatchGcd(BatchGcd),
     Gen(Gen),
     Bench(Bench),
     /// Say how an operation would be done, and why, without doing it
     Explain {
         #[command(subcommand)]
-        operation: PerOperation<Explain>,
+        operation: Explained,
     },
     Tune(Tune),
     /// Collatz: convergence, delays, records and certificates
@@ -63,6 +82,8 @@ pub(crate) enum Command {
     },
     Devices(Devices),
     Selftest(Selftest),
+    Completions(Completions),
+    Man(ManPages),
 }
 
 /// Options of a command that does an operation with files
@@ -168,6 +189,32 @@ impl From<Pattern> for warpmp_oracle::pattern::Pattern {
     }
 }
 
+/// What can be explained.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Explained {
+    #[command(flatten)]
+    Operation(PerOperation<Explain>),
+    /// The primality test of `is-prime`
+    IsPrime(ExplainMany),
+    /// The product tree of `batch-gcd`
+    BatchGcd(ExplainMany),
+    /// The scheme and the windows of `collatz verify`, with its options
+    Collatz(Verify),
+}
+
+/// What is to be explained of a command built from several operations
+#[derive(Debug, Group)]
+pub(crate) struct ExplainMany {
+    /// Bits of the integers
+    #[arg(long, value_name = "R", value_parser = bits)]
+    pub(crate) bits: usize,
+    /// Integers
+    #[arg(long, value_name = "N", default_value_t = 1 << 20, value_parser = positive)]
+    pub(crate) count: usize,
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
+}
+
 /// What is to be explained
 #[derive(Debug, Group)]
 pub(crate) struct Explain {
@@ -181,14 +228,42 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "R", value_parser = bits)]
     pub(crate) bits_c: Option<usize>,
     /// Lanes
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", default_value_t = 1 << 20, value_parser = positive)]
     pub(crate) count: usize,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
 }
 
+/// Print completions for a shell
+#[derive(Debug, Group)]
+#[command(after_help = "\
+Examples:
+  warpmp completions bash > ~/.local/share/bash-completion/completions/warpmp
+  warpmp completions zsh > ~/.zfunc/_warpmp
+  warpmp completions fish > ~/.config/fish/completions/warpmp.fish")]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+/// Print the program's manual page, or write the pages of all commands
+#[derive(Debug, Group)]
+#[command(after_help = "\
+Examples:
+  warpmp man | man -l -
+  warpmp man ~/.local/share/man/man1")]
+pub(crate) struct ManPages {
+    /// Write the pages of all commands into this folder
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+}
+
 /// List every engine with its capabilities
 #[derive(Debug, Group)]
+#[command(after_help = "\
+Example:
+  warpmp devices --json")]
 pub(crate) struct Devices {
     #[command(flatten)]
     pub(crate) object: ObjectArgs,
@@ -196,6 +271,10 @@ pub(crate) struct Devices {
 
 /// Run known answers through every algorithm of an engine
 #[derive(Debug, Group)]
+#[command(after_help = "\
+Examples:
+  warpmp selftest
+  warpmp selftest --device cuda:1")]
 pub(crate) struct Selftest {
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
@@ -221,10 +300,17 @@ mod tests {
             "strong-test n --base 5",
             "gen --bits 5 --count 5 --seed 5 --pattern ones --hex --format npy -q",
             "is-prime n --bases 5 --seed 5 --device sim --check 5 --format text --json -q --chunk-bytes 5",
-            "batch-gcd n --device cpu --check 5 --hex --json -q",
+            "batch-gcd n m --column x --label y --no-pairs --min-factor 2^70 --device cpu --check 5 --hex --json -q",
+            "pow a 5 --device cpu --check 5 --hex --json -q",
+            "product a b --device cpu --hex --json -q",
+            "next-prime a --device cpu --hex --json -q",
+            "div a b --check 5 --strict",
             "bench mul --bits 5,6 --count 5,6 --algorithm x,y --pattern ones,carry --device cpu --runs 5 --json -q",
             "bench --reproduce x,y --device cpu --count 5 --runs 5 --json -q --csv x --plot y",
             "bench collatz --operation alpha --from 5 --count 5 --sieve-bits 5 --sieve-mod 3 --base-bits 5 --runs 5 --json",
+            "explain is-prime --bits 5 --count 5 --device cpu",
+            "explain batch-gcd --bits 5",
+            "explain collatz --from 5 --count 5",
             "explain mul --bits 5 --bits-b 5 --bits-c 5 --count 5 --device cpu --algorithm x",
             "tune --device cuda:1 --operation mul,gcd --quick --bits 5,6 --dry-run --compile 1/2 -q",
             "collatz verify --from 5 --count 5 --window 5 --leaf-bits 5 --lookahead-bits 5 --sieve-bits 5 --base-bits 5 \

@@ -1,7 +1,7 @@
 //! The library's session, opened as the command line asks for it.
 
 use warpmp::kernels::Register;
-use warpmp::{EngineKind, Operation, Selector, Session};
+use warpmp::{EngineKind, Operation, Selector, Session, operation::Group};
 use warpmp_papers::kernels::MULTIPLICATIONS;
 
 use crate::{console, error::Result, tables};
@@ -26,6 +26,57 @@ pub(crate) fn register() -> Register {
     warpmp_papers::kernels::register()
 }
 
+/// The work of a command, as far as it is known before the engine opens.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Work {
+    pub(crate) operation: Operation,
+    pub(crate) lanes: u64,
+    /// Bits of a lane of the widest operand.
+    pub(crate) bits: usize,
+}
+
+/// A GPU's driver starts in this time, and a kernel compiles in as much.
+const GPU_START_SECONDS: f64 = 0.2;
+/// A core multiplies two limbs and adds in this time, without vectors.
+const LIMB_PRODUCT_SECONDS: f64 = 1e-9;
+/// A core moves a limb, there and back, in this time.
+const LIMB_SECONDS: f64 = 2e-9;
+
+impl Work {
+    /// The seconds that all cores take, at most. A GPU's start is compared with them, so a factor of 2 does not matter.
+    fn cpu_seconds(self, cores: usize) -> f64 {
+        let limbs = self.bits.div_ceil(32) as f64;
+        let square = limbs * limbs;
+        let products = match self.operation.group() {
+            Group::Linear | Group::LinearModular => 0.0,
+            Group::Product | Group::ProductPart | Group::Montgomery => square,
+            Group::Modular | Group::Division if !self.is_power() => 4.0 * square,
+            // A squaring a bit, and a product for a few of them.
+            Group::Modular | Group::Division => 2.0 * self.bits as f64 * square,
+        };
+        let lane = products * LIMB_PRODUCT_SECONDS + limbs * LIMB_SECONDS;
+        self.lanes as f64 * lane / cores as f64
+    }
+
+    fn is_power(self) -> bool {
+        self.operation.is_power() || matches!(self.operation, Operation::StrongTest(_) | Operation::MillerRabin)
+    }
+}
+
+/// As [`open`], for work whose size is known, if it is. `auto` takes the CPU where the whole work takes it less time than a GPU takes to
+/// start; then the reason comes with the session.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_for(selector: Selector, work: Option<Work>, quiet: bool) -> Result<(Session, Option<&'static str>)> {
+    let cores = rayon::current_num_threads();
+    let is_short = work.is_some_and(|work| work.cpu_seconds(cores) < GPU_START_SECONDS / 2.0);
+    if selector == Selector::Auto && is_short {
+        return Ok((open(Selector::Cpu, quiet)?, Some("less time than a GPU takes to start")));
+    }
+    Ok((open(selector, quiet)?, None))
+}
+
 /// Opens the engine as the library has it.
 ///
 /// # Errors
@@ -35,7 +86,25 @@ pub(crate) fn open_untuned(selector: Selector, quiet: bool) -> Result<Session> {
     let engine = session.engine();
     if selector == Selector::Auto && engine.kind == EngineKind::Cpu && !quiet {
         let reason = session.fallback().map_or_else(|| "no usable GPU".to_owned(), ToString::to_string);
-        console::note(&format!("note: the CPU engine serves ({}): {reason}", engine.name));
+        console::note(&format!(
+            "note: the CPU engine serves ({}): {reason}; with --device cpu this note stays away",
+            engine.name
+        ));
     }
     Ok(session)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_work_needs_no_gpu() {
+        let seconds = |operation, lanes, bits| Work { operation, lanes, bits }.cpu_seconds(4);
+        assert!(seconds(Operation::Mul, 1000, 1024) < GPU_START_SECONDS / 100.0);
+        assert!(seconds(Operation::Mul, 1_000_000, 4096) > GPU_START_SECONDS);
+        assert!(seconds(Operation::PowMod, 1000, 2048) > GPU_START_SECONDS);
+        assert!(seconds(Operation::PowMod, 10, 1024) < GPU_START_SECONDS / 2.0);
+        assert!(seconds(Operation::Add, 100_000, 256) < GPU_START_SECONDS / 2.0);
+    }
 }

@@ -15,6 +15,7 @@ use crate::{
         ecdlp::EcdlpError,
         expect::ExpectError,
         is_prime::WrongVerdict,
+        pow::PowerError,
         reproduce::ReproduceError,
         selftest::WrongAnswers,
         tune::TuneError,
@@ -70,6 +71,8 @@ pub(crate) enum Error {
     #[error(transparent)]
     SelfTest(#[from] WrongAnswers),
     #[error(transparent)]
+    Power(#[from] PowerError),
+    #[error(transparent)]
     Library(warpmp::Error),
     #[error("{bytes} bytes of memory are needed, more than the system gives")]
     Memory { bytes: u64 },
@@ -79,6 +82,8 @@ pub(crate) enum Error {
     Bug,
     #[error("interrupted")]
     Interrupted,
+    #[error("the command line is told already")]
+    Usage,
     #[error("nobody reads the output")]
     BrokenPipe,
 }
@@ -112,7 +117,8 @@ impl Error {
             Self::Reproduce(error) => error.exit_code(),
             Self::Tune(error) => error.exit_code(),
             Self::Tables(error) => error.exit_code(),
-            Self::Args(_)
+            Self::Usage
+            | Self::Args(_)
             | Self::Library(
                 warpmp::Error::UnknownAlgorithm { .. }
                 | warpmp::Error::AlgorithmUnfit { .. }
@@ -126,6 +132,7 @@ impl Error {
             | Self::WrongFactor(_)
             | Self::Plot(_)
             | Self::SelfTest(_)
+            | Self::Power(_)
             | Self::Library(_)
             | Self::Memory { .. }
             | Self::Threads(_)

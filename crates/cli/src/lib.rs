@@ -41,12 +41,20 @@ mod threads;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 
 fn run() -> error::Result<()> {
-    let args = match args::Args::try_parse() {
+    let mut command = args::command();
+    let parsed = command.try_get_matches_from_mut(std::env::args_os());
+    let args = match parsed.and_then(|matches| args::Args::from_arg_matches(&matches)) {
         Ok(args) => args,
-        Err(error) if error.use_stderr() => error.exit(),
+        Err(error) if error.use_stderr() => match args::suggest::unknown_command(&error, &command) {
+            Some(text) => {
+                console::note(&text);
+                return Err(error::Error::Usage);
+            }
+            None => error.exit(),
+        },
         Err(help) => return console::help(&help),
     };
     interrupt::install();
@@ -61,7 +69,7 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // A reader that leaves has seen enough: nothing to report.
-            if !matches!(error, error::Error::BrokenPipe) {
+            if !matches!(error, error::Error::BrokenPipe | error::Error::Usage) {
                 console::note(&format!("error: {error}"));
             }
             ExitCode::from(error.exit_code())

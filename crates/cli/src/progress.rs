@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use warpmp_numtheory::Watch;
 
 use crate::{interrupt, summary::scaled};
@@ -28,8 +28,7 @@ impl Progress {
     /// counted. With `quiet`, or if standard error is no terminal, the bar stays hidden.
     pub(crate) fn new(total: Option<u64>, what: &'static str, quiet: bool) -> Self {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
-        let template =
-            if total.is_some() { "{wide_bar} {percent:>3} %  {msg}, {eta} left" } else { "{spinner} {elapsed}  {msg}" };
+        let template = if total.is_some() { "{wide_bar} {percent:>3} %  {msg}" } else { "{spinner} {elapsed}  {msg}" };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
@@ -55,9 +54,18 @@ impl Progress {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
             self.bar.enable_steady_tick(Duration::from_millis(200));
         }
-        self.bar.set_message(message());
+        let left = left_seconds(self.start.elapsed().as_secs_f64(), done, self.bar.length());
+        let left = left
+            .map_or_else(String::new, |seconds| format!(", {} left", HumanDuration(Duration::from_secs_f64(seconds))));
+        self.bar.set_message(message() + &left);
         self.bar.set_position(done);
     }
+}
+
+/// The seconds that are left at the rate so far. It is told with each step of the bar, so it does not grow while the bar stands.
+fn left_seconds(elapsed: f64, done: u64, total: Option<u64>) -> Option<f64> {
+    let total = total.filter(|total| done > 0 && *total >= done)?;
+    Some((elapsed / done as f64 * (total - done) as f64).min(f64::from(u32::MAX)))
 }
 
 impl Watch for Progress {
@@ -74,5 +82,20 @@ impl Watch for Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::left_seconds;
+
+    #[test]
+    fn the_rate_so_far_tells_the_rest() {
+        assert_eq!(left_seconds(10.0, 25, Some(100)), Some(30.0));
+        assert_eq!(left_seconds(10.0, 100, Some(100)), Some(0.0));
+        assert_eq!(
+            (left_seconds(10.0, 0, Some(100)), left_seconds(10.0, 5, None), left_seconds(1.0, 9, Some(5))),
+            (None, None, None)
+        );
     }
 }

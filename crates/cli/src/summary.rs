@@ -19,6 +19,9 @@ pub(crate) struct Summary {
     pub(crate) bits_c: Option<usize>,
     pub(crate) lanes: u64,
     pub(crate) device: String,
+    /// Why this device, if `auto` took it for the size of the work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<&'static str>,
     /// The algorithm; several, if the widths need it, with `+` between them.
     pub(crate) algorithm: String,
     pub(crate) kernel_seconds: f64,
@@ -121,8 +124,9 @@ impl Summary {
         } else {
             shown(&widest)
         };
+        let reason = self.reason.map_or_else(String::new, |reason| format!(" ({reason})"));
         format!(
-            "{lanes} {results} of {widths} bits, {checks}{expected}; {device}, {algorithm}\n\
+            "{lanes} {results} of {widths} bits, {checks}{expected}; {device}{reason}, {algorithm}\n\
              kernel {kernel} ({kernel_rate} {name}/s), end to end {total} ({} {name}/s, {})",
             scaled(self.ops_per_second),
             byte_rate(1e9 * self.gb_per_second),

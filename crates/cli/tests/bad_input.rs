@@ -247,9 +247,14 @@ fn a_gpu_that_is_not_there() {
     }
     run.fails(1, &["error: "]);
     assert_eq!(dir.names(), ["a.txt"]);
-    // And without naming one, the CPU serves and says so in one line.
+    // Short work needs none.
     let run = dir.run(&["mul", "a.txt", "a.txt"]);
     assert_eq!(run.ok(), "1\n");
+    assert!(run.stderr.contains("(less time than a GPU takes to start)"), "{}", run.stderr);
+    assert!(!run.stderr.contains("the CPU engine serves"), "{}", run.stderr);
+    // And without naming one, the CPU serves and says so in one line.
+    let run = dir.run(&["is-prime", "a.txt"]);
+    assert_eq!(run.ok(), "0\n");
     assert_eq!(run.stderr.lines().filter(|line| line.contains("the CPU engine serves")).count(), 1, "{}", run.stderr);
 }
 

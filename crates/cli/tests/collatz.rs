@@ -126,10 +126,11 @@ fn records_and_traces() {
     for words in ["The trajectory of 27", "steps of T", "value", "the start", "\n10\n", "\n1000\n"] {
         assert!(svg.contains(words), "{words}: {svg}");
     }
-    // A filled and an empty circle each, and the ends of the start's line.
-    assert_eq!(svg.matches("<circle").count(), 2 * 71 + 2 * 2 + 3);
+    // A filled and an empty circle each, and the ends of the start's line. A mark, of the peak or the glide, has three with its name.
+    let marks = 2 * 3;
+    assert_eq!(svg.matches("<circle").count(), 2 * 71 + 2 * 2 + 3 + marks);
     collatz(&dir, "trace 93571393692802302 --plot long.svg").ok();
-    assert_eq!(dir.text("long.svg").matches("<circle").count(), 2 * 2 + 2);
+    assert_eq!(dir.text("long.svg").matches("<circle").count(), 2 * 2 + 2 + marks);
     assert_eq!(collatz(&dir, "trace 6 --values").ok().lines().next(), Some("3"));
 }
 
@@ -225,4 +226,19 @@ fn measured_in_words_and_as_an_object() {
     let run = bench("--operation delay-records --from 1 --count 2^12 --json");
     let object: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
     assert_eq!(object["operation"], "delay-records");
+}
+
+/// A start beyond every word: 2^1000 − 1 has 1000 odd steps at once, and then 3^1000 − 1.
+#[test]
+fn long_starts_are_traced() {
+    let dir = Dir::new();
+    let run = dir.run(&["collatz", "trace", "2^1000-1", "--json", "--plot", "t.svg"]);
+    let trace: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+    assert_eq!(trace["start"].as_str().unwrap().len(), 302);
+    let (delay, odd, even) = ["delay", "odd_steps", "even_steps"].map(|key| trace[key].as_u64().unwrap()).into();
+    assert!(delay == odd + even && odd > 1000, "{trace}");
+    // The first thousand steps of T are odd and reach 3^1000 − 1; before it is halved the last of them is twice that.
+    let three = num_bigint::BigUint::from(3_u8).pow(1000) - 1_u8;
+    assert!(trace["highest"].as_str().unwrap().parse::<num_bigint::BigUint>().unwrap() >= three * 2_u8);
+    assert!(dir.text("t.svg").contains("a number of 302 digits"));
 }

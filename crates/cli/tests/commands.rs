@@ -185,3 +185,71 @@ fn help_for_every_command() {
     assert!(dir.run(&["--help"]).ok().starts_with("Bulk big-integer arithmetic"));
     assert!(dir.run(&["--version"]).ok().starts_with("warpmp "));
 }
+
+#[test]
+fn the_version_names_the_build() {
+    let run = Dir::new().run(&["--version"]);
+    assert!(run.ok().starts_with(concat!("warpmp ", env!("CARGO_PKG_VERSION"), " (")), "{}", run.text());
+    assert!(run.text().trim_end().ends_with("features)") || run.text().trim_end().ends_with("GMP)"), "{}", run.text());
+}
+
+#[test]
+fn commands_that_may_have_been_meant() {
+    let dir = Dir::new();
+    for (words, hint) in [
+        (&["gdc", "a", "b"][..], "tip: there is gcd"),
+        (&["help", "mod"], "tip: there is rem, reduce"),
+        (&["help", "version"], "tip: there is --version"),
+        (&["collatz", "vrify"], "verify"),
+    ] {
+        dir.run(words).fails(2, &["unrecognized subcommand", hint]);
+    }
+}
+
+#[test]
+fn completions_and_manual_pages() {
+    let dir = Dir::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(dir.run(&["completions", shell]).ok().contains("next-prime"), "{shell}");
+    }
+    assert!(dir.run(&["man"]).ok().contains(".TH warpmp 1"));
+    dir.run(&["man", "pages"]).ok();
+    for page in ["warpmp.1", "warpmp-mul.1", "warpmp-collatz-verify.1", "warpmp-is-prime.1"] {
+        assert!(dir.text(&format!("pages/{page}")).contains(".SH SYNOPSIS"), "{page}");
+    }
+}
+
+#[test]
+fn charts_are_svg() {
+    let run = Dir::new().run(&["collatz", "trace", "27", "--plot", "x.png"]);
+    run.fails(2, &["charts are written as SVG, not as PNG: name the file .svg"]);
+}
+
+#[test]
+fn commands_of_several_operations_are_explained() {
+    let dir = Dir::new();
+    for (words, expected) in [
+        (
+            "explain is-prime --bits 1024 --device cpu",
+            ["is-prime: 1048576 integers of 1024 bits", "of 100 odd integers are left", "strong tests"],
+        ),
+        (
+            "explain batch-gcd --bits 2048 --count 100 --device sim",
+            [
+                "50 products of 2048 × 2048 bits",
+                "on the GPU by",
+                "1 product of 131072 × 131072 bits: on the cores, too long",
+            ],
+        ),
+        (
+            "explain collatz --from 2^64 --count 2^40 --device cpu",
+            ["1099511627776 starts from 18446744073709551616", "scheme", "windows"],
+        ),
+        ("explain mul --bits 64 --device cpu", ["1048576 lanes", "algorithm", "why"]),
+    ] {
+        let run = dir.run(&words.split_whitespace().collect::<Vec<_>>());
+        for expected in expected {
+            assert!(run.ok().contains(expected), "{}", run.text());
+        }
+    }
+}

@@ -50,6 +50,7 @@ fn seed(target: &str) -> Vec<u8> {
         }
         "table" => warpmp::tuning::shipped(90).to_text().into_bytes(),
         "curve" => warpmp_curves::challenges::named("eccp-79").unwrap().to_json().into_bytes(),
+        "keys" => b"-----BEGIN RSA PUBLIC KEY-----\nMAYCAQ8CAQM=\n-----END RSA PUBLIC KEY-----\nModulus=0F\n".to_vec(),
         "records" => {
             let mut appender = Appender::open(&path, Kind::new("fuzz", 4)).unwrap();
             for record in [b"abcd", b"efgh"] {

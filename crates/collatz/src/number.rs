@@ -70,7 +70,7 @@ fn is_odd(value: &UBig) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// The start.
-    pub start: u128,
+    pub start: UBig,
     /// Steps of `T` down to 1.
     pub steps: u64,
     /// Odd steps among them.
@@ -96,14 +96,26 @@ impl Trace {
 ///
 /// # Errors
 /// [`Error::ZeroStart`]; [`Error::Stopped`] if `each` says so.
-pub fn trace(start: u128, mut each: impl FnMut(&Value) -> bool) -> Result<Trace> {
-    if start == 0 {
+pub fn trace(start: u128, each: impl FnMut(&Value) -> bool) -> Result<Trace> {
+    trace_any(&start.into(), each)
+}
+
+/// As [`trace`], for a start of any length. The time grows with the square of the length.
+///
+/// # Errors
+/// As [`trace`].
+pub fn trace_any(start: &UBig, mut each: impl FnMut(&Value) -> bool) -> Result<Trace> {
+    let start = Value::from(start.clone());
+    if start == Value::Narrow(0) {
         return Err(Error::ZeroStart);
     }
-    let mut value = Value::Narrow(start);
+    let mut value = start.clone();
     // The highest value of T over odd steps is half of the highest value with 3n+1.
     let mut highest = Value::Narrow(0);
-    let mut trace = Trace { start, steps: 0, odd_steps: 0, glide: 0, highest: UBig::from(start), wide: false };
+    let highest_start = start.to_ubig();
+    let is_wide = matches!(start, Value::Wide(_));
+    let mut trace =
+        Trace { start: start.to_ubig(), steps: 0, odd_steps: 0, glide: 0, highest: highest_start, wide: is_wide };
     while value != Value::Narrow(1) {
         let (next, odd) = value.step();
         trace.steps += 1;
@@ -114,7 +126,7 @@ pub fn trace(start: u128, mut each: impl FnMut(&Value) -> bool) -> Result<Trace>
             }
         }
         trace.wide |= matches!(next, Value::Wide(_));
-        if trace.glide == 0 && next.is_below(start) {
+        if trace.glide == 0 && exceeds(&start, &next) {
             trace.glide = trace.steps;
         }
         if !each(&next) {

@@ -1,8 +1,9 @@
 //! Number theory in bulk: which integers are prime, and which have a factor in common.
 //!
 //! * [`primality`]: trial division, then strong tests to many bases or the test of Baillie and Wagstaff (BPSW), for
-//!   chunks of any number of integers of any widths.
+//!   chunks of any number of integers of any widths; the next prime after each of many integers.
 //! * [`batch_gcd`]: all integers of a set that share a factor with another one, by a product tree.
+//! * [`fold`]: the sum, the product, the greatest common divisor or the least common multiple of a set, by trees.
 //! * [`keys`]: the moduli of RSA keys, from the files in which people have them.
 //!
 //! The arithmetic runs on a [`Session`](warpmp::Session) of the crate `warpmp`: a GPU, its simulator, or the CPU. Work
@@ -11,6 +12,7 @@
 
 pub mod batch_gcd;
 pub mod error;
+pub mod fold;
 pub mod keys;
 pub mod primality;
 pub mod watch;

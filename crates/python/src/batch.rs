@@ -184,13 +184,7 @@ impl Batch {
         let Place::Device(batch, engine) = &self.0 else { return Err(missing()) };
         let address = batch.buffer().and_then(warpmp::device::Buffer::address).ok_or_else(missing)?;
         // The reader does not know the session's stream: wait until the limbs are there.
-        py.detach(|| -> Result<()> {
-            if batch.shape().lanes > 0 {
-                let lane = engine.session.reserve(Shape::new(1, batch.shape().bits))?;
-                engine.session.download(&engine.session.copy_lanes(batch, 0, lane)?)?;
-            }
-            Ok(())
-        })?;
+        py.detach(|| engine.session.wait())?;
         let dict = interface(py, batch.shape(), address)?;
         dict.set_item("stream", py.None())?;
         Ok(dict)

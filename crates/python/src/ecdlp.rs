@@ -69,12 +69,12 @@ fn search_for(
             Some(device) => Engine::Device(device.clone()),
             None => Engine::Cpu,
         };
-        let plan = Plan::new(&problem, &engine, seed);
+        let plan = Plan::new(&problem, &engine, 1, seed);
         // The search looks between launches whether it shall stop.
         let rounds = if matches!(engine, Engine::Cpu) { plan.rounds.min(CPU_ROUNDS) } else { plan.rounds };
         let plan = Plan { rounds, ..plan };
         let mut stopped: Option<Failure> = None;
-        let found = search::solve(&problem, &engine, &plan, |progress| {
+        let found = search::solve(&problem, &[(engine, plan)], |progress| {
             // The expected number of steps is a mean: half of all searches take longer.
             let share = progress.steps as f64 / progress.expected;
             stopped = flag.check(share.min(0.99)).err();

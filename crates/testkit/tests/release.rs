@@ -9,6 +9,19 @@ use std::process::Command;
 
 use serde_json::Value;
 
+/// `cargo binstall` looks for the archive that `tools/release` makes.
+#[test]
+fn the_archive_has_the_name_that_is_looked_for() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
+    let manifest = read("crates/cli/Cargo.toml");
+    assert!(manifest.contains("/v{ version }/warpmp-{ version }-{ target }.tar.gz\""));
+    assert!(manifest.contains("bin-dir = \"warpmp-{ version }-{ target }/{ bin }{ binary-ext }\""));
+    let script = read("tools/release");
+    assert!(script.contains("name=warpmp-$version-$target\n") && script.contains("$name.tar.gz"));
+    assert!(script.contains("cp \"target/$target/dist/warpmp\""));
+}
+
 #[test]
 fn published_crates_have_what_a_registry_shows() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();

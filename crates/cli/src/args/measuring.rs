@@ -7,7 +7,7 @@ use warpmp::{Operation, Selector};
 
 use super::{
     DeviceArgs, Pattern, PerOperation, ProgressArgs,
-    values::{bits, operation, positive, selector},
+    values::{bits, operation, plot_parser, positive, selector},
 };
 use crate::commands::{collatz::args::BenchCollatz, ecdlp::args::BenchEcdlp};
 
@@ -86,7 +86,7 @@ pub(crate) struct BenchRows {
     #[command(flatten)]
     pub(crate) report: RowReport,
     /// Draw the time a lane against the width here, a line for each algorithm
-    #[arg(long, value_name = "FILE.svg")]
+    #[arg(long, value_name = "FILE.svg", value_parser = plot_parser())]
     pub(crate) plot: Option<OsString>,
 }
 
@@ -121,7 +121,7 @@ pub(crate) struct Reproduce {
     #[command(flatten)]
     pub(crate) report: RowReport,
     /// Draw a chart here, too; of several tables each has its name added: FILE-candar-II.svg
-    #[arg(long, value_name = "FILE.svg")]
+    #[arg(long, value_name = "FILE.svg", value_parser = plot_parser())]
     pub(crate) plot: Option<OsString>,
 }
 
@@ -158,7 +158,7 @@ pub(crate) struct Tune {
     /// Draw the picture here; without this beside the table
     ///
     /// Of several operations each has its name added: FILE-mul.svg.
-    #[arg(long, value_name = "FILE.svg")]
+    #[arg(long, value_name = "FILE.svg", value_parser = plot_parser())]
     pub(crate) plot: Option<OsString>,
     /// Write every measurement here
     #[arg(long, value_name = "FILE")]

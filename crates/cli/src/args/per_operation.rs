@@ -13,6 +13,8 @@ pub(crate) struct PerOperation<T> {
     pub(crate) operation: Operation,
     /// The names of the operands' files, if it takes any.
     pub(crate) operands: Vec<OsString>,
+    /// Is the first result the only one that is wanted?
+    pub(crate) is_first_alone: bool,
     pub(crate) options: T,
 }
 
@@ -77,6 +79,20 @@ Examples:
   warpmp mul p.txt 2^64-1                     every number times 2^64-1
   seq 1 1000000 | warpmp mul - seven.txt      every number times the one in seven.txt";
 
+/// Examples for an operation other than a product.
+fn examples(operation: Operation, name: &str) -> String {
+    let file = |name: &str| format!("{name}.txt");
+    let operands: Vec<String> = operation.operands().iter().map(|operand| file(operand.name)).collect();
+    let constant = operation.constant_role().map(|role| format!(" --{} 3", role.option())).unwrap_or_default();
+    let width = if operation.depends_on_widths() { " --bits 1024" } else { "" };
+    let options = format!("{constant}{width}");
+    let piped = [vec!["-".to_owned()], operands[1..].to_vec()].concat().join(" ");
+    format!(
+        "\n\nExamples:\n  warpmp {name} {}{options} -o out.txt\n  warpmp gen --bits 1000 --count 5 | warpmp {name} {piped}{options}",
+        operands.join(" "),
+    )
+}
+
 /// The help for an operand's file.
 fn help(role: Role, is_first: bool) -> &'static str {
     if is_first {
@@ -97,8 +113,12 @@ fn help(role: Role, is_first: bool) -> &'static str {
     }
 }
 
-fn command<T: Options>(operation: Operation) -> Command {
-    let mut command = T::fit(T::augment_args(Command::new(operation.to_string())), operation);
+/// A command for the first result of an operation alone.
+const DIV: &str = "div";
+
+fn command<T: Options>(operation: Operation, name: String) -> Command {
+    let examples = if operation == Operation::Mul { EXAMPLES.into() } else { examples(operation, &name) };
+    let mut command = T::fit(T::augment_args(Command::new(name)), operation);
     command = command.about(operation.summary());
     if T::TAKES_FILES {
         for (i, operand) in operation.operands().iter().enumerate() {
@@ -107,14 +127,19 @@ fn command<T: Options>(operation: Operation) -> Command {
             let order = order.value_parser(value_parser!(OsString)).allow_negative_numbers(true);
             command = command.arg(order.help(help(operand.role, i == 0)));
         }
-        let examples = if operation == Operation::Mul { EXAMPLES } else { "" };
         let status = if operation.has_status() {
             "\n\nA lane whose data are at fault has - for its results in text, zeros in .npy. A warning counts these lanes and\n\
              names the first; with --strict it is an error."
         } else {
             ""
         };
-        command = command.after_help(format!("{FILES}{status}{examples}"));
+        let takes_residues = operation.operands().iter().any(|operand| operand.role == Role::Reduced);
+        let residues = if takes_residues {
+            "\n\nThe program reduces operands modulo m first. With --reduced it does not: an operand from m on is a fault of its lane."
+        } else {
+            ""
+        };
+        command = command.after_help(format!("{FILES}{residues}{status}{examples}"));
     }
     if let (Some(usual), Some(constant)) = (operation.constant(), operation.constant_role()) {
         let arg = Arg::new(constant.option()).long(constant.option()).value_name("N");
@@ -128,7 +153,13 @@ fn command<T: Options>(operation: Operation) -> Command {
 
 impl<T: Options> Subcommand for PerOperation<T> {
     fn augment_subcommands(parent: Command) -> Command {
-        Operation::ALL.iter().fold(parent, |parent, operation| parent.subcommand(command::<T>(*operation)))
+        Operation::ALL.iter().fold(parent, |parent, operation| {
+            let parent = parent.subcommand(command::<T>(*operation, operation.to_string()));
+            if *operation != Operation::DivRem || !T::TAKES_FILES {
+                return parent;
+            }
+            parent.subcommand(command::<T>(*operation, DIV.into()).about("the quotient, rounded down"))
+        })
     }
 
     fn augment_subcommands_for_update(parent: Command) -> Command {
@@ -136,7 +167,7 @@ impl<T: Options> Subcommand for PerOperation<T> {
     }
 
     fn has_subcommand(name: &str) -> bool {
-        !name.contains('_') && Operation::named(name).is_some()
+        name == DIV && T::TAKES_FILES || !name.contains('_') && Operation::named(name).is_some()
     }
 }
 
@@ -144,7 +175,9 @@ impl<T: Options> FromArgMatches for PerOperation<T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let missing = || Error::raw(ErrorKind::MissingSubcommand, "an operation is needed");
         let (name, matches) = matches.subcommand().ok_or_else(missing)?;
-        let mut operation = Operation::named(name).ok_or_else(missing)?;
+        let is_first_alone = name == DIV;
+        let operation = if is_first_alone { Some(Operation::DivRem) } else { Operation::named(name) };
+        let mut operation = operation.ok_or_else(missing)?;
         if let Some(role) = operation.constant_role()
             && let Some(constant) = matches.get_one::<u32>(role.option())
         {
@@ -152,7 +185,7 @@ impl<T: Options> FromArgMatches for PerOperation<T> {
         }
         let file = |name: &str| matches.get_one::<OsString>(&name.to_uppercase()).cloned().unwrap_or_default();
         let operands = operation.operands().iter().filter(|_| T::TAKES_FILES).map(|operand| file(operand.name));
-        Ok(Self { operation, operands: operands.collect(), options: T::from_arg_matches(matches)? })
+        Ok(Self { operation, operands: operands.collect(), is_first_alone, options: T::from_arg_matches(matches)? })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {

@@ -1,5 +1,8 @@
 //! Values of options: what may be given, and what is said of anything else.
 
+use std::ffi::{OsStr, OsString};
+
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use num_bigint::BigUint;
 use warpmp::{Operation, Selector, operation::MUL_MAX_BITS};
 use warpmp_collatz::expression;
@@ -51,7 +54,7 @@ where
 
 /// A number of any size, or an expression of one: `2^64`.
 pub(crate) fn integer(text: &str) -> Result<BigUint, String> {
-    let value = expression::parse(text).map_err(|error| error.to_string())?;
+    let value = expression::integer(text, MUL_MAX_BITS).map_err(|error| error.to_string())?;
     Ok(BigUint::from_bytes_le(&value.to_le_bytes()))
 }
 
@@ -63,6 +66,23 @@ pub(crate) fn any(text: &str) -> Result<u64, String> {
 /// A small number, whose range depends on other options.
 pub(crate) fn small(text: &str) -> Result<u32, String> {
     within(0, u32::MAX)(text)
+}
+
+/// Takes names of files for charts.
+pub(crate) fn plot_parser() -> impl TypedValueParser<Value = OsString> {
+    OsStringValueParser::new().try_map(|name| plot(&name))
+}
+
+/// The name of a chart's file: charts are SVG.
+fn plot(name: &OsStr) -> Result<OsString, String> {
+    let lower = name.to_string_lossy().to_lowercase();
+    let other = ["png", "jpg", "jpeg", "gif", "webp", "pdf", "eps", "ps"]
+        .into_iter()
+        .find(|end| lower.ends_with(&format!(".{end}")));
+    match other {
+        Some(end) => Err(format!("charts are written as SVG, not as {}: name the file .svg", end.to_uppercase())),
+        None => Ok(name.to_owned()),
+    }
 }
 
 /// The modulus of the Collatz sieve.

@@ -81,7 +81,7 @@ struct Done {
 /// Runs the command.
 pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     let start = Instant::now();
-    let PerOperation { operation, operands, options: args } = command;
+    let PerOperation { operation, operands, is_first_alone, options: args } = command;
     if operands.iter().chain(&args.expect).filter(|name| *name == STDIN).count() > 1 {
         return Err(ArgsError::BothStdin.into());
     }
@@ -93,15 +93,19 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     let limit =
         |i: usize| widths.as_ref().map_or(operation.operand_max_bits(i), |widths| widths[i].next_multiple_of(64));
     let sources = operands.iter().enumerate().map(|(i, name)| Source::open(name, limit(i))).collect::<Result<_>>()?;
-    let reader = TupleReader::new(sources, args.chunk.chunk_bytes)?;
-    let expected = Expectations::open(*operation, args)?;
-    let outputs = Results::open(*operation, args, &inputs, &reader.npy_headers())?;
+    let mut reader = TupleReader::new(sources, args.chunk.chunk_bytes)?;
+    let expected = Expectations::open(*operation, *is_first_alone, args)?;
+    let shown = if *is_first_alone { 1 } else { operation.result_names().len() };
+    let outputs = Results::open(*operation, shown, args, &inputs, &reader.npy_headers())?;
     let results_on_stdout = outputs.on_stdout();
     let mut progress = Progress::new(reader.total_bytes(), operation.results_name(), args.summary.quiet);
     if outputs.on_terminal() {
         progress.hide();
     }
-    let session = Arc::new(engine::open(args.engine.device.selector, args.summary.hides_notes())?);
+    let size = if args.engine.algorithm.is_none() { reader.estimate() } else { None };
+    let size = size.map(|(lanes, bits)| engine::Work { operation: *operation, lanes, bits });
+    let (session, reason) = engine::open_for(args.engine.device.selector, size, args.summary.hides_notes())?;
+    let session = Arc::new(session);
     let pool = Arc::new(Pool::new(&session, reader.npy_headers().iter().all(Option::is_some)));
 
     let mut work = Work {
@@ -136,6 +140,7 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     outputs.finish()?;
 
     let mut summary = work.summary;
+    summary.reason = reason;
     summary.checked = work.checker.checked();
     summary.expected = work.expected.names();
     summary.finish(start.elapsed());

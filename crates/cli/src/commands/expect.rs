@@ -65,8 +65,9 @@ impl Expectations {
     ///
     /// # Errors
     /// [`ArgsError::Expectations`] for more files than results; what opening them gives.
-    pub(super) fn open(operation: Operation, args: &Apply) -> Result<Self> {
-        let (names, results) = (&args.expect, operation.result_names().len());
+    pub(super) fn open(operation: Operation, is_first_alone: bool, args: &Apply) -> Result<Self> {
+        let results = if is_first_alone { 1 } else { operation.result_names().len() };
+        let names = &args.expect;
         if names.len() > results {
             return Err(ArgsError::Expectations { operation }.into());
         }

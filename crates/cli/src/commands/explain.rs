@@ -8,6 +8,8 @@ use crate::{
     error::Result,
 };
 
+pub(crate) mod many;
+
 /// Runs the command.
 pub(crate) fn run(operation: Operation, args: &Explain) -> Result<()> {
     for (place, option, bits) in [(1, "--bits-b", args.bits_b), (2, "--bits-c", args.bits_c)] {

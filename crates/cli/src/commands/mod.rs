@@ -11,14 +11,20 @@ pub(crate) mod expect;
 mod explain;
 mod generate;
 pub(crate) mod is_prime;
+mod next_prime;
 pub(crate) mod pattern;
+pub(crate) mod pow;
 pub(crate) mod reproduce;
 mod results;
 pub(crate) mod selftest;
+mod shell;
 pub(crate) mod tune;
+mod whole;
+
+use warpmp_numtheory::fold::Fold;
 
 use crate::{
-    args::{Bench, BenchOperation, Command},
+    args::{Bench, BenchOperation, Command, Explained},
     error::Result,
 };
 
@@ -27,6 +33,12 @@ pub(crate) fn run(command: Command) -> Result<()> {
     match command {
         Command::Apply(args) => apply::run(&args),
         Command::IsPrime(args) => is_prime::run(&args),
+        Command::Pow(args) => pow::run(&args),
+        Command::Sum(args) => whole::run(Fold::Sum, "sum", &args),
+        Command::Product(args) => whole::run(Fold::Product, "product", &args),
+        Command::GcdAll(args) => whole::run(Fold::Gcd, "gcd-all", &args),
+        Command::LcmAll(args) => whole::run(Fold::Lcm, "lcm-all", &args),
+        Command::NextPrime(args) => next_prime::run(&args),
         Command::BatchGcd(args) => batch_gcd::run(&args),
         Command::Gen(args) => generate::run(&args),
         Command::Bench(Bench { operation: Some(BenchOperation::Rows(args)), .. }) => {
@@ -37,9 +49,14 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Bench(Bench { operation: Some(BenchOperation::Ecdlp(args)), .. }) => ecdlp::bench::run(&args),
         Command::Collatz { command } => collatz::run(&command),
         Command::Ecdlp { command } => ecdlp::run(&command),
-        Command::Explain { operation } => explain::run(operation.operation, &operation.options),
+        Command::Explain { operation: Explained::Operation(asked) } => explain::run(asked.operation, &asked.options),
+        Command::Explain { operation: Explained::IsPrime(args) } => explain::many::is_prime(&args),
+        Command::Explain { operation: Explained::BatchGcd(args) } => explain::many::batch_gcd(&args),
+        Command::Explain { operation: Explained::Collatz(args) } => collatz::explain(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),
+        Command::Completions(args) => shell::completions(&args),
+        Command::Man(args) => shell::man(&args),
     }
 }

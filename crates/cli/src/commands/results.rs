@@ -21,34 +21,36 @@ use crate::{
 pub(crate) struct Results {
     /// One for each result, or one for all.
     sinks: Vec<Sink>,
+    /// How many results are written, from the first on.
+    shown: usize,
     on_stdout: bool,
     on_terminal: bool,
 }
 
 impl Results {
-    /// Opens the outputs. `inputs`: the files that must not be written; `headers`: those of the operands.
+    /// Opens the outputs of the first `shown` results. `inputs`: the files that must not be written; `headers`: those of the operands.
     ///
     /// # Errors
     /// [`ArgsError::Outputs`], [`FileError::SameOutput`], [`ArgsError::WidthNeeded`]; what opening gives.
     pub(crate) fn open(
         operation: Operation,
+        shown: usize,
         args: &Apply,
         inputs: &[&OsStr],
         headers: &[Option<NpyHeader>],
     ) -> Result<Self> {
-        let results = operation.result_names().len();
         let names: Vec<Option<&OsStr>> = match &args.output[..] {
             [] => vec![None],
             names => names.iter().map(|name| Some(name.as_os_str())).collect(),
         };
         let formats: Vec<Format> = names.iter().map(|name| Format::choose(args.format.format, *name)).collect();
         let columns = names.len() == 1 && formats[0] == Format::Text;
-        if names.len() != results && !columns {
+        if names.len() != shown && !columns {
             return Err(ArgsError::Outputs { operation }.into());
         }
         output::refuse_twice(&args.output)?;
         let layouts = layouts(operation, args, headers)?;
-        let mut opened = Self { sinks: Vec::new(), on_stdout: false, on_terminal: false };
+        let mut opened = Self { sinks: Vec::new(), shown, on_stdout: false, on_terminal: false };
         for ((name, format), layout) in names.into_iter().zip(formats).zip(layouts) {
             let output = Output::open(name, inputs)?;
             opened.on_stdout |= output.is_stdout();
@@ -70,7 +72,8 @@ impl Results {
 
     /// Appends the results of a chunk by this operation, the status last if there is one.
     pub(crate) fn write(&mut self, operation: Operation, results: &[Numbers]) -> Result<()> {
-        let (columns, status) = columns(operation, results);
+        let (mut columns, status) = columns(operation, results);
+        columns.truncate(self.shown);
         if let [sink] = &mut self.sinks[..] {
             return sink.write_columns(&columns, status);
         }

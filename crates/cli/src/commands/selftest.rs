@@ -87,13 +87,29 @@ pub(crate) fn run(args: &Selftest) -> Result<()> {
             }
             total += passed;
             match first_fault {
+                None if passed == 0 => {
+                    console::report(&format!("  skip  {operation} by {algorithm}: {}\n", unfit(algorithm)))?;
+                }
                 None => console::report(&format!("  pass  {operation} by {algorithm}: {passed} known answers\n"))?,
                 Some(fault) => console::report(&format!("  FAIL  {operation} by {algorithm}: {fault}\n"))?,
             }
         }
     }
     total += failed;
-    if failed == 0 { Ok(()) } else { Err(WrongAnswers { failed, total }.into()) }
+    if failed == 0 {
+        console::report(&format!("{total} known answers, all of them right\n"))
+    } else {
+        Err(WrongAnswers { failed, total }.into())
+    }
+}
+
+/// Why an algorithm takes none of the widths.
+fn unfit(algorithm: &str) -> &'static str {
+    match algorithm {
+        "cpu-ifma" => "this processor has no AVX-512 IFMA",
+        "cpu-avx2" => "this processor has no AVX2, or has AVX-512 IFMA, which is faster",
+        _ => "takes none of these widths",
+    }
 }
 
 /// Does the algorithm give the right results? False if it does not take these widths.

@@ -69,6 +69,8 @@ pub(crate) enum LineProblem {
     Negative { head: String },
     #[error("'-' stands for a lane without a result; a number that serves all lanes is needed")]
     NoResult,
+    #[error("'-' stands for a lane without a result: without it nothing can be told of all")]
+    Gap,
     #[error("write numbers without '+': \"{head}\"")]
     Plus { head: String },
     #[error("write numbers without '_': \"{head}\"")]

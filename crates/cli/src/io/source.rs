@@ -187,6 +187,22 @@ impl Source {
         self.total_bytes
     }
 
+    /// About how many integers there are, and their bits, by what is at hand of the file: an array's header, or the first lines of a text.
+    /// None if the length is not known.
+    pub(crate) fn estimate(&mut self) -> Option<(u64, usize)> {
+        let total_bytes = self.total_bytes?;
+        if let Encoding::Npy { header, .. } = &self.format {
+            return Some((header.rows, 32 * header.row_limbs()));
+        }
+        let head = self.reader.fill_buf().ok()?;
+        let lines = head.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && !line.starts_with(b"#"));
+        let longest = lines.map(<[u8]>::len).max()?;
+        // The longest line is a bound of the width, the mean one tells the number.
+        let count = head.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count().max(1) as u64;
+        let lanes = (count * total_bytes).div_ceil(head.len().max(1) as u64);
+        Some((lanes, 4 * longest))
+    }
+
     /// Bytes read so far.
     pub(crate) const fn consumed_bytes(&self) -> u64 {
         self.consumed_bytes

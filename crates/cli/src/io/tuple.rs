@@ -127,6 +127,12 @@ impl TupleReader {
         self.sources.iter().map(Source::total_bytes).sum()
     }
 
+    /// About how many lanes there are, and the bits of the widest operand's; none if a length is not known, or a file is empty.
+    pub(crate) fn estimate(&mut self) -> Option<(u64, usize)> {
+        let sizes: Vec<(u64, usize)> = self.sources.iter_mut().map(Source::estimate).collect::<Option<_>>()?;
+        Some((sizes.iter().map(|(lanes, _)| *lanes).max()?, sizes.iter().map(|(_, bits)| *bits).max()?))
+    }
+
     /// The header of each operand that is an array.
     pub(crate) fn npy_headers(&self) -> Vec<Option<NpyHeader>> {
         self.sources.iter().map(|source| source.npy_header().copied()).collect()

@@ -56,11 +56,11 @@ pub(super) struct Factors<'n> {
 }
 
 /// Does levels.
-pub(super) struct Arithmetic<'s> {
-    pub(super) session: &'s Session,
+pub(crate) struct Arithmetic<'s> {
+    pub(crate) session: &'s Session,
     pub(super) watch: &'s dyn Watch,
-    pub(super) meter: Meter<'s>,
-    pub(super) stages: Stages,
+    pub(crate) meter: Meter<'s>,
+    pub(crate) stages: Stages,
     /// The cores do the work that takes them less time than this.
     pub(super) worth_seconds: f64,
     /// The longest numbers for the engine.
@@ -69,7 +69,7 @@ pub(super) struct Arithmetic<'s> {
 
 impl<'s> Arithmetic<'s> {
     /// On this engine, and the cores.
-    pub(super) fn new(session: &'s Session, watch: &'s dyn Watch) -> Self {
+    pub(crate) fn new(session: &'s Session, watch: &'s dyn Watch) -> Self {
         let (stages, meter) = (Stages::default(), Meter::new(watch));
         Self { session, watch, meter, stages, worth_seconds: WORTH_SECONDS, most_bits: Operation::Mul.max_bits() }
     }
@@ -92,7 +92,7 @@ impl<'s> Arithmetic<'s> {
     }
 
     /// The products of pairs.
-    pub(super) fn products(&mut self, pairs: &[[UBig; 2]]) -> Result<Vec<UBig>> {
+    pub(crate) fn products(&mut self, pairs: &[[UBig; 2]]) -> Result<Vec<UBig>> {
         let start = Instant::now();
         let bits = widest(pairs.iter().flatten());
         let fits = bits <= self.most_bits && is_even(pairs.iter().flatten(), bits);

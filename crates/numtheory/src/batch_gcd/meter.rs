@@ -11,7 +11,7 @@ const GROWTH: f64 = 1.41;
 const REMAINDERS: f64 = 3.0;
 
 /// Reports progress to the watch.
-pub(super) struct Meter<'s> {
+pub(crate) struct Meter<'s> {
     watch: &'s dyn Watch,
     /// Levels of products above the leaves.
     levels: usize,
@@ -27,7 +27,7 @@ impl<'s> Meter<'s> {
     }
 
     /// The work is a tree above so many leaves.
-    pub(super) const fn plan(&mut self, leaves: usize) {
+    pub(crate) const fn plan(&mut self, leaves: usize) {
         self.levels = leaves.next_power_of_two().ilog2() as usize;
     }
 

@@ -38,10 +38,10 @@ use crate::{
     error::{Error, Result},
     watch::Watch,
 };
-use arithmetic::Arithmetic;
+pub(crate) use arithmetic::Arithmetic;
 
 mod arithmetic;
-mod meter;
+pub(crate) mod meter;
 mod pairs;
 mod tree;
 
@@ -173,10 +173,10 @@ fn reserve(moduli: &[BigUint], kept: &[usize]) -> Result<()> {
     Vec::<u64>::new().try_reserve_exact(words).map_err(|_| Error::OutOfMemory { required_bytes })
 }
 
-fn to_ubig(number: &BigUint) -> UBig {
+pub(crate) fn to_ubig(number: &BigUint) -> UBig {
     UBig::from_le_bytes(&number.to_bytes_le())
 }
 
-fn to_biguint(number: &UBig) -> BigUint {
+pub(crate) fn to_biguint(number: &UBig) -> BigUint {
     BigUint::from_bytes_le(&number.to_le_bytes())
 }

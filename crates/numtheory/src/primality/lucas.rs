@@ -28,7 +28,7 @@ use crate::{
 /// After as many `D` a square is likely enough to look for a root.
 const FEW_D: usize = 32;
 /// Bits between two looks at the watch.
-const LOOK: usize = 64;
+const LOOK: u64 = 64;
 
 /// The integers of a batch: odd, and without a prime factor below 100.
 struct Candidates<'c> {
@@ -47,7 +47,7 @@ pub(super) fn passed(session: &Session, watch: &dyn Watch, candidates: &Batch) -
     let exponents: Vec<BigUint> = order.iter().zip(&twos).map(|(order, twos)| order >> twos).collect();
     let mut ladder = Ladder::new(session, &candidates)?;
     for bit in (0..exponents.iter().map(BigUint::bits).max().unwrap_or(0)).rev() {
-        if bit as usize % LOOK == 0 {
+        if bit.is_multiple_of(LOOK) {
             check(watch)?;
         }
         ladder.step(&exponents.iter().map(|exponent| u32::from(exponent.bit(bit))).collect::<Vec<_>>())?;
@@ -189,7 +189,7 @@ mod tests {
     use super::{super::bpsw::passes_strong_lucas_test, *};
 
     fn is_rough(n: u32) -> bool {
-        (2..100).all(|divisor| n % divisor != 0)
+        (2..100).all(|divisor| !n.is_multiple_of(divisor))
     }
 
     fn batch(numbers: &[BigUint], bits: usize) -> Batch<'static> {

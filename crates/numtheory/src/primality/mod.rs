@@ -12,6 +12,7 @@
 //! board.rs    verdicts on their way back to their places
 //! line.rs     the two threads, and the way of the integers between them
 //! lucas.rs    strong Lucas tests on the engine
+//! next.rs     the next primes after many integers
 //! bpsw.rs     the test of Baillie, Pomerance, Selfridge and Wagstaff for single integers
 //! ```
 //!
@@ -33,7 +34,9 @@ use warpmp::{Batch, Session};
 
 pub use bases::Bases;
 pub use bpsw::{is_bpsw_prime, passes_strong_lucas_test, passes_strong_test};
+pub use next::next_primes;
 pub use strong::Cost;
+pub use trial::{TrialDivision, trial_division};
 
 use crate::{
     error::{Error, Result},
@@ -51,6 +54,7 @@ mod bpsw;
 mod gather;
 mod line;
 mod lucas;
+mod next;
 mod strong;
 mod trial;
 

@@ -93,6 +93,26 @@ impl Trial {
     }
 }
 
+/// What trial division does before the strong tests.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrialDivision {
+    /// The largest prime that is tried.
+    pub largest_prime: u32,
+    /// The share of the odd integers that is left.
+    pub survivors: f64,
+}
+
+/// Trial division of integers of so many bits, before strong tests on an engine of this kind.
+pub fn trial_division(bits: usize, kind: EngineKind) -> TrialDivision {
+    let trial = Trial::new();
+    let primes = trial.groups[..trial.worthwhile(bits.div_ceil(32), kind)].iter().flat_map(|group| &group.primes);
+    let none = TrialDivision { largest_prime: 2, survivors: 1.0 };
+    primes.fold(none, |all, prime| TrialDivision {
+        largest_prime: prime.value,
+        survivors: all.survivors * (1.0 - 1.0 / f64::from(prime.value)),
+    })
+}
+
 impl Group {
     fn new(primes: &[u32]) -> Self {
         let product = primes.iter().map(|prime| u64::from(*prime)).product();

@@ -16,6 +16,9 @@ const UNIT: f64 = f64::EPSILON / 2.0;
 /// Room for errors of second order and of this computation.
 const MARGIN: f64 = 1.0 + 1e-6;
 
+/// A source of errors: the value that is multiplied by the error, and the transfer to the outputs.
+type Source = (Vec<f64>, Vec<f64>);
+
 /// A codelet: values of one run that depend on each other.
 #[derive(Debug, Default)]
 pub(crate) struct Codelet {
@@ -120,9 +123,9 @@ impl Codelet {
 
     /// The sources of errors, in pairs of neighbouring instructions: the values that are multiplied by the errors, the
     /// transfers to the outputs, and the bound on the errors in units of 2⁻⁵³.
-    fn errors(&self) -> Vec<[(Vec<f64>, Vec<f64>); 2]> {
+    fn errors(&self) -> Vec<[Source; 2]> {
         let (values, transfers) = (self.values(), self.transfers());
-        let mut sources: [Vec<(Vec<f64>, Vec<f64>)>; 2] = Default::default();
+        let mut sources: [Vec<Source>; 2] = Default::default();
         let scaled = |value: &[f64], by: f64| value.iter().map(|it| it * by).collect::<Vec<f64>>();
         for (i, step) in self.steps.iter().enumerate() {
             let transfer = &transfers[self.inputs + i];
@@ -134,7 +137,7 @@ impl Codelet {
             }
         }
         let nothing = || (vec![0.0; self.inputs], vec![0.0; self.outputs.len()]);
-        let pairs = |sources: Vec<(Vec<f64>, Vec<f64>)>| {
+        let pairs = |sources: Vec<Source>| {
             let mut sources = sources.into_iter();
             let mut pairs = Vec::new();
             while let Some(first) = sources.next() {
@@ -147,7 +150,7 @@ impl Codelet {
 
     /// The norm of the map from the inputs to the errors of the outputs, Euclidean norms on both sides, in units of 2⁻⁵³.
     pub(crate) fn euclidean(&self) -> f64 {
-        let errors: Vec<(Vec<f64>, Vec<f64>)> = self.errors().into_iter().flatten().collect();
+        let errors: Vec<Source> = self.errors().into_iter().flatten().collect();
         let norm = |v: &[f64]| v.iter().map(|it| it * it).sum::<f64>().sqrt();
         // |T·D·V| ≤ |T·S⁻¹|·|S·V| for every positive diagonal S.
         let mut grams =
@@ -171,7 +174,7 @@ impl Codelet {
     pub(crate) fn greatest(&self) -> f64 {
         let mut sums = vec![vec![0.0; self.inputs / 2]; self.outputs.len() / 2];
         for [first, second] in self.errors() {
-            let block = |i: usize, of: fn(&(Vec<f64>, Vec<f64>)) -> &Vec<f64>| {
+            let block = |i: usize, of: fn(&Source) -> &Vec<f64>| {
                 norm_of_block([of(&first)[2 * i], of(&first)[2 * i + 1], of(&second)[2 * i], of(&second)[2 * i + 1]])
             };
             let values: Vec<f64> = (0..self.inputs / 2).map(|i| block(i, |it| &it.0)).collect();
@@ -208,8 +211,10 @@ impl Step {
         };
         match product {
             None => {}
-            Some((Double::Value(value), Double::Constant { value: factor, error }))
-            | Some((Double::Constant { value: factor, error }, Double::Value(value))) => {
+            Some(
+                (Double::Value(value), Double::Constant { value: factor, error })
+                | (Double::Constant { value: factor, error }, Double::Value(value)),
+            ) => {
                 step.terms.push((number(value), factor));
                 step.inexact = (error > 0.0).then(|| (number(value), error));
             }
@@ -279,7 +284,7 @@ fn add(a: &mut [f64], b: &[f64], factor: f64) {
 fn norm_of_block([a, b, c, d]: [f64; 4]) -> f64 {
     let (squares, determinant) = (a * a + b * b + c * c + d * d, a * d - b * c);
     let root = (squares * squares - 4.0 * determinant * determinant).max(0.0).sqrt();
-    ((squares + root) / 2.0).sqrt()
+    f64::midpoint(squares, root).sqrt()
 }
 
 /// A bound on the eigenvalues of a symmetric matrix whose eigenvalues are not negative: the matrix `λ − M` has a Cholesky

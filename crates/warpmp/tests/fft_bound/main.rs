@@ -89,7 +89,6 @@ fn every_pass_is_within_its_bound() {
             assert!(tight, "{}: {error} u in {pass:?}", fft.name());
         }
         let composed = composed(fft, &errors);
-        println!("{}: {}", fft.name(), fft.bound(16));
         assert!(composed <= fft.bound(16) && fft.bound(16) < 0.5, "{}: {composed}", fft.name());
     }
 }

@@ -5,7 +5,9 @@
 
 use std::collections::HashMap;
 
-use warpmp_kernel::ir::{Class, Cmp, Elem, Inst, Item, Kernel, Op, Operand, Space, Special};
+use warpmp_kernel::ir::{
+    Carry, Class, Cmp, Elem, Half, Inst, Int, Item, Kernel, Logic, Op, Operand, Space, Special, Width,
+};
 
 /// A pretended address of the table.
 const TABLE: u64 = 1 << 40;
@@ -154,10 +156,10 @@ impl Thread<'_> {
         let operands = &inst.operands;
         match inst.op {
             Op::Ld(space, vector, Elem::F64) => {
-                for i in 0..vector.len() {
+                for (i, &target) in operands[..vector.len()].iter().enumerate() {
                     let value =
                         if space == Space::Shared { self.new_value(Origin::Loaded) } else { self.of_table(inst, i) };
-                    self.define(operands[i], value);
+                    self.define(target, value);
                 }
             }
             Op::St(Space::Shared, _, Elem::F64) => {
@@ -212,7 +214,7 @@ impl Thread<'_> {
         if let (Op::SubF64, &[Double::Value(digit), Double::Constant { value, .. }]) = (op, sources)
             && matches!(self.trace.values[digit].origin, Origin::Digit)
         {
-            assert!(value == f64::from_bits(0x4330_0000_0000_0000), "2⁵² is subtracted");
+            assert_eq!(value.to_bits(), 0x4330_0000_0000_0000, "2⁵² is subtracted");
             return self.new_value(Origin::Digit);
         }
         let origin = match op {
@@ -239,7 +241,6 @@ impl Thread<'_> {
         let a = || self.integer(sources[0]);
         let b = || self.integer(sources[1]);
         let both = || a().zip(b());
-        use warpmp_kernel::ir::{Carry, Half, Int, Logic, Width};
         Some(match op {
             Op::Special(Special::Tid) => self.number,
             Op::Special(Special::Lane) => self.number % 32,

@@ -138,7 +138,6 @@ pub(super) struct Report {
     #[serde(flatten)]
     pub(super) stages: Stages,
     /// Keys without a modulus.
-    #[serde(skip_serializing_if = "is_zero")]
     pub(super) skipped: u64,
     /// Integers whose lines were found again.
     pub(super) checked: u64,
@@ -146,10 +145,6 @@ pub(super) struct Report {
     lanes_per_second: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) findings: Option<Vec<Entry>>,
-}
-
-const fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 impl Report {

@@ -3,13 +3,14 @@
 use std::{ffi::OsString, path::PathBuf, str::FromStr};
 
 use clap::{Args as Group, Subcommand, ValueEnum};
+use dashu_int::UBig;
 use warpmp_collatz::expression;
 
 use super::CollatzFailure;
 use crate::{
     args::{
         GpusArgs, ObjectArgs, ProgressArgs, SummaryArgs,
-        values::{any, share, sieve_modulus, small, within},
+        values::{any, plot_parser, share, sieve_modulus, small, within},
     },
     error::Error,
 };
@@ -35,6 +36,11 @@ impl FromStr for Number {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         expression::parse(text).map(Self)
     }
+}
+
+/// A number of any length that a trajectory can start from.
+fn long(text: &str) -> Result<UBig, String> {
+    expression::integer(text, 1 << 24).map_err(|error| error.to_string())
 }
 
 /// The starts that a command works on.
@@ -175,7 +181,11 @@ pub(crate) struct Verify {
 #[derive(Debug, Group)]
 #[command(after_help = "\
 The exit code is 0 even if starts are missing: a campaign under way is no error. With --complete it is 1
-unless every start of the range has a certificate. The JSON object always has `complete`.")]
+unless every start of the range has a certificate. The JSON object always has `complete`.
+
+Examples:
+  warpmp collatz status campaign --complete
+  warpmp collatz status campaign --plot campaign.svg")]
 pub(crate) struct Status {
     /// Directory of a campaign
     pub(crate) folder: PathBuf,
@@ -183,7 +193,7 @@ pub(crate) struct Status {
     #[arg(long)]
     pub(crate) complete: bool,
     /// Draw the covered starts and the windows' rates into this file
-    #[arg(long, value_name = "FILE.svg")]
+    #[arg(long, value_name = "FILE.svg", value_parser = plot_parser())]
     pub(crate) plot: Option<OsString>,
     #[command(flatten)]
     pub(crate) object: ObjectArgs,
@@ -195,7 +205,11 @@ pub(crate) struct Status {
 The independent path shares no code with the engines and is some hundred times slower: a window of
 2^40 takes a core some ten minutes. With --sample P a share P of the certificates, chosen at random,
 is recomputed whole; of all others only the samples that they name are recomputed. The exit code is 1
-if a certificate is wrong or not readable, with --complete also if a part of the range has none.")]
+if a certificate is wrong or not readable, with --complete also if a part of the range has none.
+
+Examples:
+  warpmp collatz check campaign
+  warpmp collatz check campaign --sample 0.01 --complete")]
 pub(crate) struct Check {
     /// Directory of a campaign
     pub(crate) folder: PathBuf,
@@ -283,14 +297,21 @@ pub(crate) struct Records {
 
 /// Follow one start down to 1
 #[derive(Debug, Group)]
+#[command(after_help = "\
+T(n) is n/2 for even n, and (3n+1)/2 for odd n: a step of T on an odd n is two steps of the delay.
+
+Examples:
+  warpmp collatz trace 27
+  warpmp collatz trace 2^64-1 --plot trace.svg")]
 pub(crate) struct Trace {
-    /// The start
-    pub(crate) start: Number,
+    /// The start, of up to 2^24 bits; the time grows with the square of its length
+    #[arg(value_parser = long)]
+    pub(crate) start: UBig,
     /// Print every value of T, one a line, before the figures
     #[arg(long)]
     pub(crate) values: bool,
     /// Draw the values of T against the steps into this file
-    #[arg(long, value_name = "FILE.svg")]
+    #[arg(long, value_name = "FILE.svg", value_parser = plot_parser())]
     pub(crate) plot: Option<OsString>,
     /// Print one JSON object
     #[arg(long, conflicts_with = "values")]

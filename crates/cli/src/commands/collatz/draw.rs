@@ -1,5 +1,6 @@
 //! A trajectory and a campaign as charts.
 
+use dashu_int::UBig;
 use warpmp_collatz::{
     campaign::{Campaign, Contents, Sums, rates},
     window::Window,
@@ -10,19 +11,39 @@ use crate::plot::{Axis, Chart, LINEAR, Series, Style};
 /// Points of a campaign's line: nobody could tell more of them apart.
 const POINTS: usize = 1000;
 
-/// The values of T, the start first, against the steps.
-pub(super) fn trajectory(start: u128, values: &[f64]) -> Chart {
+/// The values of T, the start first, against the steps, from their decimal logarithms. The peak and the end of the glide have marks.
+pub(super) fn trajectory(start: &UBig, values: &[f64]) -> Chart {
+    // Floats hold most values. Of longer ones the chart has the logarithms.
+    let is_long = values.iter().any(|value| *value > 300.0);
+    let exact: Vec<f64> = values.iter().map(|value| if is_long { *value } else { 10_f64.powf(*value) }).collect();
+    let values = &exact[..];
     let points: Vec<(f64, f64)> = values.iter().enumerate().map(|(step, &value)| (step as f64, value)).collect();
-    let level = vec![(0.0, start as f64), (values.len().saturating_sub(1) as f64, start as f64)];
+    let first = values.first().copied().unwrap_or(0.0);
+    let level = vec![(0.0, first), (points.len().saturating_sub(1) as f64, first)];
+    let at = |step: usize| points[step];
+    let highest = (0..points.len()).max_by(|a, b| values[*a].total_cmp(&values[*b])).map(at);
+    let below = values.iter().position(|value| *value < first).map(at);
+    let mark = |name: &str, colour, point: Option<(f64, f64)>| {
+        point.map(|point| Series { name: name.into(), colour, style: Style::Solid, points: vec![point] })
+    };
+    let marks = [mark("the peak", 1, highest), mark("the end of the glide", 2, below)].into_iter().flatten();
+    let digits = start.to_string();
+    let shown = if digits.len() > 40 { format!("a number of {} digits", digits.len()) } else { digits };
     let style = if values.len() > 200 { Style::Thin } else { Style::Solid };
     Chart {
-        title: format!("The trajectory of {start}"),
+        title: format!("The trajectory of {shown}: {} steps of T", values.len().saturating_sub(1)),
         x: Axis { label: "steps of T".into(), base: LINEAR },
-        y: Axis { label: "value".into(), base: 10 },
-        series: vec![
-            Series { name: "T applied so often".into(), colour: 5, style, points },
-            Series { name: "the start".into(), colour: 6, style: Style::Dashed, points: level },
-        ],
+        y: if is_long {
+            Axis { label: "decimal logarithm of the value".into(), base: LINEAR }
+        } else {
+            Axis { label: "value".into(), base: 10 }
+        },
+        series: marks
+            .chain([
+                Series { name: "T applied so often".into(), colour: 5, style, points: points.clone() },
+                Series { name: "the start".into(), colour: 6, style: Style::Dashed, points: level },
+            ])
+            .collect(),
     }
 }
 

@@ -18,6 +18,11 @@ use crate::{console, error::Result};
 use args::CollatzCommand;
 pub(crate) use error::CollatzFailure;
 
+/// Says how a range would be verified.
+pub(crate) fn explain(args: &args::Verify) -> Result<()> {
+    verify::explain(args)
+}
+
 /// Runs a subcommand.
 pub(crate) fn run(command: &CollatzCommand) -> Result<()> {
     match command {

@@ -1,5 +1,6 @@
 //! `warpmp collatz trace`: one trajectory.
 
+use dashu_int::{UBig, ops::BitTest as _};
 use serde_json::json;
 use warpmp_collatz::number;
 
@@ -9,11 +10,12 @@ use crate::{console, error::Result, interrupt, io::output::Output};
 /// Runs the command.
 pub(super) fn run(args: &Trace) -> Result<()> {
     let plot = args.plot.as_ref().map(Output::to).transpose()?;
-    let mut drawn = vec![args.start.0 as f64];
+    // Charts have decimal logarithms: long values are beyond the floats.
+    let mut drawn = vec![log10(&args.start)];
     let mut failed = None;
-    let traced = number::trace(args.start.0, |value| {
+    let traced = number::trace_any(&args.start, |value| {
         if plot.is_some() {
-            drawn.push(value.to_ubig().to_f64().value());
+            drawn.push(log10(&value.to_ubig()));
         }
         let shown = if args.values { console::print(&format!("{}\n", value.to_ubig())) } else { Ok(()) };
         match shown.and_then(|()| interrupt::check()) {
@@ -29,7 +31,7 @@ pub(super) fn run(args: &Trace) -> Result<()> {
     }
     let trace = traced?;
     if let Some(mut output) = plot {
-        output.write_all(draw::trajectory(args.start.0, &drawn).svg()?.as_bytes())?;
+        output.write_all(draw::trajectory(&args.start, &drawn).svg()?.as_bytes())?;
         output.finish()?;
     }
     let highest = trace.highest.to_string();
@@ -48,4 +50,11 @@ pub(super) fn run(args: &Trace) -> Result<()> {
         trace.steps,
         trace.glide
     ))
+}
+
+/// The decimal logarithm; 0 for 0.
+fn log10(value: &UBig) -> f64 {
+    let shift = value.bit_len().saturating_sub(64);
+    let top = (value >> shift).to_f64().value();
+    (top.max(1.0).log2() + shift as f64) * std::f64::consts::LOG10_2
 }

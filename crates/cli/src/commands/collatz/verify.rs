@@ -58,6 +58,27 @@ pub(super) fn run(args: &Verify) -> Result<()> {
     report(args, &specification, &before, &sums, &device, seconds)
 }
 
+/// Says how the range would be verified, without doing it.
+pub(super) fn explain(args: &Verify) -> Result<()> {
+    args.check()?;
+    let engines = engines::open(args.device.selector, args.tables.cache.as_deref(), args.summary.hides_notes())?;
+    let specification = request(args)?.specification(args.out.as_deref(), &engines)?;
+    let sieve = "a start is tested unless a proved rule shows that it comes below itself, or meets a smaller start";
+    console::print(&format!(
+        "command    collatz verify: {} starts from {}\n\
+         device     {}\n\
+         scheme     {}\n\
+         windows    {} of {} starts: each leaves a certificate with --out\n\
+         why        {sieve}; without options the plan weighs its tables against the range and the memory\n",
+        specification.range.count(),
+        specification.range.from(),
+        engines.names(),
+        specification.scheme,
+        specification.windows(),
+        specification.window_size(),
+    ))
+}
+
 /// The request, checked as far as that is possible without engines.
 fn request(args: &Verify) -> Result<Request> {
     let range = Window::new(args.range.from.0, args.range.count.0)?;

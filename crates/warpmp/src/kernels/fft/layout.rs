@@ -57,7 +57,7 @@ impl Layout {
             limbs => limbs,
         };
         let digits = (limbs[0].max(limbs[1]) * 32 / DIGIT_BITS).next_power_of_two().max(512);
-        let usual = if digits > 2048 { 1 } else { 0 };
+        let usual = u32::from(digits > 2048);
         let with = |levels: u32| Self { limbs, square, points: digits >> levels, parts: 1 << levels };
         let possible = |layout: &Self| (512..=2048).contains(&layout.points) && layout.is_exact();
         levels.filter(|&levels| levels <= 1).map(with).filter(possible).unwrap_or_else(|| with(usual))

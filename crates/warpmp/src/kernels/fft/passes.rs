@@ -11,7 +11,7 @@ use super::Place;
 use super::angle::{Angle, cosine_and_sine, tree_roots};
 use super::codelet::{self, Complex, Root};
 use super::layout::{JOINED, Layout, Points, RADIX};
-use super::table::ROOT_BYTES;
+use super::table::{ROOT_BYTES, SECOND_ROOTS};
 
 /// 2⁵² as the high word of a double: the low word adds to it.
 const TWO_52_HIGH: u32 = 0x4330_0000;
@@ -51,7 +51,7 @@ impl Layout {
             b.set(first, next);
             let next = b.add64(node, u64::from(ROOT_BYTES * self.part_roots()));
             b.set64(node, next);
-            let next = b.add64(table, u64::from(ROOT_BYTES * self.second_roots()));
+            let next = b.add64(table, u64::from(ROOT_BYTES * SECOND_ROOTS));
             b.set64(table, next);
             again
         });
@@ -183,7 +183,7 @@ impl Layout {
         if self.parts == 1 {
             return from;
         }
-        let times = b.mul_lo64(part, u64::from(self.last_roots() / self.second_roots()));
+        let times = b.mul_lo64(part, u64::from(self.last_roots() / SECOND_ROOTS));
         b.add64(from, times)
     }
 

@@ -19,6 +19,9 @@ use super::layout::{DIGIT_BITS, JOINED, Layout, Points, ROW_WORDS, SEGMENTS};
 /// Added to a coefficient: 1.5·2⁵².
 const ROUNDING: f64 = 6_755_399_441_055_744.0;
 
+/// The low and the high word of a number.
+type Halves = (R32, R32);
+
 /// The words of a thread in a column of the rows.
 struct Column {
     /// Of each row the word without its carry.
@@ -36,7 +39,7 @@ impl Layout {
         let first = b.add(place.shared, self.first_factor());
         let number = b.shl(place.thread, 1);
         let mut points = Points::new(b, number, first);
-        let halves: Vec<Vec<(R32, R32)>> =
+        let halves: Vec<Vec<Halves>> =
             (0..self.columns()).map(|column| self.pairs(b, place, &mut points, 2 * self.threads() * column)).collect();
         b.section("carry");
         let warp = b.shr(place.thread, 5);
@@ -80,7 +83,7 @@ impl Layout {
     }
 
     /// The pairs of coefficients of two neighbouring columns, low and high word, a row after the other.
-    fn pairs(self, b: &mut Builder, place: &Place, points: &mut Points, column: u32) -> Vec<(R32, R32)> {
+    fn pairs(self, b: &mut Builder, place: &Place, points: &mut Points, column: u32) -> Vec<Halves> {
         let even = self.column(b, place, points, column);
         // Of the high words only the low halves are of coefficients. Two share a register while the other column is
         // computed, because registers are short.
@@ -90,7 +93,7 @@ impl Layout {
             b.warp_barrier();
         }
         let odd = self.column(b, place, points, column + 1);
-        let pair = |(row, (even, odd)): (usize, ((R32, R32), (R32, R32)))| {
+        let pair = |(row, (even, odd)): (usize, (Halves, Halves))| {
             let high = b.prmt(highs[row / 2], 0, if row.is_multiple_of(2) { 0x4410 } else { 0x4432 });
             let shifted = [b.shl(odd.0, DIGIT_BITS), b.prmt(odd.0, odd.1, 0x5432)];
             let sum = [b.register(), b.register()];
@@ -104,7 +107,7 @@ impl Layout {
 
     /// The rounded coefficients of a column, a row after the other: the low words, and words whose low halves are the bits
     /// above.
-    fn column(self, b: &mut Builder, place: &Place, points: &mut Points, column: u32) -> Vec<(R32, R32)> {
+    fn column(self, b: &mut Builder, place: &Place, points: &mut Points, column: u32) -> Vec<Halves> {
         let x = self.join(b, place, points, column);
         b.section("round");
         let rows = x.iter().map(|x| x.re).chain(x.iter().map(|x| x.im)).take(self.rows() as usize);
@@ -117,7 +120,7 @@ impl Layout {
     }
 
     /// Adds the upper half of each pair to the next word.
-    fn add(self, b: &mut Builder, place: &Place, passed: R32, halves: &[(R32, R32)], column: usize) -> Column {
+    fn add(self, b: &mut Builder, place: &Place, passed: R32, halves: &[Halves], column: usize) -> Column {
         let bottom = b.compare(Cmp::Eq, place.lane, 0);
         let (generate, propagate) = (b.copy(0), b.copy(0));
         let mut words = Vec::new();

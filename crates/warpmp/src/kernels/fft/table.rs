@@ -21,6 +21,9 @@ pub(super) const ROOT_BYTES: u32 = 16;
 /// Roots of a codelet of radix 16.
 const ROOTS: u32 = RADIX / 2;
 
+/// Roots of the second pass in a part.
+pub(super) const SECOND_ROOTS: u32 = ROOTS * RADIX;
+
 /// Where the tables begin, in roots.
 impl Layout {
     /// Roots of a part's own table: the powers of its node from the first on, then the roots of its first pass.
@@ -33,14 +36,9 @@ impl Layout {
         self.parts * self.part_roots()
     }
 
-    /// Roots of the second pass in a part.
-    pub(super) const fn second_roots(self) -> u32 {
-        ROOTS * RADIX
-    }
-
     /// Where the roots of the last forward pass begin.
     pub(super) const fn last_pass(self) -> u32 {
-        self.second() + self.parts * self.second_roots()
+        self.second() + self.parts * SECOND_ROOTS
     }
 
     /// Roots of the last forward pass in a part.

@@ -1,0 +1,109 @@
+//! `warpmp next-prime`: the least prime above each integer of a file.
+
+use std::{sync::Arc, time::Instant};
+
+use num_bigint::BigUint;
+use rayon::prelude::*;
+use serde::Serialize;
+use warpmp::{Batch, Operation, Session, Shape};
+use warpmp_numtheory::primality::next_primes;
+
+use crate::{
+    args::NextPrime,
+    console, engine,
+    error::{Error, Result, plural},
+    interrupt,
+    io::{
+        npy::Dtype,
+        output::Output,
+        sink::{ArrayHead, Format, Sink},
+        source::Source,
+        tuple::TupleReader,
+    },
+    numbers::{self, Lines, Numbers, row},
+    pool::Pool,
+    progress::Progress,
+    summary::{scaled, scaled_seconds},
+};
+
+/// Steps of the progress bar, a file that is a chunk.
+const STEPS: u64 = 10_000;
+
+/// What the command cost.
+#[derive(Debug, Serialize)]
+struct Report {
+    op: &'static str,
+    /// Bits of the widest prime.
+    bits: usize,
+    lanes: u64,
+    device: String,
+    total_seconds: f64,
+    lanes_per_second: f64,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &NextPrime) -> Result<()> {
+    let start = Instant::now();
+    let source = Source::open(&args.file, Operation::PowMod.max_bits() - 1)?;
+    let mut reader = TupleReader::new(vec![source], args.chunk.chunk_bytes)?;
+    let format = Format::choose(args.format.format, args.output.as_deref());
+    let output = Output::open(args.output.as_deref(), &[args.file.as_os_str()])?;
+    let (on_stdout, on_terminal) = (output.is_stdout(), output.is_terminal());
+    let mut sink = Sink::new(output, format, args.hex, ArrayHead::Unknown(Dtype::U32))?;
+    let session = engine::open(args.device.selector, args.summary.hides_notes())?;
+    let (names, pool) = (reader.names(), Pool::new(&Arc::new(Session::cpu()), false));
+    let mut report = Report {
+        op: "next-prime",
+        bits: 0,
+        lanes: 0,
+        device: session.engine().name.clone(),
+        total_seconds: 0.0,
+        lanes_per_second: 0.0,
+    };
+    while let Some(chunk) = reader.next_chunk()? {
+        interrupt::check()?;
+        let operands = numbers::operands(&chunk, &names, &pool, None, Lines::Unsigned)?;
+        let batches = operands.columns[0].as_ref().ok_or(Error::Bug)?;
+        let number = |lane: usize| BigUint::from_slice(row(batches, operands.places.as_deref(), lane).0);
+        let integers: Vec<BigUint> = (0..operands.lanes).into_par_iter().map(number).collect();
+        let mut progress = Progress::new(Some(STEPS), "integers", args.summary.quiet);
+        if on_terminal {
+            progress.hide();
+        }
+        let primes = next_primes(&session, &integers, &progress)?;
+        drop(progress);
+        sink.write(&batched(&primes)?)?;
+        report.lanes += primes.len() as u64;
+        report.bits = report.bits.max(primes.iter().map(BigUint::bits).max().unwrap_or(0) as usize);
+    }
+    interrupt::check()?;
+    sink.finish()?;
+    report.total_seconds = start.elapsed().as_secs_f64();
+    report.lanes_per_second = report.lanes as f64 / report.total_seconds.max(1e-9);
+    let json = serde_json::to_string(&report).unwrap_or_default();
+    console::summary(args.summary, on_stdout, &json, &report.text())
+}
+
+/// Integers as a batch of the widest one's width.
+fn batched(integers: &[BigUint]) -> Result<Numbers> {
+    let bits = integers.iter().map(BigUint::bits).max().unwrap_or(0).max(1) as usize;
+    let shape = Shape::new(integers.len(), bits);
+    let mut limbs = vec![0; shape.words()];
+    for (out, integer) in limbs.chunks_exact_mut(shape.limbs()).zip(integers) {
+        let digits = integer.to_u32_digits();
+        out[..digits.len()].copy_from_slice(&digits);
+    }
+    Ok(Numbers::new(vec![Batch::from_limbs(shape, limbs)?], None))
+}
+
+impl Report {
+    fn text(&self) -> String {
+        let Self { bits, lanes, device, .. } = self;
+        format!(
+            "{lanes} prime{} of at most {bits} bits; {device}, end to end {} ({} primes/s)",
+            plural(*lanes),
+            scaled_seconds(self.total_seconds),
+            scaled(self.lanes_per_second),
+        )
+    }
+}

@@ -1,0 +1,236 @@
+//! `warpmp pow`: powers with all their bits.
+
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
+
+use num_bigint::BigUint;
+use serde::Serialize;
+use warpmp::{Batch, Operation, Options, Session, Shape};
+
+use crate::{
+    args::{ArgsError, Power},
+    commands::check::{head, spread},
+    console, engine,
+    error::{Error, Result, plural},
+    interrupt,
+    io::{
+        STDIN,
+        column::Column,
+        npy::Dtype,
+        output::Output,
+        sink::{ArrayHead, Format, Sink},
+        source::Source,
+        tuple::TupleReader,
+    },
+    numbers::{self, Lines, Numbers, Single, row},
+    pool::Pool,
+    progress::Progress,
+    summary::{scaled, scaled_seconds},
+};
+
+/// The most bits of a power: those of the widest product.
+const MOST_BITS: usize = 2 * warpmp::operation::MUL_MAX_BITS;
+/// Bits of the exponents.
+const EXPONENT_BITS: usize = 32;
+
+/// A power that cannot be.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PowerError {
+    #[error("a base of {bits} bits to the power {exponent} has more than {MOST_BITS} bits: use pow-mod, or product")]
+    TooWide { bits: usize, exponent: u32 },
+    #[error("lane {lane}: the engine's power {found} is wrong, expected {expected}")]
+    Wrong { lane: u64, found: String, expected: String },
+    #[error("{place}: a negative exponent")]
+    NegativeExponent { place: String },
+}
+
+/// What the command cost.
+#[derive(Debug, Serialize)]
+struct Report {
+    op: &'static str,
+    /// Bits of the widest base.
+    bits: usize,
+    lanes: u64,
+    device: String,
+    checked: u64,
+    total_seconds: f64,
+    lanes_per_second: f64,
+}
+
+/// A base with its sign and its exponent.
+#[derive(Clone, Copy)]
+struct Lane<'n> {
+    base: &'n [u32],
+    is_negative: bool,
+    exponent: u32,
+    is_missing: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Power) -> Result<()> {
+    let start = Instant::now();
+    if args.base == STDIN && args.exponent == STDIN {
+        return Err(ArgsError::BothStdin.into());
+    }
+    let sources =
+        vec![Source::open(&args.base, warpmp::operation::MUL_MAX_BITS)?, Source::open(&args.exponent, EXPONENT_BITS)?];
+    let mut reader = TupleReader::new(sources, args.chunk.chunk_bytes)?;
+    let format = Format::choose(args.format.format, args.output.as_deref());
+    let output = Output::open(args.output.as_deref(), &[args.base.as_os_str(), args.exponent.as_os_str()])?;
+    let on_stdout = output.is_stdout();
+    let mut progress = Progress::new(reader.total_bytes(), "powers", args.summary.quiet);
+    if output.is_terminal() {
+        progress.hide();
+    }
+    let mut sink = Sink::new(output, format, args.hex, ArrayHead::Unknown(Dtype::U32))?;
+    let session = engine::open(args.device.selector, args.summary.hides_notes())?;
+    let (names, pool) = (reader.names(), Pool::new(&Arc::new(Session::cpu()), false));
+    let device = session.engine().name.clone();
+    let mut report =
+        Report { op: "pow", bits: 0, lanes: 0, device, checked: 0, total_seconds: 0.0, lanes_per_second: 0.0 };
+    let mut singles: Vec<Option<Single>> = vec![None, None];
+    while let Some(tuple) = reader.next_chunk()? {
+        interrupt::check()?;
+        for (i, operand) in tuple.operands.iter().enumerate() {
+            if let (true, Some(raw)) = (operand.is_single, &operand.raw) {
+                singles[i] = Some(numbers::single(raw, &names[i], &pool, None)?);
+            }
+        }
+        let operands = numbers::operands(&tuple, &names, &pool, None, Lines::Results)?;
+        let places = operands.places.as_deref();
+        let integer = |operand: usize, lane: usize| -> Result<(&[u32], bool)> {
+            match (&operands.columns[operand], &singles[operand]) {
+                (Some(batches), _) => {
+                    let sign = super::apply::sign(&operands.signs[operand], places, lane);
+                    Ok((row(batches, places, lane).0, sign == Some(true)))
+                }
+                (None, Some(single)) => Ok((single.batch.limbs(), single.is_negative == Some(true))),
+                (None, None) => Err(Error::Bug),
+            }
+        };
+        let lane = |lane: usize| -> Result<Lane<'_>> {
+            let ((base, is_negative), (exponent, is_exponent_negative)) = (integer(0, lane)?, integer(1, lane)?);
+            if is_exponent_negative {
+                return Err(PowerError::NegativeExponent { place: format!("{}:{}", names[1], tuple.line(lane)) }.into());
+            }
+            let is_missing = operands.missing.get(lane) == Some(&true);
+            Ok(Lane { base, is_negative, exponent: exponent[0], is_missing })
+        };
+        let lanes = (0..operands.lanes).map(lane).collect::<Result<Vec<_>>>()?;
+        let powers = powers(&session, &lanes)?;
+        report.checked += check(&lanes, &powers, args.check, report.lanes)?;
+        write(&mut sink, &lanes, &powers)?;
+        report.lanes += lanes.len() as u64;
+        report.bits = report.bits.max(lanes.iter().map(|lane| numbers::bit_length(lane.base)).max().unwrap_or(0));
+        progress.update(tuple.consumed_bytes, report.lanes);
+    }
+    interrupt::check()?;
+    sink.finish()?;
+    report.total_seconds = start.elapsed().as_secs_f64();
+    report.lanes_per_second = report.lanes as f64 / report.total_seconds.max(1e-9);
+    let json = serde_json::to_string(&report).unwrap_or_default();
+    console::summary(args.summary, on_stdout, &json, &report.text())
+}
+
+/// The magnitudes of all powers: lanes of the same exponent and of like widths together.
+fn powers(session: &Session, lanes: &[Lane<'_>]) -> Result<Numbers> {
+    let mut groups: BTreeMap<(u32, usize), Vec<usize>> = BTreeMap::new();
+    for (number, lane) in lanes.iter().enumerate() {
+        let limbs = numbers::bit_length(lane.base).div_ceil(32).max(1);
+        groups.entry((lane.exponent, numbers::class(limbs))).or_default().push(number);
+    }
+    let mut places = vec![(0, 0); lanes.len()];
+    let mut batches = Vec::with_capacity(groups.len());
+    for (number, ((exponent, _), members)) in groups.into_iter().enumerate() {
+        interrupt::check()?;
+        let bits = members.iter().map(|lane| numbers::bit_length(lanes[*lane].base)).max().unwrap_or(0).max(1);
+        let shape = Shape::new(members.len(), bits);
+        let mut limbs = vec![0; shape.words()];
+        for (row, (lane, out)) in members.iter().zip(limbs.chunks_exact_mut(shape.limbs())).enumerate() {
+            let base = lanes[*lane].base;
+            let kept = base.len().min(out.len());
+            out[..kept].copy_from_slice(&base[..kept]);
+            places[*lane] = (number as u32, row as u32);
+        }
+        batches.push(power(session, Batch::from_limbs(shape, limbs)?, exponent)?);
+    }
+    Ok(Numbers::new(batches, Some(places)))
+}
+
+/// All lanes to the same power, by squares and products from the top bit of the exponent.
+fn power(session: &Session, base: Batch<'static>, exponent: u32) -> Result<Batch<'static>> {
+    let bits = base.bits();
+    // A base of one bit is 0 or 1.
+    if exponent > 0 && bits == 1 {
+        return Ok(base);
+    }
+    if bits.checked_mul(exponent as usize).is_none_or(|bits| bits > MOST_BITS) {
+        return Err(PowerError::TooWide { bits, exponent }.into());
+    }
+    let Some(top) = exponent.checked_ilog2() else {
+        return Ok(Batch::from_limbs(Shape::new(base.lanes(), 1), vec![1; base.lanes()])?);
+    };
+    let apply = |operation, operands: &[&Batch<'_>]| -> Result<Batch<'static>> {
+        Ok(session.apply(operation, operands, Options::new())?.0.swap_remove(0))
+    };
+    let mut power = base.clone();
+    for bit in (0..top).rev() {
+        interrupt::check()?;
+        power = apply(Operation::Sqr, &[&power])?;
+        if exponent >> bit & 1 == 1 {
+            power = apply(Operation::Mul, &[&power, &base])?;
+        }
+    }
+    Ok(power)
+}
+
+/// Computes some powers again by num-bigint. Gives their number.
+fn check(lanes: &[Lane<'_>], powers: &Numbers, wanted: u64, first: u64) -> Result<u64> {
+    let wanted = wanted.min(lanes.len() as u64);
+    for lane in if wanted == 0 { Vec::new() } else { spread(wanted, lanes.len()) } {
+        let expected = BigUint::from_slice(lanes[lane].base).pow(lanes[lane].exponent);
+        let found = powers.lane(lane);
+        if BigUint::from_slice(found) != expected {
+            let (found, expected) = (head(found), head(&expected.to_u32_digits()));
+            return Err(PowerError::Wrong { lane: first + lane as u64, found, expected }.into());
+        }
+    }
+    Ok(wanted)
+}
+
+/// Writes the powers with their signs, and `-` for lanes without a base or an exponent.
+fn write(sink: &mut Sink, lanes: &[Lane<'_>], powers: &Numbers) -> Result<()> {
+    let status = |lane: &Lane<'_>| u32::from(lane.is_missing);
+    let statuses = Batch::from_limbs(Shape::new(lanes.len(), 32), lanes.iter().map(status).collect())?;
+    let statuses = Numbers::new(vec![statuses], None);
+    let is_negative = |lane: &Lane<'_>| lane.is_negative && lane.exponent % 2 == 1;
+    if !lanes.iter().any(is_negative) {
+        return sink.write_columns(&[Column { numbers: powers, signed: false }], Some(&statuses));
+    }
+    let bits = 32 * powers.max_limbs() + 1;
+    let shape = Shape::new(lanes.len(), bits);
+    let mut limbs = vec![0; shape.words()];
+    for (number, (lane, out)) in lanes.iter().zip(limbs.chunks_exact_mut(shape.limbs())).enumerate() {
+        let power = powers.lane(number);
+        out[..power.len()].copy_from_slice(power);
+        if is_negative(lane) {
+            crate::io::column::negate(out);
+            if let Some(top) = out.last_mut() {
+                *top &= 1;
+            }
+        }
+    }
+    let signed = Numbers::new(vec![Batch::from_limbs(shape, limbs)?], None);
+    sink.write_columns(&[Column { numbers: &signed, signed: true }], Some(&statuses))
+}
+
+impl Report {
+    fn text(&self) -> String {
+        let Self { bits, lanes, device, checked, .. } = self;
+        format!(
+            "{lanes} power{} of at most {bits} bits, {checked} checked; {device}, end to end {} ({} powers/s)",
+            plural(*lanes),
+            scaled_seconds(self.total_seconds),
+            scaled(self.lanes_per_second),
+        )
+    }
+}

@@ -1,0 +1,155 @@
+//! `warpmp sum`, `product`, `gcd-all`, `lcm-all`: one number from all integers of some files.
+
+use std::{ffi::OsStr, ffi::OsString, sync::Arc, time::Instant};
+
+use num_bigint::BigUint;
+use serde::Serialize;
+use warpmp::{Session, operation::MUL_MAX_BITS};
+use warpmp_numtheory::{
+    Watch,
+    fold::{Fold, fold},
+};
+
+use crate::{
+    args::{ArgsError, Whole},
+    console, engine,
+    error::{Error, Result, plural},
+    interrupt,
+    io::{
+        STDIN,
+        error::{FileError, LineProblem},
+        output::Output,
+        source::Source,
+        text::write_line,
+        tuple::TupleReader,
+    },
+    numbers::{self, Lines, row},
+    pool::Pool,
+    progress::Progress,
+    summary::{scaled, scaled_seconds},
+};
+
+/// What the command cost.
+#[derive(Debug, Serialize)]
+struct Report {
+    op: &'static str,
+    /// Bits of the result.
+    bits: u64,
+    /// Integers.
+    lanes: u64,
+    device: String,
+    total_seconds: f64,
+    lanes_per_second: f64,
+}
+
+/// Folds stop with the program; the reader shows the progress.
+struct Quiet;
+
+impl Watch for Quiet {
+    fn go_on(&self) -> bool {
+        interrupt::check().is_ok()
+    }
+}
+
+/// The value of the integers so far: of those with a minus apart for sums, which else take magnitudes.
+struct Value<'s> {
+    session: &'s Session,
+    kind: Fold,
+    /// Folded chunks, each with the number of chunks in it: neighbours of like sizes go together.
+    parts: Vec<(u32, BigUint)>,
+    /// The sum of the negative integers.
+    negative: BigUint,
+    is_product_negative: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(kind: Fold, name: &'static str, args: &Whole) -> Result<()> {
+    let start = Instant::now();
+    if args.files.iter().filter(|file| *file == STDIN).count() > 1 {
+        return Err(ArgsError::BothStdin.into());
+    }
+    let inputs: Vec<&OsStr> = args.files.iter().map(OsString::as_os_str).collect();
+    let mut output = Output::open(args.output.as_deref(), &inputs)?;
+    let session = engine::open(args.device.selector, args.summary.hides_notes())?;
+    let (parts, negative) = (Vec::new(), BigUint::ZERO);
+    let mut value = Value { session: &session, kind, parts, negative, is_product_negative: false };
+    let mut lanes = 0;
+    for file in &args.files {
+        let mut reader = TupleReader::new(vec![Source::open(file, MUL_MAX_BITS)?], args.chunk.chunk_bytes)?;
+        let progress = Progress::new(reader.total_bytes(), "integers", args.summary.quiet);
+        let names = reader.names();
+        let pool = Pool::new(&Arc::new(Session::cpu()), false);
+        while let Some(chunk) = reader.next_chunk()? {
+            interrupt::check()?;
+            let operands = numbers::operands(&chunk, &names, &pool, None, Lines::Results)?;
+            if let Some(lane) = operands.missing.iter().position(|is_missing| *is_missing) {
+                let (path, line) = (names[0].clone(), chunk.line(lane));
+                return Err(FileError::Line { path, line, problem: LineProblem::Gap }.into());
+            }
+            let (batches, places) = (operands.columns[0].as_ref().ok_or(Error::Bug)?, operands.places.as_deref());
+            let number = |lane: usize| BigUint::from_slice(row(batches, places, lane).0);
+            let sign = |lane: &usize| super::apply::sign(&operands.signs[0], places, *lane) == Some(true);
+            let (negative, positive): (Vec<usize>, Vec<usize>) = (0..operands.lanes).partition(sign);
+            value.add(positive.into_iter().map(number).collect(), negative.into_iter().map(number).collect())?;
+            lanes += operands.lanes as u64;
+            progress.update(chunk.consumed_bytes, lanes);
+        }
+    }
+    let (is_negative, magnitude) = value.finish()?;
+    let mut line = if is_negative { b"-".to_vec() } else { Vec::new() };
+    write_line(&magnitude.to_u32_digits(), args.hex, &mut line);
+    output.write_all(&line)?;
+    interrupt::check()?;
+    let on_stdout = output.is_stdout();
+    output.finish()?;
+    let total_seconds = start.elapsed().as_secs_f64();
+    let lanes_per_second = lanes as f64 / total_seconds.max(1e-9);
+    let device = session.engine().name.clone();
+    let report = Report { op: name, bits: magnitude.bits(), lanes, device, total_seconds, lanes_per_second };
+    let json = serde_json::to_string(&report).unwrap_or_default();
+    console::summary(args.summary, on_stdout, &json, &report.text())
+}
+
+impl Value<'_> {
+    fn fold(&self, numbers: &[BigUint]) -> Result<BigUint> {
+        Ok(fold(self.session, self.kind, numbers, &Quiet)?)
+    }
+
+    /// Takes the integers of a chunk; those with a minus by their magnitudes.
+    fn add(&mut self, mut positive: Vec<BigUint>, negative: Vec<BigUint>) -> Result<()> {
+        if self.kind == Fold::Sum {
+            self.negative += self.fold(&negative)?;
+        } else {
+            self.is_product_negative ^= self.kind == Fold::Product && negative.len() % 2 == 1;
+            positive.extend(negative);
+        }
+        let mut part = (1, self.fold(&positive)?);
+        while let Some((count, other)) = self.parts.pop_if(|(count, _)| *count <= part.0) {
+            part = (count + part.0, self.fold(&[other, part.1])?);
+        }
+        self.parts.push(part);
+        Ok(())
+    }
+
+    /// Is the value negative, and its magnitude.
+    fn finish(self) -> Result<(bool, BigUint)> {
+        let all = self.fold(&self.parts.iter().map(|(_, part)| part.clone()).collect::<Vec<_>>())?;
+        if self.kind == Fold::Sum {
+            let is_negative = self.negative > all;
+            return Ok((is_negative, if is_negative { self.negative - all } else { all - self.negative }));
+        }
+        Ok((self.is_product_negative && all != BigUint::ZERO, all))
+    }
+}
+
+impl Report {
+    fn text(&self) -> String {
+        let Self { op, bits, lanes, device, .. } = self;
+        format!(
+            "{op} of {lanes} integer{}: {bits} bits; {device}, end to end {} ({} integers/s)",
+            plural(*lanes),
+            scaled_seconds(self.total_seconds),
+            scaled(self.lanes_per_second),
+        )
+    }
+}
