@@ -187,6 +187,8 @@ impl Batch {
         py.detach(|| engine.session.wait())?;
         let dict = interface(py, batch.shape(), address)?;
         dict.set_item("stream", py.None())?;
+        // Nobody may write there, but PyTorch takes no memory that says so.
+        dict.set_item("data", (address, false))?;
         Ok(dict)
     }
 }
