@@ -1,8 +1,8 @@
 //! The threads that compute: one for each core, or fewer where the system starts no more.
 
 use std::{
-    env, io,
-    sync::{Arc, PoisonError, RwLock},
+    env, hint, io,
+    sync::{Arc, PoisonError, RwLock, mpsc},
     thread,
 };
 
@@ -15,6 +15,8 @@ use crate::error::{Error, Result};
 const MOST: usize = 256;
 /// Threads of the program that do not compute: they read, write, wait for signals, and drive a GPU.
 const OTHERS: usize = 6;
+/// Bytes that stay free beside the threads: some stacks.
+const ROOM: usize = 16 << 20;
 /// The variable with another number of threads.
 const VARIABLE: &str = "RAYON_NUM_THREADS";
 
@@ -40,21 +42,36 @@ pub(crate) fn start() -> Result<()> {
     started.map_err(|error| Error::Threads(io::Error::other(error)))
 }
 
-/// Does the system start so many threads more?
+/// Does the system start so many threads more, and has it memory left then?
 fn can_start(count: usize) -> bool {
     let gate = Arc::new(RwLock::new(()));
     let closed = gate.write().unwrap_or_else(PoisonError::into_inner);
     let pass = || {
         let gate = Arc::clone(&gate);
-        thread::Builder::new().spawn(move || drop(gate.read()))
+        let (alive, is_alive) = mpsc::channel();
+        let thread = thread::Builder::new().spawn(move || {
+            let _ = alive.send(());
+            drop(gate.read());
+        });
+        // A thread takes memory after its start, too, and ends the program if there is none: one after the other.
+        thread.ok().filter(|_| is_alive.recv().is_ok())
     };
-    let started: Vec<_> = (0..count).map_while(|_| pass().ok()).collect();
+    let started: Vec<_> = (0..count).map_while(|_| has_room().then(pass).flatten()).collect();
     let is_enough = started.len() == count;
     drop(closed);
     for thread in started {
         let _ = thread.join();
     }
     is_enough
+}
+
+/// Is there memory for a thread and what it begins with?
+fn has_room() -> bool {
+    let mut room = Vec::<u8>::new();
+    let is_there = room.try_reserve_exact(ROOM).is_ok();
+    // Else the compiler may leave the allocation out.
+    hint::black_box(&room);
+    is_there
 }
 
 #[cfg(test)]
