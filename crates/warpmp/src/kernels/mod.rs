@@ -32,7 +32,7 @@ pub use warpmp_launch::{Entry, Geometry, Spec, Stage};
 use warpmp_launch::{name_suffix as suffix, piece, vector};
 
 use crate::operation::{Group, Operation};
-pub use register::{Algorithm, FastDoubles, OnlyFrom, Order, Recipe, Register, With};
+pub use register::{Algorithm, Gpus, On, Order, Recipe, Register, With};
 pub use settings::{
     ChainSettings, FftSettings, GroupSettings, HeldSettings, KaratsubaSettings, OwnSettings, Settings, SettingsFault,
     SharedGroupSettings, TensorSettings, ThreadSettings, ThreadSquareSettings, WarpSettings,

@@ -38,17 +38,37 @@ pub struct With<S> {
     pub candidates: fn(OperationShape) -> Vec<S>,
 }
 
-/// A [`With`] whose kernels run on GPUs from this compute capability on, times ten.
-#[derive(Debug)]
-pub struct OnlyFrom<S>(pub u32, pub With<S>);
+/// The GPUs that an algorithm is for. Compute capabilities are given times ten.
+#[derive(Clone, Copy, Debug)]
+pub struct Gpus {
+    /// The least compute capability that runs the kernels.
+    pub from: u32,
+    /// Do the kernels compute with doubles? Then rows of other GPUs' tables do not choose them on a GPU that is slow with
+    /// doubles.
+    pub use_doubles: bool,
+}
 
-/// An [`OnlyFrom`] whose kernels compute with doubles. On a GPU that is slow with doubles, rows of other GPUs' tables do not
-/// choose it.
+/// A [`With`] that is not for all GPUs.
 #[derive(Debug)]
-pub struct FastDoubles<S>(pub OnlyFrom<S>);
+pub struct On<S>(pub Gpus, pub With<S>);
 
 /// The GPUs, by compute capability times ten, that have at least a quarter as many units for doubles as for singles.
 const FAST_DOUBLES: [u32; 3] = [80, 90, 100];
+
+impl Gpus {
+    /// All GPUs that this crate supports.
+    pub const ALL: Self = Self { from: DeviceInfo::LEAST_CAPABILITY, use_doubles: false };
+
+    /// Does a GPU of this compute capability run the kernels?
+    pub(crate) const fn run_on(self, capability: u32) -> bool {
+        capability >= self.from
+    }
+
+    /// Do measurements on another GPU say anything about a GPU of this compute capability?
+    pub(crate) fn are_comparable_with(self, capability: u32) -> bool {
+        !self.use_doubles || FAST_DOUBLES.contains(&capability)
+    }
+}
 
 /// A [`With`] whose type of settings is not named.
 pub trait Recipe: fmt::Debug + Sync {
@@ -76,14 +96,9 @@ pub trait Recipe: fmt::Debug + Sync {
     /// The names of its settings.
     fn setting_names(&self) -> &'static [&'static str];
 
-    /// The least compute capability of a GPU that runs the kernels, times ten.
-    fn least_capability(&self) -> u32 {
-        DeviceInfo::LEAST_CAPABILITY
-    }
-
-    /// Do measurements on another GPU say anything about a GPU of this compute capability, times ten?
-    fn is_comparable_on(&self, _capability: u32) -> bool {
-        true
+    /// The GPUs that it is for.
+    fn gpus(&self) -> Gpus {
+        Gpus::ALL
     }
 }
 
@@ -111,7 +126,7 @@ impl<S: OwnSettings + fmt::Debug> Recipe for With<S> {
     }
 }
 
-impl<S: OwnSettings + fmt::Debug> Recipe for OnlyFrom<S> {
+impl<S: OwnSettings + fmt::Debug> Recipe for On<S> {
     fn spec(
         &self,
         algorithm: &'static str,
@@ -134,40 +149,8 @@ impl<S: OwnSettings + fmt::Debug> Recipe for OnlyFrom<S> {
         S::NAMES
     }
 
-    fn least_capability(&self) -> u32 {
+    fn gpus(&self) -> Gpus {
         self.0
-    }
-}
-
-impl<S: OwnSettings + fmt::Debug> Recipe for FastDoubles<S> {
-    fn spec(
-        &self,
-        algorithm: &'static str,
-        shape: OperationShape,
-        settings: &Settings,
-        async_copies: bool,
-    ) -> Result<Box<dyn Spec>, SettingsFault> {
-        self.0.spec(algorithm, shape, settings, async_copies)
-    }
-
-    fn candidates(&self, shape: OperationShape) -> Vec<Settings> {
-        Recipe::candidates(&self.0, shape)
-    }
-
-    fn check(&self, algorithm: &'static str, settings: &Settings) -> Result<(), SettingsFault> {
-        self.0.check(algorithm, settings)
-    }
-
-    fn setting_names(&self) -> &'static [&'static str] {
-        S::NAMES
-    }
-
-    fn least_capability(&self) -> u32 {
-        self.0.least_capability()
-    }
-
-    fn is_comparable_on(&self, capability: u32) -> bool {
-        FAST_DOUBLES.contains(&capability)
     }
 }
 
@@ -242,7 +225,7 @@ impl Algorithm {
 
     /// Does a GPU of this compute capability, times ten, run its kernels?
     pub(crate) fn runs_on(&self, capability: u32) -> bool {
-        capability >= self.recipe.least_capability()
+        self.recipe.gpus().run_on(capability)
     }
 }
 

@@ -46,8 +46,9 @@ impl Request<'_> {
         let table = self.table.deciding(operation);
         let rows = || table.candidates(operation, bits, lanes, self.asked);
         let serves = |it: &&Algorithm| it.takes(whole) && it.runs_on(self.capability);
-        let comparable =
-            |it: &Algorithm| table.architecture == self.capability || it.recipe.is_comparable_on(self.capability);
+        let comparable = |it: &Algorithm| {
+            table.architecture == self.capability || it.recipe.gpus().are_comparable_with(self.capability)
+        };
         let chosen = |it: &&Algorithm| serves(it) && (self.asked.is_some() || comparable(it));
         let takes = |row: &Row| find(&row.algorithm).as_ref().is_some_and(chosen);
         let row = rows().find(|row| takes(row)).or_else(|| rows().next());

@@ -29,7 +29,7 @@ use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Kernel, Special};
 use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
-use super::{Algorithm, FastDoubles, FftSettings, OnlyFrom, OperationShape, Order, Spec, With, candidates};
+use super::{Algorithm, FftSettings, Gpus, On, OperationShape, Order, Spec, With, candidates};
 pub use bound::Pass;
 use layout::{DIGIT_BITS, Layout};
 
@@ -59,13 +59,13 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "operands whose longer one has 4097 to 65536 bits, on a GPU from sm_80 on",
     fits: |shape| LIMBS.contains(&shape.max_limbs()) && Layout::of(shape, None).is_exact(),
     order: Order::LongerFirst,
-    recipe: &FastDoubles(OnlyFrom(
-        SHARED_MEMORY_FROM,
+    recipe: &On(
+        Gpus { from: SHARED_MEMORY_FROM, use_doubles: true },
         With::<FftSettings> {
             spec: |shape, settings, _| Box::new(Fft::new(shape, settings)),
             candidates: |_| candidates::fft(),
         },
-    )),
+    ),
 };
 
 /// The row of the register for squares.

@@ -26,7 +26,7 @@ use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
 use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
-use super::{Algorithm, OnlyFrom, OperationShape, Order, Spec, TensorSettings, With, candidates, piece};
+use super::{Algorithm, Gpus, On, OperationShape, Order, Spec, TensorSettings, With, candidates, piece};
 use layout::Layout;
 
 /// Parameters of the kernel.
@@ -59,8 +59,8 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "operands whose longer one has 993 to 16384 bits, on a GPU from sm_80 on",
     fits: |shape| LIMBS.contains(&shape.max_limbs()),
     order: Order::ShorterFirst,
-    recipe: &OnlyFrom(
-        MATRIX_PRODUCTS_FROM,
+    recipe: &On(
+        Gpus { from: MATRIX_PRODUCTS_FROM, use_doubles: false },
         With::<TensorSettings> {
             spec: |shape, settings, _| Box::new(Tensor::with(shape, settings)),
             candidates: |_| candidates::tensor(),
