@@ -5,6 +5,38 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::Serialize;
 use warpmp::{Operation, Report};
 
+use crate::console;
+
+/// Lanes without a result.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Lost {
+    /// How many, by what was wrong.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    faults: BTreeMap<&'static str, u64>,
+    /// Where the first of them comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_fault: Option<String>,
+}
+
+impl Lost {
+    /// The reason of a lane that has no operand.
+    pub(crate) const NO_OPERAND: &str = "no operand";
+
+    /// Counts a lane without a result, which comes from `place`, and has none for this reason.
+    pub(crate) fn add(&mut self, reason: &'static str, place: impl FnOnce() -> String) {
+        *self.faults.entry(reason).or_default() += 1;
+        self.first_fault.get_or_insert_with(place);
+    }
+
+    /// Says how many of `lanes` have no result, also to people who want no summary.
+    pub(crate) fn warn(&self, lanes: u64) {
+        let Some(first) = &self.first_fault else { return };
+        let faults = self.faults.iter().map(|(what, count)| format!("{count} with {what}"));
+        let (lost, faults) = (self.faults.values().sum::<u64>(), faults.collect::<Vec<_>>().join(", "));
+        console::note(&format!("warning: {lost} of {lanes} lanes without a result: {faults}; the first is {first}"));
+    }
+}
+
 /// The cost of an operation, all chunks together. Rates are end to end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Summary {
@@ -33,12 +65,8 @@ pub(crate) struct Summary {
     /// Results that are as a file has them, if one was given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) expected: Vec<&'static str>,
-    /// Lanes whose data were at fault, by what was wrong.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) faults: BTreeMap<&'static str, u64>,
-    /// Where the first of them comes from.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) first_fault: Option<String>,
+    #[serde(flatten)]
+    pub(crate) lost: Lost,
     #[serde(skip)]
     results_name: &'static str,
     #[serde(skip)]
@@ -56,20 +84,6 @@ impl Summary {
         let (op, results_name) = (operation.to_string(), operation.results_name());
         let result_count = operation.result_names().len();
         Self { op, results_name, result_count, device: device.into(), ..Self::default() }
-    }
-
-    /// Counts a lane without a result, which comes from `place`, and has none for this reason.
-    pub(crate) fn add_lost(&mut self, reason: &'static str, place: impl FnOnce() -> String) {
-        *self.faults.entry(reason).or_default() += 1;
-        self.first_fault.get_or_insert_with(place);
-    }
-
-    /// The lanes without a result, for people; none if every lane has one.
-    pub(crate) fn lost(&self) -> Option<String> {
-        let first = self.first_fault.as_ref()?;
-        let faults = self.faults.iter().map(|(what, count)| format!("{count} with {what}"));
-        let (lost, faults) = (self.faults.values().sum::<u64>(), faults.collect::<Vec<_>>().join(", "));
-        Some(format!("{lost} of {} lanes without a result: {faults}; the first is {first}", self.lanes))
     }
 
     /// Adds a part of the work.

@@ -39,7 +39,7 @@ use crate::{
     numbers::{self, Lines, Numbers, Operands, Single, row},
     pool::Pool,
     progress::Progress,
-    summary::Summary,
+    summary::{Lost, Summary},
 };
 
 pub(crate) use prepare::SignError;
@@ -144,8 +144,7 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     summary.checked = work.checker.checked();
     summary.expected = work.expected.names();
     summary.finish(start.elapsed());
-    // Results that are missing are news for everybody.
-    summary.lost().iter().for_each(|lost| console::note(&format!("warning: {lost}")));
+    summary.lost.warn(summary.lanes);
     console::summary(args.summary, results_on_stdout, &summary.json(), &summary.text())
 }
 
@@ -323,7 +322,7 @@ impl Work<'_> {
     fn note_lost(&mut self, statuses: &Numbers, origins: &Origins) -> Result<()> {
         for lane in 0..statuses.lanes() {
             let reason = match statuses.lane(lane)[0] {
-                MISSING => "no operand",
+                MISSING => Lost::NO_OPERAND,
                 code => match Status::from_code(code) {
                     None | Some(Status::Fine) => continue,
                     Some(status) => status.words(),
@@ -332,7 +331,7 @@ impl Work<'_> {
             if self.is_strict {
                 return Err(LostLane { place: origins.place(lane), reason }.into());
             }
-            self.summary.add_lost(reason, || origins.place(lane));
+            self.summary.lost.add(reason, || origins.place(lane));
         }
         Ok(())
     }

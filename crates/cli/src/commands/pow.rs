@@ -24,7 +24,7 @@ use crate::{
     numbers::{self, Lines, Numbers, Single, row},
     pool::Pool,
     progress::Progress,
-    summary::{scaled, scaled_seconds},
+    summary::{Lost, scaled, scaled_seconds},
 };
 
 /// The most bits of a power: those of the widest product.
@@ -52,6 +52,8 @@ struct Report {
     lanes: u64,
     device: String,
     checked: u64,
+    #[serde(flatten)]
+    lost: Lost,
     total_seconds: f64,
     lanes_per_second: f64,
 }
@@ -85,8 +87,16 @@ pub(crate) fn run(args: &Power) -> Result<()> {
     let session = engine::open(args.device.selector, args.summary.hides_notes())?;
     let (names, pool) = (reader.names(), Pool::new(&Arc::new(Session::cpu()), false));
     let device = session.engine().name.clone();
-    let mut report =
-        Report { op: "pow", bits: 0, lanes: 0, device, checked: 0, total_seconds: 0.0, lanes_per_second: 0.0 };
+    let mut report = Report {
+        op: "pow",
+        bits: 0,
+        lanes: 0,
+        device,
+        checked: 0,
+        lost: Lost::default(),
+        total_seconds: 0.0,
+        lanes_per_second: 0.0,
+    };
     let mut singles: Vec<Option<Single>> = vec![None, None];
     while let Some(tuple) = reader.next_chunk()? {
         interrupt::check()?;
@@ -122,11 +132,16 @@ pub(crate) fn run(args: &Power) -> Result<()> {
         report.lanes += lanes.len() as u64;
         report.bits = report.bits.max(lanes.iter().map(|lane| numbers::bit_length(lane.base)).max().unwrap_or(0));
         progress.update(tuple.consumed_bytes, report.lanes);
+        let origins = tuple.into_origins(&names);
+        for (number, _) in lanes.iter().enumerate().filter(|(_, lane)| lane.is_missing) {
+            report.lost.add(Lost::NO_OPERAND, || origins.place(number));
+        }
     }
     interrupt::check()?;
     sink.finish()?;
     report.total_seconds = start.elapsed().as_secs_f64();
     report.lanes_per_second = report.lanes as f64 / report.total_seconds.max(1e-9);
+    report.lost.warn(report.lanes);
     let json = serde_json::to_string(&report).unwrap_or_default();
     console::summary(args.summary, on_stdout, &json, &report.text())
 }
