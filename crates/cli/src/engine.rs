@@ -1,7 +1,7 @@
 //! The library's session, opened as the command line asks for it.
 
 use warpmp::kernels::Register;
-use warpmp::{EngineKind, Operation, Selector, Session, operation::Group};
+use warpmp::{EngineKind, Operation, Selector, Session, Shape};
 use warpmp_papers::kernels::MULTIPLICATIONS;
 
 use crate::{console, error::Result, tables};
@@ -43,23 +43,12 @@ const LIMB_PRODUCT_SECONDS: f64 = 1e-9;
 const LIMB_SECONDS: f64 = 2e-9;
 
 impl Work {
-    /// The seconds that all cores take, at most. A GPU's start is compared with them, so a factor of 2 does not matter.
+    /// The seconds that all cores take. A GPU's start is compared with them, so a factor of 2 does not matter.
     fn cpu_seconds(self, cores: usize) -> f64 {
-        let limbs = self.bits.div_ceil(32) as f64;
-        let square = limbs * limbs;
-        let products = match self.operation.group() {
-            Group::Linear | Group::LinearModular => 0.0,
-            Group::Product | Group::ProductPart | Group::Montgomery => square,
-            Group::Modular | Group::Division if !self.is_power() => 4.0 * square,
-            // A squaring a bit, and a product for a few of them.
-            Group::Modular | Group::Division => 2.0 * self.bits as f64 * square,
-        };
-        let lane = products * LIMB_PRODUCT_SECONDS + limbs * LIMB_SECONDS;
+        let operand = Shape::new(1, self.bits);
+        let products = self.operation.limb_products(&vec![operand; self.operation.arity()]);
+        let lane = products * LIMB_PRODUCT_SECONDS + operand.limbs() as f64 * LIMB_SECONDS;
         self.lanes as f64 * lane / cores as f64
-    }
-
-    fn is_power(self) -> bool {
-        self.operation.is_power() || matches!(self.operation, Operation::StrongTest(_) | Operation::MillerRabin)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use warpmp::operation::{Constant, Group};
+use warpmp::operation::Constant;
 use warpmp::{DeviceBatch, Operation, Options, Shape, Status};
 
 use crate::batch::{Batch, Place};
@@ -59,7 +59,7 @@ pub(crate) fn apply(py: Python<'_>, name: &str, operands: Vec<Py<Batch>>, consta
     let places: Vec<Place> = operands.iter().map(|operand| operand.get().0.clone()).collect();
     let shapes: Vec<Shape> = places.iter().map(Place::shape).collect();
     let results = operation.results(&shapes)?;
-    let cost = lane_cost(operation, &shapes);
+    let cost = operation.limb_products(&shapes);
     let total = cost * results[0].lanes as f64;
     let place = common(places)?;
     if total <= QUICK {
@@ -147,24 +147,4 @@ fn in_pieces(operation: Operation, rows: &[Rows], results: &[Shape], piece: usiz
 /// Lanes of a piece, for all cores, where a lane costs this many products of limbs.
 pub(crate) fn piece_lanes(cost: f64) -> usize {
     ((PIECE / cost) as usize).max(LEAST_LANES).saturating_mul(rayon::current_num_threads())
-}
-
-/// About as many products of limbs as a lane costs.
-pub(crate) fn lane_cost(operation: Operation, shapes: &[Shape]) -> f64 {
-    let limbs = |shape: &Shape| shape.limbs() as f64;
-    let longest = shapes.iter().map(limbs).fold(1.0, f64::max);
-    let square = longest * longest;
-    match operation.group() {
-        Group::Linear | Group::LinearModular => longest,
-        Group::Product | Group::ProductPart => shapes.iter().take(2).map(limbs).product(),
-        Group::Division => 4.0 * square + 64.0 * longest,
-        Group::Modular if operation.is_power() => {
-            let exponent = match operation.constant() {
-                Some(exponent) if operation.constant_role() == Some(Constant::Exponent) => f64::from(exponent).log2(),
-                _ => shapes.get(1).or(shapes.first()).map_or(1.0, |shape| shape.bits as f64),
-            };
-            2.0 * square * exponent.max(1.0)
-        }
-        Group::Modular | Group::Montgomery => 8.0 * square + 64.0 * longest,
-    }
 }

@@ -10,7 +10,7 @@ use warpmp_numtheory::Watch;
 use warpmp_numtheory::batch_gcd::{self as shared_factors, Finding};
 use warpmp_numtheory::primality::{Bases, Tester};
 
-use crate::apply::{lane_cost, piece_lanes};
+use crate::apply::piece_lanes;
 use crate::batch::{Batch, Place};
 use crate::engine::{self, Engine};
 use crate::error::Result;
@@ -59,7 +59,7 @@ pub(crate) fn is_prime<'py>(
         let Shape { lanes, .. } = rows.shape();
         // A GPU is quick, and wants all lanes at once.
         let piece = match session.engine().kind {
-            EngineKind::Cpu => piece_lanes(lane_cost(Operation::StrongTest(2), &[rows.shape()])),
+            EngineKind::Cpu => piece_lanes(Operation::StrongTest(2).limb_products(&[rows.shape()])),
             EngineKind::Cuda | EngineKind::Sim => lanes.max(1),
         };
         let mut verdicts = Vec::with_capacity(lanes);

@@ -163,6 +163,30 @@ impl Operation {
         exponent || self.operands().iter().any(|it| matches!(it.role, Role::Exponent | Role::Candidate))
     }
 
+    /// About as many products of limbs as a lane of these operands takes on a processor: to cut work into pieces and to compare
+    /// engines, not to predict times.
+    pub fn limb_products(self, operands: &[Shape]) -> f64 {
+        let limbs = |shape: &Shape| shape.limbs() as f64;
+        let longest = operands.iter().map(limbs).fold(1.0, f64::max);
+        let square = longest * longest;
+        match self.group() {
+            Group::Linear | Group::LinearModular => longest,
+            // A square has one operand.
+            Group::Product | Group::ProductPart => {
+                operands.first().map_or(1.0, limbs) * operands.get(1).or(operands.first()).map_or(1.0, limbs)
+            }
+            Group::Division => 4.0 * square + 64.0 * longest,
+            Group::Modular if self.is_power() => {
+                let exponent = match self.constant() {
+                    Some(exponent) if self.constant_role() == Some(Constant::Exponent) => f64::from(exponent).log2(),
+                    _ => operands.get(1).or(operands.first()).map_or(1.0, |shape| shape.bits as f64),
+                };
+                2.0 * square * exponent.max(1.0)
+            }
+            Group::Modular | Group::Montgomery => 8.0 * square + 64.0 * longest,
+        }
+    }
+
     /// Is the last result a status a lane, of [`STATUS_BITS`] bits?
     pub fn has_status(self) -> bool {
         self.row().status
@@ -269,6 +293,20 @@ mod tests {
         }
         assert_eq!(Operation::named("abacus"), None);
         assert_eq!(Operation::named("add-mod"), Some(Operation::AddMod));
+    }
+
+    #[test]
+    fn work_grows_with_lengths_and_exponents() {
+        let work = |operation: Operation, bits: &[usize]| {
+            operation.limb_products(&bits.iter().map(|bits| Shape::new(1, *bits)).collect::<Vec<_>>())
+        };
+        assert!((work(Operation::Mul, &[1024, 2048]) - 2048.0).abs() < 1e-9);
+        assert!((work(Operation::Sqr, &[1024]) - 1024.0).abs() < 1e-9);
+        assert!(work(Operation::PowMod, &[1024, 1024, 1024]) > 50.0 * work(Operation::PowMod, &[1024, 17, 1024]));
+        assert!(work(Operation::StrongTest(2), &[1024]) > 100.0 * work(Operation::MulMod, &[1024, 1024, 1024]));
+        assert!(
+            work(Operation::PowModPublic(65537), &[1024, 1024]) < work(Operation::PowMod, &[1024, 1024, 1024]) / 50.0
+        );
     }
 
     #[test]
