@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use flate2::{read::DeflateDecoder, read::MultiGzDecoder, write::GzEncoder};
+use flate2::{CrcReader, read::DeflateDecoder, read::MultiGzDecoder, write::GzEncoder};
 use ruzstd::{
     decoding::{FrameDecoder, StreamingDecoder},
     encoding::{CompressionLevel, compress_to_vec},
@@ -85,17 +85,39 @@ fn entry(file: File, name: Option<&str>) -> io::Result<Input> {
     let Some(place) = place else {
         return Err(io::Error::other(format!("its arrays are {}: name one as FILE.npz:NAME", names.join(", "))));
     };
-    let (start, length, size, method) = {
+    let (start, length, size, sum, method) = {
         let entry = archive.by_index_raw(place)?;
-        (entry.data_start(), entry.compressed_size(), entry.size(), entry.compression())
+        (entry.data_start(), entry.compressed_size(), entry.size(), entry.crc32(), entry.compression())
     };
     let mut file = file;
     file.seek(SeekFrom::Start(start))?;
     let data = BufReader::new(file).take(length);
-    match method {
-        CompressionMethod::Stored => Ok((Box::new(data), Some(size))),
-        CompressionMethod::Deflated => Ok((Box::new(DeflateDecoder::new(data)), Some(size))),
-        other => Err(io::Error::other(format!("an array compressed by {other}"))),
+    let data: Box<dyn Read + Send> = match method {
+        CompressionMethod::Stored => Box::new(data),
+        CompressionMethod::Deflated => Box::new(DeflateDecoder::new(data)),
+        other => return Err(io::Error::other(format!("an array compressed by {other}"))),
+    };
+    Ok((Box::new(Checked { data: CrcReader::new(data), sum }), Some(size)))
+}
+
+/// The end of data whose checksum is not the stored one.
+fn damaged() -> io::Error {
+    io::Error::other("damaged: its checksum is another")
+}
+
+/// Data that end with an error if their checksum is not this one.
+struct Checked {
+    data: CrcReader<Box<dyn Read + Send>>,
+    sum: u32,
+}
+
+impl Read for Checked {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.data.read(buffer)?;
+        if read == 0 && !buffer.is_empty() && self.data.crc().sum() != self.sum {
+            return Err(damaged());
+        }
+        Ok(read)
     }
 }
 
@@ -119,7 +141,7 @@ impl Read for Frames {
                 let (source, decoder) = frame.into_parts();
                 let (stored, found) = (decoder.get_checksum_from_data(), decoder.get_calculated_checksum());
                 if stored.is_some() && stored != found {
-                    return Err(io::Error::other("damaged: its checksum is another"));
+                    return Err(damaged());
                 }
                 self.source = Some(source);
             }
@@ -238,6 +260,23 @@ mod tests {
         assert_eq!(is("a.npz"), (Some(Compression::Npz), true));
         assert_eq!(is("a.npz:x"), (None, true));
         assert_eq!(is("a:x"), (None, false));
+    }
+
+    #[test]
+    fn a_damaged_array_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npz");
+        let mut archive = ZipWriter::new(File::create(&path).unwrap());
+        archive.start_file(ARRAY, SimpleFileOptions::default().compression_method(CompressionMethod::Stored)).unwrap();
+        archive.write_all(b"an array as it is").unwrap();
+        archive.finish().unwrap();
+        let read = || open(path.as_os_str()).and_then(|(mut file, _)| file.read_to_end(&mut Vec::new()));
+        assert!(matches!(read(), Ok(17)));
+        let mut bytes = std::fs::read(&path).unwrap();
+        let place = bytes.windows(5).position(|window| window == b"array").unwrap();
+        bytes[place + 9] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        assert!(read().is_err_and(|error| error.to_string().contains("damaged")));
     }
 
     #[test]
