@@ -15,8 +15,9 @@ use crate::error::{Error, Result};
 const MOST: usize = 256;
 /// Threads of the program that do not compute: they read, write, wait for signals, and drive a GPU.
 const OTHERS: usize = 6;
-/// Bytes that stay free beside the threads: some stacks.
-const ROOM: usize = 16 << 20;
+/// Bytes that stay free beside the threads: some stacks. The allocators of C libraries keep smaller blocks (glibc: below
+/// 32 MiB) after they are freed, and a block that was kept says nothing of the memory that is left.
+const ROOM: usize = 48 << 20;
 /// The variable with another number of threads.
 const VARIABLE: &str = "RAYON_NUM_THREADS";
 
