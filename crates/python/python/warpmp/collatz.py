@@ -47,7 +47,7 @@ class Trace:
     highest: int
     """The highest value, `3n+1` not yet halved."""
     values: list[int]
-    """The values of `T` after the start: `n/2`, or `(3n+1)/2`."""
+    """The values of `T` after the start: `n/2`, or `(3n+1)/2`. At most a million are kept, and at most 256 MiB."""
 
 
 def verify(start: int, count: int, *, device: str | None = None, progress: Progress = False) -> Verified:
@@ -69,7 +69,7 @@ def delay(
 
 
 def trace(start: int) -> Trace:
-    """Follows a start down to 1."""
+    """Follows a start of any length down to 1."""
     steps, odd_steps, glide, highest, values = _native.trace(start, _VALUES)
     return Trace(start, steps + odd_steps, odd_steps, glide, highest, values)
 
