@@ -11,6 +11,7 @@
 //! ifma       AVX-512 IFMA: eight lanes, 52-bit digits
 //! avx2       AVX2: four lanes, 28-bit digits
 //! field      integers modulo one odd prime in registers: for elliptic curves
+//! ring       residues of any length with lazy sums, a modulus for each lane: for factoring
 //! words      the same arithmetic in words of 64 bits, without vectors
 //! ```
 //!
@@ -40,6 +41,7 @@ pub mod divsteps;
 pub mod field;
 pub mod montgomery;
 pub mod product;
+pub mod ring;
 pub mod shift;
 mod simd;
 pub mod square;
