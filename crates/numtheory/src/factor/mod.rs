@@ -46,7 +46,7 @@ use pairing::Pairing;
 
 pub use curve::{Family, Sigma, SigmaError};
 pub use save::{SaveLine, SaveLineError};
-pub use search::{Factorisation, Find, Plan, search};
+pub use search::{Attempts, Factorisation, Find, Outcome, Plan, resume, search};
 
 /// The bounds of both stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,12 +61,15 @@ pub enum BoundsError {
     /// The least bound is 3.
     #[error("B1 is 3 or more, not {0}")]
     TooSmall(u64),
-    /// Pairs of primes are not made beyond 2^44.
+    /// See [`Bounds::MOST`].
     #[error("B1 and B2 are at most 2^44, not {0}")]
     TooLarge(u64),
 }
 
 impl Bounds {
+    /// The largest bound.
+    pub const MOST: u64 = 1 << 44;
+
     /// Bounds of the first and the second stage. A `b2` up to `b1` means no second stage.
     ///
     /// # Errors
@@ -76,7 +79,7 @@ impl Bounds {
             return Err(BoundsError::TooSmall(b1));
         }
         match b1.max(b2) {
-            large if large > 1 << 44 => Err(BoundsError::TooLarge(large)),
+            large if large > Self::MOST => Err(BoundsError::TooLarge(large)),
             _ => Ok(Self { b1, b2: b2.max(b1) }),
         }
     }
