@@ -153,7 +153,9 @@ fn curve_is_consistent<R: Ring>(
 /// The values `x` and `u` that follow one another, and the start `a`, fulfil `x² + u² + a² = x·u·a + 4`.
 fn lucas_is_consistent<R: Ring>(ring: &mut R, [low, high]: [&R::Residue; 2], a: &R::Residue, four: &R::Residue) -> u8 {
     let mut squares = [low, high, a].map(Clone::clone);
-    squares.iter_mut().for_each(|it| ring.square(it));
+    for it in &mut squares {
+        ring.square(it);
+    }
     let mut left = ring.zero();
     ring.add(&squares[0], &squares[1], &mut left);
     ring.fold(&mut left);

@@ -246,7 +246,7 @@ pub fn search(
     let together = JOBS_OF_A_THREAD * rayon::current_num_threads();
     let total = (count * all.len() as u64).max(1) as f64;
     loop {
-        let goes_on = |it: &Factorisation| !it.is_complete() && !(plan.one && it.divided);
+        let goes_on = |it: &Factorisation| !(it.is_complete() || plan.one && it.divided);
         let active: Vec<usize> = (0..all.len()).filter(|i| next[*i] < count && goes_on(&all[*i])).collect();
         if active.is_empty() {
             watch.progress(1.0);

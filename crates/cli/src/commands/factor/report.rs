@@ -123,7 +123,9 @@ impl<'n> Report<'n> {
 
     /// A line for each integer.
     pub(super) fn lines(&self) -> String {
-        self.numbers.iter().map(|number| format!("{} = {}\n", number.n, product(number))).collect()
+        let lines: Vec<String> =
+            self.numbers.iter().map(|number| format!("{} = {}", number.n, product(number))).collect();
+        lines.join("\n") + "\n"
     }
 
     pub(super) fn json(&self) -> String {
