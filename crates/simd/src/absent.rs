@@ -83,8 +83,7 @@ absent! {
     Avx2
 }
 
-impl Ifma {
-    pub(crate) fn reciprocal(self, _: Words, _: Words) -> [Words; 2] {
-        match self {}
-    }
+absent! {
+    /// AVX2 with FMA, which this processor's kind does not have.
+    Fma
 }

@@ -13,6 +13,7 @@ use std::arch::x86_64::{
     _mm256_sub_epi64, _mm256_unpackhi_epi64, _mm256_unpacklo_epi64,
 };
 
+use crate::choice::is_allowed;
 use crate::simd::{MAX_LANES, Simd, sealed::Sealed};
 
 const BLOCK_LIMBS: usize = 8;
@@ -47,7 +48,7 @@ impl Simd for Avx2 {
     const SQUARE_KARATSUBA_DIGITS: usize = 112;
 
     fn detect() -> Option<Self> {
-        is_x86_feature_detected!("avx2").then_some(Self(()))
+        (is_x86_feature_detected!("avx2") && is_allowed("avx2")).then_some(Self(()))
     }
 
     #[inline]

@@ -11,7 +11,6 @@ on_every_instruction_set! {
     rows_and_digits
     products_and_squares
     montgomery_products
-    radices
     shifts
     common_divisors_and_inverses
 }
@@ -101,34 +100,6 @@ mod generic {
                     assert!(lazy[lane] < &m * 2_u32 && reduced[lane] < m, "{limbs} limbs, lane {lane}");
                     let back = (&reduced[lane] << (S::DIGIT_BITS * n)) % &m;
                     assert_eq!(back, product % &m, "{limbs} limbs, lane {lane}");
-                }
-            }
-        }
-    }
-
-    /// R and R² modulo numbers of all lengths in one group of lanes, 1 and one bit included.
-    pub(super) fn radices<S: Simd>(s: S) {
-        let mut random = Random(4);
-        for limbs in [1, 2, 3, 4, 7, 32, 65] {
-            let n = montgomery::count::<S>(limbs);
-            for round in 0..6 {
-                let mut m = random.odd_rows(limbs);
-                if round == 0 {
-                    m[0] = vec![1];
-                    m[1] = vec![3];
-                }
-                let bits: [usize; 8] = std::array::from_fn(|lane| number(&m[lane]).bits() as usize);
-                let mut moduli = Moduli::new(s, n);
-                moduli.set(&load(s, &m, n));
-                let (mut one, mut square) = (vec![s.zero(); n], vec![s.zero(); n]);
-                moduli.radix(&bits, &mut one);
-                moduli.radix_square(&one, &mut square, &mut vec![s.zero(); Moduli::<S>::scratch(n)]);
-                let (one, square) = (numbers(s, &one), numbers(s, &square));
-                let radix = BigUint::from(1_u32) << (S::DIGIT_BITS * n);
-                for lane in 0..S::LANES {
-                    let m = number(&m[lane]);
-                    assert_eq!(one[lane], &radix % &m, "{limbs} limbs, lane {lane}");
-                    assert_eq!(square[lane], &radix * &radix % &m, "{limbs} limbs, lane {lane}");
                 }
             }
         }

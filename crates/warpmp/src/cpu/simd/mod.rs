@@ -1,10 +1,10 @@
-//! Several lanes at a time in vectors: `cpu-ifma` with AVX-512 IFMA, `cpu-avx2` with AVX2.
+//! Several lanes at a time in vectors: `cpu-ifma` with AVX-512 IFMA, `cpu-avx2` with AVX2 and FMA.
 //!
 //! computes   products and squares; quotients, remainders, modular products; Montgomery's products and reductions; powers
 //!            and strong tests; greatest common divisors and inverses. Of a group of lanes at once, any lengths up to
-//!            [`product_bits`], [`modulus_bits`] and [`DIVISOR_BITS`]
+//!            [`product_bits`] and [`divisor_bits`]
 //! requires   a proof that the processor has the instructions: [`is_available`]
-//! cost       m·n/4 multiply-adds of 512 bits for a product of m × n digits, less by Karatsuba's method for long numbers;
+//! cost       with AVX-512 IFMA m·n/4 multiply-adds of 512 bits for a product of m × n digits, less by Karatsuba's method for long numbers;
 //!            conversions in proportion to m + n. The others: see the files of `warpmp-simd`
 //!
 //! ```text
@@ -22,7 +22,7 @@ mod modular;
 mod power;
 mod residues;
 
-use warpmp_simd::{Avx2, Ifma, MAX_LANES, Simd, digits, division, product, square};
+use warpmp_simd::{MAX_LANES, Simd, digits, division, product, square};
 
 use super::general;
 use super::reduction::Residue;
@@ -30,17 +30,14 @@ use super::rows::{Piece, Product, Rows, Square};
 pub(super) use modular::Dividend;
 pub(super) use power::Power;
 
-/// Bits of the widest divisor, with AVX-512 IFMA.
-pub(super) const DIVISOR_BITS: usize = division::MAX_DIGITS * Ifma::DIGIT_BITS - 1;
+/// Bits of the widest divisor.
+pub(super) const fn divisor_bits<S: Simd>() -> usize {
+    division::MAX_DIGITS * S::DIGIT_BITS - 1
+}
 
 /// Bits of the widest operand of a product.
 pub(super) const fn product_bits<S: Simd>() -> usize {
     S::MAX_DIGITS * S::DIGIT_BITS
-}
-
-/// Bits of the widest odd modulus.
-pub(super) const fn modulus_bits<S: Simd>() -> usize {
-    product_bits::<S>() - 32
 }
 
 /// Has this processor the instructions?
@@ -65,8 +62,8 @@ pub(super) fn square<S: Simd>(piece: Piece<'_>) {
 }
 
 /// Divides the rows of a piece.
-pub(super) fn divide(piece: Piece<'_>, dividend: Dividend) {
-    modular::run(proof(), piece, dividend);
+pub(super) fn divide<S: Simd>(piece: Piece<'_>, dividend: Dividend) {
+    modular::run(proof::<S>(), piece, dividend);
 }
 
 /// Montgomery's reduction of the rows of a piece.
@@ -74,19 +71,9 @@ pub(super) fn reduce<S: Simd>(piece: Piece<'_>, residue: Residue) {
     residues::run(proof::<S>(), piece, residue);
 }
 
-/// Powers or strong tests of a piece with AVX-512 IFMA.
-pub(super) fn power_ifma(piece: Piece<'_>, power: Power) {
-    power_by::<_, forms::ByDivision>(proof::<Ifma>(), piece, power);
-}
-
-/// Powers or strong tests of a piece with AVX2, for which there is no long division.
-pub(super) fn power_avx2(piece: Piece<'_>, power: Power) {
-    power_by::<_, forms::ByDoubling<_>>(proof::<Avx2>(), piece, power);
-}
-
 /// Powers or strong tests of a piece, powers modulo even numbers by another algorithm.
-fn power_by<S: Simd, F: forms::Forms<S>>(s: S, mut piece: Piece<'_>, power: Power) {
-    let even = power::run::<S, F>(s, &mut piece, power);
+pub(super) fn power<S: Simd>(mut piece: Piece<'_>, power: Power) {
+    let even = power::run(proof::<S>(), &mut piece, power);
     if !even.is_empty() {
         general::pow_mod_lanes(&mut piece, even);
     }
