@@ -146,12 +146,8 @@ impl<S: Simd> Divisors<S> {
                 let low = s.digit(r[n - 1]);
                 (r[n], r[n - 1]) = (high, low);
                 let (digit, over) = self.quotient(high, low);
-                let mut upper = s.zero();
-                for (r, w) in r.iter_mut().zip(complement) {
-                    *r = s.add(s.mul_low(*r, digit, *w), upper);
-                    upper = s.mul_high(s.zero(), digit, *w);
-                }
-                r[n] = s.sub(s.add(r[n], upper), digit);
+                s.strip(&[digit], complement, r);
+                r[n] = s.sub(r[n], digit);
                 q[0] = digit;
                 let one_digit = s.splat(S::DIGIT_BITS as u64);
                 let is_over = s.except(s.mask(u8::MAX), s.equal(over, s.zero()));

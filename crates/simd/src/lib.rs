@@ -5,7 +5,7 @@
 //! is one type that implements this trait.
 //!
 //! ```text
-//! rows of 32-bit limbs ─► digits ─► product, square, montgomery, division, divsteps, shift ─► digits ─► rows
+//! rows of 32-bit limbs ─► digits ─► product, square, montgomery, division, root, divsteps, shift ─► digits ─► rows
 //!
 //! simd       the trait: the few instructions that the algorithms are written in
 //! ifma       AVX-512 IFMA: eight lanes, 52-bit digits
@@ -48,6 +48,7 @@ pub mod divsteps;
 pub mod field;
 pub mod montgomery;
 pub mod product;
+pub mod root;
 pub mod shift;
 mod simd;
 pub mod square;

@@ -145,7 +145,7 @@ pub trait Simd: Copy + Debug + Send + Sync + sealed::Sealed + 'static {
             let double = high[lane] as f64 * x + low[lane] as f64;
             let y = (x * x * x / 4.0 / double) as u64 - 4;
             // x³/4 is a multiple of 2^128.
-            let rest = (u128::from(y) * d).wrapping_neg();
+            let rest = u128::from(y).wrapping_mul(d).wrapping_neg();
             let rest = (rest >> Self::DIGIT_BITS) as u64 as f64 * x + (rest as u64 & Self::DIGIT) as f64;
             let z = (rest * x / double) as u64 - 128;
             quotients[0][lane] = y + (z >> Self::DIGIT_BITS);

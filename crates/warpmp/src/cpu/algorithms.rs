@@ -148,8 +148,12 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
         }
         O::Lcm => const { &[A::dashu(general::lcm)] },
         O::Jacobi => const { &[A::dashu(general::jacobi)] },
-        O::GcdExt => const { &[A::dashu(general::gcd_ext)] },
-        O::Sqrt => const { &[A::dashu(general::sqrt)] },
+        O::GcdExt => {
+            const { &[A::ifma(simd::gcd_ext::<Ifma>), A::avx2(simd::gcd_ext::<Fma>), A::dashu(general::gcd_ext)] }
+        }
+        O::Sqrt => {
+            const { &[A::ifma(simd::sqrt::<Ifma>), A::avx2(simd::sqrt::<Fma>), A::dashu(general::sqrt)] }
+        }
         O::MulMod => divided!(Dividend::Product, general::mul_mod),
         O::SqrMod => divided!(Dividend::Square, general::sqr_mod),
         O::PowMod => power!(Power::Each, general::pow_mod),

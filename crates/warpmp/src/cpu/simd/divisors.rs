@@ -6,7 +6,7 @@ use warpmp_simd::shift::Distances;
 use warpmp_simd::{Simd, digits};
 
 use super::super::rows::Piece;
-use super::group::{Group, bits, is_odd};
+use super::group::{Group, bits, is_odd, twos};
 use super::rows;
 use crate::operation::Status;
 
@@ -28,10 +28,6 @@ pub(super) fn gcd<S: Simd>(s: S, piece: Piece<'_>) {
                 std::mem::swap(f, g);
             }
         }
-        let twos = |row: &[u32]| {
-            let zeros = row.iter().position(|limb| *limb != 0);
-            zeros.map(|zeros| 32 * zeros + row[zeros].trailing_zeros() as usize)
-        };
         let (of_f, of_g) = (f.map(twos), g.map(twos));
         digits::load(s, &f, &mut words, &mut pairs.f);
         digits::load(s, &g, &mut words, &mut pairs.g);

@@ -12,15 +12,17 @@
 //!
 //! group.rs       the lanes of a vector: their rows and their faults
 //! forms.rs       the way into Montgomery's form
-//! modular.rs  residues.rs  power.rs  divisors.rs   the operations, group by group
+//! modular.rs  residues.rs  power.rs  divisors.rs  cofactors.rs  roots.rs   the operations, group by group
 //! ```
 
+mod cofactors;
 mod divisors;
 mod forms;
 mod group;
 mod modular;
 mod power;
 mod residues;
+mod roots;
 
 use warpmp_simd::{MAX_LANES, Simd, digits, division, product, square};
 
@@ -79,9 +81,20 @@ pub(super) fn power<S: Simd>(mut piece: Piece<'_>, power: Power) {
     }
 }
 
+/// Square roots of a piece.
+pub(super) fn sqrt<S: Simd>(piece: Piece<'_>) {
+    roots::run(proof::<S>(), piece);
+}
+
 /// Greatest common divisors of a piece.
 pub(super) fn gcd<S: Simd>(piece: Piece<'_>) {
     divisors::gcd(proof::<S>(), piece);
+}
+
+/// Greatest common divisors of a piece with cofactors, of some lanes by another algorithm.
+pub(super) fn gcd_ext<S: Simd>(mut piece: Piece<'_>) {
+    let undone = cofactors::run(proof::<S>(), &mut piece);
+    general::gcd_ext_lanes(&mut piece, undone);
 }
 
 /// Inverses of a piece, modulo even numbers by another algorithm.
