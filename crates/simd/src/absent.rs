@@ -46,12 +46,17 @@ macro_rules! absent {
             select(u8, Words, Words) -> Words;
             add_where(u8, Words, Words) -> Words;
             sub_where(u8, Words, Words) -> Words;
+            digit_factor(Words) -> Words;
+            signed_factor(Words) -> Words;
+            mul_signed([Words; 2], Words, Words) -> [Words; 2];
         }
     };
     ($name:ident $($method:ident($($type:ty),*) -> $result:ty;)*) => {
         impl Simd for $name {
             type Vector = Words;
             type Mask = u8;
+            type Factor = Words;
+            type Signed = Words;
 
             const LANES: usize = MAX_LANES;
             const DIGIT_BITS: usize = 52;

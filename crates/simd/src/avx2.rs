@@ -7,7 +7,7 @@
 use std::arch::x86_64::{
     __m256i, _mm256_add_epi64, _mm256_and_si256, _mm256_andnot_si256, _mm256_blendv_epi8, _mm256_castsi256_pd,
     _mm256_cmpeq_epi64, _mm256_cmpgt_epi32, _mm256_cmpgt_epi64, _mm256_i64gather_epi64, _mm256_loadu_si256,
-    _mm256_maskload_epi32, _mm256_maskstore_epi32, _mm256_movemask_pd, _mm256_mul_epu32, _mm256_or_si256,
+    _mm256_maskload_epi32, _mm256_maskstore_epi32, _mm256_movemask_pd, _mm256_mul_epi32, _mm256_mul_epu32, _mm256_or_si256,
     _mm256_permute2x128_si256, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_setr_epi64x,
     _mm256_setzero_si256, _mm256_sllv_epi64, _mm256_srli_epi64, _mm256_srlv_epi64, _mm256_storeu_si256,
     _mm256_sub_epi64, _mm256_unpackhi_epi64, _mm256_unpacklo_epi64,
@@ -39,6 +39,9 @@ macro_rules! instructions {
 impl Simd for Avx2 {
     type Vector = __m256i;
     type Mask = __m256i;
+
+    type Factor = __m256i;
+    type Signed = __m256i;
 
     const LANES: usize = 4;
     const DIGIT_BITS: usize = DIGIT_BITS as usize;
@@ -82,6 +85,11 @@ impl Simd for Avx2 {
             )
         }
         mul_low(sum: __m256i, a: __m256i, b: __m256i) -> __m256i { _mm256_add_epi64(sum, _mm256_mul_epu32(a, b)) }
+        digit_factor(digit: __m256i) -> __m256i { digit }
+        signed_factor(x: __m256i) -> __m256i { x }
+        mul_signed(columns: [__m256i; 2], a: __m256i, b: __m256i) -> [__m256i; 2] {
+            [_mm256_add_epi64(columns[0], _mm256_mul_epi32(a, b)), columns[1]]
+        }
         low_digit(x: __m256i, y: __m256i) -> __m256i {
             _mm256_and_si256(_mm256_mul_epu32(x, y), _mm256_set1_epi64x(Self::DIGIT as i64))
         }

@@ -19,6 +19,9 @@
 //! integer in `[3x − x/2, 3x + x/2]`, within `[2^52, 2^53)`, where doubles are the integers: it is exact, and its bits count units.
 //! Digits have 51 bits, so `a·b < 2^102`. A digit and a number below `2^52` are allowed, too.
 //!
+//! For a signed `a` of at most `x` in magnitude, `x·2^52` is replaced by one and a half times as much: `a·b` of at most `2^102` in
+//! magnitude leaves the sum within `[2^103, 2^104]`.
+//!
 //! Rests are signed: columns are two's complements. A column of `n` products is in `[−n·2^50, n·(2^51 + 2^50)]`.
 //!
 //! source: Emmart, Zheng, Weems, Faster Modular Exponentiation Using Double Precision Floating Point Arithmetic on the GPU,
@@ -42,9 +45,12 @@ const X: f64 = (1_u64 << DIGIT_BITS) as f64;
 const UNIT: f64 = (1_u64 << 52) as f64;
 const HIGH: f64 = X * UNIT;
 const LOW: f64 = 3.0 * X;
+/// For signed products.
+const SIGNED: f64 = 1.5 * HIGH;
 /// The bits of the constants, which are taken from the columns again.
 const HIGH_BITS: i64 = HIGH.to_bits() as i64;
 const LOW_BITS: i64 = LOW.to_bits() as i64;
+const SIGNED_BITS: i64 = SIGNED.to_bits() as i64;
 /// Digits of the longest number.
 const MAX_DIGITS: usize = 1400;
 
@@ -102,6 +108,16 @@ impl Fma {
         low(a: __m256d, b: __m256d, high: __m256d) -> __m256d {
             _mm256_fmadd_pd(a, b, _mm256_sub_pd(_mm256_set1_pd(HIGH + LOW), high))
         }
+        signed_double(x: Quad) -> __m256d {
+            _mm256_sub_pd(
+                _mm256_castsi256_pd(_mm256_add_epi64(x, _mm256_set1_epi64x(LOW_BITS))),
+                _mm256_set1_pd(LOW),
+            )
+        }
+        signed_high(a: __m256d, b: __m256d) -> __m256d { _mm256_fmadd_pd(a, b, _mm256_set1_pd(SIGNED)) }
+        signed_low(a: __m256d, b: __m256d, high: __m256d) -> __m256d {
+            _mm256_fmadd_pd(a, b, _mm256_sub_pd(_mm256_set1_pd(SIGNED + LOW), high))
+        }
         plus(a: Quad, b: Quad) -> Quad { _mm256_add_epi64(a, b) }
         plus_bits(sum: Quad, x: __m256d) -> Quad { _mm256_add_epi64(sum, _mm256_castpd_si256(x)) }
         less(sum: Quad, bits: i64, count: usize) -> Quad {
@@ -140,6 +156,14 @@ impl Fma {
     #[inline(always)]
     fn add_high(self, sum: Quad, a: Quad, b: Quad) -> Quad {
         self.plus_bits(self.less(sum, HIGH_BITS, 1), self.high(self.double(a), self.double(b)))
+    }
+
+    /// The columns of a signed product: half of `HIGH` more keeps `high` within the same doubles.
+    #[inline(always)]
+    fn add_signed(self, (low, high): (Quad, Quad), a: __m256d, b: __m256d) -> (Quad, Quad) {
+        let above = self.signed_high(a, b);
+        let below = self.signed_low(a, b, above);
+        (self.plus_bits(self.less(low, LOW_BITS, 1), below), self.plus_bits(self.less(high, SIGNED_BITS, 1), above))
     }
 
     /// `c += a·b` for a few digits of `a`, in one register: a window of columns slides over `b`.
@@ -182,7 +206,7 @@ impl Fma {
     #[inline(always)]
     fn carry_columns(self, columns: &mut [Vector], carry: Vector) -> Vector {
         const MORE: i64 = 1 << (63 - DIGIT_BITS);
-        let mut carry = carry.map(|carry| self.less(carry, MORE, 1_usize.wrapping_neg()));
+        let mut carry = [self.less(carry[0], MORE.wrapping_neg(), 1), self.less(carry[1], MORE.wrapping_neg(), 1)];
         for column in columns {
             for (column, carry) in column.iter_mut().zip(&mut carry) {
                 let raised = self.plus(self.less(*column, i64::MIN.wrapping_add(MORE), 1), *carry);
@@ -190,13 +214,16 @@ impl Fma {
                 *column = self.digit_of(raised);
             }
         }
-        carry.map(|carry| self.less(carry, MORE, 1))
+        [self.less(carry[0], MORE, 1), self.less(carry[1], MORE, 1)]
     }
 }
 
 impl Simd for Fma {
     type Vector = Vector;
     type Mask = Mask;
+
+    type Factor = [__m256d; 2];
+    type Signed = [__m256d; 2];
 
     const LANES: usize = 8;
     const DIGIT_BITS: usize = DIGIT_BITS as usize;
@@ -308,6 +335,24 @@ impl Simd for Fma {
     #[inline(always)]
     fn lanes(self, mask: Mask) -> u8 {
         self.0.lanes(mask[0]) | self.0.lanes(mask[1]) << 4
+    }
+
+    #[inline(always)]
+    fn digit_factor(self, digit: Vector) -> [__m256d; 2] {
+        [self.double(digit[0]), self.double(digit[1])]
+    }
+
+    #[inline(always)]
+    fn signed_factor(self, x: Vector) -> [__m256d; 2] {
+        [self.signed_double(x[0]), self.signed_double(x[1])]
+    }
+
+    #[inline(always)]
+    fn mul_signed(self, [low, high]: [Vector; 2], a: [__m256d; 2], b: [__m256d; 2]) -> [Vector; 2] {
+        // Not by `map`, whose closure would be compiled without the instructions.
+        let (low0, high0) = self.add_signed((low[0], high[0]), a[0], b[0]);
+        let (low1, high1) = self.add_signed((low[1], high[1]), a[1], b[1]);
+        [[low0, low1], [high0, high1]]
     }
 
     #[inline(always)]

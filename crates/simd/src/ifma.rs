@@ -39,6 +39,10 @@ impl Simd for Ifma {
     type Vector = __m512i;
     type Mask = u8;
 
+    type Factor = __m512i;
+    /// The number modulo `2^52`, the lanes where it is negative, and the lanes where it is `2^52` itself.
+    type Signed = (__m512i, u8, u8);
+
     const LANES: usize = 8;
     const DIGIT_BITS: usize = DIGIT_BITS as usize;
     // A column of n digits gets n low and n high halves, each below 2^52, and a carry: n ≤ 2047 keeps it below 2^64.
@@ -137,6 +141,23 @@ impl Simd for Ifma {
     #[inline(always)]
     fn except(self, a: u8, b: u8) -> u8 {
         a & !b
+    }
+
+    #[inline(always)]
+    fn digit_factor(self, digit: __m512i) -> __m512i {
+        digit
+    }
+
+    #[inline(always)]
+    fn signed_factor(self, x: __m512i) -> Self::Signed {
+        (x, self.is_negative(x), self.equal(x, self.splat(Self::DIGIT + 1)))
+    }
+
+    /// The multiplier takes the number modulo `2^52`; the digit in the next column makes up for it.
+    #[inline(always)]
+    fn mul_signed(self, [low, high]: [__m512i; 2], (a, negative, over): Self::Signed, b: __m512i) -> [__m512i; 2] {
+        let high = self.add_where(over, self.sub_where(negative, high, b), b);
+        [self.mul_low(low, a, b), self.mul_high(high, a, b)]
     }
 
     #[inline(always)]

@@ -21,6 +21,11 @@ pub trait Simd: Copy + Debug + Send + Sync + sealed::Sealed + 'static {
     /// One truth value for each lane.
     type Mask: Copy + Debug;
 
+    /// A digit as a factor of [`mul_signed`](Self::mul_signed).
+    type Factor: Copy;
+    /// A signed number as a factor of it.
+    type Signed: Copy;
+
     /// Lanes of a vector, at most [`MAX_LANES`].
     const LANES: usize;
     /// Bits of a digit.
@@ -101,6 +106,13 @@ pub trait Simd: Copy + Debug + Send + Sync + sealed::Sealed + 'static {
     fn carry(self, x: Self::Vector) -> Self::Vector;
     /// A signed column without its lowest digit.
     fn signed_carry(self, x: Self::Vector) -> Self::Vector;
+
+    /// A digit, prepared.
+    fn digit_factor(self, digit: Self::Vector) -> Self::Factor;
+    /// A number of at most `2^DIGIT_BITS` in magnitude, prepared.
+    fn signed_factor(self, x: Self::Vector) -> Self::Signed;
+    /// A digit's own column and the next one, and the product `a·b` divided between them. Columns are two's complements.
+    fn mul_signed(self, columns: [Self::Vector; 2], a: Self::Signed, b: Self::Factor) -> [Self::Vector; 2];
 
     /// Carries unsigned columns up: digits remain. Nothing leaves the highest digit.
     #[inline(always)]

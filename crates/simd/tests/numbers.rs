@@ -158,10 +158,7 @@ mod generic {
                 moduli.set(&load(s, &m, n));
                 let mut pairs = Pairs::new(s, n);
                 (pairs.f, pairs.g) = (load(s, &m, n), load(s, &a, n));
-                pairs.e[0] = s.splat(1);
-                pairs.run(Some(&moduli));
-                let negative = pairs.make_positive();
-                pairs.negate_cofactor(&moduli, negative);
+                pairs.inverses(&moduli);
                 let (f, d) = (numbers(s, &pairs.f), numbers(s, &pairs.d));
                 for lane in 0..S::LANES {
                     let (m, a) = (number(&m[lane]), number(&a[lane]));

@@ -128,15 +128,9 @@ impl<S: Simd> Memory<S> {
 
     /// `g` and `d`.
     fn steps(&mut self) {
-        let (s, pairs) = (self.s, &mut self.pairs);
-        pairs.d.fill(s.zero());
-        pairs.e.fill(s.zero());
-        pairs.e[0] = s.splat(1);
-        pairs.run(Some(&self.moduli));
-        let negative = pairs.make_positive();
-        pairs.negate_cofactor(&self.moduli, negative);
-        self.divisor.copy_from_slice(&pairs.f);
-        self.cofactor.copy_from_slice(&pairs.d);
+        self.pairs.inverses(&self.moduli);
+        self.divisor.copy_from_slice(&self.pairs.f);
+        self.cofactor.copy_from_slice(&self.pairs.d[..self.divisor.len()]);
     }
 
     /// `m'`, `o'` and `d'`; returns the lanes where `d'` is zero.
