@@ -85,8 +85,6 @@ impl Simd for Avx2 {
             )
         }
         mul_low(sum: __m256i, a: __m256i, b: __m256i) -> __m256i { _mm256_add_epi64(sum, _mm256_mul_epu32(a, b)) }
-        digit_factor(digit: __m256i) -> __m256i { digit }
-        signed_factor(x: __m256i) -> __m256i { x }
         mul_signed(columns: [__m256i; 2], a: __m256i, b: __m256i) -> [__m256i; 2] {
             [_mm256_add_epi64(columns[0], _mm256_mul_epi32(a, b)), columns[1]]
         }
@@ -119,6 +117,16 @@ impl Simd for Avx2 {
         select(mask: __m256i, yes: __m256i, no: __m256i) -> __m256i { _mm256_blendv_epi8(no, yes, mask) }
         add_where(mask: __m256i, a: __m256i, b: __m256i) -> __m256i { _mm256_add_epi64(a, _mm256_and_si256(b, mask)) }
         sub_where(mask: __m256i, a: __m256i, b: __m256i) -> __m256i { _mm256_sub_epi64(a, _mm256_and_si256(b, mask)) }
+    }
+
+    #[inline(always)]
+    fn digit_factor(self, digit: __m256i) -> __m256i {
+        digit
+    }
+
+    #[inline(always)]
+    fn signed_factor(self, x: __m256i) -> __m256i {
+        x
     }
 
     /// A word has room for a whole product: nothing belongs to the next column.

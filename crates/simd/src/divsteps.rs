@@ -20,24 +20,17 @@ use crate::product::subtract_if_not_less;
 use crate::shift::Distances;
 use crate::simd::{MAX_LANES, Simd};
 
-/// The effect of a batch of steps: `f ← (u·f + v·g)/x`, `g ← (q·f + r·g)/x`.
-struct Matrix<S: Simd> {
-    f: [Entry<S>; 2],
-    g: [Entry<S>; 2],
+/// The effect of a batch of steps: `f ← (u·f + v·g)/x`, `g ← (q·f + r·g)/x`, by rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Matrix<S: Simd> {
+    /// The entries as integers.
+    pub integers: [[S::Vector; 2]; 2],
+    /// The entries as factors.
+    pub factors: [[S::Signed; 2]; 2],
 }
 
-/// An entry of the matrix, as an integer and as a factor.
-struct Entry<S: Simd> {
-    integer: S::Vector,
-    factor: S::Signed,
-}
-
-impl<S: Simd> Entry<S> {
-    #[inline(always)]
-    fn new(s: S, integer: S::Vector) -> Self {
-        Self { integer, factor: s.signed_factor(integer) }
-    }
-}
+/// Multiples of a modulus that are added to two numbers, and the modulus.
+pub type Multiples<'m, S> = ([<S as Simd>::Signed; 2], &'m [<S as Simd>::Vector]);
 
 /// As many steps on the lowest digits as a digit has bits; `zeta` is `−δ − 1/2`.
 #[inline(always)]
@@ -61,7 +54,8 @@ fn batch<S: Simd>(s: S, f: S::Vector, g: S::Vector, zeta: &mut S::Vector) -> Mat
         u = s.add(u, u);
         v = s.add(v, v);
     }
-    Matrix { f: [Entry::new(s, u), Entry::new(s, v)], g: [Entry::new(s, q), Entry::new(s, r)] }
+    let factors = [[s.signed_factor(u), s.signed_factor(v)], [s.signed_factor(q), s.signed_factor(r)]];
+    Matrix { integers: [[u, v], [q, r]], factors }
 }
 
 /// A pair of numbers for each lane, and cofactors where an inverse is wanted.
@@ -123,7 +117,7 @@ impl<S: Simd> Pairs<S> {
                         break;
                     }
                     let matrix = batch(s, f[0], g[0], &mut zeta);
-                    combine(s, [f, g], [&matrix.f, &matrix.g], None);
+                    s.combine([f, g], &matrix, None);
                     if let Some(moduli) = moduli {
                         self.follow(moduli, &matrix);
                     }
@@ -138,13 +132,12 @@ impl<S: Simd> Pairs<S> {
     #[inline(always)]
     fn follow(&mut self, moduli: &Moduli<S>, matrix: &Matrix<S>) {
         let s = self.s;
-        let rows = [&matrix.f, &matrix.g];
         let lowest = [s.digit(self.d[0]), s.digit(self.e[0])];
         let quotients = [
-            quotient(s, rows[0], lowest, moduli.inverse()),
-            quotient(s, rows[1], lowest, moduli.inverse()),
+            quotient(s, matrix, 0, lowest, moduli.inverse()),
+            quotient(s, matrix, 1, lowest, moduli.inverse()),
         ];
-        combine(s, [&mut self.d, &mut self.e], rows, Some((quotients, moduli.digits())));
+        s.combine([&mut self.d, &mut self.e], matrix, Some((quotients, moduli.digits())));
     }
 
     /// Fewer digits of `f` and `g` where the highest ones are no more than signs in all lanes.
@@ -208,8 +201,15 @@ impl<S: Simd> Pairs<S> {
 
 /// The multiple of the modulus that makes the lowest digit zero.
 #[inline(always)]
-fn quotient<S: Simd>(s: S, [u, v]: &[Entry<S>; 2], [d, e]: [S::Vector; 2], inverse: S::Vector) -> S::Signed {
-    let column = s.add(s.low_digit(u.integer, d), s.low_digit(v.integer, e));
+fn quotient<S: Simd>(
+    s: S,
+    matrix: &Matrix<S>,
+    row: usize,
+    [d, e]: [S::Vector; 2],
+    inverse: S::Vector,
+) -> S::Signed {
+    let [u, v] = matrix.integers[row];
+    let column = s.add(s.low_digit(u, d), s.low_digit(v, e));
     let quotient = s.low_digit(column, inverse);
     // The upper half stands for negative ones.
     let half = s.splat(1 << (S::DIGIT_BITS - 1));
@@ -232,11 +232,11 @@ fn is_everywhere<S: Simd>(s: S, mask: S::Mask) -> bool {
 /// Two numbers multiplied by the matrix, over `x`: `(u·f + v·g)/x` and `(q·f + r·g)/x`, both with a multiple of the modulus if there
 /// is one.
 #[inline(always)]
-fn combine<S: Simd>(
+pub(crate) fn combine<S: Simd>(
     s: S,
     [f, g]: [&mut [S::Vector]; 2],
-    rows: [&[Entry<S>; 2]; 2],
-    residues: Option<([S::Signed; 2], &[S::Vector])>,
+    matrix: &Matrix<S>,
+    multiples: Option<Multiples<'_, S>>,
 ) {
     let zero = s.zero();
     let top = f.len() - 1;
@@ -245,19 +245,25 @@ fn combine<S: Simd>(
     (f[top], g[top]) = (s.digit(f[top]), s.digit(g[top]));
     let mut columns = [[zero; 2]; 2];
     for k in 0..=top {
-        let factors = [s.digit_factor(f[k]), s.digit_factor(g[k])];
-        for (row, columns) in rows.iter().zip(&mut columns) {
-            for (entry, factor) in row.iter().zip(factors) {
-                *columns = s.mul_signed(*columns, entry.factor, factor);
+        let digits = [s.digit_factor(f[k]), s.digit_factor(g[k])];
+        let mut carries = [zero; 2];
+        for ((row, columns), carry) in matrix.factors.iter().zip(&mut columns).zip(&mut carries) {
+            // The carry comes last: the products do not wait for it.
+            (*carry, columns[0]) = (columns[0], zero);
+            for (entry, digit) in row.iter().zip(digits) {
+                *columns = s.mul_signed(*columns, *entry, digit);
             }
         }
-        if let Some((quotients, modulus)) = residues
+        if let Some((quotients, modulus)) = multiples
             && k < modulus.len()
         {
             let digit = s.digit_factor(modulus[k]);
             for (quotient, columns) in quotients.iter().zip(&mut columns) {
                 *columns = s.mul_signed(*columns, *quotient, digit);
             }
+        }
+        for (columns, carry) in columns.iter_mut().zip(carries) {
+            columns[0] = s.add(columns[0], carry);
         }
         if k > 0 {
             (f[k - 1], g[k - 1]) = (s.digit(columns[0][0]), s.digit(columns[1][0]));
@@ -266,9 +272,9 @@ fn combine<S: Simd>(
             (*low, *high) = (s.add(*high, s.signed_carry(*low)), zero);
         }
     }
-    for (row, columns) in rows.iter().zip(&mut columns) {
+    for (row, columns) in matrix.integers.iter().zip(&mut columns) {
         for (entry, sign) in row.iter().zip(signs) {
-            columns[0] = s.sub_where(sign, columns[0], entry.integer);
+            columns[0] = s.sub_where(sign, columns[0], *entry);
         }
     }
     (f[top], g[top]) = (columns[0][0], columns[1][0]);

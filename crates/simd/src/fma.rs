@@ -36,6 +36,7 @@ use std::arch::x86_64::{
 
 use crate::avx2::Avx2;
 use crate::choice::is_allowed;
+use crate::divsteps::{Matrix, Multiples};
 use crate::simd::{MAX_LANES, Simd, sealed::Sealed};
 
 const DIGIT_BITS: i32 = 51;
@@ -200,6 +201,59 @@ impl Fma {
         }
     }
 
+    /// [`combine`](crate::divsteps::combine) in one register.
+    ///
+    /// A column has `2^63` more than its value; its carry has `2^12` more; see [`carry_columns`](Self::carry_columns).
+    #[inline(always)]
+    fn combine_half<const I: usize>(
+        self,
+        [f, g]: [&mut [Vector]; 2],
+        matrix: &Matrix<Self>,
+        multiples: Option<Multiples<'_, Self>>,
+    ) {
+        const MORE: i64 = 1 << (63 - DIGIT_BITS);
+        let (avx2, zero, top) = (self.0, self.0.zero(), f.len() - 1);
+        let signs = [avx2.is_negative(f[top][I]), avx2.is_negative(g[top][I])];
+        (f[top][I], g[top][I]) = (self.digit_of(f[top][I]), self.digit_of(g[top][I]));
+        let more = self.less(zero, MORE.wrapping_neg(), 1);
+        let mut carries = [more; 2];
+        for k in 0..=top {
+            let digits = [self.double(f[k][I]), self.double(g[k][I])];
+            let mut columns = [(zero, zero); 2];
+            for i in 0..2 {
+                columns[i] = (self.less(zero, i64::MIN.wrapping_add(MORE), 1), zero);
+                for j in 0..2 {
+                    columns[i] = self.add_signed(columns[i], matrix.factors[i][j][I], digits[j]);
+                }
+            }
+            if let Some((quotients, modulus)) = multiples
+                && k < modulus.len()
+            {
+                let digit = self.double(modulus[k][I]);
+                for i in 0..2 {
+                    columns[i] = self.add_signed(columns[i], quotients[i][I], digit);
+                }
+            }
+            for i in 0..2 {
+                // The carry comes last: the other columns do not wait for it.
+                columns[i].0 = self.plus(columns[i].0, carries[i]);
+            }
+            if k > 0 {
+                (f[k - 1][I], g[k - 1][I]) = (self.digit_of(columns[0].0), self.digit_of(columns[1].0));
+            }
+            for i in 0..2 {
+                carries[i] = self.plus(columns[i].1, self.unsigned_carry_of(columns[i].0));
+            }
+        }
+        for i in 0..2 {
+            carries[i] = self.less(carries[i], MORE, 1);
+            for j in 0..2 {
+                carries[i] = avx2.sub_where(signs[j], carries[i], matrix.integers[i][j][I]);
+            }
+        }
+        (f[top][I], g[top][I]) = (carries[0], carries[1]);
+    }
+
     /// Carries signed columns up, and a carry from below. Returns the carry above.
     ///
     /// A column has `2^63` more than its value, so that a shift without a sign is right; its carry has `2^12` more.
@@ -353,6 +407,12 @@ impl Simd for Fma {
         let (low0, high0) = self.add_signed((low[0], high[0]), a[0], b[0]);
         let (low1, high1) = self.add_signed((low[1], high[1]), a[1], b[1]);
         [[low0, low1], [high0, high1]]
+    }
+
+    #[inline(always)]
+    fn combine(self, [f, g]: [&mut [Vector]; 2], matrix: &Matrix<Self>, multiples: Option<Multiples<'_, Self>>) {
+        self.combine_half::<0>([f, g], matrix, multiples);
+        self.combine_half::<1>([f, g], matrix, multiples);
     }
 
     #[inline(always)]

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use crate::divsteps::{Matrix, Multiples, combine};
 use crate::product::sliding_strip;
 
 /// Lanes of the widest vector.
@@ -22,9 +23,9 @@ pub trait Simd: Copy + Debug + Send + Sync + sealed::Sealed + 'static {
     type Mask: Copy + Debug;
 
     /// A digit as a factor of [`mul_signed`](Self::mul_signed).
-    type Factor: Copy;
+    type Factor: Copy + Debug;
     /// A signed number as a factor of it.
-    type Signed: Copy;
+    type Signed: Copy + Debug;
 
     /// Lanes of a vector, at most [`MAX_LANES`].
     const LANES: usize;
@@ -113,6 +114,13 @@ pub trait Simd: Copy + Debug + Send + Sync + sealed::Sealed + 'static {
     fn signed_factor(self, x: Self::Vector) -> Self::Signed;
     /// A digit's own column and the next one, and the product `a·b` divided between them. Columns are two's complements.
     fn mul_signed(self, columns: [Self::Vector; 2], a: Self::Signed, b: Self::Factor) -> [Self::Vector; 2];
+
+    /// Two numbers of equal lengths, multiplied by the matrix of a batch of division steps; see [`divsteps`](crate::divsteps).
+    #[doc(hidden)]
+    #[inline(always)]
+    fn combine(self, numbers: [&mut [Self::Vector]; 2], matrix: &Matrix<Self>, multiples: Option<Multiples<'_, Self>>) {
+        combine(self, numbers, matrix, multiples);
+    }
 
     /// Carries unsigned columns up: digits remain. Nothing leaves the highest digit.
     #[inline(always)]
