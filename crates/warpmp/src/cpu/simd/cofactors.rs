@@ -145,6 +145,8 @@ impl<S: Simd> Memory<S> {
             let mut by_g = Divisors::new(s, (longest + 1).div_ceil(S::DIGIT_BITS));
             by_g.set(&self.divisor, &lengths);
             for part in [&mut self.modulus_part, &mut self.other_part] {
+                // A quotient may have fewer digits than the numbers.
+                self.quotient.fill(s.zero());
                 by_g.divide(part, number_bits, &mut self.quotient, &mut self.rest);
                 part.copy_from_slice(&self.quotient[..n]);
             }
@@ -156,7 +158,11 @@ impl<S: Simd> Memory<S> {
         let mut any = s.zero();
         s.vectorize(
             #[inline(always)]
-            || self.cofactor.iter().for_each(|digit| any = s.or(any, *digit)),
+            || {
+                for digit in &self.cofactor {
+                    any = s.or(any, *digit);
+                }
+            },
         );
         s.lanes(s.equal(any, s.zero()))
     }
@@ -179,6 +185,7 @@ impl<S: Simd> Memory<S> {
         );
         let mut by_m = Divisors::new(s, n);
         by_m.set(self.moduli.digits(), &lengths(s, self.moduli.digits()));
+        self.quotient.fill(s.zero());
         by_m.divide(&self.product, 64 * self.limbs, &mut self.quotient, &mut self.rest);
     }
 
@@ -190,7 +197,10 @@ impl<S: Simd> Memory<S> {
             #[inline(always)]
             || {
                 let zero = s.zero();
-                let any = u.iter().fold(zero, |any, digit| s.or(any, *digit));
+                let mut any = zero;
+                for digit in u {
+                    any = s.or(any, *digit);
+                }
                 let around = s.except(swapped, s.equal(any, zero));
                 for i in 0..n {
                     let swapped_x = s.select(around, s.sub(self.other_part[i], u[i]), zero);

@@ -32,7 +32,11 @@ pub(super) fn run<S: Simd>(s: S, piece: Piece<'_>) {
         let mut any = zero;
         s.vectorize(
             #[inline(always)]
-            || number.iter().for_each(|digit| any = s.or(any, *digit)),
+            || {
+                for digit in &number {
+                    any = s.or(any, *digit);
+                }
+            },
         );
         let is_zero = s.equal(any, zero);
         number[0] = s.add_where(is_zero, number[0], s.splat(1));
