@@ -105,7 +105,7 @@ fn every_cpu_algorithm_conforms() {
     let groups = [Group::Division, Group::Modular, Group::Montgomery];
     let mut done = std::collections::BTreeMap::<&str, usize>::new();
     for &operation in Operation::ALL.iter().filter(|it| groups.contains(&it.group())) {
-        for algorithm in ["cpu-ifma", "cpu-avx2", "cpu-words", "cpu-dashu"] {
+        for algorithm in ["cpu-ifma", "cpu-avx2", "cpu-word", "cpu-words", "cpu-dashu"] {
             for precision in precisions {
                 let lanes = if is_slow(operation) && precision > 100 { 5 } else { 19 };
                 for case in cases(operation, precision, lanes, &[Pattern::Carry, Pattern::Ones]) {

@@ -11,6 +11,7 @@ use warpmp_simd::{Fma, Ifma};
 use super::parts::{self, Part};
 use super::reduction::{self, Residue};
 use super::simd::{self, Dividend, Power};
+use super::word::{self, Word};
 use super::{general, library, linear, rows::Piece, schoolbook, secret};
 use crate::error::{Error, Result};
 use crate::operation::{Operation, linear, linear_modular};
@@ -53,6 +54,16 @@ impl Algorithm {
         }
     }
 
+    /// Modular arithmetic with one word.
+    const fn word(run: fn(Piece<'_>)) -> Self {
+        Self { limit_bits: 64, best_bits: 0..=64, ..Self::portable("cpu-word", run) }
+    }
+
+    /// The same, of dividends of two words.
+    const fn wide_word(run: fn(Piece<'_>)) -> Self {
+        Self { limit_bits: word::WIDE_BITS, best_bits: 0..=word::WIDE_BITS, ..Self::word(run) }
+    }
+
     /// Products with AVX-512 IFMA.
     const fn ifma_product(run: fn(Piece<'_>)) -> Self {
         let (limit_bits, best_bits) = (simd::product_bits::<Ifma>(), 257..=usize::MAX);
@@ -66,7 +77,7 @@ impl Algorithm {
 
     /// Products with AVX2 and FMA.
     const fn avx2_product(run: fn(Piece<'_>)) -> Self {
-        let (limit_bits, best_bits) = (simd::product_bits::<Fma>(), 257..=usize::MAX);
+        let (limit_bits, best_bits) = (simd::product_bits::<Fma>(), 513..=usize::MAX);
         Self { name: "cpu-avx2", limit_bits, best_bits, group: GROUP, available: simd::is_available::<Fma>, run }
     }
 
@@ -86,6 +97,7 @@ macro_rules! power {
     ($power:expr, $dashu:expr) => {
         const {
             &[
+                Algorithm::word(|it| word::power(it, $power)),
                 Algorithm::ifma(|it| simd::power::<Ifma>(it, $power)),
                 Algorithm::avx2(|it| simd::power::<Fma>(it, $power)),
                 Algorithm::dashu($dashu),
@@ -96,9 +108,10 @@ macro_rules! power {
 
 /// The algorithms of one of Montgomery's reductions.
 macro_rules! reduction {
-    ($residue:expr) => {
+    ($residue:expr, $word:expr) => {
         const {
             &[
+                $word,
                 Algorithm::ifma(|it| simd::reduce::<Ifma>(it, $residue)),
                 Algorithm::avx2(|it| simd::reduce::<Fma>(it, $residue)),
                 Algorithm::portable("cpu-words", |it| reduction::run(it, $residue)),
@@ -109,9 +122,10 @@ macro_rules! reduction {
 
 /// The algorithms of a long division.
 macro_rules! divided {
-    ($dividend:expr, $dashu:expr) => {
+    ($dividend:expr, $word:expr, $dashu:expr) => {
         const {
             &[
+                $word,
                 Algorithm::ifma(|it| simd::divide::<Ifma>(it, $dividend)),
                 Algorithm::avx2(|it| simd::divide::<Fma>(it, $dividend)),
                 Algorithm::dashu($dashu),
@@ -143,8 +157,8 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
         O::MulAdd => const { &[A::portable("cpu-parts", |it| parts::run(it, Part::Sum))] },
         O::SignedMul => const { &[A::portable("cpu-parts", |it| parts::run(it, Part::Signed))] },
         linear!() | linear_modular!() => const { &[A::portable("cpu-linear", linear::run)] },
-        O::DivRem => divided!(Dividend::Plain, general::div_rem),
-        O::Rem => divided!(Dividend::Plain, general::remainder),
+        O::DivRem => divided!(Dividend::Plain, A::wide_word(|it| word::run(it, Word::Quotient)), general::div_rem),
+        O::Rem => divided!(Dividend::Plain, A::wide_word(|it| word::run(it, Word::Quotient)), general::remainder),
         O::DivExact => const { &[A::dashu(general::div_exact)] },
         // The library takes less than quadratic time.
         O::Gcd => {
@@ -162,10 +176,10 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
             const { &[A::ifma(simd::gcd_ext::<Ifma>), A::avx2(simd::gcd_ext::<Fma>), A::dashu(general::gcd_ext)] }
         }
         O::Sqrt => {
-            const { &[A::ifma(simd::sqrt::<Ifma>), A::avx2(simd::sqrt::<Fma>), A::dashu(general::sqrt)] }
+            const { &[A::wide_word(|it| word::run(it, Word::Root)), A::ifma(simd::sqrt::<Ifma>), A::avx2(simd::sqrt::<Fma>), A::dashu(general::sqrt)] }
         }
-        O::MulMod => divided!(Dividend::Product, general::mul_mod),
-        O::SqrMod => divided!(Dividend::Square, general::sqr_mod),
+        O::MulMod => divided!(Dividend::Product, A::word(|it| word::run(it, Word::Product)), general::mul_mod),
+        O::SqrMod => divided!(Dividend::Square, A::word(|it| word::run(it, Word::Product)), general::sqr_mod),
         O::PowMod => power!(Power::Each, general::pow_mod),
         O::PowModSec => const { &[A::portable("cpu-constant-time", secret::power)] },
         O::PowModPublic(_) => power!(Power::Constant, general::pow_mod_public),
@@ -180,11 +194,11 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
         }
         O::StrongTest(_) => power!(Power::TestConstant, general::strong_test),
         O::MillerRabin => power!(Power::TestEach, general::miller_rabin),
-        O::Reduce => divided!(Dividend::Plain, general::remainder),
-        O::ToMont => divided!(Dividend::Raised, general::to_mont),
-        O::MontMul => reduction!(Residue::Product),
-        O::MontSqr => reduction!(Residue::Square),
-        O::FromMont | O::Redc => reduction!(Residue::Given),
+        O::Reduce => divided!(Dividend::Plain, A::wide_word(|it| word::run(it, Word::Quotient)), general::remainder),
+        O::ToMont => divided!(Dividend::Raised, A::word(|it| word::run(it, Word::Raised)), general::to_mont),
+        O::MontMul => reduction!(Residue::Product, A::word(|it| word::run(it, Word::Montgomery))),
+        O::MontSqr => reduction!(Residue::Square, A::word(|it| word::run(it, Word::Montgomery))),
+        O::FromMont | O::Redc => reduction!(Residue::Given, A::wide_word(|it| word::run(it, Word::Reduced))),
     }
 }
 
