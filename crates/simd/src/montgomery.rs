@@ -8,7 +8,8 @@
 //!
 //! bound: `t < 4m²` gives `(t + q·m)/R < (4m² + R·m)/R ≤ 2m`: residues below `2m` are never subtracted from within a
 //! power. `t < R·m` gives the same, and one subtraction reduces it. A column gets at most `n` products with the quotient,
-//! a digit and a carry: `n ≤ MAX_DIGITS` keeps it below `2^64`.
+//! a digit and a carry: `n ≤ MAX_DIGITS` keeps it below `2^64`. A product below Karatsuba's threshold is not carried before: its columns
+//! have at most `n` products more.
 //! source: Montgomery 1985; by columns as in Gueron, Krasnov 2012.
 
 use crate::product::{self, STRIP, reduce, strips, subtract_if_not_less};
@@ -50,6 +51,8 @@ impl<S: Simd> Moduli<S> {
 
     /// Memory for moduli of so many digits.
     pub fn new(s: S, digits: usize) -> Self {
+        const { assert!(S::MAX_DIGITS == 0 || 2 * S::KARATSUBA_DIGITS <= S::MAX_DIGITS) };
+        const { assert!(S::MAX_DIGITS == 0 || 2 * S::SQUARE_KARATSUBA_DIGITS <= S::MAX_DIGITS) };
         Self { s, digits: vec![s.zero(); digits], inverse: s.zero() }
     }
 
@@ -79,14 +82,14 @@ impl<S: Simd> Moduli<S> {
     /// `c = a·b/R`, below `2m` for `a, b < 2m`.
     pub fn multiply(&self, a: &[S::Vector], b: &[S::Vector], c: &mut [S::Vector], scratch: &mut [S::Vector]) {
         let (t, scratch) = scratch.split_at_mut(2 * self.digits.len());
-        product::mul(self.s, a, b, t, scratch);
+        product::columns(self.s, a, b, t, scratch);
         self.divide(t, c);
     }
 
     /// `x ← x²/R`, below `2m` for `x < 2m`.
     pub fn square(&self, x: &mut [S::Vector], scratch: &mut [S::Vector]) {
         let (t, scratch) = scratch.split_at_mut(2 * self.digits.len());
-        square::sqr(self.s, x, t, scratch);
+        square::columns(self.s, x, t, scratch);
         self.divide(t, x);
     }
 

@@ -39,6 +39,27 @@ pub fn mul<S: Simd>(s: S, a: &[S::Vector], b: &[S::Vector], c: &mut [S::Vector],
     }
 }
 
+/// The columns of `a·b`, not all of them carried: a reduction follows, which carries them. See [`mul`].
+pub(crate) fn columns<S: Simd>(
+    s: S,
+    a: &[S::Vector],
+    b: &[S::Vector],
+    c: &mut [S::Vector],
+    scratch: &mut [S::Vector],
+) {
+    if a.len().min(b.len()) < S::KARATSUBA_DIGITS {
+        s.vectorize(
+            #[inline(always)]
+            || {
+                c.fill(s.zero());
+                strips(s, a, b, c);
+            },
+        );
+    } else {
+        mul(s, a, b, c, scratch);
+    }
+}
+
 /// Unequal lengths: the longer operand in parts of the length of the shorter.
 fn unequal<S: Simd>(s: S, long: &[S::Vector], short: &[S::Vector], c: &mut [S::Vector], scratch: &mut [S::Vector]) {
     let n = short.len();
