@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, IsTerminal as _},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -18,6 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(crate) struct Progress {
     bar: ProgressBar,
     start: Instant,
+    /// The things that are counted, if their number is known and need not be small.
+    things: f64,
     /// May the bar appear once the work takes long?
     wanted: bool,
     what: &'static str,
@@ -32,7 +35,21 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        Self { bar, start: Instant::now(), wanted: !quiet && io::stderr().is_terminal(), what }
+        Self { bar, start: Instant::now(), things: 0.0, wanted: !quiet && io::stderr().is_terminal(), what }
+    }
+
+    /// Progress up to `things` things, of which parts may be done; then [`Progress::count`] tells all.
+    pub(crate) fn of_count(things: f64, what: &'static str, quiet: bool) -> Self {
+        let mut progress = Self::new(Some(1 << 32), what, quiet);
+        progress.things = things;
+        progress
+    }
+
+    /// `count` of the things of [`Progress::of_count`] are finished.
+    pub(crate) fn count(&self, count: f64) {
+        let done = (count / self.things.max(1.0) * 4_294_967_296.0) as u64;
+        let rate = count / self.start.elapsed().as_secs_f64();
+        self.show(done, || format!("{} {}, {}/s", scaled(count), self.what, scaled(rate)));
     }
 
     /// Keeps the bar hidden: results go to the terminal.
@@ -51,6 +68,11 @@ impl Progress {
             return;
         }
         if self.bar.is_hidden() {
+            let mut shown = shown();
+            if shown.is_ended {
+                return;
+            }
+            shown.bar = Some(self.bar.clone());
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
             self.bar.enable_steady_tick(Duration::from_millis(200));
         }
@@ -81,7 +103,39 @@ impl Watch for Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
+        shown().bar = None;
         self.bar.finish_and_clear();
+    }
+}
+
+/// The bar on the terminal: a command shows one at a time.
+struct Shown {
+    bar: Option<ProgressBar>,
+    /// The program ends: no bar appears any more.
+    is_ended: bool,
+}
+
+static SHOWN: Mutex<Shown> = Mutex::new(Shown { bar: None, is_ended: false });
+
+fn shown() -> MutexGuard<'static, Shown> {
+    SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes the bar from the terminal: the program ends although work is under way.
+pub(crate) fn end() {
+    let mut shown = shown();
+    shown.is_ended = true;
+    if let Some(bar) = shown.bar.take() {
+        bar.finish_and_clear();
+    }
+}
+
+/// Writes to the terminal while the bar is out of the way.
+pub(crate) fn beside_bar<T>(write: impl FnOnce() -> T) -> T {
+    let bar = shown().bar.clone();
+    match bar {
+        Some(bar) => bar.suspend(write),
+        None => write(),
     }
 }
 

@@ -6,13 +6,14 @@ use clap::{
 };
 
 /// Words of other programs and languages, and the commands that do the same.
-const SYNONYMS: [(&str, &[&str]); 34] = [
+const SYNONYMS: [(&str, &[&str]); 35] = [
     ("%", &["reduce", "rem"]),
     ("benchmark", &["bench"]),
     ("bpsw", &["is-prime"]),
     ("compare", &["cmp"]),
     ("completion", &["completions"]),
     ("device", &["devices"]),
+    ("continue", &["resume"]),
     ("divide", &["div", "div-rem"]),
     ("divmod", &["div-rem"]),
     ("dlp", &["ecdlp"]),

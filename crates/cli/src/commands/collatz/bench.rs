@@ -20,6 +20,7 @@ use super::{
     CollatzFailure,
     args::{BenchCollatz, Operation},
     engines,
+    range::{Number, window},
     watch::watch,
 };
 use crate::{
@@ -51,7 +52,8 @@ pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
     let is_honda = args.operation == Operation::Honda;
     let has_sieve = is_honda || args.operation == Operation::Alpha;
     args.tables.check(&format!("--operation {}", args.operation.name()), has_sieve, is_honda)?;
-    let mut window = Window::new(args.from.0, args.count.0)?;
+    let count = args.count.or(args.to.is_none().then_some(Number(1 << 36)));
+    let mut window = window(args.from, args.to, count)?;
     let control = [Control::default()];
     let gpus = engines::gpus(args.device.selector, args.object.json)?;
     let names = gpus.iter().map(|gpu| gpu.info().to_string()).collect::<Vec<_>>().join("; ");

@@ -50,7 +50,7 @@ pub(super) fn trajectory(start: &UBig, values: &[f64]) -> Chart {
 /// Numbers a second of each window that has a certificate, and a line below for the others.
 pub(super) fn campaign(campaign: &Campaign, contents: &Contents) -> Chart {
     let specification = campaign.specification();
-    let range = specification.range;
+    let range = specification.whole();
     let share = |number: u128| 100.0 * number.saturating_sub(range.from()) as f64 / range.count() as f64;
     let mut series: Vec<Series> = Vec::new();
     let (mut least, mut end) = (f64::INFINITY, None);

@@ -22,7 +22,7 @@ pub(super) fn run(args: &Records) -> Result<()> {
         return Err(CollatzFailure::NoStarts { below }.into());
     }
     // An output that cannot be written fails before the search.
-    let output = args.out.as_ref().map(Output::to).transpose()?;
+    let output = args.output.as_ref().map(Output::to).transpose()?;
     let gpus = engines::gpus(args.device.selector, args.progress.quiet)?;
     let control = [Control::default()];
     let progress = Progress::new(Some(1 << 32), "numbers", args.progress.quiet);
@@ -39,10 +39,6 @@ pub(super) fn run(args: &Records) -> Result<()> {
     let csv: String = std::iter::once(format!("n,{}\n", kind.figure()))
         .chain(found.iter().map(|record| format!("{},{}\n", record.start, record.figure)))
         .collect();
-    if let Some(mut output) = output {
-        output.write_all(csv.as_bytes())?;
-        output.finish()?;
-    }
     let difference = records::difference(&found, &known);
     if args.object.json {
         let rows: Vec<_> =
@@ -51,8 +47,16 @@ pub(super) fn run(args: &Records) -> Result<()> {
             &json!({"below": below.to_string(), "records": rows, "known": known.len(), "same": difference.is_none()}),
         )?;
     } else {
-        console::report(&csv)?;
-        console::note(&format!("{} records below {below}, {} known ones", found.len(), known.len()));
+        match output {
+            Some(mut output) => {
+                output.write_all(csv.as_bytes())?;
+                output.finish()?;
+            }
+            None => console::report(&csv)?,
+        }
+        if !args.progress.quiet {
+            console::note(&format!("{} records below {below}, {} known ones", found.len(), known.len()));
+        }
     }
     difference.map_or(Ok(()), |start| Err(CollatzFailure::OtherRecords { start }.into()))
 }

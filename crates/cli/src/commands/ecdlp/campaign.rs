@@ -1,4 +1,4 @@
-//! `warpmp ecdlp solve --out`: one logarithm by many processes.
+//! `warpmp ecdlp solve --output`: one logarithm by many processes.
 
 use std::{
     path::Path,
