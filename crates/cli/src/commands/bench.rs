@@ -76,6 +76,9 @@ pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
     let (mut rows, mut left_out) = (Vec::new(), None);
     for (done, case) in cases.iter().enumerate() {
         interrupt::check()?;
+        let Shape { lanes, bits } = case.shape;
+        let text = format!("row {} of {}: {operation}, {lanes} lanes of {bits} bits", done + 1, cases.len());
+        progress.part(done as u64, &text);
         match row(&session, operation, case, args.runs, limits) {
             Ok(row) => rows.push(row),
             // Of several algorithms and widths, some may not go together.
@@ -85,7 +88,6 @@ pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
             }
             Err(error) => return Err(error),
         }
-        progress.update(done as u64 + 1, done as u64 + 1);
     }
     drop(progress);
     if let (true, Some(error)) = (rows.is_empty(), left_out) {

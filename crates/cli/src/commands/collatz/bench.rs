@@ -26,6 +26,7 @@ use super::{
 use crate::{
     console,
     error::{Error, Result},
+    progress::Progress,
     summary::{scaled, scaled_seconds},
 };
 
@@ -58,15 +59,17 @@ pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
     let gpus = engines::gpus(args.device.selector, args.object.json)?;
     let names = gpus.iter().map(|gpu| gpu.info().to_string()).collect::<Vec<_>>().join("; ");
     let kind = if args.operation == Operation::PathRecords { Kind::Path } else { Kind::Delay };
+    let progress = Progress::new(Some(u64::from(args.runs) + 1), "runs", args.object.json);
+    progress.phase(engines::PREPARING);
     let (subject, device, mut times) = if let Operation::DelayRecords | Operation::PathRecords = args.operation {
         let device = if gpus.is_empty() { "cpu".to_owned() } else { names };
         if gpus.is_empty() {
             window = Window::new(1, window.end() - 1)?;
         }
-        let times = watch(&control, || records_of(args, &gpus, kind, &window, &control[0]), || {})?;
+        let times = watch(&control, || records_of(args, &gpus, kind, &window, &control[0], &progress), || {})?;
         (Subject::Records(kind), device, times)
     } else if args.operation == Operation::Delay && !gpus.is_empty() {
-        let times = watch(&control, || delays_on(args, &gpus, &window, &control[0]), || {})?;
+        let times = watch(&control, || delays_on(args, &gpus, &window, &control[0], &progress), || {})?;
         (Subject::Delays, names, times)
     } else {
         let engines = engines::open(args.device.selector, args.tables.cache.as_deref(), args.object.json)?;
@@ -82,9 +85,10 @@ pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
             _ => Subject::Scheme(Scheme::Dfs(engines.plan(share, u128::MAX))),
         };
         let mut team = Team::new(engines.list);
-        let times = watch(&control, || runs(args, &subject, &window, &mut team, &control[0]), || {})?;
+        let times = watch(&control, || runs(args, &subject, &window, &mut team, &control[0], &progress), || {})?;
         (subject, team.name(), times)
     };
+    drop(progress);
     times.runs.sort_by(f64::total_cmp);
     let seconds = &times.runs;
     let median = seconds[seconds.len() / 2];
@@ -125,7 +129,13 @@ struct Share {
 }
 
 /// Delays on GPUs, each with a share of the range.
-fn delays_on(args: &BenchCollatz, gpus: &[Arc<dyn Device>], window: &Window, control: &Control) -> Result<Times> {
+fn delays_on(
+    args: &BenchCollatz,
+    gpus: &[Arc<dyn Device>],
+    window: &Window,
+    control: &Control,
+    progress: &Progress,
+) -> Result<Times> {
     let device = |error| Error::from(CollatzError::Device(error));
     let size = window.count().div_ceil(gpus.len() as u128);
     most_delays(size)?;
@@ -153,6 +163,7 @@ fn delays_on(args: &BenchCollatz, gpus: &[Arc<dyn Device>], window: &Window, con
             running.into_iter().map(|it| it.join().unwrap_or(Err(Error::Bug))).collect()
         });
         done.into_iter().collect::<Result<()>>()?;
+        progress.part(u64::from(run) + 1, &format!("run {} of {}", (run + 1).min(args.runs), args.runs));
         if run > 0 {
             times.runs.push(begin_of_run.elapsed().as_secs_f64());
             continue;
@@ -195,6 +206,7 @@ fn records_of(
     kind: Kind,
     window: &Window,
     control: &Control,
+    progress: &Progress,
 ) -> Result<Times> {
     let known: Vec<_> = records::known(kind).into_iter().filter(|record| record.start < window.end()).collect();
     let before: Vec<_> = known.iter().filter(|record| record.start < window.from()).cloned().collect();
@@ -213,6 +225,7 @@ fn records_of(
             return Err(CollatzFailure::OtherRecords { start }.into());
         }
         if run == 0 { times.before = seconds } else { times.runs.push(seconds) }
+        progress.part(u64::from(run) + 1, &format!("run {} of {}", (run + 1).min(args.runs), args.runs));
     }
     Ok(times)
 }
@@ -224,6 +237,7 @@ fn runs(
     window: &Window,
     engine: &mut dyn Engine,
     control: &Control,
+    progress: &Progress,
 ) -> Result<Times> {
     let sample = Window::new(window.from(), SAMPLE.min(window.count()))?;
     let mut times = Times { runs: Vec::new(), before: 0.0 };
@@ -234,7 +248,8 @@ fn runs(
         engine.delays(window.from(), &mut delays, control)?;
         check_delays(window.from(), &delays)?;
         times.before = begin.elapsed().as_secs_f64();
-        for _ in 0..args.runs {
+        for run in 1..=u64::from(args.runs) {
+            progress.part(run, &format!("run {run} of {}", args.runs));
             let begin = Instant::now();
             engine.delays(window.from(), &mut delays, control)?;
             times.runs.push(begin.elapsed().as_secs_f64());
@@ -247,7 +262,8 @@ fn runs(
         return Err(CollatzFailure::WrongSample { from: sample.from(), count: sample.count() }.into());
     }
     times.before = begin.elapsed().as_secs_f64();
-    for _ in 0..args.runs {
+    for run in 1..=u64::from(args.runs) {
+        progress.part(run, &format!("run {run} of {}", args.runs));
         let begin = Instant::now();
         scheme.run(engine, window, control)?;
         times.runs.push(begin.elapsed().as_secs_f64());

@@ -45,6 +45,7 @@ pub(super) fn run(args: &Delay) -> Result<()> {
     let mut target = open(args, &window)?;
     let total = u64::try_from(window.count()).unwrap_or(u64::MAX);
     let mut progress = Progress::new(Some(total), "numbers", args.quiet);
+    progress.phase(engines::PREPARING);
     if matches!(&target, Target::Csv(output) if output.is_terminal()) {
         progress.hide();
     }

@@ -25,14 +25,12 @@ pub(super) fn run(args: &Records) -> Result<()> {
     let output = args.output.as_ref().map(Output::to).transpose()?;
     let gpus = engines::gpus(args.device.selector, args.progress.quiet)?;
     let control = [Control::default()];
-    let progress = Progress::new(Some(1 << 32), "numbers", args.progress.quiet);
+    let progress = Progress::of_count(below as f64, "numbers", args.progress.quiet);
+    progress.phase(engines::PREPARING);
     let found = watch(
         &control,
         || Ok(records::search_on(&gpus, kind, below, &control[0])?),
-        || {
-            let share = control[0].progress();
-            progress.update((share * 4_294_967_296.0) as u64, (share * below as f64) as u64);
-        },
+        || progress.count(control[0].progress() * below as f64),
     )?;
     drop(progress);
     let known: Vec<records::Record> = records::known(kind).into_iter().filter(|record| record.start < below).collect();

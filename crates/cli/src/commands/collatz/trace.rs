@@ -31,7 +31,7 @@ pub(super) fn run(args: &Trace) -> Result<()> {
     }
     let trace = traced?;
     if let Some(mut output) = plot {
-        output.write_all(draw::trajectory(&args.start, &drawn).svg()?.as_bytes())?;
+        output.write_all(draw::trajectory(&trace, &drawn).svg()?.as_bytes())?;
         output.finish()?;
     }
     let highest = trace.highest.to_string();

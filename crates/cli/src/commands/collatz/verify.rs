@@ -142,6 +142,7 @@ fn work(args: &Verify, specification: &Specification, opened: Option<&Opened>, e
     let done = Mutex::new(0_u128);
     let numbers = || done.lock().unwrap_or_else(PoisonError::into_inner);
     let progress = Progress::of_count(missing, "numbers", args.summary.quiet);
+    progress.phase(engines::PREPARING);
     let each = |event: &Event| match event {
         Event::Done(window, _) => *numbers() += window.count(),
         Event::Lost(window, error) => console::note(&format!("window {window} is done again: {error}")),
