@@ -78,6 +78,11 @@ pub(crate) struct Summary {
     least_bits: Vec<usize>,
 }
 
+/// The reason for a device after its name.
+pub(crate) fn in_brackets(reason: Option<&'static str>) -> String {
+    reason.map_or_else(String::new, |reason| format!(" ({reason})"))
+}
+
 impl Summary {
     /// Nothing done yet on `device`.
     pub(crate) fn new(operation: Operation, device: &str) -> Self {
@@ -138,7 +143,7 @@ impl Summary {
         } else {
             shown(&widest)
         };
-        let reason = self.reason.map_or_else(String::new, |reason| format!(" ({reason})"));
+        let reason = in_brackets(self.reason);
         format!(
             "{lanes} {results} of {widths} bits, {checks}{expected}; {device}{reason}, {algorithm}\n\
              kernel {kernel} ({kernel_rate} {name}/s), end to end {total} ({} {name}/s, {})",
