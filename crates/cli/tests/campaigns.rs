@@ -99,7 +99,7 @@ fn ranges_have_an_end_or_a_count() {
     assert_eq!((end.as_str(), count), ("n,delay\n25,23\n26,10\n27,111\n", end.clone()));
     run(&dir, "collatz delay --from 25").fails(2, &["--to"]);
     run(&dir, "collatz delay --from 25 --to 30 --count 5").fails(2, &["--to", "--count"]);
-    run(&dir, "collatz delay --from 25 --to 25").fails(2, &["no start is at least 25 and below 25"]);
+    run(&dir, "collatz delay --from 25 --to 25").fails(2, &["the range is empty"]);
     run(&dir, "collatz verify --to 25").fails(2, &["--from"]);
     run(&dir, "collatz verify --to 25 -o camp").fails(1, &["camp: no campaign"]);
     run(&dir, "collatz verify --from 5 -o camp").fails(1, &["camp: no campaign"]);

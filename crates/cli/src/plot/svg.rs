@@ -90,10 +90,6 @@ impl Chart {
             .x_label_area_size(46)
             .y_label_area_size(74)
             .build_cartesian_2d(Powers::of(&self.x, &x), Powers::of(&self.y, &y))?;
-        for shade in series.iter().filter(|line| line.style == Style::Shade) {
-            let (first, last) = (shade.points[0].0, shade.points[shade.points.len() - 1].0);
-            chart.draw_series([Rectangle::new([(first, y.start), (last, y.end)], shade.fill())])?;
-        }
         chart
             .configure_mesh()
             .x_desc(&self.x.label)
@@ -107,6 +103,10 @@ impl Chart {
             .bold_line_style(RGBColor(215, 215, 215))
             .light_line_style(WHITE)
             .draw()?;
+        for shade in series.iter().filter(|line| line.style == Style::Shade) {
+            let (first, last) = (shade.points[0].0, shade.points[shade.points.len() - 1].0);
+            chart.draw_series([Rectangle::new([(first, y.start), (last, y.end)], shade.fill())])?;
+        }
         for line in series {
             let (style, points) = (line.stroke(), line.points.iter().copied());
             match line.style {
@@ -117,7 +117,9 @@ impl Chart {
                     chart.draw_series([PathElement::new(line.points.clone(), style)])?;
                 }
                 Style::Mark(beside) => {
-                    let is_left = |at: f64| (at - x.start) / (x.end - x.start) < 0.5;
+                    // Names below a falling line have more room on the left.
+                    let bound = if beside == Beside::Below { 0.3 } else { 0.5 };
+                    let is_left = |at: f64| (at - x.start) / (x.end - x.start) < bound;
                     for point in points.clone() {
                         let text = mark_text(beside, is_left(point.0), style);
                         let mark = EmptyElement::at(point) + Circle::new((0, 0), 6, style.filled());

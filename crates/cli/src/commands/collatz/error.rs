@@ -24,7 +24,7 @@ pub(crate) enum CollatzFailure {
     WrongDelay { start: u128, found: u64, expected: u64 },
     #[error("the engine and the independent path disagree on {count} numbers from {from}")]
     WrongSample { from: u128, count: u128 },
-    #[error("no start is at least {from} and below {to}: --to M is above --from N")]
+    #[error("the range is empty: --to {to} is not above --from {from}")]
     EmptyRange { from: u128, to: u128 },
     #[error("interrupted; `warpmp resume {folder}` goes on")]
     Interrupted { folder: String },
