@@ -45,7 +45,9 @@ fn a_finished_campaign_is_extended_at_both_ends() {
     assert_eq!(after.len(), 9);
     assert!(before.iter().all(|certificate| after.get(certificate.0) == Some(certificate.1)), "{after:?}");
     let status = run(&dir, "collatz status camp --complete");
-    for words in ["range      262244 numbers from 1099511627676 to 1099511889919", "9 of 9 windows", "complete: no gaps"] {
+    for words in
+        ["range      262244 numbers from 1099511627676 to 1099511889919", "9 of 9 windows", "complete: no gaps"]
+    {
         assert!(status.ok().contains(words), "{words}: {}", status.text());
     }
     assert_eq!(status.text().matches("scheme     ").count(), 3);

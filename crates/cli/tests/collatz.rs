@@ -133,9 +133,10 @@ fn records_and_traces() {
         assert!(trace.text().contains(words), "{words}: {}", trace.text());
     }
     let svg = dir.text("27.svg");
-    let marks =
-        ["start 27", "peak 9232 after 77 steps", "glide: 96 steps until below the start", "delay: 111 steps"];
-    for words in ["The trajectory of 27: 111 steps", "steps, 3n+1 and n/2", "value", "\n10\n", "\n1000\n"].iter().chain(&marks) {
+    let marks = ["start 27", "peak 9232 after 77 steps", "glide: 96 steps until below the start", "delay: 111 steps"];
+    for words in
+        ["The trajectory of 27: 111 steps", "steps, 3n+1 and n/2", "value", "\n10\n", "\n1000\n"].iter().chain(&marks)
+    {
         assert!(svg.contains(words), "{words}: {svg}");
     }
     // A filled and an empty circle for each value and each end of the start's line, and one for each mark.

@@ -15,7 +15,8 @@ fn stopped_at(dir: &Dir, args: &str, words: &[&str]) -> String {
     let mut command = std::process::Command::new("script");
     command.args(["-qefc", &line, "screen"]).current_dir(dir.path("")).env_remove("WARPMP_TUNING");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let screen = || std::fs::read(dir.path("screen")).map_or_else(|_| String::new(), |it| String::from_utf8_lossy(&it).into());
+    let screen =
+        || std::fs::read(dir.path("screen")).map_or_else(|_| String::new(), |it| String::from_utf8_lossy(&it).into());
     wait_until(|| words.iter().all(|word| screen().contains(word)));
     let mut keyboard = child.stdin.take().unwrap();
     keyboard.write_all(b"\x03").unwrap();

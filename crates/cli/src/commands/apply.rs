@@ -174,9 +174,8 @@ fn spawn_reader(
         // There is no pool if the engine did not open.
         let Ok(pool) = pool.recv() else { return };
         loop {
-            let chunk = tuple.and_then(|tuple| {
-                tuple.map(|tuple| prepared(tuple, &names, &pool, widths.as_deref())).transpose()
-            });
+            let chunk = tuple
+                .and_then(|tuple| tuple.map(|tuple| prepared(tuple, &names, &pool, widths.as_deref())).transpose());
             let last = !matches!(chunk, Ok(Some(_)));
             if sender.send(chunk).is_err() || last {
                 break;

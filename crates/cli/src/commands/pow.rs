@@ -36,7 +36,9 @@ const EXPONENT_BITS: usize = 32;
 /// A power that cannot be.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PowerError {
-    #[error("a base of {bits} bits to the power {exponent} would have more than {MOST_BITS} bits; `pow-mod` has powers modulo a number")]
+    #[error(
+        "a base of {bits} bits to the power {exponent} would have more than {MOST_BITS} bits; `pow-mod` has powers modulo a number"
+    )]
     TooWide { bits: usize, exponent: u32 },
     #[error("lane {lane}: the engine's power {found} is wrong, expected {expected}")]
     Wrong { lane: u64, found: String, expected: String },

@@ -67,7 +67,9 @@ pub(crate) enum LineProblem {
     NotANumber { head: String },
     #[error("this command takes no negative numbers: \"{head}\"")]
     Negative { head: String },
-    #[error("'-' stands for a lane without a result; the only number of a file serves all lanes, so it must be a number")]
+    #[error(
+        "'-' stands for a lane without a result; the only number of a file serves all lanes, so it must be a number"
+    )]
     NoResult,
     #[error("'-' stands for a lane without a result; this command needs a number in every lane")]
     Gap,

@@ -96,9 +96,8 @@ impl Request {
             (Wanted::Default { .. }, _) => false,
             (Wanted::Exactly(scheme), found) => scheme == found,
         };
-        let has_count = |part: &Part<'_>| {
-            self.window_count.is_none_or(|count| count.min(part.range.count()) == part.window_size())
-        };
+        let has_count =
+            |part: &Part<'_>| self.window_count.is_none_or(|count| count.min(part.range.count()) == part.window_size());
         found.parts().any(|part| has_scheme(part.scheme) && has_count(&part))
     }
 

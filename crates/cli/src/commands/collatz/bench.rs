@@ -224,7 +224,11 @@ fn records_of(
         if let Some(start) = records::difference(&found, &known) {
             return Err(CollatzFailure::OtherRecords { start }.into());
         }
-        if run == 0 { times.before = seconds } else { times.runs.push(seconds) }
+        if run == 0 {
+            times.before = seconds
+        } else {
+            times.runs.push(seconds)
+        }
         progress.part(u64::from(run) + 1, &format!("run {} of {}", (run + 1).min(args.runs), args.runs));
     }
     Ok(times)

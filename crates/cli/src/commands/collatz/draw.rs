@@ -21,7 +21,8 @@ pub(super) fn trajectory(trace: &Trace, values: &[f64]) -> Chart {
     let peak = (0..points.len()).max_by(|a, b| values[*a].total_cmp(&values[*b])).unwrap_or(0);
     let glide = (trace.glide as usize).min(end);
     let at = |step: usize| points.get(step).copied().into_iter().collect::<Vec<_>>();
-    let mark = |name: String, colour, beside, step| Series { name, colour, style: Style::Mark(beside), points: at(step) };
+    let mark =
+        |name: String, colour, beside, step| Series { name, colour, style: Style::Mark(beside), points: at(step) };
     let digits = trace.start.to_string();
     let (title, start) = match digits.len() {
         ..=40 => (digits.clone(), format!("start {digits}")),

@@ -50,8 +50,16 @@ pub(crate) fn run(command: &EcdlpCommand) -> Result<()> {
 /// Goes on with the search of a directory.
 pub(crate) fn resume(folder: &str, device: GpusArgs, summary: SummaryArgs) -> Result<()> {
     let walk = WalkArgs { distinguished_bits: None, points: None };
-    let args =
-        Solve { curve: None, seed: None, output: Some(folder.into()), seconds: None, memory: MEMORY, walk, device, summary };
+    let args = Solve {
+        curve: None,
+        seed: None,
+        output: Some(folder.into()),
+        seconds: None,
+        memory: MEMORY,
+        walk,
+        device,
+        summary,
+    };
     campaign::run(&args, folder)
 }
 
