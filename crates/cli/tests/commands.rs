@@ -207,7 +207,7 @@ fn the_archive_has_the_name_that_is_looked_for() {
     }
     assert!(release.contains("name=warpmp-$version-$target\n") && release.contains("$name.tar.gz"), "{release}");
     assert!(release.contains(r#"cp "target/$target/dist/warpmp""#), "{release}");
-    assert!(read("Cargo.toml").contains("\nrepository = \"https://"), "binstall needs { repo }");
+    assert!(read("Cargo.toml").contains("\nrepository = \"https://"), "{}", "binstall needs its repo");
     assert!(manifest.contains("repository.workspace = true"), "{manifest}");
 }
 

@@ -114,8 +114,9 @@ impl Request {
     /// The scheme of a range. `found`: the scheme of the campaign that is extended.
     fn scheme(&self, range: Window, found: Option<Scheme>, engines: &Engines) -> Result<Scheme> {
         let (leaf_bits, lookahead_bits) = match (self.wanted, found) {
-            (Wanted::Exactly(scheme), _) => return Ok(scheme),
-            (Wanted::Any, Some(scheme @ (Scheme::Honda(_) | Scheme::Alpha(_)))) => return Ok(scheme),
+            (Wanted::Exactly(scheme), _) | (Wanted::Any, Some(scheme @ (Scheme::Honda(_) | Scheme::Alpha(_)))) => {
+                return Ok(scheme);
+            }
             (Wanted::Any, _) => (None, None),
             (Wanted::Default { leaf_bits, lookahead_bits }, _) => (leaf_bits, lookahead_bits),
         };

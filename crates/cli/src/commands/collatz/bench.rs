@@ -225,9 +225,9 @@ fn records_of(
             return Err(CollatzFailure::OtherRecords { start }.into());
         }
         if run == 0 {
-            times.before = seconds
+            times.before = seconds;
         } else {
-            times.runs.push(seconds)
+            times.runs.push(seconds);
         }
         progress.part(u64::from(run) + 1, &format!("run {} of {}", (run + 1).min(args.runs), args.runs));
     }

@@ -1,6 +1,7 @@
 //! `warpmp collatz verify`: convergence of a range, with a certificate a window.
 
 use std::{
+    fmt::Write as _,
     path::Path,
     sync::{Mutex, PoisonError},
     time::Instant,
@@ -90,18 +91,15 @@ pub(super) fn explain(args: &Verify) -> Result<()> {
     let engines = engines::open(args.device.selector, args.tables.cache.as_deref(), args.summary.hides_notes())?;
     let specification = request(args)?.specification(args.output.as_deref(), &engines)?;
     let sieve = "a start is tested unless a proved rule shows that it comes below itself, or meets a smaller start";
-    let parts: String = specification
-        .parts()
-        .map(|part| {
-            format!(
-                "scheme     {}\n\
-                 windows    {} of {} starts: each leaves a certificate with --output\n",
-                part.scheme,
-                part.windows(),
-                part.window_size(),
-            )
-        })
-        .collect();
+    let mut parts = String::new();
+    for part in specification.parts() {
+        let (windows, size) = (part.windows(), part.window_size());
+        let _ = write!(
+            parts,
+            "scheme     {}\nwindows    {windows} of {size} starts: each leaves a certificate with --output\n",
+            part.scheme
+        );
+    }
     console::print(&format!(
         "command    collatz verify: {}\n\
          device     {}\n{parts}\
