@@ -66,6 +66,7 @@ struct Table<'a> {
 
 /// Runs the command.
 pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
+    console::check_stdout()?;
     output::refuse_twice(&[&args.report.csv, &args.plot].into_iter().flatten().collect::<Vec<_>>())?;
     let csv = args.report.csv.as_ref().map(Output::to).transpose()?;
     let plot = args.plot.as_ref().map(Output::to).transpose()?;

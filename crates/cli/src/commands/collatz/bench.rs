@@ -50,6 +50,7 @@ struct Times {
 
 /// Runs the command.
 pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
+    console::check_stdout()?;
     let is_honda = args.operation == Operation::Honda;
     let has_sieve = is_honda || args.operation == Operation::Alpha;
     args.tables.check(&format!("--operation {}", args.operation.name()), has_sieve, is_honda)?;

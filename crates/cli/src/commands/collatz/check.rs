@@ -18,6 +18,7 @@ use crate::{console, error::Result, progress::Progress};
 
 /// Runs the command.
 pub(super) fn run(args: &Check) -> Result<()> {
+    console::check_stdout()?;
     let campaign = look(&args.folder)?;
     let contents = campaign.contents()?;
     note_others(&contents);

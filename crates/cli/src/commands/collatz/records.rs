@@ -23,6 +23,9 @@ pub(super) fn run(args: &Records) -> Result<()> {
     }
     // An output that cannot be written fails before the search.
     let output = args.output.as_ref().map(Output::to).transpose()?;
+    if output.is_none() {
+        console::check_stdout()?;
+    }
     let gpus = engines::gpus(args.device.selector, args.progress.quiet)?;
     let control = [Control::default()];
     let progress = Progress::of_count(below as f64, "numbers", args.progress.quiet);

@@ -30,6 +30,7 @@ const RUN_SECONDS: f64 = 0.5;
 
 /// Runs the command.
 pub(crate) fn run(args: &BenchEcdlp) -> Result<()> {
+    console::check_stdout()?;
     let problem = match (&args.measured.curve, args.measured.bits) {
         (None, Some(bits)) => Problem::for_measurements(bits).map_err(LibraryError::from)?,
         (curve, _) => super::problem(curve.as_deref().unwrap_or_default(), args.object.json)?,
