@@ -48,7 +48,8 @@ fn not_a_number() {
         ("1e9", "a.txt:4: not a number"),
         ("0xfg", "a.txt:4: not a number"),
         ("0x", "a.txt:4: not a number"),
-        ("1,2", "a.txt:4: not a number"),
+        ("1,2", "a.txt:4: not a number: \"1,2\"; one number a line is needed"),
+        ("-----BEGIN PUBLIC KEY-----", "`batch-gcd` reads keys"),
         ("\u{0661}", "a.txt:4: not a number"),
     ] {
         dir.write("a.txt", format!("1\n# comment\n2\n{line}\nalso wrong\n"));
