@@ -21,10 +21,7 @@ use super::{Axis, Beside, Chart, LINEAR, NothingToDraw, Series, Style};
 use crate::error::{Error, Result};
 
 const SIZE: (u32, u32) = (1080, 640);
-const MOST_LEGEND_WIDTH: u32 = 300;
-/// Columns of the legend's lines, and of a letter beside them.
-const LEGEND_MARGIN: u32 = 62;
-const LEGEND_LETTER: u32 = 7;
+const LEGEND_WIDTH: u32 = 300;
 const LEGEND_LINE: i32 = 22;
 const FONT: &str = "sans-serif";
 /// Ticks of an axis, at most.
@@ -135,7 +132,7 @@ impl Chart {
             chart.draw_series(points.clone().map(|point| Circle::new(point, size, fill)))?;
             chart.draw_series(points.map(|point| Circle::new(point, size, style.color.stroke_width(1))))?;
         }
-        legend(&right, series, legend_width)?;
+        legend(&right, series)?;
         root.present()
     }
 }
@@ -163,11 +160,10 @@ fn named(series: &[Series]) -> Vec<&Series> {
 
 /// The columns that the legend needs; 0 without a legend.
 fn legend_width(series: &[Series]) -> u32 {
-    let letters = named(series).iter().map(|line| line.name.chars().count()).max();
-    letters.map_or(0, |letters| (LEGEND_MARGIN + LEGEND_LETTER * letters as u32).min(MOST_LEGEND_WIDTH))
+    if named(series).is_empty() { 0 } else { LEGEND_WIDTH }
 }
 
-fn legend(area: &Area<'_>, series: &[Series], width: u32) -> Result<(), DrawingAreaErrorKind<std::io::Error>> {
+fn legend(area: &Area<'_>, series: &[Series]) -> Result<(), DrawingAreaErrorKind<std::io::Error>> {
     let text: TextStyle<'_> = (FONT, 13).into_font().into();
     let named = named(series);
     if named.is_empty() {
@@ -191,7 +187,7 @@ fn legend(area: &Area<'_>, series: &[Series], width: u32) -> Result<(), DrawingA
         area.draw(&Text::new(line.name.clone(), (48, y - 7), text.clone()))?;
     }
     let height = LEGEND_LINE * named.len() as i32;
-    area.draw(&Rectangle::new([(0, 8), (width as i32 - 10, 20 + height)], RGBColor(215, 215, 215)))
+    area.draw(&Rectangle::new([(0, 8), (LEGEND_WIDTH as i32 - 10, 20 + height)], RGBColor(215, 215, 215)))
 }
 
 impl Series {
@@ -303,8 +299,8 @@ fn range(values: impl Iterator<Item = f64>, base: u32) -> Option<Range<f64>> {
         let margin = if greatest > least { (greatest - least) / 40.0 } else { 1.0 };
         return Some(least - margin..greatest + margin);
     }
-    // A fifth of a tick or a fortieth of the axis, and room around a single value.
-    let margin = f64::from(base).powf(if greatest > least { 0.2 } else { 1.0 }).max((greatest / least).powf(0.025));
+    // A fifth of a tick, and room around a single value.
+    let margin = f64::from(base).powf(if greatest > least { 0.2 } else { 1.0 });
     Some(least / margin..greatest * margin)
 }
 
