@@ -37,7 +37,7 @@ fn the_bar_of_a_campaign_goes_with_ctrl_c() {
     let screen = stopped_at(
         &dir,
         "collatz verify --device cpu --from 2^70 --count 2^50 --window 2^32 --leaf-bits 14 --lookahead-bits 12 -o camp",
-        &["numbers, ", "numbers/s, ", " left"],
+        &["numbers, ", "/s, ", " left"],
     );
     let rest = left_over(&screen);
     assert!(rest.contains("error: interrupted; `warpmp resume camp` goes on") && !rest.contains('%'), "{screen:?}");
