@@ -18,6 +18,7 @@ use crate::{
         is_prime::WrongVerdict,
         pow::PowerError,
         reproduce::ReproduceError,
+        resume::ResumeError,
         selftest::WrongAnswers,
         tune::TuneError,
     },
@@ -63,6 +64,8 @@ pub(crate) enum Error {
     Ecdlp(#[from] EcdlpError),
     #[error(transparent)]
     Factor(#[from] FactorError),
+    #[error(transparent)]
+    Resume(#[from] ResumeError),
     #[error(transparent)]
     Reproduce(#[from] ReproduceError),
     #[error(transparent)]
@@ -135,6 +138,7 @@ impl Error {
             | Self::WrongVerdict(_)
             | Self::WrongFactor(_)
             | Self::Plot(_)
+            | Self::Resume(_)
             | Self::SelfTest(_)
             | Self::Power(_)
             | Self::Library(_)

@@ -115,8 +115,7 @@ pub(crate) fn delays<'py>(
     Ok(PyArray1::from_vec(py, delays))
 }
 
-/// A trajectory: the steps of `T`, the odd steps among them, the glide, the highest value, and the first values after the
-/// start.
+/// A trajectory: the delay, the odd steps among its steps, the glide, the highest value, and the first values after the start.
 type Traced = (u64, u64, u64, Big, Vec<Big>);
 
 /// Bytes of the values of a trajectory that are kept.
@@ -141,7 +140,7 @@ pub(crate) fn trace(py: Python<'_>, start: Big, most: usize) -> Result<Traced> {
             }
             flag.go_on()
         })?;
-        Ok((trace.steps, trace.odd_steps, trace.glide, big(&trace.highest.to_le_bytes()), values))
+        Ok((trace.delay(), trace.odd_steps, trace.glide, big(&trace.highest.to_le_bytes()), values))
     })
 }
 

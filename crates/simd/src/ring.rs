@@ -8,7 +8,7 @@
 
 use crate::digits;
 use crate::montgomery::Moduli;
-use crate::product::{add_to, carry_signed, equal, subtract_if_not_less};
+use crate::product::{add_to, equal, subtract_if_not_less};
 use crate::simd::{MAX_LANES, Simd};
 
 /// A modulus for each lane, and the memory for products.
@@ -31,7 +31,7 @@ impl<S: Simd> Ring<S> {
     }
 
     /// The longest moduli in bits.
-    pub const MOST_BITS: usize = S::MAX_DIGITS * S::DIGIT_BITS - 4;
+    pub const MOST_BITS: usize = (S::MAX_DIGITS * S::DIGIT_BITS).saturating_sub(4);
 
     /// The bits of `R` for moduli of at most `bits` bits.
     pub const fn radix_bits(bits: usize) -> usize {
@@ -127,7 +127,7 @@ impl<S: Simd> Ring<S> {
                 for (c, (a, b)) in c.iter_mut().zip(a.iter().zip(b)) {
                     *c = s.add(*a, *b);
                 }
-                carry_signed(s, c, s.zero());
+                s.carry_up_signed(c, s.zero());
             },
         );
     }
@@ -141,7 +141,7 @@ impl<S: Simd> Ring<S> {
                 for (c, ((a, b), twice)) in c.iter_mut().zip(a.iter().zip(b).zip(&self.twice)) {
                     *c = s.sub(s.add(*a, *twice), *b);
                 }
-                carry_signed(s, c, s.zero());
+                s.carry_up_signed(c, s.zero());
             },
         );
     }

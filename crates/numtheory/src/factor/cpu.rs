@@ -2,7 +2,7 @@
 
 use num_bigint::BigUint;
 use rayon::prelude::*;
-use warpmp_simd::{Avx2, Ifma, Simd, ring as lazy};
+use warpmp_simd::{Avx2, Fma, Ifma, Simd, ring as lazy};
 
 use super::exponent::Exponent;
 use super::first;
@@ -50,6 +50,7 @@ pub(super) fn views(rows: &[Vec<u32>]) -> Vec<&[u32]> {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Instructions {
     Ifma(Ifma),
+    Fma(Fma),
     Avx2(Avx2),
     Words,
 }
@@ -58,8 +59,9 @@ impl Instructions {
     /// The instructions that this processor has for moduli of so many bits, the fastest first.
     pub(super) fn available(bits: usize) -> Vec<Self> {
         let ifma = Ifma::detect().filter(|_| bits <= lazy::Ring::<Ifma>::MOST_BITS).map(Self::Ifma);
+        let fma = Fma::detect().filter(|_| bits <= lazy::Ring::<Fma>::MOST_BITS).map(Self::Fma);
         let avx2 = Avx2::detect().filter(|_| bits <= lazy::Ring::<Avx2>::MOST_BITS).map(Self::Avx2);
-        ifma.into_iter().chain(avx2).chain([Self::Words]).collect()
+        ifma.into_iter().chain(fma).chain(avx2).chain([Self::Words]).collect()
     }
 }
 
@@ -73,6 +75,7 @@ pub(super) fn first_stage(
 ) -> Result<Vec<Ended>> {
     match instructions {
         Instructions::Ifma(s) => first_with(s, line, lanes, exponent, meter),
+        Instructions::Fma(s) => first_with(s, line, lanes, exponent, meter),
         Instructions::Avx2(s) => first_with(s, line, lanes, exponent, meter),
         Instructions::Words => first_with(Words, line, lanes, exponent, meter),
     }
@@ -111,6 +114,7 @@ pub(super) fn second_stage(
 ) -> Result<Vec<BigUint>> {
     match instructions {
         Instructions::Ifma(s) => second_with(s, line, lanes, pairing, meter),
+        Instructions::Fma(s) => second_with(s, line, lanes, pairing, meter),
         Instructions::Avx2(s) => second_with(s, line, lanes, pairing, meter),
         Instructions::Words => second_with(Words, line, lanes, pairing, meter),
     }
