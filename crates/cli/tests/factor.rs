@@ -84,7 +84,7 @@ fn save_lines_go_on() {
     let run = dir.run(&["ecm", "--resume", "saved", "--b1", "200", "--b2", "10000", "-q"]);
     assert_eq!(run.ok(), format!("{SECOND} = 858109519 * 16918094309\n"));
     let spoiled = dir.text("saved").replace("B1=100", "B1=101");
-    dir.write("spoiled", &format!("# a comment\n{spoiled}"));
+    dir.write("spoiled", format!("# a comment\n{spoiled}"));
     dir.run(&["ecm", "--resume", "spoiled"]).fails(1, &["spoiled:2: no save line: CHECKSUM="]);
     dir.write("torn", "METHOD=ECM; PARAM=3; SIG");
     dir.run(&["ecm", "--resume", "torn"]).fails(1, &["torn:1: no save line: 'SIG' is not NAME=VALUE"]);

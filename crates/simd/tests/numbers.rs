@@ -178,7 +178,9 @@ mod generic {
         for (m, n) in (1..=30).map(|n| (n, 2 * n)).chain([(1, 9), (40, 41), (70, 141), (130, 260)]) {
             for round in 0..4 {
                 let mut divisors = random.rows(m);
-                divisors.iter_mut().for_each(|row| row[0] |= 1);
+                for row in &mut divisors {
+                    row[0] |= 1;
+                }
                 let mut dividends = random.rows(n);
                 if round > 1 {
                     for (dividend, divisor) in dividends.iter_mut().zip(&divisors) {
