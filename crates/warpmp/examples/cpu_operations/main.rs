@@ -65,7 +65,7 @@ fn compare(session: &Session, case: &Case, algorithm: Option<&str>) {
     let numbers = case.numbers(BigUint::from_slice);
     ways.push(Box::new(move || {
         if let Some(way) = bigint(case.operation) {
-            for x in numbers {
+            for x in &numbers {
                 drop(black_box(way(x)));
             }
         }
