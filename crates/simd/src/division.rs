@@ -99,7 +99,13 @@ impl<S: Simd> Divisors<S> {
 
     /// Divides reduced digits of at most so many bits. Scratch has the first, `quotients` the second number of
     /// [`digits`](Self::digits). The remainders, reduced, are the first digits of the scratch: as many as are returned.
-    pub fn divide(&self, dividends: &[S::Vector], bits: usize, quotients: &mut [S::Vector], scratch: &mut [S::Vector]) -> usize {
+    pub fn divide(
+        &self,
+        dividends: &[S::Vector],
+        bits: usize,
+        quotients: &mut [S::Vector],
+        scratch: &mut [S::Vector],
+    ) -> usize {
         let (s, n) = (self.s, self.shifted.len());
         let (digits, count) = self.digits(bits);
         let (r, q) = (&mut scratch[..digits], &mut quotients[..count]);

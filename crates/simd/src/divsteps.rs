@@ -133,10 +133,8 @@ impl<S: Simd> Pairs<S> {
     fn follow(&mut self, moduli: &Moduli<S>, matrix: &Matrix<S>) {
         let s = self.s;
         let lowest = [s.digit(self.d[0]), s.digit(self.e[0])];
-        let quotients = [
-            quotient(s, matrix, 0, lowest, moduli.inverse()),
-            quotient(s, matrix, 1, lowest, moduli.inverse()),
-        ];
+        let quotients =
+            [quotient(s, matrix, 0, lowest, moduli.inverse()), quotient(s, matrix, 1, lowest, moduli.inverse())];
         s.combine([&mut self.d, &mut self.e], matrix, Some((quotients, moduli.digits())));
     }
 
@@ -201,13 +199,7 @@ impl<S: Simd> Pairs<S> {
 
 /// The multiple of the modulus that makes the lowest digit zero.
 #[inline(always)]
-fn quotient<S: Simd>(
-    s: S,
-    matrix: &Matrix<S>,
-    row: usize,
-    [d, e]: [S::Vector; 2],
-    inverse: S::Vector,
-) -> S::Signed {
+fn quotient<S: Simd>(s: S, matrix: &Matrix<S>, row: usize, [d, e]: [S::Vector; 2], inverse: S::Vector) -> S::Signed {
     let [u, v] = matrix.integers[row];
     let column = s.add(s.low_digit(u, d), s.low_digit(v, e));
     let quotient = s.low_digit(column, inverse);

@@ -56,7 +56,8 @@ const SIGNED_BITS: i64 = SIGNED.to_bits() as i64;
 const MAX_DIGITS: usize = 1400;
 
 // The bound in numbers: products below HIGH, low halves within the doubles that are integers, columns within a word.
-const _: () = assert!(2 * DIGIT_BITS < 103 && HIGH == X * X * 2.0 && LOW - X / 2.0 >= UNIT && LOW + X / 2.0 < 2.0 * UNIT);
+const _: () =
+    assert!(2 * DIGIT_BITS < 103 && HIGH == X * X * 2.0 && LOW - X / 2.0 >= UNIT && LOW + X / 2.0 < 2.0 * UNIT);
 // The two halves of a product for each digit, a digit, and a carry.
 const _: () = assert!(MAX_DIGITS as u64 + 1 < (1 << 63) / (3 << 50));
 

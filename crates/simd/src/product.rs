@@ -40,13 +40,7 @@ pub fn mul<S: Simd>(s: S, a: &[S::Vector], b: &[S::Vector], c: &mut [S::Vector],
 }
 
 /// The columns of `a·b`, not all of them carried: a reduction follows, which carries them. See [`mul`].
-pub(crate) fn columns<S: Simd>(
-    s: S,
-    a: &[S::Vector],
-    b: &[S::Vector],
-    c: &mut [S::Vector],
-    scratch: &mut [S::Vector],
-) {
+pub(crate) fn columns<S: Simd>(s: S, a: &[S::Vector], b: &[S::Vector], c: &mut [S::Vector], scratch: &mut [S::Vector]) {
     if a.len().min(b.len()) < S::KARATSUBA_DIGITS {
         s.vectorize(
             #[inline(always)]

@@ -190,12 +190,15 @@ mod generic {
                 by.set(&load(s, &divisors, division::count::<S>(m)), &bits);
                 let (above, count) = by.digits(32 * n);
                 let (mut quotients, mut rests) = (vec![s.zero(); count], vec![s.zero(); above]);
-                let length =
-                    by.divide(&load(s, &dividends, digits::count::<S>(n)), 32 * n, &mut quotients, &mut rests);
+                let length = by.divide(&load(s, &dividends, digits::count::<S>(n)), 32 * n, &mut quotients, &mut rests);
                 let (quotients, rests) = (numbers(s, &quotients), numbers(s, &rests[..length]));
                 for lane in 0..S::LANES {
                     let (u, v) = (number(&dividends[lane]), number(&divisors[lane]));
-                    assert_eq!((&quotients[lane], &rests[lane]), (&(&u / &v), &(&u % &v)), "{n} by {m} limbs, lane {lane}");
+                    assert_eq!(
+                        (&quotients[lane], &rests[lane]),
+                        (&(&u / &v), &(&u % &v)),
+                        "{n} by {m} limbs, lane {lane}"
+                    );
                 }
             }
         }

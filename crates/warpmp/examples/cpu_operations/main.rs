@@ -60,7 +60,8 @@ fn compare(session: &Session, case: &Case, algorithm: Option<&str>) {
     let mut engines = vec![default];
     engines.extend(others.filter_map(|name| Engine::new(session, case, Some(name)).ok()));
     let names: Vec<String> = engines.iter().map(|it| it.name.clone()).collect();
-    let mut ways: Vec<Way<'_>> = engines.into_iter().map(|mut engine| Box::new(move || engine.run()) as Way<'_>).collect();
+    let mut ways: Vec<Way<'_>> =
+        engines.into_iter().map(|mut engine| Box::new(move || engine.run()) as Way<'_>).collect();
     let numbers = case.numbers(BigUint::from_slice);
     ways.push(Box::new(move || {
         if let Some(way) = bigint(case.operation) {

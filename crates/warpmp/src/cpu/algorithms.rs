@@ -150,7 +150,14 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
             }
         }
         O::Sqr => {
-            const { &[A::ifma_product(simd::square::<Ifma>), A::avx2_product(simd::square::<Fma>), A::schoolbook(schoolbook::square), A::dashu(library::square)] }
+            const {
+                &[
+                    A::ifma_product(simd::square::<Ifma>),
+                    A::avx2_product(simd::square::<Fma>),
+                    A::schoolbook(schoolbook::square),
+                    A::dashu(library::square),
+                ]
+            }
         }
         O::MulLo => const { &[A::portable("cpu-parts", |it| parts::run(it, Part::Low))] },
         O::MulHi => const { &[A::portable("cpu-parts", |it| parts::run(it, Part::High))] },
@@ -176,7 +183,14 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
             const { &[A::ifma(simd::gcd_ext::<Ifma>), A::avx2(simd::gcd_ext::<Fma>), A::dashu(general::gcd_ext)] }
         }
         O::Sqrt => {
-            const { &[A::wide_word(|it| word::run(it, Word::Root)), A::ifma(simd::sqrt::<Ifma>), A::avx2(simd::sqrt::<Fma>), A::dashu(general::sqrt)] }
+            const {
+                &[
+                    A::wide_word(|it| word::run(it, Word::Root)),
+                    A::ifma(simd::sqrt::<Ifma>),
+                    A::avx2(simd::sqrt::<Fma>),
+                    A::dashu(general::sqrt),
+                ]
+            }
         }
         O::MulMod => divided!(Dividend::Product, A::word(|it| word::run(it, Word::Product)), general::mul_mod),
         O::SqrMod => divided!(Dividend::Square, A::word(|it| word::run(it, Word::Product)), general::sqr_mod),
