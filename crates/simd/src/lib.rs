@@ -11,13 +11,14 @@
 //! ifma       AVX-512 IFMA: eight lanes, 52-bit digits
 //! avx2       AVX2: four lanes, 28-bit digits
 //! field      integers modulo one odd prime in registers: for elliptic curves
+//! fft        products of long numbers by transforms in doubles, one at a time
 //! words      the same arithmetic in words of 64 bits, without vectors
 //! ```
 //!
 //! # Safety
 //!
 //! A value of an instruction set's type is a proof: only [`Simd::detect`] makes one, and only where the processor has the
-//! instructions. All methods take the proof, so they are safe, and no code outside this crate's files `ifma` and `avx2` needs
+//! instructions. All methods take the proof, so they are safe, and no code outside this crate's files `ifma`, `avx2`, `fft::avx512` and `fft::fma` needs
 //! `unsafe`.
 //!
 //! # Speed
@@ -37,6 +38,7 @@ mod ifma;
 pub mod digits;
 pub mod division;
 pub mod divsteps;
+pub mod fft;
 pub mod field;
 pub mod montgomery;
 pub mod product;

@@ -6,14 +6,24 @@
 
 use std::ops::RangeInclusive;
 
+use warpmp_simd::fft::{Avx512, Doubles, Fma};
 use warpmp_simd::{Avx2, Ifma};
 
 use super::parts::{self, Part};
 use super::reduction::{self, Residue};
 use super::simd::{self, Dividend, Power};
-use super::{general, library, linear, rows::Piece, schoolbook, secret};
+use super::{general, library, linear, rows::Piece, schoolbook, secret, transform};
 use crate::error::{Error, Result};
 use crate::operation::{Operation, linear, linear_modular};
+
+/// The mean width of operands from which on a Montgomery reduction by long products is faster than one by words (measured).
+const WORDS_BITS: usize = 120_000;
+
+/// Bits of the narrower operand from which on a transform is faster than products of words (measured).
+const TRANSFORM_BITS: usize = 16384;
+
+/// Fewer lanes are multiplied one by one; vectors multiply as many lanes at once as they have (measured).
+const FEW_LANES: usize = 3;
 
 /// Lanes of the widest vector.
 const GROUP: usize = warpmp_simd::MAX_LANES;
@@ -26,6 +36,10 @@ pub(super) struct Algorithm {
     limit_bits: usize,
     /// The mean widths of the operands, in bits, at which it is preferred.
     best_bits: RangeInclusive<usize>,
+    /// It is preferred only if no operand is narrower, in bits.
+    narrowest: usize,
+    /// Below this mean width, in bits, it is preferred only for [`FEW_LANES`].
+    many_bits: usize,
     /// A piece of work is a multiple of this many lanes.
     pub(super) group: usize,
     /// Does it run on this processor?
@@ -36,7 +50,16 @@ pub(super) struct Algorithm {
 impl Algorithm {
     /// An algorithm for every width and processor.
     const fn portable(name: &'static str, run: fn(Piece<'_>)) -> Self {
-        Self { name, limit_bits: usize::MAX, best_bits: 0..=usize::MAX, group: 1, available: || true, run }
+        Self {
+            name,
+            limit_bits: usize::MAX,
+            best_bits: 0..=usize::MAX,
+            narrowest: 0,
+            many_bits: 0,
+            group: 1,
+            available: || true,
+            run,
+        }
     }
 
     /// Division, modular arithmetic, roots by the library.
@@ -56,7 +79,16 @@ impl Algorithm {
     /// Products with AVX-512 IFMA.
     const fn ifma_product(run: fn(Piece<'_>)) -> Self {
         let (limit_bits, best_bits) = (simd::product_bits::<Ifma>(), 257..=usize::MAX);
-        Self { name: "cpu-ifma", limit_bits, best_bits, group: GROUP, available: simd::is_available::<Ifma>, run }
+        Self {
+            name: "cpu-ifma",
+            limit_bits,
+            best_bits,
+            narrowest: 0,
+            many_bits: 0,
+            group: GROUP,
+            available: simd::is_available::<Ifma>,
+            run,
+        }
     }
 
     /// Modular arithmetic with AVX-512 IFMA.
@@ -67,7 +99,30 @@ impl Algorithm {
     /// Arithmetic modulo odd numbers, and common divisors, with AVX2.
     const fn avx2(run: fn(Piece<'_>)) -> Self {
         let (limit_bits, best_bits) = (simd::modulus_bits::<Avx2>(), 0..=usize::MAX);
-        Self { name: "cpu-avx2", limit_bits, best_bits, group: GROUP, available: simd::is_available::<Avx2>, run }
+        Self {
+            name: "cpu-avx2",
+            limit_bits,
+            best_bits,
+            narrowest: 0,
+            many_bits: 0,
+            group: GROUP,
+            available: simd::is_available::<Avx2>,
+            run,
+        }
+    }
+
+    /// Long products by transforms, a lane at a time.
+    const fn transform<S: Doubles>(name: &'static str, many_bits: usize, run: fn(Piece<'_>)) -> Self {
+        let (limit_bits, available) = (transform::LIMIT_BITS, transform::is_available::<S>);
+        Self { limit_bits, narrowest: TRANSFORM_BITS, many_bits, available, ..Self::portable(name, run) }
+    }
+
+    /// Does it run here, and is it preferred for so many lanes of operands of these bits?
+    fn is_best(&self, bits: &[usize], mean: usize, lanes: usize) -> bool {
+        self.fits(bits)
+            && self.best_bits.contains(&mean)
+            && bits.iter().all(|bits| *bits >= self.narrowest)
+            && (mean >= self.many_bits || lanes <= FEW_LANES)
     }
 
     /// Does it run here, on operands of these bits?
@@ -96,7 +151,11 @@ macro_rules! reduction {
             &[
                 Algorithm::ifma(|it| simd::reduce::<Ifma>(it, $residue)),
                 Algorithm::avx2(|it| simd::reduce::<Avx2>(it, $residue)),
-                Algorithm::portable("cpu-words", |it| reduction::run(it, $residue)),
+                Algorithm {
+                    best_bits: 0..=WORDS_BITS,
+                    ..Algorithm::portable("cpu-words", |it| reduction::run(it, $residue))
+                },
+                Algorithm::dashu(|it| general::reduce(it, $residue)),
             ]
         }
     };
@@ -110,14 +169,24 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
         O::Mul => {
             const {
                 &[
+                    A::transform::<Avx512>("cpu-fft", simd::product_bits::<Ifma>(), transform::multiply::<Avx512>),
                     A::ifma_product(simd::multiply::<Ifma>),
+                    A::transform::<Fma>("cpu-fft-avx2", 0, transform::multiply::<Fma>),
                     A::schoolbook(schoolbook::multiply),
                     A::dashu(library::multiply),
                 ]
             }
         }
         O::Sqr => {
-            const { &[A::ifma_product(simd::square::<Ifma>), A::schoolbook(schoolbook::square), A::dashu(library::square)] }
+            const {
+                &[
+                    A::transform::<Avx512>("cpu-fft", simd::product_bits::<Ifma>(), transform::square::<Avx512>),
+                    A::ifma_product(simd::square::<Ifma>),
+                    A::transform::<Fma>("cpu-fft-avx2", 0, transform::square::<Fma>),
+                    A::schoolbook(schoolbook::square),
+                    A::dashu(library::square),
+                ]
+            }
         }
         O::MulLo => const { &[A::portable("cpu-parts", |it| parts::run(it, Part::Low))] },
         O::MulHi => const { &[A::portable("cpu-parts", |it| parts::run(it, Part::High))] },
@@ -165,15 +234,19 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
     }
 }
 
-/// The default for operands of these bits. The last one takes everything.
-pub(super) fn best(operation: Operation, bits: &[usize]) -> Option<&'static Algorithm> {
+/// The default for so many lanes of operands of these bits. The last one takes everything.
+pub(super) fn best(operation: Operation, bits: &[usize], lanes: usize) -> Option<&'static Algorithm> {
     let mean = bits.iter().sum::<usize>() / bits.len().max(1);
-    let is_best = |it: &&Algorithm| it.fits(bits) && it.best_bits.contains(&mean);
-    all(operation).iter().find(is_best).or_else(|| all(operation).last())
+    all(operation).iter().find(|it| it.is_best(bits, mean, lanes)).or_else(|| all(operation).last())
 }
 
-/// The algorithm of this name, or the default for operands of these bits.
-pub(super) fn choose(operation: Operation, bits: &[usize], name: Option<&str>) -> Result<&'static Algorithm> {
+/// The algorithm of this name, or the default for so many lanes of operands of these bits.
+pub(super) fn choose(
+    operation: Operation,
+    bits: &[usize],
+    lanes: usize,
+    name: Option<&str>,
+) -> Result<&'static Algorithm> {
     let all = all(operation);
     let unfit = |algorithm: &str| Error::AlgorithmUnfit {
         operation,
@@ -182,7 +255,7 @@ pub(super) fn choose(operation: Operation, bits: &[usize], name: Option<&str>) -
         fits: all.iter().filter(|it| it.fits(bits)).map(|it| it.name.to_owned()).collect(),
     };
     let Some(name) = name else {
-        return best(operation, bits).ok_or_else(|| unfit("the default"));
+        return best(operation, bits, lanes).ok_or_else(|| unfit("the default"));
     };
     match all.iter().find(|it| it.name == name) {
         None => {
