@@ -1,8 +1,13 @@
 //! Products by transforms, against num-bigint, at every length that a plan can choose.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::ops::RangeInclusive;
+
 use num_bigint::BigUint;
 use warpmp_simd::fft::{Avx512, Doubles, Fma, Multiplier, Plan};
+
+/// Points of the longest transform whose products are compared with num-bigint's.
+const MIDDLE: usize = 3000;
 
 /// Numbers of so many limbs that make large coefficients, long carries, and none of both.
 fn patterns(limbs: usize) -> Vec<Vec<u32>> {
@@ -76,44 +81,53 @@ fn every_plan<S: Doubles>(most: usize) {
 
 #[test]
 fn eight_doubles_at_every_length() {
-    every_plan::<Avx512>(5000);
+    every_plan::<Avx512>(MIDDLE);
 }
 
 #[test]
 fn four_doubles_at_every_length() {
-    every_plan::<Fma>(5000);
+    every_plan::<Fma>(MIDDLE);
 }
 
-/// Longer ones as their own check: (2^n − 1)² = 2^2n − 2^(n+1) + 1, and the product with a number of one limb.
-fn long<S: Doubles>() {
+/// Longer ones as their own check: `x·(2^n − 1) = x·2^n − x` for `x` without a pattern, and for `x` of all ones.
+fn long<S: Doubles>(points: RangeInclusive<usize>) {
     let Some(s) = S::find() else { return eprintln!("skipped: no such vectors") };
-    for plan in Plan::all(S::LANES).filter(|plan| plan.length() > 5000) {
+    for plan in Plan::all(S::LANES).filter(|plan| points.contains(&plan.length())) {
         let limbs = plan.length() * plan.digit_bits() / 32;
-        if limbs > 1 << 19 {
-            continue;
-        }
         let ones = vec![u32::MAX; limbs];
-        let mut c = vec![7; 2 * limbs];
         let mut multiplier = Multiplier::with_plan(s, plan);
-        multiplier.multiply(&ones, &ones, &mut c);
-        let mut expected = vec![0; 2 * limbs];
-        (expected[0], expected[limbs]) = (1, u32::MAX - 1);
-        expected[limbs + 1..].fill(u32::MAX);
-        assert!(c == expected, "{plan:?}");
-        let random = &patterns(limbs)[0];
-        multiplier.multiply(random, &ones, &mut c);
-        // x·(2^n − 1) = x·2^n − x.
-        let x = BigUint::from_slice(random);
-        assert!(BigUint::from_slice(&c) == (&x << (32 * limbs)) - &x, "{plan:?}");
+        for x in [&patterns(limbs)[0], &ones] {
+            let mut c = vec![7; 2 * limbs];
+            multiplier.multiply(x, &ones, &mut c);
+            let mut borrow = 0_i64;
+            for (i, found) in c.iter().enumerate() {
+                let above = if i < limbs { 0 } else { i64::from(x[i - limbs]) };
+                let difference = above - x.get(i).copied().map_or(0, i64::from) - borrow;
+                borrow = i64::from(difference < 0);
+                assert!(*found == difference as u32, "{plan:?}, limb {i}");
+            }
+        }
     }
 }
 
 #[test]
-fn eight_doubles_to_the_longest() {
-    long::<Avx512>();
+fn eight_doubles_when_long() {
+    long::<Avx512>(MIDDLE..=100_000);
 }
 
 #[test]
-fn four_doubles_to_the_longest() {
-    long::<Fma>();
+fn four_doubles_when_long() {
+    long::<Fma>(MIDDLE..=100_000);
+}
+
+#[test]
+fn the_longest_product() {
+    long::<Avx512>(5 << 18..=5 << 18);
+}
+
+#[test]
+#[ignore = "every length to four million points: a minute"]
+fn every_length_to_the_longest() {
+    long::<Avx512>(100_000..=1 << 22);
+    long::<Fma>(100_000..=1 << 22);
 }

@@ -193,7 +193,7 @@ pub(crate) fn write(limbs: &[u32], text: &mut Vec<u8>) {
         let bytes: Vec<u8> = limbs.iter().flat_map(|limb| limb.to_le_bytes()).collect();
         // 10^19 > 2^63.1, and 64 / 63.1 < 65 / 64.
         let chunks = limbs.len().div_ceil(2) * 65 / 64 + 1;
-        write_long(UBig::from_le_bytes(&bytes), doublings(chunks.div_ceil(LEAF)), text.len(), text);
+        write_long(&UBig::from_le_bytes(&bytes), doublings(chunks.div_ceil(LEAF)), text.len(), text);
     }
 }
 
@@ -230,16 +230,16 @@ fn append(chunks: &[u64], least: Option<usize>, text: &mut Vec<u8>) {
 
 /// Appends the digits of a number below `10^(CHUNK·LEAF·2^level)`, with leading zeros if higher digits of the same number
 /// stand after `start` already.
-fn write_long(number: UBig, level: usize, start: usize, text: &mut Vec<u8>) {
+fn write_long(number: &UBig, level: usize, start: usize, text: &mut Vec<u8>) {
     let Some(below) = level.checked_sub(1) else {
         let words = words(&number.to_le_bytes());
         return write_short(&words, (text.len() > start).then_some(LEAF), text);
     };
-    let (high, low) = power(below).div_rem(&number);
+    let (high, low) = power(below).div_rem(number);
     if !high.is_zero() || text.len() > start {
-        write_long(high, below, start, text);
+        write_long(&high, below, start, text);
     }
-    write_long(low, below, start, text);
+    write_long(&low, below, start, text);
 }
 
 /// The least `n` with `2^n ≥ count`.

@@ -64,7 +64,7 @@ impl Point {
         // An eighth of a turn and a rest of at most an eighth: the rest is mirrored in odd eighths.
         let eighth = (u128::from(number) * 8 / u128::from(of)) as u64;
         let rest = 8 * u128::from(number) - u128::from(eighth) * u128::from(of);
-        let rest = if eighth % 2 == 0 { rest } else { u128::from(of) - rest };
+        let rest = if eighth.is_multiple_of(2) { rest } else { u128::from(of) - rest };
         // Both are below 2^53.
         let x = Pair::TURN.mul(Pair(rest as f64, 0.0)).divide(8.0 * of as f64);
         let minus_square = x.mul(x.neg());
@@ -159,7 +159,7 @@ mod tests {
             let sign = if n % 4 < 2 { 1 } else { -1 };
             *(if n % 2 == 0 { &mut c } else { &mut s }) += &term * sign;
             n += 1;
-            term = (term * &x >> (BITS + 40)) / n;
+            term = ((term * &x) >> (BITS + 40)) / n;
         }
         [c >> 40, s >> 40]
     }

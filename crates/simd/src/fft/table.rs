@@ -19,11 +19,14 @@ pub(super) type Node<V> = [Complex<V>; 3];
 /// The roots of a step before the lanes, or the step to them: `r − 1` for each node, the same in all lanes.
 pub(super) type Steps<V> = Vec<Vec<Complex<V>>>;
 
+/// The roots of a step by four.
+type Level<S> = OnceLock<Vec<Node<<S as Doubles>::Vector>>>;
+
 /// All tables of an instruction set.
 #[derive(Debug)]
 pub struct Tables<S: Doubles> {
     steps: [OnceLock<Steps<S::Vector>>; Plan::SPLITS],
-    fours: [[OnceLock<Vec<Node<S::Vector>>>; MAX_FOURS]; Plan::SPLITS],
+    fours: [[Level<S>; MAX_FOURS]; Plan::SPLITS],
 }
 
 impl<S: Doubles> Tables<S> {
@@ -59,12 +62,11 @@ impl<S: Doubles> Tables<S> {
             for radix in plan.split.iter().copied().chain([plan.lane_radix()]) {
                 lanes = lanes.children(radix.size() as u64);
             }
-            let below = lanes.below(step as u32);
-            let roots = Roots::new(4 * below.of);
+            let roots = Roots::new((4 * lanes.of) << (2 * step));
             let mut table = Vec::with_capacity(plan.parts() << (2 * step));
             for part in lanes.numbers.chunks(S::LANES) {
                 for node in 0..1_u64 << (2 * step) {
-                    let turn = below.path(node, step as u32, lanes.of);
+                    let turn = Angles::path(node, step as u32, lanes.of);
                     table.push([1, 2, 3].map(|power| {
                         let mut parts = [[0.0; MAX_LANES]; 2];
                         for (lane, number) in part.iter().enumerate() {
@@ -100,13 +102,8 @@ impl Angles {
         Self { numbers: self.numbers.iter().flat_map(children).collect(), of: self.of * radix }
     }
 
-    /// The unit of angles so many steps by four below.
-    fn below(&self, steps: u32) -> Self {
-        Self { numbers: Vec::new(), of: self.of << (2 * steps) }
-    }
-
     /// What is added to a number on the way down to a node: child `j` of a step adds `j` times the unit there.
-    fn path(&self, node: u64, steps: u32, of: u64) -> u64 {
+    fn path(node: u64, steps: u32, of: u64) -> u64 {
         (0..steps).map(|step| (node >> (2 * (steps - 1 - step)) & 3) * (of << (2 * step))).sum()
     }
 }
