@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use num_bigint::BigUint;
-use warpmp_simd::fft::{Avx512, Doubles, Fma, Multiplier, Plan};
+use warpmp_simd::fft::{Doubles, Eight, Four, Multiplier, Plan};
 
 /// Points of the longest transform whose products are compared with num-bigint's.
 const MIDDLE: usize = 3000;
@@ -81,12 +81,12 @@ fn every_plan<S: Doubles>(most: usize) {
 
 #[test]
 fn eight_doubles_at_every_length() {
-    every_plan::<Avx512>(MIDDLE);
+    every_plan::<Eight>(MIDDLE);
 }
 
 #[test]
 fn four_doubles_at_every_length() {
-    every_plan::<Fma>(MIDDLE);
+    every_plan::<Four>(MIDDLE);
 }
 
 /// Longer ones as their own check: `x·(2^n − 1) = x·2^n − x` for `x` without a pattern, and for `x` of all ones.
@@ -112,22 +112,22 @@ fn long<S: Doubles>(points: RangeInclusive<usize>) {
 
 #[test]
 fn eight_doubles_when_long() {
-    long::<Avx512>(MIDDLE..=100_000);
+    long::<Eight>(MIDDLE..=100_000);
 }
 
 #[test]
 fn four_doubles_when_long() {
-    long::<Fma>(MIDDLE..=100_000);
+    long::<Four>(MIDDLE..=100_000);
 }
 
 #[test]
 fn the_longest_product() {
-    long::<Avx512>(5 << 18..=5 << 18);
+    long::<Eight>(5 << 18..=5 << 18);
 }
 
 #[test]
 #[ignore = "every length to four million points: a minute"]
 fn every_length_to_the_longest() {
-    long::<Avx512>(100_000..=1 << 22);
-    long::<Fma>(100_000..=1 << 22);
+    long::<Eight>(100_000..=1 << 22);
+    long::<Four>(100_000..=1 << 22);
 }

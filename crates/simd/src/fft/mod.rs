@@ -10,7 +10,7 @@
 //! limbs ─► digits ─► ends::enter ─► tree::forward ─► products ─► tree::backward ─► ends::leave ─► carry ─► limbs
 //!
 //! plan       lengths and digits, and the proof of the bound
-//! doubles    the instructions: AVX-512 in avx512.rs, AVX2 with fused operations in fma.rs
+//! doubles    the instructions: AVX-512 in eight.rs, AVX2 with fused operations in four.rs
 //! digits     balanced digits from bytes
 //! butterfly  transforms of 2, 3, 4, 5, 8 points
 //! roots      roots of unity, correctly rounded;  table   the roots of each step
@@ -19,30 +19,30 @@
 //! Digits are coefficients of a polynomial, and products are computed modulo `x^d − i`: the real parts are the lower half of
 //! the product, the imaginary parts the upper half. So `d` points suffice for `2d` coefficients, and no zeros are transformed.
 
-#[cfg(target_arch = "x86_64")]
-mod avx512;
 mod butterfly;
 mod carry;
 mod digits;
 mod doubles;
+#[cfg(target_arch = "x86_64")]
+mod eight;
 mod ends;
 #[cfg(target_arch = "x86_64")]
-mod fma;
+mod four;
 mod plan;
 mod roots;
 mod table;
 mod tree;
 
 #[cfg(not(target_arch = "x86_64"))]
-pub use crate::absent::{Avx512, Fma};
-#[cfg(target_arch = "x86_64")]
-pub use avx512::Avx512;
+pub use crate::absent::{Eight, Four};
 pub use digits::Window;
 pub use doubles::Doubles;
 use doubles::{Complex, ComplexDoubles};
+#[cfg(target_arch = "x86_64")]
+pub use eight::Eight;
 use ends::{Digits, ROUNDER};
 #[cfg(target_arch = "x86_64")]
-pub use fma::Fma;
+pub use four::Four;
 pub use plan::Plan;
 pub use table::Tables;
 
@@ -190,11 +190,11 @@ mod tests {
 
     #[test]
     fn errors_of_eight_doubles_are_below_the_bound() {
-        errors::<Avx512>();
+        errors::<Eight>();
     }
 
     #[test]
     fn errors_of_four_doubles_are_below_the_bound() {
-        errors::<Fma>();
+        errors::<Four>();
     }
 }

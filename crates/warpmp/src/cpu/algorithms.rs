@@ -6,23 +6,25 @@
 
 use std::ops::RangeInclusive;
 
-use warpmp_simd::fft::{Avx512, Doubles, Fma};
-use warpmp_simd::{Avx2, Ifma};
+use warpmp_simd::fft::{Doubles, Eight, Four};
+use warpmp_simd::{Fma, Ifma};
 
 use super::parts::{self, Part};
 use super::reduction::{self, Residue};
 use super::simd::{self, Dividend, Power};
+use super::word::{self, Word};
 use super::{general, library, linear, rows::Piece, schoolbook, secret, transform};
 use crate::error::{Error, Result};
 use crate::operation::{Operation, linear, linear_modular};
 
-/// The mean width of operands from which on a Montgomery reduction by long products is faster than one by words (measured).
+/// The mean width of operands from which on a Montgomery reduction by long products is preferred to one by words, which takes
+/// quadratic time.
 const WORDS_BITS: usize = 120_000;
 
 /// Bits of the narrower operand from which on a transform is faster than products of words (measured).
 const TRANSFORM_BITS: usize = 16384;
 
-/// Fewer lanes are multiplied one by one; vectors multiply as many lanes at once as they have (measured).
+/// So few lanes are multiplied one by one; vectors multiply as many lanes at once as they have (measured).
 const FEW_LANES: usize = 3;
 
 /// Lanes of the widest vector.
@@ -38,8 +40,8 @@ pub(super) struct Algorithm {
     best_bits: RangeInclusive<usize>,
     /// It is preferred only if no operand is narrower, in bits.
     narrowest: usize,
-    /// Below this mean width, in bits, it is preferred only for [`FEW_LANES`].
-    many_bits: usize,
+    /// If no operand is wider, in bits, it is preferred only for [`FEW_LANES`].
+    few_bits: usize,
     /// A piece of work is a multiple of this many lanes.
     pub(super) group: usize,
     /// Does it run on this processor?
@@ -55,7 +57,7 @@ impl Algorithm {
             limit_bits: usize::MAX,
             best_bits: 0..=usize::MAX,
             narrowest: 0,
-            many_bits: 0,
+            few_bits: 0,
             group: 1,
             available: || true,
             run,
@@ -76,53 +78,53 @@ impl Algorithm {
         }
     }
 
+    /// Modular arithmetic with one word.
+    const fn word(run: fn(Piece<'_>)) -> Self {
+        Self { limit_bits: 64, best_bits: 0..=64, ..Self::portable("cpu-word", run) }
+    }
+
+    /// The same, of dividends of two words.
+    const fn wide_word(run: fn(Piece<'_>)) -> Self {
+        Self { limit_bits: word::WIDE_BITS, best_bits: 0..=word::WIDE_BITS, ..Self::word(run) }
+    }
+
     /// Products with AVX-512 IFMA.
     const fn ifma_product(run: fn(Piece<'_>)) -> Self {
         let (limit_bits, best_bits) = (simd::product_bits::<Ifma>(), 257..=usize::MAX);
-        Self {
-            name: "cpu-ifma",
-            limit_bits,
-            best_bits,
-            narrowest: 0,
-            many_bits: 0,
-            group: GROUP,
-            available: simd::is_available::<Ifma>,
-            run,
-        }
+        let available = simd::is_available::<Ifma>;
+        Self { limit_bits, best_bits, group: GROUP, available, ..Self::portable("cpu-ifma", run) }
     }
 
     /// Modular arithmetic with AVX-512 IFMA.
     const fn ifma(run: fn(Piece<'_>)) -> Self {
-        Self { limit_bits: simd::DIVISOR_BITS, best_bits: 0..=usize::MAX, ..Self::ifma_product(run) }
+        Self { limit_bits: simd::divisor_bits::<Ifma>(), best_bits: 0..=usize::MAX, ..Self::ifma_product(run) }
     }
 
-    /// Arithmetic modulo odd numbers, and common divisors, with AVX2.
+    /// Products with AVX2 and FMA.
+    const fn avx2_product(run: fn(Piece<'_>)) -> Self {
+        let (limit_bits, best_bits) = (simd::product_bits::<Fma>(), 513..=usize::MAX);
+        let available = simd::is_available::<Fma>;
+        Self { limit_bits, best_bits, group: GROUP, available, ..Self::portable("cpu-avx2", run) }
+    }
+
+    /// Modular arithmetic with AVX2 and FMA.
     const fn avx2(run: fn(Piece<'_>)) -> Self {
-        let (limit_bits, best_bits) = (simd::modulus_bits::<Avx2>(), 0..=usize::MAX);
-        Self {
-            name: "cpu-avx2",
-            limit_bits,
-            best_bits,
-            narrowest: 0,
-            many_bits: 0,
-            group: GROUP,
-            available: simd::is_available::<Avx2>,
-            run,
-        }
+        Self { limit_bits: simd::divisor_bits::<Fma>(), best_bits: 0..=usize::MAX, ..Self::avx2_product(run) }
     }
 
     /// Long products by transforms, a lane at a time.
-    const fn transform<S: Doubles>(name: &'static str, many_bits: usize, run: fn(Piece<'_>)) -> Self {
+    const fn transform<S: Doubles>(name: &'static str, few_bits: usize, run: fn(Piece<'_>)) -> Self {
         let (limit_bits, available) = (transform::LIMIT_BITS, transform::is_available::<S>);
-        Self { limit_bits, narrowest: TRANSFORM_BITS, many_bits, available, ..Self::portable(name, run) }
+        Self { limit_bits, narrowest: TRANSFORM_BITS, few_bits, available, ..Self::portable(name, run) }
     }
 
     /// Does it run here, and is it preferred for so many lanes of operands of these bits?
-    fn is_best(&self, bits: &[usize], mean: usize, lanes: usize) -> bool {
+    fn is_best(&self, bits: &[usize], lanes: usize) -> bool {
+        let mean = bits.iter().sum::<usize>() / bits.len().max(1);
         self.fits(bits)
             && self.best_bits.contains(&mean)
             && bits.iter().all(|bits| *bits >= self.narrowest)
-            && (mean >= self.many_bits || lanes <= FEW_LANES)
+            && (bits.iter().any(|bits| *bits > self.few_bits) || lanes <= FEW_LANES)
     }
 
     /// Does it run here, on operands of these bits?
@@ -136,8 +138,9 @@ macro_rules! power {
     ($power:expr, $dashu:expr) => {
         const {
             &[
-                Algorithm::ifma(|it| simd::power_ifma(it, $power)),
-                Algorithm::avx2(|it| simd::power_avx2(it, $power)),
+                Algorithm::word(|it| word::power(it, $power)),
+                Algorithm::ifma(|it| simd::power::<Ifma>(it, $power)),
+                Algorithm::avx2(|it| simd::power::<Fma>(it, $power)),
                 Algorithm::dashu($dashu),
             ]
         }
@@ -146,16 +149,31 @@ macro_rules! power {
 
 /// The algorithms of one of Montgomery's reductions.
 macro_rules! reduction {
-    ($residue:expr) => {
+    ($residue:expr, $word:expr) => {
         const {
             &[
+                $word,
                 Algorithm::ifma(|it| simd::reduce::<Ifma>(it, $residue)),
-                Algorithm::avx2(|it| simd::reduce::<Avx2>(it, $residue)),
+                Algorithm::avx2(|it| simd::reduce::<Fma>(it, $residue)),
                 Algorithm {
                     best_bits: 0..=WORDS_BITS,
                     ..Algorithm::portable("cpu-words", |it| reduction::run(it, $residue))
                 },
                 Algorithm::dashu(|it| general::reduce(it, $residue)),
+            ]
+        }
+    };
+}
+
+/// The algorithms of a long division.
+macro_rules! divided {
+    ($dividend:expr, $word:expr, $dashu:expr) => {
+        const {
+            &[
+                $word,
+                Algorithm::ifma(|it| simd::divide::<Ifma>(it, $dividend)),
+                Algorithm::avx2(|it| simd::divide::<Fma>(it, $dividend)),
+                Algorithm::dashu($dashu),
             ]
         }
     };
@@ -169,9 +187,10 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
         O::Mul => {
             const {
                 &[
-                    A::transform::<Avx512>("cpu-fft", simd::product_bits::<Ifma>(), transform::multiply::<Avx512>),
+                    A::transform::<Eight>("cpu-fft", simd::product_bits::<Ifma>(), transform::multiply::<Eight>),
                     A::ifma_product(simd::multiply::<Ifma>),
-                    A::transform::<Fma>("cpu-fft-avx2", 0, transform::multiply::<Fma>),
+                    A::transform::<Four>("cpu-fft-avx2", simd::product_bits::<Fma>(), transform::multiply::<Four>),
+                    A::avx2_product(simd::multiply::<Fma>),
                     A::schoolbook(schoolbook::multiply),
                     A::dashu(library::multiply),
                 ]
@@ -180,9 +199,10 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
         O::Sqr => {
             const {
                 &[
-                    A::transform::<Avx512>("cpu-fft", simd::product_bits::<Ifma>(), transform::square::<Avx512>),
+                    A::transform::<Eight>("cpu-fft", simd::product_bits::<Ifma>(), transform::square::<Eight>),
                     A::ifma_product(simd::square::<Ifma>),
-                    A::transform::<Fma>("cpu-fft-avx2", 0, transform::square::<Fma>),
+                    A::transform::<Four>("cpu-fft-avx2", simd::product_bits::<Fma>(), transform::square::<Four>),
+                    A::avx2_product(simd::square::<Fma>),
                     A::schoolbook(schoolbook::square),
                     A::dashu(library::square),
                 ]
@@ -193,25 +213,36 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
         O::MulAdd => const { &[A::portable("cpu-parts", |it| parts::run(it, Part::Sum))] },
         O::SignedMul => const { &[A::portable("cpu-parts", |it| parts::run(it, Part::Signed))] },
         linear!() | linear_modular!() => const { &[A::portable("cpu-linear", linear::run)] },
-        O::DivRem => const { &[A::ifma(|it| simd::divide(it, Dividend::Plain)), A::dashu(general::div_rem)] },
-        O::Rem => const { &[A::ifma(|it| simd::divide(it, Dividend::Plain)), A::dashu(general::remainder)] },
+        O::DivRem => divided!(Dividend::Plain, A::wide_word(|it| word::run(it, Word::Quotient)), general::div_rem),
+        O::Rem => divided!(Dividend::Plain, A::wide_word(|it| word::run(it, Word::Quotient)), general::remainder),
         O::DivExact => const { &[A::dashu(general::div_exact)] },
         // The library takes less than quadratic time.
         O::Gcd => {
             const {
                 &[
                     A { best_bits: 0..=24576, ..A::ifma(simd::gcd::<Ifma>) },
-                    A { best_bits: 0..=4096, ..A::avx2(simd::gcd::<Avx2>) },
+                    A { best_bits: 0..=4096, ..A::avx2(simd::gcd::<Fma>) },
                     A::dashu(general::gcd),
                 ]
             }
         }
         O::Lcm => const { &[A::dashu(general::lcm)] },
         O::Jacobi => const { &[A::dashu(general::jacobi)] },
-        O::GcdExt => const { &[A::dashu(general::gcd_ext)] },
-        O::Sqrt => const { &[A::dashu(general::sqrt)] },
-        O::MulMod => const { &[A::ifma(|it| simd::divide(it, Dividend::Product)), A::dashu(general::mul_mod)] },
-        O::SqrMod => const { &[A::ifma(|it| simd::divide(it, Dividend::Square)), A::dashu(general::sqr_mod)] },
+        O::GcdExt => {
+            const { &[A::ifma(simd::gcd_ext::<Ifma>), A::avx2(simd::gcd_ext::<Fma>), A::dashu(general::gcd_ext)] }
+        }
+        O::Sqrt => {
+            const {
+                &[
+                    A::wide_word(|it| word::run(it, Word::Root)),
+                    A::ifma(simd::sqrt::<Ifma>),
+                    A::avx2(simd::sqrt::<Fma>),
+                    A::dashu(general::sqrt),
+                ]
+            }
+        }
+        O::MulMod => divided!(Dividend::Product, A::word(|it| word::run(it, Word::Product)), general::mul_mod),
+        O::SqrMod => divided!(Dividend::Square, A::word(|it| word::run(it, Word::Product)), general::sqr_mod),
         O::PowMod => power!(Power::Each, general::pow_mod),
         O::PowModSec => const { &[A::portable("cpu-constant-time", secret::power)] },
         O::PowModPublic(_) => power!(Power::Constant, general::pow_mod_public),
@@ -219,25 +250,24 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
             const {
                 &[
                     A::ifma(simd::inverse::<Ifma>),
-                    A { best_bits: 0..=4096, ..A::avx2(simd::inverse::<Avx2>) },
+                    A { best_bits: 0..=4096, ..A::avx2(simd::inverse::<Fma>) },
                     A::dashu(general::inv_mod),
                 ]
             }
         }
         O::StrongTest(_) => power!(Power::TestConstant, general::strong_test),
         O::MillerRabin => power!(Power::TestEach, general::miller_rabin),
-        O::Reduce => const { &[A::ifma(|it| simd::divide(it, Dividend::Plain)), A::dashu(general::remainder)] },
-        O::ToMont => const { &[A::ifma(|it| simd::divide(it, Dividend::Raised)), A::dashu(general::to_mont)] },
-        O::MontMul => reduction!(Residue::Product),
-        O::MontSqr => reduction!(Residue::Square),
-        O::FromMont | O::Redc => reduction!(Residue::Given),
+        O::Reduce => divided!(Dividend::Plain, A::wide_word(|it| word::run(it, Word::Quotient)), general::remainder),
+        O::ToMont => divided!(Dividend::Raised, A::word(|it| word::run(it, Word::Raised)), general::to_mont),
+        O::MontMul => reduction!(Residue::Product, A::word(|it| word::run(it, Word::Montgomery))),
+        O::MontSqr => reduction!(Residue::Square, A::word(|it| word::run(it, Word::Montgomery))),
+        O::FromMont | O::Redc => reduction!(Residue::Given, A::wide_word(|it| word::run(it, Word::Reduced))),
     }
 }
 
 /// The default for so many lanes of operands of these bits. The last one takes everything.
 pub(super) fn best(operation: Operation, bits: &[usize], lanes: usize) -> Option<&'static Algorithm> {
-    let mean = bits.iter().sum::<usize>() / bits.len().max(1);
-    all(operation).iter().find(|it| it.is_best(bits, mean, lanes)).or_else(|| all(operation).last())
+    all(operation).iter().find(|it| it.is_best(bits, lanes)).or_else(|| all(operation).last())
 }
 
 /// The algorithm of this name, or the default for so many lanes of operands of these bits.

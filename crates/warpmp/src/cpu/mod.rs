@@ -14,6 +14,7 @@
 //! limbs.rs       sums, comparisons and shifts of rows
 //! secret.rs      powers whose time does not depend on the exponent
 //! reduction.rs   Montgomery's products and reductions in words
+//! word.rs        numbers of one word, modular ones
 //! general.rs     everything else: dashu-int
 //! newton.rs      the same of long numbers: products by transforms, quotients and roots by Newton's iteration
 //! euclid.rs      inverses and cofactors
@@ -34,6 +35,7 @@ mod secret;
 mod simd;
 mod sums;
 mod transform;
+mod word;
 
 use std::time::Instant;
 

@@ -15,7 +15,7 @@
 
 use dashu_int::ops::{BitTest, DivRem, SquareRootRem};
 use dashu_int::{IBig, UBig, Word};
-use warpmp_simd::fft::{Avx512, Doubles, Fma, Multiplier};
+use warpmp_simd::fft::{Doubles, Eight, Four, Multiplier};
 
 /// Bits of the shorter factor from which on a transform is faster than the library (measured).
 const PRODUCT_BITS: usize = 16384;
@@ -34,8 +34,8 @@ pub fn product(a: &UBig, b: &UBig) -> UBig {
     if a.bit_len().min(b.bit_len()) < PRODUCT_BITS {
         return a * b;
     }
-    let by_avx512 = Avx512::find().and_then(|s| transformed(s, a, b));
-    by_avx512.or_else(|| Fma::find().and_then(|s| transformed(s, a, b))).unwrap_or_else(|| a * b)
+    let by_eight = Eight::find().and_then(|s| transformed(s, a, b));
+    by_eight.or_else(|| Four::find().and_then(|s| transformed(s, a, b))).unwrap_or_else(|| a * b)
 }
 
 fn transformed<S: Doubles>(s: S, a: &UBig, b: &UBig) -> Option<UBig> {

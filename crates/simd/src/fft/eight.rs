@@ -17,9 +17,9 @@ use crate::simd::{MAX_LANES, Simd, sealed::Sealed};
 
 /// The proof that the processor has AVX-512, with all that [`Ifma`] asks for.
 #[derive(Clone, Copy, Debug)]
-pub struct Avx512(Ifma);
+pub struct Eight(Ifma);
 
-impl Sealed for Avx512 {}
+impl Sealed for Eight {}
 
 /// Methods that are one instruction each.
 macro_rules! instructions {
@@ -32,7 +32,7 @@ macro_rules! instructions {
     )*};
 }
 
-impl Doubles for Avx512 {
+impl Doubles for Eight {
     type Vector = __m512d;
 
     const LANES: usize = 8;
@@ -42,7 +42,7 @@ impl Doubles for Avx512 {
     }
 
     fn tables() -> &'static Tables<Self> {
-        static TABLES: Tables<Avx512> = Tables::new();
+        static TABLES: Tables<Eight> = Tables::new();
         &TABLES
     }
 

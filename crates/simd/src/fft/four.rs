@@ -11,13 +11,14 @@ use std::arch::x86_64::{
 use super::digits::Window;
 use super::doubles::Doubles;
 use super::table::Tables;
-use crate::simd::{MAX_LANES, sealed::Sealed};
+use crate::fma::Fma;
+use crate::simd::{MAX_LANES, Simd, sealed::Sealed};
 
-/// The proof that the processor has AVX2 and FMA.
+/// The proof that the processor has AVX2 and fused operations.
 #[derive(Clone, Copy, Debug)]
-pub struct Fma(());
+pub struct Four(Fma);
 
-impl Sealed for Fma {}
+impl Sealed for Four {}
 
 /// Methods that are one instruction each.
 macro_rules! instructions {
@@ -30,29 +31,23 @@ macro_rules! instructions {
     )*};
 }
 
-impl Doubles for Fma {
+impl Doubles for Four {
     type Vector = __m256d;
 
     const LANES: usize = 4;
 
     fn find() -> Option<Self> {
-        (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")).then_some(Self(()))
+        Fma::detect().map(Self)
     }
 
     fn tables() -> &'static Tables<Self> {
-        static TABLES: Tables<Fma> = Tables::new();
+        static TABLES: Tables<Four> = Tables::new();
         &TABLES
     }
 
     #[inline]
     fn compiled<R>(self, function: impl FnOnce() -> R) -> R {
-        #[inline]
-        #[target_feature(enable = "avx2,fma")]
-        fn inner<R>(function: impl FnOnce() -> R) -> R {
-            function()
-        }
-        // SAFETY: the processor has the features: `self` is the proof.
-        unsafe { inner(function) }
+        self.0.vectorize(function)
     }
 
     instructions! {
