@@ -62,6 +62,8 @@ const UNSAFE_PATHS: &[&str] = &[
     "crates/capi/src",
     "crates/device/src/cuda",
     "crates/simd/src/avx2.rs",
+    "crates/simd/src/fft/eight.rs",
+    "crates/simd/src/fft/four.rs",
     "crates/simd/src/fma.rs",
     "crates/simd/src/ifma.rs",
     "crates/collatz/src/cpu/simd",
