@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use warpmp::{Session, operation::MUL_MAX_BITS};
+use warpmp::{Session, operation::SLOW_MAX_BITS};
 
 use crate::{
     error::Result,
@@ -36,7 +36,7 @@ pub(crate) fn each(source: Source, mut each: impl FnMut(&[u32])) -> Result<()> {
     let names = reader.names();
     let pool = Pool::new(&Arc::new(Session::cpu()), false);
     while let Some(chunk) = reader.next_chunk()? {
-        let most = CHUNK + MUL_MAX_BITS / 8 + LINE_LIMIT;
+        let most = CHUNK + SLOW_MAX_BITS / 8 + LINE_LIMIT;
         assert!(chunk.bytes() <= most, "{} bytes of a chunk", chunk.bytes());
         let operands = numbers::operands(&chunk, &names, &pool, None, Lines::Unsigned)?;
         let numbers::Operands { mut columns, places, lanes, .. } = operands;

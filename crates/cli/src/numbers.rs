@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use warpmp::{Batch, Shape, operation::MUL_MAX_BITS};
+use warpmp::{Batch, Shape};
 
 use crate::{
     error::{Error, Result},
@@ -117,9 +117,7 @@ pub(crate) fn operands(
     let raws = tuple.operands.iter().map(|operand| operand.raw.as_ref().filter(|_| !operand.is_single));
     let checked = raws.zip(names).enumerate();
     let columns = checked
-        .map(|(i, (raw, name))| {
-            raw.map(|raw| Lanes::check(raw, name, width(i).unwrap_or(MUL_MAX_BITS), kind)).transpose()
-        })
+        .map(|(i, (raw, name))| raw.map(|raw| Lanes::check(raw, name, width(i), kind)).transpose())
         .collect::<Result<Vec<_>>>()?;
     let lanes = tuple.lanes();
     let present: Vec<&Lanes<'_>> = columns.iter().flatten().collect();
@@ -154,7 +152,7 @@ pub(crate) fn operands(
 
 /// The single integer of an operand.
 pub(crate) fn single(raw: &Raw, name: &str, pool: &Pool, bits: Option<usize>) -> Result<Single> {
-    let lanes = Lanes::check(raw, name, bits.unwrap_or(MUL_MAX_BITS), Lines::Results)?;
+    let lanes = Lanes::check(raw, name, bits, Lines::Results)?;
     if let (Some(_), Raw::Text(text)) = (lanes.missing(), raw) {
         return Err(line_error(text, name, (0, LineProblem::NoResult)));
     }
@@ -179,7 +177,8 @@ enum Lanes<'a> {
 }
 
 impl<'a> Lanes<'a> {
-    fn check(raw: &'a Raw, name: &str, limit: usize, kind: Lines) -> Result<Self> {
+    /// Checks the integers of a source: they have at most `asked` bits, or else as many as the source allows.
+    fn check(raw: &'a Raw, name: &str, asked: Option<usize>, kind: Lines) -> Result<Self> {
         match raw {
             Raw::Rows(rows) if rows.is_signed && kind == Lines::Unsigned => match rows.signs().position(|sign| sign) {
                 Some(row) => {
@@ -190,6 +189,7 @@ impl<'a> Lanes<'a> {
             },
             Raw::Rows(rows) => Ok(Self::Rows(rows)),
             Raw::Text(text) => {
+                let limit = asked.unwrap_or(text.limit());
                 let digits = each_line(text, |line| Digits::check(line, limit));
                 // Most files have no sign: their lines are looked at once.
                 match (digits, kind) {

@@ -40,8 +40,10 @@ pub enum Error {
         found: usize,
     },
     /// Split the operand, or use another operation.
-    #[error("an operand of {bits} bits; the operation takes at most {limit}")]
+    #[error("'{operation}' takes operands of at most {limit} bits; one has {bits}")]
     TooWide {
+        /// The operation.
+        operation: Operation,
         /// Width of the operand.
         bits: usize,
         /// The operation's limit.
@@ -145,6 +147,19 @@ pub enum Error {
         bits: Vec<usize>,
         /// The names of the algorithms that fit.
         fits: Vec<String>,
+    },
+    /// Use the CPU engine: [`Session::cpu`](crate::Session::cpu), or `--device cpu` on the command line.
+    #[error(
+        "no kernel does '{operation}' of {} bits; kernels take up to {limit} bits, and the CPU engine takes these (--device cpu)",
+        widths(bits)
+    )]
+    NoKernel {
+        /// The operation.
+        operation: Operation,
+        /// Bits of each operand.
+        bits: Vec<usize>,
+        /// Bits that every kernel family takes.
+        limit: usize,
     },
     /// Give the operation memory of the result's shape: [`Session::reserve`](crate::Session::reserve).
     #[error(

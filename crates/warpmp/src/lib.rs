@@ -1,5 +1,5 @@
 //! Arithmetic on many big integers at once: the same operation on millions of independent integers, each from 1 to
-//! 65536 bits wide, on NVIDIA GPUs and on all cores of a CPU.
+//! 16,777,216 bits wide, on NVIDIA GPUs and on all cores of a CPU.
 //!
 //! ```
 //! use warpmp::{Batch, Session};

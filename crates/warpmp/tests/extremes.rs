@@ -2,10 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use warpmp::kernels::Register;
+use warpmp::operation::MAX_BITS;
 use warpmp::{Batch, Error, Operation, Plan, Selector, Session, Shape};
 
 const LANES: [usize; 5] = [0, 1, 32, usize::MAX / 2, usize::MAX];
-const BITS: [usize; 6] = [0, 1, 65536, 65537, usize::MAX - 40, usize::MAX];
+const BITS: [usize; 7] = [0, 1, 65536, 65537, MAX_BITS + 1, usize::MAX - 40, usize::MAX];
 
 /// Shapes of one width, and with one operand of another.
 fn shapes(arity: usize, lanes: usize, bits: usize) -> impl Iterator<Item = Vec<Shape>> {
@@ -31,6 +32,12 @@ fn plans() {
                             assert!((plan.bytes() > 0 || lanes == 0) && plan.max_launch_lanes() >= 32);
                             plan.wide_products();
                         }
+                        Err(Error::NoKernel { .. }) => {
+                            let results = possible.unwrap();
+                            assert!(
+                                shapes.iter().any(|it| it.bits > 65536) || results.iter().any(|it| it.bits > 131_073)
+                            );
+                        }
                         Err(error) => assert_eq!(possible, Err(error), "{operation:?} of {shapes:?}"),
                     }
                 }
@@ -45,7 +52,7 @@ fn plans() {
 fn memory() {
     for session in [Session::cpu(), Session::on(Selector::Sim).unwrap()] {
         for (lanes, bits) in LANES.into_iter().flat_map(|lanes| BITS.map(|bits| (lanes, bits))) {
-            let fits = lanes.checked_mul(bits.div_ceil(32)).is_some_and(|words| bits > 0 && words <= 1 << 20);
+            let fits = lanes.checked_mul(bits.div_ceil(32)).is_some_and(|words| bits > 0 && words <= 1 << 26);
             match session.reserve(Shape::new(lanes, bits)) {
                 Ok(batch) => assert!(fits, "{:?}", batch.shape()),
                 Err(Error::ZeroBits | Error::OutOfMemory { .. }) => {

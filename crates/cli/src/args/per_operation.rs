@@ -54,7 +54,7 @@ impl Options for Explain {
 }
 
 const FILES: &str = "\
-Input is text or .npy. Text: one integer a line, decimal or 0x hexadecimal, up to 65536 bits, each as
+Input is text or .npy. Text: one integer a line, decimal or 0x hexadecimal, up to 16,777,216 bits, each as
 long as it likes; lines that start with # and blank lines at the end are skipped. A minus is taken where
 the operation has a use for it; a line - is a lane without a result, and stays one. .npy: little-endian
 uint32 or uint64, an element an integer, or in two dimensions a row an integer, least significant limb

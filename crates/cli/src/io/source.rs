@@ -136,14 +136,14 @@ impl Source {
         Ok(source)
     }
 
-    /// A source that is no file. Is its length known beforehand?
+    /// A source that is no file, with numbers of at most 65536 bits. Is its length known beforehand?
     pub(crate) fn of_bytes(name: &str, bytes: &[u8], is_length_known: bool) -> Result<Self> {
         let mut source = Self {
             name: name.into(),
             reader: BufReader::with_capacity(16, Box::new(io::Cursor::new(bytes.to_vec()))),
             total_bytes: is_length_known.then_some(bytes.len() as u64),
             consumed_bytes: 0,
-            limit: warpmp::operation::MUL_MAX_BITS,
+            limit: warpmp::operation::SLOW_MAX_BITS,
             format: Encoding::Text { line: 0, blank: None },
         };
         source.detect(npy::is_named(name.as_ref()))?;
@@ -219,7 +219,7 @@ impl Source {
     /// An empty chunk of this source's kind.
     pub(crate) fn empty(&self) -> Raw {
         match &self.format {
-            Encoding::Text { .. } => Raw::Text(RawText::default()),
+            Encoding::Text { .. } => Raw::Text(RawText::with_limit(self.limit)),
             Encoding::Npy { header, rows_left } => Raw::Rows(RawRows {
                 bytes: Vec::new(),
                 row_limbs: header.row_limbs(),

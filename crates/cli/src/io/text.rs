@@ -1,6 +1,6 @@
 //! Integers as lines of text.
 //!
-//! A line is one integer, decimal or hexadecimal with `0x`, of any length up to 65536 bits. Commands that have a use for signs
+//! A line is one integer, decimal or hexadecimal with `0x`, of any length up to 16,777,216 bits. Commands that have a use for signs
 //! take a minus before it, and `-` alone for a lane without a result.
 //! The program ignores spaces around a number, a carriage return at the end, lines that start with `#`,
 //! blank lines at the end of the file, and a byte-order mark. A blank line *between* numbers is an
@@ -8,8 +8,8 @@
 
 use super::{column::NO_RESULT, decimal, error::LineProblem};
 
-/// The longest line. The longest operand needs far less; a file with longer lines is no text.
-pub(crate) const LINE_LIMIT: usize = 1 << 20;
+/// The longest line, in bytes. The longest result has 10,100,891 digits; a file with longer lines is no text.
+pub(crate) const LINE_LIMIT: usize = 1 << 24;
 
 /// How much of a line a message shows.
 const HEAD_CHARS: usize = 40;
@@ -24,6 +24,8 @@ pub(crate) struct RawText {
     ends: Vec<usize>,
     /// Each number's line, from 1.
     lines: Vec<u64>,
+    /// The most bits of a number.
+    limit: usize,
 }
 
 /// What a line holds.
@@ -35,6 +37,16 @@ pub(crate) enum LineKind {
 }
 
 impl RawText {
+    /// No numbers yet, of at most `limit` bits.
+    pub(crate) fn with_limit(limit: usize) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
+    /// The most bits of a number.
+    pub(crate) const fn limit(&self) -> usize {
+        self.limit
+    }
+
     /// Number of integers.
     pub(crate) fn lanes(&self) -> usize {
         self.ends.len()

@@ -95,7 +95,11 @@ impl<'s> Arithmetic<'s> {
     pub(crate) fn products(&mut self, pairs: &[[UBig; 2]]) -> Result<Vec<UBig>> {
         let start = Instant::now();
         let bits = widest(pairs.iter().flatten());
-        let fits = bits <= self.most_bits && is_even(pairs.iter().flatten(), bits);
+        let shapes = [Shape::new(pairs.len().max(2), bits); 2];
+        let fits = bits <= self.most_bits
+            && is_even(pairs.iter().flatten(), bits)
+            && (!self.has_device()
+                || Register::shipped().fitting(Operation::Mul, &shapes).is_ok_and(|fitting| !fitting.is_empty()));
         let by_cores = |pair: &[UBig; 2]| &pair[0] * &pair[1];
         // The CPU engine multiplies with vectors, and the cores do so without compiling anything.
         let pays = fits && (!self.has_device() || self.pays(pairs, by_cores));

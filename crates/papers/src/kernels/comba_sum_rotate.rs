@@ -41,13 +41,16 @@ pub struct CombaSumRotate {
     pub warps: u32,
 }
 
+/// Bits of the widest operand: the bound holds for columns of at most 64 block products.
+pub(super) const MAX_BITS: u32 = 65536;
+
 /// The row of the register.
 pub(super) const ALGORITHM: Algorithm = Algorithm {
     name: "comba/sum-rotate",
     summary: "a warp a product, blocks of 1024 bits in Comba's order, each product of blocks by sum-rotate",
-    accepts: "operands of any length",
+    accepts: "operands to 65536 bits",
     order: Order::LongerFirst,
-    fits: |_| true,
+    fits: |shape| shape.max_bits() <= MAX_BITS,
     recipe: &With::<ChainSettings> {
         spec: |shape, settings, _| {
             Box::new(CombaSumRotate {

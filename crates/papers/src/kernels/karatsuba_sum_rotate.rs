@@ -34,7 +34,7 @@ use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Vector};
 use warpmp_launch::{Entry, Geometry, Stage, name_suffix};
 
 use super::blocks::{BLOCK, BLOCK_BYTES, Lane, Row, add_block};
-use super::comba_sum_rotate::{DEFAULT_WARPS, comba, one_warp_a_product};
+use super::comba_sum_rotate::{DEFAULT_WARPS, MAX_BITS, comba, one_warp_a_product};
 use warpmp::kernels::{Algorithm, ChainSettings, OperationShape, Order, Spec, With, candidates};
 
 /// Parameters of the kernel.
@@ -54,9 +54,9 @@ pub struct KaratsubaSumRotate {
 pub(super) const ONCE: Algorithm = Algorithm {
     name: "karatsuba/sum-rotate",
     summary: "a warp a product, one of Karatsuba's steps over comba/sum-rotate",
-    accepts: "operands of which one is above 1024 bits",
+    accepts: "operands to 65536 bits of which one is above 1024 bits",
     order: Order::LongerFirst,
-    fits: |shape| longest(shape) > BLOCK,
+    fits: |shape| longest(shape) > BLOCK && shape.max_bits() <= MAX_BITS,
     recipe: &With::<ChainSettings> {
         spec: |shape, settings, _| spec(shape, settings, 1),
         candidates: candidates::default_alone,
@@ -67,8 +67,8 @@ pub(super) const ONCE: Algorithm = Algorithm {
 pub(super) const TWICE: Algorithm = Algorithm {
     name: "karatsuba2/sum-rotate",
     summary: "a warp a product, two of Karatsuba's steps over comba/sum-rotate",
-    accepts: "operands of which one is above 2048 bits",
-    fits: |shape| longest(shape) > 2 * BLOCK,
+    accepts: "operands to 65536 bits of which one is above 2048 bits",
+    fits: |shape| longest(shape) > 2 * BLOCK && shape.max_bits() <= MAX_BITS,
     recipe: &With::<ChainSettings> {
         spec: |shape, settings, _| spec(shape, settings, 2),
         candidates: candidates::default_alone,

@@ -15,6 +15,9 @@ use super::{general, library, linear, rows::Piece, schoolbook, secret};
 use crate::error::{Error, Result};
 use crate::operation::{Operation, linear, linear_modular};
 
+/// Lanes of the widest vector.
+const GROUP: usize = warpmp_simd::MAX_LANES;
+
 /// An algorithm of this engine, for one operation.
 #[derive(Debug)]
 pub(super) struct Algorithm {
@@ -23,6 +26,8 @@ pub(super) struct Algorithm {
     limit_bits: usize,
     /// The mean widths of the operands, in bits, at which it is preferred.
     best_bits: RangeInclusive<usize>,
+    /// A piece of work is a multiple of this many lanes.
+    pub(super) group: usize,
     /// Does it run on this processor?
     available: fn() -> bool,
     pub(super) run: fn(Piece<'_>),
@@ -31,7 +36,7 @@ pub(super) struct Algorithm {
 impl Algorithm {
     /// An algorithm for every width and processor.
     const fn portable(name: &'static str, run: fn(Piece<'_>)) -> Self {
-        Self { name, limit_bits: usize::MAX, best_bits: 0..=usize::MAX, available: || true, run }
+        Self { name, limit_bits: usize::MAX, best_bits: 0..=usize::MAX, group: 1, available: || true, run }
     }
 
     /// Division, modular arithmetic, roots by the library.
@@ -40,13 +45,18 @@ impl Algorithm {
     }
 
     const fn schoolbook(run: fn(Piece<'_>)) -> Self {
-        Self { limit_bits: schoolbook::LIMIT_BITS, best_bits: 0..=4096, ..Self::portable("cpu-schoolbook", run) }
+        Self {
+            limit_bits: schoolbook::LIMIT_BITS,
+            best_bits: 0..=4096,
+            group: GROUP,
+            ..Self::portable("cpu-schoolbook", run)
+        }
     }
 
     /// Products with AVX-512 IFMA.
     const fn ifma_product(run: fn(Piece<'_>)) -> Self {
         let (limit_bits, best_bits) = (simd::product_bits::<Ifma>(), 257..=usize::MAX);
-        Self { name: "cpu-ifma", limit_bits, best_bits, available: simd::is_available::<Ifma>, run }
+        Self { name: "cpu-ifma", limit_bits, best_bits, group: GROUP, available: simd::is_available::<Ifma>, run }
     }
 
     /// Modular arithmetic with AVX-512 IFMA.
@@ -57,7 +67,7 @@ impl Algorithm {
     /// Arithmetic modulo odd numbers, and common divisors, with AVX2.
     const fn avx2(run: fn(Piece<'_>)) -> Self {
         let (limit_bits, best_bits) = (simd::modulus_bits::<Avx2>(), 0..=usize::MAX);
-        Self { name: "cpu-avx2", limit_bits, best_bits, available: simd::is_available::<Avx2>, run }
+        Self { name: "cpu-avx2", limit_bits, best_bits, group: GROUP, available: simd::is_available::<Avx2>, run }
     }
 
     /// Does it run here, on operands of these bits?

@@ -44,9 +44,6 @@ use rows::{Piece, Rows, RowsMut};
 /// A piece of work should keep its operands and results in a core's own cache.
 const PIECE_BYTES: usize = 128 << 10;
 
-/// Pieces are a multiple of this many lanes: the width of a vector.
-const GROUP: usize = 8;
-
 /// The engine: rayon's threads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Engine {
@@ -99,7 +96,10 @@ impl Engine {
         let lanes = results[0].lanes;
         let shapes = operands.iter().map(|batch| batch.shape()).chain(results.iter().copied());
         let lane_bytes = 4 * shapes.map(Shape::limbs).sum::<usize>();
-        let piece = (PIECE_BYTES / lane_bytes).min(lanes.div_ceil(self.threads)).next_multiple_of(GROUP).max(GROUP);
+        let piece = (PIECE_BYTES / lane_bytes)
+            .min(lanes.div_ceil(self.threads))
+            .next_multiple_of(algorithm.group)
+            .max(algorithm.group);
         let mut chunks: Vec<_> =
             out.into_iter().zip(results).map(|(out, shape)| out.chunks_mut(piece * shape.limbs())).collect();
         let pieces: Vec<Piece> = (0..lanes.div_ceil(piece))

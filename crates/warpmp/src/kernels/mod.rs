@@ -37,6 +37,7 @@ pub use settings::{
     ChainSettings, FftSettings, GroupSettings, HeldSettings, KaratsubaSettings, OwnSettings, Settings, SettingsFault,
     SharedGroupSettings, TensorSettings, ThreadSettings, ThreadSquareSettings, WarpSettings,
 };
+pub(crate) use shape::GROUP_BITS;
 pub use shape::{OperandShape, OperationShape};
 
 /// The multiplications that are a default somewhere. The crate `warpmp-papers` has the others of the papers.

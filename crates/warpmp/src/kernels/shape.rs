@@ -4,7 +4,10 @@ use warpmp_launch::Rows;
 
 use crate::batch::Shape;
 use crate::error::Result;
-use crate::operation::{Operation, product_bits};
+use crate::operation::{Operation, Role, product_bits};
+
+/// The widest operand of kernels that a group of lanes or a block of threads holds in its registers, in bits.
+pub(crate) const GROUP_BITS: u32 = 65536;
 
 /// An operation has at most this many operands.
 const MAX_OPERANDS: usize = 3;
@@ -140,6 +143,15 @@ impl OperationShape {
     /// Limbs of the longest operand.
     pub fn max_limbs(&self) -> u32 {
         self.max_bits().div_ceil(32)
+    }
+
+    /// Does the straight-line code of a kernel stay short enough: are all operands and results within [`GROUP_BITS`], and
+    /// what may be twice as wide within twice of it?
+    pub(super) fn is_within_group(&self) -> bool {
+        let mut operands = self.operands().iter().zip(self.operation.operands());
+        let twice = 2 * GROUP_BITS + 1;
+        operands.all(|(it, operand)| it.bits <= if operand.role == Role::ReducedProduct { twice } else { GROUP_BITS })
+            && self.results().iter().all(|bits| *bits <= twice)
     }
 
     /// Wide products of each limb of the first operand with each limb of the second.

@@ -99,7 +99,10 @@ pub use table::Operation;
 pub(crate) use table::{division, linear, linear_modular, modular, montgomery, product, product_part};
 
 /// The widest operand of any operation, in bits.
-pub const MAX_BITS: usize = 65536;
+pub const MAX_BITS: usize = 1 << 24;
+
+/// The widest operand of operations whose time grows faster than the time of a product: common divisors, inverses, powers.
+pub const SLOW_MAX_BITS: usize = 65536;
 
 /// The widest operand of a multiplication, in bits.
 pub const MUL_MAX_BITS: usize = MAX_BITS;
@@ -248,7 +251,7 @@ impl Operation {
         for (number, Shape { bits, .. }) in operands.iter().enumerate() {
             let limit = self.operand_max_bits(number);
             if *bits > limit {
-                return Err(Error::TooWide { bits: *bits, limit });
+                return Err(Error::TooWide { operation: self, bits: *bits, limit });
             }
         }
         let lanes = common_lanes(operands)?;
@@ -333,11 +336,13 @@ mod tests {
             Err(Error::OperandCount { operation: Operation::Sqr, expected: 1, found: 2 })
         );
         assert_eq!(
-            Operation::Sqr.results(&[shape(1, 65537)]),
-            Err(Error::TooWide { bits: 65537, limit: MUL_MAX_BITS })
+            Operation::Sqr.results(&[shape(1, MUL_MAX_BITS + 1)]),
+            Err(Error::TooWide { operation: Operation::Sqr, bits: MUL_MAX_BITS + 1, limit: MUL_MAX_BITS })
         );
-        let error = Operation::Shl(1 << 20).results(&[shape(1, 2)]).unwrap_err();
-        assert_eq!(error.to_string(), "'shl' would give a result of 1048578 bits; at most 131073 are supported");
+        let error = Operation::Gcd.results(&[shape(1, 7), shape(1, SLOW_MAX_BITS + 1)]).unwrap_err();
+        assert_eq!(error.to_string(), "'gcd' takes operands of at most 65536 bits; one has 65537");
+        let error = Operation::Shl(1 << 26).results(&[shape(1, 2)]).unwrap_err();
+        assert_eq!(error.to_string(), "'shl' would give a result of 67108866 bits; at most 33554433 are supported");
     }
 
     #[test]

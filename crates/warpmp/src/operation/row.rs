@@ -1,6 +1,6 @@
 //! A row of the table of operations.
 
-use super::MAX_BITS;
+use super::{MAX_BITS, SLOW_MAX_BITS};
 
 /// Families of operations. One family of kernels computes each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -244,6 +244,11 @@ impl Row {
     /// The values of the results depend on the operands' widths.
     pub(super) const fn by_width(self) -> Self {
         Self { depends_on_widths: true, ..self }
+    }
+
+    /// Its time grows faster than the time of a product: it takes shorter operands.
+    pub(super) const fn slow(self) -> Self {
+        Self { max_bits: SLOW_MAX_BITS, ..self }
     }
 
     pub(super) const fn with_constant(self, constant: Constant) -> Self {

@@ -108,19 +108,19 @@ operations! {
         DivExact = Row::new("div_exact", "a / b where nothing remains", &[A, DIVISOR], &["quotients"], |w| vec![w.a()])
             .with_status();
         /// The greatest common divisor; of 0 and 0 it is 0.
-        Gcd = Row::new("gcd", "the greatest common divisor", &[A, B], &["divisors"], |w| vec![w.max()]);
+        Gcd = Row::new("gcd", "the greatest common divisor", &[A, B], &["divisors"], |w| vec![w.max()]).slow();
         /// The least common multiple, `p + q` bits; of 0 and any number it is 0.
-        Lcm = Row::new("lcm", "the least common multiple", &[A, B], &["multiples"], |w| vec![w.a() + w.b()]);
+        Lcm = Row::new("lcm", "the least common multiple", &[A, B], &["multiples"], |w| vec![w.a() + w.b()]).slow();
         /// `g = gcd(a, b)`, the least `x ≥ 0` with `a·x + b·y = g`, and that `y` in two's complement of `p + 1`
         /// bits. For `b = 0` they are `a`, 1 (0 if `a = 0`), 0.
         GcdExt = Row::new("gcd_ext", "g, x, y with a·x + b·y = g, x the least that is not negative", &[A, B],
-            &["divisors", "cofactors x", "cofactors y"], |w| vec![w.max(), w.b(), w.a() + 1]).with_signed(2);
+            &["divisors", "cofactors x", "cofactors y"], |w| vec![w.max(), w.b(), w.a() + 1]).with_signed(2).slow();
         /// The Kronecker symbol of `a` over `n` in two's complement of two bits: −1, 0, 1 are 3, 0, 1.
         ///
         /// For odd `n` it is the symbol of Jacobi, for a prime `n` that of Legendre. Over 2 it is 0 for even `a`, 1 for
         /// `a = ±1` and −1 for `a = ±3` modulo 8; over 0 it is 1 for `a = 1`, else 0.
         Jacobi = Row::new("jacobi", "the Kronecker symbol of a over n: −1, 0, 1 (in two bits 3, 0, 1)", &[A, LOWER_N],
-            &["symbols"], |_| vec![2]).with_signed(0);
+            &["symbols"], |_| vec![2]).with_signed(0).slow();
         /// `⌊√a⌋` in `⌈p / 2⌉` bits, and `a − ⌊√a⌋²`, at most twice the root.
         Sqrt = Row::new("sqrt", "the square root, rounded down, and the remainder", &[A],
             &["roots", "remainders"], |w| vec![w.a().div_ceil(2), w.a().div_ceil(2) + 1]);
@@ -141,24 +141,24 @@ operations! {
         /// `a² mod m`, for any `a` and any `m` but 0.
         SqrMod = Row::modular("sqr_mod", "a² mod m", &[A, M], &["squares"]);
         /// `a^e mod m`, for any `a`, `e` and any `m` but 0; `x⁰ = 1 mod m`.
-        PowMod = Row::modular("pow_mod", "a^e mod m", &[A, E, M], &["powers"]);
+        PowMod = Row::modular("pow_mod", "a^e mod m", &[A, E, M], &["powers"]).slow();
         /// `a^e mod m` by instructions and addresses that do not depend on `a` and `e`.
         PowModSec = Row::modular("pow_mod_sec", "a^e mod m, m odd, nothing depends on the exponent but the result",
-            &[A, E, ODD_M], &["powers"]);
+            &[A, E, ODD_M], &["powers"]).slow();
         /// `a^e mod m` for one short exponent that is no secret: the operation's constant.
         PowModPublic(65537) = Row::modular("pow_mod_public", "a^e mod m, m odd, one short exponent for all",
-            &[A, ODD_M], &["powers"]).with_constant(Constant::Exponent);
+            &[A, ODD_M], &["powers"]).with_constant(Constant::Exponent).slow();
         /// `x` below `m` with `a·x = 1 mod m`, for any `a` and any `m` but 0.
-        InvMod = Row::modular("inv_mod", "the inverse of a modulo m", &[A, M], &["inverses"]);
+        InvMod = Row::modular("inv_mod", "the inverse of a modulo m", &[A, M], &["inverses"]).slow();
         /// 1 where `n` is odd, above 1 and a strong probable prime to one short base, the operation's constant; else 0.
         ///
         /// With `n − 1 = d·2^s`, `d` odd: `a^d = 1`, or one of `a^d, a^(2d), … a^(2^(s−1)·d)` is `n − 1`, modulo `n`. So no
         /// divisor of the base passes. 0 is a proof that an odd `n`, prime to the base and above 1, is composite.
         StrongTest(2) = Row::new("strong_test", "1 where odd n is a strong probable prime to one base, else 0", &[N],
-            &["verdicts"], |_| vec![1]).with_constant(Constant::Base);
+            &["verdicts"], |_| vec![1]).with_constant(Constant::Base).slow();
         /// As [`Operation::StrongTest`], with a base a lane, of any length.
         MillerRabin = Row::new("miller_rabin", "1 where odd n is a strong probable prime to base a, else 0", &[A, N],
-            &["verdicts"], |_| vec![1]);
+            &["verdicts"], |_| vec![1]).slow();
         /// `a mod m`, for any `m` but 0.
         Reduce = Row::modular("reduce", "a mod m", &[A, M], &["residues"]);
     }

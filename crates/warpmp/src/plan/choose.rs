@@ -2,7 +2,7 @@
 
 use crate::batch::Shape;
 use crate::error::{Error, Result};
-use crate::kernels::{Algorithm, OperationShape, Register, Settings, Spec};
+use crate::kernels::{Algorithm, GROUP_BITS, OperationShape, Register, Settings, Spec};
 use crate::operation::{Operation, Role};
 use crate::tuning::{Row, Table};
 
@@ -58,10 +58,14 @@ impl Request<'_> {
         let fitting = || self.register.of(operation).filter(serves);
         let any = || fitting().find(|_| self.asked.is_none());
         let Some(algorithm) = name.and_then(find).filter(serves).or_else(any) else {
+            let bits = self.operands.iter().map(|shape| shape.bits).collect();
+            if self.asked.is_none() && fitting().next().is_none() {
+                return Err(Error::NoKernel { operation, bits, limit: GROUP_BITS as usize });
+            }
             return Err(Error::AlgorithmUnfit {
                 operation,
                 algorithm: name.unwrap_or("the default").into(),
-                bits: self.operands.iter().map(|shape| shape.bits).collect(),
+                bits,
                 fits: fitting().map(|it| it.name.to_owned()).collect(),
             });
         };

@@ -181,11 +181,11 @@ impl Session {
     /// | `b`     | `n` or 1 | `q`         |
     /// | result  | `n`      | `p + q`     |
     ///
-    /// An operand with one lane multiplies every lane of the other. `n` may be 0. `1 ≤ p, q ≤ 65536`. A batch that is
+    /// An operand with one lane multiplies every lane of the other. `n` may be 0. `1 ≤ p, q ≤ 16777216`. A batch that is
     /// larger than the GPU's memory goes through it in chunks; transfers overlap with the computation.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] if the lanes differ and neither is 1; [`Error::TooWide`] above 65536
+    /// [`Error::ShapeMismatch`] if the lanes differ and neither is 1; [`Error::TooWide`] above 16777216
     /// bits; nothing was launched.
     /// [`Error::OutOfMemory`] if operands and result do not fit even in chunks.
     /// [`Error::Device`] if the device fails.

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Row, Table, rows_name};
+use super::{Row, Table, WHOLE_BITS, rows_name};
 use crate::kernels::Settings;
 use crate::operation::Operation;
 
@@ -69,7 +69,7 @@ pub fn table(
     for operation in Operation::ALL {
         let measured: Vec<&Timing> = timings.iter().filter(|it| it.operation == *operation).collect();
         if !measured.is_empty() {
-            let stretches = stretches(&measured, operation.max_bits(), |bits| fitting(*operation, bits));
+            let stretches = stretches(&measured, WHOLE_BITS, |bits| fitting(*operation, bits));
             rows.insert(rows_name(*operation).to_owned(), operation_rows(&stretches));
         }
     }

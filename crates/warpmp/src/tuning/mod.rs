@@ -24,12 +24,15 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
-use crate::kernels::{Register, Settings};
+use crate::kernels::{GROUP_BITS, Register, Settings};
 use crate::operation::Operation;
 
 pub use decide::{Timing, ranking, table};
 pub use measure::{Found, Search, Watch, Work};
 pub use search::{Candidate, Count, Grid, is_bound, make_valid, operand_bits, operands, rows_name, usual};
+
+/// A table has a row for every width up to these bits. Rows for wider operands are optional.
+pub(crate) const WHOLE_BITS: usize = GROUP_BITS as usize;
 
 /// A table for one architecture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -184,7 +187,7 @@ impl Table {
     }
 
     /// Does every row name an operation of this version and an algorithm of the register, and has every operation a
-    /// row for every width?
+    /// row for every width up to 65536 bits?
     ///
     /// # Errors
     /// [`TableError::Row`].
@@ -211,11 +214,8 @@ impl Table {
             if !defaults.clone().map(|row| row.to_bits).is_sorted() {
                 return error(1, "the rows do not go from narrow to wide".into());
             }
-            if !defaults.clone().any(|row| row.to_bits >= operation.max_bits() && row.to_lanes.is_none()) {
-                return error(
-                    rows.len(),
-                    format!("no row serves {} bits and any number of lanes", operation.max_bits()),
-                );
+            if !defaults.clone().any(|row| row.to_bits >= WHOLE_BITS && row.to_lanes.is_none()) {
+                return error(rows.len(), format!("no row serves {WHOLE_BITS} bits and any number of lanes"));
             }
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::WHOLE_BITS;
 use crate::batch::Shape;
 use crate::kernels::Settings;
 use crate::operation::{Group, Operation, Role};
@@ -113,7 +114,7 @@ impl Grid {
     pub fn with_limits(mut self, operation: Operation, fitting: impl Fn(usize) -> Vec<&'static str>) -> Self {
         if operation.group() != Group::Product && !is_power(operation) {
             let mut before = fitting(32);
-            for bits in (64..=operation.max_bits()).step_by(32) {
+            for bits in (64..=WHOLE_BITS).step_by(32) {
                 let now = fitting(bits);
                 if before.iter().any(|name| !now.contains(name)) {
                     self.bits.push(bits - 32);
@@ -211,7 +212,7 @@ mod tests {
     fn grids_ascend_to_the_widest_operand() {
         for grid in [Grid::full(Operation::Mul), Grid::quick(Operation::Sqr)] {
             assert!(grid.bits.is_sorted());
-            assert_eq!(grid.bits.last().copied(), Some(Operation::Mul.max_bits()));
+            assert_eq!(grid.bits.last().copied(), Some(WHOLE_BITS));
         }
     }
 

@@ -11,7 +11,7 @@ use std::{
 };
 
 use num_bigint::BigUint;
-use warpmp::{Session, operation::MUL_MAX_BITS};
+use warpmp::{Session, operation::SLOW_MAX_BITS};
 use warpmp_numtheory::keys;
 
 use crate::{
@@ -75,7 +75,7 @@ impl Moduli {
     }
 
     fn read_integers(&mut self, file: &OsStr, is_alone: bool) -> Result<()> {
-        let mut reader = TupleReader::new(vec![Source::open(file, MUL_MAX_BITS)?], CHUNK_BYTES)?;
+        let mut reader = TupleReader::new(vec![Source::open(file, SLOW_MAX_BITS)?], CHUNK_BYTES)?;
         let names = reader.names();
         let pool = Pool::new(&Arc::new(Session::cpu()), false);
         while let Some(chunk) = reader.next_chunk()? {
@@ -128,7 +128,7 @@ impl Moduli {
             let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
             let (digits, radix) = digits.map_or((text, 10), |digits| (digits, 16));
             let number = BigUint::parse_bytes(digits.as_bytes(), radix).filter(|_| !digits.contains('_'));
-            let Some(number) = number.filter(|number| number.bits() <= MUL_MAX_BITS as u64) else {
+            let Some(number) = number.filter(|number| number.bits() <= SLOW_MAX_BITS as u64) else {
                 let problem = LineProblem::NotANumber { head: text.chars().take(40).collect() };
                 return Err(FileError::Line { path: name.into(), line, problem }.into());
             };

@@ -73,7 +73,10 @@ fn place(session: &Session, pairs: usize, bits: usize) -> Result<String> {
     if bits > Operation::Mul.max_bits() {
         return Ok("on the cores, too long for a kernel".into());
     }
-    let algorithm = session.algorithm_for(Operation::Mul, &[Shape::new(pairs, bits); 2], None)?;
+    let algorithm = match session.algorithm_for(Operation::Mul, &[Shape::new(pairs, bits); 2], None) {
+        Err(warpmp::Error::NoKernel { .. }) => return Ok("on the cores, too long for a kernel".into()),
+        found => found?,
+    };
     Ok(if session.engine().kind == EngineKind::Cpu {
         format!("on the cores, by {algorithm}")
     } else {

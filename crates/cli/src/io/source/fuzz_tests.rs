@@ -9,7 +9,7 @@ use super::*;
 use crate::fuzz;
 use crate::io::{error::FileError, npy::Dtype};
 
-const LIMIT: usize = warpmp::operation::MUL_MAX_BITS;
+const LIMIT: usize = warpmp::operation::SLOW_MAX_BITS;
 
 /// All numbers of a file, read in chunks as commands do.
 fn read(name: &str, bytes: &[u8], is_length_known: bool) -> Result<Vec<BigUint>> {

@@ -58,9 +58,9 @@ pub(super) const ALGORITHMS: &[Algorithm] = &[
     Algorithm {
         name: "group",
         summary: "a row a group of lanes, carries between lanes by ballots",
-        accepts: "operands of any length",
+        accepts: "operands to 65536 bits",
         order: Order::Given,
-        fits: |_| true,
+        fits: |shape| shape.is_within_group(),
         recipe: &With::<WarpSettings> {
             spec: |shape, settings, asynchronous| {
                 let mut spec = Linear::new(shape, None, asynchronous);

@@ -53,9 +53,9 @@ pub(super) const THREAD: Algorithm = Algorithm {
 pub(super) const GROUP: Algorithm = Algorithm {
     name: "group",
     summary: "a group of lanes a row; low halves by columns, others as the product with what is not asked for left out",
-    accepts: "operands of any length",
+    accepts: "operands to 65536 bits",
     order: Order::LongerFirst,
-    fits: |_| true,
+    fits: |shape| shape.is_within_group(),
     recipe: &With::<GroupSettings> {
         spec: |shape, settings, asynchronous| {
             if let Some(spec) = LowGroup::new(shape, settings) {
@@ -105,7 +105,7 @@ const TOOM_8: Algorithm = toom::algorithm::<8>("toom-8");
 
 /// Does the multiplication take the factors?
 fn fits(shape: OperationShape, multiplication: &Algorithm) -> bool {
-    (multiplication.fits)(product_shape(shape, factors(shape).unwrap_or([0, 1])))
+    shape.is_within_group() && (multiplication.fits)(product_shape(shape, factors(shape).unwrap_or([0, 1])))
 }
 
 /// All stages: the multiplication that `multiply` makes for a product's shape, and the last one, whose parameters are

@@ -40,7 +40,7 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
         summary: "numbers in the registers of a thread: Montgomery by rows, division by digits, divsteps",
         accepts: "moduli and divisors to 1024 bits, inverses to 352",
         order: Order::Given,
-        fits: |shape| held_limbs(shape) <= most_in_thread(shape.operation),
+        fits: |shape| held_limbs(shape) <= most_in_thread(shape.operation) && shape.is_within_group(),
         recipe: &With::<ChainSettings> {
             spec: |shape, settings, asynchronous| {
                 let layout = in_thread(held_limbs(shape), shape.operation);
@@ -52,9 +52,9 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
     Algorithm {
         name: "group",
         summary: "numbers spread over a group of lanes or a block of threads, carries between lanes by ballots",
-        accepts: "any lengths",
+        accepts: "operands to 65536 bits",
         order: Order::Given,
-        fits: |_| true,
+        fits: |shape| shape.is_within_group(),
         recipe: &With::<HeldSettings> {
             spec: |shape, settings, asynchronous| {
                 let layout = match shape.operation {

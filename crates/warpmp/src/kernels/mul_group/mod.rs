@@ -63,8 +63,8 @@ const MAX_BLOCK: u32 = 32;
 pub(super) const ALGORITHM: Algorithm = Algorithm {
     name: "group",
     summary: "a group of lanes a product, a block of limbs a lane, blocks handed on by shuffles",
-    accepts: "operands of any length",
-    fits: |_| true,
+    accepts: "operands to 65536 bits",
+    fits: |shape| shape.is_within_group(),
     order: Order::LongerFirst,
     recipe: &With::<GroupSettings> {
         spec: |shape, settings, _| Box::new(MulGroup::with(shape, settings)),
