@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use warpmp::device::{self, SimConfig};
 use warpmp::kernels::fft::large::Large;
 use warpmp::kernels::{OperandShape, OperationShape};
+use warpmp::{Operation, Plan, Shape, tuning};
 use warpmp_testkit::Pattern;
 use warpmp_testkit::kernels::products::{check, check_square, shape};
 
@@ -57,4 +59,70 @@ fn the_longest_product() {
     };
     assert!(of(1 << 24).is_some_and(|it| it.bound() < 0.5));
     assert!(of(1 << 25).is_none());
+}
+
+/// The plan takes long products, tells passes, bound and bytes, and divides batches by their scratch memory.
+#[test]
+fn plans() {
+    let device = device::open_sim_with(&SimConfig::default());
+    let plan = |operation, lanes, bits| {
+        let operands = vec![Shape::new(lanes, bits); if operation == Operation::Mul { 2 } else { 1 }];
+        Plan::new(operation, &operands, device.info(), &tuning::shipped(90), None).unwrap()
+    };
+    for bits in [65537, 1 << 20, 1 << 24] {
+        for operation in [Operation::Mul, Operation::Sqr] {
+            let plan = plan(operation, 1000, bits);
+            assert_eq!(plan.algorithm(), "fft");
+            let most = plan.max_launch_lanes();
+            assert!(
+                most > 0 && plan.scratch_words(1000) == most.min(1024) * plan.scratch_limbs(),
+                "{}",
+                plan.explain()
+            );
+            assert!(4 * plan.scratch_words(1000) <= 1 << 30, "{}", plan.explain());
+        }
+    }
+    let explained = plan(Operation::Mul, 1, 131_072).explain();
+    for words in
+        ["8192 balanced ones of 16 bits", "1 × 16 rows of 512", "0.145: no coefficient", "bytes moved", "not measured"]
+    {
+        assert!(explained.contains(words), "{words}\n{explained}");
+    }
+}
+
+// TEMPORARY
+#[test]
+fn dump() {
+    use warpmp::kernels::{FftSettings, Spec, fft::Fft};
+    let dir = std::path::Path::new("/tmp/h/bigfft_ptx");
+    std::fs::create_dir_all(dir).unwrap();
+    let write = |spec: &dyn Spec| {
+        for (i, kernel) in spec.kernels().iter().enumerate() {
+            std::fs::write(dir.join(format!("{}_{i}.ptx", spec.name())), kernel.to_string()).unwrap();
+        }
+    };
+    for bits in [24576_u32, 40960, 49152] {
+        let o = OperandShape::each(bits);
+        write(&Fft::new(OperationShape::product(o, o), &FftSettings::default()));
+        write(&Fft::new(OperationShape::square(bits), &FftSettings::default()));
+    }
+    for bits in [
+        131_072_u32,
+        262_144,
+        393_216,
+        614_400,
+        737_280,
+        1 << 20,
+        1_376_256,
+        1 << 21,
+        2_752_512,
+        1 << 22,
+        5_000_000,
+        1 << 23,
+        1 << 24,
+    ] {
+        let o = OperandShape::each(bits);
+        write(&Large::new(OperationShape::product(o, o)).unwrap());
+    }
+    write(&Large::new(OperationShape::square(1 << 18)).unwrap());
 }

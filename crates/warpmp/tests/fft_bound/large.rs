@@ -41,7 +41,9 @@ fn passes_of_long_products_are_within_their_bounds() {
         for pass in &passes {
             let error = errors[pass.section];
             assert!(error <= pass.error, "{}: {error} u in {pass:?}", large.name());
-            assert!(error >= 0.7 * pass.error, "{}: {error} u in {pass:?}", large.name());
+            // The errors of single products depend on the root, and few roots are followed.
+            let tight = pass.radix == 1 || error >= 0.7 * pass.error;
+            assert!(tight, "{}: {error} u in {pass:?}", large.name());
         }
         let digit = f64::from(1_u32 << (large.digit_bits() - 1));
         let composed = (f64::from(large.digits()) + 3.0) * digit * digit * together(&passes, &errors);

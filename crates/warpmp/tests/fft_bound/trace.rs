@@ -159,8 +159,11 @@ impl Thread<'_> {
         match inst.op {
             Op::Ld(space, vector, Elem::F64) => {
                 for (i, &target) in operands[..vector.len()].iter().enumerate() {
-                    let value =
-                        if space == Space::GlobalConst { self.of_table(inst, i) } else { self.new_value(Origin::Loaded) };
+                    let value = if space == Space::GlobalConst {
+                        self.of_table(inst, i)
+                    } else {
+                        self.new_value(Origin::Loaded)
+                    };
                     self.define(target, value);
                 }
             }
@@ -266,7 +269,7 @@ impl Thread<'_> {
             }
             Op::Mul(Half::Hi, Width::W32) => {
                 let (a, b) = both()?;
-                a * b >> 32
+                (a * b) >> 32
             }
             Op::Brev => u64::from((a()? as u32).reverse_bits()),
             Op::Mad(Half::Lo, Carry::None) => {

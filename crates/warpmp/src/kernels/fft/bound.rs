@@ -44,8 +44,8 @@ impl Layout {
         }
         // A first pass of real digits makes fewer errors.
         passes.extend([
-            pass(true, "forward 1", RADIX, if self.parts > 1 { 14.0 } else { 11.8 }),
-            pass(true, "forward 2", RADIX, 14.0),
+            pass(true, "forward 1", RADIX, if self.parts > 1 { 13.97 } else { 11.8 }),
+            pass(true, "forward 2", RADIX, 13.97),
             pass(true, "forward 3", self.last(), forward_error(self.last())),
             pass(false, "product", 1, 2.0),
             pass(false, "inverse 1", RADIX, 9.4),

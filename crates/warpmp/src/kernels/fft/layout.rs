@@ -14,8 +14,8 @@
 use warpmp_kernel::build::{Builder, Emit, R32};
 use warpmp_kernel::ir::{Space, Vector};
 
-use super::codelet::Complex;
 use super::angle::{Angle, QUARTER};
+use super::codelet::Complex;
 use crate::kernels::OperationShape;
 
 /// Bits of a digit.
@@ -64,19 +64,14 @@ impl Layout {
             limbs => limbs,
         };
         let digits = limbs[0].max(limbs[1]) * 32 / DIGIT_BITS;
-        let divisions = || DIVISIONS.map(|[parts, points]| Self { limbs, square, points, parts, angle: QUARTER }).into_iter();
+        let divisions =
+            || DIVISIONS.map(|[parts, points]| Self { limbs, square, points, parts, angle: QUARTER }).into_iter();
         let shortest = |parts: Option<u32>| {
             let possible = |it: &Self| it.digits() >= digits && parts.is_none_or(|parts| parts == it.parts);
             divisions().filter(|it| possible(it) && it.is_exact()).min_by_key(|it| it.digits())
         };
         let asked = levels.and_then(|levels| shortest(Some(1 << levels)));
-        asked.or_else(|| shortest(None)).unwrap_or(Self {
-            limbs,
-            square,
-            points: 2048,
-            parts: 2,
-            angle: QUARTER,
-        })
+        asked.or_else(|| shortest(None)).unwrap_or(Self { limbs, square, points: 2048, parts: 2, angle: QUARTER })
     }
 
     /// Digits of a factor, and complex points of its transform.

@@ -1,4 +1,5 @@
-//! `fft`: full product and square by a right-angle convolution in double precision, a block a product.
+//! `fft`: full product and square by a right-angle convolution in double precision. To 65536 bits a block has a product, as
+//! this page says; `large` has longer products, in four steps through global memory.
 //!
 //! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
 //! requires   `la, lb ≤ 2048`, the longer one at least 129
@@ -60,7 +61,7 @@ const REGISTERS: u32 = 65536;
 /// The row of the register.
 pub(super) const ALGORITHM: Algorithm = Algorithm {
     name: "fft",
-    summary: "a block a product, digits of 16 bits, right-angle convolution in double precision with a proved bound",
+    summary: "right-angle convolution in double precision with a proved bound: a block a product, above 65536 bits four steps",
     accepts: "operands whose longer one has 4097 to 16777216 bits, on a GPU from sm_80 on",
     fits,
     order: Order::LongerFirst,
@@ -78,7 +79,7 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
 
 /// The row of the register for squares.
 pub(super) const SQUARES: Algorithm = Algorithm {
-    summary: "a block a square, digits of 16 bits, right-angle convolution in double precision with a proved bound",
+    summary: "right-angle convolution in double precision with a proved bound: a block a square, above 65536 bits four steps",
     accepts: "operands of 4097 to 16777216 bits, on a GPU from sm_80 on",
     ..ALGORITHM
 };

@@ -13,11 +13,11 @@
 //! enters it. So a chunk generates a carry, or passes one on if its words are all ones. Not both: two carries are never true.
 //! The sum of a chunk in progress is below 2⁸¹ in magnitude: three words.
 
-use warpmp_kernel::build::{Builder, Emit, R32, R64};
+use warpmp_kernel::build::{Builder, Emit, Guarded, R32, R64};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 
-use super::Block;
 use super::split::{CHUNK, POINT_BYTES, Split};
+use super::{Block, divide};
 
 /// Warps of a block that makes or finishes segments.
 pub(super) const SEGMENT_WARPS: u32 = 4;
@@ -61,7 +61,7 @@ impl Split {
     pub(super) fn make_words(self, b: &mut Builder, block: &Block, spectra: R64, results: R64) {
         b.section("setup");
         let blocks = self.word_blocks();
-        let (lane, within) = self.lane_of(b, block.number, blocks);
+        let (lane, within) = lane_of(b, block.number, blocks);
         let scratch = b.mad_wide(lane, self.scratch_bytes(), spectra);
         let warp = b.shr(block.thread, 5);
         let segment = b.mad_lo(within, SEGMENT_WARPS, warp);
@@ -73,7 +73,7 @@ impl Split {
         let end = b.add64(scratch, u64::from(self.spectrum_bytes()));
         let before = b.select64(end, from, is_first);
         let before = b.sub64(before, u64::from(POINT_BYTES * self.window()));
-        let [lows, highs] = self.load(b, before, self.window());
+        let [lows, highs] = load(b, before, self.window());
         let mut below: [Vec<Signed>; 2] = [Vec::new(), Vec::new()];
         for (low, high) in lows.into_iter().zip(highs) {
             // Below the high half's first chunk is the low half; below the low half is nothing.
@@ -114,39 +114,13 @@ impl Split {
         }
     }
 
-    /// The lane that a block works on, and the block's number among those of the lane.
-    fn lane_of(self, b: &mut Builder, number: R32, blocks: u32) -> (R32, R32) {
-        let (odd, two) = (blocks >> blocks.trailing_zeros(), blocks.trailing_zeros());
-        let low = b.and(number, (1 << two) - 1);
-        let rest = b.shr(number, two);
-        let (lane, high) = super::divide(b, rest, odd);
-        let within = b.mad_lo(high, 1 << two, low);
-        (lane, within)
-    }
-
     /// Emits `store` for the threads whose word `first + offset` is one of the result.
-    fn inside(
-        self,
-        b: &mut Builder,
-        first: R32,
-        offset: u32,
-        store: impl FnOnce(&mut warpmp_kernel::build::Guarded<'_>),
-    ) {
+    fn inside(self, b: &mut Builder, first: R32, offset: u32, store: impl FnOnce(&mut Guarded<'_>)) {
         let limit = self.limbs[2].saturating_sub(offset);
         if limit > 0 {
             let inside = b.compare(Cmp::Lt, first, limit);
             b.guarded(inside, true, store);
         }
-    }
-
-    /// Loads this many pairs of coefficients: of the low and of the high half.
-    fn load(self, b: &mut Builder, from: R64, count: u32) -> [Vec<Signed>; 2] {
-        let pairs = (0..count).map(|i| {
-            let words = b.load_global(Space::Global, Vector::V4, from, POINT_BYTES * i);
-            ([words[0], words[1]], [words[2], words[3]])
-        });
-        let (lows, highs) = pairs.unzip();
-        [lows, highs]
     }
 
     /// The number that enters a chunk, or one less, from the coefficients below, the nearest one last.
@@ -219,7 +193,7 @@ impl Split {
         let enters = b.copy(0);
         for first in (0..self.segments()).step_by(32) {
             let flag = b.copy(0);
-            let load = |g: &mut warpmp_kernel::build::Guarded<'_>| {
+            let load = |g: &mut Guarded<'_>| {
                 g.load_into(Space::Global, Vector::V1, &[flag], from, self.flags() + 4 * first);
             };
             let inside = b.compare(Cmp::Lt, block.lane, self.segments() - first);
@@ -240,7 +214,7 @@ impl Split {
     /// Adds the carries into segments: a warp each.
     pub(super) fn finish_segments(self, b: &mut Builder, block: &Block, spectra: R64, results: R64) {
         b.section("finish");
-        let (lane, within) = self.lane_of(b, block.number, self.segments() / SEGMENT_WARPS);
+        let (lane, within) = lane_of(b, block.number, self.segments() / SEGMENT_WARPS);
         let scratch = b.mad_wide(lane, self.scratch_bytes(), spectra);
         let warp = b.shr(block.thread, 5);
         let segment = b.mad_lo(within, SEGMENT_WARPS, warp);
@@ -278,6 +252,26 @@ impl Split {
             }
         });
     }
+}
+
+/// The lane that a block works on, and the block's number among those of the lane.
+fn lane_of(b: &mut Builder, number: R32, blocks: u32) -> (R32, R32) {
+    let (odd, two) = (blocks >> blocks.trailing_zeros(), blocks.trailing_zeros());
+    let low = b.and(number, (1 << two) - 1);
+    let rest = b.shr(number, two);
+    let (lane, high) = divide(b, rest, odd);
+    let within = b.mad_lo(high, 1 << two, low);
+    (lane, within)
+}
+
+/// Loads this many pairs of coefficients: of the low and of the high half.
+fn load(b: &mut Builder, from: R64, count: u32) -> [Vec<Signed>; 2] {
+    let pairs = (0..count).map(|i| {
+        let words = b.load_global(Space::Global, Vector::V4, from, POINT_BYTES * i);
+        ([words[0], words[1]], [words[2], words[3]])
+    });
+    let (lows, highs) = pairs.unzip();
+    [lows, highs]
 }
 
 /// Adds a signed number that is shifted left by `shift` bits, with its sign in all words above.

@@ -8,7 +8,7 @@ use warpmp_kernel::ir::{Cmp, Space, Vector};
 
 use super::super::angle::{QUARTER, tree_roots};
 use super::super::codelet::{self, Complex, Root};
-use super::super::layout::Points;
+use super::super::layout::{Points, Swizzle};
 use super::super::passes::{load_root, load_roots, remainders};
 use super::super::table::ROOT_BYTES;
 use super::split::{POINT_BYTES, POINTS, Split};
@@ -21,6 +21,15 @@ const OFFSET: f64 = 4_503_601_774_854_144.0;
 
 /// Digits that are computed before `ptxas` may load more.
 const TOGETHER: usize = 4;
+
+/// Where a thread finds things, and where its rows go.
+struct Place {
+    digits: Digits,
+    /// The table of the part.
+    table: R64,
+    /// The first row of the part, in the thread's column.
+    to: R64,
+}
 
 /// The digits of a factor that a thread reads.
 struct Digits {
@@ -49,7 +58,14 @@ impl Split {
     }
 
     /// Transforms the columns of a factor. `row`: the factors of the lanes; `spectra`: their spectra in scratch memory.
-    pub(super) fn down(self, b: &mut Builder, block: &Block, factor: usize, row: impl FnOnce(&mut Builder, R32) -> R64, spectra: R64) {
+    pub(super) fn down(
+        self,
+        b: &mut Builder,
+        block: &Block,
+        factor: usize,
+        row: impl FnOnce(&mut Builder, R32) -> R64,
+        spectra: R64,
+    ) {
         b.section("setup");
         let groups = self.groups();
         let group = b.and(block.number, groups - 1);
@@ -65,48 +81,55 @@ impl Split {
         let spectrum = b.mad_wide(lane, self.scratch_bytes(), spectra);
         let spectrum = b.mad_wide(part, POINT_BYTES * self.height * self.width, spectrum);
         let to = b.mad_wide(column, POINT_BYTES, spectrum);
+        let place = Place { digits, table, to };
         let passes = self.down_passes();
         let swizzle = self.swizzle(passes[passes.len() - 1].radix);
-        for (pass, section) in passes.iter().zip(["down 1", "down 2", "down 3"]) {
-            let stride = self.part_points() / (pass.nodes * pass.radix);
-            let is_last = stride == columns;
-            let is_first = pass.nodes == 1;
-            // A codelet of the thread is in this node; the others are in nodes that are `next` apart.
-            let node = b.shr(block.thread, stride.ilog2());
-            let next = self.down_threads() / stride;
-            let points = (!is_first || !is_last).then(|| {
-                let within = b.and(block.thread, stride - 1);
-                let number = b.mad_lo(node, pass.radix * stride, within);
-                Points::new(b, swizzle, number, block.shared)
-            });
-            let roots_from = b.mad_wide(node, ROOT_BYTES, table);
-            let first_row = b.mul_lo(node, pass.radix);
-            let to_row = b.mad_wide(first_row, POINT_BYTES * self.width, to);
-            let mut points = points;
-            for codelet in 0..POINTS / pass.radix {
-                let in_shared = codelet * self.down_threads() * pass.radix;
-                let x = if is_first {
-                    digits.first_pass(b, table, pass)
-                } else {
-                    b.section(section);
-                    let roots = load_roots(b, roots_from, pass.roots + codelet * next, pass.nodes, pass.radix / 2);
-                    let points = points.as_mut().expect("points in shared memory");
-                    let mut x: Vec<Complex> =
-                        (0..pass.radix).map(|i| points.load(b, in_shared + i * stride)).collect();
-                    codelet::forward(b, &mut x, &roots);
-                    x
-                };
-                for (x, i) in x.into_iter().zip(0..) {
-                    if is_last {
-                        let at = POINT_BYTES * self.width * (codelet * next * pass.radix + i);
-                        b.store_f64(Space::Global, &[x.re, x.im], to_row, at);
-                    } else if let Some(points) = &mut points {
-                        points.store(b, in_shared + i * stride, x);
-                    }
-                }
-            }
-            if !is_last {
+        for (number, (pass, section)) in passes.iter().zip(["down 1", "down 2", "down 3"]).enumerate() {
+            if number > 0 {
                 b.barrier();
+            }
+            self.down_pass(b, block, &place, swizzle, (pass, section));
+        }
+    }
+
+    /// A pass: the first one from digits, the last one to the rows, the others in shared memory.
+    fn down_pass(
+        self,
+        b: &mut Builder,
+        block: &Block,
+        place: &Place,
+        swizzle: Swizzle,
+        (pass, section): (&DownPass, &str),
+    ) {
+        let DownPass { radix, nodes, roots } = *pass;
+        let stride = self.part_points() / (nodes * radix);
+        // A codelet of the thread is in this node; the others are in nodes that are `next` apart.
+        let node = b.shr(block.thread, stride.ilog2());
+        let next = self.down_threads() / stride;
+        let within = b.and(block.thread, stride - 1);
+        let number = b.mad_lo(node, radix * stride, within);
+        let mut points = Points::new(b, swizzle, number, block.shared);
+        let roots_from = b.mad_wide(node, ROOT_BYTES, place.table);
+        let first_row = b.mul_lo(node, radix);
+        let to_row = b.mad_wide(first_row, POINT_BYTES * self.width, place.to);
+        for codelet in 0..POINTS / radix {
+            let in_shared = codelet * self.down_threads() * radix;
+            let x = if nodes == 1 {
+                place.digits.first_pass(b, place.table, pass)
+            } else {
+                b.section(section);
+                let roots = load_roots(b, roots_from, roots + codelet * next, nodes, radix / 2);
+                let mut x: Vec<Complex> = (0..radix).map(|i| points.load(b, in_shared + i * stride)).collect();
+                codelet::forward(b, &mut x, &roots);
+                x
+            };
+            for (x, i) in x.into_iter().zip(0..) {
+                if stride == self.columns() {
+                    let at = POINT_BYTES * self.width * (codelet * next * radix + i);
+                    b.store_f64(Space::Global, &[x.re, x.im], to_row, at);
+                } else {
+                    points.store(b, in_shared + i * stride, x);
+                }
             }
         }
     }
@@ -137,8 +160,7 @@ impl Digits {
             b.section("digits");
             let digits: Vec<F64> = (0..POINTS).map(|i| self.digit(b, 0, i)).collect();
             b.section("down 1");
-            let roots: Vec<Root> =
-                tree_roots(QUARTER, pass.radix.ilog2()).into_iter().map(Root::constant).collect();
+            let roots: Vec<Root> = tree_roots(QUARTER, pass.radix.ilog2()).into_iter().map(Root::constant).collect();
             return codelet::forward_real(b, &digits, &roots);
         }
         let powers: Vec<Complex> = (0..parts - 1).map(|i| load_root(b, table, i)).collect();

@@ -1,5 +1,15 @@
 //! Products and squares above 65536 bits: the transform in four steps through global memory.
 //!
+//! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
+//! requires   `la, lb ≤ 2¹⁹`
+//! launch     seven launches, six for a square: `Step`; 16 points a thread in each block of a transform
+//! cost       `bytes_moved` bytes of scratch memory a lane; as many operations on doubles as short products, and 16 a point for
+//!            turning rows and back
+//! registers  at most 255; the longest lengths have blocks of 384 threads, and 168
+//! bound      `bound.rs`: the error of every coefficient is below 1/2; `carry.rs`: a chunk carries at most 1
+//! source     Bailey's four-step transform, J. of Supercomputing 4 (1990). The balanced digits without a chain, the bound and the
+//!            carries from estimates are ours.
+//!
 //! ```text
 //! split.rs   the division of a product: digits, columns, rows; scratch memory
 //! bound.rs   the bound on the error of a coefficient
@@ -212,8 +222,18 @@ impl Spec for Large {
                 ),
             ),
             ("passes", format!("{passes} (the number is the radix)")),
-            ("bound", format!("{:.3}: no coefficient has a greater error; below 0.5 the product is exact", self.bound())),
-            ("memory", format!("{} bytes of scratch memory a lane; about {} bytes moved there", self.split.scratch_bytes(), self.split.bytes_moved())),
+            (
+                "bound",
+                format!("{:.3}: no coefficient has a greater error; below 0.5 the product is exact", self.bound()),
+            ),
+            (
+                "memory",
+                format!(
+                    "{} bytes of scratch memory a lane; about {} bytes moved there",
+                    self.split.scratch_bytes(),
+                    self.split.bytes_moved()
+                ),
+            ),
         ]
     }
 

@@ -61,10 +61,11 @@ impl Split {
         };
         let bits = 32 * u64::from(limbs[0].max(limbs[1]));
         let all = [1, 3, 5].into_iter().flat_map(|parts| SIZES.map(|size| (parts, size)));
-        let splits = all.filter(|&(parts, [height, _])| parts == 1 || height < 1024).filter_map(|(parts, [height, width])| {
-            let with = |digit_bits| Self { limbs, square, parts, height, width, digit_bits };
-            (11..=16).rev().map(with).find(|it| it.is_exact())
-        });
+        let splits =
+            all.filter(|&(parts, [height, _])| parts == 1 || height < 1024).filter_map(|(parts, [height, width])| {
+                let with = |digit_bits| Self { limbs, square, parts, height, width, digit_bits };
+                (11..=16).rev().map(with).find(|it| it.is_exact())
+            });
         splits.filter(|it| u64::from(it.digits()) * u64::from(it.digit_bits) >= bits).min_by_key(|it| it.digits())
     }
 

@@ -90,7 +90,7 @@ impl Split {
 
     /// Where the roots for the low parts begin.
     pub(super) const fn low_turns(self) -> u32 {
-        self.high_turns() + (4 * self.rows() * ROW_JOINED >> self.low_bits()) + 1
+        self.high_turns() + ((4 * self.rows() * ROW_JOINED) >> self.low_bits()) + 1
     }
 
     /// The number of the root of a row, in turns over the number of rows, without the quarter.

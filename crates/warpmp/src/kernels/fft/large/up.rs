@@ -33,10 +33,19 @@ impl Split {
         let lane = b.shr(block.number, groups.ilog2());
         let spectrum = b.mad_wide(lane, self.scratch_bytes(), spectra);
         let to_group = b.mad_wide(group, POINT_BYTES * columns, spectrum);
-        let swizzle = self.swizzle(POINTS);
-        let row_bytes = POINT_BYTES * self.width;
+        self.up_first(b, block, to_group);
+        b.barrier();
+        if self.joined() > POINTS {
+            self.up_second(b, block);
+            b.barrier();
+        }
+        self.join_columns(b, block, to_group);
+    }
 
+    /// The first pass: 16 neighbouring rows of a column.
+    fn up_first(self, b: &mut Builder, block: &Block, to_group: R64) {
         b.section("up 1");
+        let (columns, row_bytes) = (self.columns(), POINT_BYTES * self.width);
         let node = b.shr(block.thread, columns.ilog2());
         let within = b.and(block.thread, columns - 1);
         let from = b.mad_wide(within, POINT_BYTES, to_group);
@@ -50,30 +59,28 @@ impl Split {
             .collect();
         codelet::inverse_of_points(b, &mut x);
         let number = b.mad_lo(node, POINTS * columns, within);
-        let mut points = Points::new(b, swizzle, number, block.shared);
+        let mut points = Points::new(b, self.swizzle(POINTS), number, block.shared);
         for (x, i) in x.into_iter().zip(0..) {
             points.store(b, i * columns, x);
         }
-        b.barrier();
+    }
 
-        if self.joined() > POINTS {
-            b.section("up 2");
-            let stride = POINTS * columns;
-            let node = b.shr(block.thread, stride.ilog2());
-            let within = b.and(block.thread, stride - 1);
-            let j = b.shr(within, columns.ilog2());
-            let from = b.mad_wide(j, ROOT_BYTES, block.table);
-            let roots = load_roots(b, from, 0, POINTS, POINTS / 2);
-            let number = b.mad_lo(node, POINTS * stride, within);
-            let mut points = Points::new(b, swizzle, number, block.shared);
-            let mut x: Vec<Complex> = (0..POINTS).map(|i| points.load(b, i * stride)).collect();
-            codelet::inverse(b, &mut x, &roots);
-            for (x, i) in x.into_iter().zip(0..) {
-                points.store(b, i * stride, x);
-            }
-            b.barrier();
+    /// The second pass: joins 16 transforms of 16 points.
+    fn up_second(self, b: &mut Builder, block: &Block) {
+        b.section("up 2");
+        let stride = POINTS * self.columns();
+        let node = b.shr(block.thread, stride.ilog2());
+        let within = b.and(block.thread, stride - 1);
+        let j = b.shr(within, self.columns().ilog2());
+        let from = b.mad_wide(j, ROOT_BYTES, block.table);
+        let roots = load_roots(b, from, 0, POINTS, POINTS / 2);
+        let number = b.mad_lo(node, POINTS * stride, within);
+        let mut points = Points::new(b, self.swizzle(POINTS), number, block.shared);
+        let mut x: Vec<Complex> = (0..POINTS).map(|i| points.load(b, i * stride)).collect();
+        codelet::inverse(b, &mut x, &roots);
+        for (x, i) in x.into_iter().zip(0..) {
+            points.store(b, i * stride, x);
         }
-        self.join_columns(b, block, to_group);
     }
 
     /// The last pass: a codelet after the other, as long as the block has any.
@@ -99,11 +106,12 @@ impl Split {
         let within = b.and(number, columns - 1);
         let from = b.mad_wide(j, ROOT_BYTES, block.table);
         let mut points = Points::new(b, self.swizzle(POINTS), number, block.shared);
-        let mut x: Vec<Complex> =
-            (0..last * parts).map(|i| points.load(b, i * joined * columns)).collect();
+        let mut x: Vec<Complex> = (0..last * parts).map(|i| points.load(b, i * joined * columns)).collect();
         if last > 1 {
             let roots = load_roots(b, from, self.up_last(), joined, last / 2);
-            codelet::inverse(b, &mut x, &roots);
+            for part in x.chunks_mut(last as usize) {
+                codelet::inverse(b, part, &roots);
+            }
         }
         if parts > 1 {
             codelet::join_parts(b, &mut x, parts as usize, |b, i| load_root(b, from, self.up_turning() + i * joined));
