@@ -6,6 +6,8 @@
 #
 # Without --gpus it computes on the CPU. The driver of the host compiles the kernels: the image has no CUDA toolkit.
 FROM rust:1.89-slim-bookworm AS build
+# For the commit in --version.
+RUN apt-get update && apt-get install --yes --no-install-recommends git && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
 RUN cargo build --locked --profile dist -p warpmp-cli

@@ -23,6 +23,7 @@ pub struct Campaign<W> {
     pub(crate) folder: PathBuf,
     pub(crate) specification: W,
     pub(crate) restored: Option<Restored>,
+    pub(crate) extended: Option<W>,
 }
 
 /// The files of a directory.
@@ -76,13 +77,18 @@ impl<W: Work> Campaign<W> {
     /// [`Error::LostSpecification`] if the specification is lost or broken, and certificates are there.
     pub fn open(folder: &Path) -> Result<Self> {
         match restore::specification::<W>(folder)? {
-            Ok(specification) => Ok(Self { folder: folder.to_owned(), specification, restored: None }),
+            Ok(specification) => Ok(Self::of(folder, specification)),
             Err(lost) => Err(lost.error::<W>(folder)?),
         }
     }
 
+    fn of(folder: &Path, specification: W) -> Self {
+        Self { folder: folder.to_owned(), specification, restored: None, extended: None }
+    }
+
     /// Opens a directory for one process that works alone on this campaign, and makes it if it is not there. A specification that
-    /// is lost or broken is written again, if all certificates are of this campaign; [`Campaign::restored`] tells so.
+    /// is lost or broken is written again, if all certificates are of this campaign; [`Campaign::restored`] tells so. If this
+    /// campaign extends the directory's ([`Work::extends`]), its specification is written; [`Campaign::extended`] tells so.
     ///
     /// # Errors
     /// [`Error::File`]; [`Error::NotTrusted`] if another program version or rule set wrote the specification, or, where the
@@ -91,10 +97,18 @@ impl<W: Work> Campaign<W> {
     pub fn create(folder: &Path, specification: &W) -> Result<(Self, Lock)> {
         fs::create_dir_all(folder).map_err(Error::file(folder))?;
         let lock = Lock::take(folder)?;
-        let mut campaign = Self { folder: folder.to_owned(), specification: specification.clone(), restored: None };
-        if let Err(lost) = campaign.found()? {
-            campaign.restored = lost.restore(&campaign)?;
-            seal(&folder.join(SPECIFICATION), specification)?;
+        let mut campaign = Self::of(folder, specification.clone());
+        match restore::specification::<W>(folder)? {
+            Ok(found) if found == *specification => {}
+            Ok(found) if specification.extends(&found) => {
+                seal(&folder.join(SPECIFICATION), specification)?;
+                campaign.extended = Some(found);
+            }
+            Ok(found) => return Err(campaign.other(&found)),
+            Err(lost) => {
+                campaign.restored = lost.restore(&campaign)?;
+                seal(&folder.join(SPECIFICATION), specification)?;
+            }
         }
         // Killed processes leave unfinished files. The lock is held: nobody is writing now.
         for entry in fs::read_dir(folder).map_err(Error::file(folder))?.flatten() {
@@ -113,7 +127,7 @@ impl<W: Work> Campaign<W> {
     pub fn join(folder: &Path, specification: &W) -> Result<(Self, Lock)> {
         fs::create_dir_all(folder).map_err(Error::file(folder))?;
         let lock = Lock::share(folder)?;
-        let campaign = Self { folder: folder.to_owned(), specification: specification.clone(), restored: None };
+        let campaign = Self::of(folder, specification.clone());
         if let Err(lost) = campaign.found()? {
             if !lost.is_new::<W>(folder)? {
                 return Err(lost.error::<W>(folder)?);
@@ -131,9 +145,18 @@ impl<W: Work> Campaign<W> {
     fn found(&self) -> Result<Result<(), restore::Lost>> {
         match restore::specification::<W>(&self.folder)? {
             Ok(found) if found == self.specification => Ok(Ok(())),
-            Ok(found) => Err(Error::OtherCampaign { path: self.folder.join(SPECIFICATION), found: found.describe() }),
+            Ok(found) => Err(self.other(&found)),
             Err(lost) => Ok(Err(lost)),
         }
+    }
+
+    fn other(&self, found: &W) -> Error {
+        Error::OtherCampaign { path: self.folder.join(SPECIFICATION), found: found.describe() }
+    }
+
+    /// The specification that the directory had before this one extended it; none if it was not extended now.
+    pub fn extended(&self) -> Option<&W> {
+        self.extended.as_ref()
     }
 
     /// How the specification was written again, if it was.

@@ -71,6 +71,6 @@ pub use deal::{Event, deal};
 pub use error::{Damage, Error, Result};
 pub use lock::Lock;
 pub use restore::{Begun, Remains, Restored};
-pub use seal::{hex, seal, unseal, write_whole};
+pub use seal::{hex, program, seal, unseal, write_whole};
 pub use share::{Claimed, Shared};
 pub use work::Work;

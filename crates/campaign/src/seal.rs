@@ -103,6 +103,22 @@ pub fn seal<T: Serialize>(path: &Path, content: &T) -> Result<()> {
     write_whole(path, |file| file.write_all(&text))
 }
 
+/// The program that wrote the campaign of a directory, by the words of `campaign.json`: they tell the kind of the campaign, and nothing
+/// is checked. None if the file does not say it.
+///
+/// # Errors
+/// [`Error::File`] if the file cannot be read.
+pub fn program(folder: &Path) -> Result<Option<String>> {
+    let path = folder.join(crate::campaign::SPECIFICATION);
+    let metadata = fs::metadata(&path).map_err(Error::file(&path))?;
+    if !metadata.is_file() || metadata.len() > MOST_BYTES {
+        return Ok(None);
+    }
+    let bytes = fs::read(&path).map_err(Error::file(&path))?;
+    let file: Option<serde_json::Value> = serde_json::from_slice(&bytes).ok();
+    Ok(file.and_then(|file| file["content"]["program"].as_str().map(str::to_owned)))
+}
+
 /// Reads a sealed content of this kind of work.
 ///
 /// # Errors

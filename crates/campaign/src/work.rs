@@ -57,6 +57,12 @@ pub trait Work: Clone + PartialEq + Serialize + DeserializeOwned {
     /// [`Damage::Misplaced`] with the parameter that differs.
     fn fits(&self, certificate: &Self::Certificate) -> Result<(), Damage>;
 
+    /// Is this the campaign `found`, with more units? Then a process that works alone writes this specification in its place, and
+    /// all certificates of `found` are certificates of this campaign.
+    fn extends(&self, _found: &Self) -> bool {
+        false
+    }
+
     /// Have both certificates the same result? Times and devices may differ.
     fn agree(one: &Self::Certificate, other: &Self::Certificate) -> bool;
 

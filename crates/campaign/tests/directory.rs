@@ -101,7 +101,31 @@ fn a_lost_specification_is_written_again() {
         assert_eq!(campaign.restored().unwrap().aside.is_some(), broken.is_some());
         assert_eq!(fs::read(&description).unwrap(), text);
     }
-    assert!(matches!(Campaign::create(folder.path(), &Squares::new(7, 10)), Err(Error::OtherCampaign { .. })));
+    for other in [Squares::new(5, 10), Squares::new(7, 11)] {
+        assert!(matches!(Campaign::create(folder.path(), &other), Err(Error::OtherCampaign { .. })));
+    }
+}
+
+#[test]
+fn a_campaign_is_extended() {
+    let folder = tempfile::tempdir().unwrap();
+    let (before, after) = (Squares::new(3, 10), Squares::new(5, 10));
+    let (campaign, lock) = Campaign::create(folder.path(), &before).unwrap();
+    campaign.store(&before.make(1)).unwrap();
+    // A process that shares the directory extends nothing, nor one that finds it held.
+    assert!(matches!(Campaign::create(folder.path(), &after), Err(Error::Locked { .. })));
+    drop(lock);
+    assert!(matches!(Campaign::join(folder.path(), &after), Err(Error::OtherCampaign { .. })));
+    assert_eq!(Campaign::<Squares>::open(folder.path()).unwrap().specification(), &before);
+    let (campaign, lock) = Campaign::create(folder.path(), &after).unwrap();
+    assert_eq!(campaign.extended(), Some(&before));
+    let contents = campaign.contents().unwrap();
+    assert_eq!(campaign.missing(&contents).collect::<Vec<_>>(), [0, 2, 3, 4]);
+    drop(lock);
+    // From now on it is the longer one.
+    assert_eq!(Campaign::create(folder.path(), &after).unwrap().0.extended(), None);
+    assert!(matches!(Campaign::create(folder.path(), &before), Err(Error::OtherCampaign { .. })));
+    assert_eq!(warpmp_campaign::program(folder.path()).unwrap().as_deref(), Some("squares 1.0"));
 }
 
 #[test]

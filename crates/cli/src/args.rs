@@ -80,6 +80,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: EcdlpCommand,
     },
+    Resume(Resume),
     Devices(Devices),
     Selftest(Selftest),
     Completions(Completions),
@@ -259,6 +260,25 @@ pub(crate) struct ManPages {
     pub(crate) folder: Option<PathBuf>,
 }
 
+/// Go on with a campaign: a Collatz verification or a search for a discrete logarithm
+#[derive(Debug, Group)]
+#[command(after_help = "\
+The directory says which campaign it has. A campaign goes on with other engines than it began with, too.
+More options have the commands that begin a campaign: `collatz verify` and `ecdlp solve`, with -o DIR.
+
+Examples:
+  warpmp resume campaign
+  warpmp resume campaign --device cuda:1")]
+pub(crate) struct Resume {
+    /// Directory of a campaign
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    #[command(flatten)]
+    pub(crate) device: GpusArgs,
+    #[command(flatten)]
+    pub(crate) summary: SummaryArgs,
+}
+
 /// List every engine with its capabilities
 #[derive(Debug, Group)]
 #[command(after_help = "\
@@ -320,6 +340,10 @@ mod tests {
             "collatz records --kind path --below 5 --json -q",
             "collatz status x --json",
             "collatz trace 5 --json",
+            "collatz verify --from 5 --to 9 -o x",
+            "collatz verify -o x",
+            "collatz delay --from 5 --to 9 -o x",
+            "resume x --device cuda --json -q",
             "ecdlp solve --curve x --seed 5 --out x --for 5 --memory 5 --distinguished-bits 5 --points 5 --device cuda --json -q",
             "ecdlp status x --plot y --json",
             "ecdlp check x --sample 5 --seed 5 --json -q",

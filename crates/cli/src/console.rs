@@ -10,6 +10,7 @@ use crate::{
     args::SummaryArgs,
     closed,
     error::{Error, Result},
+    progress,
 };
 
 /// Standard error takes log lines from `warn` upwards; `WARPMP_LOG` says otherwise.
@@ -23,7 +24,7 @@ pub(crate) fn init_tracing() {
 
 /// One line on standard error. It is lost if standard error is closed.
 pub(crate) fn note(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let _ = progress::beside_bar(|| writeln!(io::stderr().lock(), "{line}"));
 }
 
 /// Was standard output open when the program started? The standard library opens a closed one anew, on a device that takes everything

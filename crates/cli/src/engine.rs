@@ -66,6 +66,14 @@ pub(crate) fn open_for(selector: Selector, work: Option<Work>, quiet: bool) -> R
     Ok((open(selector, quiet)?, None))
 }
 
+/// The first phase of a command on this engine: a driver compiles a kernel once, and keeps it for later runs.
+pub(crate) fn first_phase(session: &Session) -> &'static str {
+    match session.engine().kind {
+        EngineKind::Cuda => "the driver compiles kernels that it has not kept",
+        EngineKind::Cpu | EngineKind::Sim => "computing",
+    }
+}
+
 /// Opens the engine as the library has it.
 ///
 /// # Errors

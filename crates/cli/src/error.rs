@@ -17,6 +17,7 @@ use crate::{
         is_prime::WrongVerdict,
         pow::PowerError,
         reproduce::ReproduceError,
+        resume::ResumeError,
         selftest::WrongAnswers,
         tune::TuneError,
     },
@@ -60,6 +61,8 @@ pub(crate) enum Error {
     Collatz(#[from] CollatzFailure),
     #[error(transparent)]
     Ecdlp(#[from] EcdlpError),
+    #[error(transparent)]
+    Resume(#[from] ResumeError),
     #[error(transparent)]
     Reproduce(#[from] ReproduceError),
     #[error(transparent)]
@@ -131,6 +134,7 @@ impl Error {
             | Self::WrongVerdict(_)
             | Self::WrongFactor(_)
             | Self::Plot(_)
+            | Self::Resume(_)
             | Self::SelfTest(_)
             | Self::Power(_)
             | Self::Library(_)

@@ -25,6 +25,7 @@ use signal_hook::{
 use crate::{
     console,
     error::{Error, FAILED, INTERRUPTED, Result},
+    progress,
 };
 
 /// How long the work has to end by itself.
@@ -93,6 +94,7 @@ fn watch() {
     for path in files.iter() {
         let _ = fs::remove_file(path);
     }
+    progress::end();
     console::note("error: interrupted");
     process::exit(INTERRUPTED.into());
 }

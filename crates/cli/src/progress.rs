@@ -1,7 +1,13 @@
 //! A bar with rate and remaining time on a terminal.
 
 use std::{
+    borrow::Cow,
     io::{self, IsTerminal as _},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        mpsc::{self, RecvTimeoutError, Sender},
+    },
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
@@ -13,14 +19,16 @@ use crate::{interrupt, summary::scaled};
 /// Work that ends before this shows nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The progress of one command, on standard error.
+/// The progress of one command, on standard error. The bar appears by itself once the work takes long, also if nothing is done yet.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
     start: Instant,
-    /// May the bar appear once the work takes long?
-    wanted: bool,
+    /// The things that are counted, if their number is known and need not be small.
+    things: f64,
     what: &'static str,
+    /// Shows the bar later; none if the bar stays hidden.
+    patience: Option<Patience>,
 }
 
 impl Progress {
@@ -32,12 +40,42 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        Self { bar, start: Instant::now(), wanted: !quiet && io::stderr().is_terminal(), what }
+        bar.set_message(what);
+        let is_wanted = !quiet && io::stderr().is_terminal();
+        let patience = is_wanted.then(|| Patience::new(&bar));
+        Self { bar, start: Instant::now(), things: 0.0, what, patience }
+    }
+
+    /// Progress up to `things` things, of which parts may be done; then [`Progress::count`] tells all.
+    pub(crate) fn of_count(things: f64, what: &'static str, quiet: bool) -> Self {
+        let mut progress = Self::new(Some(1 << 32), what, quiet);
+        progress.things = things;
+        progress
+    }
+
+    /// `count` of the things of [`Progress::of_count`] are finished.
+    pub(crate) fn count(&self, count: f64) {
+        let done = (count / self.things.max(1.0) * 4_294_967_296.0) as u64;
+        let rate = count / self.start.elapsed().as_secs_f64();
+        self.show(done, || format!("{} {}, {}/s", scaled(count), self.what, scaled(rate)));
+    }
+
+    /// The work under way, where nothing is counted: tables, kernels that the driver compiles.
+    pub(crate) fn phase(&self, text: impl Into<Cow<'static, str>>) {
+        if self.patience.is_some() {
+            self.bar.set_message(text);
+        }
+    }
+
+    /// `done` parts of the total are done, and this one begins.
+    pub(crate) fn part(&self, done: u64, text: &str) {
+        self.phase(text.to_owned());
+        self.show(done, || text.to_owned());
     }
 
     /// Keeps the bar hidden: results go to the terminal.
     pub(crate) fn hide(&mut self) {
-        self.wanted = false;
+        self.patience = None;
     }
 
     /// `done` units of work are done, `count` things finished.
@@ -47,12 +85,9 @@ impl Progress {
     }
 
     fn show(&self, done: u64, message: impl FnOnce() -> String) {
-        if !self.wanted || self.start.elapsed() < PATIENCE {
+        // Nothing is done: the phase says more than a rate of 0.
+        if self.patience.is_none() || done == 0 {
             return;
-        }
-        if self.bar.is_hidden() {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-            self.bar.enable_steady_tick(Duration::from_millis(200));
         }
         let left = left_seconds(self.start.elapsed().as_secs_f64(), done, self.bar.length());
         let left = left
@@ -60,6 +95,50 @@ impl Progress {
         self.bar.set_message(message() + &left);
         self.bar.set_position(done);
     }
+}
+
+/// A thread that shows a bar unless the work ends soon.
+#[derive(Debug)]
+struct Patience {
+    /// Nobody sends: the thread sees that the sender is gone.
+    end: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Patience {
+    fn new(bar: &ProgressBar) -> Self {
+        let (end, ended) = mpsc::channel();
+        let bar = bar.clone();
+        let wait = move || {
+            if ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                reveal(&bar);
+            }
+        };
+        // Without the thread there is no bar.
+        let thread = thread::Builder::new().name("progress".into()).spawn(wait).ok();
+        Self { end: Some(end), thread }
+    }
+}
+
+impl Drop for Patience {
+    fn drop(&mut self) {
+        self.end = None;
+        if let Some(thread) = self.thread.take() {
+            // It ends at once.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Brings a bar to the terminal.
+fn reveal(bar: &ProgressBar) {
+    let mut shown = shown();
+    if shown.is_ended {
+        return;
+    }
+    shown.bar = Some(bar.clone());
+    bar.set_draw_target(ProgressDrawTarget::stderr());
+    bar.enable_steady_tick(Duration::from_millis(200));
 }
 
 /// The seconds that are left at the rate so far. It is told with each step of the bar, so it does not grow while the bar stands.
@@ -81,7 +160,40 @@ impl Watch for Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
+        self.patience = None;
+        shown().bar = None;
         self.bar.finish_and_clear();
+    }
+}
+
+/// The bar on the terminal: a command shows one at a time.
+struct Shown {
+    bar: Option<ProgressBar>,
+    /// The program ends: no bar appears any more.
+    is_ended: bool,
+}
+
+static SHOWN: Mutex<Shown> = Mutex::new(Shown { bar: None, is_ended: false });
+
+fn shown() -> MutexGuard<'static, Shown> {
+    SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes the bar from the terminal: the program ends although work is under way.
+pub(crate) fn end() {
+    let mut shown = shown();
+    shown.is_ended = true;
+    if let Some(bar) = shown.bar.take() {
+        bar.finish_and_clear();
+    }
+}
+
+/// Writes to the terminal while the bar is out of the way.
+pub(crate) fn beside_bar<T>(write: impl FnOnce() -> T) -> T {
+    let bar = shown().bar.clone();
+    match bar {
+        Some(bar) => bar.suspend(write),
+        None => write(),
     }
 }
 

@@ -78,6 +78,11 @@ pub(crate) struct Summary {
     least_bits: Vec<usize>,
 }
 
+/// The reason for a device after its name.
+pub(crate) fn in_brackets(reason: Option<&'static str>) -> String {
+    reason.map_or_else(String::new, |reason| format!(" ({reason})"))
+}
+
 impl Summary {
     /// Nothing done yet on `device`.
     pub(crate) fn new(operation: Operation, device: &str) -> Self {
@@ -138,7 +143,7 @@ impl Summary {
         } else {
             shown(&widest)
         };
-        let reason = self.reason.map_or_else(String::new, |reason| format!(" ({reason})"));
+        let reason = in_brackets(self.reason);
         format!(
             "{lanes} {results} of {widths} bits, {checks}{expected}; {device}{reason}, {algorithm}\n\
              kernel {kernel} ({kernel_rate} {name}/s), end to end {total} ({} {name}/s, {})",
@@ -170,6 +175,7 @@ fn byte_rate(bytes: f64) -> String {
 /// Seconds in the unit that suits them.
 pub(crate) fn scaled_seconds(seconds: f64) -> String {
     match seconds {
+        0.0 => "0 s".into(),
         s if s >= 1.0 => format!("{} s", significant(s)),
         s if s >= 1e-3 => format!("{} ms", significant(s * 1e3)),
         s => format!("{} µs", significant(s * 1e6)),
@@ -179,6 +185,7 @@ pub(crate) fn scaled_seconds(seconds: f64) -> String {
 /// About three significant digits, without an exponent.
 pub(crate) fn significant(number: f64) -> String {
     match number {
+        0.0 => "0".into(),
         n if n >= 99.95 => format!("{n:.0}"),
         n if n >= 9.995 => format!("{n:.1}"),
         n if n >= 0.1 => format!("{n:.2}"),
@@ -195,6 +202,7 @@ mod tests {
         assert_eq!(scaled(6.519e9), "6.52 G");
         assert_eq!(scaled(123_456.0), "123 k");
         assert_eq!(scaled(12.34), "12.3");
+        assert_eq!((scaled(0.0), scaled_seconds(0.0)), ("0".into(), "0 s".into()));
         assert_eq!([3.49e19, 2.1e16, 3.0157e38].map(scaled), ["34.9 E", "21.0 P", "3.02e38"]);
         assert_eq!(scaled_seconds(0.000_055), "55.0 µs");
         assert_eq!(scaled_seconds(1.5), "1.50 s");

@@ -48,7 +48,8 @@ fn not_a_number() {
         ("1e9", "a.txt:4: not a number"),
         ("0xfg", "a.txt:4: not a number"),
         ("0x", "a.txt:4: not a number"),
-        ("1,2", "a.txt:4: not a number"),
+        ("1,2", "a.txt:4: not a number: \"1,2\"; one number a line is needed"),
+        ("-----BEGIN PUBLIC KEY-----", "`batch-gcd` reads keys"),
         ("\u{0661}", "a.txt:4: not a number"),
     ] {
         dir.write("a.txt", format!("1\n# comment\n2\n{line}\nalso wrong\n"));
@@ -246,12 +247,19 @@ fn a_gpu_that_is_not_there() {
     run.fails(1, &["error: "]);
     assert_eq!(dir.names(), ["a.txt"]);
     // Short work needs none.
-    let run = dir.run(&["mul", "a.txt", "a.txt"]);
-    assert_eq!(run.ok(), "1\n");
-    assert!(run.stderr.contains("(less time than a GPU takes to start)"), "{}", run.stderr);
-    assert!(!run.stderr.contains("the CPU engine serves"), "{}", run.stderr);
-    // And without naming one, the CPU serves and says so in one line.
-    let run = dir.run(&["is-prime", "a.txt"]);
+    for (args, result) in [
+        (&["mul", "a.txt", "a.txt"][..], "1\n"),
+        (&["is-prime", "a.txt"], "0\n"),
+        (&["next-prime", "a.txt"], "2\n"),
+        (&["pow", "a.txt", "5"], "1\n"),
+    ] {
+        let run = dir.run(args);
+        assert_eq!(run.ok(), result);
+        assert!(run.stderr.contains("(less time than a GPU takes to start)"), "{}", run.stderr);
+        assert!(!run.stderr.contains("the CPU engine serves"), "{}", run.stderr);
+    }
+    // Where the size is not known and none is named, the CPU serves and says so in one line.
+    let run = dir.run_with(&["is-prime", "-"], b"1\n");
     assert_eq!(run.ok(), "0\n");
     assert_eq!(run.stderr.lines().filter(|line| line.contains("the CPU engine serves")).count(), 1, "{}", run.stderr);
 }

@@ -151,6 +151,8 @@ fn keys_in_and_findings_out() {
     );
     dir.run(&["batch-gcd", "moduli.csv", "--column", "n"])
         .fails(1, &["no column is called n; there are host, bits, modulus"]);
+    dir.write("k.pem", "-----BEGIN RSA PRIVATE KEY-----\nMAA=\n-----END RSA PRIVATE KEY-----\n");
+    dir.run(&["batch-gcd", "k.pem"]).fails(1, &["k.pem: a private key; `openssl pkey -pubout` writes"]);
     dir.run(&["batch-gcd", "moduli.csv", "--column", "host"]).fails(1, &["moduli.csv:2: not a number: \"alpha\""]);
 }
 

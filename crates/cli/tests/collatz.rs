@@ -55,6 +55,11 @@ fn a_campaign_from_verify_to_check() {
     for words in ["% of the range", "numbers/s of a window", "numbers/s of all", "missing", "75.0000 % covered"] {
         assert!(svg.contains(words), "{words}: {svg}");
     }
+    // The missing window is shaded, and lines that mean different things have different colours.
+    assert_eq!(svg.matches("opacity=\"0.25\"").count(), 2, "{svg}");
+    let colours: std::collections::BTreeSet<&str> =
+        svg.split("<polyline").skip(1).filter_map(|line| line.split("stroke=\"").nth(1)?.get(..7)).collect();
+    assert!(colours.contains("#0072B2") && colours.contains("#D55E00"), "{colours:?}");
     // The line is in two pieces, and named once.
     assert_eq!(svg.matches("\nnumbers/s of a window\n").count(), 1);
     fs::rename(dir.path("aside"), dir.path("camp").join(name)).unwrap();
@@ -120,18 +125,28 @@ fn records_and_traces() {
     let by_cpu = collatz(&dir, "records --kind path --below 100");
     assert_eq!(collatz(&dir, "records --kind path --below 100 --device sim").text(), by_cpu.text());
     assert!(collatz(&dir, "trace 93571393692802302").ok().contains("delay    2091 steps"));
-    // 27 takes 70 steps of T, and rises to 9232/2; long trajectories are a line without dots.
-    collatz(&dir, "trace 27 --plot 27.svg").ok();
+    // Every step counts, in the figures, in the values and in the chart; long trajectories are a line without dots.
+    let trace = collatz(&dir, "trace 27 --values --plot 27.svg");
+    let values: Vec<&str> = trace.ok().lines().take(111).collect();
+    assert_eq!((&values[..3], values[110]), (&["82", "41", "124"][..], "1"));
+    for words in ["delay    111 steps", "glide    96 steps until below the start\n", "highest  9232\n"] {
+        assert!(trace.text().contains(words), "{words}: {}", trace.text());
+    }
     let svg = dir.text("27.svg");
-    for words in ["The trajectory of 27", "steps of T", "value", "the start", "\n10\n", "\n1000\n"] {
+    let marks = ["start 27", "peak 9232 after 77 steps", "glide: 96 steps until below the start", "delay: 111 steps"];
+    for words in
+        ["The trajectory of 27: 111 steps", "steps, 3n+1 and n/2", "value", "\n10\n", "\n1000\n"].iter().chain(&marks)
+    {
         assert!(svg.contains(words), "{words}: {svg}");
     }
-    // A filled and an empty circle each, and the ends of the start's line. A mark, of the peak or the glide, has three with its name.
-    let marks = 2 * 3;
-    assert_eq!(svg.matches("<circle").count(), 2 * 71 + 2 * 2 + 3 + marks);
+    // A filled and an empty circle for each value and each end of the start's line, and one for each mark.
+    assert_eq!(svg.matches("<circle").count(), 2 * 112 + 2 * 2 + 4);
     collatz(&dir, "trace 93571393692802302 --plot long.svg").ok();
-    assert_eq!(dir.text("long.svg").matches("<circle").count(), 2 * 2 + 2 + marks);
+    assert_eq!(dir.text("long.svg").matches("<circle").count(), 2 * 2 + 4);
+    // An even start is below itself at once, and the start 8 is its own peak.
     assert_eq!(collatz(&dir, "trace 6 --values").ok().lines().next(), Some("3"));
+    collatz(&dir, "trace 8 --plot 8.svg").ok();
+    assert!(!dir.text("8.svg").contains("peak"));
 }
 
 #[test]
@@ -166,7 +181,7 @@ fn a_campaign_of_the_published_checksum() {
     let status = collatz(&dir, "status camp");
     assert!(status.ok().contains(&format!("alpha      {alpha}\n")), "{}", status.text());
     let start = highest.split(',').next().unwrap();
-    assert!(status.text().contains(&format!("highest    {start}\n")), "{highest}: {}", status.text());
+    assert!(status.text().contains(&format!("highest    {start}, after steps of T")), "{highest}: {}", status.text());
     assert!(collatz(&dir, "check camp").ok().starts_with("5 certificates: 5 recomputed whole"));
     // What is missing is done again, and the sum is the range's; on another engine, too.
     fs::remove_file(&certificates(&dir)[2]).unwrap();

@@ -193,6 +193,24 @@ fn the_version_names_the_build() {
     assert!(run.text().trim_end().ends_with("features)") || run.text().trim_end().ends_with("GMP)"), "{}", run.text());
 }
 
+/// `cargo binstall` finds the archive that `tools/release` makes.
+#[test]
+fn the_archive_has_the_name_that_is_looked_for() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap();
+    let (manifest, release) = (read("crates/cli/Cargo.toml"), read("tools/release"));
+    for line in [
+        r#"pkg-url = "{ repo }/releases/download/v{ version }/warpmp-{ version }-{ target }.tar.gz""#,
+        r#"bin-dir = "warpmp-{ version }-{ target }/{ bin }{ binary-ext }""#,
+    ] {
+        assert!(manifest.contains(line), "{line}");
+    }
+    assert!(release.contains("name=warpmp-$version-$target\n") && release.contains("$name.tar.gz"), "{release}");
+    assert!(release.contains(r#"cp "target/$target/dist/warpmp""#), "{release}");
+    assert!(read("Cargo.toml").contains("\nrepository = \"https://"), "{}", "binstall needs its repo");
+    assert!(manifest.contains("repository.workspace = true"), "{manifest}");
+}
+
 #[test]
 fn commands_that_may_have_been_meant() {
     let dir = Dir::new();
@@ -201,6 +219,8 @@ fn commands_that_may_have_been_meant() {
         (&["help", "mod"], "tip: there is rem, reduce"),
         (&["help", "version"], "tip: there is --version"),
         (&["collatz", "vrify"], "verify"),
+        (&["status", "camp"], "tip: there is collatz status, ecdlp status"),
+        (&["collatz", "resume", "camp"], "tip: there is warpmp resume"),
     ] {
         dir.run(words).fails(2, &["unrecognized subcommand", hint]);
     }
@@ -243,7 +263,7 @@ fn commands_of_several_operations_are_explained() {
         ),
         (
             "explain collatz --from 2^64 --count 2^40 --device cpu",
-            ["1099511627776 starts from 18446744073709551616", "scheme", "windows"],
+            ["1099511627776 numbers from 18446744073709551616 to 18446745173221179391", "scheme", "windows"],
         ),
         ("explain mul --bits 64 --device cpu", ["1048576 lanes", "algorithm", "why"]),
     ] {

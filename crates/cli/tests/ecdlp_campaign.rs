@@ -103,9 +103,7 @@ fn limits_of_time_and_signals() {
     interrupt(&child);
     let run = finish(child);
     assert_eq!(run.code, 130, "{}", run.stderr);
-    for words in
-        ["9 bytes of an unfinished block", "steps now", "error: interrupted; `warpmp ecdlp solve --out camp` goes on"]
-    {
+    for words in ["9 bytes of an unfinished block", "steps now", "error: interrupted; `warpmp resume camp` goes on"] {
         assert!(run.stderr.contains(words), "no {words:?} in {}", run.stderr);
     }
     assert!(dir.run(&["ecdlp", "check", "camp", "--sample", "2"]).ok().contains("torn   camp/points-"));

@@ -71,6 +71,16 @@ fn a_closed_standard_output_is_an_error() {
     ] {
         redirected(&dir, ">&-", args).fails(1, &["closed"]);
     }
+    // Years of work do not begin.
+    for args in [
+        "ecdlp solve --curve eccp-131 --device cpu",
+        "ecdlp solve --curve eccp-131 --device cpu -o search",
+        "collatz records --kind delay --below 2^70 --device cpu",
+        "bench mul --bits 65536 --count 2^20 --runs 1000 --device cpu",
+        "bench collatz --count 2^60 --device cpu",
+    ] {
+        redirected(&dir, ">&-", &args.split(' ').collect::<Vec<_>>()).fails(1, &["closed"]);
+    }
     // What does not need it is done.
     redirected(&dir, ">&-", &["sqr", "a", "--device", "cpu", "-q", "-o", "new"]).ok();
     assert_eq!(dir.text("new"), "49\n");

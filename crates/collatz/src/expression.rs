@@ -172,7 +172,33 @@ impl Parser {
             self.at += 1;
             self.bounded(&value)?;
         }
-        if self.at == start { Err(self.unexpected("a number or '('")) } else { Ok(value) }
+        if self.at == start {
+            return Err(self.unexpected("a number or '('"));
+        }
+        if hexadecimal { Ok(value) } else { self.scaled(value) }
+    }
+
+    /// A decimal number with the power of ten after it, if there is one: `1e6`.
+    fn scaled(&mut self, mut value: IBig) -> Result<IBig, ExpressionError> {
+        let digit = |parser: &Self, at: usize| parser.characters.get(at).and_then(|it| it.to_digit(10));
+        if !matches!(self.characters.get(self.at), Some('e' | 'E')) || digit(self, self.at + 1).is_none() {
+            return Ok(value);
+        }
+        self.at += 1;
+        let mut exponent = 0_usize;
+        while let Some(next) = digit(self, self.at) {
+            exponent = exponent.saturating_mul(10).saturating_add(next as usize);
+            self.at += 1;
+        }
+        // A power of ten has more bits than three times its zeros.
+        if value != IBig::ZERO {
+            if exponent > self.most_bits / 3 {
+                return Err(self.too_large());
+            }
+            value *= IBig::from(10).pow(exponent);
+            self.bounded(&value)?;
+        }
+        Ok(value)
     }
 
     fn nested(&mut self, inner: fn(&mut Self) -> Result<IBig, ExpressionError>) -> Result<IBig, ExpressionError> {
@@ -235,6 +261,10 @@ mod tests {
             ("0xff", 255),
             ("1_000_000", 1_000_000),
             ("1^1000", 1),
+            ("1e6", 1_000_000),
+            ("3*2E2+1e0", 601),
+            ("0xe1", 225),
+            ("0e99999999999999999999", 0),
         ] {
             assert_eq!(parse(text), Ok(value), "{text}");
         }
@@ -262,6 +292,11 @@ mod tests {
             ("2^127+1", "128 bits; at most 2^127"),
             ("0x", "column 3: the end"),
             ("_1", "column 1: '_'"),
+            ("1e", "column 2: 'e' where an operator"),
+            ("1.5", "column 2: '.' where an operator"),
+            ("1e-6", "column 2: 'e' where an operator"),
+            ("1e2000", "more than 4096 bits"),
+            ("1e99999999999999999999", "more than 4096 bits"),
             ("1^9999999999999999999999", "more than 4096"),
         ] {
             let error = parse(text).unwrap_err().to_string();

@@ -30,6 +30,31 @@ impl Value {
         }
     }
 
+    /// Is the value odd?
+    fn is_odd(&self) -> bool {
+        match self {
+            Self::Narrow(value) => value & 1 == 1,
+            Self::Wide(value) => is_odd(value),
+        }
+    }
+
+    /// Three times the value and one.
+    fn tripled(&self) -> Self {
+        match self {
+            Self::Narrow(value) if *value <= NARROW => Self::Narrow(3 * value + 1),
+            Self::Narrow(value) => Self::from(UBig::from(*value) * 3u8 + 1u8),
+            Self::Wide(value) => Self::from(value * 3u8 + 1u8),
+        }
+    }
+
+    /// Half of an even value.
+    fn halved(self) -> Self {
+        match self {
+            Self::Narrow(value) => Self::Narrow(value >> 1),
+            Self::Wide(value) => Self::from(value >> 1),
+        }
+    }
+
     /// Is the value below `start`?
     pub fn is_below(&self, start: u128) -> bool {
         matches!(self, Self::Narrow(value) if *value < start)
@@ -66,33 +91,33 @@ fn is_odd(value: &UBig) -> bool {
     value.bit(0)
 }
 
-/// A whole trajectory in figures.
+/// A whole trajectory in figures. All steps are single: `3n+1` for odd `n`, `n/2` for even `n`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// The start.
     pub start: UBig,
-    /// Steps of `T` down to 1.
-    pub steps: u64,
-    /// Odd steps among them.
+    /// Steps `n/2` down to 1. Steps of `T(n) = n/2` or `(3n+1)/2` are as many.
+    pub even_steps: u64,
+    /// Steps `3n+1` down to 1.
     pub odd_steps: u64,
-    /// Steps of `T` until the value is below the start; 0 for the start 1, whose values never are.
+    /// Steps until the value is below the start; 0 for the start 1, whose values never are.
     pub glide: u64,
-    /// The highest value, with `3n+1` not yet halved. Lists that use `T` have half of this value, for starts above 2.
+    /// The highest value. Lists that use `T` have half of this value, for starts above 2.
     pub highest: UBig,
     /// Did a value exceed 128 bits?
     pub wide: bool,
 }
 
 impl Trace {
-    /// The delay: standard steps, `3n+1` and `n/2` counted singly, down to 1.
+    /// The delay: steps down to 1.
     pub fn delay(&self) -> u64 {
-        self.steps + self.odd_steps
+        self.even_steps + self.odd_steps
     }
 }
 
 /// Follows `start` down to 1.
 ///
-/// `each` sees every value after the start, and may stop the walk by returning false.
+/// `each` sees the value after every single step, and may stop the walk by returning false.
 ///
 /// # Errors
 /// [`Error::ZeroStart`]; [`Error::Stopped`] if `each` says so.
@@ -109,32 +134,36 @@ pub fn trace_any(start: &UBig, mut each: impl FnMut(&Value) -> bool) -> Result<T
     if start == Value::Narrow(0) {
         return Err(Error::ZeroStart);
     }
-    let mut value = start.clone();
-    // The highest value of T over odd steps is half of the highest value with 3n+1.
-    let mut highest = Value::Narrow(0);
-    let highest_start = start.to_ubig();
-    let is_wide = matches!(start, Value::Wide(_));
-    let mut trace =
-        Trace { start: start.to_ubig(), steps: 0, odd_steps: 0, glide: 0, highest: highest_start, wide: is_wide };
+    let mut trace = Trace {
+        start: start.to_ubig(),
+        even_steps: 0,
+        odd_steps: 0,
+        glide: 0,
+        highest: UBig::ZERO,
+        wide: matches!(start, Value::Wide(_)),
+    };
+    let (mut value, mut highest) = (start.clone(), start.clone());
     while value != Value::Narrow(1) {
-        let (next, odd) = value.step();
-        trace.steps += 1;
-        if odd {
+        let next = if value.is_odd() {
             trace.odd_steps += 1;
-            if exceeds(&next, &highest) {
-                highest = next.clone();
-            }
+            value.tripled()
+        } else {
+            trace.even_steps += 1;
+            value.halved()
+        };
+        if exceeds(&next, &highest) {
+            highest = next.clone();
         }
         trace.wide |= matches!(next, Value::Wide(_));
         if trace.glide == 0 && exceeds(&start, &next) {
-            trace.glide = trace.steps;
+            trace.glide = trace.delay();
         }
         if !each(&next) {
             return Err(Error::Stopped);
         }
         value = next;
     }
-    trace.highest = trace.highest.max(highest.to_ubig() << 1);
+    trace.highest = highest.to_ubig();
     Ok(trace)
 }
 

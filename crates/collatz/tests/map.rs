@@ -58,12 +58,19 @@ fn steps_agree_with_another_library() {
 #[test]
 fn known_trajectories() {
     let one = trace(1, |_| true).unwrap();
-    assert_eq!((one.steps, one.delay(), one.glide, one.highest.to_string()), (0, 0, 0, "1".into()));
+    assert_eq!((one.even_steps, one.delay(), one.glide, one.highest.to_string()), (0, 0, 0, "1".into()));
     let two = trace(2, |_| true).unwrap();
     assert_eq!((two.delay(), two.glide, two.highest.to_string()), (1, 1, "2".into()));
     let seven = trace(27, |_| true).unwrap();
-    assert_eq!((seven.steps, seven.odd_steps, seven.delay(), seven.glide), (70, 41, 111, 59));
+    assert_eq!((seven.even_steps, seven.odd_steps, seven.delay(), seven.glide), (70, 41, 111, 96));
     assert_eq!(seven.highest.to_string(), "9232");
+    let mut values = Vec::new();
+    trace(6, |value| {
+        values.push(value.to_ubig().to_string());
+        true
+    })
+    .unwrap();
+    assert_eq!(values, ["3", "10", "5", "16", "8", "4", "2", "1"]);
     let descent = descend(27).unwrap();
     assert_eq!((descent.steps, descent.below, descent.highest), (59, 23, Value::Narrow(4616)));
     assert!(trace(0, |_| true).is_err() && descend(0).is_err());

@@ -113,8 +113,7 @@ pub(crate) fn delays<'py>(
     Ok(PyArray1::from_vec(py, delays))
 }
 
-/// A trajectory: the steps of `T`, the odd steps among them, the glide, the highest value, and the first values after the
-/// start.
+/// A trajectory: the delay, the odd steps among its steps, the glide, the highest value, and the first values after the start.
 type Traced = (u64, u64, u64, Big, Vec<Big>);
 
 /// Follows a start down to 1, and keeps at most `most` values.
@@ -131,7 +130,7 @@ pub(crate) fn trace(py: Python<'_>, start: u128, most: usize) -> Result<Traced> 
             }
             true
         })?;
-        Ok((trace.steps, trace.odd_steps, trace.glide, big(&trace.highest.to_le_bytes()), values))
+        Ok((trace.delay(), trace.odd_steps, trace.glide, big(&trace.highest.to_le_bytes()), values))
     })
 }
 

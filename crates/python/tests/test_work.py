@@ -111,8 +111,8 @@ def test_collatz():
     assert wp.collatz.delay(27) == 111
     assert wp.collatz.delay(1, 500).tolist() == [steps(n) for n in range(1, 501)]
     trace = wp.collatz.trace(27)
-    assert (trace.delay, trace.highest, trace.values[0], trace.values[-1]) == (111, 9232, 41, 1)
-    assert trace.odd_steps == 41 and len(trace.values) == 70
+    assert (trace.delay, trace.highest, trace.values[0], trace.values[-1]) == (111, 9232, 82, 1)
+    assert trace.odd_steps == 41 and trace.glide == 96 and len(trace.values) == 111
     assert wp.collatz.records(10_000) == wp.collatz.known_records()[: len(wp.collatz.records(10_000))]
     assert (27, 9232) in wp.collatz.records(100, "path")
     found = wp.collatz.verify(2**71, 2**24)

@@ -46,12 +46,17 @@ macro_rules! absent {
             select(u8, Words, Words) -> Words;
             add_where(u8, Words, Words) -> Words;
             sub_where(u8, Words, Words) -> Words;
+            digit_factor(Words) -> Words;
+            signed_factor(Words) -> Words;
+            mul_signed([Words; 2], Words, Words) -> [Words; 2];
         }
     };
     ($name:ident $($method:ident($($type:ty),*) -> $result:ty;)*) => {
         impl Simd for $name {
             type Vector = Words;
             type Mask = u8;
+            type Factor = Words;
+            type Signed = Words;
 
             const LANES: usize = MAX_LANES;
             const DIGIT_BITS: usize = 52;
@@ -83,8 +88,7 @@ absent! {
     Avx2
 }
 
-impl Ifma {
-    pub(crate) fn reciprocal(self, _: Words, _: Words) -> [Words; 2] {
-        match self {}
-    }
+absent! {
+    /// AVX2 with FMA, which this processor's kind does not have.
+    Fma
 }

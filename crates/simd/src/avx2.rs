@@ -7,12 +7,13 @@
 use std::arch::x86_64::{
     __m256i, _mm256_add_epi64, _mm256_and_si256, _mm256_andnot_si256, _mm256_blendv_epi8, _mm256_castsi256_pd,
     _mm256_cmpeq_epi64, _mm256_cmpgt_epi32, _mm256_cmpgt_epi64, _mm256_i64gather_epi64, _mm256_loadu_si256,
-    _mm256_maskload_epi32, _mm256_maskstore_epi32, _mm256_movemask_pd, _mm256_mul_epu32, _mm256_or_si256,
-    _mm256_permute2x128_si256, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_setr_epi64x,
-    _mm256_setzero_si256, _mm256_sllv_epi64, _mm256_srli_epi64, _mm256_srlv_epi64, _mm256_storeu_si256,
-    _mm256_sub_epi64, _mm256_unpackhi_epi64, _mm256_unpacklo_epi64,
+    _mm256_maskload_epi32, _mm256_maskstore_epi32, _mm256_movemask_pd, _mm256_mul_epi32, _mm256_mul_epu32,
+    _mm256_or_si256, _mm256_permute2x128_si256, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32,
+    _mm256_setr_epi64x, _mm256_setzero_si256, _mm256_sllv_epi64, _mm256_srli_epi64, _mm256_srlv_epi64,
+    _mm256_storeu_si256, _mm256_sub_epi64, _mm256_unpackhi_epi64, _mm256_unpacklo_epi64,
 };
 
+use crate::choice::is_allowed;
 use crate::simd::{MAX_LANES, Simd, sealed::Sealed};
 
 const BLOCK_LIMBS: usize = 8;
@@ -39,6 +40,9 @@ impl Simd for Avx2 {
     type Vector = __m256i;
     type Mask = __m256i;
 
+    type Factor = __m256i;
+    type Signed = __m256i;
+
     const LANES: usize = 4;
     const DIGIT_BITS: usize = DIGIT_BITS as usize;
     // A column gets n products below (2^28 − 1)² < 2^56 − 2^28, and digits and carries below 2^29 + 2^36: 255 keep it below 2^64.
@@ -47,7 +51,7 @@ impl Simd for Avx2 {
     const SQUARE_KARATSUBA_DIGITS: usize = 112;
 
     fn detect() -> Option<Self> {
-        is_x86_feature_detected!("avx2").then_some(Self(()))
+        (is_x86_feature_detected!("avx2") && is_allowed("avx2")).then_some(Self(()))
     }
 
     #[inline]
@@ -81,6 +85,9 @@ impl Simd for Avx2 {
             )
         }
         mul_low(sum: __m256i, a: __m256i, b: __m256i) -> __m256i { _mm256_add_epi64(sum, _mm256_mul_epu32(a, b)) }
+        mul_signed(columns: [__m256i; 2], a: __m256i, b: __m256i) -> [__m256i; 2] {
+            [_mm256_add_epi64(columns[0], _mm256_mul_epi32(a, b)), columns[1]]
+        }
         low_digit(x: __m256i, y: __m256i) -> __m256i {
             _mm256_and_si256(_mm256_mul_epu32(x, y), _mm256_set1_epi64x(Self::DIGIT as i64))
         }
@@ -110,6 +117,16 @@ impl Simd for Avx2 {
         select(mask: __m256i, yes: __m256i, no: __m256i) -> __m256i { _mm256_blendv_epi8(no, yes, mask) }
         add_where(mask: __m256i, a: __m256i, b: __m256i) -> __m256i { _mm256_add_epi64(a, _mm256_and_si256(b, mask)) }
         sub_where(mask: __m256i, a: __m256i, b: __m256i) -> __m256i { _mm256_sub_epi64(a, _mm256_and_si256(b, mask)) }
+    }
+
+    #[inline(always)]
+    fn digit_factor(self, digit: __m256i) -> __m256i {
+        digit
+    }
+
+    #[inline(always)]
+    fn signed_factor(self, x: __m256i) -> __m256i {
+        x
     }
 
     /// A word has room for a whole product: nothing belongs to the next column.

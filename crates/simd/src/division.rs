@@ -1,9 +1,10 @@
-//! Long division of vectors of digits: one independent quotient and remainder for each lane, with AVX-512 IFMA.
+//! Long division of vectors of digits: one independent quotient and remainder for each lane.
 //!
 //! computes   `u = q·v + r`, `r < v`, for `v > 0` of any length up to [`MAX_DIGITS`] digits
 //! cost       `2n` multiply-adds for each digit of the quotient, with `n` digits of the divisor
 //!
-//! Each lane is shifted so that its divisor has `52n − 1` bits. With `x = 2^52`, a step subtracts `q·v` by adding `q·w` with
+//! Digits have at least 51 bits. Each lane is shifted so that its divisor has one bit less than its digits. With
+//! `x = 2^DIGIT_BITS`, a step subtracts `q·v` by adding `q·w` with
 //! `w = xⁿ − v` and subtracting `q` from the digit above. Columns are carried only at the top, where the two highest digits and
 //! a reciprocal of two digits give a digit of the quotient.
 //!
@@ -11,68 +12,73 @@
 //! `4/x` for the digits below the highest two (carries of columns included), `12/x` for three products that are left
 //! out, and for the reciprocal, which is at most 300 units of its lower digit too small, `600/x`. So it is `⌊r/v⌋` or one
 //! less, and the latter only if the quotient's fraction is below `δ = 2^10/x`: the new remainder is in `[0, v·(1 + δ))`, and the
-//! next quotient below `x + 2^10`. Its digit may have one bit more than 52. That bit is rare, a row of its own, and
+//! next quotient below `x + 2^10`. Its digit may have one bit more. That bit is rare, a row of its own, and
 //! carried into the quotient's next digit in the end. The last remainder is below `2v`: one subtraction corrects it.
 //! Long divisors make digits in strips, with the divisor's highest digits; the others follow as a strip of a product. What
 //! they add is below the three digits that an estimate looks at, by two digits at least: as with carries of columns, it
 //! is not negative, and less than the bound allows.
+//! Signed columns: the columns below the highest three may be negative, together above `−n` units of the third. The
+//! two highest digits may seem too large by that, which is `4n/x² < 4/x` of the quotient. So a unit of `4/x` is taken from the
+//! estimate first; an estimate below zero is the digit 0. It is at most `8/x` smaller than the bound above takes it for.
 //! A column gets two halves of a product for each of at most `n` digits, a row's digit in a rare case, and its own
-//! beginning: below `(3n + 2)·x`, which `n ≤ 1300` keeps below `2^64`. The digit at the top is a two's complement: it
+//! beginning: below `(3n + 2)·x`, which `n ≤ 1300` keeps below `2^64`, and below `2^63` for signed columns of 51 bits. The digit at the top is a two's complement: it
 //! lacks the carry that the columns below still hold, at most `2^12`. Where they hold it further down the two
 //! digits seem negative; then `r` is far below `v`, and the digit is 0.
 //!
 //! source: Knuth, The Art of Computer Programming 2, 4.3.1, algorithm D; columns as in [`product`](crate::product).
 
-use crate::Ifma;
 use crate::product::{STRIP, reduce, strips, subtract_if_not_less};
 use crate::shift::Distances;
 use crate::simd::{MAX_LANES, Simd};
 
-type Vector = <Ifma as Simd>::Vector;
-
 /// Digits of the longest divisor.
 pub const MAX_DIGITS: usize = 1300;
-const DIGIT_BITS: usize = Ifma::DIGIT_BITS;
 /// Divisors of this number of digits or more make digits of the quotient by strips (measured).
 const STRIP_DIGITS: usize = 24;
 /// Digits of the divisor that a strip's own digits are made with.
 const HEAD: usize = 12;
 
 /// Digits of a divisor of `limbs` limbs: a bit is left free.
-pub const fn count(limbs: usize) -> usize {
-    (32 * limbs + 1).div_ceil(DIGIT_BITS)
+pub const fn count<S: Simd>(limbs: usize) -> usize {
+    (32 * limbs + 1).div_ceil(S::DIGIT_BITS)
 }
 
 /// A divisor for each lane, and the numbers that are made from it once.
 #[derive(Clone, Debug)]
-pub struct Divisors {
-    s: Ifma,
+pub struct Divisors<S: Simd> {
+    s: S,
     /// `v`, shifted.
-    shifted: Vec<Vector>,
+    shifted: Vec<S::Vector>,
     /// `xⁿ − v`.
-    complement: Vec<Vector>,
+    complement: Vec<S::Vector>,
     /// `x^(n+2)/4v`, two digits, and a little less.
-    reciprocal: [Vector; 2],
-    distances: Distances<Ifma>,
+    reciprocal: [S::Vector; 2],
+    distances: Distances<S>,
 }
 
-impl Divisors {
+impl<S: Simd> Divisors<S> {
     /// Memory for divisors of so many digits.
-    pub fn new(s: Ifma, digits: usize) -> Self {
+    pub fn new(s: S, digits: usize) -> Self {
+        const { assert!(S::DIGIT_BITS >= 51, "estimates need long digits") };
         let (shifted, complement) = (vec![s.zero(); digits], vec![s.zero(); digits]);
         Self { s, shifted, complement, reciprocal: [s.zero(); 2], distances: Distances::new(s, &[0; MAX_LANES]) }
     }
 
+    /// Digits of a divisor.
+    pub const fn count(&self) -> usize {
+        self.shifted.len()
+    }
+
     /// Takes divisors: their digits, and their numbers of bits, which are not zero.
-    pub fn set(&mut self, divisors: &[Vector], bits: &[usize; MAX_LANES]) {
+    pub fn set(&mut self, divisors: &[S::Vector], bits: &[usize; MAX_LANES]) {
         let (s, n) = (self.s, self.shifted.len());
-        self.distances = Distances::new(s, &bits.map(|bits| DIGIT_BITS * n - 1 - bits));
+        self.distances = Distances::new(s, &bits.map(|bits| S::DIGIT_BITS * n - 1 - bits));
         self.distances.up(divisors, &mut self.shifted);
         s.vectorize(
             #[inline(always)]
             || {
                 for (w, v) in self.complement.iter_mut().zip(&self.shifted) {
-                    *w = s.sub(s.splat(Ifma::DIGIT), *v);
+                    *w = s.sub(s.splat(S::DIGIT), *v);
                 }
                 // xⁿ − 1 − v, and 1: it carries on through digits that are all ones.
                 self.complement[0] = s.add(self.complement[0], s.splat(1));
@@ -87,13 +93,19 @@ impl Divisors {
     pub fn digits(&self, bits: usize) -> (usize, usize) {
         let n = self.shifted.len();
         // The dividend must be below v·x^steps, and v has 52n − 1 bits.
-        let steps = (bits + self.distances.longest() + 2).saturating_sub(DIGIT_BITS * n).div_ceil(DIGIT_BITS);
+        let steps = (bits + self.distances.longest() + 2).saturating_sub(S::DIGIT_BITS * n).div_ceil(S::DIGIT_BITS);
         (n + steps, steps + 1)
     }
 
     /// Divides reduced digits of at most so many bits. Scratch has the first, `quotients` the second number of
     /// [`digits`](Self::digits). The remainders, reduced, are the first digits of the scratch: as many as are returned.
-    pub fn divide(&self, dividends: &[Vector], bits: usize, quotients: &mut [Vector], scratch: &mut [Vector]) -> usize {
+    pub fn divide(
+        &self,
+        dividends: &[S::Vector],
+        bits: usize,
+        quotients: &mut [S::Vector],
+        scratch: &mut [S::Vector],
+    ) -> usize {
         let (s, n) = (self.s, self.shifted.len());
         let (digits, count) = self.digits(bits);
         let (r, q) = (&mut scratch[..digits], &mut quotients[..count]);
@@ -124,7 +136,7 @@ impl Divisors {
     /// One digit: `r ← r − q·v`, for the `n + 1` lowest columns of `r`. The lowest `below` columns are left to be done; returns
     /// the digit.
     #[inline]
-    fn step(&self, columns: &mut [Vector], q: &mut [Vector], below: usize) -> Vector {
+    fn step(&self, columns: &mut [S::Vector], q: &mut [S::Vector], below: usize) -> S::Vector {
         let s = self.s;
         s.vectorize(
             #[inline(always)]
@@ -140,17 +152,15 @@ impl Divisors {
                 let low = s.digit(r[n - 1]);
                 (r[n], r[n - 1]) = (high, low);
                 let (digit, over) = self.quotient(high, low);
-                let mut upper = s.zero();
-                for (r, w) in r.iter_mut().zip(complement) {
-                    *r = s.add(s.mul_low(*r, digit, *w), upper);
-                    upper = s.mul_high(s.zero(), digit, *w);
-                }
-                r[n] = s.sub(s.add(r[n], upper), digit);
+                s.strip(&[digit], complement, r);
+                r[n] = s.sub(r[n], digit);
                 q[0] = digit;
-                let one_digit = s.splat(DIGIT_BITS as u64);
-                if s.lanes(s.equal(over, s.zero())) != u8::MAX {
+                let one_digit = s.splat(S::DIGIT_BITS as u64);
+                let is_over = s.except(s.mask(u8::MAX), s.equal(over, s.zero()));
+                if s.any(is_over) {
+                    // It is 1 there.
                     for (r, w) in columns[1..].iter_mut().zip(&self.complement) {
-                        *r = s.mul_low(*r, over, *w);
+                        *r = s.add_where(is_over, *r, *w);
                     }
                     let r = &mut columns[below..];
                     r[n] = s.sub(r[n], s.shl(over, one_digit));
@@ -166,14 +176,16 @@ impl Divisors {
 
     /// `(high·x + low)·4·reciprocal / x³`: a digit, and what is above it.
     #[inline(always)]
-    fn quotient(&self, high: Vector, low: Vector) -> (Vector, Vector) {
+    fn quotient(&self, high: S::Vector, low: S::Vector) -> (S::Vector, S::Vector) {
         let (s, zero) = (self.s, self.s.zero());
         let [m1, m0] = self.reciprocal;
         let whole = s.mul_high(zero, high, m1);
         let part = s.mul_low(zero, high, m1);
         let part = s.mul_high(s.mul_high(part, high, m0), low, m1);
-        let digit = s.add(s.shl(whole, s.splat(2)), s.shr(part, s.splat(DIGIT_BITS as u64 - 2)));
-        let digit = s.select(s.is_negative(high), zero, digit);
+        let part = if S::SIGNED_COLUMNS { s.sub(part, s.splat(1)) } else { part };
+        let two = s.splat(2);
+        let digit = s.add(s.shl(whole, two), s.signed_carry(s.shl(part, two)));
+        let digit = s.select(s.is_negative(s.or(high, digit)), zero, digit);
         (s.digit(digit), s.carry(digit))
     }
 }

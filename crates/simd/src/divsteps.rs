@@ -1,56 +1,36 @@
 //! Greatest common divisors and inverses by division steps: one pair of numbers for each lane.
 //!
-//! computes   `gcd(f, g)` for odd `f`; with `a = g` also `d` with `a·d = ±gcd mod m`, `m = f`
+//! computes   `gcd(f, g)` for odd `f`; with `a = g` also `d` with `a·d = gcd mod m`, `m = f`
 //! cost       about `2.1·b/w` batches for numbers of `b` bits and digits of `w` bits: `w` steps of 19 instructions on one word, then
-//!            `18n` instructions, with inverses `64n`, for `n` digits
+//!            4 products for each digit of the numbers, which shrink, and 6 for each digit of the cofactors
 //!
 //! A batch of steps looks at the lowest digits alone. It gives a matrix, by which the numbers are multiplied, and the
 //! products' lowest digits are zeros. Numbers are two's complements: their highest digit has a sign. The cofactors
-//! `d`, `e` are residues modulo `m`; a negative entry multiplies `m − d` in place of `d`, and a multiple of `m` makes the
-//! lowest digit zero.
+//! `d`, `e` are integers modulo `m`; a multiple `q·m` makes the lowest digit of a product zero.
 //!
-//! bound: the sum of a row's entries is at most `x = 2^w` in magnitude. One may be `x` itself, of `f`'s row and beside a
-//! zero: it has a row of its own. So numbers never exceed the larger one at the beginning, and cofactors are below
-//! `(x·m + (x − 1)·m)/x < 2m` before one subtraction. A column is a sum of three products, three digits
-//! and a carry. After `(49b + 80)/17` steps `g` is zero.
+//! bound: the sum of a row's entries is at most `x = 2^w` in magnitude. So numbers never exceed the larger one at the
+//! beginning. A digit goes where it and its neighbour tell no more than the sign, which leaves a bit free.
+//! `q` is in `[−x/2, x/2)`, so a batch adds at most `m/2` to the magnitude of the cofactors. They have a digit more than `m`,
+//! and are reduced in the end. A column is a sum of three products, three digits and a carry. After `(49b + 80)/17` steps `g` is
+//! zero.
 //! source: Bernstein and Yang 2019, with Wuille's starting value (`libsecp256k1`, 2021).
 
 use crate::montgomery::Moduli;
-use crate::product::{assign, difference};
-use crate::simd::Simd;
+use crate::product::subtract_if_not_less;
+use crate::shift::Distances;
+use crate::simd::{MAX_LANES, Simd};
 
-/// The effect of a batch of steps: `f ← (u·f + v·g)/x`, `g ← (q·f + r·g)/x`.
-struct Matrix<S: Simd> {
-    f: [Entry<S>; 2],
-    g: [Entry<S>; 2],
+/// The effect of a batch of steps: `f ← (u·f + v·g)/x`, `g ← (q·f + r·g)/x`, by rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Matrix<S: Simd> {
+    /// The entries as integers.
+    pub integers: [[S::Vector; 2]; 2],
+    /// The entries as factors.
+    pub factors: [[S::Signed; 2]; 2],
 }
 
-/// An entry of the matrix.
-struct Entry<S: Simd> {
-    /// Modulo `x`.
-    word: S::Vector,
-    magnitude: S::Vector,
-    negative: S::Mask,
-    /// Lanes where the entry is `x`, and where it is `x` in magnitude.
-    over: S::Mask,
-    over_magnitude: S::Mask,
-}
-
-impl<S: Simd> Entry<S> {
-    #[inline(always)]
-    fn new(s: S, entry: S::Vector) -> Self {
-        let negative = s.is_negative(entry);
-        let magnitude = s.select(negative, s.sub(s.zero(), entry), entry);
-        let over_magnitude = s.equal(magnitude, s.splat(1 << S::DIGIT_BITS));
-        Self {
-            word: s.digit(entry),
-            magnitude: s.digit(magnitude),
-            negative,
-            over: s.except(over_magnitude, negative),
-            over_magnitude,
-        }
-    }
-}
+/// Multiples of a modulus that are added to two numbers, and the modulus.
+pub type Multiples<'m, S> = ([<S as Simd>::Signed; 2], &'m [<S as Simd>::Vector]);
 
 /// As many steps on the lowest digits as a digit has bits; `zeta` is `−δ − 1/2`.
 #[inline(always)]
@@ -74,7 +54,8 @@ fn batch<S: Simd>(s: S, f: S::Vector, g: S::Vector, zeta: &mut S::Vector) -> Mat
         u = s.add(u, u);
         v = s.add(v, v);
     }
-    Matrix { f: [Entry::new(s, u), Entry::new(s, v)], g: [Entry::new(s, q), Entry::new(s, r)] }
+    let factors = [[s.signed_factor(u), s.signed_factor(v)], [s.signed_factor(q), s.signed_factor(r)]];
+    Matrix { integers: [[u, v], [q, r]], factors }
 }
 
 /// A pair of numbers for each lane, and cofactors where an inverse is wanted.
@@ -85,220 +66,208 @@ pub struct Pairs<S: Simd> {
     pub f: Vec<S::Vector>,
     /// Numbers; in the end zeros.
     pub g: Vec<S::Vector>,
-    /// The cofactors that belong to `f`.
+    /// The cofactors that belong to `f`. They have a digit more.
     pub d: Vec<S::Vector>,
     /// The cofactors that belong to `g`.
-    pub e: Vec<S::Vector>,
-    minus_d: Vec<S::Vector>,
-    minus_e: Vec<S::Vector>,
+    e: Vec<S::Vector>,
+}
+
+/// Batches for numbers of so many digits.
+const fn batches<S: Simd>(digits: usize) -> usize {
+    (3 * S::DIGIT_BITS * digits + 80) / S::DIGIT_BITS + 1
 }
 
 impl<S: Simd> Pairs<S> {
     /// Memory for numbers of so many digits, two bits of which are free.
     pub fn new(s: S, digits: usize) -> Self {
-        let number = || vec![s.zero(); digits];
-        Self { s, f: number(), g: number(), d: number(), e: number(), minus_d: number(), minus_e: number() }
+        let number = |digits| vec![s.zero(); digits];
+        Self { s, f: number(digits), g: number(digits), d: number(digits + 1), e: number(digits + 1) }
     }
 
-    /// Steps until all `g` are zero; `f` is then the divisor or its negative. With moduli, `d` and `e` follow.
-    pub fn run(&mut self, moduli: Option<&Moduli<S>>) {
+    /// Replaces `f` by the greatest common divisors, and `g` by zeros.
+    pub fn divisors(&mut self) {
+        self.run(None);
+    }
+
+    /// The same, and `d`, below `m`, with `g·d = gcd` modulo `m = f`.
+    pub fn inverses(&mut self, moduli: &Moduli<S>) {
+        let s = self.s;
+        self.d.fill(s.zero());
+        self.e.fill(s.zero());
+        self.e[0] = s.splat(1);
+        let negative = self.run(Some(moduli));
+        self.reduce(moduli, negative);
+    }
+
+    /// Steps until all `g` are zero. Returns the lanes in which the cofactor belongs to `−f`.
+    fn run(&mut self, moduli: Option<&Moduli<S>>) -> S::Mask {
         let (s, n) = (self.s, self.f.len());
         s.vectorize(
             #[inline(always)]
             || {
                 let mut zeta = s.splat(-1_i64 as u64);
-                for _ in 0..=(3 * S::DIGIT_BITS * n + 80) / S::DIGIT_BITS {
+                let mut length = n;
+                for _ in 0..batches::<S>(n) {
+                    let (f, g) = (&mut self.f[..length], &mut self.g[..length]);
                     let mut any = s.zero();
-                    for g in &self.g {
+                    for g in &*g {
                         any = s.or(any, *g);
                     }
-                    if !s.any(s.except(s.mask(u8::MAX), s.equal(any, s.zero()))) {
-                        return;
+                    if is_everywhere(s, s.equal(any, s.zero())) {
+                        break;
                     }
-                    let matrix = batch(s, self.f[0], self.g[0], &mut zeta);
-                    update(s, &mut self.f, &mut self.g, &matrix);
+                    let matrix = batch(s, f[0], g[0], &mut zeta);
+                    s.combine([f, g], &matrix, None);
                     if let Some(moduli) = moduli {
                         self.follow(moduli, &matrix);
                     }
+                    length = self.shrink(length);
                 }
+                self.make_positive(length)
             },
-        );
+        )
     }
 
     /// `d` and `e` multiplied by the matrix, over `x`, modulo `m`.
     #[inline(always)]
     fn follow(&mut self, moduli: &Moduli<S>, matrix: &Matrix<S>) {
-        let (s, m) = (self.s, moduli.digits());
-        difference(s, m, &self.d, &mut self.minus_d);
-        difference(s, m, &self.e, &mut self.minus_e);
-        let mut rows = [ResidueRow::new(s, &matrix.f), ResidueRow::new(s, &matrix.g)];
-        for row in &mut rows {
-            row.choose_quotient(self.cofactors(0), moduli.inverse());
-        }
-        for (k, m) in m.iter().enumerate() {
-            let digits = self.cofactors(k);
-            let [d, e] = [rows[0].digit(digits, *m), rows[1].digit(digits, *m)];
-            if k > 0 {
-                (self.d[k - 1], self.e[k - 1]) = (d, e);
-            }
-        }
-        let (top, none) = (m.len() - 1, [[s.zero(); 2]; 2]);
-        let [d, e] = [rows[0].digit(none, s.zero()), rows[1].digit(none, s.zero())];
-        (self.d[top], self.e[top]) = (d, e);
-        moduli.reduce(&mut self.d);
-        moduli.reduce(&mut self.e);
+        let s = self.s;
+        let lowest = [s.digit(self.d[0]), s.digit(self.e[0])];
+        let quotients =
+            [quotient(s, matrix, 0, lowest, moduli.inverse()), quotient(s, matrix, 1, lowest, moduli.inverse())];
+        s.combine([&mut self.d, &mut self.e], matrix, Some((quotients, moduli.digits())));
     }
 
-    /// Digits of `d` and `e`, each beside the digit of its negative.
+    /// Fewer digits of `f` and `g` where the highest ones are no more than signs in all lanes.
     #[inline(always)]
-    fn cofactors(&self, k: usize) -> [[S::Vector; 2]; 2] {
-        [[self.d[k], self.minus_d[k]], [self.e[k], self.minus_e[k]]]
+    fn shrink(&mut self, mut length: usize) -> usize {
+        let s = self.s;
+        while length > 1 {
+            let numbers = [&mut self.f, &mut self.g];
+            let [f, g] = [is_sign(s, &numbers[0][length - 2..]), is_sign(s, &numbers[1][length - 2..])];
+            if !is_everywhere(s, s.both(f, g)) {
+                break;
+            }
+            for number in numbers {
+                let sign = s.shl(number[length - 1], s.splat(S::DIGIT_BITS as u64));
+                number[length - 2] = s.or(number[length - 2], sign);
+                number[length - 1] = s.zero();
+            }
+            length -= 1;
+        }
+        length
     }
 
     /// Replaces `f` by its absolute value; returns the lanes that were negative.
-    pub fn make_positive(&mut self) -> S::Mask {
+    #[inline(always)]
+    fn make_positive(&mut self, length: usize) -> S::Mask {
         let s = self.s;
+        let f = &mut self.f[..length];
+        let negative = s.is_negative(f[length - 1]);
+        for f in &mut *f {
+            *f = s.select(negative, s.sub(s.zero(), *f), *f);
+        }
+        s.carry_up_signed(f, s.zero());
+        negative
+    }
+
+    /// `d` modulo `m`, of `−d` in these lanes.
+    fn reduce(&mut self, moduli: &Moduli<S>, negative: S::Mask) {
+        let (s, n) = (self.s, self.f.len());
+        // Above the magnitude of all cofactors, over m.
+        let most = (batches::<S>(n) / 2 + 2).next_power_of_two();
+        let mut multiple = vec![s.zero(); n + 1];
+        let mut raise = |by: usize| {
+            Distances::new(s, &[by; MAX_LANES]).up(moduli.digits(), &mut multiple);
+            multiple.clone()
+        };
+        let more = raise(most.ilog2() as usize);
         s.vectorize(
             #[inline(always)]
             || {
-                let negative = s.is_negative(self.f[self.f.len() - 1]);
-                let mut carry = s.zero();
-                for f in &mut self.f {
-                    let digit = s.add(s.select(negative, s.sub(s.zero(), *f), *f), carry);
-                    carry = s.signed_carry(digit);
-                    *f = s.digit(digit);
+                for (d, more) in self.d.iter_mut().zip(&more) {
+                    *d = s.add(s.select(negative, s.sub(s.zero(), *d), *d), *more);
                 }
-                negative
+                s.carry_up_signed(&mut self.d, s.zero());
             },
-        )
-    }
-
-    /// `d` for positive `f`: `m − d` in these lanes.
-    pub fn negate_cofactor(&mut self, moduli: &Moduli<S>, lanes: S::Mask) {
-        difference(self.s, moduli.digits(), &self.d, &mut self.minus_d);
-        assign(self.s, lanes, &mut self.d, &self.minus_d);
-        moduli.reduce(&mut self.d);
+        );
+        for by in (0..=most.ilog2() as usize).rev() {
+            subtract_if_not_less(s, &mut self.d, &raise(by));
+        }
     }
 }
 
-/// `f` and `g` multiplied by the matrix, over `x`.
+/// The multiple of the modulus that makes the lowest digit zero.
 #[inline(always)]
-fn update<S: Simd>(s: S, f: &mut [S::Vector], g: &mut [S::Vector], matrix: &Matrix<S>) {
-    let mut rows = [SignedRow::new(s, &matrix.f), SignedRow::new(s, &matrix.g)];
-    for k in 0..f.len() {
-        let digits = [f[k], g[k]];
-        let columns = [rows[0].column(digits), rows[1].column(digits)];
-        if k > 0 {
-            (f[k - 1], g[k - 1]) = (s.digit(columns[0]), s.digit(columns[1]));
-        }
-    }
-    // The highest digits have the signs.
+fn quotient<S: Simd>(s: S, matrix: &Matrix<S>, row: usize, [d, e]: [S::Vector; 2], inverse: S::Vector) -> S::Signed {
+    let [u, v] = matrix.integers[row];
+    let column = s.add(s.low_digit(u, d), s.low_digit(v, e));
+    let quotient = s.low_digit(column, inverse);
+    // The upper half stands for negative ones.
+    let half = s.splat(1 << (S::DIGIT_BITS - 1));
+    s.signed_factor(s.sub(quotient, s.shl(s.and(quotient, half), s.splat(1))))
+}
+
+/// The lanes where the second digit is the sign of the first one and nothing else.
+#[inline(always)]
+fn is_sign<S: Simd>(s: S, digits: &[S::Vector]) -> S::Mask {
+    let bit = s.shr(s.digit(digits[0]), s.splat(S::DIGIT_BITS as u64 - 1));
+    s.equal(s.add(digits[1], bit), s.zero())
+}
+
+/// Is the mask set in all lanes?
+#[inline(always)]
+fn is_everywhere<S: Simd>(s: S, mask: S::Mask) -> bool {
+    !s.any(s.except(s.mask(u8::MAX), mask))
+}
+
+/// Two numbers multiplied by the matrix, over `x`: `(u·f + v·g)/x` and `(q·f + r·g)/x`, both with a multiple of the modulus if there
+/// is one.
+#[inline(always)]
+pub(crate) fn combine<S: Simd>(
+    s: S,
+    [f, g]: [&mut [S::Vector]; 2],
+    matrix: &Matrix<S>,
+    multiples: Option<Multiples<'_, S>>,
+) {
+    let zero = s.zero();
     let top = f.len() - 1;
-    (f[top], g[top]) = (rows[0].top(), rows[1].top());
-}
-
-/// A row of the matrix by two's complements, from the lowest digits up.
-struct SignedRow<'m, S: Simd> {
-    s: S,
-    entries: &'m [Entry<S>; 2],
-    /// The digits below.
-    below: [S::Vector; 2],
-    /// The parts of products with them that belong here, and the carry of the columns below.
-    upper: S::Vector,
-    carry: S::Vector,
-}
-
-impl<'m, S: Simd> SignedRow<'m, S> {
-    #[inline(always)]
-    fn new(s: S, entries: &'m [Entry<S>; 2]) -> Self {
-        Self { s, entries, below: [s.zero(); 2], upper: s.zero(), carry: s.zero() }
-    }
-
-    /// The next column; the bits above its digit are carried.
-    #[inline(always)]
-    fn column(&mut self, digits: [S::Vector; 2]) -> S::Vector {
-        let s = self.s;
-        let mut column = self.rest();
-        self.upper = s.zero();
-        for (entry, digit) in self.entries.iter().zip(digits) {
-            let digit = s.factor(digit);
-            column = s.mul_low(column, entry.word, digit);
-            self.upper = s.mul_high(self.upper, entry.word, digit);
-        }
-        self.below = digits;
-        self.carry = s.signed_carry(column);
-        column
-    }
-
-    /// The part of a column that comes from the digits below: an entry is its word, less `x` if it is negative.
-    #[inline(always)]
-    fn rest(&self) -> S::Vector {
-        let s = self.s;
-        let mut column = s.add(self.carry, self.upper);
-        for (entry, below) in self.entries.iter().zip(self.below) {
-            column = s.sub_where(entry.negative, column, below);
-            if s.any(entry.over) {
-                column = s.add_where(entry.over, column, below);
+    // Digits of signed numbers: the highest one is a digit and a sign.
+    let signs = [s.is_negative(f[top]), s.is_negative(g[top])];
+    (f[top], g[top]) = (s.digit(f[top]), s.digit(g[top]));
+    let mut columns = [[zero; 2]; 2];
+    for k in 0..=top {
+        let digits = [s.digit_factor(f[k]), s.digit_factor(g[k])];
+        let mut carries = [zero; 2];
+        for ((row, columns), carry) in matrix.factors.iter().zip(&mut columns).zip(&mut carries) {
+            // The carry comes last: the products do not wait for it.
+            (*carry, columns[0]) = (columns[0], zero);
+            for (entry, digit) in row.iter().zip(digits) {
+                *columns = s.mul_signed(*columns, *entry, digit);
             }
         }
-        column
-    }
-
-    /// The column above the highest digits; a digit that is negative was taken for `x` more.
-    #[inline(always)]
-    fn top(&self) -> S::Vector {
-        let s = self.s;
-        let mut column = self.rest();
-        for (entry, below) in self.entries.iter().zip(self.below) {
-            column = s.sub_where(s.is_negative(below), column, entry.word);
-        }
-        column
-    }
-}
-
-/// A row of the matrix by residues, with a multiple of the modulus that makes the lowest digit zero.
-struct ResidueRow<'m, S: Simd> {
-    s: S,
-    entries: &'m [Entry<S>; 2],
-    quotient: S::Vector,
-    below: [S::Vector; 2],
-    /// The parts of products with the digits below that belong here, and the carry of their column.
-    above: S::Vector,
-}
-
-impl<'m, S: Simd> ResidueRow<'m, S> {
-    #[inline(always)]
-    fn new(s: S, entries: &'m [Entry<S>; 2]) -> Self {
-        Self { s, entries, quotient: s.zero(), below: [s.zero(); 2], above: s.zero() }
-    }
-
-    /// From the lowest digits, each of a residue and of its negative.
-    #[inline(always)]
-    fn choose_quotient(&mut self, digits: [[S::Vector; 2]; 2], inverse: S::Vector) {
-        let s = self.s;
-        let mut column = s.zero();
-        for (entry, [plus, minus]) in self.entries.iter().zip(digits) {
-            column = s.mul_low(column, entry.magnitude, s.select(entry.negative, minus, plus));
-        }
-        self.quotient = s.low_digit(column, inverse);
-    }
-
-    /// The next digit.
-    #[inline(always)]
-    fn digit(&mut self, digits: [[S::Vector; 2]; 2], m: S::Vector) -> S::Vector {
-        let s = self.s;
-        let mut column = s.mul_low(self.above, self.quotient, m);
-        let mut upper = s.mul_high(s.zero(), self.quotient, m);
-        for (i, (entry, [plus, minus])) in self.entries.iter().zip(digits).enumerate() {
-            let digit = s.select(entry.negative, minus, plus);
-            column = s.mul_low(column, entry.magnitude, digit);
-            upper = s.mul_high(upper, entry.magnitude, digit);
-            if s.any(entry.over_magnitude) {
-                column = s.add_where(entry.over_magnitude, column, self.below[i]);
-                self.below[i] = digit;
+        if let Some((quotients, modulus)) = multiples
+            && k < modulus.len()
+        {
+            let digit = s.digit_factor(modulus[k]);
+            for (quotient, columns) in quotients.iter().zip(&mut columns) {
+                *columns = s.mul_signed(*columns, *quotient, digit);
             }
         }
-        self.above = s.add(upper, s.carry(column));
-        s.digit(column)
+        for (columns, carry) in columns.iter_mut().zip(carries) {
+            columns[0] = s.add(columns[0], carry);
+        }
+        if k > 0 {
+            (f[k - 1], g[k - 1]) = (s.digit(columns[0][0]), s.digit(columns[1][0]));
+        }
+        for [low, high] in &mut columns {
+            (*low, *high) = (s.add(*high, s.signed_carry(*low)), zero);
+        }
     }
+    for (row, columns) in matrix.integers.iter().zip(&mut columns) {
+        for (entry, sign) in row.iter().zip(signs) {
+            columns[0] = s.sub_where(sign, columns[0], *entry);
+        }
+    }
+    (f[top], g[top]) = (columns[0][0], columns[1][0]);
 }

@@ -38,7 +38,6 @@
 //! source: Montgomery 1985; lazy reduction as in Bernstein, Curve25519, 2006.
 
 use crate::montgomery::negative_inverse;
-use crate::product::carry_signed;
 use crate::simd::Simd;
 use crate::{digits as rows, simd::MAX_LANES};
 
@@ -269,7 +268,7 @@ impl<S: Simd, const N: usize> Field<S, N> {
             #[inline(always)]
             |i| s.add(a.0[i], s.sub(p[i], b.0[i])),
         );
-        carry_signed(s, &mut c, s.zero());
+        s.carry_up_signed(&mut c, s.zero());
         Number(c)
     }
 
@@ -340,7 +339,7 @@ impl<S: Simd, const N: usize> Field<S, N> {
             #[inline(always)]
             |i| s.sub(a.0[i], b.0[i]),
         );
-        s.is_negative(carry_signed(s, &mut difference, s.zero()))
+        s.is_negative(s.carry_up_signed(&mut difference, s.zero()))
     }
 
     /// The lanes where two numbers are equal.
@@ -488,7 +487,7 @@ impl<S: Simd, const N: usize> Field<S, N> {
             #[inline(always)]
             |i| s.select(lanes, s.sub(p[i], x[i]), x[i]),
         );
-        carry_signed(s, &mut negative, s.zero());
+        s.carry_up_signed(&mut negative, s.zero());
         negative
     }
 
@@ -501,7 +500,7 @@ impl<S: Simd, const N: usize> Field<S, N> {
             #[inline(always)]
             |i| s.sub(x[i], p[i]),
         );
-        let less = s.is_negative(carry_signed(s, &mut difference, s.zero()));
+        let less = s.is_negative(s.carry_up_signed(&mut difference, s.zero()));
         digitwise(
             s,
             #[inline(always)]

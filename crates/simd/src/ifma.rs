@@ -11,6 +11,7 @@ use std::arch::x86_64::{
     _mm512_storeu_si512, _mm512_sub_epi64, _mm512_test_epi64_mask, _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
 };
 
+use crate::choice::is_allowed;
 use crate::simd::{MAX_LANES, Simd, sealed::Sealed};
 
 /// Limbs that one vector of a row holds.
@@ -38,6 +39,10 @@ impl Simd for Ifma {
     type Vector = __m512i;
     type Mask = u8;
 
+    type Factor = __m512i;
+    /// The number modulo `2^52`, the lanes where it is negative, and the lanes where it is `2^52` itself.
+    type Signed = (__m512i, u8, u8);
+
     const LANES: usize = 8;
     const DIGIT_BITS: usize = DIGIT_BITS as usize;
     // A column of n digits gets n low and n high halves, each below 2^52, and a carry: n ≤ 2047 keeps it below 2^64.
@@ -52,7 +57,8 @@ impl Simd for Ifma {
             && is_x86_feature_detected!("avx512vl")
             && is_x86_feature_detected!("avx512ifma")
             && is_x86_feature_detected!("avx512vbmi2")
-            && is_x86_feature_detected!("popcnt");
+            && is_x86_feature_detected!("popcnt")
+            && is_allowed("ifma");
         has.then_some(Self(()))
     }
 
@@ -138,6 +144,29 @@ impl Simd for Ifma {
     }
 
     #[inline(always)]
+    fn digit_factor(self, digit: __m512i) -> __m512i {
+        digit
+    }
+
+    #[inline(always)]
+    fn signed_factor(self, x: __m512i) -> Self::Signed {
+        (x, self.is_negative(x), self.equal(x, self.splat(Self::DIGIT + 1)))
+    }
+
+    /// The multiplier takes the number modulo `2^52`; the digit in the next column makes up for it.
+    #[inline(always)]
+    fn mul_signed(self, [low, high]: [__m512i; 2], (a, negative, over): Self::Signed, b: __m512i) -> [__m512i; 2] {
+        let high = self.add_where(over, self.sub_where(negative, high, b), b);
+        [self.mul_low(low, a, b), self.mul_high(high, a, b)]
+    }
+
+    #[inline(always)]
+    fn reciprocal(self, high: __m512i, low: __m512i) -> [__m512i; 2] {
+        // SAFETY: the processor has the features that the function is compiled for: `self` is the proof.
+        unsafe { reciprocal(high, low) }
+    }
+
+    #[inline(always)]
     fn load_block(self, rows: &[&[u32]], first: usize, words: &mut [__m512i]) {
         let words = words.first_chunk_mut::<8>().expect("a vector for each lane");
         let rows = rows.first_chunk::<8>().expect("a row for each lane");
@@ -160,19 +189,6 @@ impl Simd for Ifma {
                 store_limbs(*vector, &mut row[first..]);
             }
         }
-    }
-}
-
-impl Ifma {
-    /// `x⁴/4d` from below for `x = 2^52` and `d = high·x + low` in `[x²/4, x²/2)`, at most 300 too small with the digits below
-    /// `d`.
-    ///
-    /// bound: the doubles `y ≈ x³/4d ≤ x` and `z ≈ rest·x/d < 2^55` err by less than 2^-51 of themselves. So `y − 4` is below
-    /// the quotient and by at most 8, and `z` errs by less than 2^4, and by 4 for the digits below `d`.
-    #[allow(clippy::unused_self, reason = "the proof that the processor has the instructions")]
-    pub(crate) fn reciprocal(self, high: __m512i, low: __m512i) -> [__m512i; 2] {
-        // SAFETY: the processor has the features that the function is compiled for: `self` is the proof.
-        unsafe { reciprocal(high, low) }
     }
 }
 

@@ -1,15 +1,16 @@
 //! Arithmetic on several long numbers at a time, in the vector registers of a CPU.
 //!
 //! A number is a slice of vectors. Vector `i` holds digit `i` of every *lane*: eight lanes of 52-bit digits with AVX-512
-//! IFMA, four lanes of 28-bit digits with AVX2. Each algorithm is written once, generic over [`Simd`]; an instruction set
+//! IFMA, four lanes with AVX2: 51-bit digits where it has FMA, or 28-bit digits. Each algorithm is written once, generic over [`Simd`]; an instruction set
 //! is one type that implements this trait.
 //!
 //! ```text
-//! rows of 32-bit limbs ─► digits ─► product, square, montgomery, division, divsteps, shift ─► digits ─► rows
+//! rows of 32-bit limbs ─► digits ─► product, square, montgomery, division, root, divsteps, shift ─► digits ─► rows
 //!
 //! simd       the trait: the few instructions that the algorithms are written in
 //! ifma       AVX-512 IFMA: eight lanes, 52-bit digits
-//! avx2       AVX2: four lanes, 28-bit digits
+//! fma        AVX2 with FMA: four lanes, 51-bit digits in doubles
+//! avx2       AVX2: four lanes, 28-bit digits, for short numbers
 //! field      integers modulo one odd prime in registers: for elliptic curves
 //! words      the same arithmetic in words of 64 bits, without vectors
 //! ```
@@ -17,8 +18,11 @@
 //! # Safety
 //!
 //! A value of an instruction set's type is a proof: only [`Simd::detect`] makes one, and only where the processor has the
-//! instructions. All methods take the proof, so they are safe, and no code outside this crate's files `ifma` and `avx2` needs
+//! instructions. All methods take the proof, so they are safe, and no code outside this crate's files `ifma`, `fma` and `avx2` needs
 //! `unsafe`.
+//!
+//! The environment variable `WARPMP_CPU_WITHOUT` names instruction sets that are not used, `ifma`, `fma` or `avx2`, with
+//! commas between them: for tests and comparisons.
 //!
 //! # Speed
 //!
@@ -32,23 +36,30 @@ mod absent;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
+mod fma;
+#[cfg(target_arch = "x86_64")]
 mod ifma;
 
+#[cfg(target_arch = "x86_64")]
+mod choice;
 pub mod digits;
 pub mod division;
 pub mod divsteps;
 pub mod field;
 pub mod montgomery;
 pub mod product;
+pub mod root;
 pub mod shift;
 mod simd;
 pub mod square;
 pub mod words;
 
 #[cfg(not(target_arch = "x86_64"))]
-pub use absent::{Avx2, Ifma};
+pub use absent::{Avx2, Fma, Ifma};
 #[cfg(target_arch = "x86_64")]
 pub use avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+pub use fma::Fma;
 #[cfg(target_arch = "x86_64")]
 pub use ifma::Ifma;
 pub use simd::{MAX_LANES, Simd};

@@ -8,12 +8,12 @@
 //!
 //! bound: `t < 4m²` gives `(t + q·m)/R < (4m² + R·m)/R ≤ 2m`: residues below `2m` are never subtracted from within a
 //! power. `t < R·m` gives the same, and one subtraction reduces it. A column gets at most `n` products with the quotient,
-//! a digit and a carry: `n ≤ MAX_DIGITS` keeps it below `2^64`.
+//! a digit and a carry: `n ≤ MAX_DIGITS` keeps it below `2^64`. A product below Karatsuba's threshold is not carried before: its columns
+//! have at most `n` products more.
 //! source: Montgomery 1985; by columns as in Gueron, Krasnov 2012.
 
-use crate::product::{self, STRIP, assign, reduce, strips, subtract_if_not_less};
-use crate::shift::Distances;
-use crate::simd::{MAX_LANES, Simd};
+use crate::product::{self, STRIP, reduce, strips, subtract_if_not_less};
+use crate::simd::Simd;
 use crate::square;
 
 /// Digits of a modulus of `limbs` limbs: `R ≥ 4m`.
@@ -51,6 +51,8 @@ impl<S: Simd> Moduli<S> {
 
     /// Memory for moduli of so many digits.
     pub fn new(s: S, digits: usize) -> Self {
+        const { assert!(S::MAX_DIGITS == 0 || 2 * S::KARATSUBA_DIGITS <= S::MAX_DIGITS) };
+        const { assert!(S::MAX_DIGITS == 0 || 2 * S::SQUARE_KARATSUBA_DIGITS <= S::MAX_DIGITS) };
         Self { s, digits: vec![s.zero(); digits], inverse: s.zero() }
     }
 
@@ -80,14 +82,14 @@ impl<S: Simd> Moduli<S> {
     /// `c = a·b/R`, below `2m` for `a, b < 2m`.
     pub fn multiply(&self, a: &[S::Vector], b: &[S::Vector], c: &mut [S::Vector], scratch: &mut [S::Vector]) {
         let (t, scratch) = scratch.split_at_mut(2 * self.digits.len());
-        product::mul(self.s, a, b, t, scratch);
+        product::columns(self.s, a, b, t, scratch);
         self.divide(t, c);
     }
 
     /// `x ← x²/R`, below `2m` for `x < 2m`.
     pub fn square(&self, x: &mut [S::Vector], scratch: &mut [S::Vector]) {
         let (t, scratch) = scratch.split_at_mut(2 * self.digits.len());
-        square::sqr(self.s, x, t, scratch);
+        square::columns(self.s, x, t, scratch);
         self.divide(t, x);
     }
 
@@ -152,56 +154,5 @@ impl<S: Simd> Moduli<S> {
     /// The least residue of one below `2m`.
     pub fn reduce(&self, x: &mut [S::Vector]) {
         subtract_if_not_less(self.s, x, &self.digits);
-    }
-
-    /// `one = R mod m` for moduli of so many bits.
-    ///
-    /// cost: `DIGIT_BITS·n − bits` doublings, few where the moduli fill their digits.
-    pub fn radix(&self, bits: &[usize; MAX_LANES], one: &mut [S::Vector]) {
-        let (s, radix_bits) = (self.s, S::DIGIT_BITS * self.digits.len());
-        // 2^(bits − 1) is at most m, and m only for m = 1.
-        one.fill(s.zero());
-        one[0] = s.splat(1);
-        let first = one.to_vec();
-        Distances::new(s, &bits.map(|bits| bits - 1)).up(&first, one);
-        self.reduce(one);
-        let doublings = bits.map(|bits| (radix_bits + 1 - bits) as u64);
-        let longest = doublings[..S::LANES].iter().copied().max().unwrap_or(0);
-        let mut double = one.to_vec();
-        for step in 0..longest {
-            let lanes = doublings.iter().enumerate().fold(0, |lanes, (i, count)| lanes | u8::from(step < *count) << i);
-            double.copy_from_slice(one);
-            self.double(&mut double);
-            assign(s, s.mask(lanes), one, &double);
-        }
-    }
-
-    /// `square = R² mod m` from `one = R mod m`. Scratch as for [`square`](Self::square).
-    pub fn radix_square(&self, one: &[S::Vector], square: &mut [S::Vector], scratch: &mut [S::Vector]) {
-        // Montgomery's form of R = 2^radix_bits.
-        let radix_bits = S::DIGIT_BITS * self.digits.len();
-        square.copy_from_slice(one);
-        for bit in (0..=radix_bits.ilog2()).rev() {
-            self.square(square, scratch);
-            self.reduce(square);
-            if radix_bits >> bit & 1 == 1 {
-                self.double(square);
-            }
-        }
-    }
-
-    /// `x ← 2x mod m` for `x < m`.
-    fn double(&self, x: &mut [S::Vector]) {
-        let s = self.s;
-        s.vectorize(
-            #[inline(always)]
-            || {
-                for x in &mut *x {
-                    *x = s.add(*x, *x);
-                }
-                reduce(s, x);
-                self.reduce(x);
-            },
-        );
     }
 }

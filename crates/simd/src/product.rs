@@ -39,6 +39,21 @@ pub fn mul<S: Simd>(s: S, a: &[S::Vector], b: &[S::Vector], c: &mut [S::Vector],
     }
 }
 
+/// The columns of `a·b`, not all of them carried: a reduction follows, which carries them. See [`mul`].
+pub(crate) fn columns<S: Simd>(s: S, a: &[S::Vector], b: &[S::Vector], c: &mut [S::Vector], scratch: &mut [S::Vector]) {
+    if a.len().min(b.len()) < S::KARATSUBA_DIGITS {
+        s.vectorize(
+            #[inline(always)]
+            || {
+                c.fill(s.zero());
+                strips(s, a, b, c);
+            },
+        );
+    } else {
+        mul(s, a, b, c, scratch);
+    }
+}
+
 /// Unequal lengths: the longer operand in parts of the length of the shorter.
 fn unequal<S: Simd>(s: S, long: &[S::Vector], short: &[S::Vector], c: &mut [S::Vector], scratch: &mut [S::Vector]) {
     let n = short.len();
@@ -99,7 +114,7 @@ pub(crate) fn sum<S: Simd>(s: S, a: &[S::Vector], b: &[S::Vector], c: &mut [S::V
             }
             c[b.len()..a.len()].copy_from_slice(&a[b.len()..]);
             c[a.len()] = s.zero();
-            carry(s, c);
+            s.carry_up(c);
         },
     );
 }
@@ -113,8 +128,8 @@ fn add_reduced<S: Simd>(s: S, c: &mut [S::Vector], a: &[S::Vector]) {
             for (c, a) in below.iter_mut().zip(a) {
                 *c = s.add(*c, *a);
             }
-            let upper = carry_signed(s, below, s.zero());
-            carry_signed(s, above, upper);
+            let upper = s.carry_up_signed(below, s.zero());
+            s.carry_up_signed(above, upper);
         },
     );
 }
@@ -127,7 +142,7 @@ pub fn add_to<S: Simd>(s: S, a: &mut [S::Vector], b: &[S::Vector]) {
             for (a, b) in a.iter_mut().zip(b) {
                 *a = s.add(*a, *b);
             }
-            carry(s, a);
+            s.carry_up(a);
         },
     );
 }
@@ -136,7 +151,7 @@ pub fn add_to<S: Simd>(s: S, a: &mut [S::Vector], b: &[S::Vector]) {
 pub fn reduce<S: Simd>(s: S, c: &mut [S::Vector]) {
     s.vectorize(
         #[inline(always)]
-        || carry(s, c),
+        || s.carry_up(c),
     );
 }
 
@@ -148,7 +163,7 @@ pub fn difference<S: Simd>(s: S, a: &[S::Vector], b: &[S::Vector], c: &mut [S::V
             for (c, (a, b)) in c.iter_mut().zip(a.iter().zip(b)) {
                 *c = s.sub(*a, *b);
             }
-            carry_signed(s, c, s.zero());
+            s.carry_up_signed(c, s.zero());
         },
     );
 }
@@ -209,7 +224,7 @@ fn schoolbook<S: Simd>(s: S, a: &[S::Vector], b: &[S::Vector], c: &mut [S::Vecto
         || {
             c.fill(s.zero());
             strips(s, a, b, c);
-            carry(s, c);
+            s.carry_up(c);
         },
     );
 }
@@ -221,17 +236,17 @@ pub(crate) fn strips<S: Simd>(s: S, a: &[S::Vector], b: &[S::Vector], c: &mut [S
         || {
             let (whole, rest) = a.as_chunks::<STRIP>();
             for (i, a) in whole.iter().enumerate() {
-                strip(s, a, b, &mut c[i * STRIP..]);
+                s.strip(a, b, &mut c[i * STRIP..]);
             }
             let top = &mut c[whole.len() * STRIP..];
             match *rest {
-                [a] => strip(s, &[a], b, top),
-                [a0, a1] => strip(s, &[a0, a1], b, top),
-                [a0, a1, a2] => strip(s, &[a0, a1, a2], b, top),
-                [a0, a1, a2, a3] => strip(s, &[a0, a1, a2, a3], b, top),
-                [a0, a1, a2, a3, a4] => strip(s, &[a0, a1, a2, a3, a4], b, top),
-                [a0, a1, a2, a3, a4, a5] => strip(s, &[a0, a1, a2, a3, a4, a5], b, top),
-                [a0, a1, a2, a3, a4, a5, a6] => strip(s, &[a0, a1, a2, a3, a4, a5, a6], b, top),
+                [a] => s.strip(&[a], b, top),
+                [a0, a1] => s.strip(&[a0, a1], b, top),
+                [a0, a1, a2] => s.strip(&[a0, a1, a2], b, top),
+                [a0, a1, a2, a3] => s.strip(&[a0, a1, a2, a3], b, top),
+                [a0, a1, a2, a3, a4] => s.strip(&[a0, a1, a2, a3, a4], b, top),
+                [a0, a1, a2, a3, a4, a5] => s.strip(&[a0, a1, a2, a3, a4, a5], b, top),
+                [a0, a1, a2, a3, a4, a5, a6] => s.strip(&[a0, a1, a2, a3, a4, a5, a6], b, top),
                 _ => {}
             }
         },
@@ -240,7 +255,7 @@ pub(crate) fn strips<S: Simd>(s: S, a: &[S::Vector], b: &[S::Vector], c: &mut [S
 
 /// `c += a·b` for a few digits of `a`: a window of columns slides over `b` in registers.
 #[inline(always)]
-fn strip<S: Simd, const T: usize>(s: S, a: &[S::Vector; T], b: &[S::Vector], c: &mut [S::Vector]) {
+pub(crate) fn sliding_strip<S: Simd, const T: usize>(s: S, a: &[S::Vector; T], b: &[S::Vector], c: &mut [S::Vector]) {
     let zero = s.zero();
     // low[i] belongs to column j + i, high[i] to column j + i + 1, carried to column j.
     let (mut low, mut high, mut carried) = ([zero; T], [zero; T], zero);
@@ -261,26 +276,4 @@ fn strip<S: Simd, const T: usize>(s: S, a: &[S::Vector; T], b: &[S::Vector], c: 
         *c = s.add(*c, s.add(low[i], carried));
         carried = high[i];
     }
-}
-
-/// Carries unsigned columns up.
-#[inline(always)]
-fn carry<S: Simd>(s: S, c: &mut [S::Vector]) {
-    let mut carry = s.zero();
-    for c in c {
-        let column = s.add(*c, carry);
-        carry = s.carry(column);
-        *c = s.digit(column);
-    }
-}
-
-/// Carries signed columns up, and a carry from below. Returns the carry above.
-#[inline(always)]
-pub(crate) fn carry_signed<S: Simd>(s: S, c: &mut [S::Vector], mut carry: S::Vector) -> S::Vector {
-    for c in c {
-        let column = s.add(*c, carry);
-        carry = s.signed_carry(column);
-        *c = s.digit(column);
-    }
-    carry
 }

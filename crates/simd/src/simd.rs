@@ -2,6 +2,9 @@
 
 use std::fmt::Debug;
 
+use crate::divsteps::{Matrix, Multiples, combine};
+use crate::product::sliding_strip;
+
 /// Lanes of the widest vector.
 pub const MAX_LANES: usize = 8;
 
@@ -11,12 +14,18 @@ pub const MAX_LANES: usize = 8;
 /// column is a word that collects products of digits and is carried later.
 ///
 /// A product of two digits goes into two columns: `mul_low` adds to the product's own column, `mul_high` to the next
-/// column. Where a word has room for a whole product, `mul_low` adds all of it and `mul_high` adds nothing.
+/// column. Where a word has room for a whole product, `mul_low` adds all of it and `mul_high` adds nothing. With
+/// [`SIGNED_COLUMNS`](Self::SIGNED_COLUMNS) `mul_low` may add a negative part.
 pub trait Simd: Copy + Debug + Send + Sync + sealed::Sealed + 'static {
     /// One word of 64 bits for each lane.
     type Vector: Copy + Debug + Send + Sync + 'static;
     /// One truth value for each lane.
     type Mask: Copy + Debug;
+
+    /// A digit as a factor of [`mul_signed`](Self::mul_signed).
+    type Factor: Copy + Debug;
+    /// A signed number as a factor of it.
+    type Signed: Copy + Debug;
 
     /// Lanes of a vector, at most [`MAX_LANES`].
     const LANES: usize;
@@ -26,6 +35,8 @@ pub trait Simd: Copy + Debug + Send + Sync + sealed::Sealed + 'static {
     const DIGIT: u64 = (1 << Self::DIGIT_BITS) - 1;
     /// Digits of the longest number that may be multiplied or reduced: a column has room for their products.
     const MAX_DIGITS: usize;
+    /// Are columns two's complements? Otherwise they are never negative.
+    const SIGNED_COLUMNS: bool = false;
     /// Products use Karatsuba's method from this number of digits on (measured).
     const KARATSUBA_DIGITS: usize;
     /// Squares use Karatsuba's method from this number of digits on (measured).
@@ -96,6 +107,72 @@ pub trait Simd: Copy + Debug + Send + Sync + sealed::Sealed + 'static {
     fn carry(self, x: Self::Vector) -> Self::Vector;
     /// A signed column without its lowest digit.
     fn signed_carry(self, x: Self::Vector) -> Self::Vector;
+
+    /// A digit, prepared.
+    fn digit_factor(self, digit: Self::Vector) -> Self::Factor;
+    /// A number of at most `2^DIGIT_BITS` in magnitude, prepared.
+    fn signed_factor(self, x: Self::Vector) -> Self::Signed;
+    /// A digit's own column and the next one, and the product `a·b` divided between them. Columns are two's complements.
+    fn mul_signed(self, columns: [Self::Vector; 2], a: Self::Signed, b: Self::Factor) -> [Self::Vector; 2];
+
+    /// Two numbers of equal lengths, multiplied by the matrix of a batch of division steps; see [`divsteps`](crate::divsteps).
+    #[doc(hidden)]
+    #[inline(always)]
+    fn combine(self, numbers: [&mut [Self::Vector]; 2], matrix: &Matrix<Self>, multiples: Option<Multiples<'_, Self>>) {
+        combine(self, numbers, matrix, multiples);
+    }
+
+    /// Carries unsigned columns up: digits remain. Nothing leaves the highest digit.
+    #[inline(always)]
+    fn carry_up(self, columns: &mut [Self::Vector]) {
+        let mut carry = self.zero();
+        for column in columns {
+            let sum = self.add(*column, carry);
+            carry = self.carry(sum);
+            *column = self.digit(sum);
+        }
+    }
+
+    /// Carries signed columns up, and a carry from below. Returns the carry above.
+    #[inline(always)]
+    fn carry_up_signed(self, columns: &mut [Self::Vector], mut carry: Self::Vector) -> Self::Vector {
+        for column in columns {
+            let sum = self.add(*column, carry);
+            carry = self.signed_carry(sum);
+            *column = self.digit(sum);
+        }
+        carry
+    }
+
+    /// `c += a·b` in columns that are not carried, for a few digits of `a`.
+    #[inline(always)]
+    fn strip<const T: usize>(self, a: &[Self::Vector; T], b: &[Self::Vector], c: &mut [Self::Vector]) {
+        sliding_strip(self, a, b, c);
+    }
+
+    /// `x⁴/4d` from below for `x = 2^DIGIT_BITS` and `d = high·x + low` in `[x²/4, x²/2)`, at most 300 too small with the
+    /// digits below `d`. A digit has at least 51 bits.
+    ///
+    /// bound: the doubles `y ≈ x³/4d ≤ x` and `z ≈ rest·x/d < 2^55` err by less than 2^-50 of themselves. So `y − 4` is below
+    /// the quotient and by at most 8, and `z` errs by less than 2^5, and by 4 for the digits below `d`.
+    #[inline(always)]
+    fn reciprocal(self, high: Self::Vector, low: Self::Vector) -> [Self::Vector; 2] {
+        let x = (1_u64 << Self::DIGIT_BITS) as f64;
+        let (high, low) = (self.to_words(high), self.to_words(low));
+        let mut quotients = [[0; MAX_LANES]; 2];
+        for lane in 0..Self::LANES {
+            let d = u128::from(high[lane]) << Self::DIGIT_BITS | u128::from(low[lane]);
+            let double = high[lane] as f64 * x + low[lane] as f64;
+            let y = (x * x * x / 4.0 / double) as u64 - 4;
+            // x³/4 is a multiple of 2^128.
+            let rest = u128::from(y).wrapping_mul(d).wrapping_neg();
+            let rest = (rest >> Self::DIGIT_BITS) as u64 as f64 * x + (rest as u64 & Self::DIGIT) as f64;
+            let z = (rest * x / double) as u64 - 128;
+            quotients[0][lane] = y + (z >> Self::DIGIT_BITS);
+            quotients[1][lane] = z & Self::DIGIT;
+        }
+        quotients.map(|quotient| self.from_words(quotient))
+    }
 
     /// These lanes: bit `i` for lane `i`.
     fn mask(self, lanes: u8) -> Self::Mask;

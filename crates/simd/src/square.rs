@@ -24,8 +24,18 @@ pub const fn scratch<S: Simd>(m: usize) -> usize {
 pub fn sqr<S: Simd>(s: S, a: &[S::Vector], c: &mut [S::Vector], scratch: &mut [S::Vector]) {
     if a.len() < S::SQUARE_KARATSUBA_DIGITS {
         schoolbook(s, a, c);
+        reduce(s, c);
     } else {
         karatsuba(s, a, c, scratch);
+    }
+}
+
+/// The columns of `a²`, not all of them carried: a reduction follows, which carries them. See [`sqr`].
+pub(crate) fn columns<S: Simd>(s: S, a: &[S::Vector], c: &mut [S::Vector], scratch: &mut [S::Vector]) {
+    if a.len() < S::SQUARE_KARATSUBA_DIGITS {
+        schoolbook(s, a, c);
+    } else {
+        sqr(s, a, c, scratch);
     }
 }
 
@@ -60,7 +70,6 @@ fn schoolbook<S: Simd>(s: S, a: &[S::Vector], c: &mut [S::Vector]) {
                 let own = &a[start..(start + STRIP).min(a.len())];
                 strips(s, own, own, &mut c[2 * start..]);
             }
-            reduce(s, c);
         },
     );
 }

@@ -11,15 +11,29 @@ on_every_instruction_set! {
     rows_and_digits
     products_and_squares
     montgomery_products
-    radices
     shifts
     common_divisors_and_inverses
 }
 
+// Divisions want digits of 51 bits or more.
+#[test]
+fn quotients_and_roots() {
+    if let Some(s) = warpmp_simd::Ifma::detect() {
+        generic::quotients(s);
+        generic::roots(s);
+    }
+    if let Some(s) = warpmp_simd::Fma::detect() {
+        generic::quotients(s);
+        generic::roots(s);
+    }
+}
+
 mod generic {
     use num_bigint::BigUint;
+    use warpmp_simd::division::{self, Divisors};
     use warpmp_simd::divsteps::Pairs;
     use warpmp_simd::montgomery::{self, Moduli};
+    use warpmp_simd::root::Roots;
     use warpmp_simd::shift::Distances;
     use warpmp_simd::{Simd, digits, product, square};
 
@@ -106,34 +120,6 @@ mod generic {
         }
     }
 
-    /// R and R² modulo numbers of all lengths in one group of lanes, 1 and one bit included.
-    pub(super) fn radices<S: Simd>(s: S) {
-        let mut random = Random(4);
-        for limbs in [1, 2, 3, 4, 7, 32, 65] {
-            let n = montgomery::count::<S>(limbs);
-            for round in 0..6 {
-                let mut m = random.odd_rows(limbs);
-                if round == 0 {
-                    m[0] = vec![1];
-                    m[1] = vec![3];
-                }
-                let bits: [usize; 8] = std::array::from_fn(|lane| number(&m[lane]).bits() as usize);
-                let mut moduli = Moduli::new(s, n);
-                moduli.set(&load(s, &m, n));
-                let (mut one, mut square) = (vec![s.zero(); n], vec![s.zero(); n]);
-                moduli.radix(&bits, &mut one);
-                moduli.radix_square(&one, &mut square, &mut vec![s.zero(); Moduli::<S>::scratch(n)]);
-                let (one, square) = (numbers(s, &one), numbers(s, &square));
-                let radix = BigUint::from(1_u32) << (S::DIGIT_BITS * n);
-                for lane in 0..S::LANES {
-                    let m = number(&m[lane]);
-                    assert_eq!(one[lane], &radix % &m, "{limbs} limbs, lane {lane}");
-                    assert_eq!(square[lane], &radix * &radix % &m, "{limbs} limbs, lane {lane}");
-                }
-            }
-        }
-    }
-
     /// Shifts up and down by another distance in each lane.
     pub(super) fn shifts<S: Simd>(s: S) {
         let mut random = Random(5);
@@ -172,16 +158,77 @@ mod generic {
                 moduli.set(&load(s, &m, n));
                 let mut pairs = Pairs::new(s, n);
                 (pairs.f, pairs.g) = (load(s, &m, n), load(s, &a, n));
-                pairs.e[0] = s.splat(1);
-                pairs.run(Some(&moduli));
-                let negative = pairs.make_positive();
-                pairs.negate_cofactor(&moduli, negative);
+                pairs.inverses(&moduli);
                 let (f, d) = (numbers(s, &pairs.f), numbers(s, &pairs.d));
                 for lane in 0..S::LANES {
                     let (m, a) = (number(&m[lane]), number(&a[lane]));
                     assert_eq!(f[lane], gcd(&m, &a), "{limbs} limbs, lane {lane}");
                     assert!(d[lane] < m);
                     assert_eq!(&d[lane] * &a % &m, &f[lane] % &m, "{limbs} limbs, lane {lane}");
+                }
+            }
+        }
+    }
+
+    /// Quotients and remainders, of multiples of the divisor and of one less, too.
+    pub(super) fn quotients<S: Simd>(s: S) {
+        let mut random = Random(7);
+        for (m, n) in (1..=30).map(|n| (n, 2 * n)).chain([(1, 9), (40, 41), (70, 141), (130, 260)]) {
+            for round in 0..4 {
+                let mut divisors = random.rows(m);
+                divisors.iter_mut().for_each(|row| row[0] |= 1);
+                let mut dividends = random.rows(n);
+                if round > 1 {
+                    for (dividend, divisor) in dividends.iter_mut().zip(&divisors) {
+                        let v = number(divisor);
+                        let multiple = (number(dividend) / &v).max(1_u32.into()) * v - (round - 2) as u32;
+                        *dividend = multiple.to_u32_digits();
+                    }
+                }
+                let bits: [usize; 8] = std::array::from_fn(|lane| number(&divisors[lane]).bits() as usize);
+                let mut by = Divisors::new(s, division::count::<S>(m));
+                by.set(&load(s, &divisors, division::count::<S>(m)), &bits);
+                let (above, count) = by.digits(32 * n);
+                let (mut quotients, mut rests) = (vec![s.zero(); count], vec![s.zero(); above]);
+                let length = by.divide(&load(s, &dividends, digits::count::<S>(n)), 32 * n, &mut quotients, &mut rests);
+                let (quotients, rests) = (numbers(s, &quotients), numbers(s, &rests[..length]));
+                for lane in 0..S::LANES {
+                    let (u, v) = (number(&dividends[lane]), number(&divisors[lane]));
+                    assert_eq!(
+                        (&quotients[lane], &rests[lane]),
+                        (&(&u / &v), &(&u % &v)),
+                        "{n} by {m} limbs, lane {lane}"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Roots of squares, of one more or less, and of any numbers.
+    pub(super) fn roots<S: Simd>(s: S) {
+        let mut random = Random(8);
+        for n in (1..=20).chain([33, 40, 81]) {
+            let mut roots = Roots::new(s, n);
+            for round in 0..8_u32 {
+                let least = BigUint::from(1_u32) << (2 * S::DIGIT_BITS * n - 6);
+                let value = |row: &[u32]| {
+                    let root = (number(row) >> 5_u32) | (BigUint::from(1_u32) << (S::DIGIT_BITS * n - 3));
+                    let square = root.pow(2).min(&least * 4_u32 - 2_u32);
+                    match round {
+                        0..3 => (square + round - 1_u32).max(least.clone()),
+                        3 => &least * 4_u32 - 1_u32,
+                        _ => &least + (number(row).pow(2) % (&least * 3_u32)),
+                    }
+                };
+                let rows: Vec<Vec<u32>> =
+                    (0..8).map(|_| value(&random.row(S::DIGIT_BITS * n / 32)).to_u32_digits()).collect();
+                let (mut a, mut root) = (load(s, &rows, 2 * n), vec![s.zero(); n]);
+                roots.run(&mut a, &mut root);
+                let (found, rests) = (numbers(s, &root), numbers(s, &a[..n]));
+                for lane in 0..S::LANES {
+                    let a = number(&rows[lane]);
+                    let root = a.sqrt();
+                    assert_eq!((&found[lane], &rests[lane]), (&root, &(a - root.pow(2))), "{n} digits, lane {lane}");
                 }
             }
         }

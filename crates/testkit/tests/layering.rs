@@ -62,6 +62,7 @@ const UNSAFE_PATHS: &[&str] = &[
     "crates/capi/src",
     "crates/device/src/cuda",
     "crates/simd/src/avx2.rs",
+    "crates/simd/src/fma.rs",
     "crates/simd/src/ifma.rs",
     "crates/collatz/src/cpu/simd",
 ];

@@ -80,6 +80,10 @@ impl Work for Squares {
         if sum.size == self.size { Ok(()) } else { Err(Damage::Misplaced { what: format!("size {}", sum.size) }) }
     }
 
+    fn extends(&self, found: &Self) -> bool {
+        self.size == found.size && self.blocks > found.blocks
+    }
+
     fn agree(one: &Squared, other: &Squared) -> bool {
         one.sum == other.sum
     }

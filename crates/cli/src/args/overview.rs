@@ -5,7 +5,7 @@ use clap::{Command, CommandFactory as _};
 use super::Args;
 
 /// The commands in their groups. A test sees to it that each has one.
-const GROUPS: [(&str, &[&str]); 10] = [
+const GROUPS: [(&str, &[&str]); 11] = [
     (
         "Arithmetic",
         &[
@@ -53,6 +53,7 @@ const GROUPS: [(&str, &[&str]); 10] = [
     ("One number from a whole file", &["sum", "product", "gcd-all", "lcm-all"]),
     ("Collatz", &["collatz"]),
     ("Discrete logarithms", &["ecdlp"]),
+    ("Campaigns of both", &["resume"]),
     ("Bits", &["and", "or", "xor", "not", "select"]),
     (
         "Numbers of a fixed width (--bits R)",

@@ -6,13 +6,14 @@ use clap::{
 };
 
 /// Words of other programs and languages, and the commands that do the same.
-const SYNONYMS: [(&str, &[&str]); 34] = [
+const SYNONYMS: [(&str, &[&str]); 35] = [
     ("%", &["reduce", "rem"]),
     ("benchmark", &["bench"]),
     ("bpsw", &["is-prime"]),
     ("compare", &["cmp"]),
     ("completion", &["completions"]),
     ("device", &["devices"]),
+    ("continue", &["resume"]),
     ("divide", &["div", "div-rem"]),
     ("divmod", &["div-rem"]),
     ("dlp", &["ecdlp"]),
@@ -43,6 +44,9 @@ const SYNONYMS: [(&str, &[&str]); 34] = [
     ("total", &["sum"]),
 ];
 
+/// Commands whose own commands have names that people type alone.
+const FAMILIES: [&str; 2] = ["collatz", "ecdlp"];
+
 /// The most changes of a letter between a word and a command that may have been meant.
 const MOST_CHANGES: usize = 2;
 
@@ -52,7 +56,7 @@ pub(crate) fn unknown_command(error: &clap::Error, command: &Command) -> Option<
         return None;
     }
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
-    let hint = if word == "version" { vec!["--version"] } else { meant(word, command) };
+    let hint = if word == "version" { vec!["--version".into()] } else { meant(word, command) };
     // clap knows the commands within a command.
     if hint.is_empty() && error.get(ContextKind::SuggestedSubcommand).is_some() {
         return None;
@@ -65,11 +69,21 @@ pub(crate) fn unknown_command(error: &clap::Error, command: &Command) -> Option<
 }
 
 /// The commands that a word may mean.
-fn meant<'c>(word: &str, command: &'c Command) -> Vec<&'c str> {
+fn meant(word: &str, command: &Command) -> Vec<String> {
     let word = word.to_lowercase().replace('_', "-");
     let names = || command.get_subcommands().map(Command::get_name);
+    // The command stands alone: perhaps it was looked for within another one.
+    if names().any(|name| name == word) {
+        return vec![format!("warpmp {word}")];
+    }
     if let Some((_, meant)) = SYNONYMS.iter().find(|(synonym, _)| *synonym == word) {
-        return names().filter(|name| meant.contains(name)).collect();
+        return names().filter(|name| meant.contains(name)).map(str::to_owned).collect();
+    }
+    let within = |outer: &Command| Some(format!("{} {}", outer.get_name(), outer.find_subcommand(&word)?.get_name()));
+    let families = command.get_subcommands().filter(|outer| FAMILIES.contains(&outer.get_name()));
+    let within: Vec<String> = families.filter_map(within).collect();
+    if !within.is_empty() {
+        return within;
     }
     let plain = |name: &str| name.replace('-', "");
     let mut near: Vec<(usize, &str)> = names()
@@ -80,7 +94,7 @@ fn meant<'c>(word: &str, command: &'c Command) -> Vec<&'c str> {
         .collect();
     near.sort_unstable();
     let least = near.first().map_or(0, |(changes, _)| *changes);
-    near.into_iter().filter(|(changes, _)| *changes == least).map(|(_, name)| name).collect()
+    near.into_iter().filter(|(changes, _)| *changes == least).map(|(_, name)| name.to_owned()).collect()
 }
 
 /// How many letters are added, left out, changed, or exchanged with their neighbour.
@@ -117,6 +131,9 @@ mod tests {
             ("powmod", &["pow-mod"]),
             ("isprime", &["is-prime"]),
             ("collat", &["collatz"]),
+            ("status", &["collatz status", "ecdlp status"]),
+            ("verify", &["collatz verify"]),
+            ("resume", &["warpmp resume"]),
             ("xyzzy", &[]),
         ] {
             let mut found = meant(word, &command);

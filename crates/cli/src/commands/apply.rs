@@ -13,7 +13,7 @@ use std::{
     ffi::{OsStr, OsString},
     sync::{
         Arc,
-        mpsc::{Receiver, SyncSender, sync_channel},
+        mpsc::{self, Receiver, SyncSender, sync_channel},
     },
     thread::JoinHandle,
     time::Instant,
@@ -34,7 +34,7 @@ use crate::{
     io::{
         STDIN,
         source::Source,
-        tuple::{Origins, TupleReader},
+        tuple::{Origins, RawTuple, TupleReader},
     },
     numbers::{self, Lines, Numbers, Operands, Single, row},
     pool::Pool,
@@ -104,23 +104,30 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     }
     let size = if args.engine.algorithm.is_none() { reader.estimate() } else { None };
     let size = size.map(|(lanes, bits)| engine::Work { operation: *operation, lanes, bits });
+    let (names, total_bytes) = (reader.names(), reader.total_bytes());
+    let is_binary = reader.npy_headers().iter().all(Option::is_some);
+    // The first chunk is read while the driver starts.
+    let (give_pool, pool) = mpsc::channel();
+    let chunks = spawn_reader(reader, pool, widths)?;
     let (session, reason) = engine::open_for(args.engine.device.selector, size, args.summary.hides_notes())?;
+    progress.phase(engine::first_phase(&session));
     let session = Arc::new(session);
-    let pool = Arc::new(Pool::new(&session, reader.npy_headers().iter().all(Option::is_some)));
+    let pool = Arc::new(Pool::new(&session, is_binary));
+    // Nobody listens if reading has failed; its error comes with the chunks.
+    let _ = give_pool.send(Arc::clone(&pool));
 
     let mut work = Work {
         preparation: Preparation { operation: *operation, bits: args.bits, is_reduced: args.reduced },
-        names: reader.names(),
+        names,
         session: &session,
         pool: &pool,
         algorithm: args.engine.algorithm.as_deref(),
         singles: vec![None; operation.arity()],
-        checker: Checker::new(args.check, reader.total_bytes()),
+        checker: Checker::new(args.check, total_bytes),
         expected,
         summary: Summary::new(*operation, &session.engine().name),
         is_strict: args.strict,
     };
-    let chunks = spawn_reader(reader, Arc::clone(&pool), widths)?;
     let (done, writer) = spawn_writer(outputs, progress, Arc::clone(&pool), !args.expect.is_empty())?;
     let computed = work.run(&chunks, &done);
     drop(done);
@@ -157,31 +164,31 @@ fn widths(operation: Operation, bits: usize) -> Vec<usize> {
 /// Reads and parses in a thread; the channel ends with `None` or an error.
 fn spawn_reader(
     mut reader: TupleReader,
-    pool: Arc<Pool>,
+    pool: mpsc::Receiver<Arc<Pool>>,
     widths: Option<Vec<usize>>,
 ) -> Result<Receiver<Result<Option<Chunk>>>> {
     let (sender, receiver) = sync_channel(1);
     let names = reader.names();
     let read = move || {
+        let mut tuple = reader.next_chunk();
+        // There is no pool if the engine did not open.
+        let Ok(pool) = pool.recv() else { return };
         loop {
-            let chunk = read_chunk(&mut reader, &names, &pool, widths.as_deref());
+            let chunk = tuple
+                .and_then(|tuple| tuple.map(|tuple| prepared(tuple, &names, &pool, widths.as_deref())).transpose());
             let last = !matches!(chunk, Ok(Some(_)));
             if sender.send(chunk).is_err() || last {
                 break;
             }
+            tuple = reader.next_chunk();
         }
     };
     channel::spawn("reader", read)?;
     Ok(receiver)
 }
 
-fn read_chunk(
-    reader: &mut TupleReader,
-    names: &[String],
-    pool: &Pool,
-    widths: Option<&[usize]>,
-) -> Result<Option<Chunk>> {
-    let Some(tuple) = reader.next_chunk()? else { return Ok(None) };
+/// The operands of a chunk.
+fn prepared(tuple: RawTuple, names: &[String], pool: &Pool, widths: Option<&[usize]>) -> Result<Chunk> {
     let operands = numbers::operands(&tuple, names, pool, widths, Lines::Results)?;
     let mut singles = Vec::new();
     for (i, (operand, name)) in tuple.operands.iter().zip(names).enumerate() {
@@ -191,7 +198,7 @@ fn read_chunk(
         });
     }
     let (first_lane, consumed_bytes) = (tuple.first_lane, tuple.consumed_bytes);
-    Ok(Some(Chunk { operands, singles, first_lane, origins: tuple.into_origins(names), consumed_bytes }))
+    Ok(Chunk { operands, singles, first_lane, origins: tuple.into_origins(names), consumed_bytes })
 }
 
 /// Formats and writes in a thread, which gives the sink back once the channel has ended. If nobody reads on, it ends

@@ -66,6 +66,7 @@ struct Table<'a> {
 
 /// Runs the command.
 pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
+    console::check_stdout()?;
     output::refuse_twice(&[&args.report.csv, &args.plot].into_iter().flatten().collect::<Vec<_>>())?;
     let csv = args.report.csv.as_ref().map(Output::to).transpose()?;
     let plot = args.plot.as_ref().map(Output::to).transpose()?;
@@ -76,6 +77,9 @@ pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
     let (mut rows, mut left_out) = (Vec::new(), None);
     for (done, case) in cases.iter().enumerate() {
         interrupt::check()?;
+        let Shape { lanes, bits } = case.shape;
+        let text = format!("row {} of {}: {operation}, {lanes} lanes of {bits} bits", done + 1, cases.len());
+        progress.part(done as u64, &text);
         match row(&session, operation, case, args.runs, limits) {
             Ok(row) => rows.push(row),
             // Of several algorithms and widths, some may not go together.
@@ -85,7 +89,6 @@ pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
             }
             Err(error) => return Err(error),
         }
-        progress.update(done as u64 + 1, done as u64 + 1);
     }
     drop(progress);
     if let (true, Some(error)) = (rows.is_empty(), left_out) {

@@ -16,6 +16,7 @@ pub(crate) mod pattern;
 pub(crate) mod pow;
 pub(crate) mod reproduce;
 mod results;
+pub(crate) mod resume;
 pub(crate) mod selftest;
 mod shell;
 pub(crate) mod tune;
@@ -54,6 +55,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Explain { operation: Explained::BatchGcd(args) } => explain::many::batch_gcd(&args),
         Command::Explain { operation: Explained::Collatz(args) } => collatz::explain(&args),
         Command::Tune(args) => tune::run(&args),
+        Command::Resume(args) => resume::run(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Completions(args) => shell::completions(&args),

@@ -10,7 +10,8 @@ use warpmp_numtheory::primality::next_primes;
 
 use crate::{
     args::NextPrime,
-    console, engine,
+    console,
+    engine::{self, Work},
     error::{Error, Result, plural},
     interrupt,
     io::{
@@ -23,7 +24,7 @@ use crate::{
     numbers::{self, Lines, Numbers, row},
     pool::Pool,
     progress::Progress,
-    summary::{scaled, scaled_seconds},
+    summary::{in_brackets, scaled, scaled_seconds},
 };
 
 /// Steps of the progress bar, a file that is a chunk.
@@ -37,6 +38,9 @@ struct Report {
     bits: usize,
     lanes: u64,
     device: String,
+    /// Why this device, if `auto` took it for the size of the work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
     total_seconds: f64,
     lanes_per_second: f64,
 }
@@ -50,13 +54,21 @@ pub(crate) fn run(args: &NextPrime) -> Result<()> {
     let output = Output::open(args.output.as_deref(), &[args.file.as_os_str()])?;
     let (on_stdout, on_terminal) = (output.is_stdout(), output.is_terminal());
     let mut sink = Sink::new(output, format, args.hex, ArrayHead::Unknown(Dtype::U32))?;
-    let session = engine::open(args.device.selector, args.summary.hides_notes())?;
+    // One number in `bits·ln 2` is a prime; trial division leaves about a tenth of the others to strong tests.
+    let tests = |bits: usize| (bits as u64 / 16).max(1);
+    let work = reader.estimate().map(|(lanes, bits)| Work {
+        operation: Operation::PowMod,
+        lanes: lanes.saturating_mul(tests(bits)),
+        bits,
+    });
+    let (session, reason) = engine::open_for(args.device.selector, work, args.summary.hides_notes())?;
     let (names, pool) = (reader.names(), Pool::new(&Arc::new(Session::cpu()), false));
     let mut report = Report {
         op: "next-prime",
         bits: 0,
         lanes: 0,
         device: session.engine().name.clone(),
+        reason,
         total_seconds: 0.0,
         lanes_per_second: 0.0,
     };
@@ -67,6 +79,7 @@ pub(crate) fn run(args: &NextPrime) -> Result<()> {
         let number = |lane: usize| BigUint::from_slice(row(batches, operands.places.as_deref(), lane).0);
         let integers: Vec<BigUint> = (0..operands.lanes).into_par_iter().map(number).collect();
         let mut progress = Progress::new(Some(STEPS), "integers", args.summary.quiet);
+        progress.phase(engine::first_phase(&session));
         if on_terminal {
             progress.hide();
         }
@@ -100,8 +113,9 @@ impl Report {
     fn text(&self) -> String {
         let Self { bits, lanes, device, .. } = self;
         format!(
-            "{lanes} prime{} of at most {bits} bits; {device}, end to end {} ({} primes/s)",
+            "{lanes} prime{} of at most {bits} bits; {device}{}, end to end {} ({} primes/s)",
             plural(*lanes),
+            in_brackets(self.reason),
             scaled_seconds(self.total_seconds),
             scaled(self.lanes_per_second),
         )

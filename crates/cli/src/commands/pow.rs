@@ -9,7 +9,8 @@ use warpmp::{Batch, Operation, Options, Session, Shape};
 use crate::{
     args::{ArgsError, Power},
     commands::check::{head, spread},
-    console, engine,
+    console,
+    engine::{self, Work},
     error::{Error, Result, plural},
     interrupt,
     io::{
@@ -24,7 +25,7 @@ use crate::{
     numbers::{self, Lines, Numbers, Single, row},
     pool::Pool,
     progress::Progress,
-    summary::{Lost, scaled, scaled_seconds},
+    summary::{Lost, in_brackets, scaled, scaled_seconds},
 };
 
 /// The most bits of a power: those of the widest product.
@@ -35,11 +36,13 @@ const EXPONENT_BITS: usize = 32;
 /// A power that cannot be.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PowerError {
-    #[error("a base of {bits} bits to the power {exponent} has more than {MOST_BITS} bits: use pow-mod, or product")]
+    #[error(
+        "a base of {bits} bits to the power {exponent} would have more than {MOST_BITS} bits; `pow-mod` has powers modulo a number"
+    )]
     TooWide { bits: usize, exponent: u32 },
     #[error("lane {lane}: the engine's power {found} is wrong, expected {expected}")]
     Wrong { lane: u64, found: String, expected: String },
-    #[error("{place}: a negative exponent")]
+    #[error("{place}: a negative exponent; `inv-mod` and `pow-mod` have inverses modulo a number")]
     NegativeExponent { place: String },
 }
 
@@ -51,6 +54,9 @@ struct Report {
     bits: usize,
     lanes: u64,
     device: String,
+    /// Why this device, if `auto` took it for the size of the work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
     checked: u64,
     #[serde(flatten)]
     lost: Lost,
@@ -84,7 +90,10 @@ pub(crate) fn run(args: &Power) -> Result<()> {
         progress.hide();
     }
     let mut sink = Sink::new(output, format, args.hex, ArrayHead::Unknown(Dtype::U32))?;
-    let session = engine::open(args.device.selector, args.summary.hides_notes())?;
+    // The products of a power are about as long as its result, which is `exponent` times as wide as the base.
+    let work = reader.estimate().map(|(lanes, bits)| Work { operation: Operation::Mul, lanes, bits: 16 * bits });
+    let (session, reason) = engine::open_for(args.device.selector, work, args.summary.hides_notes())?;
+    progress.phase(engine::first_phase(&session));
     let (names, pool) = (reader.names(), Pool::new(&Arc::new(Session::cpu()), false));
     let device = session.engine().name.clone();
     let mut report = Report {
@@ -92,6 +101,7 @@ pub(crate) fn run(args: &Power) -> Result<()> {
         bits: 0,
         lanes: 0,
         device,
+        reason,
         checked: 0,
         lost: Lost::default(),
         total_seconds: 0.0,
@@ -242,8 +252,9 @@ impl Report {
     fn text(&self) -> String {
         let Self { bits, lanes, device, checked, .. } = self;
         format!(
-            "{lanes} power{} of at most {bits} bits, {checked} checked; {device}, end to end {} ({} powers/s)",
+            "{lanes} power{} of at most {bits} bits, {checked} checked; {device}{}, end to end {} ({} powers/s)",
             plural(*lanes),
+            in_brackets(self.reason),
             scaled_seconds(self.total_seconds),
             scaled(self.lanes_per_second),
         )

@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Selftest) -> Result<()> {
 fn unfit(algorithm: &str) -> &'static str {
     match algorithm {
         "cpu-ifma" => "this processor has no AVX-512 IFMA",
-        "cpu-avx2" => "this processor has no AVX2, or has AVX-512 IFMA, which is faster",
+        "cpu-avx2" => "this processor has no AVX2 with FMA",
         _ => "takes none of these widths",
     }
 }

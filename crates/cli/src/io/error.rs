@@ -63,13 +63,15 @@ impl FileError {
 /// Why a line of text is not an operand.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum LineProblem {
-    #[error("not a number: \"{head}\"")]
+    #[error("not a number: \"{head}\"{}", hint(head))]
     NotANumber { head: String },
     #[error("this command takes no negative numbers: \"{head}\"")]
     Negative { head: String },
-    #[error("'-' stands for a lane without a result; a number that serves all lanes is needed")]
+    #[error(
+        "'-' stands for a lane without a result; the only number of a file serves all lanes, so it must be a number"
+    )]
     NoResult,
-    #[error("'-' stands for a lane without a result: without it nothing can be told of all")]
+    #[error("'-' stands for a lane without a result; this command needs a number in every lane")]
     Gap,
     #[error("write numbers without '+': \"{head}\"")]
     Plus { head: String },
@@ -85,6 +87,17 @@ pub(crate) enum LineProblem {
     TooWide { bits: usize, limit: usize },
     #[error("a line of more than {limit} bytes: no supported number is so long")]
     TooLong { limit: usize },
+}
+
+/// What to do with a line of another kind.
+fn hint(head: &str) -> &'static str {
+    if head.starts_with("-----BEGIN") || head.starts_with("ssh-") || head.starts_with("Modulus=") {
+        "; `batch-gcd` reads keys"
+    } else if head.contains([',', ';', '\t', ' ']) {
+        "; one number a line is needed, and `batch-gcd --column NAME` reads tables"
+    } else {
+        ""
+    }
 }
 
 /// The cause of an error of the crate `tempfile`, which adds its temporary name to the message: the person gave another.

@@ -116,7 +116,7 @@ impl Source {
         let text = name.to_str()?;
         let magnitude = text.strip_prefix('-').unwrap_or(text);
         let is_meant = magnitude.starts_with(|first: char| first.is_ascii_digit() || first == '(')
-            && magnitude.chars().all(|it| it.is_ascii_hexdigit() || "xX_^*+-() ".contains(it));
+            && magnitude.chars().all(|it| it.is_ascii_hexdigit() || "xX_^*+-() .".contains(it));
         let value = is_meant.then(|| expression::integer(magnitude, 2 * limit))?;
         let sign = &text[..text.len() - magnitude.len()];
         let source = |value: UBig| {

@@ -29,7 +29,7 @@ pub(crate) struct Chart {
     pub(crate) x: Axis,
     pub(crate) y: Axis,
     /// Drawn in this order, named in a legend beside the chart; those without points are left out. A line in pieces is several
-    /// series with the same name, one after the other.
+    /// series with the same name, one after the other. A series without a name is not in the legend.
     pub(crate) series: Vec<Series>,
 }
 
@@ -64,6 +64,20 @@ pub(crate) enum Style {
     Bold,
     /// Without dots: thousands of points.
     Thin,
+    /// Without dots, as wide as a solid line.
+    Plain,
+    /// A point with its name beside it, and not in the legend; the name stands there.
+    Mark(Beside),
+    /// The whole height of the chart between the first and the last `x`.
+    Shade,
+}
+
+/// The place of a mark's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beside {
+    Above,
+    Level,
+    Below,
 }
 
 /// A file's name for one chart of several: `tables.svg` becomes `tables-candar-II.svg`.

@@ -9,12 +9,15 @@ use plotters::{
         ranged1d::{DefaultFormatting, KeyPointHint, Ranged},
     },
     drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea as _},
-    element::{Circle, DashedPathElement, PathElement, Rectangle, Text},
+    element::{Circle, DashedPathElement, EmptyElement, PathElement, Rectangle, Text},
     prelude::SVGBackend,
-    style::{Color as _, IntoFont as _, RGBColor, ShapeStyle, TextStyle, WHITE},
+    style::{
+        Color as _, IntoFont as _, RGBColor, ShapeStyle, TextStyle, WHITE,
+        text_anchor::{HPos, Pos, VPos},
+    },
 };
 
-use super::{Axis, Chart, LINEAR, NothingToDraw, Series, Style};
+use super::{Axis, Beside, Chart, LINEAR, NothingToDraw, Series, Style};
 use crate::error::{Error, Result};
 
 const SIZE: (u32, u32) = (1080, 640);
@@ -76,9 +79,11 @@ impl Chart {
         // A letter is about half as wide as high: a long title is set smaller, so that all of it is there.
         let letters = self.title.chars().count().max(1) as u32;
         let root = root.titled(&self.title, (FONT, (2 * SIZE.0 / letters).clamp(9, 18)))?;
-        let (left, right) = root.split_horizontally(SIZE.0 - LEGEND_WIDTH);
+        let legend_width = legend_width(series);
+        let (left, right) = root.split_horizontally(SIZE.0 - legend_width);
         let mut chart = ChartBuilder::on(&left)
             .margin(12)
+            .margin_right(if legend_width == 0 { 24 } else { 12 })
             .x_label_area_size(46)
             .y_label_area_size(74)
             .build_cartesian_2d(Powers::of(&self.x, &x), Powers::of(&self.y, &y))?;
@@ -95,17 +100,32 @@ impl Chart {
             .bold_line_style(RGBColor(215, 215, 215))
             .light_line_style(WHITE)
             .draw()?;
+        for shade in series.iter().filter(|line| line.style == Style::Shade) {
+            let (first, last) = (shade.points[0].0, shade.points[shade.points.len() - 1].0);
+            chart.draw_series([Rectangle::new([(first, y.start), (last, y.end)], shade.fill())])?;
+        }
         for line in series {
             let (style, points) = (line.stroke(), line.points.iter().copied());
             match line.style {
                 Style::Dashed => {
                     chart.draw_series([DashedPathElement::new(points.clone(), 6, 4, style)])?;
                 }
-                Style::Solid | Style::Bold | Style::Thin => {
+                Style::Solid | Style::Bold | Style::Thin | Style::Plain => {
                     chart.draw_series([PathElement::new(line.points.clone(), style)])?;
                 }
+                Style::Mark(beside) => {
+                    // Names below a falling line have more room on the left.
+                    let bound = if beside == Beside::Below { 0.3 } else { 0.5 };
+                    let is_left = |at: f64| (at - x.start) / (x.end - x.start) < bound;
+                    for point in points.clone() {
+                        let text = mark_text(beside, is_left(point.0), style);
+                        let mark = EmptyElement::at(point) + Circle::new((0, 0), 6, style.filled());
+                        chart.draw_series([mark + Text::new(line.name.clone(), text.0, text.1)])?;
+                    }
+                }
+                Style::Shade => {}
             }
-            if line.style == Style::Thin {
+            if !line.has_dots() {
                 continue;
             }
             let (size, fill) = if line.style == Style::Dashed { (2, WHITE.filled()) } else { (3, style.filled()) };
@@ -117,10 +137,38 @@ impl Chart {
     }
 }
 
+/// Where the name of a mark stands beside its point, and how.
+fn mark_text(beside: Beside, is_left: bool, style: ShapeStyle) -> ((i32, i32), TextStyle<'static>) {
+    let down = match beside {
+        Beside::Above => -16,
+        Beside::Level => 0,
+        Beside::Below => 18,
+    };
+    let (right, anchor) = if is_left { (10, HPos::Left) } else { (-10, HPos::Right) };
+    let mut text = TextStyle::from((FONT, 14).into_font()).pos(Pos::new(anchor, VPos::Center));
+    text.color = style.color.to_backend_color();
+    ((right, down), text)
+}
+
+/// The series of the legend.
+fn named(series: &[Series]) -> Vec<&Series> {
+    let has_line = |line: &&Series| !line.name.is_empty() && !matches!(line.style, Style::Mark(_));
+    let mut named: Vec<&Series> = series.iter().filter(has_line).collect();
+    named.dedup_by_key(|line| &line.name);
+    named
+}
+
+/// The columns that the legend needs; 0 without a legend.
+fn legend_width(series: &[Series]) -> u32 {
+    if named(series).is_empty() { 0 } else { LEGEND_WIDTH }
+}
+
 fn legend(area: &Area<'_>, series: &[Series]) -> Result<(), DrawingAreaErrorKind<std::io::Error>> {
     let text: TextStyle<'_> = (FONT, 13).into_font().into();
-    let mut named: Vec<&Series> = series.iter().collect();
-    named.dedup_by_key(|line| &line.name);
+    let named = named(series);
+    if named.is_empty() {
+        return Ok(());
+    }
     for (number, line) in named.iter().enumerate() {
         let y = 24 + LEGEND_LINE * number as i32;
         let (from, to, style) = ((6, y), (40, y), line.stroke());
@@ -128,9 +176,11 @@ fn legend(area: &Area<'_>, series: &[Series]) -> Result<(), DrawingAreaErrorKind
             area.draw(&DashedPathElement::new([from, to], 6, 4, style))?;
             area.draw(&Circle::new((23, y), 2, WHITE.filled()))?;
             area.draw(&Circle::new((23, y), 2, style.color.stroke_width(1)))?;
+        } else if line.style == Style::Shade {
+            area.draw(&Rectangle::new([(6, y - 7), (40, y + 7)], line.fill()))?;
         } else {
             area.draw(&PathElement::new([from, to], style))?;
-            if line.style != Style::Thin {
+            if line.has_dots() {
                 area.draw(&Circle::new((23, y), 3, style.filled()))?;
             }
         }
@@ -149,13 +199,26 @@ impl Series {
         Self { points, ..self.clone() }
     }
 
-    fn stroke(&self) -> ShapeStyle {
+    fn colour(&self) -> RGBColor {
         let (red, green, blue) = COLOURS[self.colour % COLOURS.len()];
-        RGBColor(red, green, blue).stroke_width(match self.style {
+        RGBColor(red, green, blue)
+    }
+
+    fn stroke(&self) -> ShapeStyle {
+        self.colour().stroke_width(match self.style {
             Style::Bold => 3,
-            Style::Solid | Style::Dashed => 2,
+            Style::Solid | Style::Dashed | Style::Plain | Style::Mark(_) | Style::Shade => 2,
             Style::Thin => 1,
         })
+    }
+
+    /// The filling of a shade: lines show through.
+    fn fill(&self) -> ShapeStyle {
+        self.colour().mix(0.25).filled()
+    }
+
+    const fn has_dots(&self) -> bool {
+        matches!(self.style, Style::Solid | Style::Dashed | Style::Bold)
     }
 }
 

@@ -17,11 +17,11 @@ mod specification;
 mod sums;
 mod verify;
 
-pub use warpmp_campaign::{Aside, Error as FolderError, Lock, Remains, Restored, Stored};
+pub use warpmp_campaign::{Aside, Error as FolderError, Lock, Remains, Restored, Stored, program};
 
 pub use recheck::{Verdict, recheck};
 pub use request::{Request, Wanted};
-pub use specification::Specification;
+pub use specification::{Extension, Part, Specification};
 pub use sums::{Rate, Sums, rates};
 pub use verify::{Opened, run, verify};
 

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use super::{Begun, Campaign, Specification};
+use super::{Begun, Campaign, Part, Specification};
 use crate::{
     dfs,
     error::{Error, Result},
@@ -28,6 +28,8 @@ pub struct Request {
 /// The scheme of a request.
 #[derive(Clone, Copy, Debug)]
 pub enum Wanted {
+    /// The scheme of the campaign that the directory has begun; for a new campaign the default scheme.
+    Any,
     /// The default scheme. Parameters without a value are chosen for engines and range.
     Default {
         /// Depth of the leaves.
@@ -41,35 +43,52 @@ pub enum Wanted {
 
 impl Request {
     /// The campaign. One that the directory has begun goes on as it is, unless the request says something else: another machine, with
-    /// another best plan, does not begin another campaign. Where the specification is lost, the certificates tell it.
+    /// another best plan, does not begin another campaign. If the request's range contains the campaign's and is longer, the campaign
+    /// is extended. Where the specification is lost, the certificates tell it.
     ///
     /// # Errors
     /// If the directory cannot be read, or has a campaign of another program or rule set; [`Error::PlanMemory`];
     /// [`Error::TooManyWindows`]; [`Error::Parameter`].
     pub fn specification(&self, folder: Option<&Path>, engines: &Engines) -> Result<Specification> {
-        let count = self.count(engines);
+        let count = self.count(self.range, None, engines);
         let found = match folder.map_or(Ok(Begun::Nothing), Campaign::begun)? {
             Begun::Nothing => None,
             Begun::Campaign(specification) => Some(specification),
             Begun::Certificates(certificates) => Specification::of(self.range, count, &certificates),
         };
         let specification = match found.filter(|found| self.suits(found)) {
-            Some(specification) => specification,
-            None => Specification::new(self.range, count, self.scheme(engines)?)?,
+            Some(found) if found.whole() == self.range => found,
+            Some(found) => found.extended(self.range, |range| {
+                let before = Some(found.scheme);
+                Ok((self.count(range, before, engines), self.scheme(range, before, engines)?))
+            })?,
+            None => Specification::new(self.range, count, self.scheme(self.range, None, engines)?)?,
         };
         let windows = specification.windows();
         if windows > MAX_WINDOWS {
             return Err(Error::TooManyWindows { windows, limit: MAX_WINDOWS });
         }
         if engines.gpu_bytes.is_none() {
-            fits_memory(specification.scheme.cpu_bytes())?;
+            fits_memory(specification.parts().map(|part| part.scheme.cpu_bytes()).max().unwrap_or(0))?;
         }
         Ok(specification)
     }
 
-    /// Is it a campaign of this range, with everything that is asked for?
+    /// Has the campaign everything that is asked for, or can it be extended so that it has? Wishes for windows and plan are wishes for a
+    /// range that is added; a campaign of this very range must have them.
     fn suits(&self, found: &Specification) -> bool {
-        let scheme = match (self.wanted, found.scheme) {
+        let (whole, range) = (found.whole(), self.range);
+        if whole != range {
+            let contains = range.from() <= whole.from() && whole.end() <= range.end();
+            let same_scheme = match self.wanted {
+                Wanted::Any => true,
+                Wanted::Default { .. } => matches!(found.scheme, Scheme::Dfs(_)),
+                Wanted::Exactly(scheme) => scheme == found.scheme,
+            };
+            return contains && same_scheme;
+        }
+        let has_scheme = |found: &Scheme| match (self.wanted, *found) {
+            (Wanted::Any, _) => true,
             (Wanted::Default { leaf_bits, lookahead_bits }, Scheme::Dfs(plan)) => {
                 leaf_bits.is_none_or(|bits| bits == plan.leaf_bits)
                     && lookahead_bits.is_none_or(|bits| bits == plan.lookahead_bits)
@@ -77,26 +96,31 @@ impl Request {
             (Wanted::Default { .. }, _) => false,
             (Wanted::Exactly(scheme), found) => scheme == found,
         };
-        let count = self.window_count.map(|count| count.min(self.range.count()).to_string());
-        scheme && found.range == self.range && count.is_none_or(|count| count == found.window_count)
+        let has_count =
+            |part: &Part<'_>| self.window_count.is_none_or(|count| count.min(part.range.count()) == part.window_size());
+        found.parts().any(|part| has_scheme(part.scheme) && has_count(&part))
     }
 
-    /// Starts of a window.
-    fn count(&self, engines: &Engines) -> u128 {
-        let gpu_share = engines.gpu_bytes.map(|_| self.range.count() / engines.list.len().max(1) as u128);
-        let default = || match self.wanted {
-            Wanted::Default { .. } => dfs::window_count(gpu_share),
-            Wanted::Exactly(scheme) => scheme.window_count(gpu_share),
+    /// Starts of a window of a range. `found`: the scheme of the campaign that is extended.
+    fn count(&self, range: Window, found: Option<Scheme>, engines: &Engines) -> u128 {
+        let gpu_share = engines.gpu_bytes.map(|_| range.count() / engines.list.len().max(1) as u128);
+        let default = || match (self.wanted, found) {
+            (Wanted::Exactly(scheme), _) | (Wanted::Any, Some(scheme)) => scheme.window_count(gpu_share),
+            (Wanted::Any | Wanted::Default { .. }, _) => dfs::window_count(gpu_share),
         };
-        self.window_count.unwrap_or_else(default).min(self.range.count())
+        self.window_count.unwrap_or_else(default).min(range.count())
     }
 
-    fn scheme(&self, engines: &Engines) -> Result<Scheme> {
-        let (leaf_bits, lookahead_bits) = match self.wanted {
-            Wanted::Exactly(scheme) => return Ok(scheme),
-            Wanted::Default { leaf_bits, lookahead_bits } => (leaf_bits, lookahead_bits),
+    /// The scheme of a range. `found`: the scheme of the campaign that is extended.
+    fn scheme(&self, range: Window, found: Option<Scheme>, engines: &Engines) -> Result<Scheme> {
+        let (leaf_bits, lookahead_bits) = match (self.wanted, found) {
+            (Wanted::Exactly(scheme), _) | (Wanted::Any, Some(scheme @ (Scheme::Honda(_) | Scheme::Alpha(_)))) => {
+                return Ok(scheme);
+            }
+            (Wanted::Any, _) => (None, None),
+            (Wanted::Default { leaf_bits, lookahead_bits }, _) => (leaf_bits, lookahead_bits),
         };
-        let plan = engines.plan(self.count(engines), self.range.count());
+        let plan = engines.plan(self.count(range, found, engines), range.count());
         Ok(Scheme::Dfs(dfs::Plan::new(
             leaf_bits.unwrap_or(plan.leaf_bits),
             lookahead_bits.unwrap_or(plan.lookahead_bits),

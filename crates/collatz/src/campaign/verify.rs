@@ -42,6 +42,11 @@ impl Opened {
         self.campaign.restored()
     }
 
+    /// The campaign that the directory had, if this one extends it.
+    pub fn extended(&self) -> Option<&Specification> {
+        self.campaign.extended()
+    }
+
     /// Moves damaged files out of the way, so that their windows are done again; with `redo` also files in good order that are not
     /// trusted.
     ///
@@ -68,7 +73,8 @@ pub fn verify(
     let windows: HashSet<Window> = done.iter().map(|certificate| certificate.window).collect();
     let all = (0..specification.windows()).filter_map(|number| specification.window(number));
     let missing = all.filter(|window| !windows.contains(window));
-    run(&specification.scheme, missing, engines, |event| {
+    let scheme = |window: &Window| specification.scheme_of(window).unwrap_or(specification.scheme);
+    run_each(scheme, missing, engines, |event| {
         if let (Event::Done(_, certificate), Some(opened)) = (&event, opened) {
             opened.campaign.store(certificate)?;
         }
@@ -93,9 +99,19 @@ pub fn run(
     engines: Vec<(Box<dyn Engine>, &Control)>,
     each: impl FnMut(Event) -> Result<()>,
 ) -> Result<()> {
+    run_each(|_| *scheme, windows, engines, each)
+}
+
+/// As [`run`], with a scheme for each window.
+fn run_each(
+    scheme: impl Fn(&Window) -> Scheme + Copy + Send,
+    windows: impl IntoIterator<Item = Window, IntoIter: Send>,
+    engines: Vec<(Box<dyn Engine>, &Control)>,
+    each: impl FnMut(Event) -> Result<()>,
+) -> Result<()> {
     let controls: Vec<&Control> = engines.iter().map(|(_, control)| *control).collect();
     let worker = |(mut engine, control): (Box<dyn Engine>, _)| {
-        move |window: &Window| Certificate::make(scheme, window, engine.as_mut(), control)
+        move |window: &Window| Certificate::make(&scheme(window), window, engine.as_mut(), control)
     };
     let is_lost = |error: &Error| matches!(error, Error::Device(_));
     let stop = || controls.iter().for_each(|control| control.stop());

@@ -6,7 +6,10 @@
 
 use std::time::Instant;
 
-use dashu_int::{UBig, Word, ops::BitTest};
+use dashu_int::{
+    UBig, Word,
+    ops::{BitTest, Gcd as _},
+};
 use rayon::prelude::*;
 use serde::Serialize;
 use warpmp::kernels::Register;
@@ -24,6 +27,8 @@ const WORTH_SECONDS: f64 = 0.5;
 const SAMPLES: usize = 8;
 /// Rows may take twice the memory of their numbers, or this many limbs.
 const PADDING_LIMBS: usize = 1 << 16;
+/// The longest moduli whose remainders the CPU engine finds with vectors: their dividends have three times as many bits.
+const VECTOR_BITS: usize = 20_000;
 /// Limbs of 32 bits in a word of the library.
 const WORD_LIMBS: usize = Word::BITS as usize / 32;
 /// Operations of the cores between two looks at the watch.
@@ -124,14 +129,16 @@ impl<'s> Arithmetic<'s> {
         let moduli = || factors.iter().map(|it| it.modulus);
         let bits = [widest(values()), widest(others()), widest(moduli())];
         let shapes = bits.map(|bits| Shape::new(factors.len().max(2), bits));
+        let by_vectors = !self.has_device() && bits[2] <= VECTOR_BITS && is_even(moduli(), bits[2]);
         let fits = self.has_device()
             && bits.iter().all(|bits| *bits <= 2 * self.most_bits)
             && bits[2] <= self.most_bits
             && is_even(moduli(), bits[2])
             && Register::shipped().fitting(Operation::MulMod, &shapes).is_ok_and(|fitting| !fitting.is_empty());
         let by_cores = |it: &Factors<'_>| (it.value % it.modulus) * (it.other % it.modulus) % it.modulus;
-        let found = if fits && self.pays(factors, by_cores) {
-            self.stages.engine_levels += 1;
+        let found = if by_vectors || fits && self.pays(factors, by_cores) {
+            self.stages.engine_levels += usize::from(self.has_device());
+            self.stages.core_levels += usize::from(!self.has_device());
             let (a, b, m) = (batch(values(), bits[0])?, batch(others(), bits[1])?, batch(moduli(), bits[2])?);
             numbers(&self.apply(Operation::MulMod, &[&a, &b, &m])?)
         } else {
@@ -139,6 +146,19 @@ impl<'s> Arithmetic<'s> {
             self.on_cores(factors, by_cores)?
         };
         self.stages.remainder_seconds += start.elapsed().as_secs_f64();
+        Ok(found)
+    }
+
+    /// The greatest common divisors of pairs, on the cores.
+    pub(super) fn divisors(&mut self, a: &[UBig], b: &[UBig]) -> Result<Vec<UBig>> {
+        let start = Instant::now();
+        let bits = widest(a.iter().chain(b));
+        let found = if self.has_device() || bits > VECTOR_BITS || !is_even(a.iter(), bits) {
+            a.par_iter().zip(b).map(|(a, b)| a.gcd(b)).collect()
+        } else {
+            numbers(&self.apply(Operation::Gcd, &[&batch(a.iter(), bits)?, &batch(b.iter(), bits)?])?)
+        };
+        self.stages.gcd_seconds += start.elapsed().as_secs_f64();
         Ok(found)
     }
 

@@ -14,13 +14,7 @@
 //! Source: D. J. Bernstein, *How to find smooth parts of integers*, 2004; N. Heninger, Z. Durumeric, E. Wustrow,
 //! J. A. Halderman, *Mining your Ps and Qs*, 2012.
 
-use std::time::Instant;
-
-use dashu_int::{
-    UBig,
-    ops::{BitTest as _, Gcd as _},
-};
-use rayon::prelude::*;
+use dashu_int::{UBig, ops::BitTest as _};
 
 use super::{
     arithmetic::{Arithmetic, Factors},
@@ -53,13 +47,11 @@ pub(super) fn shared_factors(numbers: &[UBig], arithmetic: &mut Arithmetic<'_>) 
             values = descend(level, &values, arithmetic)?;
         }
     }
-    let start = Instant::now();
     let mut shared = vec![UBig::ONE; numbers.len()];
-    let gcds: Vec<UBig> = levels[0].par_iter().zip(&values).map(|(number, value)| number.gcd(value)).collect();
+    let gcds = if numbers.is_empty() { Vec::new() } else { arithmetic.divisors(&levels[0], &values)? };
     for (place, gcd) in order.into_iter().zip(gcds) {
         shared[place] = gcd;
     }
-    arithmetic.stages.gcd_seconds += start.elapsed().as_secs_f64();
     Ok(shared)
 }
 
@@ -95,6 +87,7 @@ fn descend(level: &[UBig], above: &[UBig], arithmetic: &mut Arithmetic<'_>) -> R
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 mod tests {
+    use dashu_int::ops::Gcd as _;
     use warpmp::{Selector, Session};
 
     use super::*;

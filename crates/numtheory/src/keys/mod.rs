@@ -28,6 +28,7 @@ const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 const DAMAGED: &str = "damaged";
 const OTHER: &str = "a key that is not RSA";
+const PRIVATE: &str = "a private key; `openssl pkey -pubout` writes its public key";
 
 /// A key in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,9 +62,10 @@ pub fn read(name: &str, bytes: &[u8]) -> Vec<Entry> {
     entries
 }
 
-/// The keys of PEM blocks. Blocks of other things than keys are left out.
+/// The keys of PEM blocks. Blocks of other things than keys are left out, and private keys beside public ones.
 fn blocks(name: &str, text: &str) -> Vec<Entry> {
     let mut found = Vec::new();
+    let mut has_private = false;
     let mut lines = text.lines().map(str::trim);
     while let Some(line) = lines.next() {
         let Some(label) = line.strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix("-----")) else { continue };
@@ -72,9 +74,13 @@ fn blocks(name: &str, text: &str) -> Vec<Entry> {
             lines.by_ref().take_while(|line| !line.starts_with(END)).filter(|line| !line.contains(':')).collect();
         let is_key =
             label.ends_with("PUBLIC KEY") || label.ends_with("CERTIFICATE") || label.ends_with("CERTIFICATE REQUEST");
+        has_private |= label.ends_with("PRIVATE KEY");
         if is_key {
             found.push(Base64::decode_vec(&body).map_err(|_| DAMAGED).and_then(|bytes| der::modulus(&bytes)));
         }
+    }
+    if found.is_empty() && has_private {
+        found.push(Err(PRIVATE));
     }
     let is_single = found.len() == 1;
     let label = |number: usize| if is_single { name.into() } else { format!("{name}#{number}") };

@@ -68,3 +68,13 @@ fn damage_is_told_and_never_a_panic() {
     assert_eq!(read("c", pem.replace("MIIB", "M!IB").as_bytes())[0].modulus, Err(DAMAGED));
     assert_eq!(read("c", b"ssh-rsa AAAAB3NzaC1yc2EAAAADAQAB x\n")[0].modulus, Err(DAMAGED));
 }
+
+#[test]
+fn a_private_key_alone_is_named() {
+    let private = "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n";
+    assert!(is_known(private.as_bytes()));
+    assert_eq!(read("k", private.as_bytes()), [entry("k", Err(PRIVATE))]);
+    // Beside its certificate it is no news.
+    let both = [private.as_bytes(), &example("certificate.pem")].concat();
+    assert_eq!(read("k", &both), [entry("k", Ok(certified()))]);
+}

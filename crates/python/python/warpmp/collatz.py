@@ -36,18 +36,19 @@ class Verified:
 
 @dataclass(frozen=True)
 class Trace:
-    """The trajectory of a start."""
+    """The trajectory of a start. Every step counts: `3n+1` for odd `n`, `n/2` for even `n`."""
 
     start: int
     delay: int
-    """Steps down to 1, `3n+1` and `n/2` counted singly."""
+    """Steps down to 1."""
     odd_steps: int
+    """Steps `3n+1` among them."""
     glide: int
-    """Steps of `T` until the value is below the start."""
+    """Steps until the value is below the start; 0 for the start 1."""
     highest: int
-    """The highest value, `3n+1` not yet halved."""
+    """The highest value."""
     values: list[int]
-    """The values of `T` after the start: `n/2`, or `(3n+1)/2`."""
+    """The value after every step."""
 
 
 def verify(start: int, count: int, *, device: str | None = None, progress: Progress = False) -> Verified:
@@ -70,8 +71,8 @@ def delay(
 
 def trace(start: int) -> Trace:
     """Follows a start down to 1."""
-    steps, odd_steps, glide, highest, values = _native.trace(start, _VALUES)
-    return Trace(start, steps + odd_steps, odd_steps, glide, highest, values)
+    delay, odd_steps, glide, highest, values = _native.trace(start, _VALUES)
+    return Trace(start, delay, odd_steps, glide, highest, values)
 
 
 def records(

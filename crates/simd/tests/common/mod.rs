@@ -97,6 +97,10 @@ macro_rules! on_every_instruction_set {
                 Some(s) => generic::$test(s),
                 None => eprintln!("skipped: no AVX-512 IFMA"),
             }
+            match warpmp_simd::Fma::detect() {
+                Some(s) => generic::$test(s),
+                None => eprintln!("skipped: no FMA"),
+            }
             match warpmp_simd::Avx2::detect() {
                 Some(s) => generic::$test(s),
                 None => eprintln!("skipped: no AVX2"),

@@ -6,11 +6,12 @@
 
 use std::ops::RangeInclusive;
 
-use warpmp_simd::{Avx2, Ifma};
+use warpmp_simd::{Fma, Ifma};
 
 use super::parts::{self, Part};
 use super::reduction::{self, Residue};
 use super::simd::{self, Dividend, Power};
+use super::word::{self, Word};
 use super::{general, library, linear, rows::Piece, schoolbook, secret};
 use crate::error::{Error, Result};
 use crate::operation::{Operation, linear, linear_modular};
@@ -53,6 +54,16 @@ impl Algorithm {
         }
     }
 
+    /// Modular arithmetic with one word.
+    const fn word(run: fn(Piece<'_>)) -> Self {
+        Self { limit_bits: 64, best_bits: 0..=64, ..Self::portable("cpu-word", run) }
+    }
+
+    /// The same, of dividends of two words.
+    const fn wide_word(run: fn(Piece<'_>)) -> Self {
+        Self { limit_bits: word::WIDE_BITS, best_bits: 0..=word::WIDE_BITS, ..Self::word(run) }
+    }
+
     /// Products with AVX-512 IFMA.
     const fn ifma_product(run: fn(Piece<'_>)) -> Self {
         let (limit_bits, best_bits) = (simd::product_bits::<Ifma>(), 257..=usize::MAX);
@@ -61,13 +72,18 @@ impl Algorithm {
 
     /// Modular arithmetic with AVX-512 IFMA.
     const fn ifma(run: fn(Piece<'_>)) -> Self {
-        Self { limit_bits: simd::DIVISOR_BITS, best_bits: 0..=usize::MAX, ..Self::ifma_product(run) }
+        Self { limit_bits: simd::divisor_bits::<Ifma>(), best_bits: 0..=usize::MAX, ..Self::ifma_product(run) }
     }
 
-    /// Arithmetic modulo odd numbers, and common divisors, with AVX2.
+    /// Products with AVX2 and FMA.
+    const fn avx2_product(run: fn(Piece<'_>)) -> Self {
+        let (limit_bits, best_bits) = (simd::product_bits::<Fma>(), 513..=usize::MAX);
+        Self { name: "cpu-avx2", limit_bits, best_bits, group: GROUP, available: simd::is_available::<Fma>, run }
+    }
+
+    /// Modular arithmetic with AVX2 and FMA.
     const fn avx2(run: fn(Piece<'_>)) -> Self {
-        let (limit_bits, best_bits) = (simd::modulus_bits::<Avx2>(), 0..=usize::MAX);
-        Self { name: "cpu-avx2", limit_bits, best_bits, group: GROUP, available: simd::is_available::<Avx2>, run }
+        Self { limit_bits: simd::divisor_bits::<Fma>(), best_bits: 0..=usize::MAX, ..Self::avx2_product(run) }
     }
 
     /// Does it run here, on operands of these bits?
@@ -81,8 +97,9 @@ macro_rules! power {
     ($power:expr, $dashu:expr) => {
         const {
             &[
-                Algorithm::ifma(|it| simd::power_ifma(it, $power)),
-                Algorithm::avx2(|it| simd::power_avx2(it, $power)),
+                Algorithm::word(|it| word::power(it, $power)),
+                Algorithm::ifma(|it| simd::power::<Ifma>(it, $power)),
+                Algorithm::avx2(|it| simd::power::<Fma>(it, $power)),
                 Algorithm::dashu($dashu),
             ]
         }
@@ -91,12 +108,27 @@ macro_rules! power {
 
 /// The algorithms of one of Montgomery's reductions.
 macro_rules! reduction {
-    ($residue:expr) => {
+    ($residue:expr, $word:expr) => {
         const {
             &[
+                $word,
                 Algorithm::ifma(|it| simd::reduce::<Ifma>(it, $residue)),
-                Algorithm::avx2(|it| simd::reduce::<Avx2>(it, $residue)),
+                Algorithm::avx2(|it| simd::reduce::<Fma>(it, $residue)),
                 Algorithm::portable("cpu-words", |it| reduction::run(it, $residue)),
+            ]
+        }
+    };
+}
+
+/// The algorithms of a long division.
+macro_rules! divided {
+    ($dividend:expr, $word:expr, $dashu:expr) => {
+        const {
+            &[
+                $word,
+                Algorithm::ifma(|it| simd::divide::<Ifma>(it, $dividend)),
+                Algorithm::avx2(|it| simd::divide::<Fma>(it, $dividend)),
+                Algorithm::dashu($dashu),
             ]
         }
     };
@@ -111,38 +143,57 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
             const {
                 &[
                     A::ifma_product(simd::multiply::<Ifma>),
+                    A::avx2_product(simd::multiply::<Fma>),
                     A::schoolbook(schoolbook::multiply),
                     A::dashu(library::multiply),
                 ]
             }
         }
         O::Sqr => {
-            const { &[A::ifma_product(simd::square::<Ifma>), A::schoolbook(schoolbook::square), A::dashu(library::square)] }
+            const {
+                &[
+                    A::ifma_product(simd::square::<Ifma>),
+                    A::avx2_product(simd::square::<Fma>),
+                    A::schoolbook(schoolbook::square),
+                    A::dashu(library::square),
+                ]
+            }
         }
         O::MulLo => const { &[A::portable("cpu-parts", |it| parts::run(it, Part::Low))] },
         O::MulHi => const { &[A::portable("cpu-parts", |it| parts::run(it, Part::High))] },
         O::MulAdd => const { &[A::portable("cpu-parts", |it| parts::run(it, Part::Sum))] },
         O::SignedMul => const { &[A::portable("cpu-parts", |it| parts::run(it, Part::Signed))] },
         linear!() | linear_modular!() => const { &[A::portable("cpu-linear", linear::run)] },
-        O::DivRem => const { &[A::ifma(|it| simd::divide(it, Dividend::Plain)), A::dashu(general::div_rem)] },
-        O::Rem => const { &[A::ifma(|it| simd::divide(it, Dividend::Plain)), A::dashu(general::remainder)] },
+        O::DivRem => divided!(Dividend::Plain, A::wide_word(|it| word::run(it, Word::Quotient)), general::div_rem),
+        O::Rem => divided!(Dividend::Plain, A::wide_word(|it| word::run(it, Word::Quotient)), general::remainder),
         O::DivExact => const { &[A::dashu(general::div_exact)] },
         // The library takes less than quadratic time.
         O::Gcd => {
             const {
                 &[
                     A { best_bits: 0..=24576, ..A::ifma(simd::gcd::<Ifma>) },
-                    A { best_bits: 0..=4096, ..A::avx2(simd::gcd::<Avx2>) },
+                    A { best_bits: 0..=4096, ..A::avx2(simd::gcd::<Fma>) },
                     A::dashu(general::gcd),
                 ]
             }
         }
         O::Lcm => const { &[A::dashu(general::lcm)] },
         O::Jacobi => const { &[A::dashu(general::jacobi)] },
-        O::GcdExt => const { &[A::dashu(general::gcd_ext)] },
-        O::Sqrt => const { &[A::dashu(general::sqrt)] },
-        O::MulMod => const { &[A::ifma(|it| simd::divide(it, Dividend::Product)), A::dashu(general::mul_mod)] },
-        O::SqrMod => const { &[A::ifma(|it| simd::divide(it, Dividend::Square)), A::dashu(general::sqr_mod)] },
+        O::GcdExt => {
+            const { &[A::ifma(simd::gcd_ext::<Ifma>), A::avx2(simd::gcd_ext::<Fma>), A::dashu(general::gcd_ext)] }
+        }
+        O::Sqrt => {
+            const {
+                &[
+                    A::wide_word(|it| word::run(it, Word::Root)),
+                    A::ifma(simd::sqrt::<Ifma>),
+                    A::avx2(simd::sqrt::<Fma>),
+                    A::dashu(general::sqrt),
+                ]
+            }
+        }
+        O::MulMod => divided!(Dividend::Product, A::word(|it| word::run(it, Word::Product)), general::mul_mod),
+        O::SqrMod => divided!(Dividend::Square, A::word(|it| word::run(it, Word::Product)), general::sqr_mod),
         O::PowMod => power!(Power::Each, general::pow_mod),
         O::PowModSec => const { &[A::portable("cpu-constant-time", secret::power)] },
         O::PowModPublic(_) => power!(Power::Constant, general::pow_mod_public),
@@ -150,18 +201,18 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
             const {
                 &[
                     A::ifma(simd::inverse::<Ifma>),
-                    A { best_bits: 0..=4096, ..A::avx2(simd::inverse::<Avx2>) },
+                    A { best_bits: 0..=4096, ..A::avx2(simd::inverse::<Fma>) },
                     A::dashu(general::inv_mod),
                 ]
             }
         }
         O::StrongTest(_) => power!(Power::TestConstant, general::strong_test),
         O::MillerRabin => power!(Power::TestEach, general::miller_rabin),
-        O::Reduce => const { &[A::ifma(|it| simd::divide(it, Dividend::Plain)), A::dashu(general::remainder)] },
-        O::ToMont => const { &[A::ifma(|it| simd::divide(it, Dividend::Raised)), A::dashu(general::to_mont)] },
-        O::MontMul => reduction!(Residue::Product),
-        O::MontSqr => reduction!(Residue::Square),
-        O::FromMont | O::Redc => reduction!(Residue::Given),
+        O::Reduce => divided!(Dividend::Plain, A::wide_word(|it| word::run(it, Word::Quotient)), general::remainder),
+        O::ToMont => divided!(Dividend::Raised, A::word(|it| word::run(it, Word::Raised)), general::to_mont),
+        O::MontMul => reduction!(Residue::Product, A::word(|it| word::run(it, Word::Montgomery))),
+        O::MontSqr => reduction!(Residue::Square, A::word(|it| word::run(it, Word::Montgomery))),
+        O::FromMont | O::Redc => reduction!(Residue::Given, A::wide_word(|it| word::run(it, Word::Reduced))),
     }
 }
 

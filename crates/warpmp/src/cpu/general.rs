@@ -90,8 +90,14 @@ pub(super) fn gcd(piece: Piece<'_>) {
     run(piece, |x| one(common_divisor(x[0], x[1])));
 }
 
-pub(super) fn gcd_ext(piece: Piece<'_>) {
-    run(piece, |x| Ok(cofactors(x[0], x[1])));
+pub(super) fn gcd_ext(mut piece: Piece<'_>) {
+    let lanes = piece.lanes();
+    gcd_ext_lanes(&mut piece, 0..lanes);
+}
+
+/// The divisors and cofactors of some lanes.
+pub(super) fn gcd_ext_lanes(piece: &mut Piece<'_>, lanes: impl IntoIterator<Item = usize>) {
+    run_lanes(piece, lanes, |x| Ok(cofactors(x[0], x[1])));
 }
 
 pub(super) fn sqrt(piece: Piece<'_>) {

@@ -13,6 +13,7 @@
 //! limbs.rs       sums, comparisons and shifts of rows
 //! secret.rs      powers whose time does not depend on the exponent
 //! reduction.rs   Montgomery's products and reductions in words
+//! word.rs        numbers of one word, modular ones
 //! general.rs     everything else: dashu-int
 //! euclid.rs      inverses and cofactors
 //! ```
@@ -30,6 +31,7 @@ mod schoolbook;
 mod secret;
 mod simd;
 mod sums;
+mod word;
 
 use std::time::Instant;
 

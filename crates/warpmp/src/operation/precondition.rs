@@ -2,14 +2,18 @@
 //!
 //! Engines on the CPU ask before they compute. Kernels find the statuses themselves and are tested against this file.
 
-use super::{Operand, Operation, Role, Status};
+use super::{Operation, Role, Status};
 
 /// The conditions that the operands of an operation must meet, lane by lane.
 #[derive(Clone, Copy, Debug)]
 pub struct Preconditions {
-    operands: &'static [Operand],
     /// The number of the divisor or modulus; without one nothing is required.
     divisor: Option<usize>,
+    /// Must it be odd?
+    odd: bool,
+    /// Operands, one bit each, that must be below the modulus, and below it times `R`.
+    reduced: u8,
+    reduced_products: u8,
 }
 
 impl Operation {
@@ -22,7 +26,15 @@ impl Operation {
                 false
             }
         };
-        Preconditions { operands, divisor: operands.iter().position(|operand| divides(operand.role)) }
+        let of = |is: fn(Role) -> bool| {
+            operands.iter().enumerate().fold(0, |bits, (i, operand)| bits | u8::from(is(operand.role)) << i)
+        };
+        Preconditions {
+            divisor: operands.iter().position(|operand| divides(operand.role)),
+            odd: of(|role| matches!(role, Role::OddModulus)) != 0,
+            reduced: of(|role| matches!(role, Role::Reduced)),
+            reduced_products: of(|role| matches!(role, Role::ReducedProduct)),
+        }
     }
 }
 
@@ -37,22 +49,19 @@ impl Preconditions {
         if is_zero(m) {
             return Status::DivisionByZero;
         }
-        if matches!(self.operands[divisor].role, Role::OddModulus) && m[0] & 1 == 0 {
+        if self.odd && m[0] & 1 == 0 {
             return Status::EvenModulus;
         }
-        let is_reduced = |(i, operand): (usize, &Operand)| match operand.role {
-            Role::Reduced => is_less(row(i), m),
+        let each = |bits: u8| (0..8).take_while(move |i| bits >> i > 0).filter(move |i| bits >> i & 1 == 1);
+        let mut is_reduced = true;
+        for i in each(self.reduced) {
+            is_reduced &= is_less(row(i), m);
+        }
+        for i in each(self.reduced_products) {
             // Below m·R where the number over R is below m.
-            Role::ReducedProduct => is_less(row(i).get(m.len()..).unwrap_or_default(), m),
-            Role::Integer
-            | Role::Bit
-            | Role::Divisor
-            | Role::Modulus
-            | Role::OddModulus
-            | Role::Exponent
-            | Role::Candidate => true,
-        };
-        if self.operands.iter().enumerate().all(is_reduced) { Status::Fine } else { Status::NotReduced }
+            is_reduced &= is_less(row(i).get(m.len()..).unwrap_or_default(), m);
+        }
+        if is_reduced { Status::Fine } else { Status::NotReduced }
     }
 }
 
@@ -64,6 +73,12 @@ fn is_zero(row: &[u32]) -> bool {
 /// Is `a < m`? The rows may differ in length.
 #[inline]
 fn is_less(a: &[u32], m: &[u32]) -> bool {
+    if let ([.., a_top], [.., m_top]) = (a, m)
+        && a.len() == m.len()
+        && a_top != m_top
+    {
+        return a_top < m_top;
+    }
     let common = a.len().min(m.len());
     let ((a, a_above), (m, m_above)) = (a.split_at(common), m.split_at(common));
     is_zero(a_above) && (!is_zero(m_above) || a.iter().rev().lt(m.iter().rev()))

@@ -59,6 +59,9 @@ impl Moduli {
                 moduli.read_integers(file, is_alone)?;
             }
         }
+        if let (true, Some((label, reason))) = (moduli.numbers.is_empty(), moduli.skipped.first()) {
+            return Err(FileError::Table { path: label.clone(), reason: (*reason).into() }.into());
+        }
         if moduli.numbers.is_empty() {
             let path = args.files.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>().join(", ");
             return Err(FileError::NoNumbers { path }.into());

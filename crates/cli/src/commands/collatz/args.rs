@@ -1,12 +1,15 @@
 //! The options of `warpmp collatz`.
 
-use std::{ffi::OsString, path::PathBuf, str::FromStr};
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args as Group, Subcommand, ValueEnum};
 use dashu_int::UBig;
 use warpmp_collatz::expression;
 
-use super::CollatzFailure;
+use super::{
+    CollatzFailure,
+    range::{CampaignRange, Number, RangeArgs},
+};
 use crate::{
     args::{
         GpusArgs, ObjectArgs, ProgressArgs, SummaryArgs,
@@ -26,36 +29,13 @@ pub(crate) enum CollatzCommand {
     Trace(Trace),
 }
 
-/// A number, written as an expression.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Number(pub(crate) u128);
-
-impl FromStr for Number {
-    type Err = expression::ExpressionError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        expression::parse(text).map(Self)
-    }
-}
-
 /// A number of any length that a trajectory can start from.
 fn long(text: &str) -> Result<UBig, String> {
     expression::integer(text, 1 << 24).map_err(|error| error.to_string())
 }
 
-/// The starts that a command works on.
-#[derive(Clone, Copy, Debug, Group)]
-pub(crate) struct RangeArgs {
-    /// First start
-    #[arg(long, value_name = "N")]
-    pub(crate) from: Number,
-    /// How many starts
-    #[arg(long, value_name = "M")]
-    pub(crate) count: Number,
-}
-
 /// The tables of the schemes.
-#[derive(Debug, Group)]
+#[derive(Debug, Default, Group)]
 pub(crate) struct TablesArgs {
     /// honda: base bits of table S; alpha: bits of the sieve; 32 without this
     #[arg(long, value_name = "K", value_parser = small)]
@@ -101,8 +81,8 @@ impl Verify {
     pub(crate) fn check(&self) -> Result<(), Error> {
         let (name, is_dfs, has_bases) = match (self.checksum, self.scheme) {
             (Some(Checksum::Alpha), _) => ("--checksum alpha", false, false),
-            (None, SchemeName::Honda) => ("--scheme honda", false, true),
-            (None, SchemeName::Dfs) => ("--scheme dfs", true, false),
+            (None, Some(SchemeName::Honda)) => ("--scheme honda", false, true),
+            (None, Some(SchemeName::Dfs) | None) => ("--scheme dfs", true, false),
         };
         refuse("--leaf-bits", self.leaf_bits.filter(|_| !is_dfs), name)?;
         refuse("--lookahead-bits", self.lookahead_bits.filter(|_| !is_dfs), name)?;
@@ -131,26 +111,29 @@ pub(crate) enum Checksum {
 #[command(after_help = "\
 Numbers are expressions: 2^64-2^40, 3*2^20+1, 1_000_000. Starts are below 2^127.
 
-With --out, every window leaves a certificate in DIR. After Ctrl-C, kill -9 or a power cut the same
-command continues where it was stopped. One process at a time works in a directory. The command names
-files that do not count, and never deletes them. It moves broken certificates aside (NAME.aside), and
-does their windows again. A certificate in good order of another program version, rule set or campaign
-stops the command; with --redo it is moved aside, too. Other files are left alone. If DIR/campaign.json
-is lost or broken, the command writes it again, if all certificates belong to the given range.
+With --output, every window leaves a certificate in DIR. After Ctrl-C, kill -9 or a power cut
+`warpmp resume DIR` goes on, as the same command does. A longer range that contains the range of the
+campaign extends the campaign: all certificates stay, and the new part has windows and a plan of its
+own. One process at a time works in a directory. The command names files that do not count, and never
+deletes them. It moves broken certificates aside (NAME.aside), and does their windows again. A
+certificate in good order of another program version, rule set or campaign stops the command; with
+--redo it is moved aside, too. Other files are left alone. If DIR/campaign.json is lost or broken, the
+command writes it again, if all certificates belong to the given range.
 
 Examples:
-  warpmp collatz verify --from 2^64-2^40 --count 2^40
-  warpmp collatz verify --from 2^64-2^50 --count 2^50 --out campaign
+  warpmp collatz verify --from 2^40 --to 2^41
+  warpmp collatz verify --from 2^64-2^50 --to 2^64 -o campaign
+  warpmp collatz verify --to 2^64+2^50 -o campaign
   warpmp collatz verify --from 98999215*2^40 --count 2^40 --checksum alpha --sieve-bits 24 --sieve-mod 9")]
 pub(crate) struct Verify {
     #[command(flatten)]
-    pub(crate) range: RangeArgs,
+    pub(crate) range: CampaignRange,
     /// Directory of the certificates; without this no certificate is written
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Scheme
-    #[arg(long, value_enum, default_value_t = SchemeName::Dfs)]
-    pub(crate) scheme: SchemeName,
+    #[arg(short, long, alias = "out", value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Scheme; without this the scheme of the campaign in --output, and dfs for a new one
+    #[arg(long, value_enum)]
+    pub(crate) scheme: Option<SchemeName>,
     #[command(flatten)]
     pub(crate) device: GpusArgs,
     /// Starts of a window; without this as many as take the engine some seconds
@@ -171,7 +154,7 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "Q", default_value_t = 1, requires = "checksum", value_parser = sieve_modulus)]
     pub(crate) sieve_mod: u32,
     /// Move all certificates aside that are not trusted, also those in good order, and do their windows again
-    #[arg(long, requires = "out")]
+    #[arg(long, requires = "output")]
     pub(crate) redo: bool,
     #[command(flatten)]
     pub(crate) summary: SummaryArgs,
@@ -232,11 +215,11 @@ pub(crate) struct Check {
 /// Count the steps down to 1 of every start of a range
 #[derive(Debug, Group)]
 #[command(after_help = "\
-A delay counts n/2 and 3n+1 as one step each. Output is CSV (n,delay), or an .npy array of
-uint32 with a delay a row.
+The delay of n is the number of steps down to 1; 3n+1 is a step, and n/2 is a step. Output is CSV
+(n,delay), or an .npy array of uint32 with a delay a row.
 
 Examples:
-  warpmp collatz delay --from 1 --count 2^20 -o delays.npy
+  warpmp collatz delay --from 1 --to 2^20 -o delays.npy
   warpmp collatz delay --from 2^64 --count 2^24 --max")]
 pub(crate) struct Delay {
     #[command(flatten)]
@@ -269,14 +252,15 @@ pub(crate) enum Kind {
 /// Search for records, and compare them with the known ones
 #[derive(Debug, Group)]
 #[command(after_help = "\
-Values and steps are those of n/2 and 3n+1. Proved rules skip starts that cannot be records.
-GPUs search from 2^24 (delay) or 2^32 (path) on, the CPU below.
+3n+1 is a step, and n/2 is a step; values are the values after each step. Proved rules skip starts that
+cannot be records. GPUs search from 2^24 (delay) or 2^32 (path) on, the CPU below. Records go to
+standard output, or to the file of --output.
 
 Examples:
   warpmp collatz records --kind delay --below 2^45 --device cuda
   warpmp collatz records --kind path --below 2^48 --device cuda
   warpmp collatz records --kind delay --below 2^33
-  warpmp collatz records --kind path --below 2^36 --out path.csv")]
+  warpmp collatz records --kind path --below 2^36 -o path.csv")]
 pub(crate) struct Records {
     /// Kind of records
     #[arg(long, value_enum)]
@@ -284,9 +268,9 @@ pub(crate) struct Records {
     /// All starts below this
     #[arg(long, value_name = "N")]
     pub(crate) below: Number,
-    /// Also write the records into this file, as CSV
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<OsString>,
+    /// Write the records into this file, as CSV, and not to standard output
+    #[arg(short, long, alias = "out", value_name = "FILE", conflicts_with = "json")]
+    pub(crate) output: Option<OsString>,
     #[command(flatten)]
     pub(crate) device: GpusArgs,
     #[command(flatten)]
@@ -298,7 +282,8 @@ pub(crate) struct Records {
 /// Follow one start down to 1
 #[derive(Debug, Group)]
 #[command(after_help = "\
-T(n) is n/2 for even n, and (3n+1)/2 for odd n: a step of T on an odd n is two steps of the delay.
+3n+1 is a step, and n/2 is a step. The delay is the number of steps down to 1. The glide is the number
+of steps until the value is below the start.
 
 Examples:
   warpmp collatz trace 27
@@ -307,10 +292,10 @@ pub(crate) struct Trace {
     /// The start, of up to 2^24 bits; the time grows with the square of its length
     #[arg(value_parser = long)]
     pub(crate) start: UBig,
-    /// Print every value of T, one a line, before the figures
+    /// Print the value after every step, one a line, before the figures
     #[arg(long)]
     pub(crate) values: bool,
-    /// Draw the values of T against the steps into this file
+    /// Draw the values against the steps into this file
     #[arg(long, value_name = "FILE.svg", value_parser = plot_parser())]
     pub(crate) plot: Option<OsString>,
     /// Print one JSON object
@@ -341,9 +326,12 @@ pub(crate) struct BenchCollatz {
     /// First start
     #[arg(long, value_name = "N", default_value = "2^64-2^36")]
     pub(crate) from: Number,
-    /// How many starts
-    #[arg(long, value_name = "M", default_value = "2^36")]
-    pub(crate) count: Number,
+    /// End of the range: every start from --from on and below M
+    #[arg(long, value_name = "M", conflicts_with = "count")]
+    pub(crate) to: Option<Number>,
+    /// How many starts, in place of --to [default: 2^36]
+    #[arg(long, value_name = "K")]
+    pub(crate) count: Option<Number>,
     #[command(flatten)]
     pub(crate) tables: TablesArgs,
     /// alpha: modulus of the sieve, 1, 3 or 9

@@ -20,11 +20,13 @@ use super::{
     CollatzFailure,
     args::{BenchCollatz, Operation},
     engines,
+    range::{Number, window},
     watch::watch,
 };
 use crate::{
     console,
     error::{Error, Result},
+    progress::Progress,
     summary::{scaled, scaled_seconds},
 };
 
@@ -48,23 +50,27 @@ struct Times {
 
 /// Runs the command.
 pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
+    console::check_stdout()?;
     let is_honda = args.operation == Operation::Honda;
     let has_sieve = is_honda || args.operation == Operation::Alpha;
     args.tables.check(&format!("--operation {}", args.operation.name()), has_sieve, is_honda)?;
-    let mut window = Window::new(args.from.0, args.count.0)?;
+    let count = args.count.or(args.to.is_none().then_some(Number(1 << 36)));
+    let mut window = window(args.from, args.to, count)?;
     let control = [Control::default()];
     let gpus = engines::gpus(args.device.selector, args.object.json)?;
     let names = gpus.iter().map(|gpu| gpu.info().to_string()).collect::<Vec<_>>().join("; ");
     let kind = if args.operation == Operation::PathRecords { Kind::Path } else { Kind::Delay };
+    let progress = Progress::new(Some(u64::from(args.runs) + 1), "runs", args.object.json);
+    progress.phase(engines::PREPARING);
     let (subject, device, mut times) = if let Operation::DelayRecords | Operation::PathRecords = args.operation {
         let device = if gpus.is_empty() { "cpu".to_owned() } else { names };
         if gpus.is_empty() {
             window = Window::new(1, window.end() - 1)?;
         }
-        let times = watch(&control, || records_of(args, &gpus, kind, &window, &control[0]), || {})?;
+        let times = watch(&control, || records_of(args, &gpus, kind, &window, &control[0], &progress), || {})?;
         (Subject::Records(kind), device, times)
     } else if args.operation == Operation::Delay && !gpus.is_empty() {
-        let times = watch(&control, || delays_on(args, &gpus, &window, &control[0]), || {})?;
+        let times = watch(&control, || delays_on(args, &gpus, &window, &control[0], &progress), || {})?;
         (Subject::Delays, names, times)
     } else {
         let engines = engines::open(args.device.selector, args.tables.cache.as_deref(), args.object.json)?;
@@ -80,9 +86,10 @@ pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
             _ => Subject::Scheme(Scheme::Dfs(engines.plan(share, u128::MAX))),
         };
         let mut team = Team::new(engines.list);
-        let times = watch(&control, || runs(args, &subject, &window, &mut team, &control[0]), || {})?;
+        let times = watch(&control, || runs(args, &subject, &window, &mut team, &control[0], &progress), || {})?;
         (subject, team.name(), times)
     };
+    drop(progress);
     times.runs.sort_by(f64::total_cmp);
     let seconds = &times.runs;
     let median = seconds[seconds.len() / 2];
@@ -123,7 +130,13 @@ struct Share {
 }
 
 /// Delays on GPUs, each with a share of the range.
-fn delays_on(args: &BenchCollatz, gpus: &[Arc<dyn Device>], window: &Window, control: &Control) -> Result<Times> {
+fn delays_on(
+    args: &BenchCollatz,
+    gpus: &[Arc<dyn Device>],
+    window: &Window,
+    control: &Control,
+    progress: &Progress,
+) -> Result<Times> {
     let device = |error| Error::from(CollatzError::Device(error));
     let size = window.count().div_ceil(gpus.len() as u128);
     most_delays(size)?;
@@ -151,6 +164,7 @@ fn delays_on(args: &BenchCollatz, gpus: &[Arc<dyn Device>], window: &Window, con
             running.into_iter().map(|it| it.join().unwrap_or(Err(Error::Bug))).collect()
         });
         done.into_iter().collect::<Result<()>>()?;
+        progress.part(u64::from(run) + 1, &format!("run {} of {}", (run + 1).min(args.runs), args.runs));
         if run > 0 {
             times.runs.push(begin_of_run.elapsed().as_secs_f64());
             continue;
@@ -193,6 +207,7 @@ fn records_of(
     kind: Kind,
     window: &Window,
     control: &Control,
+    progress: &Progress,
 ) -> Result<Times> {
     let known: Vec<_> = records::known(kind).into_iter().filter(|record| record.start < window.end()).collect();
     let before: Vec<_> = known.iter().filter(|record| record.start < window.from()).cloned().collect();
@@ -210,7 +225,12 @@ fn records_of(
         if let Some(start) = records::difference(&found, &known) {
             return Err(CollatzFailure::OtherRecords { start }.into());
         }
-        if run == 0 { times.before = seconds } else { times.runs.push(seconds) }
+        if run == 0 {
+            times.before = seconds;
+        } else {
+            times.runs.push(seconds);
+        }
+        progress.part(u64::from(run) + 1, &format!("run {} of {}", (run + 1).min(args.runs), args.runs));
     }
     Ok(times)
 }
@@ -222,6 +242,7 @@ fn runs(
     window: &Window,
     engine: &mut dyn Engine,
     control: &Control,
+    progress: &Progress,
 ) -> Result<Times> {
     let sample = Window::new(window.from(), SAMPLE.min(window.count()))?;
     let mut times = Times { runs: Vec::new(), before: 0.0 };
@@ -232,7 +253,8 @@ fn runs(
         engine.delays(window.from(), &mut delays, control)?;
         check_delays(window.from(), &delays)?;
         times.before = begin.elapsed().as_secs_f64();
-        for _ in 0..args.runs {
+        for run in 1..=u64::from(args.runs) {
+            progress.part(run, &format!("run {run} of {}", args.runs));
             let begin = Instant::now();
             engine.delays(window.from(), &mut delays, control)?;
             times.runs.push(begin.elapsed().as_secs_f64());
@@ -245,7 +267,8 @@ fn runs(
         return Err(CollatzFailure::WrongSample { from: sample.from(), count: sample.count() }.into());
     }
     times.before = begin.elapsed().as_secs_f64();
-    for _ in 0..args.runs {
+    for run in 1..=u64::from(args.runs) {
+        progress.part(run, &format!("run {run} of {}", args.runs));
         let begin = Instant::now();
         scheme.run(engine, window, control)?;
         times.runs.push(begin.elapsed().as_secs_f64());

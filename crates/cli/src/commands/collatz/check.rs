@@ -18,13 +18,14 @@ use crate::{console, error::Result, progress::Progress};
 
 /// Runs the command.
 pub(super) fn run(args: &Check) -> Result<()> {
+    console::check_stdout()?;
     let campaign = look(&args.folder)?;
     let contents = campaign.contents()?;
     note_others(&contents);
     let mut wrong: Vec<String> = contents.damaged.iter().map(line).collect();
     let control = [Control::default()];
     let checked = AtomicUsize::new(0);
-    let progress = Progress::new(Some((contents.done.len() as u64) << 32), "certificates", args.progress.quiet);
+    let progress = Progress::of_count(contents.done.len() as f64, "certificates", args.progress.quiet);
     let mut recomputed = 0;
     let each = |Verdict { certificate, whole, wrong: error }: Verdict<'_>| {
         recomputed += usize::from(whole);
@@ -33,9 +34,7 @@ pub(super) fn run(args: &Check) -> Result<()> {
     };
     let work = || Ok(recheck(&contents.done, args.sample.unwrap_or(1.0), args.seed, &control[0], each)?);
     watch(&control, work, || {
-        let checked = checked.load(Ordering::Relaxed) as f64;
-        let parts = checked + control[0].progress();
-        progress.update((parts * 4_294_967_296.0) as u64, checked as u64);
+        progress.count(checked.load(Ordering::Relaxed) as f64 + control[0].progress());
     })?;
     drop(progress);
     let missing = campaign.specification().missing(&contents.done);

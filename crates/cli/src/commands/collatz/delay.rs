@@ -40,11 +40,12 @@ enum Target {
 
 /// Runs the command.
 pub(super) fn run(args: &Delay) -> Result<()> {
-    let window = Window::new(args.range.from.0, args.range.count.0)?;
+    let window = args.range.window()?;
     let (mut engine, gpu) = engines::open_team(args.device.selector, None, args.quiet)?;
     let mut target = open(args, &window)?;
     let total = u64::try_from(window.count()).unwrap_or(u64::MAX);
     let mut progress = Progress::new(Some(total), "numbers", args.quiet);
+    progress.phase(engines::PREPARING);
     if matches!(&target, Target::Csv(output) if output.is_terminal()) {
         progress.hide();
     }

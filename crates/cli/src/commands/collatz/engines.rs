@@ -20,6 +20,9 @@ use crate::{
     error::{Error, Result},
 };
 
+/// The first phase of a command: tables take seconds, and so do kernels that the driver compiles for the first time.
+pub(super) const PREPARING: &str = "making tables and kernels";
+
 /// All engines that serve together: every GPU, or the CPU.
 ///
 /// # Errors

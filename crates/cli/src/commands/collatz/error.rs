@@ -2,7 +2,7 @@
 
 use warpmp_collatz::{Error as LibraryError, campaign::FolderError};
 
-use crate::error::{Error, FAILED, USAGE};
+use crate::error::{Error, FAILED, INTERRUPTED, USAGE};
 use crate::io::error::inner;
 
 /// A Collatz command that cannot do its work, or finds something wrong.
@@ -10,7 +10,7 @@ use crate::io::error::inner;
 pub(crate) enum CollatzFailure {
     #[error("{option} has no meaning with {scheme}")]
     OtherScheme { option: &'static str, scheme: String },
-    #[error("{folder}: no campaign; `warpmp collatz verify --out` begins one")]
+    #[error("{folder}: no campaign; `warpmp collatz verify --from N --to M -o {folder}` begins one")]
     NoCampaign { folder: String },
     #[error("{folder}: {files} certificate{} not trusted, but in good order; --redo moves all files aside that are not trusted, and does their windows again",
             if *files == 1 { " is" } else { "s are" })]
@@ -24,6 +24,10 @@ pub(crate) enum CollatzFailure {
     WrongDelay { start: u128, found: u64, expected: u64 },
     #[error("the engine and the independent path disagree on {count} numbers from {from}")]
     WrongSample { from: u128, count: u128 },
+    #[error("the range is empty: --to {to} is not above --from {from}")]
+    EmptyRange { from: u128, to: u128 },
+    #[error("interrupted; `warpmp resume {folder}` goes on")]
+    Interrupted { folder: String },
     #[error("there are no starts below {below}: --below 2 has the first")]
     NoStarts { below: u128 },
     #[error("the records differ from the known ones at {start}")]
@@ -38,6 +42,7 @@ impl CollatzFailure {
         match self {
             Self::OtherScheme { .. }
             | Self::NoStarts { .. }
+            | Self::EmptyRange { .. }
             | Self::Library(
                 LibraryError::ZeroStart
                 | LibraryError::ZeroCount
@@ -45,6 +50,7 @@ impl CollatzFailure {
                 | LibraryError::Parameter { .. }
                 | LibraryError::TooManyWindows { .. },
             ) => USAGE,
+            Self::Interrupted { .. } => INTERRUPTED,
             Self::NoCampaign { .. }
             | Self::Untrusted { .. }
             | Self::Incomplete { .. }

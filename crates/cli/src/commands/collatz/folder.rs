@@ -7,7 +7,7 @@ use warpmp_collatz::{
     certificate::Damage,
 };
 
-use super::CollatzFailure;
+use super::{CollatzFailure, range::starts};
 use crate::{
     console,
     error::{Error, Result},
@@ -52,6 +52,10 @@ pub(super) fn open(
             "note: {folder}/campaign.json {was}; written anew, {} certificates fit it",
             restored.certificates
         ));
+    }
+    if let (Some(before), false) = (opened.extended(), quiet) {
+        let (before, now) = (starts(&before.whole()), starts(&specification.whole()));
+        console::note(&format!("note: {folder} is extended: {before} before, {now} from now on"));
     }
     note_others(&opened.contents);
     let moved = opened.clear(redo).map_err(|error| match error {

@@ -8,19 +8,31 @@ mod draw;
 pub(super) mod engines;
 mod error;
 mod folder;
+mod range;
 mod records;
 mod status;
 mod trace;
 mod verify;
 mod watch;
 
-use crate::{console, error::Result};
+use std::path::Path;
+
+use crate::{
+    args::{GpusArgs, SummaryArgs},
+    console,
+    error::Result,
+};
 use args::CollatzCommand;
 pub(crate) use error::CollatzFailure;
 
 /// Says how a range would be verified.
 pub(crate) fn explain(args: &args::Verify) -> Result<()> {
     verify::explain(args)
+}
+
+/// Goes on with the campaign of a directory.
+pub(crate) fn resume(folder: &Path, device: GpusArgs, summary: SummaryArgs) -> Result<()> {
+    verify::resume(folder, device, summary)
 }
 
 /// Runs a subcommand.

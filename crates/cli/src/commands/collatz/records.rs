@@ -22,27 +22,24 @@ pub(super) fn run(args: &Records) -> Result<()> {
         return Err(CollatzFailure::NoStarts { below }.into());
     }
     // An output that cannot be written fails before the search.
-    let output = args.out.as_ref().map(Output::to).transpose()?;
+    let output = args.output.as_ref().map(Output::to).transpose()?;
+    if output.is_none() {
+        console::check_stdout()?;
+    }
     let gpus = engines::gpus(args.device.selector, args.progress.quiet)?;
     let control = [Control::default()];
-    let progress = Progress::new(Some(1 << 32), "numbers", args.progress.quiet);
+    let progress = Progress::of_count(below as f64, "numbers", args.progress.quiet);
+    progress.phase(engines::PREPARING);
     let found = watch(
         &control,
         || Ok(records::search_on(&gpus, kind, below, &control[0])?),
-        || {
-            let share = control[0].progress();
-            progress.update((share * 4_294_967_296.0) as u64, (share * below as f64) as u64);
-        },
+        || progress.count(control[0].progress() * below as f64),
     )?;
     drop(progress);
     let known: Vec<records::Record> = records::known(kind).into_iter().filter(|record| record.start < below).collect();
     let csv: String = std::iter::once(format!("n,{}\n", kind.figure()))
         .chain(found.iter().map(|record| format!("{},{}\n", record.start, record.figure)))
         .collect();
-    if let Some(mut output) = output {
-        output.write_all(csv.as_bytes())?;
-        output.finish()?;
-    }
     let difference = records::difference(&found, &known);
     if args.object.json {
         let rows: Vec<_> =
@@ -51,8 +48,16 @@ pub(super) fn run(args: &Records) -> Result<()> {
             &json!({"below": below.to_string(), "records": rows, "known": known.len(), "same": difference.is_none()}),
         )?;
     } else {
-        console::report(&csv)?;
-        console::note(&format!("{} records below {below}, {} known ones", found.len(), known.len()));
+        match output {
+            Some(mut output) => {
+                output.write_all(csv.as_bytes())?;
+                output.finish()?;
+            }
+            None => console::report(&csv)?,
+        }
+        if !args.progress.quiet {
+            console::note(&format!("{} records below {below}, {} known ones", found.len(), known.len()));
+        }
     }
     difference.map_or(Ok(()), |start| Err(CollatzFailure::OtherRecords { start }.into()))
 }

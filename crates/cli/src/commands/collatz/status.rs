@@ -7,6 +7,7 @@ use super::{
     args::Status,
     draw,
     folder::{LISTED, complete, line, look, names},
+    range::starts,
 };
 use crate::{console, error::Result, io::output::Output, summary::scaled};
 
@@ -30,14 +31,13 @@ pub(super) fn run(args: &Status) -> Result<()> {
 
 fn print(campaign: &Campaign, contents: &Contents) -> Result<()> {
     let specification = campaign.specification();
-    let range = specification.range;
+    let range = specification.whole();
     let gaps = specification.gaps(&contents.done);
     let sums: Sums = contents.done.iter().collect();
     let Sums { tested, overflowed, finished, seconds, .. } = sums;
     let covered = specification.covered(&contents.done);
     let mut lines = vec![
-        format!("range      {} numbers from {}", range.count(), range.from()),
-        format!("scheme     {}", specification.scheme),
+        format!("range      {}", starts(&range)),
         format!(
             "covered    {covered} numbers ({:.4} %), {} of {} windows",
             covered as f64 * 100.0 / range.count() as f64,
@@ -47,6 +47,11 @@ fn print(campaign: &Campaign, contents: &Contents) -> Result<()> {
         format!("tested     {tested}, of them {finished} step by step on the host, {overflowed} in wide arithmetic"),
         format!("time       {seconds:.1} s of engines, {} numbers/s", scaled(covered as f64 / seconds.max(1e-9))),
     ];
+    let parts = specification.parts().map(|part| {
+        let range = if specification.extensions.is_empty() { String::new() } else { starts(part.range) + ": " };
+        format!("scheme     {range}{}, windows of {} numbers", part.scheme, part.window_size())
+    });
+    lines.splice(1..1, parts);
     lines.push(format!("highest    {}", highest(&sums)));
     let [name, checksum] = specification.scheme.checksum(sums.checksum);
     lines.push(format!("{name:<10} {checksum}"));
@@ -77,7 +82,7 @@ fn print_json(campaign: &Campaign, contents: &Contents) -> Result<()> {
         .map(|(path, damage)| json!({"file": path.display().to_string(), "reason": damage.to_string()}))
         .collect();
     super::print_json(&json!({
-        "range": specification.range, "scheme": specification.scheme,
+        "range": specification.whole(), "scheme": specification.scheme, "extensions": specification.extensions,
         "windows": specification.windows().to_string(), "windows_done": contents.done.len(),
         "covered": specification.covered(&contents.done).to_string(), "gaps": specification.gaps(&contents.done),
         "complete": specification.missing(&contents.done) == 0,
@@ -90,11 +95,14 @@ fn print_json(campaign: &Campaign, contents: &Contents) -> Result<()> {
     }))
 }
 
+/// The steps after which the highest value is taken: the rules of all schemes speak of them.
+const STEPS: &str = "after steps of T: n/2 or (3n+1)/2";
+
 /// The highest value, for people.
 fn highest(sums: &Sums) -> String {
     match (sums.highest(), sums.not_seen) {
-        (Some((start, value)), 0) => format!("{value} from {start}"),
-        (Some((start, value)), windows) => format!("{value} from {start}; not seen in {windows} windows"),
+        (Some((start, value)), 0) => format!("{value} from {start}, {STEPS}"),
+        (Some((start, value)), windows) => format!("{value} from {start}, {STEPS}; not seen in {windows} windows"),
         (None, _) => "not seen by this scheme or engine".into(),
     }
 }

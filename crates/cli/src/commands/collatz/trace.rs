@@ -31,23 +31,23 @@ pub(super) fn run(args: &Trace) -> Result<()> {
     }
     let trace = traced?;
     if let Some(mut output) = plot {
-        output.write_all(draw::trajectory(&args.start, &drawn).svg()?.as_bytes())?;
+        output.write_all(draw::trajectory(&trace, &drawn).svg()?.as_bytes())?;
         output.finish()?;
     }
     let highest = trace.highest.to_string();
     if args.json {
         return super::print_json(&json!({
             "start": trace.start.to_string(), "delay": trace.delay(), "odd_steps": trace.odd_steps,
-            "even_steps": trace.steps, "glide": trace.glide, "highest": highest, "beyond_128_bits": trace.wide,
+            "even_steps": trace.even_steps, "glide": trace.glide, "highest": highest, "beyond_128_bits": trace.wide,
         }));
     }
     console::print(&format!(
-        "start    {}\ndelay    {} steps: {} odd (3n+1), {} even (n/2)\nglide    {} steps of T until below the start\n\
-         highest  {highest} (3n+1 not yet halved)\n",
+        "start    {}\ndelay    {} steps down to 1: {} odd (3n+1), {} even (n/2)\n\
+         glide    {} steps until below the start\nhighest  {highest}\n",
         trace.start,
         trace.delay(),
         trace.odd_steps,
-        trace.steps,
+        trace.even_steps,
         trace.glide
     ))
 }

@@ -8,6 +8,9 @@ use crate::args::{
     values::{any, positive, within},
 };
 
+/// Memory of the index of points without `--memory`, in MiB.
+pub(super) const MEMORY: u64 = 1024;
+
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum EcdlpCommand {
@@ -49,37 +52,37 @@ pub(crate) struct WalkArgs {
 Pollard's rho with distinguished points and the negation map: about sqrt(pi·n/4) steps. k is alone on standard output; the
 summary says how many steps it took. The result is checked by independent arithmetic.
 
-All GPUs of --device search together. Without --out nothing is kept: memory holds the distinguished points, and an
-interrupted search begins anew. With --out DIR the points are files of a directory: several processes on any hosts may
-work there, each may be killed at any time, and the same command goes on where they stopped. Then --curve and --seed may be
-left out. Machines without a common file system have a directory each; `warpmp ecdlp join` brings the directories
-together.
+All GPUs of --device search together. Without --output nothing is kept: memory holds the distinguished points, and an
+interrupted search begins anew. With --output DIR the points are files of a directory: several processes on any hosts may
+work there, and each may be killed at any time. `warpmp resume DIR` goes on where they stopped, as the same command
+does; then --curve and --seed may be left out. Machines without a common file system have a directory each;
+`warpmp ecdlp join` brings the directories together.
 
 Exit codes: 0 the logarithm is found, 3 the time of --for is over, 130 interrupted.
 
 Examples:
   warpmp ecdlp solve --curve eccp-79 --device cuda
   warpmp ecdlp solve --curve mine.json
-  warpmp ecdlp solve --curve eccp-97 --out campaign --for 3600
-  warpmp ecdlp solve --out campaign")]
+  warpmp ecdlp solve --curve eccp-97 -o campaign --for 3600
+  warpmp ecdlp solve -o campaign")]
 pub(crate) struct Solve {
     /// A built-in curve (eccp-79, eccp-89, eccp-97, eccp-109, eccp-131, secp112r1), or a JSON file
     ///
     /// The file is {"p": …, "a": …, "b": …, "n": …, "P": [x, y], "Q": [x, y]}: the curve y² = x³ + a·x + b modulo the prime
     /// p, the point P of prime order n, and the point Q whose logarithm is wanted. Numbers or strings, decimal or 0x.
-    #[arg(long, value_name = "NAME|FILE", required_unless_present = "out")]
+    #[arg(long, value_name = "NAME|FILE", required_unless_present = "output")]
     pub(crate) curve: Option<String>,
     /// Start of the pseudo-random table and starting points; 0 without this
     #[arg(long, value_name = "S", value_parser = any)]
     pub(crate) seed: Option<u64>,
     /// Keep the search in this directory, or go on with the one that is there
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<String>,
+    #[arg(short, long, alias = "out", value_name = "DIR")]
+    pub(crate) output: Option<String>,
     /// End in order after searching for this time, with exit code 3 if the logarithm is not found
-    #[arg(long = "for", value_name = "SECONDS", requires = "out", value_parser = within(1_u64, 1 << 40))]
+    #[arg(long = "for", value_name = "SECONDS", requires = "output", value_parser = within(1_u64, 1 << 40))]
     pub(crate) seconds: Option<u64>,
     /// Memory of the index of points; points that do not fit are sorted on disk
-    #[arg(long, value_name = "MIB", requires = "out", default_value_t = 1024, value_parser = within(1_u64, 1 << 24))]
+    #[arg(long, value_name = "MIB", requires = "output", default_value_t = MEMORY, value_parser = within(1_u64, 1 << 24))]
     pub(crate) memory: u64,
     #[command(flatten)]
     pub(crate) walk: WalkArgs,
@@ -95,7 +98,7 @@ pub(crate) struct Solve {
 Example:
   warpmp ecdlp status campaign --plot campaign.svg")]
 pub(crate) struct Status {
-    /// The directory of `solve --out`
+    /// The directory of `solve --output`
     #[arg(value_name = "DIR")]
     pub(crate) folder: String,
     /// Draw the probability that the logarithm is found against the steps
@@ -114,7 +117,7 @@ exit code is 1 if anything is wrong. A walk of 2^20 steps takes some 20 seconds 
 Example:
   warpmp ecdlp check campaign --sample 100")]
 pub(crate) struct Check {
-    /// The directory of `solve --out`
+    /// The directory of `solve --output`
     #[arg(value_name = "DIR")]
     pub(crate) folder: String,
     /// Walks that are made again
@@ -141,7 +144,7 @@ pub(crate) struct Join {
     /// The directory that gets all points; it is made if it is not there
     #[arg(value_name = "DIR")]
     pub(crate) folder: String,
-    /// Directories of `solve --out`
+    /// Directories of `solve --output`
     #[arg(value_name = "FROM", required = true)]
     pub(crate) from: Vec<String>,
     #[command(flatten)]

@@ -17,6 +17,7 @@ use crate::{
     console,
     error::Result,
     interrupt,
+    progress::Progress,
     summary::{scaled, scaled_seconds},
 };
 
@@ -29,6 +30,7 @@ const RUN_SECONDS: f64 = 0.5;
 
 /// Runs the command.
 pub(crate) fn run(args: &BenchEcdlp) -> Result<()> {
+    console::check_stdout()?;
     let problem = match (&args.measured.curve, args.measured.bits) {
         (None, Some(bits)) => Problem::for_measurements(bits).map_err(LibraryError::from)?,
         (curve, _) => super::problem(curve.as_deref().unwrap_or_default(), args.object.json)?,
@@ -41,6 +43,8 @@ pub(crate) fn run(args: &BenchEcdlp) -> Result<()> {
     if let Some(threads) = args.threads {
         plan.layout.threads = threads as u32;
     }
+    let progress = Progress::new(Some(args.runs as u64 + 1), "runs", args.object.json);
+    progress.phase("tables, kernels and a check");
     check(&problem, &engine, plan)?;
     plan.settings.distinguished_bits = plan.settings.distinguished_bits.max(16);
     plan.layout = plan.layout.with_room(plan.rounds, plan.settings.distinguished_bits);
@@ -57,7 +61,12 @@ pub(crate) fn run(args: &BenchEcdlp) -> Result<()> {
     while run(rounds)?.0 < RUN_SECONDS / 2.0 && rounds < 1 << 20 {
         rounds *= 2;
     }
-    let mut runs: Vec<(f64, u64)> = (0..args.runs).map(|_| run(rounds)).collect::<Result<_>>()?;
+    let mut runs = Vec::new();
+    for done in 0..args.runs as u64 {
+        progress.part(done + 1, &format!("run {} of {}", done + 1, args.runs));
+        runs.push(run(rounds)?);
+    }
+    drop(progress);
     runs.sort_by(|one, other| one.0.total_cmp(&other.0));
     let (seconds, steps) = runs[runs.len() / 2];
     let rate = steps as f64 / seconds;

@@ -1,4 +1,4 @@
-//! `warpmp ecdlp solve --out`: one logarithm by many processes.
+//! `warpmp ecdlp solve --output`: one logarithm by many processes.
 
 use std::{
     path::Path,
@@ -32,6 +32,7 @@ enum End {
 /// Runs the command.
 pub(super) fn run(args: &Solve, folder: &str) -> Result<()> {
     let begin = Instant::now();
+    console::check_stdout()?;
     let quiet = args.summary.hides_notes();
     let engines = super::engines(args.device.selector, quiet)?;
     let (problem, settings) = wanted(args, Path::new(folder), &engines[0].0, engines.len())?;

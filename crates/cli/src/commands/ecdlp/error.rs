@@ -11,11 +11,11 @@ pub(crate) enum EcdlpError {
     /// The file of a curve, or its name.
     #[error("{curve}: {source}")]
     Curve { curve: String, source: Box<LibraryError> },
-    #[error("{folder}: no campaign; `warpmp ecdlp solve --curve … --out {folder}` begins one")]
+    #[error("{folder}: no campaign; `warpmp ecdlp solve --curve … -o {folder}` begins one")]
     NoCampaign { folder: String },
-    #[error("no logarithm yet, the time is over; `warpmp ecdlp solve --out {folder}` goes on")]
+    #[error("no logarithm yet, the time is over; `warpmp resume {folder}` goes on")]
     TimeOver { folder: String },
-    #[error("interrupted; `warpmp ecdlp solve --out {folder}` goes on")]
+    #[error("interrupted; `warpmp resume {folder}` goes on")]
     Interrupted { folder: String },
     #[error("{folder}: the check found {count} fault{}", plural(*count as u64))]
     Wrong { folder: String, count: usize },

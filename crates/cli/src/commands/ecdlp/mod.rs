@@ -25,17 +25,18 @@ use warpmp_curves::{
 
 use super::collatz::engines::gpus;
 use crate::{
+    args::{GpusArgs, SummaryArgs},
     console,
     error::{Error, Result},
     summary::{scaled, scaled_seconds, significant},
 };
-use args::{EcdlpCommand, WalkArgs};
+use args::{EcdlpCommand, MEMORY, Solve, WalkArgs};
 pub(crate) use error::EcdlpError;
 
 /// Does what was asked for.
 pub(crate) fn run(command: &EcdlpCommand) -> Result<()> {
     match command {
-        EcdlpCommand::Solve(args) => match &args.out {
+        EcdlpCommand::Solve(args) => match &args.output {
             Some(folder) => campaign::run(args, folder),
             None => solve::run(args),
         },
@@ -44,6 +45,22 @@ pub(crate) fn run(command: &EcdlpCommand) -> Result<()> {
         EcdlpCommand::Join(args) => join::run(args),
         EcdlpCommand::Explain(args) => explain::run(args),
     }
+}
+
+/// Goes on with the search of a directory.
+pub(crate) fn resume(folder: &str, device: GpusArgs, summary: SummaryArgs) -> Result<()> {
+    let walk = WalkArgs { distinguished_bits: None, points: None };
+    let args = Solve {
+        curve: None,
+        seed: None,
+        output: Some(folder.into()),
+        seconds: None,
+        memory: MEMORY,
+        walk,
+        device,
+        summary,
+    };
+    campaign::run(&args, folder)
 }
 
 /// The curve of this name, or of this file. A name with a dot or a slash is a file, as is a name of a file that exists.

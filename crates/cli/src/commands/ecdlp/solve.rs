@@ -11,6 +11,8 @@ use crate::{console, error::Result, interrupt, progress::Progress, summary::scal
 /// Runs the command.
 pub(super) fn run(args: &Solve) -> Result<()> {
     let begin = Instant::now();
+    // An hour later it would be too late.
+    console::check_stdout()?;
     let quiet = args.summary.hides_notes();
     // clap asks for a curve where there is no directory.
     let curve = args.curve.as_deref().unwrap_or_default();

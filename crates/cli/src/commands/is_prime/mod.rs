@@ -15,7 +15,8 @@ use warpmp_numtheory::primality::{Bases, Tester};
 
 use crate::{
     args::{IsPrime, Print},
-    channel, console, engine,
+    channel, console,
+    engine::{self, Work},
     error::Result,
     interrupt,
     io::{output::Output, sink::Format, source::Source, tuple::TupleReader},
@@ -39,7 +40,9 @@ pub(crate) const MAX_BASES: u32 = 1000;
 pub(crate) fn run(args: &IsPrime) -> Result<()> {
     let start = Instant::now();
     let source = Source::open(&args.file, Operation::PowMod.max_bits())?;
-    let reader = TupleReader::new(vec![source], args.chunk.chunk_bytes)?;
+    let mut reader = TupleReader::new(vec![source], args.chunk.chunk_bytes)?;
+    // At worst each integer has a strong test, as long as a power.
+    let work = reader.estimate().map(|(lanes, bits)| Work { operation: Operation::PowMod, lanes, bits });
     let format = Format::choose(args.format.format, args.output.as_deref());
     let output = Output::open(args.output.as_deref(), &[args.file.as_os_str()])?;
     let on_stdout = output.is_stdout();
@@ -55,7 +58,8 @@ pub(crate) fn run(args: &IsPrime) -> Result<()> {
     };
     // The engine opens while the file is read.
     let chunks = reader::spawn(reader, args.check, args.print != Print::Flags)?;
-    let session = engine::open(args.device.selector, args.summary.hides_notes())?;
+    let (session, reason) = engine::open_for(args.device.selector, work, args.summary.hides_notes())?;
+    progress.phase(engine::first_phase(&session));
     let bases = |bases| args.seed.map_or_else(|| Bases::new(bases), |seed| Bases::seeded(bases, seed));
     let mut tester = match args.bases {
         Some(count) => Tester::new(&session, bases(count), &progress),
@@ -67,6 +71,7 @@ pub(crate) fn run(args: &IsPrime) -> Result<()> {
     let Verdicts { printer, mut tally, .. } = verdicts;
     printer.finish()?;
     tally.end(&session.engine().name, &tester, args.bases.is_none(), start.elapsed());
+    tally.reason = reason;
     console::summary(args.summary, on_stdout, &tally.json(), &tally.text())
 }
 

@@ -7,7 +7,7 @@ use warpmp_numtheory::primality::{Cost, Tester};
 
 use crate::{
     error::plural,
-    summary::{scaled, scaled_seconds},
+    summary::{in_brackets, scaled, scaled_seconds},
 };
 
 /// The command's summary. Rates of integers are end to end, rates of tests by the kernels' time.
@@ -27,6 +27,9 @@ pub(super) struct Tally {
     lucas_tests: u64,
     base_2_tests: u64,
     device: String,
+    /// Why this device, if `auto` took it for the size of the work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<&'static str>,
     kernel_seconds: f64,
     base_2_seconds: f64,
     lucas_seconds: f64,
@@ -69,6 +72,7 @@ impl Tally {
         let Self { lanes, bits, primes, composites, candidates, strong_tests, base_2_tests, device, checked, .. } =
             self;
         let checked = if *checked > 0 { format!("; {checked} checked") } else { String::new() };
+        let device = format!("{device}{}", in_brackets(self.reason));
         let integers = format!("{lanes} integer{} of {bits} bits", plural(*lanes));
         if *strong_tests == 0 {
             return format!(

@@ -6,7 +6,7 @@ use warpmp_simd::shift::Distances;
 use warpmp_simd::{Simd, digits};
 
 use super::super::rows::Piece;
-use super::group::{Group, bits, is_odd};
+use super::group::{Group, bits, is_odd, twos};
 use super::rows;
 use crate::operation::Status;
 
@@ -28,17 +28,12 @@ pub(super) fn gcd<S: Simd>(s: S, piece: Piece<'_>) {
                 std::mem::swap(f, g);
             }
         }
-        let twos = |row: &[u32]| {
-            let zeros = row.iter().position(|limb| *limb != 0);
-            zeros.map(|zeros| 32 * zeros + row[zeros].trailing_zeros() as usize)
-        };
         let (of_f, of_g) = (f.map(twos), g.map(twos));
         digits::load(s, &f, &mut words, &mut pairs.f);
         digits::load(s, &g, &mut words, &mut pairs.g);
         Distances::new(s, &of_f.map(Option::unwrap_or_default)).down(&mut pairs.f);
         Distances::new(s, &of_g.map(Option::unwrap_or_default)).down(&mut pairs.g);
-        pairs.run(None);
-        pairs.make_positive();
+        pairs.divisors();
         let both = std::array::from_fn(|lane| match (of_f[lane], of_g[lane]) {
             (Some(f), Some(g)) => f.min(g),
             (f, g) => f.or(g).unwrap_or(0),
@@ -67,12 +62,7 @@ pub(super) fn inverse<S: Simd>(s: S, piece: &mut Piece<'_>) -> Vec<usize> {
         digits::load(s, &group.moduli, &mut words, &mut pairs.f);
         digits::load(s, &group.operands[0], &mut words, &mut pairs.g);
         moduli.set(&pairs.f);
-        pairs.d.fill(zero);
-        pairs.e.fill(zero);
-        pairs.e[0] = one;
-        pairs.run(Some(&moduli));
-        let negative = pairs.make_positive();
-        pairs.negate_cofactor(&moduli, negative);
+        pairs.inverses(&moduli);
         let mut is_one = s.equal(pairs.f[0], one);
         for digit in &pairs.f[1..] {
             is_one = s.both(is_one, s.equal(*digit, zero));

@@ -125,3 +125,9 @@ pub(super) fn bits(row: &[u32]) -> usize {
     let top = row.iter().rposition(|limb| *limb != 0);
     top.map_or(0, |top| 32 * (top + 1) - row[top].leading_zeros() as usize)
 }
+
+/// Factors of two of a number; a zero has none.
+pub(super) fn twos(row: &[u32]) -> Option<usize> {
+    let zeros = row.iter().position(|limb| *limb != 0)?;
+    Some(32 * zeros + row[zeros].trailing_zeros() as usize)
+}

@@ -1,10 +1,10 @@
-//! Several lanes at a time in vectors: `cpu-ifma` with AVX-512 IFMA, `cpu-avx2` with AVX2.
+//! Several lanes at a time in vectors: `cpu-ifma` with AVX-512 IFMA, `cpu-avx2` with AVX2 and FMA.
 //!
 //! computes   products and squares; quotients, remainders, modular products; Montgomery's products and reductions; powers
 //!            and strong tests; greatest common divisors and inverses. Of a group of lanes at once, any lengths up to
-//!            [`product_bits`], [`modulus_bits`] and [`DIVISOR_BITS`]
+//!            [`product_bits`] and [`divisor_bits`]
 //! requires   a proof that the processor has the instructions: [`is_available`]
-//! cost       m·n/4 multiply-adds of 512 bits for a product of m × n digits, less by Karatsuba's method for long numbers;
+//! cost       with AVX-512 IFMA m·n/4 multiply-adds of 512 bits for a product of m × n digits, less by Karatsuba's method for long numbers;
 //!            conversions in proportion to m + n. The others: see the files of `warpmp-simd`
 //!
 //! ```text
@@ -12,17 +12,19 @@
 //!
 //! group.rs       the lanes of a vector: their rows and their faults
 //! forms.rs       the way into Montgomery's form
-//! modular.rs  residues.rs  power.rs  divisors.rs   the operations, group by group
+//! modular.rs  residues.rs  power.rs  divisors.rs  cofactors.rs  roots.rs   the operations, group by group
 //! ```
 
+mod cofactors;
 mod divisors;
 mod forms;
 mod group;
 mod modular;
 mod power;
 mod residues;
+mod roots;
 
-use warpmp_simd::{Avx2, Ifma, MAX_LANES, Simd, digits, division, product, square};
+use warpmp_simd::{MAX_LANES, Simd, digits, division, product, square};
 
 use super::general;
 use super::reduction::Residue;
@@ -30,17 +32,14 @@ use super::rows::{Piece, Product, Rows, Square};
 pub(super) use modular::Dividend;
 pub(super) use power::Power;
 
-/// Bits of the widest divisor, with AVX-512 IFMA.
-pub(super) const DIVISOR_BITS: usize = division::MAX_DIGITS * Ifma::DIGIT_BITS - 1;
+/// Bits of the widest divisor.
+pub(super) const fn divisor_bits<S: Simd>() -> usize {
+    division::MAX_DIGITS * S::DIGIT_BITS - 1
+}
 
 /// Bits of the widest operand of a product.
 pub(super) const fn product_bits<S: Simd>() -> usize {
     S::MAX_DIGITS * S::DIGIT_BITS
-}
-
-/// Bits of the widest odd modulus.
-pub(super) const fn modulus_bits<S: Simd>() -> usize {
-    product_bits::<S>() - 32
 }
 
 /// Has this processor the instructions?
@@ -65,8 +64,8 @@ pub(super) fn square<S: Simd>(piece: Piece<'_>) {
 }
 
 /// Divides the rows of a piece.
-pub(super) fn divide(piece: Piece<'_>, dividend: Dividend) {
-    modular::run(proof(), piece, dividend);
+pub(super) fn divide<S: Simd>(piece: Piece<'_>, dividend: Dividend) {
+    modular::run(proof::<S>(), piece, dividend);
 }
 
 /// Montgomery's reduction of the rows of a piece.
@@ -74,27 +73,28 @@ pub(super) fn reduce<S: Simd>(piece: Piece<'_>, residue: Residue) {
     residues::run(proof::<S>(), piece, residue);
 }
 
-/// Powers or strong tests of a piece with AVX-512 IFMA.
-pub(super) fn power_ifma(piece: Piece<'_>, power: Power) {
-    power_by::<_, forms::ByDivision>(proof::<Ifma>(), piece, power);
-}
-
-/// Powers or strong tests of a piece with AVX2, for which there is no long division.
-pub(super) fn power_avx2(piece: Piece<'_>, power: Power) {
-    power_by::<_, forms::ByDoubling<_>>(proof::<Avx2>(), piece, power);
-}
-
 /// Powers or strong tests of a piece, powers modulo even numbers by another algorithm.
-fn power_by<S: Simd, F: forms::Forms<S>>(s: S, mut piece: Piece<'_>, power: Power) {
-    let even = power::run::<S, F>(s, &mut piece, power);
+pub(super) fn power<S: Simd>(mut piece: Piece<'_>, power: Power) {
+    let even = power::run(proof::<S>(), &mut piece, power);
     if !even.is_empty() {
         general::pow_mod_lanes(&mut piece, even);
     }
 }
 
+/// Square roots of a piece.
+pub(super) fn sqrt<S: Simd>(piece: Piece<'_>) {
+    roots::run(proof::<S>(), piece);
+}
+
 /// Greatest common divisors of a piece.
 pub(super) fn gcd<S: Simd>(piece: Piece<'_>) {
     divisors::gcd(proof::<S>(), piece);
+}
+
+/// Greatest common divisors of a piece with cofactors, of some lanes by another algorithm.
+pub(super) fn gcd_ext<S: Simd>(mut piece: Piece<'_>) {
+    let undone = cofactors::run(proof::<S>(), &mut piece);
+    general::gcd_ext_lanes(&mut piece, undone);
 }
 
 /// Inverses of a piece, modulo even numbers by another algorithm.

@@ -1,8 +1,8 @@
-//! Remainders, quotients and modular products of eight lanes at once, by long division.
+//! Remainders, quotients and modular products of a group of lanes at once, by long division.
 
 use warpmp_simd::division::{self, Divisors};
 use warpmp_simd::shift::Distances;
-use warpmp_simd::{Ifma, MAX_LANES, Simd, digits, product, square};
+use warpmp_simd::{MAX_LANES, Simd, digits, product, square};
 
 use super::super::rows::Piece;
 use super::group::Group;
@@ -21,32 +21,32 @@ pub(in super::super) enum Dividend {
 }
 
 /// Divides: of two results the first is the quotient, the last one the remainder.
-pub(super) fn run(s: Ifma, mut piece: Piece<'_>, dividend: Dividend) {
+pub(super) fn run<S: Simd>(s: S, mut piece: Piece<'_>, dividend: Dividend) {
     let zero = s.zero();
     let has_quotient = piece.results.len() == 3;
     let limbs: Vec<usize> = piece.operands.iter().map(|rows| rows.limbs()).collect();
     let (m, last) = (limbs[limbs.len() - 1], limbs.len() - 1);
     let longest = limbs.iter().chain(piece.results.iter().map(|rows| &rows.limbs)).max().copied().unwrap_or(0);
-    let mut words = vec![zero; digits::words::<Ifma>(longest)];
+    let mut words = vec![zero; digits::words::<S>(longest)];
     let dividend_limbs = match dividend {
         Dividend::Plain => limbs[0],
         Dividend::Product => limbs[0] + limbs[1],
         Dividend::Square => 2 * limbs[0],
         Dividend::Raised => limbs[0] + m,
     };
-    let number = |i: usize| vec![zero; digits::count::<Ifma>(limbs[i])];
+    let number = |i: usize| vec![zero; digits::count::<S>(limbs[i])];
     let (mut a, mut b) = (number(0), number(last.min(1)));
     let (p, q) = (a.len(), b.len());
     let mut dividends = vec![zero; p + q.max(p) + 1];
-    let mut scratch = vec![zero; product::scratch::<Ifma>(p, q).max(square::scratch::<Ifma>(p))];
-    let mut modulus = vec![zero; division::count(m)];
+    let mut scratch = vec![zero; product::scratch::<S>(p, q).max(square::scratch::<S>(p))];
+    let mut modulus = vec![zero; division::count::<S>(m)];
     let (mut rest, mut quotients) = (Vec::new(), Vec::new());
     let radix = Distances::new(s, &[32 * m; MAX_LANES]);
     let harmless = vec![u32::MAX; m];
     let lanes = piece.results[0].words.len() / piece.results[0].limbs;
     let mut divisors = Divisors::new(s, modulus.len());
     let mut known = None;
-    for first in (0..lanes).step_by(Ifma::LANES) {
+    for first in (0..lanes).step_by(S::LANES) {
         let group = Group::new(s, &piece, first, lanes, &harmless, |_| true);
         let fine = Some(group.fine());
         if !piece.operands[last].is_shared() || known != fine {
@@ -55,7 +55,7 @@ pub(super) fn run(s: Ifma, mut piece: Piece<'_>, dividend: Dividend) {
             known = fine;
         }
         digits::load(s, &group.operands[0], &mut words, &mut a);
-        let dividends: &[<Ifma as Simd>::Vector] = match dividend {
+        let dividends: &[S::Vector] = match dividend {
             Dividend::Product => {
                 digits::load(s, &group.operands[1], &mut words, &mut b);
                 product::mul(s, &a, &b, &mut dividends[..p + q], &mut scratch);

@@ -39,12 +39,12 @@ impl Power {
 }
 
 /// Computes the powers or strong tests of a piece. The lanes of powers with even moduli are returned: they are not done.
-pub(super) fn run<S: Simd, F: Forms<S>>(s: S, piece: &mut Piece<'_>, power: Power) -> Vec<usize> {
+pub(super) fn run<S: Simd>(s: S, piece: &mut Piece<'_>, power: Power) -> Vec<usize> {
     let last = piece.operands.len() - 1;
     let limbs = piece.operands[last].limbs();
     let constant = [piece.operation.constant().unwrap_or(0)];
     let base = if power == Power::TestConstant { 1 } else { piece.operands[0].limbs() };
-    let mut ring = Ring::<S, F>::new(s, limbs, base);
+    let mut ring = Ring::new(s, limbs, base);
     let harmless = vec![u32::MAX; limbs];
     let lanes = piece.lanes();
     let mut even = Vec::new();
@@ -72,10 +72,10 @@ pub(super) fn run<S: Simd, F: Forms<S>>(s: S, piece: &mut Piece<'_>, power: Powe
 }
 
 /// Residues of a group's moduli, and memory for powers of them.
-struct Ring<S: Simd, F> {
+struct Ring<S: Simd> {
     s: S,
     moduli: Moduli<S>,
-    forms: F,
+    forms: Forms<S>,
     /// `1` and the base in Montgomery's form.
     one: Vec<S::Vector>,
     base: Vec<S::Vector>,
@@ -90,7 +90,7 @@ struct Ring<S: Simd, F> {
     bases: Vec<S::Vector>,
 }
 
-impl<S: Simd, F: Forms<S>> Ring<S, F> {
+impl<S: Simd> Ring<S> {
     /// For moduli and bases of so many limbs.
     fn new(s: S, modulus: usize, base: usize) -> Self {
         let n = montgomery::count::<S>(modulus);
@@ -98,7 +98,7 @@ impl<S: Simd, F: Forms<S>> Ring<S, F> {
         Self {
             s,
             moduli: Moduli::new(s, n),
-            forms: F::new(s, modulus, base),
+            forms: Forms::new(s, modulus, base),
             one: number(),
             base: number(),
             x: number(),
