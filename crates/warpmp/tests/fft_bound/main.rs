@@ -23,16 +23,8 @@ use warpmp::kernels::{FftSettings, OperandShape, OperationShape, Spec};
 use warpmp_kernel::ir::{Class, Inst, Item, Kernel, Op, Operand, Reg};
 
 /// The divisions that products have: bits of the factors, levels.
-const DIVISIONS: [(u32, Option<u32>); 8] = [
-    (8192, None),
-    (16384, None),
-    (16384, Some(1)),
-    (24576, None),
-    (32768, None),
-    (40960, None),
-    (49152, None),
-    (65536, None),
-];
+const DIVISIONS: [(u32, Option<u32>); 7] =
+    [(8192, None), (16384, None), (16384, Some(1)), (24576, None), (32768, None), (49152, None), (65536, None)];
 
 fn product(bits: u32, levels: Option<u32>) -> Fft {
     let operand = OperandShape::each(bits);

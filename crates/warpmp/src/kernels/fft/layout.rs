@@ -37,8 +37,7 @@ pub(super) const ROW_WORDS: u32 = JOINED / 2;
 pub(super) const SEGMENTS: u32 = ROW_WORDS / 32;
 
 /// Parts and points of a part. Of two divisions with equal digits the first is the usual one.
-const DIVISIONS: [[u32; 2]; 9] =
-    [[1, 512], [1, 1024], [3, 512], [1, 2048], [5, 512], [3, 1024], [2, 2048], [2, 512], [2, 1024]];
+const DIVISIONS: [[u32; 2]; 8] = [[1, 512], [1, 1024], [3, 512], [1, 2048], [3, 1024], [2, 2048], [2, 512], [2, 1024]];
 
 /// The division of a product, and the shared memory of its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,7 +48,7 @@ pub(super) struct Layout {
     pub(super) square: bool,
     /// Points of a part: 512, 1024 or 2048.
     pub(super) points: u32,
-    /// Parts: 1, 2, 3 or 5.
+    /// Parts: 1, 2 or 3.
     pub(super) parts: u32,
     /// The angle of the root: polynomials are taken modulo `x^digits − e(angle)`.
     pub(super) angle: Angle,

@@ -4,8 +4,6 @@
 //! begins with digits, and the last forward pass, the product and the first inverse pass are one. Only the first and
 //! the last pass exchange points between warps.
 
-use std::ops::Range;
-
 use warpmp_kernel::build::{Builder, Emit, F64, R32, R64};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 
@@ -14,15 +12,6 @@ use super::angle::{Angle, cosine_and_sine, tree_roots};
 use super::codelet::{self, Complex, Root};
 use super::layout::{JOINED, Layout, Points, RADIX};
 use super::table::{ROOT_BYTES, SECOND_ROOTS};
-
-/// Digits of a part that are computed before `ptxas` may load more, if there are more than two parts.
-const TOGETHER: u32 = 8;
-
-/// A factor in memory.
-struct Factor {
-    row: R64,
-    limbs: u32,
-}
 
 /// 2⁵² as the high word of a double: the low word adds to it.
 const TWO_52_HIGH: u32 = 0x4330_0000;
@@ -38,9 +27,10 @@ impl Layout {
         let table = b.copy64(place.table);
         let node = b.copy64(place.table);
         let part = |b: &mut Builder| {
-            let factors: Vec<Factor> = rows.iter().zip(self.limbs).map(|(&row, limbs)| Factor { row, limbs }).collect();
+            let words: Vec<Vec<Vec<R32>>> =
+                rows.iter().zip(self.limbs).map(|(&row, limbs)| self.read(b, place, row, limbs)).collect();
             let regions = if self.square { vec![first] } else { vec![first, place.shared] };
-            self.first_pass(b, place, &factors, &regions, node);
+            self.first_pass(b, place, &words, &regions, node);
             b.barrier();
             self.second_pass(b, place, &regions, table);
             b.warp_barrier();
@@ -68,12 +58,11 @@ impl Layout {
     }
 
     /// The words of a factor that have the digits of the thread: by the multiple of `points`, then by that of the
-    /// threads, for these multiples of the threads. Words above the factor are zero.
-    fn read(self, b: &mut Builder, place: &Place, factor: &Factor, multiples: Range<u32>) -> Vec<Vec<R32>> {
+    /// threads. Words above the factor are zero.
+    fn read(self, b: &mut Builder, place: &Place, row: R64, limbs: u32) -> Vec<Vec<R32>> {
         b.section("digits");
-        let limbs = factor.limbs;
         let pair = b.shr(place.thread, 1);
-        let from = b.mad_wide(pair, 4, factor.row);
+        let from = b.mad_wide(pair, 4, row);
         let half = self.threads() / 2;
         let mut read = |part: u32, i: u32| {
             let first = part * self.points / 2 + i * half;
@@ -87,31 +76,24 @@ impl Layout {
             }
             word
         };
-        (0..self.parts).map(|part| multiples.clone().map(|i| read(part, i)).collect()).collect()
+        (0..self.parts).map(|part| (0..RADIX).map(|i| read(part, i)).collect()).collect()
     }
 
     /// The first pass: of each factor the 16 coefficients of a part that are as far apart as there are threads.
-    fn first_pass(self, b: &mut Builder, place: &Place, factors: &[Factor], regions: &[R32], node: R64) {
+    fn first_pass(self, b: &mut Builder, place: &Place, words: &[Vec<Vec<R32>>], regions: &[R32], node: R64) {
         let mut roots: Option<Vec<Root>> = None;
-        // Registers are enough for the words of two parts of both factors.
-        let all_words: Vec<Option<Vec<Vec<R32>>>> =
-            factors.iter().map(|it| (self.parts <= 2).then(|| self.read(b, place, it, 0..RADIX))).collect();
-        for ((factor, words), &region) in factors.iter().zip(all_words).zip(regions) {
+        for (words, &region) in words.iter().zip(regions) {
+            b.section("digits");
+            let digits: Vec<Vec<F64>> =
+                words.iter().map(|words| words.iter().map(|&word| place.digit(b, word)).collect()).collect();
             let x = if self.parts == 1 {
-                let digits = place.digits(b, words.iter().flatten());
                 b.section("forward 1");
                 let constants = || tree_roots(self.nodes()[0], RADIX.ilog2()).into_iter().map(Root::constant).collect();
                 codelet::forward_real(b, &digits[0], roots.get_or_insert_with(constants))
             } else {
-                let mut x = match words {
-                    Some(words) => {
-                        let digits = place.digits(b, &words);
-                        b.section("remainders");
-                        let powers = self.powers(b, node);
-                        remainders(b, &digits, &powers)
-                    }
-                    None => self.remainders_by_turns(b, place, factor, node),
-                };
+                b.section("remainders");
+                let powers: Vec<Complex> = (0..self.parts - 1).map(|i| load_root(b, node, i)).collect();
+                let mut x = remainders(b, &digits, &powers);
                 b.section("forward 1");
                 let roots = roots.get_or_insert_with(|| {
                     // `ptxas` moves loads to the front and spills registers. It moves none across a barrier.
@@ -126,26 +108,6 @@ impl Layout {
                 points.store(b, i * self.threads(), x);
             }
         }
-    }
-
-    /// The powers of the node of a part, from the first on.
-    fn powers(self, b: &mut Builder, node: R64) -> Vec<Complex> {
-        (0..self.parts - 1).map(|i| load_root(b, node, i)).collect()
-    }
-
-    /// The remainders of a factor in a part, some after the others: registers are short.
-    fn remainders_by_turns(self, b: &mut Builder, place: &Place, factor: &Factor, node: R64) -> Vec<Complex> {
-        let powers = self.powers(b, node);
-        let mut x = Vec::new();
-        for first in (0..RADIX).step_by(TOGETHER as usize) {
-            // `ptxas` moves loads to the front and spills registers. It moves none across a barrier.
-            b.warp_barrier();
-            let words = self.read(b, place, factor, first..first + TOGETHER);
-            let digits = place.digits(b, &words);
-            b.section("remainders");
-            x.extend(remainders(b, &digits, &powers));
-        }
-        x
     }
 
     /// The second pass: 16 nodes, of which each has `threads / 16` threads.
@@ -275,12 +237,6 @@ impl Layout {
 }
 
 impl Place {
-    /// The thread's digits of words, part by part.
-    fn digits<'w>(&self, b: &mut Builder, words: impl IntoIterator<Item = &'w Vec<R32>>) -> Vec<Vec<F64>> {
-        b.section("digits");
-        words.into_iter().map(|words| words.iter().map(|&word| self.digit(b, word)).collect()).collect()
-    }
-
     /// The thread's digit of a word, as a double: exact, since 2⁵² plus a digit is a double.
     fn digit(&self, b: &mut Builder, word: R32) -> F64 {
         let digit = b.prmt(word, 0, self.selector);
