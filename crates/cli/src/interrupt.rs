@@ -42,7 +42,7 @@ static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// Makes signals stop the work from now on. If the system refuses the handler, a signal ends the process at once.
 pub(crate) fn install() {
     if let Err(error) = listen() {
-        tracing::warn!("no handler for Ctrl-C: {error}");
+        console::note(&format!("warning: Ctrl-C ends the program at once, and unfinished files may stay: {error}"));
     }
 }
 

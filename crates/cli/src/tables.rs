@@ -7,7 +7,7 @@ use std::{env, ffi::OsString, io, path::PathBuf};
 use warpmp::tuning::{self, Table, TableError};
 
 use crate::{
-    engine,
+    console, engine,
     error::{Error, FAILED, Result, USAGE},
     io::error::plain,
 };
@@ -75,7 +75,8 @@ pub(crate) fn of_user(architecture: u32) -> Result<Option<Table>> {
             // Nobody named this table, so the work does not need it.
             Err(TableError::Read { path, source }) => {
                 if !matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
-                    tracing::warn!("{}: {}; the shipped tuning table is used", path.display(), plain(&source));
+                    let reason = plain(&source);
+                    console::note(&format!("warning: {}: {reason}; the shipped tuning table is used", path.display()));
                 }
                 Ok(None)
             }

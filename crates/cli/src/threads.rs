@@ -8,7 +8,10 @@ use std::{
 
 use rayon::ThreadPoolBuilder;
 
-use crate::error::{Error, Result};
+use crate::{
+    console,
+    error::{Error, Result},
+};
 
 /// The most threads that a user may ask for, if the machine has fewer cores. Idle threads look for work, and a thousand of
 /// them keep the cores from it.
@@ -37,7 +40,8 @@ pub(crate) fn start() -> Result<()> {
     if threads < wanted {
         // The limit may be one of memory, and the work needs memory, too.
         threads = threads.div_ceil(2);
-        tracing::warn!("{threads} threads compute instead of {wanted}: the system starts no more");
+        let noun = if threads == 1 { "thread computes" } else { "threads compute" };
+        console::note(&format!("warning: {threads} {noun} instead of {wanted}: the system starts no more"));
     }
     let started = ThreadPoolBuilder::new().num_threads(threads).build_global();
     started.map_err(|error| Error::Threads(io::Error::other(error)))
