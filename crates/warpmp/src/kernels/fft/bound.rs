@@ -84,8 +84,8 @@ pub(super) const fn remainders_error(parts: u32) -> f64 {
 pub(super) const fn odd_error(parts: u32) -> f64 {
     match parts {
         1 => 0.0,
-        3 => 6.0,
-        _ => 9.4,
+        3 => 6.15,
+        _ => 9.6,
     }
 }
 
@@ -95,7 +95,7 @@ pub(super) const fn forward_error(radix: u32) -> f64 {
         2 => 3.8,
         4 => 7.35,
         8 => 10.75,
-        _ => 14.0,
+        _ => 14.1,
     }
 }
 
