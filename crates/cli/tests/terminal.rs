@@ -5,23 +5,38 @@
 
 mod common;
 
-use std::{io::Write as _, process::Stdio};
+use std::{
+    io::Write as _,
+    process::{Child, Stdio},
+};
 
 use common::{Dir, wait_until};
+
+/// A terminal that goes with the test: a failed one leaves no program at work.
+struct Terminal(Child);
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // Its end hangs up, and the program on it ends.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
 
 /// Runs the program on a terminal, types Ctrl-C once `words` are on the screen, and gives all that was on the screen.
 fn stopped_at(dir: &Dir, args: &str, words: &[&str]) -> String {
     let line = format!("{} {args}", env!("CARGO_BIN_EXE_warpmp"));
     let mut command = std::process::Command::new("script");
     command.args(["-qefc", &line, "screen"]).current_dir(dir.path("")).env_remove("WARPMP_TUNING");
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = Terminal(child);
     let screen =
         || std::fs::read(dir.path("screen")).map_or_else(|_| String::new(), |it| String::from_utf8_lossy(&it).into());
     wait_until(|| words.iter().all(|word| screen().contains(word)));
-    let mut keyboard = child.stdin.take().unwrap();
+    let mut keyboard = child.0.stdin.take().unwrap();
     keyboard.write_all(b"\x03").unwrap();
     keyboard.flush().unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130), "{}", screen());
+    assert_eq!(child.0.wait().unwrap().code(), Some(130), "{}", screen());
     screen()
 }
 

@@ -217,14 +217,14 @@ impl Fma {
         let signs = [avx2.is_negative(f[top][I]), avx2.is_negative(g[top][I])];
         (f[top][I], g[top][I]) = (self.digit_of(f[top][I]), self.digit_of(g[top][I]));
         let more = self.less(zero, MORE.wrapping_neg(), 1);
+        let raised = self.less(zero, i64::MIN.wrapping_add(MORE), 1);
         let mut carries = [more; 2];
         for k in 0..=top {
             let digits = [self.double(f[k][I]), self.double(g[k][I])];
-            let mut columns = [(zero, zero); 2];
-            for i in 0..2 {
-                columns[i] = (self.less(zero, i64::MIN.wrapping_add(MORE), 1), zero);
-                for j in 0..2 {
-                    columns[i] = self.add_signed(columns[i], matrix.factors[i][j][I], digits[j]);
+            let mut columns = [(raised, zero); 2];
+            for (column, row) in columns.iter_mut().zip(&matrix.factors) {
+                for (entry, digit) in row.iter().zip(digits) {
+                    *column = self.add_signed(*column, entry[I], digit);
                 }
             }
             if let Some((quotients, modulus)) = multiples
@@ -246,10 +246,10 @@ impl Fma {
                 carries[i] = self.plus(columns[i].1, self.unsigned_carry_of(columns[i].0));
             }
         }
-        for i in 0..2 {
-            carries[i] = self.less(carries[i], MORE, 1);
-            for j in 0..2 {
-                carries[i] = avx2.sub_where(signs[j], carries[i], matrix.integers[i][j][I]);
+        for (carry, row) in carries.iter_mut().zip(&matrix.integers) {
+            *carry = self.less(*carry, MORE, 1);
+            for (entry, sign) in row.iter().zip(signs) {
+                *carry = avx2.sub_where(sign, *carry, entry[I]);
             }
         }
         (f[top][I], g[top][I]) = (carries[0], carries[1]);

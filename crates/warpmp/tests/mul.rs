@@ -52,9 +52,11 @@ fn every_cpu_algorithm_conforms() {
         conformance::mul(&conformance::cases(&sizes, 33), by(&session, Some(algorithm)));
     }
     let one = Batch::from_u64s(&[1]);
-    match session.apply(Operation::Mul, &[&one, &one], Options::new().algorithm("cpu-ifma")) {
-        Ok(_) => conformance::mul(&conformance::cases(&sizes, 33), by(&session, Some("cpu-ifma"))),
-        Err(reason) => eprintln!("skipped: {reason}"),
+    for algorithm in ["cpu-ifma", "cpu-avx2"] {
+        match session.apply(Operation::Mul, &[&one, &one], Options::new().algorithm(algorithm)) {
+            Ok(_) => conformance::mul(&conformance::cases(&sizes, 33), by(&session, Some(algorithm))),
+            Err(reason) => eprintln!("skipped: {reason}"),
+        }
     }
 }
 

@@ -172,7 +172,7 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
             const {
                 &[
                     A { best_bits: 0..=24576, ..A::ifma(simd::gcd::<Ifma>) },
-                    A { best_bits: 0..=4096, ..A::avx2(simd::gcd::<Fma>) },
+                    A { best_bits: 0..=8192, ..A::avx2(simd::gcd::<Fma>) },
                     A::dashu(general::gcd),
                 ]
             }
@@ -180,7 +180,13 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
         O::Lcm => const { &[A::dashu(general::lcm)] },
         O::Jacobi => const { &[A::dashu(general::jacobi)] },
         O::GcdExt => {
-            const { &[A::ifma(simd::gcd_ext::<Ifma>), A::avx2(simd::gcd_ext::<Fma>), A::dashu(general::gcd_ext)] }
+            const {
+                &[
+                    A::ifma(simd::gcd_ext::<Ifma>),
+                    A { best_bits: 0..=6144, ..A::avx2(simd::gcd_ext::<Fma>) },
+                    A::dashu(general::gcd_ext),
+                ]
+            }
         }
         O::Sqrt => {
             const {
@@ -201,7 +207,7 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
             const {
                 &[
                     A::ifma(simd::inverse::<Ifma>),
-                    A { best_bits: 0..=4096, ..A::avx2(simd::inverse::<Fma>) },
+                    A { best_bits: 0..=6144, ..A::avx2(simd::inverse::<Fma>) },
                     A::dashu(general::inv_mod),
                 ]
             }

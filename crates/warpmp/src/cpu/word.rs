@@ -95,7 +95,7 @@ pub(super) fn power(mut piece: Piece<'_>, power: Power) {
                 let status = preconditions.check(row);
                 let found = if status != Status::Fine {
                     0
-                } else if m % 2 == 0 {
+                } else if m.is_multiple_of(2) {
                     even.push(lane);
                     0
                 } else {
@@ -237,7 +237,7 @@ fn root(a: u128) -> [u128; 2] {
         return [0, 0];
     }
     let first = ((a as f64).sqrt() as u128).max(1);
-    let mut root = ((first + a / first) / 2).min(u64::MAX.into());
+    let mut root = u128::midpoint(first, a / first).min(u64::MAX.into());
     while root * root > a {
         root -= 1;
     }

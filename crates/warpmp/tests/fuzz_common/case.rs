@@ -165,7 +165,7 @@ impl Case {
         if self.device == Device::Cpu {
             // The portable paths, and that of vector instructions below its best.
             let named = self.operation.group() == Group::Product && one_in(rng, 2);
-            let names = ["cpu-ifma", "cpu-schoolbook", "cpu-dashu"];
+            let names = ["cpu-ifma", "cpu-avx2", "cpu-schoolbook", "cpu-dashu"];
             return if named { Way::Named(pick(rng, &names).into()) } else { Way::Default };
         }
         let fitting = warpmp_papers::kernels::register().fitting(self.operation, &self.shapes()).unwrap_or_default();

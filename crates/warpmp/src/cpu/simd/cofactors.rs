@@ -202,11 +202,11 @@ impl<S: Simd> Memory<S> {
                     any = s.or(any, *digit);
                 }
                 let around = s.except(swapped, s.equal(any, zero));
-                for i in 0..n {
-                    let swapped_x = s.select(around, s.sub(self.other_part[i], u[i]), zero);
+                for (i, u) in u.iter().enumerate() {
+                    let swapped_x = s.select(around, s.sub(self.other_part[i], *u), zero);
                     self.x[i] = s.select(swapped, swapped_x, self.cofactor[i]);
                     let swapped_y = s.sub_where(around, self.cofactor[i], self.modulus_part[i]);
-                    self.y[i] = s.select(swapped, swapped_y, s.sub(zero, u[i]));
+                    self.y[i] = s.select(swapped, swapped_y, s.sub(zero, *u));
                 }
                 (self.x[n], self.y[n]) = (zero, zero);
                 s.carry_up_signed(&mut self.x, zero);
