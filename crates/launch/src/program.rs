@@ -24,7 +24,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Loads the kernels. A launch takes at most `most` lanes, a multiple of 32, and at most the specification's number.
+    /// Loads the kernels. A launch takes at most `most` lanes, and at most the specification's number. `most` is a multiple of 32
+    /// if a stage has whole tiles.
     ///
     /// # Errors
     /// As [`Device::load`].

@@ -66,7 +66,14 @@ const CASES: &[(&str, [usize; 2], Option<u64>, u32)] = &[
     ("fft", [8192, 8192], None, 168),
     ("fft", [9000, 16384], None, 168),
     ("fft", [32768, 32768], None, 168),
+    ("fft", [24576, 24576], None, 255),
+    ("fft", [49152, 49152], None, 255),
     ("fft", [65536, 65536], None, 255),
+    ("fft", [131_072, 131_072], None, 255),
+    ("fft", [393_216, 393_216], None, 255),
+    ("fft", [614_400, 614_400], None, 255),
+    ("fft", [1 << 20, 1 << 20], None, 255),
+    ("fft", [1 << 24, 1 << 24], None, 255),
     ("column-shared", [1024, 1024], Some(32), 40),
     ("column-shuffle", [500, 512], Some(16), 40),
     ("sum-rotate-shared", [1024, 1024], Some(32), 32),
@@ -162,7 +169,9 @@ const SQUARES: &[(&str, usize, Option<u64>, u32)] = &[
     ("tensor", 4096, None, 88),
     ("fft", 16384, None, 128),
     ("fft", 32768, None, 128),
+    ("fft", 49152, None, 255),
     ("fft", 65536, None, 255),
+    ("fft", 131_072, None, 255),
 ];
 
 /// Operation, algorithm, bits of the operands, wide products in the text, registers.

@@ -147,6 +147,9 @@ fn gpu_multiplies_by_transforms() {
     }
     algorithm_conforms(&session, "fft", &around(&[8192, 16384, 32768]), 129);
     algorithm_conforms(&session, "fft", &[4097, 5000, 12288, 20000, 30011, 40000, 49152, 60001, 65535, 65536], 129);
+    algorithm_conforms(&session, "fft", &[24576, 32769, 49151], 33);
+    algorithm_conforms(&session, "fft", &[65537, 131_072, 200_001, 262_144, 400_000, 600_000, 1 << 20], 3);
+    algorithm_conforms(&session, "fft", &[3_000_000, 1 << 22, 1 << 24], 1);
 }
 
 #[test]

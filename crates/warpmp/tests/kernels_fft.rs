@@ -31,6 +31,16 @@ fn every_division() {
     }
 }
 
+/// Three parts: lengths between powers of two.
+#[test]
+fn three_parts() {
+    for bits in [16385, 24576, 32769, 49152] {
+        for pattern in [Pattern::Ones, Pattern::Carry, Pattern::Random] {
+            check(&*spec([bits, bits], &Settings::default()), shape([bits, bits], false), 1, pattern);
+        }
+    }
+}
+
 #[test]
 fn carries() {
     for bits in [8192, 16384] {
@@ -42,14 +52,14 @@ fn carries() {
 
 #[test]
 fn unequal_lengths() {
-    for bits in [[4097, 1], [8192, 32], [8100, 4100], [16384, 1000], [2048, 16385], [65536, 20000]] {
+    for bits in [[4097, 1], [8192, 32], [8100, 4100], [16384, 1000], [2048, 16385], [30000, 49000], [65536, 20000]] {
         check_all(NAME, bits, &Settings::default(), 1, &[Pattern::Ones, Pattern::Carry]);
     }
 }
 
 #[test]
 fn squares() {
-    for bits in [4097, 8192, 12000, 16384, 32768, 65536] {
+    for bits in [4097, 8192, 12000, 16384, 24576, 32768, 40000, 49152, 65536] {
         for pattern in [Pattern::Ones, Pattern::Carry, Pattern::OneHot] {
             check_square(&*squaring(NAME, bits, &Settings::default()), bits, 1, pattern);
         }
@@ -86,7 +96,13 @@ fn counts_do_not_depend_on_data() {
 /// for a bank; sectors, of which all but those of the operands are of the table.
 #[test]
 fn costs() {
-    let cases = [(16384, 3176, 6248, 1621, 960), (32768, 6960, 13212, 3237, 1728), (65536, 15488, 29080, 6437, 3920)];
+    let cases = [
+        (16384, 3176, 6248, 1621, 960),
+        (24576, 5388, 10598, 2413, 2148),
+        (32768, 6960, 13212, 3237, 1728),
+        (49152, 11672, 22252, 4821, 3976),
+        (65536, 15488, 29080, 6437, 3920),
+    ];
     for (bits, doubles, instructions, wavefronts, sectors) in cases {
         let lanes = 2;
         let counters =

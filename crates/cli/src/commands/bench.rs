@@ -133,7 +133,7 @@ fn default_lanes(bits: usize, kind: EngineKind) -> usize {
     match kind {
         EngineKind::Cuda => (1 << 30) / lane_bytes,
         EngineKind::Cpu => (64 << 20) / lane_bytes,
-        EngineKind::Sim => (32 << 10) / lane_bytes.min(1 << 10),
+        EngineKind::Sim => ((32 << 10) / lane_bytes.min(1 << 10)).min((256 << 10) / lane_bytes).max(1),
     }
 }
 

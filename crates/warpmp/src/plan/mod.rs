@@ -149,10 +149,16 @@ impl Plan {
         self.spec.scratch_limbs() as usize
     }
 
-    /// The most lanes that one launch takes: whole tiles, and not too much scratch memory.
+    /// The most lanes that one launch takes, so that it does not take too much scratch memory: whole tiles, or fewer lanes than
+    /// a tile if the kernels allow that.
     pub fn max_launch_lanes(&self) -> usize {
         let scratch = SCRATCH_BYTES / (4 * self.scratch_limbs()).max(1);
-        (self.spec.max_lanes() as usize).min(scratch) / TILE_LANES * TILE_LANES
+        let most = (self.spec.max_lanes() as usize).min(scratch);
+        if most >= TILE_LANES {
+            return most / TILE_LANES * TILE_LANES;
+        }
+        let whole_tiles = self.spec.stages().iter().any(|stage| stage.geometry.whole_tiles);
+        if whole_tiles { TILE_LANES } else { most.max(1) }
     }
 
     /// Words of scratch memory that launches for this many lanes need.

@@ -5,11 +5,13 @@
 //! trace.rs   what a thread does with doubles
 //! error.rs   the error of a codelet
 //! roots.rs   the table of roots against long integers
+//! large.rs   the tests of products above 65536 bits
 //! ```
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
 
 mod error;
+mod large;
 mod roots;
 mod trace;
 
@@ -21,11 +23,12 @@ use warpmp::kernels::{FftSettings, OperandShape, OperationShape, Spec};
 use warpmp_kernel::ir::{Class, Inst, Item, Kernel, Op, Operand, Reg};
 
 /// The divisions that products have: bits of the factors, levels.
-const DIVISIONS: [(u32, u32); 5] = [(8192, 0), (16384, 0), (16384, 1), (32768, 0), (65536, 1)];
+const DIVISIONS: [(u32, Option<u32>); 7] =
+    [(8192, None), (16384, None), (16384, Some(1)), (24576, None), (32768, None), (49152, None), (65536, None)];
 
-fn product(bits: u32, levels: u32) -> Fft {
+fn product(bits: u32, levels: Option<u32>) -> Fft {
     let operand = OperandShape::each(bits);
-    Fft::new(OperationShape::product(operand, operand), &FftSettings { levels: Some(levels) })
+    Fft::new(OperationShape::product(operand, operand), &FftSettings { levels })
 }
 
 fn square(bits: u32) -> Fft {
@@ -33,43 +36,60 @@ fn square(bits: u32) -> Fft {
 }
 
 /// The passes of codelets: all but the products of complex numbers.
-fn linear(fft: &Fft) -> Vec<Pass> {
-    fft.passes().into_iter().filter(|it| it.section != "product").collect()
+fn linear(passes: Vec<Pass>) -> Vec<Pass> {
+    passes.into_iter().filter(|it| it.section != "product").collect()
 }
 
-/// The relative errors of the passes of a kernel in units of 2⁻⁵³, by section. `threads`: those that are followed.
-fn errors(fft: &Fft, kernel: &Kernel, threads: std::ops::Range<u32>, root_error: f64) -> BTreeMap<String, f64> {
-    let passes = linear(fft);
-    let sections: Vec<&str> = passes.iter().map(|it| it.section).collect();
-    let mut known: HashMap<Vec<u64>, f64> = HashMap::new();
-    let mut errors: BTreeMap<String, f64> = BTreeMap::new();
-    for thread in threads {
+/// The relative errors of the passes of a kernel in units of 2⁻⁵³, by section.
+#[derive(Default)]
+struct Errors {
+    known: HashMap<Vec<u64>, f64>,
+    by_section: BTreeMap<String, f64>,
+}
+
+impl Errors {
+    /// Follows a thread, by the numbers of its block and its own. `digits`: of a factor.
+    fn follow(&mut self, passes: &[Pass], digits: u32, kernel: &Kernel, thread: [u32; 2], root_error: f64) {
+        let sections: Vec<&str> = passes.iter().map(|it| it.section).collect();
         let trace = trace::follow(kernel, thread, root_error);
         for (section, codelet) in Codelet::all(&trace, &sections) {
             let pass = passes.iter().find(|it| it.section == section).unwrap();
             // Of the remainders each part has one; all together are unitary but for the factor.
             let factor = match section {
                 "remainders" => 1.0,
-                "twist" => 1.0 / f64::from(fft.digits()),
+                "twist" => 1.0 / f64::from(digits),
                 _ if pass.forward => f64::from(pass.radix).sqrt(),
                 _ => 1.0,
             };
             let of = || if pass.forward { codelet.euclidean() } else { codelet.greatest() };
-            let error = *known.entry(codelet.signature()).or_insert_with(of) / factor;
-            let worst = errors.entry(section.to_owned()).or_default();
+            let error = *self.known.entry(codelet.signature()).or_insert_with(of) / factor;
+            let worst = self.by_section.entry(section.to_owned()).or_default();
             *worst = worst.max(error);
         }
     }
-    errors
+}
+
+/// The errors of a kernel. `threads`: those that are followed.
+fn errors(fft: &Fft, kernel: &Kernel, threads: std::ops::Range<u32>, root_error: f64) -> BTreeMap<String, f64> {
+    let passes = linear(fft.passes());
+    let mut errors = Errors::default();
+    for thread in threads {
+        errors.follow(&passes, fft.digits(), kernel, [0, thread], root_error);
+    }
+    errors.by_section
+}
+
+/// What the errors of the passes make together, relative to the norms of the factors.
+fn together(passes: &[Pass], errors: &BTreeMap<String, f64>) -> f64 {
+    let unit = f64::EPSILON / 2.0;
+    let times = |pass: &Pass| if pass.forward { 2.0 } else { 1.0 };
+    let sum: f64 = passes.iter().map(|pass| times(pass) * errors[pass.section]).sum();
+    ((sum + 2.0) * unit).exp_m1()
 }
 
 /// The bound on the errors of coefficients by these errors of the passes.
 fn composed(fft: &Fft, errors: &BTreeMap<String, f64>) -> f64 {
-    let unit = f64::EPSILON / 2.0;
-    let times = |pass: &Pass| if pass.forward { 2.0 } else { 1.0 };
-    let sum: f64 = linear(fft).iter().map(|pass| times(pass) * errors[pass.section]).sum();
-    let digits = f64::from(fft.digits());
-    digits * 65535.0 * 65535.0 * ((sum + 2.0) * unit).exp_m1()
+    f64::from(fft.digits()) * 65535.0 * 65535.0 * together(&linear(fft.passes()), errors)
 }
 
 fn all_threads(fft: &Fft) -> std::ops::Range<u32> {
@@ -82,7 +102,7 @@ fn every_pass_is_within_its_bound() {
     let products = DIVISIONS.map(|(bits, levels)| product(bits, levels));
     for fft in products.iter().chain(&[square(65536)]) {
         let errors = errors(fft, &fft.build(0), all_threads(fft), 1.0);
-        for pass in linear(fft) {
+        for pass in linear(fft.passes()) {
             let error = errors[pass.section];
             assert!(error <= pass.error, "{}: {error} u in {pass:?}", fft.name());
             let tight = pass.section == "twist" || error >= 0.95 * pass.error;
@@ -109,20 +129,20 @@ fn products_of_complex_numbers() {
         };
         kernel.body.iter().filter_map(doubles).collect()
     };
-    let [product, square] = [product(32768, 0), square(32768)].map(|fft| operations(&fft));
+    let [product, square] = [product(32768, None), square(32768)].map(|fft| operations(&fft));
     assert_eq!(product, [Op::MulF64, Op::MulF64, Op::NegF64, Op::Fma, Op::Fma].repeat(16));
     assert_eq!(square, [Op::MulF64, Op::NegF64, Op::Fma, Op::AddF64, Op::MulF64].repeat(16));
 }
 
 #[test]
 fn wider_digits_are_refused() {
-    assert!(product(65536, 1).bound(17) >= 0.5);
-    assert!(product(32768, 0).bound(18) >= 0.5);
+    assert!(product(65536, None).bound(17) >= 0.5);
+    assert!(product(32768, None).bound(18) >= 0.5);
 }
 
 #[test]
 fn wrong_roots_are_refused() {
-    let fft = product(65536, 1);
+    let fft = product(65536, None);
     assert!(composed(&fft, &errors(&fft, &fft.build(0), 1..2, 1.0)) < 0.5);
     assert!(composed(&fft, &errors(&fft, &fft.build(0), 1..2, 64.0)) >= 0.5);
 }
@@ -130,7 +150,7 @@ fn wrong_roots_are_refused() {
 /// A fused operation that is rounded twice.
 #[test]
 fn a_second_rounding_is_noticed() {
-    let fft = product(32768, 0);
+    let fft = product(32768, None);
     let mut kernel = fft.build(0);
     let body = std::mem::take(&mut kernel.body);
     for item in body {
@@ -148,7 +168,7 @@ fn a_second_rounding_is_noticed() {
     }
     let errors = errors(&fft, &kernel, 1..2, 1.0);
     for section in ["forward 1", "forward 2", "forward 3", "inverse 2", "inverse 3"] {
-        let pass = linear(&fft).into_iter().find(|it| it.section == section).unwrap();
+        let pass = linear(fft.passes()).into_iter().find(|it| it.section == section).unwrap();
         assert!(errors[section] > pass.error, "{section}: {}", errors[section]);
     }
 }
@@ -163,7 +183,7 @@ fn every_root_is_the_nearest_double() {
 
 #[test]
 fn a_root_off_by_a_unit_is_noticed() {
-    let fft = product(8192, 0);
+    let fft = product(8192, None);
     let mut table = fft.build(0).table;
     table[101] += 1;
     assert_eq!(roots::check(&fft.roots(), &table), Err(101));

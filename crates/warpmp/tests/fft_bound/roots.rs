@@ -12,19 +12,17 @@ const BITS: u32 = 200;
 /// The error of a cosine or sine here, in units of the last bit: far below half the distance between doubles.
 const ERROR: u32 = 1 << 20;
 
-/// Is every entry of the table the nearest double of its cosine or sine times its scale? The number of the first that is not.
-pub(crate) fn check(roots: &[(u32, f64)], table: &[u64]) -> Result<(), usize> {
+/// Is every entry of the table the nearest double of its cosine or sine over its divisor? The number of the first that is not.
+pub(crate) fn check(roots: &[(u64, u32)], table: &[u64]) -> Result<(), usize> {
     assert_eq!(table.len(), 2 * roots.len());
     let pi = pi();
-    let mut known: HashMap<u32, [BigInt; 2]> = HashMap::new();
-    for (i, &(angle, scale)) in roots.iter().enumerate() {
+    let mut known: HashMap<u64, [BigInt; 2]> = HashMap::new();
+    for (i, &(angle, divisor)) in roots.iter().enumerate() {
         let exact = known.entry(angle).or_insert_with(|| cosine_and_sine(&pi, angle)).clone();
         for (part, exact) in exact.into_iter().enumerate() {
             let entry = f64::from_bits(table[2 * i + part]);
-            // Scales are powers of two.
-            let value = entry / scale;
-            let distance = fixed(value) - exact;
-            if distance.magnitude() > (fixed(half_spacing(value)) + ERROR).magnitude() {
+            let distance = fixed(entry) - exact / divisor;
+            if distance.magnitude() > (fixed(half_spacing(entry)) + ERROR).magnitude() {
                 return Err(2 * i + part);
             }
         }
@@ -63,10 +61,13 @@ fn pi() -> BigInt {
     (inverse_tangent(5) * 4 - inverse_tangent(239)) * 4
 }
 
-/// Cosine and sine of an angle in units of 2⁻³² turns, by their series and by symmetry.
-fn cosine_and_sine(pi: &BigInt, angle: u32) -> [BigInt; 2] {
-    let (quarter, within) = (angle >> 30, angle % (1 << 30));
-    let x: BigInt = (pi * within) >> 31;
+/// A turn in the units of the table's angles.
+const TURN: u64 = 15 << 40;
+
+/// Cosine and sine of an angle, by their series and by symmetry.
+fn cosine_and_sine(pi: &BigInt, angle: u64) -> [BigInt; 2] {
+    let (quarter, within) = (4 * angle / TURN, angle % (TURN / 4));
+    let x: BigInt = pi * 2 * within / TURN;
     let square = (&x * &x) >> BITS;
     let mut sums = [BigInt::ZERO, BigInt::ZERO];
     for (sum, (mut term, first)) in sums.iter_mut().zip([(BigInt::from(1) << BITS, 1_u32), (x, 2)]) {

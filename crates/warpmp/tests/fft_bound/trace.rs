@@ -26,7 +26,7 @@ pub(crate) enum Double {
 pub(crate) enum Origin {
     /// An exact digit.
     Digit,
-    /// A double of shared memory.
+    /// A double of memory, not of the table.
     Loaded,
     /// `±a ± b`, rounded once.
     Sum([Double; 2], [f64; 2]),
@@ -44,7 +44,7 @@ pub(crate) struct Value {
     pub(crate) origin: Origin,
     /// The number of its run of instructions without labels, branches and new sections.
     pub(crate) run: usize,
-    /// Is it stored in shared memory?
+    /// Is it stored in memory?
     pub(crate) stored: bool,
 }
 
@@ -75,6 +75,7 @@ fn slot(class: Class) -> usize {
 struct Thread<'k> {
     kernel: &'k Kernel,
     number: u64,
+    block: u64,
     /// By class and number, where they are known.
     integers: [Vec<Option<u64>>; 4],
     doubles: Vec<Option<Double>>,
@@ -83,12 +84,13 @@ struct Thread<'k> {
     trace: Trace,
 }
 
-/// Follows the thread of this number as long as it computes with doubles. `root_error`: the error of a root of the table, in
+/// Follows a thread, by the numbers of its block and its own, as long as it computes with doubles. `root_error`: the error of a root of the table, in
 /// units of the half distance between doubles.
-pub(crate) fn follow(kernel: &Kernel, number: u32, root_error: f64) -> Trace {
+pub(crate) fn follow(kernel: &Kernel, [block, number]: [u32; 2], root_error: f64) -> Trace {
     let mut thread = Thread {
         kernel,
         number: number.into(),
+        block: block.into(),
         integers: kernel.registers.map(|count| vec![None; count as usize]),
         doubles: vec![None; kernel.registers[slot(Class::F64)] as usize],
         root_error,
@@ -157,12 +159,15 @@ impl Thread<'_> {
         match inst.op {
             Op::Ld(space, vector, Elem::F64) => {
                 for (i, &target) in operands[..vector.len()].iter().enumerate() {
-                    let value =
-                        if space == Space::Shared { self.new_value(Origin::Loaded) } else { self.of_table(inst, i) };
+                    let value = if space == Space::GlobalConst {
+                        self.of_table(inst, i)
+                    } else {
+                        self.new_value(Origin::Loaded)
+                    };
                     self.define(target, value);
                 }
             }
-            Op::St(Space::Shared, _, Elem::F64) => {
+            Op::St(_, _, Elem::F64) => {
                 for &operand in &operands[2..] {
                     if let Double::Value(number) = self.double(operand) {
                         self.trace.values[number].stored = true;
@@ -210,11 +215,12 @@ impl Thread<'_> {
             (Op::AddF64, Some(c)) => return product_of_constants(&[c[0], (1.0, 0.0), c[1]]),
             _ => {}
         }
-        // A digit comes as 2⁵² plus the digit, and the difference is exact.
+        // A digit comes as 2⁵² plus the digit, or 2³¹ more, and the difference is exact.
         if let (Op::SubF64, &[Double::Value(digit), Double::Constant { value, .. }]) = (op, sources)
             && matches!(self.trace.values[digit].origin, Origin::Digit)
         {
-            assert_eq!(value.to_bits(), 0x4330_0000_0000_0000, "2⁵² is subtracted");
+            let offsets = [0x4330_0000_0000_0000, 0x4330_0000_8000_0000];
+            assert!(offsets.contains(&value.to_bits()), "2⁵², or 2⁵² + 2³¹, is subtracted");
             return self.new_value(Origin::Digit);
         }
         let origin = match op {
@@ -244,6 +250,7 @@ impl Thread<'_> {
         Some(match op {
             Op::Special(Special::Tid) => self.number,
             Op::Special(Special::Lane) => self.number % 32,
+            Op::Special(Special::Ctaid) => self.block,
             Op::Special(_) | Op::SharedBase => 0,
             Op::TableBase => TABLE,
             Op::LdParam(_) => 1 << 50,
@@ -260,6 +267,11 @@ impl Thread<'_> {
                 let (a, b) = both()?;
                 if width == Width::W32 { word(a.wrapping_mul(b)) } else { a.wrapping_mul(b) }
             }
+            Op::Mul(Half::Hi, Width::W32) => {
+                let (a, b) = both()?;
+                (a * b) >> 32
+            }
+            Op::Brev => u64::from((a()? as u32).reverse_bits()),
             Op::Mad(Half::Lo, Carry::None) => {
                 let (a, b) = both()?;
                 word(a * b + self.integer(sources[2])?)

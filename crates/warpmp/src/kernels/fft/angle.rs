@@ -1,14 +1,28 @@
 //! Cosine and sine of a fraction of a turn, correctly rounded.
 //!
-//! An angle is a `u32` in units of 2⁻³² turns, so sums of angles wrap as angles do. The series of cosine and sine run in pairs of
-//! doubles with an error below 2⁻⁹⁵. The high part of a pair is the nearest double of its value. Tests compare every
-//! entry of every table with a computation in long integers.
+//! An angle is an integer: a turn has [`TURN`] units, which thirds, fifths and many halves of it divide exactly. The series of
+//! cosine and sine run in pairs of doubles with an error below 2⁻⁹⁵. The high part of a pair is the nearest double of its
+//! value. Tests compare every entry of every table with a computation in long integers.
 
-/// An angle in units of 2⁻³² turns.
-pub(super) type Angle = u32;
+/// An angle, from zero to less than [`TURN`].
+pub(super) type Angle = u64;
+
+/// A whole turn.
+pub(super) const TURN: Angle = 15 << 40;
 
 /// A quarter of a turn.
-pub(super) const QUARTER: Angle = 1 << 30;
+pub(super) const QUARTER: Angle = TURN / 4;
+
+/// `numerator / denominator` turns. The denominator divides [`TURN`].
+pub(super) fn turns(numerator: u64, denominator: u64) -> Angle {
+    debug_assert!(TURN.is_multiple_of(denominator), "the angle is a whole number of units");
+    numerator % denominator * (TURN / denominator)
+}
+
+/// The angle in the other direction.
+pub(super) const fn opposite(angle: Angle) -> Angle {
+    (TURN - angle) % TURN
+}
 
 /// Terms of the series for angles to an eighth of a turn: the next term is below 2⁻¹⁰⁵.
 const TERMS: u32 = 14;
@@ -48,11 +62,19 @@ impl Pair {
 
 /// Cosine and sine of an angle, each the nearest double.
 pub(super) fn cosine_and_sine(angle: Angle) -> [f64; 2] {
-    let (octant, within) = (angle >> 29, angle % (1 << 29));
-    let eighths = if octant % 2 == 0 { within } else { (1 << 29) - within };
-    let x = Pair::PI.mul(Pair(f64::from(eighths) / f64::from(1_u32 << 31), 0.0));
+    divided_cosine_and_sine(angle, 1)
+}
+
+/// Cosine and sine of an angle over a divisor, each the nearest double.
+pub(super) fn divided_cosine_and_sine(angle: Angle, divisor: u32) -> [f64; 2] {
+    const EIGHTH: Angle = TURN / 8;
+    let (octant, within) = (angle / EIGHTH, angle % EIGHTH);
+    let part = if octant.is_multiple_of(2) { within } else { EIGHTH - within };
+    // Exact: the part has fewer than 53 bits. A half turn is π.
+    let x = Pair::PI.mul(Pair(part as f64 / (1_u64 << 39) as f64, 0.0)).divide((TURN >> 40) as f64);
     let minus_square = x.mul(Pair(-x.0, -x.1));
-    let [c, s] = [series(Pair(1.0, 0.0), minus_square, 1), series(x, minus_square, 2)];
+    let nearest = |it: Pair| it.divide(f64::from(divisor)).0;
+    let [c, s] = [series(Pair(1.0, 0.0), minus_square, 1), series(x, minus_square, 2)].map(nearest);
     match octant {
         0 => [c, s],
         1 => [s, c],
@@ -66,14 +88,14 @@ pub(super) fn cosine_and_sine(angle: Angle) -> [f64; 2] {
 }
 
 /// `first·(1 + z/(k(k+1)) + z²/(k(k+1)(k+2)(k+3)) + …)`.
-fn series(first: Pair, z: Pair, k: u32) -> f64 {
+fn series(first: Pair, z: Pair, k: u32) -> Pair {
     let mut terms = vec![first];
     for i in 0..TERMS {
         let divisor = f64::from((k + 2 * i) * (k + 2 * i + 1));
         terms.push(terms[i as usize].mul(z).divide(divisor));
     }
     // The smallest terms first.
-    terms.into_iter().rev().fold(Pair(0.0, 0.0), Pair::add).0
+    terms.into_iter().rev().fold(Pair(0.0, 0.0), Pair::add)
 }
 
 /// The angles of the points that the levels of a tree reach from the root `x^n = e(angle)`, in the order of the leaves.
@@ -97,8 +119,8 @@ pub(super) fn tree_roots(angle: Angle, levels: u32) -> Vec<Angle> {
 pub(super) fn inverse_roots(j: u32, size: u32, levels: u32) -> Vec<Angle> {
     let of_level = |level: u32| {
         let pairs = 1_u32 << level;
-        let unit = ((1_u64 << 31) / u64::from(pairs * size)) as u32;
-        (0..pairs.div_ceil(2)).map(move |k| ((k * size + j) * unit).wrapping_neg())
+        let angle = move |k: u32| opposite(turns(u64::from(k * size + j), 2 * u64::from(pairs * size)));
+        (0..pairs.div_ceil(2)).map(angle)
     };
     (0..levels).flat_map(of_level).collect()
 }

@@ -16,7 +16,7 @@
 use super::layout::{DIGIT_BITS, Layout, RADIX};
 
 /// Half the distance from 1 to the next double.
-const UNIT: f64 = f64::EPSILON / 2.0;
+pub(super) const UNIT: f64 = f64::EPSILON / 2.0;
 
 /// The error of a coefficient must be smaller: then rounding gives the integer.
 const LIMIT: f64 = 0.5;
@@ -40,17 +40,17 @@ impl Layout {
         let pass = |forward: bool, section, radix, error| Pass { section, radix, forward, error };
         let mut passes = Vec::new();
         if self.parts > 1 {
-            passes.push(pass(true, "remainders", self.parts, 2.1));
+            passes.push(pass(true, "remainders", self.parts, remainders_error(self.parts)));
         }
         // A first pass of real digits makes fewer errors.
         passes.extend([
-            pass(true, "forward 1", RADIX, if self.parts > 1 { 13.95 } else { 11.8 }),
-            pass(true, "forward 2", RADIX, 13.95),
+            pass(true, "forward 1", RADIX, if self.parts > 1 { 13.97 } else { 11.8 }),
+            pass(true, "forward 2", RADIX, 13.97),
             pass(true, "forward 3", self.last(), forward_error(self.last())),
             pass(false, "product", 1, 2.0),
             pass(false, "inverse 1", RADIX, 9.4),
             pass(false, "inverse 2", RADIX, inverse_error(RADIX)),
-            pass(false, "inverse 3", self.joins(), inverse_error(self.joins())),
+            pass(false, "inverse 3", self.joins(), inverse_error(self.joins_by_two()) + odd_error(self.odd())),
             pass(false, "twist", 1, 6.1),
         ]);
         passes
@@ -71,18 +71,38 @@ impl Layout {
     }
 }
 
-/// The error of a forward pass of this radix, below 16.
-const fn forward_error(radix: u32) -> f64 {
+/// The error of the remainders modulo this number of parts.
+pub(super) const fn remainders_error(parts: u32) -> f64 {
+    match parts {
+        2 => 2.1,
+        3 => 3.4,
+        _ => 8.0,
+    }
+}
+
+/// The error of joining an odd number of parts.
+pub(super) const fn odd_error(parts: u32) -> f64 {
+    match parts {
+        1 => 0.0,
+        3 => 6.15,
+        _ => 9.6,
+    }
+}
+
+/// The error of a forward pass of this radix.
+pub(super) const fn forward_error(radix: u32) -> f64 {
     match radix {
         2 => 3.8,
         4 => 7.35,
-        _ => 10.75,
+        8 => 10.75,
+        _ => 14.1,
     }
 }
 
 /// The error of an inverse pass of this radix.
-const fn inverse_error(radix: u32) -> f64 {
+pub(super) const fn inverse_error(radix: u32) -> f64 {
     match radix {
+        1 => 0.0,
         2 => 3.9,
         4 => 7.55,
         8 => 11.05,

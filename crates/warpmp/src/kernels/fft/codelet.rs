@@ -153,12 +153,75 @@ pub(super) fn inverse_of_points(b: &mut Builder, x: &mut [Complex]) {
                 } else if 2 * i == pairs {
                     turned_sum_and_difference(b, pair)
                 } else {
-                    let angle = (i as u32 * (1 << (31 - level))).wrapping_neg();
-                    butterfly(b, Root::constant(angle), pair)
+                    let angle = angle::turns(i as u64, 2 << level);
+                    butterfly(b, Root::constant(angle::opposite(angle)), pair)
                 };
             }
         }
     }
+}
+
+/// Joins an odd number of parts, each of which has a run of `x`. `root` loads a root by its number.
+pub(super) fn join_parts(
+    b: &mut Builder,
+    x: &mut [Complex],
+    parts: usize,
+    mut root: impl FnMut(&mut Builder, u32) -> Complex,
+) {
+    let points = x.len() / parts;
+    for i in 0..points {
+        let mut column = vec![x[i]];
+        for part in 1..parts {
+            let root = root(b, ((part - 1) * points + i) as u32);
+            column.push(product(b, root, x[part * points + i]));
+        }
+        for (part, joined) in inverse_odd(b, &column).into_iter().enumerate() {
+            x[part * points + i] = joined;
+        }
+    }
+}
+
+/// Joins 3 or 5 parts: replaces `x[p]` by `Σ x[q]·e(−pq/n)`.
+fn inverse_odd(b: &mut Builder, x: &[Complex]) -> Vec<Complex> {
+    let halves = (x.len() - 1) / 2;
+    let (sums, differences): (Vec<Complex>, Vec<Complex>) = (0..halves)
+        .map(|i| {
+            let [sum, difference] = sum_and_difference(b, [x[1 + i], x[x.len() - 1 - i]]);
+            (sum, difference)
+        })
+        .unzip();
+    let first = sums.iter().fold(x[0], |total, &sum| add(b, total, sum));
+    let mut outputs = vec![first; x.len()];
+    for p in 1..=halves {
+        let root = |q: usize| angle::cosine_and_sine(angle::turns((p * (q + 1)) as u64, x.len() as u64));
+        let cosine = |q: usize| if x.len() == 3 { -0.5 } else { root(q)[0] };
+        let even = (0..halves).fold(x[0], |total, q| Complex {
+            re: b.fma(sums[q].re, cosine(q), total.re),
+            im: b.fma(sums[q].im, cosine(q), total.im),
+        });
+        // All but the last one: the last one goes into the outputs.
+        let odd = (0..halves - 1).fold(None, |total: Option<Complex>, q| {
+            let sine = root(q)[1];
+            Some(match total {
+                None => Complex { re: b.mul_f64(differences[q].re, sine), im: b.mul_f64(differences[q].im, sine) },
+                Some(total) => Complex {
+                    re: b.fma(differences[q].re, sine, total.re),
+                    im: b.fma(differences[q].im, sine, total.im),
+                },
+            })
+        });
+        let (last, sine) = (differences[halves - 1], root(halves - 1)[1]);
+        // `even ∓ i·(odd + sine·last)`.
+        let outer = odd.map_or([even; 2], |odd| turned_sum_and_difference(b, [even, odd]));
+        for (number, outer, sine) in [(p, outer[0], sine), (x.len() - p, outer[1], -sine)] {
+            outputs[number] = Complex { re: b.fma(last.im, sine, outer.re), im: b.fma(last.re, -sine, outer.im) };
+        }
+    }
+    outputs
+}
+
+fn add(b: &mut Builder, x: Complex, y: Complex) -> Complex {
+    Complex { re: b.add_f64(x.re, y.re), im: b.add_f64(x.im, y.im) }
 }
 
 /// `x·y`.

@@ -14,6 +14,7 @@
 use warpmp_kernel::build::{Builder, Emit, R32};
 use warpmp_kernel::ir::{Space, Vector};
 
+use super::angle::{Angle, QUARTER};
 use super::codelet::Complex;
 use crate::kernels::OperationShape;
 
@@ -35,6 +36,9 @@ pub(super) const ROW_WORDS: u32 = JOINED / 2;
 /// Segments of a row: a word a lane.
 pub(super) const SEGMENTS: u32 = ROW_WORDS / 32;
 
+/// Parts and points of a part. Of two divisions with equal digits the first is the usual one.
+const DIVISIONS: [[u32; 2]; 8] = [[1, 512], [1, 1024], [3, 512], [1, 2048], [3, 1024], [2, 2048], [2, 512], [2, 1024]];
+
 /// The division of a product, and the shared memory of its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Layout {
@@ -44,23 +48,29 @@ pub(super) struct Layout {
     pub(super) square: bool,
     /// Points of a part: 512, 1024 or 2048.
     pub(super) points: u32,
-    /// Parts: 1 or 2.
+    /// Parts: 1, 2 or 3.
     pub(super) parts: u32,
+    /// The angle of the root: polynomials are taken modulo `x^digits − e(angle)`.
+    pub(super) angle: Angle,
 }
 
 impl Layout {
-    /// The usual division for these operands, or the one with `2^levels` parts if there is one.
+    /// The shortest division for these operands, or the shortest one with `2^levels` parts if there is one.
     pub(super) fn of(shape: OperationShape, levels: Option<u32>) -> Self {
         let square = shape.operands().len() == 1;
         let limbs = match shape.limbs() {
             [a, c, 0] if square => [a, a, c],
             limbs => limbs,
         };
-        let digits = (limbs[0].max(limbs[1]) * 32 / DIGIT_BITS).next_power_of_two().max(512);
-        let usual = u32::from(digits > 2048);
-        let with = |levels: u32| Self { limbs, square, points: digits >> levels, parts: 1 << levels };
-        let possible = |layout: &Self| (512..=2048).contains(&layout.points) && layout.is_exact();
-        levels.filter(|&levels| levels <= 1).map(with).filter(possible).unwrap_or_else(|| with(usual))
+        let digits = limbs[0].max(limbs[1]) * 32 / DIGIT_BITS;
+        let divisions =
+            || DIVISIONS.map(|[parts, points]| Self { limbs, square, points, parts, angle: QUARTER }).into_iter();
+        let shortest = |parts: Option<u32>| {
+            let possible = |it: &Self| it.digits() >= digits && parts.is_none_or(|parts| parts == it.parts);
+            divisions().filter(|it| possible(it) && it.is_exact()).min_by_key(|it| it.digits())
+        };
+        let asked = levels.and_then(|levels| shortest(Some(1 << levels)));
+        asked.or_else(|| shortest(None)).unwrap_or(Self { limbs, square, points: 2048, parts: 2, angle: QUARTER })
     }
 
     /// Digits of a factor, and complex points of its transform.
@@ -81,6 +91,21 @@ impl Layout {
     /// The radix of the last inverse pass, which joins the transforms of all parts.
     pub(super) const fn joins(self) -> u32 {
         self.digits() / JOINED
+    }
+
+    /// The odd factor of the number of parts.
+    pub(super) const fn odd(self) -> u32 {
+        self.parts >> self.parts.trailing_zeros()
+    }
+
+    /// The power of two in the radix of the last inverse pass.
+    pub(super) const fn joins_by_two(self) -> u32 {
+        self.joins() / self.odd()
+    }
+
+    /// Where points are. With 7 no access waits for a bank; with 5 some do where a part has 512 points.
+    pub(super) const fn swizzle(self) -> Swizzle {
+        Swizzle { near: true, bit: 6, value: if self.odd() > 1 || self.angle == 0 { 7 } else { 5 } }
     }
 
     /// Factors that are transformed.
@@ -124,13 +149,28 @@ impl Layout {
     }
 }
 
-/// Where a point is among its region's, without its bytes.
-const fn place(point: u32) -> u32 {
-    point ^ (point >> 3 & 7) ^ ((point >> 6 & 1) * 5)
+/// Where points are among their region's: each place is the point's number with bits changed by higher bits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Swizzle {
+    /// Do bits 3 to 5 change the three lowest bits?
+    pub(super) near: bool,
+    /// The number of a bit that changes the bits of `value`.
+    pub(super) bit: u32,
+    /// The bits that it changes; 0: there is no such bit.
+    pub(super) value: u32,
+}
+
+impl Swizzle {
+    /// Where a point is, without its bytes.
+    const fn place(self, point: u32) -> u32 {
+        let near = if self.near { point >> 3 & 7 } else { 0 };
+        point ^ near ^ ((point >> self.bit & 1) * self.value)
+    }
 }
 
 /// The points of a thread in a region: those whose numbers are the thread's plus constants without common bits.
 pub(super) struct Points {
+    swizzle: Swizzle,
     /// Bytes of the place of the thread's number.
     offset: R32,
     base: R32,
@@ -140,19 +180,17 @@ pub(super) struct Points {
 
 impl Points {
     /// The points of the region at `base` for a thread's `number`.
-    pub(super) fn new(b: &mut Builder, number: R32, base: R32) -> Self {
-        let low = b.bfe(number, 3, 3);
-        let high = b.bfe(number, 6, 1);
-        let high = b.mul_lo(high, 5);
-        let place = b.xor(number, low);
-        let place = b.xor(place, high);
+    pub(super) fn new(b: &mut Builder, swizzle: Swizzle, number: R32, base: R32) -> Self {
+        let low = swizzle.near.then(|| b.bfe(number, 3, 3));
+        let high = (swizzle.value != 0).then(|| b.bfe(number, swizzle.bit, 1)).map(|bit| b.mul_lo(bit, swizzle.value));
+        let place = low.into_iter().chain(high).fold(number, |place, bits| b.xor(place, bits));
         let offset = b.shl(place, POINT_BYTES.ilog2());
-        Self { offset, base, addresses: [None; 8] }
+        Self { swizzle, offset, base, addresses: [None; 8] }
     }
 
     /// Address and offset of the point whose number is `constant` more.
     fn at(&mut self, b: &mut Builder, constant: u32) -> (R32, u32) {
-        let place = place(constant);
+        let place = self.swizzle.place(constant);
         let low = place % 8;
         let (offset, base) = (self.offset, self.base);
         let address = *self.addresses[low as usize].get_or_insert_with(|| {

@@ -1,4 +1,5 @@
-//! `fft`: full product and square by a right-angle convolution in double precision, a block a product.
+//! `fft`: full product and square by a right-angle convolution in double precision. To 65536 bits a block has a product, as
+//! this page says; `large` has longer products, in four steps through global memory.
 //!
 //! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
 //! requires   `la, lb ≤ 2048`, the longer one at least 129
@@ -20,6 +21,7 @@
 mod angle;
 mod bound;
 mod codelet;
+pub mod large;
 mod layout;
 mod passes;
 mod result;
@@ -31,6 +33,7 @@ use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
 use super::{Algorithm, FftSettings, Gpus, On, OperationShape, Order, Spec, With, candidates};
 pub use bound::Pass;
+use large::Large;
 use layout::{DIGIT_BITS, Layout};
 
 /// Parameters of the kernel.
@@ -40,7 +43,10 @@ pub struct Fft {
     layout: Layout,
 }
 
-/// The limbs of the longer operand that it takes.
+/// The limbs of the longest operand that it takes.
+const MOST_LIMBS: u32 = 1 << 19;
+
+/// The limbs of the longer operand that a block takes.
 const LIMBS: std::ops::RangeInclusive<u32> = 129..=2048;
 
 /// The oldest GPU whose shared memory holds a block, as compute capability times ten.
@@ -55,14 +61,17 @@ const REGISTERS: u32 = 65536;
 /// The row of the register.
 pub(super) const ALGORITHM: Algorithm = Algorithm {
     name: "fft",
-    summary: "a block a product, digits of 16 bits, right-angle convolution in double precision with a proved bound",
-    accepts: "operands whose longer one has 4097 to 65536 bits, on a GPU from sm_80 on",
-    fits: |shape| LIMBS.contains(&shape.max_limbs()) && Layout::of(shape, None).is_exact(),
+    summary: "right-angle convolution in double precision with a proved bound: a block a product, above 65536 bits four steps",
+    accepts: "operands whose longer one has 4097 to 16777216 bits, on a GPU from sm_80 on",
+    fits,
     order: Order::LongerFirst,
     recipe: &On(
         Gpus { from: SHARED_MEMORY_FROM, use_doubles: true },
         With::<FftSettings> {
-            spec: |shape, settings, _| Box::new(Fft::new(shape, settings)),
+            spec: |shape, settings, _| match Large::new(shape) {
+                Some(large) if shape.max_limbs() > *LIMBS.end() => Box::new(large),
+                _ => Box::new(Fft::new(shape, settings)),
+            },
             candidates: |_| candidates::fft(),
         },
     ),
@@ -70,10 +79,19 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
 
 /// The row of the register for squares.
 pub(super) const SQUARES: Algorithm = Algorithm {
-    summary: "a block a square, digits of 16 bits, right-angle convolution in double precision with a proved bound",
-    accepts: "operands of 4097 to 65536 bits, on a GPU from sm_80 on",
+    summary: "right-angle convolution in double precision with a proved bound: a block a square, above 65536 bits four steps",
+    accepts: "operands of 4097 to 16777216 bits, on a GPU from sm_80 on",
     ..ALGORITHM
 };
+
+/// Does a block take these operands, or the transform in four steps?
+fn fits(shape: OperationShape) -> bool {
+    let limbs = shape.max_limbs();
+    if limbs > *LIMBS.end() {
+        return limbs <= MOST_LIMBS && Large::new(shape).is_some();
+    }
+    LIMBS.contains(&limbs) && Layout::of(shape, None).is_exact()
+}
 
 /// The place of a thread, and where it finds things.
 struct Place {
@@ -115,8 +133,8 @@ impl Fft {
         self.layout.bound(digit_bits)
     }
 
-    /// The table of roots as angles, in units of 2⁻³² turns, with their scale.
-    pub fn roots(&self) -> Vec<(u32, f64)> {
+    /// The table of roots as angles, in units of 1/(15·2⁴⁰) turns, with their divisors.
+    pub fn roots(&self) -> Vec<(u64, u32)> {
         self.layout.roots()
     }
 
@@ -172,7 +190,7 @@ impl Fft {
 
 impl Spec for Fft {
     fn name(&self) -> String {
-        let Layout { limbs: [la, _, lc], square, points, parts } = self.layout;
+        let Layout { limbs: [la, _, lc], square, points, parts, .. } = self.layout;
         let operands =
             if square { format!("sqr_fft_{la}_{lc}") } else { format!("mul_fft_{}", self.shape.product_name()) };
         format!("{operands}_{parts}x{points}")

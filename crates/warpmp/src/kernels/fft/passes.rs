@@ -103,7 +103,7 @@ impl Layout {
                 codelet::forward(b, &mut x, roots);
                 x
             };
-            let mut points = Points::new(b, place.thread, region);
+            let mut points = Points::new(b, self.swizzle(), place.thread, region);
             for (x, i) in x.into_iter().zip(0..) {
                 points.store(b, i * self.threads(), x);
             }
@@ -111,7 +111,7 @@ impl Layout {
     }
 
     /// The second pass: 16 nodes, of which each has `threads / 16` threads.
-    fn second_pass(self, b: &mut Builder, place: &Place, regions: &[R32], table: R64) {
+    pub(super) fn second_pass(self, b: &mut Builder, place: &Place, regions: &[R32], table: R64) {
         b.section("forward 2");
         let last = self.last();
         let node = b.shr(place.thread, last.ilog2());
@@ -121,7 +121,7 @@ impl Layout {
         let number = b.mad_lo(node, RADIX * last, column);
         let region = b.copy(regions[0]);
         let pass = |b: &mut Builder| {
-            let mut points = Points::new(b, number, region);
+            let mut points = Points::new(b, self.swizzle(), number, region);
             let mut x: Vec<Complex> = (0..RADIX).map(|i| points.load(b, i * last)).collect();
             codelet::forward(b, &mut x, &roots);
             for (x, i) in x.into_iter().zip(0..) {
@@ -139,10 +139,11 @@ impl Layout {
     }
 
     /// The last forward pass, the product, and the inverse transform of each thread's 16 points.
-    fn product_pass(self, b: &mut Builder, place: &Place, regions: &[R32], table: R64) {
+    pub(super) fn product_pass(self, b: &mut Builder, place: &Place, regions: &[R32], table: R64) {
         b.section("forward 3");
         let number = b.shl(place.thread, RADIX.ilog2());
-        let mut points: Vec<Points> = regions.iter().map(|&region| Points::new(b, number, region)).collect();
+        let mut points: Vec<Points> =
+            regions.iter().map(|&region| Points::new(b, self.swizzle(), number, region)).collect();
         // The second pass moves `table` on by its own roots; the last pass has more or fewer a part.
         let from = b.mad_wide(place.thread, ROOT_BYTES, place.table);
         let part = b.sub64(table, place.table);
@@ -188,14 +189,14 @@ impl Layout {
     }
 
     /// The second inverse pass: joins 16 transforms of 16 points.
-    fn middle_pass(self, b: &mut Builder, place: &Place, region: R32) {
+    pub(super) fn middle_pass(self, b: &mut Builder, place: &Place, region: R32) {
         b.section("inverse 2");
         let column = b.and(place.thread, RADIX - 1);
         let from = b.mad_wide(column, ROOT_BYTES, place.table);
         let roots = load_roots(b, from, self.middle(), RADIX, RADIX / 2);
         let group = b.shr(place.thread, RADIX.ilog2());
         let number = b.mad_lo(group, JOINED, column);
-        let mut points = Points::new(b, number, region);
+        let mut points = Points::new(b, self.swizzle(), number, region);
         let mut x: Vec<Complex> = (0..RADIX).map(|i| points.load(b, i * RADIX)).collect();
         codelet::inverse(b, &mut x, &roots);
         for (x, i) in x.into_iter().zip(0..) {
@@ -210,9 +211,9 @@ impl Layout {
         let from = b.mad_wide(place.thread, ROOT_BYTES, place.table);
         let half = JOINED / 2;
         let parity = offset % 2;
-        let first = self.joining() + parity * half * self.joins() / 2 + offset / 2;
+        let first = self.joining() + parity * half * self.joins_by_two() / 2 + offset / 2;
         let mut x: Vec<Complex> = (0..self.joins()).map(|i| points.load(b, i * JOINED + offset)).collect();
-        for level in 0..self.joins().ilog2() {
+        for level in 0..self.joins_by_two().ilog2() {
             if level == RADIX.ilog2() - 1 {
                 // `ptxas` moves loads to the front and spills registers. It moves none across a barrier.
                 b.warp_barrier();
@@ -220,6 +221,10 @@ impl Layout {
             let (before, count) = codelet::roots_of_level(level);
             let roots = load_roots(b, from, first + before * half, half, count);
             codelet::inverse_level(b, &mut x, &roots, level);
+        }
+        if self.odd() > 1 {
+            let first = self.turning() + parity * half * self.turning_roots() + offset / 2;
+            codelet::join_parts(b, &mut x, self.odd() as usize, |b, i| load_root(b, from, first + i * half));
         }
         b.section("twist");
         let twist = load_root(b, from, self.twist() + parity * half + offset / 2);
@@ -250,7 +255,7 @@ pub(super) fn digit_selector(b: &mut Builder, thread: R32) -> R32 {
 
 /// The remainders of the polynomials of real digits modulo a node: digits of the first part, then those of the others
 /// times powers of the node.
-fn remainders(b: &mut Builder, digits: &[Vec<F64>], powers: &[Complex]) -> Vec<Complex> {
+pub(super) fn remainders(b: &mut Builder, digits: &[Vec<F64>], powers: &[Complex]) -> Vec<Complex> {
     let [first, others @ ..] = digits else { return Vec::new() };
     let remainder = |i: usize| {
         let mut terms = others.iter().zip(powers).map(|(digits, power)| (digits[i], power));
@@ -266,13 +271,13 @@ fn remainders(b: &mut Builder, digits: &[Vec<F64>], powers: &[Complex]) -> Vec<C
 }
 
 /// Loads a root.
-fn load_root(b: &mut Builder, from: R64, number: u32) -> Complex {
+pub(super) fn load_root(b: &mut Builder, from: R64, number: u32) -> Complex {
     let pair = b.load_f64(Space::GlobalConst, Vector::V2, from, ROOT_BYTES * number);
     Complex { re: pair[0], im: pair[1] }
 }
 
 /// Loads `count` roots that are `stride` roots apart.
-fn load_roots(b: &mut Builder, from: R64, first: u32, stride: u32, count: u32) -> Vec<Root> {
+pub(super) fn load_roots(b: &mut Builder, from: R64, first: u32, stride: u32, count: u32) -> Vec<Root> {
     let loaded: Vec<Complex> = (0..count).map(|i| load_root(b, from, first + i * stride)).collect();
     loaded.into_iter().map(|root| Root::register(b, root)).collect()
 }

@@ -38,7 +38,7 @@ impl Layout {
     pub(super) fn finish(self, b: &mut Builder, place: &Place, row: impl FnOnce(&mut Builder) -> R64) {
         let first = b.add(place.shared, self.first_factor());
         let number = b.shl(place.thread, 1);
-        let mut points = Points::new(b, number, first);
+        let mut points = Points::new(b, self.swizzle(), number, first);
         let halves: Vec<Vec<Halves>> =
             (0..self.columns()).map(|column| self.pairs(b, place, &mut points, 2 * self.threads() * column)).collect();
         b.section("carry");

@@ -6,13 +6,14 @@
 //! last        for each part: the roots of the last forward pass, those of a thread's blocks apart
 //! middle      the roots of the second inverse pass
 //! joining     the roots of the last inverse pass, those of even and odd columns apart
+//! turning     the roots by which an odd number of parts is joined, those of even and odd columns apart
 //! twist       for each column the root that makes the product right-angled, over the number of digits
 //! ```
 //!
 //! Threads that follow one another read roots that follow one another. Every entry is a cosine and a sine, the nearest
 //! doubles; powers of two scale them exactly.
 
-use super::angle::{Angle, QUARTER, cosine_and_sine, inverse_roots, leaves, tree_roots};
+use super::angle::{Angle, TURN, divided_cosine_and_sine, inverse_roots, leaves, opposite, tree_roots, turns};
 use super::layout::{JOINED, Layout, RADIX};
 
 /// Bytes of a root: two doubles.
@@ -56,14 +57,24 @@ impl Layout {
         self.middle() + ROOTS * RADIX
     }
 
+    /// Where the roots begin by which an odd number of parts is joined.
+    pub(super) const fn turning(self) -> u32 {
+        self.joining() + JOINED * self.joins_by_two() / 2
+    }
+
+    /// The roots of a column by which an odd number of parts is joined.
+    pub(super) const fn turning_roots(self) -> u32 {
+        (self.odd() - 1) * self.joins_by_two()
+    }
+
     /// Where the roots begin that twist the coefficients.
     pub(super) const fn twist(self) -> u32 {
-        self.joining() + JOINED * self.joins() / 2
+        self.turning() + JOINED * self.turning_roots()
     }
 
     /// The nodes of the parts.
     pub(super) fn nodes(self) -> Vec<Angle> {
-        leaves(QUARTER, self.parts.ilog2())
+        (0..self.parts).map(|part| (self.angle + u64::from(part) * TURN) / u64::from(self.parts)).collect()
     }
 
     /// The angles of the roots in their order, those of the twist last.
@@ -73,7 +84,7 @@ impl Layout {
         let mut angles: Vec<Angle> = Vec::new();
         if self.parts > 1 {
             for &node in &nodes {
-                angles.extend((1..self.parts).map(|power| node.wrapping_mul(power)));
+                angles.extend((1..self.parts).map(|power| node * u64::from(power) % TURN));
                 angles.extend(tree_roots(node, levels));
             }
         }
@@ -90,7 +101,12 @@ impl Layout {
         angles.extend(transposed((0..RADIX).map(|j| inverse_roots(j, RADIX, levels))));
         for parity in 0..2 {
             let columns = (parity..JOINED).step_by(2);
-            angles.extend(transposed(columns.map(|j| inverse_roots(j, JOINED, self.joins().ilog2()))));
+            angles.extend(transposed(columns.map(|j| inverse_roots(j, JOINED, self.joins_by_two().ilog2()))));
+        }
+        if self.odd() > 1 {
+            for parity in 0..2 {
+                angles.extend(transposed((parity..JOINED).step_by(2).map(|j| self.turning_angles(j))));
+            }
         }
         for parity in 0..2 {
             angles.extend((parity..JOINED).step_by(2).map(|j| self.twist_angle(j)));
@@ -98,26 +114,32 @@ impl Layout {
         angles
     }
 
+    /// The angles of the roots by which an odd number of parts is joined, for column `j`: of part `p` from 1 on, and of
+    /// each coefficient `i` of the column in a part, `−p·i/digits` turns.
+    fn turning_angles(self, j: u32) -> Vec<Angle> {
+        let angle = |part: u32, i: u32| opposite(turns(u64::from(part * (j + JOINED * i)), self.digits().into()));
+        (1..self.odd()).flat_map(|part| (0..self.joins_by_two()).map(move |i| angle(part, i))).collect()
+    }
+
     /// The angle that twists coefficient `j`: `−j/4d` turns.
-    pub(super) const fn twist_angle(self, j: u32) -> Angle {
-        (j * (QUARTER / self.digits())).wrapping_neg()
+    pub(super) fn twist_angle(self, j: u32) -> Angle {
+        opposite(turns(j.into(), 4 * u64::from(self.digits())))
     }
 
     /// The table: cosines and sines.
     pub(super) fn table(self) -> Vec<u64> {
-        let scaled = |(angle, scale): (Angle, f64)| cosine_and_sine(angle).map(|it| (it * scale).to_bits());
-        self.roots().into_iter().flat_map(scaled).collect()
+        let divided = |(angle, divisor)| divided_cosine_and_sine(angle, divisor).map(f64::to_bits);
+        self.roots().into_iter().flat_map(divided).collect()
     }
 
-    /// The roots: their angles and scales. Powers of two are exact scales.
-    pub(super) fn roots(self) -> Vec<(Angle, f64)> {
-        let twist = 1.0 / f64::from(self.digits());
-        (0..).zip(self.angles()).map(|(i, angle)| (angle, if i < self.twist() { 1.0 } else { twist })).collect()
+    /// The roots: their angles and divisors.
+    pub(super) fn roots(self) -> Vec<(Angle, u32)> {
+        (0..).zip(self.angles()).map(|(i, angle)| (angle, if i < self.twist() { 1 } else { self.digits() })).collect()
     }
 }
 
 /// The first roots of all codelets, then the second ones, and so on.
-fn transposed(codelets: impl Iterator<Item = Vec<Angle>>) -> Vec<Angle> {
+pub(super) fn transposed(codelets: impl Iterator<Item = Vec<Angle>>) -> Vec<Angle> {
     let codelets: Vec<Vec<Angle>> = codelets.collect();
     (0..codelets[0].len()).flat_map(|i| codelets.iter().map(move |roots| roots[i])).collect()
 }

@@ -1,0 +1,336 @@
+//! From coefficients to limbs: three kernels.
+//!
+//! ```text
+//! words     a thread adds 32 coefficients of each half to whole words, with an incoming number that it estimates from the
+//!           coefficients just below; the true number is the same or one more. Carries run through a warp by ballots.
+//! chain     a warp a product: the carries into all segments, from the flags that the warps left
+//! finish    a warp a segment: where a carry enters, it is added
+//! ```
+//!
+//! bound: let `E` be a power of two that is at least `Σ |c_j|·2^{bj}` over all coefficients below the window, in units of the
+//! chunk's lowest bit; `E ≤ 1/256`. The estimate is `⌊w − E⌋` for the window's sum `w`. The true number is between
+//! `⌊w − E⌋` and `⌊w + E⌋`, so it is the estimate or one more. A chunk's own sum tells which, given the number that
+//! enters it. So a chunk generates a carry, or passes one on if its words are all ones. Not both: two carries are never true.
+//! The sum of a chunk in progress is below 2⁸¹ in magnitude: three words.
+
+use warpmp_kernel::build::{Builder, Emit, Guarded, R32, R64};
+use warpmp_kernel::ir::{Cmp, Space, Vector};
+
+use super::split::{CHUNK, POINT_BYTES, Split};
+use super::{Block, divide};
+
+/// Warps of a block that makes or finishes segments.
+pub(super) const SEGMENT_WARPS: u32 = 4;
+
+/// The estimate is exact but for this power of two.
+const MARGIN_BITS: u32 = 8;
+
+/// A signed number of two words.
+type Signed = [R32; 2];
+
+/// A lane's half of the result.
+struct Half {
+    words: Vec<R32>,
+    /// 1 if the chunk generates a carry.
+    generates: R32,
+}
+
+impl Split {
+    /// Coefficients of the window.
+    fn window(self) -> u32 {
+        // |c| < 2^n; those below the window sum to less than 2^(n − b(W + 1) + 1).
+        (self.coefficient_bits() + 1 + MARGIN_BITS).div_ceil(self.digit_bits) - 1
+    }
+
+    /// Blocks of the kernel that makes segments, a lane.
+    pub(super) const fn word_blocks(self) -> u32 {
+        self.segments() / 2 / SEGMENT_WARPS
+    }
+
+    /// Bytes of shared memory of a block that makes segments.
+    pub(super) const fn word_bytes(self) -> u32 {
+        SEGMENT_WARPS * self.segment_words() * 4
+    }
+
+    /// Words of a segment.
+    const fn segment_words(self) -> u32 {
+        32 * self.digit_bits
+    }
+
+    /// Makes the words of both halves. `spectra`: the coefficients, in scratch memory. `results`: the products.
+    pub(super) fn make_words(self, b: &mut Builder, block: &Block, spectra: R64, results: R64) {
+        b.section("setup");
+        let blocks = self.word_blocks();
+        let (lane, within) = lane_of(b, block.number, blocks);
+        let scratch = b.mad_wide(lane, self.scratch_bytes(), spectra);
+        let warp = b.shr(block.thread, 5);
+        let segment = b.mad_lo(within, SEGMENT_WARPS, warp);
+        let chunk = b.mad_lo(segment, 32, block.lane);
+        let from = b.mad_wide(chunk, POINT_BYTES * CHUNK, scratch);
+
+        b.section("window");
+        let is_first = b.compare(Cmp::Eq, chunk, 0);
+        let end = b.add64(scratch, u64::from(self.spectrum_bytes()));
+        let before = b.select64(end, from, is_first);
+        let before = b.sub64(before, u64::from(POINT_BYTES * self.window()));
+        let [lows, highs] = load(b, before, self.window());
+        let mut below: [Vec<Signed>; 2] = [Vec::new(), Vec::new()];
+        for (low, high) in lows.into_iter().zip(highs) {
+            // Below the high half's first chunk is the low half; below the low half is nothing.
+            below[0].push(low.map(|word| b.select(0, word, is_first)));
+            below[1].push([0, 1].map(|i| b.select(low[i], high[i], is_first)));
+        }
+        let mut estimates = below.map(|coefficients| self.estimate(b, &coefficients));
+        // Nothing enters the low half: the estimate must be exact, because no chunk below adds one.
+        estimates[0] = estimates[0].map(|word| b.select(0, word, is_first));
+        let halves = self.chunks(b, from, estimates);
+
+        b.section("carry");
+        let row = b.mad_wide(lane, 4 * self.limbs[2], results);
+        let own = b.mad_lo(warp, 4 * self.segment_words(), block.shared);
+        let flags = b.add64(scratch, u64::from(self.flags()));
+        let flags = b.mad_wide(segment, 4, flags);
+        let bottom = b.compare(Cmp::Eq, block.lane, 0);
+        for (half, number) in halves.into_iter().zip(0..) {
+            let (words, flag) = carried(b, block.lane, half);
+            b.guarded(bottom, true, |g| {
+                g.store_global(Space::Global, &[flag], flags, 4 * number * self.segments() / 2);
+            });
+            b.section("store");
+            b.warp_barrier();
+            let to = b.mad_lo(block.lane, 4 * self.digit_bits, own);
+            for (word, i) in words.iter().zip(0..) {
+                b.store_shared(&[*word], to, 4 * i);
+            }
+            b.warp_barrier();
+            let first = b.mad_lo(segment, self.segment_words(), block.lane);
+            let to = b.mad_wide(first, 4, row);
+            let offset = number * (self.digits() / 32 * self.digit_bits);
+            let from = b.mad_lo(block.lane, 4, own);
+            for i in (0..self.segment_words()).step_by(32) {
+                let word = b.load_shared(Vector::V1, from, 4 * i)[0];
+                self.inside(b, first, offset + i, |g| g.store_global(Space::Global, &[word], to, 4 * (offset + i)));
+            }
+        }
+    }
+
+    /// Emits `store` for the threads whose word `first + offset` is one of the result.
+    fn inside(self, b: &mut Builder, first: R32, offset: u32, store: impl FnOnce(&mut Guarded<'_>)) {
+        let limit = self.limbs[2].saturating_sub(offset);
+        if limit > 0 {
+            let inside = b.compare(Cmp::Lt, first, limit);
+            b.guarded(inside, true, store);
+        }
+    }
+
+    /// The number that enters a chunk, or one less, from the coefficients below, the nearest one last.
+    fn estimate(self, b: &mut Builder, below: &[Signed]) -> Signed {
+        let bits = self.digit_bits;
+        // In units of the lowest coefficient's lowest bit.
+        let fraction = self.window() * bits;
+        let mut sum: Vec<R32> = (0..4).map(|_| b.copy(0)).collect();
+        for (coefficient, i) in below.iter().zip(0..) {
+            add_shifted(b, &mut sum, *coefficient, i * bits);
+        }
+        let margin = self.coefficient_bits() + 1 - bits;
+        let mut chain = b.chain();
+        for (i, word) in sum.iter().enumerate() {
+            let part = if i == (margin / 32) as usize { 1 << (margin % 32) } else { 0 };
+            if i + 1 == sum.len() {
+                chain.wrap_sub(*word, *word, part);
+                break;
+            }
+            chain.sub_into(*word, *word, part);
+        }
+        let (word, shift) = ((fraction / 32) as usize, fraction % 32);
+        let low = b.funnel_right(sum[word], sum[word + 1], shift);
+        let high = match sum.get(word + 2) {
+            Some(&above) => b.funnel_right(sum[word + 1], above, shift),
+            None => b.shr_signed(sum[word + 1], shift),
+        };
+        [low, high]
+    }
+
+    /// Adds the coefficients of a thread's chunk in both halves.
+    fn chunks(self, b: &mut Builder, from: R64, estimates: [Signed; 2]) -> [Half; 2] {
+        b.section("words");
+        let bits = self.digit_bits;
+        let mut sums = estimates.map(|[low, high]| {
+            let sign = b.shr_signed(high, 31);
+            vec![low, high, sign].into_iter().map(|it| b.copy(it)).collect::<Vec<R32>>()
+        });
+        let mut done: [Vec<R32>; 2] = [Vec::new(), Vec::new()];
+        let mut last: [Vec<Signed>; 2] = [Vec::new(), Vec::new()];
+        for i in 0..CHUNK {
+            let words = b.load_global(Space::Global, Vector::V4, from, POINT_BYTES * i);
+            let coefficients = [[words[0], words[1]], [words[2], words[3]]];
+            for (half, coefficient) in coefficients.into_iter().enumerate() {
+                add_shifted(b, &mut sums[half], coefficient, i * bits % 32);
+                if i >= CHUNK - self.window() {
+                    last[half].push(coefficient);
+                }
+                for _ in i * bits / 32..(i + 1) * bits / 32 {
+                    let sign = b.shr_signed(sums[half][2], 31);
+                    done[half].push(sums[half].remove(0));
+                    sums[half].push(sign);
+                }
+            }
+        }
+        b.section("window");
+        let mut halves = done.into_iter().zip(sums).zip(last).map(|((words, sum), last)| {
+            let estimate = self.estimate(b, &last);
+            Half { words, generates: b.sub(sum[0], estimate[0]) }
+        });
+        [halves.next(), halves.next()].map(|it| it.expect("two halves"))
+    }
+
+    /// The carries into the segments of a lane: a warp each.
+    pub(super) fn chain_segments(self, b: &mut Builder, block: &Block, spectra: R64) {
+        b.section("chain");
+        let scratch = b.mad_wide(block.number, self.scratch_bytes(), spectra);
+        let from = b.mad_wide(block.lane, 4, scratch);
+        let bottom = b.compare(Cmp::Eq, block.lane, 0);
+        let enters = b.copy(0);
+        for first in (0..self.segments()).step_by(32) {
+            let flag = b.copy(0);
+            let load = |g: &mut Guarded<'_>| {
+                g.load_into(Space::Global, Vector::V1, &[flag], from, self.flags() + 4 * first);
+            };
+            let inside = b.compare(Cmp::Lt, block.lane, self.segments() - first);
+            b.guarded(inside, true, load);
+            let masks = [1, 2].map(|bit| {
+                let bit = b.and(flag, bit);
+                let is_set = b.compare(Cmp::Ne, bit, 0);
+                b.ballot(is_set)
+            });
+            let (carries, leaves) = look_ahead(b, masks, Some(enters));
+            b.set(enters, leaves);
+            b.guarded(bottom, true, |g| {
+                g.store_global(Space::Global, &[carries], scratch, self.carries() + first / 8);
+            });
+        }
+    }
+
+    /// Adds the carries into segments: a warp each.
+    pub(super) fn finish_segments(self, b: &mut Builder, block: &Block, spectra: R64, results: R64) {
+        b.section("finish");
+        let (lane, within) = lane_of(b, block.number, self.segments() / SEGMENT_WARPS);
+        let scratch = b.mad_wide(lane, self.scratch_bytes(), spectra);
+        let warp = b.shr(block.thread, 5);
+        let segment = b.mad_lo(within, SEGMENT_WARPS, warp);
+        let group = b.shr(segment, 5);
+        let from = b.mad_wide(group, 4, scratch);
+        let carries = b.load_global(Space::Global, Vector::V1, from, self.carries())[0];
+        let number = b.and(segment, 31);
+        let carry = b.bfe(carries, number, 1);
+        let enters = b.compare(Cmp::Ne, carry, 0);
+        b.if_(enters, |b| {
+            let first = b.mad_lo(segment, self.segment_words(), block.lane);
+            let row = b.mad_wide(lane, 4 * self.limbs[2], results);
+            let at = b.mad_wide(first, 4, row);
+            let carry = b.copy(carry);
+            let words: Vec<R32> = (0..self.digit_bits)
+                .map(|i| {
+                    let word = b.copy(0);
+                    self.inside(b, first, 32 * i, |g| {
+                        g.load_into(Space::Global, Vector::V1, &[word], at, 128 * i);
+                    });
+                    word
+                })
+                .collect();
+            for (word, i) in words.into_iter().zip(0..) {
+                let passes = b.compare(Cmp::Eq, word, u32::MAX);
+                let passes = b.ballot(passes);
+                let sum = b.add(passes, carry);
+                let mask = b.xor(sum, passes);
+                let all = b.compare(Cmp::Eq, passes, u32::MAX);
+                let next = b.select(carry, 0, all);
+                b.set(carry, next);
+                let own = b.bfe(mask, block.lane, 1);
+                let word = b.add(word, own);
+                self.inside(b, first, 32 * i, |g| g.store_global(Space::Global, &[word], at, 128 * i));
+            }
+        });
+    }
+}
+
+/// The lane that a block works on, and the block's number among those of the lane.
+fn lane_of(b: &mut Builder, number: R32, blocks: u32) -> (R32, R32) {
+    let (odd, two) = (blocks >> blocks.trailing_zeros(), blocks.trailing_zeros());
+    let low = b.and(number, (1 << two) - 1);
+    let rest = b.shr(number, two);
+    let (lane, high) = divide(b, rest, odd);
+    let within = b.mad_lo(high, 1 << two, low);
+    (lane, within)
+}
+
+/// Loads this many pairs of coefficients: of the low and of the high half.
+fn load(b: &mut Builder, from: R64, count: u32) -> [Vec<Signed>; 2] {
+    let pairs = (0..count).map(|i| {
+        let words = b.load_global(Space::Global, Vector::V4, from, POINT_BYTES * i);
+        ([words[0], words[1]], [words[2], words[3]])
+    });
+    let (lows, highs) = pairs.unzip();
+    [lows, highs]
+}
+
+/// Adds a signed number that is shifted left by `shift` bits, with its sign in all words above.
+fn add_shifted(b: &mut Builder, sum: &mut [R32], [low, high]: Signed, shift: u32) {
+    let (first, shift) = ((shift / 32) as usize, shift % 32);
+    let middle = if shift == 0 { high } else { b.funnel_left(low, high, shift) };
+    let top = b.shr_signed(high, if shift == 0 { 31 } else { 32 - shift });
+    let low = if shift == 0 { low } else { b.shl(low, shift) };
+    let count = sum.len();
+    let sign = (count - first > 3).then(|| b.shr_signed(high, 31));
+    let mut chain = b.chain();
+    for (i, &word) in sum[first..].iter().enumerate() {
+        let part = match i {
+            0 => low,
+            1 => middle,
+            2 => top,
+            _ => sign.unwrap_or(top),
+        };
+        if first + i + 1 == count {
+            chain.wrap_add(word, word, part);
+            return;
+        }
+        chain.add_into(word, word, part);
+    }
+}
+
+/// The carries into 32 places, and the carry that leaves the highest one, from the places that generate and pass carries.
+fn look_ahead(b: &mut Builder, [generate, propagate]: [R32; 2], enters: Option<R32>) -> (R32, R32) {
+    let doubled = b.add(generate, generate);
+    let mut sum = b.add(doubled, propagate);
+    let mut over = b.compare(Cmp::Lt, sum, propagate);
+    if let Some(enters) = enters {
+        sum = b.add(sum, enters);
+        let again = b.compare(Cmp::Lt, sum, enters);
+        over = b.or_pred(over, again);
+    }
+    let from_top = b.compare_signed(Cmp::Lt, generate, 0);
+    let leaves = b.or_pred(over, from_top);
+    (b.xor(sum, propagate), b.select(1, 0, leaves))
+}
+
+/// The words of a half with the carries of the warp, and the flags of the warp's segment.
+fn carried(b: &mut Builder, lane: R32, half: Half) -> (Vec<R32>, R32) {
+    let Half { words, generates } = half;
+    let generates = b.compare(Cmp::Ne, generates, 0);
+    let all = words[1..].iter().fold(words[0], |all, &word| b.and(all, word));
+    let passes = b.compare(Cmp::Eq, all, u32::MAX);
+    let [generate, propagate] = [generates, passes].map(|it| b.ballot(it));
+    let (carries, leaves) = look_ahead(b, [generate, propagate], None);
+    let carry = b.bfe(carries, lane, 1);
+    let sums: Vec<R32> = words.iter().map(|_| b.register()).collect();
+    let last = sums.len() - 1;
+    let mut chain = b.chain();
+    chain.add_into(sums[0], words[0], carry);
+    for i in 1..last {
+        chain.add_into(sums[i], words[i], 0);
+    }
+    chain.wrap_add(sums[last], words[last], 0);
+    let all = b.compare(Cmp::Eq, propagate, u32::MAX);
+    let both = b.select(2, 0, all);
+    (sums, b.or(leaves, both))
+}

@@ -1,0 +1,244 @@
+//! Products and squares above 65536 bits: the transform in four steps through global memory.
+//!
+//! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
+//! requires   `la, lb ≤ 2¹⁹`
+//! launch     seven launches, six for a square: `Step`; 16 points a thread in each block of a transform
+//! cost       `bytes_moved` bytes of scratch memory a lane; as many operations on doubles as short products, and 16 a point for
+//!            turning rows and back
+//! registers  at most 255; the longest lengths have blocks of 384 threads, and 168
+//! bound      `bound.rs`: the error of every coefficient is below 1/2; `carry.rs`: a chunk carries at most 1
+//! source     Bailey's four-step transform, J. of Supercomputing 4 (1990). The balanced digits without a chain, the bound and the
+//!            carries from estimates are ours.
+//!
+//! ```text
+//! split.rs   the division of a product: digits, columns, rows; scratch memory
+//! bound.rs   the bound on the error of a coefficient
+//! table.rs   the roots
+//! down.rs    1. digits, and the transforms of the columns: a launch for each factor
+//! rows.rs    2. the rows of both factors: transforms, product, inverse transform
+//! up.rs      3. the inverse transforms of the columns, rounded
+//! carry.rs   4. from coefficients to limbs: three launches
+//! ```
+
+mod bound;
+mod carry;
+mod down;
+mod rows;
+mod split;
+mod table;
+mod up;
+
+use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
+use warpmp_kernel::ir::{Bounds, Kernel, Special};
+use warpmp_launch::{Entry, Geometry, Ports, Stage};
+
+use super::super::{OperationShape, Spec};
+use super::angle::divided_cosine_and_sine;
+use super::bound::Pass;
+use carry::SEGMENT_WARPS;
+use split::{POINT_BYTES, Split};
+
+/// Parameters of the kernels.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Large {
+    shape: OperationShape,
+    split: Split,
+}
+
+/// Where a thread is.
+struct Block {
+    /// The number of the block.
+    number: R32,
+    /// The number of the thread in it.
+    thread: R32,
+    /// The number of the lane in its warp.
+    lane: R32,
+    /// Where the block's shared memory begins.
+    shared: R32,
+    /// Where the table begins.
+    table: R64,
+}
+
+/// A kernel of the sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Down(usize),
+    Rows,
+    Up,
+    Words,
+    Chain,
+    Finish,
+}
+
+impl Large {
+    /// The kernels for these operands, if there is a division whose products are exact.
+    pub fn new(shape: OperationShape) -> Option<Self> {
+        Split::of(shape).map(|split| Self { shape, split })
+    }
+
+    /// The passes of all kernels, in their order, with their errors.
+    pub fn passes(&self) -> Vec<Pass> {
+        self.split.passes()
+    }
+
+    /// Digits of a factor.
+    pub const fn digits(&self) -> u32 {
+        self.split.digits()
+    }
+
+    /// Bits of a digit.
+    pub const fn digit_bits(&self) -> u32 {
+        self.split.digit_bits
+    }
+
+    /// The bound on the errors of coefficients.
+    pub fn bound(&self) -> f64 {
+        self.split.bound()
+    }
+
+    /// The table of a kernel as angles, in units of 1/(15·2⁴⁰) turns, with their divisors.
+    pub fn roots(&self, stage: usize) -> Vec<(u64, u32)> {
+        self.table(self.steps()[stage])
+    }
+
+    fn table(&self, step: Step) -> Vec<(u64, u32)> {
+        match step {
+            Step::Down(_) => self.split.down_table(),
+            Step::Rows => self.split.row_table(),
+            Step::Up => self.split.up_table(),
+            Step::Words | Step::Chain | Step::Finish => Vec::new(),
+        }
+    }
+
+    fn steps(&self) -> Vec<Step> {
+        let down = (0..if self.split.square { 1 } else { 2 }).map(Step::Down);
+        down.chain([Step::Rows, Step::Up, Step::Words, Step::Chain, Step::Finish]).collect()
+    }
+
+    fn geometry(&self, step: Step) -> Geometry {
+        let split = self.split;
+        let columns = POINT_BYTES * split.part_points();
+        let (threads, blocks, shared) = match step {
+            Step::Down(_) => (split.down_threads(), split.down_blocks(), columns),
+            Step::Rows => {
+                let factors = if split.square { 1 } else { 2 };
+                (split.row_threads(), split.rows(), factors * POINT_BYTES * split.width)
+            }
+            Step::Up => (split.up_threads(), split.groups(), split.parts * columns),
+            Step::Words => (32 * SEGMENT_WARPS, split.word_blocks(), split.word_bytes()),
+            Step::Chain => (32, 1, 0),
+            Step::Finish => (32 * SEGMENT_WARPS, split.segments() / SEGMENT_WARPS, 0),
+        };
+        let max_lanes = (1 << 30) / blocks;
+        Geometry { blocks, max_lanes, ..Geometry::new(threads, 1) }.with_shared(shared)
+    }
+
+    fn kernel(&self, step: Step, entry: &Entry) -> Kernel {
+        let rows: &[&str] = if self.split.square { &["a", "c"] } else { &["a", "b", "c"] };
+        let name = match step {
+            Step::Down(factor) => format!("{}_down{factor}", self.name()),
+            Step::Rows => format!("{}_rows", self.name()),
+            Step::Up => format!("{}_up", self.name()),
+            Step::Words => format!("{}_words", self.name()),
+            Step::Chain => format!("{}_chain", self.name()),
+            Step::Finish => format!("{}_finish", self.name()),
+        };
+        let (mut b, ports) = entry.open(&name, Glue::None, rows, true);
+        b.bounds(Bounds { max_threads: Some(self.geometry(step).threads), min_blocks: Some(1), ..Bounds::default() });
+        self.write(&mut b, step, &ports);
+        b.finish()
+    }
+
+    fn write(&self, b: &mut Builder, step: Step, ports: &Ports) {
+        let split = self.split;
+        let results = ports.addresses[ports.addresses.len() - 2];
+        let scratch = ports.addresses[ports.addresses.len() - 1];
+        let roots = self.table(step);
+        let entry = |(angle, divisor)| divided_cosine_and_sine(angle, divisor).map(f64::to_bits);
+        let table = if roots.is_empty() { scratch } else { b.table(roots.into_iter().flat_map(entry).collect()) };
+        let block = Block {
+            number: b.special(Special::Ctaid),
+            thread: b.special(Special::Tid),
+            lane: b.special(Special::Lane),
+            shared: b.shared_base(),
+            table,
+        };
+        match step {
+            Step::Down(factor) => {
+                let row = |b: &mut Builder, lane: R32| {
+                    let address = ports.addresses[factor];
+                    if self.shape.is_common(factor) {
+                        return address;
+                    }
+                    b.mad_wide(lane, 4 * split.limbs[factor], address)
+                };
+                let spectra = b.add64(scratch, u64::from(split.spectrum_bytes()) * factor as u64);
+                split.down(b, &block, factor, row, spectra);
+            }
+            Step::Rows => split.multiply_rows(b, &block, scratch),
+            Step::Up => split.up(b, &block, scratch),
+            Step::Words => split.make_words(b, &block, scratch, results),
+            Step::Chain => split.chain_segments(b, &block, scratch),
+            Step::Finish => split.finish_segments(b, &block, scratch, results),
+        }
+    }
+}
+
+/// Quotient and remainder by 1, 3 or 5.
+fn divide(b: &mut Builder, x: R32, divisor: u32) -> (R32, R32) {
+    let (factor, shift) = match divisor {
+        1 => return (x, b.copy(0)),
+        3 => (0xAAAA_AAAB, 1),
+        _ => (0xCCCC_CCCD, 2),
+    };
+    let high = b.mul_hi(x, factor);
+    let quotient = b.shr(high, shift);
+    let multiple = b.mul_lo(quotient, divisor);
+    (quotient, b.sub(x, multiple))
+}
+
+impl Spec for Large {
+    fn name(&self) -> String {
+        let Split { limbs: [la, _, lc], square, parts, height, width, digit_bits } = self.split;
+        let operands =
+            if square { format!("sqr_fft_{la}_{lc}") } else { format!("mul_fft_{}", self.shape.product_name()) };
+        format!("{operands}_{parts}x{height}x{width}_{digit_bits}")
+    }
+
+    fn scratch_limbs(&self) -> u32 {
+        self.split.scratch_bytes() / 4
+    }
+
+    fn notes(&self) -> Vec<(&'static str, String)> {
+        let Split { parts, height, width, digit_bits, .. } = self.split;
+        let passes =
+            self.passes().iter().map(|it| format!("{} {}", it.section, it.radix)).collect::<Vec<_>>().join(", ");
+        vec![
+            (
+                "digits",
+                format!(
+                    "{} balanced ones of {digit_bits} bits a factor, as {parts} × {height} rows of {width} complex points",
+                    self.digits()
+                ),
+            ),
+            ("passes", format!("{passes} (the number is the radix)")),
+            (
+                "bound",
+                format!("{:.3}: no coefficient has a greater error; below 0.5 the product is exact", self.bound()),
+            ),
+            (
+                "memory",
+                format!(
+                    "{} bytes of scratch memory a lane; about {} bytes moved there",
+                    self.split.scratch_bytes(),
+                    self.split.bytes_moved()
+                ),
+            ),
+        ]
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let stage = |step| Stage::new(self.geometry(step), move |entry| self.kernel(step, entry));
+        self.steps().into_iter().map(stage).collect()
+    }
+}

@@ -1,0 +1,139 @@
+//! The rows: both factors' transforms, their product, and its inverse transform, a block a row.
+//!
+//! A row is a polynomial modulo `x^width − w`. Its first pass goes down the tree below `w`. Then each coefficient is turned, and
+//! the rest is the transform modulo `x^width − 1`, the same for all rows, with the passes of short products.
+
+use warpmp_kernel::build::{Builder, Emit, R32, R64};
+use warpmp_kernel::ir::{Space, Vector};
+
+use super::super::Place;
+use super::super::codelet::{self, Complex};
+use super::super::layout::Points;
+use super::super::passes::{load_root, load_roots};
+use super::super::table::ROOT_BYTES;
+use super::split::{POINT_BYTES, POINTS, Split};
+use super::{Block, divide};
+
+/// The columns that the last inverse pass joins.
+const JOINED: u32 = 256;
+
+/// A row of a block.
+struct Row {
+    split: Split,
+    /// The first pass's roots of the row, and the roots that turn its coefficients back.
+    roots: R64,
+    steps: R64,
+    /// Four times the number of the row's root, plus one.
+    number: R32,
+}
+
+impl Split {
+    /// Threads of a block.
+    pub(super) const fn row_threads(self) -> u32 {
+        self.width / POINTS
+    }
+
+    /// Transforms the rows and multiplies them. `spectra`: in scratch memory.
+    pub(super) fn multiply_rows(self, b: &mut Builder, block: &Block, spectra: R64) {
+        b.section("setup");
+        let leaf = b.and(block.number, self.height - 1);
+        let rest = b.shr(block.number, self.height.ilog2());
+        let (lane, part) = divide(b, rest, self.parts);
+        let number = b.mad_lo(part, self.height, leaf);
+        let spectrum = b.mad_wide(lane, self.scratch_bytes(), spectra);
+        let address = b.mad_wide(number, POINT_BYTES * self.width, spectrum);
+        let row = Row::new(b, self, block, [leaf, part, number]);
+        let layout = self.row();
+        let first = b.add(block.shared, layout.first_factor());
+        let regions = if self.square { vec![first] } else { vec![first, block.shared] };
+        let (thread, lane) = (block.thread, block.thread);
+        let place = Place { thread, lane, shared: block.shared, table: block.table, selector: thread };
+        let from = b.mad_wide(thread, POINT_BYTES, address);
+        let turn = row.turn(b, block, thread);
+        let roots = load_roots(b, row.roots, 0, 1, POINTS / 2);
+        for (&region, at) in regions.iter().zip([0, self.spectrum_bytes()]) {
+            b.section("row");
+            b.warp_barrier();
+            let spacing = POINT_BYTES * self.row_threads();
+            let mut x: Vec<Complex> = (0..POINTS)
+                .map(|i| {
+                    let pair = b.load_f64(Space::Global, Vector::V2, from, at + i * spacing);
+                    Complex { re: pair[0], im: pair[1] }
+                })
+                .collect();
+            codelet::forward(b, &mut x, &roots);
+            b.section("turn");
+            let mut points = Points::new(b, layout.swizzle(), thread, region);
+            for (x, i) in x.into_iter().zip(0..) {
+                let turned = codelet::product(b, turn, x);
+                points.store(b, i * self.row_threads(), turned);
+            }
+        }
+        b.barrier();
+        layout.second_pass(b, &place, &regions, block.table);
+        b.warp_barrier();
+        layout.product_pass(b, &place, &regions, block.table);
+        b.warp_barrier();
+        layout.middle_pass(b, &place, first);
+        b.barrier();
+        row.join(b, block, first, from);
+    }
+}
+
+impl Row {
+    /// The row of this leaf in this part, with its number among all rows.
+    fn new(b: &mut Builder, split: Split, block: &Block, [leaf, part, number]: [R32; 3]) -> Self {
+        let reversed = b.brev(leaf);
+        let reversed = b.shr(reversed, 32 - split.height.ilog2());
+        let root = b.mad_lo(reversed, split.parts, part);
+        let root = b.mad_lo(root, 4, 1);
+        let roots = b.mad_wide(number, ROOT_BYTES * POINTS / 2, block.table);
+        let roots = b.add64(roots, u64::from(ROOT_BYTES * split.row_roots()));
+        let steps = b.mad_wide(number, ROOT_BYTES * (split.row().last() - 1), block.table);
+        let steps = b.add64(steps, u64::from(ROOT_BYTES * split.row_steps()));
+        Self { split, roots, steps, number: root }
+    }
+
+    /// The root that turns coefficient `j`: the product of a root for the high part of its angle and one for the low part.
+    fn turn(&self, b: &mut Builder, block: &Block, j: R32) -> Complex {
+        b.section("turn");
+        let low_bits = self.split.low_bits();
+        let turns = b.mul_lo(self.number, j);
+        let high = b.shr(turns, low_bits);
+        let low = b.and(turns, (1 << low_bits) - 1);
+        let from = b.mad_wide(high, ROOT_BYTES, block.table);
+        let high = load_root(b, from, self.split.high_turns());
+        let from = b.mad_wide(low, ROOT_BYTES, block.table);
+        let low = load_root(b, from, self.split.low_turns());
+        codelet::product(b, high, low)
+    }
+
+    /// The last inverse pass, and back to the row's own root. `to`: the address of the thread's first coefficient.
+    fn join(&self, b: &mut Builder, block: &Block, region: R32, to: R64) {
+        let split = self.split;
+        let (threads, last) = (split.row_threads(), split.row().last());
+        let mut points = Points::new(b, split.row().swizzle(), block.thread, region);
+        let from = b.mad_wide(block.thread, ROOT_BYTES, block.table);
+        for first in (0..JOINED).step_by(threads as usize) {
+            b.section("inverse 3");
+            b.warp_barrier();
+            let roots = load_roots(b, from, split.row_joining() + first, JOINED, last / 2);
+            let mut x: Vec<Complex> = (0..last).map(|i| points.load(b, first + JOINED * i)).collect();
+            codelet::inverse(b, &mut x, &roots);
+            let column = b.add(block.thread, first);
+            let turn = self.turn(b, block, column);
+            b.section("turn back");
+            for (x, i) in x.into_iter().zip(0..) {
+                let turn = if i == 0 {
+                    turn
+                } else {
+                    let step = load_root(b, self.steps, i - 1);
+                    codelet::product(b, turn, step)
+                };
+                let back = Complex { re: turn.re, im: b.neg_f64(turn.im) };
+                let x = codelet::product(b, back, x);
+                b.store_f64(Space::Global, &[x.re, x.im], to, POINT_BYTES * (first + JOINED * i));
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! How the digits of a long product are divided, and the scratch memory of a lane.
+//!
+//! ```text
+//! digits    d = parts·height·width digits: the coefficients of a polynomial modulo x^d − i
+//! balanced  digit j is u_j − 2ᵇ·[u_j ≥ 2ᵇ⁻¹] + [u_{j−1} ≥ 2ᵇ⁻¹] for the unsigned digits u: at most 2ᵇ⁻¹ in magnitude. The
+//!           last digit stays unsigned. Only the neighbour's highest bit counts, so there is no chain of carries.
+//! columns   coefficients `width` apart; they go down to the remainders modulo x^width − w, one for each root w
+//! rows      the remainders: polynomials of `width` coefficients
+//! scratch   the spectrum of `a`, which the product overwrites; the spectrum of `b`; flags and carries of the segments
+//! ```
+
+use super::super::layout::Swizzle;
+use crate::kernels::OperationShape;
+
+/// Points of a thread.
+pub(super) const POINTS: u32 = 16;
+
+/// Coefficients of a chunk: a thread makes whole words from them.
+pub(super) const CHUNK: u32 = 32;
+
+/// Coefficients of a segment: the chunks of a warp.
+pub(super) const SEGMENT: u32 = 32 * CHUNK;
+
+/// Bytes of a point, and of a pair of coefficients.
+pub(super) const POINT_BYTES: u32 = 16;
+
+/// Columns that a block transforms together, at least: their points are half a line of memory.
+const LEAST_COLUMNS: u32 = 4;
+
+/// Points of a block of columns, at least.
+const LEAST_POINTS: u32 = 1024;
+
+/// The division of a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Split {
+    /// Limbs of the factors and of the result.
+    pub(super) limbs: [u32; 3],
+    /// Is it a square?
+    pub(super) square: bool,
+    /// Parts of a column: 1, 3 or 5.
+    pub(super) parts: u32,
+    /// Points of a column in a part: a power of two from 16 on.
+    pub(super) height: u32,
+    /// Points of a row: 512 or 1024.
+    pub(super) width: u32,
+    /// Bits of a digit.
+    pub(super) digit_bits: u32,
+}
+
+/// Heights and widths.
+const SIZES: [[u32; 2]; 8] =
+    [[16, 512], [32, 512], [64, 512], [64, 1024], [256, 512], [256, 1024], [512, 1024], [1024, 1024]];
+
+impl Split {
+    /// The shortest division whose products are exact, if there is one.
+    pub(super) fn of(shape: OperationShape) -> Option<Self> {
+        let square = shape.operands().len() == 1;
+        let limbs = match shape.limbs() {
+            [a, c, 0] if square => [a, a, c],
+            limbs => limbs,
+        };
+        let bits = 32 * u64::from(limbs[0].max(limbs[1]));
+        let all = [1, 3, 5].into_iter().flat_map(|parts| SIZES.map(|size| (parts, size)));
+        let splits =
+            all.filter(|&(parts, [height, _])| parts == 1 || height < 1024).filter_map(|(parts, [height, width])| {
+                let with = |digit_bits| Self { limbs, square, parts, height, width, digit_bits };
+                (11..=16).rev().map(with).find(|it| it.is_exact())
+            });
+        splits.filter(|it| u64::from(it.digits()) * u64::from(it.digit_bits) >= bits).min_by_key(|it| it.digits())
+    }
+
+    /// Digits of a factor, and complex points of its transform.
+    pub(super) const fn digits(self) -> u32 {
+        self.parts * self.height * self.width
+    }
+
+    /// Rows of a spectrum.
+    pub(super) const fn rows(self) -> u32 {
+        self.parts * self.height
+    }
+
+    /// Columns of a block.
+    pub(super) const fn columns(self) -> u32 {
+        let columns = LEAST_POINTS / self.height;
+        if columns > LEAST_COLUMNS { columns } else { LEAST_COLUMNS }
+    }
+
+    /// Blocks that have all columns.
+    pub(super) const fn groups(self) -> u32 {
+        self.width / self.columns()
+    }
+
+    /// Points of a block of columns in a part.
+    pub(super) const fn part_points(self) -> u32 {
+        self.height * self.columns()
+    }
+
+    /// The radices of the passes down a column.
+    pub(super) fn radices(self) -> Vec<u32> {
+        let (mut rest, mut radices) = (self.height, Vec::new());
+        while rest > 1 {
+            radices.push(rest.min(POINTS));
+            rest /= rest.min(POINTS);
+        }
+        radices
+    }
+
+    /// The points of a column in a part that inverse passes of radix 16 join.
+    pub(super) const fn joined(self) -> u32 {
+        if self.height >= 256 { 256 } else { 16 }
+    }
+
+    /// The power of two in the radix of the last inverse pass of the columns.
+    pub(super) const fn last(self) -> u32 {
+        self.height / self.joined()
+    }
+
+    /// Where points of columns are when each thread has points of `nodes` with this radix.
+    pub(super) const fn swizzle(self, radix: u32) -> Swizzle {
+        let value = if self.columns() == 4 { 4 } else { 0 };
+        Swizzle { near: false, bit: (4 * radix).ilog2(), value }
+    }
+
+    /// Bytes of a spectrum.
+    pub(super) const fn spectrum_bytes(self) -> u32 {
+        POINT_BYTES * self.digits()
+    }
+
+    /// Where the flags of the segments begin in the scratch memory of a lane, in bytes.
+    pub(super) const fn flags(self) -> u32 {
+        self.spectrum_bytes() * if self.square { 1 } else { 2 }
+    }
+
+    /// Segments of a result.
+    pub(super) const fn segments(self) -> u32 {
+        2 * self.digits() / SEGMENT
+    }
+
+    /// Where the carries into the segments begin, a bit a segment.
+    pub(super) const fn carries(self) -> u32 {
+        self.flags() + 4 * self.segments()
+    }
+
+    /// Bytes of scratch memory a lane: whole points.
+    pub(super) const fn scratch_bytes(self) -> u32 {
+        (self.carries() + 4 * self.segments().div_ceil(32)).next_multiple_of(POINT_BYTES)
+    }
+
+    /// The magnitude of coefficients is at most two to this power.
+    pub(super) fn coefficient_bits(self) -> u32 {
+        (u64::from(self.digits()) + 3).next_power_of_two().ilog2() + 2 * (self.digit_bits - 1)
+    }
+
+    /// Bytes moved in scratch memory a lane: each spectrum is written and read by the columns and by the rows.
+    pub(super) fn bytes_moved(self) -> u64 {
+        let factors = if self.square { 1 } else { 2 };
+        u64::from(self.spectrum_bytes()) * (2 * factors + 4)
+    }
+}

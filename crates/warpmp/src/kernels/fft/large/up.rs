@@ -1,0 +1,138 @@
+//! Up the columns: from the rows of the product to its coefficients, rounded to integers, in place.
+//!
+//! A coefficient pair takes the place of its point: two signed numbers of 64 bits, of the low and of the high half of the product.
+//!
+//! bound: a coefficient is an integer below 2⁴⁷ in magnitude, and the error of its double is below 1/2 (`bound.rs`). Adding
+//! 1.5·2⁵² rounds it, and the bits of the sum are those of 1.5·2⁵² plus the integer.
+
+use warpmp_kernel::build::{Builder, Emit, F64, R32, R64};
+use warpmp_kernel::ir::{Cmp, Space, Vector};
+
+use super::super::codelet::{self, Complex};
+use super::super::layout::Points;
+use super::super::passes::{load_root, load_roots};
+use super::super::table::ROOT_BYTES;
+use super::Block;
+use super::split::{POINT_BYTES, POINTS, Split};
+
+/// Added to a coefficient: 1.5·2⁵². Its high word.
+const ROUNDING: f64 = 6_755_399_441_055_744.0;
+const ROUNDING_HIGH: u32 = 0x4338_0000;
+
+impl Split {
+    /// Threads of a block.
+    pub(super) const fn up_threads(self) -> u32 {
+        self.parts * self.part_points() / POINTS
+    }
+
+    /// Transforms the columns of the product back. `spectra`: in scratch memory.
+    pub(super) fn up(self, b: &mut Builder, block: &Block, spectra: R64) {
+        b.section("setup");
+        let (groups, columns) = (self.groups(), self.columns());
+        let group = b.and(block.number, groups - 1);
+        let lane = b.shr(block.number, groups.ilog2());
+        let spectrum = b.mad_wide(lane, self.scratch_bytes(), spectra);
+        let to_group = b.mad_wide(group, POINT_BYTES * columns, spectrum);
+        self.up_first(b, block, to_group);
+        b.barrier();
+        if self.joined() > POINTS {
+            self.up_second(b, block);
+            b.barrier();
+        }
+        self.join_columns(b, block, to_group);
+    }
+
+    /// The first pass: 16 neighbouring rows of a column.
+    fn up_first(self, b: &mut Builder, block: &Block, to_group: R64) {
+        b.section("up 1");
+        let (columns, row_bytes) = (self.columns(), POINT_BYTES * self.width);
+        let node = b.shr(block.thread, columns.ilog2());
+        let within = b.and(block.thread, columns - 1);
+        let from = b.mad_wide(within, POINT_BYTES, to_group);
+        let first_row = b.mul_lo(node, POINTS);
+        let from = b.mad_wide(first_row, row_bytes, from);
+        let mut x: Vec<Complex> = (0..POINTS)
+            .map(|i| {
+                let pair = b.load_f64(Space::Global, Vector::V2, from, i * row_bytes);
+                Complex { re: pair[0], im: pair[1] }
+            })
+            .collect();
+        codelet::inverse_of_points(b, &mut x);
+        let number = b.mad_lo(node, POINTS * columns, within);
+        let mut points = Points::new(b, self.swizzle(POINTS), number, block.shared);
+        for (x, i) in x.into_iter().zip(0..) {
+            points.store(b, i * columns, x);
+        }
+    }
+
+    /// The second pass: joins 16 transforms of 16 points.
+    fn up_second(self, b: &mut Builder, block: &Block) {
+        b.section("up 2");
+        let stride = POINTS * self.columns();
+        let node = b.shr(block.thread, stride.ilog2());
+        let within = b.and(block.thread, stride - 1);
+        let j = b.shr(within, self.columns().ilog2());
+        let from = b.mad_wide(j, ROOT_BYTES, block.table);
+        let roots = load_roots(b, from, 0, POINTS, POINTS / 2);
+        let number = b.mad_lo(node, POINTS * stride, within);
+        let mut points = Points::new(b, self.swizzle(POINTS), number, block.shared);
+        let mut x: Vec<Complex> = (0..POINTS).map(|i| points.load(b, i * stride)).collect();
+        codelet::inverse(b, &mut x, &roots);
+        for (x, i) in x.into_iter().zip(0..) {
+            points.store(b, i * stride, x);
+        }
+    }
+
+    /// The last pass: a codelet after the other, as long as the block has any.
+    fn join_columns(self, b: &mut Builder, block: &Block, to_group: R64) {
+        let (columns, joined) = (self.columns(), self.joined());
+        let codelets = joined * columns;
+        let codelet = b.copy(block.thread);
+        let begins = b.compare(Cmp::Lt, codelet, codelets);
+        b.if_(begins, |b| {
+            b.do_while(|b| {
+                self.join_column(b, block, codelet, to_group);
+                let next = b.add(codelet, self.up_threads());
+                b.set(codelet, next);
+                b.compare(Cmp::Lt, codelet, codelets)
+            });
+        });
+    }
+
+    fn join_column(self, b: &mut Builder, block: &Block, number: R32, to_group: R64) {
+        let (columns, joined, last, parts) = (self.columns(), self.joined(), self.last(), self.parts);
+        b.section("up 3");
+        let j = b.shr(number, columns.ilog2());
+        let within = b.and(number, columns - 1);
+        let from = b.mad_wide(j, ROOT_BYTES, block.table);
+        let mut points = Points::new(b, self.swizzle(POINTS), number, block.shared);
+        let mut x: Vec<Complex> = (0..last * parts).map(|i| points.load(b, i * joined * columns)).collect();
+        if last > 1 {
+            let roots = load_roots(b, from, self.up_last(), joined, last / 2);
+            for part in x.chunks_mut(last as usize) {
+                codelet::inverse(b, part, &roots);
+            }
+        }
+        if parts > 1 {
+            codelet::join_parts(b, &mut x, parts as usize, |b, i| load_root(b, from, self.up_turning() + i * joined));
+        }
+        let to = b.mad_wide(within, POINT_BYTES, to_group);
+        let to = b.mad_wide(j, POINT_BYTES * self.width, to);
+        for (x, i) in x.into_iter().zip(0..) {
+            b.section("twist");
+            let twist = load_root(b, from, self.up_twist() + i * joined);
+            let x = codelet::product(b, twist, x);
+            b.section("round");
+            let words: Vec<R32> = [x.re, x.im].into_iter().flat_map(|it| rounded(b, it)).collect();
+            b.store_global(Space::Global, &words, to, POINT_BYTES * self.width * joined * i);
+        }
+    }
+}
+
+/// A double rounded to a signed number of 64 bits, low word first.
+fn rounded(b: &mut Builder, x: F64) -> [R32; 2] {
+    let sum = b.add_f64(x, ROUNDING);
+    let bits = b.bits_of_f64(sum);
+    let (low, high) = b.unpack(bits);
+    [low, b.sub(high, ROUNDING_HIGH)]
+}

@@ -1,0 +1,91 @@
+//! `fft` above 65536 bits on the simulator.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use warpmp::device::{self, SimConfig};
+use warpmp::kernels::fft::large::Large;
+use warpmp::kernels::{OperandShape, OperationShape};
+use warpmp::{Operation, Plan, Shape, tuning};
+use warpmp_testkit::Pattern;
+use warpmp_testkit::kernels::products::{check, check_square, shape};
+
+fn product(bits: [usize; 2]) -> Large {
+    Large::new(shape(bits, false)).unwrap()
+}
+
+/// One, three and five parts of a column.
+#[test]
+fn products() {
+    for bits in [[65537, 65537], [131_072, 131_072], [131_073, 140_000], [300_000, 290_000], [550_000, 70_000]] {
+        for pattern in [Pattern::Ones, Pattern::Carry] {
+            check(&product(bits), shape(bits, false), 1, pattern);
+        }
+    }
+}
+
+#[test]
+fn carries() {
+    for pattern in [Pattern::Random, Pattern::OneHot, Pattern::Edge, Pattern::Runs, Pattern::Sparse] {
+        check(&product([131_072; 2]), shape([131_072; 2], false), 1, pattern);
+    }
+}
+
+#[test]
+fn unequal_lengths_and_lanes() {
+    for bits in [[65600, 1], [66000, 40000]] {
+        for common in [false, true] {
+            let shape = shape(bits, common);
+            check(&Large::new(shape).unwrap(), shape, 3, Pattern::Carry);
+        }
+    }
+}
+
+#[test]
+fn squares() {
+    for bits in [65537, 131_072, 300_000] {
+        for pattern in [Pattern::Ones, Pattern::Random] {
+            let large = Large::new(OperationShape::square(bits as u32)).unwrap();
+            check_square(&large, bits, 1, pattern);
+        }
+    }
+}
+
+/// The largest product has a division, and a longer one has none.
+#[test]
+fn the_longest_product() {
+    let of = |bits: u32| {
+        let operand = OperandShape::each(bits);
+        Large::new(OperationShape::product(operand, operand))
+    };
+    assert!(of(1 << 24).is_some_and(|it| it.bound() < 0.5));
+    assert!(of(1 << 25).is_none());
+}
+
+/// The plan takes long products, tells passes, bound and bytes, and divides batches by their scratch memory.
+#[test]
+fn plans() {
+    let device = device::open_sim_with(&SimConfig::default());
+    let plan = |operation, lanes, bits| {
+        let operands = vec![Shape::new(lanes, bits); if operation == Operation::Mul { 2 } else { 1 }];
+        Plan::new(operation, &operands, device.info(), &tuning::shipped(90), None).unwrap()
+    };
+    for bits in [65537, 1 << 20, 1 << 24] {
+        for operation in [Operation::Mul, Operation::Sqr] {
+            let plan = plan(operation, 1000, bits);
+            assert_eq!(plan.algorithm(), "fft");
+            let most = plan.max_launch_lanes();
+            assert!(
+                most > 0 && plan.scratch_words(1000) == most.min(1024) * plan.scratch_limbs(),
+                "{}",
+                plan.explain()
+            );
+            assert!(4 * plan.scratch_words(1000) <= 1 << 30, "{}", plan.explain());
+        }
+    }
+    let explained = plan(Operation::Mul, 1, 131_072).explain();
+    for words in
+        ["8192 balanced ones of 16 bits", "1 × 16 rows of 512", "0.147: no coefficient", "bytes moved", "not measured"]
+    {
+        assert!(explained.contains(words), "{words}\n{explained}");
+    }
+}
