@@ -11,6 +11,7 @@ use crate::commands::{
     ecdlp::args::EcdlpCommand,
 };
 pub(crate) use error::ArgsError;
+pub(crate) use factors::{Ecm, FactorArgs, Pm1, Pp1};
 pub(crate) use many::{NextPrime, Power, Whole};
 pub(crate) use measuring::{Bench, BenchOperation, BenchRows, Part, Reproduce, Tune};
 pub(crate) use number_theory::{BatchGcd, IsPrime, Print};
@@ -22,6 +23,7 @@ pub(crate) use shared::{
 use values::{any, bits, positive, within};
 
 mod error;
+mod factors;
 mod many;
 mod measuring;
 mod number_theory;
@@ -62,6 +64,9 @@ pub(crate) enum Command {
     IsPrime(IsPrime),
     NextPrime(NextPrime),
     BatchGcd(BatchGcd),
+    Ecm(Ecm),
+    Pm1(Pm1),
+    Pp1(Pp1),
     Gen(Gen),
     Bench(Bench),
     /// Say how an operation would be done, and why, without doing it

@@ -14,6 +14,7 @@ use crate::{
         collatz::CollatzFailure,
         ecdlp::EcdlpError,
         expect::ExpectError,
+        factor::FactorError,
         is_prime::WrongVerdict,
         pow::PowerError,
         reproduce::ReproduceError,
@@ -61,6 +62,8 @@ pub(crate) enum Error {
     Collatz(#[from] CollatzFailure),
     #[error(transparent)]
     Ecdlp(#[from] EcdlpError),
+    #[error(transparent)]
+    Factor(#[from] FactorError),
     #[error(transparent)]
     Resume(#[from] ResumeError),
     #[error(transparent)]
@@ -117,6 +120,7 @@ impl Error {
             Self::File(error) => error.exit_code(),
             Self::Collatz(error) => error.exit_code(),
             Self::Ecdlp(error) => error.exit_code(),
+            Self::Factor(error) => error.exit_code(),
             Self::Reproduce(error) => error.exit_code(),
             Self::Tune(error) => error.exit_code(),
             Self::Tables(error) => error.exit_code(),

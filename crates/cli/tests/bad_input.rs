@@ -106,7 +106,7 @@ fn more_bits_than_the_limit() {
     refused(&dir, "a.txt b.txt", 1, &["a.txt:2: a number of 16777217 bits; at most 16777216 are supported"]);
     dir.write("a.txt", "9".repeat(20_000_000));
     refused(&dir, "a.txt b.txt", 1, &["a.txt:1: a line of more than 16777216 bytes"]);
-    dir.write("a.npy", npy("'<u8'", "False", "(1, 262145)", &[0; 8 * 262_145]));
+    dir.write("a.npy", npy("'<u8'", "False", "(1, 262145)", &vec![0; 8 * 262_145]));
     refused(&dir, "a.npy b.txt", 1, &["a.npy: numbers of 16777280 bits; at most 16777216 are supported"]);
 }
 

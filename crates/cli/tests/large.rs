@@ -30,7 +30,7 @@ fn lines(dir: &Dir, command: &str) -> Vec<BigUint> {
 fn agree(bits: usize) {
     let dir = Dir::new();
     let (a, b) = (numbers(bits), numbers(bits / 2 + 1));
-    let text = |numbers: &[BigUint]| numbers.iter().map(|it| format!("{it:#x}\n")).collect::<String>();
+    let text = |numbers: &[BigUint]| numbers.iter().map(|it| format!("{it:#x}")).collect::<Vec<_>>().join("\n");
     dir.write("a", text(&a)).write("b", text(&b));
     let pairs = || a.iter().zip(&b);
     assert_eq!(lines(&dir, "mul a b"), pairs().map(|(a, b)| a * b).collect::<Vec<_>>());

@@ -1,12 +1,14 @@
-//! Numbers as people write them: `2^64-2^40`, `3*2^20+1`, `(2^10-1)*7`, `1_000_000`.
+//! Numbers as people write them: `2^64-2^40`, `3*2^20+1`, `(2^101-1)/7432339208719`, `1_000_000`, `30!+1`, `97#-1`.
 //!
 //! ```text
 //! sum     = product { ("+" | "-") product }
-//! product = power { "*" power }
-//! power   = atom [ "^" power ]
+//! product = power { ("*" | "/") power }
+//! power   = many [ "^" power ]
+//! many    = atom { "!" | "#" }
 //! atom    = digits | "0x" hex digits | "(" sum ")"
 //! ```
 //!
+//! A quotient must be exact. `n!` is the product of all numbers up to `n`, `n#` the product of all primes up to `n`.
 //! Intermediate results may be negative or large; only the result must be in range.
 
 use dashu_int::{IBig, UBig};
@@ -41,6 +43,12 @@ pub enum ExpressionError {
     #[error("column {column}: a negative exponent")]
     NegativeExponent {
         /// Where the exponent begins.
+        column: usize,
+    },
+    /// A division that leaves a remainder, or by zero.
+    #[error("column {column}: the division is not exact")]
+    NotExact {
+        /// Where the divisor begins.
         column: usize,
     },
     /// Too many brackets.
@@ -116,15 +124,26 @@ impl Parser {
 
     fn product(&mut self) -> Result<IBig, ExpressionError> {
         let mut value = self.power()?;
-        while self.accept('*') {
-            value *= self.power()?;
-            self.bounded(&value)?;
+        loop {
+            if self.accept('*') {
+                value *= self.power()?;
+                self.bounded(&value)?;
+            } else if self.accept('/') {
+                self.peek();
+                let column = self.at + 1;
+                let divisor = self.power()?;
+                if divisor == IBig::ZERO || &value % &divisor != IBig::ZERO {
+                    return Err(ExpressionError::NotExact { column });
+                }
+                value /= divisor;
+            } else {
+                return Ok(value);
+            }
         }
-        Ok(value)
     }
 
     fn power(&mut self) -> Result<IBig, ExpressionError> {
-        let base = self.atom()?;
+        let base = self.many()?;
         if !self.accept('^') {
             return Ok(base);
         }
@@ -143,6 +162,29 @@ impl Parser {
         let value = base.pow(exponent);
         self.bounded(&value)?;
         Ok(value)
+    }
+
+    /// Factorials and primorials.
+    fn many(&mut self) -> Result<IBig, ExpressionError> {
+        let mut value = self.atom()?;
+        loop {
+            let all = self.accept('!');
+            if !all && !self.accept('#') {
+                return Ok(value);
+            }
+            if value < IBig::ZERO {
+                return Err(ExpressionError::Negative { value: value.to_string() });
+            }
+            // A factor has at least a bit, so a longer product is too large in any case.
+            let last = usize::try_from(&value).ok().filter(|last| *last <= self.most_bits.max(2) * 2);
+            let last = last.ok_or_else(|| self.too_large())?;
+            value = IBig::ONE;
+            let is_prime = |n: usize| (2..=n.isqrt()).all(|divisor| !n.is_multiple_of(divisor));
+            for factor in (2..=last).filter(|n| all || is_prime(*n)) {
+                value *= factor;
+                self.bounded(&value)?;
+            }
+        }
     }
 
     fn atom(&mut self) -> Result<IBig, ExpressionError> {
@@ -261,6 +303,14 @@ mod tests {
             ("0xff", 255),
             ("1_000_000", 1_000_000),
             ("1^1000", 1),
+            ("0!", 1),
+            ("5!+1", 121),
+            ("3!!", 720),
+            ("1#", 1),
+            ("13#-1", 30_029),
+            ("2*3^2!", 18),
+            ("(2^67-1)/193707721", 761_838_257_287),
+            ("2^4/2/4", 2),
             ("1e6", 1_000_000),
             ("3*2E2+1e0", 601),
             ("0xe1", 225),
@@ -298,6 +348,11 @@ mod tests {
             ("1e2000", "more than 4096 bits"),
             ("1e99999999999999999999", "more than 4096 bits"),
             ("1^9999999999999999999999", "more than 4096"),
+            ("100000!", "more than 4096"),
+            ("99999999999999999999#", "more than 4096"),
+            ("(1-3)!", "-2 is negative"),
+            ("7/2", "column 3: the division is not exact"),
+            ("7/(1-1)", "column 3: the division is not exact"),
         ] {
             let error = parse(text).unwrap_err().to_string();
             assert!(error.contains(words), "{text}: {error}");

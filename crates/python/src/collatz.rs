@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use dashu_int::UBig;
 use num_bigint::BigUint;
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -13,11 +14,12 @@ use warpmp_collatz::number::{self, Value};
 use warpmp_collatz::records::{self as search, Kind};
 use warpmp_collatz::team::{Engines, Team};
 use warpmp_collatz::window::Window;
+use warpmp_numtheory::Watch as _;
 
 use crate::engine;
 use crate::error::{Failure, Result};
 use crate::numbers::Big;
-use crate::watch::{Halt, watched};
+use crate::watch::{Halt, flag, watched};
 
 /// The devices of this name: none for the CPU.
 fn devices_of(name: &str) -> Result<Vec<Arc<dyn Device>>> {
@@ -116,19 +118,27 @@ pub(crate) fn delays<'py>(
 /// A trajectory: the delay, the odd steps among its steps, the glide, the highest value, and the first values after the start.
 type Traced = (u64, u64, u64, Big, Vec<Big>);
 
-/// Follows a start down to 1, and keeps at most `most` values.
+/// Bytes of the values of a trajectory that are kept.
+const KEPT_BYTES: usize = 1 << 28;
+
+/// Follows a start down to 1, and keeps at most `most` values, fewer where they are long.
 #[pyfunction]
-pub(crate) fn trace(py: Python<'_>, start: u128, most: usize) -> Result<Traced> {
-    py.detach(|| {
-        let mut values = Vec::new();
-        let trace = number::trace(start, |value| {
-            if values.len() < most {
-                values.push(match value {
+pub(crate) fn trace(py: Python<'_>, start: Big, most: usize) -> Result<Traced> {
+    let flag = flag();
+    let watch = flag.clone();
+    watched(py, &*watch, None, move || {
+        let (mut values, mut left) = (Vec::new(), KEPT_BYTES);
+        let start = UBig::from_le_bytes(&start.0.to_bytes_le());
+        let trace = number::trace_any(&start, |value| {
+            if values.len() < most && left > 0 {
+                let value = match value {
                     Value::Narrow(value) => Big(BigUint::from(*value)),
                     Value::Wide(value) => big(&value.to_le_bytes()),
-                });
+                };
+                left = left.saturating_sub(value.0.bits() as usize / 8);
+                values.push(value);
             }
-            true
+            flag.go_on()
         })?;
         Ok((trace.delay(), trace.odd_steps, trace.glide, big(&trace.highest.to_le_bytes()), values))
     })

@@ -9,7 +9,7 @@
 //! engine      sessions by the names of devices
 //! apply       operations, in pieces where they take long
 //! watch       Ctrl-C and progress of long work
-//! numtheory   primality and common factors
+//! numtheory   primality, next primes and common factors
 //! collatz     convergence, delays, trajectories, records
 //! ecdlp       discrete logarithms
 //! error       errors as Python's exceptions
@@ -50,7 +50,7 @@ mod _native {
     #[pymodule_export]
     use crate::integers::from_ints;
     #[pymodule_export]
-    use crate::numtheory::{batch_gcd, is_prime};
+    use crate::numtheory::{batch_gcd, is_prime, next_primes};
     #[pymodule_export]
     use crate::text::{from_bytes, from_text};
 }

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use num_bigint::BigUint;
+use num_bigint::{BigInt, BigUint};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use warpmp::{EngineKind, Operation, Shape};
 use warpmp_numtheory::Watch;
 use warpmp_numtheory::batch_gcd::{self as shared_factors, Finding};
-use warpmp_numtheory::primality::{Bases, Tester};
+use warpmp_numtheory::primality::{self, Bases, Tester};
 
 use crate::apply::piece_lanes;
 use crate::batch::{Batch, Place};
 use crate::engine::{self, Engine};
 use crate::error::Result;
-use crate::numbers::Big;
+use crate::numbers::{self, Big};
 use crate::watch::{Flag, flag, watched};
 
 /// The engine of the batch's device.
@@ -70,6 +70,25 @@ pub(crate) fn is_prime<'py>(
         Ok(verdicts)
     })?;
     Ok(PyArray1::from_vec(py, verdicts))
+}
+
+/// For each lane the least prime above it.
+#[pyfunction]
+#[pyo3(signature = (numbers, progress=None))]
+pub(crate) fn next_primes(
+    py: Python<'_>,
+    numbers: &Bound<'_, Batch>,
+    progress: Option<Bound<'_, PyAny>>,
+) -> Result<Batch> {
+    let rows = numbers.get().rows(py)?;
+    let engine = engine_of(numbers.get());
+    let flag = flag();
+    let watch = flag.clone();
+    watched(py, &*watch, progress.as_ref(), move || {
+        let found = primality::next_primes(&engine.session, &rows.view().to_biguints(), &*flag)?;
+        let found: Vec<BigInt> = found.into_iter().map(BigInt::from).collect();
+        Ok(Batch::host(numbers::build(&found, None, Some(false))?.0))
+    })
 }
 
 /// A finding: its kind, a place, another place or -1, and the common divisor.

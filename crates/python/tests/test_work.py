@@ -88,6 +88,14 @@ def test_primes():
     assert wp.is_strong_prp([2047, 2049, 13], 2).tolist() == [True, False, True]
 
 
+def test_next_primes():
+    assert wp.next_prime([-5, 0, 1, 2, 7, 90, 1_000_000]).to_list() == [2, 2, 2, 3, 11, 97, 1_000_003]
+    assert wp.next_prime(M521 - 1).to_list() == [M521]
+    shares = []
+    wp.next_prime(wp.random(300, bits=128, seed=4), progress=shares.append)
+    assert shares[-1] == 1.0
+
+
 def test_shared_factors():
     p, q, r = M521, 2**127 - 1, 2**89 - 1
     found = wp.batch_gcd([p * q, q * r, 5, p * q, 0, 1])
@@ -113,6 +121,7 @@ def test_collatz():
     trace = wp.collatz.trace(27)
     assert (trace.delay, trace.highest, trace.values[0], trace.values[-1]) == (111, 9232, 82, 1)
     assert trace.odd_steps == 41 and trace.glide == 96 and len(trace.values) == 111
+    assert wp.collatz.trace(2**1000 - 1).delay == steps(2**1000 - 1)
     assert wp.collatz.records(10_000) == wp.collatz.known_records()[: len(wp.collatz.records(10_000))]
     assert (27, 9232) in wp.collatz.records(100, "path")
     found = wp.collatz.verify(2**71, 2**24)

@@ -1,5 +1,6 @@
 //! Instruction sets on processors that have none of them: the types have no values, so nothing of this is ever called.
 
+use crate::fft::{Doubles, Tables, Window};
 use crate::simd::{MAX_LANES, Simd, sealed::Sealed};
 
 type Words = [u64; MAX_LANES];
@@ -92,3 +93,55 @@ absent! {
     /// AVX2 with FMA, which this processor's kind does not have.
     Fma
 }
+
+/// An instruction set for doubles without values.
+macro_rules! absent_doubles {
+    ($($name:ident)*) => {$(
+        /// Vectors of doubles, which this processor's kind does not have.
+        #[derive(Clone, Copy, Debug)]
+        pub enum $name {}
+
+        impl Sealed for $name {}
+
+        absent_doubles! {
+            $name
+            all(f64) -> [f64; MAX_LANES];
+            lanes_of([f64; MAX_LANES]) -> [f64; MAX_LANES];
+            bits([f64; MAX_LANES]) -> [u64; MAX_LANES];
+            plus([f64; MAX_LANES], [f64; MAX_LANES]) -> [f64; MAX_LANES];
+            minus([f64; MAX_LANES], [f64; MAX_LANES]) -> [f64; MAX_LANES];
+            times([f64; MAX_LANES], [f64; MAX_LANES]) -> [f64; MAX_LANES];
+            times_plus([f64; MAX_LANES], [f64; MAX_LANES], [f64; MAX_LANES]) -> [f64; MAX_LANES];
+            times_minus([f64; MAX_LANES], [f64; MAX_LANES], [f64; MAX_LANES]) -> [f64; MAX_LANES];
+            minus_times([f64; MAX_LANES], [f64; MAX_LANES], [f64; MAX_LANES]) -> [f64; MAX_LANES];
+            transpose(&mut [[f64; MAX_LANES]]) -> ();
+            digits(&[u8; 32], &Window, bool) -> [f64; MAX_LANES];
+        }
+    )*};
+    ($name:ident $($method:ident($($type:ty),*) -> $result:ty;)*) => {
+        impl Doubles for $name {
+            type Vector = [f64; MAX_LANES];
+
+            const LANES: usize = MAX_LANES;
+
+            fn find() -> Option<Self> {
+                None
+            }
+
+            fn tables() -> &'static Tables<Self> {
+                static TABLES: Tables<$name> = Tables::new();
+                &TABLES
+            }
+
+            fn compiled<R>(self, _: impl FnOnce() -> R) -> R {
+                match self {}
+            }
+
+            $(fn $method(self, $(_: $type),*) -> $result {
+                match self {}
+            })*
+        }
+    };
+}
+
+absent_doubles! { Eight Four }

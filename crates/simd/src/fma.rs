@@ -205,6 +205,7 @@ impl Fma {
     /// [`combine`](crate::divsteps::combine) in one register.
     ///
     /// A column has `2^63` more than its value; its carry has `2^12` more; see [`carry_columns`](Self::carry_columns).
+    #[allow(clippy::needless_range_loop, reason = "indexes of matrices")]
     #[inline(always)]
     fn combine_half<const I: usize>(
         self,

@@ -12,13 +12,16 @@
 //! fma        AVX2 with FMA: four lanes, 51-bit digits in doubles
 //! avx2       AVX2: four lanes, 28-bit digits, for short numbers
 //! field      integers modulo one odd prime in registers: for elliptic curves
+//! ring       residues of any length with lazy sums, a modulus for each lane: for factoring
+//! fft        products of long numbers by transforms in doubles, one at a time
 //! words      the same arithmetic in words of 64 bits, without vectors
 //! ```
 //!
 //! # Safety
 //!
 //! A value of an instruction set's type is a proof: only [`Simd::detect`] makes one, and only where the processor has the
-//! instructions. All methods take the proof, so they are safe, and no code outside this crate's files `ifma`, `fma` and `avx2` needs
+//! instructions. All methods take the proof, so they are safe, and no code outside this crate's files `ifma`, `fma`, `avx2`,
+//! `fft::eight` and `fft::four` needs
 //! `unsafe`.
 //!
 //! The environment variable `WARPMP_CPU_WITHOUT` names instruction sets that are not used, `ifma`, `fma` or `avx2`, with
@@ -45,9 +48,11 @@ mod choice;
 pub mod digits;
 pub mod division;
 pub mod divsteps;
+pub mod fft;
 pub mod field;
 pub mod montgomery;
 pub mod product;
+pub mod ring;
 pub mod root;
 pub mod shift;
 mod simd;

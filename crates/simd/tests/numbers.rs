@@ -13,6 +13,7 @@ on_every_instruction_set! {
     montgomery_products
     shifts
     common_divisors_and_inverses
+    lazy_residues
 }
 
 // Divisions want digits of 51 bits or more.
@@ -33,11 +34,12 @@ mod generic {
     use warpmp_simd::division::{self, Divisors};
     use warpmp_simd::divsteps::Pairs;
     use warpmp_simd::montgomery::{self, Moduli};
+    use warpmp_simd::ring::Ring;
     use warpmp_simd::root::Roots;
     use warpmp_simd::shift::Distances;
     use warpmp_simd::{Simd, digits, product, square};
 
-    use super::common::{Random, load, number, numbers};
+    use super::common::{Random, load, number, numbers, slices};
 
     /// Rows become digits and rows again, at lengths around every block, with rows that are missing or shorter.
     pub(super) fn rows_and_digits<S: Simd>(s: S) {
@@ -176,7 +178,9 @@ mod generic {
         for (m, n) in (1..=30).map(|n| (n, 2 * n)).chain([(1, 9), (40, 41), (70, 141), (130, 260)]) {
             for round in 0..4 {
                 let mut divisors = random.rows(m);
-                divisors.iter_mut().for_each(|row| row[0] |= 1);
+                for row in &mut divisors {
+                    row[0] |= 1;
+                }
                 let mut dividends = random.rows(n);
                 if round > 1 {
                     for (dividend, divisor) in dividends.iter_mut().zip(&divisors) {
@@ -240,5 +244,54 @@ mod generic {
             (a, b) = (b.clone(), a % b);
         }
         a
+    }
+
+    /// The formulas of a ring: sums and differences of residues as factors, at moduli that leave no bit over.
+    pub(super) fn lazy_residues<S: Simd>(s: S) {
+        let mut random = Random(8);
+        for bits in [31_usize, 47, 48, 49, 52, 96, 100, 104, 256, 512, 1020, 1024] {
+            let limbs = bits / 32 + 1;
+            let below = |row: &mut Vec<u32>| {
+                for (i, limb) in row.iter_mut().enumerate() {
+                    *limb &= (1_u64 << bits.saturating_sub(32 * i).min(32)).wrapping_sub(1) as u32;
+                }
+            };
+            let mut moduli = random.odd_rows(limbs);
+            moduli[3].fill(u32::MAX);
+            moduli.iter_mut().for_each(below);
+            let big: Vec<BigUint> = moduli.iter().map(|m| number(m)).collect();
+            let square =
+                |m: &BigUint| ((BigUint::from(1_u32) << (2 * Ring::<S>::radix_bits(bits))) % m).to_u32_digits();
+            let squares: Vec<Vec<u32>> = big.iter().map(square).collect();
+            let mut ring = Ring::new(s, bits, &slices(&moduli), &slices(&squares));
+            let mut numbers =
+                || -> Vec<Vec<u32>> { big.iter().map(|m| (number(&random.row(limbs)) % m).to_u32_digits()).collect() };
+            let (x, y) = (numbers(), numbers());
+            let (a, b) = (ring.enter(&slices(&x)), ring.enter(&slices(&y)));
+            let [mut sum, mut difference, mut product] = [ring.zero(), ring.zero(), ring.zero()];
+            // ((a + b)(a − b))² + …, many times: no bound is crossed.
+            ring.add(&a, &b, &mut sum);
+            ring.sub(&a, &b, &mut difference);
+            ring.mul(&sum, &difference, &mut product);
+            for _ in 0..20 {
+                ring.sub(&b, &product, &mut sum);
+                ring.square(&mut sum);
+                ring.add(&sum, &a, &mut difference);
+                ring.mul(&sum, &difference, &mut product);
+            }
+            let mut rows = vec![0; 8 * limbs];
+            ring.leave(&product, &mut rows[..S::LANES * limbs], limbs);
+            let same = ring.same(&product, &a);
+            for lane in 0..S::LANES {
+                let (m, x, y) = (&big[lane], number(&x[lane]), number(&y[lane]));
+                let mut product = (&x + &y) * (&x + m - &y) % m;
+                for _ in 0..20 {
+                    let sum = (&y + m - &product).pow(2) % m;
+                    product = &sum * (&sum + &x) % m;
+                }
+                assert_eq!(number(&rows[lane * limbs..][..limbs]), product, "{bits} bits, lane {lane}");
+                assert_eq!(same >> lane & 1 == 1, product == x, "{bits} bits, lane {lane}");
+            }
+        }
     }
 }

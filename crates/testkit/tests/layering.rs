@@ -25,7 +25,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("warpmp-collatz", &["warpmp-campaign", "warpmp-kernel", "warpmp-device", "warpmp-launch", "warpmp-simd"]),
     ("warpmp-curves", &["warpmp-campaign", "warpmp-kernel", "warpmp-device", "warpmp-launch", "warpmp-simd"]),
     ("warpmp-oracle", &["warpmp"]),
-    ("warpmp-numtheory", &["warpmp"]),
+    ("warpmp-numtheory", &["warpmp", "warpmp-simd"]),
     ("warpmp-capi", &["warpmp"]),
     (
         "warpmp-papers",
@@ -62,6 +62,8 @@ const UNSAFE_PATHS: &[&str] = &[
     "crates/capi/src",
     "crates/device/src/cuda",
     "crates/simd/src/avx2.rs",
+    "crates/simd/src/fft/eight.rs",
+    "crates/simd/src/fft/four.rs",
     "crates/simd/src/fma.rs",
     "crates/simd/src/ifma.rs",
     "crates/collatz/src/cpu/simd",

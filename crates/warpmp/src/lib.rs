@@ -46,6 +46,12 @@ pub mod tuning;
 /// Devices: to find them, and for those who bring kernels of their own.
 pub use warpmp_device as device;
 
+/// Products and quotients of single long numbers of dashu-int on the processor, for trees of products and for text.
+#[doc(hidden)]
+pub mod long {
+    pub use crate::cpu::newton::{Divisor, product};
+}
+
 /// The frames of kernels, to write algorithms of other crates with.
 #[doc(hidden)]
 pub use warpmp_launch as launch;

@@ -60,6 +60,27 @@ fn every_cpu_algorithm_conforms() {
     }
 }
 
+/// By name they take any lengths, also those for which they are no default.
+#[test]
+fn transforms_conform() {
+    let session = Session::cpu();
+    let sizes = [(1, 1), (33, 1000), (5000, 30), (16384, 16384), (20_000, 65_537), (100_000, 31), (150_001, 150_000)];
+    for algorithm in ["cpu-fft", "cpu-fft-avx2"] {
+        let one = Batch::from_u64s(&[1]);
+        match session.apply(Operation::Mul, &[&one, &one], Options::new().algorithm(algorithm)) {
+            Ok(_) => {
+                let shared = [[3, 1], [1, 3], [3, 3]].into_iter().flat_map(|lanes| {
+                    let patterns = [Pattern::Ones, Pattern::Random];
+                    sizes.map(|(p, q)| Case { bits: [p, q], lanes, patterns, seed: 5 })
+                });
+                let cases: Vec<Case> = conformance::cases(&sizes, 2).into_iter().chain(shared).collect();
+                conformance::mul(&cases, by(&session, Some(algorithm)));
+            }
+            Err(reason) => eprintln!("skipped: {reason}"),
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 

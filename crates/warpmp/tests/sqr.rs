@@ -38,7 +38,7 @@ fn every_cpu_algorithm_squares() {
     // Digits of 52 bits: strips of 8, Karatsuba's method from 4160 bits, odd halves above.
     let near = sizes(&[1, 31, 33, 64, 65, 127, 131, 200, 257, 415, 417, 832, 1000, 2048, 4096]);
     let wide = sizes(&[4108, 4160, 4212, 8300, 8372, 16500, 33333, 65536]);
-    for algorithm in ["cpu-schoolbook", "cpu-dashu", "cpu-ifma", "cpu-avx2"] {
+    for algorithm in ["cpu-schoolbook", "cpu-dashu", "cpu-ifma", "cpu-avx2", "cpu-fft", "cpu-fft-avx2"] {
         let one = Batch::from_u64s(&[1]);
         match session.apply(Operation::Sqr, &[&one], Options::new().algorithm(algorithm)) {
             Ok(_) => conformance::sqr(&conformance::cases(&near, 33), by(&session, Some(algorithm))),

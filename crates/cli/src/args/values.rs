@@ -6,6 +6,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use num_bigint::BigUint;
 use warpmp::{Operation, Selector, operation::MUL_MAX_BITS};
 use warpmp_collatz::expression;
+use warpmp_numtheory::factor::{Sigma, SigmaError};
 
 /// More than any memory holds, and few enough to be multiplied by a width in bytes.
 const MAX_COUNT: usize = 1 << 40;
@@ -56,6 +57,35 @@ where
 pub(crate) fn integer(text: &str) -> Result<BigUint, String> {
     let value = expression::integer(text, MUL_MAX_BITS).map_err(|error| error.to_string())?;
     Ok(BigUint::from_bytes_le(&value.to_le_bytes()))
+}
+
+/// A bound of a factoring method: a number, an expression, or `1.5e6`.
+pub(crate) fn bound(text: &str) -> Result<u64, String> {
+    let scientific = || {
+        let (digits, zeros) = text.split_once(['e', 'E'])?;
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let zeros = zeros.parse::<u32>().ok()?.checked_sub(fraction.len() as u32)?;
+        let number: u64 = format!("{whole}{fraction}").parse().ok()?;
+        number.checked_mul(10_u64.checked_pow(zeros)?)
+    };
+    scientific().map_or_else(|| any(text).map_err(|_| format!("'{text}' is no bound; write 1000000, 1e6 or 10^6")), Ok)
+}
+
+/// A number, or a ratio of two: `2/7`.
+pub(crate) fn ratio(text: &str) -> Result<[BigUint; 2], String> {
+    let (top, bottom) = text.split_once('/').unwrap_or((text, "1"));
+    let ratio = [integer(top)?, integer(bottom)?];
+    if ratio[1] == BigUint::ZERO { Err(format!("'{text}' divides by zero")) } else { Ok(ratio) }
+}
+
+/// The decimal digits of a factor.
+pub(crate) fn digits(text: &str) -> Result<u32, String> {
+    within(1, 65)(text)
+}
+
+/// The parameter of a curve.
+pub(crate) fn sigma(text: &str) -> Result<Sigma, String> {
+    text.parse().map_err(|error: SigmaError| error.to_string())
 }
 
 /// Any number that a program's word holds.
@@ -122,6 +152,11 @@ mod tests {
         }
         assert_eq!((any("2^20"), any("1_000*3"), any("2^64-1")), (Ok(1 << 20), Ok(3000), Ok(u64::MAX)));
         assert!(any("2^64").is_err() && digit("2^4").is_err() && digit("2-5").is_err());
+        assert_eq!(
+            (bound("1e6"), bound("1.5e6"), bound("2^20"), bound("0")),
+            (Ok(1_000_000), Ok(1_500_000), Ok(1 << 20), Ok(0))
+        );
+        assert!(["", "e6", "1.25e1", "1e", "1e30", "-1e3", "x"].iter().all(|wrong| bound(wrong).is_err()));
         assert!(share("0.5").is_ok() && share("nan").is_err() && share("1.1").is_err());
         assert!(any("18446744073709551615").is_ok() && any("18446744073709551616").is_err());
     }

@@ -9,6 +9,7 @@ mod devices;
 pub(crate) mod ecdlp;
 pub(crate) mod expect;
 mod explain;
+pub(crate) mod factor;
 mod generate;
 pub(crate) mod is_prime;
 mod next_prime;
@@ -41,6 +42,9 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::LcmAll(args) => whole::run(Fold::Lcm, "lcm-all", &args),
         Command::NextPrime(args) => next_prime::run(&args),
         Command::BatchGcd(args) => batch_gcd::run(&args),
+        Command::Ecm(args) => factor::ecm(&args),
+        Command::Pm1(args) => factor::pm1(&args),
+        Command::Pp1(args) => factor::pp1(&args),
         Command::Gen(args) => generate::run(&args),
         Command::Bench(Bench { operation: Some(BenchOperation::Rows(args)), .. }) => {
             bench::run(args.operation, &args.options)

@@ -1,5 +1,5 @@
 //! Decimal digits of integers, both ways. Up to some thousands of bits this is a few times as fast as a general library.
-//! Longer numbers are halved by powers of ten, with the library's divisions and products, until they are short enough.
+//! Longer numbers are halved by powers of ten, with products by transforms and reciprocals, until they are short enough.
 //!
 //! **Words to digits.** Let `D = 10^19`, the largest power of ten in a word of 64 bits, and `T[i][j]` the digit of
 //! `D^i` in `2^(64j)`, written to the base `D`. Then `Σⱼ wⱼ·2^(64j) = Σᵢ (Σⱼ wⱼ·T[i][j])·D^i`: each column is a sum of
@@ -19,7 +19,8 @@
 
 use std::sync::OnceLock;
 
-use dashu_int::{UBig, ops::DivRem as _};
+use dashu_int::UBig;
+use warpmp::long::{Divisor, product};
 
 /// Digits of a chunk: as many as a word holds.
 const CHUNK: usize = 19;
@@ -39,7 +40,7 @@ const LEAF: usize = 256;
 /// Digits of the longest number that is read without splitting.
 const READ_MOST: usize = CHUNK * LEAF;
 /// See [`power`].
-static POWERS: [OnceLock<UBig>; usize::BITS as usize] = [const { OnceLock::new() }; usize::BITS as usize];
+static POWERS: [OnceLock<Divisor>; usize::BITS as usize] = [const { OnceLock::new() }; usize::BITS as usize];
 
 /// The quotient and the remainder of `high·2^64 + low` by [`BASE`]; `high` is less than that.
 #[inline]
@@ -192,7 +193,7 @@ pub(crate) fn write(limbs: &[u32], text: &mut Vec<u8>) {
         let bytes: Vec<u8> = limbs.iter().flat_map(|limb| limb.to_le_bytes()).collect();
         // 10^19 > 2^63.1, and 64 / 63.1 < 65 / 64.
         let chunks = limbs.len().div_ceil(2) * 65 / 64 + 1;
-        write_long(UBig::from_le_bytes(&bytes), doublings(chunks.div_ceil(LEAF)), text.len(), text);
+        write_long(&UBig::from_le_bytes(&bytes), doublings(chunks.div_ceil(LEAF)), text.len(), text);
     }
 }
 
@@ -229,16 +230,16 @@ fn append(chunks: &[u64], least: Option<usize>, text: &mut Vec<u8>) {
 
 /// Appends the digits of a number below `10^(CHUNK·LEAF·2^level)`, with leading zeros if higher digits of the same number
 /// stand after `start` already.
-fn write_long(number: UBig, level: usize, start: usize, text: &mut Vec<u8>) {
+fn write_long(number: &UBig, level: usize, start: usize, text: &mut Vec<u8>) {
     let Some(below) = level.checked_sub(1) else {
         let words = words(&number.to_le_bytes());
         return write_short(&words, (text.len() > start).then_some(LEAF), text);
     };
-    let (high, low) = number.div_rem(power(below));
+    let (high, low) = power(below).div_rem(number);
     if !high.is_zero() || text.len() > start {
-        write_long(high, below, start, text);
+        write_long(&high, below, start, text);
     }
-    write_long(low, below, start, text);
+    write_long(&low, below, start, text);
 }
 
 /// The least `n` with `2^n ≥ count`.
@@ -247,10 +248,10 @@ fn doublings(count: usize) -> usize {
 }
 
 /// `10^(CHUNK·LEAF·2^level)`.
-fn power(level: usize) -> &'static UBig {
+fn power(level: usize) -> &'static Divisor {
     POWERS[level].get_or_init(|| match level.checked_sub(1) {
-        None => UBig::from(BASE).pow(LEAF),
-        Some(below) => power(below).sqr(),
+        None => Divisor::new(UBig::from(BASE).pow(LEAF)),
+        Some(below) => Divisor::new(product(power(below).value(), power(below).value())),
     })
 }
 
@@ -320,7 +321,7 @@ fn read_long(digits: &[u8]) -> UBig {
     // More than one leaf: at least half of the digits are below the largest power that is shorter.
     let below = doublings(digits.len().div_ceil(CHUNK * LEAF)) - 1;
     let (high, low) = digits.split_at(digits.len() - ((CHUNK * LEAF) << below));
-    read_long(high) * power(below) + read_long(low)
+    product(&read_long(high), power(below).value()) + read_long(low)
 }
 
 #[cfg(test)]

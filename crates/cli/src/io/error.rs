@@ -3,6 +3,7 @@
 use std::io;
 
 use warpmp_collatz::expression::ExpressionError;
+use warpmp_numtheory::factor::SaveLineError;
 
 use super::npy::NpyProblem;
 use crate::error::{FAILED, USAGE, plural};
@@ -81,6 +82,10 @@ pub(crate) enum LineProblem {
     ZeroByte,
     #[error("not UTF-8 text")]
     NotUtf8,
+    #[error("neither a number nor an expression: {0}")]
+    Expression(ExpressionError),
+    #[error("no save line: {0}")]
+    SaveLine(SaveLineError),
     #[error("a blank line between numbers")]
     Blank,
     #[error("a number of {bits} bits; at most {limit} are supported")]

@@ -59,7 +59,8 @@ pub const fn grid(sums: u32) -> Grid {
 /// Writes the kernel.
 pub fn build(constants: &Constants) -> Kernel {
     let mut b = Builder::new(&format!("sums_{}", constants.name()), Glue::Every(1));
-    b.bounds(Bounds { max_threads: Some(THREADS), ..Bounds::default() });
+    // Without the number of blocks ptxas spills at 256 bits for sm_120.
+    b.bounds(Bounds { max_threads: Some(THREADS), min_blocks: Some(4), ..Bounds::default() });
     let inputs = Inputs::of(&mut b, false);
     let number = thread_number(&mut b, THREADS);
     let curve = Curve::new(&mut b, constants, number);

@@ -193,6 +193,16 @@ def is_prime(
     return verdicts & (operand > 0) if operand.signed else verdicts
 
 
+def next_prime(a: Number, *, progress: Progress = False) -> Array:
+    """The least prime above each number, by the test of `is_prime`."""
+    operand = as_array(a)
+    if operand.signed:
+        # The least prime above any negative number is 2, as above 0.
+        operand = unsigned(where(operand < 0, 0, operand))
+    found = Array(_native.next_primes(operand._batch, callback(progress)), False)
+    return found.to(operand.device)
+
+
 def is_strong_prp(n: Number, a: Number) -> NDArray[np.bool_]:
     """Is each `n` a strong probable prime to base `a`?"""
     number, base = (unsigned(it) for it in together(n, a))

@@ -48,7 +48,7 @@ class Trace:
     highest: int
     """The highest value."""
     values: list[int]
-    """The value after every step."""
+    """The value after every step. At most a million are kept, and at most 256 MiB."""
 
 
 def verify(start: int, count: int, *, device: str | None = None, progress: Progress = False) -> Verified:
@@ -70,7 +70,7 @@ def delay(
 
 
 def trace(start: int) -> Trace:
-    """Follows a start down to 1."""
+    """Follows a start of any length down to 1."""
     delay, odd_steps, glide, highest, values = _native.trace(start, _VALUES)
     return Trace(start, delay, odd_steps, glide, highest, values)
 

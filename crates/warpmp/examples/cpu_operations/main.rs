@@ -65,7 +65,9 @@ fn compare(session: &Session, case: &Case, algorithm: Option<&str>) {
     let numbers = case.numbers(BigUint::from_slice);
     ways.push(Box::new(move || {
         if let Some(way) = bigint(case.operation) {
-            numbers.iter().for_each(|x| drop(black_box(way(x))));
+            for x in &numbers {
+                drop(black_box(way(x)));
+            }
         }
     }));
     #[cfg(feature = "gmp")]

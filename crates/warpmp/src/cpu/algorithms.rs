@@ -6,15 +6,26 @@
 
 use std::ops::RangeInclusive;
 
+use warpmp_simd::fft::{Doubles, Eight, Four};
 use warpmp_simd::{Fma, Ifma};
 
 use super::parts::{self, Part};
 use super::reduction::{self, Residue};
 use super::simd::{self, Dividend, Power};
 use super::word::{self, Word};
-use super::{general, library, linear, rows::Piece, schoolbook, secret};
+use super::{general, library, linear, rows::Piece, schoolbook, secret, transform};
 use crate::error::{Error, Result};
 use crate::operation::{Operation, linear, linear_modular};
+
+/// The mean width of operands from which on a Montgomery reduction by long products is preferred to one by words, which takes
+/// quadratic time.
+const WORDS_BITS: usize = 120_000;
+
+/// Bits of the narrower operand from which on a transform is faster than products of words (measured).
+const TRANSFORM_BITS: usize = 16384;
+
+/// So few lanes are multiplied one by one; vectors multiply as many lanes at once as they have (measured).
+const FEW_LANES: usize = 3;
 
 /// Lanes of the widest vector.
 const GROUP: usize = warpmp_simd::MAX_LANES;
@@ -27,6 +38,10 @@ pub(super) struct Algorithm {
     limit_bits: usize,
     /// The mean widths of the operands, in bits, at which it is preferred.
     best_bits: RangeInclusive<usize>,
+    /// It is preferred only if no operand is narrower, in bits.
+    narrowest: usize,
+    /// If no operand is wider, in bits, it is preferred only for [`FEW_LANES`].
+    few_bits: usize,
     /// A piece of work is a multiple of this many lanes.
     pub(super) group: usize,
     /// Does it run on this processor?
@@ -37,7 +52,16 @@ pub(super) struct Algorithm {
 impl Algorithm {
     /// An algorithm for every width and processor.
     const fn portable(name: &'static str, run: fn(Piece<'_>)) -> Self {
-        Self { name, limit_bits: usize::MAX, best_bits: 0..=usize::MAX, group: 1, available: || true, run }
+        Self {
+            name,
+            limit_bits: usize::MAX,
+            best_bits: 0..=usize::MAX,
+            narrowest: 0,
+            few_bits: 0,
+            group: 1,
+            available: || true,
+            run,
+        }
     }
 
     /// Division, modular arithmetic, roots by the library.
@@ -67,7 +91,8 @@ impl Algorithm {
     /// Products with AVX-512 IFMA.
     const fn ifma_product(run: fn(Piece<'_>)) -> Self {
         let (limit_bits, best_bits) = (simd::product_bits::<Ifma>(), 257..=usize::MAX);
-        Self { name: "cpu-ifma", limit_bits, best_bits, group: GROUP, available: simd::is_available::<Ifma>, run }
+        let available = simd::is_available::<Ifma>;
+        Self { limit_bits, best_bits, group: GROUP, available, ..Self::portable("cpu-ifma", run) }
     }
 
     /// Modular arithmetic with AVX-512 IFMA.
@@ -78,12 +103,28 @@ impl Algorithm {
     /// Products with AVX2 and FMA.
     const fn avx2_product(run: fn(Piece<'_>)) -> Self {
         let (limit_bits, best_bits) = (simd::product_bits::<Fma>(), 513..=usize::MAX);
-        Self { name: "cpu-avx2", limit_bits, best_bits, group: GROUP, available: simd::is_available::<Fma>, run }
+        let available = simd::is_available::<Fma>;
+        Self { limit_bits, best_bits, group: GROUP, available, ..Self::portable("cpu-avx2", run) }
     }
 
     /// Modular arithmetic with AVX2 and FMA.
     const fn avx2(run: fn(Piece<'_>)) -> Self {
         Self { limit_bits: simd::divisor_bits::<Fma>(), best_bits: 0..=usize::MAX, ..Self::avx2_product(run) }
+    }
+
+    /// Long products by transforms, a lane at a time.
+    const fn transform<S: Doubles>(name: &'static str, few_bits: usize, run: fn(Piece<'_>)) -> Self {
+        let (limit_bits, available) = (transform::LIMIT_BITS, transform::is_available::<S>);
+        Self { limit_bits, narrowest: TRANSFORM_BITS, few_bits, available, ..Self::portable(name, run) }
+    }
+
+    /// Does it run here, and is it preferred for so many lanes of operands of these bits?
+    fn is_best(&self, bits: &[usize], lanes: usize) -> bool {
+        let mean = bits.iter().sum::<usize>() / bits.len().max(1);
+        self.fits(bits)
+            && self.best_bits.contains(&mean)
+            && bits.iter().all(|bits| *bits >= self.narrowest)
+            && (bits.iter().any(|bits| *bits > self.few_bits) || lanes <= FEW_LANES)
     }
 
     /// Does it run here, on operands of these bits?
@@ -114,7 +155,11 @@ macro_rules! reduction {
                 $word,
                 Algorithm::ifma(|it| simd::reduce::<Ifma>(it, $residue)),
                 Algorithm::avx2(|it| simd::reduce::<Fma>(it, $residue)),
-                Algorithm::portable("cpu-words", |it| reduction::run(it, $residue)),
+                Algorithm {
+                    best_bits: 0..=WORDS_BITS,
+                    ..Algorithm::portable("cpu-words", |it| reduction::run(it, $residue))
+                },
+                Algorithm::dashu(|it| general::reduce(it, $residue)),
             ]
         }
     };
@@ -142,7 +187,9 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
         O::Mul => {
             const {
                 &[
+                    A::transform::<Eight>("cpu-fft", simd::product_bits::<Ifma>(), transform::multiply::<Eight>),
                     A::ifma_product(simd::multiply::<Ifma>),
+                    A::transform::<Four>("cpu-fft-avx2", simd::product_bits::<Fma>(), transform::multiply::<Four>),
                     A::avx2_product(simd::multiply::<Fma>),
                     A::schoolbook(schoolbook::multiply),
                     A::dashu(library::multiply),
@@ -152,7 +199,9 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
         O::Sqr => {
             const {
                 &[
+                    A::transform::<Eight>("cpu-fft", simd::product_bits::<Ifma>(), transform::square::<Eight>),
                     A::ifma_product(simd::square::<Ifma>),
+                    A::transform::<Four>("cpu-fft-avx2", simd::product_bits::<Fma>(), transform::square::<Four>),
                     A::avx2_product(simd::square::<Fma>),
                     A::schoolbook(schoolbook::square),
                     A::dashu(library::square),
@@ -222,15 +271,18 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
     }
 }
 
-/// The default for operands of these bits. The last one takes everything.
-pub(super) fn best(operation: Operation, bits: &[usize]) -> Option<&'static Algorithm> {
-    let mean = bits.iter().sum::<usize>() / bits.len().max(1);
-    let is_best = |it: &&Algorithm| it.fits(bits) && it.best_bits.contains(&mean);
-    all(operation).iter().find(is_best).or_else(|| all(operation).last())
+/// The default for so many lanes of operands of these bits. The last one takes everything.
+pub(super) fn best(operation: Operation, bits: &[usize], lanes: usize) -> Option<&'static Algorithm> {
+    all(operation).iter().find(|it| it.is_best(bits, lanes)).or_else(|| all(operation).last())
 }
 
-/// The algorithm of this name, or the default for operands of these bits.
-pub(super) fn choose(operation: Operation, bits: &[usize], name: Option<&str>) -> Result<&'static Algorithm> {
+/// The algorithm of this name, or the default for so many lanes of operands of these bits.
+pub(super) fn choose(
+    operation: Operation,
+    bits: &[usize],
+    lanes: usize,
+    name: Option<&str>,
+) -> Result<&'static Algorithm> {
     let all = all(operation);
     let unfit = |algorithm: &str| Error::AlgorithmUnfit {
         operation,
@@ -239,7 +291,7 @@ pub(super) fn choose(operation: Operation, bits: &[usize], name: Option<&str>) -
         fits: all.iter().filter(|it| it.fits(bits)).map(|it| it.name.to_owned()).collect(),
     };
     let Some(name) = name else {
-        return best(operation, bits).ok_or_else(|| unfit("the default"));
+        return best(operation, bits, lanes).ok_or_else(|| unfit("the default"));
     };
     match all.iter().find(|it| it.name == name) {
         None => {

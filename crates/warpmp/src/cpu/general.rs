@@ -1,11 +1,14 @@
-//! `cpu-dashu`: division, common divisors, roots, modular arithmetic and strong tests by dashu-int.
+//! `cpu-dashu`: division, common divisors, roots, modular arithmetic and strong tests by dashu-int; of long numbers by
+//! Newton's iteration on products by transforms.
 
 use dashu_int::fast_div::ConstDivisor;
-use dashu_int::ops::{BitTest, DivRem, Gcd, SquareRootRem};
+use dashu_int::ops::{BitTest, Gcd};
 use dashu_int::{IBig, UBig};
 
 use super::euclid::cofactor;
 use super::library::{Operand, store};
+use super::newton::{self, Montgomery};
+use super::reduction::Residue;
 use super::rows::Piece;
 use crate::operation::Status;
 
@@ -59,18 +62,18 @@ fn one(number: impl Into<IBig>) -> Outcome {
 
 pub(super) fn div_rem(piece: Piece<'_>) {
     run(piece, |x| {
-        let (quotient, remainder) = x[0].div_rem(x[1]);
+        let (quotient, remainder) = newton::div_rem(x[0], x[1]);
         Ok(vec![quotient.into(), remainder.into()])
     });
 }
 
 pub(super) fn remainder(piece: Piece<'_>) {
-    run(piece, |x| one(x[0] % x[1]));
+    run(piece, |x| one(newton::rem(x[0], x[1])));
 }
 
 pub(super) fn div_exact(piece: Piece<'_>) {
     run(piece, |x| {
-        let (quotient, remainder) = x[0].div_rem(x[1]);
+        let (quotient, remainder) = newton::div_rem(x[0], x[1]);
         if remainder.is_zero() { one(quotient) } else { Err(Status::NotExact) }
     });
 }
@@ -102,7 +105,7 @@ pub(super) fn gcd_ext_lanes(piece: &mut Piece<'_>, lanes: impl IntoIterator<Item
 
 pub(super) fn sqrt(piece: Piece<'_>) {
     run(piece, |x| {
-        let (root, rest) = x[0].sqrt_rem();
+        let (root, rest) = newton::sqrt_rem(x[0]);
         Ok(vec![root.into(), rest.into()])
     });
 }
@@ -117,11 +120,11 @@ pub(super) fn miller_rabin(piece: Piece<'_>) {
 }
 
 pub(super) fn mul_mod(piece: Piece<'_>) {
-    run(piece, |x| one(x[0] * x[1] % x[2]));
+    run(piece, |x| one(newton::rem(&newton::product(x[0], x[1]), x[2])));
 }
 
 pub(super) fn sqr_mod(piece: Piece<'_>) {
-    run(piece, |x| one(x[0].sqr() % x[1]));
+    run(piece, |x| one(newton::rem(&newton::product(x[0], x[0]), x[1])));
 }
 
 pub(super) fn pow_mod(mut piece: Piece<'_>) {
@@ -156,7 +159,21 @@ pub(super) fn inv_mod_lanes(piece: &mut Piece<'_>, lanes: impl IntoIterator<Item
 
 pub(super) fn to_mont(piece: Piece<'_>) {
     let radix_bits = 32 * piece.operands[1].limbs();
-    run(piece, |x| one((x[0] << radix_bits) % x[1]));
+    run(piece, |x| one(newton::rem(&(x[0] << radix_bits), x[1])));
+}
+
+/// One of Montgomery's reductions with products of long numbers.
+pub(super) fn reduce(piece: Piece<'_>, residue: Residue) {
+    let radix_bits = 32 * piece.operands[piece.operands.len() - 1].limbs();
+    run(piece, |x| {
+        let m = x[x.len() - 1];
+        let number = match residue {
+            Residue::Product => newton::product(x[0], x[1]),
+            Residue::Square => newton::product(x[0], x[0]),
+            Residue::Given => x[0].clone(),
+        };
+        one(Montgomery::new(m, radix_bits).reduce(&number))
+    });
 }
 
 /// The library panics for two zeros.

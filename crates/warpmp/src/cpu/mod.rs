@@ -6,6 +6,7 @@
 //! rows.rs        a piece of a batch: rows of operands and of results
 //! schoolbook.rs  small products: no allocation, words in registers and on the stack
 //! simd/          several lanes at once, where the processor has AVX-512 IFMA or AVX2
+//! transform.rs   long products: transforms in vectors of doubles, a lane at a time
 //! library.rs     large products elsewhere: dashu-int's Karatsuba and Toom-3
 //! parts.rs       parts of products: a product, then a linear step
 //! linear.rs      what takes linear time
@@ -15,6 +16,7 @@
 //! reduction.rs   Montgomery's products and reductions in words
 //! word.rs        numbers of one word, modular ones
 //! general.rs     everything else: dashu-int
+//! newton.rs      the same of long numbers: products by transforms, quotients and roots by Newton's iteration
 //! euclid.rs      inverses and cofactors
 //! ```
 
@@ -24,6 +26,7 @@ mod general;
 mod library;
 mod limbs;
 mod linear;
+pub(crate) mod newton;
 mod parts;
 mod reduction;
 mod rows;
@@ -31,6 +34,7 @@ mod schoolbook;
 mod secret;
 mod simd;
 mod sums;
+mod transform;
 mod word;
 
 use std::time::Instant;
@@ -77,9 +81,10 @@ impl Engine {
         operands: &[Shape],
         algorithm: Option<&str>,
     ) -> Result<&'static str> {
-        operation.results(operands)?;
+        let results = operation.results(operands)?;
+        let lanes = results.iter().map(|shape| shape.lanes).max().unwrap_or(0);
         let bits: Vec<usize> = operands.iter().map(|shape| shape.bits).collect();
-        Ok(algorithms::choose(operation, &bits, algorithm)?.name)
+        Ok(algorithms::choose(operation, &bits, lanes, algorithm)?.name)
     }
 
     /// Does an operation into `out`, whose lengths fit the shapes of the results.
@@ -92,10 +97,10 @@ impl Engine {
         out: Vec<&mut [u32]>,
     ) -> Result<Run> {
         let bits: Vec<usize> = operands.iter().map(|batch| batch.bits()).collect();
-        let algorithm = algorithms::choose(operation, &bits, algorithm)?;
+        let lanes = results[0].lanes;
+        let algorithm = algorithms::choose(operation, &bits, lanes, algorithm)?;
         let start = Instant::now();
         let rows: Vec<Rows> = operands.iter().map(|batch| Rows::of(batch)).collect();
-        let lanes = results[0].lanes;
         let shapes = operands.iter().map(|batch| batch.shape()).chain(results.iter().copied());
         let lane_bytes = 4 * shapes.map(Shape::limbs).sum::<usize>();
         let piece = (PIECE_BYTES / lane_bytes)

@@ -30,7 +30,7 @@ pub(super) fn run(mut piece: Piece<'_>, part: Part) {
     let limbs = bits.div_ceil(32);
     let RowsMut { words: results, limbs: width, bits: result_bits } = piece.results.swap_remove(0);
     let mut products = vec![0; results.len() / width * limbs];
-    let Some(Algorithm { run, .. }) = algorithms::best(Operation::Mul, &[p, q]) else { return };
+    let Some(Algorithm { run, .. }) = algorithms::best(Operation::Mul, &[p, q], results.len() / width) else { return };
     run(Piece {
         operation: Operation::Mul,
         operands: vec![a, b],

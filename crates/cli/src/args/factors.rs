@@ -1,0 +1,117 @@
+//! Commands that look for factors.
+
+use std::ffi::OsString;
+
+use clap::Args as Group;
+use num_bigint::BigUint;
+use warpmp_numtheory::factor::Sigma;
+
+use super::{
+    SummaryArgs,
+    values::{any, bound, digits, integer, ratio, sigma, within},
+};
+
+/// The most curves of a run.
+const MOST_CURVES: u64 = 1 << 40;
+
+/// Find factors by elliptic curves (ECM)
+#[derive(Debug, Group)]
+#[command(after_help = "\
+The result has a line for each integer, N = p * q * r. A part that is not prime stands in brackets. Each find is also told on
+standard error, with the parameters that repeat it: warpmp ecm N --b1 B1 --b2 B2 --sigma F:S, or GMP-ECM's -sigma F:S.
+
+Bounds and curves for a factor of D digits, as --digits D sets them:
+
+  D    20     25     30    35    40     45     50      55      60      65
+  B1   11e3   5e4    25e4  1e6   3e6    11e6   43e6    11e7    26e7    85e7
+  runs 88     287    682   1699  4911   10369  18732   47300   120880  209307
+
+A curve of these families is found by its number: 0 Suyama's, 1 and 3 GMP-ECM's for words. Without --sigma the curves are of
+family 0 and depend on --seed, on the integer and on the curve's number alone.
+
+An integer is decimal, 0x…, or an expression: 2^997-1, (2^101-1)/7432339208719, 100!+1, 97#-1. Save lines (--save, --resume)
+are GMP-ECM's.
+
+Examples:
+  warpmp ecm 2^128+1 --digits 20
+  warpmp ecm numbers.txt --b1 5e4 --b2 5e6 --curves 300
+  warpmp ecm 2^997-1 --b1 1e6 --sigma 3:17 --save residues.txt
+  warpmp ecm --resume residues.txt --b2 1e9")]
+pub(crate) struct Ecm {
+    #[command(flatten)]
+    pub(crate) common: FactorArgs,
+    /// The bounds and the number of curves for factors of D digits
+    #[arg(long, value_name = "D", value_parser = digits, conflicts_with_all = ["b1", "curves", "resume"])]
+    pub(crate) digits: Option<u32>,
+    /// Curves on each integer; 1 without this
+    #[arg(long, value_name = "N", value_parser = within(1, MOST_CURVES), conflicts_with = "resume")]
+    pub(crate) curves: Option<u64>,
+    /// The first curve, FAMILY:SIGMA; the next ones have the next sigmas
+    #[arg(long, value_name = "F:S", value_parser = sigma, conflicts_with_all = ["resume", "seed"])]
+    pub(crate) sigma: Option<Sigma>,
+    /// Seed of the curves; without it they differ from run to run
+    #[arg(long, value_name = "S", value_parser = any, conflicts_with = "resume")]
+    pub(crate) seed: Option<u64>,
+}
+
+/// Find factors p for which p - 1 is a product of small primes (Pollard's P-1)
+#[derive(Debug, Group)]
+#[command(after_help = "\
+The result has a line for each integer, N = p * q * r. A part that is not prime stands in brackets. The method finds p if all
+prime powers of p - 1 are at most B1, but for one prime up to B2. An integer is decimal, 0x…, or an expression: 2^997-1.
+
+Examples:
+  warpmp pm1 2^67-1 --b1 1000
+  warpmp pm1 numbers.txt --b1 1e6 --b2 1e8 --save residues.txt")]
+pub(crate) struct Pm1 {
+    #[command(flatten)]
+    pub(crate) common: FactorArgs,
+    /// The base
+    #[arg(long, value_name = "X", value_parser = integer, default_value = "3", conflicts_with = "resume")]
+    pub(crate) x0: BigUint,
+}
+
+/// Find factors p for which p + 1 is a product of small primes (Williams' P+1)
+#[derive(Debug, Group)]
+#[command(after_help = "\
+The result has a line for each integer, N = p * q * r. A part that is not prime stands in brackets. Each start finds p by p + 1
+with a probability of one half, else by p - 1. An integer is decimal, 0x…, or an expression: 2^997-1.
+
+Examples:
+  warpmp pp1 numbers.txt --b1 1e6
+  warpmp pp1 2^128+1 --b1 1e5 --x0 5 --x0 7")]
+pub(crate) struct Pp1 {
+    #[command(flatten)]
+    pub(crate) common: FactorArgs,
+    /// The starts: 2/7, 6/5 and 5 without this
+    #[arg(long, value_name = "X", value_parser = ratio, conflicts_with = "resume")]
+    pub(crate) x0: Vec<[BigUint; 2]>,
+}
+
+/// Options of all methods
+#[derive(Debug, Group)]
+pub(crate) struct FactorArgs {
+    /// Integers or expressions, one a line: a file, or - for standard input; or one expression
+    #[arg(value_name = "FILE", required_unless_present = "resume", conflicts_with = "resume")]
+    pub(crate) file: Option<OsString>,
+    /// Bound of the first stage: 1e6. With --resume: that of the lines without this
+    #[arg(long, value_name = "B1", value_parser = bound)]
+    pub(crate) b1: Option<u64>,
+    /// Bound of the second stage, 100 times B1 without this; 0: no second stage
+    #[arg(long, value_name = "B2", value_parser = bound)]
+    pub(crate) b2: Option<u64>,
+    /// Go on from the save lines of this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) resume: Option<OsString>,
+    /// Write a save line for each first stage that finds nothing. The file must be new
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<OsString>,
+    /// Be done with an integer after its first divisor
+    #[arg(long)]
+    pub(crate) one: bool,
+    /// Write the result here
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<OsString>,
+    #[command(flatten)]
+    pub(crate) summary: SummaryArgs,
+}

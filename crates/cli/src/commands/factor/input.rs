@@ -1,0 +1,66 @@
+//! Integers, expressions and save lines, a line each. Lines that begin with `#` are comments.
+
+use std::{
+    ffi::OsStr,
+    io::{self, Read},
+    path::Path,
+};
+
+use num_bigint::BigUint;
+use warpmp_collatz::expression;
+use warpmp_numtheory::factor::SaveLine;
+
+use crate::{
+    error::{Error, Result},
+    io::{
+        STDIN, compressed,
+        error::{FileError, LineProblem},
+    },
+};
+
+/// The longest integers.
+const MOST_BITS: usize = 1 << 16;
+/// The longest file.
+const MOST_BYTES: u64 = 1 << 32;
+
+/// The integers of a file, or of the expression that the name is.
+pub(super) fn integers(file: &OsStr) -> Result<Vec<BigUint>> {
+    if file != STDIN && !Path::new(file).exists() {
+        let text = file.to_string_lossy().into_owned();
+        let number = integer(&text).map_err(|error| FileError::NoNumber { text, error })?;
+        return Ok(vec![number]);
+    }
+    lines(file, |line| integer(line).map_err(LineProblem::Expression))
+}
+
+/// The save lines of a file.
+pub(super) fn save_lines(file: &OsStr) -> Result<Vec<SaveLine>> {
+    let lines = lines(file, |line| line.parse::<SaveLine>().map_err(LineProblem::SaveLine))?;
+    Ok(lines)
+}
+
+fn integer(text: &str) -> Result<BigUint, expression::ExpressionError> {
+    Ok(BigUint::from_bytes_le(&expression::integer(text, MOST_BITS)?.to_le_bytes()))
+}
+
+/// The value of each line.
+fn lines<T>(file: &OsStr, value: impl Fn(&str) -> Result<T, LineProblem>) -> Result<Vec<T>> {
+    let name = if file == STDIN { "standard input".into() } else { file.to_string_lossy().into_owned() };
+    let mut bytes = Vec::new();
+    let read = |reader: &mut dyn Read, bytes: &mut Vec<u8>| reader.take(MOST_BYTES).read_to_end(bytes);
+    let outcome = if file == STDIN {
+        read(&mut io::stdin().lock(), &mut bytes)
+    } else {
+        compressed::open(file).and_then(|(mut reader, _)| read(&mut reader, &mut bytes))
+    };
+    outcome.map_err(|source| Error::read(&name, source))?;
+    let mut values = Vec::new();
+    for (line, number) in bytes.split(|byte| *byte == b'\n').zip(1..) {
+        let fault = |problem| FileError::Line { path: name.clone(), line: number, problem };
+        let text = str::from_utf8(line).map_err(|_| fault(LineProblem::NotUtf8))?.trim();
+        if !text.is_empty() && !text.starts_with('#') {
+            values.push(value(text).map_err(fault)?);
+        }
+    }
+    if values.is_empty() { Err(FileError::NoNumbers { path: name }.into()) } else { Ok(values) }
+}

@@ -1,0 +1,178 @@
+//! `warpmp ecm`, `pm1` and `pp1`: factors of many integers.
+//!
+//! ```text
+//! input.rs       integers, expressions and save lines of files
+//! report.rs      finds, lines of the result, the summary
+//! ```
+
+mod input;
+mod report;
+
+use std::{
+    ffi::OsStr,
+    hash::{BuildHasher as _, RandomState},
+    time::Instant,
+};
+
+use num_bigint::BigUint;
+use warpmp_numtheory::factor::{
+    Attempts, Bounds, BoundsError, Job, Outcome, Plan, SaveLine, SigmaError, Verdict, resume, search,
+};
+
+use crate::{
+    args::{Ecm, FactorArgs, Pm1, Pp1},
+    console,
+    error::{Error, FAILED, Result, USAGE},
+    io::output::Output,
+    progress::Progress,
+};
+use report::{Finds, Report, Saves};
+
+/// Steps of the progress bar.
+const STEPS: u64 = 10_000;
+/// The second stage's bound without `--b2`.
+const RATIO: u64 = 100;
+
+/// Bounds and curves for factors of so many digits: of Suyama's family, with 100·B1 as the second bound.
+const LEVELS: [(u32, u64, u64); 10] = [
+    (20, 11_000, 88),
+    (25, 50_000, 287),
+    (30, 250_000, 682),
+    (35, 1_000_000, 1699),
+    (40, 3_000_000, 4911),
+    (45, 11_000_000, 10_369),
+    (50, 43_000_000, 18_732),
+    (55, 110_000_000, 47_300),
+    (60, 260_000_000, 120_880),
+    (65, 850_000_000, 209_307),
+];
+
+/// Arguments and files of which no search comes.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FactorError {
+    #[error(transparent)]
+    Bounds(#[from] BoundsError),
+    #[error(transparent)]
+    Sigma(#[from] SigmaError),
+    #[error("give --b1 B1, the bound of the first stage{0}")]
+    NoBound(&'static str),
+    #[error("the processor made a mistake in {count} of {attempts} attempts: the results of these do not count")]
+    Slips { count: u64, attempts: u64 },
+}
+
+impl FactorError {
+    /// The exit code that this error gives the program.
+    pub(crate) const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Bounds(_) | Self::Sigma(_) | Self::NoBound(_) => USAGE,
+            Self::Slips { .. } => FAILED,
+        }
+    }
+}
+
+/// Runs `warpmp ecm`.
+pub(crate) fn ecm(args: &Ecm) -> Result<()> {
+    let level = args.digits.and_then(|digits| LEVELS.iter().find(|(level, ..)| digits <= *level));
+    let count = level.map_or_else(|| args.curves.unwrap_or(1), |(.., curves)| *curves);
+    let attempts = match &args.sigma {
+        Some(first) => Attempts::curves_from(first.clone(), count).map_err(FactorError::from)?,
+        None => Attempts::Curves { seed: args.seed.unwrap_or_else(any_seed), count },
+    };
+    run("ecm", &args.common, level.map(|(_, b1, _)| *b1), attempts, ", or --digits D")
+}
+
+/// A seed that differs from run to run.
+fn any_seed() -> u64 {
+    RandomState::new().hash_one(0)
+}
+
+/// Runs `warpmp pm1`.
+pub(crate) fn pm1(args: &Pm1) -> Result<()> {
+    run("pm1", &args.common, None, Attempts::Pm1 { base: args.x0.clone() }, "")
+}
+
+/// Runs `warpmp pp1`.
+pub(crate) fn pp1(args: &Pp1) -> Result<()> {
+    let starts = if args.x0.is_empty() { Attempts::pp1() } else { Attempts::Pp1 { starts: args.x0.clone() } };
+    run("pp1", &args.common, None, starts, "")
+}
+
+/// The bounds for a first one.
+fn bounds(args: &FactorArgs, b1: u64) -> Result<Bounds> {
+    let b2 = args.b2.unwrap_or_else(|| b1.saturating_mul(RATIO).min(Bounds::MOST));
+    Ok(Bounds::new(b1, b2).map_err(FactorError::from)?)
+}
+
+fn run(op: &'static str, args: &FactorArgs, b1: Option<u64>, attempts: Attempts, or: &'static str) -> Result<()> {
+    let start = Instant::now();
+    let inputs: Vec<&OsStr> = [&args.file, &args.resume].into_iter().flatten().map(AsRef::as_ref).collect();
+    let b1 = args.b1.or(b1);
+    // What is wrong with the command is told before any file is read.
+    let plan = match (b1, &args.resume) {
+        (None, None) => return Err(FactorError::NoBound(or).into()),
+        (None, Some(_)) => None,
+        (Some(b1), _) => Some(Plan { bounds: bounds(args, b1)?, attempts, one: args.one }),
+    };
+    let object_alone = args.summary.json && args.output.is_none();
+    let mut output = if object_alone { None } else { Some(Output::open(args.output.as_deref(), &inputs)?) };
+    let mut saves = Saves::open(args.save.as_deref())?;
+    let mut progress = Progress::new(Some(STEPS), "attempts", args.summary.quiet);
+    if output.as_ref().is_some_and(Output::is_terminal) {
+        progress.hide();
+    }
+    let mut finds = Finds::new(args.summary.hides_notes());
+    let mut failed = Ok(());
+    let mut each = |bounds: Bounds, job: &Job, verdict: &Verdict| {
+        finds.tell(bounds, job, verdict);
+        if failed.is_ok() {
+            failed = saves.save(bounds, job, verdict);
+        }
+    };
+    let outcome = match (&args.resume, &args.file, &plan) {
+        (Some(file), ..) => {
+            let lines = input::save_lines(file)?;
+            resumed(args, &lines, b1, &progress, &mut each)?
+        }
+        (None, Some(file), Some(plan)) => {
+            let numbers = input::integers(file)?;
+            search(&numbers, plan, &progress, &mut |job, verdict| each(plan.bounds, job, verdict))?
+        }
+        (None, ..) => return Err(Error::Bug),
+    };
+    drop(progress);
+    failed?;
+    let report = Report::new(op, &outcome.numbers, start.elapsed());
+    if let Some(output) = &mut output {
+        output.write_all(report.lines().as_bytes())?;
+    }
+    let on_stdout = output.as_ref().is_some_and(Output::is_stdout);
+    if let Some(output) = output {
+        output.finish()?;
+    }
+    console::summary(args.summary, on_stdout, &report.json(), &report.text())?;
+    if outcome.stopped {
+        return Err(Error::Interrupted);
+    }
+    match report.slips() {
+        0 => Ok(()),
+        count => Err(FactorError::Slips { count, attempts: report.attempts() }.into()),
+    }
+}
+
+/// Goes on from save lines, those of each bound together.
+fn resumed(
+    args: &FactorArgs,
+    lines: &[SaveLine],
+    b1: Option<u64>,
+    progress: &Progress,
+    each: &mut dyn FnMut(Bounds, &Job, &Verdict),
+) -> Result<Outcome> {
+    let own = |line: &SaveLine| bounds(args, b1.unwrap_or(line.b1));
+    let bounds = lines.iter().map(own).collect::<Result<Vec<Bounds>>>()?;
+    Ok(resume(lines, &bounds, progress, each)?)
+}
+
+/// The digits of a number.
+fn digits_of(number: &BigUint) -> usize {
+    number.to_string().len()
+}

@@ -1,0 +1,141 @@
+//! `warpmp ecm`, `pm1` and `pp1`.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod common;
+
+use std::process::Command;
+
+use common::Dir;
+use serde_json::Value;
+
+/// Of the known answers: found in the first stage, in the second stage, not at all; and both primes at once.
+const FIRST: &str = "15329478340397551129";
+const SECOND: &str = "14517577769892627371";
+
+#[test]
+fn finds_in_both_stages() {
+    let dir = Dir::new();
+    let ecm = |n: &str, sigma: &str, b1: &str, b2: &str| dir.run(&["ecm", n, "--b1", b1, "--b2", b2, "--sigma", sigma]);
+    let first = ecm(FIRST, "3:974277738", "200", "10000");
+    assert_eq!(first.ok(), format!("{FIRST} = 261833641 * 58546633969\n"));
+    assert!(first.stderr.contains("found 261833641 (9 digits) by ECM, sigma 3:974277738, B1 200, B2 10000, stage 1"));
+    assert!(first.stderr.contains("1 integer, 1 factored completely; 1 attempt in"), "{}", first.stderr);
+    let second = ecm(SECOND, "3:2227979599", "2e2", "10^4");
+    assert_eq!(second.ok(), format!("{SECOND} = 858109519 * 16918094309\n"));
+    assert!(second.stderr.contains("stage 2"));
+    // Without a second stage nothing is found: the integer stands in brackets.
+    assert_eq!(ecm(SECOND, "3:2227979599", "200", "0").ok(), format!("{SECOND} = ({SECOND})\n"));
+    let both = ecm("13236625571615095049", "3:3913650916", "500", "50000");
+    assert_eq!(both.ok(), "13236625571615095049 = (13236625571615095049)\n");
+    assert!(both.stderr.contains("all primes of 13236625571615095049 at once"), "{}", both.stderr);
+    assert_eq!(
+        dir.run(&["pm1", "2^67-1", "--b1", "3000", "-q"]).ok(),
+        "147573952589676412927 = 193707721 * 761838257287\n"
+    );
+    let pp1 = ["pp1", "304328559663589584905753312658037004309", "--b1", "1000", "--b2", "100000", "--x0", "5", "-q"];
+    let n = 304_328_559_663_589_584_905_753_312_658_037_004_309_u128;
+    let (p, q) = (1_064_397_596_731_973_879, n / 1_064_397_596_731_973_879);
+    assert_eq!(dir.run(&pp1).ok(), format!("{n} = {} * {}\n", p.min(q), p.max(q)));
+}
+
+#[test]
+fn integers_of_every_kind() {
+    let dir = Dir::new();
+    dir.write("n", "# a comment\n\n0\n1\n2\n97\n1024\n2^10*3^5*1000003^2\n(2^61-1)^3\n");
+    let run = dir.run(&["ecm", "n", "--b1", "100", "--curves", "3", "--seed", "1", "-q"]);
+    let lines: Vec<&str> = run.ok().lines().collect();
+    assert_eq!(lines[..4], ["0 = 0", "1 = 1", "2 = 2", "97 = 97"]);
+    assert_eq!(lines[4], format!("1024 = {}", ["2"; 10].join(" * ")));
+    assert!(lines[5].ends_with("* 3 * 3 * 3 * 3 * 3 * 1000003 * 1000003"), "{}", lines[5]);
+    assert!(lines[6].ends_with("= 2305843009213693951 * 2305843009213693951 * 2305843009213693951"), "{}", lines[6]);
+}
+
+#[test]
+fn a_level_of_digits_factors_completely() {
+    let dir = Dir::new();
+    // Primes of 12 digits, two by two; the same seed gives the same curves.
+    dir.write("n", "1000000000039*1000000000061\n1000000000063*1000000000091\n2^128+1\n");
+    let object = |seed: &str| -> Value {
+        let run = dir.run(&["ecm", "n", "--b1", "2000", "--curves", "60", "--seed", seed, "--json"]);
+        serde_json::from_str(run.ok()).unwrap()
+    };
+    let (one, again) = (object("7"), object("7"));
+    assert_eq!(one["numbers"], again["numbers"]);
+    assert_eq!(one["numbers"][0]["complete"], Value::Bool(true), "{one}");
+    assert_eq!(one["numbers"][0]["primes"][0]["method"], "ECM");
+    // The find can be repeated.
+    let found = &one["numbers"][0]["primes"][0];
+    let [sigma, factor] = ["sigma", "prime"].map(|name| found[name].as_str().unwrap());
+    let again = dir.run(&["ecm", "1000000000039*1000000000061", "--b1", "2000", "--sigma", sigma]);
+    assert!(again.stderr.contains(&format!("found {factor} ")), "{}", again.stderr);
+}
+
+#[test]
+fn save_lines_go_on() {
+    let dir = Dir::new();
+    let args = ["ecm", SECOND, "--b1", "100", "--b2", "0", "--sigma", "3:2227979599", "--save", "saved", "-q"];
+    dir.run(&args).ok();
+    assert!(
+        dir.text("saved").starts_with("METHOD=ECM; PARAM=3; SIGMA=2227979599; B1=100; N=14517577769892627371; X=0x")
+    );
+    // The file is not overwritten.
+    dir.run(&args).fails(1, &["saved: File exists"]);
+    let run = dir.run(&["ecm", "--resume", "saved", "--b1", "200", "--b2", "10000", "-q"]);
+    assert_eq!(run.ok(), format!("{SECOND} = 858109519 * 16918094309\n"));
+    let spoiled = dir.text("saved").replace("B1=100", "B1=101");
+    dir.write("spoiled", format!("# a comment\n{spoiled}"));
+    dir.run(&["ecm", "--resume", "spoiled"]).fails(1, &["spoiled:2: no save line: CHECKSUM="]);
+    dir.write("torn", "METHOD=ECM; PARAM=3; SIG");
+    dir.run(&["ecm", "--resume", "torn"]).fails(1, &["torn:1: no save line: 'SIG' is not NAME=VALUE"]);
+}
+
+#[test]
+fn wrong_arguments() {
+    let dir = Dir::new();
+    dir.write("n", "15\n2^\n");
+    dir.run(&["ecm", "n", "--b1", "100"]).fails(1, &["n:2: neither a number nor an expression: column 3"]);
+    dir.run(&["ecm", "15"]).fails(2, &["give --b1 B1, the bound of the first stage, or --digits D"]);
+    dir.run(&["pm1", "15"]).fails(2, &["give --b1 B1"]);
+    dir.run(&["ecm", "15", "--b1", "2"]).fails(2, &["B1 is 3 or more, not 2"]);
+    dir.run(&["ecm", "15", "--b1", "1e14"]).fails(2, &["at most 2^44"]);
+    dir.run(&["ecm", "15", "--b1", "100", "--sigma", "3:4294967295", "--curves", "2"]).fails(2, &["1 to 2^32 - 1"]);
+    dir.run(&["ecm", "15", "--b1", "1e"]).fails(2, &["'1e' is no bound"]);
+    dir.run(&["ecm", "no-file", "--b1", "100"]).fails(1, &["no-file: there is no such file, and it is no number"]);
+    dir.write("empty", "# nothing\n");
+    dir.run(&["ecm", "empty", "--b1", "100"]).fails(1, &["empty: no numbers in it"]);
+}
+
+/// Debian's `ecm` reads our save lines and we read its.
+#[test]
+fn save_lines_of_gmp_ecm() {
+    if Command::new("ecm").arg("-printconfig").output().is_err() {
+        eprintln!("skipped: GMP-ECM's program ecm is not installed");
+        return;
+    }
+    let dir = Dir::new();
+    for (sigma, n, factor) in [
+        ("3:2227979599", SECOND, "858109519"),
+        (
+            "0:3378666656",
+            "85327478848237365388219433335302945981562983455532610123320135468215645187523",
+            "3655122152955733680529",
+        ),
+    ] {
+        let (b1, b2) = if sigma.starts_with('3') { ("200", "10000") } else { ("11000", "1100000") };
+        let theirs = |args: &[&str]| {
+            let mut command = Command::new("sh");
+            command.args(["-c", "n=$1; shift; echo \"$n\" | ecm \"$@\"", "sh"]).args(args).current_dir(dir.path(""));
+            String::from_utf8(command.output().unwrap().stdout).unwrap()
+        };
+        dir.run(&["ecm", n, "--b1", b1, "--b2", "0", "--sigma", sigma, "--save", "ours", "-q"]).ok();
+        let found = theirs(&["", "-resume", "ours", b1, b2]);
+        assert!(found.contains(&format!("Factor found in step 2: {factor}")), "{found}");
+        theirs(&[n, "-sigma", sigma, "-save", "theirs", b1, "1"]);
+        let run = dir.run(&["ecm", "--resume", "theirs", "--b2", b2, "-q"]);
+        assert!(run.ok().contains(factor), "{}", run.ok());
+        for name in ["ours", "theirs"] {
+            std::fs::remove_file(dir.path(name)).unwrap();
+        }
+    }
+}

@@ -1,0 +1,468 @@
+//! Factors in bulk: P−1, P+1 and elliptic curves (ECM), both stages, many integers and curves at a time.
+//!
+//! ```text
+//! search ─► run: jobs ─► lanes ─► first stage ─► divisor, or residue ─► second stage ─► verdicts
+//!
+//! curve      curves by GMP-ECM's families          exponent   lcm(1 … B1), the same for all lanes
+//! line       doubling and adding by x alone        pairing    baby steps, giant steps, pairs
+//! first      the first stage of a group            second     the second stage of a group
+//! ring       residues in vectors or words          cpu        groups on all cores
+//! save       GMP-ECM's save lines                  search     many curves on many integers
+//! ```
+//!
+//! All three methods compute on a *line*, where a point is known by its `x`. The first stage multiplies a start by `lcm(1, …, B1)`. It
+//! finds a prime factor `p` if the order of the start modulo `p` divides this number. The second stage also finds `p` if one
+//! prime of `(B1, B2]` is missing.
+//!
+//! source: Pollard 1974 (P−1); Williams 1982 (P+1); Lenstra 1987, Montgomery 1987 (ECM); Montgomery, Kruppa 2008 (second stages).
+
+mod cpu;
+mod curve;
+mod exponent;
+mod first;
+mod lane;
+mod line;
+mod meter;
+mod modular;
+mod pairing;
+mod primes;
+mod ring;
+mod save;
+mod search;
+mod second;
+
+use std::collections::BTreeMap;
+
+use num_bigint::BigUint;
+
+use crate::error::Result;
+use crate::watch::Watch;
+use cpu::Instructions;
+use curve::{Curve, NoCurve};
+use exponent::Exponent;
+use lane::{Ended, Lane, Line};
+use meter::Meter;
+use pairing::Pairing;
+
+pub use curve::{Family, Sigma, SigmaError};
+pub use save::{SaveLine, SaveLineError};
+pub use search::{Attempts, Factorisation, Find, Outcome, Plan, resume, search};
+
+/// The bounds of both stages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Bounds {
+    b1: u64,
+    b2: u64,
+}
+
+/// Why two numbers are no bounds.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BoundsError {
+    /// The least bound is 3.
+    #[error("B1 is 3 or more, not {0}")]
+    TooSmall(u64),
+    /// See [`Bounds::MOST`].
+    #[error("B1 and B2 are at most 2^44, not {0}")]
+    TooLarge(u64),
+}
+
+impl Bounds {
+    /// The largest bound.
+    pub const MOST: u64 = 1 << 44;
+
+    /// Bounds of the first and the second stage. A `b2` up to `b1` means no second stage.
+    ///
+    /// # Errors
+    /// [`BoundsError`].
+    pub fn new(b1: u64, b2: u64) -> Result<Self, BoundsError> {
+        if b1 < 3 {
+            return Err(BoundsError::TooSmall(b1));
+        }
+        match b1.max(b2) {
+            large if large > Self::MOST => Err(BoundsError::TooLarge(large)),
+            _ => Ok(Self { b1, b2: b2.max(b1) }),
+        }
+    }
+
+    /// The first stage's bound.
+    pub const fn b1(self) -> u64 {
+        self.b1
+    }
+
+    /// The second stage's bound; the first one's if there is no second stage.
+    pub const fn b2(self) -> u64 {
+        self.b2
+    }
+}
+
+/// A method, and the group in which it looks for a factor.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// The elliptic curve of a family.
+    Ecm(Sigma),
+    /// The curve `B·y² = x³ + A·x² + x` with this `A`. Its start must be given.
+    Curve(BigUint),
+    /// Pollard's P−1.
+    Pm1,
+    /// Williams' P+1; P−1 in about half of all cases.
+    Pp1,
+}
+
+impl Method {
+    /// Its usual name: ECM, P-1, P+1.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Ecm(_) | Self::Curve(_) => "ECM",
+            Self::Pm1 => "P-1",
+            Self::Pp1 => "P+1",
+        }
+    }
+
+    const fn line(&self) -> Line {
+        match self {
+            Self::Ecm(_) | Self::Curve(_) => Line::Curve,
+            Self::Pm1 => Line::Power,
+            Self::Pp1 => Line::Lucas,
+        }
+    }
+}
+
+/// An integer and one attempt to find a factor of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// The integer: odd, above 1.
+    pub n: BigUint,
+    /// The method.
+    pub method: Method,
+    /// Where the first stage begins; none for the start of a family's curve.
+    pub start: Option<BigUint>,
+    /// The first stage is done up to this bound; 1 for a new start.
+    pub done: u64,
+}
+
+impl Job {
+    /// A curve of a family, from its start.
+    pub const fn ecm(n: BigUint, sigma: Sigma) -> Self {
+        Self { n, method: Method::Ecm(sigma), start: None, done: 1 }
+    }
+
+    /// P−1 from a base.
+    pub const fn pm1(n: BigUint, base: BigUint) -> Self {
+        Self { n, method: Method::Pm1, start: Some(base), done: 1 }
+    }
+
+    /// P+1 from a start.
+    pub const fn pp1(n: BigUint, start: BigUint) -> Self {
+        Self { n, method: Method::Pp1, start: Some(start), done: 1 }
+    }
+}
+
+/// A stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Stage {
+    /// The first one.
+    First,
+    /// The second one.
+    Second,
+}
+
+/// The end of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// A divisor that is neither 1 nor N.
+    Divisor {
+        /// The divisor, which need not be prime.
+        divisor: BigUint,
+        /// The stage that found it.
+        stage: Stage,
+    },
+    /// All primes of N were found at once: smaller bounds or another curve separate them.
+    Whole(Stage),
+    /// No divisor. The residue of the first stage goes on with larger bounds.
+    Nothing(BigUint),
+    /// The parameter or the start gives no group modulo this N: take another one.
+    NoGroup,
+    /// The first stage's check failed: the processor made a mistake. Repeat the job.
+    Slipped,
+    /// N is even or below 3.
+    Unsuitable,
+}
+
+/// Runs jobs: a verdict for each.
+///
+/// ```
+/// use warpmp_numtheory::factor::{Bounds, Job, Stage, Verdict, run};
+///
+/// let n = 14_517_577_769_892_627_371_u64;
+/// let job = Job::ecm(n.into(), "3:2227979599".parse()?);
+/// let verdict = run(&[job], Bounds::new(200, 10_000)?, &())?;
+/// assert_eq!(verdict, [Verdict::Divisor { divisor: 858_109_519_u64.into(), stage: Stage::Second }]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Stopped`](crate::Error::Stopped).
+pub fn run(jobs: &[Job], bounds: Bounds, watch: &dyn Watch) -> Result<Vec<Verdict>> {
+    run_with(None, jobs, bounds, watch)
+}
+
+fn run_with(
+    instructions: Option<Instructions>,
+    jobs: &[Job],
+    bounds: Bounds,
+    watch: &dyn Watch,
+) -> Result<Vec<Verdict>> {
+    let mut verdicts = vec![Verdict::Unsuitable; jobs.len()];
+    let mut parts: BTreeMap<(Line, u64), Vec<(usize, Lane)>> = BTreeMap::new();
+    for (place, job) in jobs.iter().enumerate() {
+        match lane(job) {
+            Ok(lane) => parts.entry((job.method.line(), job.done)).or_default().push((place, lane)),
+            Err(verdict) => verdicts[place] = verdict,
+        }
+    }
+    let (all, mut before) = (parts.values().map(Vec::len).sum::<usize>().max(1) as f64, 0.0);
+    let pairing = Pairing::new(bounds.b1, bounds.b2);
+    for ((line, done), lanes) in parts {
+        let share = lanes.len() as f64 / all;
+        let part = Part { instructions, line, bounds, watch, from: before, to: before + share };
+        let (places, lanes): (Vec<usize>, Vec<Lane>) = lanes.into_iter().unzip();
+        let exponent = Exponent::new(done, bounds.b1);
+        for (place, verdict) in places.into_iter().zip(part.run(lanes, &exponent, &pairing)?) {
+            verdicts[place] = verdict;
+        }
+        before += share;
+    }
+    Ok(verdicts)
+}
+
+/// The lane of a job; a verdict if there is none.
+fn lane(job: &Job) -> Result<Lane, Verdict> {
+    let (one, n) = (BigUint::from(1_u32), job.n.clone());
+    if !n.bit(0) || n <= one {
+        return Err(Verdict::Unsuitable);
+    }
+    let no_curve = |reason| match reason {
+        NoCurve::Divisor(divisor) if divisor != n => Verdict::Divisor { divisor, stage: Stage::First },
+        NoCurve::Divisor(_) | NoCurve::Singular => Verdict::NoGroup,
+    };
+    let start = job.start.as_ref().map(|start| start % &n);
+    let curve = match &job.method {
+        Method::Ecm(sigma) => Curve::of(sigma, &n).map_err(no_curve)?,
+        Method::Curve(a) => {
+            let quarter = modular::inverse(&(BigUint::from(4_u32) % &n), &n).map_err(|_| Verdict::NoGroup)?;
+            let d = (a + 2_u32) * quarter % &n;
+            if d <= one {
+                return Err(Verdict::NoGroup);
+            }
+            Curve { d, x: BigUint::ZERO }
+        }
+        Method::Pm1 | Method::Pp1 => Curve { d: BigUint::ZERO, x: BigUint::ZERO },
+    };
+    let x = start.unwrap_or(curve.x);
+    match modular::common_divisor(&x, &n) {
+        divisor if divisor == one => Ok(Lane { d: curve.d, x, n }),
+        divisor if divisor == n => Err(Verdict::NoGroup),
+        divisor => Err(Verdict::Divisor { divisor, stage: Stage::First }),
+    }
+}
+
+/// Lanes of one line that start at the same bound.
+struct Part<'w> {
+    instructions: Option<Instructions>,
+    line: Line,
+    bounds: Bounds,
+    watch: &'w dyn Watch,
+    /// The share of the work before and after this part.
+    from: f64,
+    to: f64,
+}
+
+impl Part<'_> {
+    fn run(&self, mut lanes: Vec<Lane>, exponent: &Exponent, pairing: &Pairing) -> Result<Vec<Verdict>> {
+        let bits = lanes.iter().map(|lane| lane.n.bits() as usize).max().unwrap_or(1);
+        let instructions = self.instructions.unwrap_or_else(|| Instructions::available(bits)[0]);
+        let middle = if self.bounds.b2 > self.bounds.b1 { f64::midpoint(self.from, self.to) } else { self.to };
+        let meter = Meter::new(self.watch, self.from, middle);
+        let ended = cpu::first_stage(instructions, self.line, &lanes, exponent, &meter)?;
+        let mut verdicts: Vec<Verdict> =
+            lanes.iter().zip(&ended).map(|(lane, ended)| self.after_first(lane, ended)).collect();
+        if self.bounds.b2 == self.bounds.b1 {
+            return Ok(verdicts);
+        }
+        let mut places = Vec::new();
+        let mut left = Vec::new();
+        for (place, verdict) in verdicts.iter().enumerate() {
+            if let Verdict::Nothing(residue) = verdict {
+                places.push(place);
+                left.push(Lane { x: residue.clone(), ..lanes[place].clone() });
+            }
+        }
+        lanes.clear();
+        let meter = Meter::new(self.watch, middle, self.to);
+        let divisors = cpu::second_stage(instructions, self.line, &left, pairing, &meter)?;
+        for (place, (lane, divisor)) in places.into_iter().zip(left.iter().zip(divisors)) {
+            if divisor == lane.n {
+                verdicts[place] = Verdict::Whole(Stage::Second);
+            } else if divisor != BigUint::from(1_u32) {
+                verdicts[place] = Verdict::Divisor { divisor, stage: Stage::Second };
+            }
+        }
+        Ok(verdicts)
+    }
+
+    /// The verdict after the first stage.
+    fn after_first(&self, lane: &Lane, ended: &Ended) -> Verdict {
+        let (n, one) = (&lane.n, BigUint::from(1_u32));
+        if !ended.consistent {
+            return Verdict::Slipped;
+        }
+        // What is zero modulo a prime where the start has become the neutral element.
+        let (vanishing, residue) = match self.line {
+            Line::Curve => match modular::inverse(&ended.z, n) {
+                Ok(inverse) => return Verdict::Nothing(&ended.x * inverse % n),
+                Err(divisor) => (divisor, one.clone()),
+            },
+            Line::Power => ((n + &ended.x - 1_u32) % n, ended.x.clone()),
+            Line::Lucas => ((n + &ended.x - 2_u32) % n, ended.x.clone()),
+        };
+        match modular::common_divisor(&vanishing, n) {
+            divisor if divisor == one => Verdict::Nothing(residue),
+            divisor if divisor == *n => Verdict::Whole(Stage::First),
+            divisor => Verdict::Divisor { divisor, stage: Stage::First },
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+mod tests {
+    use super::*;
+
+    /// A row of the known answers.
+    struct Known {
+        job: Job,
+        bounds: Bounds,
+        factor: BigUint,
+        stage: u32,
+        /// The residue of the first stage, if it finds nothing.
+        residue: Option<BigUint>,
+    }
+
+    /// The rows with integers of at most `bits` bits.
+    fn known(bits: u64) -> Vec<Known> {
+        let text = include_str!("../../tests/data/ecm_known.csv");
+        let rows = text.lines().filter(|line| !line.starts_with('#')).skip(1);
+        let row = |row: &str| {
+            let fields: Vec<&str> = row.split(',').collect();
+            let number = |i: usize| fields[i].parse::<BigUint>().unwrap();
+            let bound = |i: usize| fields[i].parse().unwrap();
+            let n = number(1);
+            let job = match fields[3] {
+                "ecm" => Job::ecm(n, format!("{}:{}", fields[4], fields[5]).parse().unwrap()),
+                "pm1" => Job::pm1(n, number(5)),
+                _ => Job::pp1(n, number(5)),
+            };
+            Known {
+                job,
+                bounds: Bounds::new(bound(6), bound(7)).unwrap(),
+                factor: number(2),
+                stage: fields[8].parse().unwrap(),
+                residue: fields[10].strip_prefix("0x").and_then(|hex| BigUint::parse_bytes(hex.as_bytes(), 16)),
+            }
+        };
+        rows.map(row).filter(|row| row.job.n.bits() <= bits).collect()
+    }
+
+    fn expected(known: &Known) -> Verdict {
+        match known.stage {
+            0 => Verdict::Nothing(known.residue.clone().unwrap()),
+            1 => Verdict::Divisor { divisor: known.factor.clone(), stage: Stage::First },
+            2 => Verdict::Divisor { divisor: known.factor.clone(), stage: Stage::Second },
+            _ => Verdict::Whole(Stage::First),
+        }
+    }
+
+    /// Every row in the stage that it names, with the residue that GMP-ECM saves, by all instructions of this processor.
+    #[test]
+    fn known_answers() {
+        for (place, instructions) in Instructions::available(1024).into_iter().enumerate() {
+            // The fastest instructions do all rows.
+            let most = if place == 0 { u64::MAX } else { 2000 };
+            for row in known(1024).into_iter().filter(|row| row.bounds.b1 <= most) {
+                let only_first = Bounds::new(row.bounds.b1, 0).unwrap();
+                let run = |bounds| run_with(Some(instructions), std::slice::from_ref(&row.job), bounds, &()).unwrap();
+                assert_eq!(run(row.bounds), [expected(&row)], "{instructions:?} {:?}", row.job);
+                if let Some(residue) = row.residue {
+                    assert_eq!(run(only_first), [Verdict::Nothing(residue)], "{instructions:?} {:?}", row.job);
+                }
+            }
+        }
+    }
+
+    /// Lanes of different lengths, lines and bounds do not disturb each other, in any number.
+    #[test]
+    fn many_lanes_are_as_single_ones() {
+        let rows: Vec<Known> = known(256).into_iter().filter(|row| row.bounds.b1 <= 2000).collect();
+        let bounds = Bounds::new(300, 15_000).unwrap();
+        let alone: Vec<Verdict> =
+            rows.iter().map(|row| run(std::slice::from_ref(&row.job), bounds, &()).unwrap().remove(0)).collect();
+        for lanes in [1, 7, 8, 9, 31, 33] {
+            let jobs: Vec<Job> = rows.iter().cycle().take(lanes).map(|row| row.job.clone()).collect();
+            let verdicts: Vec<Verdict> = alone.iter().cycle().take(lanes).cloned().collect();
+            assert_eq!(run(&jobs, bounds, &()).unwrap(), verdicts, "{lanes} lanes");
+        }
+    }
+
+    /// A first stage in two parts has the residue of the whole one.
+    #[test]
+    fn residues_go_on() {
+        for row in known(256).into_iter().filter(|row| row.residue.is_some() && row.bounds.b1 <= 2000) {
+            let half = Bounds::new(row.bounds.b1 / 2, 0).unwrap();
+            let Verdict::Nothing(x) = run(std::slice::from_ref(&row.job), half, &()).unwrap().remove(0) else {
+                continue;
+            };
+            let line = SaveLine { method: row.job.method.clone(), b1: half.b1, n: row.job.n.clone(), x, x0: None };
+            let read: SaveLine = line.to_string().parse().unwrap();
+            assert_eq!(read, line);
+            assert_eq!(run(&[read.job()], row.bounds, &()).unwrap(), [expected(&row)], "{line}");
+        }
+    }
+
+    #[test]
+    fn jobs_without_a_group() {
+        let bounds = Bounds::new(100, 1000).unwrap();
+        let verdict = |job: Job| run(&[job], bounds, &()).unwrap().remove(0);
+        let sigma: Sigma = "3:7".parse().unwrap();
+        for n in [0_u32, 1, 2, 1000] {
+            assert_eq!(verdict(Job::ecm(n.into(), sigma.clone())), Verdict::Unsuitable, "{n}");
+        }
+        // 2·1009·… as a start shares 1009 with N; a start that is 0 has no group.
+        let n = BigUint::from(1009_u32 * 10_007);
+        let divisor = BigUint::from(1009_u32);
+        assert_eq!(verdict(Job::pm1(n.clone(), &divisor * 2_u32)), Verdict::Divisor { divisor, stage: Stage::First });
+        assert_eq!(verdict(Job::pm1(n.clone(), n.clone())), Verdict::NoGroup);
+        // sigma = 2^32 gives d = 1.
+        assert_eq!(
+            verdict(Job {
+                method: Method::Curve(2_u32.into()),
+                start: Some(3_u32.into()),
+                ..Job::pm1(n, 2_u32.into())
+            }),
+            Verdict::NoGroup
+        );
+        assert_eq!(Bounds::new(2, 5), Err(BoundsError::TooSmall(2)));
+        assert_eq!(Bounds::new(3, 1 << 50), Err(BoundsError::TooLarge(1 << 50)));
+    }
+
+    #[test]
+    fn stopped_work() {
+        struct Never;
+        impl Watch for Never {
+            fn go_on(&self) -> bool {
+                false
+            }
+        }
+        let row = known(128).remove(0);
+        assert!(matches!(run(&[row.job], row.bounds, &Never), Err(crate::Error::Stopped)));
+    }
+}

@@ -1,0 +1,377 @@
+//! Many attempts on many integers: until each integer is factored or its attempts are used up.
+
+use std::collections::BTreeMap;
+
+use num_bigint::BigUint;
+use rand::Rng as _;
+use rand::SeedableRng as _;
+use rand_chacha::ChaCha8Rng;
+
+use super::modular::{common_divisor, inverse};
+use super::{Bounds, Job, Method, SaveLine, Sigma, SigmaError, Stage, Verdict, run};
+use crate::error::{Error, Result};
+use crate::primality::is_bpsw_prime;
+use crate::watch::Watch;
+
+/// Jobs of each thread that run together.
+const JOBS_OF_A_THREAD: usize = 16;
+
+/// The attempts on each integer.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The bounds of both stages.
+    pub bounds: Bounds,
+    /// The attempts.
+    pub attempts: Attempts,
+    /// Is an integer done after its first divisor?
+    pub one: bool,
+}
+
+/// A method's starts.
+#[derive(Clone, Debug)]
+pub enum Attempts {
+    /// Curves from a parameter on: `σ`, `σ + 1`, …
+    CurvesFrom {
+        /// The first parameter.
+        first: Sigma,
+        /// The number of curves.
+        count: u64,
+    },
+    /// Suyama's curves with parameters that depend on a seed, on the integer and on the curve's number.
+    Curves {
+        /// The seed.
+        seed: u64,
+        /// The number of curves.
+        count: u64,
+    },
+    /// P−1 once.
+    Pm1 {
+        /// The base.
+        base: BigUint,
+    },
+    /// P+1 from each of these starts.
+    Pp1 {
+        /// The starts, numerators and denominators.
+        starts: Vec<[BigUint; 2]>,
+    },
+}
+
+impl Attempts {
+    /// Curves from a parameter on.
+    ///
+    /// # Errors
+    /// [`SigmaError::TooLarge`] if the family has fewer.
+    pub fn curves_from(first: Sigma, count: u64) -> Result<Self, SigmaError> {
+        first.after(count.saturating_sub(1))?;
+        Ok(Self::CurvesFrom { first, count })
+    }
+
+    /// P+1 from 2/7, 6/5 and 5: the orders of the first two are more often divisible by 6 and by 4.
+    pub fn pp1() -> Self {
+        Self::Pp1 { starts: [[2_u32, 7], [6, 5], [5, 1]].map(|start| start.map(BigUint::from)).to_vec() }
+    }
+
+    /// The number of attempts.
+    pub fn count(&self) -> u64 {
+        match self {
+            Self::CurvesFrom { count, .. } | Self::Curves { count, .. } => *count,
+            Self::Pm1 { .. } => 1,
+            Self::Pp1 { starts } => starts.len() as u64,
+        }
+    }
+
+    /// An attempt on an integer.
+    fn job(&self, n: &BigUint, number: u64) -> Job {
+        match self {
+            Self::CurvesFrom { first, .. } => {
+                // The last one was tried when the attempts were made.
+                let sigma = first.after(number).unwrap_or_else(|_| first.clone());
+                Job::ecm(n.clone(), sigma)
+            }
+            Self::Curves { seed, .. } => {
+                let own = n % u64::MAX;
+                let own = own.iter_u64_digits().next().unwrap_or(0);
+                let mut random = ChaCha8Rng::seed_from_u64(seed.rotate_left(32) ^ own);
+                random.set_stream(number);
+                Job::ecm(n.clone(), Sigma::suyama(random.next_u64() >> 1))
+            }
+            Self::Pm1 { base } => Job::pm1(n.clone(), base.clone()),
+            Self::Pp1 { starts } => {
+                let [top, bottom] = &starts[number as usize];
+                // A denominator with a divisor of n is a start that has it, too.
+                let start = inverse(bottom, n).map_or_else(|divisor| divisor, |inverse| top * inverse % n);
+                Job::pp1(n.clone(), start)
+            }
+        }
+    }
+}
+
+/// A prime factor and how it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Find {
+    /// The factor, prime by the test of Baillie and Wagstaff.
+    pub prime: BigUint,
+    /// The job that found it; none for 2, for roots of powers, and for what is left after other finds.
+    pub by: Option<(Method, Stage)>,
+}
+
+/// What is known of an integer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Factorisation {
+    /// The integer.
+    pub n: BigUint,
+    /// The prime factors that are known, each as often as it divides.
+    pub primes: Vec<Find>,
+    /// The other factors: composite, and no powers.
+    pub composites: Vec<BigUint>,
+    /// Has a job found a divisor?
+    pub divided: bool,
+    /// Attempts that were made.
+    pub attempts: u64,
+    /// Attempts whose check failed: the processor made a mistake.
+    pub slips: u64,
+}
+
+impl Factorisation {
+    /// The integer, and the factors that are seen without a search.
+    fn new(n: &BigUint) -> Self {
+        let (primes, composites) = (Vec::new(), Vec::new());
+        let mut new = Self { n: n.clone(), primes, composites, divided: false, attempts: 0, slips: 0 };
+        if *n != BigUint::ZERO {
+            new.sort_in(n.clone(), None);
+        }
+        new
+    }
+
+    /// Are all factors prime?
+    pub fn is_complete(&self) -> bool {
+        self.composites.is_empty()
+    }
+
+    /// Takes a factor: a prime, a power, or another composite.
+    fn sort_in(&mut self, mut factor: BigUint, by: Option<&(Method, Stage)>) {
+        let one = BigUint::from(1_u32);
+        let twos = factor.trailing_zeros().unwrap_or(0);
+        factor >>= twos;
+        let two = || Find { prime: BigUint::from(2_u32), by: by.cloned() };
+        self.primes.extend((0..twos).map(|_| two()));
+        if factor == one {
+            return;
+        }
+        let (root, exponent) = root(&factor);
+        if is_bpsw_prime(&root) {
+            self.primes.extend((0..exponent).map(|_| Find { prime: root.clone(), by: by.cloned() }));
+        } else {
+            self.composites.extend((0..exponent).map(|_| root.clone()));
+        }
+    }
+
+    /// A job's verdict.
+    fn take(&mut self, job: &Job, verdict: &Verdict) {
+        self.attempts += 1;
+        match verdict {
+            Verdict::Divisor { divisor, stage } => {
+                let by = (job.method.clone(), *stage);
+                for composite in std::mem::take(&mut self.composites) {
+                    // Another job may have found a part of the divisor.
+                    let part = common_divisor(divisor, &composite);
+                    if part == BigUint::from(1_u32) || part == composite {
+                        self.composites.push(composite);
+                    } else {
+                        let rest = composite / &part;
+                        self.sort_in(part, Some(&by));
+                        self.sort_in(rest, None);
+                        self.divided = true;
+                    }
+                }
+            }
+            Verdict::Slipped => self.slips += 1,
+            Verdict::Whole(_) | Verdict::Nothing(_) | Verdict::NoGroup | Verdict::Unsuitable => {}
+        }
+    }
+}
+
+/// The least number of which an odd number above 1 is a power, and the exponent.
+fn root(number: &BigUint) -> (BigUint, u32) {
+    let (mut root, mut exponent) = (number.clone(), 1);
+    let mut next = 2;
+    // A root of an odd number is 3 at the least.
+    while u64::from(next) * 19 <= 12 * root.bits() {
+        let base = if may_be_power(&root, next) { root.nth_root(next) } else { BigUint::ZERO };
+        if base.pow(next) == root {
+            (root, exponent) = (base, exponent * next);
+        } else {
+            next += 1;
+        }
+    }
+    (root, exponent)
+}
+
+/// False shows that a number is no power with this exponent: it is none modulo two primes `q = 1` modulo the exponent. Such primes have
+/// few residues that are powers.
+fn may_be_power(number: &BigUint, exponent: u32) -> bool {
+    let is_prime = |q: &u64| (2..=q.isqrt()).all(|divisor| !q.is_multiple_of(divisor));
+    let primes = (1..).map(|i| u64::from(exponent) * 2 * i + 1).filter(is_prime).take(2);
+    primes.into_iter().all(|q| {
+        let power = (number % q).modpow(&((q - 1) / u64::from(exponent)).into(), &q.into());
+        power <= BigUint::from(1_u32)
+    })
+}
+
+/// What a search has found.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The integers, in their order.
+    pub numbers: Vec<Factorisation>,
+    /// Did the watch stop the search before its end?
+    pub stopped: bool,
+}
+
+/// Looks for factors of integers. `each` gets every job and its verdict, in their order.
+///
+/// An integer with a divisor goes on with its composite parts, until all are prime or all attempts are made. If the watch stops the
+/// search, its finds count all the same.
+///
+/// # Errors
+/// [`Error::Engine`](crate::Error::Engine).
+pub fn search(
+    numbers: &[BigUint],
+    plan: &Plan,
+    watch: &dyn Watch,
+    each: &mut dyn FnMut(&Job, &Verdict),
+) -> Result<Outcome> {
+    let mut all: Vec<Factorisation> = numbers.iter().map(Factorisation::new).collect();
+    let mut next = vec![0; all.len()];
+    let count = plan.attempts.count();
+    let together = JOBS_OF_A_THREAD * rayon::current_num_threads();
+    let total = (count * all.len() as u64).max(1) as f64;
+    loop {
+        let goes_on = |it: &Factorisation| !(it.is_complete() || plan.one && it.divided);
+        let active: Vec<usize> = (0..all.len()).filter(|i| next[*i] < count && goes_on(&all[*i])).collect();
+        if active.is_empty() {
+            watch.progress(1.0);
+            return Ok(Outcome { numbers: all, stopped: false });
+        }
+        let own = (together / active.len()).max(1) as u64;
+        let mut jobs = Vec::new();
+        let mut share = Share { watch, from: total_done(&all, &next, count) / total, of: 0.0 };
+        for &place in active.iter().take(together) {
+            let numbers = next[place]..count.min(next[place] + own);
+            next[place] = numbers.end;
+            // Composites take turns.
+            let composites = all[place].composites.iter().cycle();
+            jobs.extend(numbers.zip(composites).map(|(number, n)| (place, plan.attempts.job(n, number))));
+        }
+        share.of = jobs.len() as f64 / total;
+        let (places, jobs): (Vec<usize>, Vec<Job>) = jobs.into_iter().unzip();
+        let Some(verdicts) = verdicts(&jobs, plan.bounds, &share)? else {
+            return Ok(Outcome { numbers: all, stopped: true });
+        };
+        for (place, (job, verdict)) in places.iter().zip(jobs.iter().zip(&verdicts)) {
+            all[*place].take(job, verdict);
+            each(job, verdict);
+        }
+    }
+}
+
+/// Goes on from save lines, each with its own bounds, as [`search`] does: an attempt for each line.
+///
+/// # Errors
+/// As [`search`].
+///
+/// # Panics
+/// With another number of bounds than of lines.
+pub fn resume(
+    lines: &[SaveLine],
+    bounds: &[Bounds],
+    watch: &dyn Watch,
+    each: &mut dyn FnMut(Bounds, &Job, &Verdict),
+) -> Result<Outcome> {
+    assert_eq!(lines.len(), bounds.len(), "each line has its bounds");
+    let mut all: Vec<Factorisation> = lines.iter().map(|line| Factorisation::new(&line.n)).collect();
+    let mut parts: BTreeMap<(u64, u64), Vec<usize>> = BTreeMap::new();
+    for (place, bounds) in bounds.iter().enumerate() {
+        parts.entry((bounds.b1(), bounds.b2())).or_default().push(place);
+    }
+    let mut done = 0;
+    for places in parts.values() {
+        let bounds = bounds[places[0]];
+        let jobs: Vec<Job> = places.iter().map(|place| lines[*place].job()).collect();
+        let total = lines.len() as f64;
+        let share = Share { watch, from: f64::from(done) / total, of: places.len() as f64 / total };
+        let Some(verdicts) = verdicts(&jobs, bounds, &share)? else {
+            return Ok(Outcome { numbers: all, stopped: true });
+        };
+        for (place, (job, verdict)) in places.iter().zip(jobs.iter().zip(&verdicts)) {
+            all[*place].take(job, verdict);
+            each(bounds, job, verdict);
+        }
+        done += places.len() as u32;
+    }
+    Ok(Outcome { numbers: all, stopped: false })
+}
+
+/// The verdicts of jobs; none if the watch stops them.
+fn verdicts(jobs: &[Job], bounds: Bounds, watch: &dyn Watch) -> Result<Option<Vec<Verdict>>> {
+    match run(jobs, bounds, watch) {
+        Err(Error::Stopped) => Ok(None),
+        verdicts => verdicts.map(Some),
+    }
+}
+
+/// Attempts that are done or not needed any more.
+fn total_done(all: &[Factorisation], next: &[u64], count: u64) -> f64 {
+    all.iter().zip(next).map(|(it, next)| if it.is_complete() { count } else { *next }).sum::<u64>() as f64
+}
+
+/// The part of the progress that some jobs are.
+struct Share<'w> {
+    watch: &'w dyn Watch,
+    from: f64,
+    of: f64,
+}
+
+impl Watch for Share<'_> {
+    fn go_on(&self) -> bool {
+        self.watch.go_on()
+    }
+
+    fn progress(&self, share: f64) {
+        self.watch.progress(self.from + share * self.of);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roots() {
+        for (base, exponent) in
+            [(3_u32, 1), (3, 2), (3, 7), (5, 6), (15, 12), (999_983, 5), (1_000_001, 4), (3, 64), (7, 97)]
+        {
+            assert_eq!(root(&BigUint::from(base).pow(exponent)), (base.into(), exponent), "{base}^{exponent}");
+        }
+    }
+
+    /// Divisors that overlap, come late, or bring nothing new.
+    #[test]
+    fn divisors_split_what_is_left() {
+        let [p, q, r] = [1009_u32, 10_007, 100_003].map(BigUint::from);
+        let mut number = Factorisation::new(&(&p * &q * &r * 12_u32));
+        assert_eq!((number.primes.len(), number.composites.len()), (2, 1));
+        let job = Job::pm1(number.n.clone(), 3_u32.into());
+        let mut take = |divisor: BigUint| {
+            number.take(&job, &Verdict::Divisor { divisor, stage: Stage::First });
+            (number.primes.len(), number.composites.clone())
+        };
+        assert_eq!(take(&p * &q), (2, vec![&p * &q, &r * 3_u32]));
+        assert_eq!(take(&q * &r), (6, vec![]));
+        assert_eq!(take(p.clone()), (6, vec![]));
+        let product: BigUint = number.primes.iter().map(|find| &find.prime).product();
+        assert_eq!(product, number.n);
+        assert!(number.is_complete() && number.attempts == 3);
+        // Nothing is known of 0 and 1, and nothing more can be.
+        assert!([0_u32, 1].iter().all(|n| Factorisation::new(&(*n).into()).is_complete()));
+    }
+}

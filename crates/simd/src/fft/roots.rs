@@ -1,0 +1,195 @@
+//! Roots of unity as the nearest doubles, but for a part of 2⁻⁴⁰ of the rounding.
+//!
+//! Sums of two doubles have an error below 2⁻¹⁰⁰. A root is the product of one of `√n` roots and one of `√n` others, both as
+//! such sums. So a table costs some twenty operations an entry, and few series.
+
+/// The unevaluated sum of two doubles, the first of which is the nearest double of the sum.
+#[derive(Clone, Copy, Debug)]
+struct Pair(f64, f64);
+
+/// Terms of the series of cosine and sine for an eighth of a turn: the next term is below 2⁻¹⁰⁵.
+const TERMS: u32 = 14;
+
+impl Pair {
+    const ZERO: Self = Self(0.0, 0.0);
+    const ONE: Self = Self(1.0, 0.0);
+    /// 2π.
+    const TURN: Self = Self(std::f64::consts::TAU, 2.449_293_598_294_706_4e-16);
+
+    /// `a + b`, where `|a| ≥ |b|` or `a = 0`.
+    #[inline]
+    fn ordered(a: f64, b: f64) -> Self {
+        let sum = a + b;
+        Self(sum, b - (sum - a))
+    }
+
+    #[inline]
+    fn add(self, other: Self) -> Self {
+        let sum = self.0 + other.0;
+        let part = sum - self.0;
+        let error = (self.0 - (sum - part)) + (other.0 - part);
+        Self::ordered(sum, error + (self.1 + other.1))
+    }
+
+    #[inline]
+    fn neg(self) -> Self {
+        Self(-self.0, -self.1)
+    }
+
+    #[inline]
+    fn mul(self, other: Self) -> Self {
+        let product = self.0 * other.0;
+        let error = self.0.mul_add(other.0, -product);
+        Self::ordered(product, error + (self.0 * other.1 + self.1 * other.0))
+    }
+
+    fn divide(self, n: f64) -> Self {
+        let quotient = self.0 / n;
+        let rest = (-quotient).mul_add(n, self.0) + self.1;
+        Self::ordered(quotient, rest / n)
+    }
+}
+
+/// A complex number of pairs.
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    re: Pair,
+    im: Pair,
+}
+
+impl Point {
+    /// `e^(2πi·number/of)`.
+    fn root(number: u64, of: u64) -> Self {
+        let number = number % of;
+        // An eighth of a turn and a rest of at most an eighth: the rest is mirrored in odd eighths.
+        let eighth = (u128::from(number) * 8 / u128::from(of)) as u64;
+        let rest = 8 * u128::from(number) - u128::from(eighth) * u128::from(of);
+        let rest = if eighth.is_multiple_of(2) { rest } else { u128::from(of) - rest };
+        // Both are below 2^53.
+        let x = Pair::TURN.mul(Pair(rest as f64, 0.0)).divide(8.0 * of as f64);
+        let minus_square = x.mul(x.neg());
+        let (c, s) = (series(Pair::ONE, minus_square, 1), series(x, minus_square, 2));
+        let (re, im) = match eighth {
+            0 => (c, s),
+            1 => (s, c),
+            2 => (s.neg(), c),
+            3 => (c.neg(), s),
+            4 => (c.neg(), s.neg()),
+            5 => (s.neg(), c.neg()),
+            6 => (s, c.neg()),
+            _ => (c, s.neg()),
+        };
+        Self { re, im }
+    }
+
+    #[inline]
+    fn mul(self, other: Self) -> Self {
+        Self {
+            re: self.re.mul(other.re).add(self.im.mul(other.im).neg()),
+            im: self.re.mul(other.im).add(self.im.mul(other.re)),
+        }
+    }
+}
+
+/// `first·(1 + z/(k(k+1)) + z²/(k(k+1)(k+2)(k+3)) + …)`.
+fn series(first: Pair, z: Pair, k: u32) -> Pair {
+    let mut terms = vec![first];
+    for i in 0..TERMS {
+        let divisor = f64::from((k + 2 * i) * (k + 2 * i + 1));
+        terms.push(terms[i as usize].mul(z).divide(divisor));
+    }
+    // The smallest terms first.
+    terms.into_iter().rev().fold(Pair::ZERO, Pair::add)
+}
+
+/// The roots of unity of one order.
+#[derive(Debug)]
+pub(super) struct Roots {
+    order: u64,
+    step: u64,
+    coarse: Vec<Point>,
+    fine: Vec<Point>,
+}
+
+impl Roots {
+    /// `e^(2πi·n/order)` for `n` below `order`, which is below 2^48.
+    pub(super) fn new(order: u64) -> Self {
+        let step = order.isqrt().max(1);
+        let coarse = (0..order.div_ceil(step)).map(|n| Point::root(n * step, order)).collect();
+        let fine = (0..step).map(|n| Point::root(n, order)).collect();
+        Self { order, step, coarse, fine }
+    }
+
+    /// Cosine and sine of `number/order` turns.
+    #[inline]
+    pub(super) fn get(&self, number: u64) -> [f64; 2] {
+        let number = number % self.order;
+        let (coarse, fine) = (number / self.step, number % self.step);
+        let point = self.coarse[coarse as usize].mul(self.fine[fine as usize]);
+        [point.re.0, point.im.0]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use num_bigint::BigInt;
+
+    use super::*;
+
+    /// Bits behind the point of the long integers.
+    const BITS: usize = 200;
+
+    /// Cosine and sine of `number/order` turns in units of 2⁻²⁰⁰, by their series in long integers.
+    fn exactly(number: u64, order: u64) -> [BigInt; 2] {
+        // Machin: π = 16·atan(1/5) − 4·atan(1/239).
+        let atan = |n: i64| {
+            let (mut sum, mut power, mut k) = (BigInt::ZERO, (BigInt::from(1) << (BITS + 40)) / n, 1_i64);
+            while power != BigInt::ZERO {
+                sum += &power / k * if k % 4 == 1 { 1 } else { -1 };
+                power /= n * n;
+                k += 2;
+            }
+            sum
+        };
+        let turn: BigInt = 2 * (16 * atan(5) - 4 * atan(239));
+        let x: BigInt = turn * number / order;
+        let [mut c, mut s] = [BigInt::ZERO; 2];
+        let (mut term, mut n) = (BigInt::from(1) << (BITS + 40), 0_i64);
+        while term != BigInt::ZERO {
+            let sign = if n % 4 < 2 { 1 } else { -1 };
+            *(if n % 2 == 0 { &mut c } else { &mut s }) += &term * sign;
+            n += 1;
+            term = ((term * &x) >> (BITS + 40)) / n;
+        }
+        [c >> 40, s >> 40]
+    }
+
+    /// A double in units of 2⁻²⁰⁰.
+    fn units(x: f64) -> BigInt {
+        let bits = x.abs().to_bits();
+        if bits == 0 {
+            return BigInt::ZERO;
+        }
+        let (exponent, digits) = ((bits >> 52) as i64 - 1075, (bits & ((1 << 52) - 1)) | 1 << 52);
+        let up = exponent + BITS as i64;
+        let size = if up >= 0 { BigInt::from(digits) << up } else { BigInt::from(digits) >> -up };
+        if x < 0.0 { -size } else { size }
+    }
+
+    #[test]
+    fn roots_are_the_nearest_doubles() {
+        for order in [1_u64, 2, 3, 7, 8, 32, 480, 1920, 30 << 23, 1 << 29] {
+            let roots = Roots::new(order);
+            for i in 0..200_u64 {
+                let number = if i < 30 { i } else { i.wrapping_mul(0x9e37_79b9_7f4a_7c15) } % order;
+                for (found, exact) in roots.get(number).into_iter().zip(exactly(number, order)) {
+                    let error = units(found) - &exact;
+                    // Half a unit in the last place, and 2⁻⁴⁰ of it; what should be zero is below 2⁻⁹⁸.
+                    let ulp = units(found.abs().next_up() - found.abs());
+                    let most = (&ulp >> 1) + (ulp >> 41) + (BigInt::from(1) << (BITS - 98));
+                    assert!(BigInt::from(error.magnitude().clone()) <= most, "{number}/{order}");
+                }
+            }
+        }
+    }
+}
