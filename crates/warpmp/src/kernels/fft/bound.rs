@@ -84,8 +84,8 @@ pub(super) const fn remainders_error(parts: u32) -> f64 {
 pub(super) const fn odd_error(parts: u32) -> f64 {
     match parts {
         1 => 0.0,
-        3 => 6.15,
-        _ => 9.6,
+        3 => 6.3,
+        _ => 9.9,
     }
 }
 
