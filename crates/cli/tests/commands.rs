@@ -258,7 +258,7 @@ fn commands_of_several_operations_are_explained() {
             [
                 "50 products of 2048 × 2048 bits",
                 "on the GPU by",
-                "1 product of 131072 × 131072 bits: on the cores, too long",
+                "1 product of 131072 × 131072 bits: on the cores, or on the GPU by fft",
             ],
         ),
         (

@@ -192,8 +192,8 @@ fn comments_of_any_length() {
     dir.run(&["sqr", "a", "--device", "cpu", "-q"]).fails(1, &["a:4: "]);
     dir.write("a", format!("# {long}\n7\n  #{long}\n8\n#{long}"));
     assert_eq!(dir.run(&["sqr", "a", "--device", "cpu", "-q"]).ok(), "49\n64\n");
-    let number = "1".repeat(1 << 20);
-    dir.write("a", format!("{number}\n"));
+    let number = "1".repeat((1 << 22) + 1);
+    dir.write("a", format!("0x{number}\n"));
     dir.run(&["sqr", "a", "--device", "cpu", "-q"]).fails(1, &["a:1: a number of "]);
 }
 

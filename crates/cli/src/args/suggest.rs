@@ -17,7 +17,7 @@ const SYNONYMS: [(&str, &[&str]); 35] = [
     ("divide", &["div", "div-rem"]),
     ("divmod", &["div-rem"]),
     ("dlp", &["ecdlp"]),
-    ("factor", &["batch-gcd"]),
+    ("factor", &["batch-gcd", "ecm"]),
     ("generate", &["gen"]),
     ("gpu", &["devices"]),
     ("gpus", &["devices"]),
@@ -70,12 +70,12 @@ pub(crate) fn unknown_command(error: &clap::Error, command: &Command) -> Option<
 
 /// The commands that a word may mean.
 fn meant(word: &str, command: &Command) -> Vec<String> {
-    let word = word.to_lowercase().replace('_', "-");
     let names = || command.get_subcommands().map(Command::get_name);
     // The command stands alone: perhaps it was looked for within another one.
     if names().any(|name| name == word) {
         return vec![format!("warpmp {word}")];
     }
+    let word = word.to_lowercase().replace('_', "-");
     if let Some((_, meant)) = SYNONYMS.iter().find(|(synonym, _)| *synonym == word) {
         return names().filter(|name| meant.contains(name)).map(str::to_owned).collect();
     }

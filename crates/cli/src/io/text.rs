@@ -366,7 +366,8 @@ mod tests {
         assert_eq!(complaint(b"12x4"), "not a number: \"12x4\"");
         assert_eq!(complaint(b"0x"), "not a number: \"0x\"");
         assert_eq!(complaint(b"1.5"), "not a number: \"1.5\"");
-        assert_eq!(complaint(b"1 2"), "not a number: \"1 2\"");
+        let table = "; one number a line is needed, and `batch-gcd --column NAME` reads tables";
+        assert_eq!(complaint(b"1 2"), format!("not a number: \"1 2\"{table}"));
         assert_eq!(complaint(b"-12"), "this command takes no negative numbers: \"-12\"");
         assert_eq!(complaint(b"-0xab"), "this command takes no negative numbers: \"-0xab\"");
         assert_eq!(complaint(b"+12"), "write numbers without '+': \"+12\"");

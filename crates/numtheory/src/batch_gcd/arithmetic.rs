@@ -145,6 +145,7 @@ impl<'s> Arithmetic<'s> {
             self.stages.core_levels += 1;
             self.on_cores(factors, by_cores)?
         };
+        self.meter.part(1, 1);
         self.stages.remainder_seconds += start.elapsed().as_secs_f64();
         Ok(found)
     }
