@@ -153,6 +153,9 @@ fn keys_in_and_findings_out() {
         .fails(1, &["no column is called n; there are host, bits, modulus"]);
     dir.write("k.pem", "-----BEGIN RSA PRIVATE KEY-----\nMAA=\n-----END RSA PRIVATE KEY-----\n");
     dir.run(&["batch-gcd", "k.pem"]).fails(1, &["k.pem: a private key; `openssl pkey -pubout` writes"]);
+    dir.write("wide.csv", format!("n\n15\n{}\n", "9".repeat(20_000)));
+    dir.run(&["batch-gcd", "wide.csv", "--column", "n"])
+        .fails(1, &["wide.csv:3: a number of 66439 bits; at most 65536 are supported"]);
     dir.run(&["batch-gcd", "moduli.csv", "--column", "host"]).fails(1, &["moduli.csv:2: not a number: \"alpha\""]);
 }
 

@@ -5,10 +5,10 @@
 //! product = power { ("*" | "/") power }
 //! power   = many [ "^" power ]
 //! many    = atom { "!" | "#" }
-//! atom    = digits | "0x" hex digits | "(" sum ")"
+//! atom    = digits [ "." digits ] [ "e" digits ] | "0x" hex digits | "(" sum ")"
 //! ```
 //!
-//! A quotient must be exact. `n!` is the product of all numbers up to `n`, `n#` the product of all primes up to `n`.
+//! A quotient must be exact, and `4.7e9` an integer. `n!` is the product of all numbers up to `n`, `n#` the product of all primes up to `n`.
 //! Intermediate results may be negative or large; only the result must be in range.
 
 use dashu_int::{IBig, UBig};
@@ -220,24 +220,28 @@ impl Parser {
         if hexadecimal { Ok(value) } else { self.scaled(value) }
     }
 
-    /// A decimal number with the power of ten after it, if there is one: `1e6`.
+    /// A decimal number with the power of ten after it, if there is one: `1e6`, `4.7e9`.
     fn scaled(&mut self, mut value: IBig) -> Result<IBig, ExpressionError> {
-        let digit = |parser: &Self, at: usize| parser.characters.get(at).and_then(|it| it.to_digit(10));
-        if !matches!(self.characters.get(self.at), Some('e' | 'E')) || digit(self, self.at + 1).is_none() {
-            return Ok(value);
+        let digits =
+            |from: usize| self.characters[from.min(self.characters.len())..].iter().map_while(|it| it.to_digit(10));
+        let places = if self.characters.get(self.at) == Some(&'.') { digits(self.at + 1).count() } else { 0 };
+        let e = if places == 0 { self.at } else { self.at + 1 + places };
+        let zeros = digits(e + 1).fold(None, |number: Option<usize>, digit| {
+            Some(number.unwrap_or(0).saturating_mul(10).saturating_add(digit as usize))
+        });
+        let zeros = zeros.filter(|_| matches!(self.characters.get(e), Some('e' | 'E')));
+        // What leaves a fraction is no integer: the place of the point is an error then.
+        let Some(zeros) = zeros.and_then(|zeros| zeros.checked_sub(places)) else { return Ok(value) };
+        for digit in digits(self.at + 1).take(places) {
+            value = value * 10 + digit;
         }
-        self.at += 1;
-        let mut exponent = 0_usize;
-        while let Some(next) = digit(self, self.at) {
-            exponent = exponent.saturating_mul(10).saturating_add(next as usize);
-            self.at += 1;
-        }
+        self.at = e + 1 + digits(e + 1).count();
         // A power of ten has more bits than three times its zeros.
         if value != IBig::ZERO {
-            if exponent > self.most_bits / 3 {
+            if zeros > self.most_bits / 3 {
                 return Err(self.too_large());
             }
-            value *= IBig::from(10).pow(exponent);
+            value *= IBig::from(10).pow(zeros);
             self.bounded(&value)?;
         }
         Ok(value)
@@ -313,6 +317,9 @@ mod tests {
             ("2^4/2/4", 2),
             ("1e6", 1_000_000),
             ("3*2E2+1e0", 601),
+            ("4.7e9", 4_700_000_000),
+            ("1.50e2", 150),
+            ("2^0.3e1", 8),
             ("0xe1", 225),
             ("0e99999999999999999999", 0),
         ] {
@@ -344,6 +351,9 @@ mod tests {
             ("_1", "column 1: '_'"),
             ("1e", "column 2: 'e' where an operator"),
             ("1.5", "column 2: '.' where an operator"),
+            ("1.25e1", "column 2: '.' where an operator"),
+            ("1.e3", "column 2: '.' where an operator"),
+            (".5e3", "column 1: '.' where a number"),
             ("1e-6", "column 2: 'e' where an operator"),
             ("1e2000", "more than 4096 bits"),
             ("1e99999999999999999999", "more than 4096 bits"),

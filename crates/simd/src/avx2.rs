@@ -14,6 +14,7 @@ use std::arch::x86_64::{
 };
 
 use crate::choice::is_allowed;
+use crate::instructions::{instructions, vectorize};
 use crate::simd::{MAX_LANES, Simd, sealed::Sealed};
 
 const BLOCK_LIMBS: usize = 8;
@@ -24,17 +25,6 @@ const DIGIT_BITS: i32 = 28;
 pub struct Avx2(());
 
 impl Sealed for Avx2 {}
-
-/// Methods that are a few instructions each.
-macro_rules! instructions {
-    ($($name:ident($($x:ident: $type:ty),*) -> $result:ty { $instruction:expr })*) => {$(
-        #[inline(always)]
-        fn $name(self, $($x: $type),*) -> $result {
-            // SAFETY: the processor has the instructions: `self` is the proof.
-            unsafe { $instruction }
-        }
-    )*};
-}
 
 impl Simd for Avx2 {
     type Vector = __m256i;
@@ -54,16 +44,7 @@ impl Simd for Avx2 {
         (is_x86_feature_detected!("avx2") && is_allowed("avx2")).then_some(Self(()))
     }
 
-    #[inline]
-    fn vectorize<R>(self, function: impl FnOnce() -> R) -> R {
-        #[inline]
-        #[target_feature(enable = "avx2")]
-        fn inner<R>(function: impl FnOnce() -> R) -> R {
-            function()
-        }
-        // SAFETY: the processor has the features: `self` is the proof.
-        unsafe { inner(function) }
-    }
+    vectorize!("avx2");
 
     instructions! {
         zero() -> __m256i { _mm256_setzero_si256() }

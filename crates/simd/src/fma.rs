@@ -37,6 +37,7 @@ use std::arch::x86_64::{
 use crate::avx2::Avx2;
 use crate::choice::is_allowed;
 use crate::divsteps::{Matrix, Multiples};
+use crate::instructions::{instructions, vectorize};
 use crate::simd::{MAX_LANES, Simd, sealed::Sealed};
 
 const DIGIT_BITS: i32 = 51;
@@ -72,17 +73,6 @@ type Mask = [<Avx2 as Simd>::Mask; 2];
 pub struct Fma(Avx2);
 
 impl Sealed for Fma {}
-
-/// Methods on one register that are a few instructions each.
-macro_rules! instructions {
-    ($($name:ident($($x:ident: $type:ty),*) -> $result:ty { $instruction:expr })*) => {$(
-        #[inline(always)]
-        fn $name(self, $($x: $type),*) -> $result {
-            // SAFETY: the processor has the instructions: `self` is the proof.
-            unsafe { $instruction }
-        }
-    )*};
-}
 
 /// Methods that do the same to both registers: by AVX2's method, or by one of a register.
 macro_rules! both {
@@ -292,16 +282,7 @@ impl Simd for Fma {
         Avx2::detect().filter(|_| is_x86_feature_detected!("fma") && is_allowed("fma")).map(Self)
     }
 
-    #[inline]
-    fn vectorize<R>(self, function: impl FnOnce() -> R) -> R {
-        #[inline]
-        #[target_feature(enable = "avx2,fma")]
-        fn inner<R>(function: impl FnOnce() -> R) -> R {
-            function()
-        }
-        // SAFETY: the processor has the features: `self` is the proof.
-        unsafe { inner(function) }
-    }
+    vectorize!("avx2,fma");
 
     both! {
         avx2 add(a: Vector, b: Vector) -> Vector;

@@ -12,6 +12,7 @@ use std::arch::x86_64::{
 };
 
 use crate::choice::is_allowed;
+use crate::instructions::{instructions, vectorize};
 use crate::simd::{MAX_LANES, Simd, sealed::Sealed};
 
 /// Limbs that one vector of a row holds.
@@ -23,17 +24,6 @@ const DIGIT_BITS: u32 = 52;
 pub struct Ifma(());
 
 impl Sealed for Ifma {}
-
-/// Methods that are one instruction each.
-macro_rules! instructions {
-    ($($name:ident($($x:ident: $type:ty),*) -> $result:ty { $instruction:expr })*) => {$(
-        #[inline(always)]
-        fn $name(self, $($x: $type),*) -> $result {
-            // SAFETY: the processor has the instruction: `self` is the proof.
-            unsafe { $instruction }
-        }
-    )*};
-}
 
 impl Simd for Ifma {
     type Vector = __m512i;
@@ -62,16 +52,7 @@ impl Simd for Ifma {
         has.then_some(Self(()))
     }
 
-    #[inline]
-    fn vectorize<R>(self, function: impl FnOnce() -> R) -> R {
-        #[inline]
-        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,avx512vbmi2,popcnt")]
-        fn inner<R>(function: impl FnOnce() -> R) -> R {
-            function()
-        }
-        // SAFETY: the processor has the features: `self` is the proof.
-        unsafe { inner(function) }
-    }
+    vectorize!("avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,avx512vbmi2,popcnt");
 
     instructions! {
         zero() -> __m512i { _mm512_setzero_si512() }

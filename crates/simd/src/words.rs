@@ -38,6 +38,13 @@ pub fn equal_mask(a: u64, b: u64) -> u64 {
     black_box(((other | other.wrapping_neg()) >> 63).wrapping_sub(1))
 }
 
+/// `m⁻¹ mod 2⁶⁴` for an odd `m`.
+#[inline]
+pub fn inverse(m: u64) -> u64 {
+    // m·m = 1 modulo 8; each step doubles the bits that are right: 3, 6, 12, 24, 48, 96.
+    (0..5).fold(m, |x, _| x.wrapping_mul(2_u64.wrapping_sub(m.wrapping_mul(x))))
+}
+
 /// An odd modulus of `n` words.
 #[derive(Clone, Debug)]
 pub struct Modulus {
@@ -52,10 +59,8 @@ impl Modulus {
     /// # Panics
     /// Without words.
     pub fn new(words: Vec<u64>) -> Self {
-        // m·m = 1 modulo 8; each step doubles the bits that are right: 3, 6, 12, 24, 48, 96.
-        let m = words[0];
-        let inverse = (0..5).fold(m, |x, _| x.wrapping_mul(2_u64.wrapping_sub(m.wrapping_mul(x))));
-        Self { words, inverse: inverse.wrapping_neg() }
+        let inverse = inverse(words[0]).wrapping_neg();
+        Self { words, inverse }
     }
 
     /// Its words.

@@ -66,6 +66,7 @@ const UNSAFE_PATHS: &[&str] = &[
     "crates/simd/src/fft/four.rs",
     "crates/simd/src/fma.rs",
     "crates/simd/src/ifma.rs",
+    "crates/simd/src/instructions.rs",
     "crates/collatz/src/cpu/simd",
 ];
 

@@ -20,14 +20,14 @@ const MOST_CURVES: u64 = 1 << 40;
 The result has a line for each integer, N = p * q * r. A part that is not prime stands in brackets. Each find is also told on
 standard error, with the parameters that repeat it: warpmp ecm N --b1 B1 --b2 B2 --sigma F:S, or GMP-ECM's -sigma F:S.
 
-Bounds and curves for a factor of D digits, as --digits D sets them:
+--digits D sets the bound B1 and the number N of curves for a factor of D digits:
 
   D    20     25     30    35    40     45     50      55      60      65
   B1   11e3   5e4    25e4  1e6   3e6    11e6   43e6    11e7    26e7    85e7
-  runs 88     287    682   1699  4911   10369  18732   47300   120880  209307
+  N    88     287    682   1699  4911   10369  18732   47300   120880  209307
 
-A curve of these families is found by its number: 0 Suyama's, 1 and 3 GMP-ECM's for words. Without --sigma the curves are of
-family 0 and depend on --seed, on the integer and on the curve's number alone.
+The families of curves have GMP-ECM's numbers: 0 is Suyama's family, the sigmas of 1 and 3 have 32 bits. Without --sigma the
+curves are of family 0; they depend on --seed, on the integer and on the number of the curve alone.
 
 An integer is decimal, 0x…, or an expression: 2^997-1, (2^101-1)/7432339208719, 100!+1, 97#-1. Save lines (--save, --resume)
 are GMP-ECM's.

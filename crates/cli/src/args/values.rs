@@ -59,16 +59,9 @@ pub(crate) fn integer(text: &str) -> Result<BigUint, String> {
     Ok(BigUint::from_bytes_le(&value.to_le_bytes()))
 }
 
-/// A bound of a factoring method: a number, an expression, or `1.5e6`.
+/// A bound of a factoring method.
 pub(crate) fn bound(text: &str) -> Result<u64, String> {
-    let scientific = || {
-        let (digits, zeros) = text.split_once(['e', 'E'])?;
-        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-        let zeros = zeros.parse::<u32>().ok()?.checked_sub(fraction.len() as u32)?;
-        let number: u64 = format!("{whole}{fraction}").parse().ok()?;
-        number.checked_mul(10_u64.checked_pow(zeros)?)
-    };
-    scientific().map_or_else(|| any(text).map_err(|_| format!("'{text}' is no bound; write 1000000, 1e6 or 10^6")), Ok)
+    any(text).map_err(|_| format!("'{text}' is no bound; write 1000000, 1e6 or 10^6"))
 }
 
 /// A number, or a ratio of two: `2/7`.

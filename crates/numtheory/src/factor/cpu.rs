@@ -8,7 +8,7 @@ use super::exponent::Exponent;
 use super::first;
 use super::lane::{Ended, Lane, Line};
 use super::meter::Meter;
-use super::pairing::Pairing;
+use super::pairing::{Pairing, Section};
 use super::ring::{Arithmetic, Words};
 use super::second::Walk;
 use crate::error::Result;
@@ -65,6 +65,24 @@ impl Instructions {
     }
 }
 
+/// Work that is written for any arithmetic.
+trait Work {
+    type Output;
+
+    fn with<A: Arithmetic>(self, arithmetic: A) -> Result<Vec<Self::Output>>;
+}
+
+impl Instructions {
+    fn run<W: Work>(self, work: W) -> Result<Vec<W::Output>> {
+        match self {
+            Self::Ifma(s) => work.with(s),
+            Self::Fma(s) => work.with(s),
+            Self::Avx2(s) => work.with(s),
+            Self::Words => work.with(Words),
+        }
+    }
+}
+
 /// The first stage: `x` becomes its multiple (or power) by the exponent.
 pub(super) fn first_stage(
     instructions: Instructions,
@@ -73,35 +91,28 @@ pub(super) fn first_stage(
     exponent: &Exponent,
     meter: &Meter<'_>,
 ) -> Result<Vec<Ended>> {
-    match instructions {
-        Instructions::Ifma(s) => first_with(s, line, lanes, exponent, meter),
-        Instructions::Fma(s) => first_with(s, line, lanes, exponent, meter),
-        Instructions::Avx2(s) => first_with(s, line, lanes, exponent, meter),
-        Instructions::Words => first_with(Words, line, lanes, exponent, meter),
-    }
+    instructions.run(First { line, lanes, exponent, meter })
 }
 
-fn first_with<A: Arithmetic>(
-    arithmetic: A,
+struct First<'w> {
     line: Line,
-    lanes: &[Lane],
-    exponent: &Exponent,
-    meter: &Meter<'_>,
-) -> Result<Vec<Ended>> {
-    let groups = groups(arithmetic, lanes);
-    let total = (groups.len() * exponent.bits().max(1)) as u64;
-    let ended: Vec<Vec<Ended>> = groups
-        .par_iter()
-        .map(|group| first::run(arithmetic, line, group, exponent, &|bits| meter.step(bits, total)))
-        .collect();
-    meter.check()?;
-    let mut all: Vec<Option<Ended>> = lanes.iter().map(|_| None).collect();
-    for (group, ended) in groups.iter().zip(ended) {
-        for (place, ended) in group.places.iter().zip(ended) {
-            all[*place] = Some(ended);
-        }
+    lanes: &'w [Lane],
+    exponent: &'w Exponent,
+    meter: &'w Meter<'w>,
+}
+
+impl Work for First<'_> {
+    type Output = Ended;
+
+    fn with<A: Arithmetic>(self, arithmetic: A) -> Result<Vec<Ended>> {
+        let Self { line, lanes, exponent, meter } = self;
+        let groups = groups(arithmetic, lanes);
+        let total = (groups.len() * exponent.bits().max(1)) as u64;
+        let stage = |group| first::run(arithmetic, line, group, exponent, &|bits| meter.step(bits, total));
+        let ended: Vec<Vec<Ended>> = groups.par_iter().map(stage).collect();
+        meter.check()?;
+        Ok(in_order(&groups, ended, lanes.len()))
     }
-    Ok(all.into_iter().flatten().collect())
 }
 
 /// The second stage: a divisor of each modulus, 1 if there is none. `x` is the residue of the first stage.
@@ -112,49 +123,54 @@ pub(super) fn second_stage(
     pairing: &Pairing,
     meter: &Meter<'_>,
 ) -> Result<Vec<BigUint>> {
-    match instructions {
-        Instructions::Ifma(s) => second_with(s, line, lanes, pairing, meter),
-        Instructions::Fma(s) => second_with(s, line, lanes, pairing, meter),
-        Instructions::Avx2(s) => second_with(s, line, lanes, pairing, meter),
-        Instructions::Words => second_with(Words, line, lanes, pairing, meter),
+    instructions.run(Second { line, lanes, pairing, meter })
+}
+
+struct Second<'w> {
+    line: Line,
+    lanes: &'w [Lane],
+    pairing: &'w Pairing,
+    meter: &'w Meter<'w>,
+}
+
+impl Work for Second<'_> {
+    type Output = BigUint;
+
+    fn with<A: Arithmetic>(self, arithmetic: A) -> Result<Vec<BigUint>> {
+        let Self { line, lanes, pairing, meter } = self;
+        let groups = groups(arithmetic, lanes);
+        let mut walks: Vec<Walk<A::Ring>> =
+            groups.par_iter().map(|group| Walk::new(group.ring(arithmetic), line, group, pairing)).collect();
+        let sections = pairing.sections();
+        let mut section = pairing.section(0);
+        for number in 0..sections {
+            // The next section's pairs are made beside the products of this one.
+            let next = || if number + 1 < sections { pairing.section(number + 1) } else { Section::default() };
+            let steps = || {
+                walks.par_iter_mut().for_each(|walk| {
+                    if meter.goes_on() {
+                        walk.section(&section);
+                        meter.step(1, sections * groups.len() as u64);
+                    }
+                });
+            };
+            let (made, ()) = rayon::join(next, steps);
+            meter.check()?;
+            section = made;
+        }
+        Ok(in_order(&groups, walks.into_iter().map(Walk::divisors).collect(), lanes.len()))
     }
 }
 
-fn second_with<A: Arithmetic>(
-    arithmetic: A,
-    line: Line,
-    lanes: &[Lane],
-    pairing: &Pairing,
-    meter: &Meter<'_>,
-) -> Result<Vec<BigUint>> {
-    let groups = groups(arithmetic, lanes);
-    let mut walks: Vec<Walk<A::Ring>> =
-        groups.par_iter().map(|group| Walk::new(group.ring(arithmetic), line, group, pairing)).collect();
-    let sections = pairing.sections();
-    let mut section = pairing.section(0);
-    for number in 0..sections {
-        // The next section's pairs are made beside the products of this one.
-        let next =
-            || if number + 1 < sections { pairing.section(number + 1) } else { super::pairing::Section::default() };
-        let steps = || {
-            walks.par_iter_mut().for_each(|walk| {
-                if meter.goes_on() {
-                    walk.section(&section);
-                    meter.step(1, sections * groups.len() as u64);
-                }
-            });
-        };
-        let (made, ()) = rayon::join(next, steps);
-        meter.check()?;
-        section = made;
-    }
-    let mut divisors = vec![BigUint::from(1_u32); lanes.len()];
-    for (group, walk) in groups.iter().zip(walks) {
-        for (place, divisor) in group.places.iter().zip(walk.divisors()) {
-            divisors[*place] = divisor;
+/// The results of the groups in the order of the lanes.
+fn in_order<T>(groups: &[Group<'_>], results: Vec<Vec<T>>, lanes: usize) -> Vec<T> {
+    let mut all: Vec<Option<T>> = (0..lanes).map(|_| None).collect();
+    for (group, results) in groups.iter().zip(results) {
+        for (place, result) in group.places.iter().zip(results) {
+            all[*place] = Some(result);
         }
     }
-    Ok(divisors)
+    all.into_iter().flatten().collect()
 }
 
 /// The lanes in groups; lanes of one group have moduli of nearly the same length.

@@ -167,3 +167,43 @@ fn lucas_is_consistent<R: Ring>(ring: &mut R, [low, high]: [&R::Residue; 2], a: 
     ring.add(&product, four, &mut right);
     ring.same(&left, &right)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+mod tests {
+    use super::*;
+    use crate::factor::lane::Lane;
+    use crate::factor::ring::Words;
+
+    /// Ladders pass their checks. A point that is wrong by one in one coordinate does not, whichever it is.
+    #[test]
+    fn a_slip_is_found() {
+        let lane = Lane { n: 1_000_000_007_u32.into(), d: 1234_u32.into(), x: 2_u32.into() };
+        let group = Group { places: vec![0], lanes: vec![&lane] };
+        let mut ring = group.ring(Words);
+        let [one, two, four, d] = [1, 2, 4, 1234].map(|number| constant(&mut ring, &group, number));
+        let start = Projective { x: two.clone(), z: one.clone(), affine: true };
+        let mut points = ladder(&mut CurveLine::new(&ring, d.clone()), &mut ring, &start, 20, |i| i % 3 > 0, |_| true);
+        let passes = |ring: &mut _, [low, high]: &[Projective<_>; 2]| {
+            curve_is_consistent(ring, [low, high], &start.x, &d, &four) == 1
+        };
+        assert!(passes(&mut ring, &points));
+        for which in 0..4 {
+            let [low, high] = &mut points;
+            let coordinate = [&mut low.x, &mut low.z, &mut high.x, &mut high.z].into_iter().nth(which).unwrap();
+            let right = coordinate.clone();
+            ring.add(&right, &one, coordinate);
+            assert!(!passes(&mut ring, &points), "coordinate {which}");
+            let [low, high] = &mut points;
+            *[&mut low.x, &mut low.z, &mut high.x, &mut high.z].into_iter().nth(which).unwrap() = right;
+        }
+        let start = constant(&mut ring, &group, 5);
+        let [low, high] = ladder(&mut LucasLine::new(&ring, two), &mut ring, &start, 20, |i| i % 3 > 0, |_| true);
+        assert_eq!(lucas_is_consistent(&mut ring, [&low, &high], &start, &four), 1);
+        let mut wrong = ring.zero();
+        ring.add(&low, &one, &mut wrong);
+        assert_eq!(lucas_is_consistent(&mut ring, [&wrong, &high], &start, &four), 0);
+        ring.add(&high, &one, &mut wrong);
+        assert_eq!(lucas_is_consistent(&mut ring, [&low, &wrong], &start, &four), 0);
+    }
+}

@@ -203,36 +203,48 @@ pub enum Verdict {
 /// # Errors
 /// [`Error::Stopped`](crate::Error::Stopped).
 pub fn run(jobs: &[Job], bounds: Bounds, watch: &dyn Watch) -> Result<Vec<Verdict>> {
-    run_with(None, jobs, bounds, watch)
+    Stages::new(bounds).run(jobs, watch)
 }
 
-fn run_with(
-    instructions: Option<Instructions>,
-    jobs: &[Job],
+/// What all jobs with the same bounds have in common.
+struct Stages {
     bounds: Bounds,
-    watch: &dyn Watch,
-) -> Result<Vec<Verdict>> {
-    let mut verdicts = vec![Verdict::Unsuitable; jobs.len()];
-    let mut parts: BTreeMap<(Line, u64), Vec<(usize, Lane)>> = BTreeMap::new();
-    for (place, job) in jobs.iter().enumerate() {
-        match lane(job) {
-            Ok(lane) => parts.entry((job.method.line(), job.done)).or_default().push((place, lane)),
-            Err(verdict) => verdicts[place] = verdict,
-        }
+    /// The first stage's exponents, by the bound up to which it was done before.
+    exponents: BTreeMap<u64, Exponent>,
+    pairing: Pairing,
+    /// None: the fastest ones.
+    instructions: Option<Instructions>,
+}
+
+impl Stages {
+    fn new(bounds: Bounds) -> Self {
+        let pairing = Pairing::new(bounds.b1, bounds.b2);
+        Self { bounds, exponents: BTreeMap::new(), pairing, instructions: None }
     }
-    let (all, mut before) = (parts.values().map(Vec::len).sum::<usize>().max(1) as f64, 0.0);
-    let pairing = Pairing::new(bounds.b1, bounds.b2);
-    for ((line, done), lanes) in parts {
-        let share = lanes.len() as f64 / all;
-        let part = Part { instructions, line, bounds, watch, from: before, to: before + share };
-        let (places, lanes): (Vec<usize>, Vec<Lane>) = lanes.into_iter().unzip();
-        let exponent = Exponent::new(done, bounds.b1);
-        for (place, verdict) in places.into_iter().zip(part.run(lanes, &exponent, &pairing)?) {
-            verdicts[place] = verdict;
+
+    fn run(&mut self, jobs: &[Job], watch: &dyn Watch) -> Result<Vec<Verdict>> {
+        let mut verdicts = vec![Verdict::Unsuitable; jobs.len()];
+        let mut parts: BTreeMap<(Line, u64), Vec<(usize, Lane)>> = BTreeMap::new();
+        for (place, job) in jobs.iter().enumerate() {
+            match lane(job) {
+                Ok(lane) => parts.entry((job.method.line(), job.done)).or_default().push((place, lane)),
+                Err(verdict) => verdicts[place] = verdict,
+            }
         }
-        before += share;
+        let (all, mut before) = (parts.values().map(Vec::len).sum::<usize>().max(1) as f64, 0.0);
+        for ((line, done), lanes) in parts {
+            let share = lanes.len() as f64 / all;
+            let (instructions, bounds) = (self.instructions, self.bounds);
+            let part = Part { instructions, line, bounds, watch, from: before, to: before + share };
+            let (places, lanes): (Vec<usize>, Vec<Lane>) = lanes.into_iter().unzip();
+            let exponent = self.exponents.entry(done).or_insert_with(|| Exponent::new(done, bounds.b1));
+            for (place, verdict) in places.into_iter().zip(part.run(&lanes, exponent, &self.pairing)?) {
+                verdicts[place] = verdict;
+            }
+            before += share;
+        }
+        Ok(verdicts)
     }
-    Ok(verdicts)
 }
 
 /// The lane of a job; a verdict if there is none.
@@ -278,12 +290,12 @@ struct Part<'w> {
 }
 
 impl Part<'_> {
-    fn run(&self, mut lanes: Vec<Lane>, exponent: &Exponent, pairing: &Pairing) -> Result<Vec<Verdict>> {
+    fn run(&self, lanes: &[Lane], exponent: &Exponent, pairing: &Pairing) -> Result<Vec<Verdict>> {
         let bits = lanes.iter().map(|lane| lane.n.bits() as usize).max().unwrap_or(1);
         let instructions = self.instructions.unwrap_or_else(|| Instructions::available(bits)[0]);
         let middle = if self.bounds.b2 > self.bounds.b1 { f64::midpoint(self.from, self.to) } else { self.to };
         let meter = Meter::new(self.watch, self.from, middle);
-        let ended = cpu::first_stage(instructions, self.line, &lanes, exponent, &meter)?;
+        let ended = cpu::first_stage(instructions, self.line, lanes, exponent, &meter)?;
         let mut verdicts: Vec<Verdict> =
             lanes.iter().zip(&ended).map(|(lane, ended)| self.after_first(lane, ended)).collect();
         if self.bounds.b2 == self.bounds.b1 {
@@ -297,7 +309,6 @@ impl Part<'_> {
                 left.push(Lane { x: residue.clone(), ..lanes[place].clone() });
             }
         }
-        lanes.clear();
         let meter = Meter::new(self.watch, middle, self.to);
         let divisors = cpu::second_stage(instructions, self.line, &left, pairing, &meter)?;
         for (place, (lane, divisor)) in places.into_iter().zip(left.iter().zip(divisors)) {
@@ -390,7 +401,10 @@ mod tests {
             let most = if place == 0 { u64::MAX } else { 2000 };
             for row in known(1024).into_iter().filter(|row| row.bounds.b1 <= most) {
                 let only_first = Bounds::new(row.bounds.b1, 0).unwrap();
-                let run = |bounds| run_with(Some(instructions), std::slice::from_ref(&row.job), bounds, &()).unwrap();
+                let run = |bounds| {
+                    let mut stages = Stages { instructions: Some(instructions), ..Stages::new(bounds) };
+                    stages.run(std::slice::from_ref(&row.job), &()).unwrap()
+                };
                 assert_eq!(run(row.bounds), [expected(&row)], "{instructions:?} {:?}", row.job);
                 if let Some(residue) = row.residue {
                     assert_eq!(run(only_first), [Verdict::Nothing(residue)], "{instructions:?} {:?}", row.job);

@@ -6,13 +6,7 @@ use dashu_int::{
 };
 use num_bigint::BigUint;
 
-fn to_dashu(number: &BigUint) -> UBig {
-    UBig::from_le_bytes(&number.to_bytes_le())
-}
-
-fn from_dashu(number: &UBig) -> BigUint {
-    BigUint::from_bytes_le(&number.to_le_bytes())
-}
+use crate::batch_gcd::{to_biguint, to_ubig};
 
 /// `a⁻¹ mod n`.
 ///
@@ -22,17 +16,17 @@ pub(super) fn inverse(a: &BigUint, n: &BigUint) -> Result<BigUint, BigUint> {
     if a % n == BigUint::ZERO {
         return Err(n.clone());
     }
-    let n = to_dashu(n);
-    let (gcd, x, _) = to_dashu(a).gcd_ext(&n);
+    let n = to_ubig(n);
+    let (gcd, x, _) = to_ubig(a).gcd_ext(&n);
     if gcd != UBig::ONE {
-        return Err(from_dashu(&gcd));
+        return Err(to_biguint(&gcd));
     }
     let modulus = IBig::from(n);
     let residue = (x % &modulus + &modulus) % &modulus;
-    Ok(from_dashu(&residue.into_parts().1))
+    Ok(to_biguint(&residue.into_parts().1))
 }
 
 /// The greatest common divisor of `a` and `n`, above 0.
 pub(super) fn common_divisor(a: &BigUint, n: &BigUint) -> BigUint {
-    if *a == BigUint::ZERO { n.clone() } else { from_dashu(&to_dashu(a).gcd(&to_dashu(n))) }
+    if *a == BigUint::ZERO { n.clone() } else { to_biguint(&to_ubig(a).gcd(&to_ubig(n))) }
 }

@@ -8,7 +8,7 @@ use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
 
 use super::modular::{common_divisor, inverse};
-use super::{Bounds, Job, Method, SaveLine, Sigma, SigmaError, Stage, Verdict, run};
+use super::{Bounds, Job, Method, SaveLine, Sigma, SigmaError, Stage, Stages, Verdict};
 use crate::error::{Error, Result};
 use crate::primality::is_bpsw_prime;
 use crate::watch::Watch;
@@ -240,6 +240,7 @@ pub fn search(
     watch: &dyn Watch,
     each: &mut dyn FnMut(&Job, &Verdict),
 ) -> Result<Outcome> {
+    let mut stages = Stages::new(plan.bounds);
     let mut all: Vec<Factorisation> = numbers.iter().map(Factorisation::new).collect();
     let mut next = vec![0; all.len()];
     let count = plan.attempts.count();
@@ -264,7 +265,7 @@ pub fn search(
         }
         share.of = jobs.len() as f64 / total;
         let (places, jobs): (Vec<usize>, Vec<Job>) = jobs.into_iter().unzip();
-        let Some(verdicts) = verdicts(&jobs, plan.bounds, &share)? else {
+        let Some(verdicts) = verdicts(&mut stages, &jobs, &share)? else {
             return Ok(Outcome { numbers: all, stopped: true });
         };
         for (place, (job, verdict)) in places.iter().zip(jobs.iter().zip(&verdicts)) {
@@ -299,7 +300,7 @@ pub fn resume(
         let jobs: Vec<Job> = places.iter().map(|place| lines[*place].job()).collect();
         let total = lines.len() as f64;
         let share = Share { watch, from: f64::from(done) / total, of: places.len() as f64 / total };
-        let Some(verdicts) = verdicts(&jobs, bounds, &share)? else {
+        let Some(verdicts) = verdicts(&mut Stages::new(bounds), &jobs, &share)? else {
             return Ok(Outcome { numbers: all, stopped: true });
         };
         for (place, (job, verdict)) in places.iter().zip(jobs.iter().zip(&verdicts)) {
@@ -312,8 +313,8 @@ pub fn resume(
 }
 
 /// The verdicts of jobs; none if the watch stops them.
-fn verdicts(jobs: &[Job], bounds: Bounds, watch: &dyn Watch) -> Result<Option<Vec<Verdict>>> {
-    match run(jobs, bounds, watch) {
+fn verdicts(stages: &mut Stages, jobs: &[Job], watch: &dyn Watch) -> Result<Option<Vec<Verdict>>> {
+    match stages.run(jobs, watch) {
         Err(Error::Stopped) => Ok(None),
         verdicts => verdicts.map(Some),
     }

@@ -13,6 +13,7 @@ use super::digits::Window;
 use super::doubles::Doubles;
 use super::table::Tables;
 use crate::ifma::Ifma;
+use crate::instructions::instructions;
 use crate::simd::{MAX_LANES, Simd, sealed::Sealed};
 
 /// The proof that the processor has AVX-512, with all that [`Ifma`] asks for.
@@ -20,17 +21,6 @@ use crate::simd::{MAX_LANES, Simd, sealed::Sealed};
 pub struct Eight(Ifma);
 
 impl Sealed for Eight {}
-
-/// Methods that are one instruction each.
-macro_rules! instructions {
-    ($($name:ident($($x:ident: $type:ty),*) -> $result:ty { $instruction:expr })*) => {$(
-        #[inline(always)]
-        fn $name(self, $($x: $type),*) -> $result {
-            // SAFETY: the processor has the instruction: `self` is the proof.
-            unsafe { $instruction }
-        }
-    )*};
-}
 
 impl Doubles for Eight {
     type Vector = __m512d;

@@ -12,6 +12,7 @@ use super::digits::Window;
 use super::doubles::Doubles;
 use super::table::Tables;
 use crate::fma::Fma;
+use crate::instructions::instructions;
 use crate::simd::{MAX_LANES, Simd, sealed::Sealed};
 
 /// The proof that the processor has AVX2 and fused operations.
@@ -19,17 +20,6 @@ use crate::simd::{MAX_LANES, Simd, sealed::Sealed};
 pub struct Four(Fma);
 
 impl Sealed for Four {}
-
-/// Methods that are one instruction each.
-macro_rules! instructions {
-    ($($name:ident($($x:ident: $type:ty),*) -> $result:ty { $instruction:expr })*) => {$(
-        #[inline(always)]
-        fn $name(self, $($x: $type),*) -> $result {
-            // SAFETY: the processor has the instruction: `self` is the proof.
-            unsafe { $instruction }
-        }
-    )*};
-}
 
 impl Doubles for Four {
     type Vector = __m256d;

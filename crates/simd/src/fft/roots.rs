@@ -3,103 +3,26 @@
 //! Sums of two doubles have an error below 2⁻¹⁰⁰. A root is the product of one of `√n` roots and one of `√n` others, both as
 //! such sums. So a table costs some twenty operations an entry, and few series.
 
-/// The unevaluated sum of two doubles, the first of which is the nearest double of the sum.
-#[derive(Clone, Copy, Debug)]
-struct Pair(f64, f64);
+use crate::double_double::{DoubleDouble, cosine_and_sine};
 
-/// Terms of the series of cosine and sine for an eighth of a turn: the next term is below 2⁻¹⁰⁵.
-const TERMS: u32 = 14;
-
-impl Pair {
-    const ZERO: Self = Self(0.0, 0.0);
-    const ONE: Self = Self(1.0, 0.0);
-    /// 2π.
-    const TURN: Self = Self(std::f64::consts::TAU, 2.449_293_598_294_706_4e-16);
-
-    /// `a + b`, where `|a| ≥ |b|` or `a = 0`.
-    #[inline]
-    fn ordered(a: f64, b: f64) -> Self {
-        let sum = a + b;
-        Self(sum, b - (sum - a))
-    }
-
-    #[inline]
-    fn add(self, other: Self) -> Self {
-        let sum = self.0 + other.0;
-        let part = sum - self.0;
-        let error = (self.0 - (sum - part)) + (other.0 - part);
-        Self::ordered(sum, error + (self.1 + other.1))
-    }
-
-    #[inline]
-    fn neg(self) -> Self {
-        Self(-self.0, -self.1)
-    }
-
-    #[inline]
-    fn mul(self, other: Self) -> Self {
-        let product = self.0 * other.0;
-        let error = self.0.mul_add(other.0, -product);
-        Self::ordered(product, error + (self.0 * other.1 + self.1 * other.0))
-    }
-
-    fn divide(self, n: f64) -> Self {
-        let quotient = self.0 / n;
-        let rest = (-quotient).mul_add(n, self.0) + self.1;
-        Self::ordered(quotient, rest / n)
-    }
-}
-
-/// A complex number of pairs.
+/// A complex number of such sums.
 #[derive(Clone, Copy, Debug)]
 struct Point {
-    re: Pair,
-    im: Pair,
+    re: DoubleDouble,
+    im: DoubleDouble,
 }
 
 impl Point {
     /// `e^(2πi·number/of)`.
     fn root(number: u64, of: u64) -> Self {
-        let number = number % of;
-        // An eighth of a turn and a rest of at most an eighth: the rest is mirrored in odd eighths.
-        let eighth = (u128::from(number) * 8 / u128::from(of)) as u64;
-        let rest = 8 * u128::from(number) - u128::from(eighth) * u128::from(of);
-        let rest = if eighth.is_multiple_of(2) { rest } else { u128::from(of) - rest };
-        // Both are below 2^53.
-        let x = Pair::TURN.mul(Pair(rest as f64, 0.0)).divide(8.0 * of as f64);
-        let minus_square = x.mul(x.neg());
-        let (c, s) = (series(Pair::ONE, minus_square, 1), series(x, minus_square, 2));
-        let (re, im) = match eighth {
-            0 => (c, s),
-            1 => (s, c),
-            2 => (s.neg(), c),
-            3 => (c.neg(), s),
-            4 => (c.neg(), s.neg()),
-            5 => (s.neg(), c.neg()),
-            6 => (s, c.neg()),
-            _ => (c, s.neg()),
-        };
+        let [re, im] = cosine_and_sine(number, of);
         Self { re, im }
     }
 
     #[inline]
     fn mul(self, other: Self) -> Self {
-        Self {
-            re: self.re.mul(other.re).add(self.im.mul(other.im).neg()),
-            im: self.re.mul(other.im).add(self.im.mul(other.re)),
-        }
+        Self { re: self.re * other.re + -(self.im * other.im), im: self.re * other.im + self.im * other.re }
     }
-}
-
-/// `first·(1 + z/(k(k+1)) + z²/(k(k+1)(k+2)(k+3)) + …)`.
-fn series(first: Pair, z: Pair, k: u32) -> Pair {
-    let mut terms = vec![first];
-    for i in 0..TERMS {
-        let divisor = f64::from((k + 2 * i) * (k + 2 * i + 1));
-        terms.push(terms[i as usize].mul(z).divide(divisor));
-    }
-    // The smallest terms first.
-    terms.into_iter().rev().fold(Pair::ZERO, Pair::add)
 }
 
 /// The roots of unity of one order.
@@ -126,7 +49,7 @@ impl Roots {
         let number = number % self.order;
         let (coarse, fine) = (number / self.step, number % self.step);
         let point = self.coarse[coarse as usize].mul(self.fine[fine as usize]);
-        [point.re.0, point.im.0]
+        [point.re.nearest(), point.im.nearest()]
     }
 }
 

@@ -39,6 +39,20 @@ pub(super) fn store(words: &[Word], row: &mut [u32]) {
     row[filled..].fill(0);
 }
 
+/// The words of a row of limbs.
+pub(super) fn words(row: &[u32]) -> impl Iterator<Item = Word> + '_ {
+    let join = |limbs: &[u32]| limbs.iter().rev().fold(0, |word: Word, limb| word << 16 << 16 | Word::from(*limb));
+    row.chunks(LIMBS).map(join)
+}
+
+/// The limbs of a number.
+pub(super) fn limbs(number: &UBig) -> Vec<u32> {
+    let words = number.as_words();
+    let mut row = vec![0; words.len() * LIMBS];
+    store(words, &mut row);
+    row
+}
+
 /// An operand as the library's number; a shared row is converted once.
 pub(super) struct Operand<'r> {
     rows: Rows<'r>,
@@ -62,9 +76,8 @@ impl<'r> Operand<'r> {
         if self.ready && self.rows.is_shared() {
             return;
         }
-        let join = |limbs: &[u32]| limbs.iter().rev().fold(0, |word: Word, limb| word << 16 << 16 | Word::from(*limb));
         self.words.clear();
-        self.words.extend(self.rows.row(lane).chunks(LIMBS).map(join));
+        self.words.extend(words(self.rows.row(lane)));
         self.value = UBig::from_words(&self.words);
         self.ready = true;
     }

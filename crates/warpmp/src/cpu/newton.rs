@@ -14,8 +14,10 @@
 //! P. Zimmermann, Karatsuba square root, 1999.
 
 use dashu_int::ops::{BitTest, DivRem, SquareRootRem};
-use dashu_int::{IBig, UBig, Word};
+use dashu_int::{IBig, UBig};
 use warpmp_simd::fft::{Doubles, Eight, Four, Multiplier};
+
+use super::library::{limbs, words};
 
 /// Bits of the shorter factor from which on a transform is faster than the library (measured).
 const PRODUCT_BITS: usize = 16384;
@@ -25,9 +27,6 @@ const DIVISION_BITS: usize = 60_000;
 
 /// Bits of a radicand from which on the division above is.
 const ROOT_BITS: usize = 4 * DIVISION_BITS;
-
-/// Limbs of 32 bits in a word of the library.
-const LIMBS: usize = Word::BITS as usize / 32;
 
 /// `a·b`, by a transform if both are long.
 pub fn product(a: &UBig, b: &UBig) -> UBig {
@@ -49,17 +48,7 @@ fn transformed<S: Doubles>(s: S, a: &UBig, b: &UBig) -> Option<UBig> {
     } else {
         multiplier.multiply(&x, &y, &mut c);
     }
-    let mut words: Vec<Word> = vec![0; c.len().div_ceil(LIMBS)];
-    for (word, limbs) in words.iter_mut().zip(c.chunks(LIMBS)) {
-        *word = limbs.iter().rev().fold(0, |word: Word, limb| word << 16 << 16 | Word::from(*limb));
-    }
-    Some(UBig::from_words(&words))
-}
-
-/// A number's limbs.
-fn limbs(number: &UBig) -> Vec<u32> {
-    let words = number.as_words().iter();
-    words.flat_map(|word| (0..LIMBS).map(move |place| (*word >> (32 * place)) as u32)).collect()
+    Some(UBig::from_words(&words(&c).collect::<Vec<_>>()))
 }
 
 /// Quotient and remainder; `b` is not zero.
@@ -230,6 +219,8 @@ impl<'m> Montgomery<'m> {
 
 #[cfg(test)]
 mod tests {
+    use dashu_int::Word;
+
     use super::*;
 
     /// Numbers of so many bits: all ones, a power of two, bits without a pattern, ones and zeros in halves.

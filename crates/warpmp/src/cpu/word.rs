@@ -8,6 +8,8 @@
 //! same low word, so `t/2^64 − q·m/2^64` is an integer in `(−m, m)`; where it is negative, `m` is added.
 //! source: Montgomery 1985.
 
+use warpmp_simd::words;
+
 use super::rows::{Piece, digit_of};
 use super::simd::Power;
 use super::{general, reduction};
@@ -123,9 +125,7 @@ struct Ring {
 impl Ring {
     #[inline]
     fn new(m: u64) -> Self {
-        // m·m = 1 modulo 8; each step doubles the bits that are right: 3, 6, 12, 24, 48, 96.
-        let inverse = (0..5).fold(m, |x, _| x.wrapping_mul(2_u64.wrapping_sub(m.wrapping_mul(x))));
-        Self { m, inverse }
+        Self { m, inverse: words::inverse(m) }
     }
 
     /// `t/2^64` for `t < m·2^64`.

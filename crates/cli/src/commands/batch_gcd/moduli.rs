@@ -131,10 +131,13 @@ impl Moduli {
             let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
             let (digits, radix) = digits.map_or((text, 10), |digits| (digits, 16));
             let number = BigUint::parse_bytes(digits.as_bytes(), radix).filter(|_| !digits.contains('_'));
-            let Some(number) = number.filter(|number| number.bits() <= SLOW_MAX_BITS as u64) else {
-                let problem = LineProblem::NotANumber { head: text.chars().take(40).collect() };
-                return Err(FileError::Line { path: name.into(), line, problem }.into());
-            };
+            let fault = |problem| FileError::Line { path: name.into(), line, problem };
+            let number =
+                number.ok_or_else(|| fault(LineProblem::NotANumber { head: text.chars().take(40).collect() }))?;
+            if number.bits() > SLOW_MAX_BITS as u64 {
+                let problem = LineProblem::TooWide { bits: number.bits() as usize, limit: SLOW_MAX_BITS };
+                return Err(fault(problem).into());
+            }
             let label =
                 label.and_then(|label| record.get(label)).map_or_else(|| format!("{name}:{line}"), str::to_owned);
             self.push(label, number);

@@ -46,7 +46,9 @@ impl Finds {
                 job.n,
             )),
             Verdict::NoGroup => console::note(&format!("{} is of no use modulo {}", method(&job.method), job.n)),
-            Verdict::Slipped | Verdict::Nothing(_) | Verdict::Unsuitable => {}
+            Verdict::Unsuitable => console::note(&format!("{} is even or below 3: nothing was tried", job.n)),
+            // The end tells of slips.
+            Verdict::Slipped | Verdict::Nothing(_) => {}
         }
     }
 }

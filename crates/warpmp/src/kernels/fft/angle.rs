@@ -1,8 +1,9 @@
 //! Cosine and sine of a fraction of a turn, correctly rounded.
 //!
-//! An angle is an integer: a turn has [`TURN`] units, which thirds, fifths and many halves of it divide exactly. The series of
-//! cosine and sine run in pairs of doubles with an error below 2⁻⁹⁵. The high part of a pair is the nearest double of its
-//! value. Tests compare every entry of every table with a computation in long integers.
+//! An angle is an integer: a turn has [`TURN`] units, which thirds, fifths and many halves of it divide exactly. The bound on
+//! the errors stands in [`double_double`]. Tests compare every entry of every table with a computation in long integers.
+
+use warpmp_simd::double_double;
 
 /// An angle, from zero to less than [`TURN`].
 pub(super) type Angle = u64;
@@ -24,42 +25,6 @@ pub(super) const fn opposite(angle: Angle) -> Angle {
     (TURN - angle) % TURN
 }
 
-/// Terms of the series for angles to an eighth of a turn: the next term is below 2⁻¹⁰⁵.
-const TERMS: u32 = 14;
-
-/// The unevaluated sum of two doubles, the first of which is the nearest double of the sum.
-#[derive(Clone, Copy, Debug)]
-struct Pair(f64, f64);
-
-impl Pair {
-    const PI: Self = Self(std::f64::consts::PI, 1.224_646_799_147_353_2e-16);
-
-    /// `a + b`, where `|a| ≥ |b|` or `a = 0`.
-    fn sum(a: f64, b: f64) -> Self {
-        let s = a + b;
-        Self(s, b - (s - a))
-    }
-
-    fn add(self, other: Self) -> Self {
-        let s = self.0 + other.0;
-        let t = s - self.0;
-        let error = (self.0 - (s - t)) + (other.0 - t);
-        Self::sum(s, error + (self.1 + other.1))
-    }
-
-    fn mul(self, other: Self) -> Self {
-        let p = self.0 * other.0;
-        let error = self.0.mul_add(other.0, -p);
-        Self::sum(p, error + (self.0 * other.1 + self.1 * other.0))
-    }
-
-    fn divide(self, n: f64) -> Self {
-        let q = self.0 / n;
-        let rest = (-q).mul_add(n, self.0) + self.1;
-        Self::sum(q, rest / n)
-    }
-}
-
 /// Cosine and sine of an angle, each the nearest double.
 pub(super) fn cosine_and_sine(angle: Angle) -> [f64; 2] {
     divided_cosine_and_sine(angle, 1)
@@ -67,35 +32,7 @@ pub(super) fn cosine_and_sine(angle: Angle) -> [f64; 2] {
 
 /// Cosine and sine of an angle over a divisor, each the nearest double.
 pub(super) fn divided_cosine_and_sine(angle: Angle, divisor: u32) -> [f64; 2] {
-    const EIGHTH: Angle = TURN / 8;
-    let (octant, within) = (angle / EIGHTH, angle % EIGHTH);
-    let part = if octant.is_multiple_of(2) { within } else { EIGHTH - within };
-    // Exact: the part has fewer than 53 bits. A half turn is π.
-    let x = Pair::PI.mul(Pair(part as f64 / (1_u64 << 39) as f64, 0.0)).divide((TURN >> 40) as f64);
-    let minus_square = x.mul(Pair(-x.0, -x.1));
-    let nearest = |it: Pair| it.divide(f64::from(divisor)).0;
-    let [c, s] = [series(Pair(1.0, 0.0), minus_square, 1), series(x, minus_square, 2)].map(nearest);
-    match octant {
-        0 => [c, s],
-        1 => [s, c],
-        2 => [-s, c],
-        3 => [-c, s],
-        4 => [-c, -s],
-        5 => [-s, -c],
-        6 => [s, -c],
-        _ => [c, -s],
-    }
-}
-
-/// `first·(1 + z/(k(k+1)) + z²/(k(k+1)(k+2)(k+3)) + …)`.
-fn series(first: Pair, z: Pair, k: u32) -> Pair {
-    let mut terms = vec![first];
-    for i in 0..TERMS {
-        let divisor = f64::from((k + 2 * i) * (k + 2 * i + 1));
-        terms.push(terms[i as usize].mul(z).divide(divisor));
-    }
-    // The smallest terms first.
-    terms.into_iter().rev().fold(Pair(0.0, 0.0), Pair::add)
+    double_double::cosine_and_sine(angle, TURN).map(|it| it.divide(f64::from(divisor)).nearest())
 }
 
 /// The angles of the points that the levels of a tree reach from the root `x^n = e(angle)`, in the order of the leaves.
