@@ -9,7 +9,7 @@
 //! ring       residues in vectors or words          cpu        groups on all cores
 //! save       GMP-ECM's save lines                  search     many curves on many integers
 //! levels     bounds and curves for D digits        trial      small factors
-//! whole      whole factorisations by rising bounds
+//! whole      whole factorisations by rising bounds  campaign   curves in a directory
 //! ```
 //!
 //! All three methods compute on a *line*, where a point is known by its `x`. The first stage multiplies a start by `lcm(1, …, B1)`. It
@@ -18,6 +18,7 @@
 //!
 //! source: Pollard 1974 (P−1); Williams 1982 (P+1); Lenstra 1987, Montgomery 1987 (ECM); Montgomery, Kruppa 2008 (second stages).
 
+pub mod campaign;
 mod cpu;
 mod curve;
 mod exponent;

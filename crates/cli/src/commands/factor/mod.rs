@@ -4,8 +4,10 @@
 //! input.rs       integers, expressions and save lines of files
 //! report.rs      finds, lines of the result, the summary
 //! whole.rs       `factor`: whole factorisations
+//! campaign.rs    curves in a directory
 //! ```
 
+pub(crate) mod campaign;
 pub(crate) mod input;
 pub(crate) mod report;
 pub(crate) mod whole;
@@ -18,13 +20,14 @@ use std::{
 
 use num_bigint::BigUint;
 use warpmp_numtheory::factor::{
-    Attempts, Bounds, BoundsError, Job, Level, Outcome, Plan, RATIO, SaveLine, SigmaError, Verdict, resume, search,
+    Attempts, Bounds, BoundsError, Job, Level, Outcome, Plan, RATIO, SaveLine, SigmaError, Verdict,
+    campaign::FolderError, resume, search,
 };
 
 use crate::{
     args::{Ecm, FactorArgs, Pm1, Pp1},
     console,
-    error::{Error, FAILED, Result, USAGE},
+    error::{Error, FAILED, INTERRUPTED, Result, USAGE},
     io::output::Output,
     progress::Progress,
 };
@@ -32,6 +35,9 @@ use report::{Finds, Report, Saves};
 
 /// Steps of the progress bar.
 const STEPS: u64 = 10_000;
+/// The other option that gives a bound.
+const OR_DIGITS: &str = ", or --digits D";
+
 /// Arguments and files of which no search comes.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FactorError {
@@ -41,6 +47,10 @@ pub(crate) enum FactorError {
     Sigma(#[from] SigmaError),
     #[error("give --b1 B1, the bound of the first stage{0}")]
     NoBound(&'static str),
+    #[error(transparent)]
+    Campaign(Box<FolderError>),
+    #[error("interrupted; `warpmp resume {folder}` goes on")]
+    Interrupted { folder: String },
     #[error("the processor made a mistake in {count} of {attempts} attempts: the results of these do not count")]
     Slips { count: u64, attempts: u64 },
 }
@@ -50,7 +60,8 @@ impl FactorError {
     pub(crate) const fn exit_code(&self) -> u8 {
         match self {
             Self::Bounds(_) | Self::Sigma(_) | Self::NoBound(_) => USAGE,
-            Self::Slips { .. } => FAILED,
+            Self::Slips { .. } | Self::Campaign(_) => FAILED,
+            Self::Interrupted { .. } => INTERRUPTED,
         }
     }
 }
@@ -59,11 +70,16 @@ impl FactorError {
 pub(crate) fn ecm(args: &Ecm) -> Result<()> {
     let level = args.digits.and_then(Level::of_digits);
     let count = level.map_or_else(|| args.curves.unwrap_or(1), |level| level.curves);
+    if let (Some(folder), Some(file)) = (&args.campaign, &args.common.file) {
+        let b1 = args.common.b1.or(level.map(|level| level.b1));
+        let bounds = bounds(&args.common, b1.ok_or(FactorError::NoBound(OR_DIGITS))?)?;
+        return campaign::run(args, folder, &input::integers(file)?, bounds, count);
+    }
     let attempts = match &args.sigma {
         Some(first) => Attempts::curves_from(first.clone(), count).map_err(FactorError::from)?,
         None => Attempts::Curves { seed: args.seed.unwrap_or_else(any_seed), count },
     };
-    run("ecm", &args.common, level.map(|level| level.b1), attempts, ", or --digits D")
+    run("ecm", &args.common, level.map(|level| level.b1), attempts, OR_DIGITS)
 }
 
 /// A seed that differs from run to run.
