@@ -14,6 +14,42 @@ use super::{
 /// The most curves of a run.
 const MOST_CURVES: u64 = 1 << 40;
 
+/// Factor integers: trial division, P-1, P+1 and elliptic curves with rising bounds
+#[derive(Debug, Group)]
+#[command(after_help = "\
+The result has a line for each integer, N = p * q * r. A part that is not prime stands in brackets. After # the line tells
+how each prime was found, so that `warpmp ecm` or GMP-ECM can repeat it, and how far each composite was searched: t25.0 says that
+a factor of 25 digits is still hidden with a probability of 1/e.
+
+The program tries primes below 10000, roots and primality; then, for each level of 10, 15, 20, … to D digits, P-1, P+1 and
+the curves of the table in `warpmp ecm --help`. A composite of at most 2D digits is factored completely.
+
+An integer is decimal, 0x…, or an expression: 2^997-1, (2^101-1)/7432339208719, 100!+1, 97#-1.
+
+Examples:
+  warpmp factor 2^128+1
+  warpmp factor numbers.txt --digits 25 -o factors.txt
+  warpmp factor numbers.npy --json")]
+pub(crate) struct Factor {
+    /// Integers or expressions, one a line: files, .npy arrays, or - for standard input; or expressions
+    #[arg(value_name = "FILE|EXPRESSION", required = true)]
+    pub(crate) inputs: Vec<OsString>,
+    /// Look for factors of up to D digits
+    #[arg(long, value_name = "D", value_parser = digits, default_value_t = 30)]
+    pub(crate) digits: u32,
+    /// Seed of the curves; without it they differ from run to run
+    #[arg(long, value_name = "S", value_parser = any)]
+    pub(crate) seed: Option<u64>,
+    /// Compare each line up to # with this file, and fail at the first that differs
+    #[arg(long, value_name = "FILE")]
+    pub(crate) expect: Option<OsString>,
+    /// Write the result here
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<OsString>,
+    #[command(flatten)]
+    pub(crate) summary: SummaryArgs,
+}
+
 /// Find factors by elliptic curves (ECM)
 #[derive(Debug, Group)]
 #[command(after_help = "\
@@ -88,10 +124,37 @@ pub(crate) struct Pp1 {
     pub(crate) x0: Vec<[BigUint; 2]>,
 }
 
+/// Take GMP-ECM's place: its options, output and exit codes
+#[derive(Debug, Group)]
+#[command(after_help = "\
+For programs that run GMP-ECM, such as yafu: give them a link called ecm that leads to warpmp. The integers come from standard
+input, a line each.
+
+  B1 [B2]                      bounds: 1e6, 4.7e9; B2 is 100 B1 without this, 1 means no second stage
+  -c N                         curves; 0: until a factor is found
+  -sigma [P:]S, -param P       first curve, and its family: 0, 1, 3
+  -pm1, -pp1, -x0 X            other methods, and their start
+  -save F, -savea F, -resume F save lines: written to a new file, appended, read
+  -inp F                       read the integers from a file
+  -one, -q, -v                 stop after a factor; only factors; expected curves
+  -gpu, -cgbn, -gpucurves N, -gpudevice D    all curves at once, as GMP-ECM does on a GPU
+
+Every other option is an error. Exit codes: 0 no factor, 1 error, 2 composite factor, 6 prime factor, 8 the integer itself; 10
+and 14 as 2 and 6 with a prime cofactor.
+
+Examples:
+  ln -s $(which warpmp) ~/yafu/ecm
+  echo '2^128+1' | warpmp as-ecm -c 100 -sigma 3:1 11e3")]
+pub(crate) struct AsEcm {
+    /// GMP-ECM's options
+    #[arg(value_name = "OPTION", trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    pub(crate) words: Vec<OsString>,
+}
+
 /// Options of all methods
 #[derive(Debug, Group)]
 pub(crate) struct FactorArgs {
-    /// Integers or expressions, one a line: a file, or - for standard input; or one expression
+    /// Integers or expressions, one a line: a file, an .npy array, or - for standard input; or one expression
     #[arg(value_name = "FILE", required_unless_present = "resume", conflicts_with = "resume")]
     pub(crate) file: Option<OsString>,
     /// Bound of the first stage: 1e6. With --resume: that of the lines without this

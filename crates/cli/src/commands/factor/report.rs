@@ -54,7 +54,7 @@ impl Finds {
 }
 
 /// A method with its parameter.
-fn method(method: &Method) -> String {
+pub(super) fn method(method: &Method) -> String {
     match method {
         Method::Ecm(sigma) => format!("ECM, sigma {sigma}"),
         Method::Curve(a) => format!("ECM, A {a}"),
@@ -62,7 +62,7 @@ fn method(method: &Method) -> String {
     }
 }
 
-const fn number(stage: Stage) -> u32 {
+pub(crate) const fn number(stage: Stage) -> u32 {
     match stage {
         Stage::First => 1,
         Stage::Second => 2,
@@ -70,19 +70,19 @@ const fn number(stage: Stage) -> u32 {
 }
 
 /// Writes save lines as they come.
-pub(super) struct Saves(Option<(String, File)>);
+pub(crate) struct Saves(Option<(String, File)>);
 
 impl Saves {
-    /// Makes the file, which must be new: it may hold days of work.
-    pub(super) fn open(name: Option<&OsStr>) -> Result<Self> {
+    /// Makes the file, which must be new: it may hold days of work. With `appends` it may be there.
+    pub(crate) fn open(name: Option<&OsStr>, appends: bool) -> Result<Self> {
         let Some(name) = name else { return Ok(Self(None)) };
         let shown = name.to_string_lossy().into_owned();
-        let file = OpenOptions::new().append(true).create_new(true).open(name);
+        let file = OpenOptions::new().append(true).create(appends).create_new(!appends).open(name);
         Ok(Self(Some((shown.clone(), file.map_err(|source| Error::write(&shown, source))?))))
     }
 
     /// A job has ended.
-    pub(super) fn save(&mut self, bounds: Bounds, job: &Job, verdict: &Verdict) -> Result<()> {
+    pub(crate) fn save(&mut self, bounds: Bounds, job: &Job, verdict: &Verdict) -> Result<()> {
         let (Some((name, file)), Verdict::Nothing(x)) = (&mut self.0, verdict) else { return Ok(()) };
         let x0 = match &job.method {
             _ if job.done > 1 => None,
@@ -125,8 +125,7 @@ impl<'n> Report<'n> {
 
     /// A line for each integer.
     pub(super) fn lines(&self) -> String {
-        let lines: Vec<String> =
-            self.numbers.iter().map(|number| format!("{} = {}", number.n, product(number))).collect();
+        let lines: Vec<String> = self.numbers.iter().map(product).collect();
         lines.join("\n") + "\n"
     }
 
@@ -153,14 +152,23 @@ impl<'n> Report<'n> {
 
 /// The factors, rising. Parts that are not prime stand in brackets.
 fn product(number: &Factorisation) -> String {
-    let primes = number.primes.iter().map(|find| (&find.prime, true));
-    let mut parts: Vec<(&BigUint, bool)> = primes.chain(number.composites.iter().map(|part| (part, false))).collect();
+    line(&number.n, number.primes.iter().map(|find| &find.prime), number.composites.iter())
+}
+
+/// `N = p * q * (c)`.
+pub(super) fn line<'n>(
+    n: &BigUint,
+    primes: impl Iterator<Item = &'n BigUint>,
+    composites: impl Iterator<Item = &'n BigUint>,
+) -> String {
+    let mut parts: Vec<(&BigUint, bool)> =
+        primes.map(|it| (it, true)).chain(composites.map(|it| (it, false))).collect();
     parts.sort();
     if parts.is_empty() {
-        return number.n.to_string();
+        return format!("{n} = {n}");
     }
     let part = |(part, is_prime): &(&BigUint, bool)| if *is_prime { part.to_string() } else { format!("({part})") };
-    parts.iter().map(part).collect::<Vec<_>>().join(" * ")
+    format!("{n} = {}", parts.iter().map(part).collect::<Vec<_>>().join(" * "))
 }
 
 fn object(number: &Factorisation) -> Value {
