@@ -1,12 +1,13 @@
 //! Memory of operands and results: on the host, page-locked or not, and on the device.
 
 use std::fmt;
+use std::sync::Arc;
 
 use warpmp_device::{Buffer, Pinned};
 
 use crate::batch::{Batch, Shape};
 use crate::error::{Error, Result};
-use crate::gpu::Lease;
+use crate::gpu::{Lease, Pool};
 
 /// Host memory for operands and results, which a [`Batch`] can take over and give back.
 ///
@@ -121,11 +122,11 @@ impl DeviceBatch {
         }
     }
 
-    /// The device's memory, for work in the order of the session's stream.
-    pub(crate) const fn resident(&self) -> Option<&Buffer> {
+    /// The device's memory, for work in the order of the stream that this pool serves.
+    pub(crate) fn resident(&self, pool: &Arc<Pool>) -> Option<&Buffer> {
         match &self.place {
             Place::Host(_) => None,
-            Place::Device(lease) => lease.buffer(),
+            Place::Device(lease) => lease.buffer_for(pool),
         }
     }
 

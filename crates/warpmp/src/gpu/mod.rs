@@ -27,10 +27,9 @@ use crate::operation::Operation;
 use crate::plan::{Plan, TILE_LANES};
 use crate::report::{EngineInfo, EngineKind, Run};
 use crate::tuning::{self, Table};
-use pool::Pool;
 use slot::Slot;
 
-pub(crate) use pool::Lease;
+pub(crate) use pool::{Lease, Pool};
 
 /// Some devices refuse to allocate nothing.
 const LEAST_BYTES: u64 = 4;
@@ -149,7 +148,7 @@ impl Engine {
 
     pub(crate) fn upload(&self, batch: &Batch) -> Result<DeviceBatch> {
         let resident = self.reserve(batch.shape())?;
-        self.upload_to(batch, resident_buffer(&resident)?)?;
+        self.upload_to(batch, self.resident(&resident)?)?;
         Ok(resident)
     }
 
@@ -174,7 +173,7 @@ impl Engine {
     }
 
     pub(crate) fn download(&self, batch: &DeviceBatch, out: &mut [u32]) -> Result<()> {
-        Ok(self.device.download(&self.stream, resident_buffer(batch)?, 0, out)?)
+        Ok(self.device.download(&self.stream, self.resident(batch)?, 0, out)?)
     }
 
     pub(crate) fn wait(&self) -> Result<()> {
@@ -184,7 +183,7 @@ impl Engine {
     /// Lanes of a batch, from `first` on, to all lanes of another.
     pub(crate) fn copy_lanes(&self, from: &DeviceBatch, first: usize, into: &DeviceBatch) -> Result<()> {
         let limbs = into.shape.limbs();
-        let (source, target) = (resident_buffer(from)?, resident_buffer(into)?);
+        let (source, target) = (self.resident(from)?, self.resident(into)?);
         Ok(self.device.copy(&self.stream, source, first * limbs, target, 0, into.shape.words())?)
     }
 
@@ -197,7 +196,7 @@ impl Engine {
         batch: &DeviceBatch,
         direction: Direction,
     ) -> Result<()> {
-        let (device, stream, resident) = (&*self.device, &self.stream, resident_buffer(batch)?);
+        let (device, stream, resident) = (&*self.device, &self.stream, self.resident(batch)?);
         let words = shape.limbs();
         let rows = |src_stride, dst_stride| Rows { count: shape.lanes, words, src_stride, dst_stride };
         match direction {
@@ -227,7 +226,7 @@ impl Engine {
         let lanes = loaded.plan.lanes();
         let scratch = self.scratch(loaded.plan.scratch_words(lanes))?;
         let batches = loaded.order(operands).into_iter().chain(&into);
-        let buffers = batches.map(resident_buffer).collect::<Result<Vec<_>>>()?;
+        let buffers = batches.map(|batch| self.resident(batch)).collect::<Result<Vec<_>>>()?;
         let events = if timed { Some([self.device.event()?, self.device.event()?]) } else { None };
         self.launch(&self.stream, &loaded, &buffers, &scratch, lanes, events.as_ref())?;
         let kernel = match events {
@@ -241,13 +240,13 @@ impl Engine {
     pub(crate) fn reserve(&self, shape: Shape) -> Result<DeviceBatch> {
         let lease = self.pool.take(padded_bytes(shape))?;
         let batch = DeviceBatch { shape, place: Place::Device(lease) };
-        self.clear_padding(&self.stream, resident_buffer(&batch)?, shape.lanes, shape.limbs())?;
+        self.clear_padding(&self.stream, self.resident(&batch)?, shape.lanes, shape.limbs())?;
         Ok(batch)
     }
 
     /// Sets all lanes to zero.
     pub(crate) fn clear(&self, batch: &DeviceBatch) -> Result<()> {
-        Ok(self.device.fill(&self.stream, resident_buffer(batch)?, 0, 0, batch.shape.words())?)
+        Ok(self.device.fill(&self.stream, self.resident(batch)?, 0, 0, batch.shape.words())?)
     }
 
     /// Are the kernels of this operation loaded, so that [`Engine::apply_device`] only queues work?
@@ -312,6 +311,11 @@ impl Engine {
         Ok(())
     }
 
+    /// The memory of a batch, for work on this engine's stream.
+    fn resident<'b>(&self, batch: &'b DeviceBatch) -> Result<&'b Buffer> {
+        batch.resident(&self.pool).ok_or(Error::ForeignBatch)
+    }
+
     fn clear_padding(&self, stream: &Stream, buffer: &Buffer, lanes: usize, limbs: usize) -> Result<()> {
         let missing = padded(lanes) - lanes;
         if missing > 0 {
@@ -329,8 +333,4 @@ const fn padded(lanes: usize) -> usize {
 /// The bytes of whole tiles.
 fn padded_bytes(shape: Shape) -> u64 {
     Shape { lanes: shape.lanes.checked_next_multiple_of(TILE_LANES).unwrap_or(usize::MAX), ..shape }.bytes()
-}
-
-fn resident_buffer(batch: &DeviceBatch) -> Result<&Buffer> {
-    batch.resident().ok_or(Error::ForeignBatch)
 }

@@ -92,15 +92,16 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
-    /// The memory, for work on the engine's stream.
-    pub(crate) const fn buffer(&self) -> Option<&Buffer> {
-        self.buffer.as_ref()
+    /// The memory, for work on the stream that this pool serves.
+    pub(crate) fn buffer_for(&self, pool: &Arc<Pool>) -> Option<&Buffer> {
+        let is_own = Weak::as_ptr(&self.pool) == Arc::as_ptr(pool);
+        if is_own { self.buffer.as_ref() } else { self.shown() }
     }
 
     /// The memory, for anybody. The pool does not get it back: freeing it waits for all work on the device.
     pub(crate) fn shown(&self) -> Option<&Buffer> {
         self.is_shown.store(true, Ordering::Relaxed);
-        self.buffer()
+        self.buffer.as_ref()
     }
 }
 
@@ -129,15 +130,15 @@ mod tests {
         let free = || pool.device.free_bytes().unwrap();
         let lease = pool.take(4096).unwrap();
         let stream = pool.device.stream().unwrap();
-        pool.device.fill(&stream, lease.buffer().unwrap(), 0, 7, 1024).unwrap();
+        pool.device.fill(&stream, lease.buffer_for(&pool).unwrap(), 0, 7, 1024).unwrap();
         let left = free();
         drop(lease);
         assert_eq!(free(), left, "the buffer is kept");
         let again = pool.take(4096).unwrap();
         assert_eq!(free(), left, "the buffer is used again");
-        let unwritten = pool.device.download(&stream, again.buffer().unwrap(), 0, &mut [0; 1]);
+        let unwritten = pool.device.download(&stream, again.buffer_for(&pool).unwrap(), 0, &mut [0; 1]);
         assert!(matches!(unwritten, Err(Error::Fault { .. })), "{unwritten:?}");
-        assert_eq!(pool.take(2048).unwrap().buffer().unwrap().bytes(), 2048);
+        assert_eq!(pool.take(2048).unwrap().buffer_for(&pool).unwrap().bytes(), 2048);
         assert_eq!(free(), left - 2048, "another size is another buffer");
     }
 
@@ -146,6 +147,11 @@ mod tests {
         let pool = pool(1 << 20);
         let lease = pool.take(4096).unwrap();
         assert!(lease.shown().is_some());
+        drop(lease);
+        assert_eq!(pool.device.free_bytes().unwrap(), 1 << 20);
+        let lease = pool.take(4096).unwrap();
+        let of_another_session = Pool::new(pool.device.clone());
+        assert!(lease.buffer_for(&of_another_session).is_some());
         drop(lease);
         assert_eq!(pool.device.free_bytes().unwrap(), 1 << 20);
     }
