@@ -22,6 +22,8 @@ pub(super) struct Lane {
     pub(super) d: BigUint,
     /// The point.
     pub(super) x: BigUint,
+    /// The word `σ` of a curve with `d = σ/2³²` whose point is 2.
+    pub(super) word: Option<u32>,
 }
 
 /// The end of a first stage.

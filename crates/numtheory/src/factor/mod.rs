@@ -7,7 +7,9 @@
 //! line       doubling and adding by x alone        pairing    baby steps, giant steps, pairs
 //! first      the first stage of a group            second     the second stage of a group
 //! ring       residues in vectors or words          cpu        groups on all cores
+//! engine     the cores, or a device                gpu        both stages on a device
 //! save       GMP-ECM's save lines                  search     many curves on many integers
+//! probability  how many curves find a factor
 //! ```
 //!
 //! All three methods compute on a *line*, where a point is known by its `x`. The first stage multiplies a start by `lcm(1, …, B1)`. It
@@ -18,14 +20,17 @@
 
 mod cpu;
 mod curve;
+mod engine;
 mod exponent;
 mod first;
+mod gpu;
 mod lane;
 mod line;
 mod meter;
 mod modular;
 mod pairing;
 mod primes;
+mod probability;
 mod ring;
 mod save;
 mod search;
@@ -34,19 +39,23 @@ mod second;
 use std::collections::BTreeMap;
 
 use num_bigint::BigUint;
+use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::watch::Watch;
 use cpu::Instructions;
 use curve::{Curve, NoCurve};
 use exponent::Exponent;
+use gpu::Gpu;
 use lane::{Ended, Lane, Line};
 use meter::Meter;
 use pairing::Pairing;
 
 pub use curve::{Family, Sigma, SigmaError};
+pub use engine::{Engine, device_kernels, device_products};
+pub use probability::expected_curves;
 pub use save::{SaveLine, SaveLineError};
-pub use search::{Attempts, Factorisation, Find, Outcome, Plan, resume, search};
+pub use search::{Attempts, Factorisation, Find, Outcome, Plan, resume, resume_on, search, search_on};
 
 /// The bounds of both stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -203,7 +212,15 @@ pub enum Verdict {
 /// # Errors
 /// [`Error::Stopped`](crate::Error::Stopped).
 pub fn run(jobs: &[Job], bounds: Bounds, watch: &dyn Watch) -> Result<Vec<Verdict>> {
-    Stages::new(bounds).run(jobs, watch)
+    run_on(&Engine::cpu(), jobs, bounds, watch)
+}
+
+/// [`run`] on an engine.
+///
+/// # Errors
+/// [`Error::Stopped`](crate::Error::Stopped), [`Error::Engine`](crate::Error::Engine).
+pub fn run_on(engine: &Engine, jobs: &[Job], bounds: Bounds, watch: &dyn Watch) -> Result<Vec<Verdict>> {
+    Stages::new(engine, bounds).run(jobs, watch)
 }
 
 /// What all jobs with the same bounds have in common.
@@ -212,30 +229,37 @@ struct Stages {
     /// The first stage's exponents, by the bound up to which it was done before.
     exponents: BTreeMap<u64, Exponent>,
     pairing: Pairing,
+    engine: Engine,
     /// None: the fastest ones.
     instructions: Option<Instructions>,
 }
 
 impl Stages {
-    fn new(bounds: Bounds) -> Self {
+    fn new(engine: &Engine, bounds: Bounds) -> Self {
         let pairing = Pairing::new(bounds.b1, bounds.b2);
-        Self { bounds, exponents: BTreeMap::new(), pairing, instructions: None }
+        Self { bounds, exponents: BTreeMap::new(), pairing, engine: engine.clone(), instructions: None }
     }
 
     fn run(&mut self, jobs: &[Job], watch: &dyn Watch) -> Result<Vec<Verdict>> {
         let mut verdicts = vec![Verdict::Unsuitable; jobs.len()];
-        let mut parts: BTreeMap<(Line, u64), Vec<(usize, Lane)>> = BTreeMap::new();
-        for (place, job) in jobs.iter().enumerate() {
-            match lane(job) {
-                Ok(lane) => parts.entry((job.method.line(), job.done)).or_default().push((place, lane)),
+        let mut parts: BTreeMap<(Line, u64, bool), Vec<(usize, Lane)>> = BTreeMap::new();
+        let lanes: Vec<_> = jobs.par_iter().map(lane).collect();
+        for (place, (job, lane)) in jobs.iter().zip(lanes).enumerate() {
+            let line = job.method.line();
+            match lane {
+                Ok(lane) => {
+                    let on_device = self.engine.gpu(line, lane.n.bits()).is_some();
+                    parts.entry((line, job.done, on_device)).or_default().push((place, lane));
+                }
                 Err(verdict) => verdicts[place] = verdict,
             }
         }
         let (all, mut before) = (parts.values().map(Vec::len).sum::<usize>().max(1) as f64, 0.0);
-        for ((line, done), lanes) in parts {
+        for ((line, done, on_device), lanes) in parts {
             let share = lanes.len() as f64 / all;
             let (instructions, bounds) = (self.instructions, self.bounds);
-            let part = Part { instructions, line, bounds, watch, from: before, to: before + share };
+            let gpu = self.engine.gpu(line, 0).filter(|_| on_device);
+            let part = Part { gpu, instructions, line, bounds, watch, from: before, to: before + share };
             let (places, lanes): (Vec<usize>, Vec<Lane>) = lanes.into_iter().unzip();
             let exponent = self.exponents.entry(done).or_insert_with(|| Exponent::new(done, bounds.b1));
             for (place, verdict) in places.into_iter().zip(part.run(&lanes, exponent, &self.pairing)?) {
@@ -270,9 +294,14 @@ fn lane(job: &Job) -> Result<Lane, Verdict> {
         }
         Method::Pm1 | Method::Pp1 => Curve { d: BigUint::ZERO, x: BigUint::ZERO },
     };
+    let two = BigUint::from(2_u32);
     let x = start.unwrap_or(curve.x);
+    let word = match &job.method {
+        Method::Ecm(sigma) if x == two => sigma.word(),
+        _ => None,
+    };
     match modular::common_divisor(&x, &n) {
-        divisor if divisor == one => Ok(Lane { d: curve.d, x, n }),
+        divisor if divisor == one => Ok(Lane { d: curve.d, x, n, word }),
         divisor if divisor == n => Err(Verdict::NoGroup),
         divisor => Err(Verdict::Divisor { divisor, stage: Stage::First }),
     }
@@ -280,6 +309,8 @@ fn lane(job: &Job) -> Result<Lane, Verdict> {
 
 /// Lanes of one line that start at the same bound.
 struct Part<'w> {
+    /// None: the cores.
+    gpu: Option<&'w Gpu>,
     instructions: Option<Instructions>,
     line: Line,
     bounds: Bounds,
@@ -291,13 +322,9 @@ struct Part<'w> {
 
 impl Part<'_> {
     fn run(&self, lanes: &[Lane], exponent: &Exponent, pairing: &Pairing) -> Result<Vec<Verdict>> {
-        let bits = lanes.iter().map(|lane| lane.n.bits() as usize).max().unwrap_or(1);
-        let instructions = self.instructions.unwrap_or_else(|| Instructions::available(bits)[0]);
         let middle = if self.bounds.b2 > self.bounds.b1 { f64::midpoint(self.from, self.to) } else { self.to };
         let meter = Meter::new(self.watch, self.from, middle);
-        let ended = cpu::first_stage(instructions, self.line, lanes, exponent, &meter)?;
-        let mut verdicts: Vec<Verdict> =
-            lanes.iter().zip(&ended).map(|(lane, ended)| self.after_first(lane, ended)).collect();
+        let mut verdicts = self.first_stage(lanes, exponent, &meter)?;
         if self.bounds.b2 == self.bounds.b1 {
             return Ok(verdicts);
         }
@@ -306,11 +333,11 @@ impl Part<'_> {
         for (place, verdict) in verdicts.iter().enumerate() {
             if let Verdict::Nothing(residue) = verdict {
                 places.push(place);
-                left.push(Lane { x: residue.clone(), ..lanes[place].clone() });
+                left.push(Lane { x: residue.clone(), word: None, ..lanes[place].clone() });
             }
         }
         let meter = Meter::new(self.watch, middle, self.to);
-        let divisors = cpu::second_stage(instructions, self.line, &left, pairing, &meter)?;
+        let divisors = self.second_stage(&left, pairing, &meter)?;
         for (place, (lane, divisor)) in places.into_iter().zip(left.iter().zip(divisors)) {
             if divisor == lane.n {
                 verdicts[place] = Verdict::Whole(Stage::Second);
@@ -319,6 +346,39 @@ impl Part<'_> {
             }
         }
         Ok(verdicts)
+    }
+
+    /// The fastest instructions for some lanes.
+    fn instructions(&self, lanes: &[Lane]) -> Instructions {
+        let bits = lanes.iter().map(|lane| lane.n.bits() as usize).max().unwrap_or(1);
+        self.instructions.unwrap_or_else(|| Instructions::available(bits)[0])
+    }
+
+    fn first_stage(&self, lanes: &[Lane], exponent: &Exponent, meter: &Meter<'_>) -> Result<Vec<Verdict>> {
+        if let Some(gpu) = self.gpu {
+            let ended = gpu.first_stage(lanes, exponent, meter)?;
+            return Ok(lanes.iter().zip(ended).map(|(lane, ended)| after_device(lane, ended)).collect());
+        }
+        let ended = cpu::first_stage(self.instructions(lanes), self.line, lanes, exponent, meter)?;
+        Ok(lanes.iter().zip(&ended).map(|(lane, ended)| self.after_first(lane, ended)).collect())
+    }
+
+    /// A divisor of each modulus, 1 if there is none.
+    fn second_stage(&self, lanes: &[Lane], pairing: &Pairing, meter: &Meter<'_>) -> Result<Vec<BigUint>> {
+        let Some(gpu) = self.gpu else {
+            return cpu::second_stage(self.instructions(lanes), self.line, lanes, pairing, meter);
+        };
+        let mut divisors = gpu.second_stage(lanes, pairing, meter)?;
+        // Where all primes were met at once, the cores look whether one of them was met alone.
+        let whole: Vec<usize> = (0..lanes.len()).filter(|place| divisors[*place] == lanes[*place].n).collect();
+        if !whole.is_empty() {
+            let again: Vec<Lane> = whole.iter().map(|place| lanes[*place].clone()).collect();
+            let found = cpu::second_stage(self.instructions(&again), self.line, &again, pairing, meter)?;
+            for (place, divisor) in whole.into_iter().zip(found) {
+                divisors[place] = divisor;
+            }
+        }
+        Ok(divisors)
     }
 
     /// The verdict after the first stage.
@@ -344,23 +404,35 @@ impl Part<'_> {
     }
 }
 
+/// The verdict after the first stage on a device.
+fn after_device(lane: &Lane, ended: gpu::Ended) -> Verdict {
+    if !ended.consistent {
+        return Verdict::Slipped;
+    }
+    match ended.divisor {
+        divisor if divisor == BigUint::from(1_u32) => Verdict::Nothing(ended.residue),
+        divisor if divisor == lane.n => Verdict::Whole(Stage::First),
+        divisor => Verdict::Divisor { divisor, stage: Stage::First },
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 mod tests {
     use super::*;
 
     /// A row of the known answers.
-    struct Known {
-        job: Job,
-        bounds: Bounds,
+    pub(super) struct Known {
+        pub(super) job: Job,
+        pub(super) bounds: Bounds,
         factor: BigUint,
         stage: u32,
         /// The residue of the first stage, if it finds nothing.
-        residue: Option<BigUint>,
+        pub(super) residue: Option<BigUint>,
     }
 
     /// The rows with integers of at most `bits` bits.
-    fn known(bits: u64) -> Vec<Known> {
+    pub(super) fn known(bits: u64) -> Vec<Known> {
         let text = include_str!("../../tests/data/ecm_known.csv");
         let rows = text.lines().filter(|line| !line.starts_with('#')).skip(1);
         let row = |row: &str| {
@@ -384,7 +456,7 @@ mod tests {
         rows.map(row).filter(|row| row.job.n.bits() <= bits).collect()
     }
 
-    fn expected(known: &Known) -> Verdict {
+    pub(super) fn expected(known: &Known) -> Verdict {
         match known.stage {
             0 => Verdict::Nothing(known.residue.clone().unwrap()),
             1 => Verdict::Divisor { divisor: known.factor.clone(), stage: Stage::First },
@@ -402,7 +474,7 @@ mod tests {
             for row in known(1024).into_iter().filter(|row| row.bounds.b1 <= most) {
                 let only_first = Bounds::new(row.bounds.b1, 0).unwrap();
                 let run = |bounds| {
-                    let mut stages = Stages { instructions: Some(instructions), ..Stages::new(bounds) };
+                    let mut stages = Stages { instructions: Some(instructions), ..Stages::new(&Engine::cpu(), bounds) };
                     stages.run(std::slice::from_ref(&row.job), &()).unwrap()
                 };
                 assert_eq!(run(row.bounds), [expected(&row)], "{instructions:?} {:?}", row.job);

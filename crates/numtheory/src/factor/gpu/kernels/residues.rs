@@ -1,0 +1,128 @@
+//! Residues of a lane: reduced, or lazy where the limbs have bits to spare.
+//!
+//! A *residue* is what [`mul`](Residues::mul), [`square`](Residues::square) and [`fold`](Residues::fold) give, a *sum* what
+//! [`add`](Residues::add) and [`sub`](Residues::sub) give. Both may be factors; a sum is never a term of a sum.
+//!
+//! bound: reduced, all are below `N`. Lazy, `R ≥ 32N`: residues are below `2N`, sums below `4N`, [`by_word`](Residues::by_word) of a sum
+//! is below `5N` and its sum with a residue below `7N`; so a product is below `4N·7N/R + N < 2N`.
+
+use warpmp_kernel::build::{Builder, Emit, R32};
+use warpmp_kernel::fragment::{Montgomery, Spread};
+use warpmp_kernel::ir::{Space, Vector};
+use warpmp_launch::Frame;
+
+use super::{Class, constant, load};
+
+pub(super) struct Residues {
+    pub(super) ring: Montgomery,
+    /// `2N` of lazy residues.
+    twice: Option<Vec<R32>>,
+}
+
+impl Residues {
+    /// The residues of a kernel whose first operand are the constants.
+    pub(super) fn new(b: &mut Builder, frame: &Frame, class: Class) -> Self {
+        let modulus = load(b, frame, class, 0, constant::MODULUS);
+        Self::modulo(b, frame.spread, &modulus, class)
+    }
+
+    /// The residues of a modulus.
+    pub(super) fn modulo(b: &mut Builder, spread: Spread, modulus: &[R32], class: Class) -> Self {
+        let ring = Montgomery::new(b, spread, modulus, class.limbs as usize);
+        let ring = Montgomery { spare: class.lazy && spread.group == 1, ..ring };
+        let twice = class.lazy.then(|| spread.double(b, modulus).0);
+        Self { ring, twice }
+    }
+
+    pub(super) fn mul(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
+        if self.twice.is_some() { self.ring.mul_lazy(b, x, y).0 } else { self.ring.mul(b, x, y) }
+    }
+
+    pub(super) fn square(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
+        if self.twice.is_some() { self.ring.sqr_lazy(b, x).0 } else { self.ring.sqr(b, x) }
+    }
+
+    /// `x·word/2³²`: one row of a product.
+    pub(super) fn by_word(&self, b: &mut Builder, x: &[R32], word: R32) -> Vec<R32> {
+        let row = Montgomery { rows: 1, ..self.ring.clone() };
+        let factor: Vec<R32> = x.iter().map(|_| word).collect();
+        if self.twice.is_some() { row.mul_lazy(b, x, &factor).0 } else { row.mul(b, x, &factor) }
+    }
+
+    pub(super) fn add(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
+        if self.twice.is_some() { self.ring.spread.add(b, x, y).0 } else { self.ring.add(b, x, y) }
+    }
+
+    pub(super) fn sub(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
+        match &self.twice {
+            Some(twice) => {
+                let raised = self.ring.spread.add(b, x, twice).0;
+                self.ring.spread.sub(b, &raised, y).0
+            }
+            None => self.ring.sub(b, x, y),
+        }
+    }
+
+    /// A sum becomes a residue.
+    pub(super) fn fold(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
+        match &self.twice {
+            Some(twice) => self.below(b, x, twice),
+            None => x.to_vec(),
+        }
+    }
+
+    /// The number below the modulus that a residue stands for.
+    pub(super) fn plain(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
+        self.ring.redc(b, x, None)
+    }
+
+    /// A residue, below the modulus.
+    pub(super) fn canonical(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
+        if self.twice.is_some() { self.below(b, x, &self.ring.modulus) } else { x.to_vec() }
+    }
+
+    fn below(&self, b: &mut Builder, x: &[R32], modulus: &[R32]) -> Vec<R32> {
+        let none = b.copy(0);
+        self.ring.spread.reduce_once(b, x, none, modulus)
+    }
+}
+
+/// How a curve's kernels multiply by `d` and by the start.
+pub(super) enum Parameters {
+    /// By two residues.
+    Residues { start: Vec<R32>, d: Vec<R32> },
+    /// By `σ/2³²` and 2.
+    Word(R32),
+}
+
+impl Parameters {
+    pub(super) fn new(b: &mut Builder, frame: &Frame, class: Class) -> Self {
+        if class.word {
+            let row = frame.operand_row(b, 0);
+            return Self::Word(b.load_global(Space::Global, Vector::V1, row, 4 * constant::WORD * class.limbs)[0]);
+        }
+        Self::Residues {
+            start: load(b, frame, class, 0, constant::START),
+            d: load(b, frame, class, 0, constant::D),
+        }
+    }
+
+    /// `d·x` for a sum, to be added to a residue.
+    pub(super) fn by_d(&self, b: &mut Builder, residues: &Residues, x: &[R32]) -> Vec<R32> {
+        match self {
+            Self::Residues { d, .. } => residues.mul(b, x, d),
+            Self::Word(word) => residues.by_word(b, x, *word),
+        }
+    }
+
+    /// The start's `x` times a residue.
+    pub(super) fn by_start(&self, b: &mut Builder, residues: &Residues, x: &[R32]) -> Vec<R32> {
+        match self {
+            Self::Residues { start, .. } => residues.mul(b, x, start),
+            Self::Word(_) => {
+                let twice = residues.add(b, x, x);
+                residues.fold(b, &twice)
+            }
+        }
+    }
+}
