@@ -9,7 +9,8 @@
 //! ring       residues in vectors or words          cpu        groups on all cores
 //! engine     the cores, or a device                gpu        both stages on a device
 //! save       GMP-ECM's save lines                  search     many curves on many integers
-//! probability  how many curves find a factor
+//! levels     bounds and curves for D digits        trial      small factors
+//! whole      whole factorisations by rising bounds
 //! ```
 //!
 //! All three methods compute on a *line*, where a point is known by its `x`. The first stage multiplies a start by `lcm(1, …, B1)`. It
@@ -25,16 +26,18 @@ mod exponent;
 mod first;
 mod gpu;
 mod lane;
+mod levels;
 mod line;
 mod meter;
 mod modular;
 mod pairing;
 mod primes;
-mod probability;
 mod ring;
 mod save;
 mod search;
 mod second;
+mod trial;
+mod whole;
 
 use std::collections::BTreeMap;
 
@@ -53,9 +56,10 @@ use pairing::Pairing;
 
 pub use curve::{Family, Sigma, SigmaError};
 pub use engine::{Engine, device_kernels, device_products};
-pub use probability::expected_curves;
+pub use levels::{Effort, LEVELS, Level, RATIO, expected_curves, probability};
 pub use save::{SaveLine, SaveLineError};
 pub use search::{Attempts, Factorisation, Find, Outcome, Plan, resume, resume_on, search, search_on};
+pub use whole::{Composite, Depth, Factors, Known, Origin, Prime, factor};
 
 /// The bounds of both stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

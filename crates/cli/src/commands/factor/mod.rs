@@ -1,14 +1,16 @@
-//! `warpmp ecm`, `pm1` and `pp1`: factors of many integers.
+//! `warpmp factor`, `ecm`, `pm1` and `pp1`: factors of many integers.
 //!
 //! ```text
 //! bench.rs       `warpmp bench ecm`
 //! input.rs       integers, expressions and save lines of files
 //! report.rs      finds, lines of the result, the summary
+//! whole.rs       `factor`: whole factorisations
 //! ```
 
 pub(crate) mod bench;
 mod input;
 mod report;
+pub(crate) mod whole;
 
 use std::{
     ffi::OsStr,
@@ -20,7 +22,8 @@ use num_bigint::BigUint;
 use rand::Rng;
 use warpmp::Selector;
 use warpmp_numtheory::factor::{
-    Attempts, Bounds, BoundsError, Engine, Job, Outcome, Plan, SaveLine, SigmaError, Verdict, resume_on, search_on,
+    Attempts, Bounds, BoundsError, Engine, Job, Level, Outcome, Plan, RATIO, SaveLine, SigmaError, Verdict, resume_on,
+    search_on,
 };
 
 use crate::{
@@ -34,23 +37,6 @@ use report::{Finds, Report, Saves};
 
 /// Steps of the progress bar.
 const STEPS: u64 = 10_000;
-/// The second stage's bound without `--b2`.
-const RATIO: u64 = 100;
-
-/// Bounds and curves for factors of so many digits: of Suyama's family, with 100·B1 as the second bound.
-const LEVELS: [(u32, u64, u64); 10] = [
-    (20, 11_000, 88),
-    (25, 50_000, 287),
-    (30, 250_000, 682),
-    (35, 1_000_000, 1699),
-    (40, 3_000_000, 4911),
-    (45, 11_000_000, 10_369),
-    (50, 43_000_000, 18_732),
-    (55, 110_000_000, 47_300),
-    (60, 260_000_000, 120_880),
-    (65, 850_000_000, 209_307),
-];
-
 /// Arguments and files of which no search comes.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FactorError {
@@ -78,14 +64,14 @@ impl FactorError {
 
 /// Runs `warpmp ecm`.
 pub(crate) fn ecm(args: &Ecm) -> Result<()> {
-    let level = args.digits.and_then(|digits| LEVELS.iter().find(|(level, ..)| digits <= *level));
-    let count = level.map_or_else(|| args.curves.unwrap_or(1), |(.., curves)| *curves);
+    let level = args.digits.and_then(Level::of_digits);
+    let count = level.map_or_else(|| args.curves.unwrap_or(1), |level| level.curves);
     let attempts = match &args.sigma {
         Some(first) => Attempts::curves_from(first.clone(), count).map_err(FactorError::from)?,
         None => Attempts::Curves { seed: args.seed.unwrap_or_else(any_seed), count },
     };
     let engine = || Ok(engine_of(args.device.selector, args.common.summary.hides_notes())?.0);
-    run("ecm", &args.common, level.map(|(_, b1, _)| *b1), attempts, ", or --digits D", &engine)
+    run("ecm", &args.common, level.map(|level| level.b1), attempts, ", or --digits D", &engine)
 }
 
 /// The engine that a `--device` stands for, and its name.
