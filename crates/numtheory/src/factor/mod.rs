@@ -247,14 +247,12 @@ impl Stages {
     fn run(&mut self, jobs: &[Job], watch: &dyn Watch) -> Result<Vec<Verdict>> {
         let mut verdicts = vec![Verdict::Unsuitable; jobs.len()];
         let mut parts: BTreeMap<(Line, u64, bool), Vec<(usize, Lane)>> = BTreeMap::new();
-        let lanes: Vec<_> = jobs.par_iter().map(lane).collect();
+        let on_device = |job: &Job| self.engine.gpu(job.method.line(), job.n.bits()).is_some();
+        let lanes: Vec<_> = jobs.par_iter().map(|job| lane(job, on_device(job))).collect();
         for (place, (job, lane)) in jobs.iter().zip(lanes).enumerate() {
             let line = job.method.line();
             match lane {
-                Ok(lane) => {
-                    let on_device = self.engine.gpu(line, lane.n.bits()).is_some();
-                    parts.entry((line, job.done, on_device)).or_default().push((place, lane));
-                }
+                Ok(lane) => parts.entry((line, job.done, on_device(job))).or_default().push((place, lane)),
                 Err(verdict) => verdicts[place] = verdict,
             }
         }
@@ -275,11 +273,22 @@ impl Stages {
     }
 }
 
-/// The lane of a job; a verdict if there is none.
-fn lane(job: &Job) -> Result<Lane, Verdict> {
+/// The least bits of moduli that have a curve for each word.
+const BITS_FOR_WORDS: u64 = 40;
+
+/// The lane of a job; a verdict if there is none. On a device a word tells `d`.
+fn lane(job: &Job, on_device: bool) -> Result<Lane, Verdict> {
     let (one, n) = (BigUint::from(1_u32), job.n.clone());
     if !n.bit(0) || n <= one {
         return Err(Verdict::Unsuitable);
+    }
+    let word = match &job.method {
+        Method::Ecm(sigma) => sigma.word(),
+        Method::Curve(_) | Method::Pm1 | Method::Pp1 => None,
+    };
+    if on_device && word.is_some() && job.start.is_none() && n.bits() >= BITS_FOR_WORDS {
+        // d = σ/2³² is neither 0, 1 nor −1/8, since σ, 2³² − σ and 8σ + 2³² are below n; 2 is prime to n.
+        return Ok(Lane { d: BigUint::ZERO, x: BigUint::from(2_u32), n, word });
     }
     let no_curve = |reason| match reason {
         NoCurve::Divisor(divisor) if divisor != n => Verdict::Divisor { divisor, stage: Stage::First },
@@ -298,12 +307,7 @@ fn lane(job: &Job) -> Result<Lane, Verdict> {
         }
         Method::Pm1 | Method::Pp1 => Curve { d: BigUint::ZERO, x: BigUint::ZERO },
     };
-    let two = BigUint::from(2_u32);
     let x = start.unwrap_or(curve.x);
-    let word = match &job.method {
-        Method::Ecm(sigma) if x == two => sigma.word(),
-        _ => None,
-    };
     match modular::common_divisor(&x, &n) {
         divisor if divisor == one => Ok(Lane { d: curve.d, x, n, word }),
         divisor if divisor == n => Err(Verdict::NoGroup),
@@ -332,14 +336,14 @@ impl Part<'_> {
         if self.bounds.b2 == self.bounds.b1 {
             return Ok(verdicts);
         }
-        let mut places = Vec::new();
-        let mut left = Vec::new();
-        for (place, verdict) in verdicts.iter().enumerate() {
-            if let Verdict::Nothing(residue) = verdict {
-                places.push(place);
-                left.push(Lane { x: residue.clone(), word: None, ..lanes[place].clone() });
+        let left = |(place, verdict): (usize, &Verdict)| match verdict {
+            Verdict::Nothing(residue) => {
+                let Lane { d, n, word, .. } = &lanes[place];
+                Some((place, Lane { d: d.clone(), x: residue.clone(), n: n.clone(), word: *word }))
             }
-        }
+            _ => None,
+        };
+        let (places, left): (Vec<usize>, Vec<Lane>) = verdicts.par_iter().enumerate().filter_map(left).unzip();
         let meter = Meter::new(self.watch, middle, self.to);
         let divisors = self.second_stage(&left, pairing, &meter)?;
         for (place, (lane, divisor)) in places.into_iter().zip(left.iter().zip(divisors)) {
@@ -361,7 +365,7 @@ impl Part<'_> {
     fn first_stage(&self, lanes: &[Lane], exponent: &Exponent, meter: &Meter<'_>) -> Result<Vec<Verdict>> {
         if let Some(gpu) = self.gpu {
             let ended = gpu.first_stage(lanes, exponent, meter)?;
-            return Ok(lanes.iter().zip(ended).map(|(lane, ended)| after_device(lane, ended)).collect());
+            return Ok(lanes.par_iter().zip(ended).map(|(lane, ended)| after_device(lane, ended)).collect());
         }
         let ended = cpu::first_stage(self.instructions(lanes), self.line, lanes, exponent, meter)?;
         Ok(lanes.iter().zip(&ended).map(|(lane, ended)| self.after_first(lane, ended)).collect())
@@ -376,7 +380,7 @@ impl Part<'_> {
         // Where all primes were met at once, the cores look whether one of them was met alone.
         let whole: Vec<usize> = (0..lanes.len()).filter(|place| divisors[*place] == lanes[*place].n).collect();
         if !whole.is_empty() {
-            let again: Vec<Lane> = whole.iter().map(|place| lanes[*place].clone()).collect();
+            let again: Vec<Lane> = whole.iter().map(|place| lanes[*place].with_d()).collect();
             let found = cpu::second_stage(self.instructions(&again), self.line, &again, pairing, meter)?;
             for (place, divisor) in whole.into_iter().zip(found) {
                 divisors[place] = divisor;

@@ -72,7 +72,7 @@ impl Gpu {
 
     /// The lanes of a modulus of so many bits that fill the device.
     pub(super) fn lanes(&self, bits: u64) -> usize {
-        self.filling(Class::of(bits, true))
+        self.filling(Class::of(bits, true, true))
     }
 
     fn filling(&self, class: Class) -> usize {
@@ -95,11 +95,12 @@ impl Gpu {
         Ok((fitting as usize / 32 * 32).clamp(32, self.filling(class)))
     }
 
-    /// The chunks of all lanes. `uses_words`: do words tell curves of the third family from others?
-    fn chunks(&self, lanes: &[Lane], uses_words: bool, slots: u32) -> Result<Vec<Places>> {
+    /// The chunks of all lanes. `first`: is it for the first stage, where curves may start at 2?
+    fn chunks(&self, lanes: &[Lane], first: bool, slots: u32) -> Result<Vec<Places>> {
+        let two = BigUint::from(2_u32);
         let mut classes: BTreeMap<Class, Vec<usize>> = BTreeMap::new();
         for (place, lane) in lanes.iter().enumerate() {
-            let class = Class::of(lane.n.bits(), uses_words && lane.word.is_some());
+            let class = Class::of(lane.n.bits(), lane.word.is_some(), first && lane.x == two);
             classes.entry(class).or_default().push(place);
         }
         let mut chunks = Vec::new();
@@ -127,14 +128,17 @@ impl Gpu {
 
 /// All kernels for moduli of so many bits.
 pub(super) fn kernels(bits: u64) -> Vec<warpmp_kernel::ir::Kernel> {
-    let both = [true, false].map(|word| Class::of(bits, word));
-    let kernels = both.into_iter().flat_map(|class| Job::of_stages(class.word).iter().map(move |job| (*job, class)));
-    kernels.map(|(job, class)| Kernel { job, class }.build(0)).collect()
+    let stages = [true, false].into_iter().flat_map(|word| {
+        let class = move |two| Class::of(bits, word, two);
+        let first = Job::FIRST.iter().map(move |job| (*job, class(true)));
+        first.chain(Job::SECOND.iter().map(move |job| (*job, class(false))))
+    });
+    stages.map(|(job, class)| Kernel { job, class }.build(0)).collect()
 }
 
 /// The wide products of a curve of the third family in each stage, without inversions.
 pub(super) fn products(bits: u64, bounds: Bounds) -> [f64; 2] {
-    let class = Class::of(bits, true);
+    let class = Class::of(bits, true, true);
     let layout = class.layout();
     let [product, square] = [layout.products(class.limbs), layout.square_products(class.limbs)].map(|count| count as f64);
     // A row of a product by a word, and of its reduction.

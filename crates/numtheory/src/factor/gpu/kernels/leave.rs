@@ -18,19 +18,23 @@ use super::{Class, constant, load, state};
 pub(super) fn check(b: &mut Builder, frame: &Frame, class: Class) {
     let r = Residues::new(b, frame, class);
     let [x, z, u, v] = [0, 1, 2, 3].map(|i| load(b, frame, class, 1, state::HERE + i));
-    let plain = r.plain(b, &z);
-    frame.store(b, 0, &plain);
+    // The order leaves the fewest numbers in registers.
+    let f = r.mul(b, &x, &v);
     let s = r.mul(b, &x, &u);
     let t = r.mul(b, &z, &v);
-    let f = r.mul(b, &x, &v);
     let g = r.mul(b, &u, &z);
+    let plain = r.plain(b, &z);
+    frame.store(b, 0, &plain);
+    let (sum, difference) = (r.add(b, &f, &g), r.sub(b, &f, &g));
     let a = load(b, frame, class, 0, constant::START);
-    let left = r.sub(b, &f, &g);
-    let left = r.mul(b, &left, &a);
+    let left = r.mul(b, &difference, &a);
     let left = r.square(b, &left);
     let other = r.sub(b, &s, &t);
     let other = r.square(b, &other);
     let left = r.add(b, &left, &other);
+    let product = r.mul(b, &s, &t);
+    let other = r.add(b, &s, &t);
+    let other = r.mul(b, &sum, &other);
     // 2A = 8d − 4.
     let twice = |b: &mut Builder, x: &[R32]| {
         let sum = r.add(b, x, x);
@@ -45,11 +49,7 @@ pub(super) fn check(b: &mut Builder, frame: &Frame, class: Class) {
         }
     }
     let coefficient = r.sub(b, &eight, &four);
-    let product = r.mul(b, &s, &t);
     let product = r.mul(b, &coefficient, &product);
-    let sum = r.add(b, &f, &g);
-    let other = r.add(b, &s, &t);
-    let other = r.mul(b, &sum, &other);
     let right = r.add(b, &other, &product);
     let right = r.mul(b, &right, &a);
     let right = r.add(b, &right, &right);

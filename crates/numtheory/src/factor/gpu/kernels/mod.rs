@@ -71,8 +71,10 @@ pub(in crate::factor) struct Class {
     pub(in crate::factor) limbs: u32,
     /// Have the moduli [`SPARE_BITS`] or more above them in their limbs? Then residues are not reduced.
     pub(in crate::factor) lazy: bool,
-    /// Are the curves of the third family, `d = σ/2³²` with a word `σ` and the start 2?
+    /// Are the curves of the third family, `d = σ/2³²` with a word `σ`?
     pub(in crate::factor) word: bool,
+    /// Do they start at 2?
+    pub(in crate::factor) two: bool,
 }
 
 /// Bits that lazy residues need above the modulus; see `residues.rs`.
@@ -83,9 +85,9 @@ impl Class {
     pub(in crate::factor) const MOST_BITS: u64 = 16_384;
 
     /// The class of moduli with so many bits.
-    pub(in crate::factor) const fn of(bits: u64, word: bool) -> Self {
+    pub(in crate::factor) const fn of(bits: u64, word: bool, two: bool) -> Self {
         let limbs = (bits as u32).div_ceil(32);
-        Self { limbs, lazy: 32 * limbs >= bits as u32 + SPARE_BITS, word }
+        Self { limbs, lazy: 32 * limbs >= bits as u32 + SPARE_BITS, word, two }
     }
 
     /// How the numbers lie in the lanes of a group.
@@ -105,8 +107,9 @@ impl Class {
 
     /// The end of a kernel's name.
     fn name(self) -> String {
-        let Self { limbs, lazy, word } = self;
-        format!("_{limbs}{}{}", if lazy { "_lazy" } else { "" }, if word { "_word" } else { "" })
+        let Self { limbs, lazy, word, two } = self;
+        let part = |holds: bool, name: &'static str| if holds { name } else { "" };
+        format!("_{limbs}{}{}{}", part(lazy, "_lazy"), part(word, "_word"), part(two, "_two"))
     }
 }
 
@@ -138,24 +141,19 @@ pub(in crate::factor) enum Job {
 }
 
 impl Job {
-    /// The kernels of curves with words, or of all curves.
-    pub(in crate::factor) const fn of_stages(word: bool) -> &'static [Self] {
-        let first = &[Self::Enter, Self::Ladder, Self::Check, Self::Invert, Self::Quotient];
-        let all = &[
-            Self::Enter,
-            Self::Ladder,
-            Self::Check,
-            Self::Invert,
-            Self::Quotient,
-            Self::Babies,
-            Self::Giants,
-            Self::Denominators,
-            Self::Normalise,
-            Self::Pairs,
-            Self::Product,
-        ];
-        if word { first } else { all }
-    }
+    /// The kernels of both stages.
+    pub(in crate::factor) const FIRST: &[Self] = &[Self::Enter, Self::Ladder, Self::Check, Self::Invert, Self::Quotient];
+    pub(in crate::factor) const SECOND: &[Self] = &[
+        Self::Enter,
+        Self::Ladder,
+        Self::Invert,
+        Self::Babies,
+        Self::Giants,
+        Self::Denominators,
+        Self::Normalise,
+        Self::Pairs,
+        Self::Product,
+    ];
 }
 
 /// A kernel for a class.

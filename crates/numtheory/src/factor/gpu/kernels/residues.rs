@@ -88,38 +88,44 @@ impl Residues {
 }
 
 /// How a curve's kernels multiply by `d` and by the start.
-pub(super) enum Parameters {
-    /// By two residues.
-    Residues { start: Vec<R32>, d: Vec<R32> },
-    /// By `σ/2³²` and 2.
+pub(super) struct Parameters {
+    d: Coefficient,
+    /// None: 2.
+    start: Option<Vec<R32>>,
+}
+
+/// `d`.
+enum Coefficient {
+    Residue(Vec<R32>),
+    /// `σ/2³²`.
     Word(R32),
 }
 
 impl Parameters {
     pub(super) fn new(b: &mut Builder, frame: &Frame, class: Class) -> Self {
-        if class.word {
+        let d = if class.word {
             let row = frame.operand_row(b, 0);
-            return Self::Word(b.load_global(Space::Global, Vector::V1, row, 4 * constant::WORD * class.limbs)[0]);
-        }
-        Self::Residues {
-            start: load(b, frame, class, 0, constant::START),
-            d: load(b, frame, class, 0, constant::D),
-        }
+            let at = 4 * constant::WORD * class.limbs;
+            Coefficient::Word(b.load_global(Space::Global, Vector::V1, row, at)[0])
+        } else {
+            Coefficient::Residue(load(b, frame, class, 0, constant::D))
+        };
+        Self { d, start: (!class.two).then(|| load(b, frame, class, 0, constant::START)) }
     }
 
     /// `d·x` for a sum, to be added to a residue.
     pub(super) fn by_d(&self, b: &mut Builder, residues: &Residues, x: &[R32]) -> Vec<R32> {
-        match self {
-            Self::Residues { d, .. } => residues.mul(b, x, d),
-            Self::Word(word) => residues.by_word(b, x, *word),
+        match &self.d {
+            Coefficient::Residue(d) => residues.mul(b, x, d),
+            Coefficient::Word(word) => residues.by_word(b, x, *word),
         }
     }
 
     /// The start's `x` times a residue.
     pub(super) fn by_start(&self, b: &mut Builder, residues: &Residues, x: &[R32]) -> Vec<R32> {
-        match self {
-            Self::Residues { start, .. } => residues.mul(b, x, start),
-            Self::Word(_) => {
+        match &self.start {
+            Some(start) => residues.mul(b, x, start),
+            None => {
                 let twice = residues.add(b, x, x);
                 residues.fold(b, &twice)
             }
