@@ -19,7 +19,7 @@ struct Budget {
 }
 
 /// Moduli that fill their limbs and others; one thread a number and groups.
-const BITS: [u64; 11] = [64, 96, 91, 128, 192, 251, 448, 475, 512, 1024, 2043];
+const BITS: [u64; 12] = [64, 96, 91, 128, 192, 251, 448, 475, 512, 1024, 2043, 2048];
 
 fn main() -> Result<(), Box<dyn error::Error>> {
     let directory = env::args().nth(1).ok_or("usage: emit_numtheory DIR")?;

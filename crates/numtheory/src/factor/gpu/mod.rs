@@ -31,6 +31,9 @@ use super::pairing::{Counts, Pairing};
 use crate::error::Result;
 use kernels::{Class, Job, Kernel, SLOT_WORDS, constant, state};
 
+/// Threads of a chunk at the least, so that the host's part is small.
+const LEAST_THREADS: u32 = 1 << 18;
+
 /// A kernel on the device, and its launch.
 type Loaded = (Arc<Module>, Geometry);
 
@@ -75,12 +78,20 @@ impl Gpu {
         self.filling(Class::of(bits, true, true))
     }
 
+    /// As many lanes as the multiprocessors hold, in whole blocks; several times where they take little time.
     fn filling(&self, class: Class) -> usize {
         let layout = class.layout();
         let info = self.device.info();
         let threads = match info.kind {
             Kind::Sim => 64 * layout.group,
-            Kind::Cuda => info.multiprocessors * info.threads_per_multiprocessor,
+            Kind::Cuda => {
+                let ladder = self.kernel(Job::Ladder, class).ok().and_then(|(module, _)| module.resources().registers);
+                let registers = ladder.unwrap_or(10 * layout.length + 16).next_multiple_of(8);
+                let block = 32 * layout.warps;
+                let blocks = info.registers_per_multiprocessor / (registers * block);
+                let held = blocks.clamp(1, info.threads_per_multiprocessor / block) * block * info.multiprocessors;
+                held * (LEAST_THREADS / held).max(1)
+            }
         };
         (threads / layout.group).next_multiple_of(32) as usize
     }

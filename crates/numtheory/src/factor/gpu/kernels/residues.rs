@@ -15,7 +15,8 @@ use super::{Class, constant, load};
 
 pub(super) struct Residues {
     pub(super) ring: Montgomery,
-    /// `2N` of lazy residues.
+    lazy: bool,
+    /// `2N`, if it stays in registers: in a group of lanes registers are short.
     twice: Option<Vec<R32>>,
 }
 
@@ -30,45 +31,51 @@ impl Residues {
     pub(super) fn modulo(b: &mut Builder, spread: Spread, modulus: &[R32], class: Class) -> Self {
         let ring = Montgomery::new(b, spread, modulus, class.limbs as usize);
         let ring = Montgomery { spare: class.lazy && spread.group == 1, ..ring };
-        let twice = class.lazy.then(|| spread.double(b, modulus).0);
-        Self { ring, twice }
+        let kept = class.lazy && spread.group == 1;
+        let twice = kept.then(|| spread.double(b, modulus).0);
+        Self { ring, lazy: class.lazy, twice }
     }
 
     pub(super) fn mul(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
-        if self.twice.is_some() { self.ring.mul_lazy(b, x, y).0 } else { self.ring.mul(b, x, y) }
+        if self.lazy { self.ring.mul_lazy(b, x, y).0 } else { self.ring.mul(b, x, y) }
     }
 
     pub(super) fn square(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
-        if self.twice.is_some() { self.ring.sqr_lazy(b, x).0 } else { self.ring.sqr(b, x) }
+        if self.lazy { self.ring.sqr_lazy(b, x).0 } else { self.ring.sqr(b, x) }
     }
 
     /// `x·word/2³²`: one row of a product.
     pub(super) fn by_word(&self, b: &mut Builder, x: &[R32], word: R32) -> Vec<R32> {
         let row = Montgomery { rows: 1, ..self.ring.clone() };
         let factor: Vec<R32> = x.iter().map(|_| word).collect();
-        if self.twice.is_some() { row.mul_lazy(b, x, &factor).0 } else { row.mul(b, x, &factor) }
+        if self.lazy { row.mul_lazy(b, x, &factor).0 } else { row.mul(b, x, &factor) }
     }
 
     pub(super) fn add(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
-        if self.twice.is_some() { self.ring.spread.add(b, x, y).0 } else { self.ring.add(b, x, y) }
+        if self.lazy { self.ring.spread.add(b, x, y).0 } else { self.ring.add(b, x, y) }
     }
 
     pub(super) fn sub(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
-        match &self.twice {
-            Some(twice) => {
-                let raised = self.ring.spread.add(b, x, twice).0;
-                self.ring.spread.sub(b, &raised, y).0
-            }
-            None => self.ring.sub(b, x, y),
+        if !self.lazy {
+            return self.ring.sub(b, x, y);
         }
+        let twice = self.twice(b);
+        let raised = self.ring.spread.add(b, x, &twice).0;
+        self.ring.spread.sub(b, &raised, y).0
     }
 
     /// A sum becomes a residue.
     pub(super) fn fold(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
-        match &self.twice {
-            Some(twice) => self.below(b, x, twice),
-            None => x.to_vec(),
+        if !self.lazy {
+            return x.to_vec();
         }
+        let twice = self.twice(b);
+        self.below(b, x, &twice)
+    }
+
+    /// `2N`.
+    fn twice(&self, b: &mut Builder) -> Vec<R32> {
+        self.twice.clone().unwrap_or_else(|| self.ring.spread.double(b, &self.ring.modulus).0)
     }
 
     /// The number below the modulus that a residue stands for.
@@ -78,7 +85,7 @@ impl Residues {
 
     /// A residue, below the modulus.
     pub(super) fn canonical(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
-        if self.twice.is_some() { self.below(b, x, &self.ring.modulus) } else { x.to_vec() }
+        if self.lazy { self.below(b, x, &self.ring.modulus) } else { x.to_vec() }
     }
 
     fn below(&self, b: &mut Builder, x: &[R32], modulus: &[R32]) -> Vec<R32> {
