@@ -95,7 +95,12 @@ impl Pairing {
         let pairs: usize = first.giants.iter().map(Vec::len).sum();
         let giants = (self.b2 / self.width + 2 - self.first_giant()) as f64;
         let passed = self.babies.last().map_or(0.0, |last| *last as f64 / 2.0);
-        Counts { passed, babies: self.babies.len() as f64, giants, pairs: pairs as f64 * giants / first.giants.len() as f64 }
+        Counts {
+            passed,
+            babies: self.babies.len() as f64,
+            giants,
+            pairs: pairs as f64 * giants / first.giants.len() as f64,
+        }
     }
 
     /// The number of sections.

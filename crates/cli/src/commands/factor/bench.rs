@@ -87,8 +87,10 @@ pub(crate) fn run(args: &BenchEcm) -> Result<()> {
     let limit = engine.device().and_then(|device| wide_products_per_second(device.info())).filter(|limit| *limit > 0.0);
     let fraction = |products: f64, seconds: f64| limit.map(|limit| products * attempts as f64 / seconds / limit);
     let fractions = [fraction(products[0], first), fraction(products[1], both - first)];
-    let expected: Vec<(u32, f64)> =
-        (15..=65).step_by(5).map(|digits| (digits, expected_curves(digits.into(), bounds, Family::Word) / rate)).collect();
+    let expected: Vec<(u32, f64)> = (15..=65)
+        .step_by(5)
+        .map(|digits| (digits, expected_curves(digits.into(), bounds, Family::Word) / rate))
+        .collect();
     if args.object.json {
         let object = json!({
             "op": "bench ecm", "bits": args.bits, "b1": bounds.b1(), "b2": bounds.b2(), "curves": attempts, "device": name,

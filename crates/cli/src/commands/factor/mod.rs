@@ -37,6 +37,9 @@ use report::{Finds, Report, Saves};
 
 /// Steps of the progress bar.
 const STEPS: u64 = 10_000;
+/// Curves below which `auto` takes the CPU: a GPU takes as long for one curve as for thousands.
+const LEAST_ON_GPU: u64 = 256;
+
 /// Arguments and files of which no search comes.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FactorError {
@@ -70,7 +73,11 @@ pub(crate) fn ecm(args: &Ecm) -> Result<()> {
         Some(first) => Attempts::curves_from(first.clone(), count).map_err(FactorError::from)?,
         None => Attempts::Curves { seed: args.seed.unwrap_or_else(any_seed), count },
     };
-    let engine = || Ok(engine_of(args.device.selector, args.common.summary.hides_notes())?.0);
+    let engine = |attempts: u64| {
+        let few = args.device.selector == Selector::Auto && attempts < LEAST_ON_GPU;
+        let selector = if few { Selector::Cpu } else { args.device.selector };
+        Ok(engine_of(selector, args.common.summary.hides_notes())?.0)
+    };
     run("ecm", &args.common, level.map(|level| level.b1), attempts, ", or --digits D", &engine)
 }
 
@@ -97,13 +104,13 @@ fn any_seed() -> u64 {
 
 /// Runs `warpmp pm1`.
 pub(crate) fn pm1(args: &Pm1) -> Result<()> {
-    run("pm1", &args.common, None, Attempts::Pm1 { base: args.x0.clone() }, "", &|| Ok(Engine::cpu()))
+    run("pm1", &args.common, None, Attempts::Pm1 { base: args.x0.clone() }, "", &|_| Ok(Engine::cpu()))
 }
 
 /// Runs `warpmp pp1`.
 pub(crate) fn pp1(args: &Pp1) -> Result<()> {
     let starts = if args.x0.is_empty() { Attempts::pp1() } else { Attempts::Pp1 { starts: args.x0.clone() } };
-    run("pp1", &args.common, None, starts, "", &|| Ok(Engine::cpu()))
+    run("pp1", &args.common, None, starts, "", &|_| Ok(Engine::cpu()))
 }
 
 /// The bounds for a first one.
@@ -123,7 +130,7 @@ fn run(
     b1: Option<u64>,
     attempts: Attempts,
     or: &'static str,
-    engine: &dyn Fn() -> Result<Engine>,
+    engine: &dyn Fn(u64) -> Result<Engine>,
 ) -> Result<()> {
     let start = Instant::now();
     let inputs: Vec<&OsStr> = [&args.file, &args.resume].into_iter().flatten().map(AsRef::as_ref).collect();
@@ -152,11 +159,11 @@ fn run(
     let outcome = match (&args.resume, &args.file, &plan) {
         (Some(file), ..) => {
             let lines = input::save_lines(file)?;
-            resumed(&engine()?, args, &lines, b1, &progress, &mut each)?
+            resumed(&engine(lines.len() as u64)?, args, &lines, b1, &progress, &mut each)?
         }
         (None, Some(file), Some(plan)) => {
             let numbers = input::integers(file)?;
-            let engine = engine()?;
+            let engine = engine(numbers.len() as u64 * plan.attempts.count())?;
             tell_long(&engine, &numbers, args.summary.hides_notes());
             search_on(&engine, &numbers, plan, &progress, &mut |job, verdict| each(plan.bounds, job, verdict))?
         }
@@ -187,7 +194,9 @@ fn tell_long(engine: &Engine, numbers: &[BigUint], quiet: bool) {
     let long = numbers.iter().filter(|number| number.bits() > Engine::MOST_DEVICE_BITS).count();
     if engine.device().is_some() && long > 0 && !quiet {
         let most = Engine::MOST_DEVICE_BITS;
-        console::note(&format!("note: {long} of the integers have more than {most} bits; the CPU computes their curves"));
+        console::note(&format!(
+            "note: {long} of the integers have more than {most} bits; the CPU computes their curves"
+        ));
     }
 }
 

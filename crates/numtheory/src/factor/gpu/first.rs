@@ -25,6 +25,7 @@ impl Gpu {
         exponent: &Exponent,
         meter: &Meter<'_>,
     ) -> Result<Vec<Ended>> {
+        self.prepare(lanes, true, Job::FIRST)?;
         let chunks = self.chunks(lanes, true, 0)?;
         let bits = exponent.bits() as u32;
         let total = chunks.iter().map(|chunk| chunk.weight() * u64::from(bits)).sum();

@@ -18,10 +18,11 @@ mod second;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use num_bigint::BigUint;
+use rayon::prelude::*;
 use warpmp_device::{Device, Kind, Module};
 use warpmp_launch::{Geometry, Spec as _};
 
@@ -100,19 +101,17 @@ impl Gpu {
     fn most(&self, class: Class, slots: u32) -> Result<usize> {
         let layout = class.layout();
         let numbers = 3 + constant::COUNT + state::COUNT + 3;
-        let bytes = 4 * u64::from(numbers * class.limbs)
-            + 4 * u64::from(layout.group * layout.length) * u64::from(slots);
+        let bytes =
+            4 * u64::from(numbers * class.limbs) + 4 * u64::from(layout.group * layout.length) * u64::from(slots);
         let fitting = self.device.free_bytes()? / 2 / bytes;
         Ok((fitting as usize / 32 * 32).clamp(32, self.filling(class)))
     }
 
-    /// The chunks of all lanes. `first`: is it for the first stage, where curves may start at 2?
+    /// The chunks of all lanes, as [`class`](Self::class) has them.
     fn chunks(&self, lanes: &[Lane], first: bool, slots: u32) -> Result<Vec<Places>> {
-        let two = BigUint::from(2_u32);
         let mut classes: BTreeMap<Class, Vec<usize>> = BTreeMap::new();
         for (place, lane) in lanes.iter().enumerate() {
-            let class = Class::of(lane.n.bits(), lane.word.is_some(), first && lane.x == two);
-            classes.entry(class).or_default().push(place);
+            classes.entry(Self::class(lane, first)).or_default().push(place);
         }
         let mut chunks = Vec::new();
         for (class, places) in classes {
@@ -122,6 +121,20 @@ impl Gpu {
             chunks.extend(places.chunks(each).map(|places| Places { class, places: places.to_vec() }));
         }
         Ok(chunks)
+    }
+
+    /// Loads the kernels of a stage for all classes of some lanes: a driver compiles several at a time.
+    fn prepare(&self, lanes: &[Lane], first: bool, jobs: &[Job]) -> Result<()> {
+        let classes: BTreeSet<Class> = lanes.iter().map(|lane| Self::class(lane, first)).collect();
+        let kernels: Vec<(Job, Class)> =
+            classes.into_iter().flat_map(|class| jobs.iter().map(move |job| (*job, class))).collect();
+        kernels.par_iter().try_for_each(|(job, class)| self.kernel(*job, *class).map(drop))
+    }
+
+    /// The class of a lane. `first`: is it for the first stage, where curves may start at 2?
+    fn class(lane: &Lane, first: bool) -> Class {
+        let two = first && lane.x.bits() == 2 && !lane.x.bit(0);
+        Class::of(lane.n.bits(), lane.word.is_some(), two)
     }
 
     /// A kernel for a class.
@@ -151,7 +164,8 @@ pub(super) fn kernels(bits: u64) -> Vec<warpmp_kernel::ir::Kernel> {
 pub(super) fn products(bits: u64, bounds: Bounds) -> [f64; 2] {
     let class = Class::of(bits, true, true);
     let layout = class.layout();
-    let [product, square] = [layout.products(class.limbs), layout.square_products(class.limbs)].map(|count| count as f64);
+    let [product, square] =
+        [layout.products(class.limbs), layout.square_products(class.limbs)].map(|count| count as f64);
     // A row of a product by a word, and of its reduction.
     let row = 2.0 * f64::from(layout.group * layout.length);
     let exponent_bits = bounds.b1() as f64 * std::f64::consts::LOG2_E;

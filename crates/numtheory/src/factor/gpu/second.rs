@@ -51,6 +51,7 @@ impl Gpu {
         pairing: &Pairing,
         meter: &Meter<'_>,
     ) -> Result<Vec<BigUint>> {
+        self.prepare(lanes, false, Job::SECOND)?;
         let slots = Slots::of(pairing);
         let chunks = self.chunks(lanes, false, slots.all())?;
         let total = chunks.iter().map(|chunk| chunk.weight() * pairing.sections()).sum();

@@ -74,8 +74,10 @@ fn verdicts_agree(jobs: &[Job], [b1, b2]: [u64; 2]) -> Vec<Verdict> {
 #[test]
 fn lanes_in_any_number() {
     let rows: Vec<Job> = curves(131, 2000).into_iter().map(|row| row.job).collect();
-    let small = [1009_u32 * 10_007, 2003 * 3001, 65_537, 99_991 * 1009].map(|n| Job::ecm(n.into(), "3:11".parse().unwrap()));
-    let filled = [64_u32, 96, 128].map(|bits| Job::ecm((BigUint::from(1_u32) << bits) - 1_u32, "3:77".parse().unwrap()));
+    let small =
+        [1009_u32 * 10_007, 2003 * 3001, 65_537, 99_991 * 1009].map(|n| Job::ecm(n.into(), "3:11".parse().unwrap()));
+    let filled =
+        [64_u32, 96, 128].map(|bits| Job::ecm((BigUint::from(1_u32) << bits) - 1_u32, "3:77".parse().unwrap()));
     let jobs: Vec<Job> = small.into_iter().chain(filled).chain(rows).collect();
     let mut stages = [0; 4];
     for lanes in [1, 31, 33] {

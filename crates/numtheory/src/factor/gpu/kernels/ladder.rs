@@ -27,7 +27,8 @@ pub(super) fn body(b: &mut Builder, frame: &Frame, class: Class) {
     let one = load(b, frame, class, 0, constant::ONE);
     let start = load(b, frame, class, 0, constant::START);
     let zero: Vec<R32> = one.iter().map(|_| b.copy(0)).collect();
-    let numbers = [&one, &zero, &start, &one].map(|number| number.iter().map(|&limb| b.copy(limb)).collect::<Vec<R32>>());
+    let numbers =
+        [&one, &zero, &start, &one].map(|number| number.iter().map(|&limb| b.copy(limb)).collect::<Vec<R32>>());
     let row = frame.result_row(b, 0);
     let goes_on = b.compare(Cmp::Eq, begins, 0);
     b.if_(goes_on, |b| {
@@ -52,9 +53,8 @@ pub(super) fn body(b: &mut Builder, frame: &Frame, class: Class) {
         let bit = b.and(bit, 1);
         let changes = b.compare(Cmp::Ne, bit, before);
         b.set(before, bit);
-        let [x, z, u, v] = [(0, 2), (1, 3), (2, 0), (3, 1)].map(|(one, other): (usize, usize)| {
-            select(b, changes, &numbers[other], &numbers[one])
-        });
+        let [x, z, u, v] = [(0, 2), (1, 3), (2, 0), (3, 1)]
+            .map(|(one, other): (usize, usize)| select(b, changes, &numbers[other], &numbers[one]));
         let stepped = step(b, &residues, &parameters, [x, z, u, v]);
         for (to, from) in numbers.iter().zip(&stepped) {
             assign(b, to, from);

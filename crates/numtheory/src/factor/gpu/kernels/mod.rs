@@ -142,7 +142,8 @@ pub(in crate::factor) enum Job {
 
 impl Job {
     /// The kernels of both stages.
-    pub(in crate::factor) const FIRST: &[Self] = &[Self::Enter, Self::Ladder, Self::Check, Self::Invert, Self::Quotient];
+    pub(in crate::factor) const FIRST: &[Self] =
+        &[Self::Enter, Self::Ladder, Self::Check, Self::Invert, Self::Quotient];
     pub(in crate::factor) const SECOND: &[Self] = &[
         Self::Enter,
         Self::Ladder,
