@@ -188,15 +188,13 @@ impl Spec for Kernel {
         let word = Rows::common(1);
         let (operands, results) = match self.job {
             Job::Enter => (vec![class.rows(3)], vec![constants.limbs, state.limbs, one.limbs]),
-            Job::Ladder => (vec![constants, word, word], vec![state.limbs]),
-            Job::Check => (vec![constants, state], vec![one.limbs]),
+            Job::Ladder | Job::Giants => (vec![constants, word, word], vec![state.limbs]),
+            Job::Check | Job::Product => (vec![constants, state], vec![one.limbs]),
             Job::Invert => (vec![constants], vec![one.limbs, one.limbs]),
             Job::Quotient => (vec![constants, state, one], vec![one.limbs]),
             Job::Babies | Job::Pairs => (vec![constants, word, word, word], vec![state.limbs]),
-            Job::Giants => (vec![constants, word, word], vec![state.limbs]),
             Job::Denominators => (vec![constants, word, word], vec![one.limbs]),
             Job::Normalise => (vec![constants, word, word, one], vec![state.limbs]),
-            Job::Product => (vec![constants, state], vec![one.limbs]),
         };
         let signature = Signature::new(operands, results);
         let signature = if self.job == Job::Check { signature.with_status() } else { signature };

@@ -130,12 +130,10 @@ impl Parameters {
 
     /// The start's `x` times a residue.
     pub(super) fn by_start(&self, b: &mut Builder, residues: &Residues, x: &[R32]) -> Vec<R32> {
-        match &self.start {
-            Some(start) => residues.mul(b, x, start),
-            None => {
-                let twice = residues.add(b, x, x);
-                residues.fold(b, &twice)
-            }
+        if let Some(start) = &self.start {
+            return residues.mul(b, x, start);
         }
+        let twice = residues.add(b, x, x);
+        residues.fold(b, &twice)
     }
 }
