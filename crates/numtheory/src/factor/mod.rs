@@ -279,7 +279,8 @@ mod tests {
             for row in known(1024).into_iter().filter(|row| row.bounds.b1 <= most) {
                 let only_first = Bounds::new(row.bounds.b1, 0).unwrap();
                 let run = |bounds| {
-                    let mut stages = Stages { instructions: Some(instructions), ..Stages::new(&Engine::cpu(), bounds) };
+                    let mut stages = Stages::new(&Engine::cpu(), bounds);
+                    stages.instructions = Some(instructions);
                     stages.run(std::slice::from_ref(&row.job), &()).unwrap()
                 };
                 assert_eq!(run(row.bounds), [expected(&row)], "{instructions:?} {:?}", row.job);
