@@ -143,7 +143,7 @@ Examples:
 )]
 pub(crate) struct BenchEcm {
     /// Bits of the modulus
-    #[arg(long, value_name = "BITS", value_parser = within(32, 16_384))]
+    #[arg(long, value_name = "BITS", value_parser = within(32_u64, 16_384))]
     pub(crate) bits: u64,
     /// Bound of the first stage
     #[arg(long, value_name = "B1", value_parser = bound)]
@@ -152,7 +152,7 @@ pub(crate) struct BenchEcm {
     #[arg(long, value_name = "B2", value_parser = bound)]
     pub(crate) b2: Option<u64>,
     /// Curves of a run; without this as many as fill the engine
-    #[arg(long, value_name = "N", value_parser = within(1, 1 << 30))]
+    #[arg(long, value_name = "N", value_parser = within(1_u64, 1 << 30))]
     pub(crate) curves: Option<u64>,
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
