@@ -46,7 +46,7 @@ fn kind(folder: &Path) -> Result<Kind> {
 /// Goes on with a campaign.
 pub(super) fn run(args: &Resume) -> Result<()> {
     match kind(&args.folder)? {
-        Kind::Curves => factor::campaign::resume(&args.folder, args.summary),
+        Kind::Curves => factor::campaign::resume(&args.folder, args.device.selector, args.summary),
         Kind::Collatz => collatz::resume(&args.folder, args.device, args.summary),
         Kind::Logarithm => ecdlp::resume(&args.folder.to_string_lossy(), args.device, args.summary),
     }

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use num_bigint::BigUint;
 use serde_json::json;
+use warpmp::Selector;
 use warpmp_numtheory::factor::{
-    Bounds, Job, Sigma, Verdict,
+    Bounds, Engine, Job, Sigma, Verdict,
     campaign::{Begun, Campaign, FolderError, Opened, Specification, Status},
 };
 
@@ -24,13 +25,13 @@ use report::Finds;
 const UNIT_SECONDS: f64 = 20.0;
 /// Seconds of a core for a curve of 512 bits, both stages, in units of B1. It only decides how large a unit is.
 const SECONDS_OF_A_CURVE: f64 = 8e-7;
-/// Curves that a thread computes together.
-const CURVES_OF_A_THREAD: u64 = 16;
 /// Factors whose expected curves `status` tells.
 const DIGITS: [u32; 10] = [20, 25, 30, 35, 40, 45, 50, 55, 60, 65];
 
 /// Begins a campaign or goes on with it.
 pub(super) fn run(args: &Ecm, folder: &Path, numbers: &[BigUint], bounds: Bounds, curves: u64) -> Result<()> {
+    let attempts = curves.saturating_mul(numbers.len() as u64);
+    let engine = super::engine_for(args.device.selector, attempts, args.common.summary.hides_notes())?;
     let there = match Campaign::begun(folder).map_err(failed)? {
         Begun::Campaign(there) => Some(there),
         Begun::Nothing | Begun::Certificates(_) => None,
@@ -41,36 +42,42 @@ pub(super) fn run(args: &Ecm, folder: &Path, numbers: &[BigUint], bounds: Bounds
         (None, None) => None,
     };
     let sigma = sigma.unwrap_or_else(|| Sigma::suyama(args.seed.unwrap_or_else(any_seed) >> 1));
-    let fit = || args.unit.unwrap_or_else(|| unit_curves(numbers, bounds));
+    let fit = || args.unit.unwrap_or_else(|| unit_curves(&engine, numbers, bounds));
     let unit = there.as_ref().map_or_else(fit, Specification::unit_curves);
     let wanted = Specification::new(numbers, bounds, &sigma, curves, unit).map_err(FactorError::from)?;
     // Fewer curves than before take none away.
     let wanted = there.map_or(wanted.clone(), |there| wanted.with_curves(there.curves()));
-    work(folder, &wanted, args.common.summary)
+    work(&engine, folder, &wanted, args.common.summary)
 }
 
 /// Goes on with the campaign of a directory.
-pub(crate) fn resume(folder: &Path, summary: SummaryArgs) -> Result<()> {
+pub(crate) fn resume(folder: &Path, selector: Selector, summary: SummaryArgs) -> Result<()> {
     let specification = Campaign::open(folder).map_err(failed)?.specification().clone();
-    work(folder, &specification, summary)
+    let curves = specification.curves().saturating_mul(specification.numbers().len() as u64);
+    let engine = super::engine_for(selector, curves, summary.hides_notes())?;
+    work(&engine, folder, &specification, summary)
 }
 
 fn failed(error: FolderError) -> Error {
     warpmp_numtheory::Error::from(error).into()
 }
 
-/// Curves of a unit on each integer: whole vectors on all cores, for some seconds.
-fn unit_curves(numbers: &[BigUint], bounds: Bounds) -> u64 {
+/// Curves of a unit on each integer: as many as fill a device, or whole vectors on all cores for some seconds.
+fn unit_curves(engine: &Engine, numbers: &[BigUint], bounds: Bounds) -> u64 {
     let threads = rayon::current_num_threads() as u64;
-    let bits = numbers.iter().map(BigUint::bits).max().unwrap_or(1) as f64;
+    let most = numbers.iter().map(BigUint::bits).max().unwrap_or(1);
+    let bits = most as f64;
     let seconds = SECONDS_OF_A_CURVE * bounds.b1() as f64 * (bits / 512.0).powi(2).max(0.05);
     let integers = (numbers.len() as u64).clamp(1, 256);
     let fit = (UNIT_SECONDS * threads as f64 / seconds / integers as f64) as u64;
-    let least = (CURVES_OF_A_THREAD * threads).div_ceil(integers);
-    (fit / least * least).clamp(least, 1 << 16)
+    let least = (engine.curves_together(most) as u64).div_ceil(integers).max(1);
+    if engine.device().is_some() {
+        return least;
+    }
+    (fit / least * least).clamp(least, least.max(1 << 16))
 }
 
-fn work(folder: &Path, specification: &Specification, summary: SummaryArgs) -> Result<()> {
+fn work(engine: &Engine, folder: &Path, specification: &Specification, summary: SummaryArgs) -> Result<()> {
     let (opened, aside) = Opened::new(folder, specification)?;
     let shown = folder.display();
     if let (Some(holder), false) = (opened.stale(), summary.quiet) {
@@ -87,7 +94,7 @@ fn work(folder: &Path, specification: &Specification, summary: SummaryArgs) -> R
     let status = {
         let _closing = Closing::new();
         let progress = Progress::new(Some(super::STEPS), "curves", summary.quiet);
-        opened.run(&progress, &mut each)
+        opened.run(engine, &progress, &mut each)
     };
     let status = status.map_err(|error| match error {
         warpmp_numtheory::Error::Stopped => FactorError::Interrupted { folder: shown.to_string() }.into(),

@@ -8,7 +8,8 @@ use warpmp_campaign::{Aside, Lock, Restored};
 
 use super::super::levels::{Effort, expected_curves};
 use super::super::search::Factorisation;
-use super::super::{Bounds, Family, Job, Method, Sigma, Stage, Stages, Verdict};
+use super::super::stages::Stages;
+use super::super::{Bounds, Engine, Family, Job, Method, Sigma, Stage, Verdict};
 use super::specification::{Certificate, Found, Made, Specification, Unit};
 use super::{Campaign, Contents};
 use crate::error::{Error, Result};
@@ -142,11 +143,16 @@ impl Opened {
     ///
     /// # Errors
     /// [`Error::Stopped`]: the unit that was stopped does not count. [`Error::Campaign`].
-    pub fn run(&self, watch: &dyn Watch, each: &mut dyn FnMut(Bounds, &Job, &Verdict)) -> Result<Status> {
+    pub fn run(
+        &self,
+        engine: &Engine,
+        watch: &dyn Watch,
+        each: &mut dyn FnMut(Bounds, &Job, &Verdict),
+    ) -> Result<Status> {
         let specification = self.campaign.specification();
         let mut status = self.status();
         let (Some(bounds), Some(first)) = (specification.bounds(), specification.sigma()) else { return Ok(status) };
-        let mut stages = Stages::new(bounds);
+        let mut stages = Stages::new(engine, bounds);
         let missing: Vec<Unit> = self.campaign.missing(&self.contents).collect();
         for (done, unit) in missing.iter().enumerate() {
             if status.known.is_complete() {
@@ -155,7 +161,9 @@ impl Opened {
             check(watch)?;
             let share = |units: usize| units as f64 / missing.len() as f64;
             let share = Share { watch, from: share(done), of: share(1) };
-            let made = make(specification, *unit, &first, &status.known, &mut stages, &share, each)?;
+            let made = make(specification, *unit, &first, &status.known, &mut stages, &share)?;
+            let (made, verdicts) = made;
+            verdicts.iter().for_each(|(job, verdict)| each(bounds, job, verdict));
             let certificate = specification.certificate(*unit, made);
             self.campaign.store(&certificate)?;
             status.known.take(&certificate);
@@ -170,7 +178,7 @@ impl Opened {
     }
 }
 
-/// Makes a unit.
+/// Makes a unit: its result, and each job with its verdict.
 fn make(
     specification: &Specification,
     unit: Unit,
@@ -178,8 +186,7 @@ fn make(
     known: &Known,
     stages: &mut Stages,
     watch: &dyn Watch,
-    each: &mut dyn FnMut(Bounds, &Job, &Verdict),
-) -> Result<Made> {
+) -> Result<(Made, Vec<(Job, Verdict)>)> {
     let begin = Instant::now();
     let places = specification.places(&unit);
     let divisors = known.numbers[places.clone()].iter().map(|it| (it.primes.len() + it.composites.len()) as u64).sum();
@@ -197,7 +204,6 @@ fn make(
     let verdicts = stages.run(&jobs, watch)?;
     let mut made = Made { known: divisors, attempts: jobs.len() as u64, slips: 0, found: Vec::new(), seconds: 0.0 };
     for ((job, number), verdict) in jobs.iter().zip(owners).zip(&verdicts) {
-        each(stages.bounds, job, verdict);
         match (verdict, &job.method) {
             (Verdict::Divisor { divisor, stage }, Method::Ecm(sigma)) => made.found.push(Found {
                 number,
@@ -210,7 +216,7 @@ fn make(
         }
     }
     made.seconds = begin.elapsed().as_secs_f64();
-    Ok(made)
+    Ok((made, jobs.into_iter().zip(verdicts).collect()))
 }
 
 impl From<warpmp_campaign::Error> for Error {
