@@ -104,7 +104,7 @@ pub(crate) fn engine_for(selector: Selector, curves: u64, quiet: bool) -> Result
 ///
 /// # Errors
 /// For a device that was named and cannot be had.
-fn engine_of(selector: Selector, quiet: bool) -> Result<(Engine, String)> {
+pub(crate) fn engine_of(selector: Selector, quiet: bool) -> Result<(Engine, String)> {
     let session = engine::open_untuned(selector, quiet)?;
     let engine = session.device().map_or_else(Engine::cpu, |device| Engine::on(device.clone()));
     Ok((engine, session.engine().name.clone()))
