@@ -13,7 +13,7 @@ use serde_json::Value;
 const HARD: &str = "1000000000000000000000000000057*1000000000000000000000000000099";
 
 fn begin(curves: &'static str) -> [&'static str; 11] {
-    ["ecm", HARD, "--b1", "20000", "--curves", curves, "--sigma", "3:17", "--unit", "4", "--campaign=camp"]
+    ["ecm", HARD, "--b1", "2000", "--curves", curves, "--sigma", "3:17", "--unit", "4", "--campaign=camp"]
 }
 
 fn certificates(dir: &Dir) -> usize {
@@ -47,7 +47,7 @@ fn killed_and_resumed() {
     assert_eq!((end["units"].as_u64(), certificates(&dir)), (Some(15), 15));
     let text = dir.run(&["status", "camp"]);
     for word in
-        ["60 of 60 on each integer", "from sigma 3:17 on, B1 20000, B2 2000000", "level      t1", "expected   curves"]
+        ["60 of 60 on each integer", "from sigma 3:17 on, B1 2000, B2 200000", "level      t1", "expected   curves"]
     {
         assert!(text.ok().contains(word), "no {word} in {}", text.ok());
     }
@@ -57,7 +57,7 @@ fn killed_and_resumed() {
     run.ok();
     assert!(run.stderr.contains("n0-c8.json.aside, and its curves are made again"), "{}", run.stderr);
     assert_eq!(status(&dir)["curves_done"].as_u64(), Some(72));
-    let other = ["ecm", "2^67-1", "--b1", "20000", "--curves", "4", "--campaign", "camp"];
+    let other = ["ecm", "2^67-1", "--b1", "2000", "--curves", "4", "--campaign", "camp"];
     dir.run(&other).fails(1, &["campaign.json is of another campaign: 72 curves from sigma 3:17 on"]);
 }
 
