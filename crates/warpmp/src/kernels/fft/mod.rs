@@ -46,11 +46,14 @@ pub struct Fft {
 /// The limbs of the longest operand that it takes.
 const MOST_LIMBS: u32 = 1 << 19;
 
+/// The most limbs of the longer operand that a block takes.
+pub(super) const BLOCK_LIMBS: u32 = 2048;
+
 /// The limbs of the longer operand that a block takes.
-const LIMBS: std::ops::RangeInclusive<u32> = 129..=2048;
+const LIMBS: std::ops::RangeInclusive<u32> = 129..=BLOCK_LIMBS;
 
 /// The oldest GPU whose shared memory holds a block, as compute capability times ten.
-const SHARED_MEMORY_FROM: u32 = 80;
+pub(super) const SHARED_MEMORY_FROM: u32 = 80;
 
 /// Shared memory of a multiprocessor, in bytes: a block takes 1024 bytes more than it asks for.
 const SHARED_BYTES: u32 = 227 << 10;
@@ -69,10 +72,10 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
         Gpus { from: SHARED_MEMORY_FROM, use_doubles: true },
         With::<FftSettings> {
             spec: |shape, settings, _| match Large::new(shape) {
-                Some(large) if shape.max_limbs() > *LIMBS.end() => Box::new(large),
+                Some(large) if shape.max_limbs() > BLOCK_LIMBS => Box::new(large.within(settings.megabytes)),
                 _ => Box::new(Fft::new(shape, settings)),
             },
-            candidates: |_| candidates::fft(),
+            candidates: candidates::fft,
         },
     ),
 };
@@ -87,7 +90,7 @@ pub(super) const SQUARES: Algorithm = Algorithm {
 /// Does a block take these operands, or the transform in four steps?
 fn fits(shape: OperationShape) -> bool {
     let limbs = shape.max_limbs();
-    if limbs > *LIMBS.end() {
+    if limbs > BLOCK_LIMBS {
         return limbs <= MOST_LIMBS && Large::new(shape).is_some();
     }
     LIMBS.contains(&limbs) && Layout::of(shape, None).is_exact()

@@ -1,0 +1,23 @@
+//! Operations on operands of more than 65536 bits, as sequences of kernels that walk rows of any length.
+//!
+//! ```text
+//! source.rs     a row as an operand: shifted, complemented, left out
+//! line.rs       sums and bitwise functions of rows, carries from block to block
+//! sequence.rs   lines and products one after the other, scratch memory between them
+//! linear.rs     operations in linear time
+//! parts.rs      parts of products: a product by `fft`, then lines
+//! division.rs   quotients and remainders by Newton's iteration
+//! length.rs     the length of a divisor
+//! ```
+
+mod division;
+mod length;
+mod line;
+mod linear;
+mod parts;
+mod sequence;
+mod source;
+
+pub(super) use division::ALGORITHM as DIVISION;
+pub(super) use linear::ALGORITHM as LINEAR;
+pub(super) use parts::ALGORITHM as PARTS;
