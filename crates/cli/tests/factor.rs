@@ -1,4 +1,4 @@
-//! `warpmp ecm`, `pm1` and `pp1`.
+//! `warpmp factor`, `ecm`, `pm1` and `pp1`.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
@@ -108,6 +108,75 @@ fn wrong_arguments() {
     dir.run(&["ecm", "no-file", "--b1", "100"]).fails(1, &["no-file: there is no such file, and it is no number"]);
     dir.write("empty", "# nothing\n");
     dir.run(&["ecm", "empty", "--b1", "100"]).fails(1, &["empty: no numbers in it"]);
+}
+
+#[test]
+fn whole_factorisations() {
+    let dir = Dir::new();
+    dir.write("n", "# cofactors\n2^67-1\n1000003^2*12\n14517577769892627371\n0\n97\n");
+    let run = dir.run(&["factor", "n", "2^32+1", "--digits", "15", "--seed", "1"]);
+    let lines: Vec<&str> = run.ok().lines().collect();
+    let plain: Vec<&str> = lines.iter().map(|line| line.split("  #").next().unwrap()).collect();
+    let expected = [
+        "147573952589676412927 = 193707721 * 761838257287",
+        "12000072000108 = 2 * 2 * 3 * 1000003 * 1000003",
+        "14517577769892627371 = 858109519 * 16918094309",
+        "0 = 0",
+        "97 = 97",
+        "4294967297 = 641 * 6700417",
+    ];
+    assert_eq!(plain, expected);
+    assert!(run.stderr.contains("6 integers, 6 factored completely"), "{}", run.stderr);
+    // Each find can be repeated by what its line says.
+    let note = lines[2].split("  # ").nth(1).unwrap();
+    let [prime, sigma, b1, b2] = {
+        let (prime, rest) = note.split_once(": ECM, sigma ").unwrap();
+        let fields: Vec<&str> = rest.split(", ").collect();
+        [prime, fields[0], &fields[1][3..], &fields[2][3..]]
+    };
+    let again = dir.run(&["ecm", "14517577769892627371", "--b1", b1, "--b2", b2, "--sigma", sigma]);
+    assert!(again.stderr.contains(&format!("found {prime} ")), "{}", again.stderr);
+    // The same seed, the same lines; the file is as expected, or not.
+    dir.run(&["factor", "n", "--digits", "15", "--seed", "1", "-o", "factors", "-q"]).ok();
+    assert_eq!(dir.text("factors").lines().collect::<Vec<_>>(), lines[..5]);
+    dir.run(&["factor", "n", "--digits", "15", "--expect", "factors", "-q"]).ok();
+    dir.write("wrong", "147573952589676412927 = 193707721 * 761838257287\n# a comment\n12 = 3 * 4\n");
+    dir.run(&["factor", "n", "--expect", "wrong", "-q"])
+        .fails(1, &["wrong:3: 12 = 3 * 4 is expected, found 12000072000108 = 2 * 2 * 3"]);
+    dir.run(&["factor", "2^67-1", "--expect", "wrong", "-q"]).fails(1, &["wrong:3: too many; there is 1 result"]);
+    dir.run(&["factor", "n", "97", "--expect", "factors", "-q"]).fails(1, &["factors:6: missing"]);
+}
+
+#[test]
+fn composites_of_whole_factorisations() {
+    let dir = Dir::new();
+    let n = "1000000000000000000000000000057*1000000000000000000000000000099*7";
+    let run = dir.run(&["factor", n, "--digits", "10", "--seed", "1", "--json"]);
+    let object: Value = serde_json::from_str(run.ok()).unwrap();
+    let number = &object["numbers"][0];
+    assert_eq!((&number["complete"], &number["primes"][0]["method"]), (&Value::Bool(false), &"trial division".into()));
+    let composite = &number["composites"][0];
+    assert_eq!((composite["digits"].as_u64(), composite["curves"].as_u64()), (Some(61), Some(10)));
+    let run = dir.run(&["factor", n, "--digits", "10", "--seed", "1", "-q"]);
+    assert!(run.ok().contains(" = 7 * (1000"), "{}", run.ok());
+    assert!(run.ok().ends_with("composite, 61 digits, t10.1\n"), "{}", run.ok());
+}
+
+#[test]
+fn arrays_of_integers() {
+    let dir = Dir::new();
+    dir.write("n", "14517577769892627371\n15\n");
+    dir.run(&["mul", "n", "1", "-o", "n.npy", "-q"]).ok();
+    let run = dir.run(&["factor", "n.npy", "--digits", "15", "--seed", "1", "-q"]);
+    assert!(run.ok().starts_with("14517577769892627371 = 858109519 * 16918094309  #"), "{}", run.ok());
+    assert!(run.ok().ends_with("\n15 = 3 * 5\n"), "{}", run.ok());
+    let ecm = ["ecm", "n.npy", "--b1", "200", "--b2", "10000", "--sigma", "3:2227979599", "-q"];
+    assert_eq!(dir.run(&ecm).ok(), "14517577769892627371 = 858109519 * 16918094309\n15 = (15)\n");
+    dir.write("bad.npy", "no array");
+    dir.run(&["factor", "bad.npy"]).fails(1, &["bad.npy: "]);
+    dir.run(&["factor", "no-file"]).fails(1, &["no-file: there is no such file, and it is no number"]);
+    dir.run(&["factor"]).fails(2, &["FILE|EXPRESSION"]);
+    dir.run(&["factor", "15", "--digits", "66"]).fails(2, &["a number from 1 to 65"]);
 }
 
 /// Debian's `ecm` reads our save lines and we read its.

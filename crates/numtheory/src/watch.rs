@@ -36,3 +36,22 @@ impl Watch for () {}
 pub(crate) fn check(watch: &dyn Watch) -> Result<()> {
     if watch.go_on() { Ok(()) } else { Err(Error::Stopped) }
 }
+
+/// A part of watched work.
+pub(crate) struct Share<'w> {
+    pub(crate) watch: &'w dyn Watch,
+    /// The share of the work before the part.
+    pub(crate) from: f64,
+    /// The part's share.
+    pub(crate) of: f64,
+}
+
+impl Watch for Share<'_> {
+    fn go_on(&self) -> bool {
+        self.watch.go_on()
+    }
+
+    fn progress(&self, share: f64) {
+        self.watch.progress(self.from + share * self.of);
+    }
+}

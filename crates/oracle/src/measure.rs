@@ -21,8 +21,16 @@ pub enum Error {
     Engine(#[from] warpmp::Error),
 }
 
-/// Products that are checked before anything is timed.
-pub const CHECKED: u64 = 100;
+/// Lanes that are checked at most before anything is timed, and the bits of all their first operands together: a library takes
+/// a second for a product of 16 Mbit.
+const CHECKED: u64 = 100;
+const CHECKED_BITS: u64 = 1 << 26;
+
+/// The lanes of a batch of so wide operands that are checked before anything is timed, from the first to the last.
+pub fn checked_lanes(lanes: usize, bits: usize) -> Vec<usize> {
+    let affordable = (CHECKED_BITS / bits.max(1) as u64).max(1);
+    check::spread(CHECKED.min(affordable).min(lanes as u64), lanes)
+}
 
 /// Bytes of a copy that measures the memory's bandwidth: far more than any cache holds.
 const COPY_BYTES: u64 = 1 << 30;
@@ -115,7 +123,7 @@ pub fn operation(
 
 fn check_sample(operation: Operation, operands: &[&Batch], results: &[Batch]) -> Result<u64, WrongResult> {
     let count = results.first().map_or(0, Batch::lanes);
-    let lanes = check::spread(CHECKED.min(count as u64), count);
+    let lanes = checked_lanes(count, operands.first().map_or(0, |batch| batch.bits()));
     for &lane in &lanes {
         let operands: Vec<check::Lane<'_>> = operands.iter().map(|batch| check::lane_of(batch, lane)).collect();
         let results: Vec<check::Lane<'_>> = results.iter().map(|batch| check::lane_of(batch, lane)).collect();
@@ -170,6 +178,15 @@ fn copy_bytes_per_second(device: &dyn Device) -> device::Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fewer_lanes_are_checked_where_one_takes_long() {
+        assert_eq!(checked_lanes(1 << 20, 2048).len(), 100);
+        assert_eq!(checked_lanes(3, 2048), [0, 1, 2]);
+        assert_eq!(checked_lanes(64, 1 << 24), [0, 21, 42, 63]);
+        assert_eq!(checked_lanes(2, 1 << 30), [0]);
+        assert!(checked_lanes(0, 1 << 24).is_empty());
+    }
 
     #[test]
     fn median_minimum_and_spread() {

@@ -8,7 +8,7 @@ use rug::{Assign as _, Integer, integer::Order};
 use warpmp::{Batch, Operation};
 use warpmp_oracle::{
     check,
-    measure::{CHECKED, Error, Measured},
+    measure::{Error, Measured, checked_lanes},
 };
 
 use crate::watch::Watch;
@@ -27,7 +27,7 @@ pub(crate) fn multiply(a: &Batch, b: &Batch, runs: usize, watch: &dyn Watch) -> 
     let bits = a.bits() + b.bits();
     let mut products: Vec<Integer> = x.iter().map(|_| Integer::with_capacity(bits)).collect();
     run(&x, &y, &mut products);
-    let lanes = check::spread(CHECKED.min(a.lanes() as u64), a.lanes());
+    let lanes = checked_lanes(a.lanes(), a.bits());
     for lane in &lanes {
         let product = products[*lane].to_digits::<u32>(Order::Lsf);
         let operands = [check::lane_of(a, *lane), check::lane_of(b, *lane)];

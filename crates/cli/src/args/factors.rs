@@ -14,6 +14,42 @@ use super::{
 /// The most curves of a run.
 const MOST_CURVES: u64 = 1 << 40;
 
+/// Factor integers: trial division, P-1, P+1 and elliptic curves with rising bounds
+#[derive(Debug, Group)]
+#[command(after_help = "\
+The result has a line for each integer, N = p * q * r. A part that is not prime stands in brackets. After # the line tells
+how each prime was found, so that `warpmp ecm` or GMP-ECM can repeat it, and how far each composite was searched: t25.0 says that
+a factor of 25 digits is still hidden with a probability of 1/e.
+
+The program tries primes below 10000, roots and primality; then, for each level of 10, 15, 20, … to D digits, P-1, P+1 and
+the curves of the table in `warpmp ecm --help`. A composite of at most 2D digits is factored completely.
+
+An integer is decimal, 0x…, or an expression: 2^997-1, (2^101-1)/7432339208719, 100!+1, 97#-1.
+
+Examples:
+  warpmp factor 2^128+1
+  warpmp factor numbers.txt --digits 25 -o factors.txt
+  warpmp factor numbers.npy --json")]
+pub(crate) struct Factor {
+    /// Integers or expressions, one a line: files, .npy arrays, or - for standard input; or expressions
+    #[arg(value_name = "FILE|EXPRESSION", required = true)]
+    pub(crate) inputs: Vec<OsString>,
+    /// Look for factors of up to D digits
+    #[arg(long, value_name = "D", value_parser = digits, default_value_t = 30)]
+    pub(crate) digits: u32,
+    /// Seed of the curves; without it they differ from run to run
+    #[arg(long, value_name = "S", value_parser = any)]
+    pub(crate) seed: Option<u64>,
+    /// Compare each line up to # with this file, and fail at the first that differs
+    #[arg(long, value_name = "FILE")]
+    pub(crate) expect: Option<OsString>,
+    /// Write the result here
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<OsString>,
+    #[command(flatten)]
+    pub(crate) summary: SummaryArgs,
+}
+
 /// Find factors by elliptic curves (ECM)
 #[derive(Debug, Group)]
 #[command(after_help = "\
@@ -91,7 +127,7 @@ pub(crate) struct Pp1 {
 /// Options of all methods
 #[derive(Debug, Group)]
 pub(crate) struct FactorArgs {
-    /// Integers or expressions, one a line: a file, or - for standard input; or one expression
+    /// Integers or expressions, one a line: a file, an .npy array, or - for standard input; or one expression
     #[arg(value_name = "FILE", required_unless_present = "resume", conflicts_with = "resume")]
     pub(crate) file: Option<OsString>,
     /// Bound of the first stage: 1e6. With --resume: that of the lines without this

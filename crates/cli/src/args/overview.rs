@@ -52,6 +52,7 @@ const GROUPS: [(&str, &[&str]); 11] = [
             "is-prime",
             "next-prime",
             "batch-gcd",
+            "factor",
             "ecm",
             "pm1",
             "pp1",

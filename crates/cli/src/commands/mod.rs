@@ -42,6 +42,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::LcmAll(args) => whole::run(Fold::Lcm, "lcm-all", &args),
         Command::NextPrime(args) => next_prime::run(&args),
         Command::BatchGcd(args) => batch_gcd::run(&args),
+        Command::Factor(args) => factor::whole::run(&args),
         Command::Ecm(args) => factor::ecm(&args),
         Command::Pm1(args) => factor::pm1(&args),
         Command::Pp1(args) => factor::pp1(&args),

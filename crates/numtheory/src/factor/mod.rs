@@ -8,6 +8,8 @@
 //! first      the first stage of a group            second     the second stage of a group
 //! ring       residues in vectors or words          cpu        groups on all cores
 //! save       GMP-ECM's save lines                  search     many curves on many integers
+//! levels     bounds and curves for D digits        trial      small factors
+//! whole      whole factorisations by rising bounds
 //! ```
 //!
 //! All three methods compute on a *line*, where a point is known by its `x`. The first stage multiplies a start by `lcm(1, …, B1)`. It
@@ -21,6 +23,7 @@ mod curve;
 mod exponent;
 mod first;
 mod lane;
+mod levels;
 mod line;
 mod meter;
 mod modular;
@@ -30,6 +33,8 @@ mod ring;
 mod save;
 mod search;
 mod second;
+mod trial;
+mod whole;
 
 use std::collections::BTreeMap;
 
@@ -45,8 +50,10 @@ use meter::Meter;
 use pairing::Pairing;
 
 pub use curve::{Family, Sigma, SigmaError};
+pub use levels::{Effort, LEVELS, Level, RATIO, expected_curves, probability};
 pub use save::{SaveLine, SaveLineError};
 pub use search::{Attempts, Factorisation, Find, Outcome, Plan, resume, search};
+pub use whole::{Composite, Depth, Factors, Known, Origin, Prime, factor};
 
 /// The bounds of both stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,12 +6,13 @@ use num_bigint::BigUint;
 use rand::Rng as _;
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
 
 use super::modular::{common_divisor, inverse};
 use super::{Bounds, Job, Method, SaveLine, Sigma, SigmaError, Stage, Stages, Verdict};
 use crate::error::{Error, Result};
 use crate::primality::is_bpsw_prime;
-use crate::watch::Watch;
+use crate::watch::{Share, Watch};
 
 /// Jobs of each thread that run together.
 const JOBS_OF_A_THREAD: usize = 16;
@@ -192,7 +193,7 @@ impl Factorisation {
 }
 
 /// The least number of which an odd number above 1 is a power, and the exponent.
-fn root(number: &BigUint) -> (BigUint, u32) {
+pub(super) fn root(number: &BigUint) -> (BigUint, u32) {
     let (mut root, mut exponent) = (number.clone(), 1);
     let mut next = 2;
     // A root of an odd number is 3 at the least.
@@ -241,7 +242,7 @@ pub fn search(
     each: &mut dyn FnMut(&Job, &Verdict),
 ) -> Result<Outcome> {
     let mut stages = Stages::new(plan.bounds);
-    let mut all: Vec<Factorisation> = numbers.iter().map(Factorisation::new).collect();
+    let mut all: Vec<Factorisation> = numbers.par_iter().map(Factorisation::new).collect();
     let mut next = vec![0; all.len()];
     let count = plan.attempts.count();
     let together = JOBS_OF_A_THREAD * rayon::current_num_threads();
@@ -323,23 +324,6 @@ fn verdicts(stages: &mut Stages, jobs: &[Job], watch: &dyn Watch) -> Result<Opti
 /// Attempts that are done or not needed any more.
 fn total_done(all: &[Factorisation], next: &[u64], count: u64) -> f64 {
     all.iter().zip(next).map(|(it, next)| if it.is_complete() { count } else { *next }).sum::<u64>() as f64
-}
-
-/// The part of the progress that some jobs are.
-struct Share<'w> {
-    watch: &'w dyn Watch,
-    from: f64,
-    of: f64,
-}
-
-impl Watch for Share<'_> {
-    fn go_on(&self) -> bool {
-        self.watch.go_on()
-    }
-
-    fn progress(&self, share: f64) {
-        self.watch.progress(self.from + share * self.of);
-    }
 }
 
 #[cfg(test)]

@@ -8,8 +8,7 @@ use warpmp::{
     device::{self, Arg, Buffer, Device, Grid as DeviceGrid, Kind, Module, Stream},
 };
 use warpmp_oracle::{
-    check,
-    measure::{CHECKED, Measured},
+    measure::{Measured, checked_lanes},
     pattern::{self, Pattern},
 };
 
@@ -195,7 +194,7 @@ impl Arrays {
         let (limbs, result_limbs) = (experiment.limbs() as usize, experiment.result_limbs() as usize);
         let mut words = vec![0; self.result.words()];
         device.download(stream, &self.result, 0, &mut words)?;
-        let lanes = check::spread(CHECKED.min(u64::from(numbers)), numbers as usize);
+        let lanes = checked_lanes(numbers as usize, 32 * limbs);
         for &lane in &lanes {
             let row = |rows: &'_ Vec<u32>| rows[lane * limbs..][..limbs].to_vec();
             let [a, b, m] = rows.each_ref().map(row);

@@ -1,4 +1,4 @@
-//! Integers, expressions and save lines, a line each. Lines that begin with `#` are comments.
+//! Integers, expressions and save lines, a line each, and arrays of integers. Lines that begin with `#` are comments.
 
 use std::{
     ffi::OsStr,
@@ -15,11 +15,15 @@ use crate::{
     io::{
         STDIN, compressed,
         error::{FileError, LineProblem},
+        npy,
+        source::{Raw, Source},
     },
 };
 
 /// The longest integers.
 const MOST_BITS: usize = 1 << 16;
+/// Bytes of an array that are read at a time.
+const CHUNK_BYTES: usize = 1 << 24;
 /// The longest file.
 const MOST_BYTES: u64 = 1 << 32;
 
@@ -30,7 +34,28 @@ pub(super) fn integers(file: &OsStr) -> Result<Vec<BigUint>> {
         let number = integer(&text).map_err(|error| FileError::NoNumber { text, error })?;
         return Ok(vec![number]);
     }
+    if npy::is_named(file) {
+        return array(file);
+    }
     lines(file, |line| integer(line).map_err(LineProblem::Expression))
+}
+
+/// The integers of an `.npy` array.
+fn array(file: &OsStr) -> Result<Vec<BigUint>> {
+    let mut source = Source::open_named(file, MOST_BITS, true)?;
+    let mut raw = source.empty();
+    while source.push_many(&mut raw, CHUNK_BYTES)? {}
+    let Raw::Rows(rows) = raw else { return Err(Error::Bug) };
+    let path = || file.to_string_lossy().into_owned();
+    let number = |lane: usize| {
+        if rows.is_negative(lane) {
+            let problem = LineProblem::Negative { head: format!("row {lane}") };
+            return Err(FileError::Line { path: path(), line: lane as u64, problem }.into());
+        }
+        Ok(BigUint::new(rows.row(lane).collect()))
+    };
+    let numbers = (0..rows.lanes()).map(number).collect::<Result<Vec<BigUint>>>()?;
+    if numbers.is_empty() { Err(FileError::NoNumbers { path: path() }.into()) } else { Ok(numbers) }
 }
 
 /// The save lines of a file.

@@ -1,12 +1,14 @@
-//! `warpmp ecm`, `pm1` and `pp1`: factors of many integers.
+//! `warpmp factor`, `ecm`, `pm1` and `pp1`: factors of many integers.
 //!
 //! ```text
 //! input.rs       integers, expressions and save lines of files
 //! report.rs      finds, lines of the result, the summary
+//! whole.rs       `factor`: whole factorisations
 //! ```
 
 mod input;
 mod report;
+pub(crate) mod whole;
 
 use std::{
     ffi::OsStr,
@@ -16,7 +18,7 @@ use std::{
 
 use num_bigint::BigUint;
 use warpmp_numtheory::factor::{
-    Attempts, Bounds, BoundsError, Job, Outcome, Plan, SaveLine, SigmaError, Verdict, resume, search,
+    Attempts, Bounds, BoundsError, Job, Level, Outcome, Plan, RATIO, SaveLine, SigmaError, Verdict, resume, search,
 };
 
 use crate::{
@@ -30,23 +32,6 @@ use report::{Finds, Report, Saves};
 
 /// Steps of the progress bar.
 const STEPS: u64 = 10_000;
-/// The second stage's bound without `--b2`.
-const RATIO: u64 = 100;
-
-/// Bounds and curves for factors of so many digits: of Suyama's family, with 100·B1 as the second bound.
-const LEVELS: [(u32, u64, u64); 10] = [
-    (20, 11_000, 88),
-    (25, 50_000, 287),
-    (30, 250_000, 682),
-    (35, 1_000_000, 1699),
-    (40, 3_000_000, 4911),
-    (45, 11_000_000, 10_369),
-    (50, 43_000_000, 18_732),
-    (55, 110_000_000, 47_300),
-    (60, 260_000_000, 120_880),
-    (65, 850_000_000, 209_307),
-];
-
 /// Arguments and files of which no search comes.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FactorError {
@@ -72,13 +57,13 @@ impl FactorError {
 
 /// Runs `warpmp ecm`.
 pub(crate) fn ecm(args: &Ecm) -> Result<()> {
-    let level = args.digits.and_then(|digits| LEVELS.iter().find(|(level, ..)| digits <= *level));
-    let count = level.map_or_else(|| args.curves.unwrap_or(1), |(.., curves)| *curves);
+    let level = args.digits.and_then(Level::of_digits);
+    let count = level.map_or_else(|| args.curves.unwrap_or(1), |level| level.curves);
     let attempts = match &args.sigma {
         Some(first) => Attempts::curves_from(first.clone(), count).map_err(FactorError::from)?,
         None => Attempts::Curves { seed: args.seed.unwrap_or_else(any_seed), count },
     };
-    run("ecm", &args.common, level.map(|(_, b1, _)| *b1), attempts, ", or --digits D")
+    run("ecm", &args.common, level.map(|level| level.b1), attempts, ", or --digits D")
 }
 
 /// A seed that differs from run to run.

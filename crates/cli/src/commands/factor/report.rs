@@ -54,7 +54,7 @@ impl Finds {
 }
 
 /// A method with its parameter.
-fn method(method: &Method) -> String {
+pub(super) fn method(method: &Method) -> String {
     match method {
         Method::Ecm(sigma) => format!("ECM, sigma {sigma}"),
         Method::Curve(a) => format!("ECM, A {a}"),
@@ -62,7 +62,7 @@ fn method(method: &Method) -> String {
     }
 }
 
-const fn number(stage: Stage) -> u32 {
+pub(super) const fn number(stage: Stage) -> u32 {
     match stage {
         Stage::First => 1,
         Stage::Second => 2,
@@ -125,8 +125,7 @@ impl<'n> Report<'n> {
 
     /// A line for each integer.
     pub(super) fn lines(&self) -> String {
-        let lines: Vec<String> =
-            self.numbers.iter().map(|number| format!("{} = {}", number.n, product(number))).collect();
+        let lines: Vec<String> = self.numbers.iter().map(product).collect();
         lines.join("\n") + "\n"
     }
 
@@ -153,14 +152,23 @@ impl<'n> Report<'n> {
 
 /// The factors, rising. Parts that are not prime stand in brackets.
 fn product(number: &Factorisation) -> String {
-    let primes = number.primes.iter().map(|find| (&find.prime, true));
-    let mut parts: Vec<(&BigUint, bool)> = primes.chain(number.composites.iter().map(|part| (part, false))).collect();
+    line(&number.n, number.primes.iter().map(|find| &find.prime), number.composites.iter())
+}
+
+/// `N = p * q * (c)`.
+pub(super) fn line<'n>(
+    n: &BigUint,
+    primes: impl Iterator<Item = &'n BigUint>,
+    composites: impl Iterator<Item = &'n BigUint>,
+) -> String {
+    let mut parts: Vec<(&BigUint, bool)> =
+        primes.map(|it| (it, true)).chain(composites.map(|it| (it, false))).collect();
     parts.sort();
     if parts.is_empty() {
-        return number.n.to_string();
+        return format!("{n} = {n}");
     }
     let part = |(part, is_prime): &(&BigUint, bool)| if *is_prime { part.to_string() } else { format!("({part})") };
-    parts.iter().map(part).collect::<Vec<_>>().join(" * ")
+    format!("{n} = {}", parts.iter().map(part).collect::<Vec<_>>().join(" * "))
 }
 
 fn object(number: &Factorisation) -> Value {

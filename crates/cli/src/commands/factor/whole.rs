@@ -1,0 +1,182 @@
+//! `warpmp factor`: whole factorisations of many integers.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fmt::Write as _,
+    time::Instant,
+};
+
+use serde_json::{Value, json};
+use warpmp_numtheory::factor::{Composite, Depth, Factors, Method, Origin, Prime, factor};
+
+use super::{any_seed, digits_of, input, report};
+use crate::{
+    args::Factor,
+    commands::expect::ExpectError,
+    console,
+    error::{Error, Result, plural},
+    io::output::Output,
+    progress::Progress,
+    summary::scaled_seconds,
+};
+
+/// Runs the command.
+pub(crate) fn run(args: &Factor) -> Result<()> {
+    let start = Instant::now();
+    let expected = args.expect.as_deref().map(|file| Expected::read(file)).transpose()?;
+    let mut numbers = Vec::new();
+    for file in &args.inputs {
+        numbers.extend(input::integers(file)?);
+    }
+    let object_alone = args.summary.json && args.output.is_none();
+    let inputs: Vec<&OsStr> = args.inputs.iter().chain(&args.expect).map(OsString::as_os_str).collect();
+    let mut output = if object_alone { None } else { Some(Output::open(args.output.as_deref(), &inputs)?) };
+    let mut progress = Progress::new(Some(super::STEPS), "attempts", args.summary.quiet);
+    if output.as_ref().is_some_and(Output::is_terminal) {
+        progress.hide();
+    }
+    let depth = Depth { digits: args.digits, seed: args.seed.unwrap_or_else(any_seed) };
+    let known = factor(&numbers, depth, &progress)?;
+    drop(progress);
+    if let Some(output) = &mut output {
+        let mut lines = String::new();
+        for number in &known.numbers {
+            let _ = writeln!(lines, "{}{}", product(number), comment(number));
+        }
+        output.write_all(lines.as_bytes())?;
+    }
+    let on_stdout = output.as_ref().is_some_and(Output::is_stdout);
+    if let Some(output) = output {
+        output.finish()?;
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    console::summary(args.summary, on_stdout, &object(&known.numbers, seconds), &text(&known.numbers, seconds))?;
+    if known.stopped {
+        return Err(Error::Interrupted);
+    }
+    if let Some(expected) = expected {
+        expected.compare(&known.numbers)?;
+    }
+    let (slips, attempts) = known.numbers.iter().fold((0, 0), |sum, it| (sum.0 + it.slips, sum.1 + it.attempts));
+    if slips > 0 { Err(super::FactorError::Slips { count: slips, attempts }.into()) } else { Ok(()) }
+}
+
+/// `N = p * q * (c)`.
+fn product(number: &Factors) -> String {
+    let primes = number.primes.iter().map(|it| &it.prime);
+    report::line(&number.n, primes, number.composites.iter().map(|it| &it.number))
+}
+
+/// How each prime was found, and how far each composite was searched.
+fn comment(number: &Factors) -> String {
+    let prime = |it: &Prime| match &it.origin {
+        Origin::Attempt { method, bounds, stage } => Some(format!(
+            "{}: {}, B1 {}, B2 {}, stage {}",
+            it.prime,
+            report::method(method),
+            bounds.b1(),
+            bounds.b2(),
+            report::number(*stage),
+        )),
+        Origin::Trial | Origin::Left => None,
+    };
+    let composite = |it: &Composite| {
+        let digits = digits_of(&it.number);
+        format!("({}): composite, {digits} digits, t{:.1}", it.number, it.effort.level())
+    };
+    let notes = number.primes.iter().filter_map(prime).chain(number.composites.iter().map(composite));
+    let notes: Vec<String> = notes.collect();
+    if notes.is_empty() { String::new() } else { format!("  # {}", notes.join("; ")) }
+}
+
+fn complete(numbers: &[Factors]) -> usize {
+    numbers.iter().filter(|number| number.is_complete()).count()
+}
+
+fn text(numbers: &[Factors], seconds: f64) -> String {
+    let (integers, attempts) = (numbers.len() as u64, numbers.iter().map(|it| it.attempts).sum());
+    format!(
+        "{integers} integer{}, {} factored completely; {attempts} attempt{} in {}",
+        plural(integers),
+        complete(numbers),
+        plural(attempts),
+        scaled_seconds(seconds),
+    )
+}
+
+fn object(numbers: &[Factors], seconds: f64) -> String {
+    let prime = |it: &Prime| {
+        let mut object = json!({ "prime": it.prime.to_string(), "method": null });
+        match &it.origin {
+            Origin::Trial => object["method"] = "trial division".into(),
+            Origin::Left => {}
+            Origin::Attempt { method, bounds, stage } => {
+                object["method"] = method.name().into();
+                if let Method::Ecm(sigma) = method {
+                    object["sigma"] = sigma.to_string().into();
+                }
+                object["b1"] = bounds.b1().into();
+                object["b2"] = bounds.b2().into();
+                object["stage"] = report::number(*stage).into();
+            }
+        }
+        object
+    };
+    let composite = |it: &Composite| {
+        json!({
+            "composite": it.number.to_string(), "digits": digits_of(&it.number), "curves": it.effort.curves(),
+            "level": it.effort.level(),
+        })
+    };
+    let number = |it: &Factors| {
+        json!({
+            "n": it.n.to_string(), "primes": it.primes.iter().map(prime).collect::<Vec<Value>>(),
+            "composites": it.composites.iter().map(composite).collect::<Vec<Value>>(), "complete": it.is_complete(),
+            "attempts": it.attempts,
+        })
+    };
+    let object = json!({
+        "op": "factor", "integers": numbers.len(), "complete": complete(numbers),
+        "attempts": numbers.iter().map(|it| it.attempts).sum::<u64>(),
+        "slips": numbers.iter().map(|it| it.slips).sum::<u64>(),
+        "numbers": numbers.iter().map(number).collect::<Vec<Value>>(), "total_seconds": seconds,
+    });
+    object.to_string()
+}
+
+/// The lines of a file with factorisations, without comments.
+struct Expected {
+    name: String,
+    /// The number of each line, and its text.
+    lines: Vec<(usize, String)>,
+}
+
+impl Expected {
+    fn read(file: &OsStr) -> Result<Self> {
+        let name = file.to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(file).map_err(|source| Error::read(&name, source))?;
+        let lines = (1..).zip(text.lines());
+        let lines = lines.map(|(number, line)| (number, line.split('#').next().unwrap_or(line).trim().to_owned()));
+        Ok(Self { name, lines: lines.filter(|(_, line)| !line.is_empty()).collect() })
+    }
+
+    fn compare(&self, numbers: &[Factors]) -> Result<()> {
+        let place = |line: usize| format!("{}:{line}", self.name);
+        let end = self.lines.last().map_or(1, |(line, _)| line + 1);
+        for (place_of, number) in numbers.iter().enumerate() {
+            let found = product(number);
+            match self.lines.get(place_of) {
+                Some((_, expected)) if *expected == found => {}
+                Some((line, expected)) => {
+                    let expected = expected.clone();
+                    return Err(ExpectError::Different { place: place(*line), expected, found }.into());
+                }
+                None => return Err(ExpectError::Missing { place: place(end) }.into()),
+            }
+        }
+        match self.lines.get(numbers.len()) {
+            Some((line, _)) => Err(ExpectError::Extra { place: place(*line), lanes: numbers.len() as u64 }.into()),
+            None => Ok(()),
+        }
+    }
+}
