@@ -165,7 +165,9 @@ impl Spec for Sequence {
         let stages = stages.enumerate().map(|(number, (stage, part))| {
             let geometry = Geometry { whole_tiles: self.whole_tiles, ..stage.geometry };
             let prefix = format!("{}_{number}_", self.name);
-            Stage::new(geometry, move |entry| stage.write(&entry.stage(&prefix, self.rows, &part.bindings, self.whole_tiles)))
+            Stage::new(geometry, move |entry| {
+                stage.write(&entry.stage(&prefix, self.rows, &part.bindings, self.whole_tiles))
+            })
         });
         stages.collect()
     }

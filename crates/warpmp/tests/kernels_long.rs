@@ -2,14 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use warpmp::Operation;
-use warpmp::operation::Group;
-use warpmp_testkit::Pattern;
 use num_bigint::BigUint;
+use warpmp::device::{self, SimConfig};
 use warpmp::kernels::{OperationShape, Settings};
-use warpmp::Shape;
+use warpmp::operation::Group;
+use warpmp::{Operation, Plan, Shape, tuning};
+use warpmp_testkit::Pattern;
 use warpmp_testkit::kernels::algorithm;
-use warpmp_testkit::kernels::numbers::{numbers, run};
+use warpmp_testkit::kernels::numbers::{numbers, run, run_plain};
 use warpmp_testkit::kernels::operations::check;
 
 /// Linear operations without a modulus.
@@ -42,10 +42,10 @@ fn linear_operations_in_one_block() {
 #[test]
 fn linear_operations_in_blocks() {
     for operation in linear() {
-        check_bits(operation, [1_100_000, 1_048_576], 2, &[Pattern::Carry]);
+        check_bits(operation, [550_000, 524_288], 1, &[Pattern::Carry]);
     }
     for operation in [Operation::Add, Operation::Sub, Operation::Cmp, Operation::Neg, Operation::CarryingAdd] {
-        check_bits(operation, [1_048_576, 1_048_576], 1, &[Pattern::Ones, Pattern::OneHot, Pattern::Runs]);
+        check_bits(operation, [1_100_000, 1_048_576], 1, &[Pattern::Ones, Pattern::OneHot, Pattern::Runs]);
     }
 }
 
@@ -88,7 +88,7 @@ fn quotients_and_residues() {
 /// Multiples of the divisor, one less and one more; divisors of all ones, powers of two, and neighbours of both; zero.
 #[test]
 fn quotients_at_their_edges() {
-    for bits in [[16_416_usize, 8300_usize], [131_072, 65_536]] {
+    for bits in [[16_416_usize, 8300_usize], [66_000, 33_000]] {
         let one = BigUint::from(1_u32);
         let ones = (&one << bits[1]) - 1_u32;
         let top = &one << (bits[1] - 1);
@@ -105,7 +105,7 @@ fn quotients_at_their_edges() {
                 pairs.push((&d * (&q + 1_u32) - 1_u32, d.clone()));
             }
         }
-        if bits[0] > 100_000 {
+        if bits[0] > 60_000 {
             pairs.truncate(6);
         }
         divide(bits, &pairs);
@@ -126,4 +126,79 @@ fn divide(bits: [usize; 2], pairs: &[(BigUint, BigUint)]) {
         assert!(outcome.results[1][lane] == expected.1, "remainder of lane {lane}");
         assert_eq!(outcome.statuses[lane], u32::from(zero));
     }
+}
+
+#[test]
+fn roots() {
+    for (bits, pattern) in [(32_832, Pattern::Ones), (33_001, Pattern::OneHot), (66_000, Pattern::Carry)] {
+        check(Operation::Sqrt, "zimmermann", &[bits], &[1], pattern);
+    }
+}
+
+/// Squares, one less and one more, zero, and numbers whose root's lower half is all ones.
+#[test]
+fn roots_at_their_edges() {
+    let bits = 32_832_usize;
+    let one = BigUint::from(1_u32);
+    let mut values = vec![BigUint::ZERO, one.clone(), (&one << bits) - 1_u32];
+    let half = (&one << (bits / 2)) - 1_u32;
+    let random = numbers(Pattern::Random, 2, bits / 2, 5);
+    for root in
+        [half.clone(), &half >> 8000, (&half >> (bits / 4)) << (bits / 4), random[0].clone(), &random[1] >> 3001]
+    {
+        let square = &root * &root;
+        values.extend([&square - 1_u32, square.clone(), &square + &root + &root]);
+    }
+    let shape = OperationShape::new(Operation::Sqrt, &[Shape::new(values.len(), bits)]).unwrap();
+    let spec = algorithm(Operation::Sqrt, "zimmermann").spec(shape, &Settings::default(), true).unwrap();
+    let limbs: Vec<u32> = shape.results().iter().map(|bits| bits.div_ceil(32)).collect();
+    let outcome = run_plain(&*spec, &[(shape.operands()[0], &values[..])], &limbs, values.len());
+    for (lane, a) in values.iter().enumerate() {
+        let root = a.sqrt();
+        assert!(outcome.results[0][lane] == root, "root of lane {lane}");
+        assert!(outcome.results[1][lane] == a - &root * &root, "remainder of lane {lane}");
+    }
+}
+
+#[test]
+fn montgomery() {
+    let bits = 16_450;
+    let pattern = Pattern::Carry;
+    check(Operation::MontMul, "products", &[bits; 3], &[2; 3], pattern);
+    check(Operation::MontSqr, "products", &[bits; 2], &[2, 1], pattern);
+    check(Operation::FromMont, "products", &[bits; 2], &[2; 2], pattern);
+    check(Operation::ToMont, "products", &[bits; 2], &[2; 2], pattern);
+    check(Operation::Redc, "products", &[2 * bits, bits], &[2; 2], pattern);
+    check(Operation::MontMul, "products", &[33_000; 3], &[2; 3], Pattern::Edge);
+}
+
+#[test]
+fn sums_modulo_long_numbers() {
+    for operation in [Operation::AddMod, Operation::SubMod, Operation::NegMod] {
+        for pattern in [Pattern::Carry, Pattern::Ones, Pattern::Edge] {
+            check(operation, "long-mod", &vec![70_000; operation.arity()], &vec![5; operation.arity()], pattern);
+        }
+    }
+}
+
+/// The plan takes these operations by itself, and tells their steps and their memory. No launch touches a lane too much.
+#[test]
+fn plans() {
+    let device = device::open_sim_with(&SimConfig::default());
+    let plan = |operation: Operation, bits: usize| {
+        let operands = vec![Shape::new(3, bits); operation.arity()];
+        Plan::new(operation, &operands, device.info(), &tuning::shipped(90), None).unwrap()
+    };
+    let served = |it: &&Operation| it.max_bits() > 65536 && !matches!(it.group(), Group::Product);
+    for &operation in Operation::ALL.iter().filter(served).filter(|it| **it != Operation::DivExact) {
+        let plan = plan(operation, 70_000);
+        assert!(plan.explain().contains("passes over rows"), "{}", plan.explain());
+        assert!(plan.spec().stages().iter().all(|stage| !stage.geometry.whole_tiles));
+    }
+    let explained = plan(Operation::Rem, 1 << 20).explain();
+    for words in ["newton", "16 products by `fft`, the longest of 1048576 bits", "bytes of scratch memory a lane"] {
+        assert!(explained.contains(words), "{words}\n{explained}");
+    }
+    let longest = plan(Operation::MontMul, 1 << 24);
+    assert!(longest.scratch_words(3) <= 1 << 28, "{}", longest.explain());
 }

@@ -155,9 +155,7 @@ pub(super) fn tensor() -> Vec<TensorSettings> {
 /// A block a product by transforms: whole, or in two parts.
 pub(super) fn fft(shape: OperationShape) -> Vec<FftSettings> {
     if shape.max_limbs() > super::fft::BLOCK_LIMBS {
-        return [None, Some(16), Some(32), Some(64)]
-            .map(|megabytes| FftSettings { levels: None, megabytes })
-            .to_vec();
+        return [None, Some(16), Some(32), Some(64)].map(|megabytes| FftSettings { levels: None, megabytes }).to_vec();
     }
     [None, Some(0), Some(1)].map(|levels| FftSettings { levels, megabytes: None }).to_vec()
 }

@@ -72,10 +72,12 @@ pub(super) const ALGORITHMS: &[Algorithm] = &[
         },
     },
     long::LINEAR,
+    long::RESIDUES,
 ];
 
 /// The register of parts of products. Names are those of the multiplications with the same idea.
-pub(super) const PARTS: &[Algorithm] = &[product::THREAD, product::GROUP, product::KARATSUBA, product::TOOM, long::PARTS];
+pub(super) const PARTS: &[Algorithm] =
+    &[product::THREAD, product::GROUP, product::KARATSUBA, product::TOOM, long::PARTS];
 
 impl Linear {
     fn new(shape: OperationShape, split: Option<Split>, asynchronous: bool) -> Self {

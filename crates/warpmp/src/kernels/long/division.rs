@@ -33,12 +33,10 @@ use warpmp_launch::{Layout, Spec};
 
 use super::length::{FACTS, Length};
 use super::line::{CarryIn, Line, Negative, Place, Word};
-use super::sequence::{LEAST_LIMBS, Steps};
+use super::sequence::Steps;
 use super::source::{Bit, Number, Source};
 use crate::kernels::modular::division::{Division, Parts};
-use crate::kernels::{
-    Algorithm, FixedSettings, Gpus, On, OperandShape, OperationShape, Order, With, candidates, fft,
-};
+use crate::kernels::{Algorithm, FixedSettings, Gpus, On, OperandShape, OperationShape, Order, With, candidates, fft};
 use crate::operation::Operation;
 
 /// The row of the register.
@@ -65,20 +63,13 @@ const MOST_LIMBS: u32 = 1 << 19;
 
 fn fits(shape: OperationShape) -> bool {
     use Operation as O;
-    let longest_factor = |count: usize| shape.operands()[..count].iter().map(|it| it.limbs()).max().unwrap_or(0);
-    let serves = match shape.operation {
-        O::DivRem | O::Rem | O::Reduce => true,
-        O::MulMod => longest_factor(2) >= LEAST_LIMBS,
-        O::SqrMod => longest_factor(1) >= LEAST_LIMBS,
-        _ => false,
-    };
+    let serves = matches!(shape.operation, O::DivRem | O::Rem | O::Reduce | O::MulMod | O::SqrMod);
     serves && (FROM_LIMBS..=MOST_LIMBS).contains(&shape.max_limbs())
 }
 
-/// A dividend and a divisor.
+/// A dividend and facts about its divisor.
 struct Problem {
     dividend: Number,
-    divisor: Number,
     /// Limbs that divisor and reciprocal are computed with.
     limbs: u32,
     /// Blocks of the quotient.
@@ -90,52 +81,46 @@ struct Problem {
 
 fn spec(shape: OperationShape) -> Box<dyn Spec> {
     let mut steps = Steps::new(shape);
+    let operands: Vec<Number> = (0..shape.operands().len()).map(|i| steps.operand(i)).collect();
+    let results = [0, 1].map(|i| steps.result(i));
     match shape.operation {
         Operation::MulMod => {
-            let [a, b, m] = [0, 1, 2].map(|i| steps.operand(i));
-            let product = steps.product(a, b);
-            divide(&mut steps, [product, m], None, 0);
+            let product = steps.product(operands[0], operands[1]);
+            divide(&mut steps, [product, operands[2]], None, results);
         }
         Operation::SqrMod => {
-            let [a, m] = [0, 1].map(|i| steps.operand(i));
-            let product = steps.product(a, a);
-            divide(&mut steps, [product, m], None, 0);
+            let product = steps.product(operands[0], operands[0]);
+            divide(&mut steps, [product, operands[1]], None, results);
         }
         Operation::DivRem => {
-            let numbers = [0, 1].map(|i| steps.operand(i));
-            let quotient = steps.result(0);
-            divide(&mut steps, numbers, Some(quotient), 1);
+            let rest = [1, 2].map(|i| steps.result(i));
+            divide(&mut steps, [operands[0], operands[1]], Some(results[0]), rest);
         }
-        _ => {
-            let numbers = [0, 1].map(|i| steps.operand(i));
-            divide(&mut steps, numbers, None, 0);
-        }
+        _ => divide(&mut steps, [operands[0], operands[1]], None, results),
     }
     steps.finish()
 }
 
-/// Quotient, if asked for, remainder and status. `remainder`: the number of this result.
-fn divide(steps: &mut Steps, [dividend, divisor]: [Number; 2], quotient: Option<Place>, remainder: usize) {
+/// Quotient, if asked for, remainder and status.
+pub(super) fn divide(
+    steps: &mut Steps,
+    [dividend, divisor]: [Number; 2],
+    quotient: Option<Place>,
+    [remainder, status]: [Place; 2],
+) {
     let limbs = divisor.limbs.max(dividend.limbs.div_ceil(2)).max(SHORT_LIMBS);
     let facts = steps.reserve(FACTS);
-    let length = Length { divisor: divisor.limbs, common: divisor.common, limbs };
-    let status = steps.result(remainder + 1).row;
-    steps.push(Box::new(length), [divisor, facts, status]);
-    let problem = Problem {
-        dividend,
-        divisor,
-        limbs,
-        blocks: dividend.limbs.div_ceil(limbs),
-        facts,
-        valid: facts.bit(32),
-    };
-    let top = steps.part(problem.divisor.source().moved(facts, 0, true), limbs);
+    let length = Length { divisor: divisor.limbs, common: divisor.common, limbs, even: false };
+    steps.push(Box::new(length), [divisor, facts, status.row]);
+    let blocks = dividend.limbs.div_ceil(limbs);
+    let top = steps.part(divisor.source().moved(facts, 0, true), limbs);
     let reciprocal = reciprocal(steps, top);
-    problem.quotient(steps, top, reciprocal, quotient, steps.result(remainder));
+    let problem = Problem { dividend, limbs, blocks, facts, valid: facts.bit(32) };
+    problem.quotient(steps, top, reciprocal, quotient, remainder);
 }
 
 /// `Y` with `B^n + Y` close to `B^2n / d`, for `d` of `n` limbs whose highest bit is set.
-fn reciprocal(steps: &mut Steps, divisor: Number) -> Number {
+pub(super) fn reciprocal(steps: &mut Steps, divisor: Number) -> Number {
     let mut lengths = vec![divisor.limbs];
     while let Some(&length) = lengths.last().filter(|&&length| length > SHORT_LIMBS) {
         lengths.push(length.div_ceil(2) + 1);
@@ -146,7 +131,8 @@ fn reciprocal(steps: &mut Steps, divisor: Number) -> Number {
     for (&length, number) in lengths.iter().rev().zip(1..) {
         let last = number == lengths.len();
         let to = if last { result } else { steps.reserve(length) };
-        let upper = if last { divisor } else { steps.part(divisor.source().down(32 * (divisor.limbs - length)), length) };
+        let upper =
+            if last { divisor } else { steps.part(divisor.source().down(32 * (divisor.limbs - length)), length) };
         match known {
             None => short(steps, upper, to, last),
             Some(known) => step(steps, upper, known, to, last),
@@ -209,37 +195,28 @@ fn step(steps: &mut Steps, divisor: Number, known: Number, to: Number, last: boo
 
 impl Problem {
     /// The quotient in blocks from the top, and the remainder.
-    fn quotient(&self, steps: &mut Steps, divisor: Number, reciprocal: Number, quotient: Option<Place>, remainder: Place) {
+    fn quotient(
+        &self,
+        steps: &mut Steps,
+        divisor: Number,
+        reciprocal: Number,
+        quotient: Option<Place>,
+        remainder: Place,
+    ) {
         let Self { limbs: n, blocks, facts, valid, .. } = *self;
         // The dividend; its blocks become remainders one after the other.
         let running = steps.part(self.dividend.source().moved(facts, 0, true), (blocks + 1) * n);
         let digits = quotient.map(|_| steps.reserve(blocks * n));
         for block in (0..blocks).rev() {
             let mark = steps.mark();
-            let rest = steps.part(running.source().down(32 * n * (block + 1)), n);
-            let product = steps.product(rest, reciprocal);
-            let digit = steps.reserve(n);
-            let upper = product.source().down(32 * n);
-            steps.line(Line::sum(rest.source(), upper, CarryIn::Zero, digit.place(32 * n)));
-            let product = steps.product(digit, divisor);
-            let [first, second] = [0, 1].map(|_| steps.reserve(n + 1));
             let value = running.source().down(32 * n * block);
-            steps.line(Line::difference(value, product.source(), first.place(32 * (n + 1))));
-            let [twice, once] = [0, 1].map(|_| steps.reserve(1));
-            let reduce = |from: Number, divisor: Source, to: Place, word: Number| Line {
-                negative: Negative::Restores,
-                limbs: n + 1,
-                word: Some(Word::Carry(word)),
-                ..Line::difference(from.source(), divisor, to)
+            let remainder = Place { row: running, from: block * n, bits: 32 * n };
+            // Where nobody asks for the quotient, its digit has a place that is given back.
+            let digit = match digits {
+                Some(row) => Place { row, from: block * n, bits: 32 * n },
+                None => steps.reserve(n).place(32 * n),
             };
-            steps.line(reduce(first, divisor.source().up(1), second.place(32 * (n + 1)), twice));
-            let place = Place { row: running, from: block * n, bits: 32 * n };
-            steps.line(reduce(second, divisor.source(), place, once));
-            if let Some(digits) = digits {
-                let two = Source::constant(2).kept_where(twice.bit(0));
-                let place = Place { row: digits, from: block * n, bits: 32 * n };
-                steps.line(Line::sum(digit.source(), two, CarryIn::Bit(once.bit(0)), place));
-            }
+            quotient_digit(steps, value, [divisor, reciprocal], digit, remainder);
             steps.release(mark);
         }
         if let (Some(digits), Some(quotient)) = (digits, quotient) {
@@ -248,4 +225,36 @@ impl Problem {
         let rest = steps.part(running.source(), n).source().moved(facts, 0, false);
         steps.line(Line::copy(rest.kept_where(valid), remainder));
     }
+}
+
+/// `⌊V / d⌋` and what remains, for `V < d·B^n`, by the reciprocal of `d`, which has `n` limbs and its highest bit set.
+pub(super) fn quotient_digit(
+    steps: &mut Steps,
+    value: Source,
+    [divisor, reciprocal]: [Number; 2],
+    quotient: Place,
+    remainder: Place,
+) {
+    let n = divisor.limbs;
+    let mark = steps.mark();
+    let rest = steps.part(value.down(32 * n), n);
+    let product = steps.product(rest, reciprocal);
+    let digit = steps.reserve(n);
+    let upper = product.source().down(32 * n);
+    steps.line(Line::sum(rest.source(), upper, CarryIn::Zero, digit.place(32 * n)));
+    let product = steps.product(digit, divisor);
+    let [first, second] = [0, 1].map(|_| steps.reserve(n + 1));
+    steps.line(Line::difference(value, product.source(), first.place(32 * (n + 1))));
+    let [twice, once] = [0, 1].map(|_| steps.reserve(1));
+    let reduce = |from: Number, divisor: Source, to: Place, word: Number| Line {
+        negative: Negative::Restores,
+        limbs: n + 1,
+        word: Some(Word::Carry(word)),
+        ..Line::difference(from.source(), divisor, to)
+    };
+    steps.line(reduce(first, divisor.source().up(1), second.place(32 * (n + 1)), twice));
+    steps.line(reduce(second, divisor.source(), remainder, once));
+    let two = Source::constant(2).kept_where(twice.bit(0));
+    steps.line(Line::sum(digit.source(), two, CarryIn::Bit(once.bit(0)), quotient));
+    steps.release(mark);
 }

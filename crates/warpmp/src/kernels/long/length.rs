@@ -1,4 +1,4 @@
-//! The length of a divisor: the first stage of a division.
+//! The length of a divisor or of a radicand: the first stage of a division or a root.
 //!
 //! computes   the distance that takes the highest one of `d` to the top of a row of `limbs` limbs, whether `d` is not zero,
 //!            and the status of the lane
@@ -10,8 +10,8 @@ use warpmp_launch::{Entry, Geometry, Spec, Stage};
 
 use crate::operation::Status;
 
-/// Limbs of the first result: the distance, and 1 if the divisor is not zero, else 0.
-pub(super) const FACTS: u32 = 2;
+/// Limbs of the first result: the distance; 1 if the number is not zero, else 0; half of the distance.
+pub(super) const FACTS: u32 = 3;
 
 /// Parameters of the kernel. Parameters of its launch: the divisor, the facts, the statuses, lanes.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub(super) struct Length {
     pub(super) common: bool,
     /// Limbs of the row at whose top the highest one shall be.
     pub(super) limbs: u32,
+    /// Is the distance made even?
+    pub(super) even: bool,
 }
 
 impl Length {
@@ -63,6 +65,8 @@ impl Length {
         let distance = b.sub(32 * self.limbs - 1, bits);
         let zero = b.compare(Cmp::Eq, found, 0);
         let distance = b.select(0, distance, zero);
+        let half = b.shr(distance, 1);
+        let distance = if self.even { b.add(half, half) } else { distance };
         let fine = b.select(0, 1, zero);
         let fault = b.select(Status::DivisionByZero.code(), 0, zero);
         let first = b.compare(Cmp::Eq, member, 0);
@@ -71,6 +75,7 @@ impl Length {
         b.guarded(first, true, |g| {
             g.store_global(Space::Global, &[distance], facts, 0);
             g.store_global(Space::Global, &[fine], facts, 4);
+            g.store_global(Space::Global, &[half], facts, 8);
             g.store_global(Space::Global, &[fault], status, 0);
         });
         b.finish()
@@ -79,7 +84,8 @@ impl Length {
 
 impl Spec for Length {
     fn name(&self) -> String {
-        format!("length_{}{}_{}", self.divisor, if self.common { "c" } else { "" }, self.limbs)
+        let (common, even) = (if self.common { "c" } else { "" }, if self.even { "_even" } else { "" });
+        format!("length_{}{common}_{}{even}", self.divisor, self.limbs)
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {

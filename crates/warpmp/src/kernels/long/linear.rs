@@ -44,12 +44,7 @@ fn lines(shape: OperationShape, steps: &Steps) -> Vec<Line> {
         // Ones above the sum take its carry to the end.
         O::CarryingAdd => one(Line {
             word: Some(Word::Carry(steps.result(1).row)),
-            ..Line::sum(
-                plain[0].with_above(Above::Ones(result.bits)),
-                plain[1],
-                CarryIn::Bit(low_bit(2)),
-                result,
-            )
+            ..Line::sum(plain[0].with_above(Above::Ones(result.bits)), plain[1], CarryIn::Bit(low_bit(2)), result)
         }),
         O::Sub | O::WrappingSub => one(Line::difference(plain[0], plain[1], result)),
         O::BorrowingSub => one(Line {

@@ -8,9 +8,7 @@ use super::line::{CarryIn, Line};
 use super::linear::sign;
 use super::sequence::Steps;
 use crate::kernels::fft::large::Large;
-use crate::kernels::{
-    Algorithm, FixedSettings, Gpus, On, OperandShape, OperationShape, Order, With, candidates, fft,
-};
+use crate::kernels::{Algorithm, FixedSettings, Gpus, On, OperandShape, OperationShape, Order, With, candidates, fft};
 use crate::operation::Operation;
 
 /// The row of the register.

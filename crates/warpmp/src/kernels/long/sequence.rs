@@ -1,11 +1,11 @@
 //! Lines and products one after the other, and the scratch memory between them.
 
-use warpmp_launch::{Binding, Part, Sequence, Spec};
+use warpmp_launch::{Binding, Part, Sequence, Spec, Stage};
 
 use super::line::{Line, Place};
 use super::source::{Number, Source};
-use crate::kernels::fft::{BLOCK_LIMBS, Fft};
 use crate::kernels::fft::large::Large;
+use crate::kernels::fft::{BLOCK_LIMBS, Fft};
 use crate::kernels::{FftSettings, OperandShape, OperationShape};
 
 /// The shortest factor of a product here, in limbs: the shortest one that `fft` takes as the longer one.
@@ -22,6 +22,23 @@ pub(super) struct Steps {
     /// Limbs of scratch memory that rows take now, and at most so far.
     used: u32,
     most: u32,
+    counts: Counts,
+}
+
+/// What a sequence consists of.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    lines: u32,
+    products: u32,
+    /// Limbs of the longest factor.
+    longest: u32,
+}
+
+/// A finished sequence.
+#[derive(Debug)]
+struct Long {
+    sequence: Sequence,
+    counts: Counts,
 }
 
 /// A state of the scratch memory, to which [`Steps::release`] returns.
@@ -29,8 +46,8 @@ pub(super) struct Steps {
 pub(super) struct Mark(u32);
 
 impl Steps {
-    pub(super) const fn new(shape: OperationShape) -> Self {
-        Self { shape, parts: Vec::new(), used: 0, most: 0 }
+    pub(super) fn new(shape: OperationShape) -> Self {
+        Self { shape, parts: Vec::new(), used: 0, most: 0, counts: Counts::default() }
     }
 
     /// An operand of the operation.
@@ -76,6 +93,7 @@ impl Steps {
 
     pub(super) fn line(&mut self, line: Line) {
         let rows = line.rows();
+        self.counts.lines += 1;
         self.push(Box::new(line), rows);
     }
 
@@ -84,12 +102,15 @@ impl Steps {
         let (a, b) = if a.limbs < b.limbs { (b, a) } else { (a, b) };
         let operand = |it: Number| OperandShape { bits: 32 * it.limbs, common: it.common };
         let shape = OperationShape::product(operand(a), operand(b)).truncated(product.limbs);
+        self.counts.products += 1;
+        self.counts.longest = self.counts.longest.max(a.limbs);
         let spec = product_of(shape).expect("the lengths are in the range of `fft`");
         self.push(spec, [a, b, product]);
     }
 
-    /// `a·b` in scratch memory.
+    /// `a·b` in scratch memory. Where both are short, one gets zeros above it.
     pub(super) fn product(&mut self, a: Number, b: Number) -> Number {
+        let a = if a.limbs.max(b.limbs) < LEAST_LIMBS { self.part(a.source(), LEAST_LIMBS) } else { a };
         let product = self.reserve(a.limbs + b.limbs);
         self.multiply(a, b, product);
         product
@@ -104,7 +125,7 @@ impl Steps {
 
     /// The kernels.
     pub(super) fn finish(self) -> Box<dyn Spec> {
-        let Self { shape, parts, most, .. } = self;
+        let Self { shape, parts, most, counts, .. } = self;
         let own = parts.iter().map(|(spec, _)| spec.scratch_limbs()).max().unwrap_or(0);
         let bound = |(spec, mut bindings): (Box<dyn Spec>, Vec<Binding>)| {
             if spec.scratch_limbs() > 0 {
@@ -117,7 +138,34 @@ impl Steps {
         let name = format!("{}_long", shape.name());
         // Every kernel of a sequence has the address of scratch memory as a parameter.
         let scratch = (most + own).max(ALIGNED_LIMBS);
-        Box::new(Sequence { name, rows, parts, scratch, whole_tiles: false })
+        let sequence = Sequence { name, rows, parts, scratch, whole_tiles: false };
+        Box::new(Long { sequence, counts })
+    }
+}
+
+impl Spec for Long {
+    fn name(&self) -> String {
+        self.sequence.name()
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        self.sequence.stages()
+    }
+
+    fn scratch_limbs(&self) -> u32 {
+        self.sequence.scratch_limbs()
+    }
+
+    fn notes(&self) -> Vec<(&'static str, String)> {
+        let Counts { lines, products, longest } = self.counts;
+        let products = match products {
+            0 => String::new(),
+            _ => format!("{products} products by `fft`, the longest of {} bits; ", 32 * longest),
+        };
+        vec![
+            ("steps", format!("{products}{lines} passes over rows")),
+            ("memory", format!("{} bytes of scratch memory a lane", 4 * u64::from(self.scratch_limbs()))),
+        ]
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) enum Above {
 pub(super) struct Source {
     /// The row; none: the number is the constant.
     pub(super) row: Option<Number>,
-    /// The number, if there is no row.
+    /// The number, if there is no row. Then `by` is a number of limbs, not negative.
     pub(super) constant: u32,
     /// Bits that the row is shifted up; negative: down.
     pub(super) by: i64,
@@ -94,15 +94,7 @@ impl Bit {
 impl Source {
     /// A number of a limb.
     pub(super) const fn constant(constant: u32) -> Self {
-        Self {
-            row: None,
-            constant,
-            by: 0,
-            distance: None,
-            above: Above::Zeros,
-            keep: None,
-            turn: Turn::Never,
-        }
+        Self { row: None, constant, by: 0, distance: None, above: Above::Zeros, keep: None, turn: Turn::Never }
     }
 
     /// The number times `2^bits`.
@@ -198,12 +190,7 @@ impl Reader<'_> {
         };
         let plain = match source.row {
             Some(row) => self.shifted(b, source, row, first, count),
-            None => (0..count)
-                .map(|i| {
-                    let lowest = b.compare(Cmp::Eq, first, 0);
-                    if i == 0 { b.select(source.constant, 0, lowest) } else { b.copy(0) }
-                })
-                .collect(),
+            None => constant(b, source, first, count),
         };
         let filled = self.filled(b, source.above, first, plain);
         let finished = filled.into_iter().map(|limb| {
@@ -267,4 +254,18 @@ impl Reader<'_> {
         };
         limbs.into_iter().zip(0..).map(fill_limb).collect()
     }
+}
+
+/// The limbs of a number of one limb, which is not 0 at one place alone.
+fn constant(b: &mut Builder, source: &Source, first: R32, count: u32) -> Vec<R32> {
+    let place = (source.by / 32) as u32;
+    (0..count)
+        .map(|i| {
+            if 32 * i > place || source.constant == 0 {
+                return b.copy(0);
+            }
+            let here = b.compare(Cmp::Eq, first, place - 32 * i);
+            b.select(source.constant, 0, here)
+        })
+        .collect()
 }

@@ -103,6 +103,8 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
         },
     },
     long::DIVISION,
+    long::ROOTS,
+    long::MONTGOMERY,
 ];
 
 /// The layout with the warps and the carry chains that settings say. A number over several warps has a block of its own.

@@ -5,7 +5,7 @@
 //! launch     seven launches, six for a square: `Step`; 16 points a thread in each block of a transform
 //! cost       `bytes_moved` bytes of scratch memory a lane; as many operations on doubles as short products, and 16 a point for
 //!            turning rows and back
-//! registers  at most 255; the longest lengths have blocks of 384 threads, and 168
+//! registers  at most 168: `Large::bounds`
 //! bound      `bound.rs`: the error of every coefficient is below 1/2; `carry.rs`: a chunk carries at most 1
 //! source     Bailey's four-step transform, J. of Supercomputing 4 (1990). The balanced digits without a chain, the bound and the
 //!            carries from estimates are ours.
@@ -35,6 +35,7 @@ use warpmp_launch::{Entry, Geometry, Ports, Stage};
 use super::super::{OperationShape, Spec};
 use super::angle::divided_cosine_and_sine;
 use super::bound::Pass;
+use super::{REGISTERS, SHARED_BYTES};
 use carry::SEGMENT_WARPS;
 use split::{POINT_BYTES, Split};
 
@@ -142,6 +143,19 @@ impl Large {
         Geometry { blocks, max_lanes, ..Geometry::new(threads, 1) }.with_shared(shared)
     }
 
+    /// As many blocks a multiprocessor as shared memory allows and as leave the registers that the passes need. While a
+    /// block waits for memory, others compute.
+    fn bounds(&self, step: Step) -> Bounds {
+        let Geometry { threads, shared_bytes, .. } = self.geometry(step);
+        let registers = match step {
+            Step::Down(_) | Step::Rows => 128,
+            Step::Up => 96,
+            Step::Words | Step::Chain | Step::Finish => 255,
+        };
+        let blocks = (SHARED_BYTES / (shared_bytes + 1024)).min(REGISTERS / (threads * registers));
+        Bounds { max_threads: Some(threads), min_blocks: Some(blocks.max(1)), ..Bounds::default() }
+    }
+
     fn kernel(&self, step: Step, entry: &Entry) -> Kernel {
         let rows: &[&str] = if self.split.square { &["a", "c"] } else { &["a", "b", "c"] };
         let name = match step {
@@ -153,7 +167,7 @@ impl Large {
             Step::Finish => format!("{}_finish", self.name()),
         };
         let (mut b, ports) = entry.open(&name, Glue::None, rows, true);
-        b.bounds(Bounds { max_threads: Some(self.geometry(step).threads), min_blocks: Some(1), ..Bounds::default() });
+        b.bounds(self.bounds(step));
         self.write(&mut b, step, &ports);
         b.finish()
     }
