@@ -202,3 +202,19 @@ fn plans() {
     let longest = plan(Operation::MontMul, 1 << 24);
     assert!(longest.scratch_words(3) <= 1 << 28, "{}", longest.explain());
 }
+
+/// A sum reads its operands once and writes its result once; a second launch adds what blocks say about carries, and little more.
+#[test]
+fn sums_move_each_row_once() {
+    for (bits, blocks) in [(131_072_usize, 1), (1_048_576, 2)] {
+        let counters = check(Operation::WrappingAdd, "long", &[bits; 2], &[1; 2], Pattern::Random);
+        let row = bits as u64 / 256;
+        let first = |name: &str| counters.section(name).unwrap();
+        assert_eq!(first("limbs").load_sectors(), 2 * row, "{bits} bits");
+        assert!((row..row + 2 * blocks).contains(&first("store").store_sectors()), "{bits} bits");
+        assert!(counters.load_sectors() <= 2 * row + 200 * (blocks - 1), "{bits} bits: {}", counters.load_sectors());
+        assert_eq!(counters.bank_conflicts(), 0, "{bits} bits");
+        let passes = bits as u64 / 1024;
+        assert!(counters.instructions().warps <= 40 * passes, "{bits} bits: {}", counters.instructions().warps);
+    }
+}

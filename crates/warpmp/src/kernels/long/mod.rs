@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! source.rs     a row as an operand: shifted, complemented, left out
-//! line.rs       sums and bitwise functions of rows, carries from block to block
+//! line.rs       sums and bitwise functions of rows
+//! block.rs      a block of a line: carries from lane to lane and from block to block
 //! sequence.rs   lines and products one after the other, scratch memory between them
 //! linear.rs     operations in linear time
 //! parts.rs      parts of products: a product by `fft`, then lines
@@ -14,6 +15,7 @@
 //! verdict.rs    the faults of operands of modular arithmetic
 //! ```
 
+mod block;
 mod division;
 mod length;
 mod line;
