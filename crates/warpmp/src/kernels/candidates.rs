@@ -23,6 +23,11 @@ pub fn default_alone<S: OwnSettings>(_: OperationShape) -> Vec<S> {
     vec![S::default()]
 }
 
+/// The usual settings alone, for operands that no group of lanes takes. Shorter ones are not worth measuring.
+pub fn beyond_groups<S: OwnSettings>(shape: OperationShape) -> Vec<S> {
+    if shape.is_within_group() { Vec::new() } else { default_alone(shape) }
+}
+
 /// Only the size of the blocks of threads is free.
 pub fn warps(_: OperationShape) -> Vec<WarpSettings> {
     WARPS.map(|warps| WarpSettings { warps }).to_vec()

@@ -17,7 +17,7 @@ pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "operands to 16777216 bits, of linear operations that are not modular",
     order: Order::Given,
     fits: |shape| matches!(shape.operation, linear!()),
-    recipe: &With::<FixedSettings> { spec: |shape, _, _| spec(shape), candidates: candidates::default_alone },
+    recipe: &With::<FixedSettings> { spec: |shape, _, _| spec(shape), candidates: candidates::beyond_groups },
 };
 
 /// The kernels.

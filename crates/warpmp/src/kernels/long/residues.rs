@@ -19,7 +19,7 @@ pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "sums and differences modulo numbers to 16777216 bits",
     order: Order::Given,
     fits: |shape| matches!(shape.operation, Operation::AddMod | Operation::SubMod | Operation::NegMod),
-    recipe: &With::<FixedSettings> { spec: |shape, _, _| spec(shape), candidates: candidates::default_alone },
+    recipe: &With::<FixedSettings> { spec: |shape, _, _| spec(shape), candidates: candidates::beyond_groups },
 };
 
 fn spec(shape: OperationShape) -> Box<dyn Spec> {
