@@ -11,7 +11,7 @@ use crate::commands::{
     ecdlp::args::EcdlpCommand,
 };
 pub(crate) use error::ArgsError;
-pub(crate) use factors::{Ecm, Factor, FactorArgs, Pm1, Pp1};
+pub(crate) use factors::{AsEcm, Ecm, Factor, FactorArgs, Pm1, Pp1};
 pub(crate) use many::{NextPrime, Power, Whole};
 pub(crate) use measuring::{Bench, BenchOperation, BenchRows, Part, Reproduce, Tune};
 pub(crate) use number_theory::{BatchGcd, IsPrime, Print};
@@ -68,6 +68,7 @@ pub(crate) enum Command {
     Ecm(Ecm),
     Pm1(Pm1),
     Pp1(Pp1),
+    AsEcm(AsEcm),
     Gen(Gen),
     Bench(Bench),
     /// Say how an operation would be done, and why, without doing it
@@ -355,6 +356,7 @@ mod tests {
             "ecdlp check x --sample 5 --seed 5 --json -q",
             "ecdlp join x y z --json",
             "ecdlp explain --curve x --seed 5 --distinguished-bits 5 --points 5 --device sim",
+            "as-ecm -sigma 3:5 -save x -gpu 1e6 1",
             "factor x y --digits 5 --seed 5 --expect x -o y --json -q",
             "devices --json",
             "selftest --device cpu",

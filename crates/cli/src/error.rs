@@ -9,6 +9,7 @@ use crate::{
     args::ArgsError,
     commands::{
         apply::{LostLane, SignError},
+        as_ecm::AsEcmError,
         batch_gcd::WrongFactor,
         check::WrongResult,
         collatz::CollatzFailure,
@@ -63,6 +64,8 @@ pub(crate) enum Error {
     #[error(transparent)]
     Ecdlp(#[from] EcdlpError),
     #[error(transparent)]
+    AsEcm(#[from] AsEcmError),
+    #[error(transparent)]
     Factor(#[from] FactorError),
     #[error(transparent)]
     Resume(#[from] ResumeError),
@@ -90,6 +93,8 @@ pub(crate) enum Error {
     Interrupted,
     #[error("the command line is told already")]
     Usage,
+    #[error("the command ends with code {0}, and has told why")]
+    Status(u8),
     #[error("nobody reads the output")]
     BrokenPipe,
 }
@@ -132,6 +137,7 @@ impl Error {
                 | warpmp::Error::ResultTooWide { .. },
             ) => USAGE,
             Self::LostLane(_)
+            | Self::AsEcm(_)
             | Self::Sign(_)
             | Self::WrongResult(_)
             | Self::Expect(_)
@@ -146,6 +152,7 @@ impl Error {
             | Self::Threads(_)
             | Self::Bug => FAILED,
             Self::Interrupted => INTERRUPTED,
+            Self::Status(code) => *code,
             // The reader of a pipe has seen enough, as `head` has.
             Self::BrokenPipe => 0,
         }

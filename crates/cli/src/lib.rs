@@ -44,6 +44,10 @@ use std::process::ExitCode;
 use clap::FromArgMatches as _;
 
 fn run() -> error::Result<()> {
+    let mut words = std::env::args_os();
+    if words.next().is_some_and(|program| commands::as_ecm::is_called(&program)) {
+        return within(|| commands::as_ecm::run(&words.collect::<Vec<_>>()));
+    }
     let mut command = args::command();
     let parsed = command.try_get_matches_from_mut(std::env::args_os());
     let args = match parsed.and_then(|matches| args::Args::from_arg_matches(&matches)) {
@@ -57,9 +61,14 @@ fn run() -> error::Result<()> {
         },
         Err(help) => return console::help(&help),
     };
+    within(|| commands::run(args.command))
+}
+
+/// Does some work with signals and threads in place.
+fn within(work: impl FnOnce() -> error::Result<()>) -> error::Result<()> {
     interrupt::install();
     threads::start()?;
-    commands::run(args.command)
+    work()
 }
 
 /// Does what the command line asks for.
@@ -69,7 +78,7 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // A reader that leaves has seen enough: nothing to report.
-            if !matches!(error, error::Error::BrokenPipe | error::Error::Usage) {
+            if !matches!(error, error::Error::BrokenPipe | error::Error::Usage | error::Error::Status(_)) {
                 console::note(&format!("error: {error}"));
             }
             ExitCode::from(error.exit_code())

@@ -159,7 +159,7 @@ fn composites_of_whole_factorisations() {
     assert_eq!((composite["digits"].as_u64(), composite["curves"].as_u64()), (Some(61), Some(10)));
     let run = dir.run(&["factor", n, "--digits", "10", "--seed", "1", "-q"]);
     assert!(run.ok().contains(" = 7 * (1000"), "{}", run.ok());
-    assert!(run.ok().ends_with("composite, 61 digits, t10.1\n"), "{}", run.ok());
+    assert!(run.ok().ends_with("61 digits): composite, t10.1\n"), "{}", run.ok());
 }
 
 #[test]

@@ -41,6 +41,21 @@ fn three_parts() {
     }
 }
 
+/// Balanced digits: above 65536 bits a block has a product if it is asked to.
+#[test]
+fn balanced_digits() {
+    let shapes =
+        [[65537, 65537], [131_072, 131_072], [131_072, 70_000], [100_000, 33], [131_040, 98_304], [131_072, 1]];
+    for (bits, pattern) in shapes.into_iter().flat_map(|bits| {
+        [Pattern::Ones, Pattern::Carry, Pattern::Random, Pattern::OneHot].map(|pattern| (bits, pattern))
+    }) {
+        check(&*spec(bits, &levels(1)), shape(bits, false), 1, pattern);
+    }
+    for (bits, pattern) in [(131_072, Pattern::Ones), (131_072, Pattern::Carry), (80_000, Pattern::Random)] {
+        check_square(&*squaring(NAME, bits, &levels(1)), bits, 1, pattern);
+    }
+}
+
 #[test]
 fn carries() {
     for bits in [8192, 16384] {
@@ -102,11 +117,12 @@ fn costs() {
         (32768, 6960, 13212, 3237, 1728),
         (49152, 11672, 22252, 4821, 3976),
         (65536, 15488, 29080, 6437, 3920),
+        (131_072, 33312, 67496, 14985, 10652),
     ];
     for (bits, doubles, instructions, wavefronts, sectors) in cases {
+        let settings = if bits > 65536 { levels(1) } else { Settings::default() };
         let lanes = 2;
-        let counters =
-            check(&*spec([bits, bits], &Settings::default()), shape([bits, bits], false), lanes, Pattern::Random);
+        let counters = check(&*spec([bits, bits], &settings), shape([bits, bits], false), lanes, Pattern::Random);
         let each = |count: u64| count / lanes as u64;
         let rounded = counters.pipe(Pipe::Fp64).warps - counters.op(Op::NegF64).warps;
         let found = [rounded, counters.instructions().warps, counters.shared_wavefronts(), counters.load_sectors()];

@@ -124,6 +124,33 @@ pub(crate) struct Pp1 {
     pub(crate) x0: Vec<[BigUint; 2]>,
 }
 
+/// Take GMP-ECM's place: its options, output and exit codes
+#[derive(Debug, Group)]
+#[command(after_help = "\
+For programs that run GMP-ECM, such as yafu: give them a link called ecm that leads to warpmp. The integers come from standard
+input, a line each.
+
+  B1 [B2]                      bounds: 1e6, 4.7e9; B2 is 100 B1 without this, 1 means no second stage
+  -c N                         curves; 0: until a factor is found
+  -sigma [P:]S, -param P       first curve, and its family: 0, 1, 3
+  -pm1, -pp1, -x0 X            other methods, and their start
+  -save F, -savea F, -resume F save lines: written to a new file, appended, read
+  -inp F                       read the integers from a file
+  -one, -q, -v                 stop after a factor; only factors; expected curves
+  -gpu, -cgbn, -gpucurves N, -gpudevice D    all curves at once, as GMP-ECM does on a GPU
+
+Every other option is an error. Exit codes: 0 no factor, 1 error, 2 composite factor, 6 prime factor, 8 the integer itself; 10
+and 14 as 2 and 6 with a prime cofactor.
+
+Examples:
+  ln -s $(which warpmp) ~/yafu/ecm
+  echo '2^128+1' | warpmp as-ecm -c 100 -sigma 3:1 11e3")]
+pub(crate) struct AsEcm {
+    /// GMP-ECM's options
+    #[arg(value_name = "OPTION", trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    pub(crate) words: Vec<OsString>,
+}
+
 /// Options of all methods
 #[derive(Debug, Group)]
 pub(crate) struct FactorArgs {

@@ -56,6 +56,7 @@ const GROUPS: [(&str, &[&str]); 11] = [
             "ecm",
             "pm1",
             "pp1",
+            "as-ecm",
             "gcd",
             "gcd-ext",
             "lcm",

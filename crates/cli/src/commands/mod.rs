@@ -1,6 +1,7 @@
 //! One file a subcommand.
 
 pub(crate) mod apply;
+pub(crate) mod as_ecm;
 pub(crate) mod batch_gcd;
 mod bench;
 pub(crate) mod check;
@@ -43,6 +44,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::NextPrime(args) => next_prime::run(&args),
         Command::BatchGcd(args) => batch_gcd::run(&args),
         Command::Factor(args) => factor::whole::run(&args),
+        Command::AsEcm(args) => as_ecm::run(&args.words),
         Command::Ecm(args) => factor::ecm(&args),
         Command::Pm1(args) => factor::pm1(&args),
         Command::Pp1(args) => factor::pp1(&args),

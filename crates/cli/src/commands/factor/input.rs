@@ -34,6 +34,11 @@ pub(super) fn integers(file: &OsStr) -> Result<Vec<BigUint>> {
         let number = integer(&text).map_err(|error| FileError::NoNumber { text, error })?;
         return Ok(vec![number]);
     }
+    integers_of(file)
+}
+
+/// The integers of a file.
+pub(crate) fn integers_of(file: &OsStr) -> Result<Vec<BigUint>> {
     if npy::is_named(file) {
         return array(file);
     }
@@ -59,7 +64,7 @@ fn array(file: &OsStr) -> Result<Vec<BigUint>> {
 }
 
 /// The save lines of a file.
-pub(super) fn save_lines(file: &OsStr) -> Result<Vec<SaveLine>> {
+pub(crate) fn save_lines(file: &OsStr) -> Result<Vec<SaveLine>> {
     let lines = lines(file, |line| line.parse::<SaveLine>().map_err(LineProblem::SaveLine))?;
     Ok(lines)
 }

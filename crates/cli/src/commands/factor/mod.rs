@@ -6,8 +6,8 @@
 //! whole.rs       `factor`: whole factorisations
 //! ```
 
-mod input;
-mod report;
+pub(crate) mod input;
+pub(crate) mod report;
 pub(crate) mod whole;
 
 use std::{
@@ -67,7 +67,7 @@ pub(crate) fn ecm(args: &Ecm) -> Result<()> {
 }
 
 /// A seed that differs from run to run.
-fn any_seed() -> u64 {
+pub(crate) fn any_seed() -> u64 {
     RandomState::new().hash_one(0)
 }
 
@@ -100,7 +100,7 @@ fn run(op: &'static str, args: &FactorArgs, b1: Option<u64>, attempts: Attempts,
     };
     let object_alone = args.summary.json && args.output.is_none();
     let mut output = if object_alone { None } else { Some(Output::open(args.output.as_deref(), &inputs)?) };
-    let mut saves = Saves::open(args.save.as_deref())?;
+    let mut saves = Saves::open(args.save.as_deref(), false)?;
     let mut progress = Progress::new(Some(STEPS), "attempts", args.summary.quiet);
     if output.as_ref().is_some_and(Output::is_terminal) {
         progress.hide();
@@ -158,6 +158,6 @@ fn resumed(
 }
 
 /// The digits of a number.
-fn digits_of(number: &BigUint) -> usize {
+pub(crate) fn digits_of(number: &BigUint) -> usize {
     number.to_string().len()
 }

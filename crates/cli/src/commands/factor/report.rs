@@ -62,7 +62,7 @@ pub(super) fn method(method: &Method) -> String {
     }
 }
 
-pub(super) const fn number(stage: Stage) -> u32 {
+pub(crate) const fn number(stage: Stage) -> u32 {
     match stage {
         Stage::First => 1,
         Stage::Second => 2,
@@ -70,19 +70,19 @@ pub(super) const fn number(stage: Stage) -> u32 {
 }
 
 /// Writes save lines as they come.
-pub(super) struct Saves(Option<(String, File)>);
+pub(crate) struct Saves(Option<(String, File)>);
 
 impl Saves {
-    /// Makes the file, which must be new: it may hold days of work.
-    pub(super) fn open(name: Option<&OsStr>) -> Result<Self> {
+    /// Makes the file, which must be new: it may hold days of work. With `appends` it may be there.
+    pub(crate) fn open(name: Option<&OsStr>, appends: bool) -> Result<Self> {
         let Some(name) = name else { return Ok(Self(None)) };
         let shown = name.to_string_lossy().into_owned();
-        let file = OpenOptions::new().append(true).create_new(true).open(name);
+        let file = OpenOptions::new().append(true).create(appends).create_new(!appends).open(name);
         Ok(Self(Some((shown.clone(), file.map_err(|source| Error::write(&shown, source))?))))
     }
 
     /// A job has ended.
-    pub(super) fn save(&mut self, bounds: Bounds, job: &Job, verdict: &Verdict) -> Result<()> {
+    pub(crate) fn save(&mut self, bounds: Bounds, job: &Job, verdict: &Verdict) -> Result<()> {
         let (Some((name, file)), Verdict::Nothing(x)) = (&mut self.0, verdict) else { return Ok(()) };
         let x0 = match &job.method {
             _ if job.done > 1 => None,

@@ -6,6 +6,7 @@ use std::{
     time::Instant,
 };
 
+use num_bigint::BigUint;
 use serde_json::{Value, json};
 use warpmp_numtheory::factor::{Composite, Depth, Factors, Method, Origin, Prime, factor};
 
@@ -80,13 +81,19 @@ fn comment(number: &Factors) -> String {
         )),
         Origin::Trial | Origin::Left => None,
     };
-    let composite = |it: &Composite| {
-        let digits = digits_of(&it.number);
-        format!("({}): composite, {digits} digits, t{:.1}", it.number, it.effort.level())
-    };
+    let composite = |it: &Composite| format!("({}): composite, t{:.1}", shortened(&it.number), it.effort.level());
     let notes = number.primes.iter().filter_map(prime).chain(number.composites.iter().map(composite));
     let notes: Vec<String> = notes.collect();
     if notes.is_empty() { String::new() } else { format!("  # {}", notes.join("; ")) }
+}
+
+/// A long number by its ends.
+fn shortened(number: &BigUint) -> String {
+    let text = number.to_string();
+    match text.len() {
+        digits if digits > 20 => format!("{}…{}, {digits} digits", &text[..6], &text[digits - 6..]),
+        _ => text,
+    }
 }
 
 fn complete(numbers: &[Factors]) -> usize {

@@ -5,7 +5,8 @@
 //! coefficients of its blocks. An exact inverse butterfly does not increase it; after the products it is at most
 //! `|x||y|`, and at the end it is the greatest coefficient. So with the errors `f` of the forward passes, `2u` of the
 //! product of two complex numbers, and the errors `i` of the inverse passes, the error of every coefficient is at most
-//! `|x||y|·(exp(2Σf + 2u + Σi) − 1)`, and `|x||y| ≤ d·(2ᵇ − 1)²` for `d` digits of `b` bits.
+//! `|x||y|·(exp(2Σf + 2u + Σi) − 1)`, and `|x||y| ≤ d·(2ᵇ − 1)²` for `d` digits of `b` bits. Balanced digits are at most 2ᵇ⁻¹ in
+//! magnitude but for the last one, which is at most 2ᵇ: then `|x||y| ≤ (d + 3)·2²ᵇ⁻²`.
 //!
 //! The errors of the passes below are in units of `u`. The test `fft_bound` follows the kernels' own instructions,
 //! thread by thread, and proves that no pass has a greater error. It includes the errors of the roots in the table.
@@ -60,9 +61,17 @@ impl Layout {
     pub(super) fn bound(self, digit_bits: u32) -> f64 {
         let times = |pass: &Pass| if pass.forward { 2.0 } else { 1.0 };
         let error: f64 = self.passes().iter().map(|pass| times(pass) * pass.error * UNIT).sum();
-        let digit = f64::from((1_u32 << digit_bits) - 1);
         // The sums above have relative errors near 2⁻⁵⁰.
-        f64::from(self.digits()) * digit * digit * error.exp_m1() * (1.0 + 1e-12)
+        self.norms(digit_bits) * error.exp_m1() * (1.0 + 1e-12)
+    }
+
+    /// The product of the norms of the factors, at most, if digits have this many bits.
+    pub(super) fn norms(self, digit_bits: u32) -> f64 {
+        if self.is_balanced() {
+            return f64::from(self.digits() + 3) * f64::from(2 * digit_bits - 2).exp2();
+        }
+        let digit = f64::from((1_u32 << digit_bits) - 1);
+        f64::from(self.digits()) * digit * digit
     }
 
     /// Is every product exact?
@@ -106,6 +115,7 @@ pub(super) const fn inverse_error(radix: u32) -> f64 {
         2 => 3.9,
         4 => 7.55,
         8 => 11.05,
-        _ => 14.05,
+        16 => 14.05,
+        _ => 17.5,
     }
 }

@@ -3,6 +3,8 @@
 //! ```text
 //! digits       d = parts·points digits of 16 bits: the coefficients of a polynomial modulo x^d − i
 //! parts        x^d − i is the product of x^points − e(angle) over the parts; one part after the other is transformed
+//! balanced     with 4096 points a part: digit j is u_j − 2¹⁶·[u_j ≥ 2¹⁵] + [u_{j−1} ≥ 2¹⁵] for the unsigned digits u, and the
+//!              last one stays unsigned. So the bound holds for 8192 digits, and no chain of carries is needed
 //! passes       points = 16·16·last: two passes of radix 16 and one of radix `last`; 16 points a thread
 //! shared       a region of points for the second factor, then one for each part of the first factor, which the
 //!              part's product overwrites; then what the carries need
@@ -37,7 +39,11 @@ pub(super) const ROW_WORDS: u32 = JOINED / 2;
 pub(super) const SEGMENTS: u32 = ROW_WORDS / 32;
 
 /// Parts and points of a part. Of two divisions with equal digits the first is the usual one.
-const DIVISIONS: [[u32; 2]; 8] = [[1, 512], [1, 1024], [3, 512], [1, 2048], [3, 1024], [2, 2048], [2, 512], [2, 1024]];
+const DIVISIONS: [[u32; 2]; 9] =
+    [[1, 512], [1, 1024], [3, 512], [1, 2048], [3, 1024], [2, 2048], [2, 512], [2, 1024], [2, BALANCED_POINTS]];
+
+/// Points of a part whose digits are balanced.
+const BALANCED_POINTS: u32 = 4096;
 
 /// The division of a product, and the shared memory of its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,7 +52,7 @@ pub(super) struct Layout {
     pub(super) limbs: [u32; 3],
     /// Is it a square?
     pub(super) square: bool,
-    /// Points of a part: 512, 1024 or 2048.
+    /// Points of a part: 512, 1024, 2048 or 4096.
     pub(super) points: u32,
     /// Parts: 1, 2 or 3.
     pub(super) parts: u32,
@@ -81,6 +87,16 @@ impl Layout {
     /// Threads of the block of a product.
     pub(super) const fn threads(self) -> u32 {
         self.points / RADIX
+    }
+
+    /// Are digits balanced? Then coefficients have signs, and a thread has a column of coefficients, not two.
+    pub(super) const fn is_balanced(self) -> bool {
+        self.points == BALANCED_POINTS
+    }
+
+    /// A thread with balanced digits has the words of some rows only: this many threads share a column of words.
+    pub(super) const fn sharing(self) -> u32 {
+        if self.is_balanced() { self.threads() / ROW_WORDS } else { 1 }
     }
 
     /// The radix of the last forward pass.
@@ -120,7 +136,7 @@ impl Layout {
 
     /// Rows of the result: the low halves of the coefficients' pairs, then the high ones.
     pub(super) const fn rows(self) -> u32 {
-        self.limbs[2].div_ceil(ROW_WORDS)
+        if self.is_balanced() { 2 * self.joins() } else { self.limbs[2].div_ceil(ROW_WORDS) }
     }
 
     /// Bytes of a region of points.
@@ -138,14 +154,14 @@ impl Layout {
         self.first_factor() + self.parts * self.region_bytes()
     }
 
-    /// Where the carries of the segments begin: two masks a segment.
+    /// Where the carries of the segments begin: two masks for a segment's words in 32 rows.
     pub(super) const fn masks(self) -> u32 {
         (self.passed() + 4 * (SEGMENTS * self.rows() + 1)).next_multiple_of(16)
     }
 
     /// Bytes of shared memory a block.
     pub(super) const fn bytes(self) -> u32 {
-        self.masks() + 8 * SEGMENTS
+        self.masks() + 8 * SEGMENTS * self.sharing()
     }
 }
 

@@ -1,8 +1,9 @@
-//! `fft`: full product and square by a right-angle convolution in double precision. To 65536 bits a block has a product, as
-//! this page says; `large` has longer products, in four steps through global memory.
+//! `fft`: full product and square by a right-angle convolution in double precision. To 131072 bits a block has a product, as
+//! this page says, where a multiprocessor has 200 KB of shared memory; `large` has longer products, in four steps through global
+//! memory.
 //!
 //! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
-//! requires   `la, lb ≤ 2048`, the longer one at least 129
+//! requires   `la, lb ≤ 4096`, the longer one at least 129
 //! launch     `points / 16` threads a block, a block a product; `layout.rs` has the shared memory
 //! cost       about d·(9·log₂ d + 11) rounded operations on doubles for `d` digits of 16 bits, a third less for a square;
 //!            4·(la + lb + lc) bytes of global traffic
@@ -19,6 +20,7 @@
 //! the passes and the look-ahead are ours.
 
 mod angle;
+mod balanced;
 mod bound;
 mod codelet;
 pub mod large;
@@ -52,6 +54,9 @@ pub(super) const BLOCK_LIMBS: u32 = 2048;
 /// The limbs of the longer operand that a block takes.
 const LIMBS: std::ops::RangeInclusive<u32> = 129..=BLOCK_LIMBS;
 
+/// The limbs of the longer operand that a block takes if it is asked to, because few GPUs have the shared memory.
+pub(super) const MOST_LIMBS_OF_BLOCK: u32 = 4096;
+
 /// The oldest GPU whose shared memory holds a block, as compute capability times ten.
 pub(super) const SHARED_MEMORY_FROM: u32 = 80;
 
@@ -64,7 +69,7 @@ const REGISTERS: u32 = 65536;
 /// The row of the register.
 pub(super) const ALGORITHM: Algorithm = Algorithm {
     name: "fft",
-    summary: "right-angle convolution in double precision with a proved bound: a block a product, above 65536 bits four steps",
+    summary: "right-angle convolution in double precision with a proved bound: a block a product, above 65536 or 131072 bits four steps",
     accepts: "operands whose longer one has 4097 to 16777216 bits, on a GPU from sm_80 on",
     fits,
     order: Order::LongerFirst,
@@ -72,7 +77,7 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
         Gpus { from: SHARED_MEMORY_FROM, use_doubles: true },
         With::<FftSettings> {
             spec: |shape, settings, _| match Large::new(shape) {
-                Some(large) if shape.max_limbs() > BLOCK_LIMBS => Box::new(large.within(settings.megabytes)),
+                Some(large) if is_divided(shape, settings) => Box::new(large.within(settings.megabytes)),
                 _ => Box::new(Fft::new(shape, settings)),
             },
             candidates: candidates::fft,
@@ -82,7 +87,7 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
 
 /// The row of the register for squares.
 pub(super) const SQUARES: Algorithm = Algorithm {
-    summary: "right-angle convolution in double precision with a proved bound: a block a square, above 65536 bits four steps",
+    summary: "right-angle convolution in double precision with a proved bound: a block a square, above 65536 or 131072 bits four steps",
     accepts: "operands of 4097 to 16777216 bits, on a GPU from sm_80 on",
     ..ALGORITHM
 };
@@ -96,6 +101,12 @@ fn fits(shape: OperationShape) -> bool {
     LIMBS.contains(&limbs) && Layout::of(shape, None).is_exact()
 }
 
+/// Is the product divided into four steps? Levels ask for a block where it can hold the product.
+fn is_divided(shape: OperationShape, settings: &FftSettings) -> bool {
+    let limbs = shape.max_limbs();
+    limbs > MOST_LIMBS_OF_BLOCK || limbs > BLOCK_LIMBS && settings.levels.is_none()
+}
+
 /// The place of a thread, and where it finds things.
 struct Place {
     /// Number of the thread in its block.
@@ -106,7 +117,7 @@ struct Place {
     shared: R32,
     /// Where the table begins.
     table: R64,
-    /// Takes the thread's digit from a word.
+    /// Takes the thread's digit from a word, or with the digit below from two words.
     selector: R32,
 }
 
@@ -129,6 +140,11 @@ impl Fft {
     /// Digits of a factor.
     pub const fn digits(&self) -> u32 {
         self.layout.digits()
+    }
+
+    /// The product of the norms of the factors, at most.
+    pub fn norms(&self) -> f64 {
+        self.layout.norms(DIGIT_BITS)
     }
 
     /// The bound on the errors of coefficients if digits have this many bits. The kernel's digits have 16.
@@ -172,11 +188,16 @@ impl Fft {
             lane: b.special(Special::Lane),
             shared,
             table,
-            selector: passes::digit_selector(b, thread),
+            selector: self.layout.digit_selector(b, thread),
         };
         let factors: Vec<R64> = (0..ports.addresses.len() - 1).map(|i| self.row(b, ports, i)).collect();
         self.layout.transform(b, &place, &factors);
-        self.layout.finish(b, &place, |b| self.row(b, ports, factors.len()));
+        let row = |b: &mut Builder| self.row(b, ports, factors.len());
+        if self.layout.is_balanced() {
+            self.layout.finish_balanced(b, &place, row);
+        } else {
+            self.layout.finish(b, &place, row);
+        }
     }
 
     /// The address of a row of this block's product.
@@ -206,7 +227,11 @@ impl Spec for Fft {
         vec![
             (
                 "digits",
-                format!("{} of {DIGIT_BITS} bits a factor, as {parts} × {points} complex points", self.digits()),
+                format!(
+                    "{} {}of {DIGIT_BITS} bits a factor, as {parts} × {points} complex points",
+                    self.digits(),
+                    if self.layout.is_balanced() { "balanced ones " } else { "" },
+                ),
             ),
             ("passes", format!("{passes} (the number is the radix)")),
             (

@@ -4,7 +4,7 @@
 //! begins with digits, and the last forward pass, the product and the first inverse pass are one. Only the first and
 //! the last pass exchange points between warps.
 
-use warpmp_kernel::build::{Builder, Emit, F64, R32, R64};
+use warpmp_kernel::build::{Builder, Emit, F64, Pred, R32, R64};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 
 use super::Place;
@@ -18,6 +18,19 @@ const TWO_52_HIGH: u32 = 0x4330_0000;
 
 /// 2⁵².
 const TWO_52: f64 = 4_503_599_627_370_496.0;
+
+/// 2⁵² + 2¹⁵.
+const TWO_52_AND_15: f64 = 4_503_599_627_403_264.0;
+
+/// Where the roots of a column of coefficients are.
+pub(super) struct ColumnRoots {
+    /// The roots of the last inverse pass: an address, and a number of roots after it.
+    pub(super) joining: (R64, u32),
+    /// The roots by which an odd number of parts is joined.
+    pub(super) turning: (R64, u32),
+    /// The root of the twist.
+    pub(super) twist: (R64, u32),
+}
 
 impl Layout {
     /// Transforms both factors part after part, multiplies them and transforms the products as far as a part goes.
@@ -58,7 +71,7 @@ impl Layout {
     }
 
     /// The words of a factor that have the digits of the thread: by the multiple of `points`, then by that of the
-    /// threads. Words above the factor are zero.
+    /// threads. Words above the factor are zero. For balanced digits a word has the digit and the digit below.
     fn read(self, b: &mut Builder, place: &Place, row: R64, limbs: u32) -> Vec<Vec<R32>> {
         b.section("digits");
         let pair = b.shr(place.thread, 1);
@@ -66,26 +79,68 @@ impl Layout {
         let half = self.threads() / 2;
         let mut read = |part: u32, i: u32| {
             let first = part * self.points / 2 + i * half;
-            if first + half <= limbs {
-                return b.load_global(Space::GlobalConst, Vector::V1, from, 4 * first)[0];
+            let word = read_word(b, pair, half, from, [first, limbs]);
+            if !self.is_balanced() {
+                return word;
             }
-            let word = b.copy(0);
-            if first < limbs {
-                let inside = b.compare(Cmp::Lt, pair, limbs - first);
-                b.guarded(inside, true, |g| g.load_into(Space::GlobalConst, Vector::V1, &[word], from, 4 * first));
-            }
-            word
+            let below = self.read_below(b, pair, from, [first, limbs]);
+            b.prmt(below, word, place.selector)
         };
         (0..self.parts).map(|part| (0..RADIX).map(|i| read(part, i)).collect()).collect()
+    }
+
+    /// The word below word `first` of a thread, or zero where the factor has none.
+    fn read_below(self, b: &mut Builder, pair: R32, from: R64, [first, limbs]: [u32; 2]) -> R32 {
+        let half = self.threads() / 2;
+        if first > 0 {
+            let before = b.sub64(from, 4);
+            return read_word(b, pair, half, before, [first, limbs + 1]);
+        }
+        let word = b.copy(0);
+        let inside = b.compare(Cmp::Ne, pair, 0);
+        let inside = if half <= limbs + 1 {
+            inside
+        } else {
+            let below = b.compare(Cmp::Lt, pair, limbs + 1);
+            b.and_pred(inside, below)
+        };
+        let before = b.sub64(from, 4);
+        b.guarded(inside, true, |g| g.load_into(Space::GlobalConst, Vector::V1, &[word], before, 0));
+        word
+    }
+
+    /// The selector by which [`prmt`](Emit::prmt) takes a thread's digit from a word: threads with even numbers take the low digit.
+    /// Balanced digits: from two words, with the digit below.
+    pub(super) fn digit_selector(self, b: &mut Builder, thread: R32) -> R32 {
+        let parity = b.and(thread, 1);
+        // Bytes 0 to 3 are of the first word, bytes 4 to 7 of the second one, which is zero if digits are not balanced.
+        if self.is_balanced() { b.mad_lo(parity, 0x2222, 0x5432) } else { b.mad_lo(parity, 0x0022, 0x4410) }
+    }
+
+    /// The digits of a thread as doubles.
+    fn digits_of(self, b: &mut Builder, place: &Place, words: &[Vec<R32>], limbs: u32) -> Vec<Vec<F64>> {
+        if !self.is_balanced() {
+            return words.iter().map(|words| words.iter().map(|&word| place.digit(b, word)).collect()).collect();
+        }
+        // The last digit of all stays unsigned.
+        let at_top = (2 * limbs == self.digits()).then(|| b.compare(Cmp::Eq, place.thread, self.threads() - 1));
+        let last = words.len() * words[0].len() - 1;
+        let mut number = 0..;
+        words
+            .iter()
+            .map(|words| {
+                let digits = words.iter().zip(&mut number);
+                digits.map(|(&word, number)| balanced_digit(b, word, at_top.filter(|_| number == last))).collect()
+            })
+            .collect()
     }
 
     /// The first pass: of each factor the 16 coefficients of a part that are as far apart as there are threads.
     fn first_pass(self, b: &mut Builder, place: &Place, words: &[Vec<Vec<R32>>], regions: &[R32], node: R64) {
         let mut roots: Option<Vec<Root>> = None;
-        for (words, &region) in words.iter().zip(regions) {
+        for ((words, &region), limbs) in words.iter().zip(regions).zip(self.limbs) {
             b.section("digits");
-            let digits: Vec<Vec<F64>> =
-                words.iter().map(|words| words.iter().map(|&word| place.digit(b, word)).collect()).collect();
+            let digits = self.digits_of(b, place, words, limbs);
             let x = if self.parts == 1 {
                 b.section("forward 1");
                 let constants = || tree_roots(self.nodes()[0], RADIX.ilog2()).into_iter().map(Root::constant).collect();
@@ -209,12 +264,28 @@ impl Layout {
     pub(super) fn join(self, b: &mut Builder, place: &Place, points: &mut Points, offset: u32) -> Vec<Complex> {
         b.section("inverse 3");
         let from = b.mad_wide(place.thread, ROOT_BYTES, place.table);
+        let (parity, column) = (offset % 2, offset / 2);
+        let roots = ColumnRoots {
+            joining: (from, self.joining() + parity * self.joining_of_parity() + column),
+            turning: (from, self.turning() + parity * JOINED / 2 * self.turning_roots() + column),
+            twist: (from, self.twist() + parity * JOINED / 2 + column),
+        };
+        self.join_column(b, &roots, points, offset)
+    }
+
+    /// As [`join`](Self::join), for the column that begins with point `offset`.
+    pub(super) fn join_column(
+        self,
+        b: &mut Builder,
+        roots_of: &ColumnRoots,
+        points: &mut Points,
+        offset: u32,
+    ) -> Vec<Complex> {
         let half = JOINED / 2;
-        let parity = offset % 2;
-        let first = self.joining() + parity * half * self.joins_by_two() / 2 + offset / 2;
+        let (from, first) = roots_of.joining;
         let mut x: Vec<Complex> = (0..self.joins()).map(|i| points.load(b, i * JOINED + offset)).collect();
         for level in 0..self.joins_by_two().ilog2() {
-            if level == RADIX.ilog2() - 1 {
+            if level >= RADIX.ilog2() - 1 {
                 // `ptxas` moves loads to the front and spills registers. It moves none across a barrier.
                 b.warp_barrier();
             }
@@ -223,11 +294,12 @@ impl Layout {
             codelet::inverse_level(b, &mut x, &roots, level);
         }
         if self.odd() > 1 {
-            let first = self.turning() + parity * half * self.turning_roots() + offset / 2;
+            let (from, first) = roots_of.turning;
             codelet::join_parts(b, &mut x, self.odd() as usize, |b, i| load_root(b, from, first + i * half));
         }
         b.section("twist");
-        let twist = load_root(b, from, self.twist() + parity * half + offset / 2);
+        let (from, first) = roots_of.twist;
+        let twist = load_root(b, from, first);
         for (x, i) in x.iter_mut().zip(0..) {
             let turned = if i == 0 { twist } else { times_root(b, twist, self.twist_angle(i * JOINED)) };
             *x = codelet::product(b, turned, *x);
@@ -246,11 +318,34 @@ impl Place {
     }
 }
 
-/// The selector of [`prmt`](Emit::prmt) that takes a thread's digit from a word: threads with even numbers take the low digit.
-pub(super) fn digit_selector(b: &mut Builder, thread: R32) -> R32 {
-    let parity = b.and(thread, 1);
-    // Bytes 0 and 1, or 2 and 3; then zeros, which are bytes 4 to 7.
-    b.mad_lo(parity, 0x0022, 0x4410)
+/// Word `first` of the factor at `from`, counted from the word `pair` of a thread, or zero if the number of a word is not below
+/// `limbs`. The threads have `half` words.
+fn read_word(b: &mut Builder, pair: R32, half: u32, from: R64, [first, limbs]: [u32; 2]) -> R32 {
+    if first + half <= limbs {
+        return b.load_global(Space::GlobalConst, Vector::V1, from, 4 * first)[0];
+    }
+    let word = b.copy(0);
+    if first < limbs {
+        let inside = b.compare(Cmp::Lt, pair, limbs - first);
+        b.guarded(inside, true, |g| g.load_into(Space::GlobalConst, Vector::V1, &[word], from, 4 * first));
+    }
+    word
+}
+
+/// The balanced digit of a word that has an unsigned digit and the digit below it, as a double: exact. `unsigned`: the threads
+/// whose digit stays unsigned.
+fn balanced_digit(b: &mut Builder, word: R32, unsigned: Option<Pred>) -> F64 {
+    let mut half = b.shr_signed(word, 1);
+    if let Some(unsigned) = unsigned {
+        let whole = b.shr(word, 1);
+        half = b.select(whole, half, unsigned);
+    }
+    // Half of 2¹⁵, which rounds, and half of 2³¹: all digits are positive then.
+    let sum = b.add(half, (1 << 14) + (1 << 30));
+    let digit = b.shr(sum, 15);
+    let bits = b.pack(digit, TWO_52_HIGH);
+    let sum = b.f64_of_bits(bits);
+    b.sub_f64(sum, TWO_52_AND_15)
 }
 
 /// The remainders of the polynomials of real digits modulo a node: digits of the first part, then those of the others

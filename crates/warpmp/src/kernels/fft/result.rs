@@ -17,19 +17,64 @@ use super::Place;
 use super::layout::{DIGIT_BITS, JOINED, Layout, Points, ROW_WORDS, SEGMENTS};
 
 /// Added to a coefficient: 1.5·2⁵².
-const ROUNDING: f64 = 6_755_399_441_055_744.0;
+pub(super) const ROUNDING: f64 = 6_755_399_441_055_744.0;
 
 /// The low and the high word of a number.
-type Halves = (R32, R32);
+pub(super) type Halves = (R32, R32);
 
 /// The words of a thread in a column of the rows.
-struct Column {
+pub(super) struct Column {
     /// Of each row the word without its carry.
-    words: Vec<R32>,
+    pub(super) words: Vec<R32>,
     /// In the lane with a row's number: the lanes of the row whose words carry.
     generate: R32,
     /// In the lane with a row's number: the lanes of the row whose words are all ones.
     propagate: R32,
+}
+
+impl Column {
+    /// The sum whose bits change where carries run, and ballots of the rows that a carry leaves and of those that pass one on.
+    pub(super) fn leaving(&self, b: &mut Builder) -> (R32, [R32; 2]) {
+        let doubled = b.add(self.generate, self.generate);
+        let sum = b.add(doubled, self.propagate);
+        let overflows = b.compare(Cmp::Lt, sum, self.propagate);
+        let leaves = b.compare_signed(Cmp::Lt, self.generate, 0);
+        let leaves = b.or_pred(overflows, leaves);
+        let passes = b.compare(Cmp::Eq, self.propagate, u32::MAX);
+        (sum, [leaves, passes].map(|it| b.ballot(it)))
+    }
+
+    /// In the lane with a row's number: the lanes of the row that a carry enters. `into`: the rows that a carry enters.
+    pub(super) fn carries(&self, b: &mut Builder, place: &Place, sum: R32, into: R32) -> R32 {
+        let carry = b.bfe(into, place.lane, 1);
+        let sum = b.add(sum, carry);
+        b.xor(sum, self.propagate)
+    }
+}
+
+/// Of the segments of a row, one after the other, the rows that carries leave and the rows that pass them on: for each segment the
+/// rows that the segments below carry into it, for two states of the carry that enters a row; then the same for a whole row.
+pub(super) fn through_segments(b: &mut Builder, masks: &[[R32; 2]]) -> (Vec<[R32; 2]>, [R32; 2]) {
+    let (mut generated, mut passed) = (b.copy(0), b.copy(u32::MAX));
+    let mut below = Vec::new();
+    for masks in masks {
+        below.push([generated, passed]);
+        let through = b.and(masks[1], generated);
+        generated = b.or(masks[0], through);
+        passed = b.and(masks[1], passed);
+    }
+    (below, [generated, passed])
+}
+
+/// The rows of each segment that a carry enters. `into_rows`: the rows whose first segment it enters.
+pub(super) fn into_segments(b: &mut Builder, below: Vec<[R32; 2]>, into_rows: R32) -> Vec<R32> {
+    below
+        .into_iter()
+        .map(|[generated, passed]| {
+            let through = b.and(passed, into_rows);
+            b.or(generated, through)
+        })
+        .collect()
 }
 
 impl Layout {
@@ -55,8 +100,11 @@ impl Layout {
             }
         }
         b.barrier();
-        let columns: Vec<Column> =
-            halves.iter().enumerate().map(|(column, halves)| self.add(b, place, passed, halves, column)).collect();
+        let columns: Vec<Column> = halves
+            .iter()
+            .enumerate()
+            .map(|(column, halves)| self.add(b, place, passed, halves, |row| self.segment(row, column)))
+            .collect();
         let carries = self.look_ahead(b, place, &columns, warp);
         b.section("store");
         let to = row(b);
@@ -119,14 +167,21 @@ impl Layout {
         rounded.collect()
     }
 
-    /// Adds the upper half of each pair to the next word.
-    fn add(self, b: &mut Builder, place: &Place, passed: R32, halves: &[Halves], column: usize) -> Column {
+    /// Adds the upper half of each pair to the next word. `segment`: the number of a row's segment, after the thread's first one.
+    pub(super) fn add(
+        self,
+        b: &mut Builder,
+        place: &Place,
+        passed: R32,
+        halves: &[Halves],
+        segment: impl Fn(usize) -> u32,
+    ) -> Column {
         let bottom = b.compare(Cmp::Eq, place.lane, 0);
         let (generate, propagate) = (b.copy(0), b.copy(0));
         let mut words = Vec::new();
         for (row, &(low, high)) in halves.iter().enumerate() {
             let below = b.shuffle(Shuffle::Up, high, 1, 32);
-            let at = self.passed() + 4 * self.segment(row, column);
+            let at = self.passed() + 4 * segment(row);
             b.guarded(bottom, true, |g| g.load_into(Space::Shared, Vector::V1, &[below], passed, at));
             let word = b.add(low, below);
             let carries = b.compare(Cmp::Lt, word, below);
@@ -148,13 +203,7 @@ impl Layout {
         let own = b.mad_lo(warp, 8, place.shared);
         let mut sums = Vec::new();
         for (number, column) in (0..).zip(columns) {
-            let doubled = b.add(column.generate, column.generate);
-            let sum = b.add(doubled, column.propagate);
-            let overflows = b.compare(Cmp::Lt, sum, column.propagate);
-            let leaves = b.compare_signed(Cmp::Lt, column.generate, 0);
-            let leaves = b.or_pred(overflows, leaves);
-            let passes = b.compare(Cmp::Eq, column.propagate, u32::MAX);
-            let masks = [leaves, passes].map(|it| b.ballot(it));
+            let (sum, masks) = column.leaving(b);
             let at = self.masks() + 8 * self.segment(0, number);
             b.guarded(bottom, true, |g| g.store_shared(&masks, own, at));
             sums.push(sum);
@@ -162,34 +211,19 @@ impl Layout {
         b.barrier();
         let masks: Vec<R32> =
             (0..SEGMENTS / 2).flat_map(|i| b.load_shared(Vector::V4, place.shared, self.masks() + 16 * i)).collect();
-        // By rows: a carry that the segments below generate, and whether they pass one on.
-        let (mut generated, mut passed) = (b.copy(0), b.copy(u32::MAX));
-        let mut below = Vec::new();
-        for masks in masks.chunks(2) {
-            below.push((generated, passed));
-            let through = b.and(masks[1], generated);
-            generated = b.or(masks[0], through);
-            passed = b.and(masks[1], passed);
-        }
+        let masks: Vec<[R32; 2]> = masks.chunks(2).map(|masks| [masks[0], masks[1]]).collect();
+        let (below, [generated, passed]) = through_segments(b, &masks);
         let doubled = b.add(generated, generated);
         let sum = b.add(doubled, passed);
         let into_rows = b.xor(sum, passed);
-        let into: Vec<R32> = below
-            .into_iter()
-            .map(|(generated, passed)| {
-                let through = b.and(passed, into_rows);
-                b.or(generated, through)
-            })
-            .collect();
+        let into = into_segments(b, below, into_rows);
         let carries = columns.iter().zip(sums).enumerate().map(|(number, (column, sum))| {
             let mut mask = into[self.segment(0, number) as usize];
             for other in 1..self.threads() / 32 {
                 let is_other = b.compare(Cmp::Eq, warp, other);
                 mask = b.select(into[(self.segment(0, number) + other) as usize], mask, is_other);
             }
-            let carry = b.bfe(mask, place.lane, 1);
-            let sum = b.add(sum, carry);
-            b.xor(sum, column.propagate)
+            column.carries(b, place, sum, mask)
         });
         carries.collect()
     }

@@ -57,6 +57,11 @@ impl Layout {
         self.middle() + ROOTS * RADIX
     }
 
+    /// The roots of the last inverse pass for the columns of a parity.
+    pub(super) const fn joining_of_parity(self) -> u32 {
+        JOINED / 2 * self.joins_by_two() / 2
+    }
+
     /// Where the roots begin by which an odd number of parts is joined.
     pub(super) const fn turning(self) -> u32 {
         self.joining() + JOINED * self.joins_by_two() / 2

@@ -1,4 +1,5 @@
-//! Products and squares above 65536 bits: the transform in four steps through global memory.
+//! Products and squares above 65536 bits: the transform in four steps through global memory. To 131072 bits a block can have the
+//! product, too.
 //!
 //! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
 //! requires   `la, lb ≤ 2¹⁹`
