@@ -36,6 +36,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "warpmp",
             "warpmp-oracle",
+            "warpmp-campaign",
             "warpmp-collatz",
             "warpmp-curves",
             "warpmp-device",
