@@ -214,7 +214,8 @@ fn sums_move_each_row_once() {
         assert!((row..row + 2 * blocks).contains(&first("store").store_sectors()), "{bits} bits");
         assert!(counters.load_sectors() <= 2 * row + 200 * (blocks - 1), "{bits} bits: {}", counters.load_sectors());
         assert_eq!(counters.bank_conflicts(), 0, "{bits} bits");
+        // Passes of 32 limbs.
         let passes = bits as u64 / 1024;
-        assert!(counters.instructions().warps <= 40 * passes, "{bits} bits: {}", counters.instructions().warps);
+        assert!(counters.instructions().warps <= 45 * passes, "{bits} bits: {}", counters.instructions().warps);
     }
 }

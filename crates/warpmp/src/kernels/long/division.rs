@@ -83,21 +83,19 @@ fn spec(shape: OperationShape) -> Box<dyn Spec> {
     let mut steps = Steps::new(shape);
     let operands: Vec<Number> = (0..shape.operands().len()).map(|i| steps.operand(i)).collect();
     let results = [0, 1].map(|i| steps.result(i));
-    match shape.operation {
-        Operation::MulMod => {
-            let product = steps.product(operands[0], operands[1]);
-            divide(&mut steps, [product, operands[2]], None, results);
-        }
-        Operation::SqrMod => {
-            let product = steps.product(operands[0], operands[0]);
-            divide(&mut steps, [product, operands[1]], None, results);
-        }
-        Operation::DivRem => {
-            let rest = [1, 2].map(|i| steps.result(i));
-            divide(&mut steps, [operands[0], operands[1]], Some(results[0]), rest);
-        }
-        _ => divide(&mut steps, [operands[0], operands[1]], None, results),
+    if shape.operation == Operation::DivRem {
+        let rest = [1, 2].map(|i| steps.result(i));
+        divide(&mut steps, [operands[0], operands[1]], Some(results[0]), rest);
+        return steps.finish();
     }
+    let dividend = if shape.operation == Operation::MulMod {
+        steps.product(operands[0], operands[1])
+    } else if shape.operation == Operation::SqrMod {
+        steps.product(operands[0], operands[0])
+    } else {
+        operands[0]
+    };
+    divide(&mut steps, [dividend, operands[operands.len() - 1]], None, results);
     steps.finish()
 }
 

@@ -72,10 +72,12 @@ fn spec(shape: OperationShape) -> Box<dyn Spec> {
         return steps.finish();
     }
     let inverse = inverse(&mut steps, m);
-    let t = match shape.operation {
-        O::MontMul => steps.product(operands[0], operands[1]),
-        O::MontSqr => steps.product(operands[0], operands[0]),
-        _ => operands[0],
+    let t = if shape.operation == O::MontMul {
+        steps.product(operands[0], operands[1])
+    } else if shape.operation == O::MontSqr {
+        steps.product(operands[0], operands[0])
+    } else {
+        operands[0]
     };
     let lower = steps.part(t.source(), n);
     let q = steps.reserve(n);

@@ -51,10 +51,12 @@ fn spec(shape: OperationShape) -> Box<dyn Spec> {
         return steps.finish();
     }
     let product = product.source();
-    steps.line(match shape.operation {
-        Operation::MulAdd => Line::sum(product, steps.operand(2).source(), CarryIn::Zero, result),
-        Operation::MulHi => Line::copy(product.down(shape.max_bits()), result),
-        _ => Line::copy(product, result),
+    let added = shape.operation == Operation::MulAdd;
+    let dropped = if shape.operation == Operation::MulHi { shape.max_bits() } else { 0 };
+    steps.line(if added {
+        Line::sum(product, steps.operand(2).source(), CarryIn::Zero, result)
+    } else {
+        Line::copy(product.down(dropped), result)
     });
     steps.finish()
 }
