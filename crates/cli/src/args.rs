@@ -11,7 +11,7 @@ use crate::commands::{
     ecdlp::args::EcdlpCommand,
 };
 pub(crate) use error::ArgsError;
-pub(crate) use factors::{AsEcm, Ecm, Factor, FactorArgs, Pm1, Pp1};
+pub(crate) use factors::{AsEcm, BenchEcm, Ecm, Factor, FactorArgs, Pm1, Pp1};
 pub(crate) use many::{NextPrime, Power, Whole};
 pub(crate) use measuring::{Bench, BenchOperation, BenchRows, Part, Reproduce, Tune};
 pub(crate) use number_theory::{BatchGcd, IsPrime, Print};

@@ -24,3 +24,9 @@ pub enum Error {
     #[error(transparent)]
     Engine(#[from] warpmp::Error),
 }
+
+impl From<warpmp_device::Error> for Error {
+    fn from(error: warpmp_device::Error) -> Self {
+        Self::Engine(error.into())
+    }
+}

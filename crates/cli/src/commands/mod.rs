@@ -55,6 +55,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Bench(Bench { operation: Some(BenchOperation::Collatz(args)), .. }) => collatz::bench::run(&args),
         Command::Bench(Bench { operation: None, reproduce }) => reproduce::run(&reproduce),
         Command::Bench(Bench { operation: Some(BenchOperation::Ecdlp(args)), .. }) => ecdlp::bench::run(&args),
+        Command::Bench(Bench { operation: Some(BenchOperation::Ecm(args)), .. }) => factor::bench::run(&args),
         Command::Collatz { command } => collatz::run(&command),
         Command::Ecdlp { command } => ecdlp::run(&command),
         Command::Explain { operation: Explained::Operation(asked) } => explain::run(asked.operation, &asked.options),

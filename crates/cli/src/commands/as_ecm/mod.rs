@@ -13,9 +13,10 @@ use std::{
     path::Path,
 };
 
-use warpmp_numtheory::factor::{BoundsError, Plan, Sigma, SigmaError, resume, search};
+use warpmp::Selector;
+use warpmp_numtheory::factor::{BoundsError, Engine, Plan, Sigma, SigmaError, resume_on, search_on};
 
-use super::factor::{input, report::Saves};
+use super::factor::{engine_of, input, report::Saves};
 use crate::{
     console,
     error::{Error, FAILED, Result},
@@ -79,8 +80,10 @@ fn work(words: &[OsString]) -> Result<u8> {
         let version = env!("CARGO_PKG_VERSION");
         console::print(&format!("WarpMP {version} [as GMP-ECM 7] [{}]\n", options.method.name()))?;
     }
+    // A machine without a GPU serves -gpu by its cores.
+    let engine = if options.gpu { engine_of(Selector::Auto, true)?.0 } else { Engine::cpu() };
     if let Some(file) = &options.resume {
-        return resumed(&options, file, &mut saves);
+        return resumed(&engine, &options, file, &mut saves);
     }
     let watch = Progress::new(None, "curves", true);
     let plan = Plan { bounds: options.bounds, attempts, one: options.one };
@@ -88,7 +91,7 @@ fn work(words: &[OsString]) -> Result<u8> {
     for n in input::integers_of(options.input.as_deref().unwrap_or(STDIN.as_ref()))? {
         let mut output = Output::begin(&options, &n, plan.attempts.count())?;
         let mut told = Ok(());
-        let outcome = search(&[n], &plan, &watch, &mut |job, verdict| {
+        let outcome = search_on(&engine, &[n], &plan, &watch, &mut |job, verdict| {
             if told.is_ok() {
                 told = output.tell(plan.bounds, job, verdict).and_then(|()| saves.save(plan.bounds, job, verdict));
             }
@@ -103,15 +106,16 @@ fn work(words: &[OsString]) -> Result<u8> {
 }
 
 /// Goes on from the save lines of a file; the exit code.
-fn resumed(options: &Options, file: &OsStr, saves: &mut Saves) -> Result<u8> {
+fn resumed(engine: &Engine, options: &Options, file: &OsStr, saves: &mut Saves) -> Result<u8> {
     let watch = Progress::new(None, "curves", true);
     let mut code = 0;
     // Lines that run together; what they find is told before the next ones.
     for lines in input::save_lines(file)?.chunks(full() as usize) {
         let bounds = vec![options.bounds; lines.len()];
         let mut verdicts = Vec::with_capacity(lines.len());
-        let outcome =
-            resume(lines, &bounds, &watch, &mut |_, job, verdict| verdicts.push((job.clone(), verdict.clone())))?;
+        let outcome = resume_on(engine, lines, &bounds, &watch, &mut |_, job, verdict| {
+            verdicts.push((job.clone(), verdict.clone()))
+        })?;
         if outcome.stopped {
             return Err(Error::Interrupted);
         }
