@@ -149,8 +149,7 @@ impl Large {
     fn bounds(&self, step: Step) -> Bounds {
         let Geometry { threads, shared_bytes, .. } = self.geometry(step);
         let registers = match step {
-            Step::Down(_) => 144,
-            Step::Rows => 128,
+            Step::Down(_) | Step::Rows => 160,
             Step::Up => 96,
             Step::Words | Step::Chain | Step::Finish => 255,
         };
