@@ -20,6 +20,9 @@ pub enum Error {
     /// Allow the process another thread.
     #[error("the system starts no more threads: {0}")]
     Threads(io::Error),
+    /// The directory of a campaign cannot be used: see its error.
+    #[error(transparent)]
+    Campaign(Box<warpmp_campaign::Error>),
     /// The engine failed: see its error.
     #[error(transparent)]
     Engine(#[from] warpmp::Error),

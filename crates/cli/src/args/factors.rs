@@ -1,6 +1,6 @@
 //! Commands that look for factors.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::Args as Group;
 use num_bigint::BigUint;
@@ -40,6 +40,8 @@ pub(crate) struct Factor {
     /// Seed of the curves; without it they differ from run to run
     #[arg(long, value_name = "S", value_parser = any)]
     pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
     /// Compare each line up to # with this file, and fail at the first that differs
     #[arg(long, value_name = "FILE")]
     pub(crate) expect: Option<OsString>,
@@ -65,6 +67,9 @@ standard error, with the parameters that repeat it: warpmp ecm N --b1 B1 --b2 B2
 The families of curves have GMP-ECM's numbers: 0 is Suyama's family, the sigmas of 1 and 3 have 32 bits. Without --sigma the
 curves are of family 0; they depend on --seed, on the integer and on the number of the curve alone.
 
+With --campaign DIR the curves are cut into units of some seconds, and each unit leaves a file. After a kill or Ctrl-C the same
+command, or `warpmp resume DIR`, goes on. More --curves than before extend a campaign. `warpmp status DIR` says how far it is.
+
 An integer is decimal, 0x…, or an expression: 2^997-1, (2^101-1)/7432339208719, 100!+1, 97#-1. Save lines (--save, --resume)
 are GMP-ECM's.
 
@@ -76,6 +81,7 @@ Examples:
   warpmp ecm numbers.txt --b1 1e6 --sigma 3:1 --curves 10000 --device cuda
   warpmp ecm numbers.txt --b1 5e4 --b2 5e6 --curves 300
   warpmp ecm 2^997-1 --b1 1e6 --sigma 3:17 --save residues.txt
+  warpmp ecm 2^1061-1 --digits 45 --campaign m1061
   warpmp ecm --resume residues.txt --b2 1e9")]
 pub(crate) struct Ecm {
     #[command(flatten)]
@@ -94,6 +100,12 @@ pub(crate) struct Ecm {
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
+    /// Keep the curves that are done in this directory, or go on with those that are there
+    #[arg(long, alias = "out", value_name = "DIR", conflicts_with_all = ["resume", "save", "one", "output"])]
+    pub(crate) campaign: Option<PathBuf>,
+    /// Curves of a unit on each integer
+    #[arg(long, hide = true, value_name = "N", requires = "campaign", value_parser = within(1, MOST_CURVES))]
+    pub(crate) unit: Option<u64>,
 }
 
 /// Find factors p for which p - 1 is a product of small primes (Pollard's P-1)

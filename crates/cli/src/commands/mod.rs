@@ -64,6 +64,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Explain { operation: Explained::Collatz(args) } => collatz::explain(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Resume(args) => resume::run(&args),
+        Command::Status(args) => resume::status(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Completions(args) => shell::completions(&args),

@@ -10,7 +10,7 @@
 //! engine     the cores, or a device                gpu        both stages on a device
 //! save       GMP-ECM's save lines                  search     many curves on many integers
 //! levels     bounds and curves for D digits        trial      small factors
-//! whole      whole factorisations by rising bounds
+//! whole      whole factorisations by rising bounds  campaign   curves in a directory
 //! ```
 //!
 //! All three methods compute on a *line*, where a point is known by its `x`. The first stage multiplies a start by `lcm(1, …, B1)`. It
@@ -19,6 +19,7 @@
 //!
 //! source: Pollard 1974 (P−1); Williams 1982 (P+1); Lenstra 1987, Montgomery 1987 (ECM); Montgomery, Kruppa 2008 (second stages).
 
+pub mod campaign;
 mod cpu;
 mod curve;
 mod engine;
@@ -52,7 +53,7 @@ pub use engine::{Engine, device_kernels, device_products};
 pub use levels::{Effort, LEVELS, Level, RATIO, expected_curves, probability};
 pub use save::{SaveLine, SaveLineError};
 pub use search::{Attempts, Factorisation, Find, Outcome, Plan, resume, resume_on, search, search_on};
-pub use whole::{Composite, Depth, Factors, Known, Origin, Prime, factor};
+pub use whole::{Composite, Depth, Factors, Known, Origin, Prime, factor, factor_on};
 
 /// The bounds of both stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -132,7 +132,7 @@ pub struct Factorisation {
 
 impl Factorisation {
     /// The integer, and the factors that are seen without a search.
-    fn new(n: &BigUint) -> Self {
+    pub(super) fn new(n: &BigUint) -> Self {
         let (primes, composites) = (Vec::new(), Vec::new());
         let mut new = Self { n: n.clone(), primes, composites, divided: false, attempts: 0, slips: 0 };
         if *n != BigUint::ZERO {
@@ -165,7 +165,7 @@ impl Factorisation {
     }
 
     /// A job's verdict.
-    fn take(&mut self, job: &Job, verdict: &Verdict) {
+    pub(super) fn take(&mut self, job: &Job, verdict: &Verdict) {
         self.attempts += 1;
         match verdict {
             Verdict::Divisor { divisor, stage } => {

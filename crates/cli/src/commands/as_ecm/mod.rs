@@ -16,7 +16,7 @@ use std::{
 use warpmp::Selector;
 use warpmp_numtheory::factor::{BoundsError, Engine, Plan, Sigma, SigmaError, resume_on, search_on};
 
-use super::factor::{engine_of, input, report::Saves};
+use super::factor::{engine_for, input, report::Saves};
 use crate::{
     console,
     error::{Error, FAILED, Result},
@@ -25,9 +25,6 @@ use crate::{
 };
 use options::Options;
 use output::Output;
-
-/// Curves a thread of a run with `-gpu` and without `-gpucurves`.
-const CURVES_OF_A_THREAD: u64 = 16;
 
 /// What is wrong with a command line.
 #[derive(Debug, thiserror::Error)]
@@ -74,21 +71,20 @@ pub(crate) fn run(words: &[OsString]) -> Result<()> {
 /// Does what the command line asks for; the exit code.
 fn work(words: &[OsString]) -> Result<u8> {
     let options = Options::read(words)?;
-    let attempts = options.attempts(full())?;
     let mut saves = Saves::open(options.save.as_deref(), options.appends)?;
     if !options.quiet {
         let version = env!("CARGO_PKG_VERSION");
         console::print(&format!("WarpMP {version} [as GMP-ECM 7] [{}]\n", options.method.name()))?;
     }
-    // A machine without a GPU serves -gpu by its cores.
-    let engine = if options.gpu { engine_of(Selector::Auto, true)?.0 } else { Engine::cpu() };
     if let Some(file) = &options.resume {
-        return resumed(&engine, &options, file, &mut saves);
+        return resumed(&options, file, &mut saves);
     }
     let watch = Progress::new(None, "curves", true);
-    let plan = Plan { bounds: options.bounds, attempts, one: options.one };
+    let engine = engine(&options)?;
     let mut code = 0;
     for n in input::integers_of(options.input.as_deref().unwrap_or(STDIN.as_ref()))? {
+        let attempts = options.attempts(engine.curves_together(n.bits()) as u64)?;
+        let plan = Plan { bounds: options.bounds, attempts, one: options.one };
         let mut output = Output::begin(&options, &n, plan.attempts.count())?;
         let mut told = Ok(());
         let outcome = search_on(&engine, &[n], &plan, &watch, &mut |job, verdict| {
@@ -106,14 +102,17 @@ fn work(words: &[OsString]) -> Result<u8> {
 }
 
 /// Goes on from the save lines of a file; the exit code.
-fn resumed(engine: &Engine, options: &Options, file: &OsStr, saves: &mut Saves) -> Result<u8> {
+fn resumed(options: &Options, file: &OsStr, saves: &mut Saves) -> Result<u8> {
     let watch = Progress::new(None, "curves", true);
+    let engine = engine(options)?;
     let mut code = 0;
     // Lines that run together; what they find is told before the next ones.
-    for lines in input::save_lines(file)?.chunks(full() as usize) {
+    let lines = input::save_lines(file)?;
+    let bits = lines.iter().map(|line| line.n.bits()).max().unwrap_or(1);
+    for lines in lines.chunks(engine.curves_together(bits)) {
         let bounds = vec![options.bounds; lines.len()];
         let mut verdicts = Vec::with_capacity(lines.len());
-        let outcome = resume_on(engine, lines, &bounds, &watch, &mut |_, job, verdict| {
+        let outcome = resume_on(&engine, lines, &bounds, &watch, &mut |_, job, verdict| {
             verdicts.push((job.clone(), verdict.clone()))
         })?;
         if outcome.stopped {
@@ -137,7 +136,12 @@ const fn after(code: u8, of_this: u8) -> u8 {
     if of_this == 0 { code } else { of_this }
 }
 
-/// Curves that run together on the processor.
-fn full() -> u64 {
-    CURVES_OF_A_THREAD * rayon::current_num_threads() as u64
+/// The engine: a GPU if `-gpu` asks for one and there is one.
+fn engine(options: &Options) -> Result<Engine> {
+    let selector = match (options.gpu, options.device) {
+        (false, _) => Selector::Cpu,
+        (true, None) => Selector::Auto,
+        (true, Some(device)) => Selector::Cuda(Some(device)),
+    };
+    engine_for(selector, u64::MAX, true)
 }

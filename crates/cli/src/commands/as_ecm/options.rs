@@ -50,6 +50,8 @@ pub(super) struct Options {
     pub(super) verbose: bool,
     /// Is it a run as on a GPU: all curves at once, with a line that counts them?
     pub(super) gpu: bool,
+    /// The GPU that is named.
+    pub(super) device: Option<usize>,
 }
 
 /// The words of a command line.
@@ -86,6 +88,7 @@ impl Options {
             quiet: false,
             verbose: false,
             gpu: false,
+            device: None,
         };
         let mut bounds = Vec::new();
         let mut sigma = None;
@@ -100,7 +103,7 @@ impl Options {
                 "-x0" => options.x0 = Some(words.parsed(option, ratio)?),
                 "-c" => options.count = Some(words.parsed(option, count(0))?),
                 "-gpucurves" => options.count = Some(words.parsed(option, count(1))?),
-                "-gpudevice" => drop(words.parsed(option, count(0))?),
+                "-gpudevice" => options.device = Some(words.parsed(option, within(0, 1 << 16))?),
                 "-pm1" => options.method = Method::Pm1,
                 "-pp1" => options.method = Method::Pp1,
                 "-save" | "-savea" => {
@@ -209,7 +212,7 @@ mod tests {
     #[test]
     fn options_of_yafu() {
         let options = read("-sigma 3:17 -save residues -gpu -cgbn -gpudevice 1 -gpucurves 96 1e6 1").unwrap();
-        assert!(options.gpu && !options.appends);
+        assert!(options.gpu && options.device == Some(1) && !options.appends);
         assert_eq!((options.bounds.b1(), options.bounds.b2()), (1_000_000, 1_000_000));
         let Attempts::CurvesFrom { first, count } = options.attempts(5).unwrap() else { panic!("no curves") };
         assert_eq!((first.to_string(), count), ("3:17".into(), 96));

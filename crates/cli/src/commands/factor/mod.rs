@@ -5,9 +5,11 @@
 //! input.rs       integers, expressions and save lines of files
 //! report.rs      finds, lines of the result, the summary
 //! whole.rs       `factor`: whole factorisations
+//! campaign.rs    curves in a directory
 //! ```
 
 pub(crate) mod bench;
+pub(crate) mod campaign;
 pub(crate) mod input;
 pub(crate) mod report;
 pub(crate) mod whole;
@@ -22,14 +24,14 @@ use num_bigint::BigUint;
 use rand::Rng;
 use warpmp::Selector;
 use warpmp_numtheory::factor::{
-    Attempts, Bounds, BoundsError, Engine, Job, Level, Outcome, Plan, RATIO, SaveLine, SigmaError, Verdict, resume_on,
-    search_on,
+    Attempts, Bounds, BoundsError, Engine, Job, Level, Outcome, Plan, RATIO, SaveLine, SigmaError, Verdict,
+    campaign::FolderError, resume_on, search_on,
 };
 
 use crate::{
     args::{Ecm, FactorArgs, Pm1, Pp1},
     console, engine,
-    error::{Error, FAILED, Result, USAGE},
+    error::{Error, FAILED, INTERRUPTED, Result, USAGE},
     io::output::Output,
     progress::Progress,
 };
@@ -39,6 +41,8 @@ use report::{Finds, Report, Saves};
 const STEPS: u64 = 10_000;
 /// Curves below which `auto` takes the CPU: a GPU takes as long for one curve as for thousands.
 const LEAST_ON_GPU: u64 = 256;
+/// The other option that gives a bound.
+const OR_DIGITS: &str = ", or --digits D";
 
 /// Arguments and files of which no search comes.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +55,10 @@ pub(crate) enum FactorError {
     NoBound(&'static str),
     #[error("the engine's verdicts differ from the CPU's: nothing was timed")]
     Differs,
+    #[error(transparent)]
+    Campaign(Box<FolderError>),
+    #[error("interrupted; `warpmp resume {folder}` goes on")]
+    Interrupted { folder: String },
     #[error("the processor made a mistake in {count} of {attempts} attempts: the results of these do not count")]
     Slips { count: u64, attempts: u64 },
 }
@@ -60,7 +68,8 @@ impl FactorError {
     pub(crate) const fn exit_code(&self) -> u8 {
         match self {
             Self::Bounds(_) | Self::Sigma(_) | Self::NoBound(_) => USAGE,
-            Self::Slips { .. } | Self::Differs => FAILED,
+            Self::Slips { .. } | Self::Differs | Self::Campaign(_) => FAILED,
+            Self::Interrupted { .. } => INTERRUPTED,
         }
     }
 }
@@ -69,16 +78,26 @@ impl FactorError {
 pub(crate) fn ecm(args: &Ecm) -> Result<()> {
     let level = args.digits.and_then(Level::of_digits);
     let count = level.map_or_else(|| args.curves.unwrap_or(1), |level| level.curves);
+    if let (Some(folder), Some(file)) = (&args.campaign, &args.common.file) {
+        let b1 = args.common.b1.or(level.map(|level| level.b1));
+        let bounds = bounds(&args.common, b1.ok_or(FactorError::NoBound(OR_DIGITS))?)?;
+        return campaign::run(args, folder, &input::integers(file)?, bounds, count);
+    }
     let attempts = match &args.sigma {
         Some(first) => Attempts::curves_from(first.clone(), count).map_err(FactorError::from)?,
         None => Attempts::Curves { seed: args.seed.unwrap_or_else(any_seed), count },
     };
-    let engine = |attempts: u64| {
-        let few = args.device.selector == Selector::Auto && attempts < LEAST_ON_GPU;
-        let selector = if few { Selector::Cpu } else { args.device.selector };
-        Ok(engine_of(selector, args.common.summary.hides_notes())?.0)
-    };
-    run("ecm", &args.common, level.map(|level| level.b1), attempts, ", or --digits D", &engine)
+    let engine = |attempts: u64| engine_for(args.device.selector, attempts, args.common.summary.hides_notes());
+    run("ecm", &args.common, level.map(|level| level.b1), attempts, OR_DIGITS, &engine)
+}
+
+/// The engine for so many curves; `auto` takes the CPU for a few.
+///
+/// # Errors
+/// As [`engine_of`].
+pub(crate) fn engine_for(selector: Selector, curves: u64, quiet: bool) -> Result<Engine> {
+    let few = selector == Selector::Auto && curves < LEAST_ON_GPU;
+    Ok(engine_of(if few { Selector::Cpu } else { selector }, quiet)?.0)
 }
 
 /// The engine that a `--device` stands for, and its name.
