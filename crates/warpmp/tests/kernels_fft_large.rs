@@ -83,13 +83,9 @@ fn plans() {
         }
     }
     let explained = plan(Operation::Mul, 1, 131_072).explain();
-    for words in [
-        "8192 balanced ones of 16 bits",
-        "1 × 16 rows of 512",
-        "0.147: no coefficient",
-        "bytes moved",
-        "measured fastest there",
-    ] {
+    for words in
+        ["8192 balanced ones of 16 bits", "1 × 16 rows of 512", "0.147: no coefficient", "bytes moved", "not measured"]
+    {
         assert!(explained.contains(words), "{words}\n{explained}");
     }
 }
