@@ -10,7 +10,7 @@
 
 use warpmp_simd::words;
 
-use super::rows::{Piece, digit_of};
+use super::rows::{Piece, digit_of, join};
 use super::simd::Power;
 use super::{general, reduction};
 use crate::operation::Status;
@@ -81,7 +81,7 @@ pub(super) fn each<const N: usize>(mut piece: Piece<'_>, compute: impl Fn([u128;
             put(&mut piece, i, lane, found);
         }
         if has_status {
-            piece.put_word(N, lane, u64::from(status.code()));
+            put(&mut piece, N, lane, status.code().into());
         }
     }
 }
@@ -233,7 +233,8 @@ impl Ring {
 fn number(row: &[u32]) -> u128 {
     match *row {
         [a] => u128::from(a),
-        [a, b] => u128::from(u64::from(a) | u64::from(b) << 32),
+        [a, b] => u128::from(join(a, b)),
+        [a, b, c, d] => u128::from(join(a, b)) | u128::from(join(c, d)) << 64,
         _ => row.iter().rev().fold(0, |number, limb| number << 32 | u128::from(*limb)),
     }
 }
@@ -244,13 +245,13 @@ fn put(piece: &mut Piece<'_>, result: usize, lane: usize, number: u128) {
     let rows = &mut piece.results[result];
     let row = &mut rows.words[lane * rows.limbs..][..rows.limbs];
     let limbs = [number as u32, (number >> 32) as u32, (number >> 64) as u32, (number >> 96) as u32];
-    if let [low, high] = row {
-        (*low, *high) = (limbs[0], limbs[1]);
-        return;
+    // A copy of unknown length costs more than the division.
+    match row {
+        [a] => *a = limbs[0],
+        [a, b] => [*a, *b] = [limbs[0], limbs[1]],
+        [a, b, c, d] => [*a, *b, *c, *d] = limbs,
+        _ => row.iter_mut().enumerate().for_each(|(i, limb)| *limb = limbs.get(i).copied().unwrap_or(0)),
     }
-    let filled = row.len().min(limbs.len());
-    row[..filled].copy_from_slice(&limbs[..filled]);
-    row[filled..].fill(0);
 }
 
 /// The root and the remainder.
