@@ -21,6 +21,7 @@
 //! campaign  the directory: created, opened, read, damaged files moved aside
 //! restore   a lost specification, written again
 //! seal      files with a checksum, written whole
+//! unnamed   files that get a name when they are whole
 //! lock      one process alone, or several that share
 //! claim     the process that works on a unit, with a heartbeat
 //! share     the units of a directory in which several processes work
@@ -62,6 +63,7 @@ pub mod records;
 mod restore;
 mod seal;
 mod share;
+pub mod unnamed;
 mod work;
 
 pub use campaign::{Aside, Campaign, Contents, Stored, load, store};

@@ -11,10 +11,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     error::{Damage, Error, Result},
+    unnamed,
     work::Work,
 };
 
-/// The names of unfinished files begin with this.
+/// The names of unfinished files begin with this, where files must have a name.
 pub(crate) const TEMPORARY: &str = ".unfinished-";
 
 /// No certificate is nearly as long: a longer file is something else with the name of a certificate.
@@ -47,40 +48,49 @@ fn digest(content: &serde_json::Value) -> String {
 /// # Errors
 /// [`Error::File`].
 pub fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    write_file(path, write, |file| file.persist(path).map(drop).map_err(|error| error.error)).map_err(Error::file(path))
+    write_file(path, write, true).map(drop).map_err(Error::file(path))
 }
 
 /// Writes a file whole, unless there is one; was there none?
 pub(crate) fn write_new(path: &Path, text: &[u8]) -> Result<bool> {
-    let write = |file: &mut dyn Write| file.write_all(text);
-    let put = |file: tempfile::NamedTempFile| match file.persist_noclobber(path) {
-        Ok(_) => Ok(true),
-        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        Err(error) => Err(error.error),
-    };
-    write_file(path, write, put).map_err(Error::file(path))
+    write_file(path, |file| file.write_all(text), false).map_err(Error::file(path))
 }
 
-fn write_file<T>(
-    path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    put: impl FnOnce(tempfile::NamedTempFile) -> io::Result<T>,
-) -> io::Result<T> {
+/// Writes a file, brings it to the disk, and gives it its name. False if there is a file of this name, which is not to be replaced.
+fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>, replaces: bool) -> io::Result<bool> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     builder.prefix(TEMPORARY);
     // Other people check these files: as for any new file, the process's mask decides who may read it.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder)?;
-    write(file.as_file_mut())?;
-    file.as_file().sync_all()?;
-    let done = put(file)?;
+    let put = if let Some(mut file) = unnamed::open(folder) {
+        write(&mut file)?;
+        file.sync_all()?;
+        match unnamed::link(&file, path) {
+            // A link replaces no file, a renamed file does.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && replaces => {
+                let linked = builder.make_in(folder, |path| unnamed::link(&file, path))?;
+                linked.into_temp_path().persist(path).map_err(Into::into)
+            }
+            linked => linked,
+        }
+    } else {
+        let mut file = builder.tempfile_in(folder)?;
+        write(file.as_file_mut())?;
+        file.as_file().sync_all()?;
+        let put = if replaces { file.persist(path) } else { file.persist_noclobber(path) };
+        put.map(drop).map_err(Into::into)
+    };
+    let is_new = match put {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !replaces => false,
+        put => put.map(|()| true)?,
+    };
     // The rename reaches the disk with the directory. Systems that cannot flush a directory do it by themselves.
     if let Ok(folder) = File::open(folder) {
         let _ = folder.sync_all();
     }
-    Ok(done)
+    Ok(is_new)
 }
 
 /// The text of a sealed file.

@@ -6,7 +6,7 @@ mod common;
 use std::fs;
 
 use common::{Squares, complete, names};
-use warpmp_campaign::{Begun, Campaign, Damage, Error, Lock, Stored, load, store};
+use warpmp_campaign::{Begun, Campaign, Damage, Error, Lock, Stored, load, store, unnamed, write_whole};
 
 #[test]
 fn a_campaign_resumes_with_what_is_missing() {
@@ -30,6 +30,27 @@ fn a_campaign_resumes_with_what_is_missing() {
         assert_eq!(campaign.store(&work.make(block)).unwrap(), Stored::New);
     }
     complete(folder.path(), &work);
+}
+
+/// A file that is being written has no name, where the system can do this, and then it replaces the old one.
+#[test]
+fn nothing_half_written_is_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    let is_unnamed = unnamed::open(folder.path()).is_some();
+    for (text, before) in [("first", 0), ("second", 1)] {
+        write_whole(&path, |file| {
+            file.write_all(text.as_bytes())?;
+            assert_eq!(names(folder.path()).len(), before + usize::from(!is_unnamed));
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        assert_eq!(names(folder.path()).len(), 1);
+    }
+    let failed = write_whole(&path, |_| Err(std::io::ErrorKind::StorageFull.into()));
+    assert!(failed.is_err() && fs::read_to_string(&path).unwrap() == "second");
+    assert_eq!(names(folder.path()).len(), 1);
 }
 
 #[test]

@@ -175,6 +175,54 @@ size_t warpmp_batch_bits(const warpmp_batch *batch);
 void *warpmp_batch_device_pointer(const warpmp_batch *batch);
 
 /**
+ * Makes a batch on the session's GPU, a copy of lanes x ceil(bits / 32) limbs of 32 bits that are on this GPU already.
+ *
+ * `pointer` is a CUdeviceptr in the GPU's primary context, the one that CUDA's runtime uses. The work that writes the limbs
+ * must have ended before the call. The call waits for the copy. Every integer must be below 2^bits: nothing checks this.
+ * `*out` is to be freed by warpmp_batch_free.
+ *
+ * Errors: WARPMP_BAD_ARGUMENT if the session has no GPU, `pointer` is NULL or not aligned to 4 bytes, or `bits` is 0;
+ * WARPMP_OUT_OF_MEMORY; WARPMP_DEVICE_FAILED.
+ */
+warpmp_code warpmp_batch_from_device32(const warpmp_session *session,
+                                       const void *pointer,
+                                       size_t lanes,
+                                       size_t bits,
+                                       warpmp_batch **out);
+
+/**
+ * As warpmp_batch_from_device32, from lanes x ceil(bits / 64) limbs of 64 bits.
+ */
+warpmp_code warpmp_batch_from_device64(const warpmp_session *session,
+                                       const void *pointer,
+                                       size_t lanes,
+                                       size_t bits,
+                                       warpmp_batch **out);
+
+/**
+ * Writes lanes x ceil(bits / 32) limbs of 32 bits of a batch on a GPU to `pointer` on the same GPU, which has room for
+ * `capacity` limbs.
+ *
+ * `pointer` is as for warpmp_batch_from_device32. No work of others may use the memory during the call. The call waits for
+ * the operations before and for the copy.
+ *
+ * Errors: WARPMP_BAD_ARGUMENT if `capacity` is too small, the session has no GPU, the batch is on the host or another
+ * session's, or `pointer` is NULL or not aligned to 4 bytes; WARPMP_DEVICE_FAILED.
+ */
+warpmp_code warpmp_batch_to_device32(const warpmp_session *session,
+                                     const warpmp_batch *batch,
+                                     void *pointer,
+                                     size_t capacity);
+
+/**
+ * As warpmp_batch_to_device32, as lanes x ceil(bits / 64) limbs of 64 bits.
+ */
+warpmp_code warpmp_batch_to_device64(const warpmp_session *session,
+                                     const warpmp_batch *batch,
+                                     void *pointer,
+                                     size_t capacity);
+
+/**
  * Does an operation on every lane: results[0] = a * b for "mul", the quotient and the remainder for "div_rem".
  *
  * The operations, their operands and results are those of the book's page "All operations". `operands` has

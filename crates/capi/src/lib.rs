@@ -4,6 +4,7 @@
 //! failure.rs  codes of errors, the text of a thread's last error, and the guard that no panic passes
 //! session.rs  the version, engines
 //! batch.rs    integers on the host and on the device
+//! memory.rs   limbs in memory of a GPU that the caller has
 //! apply.rs    operations by name, and their statuses
 //! ```
 //!
@@ -19,4 +20,5 @@
 pub mod apply;
 pub mod batch;
 pub mod failure;
+pub mod memory;
 pub mod session;

@@ -10,7 +10,7 @@ use std::{env, fs};
 fn the_header_is_that_of_the_sources() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let config = cbindgen::Config::from_root_or_default(folder);
-    let sources = ["failure", "session", "batch", "apply"].map(|name| folder.join(format!("src/{name}.rs")));
+    let sources = ["failure", "session", "batch", "memory", "apply"].map(|name| folder.join(format!("src/{name}.rs")));
     let builder = sources.iter().fold(cbindgen::Builder::new().with_config(config), cbindgen::Builder::with_src);
     let mut made = Vec::new();
     builder.generate().unwrap().write(&mut made);

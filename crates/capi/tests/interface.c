@@ -174,6 +174,54 @@ static void operations(const char *engine) {
     warpmp_session_close(session);
 }
 
+/* Memory of a GPU that the library does not manage: here that of another batch. */
+static void device_memory(const char *engine) {
+    warpmp_session *session = NULL;
+    EXPECT(warpmp_session_open(engine, &session) == WARPMP_OK);
+    /* 96 bits: three limbs of 32 bits, two of 64. */
+    const uint64_t limbs[6] = {1, 2, 3, UINT32_MAX, UINT64_MAX, 5};
+    warpmp_batch *a = batch_of(limbs, 3, 96), *there = NULL, *room = NULL, *back = NULL;
+    EXPECT(warpmp_batch_upload(session, a, &there) == WARPMP_OK);
+    EXPECT(warpmp_batch_reserve(session, 3, 128, &room) == WARPMP_OK);
+    void *pointer = warpmp_batch_device_pointer(room);
+    EXPECT(warpmp_batch_to_device64(session, a, &pointer, 6) == WARPMP_BAD_ARGUMENT);
+    SAYS("the batch is on the host");
+    EXPECT(warpmp_batch_to_device64(session, there, &pointer, 5) == WARPMP_BAD_ARGUMENT);
+    SAYS("6 limbs of 64 bits; there is room for 5");
+    EXPECT(warpmp_batch_to_device32(session, NULL, &pointer, 9) == WARPMP_BAD_ARGUMENT);
+    EXPECT(warpmp_batch_from_device32(NULL, &pointer, 3, 96, &back) == WARPMP_BAD_ARGUMENT);
+    EXPECT(warpmp_batch_from_device32(session, &pointer, 3, 0, &back) == WARPMP_BAD_ARGUMENT);
+    EXPECT(warpmp_batch_from_device32(session, &pointer, 3, 96, NULL) == WARPMP_BAD_ARGUMENT);
+    if (pointer == NULL) {
+        EXPECT(warpmp_batch_to_device64(session, there, &pointer, 6) == WARPMP_BAD_ARGUMENT);
+        SAYS("computes on no GPU");
+        EXPECT(warpmp_batch_from_device64(session, &pointer, 3, 96, &back) == WARPMP_BAD_ARGUMENT);
+        SAYS("computes on no GPU");
+    } else {
+        EXPECT(warpmp_batch_to_device64(session, there, NULL, 6) == WARPMP_BAD_ARGUMENT);
+        SAYS("`pointer` is a null pointer");
+        EXPECT(warpmp_batch_from_device64(session, (char *)pointer + 1, 1, 96, &back) == WARPMP_BAD_ARGUMENT);
+        SAYS("not aligned");
+        uint64_t found[6];
+        EXPECT(warpmp_batch_to_device64(session, there, pointer, 6) == WARPMP_OK);
+        EXPECT(warpmp_batch_to_limbs64(session, room, found, 6) == WARPMP_OK);
+        EXPECT(memcmp(found, limbs, sizeof found) == 0);
+        EXPECT(warpmp_batch_from_device64(session, pointer, 3, 96, &back) == WARPMP_OK);
+        EXPECT(warpmp_batch_to_limbs64(session, back, found, 6) == WARPMP_OK);
+        EXPECT(memcmp(found, limbs, sizeof found) == 0);
+        warpmp_batch_free(back);
+        EXPECT(warpmp_batch_to_device32(session, there, pointer, 9) == WARPMP_OK);
+        EXPECT(warpmp_batch_from_device32(session, pointer, 3, 96, &back) == WARPMP_OK);
+        EXPECT(warpmp_batch_to_limbs64(session, back, found, 6) == WARPMP_OK);
+        EXPECT(memcmp(found, limbs, sizeof found) == 0);
+        warpmp_batch_free(back);
+    }
+    warpmp_batch_free(a);
+    warpmp_batch_free(there);
+    warpmp_batch_free(room);
+    warpmp_session_close(session);
+}
+
 /* The threads share a session and their operands. */
 struct shared {
     const warpmp_session *session;
@@ -211,13 +259,20 @@ static void threads(void) {
     warpmp_session_close(session);
 }
 
-int main(void) {
+int main(int count, char **arguments) {
+    if (count > 1) {
+        operations(arguments[1]);
+        device_memory(arguments[1]);
+        return 0;
+    }
     EXPECT(strlen(warpmp_version()) >= 5);
     EXPECT(strcmp(warpmp_last_error(), "") == 0);
     sessions();
     batches();
     operations("cpu");
     operations("sim");
+    device_memory("cpu");
+    device_memory("sim");
     threads();
     return 0;
 }

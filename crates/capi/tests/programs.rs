@@ -172,6 +172,20 @@ fn the_interface_holds() {
     }
 }
 
+/// The same on a GPU, with pointers to its memory.
+#[test]
+fn a_gpu_takes_device_pointers() {
+    if env::var_os("WARPMP_REQUIRE_GPU").is_none_or(|value| value != "1") {
+        eprintln!("skipped: WARPMP_REQUIRE_GPU is not 1");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let binary = folder.path().join("interface");
+    compiled(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interface.c"), &binary, &[], &["-lpthread"]);
+    let output = Command::new(binary).arg("cuda").output().unwrap();
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+}
+
 /// The program of the book.
 #[test]
 fn the_books_program() {

@@ -11,7 +11,7 @@ use crate::commands::{
     ecdlp::args::EcdlpCommand,
 };
 pub(crate) use error::ArgsError;
-pub(crate) use factors::{AsEcm, Ecm, Factor, FactorArgs, Pm1, Pp1};
+pub(crate) use factors::{AsEcm, BenchEcm, Ecm, Factor, FactorArgs, Pm1, Pp1};
 pub(crate) use many::{NextPrime, Power, Whole};
 pub(crate) use measuring::{Bench, BenchOperation, BenchRows, Part, Reproduce, Tune};
 pub(crate) use number_theory::{BatchGcd, IsPrime, Print};
@@ -88,6 +88,7 @@ pub(crate) enum Command {
         command: EcdlpCommand,
     },
     Resume(Resume),
+    Status(Status),
     Devices(Devices),
     Selftest(Selftest),
     Completions(Completions),
@@ -267,11 +268,11 @@ pub(crate) struct ManPages {
     pub(crate) folder: Option<PathBuf>,
 }
 
-/// Go on with a campaign: a Collatz verification or a search for a discrete logarithm
+/// Go on with a campaign: curves of `ecm`, a Collatz verification, or a search for a discrete logarithm
 #[derive(Debug, Group)]
 #[command(after_help = "\
 The directory says which campaign it has. A campaign goes on with other engines than it began with, too.
-More options have the commands that begin a campaign: `collatz verify` and `ecdlp solve`, with -o DIR.
+More options have the commands that begin a campaign: `ecm --campaign DIR`, `collatz verify -o DIR` and `ecdlp solve -o DIR`.
 
 Examples:
   warpmp resume campaign
@@ -284,6 +285,22 @@ pub(crate) struct Resume {
     pub(crate) device: GpusArgs,
     #[command(flatten)]
     pub(crate) summary: SummaryArgs,
+}
+
+/// Say how far a campaign is
+#[derive(Debug, Group)]
+#[command(after_help = "\
+The directory says which campaign it has: curves of `ecm`, a Collatz verification, or a search for a discrete logarithm. More
+options have `collatz status` and `ecdlp status`.
+
+Example:
+  warpmp status campaign --json")]
+pub(crate) struct Status {
+    /// Directory of a campaign
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    #[command(flatten)]
+    pub(crate) object: ObjectArgs,
 }
 
 /// List every engine with its capabilities
@@ -350,6 +367,8 @@ mod tests {
             "collatz verify --from 5 --to 9 -o x",
             "collatz verify -o x",
             "collatz delay --from 5 --to 9 -o x",
+            "status x --json",
+            "ecm x --digits 20 --campaign y",
             "resume x --device cuda --json -q",
             "ecdlp solve --curve x --seed 5 --out x --for 5 --memory 5 --distinguished-bits 5 --points 5 --device cuda --json -q",
             "ecdlp status x --plot y --json",

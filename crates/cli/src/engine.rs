@@ -52,15 +52,63 @@ impl Work {
     }
 }
 
+/// Products of longer numbers cost as much a limb as schoolbook products of this many limbs: transforms do them.
+const LONG_LIMBS: f64 = 256.0;
+
+/// Trees of products over many integers, as far as they are known before the engine opens.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trees {
+    pub(crate) lanes: u64,
+    /// Bits of an integer, about.
+    pub(crate) bits: u64,
+    /// Products of the length of a node at each node: 1 for a product of all, more for remainders beside it.
+    pub(crate) passes: f64,
+}
+
+impl Trees {
+    /// The seconds that all cores take: at each level they pass over all limbs.
+    fn cpu_seconds(self, cores: usize) -> f64 {
+        let limbs_a_lane = self.bits.max(1) as f64 / 32.0;
+        let limbs = self.lanes as f64 * limbs_a_lane;
+        let levels = u64::BITS - self.lanes.leading_zeros();
+        let products = |level: u32| limbs * (limbs_a_lane * f64::from(level).exp2()).min(LONG_LIMBS) / 2.0;
+        (0..levels).map(products).sum::<f64>() * self.passes * LIMB_PRODUCT_SECONDS / cores as f64
+    }
+}
+
+/// A session, and why it is on this device if `auto` chose it by the work.
+pub(crate) type Chosen = (Session, Option<&'static str>);
+
 /// As [`open`], for work whose size is known, if it is. `auto` takes the CPU where the whole work takes it less time than a GPU takes to
 /// start; then the reason comes with the session.
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn open_for(selector: Selector, work: Option<Work>, quiet: bool) -> Result<(Session, Option<&'static str>)> {
-    let cores = rayon::current_num_threads();
-    let is_short = work.is_some_and(|work| work.cpu_seconds(cores) < GPU_START_SECONDS / 2.0);
-    if selector == Selector::Auto && is_short {
+pub(crate) fn open_for(selector: Selector, work: Option<Work>, quiet: bool) -> Result<Chosen> {
+    open_by(selector, work.map(|work| work.cpu_seconds(rayon::current_num_threads())), quiet)
+}
+
+/// As [`open_for`], for trees of products.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_for_trees(selector: Selector, trees: Option<Trees>, quiet: bool) -> Result<Chosen> {
+    open_by(selector, trees.map(|trees| trees.cpu_seconds(rayon::current_num_threads())), quiet)
+}
+
+/// As [`open`], for work that no GPU does: `auto` takes the CPU.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_for_cores(selector: Selector, quiet: bool) -> Result<Chosen> {
+    if selector == Selector::Auto {
+        return Ok((open(Selector::Cpu, quiet)?, Some("the cores do this alone")));
+    }
+    Ok((open(selector, quiet)?, None))
+}
+
+fn open_by(selector: Selector, cpu_seconds: Option<f64>, quiet: bool) -> Result<Chosen> {
+    if selector == Selector::Auto && cpu_seconds.is_some_and(|seconds| seconds < GPU_START_SECONDS / 2.0) {
         return Ok((open(Selector::Cpu, quiet)?, Some("less time than a GPU takes to start")));
     }
     Ok((open(selector, quiet)?, None))
@@ -103,5 +151,15 @@ mod tests {
         assert!(seconds(Operation::PowMod, 1000, 2048) > GPU_START_SECONDS);
         assert!(seconds(Operation::PowMod, 10, 1024) < GPU_START_SECONDS / 2.0);
         assert!(seconds(Operation::Add, 100_000, 256) < GPU_START_SECONDS / 2.0);
+    }
+
+    #[test]
+    fn short_trees_need_no_gpu() {
+        let seconds = |lanes, bits, passes| Trees { lanes, bits, passes }.cpu_seconds(4);
+        assert!(seconds(100, 2048, 4.0) < GPU_START_SECONDS / 2.0);
+        assert!(seconds(20_000, 1024, 4.0) > GPU_START_SECONDS);
+        assert!(seconds(1_000_000, 64, 1.0) > GPU_START_SECONDS);
+        assert!(seconds(1000, 64, 1.0) < GPU_START_SECONDS / 100.0);
+        assert!(seconds(0, 0, 1.0) < f64::EPSILON);
     }
 }

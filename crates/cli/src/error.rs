@@ -193,6 +193,7 @@ impl From<warpmp_numtheory::Error> for Error {
             warpmp_numtheory::Error::Stopped => Self::Interrupted,
             warpmp_numtheory::Error::OutOfMemory { required_bytes } => Self::Memory { bytes: required_bytes },
             warpmp_numtheory::Error::Threads(source) => Self::Threads(source),
+            warpmp_numtheory::Error::Campaign(source) => FactorError::Campaign(source).into(),
             warpmp_numtheory::Error::Engine(source) => source.into(),
         }
     }

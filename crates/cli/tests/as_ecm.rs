@@ -13,7 +13,7 @@ use common::{Dir, Run};
 const FIRST: &str = "15329478340397551129";
 const SECOND: &str = "14517577769892627371";
 
-/// GMP-ECM's command line, done by WarpMP.
+/// GMP-ECM's command line, done by this program.
 fn ours(dir: &Dir, line: &str, input: &str) -> Run {
     let words: Vec<&str> = ["as-ecm"].into_iter().chain(line.split_whitespace()).collect();
     dir.run_with(&words, input.as_bytes())
@@ -49,7 +49,7 @@ fn found(output: &str) -> Vec<&str> {
 #[test]
 fn yafus_sequence() {
     let dir = Dir::new();
-    let first = ours(&dir, "-sigma 3:2227979590 -save residues -gpu -cgbn -gpudevice 0 -gpucurves 20 100 1", SECOND);
+    let first = ours(&dir, "-sigma 3:2227979590 -save residues -gpu -cgbn -gpucurves 20 100 1", SECOND);
     assert_eq!(first.code, 0, "{}", first.stderr);
     assert!(first.text().contains("\nComputing 20 curves took "), "{}", first.text());
     let saved = dir.text("residues");

@@ -258,6 +258,18 @@ fn a_gpu_that_is_not_there() {
         assert!(run.stderr.contains("(less time than a GPU takes to start)"), "{}", run.stderr);
         assert!(!run.stderr.contains("the CPU engine serves"), "{}", run.stderr);
     }
+    let short = "(less time than a GPU takes to start)";
+    for (args, result, reason) in [
+        (&["product", "a.txt", "a.txt"][..], "1\n", short),
+        (&["batch-gcd", "a.txt"], "one\t1\n", short),
+        (&["sum", "a.txt", "a.txt"], "2\n", "(the cores do this alone)"),
+        (&["lcm-all", "a.txt"], "1\n", "(the cores do this alone)"),
+    ] {
+        let run = dir.run(args);
+        assert_eq!(run.ok(), result);
+        assert!(run.stderr.contains(reason), "{}", run.stderr);
+        assert!(!run.stderr.contains("the CPU engine serves"), "{}", run.stderr);
+    }
     // Where the size is not known and none is named, the CPU serves and says so in one line.
     let run = dir.run_with(&["is-prime", "-"], b"1\n");
     assert_eq!(run.ok(), "0\n");

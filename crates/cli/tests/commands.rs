@@ -219,7 +219,7 @@ fn commands_that_may_have_been_meant() {
         (&["help", "mod"], "tip: there is rem, reduce"),
         (&["help", "version"], "tip: there is --version"),
         (&["collatz", "vrify"], "verify"),
-        (&["status", "camp"], "tip: there is collatz status, ecdlp status"),
+        (&["check", "camp"], "tip: there is collatz check, ecdlp check"),
         (&["collatz", "resume", "camp"], "tip: there is warpmp resume"),
     ] {
         dir.run(words).fails(2, &["unrecognized subcommand", hint]);

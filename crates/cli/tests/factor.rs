@@ -162,6 +162,28 @@ fn composites_of_whole_factorisations() {
     assert!(run.ok().ends_with("61 digits): composite, t10.1\n"), "{}", run.ok());
 }
 
+/// The first rows of the example: composites whose factors are published.
+#[test]
+fn cunningham_numbers() {
+    let dir = Dir::new();
+    let first = |text: &str, lines: usize| text.lines().take(lines).map(|line| format!("{line}\n")).collect::<String>();
+    dir.write("numbers", first(include_str!("../../../examples/factors/numbers.txt"), 20));
+    let factors = first(include_str!("../../../examples/factors/factors.txt"), 10);
+    dir.write("factors", &factors);
+    let run = dir.run(&["factor", "numbers", "--expect", "factors", "--seed", "1"]);
+    assert_eq!(run.ok().lines().count(), 10);
+    assert!(run.stderr.contains("10 integers, 10 factored completely"), "{}", run.stderr);
+    // The factors multiply to the numbers.
+    for line in factors.lines() {
+        let (number, product) = line.split_once(" = ").unwrap();
+        let product: num_bigint::BigUint =
+            product.split(" * ").map(|it| it.parse::<num_bigint::BigUint>().unwrap()).product();
+        assert_eq!(product.to_string(), number);
+    }
+    dir.write("wrong", factors.replacen(" * ", " * 1", 1));
+    dir.run(&["factor", "numbers", "--expect", "wrong", "-q"]).fails(1, &["wrong:1: ", " is expected, found "]);
+}
+
 #[test]
 fn arrays_of_integers() {
     let dir = Dir::new();

@@ -9,7 +9,7 @@ use warpmp_kernel::sim::Counters;
 
 use crate::error::Result;
 use crate::info::DeviceInfo;
-use crate::launch::{Arg, Grid};
+use crate::launch::{Arg, Grid, Rows};
 use crate::objects::{Buffer, Event, Module, Pinned, Stream, Transfer};
 
 /// How to load a kernel.
@@ -68,6 +68,15 @@ pub trait Device: Send + Sync + Debug {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory); nothing was taken.
     fn alloc(&self, bytes: u64) -> Result<Buffer>;
+
+    /// Makes the content of a buffer unknown, as [`alloc`](Device::alloc) does: for a pool of buffers. Only the simulator
+    /// does something: it faults on reading a word that was not written since.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice).
+    fn forget(&self, _buffer: &Buffer) -> Result<()> {
+        Ok(())
+    }
 
     /// Zeroed, page-locked host memory for [`upload_pinned`](Device::upload_pinned) and
     /// [`download_pinned`](Device::download_pinned). Locking takes a second for some gigabytes: keep it.
@@ -162,6 +171,14 @@ pub trait Device: Send + Sync + Debug {
         dst_offset_words: usize,
         words: usize,
     ) -> Result<()>;
+
+    /// Copies rows of `words` within the device: from row to row `src_stride` words in the source, and `dst_stride` words in
+    /// the target. Both start at the start of their buffers.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`](crate::Error::OutOfRange), also for rows that overlap, and
+    /// [`Error::Overlap`](crate::Error::Overlap) if both are the same buffer.
+    fn copy_rows(&self, stream: &Stream, rows: Rows, src: &Buffer, dst: &Buffer) -> Result<()>;
 
     /// Sets words to a value.
     ///

@@ -46,6 +46,32 @@ impl Arg<'_> {
     }
 }
 
+/// Rows of words at two places, for a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rows {
+    /// The number of rows.
+    pub count: usize,
+    /// Words of a row.
+    pub words: usize,
+    /// Words from the start of a row to the start of the next one in the source.
+    pub src_stride: usize,
+    /// The same in the target.
+    pub dst_stride: usize,
+}
+
+impl Rows {
+    /// Refuses rows that overlap, or that are not in their buffers.
+    pub(crate) fn check(&self, src: &Buffer, dst: &Buffer) -> Result<()> {
+        for (buffer, stride) in [(src, self.src_stride), (dst, self.dst_stride)] {
+            check_range("row (in words)", 0, self.words as u64, stride as u64)?;
+            if let Some(rows_before) = self.count.checked_sub(1) {
+                check_words(buffer, rows_before.saturating_mul(stride), self.words)?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The arguments' bits, one word of 64 bits each, if number and widths are those of the kernel's parameters.
 pub(crate) fn argument_values(
     module: &Module,

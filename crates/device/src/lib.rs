@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A device runs kernels and knows nothing of what they compute. `cuda` is the only place with `unsafe`:
-//! each layer turns one kind of it into something checkable, and nothing above this crate needs any.
+//! each layer turns one kind of it into something checkable. Crates above need some only for [`borrowed`] memory.
 //!
 //! A machine without a GPU is an ordinary machine: [`devices`] says why there is none, [`open_cuda`]
 //! returns it as an [`Error`], and [`open_sim`] always works.
@@ -33,10 +33,11 @@ mod objects;
 mod open;
 mod sim;
 
+pub use cuda::borrowed;
 pub use device::{Device, LoadOptions};
 pub use error::{Error, Result};
 pub use info::{DeviceInfo, Kind};
-pub use launch::{Arg, Grid};
+pub use launch::{Arg, Grid, Rows};
 pub use objects::{Buffer, Event, Module, Pinned, Resources, Stream, Transfer};
 pub use open::{Survey, devices, open_cuda, open_sim, open_sim_with};
 pub use sim::SimConfig;

@@ -36,6 +36,8 @@ struct Stage {
     rows: usize,
     /// Where the stage finds its own operands and results, and its scratch memory after them.
     bindings: Vec<Binding>,
+    /// Do the stages read and write whole tiles?
+    whole_tiles: bool,
 }
 
 /// The addresses that a kernel of rows begins with, and its number of lanes.
@@ -75,20 +77,21 @@ impl Entry {
         b.declare(Param::u64("scratch"));
         let mut addresses: Vec<R64> =
             stage.bindings[..rows.len()].iter().map(|it| stage.address(&mut b, *it)).collect();
-        let lanes = stage.whole_tiles(&mut b);
+        let lanes = stage.lanes(&mut b);
         addresses.extend(scratch.then(|| stage.address(&mut b, stage.bindings[rows.len()])));
         (b, Ports { addresses, lanes })
     }
 
     /// The entry of a stage whose kernel's name begins with `prefix` and whose rows are bound to those of an operation
     /// with `rows` operands and results, which has this entry.
-    pub(crate) fn stage(&self, prefix: &str, rows: usize, bindings: &[Binding]) -> Self {
+    pub(crate) fn stage(&self, prefix: &str, rows: usize, bindings: &[Binding], whole_tiles: bool) -> Self {
         let stage = match &self.stage {
-            None => Stage { prefix: prefix.into(), rows, bindings: bindings.to_vec() },
+            None => Stage { prefix: prefix.into(), rows, bindings: bindings.to_vec(), whole_tiles },
             Some(outer) => Stage {
                 prefix: format!("{}{prefix}", outer.prefix),
                 rows: outer.rows,
                 bindings: bindings.iter().map(|it| outer.resolve(*it, rows)).collect(),
+                whole_tiles: outer.whole_tiles,
             },
         };
         Self { stage: Some(stage) }
@@ -111,16 +114,19 @@ impl Stage {
         match binding {
             Binding::Parameter(i) => b.load_param_u64(i),
             Binding::Scratch(limbs) => {
-                let lanes = self.whole_tiles(b);
+                let lanes = self.lanes(b);
                 let scratch = b.load_param_u64(self.rows + 1);
                 b.mad_wide(lanes, 4 * limbs, scratch)
             }
         }
     }
 
-    /// The lanes of whole tiles: the next stage may read all of them.
-    fn whole_tiles(&self, b: &mut Builder) -> R32 {
+    /// The lanes of the rows in scratch memory: of whole tiles if the next stage may read all of them.
+    fn lanes(&self, b: &mut Builder) -> R32 {
         let lanes = b.load_param_u32(self.rows);
+        if !self.whole_tiles {
+            return lanes;
+        }
         let up = b.add(lanes, TILE_LANES - 1);
         b.and(up, TILE_LANES.wrapping_neg())
     }

@@ -151,6 +151,8 @@ pub struct Sequence {
     pub parts: Vec<Part>,
     /// Limbs of scratch memory a lane.
     pub scratch: u32,
+    /// Do the parts read and write whole tiles? If not, no part touches a lane that the launch does not have.
+    pub whole_tiles: bool,
 }
 
 impl Spec for Sequence {
@@ -161,9 +163,11 @@ impl Spec for Sequence {
     fn stages(&self) -> Vec<Stage<'_>> {
         let stages = self.parts.iter().flat_map(|part| part.spec.stages().into_iter().map(move |stage| (stage, part)));
         let stages = stages.enumerate().map(|(number, (stage, part))| {
-            let geometry = Geometry { whole_tiles: true, ..stage.geometry };
+            let geometry = Geometry { whole_tiles: self.whole_tiles, ..stage.geometry };
             let prefix = format!("{}_{number}_", self.name);
-            Stage::new(geometry, move |entry| stage.write(&entry.stage(&prefix, self.rows, &part.bindings)))
+            Stage::new(geometry, move |entry| {
+                stage.write(&entry.stage(&prefix, self.rows, &part.bindings, self.whole_tiles))
+            })
         });
         stages.collect()
     }

@@ -68,7 +68,7 @@ fn twice(detour: bool) -> Sequence {
         sum(detour, &[Parameter(0), Parameter(1), Scratch(0), Scratch(1)]),
         sum(detour, &[Scratch(0), Parameter(0), Parameter(2), Scratch(1)]),
     ];
-    Sequence { name: "twice".into(), rows: 3, parts, scratch: 2 }
+    Sequence { name: "twice".into(), rows: 3, parts, scratch: 2, whole_tiles: true }
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn an_operation_in_stages_is_a_stage_of_another() {
         Part { spec: Box::new(twice(true)), bindings: vec![Parameter(1), Parameter(0), Scratch(0), Scratch(1)] },
         sum(false, &[Scratch(0), Parameter(1), Parameter(2)]),
     ];
-    let outer = Sequence { name: "outer".into(), rows: 3, parts, scratch: 3 };
+    let outer = Sequence { name: "outer".into(), rows: 3, parts, scratch: 3, whole_tiles: true };
     assert_eq!(outer.stages().len(), 3);
     let names: Vec<String> = outer.kernels().into_iter().map(|kernel| kernel.name).collect();
     assert!(names[0].starts_with("outer_0_twice_0_sum_detour") && names[2].starts_with("outer_2_sum"), "{names:?}");

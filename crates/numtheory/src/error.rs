@@ -20,7 +20,16 @@ pub enum Error {
     /// Allow the process another thread.
     #[error("the system starts no more threads: {0}")]
     Threads(io::Error),
+    /// The directory of a campaign cannot be used: see its error.
+    #[error(transparent)]
+    Campaign(Box<warpmp_campaign::Error>),
     /// The engine failed: see its error.
     #[error(transparent)]
     Engine(#[from] warpmp::Error),
+}
+
+impl From<warpmp_device::Error> for Error {
+    fn from(error: warpmp_device::Error) -> Self {
+        Self::Engine(error.into())
+    }
 }

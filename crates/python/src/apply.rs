@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use warpmp::operation::Constant;
-use warpmp::{DeviceBatch, Operation, Options, Shape, Status};
+use warpmp::{DeviceBatch, EngineKind, Operation, Options, Shape, Status};
 
 use crate::batch::{Batch, Place};
 use crate::engine::{self, Engine};
@@ -62,13 +62,26 @@ pub(crate) fn apply(py: Python<'_>, name: &str, operands: Vec<Py<Batch>>, consta
     let cost = operation.limb_products(&shapes);
     let total = cost * results[0].lanes as f64;
     let place = common(places)?;
-    if total <= QUICK {
+    let compiler = place.compiler(operation, &shapes);
+    if compiler == Some(Compiler::Done) || (compiler.is_none() && total <= QUICK) {
         return py.detach(|| place.run(operation, &results, usize::MAX, &Flag::default()));
     }
+    let waiting = match compiler {
+        Some(Compiler::Needed) => Some(py.import("warpmp._progress")?.call_method0("Compiling")?),
+        _ => None,
+    };
     let flag = flag();
     let lanes = piece_lanes(cost);
     let watch = flag.clone();
-    watched(py, &*watch, None, move || place.run(operation, &results, lanes, &flag))
+    watched(py, &*watch, waiting.as_ref(), move || place.run(operation, &results, lanes, &flag))
+}
+
+/// Must a GPU's driver compile kernels before an operation can be queued?
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Compiler {
+    /// No: the call returns at once.
+    Done,
+    Needed,
 }
 
 /// Operands at one place.
@@ -100,6 +113,16 @@ fn common(places: Vec<Place>) -> Result<Operands> {
 }
 
 impl Operands {
+    /// The state of the kernels of an operation on a GPU; none where the work is done during the call.
+    fn compiler(&self, operation: Operation, shapes: &[Shape]) -> Option<Compiler> {
+        let Self::Device(_, engine) = self else { return None };
+        let session = &engine.session;
+        if session.engine().kind != EngineKind::Cuda {
+            return None;
+        }
+        Some(if session.only_queues(operation, shapes) { Compiler::Done } else { Compiler::Needed })
+    }
+
     /// Does the operation, on the host in pieces of this many lanes.
     fn run(&self, operation: Operation, results: &[Shape], piece: usize, flag: &Flag) -> Result<Vec<Batch>> {
         match self {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use warpmp::{DeviceBatch, Operation, Shape};
@@ -142,7 +142,7 @@ impl Batch {
     }
 
     /// Each lane as an integer.
-    fn to_ints<'py>(&self, py: Python<'py>, signed: bool) -> Result<Bound<'py, PyAny>> {
+    fn to_ints<'py>(&self, py: Python<'py>, signed: bool) -> Result<Bound<'py, PyList>> {
         integers::to_ints(py, &self.rows(py)?, signed)
     }
 
@@ -216,8 +216,7 @@ fn resize_on(engine: &Engine, batch: Arc<DeviceBatch>, bits: usize, signed: bool
     let resized = if bits > old && signed {
         apply(Operation::SignExtend((bits - old) as u32), &[&batch])?
     } else if bits > old {
-        let zeros = rows::fill(Shape::new(1, bits), |_, _| ())?;
-        let zeros = session.upload(&zeros.view())?;
+        let zeros = session.zeros(Shape::new(1, bits))?;
         apply(Operation::Or, &[&batch, &zeros])?
     } else if bits < old {
         let distance = (old - bits) as u32;

@@ -76,6 +76,7 @@ impl From<warpmp_numtheory::Error> for Failure {
             Error::Stopped => Self::stopped(),
             Error::OutOfMemory { .. } => Self::memory(error.to_string()),
             Error::Threads(error) => Self(PyOSError::new_err(error.to_string())),
+            Error::Campaign(error) => Self::runtime(error.to_string()),
             Error::Engine(error) => error.into(),
         }
     }

@@ -2,11 +2,18 @@
 //!
 //! The stable interface of Python has no access to an integer's digits, and a call of `int.to_bytes` for each integer costs
 //! more than its conversion. Two modules of the standard library convert whole lists in C: `marshal` writes integers as
-//! digits of 15 bits faster than anything else, and `pickle` reads integers from bytes faster than anything else. The rest,
-//! between these formats and limbs, is done on all cores.
+//! digits of 15 bits faster than anything else, and `pickle` reads integers from bytes faster than anything else. Python
+//! converts a list in pieces that fit in a core's cache. All cores turn the pieces that Python wrote into limbs, and another
+//! thread writes the pieces that Python reads next.
 
+use std::ops::Range;
+use std::sync::mpsc;
+use std::thread;
+
+use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList};
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyList;
 use rayon::prelude::*;
 
 use crate::batch::Batch;
@@ -19,7 +26,15 @@ const MARSHAL_VERSION: u32 = 2;
 /// Bits of a digit of marshal.
 const DIGIT_BITS: usize = 15;
 
+/// Bytes of a piece, about.
+const PIECE_BYTES: usize = 1 << 19;
+/// The integers of a piece that marshal writes.
+const PIECE: usize = 4096;
+/// The most pieces that wait for Python.
+const WAITING: usize = 4;
+
 /// An integer as marshal writes it.
+#[derive(Clone, Copy)]
 enum Marshalled<'a> {
     Small(i32),
     /// Digits of 15 bits in two bytes each, least significant first; the last one is not zero.
@@ -40,12 +55,18 @@ pub(crate) fn from_ints(
     signed: Option<bool>,
 ) -> Result<Option<(Batch, bool)>> {
     let py = numbers.py();
-    let Ok(data) = py.import("marshal")?.call_method1("dumps", (numbers, MARSHAL_VERSION)) else { return Ok(None) };
-    let data = data.cast::<PyBytes>().map_err(PyErr::from)?;
-    let data = data.as_bytes();
+    let dumps = py.import("marshal")?.getattr("dumps")?;
+    let mut pieces: Vec<PyBackedBytes> = Vec::with_capacity(numbers.len() / PIECE + 1);
+    for first in (0..numbers.len()).step_by(PIECE) {
+        py.check_signals()?;
+        let piece = numbers.get_slice(first, first + PIECE);
+        let Ok(data) = dumps.call1((piece, MARSHAL_VERSION)) else { return Ok(None) };
+        pieces.push(data.extract().map_err(PyErr::from)?);
+    }
     py.detach(|| {
-        let Some(numbers) = read(data) else { return Ok(None) };
-        let (rows, signed) = numbers::build(&numbers, bits, signed)?;
+        let read: Option<Vec<_>> = pieces.par_iter().map(|data| read(data)).collect();
+        let Some(numbers) = read else { return Ok(None) };
+        let (rows, signed) = numbers::build(&numbers.concat(), bits, signed)?;
         Ok(Some((Batch::host(rows), signed)))
     })
 }
@@ -135,48 +156,88 @@ impl Number for Marshalled<'_> {
 }
 
 /// Each lane as an integer.
-pub(crate) fn to_ints<'py>(py: Python<'py>, rows: &Rows, signed: bool) -> Result<Bound<'py, PyAny>> {
+pub(crate) fn to_ints<'py>(py: Python<'py>, rows: &Rows, signed: bool) -> Result<Bound<'py, PyList>> {
     let shape = rows.shape();
-    // A byte for the sign of numbers that have none.
-    let bytes = shape.bits / 8 + 1;
-    let head = if let Ok(short) = u8::try_from(bytes) {
-        vec![0x8a, short]
-    } else {
-        let long = u32::try_from(bytes).map_err(|_| Failure::overflow("lanes are too wide for integers"))?;
-        [&[0x8b], &long.to_le_bytes()[..]].concat()
-    };
-    let record = head.len() + bytes;
-    let (begin, end) = (b"\x80\x02](", b"e.");
-    let length = shape.lanes.checked_mul(record).and_then(|length| length.checked_add(begin.len() + end.len()));
-    let length = length.ok_or_else(|| Failure::memory("the integers do not fit in memory"))?;
-    let data = PyBytes::new_with(py, length, |data| {
-        py.detach(|| {
-            data[..begin.len()].copy_from_slice(begin);
-            data[length - end.len()..].copy_from_slice(end);
-            let records = &mut data[begin.len()..length - end.len()];
-            let lanes = rows.limbs().par_chunks_exact(shape.limbs());
-            records.par_chunks_exact_mut(record).zip(lanes).with_min_len(512).for_each(|(out, lane)| {
-                let (before, out) = out.split_at_mut(head.len());
-                before.copy_from_slice(&head);
-                let negative = signed && is_negative(lane, shape.bits);
-                write_bytes(out, lane, negative.then_some(shape.bits));
-            });
-        });
-        Ok(())
+    let pickle = Pickle::new(shape.bits, signed)?;
+    let loads = py.import("pickle")?.getattr("loads")?;
+    let lanes = (PIECE_BYTES / pickle.record_bytes()).max(1);
+    let read = |data| loads.call1((PyArray1::from_vec(py, data),));
+    if shape.lanes <= lanes {
+        let numbers = read(pickle.write(rows, 0..shape.lanes))?;
+        return Ok(numbers.cast_into().map_err(PyErr::from)?);
+    }
+    let numbers = PyList::empty(py);
+    thread::scope(|scope| {
+        let (sender, receiver) = mpsc::sync_channel(WAITING);
+        let write = move || {
+            for first in (0..shape.lanes).step_by(lanes) {
+                // Nobody listens any more if the caller was interrupted.
+                if sender.send(pickle.write(rows, first..(first + lanes).min(shape.lanes))).is_err() {
+                    return;
+                }
+            }
+        };
+        thread::Builder::new().name("warpmp".into()).spawn_scoped(scope, write)?;
+        for data in receiver {
+            py.check_signals()?;
+            numbers.call_method1("extend", (read(data)?,))?;
+        }
+        Ok::<_, PyErr>(())
     })?;
-    Ok(py.import("pickle")?.call_method1("loads", (data,))?)
+    Ok(numbers)
 }
 
-/// The bytes of a lane, least significant first. A negative lane has this number of bits, and ones above.
-fn write_bytes(out: &mut [u8], lane: &[u32], negative_bits: Option<usize>) {
-    out.fill(if negative_bits.is_some() { 0xff } else { 0 });
-    for (place, limb) in out.chunks_mut(4).zip(lane) {
-        let length = place.len();
-        place.copy_from_slice(&limb.to_le_bytes()[..length]);
+/// How the lanes of a batch are pickled: each as a record of the same length.
+struct Pickle {
+    /// The bits of a lane, and whether it is a two's complement.
+    bits: usize,
+    signed: bool,
+    /// The operation that reads an integer, with the number of its bytes.
+    head: Vec<u8>,
+    bytes: usize,
+}
+
+impl Pickle {
+    fn new(bits: usize, signed: bool) -> Result<Self> {
+        // A byte for the sign of numbers that have none.
+        let bytes = bits / 8 + 1;
+        let head = if let Ok(short) = u8::try_from(bytes) {
+            vec![0x8a, short]
+        } else {
+            let long = u32::try_from(bytes).map_err(|_| Failure::overflow("lanes are too wide for integers"))?;
+            [&[0x8b], &long.to_le_bytes()[..]].concat()
+        };
+        Ok(Self { bits, signed, head, bytes })
     }
-    if let Some(bits) = negative_bits {
-        for (number, byte) in out.iter_mut().enumerate().skip(bits / 8) {
-            *byte |= if number == bits / 8 { 0xff << (bits % 8) } else { 0xff };
+
+    fn record_bytes(&self) -> usize {
+        self.head.len() + self.bytes
+    }
+
+    /// A pickled list of these lanes.
+    fn write(&self, rows: &Rows, lanes: Range<usize>) -> Vec<u8> {
+        let (begin, end) = (b"\x80\x02](", b"e.");
+        let limbs = rows.shape().limbs();
+        let mut data = Vec::with_capacity(begin.len() + lanes.len() * self.record_bytes() + end.len());
+        data.extend_from_slice(begin);
+        for lane in rows.limbs()[lanes.start * limbs..lanes.end * limbs].chunks_exact(limbs) {
+            data.extend_from_slice(&self.head);
+            self.write_lane(&mut data, lane);
+        }
+        data.extend_from_slice(end);
+        data
+    }
+
+    /// The bytes of a lane, least significant first, with a sign.
+    fn write_lane(&self, data: &mut Vec<u8>, lane: &[u32]) {
+        let start = data.len();
+        for limb in lane {
+            data.extend_from_slice(&limb.to_le_bytes());
+        }
+        data.resize(start + self.bytes, 0);
+        if self.signed && is_negative(lane, self.bits) {
+            // Ones above the lane's bits.
+            data[start + self.bits / 8] |= 0xff << (self.bits % 8);
         }
     }
 }

@@ -10,6 +10,7 @@
 //! apply       operations, in pieces where they take long
 //! watch       Ctrl-C and progress of long work
 //! numtheory   primality, next primes and common factors
+//! factor      factors by elliptic curves, P−1 and P+1
 //! collatz     convergence, delays, trajectories, records
 //! ecdlp       discrete logarithms
 //! error       errors as Python's exceptions
@@ -25,6 +26,7 @@ mod collatz;
 mod ecdlp;
 mod engine;
 mod error;
+mod factor;
 mod integers;
 mod numbers;
 mod numtheory;
@@ -47,6 +49,8 @@ mod _native {
     use crate::ecdlp::{curves, solve, solve_named};
     #[pymodule_export]
     use crate::engine::{describe, devices};
+    #[pymodule_export]
+    use crate::factor::{ecm, factor_all, pm1, pp1};
     #[pymodule_export]
     use crate::integers::from_ints;
     #[pymodule_export]

@@ -38,7 +38,7 @@ pub(crate) trait Number: Sync {
 /// # Errors
 /// `OverflowError` names the first number that does not fit, or that is negative where it must not be.
 pub(crate) fn build<N: Number>(numbers: &[N], bits: Option<usize>, signed: Option<bool>) -> Result<(Rows, bool)> {
-    let negative = numbers.iter().position(Number::is_negative);
+    let negative = numbers.par_iter().position_first(Number::is_negative);
     let signed = match (signed, negative) {
         (Some(false), Some(lane)) => return Err(Error::Negative { lane }.into()),
         (Some(signed), _) => signed,
@@ -46,7 +46,8 @@ pub(crate) fn build<N: Number>(numbers: &[N], bits: Option<usize>, signed: Optio
     };
     let bits = match bits {
         Some(bits) => {
-            if let Some(lane) = numbers.iter().position(|number| number.needed(signed) > bits.max(1)) {
+            let wider = |number: &N| number.needed(signed) > bits.max(1);
+            if let Some(lane) = numbers.par_iter().position_first(wider) {
                 return Err(Error::NotReduced { lane, bits }.into());
             }
             bits

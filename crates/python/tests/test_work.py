@@ -47,7 +47,7 @@ def interrupted(call):
     return time.monotonic() - start - delay
 
 
-@pytest.mark.parametrize("name", ["powmod", "batch_gcd", "is_prime", "verify"])
+@pytest.mark.parametrize("name", ["powmod", "batch_gcd", "is_prime", "verify", "ecm", "factor"])
 def test_ctrl_c(name):
     a = wp.random(20_000, bits=2048, seed=1)
     calls = {
@@ -55,6 +55,8 @@ def test_ctrl_c(name):
         "batch_gcd": lambda: wp.batch_gcd(a),
         "is_prime": lambda: wp.is_prime(a | 1),
         "verify": lambda: wp.collatz.verify(2**71, 2**33),
+        "ecm": lambda: wp.ecm(2**1061 - 1, 10**6, curves=1000, seed=1),
+        "factor": lambda: wp.factor([2**1061 - 1, 15], digits=50, seed=1),
     }
     assert interrupted(calls[name]) < 2.0
     assert (wp.array([2]) * 3).to_list() == [6]
@@ -94,6 +96,35 @@ def test_next_primes():
     shares = []
     wp.next_prime(wp.random(300, bits=128, seed=4), progress=shares.append)
     assert shares[-1] == 1.0
+
+
+def test_factors():
+    first, second = 15329478340397551129, 14517577769892627371
+    [found] = wp.ecm(first, 200, 10000, sigma="3:974277738")
+    assert found.primes == [261833641, 58546633969] and found.complete
+    assert found.finds[0] == wp.Find(261833641, "ECM", "3:974277738", 200, 10000, 1)
+    assert found.finds[1].method is None and str(found) == f"{first} = 261833641 * 58546633969"
+    [found] = wp.ecm([second], 200, 10000, sigma="3:2227979599")
+    assert found.finds[0].stage == 2
+    [found] = wp.ecm([second], 200, 0, sigma="3:2227979599")
+    assert found.composites == (second,) and not found.primes and not found.complete and found.attempts == 1
+    assert wp.pm1(2**67 - 1, 3000)[0].primes == [193707721, 761838257287]
+    assert wp.pp1(304328559663589584905753312658037004309, 1000, 100000, x0=[5])[0].complete
+    shares = []
+    numbers = [0, 1, 97, 2**10 * 1000003**2, (2**61 - 1) ** 3, second, 2**67 - 1]
+    known = wp.factor(numbers, digits=15, seed=1, progress=shares.append)
+    assert [it.n for it in known] == numbers and all(it.complete for it in known) and shares[-1] == 1.0
+    assert [len(it.primes) for it in known] == [0, 0, 1, 12, 3, 2, 2]
+    assert known == wp.factor(numbers, digits=15, seed=1)
+    for wrong in [
+        lambda: wp.ecm(15, 2),
+        lambda: wp.ecm(15, 100, sigma="2:7"),
+        lambda: wp.ecm(15, 100, sigma="3:4294967295", curves=2),
+        lambda: wp.factor(15, digits=66),
+        lambda: wp.factor(-15),
+    ]:
+        with pytest.raises(ValueError):
+            wrong()
 
 
 def test_shared_factors():

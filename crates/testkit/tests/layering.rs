@@ -25,7 +25,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("warpmp-collatz", &["warpmp-campaign", "warpmp-kernel", "warpmp-device", "warpmp-launch", "warpmp-simd"]),
     ("warpmp-curves", &["warpmp-campaign", "warpmp-kernel", "warpmp-device", "warpmp-launch", "warpmp-simd"]),
     ("warpmp-oracle", &["warpmp"]),
-    ("warpmp-numtheory", &["warpmp", "warpmp-simd"]),
+    (
+        "warpmp-numtheory",
+        &["warpmp-campaign", "warpmp", "warpmp-kernel", "warpmp-device", "warpmp-launch", "warpmp-simd"],
+    ),
     ("warpmp-capi", &["warpmp"]),
     (
         "warpmp-papers",
@@ -36,6 +39,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "warpmp",
             "warpmp-oracle",
+            "warpmp-campaign",
             "warpmp-collatz",
             "warpmp-curves",
             "warpmp-device",

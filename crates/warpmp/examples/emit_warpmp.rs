@@ -108,6 +108,13 @@ const OPERATIONS: &[(&str, &str, usize, u32)] = &[
     ("add", "group", 65536, 255),
     ("add", "group", 65535, 255),
     ("shr", "group", 4096, 64),
+    ("add", "long", 70_000, 128),
+    ("add", "long", 1 << 21, 128),
+    ("carrying_add", "long", 70_000, 128),
+    ("signed_sub", "long", 1 << 21, 128),
+    ("cmp", "long", 1 << 21, 128),
+    ("shl", "long", 70_000, 128),
+    ("select", "long", 70_000, 128),
     ("signed_mul", "thread", 768, 168),
     ("signed_mul", "group", 2048, 168),
 ];
@@ -241,6 +248,7 @@ const MODULAR: &[ModularCase] = &[
     (Operation::InvMod, "group", &[65536, 65536], None, 255),
     (Operation::Sqrt, "group", &[65536], None, 255),
     (Operation::MulMod, "group", &[131, 65536, 40000], None, 255),
+    (Operation::DivRem, "newton", &[33000, 17000], None, 255),
 ];
 
 /// The same with blocks of 32 limbs: products and squares as the tuning tables have them.

@@ -1,11 +1,13 @@
 //! Memory of operands and results: on the host, page-locked or not, and on the device.
 
 use std::fmt;
+use std::sync::Arc;
 
 use warpmp_device::{Buffer, Pinned};
 
 use crate::batch::{Batch, Shape};
 use crate::error::{Error, Result};
+use crate::gpu::{Lease, Pool};
 
 /// Host memory for operands and results, which a [`Batch`] can take over and give back.
 ///
@@ -100,7 +102,7 @@ pub struct DeviceBatch {
 pub(crate) enum Place {
     Host(HostBuffer),
     /// Whole tiles of 32 lanes, those beyond the last lane zero.
-    Device(Buffer),
+    Device(Lease),
 }
 
 impl DeviceBatch {
@@ -109,12 +111,22 @@ impl DeviceBatch {
         self.shape
     }
 
-    /// The device's memory, for one who launches kernels of his own: whole tiles of 32 lanes. None on
-    /// the CPU.
-    pub const fn buffer(&self) -> Option<&Buffer> {
+    /// The device's memory, for kernels of the caller: whole tiles of 32 lanes. None on the CPU.
+    ///
+    /// The memory of a batch whose buffer was asked for is not used again for other batches: dropping the batch waits for
+    /// all work on the device.
+    pub fn buffer(&self) -> Option<&Buffer> {
         match &self.place {
             Place::Host(_) => None,
-            Place::Device(buffer) => Some(buffer),
+            Place::Device(lease) => lease.shown(),
+        }
+    }
+
+    /// The device's memory, for work in the order of the stream that this pool serves.
+    pub(crate) fn resident(&self, pool: &Arc<Pool>) -> Option<&Buffer> {
+        match &self.place {
+            Place::Host(_) => None,
+            Place::Device(lease) => lease.buffer_for(pool),
         }
     }
 

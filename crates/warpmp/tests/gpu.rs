@@ -4,6 +4,7 @@
 
 use warpmp::device::{self, SimConfig};
 use warpmp::kernels::Register;
+use warpmp::operation::Group;
 use warpmp::{Batch, EngineKind, Error, Operation, Options, Plan, Selector, Session, Shape};
 use warpmp_testkit::conformance;
 use warpmp_testkit::operands::around;
@@ -150,6 +151,36 @@ fn gpu_multiplies_by_transforms() {
     algorithm_conforms(&session, "fft", &[24576, 32769, 49151], 33);
     algorithm_conforms(&session, "fft", &[65537, 131_072, 200_001, 262_144, 400_000, 600_000, 1 << 20], 3);
     algorithm_conforms(&session, "fft", &[3_000_000, 1 << 22, 1 << 24], 1);
+}
+
+/// Every operation that has kernels for operands of this many bits, resident on the device.
+fn long_operations_conform(session: &Session, bits: usize, lanes: usize) {
+    for &operation in Operation::ALL.iter().filter(|it| it.max_bits() > 65536 && it.group() != Group::Product) {
+        let cases = conformance::operation_cases(operation, bits, lanes, &[Pattern::Carry, Pattern::Ones]);
+        let shapes = |case: &conformance::OperationCase| -> Vec<Shape> {
+            case.bits.iter().zip(&case.lanes).map(|(bits, lanes)| Shape::new(*lanes, *bits)).collect()
+        };
+        let planned = |case: &conformance::OperationCase| session.plan(operation, &shapes(case), None).is_ok();
+        let cases: Vec<_> = cases.into_iter().filter(planned).collect();
+        assert!(!cases.is_empty() || operation == Operation::DivExact, "{operation}");
+        conformance::operation(&cases, |_, operands| {
+            let resident = operands.iter().map(|it| session.upload(&batch(it))).collect::<Result<Vec<_>, _>>()?;
+            let results = session.apply_device(operation, &resident.iter().collect::<Vec<_>>())?;
+            let down = |it| session.download(it).map(|it: Batch| (it.shape().bits, it.into_limbs()));
+            results.iter().map(|it| down(it).map(|(bits, limbs)| (limbs, bits))).collect::<Result<Vec<_>, Error>>()
+        });
+    }
+}
+
+#[test]
+fn gpu_does_long_operations() {
+    let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };
+    if session.device().unwrap().info().capability < 80 {
+        return;
+    }
+    long_operations_conform(&session, 66_001, 33);
+    long_operations_conform(&session, 270_000, 3);
+    long_operations_conform(&session, 1_100_000, 1);
 }
 
 #[test]

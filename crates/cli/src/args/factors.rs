@@ -1,14 +1,14 @@
 //! Commands that look for factors.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::Args as Group;
 use num_bigint::BigUint;
 use warpmp_numtheory::factor::Sigma;
 
 use super::{
-    SummaryArgs,
-    values::{any, bound, digits, integer, ratio, sigma, within},
+    DeviceArgs, ObjectArgs, SummaryArgs,
+    values::{any, bound, digits, integer, positive, ratio, sigma, within},
 };
 
 /// The most curves of a run.
@@ -40,6 +40,8 @@ pub(crate) struct Factor {
     /// Seed of the curves; without it they differ from run to run
     #[arg(long, value_name = "S", value_parser = any)]
     pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
     /// Compare each line up to # with this file, and fail at the first that differs
     #[arg(long, value_name = "FILE")]
     pub(crate) expect: Option<OsString>,
@@ -65,13 +67,21 @@ standard error, with the parameters that repeat it: warpmp ecm N --b1 B1 --b2 B2
 The families of curves have GMP-ECM's numbers: 0 is Suyama's family, the sigmas of 1 and 3 have 32 bits. Without --sigma the
 curves are of family 0; they depend on --seed, on the integer and on the number of the curve alone.
 
+With --campaign DIR the curves are cut into units of some seconds, and each unit leaves a file. After a kill or Ctrl-C the same
+command, or `warpmp resume DIR`, goes on. More --curves than before extend a campaign. `warpmp status DIR` says how far it is.
+
 An integer is decimal, 0x…, or an expression: 2^997-1, (2^101-1)/7432339208719, 100!+1, 97#-1. Save lines (--save, --resume)
 are GMP-ECM's.
 
+A GPU computes both stages of thousands of curves at a time, for integers to 16384 bits; auto takes it for 256 curves or more. Sigmas of
+family 3 take the least time there. The engine changes no result.
+
 Examples:
   warpmp ecm 2^128+1 --digits 20
+  warpmp ecm numbers.txt --b1 1e6 --sigma 3:1 --curves 10000 --device cuda
   warpmp ecm numbers.txt --b1 5e4 --b2 5e6 --curves 300
   warpmp ecm 2^997-1 --b1 1e6 --sigma 3:17 --save residues.txt
+  warpmp ecm 2^1061-1 --digits 45 --campaign m1061
   warpmp ecm --resume residues.txt --b2 1e9")]
 pub(crate) struct Ecm {
     #[command(flatten)]
@@ -88,6 +98,14 @@ pub(crate) struct Ecm {
     /// Seed of the curves; without it they differ from run to run
     #[arg(long, value_name = "S", value_parser = any, conflicts_with = "resume")]
     pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
+    /// Keep the curves that are done in this directory, or go on with those that are there
+    #[arg(long, alias = "out", value_name = "DIR", conflicts_with_all = ["resume", "save", "one", "output"])]
+    pub(crate) campaign: Option<PathBuf>,
+    /// Curves of a unit on each integer
+    #[arg(long, hide = true, value_name = "N", requires = "campaign", value_parser = within(1, MOST_CURVES))]
+    pub(crate) unit: Option<u64>,
 }
 
 /// Find factors p for which p - 1 is a product of small primes (Pollard's P-1)
@@ -122,6 +140,39 @@ pub(crate) struct Pp1 {
     /// The starts: 2/7, 6/5 and 5 without this
     #[arg(long, value_name = "X", value_parser = ratio, conflicts_with = "resume")]
     pub(crate) x0: Vec<[BigUint; 2]>,
+}
+
+/// Measure both stages of elliptic curves
+#[derive(Debug, Group)]
+#[command(
+    name = "ecm",
+    after_help = "\
+Some curves are computed on the CPU, too, before anything is timed. The curves are of family 3, on a modulus without small factors.
+
+Examples:
+  warpmp bench ecm --bits 512 --b1 5e4
+  warpmp bench ecm --bits 1024 --b1 1e6 --b2 1e8 --curves 2000 --runs 1 --device cuda"
+)]
+pub(crate) struct BenchEcm {
+    /// Bits of the modulus
+    #[arg(long, value_name = "BITS", value_parser = within(32_u64, 16_384))]
+    pub(crate) bits: u64,
+    /// Bound of the first stage
+    #[arg(long, value_name = "B1", value_parser = bound)]
+    pub(crate) b1: u64,
+    /// Bound of the second stage, 100 times B1 without this; 0: no second stage
+    #[arg(long, value_name = "B2", value_parser = bound)]
+    pub(crate) b2: Option<u64>,
+    /// Curves of a run; without this as many as fill the engine
+    #[arg(long, value_name = "N", value_parser = within(1_u64, 1 << 30))]
+    pub(crate) curves: Option<u64>,
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
+    /// Timed runs
+    #[arg(long, default_value_t = 5, value_parser = positive)]
+    pub(crate) runs: usize,
+    #[command(flatten)]
+    pub(crate) object: ObjectArgs,
 }
 
 /// Take GMP-ECM's place: its options, output and exit codes

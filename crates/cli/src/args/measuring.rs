@@ -6,7 +6,7 @@ use clap::{Args as Group, Subcommand};
 use warpmp::{Operation, Selector};
 
 use super::{
-    DeviceArgs, Pattern, PerOperation, ProgressArgs,
+    BenchEcm, DeviceArgs, Pattern, PerOperation, ProgressArgs,
     values::{bits, operation, plot_parser, positive, selector},
 };
 use crate::commands::{collatz::args::BenchCollatz, ecdlp::args::BenchEcdlp};
@@ -53,6 +53,7 @@ pub(crate) enum BenchOperation {
     Rows(PerOperation<BenchRows>),
     Collatz(BenchCollatz),
     Ecdlp(BenchEcdlp),
+    Ecm(BenchEcm),
 }
 
 /// Rows of a benchmark

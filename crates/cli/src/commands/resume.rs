@@ -1,34 +1,62 @@
-//! `warpmp resume`: a campaign goes on. Its directory says which one it is.
+//! `warpmp resume` and `warpmp status`: a campaign goes on, or tells how far it is. Its directory says which one it is.
 
 use std::path::Path;
 
 use warpmp_collatz::campaign::program;
 
-use super::{collatz, ecdlp};
+use super::{collatz, ecdlp, factor};
 use crate::{
-    args::Resume,
+    args::{Resume, Status},
     error::{Error, Result},
 };
 
 /// A directory whose campaign cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ResumeError {
-    #[error("{folder}: no campaign; `warpmp collatz verify` and `warpmp ecdlp solve` begin one with -o {folder}")]
+    #[error(
+        "{folder}: no campaign; `warpmp ecm` begins one with --campaign {folder}, `warpmp collatz verify` and `warpmp ecdlp solve` with -o {folder}"
+    )]
     NoCampaign { folder: String },
     #[error("{folder}/campaign.json is broken; the command that began the campaign writes it again")]
     Broken { folder: String },
 }
 
-/// Runs the command.
-pub(super) fn run(args: &Resume) -> Result<()> {
-    let folder = args.folder.to_string_lossy();
-    let found = program(Path::new(&args.folder)).map_err(|error| match error {
-        error if error.is_not_found() => ResumeError::NoCampaign { folder: folder.to_string() }.into(),
+/// The kinds of campaigns.
+enum Kind {
+    Curves,
+    Collatz,
+    Logarithm,
+}
+
+/// The kind of a directory's campaign.
+fn kind(folder: &Path) -> Result<Kind> {
+    let shown = folder.to_string_lossy();
+    let found = program(folder).map_err(|error| match error {
+        error if error.is_not_found() => ResumeError::NoCampaign { folder: shown.to_string() }.into(),
         error => Error::from(error),
     })?;
     match found.as_deref().and_then(|program| program.split(' ').next()) {
-        Some("warpmp-collatz") => collatz::resume(Path::new(&args.folder), args.device, args.summary),
-        Some("warpmp-curves") => ecdlp::resume(&folder, args.device, args.summary),
-        _ => Err(ResumeError::Broken { folder: folder.into() }.into()),
+        Some("warpmp-collatz") => Ok(Kind::Collatz),
+        Some("warpmp-curves") => Ok(Kind::Logarithm),
+        Some("warpmp-numtheory") => Ok(Kind::Curves),
+        _ => Err(ResumeError::Broken { folder: shown.into() }.into()),
+    }
+}
+
+/// Goes on with a campaign.
+pub(super) fn run(args: &Resume) -> Result<()> {
+    match kind(&args.folder)? {
+        Kind::Curves => factor::campaign::resume(&args.folder, args.device.selector, args.summary),
+        Kind::Collatz => collatz::resume(&args.folder, args.device, args.summary),
+        Kind::Logarithm => ecdlp::resume(&args.folder.to_string_lossy(), args.device, args.summary),
+    }
+}
+
+/// Tells how far a campaign is.
+pub(super) fn status(args: &Status) -> Result<()> {
+    match kind(&args.folder)? {
+        Kind::Curves => factor::campaign::status(&args.folder, args.object.json),
+        Kind::Collatz => collatz::status(&args.folder, args.object),
+        Kind::Logarithm => ecdlp::status(&args.folder.to_string_lossy(), args.object),
     }
 }

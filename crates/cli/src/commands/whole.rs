@@ -1,6 +1,11 @@
 //! `warpmp sum`, `product`, `gcd-all`, `lcm-all`: one number from all integers of some files.
 
-use std::{ffi::OsStr, ffi::OsString, sync::Arc, time::Instant};
+use std::{
+    ffi::{OsStr, OsString},
+    fs,
+    sync::Arc,
+    time::Instant,
+};
 
 use num_bigint::BigUint;
 use serde::Serialize;
@@ -12,7 +17,8 @@ use warpmp_numtheory::{
 
 use crate::{
     args::{ArgsError, Whole},
-    console, engine,
+    console,
+    engine::{self, Trees},
     error::{Error, Result, plural},
     interrupt,
     io::{
@@ -26,7 +32,7 @@ use crate::{
     numbers::{self, Lines, row},
     pool::Pool,
     progress::Progress,
-    summary::{scaled, scaled_seconds},
+    summary::{in_brackets, scaled, scaled_seconds},
 };
 
 /// What the command cost.
@@ -38,6 +44,9 @@ struct Report {
     /// Integers.
     lanes: u64,
     device: String,
+    /// Why this device, if `auto` chose it by the work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
     total_seconds: f64,
     lanes_per_second: f64,
 }
@@ -70,7 +79,11 @@ pub(crate) fn run(kind: Fold, name: &'static str, args: &Whole) -> Result<()> {
     }
     let inputs: Vec<&OsStr> = args.files.iter().map(OsString::as_os_str).collect();
     let mut output = Output::open(args.output.as_deref(), &inputs)?;
-    let session = engine::open(args.device.selector, args.summary.hides_notes())?;
+    let (selector, hides_notes) = (args.device.selector, args.summary.hides_notes());
+    let (session, reason) = match kind {
+        Fold::Product => engine::open_for_trees(selector, estimate(&args.files), hides_notes)?,
+        Fold::Sum | Fold::Gcd | Fold::Lcm => engine::open_for_cores(selector, hides_notes)?,
+    };
     let (parts, negative) = (Vec::new(), BigUint::ZERO);
     let mut value = Value { session: &session, kind, parts, negative, is_product_negative: false };
     let mut lanes = 0;
@@ -105,9 +118,24 @@ pub(crate) fn run(kind: Fold, name: &'static str, args: &Whole) -> Result<()> {
     let total_seconds = start.elapsed().as_secs_f64();
     let lanes_per_second = lanes as f64 / total_seconds.max(1e-9);
     let device = session.engine().name.clone();
-    let report = Report { op: name, bits: magnitude.bits(), lanes, device, total_seconds, lanes_per_second };
+    let report = Report { op: name, bits: magnitude.bits(), lanes, device, reason, total_seconds, lanes_per_second };
     let json = serde_json::to_string(&report).unwrap_or_default();
     console::summary(args.summary, on_stdout, &json, &report.text())
+}
+
+/// The product of all integers as a tree, by the lengths of the files; none if a length is not known.
+fn estimate(files: &[OsString]) -> Option<Trees> {
+    let (mut lanes, mut total_bits) = (0_u64, 0_u64);
+    for file in files {
+        // A pipe can be opened only once.
+        if !fs::metadata(file).is_ok_and(|metadata| metadata.is_file()) {
+            return None;
+        }
+        let (count, bits) = Source::open(file, MUL_MAX_BITS).ok()?.estimate()?;
+        lanes = lanes.saturating_add(count);
+        total_bits = total_bits.saturating_add(count.saturating_mul(bits as u64));
+    }
+    Some(Trees { lanes, bits: total_bits / lanes.max(1), passes: 1.0 })
 }
 
 impl Value<'_> {
@@ -145,8 +173,9 @@ impl Value<'_> {
 impl Report {
     fn text(&self) -> String {
         let Self { op, bits, lanes, device, .. } = self;
+        let reason = in_brackets(self.reason);
         format!(
-            "{op} of {lanes} integer{}: {bits} bits; {device}, end to end {} ({} integers/s)",
+            "{op} of {lanes} integer{}: {bits} bits; {device}{reason}, end to end {} ({} integers/s)",
             plural(*lanes),
             scaled_seconds(self.total_seconds),
             scaled(self.lanes_per_second),

@@ -1,7 +1,7 @@
 //! A file that appears whole: while it is written it has no name, or a temporary one.
 //!
-//! Linux makes files without a name. If the program is killed, the system frees such a file, and nothing is left behind. Other systems,
-//! and file systems without this ability, get a temporary file in the same directory. A signal removes it ([`interrupt`]).
+//! Linux makes files without a name ([`unnamed`]). If the program is killed, the system frees the file, and nothing is left behind. Other
+//! systems, and file systems without this ability, get a temporary file in the same directory. A signal removes it ([`interrupt`]).
 
 use std::{
     fs::{File, Permissions},
@@ -10,6 +10,7 @@ use std::{
 };
 
 use tempfile::{Builder, NamedTempFile, TempPath};
+use warpmp_campaign::unnamed;
 
 use super::error::inner;
 use crate::interrupt;
@@ -101,43 +102,6 @@ fn named<T>(
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     make(&builder, folder).map_err(inner)
-}
-
-/// Files without a name.
-#[cfg(target_os = "linux")]
-mod unnamed {
-    use std::{fs::File, io, os::fd::AsRawFd as _, path::Path};
-
-    use rustix::fs::{AtFlags, CWD, Mode, OFlags};
-
-    /// The names of this process's open files: a file without a name gets one through them.
-    const DESCRIPTORS: &str = "/proc/self/fd";
-
-    /// A file in this directory; none if the system makes no such file there.
-    pub(super) fn open(folder: &Path) -> Option<File> {
-        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        let file = rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666)).ok()?;
-        Path::new(DESCRIPTORS).is_dir().then(|| file.into())
-    }
-
-    /// Gives the file a name that no other file has.
-    pub(super) fn link(file: &File, name: &Path) -> io::Result<()> {
-        let descriptor = format!("{DESCRIPTORS}/{}", file.as_raw_fd());
-        Ok(rustix::fs::linkat(CWD, descriptor, CWD, name, AtFlags::SYMLINK_FOLLOW)?)
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-mod unnamed {
-    use std::{fs::File, io, path::Path};
-
-    pub(super) const fn open(_: &Path) -> Option<File> {
-        None
-    }
-
-    pub(super) fn link(_: &File, _: &Path) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
 }
 
 #[cfg(test)]

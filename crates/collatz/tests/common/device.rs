@@ -9,7 +9,7 @@ use std::{
 };
 
 use warpmp_device::{
-    Arg, Buffer, Device, DeviceInfo, Error, Event, Grid, LoadOptions, Module, Pinned, Result, Stream, Transfer,
+    Arg, Buffer, Device, DeviceInfo, Error, Event, Grid, LoadOptions, Module, Pinned, Result, Rows, Stream, Transfer,
     open_sim,
 };
 use warpmp_kernel::{ir::Kernel, parse::parse};
@@ -92,6 +92,10 @@ impl Device for Planted {
     fn download(&self, stream: &Stream, src: &Buffer, offset: usize, dst: &mut [u32]) -> Result<()> {
         self.alive("cuMemcpyDtoH")?;
         self.inner.download(stream, src, offset, dst)
+    }
+
+    fn copy_rows(&self, stream: &Stream, rows: Rows, src: &Buffer, dst: &Buffer) -> Result<()> {
+        self.inner.copy_rows(stream, rows, src, dst)
     }
 
     fn upload_pinned(

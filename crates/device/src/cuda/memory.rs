@@ -9,12 +9,15 @@ use super::raw::Failure;
 use super::result::code;
 use super::stream::Stream;
 use crate::error::{Error, Result};
+use crate::launch::Rows;
 
 /// Device memory of a GPU.
 #[derive(Debug)]
 pub(crate) struct Allocation {
     context: Arc<Context>,
     address: u64,
+    /// Is it this library's to free?
+    is_owned: bool,
 }
 
 impl Allocation {
@@ -26,9 +29,14 @@ impl Allocation {
             other => other.map(Ok),
         })?;
         match answer {
-            Ok(address) => Ok(Self { context: context.clone(), address }),
+            Ok(address) => Ok(Self { context: context.clone(), address, is_owned: true }),
             Err(available_bytes) => Err(Error::OutOfMemory { required_bytes: bytes, available_bytes }),
         }
+    }
+
+    /// Memory of another library.
+    pub(super) fn borrowed(context: &Arc<Context>, address: u64) -> Self {
+        Self { context: context.clone(), address, is_owned: false }
     }
 
     /// Where it starts, for other libraries.
@@ -47,6 +55,9 @@ impl Drop for Allocation {
         self.context.release("device memory", |raw| {
             // Freeing waits in practice, but only this is promised.
             raw.synchronize_context()?;
+            if !self.is_owned {
+                return Ok(());
+            }
             // SAFETY: allocated in `new`, freed only here, and no work is pending.
             unsafe { raw.free(self.address) }
         });
@@ -138,6 +149,19 @@ pub(super) unsafe fn copy(stream: &Stream, src: u64, dst: u64, words: usize) -> 
     }
     // SAFETY: handed on to the caller; the stream is alive.
     stream.context.with(|raw| unsafe { raw.copy_on_device(dst, src, words, stream.handle.get()) })
+}
+
+/// Copies rows within the device.
+///
+/// # Safety
+/// All rows are allocated, and those of the source and the target do not overlap.
+pub(super) unsafe fn copy_rows(stream: &Stream, src: u64, dst: u64, rows: Rows) -> Result<()> {
+    if rows.count <= 1 || rows.words == 0 {
+        // SAFETY: handed on to the caller.
+        return unsafe { copy(stream, src, dst, rows.count * rows.words) };
+    }
+    // SAFETY: handed on to the caller; the stream is alive.
+    stream.context.with(|raw| unsafe { raw.copy_rows(dst, src, rows, stream.handle.get()) })
 }
 
 /// Sets words to a value.

@@ -20,7 +20,7 @@ use crate::cache::Cache;
 use crate::device::{Device, LoadOptions};
 use crate::error::{Error, Result};
 use crate::info::DeviceInfo;
-use crate::launch::{Arg, Grid, argument_values, check_grid, check_pinned, check_target, check_words};
+use crate::launch::{Arg, Grid, Rows, argument_values, check_grid, check_pinned, check_target, check_words};
 use crate::objects::{self, Backend, Buffer, Module, Pinned, Transfer};
 
 pub(crate) use self::memory::{Allocation, HostMemory};
@@ -81,6 +81,20 @@ impl CudaDevice {
         }
         Ok(Transfer::new(memory, Some(done)))
     }
+}
+
+/// Memory of a GPU that another library has, as a buffer. Dropping the buffer waits for all work on the GPU, and frees
+/// nothing.
+///
+/// # Errors
+/// As for [`open_cuda`](crate::open_cuda).
+///
+/// # Safety
+/// `address` is device memory of the GPU of this number, in its primary context, `bytes` long. It stays allocated as long as
+/// the buffer lives.
+pub unsafe fn borrowed(ordinal: usize, address: u64, bytes: u64) -> Result<Buffer> {
+    let device = CudaDevice::open(ordinal)?;
+    Ok(Buffer { bytes, backend: Backend::Cuda(Allocation::borrowed(&device.context, address)) })
 }
 
 impl Device for CudaDevice {
@@ -186,6 +200,17 @@ impl Device for CudaDevice {
         }
         // SAFETY: both ranges are in their buffers, whose drops wait, and apart.
         unsafe { memory::copy(stream, src, dst, words) }
+    }
+
+    fn copy_rows(&self, stream: &objects::Stream, rows: Rows, src: &Buffer, dst: &Buffer) -> Result<()> {
+        rows.check(src, dst)?;
+        let stream = self.own(stream)?;
+        let (src, dst) = (self.address(src)?, self.address(dst)?);
+        if src == dst {
+            return Err(Error::Overlap);
+        }
+        // SAFETY: all rows are in their buffers, whose drops wait, and the buffers are apart.
+        unsafe { memory::copy_rows(stream, src, dst, rows) }
     }
 
     fn fill(

@@ -12,6 +12,7 @@ use cudarc::driver::sys::{
 };
 
 use super::raw::{Code, Describe, Outcome, Raw};
+use crate::launch::Rows;
 
 /// The codes that the safe layer tells apart.
 pub(super) mod code {
@@ -200,6 +201,38 @@ impl Raw {
     ) -> Outcome<()> {
         // SAFETY: handed on.
         unsafe { self.cuMemcpyDtoDAsync_v2(dst, src, words * 4, stream) }
+    }
+
+    /// # Safety
+    /// All rows are allocated and do not overlap.
+    pub(super) unsafe fn copy_rows(
+        &self,
+        dst: CUdeviceptr,
+        src: CUdeviceptr,
+        rows: Rows,
+        stream: CUstream,
+    ) -> Outcome<()> {
+        let device = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE;
+        let copy = sys::CUDA_MEMCPY2D {
+            srcXInBytes: 0,
+            srcY: 0,
+            srcMemoryType: device,
+            srcHost: ptr::null(),
+            srcDevice: src,
+            srcArray: ptr::null_mut(),
+            srcPitch: rows.src_stride * 4,
+            dstXInBytes: 0,
+            dstY: 0,
+            dstMemoryType: device,
+            dstHost: ptr::null_mut(),
+            dstDevice: dst,
+            dstArray: ptr::null_mut(),
+            dstPitch: rows.dst_stride * 4,
+            WidthInBytes: rows.words * 4,
+            Height: rows.count,
+        };
+        // SAFETY: the description is read during the call; the rest is handed on.
+        unsafe { self.cuMemcpy2DAsync_v2(&raw const copy, stream) }
     }
 
     /// # Safety

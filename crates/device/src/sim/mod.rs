@@ -10,7 +10,7 @@ use crate::cache::{Cache, lock};
 use crate::device::{Device, LoadOptions};
 use crate::error::{Error, Result};
 use crate::info::{DeviceInfo, Kind};
-use crate::launch::{Arg, Grid, argument_values, check_grid, check_pinned, check_target, check_words};
+use crate::launch::{Arg, Grid, Rows, argument_values, check_grid, check_pinned, check_target, check_words};
 use crate::objects::{self, Backend, Buffer, Module, Pinned, Resources, Transfer};
 
 pub(crate) use warpmp_kernel::sim::Program;
@@ -147,6 +147,12 @@ impl Device for SimDevice {
         Ok(Buffer { bytes, backend: Backend::Sim(Allocation { state: self.state.clone(), address }) })
     }
 
+    fn forget(&self, buffer: &Buffer) -> Result<()> {
+        let address = self.address(buffer)?;
+        lock(&self.state.memory).forget(address);
+        Ok(())
+    }
+
     fn pinned(&self, words: usize) -> Result<Pinned> {
         let mut memory = Vec::new();
         let refused = |_| Error::OutOfHostMemory { required_bytes: (words as u64).saturating_mul(4) };
@@ -243,6 +249,14 @@ impl Device for SimDevice {
         let mut staged = vec![0; words];
         memory.read(src, &mut staged)?;
         Ok(memory.write(dst, &staged)?)
+    }
+
+    fn copy_rows(&self, stream: &objects::Stream, rows: Rows, src: &Buffer, dst: &Buffer) -> Result<()> {
+        rows.check(src, dst)?;
+        for row in 0..rows.count {
+            self.copy(stream, src, row * rows.src_stride, dst, row * rows.dst_stride, rows.words)?;
+        }
+        Ok(())
     }
 
     fn fill(

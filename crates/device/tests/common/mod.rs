@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::thread;
 
-use warpmp_device::{Arg, Buffer, Device, Error, Grid, Kind, LoadOptions, Module, Stream, open_sim};
+use warpmp_device::{Arg, Buffer, Device, Error, Grid, Kind, LoadOptions, Module, Rows, Stream, open_sim};
 use warpmp_kernel::ir::Kernel;
 use warpmp_kernel::parse::parse;
 
@@ -12,8 +12,9 @@ use warpmp_kernel::parse::parse;
 pub(crate) type Check = (&'static str, fn(&dyn Device));
 
 /// All checks, none of which harms the device.
-pub(crate) const CHECKS: [Check; 14] = [
+pub(crate) const CHECKS: [Check; 15] = [
     ("copies arrive", copies_arrive),
+    ("rows arrive", rows_arrive),
     ("ranges are checked", ranges_are_checked),
     ("streams keep their order", streams_keep_their_order),
     ("kernels run", kernels_run),
@@ -133,6 +134,34 @@ fn copies_arrive(device: &dyn Device) {
     expected[3] = 0;
     expected[17..100_017].copy_from_slice(&numbers(100_000));
     assert!(all == expected, "a copy touches its words only");
+}
+
+fn rows_arrive(device: &dyn Device) {
+    let stream = device.stream().unwrap();
+    let (a, b) = (device.alloc(4 * 60).unwrap(), device.alloc(4 * 60).unwrap());
+    let rows = |count, words, src_stride, dst_stride| Rows { count, words, src_stride, dst_stride };
+    let source = numbers(60);
+    device.upload(&stream, &source, &a, 0).unwrap();
+    for (count, words, src_stride, dst_stride) in
+        [(10, 3, 3, 4), (15, 3, 4, 3), (20, 3, 3, 3), (1, 60, 60, 99), (0, 5, 5, 5)]
+    {
+        device.fill(&stream, &b, 0, 7, 60).unwrap();
+        device.copy_rows(&stream, rows(count, words, src_stride, dst_stride), &a, &b).unwrap();
+        let mut found = [0; 60];
+        device.download(&stream, &b, 0, &mut found).unwrap();
+        let mut expected = [7; 60];
+        for row in 0..count {
+            expected[row * dst_stride..][..words].copy_from_slice(&source[row * src_stride..][..words]);
+        }
+        assert_eq!(found, expected, "{count} rows of {words} words");
+    }
+    for wrong in
+        [rows(21, 3, 3, 2), rows(20, 3, 4, 3), rows(20, 3, 3, 4), rows(2, 3, usize::MAX, 3), rows(1, 61, 61, 61)]
+    {
+        let refused = device.copy_rows(&stream, wrong, &a, &b);
+        assert!(matches!(refused, Err(Error::OutOfRange { .. })), "{wrong:?}: {refused:?}");
+    }
+    assert_eq!(device.copy_rows(&stream, rows(2, 3, 3, 3), &a, &a), Err(Error::Overlap));
 }
 
 fn ranges_are_checked(device: &dyn Device) {

@@ -173,6 +173,13 @@ impl Memory {
         }
     }
 
+    /// Makes the content of the allocation at this address undefined again; an address that is none is ignored.
+    pub fn forget(&mut self, address: u64) {
+        if let Ok(index) = self.allocations.binary_search_by_key(&address, |a| a.start) {
+            self.allocations[index].defined.clear();
+        }
+    }
+
     /// Bytes not allocated.
     pub fn free_bytes(&self) -> u64 {
         self.capacity.saturating_sub(self.used)

@@ -104,6 +104,14 @@ impl Sigma {
         self.family
     }
 
+    /// The word `σ` of a curve with `d = σ/2³²`.
+    pub(super) fn word(&self) -> Option<u32> {
+        match self.family {
+            Family::Word => u32::try_from(&self.value).ok(),
+            Family::Suyama | Family::SquareWord => None,
+        }
+    }
+
     /// The number.
     pub const fn value(&self) -> &BigUint {
         &self.value

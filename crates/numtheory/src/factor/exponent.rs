@@ -34,6 +34,13 @@ impl Exponent {
         self.0.bit_len()
     }
 
+    /// The words of 32 bits, the lowest first.
+    pub(super) fn words(&self) -> Vec<u32> {
+        let bytes = self.0.to_le_bytes();
+        let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
+        bytes.chunks(4).map(word).collect()
+    }
+
     /// A bit, the lowest is 0.
     pub(super) fn bit(&self, place: usize) -> bool {
         self.0.bit(place)

@@ -178,7 +178,7 @@ mod tests {
     /// Ladders pass their checks. A point that is wrong by one in one coordinate does not, whichever it is.
     #[test]
     fn a_slip_is_found() {
-        let lane = Lane { n: 1_000_000_007_u32.into(), d: 1234_u32.into(), x: 2_u32.into() };
+        let lane = Lane { n: 1_000_000_007_u32.into(), d: 1234_u32.into(), x: 2_u32.into(), word: None };
         let group = Group { places: vec![0], lanes: vec![&lane] };
         let mut ring = group.ring(Words);
         let [one, two, four, d] = [1, 2, 4, 1234].map(|number| constant(&mut ring, &group, number));

@@ -2,6 +2,8 @@
 
 use num_bigint::BigUint;
 
+use super::modular::inverse;
+
 /// The groups in which a stage computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Line {
@@ -18,10 +20,25 @@ pub(super) enum Line {
 pub(super) struct Lane {
     /// Odd, above 1.
     pub(super) n: BigUint,
-    /// `(A + 2)/4` of a curve.
+    /// `(A + 2)/4` of a curve; 0 if the word tells it and no core asks for it.
     pub(super) d: BigUint,
     /// The point.
     pub(super) x: BigUint,
+    /// The word `σ` of a curve with `d = σ/2³²`.
+    pub(super) word: Option<u32>,
+}
+
+impl Lane {
+    /// The same with `d`, whatever tells it.
+    pub(super) fn with_d(&self) -> Self {
+        let mut lane = self.clone();
+        if let Some(word) = self.word
+            && let Ok(inverse) = inverse(&((BigUint::from(1_u32) << 32) % &self.n), &self.n)
+        {
+            lane.d = inverse * word % &self.n;
+        }
+        lane
+    }
 }
 
 /// The end of a first stage.

@@ -1,15 +1,16 @@
 //! Factors in bulk: P−1, P+1 and elliptic curves (ECM), both stages, many integers and curves at a time.
 //!
 //! ```text
-//! search ─► run: jobs ─► lanes ─► first stage ─► divisor, or residue ─► second stage ─► verdicts
+//! search ─► stages: jobs ─► lanes ─► first stage ─► divisor, or residue ─► second stage ─► verdicts
 //!
 //! curve      curves by GMP-ECM's families          exponent   lcm(1 … B1), the same for all lanes
 //! line       doubling and adding by x alone        pairing    baby steps, giant steps, pairs
 //! first      the first stage of a group            second     the second stage of a group
 //! ring       residues in vectors or words          cpu        groups on all cores
+//! engine     the cores, or a device                gpu        both stages on a device
 //! save       GMP-ECM's save lines                  search     many curves on many integers
 //! levels     bounds and curves for D digits        trial      small factors
-//! whole      whole factorisations by rising bounds
+//! whole      whole factorisations by rising bounds  campaign   curves in a directory
 //! ```
 //!
 //! All three methods compute on a *line*, where a point is known by its `x`. The first stage multiplies a start by `lcm(1, …, B1)`. It
@@ -18,10 +19,13 @@
 //!
 //! source: Pollard 1974 (P−1); Williams 1982 (P+1); Lenstra 1987, Montgomery 1987 (ECM); Montgomery, Kruppa 2008 (second stages).
 
+pub mod campaign;
 mod cpu;
 mod curve;
+mod engine;
 mod exponent;
 mod first;
+mod gpu;
 mod lane;
 mod levels;
 mod line;
@@ -33,27 +37,23 @@ mod ring;
 mod save;
 mod search;
 mod second;
+mod stages;
 mod trial;
 mod whole;
-
-use std::collections::BTreeMap;
 
 use num_bigint::BigUint;
 
 use crate::error::Result;
 use crate::watch::Watch;
-use cpu::Instructions;
-use curve::{Curve, NoCurve};
-use exponent::Exponent;
-use lane::{Ended, Lane, Line};
-use meter::Meter;
-use pairing::Pairing;
+use lane::Line;
+use stages::Stages;
 
 pub use curve::{Family, Sigma, SigmaError};
+pub use engine::{Engine, device_kernels, device_products};
 pub use levels::{Effort, LEVELS, Level, RATIO, expected_curves, probability};
 pub use save::{SaveLine, SaveLineError};
-pub use search::{Attempts, Factorisation, Find, Outcome, Plan, resume, search};
-pub use whole::{Composite, Depth, Factors, Known, Origin, Prime, factor};
+pub use search::{Attempts, Factorisation, Find, Outcome, Plan, resume, resume_on, search, search_on};
+pub use whole::{Composite, Depth, Factors, Known, Origin, Prime, factor, factor_on};
 
 /// The bounds of both stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -210,164 +210,35 @@ pub enum Verdict {
 /// # Errors
 /// [`Error::Stopped`](crate::Error::Stopped).
 pub fn run(jobs: &[Job], bounds: Bounds, watch: &dyn Watch) -> Result<Vec<Verdict>> {
-    Stages::new(bounds).run(jobs, watch)
+    run_on(&Engine::cpu(), jobs, bounds, watch)
 }
 
-/// What all jobs with the same bounds have in common.
-struct Stages {
-    bounds: Bounds,
-    /// The first stage's exponents, by the bound up to which it was done before.
-    exponents: BTreeMap<u64, Exponent>,
-    pairing: Pairing,
-    /// None: the fastest ones.
-    instructions: Option<Instructions>,
-}
-
-impl Stages {
-    fn new(bounds: Bounds) -> Self {
-        let pairing = Pairing::new(bounds.b1, bounds.b2);
-        Self { bounds, exponents: BTreeMap::new(), pairing, instructions: None }
-    }
-
-    fn run(&mut self, jobs: &[Job], watch: &dyn Watch) -> Result<Vec<Verdict>> {
-        let mut verdicts = vec![Verdict::Unsuitable; jobs.len()];
-        let mut parts: BTreeMap<(Line, u64), Vec<(usize, Lane)>> = BTreeMap::new();
-        for (place, job) in jobs.iter().enumerate() {
-            match lane(job) {
-                Ok(lane) => parts.entry((job.method.line(), job.done)).or_default().push((place, lane)),
-                Err(verdict) => verdicts[place] = verdict,
-            }
-        }
-        let (all, mut before) = (parts.values().map(Vec::len).sum::<usize>().max(1) as f64, 0.0);
-        for ((line, done), lanes) in parts {
-            let share = lanes.len() as f64 / all;
-            let (instructions, bounds) = (self.instructions, self.bounds);
-            let part = Part { instructions, line, bounds, watch, from: before, to: before + share };
-            let (places, lanes): (Vec<usize>, Vec<Lane>) = lanes.into_iter().unzip();
-            let exponent = self.exponents.entry(done).or_insert_with(|| Exponent::new(done, bounds.b1));
-            for (place, verdict) in places.into_iter().zip(part.run(&lanes, exponent, &self.pairing)?) {
-                verdicts[place] = verdict;
-            }
-            before += share;
-        }
-        Ok(verdicts)
-    }
-}
-
-/// The lane of a job; a verdict if there is none.
-fn lane(job: &Job) -> Result<Lane, Verdict> {
-    let (one, n) = (BigUint::from(1_u32), job.n.clone());
-    if !n.bit(0) || n <= one {
-        return Err(Verdict::Unsuitable);
-    }
-    let no_curve = |reason| match reason {
-        NoCurve::Divisor(divisor) if divisor != n => Verdict::Divisor { divisor, stage: Stage::First },
-        NoCurve::Divisor(_) | NoCurve::Singular => Verdict::NoGroup,
-    };
-    let start = job.start.as_ref().map(|start| start % &n);
-    let curve = match &job.method {
-        Method::Ecm(sigma) => Curve::of(sigma, &n).map_err(no_curve)?,
-        Method::Curve(a) => {
-            let quarter = modular::inverse(&(BigUint::from(4_u32) % &n), &n).map_err(|_| Verdict::NoGroup)?;
-            let d = (a + 2_u32) * quarter % &n;
-            if d <= one {
-                return Err(Verdict::NoGroup);
-            }
-            Curve { d, x: BigUint::ZERO }
-        }
-        Method::Pm1 | Method::Pp1 => Curve { d: BigUint::ZERO, x: BigUint::ZERO },
-    };
-    let x = start.unwrap_or(curve.x);
-    match modular::common_divisor(&x, &n) {
-        divisor if divisor == one => Ok(Lane { d: curve.d, x, n }),
-        divisor if divisor == n => Err(Verdict::NoGroup),
-        divisor => Err(Verdict::Divisor { divisor, stage: Stage::First }),
-    }
-}
-
-/// Lanes of one line that start at the same bound.
-struct Part<'w> {
-    instructions: Option<Instructions>,
-    line: Line,
-    bounds: Bounds,
-    watch: &'w dyn Watch,
-    /// The share of the work before and after this part.
-    from: f64,
-    to: f64,
-}
-
-impl Part<'_> {
-    fn run(&self, lanes: &[Lane], exponent: &Exponent, pairing: &Pairing) -> Result<Vec<Verdict>> {
-        let bits = lanes.iter().map(|lane| lane.n.bits() as usize).max().unwrap_or(1);
-        let instructions = self.instructions.unwrap_or_else(|| Instructions::available(bits)[0]);
-        let middle = if self.bounds.b2 > self.bounds.b1 { f64::midpoint(self.from, self.to) } else { self.to };
-        let meter = Meter::new(self.watch, self.from, middle);
-        let ended = cpu::first_stage(instructions, self.line, lanes, exponent, &meter)?;
-        let mut verdicts: Vec<Verdict> =
-            lanes.iter().zip(&ended).map(|(lane, ended)| self.after_first(lane, ended)).collect();
-        if self.bounds.b2 == self.bounds.b1 {
-            return Ok(verdicts);
-        }
-        let mut places = Vec::new();
-        let mut left = Vec::new();
-        for (place, verdict) in verdicts.iter().enumerate() {
-            if let Verdict::Nothing(residue) = verdict {
-                places.push(place);
-                left.push(Lane { x: residue.clone(), ..lanes[place].clone() });
-            }
-        }
-        let meter = Meter::new(self.watch, middle, self.to);
-        let divisors = cpu::second_stage(instructions, self.line, &left, pairing, &meter)?;
-        for (place, (lane, divisor)) in places.into_iter().zip(left.iter().zip(divisors)) {
-            if divisor == lane.n {
-                verdicts[place] = Verdict::Whole(Stage::Second);
-            } else if divisor != BigUint::from(1_u32) {
-                verdicts[place] = Verdict::Divisor { divisor, stage: Stage::Second };
-            }
-        }
-        Ok(verdicts)
-    }
-
-    /// The verdict after the first stage.
-    fn after_first(&self, lane: &Lane, ended: &Ended) -> Verdict {
-        let (n, one) = (&lane.n, BigUint::from(1_u32));
-        if !ended.consistent {
-            return Verdict::Slipped;
-        }
-        // What is zero modulo a prime where the start has become the neutral element.
-        let (vanishing, residue) = match self.line {
-            Line::Curve => match modular::inverse(&ended.z, n) {
-                Ok(inverse) => return Verdict::Nothing(&ended.x * inverse % n),
-                Err(divisor) => (divisor, one.clone()),
-            },
-            Line::Power => ((n + &ended.x - 1_u32) % n, ended.x.clone()),
-            Line::Lucas => ((n + &ended.x - 2_u32) % n, ended.x.clone()),
-        };
-        match modular::common_divisor(&vanishing, n) {
-            divisor if divisor == one => Verdict::Nothing(residue),
-            divisor if divisor == *n => Verdict::Whole(Stage::First),
-            divisor => Verdict::Divisor { divisor, stage: Stage::First },
-        }
-    }
+/// [`run`] on an engine.
+///
+/// # Errors
+/// [`Error::Stopped`](crate::Error::Stopped), [`Error::Engine`](crate::Error::Engine).
+pub fn run_on(engine: &Engine, jobs: &[Job], bounds: Bounds, watch: &dyn Watch) -> Result<Vec<Verdict>> {
+    Stages::new(engine, bounds).run(jobs, watch)
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 mod tests {
+    use super::cpu::Instructions;
     use super::*;
 
     /// A row of the known answers.
-    struct Known {
-        job: Job,
-        bounds: Bounds,
+    pub(super) struct Known {
+        pub(super) job: Job,
+        pub(super) bounds: Bounds,
         factor: BigUint,
         stage: u32,
         /// The residue of the first stage, if it finds nothing.
-        residue: Option<BigUint>,
+        pub(super) residue: Option<BigUint>,
     }
 
     /// The rows with integers of at most `bits` bits.
-    fn known(bits: u64) -> Vec<Known> {
+    pub(super) fn known(bits: u64) -> Vec<Known> {
         let text = include_str!("../../tests/data/ecm_known.csv");
         let rows = text.lines().filter(|line| !line.starts_with('#')).skip(1);
         let row = |row: &str| {
@@ -391,7 +262,7 @@ mod tests {
         rows.map(row).filter(|row| row.job.n.bits() <= bits).collect()
     }
 
-    fn expected(known: &Known) -> Verdict {
+    pub(super) fn expected(known: &Known) -> Verdict {
         match known.stage {
             0 => Verdict::Nothing(known.residue.clone().unwrap()),
             1 => Verdict::Divisor { divisor: known.factor.clone(), stage: Stage::First },
@@ -409,7 +280,8 @@ mod tests {
             for row in known(1024).into_iter().filter(|row| row.bounds.b1 <= most) {
                 let only_first = Bounds::new(row.bounds.b1, 0).unwrap();
                 let run = |bounds| {
-                    let mut stages = Stages { instructions: Some(instructions), ..Stages::new(bounds) };
+                    let mut stages = Stages::new(&Engine::cpu(), bounds);
+                    stages.instructions = Some(instructions);
                     stages.run(std::slice::from_ref(&row.job), &()).unwrap()
                 };
                 assert_eq!(run(row.bounds), [expected(&row)], "{instructions:?} {:?}", row.job);

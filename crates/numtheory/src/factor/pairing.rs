@@ -31,6 +31,17 @@ pub(super) struct Pairing {
     b2: u64,
 }
 
+/// How many points and pairs a plan has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counts {
+    /// Odd numbers up to the last baby step.
+    pub(super) passed: f64,
+    pub(super) babies: f64,
+    pub(super) giants: f64,
+    /// From the pairs of the first section; those of later ones are fewer by little.
+    pub(super) pairs: f64,
+}
+
 /// The pairs of some giant steps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Section {
@@ -67,6 +78,29 @@ impl Pairing {
             places[*baby as usize / 2] = place as u32;
         }
         Self { width, babies, places, b1, b2 }
+    }
+
+    /// The number of the first giant step, above 0.
+    pub(super) const fn first_giant(&self) -> u64 {
+        let first = self.b1 / self.width;
+        if first == 0 { 1 } else { first }
+    }
+
+    /// How many points and pairs there are; none without a second stage.
+    pub(super) fn counts(&self) -> Counts {
+        if self.sections() == 0 {
+            return Counts { passed: 0.0, babies: 0.0, giants: 0.0, pairs: 0.0 };
+        }
+        let first = self.section(0);
+        let pairs: usize = first.giants.iter().map(Vec::len).sum();
+        let giants = (self.b2 / self.width + 2 - self.first_giant()) as f64;
+        let passed = self.babies.last().map_or(0.0, |last| *last as f64 / 2.0);
+        Counts {
+            passed,
+            babies: self.babies.len() as f64,
+            giants,
+            pairs: pairs as f64 * giants / first.giants.len() as f64,
+        }
     }
 
     /// The number of sections.

@@ -9,13 +9,10 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::modular::{common_divisor, inverse};
-use super::{Bounds, Job, Method, SaveLine, Sigma, SigmaError, Stage, Stages, Verdict};
+use super::{Bounds, Engine, Job, Method, SaveLine, Sigma, SigmaError, Stage, Stages, Verdict};
 use crate::error::{Error, Result};
 use crate::primality::is_bpsw_prime;
 use crate::watch::{Share, Watch};
-
-/// Jobs of each thread that run together.
-const JOBS_OF_A_THREAD: usize = 16;
 
 /// The attempts on each integer.
 #[derive(Clone, Debug)]
@@ -135,7 +132,7 @@ pub struct Factorisation {
 
 impl Factorisation {
     /// The integer, and the factors that are seen without a search.
-    fn new(n: &BigUint) -> Self {
+    pub(super) fn new(n: &BigUint) -> Self {
         let (primes, composites) = (Vec::new(), Vec::new());
         let mut new = Self { n: n.clone(), primes, composites, divided: false, attempts: 0, slips: 0 };
         if *n != BigUint::ZERO {
@@ -168,7 +165,7 @@ impl Factorisation {
     }
 
     /// A job's verdict.
-    fn take(&mut self, job: &Job, verdict: &Verdict) {
+    pub(super) fn take(&mut self, job: &Job, verdict: &Verdict) {
         self.attempts += 1;
         match verdict {
             Verdict::Divisor { divisor, stage } => {
@@ -241,11 +238,24 @@ pub fn search(
     watch: &dyn Watch,
     each: &mut dyn FnMut(&Job, &Verdict),
 ) -> Result<Outcome> {
-    let mut stages = Stages::new(plan.bounds);
+    search_on(&Engine::cpu(), numbers, plan, watch, each)
+}
+
+/// [`search`] on an engine.
+///
+/// # Errors
+/// [`Error::Engine`](crate::Error::Engine).
+pub fn search_on(
+    engine: &Engine,
+    numbers: &[BigUint],
+    plan: &Plan,
+    watch: &dyn Watch,
+    each: &mut dyn FnMut(&Job, &Verdict),
+) -> Result<Outcome> {
+    let mut stages = Stages::new(engine, plan.bounds);
     let mut all: Vec<Factorisation> = numbers.par_iter().map(Factorisation::new).collect();
     let mut next = vec![0; all.len()];
     let count = plan.attempts.count();
-    let together = JOBS_OF_A_THREAD * rayon::current_num_threads();
     let total = (count * all.len() as u64).max(1) as f64;
     loop {
         let goes_on = |it: &Factorisation| !(it.is_complete() || plan.one && it.divided);
@@ -254,6 +264,8 @@ pub fn search(
             watch.progress(1.0);
             return Ok(Outcome { numbers: all, stopped: false });
         }
+        let bits = active.iter().flat_map(|place| &all[*place].composites).map(BigUint::bits).max().unwrap_or(1);
+        let together = engine.together(&plan.attempts, bits);
         let own = (together / active.len()).max(1) as u64;
         let mut jobs = Vec::new();
         let mut share = Share { watch, from: total_done(&all, &next, count) / total, of: 0.0 };
@@ -289,6 +301,23 @@ pub fn resume(
     watch: &dyn Watch,
     each: &mut dyn FnMut(Bounds, &Job, &Verdict),
 ) -> Result<Outcome> {
+    resume_on(&Engine::cpu(), lines, bounds, watch, each)
+}
+
+/// [`resume`] on an engine.
+///
+/// # Errors
+/// As [`search_on`].
+///
+/// # Panics
+/// With another number of bounds than of lines.
+pub fn resume_on(
+    engine: &Engine,
+    lines: &[SaveLine],
+    bounds: &[Bounds],
+    watch: &dyn Watch,
+    each: &mut dyn FnMut(Bounds, &Job, &Verdict),
+) -> Result<Outcome> {
     assert_eq!(lines.len(), bounds.len(), "each line has its bounds");
     let mut all: Vec<Factorisation> = lines.iter().map(|line| Factorisation::new(&line.n)).collect();
     let mut parts: BTreeMap<(u64, u64), Vec<usize>> = BTreeMap::new();
@@ -301,7 +330,7 @@ pub fn resume(
         let jobs: Vec<Job> = places.iter().map(|place| lines[*place].job()).collect();
         let total = lines.len() as f64;
         let share = Share { watch, from: f64::from(done) / total, of: places.len() as f64 / total };
-        let Some(verdicts) = verdicts(&mut Stages::new(bounds), &jobs, &share)? else {
+        let Some(verdicts) = verdicts(&mut Stages::new(engine, bounds), &jobs, &share)? else {
             return Ok(Outcome { numbers: all, stopped: true });
         };
         for (place, (job, verdict)) in places.iter().zip(jobs.iter().zip(&verdicts)) {

@@ -10,9 +10,9 @@ use num_bigint::BigUint;
 use rayon::prelude::*;
 
 use super::levels::{Effort, LEVELS, Level};
-use super::search::{Attempts, Factorisation, Plan, root, search};
+use super::search::{Attempts, Factorisation, Plan, root, search_on};
 use super::trial::divide;
-use super::{Bounds, Family, Method, Stage};
+use super::{Bounds, Engine, Family, Method, Stage};
 use crate::error::Result;
 use crate::primality::is_bpsw_prime;
 use crate::watch::{Share, Watch};
@@ -219,8 +219,16 @@ impl Depth {
 /// ```
 ///
 /// # Errors
-/// As [`search`].
+/// As [`search_on`].
 pub fn factor(numbers: &[BigUint], depth: Depth, watch: &dyn Watch) -> Result<Known> {
+    factor_on(&Engine::cpu(), numbers, depth, watch)
+}
+
+/// [`factor`] on an engine.
+///
+/// # Errors
+/// As [`search_on`].
+pub fn factor_on(engine: &Engine, numbers: &[BigUint], depth: Depth, watch: &dyn Watch) -> Result<Known> {
     let mut all: Vec<Factors> = numbers.par_iter().map(Factors::new).collect();
     let steps = depth.steps();
     // The repetitions are not expected.
@@ -229,7 +237,7 @@ pub fn factor(numbers: &[BigUint], depth: Depth, watch: &dyn Watch) -> Result<Kn
     for step in &steps {
         let from = (done / total).min(1.0);
         done += step.cost();
-        stopped = !run(step, &mut all, &Share { watch, from, of: (done / total).min(1.0) - from })?;
+        stopped = !run(engine, step, &mut all, &Share { watch, from, of: (done / total).min(1.0) - from })?;
         if stopped || all.iter().all(Factors::is_complete) {
             break;
         }
@@ -240,7 +248,7 @@ pub fn factor(numbers: &[BigUint], depth: Depth, watch: &dyn Watch) -> Result<Kn
 }
 
 /// Does a step; false if the watch stops it.
-fn run(step: &Step, all: &mut [Factors], watch: &dyn Watch) -> Result<bool> {
+fn run(engine: &Engine, step: &Step, all: &mut [Factors], watch: &dyn Watch) -> Result<bool> {
     let parts = |place: usize| (0..all[place].composites.len()).map(move |part| (place, part));
     let number = |(place, part): &(usize, usize)| &all[*place].composites[*part].number;
     let mut open: Vec<(usize, usize)> = (0..all.len()).flat_map(parts).collect();
@@ -251,7 +259,7 @@ fn run(step: &Step, all: &mut [Factors], watch: &dyn Watch) -> Result<bool> {
         let numbers: Vec<BigUint> = piece.iter().map(|part| number(part).clone()).collect();
         let share = |parts: usize| parts as f64 / open.len() as f64;
         let share = Share { watch, from: share(found.len()), of: share(piece.len()) };
-        let outcome = search(&numbers, &step.plan, &share, &mut |_, _| {})?;
+        let outcome = search_on(engine, &numbers, &step.plan, &share, &mut |_, _| {})?;
         found.extend(outcome.numbers);
         stopped = outcome.stopped;
         if stopped {

@@ -14,6 +14,7 @@ unless `Array.to` says so. Functions have gmpy2's names where gmpy2 has them.
 from . import collatz, ecdlp
 from ._array import Array, concatenate, where
 from ._create import array, from_dlpack, from_limbs, get_device, load, random, save, set_device, zeros
+from ._factors import Factors, Find, ecm, factor, pm1, pp1
 from ._functions import (
     addmod,
     apply,
@@ -57,6 +58,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Array",
+    "Factors",
+    "Find",
     "LaneError",
     "LaneZeroDivisionError",
     "Mod",
@@ -73,8 +76,10 @@ __all__ = [
     "devices",
     "divexact",
     "ecdlp",
+    "ecm",
     "errors",
     "f_divmod",
+    "factor",
     "fma",
     "from_dlpack",
     "from_limbs",
@@ -100,8 +105,10 @@ __all__ = [
     "mulmod",
     "next_prime",
     "operations",
+    "pm1",
     "popcount",
     "powmod",
+    "pp1",
     "prod",
     "random",
     "save",

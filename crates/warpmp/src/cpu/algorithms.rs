@@ -13,7 +13,7 @@ use super::parts::{self, Part};
 use super::reduction::{self, Residue};
 use super::simd::{self, Dividend, Power};
 use super::word::{self, Word};
-use super::{general, library, linear, rows::Piece, schoolbook, secret, transform};
+use super::{general, library, linear, rows::Piece, schoolbook, secret, transform, word_euclid};
 use crate::error::{Error, Result};
 use crate::operation::{Operation, linear, linear_modular};
 
@@ -220,6 +220,7 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
         O::Gcd => {
             const {
                 &[
+                    A::word(word_euclid::gcd),
                     A { best_bits: 0..=24576, ..A::ifma(simd::gcd::<Ifma>) },
                     A { best_bits: 0..=8192, ..A::avx2(simd::gcd::<Fma>) },
                     A::dashu(general::gcd),
@@ -231,6 +232,7 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
         O::GcdExt => {
             const {
                 &[
+                    A::word(word_euclid::gcd_ext),
                     A::ifma(simd::gcd_ext::<Ifma>),
                     A { best_bits: 0..=6144, ..A::avx2(simd::gcd_ext::<Fma>) },
                     A::dashu(general::gcd_ext),
@@ -255,6 +257,7 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
         O::InvMod => {
             const {
                 &[
+                    A::word(word_euclid::inverse),
                     A::ifma(simd::inverse::<Ifma>),
                     A { best_bits: 0..=6144, ..A::avx2(simd::inverse::<Fma>) },
                     A::dashu(general::inv_mod),

@@ -15,6 +15,7 @@
 //! secret.rs      powers whose time does not depend on the exponent
 //! reduction.rs   Montgomery's products and reductions in words
 //! word.rs        numbers of one word, modular ones
+//! word_euclid.rs common divisors and cofactors of one word
 //! general.rs     everything else: dashu-int
 //! newton.rs      the same of long numbers: products by transforms, quotients and roots by Newton's iteration
 //! euclid.rs      inverses and cofactors
@@ -36,6 +37,7 @@ mod simd;
 mod sums;
 mod transform;
 mod word;
+mod word_euclid;
 
 use std::time::Instant;
 

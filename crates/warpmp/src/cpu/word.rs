@@ -10,7 +10,7 @@
 
 use warpmp_simd::words;
 
-use super::rows::{Piece, digit_of};
+use super::rows::{Piece, digit_of, join};
 use super::simd::Power;
 use super::{general, reduction};
 use crate::operation::Status;
@@ -41,40 +41,59 @@ pub(super) enum Word {
 }
 
 /// Computes a piece.
-pub(super) fn run(mut piece: Piece<'_>, word: Word) {
-    let last = piece.operands.len() - 1;
-    let limbs = piece.operands[last].limbs();
+pub(super) fn run(piece: Piece<'_>, word: Word) {
+    let limbs = piece.operands[piece.operands.len() - 1].limbs();
     if word == Word::Reduced && limbs > 2 {
         return reduction::run(piece, reduction::Residue::Given);
     }
     let radix_bits = 32 * limbs;
+    let has_quotient = piece.results.len() == 2 + usize::from(piece.operation.has_status());
+    let montgomery = move |t, m| u128::from(Ring::new(m as u64).over_radix(t, radix_bits));
+    match word {
+        Word::Quotient if has_quotient => each(piece, |[a, _, m]| Ok(divide(a, m))),
+        Word::Quotient => each(piece, |[a, _, m]| Ok([divide(a, m)[1]])),
+        Word::Product => each(piece, |[a, b, m]| Ok([divide(a * b, m)[1]])),
+        Word::Raised => each(piece, |[a, _, m]| Ok([divide(a << radix_bits, m)[1]])),
+        Word::Montgomery => each(piece, |[a, b, m]| Ok([montgomery(a * b, m)])),
+        Word::Reduced => each(piece, |[a, _, m]| Ok([montgomery(a, m)])),
+        Word::Root => each(piece, |[a, ..]| Ok(root(a))),
+    }
+}
+
+/// Computes each lane without a fault. `compute` takes the first operand, the first one or the second of three, and the last one.
+pub(super) fn each<const N: usize>(mut piece: Piece<'_>, compute: impl Fn([u128; 3]) -> Result<[u128; N], Status>) {
+    let last = piece.operands.len() - 1;
+    let radix_bits = 32 * piece.operands[last].limbs();
     let preconditions = piece.operation.preconditions();
     let has_status = piece.operation.has_status();
-    let numbers = piece.results.len() - usize::from(has_status);
     for lane in 0..piece.lanes() {
-        let status = preconditions.check(|i| piece.operands[i].row(lane));
-        let mut found = [0; 2];
-        if status == Status::Fine {
-            let value = |i: usize| number(piece.operands[i].row(lane));
+        let value = |i: usize| number(piece.operands[i].row(lane));
+        let outcome = match preconditions.check_numbers(value, radix_bits) {
             // The second factor of a square is the first one.
-            let (a, b, m) = (value(0), value(usize::from(last == 2)), value(last));
-            found = match word {
-                Word::Quotient if numbers == 2 => [a / m, a % m],
-                Word::Quotient => [a % m, 0],
-                Word::Product => [a * b % m, 0],
-                Word::Raised => [(a << radix_bits) % m, 0],
-                Word::Montgomery => [u128::from(Ring::new(m as u64).over_radix(a * b, radix_bits)), 0],
-                Word::Reduced => [u128::from(Ring::new(m as u64).over_radix(a, radix_bits)), 0],
-                Word::Root => root(a),
-            };
-        }
-        for (i, found) in found.into_iter().enumerate().take(numbers) {
+            Status::Fine => compute([value(0), value(usize::from(last == 2)), value(last)]),
+            fault => Err(fault),
+        };
+        let (found, status) = match outcome {
+            Ok(found) => (found, Status::Fine),
+            Err(status) => ([0; N], status),
+        };
+        for (i, found) in found.into_iter().enumerate() {
             put(&mut piece, i, lane, found);
         }
         if has_status {
-            piece.put_word(numbers, lane, u64::from(status.code()));
+            put(&mut piece, N, lane, status.code().into());
         }
     }
+}
+
+/// The quotient and the remainder.
+#[inline]
+fn divide(a: u128, m: u128) -> [u128; 2] {
+    if let (Ok(a), Ok(m)) = (u64::try_from(a), u64::try_from(m)) {
+        return [u128::from(a / m), u128::from(a % m)];
+    }
+    let quotient = a / m;
+    [quotient, a.wrapping_sub(quotient.wrapping_mul(m))]
 }
 
 /// Powers or strong tests of a piece, powers modulo even numbers by another algorithm.
@@ -214,35 +233,50 @@ impl Ring {
 fn number(row: &[u32]) -> u128 {
     match *row {
         [a] => u128::from(a),
-        [a, b] => u128::from(u64::from(a) | u64::from(b) << 32),
+        [a, b] => u128::from(join(a, b)),
+        [a, b, c, d] => u128::from(join(a, b)) | u128::from(join(c, d)) << 64,
         _ => row.iter().rev().fold(0, |number, limb| number << 32 | u128::from(*limb)),
     }
 }
 
-/// Stores a number; the limbs that it does not have are zero.
+/// Stores a number, whose upper limbs may be cut off; the limbs that it does not have are zero.
 #[inline]
 fn put(piece: &mut Piece<'_>, result: usize, lane: usize, number: u128) {
     let rows = &mut piece.results[result];
     let row = &mut rows.words[lane * rows.limbs..][..rows.limbs];
-    for (i, limb) in row.iter_mut().enumerate() {
-        *limb = number.checked_shr(32 * i as u32).unwrap_or(0) as u32;
+    let limbs = [number as u32, (number >> 32) as u32, (number >> 64) as u32, (number >> 96) as u32];
+    // A copy of unknown length costs more than the division.
+    match row {
+        [a] => *a = limbs[0],
+        [a, b] => [*a, *b] = [limbs[0], limbs[1]],
+        [a, b, c, d] => [*a, *b, *c, *d] = limbs,
+        _ => row.iter_mut().enumerate().for_each(|(i, limb)| *limb = limbs.get(i).copied().unwrap_or(0)),
     }
 }
 
 /// The root and the remainder.
 ///
-/// bound: the double's root errs by less than 2^12: one step of Newton's method leaves an error of one.
+/// bound: the double of a number above `2^64` errs by one part in `2^51`, so its root errs by less than `2^13` and what the square leaves is
+/// below `2^78`. The step of Newton's method then errs by less than 2: by `2^26 / 2^33`, by the 16 bits that it leaves out, and by rounding.
 fn root(a: u128) -> [u128; 2] {
-    if a == 0 {
-        return [0, 0];
+    let square = |root: u64| u128::from(root) * u128::from(root);
+    let near = double(a).sqrt();
+    let mut root = near as u64;
+    if a >> 64 != 0 {
+        let rest = a.wrapping_sub(square(root)) as i128;
+        let step = (rest >> 16) as i64 as f64 * 65536.0 / (2.0 * near);
+        root = root.saturating_add_signed(step as i64);
     }
-    let first = ((a as f64).sqrt() as u128).max(1);
-    let mut root = u128::midpoint(first, a / first).min(u64::MAX.into());
-    while root * root > a {
+    while square(root) > a {
         root -= 1;
     }
-    while a - root * root > 2 * root {
+    while a - square(root) > 2 * u128::from(root) {
         root += 1;
     }
-    [root, a - root * root]
+    [root.into(), a - square(root)]
+}
+
+/// A double next to a number.
+fn double(a: u128) -> f64 {
+    ((a >> 64) as u64) as f64 * 18_446_744_073_709_551_616.0 + (a as u64) as f64
 }

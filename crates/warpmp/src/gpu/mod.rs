@@ -4,17 +4,19 @@
 //! mod.rs       the engine: transfers, launches on resident batches
 //! pipeline.rs  batches in host memory: chunks, on several streams at once
 //! slot.rs      what one chunk needs on the way: a stream, buffers, staging memory
+//! pool.rs      memory of resident batches, kept for the next ones
 //! ```
 //!
 //! Nothing here decides how to compute: that is the plan's, and the engine carries it out.
 
 mod pipeline;
+mod pool;
 mod slot;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use warpmp_device::{Buffer, Device, DeviceInfo, Event, Kind, Stream};
+use warpmp_device::{Buffer, Device, DeviceInfo, Event, Kind, Rows, Stream};
 use warpmp_launch::{Program, RowBuffer};
 
 use crate::batch::{Batch, Shape};
@@ -26,6 +28,8 @@ use crate::plan::{Plan, TILE_LANES};
 use crate::report::{EngineInfo, EngineKind, Run};
 use crate::tuning::{self, Table};
 use slot::Slot;
+
+pub(crate) use pool::{Lease, Pool};
 
 /// Some devices refuse to allocate nothing.
 const LEAST_BYTES: u64 = 4;
@@ -40,16 +44,27 @@ pub(crate) struct Engine {
     register: Register,
     /// Everything on resident batches happens in this stream's order.
     stream: Stream,
+    /// The memory of resident batches that were dropped.
+    pool: Arc<Pool>,
     /// What the stages of operations on resident batches hand on; the stream's order lets all share it.
     scratch: Mutex<Arc<Buffer>>,
-    /// The plans made last, the latest first: who repeats operations does not wait for their kernels' texts again.
+    /// The plans used last, the latest first: repeating an operation does not write the texts of its kernels again.
     latest: Mutex<Vec<(Wish, Arc<Loaded>)>>,
     /// The pipeline's slots, while no call uses them.
     slots: Mutex<Vec<Slot>>,
 }
 
-/// Plans that are kept: operations that take turns.
-const KEPT_PLANS: usize = 4;
+/// Plans that are kept: more than the operations of a program's inner loop.
+const KEPT_PLANS: usize = 64;
+/// Batches of at most this many words are uploaded by fills, which wait for nothing.
+const FEW_WORDS: usize = 8;
+
+/// Into a batch, or out of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Direction {
+    In,
+    Out,
+}
 
 /// What a plan is made for: operation, operands, algorithm.
 type Wish = (Operation, Vec<Shape>, Option<String>);
@@ -76,6 +91,7 @@ impl Engine {
         let table = tuning::shipped(device.info().capability);
         Ok(Self {
             stream: device.stream()?,
+            pool: Pool::new(device.clone()),
             scratch,
             latest: Mutex::default(),
             slots: Mutex::default(),
@@ -131,17 +147,33 @@ impl Engine {
     }
 
     pub(crate) fn upload(&self, batch: &Batch) -> Result<DeviceBatch> {
-        Ok(DeviceBatch { shape: batch.shape(), place: Place::Device(self.upload_buffer(batch)?) })
+        let resident = self.reserve(batch.shape())?;
+        self.upload_to(batch, self.resident(&resident)?)?;
+        Ok(resident)
     }
 
+    /// A batch in memory of its own, for any stream.
     fn upload_buffer(&self, batch: &Batch) -> Result<Buffer> {
-        let buffer = self.alloc(batch.shape())?;
+        let shape = batch.shape();
+        let buffer = self.device.alloc(padded_bytes(shape))?;
+        self.clear_padding(&self.stream, &buffer, shape.lanes, shape.limbs())?;
         self.device.upload(&self.stream, batch.limbs(), &buffer, 0)?;
         Ok(buffer)
     }
 
+    fn upload_to(&self, batch: &Batch, buffer: &Buffer) -> Result<()> {
+        let words = batch.limbs();
+        if words.len() > FEW_WORDS {
+            return Ok(self.device.upload(&self.stream, words, buffer, 0)?);
+        }
+        for (place, &word) in words.iter().enumerate() {
+            self.device.fill(&self.stream, buffer, place, word, 1)?;
+        }
+        Ok(())
+    }
+
     pub(crate) fn download(&self, batch: &DeviceBatch, out: &mut [u32]) -> Result<()> {
-        Ok(self.device.download(&self.stream, resident(batch)?, 0, out)?)
+        Ok(self.device.download(&self.stream, self.resident(batch)?, 0, out)?)
     }
 
     pub(crate) fn wait(&self) -> Result<()> {
@@ -151,8 +183,32 @@ impl Engine {
     /// Lanes of a batch, from `first` on, to all lanes of another.
     pub(crate) fn copy_lanes(&self, from: &DeviceBatch, first: usize, into: &DeviceBatch) -> Result<()> {
         let limbs = into.shape.limbs();
-        let (source, target) = (resident(from)?, resident(into)?);
+        let (source, target) = (self.resident(from)?, self.resident(into)?);
         Ok(self.device.copy(&self.stream, source, first * limbs, target, 0, into.shape.words())?)
+    }
+
+    /// Copies all lanes from or to memory with `stride` words from row to row.
+    pub(crate) fn copy_rows(
+        &self,
+        shape: Shape,
+        memory: &Buffer,
+        stride: usize,
+        batch: &DeviceBatch,
+        direction: Direction,
+    ) -> Result<()> {
+        let (device, stream, resident) = (&*self.device, &self.stream, self.resident(batch)?);
+        let words = shape.limbs();
+        let rows = |src_stride, dst_stride| Rows { count: shape.lanes, words, src_stride, dst_stride };
+        match direction {
+            Direction::In => device.copy_rows(stream, rows(stride, words), memory, resident)?,
+            Direction::Out => {
+                if stride > words {
+                    device.fill(stream, memory, 0, 0, shape.lanes.saturating_mul(stride))?;
+                }
+                device.copy_rows(stream, rows(words, stride), resident, memory)?;
+            }
+        }
+        Ok(())
     }
 
     /// Does an operation on resident batches into `into`, whose shapes are the results'. Timed, it returns
@@ -170,7 +226,7 @@ impl Engine {
         let lanes = loaded.plan.lanes();
         let scratch = self.scratch(loaded.plan.scratch_words(lanes))?;
         let batches = loaded.order(operands).into_iter().chain(&into);
-        let buffers = batches.map(resident).collect::<Result<Vec<_>>>()?;
+        let buffers = batches.map(|batch| self.resident(batch)).collect::<Result<Vec<_>>>()?;
         let events = if timed { Some([self.device.event()?, self.device.event()?]) } else { None };
         self.launch(&self.stream, &loaded, &buffers, &scratch, lanes, events.as_ref())?;
         let kernel = match events {
@@ -180,9 +236,30 @@ impl Engine {
         Ok((into, Run { algorithm: loaded.plan.algorithm().into(), kernel }))
     }
 
-    /// Memory for a result, to be overwritten: only what pads the last tile is zeroed.
+    /// Memory for a result, to be overwritten: only the lanes that pad the last tile are zeroed.
     pub(crate) fn reserve(&self, shape: Shape) -> Result<DeviceBatch> {
-        Ok(DeviceBatch { shape, place: Place::Device(self.alloc(shape)?) })
+        let lease = self.pool.take(padded_bytes(shape))?;
+        let batch = DeviceBatch { shape, place: Place::Device(lease) };
+        self.clear_padding(&self.stream, self.resident(&batch)?, shape.lanes, shape.limbs())?;
+        Ok(batch)
+    }
+
+    /// Sets all lanes to zero.
+    pub(crate) fn clear(&self, batch: &DeviceBatch) -> Result<()> {
+        Ok(self.device.fill(&self.stream, self.resident(batch)?, 0, 0, batch.shape.words())?)
+    }
+
+    /// Are the kernels of this operation loaded, so that [`Engine::apply_device`] only queues work?
+    pub(crate) fn only_queues(&self, operation: Operation, operands: &[Shape]) -> bool {
+        self.device.info().kind == Kind::Cuda && self.known(&(operation, operands.to_vec(), None)).is_some()
+    }
+
+    /// The plan that was made before, if it is kept.
+    fn known(&self, wish: &Wish) -> Option<Arc<Loaded>> {
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = latest.iter().position(|(known, _)| known == wish)?;
+        latest[..=place].rotate_right(1);
+        Some(Arc::clone(&latest[0].1))
     }
 
     /// Scratch memory of at least this many words.
@@ -197,16 +274,15 @@ impl Engine {
     /// Plans an operation for this device and loads its kernels.
     fn load(&self, operation: Operation, operands: &[Shape], algorithm: Option<&str>) -> Result<Arc<Loaded>> {
         let wish = (operation, operands.to_vec(), algorithm.map(str::to_owned));
-        let latest = || self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, loaded)) = latest().iter().find(|(known, _)| *known == wish) {
-            return Ok(Arc::clone(loaded));
+        if let Some(loaded) = self.known(&wish) {
+            return Ok(loaded);
         }
         let plan = self.plan(operation, operands, algorithm)?;
         let program = Program::load(&*self.device, plan.spec(), plan.max_launch_lanes())?;
         let lanes = plan.lanes();
         let row_words = plan.rows().map(|row| if row.lanes < lanes { 0 } else { row.limbs() }).collect();
         let loaded = Arc::new(Loaded { plan, program, row_words });
-        let mut latest = latest();
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         latest.truncate(KEPT_PLANS - 1);
         latest.insert(0, (wish, Arc::clone(&loaded)));
         Ok(loaded)
@@ -235,12 +311,9 @@ impl Engine {
         Ok(())
     }
 
-    /// Memory for whole tiles, what lies beyond the last lane zeroed.
-    fn alloc(&self, shape: Shape) -> Result<Buffer> {
-        let whole = Shape { lanes: shape.lanes.checked_next_multiple_of(TILE_LANES).unwrap_or(usize::MAX), ..shape };
-        let buffer = self.device.alloc(whole.bytes())?;
-        self.clear_padding(&self.stream, &buffer, shape.lanes, shape.limbs())?;
-        Ok(buffer)
+    /// The memory of a batch, for work on this engine's stream.
+    fn resident<'b>(&self, batch: &'b DeviceBatch) -> Result<&'b Buffer> {
+        batch.resident(&self.pool).ok_or(Error::ForeignBatch)
     }
 
     fn clear_padding(&self, stream: &Stream, buffer: &Buffer, lanes: usize, limbs: usize) -> Result<()> {
@@ -257,6 +330,7 @@ const fn padded(lanes: usize) -> usize {
     lanes.next_multiple_of(TILE_LANES)
 }
 
-fn resident(batch: &DeviceBatch) -> Result<&Buffer> {
-    batch.buffer().ok_or(Error::ForeignBatch)
+/// The bytes of whole tiles.
+fn padded_bytes(shape: Shape) -> u64 {
+    Shape { lanes: shape.lanes.checked_next_multiple_of(TILE_LANES).unwrap_or(usize::MAX), ..shape }.bytes()
 }

@@ -115,6 +115,7 @@ impl Engine {
         let slots = loop {
             match pipeline.take_slots(chunk) {
                 Ok(slots) => break slots,
+                Err(Error::OutOfMemory { .. }) if self.pool.clear() => {}
                 Err(Error::OutOfMemory { .. }) if chunk > TILE_LANES => chunk = padded(chunk / 2),
                 Err(error) => return Err(error),
             }

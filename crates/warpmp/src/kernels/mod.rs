@@ -13,6 +13,7 @@ pub mod column;
 pub mod fft;
 pub mod karatsuba_group;
 pub mod linear;
+mod long;
 pub mod modular;
 pub mod mul_group;
 pub mod mul_thread;
@@ -34,8 +35,8 @@ use warpmp_launch::{name_suffix as suffix, piece, vector};
 use crate::operation::{Group, Operation};
 pub use register::{Algorithm, Gpus, On, Order, Recipe, Register, With};
 pub use settings::{
-    ChainSettings, FftSettings, GroupSettings, HeldSettings, KaratsubaSettings, OwnSettings, Settings, SettingsFault,
-    SharedGroupSettings, TensorSettings, ThreadSettings, ThreadSquareSettings, WarpSettings,
+    ChainSettings, FftSettings, FixedSettings, GroupSettings, HeldSettings, KaratsubaSettings, OwnSettings, Settings,
+    SettingsFault, SharedGroupSettings, TensorSettings, ThreadSettings, ThreadSquareSettings, WarpSettings,
 };
 pub(crate) use shape::GROUP_BITS;
 pub use shape::{OperandShape, OperationShape};

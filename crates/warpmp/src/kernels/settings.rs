@@ -189,6 +189,7 @@ macro_rules! own_settings {
         impl OwnSettings for $name {
             const NAMES: &'static [&'static str] = &[$(stringify!($raw)),*];
 
+            #[allow(unused_variables, reason = "some settings have no field")]
             fn of_row(row: &Settings) -> Self {
                 Self { $($field: row.$raw.map(<$type>::of_raw),)* }
             }
@@ -201,6 +202,9 @@ macro_rules! own_settings {
 }
 
 own_settings! {
+    /// Nothing is free.
+    FixedSettings {}
+
     /// Only the size of the blocks of threads is free.
     WarpSettings {
         /// Warps a block of threads.
@@ -287,6 +291,9 @@ own_settings! {
     FftSettings {
         /// Levels at which a product is divided before a part of it is transformed.
         levels: u32 = levels,
+        /// Above 65536 bits: megabytes of scratch memory that the products of a launch have together. The second-level
+        /// cache keeps a small number from one launch to the next.
+        megabytes: u32 = block,
     }
 
     /// Numbers in the registers of a group of lanes.

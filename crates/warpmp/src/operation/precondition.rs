@@ -63,6 +63,29 @@ impl Preconditions {
         }
         if is_reduced { Status::Fine } else { Status::NotReduced }
     }
+
+    /// [`Preconditions::check`] of operands of up to 128 bits, with `R` of `radix_bits`.
+    #[inline]
+    pub(crate) fn check_numbers(&self, number: impl Fn(usize) -> u128, radix_bits: usize) -> Status {
+        let Some(divisor) = self.divisor else { return Status::Fine };
+        let m = number(divisor);
+        if m == 0 {
+            return Status::DivisionByZero;
+        }
+        if self.odd && m & 1 == 0 {
+            return Status::EvenModulus;
+        }
+        let all_below = |mut operands: u8, shift: usize| {
+            let mut is_below = true;
+            while operands != 0 {
+                is_below &= number(operands.trailing_zeros() as usize) >> shift < m;
+                operands &= operands - 1;
+            }
+            is_below
+        };
+        let is_reduced = all_below(self.reduced, 0) && all_below(self.reduced_products, radix_bits);
+        if is_reduced { Status::Fine } else { Status::NotReduced }
+    }
 }
 
 #[inline]

@@ -3,8 +3,11 @@
 use std::time::Instant;
 
 use super::{Engine, Session};
+use warpmp_device::Buffer;
+
 use crate::batch::{Batch, Shape};
 use crate::error::{Error, Result};
+use crate::gpu::Direction;
 use crate::memory::{DeviceBatch, HostBuffer, Place};
 use crate::operation::Operation;
 use crate::report::{Report, Run};
@@ -38,6 +41,28 @@ impl Session {
             _ => return Err(Error::ForeignBatch),
         }
         Ok(Batch::trusted(batch.shape, out))
+    }
+
+    /// A batch from memory of the device: rows of limbs, `stride` words from row to row. On a GPU it returns when the copy is
+    /// queued.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]; [`Error::Device`] if the rows are not in the memory; [`Error::ForeignBatch`] on the CPU.
+    pub fn copy_from(&self, memory: &Buffer, stride: usize, shape: Shape) -> Result<DeviceBatch> {
+        let Engine::Gpu(engine) = &self.engine else { return Err(Error::ForeignBatch) };
+        let batch = self.reserve(shape)?;
+        engine.copy_rows(shape, memory, stride, &batch, Direction::In)?;
+        Ok(batch)
+    }
+
+    /// Copies a batch to memory of the device: rows of limbs, `stride` words from row to row. The words of the memory between
+    /// the rows become zero. On a GPU it returns when the copy is queued.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the rows are not in the memory; [`Error::ForeignBatch`].
+    pub fn copy_to(&self, batch: &DeviceBatch, memory: &Buffer, stride: usize) -> Result<()> {
+        let Engine::Gpu(engine) = &self.engine else { return Err(Error::ForeignBatch) };
+        engine.copy_rows(batch.shape, memory, stride, batch, Direction::Out)
     }
 
     /// Waits until the operations on batches of the GPU are done, for others that read their memory. The CPU has nothing to
@@ -94,6 +119,15 @@ impl Session {
         Ok(self.run_device(operation, operands, None, into, false)?.0)
     }
 
+    /// Would [`Session::apply_device`] of these operands return at once? On a GPU it does once the kernels are compiled and
+    /// loaded: then it queues the work. The CPU and the simulator do the work during the call.
+    pub fn only_queues(&self, operation: Operation, operands: &[Shape]) -> bool {
+        match &self.engine {
+            Engine::Cpu(_) => false,
+            Engine::Gpu(engine) => engine.only_queues(operation, operands),
+        }
+    }
+
     /// [`Session::apply_device`] by the algorithm of this name, if any, into memory from [`Session::reserve`] or
     /// results to be overwritten, waiting for the end and reporting the kernels' time.
     ///
@@ -119,7 +153,19 @@ impl Session {
         Ok((results, report))
     }
 
-    /// Memory for a result of this shape where the session computes.
+    /// Zeros where the session computes, without a transfer.
+    ///
+    /// # Errors
+    /// As [`Session::reserve`].
+    pub fn zeros(&self, shape: Shape) -> Result<DeviceBatch> {
+        let zeros = self.reserve(shape)?;
+        if let Engine::Gpu(engine) = &self.engine {
+            engine.clear(&zeros)?;
+        }
+        Ok(zeros)
+    }
+
+    /// Memory for a result of this shape where the session computes. Its content is unknown.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]; [`Error::ZeroBits`].

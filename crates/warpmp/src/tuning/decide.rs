@@ -69,7 +69,9 @@ pub fn table(
     for operation in Operation::ALL {
         let measured: Vec<&Timing> = timings.iter().filter(|it| it.operation == *operation).collect();
         if !measured.is_empty() {
-            let stretches = stretches(&measured, WHOLE_BITS, |bits| fitting(*operation, bits));
+            let is_long = measured.iter().any(|it| it.bits > WHOLE_BITS);
+            let most = if is_long { operation.max_bits() } else { WHOLE_BITS };
+            let stretches = stretches(&measured, most, |bits| fitting(*operation, bits));
             rows.insert(rows_name(*operation).to_owned(), operation_rows(&stretches));
         }
     }
@@ -100,7 +102,7 @@ fn stretches<'t>(
     widths.sort_unstable();
     widths.dedup();
     let mut stretches: Vec<(usize, Stretch<'_>)> = Vec::new();
-    for bits in (32..=max_bits).step_by(32) {
+    for bits in widths_to(max_bits) {
         let fitting = fitting(bits);
         if let (true, Some((_, last))) = (fitting.is_empty(), stretches.last_mut()) {
             // No algorithm takes it, whatever a row says.
@@ -125,6 +127,15 @@ fn stretches<'t>(
         stretches.push((nearest, Stretch { to_bits: bits, fitting, timings }));
     }
     stretches.into_iter().map(|(_, stretch)| stretch).collect()
+}
+
+/// The widths where rows may end: every limb to 65536 bits, above a thirty-second part more each time.
+fn widths_to(max_bits: usize) -> impl Iterator<Item = usize> {
+    let next = move |bits: &usize| {
+        let step = if *bits < WHOLE_BITS { 32 } else { (bits / 32).next_multiple_of(32) };
+        (*bits < max_bits).then(|| (bits + step).min(max_bits))
+    };
+    std::iter::successors(Some(32), next)
 }
 
 /// The rows of an operation, narrow to wide.

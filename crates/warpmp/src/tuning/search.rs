@@ -76,8 +76,40 @@ impl Grid {
             return Self {
                 // Between powers of two also what is no multiple of many limbs: there other algorithms win.
                 bits: vec![
-                    32, 64, 128, 192, 256, 384, 512, 640, 768, 896, 1024, 1280, 1536, 1792, 2048, 2560, 3000, 3072,
-                    3584, 4096, 5000, 6144, 8192, 12288, 16384, 24576, 32768, 49152, 65536,
+                    32,
+                    64,
+                    128,
+                    192,
+                    256,
+                    384,
+                    512,
+                    640,
+                    768,
+                    896,
+                    1024,
+                    1280,
+                    1536,
+                    1792,
+                    2048,
+                    2560,
+                    3000,
+                    3072,
+                    3584,
+                    4096,
+                    5000,
+                    6144,
+                    8192,
+                    12288,
+                    16384,
+                    24576,
+                    32768,
+                    49152,
+                    65536,
+                    131_072,
+                    262_144,
+                    1 << 20,
+                    1 << 22,
+                    1 << 24,
                 ],
                 counts: vec![
                     Count::Lanes(1),
@@ -210,9 +242,10 @@ mod tests {
 
     #[test]
     fn grids_ascend_to_the_widest_operand() {
-        for grid in [Grid::full(Operation::Mul), Grid::quick(Operation::Sqr)] {
+        let most = Operation::Mul.max_bits();
+        for (grid, widest) in [(Grid::full(Operation::Mul), most), (Grid::quick(Operation::Sqr), WHOLE_BITS)] {
             assert!(grid.bits.is_sorted());
-            assert_eq!(grid.bits.last().copied(), Some(WHOLE_BITS));
+            assert_eq!(grid.bits.last().copied(), Some(widest));
         }
     }
 

@@ -13,9 +13,10 @@ use std::{
     path::Path,
 };
 
-use warpmp_numtheory::factor::{BoundsError, Plan, Sigma, SigmaError, resume, search};
+use warpmp::Selector;
+use warpmp_numtheory::factor::{BoundsError, Engine, Plan, Sigma, SigmaError, resume_on, search_on};
 
-use super::factor::{input, report::Saves};
+use super::factor::{engine_for, input, report::Saves};
 use crate::{
     console,
     error::{Error, FAILED, Result},
@@ -24,9 +25,6 @@ use crate::{
 };
 use options::Options;
 use output::Output;
-
-/// Curves a thread of a run with `-gpu` and without `-gpucurves`.
-const CURVES_OF_A_THREAD: u64 = 16;
 
 /// What is wrong with a command line.
 #[derive(Debug, thiserror::Error)]
@@ -73,7 +71,6 @@ pub(crate) fn run(words: &[OsString]) -> Result<()> {
 /// Does what the command line asks for; the exit code.
 fn work(words: &[OsString]) -> Result<u8> {
     let options = Options::read(words)?;
-    let attempts = options.attempts(full())?;
     let mut saves = Saves::open(options.save.as_deref(), options.appends)?;
     if !options.quiet {
         let version = env!("CARGO_PKG_VERSION");
@@ -83,12 +80,14 @@ fn work(words: &[OsString]) -> Result<u8> {
         return resumed(&options, file, &mut saves);
     }
     let watch = Progress::new(None, "curves", true);
-    let plan = Plan { bounds: options.bounds, attempts, one: options.one };
+    let engine = engine(&options)?;
     let mut code = 0;
     for n in input::integers_of(options.input.as_deref().unwrap_or(STDIN.as_ref()))? {
+        let attempts = options.attempts(engine.curves_together(n.bits()) as u64)?;
+        let plan = Plan { bounds: options.bounds, attempts, one: options.one };
         let mut output = Output::begin(&options, &n, plan.attempts.count())?;
         let mut told = Ok(());
-        let outcome = search(&[n], &plan, &watch, &mut |job, verdict| {
+        let outcome = search_on(&engine, &[n], &plan, &watch, &mut |job, verdict| {
             if told.is_ok() {
                 told = output.tell(plan.bounds, job, verdict).and_then(|()| saves.save(plan.bounds, job, verdict));
             }
@@ -105,13 +104,17 @@ fn work(words: &[OsString]) -> Result<u8> {
 /// Goes on from the save lines of a file; the exit code.
 fn resumed(options: &Options, file: &OsStr, saves: &mut Saves) -> Result<u8> {
     let watch = Progress::new(None, "curves", true);
+    let engine = engine(options)?;
     let mut code = 0;
     // Lines that run together; what they find is told before the next ones.
-    for lines in input::save_lines(file)?.chunks(full() as usize) {
+    let lines = input::save_lines(file)?;
+    let bits = lines.iter().map(|line| line.n.bits()).max().unwrap_or(1);
+    for lines in lines.chunks(engine.curves_together(bits)) {
         let bounds = vec![options.bounds; lines.len()];
         let mut verdicts = Vec::with_capacity(lines.len());
-        let outcome =
-            resume(lines, &bounds, &watch, &mut |_, job, verdict| verdicts.push((job.clone(), verdict.clone())))?;
+        let outcome = resume_on(&engine, lines, &bounds, &watch, &mut |_, job, verdict| {
+            verdicts.push((job.clone(), verdict.clone()));
+        })?;
         if outcome.stopped {
             return Err(Error::Interrupted);
         }
@@ -133,7 +136,12 @@ const fn after(code: u8, of_this: u8) -> u8 {
     if of_this == 0 { code } else { of_this }
 }
 
-/// Curves that run together on the processor.
-fn full() -> u64 {
-    CURVES_OF_A_THREAD * rayon::current_num_threads() as u64
+/// The engine: a GPU if `-gpu` asks for one and there is one.
+fn engine(options: &Options) -> Result<Engine> {
+    let selector = match (options.gpu, options.device) {
+        (false, _) => Selector::Cpu,
+        (true, None) => Selector::Auto,
+        (true, Some(device)) => Selector::Cuda(Some(device)),
+    };
+    engine_for(selector, u64::MAX, true)
 }

@@ -32,6 +32,7 @@ impl Method {
 
 /// A command line of GMP-ECM.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "they are GMP-ECM's flags")]
 pub(super) struct Options {
     pub(super) method: Method,
     pub(super) bounds: Bounds,
@@ -50,6 +51,8 @@ pub(super) struct Options {
     pub(super) verbose: bool,
     /// Is it a run as on a GPU: all curves at once, with a line that counts them?
     pub(super) gpu: bool,
+    /// The GPU that is named.
+    pub(super) device: Option<usize>,
 }
 
 /// The words of a command line.
@@ -86,6 +89,7 @@ impl Options {
             quiet: false,
             verbose: false,
             gpu: false,
+            device: None,
         };
         let mut bounds = Vec::new();
         let mut sigma = None;
@@ -100,7 +104,7 @@ impl Options {
                 "-x0" => options.x0 = Some(words.parsed(option, ratio)?),
                 "-c" => options.count = Some(words.parsed(option, count(0))?),
                 "-gpucurves" => options.count = Some(words.parsed(option, count(1))?),
-                "-gpudevice" => drop(words.parsed(option, count(0))?),
+                "-gpudevice" => options.device = Some(words.parsed(option, within(0, 1 << 16))?),
                 "-pm1" => options.method = Method::Pm1,
                 "-pp1" => options.method = Method::Pp1,
                 "-save" | "-savea" => {
@@ -133,13 +137,12 @@ impl Options {
 
     /// `P:S`, or `S` with the family of `-param`.
     fn parse_sigma(&self, text: &str) -> Result<Sigma, AsEcmError> {
-        let sigma = match text.contains(':') {
-            true => text.parse().map_err(AsEcmError::Sigma)?,
-            false => {
-                let reason = |reason| AsEcmError::Value { option: "-sigma".into(), value: text.into(), reason };
-                let value = integer(text).map_err(reason)?;
-                Sigma::new(self.family.unwrap_or(Family::Suyama), value).map_err(AsEcmError::Sigma)?
-            }
+        let sigma: Sigma = if text.contains(':') {
+            text.parse().map_err(AsEcmError::Sigma)?
+        } else {
+            let reason = |reason| AsEcmError::Value { option: "-sigma".into(), value: text.into(), reason };
+            let value = integer(text).map_err(reason)?;
+            Sigma::new(self.family.unwrap_or(Family::Suyama), value).map_err(AsEcmError::Sigma)?
         };
         match self.family {
             Some(family) if family != sigma.family() => Err(AsEcmError::TwoFamilies { sigma, family: family.number() }),
@@ -209,7 +212,7 @@ mod tests {
     #[test]
     fn options_of_yafu() {
         let options = read("-sigma 3:17 -save residues -gpu -cgbn -gpudevice 1 -gpucurves 96 1e6 1").unwrap();
-        assert!(options.gpu && !options.appends);
+        assert!(options.gpu && options.device == Some(1) && !options.appends);
         assert_eq!((options.bounds.b1(), options.bounds.b2()), (1_000_000, 1_000_000));
         let Attempts::CurvesFrom { first, count } = options.attempts(5).unwrap() else { panic!("no curves") };
         assert_eq!((first.to_string(), count), ("3:17".into(), 96));

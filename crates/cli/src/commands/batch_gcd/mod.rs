@@ -11,11 +11,13 @@ use std::{
     time::Instant,
 };
 
+use num_bigint::BigUint;
 use warpmp_numtheory::batch_gcd::{Finding, batch_gcd};
 
 use crate::{
     args::{ArgsError, BatchGcd},
-    console, engine,
+    console,
+    engine::{self, Trees},
     error::Result,
     interrupt,
     io::{STDIN, output::Output},
@@ -31,6 +33,9 @@ mod report;
 
 /// Keys without a modulus that are named.
 const SHOWN_SKIPPED: usize = 5;
+
+/// The products of a node of the tree: one up, and about three for the remainders down.
+const TREE_PASSES: f64 = 4.0;
 
 /// Steps of the progress bar.
 const STEPS: u64 = 10_000;
@@ -50,8 +55,10 @@ pub(crate) fn run(args: &BatchGcd) -> Result<()> {
     if output.as_ref().is_some_and(Output::is_terminal) {
         progress.hide();
     }
-    let session = engine::open(args.device.selector, args.summary.hides_notes())?;
     let moduli = Moduli::read(args)?;
+    let bits = moduli.numbers.iter().map(BigUint::bits).max().unwrap_or(0);
+    let trees = Trees { lanes: moduli.numbers.len() as u64, bits, passes: TREE_PASSES };
+    let (session, reason) = engine::open_for_trees(args.device.selector, Some(trees), args.summary.hides_notes())?;
     for (label, reason) in moduli.skipped.iter().take(SHOWN_SKIPPED) {
         console::note(&format!("warning: {label}: {reason}"));
     }
@@ -59,6 +66,7 @@ pub(crate) fn run(args: &BatchGcd) -> Result<()> {
         console::note(&format!("warning: … and {} more keys without a modulus", moduli.skipped.len() - SHOWN_SKIPPED));
     }
     let mut report = Report::new(&moduli.numbers, &session.engine().name);
+    report.reason = reason;
     report.skipped = moduli.skipped.len() as u64;
     report.read_seconds = start.elapsed().as_secs_f64();
     let outcome = batch_gcd(&session, &moduli.numbers, &progress)?;

@@ -10,7 +10,7 @@ use super::moduli::Moduli;
 use crate::{
     error::{Result, plural},
     io::output::Output,
-    summary::scaled_seconds,
+    summary::{in_brackets, scaled_seconds},
 };
 
 /// Bytes that are written at a time.
@@ -133,6 +133,9 @@ pub(super) struct Report {
     /// Zeros and ones.
     left_out: u64,
     device: String,
+    /// Why this device, if `auto` took it for the size of the work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<&'static str>,
     /// Time to open the engine and to read the file.
     pub(super) read_seconds: f64,
     #[serde(flatten)]
@@ -180,6 +183,7 @@ impl Report {
         let Self { lanes, bits, affected, pairs, duplicates, left_out, device, stages, checked, .. } = self;
         let checked = if *checked > 0 { format!("; {checked} checked") } else { String::new() };
         let skipped = if self.skipped > 0 { format!("; {} keys left out", self.skipped) } else { String::new() };
+        let reason = in_brackets(self.reason);
         let all_pairs = if stages.all_pairs > 0 {
             format!(", {} nodes all with all {}", stages.all_pairs, scaled_seconds(stages.all_pairs_seconds))
         } else {
@@ -187,7 +191,7 @@ impl Report {
         };
         format!(
             "{lanes} integer{} of {bits} bits: {affected} share a factor, in {pairs} pair{}; {duplicates} duplicate{}, \
-             {left_out} zeros and ones{skipped}; {device}, {}{checked}\n\
+             {left_out} zeros and ones{skipped}; {device}{reason}, {}{checked}\n\
              read {}, products {}{all_pairs}, remainders {}, gcds {}; {} levels on the engine, {} on the cores",
             plural(*lanes),
             plural(*pairs),

@@ -18,7 +18,7 @@ mod watch;
 use std::path::Path;
 
 use crate::{
-    args::{GpusArgs, SummaryArgs},
+    args::{GpusArgs, ObjectArgs, SummaryArgs},
     console,
     error::Result,
 };
@@ -33,6 +33,11 @@ pub(crate) fn explain(args: &args::Verify) -> Result<()> {
 /// Goes on with the campaign of a directory.
 pub(crate) fn resume(folder: &Path, device: GpusArgs, summary: SummaryArgs) -> Result<()> {
     verify::resume(folder, device, summary)
+}
+
+/// Tells how far the campaign of a directory is.
+pub(crate) fn status(folder: &Path, object: ObjectArgs) -> Result<()> {
+    status::run(&args::Status { folder: folder.to_owned(), complete: false, plot: None, object })
 }
 
 /// Runs a subcommand.

@@ -25,7 +25,7 @@ use warpmp_curves::{
 
 use super::collatz::engines::gpus;
 use crate::{
-    args::{GpusArgs, SummaryArgs},
+    args::{GpusArgs, ObjectArgs, SummaryArgs},
     console,
     error::{Error, Result},
     summary::{scaled, scaled_seconds, significant},
@@ -61,6 +61,11 @@ pub(crate) fn resume(folder: &str, device: GpusArgs, summary: SummaryArgs) -> Re
         summary,
     };
     campaign::run(&args, folder)
+}
+
+/// Tells how far the search of a directory is.
+pub(crate) fn status(folder: &str, object: ObjectArgs) -> Result<()> {
+    status::run(&args::Status { folder: folder.into(), plot: None, object })
 }
 
 /// The curve of this name, or of this file. A name with a dot or a slash is a file, as is a name of a file that exists.

@@ -1,11 +1,15 @@
 //! `warpmp factor`, `ecm`, `pm1` and `pp1`: factors of many integers.
 //!
 //! ```text
+//! bench.rs       `warpmp bench ecm`
 //! input.rs       integers, expressions and save lines of files
 //! report.rs      finds, lines of the result, the summary
 //! whole.rs       `factor`: whole factorisations
+//! campaign.rs    curves in a directory
 //! ```
 
+pub(crate) mod bench;
+pub(crate) mod campaign;
 pub(crate) mod input;
 pub(crate) mod report;
 pub(crate) mod whole;
@@ -17,14 +21,17 @@ use std::{
 };
 
 use num_bigint::BigUint;
+use rand::Rng;
+use warpmp::Selector;
 use warpmp_numtheory::factor::{
-    Attempts, Bounds, BoundsError, Job, Level, Outcome, Plan, RATIO, SaveLine, SigmaError, Verdict, resume, search,
+    Attempts, Bounds, BoundsError, Engine, Job, Level, Outcome, Plan, RATIO, SaveLine, SigmaError, Verdict,
+    campaign::FolderError, resume_on, search_on,
 };
 
 use crate::{
     args::{Ecm, FactorArgs, Pm1, Pp1},
-    console,
-    error::{Error, FAILED, Result, USAGE},
+    console, engine,
+    error::{Error, FAILED, INTERRUPTED, Result, USAGE},
     io::output::Output,
     progress::Progress,
 };
@@ -32,6 +39,11 @@ use report::{Finds, Report, Saves};
 
 /// Steps of the progress bar.
 const STEPS: u64 = 10_000;
+/// Curves below which `auto` takes the CPU: a GPU takes as long for one curve as for thousands.
+const LEAST_ON_GPU: u64 = 256;
+/// The other option that gives a bound.
+const OR_DIGITS: &str = ", or --digits D";
+
 /// Arguments and files of which no search comes.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FactorError {
@@ -41,6 +53,12 @@ pub(crate) enum FactorError {
     Sigma(#[from] SigmaError),
     #[error("give --b1 B1, the bound of the first stage{0}")]
     NoBound(&'static str),
+    #[error("the engine's verdicts differ from the CPU's: nothing was timed")]
+    Differs,
+    #[error(transparent)]
+    Campaign(Box<FolderError>),
+    #[error("interrupted; `warpmp resume {folder}` goes on")]
+    Interrupted { folder: String },
     #[error("the processor made a mistake in {count} of {attempts} attempts: the results of these do not count")]
     Slips { count: u64, attempts: u64 },
 }
@@ -50,7 +68,8 @@ impl FactorError {
     pub(crate) const fn exit_code(&self) -> u8 {
         match self {
             Self::Bounds(_) | Self::Sigma(_) | Self::NoBound(_) => USAGE,
-            Self::Slips { .. } => FAILED,
+            Self::Slips { .. } | Self::Differs | Self::Campaign(_) => FAILED,
+            Self::Interrupted { .. } => INTERRUPTED,
         }
     }
 }
@@ -59,11 +78,42 @@ impl FactorError {
 pub(crate) fn ecm(args: &Ecm) -> Result<()> {
     let level = args.digits.and_then(Level::of_digits);
     let count = level.map_or_else(|| args.curves.unwrap_or(1), |level| level.curves);
+    if let (Some(folder), Some(file)) = (&args.campaign, &args.common.file) {
+        let b1 = args.common.b1.or(level.map(|level| level.b1));
+        let bounds = bounds(&args.common, b1.ok_or(FactorError::NoBound(OR_DIGITS))?)?;
+        return campaign::run(args, folder, &input::integers(file)?, bounds, count);
+    }
     let attempts = match &args.sigma {
         Some(first) => Attempts::curves_from(first.clone(), count).map_err(FactorError::from)?,
         None => Attempts::Curves { seed: args.seed.unwrap_or_else(any_seed), count },
     };
-    run("ecm", &args.common, level.map(|level| level.b1), attempts, ", or --digits D")
+    let engine = |attempts: u64| engine_for(args.device.selector, attempts, args.common.summary.hides_notes());
+    run("ecm", &args.common, level.map(|level| level.b1), attempts, OR_DIGITS, &engine)
+}
+
+/// The engine for so many curves; `auto` takes the CPU for a few.
+///
+/// # Errors
+/// As [`engine_of`].
+pub(crate) fn engine_for(selector: Selector, curves: u64, quiet: bool) -> Result<Engine> {
+    let few = selector == Selector::Auto && curves < LEAST_ON_GPU;
+    Ok(engine_of(if few { Selector::Cpu } else { selector }, quiet)?.0)
+}
+
+/// The engine that a `--device` stands for, and its name.
+///
+/// # Errors
+/// For a device that was named and cannot be had.
+pub(crate) fn engine_of(selector: Selector, quiet: bool) -> Result<(Engine, String)> {
+    let session = engine::open_untuned(selector, quiet)?;
+    let engine = session.device().map_or_else(Engine::cpu, |device| Engine::on(device.clone()));
+    Ok((engine, session.engine().name.clone()))
+}
+
+/// A random number of so many bits.
+fn any_bits(random: &mut impl Rng, bits: u64) -> BigUint {
+    let words: Vec<u32> = (0..bits.div_ceil(32)).map(|_| random.next_u32()).collect();
+    BigUint::new(words) >> (bits.div_ceil(32) * 32 - bits)
 }
 
 /// A seed that differs from run to run.
@@ -73,22 +123,34 @@ pub(crate) fn any_seed() -> u64 {
 
 /// Runs `warpmp pm1`.
 pub(crate) fn pm1(args: &Pm1) -> Result<()> {
-    run("pm1", &args.common, None, Attempts::Pm1 { base: args.x0.clone() }, "")
+    run("pm1", &args.common, None, Attempts::Pm1 { base: args.x0.clone() }, "", &|_| Ok(Engine::cpu()))
 }
 
 /// Runs `warpmp pp1`.
 pub(crate) fn pp1(args: &Pp1) -> Result<()> {
     let starts = if args.x0.is_empty() { Attempts::pp1() } else { Attempts::Pp1 { starts: args.x0.clone() } };
-    run("pp1", &args.common, None, starts, "")
+    run("pp1", &args.common, None, starts, "", &|_| Ok(Engine::cpu()))
 }
 
 /// The bounds for a first one.
 fn bounds(args: &FactorArgs, b1: u64) -> Result<Bounds> {
-    let b2 = args.b2.unwrap_or_else(|| b1.saturating_mul(RATIO).min(Bounds::MOST));
+    bounds_of(args.b2, b1)
+}
+
+/// The bounds for a first one, and a second one if it is given.
+fn bounds_of(b2: Option<u64>, b1: u64) -> Result<Bounds> {
+    let b2 = b2.unwrap_or_else(|| b1.saturating_mul(RATIO).min(Bounds::MOST));
     Ok(Bounds::new(b1, b2).map_err(FactorError::from)?)
 }
 
-fn run(op: &'static str, args: &FactorArgs, b1: Option<u64>, attempts: Attempts, or: &'static str) -> Result<()> {
+fn run(
+    op: &'static str,
+    args: &FactorArgs,
+    b1: Option<u64>,
+    attempts: Attempts,
+    or: &'static str,
+    engine: &dyn Fn(u64) -> Result<Engine>,
+) -> Result<()> {
     let start = Instant::now();
     let inputs: Vec<&OsStr> = [&args.file, &args.resume].into_iter().flatten().map(AsRef::as_ref).collect();
     let b1 = args.b1.or(b1);
@@ -116,11 +178,13 @@ fn run(op: &'static str, args: &FactorArgs, b1: Option<u64>, attempts: Attempts,
     let outcome = match (&args.resume, &args.file, &plan) {
         (Some(file), ..) => {
             let lines = input::save_lines(file)?;
-            resumed(args, &lines, b1, &progress, &mut each)?
+            resumed(&engine(lines.len() as u64)?, args, &lines, b1, &progress, &mut each)?
         }
         (None, Some(file), Some(plan)) => {
             let numbers = input::integers(file)?;
-            search(&numbers, plan, &progress, &mut |job, verdict| each(plan.bounds, job, verdict))?
+            let engine = engine(numbers.len() as u64 * plan.attempts.count())?;
+            tell_long(&engine, &numbers, args.summary.hides_notes());
+            search_on(&engine, &numbers, plan, &progress, &mut |job, verdict| each(plan.bounds, job, verdict))?
         }
         (None, ..) => return Err(Error::Bug),
     };
@@ -144,8 +208,20 @@ fn run(op: &'static str, args: &FactorArgs, b1: Option<u64>, attempts: Attempts,
     }
 }
 
+/// Tells of integers that are too long for the device.
+fn tell_long(engine: &Engine, numbers: &[BigUint], quiet: bool) {
+    let long = numbers.iter().filter(|number| number.bits() > Engine::MOST_DEVICE_BITS).count();
+    if engine.device().is_some() && long > 0 && !quiet {
+        let most = Engine::MOST_DEVICE_BITS;
+        console::note(&format!(
+            "note: {long} of the integers have more than {most} bits; the CPU computes their curves"
+        ));
+    }
+}
+
 /// Goes on from save lines, those of each bound together.
 fn resumed(
+    engine: &Engine,
     args: &FactorArgs,
     lines: &[SaveLine],
     b1: Option<u64>,
@@ -154,7 +230,7 @@ fn resumed(
 ) -> Result<Outcome> {
     let own = |line: &SaveLine| bounds(args, b1.unwrap_or(line.b1));
     let bounds = lines.iter().map(own).collect::<Result<Vec<Bounds>>>()?;
-    Ok(resume(lines, &bounds, progress, each)?)
+    Ok(resume_on(engine, lines, &bounds, progress, each)?)
 }
 
 /// The digits of a number.

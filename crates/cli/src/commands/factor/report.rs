@@ -125,8 +125,7 @@ impl<'n> Report<'n> {
 
     /// A line for each integer.
     pub(super) fn lines(&self) -> String {
-        let lines: Vec<String> = self.numbers.iter().map(product).collect();
-        lines.join("\n") + "\n"
+        lines(self.numbers)
     }
 
     pub(super) fn json(&self) -> String {
@@ -150,6 +149,11 @@ impl<'n> Report<'n> {
     }
 }
 
+/// A line for each integer.
+pub(super) fn lines(numbers: &[Factorisation]) -> String {
+    numbers.iter().map(|number| product(number) + "\n").collect()
+}
+
 /// The factors, rising. Parts that are not prime stand in brackets.
 fn product(number: &Factorisation) -> String {
     line(&number.n, number.primes.iter().map(|find| &find.prime), number.composites.iter())
@@ -171,7 +175,7 @@ pub(super) fn line<'n>(
     format!("{n} = {}", parts.iter().map(part).collect::<Vec<_>>().join(" * "))
 }
 
-fn object(number: &Factorisation) -> Value {
+pub(super) fn object(number: &Factorisation) -> Value {
     let prime = |find: &Find| {
         let (name, sigma, stage) = match &find.by {
             None => (None, None, None),

@@ -8,7 +8,7 @@ use std::{
 
 use num_bigint::BigUint;
 use serde_json::{Value, json};
-use warpmp_numtheory::factor::{Composite, Depth, Factors, Method, Origin, Prime, factor};
+use warpmp_numtheory::factor::{Composite, Depth, Factors, Level, Method, Origin, Prime, factor_on};
 
 use super::{any_seed, digits_of, input, report};
 use crate::{
@@ -37,7 +37,10 @@ pub(crate) fn run(args: &Factor) -> Result<()> {
         progress.hide();
     }
     let depth = Depth { digits: args.digits, seed: args.seed.unwrap_or_else(any_seed) };
-    let known = factor(&numbers, depth, &progress)?;
+    let curves = Level::of_digits(args.digits).map_or(u64::MAX, |level| level.curves);
+    let curves = curves.saturating_mul(numbers.len() as u64);
+    let engine = super::engine_for(args.device.selector, curves, args.summary.hides_notes())?;
+    let known = factor_on(&engine, &numbers, depth, &progress)?;
     drop(progress);
     if let Some(output) = &mut output {
         let mut lines = String::new();

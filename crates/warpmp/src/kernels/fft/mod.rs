@@ -48,14 +48,17 @@ pub struct Fft {
 /// The limbs of the longest operand that it takes.
 const MOST_LIMBS: u32 = 1 << 19;
 
+/// The most limbs of the longer operand that a block takes.
+pub(super) const BLOCK_LIMBS: u32 = 2048;
+
 /// The limbs of the longer operand that a block takes.
-const LIMBS: std::ops::RangeInclusive<u32> = 129..=2048;
+const LIMBS: std::ops::RangeInclusive<u32> = 129..=BLOCK_LIMBS;
 
 /// The limbs of the longer operand that a block takes if it is asked to, because few GPUs have the shared memory.
-const MOST_LIMBS_OF_BLOCK: u32 = 4096;
+pub(super) const MOST_LIMBS_OF_BLOCK: u32 = 4096;
 
 /// The oldest GPU whose shared memory holds a block, as compute capability times ten.
-const SHARED_MEMORY_FROM: u32 = 80;
+pub(super) const SHARED_MEMORY_FROM: u32 = 80;
 
 /// Shared memory of a multiprocessor, in bytes: a block takes 1024 bytes more than it asks for.
 const SHARED_BYTES: u32 = 227 << 10;
@@ -74,10 +77,10 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
         Gpus { from: SHARED_MEMORY_FROM, use_doubles: true },
         With::<FftSettings> {
             spec: |shape, settings, _| match Large::new(shape) {
-                Some(large) if is_divided(shape, settings) => Box::new(large),
+                Some(large) if is_divided(shape, settings) => Box::new(large.within(settings.megabytes)),
                 _ => Box::new(Fft::new(shape, settings)),
             },
-            candidates: |_| candidates::fft(),
+            candidates: candidates::fft,
         },
     ),
 };
@@ -92,7 +95,7 @@ pub(super) const SQUARES: Algorithm = Algorithm {
 /// Does a block take these operands, or the transform in four steps?
 fn fits(shape: OperationShape) -> bool {
     let limbs = shape.max_limbs();
-    if limbs > *LIMBS.end() {
+    if limbs > BLOCK_LIMBS {
         return limbs <= MOST_LIMBS && Large::new(shape).is_some();
     }
     LIMBS.contains(&limbs) && Layout::of(shape, None).is_exact()
@@ -101,7 +104,7 @@ fn fits(shape: OperationShape) -> bool {
 /// Is the product divided into four steps? Levels ask for a block where it can hold the product.
 fn is_divided(shape: OperationShape, settings: &FftSettings) -> bool {
     let limbs = shape.max_limbs();
-    limbs > MOST_LIMBS_OF_BLOCK || limbs > *LIMBS.end() && settings.levels.is_none()
+    limbs > MOST_LIMBS_OF_BLOCK || limbs > BLOCK_LIMBS && settings.levels.is_none()
 }
 
 /// The place of a thread, and where it finds things.

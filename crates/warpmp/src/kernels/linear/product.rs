@@ -146,5 +146,5 @@ fn after(
     let bindings = bindings.into_iter().chain([whole]).chain(own_place).collect();
     parts.push(Part { spec: product, bindings });
     parts.push(Part { spec: Box::new(last), bindings: last_bindings(whole) });
-    Box::new(Sequence { name, rows: addresses, parts, scratch: before + limbs + own })
+    Box::new(Sequence { name, rows: addresses, parts, scratch: before + limbs + own, whole_tiles: true })
 }

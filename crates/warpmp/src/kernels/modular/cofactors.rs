@@ -58,7 +58,13 @@ pub(super) fn stages(a: OperandShape, b: OperandShape, asynchronous: bool) -> Se
         divide(each(product_limbs), product, (each(b.limbs()), b_part), quotient, rest),
         Part { spec: Box::new(last), bindings: vec![b_part, quotient, rest, a_part, Parameter(3), Parameter(4)] },
     ];
-    Sequence { name: format!("gcd_ext{}{}b{}b{}", a.name(), b.name(), a.bits, b.bits), rows: 5, parts, scratch }
+    Sequence {
+        name: format!("gcd_ext{}{}b{}b{}", a.name(), b.name(), a.bits, b.bits),
+        rows: 5,
+        parts,
+        scratch,
+        whole_tiles: true,
+    }
 }
 
 /// The last stage: `x`, which is right but for `b = 0`, and `y`. Its operands: `b'`, the quotient, the remainder,

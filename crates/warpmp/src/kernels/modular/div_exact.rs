@@ -27,7 +27,7 @@ pub(super) fn stages(a: OperandShape, b: OperandShape, layout: Layout) -> Sequen
         Part { spec: Box::new(check), bindings: vec![quotient, rest, status, Parameter(2), Parameter(3)] },
     ];
     let name = format!("div_exact{}{}{}", a.name(), b.name(), layout.name());
-    Sequence { name, rows: 4, parts, scratch: a.limbs() + b.limbs() + 1 }
+    Sequence { name, rows: 4, parts, scratch: a.limbs() + b.limbs() + 1, whole_tiles: true }
 }
 
 /// The last stage: the quotient where the remainder is zero. Its operands: the quotient, the remainder, the status of the

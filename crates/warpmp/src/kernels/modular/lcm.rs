@@ -41,5 +41,11 @@ pub(super) fn stages(a: OperandShape, b: OperandShape, asynchronous: bool) -> Se
         },
         Part { spec: product_of(shape, asynchronous), bindings: vec![factors[0].1, factors[1].1, Parameter(2)] },
     ];
-    Sequence { name: format!("lcm{}{}b{}b{}", a.name(), b.name(), a.bits, b.bits), rows: 3, parts, scratch }
+    Sequence {
+        name: format!("lcm{}{}b{}b{}", a.name(), b.name(), a.bits, b.bits),
+        rows: 3,
+        parts,
+        scratch,
+        whole_tiles: true,
+    }
 }

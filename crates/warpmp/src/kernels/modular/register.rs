@@ -8,7 +8,7 @@ use super::super::mul_group::MulGroup;
 use super::super::mul_thread::{self, MulThread};
 use super::super::{
     Algorithm, ChainSettings, GroupSettings, HeldSettings, OperandShape, OperationShape, Order, Spec, ThreadSettings,
-    With,
+    With, long,
 };
 use super::cofactors;
 use super::division::{Division, Parts};
@@ -102,6 +102,9 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
             },
         },
     },
+    long::DIVISION,
+    long::ROOTS,
+    long::MONTGOMERY,
 ];
 
 /// The layout with the warps and the carry chains that settings say. A number over several warps has a block of its own.
@@ -275,7 +278,7 @@ fn reduced_product(
     parts.push(Part { spec: Box::new(divide), bindings });
     let function = if b_at == 0 { "sqr_mod" } else { "mul_mod" };
     let name = format!("{function}{}{}{}{}", a.name(), b.name(), m.name(), layout.name());
-    Box::new(Sequence { name, rows: m_at + 3, parts, scratch })
+    Box::new(Sequence { name, rows: m_at + 3, parts, scratch, whole_tiles: true })
 }
 
 /// A multiplication.

@@ -145,3 +145,11 @@ fn the_ranking_has_each_algorithm_once() {
         ranking(&times, Operation::Mul, 64, 1).iter().map(|it| (it.algorithm.as_str(), it.seconds)).collect();
     assert_eq!(names, [("thread", 1.0), ("group", 2.0)]);
 }
+
+#[test]
+fn rows_end_at_every_limb_and_above_65536_bits_at_fewer_widths() {
+    assert!(widths_to(256).eq((32..=256).step_by(32)));
+    let long: Vec<usize> = widths_to(1 << 24).skip_while(|bits| *bits < WHOLE_BITS).collect();
+    assert!(long.len() < 200 && long.last() == Some(&(1 << 24)) && long.is_sorted());
+    assert!(long.windows(2).all(|pair| pair[1] % 32 == 0 && pair[1] <= pair[0] + pair[0] / 16));
+}

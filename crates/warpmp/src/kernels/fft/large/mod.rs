@@ -6,7 +6,7 @@
 //! launch     seven launches, six for a square: `Step`; 16 points a thread in each block of a transform
 //! cost       `bytes_moved` bytes of scratch memory a lane; as many operations on doubles as short products, and 16 a point for
 //!            turning rows and back
-//! registers  at most 255; the longest lengths have blocks of 384 threads, and 168
+//! registers  at most 168: `Large::bounds`
 //! bound      `bound.rs`: the error of every coefficient is below 1/2; `carry.rs`: a chunk carries at most 1
 //! source     Bailey's four-step transform, J. of Supercomputing 4 (1990). The balanced digits without a chain, the bound and the
 //!            carries from estimates are ours.
@@ -36,6 +36,7 @@ use warpmp_launch::{Entry, Geometry, Ports, Stage};
 use super::super::{OperationShape, Spec};
 use super::angle::divided_cosine_and_sine;
 use super::bound::Pass;
+use super::{REGISTERS, SHARED_BYTES};
 use carry::SEGMENT_WARPS;
 use split::{POINT_BYTES, Split};
 
@@ -44,6 +45,8 @@ use split::{POINT_BYTES, Split};
 pub struct Large {
     shape: OperationShape,
     split: Split,
+    /// Megabytes of scratch memory that a launch may take; none: as much as the plan allows.
+    megabytes: Option<u32>,
 }
 
 /// Where a thread is.
@@ -74,7 +77,13 @@ enum Step {
 impl Large {
     /// The kernels for these operands, if there is a division whose products are exact.
     pub fn new(shape: OperationShape) -> Option<Self> {
-        Split::of(shape).map(|split| Self { shape, split })
+        Split::of(shape).map(|split| Self { shape, split, megabytes: None })
+    }
+
+    /// The same with this many megabytes of scratch memory for a launch.
+    #[must_use]
+    pub fn within(self, megabytes: Option<u32>) -> Self {
+        Self { megabytes, ..self }
     }
 
     /// The passes of all kernels, in their order, with their errors.
@@ -130,8 +139,22 @@ impl Large {
             Step::Chain => (32, 1, 0),
             Step::Finish => (32 * SEGMENT_WARPS, split.segments() / SEGMENT_WARPS, 0),
         };
-        let max_lanes = (1 << 30) / blocks;
+        let together = self.megabytes.map_or(u64::MAX, |it| (u64::from(it) << 20) / u64::from(split.scratch_bytes()));
+        let max_lanes = ((1 << 30) / blocks).min(u32::try_from(together.max(1)).unwrap_or(u32::MAX));
         Geometry { blocks, max_lanes, ..Geometry::new(threads, 1) }.with_shared(shared)
+    }
+
+    /// As many blocks a multiprocessor as shared memory allows and as leave the registers that the passes need. While a
+    /// block waits for memory, others compute.
+    fn bounds(&self, step: Step) -> Bounds {
+        let Geometry { threads, shared_bytes, .. } = self.geometry(step);
+        let registers = match step {
+            Step::Down(_) | Step::Rows => 160,
+            Step::Up => 96,
+            Step::Words | Step::Chain | Step::Finish => 255,
+        };
+        let blocks = (SHARED_BYTES / (shared_bytes + 1024)).min(REGISTERS / (threads * registers));
+        Bounds { max_threads: Some(threads), min_blocks: Some(blocks.max(1)), ..Bounds::default() }
     }
 
     fn kernel(&self, step: Step, entry: &Entry) -> Kernel {
@@ -145,7 +168,7 @@ impl Large {
             Step::Finish => format!("{}_finish", self.name()),
         };
         let (mut b, ports) = entry.open(&name, Glue::None, rows, true);
-        b.bounds(Bounds { max_threads: Some(self.geometry(step).threads), min_blocks: Some(1), ..Bounds::default() });
+        b.bounds(self.bounds(step));
         self.write(&mut b, step, &ports);
         b.finish()
     }
@@ -203,7 +226,8 @@ impl Spec for Large {
         let Split { limbs: [la, _, lc], square, parts, height, width, digit_bits } = self.split;
         let operands =
             if square { format!("sqr_fft_{la}_{lc}") } else { format!("mul_fft_{}", self.shape.product_name()) };
-        format!("{operands}_{parts}x{height}x{width}_{digit_bits}")
+        let together = self.megabytes.map_or(String::new(), |it| format!("_within{it}"));
+        format!("{operands}_{parts}x{height}x{width}_{digit_bits}{together}")
     }
 
     fn scratch_limbs(&self) -> u32 {

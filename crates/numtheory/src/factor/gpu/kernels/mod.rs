@@ -1,0 +1,245 @@
+//! The kernels of both stages on a device, one job each.
+//!
+//! ```text
+//! enter.rs    plain numbers become residues: the constants of a lane
+//! ladder.rs   some bits of a ladder
+//! leave.rs    numbers leave their form: the check of a ladder, the quotient X/Z
+//! invert.rs   inverses, and the divisors that have none
+//! points.rs   baby steps and giant steps
+//! batch.rs    many denominators with one inversion
+//! pairs.rs    the products of pairs
+//! residues.rs residues of a lane, reduced or lazy
+//! columns.rs  where the points of a second stage lie in memory
+//! ```
+//!
+//! A lane has one row of each buffer. All lanes of a launch have moduli of as many limbs, a [`Class`].
+
+mod batch;
+mod columns;
+mod enter;
+mod invert;
+mod ladder;
+mod leave;
+mod pairs;
+mod points;
+mod residues;
+
+use warpmp_kernel::build::{Builder, Emit, R32, R64};
+use warpmp_kernel::ir::{Space, Vector};
+use warpmp_launch::{Frame, Layout, Rows, Signature, Spec, Stage, piece};
+
+pub(in crate::factor) use columns::SLOT_WORDS;
+
+/// The numbers of a lane that stay.
+///
+/// | number | constant |
+/// |---|---|
+/// | 0 | `N` |
+/// | 1 | the start's `x` |
+/// | 2 | `d = (A + 2)/4` |
+/// | 3 | `R² mod N` |
+/// | 4 | 1 |
+/// | 5 | the word `σ` |
+///
+/// Numbers 1, 2 and 4 are residues.
+pub(in crate::factor) mod constant {
+    pub(in crate::factor) const MODULUS: u32 = 0;
+    pub(in crate::factor) const START: u32 = 1;
+    pub(in crate::factor) const D: u32 = 2;
+    pub(in crate::factor) const SQUARE: u32 = 3;
+    pub(in crate::factor) const ONE: u32 = 4;
+    pub(in crate::factor) const WORD: u32 = 5;
+    pub(in crate::factor) const COUNT: u32 = 6;
+}
+
+/// The numbers of a lane that change: residues.
+///
+/// A ladder has its two points `(X : Z)` in four numbers that follow one another. A second stage has three points: the giant step
+/// that is next, the one after it, and the distance; then the product.
+pub(in crate::factor) mod state {
+    pub(in crate::factor) const HERE: u32 = 0;
+    pub(in crate::factor) const AFTER: u32 = 2;
+    pub(in crate::factor) const STEP: u32 = 4;
+    pub(in crate::factor) const PRODUCT: u32 = 8;
+    pub(in crate::factor) const COUNT: u32 = 9;
+}
+
+/// What lanes of a launch have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(in crate::factor) struct Class {
+    /// Limbs of the modulus.
+    pub(in crate::factor) limbs: u32,
+    /// Have the moduli [`SPARE_BITS`] or more above them in their limbs? Then residues are not reduced.
+    pub(in crate::factor) lazy: bool,
+    /// Are the curves of the third family, `d = σ/2³²` with a word `σ`?
+    pub(in crate::factor) word: bool,
+    /// Do they start at 2?
+    pub(in crate::factor) two: bool,
+}
+
+/// Bits that lazy residues need above the modulus; see `residues.rs`.
+const SPARE_BITS: u32 = 5;
+
+impl Class {
+    /// The longest moduli: a group of 32 lanes holds them.
+    pub(in crate::factor) const MOST_BITS: u64 = 16_384;
+
+    /// The class of moduli with so many bits.
+    pub(in crate::factor) const fn of(bits: u64, word: bool, two: bool) -> Self {
+        let limbs = (bits as u32).div_ceil(32);
+        Self { limbs, lazy: 32 * limbs >= bits as u32 + SPARE_BITS, word, two }
+    }
+
+    /// How the numbers lie in the lanes of a group.
+    pub(in crate::factor) const fn layout(self) -> Layout {
+        Layout::of(self.limbs)
+    }
+
+    /// The same for inversions, which need a limb more.
+    const fn inversion_layout(self) -> Layout {
+        Layout::of(self.limbs + 1)
+    }
+
+    /// The rows that a lane has of each kind.
+    fn rows(self, numbers: u32) -> Rows {
+        Rows::each(numbers * self.limbs)
+    }
+
+    /// The end of a kernel's name.
+    fn name(self) -> String {
+        let Self { limbs, lazy, word, two } = self;
+        let part = |holds: bool, name: &'static str| if holds { name } else { "" };
+        format!("_{limbs}{}{}{}", part(lazy, "_lazy"), part(word, "_word"), part(two, "_two"))
+    }
+}
+
+/// The kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(in crate::factor) enum Job {
+    /// `plain (N, x, d or σ) → constants, state, found`.
+    Enter,
+    /// `constants, control (bit, bits, begins), exponent → state`.
+    Ladder,
+    /// `constants, state → total, status`: the denominator of the first point, plain; does the ladder pass its check?
+    Check,
+    /// `constants → total, found`: the inverse of the total; 1 and a divisor if there is none.
+    Invert,
+    /// `constants, state, total → residue`: `X·total`.
+    Quotient,
+    /// `constants, control (points, x, z), gaps, columns → state`: the baby steps.
+    Babies,
+    /// `constants, control (points, x, z), columns → state`: giant steps.
+    Giants,
+    /// `constants, control (points, x, z, before), columns → total`: the product of denominators.
+    Denominators,
+    /// `constants, control, columns, total → state`: the points' `x`.
+    Normalise,
+    /// `constants, control (giants, x), pairs, columns → state`.
+    Pairs,
+    /// `constants, state → total`: the product, plain.
+    Product,
+}
+
+impl Job {
+    /// The kernels of both stages.
+    pub(in crate::factor) const FIRST: &[Self] =
+        &[Self::Enter, Self::Ladder, Self::Check, Self::Invert, Self::Quotient];
+    pub(in crate::factor) const SECOND: &[Self] = &[
+        Self::Enter,
+        Self::Ladder,
+        Self::Invert,
+        Self::Babies,
+        Self::Giants,
+        Self::Denominators,
+        Self::Normalise,
+        Self::Pairs,
+        Self::Product,
+    ];
+}
+
+/// A kernel for a class.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::factor) struct Kernel {
+    pub(in crate::factor) job: Job,
+    pub(in crate::factor) class: Class,
+}
+
+impl Spec for Kernel {
+    fn name(&self) -> String {
+        let job = match self.job {
+            Job::Enter => "ecm_enter",
+            Job::Ladder => "ecm_ladder",
+            Job::Check => "ecm_check",
+            Job::Invert => "ecm_invert",
+            Job::Quotient => "ecm_quotient",
+            Job::Babies => "ecm_babies",
+            Job::Giants => "ecm_giants",
+            Job::Denominators => "ecm_denominators",
+            Job::Normalise => "ecm_normalise",
+            Job::Pairs => "ecm_pairs",
+            Job::Product => "ecm_product",
+        };
+        format!("{job}{}", self.class.name())
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let class = self.class;
+        let [one, constants, state] = [1, constant::COUNT, state::COUNT].map(|numbers| class.rows(numbers));
+        let word = Rows::common(1);
+        let (operands, results) = match self.job {
+            Job::Enter => (vec![class.rows(3)], vec![constants.limbs, state.limbs, one.limbs]),
+            Job::Ladder | Job::Giants => (vec![constants, word, word], vec![state.limbs]),
+            Job::Check | Job::Product => (vec![constants, state], vec![one.limbs]),
+            Job::Invert => (vec![constants], vec![one.limbs, one.limbs]),
+            Job::Quotient => (vec![constants, state, one], vec![one.limbs]),
+            Job::Babies | Job::Pairs => (vec![constants, word, word, word], vec![state.limbs]),
+            Job::Denominators => (vec![constants, word, word], vec![one.limbs]),
+            Job::Normalise => (vec![constants, word, word, one], vec![state.limbs]),
+        };
+        let signature = Signature::new(operands, results);
+        let signature = if self.job == Job::Check { signature.with_status() } else { signature };
+        let layout = if self.job == Job::Invert { class.inversion_layout() } else { class.layout() };
+        vec![layout.stage(self.name(), signature, move |b, frame| self.body(b, frame))]
+    }
+}
+
+impl Kernel {
+    fn body(&self, b: &mut Builder, frame: &Frame) {
+        let class = self.class;
+        match self.job {
+            Job::Enter => enter::body(b, frame, class),
+            Job::Ladder => ladder::body(b, frame, class),
+            Job::Check => leave::check(b, frame, class),
+            Job::Invert => invert::body(b, frame, class),
+            Job::Quotient => leave::quotient(b, frame, class),
+            Job::Babies => points::babies(b, frame, class),
+            Job::Giants => points::giants(b, frame, class),
+            Job::Denominators => batch::denominators(b, frame, class),
+            Job::Normalise => batch::normalise(b, frame, class),
+            Job::Pairs => pairs::body(b, frame, class),
+            Job::Product => leave::product(b, frame, class),
+        }
+    }
+}
+
+/// A number of an operand's row.
+fn load(b: &mut Builder, frame: &Frame, class: Class, operand: usize, number: u32) -> Vec<R32> {
+    frame.load_part(b, operand, number * class.limbs, class.limbs)
+}
+
+/// A number of a row that this kernel also writes.
+fn load_number(b: &mut Builder, frame: &Frame, class: Class, row: R64, number: u32) -> Vec<R32> {
+    frame.read(b, row, number * class.limbs, class.limbs, piece(class.limbs))
+}
+
+/// Stores a number of a row.
+fn store_number(b: &mut Builder, frame: &Frame, class: Class, row: R64, number: u32, value: &[R32]) {
+    let at = b.add64(row, u64::from(4 * number * class.limbs));
+    frame.write(b, at, class.limbs, piece(class.limbs), value);
+}
+
+/// The control words of a launch, in an operand.
+fn control<const WORDS: usize>(b: &mut Builder, frame: &Frame, operand: usize) -> [R32; WORDS] {
+    let row = frame.operand_row(b, operand);
+    std::array::from_fn(|i| b.load_global(Space::GlobalConst, Vector::V1, row, 4 * i as u32)[0])
+}

@@ -1,0 +1,113 @@
+//! `ecm_babies`, `ecm_giants`: the points of a second stage.
+//!
+//! computes   `ecm_babies`: `j·Q` for each baby step `j`, with `Q` the start. `ecm_giants`: the next giant steps
+//! requires   `ecm_babies`: for each baby step half its distance from the one before it, 0 for the first, which is 1.
+//!            `ecm_giants`: the next two points and their distance in the state
+//! cost       4 products and 2 squares for each odd number up to the last baby step, and for each giant step
+//! registers  about `11·length + 40`
+
+use warpmp_kernel::build::{Builder, Emit, R32};
+use warpmp_kernel::fragment::assign;
+use warpmp_kernel::ir::{Cmp, Space, Vector};
+use warpmp_launch::Frame;
+
+use super::columns::Columns;
+use super::ladder::double;
+use super::residues::{Parameters, Residues};
+use super::{Class, constant, control, load, load_number, state, store_number};
+
+/// A point `(X : Z)`.
+type Point = [Vec<R32>; 2];
+
+pub(super) fn babies(b: &mut Builder, frame: &Frame, class: Class) {
+    let r = Residues::new(b, frame, class);
+    let [slots, count, x_slot, z_slot] = control(b, frame, 1);
+    let columns = Columns::new(b, frame, class, 3, slots);
+    let [x, z] = [constant::START, constant::ONE].map(|number| load(b, frame, class, 0, number));
+    let (plus, minus) = (r.add(b, &x, &z), r.sub(b, &x, &z));
+    let parameters = Parameters::new(b, frame, class);
+    let two = double(b, &r, &parameters, [plus, minus]);
+    // The difference of Q and 2Q is −Q, which has the x of Q.
+    let [before, here] = [(); 2].map(|()| [&x, &z].map(|it| it.iter().map(|&limb| b.copy(limb)).collect()));
+    // 2Q waits in memory.
+    let row = frame.result_row(b, 0);
+    for (number, value) in (state::STEP..).zip(&two) {
+        store_number(b, frame, class, row, number, value);
+    }
+    let gaps = frame.operand_row(b, 2);
+    let gaps = b.copy64(gaps);
+    let index = b.copy(0);
+    b.do_while(|b| {
+        let gap = b.load_global(Space::GlobalConst, Vector::V1, gaps, 0)[0];
+        let some = b.compare(Cmp::Ne, gap, 0);
+        b.if_(some, |b| {
+            b.do_while(|b| {
+                advance(b, frame, class, &r, [&here, &before], state::STEP);
+                let less = b.sub(gap, 1);
+                b.set(gap, less);
+                b.compare(Cmp::Ne, gap, 0)
+            });
+        });
+        store(b, &columns, index, [x_slot, z_slot], &here);
+        let next = b.add64(gaps, 4_u64);
+        b.set64(gaps, next);
+        let next = b.add(index, 1);
+        b.set(index, next);
+        b.compare(Cmp::Lt, index, count)
+    });
+}
+
+pub(super) fn giants(b: &mut Builder, frame: &Frame, class: Class) {
+    let r = Residues::new(b, frame, class);
+    let [slots, count, x_slot, z_slot] = control(b, frame, 1);
+    let columns = Columns::new(b, frame, class, 2, slots);
+    let row = frame.result_row(b, 0);
+    let mut copy = |first: u32| {
+        [first, first + 1].map(|number| {
+            let limbs = load_number(b, frame, class, row, number);
+            limbs.iter().map(|&limb| b.copy(limb)).collect()
+        })
+    };
+    let [here, after]: [Point; 2] = [copy(state::HERE), copy(state::AFTER)];
+    let index = b.copy(0);
+    b.do_while(|b| {
+        store(b, &columns, index, [x_slot, z_slot], &here);
+        advance(b, frame, class, &r, [&after, &here], state::STEP);
+        let next = b.add(index, 1);
+        b.set(index, next);
+        b.compare(Cmp::Lt, index, count)
+    });
+    for (first, point) in [(state::HERE, &here), (state::AFTER, &after)] {
+        for (number, value) in (first..).zip(point) {
+            store_number(b, frame, class, row, number, value);
+        }
+    }
+}
+
+fn store(b: &mut Builder, columns: &Columns, index: R32, slots: [R32; 2], point: &Point) {
+    for (slot, number) in slots.into_iter().zip(point) {
+        let slot = b.add(slot, index);
+        columns.store(b, slot, number);
+    }
+}
+
+/// `(here, before)` becomes `(here + step, here)`, where `before = here − step`. The step is in the state.
+fn advance(b: &mut Builder, frame: &Frame, class: Class, r: &Residues, [here, before]: [&Point; 2], step: u32) {
+    let row = frame.result_row(b, 0);
+    let [u, v] = [step, step + 1].map(|number| load_number(b, frame, class, row, number));
+    let [x, z] = here;
+    let (s, t) = (r.sub(b, x, z), r.add(b, &u, &v));
+    let f = r.mul(b, &s, &t);
+    let (s, t) = (r.add(b, x, z), r.sub(b, &u, &v));
+    let g = r.mul(b, &s, &t);
+    let (sum, difference) = (r.add(b, &f, &g), r.sub(b, &f, &g));
+    let sum = r.square(b, &sum);
+    let next_x = r.mul(b, &sum, &before[1]);
+    let difference = r.square(b, &difference);
+    let next_z = r.mul(b, &difference, &before[0]);
+    for (before, here) in before.iter().zip(here) {
+        assign(b, before, here);
+    }
+    assign(b, x, &next_x);
+    assign(b, z, &next_z);
+}

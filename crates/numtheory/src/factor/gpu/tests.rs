@@ -1,0 +1,189 @@
+//! Both stages on the simulator, and on a GPU if there is one: against the known answers, and against the cores.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+use warpmp_device::{open_cuda, open_sim};
+use warpmp_kernel::ir::{Int, Op};
+use warpmp_testkit::gpu;
+
+use super::chunk::Chunk;
+use super::*;
+use crate::factor::exponent::Exponent;
+use crate::factor::tests::{Known, expected, known};
+use crate::factor::{Bounds, Engine, Job, Method, Sigma, Stage, Verdict, run, run_on};
+
+fn sim() -> Engine {
+    Engine::on(open_sim())
+}
+
+/// The rows of elliptic curves.
+fn curves(bits: u64, most_b1: u64) -> Vec<Known> {
+    let is_curve = |row: &Known| matches!(row.job.method, Method::Ecm(_)) && row.bounds.b1() <= most_b1;
+    known(bits).into_iter().filter(is_curve).collect()
+}
+
+/// Every row in the stage that it names, with the residue that GMP-ECM saves.
+fn rows_are_as_known(engine: &Engine, rows: &[Known]) {
+    for row in rows {
+        let verdict = |bounds| run_on(engine, std::slice::from_ref(&row.job), bounds, &()).unwrap();
+        assert_eq!(verdict(row.bounds), [expected(row)], "{:?}", row.job);
+        if let Some(residue) = &row.residue {
+            let only_first = Bounds::new(row.bounds.b1(), 0).unwrap();
+            assert_eq!(verdict(only_first), [Verdict::Nothing(residue.clone())], "{:?}", row.job);
+        }
+    }
+}
+
+#[test]
+fn known_answers_on_the_simulator() {
+    rows_are_as_known(&sim(), &curves(80, 300));
+}
+
+/// All rows, and all curves of a launch that has many lanes of each width.
+#[test]
+fn known_answers_on_a_gpu() {
+    let Some(device) = gpu::or_skip(open_cuda(0)) else { return };
+    let engine = Engine::on(device);
+    rows_are_as_known(&engine, &curves(u64::MAX, u64::MAX));
+    let bounds = Bounds::new(2000, 100_000).unwrap();
+    let jobs: Vec<Job> = curves(u64::MAX, u64::MAX).into_iter().map(|row| row.job).collect();
+    let many: Vec<Job> = jobs.iter().flat_map(|job| sigmas(job, 33)).collect();
+    assert_eq!(run_on(&engine, &many, bounds, &()).unwrap(), run(&many, bounds, &()).unwrap());
+}
+
+/// Jobs on the same integer with other curves of the family.
+fn sigmas(job: &Job, count: u64) -> Vec<Job> {
+    let Method::Ecm(sigma) = &job.method else { return Vec::new() };
+    let value = sigma.value() >> 1;
+    let sigma = Sigma::new(sigma.family(), value).unwrap();
+    (0..count).map(|number| Job::ecm(job.n.clone(), sigma.after(number).unwrap())).collect()
+}
+
+/// The verdicts of some jobs are those of the cores.
+fn verdicts_agree(jobs: &[Job], [b1, b2]: [u64; 2]) -> Vec<Verdict> {
+    let bounds = Bounds::new(b1, b2).unwrap();
+    let verdicts = run_on(&sim(), jobs, bounds, &()).unwrap();
+    for (job, (mine, other)) in jobs.iter().zip(verdicts.iter().zip(run(jobs, bounds, &()).unwrap())) {
+        assert_eq!(*mine, other, "{job:?}");
+    }
+    verdicts
+}
+
+/// Lanes of different integers, widths and families do not disturb each other, in any number. Some find factors in a stage, some all
+/// primes at once, some nothing.
+#[test]
+fn lanes_in_any_number() {
+    let rows: Vec<Job> = curves(131, 2000).into_iter().map(|row| row.job).collect();
+    let small =
+        [1009_u32 * 10_007, 2003 * 3001, 65_537, 99_991 * 1009].map(|n| Job::ecm(n.into(), "3:11".parse().unwrap()));
+    let filled =
+        [64_u32, 96, 128].map(|bits| Job::ecm((BigUint::from(1_u32) << bits) - 1_u32, "3:77".parse().unwrap()));
+    let jobs: Vec<Job> = small.into_iter().chain(filled).chain(rows).collect();
+    let mut stages = [0; 4];
+    for lanes in [1, 31, 33] {
+        let jobs: Vec<Job> = jobs.iter().flat_map(|job| sigmas(job, 3)).cycle().take(lanes).collect();
+        for verdict in verdicts_agree(&jobs, [60, 900]) {
+            match verdict {
+                Verdict::Divisor { stage: Stage::First, .. } => stages[0] += 1,
+                Verdict::Divisor { stage: Stage::Second, .. } => stages[1] += 1,
+                Verdict::Whole(_) => stages[2] += 1,
+                _ => stages[3] += 1,
+            }
+        }
+    }
+    assert!(stages.iter().all(|count| *count > 0), "{stages:?}");
+    let one: Vec<Job> = sigmas(&jobs[0], 33);
+    verdicts_agree(&one, [30, 200]);
+}
+
+/// Groups of lanes: more limbs than a thread has, with bits to spare and without.
+#[test]
+fn long_integers() {
+    for bits in [513_u64, 640, 1024] {
+        let n = (BigUint::from(1_u32) << bits) - 105_u32;
+        let jobs: Vec<Job> = ["3:5", "0:9"].map(|sigma| Job::ecm(n.clone(), sigma.parse().unwrap())).to_vec();
+        verdicts_agree(&jobs, [11, 100]);
+    }
+}
+
+/// The families 0 and 1, at the widths of the known answers.
+#[test]
+fn families() {
+    let jobs: Vec<Job> = curves(320, u64::MAX)
+        .into_iter()
+        .map(|row| row.job)
+        .filter(|job| matches!(&job.method, Method::Ecm(sigma) if sigma.word().is_none()))
+        .collect();
+    assert!(jobs.len() > 3);
+    verdicts_agree(&jobs, [20, 300]);
+}
+
+/// A factor is found by the last prime of the interval, and not by a much shorter one.
+#[test]
+fn the_last_pair() {
+    let row = curves(64, 300).into_iter().find(|row| row.residue.is_some()).unwrap();
+    // The order of the curve's group is 2^3·7·23·73·9127.
+    let divisor = verdicts_agree(std::slice::from_ref(&row.job), [200, 9127]);
+    assert_eq!(divisor, [expected(&row)]);
+    let nothing = verdicts_agree(std::slice::from_ref(&row.job), [200, 8500]);
+    assert_eq!(nothing, [Verdict::Nothing(row.residue.unwrap())]);
+}
+
+fn a_lane(bits: u64) -> Lane {
+    let n = (BigUint::from(1_u32) << bits) - 189_u32;
+    let d = BigUint::from(7_u32) * (BigUint::from(1_u32) << 32_u32).modinv(&n).unwrap() % &n;
+    Lane { d, x: 2_u32.into(), n, word: Some(7) }
+}
+
+/// A chunk of lanes after a ladder.
+fn chunk<'g>(gpu: &'g Gpu, lanes: &[Lane], exponent: &Exponent) -> Chunk<'g> {
+    let chunks = gpu.chunks(lanes, true, 0).unwrap();
+    let chunk = Chunk::new(gpu, &chunks[0], lanes, 0).unwrap();
+    gpu.device.reset_counters();
+    chunk.ladder(exponent, |_| Ok(())).unwrap();
+    chunk
+}
+
+/// A slip in any number of the state is found in its lane, and in no other.
+#[test]
+fn a_planted_slip_is_found() {
+    let gpu = Gpu::new(open_sim());
+    for bits in [64, 60] {
+        let lanes = vec![a_lane(bits); 33];
+        let exponent = Exponent::new(1, 20);
+        let chunk = chunk(&gpu, &lanes, &exponent);
+        let sound = chunk.ends().unwrap();
+        assert!(sound.iter().all(|ended| ended.consistent));
+        for number in 0..4 {
+            let slipped = 7 * number + 4;
+            let word = slipped * (state::COUNT * 2) as usize + 2 * number;
+            let mut kept = [0];
+            chunk.device.download(&chunk.stream, &chunk.state, word, &mut kept).unwrap();
+            chunk.device.upload(&chunk.stream, &[kept[0] ^ 16], &chunk.state, word).unwrap();
+            for (place, ended) in chunk.ends().unwrap().iter().enumerate() {
+                assert_eq!(ended.consistent, place != slipped, "{bits} bits, number {number}, lane {place}");
+            }
+            chunk.device.upload(&chunk.stream, &kept, &chunk.state, word).unwrap();
+        }
+    }
+}
+
+/// A bit of family 3 takes four products, four squares and a row of a product by a word.
+#[test]
+fn wide_products_of_a_bit() {
+    for bits in [64_u64, 128, 250] {
+        let (gpu, lanes) = (Gpu::new(open_sim()), vec![a_lane(bits); 32]);
+        let exponent = Exponent::new(1, 30);
+        let chunk = chunk(&gpu, &lanes, &exponent);
+        let counters = chunk.device.counters().unwrap();
+        let ladder = counters.section("ladder").unwrap();
+        let wide = |op: Op| ladder.op(op).threads;
+        let layout = chunk.class.layout();
+        let limbs = chunk.class.limbs;
+        let bit = 4 * (layout.products(limbs) + layout.square_products(limbs)) + 2 * u64::from(limbs);
+        // One more is the address of the exponent's word, and one the address of the word `σ` before the first bit.
+        let counted = wide(Op::MulWide(Int::U32)) + wide(Op::MadWide(Int::U32));
+        assert!(exponent.bits() > 20);
+        assert_eq!(counted, 32 * (exponent.bits() as u64 * (bit + 1) + 1), "{bits} bits");
+    }
+}

@@ -1,0 +1,321 @@
+//! A block of a [`Line`]: its limbs, the carries between them, and the carries between blocks.
+
+use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
+use warpmp_kernel::fragment::Carries;
+use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector, Vote};
+
+use super::line::{BLOCK_WORDS, CarryIn, Function, Line, Negative, Place, Split, Word};
+use super::source::{Reader, Source};
+
+/// A block of a kernel.
+pub(super) struct Block<'l> {
+    pub(super) line: &'l Line,
+    pub(super) split: Split,
+    pub(super) reader: Reader<'l>,
+    /// The block's number among the blocks of the lane.
+    pub(super) number: R32,
+    pub(super) warp: R32,
+    /// The thread's number in its warp.
+    pub(super) member: R32,
+    /// The thread's first limb.
+    pub(super) first: R32,
+    pub(super) outputs: Vec<R64>,
+    /// The flags of the lane's blocks.
+    pub(super) flags: R64,
+    pub(super) shared: R32,
+}
+
+impl Block<'_> {
+    /// Stores the limbs of the result.
+    fn store(&self, b: &mut Builder, limbs: &[R32]) {
+        let Some(Place { row: _, from, bits }) = self.line.result else { return };
+        let count = bits.div_ceil(32);
+        let to = b.mad_wide(self.first, 4, self.outputs[0]);
+        for (&limb, i) in limbs.iter().zip(0..) {
+            let index = b.add(self.first, 32 * i);
+            let limb = if bits.is_multiple_of(32) {
+                limb
+            } else {
+                let top = b.compare(Cmp::Eq, index, count - 1);
+                let mask = b.select((1 << (bits % 32)) - 1, u32::MAX, top);
+                b.and(limb, mask)
+            };
+            let inside = b.compare(Cmp::Lt, index, count);
+            b.guarded(inside, true, |g| g.store_global(Space::Global, &[limb], to, 4 * (from + 32 * i)));
+        }
+    }
+
+    pub(super) fn bitwise(&self, b: &mut Builder) {
+        b.section("limbs");
+        let passes = self.split.passes;
+        let x = self.reader.limbs(b, &self.line.x, self.first, passes);
+        let limbs = match self.line.function {
+            Function::First | Function::Sum(..) => x,
+            Function::And(y) | Function::Or(y) | Function::Xor(y) => {
+                let y = self.reader.limbs(b, &y, self.first, passes);
+                let pairs = x.into_iter().zip(y);
+                pairs
+                    .map(|(x, y)| match self.line.function {
+                        Function::And(_) => b.and(x, y),
+                        Function::Or(_) => b.or(x, y),
+                        Function::First | Function::Xor(_) | Function::Sum(..) => b.xor(x, y),
+                    })
+                    .collect()
+            }
+        };
+        b.section("store");
+        self.store(b, &limbs);
+    }
+
+    /// The carry into the lane's number.
+    fn carry_in(&self, b: &mut Builder) -> R32 {
+        match self.line.function {
+            Function::Sum(_, CarryIn::One) => b.copy(1),
+            Function::Sum(_, CarryIn::Bit(bit)) => self.reader.bit(b, bit),
+            Function::Sum(_, CarryIn::Zero)
+            | Function::First
+            | Function::And(_)
+            | Function::Or(_)
+            | Function::Xor(_) => b.copy(0),
+        }
+    }
+
+    /// The warp's limbs of the sum without a carry into them, and its flag: 1 if it generates a carry, 2 if it passes one on.
+    fn warp_sum(&self, b: &mut Builder, y: &Source) -> (Vec<R32>, R32) {
+        let passes = self.split.passes;
+        let x = self.reader.limbs(b, &self.line.x, self.first, passes);
+        let y = self.reader.limbs(b, y, self.first, passes);
+        b.section("carry");
+        let mut incoming = None;
+        let mut limbs = Vec::new();
+        for (x, y) in x.into_iter().zip(y) {
+            let raw = b.add(x, y);
+            let generates = b.compare(Cmp::Lt, raw, x);
+            let passes_on = b.compare(Cmp::Eq, raw, u32::MAX);
+            let mut carries = Carries::look_ahead(b, generates, passes_on, 32);
+            if let Some(incoming) = incoming {
+                carries = carries.entered(b, incoming);
+            }
+            let into = carries.into_lane(b);
+            limbs.push(b.add(raw, into));
+            incoming = Some(carries.leaving(b));
+        }
+        let ones = limbs[1..].iter().fold(limbs[0], |all, &limb| b.and(all, limb));
+        let ones = b.compare(Cmp::Eq, ones, u32::MAX);
+        let ones = b.vote(Vote::All, ones);
+        let passes_on = b.select(2, 0, ones);
+        let leaves = incoming.unwrap_or(passes_on);
+        (limbs, b.or(leaves, passes_on))
+    }
+
+    /// The sum: whole if the lane has one block, else without a carry into the block.
+    pub(super) fn sum(&self, b: &mut Builder, y: &Source) {
+        b.section("limbs");
+        let Split { blocks, warps, .. } = self.split;
+        let (limbs, flag) = self.warp_sum(b, y);
+        let limbs: Vec<R32> = limbs.into_iter().map(|limb| b.copy(limb)).collect();
+        b.section("warps");
+        let bottom = b.compare(Cmp::Eq, self.member, 0);
+        let to = b.mad_lo(self.warp, 4, self.shared);
+        b.guarded(bottom, true, |g| g.store_shared(&[flag], to, 0));
+        b.barrier();
+        // Warps that are not there pass carries on.
+        let flag = b.copy(2);
+        let there = b.compare(Cmp::Lt, self.member, warps);
+        let from = b.mad_lo(self.member, 4, self.shared);
+        b.guarded(there, true, |g| g.load_into(Space::Shared, Vector::V1, &[flag], from, 0));
+        let (mut carries, [_, passes_on]) = look_ahead(b, flag);
+        if blocks == 1 {
+            let enters = self.carry_in(b);
+            carries = carries.entered(b, enters);
+        }
+        let into = carries.into_lane(b);
+        let into = b.shuffle(Shuffle::Idx, into, self.warp, 32);
+        let leaves = carries.leaving(b);
+        self.add_carry(b, &limbs, into);
+        let equal = b.vote(Vote::All, passes_on);
+        if blocks == 1 {
+            self.end(b, &limbs, leaves, equal);
+            return;
+        }
+        b.section("store");
+        self.store(b, &limbs);
+        let generates = b.and(flag, 1);
+        let generates = b.compare(Cmp::Ne, generates, 0);
+        let masks = [generates, passes_on].map(|it| b.ballot(it));
+        let all = b.select(2, 0, equal);
+        let own = b.or(leaves, all);
+        let to = b.mad_wide(self.number, 4 * BLOCK_WORDS, self.flags);
+        let thread = b.or(self.warp, self.member);
+        let one = b.compare(Cmp::Eq, thread, 0);
+        b.guarded(one, true, |g| {
+            for (word, i) in [own, masks[0], masks[1]].into_iter().zip(0..) {
+                g.store_global(Space::Global, &[word], to, 4 * i);
+            }
+        });
+    }
+
+    /// Adds a carry to the warp's limbs in place.
+    fn add_carry(&self, b: &mut Builder, limbs: &[R32], carry: R32) {
+        let enters = b.compare(Cmp::Ne, carry, 0);
+        b.if_(enters, |b| {
+            let carry = b.copy(carry);
+            for &limb in limbs {
+                let ones = b.compare(Cmp::Eq, limb, u32::MAX);
+                let ones = b.ballot(ones);
+                let sum = b.add(ones, carry);
+                let mask = b.xor(sum, ones);
+                let all = b.compare(Cmp::Eq, ones, u32::MAX);
+                let next = b.select(carry, 0, all);
+                b.set(carry, next);
+                let own = b.bfe(mask, self.member, 1);
+                let sum = b.add(limb, own);
+                b.set(limb, sum);
+            }
+        });
+    }
+
+    /// Stores the limbs and the word about the sum. `leaves`: the carry out of the sum; `equal`: is the sum without the carry
+    /// into it all ones?
+    fn end(&self, b: &mut Builder, limbs: &[R32], leaves: R32, equal: Pred) {
+        b.section("store");
+        match self.line.negative {
+            Negative::Stays => self.store(b, limbs),
+            Negative::Clears => {
+                let mask = b.sub(0, leaves);
+                let limbs: Vec<R32> = limbs.iter().map(|&limb| b.and(limb, mask)).collect();
+                self.store(b, &limbs);
+            }
+            Negative::Restores => {
+                let is_negative = b.compare(Cmp::Eq, leaves, 0);
+                b.if_(is_negative, |b| self.restore(b, limbs));
+                self.store(b, limbs);
+            }
+        }
+        self.tell(b, leaves, equal);
+    }
+
+    /// Replaces limbs of the sum by those of `x`.
+    fn restore(&self, b: &mut Builder, limbs: &[R32]) {
+        let x = self.reader.limbs(b, &self.line.x, self.first, self.split.passes);
+        for (&limb, x) in limbs.iter().zip(x) {
+            b.set(limb, x);
+        }
+    }
+
+    /// Stores the word about the sum: one thread of the lane.
+    fn tell(&self, b: &mut Builder, leaves: R32, equal: Pred) {
+        let Some(word) = self.line.word else { return };
+        let value = match word {
+            Word::Carry(_) => leaves,
+            Word::Borrow(_) => b.xor(leaves, 1),
+            Word::Order(_, signs) => {
+                let mut less = b.xor(leaves, 1);
+                for sign in signs.into_iter().flatten() {
+                    let sign = self.reader.bit(b, sign);
+                    less = b.xor(less, sign);
+                }
+                let twice = b.add(less, less);
+                let order = b.or(twice, 1);
+                b.select(0, order, equal)
+            }
+        };
+        let to = self.outputs[self.outputs.len() - 1];
+        let thread = b.or(self.warp, self.member);
+        let thread = b.or(thread, self.number);
+        let one = b.compare(Cmp::Eq, thread, 0);
+        b.guarded(one, true, |g| g.store_global(Space::Global, &[value], to, 0));
+    }
+
+    /// The second launch: carries into the blocks.
+    pub(super) fn finish(&self, b: &mut Builder) {
+        b.section("blocks");
+        let blocks = self.split.blocks;
+        let enters = self.carry_in(b);
+        let mut incoming = enters;
+        let into_block = b.copy(0);
+        let mut equal = None;
+        let group = b.shr(self.number, 5);
+        let own = b.and(self.number, 31);
+        for (number, first) in (0..).zip((0..blocks).step_by(32)) {
+            let flag = b.copy(2);
+            let from = b.mad_wide(self.member, 4 * BLOCK_WORDS, self.flags);
+            let inside = b.compare(Cmp::Lt, self.member, blocks - first);
+            b.guarded(inside, true, |g| {
+                g.load_into(Space::Global, Vector::V1, &[flag], from, 4 * BLOCK_WORDS * first);
+            });
+            let (carries, [_, passes_on]) = look_ahead(b, flag);
+            let carries = carries.entered(b, incoming);
+            let into = carries.into_lane(b);
+            let into = b.shuffle(Shuffle::Idx, into, own, 32);
+            let here = b.compare(Cmp::Eq, group, number);
+            let into = b.select(into, into_block, here);
+            b.set(into_block, into);
+            incoming = carries.leaving(b);
+            let all = b.vote(Vote::All, passes_on);
+            equal = Some(equal.map_or(all, |equal| b.and_pred(equal, all)));
+        }
+        let leaves = incoming;
+        let equal = equal.expect("there is a block");
+        b.section("finish");
+        let from = b.mad_wide(self.number, 4 * BLOCK_WORDS, self.flags);
+        let [generate, propagate] = [4, 8].map(|offset| b.load_global(Space::Global, Vector::V1, from, offset)[0]);
+        // The carries into the warps without and with the carry into the block.
+        let sum = b.add(generate, generate);
+        let sum = b.add(sum, propagate);
+        let with = b.add(sum, into_block);
+        let changed = b.xor(sum, with);
+        let into = b.bfe(changed, self.warp, 1);
+        if self.line.result.is_some() {
+            match self.line.negative {
+                Negative::Stays => self.rewrite(b, into),
+                Negative::Clears | Negative::Restores => {
+                    let is_negative = b.compare(Cmp::Eq, leaves, 0);
+                    b.if_else(
+                        is_negative,
+                        |b| {
+                            let limbs: Vec<R32> = (0..self.split.passes).map(|_| b.copy(0)).collect();
+                            if self.line.negative == Negative::Restores {
+                                self.restore(b, &limbs);
+                            }
+                            self.store(b, &limbs);
+                        },
+                        |b| self.rewrite(b, into),
+                    );
+                }
+            }
+        }
+        self.tell(b, leaves, equal);
+    }
+
+    /// Adds a carry to the warp's limbs of the result, which the first launch stored.
+    fn rewrite(&self, b: &mut Builder, carry: R32) {
+        let Some(Place { from, bits, .. }) = self.line.result else { return };
+        let enters = b.compare(Cmp::Ne, carry, 0);
+        b.if_(enters, |b| {
+            let at = b.mad_wide(self.first, 4, self.outputs[0]);
+            let limbs: Vec<R32> = (0..self.split.passes)
+                .map(|i| {
+                    let limb = b.copy(0);
+                    let index = b.add(self.first, 32 * i);
+                    let inside = b.compare(Cmp::Lt, index, bits.div_ceil(32));
+                    b.guarded(inside, true, |g| {
+                        g.load_into(Space::Global, Vector::V1, &[limb], at, 4 * (from + 32 * i));
+                    });
+                    limb
+                })
+                .collect();
+            self.add_carry(b, &limbs, carry);
+            self.store(b, &limbs);
+        });
+    }
+}
+
+/// The carries between 32 parts by their flags, and whether each part generates or passes a carry on.
+fn look_ahead(b: &mut Builder, flag: R32) -> (Carries, [Pred; 2]) {
+    let parts = [1, 2].map(|bit| {
+        let bit = b.and(flag, bit);
+        b.compare(Cmp::Ne, bit, 0)
+    });
+    (Carries::look_ahead(b, parts[0], parts[1], 32), parts)
+}

@@ -1,0 +1,94 @@
+//! The length of a divisor or of a radicand: the first stage of a division or a root.
+//!
+//! computes   the distance that takes the highest one of `d` to the top of a row of `limbs` limbs, whether `d` is not zero,
+//!            and the status of the lane
+//! launch     a warp a lane; it reads from the top until it finds a limb that is not zero
+
+use warpmp_kernel::build::{Builder, Emit, Glue};
+use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Space, Special, Vector};
+use warpmp_launch::{Entry, Geometry, Spec, Stage};
+
+use crate::operation::Status;
+
+/// Limbs of the first result: the distance; 1 if the number is not zero, else 0; half of the distance.
+pub(super) const FACTS: u32 = 3;
+
+/// Parameters of the kernel. Parameters of its launch: the divisor, the facts, the statuses, lanes.
+#[derive(Clone, Debug)]
+pub(super) struct Length {
+    /// Limbs of the divisor.
+    pub(super) divisor: u32,
+    /// Is there one divisor for all lanes?
+    pub(super) common: bool,
+    /// Limbs of the row at whose top the highest one shall be.
+    pub(super) limbs: u32,
+    /// Is the distance made even?
+    pub(super) even: bool,
+}
+
+impl Length {
+    fn kernel(&self, entry: &Entry) -> Kernel {
+        let (mut b, ports) = entry.open(&self.name(), Glue::None, &["divisor", "facts", "status"], false);
+        b.bounds(Bounds { max_threads: Some(32), ..Bounds::default() });
+        b.section("setup");
+        let [divisor, facts, status] = ports.first();
+        let lane = b.special(Special::Ctaid);
+        let member = b.special(Special::Lane);
+        let row = if self.common { divisor } else { b.mad_wide(lane, 4 * self.divisor, divisor) };
+        b.section("search");
+        // The limbs below this one are not searched yet.
+        let end = b.copy(self.divisor.next_multiple_of(32));
+        let found = b.copy(0);
+        let limb = b.copy(0);
+        b.do_while(|b: &mut Builder| {
+            let next = b.sub(end, 32);
+            b.set(end, next);
+            let index = b.add(end, member);
+            let at = b.mad_wide(index, 4, row);
+            b.set(limb, 0);
+            let inside = b.compare(Cmp::Lt, index, self.divisor);
+            b.guarded(inside, true, |g| g.load_into(Space::Global, Vector::V1, &[limb], at, 0));
+            let some = b.compare(Cmp::Ne, limb, 0);
+            let some = b.ballot(some);
+            b.set(found, some);
+            let none = b.compare(Cmp::Eq, found, 0);
+            let more = b.compare(Cmp::Ne, end, 0);
+            b.and_pred(none, more)
+        });
+        b.section("store");
+        let top = b.bfind(found);
+        let top = b.and(top, 31);
+        let highest = b.shuffle(Shuffle::Idx, limb, top, 32);
+        let index = b.add(end, top);
+        let bits = b.bfind(highest);
+        let bits = b.mad_lo(index, 32, bits);
+        let distance = b.sub(32 * self.limbs - 1, bits);
+        let zero = b.compare(Cmp::Eq, found, 0);
+        let distance = b.select(0, distance, zero);
+        let half = b.shr(distance, 1);
+        let distance = if self.even { b.add(half, half) } else { distance };
+        let fine = b.select(0, 1, zero);
+        let fault = b.select(Status::DivisionByZero.code(), 0, zero);
+        let first = b.compare(Cmp::Eq, member, 0);
+        let facts = b.mad_wide(lane, 4 * FACTS, facts);
+        let status = b.mad_wide(lane, 4, status);
+        b.guarded(first, true, |g| {
+            g.store_global(Space::Global, &[distance], facts, 0);
+            g.store_global(Space::Global, &[fine], facts, 4);
+            g.store_global(Space::Global, &[half], facts, 8);
+            g.store_global(Space::Global, &[fault], status, 0);
+        });
+        b.finish()
+    }
+}
+
+impl Spec for Length {
+    fn name(&self) -> String {
+        let (common, even) = (if self.common { "c" } else { "" }, if self.even { "_even" } else { "" });
+        format!("length_{}{common}_{}{even}", self.divisor, self.limbs)
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        vec![Stage::new(Geometry::new(32, 1), |entry| self.kernel(entry))]
+    }
+}

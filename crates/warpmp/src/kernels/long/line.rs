@@ -1,0 +1,246 @@
+//! A line: an operation in linear time on rows of any length.
+//!
+//! computes   `r = x + y + c`, `r = x` or a bitwise function of `x` and `y`, from rows that are shifted, complemented or left out
+//! launch     512 threads a block at most, up to 16384 limbs a block; rows of more limbs: several blocks and a second launch
+//! cost       a limb: its rows read once and the result written once; about 20 instructions a sum. The second launch
+//!            reads and writes the limbs of the warps that a carry reaches
+//! registers  128 at most
+//!
+//! Limb `n` of a warp is with lane `n mod 32`, in pass `n / 32`. Carries run from lane to lane and from pass to pass by
+//! ballots, from warp to warp by flags in shared memory, from block to block by flags in scratch memory.
+//!
+//! bound: [`Carries`]: a warp generates a carry, or passes one on if its limbs are all ones, never both. The same
+//! holds for a block.
+//! source: carry look-ahead by ballots, as in `group`; ours.
+
+use warpmp_kernel::build::{Emit, Glue, R64};
+use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
+use warpmp_launch::{Entry, Geometry, Spec, Stage};
+
+use super::block::Block;
+use super::source::{Bit, Number, Reader, Source};
+
+/// Warps of a block, at most.
+const MOST_WARPS: u32 = 16;
+
+/// Limbs of a lane, at most.
+const MOST_PASSES: u32 = 32;
+
+/// Limbs of a lane, at least: a warp with fewer has more to do for its flags than for its limbs.
+const LEAST_PASSES: u32 = 4;
+
+/// Words of scratch memory a block: its flag, and the masks of its warps that generate and pass on carries.
+pub(super) const BLOCK_WORDS: u32 = 3;
+
+/// The carry that enters a sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CarryIn {
+    Zero,
+    One,
+    Bit(Bit),
+}
+
+/// The function of the limbs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Function {
+    /// `x`.
+    First,
+    And(Source),
+    Or(Source),
+    Xor(Source),
+    /// `x + y + c`.
+    Sum(Source, CarryIn),
+}
+
+/// What happens where no carry leaves the sum: where a difference is negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Negative {
+    /// The result is the sum.
+    Stays,
+    /// The result is 0.
+    Clears,
+    /// The result is `x`.
+    Restores,
+}
+
+/// A word about the sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    /// The carry out of the sum.
+    Carry(Number),
+    /// 1 where no carry leaves the sum.
+    Borrow(Number),
+    /// Of a difference: 3, 0 or 1 where `x` is less, equal or greater. With the signs of two's complements.
+    Order(Number, Option<[Bit; 2]>),
+}
+
+/// The place of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) row: Number,
+    /// The limb of the row where the result begins.
+    pub(super) from: u32,
+    /// Bits that are stored.
+    pub(super) bits: u32,
+}
+
+/// Parameters of the kernels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) x: Source,
+    pub(super) function: Function,
+    /// Limbs of the sum.
+    pub(super) limbs: u32,
+    pub(super) result: Option<Place>,
+    pub(super) negative: Negative,
+    pub(super) word: Option<Word>,
+}
+
+/// How the limbs are divided.
+#[derive(Clone, Copy)]
+pub(super) struct Split {
+    pub(super) blocks: u32,
+    pub(super) warps: u32,
+    pub(super) passes: u32,
+}
+
+impl Number {
+    /// The first bits of the row.
+    pub(super) const fn place(self, bits: u32) -> Place {
+        Place { row: self, from: 0, bits }
+    }
+}
+
+impl Line {
+    /// `r = x`.
+    pub(super) const fn copy(x: Source, result: Place) -> Self {
+        Self::of(x, Function::First, result)
+    }
+
+    /// A function of the limbs of the result.
+    pub(super) const fn of(x: Source, function: Function, result: Place) -> Self {
+        let limbs = result.bits.div_ceil(32);
+        Self { x, function, limbs, result: Some(result), negative: Negative::Stays, word: None }
+    }
+
+    /// `r = x + y + c` in the limbs of the result.
+    pub(super) const fn sum(x: Source, y: Source, carry: CarryIn, result: Place) -> Self {
+        Self::of(x, Function::Sum(y, carry), result)
+    }
+
+    /// `r = x − y` in the limbs of the result.
+    pub(super) const fn difference(x: Source, y: Source, result: Place) -> Self {
+        Self::sum(x, y.turned(), CarryIn::One, result)
+    }
+
+    fn split(&self) -> Split {
+        let passes = self.limbs.div_ceil(32 * MOST_WARPS).clamp(LEAST_PASSES, MOST_PASSES);
+        let blocks = self.limbs.div_ceil(32 * passes * MOST_WARPS);
+        let warps = if blocks == 1 { self.limbs.div_ceil(32 * passes) } else { MOST_WARPS };
+        Split { blocks, warps, passes }
+    }
+
+    /// The rows that the kernels read: each once.
+    fn inputs(&self) -> Vec<Number> {
+        let mut rows = self.x.rows();
+        match self.function {
+            Function::First => {}
+            Function::And(y) | Function::Or(y) | Function::Xor(y) => rows.extend(y.rows()),
+            Function::Sum(y, carry) => {
+                rows.extend(y.rows());
+                match carry {
+                    CarryIn::Zero | CarryIn::One => {}
+                    CarryIn::Bit(bit) => rows.push(bit.row),
+                }
+            }
+        }
+        if let Some(Word::Order(_, Some(signs))) = self.word {
+            rows.extend(signs.map(|it| it.row));
+        }
+        let mut distinct: Vec<Number> = Vec::new();
+        for row in rows {
+            if !distinct.contains(&row) {
+                distinct.push(row);
+            }
+        }
+        distinct
+    }
+
+    fn outputs(&self) -> Vec<Number> {
+        let word = self.word.map(|it| match it {
+            Word::Carry(row) | Word::Borrow(row) | Word::Order(row, _) => row,
+        });
+        self.result.map(|it| it.row).into_iter().chain(word).collect()
+    }
+
+    /// The rows that it reads, then the rows that it writes.
+    pub(super) fn rows(&self) -> Vec<Number> {
+        self.inputs().into_iter().chain(self.outputs()).collect()
+    }
+
+    fn is_sum(&self) -> bool {
+        matches!(self.function, Function::Sum(..))
+    }
+
+    fn kernel(&self, entry: &Entry, finishes: bool) -> Kernel {
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
+        let (inputs, count) = (self.inputs(), self.inputs().len() + self.outputs().len());
+        let name = format!("line_{}{}", self.limbs, if finishes { "_finish" } else { "" });
+        let scratch = self.scratch_limbs() > 0;
+        let (mut b, ports) = entry.open(&name, Glue::None, &names[..count], scratch);
+        let split = self.split();
+        b.bounds(Bounds { max_threads: Some(32 * split.warps), ..Bounds::default() });
+        b.section("setup");
+        let block = b.special(Special::Ctaid);
+        let thread = b.special(Special::Tid);
+        let slots = split.blocks.next_power_of_two();
+        let lane = b.shr(block, slots.ilog2());
+        let number = b.and(block, slots - 1);
+        if slots > split.blocks {
+            let outside = b.compare(Cmp::Ge, number, split.blocks);
+            b.return_if(outside);
+        }
+        let warp = b.shr(thread, 5);
+        let member = b.special(Special::Lane);
+        let start = b.mad_lo(number, split.warps, warp);
+        let first = b.mad_lo(start, 32 * split.passes, member);
+        let rows: Vec<(Number, R64)> = inputs.iter().copied().zip(ports.addresses.iter().copied()).collect();
+        let outputs = self.outputs().into_iter().zip(&ports.addresses[inputs.len()..]);
+        let outputs = outputs.map(|(row, address)| row.row(&mut b, *address, lane)).collect();
+        let flags = match ports.addresses.last() {
+            Some(address) if scratch => b.mad_wide(lane, 4 * BLOCK_WORDS * split.blocks, *address),
+            _ => ports.addresses[0],
+        };
+        let shared = b.shared_base();
+        let reader = Reader { lane, rows: &rows };
+        let block = Block { line: self, split, reader, number, warp, member, first, outputs, flags, shared };
+        match self.function {
+            _ if finishes => block.finish(&mut b),
+            Function::Sum(y, _) => block.sum(&mut b, &y),
+            Function::First | Function::And(_) | Function::Or(_) | Function::Xor(_) => block.bitwise(&mut b),
+        }
+        b.finish()
+    }
+}
+
+impl Spec for Line {
+    fn name(&self) -> String {
+        let words = format!("{self:?}");
+        words.chars().filter(char::is_ascii_alphanumeric).collect()
+    }
+
+    fn scratch_limbs(&self) -> u32 {
+        let blocks = self.split().blocks;
+        if self.is_sum() && blocks > 1 { BLOCK_WORDS * blocks } else { 0 }
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let Split { blocks, warps, .. } = self.split();
+        let slots = blocks.next_power_of_two();
+        let shared = if self.is_sum() { 4 * warps } else { 0 };
+        let geometry = Geometry { blocks: slots, max_lanes: (1 << 30) / slots, ..Geometry::new(32 * warps, 1) };
+        let first = Stage::new(geometry.with_shared(shared), |entry| self.kernel(entry, false));
+        let second = (self.scratch_limbs() > 0).then(|| Stage::new(geometry, |entry| self.kernel(entry, true)));
+        [first].into_iter().chain(second).collect()
+    }
+}

@@ -1,0 +1,36 @@
+//! Operations on operands of more than 65536 bits, as sequences of kernels that walk rows of any length.
+//!
+//! ```text
+//! source.rs     a row as an operand: shifted, complemented, left out
+//! line.rs       sums and bitwise functions of rows
+//! block.rs      a block of a line: carries from lane to lane and from block to block
+//! sequence.rs   lines and products one after the other, scratch memory between them
+//! linear.rs     operations in linear time
+//! parts.rs      parts of products: a product by `fft`, then lines
+//! division.rs   quotients and remainders by Newton's iteration
+//! length.rs     the length of a divisor or a radicand
+//! root.rs       square roots by divisions
+//! montgomery.rs  Montgomery's arithmetic by products
+//! residues.rs   sums and differences modulo long numbers
+//! verdict.rs    the faults of operands of modular arithmetic
+//! ```
+
+mod block;
+mod division;
+mod length;
+mod line;
+mod linear;
+mod montgomery;
+mod parts;
+mod residues;
+mod root;
+mod sequence;
+mod source;
+mod verdict;
+
+pub(super) use division::ALGORITHM as DIVISION;
+pub(super) use linear::ALGORITHM as LINEAR;
+pub(super) use montgomery::ALGORITHM as MONTGOMERY;
+pub(super) use parts::ALGORITHM as PARTS;
+pub(super) use residues::ALGORITHM as RESIDUES;
+pub(super) use root::ALGORITHM as ROOTS;

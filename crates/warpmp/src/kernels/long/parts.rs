@@ -1,0 +1,62 @@
+//! Parts of products of more than 65536 bits: the product by `fft`, then lines.
+//!
+//! cost       the product, and its limbs written and read once more; `mul_lo` of whole limbs: the product alone
+
+use warpmp_launch::Spec;
+
+use super::line::{CarryIn, Line};
+use super::linear::sign;
+use super::sequence::Steps;
+use crate::kernels::fft::large::Large;
+use crate::kernels::{Algorithm, FixedSettings, Gpus, On, OperandShape, OperationShape, Order, With, candidates, fft};
+use crate::operation::Operation;
+
+/// The row of the register.
+pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
+    name: "long",
+    summary: "the product by a transform in four steps, then sums of rows of any length",
+    accepts: "factors whose longer one has 65537 to 16777216 bits, on a GPU from sm_80 on",
+    order: Order::Given,
+    fits,
+    recipe: &On(
+        Gpus { from: fft::SHARED_MEMORY_FROM, use_doubles: true },
+        With::<FixedSettings> { spec: |shape, _, _| spec(shape), candidates: candidates::default_alone },
+    ),
+};
+
+fn fits(shape: OperationShape) -> bool {
+    let [a, b] = [0, 1].map(|i| OperandShape::each(shape.operands()[i].bits));
+    let product = OperationShape::product(a, b);
+    product.max_bits() > crate::kernels::GROUP_BITS && Large::new(product).is_some()
+}
+
+fn spec(shape: OperationShape) -> Box<dyn Spec> {
+    let mut steps = Steps::new(shape);
+    let [a, b] = [0, 1].map(|i| steps.operand(i));
+    let result = steps.result(0);
+    if shape.operation == Operation::MulLo && result.bits.is_multiple_of(32) {
+        steps.multiply(a, b, result.row);
+        return steps.finish();
+    }
+    let product = steps.product(a, b);
+    if shape.operation == Operation::SignedMul {
+        // With the bit patterns A, B and the signs s, t it is A·B − s·B·2^p − t·A·2^q modulo 2^(p+q).
+        let corrected = steps.reserve(result.row.limbs);
+        let correction = |i: usize, other: usize| {
+            steps.operand(other).source().up(steps.operand_bits(i)).kept_where(sign(&steps, i))
+        };
+        let [first, second] = [correction(0, 1), correction(1, 0)];
+        steps.line(Line::difference(product.source(), first, corrected.place(32 * corrected.limbs)));
+        steps.line(Line::difference(corrected.source(), second, result));
+        return steps.finish();
+    }
+    let product = product.source();
+    let added = shape.operation == Operation::MulAdd;
+    let dropped = if shape.operation == Operation::MulHi { shape.max_bits() } else { 0 };
+    steps.line(if added {
+        Line::sum(product, steps.operand(2).source(), CarryIn::Zero, result)
+    } else {
+        Line::copy(product.down(dropped), result)
+    });
+    steps.finish()
+}

@@ -1,0 +1,222 @@
+//! Operations on rows of any length on the simulator, against num-bigint.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use num_bigint::BigUint;
+use warpmp::device::{self, SimConfig};
+use warpmp::kernels::{OperationShape, Settings};
+use warpmp::operation::Group;
+use warpmp::{Operation, Plan, Shape, tuning};
+use warpmp_testkit::Pattern;
+use warpmp_testkit::kernels::algorithm;
+use warpmp_testkit::kernels::numbers::{numbers, run, run_plain};
+use warpmp_testkit::kernels::operations::check;
+
+/// Linear operations without a modulus.
+fn linear() -> impl Iterator<Item = Operation> {
+    Operation::ALL.iter().copied().filter(|it| it.group() == Group::Linear)
+}
+
+/// Checks an operation on operands of these bits; of a bit, one limb.
+fn check_bits(operation: Operation, bits: [usize; 2], lanes: usize, patterns: &[Pattern]) {
+    let mut next = bits.into_iter().cycle();
+    let widths: Vec<usize> = operation
+        .operands()
+        .iter()
+        .map(|it| if it.role == warpmp::operation::Role::Bit { 1 } else { next.next().unwrap() })
+        .collect();
+    for &pattern in patterns {
+        check(operation, "long", &widths, &vec![lanes; widths.len()], pattern);
+    }
+}
+
+#[test]
+fn linear_operations_in_one_block() {
+    for operation in linear() {
+        for bits in [[1, 33], [32, 32], [128, 127], [1000, 4096], [16416, 16384], [70_000, 66_001]] {
+            check_bits(operation, bits, 3, &[Pattern::Carry, Pattern::Ones]);
+        }
+    }
+}
+
+#[test]
+fn linear_operations_in_blocks() {
+    for operation in linear() {
+        check_bits(operation, [550_000, 524_288], 1, &[Pattern::Carry]);
+    }
+    for operation in [Operation::Add, Operation::Sub, Operation::Cmp, Operation::Neg, Operation::CarryingAdd] {
+        check_bits(operation, [1_100_000, 1_048_576], 1, &[Pattern::Ones, Pattern::OneHot, Pattern::Runs]);
+    }
+}
+
+/// Shifts by whole limbs, by parts of limbs, and beyond the end.
+#[test]
+fn shifts() {
+    for distance in [0, 1, 31, 32, 33, 1000, 70_000] {
+        for operation in [Operation::Shl(distance), Operation::WrappingShl(distance), Operation::Shr(distance)] {
+            check_bits(operation, [66_000, 66_000], 2, &[Pattern::Random]);
+        }
+    }
+}
+
+#[test]
+fn parts_of_products() {
+    for operation in [Operation::MulLo, Operation::MulHi, Operation::SignedMul, Operation::MulAdd] {
+        for bits in [[66_001, 65_537], [131_072, 131_072], [70_000, 33]] {
+            check_parts(operation, bits, &[Pattern::Carry, Pattern::Ones]);
+        }
+    }
+}
+
+fn check_parts(operation: Operation, [a, b]: [usize; 2], patterns: &[Pattern]) {
+    let widths = [a, b, a];
+    for &pattern in patterns {
+        check(operation, "long", &widths[..operation.arity()], &[1, 1, 1][..operation.arity()], pattern);
+    }
+}
+
+#[test]
+fn quotients_and_residues() {
+    for bits in [[16_416, 8208], [16_500, 16_450], [20_000, 33], [33, 20_000], [33_000, 17_000]] {
+        check(Operation::DivRem, "newton", &bits, &[3, 3], Pattern::Carry);
+        check(Operation::Rem, "newton", &bits, &[3, 1], Pattern::Ones);
+    }
+    check(Operation::MulMod, "newton", &[16_416, 16_416, 16_416], &[2, 2, 2], Pattern::Carry);
+    check(Operation::SqrMod, "newton", &[9000, 16_416], &[2, 1], Pattern::Edge);
+}
+
+/// Multiples of the divisor, one less and one more; divisors of all ones, powers of two, and neighbours of both; zero.
+#[test]
+fn quotients_at_their_edges() {
+    for bits in [[16_416_usize, 8300_usize], [66_000, 33_000]] {
+        let one = BigUint::from(1_u32);
+        let ones = (&one << bits[1]) - 1_u32;
+        let top = &one << (bits[1] - 1);
+        let divisors =
+            [ones.clone(), &ones - 1_u32, top.clone(), &top + 1_u32, &top - 1_u32, &ones >> 4000, BigUint::ZERO];
+        let random = numbers(Pattern::Random, divisors.len(), bits[0] - bits[1], 3);
+        let mut pairs = Vec::new();
+        for (d, q) in divisors.into_iter().zip(random) {
+            let all = (&one << (bits[0] - bits[1])) - 1_u32;
+            pairs.push((&d * &all, d.clone()));
+            pairs.push((&d * &q + (&d >> 1), d.clone()));
+            if d > one {
+                pairs.push((&d * &all + &d - 1_u32, d.clone()));
+                pairs.push((&d * (&q + 1_u32) - 1_u32, d.clone()));
+            }
+        }
+        if bits[0] > 60_000 {
+            pairs.truncate(6);
+        }
+        divide(bits, &pairs);
+    }
+}
+
+fn divide(bits: [usize; 2], pairs: &[(BigUint, BigUint)]) {
+    let (dividends, divisors): (Vec<_>, Vec<_>) = pairs.iter().cloned().unzip();
+    let shape = OperationShape::new(Operation::DivRem, &bits.map(|bits| Shape::new(pairs.len(), bits))).unwrap();
+    let spec = algorithm(Operation::DivRem, "newton").spec(shape, &Settings::default(), true).unwrap();
+    let operands = [(shape.operands()[0], &dividends[..]), (shape.operands()[1], &divisors[..])];
+    let [quotient, rest] = bits.map(|bits| bits.div_ceil(32) as u32);
+    let outcome = run(&*spec, &operands, &[quotient, rest], pairs.len());
+    for (lane, (a, d)) in pairs.iter().enumerate() {
+        let zero = *d == BigUint::ZERO;
+        let expected = if zero { (BigUint::ZERO, BigUint::ZERO) } else { (a / d, a % d) };
+        assert!(outcome.results[0][lane] == expected.0, "quotient of lane {lane}");
+        assert!(outcome.results[1][lane] == expected.1, "remainder of lane {lane}");
+        assert_eq!(outcome.statuses[lane], u32::from(zero));
+    }
+}
+
+#[test]
+fn roots() {
+    for (bits, pattern) in [(32_832, Pattern::Ones), (33_001, Pattern::OneHot), (66_000, Pattern::Carry)] {
+        check(Operation::Sqrt, "zimmermann", &[bits], &[1], pattern);
+    }
+}
+
+/// Squares, one less and one more, zero, and numbers whose root's lower half is all ones.
+#[test]
+fn roots_at_their_edges() {
+    let bits = 32_832_usize;
+    let one = BigUint::from(1_u32);
+    let mut values = vec![BigUint::ZERO, one.clone(), (&one << bits) - 1_u32];
+    let half = (&one << (bits / 2)) - 1_u32;
+    let random = numbers(Pattern::Random, 2, bits / 2, 5);
+    for root in
+        [half.clone(), &half >> 8000, (&half >> (bits / 4)) << (bits / 4), random[0].clone(), &random[1] >> 3001]
+    {
+        let square = &root * &root;
+        values.extend([&square - 1_u32, square.clone(), &square + &root + &root]);
+    }
+    let shape = OperationShape::new(Operation::Sqrt, &[Shape::new(values.len(), bits)]).unwrap();
+    let spec = algorithm(Operation::Sqrt, "zimmermann").spec(shape, &Settings::default(), true).unwrap();
+    let limbs: Vec<u32> = shape.results().iter().map(|bits| bits.div_ceil(32)).collect();
+    let outcome = run_plain(&*spec, &[(shape.operands()[0], &values[..])], &limbs, values.len());
+    for (lane, a) in values.iter().enumerate() {
+        let root = a.sqrt();
+        assert!(outcome.results[0][lane] == root, "root of lane {lane}");
+        assert!(outcome.results[1][lane] == a - &root * &root, "remainder of lane {lane}");
+    }
+}
+
+#[test]
+fn montgomery() {
+    let bits = 16_450;
+    let pattern = Pattern::Carry;
+    check(Operation::MontMul, "products", &[bits; 3], &[2; 3], pattern);
+    check(Operation::MontSqr, "products", &[bits; 2], &[2, 1], pattern);
+    check(Operation::FromMont, "products", &[bits; 2], &[2; 2], pattern);
+    check(Operation::ToMont, "products", &[bits; 2], &[2; 2], pattern);
+    check(Operation::Redc, "products", &[2 * bits, bits], &[2; 2], pattern);
+    check(Operation::MontMul, "products", &[33_000; 3], &[2; 3], Pattern::Edge);
+}
+
+#[test]
+fn sums_modulo_long_numbers() {
+    for operation in [Operation::AddMod, Operation::SubMod, Operation::NegMod] {
+        for pattern in [Pattern::Carry, Pattern::Ones, Pattern::Edge] {
+            check(operation, "long-mod", &vec![70_000; operation.arity()], &vec![5; operation.arity()], pattern);
+        }
+    }
+}
+
+/// The plan takes these operations by itself, and tells their steps and their memory. No launch touches a lane too much.
+#[test]
+fn plans() {
+    let device = device::open_sim_with(&SimConfig::default());
+    let plan = |operation: Operation, bits: usize| {
+        let operands = vec![Shape::new(3, bits); operation.arity()];
+        Plan::new(operation, &operands, device.info(), &tuning::shipped(90), None).unwrap()
+    };
+    let served = |it: &&Operation| it.max_bits() > 65536 && !matches!(it.group(), Group::Product);
+    for &operation in Operation::ALL.iter().filter(served).filter(|it| **it != Operation::DivExact) {
+        let plan = plan(operation, 70_000);
+        assert!(plan.explain().contains("passes over rows"), "{}", plan.explain());
+        assert!(plan.spec().stages().iter().all(|stage| !stage.geometry.whole_tiles));
+    }
+    let explained = plan(Operation::Rem, 1 << 20).explain();
+    for words in ["newton", "16 products by `fft`, the longest of 1048576 bits", "bytes of scratch memory a lane"] {
+        assert!(explained.contains(words), "{words}\n{explained}");
+    }
+    let longest = plan(Operation::MontMul, 1 << 24);
+    assert!(longest.scratch_words(3) <= 1 << 28, "{}", longest.explain());
+}
+
+/// A sum reads its operands once and writes its result once; a second launch adds what blocks say about carries, and little more.
+#[test]
+fn sums_move_each_row_once() {
+    for (bits, blocks) in [(131_072_usize, 1), (1_048_576, 2)] {
+        let counters = check(Operation::WrappingAdd, "long", &[bits; 2], &[1; 2], Pattern::Random);
+        let row = bits as u64 / 256;
+        let first = |name: &str| counters.section(name).unwrap();
+        assert_eq!(first("limbs").load_sectors(), 2 * row, "{bits} bits");
+        let again = row / 4 * (blocks - 1);
+        assert!((row..=row + again).contains(&first("store").store_sectors()), "{bits} bits");
+        assert!(counters.load_sectors() <= 2 * row + again, "{bits} bits: {}", counters.load_sectors());
+        assert_eq!(counters.bank_conflicts(), 0, "{bits} bits");
+        // Passes of 32 limbs.
+        let passes = bits as u64 / 1024;
+        assert!(counters.instructions().warps <= 45 * passes, "{bits} bits: {}", counters.instructions().warps);
+    }
+}
