@@ -13,7 +13,7 @@ use common::{Dir, Run};
 const FIRST: &str = "15329478340397551129";
 const SECOND: &str = "14517577769892627371";
 
-/// GMP-ECM's command line, done by WarpMP.
+/// GMP-ECM's command line, done by this program.
 fn ours(dir: &Dir, line: &str, input: &str) -> Run {
     let words: Vec<&str> = ["as-ecm"].into_iter().chain(line.split_whitespace()).collect();
     dir.run_with(&words, input.as_bytes())

@@ -113,7 +113,7 @@ fn resumed(options: &Options, file: &OsStr, saves: &mut Saves) -> Result<u8> {
         let bounds = vec![options.bounds; lines.len()];
         let mut verdicts = Vec::with_capacity(lines.len());
         let outcome = resume_on(&engine, lines, &bounds, &watch, &mut |_, job, verdict| {
-            verdicts.push((job.clone(), verdict.clone()))
+            verdicts.push((job.clone(), verdict.clone()));
         })?;
         if outcome.stopped {
             return Err(Error::Interrupted);

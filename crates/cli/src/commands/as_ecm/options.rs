@@ -32,6 +32,7 @@ impl Method {
 
 /// A command line of GMP-ECM.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "they are GMP-ECM's flags")]
 pub(super) struct Options {
     pub(super) method: Method,
     pub(super) bounds: Bounds,
@@ -136,13 +137,12 @@ impl Options {
 
     /// `P:S`, or `S` with the family of `-param`.
     fn parse_sigma(&self, text: &str) -> Result<Sigma, AsEcmError> {
-        let sigma = match text.contains(':') {
-            true => text.parse().map_err(AsEcmError::Sigma)?,
-            false => {
-                let reason = |reason| AsEcmError::Value { option: "-sigma".into(), value: text.into(), reason };
-                let value = integer(text).map_err(reason)?;
-                Sigma::new(self.family.unwrap_or(Family::Suyama), value).map_err(AsEcmError::Sigma)?
-            }
+        let sigma: Sigma = if text.contains(':') {
+            text.parse().map_err(AsEcmError::Sigma)?
+        } else {
+            let reason = |reason| AsEcmError::Value { option: "-sigma".into(), value: text.into(), reason };
+            let value = integer(text).map_err(reason)?;
+            Sigma::new(self.family.unwrap_or(Family::Suyama), value).map_err(AsEcmError::Sigma)?
         };
         match self.family {
             Some(family) if family != sigma.family() => Err(AsEcmError::TwoFamilies { sigma, family: family.number() }),
