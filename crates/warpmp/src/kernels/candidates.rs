@@ -157,14 +157,7 @@ pub(super) fn tensor() -> Vec<TensorSettings> {
     settings
 }
 
-/// A block a product by transforms: whole, or in two parts. Above 65536 bits: four steps, with all scratch memory or little of it,
-/// or a block.
-pub(super) fn fft(shape: OperationShape) -> Vec<FftSettings> {
-    if shape.max_limbs() > super::fft::BLOCK_LIMBS {
-        let divided = [None, Some(16), Some(32), Some(64)].map(|megabytes| FftSettings { levels: None, megabytes });
-        let block = (shape.max_limbs() <= super::fft::MOST_LIMBS_OF_BLOCK)
-            .then_some(FftSettings { levels: Some(1), megabytes: None });
-        return divided.into_iter().chain(block).collect();
-    }
-    [None, Some(0), Some(1)].map(|levels| FftSettings { levels, megabytes: None }).to_vec()
+/// A block a product by transforms: whole, or in two parts. Above 65536 bits: four steps, or a block.
+pub(super) fn fft() -> Vec<FftSettings> {
+    [None, Some(0), Some(1)].map(|levels| FftSettings { levels }).to_vec()
 }

@@ -291,9 +291,6 @@ own_settings! {
     FftSettings {
         /// Levels at which a product is divided before a part of it is transformed.
         levels: u32 = levels,
-        /// Above 65536 bits: megabytes of scratch memory that the products of a launch have together. The second-level
-        /// cache keeps a small number from one launch to the next.
-        megabytes: u32 = block,
     }
 
     /// Numbers in the registers of a group of lanes.

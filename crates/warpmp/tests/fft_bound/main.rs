@@ -36,7 +36,7 @@ const DIVISIONS: [(u32, Option<u32>); 8] = [
 
 fn product(bits: u32, levels: Option<u32>) -> Fft {
     let operand = OperandShape::each(bits);
-    Fft::new(OperationShape::product(operand, operand), &FftSettings { levels, megabytes: None })
+    Fft::new(OperationShape::product(operand, operand), &FftSettings { levels })
 }
 
 fn square(bits: u32) -> Fft {

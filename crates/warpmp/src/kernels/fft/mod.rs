@@ -55,7 +55,7 @@ pub(super) const BLOCK_LIMBS: u32 = 2048;
 const LIMBS: std::ops::RangeInclusive<u32> = 129..=BLOCK_LIMBS;
 
 /// The limbs of the longer operand that a block takes if it is asked to, because few GPUs have the shared memory.
-pub(super) const MOST_LIMBS_OF_BLOCK: u32 = 4096;
+const MOST_LIMBS_OF_BLOCK: u32 = 4096;
 
 /// The oldest GPU whose shared memory holds a block, as compute capability times ten.
 pub(super) const SHARED_MEMORY_FROM: u32 = 80;
@@ -77,10 +77,10 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
         Gpus { from: SHARED_MEMORY_FROM, use_doubles: true },
         With::<FftSettings> {
             spec: |shape, settings, _| match Large::new(shape) {
-                Some(large) if is_divided(shape, settings) => Box::new(large.within(settings.megabytes)),
+                Some(large) if is_divided(shape, settings) => Box::new(large),
                 _ => Box::new(Fft::new(shape, settings)),
             },
-            candidates: candidates::fft,
+            candidates: |_| candidates::fft(),
         },
     ),
 };

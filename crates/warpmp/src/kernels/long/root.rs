@@ -57,7 +57,7 @@ const SHORT_LIMBS: u32 = 512;
 fn spec(shape: OperationShape) -> Box<dyn Spec> {
     let mut steps = Steps::new(shape);
     let value = steps.operand(0);
-    let halvings = (0..).find(|&i| value.limbs.div_ceil(2) <= SHORT_LIMBS << i).unwrap_or(0);
+    let halvings = (0..32).find(|&i| value.limbs.div_ceil(2) <= SHORT_LIMBS << i).unwrap_or(0);
     let short = value.limbs.div_ceil(2).div_ceil(1 << halvings);
     let n = short << halvings;
     let facts = steps.reserve(FACTS);

@@ -45,8 +45,6 @@ use split::{POINT_BYTES, Split};
 pub struct Large {
     shape: OperationShape,
     split: Split,
-    /// Megabytes of scratch memory that a launch may take; none: as much as the plan allows.
-    megabytes: Option<u32>,
 }
 
 /// Where a thread is.
@@ -77,13 +75,7 @@ enum Step {
 impl Large {
     /// The kernels for these operands, if there is a division whose products are exact.
     pub fn new(shape: OperationShape) -> Option<Self> {
-        Split::of(shape).map(|split| Self { shape, split, megabytes: None })
-    }
-
-    /// The same with this many megabytes of scratch memory for a launch.
-    #[must_use]
-    pub fn within(self, megabytes: Option<u32>) -> Self {
-        Self { megabytes, ..self }
+        Split::of(shape).map(|split| Self { shape, split })
     }
 
     /// The passes of all kernels, in their order, with their errors.
@@ -139,8 +131,7 @@ impl Large {
             Step::Chain => (32, 1, 0),
             Step::Finish => (32 * SEGMENT_WARPS, split.segments() / SEGMENT_WARPS, 0),
         };
-        let together = self.megabytes.map_or(u64::MAX, |it| (u64::from(it) << 20) / u64::from(split.scratch_bytes()));
-        let max_lanes = ((1 << 30) / blocks).min(u32::try_from(together.max(1)).unwrap_or(u32::MAX));
+        let max_lanes = (1 << 30) / blocks;
         Geometry { blocks, max_lanes, ..Geometry::new(threads, 1) }.with_shared(shared)
     }
 
@@ -226,8 +217,7 @@ impl Spec for Large {
         let Split { limbs: [la, _, lc], square, parts, height, width, digit_bits } = self.split;
         let operands =
             if square { format!("sqr_fft_{la}_{lc}") } else { format!("mul_fft_{}", self.shape.product_name()) };
-        let together = self.megabytes.map_or(String::new(), |it| format!("_within{it}"));
-        format!("{operands}_{parts}x{height}x{width}_{digit_bits}{together}")
+        format!("{operands}_{parts}x{height}x{width}_{digit_bits}")
     }
 
     fn scratch_limbs(&self) -> u32 {
