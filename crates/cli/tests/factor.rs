@@ -166,7 +166,7 @@ fn composites_of_whole_factorisations() {
 #[test]
 fn cunningham_numbers() {
     let dir = Dir::new();
-    let first = |text: &str, lines: usize| text.lines().take(lines).map(|line| format!("{line}\n")).collect::<String>();
+    let first = |text: &str, lines: usize| text.split_inclusive('\n').take(lines).collect::<String>();
     dir.write("numbers", first(include_str!("../../../examples/factors/numbers.txt"), 20));
     let factors = first(include_str!("../../../examples/factors/factors.txt"), 10);
     dir.write("factors", &factors);

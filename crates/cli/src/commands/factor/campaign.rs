@@ -87,7 +87,9 @@ fn work(engine: &Engine, folder: &Path, specification: &Specification, summary: 
         let certificates = restored.certificates;
         console::note(&format!("note: {shown}/campaign.json is written anew; {certificates} certificates fit it"));
     }
-    aside.iter().for_each(|aside| console::note(&format!("{aside}, and its curves are made again")));
+    for aside in &aside {
+        console::note(&format!("{aside}, and its curves are made again"));
+    }
     let before = opened.status();
     let mut finds = Finds::new(summary.hides_notes());
     let mut each = |bounds: Bounds, job: &Job, verdict: &Verdict| finds.tell(bounds, job, verdict);

@@ -24,7 +24,7 @@ use crate::{
 /// Runs the command.
 pub(crate) fn run(args: &Factor) -> Result<()> {
     let start = Instant::now();
-    let expected = args.expect.as_deref().map(|file| Expected::read(file)).transpose()?;
+    let expected = args.expect.as_deref().map(Expected::read).transpose()?;
     let mut numbers = Vec::new();
     for file in &args.inputs {
         numbers.extend(input::integers(file)?);

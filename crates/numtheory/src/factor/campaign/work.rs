@@ -163,7 +163,9 @@ impl Opened {
             let share = Share { watch, from: share(done), of: share(1) };
             let made = make(specification, *unit, &first, &status.known, &mut stages, &share)?;
             let (made, verdicts) = made;
-            verdicts.iter().for_each(|(job, verdict)| each(bounds, job, verdict));
+            for (job, verdict) in &verdicts {
+                each(bounds, job, verdict);
+            }
             let certificate = specification.certificate(*unit, made);
             self.campaign.store(&certificate)?;
             status.known.take(&certificate);

@@ -77,7 +77,7 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
         Gpus { from: SHARED_MEMORY_FROM, use_doubles: true },
         With::<FftSettings> {
             spec: |shape, settings, _| match Large::new(shape) {
-                Some(large) if is_divided(shape, settings) => Box::new(large),
+                Some(large) if is_divided(shape, *settings) => Box::new(large),
                 _ => Box::new(Fft::new(shape, settings)),
             },
             candidates: |_| candidates::fft(),
@@ -102,7 +102,7 @@ fn fits(shape: OperationShape) -> bool {
 }
 
 /// Is the product divided into four steps? Levels ask for a block where it can hold the product.
-fn is_divided(shape: OperationShape, settings: &FftSettings) -> bool {
+fn is_divided(shape: OperationShape, settings: FftSettings) -> bool {
     let limbs = shape.max_limbs();
     limbs > MOST_LIMBS_OF_BLOCK || limbs > BLOCK_LIMBS && settings.levels.is_none()
 }
