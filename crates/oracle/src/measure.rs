@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use warpmp::device::{self, Device, DeviceInfo, Kind};
+use warpmp::operation::Group;
 use warpmp::{Batch, DeviceBatch, Operation, Session, Shape};
 
 use crate::check::{self, WrongResult};
@@ -25,6 +26,22 @@ pub enum Error {
 /// a second for a product of 16 Mbit.
 const CHECKED: u64 = 100;
 const CHECKED_BITS: u64 = 1 << 26;
+
+/// Products of limbs of all lanes that are checked, where the library takes as many as schoolbook arithmetic: a second or two.
+const CHECKED_LIMB_PRODUCTS: f64 = 8e9;
+
+/// The lanes of an operation that are checked before anything is timed, from the first to the last.
+fn sampled_lanes(operation: Operation, operands: &[Shape], lanes: usize) -> Vec<usize> {
+    match operation.group() {
+        Group::Product | Group::ProductPart | Group::Linear | Group::LinearModular => {
+            checked_lanes(lanes, operands.first().map_or(0, |shape| shape.bits))
+        }
+        Group::Division | Group::Modular | Group::Montgomery => {
+            let affordable = (CHECKED_LIMB_PRODUCTS / operation.limb_products(operands)).max(1.0) as u64;
+            check::spread(CHECKED.min(affordable).min(lanes as u64), lanes)
+        }
+    }
+}
 
 /// The lanes of a batch of so wide operands that are checked before anything is timed, from the first to the last.
 pub fn checked_lanes(lanes: usize, bits: usize) -> Vec<usize> {
@@ -123,7 +140,8 @@ pub fn operation(
 
 fn check_sample(operation: Operation, operands: &[&Batch], results: &[Batch]) -> Result<u64, WrongResult> {
     let count = results.first().map_or(0, Batch::lanes);
-    let lanes = checked_lanes(count, operands.first().map_or(0, |batch| batch.bits()));
+    let shapes: Vec<Shape> = operands.iter().map(|batch| batch.shape()).collect();
+    let lanes = sampled_lanes(operation, &shapes, count);
     for &lane in &lanes {
         let operands: Vec<check::Lane<'_>> = operands.iter().map(|batch| check::lane_of(batch, lane)).collect();
         let results: Vec<check::Lane<'_>> = results.iter().map(|batch| check::lane_of(batch, lane)).collect();
@@ -186,6 +204,10 @@ mod tests {
         assert_eq!(checked_lanes(64, 1 << 24), [0, 21, 42, 63]);
         assert_eq!(checked_lanes(2, 1 << 30), [0]);
         assert!(checked_lanes(0, 1 << 24).is_empty());
+        let sampled = |operation, bits| sampled_lanes(operation, &[Shape::new(1000, bits); 2], 1000).len();
+        assert_eq!([2048, 1 << 20].map(|bits| sampled(Operation::Mul, bits)), [100, 64]);
+        assert_eq!([2048, 1 << 20].map(|bits| sampled(Operation::DivRem, bits)), [100, 1]);
+        assert_eq!(sampled_lanes(Operation::DivRem, &[Shape::new(0, 64); 2], 0), [0; 0]);
     }
 
     #[test]
