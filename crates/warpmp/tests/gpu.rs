@@ -153,9 +153,16 @@ fn gpu_multiplies_by_transforms() {
     algorithm_conforms(&session, "fft", &[3_000_000, 1 << 22, 1 << 24], 1);
 }
 
-/// Every operation that has kernels for operands of this many bits, resident on the device.
+/// Every operation that has kernels for operands of this many bits, resident on the device. Where they are so long that the oracle
+/// takes minutes to invert the radix or to divide, those operations are left out.
 fn long_operations_conform(session: &Session, bits: usize, lanes: usize) {
-    for &operation in Operation::ALL.iter().filter(|it| it.max_bits() > 65536 && it.group() != Group::Product) {
+    let is_quick = |group| match group {
+        Group::Product => false,
+        Group::ProductPart | Group::Linear | Group::LinearModular => true,
+        Group::Division | Group::Modular => bits < 1_000_000,
+        Group::Montgomery => bits < 100_000,
+    };
+    for &operation in Operation::ALL.iter().filter(|it| it.max_bits() > 65536 && is_quick(it.group())) {
         let cases = conformance::operation_cases(operation, bits, lanes, &[Pattern::Carry, Pattern::Ones]);
         let shapes = |case: &conformance::OperationCase| -> Vec<Shape> {
             case.bits.iter().zip(&case.lanes).map(|(bits, lanes)| Shape::new(*lanes, *bits)).collect()
@@ -178,8 +185,8 @@ fn gpu_does_long_operations() {
     if session.device().unwrap().info().capability < 80 {
         return;
     }
-    long_operations_conform(&session, 66_001, 33);
-    long_operations_conform(&session, 270_000, 3);
+    long_operations_conform(&session, 66_001, 5);
+    long_operations_conform(&session, 270_000, 2);
     long_operations_conform(&session, 1_100_000, 1);
 }
 
