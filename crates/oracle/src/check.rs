@@ -67,7 +67,7 @@ pub fn compare(
 
 /// `count` lanes of `lanes`, from the first to the last.
 pub fn spread(count: u64, lanes: usize) -> Vec<usize> {
-    let last = lanes as u128 - 1;
+    let last = (lanes as u128).saturating_sub(1);
     (0..count).map(|k| (u128::from(k) * last / u128::from(count.max(2) - 1)) as usize).collect()
 }
 

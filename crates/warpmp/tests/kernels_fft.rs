@@ -156,6 +156,18 @@ fn a_gpu_that_is_slow_with_doubles_has_other_defaults() {
     }
 }
 
+/// A block of 131072 bits needs more shared memory than many GPUs have: they take four steps.
+#[test]
+fn a_gpu_with_less_shared_memory_has_other_settings() {
+    let operands = [Shape::new(64, 131_072); 2];
+    for (capability, shared_bytes, block) in [(90, 227 << 10, true), (90, 163 << 10, false), (80, 163 << 10, false)] {
+        let device = device::open_sim_with(&SimConfig { capability, shared_bytes, ..SimConfig::default() });
+        let plan = Plan::new(Operation::Mul, &operands, device.info(), &tuning::shipped(capability), None).unwrap();
+        assert_eq!((plan.algorithm(), plan.stages() == 1), (NAME, block), "{}", plan.explain());
+        assert_eq!(plan.explain().contains("bytes of shared memory a block, and the GPU has"), !block);
+    }
+}
+
 #[test]
 fn the_plan_tells_passes_and_bound() {
     let device = device::open_sim_with(&SimConfig::default());

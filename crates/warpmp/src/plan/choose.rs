@@ -17,6 +17,8 @@ pub(super) struct Request<'r> {
     pub(super) asked: Option<&'r str>,
     /// The GPU's compute capability, times ten.
     pub(super) capability: u32,
+    /// The most shared memory that a block of the GPU may have.
+    pub(super) shared_bytes: u32,
 }
 
 /// What was chosen.
@@ -49,8 +51,8 @@ impl Request<'_> {
         let comparable = |it: &Algorithm| {
             table.architecture == self.capability || it.recipe.gpus().are_comparable_with(self.capability)
         };
-        let chosen = |it: &&Algorithm| serves(it) && (self.asked.is_some() || comparable(it));
-        let takes = |row: &Row| find(&row.algorithm).as_ref().is_some_and(chosen);
+        let eligible = |it: &&Algorithm| serves(it) && (self.asked.is_some() || comparable(it));
+        let takes = |row: &Row| find(&row.algorithm).as_ref().is_some_and(eligible);
         let row = rows().find(|row| takes(row)).or_else(|| rows().next());
         let name = self.asked.or(row.map(|row| row.algorithm.as_str()));
         let row = row.filter(|row| self.asked.is_some() || takes(row));
@@ -71,15 +73,27 @@ impl Request<'_> {
         };
         let settings = row.map_or_else(Settings::default, |row| row.settings);
         let (order, shape) = algorithm.ordered(whole);
-        let spec = algorithm.spec(shape, &settings, super::has_async_copies(self.capability));
-        let spec = spec.map_err(|fault| Error::Settings { operation, fault })?;
+        let spec = |settings: &Settings| {
+            let spec = algorithm.spec(shape, settings, super::has_async_copies(self.capability));
+            spec.map_err(|fault| Error::Settings { operation, fault })
+        };
         let mut reasons = self.reasons(table, row, algorithm);
+        let mut chosen = spec(&settings)?;
+        let needed = shared_bytes(&*chosen);
+        // A table of another GPU: its settings may need more shared memory than this one has.
+        if needed > self.shared_bytes && settings != Settings::default() {
+            chosen = spec(&Settings::default())?;
+            reasons.push(format!(
+                "settings by default: the row's need {needed} bytes of shared memory a block, and the GPU has {}",
+                self.shared_bytes
+            ));
+        }
         let passed_over = |row: &&Row| find(&row.algorithm).as_ref().is_some_and(|it| serves(it) && !comparable(it));
         if let (None, Some(row)) = (self.asked, rows().find(passed_over)) {
             let (name, capability) = (&row.algorithm, self.capability);
             reasons.push(format!("sm_{capability} is slow with doubles: {name} is not expected to be faster there"));
         }
-        Ok(Choice { algorithm: [algorithm.name, algorithm.summary], order, spec, reasons })
+        Ok(Choice { algorithm: [algorithm.name, algorithm.summary], order, spec: chosen, reasons })
     }
 
     /// Why this algorithm, and by which row its settings.
@@ -103,6 +117,11 @@ impl Request<'_> {
             }
         }
     }
+}
+
+/// The most shared memory that a block of the kernels asks for.
+fn shared_bytes(spec: &dyn Spec) -> u32 {
+    (0..spec.stages().len()).map(|stage| spec.grid(stage, 1).shared_bytes).max().unwrap_or(0)
 }
 
 /// The width that a table's rows go by: that of the modulus or divisor, which kernels hold, else the widest operand's. For

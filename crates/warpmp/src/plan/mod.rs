@@ -76,7 +76,8 @@ impl Plan {
     ) -> Result<Self> {
         let results = operation.results(operands)?;
         let capability = device.capability;
-        let request = Request { operation, operands, table, register, asked: algorithm, capability };
+        let shared_bytes = device.shared_bytes_per_block;
+        let request = Request { operation, operands, table, register, asked: algorithm, capability, shared_bytes };
         let mut choice = request.choose()?;
         if !choice.order.is_sorted() {
             choice.reasons.push("the operands change places: the kernel treats them unequally".into());
