@@ -336,6 +336,10 @@ fn write(
             budget.max_registers = Some(255);
             budget.max_p2r = 4;
         }
+        if let (true, Some(budget)) = (kernel.name.contains("_long_"), budgets.last_mut()) {
+            // Memory decides the time of these lines, not a carry that leaves the predicates now and then.
+            budget.max_p2r = 8;
+        }
     }
     Ok(())
 }

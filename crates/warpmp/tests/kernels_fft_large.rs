@@ -82,10 +82,13 @@ fn plans() {
             assert!(4 * plan.scratch_words(1000) <= 1 << 30, "{}", plan.explain());
         }
     }
-    let explained = plan(Operation::Mul, 1, 131_072).explain();
-    for words in
-        ["8192 balanced ones of 16 bits", "1 × 16 rows of 512", "0.147: no coefficient", "bytes moved", "not measured"]
-    {
-        assert!(explained.contains(words), "{words}\n{explained}");
+    let four_steps = ["16384 balanced ones of 16 bits", "1 × 32 rows of 512", "no coefficient", "bytes moved"];
+    let block =
+        ["8192 balanced ones of 16 bits", "2 × 4096 complex points", "0.134: no coefficient", "measured fastest"];
+    for (bits, words) in [(131_072, block), (262_144, four_steps)] {
+        let explained = plan(Operation::Mul, 1, bits).explain();
+        for words in words {
+            assert!(explained.contains(words), "{words}\n{explained}");
+        }
     }
 }

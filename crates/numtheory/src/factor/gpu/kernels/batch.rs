@@ -53,12 +53,12 @@ pub(super) fn normalise(b: &mut Builder, frame: &Frame, class: Class) {
         let [x_slot, z_slot, before_slot] = [x_slot, z_slot, before_slot].map(|slot| b.add(slot, index));
         let before = columns.load(b, before_slot);
         let own = r.mul(b, &rest, &before);
-        let z = columns.load(b, z_slot);
-        let next = r.mul(b, &rest, &z);
-        assign(b, &rest, &next);
         let x = columns.load(b, x_slot);
         let x = r.mul(b, &own, &x);
         columns.store(b, x_slot, &x);
+        let z = columns.load(b, z_slot);
+        let next = r.mul(b, &rest, &z);
+        assign(b, &rest, &next);
         b.compare(Cmp::Ne, index, 0)
     });
 }
