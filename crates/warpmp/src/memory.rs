@@ -113,7 +113,8 @@ impl DeviceBatch {
 
     /// The device's memory, for kernels of the caller: whole tiles of 32 lanes. None on the CPU.
     ///
-    /// The memory of a batch whose buffer was asked for is not used again for other batches: dropping the batch waits for
+    /// Work on an earlier batch in this memory may still run: before another stream reads or writes it, call
+    /// [`Session::wait`](crate::Session::wait). The memory of a batch whose buffer was asked for is not used again for other batches: dropping the batch waits for
     /// all work on the device.
     pub fn buffer(&self) -> Option<&Buffer> {
         match &self.place {

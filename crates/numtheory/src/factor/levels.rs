@@ -16,8 +16,8 @@ use super::{Bounds, Family};
 const GAMMA: f64 = 0.577_215_664_901_532_9;
 /// Points of the table of `ρ` in an interval of length 1.
 const POINTS: usize = 1000;
-/// The table ends here: `ρ(20)` is below 10⁻²⁸.
-const END: usize = 20;
+/// The table ends here: `ρ(25)` is below 10⁻³⁷.
+const END: usize = 25;
 /// Points of the integral over the primes of the second stage.
 const PRIMES: u32 = 400;
 /// The second stage's bound is so many times the first one's, if nobody says otherwise.
@@ -68,12 +68,13 @@ impl Level {
     }
 }
 
-/// `ρ` at multiples of 1/[`POINTS`]: `u·ρ'(u) = −ρ(u − 1)`, by the trapezium rule.
+/// `ρ` at multiples of 1/[`POINTS`]: `u·ρ(u)` is the integral of `ρ` from `u − 1` to `u`, by the trapezium rule. All terms are
+/// positive, so small values are as exact as large ones.
 static RHO: LazyLock<Vec<f64>> = LazyLock::new(|| {
     let mut rho = vec![1.0; POINTS + 1];
     for i in POINTS + 1..=END * POINTS {
-        let slope = rho[i - POINTS - 1] / (i - 1) as f64 + rho[i - POINTS] / i as f64;
-        rho.push(rho[i - 1] - slope / 2.0);
+        let inner: f64 = rho[i - POINTS + 1..].iter().sum();
+        rho.push((rho[i - POINTS] / 2.0 + inner) / (i as f64 - 0.5));
     }
     rho
 });
@@ -115,7 +116,7 @@ pub fn probability(digits: f64, bounds: Bounds, family: Family) -> f64 {
     (smooth(log_x, low) + (0..PRIMES).map(second).sum::<f64>()).min(1.0)
 }
 
-/// The expected number of curves that find a prime factor of so many decimal digits.
+/// The expected number of curves that find a prime factor of so many decimal digits; infinite where the probability is below 10⁻³⁷.
 ///
 /// ```
 /// use warpmp_numtheory::factor::{Bounds, Family, expected_curves};
@@ -195,7 +196,22 @@ mod tests {
         }
         // ρ(2) = 1 − log 2, ρ(3) = 0.0486…
         assert!((rho(2.0) - (1.0 - 2_f64.ln())).abs() < 1e-6 && (rho(3.0) - 0.048_608_388).abs() < 1e-6);
-        assert_eq!((rho(-0.1), rho(0.0), rho(25.0)), (0.0, 1.0, 0.0));
+        // Two values of published tables.
+        let is_near = |u: f64, value: f64| (0.999..1.001).contains(&(rho(u) / value));
+        assert!(is_near(10.0, 2.770_17e-11) && is_near(20.0, 2.461_78e-29), "{:e} {:e}", rho(10.0), rho(20.0));
+        assert_eq!((rho(-0.1), rho(0.0), rho(26.0)), (0.0, 1.0, 0.0));
+    }
+
+    /// Far beyond the factors that the bounds suit, too: never fewer curves for a longer factor.
+    #[test]
+    fn longer_factors_take_more_curves() {
+        for level in LEVELS {
+            let curves = |digits: u32| expected_curves(f64::from(digits), level.bounds(), Family::Word);
+            let all: Vec<f64> = (5..=65).step_by(5).map(curves).collect();
+            // The shortest ones are all found by the first curve.
+            let rises = |pair: &[f64]| pair[0] < pair[1] || pair[0] <= 1.0 || pair[1].is_infinite();
+            assert!(all.windows(2).all(rises), "{level:?}: {all:?}");
+        }
     }
 
     #[test]

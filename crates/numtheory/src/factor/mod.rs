@@ -51,6 +51,7 @@ use stages::Stages;
 pub use curve::{Family, Sigma, SigmaError};
 pub use engine::{Engine, device_kernels, device_products};
 pub use levels::{Effort, LEVELS, Level, RATIO, expected_curves, probability};
+pub use modular::common_divisor;
 pub use save::{SaveLine, SaveLineError};
 pub use search::{Attempts, Factorisation, Find, Outcome, Plan, resume, resume_on, search, search_on};
 pub use whole::{Composite, Depth, Factors, Known, Origin, Prime, factor, factor_on};

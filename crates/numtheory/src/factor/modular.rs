@@ -27,6 +27,6 @@ pub(super) fn inverse(a: &BigUint, n: &BigUint) -> Result<BigUint, BigUint> {
 }
 
 /// The greatest common divisor of `a` and `n`, above 0.
-pub(super) fn common_divisor(a: &BigUint, n: &BigUint) -> BigUint {
+pub fn common_divisor(a: &BigUint, n: &BigUint) -> BigUint {
     if *a == BigUint::ZERO { n.clone() } else { to_biguint(&to_ubig(a).gcd(&to_ubig(n))) }
 }

@@ -256,7 +256,7 @@ pub fn search_on(
     let mut all: Vec<Factorisation> = numbers.par_iter().map(Factorisation::new).collect();
     let mut next = vec![0; all.len()];
     let count = plan.attempts.count();
-    let total = (count * all.len() as u64).max(1) as f64;
+    let total = count.saturating_mul(all.len() as u64).max(1) as f64;
     loop {
         let goes_on = |it: &Factorisation| !(it.is_complete() || plan.one && it.divided);
         let active: Vec<usize> = (0..all.len()).filter(|i| next[*i] < count && goes_on(&all[*i])).collect();
@@ -264,8 +264,10 @@ pub fn search_on(
             watch.progress(1.0);
             return Ok(Outcome { numbers: all, stopped: false });
         }
-        let bits = active.iter().flat_map(|place| &all[*place].composites).map(BigUint::bits).max().unwrap_or(1);
-        let together = engine.together(&plan.attempts, bits);
+        // Integers that are too long for a device do not decide how many others run there.
+        let lengths = || active.iter().flat_map(|place| &all[*place].composites).map(BigUint::bits);
+        let bits = lengths().filter(|bits| *bits <= Engine::MOST_DEVICE_BITS).max().or_else(|| lengths().max());
+        let together = engine.together(&plan.attempts, bits.unwrap_or(1));
         let own = (together / active.len()).max(1) as u64;
         let mut jobs = Vec::new();
         let mut share = Share { watch, from: total_done(&all, &next, count) / total, of: 0.0 };

@@ -155,7 +155,7 @@ impl Engine {
     /// A batch in memory of its own, for any stream.
     fn upload_buffer(&self, batch: &Batch) -> Result<Buffer> {
         let shape = batch.shape();
-        let buffer = self.device.alloc(padded_bytes(shape))?;
+        let buffer = self.pool.alloc(padded_bytes(shape))?;
         self.clear_padding(&self.stream, &buffer, shape.lanes, shape.limbs())?;
         self.device.upload(&self.stream, batch.limbs(), &buffer, 0)?;
         Ok(buffer)
@@ -266,7 +266,7 @@ impl Engine {
     fn scratch(&self, words: usize) -> Result<Arc<Buffer>> {
         let mut kept = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.words() < words {
-            *kept = Arc::new(self.device.alloc(4 * words as u64)?);
+            *kept = Arc::new(self.pool.alloc(4 * words as u64)?);
         }
         Ok(Arc::clone(&kept))
     }

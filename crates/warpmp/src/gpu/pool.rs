@@ -33,17 +33,22 @@ impl Pool {
         Arc::new(Self { device, kept: Mutex::default(), limit_bytes })
     }
 
-    /// Memory of unknown content. If the device has no room, the kept buffers are freed first.
+    /// New memory. If the device has no room, the kept buffers are freed first.
+    pub(super) fn alloc(&self, bytes: u64) -> Result<Buffer> {
+        match self.device.alloc(bytes) {
+            Err(Error::OutOfMemory { .. }) if self.clear() => Ok(self.device.alloc(bytes)?),
+            other => Ok(other?),
+        }
+    }
+
+    /// Memory of unknown content, kept or new.
     pub(super) fn take(self: &Arc<Self>, bytes: u64) -> Result<Lease> {
         let buffer = match self.find(bytes) {
             Some(buffer) => {
                 self.device.forget(&buffer)?;
                 buffer
             }
-            None => match self.device.alloc(bytes) {
-                Err(Error::OutOfMemory { .. }) if self.clear() => self.device.alloc(bytes)?,
-                other => other?,
-            },
+            None => self.alloc(bytes)?,
         };
         Ok(Lease { buffer: Some(buffer), pool: Arc::downgrade(self), is_shown: AtomicBool::new(false) })
     }

@@ -121,7 +121,7 @@ impl Request<'_> {
 
 /// The most shared memory that a block of the kernels asks for.
 fn shared_bytes(spec: &dyn Spec) -> u32 {
-    (0..spec.stages().len()).map(|stage| spec.grid(stage, 1).shared_bytes).max().unwrap_or(0)
+    spec.stages().iter().map(|stage| stage.geometry.shared_bytes).max().unwrap_or(0)
 }
 
 /// The width that a table's rows go by: that of the modulus or divisor, which kernels hold, else the widest operand's. For

@@ -71,18 +71,20 @@ pub(crate) fn run(words: &[OsString]) -> Result<()> {
 /// Does what the command line asks for; the exit code.
 fn work(words: &[OsString]) -> Result<u8> {
     let options = Options::read(words)?;
-    let mut saves = Saves::open(options.save.as_deref(), options.appends)?;
     if !options.quiet {
         let version = env!("CARGO_PKG_VERSION");
         console::print(&format!("WarpMP {version} [as GMP-ECM 7] [{}]\n", options.method.name()))?;
     }
     if let Some(file) = &options.resume {
-        return resumed(&options, file, &mut saves);
+        return resumed(&options, file);
     }
     let watch = Progress::new(None, "curves", true);
     let engine = engine(&options)?;
     let mut code = 0;
-    for n in input::integers_of(options.input.as_deref().unwrap_or(STDIN.as_ref()))? {
+    let numbers = input::integers_of(options.input.as_deref().unwrap_or(STDIN.as_ref()))?;
+    // After everything that can be wrong: a new file would be in the way of the next try.
+    let mut saves = Saves::open(options.save.as_deref(), options.appends)?;
+    for n in numbers {
         let attempts = options.attempts(engine.curves_together(n.bits()) as u64)?;
         let plan = Plan { bounds: options.bounds, attempts, one: options.one };
         let mut output = Output::begin(&options, &n, plan.attempts.count())?;
@@ -93,21 +95,22 @@ fn work(words: &[OsString]) -> Result<u8> {
             }
         })?;
         told?;
+        code = after(code, output.end(&outcome.numbers[0])?);
         if outcome.stopped {
             return Err(Error::Interrupted);
         }
-        code = after(code, output.end(&outcome.numbers[0])?);
     }
     Ok(code)
 }
 
 /// Goes on from the save lines of a file; the exit code.
-fn resumed(options: &Options, file: &OsStr, saves: &mut Saves) -> Result<u8> {
+fn resumed(options: &Options, file: &OsStr) -> Result<u8> {
     let watch = Progress::new(None, "curves", true);
     let engine = engine(options)?;
     let mut code = 0;
     // Lines that run together; what they find is told before the next ones.
     let lines = input::save_lines(file)?;
+    let mut saves = Saves::open(options.save.as_deref(), options.appends)?;
     let bits = lines.iter().map(|line| line.n.bits()).max().unwrap_or(1);
     for lines in lines.chunks(engine.curves_together(bits)) {
         let bounds = vec![options.bounds; lines.len()];
@@ -115,14 +118,14 @@ fn resumed(options: &Options, file: &OsStr, saves: &mut Saves) -> Result<u8> {
         let outcome = resume_on(&engine, lines, &bounds, &watch, &mut |_, job, verdict| {
             verdicts.push((job.clone(), verdict.clone()));
         })?;
-        if outcome.stopped {
-            return Err(Error::Interrupted);
-        }
         for ((job, verdict), found) in verdicts.iter().zip(&outcome.numbers) {
             let mut output = Output::begin(options, &job.n, 1)?;
             output.tell(options.bounds, job, verdict)?;
             saves.save(options.bounds, job, verdict)?;
             code = after(code, output.end(found)?);
+        }
+        if outcome.stopped {
+            return Err(Error::Interrupted);
         }
         if options.one && code != 0 {
             break;

@@ -12,6 +12,9 @@ use crate::{
     error::Result,
 };
 
+/// Curves without an end: nobody waits for so many.
+const ENDLESS: u64 = 1 << 40;
+
 /// The method of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
@@ -128,6 +131,8 @@ impl Options {
             [_, _, third, ..] => return Err(AsEcmError::ThirdBound { value: third }),
         }
         .map_err(AsEcmError::Bounds)?;
+        // Without an end the curves go on until a factor is found.
+        options.one |= options.count == Some(0);
         options.sigma = sigma.map(|text: String| options.parse_sigma(&text)).transpose()?;
         if options.method == Method::Ecm && options.x0.is_some() {
             return Err(AsEcmError::StartOfCurve);
@@ -153,7 +158,7 @@ impl Options {
     /// The attempts on each integer; `full`: the curves that fill the engine.
     pub(super) fn attempts(&self, full: u64) -> Result<Attempts, AsEcmError> {
         let count = match self.count {
-            Some(0) => 1 << 40,
+            Some(0) => ENDLESS,
             Some(count) => count,
             None if self.gpu => full,
             None => 1,
@@ -164,8 +169,14 @@ impl Options {
                     Some(sigma) => sigma.clone(),
                     None => self.any_sigma(count)?,
                 };
+                let left = match first.family() {
+                    Family::Suyama => u64::MAX,
+                    Family::SquareWord | Family::Word => {
+                        u64::try_from(first.value()).map_or(0, |value| (1_u64 << 32).saturating_sub(value))
+                    }
+                };
                 // Curves without an end are as many as the family has.
-                let count = if first.family() == Family::Suyama { count } else { count.min(1 << 32) };
+                let count = if self.count == Some(0) { count.min(left) } else { count };
                 Attempts::curves_from(first, count).map_err(AsEcmError::Sigma)
             }
             Method::Pm1 => {
@@ -189,7 +200,8 @@ impl Options {
         let random = any_seed();
         let value = match self.family.unwrap_or(default) {
             Family::Suyama => return Ok(Sigma::suyama(random >> 1)),
-            Family::SquareWord | Family::Word => 1 + (random >> 32) % (1_u64 << 32).saturating_sub(count).max(1),
+            // Half of the family is enough for curves without an end.
+            Family::SquareWord | Family::Word => 1 + (random >> 32) % (1_u64 << 32).saturating_sub(count).max(1 << 31),
         };
         Sigma::new(self.family.unwrap_or(default), value.into()).map_err(AsEcmError::Sigma)
     }
@@ -221,6 +233,13 @@ mod tests {
         assert_eq!(read("1000").unwrap().bounds.b2(), 100_000);
         assert_eq!(read("-gpu 1000").unwrap().attempts(5).unwrap().count(), 5);
         assert_eq!(read("1000").unwrap().attempts(5).unwrap().count(), 1);
+        for line in
+            ["-c 0 1000", "-param 3 -c 0 1000", "-gpu -c 0 1000", "-sigma 3:17 -c 0 1000", "-sigma 1:5 -c 0 1000"]
+        {
+            let options = read(line).unwrap();
+            assert!(options.one && options.attempts(5).unwrap().count() >= 1 << 30, "{line}");
+        }
+        assert!(read("-sigma 3:4294967290 -c 10 1000").unwrap().attempts(5).is_err());
         assert_eq!(read("-pp1 -c 2 1000").unwrap().attempts(5).unwrap().count(), 2);
         assert_eq!(read("-param 3 -sigma 9 1000").unwrap().sigma.unwrap().to_string(), "3:9");
         assert_eq!(read("-sigma 9 1000").unwrap().sigma.unwrap().to_string(), "0:9");

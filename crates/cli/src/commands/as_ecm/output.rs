@@ -4,7 +4,7 @@ use std::{fmt::Write as _, time::Instant};
 
 use num_bigint::BigUint;
 use warpmp_numtheory::{
-    factor::{Bounds, Factorisation, Job, Method, Stage, Verdict, expected_curves},
+    factor::{Bounds, Factorisation, Job, Method, Stage, Verdict, common_divisor, expected_curves},
     primality::is_bpsw_prime,
 };
 
@@ -77,6 +77,8 @@ impl<'o> Output<'o> {
         }
         match verdict {
             Verdict::Divisor { divisor, stage } => text += &self.divisor(divisor, *stage),
+            // The part of an even integer that is odd, or another part: not N itself.
+            Verdict::Whole(stage) if job.n != self.n => text += &self.divisor(&job.n, *stage),
             Verdict::Whole(stage) if self.code == 0 => text += &self.whole(*stage),
             Verdict::Slipped => text += "The check of this curve failed: the processor made a mistake\n",
             Verdict::NoGroup => text += "This parameter gives no curve modulo N\n",
@@ -156,13 +158,4 @@ fn expected(bounds: Bounds, job: &Job) -> String {
         columns(&|digits| digits.to_string()),
         columns(&curves)
     )
-}
-
-/// The greatest common divisor by Euclid's algorithm.
-fn common_divisor(one: &BigUint, other: &BigUint) -> BigUint {
-    let (mut one, mut other) = (one.clone(), other.clone());
-    while other != BigUint::ZERO {
-        (one, other) = (other.clone(), one % other);
-    }
-    one
 }

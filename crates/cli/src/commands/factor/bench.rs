@@ -26,10 +26,14 @@ use crate::{
     summary::{scaled, scaled_seconds},
 };
 
-/// Curves that are computed on both engines before anything is timed, and their bounds at the most.
-const CHECKED: usize = 8;
+/// Curves that are computed on both engines before anything is timed, their bounds at the most, and the bits of the prime that
+/// they find in either stage.
+const CHECKED: usize = 32;
 const CHECKED_B1: u64 = 2000;
 const CHECKED_B2: u64 = 100_000;
+const CHECKED_PRIME_BITS: u64 = 28;
+/// Primes of so many bits are found quickly.
+const PRIME_BITS: u64 = 256;
 /// Longer times to a factor are not told: ten years.
 const LONGEST_SECONDS: f64 = 3.15e8;
 /// The first sigma.
@@ -66,15 +70,9 @@ pub(crate) fn run(args: &BenchEcm) -> Result<()> {
     let (engine, name) = super::engine_of(args.device.selector, args.object.json)?;
     let progress = Progress::new(Some(args.runs as u64 + 1), "runs", args.object.json);
     progress.phase("a modulus, kernels and a check");
-    let modulus = modulus(args.bits)?;
     let attempts = args.curves.unwrap_or_else(|| engine.curves_together(args.bits) as u64);
-    let jobs = (0..attempts)
-        .map(|number| {
-            let sigma = Sigma::new(Family::Word, SIGMA.into()).and_then(|first| first.after(number));
-            Ok(Job::ecm(modulus.clone(), sigma.map_err(FactorError::from)?))
-        })
-        .collect::<Result<Vec<Job>>>()?;
-    check(&engine, &jobs, bounds)?;
+    check(&engine, args.bits, bounds)?;
+    let jobs = jobs(&modulus(args.bits, None)?, attempts)?;
     let mut runs = Vec::new();
     for done in 0..args.runs as u64 {
         interrupt::check()?;
@@ -87,7 +85,9 @@ pub(crate) fn run(args: &BenchEcm) -> Result<()> {
     let rate = attempts as f64 / both;
     let products = device_products(args.bits, bounds);
     let limit = engine.device().and_then(|device| wide_products_per_second(device.info())).filter(|limit| *limit > 0.0);
-    let fraction = |products: f64, seconds: f64| limit.map(|limit| products * attempts as f64 / seconds / limit);
+    let fraction = |products: f64, seconds: f64| {
+        limit.filter(|_| seconds > 0.0).map(|limit| products * attempts as f64 / seconds / limit)
+    };
     let fractions = [fraction(products[0], first), fraction(products[1], both - first)];
     let expected: Vec<(u32, f64)> = (15..=65)
         .step_by(5)
@@ -105,9 +105,7 @@ pub(crate) fn run(args: &BenchEcm) -> Result<()> {
     let part = |fraction: Option<f64>| {
         fraction.map_or_else(String::new, |part| format!(", {part:.3} of the multipliers' limit"))
     };
-    // Far from the sizes that the bounds suit, the model of probabilities ends.
-    let rising = expected.windows(2).take_while(|pair| pair[0].1 < pair[1].1).count() + 1;
-    let times: Vec<String> = expected[..rising]
+    let times: Vec<String> = expected
         .iter()
         .filter(|(_, seconds)| *seconds < LONGEST_SECONDS)
         .map(|(digits, seconds)| format!("{digits} digits {}", scaled_seconds(*seconds)))
@@ -133,21 +131,31 @@ pub(crate) fn run(args: &BenchEcm) -> Result<()> {
     ))
 }
 
-/// A modulus of so many bits without small factors: a prime, or the product of two where a prime takes long to find.
-fn modulus(bits: u64) -> Result<BigUint> {
+/// A product of primes of about [`PRIME_BITS`] bits, and of one of `small` bits if that is asked for, with so many bits.
+fn modulus(bits: u64, small: Option<u64>) -> Result<BigUint> {
     let mut random = ChaCha8Rng::seed_from_u64(bits);
-    let parts = if bits <= 512 { 1 } else { 2 };
-    let least = |bits: u64| BigUint::from(3_u32) << (bits - 2);
-    let mut number = || any_bits(&mut random, bits / parts) | least(bits / parts);
-    let starts: Vec<BigUint> = (0..parts).map(|_| number()).collect();
+    let rest = bits - small.unwrap_or(0);
+    let parts = rest.div_ceil(PRIME_BITS);
+    let lengths = (0..parts).map(|part| rest * (part + 1) / parts - rest * part / parts).chain(small);
+    // With eight ones at the top of each, the product has no bit less.
+    let starts: Vec<BigUint> =
+        lengths.map(|bits| any_bits(&mut random, bits) | BigUint::from(0xFF_u32) << (bits - 8)).collect();
     let primes = next_primes(&warpmp::Session::cpu(), &starts, &())?;
     Ok(primes.into_iter().product())
 }
 
-/// Compares the verdicts of some curves with those of the cores.
-fn check(engine: &Engine, jobs: &[Job], bounds: Bounds) -> Result<()> {
+/// Curves on a modulus.
+fn jobs(modulus: &BigUint, count: u64) -> Result<Vec<Job>> {
+    let first = Sigma::new(Family::Word, SIGMA.into()).map_err(FactorError::from)?;
+    let job = |number| Ok(Job::ecm(modulus.clone(), first.after(number).map_err(FactorError::from)?));
+    (0..count).map(job).collect()
+}
+
+/// Compares the verdicts of some curves with those of the cores, modulo an integer with a prime that some of them find in the first
+/// stage, and some in the second.
+fn check(engine: &Engine, bits: u64, bounds: Bounds) -> Result<()> {
     let bounds = bounds_of(Some(bounds.b2().min(CHECKED_B2)), bounds.b1().min(CHECKED_B1))?;
-    let jobs = &jobs[..jobs.len().min(CHECKED)];
+    let jobs = &jobs(&modulus(bits, Some(CHECKED_PRIME_BITS.min(bits / 2)))?, CHECKED as u64)?;
     let (mine, others) = (run_on(engine, jobs, bounds, &())?, run_on(&Engine::cpu(), jobs, bounds, &())?);
     if mine == others { Ok(()) } else { Err(FactorError::Differs.into()) }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use warpmp::Selector;
 use warpmp_numtheory::factor::{
     Bounds, Engine, Job, Sigma, Verdict,
-    campaign::{Begun, Campaign, FolderError, Opened, Specification, Status},
+    campaign::{Begun, Campaign, Certificate, FolderError, Opened, Specification, Status},
 };
 
 use super::{FactorError, any_seed, digits_of, report};
@@ -32,21 +32,21 @@ const DIGITS: [u32; 10] = [20, 25, 30, 35, 40, 45, 50, 55, 60, 65];
 pub(super) fn run(args: &Ecm, folder: &Path, numbers: &[BigUint], bounds: Bounds, curves: u64) -> Result<()> {
     let attempts = curves.saturating_mul(numbers.len() as u64);
     let engine = super::engine_for(args.device.selector, attempts, args.common.summary.hides_notes())?;
-    let there = match Campaign::begun(folder).map_err(failed)? {
-        Begun::Campaign(there) => Some(there),
-        Begun::Nothing | Begun::Certificates(_) => None,
+    // The first curve, the curves of a unit, and all curves, as the directory has them.
+    let (sigma, unit, there) = match Campaign::begun(folder).map_err(failed)? {
+        Begun::Nothing => (None, None, 0),
+        Begun::Campaign(there) => (there.sigma(), Some(there.unit_curves()), there.curves()),
+        Begun::Certificates(there) => (
+            there.first().and_then(Certificate::sigma),
+            there.first().map(Certificate::unit_curves),
+            there.iter().map(Certificate::end).max().unwrap_or(0),
+        ),
     };
-    let sigma = match (&args.sigma, &there) {
-        (Some(sigma), _) => Some(sigma.clone()),
-        (None, Some(there)) => there.sigma(),
-        (None, None) => None,
-    };
+    let sigma = args.sigma.clone().or(sigma);
     let sigma = sigma.unwrap_or_else(|| Sigma::suyama(args.seed.unwrap_or_else(any_seed) >> 1));
-    let fit = || args.unit.unwrap_or_else(|| unit_curves(&engine, numbers, bounds));
-    let unit = there.as_ref().map_or_else(fit, Specification::unit_curves);
-    let wanted = Specification::new(numbers, bounds, &sigma, curves, unit).map_err(FactorError::from)?;
+    let unit = unit.or(args.unit).unwrap_or_else(|| unit_curves(&engine, numbers, bounds));
     // Fewer curves than before take none away.
-    let wanted = there.map_or(wanted.clone(), |there| wanted.with_curves(there.curves()));
+    let wanted = Specification::new(numbers, bounds, &sigma, curves.max(there), unit).map_err(FactorError::from)?;
     work(&engine, folder, &wanted, args.common.summary)
 }
 
@@ -167,7 +167,11 @@ pub(crate) fn status(folder: &Path, json: bool) -> Result<()> {
 }
 
 fn object(specification: &Specification, status: &Status) -> String {
-    let numbers = status.known.numbers.iter().map(report::object).collect::<Vec<_>>();
+    let mut numbers = status.known.numbers.iter().map(report::object).collect::<Vec<_>>();
+    for number in &mut numbers {
+        // Certificates count the attempts of a unit, not those on an integer.
+        number.as_object_mut().and_then(|it| it.remove("attempts"));
+    }
     let expected = DIGITS.map(|digits| json!({ "digits": digits, "curves": Status::expected(specification, digits) }));
     let longest = status.known.numbers.iter().flat_map(|it| &it.composites).map(digits_of).max();
     let object = json!({

@@ -57,7 +57,7 @@ pub(crate) enum FactorError {
     Differs,
     #[error(transparent)]
     Campaign(Box<FolderError>),
-    #[error("interrupted; `warpmp resume {folder}` goes on")]
+    #[error("interrupted; `warpmp resume {folder}` goes on, and makes the curves of the unit under way again")]
     Interrupted { folder: String },
     #[error("the processor made a mistake in {count} of {attempts} attempts: the results of these do not count")]
     Slips { count: u64, attempts: u64 },
@@ -182,7 +182,7 @@ fn run(
         }
         (None, Some(file), Some(plan)) => {
             let numbers = input::integers(file)?;
-            let engine = engine(numbers.len() as u64 * plan.attempts.count())?;
+            let engine = engine(plan.attempts.count().saturating_mul(numbers.len() as u64))?;
             tell_long(&engine, &numbers, args.summary.hides_notes());
             search_on(&engine, &numbers, plan, &progress, &mut |job, verdict| each(plan.bounds, job, verdict))?
         }

@@ -16,6 +16,7 @@ use crate::{
     commands::expect::ExpectError,
     console,
     error::{Error, Result, plural},
+    interrupt::Closing,
     io::output::Output,
     progress::Progress,
     summary::scaled_seconds,
@@ -40,6 +41,8 @@ pub(crate) fn run(args: &Factor) -> Result<()> {
     let curves = Level::of_digits(args.digits).map_or(u64::MAX, |level| level.curves);
     let curves = curves.saturating_mul(numbers.len() as u64);
     let engine = super::engine_for(args.device.selector, curves, args.summary.hides_notes())?;
+    // After Ctrl-C there is a minute to write what is found.
+    let _closing = Closing::new();
     let known = factor_on(&engine, &numbers, depth, &progress)?;
     drop(progress);
     if let Some(output) = &mut output {

@@ -173,8 +173,8 @@ mod tests {
     fn all_helpers_are_waited_for() {
         let soon = || Instant::now() + Duration::from_secs(20);
         let slow = "echo mul 64; sleep 0.3; echo mul 128; exec sleep 60";
-        let mut two = helpers(&["echo mul 64; echo mul 128; exec sleep 60", slow]);
         let start = Instant::now();
+        let mut two = helpers(&["echo mul 64; echo mul 128; exec sleep 60", slow]);
         two.wait(Operation::Mul, 64, soon());
         two.wait(Operation::Mul, 128, soon());
         assert!((Duration::from_millis(300)..Duration::from_secs(10)).contains(&start.elapsed()));

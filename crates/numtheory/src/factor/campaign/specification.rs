@@ -23,6 +23,8 @@ pub struct Specification {
     format: u32,
     /// The integers, in decimal.
     numbers: Vec<String>,
+    /// Their checksum.
+    checksum: String,
     b1: u64,
     b2: u64,
     /// The first curve of each integer.
@@ -49,10 +51,12 @@ impl Specification {
         let unit_curves = unit_curves.clamp(1, curves.max(1));
         let curves = curves.max(1).next_multiple_of(unit_curves);
         Attempts::curves_from(first.clone(), curves)?;
+        let decimal: Vec<String> = numbers.iter().map(ToString::to_string).collect();
         Ok(Self {
             program: PROGRAM.into(),
             format: FORMAT,
-            numbers: numbers.iter().map(ToString::to_string).collect(),
+            checksum: checksum(&decimal),
+            numbers: decimal,
             b1: bounds.b1(),
             b2: bounds.b2(),
             sigma: first.to_string(),
@@ -60,12 +64,6 @@ impl Specification {
             unit_numbers: MOST_INTEGERS.min(numbers.len() as u64),
             unit_curves,
         })
-    }
-
-    /// The same campaign with at least so many curves.
-    #[must_use]
-    pub fn with_curves(&self, curves: u64) -> Self {
-        Self { curves: self.curves.max(curves.next_multiple_of(self.unit_curves)), ..self.clone() }
     }
 
     /// The integers. Files are not trusted: an integer that is none is 0.
@@ -104,20 +102,12 @@ impl Specification {
         (self.numbers.len() as u64).div_ceil(self.unit_numbers.max(1))
     }
 
-    /// A checksum of the integers: FNV-1a of their decimal text.
-    fn checksum(&self) -> String {
-        let bytes = self.numbers.iter().flat_map(|number| number.bytes().chain([b'\n']));
-        let hash =
-            bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-        format!("{hash:016x}")
-    }
-
     /// A unit's certificate.
     pub(super) fn certificate(&self, unit: Unit, made: Made) -> Certificate {
         Certificate {
             program: PROGRAM.into(),
             format: FORMAT,
-            numbers: self.checksum(),
+            numbers: self.checksum.clone(),
             b1: self.b1,
             b2: self.b2,
             sigma: self.sigma.clone(),
@@ -126,6 +116,14 @@ impl Specification {
             made,
         }
     }
+}
+
+/// A checksum of integers: FNV-1a of their decimal text.
+fn checksum(numbers: &[String]) -> String {
+    let bytes = numbers.iter().flat_map(|number| number.bytes().chain([b'\n']));
+    let hash =
+        bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    format!("{hash:016x}")
 }
 
 /// Some curves on some integers.
@@ -158,6 +156,23 @@ pub struct Certificate {
     unit_curves: u64,
     /// What the unit has done and found.
     pub made: Made,
+}
+
+impl Certificate {
+    /// The first curve of the campaign.
+    pub fn sigma(&self) -> Option<Sigma> {
+        self.sigma.parse().ok()
+    }
+
+    /// Curves of a unit on each of its integers.
+    pub const fn unit_curves(&self) -> u64 {
+        self.unit_curves
+    }
+
+    /// The number of the curve after the unit's last one.
+    pub const fn end(&self) -> u64 {
+        self.unit.curve.saturating_add(self.unit_curves)
+    }
 }
 
 /// What a unit has done and found.
@@ -246,6 +261,7 @@ impl Work for Specification {
             () if self.format != FORMAT => Err(Damage::foreign("format", self.format.to_string())),
             () if self.bounds().is_none() => Err(Damage::foreign("B1", self.b1.to_string())),
             () if self.sigma().is_none() => Err(Damage::foreign("sigma", &self.sigma)),
+            () if self.checksum != checksum(&self.numbers) => Err(Damage::foreign("checksum", &self.checksum)),
             () if !is_whole => Err(Damage::foreign("curves", self.curves.to_string())),
             () => match self.numbers.iter().find(|text| !number(text)) {
                 Some(text) => Err(Damage::foreign("integer", text)),

@@ -15,7 +15,7 @@ use super::Place;
 use super::codelet::Complex;
 use super::layout::{DIGIT_BITS, JOINED, Layout, Points, RADIX, ROW_WORDS, SEGMENTS};
 use super::passes::ColumnRoots;
-use super::result::{Column, Halves, ROUNDING, into_segments, through_segments};
+use super::result::{Column, Halves, ROUNDING, carry_out, into_segments, through_segments};
 use super::table::ROOT_BYTES;
 
 /// Enters the first word.
@@ -157,10 +157,7 @@ impl Layout {
             if let Some(carry) = enters {
                 doubled = b.or(doubled, carry);
             }
-            let sum = b.add(doubled, passed);
-            let overflows = b.compare(Cmp::Lt, sum, passed);
-            let leaves = b.compare_signed(Cmp::Lt, generated, 0);
-            let leaves = b.or_pred(overflows, leaves);
+            let (sum, leaves) = carry_out(b, doubled, generated, passed);
             enters = Some(b.select(1, 0, leaves));
             let into_rows = b.xor(sum, passed);
             into_segments(b, below, into_rows)

@@ -10,7 +10,7 @@
 //! `2⁴⁴ + 2⁶⁰`, so its upper half `h` is below 2²⁹. If a word plus `h` overflows, the rest is below `h`: not all ones. A
 //! segment of all ones generates no carry, and neither does a row of them.
 
-use warpmp_kernel::build::{Builder, Emit, R32, R64};
+use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 
 use super::Place;
@@ -36,10 +36,7 @@ impl Column {
     /// The sum whose bits change where carries run, and ballots of the rows that a carry leaves and of those that pass one on.
     pub(super) fn leaving(&self, b: &mut Builder) -> (R32, [R32; 2]) {
         let doubled = b.add(self.generate, self.generate);
-        let sum = b.add(doubled, self.propagate);
-        let overflows = b.compare(Cmp::Lt, sum, self.propagate);
-        let leaves = b.compare_signed(Cmp::Lt, self.generate, 0);
-        let leaves = b.or_pred(overflows, leaves);
+        let (sum, leaves) = carry_out(b, doubled, self.generate, self.propagate);
         let passes = b.compare(Cmp::Eq, self.propagate, u32::MAX);
         (sum, [leaves, passes].map(|it| b.ballot(it)))
     }
@@ -50,6 +47,15 @@ impl Column {
         let sum = b.add(sum, carry);
         b.xor(sum, self.propagate)
     }
+}
+
+/// The sum whose bits change where carries run, and whether a carry leaves it. `doubled`: twice `generate`, with the carry that
+/// enters.
+pub(super) fn carry_out(b: &mut Builder, doubled: R32, generate: R32, propagate: R32) -> (R32, Pred) {
+    let sum = b.add(doubled, propagate);
+    let overflows = b.compare(Cmp::Lt, sum, propagate);
+    let leaves = b.compare_signed(Cmp::Lt, generate, 0);
+    (sum, b.or_pred(overflows, leaves))
 }
 
 /// Of the segments of a row, one after the other, the rows that carries leave and the rows that pass them on: for each segment the

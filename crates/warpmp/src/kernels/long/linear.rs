@@ -1,4 +1,4 @@
-//! Operations in linear time on operands of more than 65536 bits.
+//! Operations in linear time on long operands.
 
 #![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
 

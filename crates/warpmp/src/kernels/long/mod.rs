@@ -1,4 +1,4 @@
-//! Operations on operands of more than 65536 bits, as sequences of kernels that walk rows of any length.
+//! Operations on long operands, as sequences of kernels that walk rows of any length.
 //!
 //! ```text
 //! source.rs     a row as an operand: shifted, complemented, left out

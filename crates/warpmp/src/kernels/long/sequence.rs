@@ -101,16 +101,26 @@ impl Steps {
     pub(super) fn multiply(&mut self, a: Number, b: Number, product: Number) {
         let (a, b) = if a.limbs < b.limbs { (b, a) } else { (a, b) };
         let operand = |it: Number| OperandShape { bits: 32 * it.limbs, common: it.common };
-        let shape = OperationShape::product(operand(a), operand(b)).truncated(product.limbs);
+        // A square transforms one factor. A common one stays a product of two: only operands of products can be common.
+        let is_square = a == b && !a.common;
+        let shape = if is_square {
+            OperationShape::square(32 * a.limbs)
+        } else {
+            OperationShape::product(operand(a), operand(b))
+        };
+        let shape = shape.truncated(product.limbs);
         self.counts.products += 1;
         self.counts.longest = self.counts.longest.max(a.limbs);
         let spec = product_of(shape).expect("the lengths are in the range of `fft`");
-        self.push(spec, [a, b, product]);
+        let rows = if is_square { vec![a, product] } else { vec![a, b, product] };
+        self.push(spec, rows);
     }
 
     /// `a·b` in scratch memory. Where both are short, one gets zeros above it.
     pub(super) fn product(&mut self, a: Number, b: Number) -> Number {
-        let a = if a.limbs.max(b.limbs) < LEAST_LIMBS { self.part(a.source(), LEAST_LIMBS) } else { a };
+        let is_short = a.limbs.max(b.limbs) < LEAST_LIMBS;
+        let longer = if is_short { self.part(a.source(), LEAST_LIMBS) } else { a };
+        let (a, b) = (longer, if a == b { longer } else { b });
         let product = self.reserve(a.limbs + b.limbs);
         self.multiply(a, b, product);
         product
