@@ -40,11 +40,11 @@ impl Layout {
             digit + (u64::from(self.parts) - 1 + levels(RADIX)) * PRODUCT
         };
         let point = start + (levels(RADIX) + levels(self.last())) * PRODUCT;
-        let product = (point * point * greatest_prime >> (32 + FRACTION_BITS)) + 1 + ONE / 2;
+        let product = ((point * point * greatest_prime) >> (32 + FRACTION_BITS)) + 1 + ONE / 2;
         let joined = (product << SUMS) + (levels(RADIX) - u64::from(SUMS) + levels(RADIX)) * PRODUCT;
         // An odd number of parts: a part and twice the product of another two.
         let joined = joined + levels(self.joins_by_two()) * PRODUCT + if self.odd() > 1 { 2 * PRODUCT } else { 0 };
-        point.max(joined) * greatest_prime >> FRACTION_BITS
+        (point.max(joined) * greatest_prime) >> FRACTION_BITS
     }
 
     /// The greatest coefficient for digits of this many bits, in quarters of the product of the primes: below 1 it is exact.

@@ -100,30 +100,9 @@ impl Layout {
         }
         if self.odd() > 1 {
             let turning = table + self.turning() + offset;
-            self.join_three(b, ring, &mut x, (from, turning, PRIMES[number as usize]));
+            join_three(b, ring, &mut x, (from, turning, PRIMES[number as usize]));
         }
         x
-    }
-
-    /// Joins three parts, each of which has a run of `x`: `Σ x[q]·e(−pq/3)` for part `p`.
-    fn join_three(self, b: &mut Builder, ring: Residues, x: &mut [R32], (from, turning, prime): (R64, u32, Prime)) {
-        // e(∓1/3) = −1/2 ± h.
-        let [second, third] = [2, 1].map(|thirds| prime.root(TURN / 3 * thirds));
-        let half = prime.inverse(2);
-        let minus_half = prime.factor(prime.modulus - half).map(Into::into);
-        let h = prime.factor(prime.product(second + prime.modulus - third, half)).map(Into::into);
-        let points = x.len() / 3;
-        for i in 0..points {
-            let [y, z] = [0, 1].map(|part| {
-                let root = ring.load_roots(b, from, turning + (part * points + i) as u32 * JOINED, 1, 1)[0];
-                ring.add_product(b, 0, x[(part + 1) * points + i], root.factor())
-            });
-            let [sum, difference] = sum_and_difference(b, [y, z]);
-            let middle = ring.add_product(b, x[i], sum, minus_half);
-            let outer = ring.add_product(b, 0, difference, h);
-            x[i] = b.add(x[i], sum);
-            [x[points + i], x[2 * points + i]] = sum_and_difference(b, [middle, outer]);
-        }
     }
 
     /// The factor that makes a coefficient modulo a prime its `t`: the inverse of the number of points and of `M`, and 2³²
@@ -163,6 +142,27 @@ impl Layout {
             .enumerate()
             .map(|(column, lows)| lows.iter().enumerate().map(|(row, &low)| add(row, column, low)).collect());
         halves.collect()
+    }
+}
+
+/// Joins three parts, each of which has a run of `x`: `Σ x[q]·e(−pq/3)` for part `p`.
+fn join_three(b: &mut Builder, ring: Residues, x: &mut [R32], (from, turning, prime): (R64, u32, Prime)) {
+    // e(∓1/3) = −1/2 ± h.
+    let [second, third] = [2, 1].map(|thirds| prime.root(TURN / 3 * thirds));
+    let half = prime.inverse(2);
+    let minus_half = prime.factor(prime.modulus - half).map(Into::into);
+    let h = prime.factor(prime.product(second + prime.modulus - third, half)).map(Into::into);
+    let points = x.len() / 3;
+    for i in 0..points {
+        let [y, z] = [0, 1].map(|part| {
+            let root = ring.load_roots(b, from, turning + (part * points + i) as u32 * JOINED, 1, 1)[0];
+            ring.add_product(b, 0, x[(part + 1) * points + i], root.factor())
+        });
+        let [sum, difference] = sum_and_difference(b, [y, z]);
+        let middle = ring.add_product(b, x[i], sum, minus_half);
+        let outer = ring.add_product(b, 0, difference, h);
+        x[i] = b.add(x[i], sum);
+        [x[points + i], x[2 * points + i]] = sum_and_difference(b, [middle, outer]);
     }
 }
 
