@@ -17,14 +17,6 @@ use crate::error::Result;
 use crate::numbers::{self, Big};
 use crate::watch::{Flag, flag, watched};
 
-/// The engine of the batch's device.
-fn engine_of(batch: &Batch) -> Arc<Engine> {
-    match &batch.0 {
-        Place::Host(_) => engine::cpu(),
-        Place::Device(_, engine) => engine.clone(),
-    }
-}
-
 /// Stops the tests of a piece. Their progress is only a piece's.
 struct Pieces<'f>(&'f Flag);
 
@@ -45,7 +37,7 @@ pub(crate) fn is_prime<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyArray1<bool>>> {
     let rows = numbers.get().rows(py)?;
-    let engine = engine_of(numbers.get());
+    let engine = numbers.get().engine();
     let flag = flag();
     let watch = flag.clone();
     let verdicts = watched(py, &*watch, progress.as_ref(), move || {
