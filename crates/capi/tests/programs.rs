@@ -202,7 +202,7 @@ fn the_books_program() {
 #[test]
 fn an_installed_library() {
     let folder = tempfile::tempdir().unwrap();
-    let prefix = folder.path().join("a prefix");
+    let prefix = folder.path().join("prefix");
     let output = Command::new(repository().join("crates/capi/install"))
         .arg(&prefix)
         .env("WARPMP_BUILT", libraries())
