@@ -95,7 +95,7 @@ unsafe fn to_device(
             )));
         }
         // SAFETY: the caller's promise; the call waits for the copy.
-        let Some(memory) = (unsafe { memory(session, pointer, words) }?) else { return Ok(()) };
+        let Some(memory) = unsafe { memory(session, pointer, words) }? else { return Ok(()) };
         if overlaps(batch, &memory) {
             return Err(Failure::argument("`pointer` is within the memory of the batch itself"));
         }
