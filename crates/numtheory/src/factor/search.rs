@@ -277,17 +277,21 @@ pub fn search_on(
         let bits = lengths().filter(|bits| *bits <= Engine::MOST_DEVICE_BITS).max().or_else(|| lengths().max());
         let together = engine.together(plan, bits.unwrap_or(1));
         let own = (together / active.len()).max(1) as u64;
-        let mut jobs = Vec::new();
-        let mut share = Share { watch, from: total_done(&all, &next, count) / total, of: 0.0 };
+        let share = total_done(&all, &next, count) / total;
+        let mut of_place = Vec::new();
         for &place in active.iter().take(together) {
             let numbers = next[place]..count.min(next[place] + own);
             next[place] = numbers.end;
-            // Composites take turns.
-            let composites = all[place].composites.iter().cycle();
-            jobs.extend(numbers.zip(composites).map(|(number, n)| (place, plan.attempts.job(n, number))));
+            of_place.push((place, numbers));
         }
-        share.of = jobs.len() as f64 / total;
-        let (places, jobs): (Vec<usize>, Vec<Job>) = jobs.into_iter().unzip();
+        let attempts = of_place.into_par_iter().flat_map_iter(|(place, numbers)| {
+            // Composites take turns.
+            numbers.zip(all[place].composites.iter().cycle()).map(move |(number, n)| (place, number, n))
+        });
+        let attempts: Vec<(usize, u64, &BigUint)> = attempts.collect();
+        let jobs: Vec<Job> = attempts.par_iter().map(|(_, number, n)| plan.attempts.job(n, *number)).collect();
+        let places: Vec<usize> = attempts.par_iter().map(|(place, ..)| *place).collect();
+        let share = Share { watch, from: share, of: jobs.len() as f64 / total };
         let Some(verdicts) = verdicts(&mut stages, &jobs, &share)? else {
             return Ok(Outcome { numbers: all, stopped: true });
         };
@@ -295,6 +299,8 @@ pub fn search_on(
             all[*place].take(job, verdict);
             each(job, verdict);
         }
+        // Giving back the memory of millions of jobs takes time.
+        jobs.into_par_iter().zip(verdicts).for_each(drop);
     }
 }
 

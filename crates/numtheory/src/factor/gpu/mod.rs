@@ -126,6 +126,8 @@ pub(super) fn kernels(bits: u64) -> Vec<warpmp_kernel::ir::Kernel> {
         let first = Job::FIRST.iter().map(move |job| (*job, class(true)));
         first.chain(Job::SECOND.iter().map(move |job| (*job, class(false))))
     });
+    let of_suyama = Job::OF_SUYAMA.iter().map(|job| (*job, Class::of(bits, false, false)));
+    let stages = stages.filter(|(job, _)| !Job::OF_SUYAMA.contains(job)).chain(of_suyama);
     stages.map(|(job, class)| Kernel { job, class }.build(0)).collect()
 }
 
