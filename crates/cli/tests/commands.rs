@@ -121,7 +121,7 @@ fn explain_tells_the_plan_of_curves() {
                 "pairs",
             ],
         ),
-        ("512", "cpu", ["curve", "4 products, 4 squares", "baby steps up to"]),
+        ("512", "cpu", ["curve", "5 products and 4 squares a bit", "baby steps up to"]),
     ] {
         let text = explain(bits, device);
         assert!(words.iter().all(|word| text.contains(word)), "{text}");

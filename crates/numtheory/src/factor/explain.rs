@@ -74,7 +74,7 @@ impl Engine {
     ///
     /// let plan = Engine::cpu().explain(512, Bounds::new(50_000, 5_000_000)?);
     /// let second = plan.second.expect("B2 is above B1");
-    /// assert_eq!((second.width, second.ratio()), (2310, 2.0));
+    /// assert_eq!((second.width, second.ratio()), (2310, 4.0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn explain(&self, bits: u64, bounds: Bounds) -> CurvePlan {

@@ -53,11 +53,13 @@ fn layout(layout: &CurveLayout) -> String {
 }
 
 fn first(plan: &CurvePlan) -> String {
-    let bits =
-        format!("{:.0} bits of the exponent; 4 products, 4 squares and a product by a word a bit", plan.exponent_bits);
+    let bits = format!("{:.0} bits of the exponent", plan.exponent_bits);
     match &plan.layout {
-        CurveLayout::Cores { .. } => bits,
-        CurveLayout::Device { wide_products, .. } => format!("{bits}: {:.0} wide products", wide_products[0]),
+        CurveLayout::Cores { .. } => format!("{bits}; 5 products and 4 squares a bit"),
+        CurveLayout::Device { wide_products, .. } => {
+            let products = wide_products[0];
+            format!("{bits}; 4 products, 4 squares and a product by a word a bit: {products:.0} wide products")
+        }
     }
 }
 

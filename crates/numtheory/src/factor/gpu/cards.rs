@@ -70,24 +70,20 @@ impl Cards {
         self.cards.iter().map(Gpu::device)
     }
 
-    fn lost_ones(&self) -> MutexGuard<'_, BTreeMap<usize, LostDevice>> {
-        self.lost.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The devices that failed.
     pub(in crate::factor) fn lost(&self) -> Vec<LostDevice> {
-        self.lost_ones().values().cloned().collect()
+        locked(&self.lost).values().cloned().collect()
     }
 
     /// The devices that did not fail.
     fn usable(&self) -> Vec<(usize, &Gpu)> {
-        let lost = self.lost_ones();
+        let lost = locked(&self.lost);
         self.cards.iter().enumerate().filter(|(number, _)| !lost.contains_key(number)).collect()
     }
 
     /// Notes that a device failed; false if no other one is left.
     fn lose(&self, number: usize, error: &Error) -> bool {
-        let mut lost = self.lost_ones();
+        let mut lost = locked(&self.lost);
         if lost.contains_key(&number) {
             return true;
         }
@@ -177,9 +173,6 @@ impl Cards {
         let waiting: Mutex<Vec<usize>> = Mutex::new((0..chunks.len()).rev().collect());
         let done: Mutex<Vec<Option<Vec<T>>>> = Mutex::new(chunks.iter().map(|_| None).collect());
         let failure: Mutex<Option<Error>> = Mutex::default();
-        fn locked<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
-            it.lock().unwrap_or_else(PoisonError::into_inner)
-        }
         let failed = |number: usize, error: Error| match &error {
             Error::Engine(_) if self.lose(number, &error) => {}
             _ => drop(locked(&failure).get_or_insert(error)),
@@ -226,4 +219,8 @@ impl Cards {
             }
         }
     }
+}
+
+fn locked<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
+    it.lock().unwrap_or_else(PoisonError::into_inner)
 }
