@@ -75,12 +75,22 @@ pub struct Geometry {
     pub max_lanes: u32,
     /// Does the kernel also write what pads the last tile?
     pub whole_tiles: bool,
+    /// Is it launched for the first lane alone, whatever the number of lanes?
+    pub first_lane_alone: bool,
 }
 
 impl Geometry {
     /// Blocks of `threads` threads that take `lanes` lanes each.
     pub const fn new(threads: u32, lanes: u32) -> Self {
-        Self { threads, lanes, blocks: 1, shared_bytes: 0, max_lanes: MAX_LANES, whole_tiles: false }
+        Self {
+            threads,
+            lanes,
+            blocks: 1,
+            shared_bytes: 0,
+            max_lanes: MAX_LANES,
+            whole_tiles: false,
+            first_lane_alone: false,
+        }
     }
 
     /// Blocks of `warps` warps, a lane a thread.
@@ -100,7 +110,11 @@ impl Geometry {
 
     /// The grid for this many lanes.
     pub const fn grid(self, lanes: u32) -> Grid {
-        let lanes = if self.whole_tiles { lanes.next_multiple_of(TILE_LANES) } else { lanes };
+        let lanes = match self {
+            Self { first_lane_alone: true, .. } => 1,
+            Self { whole_tiles: true, .. } => lanes.next_multiple_of(TILE_LANES),
+            _ => lanes,
+        };
         let Self { threads, shared_bytes, .. } = self;
         Grid { blocks: self.blocks * lanes.div_ceil(self.lanes), threads, shared_bytes }
     }

@@ -249,6 +249,7 @@ const MODULAR: &[ModularCase] = &[
     (Operation::Sqrt, "group", &[65536], None, 255),
     (Operation::MulMod, "group", &[131, 65536, 40000], None, 255),
     (Operation::DivRem, "newton", &[33000, 17000], None, 255),
+    (Operation::DivExact, "newton", &[33000, 17000], None, 255),
 ];
 
 /// The same with blocks of 32 limbs: products and squares as the tuning tables have them.

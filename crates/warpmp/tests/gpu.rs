@@ -167,9 +167,12 @@ fn long_operations_conform(session: &Session, bits: usize, lanes: usize) {
         let shapes = |case: &conformance::OperationCase| -> Vec<Shape> {
             case.bits.iter().zip(&case.lanes).map(|(bits, lanes)| Shape::new(*lanes, *bits)).collect()
         };
-        let planned = |case: &conformance::OperationCase| session.plan(operation, &shapes(case), None).is_ok();
-        let cases: Vec<_> = cases.into_iter().filter(planned).collect();
-        assert!(!cases.is_empty() || operation == Operation::DivExact, "{operation}");
+        let has_kernel = |case: &conformance::OperationCase| match session.plan(operation, &shapes(case), None) {
+            Err(Error::NoKernel { .. }) => false,
+            planned => planned.map(|_| true).unwrap(),
+        };
+        let cases: Vec<_> = cases.into_iter().filter(has_kernel).collect();
+        assert!(!cases.is_empty(), "{operation}");
         conformance::operation(&cases, |_, operands| {
             let resident = operands.iter().map(|it| session.upload(&batch(it))).collect::<Result<Vec<_>, _>>()?;
             let results = session.apply_device(operation, &resident.iter().collect::<Vec<_>>())?;

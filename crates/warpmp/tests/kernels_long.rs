@@ -10,7 +10,7 @@ use warpmp::{Operation, Plan, Shape, tuning};
 use warpmp_testkit::Pattern;
 use warpmp_testkit::kernels::algorithm;
 use warpmp_testkit::kernels::numbers::{numbers, run, run_plain};
-use warpmp_testkit::kernels::operations::check;
+use warpmp_testkit::kernels::operations::{check, check_with};
 
 /// Linear operations without a modulus.
 fn linear() -> impl Iterator<Item = Operation> {
@@ -128,6 +128,70 @@ fn divide(bits: [usize; 2], pairs: &[(BigUint, BigUint)]) {
     }
 }
 
+/// A divisor or a modulus that serves all lanes: what depends on it alone is computed once.
+#[test]
+fn shared_divisors() {
+    for (pattern, bits) in [(Pattern::Carry, 16_500_usize), (Pattern::Edge, 16_416), (Pattern::Ones, 16_416)] {
+        check(Operation::DivRem, "newton", &[33_000, bits], &[3, 1], pattern);
+        check(Operation::MulMod, "newton", &[bits; 3], &[2, 2, 1], pattern);
+        check(Operation::MontMul, "products", &[bits; 3], &[2, 2, 1], pattern);
+    }
+    check(Operation::ToMont, "products", &[16_500; 2], &[3, 1], Pattern::Carry);
+    // The reciprocal of a shared divisor costs the same for two lanes and for four.
+    let instructions = |lanes: usize| {
+        let counters = check(Operation::Rem, "newton", &[33_000, 16_500], &[lanes, 1], Pattern::Random);
+        counters.instructions().warps
+    };
+    let [two, four] = [2, 4].map(instructions);
+    let (each, once) = ((four - two) / 2, 2 * two - four);
+    assert!(once > each / 2, "{each} {once}");
+    zero_divides_nothing();
+}
+
+fn zero_divides_nothing() {
+    let bits = [16_500_usize, 16_500];
+    let dividends = numbers(Pattern::Random, 3, bits[0], 9);
+    let shapes = [Shape::new(3, bits[0]), Shape::new(1, bits[1])];
+    for operation in [Operation::DivRem, Operation::DivExact] {
+        let shape = OperationShape::new(operation, &shapes).unwrap();
+        let spec = algorithm(operation, "newton").spec(shape, &Settings::default(), true).unwrap();
+        let operands = [(shape.operands()[0], &dividends[..]), (shape.operands()[1], &[BigUint::ZERO][..])];
+        let limbs = vec![516; operation.result_names().len()];
+        let outcome = run(&*spec, &operands, &limbs, 3);
+        assert!(outcome.results.iter().flatten().all(|it| *it == BigUint::ZERO), "{operation}");
+        assert_eq!(outcome.statuses, [1; 3], "{operation}");
+    }
+}
+
+#[test]
+fn exact_divisions() {
+    for (bits, lanes) in [([16_500, 8208], [8, 8]), ([33_000, 17_000], [3, 1]), ([16_416, 33], [8, 8])] {
+        for pattern in [Pattern::Carry, Pattern::Ones] {
+            check(Operation::DivExact, "newton", &bits, &lanes, pattern);
+        }
+    }
+    check(Operation::DivExact, "newton", &[33, 16_500], &[3, 3], Pattern::Carry);
+}
+
+/// With the setting `levels` a block has a product of up to 131072 bits. It is the same product in fewer launches.
+#[test]
+fn products_of_blocks() {
+    let blocks = Settings { levels: Some(1), ..Settings::default() };
+    for (operation, bits) in [
+        (Operation::MulLo, &[70_000, 66_000][..]),
+        (Operation::MulAdd, &[131_072; 3]),
+        (Operation::Rem, &[131_072, 65_600]),
+    ] {
+        let name = if operation == Operation::Rem { "newton" } else { "long" };
+        check_with(operation, name, &blocks, bits, &vec![1; bits.len()], Pattern::Carry);
+        let shapes: Vec<Shape> = bits.iter().map(|bits| Shape::new(1, *bits)).collect();
+        let shape = OperationShape::new(operation, &shapes).unwrap();
+        let launches =
+            |settings: &Settings| algorithm(operation, name).spec(shape, settings, true).unwrap().stages().len();
+        assert!(launches(&blocks) + 5 < launches(&Settings::default()), "{operation}");
+    }
+}
+
 #[test]
 fn roots() {
     for (bits, pattern) in [(32_832, Pattern::Ones), (33_001, Pattern::OneHot), (66_000, Pattern::Carry)] {
@@ -190,7 +254,7 @@ fn plans() {
         Plan::new(operation, &operands, device.info(), &tuning::shipped(90), None).unwrap()
     };
     let served = |it: &&Operation| it.max_bits() > 65536 && !matches!(it.group(), Group::Product);
-    for &operation in Operation::ALL.iter().filter(served).filter(|it| **it != Operation::DivExact) {
+    for &operation in Operation::ALL.iter().filter(served) {
         let plan = plan(operation, 70_000);
         assert!(plan.explain().contains("passes over rows"), "{}", plan.explain());
         assert!(plan.spec().stages().iter().all(|stage| !stage.geometry.whole_tiles));

@@ -124,6 +124,22 @@ impl Carries {
     }
 }
 
+/// Adds a carry to a row of 32 limbs, one in each lane of the warp.
+///
+/// `carry` is 0 or 1, the same in all lanes: the carry into the lowest lane. It becomes the carry out of the top lane.
+/// `lane` is the number of the lane. All 32 lanes must take part.
+pub fn add_carry_to_row(b: &mut Builder, limb: R32, carry: R32, lane: R32) -> R32 {
+    let ones = b.compare(Cmp::Eq, limb, u32::MAX);
+    let ones = b.ballot(ones);
+    let sum = b.add(ones, carry);
+    let into = b.xor(sum, ones);
+    let all = b.compare(Cmp::Eq, ones, u32::MAX);
+    let leaves = b.select(carry, 0, all);
+    b.set(carry, leaves);
+    let own = b.bfe(into, lane, 1);
+    b.add(limb, own)
+}
+
 /// The top lane of this lane's group.
 pub fn top_lane(b: &mut Builder, group: u32) -> R32 {
     let lane = b.special(Special::Lane);

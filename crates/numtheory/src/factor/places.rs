@@ -51,7 +51,9 @@ pub(super) fn in_order<T>(mut parts: Vec<(Vec<usize>, Vec<T>)>) -> Vec<T> {
     }
     if are_runs {
         let mut all = Vec::with_capacity(count);
-        parts.into_iter().for_each(|(_, mut results)| all.append(&mut results));
+        for (_, mut results) in parts {
+            all.append(&mut results);
+        }
         return all;
     }
     let mut all: Vec<Option<T>> = (0..count).map(|_| None).collect();

@@ -11,8 +11,8 @@ use warpmp_kernel::build::Glue;
 use super::OperationShape;
 use super::mul_thread::Input;
 use super::settings::{
-    FftSettings, GroupSettings, KaratsubaSettings, OwnSettings, SharedGroupSettings, TensorSettings, ThreadSettings,
-    ThreadSquareSettings, WarpSettings,
+    FftSettings, GroupSettings, KaratsubaSettings, LongSettings, OwnSettings, SharedGroupSettings, TensorSettings,
+    ThreadSettings, ThreadSquareSettings, WarpSettings,
 };
 
 /// Sizes of a block of threads.
@@ -160,4 +160,9 @@ pub(super) fn tensor() -> Vec<TensorSettings> {
 /// A block a product by transforms: whole, or in two parts. Above 65536 bits: four steps, or a block.
 pub(super) fn fft() -> Vec<FftSettings> {
     [None, Some(0), Some(1)].map(|levels| FftSettings { levels }).to_vec()
+}
+
+/// Long numbers by products: in four steps from 65537 bits on, or a block a product to 131072 bits.
+pub(super) fn long(_: OperationShape) -> Vec<LongSettings> {
+    [None, Some(true)].map(|blocks| LongSettings { blocks }).to_vec()
 }

@@ -35,8 +35,9 @@ use warpmp_launch::{name_suffix as suffix, piece, vector};
 use crate::operation::{Group, Operation};
 pub use register::{Algorithm, Gpus, On, Order, Recipe, Register, With};
 pub use settings::{
-    ChainSettings, FftSettings, FixedSettings, GroupSettings, HeldSettings, KaratsubaSettings, OwnSettings, Settings,
-    SettingsFault, SharedGroupSettings, TensorSettings, ThreadSettings, ThreadSquareSettings, WarpSettings,
+    ChainSettings, FftSettings, FixedSettings, GroupSettings, HeldSettings, KaratsubaSettings, LongSettings,
+    OwnSettings, Settings, SettingsFault, SharedGroupSettings, TensorSettings, ThreadSettings, ThreadSquareSettings,
+    WarpSettings,
 };
 pub(crate) use shape::GROUP_BITS;
 pub use shape::{OperandShape, OperationShape};

@@ -293,6 +293,13 @@ own_settings! {
         levels: u32 = levels,
     }
 
+    /// Long numbers by products.
+    LongSettings {
+        /// Has a block a product of factors of 65537 to 131072 bits, and not the transform in four steps? A block needs 200 KB of
+        /// shared memory.
+        blocks: bool = levels,
+    }
+
     /// Numbers in the registers of a group of lanes.
     HeldSettings {
         /// Warps a block of threads.

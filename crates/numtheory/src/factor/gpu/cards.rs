@@ -211,13 +211,12 @@ impl Cards {
                 }
             });
         }
-        match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some(error) => Err(error),
-            None => {
-                let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-                Ok(in_order(chunks.into_iter().map(|chunk| chunk.places).zip(done.into_iter().flatten()).collect()))
-            }
+        if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
         }
+        let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let places = chunks.into_iter().map(|chunk| chunk.places);
+        Ok(in_order(places.zip(done.into_iter().flatten()).collect()))
     }
 }
 

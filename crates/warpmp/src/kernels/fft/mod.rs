@@ -46,7 +46,7 @@ pub struct Fft {
 }
 
 /// The limbs of the longest operand that it takes.
-const MOST_LIMBS: u32 = 1 << 19;
+pub(super) const MOST_LIMBS: u32 = 1 << 19;
 
 /// The most limbs of the longer operand that a block takes.
 pub(super) const BLOCK_LIMBS: u32 = 2048;
@@ -55,7 +55,7 @@ pub(super) const BLOCK_LIMBS: u32 = 2048;
 const LIMBS: std::ops::RangeInclusive<u32> = 129..=BLOCK_LIMBS;
 
 /// The limbs of the longer operand that a block takes if it is asked to, because few GPUs have the shared memory.
-const MOST_LIMBS_OF_BLOCK: u32 = 4096;
+pub(super) const MOST_LIMBS_OF_BLOCK: u32 = 4096;
 
 /// The oldest GPU whose shared memory holds a block, as compute capability times ten.
 pub(super) const SHARED_MEMORY_FROM: u32 = 80;

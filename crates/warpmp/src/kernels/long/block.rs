@@ -1,7 +1,7 @@
 //! A block of a [`Line`]: its limbs, the carries between them, and the carries between blocks.
 
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
-use warpmp_kernel::fragment::Carries;
+use warpmp_kernel::fragment::{Carries, add_carry_to_row};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector, Vote};
 
 use super::line::{BLOCK_WORDS, CarryIn, Function, Line, Negative, Place, Split, Word};
@@ -161,15 +161,7 @@ impl Block<'_> {
         b.if_(enters, |b| {
             let carry = b.copy(carry);
             for &limb in limbs {
-                let ones = b.compare(Cmp::Eq, limb, u32::MAX);
-                let ones = b.ballot(ones);
-                let sum = b.add(ones, carry);
-                let mask = b.xor(sum, ones);
-                let all = b.compare(Cmp::Eq, ones, u32::MAX);
-                let next = b.select(carry, 0, all);
-                b.set(carry, next);
-                let own = b.bfe(mask, self.member, 1);
-                let sum = b.add(limb, own);
+                let sum = add_carry_to_row(b, limb, carry, self.member);
                 b.set(limb, sum);
             }
         });

@@ -1,11 +1,15 @@
 //! Quotients and remainders of long numbers by Newton's iteration on products.
 //!
-//! computes   `q = ⌊a / d⌋`, `r = a mod d`; `a·b mod m`; a zero divisor is the lane's status
+//! computes   `q = ⌊a / d⌋`, `r = a mod d`; `a·b mod m`; `a / d` where nothing remains; a zero divisor or a remainder is the lane's
+//!            status
 //! cost       in products of two numbers of `n` limbs: the reciprocal about 3, each block of the quotient 2. `n`: the limbs of
 //!            the divisor, or half of the dividend's if these are more. A quotient has one block or two
 //!
 //! The divisor and the dividend go up until the divisor's highest one is at the top of `n` limbs: lanes differ in the
-//! distance alone. From then on all lanes do the same.
+//! distance alone. From then on all lanes do the same. Where all lanes have one divisor, its reciprocal is computed once.
+//!
+//! Exact divisions have the same steps. From below, by the inverse of `d` modulo a power of two, they would take longer: a divisor of
+//! any lane may be short, so the inverse would need as many limbs as the dividend has.
 //!
 //! **Reciprocal.** `B = 2³²`, `D_k` the upper `k` limbs of the divisor `D`. `X_k = B^k + Y_k` is close to `B^2k / D_k` and never
 //! greater than `B^2k / (D_k + 1)`. The first one, of a few hundred limbs, comes from the division of short numbers. From `h`
@@ -28,16 +32,17 @@
 //!
 //! sources: R. Brent, P. Zimmermann, Modern Computer Arithmetic, 2010, section 3.4.1; the margins and the blocks are ours.
 
-use warpmp_kernel::build::Glue;
-use warpmp_launch::{Layout, Spec};
+use warpmp_launch::Spec;
 
+use super::LIMBS;
+use super::doubling::{Inverse, SHORT_LIMBS};
 use super::length::{FACTS, Length};
-use super::line::{CarryIn, Line, Negative, Place, Word};
-use super::sequence::Steps;
+use super::line::{CarryIn, Function, Line, Negative, Place, Word};
+use super::sequence::{Steps, by_products};
 use super::source::{Bit, Number, Source};
 use crate::kernels::modular::division::{Division, Parts};
-use crate::kernels::{Algorithm, FixedSettings, Gpus, On, OperandShape, OperationShape, Order, With, candidates, fft};
-use crate::operation::Operation;
+use crate::kernels::{Algorithm, LongSettings, OperandShape, OperationShape, Order};
+use crate::operation::{Operation, Status};
 
 /// The row of the register.
 pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
@@ -46,25 +51,13 @@ pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "quotients, remainders and modular products; the longest operand from 16385 to 16777216 bits; on a GPU from sm_80 on",
     order: Order::Given,
     fits,
-    recipe: &On(
-        Gpus { from: fft::SHARED_MEMORY_FROM, use_doubles: true },
-        With::<FixedSettings> { spec: |shape, _, _| spec(shape), candidates: candidates::default_alone },
-    ),
+    recipe: &by_products(|shape, settings, _| spec(shape, *settings)),
 };
-
-/// The limbs of the longest operand, at least.
-const FROM_LIMBS: u32 = 513;
-
-/// The longest number that short division inverts, in limbs.
-const SHORT_LIMBS: u32 = 258;
-
-/// The limbs of the longest product.
-const MOST_LIMBS: u32 = 1 << 19;
 
 fn fits(shape: OperationShape) -> bool {
     use Operation as O;
-    let serves = matches!(shape.operation, O::DivRem | O::Rem | O::Reduce | O::MulMod | O::SqrMod);
-    serves && (FROM_LIMBS..=MOST_LIMBS).contains(&shape.max_limbs())
+    let serves = matches!(shape.operation, O::DivRem | O::DivExact | O::Rem | O::Reduce | O::MulMod | O::SqrMod);
+    serves && LIMBS.contains(&shape.max_limbs())
 }
 
 /// A dividend and facts about its divisor.
@@ -79,13 +72,17 @@ struct Problem {
     valid: Bit,
 }
 
-fn spec(shape: OperationShape) -> Box<dyn Spec> {
-    let mut steps = Steps::new(shape);
+fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
+    let mut steps = Steps::new(shape, settings);
     let operands: Vec<Number> = (0..shape.operands().len()).map(|i| steps.operand(i)).collect();
     let results = [0, 1].map(|i| steps.result(i));
     if shape.operation == Operation::DivRem {
         let rest = [1, 2].map(|i| steps.result(i));
         divide(&mut steps, [operands[0], operands[1]], Some(results[0]), rest);
+        return steps.finish();
+    }
+    if shape.operation == Operation::DivExact {
+        divide_exactly(&mut steps, [operands[0], operands[1]], results);
         return steps.finish();
     }
     let dividend = if shape.operation == Operation::MulMod {
@@ -99,6 +96,21 @@ fn spec(shape: OperationShape) -> Box<dyn Spec> {
     steps.finish()
 }
 
+/// The quotient where nothing remains, and the status.
+fn divide_exactly(steps: &mut Steps, [dividend, divisor]: [Number; 2], [quotient, status]: [Place; 2]) {
+    let [whole, rest] = [dividend, divisor].map(|it| steps.reserve(it.limbs));
+    let [order, fault] = [0, 1].map(|_| steps.reserve(1));
+    let [to_whole, to_rest] = [whole, rest].map(|it| it.place(32 * it.limbs));
+    divide(steps, [dividend, divisor], Some(to_whole), [to_rest, fault.place(32)]);
+    // The order of the remainder and zero: 0 where nothing remains, else 1.
+    let compared = Line::difference(rest.source(), Source::constant(0), to_rest);
+    steps.line(Line { result: None, word: Some(Word::Order(order, None)), ..compared });
+    let remains = order.bit(0);
+    steps.line(Line::copy(whole.source().kept_where(remains.not()), quotient));
+    let inexact = Source::constant(Status::NotExact.code()).kept_where(remains);
+    steps.line(Line::of(fault.source(), Function::Or(inexact), status));
+}
+
 /// Quotient, if asked for, remainder and status.
 pub(super) fn divide(
     steps: &mut Steps,
@@ -107,48 +119,50 @@ pub(super) fn divide(
     [remainder, status]: [Place; 2],
 ) {
     let limbs = divisor.limbs.max(dividend.limbs.div_ceil(2)).max(SHORT_LIMBS);
-    let facts = steps.reserve(FACTS);
-    let length = Length { divisor: divisor.limbs, common: divisor.common, limbs, even: false };
-    steps.push(Box::new(length), [divisor, facts, status.row]);
     let blocks = dividend.limbs.div_ceil(limbs);
-    let top = steps.part(divisor.source().moved(facts, 0, true), limbs);
-    let reciprocal = reciprocal(steps, top);
+    let (facts, verdict, top, reciprocal) = steps.shared(divisor.common, |steps| {
+        let facts = steps.reserve(FACTS);
+        let verdict = if divisor.common { steps.reserve(1) } else { status.row };
+        let length = Length { divisor: divisor.limbs, common: divisor.common, limbs, even: false };
+        steps.push(Box::new(length), [divisor, facts, verdict]);
+        let top = steps.part(divisor.source().moved(facts, 0, true), limbs);
+        (facts, verdict, top, Reciprocal::of(steps, top))
+    });
+    if divisor.common {
+        steps.line(Line::copy(verdict.source(), status));
+    }
     let problem = Problem { dividend, limbs, blocks, facts, valid: facts.bit(32) };
     problem.quotient(steps, top, reciprocal, quotient, remainder);
 }
 
 /// `Y` with `B^n + Y` close to `B^2n / d`, for `d` of `n` limbs whose highest bit is set.
-pub(super) fn reciprocal(steps: &mut Steps, divisor: Number) -> Number {
-    let mut lengths = vec![divisor.limbs];
-    while let Some(&length) = lengths.last().filter(|&&length| length > SHORT_LIMBS) {
-        lengths.push(length.div_ceil(2) + 1);
+pub(super) struct Reciprocal;
+
+impl Inverse for Reciprocal {
+    fn limbs_before(limbs: u32) -> u32 {
+        limbs.div_ceil(2) + 1
     }
-    let result = steps.reserve(divisor.limbs);
-    let mark = steps.mark();
-    let mut known: Option<Number> = None;
-    for (&length, number) in lengths.iter().rev().zip(1..) {
-        let last = number == lengths.len();
-        let to = if last { result } else { steps.reserve(length) };
-        let upper =
-            if last { divisor } else { steps.part(divisor.source().down(32 * (divisor.limbs - length)), length) };
-        match known {
-            None => short(steps, upper, to, last),
-            Some(known) => step(steps, upper, known, to, last),
-        }
-        known = Some(to);
+
+    fn deciding(divisor: Number, limbs: u32) -> Source {
+        divisor.source().down(32 * (divisor.limbs - limbs))
     }
-    steps.release(mark);
-    result
+
+    fn first(steps: &mut Steps, divisor: Number, to: Number, is_last: bool) {
+        first(steps, divisor, to, is_last);
+    }
+
+    fn step(steps: &mut Steps, divisor: Number, known: Number, to: Number, is_last: bool) {
+        step(steps, divisor, known, to, is_last);
+    }
 }
 
 /// The first reciprocal: `⌊(B^2n − 1) / d⌋ − B^n`, less 4 but for the last one.
-fn short(steps: &mut Steps, divisor: Number, to: Number, last: bool) {
+fn first(steps: &mut Steps, divisor: Number, to: Number, last: bool) {
     let n = divisor.limbs;
     let mark = steps.mark();
     let ones = steps.part(Source::constant(0).turned(), 2 * n);
     let [quotient, rest, status] = [2 * n, n, 1].map(|limbs| steps.reserve(limbs));
-    // A warp a number, so that no lane beyond the last one is touched.
-    let layout = Layout { group: 32, length: n.div_ceil(32).max(3), warps: 2, glue: Glue::None };
+    let layout = steps.short_layout(n.div_ceil(32).max(3));
     let [a, d] = [ones, divisor].map(|it| OperandShape::each(32 * it.limbs));
     let division = Division { layout, ..Division::new(a, d, Parts::Both) };
     steps.push(Box::new(division), [ones, divisor, quotient, rest, status]);
@@ -244,14 +258,9 @@ pub(super) fn quotient_digit(
     let [first, second] = [0, 1].map(|_| steps.reserve(n + 1));
     steps.line(Line::difference(value, product.source(), first.place(32 * (n + 1))));
     let [twice, once] = [0, 1].map(|_| steps.reserve(1));
-    let reduce = |from: Number, divisor: Source, to: Place, word: Number| Line {
-        negative: Negative::Restores,
-        limbs: n + 1,
-        word: Some(Word::Carry(word)),
-        ..Line::difference(from.source(), divisor, to)
-    };
-    steps.line(reduce(first, divisor.source().up(1), second.place(32 * (n + 1)), twice));
-    steps.line(reduce(second, divisor.source(), remainder, once));
+    let divisor = divisor.source();
+    steps.line(Line::reduced(first.source(), divisor.up(1), n + 1, twice, second.place(32 * (n + 1))));
+    steps.line(Line::reduced(second.source(), divisor, n + 1, once, remainder));
     let two = Source::constant(2).kept_where(twice.bit(0));
     steps.line(Line::sum(digit.source(), two, CarryIn::Bit(once.bit(0)), quotient));
     steps.release(mark);

@@ -133,6 +133,12 @@ impl Line {
         Self::sum(x, y.turned(), CarryIn::One, result)
     }
 
+    /// `r = x − y`, or `x` where that is negative. The word is 1 in lanes where `y` was subtracted.
+    pub(super) const fn reduced(x: Source, y: Source, limbs: u32, word: Number, result: Place) -> Self {
+        let word = Some(Word::Carry(word));
+        Self { negative: Negative::Restores, limbs, word, ..Self::difference(x, y, result) }
+    }
+
     fn split(&self) -> Split {
         let passes = self.limbs.div_ceil(32 * MOST_WARPS).clamp(LEAST_PASSES, MOST_PASSES);
         let blocks = self.limbs.div_ceil(32 * passes * MOST_WARPS);

@@ -7,6 +7,7 @@
 //! sequence.rs   lines and products one after the other, scratch memory between them
 //! linear.rs     operations in linear time
 //! parts.rs      parts of products: a product by `fft`, then lines
+//! doubling.rs   inverses by Newton's iteration: from short numbers to long ones
 //! division.rs   quotients and remainders by Newton's iteration
 //! length.rs     the length of a divisor or a radicand
 //! root.rs       square roots by divisions
@@ -17,6 +18,7 @@
 
 mod block;
 mod division;
+mod doubling;
 mod length;
 mod line;
 mod linear;
@@ -27,6 +29,13 @@ mod root;
 mod sequence;
 mod source;
 mod verdict;
+
+use std::ops::RangeInclusive;
+
+use super::fft::MOST_LIMBS;
+
+/// The limbs of the numbers for which products by transforms take the place of schoolbook rows.
+const LIMBS: RangeInclusive<u32> = 513..=MOST_LIMBS;
 
 pub(super) use division::ALGORITHM as DIVISION;
 pub(super) use linear::ALGORITHM as LINEAR;

@@ -13,16 +13,17 @@
 //! bound: every step is exact.
 //! source: R. Brent, P. Zimmermann, Modern Computer Arithmetic, 2010, sections 2.4.2 and 2.5.
 
-use warpmp_kernel::build::Glue;
-use warpmp_launch::{Layout, Spec};
+use warpmp_launch::Spec;
 
+use super::LIMBS;
 use super::division::divide;
+use super::doubling::Inverse;
 use super::line::{CarryIn, Line, Place, Word};
-use super::sequence::Steps;
+use super::sequence::{Steps, by_products};
 use super::source::{Number, Source};
 use super::verdict::Checks;
 use crate::kernels::modular::inverse::InvMod;
-use crate::kernels::{Algorithm, FixedSettings, Gpus, On, OperandShape, OperationShape, Order, With, candidates, fft};
+use crate::kernels::{Algorithm, LongSettings, OperandShape, OperationShape, Order};
 use crate::operation::Operation;
 
 /// The row of the register.
@@ -32,30 +33,19 @@ pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "Montgomery's operations for moduli of 16385 to 16777216 bits, on a GPU from sm_80 on",
     order: Order::Given,
     fits,
-    recipe: &On(
-        Gpus { from: fft::SHARED_MEMORY_FROM, use_doubles: true },
-        With::<FixedSettings> { spec: |shape, _, _| spec(shape), candidates: candidates::default_alone },
-    ),
+    recipe: &by_products(|shape, settings, _| spec(shape, *settings)),
 };
-
-/// The limbs of a modulus, at least and at most.
-const FROM_LIMBS: u32 = 513;
-const MOST_LIMBS: u32 = 1 << 19;
-
-/// The longest inverse of short numbers, in limbs.
-const SHORT_LIMBS: u32 = 258;
 
 fn fits(shape: OperationShape) -> bool {
     use Operation as O;
     let operands = shape.operands();
     let modulus = operands[operands.len() - 1].limbs();
-    matches!(shape.operation, O::MontMul | O::MontSqr | O::Redc | O::FromMont | O::ToMont)
-        && (FROM_LIMBS..=MOST_LIMBS).contains(&modulus)
+    matches!(shape.operation, O::MontMul | O::MontSqr | O::Redc | O::FromMont | O::ToMont) && LIMBS.contains(&modulus)
 }
 
-fn spec(shape: OperationShape) -> Box<dyn Spec> {
+fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
     use Operation as O;
-    let mut steps = Steps::new(shape);
+    let mut steps = Steps::new(shape, settings);
     let count = shape.operands().len();
     let m = steps.operand(count - 1);
     let n = m.limbs;
@@ -71,7 +61,7 @@ fn spec(shape: OperationShape) -> Box<dyn Spec> {
         steps.line(Line::copy(residue.source().kept_where(valid), result));
         return steps.finish();
     }
-    let inverse = inverse(&mut steps, m);
+    let inverse = steps.shared(m.common, |steps| LowInverse::of(steps, m));
     let t = if shape.operation == O::MontMul {
         steps.product(operands[0], operands[1])
     } else if shape.operation == O::MontSqr {
@@ -94,36 +84,33 @@ fn spec(shape: OperationShape) -> Box<dyn Spec> {
 }
 
 /// `1/m` modulo `B^n`, for odd `m` of `n` limbs.
-fn inverse(steps: &mut Steps, m: Number) -> Number {
-    let mut lengths = vec![m.limbs];
-    while let Some(&length) = lengths.last().filter(|&&length| length > SHORT_LIMBS) {
-        lengths.push(length.div_ceil(2));
+struct LowInverse;
+
+impl Inverse for LowInverse {
+    fn limbs_before(limbs: u32) -> u32 {
+        limbs.div_ceil(2)
     }
-    let result = steps.reserve(m.limbs);
-    let mark = steps.mark();
-    let mut known: Option<Number> = None;
-    for (&length, number) in lengths.iter().rev().zip(1..) {
-        let last = number == lengths.len();
-        let to = if last { result } else { steps.reserve(length) };
-        let lower = if last { m } else { steps.part(m.source(), length) };
-        match known {
-            None => short(steps, lower, to),
-            Some(known) => step(steps, lower, known, to),
-        }
-        known = Some(to);
+
+    fn deciding(m: Number, _: u32) -> Source {
+        m.source()
     }
-    steps.release(mark);
-    result
+
+    fn first(steps: &mut Steps, m: Number, to: Number, _: bool) {
+        first(steps, m, to);
+    }
+
+    fn step(steps: &mut Steps, m: Number, known: Number, to: Number, _: bool) {
+        step(steps, m, known, to);
+    }
 }
 
 /// The inverse of a short number.
-fn short(steps: &mut Steps, m: Number, to: Number) {
+fn first(steps: &mut Steps, m: Number, to: Number) {
     let n = m.limbs;
     let mark = steps.mark();
     let radix = steps.part(Source::constant(1).up(32 * n), n + 1);
     let [inverse, status] = [n + 1, 1].map(|limbs| steps.reserve(limbs));
-    // A warp a number, so that no lane beyond the last one is touched.
-    let layout = Layout { group: 32, length: (n + 2).div_ceil(32), warps: 2, glue: Glue::None };
+    let layout = steps.short_layout((n + 2).div_ceil(32));
     let [value, modulus] = [m, radix].map(|it| OperandShape::each(32 * it.limbs));
     steps.push(Box::new(InvMod { value, modulus, layout }), [m, radix, inverse, status]);
     steps.line(Line::copy(inverse.source(), to.place(32 * n)));

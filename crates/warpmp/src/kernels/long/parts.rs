@@ -6,22 +6,19 @@ use warpmp_launch::Spec;
 
 use super::line::{CarryIn, Line};
 use super::linear::sign;
-use super::sequence::Steps;
+use super::sequence::{Steps, by_products};
 use crate::kernels::fft::large::Large;
-use crate::kernels::{Algorithm, FixedSettings, Gpus, On, OperandShape, OperationShape, Order, With, candidates, fft};
+use crate::kernels::{Algorithm, LongSettings, OperandShape, OperationShape, Order};
 use crate::operation::Operation;
 
 /// The row of the register.
 pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
     name: "long",
-    summary: "the product by a transform in four steps, then sums of rows of any length",
+    summary: "the product by `fft`, then sums of rows of any length",
     accepts: "factors whose longer one has 65537 to 16777216 bits, on a GPU from sm_80 on",
     order: Order::Given,
     fits,
-    recipe: &On(
-        Gpus { from: fft::SHARED_MEMORY_FROM, use_doubles: true },
-        With::<FixedSettings> { spec: |shape, _, _| spec(shape), candidates: candidates::default_alone },
-    ),
+    recipe: &by_products(|shape, settings, _| spec(shape, *settings)),
 };
 
 fn fits(shape: OperationShape) -> bool {
@@ -30,8 +27,8 @@ fn fits(shape: OperationShape) -> bool {
     product.max_bits() > crate::kernels::GROUP_BITS && Large::new(product).is_some()
 }
 
-fn spec(shape: OperationShape) -> Box<dyn Spec> {
-    let mut steps = Steps::new(shape);
+fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
+    let mut steps = Steps::new(shape, settings);
     let [a, b] = [0, 1].map(|i| steps.operand(i));
     let result = steps.result(0);
     if shape.operation == Operation::MulLo && result.bits.is_multiple_of(32) {

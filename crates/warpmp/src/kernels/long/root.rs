@@ -20,16 +20,17 @@
 //!
 //! source: P. Zimmermann, Karatsuba square root, 1999; the square in place of the remainder of the division is ours.
 
-use warpmp_kernel::build::Glue;
-use warpmp_launch::{Layout, Spec};
+use warpmp_launch::Spec;
 
-use super::division::{quotient_digit, reciprocal};
+use super::LIMBS;
+use super::division::{Reciprocal, quotient_digit};
+use super::doubling::Inverse;
 use super::length::{FACTS, Length};
-use super::line::{CarryIn, Function, Line, Negative, Place, Word};
-use super::sequence::Steps;
+use super::line::{CarryIn, Function, Line, Place};
+use super::sequence::{Steps, by_products};
 use super::source::{Number, Source};
 use crate::kernels::modular::sqrt::Sqrt;
-use crate::kernels::{Algorithm, FixedSettings, Gpus, On, OperandShape, OperationShape, Order, With, candidates, fft};
+use crate::kernels::{Algorithm, LongSettings, OperandShape, OperationShape, Order};
 use crate::operation::Operation;
 
 /// The row of the register.
@@ -39,23 +40,20 @@ pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
     accepts: "square roots of 32801 to 16777216 bits, on a GPU from sm_80 on",
     order: Order::Given,
     fits: |shape| {
-        shape.operation == Operation::Sqrt && (FROM_LIMBS..=MOST_LIMBS).contains(&shape.operands()[0].limbs())
+        let limbs = shape.operands()[0].limbs();
+        shape.operation == Operation::Sqrt && limbs >= FROM_LIMBS && LIMBS.contains(&limbs)
     },
-    recipe: &On(
-        Gpus { from: fft::SHARED_MEMORY_FROM, use_doubles: true },
-        With::<FixedSettings> { spec: |shape, _, _| spec(shape), candidates: candidates::default_alone },
-    ),
+    recipe: &by_products(|shape, settings, _| spec(shape, *settings)),
 };
 
-/// The limbs of a number, at least and at most.
+/// The limbs of a number, at least.
 const FROM_LIMBS: u32 = 1026;
-const MOST_LIMBS: u32 = 1 << 19;
 
 /// The longest root that digits give, in limbs.
 const SHORT_LIMBS: u32 = 512;
 
-fn spec(shape: OperationShape) -> Box<dyn Spec> {
-    let mut steps = Steps::new(shape);
+fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
+    let mut steps = Steps::new(shape, settings);
     let value = steps.operand(0);
     let halvings = (0..32).find(|&i| value.limbs.div_ceil(2) <= SHORT_LIMBS << i).unwrap_or(0);
     let short = value.limbs.div_ceil(2).div_ceil(1 << halvings);
@@ -89,9 +87,7 @@ fn first(steps: &mut Steps, all: Number, limbs: u32) -> (Number, Number) {
     let mark = steps.mark();
     let upper = steps.part(all.source().down(32 * (all.limbs - 2 * limbs)), 2 * limbs);
     let value = OperandShape::each(64 * limbs);
-    // A warp a number, so that no lane beyond the last one is touched.
-    let length = Sqrt::limbs(value.bits).div_ceil(32).max(2);
-    let layout = Layout { group: 32, length, warps: 2, glue: Glue::None };
+    let layout = steps.short_layout(Sqrt::limbs(value.bits).div_ceil(32).max(2));
     steps.push(Box::new(Sqrt { value, layout }), [upper, root, rest]);
     steps.release(mark);
     (root, rest)
@@ -102,19 +98,14 @@ fn improved(steps: &mut Steps, all: Number, (root, rest): (Number, Number)) -> N
     let h = root.limbs;
     let result = steps.reserve(2 * h);
     let mark = steps.mark();
-    let reciprocal = reciprocal(steps, root);
+    let reciprocal = Reciprocal::of(steps, root);
     // The remainder is at most twice the root: what is more than the root goes to the quotient's digit above.
     let [once, twice] = [0, 1].map(|_| steps.reserve(1));
     let reduced = steps.reserve(h + 1);
     let value = steps.reserve(2 * h);
-    let reduce = |from: Number, to: Place, word: Number| Line {
-        negative: Negative::Restores,
-        limbs: h + 1,
-        word: Some(Word::Carry(word)),
-        ..Line::difference(from.source(), root.source(), to)
-    };
-    steps.line(reduce(rest, reduced.place(32 * (h + 1)), once));
-    steps.line(reduce(reduced, Place { row: value, from: h, bits: 32 * h }, twice));
+    steps.line(Line::reduced(rest.source(), root.source(), h + 1, once, reduced.place(32 * (h + 1))));
+    let upper = Place { row: value, from: h, bits: 32 * h };
+    steps.line(Line::reduced(reduced.source(), root.source(), h + 1, twice, upper));
     let next = all.source().down(32 * (all.limbs - 3 * h));
     steps.line(Line::copy(next, value.place(32 * h)));
     let quotient = steps.reserve(h + 1);

@@ -1,12 +1,15 @@
 //! Lines and products one after the other, and the scratch memory between them.
 
-use warpmp_launch::{Binding, Part, Sequence, Spec, Stage};
+use std::mem;
+
+use warpmp_kernel::build::Glue;
+use warpmp_launch::{Binding, Layout, Part, Sequence, Spec, Stage};
 
 use super::line::{Line, Place};
 use super::source::{Number, Source};
 use crate::kernels::fft::large::Large;
-use crate::kernels::fft::{BLOCK_LIMBS, Fft};
-use crate::kernels::{FftSettings, OperandShape, OperationShape};
+use crate::kernels::fft::{BLOCK_LIMBS, Fft, MOST_LIMBS_OF_BLOCK};
+use crate::kernels::{FftSettings, Gpus, LongSettings, On, OperandShape, OperationShape, With, candidates, fft};
 
 /// The shortest factor of a product here, in limbs: the shortest one that `fft` takes as the longer one.
 pub(super) const LEAST_LIMBS: u32 = 129;
@@ -17,15 +20,19 @@ const ALIGNED_LIMBS: u32 = 4;
 /// A sequence under construction.
 pub(super) struct Steps {
     shape: OperationShape,
+    settings: LongSettings,
+    /// Are the steps for all lanes at once?
+    is_shared: bool,
     /// The specifications with their rows; their own scratch memory is not bound yet.
     parts: Vec<(Box<dyn Spec>, Vec<Binding>)>,
     /// Limbs of scratch memory that rows take now, and at most so far.
     used: u32,
     most: u32,
-    counts: Counts,
+    /// The steps that are done for each lane, and for all lanes at once.
+    counts: [Counts; 2],
 }
 
-/// What a sequence consists of.
+/// The steps of a sequence.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     lines: u32,
@@ -38,16 +45,33 @@ struct Counts {
 #[derive(Debug)]
 struct Long {
     sequence: Sequence,
-    counts: Counts,
+    counts: [Counts; 2],
 }
+
+/// A specification that is launched for the first lane alone. The row that it leaves there serves every lane.
+#[derive(Debug)]
+struct Shared(Box<dyn Spec>);
 
 /// A state of the scratch memory, to which [`Steps::release`] returns.
 #[derive(Clone, Copy)]
 pub(super) struct Mark(u32);
 
 impl Steps {
-    pub(super) fn new(shape: OperationShape) -> Self {
-        Self { shape, parts: Vec::new(), used: 0, most: 0, counts: Counts::default() }
+    pub(super) fn new(shape: OperationShape, settings: LongSettings) -> Self {
+        Self { shape, settings, is_shared: false, parts: Vec::new(), used: 0, most: 0, counts: Default::default() }
+    }
+
+    /// Steps that are done once for all lanes if `is_shared`: from rows that serve every lane to rows that serve every lane.
+    pub(super) fn shared<T>(&mut self, is_shared: bool, steps: impl FnOnce(&mut Self) -> T) -> T {
+        let before = mem::replace(&mut self.is_shared, is_shared);
+        let result = steps(self);
+        self.is_shared = before;
+        result
+    }
+
+    /// The layout of kernels of short numbers: a warp a number, so that no lane beyond the last one is touched.
+    pub(super) const fn short_layout(&self, limbs_of_thread: u32) -> Layout {
+        Layout { group: 32, length: limbs_of_thread, warps: if self.is_shared { 1 } else { 2 }, glue: Glue::None }
     }
 
     /// An operand of the operation.
@@ -73,7 +97,7 @@ impl Steps {
         let at = Binding::Scratch(self.used);
         self.used += limbs.next_multiple_of(ALIGNED_LIMBS);
         self.most = self.most.max(self.used);
-        Number { at, limbs, common: false }
+        Number { at, limbs, common: self.is_shared }
     }
 
     /// The scratch memory in use.
@@ -88,30 +112,41 @@ impl Steps {
 
     /// Any specification with the places of its rows.
     pub(super) fn push(&mut self, spec: Box<dyn Spec>, rows: impl IntoIterator<Item = Number>) {
+        let spec = if self.is_shared { Box::new(Shared(spec)) } else { spec };
         self.parts.push((spec, rows.into_iter().map(|it| it.at).collect()));
     }
 
     pub(super) fn line(&mut self, line: Line) {
         let rows = line.rows();
-        self.counts.lines += 1;
+        self.counts().lines += 1;
         self.push(Box::new(line), rows);
+    }
+
+    const fn counts(&mut self) -> &mut Counts {
+        &mut self.counts[self.is_shared as usize]
     }
 
     /// `a·b` to a row, or its lower limbs as many as the row has.
     pub(super) fn multiply(&mut self, a: Number, b: Number, product: Number) {
-        let (a, b) = if a.limbs < b.limbs { (b, a) } else { (a, b) };
-        let operand = |it: Number| OperandShape { bits: 32 * it.limbs, common: it.common };
+        let is_common = |it: Number| it.common && !self.is_shared;
+        // The longer one first, but a common one second.
+        let swaps = if is_common(a) == is_common(b) { a.limbs < b.limbs } else { is_common(a) };
+        let (a, b) = if swaps { (b, a) } else { (a, b) };
+        let operand = |it: Number| OperandShape { bits: 32 * it.limbs, common: is_common(it) };
         // A square transforms one factor. A common one stays a product of two: only operands of products can be common.
-        let is_square = a == b && !a.common;
+        let is_square = a == b && !is_common(a);
         let shape = if is_square {
             OperationShape::square(32 * a.limbs)
         } else {
             OperationShape::product(operand(a), operand(b))
         };
         let shape = shape.truncated(product.limbs);
-        self.counts.products += 1;
-        self.counts.longest = self.counts.longest.max(a.limbs);
-        let spec = product_of(shape).expect("the lengths are in the range of `fft`");
+        let longest = a.limbs.max(b.limbs);
+        let has_block = self.settings.blocks == Some(true);
+        let counts = self.counts();
+        counts.products += 1;
+        counts.longest = counts.longest.max(longest);
+        let spec = product_of(shape, has_block).expect("the lengths are in the range of `fft`");
         let rows = if is_square { vec![a, product] } else { vec![a, b, product] };
         self.push(spec, rows);
     }
@@ -135,7 +170,7 @@ impl Steps {
 
     /// The kernels.
     pub(super) fn finish(self) -> Box<dyn Spec> {
-        let Self { shape, parts, most, counts, .. } = self;
+        let Self { shape, settings, parts, most, counts, .. } = self;
         let own = parts.iter().map(|(spec, _)| spec.scratch_limbs()).max().unwrap_or(0);
         let bound = |(spec, mut bindings): (Box<dyn Spec>, Vec<Binding>)| {
             if spec.scratch_limbs() > 0 {
@@ -145,7 +180,7 @@ impl Steps {
         };
         let rows = shape.operands().len() + shape.results().len();
         let parts = parts.into_iter().map(bound).collect();
-        let name = format!("{}_long", shape.name());
+        let name = format!("{}_long{}", shape.name(), if settings.blocks == Some(true) { "_blocks" } else { "" });
         // Every kernel of a sequence has the address of scratch memory as a parameter.
         let scratch = (most + own).max(ALIGNED_LIMBS);
         let sequence = Sequence { name, rows, parts, scratch, whole_tiles: false };
@@ -167,23 +202,63 @@ impl Spec for Long {
     }
 
     fn notes(&self) -> Vec<(&'static str, String)> {
-        let Counts { lines, products, longest } = self.counts;
+        let [each, shared] = self.counts;
+        let mut notes = vec![("steps", each.in_words())];
+        if shared.lines > 0 {
+            notes.push(("once", format!("{}, for all lanes of a launch together", shared.in_words())));
+        }
+        notes.push(("memory", format!("{} bytes of scratch memory a lane", 4 * u64::from(self.scratch_limbs()))));
+        notes
+    }
+}
+
+impl Counts {
+    fn in_words(self) -> String {
+        let Self { lines, products, longest } = self;
         let products = match products {
             0 => String::new(),
             _ => format!("{products} products by `fft`, the longest of {} bits; ", 32 * longest),
         };
-        vec![
-            ("steps", format!("{products}{lines} passes over rows")),
-            ("memory", format!("{} bytes of scratch memory a lane", 4 * u64::from(self.scratch_limbs()))),
-        ]
+        format!("{products}{lines} passes over rows")
     }
 }
 
-/// The product by `fft`, if it takes the factors.
-fn product_of(shape: OperationShape) -> Option<Box<dyn Spec>> {
-    match shape.max_limbs() {
-        ..LEAST_LIMBS => None,
-        LEAST_LIMBS..=BLOCK_LIMBS => Some(Box::new(Fft::new(shape, &FftSettings::default()))),
-        _ => Some(Box::new(Large::new(shape)?)),
+impl Spec for Shared {
+    fn name(&self) -> String {
+        format!("shared_{}", self.0.name())
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let mut stages = self.0.stages();
+        for stage in &mut stages {
+            stage.geometry.first_lane_alone = true;
+        }
+        stages
+    }
+
+    fn scratch_limbs(&self) -> u32 {
+        self.0.scratch_limbs()
+    }
+
+    fn wide_products(&self) -> u64 {
+        self.0.wide_products()
+    }
+}
+
+/// The way from an operation to kernels, where products by transforms do most of the work.
+pub(super) const fn by_products(spec: fn(OperationShape, &LongSettings, bool) -> Box<dyn Spec>) -> On<LongSettings> {
+    On(Gpus { from: fft::SHARED_MEMORY_FROM, use_doubles: true }, With { spec, candidates: candidates::long })
+}
+
+/// The product by `fft`, if it takes the factors. `has_block`: has a block the product if it can?
+fn product_of(shape: OperationShape, has_block: bool) -> Option<Box<dyn Spec>> {
+    let most = if has_block { MOST_LIMBS_OF_BLOCK } else { BLOCK_LIMBS };
+    let limbs = shape.max_limbs();
+    if limbs < LEAST_LIMBS {
+        None
+    } else if limbs <= most {
+        Some(Box::new(Fft::new(shape, &FftSettings::default())))
+    } else {
+        Some(Box::new(Large::new(shape)?))
     }
 }

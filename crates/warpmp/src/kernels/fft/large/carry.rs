@@ -14,6 +14,7 @@
 //! The sum of a chunk in progress is below 2⁸¹ in magnitude: three words.
 
 use warpmp_kernel::build::{Builder, Emit, Guarded, R32, R64};
+use warpmp_kernel::fragment::add_carry_to_row;
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 
 use super::split::{CHUNK, POINT_BYTES, Split};
@@ -239,15 +240,7 @@ impl Split {
                 })
                 .collect();
             for (word, i) in words.into_iter().zip(0..) {
-                let passes = b.compare(Cmp::Eq, word, u32::MAX);
-                let passes = b.ballot(passes);
-                let sum = b.add(passes, carry);
-                let mask = b.xor(sum, passes);
-                let all = b.compare(Cmp::Eq, passes, u32::MAX);
-                let next = b.select(carry, 0, all);
-                b.set(carry, next);
-                let own = b.bfe(mask, block.lane, 1);
-                let word = b.add(word, own);
+                let word = add_carry_to_row(b, word, carry, block.lane);
                 self.inside(b, first, 32 * i, |g| g.store_global(Space::Global, &[word], at, 128 * i));
             }
         });
