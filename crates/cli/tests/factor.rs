@@ -90,6 +90,11 @@ fn save_lines_go_on() {
     let even = dir.run(&["ecm", "--resume", "even"]);
     assert_eq!(even.ok(), "1000 = 2 * 2 * 2 * 5 * 5 * 5\n");
     assert!(even.stderr.contains("1000 is even or below 3: nothing was tried"), "{}", even.stderr);
+    // A device has a longest integer.
+    let long = (num_bigint::BigUint::from(1_u32) << 16_400) + 1_u32;
+    dir.write("long", format!("METHOD=ECM; PARAM=3; SIGMA=7; B1=3; N={}; X=0x5;\n", long * 15_u32));
+    let run = dir.run(&["ecm", "--resume", "long", "--b1", "5", "--b2", "0", "--device", "sim"]);
+    assert!(run.stderr.contains("integers with more than 16384 bits: 1; the CPU"), "{}", run.stderr);
     dir.write("torn", "METHOD=ECM; PARAM=3; SIG");
     dir.run(&["ecm", "--resume", "torn"]).fails(1, &["torn:1: no save line: 'SIG' is not NAME=VALUE"]);
 }

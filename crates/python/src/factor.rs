@@ -104,7 +104,7 @@ pub(crate) fn pm1(
     x0: Big,
     progress: Option<Bound<'_, PyAny>>,
 ) -> Result<Vec<Found>> {
-    attempt(py, numbers, (b1, b2), Attempts::Pm1 { base: x0.0 }, progress.as_ref())
+    attempt(py, numbers, (b1, b2), Attempts::Pm1 { base: [x0.0, 1_u32.into()] }, progress.as_ref())
 }
 
 /// P+1 on each lane, from each of the starts, or from the usual ones.
