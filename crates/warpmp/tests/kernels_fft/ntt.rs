@@ -123,6 +123,9 @@ fn a_gpu_that_is_slow_with_doubles_takes_residues() {
                 assert_eq!(plan.algorithm() == NAME, chosen == NAME, "sm_{capability}: {}", plan.explain());
                 assert_eq!(plan.algorithm() == "fft", chosen == "fft", "sm_{capability}: {}", plan.explain());
                 assert!(chosen != NAME || plan.explain().contains("expected to be fastest there, not measured"));
+                let few: Vec<Shape> = operands.iter().map(|it| Shape::new(10, it.bits)).collect();
+                let plan = Plan::new(operation, &few, device.info(), &tuning::shipped(capability), None).unwrap();
+                assert!(plan.algorithm() != NAME, "sm_{capability}: {}", plan.explain());
             }
         }
     }
