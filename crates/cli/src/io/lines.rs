@@ -32,7 +32,7 @@ pub(super) struct Lines {
     start: u64,
     next_start: u64,
     /// Lines before the next block.
-    lines: u64,
+    before: u64,
 }
 
 /// A number's place.
@@ -67,7 +67,7 @@ struct Found {
 
 impl Lines {
     pub(super) const fn new(file: PlainFile) -> Self {
-        Self { file, bytes: Vec::new(), numbers: Vec::new(), taken: 0, start: 0, next_start: 0, lines: 0 }
+        Self { file, bytes: Vec::new(), numbers: Vec::new(), taken: 0, start: 0, next_start: 0, before: 0 }
     }
 
     /// Takes the next number.
@@ -87,7 +87,7 @@ impl Lines {
 
     /// The file from the block on that is not for this reader, the bytes and the lines before it.
     pub(super) fn rest(self) -> io::Result<(File, [u64; 2])> {
-        Ok((self.file.from(self.next_start)?, [self.next_start, self.lines]))
+        Ok((self.file.from(self.next_start)?, [self.next_start, self.before]))
     }
 
     /// Reads and splits the next block, which is empty at the end of the file. False: the block is not for this reader.
@@ -110,9 +110,9 @@ impl Lines {
         self.numbers.clear();
         self.taken = 0;
         for piece in found {
-            let before = self.lines;
+            let before = self.before;
             self.numbers.extend(piece.numbers.into_iter().map(|it| Number { line: it.line + before, ..it }));
-            self.lines += piece.lines;
+            self.before += piece.lines;
         }
         self.start = self.next_start;
         self.next_start += self.bytes.len() as u64;
@@ -162,8 +162,11 @@ fn pieces(block: &[u8]) -> Vec<(usize, usize)> {
 mod tests {
     use super::super::source::{Raw, Source};
 
-    /// All numbers with their lines, the bytes that were read, and the error at the end.
-    fn all(mut source: Source) -> (Vec<(Vec<u8>, u64)>, u64, Option<String>) {
+    /// A number and its line.
+    type Found = (Vec<u8>, u64);
+
+    /// All numbers, the bytes that were read, and the error at the end.
+    fn all(mut source: Source) -> (Vec<Found>, u64, Option<String>) {
         let mut raw = source.empty();
         let error = loop {
             match source.push(&mut raw) {
@@ -185,8 +188,8 @@ mod tests {
         let digits = "1234567890".repeat(200);
         let line = |i: usize| match i % 7 {
             0 => format!("# {i}\n"),
-            1 => format!("  {}\t\r\n", &digits[..i * 37 % 2000 + 1]),
-            _ => format!("{}\n", &digits[..i * 91 % 2000 + 1]),
+            1 => format!("  {}\t\r\n", &digits[..=i * 37 % 2000]),
+            _ => format!("{}\n", &digits[..=i * 91 % 2000]),
         };
         let long: String = (0..10_000).map(line).collect();
         let mark = "\u{feff}";

@@ -84,7 +84,7 @@ mod tests {
     fn all_threads_read_the_same_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("bytes");
-        let content: Vec<u8> = (0..3 * PIECE_BYTES + 12345).map(|i| (i * i >> 7) as u8).collect();
+        let content: Vec<u8> = (0..3 * PIECE_BYTES + 12345).map(|i| ((i * i) >> 7) as u8).collect();
         std::fs::write(&path, &content).unwrap();
         let file = PlainFile::of(&File::open(&path).unwrap()).unwrap();
         assert_eq!(file.bytes().unwrap(), content.len() as u64);
