@@ -17,7 +17,7 @@ use warpmp_campaign::{Campaign, Claims, Control, Error, Event, Stopped, Stored, 
 
 const FOLDER: &str = "WARPMP_CAMPAIGN_TEST_FOLDER";
 const BEAT: Duration = Duration::from_millis(50);
-const PATIENCE: Duration = Duration::from_millis(400);
+const PATIENCE: Duration = Duration::from_millis(800);
 
 fn work() -> Squares {
     Squares::new(120, 1000)
@@ -60,7 +60,7 @@ fn share(folder: &Path, workers: usize, pause: Duration) -> usize {
 #[test]
 fn child() {
     if let Some(folder) = env::var_os(FOLDER) {
-        share(Path::new(&folder), 2, Duration::from_millis(5));
+        share(Path::new(&folder), 2, Duration::from_millis(8));
     }
 }
 

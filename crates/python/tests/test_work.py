@@ -58,7 +58,8 @@ def test_ctrl_c(name):
         "ecm": lambda: wp.ecm(2**1061 - 1, 10**6, curves=1000, seed=1),
         "factor": lambda: wp.factor([2**1061 - 1, 15], digits=50, seed=1),
     }
-    assert interrupted(calls[name]) < 2.0
+    # An idle machine takes less than a second; a busy one must not fail.
+    assert interrupted(calls[name]) < 5.0
     assert (wp.array([2]) * 3).to_list() == [6]
     # Nothing goes on for long in the background.
     end = time.monotonic() + 20
