@@ -93,7 +93,6 @@ impl Lines {
     /// Reads and splits the next block, which is empty at the end of the file. False: the block is not for this reader.
     fn read_block(&mut self) -> io::Result<bool> {
         let left = self.file.bytes()?.saturating_sub(self.next_start);
-        self.bytes.clear();
         self.bytes.resize(left.min(BLOCK_BYTES) as usize, 0);
         let read = self.file.read_at(self.next_start, &mut self.bytes)?;
         self.bytes.truncate(read);
