@@ -250,8 +250,9 @@ impl<W: Work> Campaign<W> {
     /// # Errors
     /// [`Error::Untrusted`] if there are files in good order, and no `redo`: then nothing is moved. [`Error::File`].
     pub fn clear(&self, contents: &Contents<W>, redo: bool) -> Result<Vec<Aside>> {
-        let files = contents.damaged.iter().filter(|(_, damage)| !damage.is_broken()).count();
-        if files > 0 && !redo {
+        let in_order = contents.damaged.iter().filter(|(_, damage)| !damage.is_broken());
+        let files: Vec<(PathBuf, Damage)> = in_order.cloned().collect();
+        if !files.is_empty() && !redo {
             return Err(Error::Untrusted { folder: self.folder.clone(), files });
         }
         let move_aside = |(from, damage): &(PathBuf, Damage)| {

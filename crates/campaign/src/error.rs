@@ -73,12 +73,12 @@ pub enum Error {
     },
     /// Certificates in good order are not trusted: another program version, rule set or campaign wrote them. Move them to another
     /// directory, or allow that they are moved aside and their units are done again.
-    #[error("{}: {files} certificates in good order are not trusted", folder.display())]
+    #[error("{}: these files are in good order, but not trusted; move them to another directory: {}", folder.display(), listed(files))]
     Untrusted {
         /// The directory.
         folder: PathBuf,
-        /// How many there are.
-        files: usize,
+        /// The certificates, and why each is not trusted.
+        files: Vec<(PathBuf, Damage)>,
     },
 }
 
@@ -93,6 +93,21 @@ impl Error {
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::File { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
+}
+
+/// Files that an error names at most.
+const LISTED: usize = 8;
+
+/// The first files, and the number of the others.
+fn listed(files: &[(PathBuf, Damage)]) -> String {
+    let file = |(path, damage): &(PathBuf, Damage)| {
+        format!("{} ({damage})", path.file_name().unwrap_or_default().to_string_lossy())
+    };
+    let mut parts: Vec<String> = files.iter().take(LISTED).map(file).collect();
+    if files.len() > LISTED {
+        parts.push(format!("{} others", files.len() - LISTED));
+    }
+    parts.join(", ")
 }
 
 /// Why a certificate or a specification is not trusted.

@@ -86,7 +86,11 @@ fn damaged_files_are_named_and_moved_aside() {
     );
     assert_eq!((contents.done.len(), contents.others.len()), (1, 2));
     let before = names(folder.path());
-    assert!(matches!(campaign.clear(&contents, false), Err(Error::Untrusted { files: 3, .. })));
+    let Err(error @ Error::Untrusted { .. }) = campaign.clear(&contents, false) else { panic!("files were moved") };
+    for (path, damage) in &contents.damaged {
+        let named = format!("{} ({damage})", path.file_name().unwrap().to_str().unwrap());
+        assert_eq!(error.to_string().contains(&named), !damage.is_broken(), "{error}");
+    }
     assert_eq!(names(folder.path()), before);
     let moved = campaign.clear(&contents, true).unwrap();
     assert_eq!(moved.len(), 5);

@@ -11,7 +11,7 @@ use crate::commands::{
     ecdlp::args::EcdlpCommand,
 };
 pub(crate) use error::ArgsError;
-pub(crate) use factors::{AsEcm, BenchEcm, Ecm, Factor, FactorArgs, Pm1, Pp1};
+pub(crate) use factors::{AsEcm, BenchEcm, Ecm, ExplainEcm, Factor, FactorArgs, Pm1, Pp1};
 pub(crate) use many::{NextPrime, Power, Whole};
 pub(crate) use measuring::{Bench, BenchOperation, BenchRows, Part, Reproduce, Tune};
 pub(crate) use number_theory::{BatchGcd, IsPrime, Print};
@@ -207,6 +207,8 @@ pub(crate) enum Explained {
     IsPrime(ExplainMany),
     /// The product tree of `batch-gcd`
     BatchGcd(ExplainMany),
+    /// The plan of the curves of `ecm`: layout, products, both stages, memory
+    Ecm(ExplainEcm),
     /// The scheme and the windows of `collatz verify`, with its options
     Collatz(Verify),
 }
@@ -355,6 +357,7 @@ mod tests {
             "explain is-prime --bits 5 --count 5 --device cpu",
             "explain batch-gcd --bits 5",
             "explain collatz --from 5 --count 5",
+            "explain ecm --bits 50 --b1 5e4 --b2 5e6 --device cpu",
             "explain mul --bits 5 --bits-b 5 --bits-c 5 --count 5 --device cpu --algorithm x",
             "tune --device cuda:1 --operation mul,gcd --quick --bits 5,6 --dry-run --compile 1/2 -q",
             "collatz verify --from 5 --count 5 --window 5 --leaf-bits 5 --lookahead-bits 5 --sieve-bits 5 --base-bits 5 \

@@ -91,6 +91,11 @@ fn exit_codes_and_lines() {
     dir.write("n", FIRST);
     assert_eq!(ours(&dir, "-inp n -pm1 -x0 3 1000 100000", "").code, 0);
     assert_eq!(ours(&dir, "-pm1 3000", "2^67-1").code, 14);
+    // A ratio is a number modulo N.
+    let n: num_bigint::BigUint = FIRST.parse().unwrap();
+    let start = num_bigint::BigUint::from(7_u32).modinv(&n).unwrap() * 2_u32 % &n;
+    assert_eq!(ours(&dir, "-pm1 -x0 2/7 -save ratio 20 1", FIRST).code, 0);
+    assert!(dir.text("ratio").contains(&format!(" X0=0x{start:x};")), "{}", dir.text("ratio"));
     let verbose = ours(&dir, "-v -sigma 0:7 1e6 1e6", "2^32+1");
     assert!(verbose.text().contains("find a factor of n digits:\n20\t25\t30\t35"), "{}", verbose.text());
 }
@@ -104,6 +109,15 @@ fn errors_have_gmp_ecms_code() {
     ours(&dir, "-resume no-file 100", "").fails(1, &["no-file"]);
     dir.write("spoiled", "METHOD=ECM; SIGMA=17; B1=100; N=1001; X=0x5; CHECKSUM=1;\n");
     ours(&dir, "-resume spoiled 100", "").fails(1, &["spoiled:1: no save line: CHECKSUM="]);
+}
+
+/// Save lines that cannot be written end the work at once.
+#[cfg(target_os = "linux")]
+#[test]
+fn full_disks() {
+    let dir = Dir::new();
+    let hard = "1000000000000000000000000000057*1000000000000000000000000000099";
+    ours(&dir, "-savea /dev/full -c 100000000 -sigma 3:7 100 1", hard).fails(1, &["/dev/full: No space left"]);
 }
 
 /// yafu's `ecm_path` leads to a link.

@@ -100,6 +100,38 @@ fn a_benchmark_of_several_algorithms() {
 }
 
 #[test]
+fn explain_tells_the_plan_of_curves() {
+    let dir = Dir::new();
+    let explain = |bits: &str, device: &str| {
+        let args = ["explain", "ecm", "--bits", bits, "--b1", "5e4", "--b2", "5e6", "--device", device];
+        dir.run(&args).ok().to_owned()
+    };
+    for (bits, device, words) in [
+        (
+            "448",
+            "sim",
+            ["14 limbs of 32 bits; 1 lane a curve, 14 limbs each; residues are reduced", "72135 bits", "w 2310, U "],
+        ),
+        (
+            "1000",
+            "sim",
+            [
+                "32 limbs of 32 bits; 4 lanes a curve, 8 limbs each; residues are not reduced",
+                "bytes a curve in stage 1",
+                "pairs",
+            ],
+        ),
+        ("512", "cpu", ["curve", "5 products and 4 squares a bit", "baby steps up to"]),
+    ] {
+        let text = explain(bits, device);
+        assert!(words.iter().all(|word| text.contains(word)), "{text}");
+    }
+    let first = ["explain", "ecm", "--bits", "96", "--b1", "500", "--b2", "0", "--device", "sim"];
+    assert!(dir.run(&first).ok().contains("stage 2    none: B2 is not above B1"));
+    dir.run(&["explain", "ecm", "--bits", "96"]).fails(2, &["--b1"]);
+}
+
+#[test]
 fn explain_names_algorithm_and_bytes() {
     let dir = Dir::new();
     let run = dir.run(&["explain", "mul", "--bits", "1024", "--count", "1000000", "--device", "cpu"]);

@@ -56,7 +56,21 @@ fn killed_and_resumed() {
     let run = dir.run(&begin("70"));
     run.ok();
     assert!(run.stderr.contains("n0-c8.json.aside, and its curves are made again"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("camp is extended: 60 curves on each integer before, 72 from now on"),
+        "{}",
+        run.stderr
+    );
     assert_eq!(status(&dir)["curves_done"].as_u64(), Some(72));
+    // A specification that is broken is written anew, and is kept.
+    fs::write(dir.path("camp/campaign.json"), "{").unwrap();
+    let run = dir.run(&begin("72"));
+    run.ok();
+    let broken = "camp/campaign.json was broken (now camp/campaign.json.aside); written anew, 18 certificates fit it";
+    assert!(run.stderr.contains(broken), "{}", run.stderr);
+    // A certificate in good order under another name is left alone, and named.
+    fs::copy(dir.path("camp/n0-c4.json"), dir.path("camp/n0-c8.json")).unwrap();
+    dir.run(&begin("72")).fails(1, &["move them to another directory: n0-c8.json (of another campaign: n0-c4)"]);
     let other = ["ecm", "2^67-1", "--b1", "2000", "--curves", "4", "--campaign", "camp"];
     dir.run(&other).fails(1, &["campaign.json is of another campaign: 72 curves from sigma 3:17 on"]);
 }
@@ -76,6 +90,9 @@ fn finds_are_kept() {
     // All is done: the same lines at once.
     assert_eq!(dir.run(&args).ok(), run.ok());
     assert_eq!(dir.run(&["resume", "camp", "-q"]).ok(), run.ok());
+    // Another seed has other curves.
+    let other = ["ecm", "n", "--b1", "2000", "--curves", "40", "--seed", "6", "--campaign", "camp"];
+    dir.run(&other).fails(1, &["campaign.json is of another campaign"]);
     // What divides nothing is no find: a certificate is sealed, and not trusted otherwise.
     let name = fs::read_dir(dir.path("camp")).unwrap().map(|it| it.unwrap().path());
     let name = name.filter(|it| it.to_str().unwrap().ends_with("-c0.json")).min().unwrap();

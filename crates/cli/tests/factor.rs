@@ -90,6 +90,11 @@ fn save_lines_go_on() {
     let even = dir.run(&["ecm", "--resume", "even"]);
     assert_eq!(even.ok(), "1000 = 2 * 2 * 2 * 5 * 5 * 5\n");
     assert!(even.stderr.contains("1000 is even or below 3: nothing was tried"), "{}", even.stderr);
+    // A device has a longest integer.
+    let long = (num_bigint::BigUint::from(1_u32) << 16_400) + 1_u32;
+    dir.write("long", format!("METHOD=ECM; PARAM=3; SIGMA=7; B1=3; N={}; X=0x5;\n", long * 15_u32));
+    let run = dir.run(&["ecm", "--resume", "long", "--b1", "5", "--b2", "0", "--device", "sim"]);
+    assert!(run.stderr.contains("integers with more than 16384 bits: 1; the CPU"), "{}", run.stderr);
     dir.write("torn", "METHOD=ECM; PARAM=3; SIG");
     dir.run(&["ecm", "--resume", "torn"]).fails(1, &["torn:1: no save line: 'SIG' is not NAME=VALUE"]);
 }
@@ -194,6 +199,8 @@ fn arrays_of_integers() {
     assert!(run.ok().ends_with("\n15 = 3 * 5\n"), "{}", run.ok());
     let ecm = ["ecm", "n.npy", "--b1", "200", "--b2", "10000", "--sigma", "3:2227979599", "-q"];
     assert_eq!(dir.run(&ecm).ok(), "14517577769892627371 = 858109519 * 16918094309\n15 = (15)\n");
+    dir.run(&["sub", "n", "20", "-o", "n.npy", "-q"]).ok();
+    dir.run(&["factor", "n.npy"]).fails(1, &["n.npy: row 1 is negative; this command takes no negative numbers"]);
     dir.write("bad.npy", "no array");
     dir.run(&["factor", "bad.npy"]).fails(1, &["bad.npy: "]);
     dir.run(&["factor", "no-file"]).fails(1, &["no-file: there is no such file, and it is no number"]);

@@ -74,6 +74,8 @@ const CASES: &[(&str, [usize; 2], Option<u64>, u32)] = &[
     ("fft", [614_400, 614_400], None, 255),
     ("fft", [1 << 20, 1 << 20], None, 255),
     ("fft", [1 << 24, 1 << 24], None, 255),
+    ("ntt", [24576, 24576], None, 128),
+    ("ntt", [65536, 65536], None, 128),
     ("column-shared", [1024, 1024], Some(32), 40),
     ("column-shuffle", [500, 512], Some(16), 40),
     ("sum-rotate-shared", [1024, 1024], Some(32), 32),
@@ -179,6 +181,7 @@ const SQUARES: &[(&str, usize, Option<u64>, u32)] = &[
     ("fft", 49152, None, 255),
     ("fft", 65536, None, 255),
     ("fft", 131_072, None, 255),
+    ("ntt", 32768, None, 128),
 ];
 
 /// Operation, algorithm, bits of the operands, wide products in the text, registers.

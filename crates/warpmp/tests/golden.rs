@@ -64,6 +64,10 @@ fn fft(bits: usize) -> Box<dyn Spec> {
     algorithm(Operation::Mul, "fft").spec(shape([bits, bits], false), &settings, true).unwrap()
 }
 
+fn ntt(bits: usize) -> Box<dyn Spec> {
+    algorithm(Operation::Mul, "ntt").spec(shape([bits, bits], false), &Settings::default(), true).unwrap()
+}
+
 fn thread_square(bits: usize, halves: bool) -> Box<dyn Spec> {
     let shape = OperationShape::square(bits as u32);
     Box::new(SqrThread { shape, input: Input::Direct, halves, glue: Glue::Every(1), warps: 2 })
@@ -80,6 +84,7 @@ fn cases() -> Vec<(&'static str, Box<dyn Spec>)> {
         ("thread_96_544_staged", thread(shape([96, 544], false), Input::Staged, Glue::Every(1))),
         ("tensor_1024", tensor(1024)),
         ("fft_4100", fft(4100)),
+        ("ntt_2100", ntt(2100)),
         ("sum_rotate_128", Box::new(SumRotate { shape: square(128), warps: 4 })),
         ("group_128", group(square(128), Input::Direct, 2, 2)),
         ("group_256_two_passes", group(square(256), Input::Direct, 2, 2)),

@@ -138,6 +138,7 @@ fn gpu_multiplies_on_tensor_cores() {
 #[test]
 fn simulator_multiplies_by_transforms() {
     algorithm_conforms(&sim(), "fft", &[4200, 16385], 2);
+    algorithm_conforms(&sim(), "ntt", &[2100, 20000], 2);
 }
 
 #[test]
@@ -151,6 +152,13 @@ fn gpu_multiplies_by_transforms() {
     algorithm_conforms(&session, "fft", &[24576, 32769, 49151], 33);
     algorithm_conforms(&session, "fft", &[65537, 131_072, 200_001, 262_144, 400_000, 600_000, 1 << 20], 3);
     algorithm_conforms(&session, "fft", &[3_000_000, 1 << 22, 1 << 24], 1);
+    algorithm_conforms(&session, "ntt", &around(&[2048, 8192, 16384, 24576, 32768]), 129);
+    algorithm_conforms(
+        &session,
+        "ntt",
+        &[5000, 12288, 20000, 30011, 40000, 49151, 49152, 49153, 60001, 65535, 65536],
+        129,
+    );
 }
 
 /// Every operation that has kernels for operands of this many bits, resident on the device. Where they are so long that the oracle

@@ -7,8 +7,8 @@ use num_bigint::BigUint;
 use warpmp_numtheory::factor::Sigma;
 
 use super::{
-    DeviceArgs, ObjectArgs, SummaryArgs,
-    values::{any, bound, digits, integer, positive, ratio, sigma, within},
+    GpusArgs, ObjectArgs, SummaryArgs,
+    values::{any, bound, digits, positive, ratio, sigma, within},
 };
 
 /// The most curves of a run.
@@ -41,7 +41,7 @@ pub(crate) struct Factor {
     #[arg(long, value_name = "S", value_parser = any)]
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
-    pub(crate) device: DeviceArgs,
+    pub(crate) device: GpusArgs,
     /// Compare each line up to # with this file, and fail at the first that differs
     #[arg(long, value_name = "FILE")]
     pub(crate) expect: Option<OsString>,
@@ -67,8 +67,10 @@ standard error, with the parameters that repeat it: warpmp ecm N --b1 B1 --b2 B2
 The families of curves have GMP-ECM's numbers: 0 is Suyama's family, the sigmas of 1 and 3 have 32 bits. Without --sigma the
 curves are of family 0; they depend on --seed, on the integer and on the number of the curve alone.
 
-With --campaign DIR the curves are cut into units of some seconds, and each unit leaves a file. After a kill or Ctrl-C the same
-command, or `warpmp resume DIR`, goes on. More --curves than before extend a campaign. `warpmp status DIR` says how far it is.
+With --campaign DIR the curves are cut into units, and each unit leaves a file. After a kill or Ctrl-C the same command, or
+`warpmp resume DIR`, goes on; the unit under way begins anew. A unit takes about 20 seconds. It takes longer with large bounds: it
+has 16 curves or more for each thread of the processor, or as many curves as fill the GPU. More --curves than before extend
+a campaign. `warpmp status DIR` says how far it is.
 
 An integer is decimal, 0x…, or an expression: 2^997-1, (2^101-1)/7432339208719, 100!+1, 97#-1. Save lines (--save, --resume)
 are GMP-ECM's.
@@ -99,7 +101,7 @@ pub(crate) struct Ecm {
     #[arg(long, value_name = "S", value_parser = any, conflicts_with = "resume")]
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
-    pub(crate) device: DeviceArgs,
+    pub(crate) device: GpusArgs,
     /// Keep the curves that are done in this directory, or go on with those that are there
     #[arg(long, alias = "out", value_name = "DIR", conflicts_with_all = ["resume", "save", "one", "output"])]
     pub(crate) campaign: Option<PathBuf>,
@@ -120,9 +122,9 @@ Examples:
 pub(crate) struct Pm1 {
     #[command(flatten)]
     pub(crate) common: FactorArgs,
-    /// The base
-    #[arg(long, value_name = "X", value_parser = integer, default_value = "3", conflicts_with = "resume")]
-    pub(crate) x0: BigUint,
+    /// The base, a number or a ratio
+    #[arg(long, value_name = "X", value_parser = ratio, default_value = "3", conflicts_with = "resume")]
+    pub(crate) x0: [BigUint; 2],
 }
 
 /// Find factors p for which p + 1 is a product of small primes (Williams' P+1)
@@ -167,12 +169,32 @@ pub(crate) struct BenchEcm {
     #[arg(long, value_name = "N", value_parser = within(1_u64, 1 << 30))]
     pub(crate) curves: Option<u64>,
     #[command(flatten)]
-    pub(crate) device: DeviceArgs,
+    pub(crate) device: GpusArgs,
     /// Timed runs
     #[arg(long, default_value_t = 5, value_parser = positive)]
     pub(crate) runs: usize,
     #[command(flatten)]
     pub(crate) object: ObjectArgs,
+}
+
+/// What is to be explained of elliptic curves
+#[derive(Debug, Group)]
+#[command(after_help = "\
+Examples:
+  warpmp explain ecm --bits 512 --b1 1e6
+  warpmp explain ecm --bits 1024 --b1 11e6 --b2 1.1e9 --device cuda")]
+pub(crate) struct ExplainEcm {
+    /// Bits of the modulus
+    #[arg(long, value_name = "BITS", value_parser = within(3_u64, 1 << 16))]
+    pub(crate) bits: u64,
+    /// Bound of the first stage
+    #[arg(long, value_name = "B1", value_parser = bound)]
+    pub(crate) b1: u64,
+    /// Bound of the second stage, 100 times B1 without this; 0: no second stage
+    #[arg(long, value_name = "B2", value_parser = bound)]
+    pub(crate) b2: Option<u64>,
+    #[command(flatten)]
+    pub(crate) device: GpusArgs,
 }
 
 /// Take GMP-ECM's place: its options, output and exit codes

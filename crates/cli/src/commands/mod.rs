@@ -59,6 +59,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Collatz { command } => collatz::run(&command),
         Command::Ecdlp { command } => ecdlp::run(&command),
         Command::Explain { operation: Explained::Operation(asked) } => explain::run(asked.operation, &asked.options),
+        Command::Explain { operation: Explained::Ecm(args) } => factor::explain::run(&args),
         Command::Explain { operation: Explained::IsPrime(args) } => explain::many::is_prime(&args),
         Command::Explain { operation: Explained::BatchGcd(args) } => explain::many::batch_gcd(&args),
         Command::Explain { operation: Explained::Collatz(args) } => collatz::explain(&args),

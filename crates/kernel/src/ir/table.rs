@@ -78,6 +78,8 @@ MadWide(t: Int = Int::NARROW) {
 } {
     /// `a·b + c` with a 64-bit `c`, modulo 2⁶⁴.
     mad_wide(a: V32, b: V32, c: V64) -> R64 = (Int::U32);
+    /// `a·b + c` of signed words with a 64-bit `c`, modulo 2⁶⁴.
+    mad_wide_signed(a: V32, b: V32, c: V64) -> R64 = (Int::S32);
 }
 /// The smaller, unsigned.
 Min { "min.u32"; dst(B32), src(B32), src(B32); Alu; binary(u32::min) } {

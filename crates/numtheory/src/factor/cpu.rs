@@ -17,7 +17,7 @@ use crate::error::Result;
 pub(super) struct Group<'l> {
     /// The places of the lanes; the last one is repeated where there are too few.
     pub(super) places: Vec<usize>,
-    pub(super) lanes: Vec<&'l Lane>,
+    pub(super) lanes: Vec<&'l Lane<'l>>,
 }
 
 impl Group<'_> {
@@ -31,12 +31,12 @@ impl Group<'_> {
         let bits = self.bits();
         let radix = BigUint::from(1_u32) << (2 * arithmetic.radix_bits(bits));
         let moduli = self.rows(|lane| lane.n.clone());
-        let squares = self.rows(|lane| &radix % &lane.n);
+        let squares = self.rows(|lane| &radix % lane.n);
         arithmetic.ring(bits, &views(&moduli), &views(&squares))
     }
 
     /// A number of each lane as limbs.
-    pub(super) fn rows(&self, number: impl Fn(&Lane) -> BigUint) -> Vec<Vec<u32>> {
+    pub(super) fn rows(&self, number: impl Fn(&Lane<'_>) -> BigUint) -> Vec<Vec<u32>> {
         self.lanes.iter().map(|lane| number(lane).to_u32_digits()).collect()
     }
 }
@@ -65,6 +65,18 @@ impl Instructions {
     }
 }
 
+impl Instructions {
+    /// Their name, and the lanes of a vector.
+    pub(super) fn describe(self) -> (&'static str, usize) {
+        match self {
+            Self::Ifma(s) => ("AVX-512 IFMA", Arithmetic::lanes(s)),
+            Self::Fma(s) => ("AVX2 and FMA", Arithmetic::lanes(s)),
+            Self::Avx2(s) => ("AVX2", Arithmetic::lanes(s)),
+            Self::Words => ("words", Arithmetic::lanes(Words)),
+        }
+    }
+}
+
 /// Work that is written for any arithmetic.
 trait Work {
     type Output;
@@ -87,7 +99,7 @@ impl Instructions {
 pub(super) fn first_stage(
     instructions: Instructions,
     line: Line,
-    lanes: &[Lane],
+    lanes: &[&Lane<'_>],
     exponent: &Exponent,
     meter: &Meter<'_>,
 ) -> Result<Vec<Ended>> {
@@ -96,7 +108,7 @@ pub(super) fn first_stage(
 
 struct First<'w> {
     line: Line,
-    lanes: &'w [Lane],
+    lanes: &'w [&'w Lane<'w>],
     exponent: &'w Exponent,
     meter: &'w Meter<'w>,
 }
@@ -119,7 +131,7 @@ impl Work for First<'_> {
 pub(super) fn second_stage(
     instructions: Instructions,
     line: Line,
-    lanes: &[Lane],
+    lanes: &[&Lane<'_>],
     pairing: &Pairing,
     meter: &Meter<'_>,
 ) -> Result<Vec<BigUint>> {
@@ -128,7 +140,7 @@ pub(super) fn second_stage(
 
 struct Second<'w> {
     line: Line,
-    lanes: &'w [Lane],
+    lanes: &'w [&'w Lane<'w>],
     pairing: &'w Pairing,
     meter: &'w Meter<'w>,
 }
@@ -174,13 +186,13 @@ fn in_order<T>(groups: &[Group<'_>], results: Vec<Vec<T>>, lanes: usize) -> Vec<
 }
 
 /// The lanes in groups; lanes of one group have moduli of nearly the same length.
-fn groups<A: Arithmetic>(arithmetic: A, lanes: &[Lane]) -> Vec<Group<'_>> {
+fn groups<'l, A: Arithmetic>(arithmetic: A, lanes: &[&'l Lane<'l>]) -> Vec<Group<'l>> {
     let mut places: Vec<usize> = (0..lanes.len()).collect();
     places.sort_by_key(|place| lanes[*place].n.bits());
     let group = |places: &[usize]| {
         let mut places = places.to_vec();
         places.resize(arithmetic.lanes(), places[places.len() - 1]);
-        Group { lanes: places.iter().map(|place| &lanes[*place]).collect(), places }
+        Group { lanes: places.iter().map(|place| lanes[*place]).collect(), places }
     };
     places.chunks(arithmetic.lanes()).map(group).collect()
 }

@@ -14,6 +14,7 @@ use std::str::FromStr;
 use num_bigint::BigUint;
 
 use super::modular::inverse;
+use super::{Stage, Verdict};
 
 /// The parameter of a curve, with its family: `0:17`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -152,6 +153,14 @@ pub(super) enum NoCurve {
     Singular,
     /// A denominator has this divisor in common with N.
     Divisor(BigUint),
+}
+
+/// The verdict without a curve.
+pub(super) fn no_group(reason: NoCurve, n: &BigUint) -> Verdict {
+    match reason {
+        NoCurve::Divisor(divisor) if divisor != *n => Verdict::Divisor { divisor, stage: Stage::First },
+        NoCurve::Divisor(_) | NoCurve::Singular => Verdict::NoGroup,
+    }
 }
 
 impl Curve {

@@ -25,13 +25,13 @@ pub(super) fn run<A: Arithmetic>(
     report: &dyn Fn(u64) -> bool,
 ) -> Vec<Ended> {
     let mut ring = group.ring(arithmetic);
-    let x = ring.enter(&views(&group.rows(|lane| lane.x.clone())));
+    let x = ring.enter(&views(&group.rows(|lane| BigUint::clone(&lane.x))));
     let one = constant(&mut ring, group, 1);
     let each = |left: usize| !left.is_multiple_of(LOOK) || report(LOOK as u64);
     let bit = |place| exponent.bit(place);
     let (x, z, consistent) = match line {
         Line::Curve => {
-            let d = ring.enter(&views(&group.rows(|lane| lane.d.clone())));
+            let d = ring.enter(&views(&group.rows(|lane| lane.d().into_owned())));
             let start = Projective { x, z: one, affine: true };
             let mut curve = CurveLine::new(&ring, d.clone());
             let [low, high] = ladder(&mut curve, &mut ring, &start, exponent.bits(), bit, each);
@@ -66,7 +66,7 @@ pub(super) fn numbers_of(rows: &[u32], lanes: usize) -> Vec<BigUint> {
 
 /// The same small number in every lane.
 pub(super) fn constant<R: Ring>(ring: &mut R, group: &Group<'_>, number: u32) -> R::Residue {
-    ring.enter(&views(&group.rows(|lane| BigUint::from(number) % &lane.n)))
+    ring.enter(&views(&group.rows(|lane| BigUint::from(number) % lane.n)))
 }
 
 /// `xᵉ` with windows from the top.
@@ -171,14 +171,17 @@ fn lucas_is_consistent<R: Ring>(ring: &mut R, [low, high]: [&R::Residue; 2], a: 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 mod tests {
+    use std::borrow::Cow;
+
     use super::*;
-    use crate::factor::lane::Lane;
+    use crate::factor::lane::{Lane, TWO};
     use crate::factor::ring::Words;
 
     /// Ladders pass their checks. A point that is wrong by one in one coordinate does not, whichever it is.
     #[test]
     fn a_slip_is_found() {
-        let lane = Lane { n: 1_000_000_007_u32.into(), d: 1234_u32.into(), x: 2_u32.into(), word: None };
+        let n = 1_000_000_007_u32.into();
+        let lane = Lane::new(&n, 1234_u32.into(), Cow::Borrowed(&TWO));
         let group = Group { places: vec![0], lanes: vec![&lane] };
         let mut ring = group.ring(Words);
         let [one, two, four, d] = [1, 2, 4, 1234].map(|number| constant(&mut ring, &group, number));

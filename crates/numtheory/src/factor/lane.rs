@@ -1,7 +1,11 @@
 //! A lane: a modulus and a point on a line.
 
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
 use num_bigint::BigUint;
 
+use super::curve::{Curve, Sigma};
 use super::modular::inverse;
 
 /// The groups in which a stage computes.
@@ -15,29 +19,56 @@ pub(super) enum Line {
     Lucas,
 }
 
-/// A modulus and a point.
+/// Where the curve of a lane comes from.
 #[derive(Clone, Debug)]
-pub(super) struct Lane {
-    /// Odd, above 1.
-    pub(super) n: BigUint,
-    /// `(A + 2)/4` of a curve; 0 if the word tells it and no core asks for it.
-    pub(super) d: BigUint,
-    /// The point.
-    pub(super) x: BigUint,
-    /// The word `σ` of a curve with `d = σ/2³²`.
-    pub(super) word: Option<u32>,
+pub(super) enum Parameter<'j> {
+    /// `d = (A + 2)/4` of a curve; 0 for the other lines.
+    D(Cow<'j, BigUint>),
+    /// `d = σ/2³²` with a word `σ`. A device divides.
+    Word(u32),
+    /// Suyama's curve of this `σ` below the modulus. A device computes `d` and, for the first stage, the start.
+    Suyama(&'j Sigma),
 }
 
-impl Lane {
-    /// The same with `d`, whatever tells it.
-    pub(super) fn with_d(&self) -> Self {
-        let mut lane = self.clone();
-        if let Some(word) = self.word
-            && let Ok(inverse) = inverse(&((BigUint::from(1_u32) << 32) % &self.n), &self.n)
-        {
-            lane.d = inverse * word % &self.n;
+/// The start of the curves with a word.
+pub(super) static TWO: LazyLock<BigUint> = LazyLock::new(|| BigUint::from(2_u32));
+
+/// A modulus and a point. It borrows the numbers of its job: there are millions a second.
+#[derive(Clone, Debug)]
+pub(super) struct Lane<'j> {
+    /// Odd, above 1.
+    pub(super) n: &'j BigUint,
+    pub(super) parameter: Parameter<'j>,
+    /// The point; 0 if the device computes it.
+    pub(super) x: Cow<'j, BigUint>,
+}
+
+impl<'j> Lane<'j> {
+    /// A lane of which everything is known.
+    pub(super) fn new(n: &'j BigUint, d: BigUint, x: Cow<'j, BigUint>) -> Self {
+        Self { n, parameter: Parameter::D(Cow::Owned(d)), x }
+    }
+
+    /// The lane of the second stage, from the residue of the first one.
+    pub(super) fn after<'l>(&'l self, residue: &'l BigUint) -> Lane<'l> {
+        let parameter = match &self.parameter {
+            Parameter::D(d) => Parameter::D(Cow::Borrowed(d)),
+            Parameter::Word(word) => Parameter::Word(*word),
+            Parameter::Suyama(sigma) => Parameter::Suyama(sigma),
+        };
+        Lane { n: self.n, parameter, x: Cow::Borrowed(residue) }
+    }
+
+    /// `d`, which the cores need. A device has found no fault of the curve before.
+    pub(super) fn d(&self) -> Cow<'_, BigUint> {
+        match &self.parameter {
+            Parameter::D(d) => Cow::Borrowed(d),
+            Parameter::Word(word) => {
+                let radix = (BigUint::from(1_u32) << 32) % self.n;
+                Cow::Owned(inverse(&radix, self.n).map_or_else(|_| BigUint::ZERO, |inverse| inverse * *word % self.n))
+            }
+            Parameter::Suyama(sigma) => Cow::Owned(Curve::of(sigma, self.n).map_or(BigUint::ZERO, |curve| curve.d)),
         }
-        lane
     }
 }
 

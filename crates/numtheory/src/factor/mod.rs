@@ -10,6 +10,8 @@
 //! engine     the cores, or a device                gpu        both stages on a device
 //! save       GMP-ECM's save lines                  search     many curves on many integers
 //! levels     bounds and curves for D digits        trial      small factors
+//! places     jobs by kind                          meter      progress of a stage
+//! explain    the plan of a curve
 //! whole      whole factorisations by rising bounds  campaign   curves in a directory
 //! ```
 //!
@@ -23,6 +25,7 @@ pub mod campaign;
 mod cpu;
 mod curve;
 mod engine;
+mod explain;
 mod exponent;
 mod first;
 mod gpu;
@@ -32,6 +35,7 @@ mod line;
 mod meter;
 mod modular;
 mod pairing;
+mod places;
 mod primes;
 mod ring;
 mod save;
@@ -50,6 +54,8 @@ use stages::Stages;
 
 pub use curve::{Family, Sigma, SigmaError};
 pub use engine::{Engine, device_kernels, device_products};
+pub use explain::{CurveLayout, CurvePlan, SecondStage};
+pub use gpu::LostDevice;
 pub use levels::{Effort, LEVELS, Level, RATIO, expected_curves, probability};
 pub use modular::common_divisor;
 pub use save::{SaveLine, SaveLineError};

@@ -44,8 +44,8 @@ pub enum Attempts {
     },
     /// P−1 once.
     Pm1 {
-        /// The base.
-        base: BigUint,
+        /// The base, numerator and denominator.
+        base: [BigUint; 2],
     },
     /// P+1 from each of these starts.
     Pp1 {
@@ -62,6 +62,11 @@ impl Attempts {
     pub fn curves_from(first: Sigma, count: u64) -> Result<Self, SigmaError> {
         first.after(count.saturating_sub(1))?;
         Ok(Self::CurvesFrom { first, count })
+    }
+
+    /// P−1 with the base 3.
+    pub fn pm1() -> Self {
+        Self::Pm1 { base: [3_u32, 1].map(BigUint::from) }
     }
 
     /// P+1 from 2/7, 6/5 and 5: the orders of the first two are more often divisible by 6 and by 4.
@@ -93,15 +98,18 @@ impl Attempts {
                 random.set_stream(number);
                 Job::ecm(n.clone(), Sigma::suyama(random.next_u64() >> 1))
             }
-            Self::Pm1 { base } => Job::pm1(n.clone(), base.clone()),
-            Self::Pp1 { starts } => {
-                let [top, bottom] = &starts[number as usize];
-                // A denominator with a divisor of n is a start that has it, too.
-                let start = inverse(bottom, n).map_or_else(|divisor| divisor, |inverse| top * inverse % n);
-                Job::pp1(n.clone(), start)
-            }
+            Self::Pm1 { base } => Job::pm1(n.clone(), quotient(base, n)),
+            Self::Pp1 { starts } => Job::pp1(n.clone(), quotient(&starts[number as usize], n)),
         }
     }
+}
+
+/// A fraction modulo `n`. If the denominator has a divisor in common with `n`, this divisor: a start that shares it with `n` finds it.
+fn quotient([top, bottom]: &[BigUint; 2], n: &BigUint) -> BigUint {
+    if *bottom == BigUint::from(1_u32) {
+        return top.clone();
+    }
+    inverse(bottom, n).map_or_else(|divisor| divisor, |inverse| top * inverse % n)
 }
 
 /// A prime factor and how it was found.
@@ -267,19 +275,23 @@ pub fn search_on(
         // Integers that are too long for a device do not decide how many others run there.
         let lengths = || active.iter().flat_map(|place| &all[*place].composites).map(BigUint::bits);
         let bits = lengths().filter(|bits| *bits <= Engine::MOST_DEVICE_BITS).max().or_else(|| lengths().max());
-        let together = engine.together(&plan.attempts, bits.unwrap_or(1));
+        let together = engine.together(plan, bits.unwrap_or(1));
         let own = (together / active.len()).max(1) as u64;
-        let mut jobs = Vec::new();
-        let mut share = Share { watch, from: total_done(&all, &next, count) / total, of: 0.0 };
+        let share = total_done(&all, &next, count) / total;
+        let mut of_place = Vec::new();
         for &place in active.iter().take(together) {
             let numbers = next[place]..count.min(next[place] + own);
             next[place] = numbers.end;
-            // Composites take turns.
-            let composites = all[place].composites.iter().cycle();
-            jobs.extend(numbers.zip(composites).map(|(number, n)| (place, plan.attempts.job(n, number))));
+            of_place.push((place, numbers));
         }
-        share.of = jobs.len() as f64 / total;
-        let (places, jobs): (Vec<usize>, Vec<Job>) = jobs.into_iter().unzip();
+        let attempts = of_place.into_par_iter().flat_map_iter(|(place, numbers)| {
+            // Composites take turns.
+            numbers.zip(all[place].composites.iter().cycle()).map(move |(number, n)| (place, number, n))
+        });
+        let attempts: Vec<(usize, u64, &BigUint)> = attempts.collect();
+        let jobs: Vec<Job> = attempts.par_iter().map(|(_, number, n)| plan.attempts.job(n, *number)).collect();
+        let places: Vec<usize> = attempts.par_iter().map(|(place, ..)| *place).collect();
+        let share = Share { watch, from: share, of: jobs.len() as f64 / total };
         let Some(verdicts) = verdicts(&mut stages, &jobs, &share)? else {
             return Ok(Outcome { numbers: all, stopped: true });
         };
@@ -287,6 +299,8 @@ pub fn search_on(
             all[*place].take(job, verdict);
             each(job, verdict);
         }
+        // Giving back the memory of millions of jobs takes time.
+        jobs.into_par_iter().zip(verdicts).for_each(drop);
     }
 }
 

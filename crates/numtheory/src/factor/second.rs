@@ -52,7 +52,7 @@ impl<R: Ring> Walk<R> {
             one,
             ring,
         };
-        let mut start: Vec<BigUint> = group.lanes.iter().map(|lane| lane.x.clone()).collect();
+        let mut start: Vec<BigUint> = group.lanes.iter().map(|lane| BigUint::clone(&lane.x)).collect();
         if line == Line::Power {
             for (lane, x) in start.iter_mut().enumerate() {
                 // V = x + 1/x
@@ -64,7 +64,7 @@ impl<R: Ring> Walk<R> {
         let x = lanes.ring.enter(&views(&rows));
         let steps = match line {
             Line::Curve => {
-                let d = lanes.ring.enter(&views(&group.rows(|lane| lane.d.clone())));
+                let d = lanes.ring.enter(&views(&group.rows(|lane| lane.d().into_owned())));
                 let mut line = CurveLine::new(&lanes.ring, d);
                 let start = Projective { x, z: lanes.one.clone(), affine: true };
                 let step = lanes.begin(&mut line, &start, pairing);

@@ -190,7 +190,7 @@ impl Depth {
         for level in LEVELS.into_iter().filter(|level| level.digits <= last.digits) {
             if level.digits >= FIRST_WITH_ALL_METHODS {
                 let bounds = |ratio| Level { b1: level.b1 * ratio, ..level }.bounds();
-                steps.push(step(Attempts::Pm1 { base: 3_u32.into() }, bounds(PM1_RATIO), false));
+                steps.push(step(Attempts::pm1(), bounds(PM1_RATIO), false));
                 steps.push(step(Attempts::pp1(), bounds(PP1_RATIO), false));
             }
             steps.push(curves(level, u64::from(level.digits)));

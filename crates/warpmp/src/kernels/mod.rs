@@ -17,6 +17,7 @@ mod long;
 pub mod modular;
 pub mod mul_group;
 pub mod mul_thread;
+pub mod ntt;
 #[doc(hidden)]
 pub mod packed;
 mod register;
@@ -28,6 +29,7 @@ pub mod sum_rotate_shared;
 pub mod tensor;
 mod tile;
 pub mod toom;
+mod transform;
 
 pub use warpmp_launch::{Entry, Geometry, Spec, Stage};
 use warpmp_launch::{name_suffix as suffix, piece, vector};
@@ -53,6 +55,7 @@ const MUL: &[Algorithm] = &[
     karatsuba_group::ALGORITHM,
     tensor::ALGORITHM,
     fft::ALGORITHM,
+    ntt::ALGORITHM,
     toom::algorithm::<8>("toom-8"),
 ];
 
@@ -63,6 +66,7 @@ const SQR: &[Algorithm] = &[
     karatsuba_group::squares::KARATSUBA,
     tensor::SQUARES,
     fft::SQUARES,
+    ntt::SQUARES,
 ];
 
 /// The algorithms of this crate for an operation.

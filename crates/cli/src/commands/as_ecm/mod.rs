@@ -13,10 +13,11 @@ use std::{
     path::Path,
 };
 
+use num_bigint::BigUint;
 use warpmp::Selector;
 use warpmp_numtheory::factor::{BoundsError, Engine, Plan, Sigma, SigmaError, resume_on, search_on};
 
-use super::factor::{engine_for, input, report::Saves};
+use super::factor::{Until, engine_for, input, report::Saves, tell_long};
 use crate::{
     console,
     error::{Error, FAILED, Result},
@@ -84,14 +85,20 @@ fn work(words: &[OsString]) -> Result<u8> {
     let numbers = input::integers_of(options.input.as_deref().unwrap_or(STDIN.as_ref()))?;
     // After everything that can be wrong: a new file would be in the way of the next try.
     let mut saves = Saves::open(options.save.as_deref(), options.appends)?;
+    tell_long(&engine, &numbers, options.quiet);
+    let until = Until::new(&watch);
     for n in numbers {
-        let attempts = options.attempts(engine.curves_together(n.bits()) as u64)?;
+        let attempts = options.attempts(engine.curves_together(n.bits(), options.bounds) as u64)?;
         let plan = Plan { bounds: options.bounds, attempts, one: options.one };
         let mut output = Output::begin(&options, &n, plan.attempts.count())?;
         let mut told = Ok(());
-        let outcome = search_on(&engine, &[n], &plan, &watch, &mut |job, verdict| {
+        let outcome = search_on(&engine, &[n], &plan, &until, &mut |job, verdict| {
             if told.is_ok() {
                 told = output.tell(plan.bounds, job, verdict).and_then(|()| saves.save(plan.bounds, job, verdict));
+                // A line that cannot be written ends the work at once.
+                if told.is_err() {
+                    until.stop();
+                }
             }
         })?;
         told?;
@@ -111,8 +118,10 @@ fn resumed(options: &Options, file: &OsStr) -> Result<u8> {
     // Lines that run together; what they find is told before the next ones.
     let lines = input::save_lines(file)?;
     let mut saves = Saves::open(options.save.as_deref(), options.appends)?;
-    let bits = lines.iter().map(|line| line.n.bits()).max().unwrap_or(1);
-    for lines in lines.chunks(engine.curves_together(bits)) {
+    let numbers: Vec<BigUint> = lines.iter().map(|line| line.n.clone()).collect();
+    tell_long(&engine, &numbers, options.quiet);
+    let bits = numbers.iter().map(BigUint::bits).max().unwrap_or(1);
+    for lines in lines.chunks(engine.curves_together(bits, options.bounds)) {
         let bounds = vec![options.bounds; lines.len()];
         let mut verdicts = Vec::with_capacity(lines.len());
         let outcome = resume_on(&engine, lines, &bounds, &watch, &mut |_, job, verdict| {

@@ -179,10 +179,7 @@ impl Options {
                 let count = if self.count == Some(0) { count.min(left) } else { count };
                 Attempts::curves_from(first, count).map_err(AsEcmError::Sigma)
             }
-            Method::Pm1 => {
-                let base = self.x0.clone().unwrap_or([3_u32.into(), 1_u32.into()]);
-                Ok(Attempts::Pm1 { base: base[0].clone() })
-            }
+            Method::Pm1 => Ok(self.x0.clone().map_or_else(Attempts::pm1, |base| Attempts::Pm1 { base })),
             Method::Pp1 => {
                 let Attempts::Pp1 { mut starts } = Attempts::pp1() else { return Err(AsEcmError::NoBounds) };
                 match &self.x0 {

@@ -61,7 +61,7 @@ pub(super) fn open(
     let moved = opened.clear(redo).map_err(|error| match error {
         warpmp_collatz::Error::Campaign(FolderError::Untrusted { files, .. }) => {
             opened.contents.damaged.iter().for_each(|damaged| console::note(&line(damaged)));
-            CollatzFailure::Untrusted { folder: folder.to_string(), files }.into()
+            CollatzFailure::Untrusted { folder: folder.to_string(), files: files.len() }.into()
         }
         error => Error::from(error),
     })?;

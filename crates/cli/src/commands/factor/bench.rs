@@ -70,7 +70,7 @@ pub(crate) fn run(args: &BenchEcm) -> Result<()> {
     let (engine, name) = super::engine_of(args.device.selector, args.object.json)?;
     let progress = Progress::new(Some(args.runs as u64 + 1), "runs", args.object.json);
     progress.phase("a modulus, kernels and a check");
-    let attempts = args.curves.unwrap_or_else(|| engine.curves_together(args.bits) as u64);
+    let attempts = args.curves.unwrap_or_else(|| engine.curves_together(args.bits, bounds) as u64);
     check(&engine, args.bits, bounds)?;
     let jobs = jobs(&modulus(args.bits, None)?, attempts)?;
     let mut runs = Vec::new();
@@ -84,7 +84,8 @@ pub(crate) fn run(args: &BenchEcm) -> Result<()> {
     let [first, both] = runs[runs.len() / 2];
     let rate = attempts as f64 / both;
     let products = device_products(args.bits, bounds);
-    let limit = engine.device().and_then(|device| wide_products_per_second(device.info())).filter(|limit| *limit > 0.0);
+    let limits = engine.devices().map(|device| wide_products_per_second(device.info()));
+    let limit = limits.sum::<Option<f64>>().filter(|limit| *limit > 0.0);
     let fraction = |products: f64, seconds: f64| {
         limit.filter(|_| seconds > 0.0).map(|limit| products * attempts as f64 / seconds / limit)
     };

@@ -6,8 +6,8 @@ use num_bigint::BigUint;
 use serde_json::json;
 use warpmp::Selector;
 use warpmp_numtheory::factor::{
-    Bounds, Engine, Job, Sigma, Verdict,
-    campaign::{Begun, Campaign, Certificate, FolderError, Opened, Specification, Status},
+    Bounds, Effort, Engine, Job, Sigma, Verdict,
+    campaign::{Aside, Begun, Campaign, Certificate, FolderError, Opened, Specification, Status},
 };
 
 use super::{FactorError, any_seed, digits_of, report};
@@ -42,8 +42,9 @@ pub(super) fn run(args: &Ecm, folder: &Path, numbers: &[BigUint], bounds: Bounds
             there.iter().map(Certificate::end).max().unwrap_or(0),
         ),
     };
-    let sigma = args.sigma.clone().or(sigma);
-    let sigma = sigma.unwrap_or_else(|| Sigma::suyama(args.seed.unwrap_or_else(any_seed) >> 1));
+    // A first curve that is asked for is never passed over: if the directory has another one, it has another campaign.
+    let asked = args.sigma.clone().or_else(|| args.seed.map(|seed| Sigma::suyama(seed >> 1)));
+    let sigma = asked.or(sigma).unwrap_or_else(|| Sigma::suyama(any_seed() >> 1));
     let unit = unit.or(args.unit).unwrap_or_else(|| unit_curves(&engine, numbers, bounds));
     // Fewer curves than before take none away.
     let wanted = Specification::new(numbers, bounds, &sigma, curves.max(there), unit).map_err(FactorError::from)?;
@@ -70,7 +71,7 @@ fn unit_curves(engine: &Engine, numbers: &[BigUint], bounds: Bounds) -> u64 {
     let seconds = SECONDS_OF_A_CURVE * bounds.b1() as f64 * (bits / 512.0).powi(2).max(0.05);
     let integers = (numbers.len() as u64).clamp(1, 256);
     let fit = (UNIT_SECONDS * threads as f64 / seconds / integers as f64) as u64;
-    let least = (engine.curves_together(most) as u64).div_ceil(integers).max(1);
+    let least = (engine.curves_together(most, bounds) as u64).div_ceil(integers).max(1);
     if engine.device().is_some() {
         return least;
     }
@@ -80,50 +81,84 @@ fn unit_curves(engine: &Engine, numbers: &[BigUint], bounds: Bounds) -> u64 {
 fn work(engine: &Engine, folder: &Path, specification: &Specification, summary: SummaryArgs) -> Result<()> {
     let (opened, aside) = Opened::new(folder, specification)?;
     let shown = folder.display();
-    if let (Some(holder), false) = (opened.stale(), summary.quiet) {
-        console::note(&format!("note: {shown} was left by {holder}, which has ended; going on from its certificates"));
-    }
-    if let Some(restored) = opened.restored() {
-        let certificates = restored.certificates;
-        console::note(&format!("note: {shown}/campaign.json is written anew; {certificates} certificates fit it"));
-    }
-    for aside in &aside {
-        console::note(&format!("{aside}, and its curves are made again"));
-    }
-    let before = opened.status();
+    tell_opened(&opened, &aside, folder, specification, summary.quiet);
+    let failed = |error| match error {
+        warpmp_numtheory::Error::Stopped => FactorError::Interrupted { folder: shown.to_string() }.into(),
+        error => Error::from(error),
+    };
+    let before = opened.status(&looking(summary.quiet)).map_err(failed)?;
+    let composites: Vec<BigUint> = before.known.numbers.iter().flat_map(|number| number.composites.clone()).collect();
+    super::tell_long(engine, &composites, summary.hides_notes());
     let mut finds = Finds::new(summary.hides_notes());
     let mut each = |bounds: Bounds, job: &Job, verdict: &Verdict| finds.tell(bounds, job, verdict);
+    let (attempts, seconds) = (before.attempts, before.seconds);
     let status = {
         let _closing = Closing::new();
         let progress = Progress::new(Some(super::STEPS), "curves", summary.quiet);
-        opened.run(engine, &progress, &mut each)
+        opened.run(before, engine, &progress, &mut each)
     };
-    let status = status.map_err(|error| match error {
-        warpmp_numtheory::Error::Stopped => FactorError::Interrupted { folder: shown.to_string() }.into(),
-        error => Error::from(error),
-    })?;
+    super::tell_lost(engine);
+    let status = status.map_err(failed)?;
     let lines = report::lines(&status.known.numbers);
     if !summary.json {
         console::print(&lines)?;
     }
-    let (attempts, seconds) = (status.attempts - before.attempts, status.seconds - before.seconds);
+    let (attempts, seconds) = (status.attempts - attempts, status.seconds - seconds);
     let text = format!(
         "{attempts} curve{} now, {} in all, in {}; {}",
         plural(attempts),
         status.attempts,
         scaled_seconds(seconds),
-        level(&status),
+        level(&status.effort(specification)),
     );
     console::summary(summary, !summary.json, &object(specification, &status), &text)?;
     match status.slips {
         0 => Ok(()),
-        count => Err(FactorError::Slips { count, attempts: status.attempts }.into()),
+        _ if status.known.is_complete() => Ok(()),
+        count => Err(FactorError::UnitSlips { count, folder: shown.to_string() }.into()),
+    }
+}
+
+/// Progress of the look at all integers before any curve.
+fn looking(quiet: bool) -> Progress {
+    let progress = Progress::new(Some(super::STEPS), "integers", quiet);
+    progress.phase("primality of the integers");
+    progress
+}
+
+/// Tells what is found in a directory.
+fn tell_opened(opened: &Opened, aside: &[Aside], folder: &Path, specification: &Specification, quiet: bool) {
+    let shown = folder.display();
+    if let (Some(holder), false) = (opened.stale(), quiet) {
+        console::note(&format!("note: {shown} was left by {holder}, which has ended; going on from its certificates"));
+    }
+    if let Some(restored) = opened.restored() {
+        let was = match &restored.aside {
+            Some(aside) => format!("was broken (now {})", aside.display()),
+            None => "was lost".into(),
+        };
+        let certificates = restored.certificates;
+        console::note(&format!("note: {shown}/campaign.json {was}; written anew, {certificates} certificates fit it"));
+    }
+    if let (Some(before), false) = (opened.extended(), quiet) {
+        let (before, now) = (before.curves(), specification.curves());
+        console::note(&format!("note: {shown} is extended: {before} curves on each integer before, {now} from now on"));
+    }
+    for aside in aside {
+        console::note(&format!("{aside}, and its curves are made again"));
+    }
+    match (opened.slipped() as u64, quiet) {
+        (0, _) | (_, true) => {}
+        (units, false) => console::note(&format!(
+            "note: the processor made mistakes in {units} unit{}; their curves are made again",
+            plural(units)
+        )),
     }
 }
 
 /// The level that is reached.
-fn level(status: &Status) -> String {
-    let reached = status.effort.level();
+fn level(effort: &Effort) -> String {
+    let reached = effort.level();
     format!("t{reached:.1}: a factor of {reached:.1} digits is still hidden with a probability of 1/e")
 }
 
@@ -132,12 +167,13 @@ pub(crate) fn status(folder: &Path, json: bool) -> Result<()> {
     let campaign = Campaign::open(folder).map_err(failed)?;
     let contents = campaign.contents().map_err(failed)?;
     let specification = campaign.specification();
-    let status = Status::new(specification, &contents);
+    let status = Status::new(specification, &contents, &looking(json))?;
+    let effort = status.effort(specification);
     if json {
         return console::report(&(object(specification, &status) + "\n"));
     }
     let complete = status.known.numbers.iter().filter(|it| it.is_complete()).count();
-    let (curves, done) = (specification.curves(), status.effort.curves());
+    let (curves, done) = (specification.curves(), effort.curves());
     let bounds = specification.bounds().map_or_else(String::new, |it| format!("B1 {}, B2 {}", it.b1(), it.b2()));
     let sigma = specification.sigma().map(|sigma| sigma.to_string()).unwrap_or_default();
     let expected = DIGITS.map(|digits| (digits, Status::expected(specification, digits)));
@@ -153,7 +189,7 @@ pub(crate) fn status(folder: &Path, json: bool) -> Result<()> {
         format!("integers   {}, {complete} factored completely", status.known.numbers.len()),
         format!("curves     {done} of {curves} on each integer, {} of {} units", status.units[0], status.units[1]),
         format!("           from sigma {sigma} on, {bounds}"),
-        format!("level      {}", level(&status)),
+        format!("level      {}", level(&effort)),
         format!("expected   curves for a factor of so many digits, {}", expected.join(", ")),
         format!("time       {} of work, {left}", scaled_seconds(status.seconds)),
     ];
@@ -174,12 +210,13 @@ fn object(specification: &Specification, status: &Status) -> String {
     }
     let expected = DIGITS.map(|digits| json!({ "digits": digits, "curves": Status::expected(specification, digits) }));
     let longest = status.known.numbers.iter().flat_map(|it| &it.composites).map(digits_of).max();
+    let effort = status.effort(specification);
     let object = json!({
         "op": "ecm", "integers": numbers.len(), "complete": status.known.numbers.iter().filter(|it| it.is_complete()).count(),
-        "curves": specification.curves(), "curves_done": status.effort.curves(), "units": status.units[1],
+        "curves": specification.curves(), "curves_done": effort.curves(), "units": status.units[1],
         "units_done": status.units[0], "sigma": specification.sigma().map(|it| it.to_string()),
         "b1": specification.bounds().map(Bounds::b1), "b2": specification.bounds().map(Bounds::b2),
-        "attempts": status.attempts, "slips": status.slips, "level": status.effort.level(), "expected": expected,
+        "attempts": status.attempts, "slips": status.slips, "level": effort.level(), "expected": expected,
         "seconds": status.seconds, "seconds_left": status.seconds_left(), "numbers": numbers,
         "longest_composite_digits": longest,
     });

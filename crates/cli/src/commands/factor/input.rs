@@ -15,7 +15,7 @@ use crate::{
     io::{
         STDIN, compressed,
         error::{FileError, LineProblem},
-        npy,
+        npy::{self, NpyProblem},
         source::{Raw, Source},
     },
 };
@@ -55,8 +55,8 @@ fn array(file: &OsStr) -> Result<Vec<BigUint>> {
     let path = || file.to_string_lossy().into_owned();
     let number = |lane: usize| {
         if rows.is_negative(lane) {
-            let problem = LineProblem::Negative { head: format!("row {lane}") };
-            return Err(FileError::Line { path: path(), line: lane as u64, problem }.into());
+            let problem = NpyProblem::NegativeRow { row: rows.first_row + lane as u64 };
+            return Err(FileError::Npy { path: path(), problem }.into());
         }
         Ok(BigUint::from_slice(rows.row(lane)))
     };

@@ -6,10 +6,12 @@
 //! report.rs      finds, lines of the result, the summary
 //! whole.rs       `factor`: whole factorisations
 //! campaign.rs    curves in a directory
+//! explain.rs     the plan of the curves
 //! ```
 
 pub(crate) mod bench;
 pub(crate) mod campaign;
+pub(crate) mod explain;
 pub(crate) mod input;
 pub(crate) mod report;
 pub(crate) mod whole;
@@ -17,17 +19,22 @@ pub(crate) mod whole;
 use std::{
     ffi::OsStr,
     hash::{BuildHasher as _, RandomState},
+    sync::atomic::{AtomicBool, Ordering},
     time::Instant,
 };
 
 use num_bigint::BigUint;
 use rand::Rng;
-use warpmp::Selector;
-use warpmp_numtheory::factor::{
-    Attempts, Bounds, BoundsError, Engine, Job, Level, Outcome, Plan, RATIO, SaveLine, SigmaError, Verdict,
-    campaign::FolderError, resume_on, search_on,
+use warpmp::{Selector, device::Kind};
+use warpmp_numtheory::{
+    Watch,
+    factor::{
+        Attempts, Bounds, BoundsError, Engine, Job, Level, LostDevice, Outcome, Plan, RATIO, SaveLine, SigmaError,
+        Verdict, campaign::FolderError, resume_on, search_on,
+    },
 };
 
+use super::collatz::engines::gpus;
 use crate::{
     args::{Ecm, FactorArgs, Pm1, Pp1},
     console, engine,
@@ -61,6 +68,8 @@ pub(crate) enum FactorError {
     Interrupted { folder: String },
     #[error("the processor made a mistake in {count} of {attempts} attempts: the results of these do not count")]
     Slips { count: u64, attempts: u64 },
+    #[error("the processor made a mistake in {count} attempts; `warpmp resume {folder}` makes their units again")]
+    UnitSlips { count: u64, folder: String },
 }
 
 impl FactorError {
@@ -68,7 +77,7 @@ impl FactorError {
     pub(crate) const fn exit_code(&self) -> u8 {
         match self {
             Self::Bounds(_) | Self::Sigma(_) | Self::NoBound(_) => USAGE,
-            Self::Slips { .. } | Self::Differs | Self::Campaign(_) => FAILED,
+            Self::Slips { .. } | Self::UnitSlips { .. } | Self::Differs | Self::Campaign(_) => FAILED,
             Self::Interrupted { .. } => INTERRUPTED,
         }
     }
@@ -100,14 +109,28 @@ pub(crate) fn engine_for(selector: Selector, curves: u64, quiet: bool) -> Result
     Ok(engine_of(if few { Selector::Cpu } else { selector }, quiet)?.0)
 }
 
-/// The engine that a `--device` stands for, and its name.
+/// The engine that a `--device` stands for, with all GPUs if none is named, and its name.
 ///
 /// # Errors
 /// For a device that was named and cannot be had.
 pub(crate) fn engine_of(selector: Selector, quiet: bool) -> Result<(Engine, String)> {
     let session = engine::open_untuned(selector, quiet)?;
-    let engine = session.device().map_or_else(Engine::cpu, |device| Engine::on(device.clone()));
-    Ok((engine, session.engine().name.clone()))
+    let name = session.engine().name.clone();
+    let Some(device) = session.device() else { return Ok((Engine::cpu(), name)) };
+    if device.info().kind == Kind::Sim || matches!(selector, Selector::Cuda(Some(_))) {
+        return Ok((Engine::on(device.clone()), name));
+    }
+    let all = gpus(selector, true)?;
+    let names: Vec<String> = all.iter().map(|device| device.info().name.clone()).collect();
+    let name = if all.len() > 1 { names.join(", ") } else { name };
+    Ok((Engine::on_all(all), name))
+}
+
+/// Tells of the devices that failed during the work.
+pub(crate) fn tell_lost(engine: &Engine) {
+    for LostDevice { device, error } in engine.lost() {
+        console::note(&format!("warning: {device} failed, and the other devices did its part: {error}"));
+    }
 }
 
 /// A random number of so many bits.
@@ -168,28 +191,36 @@ fn run(
         progress.hide();
     }
     let mut finds = Finds::new(args.summary.hides_notes());
-    let mut failed = Ok(());
+    // A search whose save lines cannot be written ends, so that no hours of work are lost.
+    let (until, mut failed) = (Until::new(&progress), Ok(()));
     let mut each = |bounds: Bounds, job: &Job, verdict: &Verdict| {
         finds.tell(bounds, job, verdict);
         if failed.is_ok() {
-            failed = saves.save(bounds, job, verdict);
+            failed = saves.save(bounds, job, verdict).inspect_err(|_| until.stop());
         }
     };
     let outcome = match (&args.resume, &args.file, &plan) {
         (Some(file), ..) => {
             let lines = input::save_lines(file)?;
-            resumed(&engine(lines.len() as u64)?, args, &lines, b1, &progress, &mut each)?
+            let engine = engine(lines.len() as u64)?;
+            let numbers: Vec<BigUint> = lines.iter().map(|line| line.n.clone()).collect();
+            tell_long(&engine, &numbers, args.summary.hides_notes());
+            let outcome = resumed(&engine, args, &lines, b1, &until, &mut each)?;
+            tell_lost(&engine);
+            outcome
         }
         (None, Some(file), Some(plan)) => {
             let numbers = input::integers(file)?;
             let engine = engine(plan.attempts.count().saturating_mul(numbers.len() as u64))?;
             tell_long(&engine, &numbers, args.summary.hides_notes());
-            search_on(&engine, &numbers, plan, &progress, &mut |job, verdict| each(plan.bounds, job, verdict))?
+            let outcome =
+                search_on(&engine, &numbers, plan, &until, &mut |job, verdict| each(plan.bounds, job, verdict))?;
+            tell_lost(&engine);
+            outcome
         }
         (None, ..) => return Err(Error::Bug),
     };
     drop(progress);
-    failed?;
     let report = Report::new(op, &outcome.numbers, start.elapsed());
     if let Some(output) = &mut output {
         output.write_all(report.lines().as_bytes())?;
@@ -199,6 +230,7 @@ fn run(
         output.finish()?;
     }
     console::summary(args.summary, on_stdout, &report.json(), &report.text())?;
+    failed?;
     if outcome.stopped {
         return Err(Error::Interrupted);
     }
@@ -208,14 +240,39 @@ fn run(
     }
 }
 
+/// A watch that can be told to stop the work.
+pub(crate) struct Until<'w> {
+    watch: &'w Progress,
+    is_over: AtomicBool,
+}
+
+impl<'w> Until<'w> {
+    pub(crate) const fn new(watch: &'w Progress) -> Self {
+        Self { watch, is_over: AtomicBool::new(false) }
+    }
+
+    /// The work ends soon.
+    pub(crate) fn stop(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Watch for Until<'_> {
+    fn go_on(&self) -> bool {
+        !self.is_over.load(Ordering::Relaxed) && self.watch.go_on()
+    }
+
+    fn progress(&self, share: f64) {
+        self.watch.progress(share);
+    }
+}
+
 /// Tells of integers that are too long for the device.
-fn tell_long(engine: &Engine, numbers: &[BigUint], quiet: bool) {
+pub(crate) fn tell_long(engine: &Engine, numbers: &[BigUint], quiet: bool) {
     let long = numbers.iter().filter(|number| number.bits() > Engine::MOST_DEVICE_BITS).count();
     if engine.device().is_some() && long > 0 && !quiet {
         let most = Engine::MOST_DEVICE_BITS;
-        console::note(&format!(
-            "note: {long} of the integers have more than {most} bits; the CPU computes their curves"
-        ));
+        console::note(&format!("note: integers with more than {most} bits: {long}; the CPU computes their curves"));
     }
 }
 
@@ -225,12 +282,12 @@ fn resumed(
     args: &FactorArgs,
     lines: &[SaveLine],
     b1: Option<u64>,
-    progress: &Progress,
+    watch: &dyn Watch,
     each: &mut dyn FnMut(Bounds, &Job, &Verdict),
 ) -> Result<Outcome> {
     let own = |line: &SaveLine| bounds(args, b1.unwrap_or(line.b1));
     let bounds = lines.iter().map(own).collect::<Result<Vec<Bounds>>>()?;
-    Ok(resume_on(engine, lines, &bounds, progress, each)?)
+    Ok(resume_on(engine, lines, &bounds, watch, each)?)
 }
 
 /// The digits of a number.

@@ -41,10 +41,12 @@ pub(crate) fn run(args: &Factor) -> Result<()> {
     let curves = Level::of_digits(args.digits).map_or(u64::MAX, |level| level.curves);
     let curves = curves.saturating_mul(numbers.len() as u64);
     let engine = super::engine_for(args.device.selector, curves, args.summary.hides_notes())?;
+    super::tell_long(&engine, &numbers, args.summary.hides_notes());
     // After Ctrl-C there is a minute to write what is found.
     let _closing = Closing::new();
     let known = factor_on(&engine, &numbers, depth, &progress)?;
     drop(progress);
+    super::tell_lost(&engine);
     if let Some(output) = &mut output {
         let mut lines = String::new();
         for number in &known.numbers {

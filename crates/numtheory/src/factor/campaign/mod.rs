@@ -9,6 +9,8 @@
 //! certificate, `DIR/nINTEGER-cCURVE.json`, has the divisors that it found, with their sigmas.
 
 mod specification;
+#[cfg(test)]
+mod tests;
 mod work;
 
 pub use warpmp_campaign::{Aside, Error as FolderError, Restored};

@@ -97,6 +97,19 @@ impl Specification {
         unit.number as usize..end as usize
     }
 
+    /// A certificate with the work of both: of a unit that was made again after a slip.
+    pub(super) fn joined(&self, before: &Certificate, again: Made) -> Certificate {
+        let Certificate { unit, made, .. } = before;
+        let made = Made {
+            known: made.known,
+            attempts: made.attempts + again.attempts,
+            slips: again.slips,
+            found: made.found.iter().cloned().chain(again.found).collect(),
+            seconds: made.seconds + again.seconds,
+        };
+        self.certificate(*unit, made)
+    }
+
     /// Blocks of integers.
     fn blocks(&self) -> u64 {
         (self.numbers.len() as u64).div_ceil(self.unit_numbers.max(1))
@@ -183,7 +196,7 @@ pub struct Made {
     pub known: u64,
     /// Attempts.
     pub attempts: u64,
-    /// Attempts whose check failed.
+    /// Attempts whose check failed. A unit with such attempts is made again.
     pub slips: u64,
     /// The divisors.
     pub found: Vec<Found>,

@@ -4,9 +4,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use num_bigint::BigUint;
+use rayon::prelude::*;
 use warpmp_campaign::{Aside, Lock, Restored};
 
 use super::super::levels::{Effort, expected_curves};
+use super::super::meter::Meter;
 use super::super::search::Factorisation;
 use super::super::stages::Stages;
 use super::super::{Bounds, Engine, Family, Job, Method, Sigma, Stage, Verdict};
@@ -20,20 +22,25 @@ use crate::watch::{Share, Watch, check};
 pub struct Known {
     /// The integers.
     pub numbers: Vec<Factorisation>,
-    /// Divisors.
-    pub divisors: u64,
 }
 
 impl Known {
-    /// The integers before any curve.
-    fn new(specification: &Specification) -> Self {
-        let numbers = specification.numbers().iter().map(Factorisation::new).collect();
-        Self { numbers, divisors: 0 }
+    /// The integers before any curve, in parallel: roots and primality of a long integer take their time.
+    fn new(specification: &Specification, watch: &dyn Watch) -> Result<Self> {
+        let numbers = specification.numbers();
+        let meter = Meter::new(watch, 0.0, 1.0);
+        let number = |n: &BigUint| {
+            meter.check()?;
+            let number = Factorisation::new(n);
+            meter.step(1, numbers.len() as u64);
+            Ok(number)
+        };
+        Ok(Self { numbers: numbers.par_iter().map(number).collect::<Result<_>>()? })
     }
 
-    /// A certificate's divisors. Files are not trusted: what divides nothing changes nothing.
-    fn take(&mut self, certificate: &Certificate) {
-        for found in &certificate.made.found {
+    /// Divisors of a certificate. Files are not trusted: a number that divides nothing changes nothing.
+    fn take(&mut self, found: &[Found]) {
+        for found in found {
             let place = self.numbers.get_mut(found.number as usize);
             let (Some(number), Ok(sigma), Ok(divisor)) =
                 (place, found.sigma.parse::<Sigma>(), found.divisor.parse::<BigUint>())
@@ -42,7 +49,6 @@ impl Known {
             };
             let job = Job::ecm(number.n.clone(), sigma);
             number.take(&job, &Verdict::Divisor { divisor, stage: found.stage() });
-            self.divisors += 1;
         }
     }
 
@@ -55,14 +61,12 @@ impl Known {
 /// How far a campaign is.
 #[derive(Clone, Debug)]
 pub struct Status {
-    /// Units that are done, and all units.
+    /// Units that are done, and all units. A unit with an attempt whose check failed is not done.
     pub units: [u64; 2],
-    /// Attempts, and those whose check failed.
+    /// Attempts.
     pub attempts: u64,
-    /// Attempts whose check failed.
+    /// Attempts whose check failed, and that were not made again.
     pub slips: u64,
-    /// The curves that each integer has had.
-    pub effort: Effort,
     /// Seconds of all units that are done.
     pub seconds: f64,
     /// What is known of the integers.
@@ -70,20 +74,38 @@ pub struct Status {
 }
 
 impl Status {
-    /// The status of a directory.
-    pub fn new(specification: &Specification, contents: &Contents) -> Self {
-        let mut known = Known::new(specification);
-        contents.done.iter().for_each(|certificate| known.take(certificate));
-        let sum = |of: &dyn Fn(&Made) -> u64| contents.done.iter().map(|it| of(&it.made)).sum();
-        let all = warpmp_campaign::Work::units(specification) as u64;
-        let units = [contents.done.len() as u64, all];
+    /// The status of a directory. The watch sees the integers pass that are looked at.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn new(specification: &Specification, contents: &Contents, watch: &dyn Watch) -> Result<Self> {
+        let known = Known::new(specification, watch)?;
+        let units = [0, warpmp_campaign::Work::units(specification) as u64];
+        let mut status = Self { units, attempts: 0, slips: 0, seconds: 0.0, known };
+        for certificate in &contents.done {
+            status.count(&certificate.made);
+            status.known.take(&certificate.made.found);
+        }
+        Ok(status)
+    }
+
+    /// A certificate more.
+    fn count(&mut self, made: &Made) {
+        self.units[0] += u64::from(made.slips == 0);
+        self.attempts += made.attempts;
+        self.slips += made.slips;
+        self.seconds += made.seconds;
+    }
+
+    /// The curves that each integer has had.
+    pub fn effort(&self, specification: &Specification) -> Effort {
+        let [done, all] = self.units.map(u128::from);
+        let curves = (u128::from(specification.curves()) * done / all.max(1)) as u64;
         let mut effort = Effort::default();
-        let curves = (u128::from(specification.curves()) * u128::from(units[0]) / u128::from(all.max(1))) as u64;
         if let (Some(bounds), Some(sigma)) = (specification.bounds(), specification.sigma()) {
             effort.add(bounds, sigma.family(), curves);
         }
-        let seconds = contents.done.iter().map(|it| it.made.seconds).sum();
-        Self { units, attempts: sum(&|it| it.attempts), slips: sum(&|it| it.slips), effort, seconds, known }
+        effort
     }
 
     /// The expected number of curves that find a factor of so many digits.
@@ -107,8 +129,8 @@ impl Status {
 /// A directory in which this process works alone.
 #[derive(Debug)]
 pub struct Opened {
-    campaign: Campaign,
-    contents: Contents,
+    pub(super) campaign: Campaign,
+    pub(super) contents: Contents,
     lock: Lock,
 }
 
@@ -134,49 +156,67 @@ impl Opened {
         self.campaign.restored()
     }
 
-    /// The status when the directory was opened.
-    pub fn status(&self) -> Status {
-        Status::new(self.campaign.specification(), &self.contents)
+    /// The specification before this one, which has more curves; none if the directory had the same one.
+    pub fn extended(&self) -> Option<&Specification> {
+        self.campaign.extended()
     }
 
-    /// Makes the units that are missing and stores their certificates, until all integers are factored. `each` gets every attempt.
+    /// The units that are made again, since the check of an attempt failed.
+    pub fn slipped(&self) -> usize {
+        self.contents.done.iter().filter(|certificate| certificate.made.slips > 0).count()
+    }
+
+    /// The status when the directory was opened. The watch sees the integers pass that are looked at.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn status(&self, watch: &dyn Watch) -> Result<Status> {
+        Status::new(self.campaign.specification(), &self.contents, watch)
+    }
+
+    /// Makes the units that are missing and those with a slip, and stores their certificates, until all integers are factored. `status`
+    /// is the status when the directory was opened. `each` gets every attempt.
     ///
     /// # Errors
     /// [`Error::Stopped`]: the unit that was stopped does not count. [`Error::Campaign`].
     pub fn run(
         &self,
+        mut status: Status,
         engine: &Engine,
         watch: &dyn Watch,
         each: &mut dyn FnMut(Bounds, &Job, &Verdict),
     ) -> Result<Status> {
         let specification = self.campaign.specification();
-        let mut status = self.status();
         let (Some(bounds), Some(first)) = (specification.bounds(), specification.sigma()) else { return Ok(status) };
         let mut stages = Stages::new(engine, bounds);
-        let missing: Vec<Unit> = self.campaign.missing(&self.contents).collect();
-        for (done, unit) in missing.iter().enumerate() {
+        let again = self.contents.done.iter().filter(|certificate| certificate.made.slips > 0);
+        let again = again.map(|certificate| (certificate.unit, Some(certificate)));
+        let missing = self.campaign.missing(&self.contents).map(|unit| (unit, None));
+        let units: Vec<(Unit, Option<&Certificate>)> = again.chain(missing).collect();
+        for (done, (unit, before)) in units.iter().enumerate() {
             if status.known.is_complete() {
                 break;
             }
             check(watch)?;
-            let share = |units: usize| units as f64 / missing.len() as f64;
+            let share = |done: usize| done as f64 / units.len() as f64;
             let share = Share { watch, from: share(done), of: share(1) };
-            let made = make(specification, *unit, &first, &status.known, &mut stages, &share)?;
-            let (made, verdicts) = made;
+            let (made, verdicts) = make(specification, *unit, &first, &status.known, &mut stages, &share)?;
             for (job, verdict) in &verdicts {
                 each(bounds, job, verdict);
             }
-            let certificate = specification.certificate(*unit, made);
-            self.campaign.store(&certificate)?;
-            status.known.take(&certificate);
-            status.attempts += certificate.made.attempts;
-            status.slips += certificate.made.slips;
-            status.seconds += certificate.made.seconds;
-            status.units[0] += 1;
+            status.count(&made);
+            status.known.take(&made.found);
+            match before {
+                None => drop(self.campaign.store(&specification.certificate(*unit, made))?),
+                Some(before) => {
+                    status.slips -= before.made.slips;
+                    let certificate = specification.joined(before, made);
+                    warpmp_campaign::store::<Specification>(&self.campaign.path(unit), &certificate)?;
+                }
+            }
         }
         watch.progress(1.0);
-        let contents = self.campaign.contents()?;
-        Ok(Status::new(specification, &contents))
+        Ok(status)
     }
 }
 

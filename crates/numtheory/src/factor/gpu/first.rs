@@ -2,60 +2,98 @@
 
 use std::time::{Duration, Instant};
 
+use num_bigint::BigUint;
+use rayon::prelude::*;
 use warpmp_launch::At;
 
-use super::chunk::Chunk;
+use super::Gpu;
+use super::cards::Places;
+use super::chunk::{Chunk, PIECE, is_one};
 use super::kernels::Job;
-use super::{Ended, Gpu};
 use crate::error::Result;
-use crate::factor::exponent::Exponent;
-use crate::factor::lane::Lane;
-use crate::factor::meter::Meter;
+use crate::factor::curve::{Curve, no_group};
+use crate::factor::lane::{Lane, Parameter};
+use crate::factor::{Stage, Verdict};
 
 /// The time of a launch: long against the time of its start, short against the patience of a user and of a system's watchdog.
 const SLICE: Duration = Duration::from_millis(100);
 /// Bits of the first slice.
 const FIRST_BITS: u32 = 64;
 
-impl Gpu {
-    /// The first stage of curves: their points become multiples by the exponent.
-    pub(in crate::factor) fn first_stage(
-        &self,
-        lanes: &[Lane],
-        exponent: &Exponent,
-        meter: &Meter<'_>,
-    ) -> Result<Vec<Ended>> {
-        self.prepare(lanes, true, Job::FIRST)?;
-        let chunks = self.chunks(lanes, true, 0)?;
-        let bits = exponent.bits() as u32;
-        let total = chunks.iter().map(|chunk| chunk.weight() * u64::from(bits)).sum();
-        let mut all = vec![None; lanes.len()];
-        for places in &chunks {
-            meter.check()?;
-            let chunk = Chunk::new(self, places, lanes, 0)?;
-            chunk.ladder(exponent, |bits| {
-                meter.step(places.weight() * u64::from(bits), total);
-                meter.check()
-            })?;
-            for (place, ended) in places.places.iter().zip(chunk.ends()?) {
-                all[*place] = Some(ended);
-            }
+/// The ends of the lanes of a chunk, as limbs.
+pub(super) struct Ends {
+    limbs: usize,
+    /// `X/Z`; of no meaning if there is a divisor.
+    residues: Vec<u32>,
+    /// `gcd(Z, N)`.
+    divisors: Vec<u32>,
+    /// Not 0: the ladder did not pass its check.
+    pub(super) statuses: Vec<u32>,
+}
+
+impl Ends {
+    /// The verdict of a lane.
+    pub(super) fn verdict(&self, place: usize, n: &BigUint) -> Verdict {
+        let number = |words: &[u32]| BigUint::from_slice(words);
+        let limbs = place * self.limbs..(place + 1) * self.limbs;
+        let divisor = &self.divisors[limbs.clone()];
+        if self.statuses[place] != 0 {
+            return Verdict::Slipped;
         }
-        Ok(all.into_iter().flatten().collect())
+        if is_one(divisor) {
+            return Verdict::Nothing(number(&self.residues[limbs]));
+        }
+        match number(divisor) {
+            divisor if divisor == *n => Verdict::Whole(Stage::First),
+            divisor => Verdict::Divisor { divisor, stage: Stage::First },
+        }
+    }
+}
+
+impl Gpu {
+    /// The first stage of a chunk: points become multiples by the exponent, words and bits.
+    pub(super) fn first_stage(
+        &self,
+        lanes: &[&Lane<'_>],
+        places: &Places,
+        exponent: (&[u32], u32),
+        each: &dyn Fn(u32) -> Result<()>,
+    ) -> Result<Vec<Verdict>> {
+        let chunk = Chunk::new(self, places, lanes, None)?;
+        chunk.ladder(exponent, each)?;
+        let ends = chunk.ends()?;
+        let lane = |place: usize| lanes[places.places[place]];
+        let verdicts = places.places.par_iter().enumerate().with_min_len(PIECE);
+        let mut verdicts: Vec<Verdict> = verdicts.map(|(place, _)| ends.verdict(place, lane(place).n)).collect();
+        for &place in &chunk.faults {
+            verdicts[place] = fault(lane(place));
+        }
+        Ok(verdicts)
+    }
+}
+
+/// The verdict of a lane whose parameter gives no curve: the processor repeats the computation.
+fn fault(lane: &Lane<'_>) -> Verdict {
+    match &lane.parameter {
+        Parameter::Suyama(sigma) => match Curve::of(sigma, lane.n) {
+            Err(reason) => no_group(reason, lane.n),
+            Ok(_) => Verdict::Slipped,
+        },
+        Parameter::D(_) | Parameter::Word(_) => Verdict::Slipped,
     }
 }
 
 impl Chunk<'_> {
     /// The ladder of an exponent in slices; `each` gets the bits of a slice.
-    pub(super) fn ladder(&self, exponent: &Exponent, mut each: impl FnMut(u32) -> Result<()>) -> Result<()> {
-        let words = self.upload(&exponent.words())?;
-        let (mut left, mut slice) = (exponent.bits() as u32, FIRST_BITS);
+    pub(super) fn ladder(&self, (words, bits): (&[u32], u32), each: impl Fn(u32) -> Result<()>) -> Result<()> {
+        let words = self.upload(words)?;
+        let (mut left, mut slice) = (bits, FIRST_BITS);
         let mut begins = 1;
         while left > 0 {
             let bits = slice.min(left);
             let start = Instant::now();
             let control = self.control([left, bits, begins, 0, 0])?;
-            self.launch(Job::Ladder, &[&self.constants, &control.0, &words.0, &self.state].map(At::from))?;
+            self.launch(Job::Ladder, &[&*self.constants, &control.0, &words.0, &self.state].map(At::from))?;
             self.device.synchronize(&self.stream)?;
             let ratio = SLICE.as_secs_f64() / start.elapsed().as_secs_f64().max(1e-6);
             slice = (f64::from(bits) * ratio.clamp(0.25, 4.0)).clamp(1.0, 1e9) as u32;
@@ -67,12 +105,15 @@ impl Chunk<'_> {
     }
 
     /// The ends of the lanes after a ladder.
-    pub(super) fn ends(&self) -> Result<Vec<Ended>> {
-        self.launch(Job::Check, &[&self.constants, &self.state, &self.total, &self.status].map(At::from))?;
+    pub(super) fn ends(&self) -> Result<Ends> {
+        self.launch(Job::Check, &[&*self.constants, &self.state, &self.total, &self.status].map(At::from))?;
         self.invert()?;
-        self.launch(Job::Quotient, &[&self.constants, &self.state, &self.total, &self.residue].map(At::from))?;
-        let (residues, divisors) = (self.numbers(&self.residue)?, self.numbers(&self.found)?);
-        let ends = residues.into_iter().zip(divisors).zip(self.statuses()?);
-        Ok(ends.map(|((residue, divisor), status)| Ended { residue, divisor, consistent: status == 0 }).collect())
+        self.launch(Job::Quotient, &[&*self.constants, &self.state, &self.total, &self.residue].map(At::from))?;
+        Ok(Ends {
+            limbs: self.class.limbs as usize,
+            residues: self.numbers(&self.residue)?,
+            divisors: self.numbers(&self.found)?,
+            statuses: self.words(&self.status, self.wanted)?,
+        })
     }
 }

@@ -3,10 +3,12 @@
 use std::collections::VecDeque;
 
 use num_bigint::BigUint;
+use rayon::prelude::*;
 use warpmp_launch::At;
 
 use super::Gpu;
-use super::chunk::{Chunk, Common};
+use super::cards::Places;
+use super::chunk::{Chunk, Common, PIECE, is_one};
 use super::kernels::{Job, state};
 use crate::error::Result;
 use crate::factor::lane::Lane;
@@ -18,16 +20,16 @@ const BLOCK: usize = 64;
 
 /// The slots of a lane's points: `x` of the baby steps, then `X`, `Z` and products of the points that are normalised.
 #[derive(Clone, Copy)]
-struct Slots {
+pub(super) struct Slots {
     babies: u32,
 }
 
 impl Slots {
-    fn of(pairing: &Pairing) -> Self {
+    pub(super) fn of(pairing: &Pairing) -> Self {
         Self { babies: pairing.babies.len() as u32 }
     }
 
-    fn all(self) -> u32 {
+    pub(super) fn all(self) -> u32 {
         self.babies + (2 * self.babies).max(3 * BLOCK as u32)
     }
 
@@ -44,41 +46,32 @@ impl Slots {
 }
 
 impl Gpu {
-    /// The second stage of curves: a divisor of each modulus, 1 if there is none. `x` is the residue of the first stage.
-    pub(in crate::factor) fn second_stage(
+    /// The second stage of a chunk: a divisor of each modulus, none if it is 1. `each` is called after each section.
+    pub(super) fn second_stage(
         &self,
-        lanes: &[Lane],
+        lanes: &[&Lane<'_>],
+        places: &Places,
         pairing: &Pairing,
         meter: &Meter<'_>,
-    ) -> Result<Vec<BigUint>> {
-        self.prepare(lanes, false, Job::SECOND)?;
+        each: &dyn Fn() -> Result<()>,
+    ) -> Result<Vec<Option<BigUint>>> {
         let slots = Slots::of(pairing);
-        let chunks = self.chunks(lanes, false, slots.all())?;
-        let total = chunks.iter().map(|chunk| chunk.weight() * pairing.sections()).sum();
-        let mut all = vec![BigUint::from(1_u32); lanes.len()];
-        for places in &chunks {
-            meter.check()?;
-            let chunk = Chunk::new(self, places, lanes, slots.all())?;
-            let mut walk = Walk::new(&chunk, pairing, slots)?;
-            let mut section = pairing.section(0);
-            for number in 0..pairing.sections() {
-                let more = number + 1 < pairing.sections();
-                // The next section's pairs are made beside the products of this one.
-                let next = || if more { pairing.section(number + 1) } else { Section::default() };
-                let (made, done) = rayon::join(next, || walk.section(&section, meter));
-                done?;
-                section = made;
-                if !more {
-                    walk.rest(meter)?;
-                }
-                meter.step(places.weight(), total);
-                meter.check()?;
+        let chunk = Chunk::new(self, places, lanes, Some(slots.all()))?;
+        let mut walk = Walk::new(&chunk, pairing, slots)?;
+        let mut section = pairing.section(0);
+        for number in 0..pairing.sections() {
+            let more = number + 1 < pairing.sections();
+            // The next section's pairs are made beside the products of this one.
+            let next = || if more { pairing.section(number + 1) } else { Section::default() };
+            let (made, done) = rayon::join(next, || walk.section(&section, meter));
+            done?;
+            section = made;
+            if !more {
+                walk.rest(meter)?;
             }
-            for (place, divisor) in places.places.iter().zip(walk.divisors()?) {
-                all[*place] = divisor;
-            }
+            each()?;
         }
-        Ok(all)
+        walk.divisors()
     }
 }
 
@@ -87,7 +80,7 @@ struct Walk<'c, 'g> {
     chunk: &'c Chunk<'g>,
     slots: Slots,
     /// The control row of a whole block.
-    control: Common,
+    control: Common<'g>,
     /// The giant steps that are not done, and the baby steps that each meets. The first of them is `next`.
     waiting: VecDeque<Vec<u32>>,
     next: u64,
@@ -99,7 +92,7 @@ impl<'c, 'g> Walk<'c, 'g> {
         let before = [&1].into_iter().chain(&pairing.babies);
         let gaps: Vec<u32> = before.zip(&pairing.babies).map(|(one, other)| ((other - one) / 2) as u32).collect();
         let (control, gaps) = (chunk.control(slots.of_babies())?, chunk.upload(&gaps)?);
-        let rows = [&chunk.constants, &control.0, &gaps.0, &chunk.columns, &chunk.state].map(At::from);
+        let rows = [&*chunk.constants, &control.0, &gaps.0, &chunk.columns, &chunk.state].map(At::from);
         chunk.launch(Job::Babies, &rows)?;
         chunk.normalise(&control)?;
         // Sections begin with the giant step below their first prime.
@@ -111,7 +104,7 @@ impl<'c, 'g> Walk<'c, 'g> {
             let exponent = chunk.upload(&[multiple as u32, (multiple >> 32) as u32])?;
             let bits = u64::BITS - multiple.leading_zeros();
             let control = chunk.control([bits, bits, 1, 0, 0])?;
-            let [constants, control, exponent] = [&chunk.constants, &control.0, &exponent.0].map(At::from);
+            let [constants, control, exponent] = [&*chunk.constants, &control.0, &exponent.0].map(At::from);
             chunk.launch(Job::Ladder, &[constants, control, exponent, chunk.state_from(number)])?;
             chunk.device.synchronize(&chunk.stream)?;
         }
@@ -167,32 +160,34 @@ impl<'c, 'g> Walk<'c, 'g> {
     }
 
     /// A block of giant steps and their pairs.
-    fn block(&self, control: &Common, pairs: At<'_>) -> Result<()> {
+    fn block(&self, control: &Common<'_>, pairs: At<'_>) -> Result<()> {
         let chunk = self.chunk;
-        chunk.launch(Job::Giants, &[&chunk.constants, &control.0, &chunk.columns, &chunk.state].map(At::from))?;
+        chunk.launch(Job::Giants, &[&*chunk.constants, &control.0, &chunk.columns, &chunk.state].map(At::from))?;
         chunk.normalise(control)?;
         let [constants, words, columns, state] =
-            [&chunk.constants, &control.0, &chunk.columns, &chunk.state].map(At::from);
+            [&*chunk.constants, &control.0, &chunk.columns, &chunk.state].map(At::from);
         chunk.launch(Job::Pairs, &[constants, words, pairs, columns, state])?;
         Ok(chunk.device.synchronize(&chunk.stream)?)
     }
 
-    /// A divisor of each modulus; 1 if none was found.
-    fn divisors(self) -> Result<Vec<BigUint>> {
+    /// A divisor of each modulus; none if it is 1.
+    fn divisors(self) -> Result<Vec<Option<BigUint>>> {
         let chunk = self.chunk;
-        chunk.launch(Job::Product, &[&chunk.constants, &chunk.state, &chunk.total].map(At::from))?;
+        chunk.launch(Job::Product, &[&*chunk.constants, &chunk.state, &chunk.total].map(At::from))?;
         chunk.invert()?;
-        chunk.numbers(&chunk.found)
+        let found = chunk.numbers(&chunk.found)?;
+        let divisor = |limbs: &[u32]| (!is_one(limbs)).then(|| BigUint::from_slice(limbs));
+        Ok(found.par_chunks(chunk.class.limbs as usize).with_min_len(PIECE).map(divisor).collect())
     }
 }
 
 impl Chunk<'_> {
     /// `X/Z` of the points that a control row names, with one inversion.
-    fn normalise(&self, control: &Common) -> Result<()> {
-        let rows = [&self.constants, &control.0, &self.columns, &self.total].map(At::from);
+    fn normalise(&self, control: &Common<'_>) -> Result<()> {
+        let rows = [&*self.constants, &control.0, &self.columns, &self.total].map(At::from);
         self.launch(Job::Denominators, &rows)?;
         self.invert()?;
-        let rows = [&self.constants, &control.0, &self.columns, &self.total, &self.state].map(At::from);
+        let rows = [&*self.constants, &control.0, &self.columns, &self.total, &self.state].map(At::from);
         self.launch(Job::Normalise, &rows)
     }
 }

@@ -2,15 +2,21 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
-use warpmp_device::{open_cuda, open_sim};
+use std::borrow::Cow;
+
+use num_bigint::BigUint;
+use warpmp_device::{SimConfig, open_cuda, open_sim, open_sim_with};
 use warpmp_kernel::ir::{Int, Op};
 use warpmp_testkit::gpu;
 
+use super::cards::Places;
 use super::chunk::Chunk;
+use super::kind::Kind;
 use super::*;
 use crate::factor::exponent::Exponent;
+use crate::factor::lane::{Lane, Parameter, TWO};
 use crate::factor::tests::{Known, expected, known};
-use crate::factor::{Bounds, Engine, Job, Method, Sigma, Stage, Verdict, run, run_on};
+use crate::factor::{Bounds, Engine, Family, Job, Method, Sigma, Stage, Verdict, run, run_on};
 
 fn sim() -> Engine {
     Engine::on(open_sim())
@@ -129,18 +135,17 @@ fn the_last_pair() {
     assert_eq!(nothing, [Verdict::Nothing(row.residue.unwrap())]);
 }
 
-fn a_lane(bits: u64) -> Lane {
-    let n = (BigUint::from(1_u32) << bits) - 189_u32;
-    let d = BigUint::from(7_u32) * (BigUint::from(1_u32) << 32_u32).modinv(&n).unwrap() % &n;
-    Lane { d, x: 2_u32.into(), n, word: Some(7) }
+fn modulus(bits: u64) -> BigUint {
+    (BigUint::from(1_u32) << bits) - 189_u32
 }
 
 /// A chunk of lanes after a ladder.
-fn chunk<'g>(gpu: &'g Gpu, lanes: &[Lane], exponent: &Exponent) -> Chunk<'g> {
-    let chunks = gpu.chunks(lanes, true, 0).unwrap();
-    let chunk = Chunk::new(gpu, &chunks[0], lanes, 0).unwrap();
+fn chunk<'g>(gpu: &'g Gpu, n: &BigUint, count: usize, exponent: &Exponent) -> Chunk<'g> {
+    let lane = Lane { n, parameter: Parameter::Word(7), x: Cow::Borrowed(&TWO) };
+    let places = Places { kind: Kind::of(&lane, true), places: (0..count).collect() };
+    let chunk = Chunk::new(gpu, &places, &vec![&lane; count], None).unwrap();
     gpu.device.reset_counters();
-    chunk.ladder(exponent, |_| Ok(())).unwrap();
+    chunk.ladder((&exponent.words(), exponent.bits() as u32), |_| Ok(())).unwrap();
     chunk
 }
 
@@ -149,32 +154,77 @@ fn chunk<'g>(gpu: &'g Gpu, lanes: &[Lane], exponent: &Exponent) -> Chunk<'g> {
 fn a_planted_slip_is_found() {
     let gpu = Gpu::new(open_sim());
     for bits in [64, 60] {
-        let lanes = vec![a_lane(bits); 33];
-        let exponent = Exponent::new(1, 20);
-        let chunk = chunk(&gpu, &lanes, &exponent);
+        let n = modulus(bits);
+        let chunk = chunk(&gpu, &n, 33, &Exponent::new(1, 20));
         let sound = chunk.ends().unwrap();
-        assert!(sound.iter().all(|ended| ended.consistent));
+        assert!(sound.statuses.len() == 33 && sound.statuses.iter().all(|status| *status == 0));
         for number in 0..4 {
             let slipped = 7 * number + 4;
             let word = slipped * (state::COUNT * 2) as usize + 2 * number;
             let mut kept = [0];
             chunk.device.download(&chunk.stream, &chunk.state, word, &mut kept).unwrap();
             chunk.device.upload(&chunk.stream, &[kept[0] ^ 16], &chunk.state, word).unwrap();
-            for (place, ended) in chunk.ends().unwrap().iter().enumerate() {
-                assert_eq!(ended.consistent, place != slipped, "{bits} bits, number {number}, lane {place}");
+            let ends = chunk.ends().unwrap();
+            for place in 0..33 {
+                let is_sound = ends.statuses[place] == 0;
+                assert_eq!(is_sound, place != slipped, "{bits} bits, number {number}, lane {place}");
+                assert_eq!(ends.verdict(place, &n) != Verdict::Slipped, is_sound);
             }
             chunk.device.upload(&chunk.stream, &kept, &chunk.state, word).unwrap();
         }
     }
 }
 
+/// Curves of Suyama's family that do not exist modulo N, or that show a divisor before any ladder: on the device as on the cores.
+#[test]
+fn faults_of_suyamas_curves() {
+    // 53-bit and 60-bit moduli with small primes: a parameter is 0, ±√5, … modulo some of them.
+    let [p, q] = [11_u64, 3_037_000_499].map(BigUint::from);
+    let n = &p * &q * 1_000_003_u32;
+    let sigmas = (6..40_u64).map(|sigma| Sigma::new(Family::Suyama, sigma.into()).unwrap());
+    let more = [&n * 3_u32, &n + 0_u32, &n * 5_u32 + 4_u32].map(|sigma| Sigma::new(Family::Suyama, sigma).unwrap());
+    // σ = 0 and σ = 5 modulo N give no curve; the last one is −1 modulo 5N + 5.
+    let five = Sigma::new(Family::Suyama, &n + 5_u32).unwrap();
+    let jobs: Vec<Job> = sigmas.chain(more).chain([five]).map(|sigma| Job::ecm(n.clone(), sigma)).collect();
+    let verdicts = verdicts_agree(&jobs, [10, 60]);
+    let found = |verdict: &Verdict| matches!(verdict, Verdict::Divisor { stage: Stage::First, .. });
+    assert!(verdicts.iter().any(found) && verdicts.contains(&Verdict::NoGroup));
+}
+
+/// Two devices share the lanes. A device that fails loses none: the other one does them.
+#[test]
+fn several_devices() {
+    let jobs: Vec<Job> = curves(100, 2000).into_iter().flat_map(|row| sigmas(&row.job, 40)).collect();
+    let bounds = Bounds::new(60, 900).unwrap();
+    let expected = run(&jobs, bounds, &()).unwrap();
+    let both = Engine::on_all(vec![open_sim(), open_sim()]);
+    assert_eq!(run_on(&both, &jobs, bounds, &()).unwrap(), expected);
+    assert!(both.lost().is_empty() && both.devices().count() == 2);
+    for device in both.devices() {
+        assert!(
+            device.counters().is_some_and(|counters| counters.sections().count() > 0),
+            "a device had nothing to do"
+        );
+    }
+    // Its memory is too small for a chunk.
+    let config = SimConfig { memory_bytes: 4096, ..SimConfig::default() };
+    let small = || open_sim_with(&config);
+    let one_fails = Engine::on_all(vec![small(), open_sim()]);
+    for _ in 0..2 {
+        assert_eq!(run_on(&one_fails, &jobs, bounds, &()).unwrap(), expected);
+        assert_eq!(one_fails.lost().len(), 1);
+    }
+    let all_fail = Engine::on_all(vec![small(), small()]);
+    assert!(matches!(run_on(&all_fail, &jobs, bounds, &()), Err(crate::Error::Engine(_))));
+}
+
 /// A bit of family 3 takes four products, four squares and a row of a product by a word.
 #[test]
 fn wide_products_of_a_bit() {
     for bits in [64_u64, 128, 250] {
-        let (gpu, lanes) = (Gpu::new(open_sim()), vec![a_lane(bits); 32]);
+        let gpu = Gpu::new(open_sim());
         let exponent = Exponent::new(1, 30);
-        let chunk = chunk(&gpu, &lanes, &exponent);
+        let chunk = chunk(&gpu, &modulus(bits), 32, &exponent);
         let counters = chunk.device.counters().unwrap();
         let ladder = counters.section("ladder").unwrap();
         let wide = |op: Op| ladder.op(op).threads;

@@ -11,12 +11,19 @@
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 
-use super::Place;
-use super::codelet::Complex;
-use super::layout::{DIGIT_BITS, JOINED, Layout, Points, RADIX, ROW_WORDS, SEGMENTS};
-use super::passes::ColumnRoots;
-use super::result::{Column, Halves, ROUNDING, carry_out, into_segments, through_segments};
-use super::table::ROOT_BYTES;
+use super::DIGIT_BITS;
+use super::doubles::{Complex, Doubles};
+use super::result::{ColumnRoots, ROUNDING};
+use crate::kernels::transform::Place;
+use crate::kernels::transform::carry::{Column, Halves, carry_out, into_segments, through_segments};
+use crate::kernels::transform::layout::{JOINED, Layout, Points, RADIX};
+use crate::kernels::transform::table::ROOT_BYTES;
+
+/// Words of a row of the result.
+const ROW_WORDS: u32 = JOINED / 2;
+
+/// Segments of a row.
+const SEGMENTS: u32 = ROW_WORDS / 32;
 
 /// Enters the first word.
 const ENTERING: u32 = 1 << 28;
@@ -44,7 +51,7 @@ const fn row_of(number: u32) -> u32 {
 }
 
 impl Layout {
-    /// As [`finish`](Self::finish), for balanced digits.
+    /// As [`finish_doubles`](Self::finish_doubles), for balanced digits.
     pub(super) fn finish_balanced(self, b: &mut Builder, place: &Place, row: impl FnOnce(&mut Builder) -> R64) {
         b.section("inverse 3");
         let first = b.add(place.shared, self.first_factor());
@@ -77,7 +84,7 @@ impl Layout {
     /// have the even columns.
     fn round_column(self, b: &mut Builder, place: &Place, sharer: &Sharer, first: R32) {
         let column = b.mad_lo(sharer.word, 2, sharer.share);
-        let mut points = Points::new(b, self.swizzle(), column, first);
+        let mut points = Points::new(b, Doubles, self.swizzle(), column, first);
         let from = b.mad_wide(sharer.word, ROOT_BYTES, place.table);
         let joining = b.mad_wide(sharer.share, ROOT_BYTES * self.joining_of_parity(), from);
         let twist = b.mad_wide(sharer.share, ROOT_BYTES * JOINED / 2, from);
@@ -99,7 +106,7 @@ impl Layout {
         b.section("pairs");
         let from = b.mad_lo(sharer.share, self.region_bytes(), first);
         let column = b.shl(sharer.word, 1);
-        let mut points = Points::new(b, self.swizzle(), column, from);
+        let mut points = Points::new(b, Doubles, self.swizzle(), column, from);
         let (mut lows, mut highs) = (Vec::new(), Vec::new());
         for i in 0..RADIX {
             let [even, odd] = [0, 1].map(|parity| points.load(b, i * JOINED + parity));

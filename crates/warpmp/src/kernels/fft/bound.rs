@@ -14,7 +14,8 @@
 //! source: the composition and the two norms are ours; products of complex numbers: Jeannerod, Kornerup, Louvet and
 //! Muller, "Error bounds on complex floating-point multiplication with an FMA", 2017.
 
-use super::layout::{DIGIT_BITS, Layout, RADIX};
+use super::DIGIT_BITS;
+use crate::kernels::transform::layout::{Layout, RADIX};
 
 /// Half the distance from 1 to the next double.
 pub(super) const UNIT: f64 = f64::EPSILON / 2.0;

@@ -19,24 +19,26 @@
 //! source: Nussbaumer's right-angle convolution; tree transform with nested fused operations. The bound, the order of
 //! the passes and the look-ahead are ours.
 
-mod angle;
 mod balanced;
 mod bound;
-mod codelet;
+mod digits;
+mod division;
+mod doubles;
 pub mod large;
-mod layout;
-mod passes;
 mod result;
-mod table;
 
-use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
+use warpmp_kernel::build::{Builder, Emit, Glue, R64};
 use warpmp_kernel::ir::{Bounds, Kernel, Special};
 use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
+use super::transform::angle::divided_cosine_and_sine;
+use super::transform::layout::Layout;
+use super::transform::{Place, row};
 use super::{Algorithm, FftSettings, Gpus, On, OperationShape, Order, Spec, With, candidates};
 pub use bound::Pass;
+use digits::Start;
+use doubles::Doubles;
 use large::Large;
-use layout::{DIGIT_BITS, Layout};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -44,6 +46,9 @@ pub struct Fft {
     shape: OperationShape,
     layout: Layout,
 }
+
+/// Bits of a digit.
+const DIGIT_BITS: u32 = 16;
 
 /// The limbs of the longest operand that it takes.
 pub(super) const MOST_LIMBS: u32 = 1 << 19;
@@ -59,12 +64,6 @@ pub(super) const MOST_LIMBS_OF_BLOCK: u32 = 4096;
 
 /// The oldest GPU whose shared memory holds a block, as compute capability times ten.
 pub(super) const SHARED_MEMORY_FROM: u32 = 80;
-
-/// Shared memory of a multiprocessor, in bytes: a block takes 1024 bytes more than it asks for.
-const SHARED_BYTES: u32 = 227 << 10;
-
-/// Registers of a multiprocessor.
-const REGISTERS: u32 = 65536;
 
 /// The row of the register.
 pub(super) const ALGORITHM: Algorithm = Algorithm {
@@ -98,7 +97,7 @@ fn fits(shape: OperationShape) -> bool {
     if limbs > BLOCK_LIMBS {
         return limbs <= MOST_LIMBS && Large::new(shape).is_some();
     }
-    LIMBS.contains(&limbs) && Layout::of(shape, None).is_exact()
+    LIMBS.contains(&limbs) && Layout::of_doubles(shape, None).is_exact()
 }
 
 /// Is the product divided into four steps? Levels ask for a block where it can hold the product.
@@ -107,27 +106,13 @@ fn is_divided(shape: OperationShape, settings: FftSettings) -> bool {
     limbs > MOST_LIMBS_OF_BLOCK || limbs > BLOCK_LIMBS && settings.levels.is_none()
 }
 
-/// The place of a thread, and where it finds things.
-struct Place {
-    /// Number of the thread in its block.
-    thread: R32,
-    /// Number of the lane in its warp.
-    lane: R32,
-    /// Where the block's shared memory begins.
-    shared: R32,
-    /// Where the table begins.
-    table: R64,
-    /// Takes the thread's digit from a word, or with the digit below from two words.
-    selector: R32,
-}
-
 impl Fft {
     /// The kernel for operands that the algorithm takes, in its order.
     ///
     /// # Panics
     /// If the bound does not prove that every product is exact.
     pub fn new(shape: OperationShape, settings: &FftSettings) -> Self {
-        let layout = Layout::of(shape, settings.levels);
+        let layout = Layout::of_doubles(shape, settings.levels);
         assert!(layout.is_exact(), "the bound proves every product");
         Self { shape, layout }
     }
@@ -165,50 +150,34 @@ impl Fft {
         b.finish()
     }
 
-    /// As many blocks a multiprocessor as shared memory allows and as leave the registers that the passes need.
     fn bounds(&self) -> Bounds {
         let Layout { square, parts, .. } = self.layout;
-        let threads = self.layout.threads();
-        let registers = match (square, parts) {
+        self.layout.bounds(match (square, parts) {
             (true, 1) => 128,
             (false, 1) => 168,
             _ => 200,
-        };
-        let blocks = (SHARED_BYTES / (self.layout.bytes() + 1024)).min(REGISTERS / (threads * registers));
-        Bounds { max_threads: Some(threads), min_blocks: Some(blocks.max(1)), ..Bounds::default() }
+        })
     }
 
     fn write(&self, b: &mut Builder, ports: &Ports) {
         b.section("setup");
         let thread = b.special(Special::Tid);
         let shared = b.shared_base();
-        let table = b.table(self.layout.table());
-        let place = Place {
-            thread,
-            lane: b.special(Special::Lane),
-            shared,
-            table,
-            selector: self.layout.digit_selector(b, thread),
-        };
-        let factors: Vec<R64> = (0..ports.addresses.len() - 1).map(|i| self.row(b, ports, i)).collect();
-        self.layout.transform(b, &place, &factors);
-        let row = |b: &mut Builder| self.row(b, ports, factors.len());
+        let entry = |(angle, divisor)| divided_cosine_and_sine(angle, divisor).map(f64::to_bits);
+        let table = b.table(self.roots().into_iter().flat_map(entry).collect());
+        let place = Place { thread, lane: b.special(Special::Lane), shared, table };
+        let selector = self.layout.digit_selector(b, thread);
+        let factors: Vec<R64> = (0..ports.addresses.len() - 1).map(|i| row(b, self.shape, ports, i)).collect();
+        let first = b.add(shared, self.layout.first_factor());
+        self.layout.transform(b, Doubles, &place, first, |b, regions, node| {
+            self.layout.start_doubles(b, &place, &factors, &Start { regions, node, selector });
+        });
+        let row = |b: &mut Builder| row(b, self.shape, ports, factors.len());
         if self.layout.is_balanced() {
             self.layout.finish_balanced(b, &place, row);
         } else {
-            self.layout.finish(b, &place, row);
+            self.layout.finish_doubles(b, &place, row);
         }
-    }
-
-    /// The address of a row of this block's product.
-    fn row(&self, b: &mut Builder, ports: &Ports, i: usize) -> R64 {
-        let limbs = self.shape.limbs::<3>()[i];
-        let address = ports.addresses[i];
-        if self.shape.is_common(i) {
-            return address;
-        }
-        let product = b.special(Special::Ctaid);
-        b.mad_wide(product, 4 * limbs, address)
     }
 }
 

@@ -1,143 +1,51 @@
-//! From coefficients to limbs, and to global memory: the same instructions for all operands.
+//! The last inverse pass of doubles, and the rounded coefficients as numbers of two words.
 //!
 //! A thread has pairs of neighbouring coefficients. A pair is a number of at most 61 bits that stands at a word of the
-//! result. Its upper half goes to the next word; then each word carries at most 1. The carries run through the warps by
-//! ballots, and over rows and segments by a look-ahead in masks: a segment is 32 words, a row 128.
+//! result.
 //!
 //! bound: a coefficient is an integer below `2¹²·(2¹⁶ − 1)² < 2⁴⁴`, and the error of its double is below 1/2 (`bound.rs`).
 //! Adding `1.5·2⁵²` rounds it to the integer, because doubles from 2⁵² to 2⁵³ are the integers. The bits of the sum are those
 //! of `1.5·2⁵²`, whose low 48 bits are zero, plus the integer. A pair is below
-//! `2⁴⁴ + 2⁶⁰`, so its upper half `h` is below 2²⁹. If a word plus `h` overflows, the rest is below `h`: not all ones. A
-//! segment of all ones generates no carry, and neither does a row of them.
+//! `2⁴⁴ + 2⁶⁰`, so its upper half is below 2²⁹.
 
-use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
-use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
+use warpmp_kernel::build::{Builder, Emit, R32, R64};
 
-use super::Place;
-use super::layout::{DIGIT_BITS, JOINED, Layout, Points, ROW_WORDS, SEGMENTS};
+use super::DIGIT_BITS;
+use super::doubles::{self, Complex, Doubles, load_root};
+use crate::kernels::transform::Place;
+use crate::kernels::transform::angle::{Angle, cosine_and_sine};
+use crate::kernels::transform::carry::Halves;
+use crate::kernels::transform::codelet;
+use crate::kernels::transform::layout::{JOINED, Layout, Points, RADIX};
+use crate::kernels::transform::ring::Ring;
+use crate::kernels::transform::table::ROOT_BYTES;
 
 /// Added to a coefficient: 1.5·2⁵².
 pub(super) const ROUNDING: f64 = 6_755_399_441_055_744.0;
 
-/// The low and the high word of a number.
-pub(super) type Halves = (R32, R32);
-
-/// The words of a thread in a column of the rows.
-pub(super) struct Column {
-    /// Of each row the word without its carry.
-    pub(super) words: Vec<R32>,
-    /// In the lane with a row's number: the lanes of the row whose words carry.
-    generate: R32,
-    /// In the lane with a row's number: the lanes of the row whose words are all ones.
-    propagate: R32,
-}
-
-impl Column {
-    /// The sum whose bits change where carries run, and ballots of the rows that a carry leaves and of those that pass one on.
-    pub(super) fn leaving(&self, b: &mut Builder) -> (R32, [R32; 2]) {
-        let doubled = b.add(self.generate, self.generate);
-        let (sum, leaves) = carry_out(b, doubled, self.generate, self.propagate);
-        let passes = b.compare(Cmp::Eq, self.propagate, u32::MAX);
-        (sum, [leaves, passes].map(|it| b.ballot(it)))
-    }
-
-    /// In the lane with a row's number: the lanes of the row that a carry enters. `into`: the rows that a carry enters.
-    pub(super) fn carries(&self, b: &mut Builder, place: &Place, sum: R32, into: R32) -> R32 {
-        let carry = b.bfe(into, place.lane, 1);
-        let sum = b.add(sum, carry);
-        b.xor(sum, self.propagate)
-    }
-}
-
-/// The sum whose bits change where carries run, and whether a carry leaves it. `doubled`: twice `generate`, with the carry that
-/// enters.
-pub(super) fn carry_out(b: &mut Builder, doubled: R32, generate: R32, propagate: R32) -> (R32, Pred) {
-    let sum = b.add(doubled, propagate);
-    let overflows = b.compare(Cmp::Lt, sum, propagate);
-    let leaves = b.compare_signed(Cmp::Lt, generate, 0);
-    (sum, b.or_pred(overflows, leaves))
-}
-
-/// Of the segments of a row, one after the other, the rows that carries leave and the rows that pass them on: for each segment the
-/// rows that the segments below carry into it, for two states of the carry that enters a row; then the same for a whole row.
-pub(super) fn through_segments(b: &mut Builder, masks: &[[R32; 2]]) -> (Vec<[R32; 2]>, [R32; 2]) {
-    let (mut generated, mut passed) = (b.copy(0), b.copy(u32::MAX));
-    let mut below = Vec::new();
-    for masks in masks {
-        below.push([generated, passed]);
-        let through = b.and(masks[1], generated);
-        generated = b.or(masks[0], through);
-        passed = b.and(masks[1], passed);
-    }
-    (below, [generated, passed])
-}
-
-/// The rows of each segment that a carry enters. `into_rows`: the rows whose first segment it enters.
-pub(super) fn into_segments(b: &mut Builder, below: Vec<[R32; 2]>, into_rows: R32) -> Vec<R32> {
-    below
-        .into_iter()
-        .map(|[generated, passed]| {
-            let through = b.and(passed, into_rows);
-            b.or(generated, through)
-        })
-        .collect()
+/// Where the roots of a column of coefficients are.
+pub(super) struct ColumnRoots {
+    /// The roots of the last inverse pass: an address, and a number of roots after it.
+    pub(super) joining: (R64, u32),
+    /// The roots by which an odd number of parts is joined.
+    pub(super) turning: (R64, u32),
+    /// The root of the twist.
+    pub(super) twist: (R64, u32),
 }
 
 impl Layout {
-    /// Finishes the product and writes its limbs to the row whose address `row` computes: late, because registers are short
-    /// before.
-    pub(super) fn finish(self, b: &mut Builder, place: &Place, row: impl FnOnce(&mut Builder) -> R64) {
+    /// Finishes the product and writes its limbs to the row whose address `row` computes.
+    pub(super) fn finish_doubles(self, b: &mut Builder, place: &Place, row: impl FnOnce(&mut Builder) -> R64) {
         let first = b.add(place.shared, self.first_factor());
         let number = b.shl(place.thread, 1);
-        let mut points = Points::new(b, self.swizzle(), number, first);
+        let mut points = Points::new(b, Doubles, self.swizzle(), number, first);
         let halves: Vec<Vec<Halves>> =
             (0..self.columns()).map(|column| self.pairs(b, place, &mut points, 2 * self.threads() * column)).collect();
-        b.section("carry");
-        let warp = b.shr(place.thread, 5);
-        let passed = b.mad_lo(warp, 4, place.shared);
-        let top = b.compare(Cmp::Eq, place.lane, 31);
-        let start = b.compare(Cmp::Eq, place.thread, 0);
-        let zero = b.copy(0);
-        b.guarded(start, true, |g| g.store_shared(&[zero], passed, self.passed()));
-        for (column, halves) in halves.iter().enumerate() {
-            for (row, &(_, high)) in halves.iter().enumerate() {
-                let at = self.passed() + 4 * self.segment(row, column);
-                b.guarded(top, true, |g| g.store_shared(&[high], passed, at + 4));
-            }
-        }
-        b.barrier();
-        let columns: Vec<Column> = halves
-            .iter()
-            .enumerate()
-            .map(|(column, halves)| self.add(b, place, passed, halves, |row| self.segment(row, column)))
-            .collect();
-        let carries = self.look_ahead(b, place, &columns, warp);
-        b.section("store");
-        let to = row(b);
-        let to = b.mad_wide(place.thread, 4, to);
-        for (number, (column, carries)) in (0..).zip(columns.iter().zip(carries)) {
-            for (row, &word) in (0..).zip(&column.words) {
-                let mask = b.shuffle(Shuffle::Idx, carries, row, 32);
-                let carry = b.bfe(mask, place.lane, 1);
-                let word = b.add(word, carry);
-                let first = ROW_WORDS * row + self.threads() * number;
-                if first + self.threads() <= self.limbs[2] {
-                    b.store_global(Space::GlobalStream, &[word], to, 4 * first);
-                } else if first < self.limbs[2] {
-                    let inside = b.compare(Cmp::Lt, place.thread, self.limbs[2] - first);
-                    b.guarded(inside, true, |g| g.store_global(Space::GlobalStream, &[word], to, 4 * first));
-                }
-            }
-        }
-    }
-
-    /// The number of the segment of a row that a block's first warp has in a column.
-    fn segment(self, row: usize, column: usize) -> u32 {
-        SEGMENTS * row as u32 + self.threads() / 32 * column as u32
+        self.finish(b, place, &halves, row);
     }
 
     /// The pairs of coefficients of two neighbouring columns, low and high word, a row after the other.
-    fn pairs(self, b: &mut Builder, place: &Place, points: &mut Points, column: u32) -> Vec<Halves> {
+    fn pairs(self, b: &mut Builder, place: &Place, points: &mut Points<Doubles>, column: u32) -> Vec<Halves> {
         let even = self.column(b, place, points, column);
         // Of the high words only the low halves are of coefficients. Two share a register while the other column is
         // computed, because registers are short.
@@ -161,7 +69,7 @@ impl Layout {
 
     /// The rounded coefficients of a column, a row after the other: the low words, and words whose low halves are the bits
     /// above.
-    fn column(self, b: &mut Builder, place: &Place, points: &mut Points, column: u32) -> Vec<Halves> {
+    fn column(self, b: &mut Builder, place: &Place, points: &mut Points<Doubles>, column: u32) -> Vec<Halves> {
         let x = self.join(b, place, points, column);
         b.section("round");
         let rows = x.iter().map(|x| x.re).chain(x.iter().map(|x| x.im)).take(self.rows() as usize);
@@ -173,66 +81,66 @@ impl Layout {
         rounded.collect()
     }
 
-    /// Adds the upper half of each pair to the next word. `segment`: the number of a row's segment, after the thread's first one.
-    pub(super) fn add(
+    /// The last inverse pass, of a column: the coefficients whose numbers are the column's plus multiples of 256. The
+    /// column is twice the thread's number, plus `offset`.
+    pub(super) fn join(
         self,
         b: &mut Builder,
         place: &Place,
-        passed: R32,
-        halves: &[Halves],
-        segment: impl Fn(usize) -> u32,
-    ) -> Column {
-        let bottom = b.compare(Cmp::Eq, place.lane, 0);
-        let (generate, propagate) = (b.copy(0), b.copy(0));
-        let mut words = Vec::new();
-        for (row, &(low, high)) in halves.iter().enumerate() {
-            let below = b.shuffle(Shuffle::Up, high, 1, 32);
-            let at = self.passed() + 4 * segment(row);
-            b.guarded(bottom, true, |g| g.load_into(Space::Shared, Vector::V1, &[below], passed, at));
-            let word = b.add(low, below);
-            let carries = b.compare(Cmp::Lt, word, below);
-            let passes = b.compare(Cmp::Eq, word, u32::MAX);
-            let [carries, passes] = [carries, passes].map(|it| b.ballot(it));
-            let own = b.compare(Cmp::Eq, place.lane, row as u32);
-            b.guarded(own, true, |g| {
-                g.set(generate, carries);
-                g.set(propagate, passes);
-            });
-            words.push(word);
-        }
-        Column { words, generate, propagate }
+        points: &mut Points<Doubles>,
+        offset: u32,
+    ) -> Vec<Complex> {
+        b.section("inverse 3");
+        let from = b.mad_wide(place.thread, ROOT_BYTES, place.table);
+        let (parity, column) = (offset % 2, offset / 2);
+        let roots = ColumnRoots {
+            joining: (from, self.joining() + parity * self.joining_of_parity() + column),
+            turning: (from, self.turning() + parity * JOINED / 2 * self.turning_roots() + column),
+            twist: (from, self.twist() + parity * JOINED / 2 + column),
+        };
+        self.join_column(b, &roots, points, offset)
     }
 
-    /// For each column, in the lane with a row's number: the lanes of the row that a carry enters.
-    fn look_ahead(self, b: &mut Builder, place: &Place, columns: &[Column], warp: R32) -> Vec<R32> {
-        let bottom = b.compare(Cmp::Eq, place.lane, 0);
-        let own = b.mad_lo(warp, 8, place.shared);
-        let mut sums = Vec::new();
-        for (number, column) in (0..).zip(columns) {
-            let (sum, masks) = column.leaving(b);
-            let at = self.masks() + 8 * self.segment(0, number);
-            b.guarded(bottom, true, |g| g.store_shared(&masks, own, at));
-            sums.push(sum);
-        }
-        b.barrier();
-        let masks: Vec<R32> =
-            (0..SEGMENTS / 2).flat_map(|i| b.load_shared(Vector::V4, place.shared, self.masks() + 16 * i)).collect();
-        let masks: Vec<[R32; 2]> = masks.chunks(2).map(|masks| [masks[0], masks[1]]).collect();
-        let (below, [generated, passed]) = through_segments(b, &masks);
-        let doubled = b.add(generated, generated);
-        let sum = b.add(doubled, passed);
-        let into_rows = b.xor(sum, passed);
-        let into = into_segments(b, below, into_rows);
-        let carries = columns.iter().zip(sums).enumerate().map(|(number, (column, sum))| {
-            let mut mask = into[self.segment(0, number) as usize];
-            for other in 1..self.threads() / 32 {
-                let is_other = b.compare(Cmp::Eq, warp, other);
-                mask = b.select(into[(self.segment(0, number) + other) as usize], mask, is_other);
+    /// As [`join`](Self::join), for the column that begins with point `offset`.
+    pub(super) fn join_column(
+        self,
+        b: &mut Builder,
+        roots_of: &ColumnRoots,
+        points: &mut Points<Doubles>,
+        offset: u32,
+    ) -> Vec<Complex> {
+        let half = JOINED / 2;
+        let (from, first) = roots_of.joining;
+        let mut x: Vec<Complex> = (0..self.joins()).map(|i| points.load(b, i * JOINED + offset)).collect();
+        for level in 0..self.joins_by_two().ilog2() {
+            if level >= RADIX.ilog2() - 1 {
+                // `ptxas` moves loads to the front and spills registers. It moves none across a barrier.
+                b.warp_barrier();
             }
-            column.carries(b, place, sum, mask)
-        });
-        carries.collect()
+            let (before, count) = codelet::roots_of_level(level);
+            let roots = Doubles.load_roots(b, from, first + before * half, half, count);
+            codelet::inverse_level(b, Doubles, &mut x, &roots, level);
+        }
+        if self.odd() > 1 {
+            let (from, first) = roots_of.turning;
+            doubles::join_parts(b, &mut x, self.odd() as usize, |b, i| load_root(b, from, first + i * half));
+        }
+        b.section("twist");
+        let (from, first) = roots_of.twist;
+        let twist = load_root(b, from, first);
+        for (x, i) in x.iter_mut().zip(0..) {
+            let turned = if i == 0 { twist } else { times_root(b, twist, self.twist_angle(i * JOINED)) };
+            *x = doubles::product(b, turned, *x);
+        }
+        x
     }
 }
 
-const _: () = assert!(JOINED == 2 * ROW_WORDS);
+/// A root times the root of this angle.
+fn times_root(b: &mut Builder, root: Complex, angle: Angle) -> Complex {
+    let [re, im] = cosine_and_sine(angle);
+    let both = b.mul_f64(root.im, -im);
+    let re_product = b.fma(root.re, re, both);
+    let cross = b.mul_f64(root.im, re);
+    Complex { re: re_product, im: b.fma(root.re, im, cross) }
+}

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! enter.rs    plain numbers become residues: the constants of a lane
+//! suyama.rs   Suyama's curves from their parameters
 //! ladder.rs   some bits of a ladder
 //! leave.rs    numbers leave their form: the check of a ladder, the quotient X/Z
 //! invert.rs   inverses, and the divisors that have none
@@ -23,6 +24,7 @@ mod leave;
 mod pairs;
 mod points;
 mod residues;
+mod suyama;
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Space, Vector};
@@ -118,6 +120,12 @@ impl Class {
 pub(in crate::factor) enum Job {
     /// `plain (N, x, d or σ) → constants, state, found`.
     Enter,
+    /// `constants → total`: the denominators of Suyama's curves, from the parameter in the place of `d`.
+    SuyamaBottom,
+    /// `total, found → constants, status`: `d` and the start from the inverse of the denominators; is there no curve?
+    SuyamaStart,
+    /// `total, found → constants, status`: `d` alone.
+    SuyamaCurve,
     /// `constants, control (bit, bits, begins), exponent → state`.
     Ladder,
     /// `constants, state → total, status`: the denominator of the first point, plain; does the ladder pass its check?
@@ -143,9 +151,11 @@ pub(in crate::factor) enum Job {
 impl Job {
     /// The kernels of both stages.
     pub(in crate::factor) const FIRST: &[Self] =
-        &[Self::Enter, Self::Ladder, Self::Check, Self::Invert, Self::Quotient];
+        &[Self::Enter, Self::SuyamaBottom, Self::SuyamaStart, Self::Ladder, Self::Check, Self::Invert, Self::Quotient];
     pub(in crate::factor) const SECOND: &[Self] = &[
         Self::Enter,
+        Self::SuyamaBottom,
+        Self::SuyamaCurve,
         Self::Ladder,
         Self::Invert,
         Self::Babies,
@@ -155,6 +165,8 @@ impl Job {
         Self::Pairs,
         Self::Product,
     ];
+    /// The kernels that only Suyama's curves need.
+    pub(in crate::factor) const OF_SUYAMA: &[Self] = &[Self::SuyamaBottom, Self::SuyamaStart, Self::SuyamaCurve];
 }
 
 /// A kernel for a class.
@@ -168,6 +180,9 @@ impl Spec for Kernel {
     fn name(&self) -> String {
         let job = match self.job {
             Job::Enter => "ecm_enter",
+            Job::SuyamaBottom => "ecm_suyama_bottom",
+            Job::SuyamaStart => "ecm_suyama_start",
+            Job::SuyamaCurve => "ecm_suyama_curve",
             Job::Ladder => "ecm_ladder",
             Job::Check => "ecm_check",
             Job::Invert => "ecm_invert",
@@ -188,6 +203,8 @@ impl Spec for Kernel {
         let word = Rows::common(1);
         let (operands, results) = match self.job {
             Job::Enter => (vec![class.rows(3)], vec![constants.limbs, state.limbs, one.limbs]),
+            Job::SuyamaBottom => (vec![constants], vec![one.limbs]),
+            Job::SuyamaStart | Job::SuyamaCurve => (vec![one, one], vec![constants.limbs]),
             Job::Ladder | Job::Giants => (vec![constants, word, word], vec![state.limbs]),
             Job::Check | Job::Product => (vec![constants, state], vec![one.limbs]),
             Job::Invert => (vec![constants], vec![one.limbs, one.limbs]),
@@ -197,7 +214,8 @@ impl Spec for Kernel {
             Job::Normalise => (vec![constants, word, word, one], vec![state.limbs]),
         };
         let signature = Signature::new(operands, results);
-        let signature = if self.job == Job::Check { signature.with_status() } else { signature };
+        let has_status = matches!(self.job, Job::Check | Job::SuyamaStart | Job::SuyamaCurve);
+        let signature = if has_status { signature.with_status() } else { signature };
         let layout = if self.job == Job::Invert { class.inversion_layout() } else { class.layout() };
         vec![layout.stage(self.name(), signature, move |b, frame| self.body(b, frame))]
     }
@@ -208,6 +226,9 @@ impl Kernel {
         let class = self.class;
         match self.job {
             Job::Enter => enter::body(b, frame, class),
+            Job::SuyamaBottom => suyama::bottom(b, frame, class),
+            Job::SuyamaStart => suyama::curve(b, frame, class, true),
+            Job::SuyamaCurve => suyama::curve(b, frame, class, false),
             Job::Ladder => ladder::body(b, frame, class),
             Job::Check => leave::check(b, frame, class),
             Job::Invert => invert::body(b, frame, class),

@@ -6,14 +6,16 @@
 use warpmp_kernel::build::{Builder, Emit, F64, Pred, R32, R64};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 
-use super::super::angle::{QUARTER, tree_roots};
-use super::super::codelet::{self, Complex, Root};
-use super::super::layout::{Points, Swizzle};
-use super::super::passes::{load_root, load_roots, remainders};
-use super::super::table::ROOT_BYTES;
+use super::super::digits::remainders;
+use super::super::doubles::{self, Complex, Doubles, Root, load_root};
 use super::split::{POINT_BYTES, POINTS, Split};
 use super::table::DownPass;
 use super::{Block, divide};
+use crate::kernels::transform::angle::{QUARTER, tree_roots};
+use crate::kernels::transform::codelet;
+use crate::kernels::transform::layout::{Points, Swizzle};
+use crate::kernels::transform::ring::Ring;
+use crate::kernels::transform::table::ROOT_BYTES;
 
 /// 2⁵² + 2³¹ is a double whose low word is a signed word plus 2³¹.
 const OFFSET_HIGH: u32 = 0x4330_0000;
@@ -108,7 +110,7 @@ impl Split {
         let next = self.down_threads() / stride;
         let within = b.and(block.thread, stride - 1);
         let number = b.mad_lo(node, radix * stride, within);
-        let mut points = Points::new(b, swizzle, number, block.shared);
+        let mut points = Points::new(b, Doubles, swizzle, number, block.shared);
         let roots_from = b.mad_wide(node, ROOT_BYTES, place.table);
         let first_row = b.mul_lo(node, radix);
         let to_row = b.mad_wide(first_row, POINT_BYTES * self.width, place.to);
@@ -118,9 +120,9 @@ impl Split {
                 place.digits.first_pass(b, place.table, pass)
             } else {
                 b.section(section);
-                let roots = load_roots(b, roots_from, roots + codelet * next, nodes, radix / 2);
+                let roots = Doubles.load_roots(b, roots_from, roots + codelet * next, nodes, radix / 2);
                 let mut x: Vec<Complex> = (0..radix).map(|i| points.load(b, in_shared + i * stride)).collect();
-                codelet::forward(b, &mut x, &roots);
+                codelet::forward(b, Doubles, &mut x, &roots);
                 x
             };
             for (x, i) in x.into_iter().zip(0..) {
@@ -161,7 +163,7 @@ impl Digits {
             let digits: Vec<F64> = (0..POINTS).map(|i| self.digit(b, 0, i)).collect();
             b.section("down 1");
             let roots: Vec<Root> = tree_roots(QUARTER, pass.radix.ilog2()).into_iter().map(Root::constant).collect();
-            return codelet::forward_real(b, &digits, &roots);
+            return doubles::forward_real(b, &digits, &roots);
         }
         let powers: Vec<Complex> = (0..parts - 1).map(|i| load_root(b, table, i)).collect();
         let mut x = Vec::new();
@@ -177,8 +179,8 @@ impl Digits {
         }
         b.section("down 1");
         b.warp_barrier();
-        let roots = load_roots(b, table, pass.roots, 1, pass.radix / 2);
-        codelet::forward(b, &mut x, &roots);
+        let roots = Doubles.load_roots(b, table, pass.roots, 1, pass.radix / 2);
+        codelet::forward(b, Doubles, &mut x, &roots);
         x
     }
 

@@ -34,9 +34,9 @@ use warpmp_kernel::ir::{Bounds, Kernel, Special};
 use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
 use super::super::{OperationShape, Spec};
-use super::angle::divided_cosine_and_sine;
 use super::bound::Pass;
-use super::{REGISTERS, SHARED_BYTES};
+use crate::kernels::transform::angle::divided_cosine_and_sine;
+use crate::kernels::transform::{REGISTERS, SHARED_BYTES};
 use carry::SEGMENT_WARPS;
 use split::{POINT_BYTES, Split};
 

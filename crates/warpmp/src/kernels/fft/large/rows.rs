@@ -6,13 +6,14 @@
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Space, Vector};
 
-use super::super::Place;
-use super::super::codelet::{self, Complex};
-use super::super::layout::Points;
-use super::super::passes::{load_root, load_roots};
-use super::super::table::ROOT_BYTES;
+use super::super::doubles::{self, Complex, Doubles, load_root};
 use super::split::{POINT_BYTES, POINTS, Split};
 use super::{Block, divide};
+use crate::kernels::transform::Place;
+use crate::kernels::transform::codelet;
+use crate::kernels::transform::layout::Points;
+use crate::kernels::transform::ring::Ring;
+use crate::kernels::transform::table::ROOT_BYTES;
 
 /// The columns that the last inverse pass joins.
 const JOINED: u32 = 256;
@@ -47,10 +48,10 @@ impl Split {
         let first = b.add(block.shared, layout.first_factor());
         let regions = if self.square { vec![first] } else { vec![first, block.shared] };
         let (thread, lane) = (block.thread, block.thread);
-        let place = Place { thread, lane, shared: block.shared, table: block.table, selector: thread };
+        let place = Place { thread, lane, shared: block.shared, table: block.table };
         let from = b.mad_wide(thread, POINT_BYTES, address);
         let turn = row.turn(b, block, thread);
-        let roots = load_roots(b, row.roots, 0, 1, POINTS / 2);
+        let roots = Doubles.load_roots(b, row.roots, 0, 1, POINTS / 2);
         for (&region, at) in regions.iter().zip([0, self.spectrum_bytes()]) {
             b.section("row");
             b.warp_barrier();
@@ -61,20 +62,20 @@ impl Split {
                     Complex { re: pair[0], im: pair[1] }
                 })
                 .collect();
-            codelet::forward(b, &mut x, &roots);
+            codelet::forward(b, Doubles, &mut x, &roots);
             b.section("turn");
-            let mut points = Points::new(b, layout.swizzle(), thread, region);
+            let mut points = Points::new(b, Doubles, layout.swizzle(), thread, region);
             for (x, i) in x.into_iter().zip(0..) {
-                let turned = codelet::product(b, turn, x);
+                let turned = doubles::product(b, turn, x);
                 points.store(b, i * self.row_threads(), turned);
             }
         }
         b.barrier();
-        layout.second_pass(b, &place, &regions, block.table);
+        layout.second_pass(b, Doubles, &place, &regions, block.table);
         b.warp_barrier();
-        layout.product_pass(b, &place, &regions, block.table);
+        layout.product_pass(b, Doubles, &place, &regions, block.table);
         b.warp_barrier();
-        layout.middle_pass(b, &place, first);
+        layout.middle_pass(b, Doubles, &place, first);
         b.barrier();
         row.join(b, block, first, from);
     }
@@ -105,21 +106,21 @@ impl Row {
         let high = load_root(b, from, self.split.high_turns());
         let from = b.mad_wide(low, ROOT_BYTES, block.table);
         let low = load_root(b, from, self.split.low_turns());
-        codelet::product(b, high, low)
+        doubles::product(b, high, low)
     }
 
     /// The last inverse pass, and back to the row's own root. `to`: the address of the thread's first coefficient.
     fn join(&self, b: &mut Builder, block: &Block, region: R32, to: R64) {
         let split = self.split;
         let (threads, last) = (split.row_threads(), split.row().last());
-        let mut points = Points::new(b, split.row().swizzle(), block.thread, region);
+        let mut points = Points::new(b, Doubles, split.row().swizzle(), block.thread, region);
         let from = b.mad_wide(block.thread, ROOT_BYTES, block.table);
         for first in (0..JOINED).step_by(threads as usize) {
             b.section("inverse 3");
             b.warp_barrier();
-            let roots = load_roots(b, from, split.row_joining() + first, JOINED, last / 2);
+            let roots = Doubles.load_roots(b, from, split.row_joining() + first, JOINED, last / 2);
             let mut x: Vec<Complex> = (0..last).map(|i| points.load(b, first + JOINED * i)).collect();
-            codelet::inverse(b, &mut x, &roots);
+            codelet::inverse(b, Doubles, &mut x, &roots);
             let column = b.add(block.thread, first);
             let turn = self.turn(b, block, column);
             b.section("turn back");
@@ -128,10 +129,10 @@ impl Row {
                     turn
                 } else {
                     let step = load_root(b, self.steps, i - 1);
-                    codelet::product(b, turn, step)
+                    doubles::product(b, turn, step)
                 };
                 let back = Complex { re: turn.re, im: b.neg_f64(turn.im) };
-                let x = codelet::product(b, back, x);
+                let x = doubles::product(b, back, x);
                 b.store_f64(Space::Global, &[x.re, x.im], to, POINT_BYTES * (first + JOINED * i));
             }
         }

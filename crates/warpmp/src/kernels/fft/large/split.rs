@@ -9,8 +9,8 @@
 //! scratch   the spectrum of `a`, which the product overwrites; the spectrum of `b`; flags and carries of the segments
 //! ```
 
-use super::super::layout::Swizzle;
 use crate::kernels::OperationShape;
+use crate::kernels::transform::layout::{Change, Swizzle};
 
 /// Points of a thread.
 pub(super) const POINTS: u32 = 16;
@@ -118,7 +118,7 @@ impl Split {
     /// Where points of columns are when each thread has points of `nodes` with this radix.
     pub(super) const fn swizzle(self, radix: u32) -> Swizzle {
         let value = if self.columns() == 4 { 4 } else { 0 };
-        Swizzle { near: false, bit: (4 * radix).ilog2(), value }
+        Swizzle([Change { start: 3, bits: 0, times: 1 }, Change { start: (4 * radix).ilog2(), bits: 1, times: value }])
     }
 
     /// Bytes of a spectrum.

@@ -1,9 +1,9 @@
 //! The tables of roots: what stands where. Threads that follow one another read roots that follow one another.
 
-use super::super::angle::{Angle, QUARTER, TURN, inverse_roots, leaves, opposite, tree_roots, turns};
-use super::super::layout::Layout;
-use super::super::table::transposed;
 use super::split::{POINTS, Split};
+use crate::kernels::transform::angle::{Angle, QUARTER, TURN, inverse_roots, leaves, opposite, tree_roots, turns};
+use crate::kernels::transform::layout::{Layout, Numbers};
+use crate::kernels::transform::table::transposed;
 
 /// A root of a table: its angle and its divisor.
 pub(super) type Entry = (Angle, u32);
@@ -60,7 +60,7 @@ impl Split {
 
     /// The transforms of the rows, modulo `x^width − 1`.
     pub(super) const fn row(self) -> Layout {
-        Layout { limbs: [0; 3], square: self.square, points: self.width, parts: 1, angle: 0 }
+        Layout { limbs: [0; 3], square: self.square, points: self.width, parts: 1, angle: 0, numbers: Numbers::Doubles }
     }
 
     /// Where the roots of the last inverse pass of a row begin.

@@ -8,12 +8,13 @@
 use warpmp_kernel::build::{Builder, Emit, F64, R32, R64};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 
-use super::super::codelet::{self, Complex};
-use super::super::layout::Points;
-use super::super::passes::{load_root, load_roots};
-use super::super::table::ROOT_BYTES;
+use super::super::doubles::{self, Complex, Doubles, load_root};
 use super::Block;
 use super::split::{POINT_BYTES, POINTS, Split};
+use crate::kernels::transform::codelet;
+use crate::kernels::transform::layout::Points;
+use crate::kernels::transform::ring::Ring;
+use crate::kernels::transform::table::ROOT_BYTES;
 
 /// Added to a coefficient: 1.5·2⁵². Its high word.
 const ROUNDING: f64 = 6_755_399_441_055_744.0;
@@ -57,9 +58,9 @@ impl Split {
                 Complex { re: pair[0], im: pair[1] }
             })
             .collect();
-        codelet::inverse_of_points(b, &mut x);
+        doubles::inverse_of_points(b, &mut x);
         let number = b.mad_lo(node, POINTS * columns, within);
-        let mut points = Points::new(b, self.swizzle(POINTS), number, block.shared);
+        let mut points = Points::new(b, Doubles, self.swizzle(POINTS), number, block.shared);
         for (x, i) in x.into_iter().zip(0..) {
             points.store(b, i * columns, x);
         }
@@ -73,11 +74,11 @@ impl Split {
         let within = b.and(block.thread, stride - 1);
         let j = b.shr(within, self.columns().ilog2());
         let from = b.mad_wide(j, ROOT_BYTES, block.table);
-        let roots = load_roots(b, from, 0, POINTS, POINTS / 2);
+        let roots = Doubles.load_roots(b, from, 0, POINTS, POINTS / 2);
         let number = b.mad_lo(node, POINTS * stride, within);
-        let mut points = Points::new(b, self.swizzle(POINTS), number, block.shared);
+        let mut points = Points::new(b, Doubles, self.swizzle(POINTS), number, block.shared);
         let mut x: Vec<Complex> = (0..POINTS).map(|i| points.load(b, i * stride)).collect();
-        codelet::inverse(b, &mut x, &roots);
+        codelet::inverse(b, Doubles, &mut x, &roots);
         for (x, i) in x.into_iter().zip(0..) {
             points.store(b, i * stride, x);
         }
@@ -105,23 +106,23 @@ impl Split {
         let j = b.shr(number, columns.ilog2());
         let within = b.and(number, columns - 1);
         let from = b.mad_wide(j, ROOT_BYTES, block.table);
-        let mut points = Points::new(b, self.swizzle(POINTS), number, block.shared);
+        let mut points = Points::new(b, Doubles, self.swizzle(POINTS), number, block.shared);
         let mut x: Vec<Complex> = (0..last * parts).map(|i| points.load(b, i * joined * columns)).collect();
         if last > 1 {
-            let roots = load_roots(b, from, self.up_last(), joined, last / 2);
+            let roots = Doubles.load_roots(b, from, self.up_last(), joined, last / 2);
             for part in x.chunks_mut(last as usize) {
-                codelet::inverse(b, part, &roots);
+                codelet::inverse(b, Doubles, part, &roots);
             }
         }
         if parts > 1 {
-            codelet::join_parts(b, &mut x, parts as usize, |b, i| load_root(b, from, self.up_turning() + i * joined));
+            doubles::join_parts(b, &mut x, parts as usize, |b, i| load_root(b, from, self.up_turning() + i * joined));
         }
         let to = b.mad_wide(within, POINT_BYTES, to_group);
         let to = b.mad_wide(j, POINT_BYTES * self.width, to);
         for (x, i) in x.into_iter().zip(0..) {
             b.section("twist");
             let twist = load_root(b, from, self.up_twist() + i * joined);
-            let x = codelet::product(b, twist, x);
+            let x = doubles::product(b, twist, x);
             b.section("round");
             let words: Vec<R32> = [x.re, x.im].into_iter().flat_map(|it| rounded(b, it)).collect();
             b.store_global(Space::Global, &words, to, POINT_BYTES * self.width * joined * i);

@@ -1,7 +1,5 @@
 //! `fft` on the simulator: every division, unequal lengths, carries, and the counts that are its performance.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use warpmp::device::{self, SimConfig};
 use warpmp::kernels::{Settings, Spec};
 use warpmp::{Operation, Plan, Shape, tuning};

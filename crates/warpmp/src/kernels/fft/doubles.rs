@@ -1,14 +1,22 @@
-//! Codelets: transforms of 2 to 16 points in registers.
+//! The ring of complex doubles: butterflies, products and transforms that have instructions of their own.
 //!
-//! A butterfly computes `a + w·b` by four fused operations, and `a − w·b` as `2a − (a + w·b)` by two more. Forward
-//! codelets go down a tree: `x^{2h} − c² = (x^h − c)(x^h + c)`. Inverse codelets take the points in the order of the
-//! leaves and give coefficients in their own order (decimation in time).
+//! A butterfly computes `a + w·b` by four fused operations, and `a − w·b` as `2a − (a + w·b)` by two more.
 //!
 //! bound: the rounding errors are computed from the instructions that these functions write: see `bound.rs`.
 
-use warpmp_kernel::build::{Builder, Emit, F64, VF64};
+use warpmp_kernel::build::{Builder, Emit, F64, R32, R64, VF64};
+use warpmp_kernel::ir::{Space, Vector};
 
-use super::angle::{self, Angle};
+use crate::kernels::transform::Place;
+use crate::kernels::transform::angle::{self, Angle, cosine_and_sine};
+use crate::kernels::transform::codelet::forward_level;
+use crate::kernels::transform::layout::{Layout, POINT_BYTES};
+use crate::kernels::transform::ring::Ring;
+use crate::kernels::transform::table::ROOT_BYTES;
+
+/// The ring of complex doubles.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Doubles;
 
 /// A complex number in registers.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +37,7 @@ pub(super) struct Root {
 impl Root {
     /// The root of this angle, as constants.
     pub(super) fn constant(angle: Angle) -> Self {
-        let [re, im] = angle::cosine_and_sine(angle);
+        let [re, im] = cosine_and_sine(angle);
         Self { re: re.into(), im: im.into(), minus_re: (-re).into(), minus_im: (-im).into() }
     }
 
@@ -38,27 +46,72 @@ impl Root {
         let [minus_re, minus_im] = [root.re, root.im].map(|it| b.neg_f64(it).into());
         Self { re: root.re.into(), im: root.im.into(), minus_re, minus_im }
     }
+}
 
-    /// `i` times the root.
-    fn times_i(self) -> Self {
-        Self { re: self.minus_im, im: self.re, minus_re: self.im, minus_im: self.minus_re }
+impl Ring for Doubles {
+    type Point = Complex;
+    type Root = Root;
+
+    const POINT_BYTES: u32 = POINT_BYTES;
+
+    fn load(self, b: &mut Builder, address: R32, offset: u32, count: u32) -> Vec<Complex> {
+        let point = |i| {
+            let pair = b.load_f64(Space::Shared, Vector::V2, address, offset + POINT_BYTES * i);
+            Complex { re: pair[0], im: pair[1] }
+        };
+        (0..count).map(point).collect()
     }
 
-    /// `−i` times the root.
-    fn over_i(self) -> Self {
-        Self { re: self.im, im: self.minus_re, minus_re: self.minus_im, minus_im: self.re }
+    fn store(self, b: &mut Builder, address: R32, offset: u32, points: &[Complex]) {
+        for (point, i) in points.iter().zip(0..) {
+            b.store_f64(Space::Shared, &[point.re, point.im], address, offset + POINT_BYTES * i);
+        }
+    }
+
+    fn load_roots(self, b: &mut Builder, from: R64, first: u32, stride: u32, count: u32) -> Vec<Root> {
+        let loaded: Vec<Complex> = (0..count).map(|i| load_root(b, from, first + i * stride)).collect();
+        loaded.into_iter().map(|root| Root::register(b, root)).collect()
+    }
+
+    fn times_i(self, root: Root) -> Root {
+        Root { re: root.minus_im, im: root.re, minus_re: root.im, minus_im: root.minus_re }
+    }
+
+    fn over_i(self, root: Root) -> Root {
+        Root { re: root.im, im: root.minus_re, minus_re: root.minus_im, minus_im: root.re }
+    }
+
+    fn butterfly(self, b: &mut Builder, w: Root, [x, y]: [Complex; 2]) -> [Complex; 2] {
+        let re = b.fma(w.minus_im, y.im, x.re);
+        let im = b.fma(w.im, y.re, x.im);
+        let re = b.fma(w.re, y.re, re);
+        let im = b.fma(w.re, y.im, im);
+        let [minus_re, minus_im] = [re, im].map(|it| b.neg_f64(it));
+        let other = Complex { re: b.fma(x.re, 2.0, minus_re), im: b.fma(x.im, 2.0, minus_im) };
+        [Complex { re, im }, other]
+    }
+
+    fn product(self, b: &mut Builder, x: Complex, y: Complex) -> Complex {
+        product(b, x, y)
+    }
+
+    fn square(self, b: &mut Builder, x: Complex) -> Complex {
+        let both = b.mul_f64(x.im, x.im);
+        let minus = b.neg_f64(both);
+        let re = b.fma(x.re, x.re, minus);
+        let doubled = b.add_f64(x.re, x.re);
+        Complex { re, im: b.mul_f64(doubled, x.im) }
+    }
+
+    fn inverse_of_points(self, b: &mut Builder, _: Layout, _: &Place, x: &mut [Complex]) {
+        inverse_of_points(b, x);
     }
 }
 
-/// `(a + w·b, a − w·b)`.
-fn butterfly(b: &mut Builder, w: Root, [x, y]: [Complex; 2]) -> [Complex; 2] {
-    let re = b.fma(w.minus_im, y.im, x.re);
-    let im = b.fma(w.im, y.re, x.im);
-    let re = b.fma(w.re, y.re, re);
-    let im = b.fma(w.re, y.im, im);
-    let [minus_re, minus_im] = [re, im].map(|it| b.neg_f64(it));
-    let other = Complex { re: b.fma(x.re, 2.0, minus_re), im: b.fma(x.im, 2.0, minus_im) };
-    [Complex { re, im }, other]
+/// Loads a root.
+pub(super) fn load_root(b: &mut Builder, from: R64, number: u32) -> Complex {
+    let pair = b.load_f64(Space::GlobalConst, Vector::V2, from, ROOT_BYTES * number);
+    Complex { re: pair[0], im: pair[1] }
 }
 
 /// `(a + w·b, a − w·b)` for real `a` and `b`.
@@ -81,64 +134,16 @@ fn turned_sum_and_difference(b: &mut Builder, [x, y]: [Complex; 2]) -> [Complex;
     [first, Complex { re: b.sub_f64(x.re, y.im), im: b.add_f64(x.im, y.re) }]
 }
 
-/// The remainders of a polynomial of 2, 4, 8 or 16 terms modulo the leaves below a node. `roots`: see
-/// [`tree_roots`](angle::tree_roots).
-pub(super) fn forward(b: &mut Builder, x: &mut [Complex], roots: &[Root]) {
-    for level in 0..x.len().ilog2() {
-        forward_level(b, x, roots, level);
-    }
-}
-
-/// As [`forward`], for real coefficients.
+/// As [`forward`](crate::kernels::transform::codelet::forward), for real coefficients.
 pub(super) fn forward_real(b: &mut Builder, digits: &[F64], roots: &[Root]) -> Vec<Complex> {
     let half = digits.len() / 2;
     let pairs: Vec<[Complex; 2]> =
         (0..half).map(|i| real_butterfly(b, roots[0], [digits[i], digits[i + half]])).collect();
     let mut x: Vec<Complex> = (0..2).flat_map(|side| pairs.iter().map(move |pair| pair[side])).collect();
     for level in 1..x.len().ilog2() {
-        forward_level(b, &mut x, roots, level);
+        forward_level(b, Doubles, &mut x, roots, level);
     }
     x
-}
-
-fn forward_level(b: &mut Builder, x: &mut [Complex], roots: &[Root], level: u32) {
-    let first = roots_of_level(level).0 as usize;
-    let half = x.len() >> (level + 1);
-    for (node, points) in x.chunks_mut(2 * half).enumerate() {
-        let root = roots[first + node / 2];
-        let root = if node % 2 == 0 { root } else { root.times_i() };
-        for i in 0..half {
-            [points[i], points[i + half]] = butterfly(b, root, [points[i], points[i + half]]);
-        }
-    }
-}
-
-/// Joins 2, 4, 8 or 16 transforms, of which it takes a coefficient each. `roots`: see
-/// [`inverse_roots`](angle::inverse_roots).
-pub(super) fn inverse(b: &mut Builder, x: &mut [Complex], roots: &[Root]) {
-    for level in 0..x.len().ilog2() {
-        let (before, count) = roots_of_level(level);
-        inverse_level(b, x, &roots[before as usize..(before + count) as usize], level);
-    }
-}
-
-/// How many roots a codelet has for the levels before this one, and for this one.
-pub(super) const fn roots_of_level(level: u32) -> (u32, u32) {
-    if level == 0 { (0, 1) } else { (1 << (level - 1), 1 << (level - 1)) }
-}
-
-/// A level of [`inverse`], with its own roots.
-pub(super) fn inverse_level(b: &mut Builder, x: &mut [Complex], roots: &[Root], level: u32) {
-    let pairs = 1_usize << level;
-    for points in x.chunks_mut(2 * pairs) {
-        for i in 0..pairs {
-            let root = match roots.get(i) {
-                Some(root) => *root,
-                None => roots[i - roots.len()].over_i(),
-            };
-            [points[i], points[i + pairs]] = butterfly(b, root, [points[i], points[i + pairs]]);
-        }
-    }
 }
 
 /// The inverse transform of 16 points.
@@ -154,7 +159,7 @@ pub(super) fn inverse_of_points(b: &mut Builder, x: &mut [Complex]) {
                     turned_sum_and_difference(b, pair)
                 } else {
                     let angle = angle::turns(i as u64, 2 << level);
-                    butterfly(b, Root::constant(angle::opposite(angle)), pair)
+                    Doubles.butterfly(b, Root::constant(angle::opposite(angle)), pair)
                 };
             }
         }
@@ -193,7 +198,7 @@ fn inverse_odd(b: &mut Builder, x: &[Complex]) -> Vec<Complex> {
     let first = sums.iter().fold(x[0], |total, &sum| add(b, total, sum));
     let mut outputs = vec![first; x.len()];
     for p in 1..=halves {
-        let root = |q: usize| angle::cosine_and_sine(angle::turns((p * (q + 1)) as u64, x.len() as u64));
+        let root = |q: usize| cosine_and_sine(angle::turns((p * (q + 1)) as u64, x.len() as u64));
         let cosine = |q: usize| if x.len() == 3 { -0.5 } else { root(q)[0] };
         let even = (0..halves).fold(x[0], |total, q| Complex {
             re: b.fma(sums[q].re, cosine(q), total.re),
@@ -230,13 +235,4 @@ pub(super) fn product(b: &mut Builder, x: Complex, y: Complex) -> Complex {
     let cross = b.mul_f64(x.im, y.re);
     let minus = b.neg_f64(both);
     Complex { re: b.fma(x.re, y.re, minus), im: b.fma(x.re, y.im, cross) }
-}
-
-/// `x²`.
-pub(super) fn square(b: &mut Builder, x: Complex) -> Complex {
-    let both = b.mul_f64(x.im, x.im);
-    let minus = b.neg_f64(both);
-    let re = b.fma(x.re, x.re, minus);
-    let doubled = b.add_f64(x.re, x.re);
-    Complex { re, im: b.mul_f64(doubled, x.im) }
 }

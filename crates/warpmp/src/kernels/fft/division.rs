@@ -1,0 +1,53 @@
+//! How the digits of a product are divided.
+//!
+//! ```text
+//! digits       d = parts·points digits of 16 bits: the coefficients of a polynomial modulo x^d − i
+//! balanced     with 4096 points a part: digit j is u_j − 2¹⁶·[u_j ≥ 2¹⁵] + [u_{j−1} ≥ 2¹⁵] for the unsigned digits u, and the
+//!              last one stays unsigned. So the bound holds for 8192 digits, and no chain of carries is needed
+//! ```
+
+use super::DIGIT_BITS;
+use crate::kernels::OperationShape;
+use crate::kernels::transform::angle::{Angle, QUARTER};
+use crate::kernels::transform::layout::{Layout, Numbers};
+use crate::kernels::transform::limbs;
+
+/// Parts and points of a part. Of two divisions with equal digits the first is the usual one.
+const DIVISIONS: [[u32; 2]; 9] =
+    [[1, 512], [1, 1024], [3, 512], [1, 2048], [3, 1024], [2, 2048], [2, 512], [2, 1024], [2, BALANCED_POINTS]];
+
+/// Points of a part whose digits are balanced.
+const BALANCED_POINTS: u32 = 4096;
+
+impl Layout {
+    /// The shortest division for these operands, or the shortest one with `2^levels` parts if there is one.
+    pub(super) fn of_doubles(shape: OperationShape, levels: Option<u32>) -> Self {
+        let square = shape.operands().len() == 1;
+        let limbs = limbs(shape);
+        let digits = limbs[0].max(limbs[1]) * 32 / DIGIT_BITS;
+        let of = |[parts, points]: [u32; 2]| Self {
+            limbs,
+            square,
+            points,
+            parts,
+            angle: QUARTER,
+            numbers: Numbers::Doubles,
+        };
+        let shortest = |parts: Option<u32>| {
+            let possible = |it: &Self| it.digits() >= digits && parts.is_none_or(|parts| parts == it.parts);
+            DIVISIONS.map(of).into_iter().filter(|it| possible(it) && it.is_exact()).min_by_key(|it| it.digits())
+        };
+        let asked = levels.and_then(|levels| shortest(Some(1 << levels)));
+        asked.or_else(|| shortest(None)).unwrap_or_else(|| of([2, 2048]))
+    }
+
+    /// Are digits balanced? Then coefficients have signs, and a thread has a column of coefficients, not two.
+    pub(super) const fn is_balanced(self) -> bool {
+        self.points == BALANCED_POINTS
+    }
+
+    /// The roots of the table: their angles and divisors.
+    pub(super) fn roots(self) -> Vec<(Angle, u32)> {
+        (0..).zip(self.angles()).map(|(i, angle)| (angle, if i < self.twist() { 1 } else { self.digits() })).collect()
+    }
+}

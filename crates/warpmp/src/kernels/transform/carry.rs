@@ -1,0 +1,195 @@
+//! From numbers of two words to limbs, and to global memory: the same instructions for all operands.
+//!
+//! A thread has numbers of two words, each at a word of the result. The upper half goes to the next word; then each word
+//! carries at most 1. The carries run through the warps by ballots, and over rows and segments by a look-ahead in masks: a
+//! segment is 32 words.
+//!
+//! bound: the upper half `h` of a number is below 2³¹. If a word plus `h` overflows, the rest is below `h`: not all ones. A
+//! segment of all ones generates no carry, and neither does a row of them.
+
+use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
+use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
+
+use super::Place;
+use super::layout::Layout;
+
+/// The low and the high word of a number.
+pub(in crate::kernels) type Halves = (R32, R32);
+
+/// The words of a thread in a column of the rows.
+pub(in crate::kernels) struct Column {
+    /// Of each row the word without its carry.
+    pub(in crate::kernels) words: Vec<R32>,
+    /// In the lane with a row's number: the lanes of the row whose words carry.
+    generate: R32,
+    /// In the lane with a row's number: the lanes of the row whose words are all ones.
+    propagate: R32,
+}
+
+impl Column {
+    /// The sum whose bits change where carries run, and ballots of the rows that a carry leaves and of those that pass one on.
+    pub(in crate::kernels) fn leaving(&self, b: &mut Builder) -> (R32, [R32; 2]) {
+        let doubled = b.add(self.generate, self.generate);
+        let (sum, leaves) = carry_out(b, doubled, self.generate, self.propagate);
+        let passes = b.compare(Cmp::Eq, self.propagate, u32::MAX);
+        (sum, [leaves, passes].map(|it| b.ballot(it)))
+    }
+
+    /// In the lane with a row's number: the lanes of the row that a carry enters. `into`: the rows that a carry enters.
+    pub(in crate::kernels) fn carries(&self, b: &mut Builder, place: &Place, sum: R32, into: R32) -> R32 {
+        let carry = b.bfe(into, place.lane, 1);
+        let sum = b.add(sum, carry);
+        b.xor(sum, self.propagate)
+    }
+}
+
+/// The sum whose bits change where carries run, and whether a carry leaves it. `doubled`: twice `generate`, with the carry that
+/// enters.
+pub(in crate::kernels) fn carry_out(b: &mut Builder, doubled: R32, generate: R32, propagate: R32) -> (R32, Pred) {
+    let sum = b.add(doubled, propagate);
+    let overflows = b.compare(Cmp::Lt, sum, propagate);
+    let leaves = b.compare_signed(Cmp::Lt, generate, 0);
+    (sum, b.or_pred(overflows, leaves))
+}
+
+/// Of the segments of a row, one after the other, the rows that carries leave and the rows that pass them on: for each segment the
+/// rows that the segments below carry into it, for two states of the carry that enters a row; then the same for a whole row.
+pub(in crate::kernels) fn through_segments(b: &mut Builder, masks: &[[R32; 2]]) -> (Vec<[R32; 2]>, [R32; 2]) {
+    let (mut generated, mut passed) = (b.copy(0), b.copy(u32::MAX));
+    let mut below = Vec::new();
+    for masks in masks {
+        below.push([generated, passed]);
+        let through = b.and(masks[1], generated);
+        generated = b.or(masks[0], through);
+        passed = b.and(masks[1], passed);
+    }
+    (below, [generated, passed])
+}
+
+/// The rows of each segment that a carry enters. `into_rows`: the rows whose first segment it enters.
+pub(in crate::kernels) fn into_segments(b: &mut Builder, below: Vec<[R32; 2]>, into_rows: R32) -> Vec<R32> {
+    below
+        .into_iter()
+        .map(|[generated, passed]| {
+            let through = b.and(passed, into_rows);
+            b.or(generated, through)
+        })
+        .collect()
+}
+
+impl Layout {
+    /// Adds the numbers and writes the limbs to the row whose address `row` computes: late, because registers are short
+    /// before. `halves`: of each column of the thread the numbers at the words, a row after the other.
+    pub(in crate::kernels) fn finish(
+        self,
+        b: &mut Builder,
+        place: &Place,
+        halves: &[Vec<Halves>],
+        row: impl FnOnce(&mut Builder) -> R64,
+    ) {
+        b.section("carry");
+        let warp = b.shr(place.thread, 5);
+        let passed = b.mad_lo(warp, 4, place.shared);
+        let top = b.compare(Cmp::Eq, place.lane, 31);
+        let start = b.compare(Cmp::Eq, place.thread, 0);
+        let zero = b.copy(0);
+        b.guarded(start, true, |g| g.store_shared(&[zero], passed, self.passed()));
+        for (column, halves) in halves.iter().enumerate() {
+            for (row, &(_, high)) in halves.iter().enumerate() {
+                let at = self.passed() + 4 * self.segment(row, column);
+                b.guarded(top, true, |g| g.store_shared(&[high], passed, at + 4));
+            }
+        }
+        b.barrier();
+        let columns: Vec<Column> = halves
+            .iter()
+            .enumerate()
+            .map(|(column, halves)| self.add(b, place, passed, halves, |row| self.segment(row, column)))
+            .collect();
+        let carries = self.look_ahead(b, place, &columns, warp);
+        b.section("store");
+        let to = row(b);
+        let to = b.mad_wide(place.thread, 4, to);
+        for (number, (column, carries)) in (0..).zip(columns.iter().zip(carries)) {
+            for (row, &word) in (0..).zip(&column.words) {
+                let mask = b.shuffle(Shuffle::Idx, carries, row, 32);
+                let carry = b.bfe(mask, place.lane, 1);
+                let word = b.add(word, carry);
+                let first = self.row_words() * row + self.threads() * number;
+                if first + self.threads() <= self.limbs[2] {
+                    b.store_global(Space::GlobalStream, &[word], to, 4 * first);
+                } else if first < self.limbs[2] {
+                    let inside = b.compare(Cmp::Lt, place.thread, self.limbs[2] - first);
+                    b.guarded(inside, true, |g| g.store_global(Space::GlobalStream, &[word], to, 4 * first));
+                }
+            }
+        }
+    }
+
+    /// The number of the segment of a row that a block's first warp has in a column.
+    fn segment(self, row: usize, column: usize) -> u32 {
+        self.segments() * row as u32 + self.threads() / 32 * column as u32
+    }
+
+    /// Adds the upper half of each pair to the next word. `segment`: the number of a row's segment, after the thread's first one.
+    pub(in crate::kernels) fn add(
+        self,
+        b: &mut Builder,
+        place: &Place,
+        passed: R32,
+        halves: &[Halves],
+        segment: impl Fn(usize) -> u32,
+    ) -> Column {
+        let bottom = b.compare(Cmp::Eq, place.lane, 0);
+        let (generate, propagate) = (b.copy(0), b.copy(0));
+        let mut words = Vec::new();
+        for (row, &(low, high)) in halves.iter().enumerate() {
+            let below = b.shuffle(Shuffle::Up, high, 1, 32);
+            let at = self.passed() + 4 * segment(row);
+            b.guarded(bottom, true, |g| g.load_into(Space::Shared, Vector::V1, &[below], passed, at));
+            let word = b.add(low, below);
+            let carries = b.compare(Cmp::Lt, word, below);
+            let passes = b.compare(Cmp::Eq, word, u32::MAX);
+            let [carries, passes] = [carries, passes].map(|it| b.ballot(it));
+            let own = b.compare(Cmp::Eq, place.lane, row as u32);
+            b.guarded(own, true, |g| {
+                g.set(generate, carries);
+                g.set(propagate, passes);
+            });
+            words.push(word);
+        }
+        Column { words, generate, propagate }
+    }
+
+    /// For each column, in the lane with a row's number: the lanes of the row that a carry enters.
+    fn look_ahead(self, b: &mut Builder, place: &Place, columns: &[Column], warp: R32) -> Vec<R32> {
+        let bottom = b.compare(Cmp::Eq, place.lane, 0);
+        let own = b.mad_lo(warp, 8, place.shared);
+        let mut sums = Vec::new();
+        for (number, column) in (0..).zip(columns) {
+            let (sum, masks) = column.leaving(b);
+            let at = self.masks() + 8 * self.segment(0, number);
+            b.guarded(bottom, true, |g| g.store_shared(&masks, own, at));
+            sums.push(sum);
+        }
+        b.barrier();
+        let masks: Vec<R32> = (0..self.segments() / 2)
+            .flat_map(|i| b.load_shared(Vector::V4, place.shared, self.masks() + 16 * i))
+            .collect();
+        let masks: Vec<[R32; 2]> = masks.chunks(2).map(|masks| [masks[0], masks[1]]).collect();
+        let (below, [generated, passed]) = through_segments(b, &masks);
+        let doubled = b.add(generated, generated);
+        let sum = b.add(doubled, passed);
+        let into_rows = b.xor(sum, passed);
+        let into = into_segments(b, below, into_rows);
+        let carries = columns.iter().zip(sums).enumerate().map(|(number, (column, sum))| {
+            let mut mask = into[self.segment(0, number) as usize];
+            for other in 1..self.threads() / 32 {
+                let is_other = b.compare(Cmp::Eq, warp, other);
+                mask = b.select(into[(self.segment(0, number) + other) as usize], mask, is_other);
+            }
+            column.carries(b, place, sum, mask)
+        });
+        carries.collect()
+    }
+}

@@ -1,0 +1,271 @@
+//! How a product is divided into parts, and where its points are in shared memory.
+//!
+//! ```text
+//! points       the polynomials of the factors are taken modulo x^d − e(angle), d = parts·points
+//! parts        x^d − e(angle) is the product of x^points − e(…) over the parts; one part after the other is transformed
+//! passes       points = 16·16·last: two passes of radix 16 and one of radix `last`; 16 points a thread
+//! shared       a region of points for the second factor, then one for each part of the first factor, which the part's product
+//!              overwrites; then what the carries need. Residues have the regions of the first factor for each prime
+//! ```
+//!
+//! banks: a place is the number of the point with low bits changed by higher bits ([`Swizzle`]). Doubles have points of 16
+//! bytes: bits 3 to 6 change bits 0 to 2. Eight neighbouring threads access points that are neighbours, or 2, 4 or 16 points
+//! apart: they are in eight different places modulo 8. Residues have points of 4 bytes: bits 6 to 8 change bits 2 to 4, and bit
+//! 5 changes bit 3. The threads of a warp access points that are neighbours, or runs of 16, 8 or 4 points that are 256, 128 or
+//! 64 points apart: they are in 32 different places modulo 32. Eight threads whose points are 16 apart access four neighbouring
+//! points each: they are in eight different places modulo 32 of which each is a multiple of 4.
+
+use warpmp_kernel::build::{Builder, Emit, R32};
+
+use super::angle::Angle;
+use super::ring::Ring;
+
+/// Points of a thread, and the radix of the first passes.
+pub(in crate::kernels) const RADIX: u32 = 16;
+
+/// Points of the transforms that the last inverse pass joins.
+pub(in crate::kernels) const JOINED: u32 = RADIX * RADIX;
+
+/// Bytes of a complex point: two doubles.
+pub(in crate::kernels) const POINT_BYTES: u32 = 16;
+
+/// Bytes that an access to shared memory has at most. Places differ within this many bytes by whole pieces only.
+const PIECE_BYTES: u32 = 16;
+
+/// The numbers that are transformed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::kernels) enum Numbers {
+    /// Complex doubles: a word of the result has two neighbouring coefficients.
+    Doubles,
+    /// Residues modulo this many primes: a word of the result has one coefficient.
+    Residues(u32),
+}
+
+/// The division of a product, and the shared memory of its block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::kernels) struct Layout {
+    /// Limbs of the factors and of the result.
+    pub(in crate::kernels) limbs: [u32; 3],
+    /// Is it a square?
+    pub(in crate::kernels) square: bool,
+    /// Points of a part: 512, 1024, 2048 or 4096.
+    pub(in crate::kernels) points: u32,
+    /// Parts: 1, 2 or 3.
+    pub(in crate::kernels) parts: u32,
+    /// The angle of the root: polynomials are taken modulo `x^digits − e(angle)`.
+    pub(in crate::kernels) angle: Angle,
+    /// The numbers that are transformed.
+    pub(in crate::kernels) numbers: Numbers,
+}
+
+impl Layout {
+    /// Coefficients of a factor, and points of its transform.
+    pub(in crate::kernels) const fn digits(self) -> u32 {
+        self.parts * self.points
+    }
+
+    /// Threads of the block of a product.
+    pub(in crate::kernels) const fn threads(self) -> u32 {
+        self.points / RADIX
+    }
+
+    /// The radix of the last forward pass.
+    pub(in crate::kernels) const fn last(self) -> u32 {
+        self.points / JOINED
+    }
+
+    /// The radix of the last inverse pass, which joins the transforms of all parts.
+    pub(in crate::kernels) const fn joins(self) -> u32 {
+        self.digits() / JOINED
+    }
+
+    /// The odd factor of the number of parts.
+    pub(in crate::kernels) const fn odd(self) -> u32 {
+        self.parts >> self.parts.trailing_zeros()
+    }
+
+    /// The power of two in the radix of the last inverse pass.
+    pub(in crate::kernels) const fn joins_by_two(self) -> u32 {
+        self.joins() / self.odd()
+    }
+
+    /// Where points are. For doubles, with 7 no access waits for a bank; with 5 some do where a part has 512 points.
+    pub(in crate::kernels) const fn swizzle(self) -> Swizzle {
+        match self.numbers {
+            Numbers::Doubles => {
+                let times = if self.odd() > 1 || self.angle == 0 { 7 } else { 5 };
+                Swizzle([Change { start: 3, bits: 3, times: 1 }, Change { start: 6, bits: 1, times }])
+            }
+            Numbers::Residues(_) => {
+                Swizzle([Change { start: 6, bits: 3, times: 4 }, Change { start: 5, bits: 1, times: 8 }])
+            }
+        }
+    }
+
+    /// Words of a row of the result.
+    pub(in crate::kernels) const fn row_words(self) -> u32 {
+        match self.numbers {
+            Numbers::Doubles => JOINED / 2,
+            Numbers::Residues(_) => JOINED,
+        }
+    }
+
+    /// Segments of a row: a word a lane.
+    pub(in crate::kernels) const fn segments(self) -> u32 {
+        self.row_words() / 32
+    }
+
+    /// Neighbouring columns whose roots of the last inverse pass are apart in the table: a thread has as many.
+    pub(in crate::kernels) const fn parities(self) -> u32 {
+        JOINED / self.row_words()
+    }
+
+    /// Factors that are transformed.
+    pub(in crate::kernels) const fn factors(self) -> u32 {
+        if self.square { 1 } else { 2 }
+    }
+
+    /// Words of a row that a thread has.
+    pub(in crate::kernels) const fn columns(self) -> u32 {
+        self.row_words() / self.threads()
+    }
+
+    /// A block with more threads than a row has words: as many threads share a column of words.
+    pub(in crate::kernels) const fn sharing(self) -> u32 {
+        let sharing = self.threads() / self.row_words();
+        if sharing > 1 { sharing } else { 1 }
+    }
+
+    /// Rows of the result. Threads that share columns have all rows that there can be.
+    pub(in crate::kernels) const fn rows(self) -> u32 {
+        if self.sharing() > 1 { 2 * self.joins() } else { self.limbs[2].div_ceil(self.row_words()) }
+    }
+
+    /// Bytes of a region of points.
+    pub(in crate::kernels) const fn region_bytes(self) -> u32 {
+        match self.numbers {
+            Numbers::Doubles => POINT_BYTES * self.points,
+            Numbers::Residues(_) => 4 * self.points,
+        }
+    }
+
+    /// The primes of residues, or 1.
+    const fn moduli(self) -> u32 {
+        match self.numbers {
+            Numbers::Doubles => 1,
+            Numbers::Residues(primes) => primes,
+        }
+    }
+
+    /// Where the parts of the first factor begin.
+    pub(in crate::kernels) const fn first_factor(self) -> u32 {
+        (self.factors() - 1) * self.region_bytes()
+    }
+
+    /// Where the words begin that go to the next segment: zero before the first row, then a word a segment.
+    pub(in crate::kernels) const fn passed(self) -> u32 {
+        self.first_factor() + self.moduli() * self.parts * self.region_bytes()
+    }
+
+    /// Where the carries of the segments begin: two masks for a segment's words in 32 rows.
+    pub(in crate::kernels) const fn masks(self) -> u32 {
+        (self.passed() + 4 * (self.segments() * self.rows() + 1)).next_multiple_of(16)
+    }
+
+    /// Bytes of shared memory a block.
+    pub(in crate::kernels) const fn bytes(self) -> u32 {
+        self.masks() + 8 * self.segments() * self.sharing()
+    }
+}
+
+/// Some bits of a point's number, from `start` on. They change lower bits, as a number `times` theirs.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::kernels) struct Change {
+    pub(in crate::kernels) start: u32,
+    /// How many; 0: nothing changes.
+    pub(in crate::kernels) bits: u32,
+    pub(in crate::kernels) times: u32,
+}
+
+/// Where points are among their region's: each place is the point's number with bits changed by higher bits.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::kernels) struct Swizzle(pub(in crate::kernels) [Change; 2]);
+
+impl Swizzle {
+    /// Where a point is, without its bytes.
+    fn place(self, point: u32) -> u32 {
+        let changed = |place: u32, it: Change| place ^ ((point >> it.start & ((1 << it.bits) - 1)) * it.times);
+        self.0.into_iter().fold(point, changed)
+    }
+}
+
+/// The points of a thread in a region: those whose numbers are the thread's plus constants without common bits.
+pub(in crate::kernels) struct Points<R> {
+    ring: R,
+    swizzle: Swizzle,
+    /// Bytes of the place of the thread's number.
+    offset: R32,
+    base: R32,
+    /// Addresses that differ in the lowest pieces of the place.
+    addresses: [Option<R32>; 8],
+}
+
+impl<R: Ring> Points<R> {
+    /// The points of the region at `base` for a thread's `number`.
+    pub(in crate::kernels) fn new(b: &mut Builder, ring: R, swizzle: Swizzle, number: R32, base: R32) -> Self {
+        let changes: Vec<R32> = (swizzle.0.into_iter())
+            .filter(|it| it.bits > 0 && it.times > 0)
+            .map(|Change { start, bits, times }| {
+                let field = b.bfe(number, start, bits);
+                if times == 1 { field } else { b.mul_lo(field, times) }
+            })
+            .collect();
+        let place = changes.into_iter().fold(number, |place, bits| b.xor(place, bits));
+        let offset = b.shl(place, R::POINT_BYTES.ilog2());
+        Self { ring, swizzle, offset, base, addresses: [None; 8] }
+    }
+
+    /// Address and offset of the point whose number is `constant` more.
+    fn at(&mut self, b: &mut Builder, constant: u32) -> (R32, u32) {
+        let bytes = self.swizzle.place(constant) * R::POINT_BYTES;
+        let piece = bytes / PIECE_BYTES % 8;
+        let (offset, base) = (self.offset, self.base);
+        let address = *self.addresses[piece as usize].get_or_insert_with(|| {
+            let offset = if piece == 0 { offset } else { b.xor(offset, PIECE_BYTES * piece) };
+            b.add(offset, base)
+        });
+        (address, bytes - PIECE_BYTES * piece)
+    }
+
+    /// Loads the point whose number is `constant` more.
+    pub(in crate::kernels) fn load(&mut self, b: &mut Builder, constant: u32) -> R::Point {
+        let (address, offset) = self.at(b, constant);
+        self.ring.load(b, address, offset, 1)[0]
+    }
+
+    /// Loads `count` neighbouring points, a power of two.
+    pub(in crate::kernels) fn load_run(&mut self, b: &mut Builder, constant: u32, count: u32) -> Vec<R::Point> {
+        let together = count.min(PIECE_BYTES / R::POINT_BYTES);
+        let runs = (constant..constant + count).step_by(together as usize);
+        let load = |constant| {
+            let (address, offset) = self.at(b, constant);
+            self.ring.load(b, address, offset, together)
+        };
+        runs.flat_map(load).collect()
+    }
+
+    /// Stores the point whose number is `constant` more.
+    pub(in crate::kernels) fn store(&mut self, b: &mut Builder, constant: u32, value: R::Point) {
+        let (address, offset) = self.at(b, constant);
+        self.ring.store(b, address, offset, &[value]);
+    }
+
+    /// Stores neighbouring points, whose number is a power of two.
+    pub(in crate::kernels) fn store_run(&mut self, b: &mut Builder, constant: u32, values: &[R::Point]) {
+        let together = PIECE_BYTES / R::POINT_BYTES;
+        for (run, constant) in values.chunks(together as usize).zip((constant..).step_by(together as usize)) {
+            let (address, offset) = self.at(b, constant);
+            self.ring.store(b, address, offset, run);
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The products by transforms on the simulator.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod fft;
+mod ntt;
