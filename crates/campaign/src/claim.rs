@@ -153,24 +153,34 @@ impl Claims {
         Self { folder: folder.to_owned(), owner, patience, held, seen: HashMap::new(), heart: Some(heart) }
     }
 
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}{CLAIM}"))
+    }
+
+    /// Does this process work on the unit with this name?
+    pub(crate) fn holds(&self, name: &str) -> bool {
+        self.held.lock().0.contains_key(&self.path(name))
+    }
+
     /// Claims the unit with this name; none if another process works on it.
     ///
     /// # Errors
     /// [`Error::File`].
     pub fn take(&mut self, name: &str) -> Result<Option<Claim>> {
-        let path = self.folder.join(format!("{name}{CLAIM}"));
-        // The second time after a dead owner's claim was removed.
-        for _ in 0..2 {
-            let text = words(&self.owner, 0);
-            if write_new(&path, text.as_bytes())? {
-                self.held.lock().0.insert(path.clone(), text);
-                return Ok(Some(Claim { path, held: self.held.clone() }));
-            }
+        let path = self.path(name);
+        // More than once after a dead owner's claim was removed, or one was given back just now. A claim is read before one is written:
+        // many processes read, one writes.
+        for _ in 0..3 {
             match fs::read_to_string(&path) {
                 Ok(text) if !self.is_dead(&path, &text) => return Ok(None),
                 Ok(text) => self.bury(&path, &text)?,
-                // Its owner has just given it back.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    let text = words(&self.owner, 0);
+                    if write_new(&path, text.as_bytes())? {
+                        self.held.lock().0.insert(path.clone(), text);
+                        return Ok(Some(Claim { path, held: self.held.clone() }));
+                    }
+                }
                 Err(error) => return Err(Error::file(path)(error)),
             }
         }

@@ -25,6 +25,7 @@
 //! lock      one process alone, or several that share
 //! claim     the process that works on a unit, with a heartbeat
 //! share     the units of a directory in which several processes work
+//! order     the order in which each of them asks for units
 //! deal      units dealt to the workers of one process
 //! control   stop and progress
 //! records   append-only files of small records, with a checksum a block
@@ -59,6 +60,7 @@ mod control;
 mod deal;
 mod error;
 mod lock;
+mod order;
 pub mod records;
 mod restore;
 mod seal;

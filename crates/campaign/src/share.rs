@@ -1,17 +1,26 @@
 //! The units of a directory in which several processes work.
 
-use std::{collections::VecDeque, sync::Arc, thread, time::Duration};
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant, SystemTime},
+};
 
 use crate::{
-    campaign::Campaign,
+    campaign::{Campaign, files},
     claim::{Claim, Claims, HEARTBEAT, PATIENCE},
     control::Control,
     error::Result,
+    order::{Order, Step},
     work::Work,
 };
 
-/// The time between two looks at units that other processes have claimed.
-const PAUSE: Duration = Duration::from_millis(200);
+/// While a process waits, it looks so often whether it shall stop.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// A unit that this process has claimed.
 #[derive(Clone, Debug)]
@@ -31,9 +40,7 @@ pub struct Shared<'a, W: Work> {
     campaign: &'a Campaign<W>,
     control: &'a Control,
     claims: Claims,
-    open: VecDeque<W::Unit>,
-    /// Claimed by others.
-    later: VecDeque<W::Unit>,
+    order: Order<W::Unit>,
 }
 
 impl<W: Work> Campaign<W> {
@@ -56,28 +63,61 @@ impl<W: Work> Campaign<W> {
         heartbeat: Duration,
         patience: Duration,
     ) -> Result<Shared<'a, W>> {
-        let mut open: VecDeque<W::Unit> = self.missing(&self.contents()?).collect();
-        // Processes begin at different places, so that they seldom want the same unit.
-        let place = (u64::from(std::process::id()).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
-        let place = place.checked_rem(open.len()).unwrap_or(0);
-        open.rotate_left(place);
+        let units = self.missing(&self.contents()?).collect();
         let claims = Claims::new(&self.folder, heartbeat, patience);
-        Ok(Shared { campaign: self, control, claims, open, later: VecDeque::new() })
+        Ok(Shared { campaign: self, control, claims, order: Order::new(units, seed()) })
+    }
+
+    /// The units of these without a certificate of any kind: names alone are read.
+    fn without_files(&self, units: impl Iterator<Item = W::Unit>) -> Result<Arc<[W::Unit]>> {
+        let there: HashSet<_> = files(&self.folder)?.into_iter().collect();
+        Ok(units.filter(|unit| !there.contains(&self.path(unit))).collect())
     }
 }
 
+/// A number that differs from process to process, and from one order of a process to the next.
+fn seed() -> u64 {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
+    let number = u64::from(std::process::id()) << 16 ^ COUNT.fetch_add(1, Ordering::Relaxed);
+    (time ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xd1b5_4a32_d192_ed03)
+}
+
 impl<W: Work> Shared<'_, W> {
-    fn claim(&mut self, unit: W::Unit) -> Result<Option<Claimed<W::Unit>>> {
+    /// Asks for a unit.
+    fn ask(&mut self, unit: W::Unit) -> Result<Option<Claimed<W::Unit>>> {
         let path = self.campaign.path(&unit);
         if path.exists() {
+            self.order.done();
+            return Ok(None);
+        }
+        // Listed again while this process works on it.
+        if self.claims.holds(&W::name(&unit)) {
             return Ok(None);
         }
         let Some(claim) = self.claims.take(&W::name(&unit))? else {
-            self.later.push_back(unit);
+            self.order.claimed(unit);
             return Ok(None);
         };
         // Its owner may have stored the certificate and given the claim back in the meantime.
-        Ok((!path.exists()).then(|| Claimed { unit, _claim: Arc::new(claim) }))
+        if path.exists() {
+            self.order.done();
+            return Ok(None);
+        }
+        self.order.taken();
+        Ok(Some(Claimed { unit, _claim: Arc::new(claim) }))
+    }
+
+    /// Waits, unless the work shall stop.
+    fn wait(&self, time: Duration) {
+        let end = Instant::now() + time;
+        while self.control.check().is_ok() {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            thread::sleep(left.min(LOOK));
+        }
     }
 }
 
@@ -86,15 +126,18 @@ impl<W: Work> Iterator for Shared<'_, W> {
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.control.check().is_ok() {
-            if let Some(unit) = self.open.pop_front() {
-                if let Some(claimed) = self.claim(unit).transpose() {
-                    return Some(claimed);
+            match self.order.step() {
+                Step::Ask(unit) => {
+                    if let Some(claimed) = self.ask(unit).transpose() {
+                        return Some(claimed);
+                    }
                 }
-            } else if self.later.is_empty() {
-                return None;
-            } else {
-                thread::sleep(PAUSE);
-                std::mem::swap(&mut self.open, &mut self.later);
+                Step::List => match self.campaign.without_files(self.order.units()) {
+                    Ok(missing) => self.order.listed(missing),
+                    Err(error) => return Some(Err(error)),
+                },
+                Step::Wait(time) => self.wait(time),
+                Step::End => return None,
             }
         }
         None

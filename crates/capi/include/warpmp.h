@@ -178,8 +178,9 @@ void *warpmp_batch_device_pointer(const warpmp_batch *batch);
  * Makes a batch on the session's GPU, a copy of lanes x ceil(bits / 32) limbs of 32 bits that are on this GPU already.
  *
  * `pointer` is a CUdeviceptr in the GPU's primary context, the one that CUDA's runtime uses. The work that writes the limbs
- * must have ended before the call. The call waits for the copy. Every integer must be below 2^bits: nothing checks this.
- * `*out` is to be freed by warpmp_batch_free.
+ * must have ended before the call, and nothing may write to them during the call, which waits for the copy. Every integer
+ * must be below 2^bits: nothing checks this. `lanes` may be 0; then `pointer` may be NULL. `*out` is to be freed by
+ * warpmp_batch_free.
  *
  * Errors: WARPMP_BAD_ARGUMENT if the session has no GPU, `pointer` is NULL or not aligned to 4 bytes, or `bits` is 0;
  * WARPMP_OUT_OF_MEMORY; WARPMP_DEVICE_FAILED.
@@ -203,11 +204,11 @@ warpmp_code warpmp_batch_from_device64(const warpmp_session *session,
  * Writes lanes x ceil(bits / 32) limbs of 32 bits of a batch on a GPU to `pointer` on the same GPU, which has room for
  * `capacity` limbs.
  *
- * `pointer` is as for warpmp_batch_from_device32. No work of others may use the memory during the call. The call waits for
- * the operations before and for the copy.
+ * `pointer` is as for warpmp_batch_from_device32. Nothing else may use the memory during the call. The call waits for the
+ * operations before and for the copy. A batch without lanes is written nowhere, and `pointer` may be NULL.
  *
  * Errors: WARPMP_BAD_ARGUMENT if `capacity` is too small, the session has no GPU, the batch is on the host or another
- * session's, or `pointer` is NULL or not aligned to 4 bytes; WARPMP_DEVICE_FAILED.
+ * session's, or `pointer` is NULL, not aligned to 4 bytes, or within the memory of the batch itself; WARPMP_DEVICE_FAILED.
  */
 warpmp_code warpmp_batch_to_device32(const warpmp_session *session,
                                      const warpmp_batch *batch,

@@ -14,15 +14,19 @@ const fn stride(shape: Shape, limb_words: usize) -> usize {
     shape.limbs().next_multiple_of(limb_words)
 }
 
-/// The caller's memory, on the session's GPU.
+/// The caller's memory, on the session's GPU; none for no words, whatever the pointer.
 ///
 /// # Safety
-/// `pointer` is null, or memory of the session's GPU with that many words, which stays allocated as long as the result.
-unsafe fn memory(session: &warpmp_session, pointer: *const c_void, words: usize) -> Result<Buffer, Failure> {
+/// `pointer` is null, or memory of the session's GPU with that many words. The memory stays allocated as long as the result,
+/// and nothing else uses it meanwhile.
+unsafe fn memory(session: &warpmp_session, pointer: *const c_void, words: usize) -> Result<Option<Buffer>, Failure> {
     let device = session.session.device().map(|device| device.info());
     let Some(info) = device.filter(|info| info.kind == Kind::Cuda) else {
         return Err(Failure::argument("the session computes on no GPU, so it has no device memory"));
     };
+    if words == 0 {
+        return Ok(None);
+    }
     let address = pointer.addr() as u64;
     if address == 0 {
         return Err(Failure::argument("`pointer` is a null pointer"));
@@ -32,7 +36,8 @@ unsafe fn memory(session: &warpmp_session, pointer: *const c_void, words: usize)
     }
     let bytes = (words as u64).checked_mul(4).ok_or_else(|| Failure::argument("the limbs do not fit in memory"))?;
     // SAFETY: the caller's promise.
-    unsafe { borrowed(info.ordinal, address, bytes) }.map_err(|error| engine::Error::from(error).into())
+    let buffer = unsafe { borrowed(info.ordinal, address, bytes) };
+    Ok(Some(buffer.map_err(engine::Error::from)?))
 }
 
 /// A batch with the limbs at `pointer`.
@@ -55,8 +60,10 @@ unsafe fn from_device(
         // SAFETY: the caller's promise.
         let session = unsafe { read(session, "session") }?;
         // SAFETY: the caller's promise; the call waits for the copy.
-        let memory = unsafe { memory(session, pointer, shape.lanes.saturating_mul(stride)) }?;
-        let batch = session.session.copy_from(&memory, stride, shape)?;
+        let batch = match unsafe { memory(session, pointer, shape.lanes.saturating_mul(stride)) }? {
+            Some(memory) => session.session.copy_from(&memory, stride, shape)?,
+            None => session.session.reserve(shape)?,
+        };
         session.session.wait()?;
         // SAFETY: `out` is not null, and the caller promises that it can be written.
         unsafe { out.write(warpmp_batch::into_raw(Place::Device(batch))) };
@@ -88,10 +95,20 @@ unsafe fn to_device(
             )));
         }
         // SAFETY: the caller's promise; the call waits for the copy.
-        let memory = unsafe { memory(session, pointer, words) }?;
+        let Some(memory) = unsafe { memory(session, pointer, words) }? else { return Ok(()) };
+        if overlaps(batch, &memory) {
+            return Err(Failure::argument("`pointer` is within the memory of the batch itself"));
+        }
         session.session.copy_to(batch, &memory, stride)?;
         Ok(session.session.wait()?)
     })
+}
+
+/// Does a batch share memory with the caller's?
+fn overlaps(batch: &DeviceBatch, memory: &Buffer) -> bool {
+    let range = |buffer: &Buffer| buffer.address().map(|start| start..start + buffer.bytes());
+    let (own, other) = (batch.buffer().and_then(range), range(memory));
+    own.zip(other).is_some_and(|(own, other)| own.start < other.end && other.start < own.end)
 }
 
 /// The batch, if it is on a device.
@@ -109,8 +126,9 @@ unsafe fn resident<'a>(batch: *const warpmp_batch) -> Result<&'a DeviceBatch, Fa
 /// Makes a batch on the session's GPU, a copy of lanes x ceil(bits / 32) limbs of 32 bits that are on this GPU already.
 ///
 /// `pointer` is a CUdeviceptr in the GPU's primary context, the one that CUDA's runtime uses. The work that writes the limbs
-/// must have ended before the call. The call waits for the copy. Every integer must be below 2^bits: nothing checks this.
-/// `*out` is to be freed by warpmp_batch_free.
+/// must have ended before the call, and nothing may write to them during the call, which waits for the copy. Every integer
+/// must be below 2^bits: nothing checks this. `lanes` may be 0; then `pointer` may be NULL. `*out` is to be freed by
+/// warpmp_batch_free.
 ///
 /// Errors: WARPMP_BAD_ARGUMENT if the session has no GPU, `pointer` is NULL or not aligned to 4 bytes, or `bits` is 0;
 /// WARPMP_OUT_OF_MEMORY; WARPMP_DEVICE_FAILED.
@@ -148,11 +166,11 @@ pub unsafe extern "C" fn warpmp_batch_from_device64(
 /// Writes lanes x ceil(bits / 32) limbs of 32 bits of a batch on a GPU to `pointer` on the same GPU, which has room for
 /// `capacity` limbs.
 ///
-/// `pointer` is as for warpmp_batch_from_device32. No work of others may use the memory during the call. The call waits for
-/// the operations before and for the copy.
+/// `pointer` is as for warpmp_batch_from_device32. Nothing else may use the memory during the call. The call waits for the
+/// operations before and for the copy. A batch without lanes is written nowhere, and `pointer` may be NULL.
 ///
 /// Errors: WARPMP_BAD_ARGUMENT if `capacity` is too small, the session has no GPU, the batch is on the host or another
-/// session's, or `pointer` is NULL or not aligned to 4 bytes; WARPMP_DEVICE_FAILED.
+/// session's, or `pointer` is NULL, not aligned to 4 bytes, or within the memory of the batch itself; WARPMP_DEVICE_FAILED.
 ///
 /// # Safety
 /// The handles are alive; `pointer` has room for `capacity` limbs.

@@ -182,7 +182,11 @@ static void device_memory(const char *engine) {
     const uint64_t limbs[6] = {1, 2, 3, UINT32_MAX, UINT64_MAX, 5};
     warpmp_batch *a = batch_of(limbs, 3, 96), *there = NULL, *room = NULL, *back = NULL;
     EXPECT(warpmp_batch_upload(session, a, &there) == WARPMP_OK);
-    EXPECT(warpmp_batch_reserve(session, 3, 128, &room) == WARPMP_OK);
+    /* Memory full of ones: words that a copy leaves as they were are seen. */
+    const uint64_t ones[6] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    warpmp_batch *full = batch_of(ones, 3, 128), *empty = batch_of(NULL, 0, 96), *nothing = NULL;
+    EXPECT(warpmp_batch_upload(session, full, &room) == WARPMP_OK);
+    EXPECT(warpmp_batch_upload(session, empty, &nothing) == WARPMP_OK);
     void *pointer = warpmp_batch_device_pointer(room);
     EXPECT(warpmp_batch_to_device64(session, a, &pointer, 6) == WARPMP_BAD_ARGUMENT);
     SAYS("the batch is on the host");
@@ -197,11 +201,19 @@ static void device_memory(const char *engine) {
         SAYS("computes on no GPU");
         EXPECT(warpmp_batch_from_device64(session, &pointer, 3, 96, &back) == WARPMP_BAD_ARGUMENT);
         SAYS("computes on no GPU");
+        EXPECT(warpmp_batch_to_device64(session, nothing, NULL, 0) == WARPMP_BAD_ARGUMENT);
+        EXPECT(warpmp_batch_from_device64(session, NULL, 0, 96, &back) == WARPMP_BAD_ARGUMENT);
     } else {
         EXPECT(warpmp_batch_to_device64(session, there, NULL, 6) == WARPMP_BAD_ARGUMENT);
         SAYS("`pointer` is a null pointer");
         EXPECT(warpmp_batch_from_device64(session, (char *)pointer + 1, 1, 96, &back) == WARPMP_BAD_ARGUMENT);
         SAYS("not aligned");
+        EXPECT(warpmp_batch_to_device32(session, room, (char *)pointer + 16, 12) == WARPMP_BAD_ARGUMENT);
+        SAYS("within the memory of the batch itself");
+        EXPECT(warpmp_batch_to_device64(session, nothing, NULL, 0) == WARPMP_OK);
+        EXPECT(warpmp_batch_from_device32(session, NULL, 0, 96, &back) == WARPMP_OK);
+        EXPECT(warpmp_batch_lanes(back) == 0 && warpmp_batch_bits(back) == 96);
+        warpmp_batch_free(back);
         uint64_t found[6];
         EXPECT(warpmp_batch_to_device64(session, there, pointer, 6) == WARPMP_OK);
         EXPECT(warpmp_batch_to_limbs64(session, room, found, 6) == WARPMP_OK);
@@ -219,6 +231,9 @@ static void device_memory(const char *engine) {
     warpmp_batch_free(a);
     warpmp_batch_free(there);
     warpmp_batch_free(room);
+    warpmp_batch_free(full);
+    warpmp_batch_free(empty);
+    warpmp_batch_free(nothing);
     warpmp_session_close(session);
 }
 

@@ -198,6 +198,46 @@ fn the_books_program() {
     assert_eq!(text(&run(&mut Command::new(binary)).stdout), "21 55\n");
 }
 
+/// `install` puts the header, the libraries and a file for `pkg-config` where programs find them.
+#[test]
+fn an_installed_library() {
+    let folder = tempfile::tempdir().unwrap();
+    let prefix = folder.path().join("prefix");
+    let output = Command::new(repository().join("crates/capi/install"))
+        .arg(&prefix)
+        .env("WARPMP_BUILT", libraries())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for file in ["include/warpmp.h", "lib/libwarpmp.so", "lib/libwarpmp.a"] {
+        assert!(prefix.join(file).is_file(), "{file}");
+    }
+    if !exists("pkg-config") {
+        eprintln!("skipped: pkg-config is not here");
+        return;
+    }
+    let ask = |options: &[&str]| {
+        let output = Command::new("pkg-config")
+            .args(options)
+            .arg("warpmp")
+            .env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout).trim().to_owned()
+    };
+    assert_eq!(ask(&["--modversion"]), env!("CARGO_PKG_VERSION"));
+    assert!(ask(&["--static", "--libs"]).contains("-ldl"));
+    let (source, program) = (repository().join("crates/capi/tests/version.c"), folder.path().join("program"));
+    // A shell reads the flags, as it does where people write $(pkg-config ...).
+    let flags = ask(&["--cflags", "--libs"]);
+    let line = format!("cc -Wall -Werror -o '{}' '{}' {flags}", program.display(), source.display());
+    let output = Command::new("sh").args(["-c", &line]).output().unwrap();
+    assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+    let output = run(Command::new(program).env("LD_LIBRARY_PATH", prefix.join("lib")));
+    assert_eq!(text(&output.stdout).trim(), env!("CARGO_PKG_VERSION"));
+}
+
 /// A C++ program includes the header, and the static library links.
 #[test]
 fn other_ways_to_link() {

@@ -199,6 +199,8 @@ fn arrays_of_integers() {
     assert!(run.ok().ends_with("\n15 = 3 * 5\n"), "{}", run.ok());
     let ecm = ["ecm", "n.npy", "--b1", "200", "--b2", "10000", "--sigma", "3:2227979599", "-q"];
     assert_eq!(dir.run(&ecm).ok(), "14517577769892627371 = 858109519 * 16918094309\n15 = (15)\n");
+    dir.run(&["sub", "n", "20", "-o", "n.npy", "-q"]).ok();
+    dir.run(&["factor", "n.npy"]).fails(1, &["n.npy: row 1 is negative; this command takes no negative numbers"]);
     dir.write("bad.npy", "no array");
     dir.run(&["factor", "bad.npy"]).fails(1, &["bad.npy: "]);
     dir.run(&["factor", "no-file"]).fails(1, &["no-file: there is no such file, and it is no number"]);

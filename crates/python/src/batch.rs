@@ -45,6 +45,14 @@ impl Batch {
         Self(Place::Host(rows))
     }
 
+    /// The engine of the batch's device.
+    pub(crate) fn engine(&self) -> Arc<Engine> {
+        match &self.0 {
+            Place::Host(_) => engine::cpu(),
+            Place::Device(_, engine) => engine.clone(),
+        }
+    }
+
     /// The lanes on the host.
     pub(crate) fn rows(&self, py: Python<'_>) -> Result<Rows> {
         match &self.0 {

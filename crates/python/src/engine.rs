@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 use pyo3::prelude::*;
 use warpmp::{Selector, Session};
+use warpmp_numtheory::factor;
 
 use crate::error::{Failure, Result};
 
@@ -13,6 +14,19 @@ use crate::error::{Failure, Result};
 pub(crate) struct Engine {
     pub(crate) name: String,
     pub(crate) session: Session,
+    factoring: OnceLock<factor::Engine>,
+}
+
+impl Engine {
+    fn new(name: String, session: Session) -> Self {
+        Self { name, session, factoring: OnceLock::new() }
+    }
+
+    /// The same device for elliptic curves. It keeps its kernels.
+    pub(crate) fn factoring(&self) -> &factor::Engine {
+        self.factoring
+            .get_or_init(|| self.session.device().cloned().map_or_else(factor::Engine::cpu, factor::Engine::on))
+    }
 }
 
 impl fmt::Debug for Engine {
@@ -21,7 +35,7 @@ impl fmt::Debug for Engine {
     }
 }
 
-static CPU: LazyLock<Arc<Engine>> = LazyLock::new(|| Arc::new(Engine { name: "cpu".into(), session: Session::cpu() }));
+static CPU: LazyLock<Arc<Engine>> = LazyLock::new(|| Arc::new(Engine::new("cpu".into(), Session::cpu())));
 
 /// The engines that were opened, by name. They stay open.
 static OPEN: LazyLock<Mutex<HashMap<String, Arc<Engine>>>> = LazyLock::new(Mutex::default);
@@ -53,7 +67,7 @@ pub(crate) fn open(name: &str) -> Result<Arc<Engine>> {
     if let Some(engine) = open.get(&name) {
         return Ok(engine.clone());
     }
-    let engine = Arc::new(Engine { name: name.clone(), session: Session::on(selector)? });
+    let engine = Arc::new(Engine::new(name.clone(), Session::on(selector)?));
     open.insert(name, engine.clone());
     Ok(engine)
 }

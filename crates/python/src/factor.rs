@@ -3,7 +3,7 @@
 use num_bigint::BigUint;
 use pyo3::prelude::*;
 use warpmp_numtheory::factor::{
-    Attempts, Bounds, Depth, Factorisation, Factors, Method, Origin, Plan, RATIO, Sigma, Stage, factor, search,
+    Attempts, Bounds, Depth, Factorisation, Factors, Method, Origin, Plan, RATIO, Sigma, Stage, factor_on, search_on,
 };
 
 use crate::batch::Batch;
@@ -49,7 +49,7 @@ fn whole_row(found: Factors) -> Found {
     (Big(found.n), primes, found.composites.into_iter().map(|it| Big(it.number)).collect(), found.attempts)
 }
 
-/// Attempts of one method on all integers.
+/// Attempts of one method on all integers, on the batch's device.
 fn attempt(
     py: Python<'_>,
     numbers: &Bound<'_, Batch>,
@@ -60,11 +60,12 @@ fn attempt(
     let rows = numbers.get().rows(py)?;
     let b2 = bounds.1.unwrap_or_else(|| bounds.0.saturating_mul(RATIO).min(Bounds::MOST));
     let bounds = Bounds::new(bounds.0, b2).map_err(|error| Failure::value(error.to_string()))?;
+    let engine = numbers.get().engine();
     let flag = flag();
     let watch = flag.clone();
     watched(py, &*watch, progress, move || {
         let plan = Plan { bounds, attempts, one: false };
-        let outcome = search(&rows.view().to_biguints(), &plan, &*flag, &mut |_, _| {})?;
+        let outcome = search_on(engine.factoring(), &rows.view().to_biguints(), &plan, &*flag, &mut |_, _| {})?;
         flag.check(1.0)?;
         Ok(outcome.numbers.into_iter().map(|found| row(found, bounds)).collect())
     })
@@ -122,7 +123,7 @@ pub(crate) fn pp1(
     attempt(py, numbers, (b1, b2), attempts, progress.as_ref())
 }
 
-/// Whole factorisations.
+/// Whole factorisations. Curves run on the batch's device.
 #[pyfunction]
 #[pyo3(name = "factor", signature = (numbers, digits, seed, progress=None))]
 pub(crate) fn factor_all(
@@ -133,10 +134,11 @@ pub(crate) fn factor_all(
     progress: Option<Bound<'_, PyAny>>,
 ) -> Result<Vec<Found>> {
     let rows = numbers.get().rows(py)?;
+    let engine = numbers.get().engine();
     let flag = flag();
     let watch = flag.clone();
     watched(py, &*watch, progress.as_ref(), move || {
-        let known = factor(&rows.view().to_biguints(), Depth { digits, seed }, &*flag)?;
+        let known = factor_on(engine.factoring(), &rows.view().to_biguints(), Depth { digits, seed }, &*flag)?;
         flag.check(1.0)?;
         Ok(known.numbers.into_iter().map(whole_row).collect())
     })

@@ -1,47 +1,37 @@
 //! Python's integers as lanes, and lanes as Python's integers.
 //!
-//! The stable interface of Python has no access to an integer's digits, and a call of `int.to_bytes` for each integer costs
-//! more than its conversion. Two modules of the standard library convert whole lists in C: `marshal` writes integers as
-//! digits of 15 bits faster than anything else, and `pickle` reads integers from bytes faster than anything else. Python
-//! converts a list in pieces that fit in a core's cache. All cores turn the pieces that Python wrote into limbs, and another
-//! thread writes the pieces that Python reads next.
+//! Where the layout of Python's integers is known, all cores read their digits, and lanes are written to the digits of new
+//! integers. Elsewhere `int.to_bytes` and `int.from_bytes` convert each integer.
 
-use std::ops::Range;
-use std::sync::mpsc;
-use std::thread;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use numpy::PyArray1;
+use num_bigint::{BigInt, BigUint};
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyList;
-use rayon::prelude::*;
+use pyo3::types::{PyInt, PyList};
 
 use crate::batch::Batch;
-use crate::error::{Failure, Result};
-use crate::numbers::{self, Number};
-use crate::rows::{Rows, is_negative};
+use crate::digits::{self, DIGIT_BITS};
+use crate::error::Result;
+use crate::long::{Layout, Long, Mould};
+use crate::numbers::{self, Big, Number};
+use crate::rows::{Rows, bit_length, is_negative, negated};
 
-/// The version of the format: the last one that does not look for objects that occur twice.
-const MARSHAL_VERSION: u32 = 2;
-/// Bits of a digit of marshal.
-const DIGIT_BITS: usize = 15;
+/// Integers that are made between two looks for Ctrl-C.
+const PIECE: usize = 1 << 16;
 
-/// Bytes of a piece, about.
-const PIECE_BYTES: usize = 1 << 19;
-/// The integers of a piece that marshal writes.
-const PIECE: usize = 4096;
-/// The most pieces that wait for Python.
-const WAITING: usize = 4;
+/// Are the digits of integers read and written in place, where this is possible?
+static IN_PLACE: AtomicBool = AtomicBool::new(true);
 
-/// An integer as marshal writes it.
-#[derive(Clone, Copy)]
-enum Marshalled<'a> {
-    Small(i32),
-    /// Digits of 15 bits in two bytes each, least significant first; the last one is not zero.
-    Long {
-        negative: bool,
-        digits: &'a [u8],
-    },
+/// Sets whether the digits of integers are read and written in place, where this is possible, and tells whether it is. Tests
+/// compare both ways.
+#[pyfunction]
+pub(crate) fn convert_in_place(py: Python<'_>, wanted: bool) -> bool {
+    IN_PLACE.store(wanted, Ordering::Relaxed);
+    layout(py).is_some()
+}
+
+fn layout(py: Python<'_>) -> Option<Layout> {
+    Layout::of(py).filter(|_| IN_PLACE.load(Ordering::Relaxed))
 }
 
 /// One lane for each integer of a list, and whether they are two's complements.
@@ -55,189 +45,97 @@ pub(crate) fn from_ints(
     signed: Option<bool>,
 ) -> Result<Option<(Batch, bool)>> {
     let py = numbers.py();
-    let dumps = py.import("marshal")?.getattr("dumps")?;
-    let mut pieces: Vec<PyBackedBytes> = Vec::with_capacity(numbers.len() / PIECE + 1);
-    for first in (0..numbers.len()).step_by(PIECE) {
-        py.check_signals()?;
-        let piece = numbers.get_slice(first, first + PIECE);
-        let Ok(data) = dumps.call1((piece, MARSHAL_VERSION)) else { return Ok(None) };
-        pieces.push(data.extract().map_err(PyErr::from)?);
+    if let Some(layout) = layout(py) {
+        let read = numbers.iter().map(|number| layout.read(number)).collect();
+        built(py, read, bits, signed)
+    } else {
+        let read = numbers.iter().map(|number| by_bytes(&number)).collect::<PyResult<_>>()?;
+        built::<BigInt>(py, read, bits, signed)
     }
-    py.detach(|| {
-        let read: Option<Vec<_>> = pieces.par_iter().map(|data| read(data)).collect();
-        let Some(numbers) = read else { return Ok(None) };
-        let (rows, signed) = numbers::build(&numbers.concat(), bits, signed)?;
-        Ok(Some((Batch::host(rows), signed)))
-    })
 }
 
-/// The integers of a marshalled list; none if there is anything else in it.
-fn read(data: &[u8]) -> Option<Vec<Marshalled<'_>>> {
-    let (b'[', rest) = data.split_first()? else { return None };
-    let (count, mut rest) = split_u32(rest)?;
-    let mut numbers = Vec::with_capacity(rest.len() / 5);
-    for _ in 0..count {
-        let (code, after) = rest.split_first()?;
-        let number;
-        (number, rest) = match code {
-            b'i' => {
-                let (word, after) = split_u32(after)?;
-                (Marshalled::Small(word as i32), after)
-            }
-            b'l' => {
-                let (word, after) = split_u32(after)?;
-                let digits = (word as i32).unsigned_abs() as usize;
-                let (digits, after) = after.split_at_checked(2 * digits)?;
-                (Marshalled::Long { negative: (word as i32) < 0, digits }, after)
-            }
-            b'T' => (Marshalled::Small(1), after),
-            b'F' => (Marshalled::Small(0), after),
-            _ => return None,
-        };
-        numbers.push(number);
+fn built<N: Number + Send>(
+    py: Python<'_>,
+    numbers: Option<Vec<N>>,
+    bits: Option<usize>,
+    signed: Option<bool>,
+) -> Result<Option<(Batch, bool)>> {
+    let Some(numbers) = numbers else { return Ok(None) };
+    let (rows, signed) = py.detach(|| numbers::build(&numbers, bits, signed))?;
+    Ok(Some((Batch::host(rows), signed)))
+}
+
+/// The integer; none if the object is not of the type `int` itself.
+fn by_bytes(number: &Bound<'_, PyAny>) -> PyResult<Option<BigInt>> {
+    if !number.is_exact_instance_of::<PyInt>() {
+        return Ok(None);
     }
-    Some(numbers)
+    number.py().check_signals()?;
+    let magnitude = BigInt::from(number.abs()?.extract::<Big>()?.0);
+    Ok(Some(if number.lt(0)? { -magnitude } else { magnitude }))
 }
 
-fn split_u32(data: &[u8]) -> Option<(u32, &[u8])> {
-    let (word, rest) = data.split_first_chunk()?;
-    Some((u32::from_le_bytes(*word), rest))
-}
-
-fn digits(bytes: &[u8]) -> impl DoubleEndedIterator<Item = u32> + '_ {
-    bytes.chunks_exact(2).map(|pair| u32::from(u16::from_le_bytes([pair[0], pair[1]])))
-}
-
-impl Number for Marshalled<'_> {
+impl Number for Long {
     fn is_negative(&self) -> bool {
-        match self {
-            Self::Small(number) => *number < 0,
-            Self::Long { negative, .. } => *negative,
-        }
+        self.is_negative()
     }
 
     fn bits(&self) -> usize {
-        match self {
-            Self::Small(number) => (u32::BITS - number.unsigned_abs().leading_zeros()) as usize,
-            Self::Long { digits: bytes, .. } => {
-                let top = digits(bytes).next_back().unwrap_or(0);
-                (bytes.len() / 2).saturating_sub(1) * DIGIT_BITS + (u32::BITS - top.leading_zeros()) as usize
-            }
-        }
+        self.digits().split_last().map_or(0, |(top, below)| below.len() * DIGIT_BITS + top.ilog2() as usize + 1)
     }
 
     fn is_power_of_two(&self) -> bool {
-        match self {
-            Self::Small(number) => number.unsigned_abs().is_power_of_two(),
-            Self::Long { digits: bytes, .. } => digits(bytes).map(u32::count_ones).sum::<u32>() == 1,
-        }
+        self.digits().split_last().is_some_and(|(top, below)| top.is_power_of_two() && below.iter().all(|it| *it == 0))
     }
 
     fn write(&self, row: &mut [u32]) {
-        let bytes = match self {
-            Self::Small(number) => return row[0] = number.unsigned_abs(),
-            Self::Long { digits, .. } => *digits,
-        };
-        let (mut buffer, mut held, mut place) = (0_u64, 0, 0);
-        for digit in digits(bytes) {
-            buffer |= u64::from(digit) << held;
-            held += DIGIT_BITS;
-            if held >= 32 {
-                row[place] = buffer as u32;
-                place += 1;
-                buffer >>= 32;
-                held -= 32;
-            }
-        }
-        if buffer != 0 {
-            row[place] = buffer as u32;
-        }
+        digits::write_limbs(row, self.digits());
     }
 }
 
 /// Each lane as an integer.
 pub(crate) fn to_ints<'py>(py: Python<'py>, rows: &Rows, signed: bool) -> Result<Bound<'py, PyList>> {
     let shape = rows.shape();
-    let pickle = Pickle::new(shape.bits, signed)?;
-    let loads = py.import("pickle")?.getattr("loads")?;
-    let lanes = (PIECE_BYTES / pickle.record_bytes()).max(1);
-    let read = |data| loads.call1((PyArray1::from_vec(py, data),));
-    if shape.lanes <= lanes {
-        let numbers = read(pickle.write(rows, 0..shape.lanes))?;
-        return Ok(numbers.cast_into().map_err(PyErr::from)?);
-    }
-    let numbers = PyList::empty(py);
-    thread::scope(|scope| {
-        let (sender, receiver) = mpsc::sync_channel(WAITING);
-        let write = move || {
-            for first in (0..shape.lanes).step_by(lanes) {
-                // Nobody listens any more if the caller was interrupted.
-                if sender.send(pickle.write(rows, first..(first + lanes).min(shape.lanes))).is_err() {
-                    return;
-                }
-            }
-        };
-        thread::Builder::new().name("warpmp".into()).spawn_scoped(scope, write)?;
-        for data in receiver {
-            py.check_signals()?;
-            numbers.call_method1("extend", (read(data)?,))?;
+    let mut maker = Maker { py, bits: shape.bits, signed, mould: layout(py).map(Mould::new) };
+    let mut numbers = Vec::with_capacity(shape.lanes);
+    for piece in rows.limbs().chunks(PIECE * shape.limbs()) {
+        py.check_signals()?;
+        for lane in piece.chunks_exact(shape.limbs()) {
+            numbers.push(maker.number(lane)?);
         }
-        Ok::<_, PyErr>(())
-    })?;
-    Ok(numbers)
+    }
+    Ok(PyList::new(py, numbers)?)
 }
 
-/// How the lanes of a batch are pickled: each as a record of the same length.
-struct Pickle {
+/// Makes integers of lanes.
+struct Maker<'py> {
+    py: Python<'py>,
     /// The bits of a lane, and whether it is a two's complement.
     bits: usize,
     signed: bool,
-    /// The operation that reads an integer, with the number of its bytes.
-    head: Vec<u8>,
-    bytes: usize,
+    mould: Option<Mould<'py>>,
 }
 
-impl Pickle {
-    fn new(bits: usize, signed: bool) -> Result<Self> {
-        // A byte for the sign of numbers that have none.
-        let bytes = bits / 8 + 1;
-        let head = if let Ok(short) = u8::try_from(bytes) {
-            vec![0x8a, short]
-        } else {
-            let long = u32::try_from(bytes).map_err(|_| Failure::overflow("lanes are too wide for integers"))?;
-            [&[0x8b], &long.to_le_bytes()[..]].concat()
-        };
-        Ok(Self { bits, signed, head, bytes })
-    }
-
-    fn record_bytes(&self) -> usize {
-        self.head.len() + self.bytes
-    }
-
-    /// A pickled list of these lanes.
-    fn write(&self, rows: &Rows, lanes: Range<usize>) -> Vec<u8> {
-        let (begin, end) = (b"\x80\x02](", b"e.");
-        let limbs = rows.shape().limbs();
-        let mut data = Vec::with_capacity(begin.len() + lanes.len() * self.record_bytes() + end.len());
-        data.extend_from_slice(begin);
-        for lane in rows.limbs()[lanes.start * limbs..lanes.end * limbs].chunks_exact(limbs) {
-            data.extend_from_slice(&self.head);
-            self.write_lane(&mut data, lane);
-        }
-        data.extend_from_slice(end);
-        data
-    }
-
-    /// The bytes of a lane, least significant first, with a sign.
-    fn write_lane(&self, data: &mut Vec<u8>, lane: &[u32]) {
-        let start = data.len();
-        for limb in lane {
-            data.extend_from_slice(&limb.to_le_bytes());
-        }
-        data.resize(start + self.bytes, 0);
+impl<'py> Maker<'py> {
+    fn number(&mut self, lane: &[u32]) -> PyResult<Bound<'py, PyAny>> {
         if self.signed && is_negative(lane, self.bits) {
-            // Ones above the lane's bits.
-            data[start + self.bits / 8] |= 0xff << (self.bits % 8);
+            self.signed_magnitude(&negated(lane, self.bits), true)
+        } else {
+            self.signed_magnitude(lane, false)
         }
+    }
+
+    fn signed_magnitude(&mut self, limbs: &[u32], negative: bool) -> PyResult<Bound<'py, PyAny>> {
+        let bits = bit_length(limbs);
+        if bits < u64::BITS as usize {
+            let limb = |at| limbs.get(at).map_or(0, |limb| i64::from(*limb));
+            let small = limb(1) << 32 | limb(0);
+            return Ok((if negative { -small } else { small }).into_pyobject(self.py)?.into_any());
+        }
+        if let Some(mould) = &mut self.mould {
+            return mould.cast(self.py, limbs, bits, negative);
+        }
+        let number = Big(BigUint::from_slice(limbs)).into_pyobject(self.py)?;
+        if negative { number.neg() } else { Ok(number) }
     }
 }

@@ -4,7 +4,9 @@
 //! batch       the class Batch: lanes on the host or on a device, in and out of NumPy
 //! rows        lanes of the host: views, widths, gathering
 //! numbers     numbers of any origin as lanes
-//! integers    Python's integers, through the formats of marshal and pickle
+//! integers    Python's integers as lanes, and back
+//! long        the digits of Python's integers, in place
+//! digits      limbs of 32 bits as digits of 30 bits, and back
 //! text        numbers as text and as bytes
 //! engine      sessions by the names of devices
 //! apply       operations, in pieces where they take long
@@ -18,16 +20,19 @@
 //!
 //! Python code (`python/warpmp`) has the types that people use. A call that computes detaches from the interpreter.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod apply;
 mod batch;
 mod collatz;
+mod digits;
 mod ecdlp;
 mod engine;
 mod error;
 mod factor;
 mod integers;
+#[allow(unsafe_code, reason = "Python's stable interface has no access to the digits of integers")]
+mod long;
 mod numbers;
 mod numtheory;
 mod rows;
@@ -52,7 +57,7 @@ mod _native {
     #[pymodule_export]
     use crate::factor::{ecm, factor_all, pm1, pp1};
     #[pymodule_export]
-    use crate::integers::from_ints;
+    use crate::integers::{convert_in_place, from_ints};
     #[pymodule_export]
     use crate::numtheory::{batch_gcd, is_prime, next_primes};
     #[pymodule_export]

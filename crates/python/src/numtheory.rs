@@ -1,7 +1,5 @@
 //! Primality and common factors.
 
-use std::sync::Arc;
-
 use num_bigint::{BigInt, BigUint};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -11,19 +9,10 @@ use warpmp_numtheory::batch_gcd::{self as shared_factors, Finding};
 use warpmp_numtheory::primality::{self, Bases, Tester};
 
 use crate::apply::piece_lanes;
-use crate::batch::{Batch, Place};
-use crate::engine::{self, Engine};
+use crate::batch::Batch;
 use crate::error::Result;
 use crate::numbers::{self, Big};
 use crate::watch::{Flag, flag, watched};
-
-/// The engine of the batch's device.
-fn engine_of(batch: &Batch) -> Arc<Engine> {
-    match &batch.0 {
-        Place::Host(_) => engine::cpu(),
-        Place::Device(_, engine) => engine.clone(),
-    }
-}
 
 /// Stops the tests of a piece. Their progress is only a piece's.
 struct Pieces<'f>(&'f Flag);
@@ -45,7 +34,7 @@ pub(crate) fn is_prime<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyArray1<bool>>> {
     let rows = numbers.get().rows(py)?;
-    let engine = engine_of(numbers.get());
+    let engine = numbers.get().engine();
     let flag = flag();
     let watch = flag.clone();
     let verdicts = watched(py, &*watch, progress.as_ref(), move || {
@@ -81,7 +70,7 @@ pub(crate) fn next_primes(
     progress: Option<Bound<'_, PyAny>>,
 ) -> Result<Batch> {
     let rows = numbers.get().rows(py)?;
-    let engine = engine_of(numbers.get());
+    let engine = numbers.get().engine();
     let flag = flag();
     let watch = flag.clone();
     watched(py, &*watch, progress.as_ref(), move || {
@@ -104,7 +93,7 @@ pub(crate) fn batch_gcd(
     progress: Option<Bound<'_, PyAny>>,
 ) -> Result<Vec<Found>> {
     let rows = moduli.get().rows(py)?;
-    let engine = engine_of(moduli.get());
+    let engine = moduli.get().engine();
     let flag = flag();
     let watch = flag.clone();
     watched(py, &*watch, progress.as_ref(), move || {

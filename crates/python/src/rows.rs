@@ -167,7 +167,7 @@ pub(crate) fn negate(row: &mut [u32], bits: usize) {
     mask(row, bits);
 }
 
-fn negated(row: &[u32], bits: usize) -> Vec<u32> {
+pub(crate) fn negated(row: &[u32], bits: usize) -> Vec<u32> {
     let mut row = row.to_vec();
     negate(&mut row, bits);
     row

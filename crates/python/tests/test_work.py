@@ -117,6 +117,10 @@ def test_factors():
     assert [it.n for it in known] == numbers and all(it.complete for it in known) and shares[-1] == 1.0
     assert [len(it.primes) for it in known] == [0, 0, 1, 12, 3, 2, 2]
     assert known == wp.factor(numbers, digits=15, seed=1)
+    curve = {"b1": 200, "b2": 10000, "sigma": "3:974277738"}
+    for on_device in wp.ecm(first, device="sim", **curve), wp.ecm(wp.array([first], device="sim"), **curve):
+        assert on_device == wp.ecm(first, **curve) and on_device[0].complete
+    assert wp.factor(first, digits=5, seed=1, device="sim") == wp.factor(first, digits=5, seed=1)
     for wrong in [
         lambda: wp.ecm(15, 2),
         lambda: wp.ecm(15, 100, sigma="2:7"),

@@ -65,6 +65,7 @@ const LGPL: &[&str] = &["rug", "gmp-mpfr-sys"];
 const UNSAFE_PATHS: &[&str] = &[
     "crates/capi/src",
     "crates/device/src/cuda",
+    "crates/python/src/long.rs",
     "crates/simd/src/avx2.rs",
     "crates/simd/src/fft/eight.rs",
     "crates/simd/src/fft/four.rs",
@@ -75,7 +76,7 @@ const UNSAFE_PATHS: &[&str] = &[
 ];
 
 /// Crates with such a path; all others forbid unsafe code.
-const UNSAFE_CRATES: &[&str] = &["warpmp-capi", "warpmp-device", "warpmp-simd", "warpmp-collatz"];
+const UNSAFE_CRATES: &[&str] = &["warpmp-capi", "warpmp-device", "warpmp-python", "warpmp-simd", "warpmp-collatz"];
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()

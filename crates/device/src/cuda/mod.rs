@@ -91,7 +91,9 @@ impl CudaDevice {
 ///
 /// # Safety
 /// `address` is device memory of the GPU of this number, in its primary context, `bytes` long. It stays allocated as long as
-/// the buffer lives.
+/// the buffer lives. While work on the buffer is queued or runs, nothing else writes to the memory, and nothing else reads what
+/// the work writes. The buffer must not share memory with another buffer of the same copy or launch: [`Device`] compares
+/// whole buffers, and does not see that two buffers overlap.
 pub unsafe fn borrowed(ordinal: usize, address: u64, bytes: u64) -> Result<Buffer> {
     let device = CudaDevice::open(ordinal)?;
     Ok(Buffer { bytes, backend: Backend::Cuda(Allocation::borrowed(&device.context, address)) })

@@ -13,6 +13,7 @@ unless `Array.to` says so. Functions have gmpy2's names where gmpy2 has them.
 
 from . import collatz, ecdlp
 from ._array import Array, concatenate, where
+from ._arrow import from_arrow
 from ._create import array, from_dlpack, from_limbs, get_device, load, random, save, set_device, zeros
 from ._factors import Factors, Find, ecm, factor, pm1, pp1
 from ._functions import (
@@ -81,6 +82,7 @@ __all__ = [
     "f_divmod",
     "factor",
     "fma",
+    "from_arrow",
     "from_dlpack",
     "from_limbs",
     "gcd",

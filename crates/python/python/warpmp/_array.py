@@ -168,12 +168,26 @@ class Array:
             batch = batch.resize(bits, self._signed)
         return np.asarray(batch).view(word.newbyteorder("<"))
 
-    def to_bytes(self, length: int | None = None, byteorder: ByteOrder = "big") -> list[bytes]:
-        """The bytes of each lane, all as long; by default as long as the width needs."""
+    def byte_rows(self, length: int | None = None, byteorder: ByteOrder = "big") -> NDArray[np.uint8]:
+        """The bytes of each lane as a row of NumPy's; by default as long as the width needs."""
         length = -(-self.bits // 8) if length is None else length
         wide = self.resize(8 * length).to_limbs(np.uint8)[:, :length]
-        rows = np.ascontiguousarray(wide[:, ::-1] if byteorder == "big" else wide).tobytes()
-        return [rows[first : first + length] for first in range(0, length * len(self), length)]
+        return np.ascontiguousarray(wide[:, ::-1] if byteorder == "big" else wide)
+
+    def to_bytes(self, length: int | None = None, byteorder: ByteOrder = "big") -> list[bytes]:
+        """The bytes of each lane, all as long; by default as long as the width needs."""
+        rows = self.byte_rows(length, byteorder)
+        width, data = rows.shape[1], rows.tobytes()
+        return [data[first : first + width] for first in range(0, len(data), width)]
+
+    def to_arrow(self, length: int | None = None, byteorder: ByteOrder = "big") -> Any:
+        """A column of `pyarrow` of the type `fixed_size_binary`, with the bytes of `to_bytes`: for tables, and for Parquet.
+
+        A lane without a result is null. Signed numbers are two's complements.
+        """
+        from ._arrow import to_arrow
+
+        return to_arrow(self, length, byteorder)
 
     def save(self, path: Any) -> None:
         """Writes the limbs to a file of NumPy, which `load` and the program `warpmp` read."""

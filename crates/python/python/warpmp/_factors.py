@@ -67,30 +67,39 @@ def _seed(seed: int | None) -> int:
     return secrets.randbits(63) if seed is None else seed
 
 
+def _placed(numbers: Number, device: str | None) -> _native.Batch:
+    batch = unsigned(as_array(numbers, device))._batch
+    return batch if device is None else batch.to(device)
+
+
 def factor(
-    numbers: Number, *, digits: int = 30, seed: int | None = None, progress: Progress = False
+    numbers: Number, *, digits: int = 30, seed: int | None = None, device: str | None = None, progress: Progress = False
 ) -> list[Factors]:
     """The factorisation of each number: trial division, powers, primality, P-1, P+1, and curves with rising bounds.
 
     The search goes on until all factors are prime, or until a factor of `digits` decimal digits is found with a probability of
     1 - 1/e. A composite of at most twice as many digits is factored completely. The same seed gives the same curves.
+
+    Curves run on `device`, by default on the array's. The CPU does the rest, and the result is the same on every device.
     """
     if not 1 <= digits <= 65:
         raise ValueError(f"digits is from 1 to 65, not {digits}")
-    return _factors(_native.factor(unsigned(as_array(numbers))._batch, digits, _seed(seed), callback(progress)))
+    return _factors(_native.factor(_placed(numbers, device), digits, _seed(seed), callback(progress)))
 
 
 def ecm(
     numbers: Number, b1: int, b2: int | None = None, *,
-    curves: int = 1, sigma: str | None = None, seed: int | None = None, progress: Progress = False,
+    curves: int = 1, sigma: str | None = None, seed: int | None = None, device: str | None = None,
+    progress: Progress = False,
 ) -> list[Factors]:
     """Looks for factors of each number by elliptic curves with the bounds `b1` and `b2`; `b2` is 100 times `b1` without this.
 
     `sigma` names the first curve as GMP-ECM does, `"3:17"`; the next ones have the next sigmas. Without it the curves are of
     Suyama's family and depend on the seed and the number. Numbers are odd, or their factors 2 are split off.
+
+    The curves run on `device`, by default on the array's: integers of at most 16384 bits on a GPU, longer ones on the CPU.
     """
-    batch = unsigned(as_array(numbers))._batch
-    return _factors(_native.ecm(batch, b1, b2, curves, sigma, _seed(seed), callback(progress)))
+    return _factors(_native.ecm(_placed(numbers, device), b1, b2, curves, sigma, _seed(seed), callback(progress)))
 
 
 def pm1(numbers: Number, b1: int, b2: int | None = None, *, x0: int = 3, progress: Progress = False) -> list[Factors]:

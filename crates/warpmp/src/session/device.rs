@@ -65,8 +65,9 @@ impl Session {
         engine.copy_rows(batch.shape, memory, stride, batch, Direction::Out)
     }
 
-    /// Waits until the operations on batches of the GPU are done, for others that read their memory. The CPU has nothing to
-    /// wait for.
+    /// Waits until this session has done all operations and copies on batches that stay on the GPU. Call it before another
+    /// library reads the memory of a batch. It does not wait for other sessions. On the CPU and on the simulator every call
+    /// does its work before it returns, so this returns at once.
     ///
     /// # Errors
     /// [`Error::Device`], of operations before.
@@ -119,8 +120,9 @@ impl Session {
         Ok(self.run_device(operation, operands, None, into, false)?.0)
     }
 
-    /// Would [`Session::apply_device`] of these operands return at once? On a GPU it does once the kernels are compiled and
-    /// loaded: then it queues the work. The CPU and the simulator do the work during the call.
+    /// Does [`Session::apply_device`] with operands of these shapes queue its work and return at once? True on a GPU if the
+    /// kernels are loaded: the session keeps those of the last 64 operations and shapes. False on a GPU if the driver must
+    /// compile or load them first, and always on the CPU and on the simulator, which do the work during the call.
     pub fn only_queues(&self, operation: Operation, operands: &[Shape]) -> bool {
         match &self.engine {
             Engine::Cpu(_) => false,
