@@ -1,8 +1,6 @@
 //! The readers of operands, for the targets in `fuzz/` and their corpora.
 
-use std::sync::Arc;
-
-use warpmp::{Session, operation::SLOW_MAX_BITS};
+use warpmp::operation::SLOW_MAX_BITS;
 
 use crate::{
     error::Result,
@@ -12,7 +10,6 @@ use crate::{
         tuple::TupleReader,
     },
     numbers::{self, Lines, Numbers},
-    pool::Pool,
 };
 
 /// Bytes of a chunk: so few that files have several.
@@ -34,11 +31,10 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Vec<String>, String> {
 pub(crate) fn each(source: Source, mut each: impl FnMut(&[u32])) -> Result<()> {
     let mut reader = TupleReader::new(vec![source], CHUNK)?;
     let names = reader.names();
-    let pool = Pool::new(&Arc::new(Session::cpu()), false);
-    while let Some(chunk) = reader.next_chunk()? {
+    while let Some(mut chunk) = reader.next_chunk()? {
         let most = CHUNK + SLOW_MAX_BITS / 8 + LINE_LIMIT;
         assert!(chunk.bytes() <= most, "{} bytes of a chunk", chunk.bytes());
-        let operands = numbers::operands(&chunk, &names, &pool, None, Lines::Unsigned)?;
+        let operands = numbers::operands(&mut chunk, &names, None, Lines::Unsigned)?;
         let numbers::Operands { mut columns, places, lanes, .. } = operands;
         let numbers = Numbers::new(columns.swap_remove(0).unwrap_or_default(), places);
         (0..lanes).for_each(|lane| each(numbers.lane(lane)));

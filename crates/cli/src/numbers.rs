@@ -15,11 +15,10 @@ use crate::{
         column,
         error::{FileError, LineProblem},
         npy::NpyProblem,
-        source::{Raw, RawRows},
+        source::{Raw, RawRows, is_negative},
         text::{Digits, Entry, RawText},
-        tuple::RawTuple,
+        tuple::{RawOperand, RawTuple},
     },
-    pool::Pool,
 };
 
 /// Lanes stay together while that at most doubles their memory, or costs no more limbs than this.
@@ -90,6 +89,14 @@ impl Numbers {
         self.batches
     }
 
+    /// All integers one after the other, if their rows have this many limbs and lie in order.
+    pub(crate) fn rows(&self, limbs: usize) -> Option<&Batch<'static>> {
+        match (&self.batches[..], &self.places) {
+            ([batch], None) if batch.shape().limbs() == limbs => Some(batch),
+            _ => None,
+        }
+    }
+
     /// Limbs of the widest batch.
     pub(crate) fn max_limbs(&self) -> usize {
         self.batches.iter().map(|batch| batch.shape().limbs()).max().unwrap_or(0)
@@ -104,33 +111,37 @@ pub(crate) fn row<'a>(batches: &'a [Batch<'_>], places: Option<&[(u32, u32)]>, l
     (&batches[batch].limbs()[row * limbs..][..limbs], bits)
 }
 
-/// Checks and sorts the integers of a chunk. `names` are those of the inputs, for messages; rows go to
-/// memory from `pool`. `widths`: those of the operands' batches, if they are asked for.
+/// Checks and sorts the integers of a chunk; its rows become batches as they lie in memory. `names` are the names of the inputs, for
+/// messages. `widths`: the widths of the operands' batches, if they are asked for.
 pub(crate) fn operands(
-    tuple: &RawTuple,
+    tuple: &mut RawTuple,
     names: &[String],
-    pool: &Pool,
     widths: Option<&[usize]>,
     kind: Lines,
 ) -> Result<Operands> {
     let width = |operand: usize| widths.and_then(|widths| widths.get(operand).copied());
-    let raws = tuple.operands.iter().map(|operand| operand.raw.as_ref().filter(|_| !operand.is_single));
+    let lanes = tuple.lanes();
+    let raws = tuple.operands.iter_mut().map(RawOperand::each_lane);
     let checked = raws.zip(names).enumerate();
-    let columns = checked
+    let mut columns = checked
         .map(|(i, (raw, name))| raw.map(|raw| Lanes::check(raw, name, width(i), kind)).transpose())
         .collect::<Result<Vec<_>>>()?;
-    let lanes = tuple.lanes();
     let present: Vec<&Lanes<'_>> = columns.iter().flatten().collect();
     let groups = if widths.is_some() { vec![None] } else { group(&present, lanes) };
+    let missing = present.iter().filter_map(|column| column.missing()).reduce(|mut all, missing| {
+        all.iter_mut().zip(missing).for_each(|(all, missing)| *all |= missing);
+        all
+    });
     let mut places = if groups.len() == 1 { None } else { Some(vec![(0, 0); lanes]) };
     let mut operands: Vec<Option<Vec<Batch<'static>>>> =
         columns.iter().map(|column| column.is_some().then(Vec::new)).collect();
     let mut signs = vec![Vec::new(); columns.len()];
     for (number, members) in groups.iter().enumerate() {
-        for (i, ((batches, column), name)) in operands.iter_mut().zip(&columns).zip(names).enumerate() {
+        for (i, ((batches, column), name)) in operands.iter_mut().zip(&mut columns).zip(names).enumerate() {
             if let (Some(batches), Some(column)) = (batches, column) {
-                batches.push(column.batch(members.as_deref(), name, pool, width(i))?);
-                if let Some(negative) = column.signs() {
+                let negative = column.signs();
+                batches.push(column.batch(members.as_deref(), name, width(i))?);
+                if let Some(negative) = negative {
                     let row = |lane: &u32| negative[*lane as usize];
                     let of_batch = members.as_ref().map(|members| members.iter().map(row).collect());
                     signs[i].push(of_batch.unwrap_or(negative));
@@ -143,21 +154,17 @@ pub(crate) fn operands(
             }
         }
     }
-    let missing = present.iter().filter_map(|column| column.missing()).reduce(|mut all, missing| {
-        all.iter_mut().zip(missing).for_each(|(all, missing)| *all |= missing);
-        all
-    });
     Ok(Operands { columns: operands, signs, missing: missing.unwrap_or_default(), places, lanes })
 }
 
 /// The single integer of an operand.
-pub(crate) fn single(raw: &Raw, name: &str, pool: &Pool, bits: Option<usize>) -> Result<Single> {
-    let lanes = Lanes::check(raw, name, bits, Lines::Results)?;
-    if let (Some(_), Raw::Text(text)) = (lanes.missing(), raw) {
+pub(crate) fn single(raw: &mut Raw, name: &str, bits: Option<usize>) -> Result<Single> {
+    let mut lanes = Lanes::check(raw, name, bits, Lines::Results)?;
+    if let (Some(_), Lanes::Entries { text, .. }) = (lanes.missing(), &lanes) {
         return Err(line_error(text, name, (0, LineProblem::NoResult)));
     }
     let is_negative = lanes.signs().and_then(|signs| signs.first().copied());
-    Ok(Single { batch: lanes.batch(None, name, pool, bits)?, is_negative })
+    Ok(Single { batch: lanes.batch(None, name, bits)?, is_negative })
 }
 
 /// One operand's integers, found to be numbers.
@@ -173,21 +180,21 @@ enum Lanes<'a> {
         negative: Vec<bool>,
         missing: Vec<bool>,
     },
-    Rows(&'a RawRows),
+    Rows(&'a mut RawRows),
 }
 
 impl<'a> Lanes<'a> {
     /// Checks the integers of a source: they have at most `asked` bits, or else as many as the source allows.
-    fn check(raw: &'a Raw, name: &str, asked: Option<usize>, kind: Lines) -> Result<Self> {
+    fn check(raw: &'a mut Raw, name: &str, asked: Option<usize>, kind: Lines) -> Result<Self> {
         match raw {
-            Raw::Rows(rows) if rows.is_signed && kind == Lines::Unsigned => match rows.signs().position(|sign| sign) {
-                Some(row) => {
+            Raw::Rows(rows) => {
+                let refused = if kind == Lines::Unsigned { rows.signs().position(|sign| sign) } else { None };
+                if let Some(row) = refused {
                     let problem = NpyProblem::NegativeRow { row: rows.first_row + row as u64 };
-                    Err(FileError::Npy { path: name.into(), problem }.into())
+                    return Err(FileError::Npy { path: name.into(), problem }.into());
                 }
-                None => Ok(Self::Rows(rows)),
-            },
-            Raw::Rows(rows) => Ok(Self::Rows(rows)),
+                Ok(Self::Rows(rows))
+            }
             Raw::Text(text) => {
                 let limit = asked.unwrap_or(text.limit());
                 let digits = each_line(text, |line| Digits::check(line, limit));
@@ -245,7 +252,7 @@ impl<'a> Lanes<'a> {
 
     /// The lanes called `members` (all, if none are named), as wide as the widest of them; rows of an
     /// array keep its width.
-    fn batch(&self, members: Option<&[u32]>, name: &str, pool: &Pool, asked: Option<usize>) -> Result<Batch<'static>> {
+    fn batch(&mut self, members: Option<&[u32]>, name: &str, asked: Option<usize>) -> Result<Batch<'static>> {
         let lanes = members.map_or(self.len(), <[u32]>::len);
         let lane = |row: usize| members.map_or(row, |members| members[row] as usize);
         let width = (0..lanes).into_par_iter().map(|row| self.limbs(lane(row))).max().unwrap_or(1);
@@ -254,15 +261,17 @@ impl<'a> Lanes<'a> {
                 if let Some(bits) = asked {
                     return fixed(rows, name, lanes, bits);
                 }
-                let mut limbs = pool.take(lanes * width).unwrap_or_else(|| vec![0; lanes * width].into());
-                limbs.as_mut_slice().par_chunks_exact_mut(width).enumerate().for_each(|(row, out)| {
-                    for (limb, value) in out.iter_mut().zip(rows.row(lane(row))) {
-                        *limb = value;
+                let mut limbs = match members {
+                    None => rows.take_limbs(),
+                    Some(members) => {
+                        let chosen = members.iter().flat_map(|lane| rows.row(*lane as usize).iter().copied());
+                        chosen.collect::<Vec<u32>>().into()
                     }
-                    if rows.is_negative(lane(row)) {
-                        column::negate(out);
-                    }
-                });
+                };
+                if rows.is_signed {
+                    let negative = limbs.as_mut_slice().par_chunks_exact_mut(width).filter(|row| is_negative(row));
+                    negative.for_each(column::negate);
+                }
                 Ok(Batch::from_buffer(Shape::new(lanes, 32 * width), limbs)?)
             }
             Self::Text { digits, text } | Self::Entries { digits, text, .. } => {
@@ -296,7 +305,7 @@ fn fixed(rows: &RawRows, name: &str, lanes: usize, limit: usize) -> Result<Batch
     let mut row = Vec::with_capacity(rows.row_limbs);
     for (lane, out) in limbs.chunks_exact_mut(width).enumerate() {
         row.clear();
-        row.extend(rows.row(lane));
+        row.extend_from_slice(rows.row(lane));
         if rows.is_negative(lane) {
             column::negate(&mut row);
         }

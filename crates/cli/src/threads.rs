@@ -16,8 +16,8 @@ use crate::{
 /// The most threads that a user may ask for, if the machine has fewer cores. Idle threads look for work, and a thousand of
 /// them keep the cores from it.
 const MOST: usize = 256;
-/// Threads of the program that do not compute: they read, write, wait for signals, and drive a GPU.
-const OTHERS: usize = 6;
+/// Threads of the program that do not compute: they read, write, bring files to the disk, wait for signals, and drive a GPU.
+const OTHERS: usize = 7;
 /// Bytes that stay free beside the threads: some stacks. The allocators of C libraries keep smaller blocks (glibc: below
 /// 32 MiB) after they are freed, and a block that was kept says nothing of the memory that is left.
 const ROOM: usize = 48 << 20;

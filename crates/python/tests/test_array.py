@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -21,7 +22,9 @@ def test_integers_by_their_digits(in_place):
     numbers = [0, 1, 2, 255, 256, 257, *edges, *[x * x ^ (x >> 7) for x in edges]]
     known = _native.convert_in_place(in_place)
     try:
-        assert known == in_place, "the layout of integers is not known"
+        if in_place and sys.version_info >= (3, 15):
+            pytest.skip("the layout of integers of this Python is not known: crates/python/src/long.rs lists the versions")
+        assert known == in_place
         for row in (numbers, [-x for x in numbers], [x * (-1) ** i for i, x in enumerate(numbers)]):
             shown = [str(x) for x in row]
             a = wp.array(row)

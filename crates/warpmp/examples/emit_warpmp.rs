@@ -228,6 +228,8 @@ const MODULAR: &[ModularCase] = &[
     (Operation::Rem, "group", &[6000, 3000], None, 104),
     (Operation::Gcd, "thread", &[256, 256], None, 64),
     (Operation::Gcd, "group", &[4096, 4096], None, 80),
+    (Operation::Gcd, "group", &[16384, 16384], None, 168),
+    (Operation::InvMod, "group", &[16384, 16384], None, 255),
     (Operation::Jacobi, "thread", &[256, 256], None, 80),
     (Operation::Jacobi, "group", &[4096, 4096], None, 96),
     (Operation::Lcm, "group", &[1024, 1000], None, 168),

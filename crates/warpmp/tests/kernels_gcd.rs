@@ -114,6 +114,19 @@ fn divisors_by_one_lane() {
     check_gcd([33, 400], 40, None);
 }
 
+/// A number that has a warp takes its steps by runs of zeros: a bit takes 2.1 steps, and 30 steps some 370 instructions and those of the
+/// numbers' products.
+#[test]
+fn instructions_of_a_number_a_warp() {
+    let spec = Gcd::new(OperandShape::each(16384), OperandShape::each(16384));
+    assert_eq!(spec.layout.group, 32);
+    let [a, b] = [1, 2].map(|seed| numbers(Pattern::Random, 2, 16384, seed));
+    let outcome = run_plain(&spec, &[(spec.operands[0], &a), (spec.operands[1], &b)], &[512], 2);
+    assert_eq!(outcome.results[0], [gcd(&a[0], &b[0]), gcd(&a[1], &b[1])]);
+    let a_bit = outcome.counters.instructions().warps as f64 / (2.0 * 16384.0);
+    assert!(a_bit < 70.0, "{a_bit}");
+}
+
 #[test]
 fn divisors_by_groups() {
     check_gcd([1024, 1024], 10, None);

@@ -173,9 +173,10 @@ fn spawn_reader(
         let mut tuple = reader.next_chunk();
         // There is no pool if the engine did not open.
         let Ok(pool) = pool.recv() else { return };
+        reader.set_pool(pool);
         loop {
-            let chunk = tuple
-                .and_then(|tuple| tuple.map(|tuple| prepared(tuple, &names, &pool, widths.as_deref())).transpose());
+            let chunk =
+                tuple.and_then(|tuple| tuple.map(|tuple| prepared(tuple, &names, widths.as_deref())).transpose());
             let last = !matches!(chunk, Ok(Some(_)));
             if sender.send(chunk).is_err() || last {
                 break;
@@ -188,12 +189,12 @@ fn spawn_reader(
 }
 
 /// The operands of a chunk.
-fn prepared(tuple: RawTuple, names: &[String], pool: &Pool, widths: Option<&[usize]>) -> Result<Chunk> {
-    let operands = numbers::operands(&tuple, names, pool, widths, Lines::Results)?;
+fn prepared(mut tuple: RawTuple, names: &[String], widths: Option<&[usize]>) -> Result<Chunk> {
+    let operands = numbers::operands(&mut tuple, names, widths, Lines::Results)?;
     let mut singles = Vec::new();
-    for (i, (operand, name)) in tuple.operands.iter().zip(names).enumerate() {
-        singles.push(match &operand.raw {
-            Some(raw) if operand.is_single => Some(numbers::single(raw, name, pool, widths.map(|widths| widths[i]))?),
+    for (i, (operand, name)) in tuple.operands.iter_mut().zip(names).enumerate() {
+        singles.push(match &mut operand.raw {
+            Some(raw) if operand.is_single => Some(numbers::single(raw, name, widths.map(|widths| widths[i]))?),
             _ => None,
         });
     }

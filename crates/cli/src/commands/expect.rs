@@ -127,7 +127,12 @@ impl Expected {
         let chunk = Comparison { operation, columns, status, name, first_lane, limit: self.limit, hex: self.hex };
         let lanes = columns.first().map_or(0, |column| column.numbers.lanes());
         let mut raw = self.source.empty();
-        while raw.lanes() < lanes && self.source.push(&mut raw)? {}
+        while raw.lanes() < lanes {
+            let missing = lanes - raw.lanes();
+            if !self.source.push_many(&mut raw, missing, None)? {
+                break;
+            }
+        }
         let present = raw.lanes();
         let difference = match &raw {
             Raw::Text(text) if present > 0 => {
@@ -206,8 +211,7 @@ impl Comparison<'_> {
     /// Compares a lane's result with its row, which has the sign in all bits above, and zeros for no result.
     fn compare_row(&self, rows: &RawRows, lane: usize, result: usize) -> Result<()> {
         let column = &self.columns[result];
-        let expected: Vec<u32> = rows.row(lane).collect();
-        let is_negative = rows.is_signed && expected.last().is_some_and(|top| top >> 31 == 1);
+        let (expected, is_negative) = (rows.row(lane).to_vec(), rows.is_negative(lane));
         let expected = if is_negative { column::negated(expected) } else { expected };
         let (found_negative, found) = column.magnitude(lane);
         if is_negative == found_negative && trimmed(&expected) == trimmed(&found) {

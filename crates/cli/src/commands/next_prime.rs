@@ -1,11 +1,11 @@
 //! `warpmp next-prime`: the least prime above each integer of a file.
 
-use std::{sync::Arc, time::Instant};
+use std::time::Instant;
 
 use num_bigint::BigUint;
 use rayon::prelude::*;
 use serde::Serialize;
-use warpmp::{Batch, Operation, Session, Shape};
+use warpmp::{Batch, Operation, Shape};
 use warpmp_numtheory::primality::next_primes;
 
 use crate::{
@@ -22,7 +22,6 @@ use crate::{
         tuple::TupleReader,
     },
     numbers::{self, Lines, Numbers, row},
-    pool::Pool,
     progress::Progress,
     summary::{in_brackets, scaled, scaled_seconds},
 };
@@ -62,7 +61,7 @@ pub(crate) fn run(args: &NextPrime) -> Result<()> {
         bits,
     });
     let (session, reason) = engine::open_for(args.device.selector, work, args.summary.hides_notes())?;
-    let (names, pool) = (reader.names(), Pool::new(&Arc::new(Session::cpu()), false));
+    let names = reader.names();
     let mut report = Report {
         op: "next-prime",
         bits: 0,
@@ -72,9 +71,9 @@ pub(crate) fn run(args: &NextPrime) -> Result<()> {
         total_seconds: 0.0,
         lanes_per_second: 0.0,
     };
-    while let Some(chunk) = reader.next_chunk()? {
+    while let Some(mut chunk) = reader.next_chunk()? {
         interrupt::check()?;
-        let operands = numbers::operands(&chunk, &names, &pool, None, Lines::Unsigned)?;
+        let operands = numbers::operands(&mut chunk, &names, None, Lines::Unsigned)?;
         let batches = operands.columns[0].as_ref().ok_or(Error::Bug)?;
         let number = |lane: usize| BigUint::from_slice(row(batches, operands.places.as_deref(), lane).0);
         let integers: Vec<BigUint> = (0..operands.lanes).into_par_iter().map(number).collect();

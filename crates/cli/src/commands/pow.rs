@@ -1,6 +1,6 @@
 //! `warpmp pow`: powers with all their bits.
 
-use std::{collections::BTreeMap, sync::Arc, time::Instant};
+use std::{collections::BTreeMap, time::Instant};
 
 use num_bigint::BigUint;
 use serde::Serialize;
@@ -23,7 +23,6 @@ use crate::{
         tuple::TupleReader,
     },
     numbers::{self, Lines, Numbers, Single, row},
-    pool::Pool,
     progress::Progress,
     summary::{Lost, in_brackets, scaled, scaled_seconds},
 };
@@ -94,7 +93,7 @@ pub(crate) fn run(args: &Power) -> Result<()> {
     let work = reader.estimate().map(|(lanes, bits)| Work { operation: Operation::Mul, lanes, bits: 16 * bits });
     let (session, reason) = engine::open_for(args.device.selector, work, args.summary.hides_notes())?;
     progress.phase(engine::first_phase(&session));
-    let (names, pool) = (reader.names(), Pool::new(&Arc::new(Session::cpu()), false));
+    let names = reader.names();
     let device = session.engine().name.clone();
     let mut report = Report {
         op: "pow",
@@ -108,14 +107,14 @@ pub(crate) fn run(args: &Power) -> Result<()> {
         lanes_per_second: 0.0,
     };
     let mut singles: Vec<Option<Single>> = vec![None, None];
-    while let Some(tuple) = reader.next_chunk()? {
+    while let Some(mut tuple) = reader.next_chunk()? {
         interrupt::check()?;
-        for (i, operand) in tuple.operands.iter().enumerate() {
-            if let (true, Some(raw)) = (operand.is_single, &operand.raw) {
-                singles[i] = Some(numbers::single(raw, &names[i], &pool, None)?);
+        for (i, operand) in tuple.operands.iter_mut().enumerate() {
+            if let (true, Some(raw)) = (operand.is_single, &mut operand.raw) {
+                singles[i] = Some(numbers::single(raw, &names[i], None)?);
             }
         }
-        let operands = numbers::operands(&tuple, &names, &pool, None, Lines::Results)?;
+        let operands = numbers::operands(&mut tuple, &names, None, Lines::Results)?;
         let places = operands.places.as_deref();
         let integer = |operand: usize, lane: usize| -> Result<(&[u32], bool)> {
             match (&operands.columns[operand], &singles[operand]) {

@@ -3,7 +3,6 @@
 use std::{
     ffi::{OsStr, OsString},
     fs,
-    sync::Arc,
     time::Instant,
 };
 
@@ -30,7 +29,6 @@ use crate::{
         tuple::TupleReader,
     },
     numbers::{self, Lines, row},
-    pool::Pool,
     progress::Progress,
     summary::{in_brackets, scaled, scaled_seconds},
 };
@@ -91,10 +89,9 @@ pub(crate) fn run(kind: Fold, name: &'static str, args: &Whole) -> Result<()> {
         let mut reader = TupleReader::new(vec![Source::open(file, MUL_MAX_BITS)?], args.chunk.chunk_bytes)?;
         let progress = Progress::new(reader.total_bytes(), "integers", args.summary.quiet);
         let names = reader.names();
-        let pool = Pool::new(&Arc::new(Session::cpu()), false);
-        while let Some(chunk) = reader.next_chunk()? {
+        while let Some(mut chunk) = reader.next_chunk()? {
             interrupt::check()?;
-            let operands = numbers::operands(&chunk, &names, &pool, None, Lines::Results)?;
+            let operands = numbers::operands(&mut chunk, &names, None, Lines::Results)?;
             if let Some(lane) = operands.missing.iter().position(|is_missing| *is_missing) {
                 let (path, line) = (names[0].clone(), chunk.line(lane));
                 return Err(FileError::Line { path, line, problem: LineProblem::Gap }.into());

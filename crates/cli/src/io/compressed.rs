@@ -17,6 +17,8 @@ use ruzstd::{
 };
 use zip::{CompressionMethod, ZipArchive, ZipWriter, write::SimpleFileOptions, write::StreamWriter};
 
+use super::plain::PlainFile;
+
 /// Bytes that are compressed together: a frame of `.zst`.
 const FRAME_BYTES: usize = 4 << 20;
 /// The name of the array that the program writes into an `.npz`, as `numpy.savez` calls it.
@@ -50,8 +52,20 @@ fn array_in_npz(name: &OsStr) -> Option<(PathBuf, String)> {
     (of(file.as_ref()) == Some(Compression::Npz)).then(|| (file.into(), array.into()))
 }
 
-/// An open file, and its length if it is known beforehand.
-pub(crate) type Input = (Box<dyn Read + Send>, Option<u64>);
+/// An open file.
+pub(crate) struct Input {
+    pub(crate) reader: Box<dyn Read + Send>,
+    /// Its length, if it is known beforehand.
+    pub(crate) total_bytes: Option<u64>,
+    /// The same file, if it is a regular one that is not compressed.
+    pub(super) plain: Option<PlainFile>,
+}
+
+impl Input {
+    fn new(reader: impl Read + Send + 'static, total_bytes: Option<u64>) -> Self {
+        Self { reader: Box::new(reader), total_bytes, plain: None }
+    }
+}
 
 /// Opens a file for reading. Compressed ones give what was compressed.
 ///
@@ -66,9 +80,14 @@ pub(crate) fn open(name: &OsStr) -> io::Result<Input> {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     Ok(match of(path.as_os_str()) {
-        None => (Box::new(file), metadata.is_file().then_some(metadata.len())),
-        Some(Compression::Gzip) => (Box::new(MultiGzDecoder::new(file)), None),
-        Some(Compression::Zstd) => (Box::new(Frames { source: Some(BufReader::new(file)), frame: None }), None),
+        // Files of the system that say that they are empty may have bytes.
+        None if metadata.is_file() && metadata.len() > 0 => {
+            let plain = PlainFile::of(&file);
+            Input { plain, ..Input::new(file, Some(metadata.len())) }
+        }
+        None => Input::new(file, metadata.is_file().then_some(0)),
+        Some(Compression::Gzip) => Input::new(MultiGzDecoder::new(file), None),
+        Some(Compression::Zstd) => Input::new(Frames { source: Some(BufReader::new(file)), frame: None }, None),
         Some(Compression::Npz) => entry(file, array.as_deref())?,
     })
 }
@@ -97,7 +116,7 @@ fn entry(file: File, name: Option<&str>) -> io::Result<Input> {
         CompressionMethod::Deflated => Box::new(DeflateDecoder::new(data)),
         other => return Err(io::Error::other(format!("an array compressed by {other}"))),
     };
-    Ok((Box::new(Checked { data: CrcReader::new(data), sum }), Some(size)))
+    Ok(Input::new(Checked { data: CrcReader::new(data), sum }, Some(size)))
 }
 
 /// The end of data whose checksum is not the stored one.
@@ -270,7 +289,7 @@ mod tests {
         archive.start_file(ARRAY, SimpleFileOptions::default().compression_method(CompressionMethod::Stored)).unwrap();
         archive.write_all(b"an array as it is").unwrap();
         archive.finish().unwrap();
-        let read = || open(path.as_os_str()).and_then(|(mut file, _)| file.read_to_end(&mut Vec::new()));
+        let read = || open(path.as_os_str()).and_then(|mut file| file.reader.read_to_end(&mut Vec::new()));
         assert!(matches!(read(), Ok(17)));
         let mut bytes = std::fs::read(&path).unwrap();
         let place = bytes.windows(5).position(|window| window == b"array").unwrap();
@@ -292,11 +311,11 @@ mod tests {
             assert!(compressed.len() < bytes.len(), "{name}");
             std::fs::write(&path, &compressed).unwrap();
             let mut found = Vec::new();
-            open(path.as_os_str()).unwrap().0.read_to_end(&mut found).unwrap();
+            open(path.as_os_str()).unwrap().reader.read_to_end(&mut found).unwrap();
             assert!(found == bytes, "{name}");
             // A file that was cut is an error.
             std::fs::write(&path, &compressed[..compressed.len() / 2]).unwrap();
-            let read = open(path.as_os_str()).and_then(|(mut file, _)| file.read_to_end(&mut Vec::new()));
+            let read = open(path.as_os_str()).and_then(|mut file| file.reader.read_to_end(&mut Vec::new()));
             assert!(read.is_err(), "{name}");
         }
     }

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{STDIN, aside::Aside, compressed::Encoder, error::FileError};
+use super::{STDIN, aside::Aside, compressed::Encoder, early::Early, error::FileError};
 use crate::{
     closed, console,
     error::{Error, Result},
@@ -36,7 +36,7 @@ enum Destination {
     Stdout(io::Stdout),
     /// A device or a pipe: there is nothing to rename.
     Special(File),
-    Aside(Aside),
+    Aside(Aside, Early),
 }
 
 impl Output {
@@ -84,7 +84,7 @@ impl Output {
     pub(crate) fn seekable(&self) -> Option<Result<File>> {
         match &self.destination {
             _ if self.encoder.is_some() => None,
-            Destination::Aside(aside) => Some(aside.file().try_clone().map_err(|source| self.error(source))),
+            Destination::Aside(aside, _) => Some(aside.file().try_clone().map_err(|source| self.error(source))),
             Destination::Stdout(_) | Destination::Special(_) => None,
         }
     }
@@ -111,7 +111,10 @@ impl Output {
         let written = match &mut self.destination {
             Destination::Stdout(stdout) => stdout.write_all(bytes),
             Destination::Special(file) => file.write_all(bytes),
-            Destination::Aside(aside) => aside.file().write_all(bytes),
+            Destination::Aside(aside, early) => {
+                let mut file = aside.file();
+                file.write_all(bytes).and_then(|()| early.wrote(file, bytes.len() as u64))
+            }
         };
         written.map_err(|source| self.error(source))
     }
@@ -119,10 +122,11 @@ impl Output {
     /// Everything is written: brings a file to the disk.
     pub(crate) fn sync(&mut self) -> Result<()> {
         self.end_encoding()?;
-        match &self.destination {
-            Destination::Aside(aside) => aside.file().sync_all().map_err(|source| self.error(source)),
+        let synced = match &mut self.destination {
+            Destination::Aside(aside, early) => early.join().and_then(|()| aside.file().sync_all()),
             Destination::Stdout(_) | Destination::Special(_) => Ok(()),
-        }
+        };
+        synced.map_err(|source| self.error(source))
     }
 
     /// Everything is written: makes it appear under its name.
@@ -131,7 +135,7 @@ impl Output {
         let finished = match self.destination {
             Destination::Stdout(mut stdout) => stdout.flush(),
             Destination::Special(mut file) => file.flush(),
-            Destination::Aside(aside) => aside.complete(),
+            Destination::Aside(aside, mut early) => early.join().and_then(|()| aside.complete()),
         };
         finished.map_err(|source| Error::write(&self.name, source))
     }
@@ -153,7 +157,7 @@ fn open_destination(name: &Path) -> io::Result<Destination> {
         metadata => Some(metadata?),
     };
     let Some(metadata) = existing else {
-        return Ok(Destination::Aside(Aside::new(missing(name)?, None)?));
+        return Ok(Destination::Aside(Aside::new(missing(name)?, None)?, Early::default()));
     };
     let stream =
         |name: &Path| Ok(Destination::Special(OpenOptions::new().write(true).truncate(metadata.is_file()).open(name)?));
@@ -164,7 +168,7 @@ fn open_destination(name: &Path) -> io::Result<Destination> {
     let Ok(target) = fs::canonicalize(name) else { return stream(name) };
     // A file that may not be written may not be replaced either.
     drop(OpenOptions::new().append(true).open(&target)?);
-    Ok(Destination::Aside(Aside::new(target, Some(metadata.permissions()))?))
+    Ok(Destination::Aside(Aside::new(target, Some(metadata.permissions()))?, Early::default()))
 }
 
 /// The file to make for a name that leads to no file: the name itself, or the end of a chain of links.

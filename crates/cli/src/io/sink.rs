@@ -1,6 +1,7 @@
 //! Integers to an output, chunk after chunk, as text or as `.npy`.
 
 use std::{
+    borrow::Cow,
     ffi::OsStr,
     fs::File,
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
@@ -8,6 +9,8 @@ use std::{
 
 use clap::ValueEnum;
 use rayon::prelude::*;
+use warpmp::Batch;
+use zerocopy::IntoBytes as _;
 
 use super::{
     column::{self, Column},
@@ -25,6 +28,8 @@ use crate::{
 const PIECE_LANES: usize = 256;
 /// A piece of long numbers has fewer lanes, about this many limbs, so that all threads get some.
 const PIECE_LIMBS: usize = 1 << 14;
+/// Pieces of a batch. One batch is written while the next one is formatted.
+const BATCH_PIECES: usize = 64;
 /// Bytes that are moved at a time.
 const BLOCK_BYTES: usize = 4 << 20;
 
@@ -140,9 +145,19 @@ fn write_text(columns: &[Column<'_>], status: Option<&Numbers>, hex: bool, outpu
         }
         lines
     };
-    let pieces: Vec<Vec<u8>> =
-        (0..lanes.div_ceil(piece_lanes)).into_par_iter().map(|k| piece(k * piece_lanes)).collect();
-    pieces.iter().try_for_each(|lines| output.write_all(lines))
+    let count = lanes.div_ceil(piece_lanes);
+    let formatted = |first: usize| -> Vec<Vec<u8>> {
+        (first..(first + BATCH_PIECES).min(count)).into_par_iter().map(|k| piece(k * piece_lanes)).collect()
+    };
+    let mut write = |pieces: Vec<Vec<u8>>| pieces.iter().try_for_each(|lines| output.write_all(lines));
+    let mut ready = formatted(0);
+    for next in (BATCH_PIECES..count).step_by(BATCH_PIECES) {
+        // A batch is written while the next one is formatted.
+        let (written, formatted) = rayon::join(|| write(ready), || formatted(next));
+        written?;
+        ready = formatted;
+    }
+    write(ready)
 }
 
 /// Rows of `limbs` limbs that are moved at a time.
@@ -151,7 +166,12 @@ fn block_rows(limbs: usize) -> u64 {
 }
 
 /// The integers as rows of `limbs` little-endian limbs.
-fn rows(column: &Column<'_>, limbs: usize) -> Vec<u8> {
+fn rows<'n>(column: &Column<'n>, limbs: usize) -> Cow<'n, [u8]> {
+    // The signs of two's complements that fill their limbs are where they belong.
+    let is_whole = |batch: &&Batch<'_>| !column.signed || batch.bits().is_multiple_of(32);
+    if let (true, Some(batch)) = (cfg!(target_endian = "little"), column.numbers.rows(limbs).filter(is_whole)) {
+        return batch.limbs().as_bytes().into();
+    }
     let mut bytes = vec![0; 4 * limbs * column.numbers.lanes()];
     bytes.par_chunks_exact_mut(4 * limbs).enumerate().for_each(|(lane, row)| {
         let (extended, sign) = if column.signed { column.extended(lane) } else { (Vec::new(), 0) };
@@ -160,7 +180,7 @@ fn rows(column: &Column<'_>, limbs: usize) -> Vec<u8> {
             bytes.copy_from_slice(&limb.to_le_bytes());
         }
     });
-    bytes
+    bytes.into()
 }
 
 /// An array whose shape is known at the end only. It is written to the output's own file if that can be rewritten, else to

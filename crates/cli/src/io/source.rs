@@ -3,18 +3,28 @@
 use std::{
     ffi::OsStr,
     io::{self, BufRead, BufReader, Read},
+    mem,
 };
 
 use dashu_int::UBig;
+use rayon::prelude::*;
+use warpmp::HostBuffer;
 use warpmp_collatz::expression;
+use zerocopy::IntoBytes as _;
 
 use super::{
-    STDIN, compressed,
+    STDIN,
+    compressed::{self, Input},
     error::{FileError, LineProblem},
+    lines::{Lines, Next},
     npy::{self, NpyHeader, NpyProblem},
+    plain::{self, PlainFile},
     text::{self, RawText},
 };
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    pool::Pool,
+};
 
 /// Bytes read at a time.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -28,10 +38,12 @@ pub(crate) enum Raw {
     Rows(RawRows),
 }
 
-/// Rows of `row_limbs` little-endian limbs of 32 bits each.
+/// Rows of `row_limbs` limbs of 32 bits each.
 #[derive(Debug)]
 pub(crate) struct RawRows {
-    pub(crate) bytes: Vec<u8>,
+    /// The limbs of all rows, until a batch takes them over.
+    limbs: HostBuffer,
+    lanes: usize,
     pub(crate) row_limbs: usize,
     /// Which row of the array is the first of these.
     pub(crate) first_row: u64,
@@ -41,25 +53,56 @@ pub(crate) struct RawRows {
 
 impl RawRows {
     /// The limbs of one row.
-    pub(crate) fn row(&self, lane: usize) -> impl Iterator<Item = u32> {
-        let bytes = &self.bytes[lane * 4 * self.row_limbs..][..4 * self.row_limbs];
-        bytes.chunks_exact(4).map(|bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    pub(crate) fn row(&self, lane: usize) -> &[u32] {
+        &self.limbs.as_slice()[lane * self.row_limbs..][..self.row_limbs]
     }
 
     /// Number of rows.
-    pub(crate) fn lanes(&self) -> usize {
-        self.bytes.len() / (4 * self.row_limbs)
+    pub(crate) const fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    /// The limbs of all rows. No row can be looked at after that.
+    pub(crate) fn take_limbs(&mut self) -> HostBuffer {
+        mem::replace(&mut self.limbs, Vec::new().into())
+    }
+
+    const fn bytes(&self) -> usize {
+        4 * self.lanes * self.row_limbs
     }
 
     /// Is the row a negative number?
     pub(crate) fn is_negative(&self, lane: usize) -> bool {
-        self.is_signed && self.bytes[4 * (lane + 1) * self.row_limbs - 1] >> 7 == 1
+        self.is_signed && is_negative(self.row(lane))
+    }
+
+    /// Room for more rows, the first ones in memory of the pool: the limbs of these rows.
+    fn grow(&mut self, count: usize, pool: Option<&Pool>) -> &mut [u32] {
+        let (old, new) = (self.lanes * self.row_limbs, (self.lanes + count) * self.row_limbs);
+        if 8 * old > new {
+            let mut limbs = self.take_limbs().into_vec();
+            limbs.resize(new, 0);
+            self.limbs = limbs.into();
+        } else {
+            // Zeros of new memory cost nothing until the threads read to them.
+            let memory = if old == 0 { pool.and_then(|pool| pool.take(new)) } else { None };
+            let mut grown = memory.unwrap_or_else(|| vec![0; new].into());
+            grown.as_mut_slice()[..old].copy_from_slice(&self.limbs.as_slice()[..old]);
+            self.limbs = grown;
+        }
+        self.lanes += count;
+        &mut self.limbs.as_mut_slice()[old..]
     }
 
     /// Which rows are negative?
     pub(crate) fn signs(&self) -> impl Iterator<Item = bool> {
         (0..self.lanes()).map(|lane| self.is_negative(lane))
     }
+}
+
+/// Is the two's complement of these limbs negative?
+pub(crate) fn is_negative(limbs: &[u32]) -> bool {
+    limbs.last().is_some_and(|top| top >> 31 == 1)
 }
 
 impl Raw {
@@ -75,7 +118,7 @@ impl Raw {
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Text(text) => text.bytes(),
-            Self::Rows(rows) => rows.bytes.len(),
+            Self::Rows(rows) => rows.bytes(),
         }
     }
 }
@@ -84,6 +127,8 @@ impl Raw {
 pub(crate) struct Source {
     name: String,
     reader: BufReader<Box<dyn Read + Send>>,
+    /// The same file, if all threads can read it at once. Rows come from here.
+    plain: Option<PlainFile>,
     /// Bytes in the file, if it is a regular one.
     total_bytes: Option<u64>,
     consumed_bytes: u64,
@@ -94,8 +139,16 @@ pub(crate) struct Source {
 
 #[derive(Debug)]
 enum Encoding {
-    Text { line: u64, blank: Option<u64> },
-    Npy { header: NpyHeader, rows_left: u64 },
+    Text {
+        line: u64,
+        blank: Option<u64>,
+    },
+    /// Text of a plain file, whose lines all threads split.
+    Plain(Lines),
+    Npy {
+        header: NpyHeader,
+        rows_left: u64,
+    },
 }
 
 impl Source {
@@ -124,7 +177,8 @@ impl Source {
             let total_bytes = Some(digits.len() as u64);
             let reader: Box<dyn Read + Send> = Box::new(io::Cursor::new(digits));
             let format = Encoding::Text { line: 0, blank: None };
-            Self { name: text.into(), reader: BufReader::new(reader), total_bytes, consumed_bytes: 0, limit, format }
+            let (name, reader) = (text.into(), BufReader::new(reader));
+            Self { name, reader, plain: None, total_bytes, consumed_bytes: 0, limit, format }
         };
         Some(value.map(source).map_err(|error| FileError::NoNumber { text: text.into(), error }.into()))
     }
@@ -141,6 +195,7 @@ impl Source {
         let mut source = Self {
             name: name.into(),
             reader: BufReader::with_capacity(16, Box::new(io::Cursor::new(bytes.to_vec()))),
+            plain: None,
             total_bytes: is_length_known.then_some(bytes.len() as u64),
             consumed_bytes: 0,
             limit: warpmp::operation::SLOW_MAX_BITS,
@@ -152,20 +207,23 @@ impl Source {
 
     fn unread(name: &OsStr, limit: usize) -> Result<Self> {
         let shown = if name == STDIN { "standard input".into() } else { name.to_string_lossy().into_owned() };
-        let (input, total_bytes): (Box<dyn Read + Send>, _) = if name == STDIN {
-            (Box::new(io::stdin()), None)
+        let Input { reader, total_bytes, plain } = if name == STDIN {
+            Input { reader: Box::new(io::stdin()), total_bytes: None, plain: None }
         } else {
             compressed::open(name).map_err(|source| Error::read(&shown, source))?
         };
-        let reader = BufReader::with_capacity(BUFFER_BYTES, input);
+        let reader = BufReader::with_capacity(BUFFER_BYTES, reader);
         let format = Encoding::Text { line: 0, blank: None };
-        Ok(Self { name: shown, reader, total_bytes, consumed_bytes: 0, limit, format })
+        Ok(Self { name: shown, reader, plain, total_bytes, consumed_bytes: 0, limit, format })
     }
 
     /// Tells text from arrays, as no text starts with the first byte of NumPy's magic. With `is_npy` it has to be an array.
     fn detect(&mut self, is_npy: bool) -> Result<()> {
         let first = self.reader.fill_buf().map_err(|source| Error::read(&self.name, source))?.first().copied();
         if first != Some(npy::MAGIC[0]) && !is_npy {
+            if let Some(file) = self.plain.take() {
+                self.format = Encoding::Plain(Lines::new(file));
+            }
             return Ok(());
         }
         let (header, header_bytes) = npy::read_header(&mut self.reader, &self.name, self.limit)?;
@@ -212,16 +270,17 @@ impl Source {
     pub(crate) const fn npy_header(&self) -> Option<&NpyHeader> {
         match &self.format {
             Encoding::Npy { header, .. } => Some(header),
-            Encoding::Text { .. } => None,
+            Encoding::Text { .. } | Encoding::Plain(_) => None,
         }
     }
 
     /// An empty chunk of this source's kind.
     pub(crate) fn empty(&self) -> Raw {
         match &self.format {
-            Encoding::Text { .. } => Raw::Text(RawText::with_limit(self.limit)),
+            Encoding::Text { .. } | Encoding::Plain(_) => Raw::Text(RawText::with_limit(self.limit)),
             Encoding::Npy { header, rows_left } => Raw::Rows(RawRows {
-                bytes: Vec::new(),
+                limbs: Vec::new().into(),
+                lanes: 0,
                 row_limbs: header.row_limbs(),
                 first_row: header.rows - rows_left,
                 is_signed: header.dtype.is_signed(),
@@ -233,18 +292,16 @@ impl Source {
     pub(crate) fn push(&mut self, raw: &mut Raw) -> Result<bool> {
         match raw {
             Raw::Text(text) => self.push_line(text),
-            Raw::Rows(rows) => self.push_rows(rows, 1),
+            Raw::Rows(rows) => self.push_rows(rows, 1, None),
         }
     }
 
-    /// As [`Source::push`]; of an array, as many integers at once as fill about `bytes`.
-    pub(crate) fn push_many(&mut self, raw: &mut Raw, bytes: usize) -> Result<bool> {
+    /// As [`Source::push`]; of an array this many integers at once, or as many as there are. Memory of the pool takes them if they are
+    /// the first of `raw`.
+    pub(crate) fn push_many(&mut self, raw: &mut Raw, count: usize, pool: Option<&Pool>) -> Result<bool> {
         match raw {
             Raw::Text(text) => self.push_line(text),
-            Raw::Rows(rows) => {
-                let count = (bytes / (4 * rows.row_limbs)).max(1);
-                self.push_rows(rows, count as u64)
-            }
+            Raw::Rows(rows) => self.push_rows(rows, count, pool),
         }
     }
 
@@ -263,6 +320,20 @@ impl Source {
     }
 
     fn push_line(&mut self, text: &mut RawText) -> Result<bool> {
+        if let Encoding::Plain(lines) = &mut self.format {
+            match lines.next().map_err(|source| Error::read(&self.name, source))? {
+                Next::Number { text: number, line, end } => {
+                    text.push(number, line);
+                    self.consumed_bytes = end;
+                    return Ok(true);
+                }
+                Next::End(bytes) => {
+                    self.consumed_bytes = bytes;
+                    return Ok(false);
+                }
+                Next::Odd => self.read_line_by_line()?,
+            }
+        }
         loop {
             let start = text.begin_line();
             let limit = text::LINE_LIMIT as u64 + 1;
@@ -306,33 +377,52 @@ impl Source {
         }
     }
 
+    /// Goes on line by line where the lines of a plain file have something that is not usual.
+    fn read_line_by_line(&mut self) -> Result<()> {
+        let text = Encoding::Text { line: 0, blank: None };
+        let Encoding::Plain(lines) = mem::replace(&mut self.format, text) else { return Err(Error::Bug) };
+        let (file, [bytes, line]) = lines.rest().map_err(|source| Error::read(&self.name, source))?;
+        self.reader = BufReader::with_capacity(BUFFER_BYTES, Box::new(file));
+        self.consumed_bytes = bytes;
+        self.format = Encoding::Text { line, blank: None };
+        Ok(())
+    }
+
     /// Appends rows: `count`, or as many as there are.
-    fn push_rows(&mut self, rows: &mut RawRows, count: u64) -> Result<bool> {
+    fn push_rows(&mut self, rows: &mut RawRows, count: usize, pool: Option<&Pool>) -> Result<bool> {
         let Encoding::Npy { header, rows_left } = &mut self.format else { return Err(Error::Bug) };
         if *rows_left == 0 {
-            let rest = self.reader.fill_buf().map_err(|source| Error::read(&self.name, source))?;
-            return if rest.is_empty() { Ok(false) } else { Err(self.npy_error(NpyProblem::TrailingBytes)) };
+            return if self.is_at_end()? { Ok(false) } else { Err(self.npy_error(NpyProblem::TrailingBytes)) };
         }
-        let count = count.min(*rows_left);
+        let count = usize::try_from(*rows_left).map_or(count, |left| left.min(count));
+        let first_row = header.rows - *rows_left;
+        *rows_left -= count as u64;
         let row_bytes = 4 * rows.row_limbs;
-        let mut end = rows.bytes.len();
-        rows.bytes.resize(end + count as usize * row_bytes, 0);
-        let start = end;
-        while end < rows.bytes.len() {
-            match self.reader.read(&mut rows.bytes[end..]) {
-                Ok(0) => {
-                    let row = header.rows - *rows_left + ((end - start) / row_bytes) as u64;
-                    let rows = header.rows;
-                    return Err(self.npy_error(NpyProblem::TruncatedAtRow { row, rows }));
-                }
-                Ok(read) => end += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(source) => return Err(Error::read(&self.name, source)),
-            }
+        let limbs = rows.grow(count, pool);
+        let bytes = limbs.as_mut_bytes();
+        let read = match &self.plain {
+            Some(file) => file.read_at(self.consumed_bytes, bytes),
+            None => plain::read_whole(bytes, |_, rest| self.reader.read(rest)),
+        };
+        let read = read.map_err(|source| Error::read(&self.name, source))?;
+        if read < count * row_bytes {
+            let (row, rows) = (first_row + (read / row_bytes) as u64, header.rows);
+            return Err(self.npy_error(NpyProblem::TruncatedAtRow { row, rows }));
         }
-        *rows_left -= count;
-        self.consumed_bytes += (end - start) as u64;
+        if cfg!(target_endian = "big") {
+            limbs.par_iter_mut().for_each(|limb| *limb = u32::from_le(*limb));
+        }
+        self.consumed_bytes += read as u64;
         Ok(true)
+    }
+
+    /// Is nothing after the rows?
+    fn is_at_end(&mut self) -> Result<bool> {
+        let is_at_end = match &self.plain {
+            Some(file) => file.bytes().map(|bytes| bytes <= self.consumed_bytes),
+            None => self.reader.fill_buf().map(<[u8]>::is_empty),
+        };
+        is_at_end.map_err(|source| Error::read(&self.name, source))
     }
 
     fn npy_error(&self, problem: NpyProblem) -> Error {

@@ -6,6 +6,8 @@
 //! blank lines at the end of the file, and a byte-order mark. A blank line *between* numbers is an
 //! error: a number may have been lost there, and all later pairs would be wrong.
 
+use std::ops::Range;
+
 use super::{column::NO_RESULT, decimal, error::LineProblem};
 
 /// The longest line, in bytes. The longest result has 10,100,891 digits; a file with longer lines is no text.
@@ -83,26 +85,22 @@ impl RawText {
         &mut self.bytes
     }
 
+    /// Appends the text of a number, which stands in this line.
+    pub(crate) fn push(&mut self, number: &[u8], line: u64) {
+        self.bytes.extend_from_slice(number);
+        self.ends.push(self.bytes.len());
+        self.lines.push(line);
+    }
+
     /// The line from `start` is complete: keeps the number, drops anything else.
     pub(crate) fn end_line(&mut self, start: usize, line: u64) -> LineKind {
-        let mut content = &self.bytes[start..];
-        if line == 1 {
-            content = content.strip_prefix(BYTE_ORDER_MARK).unwrap_or(content);
-        }
-        let kept = content.trim_ascii();
-        let kind = match kept.first() {
-            None => LineKind::Blank,
-            Some(b'#') => LineKind::Comment,
-            Some(_) => LineKind::Number,
-        };
+        let (kind, kept) = kept(&self.bytes[start..], line == 1);
         if kind == LineKind::Number {
             // Most lines lose their end only; an indented number moves to the left.
-            let length = kept.len();
-            let indent = content.len() - content.trim_ascii_start().len() + (self.bytes.len() - start - content.len());
-            if indent > 0 {
-                self.bytes.copy_within(start + indent..start + indent + length, start);
+            if kept.start > 0 {
+                self.bytes.copy_within(start + kept.start..start + kept.end, start);
             }
-            self.bytes.truncate(start + length);
+            self.bytes.truncate(start + kept.len());
             self.ends.push(self.bytes.len());
             self.lines.push(line);
         } else {
@@ -110,6 +108,20 @@ impl RawText {
         }
         kind
     }
+}
+
+/// What a line holds, and where its text is without the spaces around it. Only the first line has a byte-order mark.
+pub(super) fn kept(line: &[u8], is_first: bool) -> (LineKind, Range<usize>) {
+    let mark = if is_first && line.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+    let text = line[mark..].trim_ascii_start();
+    let start = line.len() - text.len();
+    let text = text.trim_ascii_end();
+    let kind = match text.first() {
+        None => LineKind::Blank,
+        Some(b'#') => LineKind::Comment,
+        Some(_) => LineKind::Number,
+    };
+    (kind, start..start + text.len())
 }
 
 /// A number's digits, checked: without prefix and leading zeros.

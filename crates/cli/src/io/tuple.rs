@@ -1,9 +1,12 @@
 //! The operands, read together in chunks of bounded size, and their counts of numbers.
 
+use std::sync::Arc;
+
 use super::error::FileError;
 use super::npy::NpyHeader;
 use super::source::{Raw, Source};
 use crate::error::{Error, Result};
+use crate::pool::Pool;
 
 /// The operands of a chunk, lane by lane.
 #[derive(Debug)]
@@ -56,12 +59,30 @@ impl RawOperand {
     fn bytes(&self) -> usize {
         self.raw.as_ref().map_or(0, Raw::bytes)
     }
+
+    /// The integers, if there is one for each lane.
+    pub(crate) fn each_lane(&mut self) -> Option<&mut Raw> {
+        if self.is_single { None } else { self.raw.as_mut() }
+    }
+
+    /// The bytes that a lane takes of an array with a row for each lane.
+    fn row_bytes(&self) -> usize {
+        match &self.raw {
+            Some(Raw::Rows(rows)) if !self.is_single => 4 * rows.row_limbs,
+            _ => 0,
+        }
+    }
 }
 
 impl RawTuple {
     /// The number of lanes.
     pub(crate) fn lanes(&self) -> usize {
         self.operands[self.leading].lanes()
+    }
+
+    /// Are all operands arrays, but for single integers?
+    fn holds_arrays(&self) -> bool {
+        self.operands.iter().all(|it| it.is_single || matches!(it.raw, Some(Raw::Rows(_))))
     }
 
     /// Memory that the integers take.
@@ -96,6 +117,8 @@ pub(crate) struct TupleReader {
     budget_bytes: usize,
     lanes: u64,
     done: bool,
+    /// Memory for rows.
+    pool: Option<Arc<Pool>>,
 }
 
 impl TupleReader {
@@ -114,7 +137,12 @@ impl TupleReader {
         {
             return Err(counts(a, lanes_a, b, lanes_b));
         }
-        Ok(Self { sources, singles: Vec::new(), leading: 0, budget_bytes, lanes: 0, done: false })
+        Ok(Self { sources, singles: Vec::new(), leading: 0, budget_bytes, lanes: 0, done: false, pool: None })
+    }
+
+    /// Reads rows to memory of this pool from now on.
+    pub(crate) fn set_pool(&mut self, pool: Arc<Pool>) {
+        self.pool = Some(pool);
     }
 
     /// The names of the operands, for messages.
@@ -150,11 +178,13 @@ impl TupleReader {
         let (operands, first_lane) = (self.begin()?, self.lanes);
         let mut tuple = RawTuple { operands, leading: self.leading, first_lane, consumed_bytes: 0 };
         while self.wants_more(&tuple) {
-            let left = self.budget_bytes.saturating_sub(tuple.bytes());
-            let is_alone = tuple.operands.len() == 1;
+            if tuple.holds_arrays() {
+                self.fill_rows(&mut tuple)?;
+                break;
+            }
             let (source, raw) = (&mut self.sources[self.leading], &mut tuple.operands[self.leading].raw);
             let raw = raw.as_mut().ok_or(Error::Bug)?;
-            if !(if is_alone { source.push_many(raw, left)? } else { source.push(raw)? }) {
+            if !source.push(raw)? {
                 self.done = true;
                 self.finish(&tuple)?;
                 break;
@@ -175,6 +205,25 @@ impl TupleReader {
         self.lanes += tuple.lanes() as u64;
         tuple.consumed_bytes = self.sources.iter().map(Source::consumed_bytes).sum();
         Ok(Some(tuple))
+    }
+
+    /// Fills a chunk of arrays: rows of all operands, as many at once as there is room for.
+    fn fill_rows(&mut self, tuple: &mut RawTuple) -> Result<()> {
+        let row_bytes: usize = tuple.operands.iter().map(RawOperand::row_bytes).sum();
+        let left = self.budget_bytes.saturating_sub(tuple.bytes()) / row_bytes.max(1);
+        let count = left.max(usize::from(tuple.lanes() == 0));
+        let mut is_at_end = false;
+        for (number, (source, operand)) in self.sources.iter_mut().zip(&mut tuple.operands).enumerate() {
+            if let Some(raw) = operand.each_lane() {
+                let has_more = source.push_many(raw, count, self.pool.as_deref())?;
+                is_at_end |= number == self.leading && !has_more;
+            }
+        }
+        if is_at_end {
+            self.done = true;
+            self.finish(tuple)?;
+        }
+        Ok(())
     }
 
     /// Begins a chunk. Before the first one it takes one or two integers of each operand: one without a second is a single integer. If all

@@ -162,7 +162,9 @@ pub(super) fn fft() -> Vec<FftSettings> {
     [None, Some(0), Some(1)].map(|levels| FftSettings { levels }).to_vec()
 }
 
-/// Long numbers by products: in four steps from 65537 bits on, or a block a product to 131072 bits.
-pub(super) fn long(_: OperationShape) -> Vec<LongSettings> {
-    [None, Some(true)].map(|blocks| LongSettings { blocks }).to_vec()
+/// Long numbers by products: in four steps from 65537 bits on, or a block a product to 131072 bits. Shorter numbers have no such
+/// products.
+pub(super) fn long(shape: OperationShape) -> Vec<LongSettings> {
+    let choices: &[_] = if shape.is_within_group() { &[None] } else { &[None, Some(true)] };
+    choices.iter().map(|&blocks| LongSettings { blocks }).collect()
 }

@@ -7,11 +7,10 @@ use std::{
     collections::HashSet,
     ffi::{OsStr, OsString},
     io::Read as _,
-    sync::Arc,
 };
 
 use num_bigint::BigUint;
-use warpmp::{Session, operation::SLOW_MAX_BITS};
+use warpmp::operation::SLOW_MAX_BITS;
 use warpmp_numtheory::keys;
 
 use crate::{
@@ -25,7 +24,6 @@ use crate::{
         tuple::TupleReader,
     },
     numbers::{self, row},
-    pool::Pool,
 };
 
 /// Bytes of input that are parsed at a time.
@@ -80,10 +78,9 @@ impl Moduli {
     fn read_integers(&mut self, file: &OsStr, is_alone: bool) -> Result<()> {
         let mut reader = TupleReader::new(vec![Source::open(file, SLOW_MAX_BITS)?], CHUNK_BYTES)?;
         let names = reader.names();
-        let pool = Pool::new(&Arc::new(Session::cpu()), false);
-        while let Some(chunk) = reader.next_chunk()? {
+        while let Some(mut chunk) = reader.next_chunk()? {
             interrupt::check()?;
-            let operands = numbers::operands(&chunk, &names, &pool, None, numbers::Lines::Unsigned)?;
+            let operands = numbers::operands(&mut chunk, &names, None, numbers::Lines::Unsigned)?;
             let batches = operands.columns.first().and_then(Option::as_ref).ok_or(Error::Bug)?;
             for lane in 0..operands.lanes {
                 let line = chunk.line(lane);
@@ -96,7 +93,7 @@ impl Moduli {
 
     fn read_keys(&mut self, file: &OsStr, name: &str) -> Result<()> {
         let mut bytes = Vec::new();
-        let (reader, _) = compressed::open(file).map_err(|source| Error::read(name, source))?;
+        let reader = compressed::open(file).map_err(|source| Error::read(name, source))?.reader;
         reader.take(KEYS_BYTES).read_to_end(&mut bytes).map_err(|source| Error::read(name, source))?;
         for entry in keys::read(name, &bytes) {
             match entry.modulus {
@@ -112,7 +109,7 @@ impl Moduli {
         let reader: Box<dyn std::io::Read + Send> = if file == STDIN {
             Box::new(std::io::stdin())
         } else {
-            compressed::open(file).map_err(|source| Error::read(name, source))?.0
+            compressed::open(file).map_err(|source| Error::read(name, source))?.reader
         };
         let mut table = csv::Reader::from_reader(reader);
         let failed = |error: csv::Error| FileError::Table { path: name.into(), reason: error.to_string() };
@@ -163,6 +160,6 @@ impl Moduli {
 fn has_keys(file: &OsString) -> bool {
     let mut head = Vec::new();
     file != STDIN
-        && compressed::open(file).is_ok_and(|(reader, _)| reader.take(HEAD_BYTES).read_to_end(&mut head).is_ok())
+        && compressed::open(file).is_ok_and(|input| input.reader.take(HEAD_BYTES).read_to_end(&mut head).is_ok())
         && keys::is_known(&head)
 }

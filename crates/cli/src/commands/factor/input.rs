@@ -49,7 +49,8 @@ pub(crate) fn integers_of(file: &OsStr) -> Result<Vec<BigUint>> {
 fn array(file: &OsStr) -> Result<Vec<BigUint>> {
     let mut source = Source::open_named(file, MOST_BITS, true)?;
     let mut raw = source.empty();
-    while source.push_many(&mut raw, CHUNK_BYTES)? {}
+    let count = source.npy_header().map_or(1, |header| (CHUNK_BYTES / (4 * header.row_limbs())).max(1));
+    while source.push_many(&mut raw, count, None)? {}
     let Raw::Rows(rows) = raw else { return Err(Error::Bug) };
     let path = || file.to_string_lossy().into_owned();
     let number = |lane: usize| {
@@ -57,7 +58,7 @@ fn array(file: &OsStr) -> Result<Vec<BigUint>> {
             let problem = NpyProblem::NegativeRow { row: rows.first_row + lane as u64 };
             return Err(FileError::Npy { path: path(), problem }.into());
         }
-        Ok(BigUint::new(rows.row(lane).collect()))
+        Ok(BigUint::from_slice(rows.row(lane)))
     };
     let numbers = (0..rows.lanes()).map(number).collect::<Result<Vec<BigUint>>>()?;
     if numbers.is_empty() { Err(FileError::NoNumbers { path: path() }.into()) } else { Ok(numbers) }
@@ -81,7 +82,7 @@ fn lines<T>(file: &OsStr, value: impl Fn(&str) -> Result<T, LineProblem>) -> Res
     let outcome = if file == STDIN {
         read(&mut io::stdin().lock(), &mut bytes)
     } else {
-        compressed::open(file).and_then(|(mut reader, _)| read(&mut reader, &mut bytes))
+        compressed::open(file).and_then(|mut input| read(&mut input.reader, &mut bytes))
     };
     outcome.map_err(|source| Error::read(&name, source))?;
     let mut values = Vec::new();

@@ -1,12 +1,9 @@
 //! The file in chunks, read by a thread of its own.
 
-use std::sync::{
-    Arc,
-    mpsc::{Receiver, sync_channel},
-};
+use std::sync::mpsc::{Receiver, sync_channel};
 
 use rayon::prelude::*;
-use warpmp::{Batch, Session};
+use warpmp::Batch;
 use warpmp_numtheory::primality::Chunk;
 
 use super::check::Sample;
@@ -16,7 +13,6 @@ use crate::{
     error::{Error, Result},
     io::tuple::TupleReader,
     numbers::{self, Lines, bit_length, row},
-    pool::Pool,
 };
 
 /// Chunks that are read ahead while the engine opens.
@@ -44,10 +40,9 @@ pub(super) fn spawn(mut reader: TupleReader, check: u64, keeps: bool) -> Result<
     let (sender, receiver) = sync_channel(AHEAD);
     let names = reader.names();
     let mut checker = Checker::new(check, reader.total_bytes());
-    let pool = Pool::new(&Arc::new(Session::cpu()), false);
     channel::spawn("reader", move || {
         loop {
-            let chunk = chunk(&mut reader, &names, &pool, &mut checker, keeps);
+            let chunk = chunk(&mut reader, &names, &mut checker, keeps);
             let last = !matches!(chunk, Ok(Some(_)));
             if sender.send(chunk).is_err() || last {
                 break;
@@ -57,9 +52,9 @@ pub(super) fn spawn(mut reader: TupleReader, check: u64, keeps: bool) -> Result<
     Ok(receiver)
 }
 
-fn chunk(reader: &mut TupleReader, names: &[String], pool: &Pool, checker: &mut Checker, keeps: bool) -> Read {
-    let Some(tuple) = reader.next_chunk()? else { return Ok(None) };
-    let mut operands = numbers::operands(&tuple, names, pool, None, Lines::Unsigned)?;
+fn chunk(reader: &mut TupleReader, names: &[String], checker: &mut Checker, keeps: bool) -> Read {
+    let Some(mut tuple) = reader.next_chunk()? else { return Ok(None) };
+    let mut operands = numbers::operands(&mut tuple, names, None, Lines::Unsigned)?;
     let batches = operands.columns.swap_remove(0).ok_or(Error::Bug)?;
     let bits =
         batches.iter().filter_map(|batch| batch.limbs().par_chunks_exact(batch.shape().limbs()).map(bit_length).max());

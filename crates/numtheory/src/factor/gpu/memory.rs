@@ -28,6 +28,13 @@ impl Memory {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Removes a buffer of this size. Search and removal are under one lock: workers take buffers at the same time.
+    fn find(&self, bytes: u64) -> Option<Buffer> {
+        let mut kept = self.kept();
+        let place = kept.iter().position(|buffer| buffer.bytes() == bytes)?;
+        Some(kept.swap_remove(place))
+    }
+
     /// Memory that a chunk can have.
     pub(super) fn free_bytes(&self) -> Result<u64> {
         let kept: u64 = self.kept().iter().map(Buffer::bytes).sum();
@@ -38,9 +45,7 @@ impl Memory {
     pub(super) fn take(&self, bytes: u64) -> Result<Lease<'_>> {
         // Lists of pairs have many sizes; rounded, they have few.
         let bytes = if bytes < LARGE { bytes.max(256).next_power_of_two() } else { bytes };
-        let place = self.kept().iter().position(|buffer| buffer.bytes() == bytes);
-        let found = place.map(|place| self.kept().swap_remove(place));
-        let buffer = match found {
+        let buffer = match self.find(bytes) {
             Some(buffer) => {
                 self.device.forget(&buffer)?;
                 buffer

@@ -3,7 +3,8 @@
 //! computes   `gcd(a, b)`; of 0 and 0 it is 0
 //! launch     32·warps threads a block, 32/group numbers a warp
 //! cost       about `2.1·d/30` batches of steps for numbers of `d` bits, at most `⌊(49d + 80)/17⌋/30`; each takes
-//!            `4·length` wide products a lane and about `650 + 16·length` other instructions
+//!            `4·length` wide products a lane and about `650 + 16·length` other instructions; `370 + 16·length` where a warp or more
+//!            has one number
 //! registers  about `6·length + 50`
 //!
 //! The twos that both have are taken out as the operands are read, and put back as the result is written; then one
