@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use warpmp::{Batch, Session, Shape, Status};
+use warpmp::{Batch, Error, Selector, Session, Shape, Status};
 
 fn batch(bits: usize, numbers: &[u32]) -> Batch<'static> {
     Batch::from_limbs(Shape::new(numbers.len(), bits), numbers.to_vec()).unwrap()
@@ -64,4 +64,24 @@ fn faults_are_the_lanes_own() {
     assert_eq!((root, rest), (batch(4, &[14]), batch(5, &[4])));
     let [g, x, y] = session.gcd_ext(&batch(8, &[12]), &batch(8, &[8])).unwrap();
     assert_eq!((g, x, y), (batch(8, &[4]), batch(8, &[1]), batch(9, &[0x1FF])));
+}
+
+/// Rows in memory of a device that are further apart than the limbs of a lane: what lies between them becomes zero.
+#[test]
+fn rows_in_device_memory() {
+    let session = Session::on(Selector::Sim).unwrap();
+    let device = session.device().unwrap();
+    let stream = device.stream().unwrap();
+    let numbers = Batch::from_limbs(Shape::new(3, 96), (1..=9).collect()).unwrap();
+    let resident = session.upload(&numbers).unwrap();
+    let memory = device.alloc(4 * 12).unwrap();
+    device.fill(&stream, &memory, 0, u32::MAX, 12).unwrap();
+    session.copy_to(&resident, &memory, 4).unwrap();
+    session.wait().unwrap();
+    let mut words = [0; 12];
+    device.download(&stream, &memory, 0, &mut words).unwrap();
+    assert_eq!(words, [1, 2, 3, 0, 4, 5, 6, 0, 7, 8, 9, 0]);
+    let back = session.copy_from(&memory, 4, numbers.shape()).unwrap();
+    assert_eq!(session.download(&back).unwrap(), numbers);
+    assert!(matches!(session.copy_to(&resident, &memory, 5), Err(Error::Device(_))));
 }
