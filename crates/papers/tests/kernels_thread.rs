@@ -59,6 +59,17 @@ fn unequal_lengths() {
     }
 }
 
+/// A factor that all lanes share stays a row, whose parts begin at any limb.
+#[test]
+fn common_factors() {
+    for algorithm in ALGORITHMS {
+        for lengths in [[153, 88], [41, 24], [33, 32], [24, 24]] {
+            let shape = shape(limbs(lengths), true);
+            check(&*spec(algorithm, shape), shape, 2, Pattern::Random);
+        }
+    }
+}
+
 /// Lanes around a tile and a block. Few limbs and many lanes: all pairs of signs of the differences
 /// occur, and zero.
 #[test]

@@ -134,11 +134,9 @@ fn shared_divisors() {
     check(Operation::MulMod, "newton", &[16_416; 3], &[2, 2, 1], Pattern::Ones);
     check(Operation::MontMul, "products", &[16_416; 3], &[2, 2, 1], Pattern::Carry);
     // The reciprocal of a shared divisor costs the same for two lanes and for three.
-    let instructions = |(lanes, pattern)| {
-        let counters = check(Operation::DivRem, "newton", &[20_000, 16_500], &[lanes, 1], pattern);
-        counters.instructions().warps
-    };
-    let [two, three] = [(2, Pattern::Edge), (3, Pattern::Carry)].map(instructions);
+    let divide = |lanes, pattern| check(Operation::DivRem, "newton", &[20_000, 16_500], &[lanes, 1], pattern);
+    divide(2, Pattern::Edge);
+    let [two, three] = [2, 3].map(|lanes| divide(lanes, Pattern::Carry).instructions().warps as i64);
     let (each, once) = (three - two, 3 * two - 2 * three);
     assert!(once > each / 2, "{each} {once}");
     zero_divides_nothing();

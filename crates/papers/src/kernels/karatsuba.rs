@@ -174,6 +174,7 @@ fn difference(b: &mut Builder, low: Limbs, high: Limbs, out: Limbs) -> R32 {
         let subtrahend = y.load(b, n);
         subtract(b, x, &subtrahend, z, sign);
     });
+    let [x, z] = [x, z].map(|cursor| cursor.after(high.len));
     walk(b, low.len - high.len, &[x, z], |b, n| {
         let zeros: Vec<R32> = (0..n).map(|_| b.copy(0)).collect();
         subtract(b, x, &zeros, z, sign);

@@ -104,6 +104,11 @@ impl Cursor {
         Self { at: b.copy64(self.at), ..self }
     }
 
+    /// The same cursor when it has gone up by `len` limbs, four at a time and then the rest.
+    pub(super) const fn after(self, len: u32) -> Self {
+        Self { wide: self.wide && len.is_multiple_of(UNROLL), ..self }
+    }
+
     /// Goes up by `n` limbs.
     pub(super) fn up(self, b: &mut Builder, n: u32) {
         let next = b.add64(self.at, u64::from(n * self.stride));
