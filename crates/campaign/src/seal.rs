@@ -171,3 +171,24 @@ fn of_another_version<W: Work>(content: &serde_json::Value) -> Option<Damage> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A seal is a digest of the content as it is written again, so each number must be read exactly.
+    #[test]
+    fn numbers_keep_their_seals() {
+        let mut bits = 0x9e37_79b9_7f4a_7c15_u64;
+        let seconds = (0..10_000).map(|_| {
+            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (bits >> 20) as f64 / 1e9
+        });
+        for seconds in seconds.chain([1.130_075_586_999_999_9, 0.1 + 0.2, f64::MIN_POSITIVE, f64::MAX]) {
+            let content = serde_json::json!({ "seconds": seconds });
+            let text = serde_json::to_vec_pretty(&content).expect("text");
+            let read: serde_json::Value = serde_json::from_slice(&text).expect("content");
+            assert_eq!(digest(&content), digest(&read), "{seconds}");
+        }
+    }
+}
