@@ -63,7 +63,7 @@ fn a_tree_that_does_not_fit_is_refused_before_it_grows() {
 fn memory_that_runs_out_is_a_failure() {
     let dir = Dir::new();
     dir.write("n", lines(&mixed(300_000, 64, 6)));
-    let run = limited(&dir, 100_000, "1", &["sqr", "n", "--device", "cpu", "-q"]);
+    let run = limited(&dir, 60_000, "1", &["sqr", "n", "--device", "cpu", "-q"]);
     assert_eq!(run.code, 1, "{}", run.stderr);
     // The stack of a thread is memory, too: which one comes first is the system's affair.
     assert!(["memory", "no more threads"].iter().any(|reason| run.stderr.contains(reason)), "{}", run.stderr);
