@@ -32,8 +32,8 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
 
-    numbers = survivors(2**options.bits, options.span).to(options.device)
-    primes = numbers[wp.is_prime(numbers, progress=True)].to_list()
+    numbers = survivors(2**options.bits, options.span)
+    primes = numbers[wp.is_prime(numbers, device=options.device, progress=True)].to_list()
     gaps = np.diff(np.array(primes, object))
     print(f"{len(numbers)} numbers tested, {len(primes)} primes, average gap {float(gaps.mean()):.1f}")
     for place in np.argsort(gaps)[: -6 : -1]:

@@ -43,7 +43,7 @@ def main() -> None:
     options = parser.parse_args()
 
     names, moduli = read(options.file, options.name, options.modulus) if options.file else made(50, 512)
-    found = wp.batch_gcd(moduli.to(options.device), progress=True)
+    found = wp.batch_gcd(moduli, device=options.device, progress=True)
     print(f"{len(moduli)} keys of up to {moduli.bits} bits")
     for kind, lane, other, divisor in found.tolist():
         if kind == "pair":

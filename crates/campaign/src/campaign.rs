@@ -1,6 +1,7 @@
 //! The directory of a campaign.
 
 use std::{
+    collections::BTreeSet,
     fmt, fs,
     path::{Path, PathBuf},
 };
@@ -8,6 +9,7 @@ use std::{
 use crate::{
     error::{Damage, Error, Result},
     lock::Lock,
+    part::{Mode, Part},
     restore::{self, Restored},
     seal::{TEMPORARY, seal, sealed, unseal, write_new},
     work::Work,
@@ -141,6 +143,14 @@ impl<W: Work> Campaign<W> {
         Ok((campaign, lock))
     }
 
+    /// Opens a directory as [`Campaign::create`] does, or as [`Campaign::join`] does if the work is shared.
+    ///
+    /// # Errors
+    /// Theirs.
+    pub fn enter(folder: &Path, specification: &W, mode: Mode) -> Result<(Self, Lock)> {
+        if mode.is_shared { Self::join(folder, specification) } else { Self::create(folder, specification) }
+    }
+
     /// Is the directory's specification this campaign's?
     fn found(&self) -> Result<Result<(), restore::Lost>> {
         match restore::specification::<W>(&self.folder)? {
@@ -190,7 +200,10 @@ impl<W: Work> Campaign<W> {
             match load::<W>(&path) {
                 Ok(Ok(found)) if W::agree(&found, certificate) => return Ok(Stored::Again),
                 Ok(Ok(_)) => {
-                    let beside = free_name(&path, "differs", |beside| write_new(beside, &text))?;
+                    // The same certificate may be stored again, as by a second copy of a directory.
+                    let take =
+                        |beside: &Path| Ok(write_new(beside, &text)? || fs::read(beside).is_ok_and(|it| it == text));
+                    let beside = free_name(&path, "differs", take)?;
                     return Ok(Stored::Differs(beside));
                 }
                 Ok(Err(damage)) => return Err(Error::NotTrusted { path, damage }),
@@ -237,10 +250,33 @@ impl<W: Work> Campaign<W> {
         Ok(contents)
     }
 
-    /// The units that have no trusted certificate, in their order.
-    pub fn missing(&self, contents: &Contents<W>) -> impl Iterator<Item = W::Unit> {
-        let done: std::collections::BTreeSet<W::Unit> = contents.done.iter().map(W::unit_of).collect();
-        let units = (0..self.specification.units()).map_while(|number| self.specification.unit(number));
+    /// The trusted certificates of units that `known` does not have: what other processes have stored since the last look. Only their files
+    /// are read. Files that are not trusted are passed over.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn news(&self, known: &BTreeSet<W::Unit>) -> Result<Vec<W::Certificate>> {
+        let mut news = Vec::new();
+        for path in files(&self.folder)? {
+            let unit = named::<W>(&path).filter(|unit| self.specification.has(unit) && !known.contains(unit));
+            if unit.is_none() {
+                continue;
+            }
+            match load::<W>(&path) {
+                Ok(found) => news.extend(found.and_then(|certificate| self.belongs(&path, certificate))),
+                // It was moved in the meantime.
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(news)
+    }
+
+    /// The units of a part that have no trusted certificate, in their order.
+    pub fn missing<'a>(&'a self, contents: &Contents<W>, part: Part) -> impl Iterator<Item = W::Unit> + use<'a, W> {
+        let done: BTreeSet<W::Unit> = contents.done.iter().map(W::unit_of).collect();
+        let numbers = (0..self.specification.units()).filter(move |number| part.has(*number));
+        let units = numbers.map_while(|number| self.specification.unit(number));
         units.filter(move |unit| !done.contains(unit))
     }
 

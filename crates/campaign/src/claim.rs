@@ -69,7 +69,7 @@ impl Owner {
         let known = !names.is_empty() && !boot.is_empty();
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Self {
-            host: read("/proc/sys/kernel/hostname"),
+            host: crate::host(),
             machine: if known { format!("{boot} {names}") } else { String::new() },
             process: std::process::id(),
             started: started("self").unwrap_or_else(|| now.as_nanos().to_string()),

@@ -25,6 +25,9 @@
 //! lock      one process alone, or several that share
 //! claim     the process that works on a unit, with a heartbeat
 //! share     the units of a directory in which several processes work
+//! part      a part of the units, and how a process takes part
+//! host      the name of this machine
+//! look      a map of the units, the processes at work, checksums
 //! order     the order in which each of them asks for units
 //! deal      units dealt to the workers of one process
 //! control   stop and progress
@@ -40,12 +43,11 @@
 //!
 //! ```
 //! use std::path::Path;
-//! use warpmp_campaign::{Campaign, Control, Result, Work};
+//! use warpmp_campaign::{Campaign, Part, Result, Work};
 //!
 //! fn take_part<W: Work>(folder: &Path, work: &W, make: impl Fn(&W::Unit) -> W::Certificate) -> Result<()> {
 //!     let (campaign, _lock) = Campaign::join(folder, work)?;
-//!     let control = Control::default();
-//!     for claimed in campaign.shared(&control)? {
+//!     for claimed in campaign.shared(Part::ALL, &|| true)? {
 //!         let claimed = claimed?;
 //!         campaign.store(&make(&claimed.unit))?;
 //!     }
@@ -59,8 +61,11 @@ mod claim;
 mod control;
 mod deal;
 mod error;
+mod host;
 mod lock;
+mod look;
 mod order;
+mod part;
 pub mod records;
 mod restore;
 mod seal;
@@ -73,8 +78,11 @@ pub use claim::{Claim, Claims, HEARTBEAT, PATIENCE};
 pub use control::{Control, Stopped};
 pub use deal::{Event, deal};
 pub use error::{Damage, Error, Result};
+pub use host::host;
 pub use lock::Lock;
+pub use look::{Cell, Checksums, OpenUnit, checksums};
+pub use part::{Mode, NoPart, Part};
 pub use restore::{Begun, Remains, Restored};
 pub use seal::{hex, program, seal, unseal, write_whole};
-pub use share::{Claimed, Shared};
+pub use share::{Claimed, GoOn, Shared};
 pub use work::Work;

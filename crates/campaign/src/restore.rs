@@ -5,7 +5,7 @@
 //! counts for more than before, and the broken file is kept.
 
 use std::{
-    io,
+    fmt, io,
     path::{Path, PathBuf},
 };
 
@@ -34,6 +34,22 @@ pub struct Restored {
     pub certificates: usize,
     /// The new name of the broken file; none if it was lost.
     pub aside: Option<PathBuf>,
+}
+
+impl fmt::Display for Restored {
+    /// A sentence without its subject, the file.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.aside {
+            Some(aside) => write!(f, "was broken (now {})", aside.display())?,
+            None => f.write_str("was lost")?,
+        }
+        let certificates = self.certificates;
+        write!(
+            f,
+            "; written anew, {certificates} certificate{}",
+            if certificates == 1 { " fits it" } else { "s fit it" }
+        )
+    }
 }
 
 /// Trusted certificates without a specification.

@@ -11,13 +11,16 @@ use std::{
 };
 
 use crate::{
-    campaign::{Campaign, files},
+    campaign::{Campaign, Contents, files},
     claim::{Claim, Claims, HEARTBEAT, PATIENCE},
-    control::Control,
     error::Result,
     order::{Order, Step},
+    part::{Mode, Part},
     work::Work,
 };
+
+/// Says whether the work shall go on. A process that waits asks it now and then.
+pub type GoOn<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// While a process waits, it looks so often whether it shall stop.
 const LOOK: Duration = Duration::from_millis(200);
@@ -27,30 +30,29 @@ const LOOK: Duration = Duration::from_millis(200);
 pub struct Claimed<U> {
     /// The unit.
     pub unit: U,
-    /// Given back when the last copy is dropped: store the certificate before.
-    _claim: Arc<Claim>,
+    /// Given back when the last copy is dropped: store the certificate before. None in a directory of one process.
+    _claim: Option<Arc<Claim>>,
 }
 
 /// The units that are left for this process, one after the other: each is claimed before it is given.
 ///
 /// A unit that another process has claimed is looked at again later. The iterator ends when every unit has a certificate, or when the
 /// work shall stop.
-#[derive(Debug)]
 pub struct Shared<'a, W: Work> {
     campaign: &'a Campaign<W>,
-    control: &'a Control,
+    go_on: GoOn<'a>,
     claims: Claims,
     order: Order<W::Unit>,
 }
 
 impl<W: Work> Campaign<W> {
-    /// The units without a certificate, for a directory that was opened with [`Campaign::join`]. Files that are damaged are in the way
-    /// of their units: [`Campaign::clear`] them before.
+    /// The units of a part without a certificate, for a directory that was opened with [`Campaign::join`]. Files that are damaged are in
+    /// the way of their units: [`Campaign::clear`] them before.
     ///
     /// # Errors
     /// [`crate::Error::File`].
-    pub fn shared<'a>(&'a self, control: &'a Control) -> Result<Shared<'a, W>> {
-        self.shared_with(control, HEARTBEAT, PATIENCE)
+    pub fn shared<'a>(&'a self, part: Part, go_on: GoOn<'a>) -> Result<Shared<'a, W>> {
+        self.shared_with(part, go_on, HEARTBEAT, PATIENCE)
     }
 
     /// As [`Campaign::shared`], with other times than [`HEARTBEAT`] and [`PATIENCE`].
@@ -59,13 +61,31 @@ impl<W: Work> Campaign<W> {
     /// [`crate::Error::File`].
     pub fn shared_with<'a>(
         &'a self,
-        control: &'a Control,
+        part: Part,
+        go_on: GoOn<'a>,
         heartbeat: Duration,
         patience: Duration,
     ) -> Result<Shared<'a, W>> {
-        let units = self.missing(&self.contents()?).collect();
+        let units = self.missing(&self.contents()?, part).collect();
         let claims = Claims::new(&self.folder, heartbeat, patience);
-        Ok(Shared { campaign: self, control, claims, order: Order::new(units, seed()) })
+        Ok(Shared { campaign: self, go_on, claims, order: Order::new(units, seed()) })
+    }
+
+    /// The units that are left for this process: those that are missing, or, where processes share the directory, those that it claims
+    /// one after the other.
+    ///
+    /// # Errors
+    /// [`crate::Error::File`].
+    pub fn units<'a>(
+        &'a self,
+        contents: &Contents<W>,
+        mode: Mode,
+        go_on: GoOn<'a>,
+    ) -> Result<impl Iterator<Item = Result<Claimed<W::Unit>>> + use<'a, W>> {
+        let shared = if mode.is_shared { Some(self.shared(mode.part, go_on)?) } else { None };
+        let alone = (!mode.is_shared).then(|| self.missing(contents, mode.part));
+        let alone = alone.into_iter().flatten().map(|unit| Ok(Claimed { unit, _claim: None }));
+        Ok(alone.chain(shared.into_iter().flatten()))
     }
 
     /// The units of these without a certificate of any kind: names alone are read.
@@ -105,13 +125,13 @@ impl<W: Work> Shared<'_, W> {
             return Ok(None);
         }
         self.order.taken();
-        Ok(Some(Claimed { unit, _claim: Arc::new(claim) }))
+        Ok(Some(Claimed { unit, _claim: Some(Arc::new(claim)) }))
     }
 
     /// Waits, unless the work shall stop.
     fn wait(&self, time: Duration) {
         let end = Instant::now() + time;
-        while self.control.check().is_ok() {
+        while (self.go_on)() {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
@@ -125,7 +145,7 @@ impl<W: Work> Iterator for Shared<'_, W> {
     type Item = Result<Claimed<W::Unit>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while self.control.check().is_ok() {
+        while (self.go_on)() {
             match self.order.step() {
                 Step::Ask(unit) => {
                     if let Some(claimed) = self.ask(unit).transpose() {

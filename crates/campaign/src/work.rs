@@ -27,8 +27,13 @@ pub trait Work: Clone + PartialEq + Serialize + DeserializeOwned {
     /// The unit with this number, from 0 on.
     fn unit(&self, number: u128) -> Option<Self::Unit>;
 
+    /// The number of a unit, the inverse of [`Work::unit`]; none if it is not one of this campaign.
+    fn number(&self, unit: &Self::Unit) -> Option<u128>;
+
     /// Is it a unit of this campaign?
-    fn has(&self, unit: &Self::Unit) -> bool;
+    fn has(&self, unit: &Self::Unit) -> bool {
+        self.number(unit).is_some()
+    }
 
     /// The name of the unit's files, without an extension; it does not begin with a dot.
     fn name(unit: &Self::Unit) -> String;

@@ -6,7 +6,7 @@ mod common;
 use std::fs;
 
 use common::{Squares, complete, names};
-use warpmp_campaign::{Begun, Campaign, Damage, Error, Lock, Stored, load, store, unnamed, write_whole};
+use warpmp_campaign::{Begun, Campaign, Damage, Error, Lock, Part, Stored, load, store, unnamed, write_whole};
 
 #[test]
 fn a_campaign_resumes_with_what_is_missing() {
@@ -24,7 +24,7 @@ fn a_campaign_resumes_with_what_is_missing() {
     let (campaign, lock) = Campaign::create(folder.path(), &work).unwrap();
     assert_eq!(lock.stale(), Some("process 1"));
     assert!(!folder.path().join(".unfinished-x").exists());
-    let missing: Vec<u64> = campaign.missing(&campaign.contents().unwrap()).collect();
+    let missing: Vec<u64> = campaign.missing(&campaign.contents().unwrap(), Part::ALL).collect();
     assert_eq!(missing, (0..20).filter(|block| ![3, 4, 19].contains(block)).collect::<Vec<_>>());
     for block in missing {
         assert_eq!(campaign.store(&work.make(block)).unwrap(), Stored::New);
@@ -97,7 +97,7 @@ fn damaged_files_are_named_and_moved_aside() {
     assert_eq!(fs::read_to_string(&moved[1].to).unwrap(), text[..20]);
     let contents = campaign.contents().unwrap();
     assert!(contents.damaged.is_empty());
-    assert_eq!(campaign.missing(&contents).collect::<Vec<_>>(), [0, 1, 2, 3, 5]);
+    assert_eq!(campaign.missing(&contents, Part::ALL).collect::<Vec<_>>(), [0, 1, 2, 3, 5]);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn a_campaign_is_extended() {
     let (campaign, lock) = Campaign::create(folder.path(), &after).unwrap();
     assert_eq!(campaign.extended(), Some(&before));
     let contents = campaign.contents().unwrap();
-    assert_eq!(campaign.missing(&contents).collect::<Vec<_>>(), [0, 2, 3, 4]);
+    assert_eq!(campaign.missing(&contents, Part::ALL).collect::<Vec<_>>(), [0, 2, 3, 4]);
     drop(lock);
     // From now on it is the longer one.
     assert_eq!(Campaign::create(folder.path(), &after).unwrap().0.extended(), None);
@@ -160,14 +160,17 @@ fn a_second_certificate_is_compared() {
     let (campaign, _lock) = Campaign::create(folder.path(), &work).unwrap();
     let (mut again, mut wrong) = (work.make(1), work.make(1));
     again.device = "another".into();
-    wrong.sum += 1;
     assert_eq!(campaign.store(&work.make(1)).unwrap(), Stored::New);
     assert_eq!(campaign.store(&again).unwrap(), Stored::Again);
     let one = folder.path().join("000001.json.differs");
     let two = folder.path().join("000001.json.differs-2");
     for expected in [&one, &two] {
-        assert_eq!(campaign.store(&wrong).unwrap(), Stored::Differs(expected.clone()));
-        assert_eq!(load::<Squares>(expected).unwrap().unwrap(), wrong);
+        wrong.sum += 1;
+        // Twice: it is stored once.
+        for _ in 0..2 {
+            assert_eq!(campaign.store(&wrong).unwrap(), Stored::Differs(expected.clone()));
+            assert_eq!(load::<Squares>(expected).unwrap().unwrap(), wrong);
+        }
     }
     let contents = campaign.contents().unwrap();
     assert_eq!(contents.disputed, [one, two]);
@@ -190,4 +193,52 @@ fn one_process_alone_or_several() {
     assert!(matches!(Campaign::join(folder.path(), &Squares::new(4, 10)), Err(Error::OtherCampaign { .. })));
     drop(shared);
     assert_eq!(Lock::take(folder.path()).unwrap().stale(), None);
+}
+
+/// What a page shows: every unit is in one cell, claims and alarms are where their units are.
+#[test]
+fn a_map_of_the_units() {
+    let folder = tempfile::tempdir().unwrap();
+    let work = Squares::new(10, 10);
+    let (campaign, _lock) = Campaign::create(folder.path(), &work).unwrap();
+    for block in [0, 1, 2, 9] {
+        campaign.store(&work.make(block)).unwrap();
+    }
+    let mut wrong = work.make(9);
+    wrong.sum += 1;
+    assert!(matches!(campaign.store(&wrong), Ok(Stored::Differs(_))));
+    fs::write(campaign.path(&4), "x").unwrap();
+    fs::write(folder.path().join("000005.claim"), r#"{"owner":{"host":"<b>","process":7},"beat":1}"#).unwrap();
+    fs::write(folder.path().join("000006.claim"), "").unwrap();
+    fs::write(folder.path().join("index.claim"), "").unwrap();
+    let contents = campaign.contents().unwrap();
+    let map = campaign.map(&contents, 4).unwrap();
+    let figures: Vec<_> = map.iter().map(|it| (it.first, it.units, it.done, it.claimed, it.alarms)).collect();
+    assert_eq!(figures, [(0, 2, 2, 0, 0), (2, 3, 1, 0, 1), (5, 2, 0, 2, 0), (7, 3, 1, 0, 1)]);
+    assert_eq!(campaign.map(&contents, 1000).unwrap().len(), 10);
+    let claims = campaign.claims().unwrap();
+    let hosts: Vec<_> = claims.iter().map(|it| (it.name.as_str(), it.host.as_str(), it.process)).collect();
+    assert_eq!(hosts, [("000005", "<b>", Some(7)), ("000006", "", None), ("index", "", None)]);
+    assert!(claims.iter().all(|it| it.heartbeat.is_some()));
+}
+
+/// `sha256sum` is the independent program, where there is one.
+#[cfg(target_os = "linux")]
+#[test]
+fn checksums_are_those_of_other_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let work = Squares::new(5, 10);
+    let (campaign, _lock) = Campaign::create(folder.path(), &work).unwrap();
+    (0..5).for_each(|block| drop(campaign.store(&work.make(block)).unwrap()));
+    for other in [".hidden.json", "b.json", "A.json", "x.json.differs", "x.json.aside", "x.claim"] {
+        fs::write(folder.path().join(other), other).unwrap();
+    }
+    fs::create_dir(folder.path().join("folder.json")).unwrap();
+    let sums = warpmp_campaign::checksums(folder.path()).unwrap();
+    let names: Vec<&str> = sums.files.iter().map(|(name, _)| name.as_str()).collect();
+    let expected = ["000000.json", "000001.json", "000002.json", "000003.json", "000004.json", "A.json", "b.json"];
+    assert_eq!(names, [&expected[..], &["campaign.json"]].concat());
+    let script = r"find . -maxdepth 1 -type f -name '[!.]*.json' -printf '%f\n' | LC_ALL=C sort | xargs -d '\n' sha256sum | sha256sum";
+    let output = std::process::Command::new("sh").args(["-c", script]).current_dir(folder.path()).output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{}  -\n", sums.of_all));
 }

@@ -4,16 +4,17 @@
 mod common;
 
 use std::{
+    collections::BTreeSet,
     env, fs,
     path::Path,
     process::{Child, Command, Stdio},
     sync::Mutex,
     thread,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use common::{Squares, complete, names};
-use warpmp_campaign::{Campaign, Claims, Control, Error, Event, Stopped, Stored, deal};
+use warpmp_campaign::{Campaign, Claims, Control, Error, Event, Mode, Part, Stopped, Stored, deal};
 
 const FOLDER: &str = "WARPMP_CAMPAIGN_TEST_FOLDER";
 const BEAT: Duration = Duration::from_millis(50);
@@ -28,7 +29,8 @@ fn share(folder: &Path, workers: usize, pause: Duration) -> usize {
     let work = work();
     let (campaign, _lock) = Campaign::join(folder, &work).unwrap();
     let control = Control::default();
-    let units = campaign.shared_with(&control, BEAT, PATIENCE).unwrap().map(Result::unwrap);
+    let go_on = || control.check().is_ok();
+    let units = campaign.shared_with(Part::ALL, &go_on, BEAT, PATIENCE).unwrap().map(Result::unwrap);
     let worker = |_| {
         |unit: &warpmp_campaign::Claimed<u64>| -> Result<_, Error> {
             thread::sleep(pause);
@@ -191,7 +193,8 @@ fn a_stop_ends_the_units() {
     let folder = tempfile::tempdir().unwrap();
     let (campaign, _lock) = Campaign::join(folder.path(), &work()).unwrap();
     let control = Control::default();
-    let mut units = campaign.shared(&control).unwrap();
+    let go_on = || control.check().is_ok();
+    let mut units = campaign.shared(Part::ALL, &go_on).unwrap();
     let claimed = units.next().unwrap().unwrap();
     assert_eq!(campaign.contents().unwrap().claims, 1);
     drop(claimed);
@@ -238,4 +241,108 @@ fn lost_units_are_done_again() {
     assert_eq!((result, done), (Ok(()), (0..6).collect()));
     let (result, done, _) = attempt(&[u32::MAX - 1]);
     assert_eq!((result, done), (Err("lost".into()), Vec::new()));
+}
+
+/// Clocks of hosts and of the file system may be wrong by years: a claim lives by its heartbeats alone, and dies without them.
+#[test]
+fn wrong_clocks_change_no_claim() {
+    let folder = tempfile::tempdir().unwrap();
+    let claims = || Claims::new(folder.path(), BEAT, PATIENCE);
+    let (mut owner, mut other) = (claims(), claims());
+    let claim = owner.take("a").unwrap().unwrap();
+    let set = |path: &Path, time: SystemTime| {
+        // A heartbeat may put a new file in its place at this moment.
+        if let Ok(file) = fs::File::options().write(true).open(path) {
+            file.set_modified(time).unwrap();
+        }
+    };
+    let years = |count: u64| Duration::from_secs(count * 365 * 86400);
+    let [past, future] = [SystemTime::UNIX_EPOCH + years(5), SystemTime::now() + years(40)];
+    let end = Instant::now() + 3 * PATIENCE;
+    while Instant::now() < end {
+        set(claim.path(), if other.take("a").unwrap().is_none() { past } else { panic!("a living owner's claim") });
+        thread::sleep(BEAT / 3);
+        set(claim.path(), future);
+    }
+    // An owner elsewhere that is dead, and whose file seems to be of tomorrow.
+    let dead = folder.path().join("b.claim");
+    fs::write(&dead, r#"{"owner":{"host":"x","machine":"y","process":1,"started":"5","number":0},"beat":7}"#).unwrap();
+    set(&dead, future);
+    let begin = Instant::now();
+    while other.take("b").unwrap().is_none() {
+        assert!(begin.elapsed() < 20 * PATIENCE, "a claim of the future is never free");
+        thread::sleep(BEAT);
+    }
+    assert!(begin.elapsed() >= PATIENCE);
+}
+
+/// A host falls asleep, another one does its unit, the host wakes up and stores its own certificate. Equal: nothing happens. Different:
+/// both are kept, and everybody who looks is told.
+#[test]
+fn a_host_that_comes_back_late_stores_its_unit_twice() {
+    for is_wrong in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let work = Squares::new(3, 10);
+        let (late, _lock) = Campaign::join(folder.path(), &work).unwrap();
+        let name = "000001";
+        // The sleeping host's claim: no heartbeat comes.
+        let claim = folder.path().join(format!("{name}.claim"));
+        fs::write(&claim, r#"{"owner":{"host":"x","machine":"y","process":1,"started":"5","number":0},"beat":7}"#)
+            .unwrap();
+        assert_eq!(share_some(folder.path(), &work), 3);
+        assert!(!claim.exists());
+        let mut certificate = work.make(1);
+        certificate.device = "the late host".into();
+        certificate.sum += u64::from(is_wrong);
+        let stored = late.store(&certificate).unwrap();
+        let contents = late.contents().unwrap();
+        assert_eq!(contents.done.len(), 3, "the first certificate of each unit counts");
+        assert_eq!(contents.done[1].sum, work.make(1).sum);
+        let beside = folder.path().join("000001.json.differs");
+        if is_wrong {
+            assert_eq!(stored, Stored::Differs(beside.clone()));
+            assert_eq!(contents.disputed, std::slice::from_ref(&beside));
+            assert_eq!(warpmp_campaign::load::<Squares>(&beside).unwrap().unwrap(), certificate);
+        } else {
+            assert_eq!(stored, Stored::Again);
+            assert!(contents.disputed.is_empty() && !beside.exists());
+        }
+    }
+}
+
+/// Does all units of a shared directory; how many.
+fn share_some(folder: &Path, work: &Squares) -> usize {
+    let (campaign, _lock) = Campaign::join(folder, work).unwrap();
+    let go_on = || true;
+    let units = campaign.shared_with(Part::ALL, &go_on, BEAT, PATIENCE).unwrap();
+    units.map(|claimed| assert_eq!(campaign.store(&work.make(claimed.unwrap().unit)).unwrap(), Stored::New)).count()
+}
+
+/// Parts have every unit once, alone and shared; a process sees what the others have stored.
+#[test]
+fn parts_and_news() {
+    let folder = tempfile::tempdir().unwrap();
+    let work = Squares::new(10, 10);
+    let go_on = || true;
+    let (campaign, lock) = Campaign::enter(folder.path(), &work, Mode::ALONE).unwrap();
+    let mut known = BTreeSet::new();
+    let part = |number| Part::new(number, 3).unwrap();
+    for (number, is_shared) in [(0, false), (1, true), (2, true)] {
+        let contents = campaign.contents().unwrap();
+        let mode = Mode { is_shared, part: part(number) };
+        let mut units: Vec<u64> =
+            campaign.units(&contents, mode, &go_on).unwrap().map(|it| store(&campaign, it.unwrap().unit)).collect();
+        units.sort_unstable();
+        assert_eq!(units, (0..10).filter(|unit| unit % 3 == number).collect::<Vec<_>>());
+        let news: Vec<u64> = campaign.news(&known).unwrap().into_iter().map(|sum| sum.block).collect();
+        assert_eq!(news, units);
+        known.extend(news);
+    }
+    drop(lock);
+    complete(folder.path(), &work);
+}
+
+fn store(campaign: &Campaign<Squares>, unit: u64) -> u64 {
+    assert_eq!(campaign.store(&campaign.specification().make(unit)).unwrap(), Stored::New);
+    unit
 }

@@ -7,18 +7,19 @@ use clap_complete::Shell;
 use serde::Serialize;
 
 use crate::commands::{
+    campaign::args::CampaignCommand,
     collatz::args::{CollatzCommand, Verify},
     ecdlp::args::EcdlpCommand,
 };
 pub(crate) use error::ArgsError;
 pub(crate) use factors::{AsEcm, BenchEcm, Ecm, ExplainEcm, Factor, FactorArgs, Pm1, Pp1};
 pub(crate) use many::{NextPrime, Power, Whole};
-pub(crate) use measuring::{Bench, BenchOperation, BenchRows, Part, Reproduce, Tune};
+pub(crate) use measuring::{Bench, BenchOperation, BenchRows, Reproduce, Tune};
 pub(crate) use number_theory::{BatchGcd, IsPrime, Print};
 pub(crate) use overview::command;
 pub(crate) use per_operation::PerOperation;
 pub(crate) use shared::{
-    ChunkArgs, DeviceArgs, EngineArgs, FormatArgs, GpusArgs, ObjectArgs, ProgressArgs, SummaryArgs,
+    ChunkArgs, DeviceArgs, EngineArgs, FormatArgs, ObjectArgs, ProgressArgs, SharingArgs, SummaryArgs,
 };
 use values::{any, bits, positive, within};
 
@@ -86,6 +87,11 @@ pub(crate) enum Command {
     Ecdlp {
         #[command(subcommand)]
         command: EcdlpCommand,
+    },
+    /// Campaigns of every kind: a page, shares of the work, copies
+    Campaign {
+        #[command(subcommand)]
+        command: CampaignCommand,
     },
     Resume(Resume),
     Status(Status),
@@ -276,15 +282,23 @@ pub(crate) struct ManPages {
 The directory says which campaign it has. A campaign goes on with other engines than it began with, too.
 More options have the commands that begin a campaign: `ecm --campaign DIR`, `collatz verify -o DIR` and `ecdlp solve -o DIR`.
 
+With --shared any number of processes on any hosts work in one directory; each may be killed at any time. A search for a
+logarithm is always shared, and has no parts: every process draws its own starts. SIGTERM ends the command within five
+seconds: the unit under way is dropped, and done again later.
+
 Examples:
   warpmp resume campaign
+  warpmp resume campaign --shared
+  warpmp resume copy-of-campaign --part 3/8
   warpmp resume campaign --device cuda:1")]
 pub(crate) struct Resume {
     /// Directory of a campaign
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
     #[command(flatten)]
-    pub(crate) device: GpusArgs,
+    pub(crate) device: DeviceArgs,
+    #[command(flatten)]
+    pub(crate) sharing: SharingArgs,
     #[command(flatten)]
     pub(crate) summary: SummaryArgs,
 }
@@ -371,8 +385,16 @@ mod tests {
             "collatz verify -o x",
             "collatz delay --from 5 --to 9 -o x",
             "status x --json",
+            "campaign report x -o y",
+            "campaign serve x --port 5",
+            "campaign shards x --tasks 5 --task 4",
+            "campaign shards x --tasks 5 --json",
+            "campaign sync x y --json",
             "ecm x --digits 20 --campaign y",
             "resume x --device cuda --json -q",
+            "resume x --shared --part 3/8",
+            "collatz verify -o x --shared --part 0/2",
+            "ecm x --digits 20 --campaign y --shared",
             "ecdlp solve --curve x --seed 5 --out x --for 5 --memory 5 --distinguished-bits 5 --points 5 --device cuda --json -q",
             "ecdlp status x --plot y --json",
             "ecdlp check x --sample 5 --seed 5 --json -q",

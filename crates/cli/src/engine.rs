@@ -1,19 +1,47 @@
-//! The library's session, opened as the command line asks for it.
+//! The library's session and the GPUs, opened as the command line asks for them.
 
+use std::sync::Arc;
+
+use warpmp::device::{self, Device, DeviceInfo, devices, open_cuda, open_sim};
 use warpmp::kernels::Register;
 use warpmp::{EngineKind, Operation, Selector, Session, Shape};
 use warpmp_papers::kernels::MULTIPLICATIONS;
 
 use crate::{console, error::Result, tables};
 
-/// Opens the engine, with the user's tuning table for its GPU if there is one. If `auto` finds no GPU, one line says so unless `quiet` (the summary
-/// names the engine, too).
+/// Opens the engine, of GPUs all that can be used, with the user's tuning table for it if there is one. If `auto` finds no GPU,
+/// one line says so unless `quiet` (the summary names the engine, too).
 ///
 /// # Errors
 /// The library's, for an engine that was named and cannot be had; [`TablesError::Table`](crate::tables::TablesError::Table)
 /// for a table that cannot be used.
 pub(crate) fn open(selector: Selector, quiet: bool) -> Result<Session> {
-    let mut session = open_untuned(selector, quiet)?;
+    let devices = gpus(selector, quiet)?;
+    tuned(with_algorithms(if devices.is_empty() { Session::cpu() } else { Session::with_devices(devices)? }))
+}
+
+/// As [`open`], but with the first usable GPU alone.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_one(selector: Selector, quiet: bool) -> Result<Session> {
+    tuned(open_untuned(selector, quiet)?)
+}
+
+/// A session for each GPU of a session, to keep batches on all of them.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn each(session: Session) -> Result<Vec<Session>> {
+    let devices: Vec<_> = session.devices().cloned().collect();
+    if devices.len() < 2 {
+        return Ok(vec![session]);
+    }
+    devices.into_iter().map(|device| tuned(with_algorithms(Session::with_device(device)?))).collect()
+}
+
+/// The session with the user's tuning table for its GPU, if there is one.
+fn tuned(mut session: Session) -> Result<Session> {
     let capability = session.device().map(|device| device.info().capability);
     if let Some(table) = capability.map(tables::of_user).transpose()?.flatten() {
         session.set_table(table);
@@ -114,6 +142,13 @@ fn open_by(selector: Selector, cpu_seconds: Option<f64>, quiet: bool) -> Result<
     Ok((open(selector, quiet)?, None))
 }
 
+/// Says which GPUs of the session could not do their part, at the end of the work.
+pub(crate) fn tell_left_out(session: &Session) {
+    for it in session.left_out() {
+        console::note(&format!("warning: {it}"));
+    }
+}
+
 /// The first phase of a command on this engine: a driver compiles a kernel once, and keeps it for later runs.
 pub(crate) fn first_phase(session: &Session) -> &'static str {
     match session.engine().kind {
@@ -122,26 +157,102 @@ pub(crate) fn first_phase(session: &Session) -> &'static str {
     }
 }
 
-/// Opens the engine as the library has it.
+/// Opens the engine as the library has it, with the first usable GPU alone.
 ///
 /// # Errors
 /// The library's, for an engine that was named and cannot be had.
 pub(crate) fn open_untuned(selector: Selector, quiet: bool) -> Result<Session> {
-    let session = Session::on(selector)?.with_algorithms(Operation::Mul, MULTIPLICATIONS);
+    let first = if selector == Selector::AllCuda { Selector::Cuda(None) } else { selector };
+    let session = with_algorithms(Session::on(first)?);
     let engine = session.engine();
     if selector == Selector::Auto && engine.kind == EngineKind::Cpu && !quiet {
         let reason = session.fallback().map_or_else(|| "no usable GPU".to_owned(), ToString::to_string);
-        console::note(&format!(
-            "note: the CPU engine serves ({}): {reason}; with --device cpu this note stays away",
-            engine.name
-        ));
+        note_cpu(&engine.name, &reason);
     }
     Ok(session)
+}
+
+/// The session with the algorithms of the papers.
+fn with_algorithms(session: Session) -> Session {
+    session.with_algorithms(Operation::Mul, MULTIPLICATIONS)
+}
+
+fn note_cpu(name: &str, reason: &str) {
+    console::note(&format!("note: the CPU engine serves ({name}): {reason}; with --device cpu this note stays away"));
+}
+
+/// The GPUs that a `--device` stands for: all if none is named. None at all: the CPU serves.
+///
+/// A GPU that cannot be opened is left out, with a note unless `quiet`, where another one serves.
+///
+/// # Errors
+/// The library's, for a device that was named and cannot be had.
+pub(crate) fn gpus(selector: Selector, quiet: bool) -> Result<Vec<Arc<dyn Device>>> {
+    match selector {
+        Selector::Cpu => Ok(Vec::new()),
+        Selector::Sim => Ok(vec![open_sim()]),
+        Selector::Cuda(Some(ordinal)) => Ok(vec![open_cuda(ordinal).map_err(warpmp::Error::from)?]),
+        Selector::Cuda(None) | Selector::AllCuda => Ok(all_gpus(quiet).map_err(warpmp::Error::from)?),
+        Selector::Auto => Ok(all_gpus(quiet).unwrap_or_else(|reason| {
+            if !quiet {
+                note_cpu(&cpu_name(), &reason.to_string());
+            }
+            Vec::new()
+        })),
+    }
+}
+
+/// The name of the CPU engine.
+pub(crate) fn cpu_name() -> String {
+    Session::cpu().engine().name.clone()
+}
+
+fn all_gpus(quiet: bool) -> device::Result<Vec<Arc<dyn Device>>> {
+    let all = devices().cuda?;
+    // Without one that is supported, the error of opening the first one says so.
+    let usable: Vec<usize> = all.iter().filter(|gpu| gpu.supported()).map(|gpu| gpu.ordinal).collect();
+    let ordinals = if usable.is_empty() { vec![all.first().map_or(0, |gpu: &DeviceInfo| gpu.ordinal)] } else { usable };
+    let (opened, failed) = opened(&ordinals, open_cuda)?;
+    for (ordinal, error) in failed.into_iter().filter(|_| !quiet) {
+        console::note(&format!("note: GPU {ordinal} is left out, the others serve: {error}"));
+    }
+    Ok(opened)
+}
+
+/// The GPUs that open, and the errors of those that do not; the first error if none opens.
+#[expect(clippy::type_complexity, reason = "a name for the pair would say less")]
+fn opened(
+    ordinals: &[usize],
+    open: impl Fn(usize) -> device::Result<Arc<dyn Device>>,
+) -> device::Result<(Vec<Arc<dyn Device>>, Vec<(usize, device::Error)>)> {
+    let (mut opened, mut failed) = (Vec::new(), Vec::new());
+    for &ordinal in ordinals {
+        match open(ordinal) {
+            Ok(device) => opened.push(device),
+            Err(error) => failed.push((ordinal, error)),
+        }
+    }
+    match failed.first() {
+        Some((_, error)) if opened.is_empty() => Err(error.clone()),
+        _ => Ok((opened, failed)),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// One GPU that cannot be opened does not keep the others from work.
+    #[test]
+    fn a_gpu_that_does_not_open_is_left_out() {
+        let open = |ordinal| match ordinal {
+            1 => Err(device::Error::NoDriver),
+            _ => Ok(open_sim()),
+        };
+        let (gpus, failed) = opened(&[0, 1, 2], open).expect("two of them open");
+        assert_eq!((gpus.len(), failed), (2, vec![(1, device::Error::NoDriver)]));
+        assert_eq!(opened(&[1], open).err(), Some(device::Error::NoDriver));
+    }
 
     #[test]
     fn short_work_needs_no_gpu() {

@@ -11,6 +11,7 @@ use crate::{
         apply::{LostLane, SignError},
         as_ecm::AsEcmError,
         batch_gcd::WrongFactor,
+        campaign::{ServeError, ShardsError, SyncError},
         check::WrongResult,
         collatz::CollatzFailure,
         ecdlp::EcdlpError,
@@ -69,6 +70,12 @@ pub(crate) enum Error {
     Factor(#[from] FactorError),
     #[error(transparent)]
     Resume(#[from] ResumeError),
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    #[error(transparent)]
+    Shards(#[from] ShardsError),
+    #[error(transparent)]
+    Sync(#[from] SyncError),
     #[error(transparent)]
     Reproduce(#[from] ReproduceError),
     #[error(transparent)]
@@ -131,6 +138,7 @@ impl Error {
             Self::Tables(error) => error.exit_code(),
             Self::Usage
             | Self::Args(_)
+            | Self::Shards(_)
             | Self::Library(
                 warpmp::Error::UnknownAlgorithm { .. }
                 | warpmp::Error::AlgorithmUnfit { .. }
@@ -145,6 +153,8 @@ impl Error {
             | Self::WrongFactor(_)
             | Self::Plot(_)
             | Self::Resume(_)
+            | Self::Serve(_)
+            | Self::Sync(_)
             | Self::SelfTest(_)
             | Self::Power(_)
             | Self::Library(_)

@@ -5,6 +5,7 @@ use warpmp::operation::SLOW_MAX_BITS;
 use crate::{
     error::Result,
     io::{
+        lines::Sizes,
         source::Source,
         text::{LINE_LIMIT, write_line},
         tuple::TupleReader,
@@ -15,15 +16,25 @@ use crate::{
 /// Bytes of a chunk: so few that files have several.
 const CHUNK: usize = 64;
 
-/// The integers of a file with this name and this content, as hexadecimal text.
+/// Blocks and pieces so small that lines cross them.
+const SIZES: Sizes = Sizes { block: 64, piece: 8 };
+
+/// The integers of a file with this name and this content, as hexadecimal text. They are read twice: as a stream, and as a file whose
+/// blocks all threads read.
 ///
 /// # Errors
 /// The message that a command gives for the file.
 pub fn read(name: &str, bytes: &[u8]) -> Result<Vec<String>, String> {
+    let stream = integers(Source::of_bytes(name, bytes, true));
+    assert_eq!(integers(Source::of_file(name, bytes, SIZES)), stream, "a file and a stream of the same bytes");
+    stream
+}
+
+/// The integers of a source, as hexadecimal text.
+fn integers(source: Result<Source>) -> Result<Vec<String>, String> {
     let mut lines = Vec::new();
-    let source = Source::of_bytes(name, bytes, true)
-        .and_then(|source| each(source, |limbs| write_line(limbs, true, &mut lines)));
-    source.map_err(|error| error.to_string())?;
+    let read = source.and_then(|source| each(source, |limbs| write_line(limbs, true, &mut lines)));
+    read.map_err(|error| error.to_string())?;
     Ok(String::from_utf8_lossy(&lines).lines().map(str::to_owned).collect())
 }
 

@@ -1,6 +1,7 @@
 //! Ctrl-C, requests to terminate, and the end of the processor time that a limit allows: the work stops, unfinished files go, the exit code is 130.
 //!
-//! A signal sets a flag. The work looks at the flag between chunks and normally ends in an orderly way.
+//! A signal sets a flag. The work looks at the flag between chunks and normally ends in an orderly way. A request to terminate comes
+//! from a scheduler or a system that soon kills the process: then the program ends within five seconds, whatever it has to save.
 //! Some work cannot look: a read that waits for a person, one very large product. The program ends
 //! such work a second later. A list holds all files that are not complete yet. Every step that completes
 //! a file holds the lock of the list, so that a file is either whole or gone.
@@ -30,12 +31,15 @@ use crate::{
 
 /// How long the work has to end by itself.
 const GRACE: Duration = Duration::from_secs(1);
-/// How long work that has a [`Closing`] may take to end.
+/// How much longer work that has a [`Closing`] may take to end after Ctrl-C.
 const LONG_GRACE: Duration = Duration::from_secs(60);
+/// And after a request to terminate.
+const SHORT_GRACE: Duration = Duration::from_secs(3);
 /// How often the flag is looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+static TERMINATE: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 static CLOSING: AtomicUsize = AtomicUsize::new(0);
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
@@ -48,6 +52,8 @@ pub(crate) fn install() {
 
 fn listen() -> io::Result<()> {
     thread::Builder::new().name("signals".into()).spawn(watch)?;
+    // The request is known before the work is told to stop.
+    flag::register(SIGTERM, Arc::clone(&TERMINATE))?;
     for signal in [SIGINT, SIGTERM].into_iter().chain(others()) {
         flag::register(signal, Arc::clone(&STOP))?;
     }
@@ -86,8 +92,10 @@ fn watch() {
         thread::sleep(LOOK);
     }
     thread::sleep(GRACE);
-    let end = Instant::now() + LONG_GRACE;
-    while CLOSING.load(Ordering::SeqCst) > 0 && Instant::now() < end {
+    let begin = Instant::now();
+    // A request to terminate may follow Ctrl-C.
+    let grace = || if TERMINATE.load(Ordering::SeqCst) { SHORT_GRACE } else { LONG_GRACE };
+    while CLOSING.load(Ordering::SeqCst) > 0 && begin.elapsed() < grace() {
         thread::sleep(LOOK);
     }
     let files = unfinished();
@@ -104,7 +112,7 @@ pub(crate) fn check() -> Result<()> {
     if STOP.load(Ordering::SeqCst) { Err(Error::Interrupted) } else { Ok(()) }
 }
 
-/// While it lives, a signal gives the work a minute to end by itself: it has something to save.
+/// While it lives, Ctrl-C gives the work a minute to end by itself, and a request to terminate three seconds: it has something to save.
 #[derive(Debug)]
 pub(crate) struct Closing(());
 

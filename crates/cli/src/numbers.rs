@@ -12,7 +12,7 @@ use warpmp::{Batch, Shape};
 use crate::{
     error::{Error, Result},
     io::{
-        column,
+        column::{self, NO_RESULT},
         error::{FileError, LineProblem},
         npy::NpyProblem,
         source::{Raw, RawRows, is_negative},
@@ -160,7 +160,7 @@ pub(crate) fn operands(
 /// The single integer of an operand.
 pub(crate) fn single(raw: &mut Raw, name: &str, bits: Option<usize>) -> Result<Single> {
     let mut lanes = Lanes::check(raw, name, bits, Lines::Results)?;
-    if let (Some(_), Lanes::Entries { text, .. }) = (lanes.missing(), &lanes) {
+    if let (Some(_), Lanes::Text { text, .. }) = (lanes.missing(), &lanes) {
         return Err(line_error(text, name, (0, LineProblem::NoResult)));
     }
     let is_negative = lanes.signs().and_then(|signs| signs.first().copied());
@@ -169,18 +169,19 @@ pub(crate) fn single(raw: &mut Raw, name: &str, bits: Option<usize>) -> Result<S
 
 /// One operand's integers, found to be numbers.
 enum Lanes<'a> {
+    /// Lines of at most `limit` bits. They are not kept in another form: short lines are many.
     Text {
-        digits: Vec<Digits<'a>>,
         text: &'a RawText,
-    },
-    /// Text with a minus or a gap somewhere; a gap has the digits of zero.
-    Entries {
-        digits: Vec<Digits<'a>>,
-        text: &'a RawText,
-        negative: Vec<bool>,
-        missing: Vec<bool>,
+        limit: usize,
+        marks: Option<Marks>,
     },
     Rows(&'a mut RawRows),
+}
+
+/// Text with a minus or a gap somewhere: which lanes have one. A gap counts as zero.
+struct Marks {
+    negative: Vec<bool>,
+    missing: Vec<bool>,
 }
 
 impl<'a> Lanes<'a> {
@@ -197,30 +198,28 @@ impl<'a> Lanes<'a> {
             }
             Raw::Text(text) => {
                 let limit = asked.unwrap_or(text.limit());
-                let digits = each_line(text, |line| Digits::check(line, limit));
+                let digits = check_lines(text, |line| Digits::check(line, limit).map(|_| ()));
                 // Most files have no sign: their lines are looked at once.
-                match (digits, kind) {
-                    (Ok(digits), _) => Ok(Self::Text { digits, text }),
+                let marks = match (digits, kind) {
+                    (Ok(()), _) => None,
                     (Err(_), Lines::Results) => {
-                        let entries = each_line(text, |line| Entry::check(line, limit));
-                        let entries = entries.map_err(|fault| line_error(text, name, fault))?;
-                        let negative = |entry: &Entry<'_>| matches!(entry, Entry::Number { is_negative: true, .. });
-                        Ok(Self::Entries {
-                            negative: entries.iter().map(negative).collect(),
-                            missing: entries.iter().map(|entry| matches!(entry, Entry::None)).collect(),
-                            digits: entries.iter().map(|entry| entry.digits(limit)).collect(),
-                            text,
-                        })
+                        let entries = check_lines(text, |line| Entry::check(line, limit).map(|_| ()));
+                        entries.map_err(|fault| line_error(text, name, fault))?;
+                        let line = |lane| text.get(lane);
+                        let each = |mark: fn(&[u8]) -> bool| (0..text.lanes()).map(line).map(mark).collect();
+                        let missing: Vec<bool> = each(|line| line == NO_RESULT);
+                        Some(Marks { negative: each(|line| line != NO_RESULT && line.starts_with(b"-")), missing })
                     }
-                    (Err(fault), Lines::Unsigned) => Err(line_error(text, name, fault)),
-                }
+                    (Err(fault), Lines::Unsigned) => return Err(line_error(text, name, fault)),
+                };
+                Ok(Self::Text { text, limit, marks })
             }
         }
     }
 
     fn len(&self) -> usize {
         match self {
-            Self::Text { digits, .. } | Self::Entries { digits, .. } => digits.len(),
+            Self::Text { text, .. } => text.lanes(),
             Self::Rows(rows) => rows.lanes(),
         }
     }
@@ -228,8 +227,9 @@ impl<'a> Lanes<'a> {
     /// Which lanes are negative; none for a source without signs.
     fn signs(&self) -> Option<Vec<bool>> {
         match self {
-            Self::Text { .. } => None,
-            Self::Entries { negative, .. } => negative.contains(&true).then(|| negative.clone()),
+            Self::Text { marks, .. } => {
+                marks.as_ref().map(|marks| &marks.negative).filter(|negative| negative.contains(&true)).cloned()
+            }
             Self::Rows(rows) => rows.is_signed.then(|| rows.signs().collect()),
         }
     }
@@ -237,15 +237,17 @@ impl<'a> Lanes<'a> {
     /// Which lanes have no integer; none if all have.
     fn missing(&self) -> Option<Vec<bool>> {
         match self {
-            Self::Entries { missing, .. } => missing.contains(&true).then(|| missing.clone()),
-            Self::Text { .. } | Self::Rows(_) => None,
+            Self::Text { marks, .. } => {
+                marks.as_ref().map(|marks| &marks.missing).filter(|missing| missing.contains(&true)).cloned()
+            }
+            Self::Rows(_) => None,
         }
     }
 
     /// A bound of one lane's limbs.
     fn limbs(&self, lane: usize) -> usize {
         match self {
-            Self::Text { digits, .. } | Self::Entries { digits, .. } => digits[lane].limbs_bound(),
+            Self::Text { text, limit, .. } => Digits::checked(text.get(lane), *limit).limbs_bound(),
             Self::Rows(rows) => rows.row_limbs,
         }
     }
@@ -264,8 +266,10 @@ impl<'a> Lanes<'a> {
                 let mut limbs = match members {
                     None => rows.take_limbs(),
                     Some(members) => {
-                        let chosen = members.iter().flat_map(|lane| rows.row(*lane as usize).iter().copied());
-                        chosen.collect::<Vec<u32>>().into()
+                        let mut chosen = vec![0; lanes * width];
+                        let pairs = chosen.par_chunks_exact_mut(width).zip(members);
+                        pairs.for_each(|(out, lane)| out.copy_from_slice(rows.row(*lane as usize)));
+                        chosen.into()
                     }
                 };
                 if rows.is_signed {
@@ -274,10 +278,11 @@ impl<'a> Lanes<'a> {
                 }
                 Ok(Batch::from_buffer(Shape::new(lanes, 32 * width), limbs)?)
             }
-            Self::Text { digits, text } | Self::Entries { digits, text, .. } => {
+            Self::Text { text, limit, .. } => {
                 let mut limbs = vec![0; lanes * width];
+                let digits = |lane: usize| Digits::checked(text.get(lane), *limit);
                 let write =
-                    |row: usize, out: &mut [u32]| digits[lane(row)].write(out).map_err(|problem| (lane(row), problem));
+                    |row: usize, out: &mut [u32]| digits(lane(row)).write(out).map_err(|problem| (lane(row), problem));
                 limbs.par_chunks_exact_mut(width).enumerate().try_for_each(|(row, out)| write(row, out)).map_err(
                     |found| {
                         let mut scratch = vec![0; width];
@@ -302,20 +307,20 @@ impl<'a> Lanes<'a> {
 fn fixed(rows: &RawRows, name: &str, lanes: usize, limit: usize) -> Result<Batch<'static>> {
     let width = limit.div_ceil(32);
     let mut limbs = vec![0; lanes * width];
-    let mut row = Vec::with_capacity(rows.row_limbs);
-    for (lane, out) in limbs.chunks_exact_mut(width).enumerate() {
-        row.clear();
-        row.extend_from_slice(rows.row(lane));
-        if rows.is_negative(lane) {
-            column::negate(&mut row);
-        }
-        let bits = bit_length(&row);
+    let copy = |(lane, out): (usize, &mut [u32])| -> Result<(), NpyProblem> {
+        let negated = rows.is_negative(lane).then(|| column::negated(rows.row(lane).to_vec()));
+        let row = negated.as_deref().unwrap_or_else(|| rows.row(lane));
+        let bits = bit_length(row);
         if bits > limit {
-            let problem = NpyProblem::RowTooWide { row: rows.first_row + lane as u64, bits, limit };
-            return Err(FileError::Npy { path: name.into(), problem }.into());
+            return Err(NpyProblem::RowTooWide { row: rows.first_row + lane as u64, bits, limit });
         }
         let filled = row.len().min(width);
         out[..filled].copy_from_slice(&row[..filled]);
+        Ok(())
+    };
+    let wide = limbs.par_chunks_exact_mut(width).enumerate().find_map_first(|lane| copy(lane).err());
+    if let Some(problem) = wide {
+        return Err(FileError::Npy { path: name.into(), problem }.into());
     }
     Ok(Batch::from_limbs(Shape::new(lanes, limit), limbs)?)
 }
@@ -332,18 +337,13 @@ pub(crate) fn widened(limbs: &[u32], width: usize, new: usize) -> Vec<u32> {
 /// The first fault of a text, and the lane where it stands.
 type Fault = (usize, LineProblem);
 
-/// Every line of a text as something else.
+/// Checks every line of a text.
 ///
 /// # Errors
 /// The first fault.
-fn each_line<'t, T: Send>(
-    text: &'t RawText,
-    each: impl Fn(&'t [u8]) -> Result<T, LineProblem> + Sync,
-) -> Result<Vec<T>, Fault> {
-    let check = |lane| each(text.get(lane)).map_err(|problem| (lane, problem));
-    let found = (0..text.lanes()).into_par_iter().map(check).collect::<Result<Vec<_>, _>>();
-    // Threads find any of the faults; people want the first.
-    found.map_err(|found| (0..found.0).find_map(|lane| check(lane).err()).unwrap_or(found))
+fn check_lines(text: &RawText, check: impl Fn(&[u8]) -> Result<(), LineProblem> + Sync) -> Result<(), Fault> {
+    let fault = |lane| check(text.get(lane)).err().map(|problem| (lane, problem));
+    (0..text.lanes()).into_par_iter().find_map_first(fault).map_or(Ok(()), Err)
 }
 
 fn line_error(text: &RawText, name: &str, (lane, problem): Fault) -> Error {
@@ -371,21 +371,28 @@ pub(crate) fn narrow(limbs: &mut Vec<u32>, width: usize, new: usize) {
 
 /// Which lanes go together: one list a batch, or a single `None` for all of them.
 fn group(columns: &[&Lanes<'_>], lanes: usize) -> Vec<Option<Vec<u32>>> {
-    let (mut sum, mut widest) = (0, vec![0; columns.len()]);
-    for lane in 0..lanes {
-        for (column, widest) in columns.iter().zip(&mut widest) {
-            let limbs = column.limbs(lane);
-            sum += limbs;
-            *widest = limbs.max(*widest);
+    // The limbs of all lanes of a column, and of its widest lane.
+    let size = |column: &&Lanes<'_>| match column {
+        Lanes::Rows(rows) => (lanes * rows.row_limbs, rows.row_limbs),
+        Lanes::Text { .. } => {
+            let each = (0..lanes).into_par_iter().map(|lane| column.limbs(lane)).map(|limbs| (limbs, limbs));
+            each.reduce(|| (0, 0), |(sum, widest), (more, other)| (sum + more, widest.max(other)))
         }
-    }
-    if lanes * widest.iter().sum::<usize>() <= (2 * sum).max(PADDING_LIMBS) {
+    };
+    let sizes = columns.iter().map(size);
+    let (sum, widest) = sizes.fold((0, 0), |(sum, widest), (more, other)| (sum + more, widest + other));
+    if lanes * widest <= (2 * sum).max(PADDING_LIMBS) {
         return vec![None];
     }
     let mut groups: BTreeMap<Vec<usize>, Vec<u32>> = BTreeMap::new();
+    let mut classes = Vec::new();
     for lane in 0..lanes {
-        let classes = columns.iter().map(|column| class(column.limbs(lane))).collect();
-        groups.entry(classes).or_default().push(lane as u32);
+        classes.clear();
+        classes.extend(columns.iter().map(|column| class(column.limbs(lane))));
+        match groups.get_mut(&classes) {
+            Some(members) => members.push(lane as u32),
+            None => drop(groups.insert(classes.clone(), vec![lane as u32])),
+        }
     }
     groups.into_values().map(Some).collect()
 }

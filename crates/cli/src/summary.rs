@@ -65,6 +65,9 @@ pub(crate) struct Summary {
     /// Results that are as a file has them, if one was given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) expected: Vec<&'static str>,
+    /// The GPUs that could not do their part, which others did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) left_out: Vec<String>,
     #[serde(flatten)]
     pub(crate) lost: Lost,
     #[serde(skip)]
@@ -102,6 +105,12 @@ impl Summary {
         self.lanes += report.lanes as u64;
         self.kernel_seconds += report.kernel.as_secs_f64();
         self.bytes += report.bytes;
+        for text in report.left_out.iter().map(ToString::to_string) {
+            if !self.left_out.contains(&text) {
+                console::note(&format!("warning: {text}"));
+                self.left_out.push(text);
+            }
+        }
         if !self.algorithm.split('+').any(|name| name == report.algorithm) {
             if !self.algorithm.is_empty() {
                 self.algorithm.push('+');
@@ -182,6 +191,18 @@ pub(crate) fn scaled_seconds(seconds: f64) -> String {
     }
 }
 
+/// A time in the unit that suits it; before days and years stands `of`, such as `card-`.
+pub(crate) fn duration(seconds: f64, of: &str) -> String {
+    const DAY: f64 = 86400.0;
+    match seconds {
+        s if s < 60.0 => scaled_seconds(s),
+        s if s < 3600.0 => format!("{} minutes", significant(s / 60.0)),
+        s if s < DAY => format!("{} hours", significant(s / 3600.0)),
+        s if s < 365.25 * DAY => format!("{} {of}days", significant(s / DAY)),
+        s => format!("{} {of}years", scaled(s / (365.25 * DAY))),
+    }
+}
+
 /// About three significant digits, without an exponent.
 pub(crate) fn significant(number: f64) -> String {
     match number {
@@ -220,6 +241,7 @@ mod tests {
             kernel: Duration::from_millis(1),
             total: Duration::from_millis(1),
             bytes: 32,
+            left_out: Vec::new(),
         };
         let mut summary = Summary::new(Operation::Mul, "CPU");
         for name in ["one", "two", "one"] {
@@ -230,5 +252,22 @@ mod tests {
         assert_eq!((summary.algorithm.as_str(), summary.lanes, summary.ops_per_second), ("one+two", 3, 1.0));
         summary.add(&report(65_536, "one"));
         assert!(summary.text().starts_with("4 products of 64 × 64 to 65536 × 64 bits"), "{}", summary.text());
+    }
+
+    #[test]
+    fn times_have_the_unit_that_suits_them() {
+        let texts = [0.5, 59.0, 460.0, 10_440.0, 734_400.0, 1.89e9, 4.3e28].map(|seconds| duration(seconds, "card-"));
+        assert_eq!(
+            texts,
+            [
+                "500 ms",
+                "59.0 s",
+                "7.67 minutes",
+                "2.90 hours",
+                "8.50 card-days",
+                "59.9 card-years",
+                "1.36e21 card-years"
+            ]
+        );
     }
 }

@@ -115,13 +115,18 @@ fn explain_tells_the_plan_of_curves() {
         (
             "1000",
             "sim",
-            [
-                "32 limbs of 32 bits; 4 lanes a curve, 8 limbs each; residues are not reduced",
-                "bytes a curve in stage 1",
-                "pairs",
-            ],
+            ["32 limbs of 32 bits; 4 lanes a curve, 8 limbs each; residues are not reduced", "bytes a curve", "pairs"],
         ),
         ("512", "cpu", ["curve", "5 products and 4 squares a bit", "baby steps up to"]),
+        (
+            "16385",
+            "sim",
+            [
+                "the curves of integers with more than 16384 bits are not for simulator",
+                "of a thread side by side",
+                "5 products and 4 squares a bit",
+            ],
+        ),
     ] {
         let text = explain(bits, device);
         assert!(words.iter().all(|word| text.contains(word)), "{text}");

@@ -6,7 +6,10 @@ mod common;
 
 use common::{Dir, Run, lines, mixed};
 use num_bigint::BigUint;
-use warpmp::{Operation, operation::Role};
+use warpmp::{
+    Operation,
+    operation::{Constant, Role},
+};
 
 const LANES: usize = 24;
 const BITS: u64 = 100;
@@ -30,16 +33,15 @@ fn words(operation: Operation) -> Vec<String> {
         let file = match operand.role {
             Role::Modulus | Role::OddModulus | Role::Divisor | Role::Candidate => "m",
             Role::Reduced | Role::ReducedProduct => "below",
-            _ if i == 0 => "a",
-            _ => "b",
+            Role::Integer | Role::Bit | Role::Exponent => ["a", "b"][i.min(1)],
         };
         words.push(file.into());
     }
-    match operation {
-        Operation::PowModPublic(_) => words.extend(["--exponent".into(), "3".into()]),
-        Operation::StrongTest(_) => {}
-        _ if operation.constant().is_some() => words.extend(["--by".into(), "3".into()]),
-        _ => {}
+    match operation.constant_role() {
+        Some(Constant::Exponent) => words.extend(["--exponent".into(), "3".into()]),
+        Some(Constant::Distance | Constant::Extension) => words.extend(["--by".into(), "3".into()]),
+        // The command has a base of its own.
+        Some(Constant::Base) | None => {}
     }
     words.extend(["--device", "cpu", "--check", "0", "-q"].map(String::from));
     words

@@ -39,6 +39,23 @@ fn finds_in_both_stages() {
     assert_eq!(dir.run(&pp1).ok(), format!("{n} = {} * {}\n", p.min(q), p.max(q)));
 }
 
+/// The device changes no result of P−1 and P+1.
+#[test]
+fn sequences_on_the_simulator() {
+    let dir = Dir::new();
+    dir.write("n", "2^67-1\n1014118489123\n304328559663589584905753312658037004309\n");
+    for (method, start) in [("pm1", "3"), ("pp1", "5")] {
+        let of = |device: &str| {
+            let run = dir.run(&[method, "n", "--b1", "300", "--b2", "6000", "--x0", start, "--device", device]);
+            let finds: Vec<String> = run.stderr.lines().filter(|it| it.contains("found")).map(str::to_owned).collect();
+            (run.ok().to_owned(), finds)
+        };
+        let [cpu, sim] = ["cpu", "sim"].map(of);
+        assert_eq!(cpu, sim);
+        assert!(!cpu.1.is_empty(), "{method} finds something");
+    }
+}
+
 #[test]
 fn integers_of_every_kind() {
     let dir = Dir::new();

@@ -9,14 +9,18 @@ use std::{ffi::OsString, fs, path::Path};
 use common::Dir;
 
 /// Each campaign with the command that wrote it.
-const CAMPAIGNS: [(&str, &str); 3] = [
+const CAMPAIGNS: [(&str, &str); 4] = [
     ("default", "--from 2^40 --count 2^22 --window 2^20"),
     ("alpha", "--from 2^50 --count 2^22 --window 2^21 --checksum alpha --sieve-bits 16 --sieve-mod 9"),
     ("honda", "--from 2^60 --count 2^20 --scheme honda --sieve-bits 12 --base-bits 8"),
+    // Its certificates name the host.
+    ("hosts", "--from 2^41 --count 2^21 --window 2^20"),
 ];
 
-/// The searches for logarithms, with the logarithms: one that is solved, and one that was killed after a part of the work.
-const SEARCHES: [(&str, &str); 2] = [("ecdlp-solved", "99874876989\n"), ("ecdlp-begun", "56626405374898\n")];
+/// The searches for logarithms, with the logarithms: one that is solved, one that was killed after a part of the work, and one whose
+/// session names the host.
+const SEARCHES: [(&str, &str); 3] =
+    [("ecdlp-solved", "99874876989\n"), ("ecdlp-begun", "56626405374898\n"), ("ecdlp-hosts", "8382032826\n")];
 
 fn run(dir: &Dir, args: &str) -> common::Run {
     dir.run(&args.split_whitespace().collect::<Vec<_>>())
@@ -88,4 +92,25 @@ fn searches_of_0_1_are_read_for_ever() {
         // Its walks, and the points of both programs, meet in a joined directory.
         run(&dir, &format!("ecdlp join all {name}")).ok();
     }
+}
+
+#[test]
+fn curves_of_0_1_are_read_for_ever() {
+    let dir = Dir::new();
+    copied(&dir, "curves-hosts");
+    let status =
+        || -> serde_json::Value { serde_json::from_str(run(&dir, "status curves-hosts --json").ok()).unwrap() };
+    let before = status();
+    assert_eq!(
+        (&before["units_done"], &before["units"], &before["attempts"]),
+        (&2.into(), &2.into(), &4.into()),
+        "{before}"
+    );
+    let divisors = |status: &serde_json::Value| status["numbers"][0].clone();
+    let line = "158456325028528675187087900673 = 3 * 31817 * (1507963) * 1100876018364883721\n";
+    // A unit that is lost is made again, with the same divisors.
+    fs::remove_file(dir.path("curves-hosts/n0-c2.json")).unwrap();
+    assert_eq!(status()["units_done"], 1);
+    assert_eq!(run(&dir, "resume curves-hosts --device cpu -q").ok(), line);
+    assert_eq!(divisors(&status()), divisors(&before));
 }

@@ -1,14 +1,11 @@
 //! Planted faults: wrong kernels, wrong rules and lost GPUs.
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
-#[path = "common/device.rs"]
-mod device;
 #[path = "common/settings.rs"]
 mod settings;
 
 use std::sync::Arc;
 
-use device::Planted;
 use settings::SETTINGS;
 use warpmp_collatz::{
     Error,
@@ -22,6 +19,7 @@ use warpmp_collatz::{
     window::Window,
 };
 use warpmp_device::{Device, open_sim};
+use warpmp_testkit::planted::Planted;
 
 fn plan() -> Plan {
     Plan::new(6, 10, 6, 2).unwrap()

@@ -218,6 +218,14 @@ pub trait Device: Send + Sync + Debug {
     /// [`Error::DeviceLost`](crate::Error::DeviceLost) if a kernel faulted.
     fn synchronize(&self, stream: &Stream) -> Result<()>;
 
+    /// Waits for all work on the device by this process, also by other libraries. The simulator's work is always done.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if a kernel faulted.
+    fn synchronize_all(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// What all launches since the last [`reset_counters`](Device::reset_counters) did; none where
     /// nothing is counted (on a GPU).
     fn counters(&self) -> Option<Counters> {

@@ -31,6 +31,7 @@ mod info;
 mod launch;
 mod objects;
 mod open;
+mod pool;
 mod sim;
 
 pub use cuda::borrowed;
@@ -40,4 +41,5 @@ pub use info::{DeviceInfo, Kind};
 pub use launch::{Arg, Grid, Rows};
 pub use objects::{Buffer, Event, Module, Pinned, Resources, Stream, Transfer};
 pub use open::{Survey, devices, open_cuda, open_sim, open_sim_with};
+pub use pool::Pool;
 pub use sim::SimConfig;

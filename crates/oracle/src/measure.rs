@@ -81,7 +81,30 @@ pub struct Limits {
     pub wide_products_per_second: Option<f64>,
 }
 
+impl Limits {
+    /// Of two GPUs together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let wide = self.wide_products_per_second.zip(other.wide_products_per_second);
+        Self {
+            copy_bytes_per_second: self.copy_bytes_per_second + other.copy_bytes_per_second,
+            wide_products_per_second: wide.map(|(one, other)| one + other),
+        }
+    }
+}
+
 impl Measured {
+    /// Of several engines that worked at the same time, each on lanes of its own: a run lasts until the last one has ended.
+    pub fn together(mut all: Vec<Self>) -> Option<Self> {
+        let mut first = all.pop()?;
+        for other in all {
+            first.times.iter_mut().zip(&other.times).for_each(|(time, other)| *time = (*time).max(*other));
+            first.checked += other.checked;
+            first.bytes += other.bytes;
+        }
+        Some(first)
+    }
+
     /// All runs together, divided by their number.
     pub fn mean(&self) -> f64 {
         (self.times.iter().sum::<Duration>().as_secs_f64() / self.times.len() as f64).max(1e-9)

@@ -43,17 +43,15 @@ fn small_answers() {
 /// The symbol by its definition: a product of Legendre's symbols, which come from the squares modulo a prime.
 #[test]
 fn symbols_are_products_over_primes() {
-    let over_prime = |a: u32, prime: u32| match (prime, a % 8) {
-        (2, 0 | 2 | 4 | 6) => 0,
-        (2, 1 | 7) => 1,
-        (2, _) => -1,
-        _ if a.is_multiple_of(prime) => 0,
-        _ => {
-            if (1..prime).any(|x| x * x % prime == a % prime) {
-                1
-            } else {
-                -1
-            }
+    let over_prime = |a: u32, prime: u32| {
+        if prime == 2 {
+            [0, 1, 0, -1, 0, -1, 0, 1][a as usize % 8]
+        } else if a.is_multiple_of(prime) {
+            0
+        } else if (1..prime).any(|x| x * x % prime == a % prime) {
+            1
+        } else {
+            -1
         }
     };
     for a in 0..80 {

@@ -46,13 +46,19 @@ pub(crate) fn statuses() -> Vec<(u32, &'static str)> {
     Status::ALL.into_iter().map(|status| (status.code(), status.words())).collect()
 }
 
-/// Does an operation by its name. A status comes last.
+/// Does an operation by its name. A status comes last. `progress` hears of the share that is done.
 ///
 /// # Errors
 /// `ValueError`, `OverflowError`, `MemoryError` with the library's text; `KeyboardInterrupt`.
 #[pyfunction]
-#[pyo3(signature = (name, operands, constant=None))]
-pub(crate) fn apply(py: Python<'_>, name: &str, operands: Vec<Py<Batch>>, constant: Option<u32>) -> Result<Vec<Batch>> {
+#[pyo3(signature = (name, operands, constant=None, progress=None))]
+pub(crate) fn apply(
+    py: Python<'_>,
+    name: &str,
+    operands: Vec<Py<Batch>>,
+    constant: Option<u32>,
+    progress: Option<Bound<'_, PyAny>>,
+) -> Result<Vec<Batch>> {
     let operation = Operation::named(name)
         .ok_or_else(|| Failure::value(format!("no operation is called '{name}'; warpmp.operations() lists them")))?;
     let operation = constant.map_or(operation, |constant| operation.with_constant(constant));
@@ -63,17 +69,19 @@ pub(crate) fn apply(py: Python<'_>, name: &str, operands: Vec<Py<Batch>>, consta
     let total = cost * results[0].lanes as f64;
     let place = common(places)?;
     let compiler = place.compiler(operation, &shapes);
-    if compiler == Some(Compiler::Done) || (compiler.is_none() && total <= QUICK) {
+    let is_quick = compiler == Some(Compiler::Done) || (compiler.is_none() && total <= QUICK);
+    if is_quick && progress.is_none() {
         return py.detach(|| place.run(operation, &results, usize::MAX, &Flag::default()));
     }
-    let waiting = match compiler {
-        Some(Compiler::Needed) => Some(py.import("warpmp._progress")?.call_method0("Compiling")?),
-        _ => None,
+    let listener = match (progress, compiler) {
+        (Some(progress), _) => Some(progress),
+        (None, Some(Compiler::Needed)) => Some(py.import("warpmp._progress")?.call_method0("Compiling")?),
+        (None, Some(Compiler::Done) | None) => None,
     };
     let flag = flag();
     let lanes = piece_lanes(cost);
     let watch = flag.clone();
-    watched(py, &*watch, waiting.as_ref(), move || place.run(operation, &results, lanes, &flag))
+    watched(py, &*watch, listener.as_ref(), move || place.run(operation, &results, lanes, &flag))
 }
 
 /// Must a GPU's driver compile kernels before an operation can be queued?

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::exceptions::PyAttributeError;
+use pyo3::exceptions::{PyAttributeError, PyBufferError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use rand::{Rng as _, SeedableRng as _};
@@ -14,6 +14,7 @@ use crate::engine::{self, Engine};
 use crate::error::{Failure, Result};
 use crate::integers;
 use crate::rows::{self, Rows};
+use crate::share;
 use crate::watch::{flag, watched};
 
 /// Downloads of fewer words are not worth a thread that waits for them.
@@ -43,14 +44,6 @@ pub(crate) struct Batch(pub(crate) Place);
 impl Batch {
     pub(crate) fn host(rows: Rows) -> Self {
         Self(Place::Host(rows))
-    }
-
-    /// The engine of the batch's device.
-    pub(crate) fn engine(&self) -> Arc<Engine> {
-        match &self.0 {
-            Place::Host(_) => engine::cpu(),
-            Place::Device(_, engine) => engine.clone(),
-        }
     }
 
     /// The lanes on the host.
@@ -183,6 +176,33 @@ impl Batch {
     fn __array_interface__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
         let rows = self.require_host()?;
         interface(py, rows.shape(), rows.limbs().as_ptr().addr() as u64)
+    }
+
+    /// The limbs for other libraries as a capsule of DLPack, without a copy. Nobody may write there: no option says that.
+    #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
+    fn __dlpack__<'py>(
+        &self,
+        py: Python<'py>,
+        stream: Option<Bound<'py, PyAny>>,
+        max_version: Option<(u32, u32)>,
+        dl_device: Option<share::Device>,
+        copy: Option<bool>,
+    ) -> Result<Bound<'py, PyAny>> {
+        // The limbs are there for every stream, and capsules of the oldest form serve every version.
+        let _ = (stream, max_version);
+        if dl_device.is_some_and(|device| share::address(&self.0).is_none_or(|(own, _)| own != device)) {
+            return Err(PyBufferError::new_err("the limbs are on another device; copy them with .to()").into());
+        }
+        if copy == Some(true) {
+            return Err(PyBufferError::new_err("limbs are shared without a copy only").into());
+        }
+        share::capsule(py, &self.0)
+    }
+
+    /// The kind and the number of the limbs' device, as DLPack counts them.
+    fn __dlpack_device__(&self) -> Result<share::Device> {
+        let missing = || PyBufferError::new_err("no other library can read limbs of this device");
+        Ok(share::address(&self.0).ok_or_else(missing)?.0)
     }
 
     /// Libraries for CUDA see the limbs of a GPU as `lanes × limbs` words of 32 bits, without a copy.

@@ -7,7 +7,6 @@ use dashu_int::UBig;
 use num_bigint::BigUint;
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use warpmp::device::Device;
 use warpmp_collatz::dfs;
 use warpmp_collatz::engine::{Control, Engine as _, Outcome};
 use warpmp_collatz::number::{self, Value};
@@ -20,11 +19,6 @@ use crate::engine;
 use crate::error::{Failure, Result};
 use crate::numbers::Big;
 use crate::watch::{Halt, flag, watched};
-
-/// The devices of this name: none for the CPU.
-fn devices_of(name: &str) -> Result<Vec<Arc<dyn Device>>> {
-    Ok(engine::open(name)?.session.device().into_iter().cloned().collect())
-}
 
 /// Tested starts, starts followed step by step, starts that leave 128 bits, the checksum, and the highest value with its
 /// start.
@@ -44,7 +38,7 @@ pub(crate) fn verify(
     let windows = Arc::new(Windows::default());
     let watch = windows.clone();
     watched(py, &*watch, progress.as_ref(), move || {
-        let engines = Engines::new(devices_of(&device)?, None)?;
+        let engines = Engines::new(engine::team(&device)?, None)?;
         let gpu_share = engines.gpu_bytes.map(|_| count / engines.list.len() as u128);
         let length = dfs::window_count(gpu_share).min(count);
         let plan = engines.plan(length, count);
@@ -109,7 +103,7 @@ pub(crate) fn delays<'py>(
         let mut delays = Vec::new();
         delays.try_reserve_exact(count).map_err(|_| Failure::memory(format!("{} B are needed", 4 * count as u128)))?;
         delays.resize(count, 0);
-        Team::new(Engines::new(devices_of(&device)?, None)?.list).delays(start, &mut delays, &control)?;
+        Team::new(Engines::new(engine::team(&device)?, None)?.list).delays(start, &mut delays, &control)?;
         Ok(delays)
     })?;
     Ok(PyArray1::from_vec(py, delays))
@@ -170,7 +164,7 @@ pub(crate) fn records(
     let control = Arc::new(Control::default());
     let watch = control.clone();
     watched(py, &*watch, progress.as_ref(), move || {
-        Ok(pairs(search::search_on(&devices_of(&device)?, kind, below, &control)?))
+        Ok(pairs(search::search_on(&engine::team(&device)?, kind, below, &control)?))
     })
 }
 

@@ -65,16 +65,20 @@ fn search_for(
     let flag = flag();
     let watch = flag.clone();
     watched(py, &*watch, progress, move || {
-        let engine = match engine::open(&device)?.session.device() {
-            Some(device) => Engine::Device(device.clone()),
-            None => Engine::Cpu,
+        let mut engines: Vec<Engine> = engine::team(&device)?.into_iter().map(Engine::Device).collect();
+        if engines.is_empty() {
+            engines.push(Engine::Cpu);
+        }
+        let count = engines.len();
+        let planned = |engine: Engine| {
+            let plan = Plan::new(&problem, &engine, count, seed);
+            // The search looks between launches whether it shall stop.
+            let rounds = if matches!(engine, Engine::Cpu) { plan.rounds.min(CPU_ROUNDS) } else { plan.rounds };
+            (engine, Plan { rounds, ..plan })
         };
-        let plan = Plan::new(&problem, &engine, 1, seed);
-        // The search looks between launches whether it shall stop.
-        let rounds = if matches!(engine, Engine::Cpu) { plan.rounds.min(CPU_ROUNDS) } else { plan.rounds };
-        let plan = Plan { rounds, ..plan };
+        let engines: Vec<(Engine, Plan)> = engines.into_iter().map(planned).collect();
         let mut stopped: Option<Failure> = None;
-        let found = search::solve(&problem, &[(engine, plan)], |progress| {
+        let found = search::solve(&problem, &engines, |progress| {
             // The expected number of steps is a mean: half of all searches take longer.
             let share = progress.steps as f64 / progress.expected;
             stopped = flag.check(share.min(0.99)).err();

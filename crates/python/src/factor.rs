@@ -3,10 +3,12 @@
 use num_bigint::BigUint;
 use pyo3::prelude::*;
 use warpmp_numtheory::factor::{
-    Attempts, Bounds, Depth, Factorisation, Factors, Method, Origin, Plan, RATIO, Sigma, Stage, factor_on, search_on,
+    Attempts, Bounds, Depth, Factorisation, Factors, LostDevice, Method, Origin, Plan, RATIO, Sigma, Stage, factor_on,
+    search_on,
 };
 
 use crate::batch::Batch;
+use crate::engine;
 use crate::error::{Failure, Result};
 use crate::numbers::Big;
 use crate::watch::{flag, watched};
@@ -49,31 +51,42 @@ fn whole_row(found: Factors) -> Found {
     (Big(found.n), primes, found.composites.into_iter().map(|it| Big(it.number)).collect(), found.attempts)
 }
 
-/// Attempts of one method on all integers, on the batch's device.
+/// Warns of the devices that failed while others did their part.
+fn tell_lost(py: Python<'_>, device: &str) -> Result<()> {
+    for LostDevice { device, error } in engine::factoring(device)?.lost() {
+        engine::warn(py, &format!("{device} failed, and the other devices did its part: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Attempts of one method on all integers, on a device.
 fn attempt(
     py: Python<'_>,
     numbers: &Bound<'_, Batch>,
     bounds: (u64, Option<u64>),
     attempts: Attempts,
+    device: String,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> Result<Vec<Found>> {
     let rows = numbers.get().rows(py)?;
     let b2 = bounds.1.unwrap_or_else(|| bounds.0.saturating_mul(RATIO).min(Bounds::MOST));
     let bounds = Bounds::new(bounds.0, b2).map_err(|error| Failure::value(error.to_string()))?;
-    let engine = numbers.get().engine();
     let flag = flag();
     let watch = flag.clone();
-    watched(py, &*watch, progress, move || {
+    let engine = py.detach(|| engine::factoring(&device))?;
+    let found = watched(py, &*watch, progress, move || {
         let plan = Plan { bounds, attempts, one: false };
-        let outcome = search_on(engine.factoring(), &rows.view().to_biguints(), &plan, &*flag, &mut |_, _| {})?;
+        let outcome = search_on(&engine, &rows.view().to_biguints(), &plan, &*flag, &mut |_, _| {})?;
         flag.check(1.0)?;
         Ok(outcome.numbers.into_iter().map(|found| row(found, bounds)).collect())
-    })
+    })?;
+    tell_lost(py, &device)?;
+    Ok(found)
 }
 
 /// Elliptic curves on each lane: `curves` of them, from `sigma` on or by a seed.
 #[pyfunction]
-#[pyo3(signature = (numbers, b1, b2, curves, sigma, seed, progress=None))]
+#[pyo3(signature = (numbers, b1, b2, curves, sigma, seed, device, progress=None))]
 #[expect(clippy::too_many_arguments, reason = "they are the parameters of the method by their usual names")]
 pub(crate) fn ecm(
     py: Python<'_>,
@@ -83,6 +96,7 @@ pub(crate) fn ecm(
     curves: u64,
     sigma: Option<&str>,
     seed: u64,
+    device: String,
     progress: Option<Bound<'_, PyAny>>,
 ) -> Result<Vec<Found>> {
     let value = |error: warpmp_numtheory::factor::SigmaError| Failure::value(error.to_string());
@@ -90,56 +104,61 @@ pub(crate) fn ecm(
         Some(sigma) => Attempts::curves_from(sigma.parse::<Sigma>().map_err(value)?, curves).map_err(value)?,
         None => Attempts::Curves { seed, count: curves },
     };
-    attempt(py, numbers, (b1, b2), attempts, progress.as_ref())
+    attempt(py, numbers, (b1, b2), attempts, device, progress.as_ref())
 }
 
 /// P−1 on each lane.
 #[pyfunction]
-#[pyo3(signature = (numbers, b1, b2, x0, progress=None))]
+#[pyo3(signature = (numbers, b1, b2, x0, device, progress=None))]
 pub(crate) fn pm1(
     py: Python<'_>,
     numbers: &Bound<'_, Batch>,
     b1: u64,
     b2: Option<u64>,
     x0: Big,
+    device: String,
     progress: Option<Bound<'_, PyAny>>,
 ) -> Result<Vec<Found>> {
-    attempt(py, numbers, (b1, b2), Attempts::Pm1 { base: [x0.0, 1_u32.into()] }, progress.as_ref())
+    attempt(py, numbers, (b1, b2), Attempts::Pm1 { base: [x0.0, 1_u32.into()] }, device, progress.as_ref())
 }
 
 /// P+1 on each lane, from each of the starts, or from the usual ones.
 #[pyfunction]
-#[pyo3(signature = (numbers, b1, b2, x0, progress=None))]
+#[pyo3(signature = (numbers, b1, b2, x0, device, progress=None))]
 pub(crate) fn pp1(
     py: Python<'_>,
     numbers: &Bound<'_, Batch>,
     b1: u64,
     b2: Option<u64>,
     x0: Vec<Big>,
+    device: String,
     progress: Option<Bound<'_, PyAny>>,
 ) -> Result<Vec<Found>> {
     let starts = x0.into_iter().map(|start| [start.0, BigUint::from(1_u32)]).collect::<Vec<_>>();
     let attempts = if starts.is_empty() { Attempts::pp1() } else { Attempts::Pp1 { starts } };
-    attempt(py, numbers, (b1, b2), attempts, progress.as_ref())
+    attempt(py, numbers, (b1, b2), attempts, device, progress.as_ref())
 }
 
-/// Whole factorisations. Curves run on the batch's device.
+/// Whole factorisations. Curves run on the device.
 #[pyfunction]
-#[pyo3(name = "factor", signature = (numbers, digits, seed, progress=None))]
+#[pyo3(name = "factor", signature = (numbers, digits, seed, device, progress=None))]
 pub(crate) fn factor_all(
     py: Python<'_>,
     numbers: &Bound<'_, Batch>,
     digits: u32,
     seed: u64,
+    device: String,
     progress: Option<Bound<'_, PyAny>>,
 ) -> Result<Vec<Found>> {
     let rows = numbers.get().rows(py)?;
-    let engine = numbers.get().engine();
     let flag = flag();
     let watch = flag.clone();
-    watched(py, &*watch, progress.as_ref(), move || {
-        let known = factor_on(engine.factoring(), &rows.view().to_biguints(), Depth { digits, seed }, &*flag)?;
+    let engine = py.detach(|| engine::factoring(&device))?;
+    let found = watched(py, &*watch, progress.as_ref(), move || {
+        let known = factor_on(&engine, &rows.view().to_biguints(), Depth { digits, seed }, &*flag)?;
         flag.check(1.0)?;
         Ok(known.numbers.into_iter().map(whole_row).collect())
-    })
+    })?;
+    tell_lost(py, &device)?;
+    Ok(found)
 }

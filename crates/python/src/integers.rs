@@ -3,21 +3,24 @@
 //! Where the layout of Python's integers is known, all cores read their digits, and lanes are written to the digits of new
 //! integers. Elsewhere `int.to_bytes` and `int.from_bytes` convert each integer.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use num_bigint::{BigInt, BigUint};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList};
+use warpmp::Shape;
 
 use crate::batch::Batch;
 use crate::digits::{self, DIGIT_BITS};
 use crate::error::Result;
-use crate::long::{Layout, Long, Mould};
+use crate::long::{LEAST, Layout, Long, Outline};
 use crate::numbers::{self, Big, Number};
-use crate::rows::{Rows, bit_length, is_negative, negated};
+use crate::rows::{Rows, is_negative, negated};
 
-/// Integers that are made between two looks for Ctrl-C.
-const PIECE: usize = 1 << 16;
+/// The most integers that are made between two looks for Ctrl-C, and about the most limbs that they have.
+const PIECE: usize = 1 << 13;
+const PIECE_LIMBS: usize = 1 << 20;
 
 /// Are the digits of integers read and written in place, where this is possible?
 static IN_PLACE: AtomicBool = AtomicBool::new(true);
@@ -45,23 +48,14 @@ pub(crate) fn from_ints(
     signed: Option<bool>,
 ) -> Result<Option<(Batch, bool)>> {
     let py = numbers.py();
-    if let Some(layout) = layout(py) {
-        let read = numbers.iter().map(|number| layout.read(number)).collect();
-        built(py, read, bits, signed)
+    let (rows, signed) = if let Some(layout) = layout(py) {
+        let Some(longs) = layout.read(numbers) else { return Ok(None) };
+        py.detach(|| numbers::build(longs.numbers(), bits, signed))?
     } else {
-        let read = numbers.iter().map(|number| by_bytes(&number)).collect::<PyResult<_>>()?;
-        built::<BigInt>(py, read, bits, signed)
-    }
-}
-
-fn built<N: Number + Send>(
-    py: Python<'_>,
-    numbers: Option<Vec<N>>,
-    bits: Option<usize>,
-    signed: Option<bool>,
-) -> Result<Option<(Batch, bool)>> {
-    let Some(numbers) = numbers else { return Ok(None) };
-    let (rows, signed) = py.detach(|| numbers::build(&numbers, bits, signed))?;
+        let read = numbers.iter().map(|number| by_bytes(&number)).collect::<PyResult<Option<Vec<_>>>>()?;
+        let Some(read) = read else { return Ok(None) };
+        py.detach(|| numbers::build(&read, bits, signed))?
+    };
     Ok(Some((Batch::host(rows), signed)))
 }
 
@@ -95,47 +89,41 @@ impl Number for Long {
 
 /// Each lane as an integer.
 pub(crate) fn to_ints<'py>(py: Python<'py>, rows: &Rows, signed: bool) -> Result<Bound<'py, PyList>> {
-    let shape = rows.shape();
-    let mut maker = Maker { py, bits: shape.bits, signed, mould: layout(py).map(Mould::new) };
-    let mut numbers = Vec::with_capacity(shape.lanes);
-    for piece in rows.limbs().chunks(PIECE * shape.limbs()) {
-        py.check_signals()?;
-        for lane in piece.chunks_exact(shape.limbs()) {
-            numbers.push(maker.number(lane)?);
+    let Shape { lanes, bits } = rows.shape();
+    let limbs = rows.shape().limbs();
+    let lane = |number: usize| &rows.limbs()[number * limbs..][..limbs];
+    let negative = |lane: &[u32]| signed && is_negative(lane, bits);
+    let magnitude = |lane| if negative(lane) { Cow::Owned(negated(lane, bits)) } else { Cow::Borrowed(lane) };
+    let piece = (PIECE_LIMBS / limbs).clamp(1, PIECE);
+    let numbers = if let Some(layout) = layout(py) {
+        let lengths = py.detach(|| rows.bit_lengths(signed));
+        let outline = |number: usize| {
+            let (lane, bits) = (lane(number), lengths[number] as usize);
+            match bits.div_ceil(DIGIT_BITS) {
+                LEAST.. => Outline::Long { bits, negative: negative(lane) },
+                _ => Outline::Small(small(&magnitude(lane), negative(lane))),
+            }
+        };
+        let write = |number: usize, digits: &mut [u32]| digits::write_digits(digits, &magnitude(lane(number)));
+        layout.cast(py, lanes, piece, outline, write)?
+    } else {
+        let mut numbers = Vec::with_capacity(lanes);
+        for number in 0..lanes {
+            if number.is_multiple_of(piece) {
+                py.check_signals()?;
+            }
+            let lane = lane(number);
+            let made = Big(BigUint::from_slice(&magnitude(lane))).into_pyobject(py)?;
+            numbers.push(if negative(lane) { made.neg()? } else { made });
         }
-    }
+        numbers
+    };
     Ok(PyList::new(py, numbers)?)
 }
 
-/// Makes integers of lanes.
-struct Maker<'py> {
-    py: Python<'py>,
-    /// The bits of a lane, and whether it is a two's complement.
-    bits: usize,
-    signed: bool,
-    mould: Option<Mould<'py>>,
-}
-
-impl<'py> Maker<'py> {
-    fn number(&mut self, lane: &[u32]) -> PyResult<Bound<'py, PyAny>> {
-        if self.signed && is_negative(lane, self.bits) {
-            self.signed_magnitude(&negated(lane, self.bits), true)
-        } else {
-            self.signed_magnitude(lane, false)
-        }
-    }
-
-    fn signed_magnitude(&mut self, limbs: &[u32], negative: bool) -> PyResult<Bound<'py, PyAny>> {
-        let bits = bit_length(limbs);
-        if bits < u64::BITS as usize {
-            let limb = |at| limbs.get(at).map_or(0, |limb| i64::from(*limb));
-            let small = limb(1) << 32 | limb(0);
-            return Ok((if negative { -small } else { small }).into_pyobject(self.py)?.into_any());
-        }
-        if let Some(mould) = &mut self.mould {
-            return mould.cast(self.py, limbs, bits, negative);
-        }
-        let number = Big(BigUint::from_slice(limbs)).into_pyobject(self.py)?;
-        if negative { number.neg() } else { Ok(number) }
-    }
+/// A number whose magnitude has less than 64 bits.
+fn small(magnitude: &[u32], negative: bool) -> i64 {
+    let limb = |at| magnitude.get(at).map_or(0, |limb| i64::from(*limb));
+    let number = limb(1) << 32 | limb(0);
+    if negative { -number } else { number }
 }

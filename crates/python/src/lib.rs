@@ -7,6 +7,7 @@
 //! integers    Python's integers as lanes, and back
 //! long        the digits of Python's integers, in place
 //! digits      limbs of 32 bits as digits of 30 bits, and back
+//! share       limbs that other libraries share: DLPack, and memory of a GPU
 //! text        numbers as text and as bytes
 //! engine      sessions by the names of devices
 //! apply       operations, in pieces where they take long
@@ -36,6 +37,8 @@ mod long;
 mod numbers;
 mod numtheory;
 mod rows;
+#[allow(unsafe_code, reason = "other libraries give and take addresses")]
+mod share;
 mod text;
 mod watch;
 
@@ -60,6 +63,8 @@ mod _native {
     use crate::integers::{convert_in_place, from_ints};
     #[pymodule_export]
     use crate::numtheory::{batch_gcd, is_prime, next_primes};
+    #[pymodule_export]
+    use crate::share::from_gpu;
     #[pymodule_export]
     use crate::text::{from_bytes, from_text};
 }

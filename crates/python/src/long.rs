@@ -8,15 +8,16 @@
 //! # What the safety rests on
 //!
 //! * An object of the type `int` itself has the layout of its version. Other types are refused, also those derived from `int`.
-//! * An integer never changes, and a [`Long`] keeps it alive. So any thread may read its digits.
-//! * A new integer of at least [`LEAST`] digits is a copy that nobody else knows, until [`Mould::cast`] returns it.
+//! * An integer never changes, and [`Longs`] keep theirs alive. So any thread may read their digits.
+//! * A new integer of at least [`LEAST`] digits is a copy that nobody else knows, until [`Layout::cast`] returns it. It returns when
+//!   all threads have written their digits.
 
 use std::slice;
 
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyInt;
+use pyo3::types::{PyInt, PyList, PyTuple};
 
 use crate::digits::{self, DIGIT_BITS};
 use crate::error::Failure;
@@ -42,12 +43,33 @@ enum Count {
     Tagged,
 }
 
-/// An integer of Python, with its digits.
+/// Integers of Python, which a tuple keeps alive.
+pub(crate) struct Longs {
+    _tuple: Py<PyTuple>,
+    numbers: Vec<Long>,
+}
+
+/// One of [`Longs`].
 pub(crate) struct Long {
-    object: Py<PyAny>,
+    object: *mut PyObject,
     layout: Layout,
-    count: usize,
-    negative: bool,
+}
+
+// SAFETY: an integer never changes, so all threads may read it.
+unsafe impl Send for Long {}
+
+// SAFETY: as above.
+unsafe impl Sync for Long {}
+
+/// An integer to be made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Outline {
+    Small(i64),
+    /// A magnitude of this many bits, from which it has [`LEAST`] digits or more.
+    Long {
+        bits: usize,
+        negative: bool,
+    },
 }
 
 impl Layout {
@@ -79,7 +101,6 @@ impl Layout {
 
     /// Are integers read and made as they should be?
     fn holds(self, py: Python<'_>) -> PyResult<bool> {
-        let mut mould = Mould::new(self);
         for bits in [0, 1, 8, 9, 29, 30, 31, 59, 60, 61, 89, 90, 91, 1024, 3000] {
             // The top bit and some bits below it.
             let limbs: Vec<u32> = (0..bits).step_by(32).map(|at| 0x9e37_79b9 ^ at).collect();
@@ -95,12 +116,15 @@ impl Layout {
             digits::write_digits(&mut digits, &limbs);
             for negative in [false, true] {
                 let number = if negative { magnitude.neg()? } else { magnitude.clone() };
-                let Some(long) = self.read(number.clone()) else { return Ok(false) };
+                let Some(longs) = self.read(&PyList::new(py, [&number])?) else { return Ok(false) };
+                let [long] = longs.numbers() else { return Ok(false) };
                 // The digits are looked at only if their number is right.
-                if long.count != count || long.negative != (negative && bits > 0) || long.digits() != digits {
+                if long.head() != (count, negative && bits > 0) || long.digits() != digits {
                     return Ok(false);
                 }
-                if count >= LEAST && !mould.cast(py, &limbs, bits, negative)?.eq(&number)? {
+                let outline = |_| Outline::Long { bits, negative };
+                let write = |_, digits: &mut [u32]| digits::write_digits(digits, &limbs);
+                if count >= LEAST && !self.cast(py, 1, 1, outline, write)?[0].eq(&number)? {
                     return Ok(false);
                 }
             }
@@ -108,70 +132,110 @@ impl Layout {
         Ok(true)
     }
 
-    /// The integer; none if the object is not of the type `int` itself.
-    pub(crate) fn read(self, object: Bound<'_, PyAny>) -> Option<Long> {
-        if !object.is_exact_instance_of::<PyInt>() {
-            return None;
-        }
-        // SAFETY: the object is an integer, so the word before its digits is part of it, and aligned.
-        let word =
-            unsafe { object.as_ptr().byte_add(usize::from(self.head) - size_of::<usize>()).cast::<usize>().read() };
-        let (count, negative) = match self.count {
-            Count::Signed => ((word as isize).unsigned_abs(), (word as isize) < 0),
-            Count::Tagged => (word >> 3, word & 3 == 2),
+    /// The integers of a list; none if one of its objects is not of the type `int` itself.
+    pub(crate) fn read(self, list: &Bound<'_, PyList>) -> Option<Longs> {
+        // Nobody changes a tuple. It takes hold of all integers in a loop of Python's own.
+        let tuple = list.to_tuple();
+        let long = |object: Borrowed<'_, '_, PyAny>| {
+            object.is_exact_instance_of::<PyInt>().then(|| Long { object: object.as_ptr(), layout: self })
         };
-        Some(Long { object: object.unbind(), layout: self, count, negative })
+        let numbers = tuple.iter_borrowed().map(long).collect::<Option<Vec<_>>>()?;
+        Some(Longs { _tuple: tuple.unbind(), numbers })
     }
-}
 
-impl Layout {
+    /// Makes `lanes` integers, and looks for Ctrl-C after every `piece` of them. Python makes an integer after the other. Meanwhile other
+    /// threads call `write` for the lanes of [`Outline::Long`], which writes all digits of the magnitude, least significant first.
+    ///
+    /// # Errors
+    /// `MemoryError`, and the exceptions of Ctrl-C.
+    pub(crate) fn cast(
+        self,
+        py: Python<'_>,
+        lanes: usize,
+        piece: usize,
+        outline: impl Fn(usize) -> Outline,
+        write: impl Fn(usize, &mut [u32]) + Sync,
+    ) -> PyResult<Vec<Bound<'_, PyAny>>> {
+        let mut mould = Mould { layout: self, models: Vec::new() };
+        // The integers live longer than the scope, which waits for its threads whatever happens.
+        let mut numbers = Vec::with_capacity(lanes);
+        rayon::in_place_scope(|scope| -> PyResult<()> {
+            for first in (0..lanes).step_by(piece) {
+                py.check_signals()?;
+                let mut blanks = Vec::with_capacity(piece.min(lanes - first));
+                for lane in first..(first + piece).min(lanes) {
+                    match outline(lane) {
+                        Outline::Small(number) => numbers.push(number.into_pyobject(py)?.into_any()),
+                        Outline::Long { bits, negative } => {
+                            let (number, digits) = mould.blank(py, bits.div_ceil(DIGIT_BITS), negative)?;
+                            numbers.push(number);
+                            blanks.push((lane, digits));
+                        }
+                    }
+                }
+                let write = &write;
+                scope.spawn(move |_| blanks.into_iter().for_each(|(lane, blank)| write(lane, blank.0)));
+            }
+            Ok(())
+        })?;
+        Ok(numbers)
+    }
+
     /// The place of an integer's digits.
     fn digits(self, object: *mut PyObject) -> *mut u32 {
         object.wrapping_byte_add(self.head.into()).cast()
     }
 }
 
+impl Longs {
+    pub(crate) fn numbers(&self) -> &[Long] {
+        &self.numbers
+    }
+}
+
 impl Long {
+    /// The number of digits, and whether the integer is negative.
+    fn head(&self) -> (usize, bool) {
+        // SAFETY: the object is an integer that is alive, so the word before its digits is part of it, and aligned.
+        let word =
+            unsafe { self.object.byte_add(usize::from(self.layout.head) - size_of::<usize>()).cast::<usize>().read() };
+        match self.layout.count {
+            Count::Signed => ((word as isize).unsigned_abs(), (word as isize) < 0),
+            Count::Tagged => (word >> 3, word & 3 == 2),
+        }
+    }
+
     pub(crate) fn is_negative(&self) -> bool {
-        self.negative
+        self.head().1
     }
 
     /// The digits of the magnitude, least significant first. The last one is not zero.
     pub(crate) fn digits(&self) -> &[u32] {
-        // SAFETY: the integer has this many digits. They do not change, and `self` keeps the integer alive.
-        unsafe { slice::from_raw_parts(self.layout.digits(self.object.as_ptr()), self.count) }
+        // SAFETY: the integer has this many digits. They do not change, and the integer lives as long as the `Longs` that lend `self`.
+        unsafe { slice::from_raw_parts(self.layout.digits(self.object), self.head().0) }
     }
 }
 
-/// Makes integers.
-pub(crate) struct Mould<'py> {
+/// Makes integers whose digits are to be written.
+struct Mould<'py> {
     layout: Layout,
     /// Integers to copy, the positive and the negative one of each number of digits.
     models: Vec<[Option<Bound<'py, PyAny>>; 2]>,
 }
 
-impl<'py> Mould<'py> {
-    pub(crate) fn new(layout: Layout) -> Self {
-        Self { layout, models: Vec::new() }
-    }
+/// The digits of a new integer.
+struct Blank(&'static mut [u32]);
 
-    /// The integer with a magnitude of this many bits, from which it has [`LEAST`] digits or more.
-    pub(crate) fn cast(
-        &mut self,
-        py: Python<'py>,
-        magnitude: &[u32],
-        bits: usize,
-        negative: bool,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let count = bits.div_ceil(DIGIT_BITS);
+impl<'py> Mould<'py> {
+    /// A new integer of this many digits, and the digits, which go on living as long as the integer.
+    fn blank(&mut self, py: Python<'py>, count: usize, negative: bool) -> PyResult<(Bound<'py, PyAny>, Blank)> {
         assert!(count >= LEAST, "Python shares such an integer");
         // Python makes the new integer: the negated model has as many digits and the right sign.
         let number = self.model(py, count, !negative)?.neg()?;
         // SAFETY: the integer is new, so nobody else reads or writes it. Its digits are all written by Python already. It has
-        // this many digits, as the model has.
+        // this many digits, as the model has. `Layout::cast` keeps the integer longer than the digits.
         let digits = unsafe { slice::from_raw_parts_mut(self.layout.digits(number.as_ptr()), count) };
-        digits::write_digits(digits, magnitude);
-        Ok(number)
+        Ok((number, Blank(digits)))
     }
 
     fn model(&mut self, py: Python<'py>, count: usize, negative: bool) -> PyResult<&Bound<'py, PyAny>> {

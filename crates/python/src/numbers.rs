@@ -9,6 +9,9 @@ use warpmp::{Error, Shape};
 use crate::error::Result;
 use crate::rows::{self, Rows};
 
+/// Numbers that a core measures at a time.
+const PIECE: usize = 512;
+
 /// A number: sign and magnitude.
 pub(crate) trait Number: Sync {
     fn is_negative(&self) -> bool;
@@ -38,22 +41,20 @@ pub(crate) trait Number: Sync {
 /// # Errors
 /// `OverflowError` names the first number that does not fit, or that is negative where it must not be.
 pub(crate) fn build<N: Number>(numbers: &[N], bits: Option<usize>, signed: Option<bool>) -> Result<(Rows, bool)> {
-    let negative = numbers.par_iter().position_first(Number::is_negative);
+    // Numbers lie all over the memory: as a rule they are looked at twice, here and when they are written.
+    let [negative, widest, widest_signed] = measure(numbers);
     let signed = match (signed, negative) {
         (Some(false), Some(lane)) => return Err(Error::Negative { lane }.into()),
         (Some(signed), _) => signed,
         (None, negative) => negative.is_some(),
     };
-    let bits = match bits {
-        Some(bits) => {
-            let wider = |number: &N| number.needed(signed) > bits.max(1);
-            if let Some(lane) = numbers.par_iter().position_first(wider) {
-                return Err(Error::NotReduced { lane, bits }.into());
-            }
-            bits
-        }
-        None => numbers.par_iter().map(|number| number.needed(signed)).max().unwrap_or(1).max(1),
-    };
+    let needed = if signed { widest_signed } else { widest }.unwrap_or(1).max(1);
+    let bits = bits.unwrap_or(needed);
+    if needed > bits.max(1) {
+        let wider = |number: &N| number.needed(signed) > bits.max(1);
+        let lane = numbers.par_iter().position_first(wider).unwrap_or_default();
+        return Err(Error::NotReduced { lane, bits }.into());
+    }
     let rows = rows::fill(Shape::new(numbers.len(), bits), |lane, row| {
         let number = &numbers[lane];
         number.write(row);
@@ -62,6 +63,18 @@ pub(crate) fn build<N: Number>(numbers: &[N], bits: Option<usize>, signed: Optio
         }
     })?;
     Ok((rows, signed))
+}
+
+/// The first negative number, the most bits that a number needs, and the most with signs.
+fn measure<N: Number>(numbers: &[N]) -> [Option<usize>; 3] {
+    let one = |(lane, number): (usize, &N)| {
+        [number.is_negative().then_some(lane), Some(number.needed(false)), Some(number.needed(true))]
+    };
+    let both = |a: [Option<usize>; 3], b: [Option<usize>; 3]| {
+        let first = [a[0], b[0]].into_iter().flatten().min();
+        [first, a[1].max(b[1]), a[2].max(b[2])]
+    };
+    numbers.par_iter().enumerate().with_min_len(PIECE).map(one).reduce(|| [None; 3], both)
 }
 
 impl Number for BigInt {

@@ -10,6 +10,7 @@ use warpmp_numtheory::primality::{self, Bases, Tester};
 
 use crate::apply::piece_lanes;
 use crate::batch::Batch;
+use crate::engine;
 use crate::error::Result;
 use crate::numbers::{self, Big};
 use crate::watch::{Flag, flag, watched};
@@ -23,21 +24,22 @@ impl Watch for Pieces<'_> {
     }
 }
 
-/// Is each lane prime? By the test of Baillie and Wagstaff, or by `rounds` strong tests.
+/// Is each lane prime? Computed on a device, by the test of Baillie and Wagstaff, or by `rounds` strong tests.
 #[pyfunction]
-#[pyo3(signature = (numbers, rounds=None, seed=None, progress=None))]
+#[pyo3(signature = (numbers, rounds, seed, device, progress=None))]
 pub(crate) fn is_prime<'py>(
     py: Python<'py>,
     numbers: &Bound<'py, Batch>,
     rounds: Option<u32>,
     seed: Option<u64>,
+    device: String,
     progress: Option<Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyArray1<bool>>> {
     let rows = numbers.get().rows(py)?;
-    let engine = numbers.get().engine();
     let flag = flag();
-    let watch = flag.clone();
+    let (watch, name) = (flag.clone(), device.clone());
     let verdicts = watched(py, &*watch, progress.as_ref(), move || {
+        let engine = engine::whole(&device)?;
         let session = &engine.session;
         let pieces = Pieces(&flag);
         let mut tester = match (rounds, seed) {
@@ -58,47 +60,50 @@ pub(crate) fn is_prime<'py>(
         }
         Ok(verdicts)
     })?;
+    engine::tell_left_out(py, &name)?;
     Ok(PyArray1::from_vec(py, verdicts))
 }
 
-/// For each lane the least prime above it.
+/// For each lane the least prime above it, computed on a device.
 #[pyfunction]
-#[pyo3(signature = (numbers, progress=None))]
+#[pyo3(signature = (numbers, device, progress=None))]
 pub(crate) fn next_primes(
     py: Python<'_>,
     numbers: &Bound<'_, Batch>,
+    device: String,
     progress: Option<Bound<'_, PyAny>>,
 ) -> Result<Batch> {
     let rows = numbers.get().rows(py)?;
-    let engine = numbers.get().engine();
     let flag = flag();
-    let watch = flag.clone();
-    watched(py, &*watch, progress.as_ref(), move || {
-        let found = primality::next_primes(&engine.session, &rows.view().to_biguints(), &*flag)?;
+    let (watch, name) = (flag.clone(), device.clone());
+    let primes = watched(py, &*watch, progress.as_ref(), move || {
+        let found = primality::next_primes(&engine::whole(&device)?.session, &rows.view().to_biguints(), &*flag)?;
         let found: Vec<BigInt> = found.into_iter().map(BigInt::from).collect();
         Ok(Batch::host(numbers::build(&found, None, Some(false))?.0))
-    })
+    })?;
+    engine::tell_left_out(py, &name)?;
+    Ok(primes)
 }
 
 /// A finding: its kind, a place, another place or -1, and the common divisor.
 type Found = (&'static str, usize, i64, Big);
 
-/// The integers that share a factor with another one.
+/// The integers that share a factor with another one, computed on a device.
 #[pyfunction]
-#[pyo3(signature = (moduli, pairs, progress=None))]
+#[pyo3(signature = (moduli, pairs, device, progress=None))]
 pub(crate) fn batch_gcd(
     py: Python<'_>,
     moduli: &Bound<'_, Batch>,
     pairs: bool,
+    device: String,
     progress: Option<Bound<'_, PyAny>>,
 ) -> Result<Vec<Found>> {
     let rows = moduli.get().rows(py)?;
-    let engine = moduli.get().engine();
     let flag = flag();
-    let watch = flag.clone();
-    watched(py, &*watch, progress.as_ref(), move || {
+    let (watch, name) = (flag.clone(), device.clone());
+    let findings = watched(py, &*watch, progress.as_ref(), move || {
         let numbers = rows.view().to_biguints();
-        let outcome = shared_factors::batch_gcd(&engine.session, &numbers, &*flag)?;
+        let outcome = shared_factors::batch_gcd(&engine::whole(&device)?.session, &numbers, &*flag)?;
         let mut found = Vec::new();
         for finding in outcome.findings() {
             flag.check(1.0)?;
@@ -108,7 +113,9 @@ pub(crate) fn batch_gcd(
             found.push(row(finding));
         }
         Ok(found)
-    })
+    })?;
+    engine::tell_left_out(py, &name)?;
+    Ok(findings)
 }
 
 fn row(finding: Finding) -> Found {

@@ -194,6 +194,11 @@ def test_masks():
         assert (wp.array([-6, -7]) % wp.array([-4, 0])).to_list() == [-2, None]
         assert pickle.loads(pickle.dumps(q)).to_list() == [3, None, 2, None]
         assert "None" in repr(q)
+    with pytest.raises(wp.LaneError) as error:
+        wp.array([1, 2]) // wp.array([1, 0])
+    again = pickle.loads(pickle.dumps(error.value))
+    assert type(again) is wp.LaneZeroDivisionError and str(again) == str(error.value)
+    assert again.lanes.tolist() == [1] and again.status.tolist() == error.value.status.tolist()
     # Faults that are known do not raise again.
     assert (100 // q).to_list() == [33, None, 50, None]
     with pytest.raises(ValueError):
@@ -227,5 +232,5 @@ def test_arrow(tmp_path):
     assert wp.from_arrow(masked.drop_null()).to_list() == [5, 7]
     with pytest.raises(OverflowError, match="lane 4 does not fit in 380 bits"):
         wp.from_arrow(column, 380)
-    with pytest.raises(TypeError, match="not int64"):
+    with pytest.raises(TypeError, match="type int64; fixed_size_binary is needed"):
         wp.from_arrow(pyarrow.array([1, 2]))

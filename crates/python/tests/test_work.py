@@ -72,6 +72,13 @@ def test_progress(capsys):
     shares = []
     wp.is_prime(wp.random(20_000, bits=256, seed=2), progress=shares.append)
     assert shares == sorted(shares) and shares[-1] == 1.0
+    for call in (
+        lambda progress: wp.powmod(wp.random(200, bits=512, seed=3), M521, M521 + 2, progress=progress),
+        lambda progress: wp.apply("mul", [3], [4], progress=progress),
+    ):
+        shares.clear()
+        call(shares.append)
+        assert shares == sorted(shares) and shares[-1] == 1.0
     wp.is_prime([5], progress=True)
     assert "100.0 %" in capsys.readouterr().err
 
@@ -111,6 +118,8 @@ def test_factors():
     assert found.composites == (second,) and not found.primes and not found.complete and found.attempts == 1
     assert wp.pm1(2**67 - 1, 3000)[0].primes == [193707721, 761838257287]
     assert wp.pp1(304328559663589584905753312658037004309, 1000, 100000, x0=[5])[0].complete
+    for attempt in (wp.pm1, wp.pp1):
+        assert attempt([first, second], 200, device="sim") == attempt([first, second], 200)
     shares = []
     numbers = [0, 1, 97, 2**10 * 1000003**2, (2**61 - 1) ** 3, second, 2**67 - 1]
     known = wp.factor(numbers, digits=15, seed=1, progress=shares.append)

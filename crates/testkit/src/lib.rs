@@ -8,12 +8,14 @@
 //! [`kernels`] knows what a kernel is.
 #![forbid(unsafe_code)]
 
+pub mod changed;
 pub mod conformance;
 pub mod gpu;
 pub mod kernels;
 pub mod operands;
 pub mod operations;
 pub mod oracle;
+pub mod planted;
 pub mod structured;
 
 pub use operands::{Operands, Pattern};

@@ -252,6 +252,7 @@ const MODULAR: &[ModularCase] = &[
     (Operation::Jacobi, "group", &[65536, 65536], None, 255),
     (Operation::InvMod, "group", &[65536, 65536], None, 255),
     (Operation::Sqrt, "group", &[65536], None, 255),
+    (Operation::Sqrt, "zimmermann", &[16384], None, 200),
     (Operation::MulMod, "group", &[131, 65536, 40000], None, 255),
     (Operation::DivRem, "newton", &[33000, 17000], None, 255),
     (Operation::DivExact, "newton", &[33000, 17000], None, 255),

@@ -1,4 +1,4 @@
-//! Products of host memory on a GPU, end to end, beside what the bus alone takes:
+//! Products of host memory on a GPU, end to end, beside what the bus alone takes; then on all GPUs, if there are several:
 //! `cargo run --release -p warpmp --example end_to_end -- [LANES] [BITS]` (4 million of 1024).
 //!
 //! The operands together are as large as the products, so both directions of the bus carry the same.
@@ -22,9 +22,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     })?;
     let shape = Shape::new(lanes, bits);
     let product = Shape::new(lanes, 2 * bits);
-    println!("{}: {lanes} products of {bits} by {bits} bits", session.engine().name);
     let bus = bus(&session, product)?;
+    measure(&session, shape, bus)?;
+    drop(session);
+    match Session::on(Selector::AllCuda) {
+        Ok(all) if all.devices().count() > 1 => measure(&all, shape, bus),
+        _ => Ok(()),
+    }
+}
 
+/// Prints the times of products of operands of this shape, from memory of both kinds.
+fn measure(session: &Session, shape: Shape, bus: Duration) -> Result<(), Box<dyn std::error::Error>> {
+    let Shape { lanes, bits } = shape;
+    let product = Shape::new(lanes, 2 * bits);
+    println!("{}: {lanes} products of {bits} by {bits} bits", session.engine().name);
     // A part is drawn, the rest repeats it: drawing a gigabyte would take longer than all else.
     let part = lanes.min(1 << 16);
     let [a, b] = [1, 2].map(|seed| Operands::generate(Pattern::Carry, part, bits, seed));

@@ -61,7 +61,7 @@ pub use error::{Error, Result};
 pub use memory::{DeviceBatch, HostBuffer};
 pub use operation::{Operation, Status, Statuses};
 pub use plan::Plan;
-pub use report::{EngineInfo, EngineKind, Report};
+pub use report::{EngineInfo, EngineKind, LeftOut, Report};
 pub use session::{Options, Selector, Session};
 pub use tuning::{Table, TableError};
 

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use warpmp_device::{Buffer, Pinned};
+use warpmp_device::{Buffer, Pinned, Pool};
 
 use crate::batch::{Batch, Shape};
 use crate::error::{Error, Result};
-use crate::gpu::{Lease, Pool};
+use crate::gpu::Lease;
 
 /// Host memory for operands and results, which a [`Batch`] can take over and give back.
 ///

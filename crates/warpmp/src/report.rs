@@ -2,6 +2,7 @@
 
 use std::{fmt, time::Duration};
 
+use crate::error::Error;
 use crate::operation::Operation;
 
 /// The kinds of engines.
@@ -55,6 +56,24 @@ pub struct Report {
     pub total: Duration,
     /// Bytes of operands read and results written, each once.
     pub bytes: u64,
+    /// The GPUs of a session on several that could not do their part. The others did it.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A GPU that could not do its part of an operation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LeftOut {
+    /// The GPU.
+    pub device: EngineInfo,
+    /// Why it could not.
+    pub reason: Error,
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { device: EngineInfo { kind, name, ordinal }, reason } = self;
+        write!(f, "{kind}:{ordinal} ({name}) was left out, and the other GPUs did its part: {reason}")
+    }
 }
 
 impl Report {
@@ -74,6 +93,7 @@ impl Report {
 pub(crate) struct Run {
     pub(crate) algorithm: String,
     pub(crate) kernel: Duration,
+    pub(crate) left_out: Vec<LeftOut>,
 }
 
 /// A clock's tick at the least: a rate stays a number.

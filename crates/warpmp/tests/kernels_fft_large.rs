@@ -50,6 +50,30 @@ fn squares() {
     }
 }
 
+/// Sectors of 32 bytes in scratch memory, for each digit 16 bytes a spectrum and 8 bytes of pairs: written once, read once. A thread
+/// reads half a sector of its own pairs at a time, and the nearest two pairs below them.
+#[test]
+fn bytes_of_scratch_memory() {
+    let bits = 262_144_usize;
+    for factors in [1_u64, 2] {
+        let (counters, digits, bytes) = if factors == 1 {
+            let large = Large::new(OperationShape::square(bits as u32)).unwrap();
+            (check_square(&large, bits, 1, Pattern::Random), large.digits(), large.bytes_moved())
+        } else {
+            let large = product([bits; 2]);
+            (check(&large, shape([bits; 2], false), 1, Pattern::Random), large.digits(), large.bytes_moved())
+        };
+        let [spectrum, pairs] = [16, 8].map(|bytes| u64::from(digits) * bytes / 32);
+        assert_eq!(bytes, 32 * (2 * spectrum * (factors + 1) + 2 * pairs));
+        let section = |name: &str| counters.section(name).unwrap();
+        assert_eq!(section("down 2").store_sectors(), factors * spectrum);
+        assert_eq!(section("turn back").store_sectors(), spectrum);
+        assert_eq!(section("round").store_sectors(), pairs);
+        let read = ["words", "window"].map(|name| section(name).load_sectors());
+        assert_eq!(read, [2 * pairs, pairs / 4]);
+    }
+}
+
 /// The largest product has a division, and a longer one has none.
 #[test]
 fn the_longest_product() {

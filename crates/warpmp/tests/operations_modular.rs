@@ -34,7 +34,7 @@ fn lanes(operation: Operation, precision: usize) -> usize {
     match (slow, precision) {
         (true, 1025..) => 1,
         (true, 300..) | (false, 1025..) => 3,
-        _ => 35,
+        (true, ..300) | (false, ..1025) => 35,
     }
 }
 

@@ -52,8 +52,8 @@ impl Work for Squares {
         u64::try_from(number).ok().filter(|block| *block < self.blocks)
     }
 
-    fn has(&self, block: &u64) -> bool {
-        *block < self.blocks
+    fn number(&self, block: &u64) -> Option<u128> {
+        (*block < self.blocks).then_some(u128::from(*block))
     }
 
     fn name(block: &u64) -> String {

@@ -7,7 +7,7 @@ use num_bigint::BigUint;
 use warpmp_numtheory::factor::Sigma;
 
 use super::{
-    GpusArgs, ObjectArgs, SummaryArgs,
+    DeviceArgs, ObjectArgs, SharingArgs, SummaryArgs,
     values::{any, bound, digits, positive, ratio, sigma, within},
 };
 
@@ -41,7 +41,7 @@ pub(crate) struct Factor {
     #[arg(long, value_name = "S", value_parser = any)]
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
-    pub(crate) device: GpusArgs,
+    pub(crate) device: DeviceArgs,
     /// Compare each line up to # with this file, and fail at the first that differs
     #[arg(long, value_name = "FILE")]
     pub(crate) expect: Option<OsString>,
@@ -68,9 +68,10 @@ The families of curves have GMP-ECM's numbers: 0 is Suyama's family, the sigmas 
 curves are of family 0; they depend on --seed, on the integer and on the number of the curve alone.
 
 With --campaign DIR the curves are cut into units, and each unit leaves a file. After a kill or Ctrl-C the same command, or
-`warpmp resume DIR`, goes on; the unit under way begins anew. A unit takes about 20 seconds. It takes longer with large bounds: it
-has 16 curves or more for each thread of the processor, or as many curves as fill the GPU. More --curves than before extend
-a campaign. `warpmp status DIR` says how far it is.
+`warpmp resume DIR`, goes on; the unit under way begins anew. A unit on GPUs has as many curves as fill them. A unit on the
+processor takes about 20 seconds, and longer with large bounds: it has 16 curves or more for each thread. More --curves than
+before extend a campaign. `warpmp status DIR` says how far it is. With --shared several processes on any
+hosts work in one directory.
 
 An integer is decimal, 0x…, or an expression: 2^997-1, (2^101-1)/7432339208719, 100!+1, 97#-1. Save lines (--save, --resume)
 are GMP-ECM's.
@@ -101,13 +102,15 @@ pub(crate) struct Ecm {
     #[arg(long, value_name = "S", value_parser = any, conflicts_with = "resume")]
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
-    pub(crate) device: GpusArgs,
+    pub(crate) device: DeviceArgs,
     /// Keep the curves that are done in this directory, or go on with those that are there
     #[arg(long, alias = "out", value_name = "DIR", conflicts_with_all = ["resume", "save", "one", "output"])]
     pub(crate) campaign: Option<PathBuf>,
     /// Curves of a unit on each integer
     #[arg(long, hide = true, value_name = "N", requires = "campaign", value_parser = within(1, MOST_CURVES))]
     pub(crate) unit: Option<u64>,
+    #[command(flatten)]
+    pub(crate) sharing: SharingArgs,
 }
 
 /// Find factors p for which p - 1 is a product of small primes (Pollard's P-1)
@@ -116,12 +119,17 @@ pub(crate) struct Ecm {
 The result has a line for each integer, N = p * q * r. A part that is not prime stands in brackets. The method finds p if all
 prime powers of p - 1 are at most B1, but for one prime up to B2. An integer is decimal, 0x…, or an expression: 2^997-1.
 
+A GPU computes both stages of 1000 integers or more together. The processor computes fewer integers.
+
 Examples:
   warpmp pm1 2^67-1 --b1 1000
-  warpmp pm1 numbers.txt --b1 1e6 --b2 1e8 --save residues.txt")]
+  warpmp pm1 numbers.txt --b1 1e6 --b2 1e8 --save residues.txt
+  warpmp pm1 moduli.txt --b1 1e6 --device cuda")]
 pub(crate) struct Pm1 {
     #[command(flatten)]
     pub(crate) common: FactorArgs,
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
     /// The base, a number or a ratio
     #[arg(long, value_name = "X", value_parser = ratio, default_value = "3", conflicts_with = "resume")]
     pub(crate) x0: [BigUint; 2],
@@ -133,12 +141,16 @@ pub(crate) struct Pm1 {
 The result has a line for each integer, N = p * q * r. A part that is not prime stands in brackets. Each start finds p by p + 1
 with a probability of one half, else by p - 1. An integer is decimal, 0x…, or an expression: 2^997-1.
 
+A GPU computes both stages of 1000 attempts or more together. The processor computes fewer attempts.
+
 Examples:
   warpmp pp1 numbers.txt --b1 1e6
   warpmp pp1 2^128+1 --b1 1e5 --x0 5 --x0 7")]
 pub(crate) struct Pp1 {
     #[command(flatten)]
     pub(crate) common: FactorArgs,
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
     /// The starts: 2/7, 6/5 and 5 without this
     #[arg(long, value_name = "X", value_parser = ratio, conflicts_with = "resume")]
     pub(crate) x0: Vec<[BigUint; 2]>,
@@ -169,7 +181,7 @@ pub(crate) struct BenchEcm {
     #[arg(long, value_name = "N", value_parser = within(1_u64, 1 << 30))]
     pub(crate) curves: Option<u64>,
     #[command(flatten)]
-    pub(crate) device: GpusArgs,
+    pub(crate) device: DeviceArgs,
     /// Timed runs
     #[arg(long, default_value_t = 5, value_parser = positive)]
     pub(crate) runs: usize,
@@ -194,7 +206,7 @@ pub(crate) struct ExplainEcm {
     #[arg(long, value_name = "B2", value_parser = bound)]
     pub(crate) b2: Option<u64>,
     #[command(flatten)]
-    pub(crate) device: GpusArgs,
+    pub(crate) device: DeviceArgs,
 }
 
 /// Take GMP-ECM's place: its options, output and exit codes

@@ -1,9 +1,10 @@
 //! Options of the commands that measure: `bench`, `tune`.
 
-use std::{ffi::OsString, str::FromStr};
+use std::ffi::OsString;
 
 use clap::{Args as Group, Subcommand};
 use warpmp::{Operation, Selector};
+use warpmp_campaign::Part;
 
 use super::{
     BenchEcm, DeviceArgs, Pattern, PerOperation, ProgressArgs,
@@ -172,23 +173,4 @@ pub(crate) struct Tune {
     pub(crate) compile: Option<Part>,
     #[command(flatten)]
     pub(crate) progress: ProgressArgs,
-}
-
-/// Every `of`-th of some things, the first being that of this number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
-    pub(crate) number: usize,
-    pub(crate) of: usize,
-}
-
-impl FromStr for Part {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parts = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
-        match parts {
-            Some((number, of)) if number < of => Ok(Self { number, of }),
-            _ => Err("I/N with I below N is needed".into()),
-        }
-    }
 }

@@ -68,7 +68,7 @@ const GROUPS: [(&str, &[&str]); 11] = [
     ("One number from a whole file", &["sum", "product", "gcd-all", "lcm-all"]),
     ("Collatz", &["collatz"]),
     ("Discrete logarithms", &["ecdlp"]),
-    ("Campaigns", &["resume", "status"]),
+    ("Campaigns", &["resume", "status", "campaign"]),
     ("Bits", &["and", "or", "xor", "not", "select"]),
     (
         "Numbers of a fixed width (--bits R)",

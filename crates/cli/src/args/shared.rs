@@ -2,14 +2,18 @@
 
 use clap::Args as Group;
 use warpmp::Selector;
+use warpmp_campaign::{Mode, Part};
 
-use super::values::{positive, selector};
+use super::{
+    error::ArgsError,
+    values::{positive, selector},
+};
 use crate::io::sink::Format;
 
 /// The engine of a command.
 #[derive(Clone, Copy, Debug, Group)]
 pub(crate) struct DeviceArgs {
-    /// Engine: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:I or sim
+    /// Engine: auto (the GPUs, else the CPU), cpu, cuda (all GPUs), cuda:I or sim
     #[arg(id = "device", long = "device", value_name = "ENGINE", default_value = "auto", value_parser = selector)]
     pub(crate) selector: Selector,
 }
@@ -24,12 +28,29 @@ pub(crate) struct EngineArgs {
     pub(crate) algorithm: Option<String>,
 }
 
-/// The engines of a command that takes all GPUs.
-#[derive(Clone, Copy, Debug, Group)]
-pub(crate) struct GpusArgs {
-    /// Engine: auto (the GPUs, else the CPU), cpu, cuda (all GPUs), cuda:I or sim
-    #[arg(id = "device", long = "device", value_name = "ENGINE", default_value = "auto", value_parser = selector)]
-    pub(crate) selector: Selector,
+/// How a process takes part in the campaign of a directory.
+#[derive(Clone, Copy, Debug, Default, Group)]
+pub(crate) struct SharingArgs {
+    /// Work beside other processes, on any hosts, in the same directory: each claims its units. All of them need this option
+    #[arg(long)]
+    pub(crate) shared: bool,
+    /// Do only every N-th unit, from unit I on (0 to N-1): for machines without a common directory
+    #[arg(long, value_name = "I/N")]
+    pub(crate) part: Option<Part>,
+}
+
+impl SharingArgs {
+    /// The mode. `needed` is the option that names a directory, if it is not given.
+    ///
+    /// # Errors
+    /// [`ArgsError::NoDirectory`].
+    pub(crate) fn mode(self, needed: Option<&'static str>) -> Result<Mode, ArgsError> {
+        let option = if self.shared { Some("--shared") } else { self.part.map(|_| "--part") };
+        match (option, needed) {
+            (Some(option), Some(needed)) => Err(ArgsError::NoDirectory { option, needed }),
+            _ => Ok(Mode { is_shared: self.shared, part: self.part.unwrap_or(Part::ALL) }),
+        }
+    }
 }
 
 /// What is said at the end of a command that writes results.

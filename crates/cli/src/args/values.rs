@@ -17,7 +17,7 @@ pub(crate) fn selector(text: &str) -> Result<Selector, String> {
         "auto" => Ok(Selector::Auto),
         "cpu" => Ok(Selector::Cpu),
         "sim" => Ok(Selector::Sim),
-        "cuda" => Ok(Selector::Cuda(None)),
+        "cuda" => Ok(Selector::AllCuda),
         _ => match text.strip_prefix("cuda:").map(str::parse) {
             Some(Ok(ordinal)) => Ok(Selector::Cuda(Some(ordinal))),
             _ => Err("there are auto, cpu, cuda, cuda:0, cuda:1, … and sim".into()),
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn engines_by_name() {
         assert_eq!(selector("cuda:3"), Ok(Selector::Cuda(Some(3))));
-        assert_eq!(selector("cuda"), Ok(Selector::Cuda(None)));
+        assert_eq!(selector("cuda"), Ok(Selector::AllCuda));
         for wrong in ["gpu", "cuda:", "cuda:x", "cuda:-1", "CPU"] {
             assert!(selector(wrong).is_err(), "{wrong}");
         }

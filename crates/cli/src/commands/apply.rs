@@ -173,7 +173,10 @@ fn spawn_reader(
         let mut tuple = reader.next_chunk();
         // There is no pool if the engine did not open.
         let Ok(pool) = pool.recv() else { return };
-        reader.set_pool(pool);
+        // Rows of a fixed width are copied: the memory that they are read to does not go to the engine.
+        if widths.is_none() {
+            reader.set_pool(pool);
+        }
         loop {
             let chunk =
                 tuple.and_then(|tuple| tuple.map(|tuple| prepared(tuple, &names, widths.as_deref())).transpose());
@@ -276,7 +279,10 @@ impl Work<'_> {
         }
         self.checker.check(self.preparation, &operands, &self.singles, &results, first_lane, consumed_bytes)?;
         let lanes = first_lane + operands.lanes as u64;
-        operands.columns.into_iter().flatten().for_each(|batches| self.pool.give(batches));
+        // Memory that no reader takes again would pile up.
+        if self.preparation.bits.is_none() {
+            operands.columns.into_iter().flatten().for_each(|batches| self.pool.give(batches));
+        }
         let (places, missing) = (operands.places, operands.missing);
         let mut results: Vec<Numbers> =
             results.into_iter().map(|batches| Numbers::new(batches, places.clone())).collect();

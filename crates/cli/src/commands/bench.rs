@@ -1,6 +1,6 @@
 //! `warpmp bench OPERATION`: how fast, and how near the hardware's limits; on products found right first.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, panic::resume_unwind, thread};
 
 use clap::ValueEnum as _;
 use serde::Serialize;
@@ -71,8 +71,10 @@ pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
     let csv = args.report.csv.as_ref().map(Output::to).transpose()?;
     let plot = args.plot.as_ref().map(Output::to).transpose()?;
     let session = engine::open(args.device.selector, args.report.progress.quiet || args.report.json)?;
-    let limits = measure::limits(&session)?;
-    let cases = cases(args, session.engine().kind);
+    let (device, kind) = (session.engine().name.clone(), session.engine().kind);
+    let sessions = engine::each(session)?;
+    let limits = all_limits(&sessions)?;
+    let cases = cases(args, kind, sessions.len());
     let progress = Progress::new(Some(cases.len() as u64), "rows", args.report.progress.quiet);
     let (mut rows, mut left_out) = (Vec::new(), None);
     for (done, case) in cases.iter().enumerate() {
@@ -80,7 +82,7 @@ pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
         let Shape { lanes, bits } = case.shape;
         let text = format!("row {} of {}: {operation}, {lanes} lanes of {bits} bits", done + 1, cases.len());
         progress.part(done as u64, &text);
-        match row(&session, operation, case, args.runs, limits) {
+        match row(&sessions, &device, operation, case, args.runs, limits) {
             Ok(row) => rows.push(row),
             // Of several algorithms and widths, some may not go together.
             Err(Error::Library(error @ LibraryError::AlgorithmUnfit { .. })) if cases.len() > 1 => {
@@ -97,25 +99,25 @@ pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
     if let Some(output) = csv {
         write_csv(&rows, output)?;
     }
-    let device = session.engine().name.as_str();
     if let Some(mut output) = plot {
-        output.write_all(chart(operation, &rows, device).svg()?.as_bytes())?;
+        output.write_all(chart(operation, &rows, &device).svg()?.as_bytes())?;
         output.finish()?;
     }
     if args.report.json {
-        let table = Table { op: operation.to_string(), device, rows: &rows };
+        let table = Table { op: operation.to_string(), device: &device, rows: &rows };
         return console::print(&(serde_json::to_string(&table).unwrap_or_default() + "\n"));
     }
-    console::print(&text(operation, &rows, device, args.runs))
+    console::print(&text(operation, &rows, &device, args.runs))
 }
 
 /// Every width with every count, every pattern and every algorithm.
-fn cases(args: &BenchRows, kind: EngineKind) -> Vec<Case> {
+fn cases(args: &BenchRows, kind: EngineKind, engines: usize) -> Vec<Case> {
     let algorithms: Vec<Option<String>> =
         if args.algorithm.is_empty() { vec![None] } else { args.algorithm.iter().cloned().map(Some).collect() };
     let mut cases = Vec::new();
     for bits in &args.bits {
-        let counts = if args.count.is_empty() { vec![default_lanes(*bits, kind)] } else { args.count.clone() };
+        let counts =
+            if args.count.is_empty() { vec![engines * default_lanes(*bits, kind)] } else { args.count.clone() };
         for lanes in counts {
             let shape = Shape::new(lanes, *bits);
             for pattern in &args.pattern {
@@ -137,17 +139,43 @@ fn default_lanes(bits: usize, kind: EngineKind) -> usize {
     }
 }
 
-fn row(session: &Session, operation: Operation, case: &Case, runs: usize, limits: Option<Limits>) -> Result<Row> {
-    let operands = pattern::for_operation(operation, case.pattern, case.shape)?;
-    let operands: Vec<&Batch> = operands.iter().collect();
-    let measured = measure::operation(session, operation, &operands, case.algorithm.as_deref(), runs, &|| {
-        interrupt::check().is_ok()
+/// What all GPUs can do at the most together.
+fn all_limits(sessions: &[Session]) -> Result<Option<Limits>> {
+    let each = sessions.iter().map(measure::limits).collect::<Result<Vec<_>, _>>()?;
+    Ok(each.into_iter().flatten().reduce(Limits::and))
+}
+
+/// The lanes of each engine: equal shares, at least one lane.
+fn shares(lanes: usize, engines: usize) -> Vec<usize> {
+    let engines = engines.min(lanes).max(1);
+    (0..engines).map(|i| (i + 1) * lanes / engines - i * lanes / engines).collect()
+}
+
+fn row(
+    sessions: &[Session],
+    device: &str,
+    operation: Operation,
+    case: &Case,
+    runs: usize,
+    limits: Option<Limits>,
+) -> Result<Row> {
+    let measured = |session: &Session, lanes: usize| -> Result<Measured> {
+        let operands = pattern::for_operation(operation, case.pattern, Shape { lanes, ..case.shape })?;
+        let operands: Vec<&Batch> = operands.iter().collect();
+        let go_on = || interrupt::check().is_ok();
+        Ok(measure::operation(session, operation, &operands, case.algorithm.as_deref(), runs, &go_on)?)
+    };
+    let each: Vec<Measured> = thread::scope(|scope| {
+        let shares = sessions.iter().zip(shares(case.shape.lanes, sessions.len()));
+        let running: Vec<_> = shares.map(|(session, lanes)| scope.spawn(move || measured(session, lanes))).collect();
+        running.into_iter().map(|it| it.join().unwrap_or_else(|panic| resume_unwind(panic))).collect::<Result<_>>()
     })?;
-    Ok(Row::new(session, operation, case, measured, limits))
+    let measured = Measured::together(each).ok_or(LibraryError::NoDevice)?;
+    Ok(Row::new(device, operation, case, measured, limits))
 }
 
 impl Row {
-    fn new(session: &Session, operation: Operation, case: &Case, measured: Measured, limits: Option<Limits>) -> Self {
+    fn new(device: &str, operation: Operation, case: &Case, measured: Measured, limits: Option<Limits>) -> Self {
         let shape = case.shape;
         let seconds = measured.median().max(1e-9);
         let rate = |amount: f64| amount / seconds;
@@ -157,7 +185,7 @@ impl Row {
             bits_a: shape.bits,
             bits_b: (operation.arity() > 1).then_some(shape.bits),
             lanes: shape.lanes,
-            device: session.engine().name.clone(),
+            device: device.to_owned(),
             runs: measured.times.len(),
             kernel_seconds: measured.median(),
             minimum_seconds: measured.minimum(),
@@ -290,4 +318,25 @@ fn write_csv(rows: &[Row], mut output: Output) -> Result<()> {
     let bytes = writer.into_inner().map_err(|error| output.error(error.into_error()))?;
     output.write_all(&bytes)?;
     output.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use warpmp::device::open_sim;
+
+    use super::*;
+
+    #[test]
+    fn engines_share_the_lanes_of_a_row() {
+        assert_eq!((shares(10, 3), shares(2, 3), shares(0, 2)), (vec![3, 3, 4], vec![1, 1], vec![0]));
+        let session = Session::with_devices(vec![open_sim(), open_sim()]).expect("simulators open");
+        let device = session.engine().name.clone();
+        let sessions = engine::each(session).expect("they open again");
+        let case = Case { shape: Shape::new(65, 100), algorithm: None, pattern: Pattern::Random };
+        let found = row(&sessions, &device, Operation::Mul, &case, 2, None).expect("it runs");
+        let counted =
+            |session: &Session| session.devices().any(|it| it.counters().is_some_and(|it| it.sections().count() > 0));
+        assert!(sessions.len() == 2 && sessions.iter().all(counted));
+        assert_eq!((found.lanes, found.checked, found.runs, found.device.as_str()), (65, 65, 2, "2 × simulator"));
+    }
 }

@@ -14,8 +14,8 @@ use crate::{
         error::{FileError, LineProblem},
         npy,
         sink::Format,
-        source::{Raw, RawRows, Source},
-        text::{Entry, RawText, write_line},
+        source::{Raw, Source},
+        text::{Entry, write_line},
     },
     numbers::Numbers,
 };
@@ -24,6 +24,8 @@ use crate::{
 const SHOWN_DIGITS: usize = 60;
 /// As many of its digits are shown at either end.
 const END_DIGITS: usize = 20;
+/// Bytes of a file that are compared at a time, however long the results of a chunk are.
+const PIECE_BYTES: usize = 32 << 20;
 
 /// A result that is not as a file has it. `place` is a line or a row of the file.
 #[derive(Debug, thiserror::Error)]
@@ -126,9 +128,29 @@ impl Expected {
         let (name, first_lane) = (self.source.name().to_owned(), self.lanes);
         let chunk = Comparison { operation, columns, status, name, first_lane, limit: self.limit, hex: self.hex };
         let lanes = columns.first().map_or(0, |column| column.numbers.lanes());
+        let mut done = 0;
+        while done < lanes {
+            let present = self.compare_piece(&chunk, done, lanes - done)?;
+            done += present;
+            if present == 0 {
+                let name = self.source.name();
+                let place = match self.source.npy_header() {
+                    None => line(name, self.last_line + 1),
+                    Some(_) => row(name, self.lanes),
+                };
+                return Err(ExpectError::Missing { place }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares the results from this lane of the chunk on, as many as a piece has, at most `most`. Gives their number.
+    fn compare_piece(&mut self, chunk: &Comparison<'_>, first: usize, most: usize) -> Result<usize> {
+        let row_bytes = self.source.npy_header().map_or(0, |header| 4 * header.row_limbs());
+        let most = most.min((PIECE_BYTES / row_bytes.max(1)).max(1));
         let mut raw = self.source.empty();
-        while raw.lanes() < lanes {
-            let missing = lanes - raw.lanes();
+        while raw.lanes() < most && raw.bytes() < PIECE_BYTES {
+            let missing = most - raw.lanes();
             if !self.source.push_many(&mut raw, missing, None)? {
                 break;
             }
@@ -137,27 +159,21 @@ impl Expected {
         let difference = match &raw {
             Raw::Text(text) if present > 0 => {
                 // The columns of one file, or the first result alone.
-                let all = || 0..if fields(text, 0).count() == 1 { 1 } else { columns.len() };
+                let all = || 0..if fields(text.get(0)).count() == 1 { 1 } else { chunk.columns.len() };
                 let results = self.results.get_or_insert_with(all).clone();
                 self.last_line = text.line(present - 1);
-                (0..present).into_par_iter().find_map_first(|lane| chunk.compare_line(text, lane, &results).err())
+                let compare = |lane| chunk.compare_line((text.line(lane), text.get(lane)), first + lane, &results);
+                (0..present).into_par_iter().find_map_first(|lane| compare(lane).err())
             }
             Raw::Text(_) => None,
             Raw::Rows(rows) => {
                 let result = self.results.as_ref().map_or(0, |results| results.start);
-                (0..present).into_par_iter().find_map_first(|lane| chunk.compare_row(rows, lane, result).err())
+                let compare = |lane| chunk.compare_row((rows.row(lane), rows.is_negative(lane)), first + lane, result);
+                (0..present).into_par_iter().find_map_first(|lane| compare(lane).err())
             }
         };
         self.lanes += present as u64;
-        if difference.is_none() && present < lanes {
-            let name = self.source.name();
-            let place = match raw {
-                Raw::Text(_) => line(name, self.last_line + 1),
-                Raw::Rows(_) => row(name, self.lanes),
-            };
-            return Err(ExpectError::Missing { place }.into());
-        }
-        difference.map_or(Ok(()), Err)
+        difference.map_or(Ok(present), Err)
     }
 
     fn finish(&mut self) -> Result<()> {
@@ -175,15 +191,14 @@ impl Expected {
 }
 
 impl Comparison<'_> {
-    /// Compares a lane's results with its line.
-    fn compare_line(&self, text: &RawText, lane: usize, results: &Range<usize>) -> Result<()> {
-        let number = text.line(lane);
-        let columns = fields(text, lane).count();
+    /// Compares a lane's results with its line, which has this number.
+    fn compare_line(&self, (number, text): (u64, &[u8]), lane: usize, results: &Range<usize>) -> Result<()> {
+        let columns = fields(text).count();
         if columns != results.len() {
             let place = line(&self.name, number);
             return Err(ExpectError::Columns { place, columns, results: results.len() }.into());
         }
-        for (field, result) in fields(text, lane).zip(results.clone()) {
+        for (field, result) in fields(text).zip(results.clone()) {
             let problem = |problem| Error::from(FileError::Line { path: self.name.clone(), line: number, problem });
             let entry = Entry::check(field, self.limit).map_err(problem)?;
             if !self.is_same(entry, lane, result).map_err(problem)? {
@@ -208,10 +223,10 @@ impl Comparison<'_> {
         Ok(!is_at_fault && is_same_sign && expected == trimmed(&found))
     }
 
-    /// Compares a lane's result with its row, which has the sign in all bits above, and zeros for no result.
-    fn compare_row(&self, rows: &RawRows, lane: usize, result: usize) -> Result<()> {
+    /// Compares a lane's result with its row, which may be negative. The row has the sign in all bits above, and zeros for no result.
+    fn compare_row(&self, (row_limbs, is_negative): (&[u32], bool), lane: usize, result: usize) -> Result<()> {
         let column = &self.columns[result];
-        let (expected, is_negative) = (rows.row(lane).to_vec(), rows.is_negative(lane));
+        let expected = row_limbs.to_vec();
         let expected = if is_negative { column::negated(expected) } else { expected };
         let (found_negative, found) = column.magnitude(lane);
         if is_negative == found_negative && trimmed(&expected) == trimmed(&found) {
@@ -248,8 +263,8 @@ fn row(name: &str, row: u64) -> String {
 }
 
 /// The results in a line.
-fn fields(text: &RawText, lane: usize) -> impl Iterator<Item = &[u8]> {
-    text.get(lane).split(u8::is_ascii_whitespace).filter(|field| !field.is_empty())
+fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty())
 }
 
 /// Without the zeros at the top.

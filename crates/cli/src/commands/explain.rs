@@ -17,7 +17,7 @@ pub(crate) fn run(operation: Operation, args: &Explain) -> Result<()> {
             return Err(ArgsError::NoSuchOperand { operation, option }.into());
         }
     }
-    let session = engine::open(args.engine.device.selector, false)?;
+    let session = engine::open_one(args.engine.device.selector, false)?;
     // Where one width serves all, a product of two residues has twice as much.
     let first = match (args.bits_b, operation.operands().first()) {
         (None, Some(operand)) => tuning::operand_bits(operand.role, args.bits),

@@ -4,6 +4,7 @@ pub(crate) mod apply;
 pub(crate) mod as_ecm;
 pub(crate) mod batch_gcd;
 mod bench;
+pub(crate) mod campaign;
 pub(crate) mod check;
 pub(crate) mod collatz;
 mod devices;
@@ -24,10 +25,14 @@ mod shell;
 pub(crate) mod tune;
 mod whole;
 
+use std::path::Path;
+
+use warpmp_campaign::Restored;
 use warpmp_numtheory::fold::Fold;
 
 use crate::{
     args::{Bench, BenchOperation, Command, Explained},
+    console,
     error::Result,
 };
 
@@ -64,11 +69,23 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Explain { operation: Explained::BatchGcd(args) } => explain::many::batch_gcd(&args),
         Command::Explain { operation: Explained::Collatz(args) } => collatz::explain(&args),
         Command::Tune(args) => tune::run(&args),
+        Command::Campaign { command } => campaign::run(&command),
         Command::Resume(args) => resume::run(&args),
         Command::Status(args) => resume::status(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Completions(args) => shell::completions(&args),
         Command::Man(args) => shell::man(&args),
+    }
+}
+
+/// Tells of the process that left the directory of a campaign, and of a specification that was written again.
+fn note_opened(folder: &Path, stale: Option<&str>, restored: Option<&Restored>, quiet: bool) {
+    let folder = folder.display();
+    if let (Some(holder), false) = (stale, quiet) {
+        console::note(&format!("note: {folder} was left by {holder}, which has ended; going on from its certificates"));
+    }
+    if let Some(restored) = restored {
+        console::note(&format!("note: {folder}/campaign.json {restored}"));
     }
 }

@@ -90,6 +90,7 @@ pub(crate) fn run(args: &NextPrime) -> Result<()> {
     }
     interrupt::check()?;
     sink.finish()?;
+    engine::tell_left_out(&session);
     report.total_seconds = start.elapsed().as_secs_f64();
     report.lanes_per_second = report.lanes as f64 / report.total_seconds.max(1e-9);
     let json = serde_json::to_string(&report).unwrap_or_default();

@@ -148,6 +148,7 @@ pub(crate) fn run(args: &Power) -> Result<()> {
     }
     interrupt::check()?;
     sink.finish()?;
+    engine::tell_left_out(&session);
     report.total_seconds = start.elapsed().as_secs_f64();
     report.lanes_per_second = report.lanes as f64 / report.total_seconds.max(1e-9);
     report.lost.warn(report.lanes);

@@ -19,17 +19,19 @@ pub(crate) enum ResumeError {
     NoCampaign { folder: String },
     #[error("{folder}/campaign.json is broken; the command that began the campaign writes it again")]
     Broken { folder: String },
+    #[error("--part: a search for a logarithm has no parts; every process draws its own starts")]
+    NoParts,
 }
 
 /// The kinds of campaigns.
-enum Kind {
+pub(super) enum Kind {
     Curves,
     Collatz,
     Logarithm,
 }
 
 /// The kind of a directory's campaign.
-fn kind(folder: &Path) -> Result<Kind> {
+pub(super) fn kind(folder: &Path) -> Result<Kind> {
     let shown = folder.to_string_lossy();
     let found = program(folder).map_err(|error| match error {
         error if error.is_not_found() => ResumeError::NoCampaign { folder: shown.to_string() }.into(),
@@ -46,8 +48,11 @@ fn kind(folder: &Path) -> Result<Kind> {
 /// Goes on with a campaign.
 pub(super) fn run(args: &Resume) -> Result<()> {
     match kind(&args.folder)? {
-        Kind::Curves => factor::campaign::resume(&args.folder, args.device.selector, args.summary),
-        Kind::Collatz => collatz::resume(&args.folder, args.device, args.summary),
+        Kind::Curves => {
+            factor::campaign::resume(&args.folder, args.device.selector, args.sharing.mode(None)?, args.summary)
+        }
+        Kind::Collatz => collatz::resume(&args.folder, args.device, args.sharing, args.summary),
+        Kind::Logarithm if args.sharing.part.is_some() => Err(ResumeError::NoParts.into()),
         Kind::Logarithm => ecdlp::resume(&args.folder.to_string_lossy(), args.device, args.summary),
     }
 }

@@ -114,6 +114,7 @@ pub(crate) fn run(kind: Fold, name: &'static str, args: &Whole) -> Result<()> {
     output.finish()?;
     let total_seconds = start.elapsed().as_secs_f64();
     let lanes_per_second = lanes as f64 / total_seconds.max(1e-9);
+    engine::tell_left_out(&session);
     let device = session.engine().name.clone();
     let report = Report { op: name, bits: magnitude.bits(), lanes, device, reason, total_seconds, lanes_per_second };
     let json = serde_json::to_string(&report).unwrap_or_default();

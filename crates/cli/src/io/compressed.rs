@@ -74,7 +74,7 @@ impl Input {
 pub(crate) fn open(name: &OsStr) -> io::Result<Input> {
     let array = if Path::new(name).exists() { None } else { array_in_npz(name) };
     let (path, array) = array.map_or((PathBuf::from(name), None), |(path, array)| (path, Some(array)));
-    let file = File::open(&path)?;
+    let mut file = File::open(&path)?;
     let metadata = file.metadata()?;
     if metadata.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
@@ -83,7 +83,8 @@ pub(crate) fn open(name: &OsStr) -> io::Result<Input> {
         // Files of the system that say that they are empty may have bytes.
         None if metadata.is_file() && metadata.len() > 0 => {
             let plain = PlainFile::of(&file);
-            Input { plain, ..Input::new(file, Some(metadata.len())) }
+            let left = metadata.len().saturating_sub(file.stream_position()?);
+            Input { plain, ..Input::new(file, Some(left)) }
         }
         None => Input::new(file, metadata.is_file().then_some(0)),
         Some(Compression::Gzip) => Input::new(MultiGzDecoder::new(file), None),

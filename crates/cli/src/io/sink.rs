@@ -28,8 +28,8 @@ use crate::{
 const PIECE_LANES: usize = 256;
 /// A piece of long numbers has fewer lanes, about this many limbs, so that all threads get some.
 const PIECE_LIMBS: usize = 1 << 14;
-/// Pieces of a batch. One batch is written while the next one is formatted.
-const BATCH_PIECES: usize = 64;
+/// Pieces of a batch, by thread. One batch is written while the next one is formatted.
+const BATCH_PIECES: usize = 4;
 /// Bytes that are moved at a time.
 const BLOCK_BYTES: usize = 4 << 20;
 
@@ -97,7 +97,7 @@ impl Sink {
     /// zero has no results.
     pub(crate) fn write_columns(&mut self, columns: &[Column<'_>], status: Option<&Numbers>) -> Result<()> {
         match self {
-            Self::Text { output, hex } => write_text(columns, status, *hex, output),
+            Self::Text { output, hex } => write_text(columns, status, *hex, |lines| output.write_all(lines)),
             Self::Npy { output, header } => output.write_all(&rows(&columns[0], header.row_limbs())),
             Self::Growing(array) => array.write(&columns[0]),
         }
@@ -119,7 +119,13 @@ impl Sink {
     }
 }
 
-fn write_text(columns: &[Column<'_>], status: Option<&Numbers>, hex: bool, output: &mut Output) -> Result<()> {
+/// Gives the lines to `write`, in order and on this thread; others format them.
+fn write_text(
+    columns: &[Column<'_>],
+    status: Option<&Numbers>,
+    hex: bool,
+    mut write: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
     let lanes = columns[0].numbers.lanes();
     let limbs: usize = columns.iter().map(|column| column.numbers.max_limbs()).sum();
     let piece_lanes = (PIECE_LIMBS / limbs.max(1)).clamp(1, PIECE_LANES);
@@ -146,18 +152,22 @@ fn write_text(columns: &[Column<'_>], status: Option<&Numbers>, hex: bool, outpu
         lines
     };
     let count = lanes.div_ceil(piece_lanes);
+    let batch = BATCH_PIECES * rayon::current_num_threads();
     let formatted = |first: usize| -> Vec<Vec<u8>> {
-        (first..(first + BATCH_PIECES).min(count)).into_par_iter().map(|k| piece(k * piece_lanes)).collect()
+        (first..(first + batch).min(count)).into_par_iter().map(|k| piece(k * piece_lanes)).collect()
     };
-    let mut write = |pieces: Vec<Vec<u8>>| pieces.iter().try_for_each(|lines| output.write_all(lines));
+    let mut write = |pieces: &[Vec<u8>]| pieces.iter().try_for_each(|lines| write(lines));
     let mut ready = formatted(0);
-    for next in (BATCH_PIECES..count).step_by(BATCH_PIECES) {
-        // A batch is written while the next one is formatted.
-        let (written, formatted) = rayon::join(|| write(ready), || formatted(next));
-        written?;
-        ready = formatted;
+    for first in (batch..count).step_by(batch) {
+        // A batch is written while the next one is formatted. This thread writes: a slow output stops no thread that computes.
+        let mut next = Vec::new();
+        rayon::in_place_scope(|scope| {
+            scope.spawn(|_| next = formatted(first));
+            write(&ready)
+        })?;
+        ready = next;
     }
-    write(ready)
+    write(&ready)
 }
 
 /// Rows of `limbs` limbs that are moved at a time.
@@ -319,5 +329,39 @@ impl Growing {
                 file.write_all(&into)
             });
         self.checked(moved)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use warpmp::Shape;
+
+    use super::*;
+
+    /// A slow output holds up its own thread only. Lines keep their order over many batches.
+    #[test]
+    fn this_thread_writes_all_lines_in_order() {
+        let lanes = 3 * BATCH_PIECES * rayon::current_num_threads() * PIECE_LANES + 77;
+        let batch = Batch::from_limbs(Shape::new(lanes, 32), (0..lanes as u32).collect()).unwrap();
+        let numbers = Numbers::new(vec![batch], None);
+        let (writer, mut text) = (thread::current().id(), Vec::new());
+        let write = |lines: &[u8]| {
+            assert_eq!(thread::current().id(), writer);
+            text.extend_from_slice(lines);
+            Ok(())
+        };
+        write_text(&[Column { numbers: &numbers, signed: false }], None, false, write).unwrap();
+        let lines = String::from_utf8(text).unwrap();
+        assert!(lines.lines().map(|line| line.parse::<usize>().unwrap()).eq(0..lanes));
+    }
+
+    #[test]
+    fn the_first_failure_ends_the_writing() {
+        let numbers = Numbers::new(vec![Batch::from_limbs(Shape::new(4, 32), vec![1; 4]).unwrap()], None);
+        let column = Column { numbers: &numbers, signed: false };
+        let written = write_text(&[column], None, false, |_| Err(Error::BrokenPipe));
+        assert!(matches!(written, Err(Error::BrokenPipe)));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsStr,
-    io::{self, BufRead, BufReader, Read},
+    io::{self, BufRead, BufReader, Read, Seek as _, Write as _},
     mem,
 };
 
@@ -16,7 +16,7 @@ use super::{
     STDIN,
     compressed::{self, Input},
     error::{FileError, LineProblem},
-    lines::{Lines, Next},
+    lines::{Lines, Next, Sizes},
     npy::{self, NpyHeader, NpyProblem},
     plain::{self, PlainFile},
     text::{self, RawText},
@@ -127,11 +127,14 @@ impl Raw {
 pub(crate) struct Source {
     name: String,
     reader: BufReader<Box<dyn Read + Send>>,
-    /// The same file, if all threads can read it at once. Rows come from here.
+    /// The same file, if all threads can read it at once. Rows come from here, and the blocks of a text, which have these sizes.
     plain: Option<PlainFile>,
+    sizes: Sizes,
     /// Bytes in the file, if it is a regular one.
     total_bytes: Option<u64>,
     consumed_bytes: u64,
+    /// Was the end found? A terminal would go on after it.
+    is_ended: bool,
     /// The most bits of an integer.
     limit: usize,
     format: Encoding,
@@ -178,7 +181,8 @@ impl Source {
             let reader: Box<dyn Read + Send> = Box::new(io::Cursor::new(digits));
             let format = Encoding::Text { line: 0, blank: None };
             let (name, reader) = (text.into(), BufReader::new(reader));
-            Self { name, reader, plain: None, total_bytes, consumed_bytes: 0, limit, format }
+            let sizes = Sizes::default();
+            Self { name, reader, plain: None, sizes, total_bytes, consumed_bytes: 0, is_ended: false, limit, format }
         };
         Some(value.map(source).map_err(|error| FileError::NoNumber { text: text.into(), error }.into()))
     }
@@ -192,16 +196,38 @@ impl Source {
 
     /// A source that is no file, with numbers of at most 65536 bits. Is its length known beforehand?
     pub(crate) fn of_bytes(name: &str, bytes: &[u8], is_length_known: bool) -> Result<Self> {
-        let mut source = Self {
-            name: name.into(),
-            reader: BufReader::with_capacity(16, Box::new(io::Cursor::new(bytes.to_vec()))),
-            plain: None,
-            total_bytes: is_length_known.then_some(bytes.len() as u64),
-            consumed_bytes: 0,
-            limit: warpmp::operation::SLOW_MAX_BITS,
-            format: Encoding::Text { line: 0, blank: None },
+        let reader = BufReader::with_capacity(16, Box::new(io::Cursor::new(bytes.to_vec())) as Box<dyn Read + Send>);
+        let total_bytes = is_length_known.then_some(bytes.len() as u64);
+        Self::of_reader(name, reader, total_bytes, None, Sizes::default())
+    }
+
+    /// The same, in a file without a name whose blocks have these sizes: it is read as [`Source::open`] reads a file.
+    ///
+    /// # Errors
+    /// As [`Source::open`]; [`FileError::Read`] where the system makes no file.
+    pub(crate) fn of_file(name: &str, bytes: &[u8], sizes: Sizes) -> Result<Self> {
+        let file = || -> io::Result<_> {
+            let mut file = tempfile::tempfile()?;
+            file.write_all(bytes)?;
+            file.rewind()?;
+            Ok((PlainFile::of(&file), BufReader::new(Box::new(file) as Box<dyn Read + Send>)))
         };
-        source.detect(npy::is_named(name.as_ref()))?;
+        let (plain, reader) = file().map_err(|source| Error::read(name, source))?;
+        Self::of_reader(name, reader, Some(bytes.len() as u64), plain, sizes)
+    }
+
+    fn of_reader(
+        name: &str,
+        reader: BufReader<Box<dyn Read + Send>>,
+        total_bytes: Option<u64>,
+        plain: Option<PlainFile>,
+        sizes: Sizes,
+    ) -> Result<Self> {
+        let (limit, format) = (warpmp::operation::SLOW_MAX_BITS, Encoding::Text { line: 0, blank: None });
+        let name = name.into();
+        let mut source =
+            Self { name, reader, plain, sizes, total_bytes, consumed_bytes: 0, is_ended: false, limit, format };
+        source.detect(npy::is_named(source.name.as_ref()))?;
         Ok(source)
     }
 
@@ -214,7 +240,8 @@ impl Source {
         };
         let reader = BufReader::with_capacity(BUFFER_BYTES, reader);
         let format = Encoding::Text { line: 0, blank: None };
-        Ok(Self { name: shown, reader, plain, total_bytes, consumed_bytes: 0, limit, format })
+        let sizes = Sizes::default();
+        Ok(Self { name: shown, reader, plain, sizes, total_bytes, consumed_bytes: 0, is_ended: false, limit, format })
     }
 
     /// Tells text from arrays, as no text starts with the first byte of NumPy's magic. With `is_npy` it has to be an array.
@@ -222,7 +249,7 @@ impl Source {
         let first = self.reader.fill_buf().map_err(|source| Error::read(&self.name, source))?.first().copied();
         if first != Some(npy::MAGIC[0]) && !is_npy {
             if let Some(file) = self.plain.take() {
-                self.format = Encoding::Plain(Lines::new(file));
+                self.format = Encoding::Plain(Lines::new(file, self.sizes));
             }
             return Ok(());
         }
@@ -261,7 +288,7 @@ impl Source {
         Some((lanes, 4 * longest))
     }
 
-    /// Bytes read so far.
+    /// Bytes read so far, as far as the last number or the end.
     pub(crate) const fn consumed_bytes(&self) -> u64 {
         self.consumed_bytes
     }
@@ -290,19 +317,21 @@ impl Source {
 
     /// Appends the next integer to `raw`, which [`Source::empty`] made; false at the end.
     pub(crate) fn push(&mut self, raw: &mut Raw) -> Result<bool> {
-        match raw {
-            Raw::Text(text) => self.push_line(text),
-            Raw::Rows(rows) => self.push_rows(rows, 1, None),
-        }
+        self.push_many(raw, 1, None)
     }
 
     /// As [`Source::push`]; of an array this many integers at once, or as many as there are. Memory of the pool takes them if they are
     /// the first of `raw`.
     pub(crate) fn push_many(&mut self, raw: &mut Raw, count: usize, pool: Option<&Pool>) -> Result<bool> {
-        match raw {
-            Raw::Text(text) => self.push_line(text),
-            Raw::Rows(rows) => self.push_rows(rows, count, pool),
+        if self.is_ended {
+            return Ok(false);
         }
+        let has_more = match raw {
+            Raw::Text(text) => self.push_line(text)?,
+            Raw::Rows(rows) => self.push_rows(rows, count, pool)?,
+        };
+        self.is_ended = !has_more;
+        Ok(has_more)
     }
 
     /// Reads to the end and counts the integers on the way, without keeping them.
@@ -320,6 +349,9 @@ impl Source {
     }
 
     fn push_line(&mut self, text: &mut RawText) -> Result<bool> {
+        if text.is_full() {
+            return Err(Error::Bug);
+        }
         if let Encoding::Plain(lines) = &mut self.format {
             match lines.next().map_err(|source| Error::read(&self.name, source))? {
                 Next::Number { text: number, line, end } => {
@@ -419,7 +451,7 @@ impl Source {
     /// Is nothing after the rows?
     fn is_at_end(&mut self) -> Result<bool> {
         let is_at_end = match &self.plain {
-            Some(file) => file.bytes().map(|bytes| bytes <= self.consumed_bytes),
+            Some(file) => file.ends_at(self.consumed_bytes),
             None => self.reader.fill_buf().map(<[u8]>::is_empty),
         };
         is_at_end.map_err(|source| Error::read(&self.name, source))

@@ -13,6 +13,9 @@ use super::{column::NO_RESULT, decimal, error::LineProblem};
 /// The longest line, in bytes. The longest result has 10,100,891 digits; a file with longer lines is no text.
 pub(crate) const LINE_LIMIT: usize = 1 << 24;
 
+/// The most bytes of numbers to which another line is appended.
+const MOST_BYTES: usize = 1 << 31;
+
 /// How much of a line a message shows.
 const HEAD_CHARS: usize = 40;
 
@@ -23,11 +26,37 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub(crate) struct RawText {
     bytes: Vec<u8>,
     /// Where in `bytes` each number ends; it starts where the one before ends.
-    ends: Vec<usize>,
-    /// Each number's line, from 1.
-    lines: Vec<u64>,
+    ends: Vec<u32>,
+    lines: LineNumbers,
     /// The most bits of a number.
     limit: usize,
+}
+
+/// Each number's line, from 1. Most numbers stand in the line after the number before: only the others take memory.
+#[derive(Debug, Default)]
+pub(crate) struct LineNumbers {
+    /// Numbers, counted from 0, and their lines. The numbers up to the next of these stand in the lines that follow.
+    jumps: Vec<(usize, u64)>,
+}
+
+impl LineNumbers {
+    /// The line of the next number, which is this one.
+    fn push(&mut self, lane: usize, line: u64) {
+        let follows = self.jumps.last().is_some_and(|(first, start)| start + (lane - first) as u64 == line);
+        if !follows {
+            self.jumps.push((lane, line));
+        }
+    }
+
+    /// The line of a number.
+    pub(crate) fn get(&self, lane: usize) -> u64 {
+        let run = self.jumps.partition_point(|(first, _)| *first <= lane);
+        run.checked_sub(1).map_or(0, |run| self.jumps[run].1 + (lane - self.jumps[run].0) as u64)
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&self.jumps[..])
+    }
 }
 
 /// What a line holds.
@@ -56,22 +85,27 @@ impl RawText {
 
     /// Memory that the numbers take, with their places.
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes.len() + self.ends.len() * (size_of::<usize>() + size_of::<u64>())
+        self.bytes.len() + size_of_val(&self.ends[..]) + self.lines.bytes()
+    }
+
+    /// Is there no room for another line? [`MOST_BYTES`] are many more than a chunk has.
+    pub(crate) fn is_full(&self) -> bool {
+        self.bytes.len() > MOST_BYTES
     }
 
     /// The text of one number.
     pub(crate) fn get(&self, lane: usize) -> &[u8] {
         let start = if lane == 0 { 0 } else { self.ends[lane - 1] };
-        &self.bytes[start..self.ends[lane]]
+        &self.bytes[start as usize..self.ends[lane] as usize]
     }
 
     /// The line of one number, from 1.
     pub(crate) fn line(&self, lane: usize) -> u64 {
-        self.lines[lane]
+        self.lines.get(lane)
     }
 
-    /// Each number's line, from 1.
-    pub(crate) fn into_lines(self) -> Vec<u64> {
+    /// Each number's line.
+    pub(crate) fn into_lines(self) -> LineNumbers {
         self.lines
     }
 
@@ -85,11 +119,16 @@ impl RawText {
         &mut self.bytes
     }
 
-    /// Appends the text of a number, which stands in this line.
+    /// Appends the text of a number, which stands in this line. Not to be called if the text [is full](RawText::is_full).
     pub(crate) fn push(&mut self, number: &[u8], line: u64) {
         self.bytes.extend_from_slice(number);
-        self.ends.push(self.bytes.len());
-        self.lines.push(line);
+        self.end_number(line);
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "MOST_BYTES and a line are less than 4 GiB")]
+    fn end_number(&mut self, line: u64) {
+        self.lines.push(self.ends.len(), line);
+        self.ends.push(self.bytes.len() as u32);
     }
 
     /// The line from `start` is complete: keeps the number, drops anything else.
@@ -101,8 +140,7 @@ impl RawText {
                 self.bytes.copy_within(start + kept.start..start + kept.end, start);
             }
             self.bytes.truncate(start + kept.len());
-            self.ends.push(self.bytes.len());
-            self.lines.push(line);
+            self.end_number(line);
         } else {
             self.bytes.truncate(start);
         }
@@ -139,12 +177,23 @@ impl<'a> Digits<'a> {
         let Some((digits, hex)) = split(line) else {
             return Err(complaint(line));
         };
-        let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
-        let digits = Self { text: &digits[zeros..], hex, limit };
+        let digits = Self::new(digits, hex, limit);
         // The digits of 2^limit. A number with more digits has more bits; a number with as many is measured later.
         let most_digits = if hex { usize::MAX } else { limit * 30103 / 100_000 + 1 };
         let bits = digits.bits_bound();
         if digits.text.len() > most_digits || (hex && bits > limit) { Err(too_wide(bits, limit)) } else { Ok(digits) }
+    }
+
+    /// The digits of the magnitude in a line that [`Digits::check`] or [`Entry::check`] found to be right.
+    pub(crate) fn checked(line: &'a [u8], limit: usize) -> Self {
+        let magnitude = line.strip_prefix(b"-").unwrap_or(line);
+        let (digits, hex) = split_prefix(magnitude);
+        Self::new(digits, hex, limit)
+    }
+
+    fn new(digits: &'a [u8], hex: bool, limit: usize) -> Self {
+        let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
+        Self { text: &digits[zeros..], hex, limit }
     }
 
     /// At least the number's bits; exactly for hexadecimal, at most 2 and 1/10000 more for decimal.
@@ -198,14 +247,6 @@ pub(crate) enum Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// The digits of the magnitude; of a lane without a result those of zero.
-    pub(crate) const fn digits(self, limit: usize) -> Digits<'a> {
-        match self {
-            Self::None => Digits { text: &[], hex: false, limit },
-            Self::Number { digits, .. } => digits,
-        }
-    }
-
     /// Checks the text of a result: a number whose magnitude has at most `limit` bits, or `-` for none.
     pub(crate) fn check(text: &'a [u8], limit: usize) -> Result<Self, LineProblem> {
         if text == NO_RESULT {
@@ -246,12 +287,17 @@ fn too_wide(bits: usize, limit: usize) -> LineProblem {
 
 /// The digits of a well-formed number, and whether they are hexadecimal.
 fn split(number: &[u8]) -> Option<(&[u8], bool)> {
-    let (digits, hex) = match number {
-        [b'0', b'x' | b'X', digits @ ..] => (digits, true),
-        digits => (digits, false),
-    };
+    let (digits, hex) = split_prefix(number);
     let valid = if hex { all(digits, u8::is_ascii_hexdigit) } else { all(digits, u8::is_ascii_digit) };
     (valid && !digits.is_empty()).then_some((digits, hex))
+}
+
+/// What follows the prefix, and whether there is the prefix of hexadecimal digits.
+fn split_prefix(number: &[u8]) -> (&[u8], bool) {
+    match number {
+        [b'0', b'x' | b'X', digits @ ..] => (digits, true),
+        digits => (digits, false),
+    }
 }
 
 /// Are they all digits? The loop does not stop early, so that the compiler uses vectors.
@@ -370,6 +416,43 @@ mod tests {
                 (Number, last("0x5"))
             ]
         );
+    }
+
+    /// A text takes little more memory than its digits, as long as numbers stand in one line after the other.
+    #[test]
+    fn short_lines_take_little_memory() {
+        let mut text = RawText::with_limit(LIMIT);
+        for lane in 0..1000 {
+            text.push(b"7", lane + 3);
+        }
+        assert!(text.bytes() < 6 * 1000, "{} bytes of 1000 digits", text.bytes());
+        assert_eq!([0, 1, 999].map(|lane| text.line(lane)), [3, 4, 1002]);
+    }
+
+    #[test]
+    fn lines_are_those_that_were_pushed() {
+        for stride in [1, 2, 3, 7] {
+            let mut text = RawText::default();
+            let line = |lane: u64| 5 + lane + lane / stride + lane / 64 * (1 << 40);
+            (0..300).for_each(|lane| text.push(b"1", line(lane)));
+            assert!((0..300).all(|lane| text.line(lane as usize) == line(lane)), "{stride}");
+            let lines = text.into_lines();
+            assert!((0..300).all(|lane| lines.get(lane as usize) == line(lane)), "{stride}");
+        }
+    }
+
+    #[test]
+    fn checked_lines_have_the_same_digits() {
+        for line in ["0", "007", "0x0", "0X00ff", "123456789012345678901234567890", "00"] {
+            assert_eq!(Digits::checked(line.as_bytes(), LIMIT), Digits::check(line.as_bytes(), LIMIT).unwrap());
+            let negative = format!("-{line}");
+            let Ok(Entry::Number { digits, is_negative: true }) = Entry::check(negative.as_bytes(), LIMIT) else {
+                panic!("{negative}");
+            };
+            assert_eq!(Digits::checked(negative.as_bytes(), LIMIT), digits);
+        }
+        // A lane without a result counts as zero.
+        assert_eq!(Digits::checked(NO_RESULT, LIMIT), Digits::checked(b"0", LIMIT));
     }
 
     #[test]

@@ -5,8 +5,12 @@ use std::sync::Arc;
 use super::error::FileError;
 use super::npy::NpyHeader;
 use super::source::{Raw, Source};
+use super::text::LineNumbers;
 use crate::error::{Error, Result};
 use crate::pool::Pool;
+
+/// The most bytes of a chunk, so that the places of numbers in a text are short.
+const MOST_BUDGET_BYTES: usize = 1 << 30;
 
 /// The operands of a chunk, lane by lane.
 #[derive(Debug)]
@@ -36,7 +40,7 @@ pub(crate) struct Origins {
     /// The leading operand's name.
     name: String,
     /// Each lane's line in a text, counted from 1; none for an array.
-    lines: Option<Vec<u64>>,
+    lines: Option<LineNumbers>,
     first_lane: u64,
 }
 
@@ -44,7 +48,7 @@ impl Origins {
     /// A lane's place, for messages.
     pub(crate) fn place(&self, lane: usize) -> String {
         match &self.lines {
-            Some(lines) => format!("{}:{}", self.name, lines[lane]),
+            Some(lines) => format!("{}:{}", self.name, lines.get(lane)),
             None => format!("{}[{}]", self.name, self.first_lane + lane as u64),
         }
     }
@@ -58,6 +62,11 @@ impl RawOperand {
 
     fn bytes(&self) -> usize {
         self.raw.as_ref().map_or(0, Raw::bytes)
+    }
+
+    /// Has it a line of text for each lane?
+    fn is_text(&self) -> bool {
+        !self.is_single && matches!(self.raw, Some(Raw::Text(_)))
     }
 
     /// The integers, if there is one for each lane.
@@ -80,14 +89,14 @@ impl RawTuple {
         self.operands[self.leading].lanes()
     }
 
-    /// Are all operands arrays, but for single integers?
-    fn holds_arrays(&self) -> bool {
-        self.operands.iter().all(|it| it.is_single || matches!(it.raw, Some(Raw::Rows(_))))
-    }
-
     /// Memory that the integers take.
     pub(crate) fn bytes(&self) -> usize {
         self.operands.iter().map(RawOperand::bytes).sum()
+    }
+
+    /// The bytes that a lane takes of all arrays.
+    fn row_bytes(&self) -> usize {
+        self.operands.iter().map(RawOperand::row_bytes).sum()
     }
 
     /// Where the leading operand's integer `lane` stands in its file, counted from 1: a line of text, or a row of an array.
@@ -122,7 +131,7 @@ pub(crate) struct TupleReader {
 }
 
 impl TupleReader {
-    /// Chunks of about `budget_bytes` of input.
+    /// Chunks of about `budget_bytes` of input, or of [`MOST_BUDGET_BYTES`] if these are fewer.
     ///
     /// # Errors
     /// [`FileError::Counts`] if the headers already differ; [`Error::Bug`] for no operands.
@@ -130,6 +139,7 @@ impl TupleReader {
         if sources.is_empty() {
             return Err(Error::Bug);
         }
+        let budget_bytes = budget_bytes.min(MOST_BUDGET_BYTES);
         let several = sources.iter().filter_map(|source| Some((source, source.npy_header()?.rows)));
         let mut several = several.filter(|(_, rows)| *rows != 1);
         if let Some((a, lanes_a)) = several.next()
@@ -177,27 +187,11 @@ impl TupleReader {
         }
         let (operands, first_lane) = (self.begin()?, self.lanes);
         let mut tuple = RawTuple { operands, leading: self.leading, first_lane, consumed_bytes: 0 };
-        while self.wants_more(&tuple) {
-            if tuple.holds_arrays() {
-                self.fill_rows(&mut tuple)?;
-                break;
-            }
-            let (source, raw) = (&mut self.sources[self.leading], &mut tuple.operands[self.leading].raw);
-            let raw = raw.as_mut().ok_or(Error::Bug)?;
-            if !source.push(raw)? {
-                self.done = true;
-                self.finish(&tuple)?;
-                break;
-            }
-            let lanes = tuple.lanes();
-            for (number, operand) in tuple.operands.iter_mut().enumerate() {
-                if let (false, Some(raw)) = (operand.is_single, &mut operand.raw)
-                    && raw.lanes() < lanes
-                    && !self.sources[number].push(raw)?
-                {
-                    return Err(self.more_in_leading(lanes as u64, number));
-                }
-            }
+        // The lines of texts say how many lanes there are; the rows of arrays are read at once.
+        let lanes = self.fill_texts(&mut tuple)?;
+        self.fill_arrays(&mut tuple, lanes)?;
+        if self.done {
+            self.check_counts(&tuple)?;
         }
         if tuple.lanes() == 0 {
             return Ok(None);
@@ -207,21 +201,45 @@ impl TupleReader {
         Ok(Some(tuple))
     }
 
-    /// Fills a chunk of arrays: rows of all operands, as many at once as there is room for.
-    fn fill_rows(&mut self, tuple: &mut RawTuple) -> Result<()> {
-        let row_bytes: usize = tuple.operands.iter().map(RawOperand::row_bytes).sum();
-        let left = self.budget_bytes.saturating_sub(tuple.bytes()) / row_bytes.max(1);
-        let count = left.max(usize::from(tuple.lanes() == 0));
-        let mut is_at_end = false;
-        for (number, (source, operand)) in self.sources.iter_mut().zip(&mut tuple.operands).enumerate() {
-            if let Some(raw) = operand.each_lane() {
-                let has_more = source.push_many(raw, count, self.pool.as_deref())?;
-                is_at_end |= number == self.leading && !has_more;
+    /// Fills the texts of a chunk, a line of each at a time, as long as there is room for a lane of all operands. Gives the number of
+    /// lanes that the chunk shall have; none if all operands are arrays.
+    fn fill_texts(&mut self, tuple: &mut RawTuple) -> Result<Option<usize>> {
+        let texts: Vec<usize> = (0..self.sources.len()).filter(|i| tuple.operands[*i].is_text()).collect();
+        let lanes = |tuple: &RawTuple, i: usize| tuple.operands[i].lanes();
+        let Some(first) = texts.first().copied() else { return Ok(None) };
+        let row_bytes = tuple.row_bytes();
+        let text_bytes = |tuple: &RawTuple| texts.iter().map(|i| tuple.operands[*i].bytes()).sum::<usize>();
+        // The first chunk begins with up to two integers of each operand.
+        let mut count = tuple.operands.iter().filter(|it| !it.is_single).map(RawOperand::lanes).max().unwrap_or(0);
+        while !self.done {
+            for &i in &texts {
+                while lanes(tuple, i) < count && !self.done {
+                    let raw = tuple.operands[i].raw.as_mut().ok_or(Error::Bug)?;
+                    self.done = !self.sources[i].push(raw)?;
+                }
             }
+            if count > 0 && text_bytes(tuple) + count * row_bytes >= self.budget_bytes {
+                break;
+            }
+            count += 1;
         }
-        if is_at_end {
-            self.done = true;
-            self.finish(tuple)?;
+        Ok(Some(lanes(tuple, first)))
+    }
+
+    /// Fills the arrays of a chunk up to this many lanes; without a number to as many as there is room for.
+    fn fill_arrays(&mut self, tuple: &mut RawTuple, lanes: Option<usize>) -> Result<()> {
+        let room = self.budget_bytes.saturating_sub(tuple.bytes()) / tuple.row_bytes().max(1);
+        let room = room.max(usize::from(tuple.lanes() == 0));
+        for (source, operand) in self.sources.iter_mut().zip(&mut tuple.operands) {
+            if operand.is_text() {
+                continue;
+            }
+            let count = lanes.map_or(room, |lanes| lanes.saturating_sub(operand.lanes()));
+            if let (Some(raw), 1..) = (operand.each_lane(), count) {
+                let before = raw.lanes();
+                source.push_many(raw, count, self.pool.as_deref())?;
+                self.done |= raw.lanes() < before + count;
+            }
         }
         Ok(())
     }
@@ -252,36 +270,102 @@ impl TupleReader {
         Ok(operands)
     }
 
-    /// Is there room in the chunk, or has an operand more integers than the leading one?
-    fn wants_more(&self, tuple: &RawTuple) -> bool {
-        let lanes = tuple.lanes();
-        let is_ahead = |operand: &RawOperand| !operand.is_single && operand.lanes() > lanes;
-        tuple.bytes() < self.budget_bytes || lanes == 0 || tuple.operands.iter().any(is_ahead)
-    }
-
-    /// The leading operand has ended: have the others ended, too?
-    fn finish(&mut self, tuple: &RawTuple) -> Result<()> {
-        let lanes_a = self.lanes + tuple.lanes() as u64;
-        let others = tuple.operands.iter().enumerate();
-        for (number, operand) in others.filter(|(number, it)| *number != self.leading && !it.is_single) {
-            let lanes_b = self.lanes + operand.lanes() as u64 + self.sources[number].count_rest()?;
+    /// An operand has ended: have the others ended, too, after as many integers?
+    fn check_counts(&mut self, tuple: &RawTuple) -> Result<()> {
+        let lanes_a = self.count(tuple, self.leading)?;
+        for number in (0..self.sources.len()).filter(|number| !tuple.operands[*number].is_single) {
+            let lanes_b = if number == self.leading { lanes_a } else { self.count(tuple, number)? };
             if lanes_a != lanes_b {
                 return Err(counts(&self.sources[self.leading], lanes_a, &self.sources[number], lanes_b));
             }
         }
-        Ok(())
+        if lanes_a == self.lanes + tuple.lanes() as u64 { Ok(()) } else { Err(Error::Bug) }
     }
 
-    /// An operand has ended before the leading one, of which `lanes` were read for this chunk.
-    fn more_in_leading(&mut self, lanes: u64, number: usize) -> Error {
-        let lanes_b = self.lanes + lanes - 1;
-        match self.sources[self.leading].count_rest() {
-            Ok(rest) => counts(&self.sources[self.leading], self.lanes + lanes + rest, &self.sources[number], lanes_b),
-            Err(error) => error,
-        }
+    /// The integers of an operand, to its end.
+    fn count(&mut self, tuple: &RawTuple, number: usize) -> Result<u64> {
+        Ok(self.lanes + tuple.operands[number].lanes() as u64 + self.sources[number].count_rest()?)
     }
 }
 
 fn counts(a: &Source, lanes_a: u64, b: &Source, lanes_b: u64) -> Error {
     FileError::Counts { a: a.name().into(), lanes_a, b: b.name().into(), lanes_b }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::npy::Dtype;
+
+    /// A source with the numbers from 0 on: text, or an array of one limb a row.
+    fn source(name: &str, lanes: u32) -> Source {
+        let bytes = if crate::io::npy::is_named(name.as_ref()) {
+            let mut bytes = NpyHeader { dtype: Dtype::U32, rows: lanes.into(), columns: 1 }.to_bytes().to_vec();
+            bytes.extend((0..lanes).flat_map(u32::to_le_bytes));
+            bytes
+        } else {
+            (0..lanes).flat_map(|lane| format!("{lane}\n").into_bytes()).collect()
+        };
+        Source::of_bytes(name, &bytes, true).unwrap()
+    }
+
+    fn value(raw: &Raw, lane: usize) -> u32 {
+        match raw {
+            Raw::Text(text) => std::str::from_utf8(text.get(lane)).unwrap().parse().unwrap(),
+            Raw::Rows(rows) => rows.row(lane)[0],
+        }
+    }
+
+    /// The number of chunks of `lanes` lanes in each of these files, whose operands all begin and end together.
+    fn chunks(names: &[&str], lanes: u32, budget_bytes: usize) -> usize {
+        let sources = names.iter().map(|name| source(name, lanes)).collect();
+        let mut reader = TupleReader::new(sources, budget_bytes).unwrap();
+        let (mut chunks, mut found) = (0, 0);
+        while let Some(mut tuple) = reader.next_chunk().unwrap() {
+            assert_eq!(tuple.first_lane, u64::from(found));
+            let (lanes, most) = (tuple.lanes(), budget_bytes + 40 * names.len());
+            assert!(tuple.bytes() <= most || lanes <= 2, "{} bytes of {lanes} lanes", tuple.bytes());
+            for raw in tuple.operands.iter_mut().filter_map(RawOperand::each_lane) {
+                assert_eq!(raw.lanes(), lanes);
+                assert!((0..lanes).all(|lane| value(raw, lane) == found + lane as u32));
+            }
+            found += lanes as u32;
+            chunks += 1;
+        }
+        assert_eq!(found, lanes, "{names:?}, {budget_bytes} bytes a chunk");
+        chunks
+    }
+
+    /// Rows beside lines have a chunk to themselves as lines have.
+    #[test]
+    fn texts_and_arrays_go_together() {
+        let mixes: [&[&str]; 6] =
+            [&["a"], &["a.npy"], &["a", "b.npy"], &["a.npy", "b"], &["a.npy", "b.npy"], &["a", "b.npy", "c"]];
+        for names in mixes {
+            for lanes in [1, 2, 3, 64, 65, 1000] {
+                for budget_bytes in [1, 24, 64, 500] {
+                    assert!(chunks(names, lanes, budget_bytes) >= 4 * lanes as usize / (budget_bytes + 80));
+                }
+                assert_eq!(chunks(names, lanes, 1 << 20), 1);
+            }
+        }
+    }
+
+    #[test]
+    fn counts_differ_in_any_order() {
+        for (name_a, name_b) in [("a", "b"), ("a", "b.npy"), ("a.npy", "b"), ("a.npy", "b.npy")] {
+            for (lanes_a, lanes_b) in [(2, 3), (3, 2), (40, 41), (900, 5), (5, 900)] {
+                for budget_bytes in [1, 64, 1 << 20] {
+                    let sources = vec![source(name_a, lanes_a), source(name_b, lanes_b)];
+                    let read = TupleReader::new(sources, budget_bytes).and_then(|mut reader| {
+                        while reader.next_chunk()?.is_some() {}
+                        Ok(())
+                    });
+                    let (a, b) = (name_a.into(), name_b.into());
+                    let expected = FileError::Counts { a, lanes_a: lanes_a.into(), b, lanes_b: lanes_b.into() };
+                    assert_eq!(read.unwrap_err().to_string(), expected.to_string());
+                }
+            }
+        }
+    }
 }

@@ -17,13 +17,15 @@ mod specification;
 mod sums;
 mod verify;
 
-pub use warpmp_campaign::{Aside, Error as FolderError, Lock, Remains, Restored, Stored, program};
+pub use warpmp_campaign::{
+    Aside, Error as FolderError, Lock, Mode, Part as UnitPart, Remains, Restored, Stored, program,
+};
 
 pub use recheck::{Verdict, recheck};
 pub use request::{Request, Wanted};
 pub use specification::{Extension, Part, Specification};
 pub use sums::{Rate, Sums, rates};
-pub use verify::{Opened, run, verify};
+pub use verify::{Opened, Verified, run, verify};
 
 use crate::{certificate::Certificate, error::Error, window::Window};
 

@@ -223,8 +223,8 @@ impl Work for Specification {
         self.window(number)
     }
 
-    fn has(&self, window: &Window) -> bool {
-        self.scheme_of(window).is_some()
+    fn number(&self, window: &Window) -> Option<u128> {
+        self.number(window)
     }
 
     fn name(window: &Window) -> String {

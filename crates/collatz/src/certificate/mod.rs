@@ -120,6 +120,9 @@ pub struct Certificate {
     pub samples: Vec<Sample>,
     /// The engine.
     pub device: String,
+    /// The machine, by [`warpmp_campaign::host`]; certificates of version 0.1 do not have it. Nothing hangs on it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub host: String,
     /// Time that the window took, samples not counted. An integer: a fraction would not be read back as it was written.
     pub microseconds: u64,
     /// When it was done: seconds since 1970, UTC, by the machine's clock. Nothing hangs on it.
@@ -171,6 +174,7 @@ impl Certificate {
             highest: Highest::from(&outcome.heights),
             samples,
             device: engine.name(),
+            host: warpmp_campaign::host(),
             microseconds,
             at: since_1970().as_secs(),
         })

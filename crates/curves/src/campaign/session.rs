@@ -49,7 +49,8 @@ impl<'c> Writer<'c> {
         };
         let begun = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
         let device = device.to_owned();
-        let log = Session { number, device, walks: 0, begun, seconds: 0.0, steps: 0, points: 0, ended: false };
+        let host = warpmp_campaign::host();
+        let log = Session { number, device, host, walks: 0, begun, seconds: 0.0, steps: 0, points: 0, ended: false };
         let now = Instant::now();
         let mut writer = Self { campaign, log, points, begin: now, flushed: now };
         writer.flush()?;

@@ -143,6 +143,9 @@ pub struct Session {
     pub number: u32,
     /// The engine.
     pub device: String,
+    /// The machine, by [`warpmp_campaign::host`]; sessions of version 0.1 do not have it. Nothing hangs on it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub host: String,
     /// Walks at once.
     pub walks: u64,
     /// When it began: seconds since 1970.
@@ -175,8 +178,11 @@ impl Work for Specification {
         }
     }
 
-    fn has(&self, _: &Unit) -> bool {
-        true
+    fn number(&self, unit: &Unit) -> Option<u128> {
+        match unit {
+            Unit::Solution => Some(0),
+            Unit::Session(number) => Some(1 + u128::from(*number)),
+        }
     }
 
     fn name(unit: &Unit) -> String {

@@ -247,4 +247,8 @@ impl Device for CudaDevice {
     fn synchronize(&self, stream: &objects::Stream) -> Result<()> {
         self.own(stream)?.synchronize()
     }
+
+    fn synchronize_all(&self) -> Result<()> {
+        self.context.with(Raw::synchronize_context)
+    }
 }

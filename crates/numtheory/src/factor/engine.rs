@@ -9,21 +9,24 @@ use super::explain::exponent_bits;
 use super::gpu::{self, Cards, LostDevice};
 use super::lane::Line;
 use super::pairing::Pairing;
-use super::{Attempts, Bounds, Method, Plan};
+use super::{Attempts, Bounds, Plan};
 
 /// Jobs of each thread that run together.
 const JOBS_OF_A_THREAD: usize = 16;
 
 /// Where attempts are computed: on the processor's cores, or on devices.
 ///
-/// Devices compute elliptic curves modulo integers of at most [`MOST_DEVICE_BITS`](Self::MOST_DEVICE_BITS) bits. The cores compute the
-/// rest. The verdicts do not depend on the engine.
+/// Devices compute modulo integers of at most [`MOST_DEVICE_BITS`](Self::MOST_DEVICE_BITS) bits: elliptic curves, and P−1 and P+1 of
+/// [`LEAST_SEQUENCES`](Self::LEAST_SEQUENCES) attempts or more together. The cores compute the rest. The verdicts do not depend on the engine.
 #[derive(Clone, Debug, Default)]
 pub struct Engine(Option<Arc<Cards>>);
 
 impl Engine {
     /// The longest integers that a device computes with.
     pub const MOST_DEVICE_BITS: u64 = gpu::MOST_BITS;
+
+    /// The fewest attempts by P−1 or P+1 that a GPU computes together: for fewer the cores take less time. The simulator computes any number.
+    pub const LEAST_SEQUENCES: usize = 1000;
 
     /// The processor's cores.
     pub const fn cpu() -> Self {
@@ -38,7 +41,13 @@ impl Engine {
     /// Several devices, which share the work; none: the cores. If a device fails, the others compute its part again;
     /// [`lost`](Self::lost) tells.
     pub fn on_all(devices: Vec<Arc<dyn Device>>) -> Self {
-        Self((!devices.is_empty()).then(|| Arc::new(Cards::new(devices))))
+        Self::telling(devices, |_| {})
+    }
+
+    /// As [`on_all`](Self::on_all). `tell` gets each device that fails at once, from the thread that works with it. If all devices fail,
+    /// the work ends with an error; the last one is not told.
+    pub fn telling(devices: Vec<Arc<dyn Device>>, tell: impl Fn(&LostDevice) + Send + Sync + 'static) -> Self {
+        Self((!devices.is_empty()).then(|| Arc::new(Cards::new(devices, Box::new(tell)))))
     }
 
     /// The first device, if there is one.
@@ -56,14 +65,22 @@ impl Engine {
         self.0.as_ref().map(|cards| cards.lost()).unwrap_or_default()
     }
 
-    /// Does a device compute an attempt by this method on an integer of so many bits?
-    pub fn uses_device(&self, method: &Method, bits: u64) -> bool {
-        self.cards(method.line(), bits).is_some()
+    /// Curves on integers of these bits that run together, at least 1. Integers that are too long for a device do not decide how many
+    /// others run there.
+    pub fn curves_together(&self, bits: impl IntoIterator<Item = u64>, bounds: Bounds) -> usize {
+        self.lanes_together(Line::Curve, bits, bounds)
     }
 
-    /// Curves on integers of so many bits that run together.
-    pub fn curves_together(&self, bits: u64, bounds: Bounds) -> usize {
-        self.cards(Line::Curve, bits).map_or_else(Self::jobs_of_cores, |cards| cards.lanes(bits, bounds))
+    fn lanes_together(&self, line: Line, bits: impl IntoIterator<Item = u64>, bounds: Bounds) -> usize {
+        let (mut fitting, mut longest, mut count) = (None, 1, 0);
+        for bits in bits {
+            longest = longest.max(bits);
+            if bits <= Self::MOST_DEVICE_BITS {
+                (fitting, count) = (fitting.max(Some(bits)), count + 1);
+            }
+        }
+        let bits = fitting.unwrap_or(longest);
+        self.cards(line, bits, count).map_or_else(Self::jobs_of_cores, |cards| cards.lanes(line, bits, bounds)).max(1)
     }
 
     /// Jobs that run together on the cores.
@@ -71,17 +88,21 @@ impl Engine {
         JOBS_OF_A_THREAD * rayon::current_num_threads()
     }
 
-    /// Attempts on integers of so many bits that run together.
-    pub(super) fn together(&self, plan: &Plan, bits: u64) -> usize {
-        match plan.attempts {
-            Attempts::CurvesFrom { .. } | Attempts::Curves { .. } => self.curves_together(bits, plan.bounds),
-            Attempts::Pm1 { .. } | Attempts::Pp1 { .. } => Self::jobs_of_cores(),
-        }
+    /// Attempts on integers of these bits that run together.
+    pub(super) fn together(&self, plan: &Plan, bits: impl IntoIterator<Item = u64>) -> usize {
+        let line = match plan.attempts {
+            Attempts::CurvesFrom { .. } | Attempts::Curves { .. } => Line::Curve,
+            Attempts::Pm1 { .. } => Line::Power,
+            Attempts::Pp1 { .. } => Line::Lucas,
+        };
+        self.lanes_together(line, bits, plan.bounds)
     }
 
-    /// The devices for attempts on a line.
-    pub(super) fn cards(&self, line: Line, bits: u64) -> Option<&Cards> {
-        self.0.as_deref().filter(|_| line == Line::Curve && bits <= Self::MOST_DEVICE_BITS)
+    /// The devices for so many attempts on a line that run together.
+    pub(super) fn cards(&self, line: Line, bits: u64, attempts: usize) -> Option<&Cards> {
+        let cards = self.0.as_deref()?;
+        let are_enough = line == Line::Curve || attempts >= Self::LEAST_SEQUENCES || cards.are_simulators();
+        (are_enough && bits <= Self::MOST_DEVICE_BITS).then_some(cards)
     }
 }
 

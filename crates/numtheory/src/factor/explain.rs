@@ -39,8 +39,8 @@ pub enum CurveLayout {
         is_lazy: bool,
         /// Wide products of a bit of the exponent (32 × 32 → 64 bits), and of the second stage.
         wide_products: [f64; 2],
-        /// Bytes of a curve on the device, in each stage.
-        bytes: [u64; 2],
+        /// Bytes of a curve on the device.
+        bytes: u64,
     },
 }
 
@@ -89,8 +89,8 @@ impl Engine {
         });
         let is_on_device = self.device().is_some() && bits <= Self::MOST_DEVICE_BITS;
         CurvePlan {
-            layout: if is_on_device { device_layout(bits, bounds, &pairing, counts) } else { cores_layout(bits) },
-            together: self.curves_together(bits, bounds),
+            layout: if is_on_device { device_layout(bits, &pairing, counts) } else { cores_layout(bits) },
+            together: self.curves_together([bits], bounds),
             exponent_bits: exponent_bits(bounds),
             second,
         }
@@ -107,9 +107,8 @@ fn cores_layout(bits: u64) -> CurveLayout {
     CurveLayout::Cores { instructions, curves }
 }
 
-fn device_layout(bits: u64, bounds: Bounds, pairing: &Pairing, counts: Counts) -> CurveLayout {
+fn device_layout(bits: u64, pairing: &Pairing, counts: Counts) -> CurveLayout {
     let DeviceCosts { limbs, lanes, limbs_of_lane, is_lazy, bit, second } = gpu::costs(bits, counts);
-    let second = if bounds.b2() > bounds.b1() { second } else { 0.0 };
     CurveLayout::Device {
         limbs,
         lanes,

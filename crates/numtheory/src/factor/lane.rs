@@ -9,7 +9,7 @@ use super::curve::{Curve, Sigma};
 use super::modular::inverse;
 
 /// The groups in which a stage computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Line {
     /// Montgomery curves: ECM.
     Curve,

@@ -72,9 +72,21 @@ impl Level {
 /// positive, so small values are as exact as large ones.
 static RHO: LazyLock<Vec<f64>> = LazyLock::new(|| {
     let mut rho = vec![1.0; POINTS + 1];
-    for i in POINTS + 1..=END * POINTS {
-        let inner: f64 = rho[i - POINTS + 1..].iter().sum();
-        rho.push((rho[i - POINTS] / 2.0 + inner) / (i as f64 - 0.5));
+    for first in (POINTS..END * POINTS).step_by(POINTS) {
+        // Values between the ends of the integral: the last ones of the interval before, and those of this one so far.
+        let add = |sum: &mut f64, value: &f64| {
+            *sum += value;
+            Some(*sum)
+        };
+        let mut before: Vec<f64> = rho[first - POINTS + 1..=first].iter().rev().scan(0.0, add).collect();
+        before.reverse();
+        let mut here = 0.0;
+        for i in first + 1..=first + POINTS {
+            let inner = before.get(i - first).unwrap_or(&0.0) + here;
+            let value = (rho[i - POINTS] / 2.0 + inner) / (i as f64 - 0.5);
+            here += value;
+            rho.push(value);
+        }
     }
     rho
 });

@@ -272,10 +272,8 @@ pub fn search_on(
             watch.progress(1.0);
             return Ok(Outcome { numbers: all, stopped: false });
         }
-        // Integers that are too long for a device do not decide how many others run there.
-        let lengths = || active.iter().flat_map(|place| &all[*place].composites).map(BigUint::bits);
-        let bits = lengths().filter(|bits| *bits <= Engine::MOST_DEVICE_BITS).max().or_else(|| lengths().max());
-        let together = engine.together(plan, bits.unwrap_or(1));
+        let lengths = active.iter().flat_map(|place| &all[*place].composites).map(BigUint::bits);
+        let together = engine.together(plan, lengths);
         let own = (together / active.len()).max(1) as u64;
         let share = total_done(&all, &next, count) / total;
         let mut of_place = Vec::new();

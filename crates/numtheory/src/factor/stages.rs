@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::cpu::{self, Instructions};
 use super::curve::{Curve, Family, no_group};
 use super::exponent::Exponent;
-use super::gpu::Cards;
+use super::gpu::{Cards, End};
 use super::lane::{Ended, Lane, Line, Parameter, TWO};
 use super::meter::Meter;
 use super::modular;
@@ -37,7 +37,13 @@ impl Stages {
     }
 
     pub(super) fn run(&mut self, jobs: &[Job], watch: &dyn Watch) -> Result<Vec<Verdict>> {
-        let on_device = |job: &Job| self.engine.cards(job.method.line(), job.n.bits()).is_some();
+        let count = |line: Line| jobs.par_iter().filter(|job| job.method.line() == line).count();
+        let counts = [Line::Curve, Line::Power, Line::Lucas].map(|line| (line, count(line)));
+        let count = |line: Line| counts.iter().find(|(it, _)| *it == line).map_or(0, |(_, count)| *count);
+        let on_device = |job: &Job| {
+            let line = job.method.line();
+            self.engine.cards(line, job.n.bits(), count(line)).is_some()
+        };
         let lanes: Vec<Result<Lane<'_>, Verdict>> = jobs.par_iter().map(|job| lane(job, on_device(job))).collect();
         let part = |(job, lane): (&Job, &Result<Lane<'_>, Verdict>)| {
             lane.is_ok().then(|| (job.method.line(), job.done, on_device(job)))
@@ -56,7 +62,7 @@ impl Stages {
                 continue;
             };
             let (instructions, bounds) = (self.instructions, self.bounds);
-            let cards = self.engine.cards(line, 0).filter(|_| on_device);
+            let cards = self.engine.cards(line, 0, count(line)).filter(|_| on_device);
             let exponent = self.exponents.entry(done).or_insert_with(|| Exponent::new(done, bounds.b1));
             let part = Part { cards, instructions, line, bounds, watch, from, to };
             let of_part: Vec<&Lane<'_>> = places.par_iter().filter_map(|place| lanes[*place].as_ref().ok()).collect();
@@ -130,67 +136,82 @@ struct Part<'w> {
 
 impl Part<'_> {
     fn run(&self, lanes: &[&Lane<'_>], exponent: &Exponent, pairing: &Pairing) -> Result<Vec<Verdict>> {
-        let middle = if self.bounds.b2 > self.bounds.b1 { f64::midpoint(self.from, self.to) } else { self.to };
+        if let Some(cards) = self.cards {
+            return self.on_devices(cards, lanes, exponent, pairing);
+        }
+        let has_second = self.bounds.b2 > self.bounds.b1;
+        let middle = if has_second { f64::midpoint(self.from, self.to) } else { self.to };
         let meter = Meter::new(self.watch, self.from, middle);
-        let mut verdicts = self.first_stage(lanes, exponent, &meter)?;
-        if self.bounds.b2 == self.bounds.b1 {
+        let ended = cpu::first_stage(self.instructions(lanes), self.line, lanes, exponent, &meter)?;
+        let mut verdicts: Vec<Verdict> =
+            lanes.iter().zip(&ended).map(|(lane, ended)| self.after_first(lane, ended)).collect();
+        if !has_second {
             return Ok(verdicts);
         }
-        let places: Vec<usize> =
-            (0..lanes.len()).into_par_iter().filter(|place| matches!(verdicts[*place], Verdict::Nothing(_))).collect();
-        let left = places.par_iter().filter_map(|place| match &verdicts[*place] {
-            Verdict::Nothing(residue) => Some(lanes[*place].after(residue)),
+        let residue = |(place, verdict): (usize, &Verdict)| match verdict {
+            Verdict::Nothing(residue) => Some((place, residue.clone())),
             _ => None,
-        });
-        let left: Vec<Lane<'_>> = left.collect();
-        let meter = Meter::new(self.watch, middle, self.to);
-        let left: Vec<&Lane<'_>> = left.par_iter().collect();
-        let divisors = self.second_stage(&left, pairing, &meter)?;
-        let finds = divisors.into_par_iter().enumerate().filter_map(|(place, divisor)| Some((place, divisor?)));
-        let find = |(place, divisor): (usize, BigUint)| {
-            let is_whole = divisor == *left[place].n;
-            let verdict = Verdict::Divisor { divisor, stage: Stage::Second };
-            (places[place], if is_whole { Verdict::Whole(Stage::Second) } else { verdict })
         };
-        let finds: Vec<(usize, Verdict)> = finds.map(find).collect();
-        for (place, verdict) in finds {
-            verdicts[place] = verdict;
+        let left: Vec<(usize, BigUint)> = verdicts.iter().enumerate().filter_map(residue).collect();
+        let meter = Meter::new(self.watch, middle, self.to);
+        self.second_stage(lanes, &left, pairing, &meter, &mut verdicts)?;
+        Ok(verdicts)
+    }
+
+    fn on_devices(
+        &self,
+        cards: &Cards,
+        lanes: &[&Lane<'_>],
+        exponent: &Exponent,
+        pairing: &Pairing,
+    ) -> Result<Vec<Verdict>> {
+        let meter = Meter::new(self.watch, self.from, self.to);
+        let ends = cards.run(self.line, lanes, exponent, pairing, &meter)?;
+        // Where all primes were met at once, the cores look whether one of them was met alone.
+        let is_open = |(place, end): (usize, &End)| match end {
+            End::AllAtOnce(residue) => Some((place, residue.clone())),
+            End::Done(_) => None,
+        };
+        let open: Vec<(usize, BigUint)> = ends.par_iter().enumerate().filter_map(is_open).collect();
+        let verdict = |end| match end {
+            End::Done(verdict) => verdict,
+            // Unless the cores find what the device has found.
+            End::AllAtOnce(_) => Verdict::Slipped,
+        };
+        let mut verdicts: Vec<Verdict> = ends.into_par_iter().map(verdict).collect();
+        if !open.is_empty() {
+            let meter = Meter::new(self.watch, self.to, self.to);
+            self.second_stage(lanes, &open, pairing, &meter, &mut verdicts)?;
         }
         Ok(verdicts)
+    }
+
+    /// The second stage of some lanes on the cores, from these residues.
+    fn second_stage(
+        &self,
+        lanes: &[&Lane<'_>],
+        left: &[(usize, BigUint)],
+        pairing: &Pairing,
+        meter: &Meter<'_>,
+        verdicts: &mut [Verdict],
+    ) -> Result<()> {
+        let after: Vec<Lane<'_>> = left.iter().map(|(place, residue)| lanes[*place].after(residue)).collect();
+        let after: Vec<&Lane<'_>> = after.iter().collect();
+        let found = cpu::second_stage(self.instructions(&after), self.line, &after, pairing, meter)?;
+        for ((place, _), divisor) in left.iter().zip(found) {
+            if divisor == *lanes[*place].n {
+                verdicts[*place] = Verdict::Whole(Stage::Second);
+            } else if divisor != BigUint::from(1_u32) {
+                verdicts[*place] = Verdict::Divisor { divisor, stage: Stage::Second };
+            }
+        }
+        Ok(())
     }
 
     /// The fastest instructions for some lanes.
     fn instructions(&self, lanes: &[&Lane<'_>]) -> Instructions {
         let bits = lanes.iter().map(|lane| lane.n.bits() as usize).max().unwrap_or(1);
         self.instructions.unwrap_or_else(|| Instructions::available(bits)[0])
-    }
-
-    fn first_stage(&self, lanes: &[&Lane<'_>], exponent: &Exponent, meter: &Meter<'_>) -> Result<Vec<Verdict>> {
-        if let Some(cards) = self.cards {
-            return cards.first_stage(lanes, exponent, meter);
-        }
-        let ended = cpu::first_stage(self.instructions(lanes), self.line, lanes, exponent, meter)?;
-        Ok(lanes.iter().zip(&ended).map(|(lane, ended)| self.after_first(lane, ended)).collect())
-    }
-
-    /// A divisor of each modulus; none if it is 1.
-    fn second_stage(&self, lanes: &[&Lane<'_>], pairing: &Pairing, meter: &Meter<'_>) -> Result<Vec<Option<BigUint>>> {
-        let on_cores = |lanes: &[&Lane<'_>]| -> Result<Vec<Option<BigUint>>> {
-            let found = cpu::second_stage(self.instructions(lanes), self.line, lanes, pairing, meter)?;
-            Ok(found.into_iter().map(|divisor| Some(divisor).filter(|it| *it != BigUint::from(1_u32))).collect())
-        };
-        let Some(cards) = self.cards else { return on_cores(lanes) };
-        let mut divisors = cards.second_stage(lanes, pairing, meter)?;
-        // Where all primes were met at once, the cores look whether one of them was met alone.
-        let is_whole = |place: &usize| divisors[*place].as_ref().is_some_and(|divisor| divisor == lanes[*place].n);
-        let whole: Vec<usize> = (0..lanes.len()).into_par_iter().filter(is_whole).collect();
-        if !whole.is_empty() {
-            let again: Vec<&Lane<'_>> = whole.iter().map(|place| lanes[*place]).collect();
-            for (place, divisor) in whole.into_iter().zip(on_cores(&again)?) {
-                divisors[place] = divisor;
-            }
-        }
-        Ok(divisors)
     }
 
     /// The verdict after the first stage.

@@ -11,6 +11,9 @@ An `Array` holds integers of one width. Operators work lane by lane, results are
 unless `Array.to` says so. Functions have gmpy2's names where gmpy2 has them.
 """
 
+import importlib
+from typing import Any
+
 from . import collatz, ecdlp
 from ._array import Array, concatenate, where
 from ._arrow import from_arrow
@@ -120,3 +123,10 @@ __all__ = [
     "wrapping",
     "zeros",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`wp.ray` is imported when it is used first: it needs the package `ray`."""
+    if name == "ray":
+        return importlib.import_module(".ray", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from . import _native
 from ._native import Batch
+from ._progress import Progress, callback
 from ._status import Codes, judged, merged
 
 # Numbers that `iter` converts at a time.
@@ -168,7 +169,7 @@ class Array:
             batch = batch.resize(bits, self._signed)
         return np.asarray(batch).view(word.newbyteorder("<"))
 
-    def byte_rows(self, length: int | None = None, byteorder: ByteOrder = "big") -> NDArray[np.uint8]:
+    def _byte_rows(self, length: int | None = None, byteorder: ByteOrder = "big") -> NDArray[np.uint8]:
         """The bytes of each lane as a row of NumPy's; by default as long as the width needs."""
         length = -(-self.bits // 8) if length is None else length
         wide = self.resize(8 * length).to_limbs(np.uint8)[:, :length]
@@ -176,7 +177,7 @@ class Array:
 
     def to_bytes(self, length: int | None = None, byteorder: ByteOrder = "big") -> list[bytes]:
         """The bytes of each lane, all as long; by default as long as the width needs."""
-        rows = self.byte_rows(length, byteorder)
+        rows = self._byte_rows(length, byteorder)
         width, data = rows.shape[1], rows.tobytes()
         return [data[first : first + width] for first in range(0, len(data), width)]
 
@@ -194,9 +195,9 @@ class Array:
         np.save(path, self.to_limbs())
 
     def __dlpack__(self, **options: Any) -> Any:
-        """The limbs of the host for other libraries. `__cuda_array_interface__` is for limbs of a GPU."""
+        """The limbs for other libraries, on the host or on a GPU. Nobody may write to them."""
         if self.device != "cpu":
-            raise BufferError("limbs of a device are shared by __cuda_array_interface__")
+            return self._batch.__dlpack__(**options)
         limbs = self.to_limbs()
         if options.get("max_version") is None:
             # An older protocol, which cannot say that the limbs must not be written to.
@@ -204,9 +205,7 @@ class Array:
         return limbs.__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        # 1 is the host, 2 a GPU of NVIDIA.
-        kind, _, number = self.device.partition(":")
-        return (2, int(number)) if kind == "cuda" else (1, 0)
+        return self._batch.__dlpack_device__()
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -431,6 +430,18 @@ def together(*values: Any) -> list[Array]:
     return [as_array(value, device) for value in values]
 
 
+def with_device(value: Any, device: str | None) -> tuple[Array, str]:
+    """The value as an array, for work that begins on the host, and the device of the work: by default the array's.
+
+    A value that is no array yet stays on the host.
+    """
+    if isinstance(value, Array):
+        return value, device or value.device
+    from ._create import array, get_device
+
+    return array(value, device="cpu"), device or get_device()
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, (Array, int, np.integer, list, np.ndarray)) or hasattr(value, "__index__")
 
@@ -451,10 +462,12 @@ def _of(batch: Batch, signed: bool, *operands: Array) -> Array:
 
 
 def applied(
-    name: str, operands: Sequence[Array], signed: Sequence[bool], errors: str | None = None, constant: int | None = None
+    name: str, operands: Sequence[Array], signed: Sequence[bool], errors: str | None = None,
+    constant: int | None = None, progress: Progress = False,
 ) -> list[Array]:
     """The results of an operation that has a status; `signed` has an entry for each result."""
-    *results, status = _native.apply(name, [operand._batch for operand in operands], constant)
+    batches = [operand._batch for operand in operands]
+    *results, status = _native.apply(name, batches, constant, callback(progress))
     codes = np.asarray(status.to("cpu"))[:, 0]
     before = merged(*(operand._status for operand in operands))
     found = judged(codes, before, errors)

@@ -14,7 +14,7 @@ def to_arrow(a: Array, length: int | None = None, byteorder: ByteOrder = "big") 
     """`Array.to_arrow`."""
     import pyarrow
 
-    rows = a.byte_rows(length, byteorder)
+    rows = a._byte_rows(length, byteorder)
     lanes, width = rows.shape
     valid = None
     if a.mask.any():
@@ -37,7 +37,8 @@ def from_arrow(
     if isinstance(column, pyarrow.ChunkedArray):
         column = column.combine_chunks()
     if not isinstance(column, pyarrow.FixedSizeBinaryArray):
-        raise TypeError(f"the column is of fixed_size_binary, not {getattr(column, 'type', type(column).__name__)}")
+        found = getattr(column, "type", type(column).__name__)
+        raise TypeError(f"the column has the type {found}; fixed_size_binary is needed")
     if column.null_count:
         row = int(np.flatnonzero(column.is_null())[0])
         raise ValueError(f"row {row} has no value; choose the others by column.drop_null()")

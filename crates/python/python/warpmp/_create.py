@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from . import _native
 from ._array import Array, ByteOrder
 
+# DLPack's number of the host.
+_HOST = 1
+
 _device: ContextVar[str] = ContextVar("warpmp.device", default="cpu")
 
 
@@ -97,18 +100,20 @@ def from_limbs(
 ) -> Array:
     """An array from limbs of 8, 16, 32 or 64 bits, `lanes × limbs`, least significant first.
 
-    `limbs` is an array of NumPy, or anything that NumPy takes. Numbers with `signed` are two's complements. `bits` is the
-    width of a lane, by default that of its limbs; the limbs' bits above must be zero, or the sign.
+    `limbs` is an array of NumPy, or anything that NumPy takes. Limbs of 32 or 64 bits may be on a GPU, in an array of CuPy,
+    PyTorch, Numba or any library that has `__cuda_array_interface__`: they are copied on that GPU, and the array stays there
+    unless `device` says otherwise. Numbers with `signed` are two's complements. `bits` is the width of a lane, by default that of
+    its limbs; the limbs' bits above must be zero, or the sign.
     """
+    interface = None if isinstance(limbs, np.ndarray) else getattr(limbs, "__cuda_array_interface__", None)
+    if interface is not None:
+        return _from_gpu(limbs, interface, bits, signed, device)
     words = np.asarray(limbs)
     if words.dtype.kind != "u":
         raise TypeError(f"limbs are unsigned integers of NumPy, not {words.dtype}")
-    if words.ndim == 1:
-        words = words.reshape(-1, 1)
-    if words.ndim != 2:
-        raise ValueError(f"limbs have two dimensions, lanes × limbs; there are {words.ndim}")
-    lanes = words.shape[0]
-    full = 8 * words.dtype.itemsize * words.shape[1]
+    lanes, count = _lanes_and_limbs(words.shape)
+    words = words.reshape(lanes, count)
+    full = 8 * words.dtype.itemsize * count
     little = np.ascontiguousarray(words, words.dtype.newbyteorder("<"))
     if full % 32:
         padded = np.zeros((lanes, -(-full // 32) * 4), np.uint8)
@@ -119,8 +124,41 @@ def from_limbs(
     return _placed((found if bits is None else found.resize(bits))._batch, signed, device)
 
 
+def _from_gpu(limbs: Any, interface: dict[str, Any], bits: int | None, signed: bool, device: str | None) -> Array:
+    """A copy of limbs that another library has on a GPU."""
+    if interface["typestr"] not in ("<u4", "<u8"):
+        raise TypeError(f"limbs on a GPU are unsigned integers of 32 or 64 bits, not {interface['typestr']}")
+    if interface.get("mask") is not None:
+        raise TypeError("limbs have no mask")
+    size = int(interface["typestr"][2:])
+    lanes, count = _lanes_and_limbs(tuple(interface["shape"]))
+    if interface.get("strides") not in (None, (size * count, size)[2 - len(interface["shape"]) :]):
+        raise ValueError("limbs on a GPU lie one after the other; make the array contiguous")
+    # The interface does not name the GPU. A library that does not name it either uses the first one.
+    number = limbs.__dlpack_device__()[1] if hasattr(limbs, "__dlpack_device__") else 0
+    words = count * size // 4
+    batch = _native.from_gpu(interface["data"][0], lanes, words, f"cuda:{int(number)}")
+    found = Array(batch, signed)
+    found = found if bits is None else found.resize(bits)
+    return found if device is None else found.to(device)
+
+
+def _lanes_and_limbs(shape: tuple[int, ...]) -> tuple[int, int]:
+    """The lanes and the limbs of a lane; numbers in one dimension have one limb each."""
+    dimensions = len(shape)
+    if dimensions not in (1, 2):
+        raise ValueError(f"limbs have two dimensions, lanes × limbs; there are {dimensions}")
+    return shape[0], shape[1] if dimensions == 2 else 1
+
+
 def from_dlpack(limbs: Any, bits: int | None = None, *, signed: bool = False, device: str | None = None) -> Array:
-    """`from_limbs` of a tensor of another library on the host, by its `__dlpack__`."""
+    """`from_limbs` of a tensor of another library, on the host by its `__dlpack__`, on a GPU by its
+    `__cuda_array_interface__`.
+    """
+    if hasattr(limbs, "__dlpack_device__") and limbs.__dlpack_device__()[0] != _HOST:
+        if getattr(limbs, "__cuda_array_interface__", None) is None:
+            raise BufferError("the tensor is on a device that shares its memory with no other library")
+        return from_limbs(limbs, bits, signed=signed, device=device)
     return from_limbs(np.from_dlpack(limbs), bits, signed=signed, device=device)
 
 

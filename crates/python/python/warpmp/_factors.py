@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Sequence
 
 from . import _native
-from ._array import Number, as_array, unsigned
+from ._array import Number, unsigned, with_device
 from ._progress import Progress, callback
 
 
@@ -67,9 +67,9 @@ def _seed(seed: int | None) -> int:
     return secrets.randbits(63) if seed is None else seed
 
 
-def _placed(numbers: Number, device: str | None) -> _native.Batch:
-    batch = unsigned(as_array(numbers, device))._batch
-    return batch if device is None else batch.to(device)
+def _placed(numbers: Number, device: str | None) -> tuple[_native.Batch, str]:
+    array, place = with_device(numbers, device)
+    return unsigned(array)._batch, place
 
 
 def factor(
@@ -80,11 +80,13 @@ def factor(
     The search goes on until all factors are prime, or until a factor of `digits` decimal digits is found with a probability of
     1 - 1/e. A composite of at most twice as many digits is factored completely. The same seed gives the same curves.
 
-    Curves run on `device`, by default on the array's. The CPU does the rest, and the result is the same on every device.
+    Curves run on `device`, by default on the array's; `"cuda"` means all GPUs. The CPU does the rest, and the result is the
+    same on every device.
     """
     if not 1 <= digits <= 65:
         raise ValueError(f"digits is from 1 to 65, not {digits}")
-    return _factors(_native.factor(_placed(numbers, device), digits, _seed(seed), callback(progress)))
+    batch, place = _placed(numbers, device)
+    return _factors(_native.factor(batch, digits, _seed(seed), place, callback(progress)))
 
 
 def ecm(
@@ -98,20 +100,31 @@ def ecm(
     Suyama's family and depend on the seed and the number. Numbers are odd, or their factors 2 are split off.
 
     The curves run on `device`, by default on the array's: integers of at most 16384 bits on a GPU, longer ones on the CPU.
+    `"cuda"` means all GPUs.
     """
-    return _factors(_native.ecm(_placed(numbers, device), b1, b2, curves, sigma, _seed(seed), callback(progress)))
+    batch, place = _placed(numbers, device)
+    return _factors(_native.ecm(batch, b1, b2, curves, sigma, _seed(seed), place, callback(progress)))
 
 
-def pm1(numbers: Number, b1: int, b2: int | None = None, *, x0: int = 3, progress: Progress = False) -> list[Factors]:
-    """Looks for factors `p` of each number for which `p - 1` is a product of small primes, from the base `x0`."""
-    return _factors(_native.pm1(unsigned(as_array(numbers))._batch, b1, b2, x0, callback(progress)))
+def pm1(
+    numbers: Number, b1: int, b2: int | None = None, *,
+    x0: int = 3, device: str | None = None, progress: Progress = False,
+) -> list[Factors]:
+    """Looks for factors `p` of each number for which `p - 1` is a product of small primes, from the base `x0`.
+
+    The work runs on `device`, as the curves of `ecm`.
+    """
+    batch, place = _placed(numbers, device)
+    return _factors(_native.pm1(batch, b1, b2, x0, place, callback(progress)))
 
 
 def pp1(
-    numbers: Number, b1: int, b2: int | None = None, *, x0: Sequence[int] = (), progress: Progress = False
+    numbers: Number, b1: int, b2: int | None = None, *,
+    x0: Sequence[int] = (), device: str | None = None, progress: Progress = False,
 ) -> list[Factors]:
     """Looks for factors `p` of each number for which `p + 1` is a product of small primes, from each start of `x0`.
 
-    Without `x0` the starts are 2/7, 6/5 and 5.
+    Without `x0` the starts are 2/7, 6/5 and 5. The work runs on `device`, as the curves of `ecm`.
     """
-    return _factors(_native.pp1(unsigned(as_array(numbers))._batch, b1, b2, list(x0), callback(progress)))
+    batch, place = _placed(numbers, device)
+    return _factors(_native.pp1(batch, b1, b2, list(x0), place, callback(progress)))

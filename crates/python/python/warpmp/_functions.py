@@ -20,6 +20,7 @@ from ._array import (
     together,
     unsigned,
     where,
+    with_device,
 )
 from ._progress import Progress, callback
 
@@ -39,7 +40,8 @@ def _residue(a: Array, m: Array) -> Array:
 
 
 def powmod(
-    a: Number, exponent: Number, modulus: Number, *, secret: bool = False, errors: str | None = None
+    a: Number, exponent: Number, modulus: Number, *,
+    secret: bool = False, errors: str | None = None, progress: Progress = False,
 ) -> Array:
     """`a**exponent % modulus`. A negative exponent needs an inverse.
 
@@ -53,7 +55,7 @@ def powmod(
             power = unsigned(power)
         else:
             base, power = invert(base, m, errors=errors), unsigned(-power)
-    return applied("pow_mod_sec" if secret else "pow_mod", [base, power, m], [False], errors)[0]
+    return applied("pow_mod_sec" if secret else "pow_mod", [base, power, m], [False], errors, progress=progress)[0]
 
 
 def invert(a: Number, modulus: Number, *, errors: str | None = None) -> Array:
@@ -181,26 +183,28 @@ def _minus_one_over(n: int) -> int:
 
 
 def is_prime(
-    a: Number, rounds: int | None = None, *, seed: int | None = None, progress: Progress = False
+    a: Number, rounds: int | None = None, *,
+    seed: int | None = None, device: str | None = None, progress: Progress = False,
 ) -> NDArray[np.bool_]:
     """Is each number prime?
 
     By the test of Baillie and Wagstaff: `False` is a proof, `True` is one below 2**64, and nobody knows a composite that
-    passes. With `rounds`, by this number of strong tests to random bases, which depend on `seed`.
+    passes. With `rounds`, by this number of strong tests to random bases, which depend on `seed`. The tests run on `device`,
+    by default on the array's.
     """
-    operand = as_array(a)
-    verdicts = _native.is_prime(abs(operand)._batch, rounds, seed, callback(progress))
-    return verdicts & (operand > 0) if operand.signed else verdicts
+    numbers, place = with_device(a, device)
+    verdicts = _native.is_prime(abs(numbers)._batch, rounds, seed, place, callback(progress))
+    return verdicts & (numbers > 0) if numbers.signed else verdicts
 
 
-def next_prime(a: Number, *, progress: Progress = False) -> Array:
-    """The least prime above each number, by the test of `is_prime`."""
-    operand = as_array(a)
-    if operand.signed:
+def next_prime(a: Number, *, device: str | None = None, progress: Progress = False) -> Array:
+    """The least prime above each number, by the test of `is_prime`, on `device`, by default on the array's."""
+    numbers, place = with_device(a, device)
+    if numbers.signed:
         # The least prime above any negative number is 2, as above 0.
-        operand = unsigned(where(operand < 0, 0, operand))
-    found = Array(_native.next_primes(operand._batch, callback(progress)), False)
-    return found.to(operand.device)
+        numbers = unsigned(where(numbers < 0, 0, numbers))
+    found = Array(_native.next_primes(numbers._batch, place, callback(progress)), False)
+    return found.to(place)
 
 
 def is_strong_prp(n: Number, a: Number) -> NDArray[np.bool_]:
@@ -249,7 +253,9 @@ def minimum(a: Number, b: Number) -> Array:
     return where(order(left, right) <= 0, left, right)
 
 
-def batch_gcd(moduli: Number, *, pairs: bool = True, progress: Progress = False) -> NDArray[np.void]:
+def batch_gcd(
+    moduli: Number, *, pairs: bool = True, device: str | None = None, progress: Progress = False
+) -> NDArray[np.void]:
     """The numbers that share a factor with another one, as a structured array of NumPy.
 
     | `kind`      | `lane`          | `other`          | `divisor`                            |
@@ -260,16 +266,21 @@ def batch_gcd(moduli: Number, *, pairs: bool = True, progress: Progress = False)
     | `shared`    | the number      | -1               | its gcd with the product of all others |
     | `pair`      | the first lane  | the second lane  | their gcd                            |
 
-    Zeros, ones and duplicates are left out of the search. Without `pairs` there are no rows for pairs.
+    Zeros, ones and duplicates are left out of the search. Without `pairs` there are no rows for pairs. The
+    products and remainders are computed on `device`, by default on the array's.
     """
-    found = _native.batch_gcd(unsigned(as_array(moduli))._batch, pairs, callback(progress))
+    numbers, place = with_device(moduli, device)
+    found = _native.batch_gcd(unsigned(numbers)._batch, pairs, place, callback(progress))
     rows = np.empty(len(found), FINDING)
     for number, row in enumerate(found):
         rows[number] = row
     return cast("NDArray[np.void]", rows)
 
 
-def apply(name: str, *operands: Number, constant: int | None = None, errors: str | None = None) -> Any:
+def apply(
+    name: str, *operands: Number,
+    constant: int | None = None, errors: str | None = None, progress: Progress = False,
+) -> Any:
     """Any operation of the library by its name; `operations()` lists them.
 
     Gives an array, or a tuple of arrays if the operation has several results. Operands count as patterns of bits: their
@@ -282,9 +293,9 @@ def apply(name: str, *operands: Number, constant: int | None = None, errors: str
     arrays = together(*operands)
     signs = [number in signed for number in range(len(names))]
     if has_status:
-        found = applied(name, arrays, signs, errors, constant)
+        found = applied(name, arrays, signs, errors, constant, progress)
     else:
-        batches = _native.apply(name, [it._batch for it in arrays], constant)
+        batches = _native.apply(name, [it._batch for it in arrays], constant, callback(progress))
         found = [_of(batch, sign, *arrays) for batch, sign in zip(batches, signs)]
     return found[0] if len(found) == 1 else tuple(found)
 

@@ -41,6 +41,10 @@ class LaneError(ValueError):
         self.status = status
         self.lanes = np.flatnonzero(status)
 
+    def __reduce__(self) -> tuple[type[LaneError], tuple[str, Codes]]:
+        # An exception is made again from its arguments: both of them, for the error of another process.
+        return type(self), (self.args[0], self.status)
+
 
 class LaneZeroDivisionError(LaneError, ZeroDivisionError):
     """Some lanes divide by zero."""

@@ -128,6 +128,6 @@ impl Engine {
             })
             .collect();
         pieces.into_par_iter().for_each(algorithm.run);
-        Ok(Run { algorithm: algorithm.name.into(), kernel: start.elapsed() })
+        Ok(Run { algorithm: algorithm.name.into(), kernel: start.elapsed(), left_out: Vec::new() })
     }
 }

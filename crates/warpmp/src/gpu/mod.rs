@@ -3,20 +3,22 @@
 //! ```text
 //! mod.rs       the engine: transfers, launches on resident batches
 //! pipeline.rs  batches in host memory: chunks, on several streams at once
+//! deal.rs      the chunks, dealt to the workers of one GPU or of several
 //! slot.rs      what one chunk needs on the way: a stream, buffers, staging memory
-//! pool.rs      memory of resident batches, kept for the next ones
+//! pool.rs      memory of resident batches
 //! ```
 //!
 //! Nothing here decides how to compute: that is the plan's, and the engine carries it out.
 
+mod deal;
 mod pipeline;
 mod pool;
 mod slot;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use warpmp_device::{Buffer, Device, DeviceInfo, Event, Kind, Rows, Stream};
+use warpmp_device::{Buffer, Device, DeviceInfo, Event, Kind, Pool, Rows, Stream};
 use warpmp_launch::{Program, RowBuffer};
 
 use crate::batch::{Batch, Shape};
@@ -29,7 +31,8 @@ use crate::report::{EngineInfo, EngineKind, Run};
 use crate::tuning::{self, Table};
 use slot::Slot;
 
-pub(crate) use pool::{Lease, Pool};
+pub(crate) use pipeline::apply;
+pub(crate) use pool::Lease;
 
 /// Some devices refuse to allocate nothing.
 const LEAST_BYTES: u64 = 4;
@@ -91,7 +94,7 @@ impl Engine {
         let table = tuning::shipped(device.info().capability);
         Ok(Self {
             stream: device.stream()?,
-            pool: Pool::new(device.clone()),
+            pool: pool::new(device.clone()),
             scratch,
             latest: Mutex::default(),
             slots: Mutex::default(),
@@ -233,12 +236,12 @@ impl Engine {
             Some([start, end]) => self.device.elapsed(&start, &end)?,
             None => Duration::ZERO,
         };
-        Ok((into, Run { algorithm: loaded.plan.algorithm().into(), kernel }))
+        Ok((into, Run { algorithm: loaded.plan.algorithm().into(), kernel, left_out: Vec::new() }))
     }
 
     /// Memory for a result, to be overwritten: only the lanes that pad the last tile are zeroed.
     pub(crate) fn reserve(&self, shape: Shape) -> Result<DeviceBatch> {
-        let lease = self.pool.take(padded_bytes(shape))?;
+        let lease = Lease::take(&self.pool, padded_bytes(shape))?;
         let batch = DeviceBatch { shape, place: Place::Device(lease) };
         self.clear_padding(&self.stream, self.resident(&batch)?, shape.lanes, shape.limbs())?;
         Ok(batch)
@@ -256,7 +259,7 @@ impl Engine {
 
     /// The plan that was made before, if it is kept.
     fn known(&self, wish: &Wish) -> Option<Arc<Loaded>> {
-        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut latest = lock(&self.latest);
         let place = latest.iter().position(|(known, _)| known == wish)?;
         latest[..=place].rotate_right(1);
         Some(Arc::clone(&latest[0].1))
@@ -264,7 +267,7 @@ impl Engine {
 
     /// Scratch memory of at least this many words.
     fn scratch(&self, words: usize) -> Result<Arc<Buffer>> {
-        let mut kept = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.scratch);
         if kept.words() < words {
             *kept = Arc::new(self.pool.alloc(4 * words as u64)?);
         }
@@ -282,7 +285,7 @@ impl Engine {
         let lanes = plan.lanes();
         let row_words = plan.rows().map(|row| if row.lanes < lanes { 0 } else { row.limbs() }).collect();
         let loaded = Arc::new(Loaded { plan, program, row_words });
-        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut latest = lock(&self.latest);
         latest.truncate(KEPT_PLANS - 1);
         latest.insert(0, (wish, Arc::clone(&loaded)));
         Ok(loaded)
@@ -323,6 +326,11 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// A worker that panicked has left nothing half-done that matters here.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The lanes of whole tiles.

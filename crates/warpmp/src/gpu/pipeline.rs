@@ -6,29 +6,29 @@
 //! worker 2                         upload 2   │ kernel 2   │ download 2 │ …
 //! ```
 //!
-//! A worker is a thread with a [`Slot`]: it takes the next chunk and does all of it, one step after the
-//! other. The steps of different workers overlap: the bus carries both directions while the kernels
+//! A worker is a thread with a [`Slot`]: it takes the next chunk ([`deal`]) and does all of it, one step after the
+//! other. Several GPUs have workers of their own. The steps of different workers overlap: the bus carries both directions while the kernels
 //! run. Memory that is not page-locked goes through the slot's staging memory; the workers do these
 //! copies too, each on its own core, and are more in number for that.
 //!
 //! bound: chunks are whole tiles of lanes but the last, so their rows start where the kernels expect.
 
 use std::mem;
-use std::slice::ChunksMut;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use warpmp_device::{Buffer, Kind};
 
+use super::deal::{Hand, deal};
 use super::slot::{Sizes, Slot};
-use super::{Engine, Loaded, padded};
+use super::{Engine, Loaded, lock, padded};
 use crate::batch::{Batch, Shape};
 use crate::error::{Error, Result};
 use crate::memory::HostBuffer;
 use crate::operation::Operation;
 use crate::plan::TILE_LANES;
-use crate::report::Run;
+use crate::report::{LeftOut, Run};
 
 /// Bytes of a chunk, both operands and result, that are transferred where they lie: large enough to
 /// hide what a step costs to start, small enough that the first upload and the last download, which
@@ -38,15 +38,15 @@ const CHUNK_BYTES: usize = 16 << 20;
 const STAGED_CHUNK_BYTES: usize = 8 << 20;
 /// Smaller chunks cost more to start than they gain by overlapping.
 const LEAST_CHUNK_BYTES: usize = 1 << 20;
-/// Chunks that a batch is cut into at least, if they are not too small then.
+/// Chunks for each GPU that a batch is cut into at least, if they are not too small then.
 const LEAST_CHUNKS: usize = 8;
 /// One worker uploads, one computes, one downloads, and one is between two steps.
 const WORKERS: usize = 4;
 /// One core copies about 10 GB/s, the bus takes 55 in each direction.
 const STAGING_WORKERS: usize = 16;
 
-/// One operation under way.
-struct Pipeline<'p> {
+/// One operation under way on a GPU.
+pub(super) struct Pipeline<'p> {
     engine: &'p Engine,
     loaded: Arc<Loaded>,
     /// In the kernel's order.
@@ -79,50 +79,48 @@ struct Outcome {
     staged: bool,
 }
 
-/// The chunks that are left, and what the finished ones have brought.
-struct Work<'w> {
-    /// Of each result.
-    chunks: Vec<ChunksMut<'w, u32>>,
-    next: usize,
-    kernel: Duration,
-    error: Option<Error>,
-}
-
-impl<'w> Work<'w> {
-    /// The next chunk's number and memory for its results; none if all are taken, or one has failed.
-    fn take(&mut self) -> Option<(usize, Vec<&'w mut [u32]>)> {
-        if self.error.is_some() {
-            return None;
-        }
-        let results: Vec<_> = self.chunks.iter_mut().filter_map(Iterator::next).collect();
-        let number = self.next;
-        self.next += 1;
-        (results.len() == self.chunks.len()).then_some((number, results))
-    }
-}
-
-impl Engine {
-    /// Does an operation into `out`, whose lengths fit.
-    pub(crate) fn apply(
-        &self,
-        operation: Operation,
-        operands: &[&Batch],
-        algorithm: Option<&str>,
-        out: &mut [HostBuffer],
-    ) -> Result<Run> {
-        let pipeline = Pipeline::new(self, operation, operands, algorithm, out)?;
-        let mut chunk = pipeline.chunk_lanes()?;
-        let slots = loop {
-            match pipeline.take_slots(chunk) {
-                Ok(slots) => break slots,
-                Err(Error::OutOfMemory { .. }) if self.pool.clear() => {}
-                Err(Error::OutOfMemory { .. }) if chunk > TILE_LANES => chunk = padded(chunk / 2),
-                Err(error) => return Err(error),
+/// Does an operation on these GPUs, the first of which is the session's, into `out`, whose lengths fit. A GPU that cannot be made ready
+/// is left out, unless none can.
+pub(crate) fn apply(
+    engines: &[&Engine],
+    operation: Operation,
+    operands: &[&Batch],
+    algorithm: Option<&str>,
+    out: &mut [HostBuffer],
+) -> Result<Run> {
+    let prepare = |engine| Pipeline::new(engine, operation, operands, algorithm, out);
+    let first = prepare(engines[0]);
+    let others = match &first {
+        // More GPUs would have nothing to do.
+        Ok(first) => &engines[1..engines.len().min(first.least_chunks()).max(1)],
+        Err(_) => &engines[1..],
+    };
+    let mut ready = vec![(engines[0], first)];
+    ready.extend(others.iter().map(|engine| (*engine, prepare(engine))));
+    let mut hands = Vec::new();
+    let mut left_out = Vec::new();
+    let mut chunk = usize::MAX;
+    for (engine, pipeline) in ready {
+        let made = pipeline.and_then(|pipeline| {
+            let lanes = pipeline.chunk_lanes(engines.len())?.min(chunk);
+            let (slots, lanes) = pipeline.some_slots(lanes)?;
+            Ok((Hand { pipeline, slots }, lanes))
+        });
+        match made {
+            Ok((hand, lanes)) => {
+                chunk = lanes;
+                hands.push(hand);
             }
-        };
-        let kernel = pipeline.run(chunk, slots, out)?;
-        Ok(Run { algorithm: pipeline.loaded.plan.algorithm().into(), kernel })
+            Err(error) => left_out.push((engine, error)),
+        }
     }
+    let Some(first) = hands.first() else { return Err(left_out.swap_remove(0).1) };
+    let algorithm = first.pipeline.loaded.plan.algorithm().into();
+    let engines: Vec<&Engine> = hands.iter().map(|hand| hand.pipeline.engine).collect();
+    let dealt = deal(hands, chunk, out)?;
+    left_out.extend(dealt.failed.into_iter().map(|(hand, error)| (engines[hand], error)));
+    let left_out = left_out.into_iter().map(|(engine, reason)| LeftOut { device: engine.info(), reason });
+    Ok(Run { algorithm, kernel: dealt.kernel, left_out: left_out.collect() })
 }
 
 impl<'p> Pipeline<'p> {
@@ -165,11 +163,11 @@ impl<'p> Pipeline<'p> {
         self.operands.iter().map(Operand::streamed_limbs).chain(self.results.iter().map(|it| it.limbs))
     }
 
-    /// Lanes a chunk: whole tiles, chunks of about equal size, and room for a chunk of each worker.
-    fn chunk_lanes(&self) -> Result<usize> {
+    /// Lanes a chunk: whole tiles, chunks of about equal size for so many GPUs, and room for a chunk of each worker.
+    fn chunk_lanes(&self, gpus: usize) -> Result<usize> {
         let most = if self.stages() { STAGED_CHUNK_BYTES } else { CHUNK_BYTES };
         let lane_bytes = 4 * self.streamed_limbs().sum::<usize>();
-        let bytes = (self.lanes * lane_bytes / LEAST_CHUNKS).clamp(LEAST_CHUNK_BYTES, most);
+        let bytes = (self.lanes * lane_bytes / (LEAST_CHUNKS * gpus)).clamp(LEAST_CHUNK_BYTES, most);
         let chunks = self.lanes.div_ceil((bytes / lane_bytes).max(TILE_LANES));
         let chunk = padded(self.lanes.div_ceil(chunks));
         // What earlier calls have left in the slots counts as free.
@@ -216,45 +214,36 @@ impl<'p> Pipeline<'p> {
         Ok(slots)
     }
 
-    /// Runs all chunks; returns the kernels' time. The slots go back to the engine.
-    fn run(&self, chunk: usize, mut slots: Vec<Slot>, out: &mut [HostBuffer]) -> Result<Duration> {
-        let rows = out.iter_mut().zip(&self.results);
-        let chunks = rows.map(|(out, result)| out.as_mut_slice().chunks_mut(chunk * result.limbs)).collect();
-        let work = Mutex::new(Work { chunks, next: 0, kernel: Duration::ZERO, error: None });
-        if let [slot] = &mut *slots {
-            self.work(chunk, slot, &work);
-        } else {
-            thread::scope(|scope| {
-                for slot in &mut slots {
-                    scope.spawn(|| self.work(chunk, slot, &work));
-                }
-            });
-        }
-        let work = work.into_inner().unwrap_or_else(PoisonError::into_inner);
-        match work.error {
-            None => {
-                *lock(&self.engine.slots) = slots;
-                Ok(work.kernel)
+    /// As [`Pipeline::take_slots`], with fewer lanes a chunk if the memory is short; the lanes.
+    fn some_slots(&self, mut chunk: usize) -> Result<(Vec<Slot>, usize)> {
+        loop {
+            match self.take_slots(chunk) {
+                Ok(slots) => return Ok((slots, chunk)),
+                Err(Error::OutOfMemory { .. }) if self.engine.pool.clear() => {}
+                Err(Error::OutOfMemory { .. }) if chunk > TILE_LANES => chunk = padded(chunk / 2),
+                Err(error) => return Err(error),
             }
-            Some(error) => Err(error),
         }
     }
 
-    /// A worker: takes chunks until none is left, or one has failed.
-    fn work(&self, chunk: usize, slot: &mut Slot, work: &Mutex<Work<'_>>) {
-        loop {
-            let Some((number, mut out)) = lock(work).take() else { return };
-            let done = self.chunk(slot, number * chunk, &mut out);
-            let mut work = lock(work);
-            match done {
-                Ok(kernel) => work.kernel += kernel,
-                Err(error) => work.error = Some(error),
-            }
-        }
+    /// Keeps slots for the next operation.
+    pub(super) fn keep(&self, slots: Vec<Slot>) {
+        *lock(&self.engine.slots) = slots;
+    }
+
+    /// Limbs a lane of each result.
+    pub(super) fn result_limbs(&self) -> impl Iterator<Item = usize> + '_ {
+        self.results.iter().map(|it| it.limbs)
+    }
+
+    /// Chunks that the smallest ones would be.
+    fn least_chunks(&self) -> usize {
+        let bytes = self.lanes * 4 * self.streamed_limbs().sum::<usize>();
+        bytes.div_ceil(LEAST_CHUNK_BYTES).min(self.lanes.div_ceil(TILE_LANES))
     }
 
     /// One chunk, from the first lane on: as many lanes as `out` has room for.
-    fn chunk(&self, slot: &mut Slot, first: usize, out: &mut [&mut [u32]]) -> Result<Duration> {
+    pub(super) fn chunk(&self, slot: &mut Slot, first: usize, out: &mut [&mut [u32]]) -> Result<Duration> {
         let lanes = out[0].len() / self.results[0].limbs;
         let device = &*self.engine.device;
         let Slot { stream, events, rows, scratch, staging } = slot;
@@ -283,9 +272,4 @@ impl<'p> Pipeline<'p> {
         let [start, end] = events;
         Ok(device.elapsed(start, end)?)
     }
-}
-
-/// A worker that panicked has left nothing half-done that matters here.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -295,7 +295,7 @@ own_settings! {
 
     /// Long numbers by products.
     LongSettings {
-        /// Has a block a product of factors of 65537 to 131072 bits, and not the transform in four steps? A block needs 200 KB of
+        /// Does a block multiply factors of 65537 to 131072 bits? Else the transform in four steps does. A block needs 198 KB of
         /// shared memory.
         blocks: bool = levels,
     }

@@ -77,7 +77,7 @@ impl Request<'_> {
             let spec = algorithm.spec(shape, settings, super::has_async_copies(self.capability));
             spec.map_err(|fault| Error::Settings { operation, fault })
         };
-        let mut reasons = self.reasons(table, row, algorithm);
+        let mut reasons = self.reasons(table, row, algorithm, comparable(algorithm));
         let mut chosen = spec(&settings)?;
         let needed = shared_bytes(&*chosen);
         // A table of another GPU: its settings may need more shared memory than this one has.
@@ -88,7 +88,10 @@ impl Request<'_> {
                 self.shared_bytes
             ));
         }
-        let passed_over = |row: &&Row| find(&row.algorithm).as_ref().is_some_and(|it| serves(it) && !comparable(it));
+        let passed_over = |row: &&Row| {
+            let other = find(&row.algorithm).filter(|it| it.name != algorithm.name);
+            other.as_ref().is_some_and(|it| serves(it) && !comparable(it))
+        };
         if let (None, Some(row)) = (self.asked, rows().find(passed_over)) {
             let (name, capability) = (&row.algorithm, self.capability);
             reasons.push(format!("sm_{capability} is slow with doubles: {name} is not expected to be faster there"));
@@ -96,8 +99,8 @@ impl Request<'_> {
         Ok(Choice { algorithm: [algorithm.name, algorithm.summary], order, spec: chosen, reasons })
     }
 
-    /// Why this algorithm, and by which row its settings.
-    fn reasons(&self, table: &Table, row: Option<&Row>, algorithm: &Algorithm) -> Vec<String> {
+    /// Why this algorithm, and by which row its settings. `is_comparable`: are its times on this GPU like those of the table?
+    fn reasons(&self, table: &Table, row: Option<&Row>, algorithm: &Algorithm, is_comparable: bool) -> Vec<String> {
         match (self.asked, row) {
             (None, Some(row)) => {
                 let how = if row.predicted {
@@ -112,6 +115,10 @@ impl Request<'_> {
                 let settings = row.map(|row| format!("settings by {table}, {}", describe(row)));
                 [asked].into_iter().chain(settings).collect()
             }
+            (None, None) if !is_comparable => vec![format!(
+                "{table} has no row of another algorithm that takes these lengths; {} does, though sm_{} is slow with doubles",
+                algorithm.name, self.capability
+            )],
             (None, None) => {
                 vec![format!("{table} has no row whose algorithm takes these lengths; {} does", algorithm.name)]
             }

@@ -13,7 +13,8 @@ mod modular;
 mod planning;
 mod ring;
 
-use std::sync::Arc;
+use std::iter;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use warpmp_device::{Device, open_cuda, open_sim};
@@ -22,7 +23,7 @@ use crate::batch::{Batch, Shape};
 use crate::error::{Error, Result};
 use crate::memory::HostBuffer;
 use crate::operation::Operation;
-use crate::report::{EngineInfo, Report, Run};
+use crate::report::{EngineInfo, LeftOut, Report, Run};
 use crate::tuning::Table;
 use crate::{cpu, gpu};
 
@@ -36,6 +37,8 @@ pub enum Selector {
     Cpu,
     /// This GPU; the first usable one if no number is given.
     Cuda(Option<usize>),
+    /// All usable GPUs, as [`Session::open_all`].
+    AllCuda,
     /// The simulated GPU.
     Sim,
 }
@@ -73,6 +76,10 @@ impl Options {
 #[derive(Debug)]
 pub struct Session {
     engine: Engine,
+    /// More GPUs for batches in host memory.
+    others: Vec<gpu::Engine>,
+    /// The GPUs that could not do their part of an operation, each once.
+    left_out: Mutex<Vec<LeftOut>>,
     info: EngineInfo,
     fallback: Option<Error>,
 }
@@ -87,25 +94,44 @@ impl Session {
     /// A session on the first usable GPU, else on the CPU: [`Session::engine`] says which, and
     /// [`Session::fallback`] why.
     pub fn open() -> Self {
-        Self::on(Selector::Cuda(None)).unwrap_or_else(|reason| Self { fallback: Some(reason), ..Self::cpu() })
+        Self::or_cpu(Self::on(Selector::Cuda(None)))
+    }
+
+    /// A session on all usable GPUs, else on the CPU, as [`Session::open`].
+    ///
+    /// Operations on batches in host memory deal their chunks to all GPUs; the results are in order. A GPU that fails during an operation
+    /// is left out: the other ones do its part, and [`Report::left_out`] names it. Batches that stay on a GPU are on the first one.
+    pub fn open_all() -> Self {
+        Self::or_cpu(Self::on(Selector::AllCuda))
+    }
+
+    fn or_cpu(session: Result<Self>) -> Self {
+        session.unwrap_or_else(|reason| Self { fallback: Some(reason), ..Self::cpu() })
     }
 
     /// A session on the CPU: all cores.
     pub fn cpu() -> Self {
         let engine = cpu::Engine::new();
-        Self { info: engine.info(), engine: Engine::Cpu(engine), fallback: None }
+        Self {
+            info: engine.info(),
+            engine: Engine::Cpu(engine),
+            others: Vec::new(),
+            left_out: Mutex::default(),
+            fallback: None,
+        }
     }
 
     /// A session on the engine that is asked for.
     ///
     /// # Errors
-    /// For [`Selector::Cuda`] what prevents the use of the GPU, as [`Error::Device`].
+    /// For [`Selector::Cuda`] and [`Selector::AllCuda`] what prevents the use of the first GPU, as [`Error::Device`].
     pub fn on(selector: Selector) -> Result<Self> {
         match selector {
             Selector::Auto => Ok(Self::open()),
             Selector::Cpu => Ok(Self::cpu()),
             Selector::Cuda(Some(ordinal)) => Self::with_device(open_cuda(ordinal)?),
-            Selector::Cuda(None) => Self::with_device(open_first()?),
+            Selector::Cuda(None) => Self::with_devices(open_usable(1)?),
+            Selector::AllCuda => Self::with_devices(open_usable(usize::MAX)?),
             Selector::Sim => Self::with_device(open_sim()),
         }
     }
@@ -115,12 +141,24 @@ impl Session {
     /// # Errors
     /// [`Error::Device`], what the device says.
     pub fn with_device(device: Arc<dyn Device>) -> Result<Self> {
-        let engine = gpu::Engine::new(device)?;
-        Ok(Self { info: engine.info(), engine: Engine::Gpu(Box::new(engine)), fallback: None })
+        Self::with_devices(vec![device])
     }
 
-    /// Lets this tuning table decide instead of the one that ships with the crate; on the CPU there is
-    /// nothing that it could decide. About operations that it has no rows for, the shipped one still
+    /// As [`Session::open_all`], on devices that are open already, the first one for batches that stay on a device.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] for no devices; [`Error::Device`], what a device says.
+    pub fn with_devices(devices: Vec<Arc<dyn Device>>) -> Result<Self> {
+        let mut engines = devices.into_iter().map(gpu::Engine::new);
+        let engine = engines.next().ok_or(Error::NoDevice)??;
+        let others = engines.collect::<Result<Vec<_>>>()?;
+        let mut info = engine.info();
+        info.name = name_of_all(iter::once(&engine).chain(&others).map(gpu::Engine::info));
+        Ok(Self { info, engine: Engine::Gpu(Box::new(engine)), others, left_out: Mutex::default(), fallback: None })
+    }
+
+    /// Lets this tuning table decide instead of the one that ships with the crate, of several GPUs on those of the first one's
+    /// architecture; on the CPU there is nothing that it could decide. About operations that it has no rows for, the shipped one still
     /// decides.
     #[must_use]
     pub fn with_table(mut self, table: Table) -> Self {
@@ -129,10 +167,20 @@ impl Session {
     }
 
     /// As [`Session::with_table`], for a session in use.
+    #[expect(clippy::needless_pass_by_value, reason = "the session has the table from now on")]
     pub fn set_table(&mut self, table: Table) {
-        if let Engine::Gpu(engine) = &mut self.engine {
-            engine.set_table(table);
+        let capability = self.device().map(|device| device.info().capability);
+        for engine in self.gpus_mut().filter(|engine| Some(engine.device().info().capability) == capability) {
+            engine.set_table(table.clone());
         }
+    }
+
+    fn gpus_mut(&mut self) -> impl Iterator<Item = &mut gpu::Engine> {
+        let first = match &mut self.engine {
+            Engine::Cpu(_) => None,
+            Engine::Gpu(engine) => Some(&mut **engine),
+        };
+        first.into_iter().chain(&mut self.others)
     }
 
     /// The tuning table that decides; none on the CPU.
@@ -148,7 +196,22 @@ impl Session {
         &self.info
     }
 
-    /// The device in use; none on the CPU.
+    /// The GPUs of a session on several that could not do their part of an operation so far, each with its first reason. The other
+    /// GPUs did it.
+    pub fn left_out(&self) -> Vec<LeftOut> {
+        self.lock_left_out().clone()
+    }
+
+    fn lock_left_out(&self) -> MutexGuard<'_, Vec<LeftOut>> {
+        self.left_out.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All devices in use; none on the CPU.
+    pub fn devices(&self) -> impl Iterator<Item = &Arc<dyn Device>> {
+        self.device().into_iter().chain(self.others.iter().map(gpu::Engine::device))
+    }
+
+    /// The device in use, of several the one of batches that stay on a device; none on the CPU.
     pub const fn device(&self) -> Option<&Arc<dyn Device>> {
         match &self.engine {
             Engine::Cpu(_) => None,
@@ -156,7 +219,7 @@ impl Session {
         }
     }
 
-    /// Why [`Session::open`] took the CPU; none if it did not.
+    /// Why [`Session::open`] or [`Session::open_all`] took the CPU; none if it did not.
     pub const fn fallback(&self) -> Option<&Error> {
         self.fallback.as_ref()
     }
@@ -251,8 +314,17 @@ impl Session {
                 let words = into.iter_mut().map(HostBuffer::as_mut_slice).collect();
                 engine.apply(operation, operands, &results, algorithm, words)?
             }
-            Engine::Gpu(engine) => engine.apply(operation, operands, algorithm, &mut into)?,
+            Engine::Gpu(engine) => {
+                let engines: Vec<_> = iter::once(&**engine).chain(&self.others).collect();
+                gpu::apply(&engines, operation, operands, algorithm, &mut into)?
+            }
         };
+        for it in &run.left_out {
+            let mut known = self.lock_left_out();
+            if known.iter().all(|known| known.device != it.device) {
+                known.push(it.clone());
+            }
+        }
         let report = self.report(operation, &shapes, &results, run, start);
         Ok((results.into_iter().zip(into).map(|(shape, buffer)| Batch::trusted(shape, buffer)).collect(), report))
     }
@@ -267,20 +339,38 @@ impl Session {
             kernel: run.kernel,
             total: start.elapsed(),
             bytes: operands.iter().chain(results).map(|shape| shape.bytes()).sum(),
+            left_out: run.left_out,
         }
     }
 }
 
-/// The first GPU that can be opened; what is wrong with the first one if none can.
-fn open_first() -> Result<Arc<dyn Device>> {
+/// The first GPUs that can be opened; what is wrong with the first one if none can.
+fn open_usable(most: usize) -> Result<Vec<Arc<dyn Device>>> {
     let gpus = warpmp_device::devices().cuda?;
     let mut first_error = None;
+    let mut open = Vec::new();
     for gpu in gpus.iter().filter(|gpu| gpu.supported()).chain(gpus.iter().filter(|gpu| !gpu.supported())) {
+        if open.len() == most {
+            break;
+        }
         match open_cuda(gpu.ordinal) {
-            Ok(device) => return Ok(device),
+            Ok(device) => open.push(device),
             Err(error) => first_error = first_error.or(Some(error)),
         }
     }
     let none = warpmp_device::Error::NoDevice { ordinal: 0, count: gpus.len() };
-    Err(first_error.unwrap_or(none).into())
+    if open.is_empty() { Err(first_error.unwrap_or(none).into()) } else { Ok(open) }
+}
+
+/// The names, those of equal devices once with their number: `2 × NVIDIA H200`.
+fn name_of_all(infos: impl Iterator<Item = EngineInfo>) -> String {
+    let mut names: Vec<(String, usize)> = Vec::new();
+    for EngineInfo { name, .. } in infos {
+        match names.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => names.push((name, 1)),
+        }
+    }
+    let named = |(name, count): (String, usize)| if count == 1 { name } else { format!("{count} × {name}") };
+    names.into_iter().map(named).collect::<Vec<_>>().join(", ")
 }

@@ -12,7 +12,7 @@ impl Session {
     /// tuning table says so, or where the caller asks for it by name. On the CPU it changes nothing.
     #[must_use]
     pub fn with_algorithms(mut self, operation: Operation, algorithms: &'static [Algorithm]) -> Self {
-        if let Engine::Gpu(engine) = &mut self.engine {
+        for engine in self.gpus_mut() {
             engine.add_algorithms(operation, algorithms);
         }
         self

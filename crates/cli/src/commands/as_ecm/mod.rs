@@ -88,7 +88,7 @@ fn work(words: &[OsString]) -> Result<u8> {
     tell_long(&engine, &numbers, options.quiet);
     let until = Until::new(&watch);
     for n in numbers {
-        let attempts = options.attempts(engine.curves_together(n.bits(), options.bounds) as u64)?;
+        let attempts = options.attempts(engine.curves_together([n.bits()], options.bounds) as u64)?;
         let plan = Plan { bounds: options.bounds, attempts, one: options.one };
         let mut output = Output::begin(&options, &n, plan.attempts.count())?;
         let mut told = Ok(());
@@ -120,8 +120,7 @@ fn resumed(options: &Options, file: &OsStr) -> Result<u8> {
     let mut saves = Saves::open(options.save.as_deref(), options.appends)?;
     let numbers: Vec<BigUint> = lines.iter().map(|line| line.n.clone()).collect();
     tell_long(&engine, &numbers, options.quiet);
-    let bits = numbers.iter().map(BigUint::bits).max().unwrap_or(1);
-    for lines in lines.chunks(engine.curves_together(bits, options.bounds)) {
+    for lines in lines.chunks(engine.curves_together(numbers.iter().map(BigUint::bits), options.bounds)) {
         let bounds = vec![options.bounds; lines.len()];
         let mut verdicts = Vec::with_capacity(lines.len());
         let outcome = resume_on(&engine, lines, &bounds, &watch, &mut |_, job, verdict| {

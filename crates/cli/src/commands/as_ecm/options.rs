@@ -197,8 +197,11 @@ impl Options {
         let random = any_seed();
         let value = match self.family.unwrap_or(default) {
             Family::Suyama => return Ok(Sigma::suyama(random >> 1)),
-            // Half of the family is enough for curves without an end.
-            Family::SquareWord | Family::Word => 1 + (random >> 32) % (1_u64 << 32).saturating_sub(count).max(1 << 31),
+            Family::SquareWord | Family::Word => {
+                // Half of the family is enough for curves without an end.
+                let room = if self.count == Some(0) { count.min(1 << 31) } else { count };
+                1 + (random >> 32) % (1_u64 << 32).saturating_sub(room).max(1)
+            }
         };
         Sigma::new(self.family.unwrap_or(default), value.into()).map_err(AsEcmError::Sigma)
     }
@@ -236,6 +239,11 @@ mod tests {
             let options = read(line).unwrap();
             assert!(options.one && options.attempts(5).unwrap().count() >= 1 << 30, "{line}");
         }
+        // Every random first curve leaves room for more than half of the family.
+        for _ in 0..20 {
+            assert_eq!(read("-param 3 -c 4000000000 1000").unwrap().attempts(5).unwrap().count(), 4_000_000_000);
+        }
+        assert!(read("-param 3 -c 4294967297 1000").unwrap().attempts(5).is_err());
         assert!(read("-sigma 3:4294967290 -c 10 1000").unwrap().attempts(5).is_err());
         assert_eq!(read("-pp1 -c 2 1000").unwrap().attempts(5).unwrap().count(), 2);
         assert_eq!(read("-param 3 -sigma 9 1000").unwrap().sigma.unwrap().to_string(), "3:9");

@@ -70,6 +70,7 @@ pub(crate) fn run(args: &BatchGcd) -> Result<()> {
     report.skipped = moduli.skipped.len() as u64;
     report.read_seconds = start.elapsed().as_secs_f64();
     let outcome = batch_gcd(&session, &moduli.numbers, &progress)?;
+    engine::tell_left_out(&session);
     let found: Box<dyn Iterator<Item = Finding>> =
         if args.no_pairs { Box::new(outcome.findings_without_pairs()) } else { Box::new(outcome.findings()) };
     let mut lines = Lines::new(output, args.hex, args.check > 0, args.summary.json);

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     args::{
-        GpusArgs, ObjectArgs, ProgressArgs, SummaryArgs,
+        DeviceArgs, ObjectArgs, ProgressArgs, SharingArgs, SummaryArgs,
         values::{any, plot_parser, share, sieve_modulus, small, within},
     },
     error::Error,
@@ -114,7 +114,7 @@ Numbers are expressions: 2^64-2^40, 3*2^20+1, 1_000_000. Starts are below 2^127.
 With --output, every window leaves a certificate in DIR. After Ctrl-C, kill -9 or a power cut
 `warpmp resume DIR` goes on, as the same command does. A longer range that contains the range of the
 campaign extends the campaign: all certificates stay, and the new part has windows and a plan of its
-own. One process at a time works in a directory. The command names files that do not count, and never
+own. One process at a time works in a directory, or any number on any hosts, each with --shared. The command names files that do not count, and never
 deletes them. It moves broken certificates aside (NAME.aside), and does their windows again. A
 certificate in good order of another program version, rule set or campaign stops the command; with
 --redo it is moved aside, too. Other files are left alone. If DIR/campaign.json is lost or broken, the
@@ -135,7 +135,7 @@ pub(crate) struct Verify {
     #[arg(long, value_enum)]
     pub(crate) scheme: Option<SchemeName>,
     #[command(flatten)]
-    pub(crate) device: GpusArgs,
+    pub(crate) device: DeviceArgs,
     /// Starts of a window; without this as many as take the engine some seconds
     #[arg(long, value_name = "W")]
     pub(crate) window: Option<Number>,
@@ -154,8 +154,10 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "Q", default_value_t = 1, requires = "checksum", value_parser = sieve_modulus)]
     pub(crate) sieve_mod: u32,
     /// Move all certificates aside that are not trusted, also those in good order, and do their windows again
-    #[arg(long, requires = "output")]
+    #[arg(long, requires = "output", conflicts_with = "shared")]
     pub(crate) redo: bool,
+    #[command(flatten)]
+    pub(crate) sharing: SharingArgs,
     #[command(flatten)]
     pub(crate) summary: SummaryArgs,
 }
@@ -231,7 +233,7 @@ pub(crate) struct Delay {
     #[arg(long, conflicts_with = "output")]
     pub(crate) max: bool,
     #[command(flatten)]
-    pub(crate) device: GpusArgs,
+    pub(crate) device: DeviceArgs,
     /// With --max: print one JSON object
     #[arg(long, requires = "max")]
     pub(crate) json: bool,
@@ -272,7 +274,7 @@ pub(crate) struct Records {
     #[arg(short, long, alias = "out", value_name = "FILE", conflicts_with = "json")]
     pub(crate) output: Option<OsString>,
     #[command(flatten)]
-    pub(crate) device: GpusArgs,
+    pub(crate) device: DeviceArgs,
     #[command(flatten)]
     pub(crate) object: ObjectArgs,
     #[command(flatten)]
@@ -338,7 +340,7 @@ pub(crate) struct BenchCollatz {
     #[arg(long, value_name = "Q", default_value_t = 1, value_parser = sieve_modulus)]
     pub(crate) sieve_mod: u32,
     #[command(flatten)]
-    pub(crate) device: GpusArgs,
+    pub(crate) device: DeviceArgs,
     /// Timed runs
     #[arg(long, default_value_t = 3, value_parser = within(1_u32, 1000))]
     pub(crate) runs: u32,

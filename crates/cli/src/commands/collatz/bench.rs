@@ -25,6 +25,7 @@ use super::{
 };
 use crate::{
     console,
+    engine::gpus,
     error::{Error, Result},
     progress::Progress,
     summary::{scaled, scaled_seconds},
@@ -57,7 +58,7 @@ pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
     let count = args.count.or(args.to.is_none().then_some(Number(1 << 36)));
     let mut window = window(args.from, args.to, count)?;
     let control = [Control::default()];
-    let gpus = engines::gpus(args.device.selector, args.object.json)?;
+    let gpus = gpus(args.device.selector, args.object.json)?;
     let names = gpus.iter().map(|gpu| gpu.info().to_string()).collect::<Vec<_>>().join("; ");
     let kind = if args.operation == Operation::PathRecords { Kind::Path } else { Kind::Delay };
     let progress = Progress::new(Some(u64::from(args.runs) + 1), "runs", args.object.json);
@@ -73,7 +74,7 @@ pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
         let times = watch(&control, || delays_on(args, &gpus, &window, &control[0], &progress), || {})?;
         (Subject::Delays, names, times)
     } else {
-        let engines = engines::open(args.device.selector, args.tables.cache.as_deref(), args.object.json)?;
+        let engines = engines::of(gpus, args.tables.cache.as_deref())?;
         let share = window.count() / engines.list.len().max(1) as u128;
         let subject = match args.operation {
             Operation::Honda => {

@@ -6,19 +6,10 @@ use std::{
     sync::Arc,
 };
 
-use warpmp::{
-    Selector,
-    device::{Device, DeviceInfo, devices, open_cuda, open_sim},
-};
-use warpmp_collatz::{
-    Error as CollatzError,
-    team::{Engines, Team},
-};
+use warpmp::{Selector, device::Device};
+use warpmp_collatz::team::{Engines, Team};
 
-use crate::{
-    console,
-    error::{Error, Result},
-};
+use crate::{engine::gpus, error::Result};
 
 /// The first phase of a command: tables take seconds, and so do kernels that the driver compiles for the first time.
 pub(super) const PREPARING: &str = "making tables and kernels";
@@ -28,34 +19,16 @@ pub(super) const PREPARING: &str = "making tables and kernels";
 /// # Errors
 /// For a device that was named and cannot be had.
 pub(super) fn open(selector: Selector, cache: Option<&Path>, quiet: bool) -> Result<Engines> {
-    let cache = cache.map(PathBuf::from).or_else(cache_folder);
-    Ok(Engines::new(gpus(selector, quiet)?, cache)?)
+    of(gpus(selector, quiet)?, cache)
 }
 
-/// The GPUs that a `--device` stands for; none: the CPU serves.
+/// The engines of these GPUs; of none, the CPU.
 ///
 /// # Errors
-/// For a device that was named and cannot be had.
-pub(crate) fn gpus(selector: Selector, quiet: bool) -> Result<Vec<Arc<dyn Device>>> {
-    let open = |ordinal| open_cuda(ordinal).map_err(CollatzError::from).map_err(Error::from);
-    match selector {
-        Selector::Sim => Ok(vec![open_sim()]),
-        Selector::Cuda(Some(ordinal)) => Ok(vec![open(ordinal)?]),
-        Selector::Cuda(None) => {
-            let all = devices().cuda.map_err(CollatzError::from)?;
-            // None at all: the error of opening the first one says so.
-            (0..all.len().max(1)).map(open).collect()
-        }
-        Selector::Auto => {
-            let usable = devices().cuda.unwrap_or_default().into_iter().filter(DeviceInfo::supported);
-            let opened: Vec<_> = usable.filter_map(|gpu| open_cuda(gpu.ordinal).ok()).collect();
-            if opened.is_empty() && !quiet {
-                console::note("note: the CPU engine serves: no usable GPU");
-            }
-            Ok(opened)
-        }
-        Selector::Cpu => Ok(Vec::new()),
-    }
+/// What the GPUs say.
+pub(super) fn of(gpus: Vec<Arc<dyn Device>>, cache: Option<&Path>) -> Result<Engines> {
+    let cache = cache.map(PathBuf::from).or_else(cache_folder);
+    Ok(Engines::new(gpus, cache)?)
 }
 
 /// All engines as one, for work that is not cut into windows. The flag says whether they are GPUs.

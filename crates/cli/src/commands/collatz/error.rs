@@ -15,6 +15,12 @@ pub(crate) enum CollatzFailure {
     #[error("{folder}: {files} certificate{} not trusted, but in good order; --redo moves all files aside that are not trusted, and does their windows again",
             if *files == 1 { " is" } else { "s are" })]
     Untrusted { folder: String, files: usize },
+    #[error("{folder}: {files} certificate{} not trusted, and in the way of other processes; without --shared the command moves {} aside",
+            if *files == 1 { " is" } else { "s are" }, if *files == 1 { "it" } else { "them" })]
+    InTheWay { folder: String, files: usize },
+    #[error("{path}: another process has certified the window with other figures; both are kept, and one of them is wrong: \
+             `warpmp collatz check` says which{}", match *more { 0 => String::new(), more => format!("; {more} more") })]
+    Disputed { path: String, more: usize },
     #[error("{folder}: {missing} number{} of the range {} no certificate", if *missing == 1 { "" } else { "s" },
             if *missing == 1 { "has" } else { "have" })]
     Incomplete { folder: String, missing: u128 },
@@ -53,6 +59,8 @@ impl CollatzFailure {
             Self::Interrupted { .. } => INTERRUPTED,
             Self::NoCampaign { .. }
             | Self::Untrusted { .. }
+            | Self::InTheWay { .. }
+            | Self::Disputed { .. }
             | Self::Incomplete { .. }
             | Self::WrongCertificates { .. }
             | Self::WrongDelay { .. }

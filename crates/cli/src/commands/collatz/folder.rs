@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use warpmp_collatz::{
-    campaign::{Campaign, Contents, FolderError, Opened, Specification},
+    campaign::{Campaign, Contents, FolderError, Mode, Opened, Specification},
     certificate::Damage,
 };
 
 use super::{CollatzFailure, range::starts};
 use crate::{
+    commands::note_opened,
     console,
     error::{Error, Result},
 };
@@ -36,28 +37,22 @@ pub(super) fn open(
     folder: &Path,
     specification: &Specification,
     redo: bool,
+    mode: Mode,
     quiet: bool,
 ) -> Result<(Opened, Vec<String>)> {
-    let opened = Opened::new(folder, specification)?;
+    let opened = Opened::new(folder, specification, mode)?;
+    note_opened(folder, opened.stale(), opened.restored(), quiet);
     let folder = folder.display();
-    if let (Some(holder), false) = (opened.stale(), quiet) {
-        console::note(&format!("note: {folder} was left by {holder}, which has ended; going on from its certificates"));
-    }
-    if let Some(restored) = opened.restored() {
-        let was = match &restored.aside {
-            Some(aside) => format!("was broken (now {})", aside.display()),
-            None => "was lost".into(),
-        };
-        console::note(&format!(
-            "note: {folder}/campaign.json {was}; written anew, {} certificates fit it",
-            restored.certificates
-        ));
-    }
     if let (Some(before), false) = (opened.extended(), quiet) {
         let (before, now) = (starts(&before.whole()), starts(&specification.whole()));
         console::note(&format!("note: {folder} is extended: {before} before, {now} from now on"));
     }
     note_others(&opened.contents);
+    let damaged = &opened.contents.damaged;
+    if mode.is_shared && !damaged.is_empty() {
+        damaged.iter().take(LISTED).for_each(|damaged| console::note(&line(damaged)));
+        return Err(CollatzFailure::InTheWay { folder: folder.to_string(), files: damaged.len() }.into());
+    }
     let moved = opened.clear(redo).map_err(|error| match error {
         warpmp_collatz::Error::Campaign(FolderError::Untrusted { files, .. }) => {
             opened.contents.damaged.iter().for_each(|damaged| console::note(&line(damaged)));

@@ -7,6 +7,7 @@ mod delay;
 mod draw;
 pub(super) mod engines;
 mod error;
+pub(crate) mod facts;
 mod folder;
 mod range;
 mod records;
@@ -18,7 +19,7 @@ mod watch;
 use std::path::Path;
 
 use crate::{
-    args::{GpusArgs, ObjectArgs, SummaryArgs},
+    args::{DeviceArgs, ObjectArgs, SharingArgs, SummaryArgs},
     console,
     error::Result,
 };
@@ -31,8 +32,8 @@ pub(crate) fn explain(args: &args::Verify) -> Result<()> {
 }
 
 /// Goes on with the campaign of a directory.
-pub(crate) fn resume(folder: &Path, device: GpusArgs, summary: SummaryArgs) -> Result<()> {
-    verify::resume(folder, device, summary)
+pub(crate) fn resume(folder: &Path, device: DeviceArgs, sharing: SharingArgs, summary: SummaryArgs) -> Result<()> {
+    verify::resume(folder, device, sharing, summary)
 }
 
 /// Tells how far the campaign of a directory is.

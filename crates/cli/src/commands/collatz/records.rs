@@ -9,7 +9,7 @@ use super::{
     engines,
     watch::watch,
 };
-use crate::{console, error::Result, io::output::Output, progress::Progress};
+use crate::{console, engine, error::Result, io::output::Output, progress::Progress};
 
 /// Runs the command.
 pub(super) fn run(args: &Records) -> Result<()> {
@@ -26,7 +26,7 @@ pub(super) fn run(args: &Records) -> Result<()> {
     if output.is_none() {
         console::check_stdout()?;
     }
-    let gpus = engines::gpus(args.device.selector, args.progress.quiet)?;
+    let gpus = engine::gpus(args.device.selector, args.progress.quiet)?;
     let control = [Control::default()];
     let progress = Progress::of_count(below as f64, "numbers", args.progress.quiet);
     progress.phase(engines::PREPARING);

@@ -62,6 +62,9 @@ fn print(campaign: &Campaign, contents: &Contents) -> Result<()> {
     }
     lines.extend(contents.damaged.iter().map(|damaged| format!("not trusted  {}", line(damaged))));
     lines.extend(
+        contents.disputed.iter().map(|path| format!("disputed   {}: other figures for its window", path.display())),
+    );
+    lines.extend(
         names(contents).iter().take(LISTED).map(|name| format!("left alone  {name}: no certificate of this campaign")),
     );
     if contents.others.len() > LISTED {
@@ -91,7 +94,7 @@ fn print_json(campaign: &Campaign, contents: &Contents) -> Result<()> {
         "numbers_per_second": specification.covered(&contents.done) as f64 / sums.seconds.max(1e-9),
         "highest": sums.highest().map(|(start, value)| json!({"start": start.to_string(), "value": value.to_string()})),
         "highest_not_seen": sums.not_seen, "checksum": format!("{:016x}", sums.checksum),
-        "not_trusted": damaged, "left_alone": names(contents),
+        "not_trusted": damaged, "disputed": contents.disputed, "left_alone": names(contents),
     }))
 }
 
@@ -99,7 +102,7 @@ fn print_json(campaign: &Campaign, contents: &Contents) -> Result<()> {
 const STEPS: &str = "after steps of T: n/2 or (3n+1)/2";
 
 /// The highest value, for people.
-fn highest(sums: &Sums) -> String {
+pub(super) fn highest(sums: &Sums) -> String {
     match (sums.highest(), sums.not_seen) {
         (Some((start, value)), 0) => format!("{value} from {start}, {STEPS}"),
         (Some((start, value)), windows) => format!("{value} from {start}, {STEPS}; not seen in {windows} windows"),

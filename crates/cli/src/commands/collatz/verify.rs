@@ -9,8 +9,8 @@ use std::{
 
 use serde_json::json;
 use warpmp_collatz::{
-    alpha,
-    campaign::{self, Event, Opened, Request, Specification, Sums, Wanted},
+    Error as LibraryError, alpha,
+    campaign::{self, Event, FolderError, Mode, Opened, Request, Specification, Sums, Verified, Wanted},
     engine::Control,
     honda,
     scheme::Scheme,
@@ -25,7 +25,7 @@ use super::{
     watch::watch,
 };
 use crate::{
-    args::{GpusArgs, SummaryArgs},
+    args::{DeviceArgs, SharingArgs, SummaryArgs},
     console,
     error::{Error, Result},
     progress::Progress,
@@ -44,31 +44,62 @@ pub(super) fn run(args: &Verify) -> Result<()> {
     args.check()?;
     let request = request(args)?;
     let engines = engines::open(args.device.selector, args.tables.cache.as_deref(), args.summary.hides_notes())?;
-    let specification = request.specification(args.output.as_deref(), &engines)?;
-    let (opened, aside) = match &args.output {
+    let mode = args.sharing.mode(if args.output.is_none() { Some("--output") } else { None })?;
+    let (specification, opened, aside) = match &args.output {
         Some(output) => {
-            let (opened, aside) = folder::open(output, &specification, args.redo, args.summary.quiet)?;
-            (Some(opened), aside)
+            let (specification, opened, aside) = enter(args, &request, output, mode, &engines)?;
+            (specification, Some(opened), aside)
         }
-        None => (None, Vec::new()),
+        None => (request.specification(None, &engines)?, None, Vec::new()),
     };
     let contents = opened.as_ref().map(|opened| &opened.contents);
     let sums = contents.map_or_else(Sums::default, |contents| contents.done.iter().collect());
     let before = Before { sums, aside, others: contents.map(folder::names).unwrap_or_default() };
     let device = engines.names();
     let begin = Instant::now();
-    let sums = work(args, &specification, opened.as_ref(), engines).map_err(|error| match (&args.output, error) {
-        (Some(folder), Error::Interrupted) => {
-            CollatzFailure::Interrupted { folder: folder.display().to_string() }.into()
-        }
-        (_, error) => error,
-    })?;
+    let verified =
+        work(args, &specification, opened.as_ref(), engines).map_err(|error| match (&args.output, error) {
+            (Some(folder), Error::Interrupted) => {
+                CollatzFailure::Interrupted { folder: folder.display().to_string() }.into()
+            }
+            (_, error) => error,
+        })?;
     let seconds = begin.elapsed().as_secs_f64();
-    report(args, &specification, &before, &sums, &device, seconds)
+    report(args, &specification, &before, &verified, &device, seconds)?;
+    match &verified.disputed[..] {
+        [] => Ok(()),
+        [first, more @ ..] => {
+            Err(CollatzFailure::Disputed { path: first.display().to_string(), more: more.len() }.into())
+        }
+    }
+}
+
+/// Opens the directory, with the campaign of the request. Of several processes that begin a campaign at the same time one writes its
+/// specification, and the others take part in that campaign.
+fn enter(
+    args: &Verify,
+    request: &Request,
+    output: &Path,
+    mode: Mode,
+    engines: &Engines,
+) -> Result<(Specification, Opened, Vec<String>)> {
+    let attempt = || {
+        let specification = request.specification(Some(output), engines)?;
+        let (opened, aside) = folder::open(output, &specification, args.redo, mode, args.summary.quiet)?;
+        Ok((specification, opened, aside))
+    };
+    match attempt() {
+        Err(Error::Collatz(CollatzFailure::Library(LibraryError::Campaign(FolderError::OtherCampaign { .. }))))
+            if mode.is_shared =>
+        {
+            attempt()
+        }
+        attempted => attempted,
+    }
 }
 
 /// Goes on with the campaign of a directory.
-pub(super) fn resume(folder: &Path, device: GpusArgs, summary: SummaryArgs) -> Result<()> {
+pub(super) fn resume(folder: &Path, device: DeviceArgs, sharing: SharingArgs, summary: SummaryArgs) -> Result<()> {
     run(&Verify {
         range: CampaignRange::default(),
         output: Some(folder.to_owned()),
@@ -81,6 +112,7 @@ pub(super) fn resume(folder: &Path, device: GpusArgs, summary: SummaryArgs) -> R
         checksum: None,
         sieve_mod: 1,
         redo: false,
+        sharing,
         summary,
     })
 }
@@ -130,12 +162,14 @@ fn request(args: &Verify) -> Result<Request> {
     Ok(Request { range, wanted, window_count: args.window.map(|count| count.0) })
 }
 
-fn work(args: &Verify, specification: &Specification, opened: Option<&Opened>, engines: Engines) -> Result<Sums> {
+fn work(args: &Verify, specification: &Specification, opened: Option<&Opened>, engines: Engines) -> Result<Verified> {
     let controls: Vec<Control> = engines.list.iter().map(|_| Control::default()).collect();
     let dealt = engines.list.into_iter().zip(&controls).collect();
     let before = opened.map_or(&[][..], |opened| &opened.contents.done);
-    let missing = specification.missing(before) as f64;
-    let mean = missing / (specification.windows() as f64 - before.len() as f64).max(1.0);
+    let mode = opened.map_or(Mode::ALONE, |opened| opened.mode);
+    let missing = specification.missing(before) as f64 * mode.part.share();
+    let windows = (specification.windows() as f64 - before.len() as f64) * mode.part.share();
+    let mean = missing / windows.max(1.0);
     // Numbers of the windows that this run has done.
     let done = Mutex::new(0_u128);
     let numbers = || done.lock().unwrap_or_else(PoisonError::into_inner);
@@ -155,26 +189,26 @@ fn work(args: &Verify, specification: &Specification, opened: Option<&Opened>, e
     })
 }
 
-/// Tells the result; `all`: with the windows of this run.
+/// Tells the result.
 fn report(
     args: &Verify,
     specification: &Specification,
     found: &Before,
-    all: &Sums,
+    Verified { all, now, .. }: &Verified,
     device: &str,
     seconds: f64,
 ) -> Result<()> {
     let before = &found.sums;
-    let (windows, numbers) = (all.windows - before.windows, all.numbers - before.numbers);
-    let (tested, overflowed) = (all.tested - before.tested, all.overflowed - before.overflowed);
+    let Sums { windows, numbers, tested, overflowed, .. } = *now;
     let rate = numbers as f64 / seconds.max(1e-9);
     let range = specification.whole();
+    let missing = range.count() - all.numbers;
     if args.summary.json {
         let mut object = json!({
             "op": "collatz verify", "from": range.from().to_string(), "count": range.count().to_string(),
             "scheme": specification.scheme, "device": device,
             "windows": windows, "verified": numbers.to_string(), "verified_before": before.numbers.to_string(),
-            "tested": tested as u64, "overflowed": overflowed as u64, "checksum": format!("{:016x}", all.checksum),
+            "missing": missing.to_string(), "tested": tested as u64, "overflowed": overflowed as u64, "checksum": format!("{:016x}", all.checksum),
             "highest_start": all.highest().map(|it| it.0.to_string()), "highest": all.highest().map(|it| it.1.to_string()),
             "highest_not_seen": all.not_seen, "seconds": seconds, "numbers_per_second": rate,
             "set_aside": found.aside, "left_alone": found.others,
@@ -194,15 +228,18 @@ fn report(
     if args.summary.quiet {
         return Ok(());
     }
-    if windows == 0 {
+    if windows == 0 && missing == 0 {
         console::note(&format!("{} converge, all of them verified before", starts(&range)));
         return Ok(());
     }
-    let now = if before.numbers == 0 { String::new() } else { format!(", {numbers} of them verified now") };
+    let result = match (missing, before.numbers == 0 && numbers == all.numbers) {
+        (0, true) => format!("{} converge", starts(&range)),
+        (0, false) => format!("{} converge, {numbers} of them verified now", starts(&range)),
+        (missing, _) => format!("{missing} of {} have no certificate yet; {numbers} verified now", starts(&range)),
+    };
     console::note(&format!(
-        "{} converge{now}: {windows} {}, {tested} tested, {overflowed} in wide arithmetic; {device}\n\
+        "{result}: {windows} {}, {tested} tested, {overflowed} in wide arithmetic; {device}\n\
          {}, {} numbers/s",
-        starts(&range),
         if windows == 1 { "window" } else { "windows" },
         scaled_seconds(seconds),
         scaled(rate),

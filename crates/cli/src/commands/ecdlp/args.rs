@@ -4,7 +4,7 @@ use clap::{Args as Group, Subcommand};
 use warpmp_curves::{MAX_BITS, MIN_BITS};
 
 use crate::args::{
-    DeviceArgs, GpusArgs, ObjectArgs, ProgressArgs, SummaryArgs,
+    DeviceArgs, ObjectArgs, ProgressArgs, SummaryArgs,
     values::{any, positive, within},
 };
 
@@ -87,7 +87,7 @@ pub(crate) struct Solve {
     #[command(flatten)]
     pub(crate) walk: WalkArgs,
     #[command(flatten)]
-    pub(crate) device: GpusArgs,
+    pub(crate) device: DeviceArgs,
     #[command(flatten)]
     pub(crate) summary: SummaryArgs,
 }

@@ -18,7 +18,7 @@ use crate::{
     error::Result,
     interrupt,
     progress::Progress,
-    summary::{scaled, scaled_seconds},
+    summary::{duration, scaled, scaled_seconds},
 };
 
 /// Reported walks that are replayed before anything is timed.
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &BenchEcdlp) -> Result<()> {
         scaled_seconds(seconds),
         fraction.map_or_else(String::new, |part| format!(", {part:.3} of the multipliers' limit")),
         scaled(expected),
-        super::duration(expected / rate, of),
+        duration(expected / rate, of),
     ))
 }
 

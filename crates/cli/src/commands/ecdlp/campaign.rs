@@ -19,7 +19,7 @@ use crate::{
     error::Result,
     interrupt::{self, Closing},
     progress::Progress,
-    summary::scaled,
+    summary::{duration, scaled},
 };
 
 /// Why a search ended without a logarithm.
@@ -124,7 +124,7 @@ fn report(args: &Solve, opened: &Opened, workers: &[Worker], outcome: &Outcome, 
         super::part(status.steps as f64, status.expected),
         scaled(status.expected),
         status.points,
-        super::duration(seconds, ""),
+        duration(seconds, ""),
         scaled(rate),
         devices.join(", "),
     );

@@ -7,6 +7,7 @@ mod check;
 mod draw;
 mod error;
 mod explain;
+pub(crate) mod facts;
 mod join;
 mod solve;
 mod status;
@@ -23,12 +24,11 @@ use warpmp_curves::{
     walk::Settings,
 };
 
-use super::collatz::engines::gpus;
 use crate::{
-    args::{GpusArgs, ObjectArgs, SummaryArgs},
+    args::{DeviceArgs, ObjectArgs, SummaryArgs},
     console,
+    engine::gpus,
     error::{Error, Result},
-    summary::{scaled, scaled_seconds, significant},
 };
 use args::{EcdlpCommand, MEMORY, Solve, WalkArgs};
 pub(crate) use error::EcdlpError;
@@ -48,7 +48,7 @@ pub(crate) fn run(command: &EcdlpCommand) -> Result<()> {
 }
 
 /// Goes on with the search of a directory.
-pub(crate) fn resume(folder: &str, device: GpusArgs, summary: SummaryArgs) -> Result<()> {
+pub(crate) fn resume(folder: &str, device: DeviceArgs, summary: SummaryArgs) -> Result<()> {
     let walk = WalkArgs { distinguished_bits: None, points: None };
     let args = Solve {
         curve: None,
@@ -138,18 +138,6 @@ fn part(steps: f64, expected: f64) -> String {
     }
 }
 
-/// A time in the unit that suits it; before days and years stands `of`, such as `card-`.
-fn duration(seconds: f64, of: &str) -> String {
-    const DAY: f64 = 86400.0;
-    match seconds {
-        s if s < 60.0 => scaled_seconds(s),
-        s if s < 3600.0 => format!("{} minutes", significant(s / 60.0)),
-        s if s < DAY => format!("{} hours", significant(s / 3600.0)),
-        s if s < 365.25 * DAY => format!("{} {of}days", significant(s / DAY)),
-        s => format!("{} {of}years", scaled(s / (365.25 * DAY))),
-    }
-}
-
 /// The campaign of a directory, to look at it.
 ///
 /// # Errors
@@ -180,27 +168,10 @@ fn meetings_text(meetings: Meetings) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{duration, part};
+    use super::part;
 
     #[test]
     fn parts_of_the_expected_steps() {
         assert_eq!([0.0, 2.2e-4, 0.0123, 1.336].map(|steps| part(steps, 1.0)), ["0.000", "2.2e-4", "0.012", "1.336"]);
-    }
-
-    #[test]
-    fn times_have_the_unit_that_suits_them() {
-        let texts = [0.5, 59.0, 460.0, 10_440.0, 734_400.0, 1.89e9, 4.3e28].map(|seconds| duration(seconds, "card-"));
-        assert_eq!(
-            texts,
-            [
-                "500 ms",
-                "59.0 s",
-                "7.67 minutes",
-                "2.90 hours",
-                "8.50 card-days",
-                "59.9 card-years",
-                "1.36e21 card-years"
-            ]
-        );
     }
 }

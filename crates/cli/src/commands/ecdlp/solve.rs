@@ -6,7 +6,13 @@ use serde_json::json;
 use warpmp_curves::search::{Engine, Plan, solve};
 
 use super::args::Solve;
-use crate::{console, error::Result, interrupt, progress::Progress, summary::scaled};
+use crate::{
+    console,
+    error::Result,
+    interrupt,
+    progress::Progress,
+    summary::{duration, scaled},
+};
 
 /// Runs the command.
 pub(super) fn run(args: &Solve) -> Result<()> {
@@ -51,7 +57,7 @@ pub(super) fn run(args: &Solve) -> Result<()> {
         steps as f64 / expected,
         scaled(expected),
         solution.reports,
-        super::duration(seconds, ""),
+        duration(seconds, ""),
         scaled(rate),
         devices.join(", "),
     );

@@ -3,16 +3,16 @@
 use serde_json::json;
 use warpmp_curves::campaign::{self, Status};
 
-use super::{args, draw, duration, look, meetings_json, meetings_text, part};
+use super::{args, draw, look, meetings_json, meetings_text, part};
 use crate::{
     console,
     error::{Result, plural},
     io::output::Output,
-    summary::scaled,
+    summary::{duration, scaled},
 };
 
 /// The probabilities whose quantiles are told.
-const QUANTILES: [f64; 3] = [0.1, 0.5, 0.9];
+pub(super) const QUANTILES: [f64; 3] = [0.1, 0.5, 0.9];
 
 /// Runs the command.
 pub(super) fn run(args: &args::Status) -> Result<()> {

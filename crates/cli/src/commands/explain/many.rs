@@ -11,7 +11,7 @@ use crate::{
 
 /// The primality test.
 pub(crate) fn is_prime(args: &ExplainMany) -> Result<()> {
-    let session = engine::open(args.device.selector, false)?;
+    let session = engine::open_one(args.device.selector, false)?;
     let kind = session.engine().kind;
     let trial = primality::trial_division(args.bits, kind);
     let left = (args.count as f64 * trial.survivors / 2.0).ceil().max(1.0);
@@ -41,7 +41,7 @@ pub(crate) fn is_prime(args: &ExplainMany) -> Result<()> {
 
 /// The product tree.
 pub(crate) fn batch_gcd(args: &ExplainMany) -> Result<()> {
-    let session = engine::open(args.device.selector, false)?;
+    let session = engine::open_one(args.device.selector, false)?;
     let mut levels = Vec::new();
     let (mut nodes, mut bits) = (args.count, args.bits);
     while nodes > 1 {

@@ -1,13 +1,11 @@
 //! `warpmp bench ecm`: curves a second of both stages.
 
-use std::{
-    sync::Mutex,
-    time::{Duration, Instant},
-};
+use std::time::Instant;
 
 use num_bigint::BigUint;
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
 use serde_json::json;
 use warpmp_numtheory::{
     Watch,
@@ -39,27 +37,12 @@ const LONGEST_SECONDS: f64 = 3.15e8;
 /// The first sigma.
 const SIGMA: u32 = 1_000_003;
 
-/// The times of a run's stages, by the share of the work that is done.
-#[derive(Debug)]
-struct Stages {
-    begin: Instant,
-    /// When the first stage ended.
-    middle: Mutex<Option<Duration>>,
-    /// The share of the work before the second stage.
-    before: f64,
-}
+/// Stops a run on Ctrl-C.
+struct Until;
 
-impl Watch for Stages {
+impl Watch for Until {
     fn go_on(&self) -> bool {
         interrupt::check().is_ok()
-    }
-
-    fn progress(&self, share: f64) {
-        if share >= self.before
-            && let Ok(mut middle) = self.middle.lock()
-        {
-            middle.get_or_insert_with(|| self.begin.elapsed());
-        }
     }
 }
 
@@ -68,9 +51,9 @@ pub(crate) fn run(args: &BenchEcm) -> Result<()> {
     console::check_stdout()?;
     let bounds = bounds_of(args.b2, args.b1)?;
     let (engine, name) = super::engine_of(args.device.selector, args.object.json)?;
-    let progress = Progress::new(Some(args.runs as u64 + 1), "runs", args.object.json);
+    let progress = Progress::new(Some(args.runs as u64 + 2), "runs", args.object.json);
     progress.phase("a modulus, kernels and a check");
-    let attempts = args.curves.unwrap_or_else(|| engine.curves_together(args.bits, bounds) as u64);
+    let attempts = args.curves.unwrap_or_else(|| engine.curves_together([args.bits], bounds) as u64);
     check(&engine, args.bits, bounds)?;
     let jobs = jobs(&modulus(args.bits, None)?, attempts)?;
     let mut runs = Vec::new();
@@ -79,9 +62,16 @@ pub(crate) fn run(args: &BenchEcm) -> Result<()> {
         progress.part(done + 1, &format!("run {} of {}", done + 1, args.runs));
         runs.push(timed(&engine, &jobs, bounds)?);
     }
+    runs.sort_by(f64::total_cmp);
+    let both = runs[runs.len() / 2];
+    // A chunk of curves goes from one stage to the next by itself, so the first stage has a run of its own.
+    let first = if bounds.b2() > bounds.b1() {
+        progress.part(args.runs as u64 + 1, "the first stage alone");
+        timed(&engine, &jobs, bounds_of(Some(0), args.b1)?)?.min(both)
+    } else {
+        both
+    };
     drop(progress);
-    runs.sort_by(|one, other| one[1].total_cmp(&other[1]));
-    let [first, both] = runs[runs.len() / 2];
     let rate = attempts as f64 / both;
     let products = device_products(args.bits, bounds);
     let limits = engine.devices().map(|device| wide_products_per_second(device.info()));
@@ -97,7 +87,7 @@ pub(crate) fn run(args: &BenchEcm) -> Result<()> {
     if args.object.json {
         let object = json!({
             "op": "bench ecm", "bits": args.bits, "b1": bounds.b1(), "b2": bounds.b2(), "curves": attempts, "device": name,
-            "seconds": runs.iter().map(|run| run[1]).collect::<Vec<_>>(), "first_stage_seconds": first,
+            "seconds": runs, "first_stage_seconds": first,
             "curves_per_second": rate, "wide_product_fractions": fractions,
             "seconds_to_factor": expected.iter().map(|(digits, seconds)| json!({"digits": digits, "seconds": seconds})).collect::<Vec<_>>(),
         });
@@ -114,7 +104,7 @@ pub(crate) fn run(args: &BenchEcm) -> Result<()> {
     console::print(&format!(
         "{} bits, B1 {}, B2 {}, {attempts} curve{} of family 3; {name}\n\
          {} curves/s, both stages: median of {} run{} of {}\n\
-         first stage {}{}; second stage {}{}\n\
+         first stage alone {}{}; the second one adds {}{}\n\
          expected time to a factor: {}\n",
         args.bits,
         bounds.b1(),
@@ -161,16 +151,16 @@ fn check(engine: &Engine, bits: u64, bounds: Bounds) -> Result<()> {
     if mine == others { Ok(()) } else { Err(FactorError::Differs.into()) }
 }
 
-/// The seconds of the first stage and of both.
-fn timed(engine: &Engine, jobs: &[Job], bounds: Bounds) -> Result<[f64; 2]> {
-    let before = if bounds.b2() > bounds.b1() { 0.5 } else { 1.0 };
-    let stages = Stages { begin: Instant::now(), middle: Mutex::new(None), before: before - 1e-9 };
-    let verdicts = run_on(engine, jobs, bounds, &stages)?;
-    let both = stages.begin.elapsed();
+/// The seconds of a run.
+fn timed(engine: &Engine, jobs: &[Job], bounds: Bounds) -> Result<f64> {
+    let begin = Instant::now();
+    let verdicts = run_on(engine, jobs, bounds, &Until)?;
+    let seconds = begin.elapsed().as_secs_f64();
     let slips = verdicts.iter().filter(|verdict| **verdict == Verdict::Slipped).count() as u64;
+    // Giving back the memory of millions of verdicts takes time, which belongs to no run.
+    verdicts.into_par_iter().for_each(drop);
     if slips > 0 {
         return Err(FactorError::Slips { count: slips, attempts: jobs.len() as u64 }.into());
     }
-    let first = stages.middle.lock().ok().and_then(|middle| *middle).unwrap_or(both);
-    Ok([first.as_secs_f64(), both.as_secs_f64()])
+    Ok(seconds)
 }

@@ -1,11 +1,12 @@
 //! `warpmp explain ecm`: how curves would be computed, without doing it.
 
-use warpmp_numtheory::factor::{CurveLayout, CurvePlan, SecondStage};
+use warpmp_numtheory::factor::{CurveLayout, CurvePlan, Engine, SecondStage};
 
 use super::bounds_of;
 use crate::{
     args::ExplainEcm,
     console,
+    engine::cpu_name,
     error::{Result, plural},
     summary::scaled,
 };
@@ -15,6 +16,13 @@ pub(crate) fn run(args: &ExplainEcm) -> Result<()> {
     let bounds = bounds_of(args.b2, args.b1)?;
     let (engine, name) = super::engine_of(args.device.selector, false)?;
     let plan = engine.explain(args.bits, bounds);
+    let is_too_long = engine.device().is_some() && matches!(plan.layout, CurveLayout::Cores { .. });
+    let name = if is_too_long {
+        let most = Engine::MOST_DEVICE_BITS;
+        format!("{}: the curves of integers with more than {most} bits are not for {name}", cpu_name())
+    } else {
+        name
+    };
     console::print(&format!(
         "command    ecm: curves of family 3 modulo integers of {} bits, B1 {}, B2 {}\n\
          device     {name}\n\
@@ -81,9 +89,7 @@ fn second(stage: &SecondStage, layout: &CurveLayout) -> String {
 fn memory(plan: &CurvePlan) -> String {
     match &plan.layout {
         CurveLayout::Cores { .. } => "the points of the baby steps, in the caches".into(),
-        CurveLayout::Device { bytes: [first, second], .. } => {
-            format!("{first} bytes a curve in stage 1, {second} in stage 2")
-        }
+        CurveLayout::Device { bytes, .. } => format!("{bytes} bytes a curve"),
     }
 }
 

@@ -6,12 +6,14 @@
 //! report.rs      finds, lines of the result, the summary
 //! whole.rs       `factor`: whole factorisations
 //! campaign.rs    curves in a directory
+//! facts.rs       what a page tells about them
 //! explain.rs     the plan of the curves
 //! ```
 
 pub(crate) mod bench;
 pub(crate) mod campaign;
 pub(crate) mod explain;
+pub(crate) mod facts;
 pub(crate) mod input;
 pub(crate) mod report;
 pub(crate) mod whole;
@@ -25,7 +27,7 @@ use std::{
 
 use num_bigint::BigUint;
 use rand::Rng;
-use warpmp::{Selector, device::Kind};
+use warpmp::Selector;
 use warpmp_numtheory::{
     Watch,
     factor::{
@@ -34,7 +36,6 @@ use warpmp_numtheory::{
     },
 };
 
-use super::collatz::engines::gpus;
 use crate::{
     args::{Ecm, FactorArgs, Pm1, Pp1},
     console, engine,
@@ -68,6 +69,12 @@ pub(crate) enum FactorError {
     Interrupted { folder: String },
     #[error("the processor made a mistake in {count} of {attempts} attempts: the results of these do not count")]
     Slips { count: u64, attempts: u64 },
+    #[error("{path}: {damage}; it is in the way of other processes: without --shared the command moves it aside")]
+    InTheWay { path: String, damage: String },
+    #[error(
+        "{path}: another process has other divisors for the unit; both certificates are kept, and one of them is wrong"
+    )]
+    Disputed { path: String },
     #[error("the processor made a mistake in {count} attempts; `warpmp resume {folder}` makes their units again")]
     UnitSlips { count: u64, folder: String },
 }
@@ -77,7 +84,12 @@ impl FactorError {
     pub(crate) const fn exit_code(&self) -> u8 {
         match self {
             Self::Bounds(_) | Self::Sigma(_) | Self::NoBound(_) => USAGE,
-            Self::Slips { .. } | Self::UnitSlips { .. } | Self::Differs | Self::Campaign(_) => FAILED,
+            Self::Slips { .. }
+            | Self::UnitSlips { .. }
+            | Self::InTheWay { .. }
+            | Self::Disputed { .. }
+            | Self::Differs
+            | Self::Campaign(_) => FAILED,
             Self::Interrupted { .. } => INTERRUPTED,
         }
     }
@@ -92,11 +104,13 @@ pub(crate) fn ecm(args: &Ecm) -> Result<()> {
         let bounds = bounds(&args.common, b1.ok_or(FactorError::NoBound(OR_DIGITS))?)?;
         return campaign::run(args, folder, &input::integers(file)?, bounds, count);
     }
+    args.sharing.mode(Some("--campaign"))?;
     let attempts = match &args.sigma {
         Some(first) => Attempts::curves_from(first.clone(), count).map_err(FactorError::from)?,
         None => Attempts::Curves { seed: args.seed.unwrap_or_else(any_seed), count },
     };
-    let engine = |attempts: u64| engine_for(args.device.selector, attempts, args.common.summary.hides_notes());
+    let quiet = args.common.summary.hides_notes();
+    let engine = |attempts: u64| engine_for(args.device.selector, attempts, quiet);
     run("ecm", &args.common, level.map(|level| level.b1), attempts, OR_DIGITS, &engine)
 }
 
@@ -109,28 +123,39 @@ pub(crate) fn engine_for(selector: Selector, curves: u64, quiet: bool) -> Result
     Ok(engine_of(if few { Selector::Cpu } else { selector }, quiet)?.0)
 }
 
-/// The engine that a `--device` stands for, with all GPUs if none is named, and its name.
+/// The engine for so many attempts by P−1 or P+1. The cores compute fewer than `LEAST_SEQUENCES`; if a GPU was named, a note says so unless
+/// `quiet`.
+///
+/// # Errors
+/// As [`engine_of`].
+fn engine_for_sequences(selector: Selector, attempts: u64, quiet: bool) -> Result<Engine> {
+    let least = Engine::LEAST_SEQUENCES;
+    match selector {
+        Selector::Auto if attempts < least as u64 => Ok(engine_of(Selector::Cpu, quiet)?.0),
+        Selector::Cuda(_) | Selector::AllCuda if attempts < least as u64 && !quiet => {
+            console::note(&format!("note: the CPU computes fewer than {least} attempts by P-1 or P+1"));
+            Ok(engine_of(selector, quiet)?.0)
+        }
+        Selector::Auto | Selector::Cpu | Selector::Cuda(_) | Selector::AllCuda | Selector::Sim => {
+            Ok(engine_of(selector, quiet)?.0)
+        }
+    }
+}
+
+/// The engine that a `--device` stands for, with all GPUs if none is named, and its name. A GPU that fails during the work is told at once.
 ///
 /// # Errors
 /// For a device that was named and cannot be had.
 pub(crate) fn engine_of(selector: Selector, quiet: bool) -> Result<(Engine, String)> {
-    let session = engine::open_untuned(selector, quiet)?;
-    let name = session.engine().name.clone();
-    let Some(device) = session.device() else { return Ok((Engine::cpu(), name)) };
-    if device.info().kind == Kind::Sim || matches!(selector, Selector::Cuda(Some(_))) {
-        return Ok((Engine::on(device.clone()), name));
+    let gpus = engine::gpus(selector, quiet)?;
+    if gpus.is_empty() {
+        return Ok((Engine::cpu(), engine::cpu_name()));
     }
-    let all = gpus(selector, true)?;
-    let names: Vec<String> = all.iter().map(|device| device.info().name.clone()).collect();
-    let name = if all.len() > 1 { names.join(", ") } else { name };
-    Ok((Engine::on_all(all), name))
-}
-
-/// Tells of the devices that failed during the work.
-pub(crate) fn tell_lost(engine: &Engine) {
-    for LostDevice { device, error } in engine.lost() {
-        console::note(&format!("warning: {device} failed, and the other devices did its part: {error}"));
-    }
+    let names: Vec<String> = gpus.iter().map(|device| device.info().name.clone()).collect();
+    let tell = |LostDevice { device, error }: &LostDevice| {
+        console::note(&format!("warning: {device} failed, and the other devices do its part: {error}"));
+    };
+    Ok((Engine::telling(gpus, tell), names.join(", ")))
 }
 
 /// A random number of so many bits.
@@ -146,13 +171,17 @@ pub(crate) fn any_seed() -> u64 {
 
 /// Runs `warpmp pm1`.
 pub(crate) fn pm1(args: &Pm1) -> Result<()> {
-    run("pm1", &args.common, None, Attempts::Pm1 { base: args.x0.clone() }, "", &|_| Ok(Engine::cpu()))
+    let quiet = args.common.summary.hides_notes();
+    let engine = |attempts: u64| engine_for_sequences(args.device.selector, attempts, quiet);
+    run("pm1", &args.common, None, Attempts::Pm1 { base: args.x0.clone() }, "", &engine)
 }
 
 /// Runs `warpmp pp1`.
 pub(crate) fn pp1(args: &Pp1) -> Result<()> {
     let starts = if args.x0.is_empty() { Attempts::pp1() } else { Attempts::Pp1 { starts: args.x0.clone() } };
-    run("pp1", &args.common, None, starts, "", &|_| Ok(Engine::cpu()))
+    let quiet = args.common.summary.hides_notes();
+    let engine = |attempts: u64| engine_for_sequences(args.device.selector, attempts, quiet);
+    run("pp1", &args.common, None, starts, "", &engine)
 }
 
 /// The bounds for a first one.
@@ -205,18 +234,13 @@ fn run(
             let engine = engine(lines.len() as u64)?;
             let numbers: Vec<BigUint> = lines.iter().map(|line| line.n.clone()).collect();
             tell_long(&engine, &numbers, args.summary.hides_notes());
-            let outcome = resumed(&engine, args, &lines, b1, &until, &mut each)?;
-            tell_lost(&engine);
-            outcome
+            resumed(&engine, args, &lines, b1, &until, &mut each)?
         }
         (None, Some(file), Some(plan)) => {
             let numbers = input::integers(file)?;
             let engine = engine(plan.attempts.count().saturating_mul(numbers.len() as u64))?;
             tell_long(&engine, &numbers, args.summary.hides_notes());
-            let outcome =
-                search_on(&engine, &numbers, plan, &until, &mut |job, verdict| each(plan.bounds, job, verdict))?;
-            tell_lost(&engine);
-            outcome
+            search_on(&engine, &numbers, plan, &until, &mut |job, verdict| each(plan.bounds, job, verdict))?
         }
         (None, ..) => return Err(Error::Bug),
     };
@@ -272,7 +296,7 @@ pub(crate) fn tell_long(engine: &Engine, numbers: &[BigUint], quiet: bool) {
     let long = numbers.iter().filter(|number| number.bits() > Engine::MOST_DEVICE_BITS).count();
     if engine.device().is_some() && long > 0 && !quiet {
         let most = Engine::MOST_DEVICE_BITS;
-        console::note(&format!("note: integers with more than {most} bits: {long}; the CPU computes their curves"));
+        console::note(&format!("note: integers with more than {most} bits: {long}; the CPU does them"));
     }
 }
 

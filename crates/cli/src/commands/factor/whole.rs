@@ -46,7 +46,6 @@ pub(crate) fn run(args: &Factor) -> Result<()> {
     let _closing = Closing::new();
     let known = factor_on(&engine, &numbers, depth, &progress)?;
     drop(progress);
-    super::tell_lost(&engine);
     if let Some(output) = &mut output {
         let mut lines = String::new();
         for number in &known.numbers {

@@ -71,6 +71,7 @@ pub(crate) fn run(args: &IsPrime) -> Result<()> {
     let Verdicts { printer, mut tally, .. } = verdicts;
     printer.finish()?;
     tally.end(&session.engine().name, &tester, args.bases.is_none(), start.elapsed());
+    engine::tell_left_out(&session);
     tally.reason = reason;
     console::summary(args.summary, on_stdout, &tally.json(), &tally.text())
 }

@@ -33,7 +33,6 @@ use warpmp_papers::{
 
 pub(crate) use self::error::ReproduceError;
 use self::record::{Record, Table};
-use super::collatz::engines;
 use crate::{
     args::Reproduce,
     console, engine,
@@ -103,7 +102,7 @@ fn outcome(args: &Reproduce, entry: &Entry, session: Option<&Session>) -> Result
 }
 
 fn first_gpu(selector: Selector) -> Result<Option<Arc<dyn Device>>> {
-    Ok(engines::gpus(selector, true)?.into_iter().next())
+    Ok(engine::gpus(selector, true)?.into_iter().next())
 }
 
 /// Shows the progress of a table, and stops it on Ctrl-C.
@@ -131,7 +130,7 @@ fn session(args: &Reproduce, entries: &mut Vec<Entry>) -> Result<Option<Session>
     let Some(timed) = entries.iter().find(|entry| entry.has_times()).map(Entry::name) else {
         return Ok(None);
     };
-    let session = engine::open(args.device.selector, args.report.progress.quiet || args.report.json)?;
+    let session = engine::open_one(args.device.selector, args.report.progress.quiet || args.report.json)?;
     if session.engine().kind != EngineKind::Sim {
         return Ok(Some(session));
     }

@@ -19,8 +19,10 @@ use warpmp::{
     tuning::{self, Table, Work},
 };
 
+use warpmp_campaign::Part;
+
 use crate::{
-    args::{Part, Tune},
+    args::Tune,
     error::{Error, Result},
     interrupt,
 };
@@ -140,7 +142,7 @@ pub(super) fn compile(session: &Session, works: &[Work], part: Part) -> Result<(
         for &bits in &grid.bits {
             let shapes = tuning::operands(*operation, bits, 1);
             let candidates = crate::engine::register().candidates(*operation, &shapes, device.info())?;
-            for candidate in candidates.iter().skip(part.number).step_by(part.of) {
+            for candidate in candidates.iter().zip(0..).filter(|(_, number)| part.has(*number)).map(|(it, _)| it) {
                 interrupt::check()?;
                 let table = Table::of_one(*operation, device.info().capability, candidate);
                 let plan = Plan::new(*operation, &shapes, device.info(), &table, None)?;

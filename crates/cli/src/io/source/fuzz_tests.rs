@@ -11,11 +11,24 @@ use crate::io::{error::FileError, npy::Dtype};
 
 const LIMIT: usize = warpmp::operation::SLOW_MAX_BITS;
 
-/// All numbers of a file, read in chunks as commands do.
-fn read(name: &str, bytes: &[u8], is_length_known: bool) -> Result<Vec<BigUint>> {
+/// All numbers of a source, read in chunks as commands do.
+fn read(source: Result<Source>) -> Result<Vec<BigUint>> {
     let mut found = Vec::new();
-    fuzz::each(Source::of_bytes(name, bytes, is_length_known)?, |limbs| found.push(BigUint::from_slice(limbs)))?;
+    fuzz::each(source?, |limbs| found.push(BigUint::from_slice(limbs)))?;
     Ok(found)
+}
+
+/// The bytes as a stream of known or unknown length, or as a file in blocks of any size.
+fn source(rng: &mut ChaCha8Rng, name: &str, bytes: &[u8]) -> Result<Source> {
+    match rng.random_range(0..4) {
+        0 => Source::of_bytes(name, bytes, false),
+        1 => Source::of_bytes(name, bytes, true),
+        _ => {
+            let block = 1 << rng.random_range(0..16);
+            let block = rng.random_range(block..2 * block);
+            Source::of_file(name, bytes, Sizes { block, piece: rng.random_range(1..99) })
+        }
+    }
 }
 
 fn one_in(rng: &mut ChaCha8Rng, n: u32) -> bool {
@@ -133,7 +146,7 @@ fn texts_are_numbers_or_name_a_line() {
         if bytes.first() == Some(&npy::MAGIC[0]) {
             continue;
         }
-        let found = read("some.txt", &bytes, one_in(&mut rng, 2));
+        let found = read(source(&mut rng, "some.txt", &bytes));
         let shown = String::from_utf8_lossy(&bytes);
         match (meaning(&bytes), found) {
             (Ok(expected), Ok(found)) => {
@@ -165,7 +178,7 @@ fn arrays_are_numbers_or_name_the_file() {
         let changed = !one_in(&mut rng, 4);
         let within = pick(&mut rng, &[12, 128, whole.len()]);
         let bytes = if changed { mutated(&mut rng, whole.clone(), within) } else { whole.clone() };
-        let found = read("some.npy", &bytes, one_in(&mut rng, 2));
+        let found = read(source(&mut rng, "some.npy", &bytes));
         match found {
             Ok(found) => {
                 if !changed {
@@ -195,8 +208,12 @@ fn promises_take_no_memory() {
         for columns in [1, 64, 128] {
             let mut bytes = NpyHeader { dtype: Dtype::U32, rows, columns }.to_bytes().to_vec();
             bytes.extend([0; 600]);
-            for known in [true, false] {
-                let error = read("some.npy", &bytes, known).unwrap_err().to_string();
+            for source in [
+                Source::of_bytes("some.npy", &bytes, true),
+                Source::of_bytes("some.npy", &bytes, false),
+                Source::of_file("some.npy", &bytes, Sizes::default()),
+            ] {
+                let error = read(source).unwrap_err().to_string();
                 assert!(error.starts_with("some.npy: truncated"), "{error}");
             }
         }
@@ -205,6 +222,27 @@ fn promises_take_no_memory() {
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend((header.len() as u16).to_le_bytes());
     bytes.extend(header.bytes());
-    let error = read("some.npy", &bytes, false).unwrap_err().to_string();
+    let error = read(Source::of_bytes("some.npy", &bytes, false)).unwrap_err().to_string();
     assert_eq!(error, "some.npy: the .npy header is damaged ('shape')");
+}
+
+/// Standard input of a terminal: it goes on after its end, so nobody may read it then.
+struct Terminal(&'static [u8], bool);
+
+impl Read for Terminal {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        assert!(!self.1, "read after its end");
+        let read = self.0.read(buffer)?;
+        self.1 = read == 0;
+        Ok(read)
+    }
+}
+
+#[test]
+fn an_end_is_met_once() {
+    let reader = BufReader::new(Box::new(Terminal(b"1\n2\n", false)) as Box<dyn Read + Send>);
+    let mut source = Source::of_reader("a", reader, None, None, Sizes::default()).unwrap();
+    let mut raw = source.empty();
+    assert_eq!([(); 4].map(|()| source.push(&mut raw).unwrap()), [true, true, false, false]);
+    assert_eq!(source.count_rest().unwrap(), 0);
 }

@@ -13,7 +13,7 @@ mod specification;
 mod tests;
 mod work;
 
-pub use warpmp_campaign::{Aside, Error as FolderError, Restored};
+pub use warpmp_campaign::{Aside, Error as FolderError, Mode, Part, Restored};
 
 pub use specification::{Certificate, Found, Specification, Unit};
 pub use work::{Known, Opened, Status};

@@ -104,8 +104,9 @@ impl Specification {
             known: made.known,
             attempts: made.attempts + again.attempts,
             slips: again.slips,
-            found: made.found.iter().cloned().chain(again.found).collect(),
+            found: made.found.iter().chain(&again.found).cloned().collect(),
             seconds: made.seconds + again.seconds,
+            ..again
         };
         self.certificate(*unit, made)
     }
@@ -202,6 +203,21 @@ pub struct Made {
     pub found: Vec<Found>,
     /// The time that it took.
     pub seconds: f64,
+    /// The engine. Units of version 0.1 do not tell the engine, the machine and the time.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub device: String,
+    /// The machine, by [`warpmp_campaign::host`]. Nothing hangs on it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub host: String,
+    /// When it was done: seconds since 1970, UTC, by the machine's clock. Nothing hangs on it.
+    #[serde(default, skip_serializing_if = "is_unknown")]
+    pub at: u64,
+}
+
+/// Does the certificate tell no time?
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_unknown(at: &u64) -> bool {
+    *at == 0
 }
 
 /// A divisor and how it was found.
@@ -245,12 +261,14 @@ impl Work for Specification {
         Some(Unit { curve: range * self.unit_curves, number: block * self.unit_numbers })
     }
 
-    fn has(&self, unit: &Unit) -> bool {
+    fn number(&self, unit: &Unit) -> Option<u128> {
         let [curves, numbers] = [self.unit_curves, self.unit_numbers].map(|size| size.max(1));
-        unit.curve < self.curves
+        let is_unit = unit.curve < self.curves
             && unit.curve.is_multiple_of(curves)
             && unit.number < self.numbers.len() as u64
-            && unit.number.is_multiple_of(numbers)
+            && unit.number.is_multiple_of(numbers);
+        let number = || u128::from(unit.curve / curves) * u128::from(self.blocks()) + u128::from(unit.number / numbers);
+        is_unit.then(number)
     }
 
     fn name(unit: &Unit) -> String {
@@ -309,8 +327,9 @@ impl Work for Specification {
     }
 
     fn agree(one: &Certificate, other: &Certificate) -> bool {
-        // With other divisors known before, a unit finds others.
-        one.made.known != other.made.known || one.made.found == other.made.found
+        // With other divisors known before, a unit finds others; with a mistake of the processor, fewer.
+        let slipped = one.made.slips > 0 || other.made.slips > 0;
+        slipped || one.made.known != other.made.known || one.made.found == other.made.found
     }
 
     fn describe(&self) -> String {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use num_bigint::BigUint;
 
 use super::super::{Bounds, Engine, Sigma};
-use super::{Opened, Specification};
+use super::{Mode, Opened, Specification};
 use crate::Watch;
 
 /// Counts reports of progress.
@@ -30,7 +30,7 @@ fn units_that_slipped_are_made_again() {
     let bounds = Bounds::new(200, 10_000).unwrap();
     let sigma: Sigma = "3:2227979598".parse().unwrap();
     let specification = Specification::new(&numbers, bounds, &sigma, 4, 2).unwrap();
-    let open = || Opened::new(folder.path(), &specification).unwrap().0;
+    let open = || Opened::new(folder.path(), &specification, Mode::ALONE).unwrap().0;
     let run = |opened: &Opened| {
         let reports = Reports::default();
         let status = opened.status(&reports).unwrap();

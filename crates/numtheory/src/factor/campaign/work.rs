@@ -1,11 +1,12 @@
 //! The units of a campaign, made one after the other.
 
-use std::path::Path;
-use std::time::Instant;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime};
 
 use num_bigint::BigUint;
 use rayon::prelude::*;
-use warpmp_campaign::{Aside, Lock, Restored};
+use warpmp_campaign::{Aside, Claimed, Error as FolderError, Lock, Mode, Restored, Stored};
 
 use super::super::levels::{Effort, expected_curves};
 use super::super::meter::Meter;
@@ -71,6 +72,8 @@ pub struct Status {
     pub seconds: f64,
     /// What is known of the integers.
     pub known: Known,
+    /// Second certificates of a unit with another result. One of both is wrong.
+    pub disputed: Vec<PathBuf>,
 }
 
 impl Status {
@@ -81,7 +84,8 @@ impl Status {
     pub fn new(specification: &Specification, contents: &Contents, watch: &dyn Watch) -> Result<Self> {
         let known = Known::new(specification, watch)?;
         let units = [0, warpmp_campaign::Work::units(specification) as u64];
-        let mut status = Self { units, attempts: 0, slips: 0, seconds: 0.0, known };
+        let disputed = contents.disputed.clone();
+        let mut status = Self { units, attempts: 0, slips: 0, seconds: 0.0, known, disputed };
         for certificate in &contents.done {
             status.count(&certificate.made);
             status.known.take(&certificate.made.found);
@@ -126,24 +130,39 @@ impl Status {
     }
 }
 
-/// A directory in which this process works alone.
+/// A unit to make, its certificate if it is made again, and the claim where processes share the directory.
+type Task<'a> = (Unit, Option<&'a Certificate>, Option<Claimed<Unit>>);
+
+/// A directory in which this process works.
 #[derive(Debug)]
 pub struct Opened {
     pub(super) campaign: Campaign,
     pub(super) contents: Contents,
+    mode: Mode,
     lock: Lock,
 }
 
 impl Opened {
-    /// Opens a directory for work on a campaign, and makes it if it is not there. Broken files are moved aside.
+    /// Opens a directory for work on a campaign, and makes it if it is not there. Broken files are moved aside, unless processes share
+    /// the directory.
     ///
     /// # Errors
     /// [`Error::Campaign`].
-    pub fn new(folder: &Path, specification: &Specification) -> Result<(Self, Vec<Aside>)> {
-        let (campaign, lock) = Campaign::create(folder, specification)?;
+    pub fn new(folder: &Path, specification: &Specification, mode: Mode) -> Result<(Self, Vec<Aside>)> {
+        let (campaign, lock) = Campaign::enter(folder, specification, mode)?;
         let contents = campaign.contents()?;
-        let aside = campaign.clear(&contents, false)?;
-        Ok((Self { campaign, contents, lock }, aside))
+        let aside = if mode.is_shared { Vec::new() } else { campaign.clear(&contents, false)? };
+        Ok((Self { campaign, contents, mode, lock }, aside))
+    }
+
+    /// Do other processes work in the directory, too?
+    pub const fn is_shared(&self) -> bool {
+        self.mode.is_shared
+    }
+
+    /// Files with the name of a unit that are not trusted. Where processes share the directory, they are in the way of their units.
+    pub fn damaged(&self) -> &[(PathBuf, warpmp_campaign::Damage)] {
+        &self.contents.damaged
     }
 
     /// The process that worked here and was killed.
@@ -177,6 +196,9 @@ impl Opened {
     /// Makes the units that are missing and those with a slip, and stores their certificates, until all integers are factored. `status`
     /// is the status when the directory was opened. `each` gets every attempt.
     ///
+    /// Where processes share the directory, the units are those that this one claims, units with a slip are left alone, and divisors of
+    /// the other processes count from the next unit on.
+    ///
     /// # Errors
     /// [`Error::Stopped`]: the unit that was stopped does not count. [`Error::Campaign`].
     pub fn run(
@@ -189,35 +211,69 @@ impl Opened {
         let specification = self.campaign.specification();
         let (Some(bounds), Some(first)) = (specification.bounds(), specification.sigma()) else { return Ok(status) };
         let mut stages = Stages::new(engine, bounds);
-        let again = self.contents.done.iter().filter(|certificate| certificate.made.slips > 0);
-        let again = again.map(|certificate| (certificate.unit, Some(certificate)));
-        let missing = self.campaign.missing(&self.contents).map(|unit| (unit, None));
-        let units: Vec<(Unit, Option<&Certificate>)> = again.chain(missing).collect();
-        for (done, (unit, before)) in units.iter().enumerate() {
+        let again = self.contents.done.iter().filter(|it| it.made.slips > 0 && !self.mode.is_shared);
+        let again: Vec<&Certificate> = again.collect();
+        let mut known: BTreeSet<Unit> = self.contents.done.iter().map(|it| it.unit).collect();
+        let all = again.len() + self.campaign.missing(&self.contents, self.mode.part).count();
+        let go_on = || watch.go_on();
+        let units = self.campaign.units(&self.contents, self.mode, &go_on)?;
+        let again = again.into_iter().map(|it| Ok((it.unit, Some(it), None)));
+        let units = units.map(|claimed| claimed.map(|it| (it.unit, None, Some(it))));
+        let mut done = 0;
+        for task in again.chain(units) {
+            let (unit, before, _claim): Task<'_> = task.map_err(|error: FolderError| Error::from(error))?;
+            if self.mode.is_shared {
+                for certificate in self.campaign.news(&known)? {
+                    known.insert(certificate.unit);
+                    status.count(&certificate.made);
+                    status.known.take(&certificate.made.found);
+                    done += 1;
+                }
+            }
             if status.known.is_complete() {
                 break;
             }
             check(watch)?;
-            let share = |done: usize| done as f64 / units.len() as f64;
-            let share = Share { watch, from: share(done), of: share(1) };
-            let (made, verdicts) = make(specification, *unit, &first, &status.known, &mut stages, &share)?;
+            let share = |done: usize| done as f64 / all.max(1) as f64;
+            let share = Share { watch, from: share(done.min(all.saturating_sub(1))), of: share(1) };
+            let (mut made, verdicts) = make(specification, unit, &first, &status.known, &mut stages, &share)?;
+            made.device = name_of(engine);
             for (job, verdict) in &verdicts {
                 each(bounds, job, verdict);
             }
+            done += 1;
+            known.insert(unit);
             status.count(&made);
             status.known.take(&made.found);
             match before {
-                None => drop(self.campaign.store(&specification.certificate(*unit, made))?),
+                None => match self.campaign.store(&specification.certificate(unit, made))? {
+                    Stored::New | Stored::Again => {}
+                    Stored::Differs(path) => status.disputed.push(path),
+                },
                 Some(before) => {
                     status.slips -= before.made.slips;
                     let certificate = specification.joined(before, made);
-                    warpmp_campaign::store::<Specification>(&self.campaign.path(unit), &certificate)?;
+                    warpmp_campaign::store::<Specification>(&self.campaign.path(&unit), &certificate)?;
                 }
             }
+        }
+        // A process that waits for the units of others stops there, too.
+        if self.mode.is_shared && !status.known.is_complete() {
+            for certificate in self.campaign.news(&known)? {
+                status.count(&certificate.made);
+                status.known.take(&certificate.made.found);
+            }
+            check(watch)?;
         }
         watch.progress(1.0);
         Ok(status)
     }
+}
+
+/// The engine, for certificates: its GPUs, or `cpu`.
+fn name_of(engine: &Engine) -> String {
+    let names: Vec<String> = engine.devices().map(|device| device.info().to_string()).collect();
+    if names.is_empty() { "cpu".into() } else { names.join("; ") }
 }
 
 /// Makes a unit: its result, and each job with its verdict.
@@ -244,7 +300,16 @@ fn make(
         }
     }
     let verdicts = stages.run(&jobs, watch)?;
-    let mut made = Made { known: divisors, attempts: jobs.len() as u64, slips: 0, found: Vec::new(), seconds: 0.0 };
+    let mut made = Made {
+        known: divisors,
+        attempts: jobs.len() as u64,
+        slips: 0,
+        found: Vec::new(),
+        seconds: 0.0,
+        device: String::new(),
+        host: warpmp_campaign::host(),
+        at: 0,
+    };
     for ((job, number), verdict) in jobs.iter().zip(owners).zip(&verdicts) {
         match (verdict, &job.method) {
             (Verdict::Divisor { divisor, stage }, Method::Ecm(sigma)) => made.found.push(Found {
@@ -258,6 +323,7 @@ fn make(
         }
     }
     made.seconds = begin.elapsed().as_secs_f64();
+    made.at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
     Ok((made, jobs.into_iter().zip(verdicts).collect()))
 }
 

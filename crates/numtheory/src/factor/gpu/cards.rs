@@ -1,35 +1,36 @@
 //! Several devices of any kinds: the chunks of a stage are dealt to them.
 //!
-//! A device has several workers: while one waits for its kernels, another one brings the next lanes to the device or reads the last ones.
+//! A device has several workers: while one waits for its kernels, others bring the next lanes to the device or read the last ones.
 //! A device that fails is not used any more, and others compute its chunks again.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use num_bigint::BigUint;
 use rayon::prelude::*;
 use warpmp_device::Device;
 
-use super::Gpu;
-use super::kernels::Job;
 use super::kind::Kind;
-use super::second::Slots;
+use super::stages::{End, Task};
+use super::{Gpu, PRODUCTS_PER_SECOND};
 use crate::error::{Error, Result};
+use crate::factor::Bounds;
 use crate::factor::exponent::Exponent;
-use crate::factor::lane::Lane;
+use crate::factor::lane::{Lane, Line};
 use crate::factor::meter::Meter;
 use crate::factor::pairing::Pairing;
 use crate::factor::places::{in_order, places_by};
-use crate::factor::{Bounds, Verdict};
 
-/// Workers of a device.
-pub(super) const WORKERS: usize = 2;
-/// Wide products that a device makes in a second, about. It only decides how many lanes run together.
-const PRODUCTS_PER_SECOND: f64 = 1e13;
-/// Lanes that run together keep a device busy for so long, if they need no more than [`MOST_CHUNKS`].
-const BUSY_SECONDS: f64 = 0.1;
+/// Workers of a device: the host's work on two chunks goes on beside the kernels of a third one.
+pub(super) const WORKERS: usize = 3;
+/// Chunks that run together, if they take little time; if they take long, each worker has one.
 const MOST_CHUNKS: f64 = 8.0;
+/// The products of lanes that run together take so long, as far as the number of chunks allows it.
+const BUSY_SECONDS: f64 = 0.05;
+/// Steps of a lane's progress.
+const STEPS: u64 = 1 << 16;
 
 /// A device that failed.
 #[derive(Clone, Debug)]
@@ -40,11 +41,20 @@ pub struct LostDevice {
     pub error: String,
 }
 
+/// What is called at once with each device that fails.
+pub(in crate::factor) type Tell = Box<dyn Fn(&LostDevice) + Send + Sync>;
+
 /// Devices that compute together: one or more.
-#[derive(Debug)]
 pub(in crate::factor) struct Cards {
-    cards: Vec<Gpu>,
+    gpus: Vec<Gpu>,
     lost: Mutex<BTreeMap<usize, LostDevice>>,
+    tell: Tell,
+}
+
+impl fmt::Debug for Cards {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cards").field("gpus", &self.gpus).field("lost", &self.lost).finish_non_exhaustive()
+    }
 }
 
 /// Lanes that are together on a device.
@@ -55,19 +65,28 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// What a step of this chunk weighs: lanes times the square of their limbs.
+    /// What this chunk weighs.
     fn weight(&self) -> u64 {
-        self.places.len() as u64 * u64::from(self.kind.class.limbs).pow(2)
+        self.places.len() as u64 * self.kind.weight()
     }
 }
 
+/// The lanes of a chunk on each device that is to compute `count` lanes together with the others, where each device has room for so many.
+/// In each round every device has a chunk, so none waits for the others; a chunk has whole warps.
+fn lengths(count: usize, room: &[usize]) -> Vec<usize> {
+    let all: usize = room.iter().sum();
+    let rounds = count.div_ceil(all.max(1)).max(1);
+    let length = |room: &usize| (count * room).div_ceil(rounds * all).next_multiple_of(32).min(*room);
+    room.iter().map(length).collect()
+}
+
 impl Cards {
-    pub(in crate::factor) fn new(devices: Vec<Arc<dyn Device>>) -> Self {
-        Self { cards: devices.into_iter().map(Gpu::new).collect(), lost: Mutex::default() }
+    pub(in crate::factor) fn new(devices: Vec<Arc<dyn Device>>, tell: Tell) -> Self {
+        Self { gpus: devices.into_iter().map(Gpu::new).collect(), lost: Mutex::default(), tell }
     }
 
     pub(in crate::factor) fn devices(&self) -> impl Iterator<Item = &Arc<dyn Device>> {
-        self.cards.iter().map(Gpu::device)
+        self.gpus.iter().map(Gpu::device)
     }
 
     /// The devices that failed.
@@ -78,148 +97,214 @@ impl Cards {
     /// The devices that did not fail.
     fn usable(&self) -> Vec<(usize, &Gpu)> {
         let lost = locked(&self.lost);
-        self.cards.iter().enumerate().filter(|(number, _)| !lost.contains_key(number)).collect()
+        self.gpus.iter().enumerate().filter(|(number, _)| !lost.contains_key(number)).collect()
     }
 
-    /// Notes that a device failed; false if no other one is left.
+    fn is_usable(&self, number: usize) -> bool {
+        !locked(&self.lost).contains_key(&number)
+    }
+
+    /// Notes that a device failed, and tells it at once; false if no other one is left.
     fn lose(&self, number: usize, error: &Error) -> bool {
         let mut lost = locked(&self.lost);
         if lost.contains_key(&number) {
             return true;
         }
-        if lost.len() + 1 == self.cards.len() {
+        if lost.len() + 1 == self.gpus.len() {
             return false;
         }
-        let device = self.cards[number].device().info().to_string();
-        lost.insert(number, LostDevice { device, error: error.to_string() });
+        let device = LostDevice { device: self.gpus[number].device().info().to_string(), error: error.to_string() };
+        lost.insert(number, device.clone());
+        drop(lost);
+        (self.tell)(&device);
         true
     }
 
-    /// The curves modulo integers of so many bits that fill the devices, and keep them busy for a while.
-    pub(in crate::factor) fn lanes(&self, bits: u64, bounds: Bounds) -> usize {
-        let class = Kind::of_word(bits).class;
-        let products = 12.0 * bounds.b1() as f64 + (bounds.b2() - bounds.b1()) as f64 / 8.0;
-        let products = products * 2.0 * f64::from(class.limbs).powi(2);
+    /// Is there no GPU among them?
+    pub(in crate::factor) fn are_simulators(&self) -> bool {
+        self.gpus.iter().all(Gpu::is_simulator)
+    }
+
+    /// The attempts on a line modulo integers of so many bits that fill the devices, and keep them busy for a while.
+    pub(in crate::factor) fn lanes(&self, line: Line, bits: u64, bounds: Bounds) -> usize {
+        let class = Kind::of_new(bits, line).class;
+        // Products for each number up to B1: 1.44 bits of the exponent.
+        let first = match line {
+            Line::Curve => 12.0,
+            Line::Lucas => 2.6,
+            Line::Power => 2.0,
+        };
+        let products = first * bounds.b1() as f64 + (bounds.b2() - bounds.b1()) as f64 / 8.0;
+        let cost = products * class.product();
         let lanes = |gpu: &Gpu| {
-            let lanes = gpu.filling(class);
-            let chunks = BUSY_SECONDS * PRODUCTS_PER_SECOND / (products * lanes as f64);
-            lanes * if gpu.is_simulator() { 1 } else { chunks.clamp(1.0, MOST_CHUNKS) as usize }
+            let lanes = gpu.filling(class, cost);
+            let chunks = BUSY_SECONDS * PRODUCTS_PER_SECOND / (cost * lanes as f64);
+            lanes * if gpu.is_simulator() { 1 } else { chunks.clamp(WORKERS as f64, MOST_CHUNKS) as usize }
         };
         self.usable().into_iter().map(|(_, gpu)| lanes(gpu)).sum()
     }
 
-    /// The first stage of curves.
-    pub(in crate::factor) fn first_stage(
+    /// Both stages of lanes on a line; only the first one if the pairing has no sections.
+    pub(in crate::factor) fn run(
         &self,
+        line: Line,
         lanes: &[&Lane<'_>],
         exponent: &Exponent,
-        meter: &Meter<'_>,
-    ) -> Result<Vec<Verdict>> {
-        let (words, bits) = (exponent.words(), exponent.bits() as u32);
-        let chunks = self.chunks(lanes, true, 0)?;
-        let total = chunks.iter().map(|chunk| chunk.weight() * u64::from(bits)).sum();
-        let work = |gpu: &Gpu, places: &Places| {
-            meter.check()?;
-            gpu.first_stage(lanes, places, (&words, bits), &|bits| {
-                meter.step(places.weight() * u64::from(bits), total);
-                meter.check()
-            })
-        };
-        self.deal(chunks, Job::FIRST, &work)
-    }
-
-    /// The second stage of curves: a divisor of each modulus, none if it is 1. The lanes start at the residues of the first stage.
-    pub(in crate::factor) fn second_stage(
-        &self,
-        lanes: &[&Lane<'_>],
         pairing: &Pairing,
         meter: &Meter<'_>,
-    ) -> Result<Vec<Option<BigUint>>> {
-        let chunks = self.chunks(lanes, false, Slots::of(pairing).all())?;
-        let total = chunks.iter().map(|chunk| chunk.weight() * pairing.sections()).sum();
+    ) -> Result<Vec<End>> {
+        let kinds: Vec<Kind> = lanes.par_iter().map(|lane| Kind::of(lane, line)).collect();
+        let total = kinds.par_iter().map(Kind::weight).sum::<u64>() * STEPS;
+        let task = Task::new(line, exponent, pairing);
         let work = |gpu: &Gpu, places: &Places| {
             meter.check()?;
-            gpu.second_stage(lanes, places, pairing, meter, &|| {
-                meter.step(places.weight(), total);
+            let before = Cell::new(0);
+            gpu.run(&task, lanes, places, meter, &|share| {
+                let done = (share * STEPS as f64) as u64;
+                meter.step(places.weight() * (done - before.replace(done)), total);
                 meter.check()
             })
         };
-        self.deal(chunks, Job::SECOND, &work)
+        self.deal(&kinds, &task, &work)
     }
 
-    /// The chunks of all lanes: of one kind each, and so many that each device has some.
-    fn chunks(&self, lanes: &[&Lane<'_>], first: bool, slots: u32) -> Result<Vec<Places>> {
-        let kinds: Vec<Kind> = lanes.par_iter().map(|lane| Kind::of(lane, first)).collect();
-        let cards = self.usable();
-        let mut chunks = Vec::new();
-        for (kind, places) in places_by(&kinds) {
-            let each = cards.iter().map(|(_, gpu)| gpu.most(kind.class, slots));
-            let most = each.collect::<Result<Vec<usize>>>()?.into_iter().min().unwrap_or(1);
-            // Chunks of equal length: none is nearly empty. A warp is not divided.
-            let count = places.len().div_ceil(most).next_multiple_of(cards.len().max(1));
-            let each = places.len().div_ceil(count).next_multiple_of(32).min(most);
-            chunks.extend(places.chunks(each).map(|places| Places { kind, places: places.to_vec() }));
-        }
-        Ok(chunks)
-    }
-
-    /// Does the chunks on all devices: the results in the order of the lanes.
+    /// Does lanes of these kinds on all devices: the results in the order of the lanes.
     fn deal<T: Send>(
         &self,
-        chunks: Vec<Places>,
-        jobs: &[Job],
+        kinds: &[Kind],
+        task: &Task<'_>,
         work: &(dyn Fn(&Gpu, &Places) -> Result<Vec<T>> + Sync),
     ) -> Result<Vec<T>> {
-        let waiting: Mutex<Vec<usize>> = Mutex::new((0..chunks.len()).rev().collect());
-        let done: Mutex<Vec<Option<Vec<T>>>> = Mutex::new(chunks.iter().map(|_| None).collect());
+        let waiting = Waiting(Mutex::new(places_by(kinds)));
+        let done: Mutex<Vec<(Vec<usize>, Vec<T>)>> = Mutex::default();
         let failure: Mutex<Option<Error>> = Mutex::default();
         let failed = |number: usize, error: Error| match &error {
             Error::Engine(_) if self.lose(number, &error) => {}
             _ => drop(locked(&failure).get_or_insert(error)),
         };
-        let worker = |number: usize, gpu: &Gpu| {
-            while locked(&failure).is_none() {
-                let next = locked(&waiting).pop();
-                let Some(chunk) = next else { return };
-                match work(gpu, &chunks[chunk]) {
-                    Ok(results) => locked(&done)[chunk] = Some(results),
+        let worker = |card: &Ready<'_>| {
+            while locked(&failure).is_none() && self.is_usable(card.number) {
+                let Some(places) = waiting.take(&card.lengths) else { return };
+                match work(card.gpu, &places) {
+                    Ok(results) => locked(&done).push((places.places, results)),
                     Err(error) => {
-                        locked(&waiting).push(chunk);
-                        return failed(number, error);
+                        waiting.put_back(places);
+                        return failed(card.number, error);
                     }
                 }
             }
         };
-        while locked(&failure).is_none() && !locked(&waiting).is_empty() {
-            let cards = self.usable();
-            let kinds: Vec<Kind> = chunks.iter().map(|chunk| chunk.kind).collect();
-            let prepare = |(number, gpu): &(usize, &Gpu)| {
-                gpu.prepare(&kinds, jobs).map_err(|error| failed(*number, error)).is_ok()
+        loop {
+            let counts = waiting.counts();
+            if counts.is_empty() || locked(&failure).is_some() {
+                break;
+            }
+            // The lanes of each kind that a device has room for, as long as no chunk is on it.
+            let prepare = |(number, gpu): (usize, &'_ Gpu)| {
+                let room = gpu.prepare(counts.keys(), task.jobs()).and_then(|()| {
+                    counts
+                        .keys()
+                        .map(|kind| gpu.most(kind.class, task.slots(), task.products * kind.class.product()))
+                        .collect::<Result<Vec<usize>>>()
+                });
+                room.map_err(|error| failed(number, error)).ok().map(|room| (number, room))
             };
-            let ready: Vec<(usize, &Gpu)> = cards.into_par_iter().filter(prepare).collect();
-            let workers = if chunks.len() > ready.len() { WORKERS } else { 1 };
+            let rooms: Vec<(usize, Vec<usize>)> = self.usable().into_par_iter().filter_map(prepare).collect();
+            let mut ready: Vec<Ready<'_>> = rooms
+                .iter()
+                .map(|(number, _)| Ready { number: *number, gpu: &self.gpus[*number], lengths: BTreeMap::new() })
+                .collect();
+            let mut chunks = 0;
+            for (place, (kind, count)) in counts.iter().enumerate() {
+                let room: Vec<usize> = rooms.iter().map(|(_, room)| room[place]).collect();
+                let lengths = lengths(*count, &room);
+                chunks += lengths.iter().max().map_or(0, |longest| count.div_ceil(*longest));
+                for (card, length) in ready.iter_mut().zip(lengths) {
+                    card.lengths.insert(*kind, length);
+                }
+            }
+            let workers = if chunks > ready.len() { WORKERS } else { 1 };
             thread::scope(|scope| {
-                let all = ready.iter().flat_map(|card| [card].repeat(workers));
+                let mut all = ready.iter().flat_map(|card| [card].repeat(workers));
                 // The first worker is this thread.
-                let mut all = all.copied();
                 let own = all.next();
-                for (number, gpu) in all {
-                    scope.spawn(move || worker(number, gpu));
+                for card in all {
+                    scope.spawn(move || worker(card));
                 }
-                if let Some((number, gpu)) = own {
-                    worker(number, gpu);
-                }
+                own.map(worker);
             });
         }
         if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }
-        let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let places = chunks.into_iter().map(|chunk| chunk.places);
-        Ok(in_order(places.zip(done.into_iter().flatten()).collect()))
+        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.sort_by_key(|(places, _)| places.first().copied());
+        Ok(in_order(done))
+    }
+}
+
+/// A device that has its kernels, and the lanes of a chunk of each kind.
+struct Ready<'g> {
+    number: usize,
+    gpu: &'g Gpu,
+    lengths: BTreeMap<Kind, usize>,
+}
+
+/// The lanes of each kind that no device has taken. There is no kind without lanes.
+struct Waiting(Mutex<BTreeMap<Kind, Vec<usize>>>);
+
+impl Waiting {
+    fn counts(&self) -> BTreeMap<Kind, usize> {
+        locked(&self.0).iter().map(|(kind, places)| (*kind, places.len())).collect()
+    }
+
+    /// The next chunk for a device with these lengths.
+    fn take(&self, lengths: &BTreeMap<Kind, usize>) -> Option<Places> {
+        let mut waiting = locked(&self.0);
+        let mut first = waiting.first_entry()?;
+        let (kind, places) = (*first.key(), first.get_mut());
+        let length = lengths.get(&kind).copied().unwrap_or(32);
+        let taken = places.split_off(places.len().saturating_sub(length));
+        if places.is_empty() {
+            first.remove();
+        }
+        Some(Places { kind, places: taken })
+    }
+
+    /// Lanes that a device has not done.
+    fn put_back(&self, Places { kind, places }: Places) {
+        let mut waiting = locked(&self.0);
+        let all = waiting.entry(kind).or_default();
+        all.extend(places);
+        all.sort_unstable();
     }
 }
 
 fn locked<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
     it.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lengths;
+
+    /// A device with little room has short chunks, and the others keep their length.
+    #[test]
+    fn each_device_has_chunks_of_its_own_length() {
+        assert_eq!(lengths(1000, &[4096]), [1024]);
+        assert_eq!(lengths(10_000, &[4096]), [3360]);
+        assert_eq!(lengths(10_000, &[4096, 4096]), [2528, 2528]);
+        assert_eq!(lengths(20_000, &[8192, 32]), [6656, 32]);
+        assert_eq!(lengths(1, &[4096, 32, 64]), [32, 32, 32]);
+        assert_eq!(lengths(0, &[32]), [0]);
+        for count in [1, 33, 1000, 99_999] {
+            for room in [&[64_usize][..], &[32, 96], &[4096, 32, 8192]] {
+                let lengths = lengths(count, room);
+                let each = lengths.iter().zip(room).all(|(length, room)| length <= room && length.is_multiple_of(32));
+                // In so many rounds all lanes are done.
+                let rounds = count.div_ceil(room.iter().sum());
+                assert!(each && lengths.iter().sum::<usize>() * rounds >= count, "{count}: {lengths:?}");
+            }
+        }
+    }
 }

@@ -1,10 +1,11 @@
 //! The lanes of a launch: their rows on the device, and the launches.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use num_bigint::BigUint;
 use rayon::prelude::*;
-use warpmp_device::{Device, Stream};
+use warpmp_device::{Buffer, Device, Stream};
 use warpmp_launch::{Arguments as _, At, RowArguments};
 
 use super::cards::Places;
@@ -12,7 +13,7 @@ use super::kernels::{Class, Job, constant, state};
 use super::memory::Lease;
 use super::{Gpu, columns_words};
 use crate::error::Result;
-use crate::factor::lane::{Lane, Parameter};
+use crate::factor::lane::{Lane, Line, Parameter};
 
 /// Words of a control row.
 const CONTROL: usize = 5;
@@ -39,8 +40,35 @@ pub(super) struct Chunk<'g> {
     pub(super) faults: Vec<usize>,
 }
 
+impl Drop for Chunk<'_> {
+    /// Waits for the work on its memory, which others take then. After an error there may be some.
+    fn drop(&mut self) {
+        // A device that cannot say when its work ends does no work any more.
+        let _ = self.device.synchronize(&self.stream);
+    }
+}
+
 /// Words that all lanes have in common.
-pub(super) struct Common<'g>(pub(super) Lease<'g>);
+pub(super) struct Common<'c> {
+    memory: Lease<'c>,
+    device: &'c Arc<dyn Device>,
+    stream: &'c Stream,
+}
+
+impl Deref for Common<'_> {
+    type Target = Buffer;
+
+    fn deref(&self) -> &Buffer {
+        &self.memory
+    }
+}
+
+impl Drop for Common<'_> {
+    /// As a chunk's.
+    fn drop(&mut self) {
+        let _ = self.device.synchronize(self.stream);
+    }
+}
 
 /// Writes the numbers of a lane as limbs into its row: the modulus, the start, and the number that tells the curve.
 fn write(row: &mut [u32], limbs: usize, lane: &Lane<'_>) {
@@ -62,8 +90,8 @@ fn write(row: &mut [u32], limbs: usize, lane: &Lane<'_>) {
 }
 
 impl<'g> Chunk<'g> {
-    /// Brings the lanes to the device. `slots`: the points of each lane that there is room for; none for a first stage.
-    pub(super) fn new(gpu: &'g Gpu, places: &Places, lanes: &[&Lane<'_>], slots: Option<u32>) -> Result<Self> {
+    /// Brings the lanes to the device. `slots`: the points of each lane that there is room for in a second stage.
+    pub(super) fn new(gpu: &'g Gpu, places: &Places, lanes: &[&Lane<'_>], slots: u32) -> Result<Self> {
         let class = places.kind.class;
         // Whole tiles: the last lane is computed again where there are too few.
         let wanted = places.places.len();
@@ -85,41 +113,52 @@ impl<'g> Chunk<'g> {
             found: rows(1)?,
             status: memory(count as u64)?,
             residue: rows(1)?,
-            columns: memory(columns_words(class, count as u32, slots.unwrap_or(0)))?,
+            columns: memory(columns_words(class, count as u32, slots))?,
             gpu,
             device: gpu.device(),
             class,
             faults: Vec::new(),
         };
         let plain = chunk.upload(&words)?;
-        chunk.launch(Job::Enter, &[&*plain.0, &chunk.constants, &chunk.state, &chunk.found].map(At::from))?;
+        chunk.launch(Job::Enter, &[&*plain, &chunk.constants, &chunk.state, &chunk.found].map(At::from))?;
+        drop(plain);
         if places.kind.suyama {
-            chunk.curves_of_suyama(if slots.is_none() { Job::SuyamaStart } else { Job::SuyamaCurve })?;
+            chunk.curves_of_suyama()?;
         }
-        // The plain numbers are read before their memory is given back.
-        chunk.device.synchronize(&chunk.stream)?;
         Ok(chunk)
     }
 
     /// The curves from Suyama's parameters.
-    fn curves_of_suyama(&mut self, job: Job) -> Result<()> {
+    fn curves_of_suyama(&mut self) -> Result<()> {
         self.launch(Job::SuyamaBottom, &[&*self.constants, &self.total].map(At::from))?;
         self.invert()?;
-        self.launch(job, &[&*self.total, &self.found, &self.constants, &self.status].map(At::from))?;
+        self.launch(Job::SuyamaStart, &[&*self.total, &self.found, &self.constants, &self.status].map(At::from))?;
         let statuses = self.words(&self.status, self.wanted)?;
         self.faults = (0..self.wanted).into_par_iter().filter(|place| statuses[*place] != 0).collect();
         Ok(())
     }
 
+    /// The residues of the first stage become the starts of the second one.
+    pub(super) fn restart(&mut self) -> Result<()> {
+        if self.class.line == Line::Power {
+            let words = (self.lanes * self.class.limbs) as usize;
+            self.device.copy(&self.stream, &self.residue, 0, &self.total, 0, words)?;
+            self.invert()?;
+        }
+        self.launch(Job::Restart, &[&*self.residue, &self.total, &self.constants, &self.found].map(At::from))?;
+        self.class = self.class.after();
+        Ok(())
+    }
+
     /// Words for all lanes.
-    pub(super) fn upload(&self, words: &[u32]) -> Result<Common<'g>> {
-        let buffer = self.gpu.memory.take(4 * words.len().max(1) as u64)?;
-        self.device.upload(&self.stream, words, &buffer, 0)?;
-        Ok(Common(buffer))
+    pub(super) fn upload(&self, words: &[u32]) -> Result<Common<'_>> {
+        let memory = self.gpu.memory.take(4 * words.len().max(1) as u64)?;
+        self.device.upload(&self.stream, words, &memory, 0)?;
+        Ok(Common { memory, device: self.device, stream: &self.stream })
     }
 
     /// A control row.
-    pub(super) fn control(&self, words: [u32; CONTROL]) -> Result<Common<'g>> {
+    pub(super) fn control(&self, words: [u32; CONTROL]) -> Result<Common<'_>> {
         self.upload(&words)
     }
 

@@ -3,12 +3,9 @@
 use std::time::{Duration, Instant};
 
 use num_bigint::BigUint;
-use rayon::prelude::*;
 use warpmp_launch::At;
 
-use super::Gpu;
-use super::cards::Places;
-use super::chunk::{Chunk, PIECE, is_one};
+use super::chunk::{Chunk, is_one};
 use super::kernels::Job;
 use crate::error::Result;
 use crate::factor::curve::{Curve, no_group};
@@ -50,30 +47,8 @@ impl Ends {
     }
 }
 
-impl Gpu {
-    /// The first stage of a chunk: points become multiples by the exponent, words and bits.
-    pub(super) fn first_stage(
-        &self,
-        lanes: &[&Lane<'_>],
-        places: &Places,
-        exponent: (&[u32], u32),
-        each: &dyn Fn(u32) -> Result<()>,
-    ) -> Result<Vec<Verdict>> {
-        let chunk = Chunk::new(self, places, lanes, None)?;
-        chunk.ladder(exponent, each)?;
-        let ends = chunk.ends()?;
-        let lane = |place: usize| lanes[places.places[place]];
-        let verdicts = places.places.par_iter().enumerate().with_min_len(PIECE);
-        let mut verdicts: Vec<Verdict> = verdicts.map(|(place, _)| ends.verdict(place, lane(place).n)).collect();
-        for &place in &chunk.faults {
-            verdicts[place] = fault(lane(place));
-        }
-        Ok(verdicts)
-    }
-}
-
 /// The verdict of a lane whose parameter gives no curve: the processor repeats the computation.
-fn fault(lane: &Lane<'_>) -> Verdict {
+pub(super) fn fault(lane: &Lane<'_>) -> Verdict {
     match &lane.parameter {
         Parameter::Suyama(sigma) => match Curve::of(sigma, lane.n) {
             Err(reason) => no_group(reason, lane.n),
@@ -84,8 +59,8 @@ fn fault(lane: &Lane<'_>) -> Verdict {
 }
 
 impl Chunk<'_> {
-    /// The ladder of an exponent in slices; `each` gets the bits of a slice.
-    pub(super) fn ladder(&self, (words, bits): (&[u32], u32), each: impl Fn(u32) -> Result<()>) -> Result<()> {
+    /// The ladder of an exponent, words and bits, in slices; `each` gets the bits that are left.
+    pub(super) fn ladder(&self, (words, bits): (&[u32], u32), mut each: impl FnMut(u32) -> Result<()>) -> Result<()> {
         let words = self.upload(words)?;
         let (mut left, mut slice) = (bits, FIRST_BITS);
         let mut begins = 1;
@@ -93,13 +68,13 @@ impl Chunk<'_> {
             let bits = slice.min(left);
             let start = Instant::now();
             let control = self.control([left, bits, begins, 0, 0])?;
-            self.launch(Job::Ladder, &[&*self.constants, &control.0, &words.0, &self.state].map(At::from))?;
+            self.launch(Job::Ladder, &[&*self.constants, &control, &words, &self.state].map(At::from))?;
             self.device.synchronize(&self.stream)?;
             let ratio = SLICE.as_secs_f64() / start.elapsed().as_secs_f64().max(1e-6);
             slice = (f64::from(bits) * ratio.clamp(0.25, 4.0)).clamp(1.0, 1e9) as u32;
             left -= bits;
             begins = 0;
-            each(bits)?;
+            each(left)?;
         }
         Ok(())
     }

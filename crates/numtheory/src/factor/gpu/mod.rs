@@ -1,4 +1,4 @@
-//! Both stages of elliptic curves on a device: a GPU or the simulator.
+//! Both stages of all methods on a device: a GPU or the simulator.
 //!
 //! ```text
 //! cards.rs   several devices: the chunks of a stage are dealt to them
@@ -6,6 +6,7 @@
 //! memory.rs  memory of chunks, kept for the next ones
 //! chunk.rs   the lanes of a launch: their rows on the device, and the launches
 //! first.rs   ladders in slices, checks, inverses
+//! stages.rs  both stages of a chunk
 //! second.rs  baby steps, giant steps and pairs, block by block
 //! kernels/   the kernels
 //! ```
@@ -21,6 +22,7 @@ mod kernels;
 mod kind;
 mod memory;
 mod second;
+mod stages;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +33,7 @@ use rayon::prelude::*;
 use warpmp_device::{Device, Kind, Module};
 use warpmp_launch::{Geometry, Spec as _};
 
+use super::lane::Line;
 use super::pairing::{Counts, Pairing};
 use crate::error::Result;
 pub(super) use cards::Cards;
@@ -39,9 +42,13 @@ use cards::WORKERS;
 use kernels::{Class, Job, Kernel, SLOT_WORDS, constant, state};
 use memory::Memory;
 use second::Slots;
+pub(super) use stages::End;
 
-/// Threads of a chunk at the least, so that the host's part is small.
-const LEAST_THREADS: u32 = 1 << 18;
+/// Wide products that a device makes in a second, at the most. It only decides how many lanes run together.
+const PRODUCTS_PER_SECOND: f64 = 1e13;
+/// The products of a chunk take so long at the least, unless they are more than so many times those that fill the device.
+const CHUNK_SECONDS: f64 = 0.01;
+const MOST_WAVES: f64 = 4.0;
 
 /// The longest moduli.
 pub(super) const MOST_BITS: u64 = Class::MOST_BITS;
@@ -70,8 +77,9 @@ impl Gpu {
         self.device.info().kind == Kind::Sim
     }
 
-    /// As many lanes as the multiprocessors hold, in whole blocks; several times where they take little time.
-    fn filling(&self, class: Class) -> usize {
+    /// As many lanes as the multiprocessors hold, in whole blocks; several times as many where they take little time, so that the host's part
+    /// is small. `cost`: wide products of a lane.
+    fn filling(&self, class: Class, cost: f64) -> usize {
         let layout = class.layout();
         let info = self.device.info();
         let threads = match info.kind {
@@ -82,27 +90,28 @@ impl Gpu {
                 let block = 32 * layout.warps;
                 let blocks = info.registers_per_multiprocessor / (registers * block);
                 let held = blocks.clamp(1, info.threads_per_multiprocessor / block) * block * info.multiprocessors;
-                held * (LEAST_THREADS / held).max(1)
+                let seconds = cost * f64::from(held / layout.group) / PRODUCTS_PER_SECOND;
+                held * (CHUNK_SECONDS / seconds).clamp(1.0, MOST_WAVES) as u32
             }
         };
         (threads / layout.group).next_multiple_of(32) as usize
     }
 
-    /// The lanes of a class in a chunk, each with so many slots for points.
-    fn most(&self, class: Class, slots: u32) -> Result<usize> {
-        let fitting = self.memory.free_bytes()? / (2 * WORKERS as u64) / lane_bytes(class, slots);
-        Ok((fitting as usize / 32 * 32).clamp(32, self.filling(class)))
+    /// The lanes of a class in a chunk, each with so many slots for points. All workers have chunks at the same time.
+    fn most(&self, class: Class, slots: u32, cost: f64) -> Result<usize> {
+        let fitting = self.memory.free_bytes()? / (WORKERS as u64 + 1) / lane_bytes(class, slots);
+        Ok((fitting as usize / 32 * 32).clamp(32, self.filling(class, cost)))
     }
 
-    /// Loads the kernels of a stage for all kinds of lanes: a driver compiles several at a time.
-    fn prepare(&self, kinds: &[kind::Kind], jobs: &[Job]) -> Result<()> {
-        let kinds: BTreeSet<&kind::Kind> = kinds.iter().collect();
+    /// Loads the kernels of both stages for all kinds of lanes: a driver compiles several at a time.
+    fn prepare<'k>(&self, kinds: impl Iterator<Item = &'k kind::Kind>, [first, second]: [&[Job]; 2]) -> Result<()> {
         let of_kind = |kind: &kind::Kind| {
             let (class, suyama) = (kind.class, kind.suyama);
-            let needed = jobs.iter().filter(move |job| suyama || !Job::OF_SUYAMA.contains(job));
-            needed.map(move |job| (*job, class)).collect::<Vec<(Job, Class)>>()
+            let first = first.iter().filter(move |job| suyama || !Job::OF_SUYAMA.contains(job));
+            let first = first.map(move |job| (*job, class));
+            first.chain(second.iter().map(move |job| (*job, class.after()))).collect::<Vec<(Job, Class)>>()
         };
-        let kernels: Vec<(Job, Class)> = kinds.into_iter().flat_map(of_kind).collect();
+        let kernels: BTreeSet<(Job, Class)> = kinds.flat_map(of_kind).collect();
         kernels.par_iter().try_for_each(|(job, class)| self.kernel(*job, *class).map(drop))
     }
 
@@ -121,14 +130,15 @@ impl Gpu {
 
 /// All kernels for moduli of so many bits.
 pub(super) fn kernels(bits: u64) -> Vec<warpmp_kernel::ir::Kernel> {
-    let stages = [true, false].into_iter().flat_map(|word| {
-        let class = move |two| Class::of(bits, word, two);
-        let first = Job::FIRST.iter().map(move |job| (*job, class(true)));
-        first.chain(Job::SECOND.iter().map(move |job| (*job, class(false))))
-    });
-    let of_suyama = Job::OF_SUYAMA.iter().map(|job| (*job, Class::of(bits, false, false)));
-    let stages = stages.filter(|(job, _)| !Job::OF_SUYAMA.contains(job)).chain(of_suyama);
-    stages.map(|(job, class)| Kernel { job, class }.build(0)).collect()
+    let word = Class::of(bits, true, true);
+    let lines = [Class::of(bits, false, false), Class::of_line(bits, Line::Power), Class::of_line(bits, Line::Lucas)];
+    let of_class = |class: Class| {
+        let first = Job::first(class.line).iter().map(move |job| (*job, class));
+        first.chain(Job::second(class.line).iter().map(move |job| (*job, class.after())))
+    };
+    let of_words = of_class(word).filter(|(job, _)| !Job::OF_SUYAMA.contains(job));
+    let all: BTreeSet<(Job, Class)> = of_words.chain(lines.into_iter().flat_map(of_class)).collect();
+    all.into_iter().map(|(job, class)| Kernel { job, class }.build(0)).collect()
 }
 
 /// What a curve of the third family costs on a device.
@@ -166,11 +176,10 @@ pub(super) fn costs(bits: u64, counts: Counts) -> DeviceCosts {
     }
 }
 
-/// Bytes of a curve on a device in the first stage, and in the second.
-pub(super) fn bytes(bits: u64, pairing: &Pairing) -> [u64; 2] {
-    let class = Class::of(bits, true, true);
-    let slots = if pairing.sections() == 0 { 0 } else { Slots::of(pairing).all() };
-    [0, slots].map(|slots| lane_bytes(class, slots))
+/// Bytes of a curve on a device.
+pub(super) fn bytes(bits: u64, pairing: &Pairing) -> u64 {
+    let slots = if pairing.sections() == 0 { 0 } else { Slots::of(Line::Curve, pairing).all() };
+    lane_bytes(Class::of(bits, true, true), slots)
 }
 
 /// Bytes of a lane with so many slots for points.

@@ -2,35 +2,35 @@
 
 use std::collections::VecDeque;
 
-use num_bigint::BigUint;
-use rayon::prelude::*;
 use warpmp_launch::At;
 
-use super::Gpu;
-use super::cards::Places;
-use super::chunk::{Chunk, Common, PIECE, is_one};
+use super::chunk::{Chunk, Common};
 use super::kernels::{Job, state};
 use crate::error::Result;
-use crate::factor::lane::Lane;
+use crate::factor::lane::Line;
 use crate::factor::meter::Meter;
 use crate::factor::pairing::{Pairing, Section};
 
 /// Giant steps that share an inversion.
 const BLOCK: usize = 64;
 
-/// The slots of a lane's points: `x` of the baby steps, then `X`, `Z` and products of the points that are normalised.
+/// The slots of a lane's points: `x` of the baby steps, then `X`, `Z` and products of the points that are normalised. Values of a sequence
+/// are not.
 #[derive(Clone, Copy)]
 pub(super) struct Slots {
     babies: u32,
+    /// Are points normalised?
+    normal: bool,
 }
 
 impl Slots {
-    pub(super) fn of(pairing: &Pairing) -> Self {
-        Self { babies: pairing.babies.len() as u32 }
+    pub(super) fn of(line: Line, pairing: &Pairing) -> Self {
+        Self { babies: pairing.babies.len() as u32, normal: line == Line::Curve }
     }
 
     pub(super) fn all(self) -> u32 {
-        self.babies + (2 * self.babies).max(3 * BLOCK as u32)
+        let block = BLOCK as u32;
+        self.babies + if self.normal { (2 * self.babies).max(3 * block) } else { block }
     }
 
     /// The control row for the baby steps.
@@ -45,19 +45,17 @@ impl Slots {
     }
 }
 
-impl Gpu {
-    /// The second stage of a chunk: a divisor of each modulus, none if it is 1. `each` is called after each section.
+impl Chunk<'_> {
+    /// The second stage after the first one: a divisor of each modulus as limbs, 1 if there is none. `each` gets the number of sections that
+    /// are done.
     pub(super) fn second_stage(
-        &self,
-        lanes: &[&Lane<'_>],
-        places: &Places,
+        &mut self,
         pairing: &Pairing,
         meter: &Meter<'_>,
-        each: &dyn Fn() -> Result<()>,
-    ) -> Result<Vec<Option<BigUint>>> {
-        let slots = Slots::of(pairing);
-        let chunk = Chunk::new(self, places, lanes, Some(slots.all()))?;
-        let mut walk = Walk::new(&chunk, pairing, slots)?;
+        mut each: impl FnMut(u64) -> Result<()>,
+    ) -> Result<Vec<u32>> {
+        self.restart()?;
+        let mut walk = Walk::new(self, pairing)?;
         let mut section = pairing.section(0);
         for number in 0..pairing.sections() {
             let more = number + 1 < pairing.sections();
@@ -69,7 +67,7 @@ impl Gpu {
             if !more {
                 walk.rest(meter)?;
             }
-            each()?;
+            each(number + 1)?;
         }
         walk.divisors()
     }
@@ -80,7 +78,7 @@ struct Walk<'c, 'g> {
     chunk: &'c Chunk<'g>,
     slots: Slots,
     /// The control row of a whole block.
-    control: Common<'g>,
+    control: Common<'c>,
     /// The giant steps that are not done, and the baby steps that each meets. The first of them is `next`.
     waiting: VecDeque<Vec<u32>>,
     next: u64,
@@ -88,11 +86,12 @@ struct Walk<'c, 'g> {
 
 impl<'c, 'g> Walk<'c, 'g> {
     /// The baby steps, and the first giant steps.
-    fn new(chunk: &'c Chunk<'g>, pairing: &Pairing, slots: Slots) -> Result<Self> {
+    fn new(chunk: &'c Chunk<'g>, pairing: &Pairing) -> Result<Self> {
+        let slots = Slots::of(chunk.class.line, pairing);
         let before = [&1].into_iter().chain(&pairing.babies);
         let gaps: Vec<u32> = before.zip(&pairing.babies).map(|(one, other)| ((other - one) / 2) as u32).collect();
         let (control, gaps) = (chunk.control(slots.of_babies())?, chunk.upload(&gaps)?);
-        let rows = [&*chunk.constants, &control.0, &gaps.0, &chunk.columns, &chunk.state].map(At::from);
+        let rows = [&*chunk.constants, &control, &gaps, &chunk.columns, &chunk.state].map(At::from);
         chunk.launch(Job::Babies, &rows)?;
         chunk.normalise(&control)?;
         // Sections begin with the giant step below their first prime.
@@ -104,7 +103,7 @@ impl<'c, 'g> Walk<'c, 'g> {
             let exponent = chunk.upload(&[multiple as u32, (multiple >> 32) as u32])?;
             let bits = u64::BITS - multiple.leading_zeros();
             let control = chunk.control([bits, bits, 1, 0, 0])?;
-            let [constants, control, exponent] = [&*chunk.constants, &control.0, &exponent.0].map(At::from);
+            let [constants, control, exponent] = [&*chunk.constants, &control, &exponent].map(At::from);
             chunk.launch(Job::Ladder, &[constants, control, exponent, chunk.state_from(number)])?;
             chunk.device.synchronize(&chunk.stream)?;
         }
@@ -150,10 +149,10 @@ impl<'c, 'g> Walk<'c, 'g> {
         for (&start, &length) in starts.iter().zip(lengths) {
             meter.check()?;
             if length == BLOCK {
-                self.block(&self.control, At::word(&pairs.0, start))?;
+                self.block(&self.control, At::word(&pairs, start))?;
             } else {
                 let control = self.chunk.control(self.slots.of_giants(length as u32))?;
-                self.block(&control, At::word(&pairs.0, start))?;
+                self.block(&control, At::word(&pairs, start))?;
             }
         }
         Ok(())
@@ -162,32 +161,33 @@ impl<'c, 'g> Walk<'c, 'g> {
     /// A block of giant steps and their pairs.
     fn block(&self, control: &Common<'_>, pairs: At<'_>) -> Result<()> {
         let chunk = self.chunk;
-        chunk.launch(Job::Giants, &[&*chunk.constants, &control.0, &chunk.columns, &chunk.state].map(At::from))?;
+        chunk.launch(Job::Giants, &[&*chunk.constants, control, &chunk.columns, &chunk.state].map(At::from))?;
         chunk.normalise(control)?;
         let [constants, words, columns, state] =
-            [&*chunk.constants, &control.0, &chunk.columns, &chunk.state].map(At::from);
+            [&*chunk.constants, control, &chunk.columns, &chunk.state].map(At::from);
         chunk.launch(Job::Pairs, &[constants, words, pairs, columns, state])?;
         Ok(chunk.device.synchronize(&chunk.stream)?)
     }
 
-    /// A divisor of each modulus; none if it is 1.
-    fn divisors(self) -> Result<Vec<Option<BigUint>>> {
+    /// A divisor of each modulus, as limbs.
+    fn divisors(self) -> Result<Vec<u32>> {
         let chunk = self.chunk;
         chunk.launch(Job::Product, &[&*chunk.constants, &chunk.state, &chunk.total].map(At::from))?;
         chunk.invert()?;
-        let found = chunk.numbers(&chunk.found)?;
-        let divisor = |limbs: &[u32]| (!is_one(limbs)).then(|| BigUint::from_slice(limbs));
-        Ok(found.par_chunks(chunk.class.limbs as usize).with_min_len(PIECE).map(divisor).collect())
+        chunk.numbers(&chunk.found)
     }
 }
 
 impl Chunk<'_> {
-    /// `X/Z` of the points that a control row names, with one inversion.
+    /// `X/Z` of the points that a control row names, with one inversion; nothing for values of a sequence.
     fn normalise(&self, control: &Common<'_>) -> Result<()> {
-        let rows = [&*self.constants, &control.0, &self.columns, &self.total].map(At::from);
+        if self.class.line != Line::Curve {
+            return Ok(());
+        }
+        let rows = [&*self.constants, control, &self.columns, &self.total].map(At::from);
         self.launch(Job::Denominators, &rows)?;
         self.invert()?;
-        let rows = [&*self.constants, &control.0, &self.columns, &self.total, &self.state].map(At::from);
+        let rows = [&*self.constants, control, &self.columns, &self.total, &self.state].map(At::from);
         self.launch(Job::Normalise, &rows)
     }
 }

@@ -3,10 +3,16 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use num_bigint::BigUint;
-use warpmp_device::{SimConfig, open_cuda, open_sim, open_sim_with};
+use warpmp_device::{
+    DeviceInfo, Error as DeviceError, Kind as DeviceKind, Result as DeviceResult, SimConfig, open_cuda, open_sim,
+    open_sim_with,
+};
 use warpmp_kernel::ir::{Int, Op};
+use warpmp_launch::At;
+use warpmp_testkit::changed::{Call, Changed, Changes};
 use warpmp_testkit::gpu;
 
 use super::cards::Places;
@@ -14,7 +20,7 @@ use super::chunk::Chunk;
 use super::kind::Kind;
 use super::*;
 use crate::factor::exponent::Exponent;
-use crate::factor::lane::{Lane, Parameter, TWO};
+use crate::factor::lane::{Lane, Line, Parameter, TWO};
 use crate::factor::tests::{Known, expected, known};
 use crate::factor::{Bounds, Engine, Family, Job, Method, Sigma, Stage, Verdict, run, run_on};
 
@@ -40,9 +46,71 @@ fn rows_are_as_known(engine: &Engine, rows: &[Known]) {
     }
 }
 
+/// The rows of P−1 and P+1.
+fn sequences(bits: u64, most_b1: u64) -> Vec<Known> {
+    let is_sequence = |row: &Known| matches!(row.job.method, Method::Pm1 | Method::Pp1) && row.bounds.b1() <= most_b1;
+    known(bits).into_iter().filter(is_sequence).collect()
+}
+
 #[test]
 fn known_answers_on_the_simulator() {
     rows_are_as_known(&sim(), &curves(80, 300));
+    let rows = sequences(256, 2000);
+    let count = |method: &Method| rows.iter().filter(|row| row.job.method == *method).count();
+    assert!(count(&Method::Pm1) > 0 && count(&Method::Pp1) > 0);
+    rows_are_as_known(&sim(), &rows);
+}
+
+/// P−1 and P+1 beside curves, in any number, from new starts and from residues: as the cores have them.
+#[test]
+fn powers_and_sequences() {
+    let primes = [1009_u32 * 10_007, 2003 * 3001, 65_537, 99_991 * 1009].map(BigUint::from);
+    let filled = [64_u32, 96, 128, 131].map(|bits| (BigUint::from(1_u32) << bits) - 1_u32);
+    let known: Vec<BigUint> = sequences(200, u64::MAX).into_iter().map(|row| row.job.n).collect();
+    let numbers: Vec<BigUint> = primes.into_iter().chain(filled).chain(known).collect();
+    let of_number = |n: &BigUint| {
+        let start = |it: u32| BigUint::from(it);
+        [Job::pm1(n.clone(), start(3)), Job::pp1(n.clone(), start(5)), Job::pm1(n.clone(), n - 2_u32)]
+            .into_iter()
+            .chain([Job::ecm(n.clone(), "3:11".parse().unwrap()), Job::pp1(n.clone(), start(7))])
+            .collect::<Vec<Job>>()
+    };
+    let jobs: Vec<Job> = numbers.iter().flat_map(of_number).collect();
+    let mut stages = [0; 3];
+    for lanes in [1, 31, 33] {
+        let jobs: Vec<Job> = jobs.iter().cycle().take(lanes).cloned().collect();
+        verdicts_agree(&jobs, [60, 900]);
+    }
+    for (job, verdict) in jobs.iter().zip(verdicts_agree(&jobs, [30, 4000])) {
+        match verdict {
+            Verdict::Divisor { stage: Stage::First, .. } => stages[0] += 1,
+            Verdict::Divisor { stage: Stage::Second, .. } => stages[1] += 1,
+            Verdict::Whole(_) => stages[2] += 1,
+            Verdict::Nothing(residue) if !matches!(job.method, Method::Ecm(_)) => {
+                let goes_on = Job { start: Some(residue), done: 30, ..job.clone() };
+                verdicts_agree(&[goes_on], [100, 500]);
+            }
+            _ => {}
+        }
+    }
+    assert!(stages.iter().all(|count| *count > 0), "{stages:?}");
+    // Groups of lanes, with bits to spare and without.
+    for bits in [513_u64, 640, 1024] {
+        let n = (BigUint::from(1_u32) << bits) - 105_u32;
+        verdicts_agree(&[Job::pm1(n.clone(), 3_u32.into()), Job::pp1(n, 5_u32.into())], [11, 100]);
+    }
+}
+
+/// A GPU computes P−1 and P+1 where there are many of them together.
+#[test]
+fn few_sequences_stay_on_the_cores() {
+    let on_gpu = |attempts: usize| {
+        let device = Failing::gpu(Fault::Launch(usize::MAX));
+        let jobs = vec![Job::pm1(modulus(64), 3_u32.into()); attempts];
+        run_on(&Engine::on(device.clone()), &jobs, Bounds::new(5, 0).unwrap(), &()).unwrap();
+        device.changes.launches.load(Ordering::SeqCst) > 0
+    };
+    assert!(!on_gpu(Engine::LEAST_SEQUENCES - 1) && on_gpu(Engine::LEAST_SEQUENCES));
 }
 
 /// All rows, and all curves of a launch that has many lanes of each width.
@@ -51,6 +119,12 @@ fn known_answers_on_a_gpu() {
     let Some(device) = gpu::or_skip(open_cuda(0)) else { return };
     let engine = Engine::on(device);
     rows_are_as_known(&engine, &curves(u64::MAX, u64::MAX));
+    // A GPU takes many together.
+    for row in sequences(u64::MAX, 100_000) {
+        let many = vec![row.job.clone(); Engine::LEAST_SEQUENCES];
+        let verdicts = run_on(&engine, &many, row.bounds, &()).unwrap();
+        assert!(verdicts.iter().all(|verdict| *verdict == expected(&row)), "{:?}: {:?}", row.job, verdicts[0]);
+    }
     let bounds = Bounds::new(2000, 100_000).unwrap();
     let jobs: Vec<Job> = curves(u64::MAX, u64::MAX).into_iter().map(|row| row.job).collect();
     let many: Vec<Job> = jobs.iter().flat_map(|job| sigmas(job, 33)).collect();
@@ -142,8 +216,8 @@ fn modulus(bits: u64) -> BigUint {
 /// A chunk of lanes after a ladder.
 fn chunk<'g>(gpu: &'g Gpu, n: &BigUint, count: usize, exponent: &Exponent) -> Chunk<'g> {
     let lane = Lane { n, parameter: Parameter::Word(7), x: Cow::Borrowed(&TWO) };
-    let places = Places { kind: Kind::of(&lane, true), places: (0..count).collect() };
-    let chunk = Chunk::new(gpu, &places, &vec![&lane; count], None).unwrap();
+    let places = Places { kind: Kind::of(&lane, Line::Curve), places: (0..count).collect() };
+    let chunk = Chunk::new(gpu, &places, &vec![&lane; count], 0).unwrap();
     gpu.device.reset_counters();
     chunk.ladder((&exponent.words(), exponent.bits() as u32), |_| Ok(())).unwrap();
     chunk
@@ -169,6 +243,31 @@ fn a_planted_slip_is_found() {
                 let is_sound = ends.statuses[place] == 0;
                 assert_eq!(is_sound, place != slipped, "{bits} bits, number {number}, lane {place}");
                 assert_eq!(ends.verdict(place, &n) != Verdict::Slipped, is_sound);
+            }
+            chunk.device.upload(&chunk.stream, &kept, &chunk.state, word).unwrap();
+        }
+    }
+}
+
+/// The same for a sequence of Lucas.
+#[test]
+fn a_planted_slip_of_a_sequence_is_found() {
+    let gpu = Gpu::new(open_sim());
+    for bits in [64, 60] {
+        let n = modulus(bits);
+        let lane = Lane::new(&n, BigUint::ZERO, Cow::Owned(BigUint::from(5_u32)));
+        let places = Places { kind: Kind::of(&lane, Line::Lucas), places: (0..33).collect() };
+        let chunk = Chunk::new(&gpu, &places, &[&lane; 33], 0).unwrap();
+        let exponent = Exponent::new(1, 20);
+        chunk.ladder((&exponent.words(), exponent.bits() as u32), |_| Ok(())).unwrap();
+        for (slipped, number) in [(4, state::HERE), (11, state::AFTER)] {
+            let word = slipped * (state::COUNT * 2) as usize + 2 * number as usize;
+            let mut kept = [0];
+            chunk.device.download(&chunk.stream, &chunk.state, word, &mut kept).unwrap();
+            chunk.device.upload(&chunk.stream, &[kept[0] ^ 16], &chunk.state, word).unwrap();
+            let ends = chunk.ends().unwrap();
+            for place in 0..33 {
+                assert_eq!(ends.statuses[place] == 0, place != slipped, "{bits} bits, number {number}, lane {place}");
             }
             chunk.device.upload(&chunk.stream, &kept, &chunk.state, word).unwrap();
         }
@@ -209,13 +308,155 @@ fn several_devices() {
     // Its memory is too small for a chunk.
     let config = SimConfig { memory_bytes: 4096, ..SimConfig::default() };
     let small = || open_sim_with(&config);
-    let one_fails = Engine::on_all(vec![small(), open_sim()]);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let tell = {
+        let told = told.clone();
+        move |lost: &LostDevice| told.lock().unwrap().push(lost.error.clone())
+    };
+    let one_fails = Engine::telling(vec![small(), open_sim()], tell);
     for _ in 0..2 {
         assert_eq!(run_on(&one_fails, &jobs, bounds, &()).unwrap(), expected);
         assert_eq!(one_fails.lost().len(), 1);
+        // It is told once, when it happens.
+        assert_eq!(*told.lock().unwrap(), [one_fails.lost()[0].error.clone()]);
     }
     let all_fail = Engine::on_all(vec![small(), small()]);
     assert!(matches!(run_on(&all_fail, &jobs, bounds, &()), Err(crate::Error::Engine(_))));
+}
+
+/// A device that fails loses its work to the other one, whatever call fails; from then on it gets nothing.
+#[test]
+fn a_device_that_fails_gets_nothing_more() {
+    let jobs: Vec<Job> = curves(64, 300).into_iter().flat_map(|row| sigmas(&row.job, 700)).collect();
+    let bounds = Bounds::new(10, 60).unwrap();
+    let expected = run(&jobs, bounds, &()).unwrap();
+    for fault in [Fault::FreeBytes, Fault::Launch(0), Fault::Launch(9)] {
+        let failing = Failing::open(fault);
+        let engine = Engine::on_all(vec![failing.clone(), open_sim()]);
+        assert_eq!(run_on(&engine, &jobs, bounds, &()).unwrap(), expected, "{fault:?}");
+        assert_eq!(engine.lost().len(), 1, "{fault:?}");
+        // Another worker may have been on its way to a chunk.
+        let after = failing.changes.streams_after.load(Ordering::SeqCst);
+        assert!(after < cards::WORKERS, "{after} chunks after {fault:?}");
+    }
+}
+
+/// A chunk waits for its work before others get its memory.
+#[test]
+fn a_chunk_waits_for_its_work() {
+    let device = Failing::open(Fault::Launch(2));
+    let gpu = Gpu::new(device.clone());
+    let n = modulus(64);
+    let lane = Lane { n: &n, parameter: Parameter::Word(7), x: Cow::Borrowed(&TWO) };
+    let places = Places { kind: Kind::of(&lane, Line::Curve), places: vec![0] };
+    let chunk = Chunk::new(&gpu, &places, &[&lane], 0).unwrap();
+    let product = [&*chunk.constants, &chunk.state, &chunk.total].map(At::from);
+    assert!(chunk.launch(kernels::Job::Product, &product).is_ok());
+    assert!(chunk.invert().is_err());
+    assert_ne!(device.changes.pending.load(Ordering::SeqCst), 0);
+    drop(chunk);
+    assert_eq!(device.changes.pending.load(Ordering::SeqCst), 0);
+}
+
+/// A call that fails once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    FreeBytes,
+    /// The launch after so many.
+    Launch(usize),
+}
+
+/// The simulator, with a call that fails.
+#[derive(Debug)]
+struct Failing {
+    fault: Fault,
+    launches: AtomicUsize,
+    has_failed: AtomicBool,
+    /// Streams that were made after the failure.
+    streams_after: AtomicUsize,
+    /// Launches for which nobody has waited.
+    pending: AtomicUsize,
+}
+
+impl Failing {
+    fn device(fault: Fault) -> Changed<Self> {
+        let [launches, streams_after, pending] = [(); 3].map(|()| AtomicUsize::new(0));
+        Changed::new(open_sim(), Self { fault, launches, has_failed: AtomicBool::new(false), streams_after, pending })
+    }
+
+    fn open(fault: Fault) -> Arc<Changed<Self>> {
+        Arc::new(Self::device(fault))
+    }
+
+    /// It says that it is a GPU.
+    fn gpu(fault: Fault) -> Arc<Changed<Self>> {
+        let gpu = |info| DeviceInfo { kind: DeviceKind::Cuda, multiprocessors: 1, ..info };
+        Arc::new(Self::device(fault).described(gpu))
+    }
+
+    fn fails(&self, call: Call) -> DeviceResult<()> {
+        if self.has_failed.swap(true, Ordering::SeqCst) {
+            return Ok(());
+        }
+        Err(DeviceError::DeviceLost { call: call.name(), code: "CUDA_ERROR_ILLEGAL_ADDRESS".into() })
+    }
+}
+
+impl Changes for Failing {
+    fn before(&self, call: Call) -> DeviceResult<()> {
+        match call {
+            Call::FreeBytes if self.fault == Fault::FreeBytes => self.fails(call)?,
+            Call::Stream => {
+                let after = usize::from(self.has_failed.load(Ordering::SeqCst));
+                self.streams_after.fetch_add(after, Ordering::SeqCst);
+            }
+            Call::Launch => {
+                if self.fault == Fault::Launch(self.launches.fetch_add(1, Ordering::SeqCst)) {
+                    self.fails(call)?;
+                }
+                self.pending.fetch_add(1, Ordering::SeqCst);
+            }
+            Call::Synchronize => self.pending.store(0, Ordering::SeqCst),
+            Call::FreeBytes
+            | Call::Alloc
+            | Call::Load
+            | Call::Upload
+            | Call::Download
+            | Call::UploadPinned
+            | Call::DownloadPinned
+            | Call::Copy
+            | Call::Fill => {}
+        }
+        Ok(())
+    }
+}
+
+/// A bit of P+1 takes a product and a square, a bit of P−1 a square, and a product if it is set.
+#[test]
+fn wide_products_of_a_bit_of_a_sequence() {
+    let gpu = Gpu::new(open_sim());
+    let exponent = Exponent::new(1, 30);
+    let set = (0..exponent.bits()).filter(|place| exponent.bit(*place)).count() as u64;
+    for bits in [64_u64, 128, 250] {
+        for line in [Line::Lucas, Line::Power] {
+            let n = modulus(bits);
+            let lane = Lane::new(&n, BigUint::ZERO, Cow::Owned(BigUint::from(5_u32)));
+            let places = Places { kind: Kind::of(&lane, line), places: (0..32).collect() };
+            let chunk = Chunk::new(&gpu, &places, &[&lane; 32], 0).unwrap();
+            gpu.device.reset_counters();
+            chunk.ladder((&exponent.words(), exponent.bits() as u32), |_| Ok(())).unwrap();
+            let counters = chunk.device.counters().unwrap();
+            let ladder = counters.section("ladder").unwrap();
+            let wide = |op: Op| ladder.op(op).threads;
+            let (layout, limbs) = (chunk.class.layout(), chunk.class.limbs);
+            let products = if line == Line::Lucas { exponent.bits() as u64 } else { set };
+            let all = products * layout.products(limbs) + exponent.bits() as u64 * layout.square_products(limbs);
+            // And the address of the exponent's word for each bit; before them those of 1 and of the start of a sequence.
+            let addresses = exponent.bits() as u64 + if line == Line::Lucas { 2 } else { 0 };
+            let counted = wide(Op::MulWide(Int::U32)) + wide(Op::MadWide(Int::U32));
+            assert_eq!(counted, 32 * (all + addresses), "{bits} bits, {line:?}");
+        }
+    }
 }
 
 /// A bit of family 3 takes four products, four squares and a row of a product by a word.

@@ -19,12 +19,6 @@ use crate::kernels::transform::carry::{Column, Halves, carry_out, into_segments,
 use crate::kernels::transform::layout::{JOINED, Layout, Points, RADIX};
 use crate::kernels::transform::table::ROOT_BYTES;
 
-/// Words of a row of the result.
-const ROW_WORDS: u32 = JOINED / 2;
-
-/// Segments of a row.
-const SEGMENTS: u32 = ROW_WORDS / 32;
-
 /// Enters the first word.
 const ENTERING: u32 = 1 << 28;
 
@@ -55,23 +49,23 @@ impl Layout {
     pub(super) fn finish_balanced(self, b: &mut Builder, place: &Place, row: impl FnOnce(&mut Builder) -> R64) {
         b.section("inverse 3");
         let first = b.add(place.shared, self.first_factor());
-        let word = b.and(place.thread, ROW_WORDS - 1);
-        let sharer = Sharer { share: b.shr(place.thread, ROW_WORDS.ilog2()), word, segment: b.shr(word, 5) };
+        let word = b.and(place.thread, self.row_words() - 1);
+        let sharer = Sharer { share: b.shr(place.thread, self.row_words().ilog2()), word, segment: b.shr(word, 5) };
         self.round_column(b, place, &sharer, first);
         b.barrier();
         let halves = self.halves(b, &sharer, first);
         let column = self.add_halves(b, place, &sharer, &halves);
         let carries = self.look_ahead_of_shares(b, place, &sharer, &column);
         b.section("store");
-        let index = b.mad_lo(sharer.share, RADIX * ROW_WORDS, word);
+        let index = b.mad_lo(sharer.share, RADIX * self.row_words(), word);
         let to = row(b);
         let to = b.mad_wide(index, 4, to);
         for (number, &word) in (0..).zip(&column.words) {
             let mask = b.shuffle(Shuffle::Idx, carries, number, 32);
             let carry = b.bfe(mask, place.lane, 1);
             let word = b.add(word, carry);
-            let first = ROW_WORDS * row_of(number);
-            if first + ROW_WORDS * (RADIX + 1) <= self.limbs[2] {
+            let first = self.row_words() * row_of(number);
+            if first + self.row_words() * (RADIX + 1) <= self.limbs[2] {
                 b.store_global(Space::GlobalStream, &[word], to, 4 * first);
             } else if first < self.limbs[2] {
                 let inside = b.compare(Cmp::Lt, index, self.limbs[2] - first);
@@ -130,8 +124,8 @@ impl Layout {
     /// Adds the upper half of each pair to the next word.
     fn add_halves(self, b: &mut Builder, place: &Place, sharer: &Sharer, halves: &[Halves]) -> Column {
         b.section("carry");
-        let segment = |number: usize| SEGMENTS * row_of(number as u32);
-        let first = b.mad_lo(sharer.share, SEGMENTS * RADIX, sharer.segment);
+        let segment = |number: usize| self.segments() * row_of(number as u32);
+        let first = b.mad_lo(sharer.share, self.segments() * RADIX, sharer.segment);
         let passed = b.mad_lo(first, 4, place.shared);
         let start = b.compare(Cmp::Eq, place.thread, 0);
         let entering = b.copy(ENTERING);
@@ -153,8 +147,8 @@ impl Layout {
         b.guarded(bottom, true, |g| g.store_shared(&masks, own, self.masks()));
         b.barrier();
         let masks: Vec<R32> =
-            (0..SEGMENTS).flat_map(|i| b.load_shared(Vector::V4, place.shared, self.masks() + 16 * i)).collect();
-        let (first, second) = masks.split_at(2 * SEGMENTS as usize);
+            (0..self.segments()).flat_map(|i| b.load_shared(Vector::V4, place.shared, self.masks() + 16 * i)).collect();
+        let (first, second) = masks.split_at(2 * self.segments() as usize);
         let mut enters: Option<R32> = None;
         let into = [LOW_HALVES, HIGH_HALVES].map(|halves| {
             let rows: Vec<R32> = first.iter().zip(second).map(|(&x, &y)| b.prmt(x, y, halves)).collect();
@@ -170,7 +164,7 @@ impl Layout {
             into_segments(b, below, into_rows)
         });
         let mut mine = [into[0][0], into[1][0]];
-        for other in 1..SEGMENTS {
+        for other in 1..self.segments() {
             let is_other = b.compare(Cmp::Eq, sharer.segment, other);
             for (mine, into) in mine.iter_mut().zip(&into) {
                 *mine = b.select(into[other as usize], *mine, is_other);

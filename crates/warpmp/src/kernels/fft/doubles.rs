@@ -9,7 +9,7 @@ use warpmp_kernel::ir::{Space, Vector};
 
 use crate::kernels::transform::Place;
 use crate::kernels::transform::angle::{self, Angle, cosine_and_sine};
-use crate::kernels::transform::codelet::forward_level;
+use crate::kernels::transform::codelet::{forward_level, join_pairs};
 use crate::kernels::transform::layout::{Layout, POINT_BYTES};
 use crate::kernels::transform::ring::Ring;
 use crate::kernels::transform::table::ROOT_BYTES;
@@ -149,20 +149,16 @@ pub(super) fn forward_real(b: &mut Builder, digits: &[F64], roots: &[Root]) -> V
 /// The inverse transform of 16 points.
 pub(super) fn inverse_of_points(b: &mut Builder, x: &mut [Complex]) {
     for level in 0..x.len().ilog2() {
-        let pairs = 1_usize << level;
-        for points in x.chunks_mut(2 * pairs) {
-            for i in 0..pairs {
-                let pair = [points[i], points[i + pairs]];
-                [points[i], points[i + pairs]] = if i == 0 {
-                    sum_and_difference(b, pair)
-                } else if 2 * i == pairs {
-                    turned_sum_and_difference(b, pair)
-                } else {
-                    let angle = angle::turns(i as u64, 2 << level);
-                    Doubles.butterfly(b, Root::constant(angle::opposite(angle)), pair)
-                };
+        join_pairs(x, level, |i, pair| {
+            if i == 0 {
+                sum_and_difference(b, pair)
+            } else if 2 * i == 1 << level {
+                turned_sum_and_difference(b, pair)
+            } else {
+                let angle = angle::turns(i as u64, 2 << level);
+                Doubles.butterfly(b, Root::constant(angle::opposite(angle)), pair)
             }
-        }
+        });
     }
 }
 

@@ -1,5 +1,5 @@
 //! `fft`: full product and square by a right-angle convolution in double precision. To 131072 bits a block has a product, as
-//! this page says, where a multiprocessor has 200 KB of shared memory; `large` has longer products, in four steps through global
+//! this page says, where a block can have 198 KB of shared memory; `large` has longer products, in four steps through global
 //! memory.
 //!
 //! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
@@ -33,7 +33,7 @@ use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
 use super::transform::angle::divided_cosine_and_sine;
 use super::transform::layout::Layout;
-use super::transform::{Place, row};
+use super::transform::{Place, SHARED_MEMORY_FROM, row};
 use super::{Algorithm, FftSettings, Gpus, On, OperationShape, Order, Spec, With, candidates};
 pub use bound::Pass;
 use digits::Start;
@@ -61,9 +61,6 @@ const LIMBS: std::ops::RangeInclusive<u32> = 129..=BLOCK_LIMBS;
 
 /// The limbs of the longer operand that a block takes if it is asked to, because few GPUs have the shared memory.
 pub(super) const MOST_LIMBS_OF_BLOCK: u32 = 4096;
-
-/// The oldest GPU whose shared memory holds a block, as compute capability times ten.
-pub(super) const SHARED_MEMORY_FROM: u32 = 80;
 
 /// The row of the register.
 pub(super) const ALGORITHM: Algorithm = Algorithm {

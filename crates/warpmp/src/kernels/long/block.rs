@@ -14,6 +14,7 @@ pub(super) struct Block<'l> {
     pub(super) reader: Reader<'l>,
     /// The block's number among the blocks of the lane.
     pub(super) number: R32,
+    /// The thread's warp in its block; 0 in the second launch if each warp has a block.
     pub(super) warp: R32,
     /// The thread's number in its warp.
     pub(super) member: R32,
@@ -28,11 +29,16 @@ pub(super) struct Block<'l> {
 impl Block<'_> {
     /// Stores the limbs of the result.
     fn store(&self, b: &mut Builder, limbs: &[R32]) {
+        self.store_from(b, self.first, limbs);
+    }
+
+    /// Stores limbs of the result: limb `first`, and those that are a multiple of 32 limbs above it.
+    fn store_from(&self, b: &mut Builder, first: R32, limbs: &[R32]) {
         let Some(Place { row: _, from, bits }) = self.line.result else { return };
         let count = bits.div_ceil(32);
-        let to = b.mad_wide(self.first, 4, self.outputs[0]);
+        let to = b.mad_wide(first, 4, self.outputs[0]);
         for (&limb, i) in limbs.iter().zip(0..) {
-            let index = b.add(self.first, 32 * i);
+            let index = b.add(first, 32 * i);
             let limb = if bits.is_multiple_of(32) {
                 limb
             } else {
@@ -257,11 +263,11 @@ impl Block<'_> {
         let sum = b.add(sum, propagate);
         let with = b.add(sum, into_block);
         let changed = b.xor(sum, with);
-        let into = b.bfe(changed, self.warp, 1);
         if self.line.result.is_some() {
             match self.line.negative {
-                Negative::Stays => self.rewrite(b, into),
+                Negative::Stays => self.rewrite_warps(b, changed),
                 Negative::Clears | Negative::Restores => {
+                    let into = b.bfe(changed, self.warp, 1);
                     let is_negative = b.compare(Cmp::Eq, leaves, 0);
                     b.if_else(
                         is_negative,
@@ -278,6 +284,49 @@ impl Block<'_> {
             }
         }
         self.tell(b, leaves, equal);
+    }
+
+    /// Adds carries to the limbs of these warps of the block, which the first launch stored: a warp after the other.
+    fn rewrite_warps(&self, b: &mut Builder, changed: R32) {
+        // Of 32 warps the first ones exist.
+        let left = b.and(changed, ((1_u64 << self.split.warps) - 1) as u32);
+        let some = b.compare(Cmp::Ne, left, 0);
+        b.if_(some, |b| {
+            b.do_while(|b| {
+                let minus = b.sub(0, left);
+                let lowest = b.and(left, minus);
+                let warp = b.bfind(lowest);
+                self.rewrite_rows(b, warp);
+                let others = b.xor(left, lowest);
+                b.set(left, others);
+                b.compare(Cmp::Ne, left, 0)
+            });
+        });
+    }
+
+    /// Adds 1 to the limbs of a warp of the block: 32 limbs, and the next 32 as long as a carry leaves them.
+    fn rewrite_rows(&self, b: &mut Builder, warp: R32) {
+        let Some(Place { from, bits, .. }) = self.line.result else { return };
+        let Split { warps, passes, .. } = self.split;
+        let start = b.mad_lo(self.number, warps, warp);
+        let first = b.mad_lo(start, 32 * passes, self.member);
+        let rows = b.copy(passes);
+        let carry = b.copy(1);
+        b.do_while(|b| {
+            let at = b.mad_wide(first, 4, self.outputs[0]);
+            let limb = b.copy(0);
+            let inside = b.compare(Cmp::Lt, first, bits.div_ceil(32));
+            b.guarded(inside, true, |g| g.load_into(Space::Global, Vector::V1, &[limb], at, 4 * from));
+            let sum = add_carry_to_row(b, limb, carry, self.member);
+            self.store_from(b, first, &[sum]);
+            let next = b.add(first, 32);
+            b.set(first, next);
+            let left = b.sub(rows, 1);
+            b.set(rows, left);
+            let leaves = b.compare(Cmp::Ne, carry, 0);
+            let more = b.compare(Cmp::Ne, rows, 0);
+            b.and_pred(leaves, more)
+        });
     }
 
     /// Adds a carry to the warp's limbs of the result, which the first launch stored.

@@ -6,7 +6,8 @@
 //!            the divisor, or half of the dividend's if these are more. A quotient has one block or two
 //!
 //! The divisor and the dividend go up until the divisor's highest one is at the top of `n` limbs: lanes differ in the
-//! distance alone. From then on all lanes do the same. Where all lanes have one divisor, its reciprocal is computed once.
+//! distance alone. From then on all lanes do the same. Where all lanes have one divisor, its reciprocal is computed once a
+//! launch.
 //!
 //! Exact divisions have the same steps. From below, by the inverse of `d` modulo a power of two, they would take longer: a divisor of
 //! any lane may be short, so the inverse would need as many limbs as the dividend has.
@@ -59,6 +60,9 @@ fn fits(shape: OperationShape) -> bool {
     let serves = matches!(shape.operation, O::DivRem | O::DivExact | O::Rem | O::Reduce | O::MulMod | O::SqrMod);
     serves && LIMBS.contains(&shape.max_limbs())
 }
+
+/// Limbs of a thread in a division of short numbers, at least and at most. Eight are fastest for divisors of 2048 to 8192 bits.
+const DIVISION_LIMBS: [u32; 2] = [3, 8];
 
 /// A dividend and facts about its divisor.
 struct Problem {
@@ -162,14 +166,21 @@ fn first(steps: &mut Steps, divisor: Number, to: Number, last: bool) {
     let mark = steps.mark();
     let ones = steps.part(Source::constant(0).turned(), 2 * n);
     let [quotient, rest, status] = [2 * n, n, 1].map(|limbs| steps.reserve(limbs));
-    let layout = steps.short_layout(n.div_ceil(32).max(3));
-    let [a, d] = [ones, divisor].map(|it| OperandShape::each(32 * it.limbs));
-    let division = Division { layout, ..Division::new(a, d, Parts::Both) };
-    steps.push(Box::new(division), [ones, divisor, quotient, rest, status]);
+    divide_short(steps, [ones, divisor], [quotient, rest, status]);
     // The quotient is from B^n to 2·B^n − 1: its lower limbs are what is more than B^n.
     let lower = steps.part(quotient.source(), n);
     steps.line(less(lower.source(), if last { 0 } else { 4 }, to));
     steps.release(mark);
+}
+
+/// Quotient, remainder and status of a division by a short divisor. The quotient has the limbs of the dividend, the remainder those of
+/// the divisor.
+pub(super) fn divide_short(steps: &mut Steps, [dividend, divisor]: [Number; 2], results: [Number; 3]) {
+    let layout = steps.short_layout(divisor.limbs, DIVISION_LIMBS);
+    let [a, d] = [dividend, divisor].map(|it| OperandShape::each(32 * it.limbs));
+    let division = Division { layout, ..Division::new(a, d, Parts::Both) };
+    let [quotient, rest, status] = results;
+    steps.push(Box::new(division), [dividend, divisor, quotient, rest, status]);
 }
 
 /// `x − count`, at least 0.

@@ -1,10 +1,12 @@
 //! A line: an operation in linear time on rows of any length.
 //!
 //! computes   `r = x + y + c`, `r = x` or a bitwise function of `x` and `y`, from rows that are shifted, complemented or left out
-//! launch     512 threads a block at most, up to 16384 limbs a block; rows of more limbs: several blocks and a second launch
-//! cost       a limb: its rows read once and the result written once; about 20 instructions a sum. The second launch
-//!            reads and writes the limbs of the warps that a carry reaches
-//! registers  128 at most
+//! launch     512 threads and 7168 limbs a block at most; rows of more limbs: several blocks and, for sums, a second launch of a warp a
+//!            block. Where a negative difference has another result: 1024 threads and 14336 limbs a block, and as many threads
+//!            in the second launch
+//! cost       a limb: its rows read once and the result written once; about 25 instructions a sum. The second launch
+//!            reads the carries of all blocks, and reads and writes 32 limbs for each carry into a warp, seldom more
+//! registers  64 for two blocks, of which one computes while the other waits for memory; with signs above a number some more
 //!
 //! Limb `n` of a warp is with lane `n mod 32`, in pass `n / 32`. Carries run from lane to lane and from pass to pass by
 //! ballots, from warp to warp by flags in shared memory, from block to block by flags in scratch memory.
@@ -18,13 +20,19 @@ use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
 use warpmp_launch::{Entry, Geometry, Spec, Stage};
 
 use super::block::Block;
-use super::source::{Bit, Number, Reader, Source};
+use super::source::{Above, Bit, Number, Reader, Source};
 
-/// Warps of a block, at most.
+/// Warps of a block, at most. A multiprocessor has two of these blocks.
 const MOST_WARPS: u32 = 16;
 
-/// Limbs of a lane, at most.
-const MOST_PASSES: u32 = 32;
+/// Warps of a block, at most, where a negative difference has another result. Then a second launch would write whole rows again.
+const MOST_WARPS_ALTERNATIVE: u32 = 32;
+
+/// Warps of a block of the second launch, at most, where each of them has a block of the first launch.
+const FINISH_WARPS: u32 = 4;
+
+/// Limbs of a lane, at most: so that two blocks of a sum fit into a multiprocessor.
+const MOST_PASSES: u32 = 14;
 
 /// Limbs of a lane, at least: a warp with fewer has more to do for its flags than for its limbs.
 const LEAST_PASSES: u32 = 4;
@@ -140,10 +148,30 @@ impl Line {
     }
 
     fn split(&self) -> Split {
-        let passes = self.limbs.div_ceil(32 * MOST_WARPS).clamp(LEAST_PASSES, MOST_PASSES);
-        let blocks = self.limbs.div_ceil(32 * passes * MOST_WARPS);
-        let warps = if blocks == 1 { self.limbs.div_ceil(32 * passes) } else { MOST_WARPS };
+        let most = if self.has_alternative() { MOST_WARPS_ALTERNATIVE } else { MOST_WARPS };
+        let blocks = self.limbs.div_ceil(32 * MOST_PASSES * most);
+        // All blocks have about as many limbs.
+        let passes = self.limbs.div_ceil(32 * most * blocks).max(LEAST_PASSES);
+        let warps = if blocks == 1 { self.limbs.div_ceil(32 * passes) } else { most };
         Split { blocks, warps, passes }
+    }
+
+    /// Has a negative difference another result?
+    pub(super) const fn has_alternative(&self) -> bool {
+        match self.negative {
+            Negative::Stays => false,
+            Negative::Clears | Negative::Restores => true,
+        }
+    }
+
+    /// Warps of a block of a launch, and blocks of the first launch that it works on.
+    fn warps(&self, finishes: bool) -> [u32; 2] {
+        let Split { blocks, warps, .. } = self.split();
+        if finishes && !self.has_alternative() {
+            let warps = FINISH_WARPS.min(blocks.next_power_of_two());
+            return [warps, warps];
+        }
+        [warps, 1]
     }
 
     /// The rows that the kernels read: each once.
@@ -184,6 +212,15 @@ impl Line {
         self.inputs().into_iter().chain(self.outputs()).collect()
     }
 
+    /// Has an operand other bits than zeros above it?
+    fn is_filled(&self) -> bool {
+        let operands = match self.function {
+            Function::First => [Some(self.x), None],
+            Function::And(y) | Function::Or(y) | Function::Xor(y) | Function::Sum(y, _) => [Some(self.x), Some(y)],
+        };
+        operands.into_iter().flatten().any(|it| it.above != Above::Zeros)
+    }
+
     fn is_sum(&self) -> bool {
         matches!(self.function, Function::Sum(..))
     }
@@ -195,18 +232,22 @@ impl Line {
         let scratch = self.scratch_limbs() > 0;
         let (mut b, ports) = entry.open(&name, Glue::None, &names[..count], scratch);
         let split = self.split();
-        b.bounds(Bounds { max_threads: Some(32 * split.warps), ..Bounds::default() });
+        let [warps, together] = self.warps(finishes);
+        // With bits above the numbers `ptxas` spills a register where two blocks have to fit.
+        let min_blocks = (warps == MOST_WARPS && !self.is_filled()).then_some(2);
+        b.bounds(Bounds { max_threads: Some(32 * warps), min_blocks, ..Bounds::default() });
         b.section("setup");
         let block = b.special(Special::Ctaid);
         let thread = b.special(Special::Tid);
         let slots = split.blocks.next_power_of_two();
-        let lane = b.shr(block, slots.ilog2());
-        let number = b.and(block, slots - 1);
+        let warp = b.shr(thread, 5);
+        let (slot, warp) = if together > 1 { (b.mad_lo(block, together, warp), b.copy(0)) } else { (block, warp) };
+        let lane = b.shr(slot, slots.ilog2());
+        let number = b.and(slot, slots - 1);
         if slots > split.blocks {
             let outside = b.compare(Cmp::Ge, number, split.blocks);
             b.return_if(outside);
         }
-        let warp = b.shr(thread, 5);
         let member = b.special(Special::Lane);
         let start = b.mad_lo(number, split.warps, warp);
         let first = b.mad_lo(start, 32 * split.passes, member);
@@ -244,9 +285,13 @@ impl Spec for Line {
         let Split { blocks, warps, .. } = self.split();
         let slots = blocks.next_power_of_two();
         let shared = if self.is_sum() { 4 * warps } else { 0 };
-        let geometry = Geometry { blocks: slots, max_lanes: (1 << 30) / slots, ..Geometry::new(32 * warps, 1) };
-        let first = Stage::new(geometry.with_shared(shared), |entry| self.kernel(entry, false));
-        let second = (self.scratch_limbs() > 0).then(|| Stage::new(geometry, |entry| self.kernel(entry, true)));
+        let geometry = |finishes| {
+            let [warps, together] = self.warps(finishes);
+            let blocks = slots / together;
+            Geometry { blocks, max_lanes: (1 << 30) / slots, ..Geometry::new(32 * warps, 1) }
+        };
+        let first = Stage::new(geometry(false).with_shared(shared), |entry| self.kernel(entry, false));
+        let second = (self.scratch_limbs() > 0).then(|| Stage::new(geometry(true), |entry| self.kernel(entry, true)));
         [first].into_iter().chain(second).collect()
     }
 }

@@ -13,7 +13,7 @@ use crate::operation::{Operation, division, linear, linear_modular, modular, mon
 /// The row of the register.
 pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
     name: "long",
-    summary: "rows of any length, a block of threads 16384 limbs, carries from block to block in a second launch",
+    summary: "rows of any length, a block of threads 7168 limbs, carries from block to block in a second launch",
     accepts: "operands to 16777216 bits, of linear operations that are not modular",
     order: Order::Given,
     fits: |shape| matches!(shape.operation, linear!()),

@@ -22,6 +22,7 @@ mod doubling;
 mod length;
 mod line;
 mod linear;
+mod low_inverse;
 mod montgomery;
 mod parts;
 mod residues;

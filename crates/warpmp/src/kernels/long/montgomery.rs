@@ -7,23 +7,23 @@
 //! With `x = 1/m mod R` and `q = t·x mod R` the lower limbs of `t` and `q·m` are equal. So `t/R = ⌊t/R⌋ − ⌊q·m/R⌋` modulo `m`, between
 //! `−m` and `m`; where it is negative, `m` is added.
 //!
-//! **Inverse.** A few hundred limbs come from the inverses of short numbers. If `m·x = 1 + B^k·t` modulo `B^2k`, then
+//! **Inverse.** A few hundred limbs come from the rows of a reduction. If `m·x = 1 + B^k·t` modulo `B^2k`, then
 //! `x − B^k·(t·x mod B^k)` is the inverse modulo `B^2k`.
 //!
 //! bound: every step is exact.
 //! source: R. Brent, P. Zimmermann, Modern Computer Arithmetic, 2010, sections 2.4.2 and 2.5.
 
-use warpmp_launch::Spec;
+use warpmp_launch::{Layout, Spec};
 
 use super::LIMBS;
 use super::division::divide;
 use super::doubling::Inverse;
 use super::line::{CarryIn, Line, Place, Word};
+use super::low_inverse::LowInverse;
 use super::sequence::{Steps, by_products};
 use super::source::{Number, Source};
 use super::verdict::Checks;
-use crate::kernels::modular::inverse::InvMod;
-use crate::kernels::{Algorithm, LongSettings, OperandShape, OperationShape, Order};
+use crate::kernels::{Algorithm, LongSettings, OperationShape, Order};
 use crate::operation::Operation;
 
 /// The row of the register.
@@ -61,7 +61,7 @@ fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
         steps.line(Line::copy(residue.source().kept_where(valid), result));
         return steps.finish();
     }
-    let inverse = steps.shared(m.common, |steps| LowInverse::of(steps, m));
+    let inverse = steps.shared(m.common, |steps| OfModulus::of(steps, m));
     let t = if shape.operation == O::MontMul {
         steps.product(operands[0], operands[1])
     } else if shape.operation == O::MontSqr {
@@ -84,9 +84,9 @@ fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
 }
 
 /// `1/m` modulo `B^n`, for odd `m` of `n` limbs.
-struct LowInverse;
+struct OfModulus;
 
-impl Inverse for LowInverse {
+impl Inverse for OfModulus {
     fn limbs_before(limbs: u32) -> u32 {
         limbs.div_ceil(2)
     }
@@ -96,25 +96,13 @@ impl Inverse for LowInverse {
     }
 
     fn first(steps: &mut Steps, m: Number, to: Number, _: bool) {
-        first(steps, m, to);
+        let layout = steps.short_layout(m.limbs, [1, Layout::BLOCK_LIMBS]);
+        steps.push(Box::new(LowInverse { limbs: m.limbs, layout }), [m, to]);
     }
 
     fn step(steps: &mut Steps, m: Number, known: Number, to: Number, _: bool) {
         step(steps, m, known, to);
     }
-}
-
-/// The inverse of a short number.
-fn first(steps: &mut Steps, m: Number, to: Number) {
-    let n = m.limbs;
-    let mark = steps.mark();
-    let radix = steps.part(Source::constant(1).up(32 * n), n + 1);
-    let [inverse, status] = [n + 1, 1].map(|limbs| steps.reserve(limbs));
-    let layout = steps.short_layout((n + 2).div_ceil(32));
-    let [value, modulus] = [m, radix].map(|it| OperandShape::each(32 * it.limbs));
-    steps.push(Box::new(InvMod { value, modulus, layout }), [m, radix, inverse, status]);
-    steps.line(Line::copy(inverse.source(), to.place(32 * n)));
-    steps.release(mark);
 }
 
 /// The inverse modulo `B^n` from the inverse modulo `B^k`.

@@ -1,4 +1,7 @@
 //! Lines and products one after the other, and the scratch memory between them.
+//!
+//! A product is by `tensor` where that is faster for many products, else by `fft`. The lengths where one follows the other are
+//! measured: they are the lengths of the shipped table, without its rows for few products.
 
 use std::mem;
 
@@ -9,10 +12,17 @@ use super::line::{Line, Place};
 use super::source::{Number, Source};
 use crate::kernels::fft::large::Large;
 use crate::kernels::fft::{BLOCK_LIMBS, Fft, MOST_LIMBS_OF_BLOCK};
-use crate::kernels::{FftSettings, Gpus, LongSettings, On, OperandShape, OperationShape, With, candidates, fft};
+use crate::kernels::tensor::{self, Tensor};
+use crate::kernels::transform::SHARED_MEMORY_FROM;
+use crate::kernels::{
+    FftSettings, Gpus, LongSettings, On, OperandShape, OperationShape, TensorSettings, With, candidates,
+};
 
-/// The shortest factor of a product here, in limbs: the shortest one that `fft` takes as the longer one.
-pub(super) const LEAST_LIMBS: u32 = 129;
+/// The longer factor of a product has at least this many limbs here.
+const LEAST_LIMBS: u32 = *tensor::LIMBS.start();
+
+/// The limbs of the longest factor of products, and of the longest number whose square is by `tensor`.
+const TENSOR_LIMBS: [u32; 2] = [512, 416];
 
 /// A row in scratch memory begins at a multiple of this many limbs, as transforms access pairs of doubles.
 const ALIGNED_LIMBS: u32 = 4;
@@ -23,6 +33,10 @@ pub(super) struct Steps {
     settings: LongSettings,
     /// Are the steps for all lanes at once?
     is_shared: bool,
+    /// Does a block have a product that takes four steps by default?
+    has_long_blocks: bool,
+    /// Do the kernels read and write whole tiles? See [`with_whole_tiles`](Self::with_whole_tiles).
+    whole_tiles: bool,
     /// The specifications with their rows; their own scratch memory is not bound yet.
     parts: Vec<(Box<dyn Spec>, Vec<Binding>)>,
     /// Limbs of scratch memory that rows take now, and at most so far.
@@ -58,7 +72,23 @@ pub(super) struct Mark(u32);
 
 impl Steps {
     pub(super) fn new(shape: OperationShape, settings: LongSettings) -> Self {
-        Self { shape, settings, is_shared: false, parts: Vec::new(), used: 0, most: 0, counts: Default::default() }
+        Self {
+            shape,
+            settings,
+            is_shared: false,
+            has_long_blocks: false,
+            whole_tiles: false,
+            parts: Vec::new(),
+            used: 0,
+            most: 0,
+            counts: Default::default(),
+        }
+    }
+
+    /// The same for numbers that are so short that the scratch memory of a whole tile is little. Then kernels of short numbers may have
+    /// several lanes a warp.
+    pub(super) fn with_whole_tiles(self) -> Self {
+        Self { whole_tiles: true, ..self }
     }
 
     /// Steps that are done once for all lanes if `is_shared`: from rows that serve every lane to rows that serve every lane.
@@ -69,9 +99,16 @@ impl Steps {
         result
     }
 
-    /// The layout of kernels of short numbers: a warp a number, so that no lane beyond the last one is touched.
-    pub(super) const fn short_layout(&self, limbs_of_thread: u32) -> Layout {
-        Layout { group: 32, length: limbs_of_thread, warps: if self.is_shared { 1 } else { 2 }, glue: Glue::None }
+    /// The layout of kernels of numbers of these limbs: of lanes with `most` limbs each if the kernels have whole tiles, else a warp a
+    /// number, so that no lane beyond the last one is touched. A thread has at least `least` limbs.
+    pub(super) fn short_layout(&self, limbs: u32, [least, most]: [u32; 2]) -> Layout {
+        let layout = if self.whole_tiles {
+            Layout::narrow(limbs, most, Layout::LANE_LIMBS)
+        } else {
+            let warps = if self.is_shared { 1 } else { 2 };
+            Layout { group: 32, length: limbs.div_ceil(32), warps, glue: Glue::None }
+        };
+        Layout { length: layout.length.max(least), ..layout }
     }
 
     /// An operand of the operation.
@@ -126,27 +163,45 @@ impl Steps {
         &mut self.counts[self.is_shared as usize]
     }
 
-    /// `a·b` to a row, or its lower limbs as many as the row has.
+    /// `a·b` to a row, or its lower limbs as many as the row has. The longer factor has at least [`LEAST_LIMBS`] limbs, of a part of a
+    /// product 129.
     pub(super) fn multiply(&mut self, a: Number, b: Number, product: Number) {
         let is_common = |it: Number| it.common && !self.is_shared;
-        // The longer one first, but a common one second.
-        let swaps = if is_common(a) == is_common(b) { a.limbs < b.limbs } else { is_common(a) };
+        let longest = a.limbs.max(b.limbs);
+        // `tensor` has whole products only.
+        let is_whole = product.limbs == a.limbs + b.limbs;
+        let by_tensor = is_whole && longest <= TENSOR_LIMBS[usize::from(a == b)];
+        // A square transforms one factor; for `tensor` it is a product of two. A common one stays a product of two, too: only operands
+        // of products can be common.
+        let is_square = a == b && !is_common(a) && !by_tensor;
+        // A common factor second. Else `tensor` takes the shorter one first, `fft` the longer one.
+        let swaps = if is_common(a) == is_common(b) {
+            if by_tensor { a.limbs > b.limbs } else { a.limbs < b.limbs }
+        } else {
+            is_common(a)
+        };
         let (a, b) = if swaps { (b, a) } else { (a, b) };
         let operand = |it: Number| OperandShape { bits: 32 * it.limbs, common: is_common(it) };
-        // A square transforms one factor. A common one stays a product of two: only operands of products can be common.
-        let is_square = a == b && !is_common(a);
         let shape = if is_square {
             OperationShape::square(32 * a.limbs)
         } else {
             OperationShape::product(operand(a), operand(b))
         };
         let shape = shape.truncated(product.limbs);
-        let longest = a.limbs.max(b.limbs);
-        let has_block = self.settings.blocks == Some(true);
+        let most = if self.settings.blocks == Some(true) { MOST_LIMBS_OF_BLOCK } else { BLOCK_LIMBS };
+        self.has_long_blocks |= longest > BLOCK_LIMBS && longest <= most;
         let counts = self.counts();
         counts.products += 1;
         counts.longest = counts.longest.max(longest);
-        let spec = product_of(shape, has_block).expect("the lengths are in the range of `fft`");
+        let spec: Box<dyn Spec> = if by_tensor {
+            // A block takes several lanes, unless the first lane is launched alone.
+            let alone = self.is_shared.then_some(1);
+            Box::new(Tensor::new(shape, &TensorSettings { warps: alone, products: alone }))
+        } else if longest <= most {
+            Box::new(Fft::new(shape, &FftSettings::default()))
+        } else {
+            Box::new(Large::new(shape).expect("the factors have at most the limbs of the longest product"))
+        };
         let rows = if is_square { vec![a, product] } else { vec![a, b, product] };
         self.push(spec, rows);
     }
@@ -170,7 +225,7 @@ impl Steps {
 
     /// The kernels.
     pub(super) fn finish(self) -> Box<dyn Spec> {
-        let Self { shape, settings, parts, most, counts, .. } = self;
+        let Self { shape, has_long_blocks, whole_tiles, parts, most, counts, .. } = self;
         let own = parts.iter().map(|(spec, _)| spec.scratch_limbs()).max().unwrap_or(0);
         let bound = |(spec, mut bindings): (Box<dyn Spec>, Vec<Binding>)| {
             if spec.scratch_limbs() > 0 {
@@ -180,10 +235,10 @@ impl Steps {
         };
         let rows = shape.operands().len() + shape.results().len();
         let parts = parts.into_iter().map(bound).collect();
-        let name = format!("{}_long{}", shape.name(), if settings.blocks == Some(true) { "_blocks" } else { "" });
+        let name = format!("{}_long{}", shape.name(), if has_long_blocks { "_blocks" } else { "" });
         // Every kernel of a sequence has the address of scratch memory as a parameter.
         let scratch = (most + own).max(ALIGNED_LIMBS);
-        let sequence = Sequence { name, rows, parts, scratch, whole_tiles: false };
+        let sequence = Sequence { name, rows, parts, scratch, whole_tiles };
         Box::new(Long { sequence, counts })
     }
 }
@@ -217,7 +272,7 @@ impl Counts {
         let Self { lines, products, longest } = self;
         let products = match products {
             0 => String::new(),
-            _ => format!("{products} products by `fft`, the longest of {} bits; ", 32 * longest),
+            _ => format!("{products} products, the longest of {} bits; ", 32 * longest),
         };
         format!("{products}{lines} passes over rows")
     }
@@ -247,18 +302,5 @@ impl Spec for Shared {
 
 /// The way from an operation to kernels, where products by transforms do most of the work.
 pub(super) const fn by_products(spec: fn(OperationShape, &LongSettings, bool) -> Box<dyn Spec>) -> On<LongSettings> {
-    On(Gpus { from: fft::SHARED_MEMORY_FROM, use_doubles: true }, With { spec, candidates: candidates::long })
-}
-
-/// The product by `fft`, if it takes the factors. `has_block`: has a block the product if it can?
-fn product_of(shape: OperationShape, has_block: bool) -> Option<Box<dyn Spec>> {
-    let most = if has_block { MOST_LIMBS_OF_BLOCK } else { BLOCK_LIMBS };
-    let limbs = shape.max_limbs();
-    if limbs < LEAST_LIMBS {
-        None
-    } else if limbs <= most {
-        Some(Box::new(Fft::new(shape, &FftSettings::default())))
-    } else {
-        Some(Box::new(Large::new(shape)?))
-    }
+    On(Gpus { from: SHARED_MEMORY_FROM, use_doubles: true }, With { spec, candidates: candidates::long })
 }

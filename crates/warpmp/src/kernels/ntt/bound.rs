@@ -1,6 +1,6 @@
 //! Why products are exact: no word of a residue overflows, and no coefficient exceeds the primes.
 //!
-//! *Words.* A residue is a signed word, at most so many multiples of the prime in magnitude. Digits are at most 9/8. A butterfly
+//! *Words.* A residue is a signed word. The bound follows its magnitude in multiples of the prime. A digit is at most 8/7. A butterfly
 //! adds a product by a root, which is at most 3/4 (`residues.rs`). Sums without a product double the magnitude. The product of two points
 //! of magnitude `f` is at most `f²·p/2³² + 1/2`. [`Layout::greatest_residue`] adds all this up; it must be below 2³¹.
 //!
@@ -20,6 +20,9 @@ const FRACTION_BITS: u32 = 8;
 /// One prime.
 const ONE: u64 = 1 << FRACTION_BITS;
 
+/// A digit: at most 8/7 of the prime.
+const DIGIT: u64 = (8 * ONE).div_ceil(7);
+
 /// A product by a root.
 const PRODUCT: u64 = REDUCED * ONE / 4;
 
@@ -33,11 +36,10 @@ impl Layout {
     pub(super) fn greatest_residue(self) -> u64 {
         let greatest_prime = PRIMES.iter().map(|it| u64::from(it.modulus)).max().unwrap_or(0);
         let levels = |radix: u32| u64::from(radix.ilog2());
-        let digit = 9 * ONE / 8;
         let start = if self.parts == 1 {
-            2 * digit + (levels(RADIX) - 1) * PRODUCT
+            2 * DIGIT + (levels(RADIX) - 1) * PRODUCT
         } else {
-            digit + (u64::from(self.parts) - 1 + levels(RADIX)) * PRODUCT
+            DIGIT + (u64::from(self.parts) - 1 + levels(RADIX)) * PRODUCT
         };
         let point = start + (levels(RADIX) + levels(self.last())) * PRODUCT;
         let product = ((point * point * greatest_prime) >> (32 + FRACTION_BITS)) + 1 + ONE / 2;
@@ -57,5 +59,20 @@ impl Layout {
     /// Is every product exact?
     pub(super) fn residues_are_exact(self) -> bool {
         self.greatest_residue() < 1 << 31 && self.coefficient_bound(DIGIT_BITS) < 1.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A digit is `word − ⌊word/2²⁶⌋·p`, which is greatest for the greatest word. Of the third prime it is more than 9/8.
+    #[test]
+    fn the_greatest_digit_is_bounded() {
+        let greatest = PRIMES.map(|it| u64::from(u32::MAX) - 63 * u64::from(it.modulus));
+        for (greatest, prime) in greatest.into_iter().zip(PRIMES) {
+            assert!(greatest * ONE <= DIGIT * u64::from(prime.modulus), "{prime:?}");
+        }
+        assert!(8 * greatest[2] > 9 * u64::from(PRIMES[2].modulus));
     }
 }

@@ -30,7 +30,7 @@ use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
 use super::transform::layout::{Layout, Numbers};
 use super::transform::table::ROOT_BYTES;
-use super::transform::{Place, limbs, row};
+use super::transform::{Place, SHARED_MEMORY_FROM, limbs, row};
 use super::{Algorithm, FixedSettings, Gpus, On, OperationShape, Order, Spec, With, candidates};
 use bound::DIGIT_BITS;
 use primes::PRIMES;
@@ -48,9 +48,6 @@ const LEAST_LIMBS: u32 = 64;
 
 /// Parts and points of a part, the shortest transforms first.
 const DIVISIONS: [[u32; 2]; 6] = [[1, 512], [1, 1024], [3, 512], [1, 2048], [3, 1024], [1, 4096]];
-
-/// The oldest GPU whose shared memory holds a block, as compute capability times ten.
-const SHARED_MEMORY_FROM: u32 = 80;
 
 /// Registers of a thread for one part, and for three.
 const REGISTERS: [u32; 2] = [128, 255];
@@ -156,10 +153,8 @@ impl Ntt {
             layout.transform(b, ring, &place, first, |b, regions, node| {
                 layout.start_residues(b, (&place, ring), &factors, regions, node);
             });
-            if layout.parts == 1 {
-                let next = b.add(first, layout.region_bytes());
-                b.set(first, next);
-            }
+            let next = b.add(first, layout.parts * layout.region_bytes());
+            b.set(first, next);
             let next = b.add64(of_prime, u64::from(ROOT_BYTES * layout.entries()));
             b.set64(of_prime, next);
             b.compare(Cmp::Lt, first, end)

@@ -64,7 +64,8 @@ impl Residues {
         [u64::from(prime.inverse_of_modulus()) << 32 | u64::from(prime.modulus.wrapping_neg()), 0]
     }
 
-    /// A word as a residue that is positive and at most 9/8 of the prime: the prime is near 2²⁶.
+    /// A word as a residue that is not negative. It is at most `2³² − 1 − 63p`, because the prime is below 2²⁶: `bound.rs` has the
+    /// greatest one in multiples of the prime.
     pub(super) fn digit(self, b: &mut Builder, word: R32) -> R32 {
         let quotient = b.shr(word, 26);
         b.mad_lo(quotient, self.minus_prime, word)
@@ -155,14 +156,10 @@ impl Ring for Residues {
                 codelet::inverse_level(b, self, x, roots, level);
                 continue;
             }
-            let pairs = 1_usize << level;
-            for points in x.chunks_mut(2 * pairs) {
-                [points[0], points[pairs]] = sum_and_difference(b, [points[0], points[pairs]]);
-                for i in 1..pairs {
-                    let root = roots.get(i).copied().unwrap_or_else(|| self.over_i(roots[i - roots.len()]));
-                    [points[i], points[i + pairs]] = self.butterfly(b, root, [points[i], points[i + pairs]]);
-                }
-            }
+            codelet::join_pairs(x, level, |i, pair| match i {
+                0 => sum_and_difference(b, pair),
+                _ => self.butterfly(b, codelet::inverse_root(self, roots, i), pair),
+            });
         }
     }
 }

@@ -47,7 +47,7 @@ const MAX_WARPS: u32 = 8;
 const MAX_SHARED_BYTES: u32 = 99 << 10;
 
 /// The limbs of the longer operand that it takes.
-const LIMBS: std::ops::RangeInclusive<u32> = 32..=512;
+pub(super) const LIMBS: std::ops::RangeInclusive<u32> = 32..=512;
 
 /// Matrix products of bytes, 32 deep, begin with this compute capability, times ten.
 const MATRIX_PRODUCTS_FROM: u32 = 80;
@@ -62,7 +62,7 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     recipe: &On(
         Gpus { from: MATRIX_PRODUCTS_FROM, use_doubles: false },
         With::<TensorSettings> {
-            spec: |shape, settings, _| Box::new(Tensor::with(shape, settings)),
+            spec: |shape, settings, _| Box::new(Tensor::new(shape, settings)),
             candidates: |_| candidates::tensor(),
         },
     ),
@@ -98,7 +98,11 @@ impl Layout {
 }
 
 impl Tensor {
-    fn with(shape: OperationShape, settings: &TensorSettings) -> Self {
+    /// The kernel for operands that the algorithm takes, in any order: the shorter one first takes fewer steps.
+    ///
+    /// # Panics
+    /// If the operands are too long.
+    pub fn new(shape: OperationShape, settings: &TensorSettings) -> Self {
         let layout = Layout::of(shape);
         assert!(layout.greatest_sum() < 1 << 31, "the sums of a matrix product have 32 bits");
         let most = (MAX_SHARED_BYTES / layout.bytes()).clamp(1, MAX_WARPS);

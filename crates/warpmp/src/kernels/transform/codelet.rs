@@ -56,14 +56,23 @@ pub(in crate::kernels) fn inverse_level<R: Ring>(
     roots: &[R::Root],
     level: u32,
 ) {
+    join_pairs(x, level, |i, pair| ring.butterfly(b, inverse_root(ring, roots, i), pair));
+}
+
+/// Replaces the points of a level of [`inverse`] by what `join` makes of each two of them. Its first argument is the number of the root.
+pub(in crate::kernels) fn join_pairs<P: Copy>(x: &mut [P], level: u32, mut join: impl FnMut(usize, [P; 2]) -> [P; 2]) {
     let pairs = 1_usize << level;
     for points in x.chunks_mut(2 * pairs) {
         for i in 0..pairs {
-            let root = match roots.get(i) {
-                Some(root) => *root,
-                None => ring.over_i(roots[i - roots.len()]),
-            };
-            [points[i], points[i + pairs]] = ring.butterfly(b, root, [points[i], points[i + pairs]]);
+            [points[i], points[i + pairs]] = join(i, [points[i], points[i + pairs]]);
         }
+    }
+}
+
+/// Root `i` of a level of [`inverse`], by the roots of the level's first half.
+pub(in crate::kernels) fn inverse_root<R: Ring>(ring: R, roots: &[R::Root], i: usize) -> R::Root {
+    match roots.get(i) {
+        Some(root) => *root,
+        None => ring.over_i(roots[i - roots.len()]),
     }
 }

@@ -94,10 +94,10 @@ impl Layout {
         match self.numbers {
             Numbers::Doubles => {
                 let times = if self.odd() > 1 || self.angle == 0 { 7 } else { 5 };
-                Swizzle([Change { start: 3, bits: 3, times: 1 }, Change { start: 6, bits: 1, times }])
+                Swizzle([Some(Change { start: 3, bits: 3, times: 1 }), Some(Change { start: 6, bits: 1, times })])
             }
             Numbers::Residues(_) => {
-                Swizzle([Change { start: 6, bits: 3, times: 4 }, Change { start: 5, bits: 1, times: 8 }])
+                Swizzle([Some(Change { start: 6, bits: 3, times: 4 }), Some(Change { start: 5, bits: 1, times: 8 })])
             }
         }
     }
@@ -182,20 +182,20 @@ impl Layout {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::kernels) struct Change {
     pub(in crate::kernels) start: u32,
-    /// How many; 0: nothing changes.
+    /// How many.
     pub(in crate::kernels) bits: u32,
     pub(in crate::kernels) times: u32,
 }
 
 /// Where points are among their region's: each place is the point's number with bits changed by higher bits.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::kernels) struct Swizzle(pub(in crate::kernels) [Change; 2]);
+pub(in crate::kernels) struct Swizzle(pub(in crate::kernels) [Option<Change>; 2]);
 
 impl Swizzle {
     /// Where a point is, without its bytes.
     fn place(self, point: u32) -> u32 {
         let changed = |place: u32, it: Change| place ^ ((point >> it.start & ((1 << it.bits) - 1)) * it.times);
-        self.0.into_iter().fold(point, changed)
+        self.0.into_iter().flatten().fold(point, changed)
     }
 }
 
@@ -213,8 +213,7 @@ pub(in crate::kernels) struct Points<R> {
 impl<R: Ring> Points<R> {
     /// The points of the region at `base` for a thread's `number`.
     pub(in crate::kernels) fn new(b: &mut Builder, ring: R, swizzle: Swizzle, number: R32, base: R32) -> Self {
-        let changes: Vec<R32> = (swizzle.0.into_iter())
-            .filter(|it| it.bits > 0 && it.times > 0)
+        let changes: Vec<R32> = (swizzle.0.into_iter().flatten())
             .map(|Change { start, bits, times }| {
                 let field = b.bfe(number, start, bits);
                 if times == 1 { field } else { b.mul_lo(field, times) }

@@ -29,6 +29,9 @@ use layout::Layout;
 /// Shared memory of a multiprocessor, in bytes: a block takes 1024 bytes more than it asks for.
 pub(super) const SHARED_BYTES: u32 = 227 << 10;
 
+/// The oldest GPU whose shared memory holds a block, as compute capability times ten.
+pub(super) const SHARED_MEMORY_FROM: u32 = 80;
+
 /// Registers of a multiprocessor.
 pub(super) const REGISTERS: u32 = 65536;
 

@@ -1,8 +1,8 @@
 //! The passes over the points of a block.
 //!
-//! A pass takes 16 points a thread from shared memory, transforms them in registers and puts them back. The first pass
-//! begins with digits: each ring has its own. The last forward pass, the product and the first inverse pass are one. Only the
-//! first pass and the pass after the second inverse one exchange points between warps.
+//! In a pass each thread loads 16 points from shared memory, transforms them in registers and stores them again. The first pass
+//! begins with digits, and each ring has its own. The last forward pass, the product and the first inverse pass are one. Points go
+//! from warp to warp after the first pass and after the second inverse pass only.
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
@@ -14,9 +14,9 @@ use super::ring::Ring;
 use super::table::{ROOT_BYTES, SECOND_ROOTS};
 
 impl Layout {
-    /// Transforms both factors part after part, multiplies them and transforms the products as far as a part goes.
-    /// `first`: where the regions of the first factor begin, for more than one part a register that moves behind them. `start`
-    /// makes the first pass of the factors into their regions; its last argument is where the table has the roots of the part.
+    /// Transforms both factors part after part, multiplies them and transforms the products as far as a part goes. `first`: the address
+    /// of the first factor's regions. `start` writes the first pass of the factors; its arguments are their regions, and the address of
+    /// the part's roots.
     pub(in crate::kernels) fn transform<R: Ring>(
         self,
         b: &mut Builder,
@@ -27,15 +27,16 @@ impl Layout {
     ) {
         let table = b.copy64(place.table);
         let node = b.copy64(place.table);
+        let region = if self.parts == 1 { first } else { b.copy(first) };
         let part = |b: &mut Builder| {
-            let regions = if self.square { vec![first] } else { vec![first, place.shared] };
+            let regions = if self.square { vec![region] } else { vec![region, place.shared] };
             start(b, &regions, node);
             b.barrier();
             self.second_pass(b, ring, place, &regions, table);
             b.warp_barrier();
             self.product_pass(b, ring, place, &regions, table);
             b.warp_barrier();
-            self.middle_pass(b, ring, place, first);
+            self.middle_pass(b, ring, place, region);
             b.barrier();
         };
         if self.parts == 1 {
@@ -45,9 +46,9 @@ impl Layout {
         let last = b.add(first, (self.parts - 1) * self.region_bytes());
         b.do_while(|b| {
             part(b);
-            let again = b.compare(Cmp::Lt, first, last);
-            let next = b.add(first, self.region_bytes());
-            b.set(first, next);
+            let again = b.compare(Cmp::Lt, region, last);
+            let next = b.add(region, self.region_bytes());
+            b.set(region, next);
             let next = b.add64(node, u64::from(ROOT_BYTES * self.part_roots()));
             b.set64(node, next);
             let next = b.add64(table, u64::from(ROOT_BYTES * SECOND_ROOTS));

@@ -1,9 +1,10 @@
 //! `ecm_ladder`: some bits of a ladder.
 //!
-//! computes   from `(k·P, (k + 1)·P)` the same for `k` with more bits of the exponent; it begins with `k = 0`
+//! computes   from `(k·P, (k + 1)·P)` the same for `k` with more bits of the exponent; it begins with `k = 0`. The points of a sequence of
+//!            Lucas are its values `V`
 //! requires   the control words: the number of bits that are left, how many of them to do (one or more), is this the beginning?
 //! cost       a bit: 4 products and 4 squares, and products by `d` and by the start. Of the third family these are one row of a product and
-//!            a doubling
+//!            a doubling. Of a sequence: a product and a square
 //! registers  about `7·length + 50`
 //!
 //! The exponent is common to all lanes, so its bits are, too. Which point is doubled is told by predicates, not by branches: the code is there
@@ -11,52 +12,57 @@
 //!
 //! source: Montgomery 1987.
 
-use warpmp_kernel::build::{Builder, Emit, R32};
+use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::fragment::{assign, select};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 use warpmp_launch::Frame;
 
 use super::residues::{Parameters, Residues};
-use super::{Class, constant, control, load, load_number, state, store_number};
+use super::{Class, Line, constant, control, load, load_number, state, store_number};
+
+/// The coordinates of a point: `X` and `Z`, or `V`.
+type Point = Vec<Vec<R32>>;
 
 pub(super) fn body(b: &mut Builder, frame: &Frame, class: Class) {
     b.section("load");
     let residues = Residues::new(b, frame, class);
     let [left, count, begins] = control(b, frame, 1);
-    // k = 0: the neutral element (1 : 0), and the start (x : 1).
+    // k = 0: the neutral element, (1 : 0) or 2, and the start, (x : 1) or x.
     let one = load(b, frame, class, 0, constant::ONE);
     let start = load(b, frame, class, 0, constant::START);
-    let zero: Vec<R32> = one.iter().map(|_| b.copy(0)).collect();
-    let numbers =
-        [&one, &zero, &start, &one].map(|number| number.iter().map(|&limb| b.copy(limb)).collect::<Vec<R32>>());
+    let coordinates: [Point; 2] = match class.line {
+        Line::Curve => {
+            let zero = one.iter().map(|_| b.copy(0)).collect();
+            [vec![one.clone(), zero], vec![start, one]]
+        }
+        Line::Lucas | Line::Power => [vec![twice(b, &residues, &one)], vec![start]],
+    };
+    let points = coordinates.map(|point| {
+        let copy = |b: &mut Builder, number: &[R32]| number.iter().map(|&limb| b.copy(limb)).collect::<Vec<R32>>();
+        point.iter().map(|number| copy(b, number)).collect::<Point>()
+    });
     let row = frame.result_row(b, 0);
     let goes_on = b.compare(Cmp::Eq, begins, 0);
     b.if_(goes_on, |b| {
-        for (number, value) in (state::HERE..).zip(&numbers) {
-            let stored = load_number(b, frame, class, row, number);
-            assign(b, value, &stored);
+        for (first, point) in [state::HERE, state::AFTER].into_iter().zip(&points) {
+            for (number, value) in (first..).zip(point) {
+                let stored = load_number(b, frame, class, row, number);
+                assign(b, value, &stored);
+            }
         }
     });
     b.section("ladder");
-    let parameters = Parameters::new(b, frame, class);
+    let stepper = Stepper::new(b, frame, class, &residues);
     let exponent = frame.operand_row(b, 2);
     let before = b.copy(0);
     let end = b.sub(left, count);
     b.do_while(|b| {
-        let place = b.sub(left, 1);
-        b.set(left, place);
-        let word = b.shr(left, 5);
-        let address = b.mad_wide(word, 4, exponent);
-        let word = b.load_global(Space::GlobalConst, Vector::V1, address, 0)[0];
-        let place = b.and(left, 31);
-        let bit = b.shr(word, place);
-        let bit = b.and(bit, 1);
+        let bit = next_bit(b, left, exponent);
         let changes = b.compare(Cmp::Ne, bit, before);
         b.set(before, bit);
-        let [x, z, u, v] = [(0, 2), (1, 3), (2, 0), (3, 1)]
-            .map(|(one, other): (usize, usize)| select(b, changes, &numbers[other], &numbers[one]));
-        let stepped = step(b, &residues, &parameters, [x, z, u, v]);
-        for (to, from) in numbers.iter().zip(&stepped) {
+        let [here, other] = ordered(b, changes, &points);
+        let stepped = stepper.step(b, &residues, [&here, &other]);
+        for (to, from) in points.iter().flatten().zip(stepped.iter().flatten()) {
             assign(b, to, from);
         }
         b.compare(Cmp::Gt, left, end)
@@ -64,10 +70,77 @@ pub(super) fn body(b: &mut Builder, frame: &Frame, class: Class) {
     b.section("store");
     // The point that was doubled last is the higher one if the last bit was set.
     let changes = b.compare(Cmp::Ne, before, 0);
-    for (number, (one, other)) in (state::HERE..).zip([(0, 2), (1, 3), (2, 0), (3, 1)]) {
-        let value: Vec<R32> = select(b, changes, &numbers[other], &numbers[one]);
-        store_number(b, frame, class, row, number, &value);
+    for (first, point) in [state::HERE, state::AFTER].into_iter().zip(ordered(b, changes, &points)) {
+        for (number, value) in (first..).zip(&point) {
+            match class.line {
+                Line::Curve => store_number(b, frame, class, row, number, value),
+                // The values of a sequence were sums.
+                Line::Lucas | Line::Power => {
+                    let value = residues.fold(b, value);
+                    store_number(b, frame, class, row, number, &value);
+                }
+            }
+        }
     }
+}
+
+/// The next bit of an exponent from the top: one bit less is left.
+pub(super) fn next_bit(b: &mut Builder, left: R32, exponent: R64) -> R32 {
+    let place = b.sub(left, 1);
+    b.set(left, place);
+    let word = b.shr(left, 5);
+    let address = b.mad_wide(word, 4, exponent);
+    let word = b.load_global(Space::GlobalConst, Vector::V1, address, 0)[0];
+    let place = b.and(left, 31);
+    let bit = b.shr(word, place);
+    b.and(bit, 1)
+}
+
+/// The points, in the other order if `changes`.
+fn ordered(b: &mut Builder, changes: Pred, [one, other]: &[Point; 2]) -> [Point; 2] {
+    [(one, other), (other, one)]
+        .map(|(one, other)| one.iter().zip(other).map(|(one, other)| select(b, changes, other, one)).collect())
+}
+
+/// What a step needs of a line.
+enum Stepper {
+    Curve(Parameters),
+    /// 2, and the start.
+    Lucas([Vec<R32>; 2]),
+}
+
+impl Stepper {
+    fn new(b: &mut Builder, frame: &Frame, class: Class, residues: &Residues) -> Self {
+        match class.line {
+            Line::Curve => Self::Curve(Parameters::new(b, frame, class)),
+            Line::Lucas | Line::Power => {
+                let one = load(b, frame, class, 0, constant::ONE);
+                Self::Lucas([twice(b, residues, &one), load(b, frame, class, 0, constant::START)])
+            }
+        }
+    }
+
+    /// The first point doubled, and the sum of both, which differ by the start.
+    fn step(&self, b: &mut Builder, r: &Residues, [one, other]: [&Point; 2]) -> [Point; 2] {
+        match self {
+            Self::Curve(parameters) => {
+                let [x, z, u, v] = step(b, r, parameters, [&one[0], &one[1], &other[0], &other[1]].map(Clone::clone));
+                [vec![x, z], vec![u, v]]
+            }
+            Self::Lucas([two, start]) => {
+                let square = r.square(b, &one[0]);
+                let product = r.mul(b, &one[0], &other[0]);
+                // Sums are factors of the next step as they are.
+                [vec![r.sub(b, &square, two)], vec![r.sub(b, &product, start)]]
+            }
+        }
+    }
+}
+
+/// `2x`, a residue.
+pub(super) fn twice(b: &mut Builder, r: &Residues, x: &[R32]) -> Vec<R32> {
+    let sum = r.add(b, x, x);
+    r.fold(b, &sum)
 }
 
 /// `2·(x : z)`, and `(x : z) + (u : v)`, whose difference is the start.

@@ -1,10 +1,13 @@
-//! The kernels of both stages on a device, one job each.
+//! The kernels of both stages on a device, one job each, for curves (`ecm`), powers (`power`: P−1) and Lucas' sequences (`lucas`: P+1, and the
+//! second stage of P−1).
 //!
 //! ```text
 //! enter.rs    plain numbers become residues: the constants of a lane
 //! suyama.rs   Suyama's curves from their parameters
 //! ladder.rs   some bits of a ladder
+//! power.rs    some bits of a power
 //! leave.rs    numbers leave their form: the check of a ladder, the quotient X/Z
+//! restart.rs  the residues of a first stage become the starts of the second one
 //! invert.rs   inverses, and the divisors that have none
 //! points.rs   baby steps and giant steps
 //! batch.rs    many denominators with one inversion
@@ -23,12 +26,16 @@ mod ladder;
 mod leave;
 mod pairs;
 mod points;
+mod power;
 mod residues;
+mod restart;
 mod suyama;
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Space, Vector};
 use warpmp_launch::{Frame, Layout, Rows, Signature, Spec, Stage, piece};
+
+use crate::factor::lane::Line;
 
 pub(in crate::factor) use columns::SLOT_WORDS;
 
@@ -57,7 +64,8 @@ pub(in crate::factor) mod constant {
 /// The numbers of a lane that change: residues.
 ///
 /// A ladder has its two points `(X : Z)` in four numbers that follow one another. A second stage has three points: the giant step
-/// that is next, the one after it, and the distance; then the product.
+/// that is next, the one after it, and the distance; then the product. A point that is one number `V` leaves the second number of its two
+/// unused.
 pub(in crate::factor) mod state {
     pub(in crate::factor) const HERE: u32 = 0;
     pub(in crate::factor) const AFTER: u32 = 2;
@@ -77,6 +85,8 @@ pub(in crate::factor) struct Class {
     pub(in crate::factor) word: bool,
     /// Do they start at 2?
     pub(in crate::factor) two: bool,
+    /// The group. A second stage of powers is one of Lucas' sequences.
+    pub(in crate::factor) line: Line,
 }
 
 /// Bits that lazy residues need above the modulus; see `residues.rs`.
@@ -86,10 +96,29 @@ impl Class {
     /// The longest moduli: a group of 32 lanes holds them.
     pub(in crate::factor) const MOST_BITS: u64 = 16_384;
 
-    /// The class of moduli with so many bits.
+    /// The class of curves modulo integers of so many bits.
     pub(in crate::factor) const fn of(bits: u64, word: bool, two: bool) -> Self {
         let limbs = (bits as u32).div_ceil(32);
-        Self { limbs, lazy: 32 * limbs >= bits as u32 + SPARE_BITS, word, two }
+        Self { limbs, lazy: 32 * limbs >= bits as u32 + SPARE_BITS, word, two, line: Line::Curve }
+    }
+
+    /// The class of a group modulo integers of so many bits.
+    pub(in crate::factor) const fn of_line(bits: u64, line: Line) -> Self {
+        Self { line, ..Self::of(bits, false, false) }
+    }
+
+    /// The class in the second stage: curves start at the residues of the first stage, and powers become sequences of Lucas.
+    pub(in crate::factor) const fn after(self) -> Self {
+        let line = match self.line {
+            Line::Curve => Line::Curve,
+            Line::Lucas | Line::Power => Line::Lucas,
+        };
+        Self { two: false, line, ..self }
+    }
+
+    /// Wide products of a product, about.
+    pub(in crate::factor) fn product(self) -> f64 {
+        2.0 * f64::from(self.limbs).powi(2)
     }
 
     /// How the numbers lie in the lanes of a group.
@@ -109,7 +138,7 @@ impl Class {
 
     /// The end of a kernel's name.
     fn name(self) -> String {
-        let Self { limbs, lazy, word, two } = self;
+        let Self { limbs, lazy, word, two, line: _ } = self;
         let part = |holds: bool, name: &'static str| if holds { name } else { "" };
         format!("_{limbs}{}{}{}", part(lazy, "_lazy"), part(word, "_word"), part(two, "_two"))
     }
@@ -124,8 +153,6 @@ pub(in crate::factor) enum Job {
     SuyamaBottom,
     /// `total, found → constants, status`: `d` and the start from the inverse of the denominators; is there no curve?
     SuyamaStart,
-    /// `total, found → constants, status`: `d` alone.
-    SuyamaCurve,
     /// `constants, control (bit, bits, begins), exponent → state`.
     Ladder,
     /// `constants, state → total, status`: the denominator of the first point, plain; does the ladder pass its check?
@@ -134,6 +161,8 @@ pub(in crate::factor) enum Job {
     Invert,
     /// `constants, state, total → residue`: `X·total`.
     Quotient,
+    /// `residue, total → constants, found`: the start of the second stage; nothing found.
+    Restart,
     /// `constants, control (points, x, z), gaps, columns → state`: the baby steps.
     Babies,
     /// `constants, control (points, x, z), columns → state`: giant steps.
@@ -149,24 +178,46 @@ pub(in crate::factor) enum Job {
 }
 
 impl Job {
-    /// The kernels of both stages.
-    pub(in crate::factor) const FIRST: &[Self] =
-        &[Self::Enter, Self::SuyamaBottom, Self::SuyamaStart, Self::Ladder, Self::Check, Self::Invert, Self::Quotient];
-    pub(in crate::factor) const SECOND: &[Self] = &[
-        Self::Enter,
-        Self::SuyamaBottom,
-        Self::SuyamaCurve,
-        Self::Ladder,
-        Self::Invert,
-        Self::Babies,
-        Self::Giants,
-        Self::Denominators,
-        Self::Normalise,
-        Self::Pairs,
-        Self::Product,
-    ];
+    /// The kernels of a first stage, and of the change to the second one.
+    pub(in crate::factor) const fn first(line: Line) -> &'static [Self] {
+        match line {
+            Line::Curve => &[
+                Self::Enter,
+                Self::SuyamaBottom,
+                Self::SuyamaStart,
+                Self::Ladder,
+                Self::Check,
+                Self::Invert,
+                Self::Quotient,
+                Self::Restart,
+            ],
+            Line::Lucas | Line::Power => {
+                &[Self::Enter, Self::Ladder, Self::Check, Self::Invert, Self::Quotient, Self::Restart]
+            }
+        }
+    }
+
+    /// The kernels of a second stage, for the class [after](Class::after) the first one.
+    pub(in crate::factor) const fn second(line: Line) -> &'static [Self] {
+        match line {
+            Line::Curve => &[
+                Self::Ladder,
+                Self::Invert,
+                Self::Babies,
+                Self::Giants,
+                Self::Denominators,
+                Self::Normalise,
+                Self::Pairs,
+                Self::Product,
+            ],
+            Line::Lucas | Line::Power => {
+                &[Self::Ladder, Self::Invert, Self::Babies, Self::Giants, Self::Pairs, Self::Product]
+            }
+        }
+    }
+
     /// The kernels that only Suyama's curves need.
-    pub(in crate::factor) const OF_SUYAMA: &[Self] = &[Self::SuyamaBottom, Self::SuyamaStart, Self::SuyamaCurve];
+    pub(in crate::factor) const OF_SUYAMA: &[Self] = &[Self::SuyamaBottom, Self::SuyamaStart];
 }
 
 /// A kernel for a class.
@@ -178,23 +229,28 @@ pub(in crate::factor) struct Kernel {
 
 impl Spec for Kernel {
     fn name(&self) -> String {
-        let job = match self.job {
-            Job::Enter => "ecm_enter",
-            Job::SuyamaBottom => "ecm_suyama_bottom",
-            Job::SuyamaStart => "ecm_suyama_start",
-            Job::SuyamaCurve => "ecm_suyama_curve",
-            Job::Ladder => "ecm_ladder",
-            Job::Check => "ecm_check",
-            Job::Invert => "ecm_invert",
-            Job::Quotient => "ecm_quotient",
-            Job::Babies => "ecm_babies",
-            Job::Giants => "ecm_giants",
-            Job::Denominators => "ecm_denominators",
-            Job::Normalise => "ecm_normalise",
-            Job::Pairs => "ecm_pairs",
-            Job::Product => "ecm_product",
+        let line = match self.class.line {
+            Line::Curve => "ecm",
+            Line::Lucas => "lucas",
+            Line::Power => "power",
         };
-        format!("{job}{}", self.class.name())
+        let job = match self.job {
+            Job::Enter => "enter",
+            Job::SuyamaBottom => "suyama_bottom",
+            Job::SuyamaStart => "suyama_start",
+            Job::Ladder => "ladder",
+            Job::Check => "check",
+            Job::Invert => "invert",
+            Job::Quotient => "quotient",
+            Job::Restart => "restart",
+            Job::Babies => "babies",
+            Job::Giants => "giants",
+            Job::Denominators => "denominators",
+            Job::Normalise => "normalise",
+            Job::Pairs => "pairs",
+            Job::Product => "product",
+        };
+        format!("{line}_{job}{}", self.class.name())
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
@@ -204,17 +260,18 @@ impl Spec for Kernel {
         let (operands, results) = match self.job {
             Job::Enter => (vec![class.rows(3)], vec![constants.limbs, state.limbs, one.limbs]),
             Job::SuyamaBottom => (vec![constants], vec![one.limbs]),
-            Job::SuyamaStart | Job::SuyamaCurve => (vec![one, one], vec![constants.limbs]),
+            Job::SuyamaStart => (vec![one, one], vec![constants.limbs]),
             Job::Ladder | Job::Giants => (vec![constants, word, word], vec![state.limbs]),
             Job::Check | Job::Product => (vec![constants, state], vec![one.limbs]),
             Job::Invert => (vec![constants], vec![one.limbs, one.limbs]),
             Job::Quotient => (vec![constants, state, one], vec![one.limbs]),
+            Job::Restart => (vec![one, one], vec![constants.limbs, one.limbs]),
             Job::Babies | Job::Pairs => (vec![constants, word, word, word], vec![state.limbs]),
             Job::Denominators => (vec![constants, word, word], vec![one.limbs]),
             Job::Normalise => (vec![constants, word, word, one], vec![state.limbs]),
         };
         let signature = Signature::new(operands, results);
-        let has_status = matches!(self.job, Job::Check | Job::SuyamaStart | Job::SuyamaCurve);
+        let has_status = matches!(self.job, Job::Check | Job::SuyamaStart);
         let signature = if has_status { signature.with_status() } else { signature };
         let layout = if self.job == Job::Invert { class.inversion_layout() } else { class.layout() };
         vec![layout.stage(self.name(), signature, move |b, frame| self.body(b, frame))]
@@ -227,12 +284,13 @@ impl Kernel {
         match self.job {
             Job::Enter => enter::body(b, frame, class),
             Job::SuyamaBottom => suyama::bottom(b, frame, class),
-            Job::SuyamaStart => suyama::curve(b, frame, class, true),
-            Job::SuyamaCurve => suyama::curve(b, frame, class, false),
+            Job::SuyamaStart => suyama::start(b, frame, class),
+            Job::Ladder if class.line == Line::Power => power::body(b, frame, class),
             Job::Ladder => ladder::body(b, frame, class),
             Job::Check => leave::check(b, frame, class),
             Job::Invert => invert::body(b, frame, class),
             Job::Quotient => leave::quotient(b, frame, class),
+            Job::Restart => restart::body(b, frame, class),
             Job::Babies => points::babies(b, frame, class),
             Job::Giants => points::giants(b, frame, class),
             Job::Denominators => batch::denominators(b, frame, class),

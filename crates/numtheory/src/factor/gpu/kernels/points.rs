@@ -3,7 +3,7 @@
 //! computes   `ecm_babies`: `j·Q` for each baby step `j`, with `Q` the start. `ecm_giants`: the next giant steps
 //! requires   `ecm_babies`: for each baby step half its distance from the one before it, 0 for the first, which is 1.
 //!            `ecm_giants`: the next two points and their distance in the state
-//! cost       4 products and 2 squares for each odd number up to the last baby step, and for each giant step
+//! cost       4 products and 2 squares for each odd number up to the last baby step, and for each giant step; a product for a sequence of Lucas
 //! registers  about `11·length + 40`
 
 use warpmp_kernel::build::{Builder, Emit, R32};
@@ -12,23 +12,34 @@ use warpmp_kernel::ir::{Cmp, Space, Vector};
 use warpmp_launch::Frame;
 
 use super::columns::Columns;
-use super::ladder::double;
+use super::ladder::{double, twice};
 use super::residues::{Parameters, Residues};
-use super::{Class, constant, control, load, load_number, state, store_number};
+use super::{Class, Line, constant, control, load, load_number, state, store_number};
 
-/// A point `(X : Z)`.
-type Point = [Vec<R32>; 2];
+/// A point `(X : Z)`, or `V` alone.
+type Point = Vec<Vec<R32>>;
 
 pub(super) fn babies(b: &mut Builder, frame: &Frame, class: Class) {
     let r = Residues::new(b, frame, class);
     let [slots, count, x_slot, z_slot] = control(b, frame, 1);
     let columns = Columns::new(b, frame, class, 3, slots);
-    let [x, z] = [constant::START, constant::ONE].map(|number| load(b, frame, class, 0, number));
-    let (plus, minus) = (r.add(b, &x, &z), r.sub(b, &x, &z));
-    let parameters = Parameters::new(b, frame, class);
-    let two = double(b, &r, &parameters, [plus, minus]);
+    let [x, one] = [constant::START, constant::ONE].map(|number| load(b, frame, class, 0, number));
+    let (first, two): (Point, Point) = match class.line {
+        Line::Curve => {
+            let (plus, minus) = (r.add(b, &x, &one), r.sub(b, &x, &one));
+            let parameters = Parameters::new(b, frame, class);
+            let two = double(b, &r, &parameters, [plus, minus]);
+            (vec![x, one], two.into())
+        }
+        Line::Lucas | Line::Power => {
+            let (square, two) = (r.square(b, &x), twice(b, &r, &one));
+            let value = r.sub(b, &square, &two);
+            (vec![x], vec![r.fold(b, &value)])
+        }
+    };
     // The difference of Q and 2Q is −Q, which has the x of Q.
-    let [before, here] = [(); 2].map(|()| [&x, &z].map(|it| it.iter().map(|&limb| b.copy(limb)).collect()));
+    let [before, here]: [Point; 2] =
+        [(); 2].map(|()| first.iter().map(|it| it.iter().map(|&limb| b.copy(limb)).collect()).collect());
     // 2Q waits in memory.
     let row = frame.result_row(b, 0);
     for (number, value) in (state::STEP..).zip(&two) {
@@ -62,13 +73,15 @@ pub(super) fn giants(b: &mut Builder, frame: &Frame, class: Class) {
     let [slots, count, x_slot, z_slot] = control(b, frame, 1);
     let columns = Columns::new(b, frame, class, 2, slots);
     let row = frame.result_row(b, 0);
-    let mut copy = |first: u32| {
-        [first, first + 1].map(|number| {
+    let coordinates = if class.line == Line::Curve { 2 } else { 1 };
+    let mut copy = |first: u32| -> Point {
+        let numbers = (first..first + coordinates).map(|number| {
             let limbs = load_number(b, frame, class, row, number);
             limbs.iter().map(|&limb| b.copy(limb)).collect()
-        })
+        });
+        numbers.collect()
     };
-    let [here, after]: [Point; 2] = [copy(state::HERE), copy(state::AFTER)];
+    let [here, after] = [copy(state::HERE), copy(state::AFTER)];
     let index = b.copy(0);
     b.do_while(|b| {
         store(b, &columns, index, [x_slot, z_slot], &here);
@@ -84,6 +97,7 @@ pub(super) fn giants(b: &mut Builder, frame: &Frame, class: Class) {
     }
 }
 
+/// Stores the coordinates, each in its slot; a value `V` goes to the first one.
 fn store(b: &mut Builder, columns: &Columns, index: R32, slots: [R32; 2], point: &Point) {
     for (slot, number) in slots.into_iter().zip(point) {
         let slot = b.add(slot, index);
@@ -94,20 +108,35 @@ fn store(b: &mut Builder, columns: &Columns, index: R32, slots: [R32; 2], point:
 /// `(here, before)` becomes `(here + step, here)`, where `before = here − step`. The step is in the state.
 fn advance(b: &mut Builder, frame: &Frame, class: Class, r: &Residues, [here, before]: [&Point; 2], step: u32) {
     let row = frame.result_row(b, 0);
-    let [u, v] = [step, step + 1].map(|number| load_number(b, frame, class, row, number));
-    let [x, z] = here;
-    let (s, t) = (r.sub(b, x, z), r.add(b, &u, &v));
-    let f = r.mul(b, &s, &t);
-    let (s, t) = (r.add(b, x, z), r.sub(b, &u, &v));
-    let g = r.mul(b, &s, &t);
-    let (sum, difference) = (r.add(b, &f, &g), r.sub(b, &f, &g));
-    let sum = r.square(b, &sum);
-    let next_x = r.mul(b, &sum, &before[1]);
-    let difference = r.square(b, &difference);
-    let next_z = r.mul(b, &difference, &before[0]);
+    let next = match class.line {
+        Line::Curve => {
+            let [u, v] = [step, step + 1].map(|number| load_number(b, frame, class, row, number));
+            sum(b, r, [&here[0], &here[1]], [&u, &v], before)
+        }
+        Line::Lucas | Line::Power => {
+            let step = load_number(b, frame, class, row, step);
+            let product = r.mul(b, &here[0], &step);
+            let value = r.sub(b, &product, &before[0]);
+            vec![r.fold(b, &value)]
+        }
+    };
     for (before, here) in before.iter().zip(here) {
         assign(b, before, here);
     }
-    assign(b, x, &next_x);
-    assign(b, z, &next_z);
+    for (here, next) in here.iter().zip(&next) {
+        assign(b, here, next);
+    }
+}
+
+/// `(x : z) + (u : v)`, with their difference.
+fn sum(b: &mut Builder, r: &Residues, [x, z]: [&[R32]; 2], [u, v]: [&[R32]; 2], difference: &Point) -> Point {
+    let (s, t) = (r.sub(b, x, z), r.add(b, u, v));
+    let f = r.mul(b, &s, &t);
+    let (s, t) = (r.add(b, x, z), r.sub(b, u, v));
+    let g = r.mul(b, &s, &t);
+    let (plus, minus) = (r.add(b, &f, &g), r.sub(b, &f, &g));
+    let plus = r.square(b, &plus);
+    let next_x = r.mul(b, &plus, &difference[1]);
+    let minus = r.square(b, &minus);
+    vec![next_x, r.mul(b, &minus, &difference[0])]
 }

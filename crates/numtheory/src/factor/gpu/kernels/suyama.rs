@@ -1,8 +1,8 @@
-//! `ecm_suyama_bottom`, `ecm_suyama_start`, `ecm_suyama_curve`: Suyama's curves from their parameters.
+//! `ecm_suyama_bottom`, `ecm_suyama_start`: Suyama's curves from their parameters.
 //!
 //! computes   with `u = σ² − 5` and `v = 4σ`: `d = (v − u)³(3u + v)/(16u³v)`, and the start `x = u³/v³`.
 //!            `ecm_suyama_bottom`: `16u³v⁴`, plain. `ecm_suyama_start`: `d` and `x` from its inverse; status 1 if there is no inverse, or
-//!            if `d` is 0 or 1. `ecm_suyama_curve`: the same without `x`
+//!            if `d` is 0 or 1
 //! requires   the residue of `σ` in the place of `d`
 //! cost       11 products; 22 products
 //!
@@ -68,22 +68,20 @@ pub(super) fn bottom(b: &mut Builder, frame: &Frame, class: Class) {
     frame.store(b, 0, &plain);
 }
 
-pub(super) fn curve(b: &mut Builder, frame: &Frame, class: Class, start: bool) {
+pub(super) fn start(b: &mut Builder, frame: &Frame, class: Class) {
     let row = frame.result_row(b, 0);
     let (r, sigma, one) = begin(b, frame, class, row);
     let Parts { u, v, cube_u, cube_v } = Parts::new(b, &r, &sigma, &one);
     let square = load_number(b, frame, class, row, constant::SQUARE);
     let inverse = super::load(b, frame, class, 0, 0);
     let inverse = r.mul(b, &square, &inverse);
-    if start {
-        // x = u³·16u³·v/(16u³v⁴).
-        let product = r.mul(b, &cube_u, &v);
-        let product = r.mul(b, &product, &inverse);
-        let square = r.square(b, &u);
-        let cube = r.mul(b, &square, &u);
-        let x = r.mul(b, &product, &cube);
-        store_number(b, frame, class, row, constant::START, &x);
-    }
+    // x = u³·16u³·v/(16u³v⁴).
+    let product = r.mul(b, &cube_u, &v);
+    let product = r.mul(b, &product, &inverse);
+    let square = r.square(b, &u);
+    let cube = r.mul(b, &square, &u);
+    let x = r.mul(b, &product, &cube);
+    store_number(b, frame, class, row, constant::START, &x);
     let inverse = r.mul(b, &inverse, &cube_v);
     let difference = r.sub(b, &v, &u);
     let square = r.square(b, &difference);

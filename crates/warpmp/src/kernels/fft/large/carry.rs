@@ -1,23 +1,24 @@
 //! From coefficients to limbs: three kernels.
 //!
 //! ```text
-//! words     a thread adds 32 coefficients of each half to whole words, with an incoming number that it estimates from the
-//!           coefficients just below; the true number is the same or one more. Carries run through a warp by ballots.
+//! words     a thread adds 16 pairs of coefficients of each half to whole words, with an incoming number that it estimates from the
+//!           pairs just below; the true number is the same or one more. Carries run through a warp by ballots.
 //! chain     a warp a product: the carries into all segments, from the flags that the warps left
 //! finish    a warp a segment: where a carry enters, it is added
 //! ```
 //!
-//! bound: let `E` be a power of two that is at least `Σ |c_j|·2^{bj}` over all coefficients below the window, in units of the
+//! bound: let `E` be a power of two that is at least `Σ |p_j|·4^{bj}` over all pairs `p` below the window, in units of the
 //! chunk's lowest bit; `E ≤ 1/256`. The estimate is `⌊w − E⌋` for the window's sum `w`. The true number is between
 //! `⌊w − E⌋` and `⌊w + E⌋`, so it is the estimate or one more. A chunk's own sum tells which, given the number that
 //! enters it. So a chunk generates a carry, or passes one on if its words are all ones. Not both: two carries are never true.
-//! The sum of a chunk in progress is below 2⁸¹ in magnitude: three words.
+//! A pair is at most 2⁶² in magnitude and is shifted by at most 31 bits, so the sum of a chunk in progress is below 2⁹⁴: three words.
 
 use warpmp_kernel::build::{Builder, Emit, Guarded, R32, R64};
 use warpmp_kernel::fragment::add_carry_to_row;
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 
-use super::split::{CHUNK, POINT_BYTES, Split};
+use super::split::{CHUNK, Split};
+use super::up::PAIR_BYTES;
 use super::{Block, divide};
 
 /// Warps of a block that makes or finishes segments.
@@ -25,6 +26,12 @@ pub(super) const SEGMENT_WARPS: u32 = 4;
 
 /// The estimate is exact but for this power of two.
 const MARGIN_BITS: u32 = 8;
+
+/// Pairs of a chunk.
+const PAIRS: u32 = CHUNK / 2;
+
+/// Bytes from a pair of the low half to the next. The pair of the high half is between them.
+const STRIDE: u32 = 2 * PAIR_BYTES;
 
 /// A signed number of two words.
 type Signed = [R32; 2];
@@ -37,10 +44,10 @@ struct Half {
 }
 
 impl Split {
-    /// Coefficients of the window.
+    /// Pairs of the window.
     fn window(self) -> u32 {
-        // |c| < 2^n; those below the window sum to less than 2^(n − b(W + 1) + 1).
-        (self.coefficient_bits() + 1 + MARGIN_BITS).div_ceil(self.digit_bits) - 1
+        // |p| ≤ 2^n; those below the window sum to less than 2^(n − 2b(W + 1) + 1).
+        (self.pair_bits() + 1 + MARGIN_BITS).div_ceil(self.pair_step()) - 1
     }
 
     /// Blocks of the kernel that makes segments, a lane.
@@ -58,7 +65,7 @@ impl Split {
         32 * self.digit_bits
     }
 
-    /// Makes the words of both halves. `spectra`: the coefficients, in scratch memory. `results`: the products.
+    /// Makes the words of both halves. `spectra`: the scratch memory. `results`: the products.
     pub(super) fn make_words(self, b: &mut Builder, block: &Block, spectra: R64, results: R64) {
         b.section("setup");
         let blocks = self.word_blocks();
@@ -67,13 +74,14 @@ impl Split {
         let warp = b.shr(block.thread, 5);
         let segment = b.mad_lo(within, SEGMENT_WARPS, warp);
         let chunk = b.mad_lo(segment, 32, block.lane);
-        let from = b.mad_wide(chunk, POINT_BYTES * CHUNK, scratch);
+        let pairs = b.add64(scratch, u64::from(self.pairs()));
+        let from = b.mad_wide(chunk, STRIDE * PAIRS, pairs);
 
         b.section("window");
         let is_first = b.compare(Cmp::Eq, chunk, 0);
-        let end = b.add64(scratch, u64::from(self.spectrum_bytes()));
+        let end = b.add64(pairs, u64::from(self.pair_bytes()));
         let before = b.select64(end, from, is_first);
-        let before = b.sub64(before, u64::from(POINT_BYTES * self.window()));
+        let before = b.sub64(before, u64::from(STRIDE * self.window()));
         let [lows, highs] = load(b, before, self.window());
         let mut below: [Vec<Signed>; 2] = [Vec::new(), Vec::new()];
         for (low, high) in lows.into_iter().zip(highs) {
@@ -124,16 +132,16 @@ impl Split {
         }
     }
 
-    /// The number that enters a chunk, or one less, from the coefficients below, the nearest one last.
+    /// The number that enters a chunk, or one less, from the pairs below, the nearest one last.
     fn estimate(self, b: &mut Builder, below: &[Signed]) -> Signed {
-        let bits = self.digit_bits;
-        // In units of the lowest coefficient's lowest bit.
+        let bits = self.pair_step();
+        // In units of the lowest pair's lowest bit.
         let fraction = self.window() * bits;
         let mut sum: Vec<R32> = (0..4).map(|_| b.copy(0)).collect();
-        for (coefficient, i) in below.iter().zip(0..) {
-            add_shifted(b, &mut sum, *coefficient, i * bits);
+        for (pair, i) in below.iter().zip(0..) {
+            add_shifted(b, &mut sum, *pair, i * bits);
         }
-        let margin = self.coefficient_bits() + 1 - bits;
+        let margin = self.pair_bits() + 1 - bits;
         let mut chain = b.chain();
         for (i, word) in sum.iter().enumerate() {
             let part = if i == (margin / 32) as usize { 1 << (margin % 32) } else { 0 };
@@ -152,23 +160,23 @@ impl Split {
         [low, high]
     }
 
-    /// Adds the coefficients of a thread's chunk in both halves.
+    /// Adds the pairs of a thread's chunk in both halves.
     fn chunks(self, b: &mut Builder, from: R64, estimates: [Signed; 2]) -> [Half; 2] {
         b.section("words");
-        let bits = self.digit_bits;
+        let bits = self.pair_step();
         let mut sums = estimates.map(|[low, high]| {
             let sign = b.shr_signed(high, 31);
             vec![low, high, sign].into_iter().map(|it| b.copy(it)).collect::<Vec<R32>>()
         });
         let mut done: [Vec<R32>; 2] = [Vec::new(), Vec::new()];
         let mut last: [Vec<Signed>; 2] = [Vec::new(), Vec::new()];
-        for i in 0..CHUNK {
-            let words = b.load_global(Space::Global, Vector::V4, from, POINT_BYTES * i);
-            let coefficients = [[words[0], words[1]], [words[2], words[3]]];
-            for (half, coefficient) in coefficients.into_iter().enumerate() {
-                add_shifted(b, &mut sums[half], coefficient, i * bits % 32);
-                if i >= CHUNK - self.window() {
-                    last[half].push(coefficient);
+        for i in 0..PAIRS {
+            let words = b.load_global(Space::Global, Vector::V4, from, STRIDE * i);
+            let pairs = [[words[0], words[1]], [words[2], words[3]]];
+            for (half, pair) in pairs.into_iter().enumerate() {
+                add_shifted(b, &mut sums[half], pair, i * bits % 32);
+                if i >= PAIRS - self.window() {
+                    last[half].push(pair);
                 }
                 for _ in i * bits / 32..(i + 1) * bits / 32 {
                     let sign = b.shr_signed(sums[half][2], 31);
@@ -257,10 +265,10 @@ fn lane_of(b: &mut Builder, number: R32, blocks: u32) -> (R32, R32) {
     (lane, within)
 }
 
-/// Loads this many pairs of coefficients: of the low and of the high half.
+/// Loads this many pairs of the low and of the high half.
 fn load(b: &mut Builder, from: R64, count: u32) -> [Vec<Signed>; 2] {
     let pairs = (0..count).map(|i| {
-        let words = b.load_global(Space::Global, Vector::V4, from, POINT_BYTES * i);
+        let words = b.load_global(Space::Global, Vector::V4, from, STRIDE * i);
         ([words[0], words[1]], [words[2], words[3]])
     });
     let (lows, highs) = pairs.unzip();

@@ -8,12 +8,12 @@ use warpmp_kernel::ir::{Cmp, Space, Vector};
 
 use super::super::digits::remainders;
 use super::super::doubles::{self, Complex, Doubles, Root, load_root};
-use super::split::{POINT_BYTES, POINTS, Split};
+use super::split::{POINTS, Split};
 use super::table::DownPass;
 use super::{Block, divide};
 use crate::kernels::transform::angle::{QUARTER, tree_roots};
 use crate::kernels::transform::codelet;
-use crate::kernels::transform::layout::{Points, Swizzle};
+use crate::kernels::transform::layout::{POINT_BYTES, Points, Swizzle};
 use crate::kernels::transform::ring::Ring;
 use crate::kernels::transform::table::ROOT_BYTES;
 

@@ -36,9 +36,10 @@ use warpmp_launch::{Entry, Geometry, Ports, Stage};
 use super::super::{OperationShape, Spec};
 use super::bound::Pass;
 use crate::kernels::transform::angle::divided_cosine_and_sine;
+use crate::kernels::transform::layout::POINT_BYTES;
 use crate::kernels::transform::{REGISTERS, SHARED_BYTES};
 use carry::SEGMENT_WARPS;
-use split::{POINT_BYTES, Split};
+use split::Split;
 
 /// Parameters of the kernels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -98,6 +99,11 @@ impl Large {
         self.split.bound()
     }
 
+    /// Bytes that a product moves through scratch memory.
+    pub fn bytes_moved(&self) -> u64 {
+        self.split.bytes_moved()
+    }
+
     /// The table of a kernel as angles, in units of 1/(15·2⁴⁰) turns, with their divisors.
     pub fn roots(&self, stage: usize) -> Vec<(u64, u32)> {
         self.table(self.steps()[stage])
@@ -140,9 +146,13 @@ impl Large {
     fn bounds(&self, step: Step) -> Bounds {
         let Geometry { threads, shared_bytes, .. } = self.geometry(step);
         let registers = match step {
-            Step::Down(_) | Step::Rows => 160,
+            // `ptxas` spills a register of products with 128, and shared memory has room for one block more only.
+            Step::Rows if !self.split.square => 160,
+            // So it does of second factors in five parts.
+            Step::Down(1) if self.split.parts == 5 => 160,
+            Step::Down(_) | Step::Rows | Step::Words => 128,
             Step::Up => 96,
-            Step::Words | Step::Chain | Step::Finish => 255,
+            Step::Chain | Step::Finish => 64,
         };
         let blocks = (SHARED_BYTES / (shared_bytes + 1024)).min(REGISTERS / (threads * registers));
         Bounds { max_threads: Some(threads), min_blocks: Some(blocks.max(1)), ..Bounds::default() }

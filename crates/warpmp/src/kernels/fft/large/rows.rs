@@ -7,16 +7,13 @@ use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Space, Vector};
 
 use super::super::doubles::{self, Complex, Doubles, load_root};
-use super::split::{POINT_BYTES, POINTS, Split};
+use super::split::{POINTS, Split};
 use super::{Block, divide};
 use crate::kernels::transform::Place;
 use crate::kernels::transform::codelet;
-use crate::kernels::transform::layout::Points;
+use crate::kernels::transform::layout::{JOINED, POINT_BYTES, Points};
 use crate::kernels::transform::ring::Ring;
 use crate::kernels::transform::table::ROOT_BYTES;
-
-/// The columns that the last inverse pass joins.
-const JOINED: u32 = 256;
 
 /// A row of a block.
 struct Row {

@@ -6,11 +6,13 @@
 //!           last digit stays unsigned. Only the neighbour's highest bit counts, so there is no chain of carries.
 //! columns   coefficients `width` apart; they go down to the remainders modulo x^width − w, one for each root w
 //! rows      the remainders: polynomials of `width` coefficients
-//! scratch   the spectrum of `a`, which the product overwrites; the spectrum of `b`; flags and carries of the segments
+//! pairs     two neighbouring coefficients `c` and `c'` are one number `c + 2ᵇ·c'` of 64 bits: half of the bytes of their points
+//! scratch   the spectrum of `a`, which the product overwrites; the spectrum of `b`, which the pairs overwrite (of a square, the pairs
+//!           alone); flags and carries of the segments
 //! ```
 
 use crate::kernels::OperationShape;
-use crate::kernels::transform::layout::{Change, Swizzle};
+use crate::kernels::transform::layout::{Change, POINT_BYTES, Swizzle};
 
 /// Points of a thread.
 pub(super) const POINTS: u32 = 16;
@@ -18,11 +20,11 @@ pub(super) const POINTS: u32 = 16;
 /// Coefficients of a chunk: a thread makes whole words from them.
 pub(super) const CHUNK: u32 = 32;
 
+/// The magnitude of a pair is at most two to this power.
+const MOST_PAIR_BITS: u32 = 62;
+
 /// Coefficients of a segment: the chunks of a warp.
 pub(super) const SEGMENT: u32 = 32 * CHUNK;
-
-/// Bytes of a point, and of a pair of coefficients.
-pub(super) const POINT_BYTES: u32 = 16;
 
 /// Columns that a block transforms together, at least: their points are half a line of memory.
 const LEAST_COLUMNS: u32 = 4;
@@ -64,7 +66,7 @@ impl Split {
         let splits =
             all.filter(|&(parts, [height, _])| parts == 1 || height < 1024).filter_map(|(parts, [height, width])| {
                 let with = |digit_bits| Self { limbs, square, parts, height, width, digit_bits };
-                (11..=16).rev().map(with).find(|it| it.is_exact())
+                (11..=16).rev().map(with).find(|it| it.is_exact() && it.pair_bits() <= MOST_PAIR_BITS)
             });
         splits.filter(|it| u64::from(it.digits()) * u64::from(it.digit_bits) >= bits).min_by_key(|it| it.digits())
     }
@@ -117,8 +119,8 @@ impl Split {
 
     /// Where points of columns are when each thread has points of `nodes` with this radix.
     pub(super) const fn swizzle(self, radix: u32) -> Swizzle {
-        let value = if self.columns() == 4 { 4 } else { 0 };
-        Swizzle([Change { start: 3, bits: 0, times: 1 }, Change { start: (4 * radix).ilog2(), bits: 1, times: value }])
+        let change = Change { start: (4 * radix).ilog2(), bits: 1, times: 4 };
+        Swizzle([if self.columns() == 4 { Some(change) } else { None }, None])
     }
 
     /// Bytes of a spectrum.
@@ -126,9 +128,19 @@ impl Split {
         POINT_BYTES * self.digits()
     }
 
-    /// Where the flags of the segments begin in the scratch memory of a lane, in bytes.
+    /// Where the pairs of coefficients begin in the scratch memory of a lane, in bytes.
+    pub(super) const fn pairs(self) -> u32 {
+        self.spectrum_bytes()
+    }
+
+    /// Bytes of the pairs: a point has two coefficients.
+    pub(super) const fn pair_bytes(self) -> u32 {
+        self.spectrum_bytes() / 2
+    }
+
+    /// Where the flags of the segments begin.
     pub(super) const fn flags(self) -> u32 {
-        self.spectrum_bytes() * if self.square { 1 } else { 2 }
+        self.pairs() + if self.square { self.pair_bytes() } else { self.spectrum_bytes() }
     }
 
     /// Segments of a result.
@@ -151,9 +163,20 @@ impl Split {
         (u64::from(self.digits()) + 3).next_power_of_two().ilog2() + 2 * (self.digit_bits - 1)
     }
 
-    /// Bytes moved in scratch memory a lane: each spectrum is written and read by the columns and by the rows.
+    /// The magnitude of pairs is at most two to this power.
+    pub(super) fn pair_bits(self) -> u32 {
+        self.coefficient_bits() + self.digit_bits + 1
+    }
+
+    /// Bits from a pair to the next.
+    pub(super) const fn pair_step(self) -> u32 {
+        2 * self.digit_bits
+    }
+
+    /// Bytes moved in scratch memory a lane: the columns write each spectrum and the rows read it. The rows write the product and the
+    /// columns read it. The pairs are written and read.
     pub(super) fn bytes_moved(self) -> u64 {
         let factors = if self.square { 1 } else { 2 };
-        u64::from(self.spectrum_bytes()) * (2 * factors + 4)
+        u64::from(self.spectrum_bytes()) * (2 * factors + 2) + u64::from(self.pair_bytes()) * 2
     }
 }

@@ -2,7 +2,7 @@
 
 use super::split::{POINTS, Split};
 use crate::kernels::transform::angle::{Angle, QUARTER, TURN, inverse_roots, leaves, opposite, tree_roots, turns};
-use crate::kernels::transform::layout::{Layout, Numbers};
+use crate::kernels::transform::layout::{JOINED, Layout, Numbers};
 use crate::kernels::transform::table::transposed;
 
 /// A root of a table: its angle and its divisor.
@@ -10,9 +10,6 @@ pub(super) type Entry = (Angle, u32);
 
 /// Roots of a codelet of radix 16.
 const ROOTS: u32 = POINTS / 2;
-
-/// The columns that one inverse pass of a row joins.
-const ROW_JOINED: u32 = 256;
 
 /// A pass down a column: its radix, the nodes before it, and where its roots begin in the table of a part.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +67,7 @@ impl Split {
 
     /// Where the roots of the first pass of each row begin.
     pub(super) const fn row_roots(self) -> u32 {
-        self.row_joining() + ROW_JOINED * self.row().last() / 2
+        self.row_joining() + JOINED * self.row().last() / 2
     }
 
     /// Where the roots begin that turn a row's coefficients back: for each row those of multiples of 256.
@@ -85,12 +82,12 @@ impl Split {
 
     /// The bits of the low part of a number of turns.
     pub(super) const fn low_bits(self) -> u32 {
-        (4 * self.rows() * ROW_JOINED).ilog2().div_ceil(2)
+        (4 * self.rows() * JOINED).ilog2().div_ceil(2)
     }
 
     /// Where the roots for the low parts begin.
     pub(super) const fn low_turns(self) -> u32 {
-        self.high_turns() + ((4 * self.rows() * ROW_JOINED) >> self.low_bits()) + 1
+        self.high_turns() + ((4 * self.rows() * JOINED) >> self.low_bits()) + 1
     }
 
     /// The number of the root of a row, in turns over the number of rows, without the quarter.
@@ -107,13 +104,13 @@ impl Split {
         let angle_of_row = |row: u32| turns(1 + 4 * self.row_number(row), 4 * u64::from(self.rows()));
         let mut angles: Vec<Angle> = self.row().angles();
         angles.truncate(self.row_joining() as usize);
-        angles.extend(transposed((0..ROW_JOINED).map(|j| inverse_roots(j, ROW_JOINED, last.ilog2()))));
+        angles.extend(transposed((0..JOINED).map(|j| inverse_roots(j, JOINED, last.ilog2()))));
         for row in 0..self.rows() {
             angles.extend(tree_roots(angle_of_row(row), POINTS.ilog2()));
         }
         for row in 0..self.rows() {
             let number = 1 + 4 * self.row_number(row);
-            angles.extend((1..last).map(|i| turns(number * u64::from(ROW_JOINED * i), four_digits)));
+            angles.extend((1..last).map(|i| turns(number * u64::from(JOINED * i), four_digits)));
         }
         let highs = self.low_turns() - self.high_turns();
         angles.extend((0..highs).map(|high| turns(u64::from(high) << self.low_bits(), four_digits)));

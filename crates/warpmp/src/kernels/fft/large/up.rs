@@ -1,24 +1,29 @@
-//! Up the columns: from the rows of the product to its coefficients, rounded to integers, in place.
+//! Up the columns: from the rows of the product to its coefficients, rounded to integers.
 //!
-//! A coefficient pair takes the place of its point: two signed numbers of 64 bits, of the low and of the high half of the product.
+//! Two neighbouring lanes have neighbouring coefficients of both halves of the product. The even lane stores the pair of the low half, the
+//! odd lane the pair of the high half: signed numbers of 64 bits, one after the other.
 //!
 //! bound: a coefficient is an integer below 2⁴⁷ in magnitude, and the error of its double is below 1/2 (`bound.rs`). Adding
-//! 1.5·2⁵² rounds it, and the bits of the sum are those of 1.5·2⁵² plus the integer.
+//! 1.5·2⁵² rounds it, and the bits of the sum are those of 1.5·2⁵² plus the integer. A pair is at most 2⁶² in magnitude:
+//! `Split::of` sees to it.
 
-use warpmp_kernel::build::{Builder, Emit, F64, R32, R64};
-use warpmp_kernel::ir::{Cmp, Space, Vector};
+use warpmp_kernel::build::{Builder, Emit, F64, Pred, R32, R64};
+use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 
 use super::super::doubles::{self, Complex, Doubles, load_root};
+use super::super::result::ROUNDING;
 use super::Block;
-use super::split::{POINT_BYTES, POINTS, Split};
+use super::split::{POINTS, Split};
 use crate::kernels::transform::codelet;
-use crate::kernels::transform::layout::Points;
+use crate::kernels::transform::layout::{POINT_BYTES, Points};
 use crate::kernels::transform::ring::Ring;
 use crate::kernels::transform::table::ROOT_BYTES;
 
-/// Added to a coefficient: 1.5·2⁵². Its high word.
-const ROUNDING: f64 = 6_755_399_441_055_744.0;
+/// The high word of [`ROUNDING`].
 const ROUNDING_HIGH: u32 = 0x4338_0000;
+
+/// Bytes of a pair of coefficients.
+pub(super) const PAIR_BYTES: u32 = 8;
 
 impl Split {
     /// Threads of a block.
@@ -40,7 +45,9 @@ impl Split {
             self.up_second(b, block);
             b.barrier();
         }
-        self.join_columns(b, block, to_group);
+        let pairs = b.add64(spectrum, u64::from(self.pairs()));
+        let to_pairs = b.mad_wide(group, PAIR_BYTES * columns, pairs);
+        self.join_columns(b, block, to_pairs);
     }
 
     /// The first pass: 16 neighbouring rows of a column.
@@ -85,14 +92,14 @@ impl Split {
     }
 
     /// The last pass: a codelet after the other, as long as the block has any.
-    fn join_columns(self, b: &mut Builder, block: &Block, to_group: R64) {
+    fn join_columns(self, b: &mut Builder, block: &Block, to_pairs: R64) {
         let (columns, joined) = (self.columns(), self.joined());
         let codelets = joined * columns;
         let codelet = b.copy(block.thread);
         let begins = b.compare(Cmp::Lt, codelet, codelets);
         b.if_(begins, |b| {
             b.do_while(|b| {
-                self.join_column(b, block, codelet, to_group);
+                self.join_column(b, block, codelet, to_pairs);
                 let next = b.add(codelet, self.up_threads());
                 b.set(codelet, next);
                 b.compare(Cmp::Lt, codelet, codelets)
@@ -100,7 +107,7 @@ impl Split {
         });
     }
 
-    fn join_column(self, b: &mut Builder, block: &Block, number: R32, to_group: R64) {
+    fn join_column(self, b: &mut Builder, block: &Block, number: R32, to_pairs: R64) {
         let (columns, joined, last, parts) = (self.columns(), self.joined(), self.last(), self.parts);
         b.section("up 3");
         let j = b.shr(number, columns.ilog2());
@@ -117,16 +124,36 @@ impl Split {
         if parts > 1 {
             doubles::join_parts(b, &mut x, parts as usize, |b, i| load_root(b, from, self.up_turning() + i * joined));
         }
-        let to = b.mad_wide(within, POINT_BYTES, to_group);
-        let to = b.mad_wide(j, POINT_BYTES * self.width, to);
+        let parity = b.and(number, 1);
+        let is_odd = b.compare(Cmp::Ne, parity, 0);
+        let to = b.mad_wide(within, PAIR_BYTES, to_pairs);
+        let to = b.mad_wide(j, PAIR_BYTES * self.width, to);
         for (x, i) in x.into_iter().zip(0..) {
             b.section("twist");
             let twist = load_root(b, from, self.up_twist() + i * joined);
             let x = doubles::product(b, twist, x);
             b.section("round");
-            let words: Vec<R32> = [x.re, x.im].into_iter().flat_map(|it| rounded(b, it)).collect();
-            b.store_global(Space::Global, &words, to, POINT_BYTES * self.width * joined * i);
+            let [low, high] = [x.re, x.im].map(|it| rounded(b, it));
+            let pair = self.pair(b, is_odd, [low, high]);
+            b.store_global(Space::Global, &pair, to, PAIR_BYTES * self.width * joined * i);
         }
+    }
+}
+
+impl Split {
+    /// The pair of the low half for even lanes, of the high half for odd ones, from a lane's coefficients of both halves.
+    fn pair(self, b: &mut Builder, is_odd: Pred, [low, high]: [[R32; 2]; 2]) -> [R32; 2] {
+        let [own, other] =
+            [[low, high], [high, low]].map(|[even, odd]| [0, 1].map(|i| b.select(odd[i], even[i], is_odd)));
+        let other = other.map(|word| b.shuffle(Shuffle::Bfly, word, 1, 32));
+        let [first, second] =
+            [[own, other], [other, own]].map(|[even, odd]| [0, 1].map(|i| b.select(odd[i], even[i], is_odd)));
+        let shifted = [b.shl(second[0], self.digit_bits), b.funnel_left(second[0], second[1], self.digit_bits)];
+        let sum = [b.register(), b.register()];
+        let mut chain = b.chain();
+        chain.add_into(sum[0], first[0], shifted[0]);
+        chain.wrap_add(sum[1], first[1], shifted[1]);
+        sum
     }
 }
 
