@@ -151,7 +151,7 @@ impl<S: Simd> Divisors<S> {
                 let high = s.add(r[n], s.carry(r[n - 1]));
                 let low = s.digit(r[n - 1]);
                 (r[n], r[n - 1]) = (high, low);
-                let (digit, over) = self.quotient(high, low);
+                let (digit, over) = quotient(s, self.reciprocal, high, low, u64::from(S::SIGNED_COLUMNS));
                 s.strip(&[digit], complement, r);
                 r[n] = s.sub(r[n], digit);
                 q[0] = digit;
@@ -173,19 +173,24 @@ impl<S: Simd> Divisors<S> {
             },
         )
     }
+}
 
-    /// `(high·x + low)·4·reciprocal / x³`: a digit, and what is above it.
-    #[inline(always)]
-    fn quotient(&self, high: S::Vector, low: S::Vector) -> (S::Vector, S::Vector) {
-        let (s, zero) = (self.s, self.s.zero());
-        let [m1, m0] = self.reciprocal;
-        let whole = s.mul_high(zero, high, m1);
-        let part = s.mul_low(zero, high, m1);
-        let part = s.mul_high(s.mul_high(part, high, m0), low, m1);
-        let part = if S::SIGNED_COLUMNS { s.sub(part, s.splat(1)) } else { part };
-        let two = s.splat(2);
-        let digit = s.add(s.shl(whole, two), s.signed_carry(s.shl(part, two)));
-        let digit = s.select(s.is_negative(s.or(high, digit)), zero, digit);
-        (s.digit(digit), s.carry(digit))
-    }
+/// `(high·x + low)·4·reciprocal / x³`, from below: a digit, and what is above it. So many units of `4/x` are taken from it before it is
+/// rounded.
+#[inline(always)]
+pub(crate) fn quotient<S: Simd>(
+    s: S,
+    [m1, m0]: [S::Vector; 2],
+    high: S::Vector,
+    low: S::Vector,
+    units: u64,
+) -> (S::Vector, S::Vector) {
+    let (zero, two) = (s.zero(), s.splat(2));
+    let whole = s.mul_high(zero, high, m1);
+    let part = s.mul_low(zero, high, m1);
+    let part = s.mul_high(s.mul_high(part, high, m0), low, m1);
+    let part = if units > 0 { s.sub(part, s.splat(units)) } else { part };
+    let digit = s.add(s.shl(whole, two), s.signed_carry(s.shl(part, two)));
+    let digit = s.select(s.is_negative(s.or(high, digit)), zero, digit);
+    (s.digit(digit), s.carry(digit))
 }

@@ -13,7 +13,7 @@ use super::parts::{self, Part};
 use super::reduction::{self, Residue};
 use super::simd::{self, Dividend, Power};
 use super::word::{self, Word};
-use super::{general, library, linear, rows::Piece, schoolbook, secret, transform, word_euclid};
+use super::{general, library, linear, rows::Piece, schoolbook, secret, transform, word_euclid, word_root};
 use crate::error::{Error, Result};
 use crate::operation::{Operation, linear, linear_modular};
 
@@ -243,7 +243,12 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
             const {
                 &[
                     A::wide_word(|it| word::run(it, Word::Root)),
-                    A::ifma(simd::sqrt::<Ifma>),
+                    A { best_bits: 257..=usize::MAX, ..A::ifma(simd::sqrt::<Ifma>) },
+                    A {
+                        limit_bits: word_root::LIMIT_BITS,
+                        best_bits: 0..=word_root::LIMIT_BITS,
+                        ..A::portable("cpu-words", word_root::run)
+                    },
                     A::avx2(simd::sqrt::<Fma>),
                     A::dashu(general::sqrt),
                 ]

@@ -16,6 +16,7 @@
 //! reduction.rs   Montgomery's products and reductions in words
 //! word.rs        numbers of one word, modular ones
 //! word_euclid.rs common divisors and cofactors of one word
+//! word_root.rs   roots of a few words
 //! general.rs     everything else: dashu-int
 //! newton.rs      the same of long numbers: products by transforms, quotients and roots by Newton's iteration
 //! euclid.rs      inverses and cofactors
@@ -38,6 +39,7 @@ mod sums;
 mod transform;
 mod word;
 mod word_euclid;
+mod word_root;
 
 use std::time::Instant;
 

@@ -178,6 +178,27 @@ impl Ring {
         self.reduce(u128::from(x))
     }
 
+    /// `2x` for a residue.
+    #[inline]
+    fn double(self, x: u64) -> u64 {
+        let (twice, over) = x.overflowing_add(x);
+        let (difference, is_less) = twice.overflowing_sub(self.m);
+        if over || !is_less { difference } else { twice }
+    }
+
+    /// A power of 2, as a residue.
+    fn power_of_two(self, exponent: u64) -> u64 {
+        // The highest bits at once: less than 64.
+        let rest = (64 - exponent.leading_zeros()).saturating_sub(6);
+        let mut x = self.enter(1 << (exponent >> rest));
+        for bit in (0..rest).rev() {
+            x = self.product(x, x);
+            let twice = self.double(x);
+            x = if exponent >> bit & 1 == 1 { twice } else { x };
+        }
+        x
+    }
+
     /// A power, as a residue. The base is any word.
     fn power(self, base: u64, exponent: &[u32]) -> u64 {
         let base = self.enter(base % self.m);
@@ -211,7 +232,7 @@ impl Ring {
     fn passes(self, base: u64) -> bool {
         let twos = (self.m - 1).trailing_zeros();
         let d = (self.m - 1) >> twos;
-        let mut x = self.power(base, &[d as u32, (d >> 32) as u32]);
+        let mut x = if base == 2 { self.power_of_two(d) } else { self.power(base, &[d as u32, (d >> 32) as u32]) };
         let one = self.enter(1);
         if x == one {
             return true;
@@ -230,7 +251,7 @@ impl Ring {
 
 /// A number of up to four limbs.
 #[inline]
-fn number(row: &[u32]) -> u128 {
+pub(super) fn number(row: &[u32]) -> u128 {
     match *row {
         [a] => u128::from(a),
         [a, b] => u128::from(join(a, b)),
@@ -241,7 +262,7 @@ fn number(row: &[u32]) -> u128 {
 
 /// Stores a number, whose upper limbs may be cut off; the limbs that it does not have are zero.
 #[inline]
-fn put(piece: &mut Piece<'_>, result: usize, lane: usize, number: u128) {
+pub(super) fn put(piece: &mut Piece<'_>, result: usize, lane: usize, number: u128) {
     let rows = &mut piece.results[result];
     let row = &mut rows.words[lane * rows.limbs..][..rows.limbs];
     let limbs = [number as u32, (number >> 32) as u32, (number >> 64) as u32, (number >> 96) as u32];
@@ -257,23 +278,29 @@ fn put(piece: &mut Piece<'_>, result: usize, lane: usize, number: u128) {
 /// The root and the remainder.
 ///
 /// bound: the double of a number above `2^64` errs by one part in `2^51`, so its root errs by less than `2^13` and what the square leaves is
-/// below `2^78`. The step of Newton's method then errs by less than 2: by `2^26 / 2^33`, by the 16 bits that it leaves out, and by rounding.
-fn root(a: u128) -> [u128; 2] {
-    let square = |root: u64| u128::from(root) * u128::from(root);
+/// below `2^78`. The step of Newton's method then errs by less than `2^-6`: by `2^26 / 2^33`, by the 16 bits that it leaves out, and by
+/// rounding. Less a half, and without its fraction, it is less by at most 3/2 or more by at most 1/2. So one correction is enough either way; a branch
+/// would often be foretold wrongly.
+#[inline]
+pub(super) fn root(a: u128) -> [u128; 2] {
     let near = double(a).sqrt();
     let mut root = near as u64;
     if a >> 64 != 0 {
-        let rest = a.wrapping_sub(square(root)) as i128;
+        let rest = a.wrapping_sub(u128::from(root) * u128::from(root)) as i128;
         let step = (rest >> 16) as i64 as f64 * 65536.0 / (2.0 * near);
-        root = root.saturating_add_signed(step as i64);
+        root = root.saturating_add_signed((step - 0.5) as i64);
     }
-    while square(root) > a {
-        root -= 1;
-    }
-    while a - square(root) > 2 * u128::from(root) {
-        root += 1;
-    }
-    [root.into(), a - square(root)]
+    // All ones where the number is negative.
+    let mask = |number: i128| number >> 127;
+    let next = |root: u64| 2 * i128::from(root) + 1;
+    let mut rest = a.wrapping_sub(u128::from(root) * u128::from(root)) as i128;
+    let is_above = mask(rest);
+    root = root.wrapping_add(is_above as u64);
+    rest += next(root) & is_above;
+    let is_below = mask(next(root) - 1 - rest);
+    rest -= next(root) & is_below;
+    root = root.wrapping_sub(is_below as u64);
+    [root.into(), rest as u128]
 }
 
 /// A double next to a number.

@@ -8,11 +8,21 @@
 //! source: Knuth, The Art of Computer Programming 2, 4.5.2, algorithms B and X.
 
 use super::rows::Piece;
-use super::word::each;
+use super::word::{each, number, put};
 use crate::operation::Status;
 
-pub(super) fn gcd(piece: Piece<'_>) {
-    each(piece, |[a, _, b]| Ok([divisor(a as u64, b as u64).into()]));
+/// Lanes whose divisors are found together (measured).
+const TOGETHER: usize = 4;
+
+pub(super) fn gcd(mut piece: Piece<'_>) {
+    let lanes = piece.lanes();
+    for first in (0..lanes).step_by(TOGETHER) {
+        let value = |operand: usize, lane: usize| number(piece.operands[operand].row(lane.min(lanes - 1))) as u64;
+        let found = divisors(std::array::from_fn(|i| [0, 1].map(|operand| value(operand, first + i))));
+        for (lane, divisor) in (first..lanes).zip(found) {
+            put(&mut piece, 0, lane, divisor.into());
+        }
+    }
 }
 
 pub(super) fn inverse(piece: Piece<'_>) {
@@ -35,22 +45,25 @@ pub(super) fn gcd_ext(piece: Piece<'_>) {
     });
 }
 
-/// The greatest common divisor by halves and differences.
-fn divisor(mut a: u64, mut b: u64) -> u64 {
-    if a == 0 || b == 0 {
-        return a | b;
+/// Greatest common divisors by halves and differences. A step waits for the one before, so several lanes take it in turn.
+///
+/// Equal numbers become zero and their divisor, in either order, and stay so.
+fn divisors(pairs: [[u64; 2]; TOGETHER]) -> [u64; TOGETHER] {
+    let twos = pairs.map(|[a, b]| (a | b).trailing_zeros());
+    // A zero stays zero.
+    let mut odd = pairs.map(|pair| pair.map(|it| it >> (it.trailing_zeros() % u64::BITS)));
+    while odd.iter().any(|[_, b]| *b != 0) {
+        for [a, b] in &mut odd {
+            // The zeros of `a − b` are those of `b − a`: they are counted while the sign is found.
+            let difference = a.wrapping_sub(*b);
+            let zeros = difference.trailing_zeros() % u64::BITS;
+            let is_less = *a < *b;
+            let least = if is_less { *a } else { *b };
+            *a = if is_less { difference.wrapping_neg() } else { difference } >> zeros;
+            *b = least;
+        }
     }
-    let twos = (a | b).trailing_zeros();
-    a >>= a.trailing_zeros();
-    b >>= b.trailing_zeros();
-    while a != b {
-        // The zeros of `a − b` are those of `b − a`: they are counted while the sign is found.
-        let difference = a.wrapping_sub(b);
-        let zeros = difference.trailing_zeros();
-        let is_less = a < b;
-        (a, b) = (if is_less { difference.wrapping_neg() } else { difference } >> zeros, if is_less { a } else { b });
-    }
-    a << twos
+    std::array::from_fn(|i| (odd[i][0] | odd[i][1]) << (twos[i] % u64::BITS))
 }
 
 /// `g = gcd(a, b)`, and the least `x ≥ 0` with `a·x = g` modulo `b`, which is not zero.
