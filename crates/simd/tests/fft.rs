@@ -89,6 +89,33 @@ fn four_doubles_at_every_length() {
     every_plan::<Four>(MIDDLE);
 }
 
+/// Top digits that have all their bits, the uppermost one set, at every place of a vector.
+fn whole_top_digits<S: Doubles>() {
+    let Some(s) = S::find() else { return eprintln!("skipped: no such vectors") };
+    for bits in 13..=20 {
+        let Some(plan) = Plan::all(S::LANES).filter(|plan| plan.digit_bits() == bits).min_by_key(Plan::length) else {
+            continue;
+        };
+        let most = plan.length().min(20_000) * bits / 32;
+        for limbs in (most - 8..=most).filter(|limbs| (32 * limbs).is_multiple_of(bits)) {
+            let [ones, mixed] = [vec![u32::MAX; limbs], patterns(limbs).swap_remove(0)];
+            check(s, plan, &ones, &mixed);
+            check(s, plan, &ones, &ones);
+            check(s, plan, &ones, &[5]);
+        }
+    }
+}
+
+#[test]
+fn top_digits_of_eight_doubles() {
+    whole_top_digits::<Eight>();
+}
+
+#[test]
+fn top_digits_of_four_doubles() {
+    whole_top_digits::<Four>();
+}
+
 /// Longer ones as their own check: `x·(2^n − 1) = x·2^n − x` for `x` without a pattern, and for `x` of all ones.
 fn long<S: Doubles>(points: RangeInclusive<usize>) {
     let Some(s) = S::find() else { return eprintln!("skipped: no such vectors") };

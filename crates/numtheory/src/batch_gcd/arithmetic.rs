@@ -13,7 +13,7 @@ use dashu_int::{
 use rayon::prelude::*;
 use serde::Serialize;
 use warpmp::kernels::Register;
-use warpmp::{Batch, EngineKind, Operation, Options, Session, Shape};
+use warpmp::{Batch, EngineKind, Operation, Options, Session, Shape, long};
 
 use super::meter::Meter;
 use crate::{
@@ -28,7 +28,7 @@ const SAMPLES: usize = 8;
 /// Rows may take twice the memory of their numbers, or this many limbs.
 const PADDING_LIMBS: usize = 1 << 16;
 /// The longest moduli whose remainders the CPU engine finds with vectors: their dividends have three times as many bits.
-const VECTOR_BITS: usize = 20_000;
+const VECTOR_BITS: usize = 33_000;
 /// Limbs of 32 bits in a word of the library.
 const WORD_LIMBS: usize = Word::BITS as usize / 32;
 /// Operations of the cores between two looks at the watch.
@@ -105,7 +105,7 @@ impl<'s> Arithmetic<'s> {
             && is_even(pairs.iter().flatten(), bits)
             && (!self.has_device()
                 || Register::shipped().fitting(Operation::Mul, &shapes).is_ok_and(|fitting| !fitting.is_empty()));
-        let by_cores = |pair: &[UBig; 2]| &pair[0] * &pair[1];
+        let by_cores = |pair: &[UBig; 2]| long::product(&pair[0], &pair[1]);
         // The CPU engine multiplies with vectors, and the cores do so without compiling anything.
         let pays = fits && (!self.has_device() || self.pays(pairs, by_cores));
         let products = if pays {
@@ -135,15 +135,14 @@ impl<'s> Arithmetic<'s> {
             && bits[2] <= self.most_bits
             && is_even(moduli(), bits[2])
             && Register::shipped().fitting(Operation::MulMod, &shapes).is_ok_and(|fitting| !fitting.is_empty());
-        let by_cores = |it: &Factors<'_>| (it.value % it.modulus) * (it.other % it.modulus) % it.modulus;
-        let found = if by_vectors || fits && self.pays(factors, by_cores) {
+        let found = if by_vectors || fits && self.pays(factors, remainder) {
             self.stages.engine_levels += usize::from(self.has_device());
             self.stages.core_levels += usize::from(!self.has_device());
             let (a, b, m) = (batch(values(), bits[0])?, batch(others(), bits[1])?, batch(moduli(), bits[2])?);
             numbers(&self.apply(Operation::MulMod, &[&a, &b, &m])?)
         } else {
             self.stages.core_levels += 1;
-            self.on_cores(factors, by_cores)?
+            self.on_cores(factors, remainder)?
         };
         self.meter.part(1, 1);
         self.stages.remainder_seconds += start.elapsed().as_secs_f64();
@@ -186,6 +185,13 @@ impl<'s> Arithmetic<'s> {
         }
         core_seconds(items, operation) > self.worth_seconds
     }
+}
+
+/// The remainder of one product, on one core. Three divisions have one divisor.
+fn remainder(it: &Factors<'_>) -> UBig {
+    let divisor = long::Divisor::new(it.modulus.clone());
+    let [value, other] = [it.value, it.other].map(|factor| divisor.div_rem(factor).1);
+    divisor.div_rem(&long::product(&value, &other)).1
 }
 
 /// The seconds that all cores would take for these operations, estimated by a few of them.

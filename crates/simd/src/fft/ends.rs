@@ -46,8 +46,11 @@ impl Digits {
         if first + S::LANES < self.count || self.raise == 0.0 {
             return Some(digits);
         }
-        let mut raise = [0.0; MAX_LANES];
+        // The top digit is not lowered, so it raises no digit above it.
+        let mut raise = [0.0; MAX_LANES + 1];
         raise[self.count - 1 - first] = self.raise;
+        raise[self.count - first] = -1.0;
+        let [raise @ .., _] = raise;
         Some(s.plus(digits, s.lanes_of(raise)))
     }
 }
