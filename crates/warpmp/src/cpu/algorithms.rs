@@ -13,13 +13,17 @@ use super::parts::{self, Part};
 use super::reduction::{self, Residue};
 use super::simd::{self, Dividend, Power};
 use super::word::{self, Word};
-use super::{general, library, linear, rows::Piece, schoolbook, secret, transform, word_euclid};
+use super::{general, library, linear, rows::Piece, schoolbook, secret, transform, word_euclid, words};
 use crate::error::{Error, Result};
 use crate::operation::{Operation, linear, linear_modular};
 
 /// The mean width of operands from which on a Montgomery reduction by long products is preferred to one by words, which takes
 /// quadratic time.
 const WORDS_BITS: usize = 120_000;
+
+/// Mean widths of the operands up to which words are faster than AVX-512 IFMA: divisions, and powers (measured).
+const WORDS_DIVISION_BITS: usize = 192;
+const WORDS_POWER_BITS: usize = 128;
 
 /// Bits of the narrower operand from which on a transform is faster than products of words (measured).
 const TRANSFORM_BITS: usize = 16384;
@@ -36,6 +40,10 @@ pub(super) struct Algorithm {
     pub(super) name: &'static str,
     /// The widest operand it takes, in bits.
     limit_bits: usize,
+    /// The widest divisor or modulus it takes, in bits: the last operand.
+    divisor_bits: usize,
+    /// Where the processor has AVX-512 IFMA, it is preferred only to this mean width of the operands, in bits.
+    ifma_bits: usize,
     /// The mean widths of the operands, in bits, at which it is preferred.
     best_bits: RangeInclusive<usize>,
     /// It is preferred only if no operand is narrower, in bits.
@@ -55,6 +63,8 @@ impl Algorithm {
         Self {
             name,
             limit_bits: usize::MAX,
+            divisor_bits: usize::MAX,
+            ifma_bits: usize::MAX,
             best_bits: 0..=usize::MAX,
             narrowest: 0,
             few_bits: 0,
@@ -86,6 +96,16 @@ impl Algorithm {
     /// The same, of dividends of two words.
     const fn wide_word(run: fn(Piece<'_>)) -> Self {
         Self { limit_bits: word::WIDE_BITS, best_bits: 0..=word::WIDE_BITS, ..Self::word(run) }
+    }
+
+    /// Modular arithmetic with few words, up to so many bits where the processor has AVX-512 IFMA.
+    const fn words(ifma_bits: usize, run: fn(Piece<'_>)) -> Self {
+        Self {
+            limit_bits: words::DIVIDEND_BITS,
+            divisor_bits: words::DIVISOR_BITS,
+            ifma_bits,
+            ..Self::portable("cpu-words", run)
+        }
     }
 
     /// Products with AVX-512 IFMA.
@@ -123,13 +143,16 @@ impl Algorithm {
         let mean = bits.iter().sum::<usize>() / bits.len().max(1);
         self.fits(bits)
             && self.best_bits.contains(&mean)
+            && (mean <= self.ifma_bits || !simd::is_available::<Ifma>())
             && bits.iter().all(|bits| *bits >= self.narrowest)
             && (bits.iter().any(|bits| *bits > self.few_bits) || lanes <= FEW_LANES)
     }
 
     /// Does it run here, on operands of these bits?
     fn fits(&self, bits: &[usize]) -> bool {
-        bits.iter().all(|bits| *bits <= self.limit_bits) && (self.available)()
+        bits.iter().all(|bits| *bits <= self.limit_bits)
+            && bits.last().is_none_or(|bits| *bits <= self.divisor_bits)
+            && (self.available)()
     }
 }
 
@@ -139,6 +162,10 @@ macro_rules! power {
         const {
             &[
                 Algorithm::word(|it| word::power(it, $power)),
+                Algorithm {
+                    limit_bits: words::DIVISOR_BITS,
+                    ..Algorithm::words(WORDS_POWER_BITS, |it| words::power(it, $power))
+                },
                 Algorithm::ifma(|it| simd::power::<Ifma>(it, $power)),
                 Algorithm::avx2(|it| simd::power::<Fma>(it, $power)),
                 Algorithm::dashu($dashu),
@@ -167,10 +194,14 @@ macro_rules! reduction {
 
 /// The algorithms of a long division.
 macro_rules! divided {
-    ($dividend:expr, $word:expr, $dashu:expr) => {
+    ($dividend:expr, $limit:expr, $word:expr, $dashu:expr) => {
         const {
             &[
                 $word,
+                Algorithm {
+                    limit_bits: $limit,
+                    ..Algorithm::words(WORDS_DIVISION_BITS, |it| words::divide(it, $dividend))
+                },
                 Algorithm::ifma(|it| simd::divide::<Ifma>(it, $dividend)),
                 Algorithm::avx2(|it| simd::divide::<Fma>(it, $dividend)),
                 Algorithm::dashu($dashu),
@@ -213,8 +244,18 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
         O::MulAdd => const { &[A::portable("cpu-parts", |it| parts::run(it, Part::Sum))] },
         O::SignedMul => const { &[A::portable("cpu-parts", |it| parts::run(it, Part::Signed))] },
         linear!() | linear_modular!() => const { &[A::portable("cpu-linear", linear::run)] },
-        O::DivRem => divided!(Dividend::Plain, A::wide_word(|it| word::run(it, Word::Quotient)), general::div_rem),
-        O::Rem => divided!(Dividend::Plain, A::wide_word(|it| word::run(it, Word::Quotient)), general::remainder),
+        O::DivRem => divided!(
+            Dividend::Plain,
+            words::DIVIDEND_BITS,
+            A::wide_word(|it| word::run(it, Word::Quotient)),
+            general::div_rem
+        ),
+        O::Rem => divided!(
+            Dividend::Plain,
+            words::DIVIDEND_BITS,
+            A::wide_word(|it| word::run(it, Word::Quotient)),
+            general::remainder
+        ),
         O::DivExact => const { &[A::dashu(general::div_exact)] },
         // The library takes less than quadratic time.
         O::Gcd => {
@@ -249,8 +290,18 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
                 ]
             }
         }
-        O::MulMod => divided!(Dividend::Product, A::word(|it| word::run(it, Word::Product)), general::mul_mod),
-        O::SqrMod => divided!(Dividend::Square, A::word(|it| word::run(it, Word::Product)), general::sqr_mod),
+        O::MulMod => divided!(
+            Dividend::Product,
+            words::DIVISOR_BITS,
+            A::word(|it| word::run(it, Word::Product)),
+            general::mul_mod
+        ),
+        O::SqrMod => divided!(
+            Dividend::Square,
+            words::DIVISOR_BITS,
+            A::word(|it| word::run(it, Word::Product)),
+            general::sqr_mod
+        ),
         O::PowMod => power!(Power::Each, general::pow_mod),
         O::PowModSec => const { &[A::portable("cpu-constant-time", secret::power)] },
         O::PowModPublic(_) => power!(Power::Constant, general::pow_mod_public),
@@ -266,8 +317,15 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
         }
         O::StrongTest(_) => power!(Power::TestConstant, general::strong_test),
         O::MillerRabin => power!(Power::TestEach, general::miller_rabin),
-        O::Reduce => divided!(Dividend::Plain, A::wide_word(|it| word::run(it, Word::Quotient)), general::remainder),
-        O::ToMont => divided!(Dividend::Raised, A::word(|it| word::run(it, Word::Raised)), general::to_mont),
+        O::Reduce => divided!(
+            Dividend::Plain,
+            words::DIVIDEND_BITS,
+            A::wide_word(|it| word::run(it, Word::Quotient)),
+            general::remainder
+        ),
+        O::ToMont => {
+            divided!(Dividend::Raised, words::DIVISOR_BITS, A::word(|it| word::run(it, Word::Raised)), general::to_mont)
+        }
         O::MontMul => reduction!(Residue::Product, A::word(|it| word::run(it, Word::Montgomery))),
         O::MontSqr => reduction!(Residue::Square, A::word(|it| word::run(it, Word::Montgomery))),
         O::FromMont | O::Redc => reduction!(Residue::Given, A::wide_word(|it| word::run(it, Word::Reduced))),

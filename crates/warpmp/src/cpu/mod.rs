@@ -14,6 +14,7 @@
 //! limbs.rs       sums, comparisons and shifts of rows
 //! secret.rs      powers whose time does not depend on the exponent
 //! reduction.rs   Montgomery's products and reductions in words
+//! words/         moduli of few words: division, powers and strong tests without vectors
 //! word.rs        numbers of one word, modular ones
 //! word_euclid.rs common divisors and cofactors of one word
 //! general.rs     everything else: dashu-int
@@ -38,6 +39,7 @@ mod sums;
 mod transform;
 mod word;
 mod word_euclid;
+mod words;
 
 use std::time::Instant;
 
