@@ -2,18 +2,19 @@
 //!
 //! computes   `⌊a·2^k / m⌋` and `a·2^k mod m`
 //! requires   `m` from 1 on, of at most `N` words, `N` at least 2; `a` of any length
-//! cost       `N + 2` word products a word of the quotient, and some 10 for the reciprocal of a divisor
+//! cost       `N + 3` word products a word of the quotient; a division of doubles and 4 products for the reciprocal of a divisor
 //!
-//! Everything is shifted so that the divisor `v` has its top bit at the top of `N` words. `d` are its upper two words. A word of the quotient is
-//! estimated as the quotient of the upper three words of the rest by `d`, exactly, with `w = ⌊(2¹⁹² − 1)/d⌋ − 2⁶⁴`.
+//! Everything is shifted so that the divisor `v` has its top bit at the top of `N` words, and `x = 2⁶⁴`. Subtracting `q·v` is adding
+//! `q·(x^N − v)` and taking `q` from the word above. Let `d` be the upper two words of `v`, and `u` those of the rest. The quotient of the rest
+//! times `x` by `v` is estimated as `⌊u·W/x³⌋` with a reciprocal `W` of `d`, a little below `x⁴/(d + 1)`: at most this, and less by at most `2³⁰`.
 //!
-//! bound: the upper words of the rest over `d` are not below the quotient, and exceed it by less than
-//! `2⁶⁴/d·2⁶⁴ ≤ 2`, so that the estimate is right or one too large; then the rest is negative, and `v` is added once. Where the upper
-//! two words equal `d`, the quotient is `2⁶⁴ − 1`: the rest, below `2⁶⁴·v`, over `v` is above `2⁶⁴·d/(d + 1) > 2⁶⁴ − 1`.
-//! source: Knuth, The Art of Computer Programming 2, 4.3.1, algorithm D; N. Möller, T. Granlund, Improved division by invariant
-//! integers, 2011, algorithms 2, 4 and 6.
+//! bound: the rest is below `v`, so `u ≤ d`. The quotient is at least `u·x/(d + 1)`, and so at least the estimate: it is never too large, and nothing
+//! overflows. The quotient is at most `(u + 1)·x/d`. This exceeds `u·x/(d + 1)` by at most `2x/d ≤ 4/x`, the reciprocal takes `2³⁰·u/x³ ≤ 2³⁰/x`
+//! from it, and three products that are cut off take less than `3/x`: the estimate is the quotient, or one less where the quotient's fraction is
+//! below `2⁻³³`. Then the new rest is not below `v`, and its upper word not below the divisor's: `v` is subtracted once.
+//! source: Knuth, The Art of Computer Programming 2, 4.3.1, algorithm D; the estimate and its bound are ours, as with vectors.
 
-use super::residues::{add, difference};
+use super::residues::{add_short_row, difference};
 
 /// Words that a division works with beside those of the dividend and the shift: a carry.
 const EXTRA_WORDS: usize = 1;
@@ -23,8 +24,11 @@ const EXTRA_WORDS: usize = 1;
 pub struct Divisor<const N: usize> {
     /// `m·2^shift`, whose top bit is set.
     words: [u64; N],
+    /// `2^(64N)` less these.
+    negative: [u64; N],
     shift: usize,
-    reciprocal: u64,
+    /// `W − x²`.
+    reciprocal: [u64; 2],
 }
 
 /// Words that [`Divisor::divide`] needs for dividends of so many words and shifts by less than so many words, divisors of `n` words.
@@ -37,10 +41,11 @@ impl<const N: usize> Divisor<N> {
     #[inline(always)]
     pub fn new(words: [u64; N]) -> Self {
         let zeros = words.iter().rev().take_while(|word| **word == 0).count().min(N - 1);
-        let shift = 64 * zeros + words[N - 1 - zeros].leading_zeros() as usize;
-        let mut shifted = [0; N];
-        shift_up(&words, shift, &mut shifted);
-        Self { words: shifted, shift, reciprocal: reciprocal([shifted[N - 2], shifted[N - 1]]) }
+        let full = if zeros == 0 { words } else { moved_up(&words, zeros) };
+        let bits = full[N - 1].leading_zeros() as usize;
+        let words = std::array::from_fn(|i| full[i] << bits | if i == 0 { 0 } else { full[i - 1] >> 1 >> (63 - bits) });
+        let negative = difference(&[0; N], &words).0;
+        Self { words, negative, shift: 64 * zeros + bits, reciprocal: reciprocal([words[N - 2], words[N - 1]]) }
     }
 
     /// The remainder and the quotient of `a·2^raised`.
@@ -74,31 +79,28 @@ impl<const N: usize> Divisor<N> {
     /// Divides `rest·2⁶⁴ + next` for a rest below the divisor: the quotient, and the new rest.
     #[inline(always)]
     fn step(&self, rest: &mut [u64; N], next: u64) -> u64 {
-        let [d0, d1] = [self.words[N - 2], self.words[N - 1]];
-        // The rest without its upper word, and the next one below.
-        let lower: [u64; N] = std::array::from_fn(|i| if i == 0 { next } else { rest[i - 1] });
-        let upper = [lower[N - 2], lower[N - 1], rest[N - 1]];
-        if upper[1..] == [d0, d1] {
-            // lower − 2⁶⁴·v + v, modulo 2^(64N).
-            let raised = std::array::from_fn(|i| if i == 0 { 0 } else { self.words[i - 1] });
-            *rest = sum(&difference(&lower, &raised).0, &self.words);
-            return u64::MAX;
-        }
-        let (mut quotient, top) = divide_three_by_two(upper, [d0, d1], self.reciprocal);
-        let (mut carry, mut borrow) = (0, false);
-        for i in 0..N - 2 {
-            let product = u128::from(quotient) * u128::from(self.words[i]) + u128::from(carry);
-            (rest[i], borrow) = subtract(lower[i], product as u64, borrow);
-            carry = (product >> 64) as u64;
-        }
-        let (low, borrow) = subtract(top as u64, carry, borrow);
-        let (high, borrow) = subtract((top >> 64) as u64, 0, borrow);
-        (rest[N - 2], rest[N - 1]) = (low, high);
-        if borrow {
-            *rest = sum(rest, &self.words);
-            quotient -= 1;
+        let [u1, u2] = [rest[N - 2], rest[N - 1]];
+        let [w1, w2] = self.reciprocal;
+        let estimate = wide(w2, u2) + u128::from(u1) + (wide(w2, u1) >> 64) + (wide(w1, u2) >> 64);
+        let quotient = u2 + (estimate >> 64) as u64;
+        *rest = std::array::from_fn(|i| if i == 0 { next } else { rest[i - 1] });
+        let carry = add_short_row(quotient, &self.negative, rest);
+        let above = u2.wrapping_add(carry).wrapping_sub(quotient);
+        if above != 0 || rest[N - 1] >= self.words[N - 1] {
+            return quotient + self.correct(rest, above);
         }
         quotient
+    }
+
+    /// Subtracts the divisor from `above·2^(64N) + rest` where it is not below: how often, once at most.
+    #[cold]
+    fn correct(&self, rest: &mut [u64; N], above: u64) -> u64 {
+        let (less, borrow) = difference(rest, &self.words);
+        if borrow > above {
+            return 0;
+        }
+        *rest = less;
+        1
     }
 
     /// `⌊x / 2^shift⌋`.
@@ -139,100 +141,40 @@ fn words_at<const N: usize>(t: &[u64], first: usize) -> [u64; N] {
     std::array::from_fn(|i| words[i])
 }
 
-/// `x + y` modulo `2^(64N)`.
-#[inline(always)]
-fn sum<const N: usize>(x: &[u64; N], y: &[u64; N]) -> [u64; N] {
-    let mut carry = false;
-    std::array::from_fn(|i| {
-        let word;
-        (word, carry) = add(x[i], y[i], carry);
-        word
-    })
+/// `x·2^(64·by)` modulo `2^(64N)`.
+#[cold]
+fn moved_up<const N: usize>(x: &[u64; N], by: usize) -> [u64; N] {
+    std::array::from_fn(|i| i.checked_sub(by).map_or(0, |i| x[i]))
 }
 
-/// A difference of two words and a borrow, and the borrow out of it.
+/// The product of two words.
 #[inline(always)]
-fn subtract(x: u64, y: u64, borrow: bool) -> (u64, bool) {
-    let (difference, first) = x.overflowing_sub(y);
-    let (difference, second) = difference.overflowing_sub(u64::from(borrow));
-    (difference, first | second)
+fn wide(x: u64, y: u64) -> u128 {
+    u128::from(x) * u128::from(y)
 }
 
-/// A word of all ones where something is true, else zero: a mask where the processor could not predict a branch.
-#[inline(always)]
-fn mask(is_true: bool) -> u64 {
-    u64::from(is_true).wrapping_neg()
-}
+/// Bits of a double behind its point.
+const FRACTION_BITS: u32 = 52;
 
-/// The two words of a divisor as one number.
-#[inline(always)]
-fn join([low, high]: [u64; 2]) -> u128 {
-    u128::from(low) | u128::from(high) << 64
-}
-
-/// The quotient and the remainder of three words by two, lowest word first. The upper two words are below `d`, whose top bit is set.
+/// `W − x²` for the upper two words of a divisor.
 ///
-/// Algorithm 4 of Möller and Granlund, who prove that the estimate is one too large or right, but for a rare case, in which it is one too
-/// small.
+/// bound: `x²/d1` has its point behind the same bit always. `d1` is rounded up, and a unit is taken from the quotient of doubles, so that `r = x + v`
+/// is below `x³/d`, by one part in `2⁵⁰`. Then `e = x³ − r·d` is positive, and `x⁴/d` is `r·x·(1 + e/x³ + (e/x³)² + …)`. What is cut off after
+/// `e/x³` is below `2²⁹`. `W` is the rest less `x⁴/d − x⁴/(d + 1) ≤ 4`, but not below `x²`, which is at most `x⁴/(d + 1)`.
 #[inline(always)]
-fn divide_three_by_two([u0, u1, u2]: [u64; 3], d: [u64; 2], reciprocal: u64) -> (u64, u128) {
-    // At most (2¹²⁸ − 1) by the definition of the reciprocal.
-    let estimate = u128::from(reciprocal) * u128::from(u2) + join([u1, u2]);
-    let (below, quotient) = (estimate as u64, (estimate >> 64) as u64);
-    let high = u1.wrapping_sub(quotient.wrapping_mul(d[1]));
-    let product = u128::from(quotient) * u128::from(d[0]);
-    let rest = join([u0, high]).wrapping_sub(product).wrapping_sub(join(d));
-    // The quotient is one more, unless the rest is negative.
-    let negative = mask((rest >> 64) as u64 >= below);
-    let quotient = quotient.wrapping_add(1).wrapping_add(negative);
-    let rest = rest.wrapping_add(join(d.map(|word| word & negative)));
-    if rest >= join(d) {
-        return (quotient.wrapping_add(1), rest - join(d));
-    }
-    (quotient, rest)
+fn reciprocal([d0, d1]: [u64; 2]) -> [u64; 2] {
+    let rounded_up = (d1 >> (63 - FRACTION_BITS)) + 1;
+    let quotient = (1_u128 << (65 + FRACTION_BITS)) as f64 / rounded_up as i64 as f64;
+    let fraction = quotient.to_bits() & ((1 << FRACTION_BITS) - 1);
+    let v = fraction.saturating_sub(1) << (64 - FRACTION_BITS);
+    // The upper words of r·d, modulo x³. Their complement is what lacks to x³, or a unit less.
+    let product = wide(v, d1) + (wide(v, d0) >> 64);
+    let lacks = !product.wrapping_add(u128::from(d1) << 64 | u128::from(d0));
+    let (e1, e2) = (lacks as u64, (lacks >> 64) as u64);
+    let sum = (u128::from(v + e2) << 64) + u128::from(e1) + wide(v, e2) + (wide(v, e1) >> 64);
+    let w = sum.saturating_sub(4);
+    [w as u64, (w >> 64) as u64]
 }
-
-/// `⌊(2¹⁹² − 1)/d⌋ − 2⁶⁴` for two words whose top bit is set: algorithm 6 of Möller and Granlund.
-#[inline(always)]
-fn reciprocal([d0, d1]: [u64; 2]) -> u64 {
-    let mut v = word_reciprocal(d1);
-    // The reciprocal of d1 alone is at most two too large for what d0 adds, here and below.
-    let (mut p, carry) = d1.wrapping_mul(v).overflowing_add(d0);
-    let once = mask(carry);
-    let twice = once & mask(p >= d1);
-    v = v.wrapping_add(once).wrapping_add(twice);
-    p = p.wrapping_sub(d1 & once).wrapping_sub(d1 & twice);
-    let t = u128::from(v) * u128::from(d0);
-    let (p, carry) = p.overflowing_add((t >> 64) as u64);
-    let once = mask(carry);
-    let twice = once & mask(join([t as u64, p]) >= join([d0, d1]));
-    v.wrapping_add(once).wrapping_add(twice)
-}
-
-/// `⌊(2¹²⁸ − 1)/d⌋ − 2⁶⁴` for a word whose top bit is set: algorithm 2 of Möller and Granlund, which doubles the bits of a table's entry
-/// three times.
-#[inline(always)]
-fn word_reciprocal(d: u64) -> u64 {
-    let (odd, d40, d63) = (d & 1, (d >> 24) + 1, (d >> 1) + (d & 1));
-    let v0 = u64::from(TABLE[(d >> 55) as usize & 0xff]);
-    let v1 = (v0 << 11) - (v0 * v0 * d40 >> 40) - 1;
-    let v2 = (v1 << 13) + (v1 * ((1 << 60) - v1 * d40) >> 47);
-    let e = (v2 >> 1 & odd.wrapping_neg()).wrapping_sub(v2.wrapping_mul(d63));
-    let v3 = (v2 << 31).wrapping_add((u128::from(v2) * u128::from(e) >> 65) as u64);
-    let product = (u128::from(v3) + 1) * u128::from(d);
-    v3.wrapping_sub((product >> 64) as u64).wrapping_sub(d)
-}
-
-/// `⌊(2¹⁹ − 3·2⁸)/d⌋` for `d` from 256 to 511: reciprocals of 11 bits.
-const TABLE: [u16; 256] = {
-    let mut table = [0; 256];
-    let mut i = 0;
-    while i < 256 {
-        table[i] = ((0x80000 - 0x300) / (256 + i)) as u16;
-        i += 1;
-    }
-    table
-};
 
 #[cfg(test)]
 mod tests {
@@ -253,40 +195,15 @@ mod tests {
     }
 
     #[test]
-    fn reciprocals_of_words_are_exact() {
-        for d in words().into_iter().map(|word| word | 1 << 63) {
-            assert_eq!(word_reciprocal(d), (u128::MAX / u128::from(d) - (1 << 64)) as u64, "{d:#x}");
-        }
-    }
-
-    #[test]
-    fn reciprocals_of_two_words_are_exact() {
-        let top = (BigUint::from(1_u32) << 192) - 1_u32;
+    fn reciprocals_are_below_and_close() {
+        let one = BigUint::from(1_u32);
         for d1 in words().into_iter().map(|word| word | 1 << 63) {
             for d0 in words().into_iter().step_by(5) {
-                let exact = &top / join([d0, d1]) - (BigUint::from(1_u32) << 64);
-                assert_eq!(BigUint::from(reciprocal([d0, d1])), exact, "{d1:#x} {d0:#x}");
-            }
-        }
-    }
-
-    /// Just above and below multiples of the divisor, where the estimate is corrected.
-    #[test]
-    fn three_words_by_two_around_multiples() {
-        let words: Vec<u64> = words().into_iter().step_by(11).chain([0, 1, u64::MAX]).collect();
-        for &d1 in &words {
-            for &d0 in &words {
-                let d = [d0, d1 | 1 << 63];
-                let reciprocal = reciprocal(d);
-                for &quotient in &words {
-                    for rest in [0, 1, join(d) - 1, join(d) / 2] {
-                        let u = BigUint::from(quotient) * join(d) + rest;
-                        let mut digits = u.to_u64_digits();
-                        digits.resize(3, 0);
-                        let u = [digits[0], digits[1], digits[2]];
-                        assert_eq!(divide_three_by_two(u, d, reciprocal), (quotient, rest), "{u:#x?} by {d:#x?}");
-                    }
-                }
+                let d = BigUint::from(u128::from(d1) << 64 | u128::from(d0));
+                let [low, high] = reciprocal([d0, d1]);
+                let w = (&one << 128) + (u128::from(high) << 64 | u128::from(low));
+                let least = (&one << 256) / (&d + 1_u32);
+                assert!(w <= least && least - w <= &one << 30, "{d1:#x} {d0:#x}");
             }
         }
     }

@@ -82,7 +82,7 @@ impl<const N: usize> Odd<N> {
 
 /// [`add_row`] for few words: products first, then two chains of carries, which the compiler keeps in the flag.
 #[inline(always)]
-fn add_short_row<const N: usize>(x: u64, y: &[u64; N], z: &mut [u64; N]) -> u64 {
+pub(super) fn add_short_row<const N: usize>(x: u64, y: &[u64; N], z: &mut [u64; N]) -> u64 {
     let products = y.map(|y| u128::from(x) * u128::from(y));
     let high = |i: usize| (products[i] >> 64) as u64;
     let mut row = [products[0] as u64; N];
@@ -100,7 +100,7 @@ fn add_short_row<const N: usize>(x: u64, y: &[u64; N], z: &mut [u64; N]) -> u64 
 
 /// A sum of two words and a carry, and the carry out of it.
 #[inline(always)]
-pub(super) fn add(x: u64, y: u64, carry: bool) -> (u64, bool) {
+fn add(x: u64, y: u64, carry: bool) -> (u64, bool) {
     let (sum, first) = x.overflowing_add(y);
     let (sum, second) = sum.overflowing_add(u64::from(carry));
     (sum, first | second)
