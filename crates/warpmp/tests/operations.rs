@@ -128,6 +128,58 @@ fn every_cpu_algorithm_conforms() {
     }
 }
 
+/// Words for moduli of every length, in rows of every number of limbs. There are faults among them: zeros, even moduli, operands above them.
+#[test]
+fn cpu_words_take_moduli_of_every_length() {
+    use Operation as O;
+    let session = Session::cpu();
+    let divisions = [O::DivRem, O::Rem, O::Reduce, O::MulMod, O::SqrMod, O::ToMont];
+    let reductions = [O::MontMul, O::MontSqr, O::FromMont, O::Redc];
+    let powers = [O::PowMod, O::PowModPublic(5), O::StrongTest(2), O::StrongTest(3), O::MillerRabin];
+    for operation in [&divisions[..], &reductions, &powers].concat() {
+        for bits in (96..=512).step_by(if is_slow(operation) { 96 } else { 32 }) {
+            let lanes = bits + 1;
+            let arity = operation.arity();
+            let wide = if matches!(operation, O::DivRem | O::Rem | O::Reduce | O::Redc) { 2 * bits } else { bits };
+            let generate =
+                |i: usize, bits: usize| Operands::generate(Pattern::ALL[i % Pattern::ALL.len()], lanes, bits, i as u64);
+            let mut operands: Vec<Operands> =
+                (0..arity).map(|i| generate(i + bits / 32, if i == 0 { wide } else { bits })).collect();
+            if arity == 1 {
+                operands = vec![generate(bits / 32, bits)];
+            }
+            let mut set = |i: usize, lane: usize, number: &BigUint| {
+                let width = operands[i].bits.div_ceil(32);
+                operands[i].limbs[lane * width..][..width].copy_from_slice(&oracle::limbs(number, width));
+            };
+            for lane in 1..lanes {
+                // So many bits, odd but for some.
+                let one = BigUint::from(1_u32);
+                let random = oracle::number(generate(7, bits).lane(lane)) % (&one << lane);
+                let modulus = random | &one << (lane - 1) | BigUint::from(u32::from(lane % 7 != 0));
+                set(arity - 1, lane, &modulus);
+                if reductions.contains(&operation) || operation == O::ToMont {
+                    let bound = if operation == O::Redc { &modulus << (32 * bits.div_ceil(32)) } else { modulus };
+                    for i in (0..arity - 1).filter(|_| lane % 9 != 8) {
+                        set(i, lane, &(&bound - 1_u32 - oracle::number(generate(i, bits).lane(lane)) % &bound));
+                    }
+                }
+            }
+            set(arity - 1, 0, &BigUint::ZERO);
+            let found = apply(&session, operation, Some("cpu-words"), &operands).unwrap();
+            for lane in 0..lanes {
+                let values: Vec<oracle::Value> =
+                    operands.iter().map(|it| oracle::Value::new(it.lane(lane), it.bits)).collect();
+                for (expected, (limbs, bits)) in oracle::apply(operation, &values).iter().zip(&found) {
+                    let width = bits.div_ceil(32);
+                    let number = oracle::number(&limbs[lane * width..][..width]);
+                    assert_eq!(number, expected.number, "{operation} of {values:x?}, lane {lane}");
+                }
+            }
+        }
+    }
+}
+
 /// Quotients without a fraction and just below one: where a digit that is estimated from above or below goes wrong.
 #[test]
 fn cpu_divides_multiples_of_the_divisor() {
@@ -150,14 +202,19 @@ fn cpu_divides_multiples_of_the_divisor() {
             let dividends = (0..lanes)
                 .flat_map(|lane| oracle::limbs(&(number(&v, lane) * number(&q, lane) + rest(lane)), bits.div_ceil(32)));
             let a = Operands { lanes, bits, limbs: dividends.collect() };
-            let results = apply(&session, Operation::DivRem, None, &[a, v.clone()]).unwrap();
-            for lane in 0..lanes {
-                let found = |i: usize| {
-                    let width = results[i].1.div_ceil(32);
-                    BigUint::from_slice(&results[i].0[lane * width..][..width])
+            for algorithm in [None, Some("cpu-words")] {
+                let results = match apply(&session, Operation::DivRem, algorithm, &[a.clone(), v.clone()]) {
+                    Err(Error::AlgorithmUnfit { .. }) => continue,
+                    results => results.unwrap(),
                 };
-                let case = format!("{divisor_bits} and {quotient_bits} bits, {pattern:?}, lane {lane}");
-                assert_eq!((found(0), found(1)), (number(&q, lane), rest(lane)), "{case}");
+                for lane in 0..lanes {
+                    let found = |i: usize| {
+                        let width = results[i].1.div_ceil(32);
+                        BigUint::from_slice(&results[i].0[lane * width..][..width])
+                    };
+                    let case = format!("{divisor_bits} and {quotient_bits} bits, {pattern:?}, lane {lane}");
+                    assert_eq!((found(0), found(1)), (number(&q, lane), rest(lane)), "{case}");
+                }
             }
         }
     }

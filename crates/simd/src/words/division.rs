@@ -64,16 +64,55 @@ impl<const N: usize> Divisor<N> {
         if t[length - 1] == 0 {
             // One word less, which are below twice the divisor: the word of the quotient is 0 or 1.
             next -= 1;
-            let lower = words_at::<N>(t, next);
-            let (less, borrow) = difference(&lower, &self.words);
-            let keep = borrow.wrapping_neg();
-            rest = std::array::from_fn(|i| lower[i] & keep | less[i] & !keep);
-            t[next] = 1 - borrow;
+            rest = words_at(t, next);
+            t[next] = self.reduce_once(&mut rest);
         }
         for word in t[..next].iter_mut().rev() {
             *word = self.step(&mut rest, *word);
         }
         (self.shift_down(&rest), &t[..length - N])
+    }
+
+    /// Has the divisor `N` words? [`divide_pair`](Self::divide_pair) takes no others.
+    #[inline(always)]
+    pub fn is_full(&self) -> bool {
+        self.shift < 64
+    }
+
+    /// The remainder and the quotient of `2N` words, all in registers.
+    ///
+    /// # Panics
+    /// In a debug build, unless [`is_full`](Self::is_full).
+    #[inline(always)]
+    pub fn divide_pair(&self, a: &[[u64; N]; 2]) -> ([u64; N], [[u64; N]; 2]) {
+        debug_assert!(self.is_full(), "a divisor of {} bits", 64 * N - self.shift);
+        let bits = self.shift % 64;
+        let joined = |low: u64, high: u64| high << bits | low >> 1 >> (63 - bits);
+        let [low, high] = a;
+        let top = joined(high[N - 1], 0);
+        let high: [u64; N] = std::array::from_fn(|i| joined(if i == 0 { low[N - 1] } else { high[i - 1] }, high[i]));
+        let mut quotient = [[0; N]; 2];
+        let mut rest = high;
+        quotient[1][0] = if top == 0 {
+            self.reduce_once(&mut rest)
+        } else {
+            rest = std::array::from_fn(|i| if i + 1 < N { high[i + 1] } else { top });
+            self.step(&mut rest, high[0])
+        };
+        for i in (0..N).rev() {
+            let next = joined(if i == 0 { 0 } else { low[i - 1] }, low[i]);
+            quotient[0][i] = self.step(&mut rest, next);
+        }
+        (self.shift_down(&rest), quotient)
+    }
+
+    /// Divides a number below twice the divisor: the quotient, 0 or 1, and the rest. Without a branch, which the processor could not predict.
+    #[inline(always)]
+    fn reduce_once(&self, rest: &mut [u64; N]) -> u64 {
+        let (less, borrow) = difference(rest, &self.words);
+        let keep = borrow.wrapping_neg();
+        *rest = std::array::from_fn(|i| rest[i] & keep | less[i] & !keep);
+        1 - borrow
     }
 
     /// Divides `rest·2⁶⁴ + next` for a rest below the divisor: the quotient, and the new rest.

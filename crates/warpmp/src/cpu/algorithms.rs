@@ -21,9 +21,12 @@ use crate::operation::{Operation, linear, linear_modular};
 /// quadratic time.
 const WORDS_BITS: usize = 120_000;
 
-/// Mean widths of the operands up to which words are faster than AVX-512 IFMA: divisions, and powers (measured).
-const WORDS_DIVISION_BITS: usize = 192;
-const WORDS_POWER_BITS: usize = 128;
+/// Mean widths of the operands up to which words are faster than AVX-512 IFMA (measured): quotients of dividends that are twice as long as
+/// the divisor, modular products, powers, and Montgomery's reductions.
+const QUOTIENT_WORDS_BITS: usize = 384;
+const PRODUCT_WORDS_BITS: usize = 192;
+const POWER_WORDS_BITS: usize = 128;
+const REDUCTION_WORDS_BITS: usize = 256;
 
 /// Bits of the narrower operand from which on a transform is faster than products of words (measured).
 const TRANSFORM_BITS: usize = 16384;
@@ -164,7 +167,7 @@ macro_rules! power {
                 Algorithm::word(|it| word::power(it, $power)),
                 Algorithm {
                     limit_bits: words::DIVISOR_BITS,
-                    ..Algorithm::words(WORDS_POWER_BITS, |it| words::power(it, $power))
+                    ..Algorithm::words(POWER_WORDS_BITS, |it| words::power(it, $power))
                 },
                 Algorithm::ifma(|it| simd::power::<Ifma>(it, $power)),
                 Algorithm::avx2(|it| simd::power::<Fma>(it, $power)),
@@ -180,8 +183,14 @@ macro_rules! reduction {
         const {
             &[
                 $word,
-                Algorithm::ifma(|it| simd::reduce::<Ifma>(it, $residue)),
-                Algorithm::avx2(|it| simd::reduce::<Fma>(it, $residue)),
+                Algorithm {
+                    best_bits: REDUCTION_WORDS_BITS + 1..=usize::MAX,
+                    ..Algorithm::ifma(|it| simd::reduce::<Ifma>(it, $residue))
+                },
+                Algorithm {
+                    best_bits: words::DIVISOR_BITS + 1..=usize::MAX,
+                    ..Algorithm::avx2(|it| simd::reduce::<Fma>(it, $residue))
+                },
                 Algorithm {
                     best_bits: 0..=WORDS_BITS,
                     ..Algorithm::portable("cpu-words", |it| reduction::run(it, $residue))
@@ -194,14 +203,11 @@ macro_rules! reduction {
 
 /// The algorithms of a long division.
 macro_rules! divided {
-    ($dividend:expr, $limit:expr, $word:expr, $dashu:expr) => {
+    ($dividend:expr, $limit:expr, $ifma_bits:expr, $word:expr, $dashu:expr) => {
         const {
             &[
                 $word,
-                Algorithm {
-                    limit_bits: $limit,
-                    ..Algorithm::words(WORDS_DIVISION_BITS, |it| words::divide(it, $dividend))
-                },
+                Algorithm { limit_bits: $limit, ..Algorithm::words($ifma_bits, |it| words::divide(it, $dividend)) },
                 Algorithm::ifma(|it| simd::divide::<Ifma>(it, $dividend)),
                 Algorithm::avx2(|it| simd::divide::<Fma>(it, $dividend)),
                 Algorithm::dashu($dashu),
@@ -247,12 +253,14 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
         O::DivRem => divided!(
             Dividend::Plain,
             words::DIVIDEND_BITS,
+            QUOTIENT_WORDS_BITS,
             A::wide_word(|it| word::run(it, Word::Quotient)),
             general::div_rem
         ),
         O::Rem => divided!(
             Dividend::Plain,
             words::DIVIDEND_BITS,
+            QUOTIENT_WORDS_BITS,
             A::wide_word(|it| word::run(it, Word::Quotient)),
             general::remainder
         ),
@@ -293,12 +301,14 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
         O::MulMod => divided!(
             Dividend::Product,
             words::DIVISOR_BITS,
+            PRODUCT_WORDS_BITS,
             A::word(|it| word::run(it, Word::Product)),
             general::mul_mod
         ),
         O::SqrMod => divided!(
             Dividend::Square,
             words::DIVISOR_BITS,
+            PRODUCT_WORDS_BITS,
             A::word(|it| word::run(it, Word::Product)),
             general::sqr_mod
         ),
@@ -320,11 +330,18 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
         O::Reduce => divided!(
             Dividend::Plain,
             words::DIVIDEND_BITS,
+            QUOTIENT_WORDS_BITS,
             A::wide_word(|it| word::run(it, Word::Quotient)),
             general::remainder
         ),
         O::ToMont => {
-            divided!(Dividend::Raised, words::DIVISOR_BITS, A::word(|it| word::run(it, Word::Raised)), general::to_mont)
+            divided!(
+                Dividend::Raised,
+                words::DIVISOR_BITS,
+                PRODUCT_WORDS_BITS,
+                A::word(|it| word::run(it, Word::Raised)),
+                general::to_mont
+            )
         }
         O::MontMul => reduction!(Residue::Product, A::word(|it| word::run(it, Word::Montgomery))),
         O::MontSqr => reduction!(Residue::Square, A::word(|it| word::run(it, Word::Montgomery))),

@@ -9,7 +9,7 @@
 use warpmp_simd::words::residues::{add_square, product};
 use warpmp_simd::words::{self, add_row};
 
-use super::rows::{Piece, Product, Rows, Square, load, load_words, split, store};
+use super::rows::{Piece, Product, Rows, Square, load, load_words, store, store_pair};
 
 /// Words of the widest operand.
 const MAX_WORDS: usize = 64;
@@ -44,35 +44,26 @@ fn fixed<const N: usize>(work: Product<'_>) {
     );
 }
 
-/// [`store`], for rows of exactly `2N` words without a loop.
-#[inline]
-fn store_pair<const N: usize>(words: &[[u64; N]; 2], limbs: &mut [u32]) {
-    if let (pairs, []) = limbs.as_chunks_mut::<2>()
-        && let Some((low, high)) = pairs.split_first_chunk_mut::<N>()
-        && let Ok(high) = <&mut [[u32; 2]; N]>::try_from(high)
-    {
-        *low = words[0].map(split);
-        *high = words[1].map(split);
-    } else {
-        store(words.as_flattened(), limbs);
-    }
-}
-
 /// Operands of any two lengths.
 fn general(work: Product<'_>) {
     let Product { a, b, c, limbs } = work;
     let (m, n) = (a.limbs().div_ceil(2), b.limbs().div_ceil(2));
     let (mut x, mut y, mut z) = ([0; MAX_WORDS], [0; MAX_WORDS], [0; 2 * MAX_WORDS]);
     let (x, y, z) = (&mut x[..m], &mut y[..n], &mut z[..m + n]);
-    for (lane, c) in c.chunks_exact_mut(limbs).enumerate() {
-        load(a.row(lane), x);
-        load(b.row(lane), y);
-        z.fill(0);
-        for (i, x) in x.iter().enumerate() {
-            z[i + n] = add_row(*x, y, &mut z[i..i + n]);
-        }
-        store(z, c);
-    }
+    words::compiled(
+        #[inline(always)]
+        || {
+            for (lane, c) in c.chunks_exact_mut(limbs).enumerate() {
+                load(a.row(lane), x);
+                load(b.row(lane), y);
+                z.fill(0);
+                for (i, x) in x.iter().enumerate() {
+                    z[i + n] = add_row(*x, y, &mut z[i..i + n]);
+                }
+                store(z, c);
+            }
+        },
+    );
 }
 
 /// Squares the rows of a piece.

@@ -11,7 +11,7 @@ use warpmp_simd::words::division::{Divisor, scratch_words};
 use warpmp_simd::words::residues::{product, square};
 use warpmp_simd::words::{self, multiply};
 
-use super::super::rows::{Piece, RowsMut, load, load_words, store, store_words};
+use super::super::rows::{Piece, RowsMut, load, load_words, store, store_pair, store_words};
 use super::super::simd::Dividend;
 use super::{DIVIDEND_BITS, MAX_WORDS, by_words};
 use crate::operation::Status;
@@ -35,7 +35,8 @@ fn lanes<const N: usize>(mut piece: Piece<'_>, dividend: Dividend) {
     let raised = if dividend == Dividend::Raised { 32 * moduli.limbs() } else { 0 };
     let mut scratch = [0; scratch_words(DIVIDEND_WORDS, 0, MAX_WORDS)];
     let mut wide = Wide([0; DIVIDEND_WORDS]);
-    let mut known: Option<(&[u32], Divisor<N>)> = None;
+    // One modulus for all lanes is prepared once.
+    let mut divisor = None;
     words::compiled(
         #[inline(always)]
         || {
@@ -47,33 +48,24 @@ fn lanes<const N: usize>(mut piece: Piece<'_>, dividend: Dividend) {
                     row_of(rests, lane).fill(0);
                     continue;
                 }
-                let row = moduli.row(lane);
-                let (_, divisor) = match known {
-                    Some(same) if same.0 == row => same,
-                    _ => (row, Divisor::new(load_words(row))),
-                };
-                known = Some((row, divisor));
-                let fixed;
+                if divisor.is_none() || !moduli.is_shared() {
+                    divisor = Some(Divisor::<N>::new(load_words(moduli.row(lane))));
+                }
+                let Some(divisor) = &divisor else { continue };
+                let x = first.row(lane);
+                let y = if dividend == Dividend::Product { operands[1].row(lane) } else { x };
+                let pair = if divisor.is_full() { pair::<N>(dividend, x, y) } else { None };
+                if let Some(pair) = pair {
+                    let (rest, quotient) = divisor.divide_pair(&pair);
+                    store_words(&rest, row_of(rests, lane));
+                    if let Some(quotients) = &mut quotients {
+                        store_pair(&quotient, row_of(quotients, lane));
+                    }
+                    continue;
+                }
                 let number = match dividend {
-                    Dividend::Plain | Dividend::Raised => wide.row(first.row(lane)),
-                    Dividend::Product => {
-                        let (x, y) = (first.row(lane), operands[1].row(lane));
-                        if x.len().max(y.len()) <= 2 * N {
-                            fixed = product::<N>(&load_words(x), &load_words(y));
-                            fixed.as_flattened()
-                        } else {
-                            wide.product(x, y)
-                        }
-                    }
-                    Dividend::Square => {
-                        let x = first.row(lane);
-                        if x.len() <= 2 * N {
-                            fixed = square::<N>(&load_words(x));
-                            fixed.as_flattened()
-                        } else {
-                            wide.product(x, x)
-                        }
-                    }
+                    Dividend::Plain | Dividend::Raised => wide.row(x),
+                    Dividend::Product | Dividend::Square => wide.product(x, y),
                 };
                 let (rest, quotient) = divisor.divide(number, raised, &mut scratch);
                 store_words(&rest, row_of(rests, lane));
@@ -83,6 +75,20 @@ fn lanes<const N: usize>(mut piece: Piece<'_>, dividend: Dividend) {
             }
         },
     );
+}
+
+/// A dividend that has just `2N` words.
+#[inline(always)]
+fn pair<const N: usize>(dividend: Dividend, x: &[u32], y: &[u32]) -> Option<[[u64; N]; 2]> {
+    match dividend {
+        Dividend::Plain => {
+            let (low, high) = x.split_at_checked(2 * N)?;
+            (high.len().div_ceil(2) == N).then(|| [load_words(low), load_words(high)])
+        }
+        Dividend::Product => (x.len().max(y.len()) <= 2 * N).then(|| product(&load_words(x), &load_words(y))),
+        Dividend::Square => (x.len() <= 2 * N).then(|| square(&load_words(x))),
+        Dividend::Raised => None,
+    }
 }
 
 /// The row of a lane.
