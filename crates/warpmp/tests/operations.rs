@@ -137,39 +137,32 @@ fn cpu_words_take_moduli_of_every_length() {
     let reductions = [O::MontMul, O::MontSqr, O::FromMont, O::Redc];
     let powers = [O::PowMod, O::PowModPublic(5), O::StrongTest(2), O::StrongTest(3), O::MillerRabin];
     for operation in [&divisions[..], &reductions, &powers].concat() {
-        for bits in (96..=512).step_by(if is_slow(operation) { 96 } else { 32 }) {
-            let lanes = bits + 1;
-            let arity = operation.arity();
+        for bits in (96..=512).step_by(if is_slow(operation) { 208 } else { 32 }) {
             let wide = if matches!(operation, O::DivRem | O::Rem | O::Reduce | O::Redc) { 2 * bits } else { bits };
-            let generate =
-                |i: usize, bits: usize| Operands::generate(Pattern::ALL[i % Pattern::ALL.len()], lanes, bits, i as u64);
-            let mut operands: Vec<Operands> =
-                (0..arity).map(|i| generate(i + bits / 32, if i == 0 { wide } else { bits })).collect();
-            if arity == 1 {
-                operands = vec![generate(bits / 32, bits)];
-            }
-            let mut set = |i: usize, lane: usize, number: &BigUint| {
-                let width = operands[i].bits.div_ceil(32);
-                operands[i].limbs[lane * width..][..width].copy_from_slice(&oracle::limbs(number, width));
+            let last = operation.arity() - 1;
+            let generate = |i: usize| {
+                let pattern = Pattern::ALL[(i + bits / 32) % Pattern::ALL.len()];
+                Operands::generate(pattern, bits + 1, if i == 0 && last > 0 { wide } else { bits }, i as u64)
             };
-            for lane in 1..lanes {
-                // So many bits, odd but for some.
-                let one = BigUint::from(1_u32);
-                let random = oracle::number(generate(7, bits).lane(lane)) % (&one << lane);
-                let modulus = random | &one << (lane - 1) | BigUint::from(u32::from(lane % 7 != 0));
-                set(arity - 1, lane, &modulus);
-                if reductions.contains(&operation) || operation == O::ToMont {
-                    let bound = if operation == O::Redc { &modulus << (32 * bits.div_ceil(32)) } else { modulus };
-                    for i in (0..arity - 1).filter(|_| lane % 9 != 8) {
-                        set(i, lane, &(&bound - 1_u32 - oracle::number(generate(i, bits).lane(lane)) % &bound));
-                    }
+            let mut operands: Vec<Operands> = (0..=last).map(generate).collect();
+            let must_be_below = operation == O::ToMont || reductions.contains(&operation);
+            let radix_bits = if operation == O::Redc { bits } else { 0 };
+            for lane in 0..=bits {
+                let moduli = &mut operands[last];
+                // So many bits, odd but for some, and 0.
+                let random = oracle::number(moduli.lane(lane)) % (BigUint::from(1_u32) << lane);
+                let top = (BigUint::from(1_u32) << lane) >> 1;
+                let modulus = random | top | BigUint::from(u32::from(lane % 7 != 0));
+                put(moduli, lane, &modulus);
+                for operand in operands[..last].iter_mut().filter(|_| must_be_below && lane % 7 != 0 && lane % 9 != 8) {
+                    let bound = &modulus << radix_bits;
+                    let number = &bound - 1_u32 - oracle::number(operand.lane(lane)) % &bound;
+                    put(operand, lane, &number);
                 }
             }
-            set(arity - 1, 0, &BigUint::ZERO);
             let found = apply(&session, operation, Some("cpu-words"), &operands).unwrap();
-            for lane in 0..lanes {
-                let values: Vec<oracle::Value> =
-                    operands.iter().map(|it| oracle::Value::new(it.lane(lane), it.bits)).collect();
+            for lane in 0..=bits {
+                let values: Vec<_> = operands.iter().map(|it| oracle::Value::new(it.lane(lane), it.bits)).collect();
                 for (expected, (limbs, bits)) in oracle::apply(operation, &values).iter().zip(&found) {
                     let width = bits.div_ceil(32);
                     let number = oracle::number(&limbs[lane * width..][..width]);
@@ -178,6 +171,12 @@ fn cpu_words_take_moduli_of_every_length() {
             }
         }
     }
+}
+
+/// Replaces the number of a lane.
+fn put(operands: &mut Operands, lane: usize, number: &BigUint) {
+    let width = operands.bits.div_ceil(32);
+    operands.limbs[lane * width..][..width].copy_from_slice(&oracle::limbs(number, width));
 }
 
 /// Quotients without a fraction and just below one: where a digit that is estimated from above or below goes wrong.

@@ -4,7 +4,8 @@
 //! cost       `2n² + n` word products for `n` words of the modulus, half of them for a number that is given
 //!
 //! An odd number of limbs leaves half a word free: then `t` is multiplied by `2^32` first, so that dividing by `2^(64n)`
-//! divides by `R`. The bound and the source stand in [`warpmp_simd::words`].
+//! divides by `R`. Moduli of up to [`MAX_WORDS`] words have a function for each number of words, which keeps them in registers. The bound and
+//! the source stand in [`warpmp_simd::words`] and [`warpmp_simd::words::residues`].
 
 use warpmp_simd::words::residues::{Odd, product, square};
 use warpmp_simd::words::{self, Modulus};
