@@ -24,7 +24,7 @@ const WORDS_BITS: usize = 120_000;
 /// Mean widths of the operands up to which words are faster than AVX-512 IFMA (measured): quotients of dividends that are twice as long as
 /// the divisor, modular products, powers, and Montgomery's reductions.
 const QUOTIENT_WORDS_BITS: usize = 384;
-const PRODUCT_WORDS_BITS: usize = 192;
+const PRODUCT_WORDS_BITS: usize = 256;
 const POWER_WORDS_BITS: usize = 128;
 const REDUCTION_WORDS_BITS: usize = 256;
 
@@ -109,6 +109,15 @@ impl Algorithm {
             ifma_bits,
             ..Self::portable("cpu-words", run)
         }
+    }
+
+    /// The same, for divisions.
+    const fn divided_words(dividend: Dividend, run: fn(Piece<'_>)) -> Self {
+        let (limit_bits, ifma_bits) = match dividend {
+            Dividend::Plain => (words::DIVIDEND_BITS, QUOTIENT_WORDS_BITS),
+            Dividend::Product | Dividend::Square | Dividend::Raised => (words::DIVISOR_BITS, PRODUCT_WORDS_BITS),
+        };
+        Self { limit_bits, ..Self::words(ifma_bits, run) }
     }
 
     /// Products with AVX-512 IFMA.
@@ -203,11 +212,11 @@ macro_rules! reduction {
 
 /// The algorithms of a long division.
 macro_rules! divided {
-    ($dividend:expr, $limit:expr, $ifma_bits:expr, $word:expr, $dashu:expr) => {
+    ($dividend:expr, $word:expr, $dashu:expr) => {
         const {
             &[
                 $word,
-                Algorithm { limit_bits: $limit, ..Algorithm::words($ifma_bits, |it| words::divide(it, $dividend)) },
+                Algorithm::divided_words($dividend, |it| words::divide(it, $dividend)),
                 Algorithm::ifma(|it| simd::divide::<Ifma>(it, $dividend)),
                 Algorithm::avx2(|it| simd::divide::<Fma>(it, $dividend)),
                 Algorithm::dashu($dashu),
@@ -250,20 +259,8 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
         O::MulAdd => const { &[A::portable("cpu-parts", |it| parts::run(it, Part::Sum))] },
         O::SignedMul => const { &[A::portable("cpu-parts", |it| parts::run(it, Part::Signed))] },
         linear!() | linear_modular!() => const { &[A::portable("cpu-linear", linear::run)] },
-        O::DivRem => divided!(
-            Dividend::Plain,
-            words::DIVIDEND_BITS,
-            QUOTIENT_WORDS_BITS,
-            A::wide_word(|it| word::run(it, Word::Quotient)),
-            general::div_rem
-        ),
-        O::Rem => divided!(
-            Dividend::Plain,
-            words::DIVIDEND_BITS,
-            QUOTIENT_WORDS_BITS,
-            A::wide_word(|it| word::run(it, Word::Quotient)),
-            general::remainder
-        ),
+        O::DivRem => divided!(Dividend::Plain, A::wide_word(|it| word::run(it, Word::Quotient)), general::div_rem),
+        O::Rem => divided!(Dividend::Plain, A::wide_word(|it| word::run(it, Word::Quotient)), general::remainder),
         O::DivExact => const { &[A::dashu(general::div_exact)] },
         // The library takes less than quadratic time.
         O::Gcd => {
@@ -298,20 +295,8 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
                 ]
             }
         }
-        O::MulMod => divided!(
-            Dividend::Product,
-            words::DIVISOR_BITS,
-            PRODUCT_WORDS_BITS,
-            A::word(|it| word::run(it, Word::Product)),
-            general::mul_mod
-        ),
-        O::SqrMod => divided!(
-            Dividend::Square,
-            words::DIVISOR_BITS,
-            PRODUCT_WORDS_BITS,
-            A::word(|it| word::run(it, Word::Product)),
-            general::sqr_mod
-        ),
+        O::MulMod => divided!(Dividend::Product, A::word(|it| word::run(it, Word::Product)), general::mul_mod),
+        O::SqrMod => divided!(Dividend::Square, A::word(|it| word::run(it, Word::Product)), general::sqr_mod),
         O::PowMod => power!(Power::Each, general::pow_mod),
         O::PowModSec => const { &[A::portable("cpu-constant-time", secret::power)] },
         O::PowModPublic(_) => power!(Power::Constant, general::pow_mod_public),
@@ -327,21 +312,9 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
         }
         O::StrongTest(_) => power!(Power::TestConstant, general::strong_test),
         O::MillerRabin => power!(Power::TestEach, general::miller_rabin),
-        O::Reduce => divided!(
-            Dividend::Plain,
-            words::DIVIDEND_BITS,
-            QUOTIENT_WORDS_BITS,
-            A::wide_word(|it| word::run(it, Word::Quotient)),
-            general::remainder
-        ),
+        O::Reduce => divided!(Dividend::Plain, A::wide_word(|it| word::run(it, Word::Quotient)), general::remainder),
         O::ToMont => {
-            divided!(
-                Dividend::Raised,
-                words::DIVISOR_BITS,
-                PRODUCT_WORDS_BITS,
-                A::word(|it| word::run(it, Word::Raised)),
-                general::to_mont
-            )
+            divided!(Dividend::Raised, A::word(|it| word::run(it, Word::Raised)), general::to_mont)
         }
         O::MontMul => reduction!(Residue::Product, A::word(|it| word::run(it, Word::Montgomery))),
         O::MontSqr => reduction!(Residue::Square, A::word(|it| word::run(it, Word::Montgomery))),

@@ -71,7 +71,7 @@ fn few<const N: usize>(mut piece: Piece<'_>, residue: Residue) {
 }
 
 /// The first `2·limbs` limbs of a row; the limbs beyond are zero, as the number is below `m·R`.
-#[inline(always)]
+#[inline]
 fn given<const N: usize>(row: &[u32], limbs: usize) -> [[u64; N]; 2] {
     let mut t = [[0; N]; 2];
     load(&row[..row.len().min(2 * limbs)], t.as_flattened_mut());
@@ -79,7 +79,7 @@ fn given<const N: usize>(row: &[u32], limbs: usize) -> [[u64; N]; 2] {
 }
 
 /// `t ← t·2^by`.
-#[inline(always)]
+#[inline]
 fn shift_up<const N: usize>(t: &mut [[u64; N]; 2], by: usize) {
     let t = t.as_flattened_mut();
     let (words, bits) = (by / 64, by % 64);

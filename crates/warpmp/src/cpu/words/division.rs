@@ -44,7 +44,9 @@ fn lanes<const N: usize>(mut piece: Piece<'_>, dividend: Dividend) {
                 let status = preconditions.check(|i| operands[i].row(lane));
                 *code = status.code();
                 if status != Status::Fine {
-                    quotients.iter_mut().for_each(|it| row_of(it, lane).fill(0));
+                    if let Some(quotients) = &mut quotients {
+                        row_of(quotients, lane).fill(0);
+                    }
                     row_of(rests, lane).fill(0);
                     continue;
                 }
