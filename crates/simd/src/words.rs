@@ -4,7 +4,8 @@
 //! cost       `2n² + n` word products for a product of two residues
 //!
 //! No branch and no address depends on a number's value, only on its length. A comparison's result is a mask, and the
-//! compiler is not told that it is one, so it makes no branch of it.
+//! compiler is not told that it is one, so it makes no branch of it. [`residues`] and [`division`], for few words, are faster and do not
+//! promise this.
 //!
 //! bound: a step of a row computes `x·y + z + carry ≤ (2⁶⁴−1)² + 2·(2⁶⁴−1) = 2¹²⁸ − 1`: no carry is lost. Rows of the quotient
 //! leave `t + q·m < 2·R·m`, whose top bit is a carry of its own; over `R` it is below `2m`, and one subtraction reduces it.
