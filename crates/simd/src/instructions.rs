@@ -12,11 +12,14 @@ macro_rules! instructions {
     )*};
 }
 
-/// The method [`Simd::vectorize`](crate::Simd::vectorize) for these features.
+/// The method [`Simd::vectorize`](crate::Simd::vectorize) for these features, or a method like it with a visibility.
 macro_rules! vectorize {
     ($features:literal) => {
+        vectorize!(, $features);
+    };
+    ($visibility:vis, $features:literal) => {
         #[inline]
-        fn vectorize<R>(self, function: impl FnOnce() -> R) -> R {
+        $visibility fn vectorize<R>(self, function: impl FnOnce() -> R) -> R {
             #[inline]
             #[target_feature(enable = $features)]
             fn inner<R>(function: impl FnOnce() -> R) -> R {

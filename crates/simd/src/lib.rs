@@ -14,7 +14,8 @@
 //! field      integers modulo one odd prime in registers: for elliptic curves
 //! ring       residues of any length with lazy sums, a modulus for each lane: for factoring
 //! fft        products of long numbers by transforms in doubles, one at a time
-//! words      the same arithmetic in words of 64 bits, without vectors
+//! words      the same arithmetic in words of 64 bits, without vectors: of any length, and of a few words in registers
+//! mulx       BMI2 and ADX: the instructions for words
 //! double_double   pairs of doubles, for the roots of transforms
 //! ```
 //!
@@ -22,9 +23,9 @@
 //!
 //! A value of an instruction set's type is a proof: only [`Simd::detect`] makes one, and only where the processor has the
 //! instructions. All methods take the proof, so they are safe, and no code outside this crate's files `ifma`, `fma`, `avx2`,
-//! `fft::eight`, `fft::four` and `instructions` needs `unsafe`.
+//! `fft::eight`, `fft::four`, `mulx` and `instructions` needs `unsafe`.
 //!
-//! The environment variable `WARPMP_CPU_WITHOUT` names instruction sets that are not used, `ifma`, `fma` or `avx2`, with
+//! The environment variable `WARPMP_CPU_WITHOUT` names instruction sets that are not used, `ifma`, `fma`, `avx2` or `mulx`, with
 //! commas between them: for tests and comparisons.
 //!
 //! # Speed
@@ -44,6 +45,8 @@ mod fma;
 mod ifma;
 #[cfg(target_arch = "x86_64")]
 mod instructions;
+#[cfg(target_arch = "x86_64")]
+mod mulx;
 
 #[cfg(target_arch = "x86_64")]
 mod choice;

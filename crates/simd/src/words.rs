@@ -4,13 +4,27 @@
 //! cost       `2n² + n` word products for a product of two residues
 //!
 //! No branch and no address depends on a number's value, only on its length. A comparison's result is a mask, and the
-//! compiler is not told that it is one, so it makes no branch of it.
+//! compiler is not told that it is one, so it makes no branch of it. [`residues`] and [`division`], for few words, are faster and do not
+//! promise this.
 //!
 //! bound: a step of a row computes `x·y + z + carry ≤ (2⁶⁴−1)² + 2·(2⁶⁴−1) = 2¹²⁸ − 1`: no carry is lost. Rows of the quotient
 //! leave `t + q·m < 2·R·m`, whose top bit is a carry of its own; over `R` it is below `2m`, and one subtraction reduces it.
 //! source: Montgomery 1985, by words as in Koç, Acar and Kaliski 1996.
 
+pub mod division;
+pub mod residues;
+
 use std::hint::black_box;
+
+/// Calls a function that is compiled for `mulx` where the processor has it. Only a closure marked `#[inline(always)]` gains by it.
+#[inline]
+pub fn compiled<R>(function: impl FnOnce() -> R) -> R {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(mulx) = crate::mulx::Mulx::detect() {
+        return mulx.vectorize(function);
+    }
+    function()
+}
 
 /// `z += x·y`, as many words as both have; returns the carry.
 #[inline(always)]

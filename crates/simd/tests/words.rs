@@ -7,7 +7,9 @@ mod common;
 
 use common::{Random, number};
 use num_bigint::BigUint;
-use warpmp_simd::words::{Modulus, equal_mask};
+use warpmp_simd::words::division::{Divisor, scratch_words};
+use warpmp_simd::words::residues::{self, Odd};
+use warpmp_simd::words::{Modulus, compiled, equal_mask};
 
 /// Pairs of limbs as words.
 fn words(row: &[u32], n: usize) -> Vec<u64> {
@@ -61,4 +63,101 @@ fn masks() {
     for (a, b) in [(0, 1), (1, 0), (u64::MAX, 0), (1 << 63, 0), (0, 1 << 63), (6, 7)] {
         assert_eq!(equal_mask(a, b), 0);
     }
+}
+
+/// `N` words of a number.
+fn fixed<const N: usize>(number: &BigUint) -> [u64; N] {
+    words(&number.to_u32_digits(), N).try_into().unwrap()
+}
+
+/// Numbers of up to so many bits, of every length: random ones, ones at the top, powers of two, and their neighbours.
+fn numbers(random: &mut Random, bits: usize) -> Vec<BigUint> {
+    let one = BigUint::from(1_u32);
+    let lengths = (1..=bits).flat_map(|length| {
+        let row = number(&random.row(bits.div_ceil(32))) % (&one << length);
+        let ones = (&one << length) - 1_u32;
+        [row, ones.clone(), &one << (length - 1), &ones - (&one << (length / 2)), ones >> (length / 3) << (length / 3)]
+    });
+    lengths.chain([one.clone() - 1_u32]).collect()
+}
+
+fn residues_of<const N: usize>() {
+    let mut random = Random(11);
+    let numbers = numbers(&mut random, 64 * N);
+    let r = BigUint::from(1_u32) << (64 * N);
+    for (i, m) in numbers.iter().map(|m| m | BigUint::from(1_u32)).enumerate() {
+        let odd = Odd::<N>::new(fixed(&m));
+        assert_eq!(value(odd.words()), m);
+        let (x, y) = (&numbers[(7 * i + 3) % numbers.len()], &numbers[(11 * i + 5) % numbers.len()]);
+        let (a, b) = (fixed::<N>(x), fixed::<N>(y));
+        assert_eq!(value(residues::product(&a, &b).as_flattened()), x * y);
+        assert_eq!(value(residues::square(&a).as_flattened()), x * x);
+        for (x, y) in [(x % &m, y % &m), (&m - 1_u32, &m - 1_u32), (x % &m, &m - 1_u32)] {
+            let (a, b) = (fixed::<N>(&x), fixed::<N>(&y));
+            let [product, square, twice] = compiled(
+                #[inline(always)]
+                || [odd.product(&a, &b), odd.square(&a), odd.double(&a)],
+            )
+            .map(|it| value(&it));
+            assert!(product < m && square < m && twice < m);
+            assert_eq!((product * &r) % &m, &x * &y % &m);
+            assert_eq!((square * &r) % &m, &x * &x % &m);
+            assert_eq!(twice, &x * 2_u32 % &m);
+        }
+        let largest = fixed::<16>(&(&m * &r - 1_u32));
+        let t = [std::array::from_fn(|i| largest[i]), std::array::from_fn(|i| largest[N + i])];
+        assert_eq!(value(&odd.reduce(&t)) * &r % &m, (&m * &r - 1_u32) % &m);
+    }
+}
+
+#[test]
+fn residues_of_few_words() {
+    residues_of::<1>();
+    residues_of::<2>();
+    residues_of::<3>();
+    residues_of::<4>();
+    residues_of::<5>();
+    residues_of::<8>();
+}
+
+fn divisions_by<const N: usize>() {
+    let mut random = Random(13);
+    let divisors = numbers(&mut random, 64 * N);
+    let quotients = numbers(&mut random, 64 * N + 70);
+    let mut scratch = [u64::MAX; 40];
+    for (i, m) in divisors.iter().enumerate().filter(|(_, m)| **m != BigUint::default()) {
+        let divisor = Divisor::<N>::new(fixed(m));
+        for j in 0..20 {
+            let (q, rest) =
+                (&quotients[(i + 17 * j) % quotients.len()], &divisors[(3 * i + 7 * j) % divisors.len()] % m);
+            // Quotients without a fraction and just below one are corrected.
+            for rest in [BigUint::default(), rest, m - 1_u32] {
+                let raised = [0, 0, 32, 96, 64 * N][j % 5];
+                let a = (q * m + rest) >> (j * 11 % 100);
+                let row = a.to_u64_digits();
+                let scratch = &mut scratch[..scratch_words(row.len(), raised / 64 + 1, N)];
+                let (found, quotient) = compiled(
+                    #[inline(always)]
+                    || divisor.divide(&row, raised, scratch),
+                );
+                let found = (value(quotient), value(&found));
+                if divisor.is_full() && raised == 0 && a.bits() <= 128 * N as u64 {
+                    let words = words(&a.to_u32_digits(), 2 * N);
+                    let (rest, quotient) =
+                        divisor.divide_pair(&[0, N].map(|first| std::array::from_fn(|i| words[first + i])));
+                    assert_eq!(found, (value(quotient.as_flattened()), value(&rest)), "{a} by {m}");
+                }
+                assert_eq!(found, ((&a << raised) / m, (&a << raised) % m), "{a} by {m}, {raised}");
+            }
+        }
+    }
+}
+
+#[test]
+fn divisions_by_few_words() {
+    divisions_by::<2>();
+    divisions_by::<3>();
+    divisions_by::<4>();
+    divisions_by::<5>();
+    divisions_by::<8>();
 }

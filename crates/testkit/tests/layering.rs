@@ -73,6 +73,7 @@ const UNSAFE_PATHS: &[&str] = &[
     "crates/simd/src/fma.rs",
     "crates/simd/src/ifma.rs",
     "crates/simd/src/instructions.rs",
+    "crates/simd/src/mulx.rs",
     "crates/collatz/src/cpu/simd",
 ];
 

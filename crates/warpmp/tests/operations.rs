@@ -128,6 +128,57 @@ fn every_cpu_algorithm_conforms() {
     }
 }
 
+/// Words for moduli of every length, in rows of every number of limbs. There are faults among them: zeros, even moduli, operands above them.
+#[test]
+fn cpu_words_take_moduli_of_every_length() {
+    use Operation as O;
+    let session = Session::cpu();
+    let divisions = [O::DivRem, O::Rem, O::Reduce, O::MulMod, O::SqrMod, O::ToMont];
+    let reductions = [O::MontMul, O::MontSqr, O::FromMont, O::Redc];
+    let powers = [O::PowMod, O::PowModPublic(5), O::StrongTest(2), O::StrongTest(3), O::MillerRabin];
+    for operation in [&divisions[..], &reductions, &powers].concat() {
+        for bits in (96..=512).step_by(if is_slow(operation) { 208 } else { 32 }) {
+            let wide = if matches!(operation, O::DivRem | O::Rem | O::Reduce | O::Redc) { 2 * bits } else { bits };
+            let last = operation.arity() - 1;
+            let generate = |i: usize| {
+                let pattern = Pattern::ALL[(i + bits / 32) % Pattern::ALL.len()];
+                Operands::generate(pattern, bits + 1, if i == 0 && last > 0 { wide } else { bits }, i as u64)
+            };
+            let mut operands: Vec<Operands> = (0..=last).map(generate).collect();
+            let must_be_below = operation == O::ToMont || reductions.contains(&operation);
+            let radix_bits = if operation == O::Redc { bits } else { 0 };
+            for lane in 0..=bits {
+                let moduli = &mut operands[last];
+                // So many bits, odd but for some, and 0.
+                let random = oracle::number(moduli.lane(lane)) % (BigUint::from(1_u32) << lane);
+                let top = (BigUint::from(1_u32) << lane) >> 1;
+                let modulus = random | top | BigUint::from(u32::from(lane % 7 != 0));
+                put(moduli, lane, &modulus);
+                for operand in operands[..last].iter_mut().filter(|_| must_be_below && lane % 7 != 0 && lane % 9 != 8) {
+                    let bound = &modulus << radix_bits;
+                    let number = &bound - 1_u32 - oracle::number(operand.lane(lane)) % &bound;
+                    put(operand, lane, &number);
+                }
+            }
+            let found = apply(&session, operation, Some("cpu-words"), &operands).unwrap();
+            for lane in 0..=bits {
+                let values: Vec<_> = operands.iter().map(|it| oracle::Value::new(it.lane(lane), it.bits)).collect();
+                for (expected, (limbs, bits)) in oracle::apply(operation, &values).iter().zip(&found) {
+                    let width = bits.div_ceil(32);
+                    let number = oracle::number(&limbs[lane * width..][..width]);
+                    assert_eq!(number, expected.number, "{operation} of {values:x?}, lane {lane}");
+                }
+            }
+        }
+    }
+}
+
+/// Replaces the number of a lane.
+fn put(operands: &mut Operands, lane: usize, number: &BigUint) {
+    let width = operands.bits.div_ceil(32);
+    operands.limbs[lane * width..][..width].copy_from_slice(&oracle::limbs(number, width));
+}
+
 /// Quotients without a fraction and just below one: where a digit that is estimated from above or below goes wrong.
 #[test]
 fn cpu_divides_multiples_of_the_divisor() {
@@ -150,14 +201,19 @@ fn cpu_divides_multiples_of_the_divisor() {
             let dividends = (0..lanes)
                 .flat_map(|lane| oracle::limbs(&(number(&v, lane) * number(&q, lane) + rest(lane)), bits.div_ceil(32)));
             let a = Operands { lanes, bits, limbs: dividends.collect() };
-            let results = apply(&session, Operation::DivRem, None, &[a, v.clone()]).unwrap();
-            for lane in 0..lanes {
-                let found = |i: usize| {
-                    let width = results[i].1.div_ceil(32);
-                    BigUint::from_slice(&results[i].0[lane * width..][..width])
+            for algorithm in [None, Some("cpu-words")] {
+                let results = match apply(&session, Operation::DivRem, algorithm, &[a.clone(), v.clone()]) {
+                    Err(Error::AlgorithmUnfit { .. }) => continue,
+                    results => results.unwrap(),
                 };
-                let case = format!("{divisor_bits} and {quotient_bits} bits, {pattern:?}, lane {lane}");
-                assert_eq!((found(0), found(1)), (number(&q, lane), rest(lane)), "{case}");
+                for lane in 0..lanes {
+                    let found = |i: usize| {
+                        let width = results[i].1.div_ceil(32);
+                        BigUint::from_slice(&results[i].0[lane * width..][..width])
+                    };
+                    let case = format!("{divisor_bits} and {quotient_bits} bits, {pattern:?}, lane {lane}");
+                    assert_eq!((found(0), found(1)), (number(&q, lane), rest(lane)), "{case}");
+                }
             }
         }
     }

@@ -13,13 +13,20 @@ use super::parts::{self, Part};
 use super::reduction::{self, Residue};
 use super::simd::{self, Dividend, Power};
 use super::word::{self, Word};
-use super::{general, library, linear, rows::Piece, schoolbook, secret, transform, word_euclid, word_root};
+use super::{general, library, linear, rows::Piece, schoolbook, secret, transform, word_euclid, words};
 use crate::error::{Error, Result};
 use crate::operation::{Operation, linear, linear_modular};
 
 /// The mean width of operands from which on a Montgomery reduction by long products is preferred to one by words, which takes
 /// quadratic time.
 const WORDS_BITS: usize = 120_000;
+
+/// Mean widths of the operands up to which words are faster than AVX-512 IFMA (measured): quotients of dividends that are twice as long as
+/// the divisor, modular products, powers, and Montgomery's reductions.
+const QUOTIENT_WORDS_BITS: usize = 384;
+const PRODUCT_WORDS_BITS: usize = 256;
+const POWER_WORDS_BITS: usize = 128;
+const REDUCTION_WORDS_BITS: usize = 256;
 
 /// Bits of the narrower operand from which on a transform is faster than products of words (measured).
 const TRANSFORM_BITS: usize = 16384;
@@ -36,6 +43,10 @@ pub(super) struct Algorithm {
     pub(super) name: &'static str,
     /// The widest operand it takes, in bits.
     limit_bits: usize,
+    /// The widest divisor or modulus it takes, in bits: the last operand.
+    divisor_bits: usize,
+    /// Where the processor has AVX-512 IFMA, it is preferred only to this mean width of the operands, in bits.
+    ifma_bits: usize,
     /// The mean widths of the operands, in bits, at which it is preferred.
     best_bits: RangeInclusive<usize>,
     /// It is preferred only if no operand is narrower, in bits.
@@ -55,6 +66,8 @@ impl Algorithm {
         Self {
             name,
             limit_bits: usize::MAX,
+            divisor_bits: usize::MAX,
+            ifma_bits: usize::MAX,
             best_bits: 0..=usize::MAX,
             narrowest: 0,
             few_bits: 0,
@@ -86,6 +99,25 @@ impl Algorithm {
     /// The same, of dividends of two words.
     const fn wide_word(run: fn(Piece<'_>)) -> Self {
         Self { limit_bits: word::WIDE_BITS, best_bits: 0..=word::WIDE_BITS, ..Self::word(run) }
+    }
+
+    /// Modular arithmetic with few words, up to so many bits where the processor has AVX-512 IFMA.
+    const fn words(ifma_bits: usize, run: fn(Piece<'_>)) -> Self {
+        Self {
+            limit_bits: words::DIVIDEND_BITS,
+            divisor_bits: words::DIVISOR_BITS,
+            ifma_bits,
+            ..Self::portable("cpu-words", run)
+        }
+    }
+
+    /// The same, for divisions.
+    const fn divided_words(dividend: Dividend, run: fn(Piece<'_>)) -> Self {
+        let (limit_bits, ifma_bits) = match dividend {
+            Dividend::Plain => (words::DIVIDEND_BITS, QUOTIENT_WORDS_BITS),
+            Dividend::Product | Dividend::Square | Dividend::Raised => (words::DIVISOR_BITS, PRODUCT_WORDS_BITS),
+        };
+        Self { limit_bits, ..Self::words(ifma_bits, run) }
     }
 
     /// Products with AVX-512 IFMA.
@@ -123,13 +155,16 @@ impl Algorithm {
         let mean = bits.iter().sum::<usize>() / bits.len().max(1);
         self.fits(bits)
             && self.best_bits.contains(&mean)
+            && (mean <= self.ifma_bits || !simd::is_available::<Ifma>())
             && bits.iter().all(|bits| *bits >= self.narrowest)
             && (bits.iter().any(|bits| *bits > self.few_bits) || lanes <= FEW_LANES)
     }
 
     /// Does it run here, on operands of these bits?
     fn fits(&self, bits: &[usize]) -> bool {
-        bits.iter().all(|bits| *bits <= self.limit_bits) && (self.available)()
+        bits.iter().all(|bits| *bits <= self.limit_bits)
+            && bits.last().is_none_or(|bits| *bits <= self.divisor_bits)
+            && (self.available)()
     }
 }
 
@@ -139,6 +174,10 @@ macro_rules! power {
         const {
             &[
                 Algorithm::word(|it| word::power(it, $power)),
+                Algorithm {
+                    limit_bits: words::DIVISOR_BITS,
+                    ..Algorithm::words(POWER_WORDS_BITS, |it| words::power(it, $power))
+                },
                 Algorithm::ifma(|it| simd::power::<Ifma>(it, $power)),
                 Algorithm::avx2(|it| simd::power::<Fma>(it, $power)),
                 Algorithm::dashu($dashu),
@@ -153,8 +192,14 @@ macro_rules! reduction {
         const {
             &[
                 $word,
-                Algorithm::ifma(|it| simd::reduce::<Ifma>(it, $residue)),
-                Algorithm::avx2(|it| simd::reduce::<Fma>(it, $residue)),
+                Algorithm {
+                    best_bits: REDUCTION_WORDS_BITS + 1..=usize::MAX,
+                    ..Algorithm::ifma(|it| simd::reduce::<Ifma>(it, $residue))
+                },
+                Algorithm {
+                    best_bits: words::DIVISOR_BITS + 1..=usize::MAX,
+                    ..Algorithm::avx2(|it| simd::reduce::<Fma>(it, $residue))
+                },
                 Algorithm {
                     best_bits: 0..=WORDS_BITS,
                     ..Algorithm::portable("cpu-words", |it| reduction::run(it, $residue))
@@ -171,6 +216,7 @@ macro_rules! divided {
         const {
             &[
                 $word,
+                Algorithm::divided_words($dividend, |it| words::divide(it, $dividend)),
                 Algorithm::ifma(|it| simd::divide::<Ifma>(it, $dividend)),
                 Algorithm::avx2(|it| simd::divide::<Fma>(it, $dividend)),
                 Algorithm::dashu($dashu),
@@ -245,9 +291,9 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
                     A::wide_word(|it| word::run(it, Word::Root)),
                     A { best_bits: 257..=usize::MAX, ..A::ifma(simd::sqrt::<Ifma>) },
                     A {
-                        limit_bits: word_root::LIMIT_BITS,
-                        best_bits: 0..=word_root::LIMIT_BITS,
-                        ..A::portable("cpu-words", word_root::run)
+                        limit_bits: words::ROOT_BITS,
+                        best_bits: 0..=words::ROOT_BITS,
+                        ..A::portable("cpu-words", words::sqrt)
                     },
                     A::avx2(simd::sqrt::<Fma>),
                     A::dashu(general::sqrt),
@@ -272,7 +318,9 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
         O::StrongTest(_) => power!(Power::TestConstant, general::strong_test),
         O::MillerRabin => power!(Power::TestEach, general::miller_rabin),
         O::Reduce => divided!(Dividend::Plain, A::wide_word(|it| word::run(it, Word::Quotient)), general::remainder),
-        O::ToMont => divided!(Dividend::Raised, A::word(|it| word::run(it, Word::Raised)), general::to_mont),
+        O::ToMont => {
+            divided!(Dividend::Raised, A::word(|it| word::run(it, Word::Raised)), general::to_mont)
+        }
         O::MontMul => reduction!(Residue::Product, A::word(|it| word::run(it, Word::Montgomery))),
         O::MontSqr => reduction!(Residue::Square, A::word(|it| word::run(it, Word::Montgomery))),
         O::FromMont | O::Redc => reduction!(Residue::Given, A::wide_word(|it| word::run(it, Word::Reduced))),

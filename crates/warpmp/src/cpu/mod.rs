@@ -14,9 +14,9 @@
 //! limbs.rs       sums, comparisons and shifts of rows
 //! secret.rs      powers whose time does not depend on the exponent
 //! reduction.rs   Montgomery's products and reductions in words
+//! words/         few words: division, powers, strong tests and roots without vectors
 //! word.rs        numbers of one word, modular ones
 //! word_euclid.rs common divisors and cofactors of one word
-//! word_root.rs   roots of a few words
 //! general.rs     everything else: dashu-int
 //! newton.rs      the same of long numbers: products by transforms, quotients and roots by Newton's iteration
 //! euclid.rs      inverses and cofactors
@@ -39,7 +39,7 @@ mod sums;
 mod transform;
 mod word;
 mod word_euclid;
-mod word_root;
+mod words;
 
 use std::time::Instant;
 

@@ -4,11 +4,14 @@
 //! cost       `2n² + n` word products for `n` words of the modulus, half of them for a number that is given
 //!
 //! An odd number of limbs leaves half a word free: then `t` is multiplied by `2^32` first, so that dividing by `2^(64n)`
-//! divides by `R`. The bound and the source stand in [`warpmp_simd::words`].
+//! divides by `R`. Moduli of up to [`MAX_WORDS`] words have a function for each number of words, which keeps them in registers. The bound and
+//! the source stand in [`warpmp_simd::words`] and [`warpmp_simd::words::residues`].
 
+use warpmp_simd::words::residues::{Odd, product, square};
 use warpmp_simd::words::{self, Modulus};
 
-use super::rows::{Piece, load, store};
+use super::rows::{Piece, load, load_words, store, store_words};
+use super::words::{MAX_WORDS, by_words};
 use crate::operation::Status;
 
 /// The number that is reduced.
@@ -23,7 +26,71 @@ pub(super) enum Residue {
 }
 
 /// Reduces the lanes of a piece.
-pub(super) fn run(mut piece: Piece<'_>, residue: Residue) {
+pub(super) fn run(piece: Piece<'_>, residue: Residue) {
+    let limbs = piece.operands[piece.operands.len() - 1].limbs();
+    if limbs <= 2 * MAX_WORDS {
+        by_words!(limbs, few(piece, residue));
+    } else {
+        many(piece, residue);
+    }
+}
+
+/// All lanes, for moduli of at most `N` words.
+fn few<const N: usize>(mut piece: Piece<'_>, residue: Residue) {
+    let (operands, preconditions) = (piece.operands, piece.operation.preconditions());
+    let (first, moduli) = (operands[0], operands[operands.len() - 1]);
+    let limbs = moduli.limbs();
+    let [results, statuses] = &mut piece.results[..] else { return };
+    // `t` is multiplied by 2^free first, so that dividing by 2^(64N) divides by `R`.
+    let free = 64 * N - 32 * limbs;
+    words::compiled(
+        #[inline(always)]
+        || {
+            for (lane, (out, code)) in results.words.chunks_exact_mut(limbs).zip(&mut *statuses.words).enumerate() {
+                let status = preconditions.check(|i| operands[i].row(lane));
+                *code = status.code();
+                if status != Status::Fine {
+                    out.fill(0);
+                    continue;
+                }
+                let m = Odd::<N>::new(load_words(moduli.row(lane)));
+                // The limbs beyond are zero, as the factors are below the modulus.
+                let factor = |row: &[u32]| load_words::<N>(&row[..row.len().min(limbs)]);
+                let mut t = match residue {
+                    Residue::Product => product(&factor(first.row(lane)), &factor(operands[1].row(lane))),
+                    Residue::Square => square(&factor(first.row(lane))),
+                    Residue::Given => given(first.row(lane), limbs),
+                };
+                if free != 0 {
+                    shift_up(&mut t, free);
+                }
+                store_words(&m.reduce(&t), out);
+            }
+        },
+    );
+}
+
+/// The first `2·limbs` limbs of a row; the limbs beyond are zero, as the number is below `m·R`.
+#[inline]
+fn given<const N: usize>(row: &[u32], limbs: usize) -> [[u64; N]; 2] {
+    let mut t = [[0; N]; 2];
+    load(&row[..row.len().min(2 * limbs)], t.as_flattened_mut());
+    t
+}
+
+/// `t ← t·2^by`.
+#[inline]
+fn shift_up<const N: usize>(t: &mut [[u64; N]; 2], by: usize) {
+    let t = t.as_flattened_mut();
+    let (words, bits) = (by / 64, by % 64);
+    let word = |t: &[u64], i: usize| i.checked_sub(words).map_or(0, |i| t[i]);
+    for i in (0..t.len()).rev() {
+        t[i] = word(t, i) << bits | if i == 0 { 0 } else { word(t, i - 1) >> 1 >> (63 - bits) };
+    }
+}
+
+/// All lanes, for moduli of any length.
+fn many(mut piece: Piece<'_>, residue: Residue) {
     let m_rows = piece.operands[piece.operands.len() - 1];
     let limbs = m_rows.limbs();
     let n = limbs.div_ceil(2);

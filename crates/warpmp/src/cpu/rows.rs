@@ -138,6 +138,45 @@ pub(super) fn store(words: &[u64], limbs: &mut [u32]) {
     rest.fill(odd);
 }
 
+/// [`load`] of `N` words, for rows of exactly as many without a loop.
+#[inline]
+pub(super) fn load_words<const N: usize>(limbs: &[u32]) -> [u64; N] {
+    if let (pairs, []) = limbs.as_chunks::<2>()
+        && let Ok(pairs) = <&[[u32; 2]; N]>::try_from(pairs)
+    {
+        return pairs.map(|[low, high]| join(low, high));
+    }
+    let mut words = [0; N];
+    load(limbs, &mut words);
+    words
+}
+
+/// [`store`] of `N` words, for rows of exactly as many without a loop.
+#[inline]
+pub(super) fn store_words<const N: usize>(words: &[u64; N], limbs: &mut [u32]) {
+    if let (pairs, []) = limbs.as_chunks_mut::<2>()
+        && let Ok(pairs) = <&mut [[u32; 2]; N]>::try_from(pairs)
+    {
+        *pairs = words.map(split);
+    } else {
+        store(words, limbs);
+    }
+}
+
+/// [`store`] of `2N` words, for rows of exactly as many without a loop.
+#[inline]
+pub(super) fn store_pair<const N: usize>(words: &[[u64; N]; 2], limbs: &mut [u32]) {
+    if let (pairs, []) = limbs.as_chunks_mut::<2>()
+        && let Some((low, high)) = pairs.split_first_chunk_mut::<N>()
+        && let Ok(high) = <&mut [[u32; 2]; N]>::try_from(high)
+    {
+        *low = words[0].map(split);
+        *high = words[1].map(split);
+    } else {
+        store(words.as_flattened(), limbs);
+    }
+}
+
 /// The window of the exponent that begins at a bit.
 pub(super) fn digit_of(e: &[u32], bit: usize, window: usize) -> u64 {
     let limb = |i: usize| u64::from(e.get(i).copied().unwrap_or(0));

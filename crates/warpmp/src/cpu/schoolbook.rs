@@ -6,9 +6,10 @@
 //! bound: a step computes `x·y + c + carry ≤ (2⁶⁴−1)² + 2·(2⁶⁴−1) = 2¹²⁸ − 1`: no carry is lost.
 //! source: Knuth, The Art of Computer Programming 2, 4.3.1, algorithm M.
 
-use warpmp_simd::words::add_row;
+use warpmp_simd::words::residues::{add_square, product};
+use warpmp_simd::words::{self, add_row};
 
-use super::rows::{Piece, Product, Rows, Square, join, load, split, store};
+use super::rows::{Piece, Product, Rows, Square, load, load_words, store, store_pair};
 
 /// Words of the widest operand.
 const MAX_WORDS: usize = 64;
@@ -33,42 +34,14 @@ pub(super) fn multiply(piece: Piece<'_>) {
 /// Operands of at most `N` words: the compiler unrolls all loops and keeps the words in registers.
 fn fixed<const N: usize>(work: Product<'_>) {
     let Product { a, b, c, limbs } = work;
-    for (lane, c) in c.chunks_exact_mut(limbs).enumerate() {
-        let (x, y) = (load_fixed::<N>(a.row(lane)), load_fixed::<N>(b.row(lane)));
-        let mut z = [[0; N]; 2];
-        let words = z.as_flattened_mut();
-        for (i, x) in x.into_iter().enumerate() {
-            words[i + N] = add_row(x, &y, &mut words[i..i + N]);
-        }
-        store_fixed(&z, c);
-    }
-}
-
-/// [`load`], for rows of exactly `N` words without a loop.
-#[inline]
-fn load_fixed<const N: usize>(limbs: &[u32]) -> [u64; N] {
-    if let (pairs, []) = limbs.as_chunks::<2>()
-        && let Ok(pairs) = <&[[u32; 2]; N]>::try_from(pairs)
-    {
-        return pairs.map(|[low, high]| join(low, high));
-    }
-    let mut words = [0; N];
-    load(limbs, &mut words);
-    words
-}
-
-/// [`store`], for rows of exactly `2N` words without a loop.
-#[inline]
-fn store_fixed<const N: usize>(words: &[[u64; N]; 2], limbs: &mut [u32]) {
-    if let (pairs, []) = limbs.as_chunks_mut::<2>()
-        && let Some((low, high)) = pairs.split_first_chunk_mut::<N>()
-        && let Ok(high) = <&mut [[u32; 2]; N]>::try_from(high)
-    {
-        *low = words[0].map(split);
-        *high = words[1].map(split);
-    } else {
-        store(words.as_flattened(), limbs);
-    }
+    words::compiled(
+        #[inline(always)]
+        || {
+            for (lane, c) in c.chunks_exact_mut(limbs).enumerate() {
+                store_pair(&product::<N>(&load_words(a.row(lane)), &load_words(b.row(lane))), c);
+            }
+        },
+    );
 }
 
 /// Operands of any two lengths.
@@ -77,15 +50,20 @@ fn general(work: Product<'_>) {
     let (m, n) = (a.limbs().div_ceil(2), b.limbs().div_ceil(2));
     let (mut x, mut y, mut z) = ([0; MAX_WORDS], [0; MAX_WORDS], [0; 2 * MAX_WORDS]);
     let (x, y, z) = (&mut x[..m], &mut y[..n], &mut z[..m + n]);
-    for (lane, c) in c.chunks_exact_mut(limbs).enumerate() {
-        load(a.row(lane), x);
-        load(b.row(lane), y);
-        z.fill(0);
-        for (i, x) in x.iter().enumerate() {
-            z[i + n] = add_row(*x, y, &mut z[i..i + n]);
-        }
-        store(z, c);
-    }
+    words::compiled(
+        #[inline(always)]
+        || {
+            for (lane, c) in c.chunks_exact_mut(limbs).enumerate() {
+                load(a.row(lane), x);
+                load(b.row(lane), y);
+                z.fill(0);
+                for (i, x) in x.iter().enumerate() {
+                    z[i + n] = add_row(*x, y, &mut z[i..i + n]);
+                }
+                store(z, c);
+            }
+        },
+    );
 }
 
 /// Squares the rows of a piece.
@@ -105,30 +83,21 @@ pub(super) fn square(piece: Piece<'_>) {
     }
 }
 
-/// Rows of at most `N` words: the products of different words once, doubled, and the squares of words.
-///
-/// bound: twice the sum of the products of different words is below `a² < 2^(128·N)`: nothing is shifted out.
+/// Rows of at most `N` words.
 fn square_words<const N: usize>(a: Rows<'_>, c: &mut [u32], limbs: usize) {
     // Short rows of a longer `N` need no more than their own words; of exactly `N`, the compiler unrolls.
     let n = if N <= 8 { N } else { a.limbs().div_ceil(2) };
-    for (lane, c) in c.chunks_exact_mut(limbs).enumerate() {
-        let mut x = [0; N];
-        load(a.row(lane), &mut x);
-        let mut z = [[0; N]; 2];
-        let words = z.as_flattened_mut();
-        for i in 0..n {
-            words[i + n] = add_row(x[i], &x[i + 1..n], &mut words[2 * i + 1..i + n]);
-        }
-        let (mut shifted, mut carry) = (0, 0);
-        for (i, &x) in x[..n].iter().enumerate() {
-            let square = u128::from(x) * u128::from(x);
-            for (word, part) in words[2 * i..].iter_mut().zip([square as u64, (square >> 64) as u64]) {
-                let sum = u128::from(*word << 1 | shifted) + u128::from(part) + u128::from(carry);
-                shifted = *word >> 63;
-                *word = sum as u64;
-                carry = (sum >> 64) as u64;
+    words::compiled(
+        #[inline(always)]
+        || {
+            for (lane, c) in c.chunks_exact_mut(limbs).enumerate() {
+                let mut x = [0; N];
+                load(a.row(lane), &mut x);
+                let mut z = [[0; N]; 2];
+                let words = z.as_flattened_mut();
+                add_square(&x[..n], &mut words[..2 * n]);
+                store(words, c);
             }
-        }
-        store(words, c);
-    }
+        },
+    );
 }

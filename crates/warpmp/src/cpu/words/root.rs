@@ -14,20 +14,20 @@
 
 use warpmp_simd::words::add_row;
 
-use super::rows::{Piece, load, store};
-use super::word;
+use crate::cpu::rows::{Piece, load, store};
+use crate::cpu::word;
 
 /// Words of the longest number.
 const WORDS: usize = 8;
 
 /// Bits of the widest operand.
-pub(super) const LIMIT_BITS: usize = 64 * WORDS;
+pub(in crate::cpu) const LIMIT_BITS: usize = 64 * WORDS;
 
 /// A number, with the words that it gets on the way.
 type Words = [u64; WORDS + 1];
 
 /// Computes a piece.
-pub(super) fn run(mut piece: Piece<'_>) {
+pub(in crate::cpu) fn run(mut piece: Piece<'_>) {
     for lane in 0..piece.lanes() {
         let mut a = [0; WORDS + 1];
         load(piece.operands[0].row(lane), &mut a);
@@ -79,7 +79,8 @@ fn root<const N: usize>(a: &mut Words, s: &mut Words, r: &mut Words) {
 }
 
 /// The next word of a root, its lowest one so far: `r ← r − (2S·x + q)·q`. The root has a zero above it, the remainder two words more than the root.
-#[allow(clippy::inline_always, reason = "with the lengths known its loops are unrolled, which halves the time")]
+///
+/// Where the lengths are known its loops are unrolled, which halves the time.
 #[inline(always)]
 fn next(s: &mut [u64], r: &mut [u64]) {
     // The root's words with the new one, and the remainder's with the two new ones.
