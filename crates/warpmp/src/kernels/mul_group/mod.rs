@@ -213,8 +213,7 @@ impl MulGroup {
             for (&register, &limb) in window.iter().zip(&high) {
                 b.set(register, limb);
             }
-            let next = b.add(step, 1);
-            b.set(step, next);
+            b.increase(step, 1);
             b.compare(Cmp::Lt, step, self.steps())
         });
         b.section("store");
