@@ -97,7 +97,7 @@ pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
     let rate = window.count() as f64 / median.max(1e-9);
     let scheme = if let Subject::Scheme(scheme) = &subject { Some(scheme) } else { None };
     if args.object.json {
-        return super::print_json(&json!({
+        return console::report_object(&json!({
             "op": "bench collatz", "operation": args.operation.name(), "scheme": scheme,
             "from": window.from().to_string(), "count": window.count().to_string(), "device": device,
             "before_seconds": times.before, "seconds": seconds, "median_seconds": median, "numbers_per_second": rate,

@@ -131,5 +131,5 @@ fn report(args: &Solve, opened: &Opened, workers: &[Worker], outcome: &Outcome, 
     if let (Some(k), false) = (k, args.summary.json) {
         console::print(&format!("{k}\n"))?;
     }
-    console::summary(args.summary, !args.summary.json, &object.to_string(), &text)
+    console::summary(args.summary, !args.summary.json, &object, &text)
 }

@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Reproduce) -> Result<()> {
     outputs.finish(&outcomes)?;
     if args.report.json {
         let object = Object { tables: outcomes.iter().map(Table::from).collect() };
-        console::print(&(serde_json::to_string(&object).unwrap_or_default() + "\n"))?;
+        console::print_object(&object)?;
     }
     Ok(())
 }
@@ -175,19 +175,12 @@ impl Outputs {
     /// Draws the table into its file.
     fn plot(&mut self, outcome: &Outcome) -> Result<()> {
         let Some(place) = self.plots.iter().position(|(table, _)| *table == outcome.table) else { return Ok(()) };
-        let (_, mut output) = self.plots.swap_remove(place);
-        output.write_all(draw::svg(outcome)?.as_bytes())?;
-        output.finish()
+        let (_, output) = self.plots.swap_remove(place);
+        output.write(draw::svg(outcome)?.as_bytes())
     }
 
     fn finish(self, outcomes: &[Outcome]) -> Result<()> {
-        let Some(mut output) = self.csv else { return Ok(()) };
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        for line in outcomes.iter().flat_map(|outcome| &outcome.lines) {
-            writer.serialize(Record::from(line)).map_err(|error| output.error(error.into()))?;
-        }
-        let bytes = writer.into_inner().map_err(|error| output.error(error.into_error()))?;
-        output.write_all(&bytes)?;
-        output.finish()
+        let Some(output) = self.csv else { return Ok(()) };
+        output.write_csv(outcomes.iter().flat_map(|outcome| &outcome.lines).map(Record::from))
     }
 }
