@@ -5,7 +5,6 @@
 //! ```text
 //! text.rs     a table for people: times and counts;  forms_text.rs, rates_text.rs: forms of an operation, rates
 //! draw.rs     a table as a chart;  forms_draw.rs: forms of an operation
-//! record.rs   a line as a flat record, for JSON and CSV
 //! ```
 
 mod draw;
@@ -13,7 +12,6 @@ mod error;
 mod forms_draw;
 mod forms_text;
 mod rates_text;
-mod record;
 mod text;
 
 use std::{
@@ -32,7 +30,6 @@ use warpmp_papers::{
 };
 
 pub(crate) use self::error::ReproduceError;
-use self::record::{Record, Table};
 use crate::{
     args::Reproduce,
     console, engine,
@@ -46,7 +43,7 @@ use crate::{
 /// All tables, for `--json`.
 #[derive(Debug, Serialize)]
 struct Object<'a> {
-    tables: Vec<Table<'a>>,
+    tables: &'a [Outcome],
 }
 
 /// Runs the command.
@@ -73,8 +70,7 @@ pub(crate) fn run(args: &Reproduce) -> Result<()> {
     }
     outputs.finish(&outcomes)?;
     if args.report.json {
-        let object = Object { tables: outcomes.iter().map(Table::from).collect() };
-        console::print_object(&object)?;
+        console::print_object(&Object { tables: &outcomes })?;
     }
     Ok(())
 }
@@ -181,6 +177,6 @@ impl Outputs {
 
     fn finish(self, outcomes: &[Outcome]) -> Result<()> {
         let Some(output) = self.csv else { return Ok(()) };
-        output.write_csv(outcomes.iter().flat_map(|outcome| &outcome.lines).map(Record::from))
+        output.write_csv(outcomes.iter().flat_map(|outcome| &outcome.lines))
     }
 }
