@@ -274,9 +274,7 @@ impl LowGroup {
         self.store_block(b, own, (1 + self.group) * stride, &upper);
         b.warp_barrier();
     }
-}
 
-impl LowGroup {
     fn kernel(&self, entry: &Entry) -> Kernel {
         let (mut b, ports) = entry.open(&self.name(), self.glue, &["a", "b", "result0"], false);
         b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });

@@ -232,9 +232,7 @@ impl MulGroup {
         let value = b.and(shifted, ends.below_top);
         b.set(register, value);
     }
-}
 
-impl MulGroup {
     fn kernel(&self, entry: &Entry) -> Kernel {
         let (mut b, ports) = entry.open(&self.name(), self.glue, &["a", "b", "c"], false);
         self.write(&mut b, ports.first(), ports.lanes, &Part::default());

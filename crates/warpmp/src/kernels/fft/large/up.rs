@@ -134,9 +134,7 @@ impl Split {
             b.store_global(Space::Global, &pair, to, PAIR_BYTES * self.width * joined * i);
         }
     }
-}
 
-impl Split {
     /// The pair of the low half for even lanes, of the high half for odd ones, from a lane's coefficients of both halves.
     fn pair(self, b: &mut Builder, is_odd: Pred, [low, high]: [[R32; 2]; 2]) -> [R32; 2] {
         let [own, other] =
