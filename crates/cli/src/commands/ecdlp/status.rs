@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use warpmp_curves::campaign::{self, Status};
 
-use super::{args, draw, look, meetings_json, meetings_text, part};
+use super::{args, draw, look, meetings_text, part};
 use crate::{
     console,
     error::{Result, plural},
@@ -52,7 +52,7 @@ fn object(status: &Status) -> Value {
         "steps": status.steps, "points": status.points, "work": status.work, "expected_steps": status.expected,
         "share": status.share(), "seconds": status.seconds, "steps_per_second": status.rate(),
         "left_steps": estimate.mean() * status.expected, "left_card_days": days(status, estimate.mean()), "left": left,
-        "meetings": meetings_json(status.meetings), "saved_walks_files": status.saved, "sessions": sessions,
+        "meetings": status.meetings, "saved_walks_files": status.saved, "sessions": sessions,
         "not_trusted": damaged,
     })
 }
