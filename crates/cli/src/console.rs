@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 
+use serde::Serialize;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -66,14 +67,35 @@ pub(crate) fn report(text: &str) -> Result<()> {
     }
 }
 
+/// An object on one line.
+fn json(object: &impl Serialize) -> String {
+    serde_json::to_string(object).unwrap_or_default()
+}
+
+/// An object on one line of standard output.
+///
+/// # Errors
+/// As [`print`].
+pub(crate) fn print_object(object: &impl Serialize) -> Result<()> {
+    print(&(json(object) + "\n"))
+}
+
+/// The same for a command whose exit code is its verdict.
+///
+/// # Errors
+/// As [`report`].
+pub(crate) fn report_object(object: &impl Serialize) -> Result<()> {
+    report(&(json(object) + "\n"))
+}
+
 /// A command's summary, as it is asked for: beside results on standard output it goes to standard error.
 ///
 /// # Errors
 /// What printing gives.
-pub(crate) fn summary(args: SummaryArgs, is_stdout_taken: bool, json: &str, text: &str) -> Result<()> {
+pub(crate) fn summary(args: SummaryArgs, is_stdout_taken: bool, object: &impl Serialize, text: &str) -> Result<()> {
     match (args.json, is_stdout_taken) {
-        (true, false) => print(&format!("{json}\n"))?,
-        (true, true) => note(json),
+        (true, false) => print_object(object)?,
+        (true, true) => note(&json(object)),
         (false, _) if !args.quiet => note(text),
         (false, _) => {}
     }

@@ -73,9 +73,9 @@ impl Progress {
         self.show(done, || text.to_owned());
     }
 
-    /// Keeps the bar hidden: results go to the terminal.
-    pub(crate) fn hide(&mut self) {
-        self.patience = None;
+    /// Keeps the bar hidden if results go to the terminal.
+    pub(crate) fn hide_if(&mut self, is_terminal: bool) {
+        self.patience.take_if(|_| is_terminal);
     }
 
     /// `done` units of work are done, `count` things finished.

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use serde::Serialize;
-use warpmp::{Operation, Report};
+use warpmp::{Operation, Report, Session};
 
 use crate::console;
 
@@ -127,11 +127,6 @@ impl Summary {
         self.gb_per_second = self.bytes as f64 / 1e9 / seconds;
     }
 
-    /// One object on one line.
-    pub(crate) fn json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
-    }
-
     /// Two lines for people.
     pub(crate) fn text(&self) -> String {
         let Self { lanes, device, algorithm, checked, results_name: name, .. } = self;
@@ -159,6 +154,55 @@ impl Summary {
             scaled(self.ops_per_second),
             byte_rate(1e9 * self.gb_per_second),
         )
+    }
+}
+
+/// The cost of a command that does several operations. Rates are end to end.
+#[derive(Debug, Serialize)]
+pub(crate) struct Cost {
+    op: &'static str,
+    /// Bits of the widest number that the command is about.
+    pub(crate) bits: u64,
+    pub(crate) lanes: u64,
+    device: String,
+    /// Why this device, if `auto` took it for the size of the work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    /// Results that were computed again by another library, of a command that does so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) checked: Option<u64>,
+    #[serde(flatten)]
+    pub(crate) lost: Lost,
+    total_seconds: f64,
+    lanes_per_second: f64,
+}
+
+impl Cost {
+    /// Nothing done yet on the session's device, which is chosen for this reason.
+    pub(crate) fn new(op: &'static str, session: &Session, reason: Option<&'static str>) -> Self {
+        Self {
+            op,
+            bits: 0,
+            lanes: 0,
+            device: session.engine().name.clone(),
+            reason,
+            checked: None,
+            lost: Lost::default(),
+            total_seconds: 0.0,
+            lanes_per_second: 0.0,
+        }
+    }
+
+    /// The work is done, after `total`.
+    pub(crate) fn finish(&mut self, total: Duration) {
+        self.total_seconds = total.as_secs_f64();
+        self.lanes_per_second = self.lanes as f64 / self.total_seconds.max(1e-9);
+    }
+
+    /// The device, the time, and the rate of these things, for people.
+    pub(crate) fn rate(&self, things: &str) -> String {
+        let (time, rate) = (scaled_seconds(self.total_seconds), scaled(self.lanes_per_second));
+        format!("{}{}, end to end {time} ({rate} {things}/s)", self.device, in_brackets(self.reason))
     }
 }
 

@@ -89,3 +89,17 @@ pub trait Engine: Send {
     /// As for [`Engine::dfs`], and [`crate::Error::PastLimit`].
     fn delays(&mut self, from: u128, delays: &mut [u32], control: &Control) -> Result<()>;
 }
+
+/// Tables that are kept from window to window: the old ones if they fit, else new ones.
+pub(crate) fn kept<T>(
+    kept: &mut Option<T>,
+    fits: impl Fn(&T) -> bool,
+    make: impl FnOnce() -> Result<T>,
+) -> Result<&mut T> {
+    // The old tables go first: both may not fit in memory.
+    let tables = match kept.take().filter(fits) {
+        Some(tables) => tables,
+        None => make()?,
+    };
+    Ok(kept.insert(tables))
+}

@@ -99,7 +99,6 @@ impl Pool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 mod tests {
     use super::*;
     use crate::{SimConfig, open_sim_with};

@@ -39,16 +39,12 @@ pub fn fill_shared(b: &mut Builder, thread: R32, threads: u32, from: R64, to: R3
     debug_assert!(words.is_multiple_of(4));
     let pieces = words / 4;
     let index = b.copy(thread);
-    let some = b.compare(Cmp::Lt, index, pieces);
-    b.if_(some, |b| {
-        b.do_while(|b| {
-            let source = b.mad_wide(index, 16, from);
-            let piece = b.load_global(Space::GlobalConst, Vector::V4, source, 0);
-            let target = b.mad_lo(index, 16, to);
-            b.store_shared(&piece, target, 0);
-            let next = b.add(index, threads);
-            b.set(index, next);
-            b.compare(Cmp::Lt, index, pieces)
-        });
+    let more = |b: &mut Builder| b.compare(Cmp::Lt, index, pieces);
+    b.while_(more, |b| {
+        let source = b.mad_wide(index, 16, from);
+        let piece = b.load_global(Space::GlobalConst, Vector::V4, source, 0);
+        let target = b.mad_lo(index, 16, to);
+        b.store_shared(&piece, target, 0);
+        b.increase(index, threads);
     });
 }

@@ -108,7 +108,6 @@ fn product(session: &Session, numbers: &[BigUint], watch: &dyn Watch) -> Result<
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 mod tests {
     use super::*;
 

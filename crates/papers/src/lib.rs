@@ -8,7 +8,7 @@
 //! forms/      figures of the EPFL report: forms of an operation over grids and blocks
 //! kernels/    the kernels that only the experiments launch
 //! rates/      tables and figures of the Collatz schemes: rates, and the contents of their tables
-//! line.rs     the paper's figure beside ours
+//! line.rs     the paper's figure beside ours;  record.rs: as JSON and CSV
 //! ```
 //!
 //! Work that takes long reports to a [`Watch`], which can also stop it. Nothing here reads files or writes to a terminal:
@@ -24,6 +24,7 @@ mod gmp;
 pub mod kernels;
 pub mod line;
 pub mod rates;
+mod record;
 pub mod tables;
 pub mod times;
 pub mod watch;

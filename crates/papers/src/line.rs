@@ -1,12 +1,14 @@
 //! A reproduced table: lines that hold the paper's figure and ours.
 
+use serde::Serialize;
+
 use crate::{
     forms::Picture,
     tables::{Engine, Entry},
 };
 
 /// A table, reproduced.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Outcome {
     /// `document:name`.
     pub table: String,
@@ -27,12 +29,14 @@ pub struct Outcome {
     /// The figures.
     pub lines: Vec<Line>,
     /// For forms over grids and blocks: the contents of their chart.
+    #[serde(skip)]
     pub picture: Option<Picture>,
     /// On the paper's table, then on this run.
     pub notes: Vec<String>,
 }
 
-/// A figure of a paper beside ours. A value is none where it is not known, not computed, or has no meaning.
+/// A figure of a paper beside ours. A value is none where it is not known, not computed, or has no meaning. In JSON and CSV each
+/// line has the columns of all kinds.
 #[derive(Clone, Debug)]
 pub struct Line {
     /// `document:name`.

@@ -99,9 +99,7 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     let outputs = Results::open(*operation, shown, args, &inputs, &reader.npy_headers())?;
     let results_on_stdout = outputs.on_stdout();
     let mut progress = Progress::new(reader.total_bytes(), operation.results_name(), args.summary.quiet);
-    if outputs.on_terminal() {
-        progress.hide();
-    }
+    progress.hide_if(outputs.on_terminal());
     let size = if args.engine.algorithm.is_none() { reader.estimate() } else { None };
     let size = size.map(|(lanes, bits)| engine::Work { operation: *operation, lanes, bits });
     let (names, total_bytes) = (reader.names(), reader.total_bytes());
@@ -152,7 +150,7 @@ pub(crate) fn run(command: &PerOperation<Apply>) -> Result<()> {
     summary.expected = work.expected.names();
     summary.finish(start.elapsed());
     summary.lost.warn(summary.lanes);
-    console::summary(args.summary, results_on_stdout, &summary.json(), &summary.text())
+    console::summary(args.summary, results_on_stdout, &summary, &summary.text())
 }
 
 /// The widths of an operation's operands where `bits` are asked for: a product below `m·R` has those of both.

@@ -97,15 +97,14 @@ pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
         return Err(error.into());
     }
     if let Some(output) = csv {
-        write_csv(&rows, output)?;
+        output.write_csv(&rows)?;
     }
-    if let Some(mut output) = plot {
-        output.write_all(chart(operation, &rows, &device).svg()?.as_bytes())?;
-        output.finish()?;
+    if let Some(output) = plot {
+        output.write(chart(operation, &rows, &device).svg()?.as_bytes())?;
     }
     if args.report.json {
         let table = Table { op: operation.to_string(), device: &device, rows: &rows };
-        return console::print(&(serde_json::to_string(&table).unwrap_or_default() + "\n"));
+        return console::print_object(&table);
     }
     console::print(&text(operation, &rows, &device, args.runs))
 }
@@ -308,16 +307,6 @@ fn chart(operation: Operation, rows: &[Row], device: &str) -> Chart {
         y: Axis { label: "nanoseconds a lane (median)".into(), base: 10 },
         series,
     }
-}
-
-fn write_csv(rows: &[Row], mut output: Output) -> Result<()> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    for row in rows {
-        writer.serialize(row).map_err(|error| output.error(error.into()))?;
-    }
-    let bytes = writer.into_inner().map_err(|error| output.error(error.into_error()))?;
-    output.write_all(&bytes)?;
-    output.finish()
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Devices) -> Result<()> {
     engines.push(from_device("sim".into(), "sim", &survey.sim));
     let table = Table { engines, no_gpu };
     if args.object.json {
-        return console::print(&(serde_json::to_string(&table).unwrap_or_default() + "\n"));
+        return console::print_object(&table);
     }
     console::print(&text(&table))
 }

@@ -26,9 +26,7 @@ pub(crate) fn run(args: &Gen) -> Result<()> {
     let layout = ArrayHead::Known(NpyHeader { dtype: Dtype::U32, rows: args.count, columns: limbs });
     let output = Output::open(args.output.as_deref(), &[])?;
     let mut progress = Progress::new(Some(args.count), "integers", args.progress.quiet);
-    if output.is_terminal() {
-        progress.hide();
-    }
+    progress.hide_if(output.is_terminal());
     let mut sink = Sink::new(output, format, args.hex, layout)?;
     let step = (CHUNK_LIMBS / limbs).next_multiple_of(pattern::BLOCK_LANES);
     let mut lane = 0;

@@ -67,7 +67,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Explain { operation: Explained::Ecm(args) } => factor::explain::run(&args),
         Command::Explain { operation: Explained::IsPrime(args) } => explain::many::is_prime(&args),
         Command::Explain { operation: Explained::BatchGcd(args) } => explain::many::batch_gcd(&args),
-        Command::Explain { operation: Explained::Collatz(args) } => collatz::explain(&args),
+        Command::Explain { operation: Explained::Collatz(args) } => collatz::verify::explain(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Campaign { command } => campaign::run(&command),
         Command::Resume(args) => resume::run(&args),

@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use num_bigint::BigUint;
 use rayon::prelude::*;
-use serde::Serialize;
 use warpmp::{Batch, Operation, Shape};
 use warpmp_numtheory::primality::next_primes;
 
@@ -23,26 +22,11 @@ use crate::{
     },
     numbers::{self, Lines, Numbers, row},
     progress::Progress,
-    summary::{in_brackets, scaled, scaled_seconds},
+    summary::Cost,
 };
 
 /// Steps of the progress bar, a file that is a chunk.
 const STEPS: u64 = 10_000;
-
-/// What the command cost.
-#[derive(Debug, Serialize)]
-struct Report {
-    op: &'static str,
-    /// Bits of the widest prime.
-    bits: usize,
-    lanes: u64,
-    device: String,
-    /// Why this device, if `auto` took it for the size of the work.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'static str>,
-    total_seconds: f64,
-    lanes_per_second: f64,
-}
 
 /// Runs the command.
 pub(crate) fn run(args: &NextPrime) -> Result<()> {
@@ -62,15 +46,7 @@ pub(crate) fn run(args: &NextPrime) -> Result<()> {
     });
     let (session, reason) = engine::open_for(args.device.selector, work, args.summary.hides_notes())?;
     let names = reader.names();
-    let mut report = Report {
-        op: "next-prime",
-        bits: 0,
-        lanes: 0,
-        device: session.engine().name.clone(),
-        reason,
-        total_seconds: 0.0,
-        lanes_per_second: 0.0,
-    };
+    let mut cost = Cost::new("next-prime", &session, reason);
     while let Some(mut chunk) = reader.next_chunk()? {
         interrupt::check()?;
         let operands = numbers::operands(&mut chunk, &names, None, Lines::Unsigned)?;
@@ -79,22 +55,20 @@ pub(crate) fn run(args: &NextPrime) -> Result<()> {
         let integers: Vec<BigUint> = (0..operands.lanes).into_par_iter().map(number).collect();
         let mut progress = Progress::new(Some(STEPS), "integers", args.summary.quiet);
         progress.phase(engine::first_phase(&session));
-        if on_terminal {
-            progress.hide();
-        }
+        progress.hide_if(on_terminal);
         let primes = next_primes(&session, &integers, &progress)?;
         drop(progress);
         sink.write(&batched(&primes)?)?;
-        report.lanes += primes.len() as u64;
-        report.bits = report.bits.max(primes.iter().map(BigUint::bits).max().unwrap_or(0) as usize);
+        cost.lanes += primes.len() as u64;
+        cost.bits = cost.bits.max(primes.iter().map(BigUint::bits).max().unwrap_or(0));
     }
     interrupt::check()?;
     sink.finish()?;
     engine::tell_left_out(&session);
-    report.total_seconds = start.elapsed().as_secs_f64();
-    report.lanes_per_second = report.lanes as f64 / report.total_seconds.max(1e-9);
-    let json = serde_json::to_string(&report).unwrap_or_default();
-    console::summary(args.summary, on_stdout, &json, &report.text())
+    cost.finish(start.elapsed());
+    let (lanes, bits) = (cost.lanes, cost.bits);
+    let text = format!("{lanes} prime{} of at most {bits} bits; {}", plural(lanes), cost.rate("primes"));
+    console::summary(args.summary, on_stdout, &cost, &text)
 }
 
 /// Integers as a batch of the widest one's width.
@@ -107,17 +81,4 @@ fn batched(integers: &[BigUint]) -> Result<Numbers> {
         out[..digits.len()].copy_from_slice(&digits);
     }
     Ok(Numbers::new(vec![Batch::from_limbs(shape, limbs)?], None))
-}
-
-impl Report {
-    fn text(&self) -> String {
-        let Self { bits, lanes, device, .. } = self;
-        format!(
-            "{lanes} prime{} of at most {bits} bits; {device}{}, end to end {} ({} primes/s)",
-            plural(*lanes),
-            in_brackets(self.reason),
-            scaled_seconds(self.total_seconds),
-            scaled(self.lanes_per_second),
-        )
-    }
 }

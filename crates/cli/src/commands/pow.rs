@@ -3,7 +3,6 @@
 use std::{collections::BTreeMap, time::Instant};
 
 use num_bigint::BigUint;
-use serde::Serialize;
 use warpmp::{Batch, Operation, Options, Session, Shape};
 
 use crate::{
@@ -24,7 +23,7 @@ use crate::{
     },
     numbers::{self, Lines, Numbers, Single, row},
     progress::Progress,
-    summary::{Lost, in_brackets, scaled, scaled_seconds},
+    summary::{Cost, Lost},
 };
 
 /// The most bits of a power: those of the widest product.
@@ -43,24 +42,6 @@ pub(crate) enum PowerError {
     Wrong { lane: u64, found: String, expected: String },
     #[error("{place}: a negative exponent; `inv-mod` and `pow-mod` have inverses modulo a number")]
     NegativeExponent { place: String },
-}
-
-/// What the command cost.
-#[derive(Debug, Serialize)]
-struct Report {
-    op: &'static str,
-    /// Bits of the widest base.
-    bits: usize,
-    lanes: u64,
-    device: String,
-    /// Why this device, if `auto` took it for the size of the work.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'static str>,
-    checked: u64,
-    #[serde(flatten)]
-    lost: Lost,
-    total_seconds: f64,
-    lanes_per_second: f64,
 }
 
 /// A base with its sign and its exponent.
@@ -85,27 +66,15 @@ pub(crate) fn run(args: &Power) -> Result<()> {
     let output = Output::open(args.output.as_deref(), &[args.base.as_os_str(), args.exponent.as_os_str()])?;
     let on_stdout = output.is_stdout();
     let mut progress = Progress::new(reader.total_bytes(), "powers", args.summary.quiet);
-    if output.is_terminal() {
-        progress.hide();
-    }
+    progress.hide_if(output.is_terminal());
     let mut sink = Sink::new(output, format, args.hex, ArrayHead::Unknown(Dtype::U32))?;
     // The products of a power are about as long as its result, which is `exponent` times as wide as the base.
     let work = reader.estimate().map(|(lanes, bits)| Work { operation: Operation::Mul, lanes, bits: 16 * bits });
     let (session, reason) = engine::open_for(args.device.selector, work, args.summary.hides_notes())?;
     progress.phase(engine::first_phase(&session));
     let names = reader.names();
-    let device = session.engine().name.clone();
-    let mut report = Report {
-        op: "pow",
-        bits: 0,
-        lanes: 0,
-        device,
-        reason,
-        checked: 0,
-        lost: Lost::default(),
-        total_seconds: 0.0,
-        lanes_per_second: 0.0,
-    };
+    let mut cost = Cost::new("pow", &session, reason);
+    let mut checked = 0;
     let mut singles: Vec<Option<Single>> = vec![None, None];
     while let Some(mut tuple) = reader.next_chunk()? {
         interrupt::check()?;
@@ -136,24 +105,25 @@ pub(crate) fn run(args: &Power) -> Result<()> {
         };
         let lanes = (0..operands.lanes).map(lane).collect::<Result<Vec<_>>>()?;
         let powers = powers(&session, &lanes)?;
-        report.checked += check(&lanes, &powers, args.check, report.lanes)?;
+        checked += check(&lanes, &powers, args.check, cost.lanes)?;
         write(&mut sink, &lanes, &powers)?;
-        report.lanes += lanes.len() as u64;
-        report.bits = report.bits.max(lanes.iter().map(|lane| numbers::bit_length(lane.base)).max().unwrap_or(0));
-        progress.update(tuple.consumed_bytes, report.lanes);
+        cost.lanes += lanes.len() as u64;
+        cost.bits = lanes.iter().map(|lane| numbers::bit_length(lane.base) as u64).fold(cost.bits, u64::max);
+        progress.update(tuple.consumed_bytes, cost.lanes);
         let origins = tuple.into_origins(&names);
         for (number, _) in lanes.iter().enumerate().filter(|(_, lane)| lane.is_missing) {
-            report.lost.add(Lost::NO_OPERAND, || origins.place(number));
+            cost.lost.add(Lost::NO_OPERAND, || origins.place(number));
         }
     }
     interrupt::check()?;
     sink.finish()?;
     engine::tell_left_out(&session);
-    report.total_seconds = start.elapsed().as_secs_f64();
-    report.lanes_per_second = report.lanes as f64 / report.total_seconds.max(1e-9);
-    report.lost.warn(report.lanes);
-    let json = serde_json::to_string(&report).unwrap_or_default();
-    console::summary(args.summary, on_stdout, &json, &report.text())
+    cost.checked = Some(checked);
+    cost.finish(start.elapsed());
+    cost.lost.warn(cost.lanes);
+    let (lanes, bits, rate) = (cost.lanes, cost.bits, cost.rate("powers"));
+    let text = format!("{lanes} power{} of at most {bits} bits, {checked} checked; {rate}", plural(lanes));
+    console::summary(args.summary, on_stdout, &cost, &text)
 }
 
 /// The magnitudes of all powers: lanes of the same exponent and of like widths together.
@@ -246,17 +216,4 @@ fn write(sink: &mut Sink, lanes: &[Lane<'_>], powers: &Numbers) -> Result<()> {
     }
     let signed = Numbers::new(vec![Batch::from_limbs(shape, limbs)?], None);
     sink.write_columns(&[Column { numbers: &signed, signed: true }], Some(&statuses))
-}
-
-impl Report {
-    fn text(&self) -> String {
-        let Self { bits, lanes, device, checked, .. } = self;
-        format!(
-            "{lanes} power{} of at most {bits} bits, {checked} checked; {device}{}, end to end {} ({} powers/s)",
-            plural(*lanes),
-            in_brackets(self.reason),
-            scaled_seconds(self.total_seconds),
-            scaled(self.lanes_per_second),
-        )
-    }
 }

@@ -51,7 +51,7 @@ pub(super) fn run(args: &Resume) -> Result<()> {
         Kind::Curves => {
             factor::campaign::resume(&args.folder, args.device.selector, args.sharing.mode(None)?, args.summary)
         }
-        Kind::Collatz => collatz::resume(&args.folder, args.device, args.sharing, args.summary),
+        Kind::Collatz => collatz::verify::resume(&args.folder, args.device, args.sharing, args.summary),
         Kind::Logarithm if args.sharing.part.is_some() => Err(ResumeError::NoParts.into()),
         Kind::Logarithm => ecdlp::resume(&args.folder.to_string_lossy(), args.device, args.summary),
     }

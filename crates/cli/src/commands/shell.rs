@@ -36,9 +36,7 @@ fn page(command: &clap::Command) -> Result<Vec<u8>> {
 
 fn write_pages(command: &clap::Command, folder: &std::path::Path) -> Result<()> {
     let name = command.get_display_name().unwrap_or("warpmp");
-    let mut output = Output::to(folder.join(format!("{name}.1")))?;
-    output.write_all(&page(command)?)?;
-    output.finish()?;
+    Output::to(folder.join(format!("{name}.1")))?.write(&page(command)?)?;
     let own = command.get_subcommands().filter(|command| command.get_name() != "help" && !command.is_hide_set());
     own.into_iter().try_for_each(|command| write_pages(command, folder))
 }

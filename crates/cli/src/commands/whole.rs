@@ -7,7 +7,6 @@ use std::{
 };
 
 use num_bigint::BigUint;
-use serde::Serialize;
 use warpmp::{Session, operation::MUL_MAX_BITS};
 use warpmp_numtheory::{
     Watch,
@@ -30,24 +29,8 @@ use crate::{
     },
     numbers::{self, Lines, row},
     progress::Progress,
-    summary::{in_brackets, scaled, scaled_seconds},
+    summary::Cost,
 };
-
-/// What the command cost.
-#[derive(Debug, Serialize)]
-struct Report {
-    op: &'static str,
-    /// Bits of the result.
-    bits: u64,
-    /// Integers.
-    lanes: u64,
-    device: String,
-    /// Why this device, if `auto` chose it by the work.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'static str>,
-    total_seconds: f64,
-    lanes_per_second: f64,
-}
 
 /// Folds stop with the program; the reader shows the progress.
 struct Quiet;
@@ -84,7 +67,7 @@ pub(crate) fn run(kind: Fold, name: &'static str, args: &Whole) -> Result<()> {
     };
     let (parts, negative) = (Vec::new(), BigUint::ZERO);
     let mut value = Value { session: &session, kind, parts, negative, is_product_negative: false };
-    let mut lanes = 0;
+    let mut cost = Cost::new(name, &session, reason);
     for file in &args.files {
         let mut reader = TupleReader::new(vec![Source::open(file, MUL_MAX_BITS)?], args.chunk.chunk_bytes)?;
         let progress = Progress::new(reader.total_bytes(), "integers", args.summary.quiet);
@@ -101,8 +84,8 @@ pub(crate) fn run(kind: Fold, name: &'static str, args: &Whole) -> Result<()> {
             let sign = |lane: &usize| super::apply::sign(&operands.signs[0], places, *lane) == Some(true);
             let (negative, positive): (Vec<usize>, Vec<usize>) = (0..operands.lanes).partition(sign);
             value.add(positive.into_iter().map(number).collect(), negative.into_iter().map(number).collect())?;
-            lanes += operands.lanes as u64;
-            progress.update(chunk.consumed_bytes, lanes);
+            cost.lanes += operands.lanes as u64;
+            progress.update(chunk.consumed_bytes, cost.lanes);
         }
     }
     let (is_negative, magnitude) = value.finish()?;
@@ -112,13 +95,12 @@ pub(crate) fn run(kind: Fold, name: &'static str, args: &Whole) -> Result<()> {
     interrupt::check()?;
     let on_stdout = output.is_stdout();
     output.finish()?;
-    let total_seconds = start.elapsed().as_secs_f64();
-    let lanes_per_second = lanes as f64 / total_seconds.max(1e-9);
     engine::tell_left_out(&session);
-    let device = session.engine().name.clone();
-    let report = Report { op: name, bits: magnitude.bits(), lanes, device, reason, total_seconds, lanes_per_second };
-    let json = serde_json::to_string(&report).unwrap_or_default();
-    console::summary(args.summary, on_stdout, &json, &report.text())
+    cost.bits = magnitude.bits();
+    cost.finish(start.elapsed());
+    let (lanes, bits) = (cost.lanes, cost.bits);
+    let text = format!("{name} of {lanes} integer{}: {bits} bits; {}", plural(lanes), cost.rate("integers"));
+    console::summary(args.summary, on_stdout, &cost, &text)
 }
 
 /// The product of all integers as a tree, by the lengths of the files; none if a length is not known.
@@ -165,18 +147,5 @@ impl Value<'_> {
             return Ok((is_negative, if is_negative { self.negative - all } else { all - self.negative }));
         }
         Ok((self.is_product_negative && all != BigUint::ZERO, all))
-    }
-}
-
-impl Report {
-    fn text(&self) -> String {
-        let Self { op, bits, lanes, device, .. } = self;
-        let reason = in_brackets(self.reason);
-        format!(
-            "{op} of {lanes} integer{}: {bits} bits; {device}{reason}, end to end {} ({} integers/s)",
-            plural(*lanes),
-            scaled_seconds(self.total_seconds),
-            scaled(self.lanes_per_second),
-        )
     }
 }

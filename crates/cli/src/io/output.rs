@@ -10,6 +10,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde::Serialize;
+
 use super::{STDIN, aside::Aside, compressed::Encoder, early::Early, error::FileError};
 use crate::{
     closed, console,
@@ -138,6 +140,22 @@ impl Output {
             Destination::Aside(aside, mut early) => early.join().and_then(|()| aside.complete()),
         };
         finished.map_err(|source| Error::write(&self.name, source))
+    }
+
+    /// Writes all of it, and makes it appear under its name.
+    pub(crate) fn write(mut self, bytes: &[u8]) -> Result<()> {
+        self.write_all(bytes)?;
+        self.finish()
+    }
+
+    /// The same for rows, as CSV below a line of names.
+    pub(crate) fn write_csv(self, rows: impl IntoIterator<Item: Serialize>) -> Result<()> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for row in rows {
+            writer.serialize(row).map_err(|error| self.error(error.into()))?;
+        }
+        let bytes = writer.into_inner().map_err(|error| self.error(error.into_error()))?;
+        self.write(&bytes)
     }
 
     /// A failure of this output.

@@ -24,7 +24,7 @@ pub(crate) use dfs::Prepared as Tester;
 
 use crate::{
     dfs::Plan as DfsPlan,
-    engine::{Control, Engine, Outcome},
+    engine::{Control, Engine, Outcome, kept},
     error::{Allowed, Error, Result},
     honda::Plan as HondaPlan,
     rules::FLOOR,
@@ -70,11 +70,8 @@ impl Cpu {
     }
 
     fn delay_tables(&mut self) -> Result<&delay::Prepared> {
-        let tables = match self.delay.take() {
-            Some(tables) => tables,
-            None => delay::Prepared::new(self.portable)?,
-        };
-        Ok(self.delay.insert(tables))
+        let portable = self.portable;
+        Ok(kept(&mut self.delay, |_| true, || delay::Prepared::new(portable))?)
     }
 
     /// Calls `visit` with every start of the window that the plan tests, with the starts below the floor, in no particular
@@ -124,7 +121,7 @@ impl Engine for Cpu {
 
 /// Does a window: the starts below the floor step by step, the others with the tables of a plan, which are kept for the next window.
 fn run<T>(
-    kept: &mut Option<T>,
+    tables: &mut Option<T>,
     fits: impl Fn(&T) -> bool,
     make: impl FnOnce() -> Result<T>,
     window: &Window,
@@ -133,12 +130,7 @@ fn run<T>(
     let (low, high) = bounded(window)?.split_at(FLOOR);
     let mut outcome = finish::plain(low)?;
     let Some(high) = high else { return Ok(outcome) };
-    // The old tables go first: both may not fit.
-    let tables = match kept.take().filter(fits) {
-        Some(tables) => tables,
-        None => make()?,
-    };
-    outcome.add(&work(kept.insert(tables), &high)?);
+    outcome.add(&work(kept(tables, fits, make)?, &high)?);
     Ok(outcome)
 }
 

@@ -45,9 +45,7 @@ impl Jump {
     pub(crate) const THRESHOLD_PLACE: u32 = 42 - THRESHOLD_SHIFT;
     pub(crate) const THRESHOLD_MASK: i64 = 0x3_ffff << THRESHOLD_SHIFT;
     pub(crate) const ODD_PLACE: u32 = 60;
-}
 
-impl Jump {
     /// The same jump with another threshold, in units of `2^8`.
     #[cfg(test)]
     pub(crate) fn with_threshold(self, units: u64) -> Self {

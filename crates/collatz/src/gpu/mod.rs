@@ -24,7 +24,7 @@ use crate::{
     alpha::Plan as AlphaPlan,
     cpu::Cpu,
     dfs::Plan as DfsPlan,
-    engine::{Control, Engine, Outcome},
+    engine::{Control, Engine, Outcome, kept},
     error::Result,
     honda::Plan as HondaPlan,
     kernels::{delay_pools::DelayPools, honda::STARTS_PER_RESIDUE, lookahead::CANDIDATE_BITS},
@@ -87,16 +87,6 @@ impl Gpu {
         dfs::check(&self.settings, plan)?;
         kept(&mut self.dfs, |it| it.plan() == plan, || dfs::Prepared::new(&self.device, &self.settings, plan))
     }
-}
-
-/// Tables that are kept from window to window: the old ones if they fit, else new ones.
-fn kept<T>(kept: &mut Option<T>, fits: impl Fn(&T) -> bool, make: impl FnOnce() -> Result<T>) -> Result<&mut T> {
-    // The old tables go first: both may not fit.
-    let tables = match kept.take().filter(fits) {
-        Some(tables) => tables,
-        None => make()?,
-    };
-    Ok(kept.insert(tables))
 }
 
 impl Engine for Gpu {

@@ -171,8 +171,7 @@ impl Work {
 
     /// One start.
     fn start(&self, b: &mut Builder, start: &[R32; 4]) {
-        let tested = b.add(self.tested, 1);
-        b.set(self.tested, tested);
+        b.increase(self.tested, 1);
         let n: [R32; 4] = start.map(|word| b.copy(word));
         let (sum, lost) = (b.copy(0), b.copy(0));
         b.section("pair");
@@ -192,8 +191,7 @@ impl Work {
                 let gone = b.compare(Cmp::Eq, rest, 0);
                 let any = b.select(1, any, gone);
                 b.set(lost, any);
-                let more = b.add(sum, twos);
-                b.set(sum, more);
+                b.increase(sum, twos);
                 let low = b.and(n[0], 1);
                 let even = b.compare(Cmp::Eq, low, 0);
                 let fits = b.compare(Cmp::Eq, lost, 0);
@@ -230,8 +228,7 @@ impl Work {
             fits,
             |b| {
                 let wide = b.widen(sum);
-                let total = b.add64(self.total, wide);
-                b.set64(self.total, total);
+                b.increase64(self.total, wide);
             },
             |b| self.inputs.report.put(b, start),
         );

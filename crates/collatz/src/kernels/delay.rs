@@ -185,8 +185,7 @@ impl Delay {
                 };
                 let above = jump_watched(b, &z, self.base_bits, Jump { power: entry[0], rest: entry[1] });
                 b.set(lost, above);
-                let more = b.add(steps, entry[2]);
-                b.set(steps, more);
+                b.increase(steps, entry[2]);
                 let large = self.is_large(b, &z);
                 let fits = b.compare(Cmp::Eq, lost, 0);
                 b.and_pred(large, fits)

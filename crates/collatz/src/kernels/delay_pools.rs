@@ -256,8 +256,7 @@ impl Warp {
                 let inside = b.compare(Cmp::Lt, place, self.length);
                 let inside = b.select(1, 0, inside);
                 b.set(present, inside);
-                let next = b.add(self.position, 32);
-                b.set(self.position, next);
+                b.increase(self.position, 32);
                 self.load_ahead(b);
             },
         );
@@ -382,8 +381,7 @@ impl Warp {
         let factor = b.and(entry, 0x78);
         let factor = b.add(factor, self.base);
         let factor = b.load_shared(Vector::V2, factor, 4 << bits);
-        let tag = b.add(state.tag, factor[1]);
-        b.set(state.tag, tag);
+        b.increase(state.tag, factor[1]);
         Jump { power: factor[0], rest }
     }
 
@@ -422,7 +420,6 @@ impl Warp {
         let words = [state.z[0], state.z[1], state.z[2], state.tag];
         b.guarded(which, true, |g| g.store_shared(&words, address, 0));
         let count = b.popc(mask);
-        let size = b.add(pool.size, count);
-        b.set(pool.size, size);
+        b.increase(pool.size, count);
     }
 }

@@ -151,8 +151,7 @@ impl Work {
                 let factor = b.load_shared(Vector::V2, factor, 4 << spec.base_bits);
                 let over = jump_watched(b, &z, spec.base_bits, Jump { power: factor[0], rest });
                 b.set(lost, over);
-                let more = b.add(steps, factor[1]);
-                b.set(steps, more);
+                b.increase(steps, factor[1]);
             });
             goes
         });

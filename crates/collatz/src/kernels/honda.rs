@@ -156,14 +156,10 @@ impl Honda {
         let stride = b.shr(all, 8);
         let fixed = self.fixed(b, inputs.constant, top, inputs.shift);
         let sums = Sums { total: b.copy64(0), tested: b.copy(0) };
-        let some = b.compare(Cmp::Lt, entry, inputs.count);
-        b.if_(some, |b| {
-            b.do_while(|b| {
-                self.trajectory(b, (&inputs, shared), &fixed, entry, &sums);
-                let next = b.add(entry, stride);
-                b.set(entry, next);
-                b.compare(Cmp::Lt, entry, inputs.count)
-            });
+        let more = |b: &mut Builder| b.compare(Cmp::Lt, entry, inputs.count);
+        b.while_(more, |b| {
+            self.trajectory(b, (&inputs, shared), &fixed, entry, &sums);
+            b.increase(entry, stride);
         });
         b.reduce_add64_global(inputs.sum, 0, sums.total);
         if ranged {
@@ -230,8 +226,7 @@ impl Honda {
         let before = b.compare64(Cmp::Le, start, last);
         let inside = b.and_pred(reached, before);
         b.if_(inside, |b| {
-            let tested = b.add(sums.tested, 1);
-            b.set(sums.tested, tested);
+            b.increase(sums.tested, 1);
             self.jumps(b, (inputs, shared), n, &z, sums);
         });
     }
@@ -262,8 +257,7 @@ impl Honda {
             |b| inputs.report.put(b, &n),
             |b| {
                 let value = b.pack(z[0], z[1]);
-                let sum = b.add64(sums.total, value);
-                b.set64(sums.total, sum);
+                b.increase64(sums.total, value);
             },
         );
     }

@@ -42,14 +42,10 @@ impl Starts {
         let residue = b.mad_lo(block, threads / 32, warp);
         let all = b.special(Special::Nctaid);
         let stride = b.mul_lo(all, threads / 32);
-        let some = b.compare(Cmp::Lt, residue, count);
-        b.if_(some, |b| {
-            b.do_while(|b| {
-                each(b, residue);
-                let next = b.add(residue, stride);
-                b.set(residue, next);
-                b.compare(Cmp::Lt, residue, count)
-            });
+        let more = |b: &mut Builder| b.compare(Cmp::Lt, residue, count);
+        b.while_(more, |b| {
+            each(b, residue);
+            b.increase(residue, stride);
         });
     }
 
@@ -60,21 +56,17 @@ impl Starts {
         let rounds = uppers.div_ceil(9) * self.kept;
         let lane = b.special(Special::Lane);
         let place = b.copy(lane);
-        let some = b.compare(Cmp::Lt, place, rounds);
-        b.if_(some, |b| {
-            b.do_while(|b| {
-                // place = kept·q + j: exact below 2²⁶.
-                let nines = b.mul_hi(place, u32::MAX / self.kept + 1);
-                let j = b.mad_lo(nines, self.kept.wrapping_neg(), place);
-                let offset = b.mad_wide(j, 4, places);
-                let offset = b.load_global(Space::GlobalConst, Vector::V1, offset, 0)[0];
-                let upper = b.mad_lo(nines, 9, offset);
-                let inside = b.compare(Cmp::Lt, upper, uppers);
-                b.if_(inside, |b| each(b, upper));
-                let next = b.add(place, 32);
-                b.set(place, next);
-                b.compare(Cmp::Lt, place, rounds)
-            });
+        let more = |b: &mut Builder| b.compare(Cmp::Lt, place, rounds);
+        b.while_(more, |b| {
+            // place = kept·q + j: exact below 2²⁶.
+            let nines = b.mul_hi(place, u32::MAX / self.kept + 1);
+            let j = b.mad_lo(nines, self.kept.wrapping_neg(), place);
+            let offset = b.mad_wide(j, 4, places);
+            let offset = b.load_global(Space::GlobalConst, Vector::V1, offset, 0)[0];
+            let upper = b.mad_lo(nines, 9, offset);
+            let inside = b.compare(Cmp::Lt, upper, uppers);
+            b.if_(inside, |b| each(b, upper));
+            b.increase(place, 32);
         });
     }
 }

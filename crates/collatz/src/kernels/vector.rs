@@ -70,25 +70,22 @@ impl BitVector {
             let source = b.mad_wide(within, 4, inputs.filter);
             let left = b.load_global(Space::GlobalConst, Vector::V1, source, 0)[0];
             let result = b.copy(0);
-            let some = b.compare(Cmp::Ne, left, 0);
-            b.if_(some, |b| {
-                b.do_while(|b| {
-                    let reversed = b.brev(left);
-                    let bit = b.clz(reversed);
-                    let less = b.sub(left, 1);
-                    let rest = b.and(left, less);
-                    b.set(left, rest);
-                    let index = b.mul_wide(word, 32);
-                    let wide = b.widen(bit);
-                    let index = b.add64(index, wide);
-                    let value = b.mul_lo64(index, inputs.power);
-                    let value = b.and64(value, (1_u64 << self.steps) - 1);
-                    let alive = self.survives(b, value, inputs.odd_steps, inputs.needs);
-                    let mask = b.shl(alive, bit);
-                    let sum = b.or(result, mask);
-                    b.set(result, sum);
-                    b.compare(Cmp::Ne, left, 0)
-                });
+            let more = |b: &mut Builder| b.compare(Cmp::Ne, left, 0);
+            b.while_(more, |b| {
+                let reversed = b.brev(left);
+                let bit = b.clz(reversed);
+                let less = b.sub(left, 1);
+                let rest = b.and(left, less);
+                b.set(left, rest);
+                let index = b.mul_wide(word, 32);
+                let wide = b.widen(bit);
+                let index = b.add64(index, wide);
+                let value = b.mul_lo64(index, inputs.power);
+                let value = b.and64(value, (1_u64 << self.steps) - 1);
+                let alive = self.survives(b, value, inputs.odd_steps, inputs.needs);
+                let mask = b.shl(alive, bit);
+                let sum = b.or(result, mask);
+                b.set(result, sum);
             });
             let target = b.mad_wide(word, 4, inputs.vector);
             b.store_global(Space::Global, &[result], target, 0);
@@ -121,8 +118,7 @@ impl BitVector {
             let flagged = b.select(1, before, small);
             let flag = b.select(flagged, run, is_odd);
             b.set(run, flag);
-            let odd_so_far = b.add(c, odd);
-            b.set(c, odd_so_far);
+            b.increase(c, odd);
             let halved = b.add(halvings, 1);
             let halved = b.select(0, halved, is_odd);
             b.set(halvings, halved);
@@ -146,8 +142,7 @@ impl BitVector {
             let verdict = b.select(0, 1, dead);
             b.set(alive, verdict);
             b.set(here, next);
-            let count = b.add(done, 1);
-            b.set(done, count);
+            b.increase(done, 1);
             let more = b.compare(Cmp::Lt, done, self.steps);
             let lives = b.not_pred(dead);
             b.and_pred(more, lives)

@@ -359,9 +359,7 @@ impl<S: Simd, const N: usize> Vectors<S, N> {
             },
         );
     }
-}
 
-impl<S: Simd, const N: usize> Vectors<S, N> {
     /// Looks [`LOOK`] rounds ahead: walks in long cycles leave them.
     fn look(&mut self) {
         let before = self.places.clone();

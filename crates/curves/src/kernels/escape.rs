@@ -60,8 +60,7 @@ pub fn build(walk: &Walk) -> Kernel {
             let next = b.add64(address, u64::from(numbers * columns.bytes()));
             b.set64(address, next);
         }
-        let next = b.add(index, 1);
-        b.set(index, next);
+        b.increase(index, 1);
         b.compare(Cmp::Lt, index, walk.points)
     });
     b.finish()

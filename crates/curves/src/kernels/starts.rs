@@ -13,8 +13,8 @@
 
 use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
-use warpmp_kernel::fragment::{assign, select};
-use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Vector};
+use warpmp_kernel::fragment::{assign, repeat, select};
+use warpmp_kernel::ir::{Bounds, Kernel, Space, Vector};
 use warpmp_launch::{Address, Word, parameters, thread_number};
 
 use super::curve::{Constants, Curve, add, odd, same};
@@ -65,8 +65,7 @@ pub fn build(constants: &Constants) -> Kernel {
     });
     let inverse = curve.invert(&mut b, &product);
     let back = b.sub(0, inputs.threads);
-    let last = b.add(start, back);
-    b.set(start, last);
+    b.increase(start, back);
     each(&mut b, start, back, |b| {
         let [x, y, other, ordinate] = rows.terms(b, start);
         let at = rows.row(b, inputs.pool, start);
@@ -92,14 +91,9 @@ pub fn build(constants: &Constants) -> Kernel {
 
 /// [`EACH`] starts, `step` apart; `start` ends behind the last.
 fn each(b: &mut Builder, start: R32, step: R32, body: impl FnOnce(&mut Builder)) {
-    let left = b.copy(EACH);
-    b.do_while(|b| {
+    repeat(b, EACH, |b| {
         body(b);
-        let next = b.add(start, step);
-        b.set(start, next);
-        let fewer = b.sub(left, 1);
-        b.set(left, fewer);
-        b.compare(Cmp::Ne, left, 0)
+        b.increase(start, step);
     });
 }
 

@@ -15,7 +15,7 @@
 
 use warpmp_device::Grid;
 use warpmp_kernel::build::{Builder, Emit, Glue, Pred, R32, R64};
-use warpmp_kernel::fragment::{assign, select};
+use warpmp_kernel::fragment::{assign, repeat, select};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Vector};
 use warpmp_launch::{Address, Word, parameters, thread_number};
 
@@ -77,8 +77,7 @@ pub fn build(constants: &Constants) -> Kernel {
     });
     let inverse = sums.curve.invert(&mut b, &product);
     let back = b.sub(0, inputs.threads);
-    let last = b.add(sum, back);
-    b.set(sum, last);
+    b.increase(sum, back);
     sums.each(&mut b, sum, back, |b| {
         let terms = sums.terms(b, sum);
         let at = b.mad_wide(sum, 4 * sums.limbs, inputs.scratch);
@@ -111,15 +110,10 @@ struct Terms {
 impl Sums {
     /// [`EACH`] sums, `step` apart; `sum` ends behind the last.
     fn each(&self, b: &mut Builder, sum: R32, step: R32, body: impl FnOnce(&mut Builder)) {
-        let left = b.copy(EACH);
-        b.do_while(|b| {
+        repeat(b, EACH, |b| {
             let inside = b.compare(Cmp::Lt, sum, self.inputs.sums);
             b.if_(inside, body);
-            let next = b.add(sum, step);
-            b.set(sum, next);
-            let fewer = b.sub(left, 1);
-            b.set(left, fewer);
-            b.compare(Cmp::Ne, left, 0)
+            b.increase(sum, step);
         });
     }
 

@@ -171,8 +171,7 @@ impl Thread<'_> {
             b.set64(step, back);
             let back = b.sub(0, walk_step);
             b.set(walk_step, back);
-            let next = b.add(round, 1);
-            b.set(round, next);
+            b.increase(round, 1);
             b.compare(Cmp::Lt, round, self.inputs.rounds)
         });
     }
@@ -182,10 +181,8 @@ impl Thread<'_> {
         let index = b.copy(0);
         b.do_while(|b| {
             body(b, place.row, index);
-            let row = b.add64(place.row, step);
-            b.set64(place.row, row);
-            let next = b.add(index, 1);
-            b.set(index, next);
+            b.increase64(place.row, step);
+            b.increase(index, 1);
             b.compare(Cmp::Lt, index, self.kernel.points)
         });
     }
@@ -211,14 +208,11 @@ impl Thread<'_> {
             self.multiply_denominator(b, product, &x3, &y3);
             columns.store(b, place.row, *column, 1, &y3);
             b.set64(place.row, row);
-            let walk = b.add(place.walk, walk_step);
-            b.set(place.walk, walk);
-            let next = b.add(index, 1);
-            b.set(index, next);
+            b.increase(place.walk, walk_step);
+            b.increase(index, 1);
             b.compare(Cmp::Le, index, kernel.points)
         });
-        let walk = b.sub(place.walk, walk_step);
-        b.set(place.walk, walk);
+        b.decrease(place.walk, walk_step);
     }
 
     /// The branch of a point.

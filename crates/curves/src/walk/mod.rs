@@ -82,9 +82,7 @@ impl Settings {
         }
         Ok(())
     }
-}
 
-impl Settings {
     /// Rounds between two looks for long cycles, so that looks and cycles together cost least: a look costs [`LOOK`] rounds,
     /// and `(r − 1)/(4r³)` of the steps begin a cycle of four points.
     pub fn rhythm(&self) -> u32 {

@@ -88,6 +88,24 @@ pub trait Emit {
         self.instruction(Op::Mov(Class::B64), &[d.operand(), value.into().operand()]);
     }
 
+    /// Adds to a variable in place.
+    fn increase(&mut self, d: R32, by: impl Into<V32>) {
+        let sum = self.add(d, by);
+        self.set(d, sum);
+    }
+
+    /// Adds to a 64-bit variable in place.
+    fn increase64(&mut self, d: R64, by: impl Into<V64>) {
+        let sum = self.add64(d, by);
+        self.set64(d, sum);
+    }
+
+    /// Subtracts from a variable in place.
+    fn decrease(&mut self, d: R32, by: impl Into<V32>) {
+        let rest = self.sub(d, by);
+        self.set(d, rest);
+    }
+
     /// Overwrites a 64-bit `d` by the pair `{hi, lo}`.
     fn set_pair(&mut self, d: R64, lo: impl Into<V32>, hi: impl Into<V32>) {
         self.instruction(Op::Pack, &[d.operand(), lo.into().operand(), hi.into().operand()]);

@@ -166,6 +166,17 @@ impl Builder {
         self.branch(Some(Guard { pred: again.0, negated: false }), start);
     }
 
+    /// Executes the body as long as the condition is true, perhaps never. Its instructions stand before the loop and at its end.
+    pub fn while_(&mut self, condition: impl Fn(&mut Self) -> Pred, body: impl FnOnce(&mut Self)) {
+        let first = condition(self);
+        self.if_(first, |b| {
+            b.do_while(|b| {
+                body(b);
+                condition(b)
+            });
+        });
+    }
+
     /// Ends the threads where `p` holds.
     pub fn return_if(&mut self, p: Pred) {
         self.guarded(p, true, |g| g.instruction(Op::Ret, &[]));

@@ -191,32 +191,28 @@ fn leaps(b: &mut Builder, delta: R32, numbers: [R32; 2], [u, v, q, r]: [R32; 4])
         }
         b.compare(Cmp::Ne, left, 0)
     };
-    let more = zeros(b);
-    b.if_(more, |b| {
-        b.do_while(|b| {
-            let swap = b.compare_signed(Cmp::Gt, delta, 0);
-            let negated = b.sub(0, delta);
-            let next_delta = b.select(negated, delta, swap);
-            let pairs = [(f, g), (u, q), (v, r)].map(|(x, y)| exchange(b, swap, x, y));
-            // As many steps as leave δ at most 0, and as the inverse is right for.
-            let most = b.sub(1, next_delta);
-            let most = b.min(most, left);
-            let most = b.min(most, LEAP);
-            let (f_next, g_next) = pairs[0];
-            let inverse = b.mad_lo(f_next, f_next, 2_u32.wrapping_neg());
-            let product = b.mul_lo(f_next, g_next);
-            let multiple = b.mul_lo(product, inverse);
-            let beyond = b.shl(u32::MAX, most);
-            let below = b.not(beyond);
-            let multiple = b.and(multiple, below);
-            b.set(delta, next_delta);
-            for ((first, second), (x, y)) in [(f, g), (u, q), (v, r)].into_iter().zip(pairs) {
-                b.set(first, x);
-                let sum = b.mad_lo(x, multiple, y);
-                b.set(second, sum);
-            }
-            zeros(b)
-        });
+    b.while_(zeros, |b| {
+        let swap = b.compare_signed(Cmp::Gt, delta, 0);
+        let negated = b.sub(0, delta);
+        let next_delta = b.select(negated, delta, swap);
+        let pairs = [(f, g), (u, q), (v, r)].map(|(x, y)| exchange(b, swap, x, y));
+        // As many steps as leave δ at most 0, and as the inverse is right for.
+        let most = b.sub(1, next_delta);
+        let most = b.min(most, left);
+        let most = b.min(most, LEAP);
+        let (f_next, g_next) = pairs[0];
+        let inverse = b.mad_lo(f_next, f_next, 2_u32.wrapping_neg());
+        let product = b.mul_lo(f_next, g_next);
+        let multiple = b.mul_lo(product, inverse);
+        let beyond = b.shl(u32::MAX, most);
+        let below = b.not(beyond);
+        let multiple = b.and(multiple, below);
+        b.set(delta, next_delta);
+        for ((first, second), (x, y)) in [(f, g), (u, q), (v, r)].into_iter().zip(pairs) {
+            b.set(first, x);
+            let sum = b.mad_lo(x, multiple, y);
+            b.set(second, sum);
+        }
     });
 }
 

@@ -138,20 +138,18 @@ impl Montgomery {
         let start = spread.reduce_once(b, &start, none, &self.modulus);
         let x: Vec<R32> = start.iter().map(|&limb| b.copy(limb)).collect();
         let left = b.copy(leading);
-        let some = b.compare(Cmp::Gt, left, 0);
-        let some = b.vote(Vote::Any, some);
-        b.if_(some, |b| {
-            b.do_while(|b| {
-                let doubled = self.double(b, &x);
-                let mine = b.compare(Cmp::Gt, left, 0);
-                let next = super::select(b, mine, &doubled, &x);
-                assign(b, &x, &next);
-                let fewer = b.sub(left, 1);
-                let fewer = b.select(fewer, 0, mine);
-                b.set(left, fewer);
-                let more = b.compare(Cmp::Gt, left, 0);
-                b.vote(Vote::Any, more)
-            });
+        let any_left = |b: &mut Builder| {
+            let some = b.compare(Cmp::Gt, left, 0);
+            b.vote(Vote::Any, some)
+        };
+        b.while_(any_left, |b| {
+            let doubled = self.double(b, &x);
+            let mine = b.compare(Cmp::Gt, left, 0);
+            let next = super::select(b, mine, &doubled, &x);
+            assign(b, &x, &next);
+            let fewer = b.sub(left, 1);
+            let fewer = b.select(fewer, 0, mine);
+            b.set(left, fewer);
         });
         x
     }
@@ -281,8 +279,7 @@ impl Montgomery {
                 let mut next = window.clone();
                 some(b, &mut next, ROUND);
                 window.become_(b, &next);
-                let following = b.add64(address, 4 * ROUND as u64);
-                b.set64(address, following);
+                b.increase64(address, 4 * ROUND as u64);
             });
         }
         let mut window = window;
@@ -308,8 +305,7 @@ impl Montgomery {
                 let mut next = window.clone();
                 block(b, &mut next, step, length);
                 window.become_(b, &next);
-                let following = b.add(step, 1);
-                b.set(step, following);
+                b.increase(step, 1);
                 b.compare(Cmp::Lt, step, blocks as u32)
             });
         }
@@ -371,8 +367,7 @@ pub fn repeat(b: &mut Builder, count: u32, body: impl FnOnce(&mut Builder)) {
     let left = b.copy(count);
     b.do_while(|b| {
         body(b);
-        let fewer = b.sub(left, 1);
-        b.set(left, fewer);
+        b.decrease(left, 1);
         b.compare(Cmp::Ne, left, 0)
     });
 }

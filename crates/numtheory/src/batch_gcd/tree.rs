@@ -85,7 +85,6 @@ fn descend(level: &[UBig], above: &[UBig], arithmetic: &mut Arithmetic<'_>) -> R
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 mod tests {
     use dashu_int::ops::Gcd as _;
     use warpmp::{Selector, Session};

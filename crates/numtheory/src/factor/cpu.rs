@@ -63,9 +63,7 @@ impl Instructions {
         let avx2 = Avx2::detect().filter(|_| bits <= lazy::Ring::<Avx2>::MOST_BITS).map(Self::Avx2);
         ifma.into_iter().chain(fma).chain(avx2).chain([Self::Words]).collect()
     }
-}
 
-impl Instructions {
     /// Their name, and the lanes of a vector.
     pub(super) fn describe(self) -> (&'static str, usize) {
         match self {

@@ -196,7 +196,6 @@ impl Curve {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 mod tests {
     use super::*;
 

@@ -169,7 +169,6 @@ fn lucas_is_consistent<R: Ring>(ring: &mut R, [low, high]: [&R::Residue; 2], a: 
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 mod tests {
     use std::borrow::Cow;
 

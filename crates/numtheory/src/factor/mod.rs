@@ -59,7 +59,7 @@ pub use gpu::LostDevice;
 pub use levels::{Effort, LEVELS, Level, RATIO, expected_curves, probability};
 pub use modular::common_divisor;
 pub use save::{SaveLine, SaveLineError};
-pub use search::{Attempts, Factorisation, Find, Outcome, Plan, resume, resume_on, search, search_on};
+pub use search::{Attempts, Factorisation, Find, Outcome, Plan, resume_on, search_on};
 pub use whole::{Composite, Depth, Factors, Known, Origin, Prime, factor, factor_on};
 
 /// The bounds of both stages.
@@ -229,7 +229,6 @@ pub fn run_on(engine: &Engine, jobs: &[Job], bounds: Bounds, watch: &dyn Watch) 
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 mod tests {
     use super::cpu::Instructions;
     use super::*;

@@ -152,7 +152,6 @@ impl Pairing {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 mod tests {
     use std::collections::BTreeSet;
 

@@ -240,19 +240,6 @@ pub struct Outcome {
 ///
 /// # Errors
 /// [`Error::Engine`](crate::Error::Engine).
-pub fn search(
-    numbers: &[BigUint],
-    plan: &Plan,
-    watch: &dyn Watch,
-    each: &mut dyn FnMut(&Job, &Verdict),
-) -> Result<Outcome> {
-    search_on(&Engine::cpu(), numbers, plan, watch, each)
-}
-
-/// [`search`] on an engine.
-///
-/// # Errors
-/// [`Error::Engine`](crate::Error::Engine).
 pub fn search_on(
     engine: &Engine,
     numbers: &[BigUint],
@@ -302,23 +289,7 @@ pub fn search_on(
     }
 }
 
-/// Goes on from save lines, each with its own bounds, as [`search`] does: an attempt for each line.
-///
-/// # Errors
-/// As [`search`].
-///
-/// # Panics
-/// With another number of bounds than of lines.
-pub fn resume(
-    lines: &[SaveLine],
-    bounds: &[Bounds],
-    watch: &dyn Watch,
-    each: &mut dyn FnMut(Bounds, &Job, &Verdict),
-) -> Result<Outcome> {
-    resume_on(&Engine::cpu(), lines, bounds, watch, each)
-}
-
-/// [`resume`] on an engine.
+/// Goes on from save lines, each with its own bounds, as [`search_on`] does: an attempt for each line.
 ///
 /// # Errors
 /// As [`search_on`].

@@ -276,7 +276,6 @@ fn run(engine: &Engine, step: &Step, all: &mut [Factors], watch: &dyn Watch) -> 
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 mod tests {
     use super::*;
 

@@ -182,7 +182,6 @@ fn apply(session: &Session, operation: Operation, operands: &[&DeviceBatch]) -> 
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 mod tests {
     use warpmp::Selector;
 

@@ -115,7 +115,6 @@ fn survivors(start: &BigUint, sieve: &[u32], length: usize) -> Vec<BigUint> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 mod tests {
     use super::{super::is_bpsw_prime, *};
 

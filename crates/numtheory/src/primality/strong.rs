@@ -186,7 +186,6 @@ fn apply_at_once(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 mod tests {
     use super::*;
 

@@ -98,8 +98,7 @@ pub(super) fn comba(b: &mut Builder, x: Limbs, y: Limbs, out: Limbs) {
         words.store(b, &sum.0[2..]);
         words.up(b, 1);
         sum.shift(b);
-        let next = b.add(i, 1);
-        b.set(i, next);
+        b.increase(i, 1);
         b.compare(Cmp::Lt, i, columns)
     });
     if out.len > columns {

@@ -103,8 +103,7 @@ pub(super) fn comba(b: &mut Builder, lane: &Lane, factors: [Row; 2], c: Row) {
     b.do_while(|b| {
         let limb = multiply_column(b, lane, factors, column, window);
         c.store(b, lane, column, limb);
-        let next = b.add(column, 1);
-        b.set(column, next);
+        b.increase(column, 1);
         b.compare(Cmp::Lt, column, n + m - 1)
     });
     if c.blocks() == n + m {
@@ -135,10 +134,8 @@ fn multiply_column(b: &mut Builder, lane: &Lane, factors: [Row; 2], column: R32,
         // The next pass begins on what this one has left in the block.
         b.set(window.v, limb);
         b.set(window.u, 0);
-        let next = b.add(j, size);
-        b.set(j, next);
-        let rest = b.sub(left, size);
-        b.set(left, rest);
+        b.increase(j, size);
+        b.decrease(left, size);
         b.compare(Cmp::Ne, left, 0)
     });
     window.set(b, high);
@@ -189,8 +186,7 @@ fn sum_rotate(b: &mut Builder, lane: &Lane, pairs: &[(R32, R32)], window: Window
             chain.add_into(v, below, u);
             chain.end_add(u, t, 0);
         }
-        let next = b.add(step, UNROLL);
-        b.set(step, next);
+        b.increase(step, UNROLL);
         b.compare(Cmp::Lt, step, BLOCK)
     });
 }

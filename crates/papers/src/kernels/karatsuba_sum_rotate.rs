@@ -187,8 +187,7 @@ fn combine(b: &mut Builder, lane: &Lane, products: R64, Pair { lower, third, blo
         let limb = add_block(b, lane, &[c1, c2, c3, m], carry);
         store(b, limb, products, i, quarter(2));
     });
-    let rest = b.sub(carry, one);
-    b.set(carry, rest);
+    b.decrease(carry, one);
     each_block(b, 0, blocks, |b, i| {
         let [c3] = load(b, products, i, [quarter(3)]);
         let limb = add_block(b, lane, &[c3], carry);
@@ -213,8 +212,7 @@ fn each_block(b: &mut Builder, first: u32, end: u32, body: impl FnOnce(&mut Buil
     let i = b.copy(first);
     b.do_while(|b| {
         body(b, i);
-        let next = b.add(i, 1);
-        b.set(i, next);
+        b.increase(i, 1);
         b.compare(Cmp::Lt, i, end)
     });
 }

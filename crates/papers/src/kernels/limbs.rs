@@ -111,14 +111,12 @@ impl Cursor {
 
     /// Goes up by `n` limbs.
     pub(super) fn up(self, b: &mut Builder, n: u32) {
-        let next = b.add64(self.at, u64::from(n * self.stride));
-        b.set64(self.at, next);
+        b.increase64(self.at, u64::from(n * self.stride));
     }
 
     /// Goes down by `n` limbs.
     pub(super) fn down(self, b: &mut Builder, n: u32) {
-        let next = b.add64(self.at, u64::from(n * self.stride).wrapping_neg());
-        b.set64(self.at, next);
+        b.increase64(self.at, u64::from(n * self.stride).wrapping_neg());
     }
 }
 
@@ -145,8 +143,7 @@ pub(super) fn walk(b: &mut Builder, len: u32, cursors: &[Cursor], mut body: impl
 pub(super) fn repeat(b: &mut Builder, count: R32, body: impl FnOnce(&mut Builder)) {
     b.do_while(|b| {
         body(b);
-        let left = b.sub(count, 1);
-        b.set(count, left);
+        b.decrease(count, 1);
         b.compare(Cmp::Ne, count, 0)
     });
 }

@@ -1,6 +1,6 @@
 //! Batches and text: decimal and hexadecimal digits.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use dashu_int::UBig;
 
@@ -26,11 +26,7 @@ impl Batch<'static> {
     /// [`Error::NotReduced`] the first number that does not fit in `bits`; [`Error::ZeroBits`];
     /// [`Error::OutOfMemory`].
     pub fn from_dec<R: AsRef<str>>(bits: usize, rows: &[R]) -> Result<Self> {
-        Self::from_rows(bits, rows, |lane, row| {
-            let text = digits(lane, row.as_ref(), 10)?;
-            let number = UBig::from_str_radix(text, 10).map_err(|_| Error::NotANumber { lane, radix: 10 })?;
-            Ok(number.to_le_bytes().chunks(4).map(super::word).collect::<Vec<_>>())
-        })
+        Self::from_rows(bits, rows, |lane, row| limbs(lane, row.as_ref(), 10))
     }
 
     /// One lane of `bits` bits for each hexadecimal number, with or without `0x`.
@@ -40,9 +36,7 @@ impl Batch<'static> {
     pub fn from_hex<R: AsRef<str>>(bits: usize, rows: &[R]) -> Result<Self> {
         Self::from_rows(bits, rows, |lane, row| {
             let row = row.as_ref();
-            let text = digits(lane, row.strip_prefix("0x").or(row.strip_prefix("0X")).unwrap_or(row), 16)?;
-            let limb = |digits: &[u8]| digits.iter().fold(0, |limb, digit| limb << 4 | nibble(*digit));
-            Ok(text.as_bytes().rchunks(8).map(limb).collect::<Vec<_>>())
+            limbs(lane, row.strip_prefix("0x").or(row.strip_prefix("0X")).unwrap_or(row), 16)
         })
     }
 }
@@ -96,33 +90,23 @@ impl fmt::Debug for Batch<'_> {
     }
 }
 
-/// The digits of a number, at least one, and nothing else.
-fn digits(lane: usize, text: &str, radix: u32) -> Result<&str> {
+/// The limbs of a row's number: digits, at least one, and nothing else.
+fn limbs(lane: usize, text: &str, radix: u32) -> Result<Vec<u32>> {
     let valid = !text.is_empty() && text.chars().all(|c| c.is_digit(radix));
-    if valid { Ok(text) } else { Err(Error::NotANumber { lane, radix }) }
+    let number = valid.then(|| UBig::from_str_radix(text, radix).ok()).flatten();
+    let number = number.ok_or(Error::NotANumber { lane, radix })?;
+    Ok(number.to_le_bytes().chunks(4).map(super::word).collect())
 }
 
-/// The value of a hexadecimal digit.
-const fn nibble(digit: u8) -> u32 {
-    (match digit {
-        b'0'..=b'9' => digit - b'0',
-        _ => (digit | 0x20) - b'a' + 10,
-    }) as u32
+fn number(limbs: &[u32]) -> UBig {
+    let bytes: Vec<u8> = limbs.iter().flat_map(|limb| limb.to_le_bytes()).collect();
+    UBig::from_le_bytes(&bytes)
 }
 
 fn decimal(limbs: &[u32]) -> String {
-    let bytes: Vec<u8> = limbs.iter().flat_map(|limb| limb.to_le_bytes()).collect();
-    UBig::from_le_bytes(&bytes).to_string()
+    number(limbs).to_string()
 }
 
 fn hexadecimal(limbs: &[u32]) -> String {
-    let Some(top) = limbs.iter().rposition(|limb| *limb != 0) else {
-        return "0".into();
-    };
-    let mut text = format!("{:x}", limbs[top]);
-    for limb in limbs[..top].iter().rev() {
-        // Writing to a String does not fail.
-        let _ = write!(text, "{limb:08x}");
-    }
-    text
+    format!("{:x}", number(limbs))
 }

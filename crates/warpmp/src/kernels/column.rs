@@ -215,18 +215,14 @@ fn run_carries(b: &mut Builder, up: &Up, [[v0, u0, t0], [v1, u1, t1]]: [Sum; 2])
         let some = b.compare(Cmp::Ne, both, 0);
         b.vote(Vote::Any, some)
     };
-    let some = any(b);
-    b.if_(some, |b| {
-        b.do_while(|b| {
-            let arrived = up.shift(b, carries);
-            for i in 0..2 {
-                let mut chain = b.chain();
-                chain.add_into(words[i], words[i], arrived[i]);
-                let carry = chain.carry();
-                b.set(carries[i], carry);
-            }
-            any(b)
-        });
+    b.while_(any, |b| {
+        let arrived = up.shift(b, carries);
+        for i in 0..2 {
+            let mut chain = b.chain();
+            chain.add_into(words[i], words[i], arrived[i]);
+            let carry = chain.carry();
+            b.set(carries[i], carry);
+        }
     });
     words
 }

@@ -142,9 +142,7 @@ impl MulThread {
         }
         [row_a, row_b]
     }
-}
 
-impl MulThread {
     fn kernel(&self, entry: &Entry) -> Kernel {
         let (mut b, ports) = entry.open(&self.name(), self.glue, &["a", "b", "c"], false);
         b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });

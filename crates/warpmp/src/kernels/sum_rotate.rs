@@ -88,20 +88,16 @@ fn sum_rotate(b: &mut Builder, place: Place, [a, b_word]: [R32; 2]) -> [R32; 2] 
         u = end_add(chain, t);
     }
     let (carry, high) = (b.copy(u), b.copy(v));
-    let any_carry = |b: &mut Builder, carry: R32| {
+    let any_carry = |b: &mut Builder| {
         let some = b.compare(Cmp::Ne, carry, 0);
         b.vote(Vote::Any, some)
     };
-    let some = any_carry(b, carry);
-    b.if_(some, |b| {
-        b.do_while(|b| {
-            let from_below = b.shuffle(Shuffle::Idx, carry, left, w);
-            let mut chain = b.chain();
-            chain.add_into(high, high, from_below);
-            let out = chain.carry();
-            b.set(carry, out);
-            any_carry(b, carry)
-        });
+    b.while_(any_carry, |b| {
+        let from_below = b.shuffle(Shuffle::Idx, carry, left, w);
+        let mut chain = b.chain();
+        chain.add_into(high, high, from_below);
+        let out = chain.carry();
+        b.set(carry, out);
     });
     [c, high]
 }

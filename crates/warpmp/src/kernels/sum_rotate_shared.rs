@@ -102,19 +102,17 @@ fn sum_rotate(b: &mut Builder, place: Place, threads: u32, [x, y]: [R32; 2]) -> 
 
 /// The loop `while any(u)`: `v` when nothing carries any more.
 fn run_carries(b: &mut Builder, from_below: Slots, u: R32, v: R32) -> R32 {
-    let some = b.compare(Cmp::Ne, u, 0);
-    let some = b.vote(Vote::Any, some);
-    b.if_(some, |b| {
-        b.do_while(|b| {
-            b.warp_barrier();
-            let [arrived, _] = from_below.exchange(b, 0, [u, u]);
-            let mut chain = b.chain();
-            chain.add_into(v, v, arrived);
-            let carry = chain.carry();
-            b.set(u, carry);
-            let some = b.compare(Cmp::Ne, u, 0);
-            b.vote(Vote::Any, some)
-        });
+    let more = |b: &mut Builder| {
+        let some = b.compare(Cmp::Ne, u, 0);
+        b.vote(Vote::Any, some)
+    };
+    b.while_(more, |b| {
+        b.warp_barrier();
+        let [arrived, _] = from_below.exchange(b, 0, [u, u]);
+        let mut chain = b.chain();
+        chain.add_into(v, v, arrived);
+        let carry = chain.carry();
+        b.set(u, carry);
     });
     v
 }

@@ -213,7 +213,6 @@ fn family(text: &str) -> Result<Family, String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 mod tests {
     use super::*;
 

@@ -52,9 +52,7 @@ pub(crate) fn run(args: &BatchGcd) -> Result<()> {
     let output = if is_object_alone { None } else { Some(Output::open(args.output.as_deref(), &inputs)?) };
     let on_stdout = output.as_ref().is_some_and(Output::is_stdout);
     let mut progress = Progress::new(Some(STEPS), "product tree", args.summary.quiet);
-    if output.as_ref().is_some_and(Output::is_terminal) {
-        progress.hide();
-    }
+    progress.hide_if(output.as_ref().is_some_and(Output::is_terminal));
     let moduli = Moduli::read(args)?;
     let bits = moduli.numbers.iter().map(BigUint::bits).max().unwrap_or(0);
     let trees = Trees { lanes: moduli.numbers.len() as u64, bits, passes: TREE_PASSES };
@@ -86,5 +84,5 @@ pub(crate) fn run(args: &BatchGcd) -> Result<()> {
     interrupt::check()?;
     report.findings = lines.finish()?;
     report.finish(start.elapsed());
-    console::summary(args.summary, on_stdout, &report.json(), &report.text())
+    console::summary(args.summary, on_stdout, &report, &report.text())
 }

@@ -104,9 +104,8 @@ impl Lines {
 
     /// Completes the output: only now does a file appear. Gives the findings for the object.
     pub(super) fn finish(self) -> Result<Option<Vec<Entry>>> {
-        if let Some(mut output) = self.output {
-            output.write_all(self.text.as_bytes())?;
-            output.finish()?;
+        if let Some(output) = self.output {
+            output.write(self.text.as_bytes())?;
         }
         Ok(self.findings)
     }
@@ -171,11 +170,6 @@ impl Report {
     pub(super) fn finish(&mut self, total: Duration) {
         self.total_seconds = total.as_secs_f64();
         self.lanes_per_second = self.lanes as f64 / self.total_seconds.max(1e-9);
-    }
-
-    /// One object on one line.
-    pub(super) fn json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
     }
 
     /// Two lines for people.

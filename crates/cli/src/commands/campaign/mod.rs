@@ -44,9 +44,7 @@ pub(super) fn run(command: &CampaignCommand) -> Result<()> {
 
 fn report(args: &Report) -> Result<()> {
     let page = page::page(&gather(&args.folder)?, None);
-    let mut output = Output::to(&args.output)?;
-    output.write_all(page.as_bytes())?;
-    output.finish()
+    Output::to(&args.output)?.write(page.as_bytes())
 }
 
 /// The facts of a directory.

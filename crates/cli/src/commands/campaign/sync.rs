@@ -47,13 +47,12 @@ pub(super) fn run(args: &args::Sync) -> Result<()> {
     for file in &not_trusted {
         console::note(&format!("note: {file}; it is not copied"));
     }
-    let text = if args.object.json {
+    if args.object.json {
         let object = json!({"copied": copied, "known": known, "not_trusted": not_trusted, "disputed": disputed});
-        format!("{object}\n")
+        console::report_object(&object)?;
     } else {
-        format!("{copied} certificate{} copied, {known} were there\n", plural(copied))
-    };
-    console::report(&text)?;
+        console::report(&format!("{copied} certificate{} copied, {known} were there\n", plural(copied)))?;
+    }
     match &disputed[..] {
         [] => Ok(()),
         [first, more @ ..] => {

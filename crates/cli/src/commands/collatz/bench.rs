@@ -49,6 +49,20 @@ struct Times {
     before: f64,
 }
 
+impl Times {
+    /// Times the runs, after `before` seconds of tables and a sample.
+    fn of(before: f64, runs: u32, progress: &Progress, mut run: impl FnMut() -> Result<()>) -> Result<Self> {
+        let mut times = Self { runs: Vec::new(), before };
+        for number in 1..=u64::from(runs) {
+            progress.part(number, &format!("run {number} of {runs}"));
+            let begin = Instant::now();
+            run()?;
+            times.runs.push(begin.elapsed().as_secs_f64());
+        }
+        Ok(times)
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
     console::check_stdout()?;
@@ -97,7 +111,7 @@ pub(crate) fn run(args: &BenchCollatz) -> Result<()> {
     let rate = window.count() as f64 / median.max(1e-9);
     let scheme = if let Subject::Scheme(scheme) = &subject { Some(scheme) } else { None };
     if args.object.json {
-        return super::print_json(&json!({
+        return console::report_object(&json!({
             "op": "bench collatz", "operation": args.operation.name(), "scheme": scheme,
             "from": window.from().to_string(), "count": window.count().to_string(), "device": device,
             "before_seconds": times.before, "seconds": seconds, "median_seconds": median, "numbers_per_second": rate,
@@ -213,27 +227,18 @@ fn records_of(
     let known: Vec<_> = records::known(kind).into_iter().filter(|record| record.start < window.end()).collect();
     let before: Vec<_> = known.iter().filter(|record| record.start < window.from()).cloned().collect();
     let range = window.from()..window.end();
-    let mut times = Times { runs: Vec::new(), before: 0.0 };
-    // The first one loads the modules.
-    for run in 0..=args.runs {
-        let begin = Instant::now();
+    let search = || {
         let found = if gpus.is_empty() {
             records::search(kind, range.end, control)?
         } else {
             records::go_on(gpus, kind, range.clone(), before.clone(), control)?
         };
-        let seconds = begin.elapsed().as_secs_f64();
-        if let Some(start) = records::difference(&found, &known) {
-            return Err(CollatzFailure::OtherRecords { start }.into());
-        }
-        if run == 0 {
-            times.before = seconds;
-        } else {
-            times.runs.push(seconds);
-        }
-        progress.part(u64::from(run) + 1, &format!("run {} of {}", (run + 1).min(args.runs), args.runs));
-    }
-    Ok(times)
+        records::difference(&found, &known).map_or(Ok(()), |start| Err(CollatzFailure::OtherRecords { start }.into()))
+    };
+    // The first search loads the modules.
+    let begin = Instant::now();
+    search()?;
+    Times::of(begin.elapsed().as_secs_f64(), args.runs, progress, search)
 }
 
 /// Seconds of each run, after a sample has been checked.
@@ -246,33 +251,23 @@ fn runs(
     progress: &Progress,
 ) -> Result<Times> {
     let sample = Window::new(window.from(), SAMPLE.min(window.count()))?;
-    let mut times = Times { runs: Vec::new(), before: 0.0 };
     let begin = Instant::now();
     let Subject::Scheme(scheme) = subject else {
         most_delays(window.count())?;
         let mut delays = vec![0; window.count() as usize];
         engine.delays(window.from(), &mut delays, control)?;
         check_delays(window.from(), &delays)?;
-        times.before = begin.elapsed().as_secs_f64();
-        for run in 1..=u64::from(args.runs) {
-            progress.part(run, &format!("run {run} of {}", args.runs));
-            let begin = Instant::now();
-            engine.delays(window.from(), &mut delays, control)?;
-            times.runs.push(begin.elapsed().as_secs_f64());
-        }
-        return Ok(times);
+        return Times::of(begin.elapsed().as_secs_f64(), args.runs, progress, || {
+            Ok(engine.delays(window.from(), &mut delays, control)?)
+        });
     };
     let found = Figures::from(&scheme.run(engine, &sample, control)?);
     let expected = Figures::from(&scheme.recompute(&sample, control)?);
     if found != expected {
         return Err(CollatzFailure::WrongSample { from: sample.from(), count: sample.count() }.into());
     }
-    times.before = begin.elapsed().as_secs_f64();
-    for run in 1..=u64::from(args.runs) {
-        progress.part(run, &format!("run {run} of {}", args.runs));
-        let begin = Instant::now();
+    Times::of(begin.elapsed().as_secs_f64(), args.runs, progress, || {
         scheme.run(engine, window, control)?;
-        times.runs.push(begin.elapsed().as_secs_f64());
-    }
-    Ok(times)
+        Ok(())
+    })
 }

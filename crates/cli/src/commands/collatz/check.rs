@@ -41,7 +41,7 @@ pub(super) fn run(args: &Check) -> Result<()> {
     let sampled = contents.done.len() - recomputed;
     let not_claimed = contents.done.iter().collect::<Sums>().not_seen;
     if args.json {
-        super::print_json(&json!({
+        console::report_object(&json!({
             "certificates": contents.done.len(), "recomputed_whole": recomputed, "wrong": wrong,
             "figures_not_checked": sampled, "highest_not_claimed": not_claimed,
             "missing": missing.to_string(), "complete": missing == 0,

@@ -46,9 +46,7 @@ pub(super) fn run(args: &Delay) -> Result<()> {
     let total = u64::try_from(window.count()).unwrap_or(u64::MAX);
     let mut progress = Progress::new(Some(total), "numbers", args.quiet);
     progress.phase(engines::PREPARING);
-    if matches!(&target, Target::Csv(output) if output.is_terminal()) {
-        progress.hide();
-    }
+    progress.hide_if(matches!(&target, Target::Csv(output) if output.is_terminal()));
     let chunk = if gpu && !matches!(target, Target::Csv(_)) { GPU_CHUNK } else { CHUNK };
     let begin = Instant::now();
     let control = [Control::default()];
@@ -71,7 +69,7 @@ pub(super) fn run(args: &Delay) -> Result<()> {
     match target {
         Target::Csv(output) | Target::Npy(output) => output.finish()?,
         Target::Max(delay, start) if args.json => {
-            super::print_json(&json!({
+            console::report_object(&json!({
                 "op": "collatz delay", "from": window.from().to_string(), "count": window.count().to_string(),
                 "start": start.to_string(), "delay": delay, "device": engine.name(), "seconds": seconds,
                 "numbers_per_second": rate,

@@ -13,28 +13,14 @@ mod range;
 mod records;
 mod status;
 mod trace;
-mod verify;
+pub(crate) mod verify;
 mod watch;
 
 use std::path::Path;
 
-use crate::{
-    args::{DeviceArgs, ObjectArgs, SharingArgs, SummaryArgs},
-    console,
-    error::Result,
-};
+use crate::{args::ObjectArgs, error::Result};
 use args::CollatzCommand;
 pub(crate) use error::CollatzFailure;
-
-/// Says how a range would be verified.
-pub(crate) fn explain(args: &args::Verify) -> Result<()> {
-    verify::explain(args)
-}
-
-/// Goes on with the campaign of a directory.
-pub(crate) fn resume(folder: &Path, device: DeviceArgs, sharing: SharingArgs, summary: SummaryArgs) -> Result<()> {
-    verify::resume(folder, device, sharing, summary)
-}
 
 /// Tells how far the campaign of a directory is.
 pub(crate) fn status(folder: &Path, object: ObjectArgs) -> Result<()> {
@@ -51,9 +37,4 @@ pub(crate) fn run(command: &CollatzCommand) -> Result<()> {
         CollatzCommand::Records(args) => records::run(args),
         CollatzCommand::Trace(args) => trace::run(args),
     }
-}
-
-/// Prints one JSON object on one line of standard output: the last output of a command.
-fn print_json(object: &serde_json::Value) -> Result<()> {
-    console::report(&format!("{object}\n"))
 }

@@ -44,15 +44,12 @@ pub(super) fn run(args: &Records) -> Result<()> {
     if args.object.json {
         let rows: Vec<_> =
             found.iter().map(|r| json!({"n": r.start.to_string(), kind.figure(): r.figure.to_string()})).collect();
-        super::print_json(
+        console::report_object(
             &json!({"below": below.to_string(), "records": rows, "known": known.len(), "same": difference.is_none()}),
         )?;
     } else {
         match output {
-            Some(mut output) => {
-                output.write_all(csv.as_bytes())?;
-                output.finish()?;
-            }
+            Some(output) => output.write(csv.as_bytes())?,
             None => console::report(&csv)?,
         }
         if !args.progress.quiet {

@@ -17,9 +17,7 @@ pub(super) fn run(args: &Status) -> Result<()> {
     let contents = campaign.contents()?;
     if let Some(file) = &args.plot {
         let svg = draw::campaign(&campaign, &contents).svg()?;
-        let mut output = Output::to(file)?;
-        output.write_all(svg.as_bytes())?;
-        output.finish()?;
+        Output::to(file)?.write(svg.as_bytes())?;
     }
     if args.object.json {
         print_json(&campaign, &contents)?;
@@ -84,7 +82,7 @@ fn print_json(campaign: &Campaign, contents: &Contents) -> Result<()> {
         .iter()
         .map(|(path, damage)| json!({"file": path.display().to_string(), "reason": damage.to_string()}))
         .collect();
-    super::print_json(&json!({
+    console::report_object(&json!({
         "range": specification.whole(), "scheme": specification.scheme, "extensions": specification.extensions,
         "windows": specification.windows().to_string(), "windows_done": contents.done.len(),
         "covered": specification.covered(&contents.done).to_string(), "gaps": specification.gaps(&contents.done),

@@ -30,13 +30,12 @@ pub(super) fn run(args: &Trace) -> Result<()> {
         return Err(error);
     }
     let trace = traced?;
-    if let Some(mut output) = plot {
-        output.write_all(draw::trajectory(&trace, &drawn).svg()?.as_bytes())?;
-        output.finish()?;
+    if let Some(output) = plot {
+        output.write(draw::trajectory(&trace, &drawn).svg()?.as_bytes())?;
     }
     let highest = trace.highest.to_string();
     if args.json {
-        return super::print_json(&json!({
+        return console::report_object(&json!({
             "start": trace.start.to_string(), "delay": trace.delay(), "odd_steps": trace.odd_steps,
             "even_steps": trace.even_steps, "glide": trace.glide, "highest": highest, "beyond_128_bits": trace.wide,
         }));

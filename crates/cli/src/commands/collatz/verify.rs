@@ -99,7 +99,7 @@ fn enter(
 }
 
 /// Goes on with the campaign of a directory.
-pub(super) fn resume(folder: &Path, device: DeviceArgs, sharing: SharingArgs, summary: SummaryArgs) -> Result<()> {
+pub(crate) fn resume(folder: &Path, device: DeviceArgs, sharing: SharingArgs, summary: SummaryArgs) -> Result<()> {
     run(&Verify {
         range: CampaignRange::default(),
         output: Some(folder.to_owned()),
@@ -118,7 +118,7 @@ pub(super) fn resume(folder: &Path, device: DeviceArgs, sharing: SharingArgs, su
 }
 
 /// Says how the range would be verified, without doing it.
-pub(super) fn explain(args: &Verify) -> Result<()> {
+pub(crate) fn explain(args: &Verify) -> Result<()> {
     args.check()?;
     let engines = engines::open(args.device.selector, args.tables.cache.as_deref(), args.summary.hides_notes())?;
     let specification = request(args)?.specification(args.output.as_deref(), &engines)?;
@@ -216,7 +216,7 @@ fn report(
         if matches!(specification.scheme, Scheme::Alpha(_)) {
             object["alpha"] = all.checksum.into();
         }
-        return super::print_json(&object);
+        return console::report_object(&object);
     }
     if matches!(specification.scheme, Scheme::Alpha(_)) {
         console::print(&format!("alpha    {}\n", all.checksum))?;

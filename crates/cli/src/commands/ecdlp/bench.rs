@@ -81,7 +81,7 @@ pub(crate) fn run(args: &BenchEcdlp) -> Result<()> {
             "seconds": runs.iter().map(|run| run.0).collect::<Vec<_>>(), "steps": steps, "steps_per_second": rate,
             "expected_steps": expected, "wide_product_fraction": fraction,
         });
-        return console::report(&format!("{object}\n"));
+        return console::report_object(&object);
     }
     let (place, of) = match engine {
         Engine::Device(_) => (

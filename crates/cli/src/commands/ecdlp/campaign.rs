@@ -112,7 +112,7 @@ fn report(args: &Solve, opened: &Opened, workers: &[Worker], outcome: &Outcome, 
     let object = json!({
         "op": "ecdlp solve", "curve": status.problem.name, "k": k, "steps": now.steps, "steps_of_all": status.steps,
         "expected_steps": status.expected, "distinguished_points": now.points, "distinguished_points_of_all": status.points,
-        "meetings": super::meetings_json(status.meetings), "walks": workers.iter().map(|it| it.plan.layout.walks()).sum::<u64>(),
+        "meetings": status.meetings, "walks": workers.iter().map(|it| it.plan.layout.walks()).sum::<u64>(),
         "distinguished_bits": opened.settings().distinguished_bits, "branch_bits": opened.settings().branch_bits,
         "devices": devices, "seconds": seconds, "steps_per_second": rate,
     });
@@ -131,5 +131,5 @@ fn report(args: &Solve, opened: &Opened, workers: &[Worker], outcome: &Outcome, 
     if let (Some(k), false) = (k, args.summary.json) {
         console::print(&format!("{k}\n"))?;
     }
-    console::summary(args.summary, !args.summary.json, &object.to_string(), &text)
+    console::summary(args.summary, !args.summary.json, &object, &text)
 }

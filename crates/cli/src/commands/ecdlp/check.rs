@@ -26,7 +26,7 @@ pub(super) fn run(args: &Check) -> Result<()> {
         let torn: Vec<_> =
             torn.iter().map(|(path, bytes)| json!({"file": path.display().to_string(), "bytes": bytes})).collect();
         let object = json!({"points": points, "replayed": sampled, "steps": rounds, "torn": torn, "wrong": texts});
-        console::report(&format!("{object}\n"))?;
+        console::report_object(&object)?;
     } else {
         console::report(&format!(
             "{points} points; {sampled} walks made again, {rounds} steps; {} wrong\n",

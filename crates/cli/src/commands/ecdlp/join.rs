@@ -27,5 +27,5 @@ pub(super) fn run(args: &Join) -> Result<()> {
             console::report(&format!("{from}: {copied} sessions copied, with {points} points; {known} were there\n"))?;
         }
     }
-    if args.object.json { console::report(&format!("{}\n", json!(objects))) } else { Ok(()) }
+    if args.object.json { console::report_object(&objects) } else { Ok(()) }
 }

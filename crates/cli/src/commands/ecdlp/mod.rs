@@ -14,7 +14,6 @@ mod status;
 
 use std::{fs, path::Path};
 
-use serde_json::{Value, json};
 use warpmp::Selector;
 use warpmp_curves::{
     Problem,
@@ -149,15 +148,7 @@ fn look(folder: &str) -> Result<Folder> {
     })
 }
 
-/// Meetings that told nothing, for programs.
-fn meetings_json(meetings: Meetings) -> Value {
-    json!({
-        "useless": meetings.useless, "repeated": meetings.repeated, "coincidences": meetings.coincidences,
-        "wrong": meetings.wrong,
-    })
-}
-
-/// The same for people.
+/// Meetings that told nothing, for people.
 fn meetings_text(meetings: Meetings) -> String {
     let Meetings { useless, repeated, coincidences, wrong } = meetings;
     format!(

@@ -64,5 +64,5 @@ pub(super) fn run(args: &Solve) -> Result<()> {
     if !args.summary.json {
         console::print(&format!("{k}\n"))?;
     }
-    console::summary(args.summary, !args.summary.json, &object.to_string(), &text)
+    console::summary(args.summary, !args.summary.json, &object, &text)
 }

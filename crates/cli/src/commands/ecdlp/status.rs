@@ -1,9 +1,9 @@
 //! `warpmp ecdlp status`: how far a campaign is, and how long it may take.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use warpmp_curves::campaign::{self, Status};
 
-use super::{args, draw, look, meetings_json, meetings_text, part};
+use super::{args, draw, look, meetings_text, part};
 use crate::{
     console,
     error::{Result, plural},
@@ -20,15 +20,12 @@ pub(super) fn run(args: &args::Status) -> Result<()> {
     let status = campaign::status(&campaign)?;
     if let Some(file) = &args.plot {
         let svg = draw::campaign(&status).svg()?;
-        let mut output = Output::to(file)?;
-        output.write_all(svg.as_bytes())?;
-        output.finish()?;
+        Output::to(file)?.write(svg.as_bytes())?;
     }
-    let text = if args.object.json { as_json(&status) } else { for_people(&status) };
-    console::report(&text)
+    if args.object.json { console::report_object(&object(&status)) } else { console::report(&for_people(&status)) }
 }
 
-fn as_json(status: &Status) -> String {
+fn object(status: &Status) -> Value {
     let estimate = status.estimate();
     let sessions: Vec<_> = status
         .sessions
@@ -50,15 +47,14 @@ fn as_json(status: &Status) -> String {
         .iter()
         .map(|(path, damage)| json!({"file": path.display().to_string(), "reason": damage.to_string()}))
         .collect();
-    let object = json!({
+    json!({
         "curve": status.problem.name, "bits": status.problem.group.p.bits(), "solved": status.solution,
         "steps": status.steps, "points": status.points, "work": status.work, "expected_steps": status.expected,
         "share": status.share(), "seconds": status.seconds, "steps_per_second": status.rate(),
         "left_steps": estimate.mean() * status.expected, "left_card_days": days(status, estimate.mean()), "left": left,
-        "meetings": meetings_json(status.meetings), "saved_walks_files": status.saved, "sessions": sessions,
+        "meetings": status.meetings, "saved_walks_files": status.saved, "sessions": sessions,
         "not_trusted": damaged,
-    });
-    format!("{object}\n")
+    })
 }
 
 /// Days of one engine; none before it has made a step.

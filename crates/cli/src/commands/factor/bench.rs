@@ -91,7 +91,7 @@ pub(crate) fn run(args: &BenchEcm) -> Result<()> {
             "curves_per_second": rate, "wide_product_fractions": fractions,
             "seconds_to_factor": expected.iter().map(|(digits, seconds)| json!({"digits": digits, "seconds": seconds})).collect::<Vec<_>>(),
         });
-        return console::report(&format!("{object}\n"));
+        return console::report_object(&object);
     }
     let part = |fraction: Option<f64>| {
         fraction.map_or_else(String::new, |part| format!(", {part:.3} of the multipliers' limit"))

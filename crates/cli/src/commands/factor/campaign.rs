@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use num_bigint::BigUint;
-use serde_json::json;
+use serde_json::{Value, json};
 use warpmp::Selector;
 use warpmp_numtheory::factor::{
     Bounds, Effort, Engine, Job, Sigma, Verdict,
@@ -205,7 +205,7 @@ pub(crate) fn status(folder: &Path, json: bool) -> Result<()> {
     let status = Status::new(specification, &contents, &looking(json))?;
     let effort = status.effort(specification);
     if json {
-        return console::report(&(object(specification, &status) + "\n"));
+        return console::report_object(&object(specification, &status));
     }
     let complete = status.known.numbers.iter().filter(|it| it.is_complete()).count();
     let (curves, done) = (specification.curves(), effort.curves());
@@ -235,7 +235,7 @@ pub(crate) fn status(folder: &Path, json: bool) -> Result<()> {
     console::report(&(lines.join("\n") + "\n"))
 }
 
-fn object(specification: &Specification, status: &Status) -> String {
+fn object(specification: &Specification, status: &Status) -> Value {
     let mut numbers = status.known.numbers.iter().map(report::object).collect::<Vec<_>>();
     for number in &mut numbers {
         // Certificates count the attempts of a unit, not those on an integer.
@@ -244,7 +244,7 @@ fn object(specification: &Specification, status: &Status) -> String {
     let expected = DIGITS.map(|digits| json!({ "digits": digits, "curves": Status::expected(specification, digits) }));
     let longest = status.known.numbers.iter().flat_map(|it| &it.composites).map(digits_of).max();
     let effort = status.effort(specification);
-    let object = json!({
+    json!({
         "op": "ecm", "integers": numbers.len(), "complete": status.known.numbers.iter().filter(|it| it.is_complete()).count(),
         "curves": specification.curves(), "curves_done": effort.curves(), "units": status.units[1],
         "units_done": status.units[0], "sigma": specification.sigma().map(|it| it.to_string()),
@@ -252,6 +252,5 @@ fn object(specification: &Specification, status: &Status) -> String {
         "disputed": status.disputed, "attempts": status.attempts, "slips": status.slips, "level": effort.level(), "expected": expected,
         "seconds": status.seconds, "seconds_left": status.seconds_left(), "numbers": numbers,
         "longest_composite_digits": longest,
-    });
-    object.to_string()
+    })
 }

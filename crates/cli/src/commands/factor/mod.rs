@@ -216,9 +216,7 @@ fn run(
     let mut output = if object_alone { None } else { Some(Output::open(args.output.as_deref(), &inputs)?) };
     let mut saves = Saves::open(args.save.as_deref(), false)?;
     let mut progress = Progress::new(Some(STEPS), "attempts", args.summary.quiet);
-    if output.as_ref().is_some_and(Output::is_terminal) {
-        progress.hide();
-    }
+    progress.hide_if(output.as_ref().is_some_and(Output::is_terminal));
     let mut finds = Finds::new(args.summary.hides_notes());
     // A search whose save lines cannot be written ends, so that no hours of work are lost.
     let (until, mut failed) = (Until::new(&progress), Ok(()));
@@ -253,7 +251,7 @@ fn run(
     if let Some(output) = output {
         output.finish()?;
     }
-    console::summary(args.summary, on_stdout, &report.json(), &report.text())?;
+    console::summary(args.summary, on_stdout, &report.object(), &report.text())?;
     failed?;
     if outcome.stopped {
         return Err(Error::Interrupted);

@@ -128,13 +128,12 @@ impl<'n> Report<'n> {
         lines(self.numbers)
     }
 
-    pub(super) fn json(&self) -> String {
+    pub(super) fn object(&self) -> Value {
         let numbers: Vec<Value> = self.numbers.iter().map(object).collect();
-        let object = json!({
+        json!({
             "op": self.op, "integers": self.numbers.len(), "complete": self.complete(), "attempts": self.attempts(),
             "slips": self.slips(), "numbers": numbers, "total_seconds": self.seconds,
-        });
-        object.to_string()
+        })
     }
 
     pub(super) fn text(&self) -> String {

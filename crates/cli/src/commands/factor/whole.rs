@@ -34,9 +34,7 @@ pub(crate) fn run(args: &Factor) -> Result<()> {
     let inputs: Vec<&OsStr> = args.inputs.iter().chain(&args.expect).map(OsString::as_os_str).collect();
     let mut output = if object_alone { None } else { Some(Output::open(args.output.as_deref(), &inputs)?) };
     let mut progress = Progress::new(Some(super::STEPS), "attempts", args.summary.quiet);
-    if output.as_ref().is_some_and(Output::is_terminal) {
-        progress.hide();
-    }
+    progress.hide_if(output.as_ref().is_some_and(Output::is_terminal));
     let depth = Depth { digits: args.digits, seed: args.seed.unwrap_or_else(any_seed) };
     let curves = Level::of_digits(args.digits).map_or(u64::MAX, |level| level.curves);
     let curves = curves.saturating_mul(numbers.len() as u64);
@@ -118,7 +116,7 @@ fn text(numbers: &[Factors], seconds: f64) -> String {
     )
 }
 
-fn object(numbers: &[Factors], seconds: f64) -> String {
+fn object(numbers: &[Factors], seconds: f64) -> Value {
     let prime = |it: &Prime| {
         let mut object = json!({ "prime": it.prime.to_string(), "method": null });
         match &it.origin {
@@ -149,13 +147,12 @@ fn object(numbers: &[Factors], seconds: f64) -> String {
             "attempts": it.attempts,
         })
     };
-    let object = json!({
+    json!({
         "op": "factor", "integers": numbers.len(), "complete": complete(numbers),
         "attempts": numbers.iter().map(|it| it.attempts).sum::<u64>(),
         "slips": numbers.iter().map(|it| it.slips).sum::<u64>(),
         "numbers": numbers.iter().map(number).collect::<Vec<Value>>(), "total_seconds": seconds,
-    });
-    object.to_string()
+    })
 }
 
 /// The lines of a file with factorisations, without comments.

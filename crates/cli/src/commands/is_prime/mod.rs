@@ -47,9 +47,7 @@ pub(crate) fn run(args: &IsPrime) -> Result<()> {
     let output = Output::open(args.output.as_deref(), &[args.file.as_os_str()])?;
     let on_stdout = output.is_stdout();
     let mut progress = Progress::new(reader.total_bytes(), "integers", args.summary.quiet);
-    if output.is_terminal() {
-        progress.hide();
-    }
+    progress.hide_if(output.is_terminal());
     let mut verdicts = Verdicts {
         printer: Printer::new(output, format, args.print, args.hex)?,
         progress: &progress,
@@ -73,7 +71,7 @@ pub(crate) fn run(args: &IsPrime) -> Result<()> {
     tally.end(&session.engine().name, &tester, args.bases.is_none(), start.elapsed());
     engine::tell_left_out(&session);
     tally.reason = reason;
-    console::summary(args.summary, on_stdout, &tally.json(), &tally.text())
+    console::summary(args.summary, on_stdout, &tally, &tally.text())
 }
 
 /// Where verdicts go.

@@ -62,11 +62,6 @@ impl Tally {
         self.base_2_tests_per_second = rate(self.base_2_tests, self.base_2_seconds);
     }
 
-    /// One object on one line.
-    pub(super) fn json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
-    }
-
     /// Three lines for people. Zero and one are neither prime nor composite; they count as not prime.
     pub(super) fn text(&self) -> String {
         let Self { lanes, bits, primes, composites, candidates, strong_tests, base_2_tests, device, checked, .. } =

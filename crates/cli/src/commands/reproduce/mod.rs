@@ -5,7 +5,6 @@
 //! ```text
 //! text.rs     a table for people: times and counts;  forms_text.rs, rates_text.rs: forms of an operation, rates
 //! draw.rs     a table as a chart;  forms_draw.rs: forms of an operation
-//! record.rs   a line as a flat record, for JSON and CSV
 //! ```
 
 mod draw;
@@ -13,7 +12,6 @@ mod error;
 mod forms_draw;
 mod forms_text;
 mod rates_text;
-mod record;
 mod text;
 
 use std::{
@@ -32,7 +30,6 @@ use warpmp_papers::{
 };
 
 pub(crate) use self::error::ReproduceError;
-use self::record::{Record, Table};
 use crate::{
     args::Reproduce,
     console, engine,
@@ -46,7 +43,7 @@ use crate::{
 /// All tables, for `--json`.
 #[derive(Debug, Serialize)]
 struct Object<'a> {
-    tables: Vec<Table<'a>>,
+    tables: &'a [Outcome],
 }
 
 /// Runs the command.
@@ -73,8 +70,7 @@ pub(crate) fn run(args: &Reproduce) -> Result<()> {
     }
     outputs.finish(&outcomes)?;
     if args.report.json {
-        let object = Object { tables: outcomes.iter().map(Table::from).collect() };
-        console::print(&(serde_json::to_string(&object).unwrap_or_default() + "\n"))?;
+        console::print_object(&Object { tables: &outcomes })?;
     }
     Ok(())
 }
@@ -175,19 +171,12 @@ impl Outputs {
     /// Draws the table into its file.
     fn plot(&mut self, outcome: &Outcome) -> Result<()> {
         let Some(place) = self.plots.iter().position(|(table, _)| *table == outcome.table) else { return Ok(()) };
-        let (_, mut output) = self.plots.swap_remove(place);
-        output.write_all(draw::svg(outcome)?.as_bytes())?;
-        output.finish()
+        let (_, output) = self.plots.swap_remove(place);
+        output.write(draw::svg(outcome)?.as_bytes())
     }
 
     fn finish(self, outcomes: &[Outcome]) -> Result<()> {
-        let Some(mut output) = self.csv else { return Ok(()) };
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        for line in outcomes.iter().flat_map(|outcome| &outcome.lines) {
-            writer.serialize(Record::from(line)).map_err(|error| output.error(error.into()))?;
-        }
-        let bytes = writer.into_inner().map_err(|error| output.error(error.into_error()))?;
-        output.write_all(&bytes)?;
-        output.finish()
+        let Some(output) = self.csv else { return Ok(()) };
+        output.write_csv(outcomes.iter().flat_map(|outcome| &outcome.lines))
     }
 }

@@ -208,16 +208,14 @@ impl Outputs {
             let kept = place.table.with_extension("json.bak");
             fs::copy(&place.table, &kept).map_err(|source| Error::write(&kept.to_string_lossy(), source))?;
         }
-        if let Some(mut output) = self.table.take() {
-            output.write_all(table.to_text().as_bytes())?;
-            output.finish()?;
+        if let Some(output) = self.table.take() {
+            output.write(table.to_text().as_bytes())?;
         }
         if let Some(output) = self.csv.take() {
             text::write_csv(timings, output)?;
         }
-        for (operation, mut output) in self.plots.drain(..) {
-            output.write_all(text::chart(operation, timings, &info.name).svg()?.as_bytes())?;
-            output.finish()?;
+        for (operation, output) in self.plots.drain(..) {
+            output.write(text::chart(operation, timings, &info.name).svg()?.as_bytes())?;
         }
         Ok(())
     }

@@ -100,16 +100,12 @@ struct Line<'t> {
 }
 
 /// Every measurement, in the order of measuring.
-pub(super) fn write_csv(timings: &[Timing], mut output: Output) -> Result<()> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    for Timing { operation, bits, lanes, algorithm, settings, seconds } in timings {
+pub(super) fn write_csv(timings: &[Timing], output: Output) -> Result<()> {
+    let lines = timings.iter().map(|Timing { operation, bits, lanes, algorithm, settings, seconds }| {
         let (operation, settings) = (operation.to_string(), words(settings));
-        let line = Line { operation, bits: *bits, lanes: *lanes, algorithm, settings, seconds: *seconds };
-        writer.serialize(line).map_err(|error| output.error(error.into()))?;
-    }
-    let bytes = writer.into_inner().map_err(|error| output.error(error.into_error()))?;
-    output.write_all(&bytes)?;
-    output.finish()
+        Line { operation, bits: *bits, lanes: *lanes, algorithm, settings, seconds: *seconds }
+    });
+    output.write_csv(lines)
 }
 
 /// Time against size: a line for each algorithm, with its best settings, for the largest batches.

@@ -56,8 +56,7 @@ impl Warp {
     }
 
     fn add_to_checksum(&self, b: &mut Builder, value: R64) {
-        let sum = b.add64(self.checksum, value);
-        b.set64(self.checksum, sum);
+        b.increase64(self.checksum, value);
     }
 
     /// A jump of a batch of the second queue: of 32, or of all there are.
@@ -126,8 +125,7 @@ impl Warp {
         let factor = b.add(factor, self.base);
         let factor = b.load_shared(Vector::V2, factor, 6 << bits);
         jump(b, &state.z, bits, Jump { power: factor[0], rest });
-        let tag = b.add(state.tag, factor[1]);
-        b.set(state.tag, tag);
+        b.increase(state.tag, factor[1]);
     }
 
     /// Reports the lanes that are over; puts those into the second queue whose next d steps no rule ends.
@@ -173,8 +171,7 @@ impl Warp {
             b.guarded(alive, true, |g| g.store_shared(&words, place, 0));
         }
         let count = b.popc(mask);
-        let second = b.add(self.second, count);
-        b.set(self.second, second);
+        b.increase(self.second, count);
         b.warp_barrier();
     }
 

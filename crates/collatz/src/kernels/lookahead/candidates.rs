@@ -51,8 +51,7 @@ impl Warp {
         let place = b.mad_lo(slot, 16, self.queues);
         b.guarded(leader, true, |g| g.store_shared(&value, place, layout.ring));
 
-        let next = b.add64(record, 16);
-        b.set64(record, next);
+        b.increase64(record, 16);
         let loaded = Self::record(b, record, 0);
         for (&old, &new) in ahead.record.iter().zip(&loaded) {
             b.set(old, new);
@@ -79,8 +78,7 @@ impl Warp {
                 let bit = b.bfind(left);
                 let candidate = b.or(tag, bit);
                 b.store_shared_half(candidate, place, layout.first);
-                let next = b.add(place, 2);
-                b.set(place, next);
+                b.increase(place, 2);
                 let mask = b.shl(1, bit);
                 let rest = b.xor(left, mask);
                 b.set(left, rest);
@@ -88,10 +86,8 @@ impl Warp {
             });
         });
         b.section("leaf");
-        let first = b.add(self.first, all);
-        b.set(self.first, first);
-        let total = b.add(self.total, all);
-        b.set(self.total, total);
+        b.increase(self.first, all);
+        b.increase(self.total, all);
         b.warp_barrier();
     }
 

@@ -293,12 +293,9 @@ impl Warp {
             b.compare(Cmp::Lt, leaf, leaves)
         });
         b.section("tail");
-        let some = b.compare(Cmp::Ne, self.second, 0);
-        b.if_(some, |b| {
-            b.do_while(|b| {
-                self.tail(b, false, residues);
-                b.compare(Cmp::Ne, self.second, 0)
-            });
+        let more = |b: &mut Builder| b.compare(Cmp::Ne, self.second, 0);
+        b.while_(more, |b| {
+            self.tail(b, false, residues);
         });
     }
 
@@ -309,8 +306,7 @@ impl Warp {
         b.if_(enough, |b| {
             b.do_while(|b| {
                 self.batch(b, done, None, residues);
-                let next = b.add(done, 32);
-                b.set(done, next);
+                b.increase(done, 32);
                 self.full_tails(b, residues);
                 let rest = b.sub(self.first, done);
                 b.compare(Cmp::Ge, rest, 32)
@@ -321,12 +317,9 @@ impl Warp {
 
     /// Steps of the second queue as long as it holds 32.
     fn full_tails(&self, b: &mut Builder, residues: R64) {
-        let enough = b.compare(Cmp::Ge, self.second, 32);
-        b.if_(enough, |b| {
-            b.do_while(|b| {
-                self.tail(b, true, residues);
-                b.compare(Cmp::Ge, self.second, 32)
-            });
+        let more = |b: &mut Builder| b.compare(Cmp::Ge, self.second, 32);
+        b.while_(more, |b| {
+            self.tail(b, true, residues);
         });
     }
 

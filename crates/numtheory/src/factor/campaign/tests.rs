@@ -1,7 +1,5 @@
 //! Units that slipped, and integers that are looked at once.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
-
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use num_bigint::BigUint;

@@ -218,8 +218,7 @@ impl Experiment {
         let left = b.copy(self.turns);
         b.do_while(|b| {
             body(b);
-            let less = b.sub(left, 1);
-            b.set(left, less);
+            b.decrease(left, 1);
             b.compare(Cmp::Ne, left, 0)
         });
     }

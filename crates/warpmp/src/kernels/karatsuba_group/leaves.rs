@@ -73,8 +73,7 @@ impl KaratsubaGroup {
             for (&register, &limb) in window.iter().zip(&high) {
                 b.set(register, limb);
             }
-            let next = b.add(step, 1);
-            b.set(step, next);
+            b.increase(step, 1);
             b.compare(Cmp::Lt, step, layout.group)
         });
         let from = self.incoming(b, &steps);

@@ -248,9 +248,7 @@ impl KaratsubaGroup {
         let zero = b.copy(0);
         b.guarded(first, true, |g| g.store_shared(&[zero], address, 4 * layout.zeros()));
     }
-}
 
-impl KaratsubaGroup {
     fn kernel(&self, entry: &Entry) -> Kernel {
         let (mut b, ports) = entry.open(&self.name(), self.glue, &["a", "b", "c"], false);
         self.write(&mut b, ports.first(), ports.lanes, None, |_, _| None);

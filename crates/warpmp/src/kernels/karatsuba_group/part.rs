@@ -22,7 +22,7 @@ use super::{ALGORITHM, KaratsubaGroup, Place};
 use crate::operation::{Operation, division, linear, linear_modular, modular, montgomery, product};
 
 /// What is kept of a product.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Part {
     /// Bits of the product below it.
     pub(super) skip: u32,
@@ -75,6 +75,8 @@ pub struct KaratsubaPart {
     product: KaratsubaGroup,
     /// The operands that are the first and the second factor.
     factors: [usize; 2],
+    /// None: all of the product is kept.
+    part: Option<Part>,
 }
 
 impl KaratsubaPart {
@@ -83,9 +85,14 @@ impl KaratsubaPart {
         let factors = factors(shape)?;
         let mut product = product_shape(shape, factors);
         let longest = product.max_limbs();
-        match shape.operation {
-            Operation::MulLo | Operation::MulHi => {}
-            Operation::MulAdd => product = product.truncated(shape.results()[0].div_ceil(32)),
+        let bits = shape.results()[0];
+        let part = match shape.operation {
+            Operation::MulLo => Some(Part { skip: 0, bits }),
+            Operation::MulHi => Some(Part { skip: shape.max_bits(), bits }),
+            Operation::MulAdd => {
+                product = product.truncated(bits.div_ceil(32));
+                None
+            }
             Operation::SignedMul
             | product!()
             | linear!()
@@ -93,26 +100,10 @@ impl KaratsubaPart {
             | division!()
             | modular!()
             | montgomery!() => return None,
-        }
+        };
         let addend = shape.operands().get(2).map_or(0, |c| c.limbs());
         let fits = (ALGORITHM.fits)(product) && addend <= longest;
-        fits.then(|| Self { shape, product: KaratsubaGroup::with(product, settings), factors })
-    }
-
-    fn part(&self) -> Option<Part> {
-        let bits = self.shape.results()[0];
-        match self.shape.operation {
-            Operation::MulLo => Some(Part { skip: 0, bits }),
-            Operation::MulHi => Some(Part { skip: self.shape.max_bits(), bits }),
-            Operation::MulAdd
-            | Operation::SignedMul
-            | product!()
-            | linear!()
-            | linear_modular!()
-            | division!()
-            | modular!()
-            | montgomery!() => None,
-        }
+        fits.then(|| Self { shape, product: KaratsubaGroup::with(product, settings), factors, part })
     }
 
     fn addend(&self, b: &mut Builder, place: &Place, address: Option<R64>) -> Option<Addend> {
@@ -121,13 +112,11 @@ impl KaratsubaPart {
         let (row, between) = if c.common { (address, 0) } else { (place.row(b, address, limbs), limbs) };
         Some(Addend { row, limbs, between, present: place.present.filter(|_| !c.common) })
     }
-}
 
-impl KaratsubaPart {
     fn kernel(&self, entry: &Entry) -> Kernel {
         let Opened { mut b, addresses, addend, lanes } =
             open(entry, &self.name(), self.product.glue, self.shape, self.factors);
-        self.product.write(&mut b, addresses, lanes, self.part(), |b, place| self.addend(b, place, addend));
+        self.product.write(&mut b, addresses, lanes, self.part, |b, place| self.addend(b, place, addend));
         b.finish()
     }
 }

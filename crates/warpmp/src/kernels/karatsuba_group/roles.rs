@@ -97,8 +97,7 @@ pub(super) fn for_numbers(
         }
         Ordering::Greater => b.do_while(|b| {
             once(b);
-            let next = b.add(unit, warps);
-            b.set(unit, next);
+            b.increase(unit, warps);
             b.compare(Cmp::Lt, unit, units)
         }),
     }

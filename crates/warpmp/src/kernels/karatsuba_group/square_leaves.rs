@@ -140,8 +140,7 @@ impl Leaf {
         let distance = b.copy(1);
         b.do_while(|b| {
             self.step(b, &a, distance);
-            let next = b.add(distance, 1);
-            b.set(distance, next);
+            b.increase(distance, 1);
             b.compare(Cmp::Le, distance, layout.group / 2)
         });
         let blocks = self.finish(b, &a);

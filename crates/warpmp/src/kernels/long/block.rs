@@ -290,17 +290,14 @@ impl Block<'_> {
     fn rewrite_warps(&self, b: &mut Builder, changed: R32) {
         // Of 32 warps the first ones exist.
         let left = b.and(changed, ((1_u64 << self.split.warps) - 1) as u32);
-        let some = b.compare(Cmp::Ne, left, 0);
-        b.if_(some, |b| {
-            b.do_while(|b| {
-                let minus = b.sub(0, left);
-                let lowest = b.and(left, minus);
-                let warp = b.bfind(lowest);
-                self.rewrite_rows(b, warp);
-                let others = b.xor(left, lowest);
-                b.set(left, others);
-                b.compare(Cmp::Ne, left, 0)
-            });
+        let more = |b: &mut Builder| b.compare(Cmp::Ne, left, 0);
+        b.while_(more, |b| {
+            let minus = b.sub(0, left);
+            let lowest = b.and(left, minus);
+            let warp = b.bfind(lowest);
+            self.rewrite_rows(b, warp);
+            let others = b.xor(left, lowest);
+            b.set(left, others);
         });
     }
 
@@ -319,10 +316,8 @@ impl Block<'_> {
             b.guarded(inside, true, |g| g.load_into(Space::Global, Vector::V1, &[limb], at, 4 * from));
             let sum = add_carry_to_row(b, limb, carry, self.member);
             self.store_from(b, first, &[sum]);
-            let next = b.add(first, 32);
-            b.set(first, next);
-            let left = b.sub(rows, 1);
-            b.set(rows, left);
+            b.increase(first, 32);
+            b.decrease(rows, 1);
             let leaves = b.compare(Cmp::Ne, carry, 0);
             let more = b.compare(Cmp::Ne, rows, 0);
             b.and_pred(leaves, more)

@@ -41,8 +41,7 @@ impl Length {
         let found = b.copy(0);
         let limb = b.copy(0);
         b.do_while(|b: &mut Builder| {
-            let next = b.sub(end, 32);
-            b.set(end, next);
+            b.decrease(end, 32);
             let index = b.add(end, member);
             let at = b.mad_wide(index, 4, row);
             b.set(limb, 0);

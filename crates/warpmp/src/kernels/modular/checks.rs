@@ -73,8 +73,7 @@ pub(super) trait Checks {
         let row = self.frame().operand_row(b, operand);
         let row = b.add64(row, u64::from(4 * (parts - 1) * limbs));
         repeat(b, parts - 1, |b| {
-            let lower = b.add64(row, u64::from(4 * limbs).wrapping_neg());
-            b.set64(row, lower);
+            b.increase64(row, u64::from(4 * limbs).wrapping_neg());
             let part = self.frame().read(b, row, 0, limbs, piece(length).min(piece(limbs)));
             let higher = ring.mul(b, &x, square);
             let part = ring.mul(b, &part, square);

@@ -67,8 +67,7 @@ impl Incoming {
                 own = if group == 1 { below } else { limb(b, (i + 1) * group) };
             }
         }
-        let next = b.sub(self.index, self.block);
-        b.set(self.index, next);
+        b.decrease(self.index, self.block);
         Ahead(words)
     }
 

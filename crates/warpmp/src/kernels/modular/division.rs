@@ -157,8 +157,7 @@ impl Division {
             remainder.become_(b, &next);
             incoming.advance(b, &ahead);
             // Not before: the predicate of its end would live through the rows.
-            let lower = b.sub(low, block);
-            b.set(low, lower);
+            b.decrease(low, block);
             if let Some((row, mask)) = quotient {
                 outgoing.store(b, frame, (row, self.dividend.limbs()), low, mask);
             }

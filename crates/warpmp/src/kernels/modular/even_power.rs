@@ -91,8 +91,7 @@ impl AnyPowMod {
         repeat(b, bits, |b| {
             let square = ring.negated_quotient(b, &none, Some((&x, &x)));
             assign(b, &x, &square);
-            let lower = b.sub(bit, 1);
-            b.set(bit, lower);
+            b.decrease(bit, 1);
             let digit = single.digit(b, frame, row, bit);
             let is_set = b.compare(Cmp::Ne, digit, 0);
             let any = b.vote(Vote::Any, is_set);

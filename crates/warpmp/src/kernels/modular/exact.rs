@@ -44,8 +44,7 @@ pub(super) fn divide(
             let address = b.mad_wide(index, 4, row);
             frame.by_bottom(b, |g| g.store_global(Space::Global, &[digit], address, 0));
         }
-        let lower = b.sub(index, 1);
-        b.set(index, lower);
+        b.decrease(index, 1);
         b.compare_signed(Cmp::Ge, index, 0)
     });
 }

@@ -147,8 +147,7 @@ impl PowMod {
                 assign(b, &x, &squared);
             });
             // The residue comes when the squares are done: before, it would take registers from them.
-            let lower = b.sub(bit, self.window);
-            b.set(bit, lower);
+            b.decrease(bit, self.window);
             let digit = self.digit(b, frame, exponent, bit);
             let product = if secret { table.mul_secretly(b, ring, &x, digit) } else { table.mul(b, ring, &x, digit) };
             assign(b, &x, &product);
@@ -248,8 +247,7 @@ impl Table<'_> {
         repeat(b, self.entries - 2, |b| {
             let product = self.mul_at(b, ring, &x, first);
             assign(b, &x, &product);
-            let next = b.add64(at, u64::from(4 * self.limbs));
-            b.set64(at, next);
+            b.increase64(at, u64::from(4 * self.limbs));
             self.frame.write(b, at, self.limbs, piece(self.limbs), &x);
         });
         self.written(b);
@@ -314,10 +312,8 @@ impl Table<'_> {
             let wanted = b.compare(Cmp::Eq, number, digit);
             let kept = select(b, wanted, &entry, &found);
             assign(b, &found, &kept);
-            let next = b.add(number, 1);
-            b.set(number, next);
-            let next = b.add64(at, u64::from(4 * self.limbs));
-            b.set64(at, next);
+            b.increase(number, 1);
+            b.increase64(at, u64::from(4 * self.limbs));
         });
         found
     }

@@ -33,6 +33,25 @@ const SQUARES_APART: u32 = 8;
 /// Fewer limbs a lane would be more lanes than a block has.
 const MIN_LANE_LIMBS: u32 = 8;
 
+/// Matches the operations by a divisor, a modulus or a candidate, their last operand, which has as many limbs as a group of
+/// lanes holds.
+macro_rules! by_last_operand {
+    () => {
+        Operation::DivRem
+            | Operation::Rem
+            | Operation::DivExact
+            | Operation::MulMod
+            | Operation::SqrMod
+            | Operation::PowMod
+            | Operation::PowModSec
+            | Operation::PowModPublic(_)
+            | Operation::StrongTest(_)
+            | Operation::MillerRabin
+            | Operation::Reduce
+            | montgomery!()
+    };
+}
+
 /// The registers of division, modular and Montgomery arithmetic.
 pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
     Algorithm {
@@ -68,21 +87,10 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
                     Operation::InvMod => {
                         in_group(held_limbs(shape), settings.block).of_lanes(held_limbs(shape), inverse::LANE_LIMBS)
                     }
-                    Operation::DivRem
-                    | Operation::Rem
-                    | Operation::DivExact
-                    | Operation::Lcm
+                    Operation::Lcm
                     | Operation::GcdExt
                     | Operation::Sqrt
-                    | Operation::MulMod
-                    | Operation::SqrMod
-                    | Operation::PowMod
-                    | Operation::PowModSec
-                    | Operation::PowModPublic(_)
-                    | Operation::StrongTest(_)
-                    | Operation::MillerRabin
-                    | Operation::Reduce
-                    | montgomery!()
+                    | by_last_operand!()
                     | product!()
                     | product_part!()
                     | linear!()
@@ -151,21 +159,7 @@ const fn in_group(limbs: u32, block: Option<u32>) -> Layout {
 const fn most_in_thread(operation: Operation) -> u32 {
     match operation {
         Operation::InvMod => THREAD_INVERSE,
-        Operation::DivRem
-        | Operation::Rem
-        | Operation::DivExact
-        | Operation::Gcd
-        | Operation::Jacobi
-        | Operation::Sqrt
-        | Operation::MulMod
-        | Operation::SqrMod
-        | Operation::PowMod
-        | Operation::PowModSec
-        | Operation::PowModPublic(_)
-        | Operation::StrongTest(_)
-        | Operation::MillerRabin
-        | Operation::Reduce
-        | montgomery!() => THREAD,
+        Operation::Gcd | Operation::Jacobi | Operation::Sqrt | by_last_operand!() => THREAD,
         Operation::Lcm | Operation::GcdExt | product!() | product_part!() | linear!() | linear_modular!() => 0,
     }
 }
@@ -184,22 +178,7 @@ fn held_limbs(shape: OperationShape) -> u32 {
             limbs(0).max(limbs(1)) + 1
         }
         Operation::Sqrt => Sqrt::limbs(shape.operands()[0].bits),
-        Operation::DivRem
-        | Operation::Rem
-        | Operation::DivExact
-        | Operation::MulMod
-        | Operation::SqrMod
-        | Operation::PowMod
-        | Operation::PowModSec
-        | Operation::PowModPublic(_)
-        | Operation::StrongTest(_)
-        | Operation::MillerRabin
-        | Operation::Reduce
-        | montgomery!()
-        | product!()
-        | product_part!()
-        | linear!()
-        | linear_modular!() => last,
+        by_last_operand!() | product!() | product_part!() | linear!() | linear_modular!() => last,
     }
 }
 

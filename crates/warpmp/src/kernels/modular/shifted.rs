@@ -121,8 +121,7 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn next(&mut self, b: &mut Builder) -> R32 {
-        let lower = b.sub(self.index, 1);
-        b.set(self.index, lower);
+        b.decrease(self.index, 1);
         let below = self.number.limb(b, self.index);
         let limb = b.funnel_left(below, self.own, self.number.by.bits);
         b.set(self.own, below);

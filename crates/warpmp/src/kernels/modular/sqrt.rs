@@ -186,22 +186,19 @@ impl<'f> State<'f> {
         let low = b.copy(0);
         let reciprocal = Reciprocal::new(b, high, low);
         let count = b.copy(0);
-        let some = b.compare_signed(Cmp::Ge, index, end);
-        b.if_(some, |b| {
-            b.do_while(|b| {
-                self.digit(b, &mut reader, index, &reciprocal);
-                // Two digits more, and the carries into them, are what the estimates depend on.
-                let new = b.compare(Cmp::Lt, count, 2);
-                b.if_(new, |b| {
-                    let [high, low] = [top, top - 1].map(|k| b.not(self.complement[k]));
-                    let next = Reciprocal::new(b, high, low);
-                    reciprocal.become_(b, &next);
-                });
-                let (lower, more) = (b.sub(index, 1), b.add(count, 1));
-                b.set(index, lower);
-                b.set(count, more);
-                b.compare_signed(Cmp::Ge, index, end)
+        let more = |b: &mut Builder| b.compare_signed(Cmp::Ge, index, end);
+        b.while_(more, |b| {
+            self.digit(b, &mut reader, index, &reciprocal);
+            // Two digits more, and the carries into them, are what the estimates depend on.
+            let new = b.compare(Cmp::Lt, count, 2);
+            b.if_(new, |b| {
+                let [high, low] = [top, top - 1].map(|k| b.not(self.complement[k]));
+                let next = Reciprocal::new(b, high, low);
+                reciprocal.become_(b, &next);
             });
+            let (lower, more) = (b.sub(index, 1), b.add(count, 1));
+            b.set(index, lower);
+            b.set(count, more);
         });
     }
 
@@ -245,8 +242,7 @@ impl<'f> State<'f> {
         let carries = carry_above(b, digit, place);
         for (&limb, k) in self.complement.iter().zip(0..) {
             let carry = b.bfe(carries, k, 1);
-            let less = b.sub(limb, carry);
-            b.set(limb, less);
+            b.decrease(limb, carry);
         }
         let last = b.select(digit, self.last, going);
         b.set(self.last, last);

@@ -54,8 +54,7 @@ impl MulGroup {
             way.pass(b, &ends, a_row, place);
             // The next pass reads what other lanes of the warp have stored.
             b.warp_barrier();
-            let next = b.add(start, self.group);
-            b.set(start, next);
+            b.increase(start, self.group);
             b.compare(Cmp::Lt, start, self.passes() * self.group)
         });
     }

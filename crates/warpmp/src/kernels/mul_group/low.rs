@@ -209,8 +209,7 @@ impl LowGroup {
                 rows.add(b, &limbs[k - r..2 * k - r], limb);
             }
             for (register, step) in [(first, stride.wrapping_neg()), (second, stride), (left, u32::MAX)] {
-                let next = b.add(register, step);
-                b.set(register, next);
+                b.increase(register, step);
             }
             let done = b.compare(Cmp::Eq, left, 0);
             b.if_(done, |b| {
@@ -223,8 +222,7 @@ impl LowGroup {
                 let start = b.add(lane.row, self.second() * stride);
                 b.set(second, start);
             });
-            let next = b.sub(steps, 1);
-            b.set(steps, next);
+            b.decrease(steps, 1);
             b.compare(Cmp::Ne, steps, 0)
         });
         window.sum(b)
@@ -276,9 +274,7 @@ impl LowGroup {
         self.store_block(b, own, (1 + self.group) * stride, &upper);
         b.warp_barrier();
     }
-}
 
-impl LowGroup {
     fn kernel(&self, entry: &Entry) -> Kernel {
         let (mut b, ports) = entry.open(&self.name(), self.glue, &["a", "b", "result0"], false);
         b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });

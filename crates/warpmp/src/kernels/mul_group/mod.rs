@@ -213,8 +213,7 @@ impl MulGroup {
             for (&register, &limb) in window.iter().zip(&high) {
                 b.set(register, limb);
             }
-            let next = b.add(step, 1);
-            b.set(step, next);
+            b.increase(step, 1);
             b.compare(Cmp::Lt, step, self.steps())
         });
         b.section("store");
@@ -233,9 +232,7 @@ impl MulGroup {
         let value = b.and(shifted, ends.below_top);
         b.set(register, value);
     }
-}
 
-impl MulGroup {
     fn kernel(&self, entry: &Entry) -> Kernel {
         let (mut b, ports) = entry.open(&self.name(), self.glue, &["a", "b", "c"], false);
         self.write(&mut b, ports.first(), ports.lanes, &Part::default());

@@ -20,7 +20,7 @@ use super::MulGroup;
 use crate::operation::{Operation, division, linear, linear_modular, modular, montgomery, product};
 
 /// A number that the product is added to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Addend {
     pub(super) address: R64,
     pub(super) limbs: u32,
@@ -29,7 +29,7 @@ pub(super) struct Addend {
 }
 
 /// What is kept of a product, and what it is added to. The default: all, nothing.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Part {
     /// Bits of the product below the result.
     pub(super) skip: u32,
@@ -52,6 +52,8 @@ pub struct GroupPart {
     product: MulGroup,
     /// The operands that are the first and the second factor.
     factors: [usize; 2],
+    /// What is kept of the product, without the addend: only the kernel knows where that is.
+    part: Part,
 }
 
 /// Which operands are the factors of a multiplication that wants the longer one first and takes a common one second;
@@ -98,12 +100,11 @@ impl GroupPart {
     pub(in super::super) fn new(shape: OperationShape, settings: &GroupSettings) -> Option<Self> {
         let factors = factors(shape)?;
         let mut product = product_shape(shape, factors);
-        let aligned = match shape.operation {
-            Operation::MulHi => piece(shape.max_bits() / 32) == 4,
-            Operation::MulLo | Operation::MulAdd => {
-                product = product.truncated(shape.results()[0].div_ceil(32));
-                true
-            }
+        let bits = shape.results()[0];
+        let part = match shape.operation {
+            Operation::MulHi => Part { skip: shape.max_bits(), bits, addend: None },
+            Operation::MulLo => Part { skip: 0, bits, addend: None },
+            Operation::MulAdd => Part::default(),
             Operation::SignedMul
             | product!()
             | linear!()
@@ -112,6 +113,10 @@ impl GroupPart {
             | modular!()
             | montgomery!() => return None,
         };
+        if shape.operation != Operation::MulHi {
+            product = product.truncated(bits.div_ceil(32));
+        }
+        let aligned = piece(part.skip / 32) == 4;
         let usual = if aligned { settings.input } else { Some(settings.input.unwrap_or(Input::Staged)) };
         let settings = GroupSettings { input: usual, ..*settings };
         let mut spec = MulGroup::with(product, &settings);
@@ -124,7 +129,7 @@ impl GroupPart {
         let [la, lb, lc] = product.limbs();
         let possible = spec.passes() == 1 && (spec.input == Input::Direct || spec.can_stage());
         let fits = addend <= la && lc <= la + lb;
-        (possible && fits).then_some(Self { shape, product: spec, factors })
+        (possible && fits).then_some(Self { shape, product: spec, factors, part })
     }
 
     fn part(&self, addend: Option<R64>) -> Part {
@@ -133,23 +138,9 @@ impl GroupPart {
             limbs: c.limbs(),
             common: c.common,
         });
-        let bits = self.shape.results()[0];
-        match self.shape.operation {
-            Operation::MulHi => Part { skip: self.shape.max_bits(), bits, addend },
-            Operation::MulLo => Part { skip: 0, bits, addend },
-            Operation::MulAdd
-            | Operation::SignedMul
-            | product!()
-            | linear!()
-            | linear_modular!()
-            | division!()
-            | modular!()
-            | montgomery!() => Part { addend, ..Part::default() },
-        }
+        Part { addend, ..self.part }
     }
-}
 
-impl GroupPart {
     fn kernel(&self, entry: &Entry) -> Kernel {
         let Opened { mut b, addresses, addend, lanes } =
             open(entry, &self.name(), self.product.glue, self.shape, self.factors);

@@ -153,8 +153,7 @@ impl Ntt {
             layout.transform(b, ring, &place, first, |b, regions, node| {
                 layout.start_residues(b, (&place, ring), &factors, regions, node);
             });
-            let next = b.add(first, layout.parts * layout.region_bytes());
-            b.set(first, next);
+            b.increase(first, layout.parts * layout.region_bytes());
             let next = b.add64(of_prime, u64::from(ROOT_BYTES * layout.entries()));
             b.set64(of_prime, next);
             b.compare(Cmp::Lt, first, end)

@@ -247,8 +247,7 @@ impl Toom {
             for (&register, &limb) in window.iter().zip(&high) {
                 b.set(register, limb);
             }
-            let next = b.add(step, 4 * t);
-            b.set(step, next);
+            b.increase(step, 4 * t);
             b.compare(Cmp::Lt, step, end)
         });
         b.section("signs");

@@ -125,8 +125,7 @@ impl Toom {
                     g.store_global(Space::Global, &[*word], below, slot);
                 }
             });
-            let above = b.add64(address, u64::from(LIMB));
-            b.set64(address, above);
+            b.increase64(address, u64::from(LIMB));
             b.set(limb, next);
             b.compare(Cmp::Lt, limb, self.product_limbs())
         });
@@ -151,8 +150,7 @@ impl Toom {
                 for (i, word) in self.batch(b, &terms, carries).into_iter().enumerate() {
                     b.store_shared(&[word], place, 4 * i as u32);
                 }
-                let next = b.add(place, 4 * BATCH);
-                b.set(place, next);
+                b.increase(place, 4 * BATCH);
                 b.compare(Cmp::Lt, place, end)
             });
             b.warp_barrier();

@@ -123,9 +123,7 @@ impl Toom {
         let steps = Interpolation::new(self.k).steps;
         u64::from(self.product_limbs()) * steps.iter().map(|step| u64::from(step.products())).sum::<u64>()
     }
-}
 
-impl Toom {
     fn kernel(&self, entry: &Entry, what: &str, threads: u32, write: impl FnOnce(&mut Builder, &Ports)) -> Kernel {
         let (mut b, ports) = entry.open(&format!("{}_{what}", self.name()), self.glue, &["a", "b", "c"], true);
         b.bounds(Bounds { max_threads: Some(threads), ..Bounds::default() });

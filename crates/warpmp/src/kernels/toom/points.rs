@@ -215,8 +215,6 @@ impl Interpolation {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test may panic")]
-
     use num_bigint::BigInt;
 
     use super::*;

@@ -47,12 +47,10 @@ impl Layout {
         b.do_while(|b| {
             part(b);
             let again = b.compare(Cmp::Lt, region, last);
-            let next = b.add(region, self.region_bytes());
-            b.set(region, next);
+            b.increase(region, self.region_bytes());
             let next = b.add64(node, u64::from(ROOT_BYTES * self.part_roots()));
             b.set64(node, next);
-            let next = b.add64(table, u64::from(ROOT_BYTES * SECOND_ROOTS));
-            b.set64(table, next);
+            b.increase64(table, u64::from(ROOT_BYTES * SECOND_ROOTS));
             again
         });
     }

@@ -96,14 +96,10 @@ impl Split {
         let (columns, joined) = (self.columns(), self.joined());
         let codelets = joined * columns;
         let codelet = b.copy(block.thread);
-        let begins = b.compare(Cmp::Lt, codelet, codelets);
-        b.if_(begins, |b| {
-            b.do_while(|b| {
-                self.join_column(b, block, codelet, to_pairs);
-                let next = b.add(codelet, self.up_threads());
-                b.set(codelet, next);
-                b.compare(Cmp::Lt, codelet, codelets)
-            });
+        let more = |b: &mut Builder| b.compare(Cmp::Lt, codelet, codelets);
+        b.while_(more, |b| {
+            self.join_column(b, block, codelet, to_pairs);
+            b.increase(codelet, self.up_threads());
         });
     }
 
@@ -138,9 +134,7 @@ impl Split {
             b.store_global(Space::Global, &pair, to, PAIR_BYTES * self.width * joined * i);
         }
     }
-}
 
-impl Split {
     /// The pair of the low half for even lanes, of the high half for odd ones, from a lane's coefficients of both halves.
     fn pair(self, b: &mut Builder, is_odd: Pred, [low, high]: [[R32; 2]; 2]) -> [R32; 2] {
         let [own, other] =

@@ -168,8 +168,7 @@ impl Test<'_> {
                 let passed = b.or_pred(passed, one);
                 self.pass(b, passed);
             });
-            let next = b.sub(bit, 1);
-            b.set(bit, next);
+            b.decrease(bit, 1);
             // A vote, because `ptxas` does not see that all lanes have the same bit.
             let more = b.compare(Cmp::Ne, bit, 0);
             b.vote(Vote::Any, more)
@@ -271,8 +270,7 @@ fn twos(b: &mut Builder, frame: &Frame, number: &[R32]) -> R32 {
         let below = b.lop3(less, limb, 0, 0x30);
         let count = b.popc(below);
         let counted = b.and(count, open);
-        let sum = b.add(zeros, counted);
-        b.set(zeros, sum);
+        b.increase(zeros, counted);
         let whole = b.shr(count, 5);
         let whole = b.sub(0, whole);
         open = b.and(open, whole);
@@ -306,8 +304,7 @@ fn bit_length(b: &mut Builder, frame: &Frame, number: &[R32]) -> R32 {
         let below = b.shr(u32::MAX, zeros);
         let mask = b.or(below, covered);
         let count = b.popc(mask);
-        let sum = b.add(bits, count);
-        b.set(bits, sum);
+        b.increase(bits, count);
         let top = b.and(below, 1);
         let top = b.sub(0, top);
         covered = b.or(covered, top);

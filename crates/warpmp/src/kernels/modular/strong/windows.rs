@@ -25,22 +25,19 @@ impl Test<'_> {
             let open = b.compare(Cmp::Eq, self.verdict, 0);
             b.and_pred(more, open)
         };
-        let left = is_left(b);
-        let any = b.vote(Vote::Any, left);
-        b.if_(any, |b| {
-            b.do_while(|b| {
-                let square = self.square(b, &x);
-                assign(b, &x, &square);
-                let (_, is_minus_one) = self.stands(b, &x);
-                // Not before the square, where `ptxas` would move the predicate out of the way.
-                let mine = is_left(b);
-                let passed = b.and_pred(mine, is_minus_one);
-                self.pass(b, passed);
-                let next = b.add(done, 1);
-                b.set(done, next);
-                let left = is_left(b);
-                b.vote(Vote::Any, left)
-            });
+        let more = |b: &mut Builder| {
+            let left = is_left(b);
+            b.vote(Vote::Any, left)
+        };
+        b.while_(more, |b| {
+            let square = self.square(b, &x);
+            assign(b, &x, &square);
+            let (_, is_minus_one) = self.stands(b, &x);
+            // Not before the square, where `ptxas` would move the predicate out of the way.
+            let mine = is_left(b);
+            let passed = b.and_pred(mine, is_minus_one);
+            self.pass(b, passed);
+            b.increase(done, 1);
         });
     }
 
@@ -61,36 +58,32 @@ impl Test<'_> {
         let first = entry(b);
         let x: Vec<R32> = first.iter().map(|&limb| b.copy(limb)).collect();
         // A vote, because `ptxas` does not see that all lanes have the same offset.
-        let more = b.compare(Cmp::Ne, offset, 0);
-        let more = b.vote(Vote::Any, more);
-        b.if_(more, |b| {
-            b.do_while(|b| {
-                let lower = b.sub(offset, window);
-                b.set(offset, lower);
-                let entry = entry(b);
-                if ring.squares_apart() {
-                    repeat(b, window, |b| {
-                        let square = self.square(b, &x);
-                        assign(b, &x, &square);
-                    });
-                    let product = self.product(b, &x, &entry);
+        let more = |b: &mut Builder| {
+            let more = b.compare(Cmp::Ne, offset, 0);
+            b.vote(Vote::Any, more)
+        };
+        b.while_(more, |b| {
+            b.decrease(offset, window);
+            let entry = entry(b);
+            if ring.squares_apart() {
+                repeat(b, window, |b| {
+                    let square = self.square(b, &x);
+                    assign(b, &x, &square);
+                });
+                let product = self.product(b, &x, &entry);
+                assign(b, &x, &product);
+            } else {
+                // One product in the loop: its instructions come from a cache.
+                let left = b.copy(window);
+                b.do_while(|b| {
+                    let last = b.compare(Cmp::Eq, left, 0);
+                    let factor = select(b, last, &entry, &x);
+                    let product = self.product(b, &x, &factor);
                     assign(b, &x, &product);
-                } else {
-                    // One product in the loop: its instructions come from a cache.
-                    let left = b.copy(window);
-                    b.do_while(|b| {
-                        let last = b.compare(Cmp::Eq, left, 0);
-                        let factor = select(b, last, &entry, &x);
-                        let product = self.product(b, &x, &factor);
-                        assign(b, &x, &product);
-                        let fewer = b.sub(left, 1);
-                        b.set(left, fewer);
-                        b.compare_signed(Cmp::Ge, left, 0)
-                    });
-                }
-                let more = b.compare(Cmp::Ne, offset, 0);
-                b.vote(Vote::Any, more)
-            });
+                    b.decrease(left, 1);
+                    b.compare_signed(Cmp::Ge, left, 0)
+                });
+            }
         });
         x
     }
@@ -135,8 +128,7 @@ impl Test<'_> {
         repeat(b, entries - 2, |b| {
             let product = self.ring.mul(b, &x, &base);
             assign(b, &x, &product);
-            let next = b.add64(at, u64::from(4 * limbs));
-            b.set64(at, next);
+            b.increase64(at, u64::from(4 * limbs));
             self.frame.write(b, at, limbs, piece(limbs), &x);
         });
     }

@@ -2,9 +2,9 @@
 
 use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 use serde_json::Value;
-use warpmp_papers::{
-    Figure, Line, Outcome,
-    line::{Comparison, Count, Measurement},
+
+use crate::{
+    line::{Comparison, Count, Figure, Line, Measurement},
     tables::Engine,
 };
 
@@ -44,42 +44,8 @@ const COLUMNS: [&str; 32] = [
     "wide_products",
 ];
 
-/// A table, reproduced, as JSON has it.
-#[derive(Debug, Serialize)]
-pub(super) struct Table<'o> {
-    #[serde(rename = "table")]
-    name: &'o str,
-    title: &'static str,
-    column: Option<&'static str>,
-    source: &'o str,
-    machine: Option<&'static str>,
-    device: Option<&'o str>,
-    cpu: Option<&'o str>,
-    copy_bytes_per_second: Option<f64>,
-    lines: Vec<Record>,
-    notes: &'o [String],
-}
-
-impl<'o> From<&'o Outcome> for Table<'o> {
-    fn from(outcome: &'o Outcome) -> Self {
-        Self {
-            name: &outcome.table,
-            title: outcome.title,
-            column: outcome.column,
-            source: &outcome.source,
-            machine: outcome.machine,
-            device: outcome.device.as_deref(),
-            cpu: outcome.cpu.as_deref(),
-            copy_bytes_per_second: outcome.copy_bytes_per_second,
-            lines: outcome.lines.iter().map(Record::from).collect(),
-            notes: &outcome.notes,
-        }
-    }
-}
-
-/// The values of a line, one a column; null where the kind of line has none.
-#[derive(Debug)]
-pub(super) struct Record([Value; COLUMNS.len()]);
+/// The values of a line, one a column; null where its kind has none.
+struct Record([Value; COLUMNS.len()]);
 
 impl Record {
     fn set(&mut self, column: &str, value: impl Serialize) {
@@ -193,10 +159,10 @@ const fn quantity(figure: &Figure) -> &'static str {
     }
 }
 
-impl Serialize for Record {
+impl Serialize for Line {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut record = serializer.serialize_struct("Line", COLUMNS.len())?;
-        for (column, value) in COLUMNS.into_iter().zip(&self.0) {
+        for (column, value) in COLUMNS.into_iter().zip(&Record::from(self).0) {
             record.serialize_field(column, value)?;
         }
         record.end()
