@@ -1,4 +1,5 @@
-//! The host's part of elliptic curves on a device: lanes a second, with a device that computes nothing.
+//! The host's part of elliptic curves on a device: lanes a second, with a device that computes nothing. First with the residues of all lanes, then
+//! with finds alone.
 //!
 //! ```sh
 //! cargo run --release -p warpmp-numtheory --example host_lanes -- [BITS [B1 B2]]
@@ -11,7 +12,7 @@ use std::{env, error};
 use num_bigint::BigUint;
 use rayon::prelude::*;
 use warpmp_device::{Device, DeviceInfo, Kind, open_sim};
-use warpmp_numtheory::factor::{Bounds, Engine, Family, Job, Sigma, SigmaError, run_on};
+use warpmp_numtheory::factor::{Bounds, Engine, Family, Job, Sigma, SigmaError, finds_on, run_on};
 use warpmp_testkit::changed::{Changed, Changes, Work};
 
 /// Multiprocessors of the device.
@@ -44,21 +45,27 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         let engine = Engine::on(Idle::open(lanes / 8, bits));
         let first = Sigma::new(family, first.into())?;
         let make = |number: u64| Ok(Job::ecm(n.clone(), first.after(number)?));
-        let mut best = f64::INFINITY;
+        let mut best = [f64::INFINITY; 2];
         for _ in 0..5 {
             let jobs: Vec<Job> = (0..lanes as u64).into_par_iter().map(make).collect::<Result<_, SigmaError>>()?;
             let start = Instant::now();
             let verdicts = run_on(&engine, &jobs, bounds, &())?;
-            best = best.min(start.elapsed().as_secs_f64());
+            best[0] = best[0].min(start.elapsed().as_secs_f64());
             verdicts.into_par_iter().for_each(drop);
+            let start = Instant::now();
+            let finds = finds_on(&engine, &jobs, bounds, &())?;
+            best[1] = best[1].min(start.elapsed().as_secs_f64());
+            assert!(finds.is_empty(), "the device finds nothing");
             jobs.into_par_iter().for_each(drop);
         }
-        let (rate, cores) = (lanes as f64 / best, rayon::current_num_threads());
-        println!(
-            "family {}: {lanes} lanes of {bits} bits, {rate:.3e}/s, {:.3e} a core",
-            family.number(),
-            rate / cores as f64
-        );
+        for (what, best) in ["residues", "finds alone"].into_iter().zip(best) {
+            let (rate, cores) = (lanes as f64 / best, rayon::current_num_threads());
+            println!(
+                "family {}, {what}: {lanes} lanes of {bits} bits, {rate:.3e}/s, {:.3e} a core",
+                family.number(),
+                rate / cores as f64
+            );
+        }
     }
     Ok(())
 }

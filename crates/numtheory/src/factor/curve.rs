@@ -108,7 +108,8 @@ impl Sigma {
     /// The word `σ` of a curve with `d = σ/2³²`.
     pub(super) fn word(&self) -> Option<u32> {
         match self.family {
-            Family::Word => u32::try_from(&self.value).ok(),
+            // A sigma of this family is a word.
+            Family::Word => self.value.iter_u64_digits().next().map(|digit| digit as u32),
             Family::Suyama | Family::SquareWord => None,
         }
     }

@@ -299,7 +299,7 @@ fn make(
             }
         }
     }
-    let verdicts = stages.run(&jobs, watch)?;
+    let verdicts = stages.run(&*jobs, watch)?;
     let mut made = Made {
         known: divisors,
         attempts: jobs.len() as u64,

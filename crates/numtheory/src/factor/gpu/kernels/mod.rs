@@ -12,6 +12,7 @@
 //! points.rs   baby steps and giant steps
 //! batch.rs    many denominators with one inversion
 //! pairs.rs    the products of pairs
+//! verdict.rs  the end of a lane as a word
 //! residues.rs residues of a lane, reduced or lazy
 //! columns.rs  where the points of a second stage lie in memory
 //! ```
@@ -30,6 +31,7 @@ mod power;
 mod residues;
 mod restart;
 mod suyama;
+mod verdict;
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Space, Vector};
@@ -72,6 +74,19 @@ pub(in crate::factor) mod state {
     pub(in crate::factor) const STEP: u32 = 4;
     pub(in crate::factor) const PRODUCT: u32 = 8;
     pub(in crate::factor) const COUNT: u32 = 9;
+}
+
+/// The end of a lane: a word.
+pub(in crate::factor) mod mark {
+    pub(in crate::factor) const NOTHING: u32 = 0;
+    /// The parameter gives no curve, or has shown a divisor.
+    pub(in crate::factor) const FAULT: u32 = 1;
+    /// The ladder did not pass its check.
+    pub(in crate::factor) const SLIP: u32 = 2;
+    /// A divisor by the first stage.
+    pub(in crate::factor) const FIRST: u32 = 3;
+    /// A divisor by the second stage alone.
+    pub(in crate::factor) const SECOND: u32 = 4;
 }
 
 /// What lanes of a launch have in common.
@@ -175,6 +190,8 @@ pub(in crate::factor) enum Job {
     Pairs,
     /// `constants, state → total`: the product, plain.
     Product,
+    /// `found (first), found (second), status (curve), status (check) → mark`.
+    Verdict,
 }
 
 impl Job {
@@ -190,9 +207,10 @@ impl Job {
                 Self::Invert,
                 Self::Quotient,
                 Self::Restart,
+                Self::Verdict,
             ],
             Line::Lucas | Line::Power => {
-                &[Self::Enter, Self::Ladder, Self::Check, Self::Invert, Self::Quotient, Self::Restart]
+                &[Self::Enter, Self::Ladder, Self::Check, Self::Invert, Self::Quotient, Self::Restart, Self::Verdict]
             }
         }
     }
@@ -209,9 +227,10 @@ impl Job {
                 Self::Normalise,
                 Self::Pairs,
                 Self::Product,
+                Self::Verdict,
             ],
             Line::Lucas | Line::Power => {
-                &[Self::Ladder, Self::Invert, Self::Babies, Self::Giants, Self::Pairs, Self::Product]
+                &[Self::Ladder, Self::Invert, Self::Babies, Self::Giants, Self::Pairs, Self::Product, Self::Verdict]
             }
         }
     }
@@ -249,6 +268,7 @@ impl Spec for Kernel {
             Job::Normalise => "normalise",
             Job::Pairs => "pairs",
             Job::Product => "product",
+            Job::Verdict => "verdict",
         };
         format!("{line}_{job}{}", self.class.name())
     }
@@ -269,9 +289,10 @@ impl Spec for Kernel {
             Job::Babies | Job::Pairs => (vec![constants, word, word, word], vec![state.limbs]),
             Job::Denominators => (vec![constants, word, word], vec![one.limbs]),
             Job::Normalise => (vec![constants, word, word, one], vec![state.limbs]),
+            Job::Verdict => (vec![one, one, Rows::each(1), Rows::each(1)], vec![]),
         };
         let signature = Signature::new(operands, results);
-        let has_status = matches!(self.job, Job::Check | Job::SuyamaStart);
+        let has_status = matches!(self.job, Job::Check | Job::SuyamaStart | Job::Verdict);
         let signature = if has_status { signature.with_status() } else { signature };
         let layout = if self.job == Job::Invert { class.inversion_layout() } else { class.layout() };
         vec![layout.stage(self.name(), signature, move |b, frame| self.body(b, frame))]
@@ -297,6 +318,7 @@ impl Kernel {
             Job::Normalise => batch::normalise(b, frame, class),
             Job::Pairs => pairs::body(b, frame, class),
             Job::Product => leave::product(b, frame, class),
+            Job::Verdict => verdict::body(b, frame),
         }
     }
 }
