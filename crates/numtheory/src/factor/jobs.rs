@@ -5,12 +5,16 @@
 //! when a chunk is filled, and again if the curve finds something.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use num_bigint::BigUint;
+use rayon::prelude::*;
 
 use super::curve::{Family, Sigma};
 use super::gpu::Kind;
 use super::lane::{Lane, Line, Parameter, TWO};
+use super::places::{PIECE, Run, joined, push, runs_by};
+use super::search::Attempts;
 use super::{Engine, Job, Method};
 
 /// A job, or all that is known of one.
@@ -26,8 +30,8 @@ pub(super) trait Jobs: Sync {
 
     fn view(&self, place: usize) -> View<'_>;
 
-    /// How the job is run on an engine that has devices, or has none.
-    fn way(&self, place: usize, has_devices: bool) -> Way;
+    /// How the jobs are run on an engine that has devices, or has none.
+    fn ways(&self, has_devices: bool) -> Vec<Run<Way>>;
 }
 
 impl Jobs for [Job] {
@@ -40,9 +44,100 @@ impl Jobs for [Job] {
         View { n, method: Cow::Borrowed(method), start: start.as_ref().map(Cow::Borrowed) }
     }
 
-    fn way(&self, place: usize, has_devices: bool) -> Way {
-        let Job { n, method, start, done } = &self[place];
-        Way::of(n, method, start.is_some(), *done, has_devices)
+    fn ways(&self, has_devices: bool) -> Vec<Run<Way>> {
+        runs_by(self.len(), |place| {
+            let Job { n, method, start, done } = &self[place];
+            Way::of(n, method, start.is_some(), *done, has_devices)
+        })
+    }
+}
+
+/// Attempts on integers: an integer and the numbers of its attempts.
+pub(super) struct Part<'t> {
+    /// The integer's place among all.
+    pub(super) place: usize,
+    /// Its composite factors, at least one: they take turns.
+    pub(super) composites: &'t [BigUint],
+    pub(super) numbers: Range<u64>,
+}
+
+/// Attempts as jobs that nobody has written: of curves on one integer there is nothing to read but their number.
+pub(super) struct Tries<'t> {
+    attempts: &'t Attempts,
+    parts: Vec<Part<'t>>,
+    /// The jobs before each part, and of all.
+    before: Vec<usize>,
+    /// The jobs of each part, if all have as many.
+    each: Option<usize>,
+}
+
+impl<'t> Tries<'t> {
+    pub(super) fn new(attempts: &'t Attempts, parts: Vec<Part<'t>>) -> Self {
+        let mut before = vec![0];
+        let length = |part: &Part<'_>| (part.numbers.end - part.numbers.start) as usize;
+        for part in &parts {
+            before.push(before[before.len() - 1] + length(part));
+        }
+        let first = parts.first().map_or(1, length).max(1);
+        let each = parts.iter().all(|part| length(part) == first).then_some(first);
+        Self { attempts, parts, before, each }
+    }
+
+    /// The place of a job's integer, the job's modulus, and the number of the attempt.
+    fn attempt(&self, place: usize) -> (usize, &'t BigUint, u64) {
+        let part = match self.each {
+            Some(each) => place / each,
+            None => self.before.partition_point(|before| *before <= place) - 1,
+        };
+        let (offset, part) = (place - self.before[part], &self.parts[part]);
+        (part.place, &part.composites[offset % part.composites.len()], part.numbers.start + offset as u64)
+    }
+
+    /// A job, and the place of its integer.
+    pub(super) fn job(&self, place: usize) -> (usize, Job) {
+        let (of_integer, n, number) = self.attempt(place);
+        (of_integer, self.attempts.job(n, number))
+    }
+
+    /// Jobs of each integer, by its place.
+    pub(super) fn counts(&self) -> Vec<(usize, u64)> {
+        self.parts.iter().map(|part| (part.place, part.numbers.end - part.numbers.start)).collect()
+    }
+}
+
+impl Jobs for Tries<'_> {
+    fn count(&self) -> usize {
+        self.before[self.parts.len()]
+    }
+
+    fn view(&self, place: usize) -> View<'_> {
+        let (_, n, number) = self.attempt(place);
+        let (method, start) = self.attempts.method(n, number);
+        View { n, method: Cow::Owned(method), start: start.map(Cow::Owned) }
+    }
+
+    fn ways(&self, has_devices: bool) -> Vec<Run<Way>> {
+        let (method, has_start) = self.attempts.example();
+        let of_piece = |(parts, before): (&[Part<'_>], &[usize])| {
+            let mut runs = Vec::new();
+            for (part, before) in parts.iter().zip(before) {
+                let way = |n: &BigUint| Way::of(n, &method, has_start, 1, has_devices);
+                let end = before + (part.numbers.end - part.numbers.start) as usize;
+                let mut ways = part.composites.iter().map(way);
+                if let Some(first) = ways.next()
+                    && ways.all(|way| way == first)
+                {
+                    push(&mut runs, (*before..end, first));
+                    continue;
+                }
+                for (place, n) in (*before..end).zip(part.composites.iter().cycle()) {
+                    push(&mut runs, (place..place + 1, way(n)));
+                }
+            }
+            runs
+        };
+        let before = self.before[..self.parts.len()].par_chunks(PIECE);
+        joined(self.parts.par_chunks(PIECE).zip(before).map(of_piece).collect())
     }
 }
 
@@ -120,6 +215,41 @@ impl Way {
         match self {
             Self::Read { .. } => Line::Curve,
             Self::Made { line, .. } => line,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Attempts are in the order of integers and numbers, and their composites take turns, whether integers have equal numbers of attempts or not.
+    #[test]
+    fn attempts_without_jobs() {
+        let first = Sigma::suyama(1000);
+        let attempts = Attempts::CurvesFrom { first, count: 100 };
+        // The host makes the curves of short integers.
+        let composites = [3_u32, 15, 9].map(BigUint::from);
+        let [short, long, longest] = [1, 50, 600].map(|bits| BigUint::from(2_u32).pow(bits) + 1_u32);
+        let composites = [composites.to_vec(), vec![long.clone()], vec![short, long, longest]];
+        for ends in [[7, 7, 7], [1, 1, 1], [8, 1, 5], [0, 3, 3]] {
+            let part = |(place, end): (usize, u64)| Part { place, composites: &composites[place], numbers: 4..4 + end };
+            let tries = Tries::new(&attempts, ends.into_iter().enumerate().map(part).collect());
+            let expected = ends.into_iter().enumerate().flat_map(|(place, end)| {
+                (4..4 + end).zip(composites[place].iter().cycle()).map(move |(number, n)| (place, n, number))
+            });
+            let expected: Vec<(usize, &BigUint, u64)> = expected.collect();
+            assert_eq!((0..tries.count()).map(|place| tries.attempt(place)).collect::<Vec<_>>(), expected);
+            assert!(tries.counts().into_iter().eq(ends.into_iter().enumerate()));
+            let jobs: Vec<Job> = (0..tries.count()).map(|place| tries.job(place).1).collect();
+            for has_devices in [false, true] {
+                assert_eq!(tries.ways(has_devices), jobs.ways(has_devices), "{ends:?}");
+            }
+            let same = |(place, job): (usize, &Job)| {
+                let View { n, method, start } = tries.view(place);
+                *n == job.n && *method == job.method && start.as_deref() == job.start.as_ref()
+            };
+            assert!(jobs.iter().enumerate().all(same));
         }
     }
 }

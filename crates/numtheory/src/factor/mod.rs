@@ -60,7 +60,7 @@ pub use gpu::LostDevice;
 pub use levels::{Effort, LEVELS, Level, RATIO, expected_curves, probability};
 pub use modular::common_divisor;
 pub use save::{SaveLine, SaveLineError};
-pub use search::{Attempts, Factorisation, Find, Outcome, Plan, resume, resume_on, search, search_on};
+pub use search::{Attempts, Factorisation, Find, Outcome, Plan, Told, resume, resume_on, search, search_on};
 pub use whole::{Composite, Depth, Factors, Known, Origin, Prime, factor, factor_on};
 
 /// The bounds of both stages.

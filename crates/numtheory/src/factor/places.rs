@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 /// Keys that a thread looks at in one go.
-const PIECE: usize = 1 << 12;
+pub(super) const PIECE: usize = 1 << 12;
 
 /// Places that follow one another and have the same key.
 pub(super) type Run<K> = (Range<usize>, K);
@@ -20,7 +20,11 @@ pub(super) fn runs_by<K: PartialEq + Send>(count: usize, key: impl Fn(usize) -> 
         }
         runs
     };
-    let pieces: Vec<Vec<Run<K>>> = (0..count.div_ceil(PIECE)).into_par_iter().map(of_piece).collect();
+    joined((0..count.div_ceil(PIECE)).into_par_iter().map(of_piece).collect())
+}
+
+/// The runs of pieces that follow one another.
+pub(super) fn joined<K: PartialEq>(pieces: Vec<Vec<Run<K>>>) -> Vec<Run<K>> {
     let mut runs = Vec::with_capacity(pieces.iter().map(Vec::len).sum());
     for run in pieces.into_iter().flatten() {
         push(&mut runs, run);
@@ -28,8 +32,11 @@ pub(super) fn runs_by<K: PartialEq + Send>(count: usize, key: impl Fn(usize) -> 
     runs
 }
 
-/// Adds a run after the last one, which becomes longer if the key is the same and no place is between them.
-fn push<K: PartialEq>(runs: &mut Vec<Run<K>>, run: Run<K>) {
+/// Adds a run after the last one, which becomes longer if the key is the same and no place is between them. A run without places is none.
+pub(super) fn push<K: PartialEq>(runs: &mut Vec<Run<K>>, run: Run<K>) {
+    if run.0.is_empty() {
+        return;
+    }
     match runs.last_mut() {
         Some((places, key)) if *key == run.1 && places.end == run.0.start => places.end = run.0.end,
         _ => runs.push(run),

@@ -48,7 +48,7 @@ impl Stages {
     }
 
     /// The verdicts other than [`Verdict::Nothing`], each with the place of its job, rising. Residues stay on the device.
-    pub(super) fn finds(&mut self, jobs: &(impl Jobs + ?Sized), watch: &dyn Watch) -> Result<Vec<Find>> {
+    pub(super) fn finds(&mut self, jobs: &(impl Jobs + ?Sized), watch: &dyn Watch) -> Result<Vec<Placed>> {
         self.sort(jobs, None, watch)
     }
 
@@ -58,10 +58,10 @@ impl Stages {
         jobs: &(impl Jobs + ?Sized),
         mut verdicts: Option<&mut [Verdict]>,
         watch: &dyn Watch,
-    ) -> Result<Vec<Find>> {
+    ) -> Result<Vec<Placed>> {
         let engine = self.engine.clone();
         let has_devices = engine.device().is_some();
-        let runs = runs_by(jobs.count(), |place| jobs.way(place, has_devices));
+        let runs = jobs.ways(has_devices);
         let count = |line: Line| -> usize {
             runs.iter().filter(|(_, way)| way.line() == line).map(|(places, _)| places.len()).sum()
         };
@@ -155,7 +155,7 @@ fn made_lane(job: View<'_>) -> Result<Lane<'_>, Verdict> {
 }
 
 /// A verdict other than [`Verdict::Nothing`], with the place of its job.
-pub(super) type Find = (usize, Verdict);
+pub(super) type Placed = (usize, Verdict);
 
 /// Lanes of one line that start at the same bound.
 struct Part<'w> {
@@ -220,7 +220,7 @@ impl Part<'_> {
         exponent: &Exponent,
         pairing: &Pairing,
         verdicts: Option<&mut [Verdict]>,
-    ) -> Result<Vec<Find>> {
+    ) -> Result<Vec<Placed>> {
         let meter = Meter::new(self.watch, self.from, self.to);
         let lane = source.lane;
         let ends = cards.run(self.line, source, exponent, pairing, &meter, verdicts)?;

@@ -32,7 +32,7 @@ use warpmp_numtheory::{
     Watch,
     factor::{
         Attempts, Bounds, BoundsError, Engine, Job, Level, LostDevice, Outcome, Plan, RATIO, SaveLine, SigmaError,
-        Verdict, campaign::FolderError, resume_on, search_on,
+        Told, Verdict, campaign::FolderError, resume_on, search_on,
     },
 };
 
@@ -206,11 +206,13 @@ fn run(
     let start = Instant::now();
     let inputs: Vec<&OsStr> = [&args.file, &args.resume].into_iter().flatten().map(AsRef::as_ref).collect();
     let b1 = args.b1.or(b1);
+    // Only save lines need residues.
+    let told = if args.save.is_some() { Told::All } else { Told::Finds };
     // What is wrong with the command is told before any file is read.
     let plan = match (b1, &args.resume) {
         (None, None) => return Err(FactorError::NoBound(or).into()),
         (None, Some(_)) => None,
-        (Some(b1), _) => Some(Plan { bounds: bounds(args, b1)?, attempts, one: args.one }),
+        (Some(b1), _) => Some(Plan { bounds: bounds(args, b1)?, attempts, one: args.one, told }),
     };
     let object_alone = args.summary.json && args.output.is_none();
     let mut output = if object_alone { None } else { Some(Output::open(args.output.as_deref(), &inputs)?) };

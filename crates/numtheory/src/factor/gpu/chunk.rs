@@ -75,20 +75,19 @@ impl Drop for Common<'_> {
     }
 }
 
-/// Writes the numbers of a lane as limbs into its row: the modulus, the start, and the number that tells the curve.
+/// Writes the numbers of a lane into its row: the modulus, and what is [given](super::kernels::Given).
 fn write(row: &mut [u32], limbs: usize, lane: &Lane<'_>) {
-    let (modulus, rest) = row.split_at_mut(limbs);
-    let (start, last) = rest.split_at_mut(limbs);
+    let (modulus, given) = row.split_at_mut(limbs);
     put(modulus, lane.n);
-    put(start, &lane.x);
     match &lane.parameter {
-        Parameter::D(d) => put(last, d),
-        Parameter::Word(word) => {
-            last.fill(0);
-            last[0] = *word;
+        Parameter::D(d) => {
+            let (start, last) = given.split_at_mut(limbs);
+            put(start, &lane.x);
+            put(last, d);
         }
-        Parameter::Suyama(sigma) if sigma.value() < lane.n => put(last, sigma.value()),
-        Parameter::Suyama(sigma) => put(last, &(sigma.value() % lane.n)),
+        Parameter::Word(word) => given[0] = *word,
+        Parameter::Suyama(sigma) if sigma.value() < lane.n => put(given, sigma.value()),
+        Parameter::Suyama(sigma) => put(given, &(sigma.value() % lane.n)),
     }
 }
 
@@ -112,7 +111,7 @@ impl<'g> Chunk<'g> {
         let count = wanted.next_multiple_of(32);
         let memory = |words: u64| gpu.memory.take(4 * words.max(1));
         let rows = |numbers: u32| memory(count as u64 * u64::from(numbers * class.limbs));
-        let (limbs, row) = (class.limbs as usize, 3 * class.limbs as usize);
+        let (limbs, row) = (class.limbs as usize, places.kind.given().row_limbs(class.limbs) as usize);
         let mut words = gpu.memory.rows(row * count)?;
         places.write(&mut words[..row * wanted], row, |place, row| write(row, limbs, &lane(place)));
         for further in wanted..count {
@@ -137,7 +136,8 @@ impl<'g> Chunk<'g> {
             stage: Stage::First,
         };
         let plain = chunk.upload(&words)?;
-        chunk.launch(Job::Enter, &[&*plain, &chunk.constants, &chunk.state, chunk.found()].map(At::from))?;
+        let enter = if places.kind.suyama { Job::SuyamaEnter } else { Job::Enter };
+        chunk.launch(enter, &[&*plain, &chunk.constants, &chunk.state, chunk.found()].map(At::from))?;
         drop(plain);
         drop(words);
         if places.kind.suyama {

@@ -1,6 +1,6 @@
 //! What the lanes of a chunk have in common.
 
-use super::kernels::Class;
+use super::kernels::{Class, Given};
 use crate::factor::lane::{Lane, Line, Parameter};
 
 /// The kind of a lane: lanes of one kind have the same kernels.
@@ -20,8 +20,8 @@ impl Kind {
                 let two = lane.x.bits() == 2 && !lane.x.bit(0);
                 match lane.parameter {
                     Parameter::D(_) => Self { class: Class::of(bits, false, two), suyama: false },
-                    Parameter::Word(_) => Self { class: Class::of(bits, true, two), suyama: false },
-                    Parameter::Suyama(_) => Self { class: Class::of(bits, false, two), suyama: true },
+                    Parameter::Word(_) => Self::of_word(bits),
+                    Parameter::Suyama(_) => Self::of_suyama(bits),
                 }
             }
             Line::Power | Line::Lucas => Self { class: Class::of_line(bits, line), suyama: false },
@@ -36,6 +36,15 @@ impl Kind {
     /// The kind of Suyama's curves from their parameters.
     pub(in crate::factor) const fn of_suyama(bits: u64) -> Self {
         Self { class: Class::of(bits, false, false), suyama: true }
+    }
+
+    /// What the rows of the lanes have beside the modulus.
+    pub(super) const fn given(&self) -> Given {
+        match (self.suyama, self.class.word) {
+            (true, _) => Given::Sigma,
+            (false, true) => Given::Word,
+            (false, false) => Given::Point,
+        }
     }
 
     /// What a step of a lane weighs: the square of its limbs.

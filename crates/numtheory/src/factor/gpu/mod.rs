@@ -111,7 +111,9 @@ impl Gpu {
     fn prepare<'k>(&self, kinds: impl Iterator<Item = &'k Kind>, [first, second]: [&[Job]; 2]) -> Result<()> {
         let of_kind = |kind: &Kind| {
             let (class, suyama) = (kind.class, kind.suyama);
-            let first = first.iter().filter(move |job| suyama || !Job::OF_SUYAMA.contains(job));
+            // Each kind has its own way to enter.
+            let takes = move |job: &&Job| if suyama { **job != Job::Enter } else { !Job::OF_SUYAMA.contains(job) };
+            let first = first.iter().filter(takes);
             let first = first.map(move |job| (*job, class));
             first.chain(second.iter().map(move |job| (*job, class.after()))).collect::<Vec<(Job, Class)>>()
         };

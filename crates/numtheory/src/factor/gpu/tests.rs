@@ -184,8 +184,7 @@ fn lanes_in_any_number() {
 /// of 20 bits, or both together.
 #[test]
 fn many_finds_in_a_chunk() {
-    let n = (BigUint::from(1009_u32) * 1_000_003_u32) << 1;
-    let n = n * 2_147_483_648_u64 + BigUint::from(1009_u32) * 1_000_003_u32;
+    let n = BigUint::from(1009_u32) * 1_000_003_u32 * 2_147_483_647_u32;
     for family in [Family::Word, Family::Suyama] {
         let first = Sigma::new(family, 1_000_000_u32.into()).unwrap();
         let jobs: Vec<Job> = (0..200).map(|number| Job::ecm(n.clone(), first.after(number).unwrap())).collect();

@@ -40,6 +40,7 @@ use warpmp_launch::{Frame, Layout, Rows, Signature, Spec, Stage, piece};
 use crate::factor::lane::Line;
 
 pub(in crate::factor) use columns::SLOT_WORDS;
+pub(in crate::factor) use enter::Given;
 
 /// The numbers of a lane that stay.
 ///
@@ -162,8 +163,10 @@ impl Class {
 /// The kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(in crate::factor) enum Job {
-    /// `plain (N, x, d or σ) → constants, state, found`.
+    /// `plain (N, x and d or a word σ) → constants, state, found`.
     Enter,
+    /// `plain (N, σ) → constants, state, found`: of Suyama's curves.
+    SuyamaEnter,
     /// `constants → total`: the denominators of Suyama's curves, from the parameter in the place of `d`.
     SuyamaBottom,
     /// `total, found → constants, status`: `d` and the start from the inverse of the denominators; is there no curve?
@@ -200,6 +203,7 @@ impl Job {
         match line {
             Line::Curve => &[
                 Self::Enter,
+                Self::SuyamaEnter,
                 Self::SuyamaBottom,
                 Self::SuyamaStart,
                 Self::Ladder,
@@ -236,7 +240,7 @@ impl Job {
     }
 
     /// The kernels that only Suyama's curves need.
-    pub(in crate::factor) const OF_SUYAMA: &[Self] = &[Self::SuyamaBottom, Self::SuyamaStart];
+    pub(in crate::factor) const OF_SUYAMA: &[Self] = &[Self::SuyamaEnter, Self::SuyamaBottom, Self::SuyamaStart];
 }
 
 /// A kernel for a class.
@@ -255,6 +259,7 @@ impl Spec for Kernel {
         };
         let job = match self.job {
             Job::Enter => "enter",
+            Job::SuyamaEnter => "suyama_enter",
             Job::SuyamaBottom => "suyama_bottom",
             Job::SuyamaStart => "suyama_start",
             Job::Ladder => "ladder",
@@ -278,7 +283,10 @@ impl Spec for Kernel {
         let [one, constants, state] = [1, constant::COUNT, state::COUNT].map(|numbers| class.rows(numbers));
         let word = Rows::common(1);
         let (operands, results) = match self.job {
-            Job::Enter => (vec![class.rows(3)], vec![constants.limbs, state.limbs, one.limbs]),
+            Job::Enter | Job::SuyamaEnter => {
+                let row = self.given().row_limbs(class.limbs);
+                (vec![Rows::each(row)], vec![constants.limbs, state.limbs, one.limbs])
+            }
             Job::SuyamaBottom => (vec![constants], vec![one.limbs]),
             Job::SuyamaStart => (vec![one, one], vec![constants.limbs]),
             Job::Ladder | Job::Giants => (vec![constants, word, word], vec![state.limbs]),
@@ -300,10 +308,19 @@ impl Spec for Kernel {
 }
 
 impl Kernel {
+    /// What the rows of lanes have that enter.
+    fn given(&self) -> Given {
+        match (self.job, self.class.word) {
+            (Job::SuyamaEnter, _) => Given::Sigma,
+            (_, true) => Given::Word,
+            (_, false) => Given::Point,
+        }
+    }
+
     fn body(&self, b: &mut Builder, frame: &Frame) {
         let class = self.class;
         match self.job {
-            Job::Enter => enter::body(b, frame, class),
+            Job::Enter | Job::SuyamaEnter => enter::body(b, frame, class, self.given()),
             Job::SuyamaBottom => suyama::bottom(b, frame, class),
             Job::SuyamaStart => suyama::start(b, frame, class),
             Job::Ladder if class.line == Line::Power => power::body(b, frame, class),
