@@ -1,5 +1,5 @@
 //! The host's part of elliptic curves on a device: lanes a second, with a device that computes nothing. With the residues of all lanes, with
-//! finds alone, and by a search on one integer, which makes no jobs.
+//! finds alone, and by searches on one integer, which make no jobs.
 //!
 //! ```sh
 //! cargo run --release -p warpmp-numtheory --example host_lanes -- [BITS [B1 B2]]
@@ -48,14 +48,11 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         let first = Sigma::new(family, first.into())?;
         let make = |number: u64| Ok(Job::ecm(n.clone(), first.after(number)?));
         // A search asks whether its integer is prime: this one is not.
-        let plan = Plan {
-            bounds,
-            attempts: Attempts::curves_from(first.clone(), lanes as u64)?,
-            one: false,
-            told: Told::Finds,
-        };
+        let plan = |attempts: Attempts| Plan { bounds, attempts, one: false, told: Told::Finds };
+        let count = lanes as u64;
+        let plans = [Attempts::curves_from(first.clone(), count)?, Attempts::Curves { seed: 7, count }].map(plan);
         let composite = ((BigUint::from(1_u32) << (bits - 2)) + 1_u32) * 3_u32;
-        let mut best = [f64::INFINITY; 3];
+        let mut best = [f64::INFINITY; 4];
         let mut timed = |place: usize, start: Instant| {
             best[place] = start.elapsed().as_secs_f64().min(best[place]);
         };
@@ -70,12 +67,14 @@ fn main() -> Result<(), Box<dyn error::Error>> {
             timed(1, start);
             assert!(finds.is_empty(), "the device finds nothing");
             jobs.into_par_iter().for_each(drop);
-            let start = Instant::now();
-            let outcome = search_on(&engine, std::slice::from_ref(&composite), &plan, &(), &mut |_, _| {})?;
-            timed(2, start);
-            assert_eq!(outcome.numbers[0].attempts, lanes as u64, "all curves were made");
+            for (place, plan) in (2..).zip(&plans) {
+                let start = Instant::now();
+                let outcome = search_on(&engine, std::slice::from_ref(&composite), plan, &(), &mut |_, _| {})?;
+                timed(place, start);
+                assert_eq!(outcome.numbers[0].attempts, count, "all curves were made");
+            }
         }
-        for (what, best) in ["residues", "finds alone", "search"].into_iter().zip(best) {
+        for (what, best) in ["residues", "finds alone", "search", "search by a seed (family 0)"].into_iter().zip(best) {
             let (rate, cores) = (lanes as f64 / best, rayon::current_num_threads());
             println!(
                 "family {}, {what}: {lanes} lanes of {bits} bits, {rate:.3e}/s, {:.3e} a core",

@@ -79,7 +79,7 @@ impl Sigma {
     /// [`SigmaError::TooLarge`], [`SigmaError::TooSmall`].
     pub fn new(family: Family, value: BigUint) -> Result<Self, SigmaError> {
         match family {
-            Family::Suyama if value < BigUint::from(6_u32) => Err(SigmaError::TooSmall(value)),
+            Family::Suyama if value.bits() < 4 && value < BigUint::from(6_u32) => Err(SigmaError::TooSmall(value)),
             Family::SquareWord | Family::Word if value.bits() == 0 || value.bits() > 32 => {
                 Err(SigmaError::TooLarge(value))
             }

@@ -11,8 +11,9 @@ use num_bigint::BigUint;
 use rayon::prelude::*;
 
 use super::curve::{Family, Sigma};
+use super::draw::Draw;
 use super::gpu::Kind;
-use super::lane::{Lane, Line, Parameter, TWO};
+use super::lane::{Lane, Line, Parameter};
 use super::places::{PIECE, Run, joined, push, runs_by};
 use super::search::Attempts;
 use super::{Engine, Job, Method};
@@ -29,6 +30,11 @@ pub(super) trait Jobs: Sync {
     fn count(&self) -> usize;
 
     fn view(&self, place: usize) -> View<'_>;
+
+    /// The lane of a job that is [read](Way::Read); none of others.
+    fn lane(&self, place: usize) -> Option<Lane<'_>> {
+        self.view(place).lane()
+    }
 
     /// How the jobs are run on an engine that has devices, or has none.
     fn ways(&self, has_devices: bool) -> Vec<Run<Way>>;
@@ -69,6 +75,8 @@ pub(super) struct Tries<'t> {
     before: Vec<usize>,
     /// The jobs of each part, if all have as many.
     each: Option<usize>,
+    /// For curves by a seed, the parameters of each composite of each part.
+    draws: Option<Vec<Vec<Draw>>>,
 }
 
 impl<'t> Tries<'t> {
@@ -80,23 +88,32 @@ impl<'t> Tries<'t> {
         }
         let first = parts.first().map_or(1, length).max(1);
         let each = parts.iter().all(|part| length(part) == first).then_some(first);
-        Self { attempts, parts, before, each }
+        let draws = match attempts {
+            Attempts::Curves { seed, .. } => {
+                let draws = |part: &Part<'_>| part.composites.iter().map(|n| Draw::new(*seed, n)).collect();
+                Some(parts.par_iter().map(draws).collect())
+            }
+            Attempts::CurvesFrom { .. } | Attempts::Pm1 { .. } | Attempts::Pp1 { .. } => None,
+        };
+        Self { attempts, parts, before, each, draws }
     }
 
-    /// The place of a job's integer, the job's modulus, and the number of the attempt.
-    fn attempt(&self, place: usize) -> (usize, &'t BigUint, u64) {
+    /// A job's part, the number of its modulus there, and the number of the attempt.
+    fn attempt(&self, place: usize) -> (usize, usize, u64) {
         let part = match self.each {
             Some(each) => place / each,
             None => self.before.partition_point(|before| *before <= place) - 1,
         };
-        let (offset, part) = (place - self.before[part], &self.parts[part]);
-        (part.place, &part.composites[offset % part.composites.len()], part.numbers.start + offset as u64)
+        let Part { composites, numbers, .. } = &self.parts[part];
+        let offset = place - self.before[part];
+        (part, if composites.len() == 1 { 0 } else { offset % composites.len() }, numbers.start + offset as u64)
     }
 
     /// A job, and the place of its integer.
     pub(super) fn job(&self, place: usize) -> (usize, Job) {
-        let (of_integer, n, number) = self.attempt(place);
-        (of_integer, self.attempts.job(n, number))
+        let (part, composite, number) = self.attempt(place);
+        let part = &self.parts[part];
+        (part.place, self.attempts.job(&part.composites[composite], number))
     }
 
     /// Jobs of each integer, by its place.
@@ -111,9 +128,27 @@ impl Jobs for Tries<'_> {
     }
 
     fn view(&self, place: usize) -> View<'_> {
-        let (_, n, number) = self.attempt(place);
+        let (part, composite, number) = self.attempt(place);
+        let n = &self.parts[part].composites[composite];
         let (method, start) = self.attempts.method(n, number);
         View { n, method: Cow::Owned(method), start: start.map(Cow::Owned) }
+    }
+
+    fn lane(&self, place: usize) -> Option<Lane<'_>> {
+        let (part, composite, number) = self.attempt(place);
+        let n = &self.parts[part].composites[composite];
+        // A view takes longer than the row that is written from it. Of words, nothing but the word differs from curve to curve.
+        if let Attempts::CurvesFrom { first, .. } = self.attempts
+            && let Some(first) = first.word()
+        {
+            let word = u32::try_from(number).ok().and_then(|number| first.checked_add(number));
+            return begins_on_device(n).then(|| Lane::of_word(n, word.unwrap_or(first)));
+        }
+        let sigma = match &self.draws {
+            Some(draws) => draws[part][composite].sigma(number),
+            None => self.attempts.sigma(n, number)?,
+        };
+        Start::of(n, &sigma).map(|start| start.lane(n, Cow::Owned(sigma)))
     }
 
     fn ways(&self, has_devices: bool) -> Vec<Run<Way>> {
@@ -144,6 +179,11 @@ impl Jobs for Tries<'_> {
 /// The least bits of moduli for which a device computes a curve from its parameter.
 const BITS_FOR_PARAMETERS: u64 = 40;
 
+/// May a device compute curves modulo this integer from their parameters?
+fn begins_on_device(n: &BigUint) -> bool {
+    n.bit(0) && n.bits() >= BITS_FOR_PARAMETERS
+}
+
 impl<'j> View<'j> {
     /// The lane of a curve whose parameter is all that a device needs; none for other jobs.
     pub(super) fn lane(self) -> Option<Lane<'j>> {
@@ -157,10 +197,7 @@ impl<'j> View<'j> {
             Cow::Borrowed(Method::Curve(_) | Method::Pm1 | Method::Pp1)
             | Cow::Owned(Method::Curve(_) | Method::Pm1 | Method::Pp1) => return None,
         };
-        match Start::of(n, &sigma)? {
-            Start::Word(word) => Some(Lane { n, parameter: Parameter::Word(word), x: Cow::Owned(TWO.into()) }),
-            Start::Suyama => Some(Lane { n, parameter: Parameter::Suyama(sigma), x: Cow::Owned(BigUint::ZERO) }),
-        }
+        Start::of(n, &sigma).map(|start| start.lane(n, sigma))
     }
 }
 
@@ -173,7 +210,7 @@ enum Start {
 impl Start {
     /// None: the host makes the curve.
     fn of(n: &BigUint, sigma: &Sigma) -> Option<Self> {
-        if !n.bit(0) || n.bits() < BITS_FOR_PARAMETERS {
+        if !begins_on_device(n) {
             return None;
         }
         match sigma.family() {
@@ -182,6 +219,13 @@ impl Start {
             // The device says so if the parameter gives no curve.
             Family::Suyama => Some(Self::Suyama),
             Family::SquareWord => None,
+        }
+    }
+
+    fn lane<'j>(self, n: &'j BigUint, sigma: Cow<'j, Sigma>) -> Lane<'j> {
+        match self {
+            Self::Word(word) => Lane::of_word(n, word),
+            Self::Suyama => Lane { n, parameter: Parameter::Suyama(sigma), x: Cow::Owned(BigUint::ZERO) },
         }
     }
 }
@@ -226,20 +270,25 @@ mod tests {
     /// Attempts are in the order of integers and numbers, and their composites take turns, whether integers have equal numbers of attempts or not.
     #[test]
     fn attempts_without_jobs() {
-        let first = Sigma::suyama(1000);
-        let attempts = Attempts::CurvesFrom { first, count: 100 };
+        let words = Sigma::new(Family::Word, u32::MAX.into()).map(|first| Attempts::CurvesFrom { first, count: 100 });
+        let suyama = Attempts::CurvesFrom { first: Sigma::suyama(1000), count: 100 };
+        for attempts in words.into_iter().chain([suyama, Attempts::Curves { seed: 3, count: 100 }, Attempts::pm1()]) {
+            check(&attempts);
+        }
+    }
+
+    fn check(attempts: &Attempts) {
         // The host makes the curves of short integers.
         let composites = [3_u32, 15, 9].map(BigUint::from);
         let [short, long, longest] = [1, 50, 600].map(|bits| BigUint::from(2_u32).pow(bits) + 1_u32);
         let composites = [composites.to_vec(), vec![long.clone()], vec![short, long, longest]];
         for ends in [[7, 7, 7], [1, 1, 1], [8, 1, 5], [0, 3, 3]] {
             let part = |(place, end): (usize, u64)| Part { place, composites: &composites[place], numbers: 4..4 + end };
-            let tries = Tries::new(&attempts, ends.into_iter().enumerate().map(part).collect());
-            let expected = ends.into_iter().enumerate().flat_map(|(place, end)| {
-                (4..4 + end).zip(composites[place].iter().cycle()).map(move |(number, n)| (place, n, number))
+            let tries = Tries::new(attempts, ends.into_iter().enumerate().map(part).collect());
+            let expected = ends.into_iter().enumerate().flat_map(|(part, end)| {
+                (4..4 + end).zip((0..composites[part].len()).cycle()).map(move |(number, n)| (part, n, number))
             });
-            let expected: Vec<(usize, &BigUint, u64)> = expected.collect();
-            assert_eq!((0..tries.count()).map(|place| tries.attempt(place)).collect::<Vec<_>>(), expected);
+            assert!((0..tries.count()).map(|place| tries.attempt(place)).eq(expected), "{ends:?}");
             assert!(tries.counts().into_iter().eq(ends.into_iter().enumerate()));
             let jobs: Vec<Job> = (0..tries.count()).map(|place| tries.job(place).1).collect();
             for has_devices in [false, true] {
@@ -250,6 +299,8 @@ mod tests {
                 *n == job.n && *method == job.method && start.as_deref() == job.start.as_ref()
             };
             assert!(jobs.iter().enumerate().all(same));
+            let lane = |lane: Option<Lane<'_>>| lane.map(|lane| format!("{lane:?}"));
+            assert!((0..tries.count()).all(|place| lane(tries.lane(place)) == lane(jobs.lane(place))), "{ends:?}");
         }
     }
 }

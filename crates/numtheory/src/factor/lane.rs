@@ -48,6 +48,11 @@ impl<'j> Lane<'j> {
         Self { n, parameter: Parameter::D(Cow::Owned(d)), x }
     }
 
+    /// The curve of a word. A device divides.
+    pub(super) fn of_word(n: &'j BigUint, word: u32) -> Self {
+        Self { n, parameter: Parameter::Word(word), x: Cow::Owned(TWO.into()) }
+    }
+
     /// The same lane, which borrows its numbers from this one.
     pub(super) fn borrowed(&self) -> Lane<'_> {
         self.after(&self.x)

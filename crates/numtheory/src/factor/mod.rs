@@ -13,6 +13,7 @@
 //! jobs       jobs as a run reads them              places     jobs by kind
 //! meter      progress of a stage                   whole      whole factorisations by rising bounds
 //! explain    the plan of a curve                   campaign   curves in a directory
+//! draw       parameters of curves from a seed
 //! ```
 //!
 //! All three methods compute on a *line*, where a point is known by its `x`. The first stage multiplies a start by `lcm(1, …, B1)`. It
@@ -24,6 +25,7 @@
 pub mod campaign;
 mod cpu;
 mod curve;
+mod draw;
 mod engine;
 mod explain;
 mod exponent;

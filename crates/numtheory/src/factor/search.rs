@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 
 use num_bigint::BigUint;
-use rand::Rng as _;
-use rand::SeedableRng as _;
-use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
+use super::draw::Draw;
 use super::jobs::{Jobs as _, Part, Tries};
 use super::modular::{common_divisor, inverse};
 use super::{Bounds, Engine, Job, Method, SaveLine, Sigma, SigmaError, Stage, Stages, Verdict};
@@ -112,23 +110,25 @@ impl Attempts {
         }
     }
 
+    /// The parameter of a curve on an integer; none for other methods.
+    pub(super) fn sigma(&self, n: &BigUint, number: u64) -> Option<Sigma> {
+        match self {
+            // The last one was tried when the attempts were made.
+            Self::CurvesFrom { first, .. } => Some(first.after(number).unwrap_or_else(|_| first.clone())),
+            Self::Curves { seed, .. } => Some(Draw::new(*seed, n).sigma(number)),
+            Self::Pm1 { .. } | Self::Pp1 { .. } => None,
+        }
+    }
+
     /// The method and the start of an attempt on an integer.
     pub(super) fn method(&self, n: &BigUint, number: u64) -> (Method, Option<BigUint>) {
+        if let Some(sigma) = self.sigma(n, number) {
+            return (Method::Ecm(sigma), None);
+        }
         match self {
-            Self::CurvesFrom { first, .. } => {
-                // The last one was tried when the attempts were made.
-                let sigma = first.after(number).unwrap_or_else(|_| first.clone());
-                (Method::Ecm(sigma), None)
-            }
-            Self::Curves { seed, .. } => {
-                let own = n % u64::MAX;
-                let own = own.iter_u64_digits().next().unwrap_or(0);
-                let mut random = ChaCha8Rng::seed_from_u64(seed.rotate_left(32) ^ own);
-                random.set_stream(number);
-                (Method::Ecm(Sigma::suyama(random.next_u64() >> 1)), None)
-            }
-            Self::Pm1 { base } => (Method::Pm1, Some(quotient(base, n))),
             Self::Pp1 { starts } => (Method::Pp1, Some(quotient(&starts[number as usize], n))),
+            Self::Pm1 { base } => (Method::Pm1, Some(quotient(base, n))),
+            Self::CurvesFrom { .. } | Self::Curves { .. } => unreachable!("a curve has a parameter"),
         }
     }
 }

@@ -93,7 +93,7 @@ impl Stages {
             let Some(cards) = cards(Line::Curve) else { continue };
             let part = part(Line::Curve, runs.iter().map(|(places, _)| places.len()).sum());
             let exponent = self.exponents.entry(done).or_insert_with(|| Exponent::new(done, bounds.b1));
-            let lane = |place: usize| match jobs.view(place).lane() {
+            let lane = |place: usize| match jobs.lane(place) {
                 Some(lane) => lane,
                 None => unreachable!("the job's lane has been read before"),
             };

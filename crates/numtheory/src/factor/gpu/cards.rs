@@ -59,6 +59,9 @@ impl fmt::Debug for Cards {
     }
 }
 
+/// Does a chunk on a device: the ends of lanes that found something.
+type Work<'w> = dyn Fn(&Gpu, &mut Places<'_>) -> Result<Vec<(usize, End)>> + Sync + 'w;
+
 /// The lanes of a chunk on each device that is to compute `count` lanes together with the others, where each device has room for so many.
 /// In each round every device has a chunk, so none waits for the others; a chunk has whole warps.
 fn lengths(count: usize, room: &[usize]) -> Vec<usize> {
@@ -155,16 +158,11 @@ impl Cards {
                 meter.check()
             })
         };
-        self.deal(Waiting::new(runs, verdicts), &task, &work)
+        self.deal(&Waiting::new(runs, verdicts), &task, &work)
     }
 
     /// Does the lanes that wait on all devices.
-    fn deal(
-        &self,
-        waiting: Waiting<'_>,
-        task: &Task<'_>,
-        work: &(dyn Fn(&Gpu, &mut Places<'_>) -> Result<Vec<(usize, End)>> + Sync),
-    ) -> Result<Vec<(usize, End)>> {
+    fn deal(&self, waiting: &Waiting<'_>, task: &Task<'_>, work: &Work<'_>) -> Result<Vec<(usize, End)>> {
         let done: Mutex<Vec<(usize, End)>> = Mutex::default();
         let failure: Mutex<Option<Error>> = Mutex::default();
         let failed = |number: usize, error: Error| match &error {

@@ -29,7 +29,7 @@ pub(super) struct Run<'v> {
     pub(super) verdicts: Option<&'v mut [Verdict]>,
 }
 
-impl<'v> Run<'v> {
+impl Run<'_> {
     /// A run of places without verdicts.
     #[cfg(test)]
     pub(super) fn of(places: Range<usize>) -> Self {
