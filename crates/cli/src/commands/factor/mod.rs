@@ -236,12 +236,15 @@ fn run(
             let engine = engine(lines.len() as u64)?;
             let numbers: Vec<BigUint> = lines.iter().map(|line| line.n.clone()).collect();
             tell_long(&engine, &numbers, args.summary.hides_notes());
+            begin(&progress, &engine, op, lines.len() as u64);
             resumed(&engine, args, &lines, b1, &until, &mut each)?
         }
         (None, Some(file), Some(plan)) => {
             let numbers = input::integers(file)?;
-            let engine = engine(plan.attempts.count().saturating_mul(numbers.len() as u64))?;
+            let attempts = plan.attempts.count().saturating_mul(numbers.len() as u64);
+            let engine = engine(attempts)?;
             tell_long(&engine, &numbers, args.summary.hides_notes());
+            begin(&progress, &engine, op, attempts);
             search_on(&engine, &numbers, plan, &until, &mut |job, verdict| each(plan.bounds, job, verdict))?
         }
         (None, ..) => return Err(Error::Bug),
@@ -290,6 +293,13 @@ impl Watch for Until<'_> {
 
     fn progress(&self, share: f64) {
         self.watch.progress(share);
+    }
+}
+
+/// Says what takes seconds at the first use of a width, until the first attempts are done. The cores compute few sequences.
+fn begin(progress: &Progress, engine: &Engine, op: &str, attempts: u64) {
+    if engine.has_gpu() && (op == "ecm" || attempts >= Engine::LEAST_SEQUENCES as u64) {
+        progress.phase(engine::COMPILING);
     }
 }
 
