@@ -3,8 +3,8 @@
 use num_bigint::BigUint;
 use pyo3::prelude::*;
 use warpmp_numtheory::factor::{
-    Attempts, Bounds, Depth, Factorisation, Factors, LostDevice, Method, Origin, Plan, RATIO, Sigma, Stage, Told, factor_on,
-    search_on,
+    Attempts, Bounds, Depth, Factorisation, Factors, LostDevice, Method, Origin, Plan, RATIO, Sigma, Stage, Told,
+    factor_on, search_on,
 };
 
 use crate::batch::Batch;

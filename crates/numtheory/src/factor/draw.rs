@@ -42,9 +42,10 @@ impl Draw {
 
     /// The first eight bytes of a stream: the first two words of the block 0.
     fn first_bytes(&self, stream: u64) -> u64 {
-        let [b, c] = [0, 4].map(|from| std::array::from_fn(|word| self.key[from + word]));
+        let [b0, b1, b2, b3, c0, c1, c2, c3] = self.key;
         // The first two words of the last row count blocks.
-        let mut rows: Block = [CONSTANTS, b, c, [0, 0, stream as u32, (stream >> 32) as u32]];
+        let mut rows: Block =
+            [CONSTANTS, [b0, b1, b2, b3], [c0, c1, c2, c3], [0, 0, stream as u32, (stream >> 32) as u32]];
         for _ in 0..DOUBLE_ROUNDS {
             // Columns, then diagonals, which are columns of turned rows.
             let [a, b, c, d] = columns(rows);
@@ -60,24 +61,32 @@ impl Draw {
 type Block = [[u32; 4]; 4];
 
 /// A quarter round of each column.
-fn columns([a, b, c, d]: Block) -> Block {
-    let sum = |x: [u32; 4], y: [u32; 4]| -> [u32; 4] { std::array::from_fn(|i| x[i].wrapping_add(y[i])) };
-    let mixed =
-        |x: [u32; 4], y: [u32; 4], bits: u32| -> [u32; 4] { std::array::from_fn(|i| (x[i] ^ y[i]).rotate_left(bits)) };
-    let a = sum(a, b);
-    let d = mixed(d, a, 16);
-    let c = sum(c, d);
-    let b = mixed(b, c, 12);
-    let a = sum(a, b);
-    let d = mixed(d, a, 8);
-    let c = sum(c, d);
-    let b = mixed(b, c, 7);
+#[inline]
+fn columns([mut a, mut b, mut c, mut d]: Block) -> Block {
+    mix(&mut a, &mut d, b, 16);
+    mix(&mut c, &mut b, d, 12);
+    mix(&mut a, &mut d, b, 8);
+    mix(&mut c, &mut b, d, 7);
     [a, b, c, d]
 }
 
+/// `sum += term`, then `turned ^= sum`, turned by some bits.
+#[inline]
+fn mix(sum: &mut [u32; 4], turned: &mut [u32; 4], term: [u32; 4], bits: u32) {
+    for ((sum, turned), term) in sum.iter_mut().zip(turned).zip(term) {
+        *sum = sum.wrapping_add(term);
+        *turned = (*turned ^ *sum).rotate_left(bits);
+    }
+}
+
 /// A row whose word `by` comes first.
-fn turned(row: [u32; 4], by: usize) -> [u32; 4] {
-    std::array::from_fn(|word| row[(word + by) % 4])
+#[inline]
+const fn turned([a, b, c, d]: [u32; 4], by: usize) -> [u32; 4] {
+    match by {
+        1 => [b, c, d, a],
+        2 => [c, d, a, b],
+        _ => [d, a, b, c],
+    }
 }
 
 #[cfg(test)]

@@ -106,16 +106,17 @@ struct Found {
 
 impl Found {
     fn new(chunk: &Chunk<'_>) -> Result<Self> {
-        let marks = chunk.marks()?;
-        let of = |mark: u32| -> Vec<usize> {
-            marks.iter().enumerate().filter(|(_, it)| **it == mark).map(|(number, _)| number).collect()
-        };
-        // Most chunks of short curves have no finds at all, or few.
-        if marks.iter().all(|it| *it == mark::NOTHING) {
-            let [faults, slips, first, second] = [(); 4].map(|()| Vec::new());
-            return Ok(Self { faults, slips, first, second });
+        let [mut faults, mut slips, mut first, mut second] = [(); 4].map(|()| Vec::new());
+        for (number, mark) in chunk.marks()?.iter().enumerate() {
+            match *mark {
+                mark::NOTHING => {}
+                mark::FAULT => faults.push(number),
+                mark::FIRST => first.push(number),
+                mark::SECOND => second.push(number),
+                // Another word than these is a mistake of the device, too.
+                _ => slips.push(number),
+            }
         }
-        let [faults, slips, first, second] = [mark::FAULT, mark::SLIP, mark::FIRST, mark::SECOND].map(of);
         Ok(Self { faults, slips, first, second })
     }
 
