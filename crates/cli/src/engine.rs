@@ -149,10 +149,13 @@ pub(crate) fn tell_left_out(session: &Session) {
     }
 }
 
+/// The first phase of a command on a GPU.
+pub(crate) const COMPILING: &str = "the driver compiles kernels that it has not kept";
+
 /// The first phase of a command on this engine: a driver compiles a kernel once, and keeps it for later runs.
 pub(crate) fn first_phase(session: &Session) -> &'static str {
     match session.engine().kind {
-        EngineKind::Cuda => "the driver compiles kernels that it has not kept",
+        EngineKind::Cuda => COMPILING,
         EngineKind::Cpu | EngineKind::Sim => "computing",
     }
 }

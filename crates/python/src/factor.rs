@@ -3,8 +3,8 @@
 use num_bigint::BigUint;
 use pyo3::prelude::*;
 use warpmp_numtheory::factor::{
-    Attempts, Bounds, Depth, Factorisation, Factors, LostDevice, Method, Origin, Plan, RATIO, Sigma, Stage, factor_on,
-    search_on,
+    Attempts, Bounds, Depth, Factorisation, Factors, LostDevice, Method, Origin, Plan, RATIO, Sigma, Stage, Told,
+    factor_on, search_on,
 };
 
 use crate::batch::Batch;
@@ -75,7 +75,7 @@ fn attempt(
     let watch = flag.clone();
     let engine = py.detach(|| engine::factoring(&device))?;
     let found = watched(py, &*watch, progress, move || {
-        let plan = Plan { bounds, attempts, one: false };
+        let plan = Plan { bounds, attempts, one: false, told: Told::Finds };
         let outcome = search_on(&engine, &rows.view().to_biguints(), &plan, &*flag, &mut |_, _| {})?;
         flag.check(1.0)?;
         Ok(outcome.numbers.into_iter().map(|found| row(found, bounds)).collect())

@@ -79,7 +79,7 @@ impl Sigma {
     /// [`SigmaError::TooLarge`], [`SigmaError::TooSmall`].
     pub fn new(family: Family, value: BigUint) -> Result<Self, SigmaError> {
         match family {
-            Family::Suyama if value < BigUint::from(6_u32) => Err(SigmaError::TooSmall(value)),
+            Family::Suyama if value.bits() < 4 && value < BigUint::from(6_u32) => Err(SigmaError::TooSmall(value)),
             Family::SquareWord | Family::Word if value.bits() == 0 || value.bits() > 32 => {
                 Err(SigmaError::TooLarge(value))
             }
@@ -108,7 +108,8 @@ impl Sigma {
     /// The word `σ` of a curve with `d = σ/2³²`.
     pub(super) fn word(&self) -> Option<u32> {
         match self.family {
-            Family::Word => u32::try_from(&self.value).ok(),
+            // A sigma of this family is a word.
+            Family::Word => self.value.iter_u64_digits().next().map(|digit| digit as u32),
             Family::Suyama | Family::SquareWord => None,
         }
     }

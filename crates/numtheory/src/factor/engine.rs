@@ -60,6 +60,11 @@ impl Engine {
         self.0.iter().flat_map(|cards| cards.devices())
     }
 
+    /// Is there a GPU among the devices? Its driver compiles the kernels of a width when they are first used.
+    pub fn has_gpu(&self) -> bool {
+        self.0.as_ref().is_some_and(|cards| !cards.are_simulators())
+    }
+
     /// The devices that failed and are not used any more.
     pub fn lost(&self) -> Vec<LostDevice> {
         self.0.as_ref().map(|cards| cards.lost()).unwrap_or_default()

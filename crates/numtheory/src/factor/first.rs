@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn a_slip_is_found() {
         let n = 1_000_000_007_u32.into();
-        let lane = Lane::new(&n, 1234_u32.into(), Cow::Borrowed(&TWO));
+        let lane = Lane::new(&n, 1234_u32.into(), Cow::Owned(TWO.into()));
         let group = Group { places: vec![0], lanes: vec![&lane] };
         let mut ring = group.ring(Words);
         let [one, two, four, d] = [1, 2, 4, 1234].map(|number| constant(&mut ring, &group, number));

@@ -1,7 +1,6 @@
 //! A lane: a modulus and a point on a line.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
 use num_bigint::BigUint;
 
@@ -27,11 +26,11 @@ pub(super) enum Parameter<'j> {
     /// `d = σ/2³²` with a word `σ`. A device divides.
     Word(u32),
     /// Suyama's curve of this `σ` below the modulus. A device computes `d` and, for the first stage, the start.
-    Suyama(&'j Sigma),
+    Suyama(Cow<'j, Sigma>),
 }
 
 /// The start of the curves with a word.
-pub(super) static TWO: LazyLock<BigUint> = LazyLock::new(|| BigUint::from(2_u32));
+pub(super) const TWO: u32 = 2;
 
 /// A modulus and a point. It borrows the numbers of its job: there are millions a second.
 #[derive(Clone, Debug)]
@@ -49,12 +48,22 @@ impl<'j> Lane<'j> {
         Self { n, parameter: Parameter::D(Cow::Owned(d)), x }
     }
 
+    /// The curve of a word. A device divides.
+    pub(super) fn of_word(n: &'j BigUint, word: u32) -> Self {
+        Self { n, parameter: Parameter::Word(word), x: Cow::Owned(TWO.into()) }
+    }
+
+    /// The same lane, which borrows its numbers from this one.
+    pub(super) fn borrowed(&self) -> Lane<'_> {
+        self.after(&self.x)
+    }
+
     /// The lane of the second stage, from the residue of the first one.
     pub(super) fn after<'l>(&'l self, residue: &'l BigUint) -> Lane<'l> {
         let parameter = match &self.parameter {
             Parameter::D(d) => Parameter::D(Cow::Borrowed(d)),
             Parameter::Word(word) => Parameter::Word(*word),
-            Parameter::Suyama(sigma) => Parameter::Suyama(sigma),
+            Parameter::Suyama(sigma) => Parameter::Suyama(Cow::Borrowed(sigma)),
         };
         Lane { n: self.n, parameter, x: Cow::Borrowed(residue) }
     }

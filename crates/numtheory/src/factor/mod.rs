@@ -10,9 +10,10 @@
 //! engine     the cores, or a device                gpu        both stages on a device
 //! save       GMP-ECM's save lines                  search     many curves on many integers
 //! levels     bounds and curves for D digits        trial      small factors
-//! places     jobs by kind                          meter      progress of a stage
-//! explain    the plan of a curve
-//! whole      whole factorisations by rising bounds  campaign   curves in a directory
+//! jobs       jobs as a run reads them              places     jobs by kind
+//! meter      progress of a stage                   whole      whole factorisations by rising bounds
+//! explain    the plan of a curve                   campaign   curves in a directory
+//! draw       parameters of curves from a seed
 //! ```
 //!
 //! All three methods compute on a *line*, where a point is known by its `x`. The first stage multiplies a start by `lcm(1, …, B1)`. It
@@ -24,11 +25,13 @@
 pub mod campaign;
 mod cpu;
 mod curve;
+mod draw;
 mod engine;
 mod explain;
 mod exponent;
 mod first;
 mod gpu;
+mod jobs;
 mod lane;
 mod levels;
 mod line;
@@ -59,7 +62,7 @@ pub use gpu::LostDevice;
 pub use levels::{Effort, LEVELS, Level, RATIO, expected_curves, probability};
 pub use modular::common_divisor;
 pub use save::{SaveLine, SaveLineError};
-pub use search::{Attempts, Factorisation, Find, Outcome, Plan, resume_on, search_on};
+pub use search::{Attempts, Factorisation, Find, Outcome, Plan, Told, resume_on, search_on};
 pub use whole::{Composite, Depth, Factors, Known, Origin, Prime, factor, factor_on};
 
 /// The bounds of both stages.
@@ -226,6 +229,28 @@ pub fn run(jobs: &[Job], bounds: Bounds, watch: &dyn Watch) -> Result<Vec<Verdic
 /// [`Error::Stopped`](crate::Error::Stopped), [`Error::Engine`](crate::Error::Engine).
 pub fn run_on(engine: &Engine, jobs: &[Job], bounds: Bounds, watch: &dyn Watch) -> Result<Vec<Verdict>> {
     Stages::new(engine, bounds).run(jobs, watch)
+}
+
+/// The verdicts other than [`Verdict::Nothing`], each with the place of its job, rising.
+///
+/// A GPU computes tens of millions of short curves a second. Of a curve that finds nothing it then brings back one word, and the host makes
+/// nothing: use [`run_on`] only for residues that are to be kept.
+///
+/// ```
+/// use warpmp_numtheory::factor::{Bounds, Engine, Job, Stage, Verdict, finds_on};
+///
+/// let n = 14_517_577_769_892_627_371_u64;
+/// let jobs = ["3:5", "3:2227979599"].map(|sigma| Ok(Job::ecm(n.into(), sigma.parse()?)));
+/// let jobs: Vec<Job> = jobs.into_iter().collect::<Result<_, Box<dyn std::error::Error>>>()?;
+/// let finds = finds_on(&Engine::cpu(), &jobs, Bounds::new(200, 10_000)?, &())?;
+/// assert_eq!(finds, [(1, Verdict::Divisor { divisor: 858_109_519_u64.into(), stage: Stage::Second })]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`run_on`].
+pub fn finds_on(engine: &Engine, jobs: &[Job], bounds: Bounds, watch: &dyn Watch) -> Result<Vec<(usize, Verdict)>> {
+    Stages::new(engine, bounds).finds(jobs, watch)
 }
 
 #[cfg(test)]

@@ -1,68 +1,46 @@
 //! Places by key: millions of jobs are sorted into a few kinds.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use rayon::prelude::*;
 
-/// Kinds that are looked for one after the other, by all threads.
-const FEW: usize = 8;
 /// Keys that a thread looks at in one go.
-const PIECE: usize = 1 << 12;
+pub(super) const PIECE: usize = 1 << 12;
 
-/// The places of each key, rising.
-pub(super) fn places_by<K: Ord + Copy + Send + Sync>(keys: &[K]) -> BTreeMap<K, Vec<usize>> {
-    let of_piece = |piece: &[K]| {
-        let mut all = BTreeSet::new();
-        for run in piece.chunk_by(|one, other| one == other) {
-            all.insert(run[0]);
+/// Places that follow one another and have the same key.
+pub(super) type Run<K> = (Range<usize>, K);
+
+/// The places from 0 to `count` as runs of equal keys, in their order. Jobs of one kind are mostly neighbours: a run takes the memory of a few
+/// words, whatever its length.
+pub(super) fn runs_by<K: PartialEq + Send>(count: usize, key: impl Fn(usize) -> K + Sync) -> Vec<Run<K>> {
+    let of_piece = |piece: usize| {
+        let mut runs = Vec::new();
+        for place in piece * PIECE..count.min((piece + 1) * PIECE) {
+            push(&mut runs, (place..place + 1, key(place)));
         }
-        all
+        runs
     };
-    let join = |mut one: BTreeSet<K>, mut other: BTreeSet<K>| {
-        one.append(&mut other);
-        one
-    };
-    let kinds = keys.par_chunks(PIECE).map(of_piece).reduce(BTreeSet::new, join);
-    if kinds.len() == 1 {
-        return kinds.into_iter().map(|kind| (kind, (0..keys.len()).into_par_iter().collect())).collect();
-    }
-    if kinds.len() <= FEW {
-        let places = |kind: &K| (0..keys.len()).into_par_iter().filter(|place| keys[*place] == *kind).collect();
-        return kinds.iter().map(|kind| (*kind, places(kind))).collect();
-    }
-    let mut places: BTreeMap<K, Vec<usize>> = BTreeMap::new();
-    for (place, key) in keys.iter().enumerate() {
-        places.entry(*key).or_default().push(place);
-    }
-    places
+    joined((0..count.div_ceil(PIECE)).into_par_iter().map(of_piece).collect())
 }
 
-/// The results of parts in the order of all places. Each place is in one part.
-pub(super) fn in_order<T>(mut parts: Vec<(Vec<usize>, Vec<T>)>) -> Vec<T> {
-    let mut count = 0;
-    let mut are_runs = true;
-    for (places, _) in &parts {
-        let run = count..count + places.len();
-        are_runs &= places.first().is_none_or(|first| *first == run.start && places.last() == Some(&(run.end - 1)));
-        count = run.end;
+/// The runs of pieces that follow one another.
+pub(super) fn joined<K: PartialEq>(pieces: Vec<Vec<Run<K>>>) -> Vec<Run<K>> {
+    let mut runs = Vec::with_capacity(pieces.iter().map(Vec::len).sum());
+    for run in pieces.into_iter().flatten() {
+        push(&mut runs, run);
     }
-    if are_runs && parts.len() == 1 {
-        return parts.pop().map(|(_, results)| results).unwrap_or_default();
+    runs
+}
+
+/// Adds a run after the last one, which becomes longer if the key is the same and no place is between them. A run without places is none.
+pub(super) fn push<K: PartialEq>(runs: &mut Vec<Run<K>>, run: Run<K>) {
+    if run.0.is_empty() {
+        return;
     }
-    if are_runs {
-        let mut all = Vec::with_capacity(count);
-        for (_, mut results) in parts {
-            all.append(&mut results);
-        }
-        return all;
+    match runs.last_mut() {
+        Some((places, key)) if *key == run.1 && places.end == run.0.start => places.end = run.0.end,
+        _ => runs.push(run),
     }
-    let mut all: Vec<Option<T>> = (0..count).map(|_| None).collect();
-    for (places, results) in parts {
-        for (place, result) in places.into_iter().zip(results) {
-            all[place] = Some(result);
-        }
-    }
-    all.into_iter().flatten().collect()
 }
 
 #[cfg(test)]
@@ -70,18 +48,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_place_is_under_its_key() {
-        for kinds in [1, 2, 7, 8, 9, 300] {
+    fn each_place_is_in_a_run_of_its_key() {
+        for length in [1, 2, 7, 4095, 4096, 5000, 100_000] {
             for count in [0, 1, 5, 4096, 10_007] {
-                let keys: Vec<usize> = (0..count).map(|i| i * i % kinds).collect();
-                let places = places_by(&keys);
-                assert_eq!(places.values().map(Vec::len).sum::<usize>(), count);
-                let parts = places.values().map(|places| (places.clone(), places.clone())).collect();
-                assert!(in_order(parts).into_iter().eq(0..count));
-                for (key, places) in places {
-                    assert!(!places.is_empty() && places.is_sorted());
-                    assert!(places.iter().all(|place| keys[*place] == key), "{kinds} kinds, {count} keys");
-                }
+                let key = |place: usize| place / length % 3;
+                let runs = runs_by(count, key);
+                assert!(runs.iter().flat_map(|(places, _)| places.clone()).eq(0..count));
+                assert!(runs.iter().all(|(places, it)| places.clone().all(|place| key(place) == *it)));
+                assert_eq!(runs.len(), count.div_ceil(length), "{count} keys in runs of {length}");
             }
         }
     }

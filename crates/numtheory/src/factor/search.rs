@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use num_bigint::BigUint;
-use rand::Rng as _;
-use rand::SeedableRng as _;
-use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
+use super::draw::Draw;
+use super::jobs::{Jobs as _, Part, Tries};
 use super::modular::{common_divisor, inverse};
 use super::{Bounds, Engine, Job, Method, SaveLine, Sigma, SigmaError, Stage, Stages, Verdict};
 use crate::error::{Error, Result};
@@ -23,6 +22,18 @@ pub struct Plan {
     pub attempts: Attempts,
     /// Is an integer done after its first divisor?
     pub one: bool,
+    /// The attempts that the search tells of.
+    pub told: Told,
+}
+
+/// The attempts that a search tells of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// All, with their residues: for save lines.
+    All,
+    /// Those with another verdict than [`Verdict::Nothing`]. A GPU then makes short curves several times as fast: no job and no residue is made of
+    /// the others.
+    Finds,
 }
 
 /// A method's starts.
@@ -84,22 +95,40 @@ impl Attempts {
     }
 
     /// An attempt on an integer.
-    fn job(&self, n: &BigUint, number: u64) -> Job {
+    pub(super) fn job(&self, n: &BigUint, number: u64) -> Job {
+        let (method, start) = self.method(n, number);
+        Job { n: n.clone(), method, start, done: 1 }
+    }
+
+    /// A method as all attempts have it, but for the parameter, and whether they have a start of their own.
+    pub(super) fn example(&self) -> (Method, bool) {
         match self {
-            Self::CurvesFrom { first, .. } => {
-                // The last one was tried when the attempts were made.
-                let sigma = first.after(number).unwrap_or_else(|_| first.clone());
-                Job::ecm(n.clone(), sigma)
-            }
-            Self::Curves { seed, .. } => {
-                let own = n % u64::MAX;
-                let own = own.iter_u64_digits().next().unwrap_or(0);
-                let mut random = ChaCha8Rng::seed_from_u64(seed.rotate_left(32) ^ own);
-                random.set_stream(number);
-                Job::ecm(n.clone(), Sigma::suyama(random.next_u64() >> 1))
-            }
-            Self::Pm1 { base } => Job::pm1(n.clone(), quotient(base, n)),
-            Self::Pp1 { starts } => Job::pp1(n.clone(), quotient(&starts[number as usize], n)),
+            Self::CurvesFrom { first, .. } => (Method::Ecm(first.clone()), false),
+            Self::Curves { .. } => (Method::Ecm(Sigma::suyama(0)), false),
+            Self::Pm1 { .. } => (Method::Pm1, true),
+            Self::Pp1 { .. } => (Method::Pp1, true),
+        }
+    }
+
+    /// The parameter of a curve on an integer; none for other methods.
+    pub(super) fn sigma(&self, n: &BigUint, number: u64) -> Option<Sigma> {
+        match self {
+            // The last one was tried when the attempts were made.
+            Self::CurvesFrom { first, .. } => Some(first.after(number).unwrap_or_else(|_| first.clone())),
+            Self::Curves { seed, .. } => Some(Draw::new(*seed, n).sigma(number)),
+            Self::Pm1 { .. } | Self::Pp1 { .. } => None,
+        }
+    }
+
+    /// The method and the start of an attempt on an integer.
+    pub(super) fn method(&self, n: &BigUint, number: u64) -> (Method, Option<BigUint>) {
+        if let Some(sigma) = self.sigma(n, number) {
+            return (Method::Ecm(sigma), None);
+        }
+        match self {
+            Self::Pp1 { starts } => (Method::Pp1, Some(quotient(&starts[number as usize], n))),
+            Self::Pm1 { base } => (Method::Pm1, Some(quotient(base, n))),
+            Self::CurvesFrom { .. } | Self::Curves { .. } => unreachable!("a curve has a parameter"),
         }
     }
 }
@@ -175,6 +204,11 @@ impl Factorisation {
     /// A job's verdict.
     pub(super) fn take(&mut self, job: &Job, verdict: &Verdict) {
         self.attempts += 1;
+        self.learn(job, verdict);
+    }
+
+    /// What a job's verdict tells; the attempt is counted elsewhere.
+    fn learn(&mut self, job: &Job, verdict: &Verdict) {
         match verdict {
             Verdict::Divisor { divisor, stage } => {
                 let by = (job.method.clone(), *stage);
@@ -233,7 +267,7 @@ pub struct Outcome {
     pub stopped: bool,
 }
 
-/// Looks for factors of integers. `each` gets every job and its verdict, in their order.
+/// Looks for factors of integers. `each` gets the jobs that the plan tells of and their verdicts, in their order.
 ///
 /// An integer with a divisor goes on with its composite parts, until all are prime or all attempts are made. If the watch stops the
 /// search, its finds count all the same.
@@ -263,29 +297,44 @@ pub fn search_on(
         let together = engine.together(plan, lengths);
         let own = (together / active.len()).max(1) as u64;
         let share = total_done(&all, &next, count) / total;
-        let mut of_place = Vec::new();
+        let mut parts = Vec::new();
         for &place in active.iter().take(together) {
             let numbers = next[place]..count.min(next[place] + own);
             next[place] = numbers.end;
-            of_place.push((place, numbers));
+            parts.push(Part { place, composites: &all[place].composites, numbers });
         }
-        let attempts = of_place.into_par_iter().flat_map_iter(|(place, numbers)| {
-            // Composites take turns.
-            numbers.zip(all[place].composites.iter().cycle()).map(move |(number, n)| (place, number, n))
-        });
-        let attempts: Vec<(usize, u64, &BigUint)> = attempts.collect();
-        let jobs: Vec<Job> = attempts.par_iter().map(|(_, number, n)| plan.attempts.job(n, *number)).collect();
-        let places: Vec<usize> = attempts.par_iter().map(|(place, ..)| *place).collect();
-        let share = Share { watch, from: share, of: jobs.len() as f64 / total };
-        let Some(verdicts) = verdicts(&mut stages, &jobs, &share)? else {
-            return Ok(Outcome { numbers: all, stopped: true });
-        };
-        for (place, (job, verdict)) in places.iter().zip(jobs.iter().zip(&verdicts)) {
-            all[*place].take(job, verdict);
-            each(job, verdict);
+        let tries = Tries::new(&plan.attempts, parts);
+        let share = Share { watch, from: share, of: tries.count() as f64 / total };
+        match plan.told {
+            Told::All => {
+                let jobs = (0..tries.count()).into_par_iter().map(|place| tries.job(place));
+                let (places, jobs): (Vec<usize>, Vec<Job>) = jobs.unzip();
+                let Some(verdicts) = unless_stopped(stages.run(&*jobs, &share))? else {
+                    return Ok(Outcome { numbers: all, stopped: true });
+                };
+                for (place, (job, verdict)) in places.iter().zip(jobs.iter().zip(&verdicts)) {
+                    all[*place].take(job, verdict);
+                    each(job, verdict);
+                }
+                // Giving back the memory of millions of jobs takes time.
+                jobs.into_par_iter().zip(verdicts).for_each(drop);
+            }
+            Told::Finds => {
+                let Some(finds) = unless_stopped(stages.finds(&tries, &share))? else {
+                    return Ok(Outcome { numbers: all, stopped: true });
+                };
+                let counts = tries.counts();
+                let job = |(place, verdict)| (tries.job(place), verdict);
+                let finds: Vec<((usize, Job), Verdict)> = finds.into_par_iter().map(job).collect();
+                for (place, count) in counts {
+                    all[place].attempts += count;
+                }
+                for ((place, job), verdict) in &finds {
+                    all[*place].learn(job, verdict);
+                    each(job, verdict);
+                }
+            }
         }
-        // Giving back the memory of millions of jobs takes time.
-        jobs.into_par_iter().zip(verdicts).for_each(drop);
     }
 }
 
@@ -315,7 +364,7 @@ pub fn resume_on(
         let jobs: Vec<Job> = places.iter().map(|place| lines[*place].job()).collect();
         let total = lines.len() as f64;
         let share = Share { watch, from: f64::from(done) / total, of: places.len() as f64 / total };
-        let Some(verdicts) = verdicts(&mut Stages::new(engine, bounds), &jobs, &share)? else {
+        let Some(verdicts) = unless_stopped(Stages::new(engine, bounds).run(&*jobs, &share))? else {
             return Ok(Outcome { numbers: all, stopped: true });
         };
         for (place, (job, verdict)) in places.iter().zip(jobs.iter().zip(&verdicts)) {
@@ -327,11 +376,11 @@ pub fn resume_on(
     Ok(Outcome { numbers: all, stopped: false })
 }
 
-/// The verdicts of jobs; none if the watch stops them.
-fn verdicts(stages: &mut Stages, jobs: &[Job], watch: &dyn Watch) -> Result<Option<Vec<Verdict>>> {
-    match stages.run(jobs, watch) {
+/// The result; none if the watch stopped the work.
+fn unless_stopped<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
         Err(Error::Stopped) => Ok(None),
-        verdicts => verdicts.map(Some),
+        result => result.map(Some),
     }
 }
 
@@ -342,6 +391,7 @@ fn total_done(all: &[Factorisation], next: &[u64], count: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Family;
     use super::*;
 
     #[test]
@@ -351,6 +401,42 @@ mod tests {
         {
             assert_eq!(root(&BigUint::from(base).pow(exponent)), (base.into(), exponent), "{base}^{exponent}");
         }
+    }
+
+    /// A search that tells of finds alone makes the same attempts, with the same finds, on integers of several parts, too.
+    #[test]
+    fn finds_alone_are_those_of_all() -> Result<()> {
+        // Products of primes of 12 to 24 bits that go on with their parts, and two integers that are done at once.
+        let primes = [4099_u32, 8209, 16_411, 65_537, 1_000_003, 8_388_617, 16_777_259].map(BigUint::from);
+        let long = BigUint::from((1_u64 << 61) - 1);
+        let product = |from: usize, to: usize| primes[from..to].iter().product::<BigUint>();
+        let numbers =
+            [product(0, 4), long.clone(), product(2, 7) * &long, product(0, 7), product(5, 7), BigUint::from(9_u32)];
+        let bounds = Bounds { b1: 30, b2: 300 };
+        let words = Sigma::new(Family::Word, 1000_u32.into()).expect("a word");
+        let starts = [[2_u32, 7], [5, 1]].map(|start| start.map(BigUint::from)).to_vec();
+        let attempts = [
+            Attempts::CurvesFrom { first: words, count: 45 },
+            Attempts::Curves { seed: 5, count: 37 },
+            Attempts::pm1(),
+            Attempts::Pp1 { starts },
+        ];
+        for attempts in attempts {
+            for one in [false, true] {
+                let [all, finds] = [Told::All, Told::Finds].map(|told| {
+                    let plan = Plan { bounds, attempts: attempts.clone(), one, told };
+                    let mut seen = Vec::new();
+                    let mut each = |job: &Job, verdict: &Verdict| seen.push((job.clone(), verdict.clone()));
+                    let outcome = search_on(&Engine::on(warpmp_device::open_sim()), &numbers, &plan, &(), &mut each);
+                    (outcome.map(|outcome| outcome.numbers), seen)
+                });
+                assert_eq!(all.0?, finds.0?, "{attempts:?}");
+                let is_find = |(_, verdict): &&(Job, Verdict)| !matches!(verdict, Verdict::Nothing(_));
+                assert!(all.1.iter().filter(is_find).eq(&finds.1), "{attempts:?}");
+                assert!(all.1.len() > finds.1.len() && !finds.1.is_empty(), "{attempts:?}");
+            }
+        }
+        Ok(())
     }
 
     /// Divisors that overlap, come late, or bring nothing new.

@@ -2,20 +2,22 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use num_bigint::BigUint;
 use rayon::prelude::*;
 
 use super::cpu::{self, Instructions};
-use super::curve::{Curve, Family, no_group};
+use super::curve::{Curve, no_group};
 use super::exponent::Exponent;
-use super::gpu::{Cards, End};
-use super::lane::{Ended, Lane, Line, Parameter, TWO};
+use super::gpu::{Cards, End, Kind, Source};
+use super::jobs::{Jobs, View, Way};
+use super::lane::{Ended, Lane, Line};
 use super::meter::Meter;
 use super::modular;
 use super::pairing::Pairing;
-use super::places::{in_order, places_by};
-use super::{Bounds, Engine, Job, Method, Stage, Verdict};
+use super::places::{Run, runs_by};
+use super::{Bounds, Engine, Method, Stage, Verdict};
 use crate::error::Result;
 use crate::watch::Watch;
 
@@ -36,72 +38,103 @@ impl Stages {
         Self { bounds, exponents: BTreeMap::new(), pairing, engine: engine.clone(), instructions: None }
     }
 
-    pub(super) fn run(&mut self, jobs: &[Job], watch: &dyn Watch) -> Result<Vec<Verdict>> {
-        let count = |line: Line| jobs.par_iter().filter(|job| job.method.line() == line).count();
-        let counts = [Line::Curve, Line::Power, Line::Lucas].map(|line| (line, count(line)));
-        let count = |line: Line| counts.iter().find(|(it, _)| *it == line).map_or(0, |(_, count)| *count);
-        let on_device = |job: &Job| {
-            let line = job.method.line();
-            self.engine.cards(line, job.n.bits(), count(line)).is_some()
-        };
-        let lanes: Vec<Result<Lane<'_>, Verdict>> = jobs.par_iter().map(|job| lane(job, on_device(job))).collect();
-        let part = |(job, lane): (&Job, &Result<Lane<'_>, Verdict>)| {
-            lane.is_ok().then(|| (job.method.line(), job.done, on_device(job)))
-        };
-        let parts: Vec<Option<(Line, u64, bool)>> = jobs.par_iter().zip(&lanes).map(part).collect();
-        let parts = places_by(&parts);
-        let (all, mut before) = (parts.values().map(Vec::len).sum::<usize>().max(1) as f64, 0.0);
-        let mut verdicts = Vec::new();
-        for (part, places) in parts {
-            let share = places.len() as f64 / all;
-            let (from, to) = (before, before + share);
-            before = to;
-            let Some((line, done, on_device)) = part else {
-                let refused = places.iter().filter_map(|place| lanes[*place].as_ref().err().cloned());
-                verdicts.push((places.clone(), refused.collect()));
-                continue;
-            };
-            let (instructions, bounds) = (self.instructions, self.bounds);
-            let cards = self.engine.cards(line, 0, count(line)).filter(|_| on_device);
-            let exponent = self.exponents.entry(done).or_insert_with(|| Exponent::new(done, bounds.b1));
-            let part = Part { cards, instructions, line, bounds, watch, from, to };
-            let of_part: Vec<&Lane<'_>> = places.par_iter().filter_map(|place| lanes[*place].as_ref().ok()).collect();
-            let of_part = part.run(&of_part, exponent, &self.pairing)?;
-            verdicts.push((places, of_part));
+    /// A verdict for each job.
+    pub(super) fn run(&mut self, jobs: &(impl Jobs + ?Sized), watch: &dyn Watch) -> Result<Vec<Verdict>> {
+        let mut verdicts: Vec<Verdict> = (0..jobs.count()).into_par_iter().map(|_| Verdict::Slipped).collect();
+        for (place, verdict) in self.sort(jobs, Some(&mut verdicts), watch)? {
+            verdicts[place] = verdict;
         }
-        lanes.into_par_iter().for_each(drop);
-        Ok(in_order(verdicts))
+        Ok(verdicts)
+    }
+
+    /// The verdicts other than [`Verdict::Nothing`], each with the place of its job, rising. Residues stay on the device.
+    pub(super) fn finds(&mut self, jobs: &(impl Jobs + ?Sized), watch: &dyn Watch) -> Result<Vec<Placed>> {
+        self.sort(jobs, None, watch)
+    }
+
+    /// Writes each verdict that is [`Verdict::Nothing`] to its place, if verdicts are wanted, and gives the others back, their places rising.
+    fn sort(
+        &mut self,
+        jobs: &(impl Jobs + ?Sized),
+        mut verdicts: Option<&mut [Verdict]>,
+        watch: &dyn Watch,
+    ) -> Result<Vec<Placed>> {
+        let engine = self.engine.clone();
+        let has_devices = engine.device().is_some();
+        let runs = jobs.ways(has_devices);
+        let count = |line: Line| -> usize {
+            runs.iter().filter(|(_, way)| way.line() == line).map(|(places, _)| places.len()).sum()
+        };
+        let counts = [Line::Curve, Line::Power, Line::Lucas].map(|line| (line, count(line)));
+        let cards = |line: Line| {
+            let count = counts.iter().find(|(it, _)| *it == line).map_or(0, |(_, count)| *count);
+            engine.cards(line, 0, count)
+        };
+        let mut read: BTreeMap<u64, Vec<Run<Kind>>> = BTreeMap::new();
+        let mut made: BTreeMap<(Line, u64, bool), Vec<Range<usize>>> = BTreeMap::new();
+        for (places, way) in runs {
+            match way {
+                Way::Read { done, kind } => read.entry(done).or_default().push((places, kind)),
+                Way::Made { done, line, fits } => {
+                    let on_devices = fits && cards(line).is_some();
+                    made.entry((line, done, on_devices)).or_default().push(places);
+                }
+            }
+        }
+        let all = jobs.count().max(1) as f64;
+        let (mut before, mut finds) = (0.0, Vec::new());
+        let (instructions, bounds) = (self.instructions, self.bounds);
+        let mut part = |line: Line, lanes: usize| {
+            let from = before;
+            before += lanes as f64 / all;
+            Part { instructions, line, bounds, watch, from, to: before }
+        };
+        for (done, runs) in read {
+            let Some(cards) = cards(Line::Curve) else { continue };
+            let part = part(Line::Curve, runs.iter().map(|(places, _)| places.len()).sum());
+            let exponent = self.exponents.entry(done).or_insert_with(|| Exponent::new(done, bounds.b1));
+            let lane = |place: usize| match jobs.lane(place) {
+                Some(lane) => lane,
+                None => unreachable!("the job's lane has been read before"),
+            };
+            let verdicts = verdicts.as_deref_mut();
+            finds.extend(part.on_devices(cards, Source { runs, lane: &lane }, exponent, &self.pairing, verdicts)?);
+        }
+        for ((line, done, on_devices), runs) in made {
+            let cards = cards(line).filter(|_| on_devices);
+            let places: Vec<usize> = runs.into_iter().flatten().collect();
+            let part = part(line, places.len());
+            let exponent = self.exponents.entry(done).or_insert_with(|| Exponent::new(done, bounds.b1));
+            let lane = |place: &usize| made_lane(jobs.view(*place));
+            let lanes: Vec<Result<Lane<'_>, Verdict>> = places.par_iter().map(lane).collect();
+            let good: Vec<&Lane<'_>> = lanes.iter().filter_map(|lane| lane.as_ref().ok()).collect();
+            let mut of_part = part.run(cards, &good, exponent, &self.pairing)?.into_iter();
+            for (place, lane) in places.into_iter().zip(lanes) {
+                let verdict = match lane {
+                    Ok(_) => of_part.next().unwrap_or(Verdict::Slipped),
+                    Err(verdict) => verdict,
+                };
+                match (&mut verdicts, verdict) {
+                    (Some(verdicts), verdict @ Verdict::Nothing(_)) => verdicts[place] = verdict,
+                    (None, Verdict::Nothing(_)) => {}
+                    (_, verdict) => finds.push((place, verdict)),
+                }
+            }
+        }
+        finds.par_sort_unstable_by_key(|(place, _)| *place);
+        Ok(finds)
     }
 }
 
-/// The least bits of moduli for which a device computes a curve from its parameter.
-const BITS_FOR_PARAMETERS: u64 = 40;
-
-/// The lane of a job; a verdict if there is none. On a device a parameter may tell the curve.
-fn lane(job: &Job, on_device: bool) -> Result<Lane<'_>, Verdict> {
-    let n = &job.n;
+/// The lane of a job; a verdict if there is none.
+fn made_lane(job: View<'_>) -> Result<Lane<'_>, Verdict> {
+    let n = job.n;
     if !n.bit(0) || n.bits() < 2 {
         return Err(Verdict::Unsuitable);
     }
-    if let Method::Ecm(sigma) = &job.method
-        && on_device
-        && n.bits() >= BITS_FOR_PARAMETERS
-    {
-        match (sigma.family(), sigma.word()) {
-            // d = σ/2³² is neither 0, 1 nor −1/8, since σ, 2³² − σ and 8σ + 2³² are below n; 2 is prime to n.
-            (_, Some(word)) if job.start.is_none() => {
-                return Ok(Lane { n, parameter: Parameter::Word(word), x: Cow::Borrowed(&TWO) });
-            }
-            // The device says so if the parameter gives no curve.
-            (Family::Suyama, _) if job.start.is_none() => {
-                return Ok(Lane { n, parameter: Parameter::Suyama(sigma), x: Cow::Owned(BigUint::ZERO) });
-            }
-            _ => {}
-        }
-    }
     let one = BigUint::from(1_u32);
-    let start = job.start.as_ref().map(|start| start % n);
-    let curve = match &job.method {
+    let start = job.start.map(|start| &*start % n);
+    let curve = match &*job.method {
         Method::Ecm(sigma) => Curve::of(sigma, n).map_err(|reason| no_group(reason, n))?,
         Method::Curve(a) => {
             let quarter = modular::inverse(&(BigUint::from(4_u32) % n), n).map_err(|_| Verdict::NoGroup)?;
@@ -121,10 +154,11 @@ fn lane(job: &Job, on_device: bool) -> Result<Lane<'_>, Verdict> {
     }
 }
 
+/// A verdict other than [`Verdict::Nothing`], with the place of its job.
+pub(super) type Placed = (usize, Verdict);
+
 /// Lanes of one line that start at the same bound.
 struct Part<'w> {
-    /// None: the cores.
-    cards: Option<&'w Cards>,
     instructions: Option<Instructions>,
     line: Line,
     bounds: Bounds,
@@ -135,10 +169,26 @@ struct Part<'w> {
 }
 
 impl Part<'_> {
-    fn run(&self, lanes: &[&Lane<'_>], exponent: &Exponent, pairing: &Pairing) -> Result<Vec<Verdict>> {
-        if let Some(cards) = self.cards {
-            return self.on_devices(cards, lanes, exponent, pairing);
+    /// The verdicts of lanes that are made: on devices, or on the cores.
+    fn run(
+        &self,
+        cards: Option<&Cards>,
+        lanes: &[&Lane<'_>],
+        exponent: &Exponent,
+        pairing: &Pairing,
+    ) -> Result<Vec<Verdict>> {
+        let Some(cards) = cards else { return self.on_cores(lanes, exponent, pairing) };
+        let runs = runs_by(lanes.len(), |place| Kind::of(lanes[place], self.line));
+        let lane = |place: usize| lanes[place].borrowed();
+        let mut verdicts = vec![Verdict::Slipped; lanes.len()];
+        let finds = self.on_devices(cards, Source { runs, lane: &lane }, exponent, pairing, Some(&mut verdicts))?;
+        for (place, verdict) in finds {
+            verdicts[place] = verdict;
         }
+        Ok(verdicts)
+    }
+
+    fn on_cores(&self, lanes: &[&Lane<'_>], exponent: &Exponent, pairing: &Pairing) -> Result<Vec<Verdict>> {
         let has_second = self.bounds.b2 > self.bounds.b1;
         let middle = if has_second { f64::midpoint(self.from, self.to) } else { self.to };
         let meter = Meter::new(self.watch, self.from, middle);
@@ -154,58 +204,55 @@ impl Part<'_> {
         };
         let left: Vec<(usize, BigUint)> = verdicts.iter().enumerate().filter_map(residue).collect();
         let meter = Meter::new(self.watch, middle, self.to);
-        self.second_stage(lanes, &left, pairing, &meter, &mut verdicts)?;
+        let after: Vec<Lane<'_>> = left.iter().map(|(place, residue)| lanes[*place].after(residue)).collect();
+        for ((place, _), verdict) in left.iter().zip(self.second_stage(&after, pairing, &meter)?) {
+            if let Some(verdict) = verdict {
+                verdicts[*place] = verdict;
+            }
+        }
         Ok(verdicts)
     }
 
     fn on_devices(
         &self,
         cards: &Cards,
-        lanes: &[&Lane<'_>],
+        source: Source<'_, '_>,
         exponent: &Exponent,
         pairing: &Pairing,
-    ) -> Result<Vec<Verdict>> {
+        verdicts: Option<&mut [Verdict]>,
+    ) -> Result<Vec<Placed>> {
         let meter = Meter::new(self.watch, self.from, self.to);
-        let ends = cards.run(self.line, lanes, exponent, pairing, &meter)?;
-        // Where all primes were met at once, the cores look whether one of them was met alone.
-        let is_open = |(place, end): (usize, &End)| match end {
-            End::AllAtOnce(residue) => Some((place, residue.clone())),
-            End::Done(_) => None,
-        };
-        let open: Vec<(usize, BigUint)> = ends.par_iter().enumerate().filter_map(is_open).collect();
-        let verdict = |end| match end {
-            End::Done(verdict) => verdict,
-            // Unless the cores find what the device has found.
-            End::AllAtOnce(_) => Verdict::Slipped,
-        };
-        let mut verdicts: Vec<Verdict> = ends.into_par_iter().map(verdict).collect();
-        if !open.is_empty() {
-            let meter = Meter::new(self.watch, self.to, self.to);
-            self.second_stage(lanes, &open, pairing, &meter, &mut verdicts)?;
-        }
-        Ok(verdicts)
-    }
-
-    /// The second stage of some lanes on the cores, from these residues.
-    fn second_stage(
-        &self,
-        lanes: &[&Lane<'_>],
-        left: &[(usize, BigUint)],
-        pairing: &Pairing,
-        meter: &Meter<'_>,
-        verdicts: &mut [Verdict],
-    ) -> Result<()> {
-        let after: Vec<Lane<'_>> = left.iter().map(|(place, residue)| lanes[*place].after(residue)).collect();
-        let after: Vec<&Lane<'_>> = after.iter().collect();
-        let found = cpu::second_stage(self.instructions(&after), self.line, &after, pairing, meter)?;
-        for ((place, _), divisor) in left.iter().zip(found) {
-            if divisor == *lanes[*place].n {
-                verdicts[*place] = Verdict::Whole(Stage::Second);
-            } else if divisor != BigUint::from(1_u32) {
-                verdicts[*place] = Verdict::Divisor { divisor, stage: Stage::Second };
+        let lane = source.lane;
+        let ends = cards.run(self.line, source, exponent, pairing, &meter, verdicts)?;
+        let (mut finds, mut open) = (Vec::new(), Vec::new());
+        for (place, end) in ends {
+            match end {
+                End::Done(verdict) => finds.push((place, verdict)),
+                // Where all primes were met at once, the cores look whether one of them was met alone.
+                End::AllAtOnce(residue) => open.push((place, lane(place), residue)),
             }
         }
-        Ok(())
+        if !open.is_empty() {
+            let meter = Meter::new(self.watch, self.to, self.to);
+            let after: Vec<Lane<'_>> = open.iter().map(|(_, lane, residue)| lane.after(residue)).collect();
+            let found = self.second_stage(&after, pairing, &meter)?;
+            // The cores must find what the device has found.
+            let verdict = |verdict: Option<Verdict>| verdict.unwrap_or(Verdict::Slipped);
+            finds.extend(open.iter().map(|(place, ..)| *place).zip(found.into_iter().map(verdict)));
+        }
+        Ok(finds)
+    }
+
+    /// The second stage of lanes on the cores: a verdict where it finds something.
+    fn second_stage(&self, lanes: &[Lane<'_>], pairing: &Pairing, meter: &Meter<'_>) -> Result<Vec<Option<Verdict>>> {
+        let lanes: Vec<&Lane<'_>> = lanes.iter().collect();
+        let found = cpu::second_stage(self.instructions(&lanes), self.line, &lanes, pairing, meter)?;
+        let verdict = |(lane, divisor): (&&Lane<'_>, BigUint)| match divisor {
+            divisor if divisor == *lane.n => Some(Verdict::Whole(Stage::Second)),
+            divisor if divisor == BigUint::from(1_u32) => None,
+            divisor => Some(Verdict::Divisor { divisor, stage: Stage::Second }),
+        };
+        Ok(lanes.iter().zip(found).map(verdict).collect())
     }
 
     /// The fastest instructions for some lanes.

@@ -10,7 +10,7 @@ use num_bigint::BigUint;
 use rayon::prelude::*;
 
 use super::levels::{Effort, LEVELS, Level};
-use super::search::{Attempts, Factorisation, Plan, root, search_on};
+use super::search::{Attempts, Factorisation, Plan, Told, root, search_on};
 use super::trial::divide;
 use super::{Bounds, Engine, Family, Method, Stage};
 use crate::error::Result;
@@ -180,8 +180,11 @@ impl Depth {
     fn steps(self) -> Vec<Step> {
         let last = Level::of_digits(self.digits).unwrap_or(LEVELS[LEVELS.len() - 1]);
         let mut steps = Vec::new();
-        let step =
-            |attempts, bounds, is_ecm| Step { plan: Plan { bounds, attempts, one: false }, is_ecm, most_digits: None };
+        let step = |attempts, bounds, is_ecm| Step {
+            plan: Plan { bounds, attempts, one: false, told: Told::Finds },
+            is_ecm,
+            most_digits: None,
+        };
         let curves = |level: Level, number: u64| {
             // Another seed for each step: the same sigma again finds little.
             let seed = self.seed.wrapping_add(number << 32);

@@ -15,7 +15,7 @@ use std::{
 
 use num_bigint::BigUint;
 use warpmp::Selector;
-use warpmp_numtheory::factor::{BoundsError, Engine, Plan, Sigma, SigmaError, resume_on, search_on};
+use warpmp_numtheory::factor::{BoundsError, Engine, Plan, Sigma, SigmaError, Told, resume_on, search_on};
 
 use super::factor::{Until, engine_for, input, report::Saves, tell_long};
 use crate::{
@@ -89,7 +89,7 @@ fn work(words: &[OsString]) -> Result<u8> {
     let until = Until::new(&watch);
     for n in numbers {
         let attempts = options.attempts(engine.curves_together([n.bits()], options.bounds) as u64)?;
-        let plan = Plan { bounds: options.bounds, attempts, one: options.one };
+        let plan = Plan { bounds: options.bounds, attempts, one: options.one, told: Told::All };
         let mut output = Output::begin(&options, &n, plan.attempts.count())?;
         let mut told = Ok(());
         let outcome = search_on(&engine, &[n], &plan, &until, &mut |job, verdict| {

@@ -5,11 +5,10 @@ use std::time::Instant;
 use num_bigint::BigUint;
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
-use rayon::prelude::*;
 use serde_json::json;
 use warpmp_numtheory::{
     Watch,
-    factor::{Bounds, Engine, Family, Job, Sigma, Verdict, device_products, expected_curves, run_on},
+    factor::{Bounds, Engine, Family, Job, Sigma, Verdict, device_products, expected_curves, finds_on, run_on},
     primality::next_primes,
 };
 use warpmp_oracle::measure::wide_products_per_second;
@@ -154,11 +153,10 @@ fn check(engine: &Engine, bits: u64, bounds: Bounds) -> Result<()> {
 /// The seconds of a run.
 fn timed(engine: &Engine, jobs: &[Job], bounds: Bounds) -> Result<f64> {
     let begin = Instant::now();
-    let verdicts = run_on(engine, jobs, bounds, &Until)?;
+    // As a search without save lines.
+    let finds = finds_on(engine, jobs, bounds, &Until)?;
     let seconds = begin.elapsed().as_secs_f64();
-    let slips = verdicts.iter().filter(|verdict| **verdict == Verdict::Slipped).count() as u64;
-    // Giving back the memory of millions of verdicts takes time, which belongs to no run.
-    verdicts.into_par_iter().for_each(drop);
+    let slips = finds.iter().filter(|(_, verdict)| *verdict == Verdict::Slipped).count() as u64;
     if slips > 0 {
         return Err(FactorError::Slips { count: slips, attempts: jobs.len() as u64 }.into());
     }

@@ -32,7 +32,7 @@ use warpmp_numtheory::{
     Watch,
     factor::{
         Attempts, Bounds, BoundsError, Engine, Job, Level, LostDevice, Outcome, Plan, RATIO, SaveLine, SigmaError,
-        Verdict, campaign::FolderError, resume_on, search_on,
+        Told, Verdict, campaign::FolderError, resume_on, search_on,
     },
 };
 
@@ -206,11 +206,13 @@ fn run(
     let start = Instant::now();
     let inputs: Vec<&OsStr> = [&args.file, &args.resume].into_iter().flatten().map(AsRef::as_ref).collect();
     let b1 = args.b1.or(b1);
+    // Only save lines need residues.
+    let told = if args.save.is_some() { Told::All } else { Told::Finds };
     // What is wrong with the command is told before any file is read.
     let plan = match (b1, &args.resume) {
         (None, None) => return Err(FactorError::NoBound(or).into()),
         (None, Some(_)) => None,
-        (Some(b1), _) => Some(Plan { bounds: bounds(args, b1)?, attempts, one: args.one }),
+        (Some(b1), _) => Some(Plan { bounds: bounds(args, b1)?, attempts, one: args.one, told }),
     };
     let object_alone = args.summary.json && args.output.is_none();
     let mut output = if object_alone { None } else { Some(Output::open(args.output.as_deref(), &inputs)?) };
@@ -232,12 +234,15 @@ fn run(
             let engine = engine(lines.len() as u64)?;
             let numbers: Vec<BigUint> = lines.iter().map(|line| line.n.clone()).collect();
             tell_long(&engine, &numbers, args.summary.hides_notes());
+            begin(&progress, &engine, op, lines.len() as u64);
             resumed(&engine, args, &lines, b1, &until, &mut each)?
         }
         (None, Some(file), Some(plan)) => {
             let numbers = input::integers(file)?;
-            let engine = engine(plan.attempts.count().saturating_mul(numbers.len() as u64))?;
+            let attempts = plan.attempts.count().saturating_mul(numbers.len() as u64);
+            let engine = engine(attempts)?;
             tell_long(&engine, &numbers, args.summary.hides_notes());
+            begin(&progress, &engine, op, attempts);
             search_on(&engine, &numbers, plan, &until, &mut |job, verdict| each(plan.bounds, job, verdict))?
         }
         (None, ..) => return Err(Error::Bug),
@@ -286,6 +291,13 @@ impl Watch for Until<'_> {
 
     fn progress(&self, share: f64) {
         self.watch.progress(share);
+    }
+}
+
+/// Says what takes seconds at the first use of a width, until the first attempts are done. The cores compute few sequences.
+fn begin(progress: &Progress, engine: &Engine, op: &str, attempts: u64) {
+    if engine.has_gpu() && (op == "ecm" || attempts >= Engine::LEAST_SEQUENCES as u64) {
+        progress.phase(engine::COMPILING);
     }
 }
 

@@ -8,9 +8,10 @@ use num_bigint::BigUint;
 use rayon::prelude::*;
 use warpmp_campaign::{Aside, Claimed, Error as FolderError, Lock, Mode, Restored, Stored};
 
+use super::super::jobs::{Jobs as _, Part, Tries};
 use super::super::levels::{Effort, expected_curves};
 use super::super::meter::Meter;
-use super::super::search::Factorisation;
+use super::super::search::{Attempts, Factorisation};
 use super::super::stages::Stages;
 use super::super::{Bounds, Engine, Family, Job, Method, Sigma, Stage, Verdict};
 use super::specification::{Certificate, Found, Made, Specification, Unit};
@@ -194,7 +195,8 @@ impl Opened {
     }
 
     /// Makes the units that are missing and those with a slip, and stores their certificates, until all integers are factored. `status`
-    /// is the status when the directory was opened. `each` gets every attempt.
+    /// is the status when the directory was opened. `each` gets every attempt with another verdict than
+    /// [`Verdict::Nothing`].
     ///
     /// Where processes share the directory, the units are those that this one claims, units with a slip are left alone, and divisors of
     /// the other processes count from the next unit on.
@@ -276,7 +278,7 @@ fn name_of(engine: &Engine) -> String {
     if names.is_empty() { "cpu".into() } else { names.join("; ") }
 }
 
-/// Makes a unit: its result, and each job with its verdict.
+/// Makes a unit: its result, and each job that found something with its verdict.
 fn make(
     specification: &Specification,
     unit: Unit,
@@ -288,21 +290,17 @@ fn make(
     let begin = Instant::now();
     let places = specification.places(&unit);
     let divisors = known.numbers[places.clone()].iter().map(|it| (it.primes.len() + it.composites.len()) as u64).sum();
-    let mut jobs = Vec::new();
-    let mut owners = Vec::new();
-    for place in places {
-        for composite in &known.numbers[place].composites {
-            for curve in unit.curve..unit.curve + specification.unit_curves() {
-                let sigma = first.after(curve).unwrap_or_else(|_| first.clone());
-                jobs.push(Job::ecm(composite.clone(), sigma));
-                owners.push(place as u64);
-            }
-        }
-    }
-    let verdicts = stages.run(&jobs, watch)?;
+    let numbers = unit.curve..unit.curve + specification.unit_curves();
+    let attempts = Attempts::CurvesFrom { first: first.clone(), count: numbers.end };
+    let part = |(place, composites)| Part { place, composites, numbers: numbers.clone() };
+    // Each composite has all curves of the unit.
+    let composites =
+        places.flat_map(|place| known.numbers[place].composites.chunks(1).map(move |composite| (place, composite)));
+    let tries = Tries::new(&attempts, composites.map(part).collect());
+    let finds = stages.finds(&tries, watch)?;
     let mut made = Made {
         known: divisors,
-        attempts: jobs.len() as u64,
+        attempts: tries.count() as u64,
         slips: 0,
         found: Vec::new(),
         seconds: 0.0,
@@ -310,10 +308,12 @@ fn make(
         host: warpmp_campaign::host(),
         at: 0,
     };
-    for ((job, number), verdict) in jobs.iter().zip(owners).zip(&verdicts) {
-        match (verdict, &job.method) {
+    let mut told = Vec::new();
+    for (place, verdict) in finds {
+        let (number, job) = tries.job(place);
+        match (&verdict, &job.method) {
             (Verdict::Divisor { divisor, stage }, Method::Ecm(sigma)) => made.found.push(Found {
-                number,
+                number: number as u64,
                 divisor: divisor.to_string(),
                 sigma: sigma.to_string(),
                 stage: if *stage == Stage::First { 1 } else { 2 },
@@ -321,10 +321,11 @@ fn make(
             (Verdict::Slipped, _) => made.slips += 1,
             _ => {}
         }
+        told.push((job, verdict));
     }
     made.seconds = begin.elapsed().as_secs_f64();
     made.at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-    Ok((made, jobs.into_iter().zip(verdicts).collect()))
+    Ok((made, told))
 }
 
 impl From<warpmp_campaign::Error> for Error {

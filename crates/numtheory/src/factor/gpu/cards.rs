@@ -6,6 +6,8 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::mem;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -13,15 +15,15 @@ use rayon::prelude::*;
 use warpmp_device::Device;
 
 use super::kind::Kind;
+use super::lanes::{Places, Run, Source};
 use super::stages::{End, Task};
 use super::{Gpu, PRODUCTS_PER_SECOND};
 use crate::error::{Error, Result};
-use crate::factor::Bounds;
 use crate::factor::exponent::Exponent;
-use crate::factor::lane::{Lane, Line};
+use crate::factor::lane::Line;
 use crate::factor::meter::Meter;
 use crate::factor::pairing::Pairing;
-use crate::factor::places::{in_order, places_by};
+use crate::factor::{Bounds, Verdict};
 
 /// Workers of a device: the host's work on two chunks goes on beside the kernels of a third one.
 pub(super) const WORKERS: usize = 3;
@@ -57,19 +59,8 @@ impl fmt::Debug for Cards {
     }
 }
 
-/// Lanes that are together on a device.
-#[derive(Clone, Debug)]
-pub(super) struct Places {
-    pub(super) kind: Kind,
-    pub(super) places: Vec<usize>,
-}
-
-impl Places {
-    /// What this chunk weighs.
-    fn weight(&self) -> u64 {
-        self.places.len() as u64 * self.kind.weight()
-    }
-}
+/// Does a chunk on a device: the ends of lanes that found something.
+type Work<'w> = dyn Fn(&Gpu, &mut Places<'_>) -> Result<Vec<(usize, End)>> + Sync + 'w;
 
 /// The lanes of a chunk on each device that is to compute `count` lanes together with the others, where each device has room for so many.
 /// In each round every device has a chunk, so none waits for the others; a chunk has whole warps.
@@ -144,39 +135,35 @@ impl Cards {
         self.usable().into_iter().map(|(_, gpu)| lanes(gpu)).sum()
     }
 
-    /// Both stages of lanes on a line; only the first one if the pairing has no sections.
+    /// Both stages of lanes on a line; only the first one if the pairing has no sections. Gives the ends of lanes that found something, their
+    /// places rising; of the others it writes the verdict to its place if `verdicts` are wanted.
     pub(in crate::factor) fn run(
         &self,
         line: Line,
-        lanes: &[&Lane<'_>],
+        source: Source<'_, '_>,
         exponent: &Exponent,
         pairing: &Pairing,
         meter: &Meter<'_>,
-    ) -> Result<Vec<End>> {
-        let kinds: Vec<Kind> = lanes.par_iter().map(|lane| Kind::of(lane, line)).collect();
-        let total = kinds.par_iter().map(Kind::weight).sum::<u64>() * STEPS;
+        verdicts: Option<&mut [Verdict]>,
+    ) -> Result<Vec<(usize, End)>> {
+        let Source { runs, lane } = source;
+        let total = runs.iter().map(|(places, kind)| places.len() as u64 * kind.weight()).sum::<u64>() * STEPS;
         let task = Task::new(line, exponent, pairing);
-        let work = |gpu: &Gpu, places: &Places| {
+        let work = |gpu: &Gpu, places: &mut Places<'_>| {
             meter.check()?;
-            let before = Cell::new(0);
-            gpu.run(&task, lanes, places, meter, &|share| {
+            let (before, weight) = (Cell::new(0), places.count() as u64 * places.kind.weight());
+            gpu.run(&task, lane, places, meter, &|share| {
                 let done = (share * STEPS as f64) as u64;
-                meter.step(places.weight() * (done - before.replace(done)), total);
+                meter.step(weight * (done - before.replace(done)), total);
                 meter.check()
             })
         };
-        self.deal(&kinds, &task, &work)
+        self.deal(&Waiting::new(runs, verdicts), &task, &work)
     }
 
-    /// Does lanes of these kinds on all devices: the results in the order of the lanes.
-    fn deal<T: Send>(
-        &self,
-        kinds: &[Kind],
-        task: &Task<'_>,
-        work: &(dyn Fn(&Gpu, &Places) -> Result<Vec<T>> + Sync),
-    ) -> Result<Vec<T>> {
-        let waiting = Waiting(Mutex::new(places_by(kinds)));
-        let done: Mutex<Vec<(Vec<usize>, Vec<T>)>> = Mutex::default();
+    /// Does the lanes that wait on all devices.
+    fn deal(&self, waiting: &Waiting<'_>, task: &Task<'_>, work: &Work<'_>) -> Result<Vec<(usize, End)>> {
+        let done: Mutex<Vec<(usize, End)>> = Mutex::default();
         let failure: Mutex<Option<Error>> = Mutex::default();
         let failed = |number: usize, error: Error| match &error {
             Error::Engine(_) if self.lose(number, &error) => {}
@@ -184,9 +171,9 @@ impl Cards {
         };
         let worker = |card: &Ready<'_>| {
             while locked(&failure).is_none() && self.is_usable(card.number) {
-                let Some(places) = waiting.take(&card.lengths) else { return };
-                match work(card.gpu, &places) {
-                    Ok(results) => locked(&done).push((places.places, results)),
+                let Some(mut places) = waiting.take(&card.lengths) else { return };
+                match work(card.gpu, &mut places) {
+                    Ok(ends) => locked(&done).extend(ends),
                     Err(error) => {
                         waiting.put_back(places);
                         return failed(card.number, error);
@@ -238,8 +225,8 @@ impl Cards {
             return Err(error);
         }
         let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        done.sort_by_key(|(places, _)| places.first().copied());
-        Ok(in_order(done))
+        done.par_sort_unstable_by_key(|(place, _)| *place);
+        Ok(done)
     }
 }
 
@@ -251,32 +238,58 @@ struct Ready<'g> {
 }
 
 /// The lanes of each kind that no device has taken. There is no kind without lanes.
-struct Waiting(Mutex<BTreeMap<Kind, Vec<usize>>>);
+struct Waiting<'v>(Mutex<BTreeMap<Kind, Vec<Run<'v>>>>);
 
-impl Waiting {
+impl<'v> Waiting<'v> {
+    /// Runs in their order, with their parts of the verdicts.
+    fn new(runs: Vec<(Range<usize>, Kind)>, mut verdicts: Option<&'v mut [Verdict]>) -> Self {
+        let mut kinds: BTreeMap<Kind, Vec<Run<'v>>> = BTreeMap::new();
+        let mut end = 0;
+        for (places, kind) in runs {
+            let verdicts = verdicts.as_mut().map(|rest| {
+                let (_, after) = mem::take(rest).split_at_mut(places.start - end);
+                let (own, after) = after.split_at_mut(places.len());
+                *rest = after;
+                own
+            });
+            end = places.end;
+            kinds.entry(kind).or_default().push(Run { places, verdicts });
+        }
+        Self(Mutex::new(kinds))
+    }
+
     fn counts(&self) -> BTreeMap<Kind, usize> {
-        locked(&self.0).iter().map(|(kind, places)| (*kind, places.len())).collect()
+        locked(&self.0).iter().map(|(kind, runs)| (*kind, runs.iter().map(|run| run.places.len()).sum())).collect()
     }
 
     /// The next chunk for a device with these lengths.
-    fn take(&self, lengths: &BTreeMap<Kind, usize>) -> Option<Places> {
+    fn take(&self, lengths: &BTreeMap<Kind, usize>) -> Option<Places<'v>> {
         let mut waiting = locked(&self.0);
         let mut first = waiting.first_entry()?;
-        let (kind, places) = (*first.key(), first.get_mut());
-        let length = lengths.get(&kind).copied().unwrap_or(32);
-        let taken = places.split_off(places.len().saturating_sub(length));
-        if places.is_empty() {
+        let (kind, runs) = (*first.key(), first.get_mut());
+        let mut left = lengths.get(&kind).copied().unwrap_or(32);
+        let mut taken = Vec::new();
+        while left > 0
+            && let Some(run) = runs.pop()
+        {
+            let (rest, last) = run.split(left);
+            left -= last.places.len();
+            taken.push(last);
+            runs.extend(rest);
+        }
+        if runs.is_empty() {
             first.remove();
         }
-        Some(Places { kind, places: taken })
+        taken.reverse();
+        Some(Places { kind, runs: taken })
     }
 
     /// Lanes that a device has not done.
-    fn put_back(&self, Places { kind, places }: Places) {
+    fn put_back(&self, Places { kind, runs }: Places<'v>) {
         let mut waiting = locked(&self.0);
         let all = waiting.entry(kind).or_default();
-        all.extend(places);
-        all.sort_unstable();
+        all.extend(runs);
+        all.sort_unstable_by_key(|run| run.places.start);
     }
 }
 

@@ -4,21 +4,21 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use num_bigint::BigUint;
-use rayon::prelude::*;
 use warpmp_device::{Buffer, Device, Stream};
 use warpmp_launch::{Arguments as _, At, RowArguments};
 
-use super::cards::Places;
 use super::kernels::{Class, Job, constant, state};
-use super::memory::Lease;
+use super::lanes::{Places, Read};
+use super::memory::{HostRows, Lease};
 use super::{Gpu, columns_words};
 use crate::error::Result;
+use crate::factor::Stage;
 use crate::factor::lane::{Lane, Line, Parameter};
 
 /// Words of a control row.
 const CONTROL: usize = 5;
-/// Lanes that a thread of the host takes in one go.
-pub(super) const PIECE: usize = 512;
+/// So many numbers are brought from the device one by one. A copy takes as long as some 100 KB of a longer one.
+const FEW_NUMBERS: usize = 16;
 
 /// Lanes on the device.
 pub(super) struct Chunk<'g> {
@@ -32,12 +32,17 @@ pub(super) struct Chunk<'g> {
     pub(super) constants: Lease<'g>,
     pub(super) state: Lease<'g>,
     pub(super) total: Lease<'g>,
-    pub(super) found: Lease<'g>,
+    /// The divisors that each stage has found.
+    pub(super) found: [Lease<'g>; 2],
+    /// Not 0: Suyama's parameter gives no curve, or has shown a divisor.
+    pub(super) curve: Lease<'g>,
+    /// Not 0: the ladder did not pass its check.
     pub(super) status: Lease<'g>,
+    /// The ends of the lanes: see [`mark`](super::kernels::mark).
+    verdict: Lease<'g>,
     pub(super) residue: Lease<'g>,
     pub(super) columns: Lease<'g>,
-    /// The lanes whose parameter gives no curve, or whose curve has shown a divisor.
-    pub(super) faults: Vec<usize>,
+    pub(super) stage: Stage,
 }
 
 impl Drop for Chunk<'_> {
@@ -70,72 +75,80 @@ impl Drop for Common<'_> {
     }
 }
 
-/// Writes the numbers of a lane as limbs into its row: the modulus, the start, and the number that tells the curve.
+/// Writes the numbers of a lane into its row: the modulus, and what is [given](super::kernels::Given).
 fn write(row: &mut [u32], limbs: usize, lane: &Lane<'_>) {
-    let put = |to: &mut [u32], number: &BigUint| {
-        for (to, digit) in to.iter_mut().zip(number.iter_u32_digits()) {
-            *to = digit;
-        }
-    };
-    let (modulus, rest) = row.split_at_mut(limbs);
-    let (start, last) = rest.split_at_mut(limbs);
+    let (modulus, given) = row.split_at_mut(limbs);
     put(modulus, lane.n);
-    put(start, &lane.x);
     match &lane.parameter {
-        Parameter::D(d) => put(last, d),
-        Parameter::Word(word) => last[0] = *word,
-        Parameter::Suyama(sigma) if sigma.value() < lane.n => put(last, sigma.value()),
-        Parameter::Suyama(sigma) => put(last, &(sigma.value() % lane.n)),
+        Parameter::D(d) => {
+            let (start, last) = given.split_at_mut(limbs);
+            put(start, &lane.x);
+            put(last, d);
+        }
+        Parameter::Word(word) => given[0] = *word,
+        Parameter::Suyama(sigma) if sigma.value() < lane.n => put(given, sigma.value()),
+        Parameter::Suyama(sigma) => put(given, &(sigma.value() % lane.n)),
+    }
+}
+
+/// Writes a number, which the limbs hold.
+fn put(limbs: &mut [u32], number: &BigUint) {
+    let mut digits = number.iter_u64_digits();
+    for pair in limbs.chunks_mut(2) {
+        let digit = digits.next().unwrap_or(0);
+        for (limb, word) in pair.iter_mut().zip([digit as u32, (digit >> 32) as u32]) {
+            *limb = word;
+        }
     }
 }
 
 impl<'g> Chunk<'g> {
     /// Brings the lanes to the device. `slots`: the points of each lane that there is room for in a second stage.
-    pub(super) fn new(gpu: &'g Gpu, places: &Places, lanes: &[&Lane<'_>], slots: u32) -> Result<Self> {
+    pub(super) fn new(gpu: &'g Gpu, places: &Places<'_>, lane: Read<'_, '_>, slots: u32) -> Result<Self> {
         let class = places.kind.class;
         // Whole tiles: the last lane is computed again where there are too few.
-        let wanted = places.places.len();
+        let wanted = places.count();
         let count = wanted.next_multiple_of(32);
         let memory = |words: u64| gpu.memory.take(4 * words.max(1));
         let rows = |numbers: u32| memory(count as u64 * u64::from(numbers * class.limbs));
-        let (limbs, row) = (class.limbs as usize, 3 * class.limbs as usize);
-        let mut words = vec![0; row * count];
-        words.par_chunks_mut(row).enumerate().with_min_len(PIECE).for_each(|(place, row)| {
-            write(row, limbs, lanes[places.places[place.min(wanted - 1)]]);
-        });
-        let mut chunk = Self {
+        let (limbs, row) = (class.limbs as usize, places.kind.given().row_limbs(class.limbs) as usize);
+        let mut words = gpu.memory.rows(row * count)?;
+        places.write(&mut words[..row * wanted], row, |place, row| write(row, limbs, &lane(place)));
+        for further in wanted..count {
+            words.copy_within(row * (wanted - 1)..row * wanted, row * further);
+        }
+        let chunk = Self {
             stream: gpu.device().stream()?,
             wanted,
             lanes: count as u32,
             constants: rows(constant::COUNT)?,
             state: rows(state::COUNT)?,
             total: rows(1)?,
-            found: rows(1)?,
+            found: [rows(1)?, rows(1)?],
+            curve: memory(count as u64)?,
             status: memory(count as u64)?,
+            verdict: memory(count as u64)?,
             residue: rows(1)?,
             columns: memory(columns_words(class, count as u32, slots))?,
             gpu,
             device: gpu.device(),
             class,
-            faults: Vec::new(),
+            stage: Stage::First,
         };
         let plain = chunk.upload(&words)?;
-        chunk.launch(Job::Enter, &[&*plain, &chunk.constants, &chunk.state, &chunk.found].map(At::from))?;
+        let enter = if places.kind.suyama { Job::SuyamaEnter } else { Job::Enter };
+        chunk.launch(enter, &[&*plain, &chunk.constants, &chunk.state, chunk.found()].map(At::from))?;
         drop(plain);
+        drop(words);
         if places.kind.suyama {
-            chunk.curves_of_suyama()?;
+            chunk.launch(Job::SuyamaBottom, &[&*chunk.constants, &chunk.total].map(At::from))?;
+            chunk.invert()?;
+            let rows = [&*chunk.total, chunk.found(), &chunk.constants, &chunk.curve].map(At::from);
+            chunk.launch(Job::SuyamaStart, &rows)?;
+        } else {
+            chunk.device.fill(&chunk.stream, &chunk.curve, 0, 0, count)?;
         }
         Ok(chunk)
-    }
-
-    /// The curves from Suyama's parameters.
-    fn curves_of_suyama(&mut self) -> Result<()> {
-        self.launch(Job::SuyamaBottom, &[&*self.constants, &self.total].map(At::from))?;
-        self.invert()?;
-        self.launch(Job::SuyamaStart, &[&*self.total, &self.found, &self.constants, &self.status].map(At::from))?;
-        let statuses = self.words(&self.status, self.wanted)?;
-        self.faults = (0..self.wanted).into_par_iter().filter(|place| statuses[*place] != 0).collect();
-        Ok(())
     }
 
     /// The residues of the first stage become the starts of the second one.
@@ -145,7 +158,8 @@ impl<'g> Chunk<'g> {
             self.device.copy(&self.stream, &self.residue, 0, &self.total, 0, words)?;
             self.invert()?;
         }
-        self.launch(Job::Restart, &[&*self.residue, &self.total, &self.constants, &self.found].map(At::from))?;
+        self.stage = Stage::Second;
+        self.launch(Job::Restart, &[&*self.residue, &self.total, &self.constants, self.found()].map(At::from))?;
         self.class = self.class.after();
         Ok(())
     }
@@ -176,22 +190,54 @@ impl<'g> Chunk<'g> {
 
     /// The inverse of the total in its place; divisors are noted.
     pub(super) fn invert(&self) -> Result<()> {
-        self.launch(Job::Invert, &[&*self.constants, &self.total, &self.found].map(At::from))
+        self.launch(Job::Invert, &[&*self.constants, &self.total, self.found()].map(At::from))
+    }
+
+    /// The divisors of the stage that the chunk is in.
+    fn found(&self) -> &Buffer {
+        &self.found[self.stage as usize]
+    }
+
+    /// The ends of both stages, or of the first one if there was no second.
+    pub(super) fn marks(&self) -> Result<HostRows<'_>> {
+        let rows = [&*self.found[0], self.found(), &self.curve, &self.status, &self.verdict].map(At::from);
+        self.launch(Job::Verdict, &rows)?;
+        self.words(&self.verdict, self.wanted)
+    }
+
+    /// The divisors of a stage, of these lanes.
+    pub(super) fn divisors(&self, stage: Stage, lanes: &[usize]) -> Result<Vec<BigUint>> {
+        self.numbers_of(&self.found[stage as usize], lanes)
+    }
+
+    /// The residues of the first stage, of these lanes.
+    pub(super) fn residues_of(&self, lanes: &[usize]) -> Result<Vec<BigUint>> {
+        self.numbers_of(&self.residue, lanes)
+    }
+
+    /// A number of some lanes: of a few each by itself, else of all lanes at once.
+    fn numbers_of(&self, buffer: &Lease<'_>, lanes: &[usize]) -> Result<Vec<BigUint>> {
+        let limbs = self.class.limbs as usize;
+        if lanes.len() > FEW_NUMBERS {
+            let all = self.numbers(buffer)?;
+            return Ok(lanes.iter().map(|lane| BigUint::from_slice(&all[lane * limbs..(lane + 1) * limbs])).collect());
+        }
+        let number = |lane: &usize| {
+            let mut words = vec![0; limbs];
+            self.device.download(&self.stream, buffer, lane * limbs, &mut words)?;
+            Ok(BigUint::from_slice(&words))
+        };
+        lanes.iter().map(number).collect()
     }
 
     /// A number of each lane that is wanted, as limbs.
-    pub(super) fn numbers(&self, buffer: &Lease<'_>) -> Result<Vec<u32>> {
+    pub(super) fn numbers(&self, buffer: &Lease<'_>) -> Result<HostRows<'_>> {
         self.words(buffer, self.wanted * self.class.limbs as usize)
     }
 
-    pub(super) fn words(&self, buffer: &Lease<'_>, count: usize) -> Result<Vec<u32>> {
-        let mut words = vec![0; count];
+    fn words(&self, buffer: &Lease<'_>, count: usize) -> Result<HostRows<'_>> {
+        let mut words = self.gpu.memory.rows(count)?;
         self.device.download(&self.stream, buffer, 0, &mut words)?;
         Ok(words)
     }
-}
-
-/// Is it 1?
-pub(super) fn is_one(limbs: &[u32]) -> bool {
-    limbs[0] == 1 && limbs[1..].iter().all(|limb| *limb == 0)
 }

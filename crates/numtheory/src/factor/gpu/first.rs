@@ -2,50 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-use num_bigint::BigUint;
 use warpmp_launch::At;
 
-use super::chunk::{Chunk, is_one};
+use super::chunk::Chunk;
 use super::kernels::Job;
 use crate::error::Result;
+use crate::factor::Verdict;
 use crate::factor::curve::{Curve, no_group};
 use crate::factor::lane::{Lane, Parameter};
-use crate::factor::{Stage, Verdict};
 
 /// The time of a launch: long against the time of its start, short against the patience of a user and of a system's watchdog.
 const SLICE: Duration = Duration::from_millis(100);
 /// Bits of the first slice.
 const FIRST_BITS: u32 = 64;
-
-/// The ends of the lanes of a chunk, as limbs.
-pub(super) struct Ends {
-    limbs: usize,
-    /// `X/Z`; of no meaning if there is a divisor.
-    residues: Vec<u32>,
-    /// `gcd(Z, N)`.
-    divisors: Vec<u32>,
-    /// Not 0: the ladder did not pass its check.
-    pub(super) statuses: Vec<u32>,
-}
-
-impl Ends {
-    /// The verdict of a lane.
-    pub(super) fn verdict(&self, place: usize, n: &BigUint) -> Verdict {
-        let number = |words: &[u32]| BigUint::from_slice(words);
-        let limbs = place * self.limbs..(place + 1) * self.limbs;
-        let divisor = &self.divisors[limbs.clone()];
-        if self.statuses[place] != 0 {
-            return Verdict::Slipped;
-        }
-        if is_one(divisor) {
-            return Verdict::Nothing(number(&self.residues[limbs]));
-        }
-        match number(divisor) {
-            divisor if divisor == *n => Verdict::Whole(Stage::First),
-            divisor => Verdict::Divisor { divisor, stage: Stage::First },
-        }
-    }
-}
 
 /// The verdict of a lane whose parameter gives no curve: the processor repeats the computation.
 pub(super) fn fault(lane: &Lane<'_>) -> Verdict {
@@ -79,16 +48,10 @@ impl Chunk<'_> {
         Ok(())
     }
 
-    /// The ends of the lanes after a ladder.
-    pub(super) fn ends(&self) -> Result<Ends> {
+    /// The residues, divisors and checks after a ladder.
+    pub(super) fn close(&self) -> Result<()> {
         self.launch(Job::Check, &[&*self.constants, &self.state, &self.total, &self.status].map(At::from))?;
         self.invert()?;
-        self.launch(Job::Quotient, &[&*self.constants, &self.state, &self.total, &self.residue].map(At::from))?;
-        Ok(Ends {
-            limbs: self.class.limbs as usize,
-            residues: self.numbers(&self.residue)?,
-            divisors: self.numbers(&self.found)?,
-            statuses: self.words(&self.status, self.wanted)?,
-        })
+        self.launch(Job::Quotient, &[&*self.constants, &self.state, &self.total, &self.residue].map(At::from))
     }
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! cards.rs   several devices: the chunks of a stage are dealt to them
 //! kind.rs    what the lanes of a chunk have in common
+//! lanes.rs   the lanes of a chunk in the host's memory
 //! memory.rs  memory of chunks, kept for the next ones
 //! chunk.rs   the lanes of a launch: their rows on the device, and the launches
 //! first.rs   ladders in slices, checks, inverses
@@ -20,6 +21,7 @@ mod chunk;
 mod first;
 mod kernels;
 mod kind;
+mod lanes;
 mod memory;
 mod second;
 mod stages;
@@ -30,7 +32,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
-use warpmp_device::{Device, Kind, Module};
+use warpmp_device::{Device, Kind as DeviceKind, Module};
 use warpmp_launch::{Geometry, Spec as _};
 
 use super::lane::Line;
@@ -40,6 +42,8 @@ pub(super) use cards::Cards;
 pub use cards::LostDevice;
 use cards::WORKERS;
 use kernels::{Class, Job, Kernel, SLOT_WORDS, constant, state};
+pub(super) use kind::Kind;
+pub(super) use lanes::Source;
 use memory::Memory;
 use second::Slots;
 pub(super) use stages::End;
@@ -74,7 +78,7 @@ impl Gpu {
     }
 
     fn is_simulator(&self) -> bool {
-        self.device.info().kind == Kind::Sim
+        self.device.info().kind == DeviceKind::Sim
     }
 
     /// As many lanes as the multiprocessors hold, in whole blocks; several times as many where they take little time, so that the host's part
@@ -83,8 +87,8 @@ impl Gpu {
         let layout = class.layout();
         let info = self.device.info();
         let threads = match info.kind {
-            Kind::Sim => 64 * layout.group,
-            Kind::Cuda => {
+            DeviceKind::Sim => 64 * layout.group,
+            DeviceKind::Cuda => {
                 let ladder = self.kernel(Job::Ladder, class).ok().and_then(|(module, _)| module.resources().registers);
                 let registers = ladder.unwrap_or(10 * layout.length + 16).next_multiple_of(8);
                 let block = 32 * layout.warps;
@@ -104,10 +108,12 @@ impl Gpu {
     }
 
     /// Loads the kernels of both stages for all kinds of lanes: a driver compiles several at a time.
-    fn prepare<'k>(&self, kinds: impl Iterator<Item = &'k kind::Kind>, [first, second]: [&[Job]; 2]) -> Result<()> {
-        let of_kind = |kind: &kind::Kind| {
+    fn prepare<'k>(&self, kinds: impl Iterator<Item = &'k Kind>, [first, second]: [&[Job]; 2]) -> Result<()> {
+        let of_kind = |kind: &Kind| {
             let (class, suyama) = (kind.class, kind.suyama);
-            let first = first.iter().filter(move |job| suyama || !Job::OF_SUYAMA.contains(job));
+            // Each kind has its own way to enter.
+            let takes = move |job: &&Job| if suyama { **job != Job::Enter } else { !Job::OF_SUYAMA.contains(job) };
+            let first = first.iter().filter(takes);
             let first = first.map(move |job| (*job, class));
             first.chain(second.iter().map(move |job| (*job, class.after()))).collect::<Vec<(Job, Class)>>()
         };
@@ -185,8 +191,9 @@ pub(super) fn bytes(bits: u64, pairing: &Pairing) -> u64 {
 /// Bytes of a lane with so many slots for points.
 fn lane_bytes(class: Class, slots: u32) -> u64 {
     let layout = class.layout();
-    let numbers = 3 + constant::COUNT + state::COUNT + 3;
-    4 * u64::from(numbers * class.limbs) + 4 * u64::from(layout.group * layout.length) * u64::from(slots)
+    let numbers = 3 + constant::COUNT + state::COUNT + 4;
+    let marks = 3;
+    4 * u64::from(numbers * class.limbs + marks) + 4 * u64::from(layout.group * layout.length) * u64::from(slots)
 }
 
 /// Words of the slots of points of a chunk.

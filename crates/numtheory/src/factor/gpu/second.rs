@@ -46,14 +46,13 @@ impl Slots {
 }
 
 impl Chunk<'_> {
-    /// The second stage after the first one: a divisor of each modulus as limbs, 1 if there is none. `each` gets the number of sections that
-    /// are done.
+    /// The second stage after the first one; divisors are noted. `each` gets the number of sections that are done.
     pub(super) fn second_stage(
         &mut self,
         pairing: &Pairing,
         meter: &Meter<'_>,
         mut each: impl FnMut(u64) -> Result<()>,
-    ) -> Result<Vec<u32>> {
+    ) -> Result<()> {
         self.restart()?;
         let mut walk = Walk::new(self, pairing)?;
         let mut section = pairing.section(0);
@@ -169,12 +168,11 @@ impl<'c, 'g> Walk<'c, 'g> {
         Ok(chunk.device.synchronize(&chunk.stream)?)
     }
 
-    /// A divisor of each modulus, as limbs.
-    fn divisors(self) -> Result<Vec<u32>> {
+    /// A divisor of each modulus.
+    fn divisors(self) -> Result<()> {
         let chunk = self.chunk;
         chunk.launch(Job::Product, &[&*chunk.constants, &chunk.state, &chunk.total].map(At::from))?;
-        chunk.invert()?;
-        chunk.numbers(&chunk.found)
+        chunk.invert()
     }
 }
 

@@ -1,17 +1,16 @@
 //! Both stages of a chunk, one after the other: its numbers stay on the device.
 
 use num_bigint::BigUint;
-use rayon::prelude::*;
 
 use super::Gpu;
-use super::cards::Places;
-use super::chunk::{Chunk, PIECE, is_one};
+use super::chunk::Chunk;
 use super::first::fault;
-use super::kernels::Job;
+use super::kernels::{Job, mark};
+use super::lanes::{Places, Read};
 use super::second::Slots;
 use crate::error::Result;
 use crate::factor::exponent::Exponent;
-use crate::factor::lane::{Lane, Line};
+use crate::factor::lane::Line;
 use crate::factor::meter::Meter;
 use crate::factor::pairing::{Counts, Pairing};
 use crate::factor::{Stage, Verdict};
@@ -70,44 +69,82 @@ impl<'t> Task<'t> {
 }
 
 impl Gpu {
-    /// Both stages of a chunk. `each` gets the share of the chunk's work that is done.
+    /// Both stages of a chunk: the ends of lanes that found something, with their places. `each` gets the share of the chunk's work that is done.
     pub(super) fn run(
         &self,
         task: &Task<'_>,
-        lanes: &[&Lane<'_>],
-        places: &Places,
+        lane: Read<'_, '_>,
+        places: &mut Places<'_>,
         meter: &Meter<'_>,
         each: &dyn Fn(f64) -> Result<()>,
-    ) -> Result<Vec<End>> {
-        let mut chunk = Chunk::new(self, places, lanes, task.slots())?;
+    ) -> Result<Vec<(usize, End)>> {
+        let mut chunk = Chunk::new(self, places, lane, task.slots())?;
         let share = |left: u32| task.first * (1.0 - f64::from(left) / f64::from(task.bits.max(1)));
         chunk.ladder((&task.exponent, task.bits), |left| each(share(left)))?;
-        let ends = chunk.ends()?;
-        let found = match task.pairing {
-            Some(pairing) => chunk.second_stage(pairing, meter, |sections| {
+        chunk.close()?;
+        if let Some(pairing) = task.pairing {
+            chunk.second_stage(pairing, meter, |sections| {
                 each(task.first + (1.0 - task.first) * sections as f64 / pairing.sections() as f64)
-            })?,
-            None => Vec::new(),
-        };
-        each(1.0)?;
-        let lane = |place: usize| lanes[places.places[place]];
-        let limbs = places.kind.class.limbs as usize;
-        let end = |place: usize| {
-            let n = lane(place).n;
-            let verdict = ends.verdict(place, n);
-            // Empty without a second stage.
-            match (verdict, found.get(place * limbs..(place + 1) * limbs)) {
-                (Verdict::Nothing(residue), Some(found)) if !is_one(found) => match BigUint::from_slice(found) {
-                    divisor if divisor == *n => End::AllAtOnce(residue),
-                    divisor => End::Done(Verdict::Divisor { divisor, stage: Stage::Second }),
-                },
-                (verdict, _) => End::Done(verdict),
-            }
-        };
-        let mut ends: Vec<End> = (0..places.places.len()).into_par_iter().with_min_len(PIECE).map(end).collect();
-        for &place in &chunk.faults {
-            ends[place] = End::Done(fault(lane(place)));
+            })?;
         }
+        each(1.0)?;
+        if places.want_verdicts() {
+            let residues = chunk.numbers(&chunk.residue)?;
+            places.write_verdicts(&residues, chunk.class.limbs as usize);
+        }
+        Found::new(&chunk)?.ends(&chunk, places, lane)
+    }
+}
+
+/// The lanes of a chunk that found something, as rising numbers, by their ends.
+struct Found {
+    faults: Vec<usize>,
+    slips: Vec<usize>,
+    first: Vec<usize>,
+    second: Vec<usize>,
+}
+
+impl Found {
+    fn new(chunk: &Chunk<'_>) -> Result<Self> {
+        let [mut faults, mut slips, mut first, mut second] = [(); 4].map(|()| Vec::new());
+        for (number, mark) in chunk.marks()?.iter().enumerate() {
+            match *mark {
+                mark::NOTHING => {}
+                mark::FAULT => faults.push(number),
+                mark::FIRST => first.push(number),
+                mark::SECOND => second.push(number),
+                // Another word than these is a mistake of the device, too.
+                _ => slips.push(number),
+            }
+        }
+        Ok(Self { faults, slips, first, second })
+    }
+
+    fn ends(&self, chunk: &Chunk<'_>, places: &Places<'_>, lane: Read<'_, '_>) -> Result<Vec<(usize, End)>> {
+        let mut ends = Vec::new();
+        for place in places.places(&self.faults) {
+            ends.push((place, End::Done(fault(&lane(place)))));
+        }
+        ends.extend(places.places(&self.slips).into_iter().map(|place| (place, End::Done(Verdict::Slipped))));
+        let divisors = chunk.divisors(Stage::First, &self.first)?;
+        for (place, divisor) in places.places(&self.first).into_iter().zip(divisors) {
+            let verdict = match divisor {
+                divisor if divisor == *lane(place).n => Verdict::Whole(Stage::First),
+                divisor => Verdict::Divisor { divisor, stage: Stage::First },
+            };
+            ends.push((place, End::Done(verdict)));
+        }
+        let divisors = chunk.divisors(Stage::Second, &self.second)?;
+        let mut whole = Vec::new();
+        for ((number, place), divisor) in self.second.iter().zip(places.places(&self.second)).zip(divisors) {
+            if divisor == *lane(place).n {
+                whole.push(*number);
+            } else {
+                ends.push((place, End::Done(Verdict::Divisor { divisor, stage: Stage::Second })));
+            }
+        }
+        let residues = chunk.residues_of(&whole)?.into_iter().map(End::AllAtOnce);
+        ends.extend(places.places(&whole).into_iter().zip(residues));
         Ok(ends)
     }
 }

@@ -15,14 +15,14 @@ use warpmp_launch::At;
 use warpmp_testkit::changed::{Call, Changed, Changes};
 use warpmp_testkit::gpu;
 
-use super::cards::Places;
 use super::chunk::Chunk;
-use super::kind::Kind;
+use super::kernels::mark;
+use super::lanes::{Places, Run};
 use super::*;
 use crate::factor::exponent::Exponent;
 use crate::factor::lane::{Lane, Line, Parameter, TWO};
 use crate::factor::tests::{Known, expected, known};
-use crate::factor::{Bounds, Engine, Family, Job, Method, Sigma, Stage, Verdict, run, run_on};
+use crate::factor::{Bounds, Engine, Family, Job, Method, Sigma, Stage, Verdict, finds_on, run, run_on};
 
 fn sim() -> Engine {
     Engine::on(open_sim())
@@ -146,6 +146,10 @@ fn verdicts_agree(jobs: &[Job], [b1, b2]: [u64; 2]) -> Vec<Verdict> {
     for (job, (mine, other)) in jobs.iter().zip(verdicts.iter().zip(run(jobs, bounds, &()).unwrap())) {
         assert_eq!(*mine, other, "{job:?}");
     }
+    // Finds alone are the same.
+    let finds = verdicts.iter().cloned().enumerate().filter(|(_, verdict)| !matches!(verdict, Verdict::Nothing(_)));
+    let finds: Vec<(usize, Verdict)> = finds.collect();
+    assert_eq!(finds_on(&sim(), jobs, bounds, &()).unwrap(), finds);
     verdicts
 }
 
@@ -174,6 +178,22 @@ fn lanes_in_any_number() {
     assert!(stages.iter().all(|count| *count > 0), "{stages:?}");
     let one: Vec<Job> = sigmas(&jobs[0], 33);
     verdicts_agree(&one, [30, 200]);
+}
+
+/// Where most lanes of a chunk find something, their numbers come from the device all at once: the first stage finds 1009, the second one a prime
+/// of 20 bits, or both together.
+#[test]
+fn many_finds_in_a_chunk() {
+    let n = BigUint::from(1009_u32) * 1_000_003_u32 * 2_147_483_647_u32;
+    for family in [Family::Word, Family::Suyama] {
+        let first = Sigma::new(family, 1_000_000_u32.into()).unwrap();
+        let jobs: Vec<Job> = (0..200).map(|number| Job::ecm(n.clone(), first.after(number).unwrap())).collect();
+        let verdicts = verdicts_agree(&jobs, [40, 1500]);
+        let count = |at: Stage| {
+            verdicts.iter().filter(|it| matches!(it, Verdict::Divisor { stage, .. } if *stage == at)).count()
+        };
+        assert!(count(Stage::First) > 16 && count(Stage::Second) > 16, "{verdicts:?}");
+    }
 }
 
 /// Groups of lanes: more limbs than a thread has, with bits to spare and without.
@@ -213,14 +233,61 @@ fn modulus(bits: u64) -> BigUint {
     (BigUint::from(1_u32) << bits) - 189_u32
 }
 
+/// The places of equal lanes.
+fn places(lane: &Lane<'_>, line: Line, count: usize) -> Places<'static> {
+    Places { kind: Kind::of(lane, line), runs: vec![Run::of(0..count)] }
+}
+
 /// A chunk of lanes after a ladder.
 fn chunk<'g>(gpu: &'g Gpu, n: &BigUint, count: usize, exponent: &Exponent) -> Chunk<'g> {
-    let lane = Lane { n, parameter: Parameter::Word(7), x: Cow::Borrowed(&TWO) };
-    let places = Places { kind: Kind::of(&lane, Line::Curve), places: (0..count).collect() };
-    let chunk = Chunk::new(gpu, &places, &vec![&lane; count], 0).unwrap();
+    let lane = Lane { n, parameter: Parameter::Word(7), x: Cow::Owned(TWO.into()) };
+    let chunk = Chunk::new(gpu, &places(&lane, Line::Curve, count), &|_| lane.borrowed(), 0).unwrap();
     gpu.device.reset_counters();
     chunk.ladder((&exponent.words(), exponent.bits() as u32), |_| Ok(())).unwrap();
     chunk
+}
+
+/// The ends of the lanes of a chunk after a ladder.
+fn marks(chunk: &Chunk<'_>) -> Vec<u32> {
+    chunk.close().unwrap();
+    chunk.marks().unwrap().to_vec()
+}
+
+/// A lane's word names the first reason, whatever follows it: in a thread, and in groups of lanes, whose limbs differ from 1 in any lane.
+#[test]
+fn ends_are_words() {
+    let gpu = Gpu::new(open_sim());
+    for bits in [60, 64, 96, 640] {
+        let n = modulus(bits);
+        let lane = Lane { n: &n, parameter: Parameter::Suyama(Cow::Owned(Sigma::suyama(5))), x: Cow::default() };
+        let mut chunk = Chunk::new(&gpu, &places(&lane, Line::Curve, 64), &|_| lane.borrowed(), 0).unwrap();
+        let limbs = chunk.class.limbs as usize;
+        // Divisors: 1, one that differs from it in the last limb alone, N.
+        let mut last = vec![0; limbs];
+        [last[0], last[limbs - 1]] = [1, 1];
+        let divisors = [BigUint::from(1_u32), BigUint::from_slice(&last), n.clone()];
+        let mut expected = Vec::new();
+        for number in 0..64 {
+            let [first, second, curve, check] = [number % 3, number / 3 % 3, number / 9 % 2, number / 18 % 2];
+            for (buffer, divisor) in chunk.found.iter().zip([first, second]) {
+                let mut words = divisors[divisor].to_u32_digits();
+                words.resize(limbs, 0);
+                chunk.device.upload(&chunk.stream, &words, buffer, limbs * number).unwrap();
+            }
+            for (buffer, status) in [&chunk.curve, &chunk.status].into_iter().zip([curve, check]) {
+                chunk.device.upload(&chunk.stream, &[status as u32], buffer, number).unwrap();
+            }
+            expected.push(match (curve, check, first, second) {
+                (1, ..) => mark::FAULT,
+                (_, 1, ..) => mark::SLIP,
+                (.., 1 | 2, _) => mark::FIRST,
+                (.., 1 | 2) => mark::SECOND,
+                _ => mark::NOTHING,
+            });
+        }
+        chunk.stage = Stage::Second;
+        assert_eq!(*chunk.marks().unwrap(), expected[..], "{bits} bits");
+    }
 }
 
 /// A slip in any number of the state is found in its lane, and in no other.
@@ -230,20 +297,17 @@ fn a_planted_slip_is_found() {
     for bits in [64, 60] {
         let n = modulus(bits);
         let chunk = chunk(&gpu, &n, 33, &Exponent::new(1, 20));
-        let sound = chunk.ends().unwrap();
-        assert!(sound.statuses.len() == 33 && sound.statuses.iter().all(|status| *status == 0));
+        assert_eq!(marks(&chunk), [mark::NOTHING; 33]);
         for number in 0..4 {
             let slipped = 7 * number + 4;
             let word = slipped * (state::COUNT * 2) as usize + 2 * number;
             let mut kept = [0];
             chunk.device.download(&chunk.stream, &chunk.state, word, &mut kept).unwrap();
             chunk.device.upload(&chunk.stream, &[kept[0] ^ 16], &chunk.state, word).unwrap();
-            let ends = chunk.ends().unwrap();
-            for place in 0..33 {
-                let is_sound = ends.statuses[place] == 0;
-                assert_eq!(is_sound, place != slipped, "{bits} bits, number {number}, lane {place}");
-                assert_eq!(ends.verdict(place, &n) != Verdict::Slipped, is_sound);
-            }
+            // Whatever the numbers of a lane are that has slipped, the slip counts.
+            let mut expected = [mark::NOTHING; 33];
+            expected[slipped] = mark::SLIP;
+            assert_eq!(marks(&chunk), expected, "{bits} bits, number {number}");
             chunk.device.upload(&chunk.stream, &kept, &chunk.state, word).unwrap();
         }
     }
@@ -256,8 +320,7 @@ fn a_planted_slip_of_a_sequence_is_found() {
     for bits in [64, 60] {
         let n = modulus(bits);
         let lane = Lane::new(&n, BigUint::ZERO, Cow::Owned(BigUint::from(5_u32)));
-        let places = Places { kind: Kind::of(&lane, Line::Lucas), places: (0..33).collect() };
-        let chunk = Chunk::new(&gpu, &places, &[&lane; 33], 0).unwrap();
+        let chunk = Chunk::new(&gpu, &places(&lane, Line::Lucas, 33), &|_| lane.borrowed(), 0).unwrap();
         let exponent = Exponent::new(1, 20);
         chunk.ladder((&exponent.words(), exponent.bits() as u32), |_| Ok(())).unwrap();
         for (slipped, number) in [(4, state::HERE), (11, state::AFTER)] {
@@ -265,10 +328,9 @@ fn a_planted_slip_of_a_sequence_is_found() {
             let mut kept = [0];
             chunk.device.download(&chunk.stream, &chunk.state, word, &mut kept).unwrap();
             chunk.device.upload(&chunk.stream, &[kept[0] ^ 16], &chunk.state, word).unwrap();
-            let ends = chunk.ends().unwrap();
-            for place in 0..33 {
-                assert_eq!(ends.statuses[place] == 0, place != slipped, "{bits} bits, number {number}, lane {place}");
-            }
+            let mut expected = [mark::NOTHING; 33];
+            expected[slipped] = mark::SLIP;
+            assert_eq!(marks(&chunk), expected, "{bits} bits, number {number}");
             chunk.device.upload(&chunk.stream, &kept, &chunk.state, word).unwrap();
         }
     }
@@ -347,9 +409,8 @@ fn a_chunk_waits_for_its_work() {
     let device = Failing::open(Fault::Launch(2));
     let gpu = Gpu::new(device.clone());
     let n = modulus(64);
-    let lane = Lane { n: &n, parameter: Parameter::Word(7), x: Cow::Borrowed(&TWO) };
-    let places = Places { kind: Kind::of(&lane, Line::Curve), places: vec![0] };
-    let chunk = Chunk::new(&gpu, &places, &[&lane], 0).unwrap();
+    let lane = Lane { n: &n, parameter: Parameter::Word(7), x: Cow::Owned(TWO.into()) };
+    let chunk = Chunk::new(&gpu, &places(&lane, Line::Curve, 1), &|_| lane.borrowed(), 0).unwrap();
     let product = [&*chunk.constants, &chunk.state, &chunk.total].map(At::from);
     assert!(chunk.launch(kernels::Job::Product, &product).is_ok());
     assert!(chunk.invert().is_err());
@@ -441,8 +502,7 @@ fn wide_products_of_a_bit_of_a_sequence() {
         for line in [Line::Lucas, Line::Power] {
             let n = modulus(bits);
             let lane = Lane::new(&n, BigUint::ZERO, Cow::Owned(BigUint::from(5_u32)));
-            let places = Places { kind: Kind::of(&lane, line), places: (0..32).collect() };
-            let chunk = Chunk::new(&gpu, &places, &[&lane; 32], 0).unwrap();
+            let chunk = Chunk::new(&gpu, &places(&lane, line, 32), &|_| lane.borrowed(), 0).unwrap();
             gpu.device.reset_counters();
             chunk.ladder((&exponent.words(), exponent.bits() as u32), |_| Ok(())).unwrap();
             let counters = chunk.device.counters().unwrap();

@@ -12,6 +12,7 @@
 //! points.rs   baby steps and giant steps
 //! batch.rs    many denominators with one inversion
 //! pairs.rs    the products of pairs
+//! verdict.rs  the end of a lane as a word
 //! residues.rs residues of a lane, reduced or lazy
 //! columns.rs  where the points of a second stage lie in memory
 //! ```
@@ -30,6 +31,7 @@ mod power;
 mod residues;
 mod restart;
 mod suyama;
+mod verdict;
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Space, Vector};
@@ -38,6 +40,7 @@ use warpmp_launch::{Frame, Layout, Rows, Signature, Spec, Stage, piece};
 use crate::factor::lane::Line;
 
 pub(in crate::factor) use columns::SLOT_WORDS;
+pub(in crate::factor) use enter::Given;
 
 /// The numbers of a lane that stay.
 ///
@@ -72,6 +75,19 @@ pub(in crate::factor) mod state {
     pub(in crate::factor) const STEP: u32 = 4;
     pub(in crate::factor) const PRODUCT: u32 = 8;
     pub(in crate::factor) const COUNT: u32 = 9;
+}
+
+/// The end of a lane: a word.
+pub(in crate::factor) mod mark {
+    pub(in crate::factor) const NOTHING: u32 = 0;
+    /// The parameter gives no curve, or has shown a divisor.
+    pub(in crate::factor) const FAULT: u32 = 1;
+    /// The ladder did not pass its check.
+    pub(in crate::factor) const SLIP: u32 = 2;
+    /// A divisor by the first stage.
+    pub(in crate::factor) const FIRST: u32 = 3;
+    /// A divisor by the second stage alone.
+    pub(in crate::factor) const SECOND: u32 = 4;
 }
 
 /// What lanes of a launch have in common.
@@ -147,8 +163,10 @@ impl Class {
 /// The kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(in crate::factor) enum Job {
-    /// `plain (N, x, d or σ) → constants, state, found`.
+    /// `plain (N, x and d or a word σ) → constants, state, found`.
     Enter,
+    /// `plain (N, σ) → constants, state, found`: of Suyama's curves.
+    SuyamaEnter,
     /// `constants → total`: the denominators of Suyama's curves, from the parameter in the place of `d`.
     SuyamaBottom,
     /// `total, found → constants, status`: `d` and the start from the inverse of the denominators; is there no curve?
@@ -175,6 +193,8 @@ pub(in crate::factor) enum Job {
     Pairs,
     /// `constants, state → total`: the product, plain.
     Product,
+    /// `found (first), found (second), status (curve), status (check) → mark`.
+    Verdict,
 }
 
 impl Job {
@@ -183,6 +203,7 @@ impl Job {
         match line {
             Line::Curve => &[
                 Self::Enter,
+                Self::SuyamaEnter,
                 Self::SuyamaBottom,
                 Self::SuyamaStart,
                 Self::Ladder,
@@ -190,9 +211,10 @@ impl Job {
                 Self::Invert,
                 Self::Quotient,
                 Self::Restart,
+                Self::Verdict,
             ],
             Line::Lucas | Line::Power => {
-                &[Self::Enter, Self::Ladder, Self::Check, Self::Invert, Self::Quotient, Self::Restart]
+                &[Self::Enter, Self::Ladder, Self::Check, Self::Invert, Self::Quotient, Self::Restart, Self::Verdict]
             }
         }
     }
@@ -209,15 +231,16 @@ impl Job {
                 Self::Normalise,
                 Self::Pairs,
                 Self::Product,
+                Self::Verdict,
             ],
             Line::Lucas | Line::Power => {
-                &[Self::Ladder, Self::Invert, Self::Babies, Self::Giants, Self::Pairs, Self::Product]
+                &[Self::Ladder, Self::Invert, Self::Babies, Self::Giants, Self::Pairs, Self::Product, Self::Verdict]
             }
         }
     }
 
     /// The kernels that only Suyama's curves need.
-    pub(in crate::factor) const OF_SUYAMA: &[Self] = &[Self::SuyamaBottom, Self::SuyamaStart];
+    pub(in crate::factor) const OF_SUYAMA: &[Self] = &[Self::SuyamaEnter, Self::SuyamaBottom, Self::SuyamaStart];
 }
 
 /// A kernel for a class.
@@ -236,6 +259,7 @@ impl Spec for Kernel {
         };
         let job = match self.job {
             Job::Enter => "enter",
+            Job::SuyamaEnter => "suyama_enter",
             Job::SuyamaBottom => "suyama_bottom",
             Job::SuyamaStart => "suyama_start",
             Job::Ladder => "ladder",
@@ -249,6 +273,7 @@ impl Spec for Kernel {
             Job::Normalise => "normalise",
             Job::Pairs => "pairs",
             Job::Product => "product",
+            Job::Verdict => "verdict",
         };
         format!("{line}_{job}{}", self.class.name())
     }
@@ -258,7 +283,10 @@ impl Spec for Kernel {
         let [one, constants, state] = [1, constant::COUNT, state::COUNT].map(|numbers| class.rows(numbers));
         let word = Rows::common(1);
         let (operands, results) = match self.job {
-            Job::Enter => (vec![class.rows(3)], vec![constants.limbs, state.limbs, one.limbs]),
+            Job::Enter | Job::SuyamaEnter => {
+                let row = self.given().row_limbs(class.limbs);
+                (vec![Rows::each(row)], vec![constants.limbs, state.limbs, one.limbs])
+            }
             Job::SuyamaBottom => (vec![constants], vec![one.limbs]),
             Job::SuyamaStart => (vec![one, one], vec![constants.limbs]),
             Job::Ladder | Job::Giants => (vec![constants, word, word], vec![state.limbs]),
@@ -269,9 +297,10 @@ impl Spec for Kernel {
             Job::Babies | Job::Pairs => (vec![constants, word, word, word], vec![state.limbs]),
             Job::Denominators => (vec![constants, word, word], vec![one.limbs]),
             Job::Normalise => (vec![constants, word, word, one], vec![state.limbs]),
+            Job::Verdict => (vec![one, one, Rows::each(1), Rows::each(1)], vec![]),
         };
         let signature = Signature::new(operands, results);
-        let has_status = matches!(self.job, Job::Check | Job::SuyamaStart);
+        let has_status = matches!(self.job, Job::Check | Job::SuyamaStart | Job::Verdict);
         let signature = if has_status { signature.with_status() } else { signature };
         let layout = if self.job == Job::Invert { class.inversion_layout() } else { class.layout() };
         vec![layout.stage(self.name(), signature, move |b, frame| self.body(b, frame))]
@@ -279,10 +308,19 @@ impl Spec for Kernel {
 }
 
 impl Kernel {
+    /// What the rows of lanes have that enter.
+    fn given(&self) -> Given {
+        match (self.job, self.class.word) {
+            (Job::SuyamaEnter, _) => Given::Sigma,
+            (_, true) => Given::Word,
+            (_, false) => Given::Point,
+        }
+    }
+
     fn body(&self, b: &mut Builder, frame: &Frame) {
         let class = self.class;
         match self.job {
-            Job::Enter => enter::body(b, frame, class),
+            Job::Enter | Job::SuyamaEnter => enter::body(b, frame, class, self.given()),
             Job::SuyamaBottom => suyama::bottom(b, frame, class),
             Job::SuyamaStart => suyama::start(b, frame, class),
             Job::Ladder if class.line == Line::Power => power::body(b, frame, class),
@@ -297,6 +335,7 @@ impl Kernel {
             Job::Normalise => batch::normalise(b, frame, class),
             Job::Pairs => pairs::body(b, frame, class),
             Job::Product => leave::product(b, frame, class),
+            Job::Verdict => verdict::body(b, frame),
         }
     }
 }
