@@ -22,11 +22,12 @@ use crate::operation::{Operation, linear, linear_modular};
 const WORDS_BITS: usize = 120_000;
 
 /// Mean widths of the operands up to which words are faster than AVX-512 IFMA (measured): quotients of dividends that are twice as long as
-/// the divisor, modular products, powers, and Montgomery's reductions.
+/// the divisor, modular products, powers, Montgomery's reductions, and roots.
 const QUOTIENT_WORDS_BITS: usize = 384;
 const PRODUCT_WORDS_BITS: usize = 256;
 const POWER_WORDS_BITS: usize = 128;
 const REDUCTION_WORDS_BITS: usize = 256;
+const ROOT_WORDS_BITS: usize = 256;
 
 /// Bits of the narrower operand from which on a transform is faster than products of words (measured).
 const TRANSFORM_BITS: usize = 16384;
@@ -289,12 +290,8 @@ pub(super) fn all(operation: Operation) -> &'static [Algorithm] {
             const {
                 &[
                     A::wide_word(|it| word::run(it, Word::Root)),
-                    A { best_bits: 257..=usize::MAX, ..A::ifma(simd::sqrt::<Ifma>) },
-                    A {
-                        limit_bits: words::ROOT_BITS,
-                        best_bits: 0..=words::ROOT_BITS,
-                        ..A::portable("cpu-words", words::sqrt)
-                    },
+                    A { limit_bits: words::ROOT_BITS, ..A::words(ROOT_WORDS_BITS, words::sqrt) },
+                    A::ifma(simd::sqrt::<Ifma>),
                     A::avx2(simd::sqrt::<Fma>),
                     A::dashu(general::sqrt),
                 ]
