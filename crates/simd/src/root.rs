@@ -1,12 +1,12 @@
 //! Square roots of vectors of digits: one independent root and remainder for each lane.
 //!
 //! computes   `s = ⌊√a⌋` and `a − s²` for `a` in `[x^2n/64, x^2n/16)`, `n` digits of the root, `x = 2^DIGIT_BITS`
-//! cost       about `n²/2` digit products to [`BASE_DIGITS`] digits; above, a division and a square of half the length, and the same
+//! cost       about `n²/2` digit products to 48 digits; above, a division and a square of half the length, and the same
 //!            for the upper half
 //!
 //! Short roots are made a digit at a time. With the upper digits `s₁` of the root and their remainder, the next digit `q` is the largest with
 //! `(2s₁·x + q)·q` not above `r`, the remainder and the next two digits of the number. So it is a division whose divisor gets a digit longer at each step,
-//! and [`division`](crate::division) explains columns, complements and the rare digit that is too small. The first two digits come from doubles,
+//! and [`division`] explains columns, complements and the rare digit that is too small. The first two digits come from doubles,
 //! and integers correct them.
 //!
 //! bound: `a ≥ x^2n/64` makes `2s ≥ xⁿ/4`, and `a < x^2n/16` makes `2s < xⁿ/2`: as divisors want it. Let `y` be the real number with
