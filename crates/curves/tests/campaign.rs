@@ -116,8 +116,8 @@ fn two_devices_work_into_one_directory() {
     let settings = settings(4, 2);
     let opened = Opened::new(folder.path(), &problem, settings).unwrap();
     let workers = [sim(settings, "one"), sim(settings, "two")];
-    // In two parts: the walks of the first go on in the second.
-    let (found, _) = search(&opened, &workers, 1 << 20, |progress| progress.steps < 20_000);
+    // In two parts: the walks of the first go on in the second. On a busy machine the first one ends late, and must not find the logarithm.
+    let (found, _) = search(&opened, &workers, 1 << 20, |progress| progress.steps < 5000);
     assert_eq!(found, None);
     let status = opened.status().unwrap();
     assert_eq!(status.saved, 2);
