@@ -143,14 +143,7 @@ impl<S: Simd> Divisors<S> {
             || {
                 let (r, complement) = (&mut columns[below..], &self.complement[below..]);
                 let n = complement.len();
-                // The two highest digits, with the carry of the third.
-                if n > 1 {
-                    r[n - 1] = s.add(r[n - 1], s.carry(r[n - 2]));
-                    r[n - 2] = s.digit(r[n - 2]);
-                }
-                let high = s.add(r[n], s.carry(r[n - 1]));
-                let low = s.digit(r[n - 1]);
-                (r[n], r[n - 1]) = (high, low);
+                let [high, low] = highest(s, &mut r[..=n]);
                 let (digit, over) = quotient(s, self.reciprocal, high, low, u64::from(S::SIGNED_COLUMNS));
                 s.strip(&[digit], complement, r);
                 r[n] = s.sub(r[n], digit);
@@ -173,6 +166,19 @@ impl<S: Simd> Divisors<S> {
             },
         )
     }
+}
+
+/// Carries the highest three columns, of two at least, and returns the highest two: the upper one with its sign.
+#[inline(always)]
+pub(crate) fn highest<S: Simd>(s: S, r: &mut [S::Vector]) -> [S::Vector; 2] {
+    let n = r.len() - 1;
+    if n > 1 {
+        r[n - 1] = s.add(r[n - 1], s.carry(r[n - 2]));
+        r[n - 2] = s.digit(r[n - 2]);
+    }
+    r[n] = s.add(r[n], s.carry(r[n - 1]));
+    r[n - 1] = s.digit(r[n - 1]);
+    [r[n], r[n - 1]]
 }
 
 /// `(high·x + low)·4·reciprocal / x³`, from below: a digit, and what is above it. So many units of `4/x` are taken from it before it is

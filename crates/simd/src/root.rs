@@ -172,8 +172,8 @@ const fn lower(digits: usize) -> usize {
     (digits - 1) / 2
 }
 
-/// One digit of the root: `r ← r − (2s·x + q)·q`. The lowest place is that of the digit `q`, in the root and in the complement. The remainder and two
-/// digits are one column longer than the divisor.
+/// One digit `q` of the root: `r ← r − (2s·x + q)·q`. The root and the complement begin at its place. `r`, the remainder and two digits, is one
+/// column longer than the divisor.
 #[inline(always)]
 fn step<S: Simd>(
     s: S,
@@ -184,12 +184,7 @@ fn step<S: Simd>(
 ) {
     let n = complement.len();
     let one_digit = s.splat(S::DIGIT_BITS as u64);
-    // The two highest digits, with the carry of the third.
-    r[n - 1] = s.add(r[n - 1], s.carry(r[n - 2]));
-    r[n - 2] = s.digit(r[n - 2]);
-    let high = s.add(r[n], s.carry(r[n - 1]));
-    let low = s.digit(r[n - 1]);
-    (r[n], r[n - 1]) = (high, low);
+    let [high, low] = division::highest(s, &mut r[..=n]);
     let units = SQUARE_UNITS + u64::from(S::SIGNED_COLUMNS);
     let (digit, over) = division::quotient(s, reciprocal, high, low, units);
     let is_over = s.except(s.mask(u8::MAX), s.equal(over, s.zero()));

@@ -46,6 +46,39 @@ pub fn multiply(x: &[u64], y: &[u64], z: &mut [u64]) {
     }
 }
 
+/// `x ← x·2^by`, as many words as `x` has.
+#[inline(always)]
+pub fn shift_up(x: &mut [u64], by: usize) {
+    let (words, bits) = ((by / 64).min(x.len()), by % 64);
+    if words > 0 {
+        x.copy_within(..x.len() - words, words);
+        x[..words].fill(0);
+    }
+    for i in (1..x.len()).rev() {
+        x[i] = x[i] << bits | x[i - 1] >> 1 >> (63 - bits);
+    }
+    if let Some(lowest) = x.first_mut() {
+        *lowest <<= bits;
+    }
+}
+
+/// `x ← ⌊x / 2^by⌋`.
+#[inline(always)]
+pub fn shift_down(x: &mut [u64], by: usize) {
+    let (words, bits) = ((by / 64).min(x.len()), by % 64);
+    if words > 0 {
+        let kept = x.len() - words;
+        x.copy_within(words.., 0);
+        x[kept..].fill(0);
+    }
+    for i in 1..x.len() {
+        x[i - 1] = x[i - 1] >> bits | x[i] << 1 << (63 - bits);
+    }
+    if let Some(top) = x.last_mut() {
+        *top >>= bits;
+    }
+}
+
 /// All ones where two words are equal, else zero: a mask whose nature the compiler does not see.
 pub fn equal_mask(a: u64, b: u64) -> u64 {
     let other = a ^ b;

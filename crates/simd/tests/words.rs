@@ -9,7 +9,7 @@ use common::{Random, number};
 use num_bigint::BigUint;
 use warpmp_simd::words::division::{Divisor, scratch_words};
 use warpmp_simd::words::residues::{self, Odd};
-use warpmp_simd::words::{Modulus, compiled, equal_mask};
+use warpmp_simd::words::{Modulus, compiled, equal_mask, shift_down, shift_up};
 
 /// Pairs of limbs as words.
 fn words(row: &[u32], n: usize) -> Vec<u64> {
@@ -62,6 +62,21 @@ fn masks() {
     }
     for (a, b) in [(0, 1), (1, 0), (u64::MAX, 0), (1 << 63, 0), (0, 1 << 63), (6, 7)] {
         assert_eq!(equal_mask(a, b), 0);
+    }
+}
+
+#[test]
+fn shifts_of_any_distance() {
+    let mut random = Random(17);
+    for n in 0..6 {
+        for by in [0, 1, 31, 63, 64, 65, 127, 128, 200, 320, 384, 500] {
+            let x = words(&random.row(2 * n), n);
+            let (mut up, mut down) = (x.clone(), x.clone());
+            shift_up(&mut up, by);
+            shift_down(&mut down, by);
+            assert_eq!(value(&up), (value(&x) << by) % (BigUint::from(1_u32) << (64 * n)), "{n} words by {by}");
+            assert_eq!(value(&down), value(&x) >> by, "{n} words by {by}");
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use warpmp_device::{
-    Arg, Buffer, Device, DeviceInfo, Event, Grid, LoadOptions, Module, Pinned, Result, Rows, Stream, Transfer,
+    Arg, Buffer, Device, DeviceInfo, Error, Event, Grid, LoadOptions, Module, Pinned, Result, Rows, Stream, Transfer,
 };
 use warpmp_kernel::ir::Kernel;
 use warpmp_kernel::sim::Counters;
@@ -56,6 +56,11 @@ impl Call {
             Self::Fill => "cuMemsetD32",
             Self::Synchronize => "cuStreamSynchronize",
         }
+    }
+
+    /// The error of this call where the device is lost.
+    pub fn lost(self) -> Error {
+        Error::DeviceLost { call: self.name(), code: "CUDA_ERROR_ILLEGAL_ADDRESS".into() }
     }
 }
 

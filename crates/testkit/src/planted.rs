@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use warpmp_device::{Device, Error, Result, open_sim};
+use warpmp_device::{Device, Result, open_sim};
 use warpmp_kernel::{ir::Kernel, parse::parse};
 
 use crate::changed::{Call, Changed, Changes};
@@ -55,7 +55,7 @@ impl Changes for Planted {
         }
         let counts = self.launches.load(Ordering::SeqCst) <= 0;
         if counts && self.failures.fetch_sub(1, Ordering::SeqCst) > 0 {
-            return Err(Error::DeviceLost { call: call.name(), code: "CUDA_ERROR_ILLEGAL_ADDRESS".into() });
+            return Err(call.lost());
         }
         Ok(())
     }

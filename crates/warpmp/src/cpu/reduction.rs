@@ -62,7 +62,7 @@ fn few<const N: usize>(mut piece: Piece<'_>, residue: Residue) {
                     Residue::Given => given(first.row(lane), limbs),
                 };
                 if free != 0 {
-                    shift_up(&mut t, free);
+                    words::shift_up(t.as_flattened_mut(), free);
                 }
                 store_words(&m.reduce(&t), out);
             }
@@ -76,17 +76,6 @@ fn given<const N: usize>(row: &[u32], limbs: usize) -> [[u64; N]; 2] {
     let mut t = [[0; N]; 2];
     load(&row[..row.len().min(2 * limbs)], t.as_flattened_mut());
     t
-}
-
-/// `t ← t·2^by`.
-#[inline]
-fn shift_up<const N: usize>(t: &mut [[u64; N]; 2], by: usize) {
-    let t = t.as_flattened_mut();
-    let (words, bits) = (by / 64, by % 64);
-    let word = |t: &[u64], i: usize| i.checked_sub(words).map_or(0, |i| t[i]);
-    for i in (0..t.len()).rev() {
-        t[i] = word(t, i) << bits | if i == 0 { 0 } else { word(t, i - 1) >> 1 >> (63 - bits) };
-    }
 }
 
 /// All lanes, for moduli of any length.

@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use num_bigint::BigUint;
 use warpmp_device::{
-    DeviceInfo, Error as DeviceError, Kind as DeviceKind, Result as DeviceResult, SimConfig, open_cuda, open_sim,
-    open_sim_with,
+    DeviceInfo, Kind as DeviceKind, Result as DeviceResult, SimConfig, open_cuda, open_sim, open_sim_with,
 };
 use warpmp_kernel::ir::{Int, Op};
 use warpmp_launch::At;
@@ -290,7 +289,19 @@ fn ends_are_words() {
     }
 }
 
-/// A slip in any number of the state is found in its lane, and in no other.
+/// A slip in a number of the state of one lane of 33 is found in this lane, and in no other. The numbers have two limbs.
+fn check_slip(chunk: &Chunk<'_>, slipped: usize, number: usize) {
+    let word = slipped * (state::COUNT * 2) as usize + 2 * number;
+    let mut kept = [0];
+    chunk.device.download(&chunk.stream, &chunk.state, word, &mut kept).unwrap();
+    chunk.device.upload(&chunk.stream, &[kept[0] ^ 16], &chunk.state, word).unwrap();
+    let mut expected = [mark::NOTHING; 33];
+    expected[slipped] = mark::SLIP;
+    assert_eq!(marks(chunk), expected, "lane {slipped}, number {number}");
+    chunk.device.upload(&chunk.stream, &kept, &chunk.state, word).unwrap();
+}
+
+/// A slip in any number of the state is found in its lane.
 #[test]
 fn a_planted_slip_is_found() {
     let gpu = Gpu::new(open_sim());
@@ -299,16 +310,8 @@ fn a_planted_slip_is_found() {
         let chunk = chunk(&gpu, &n, 33, &Exponent::new(1, 20));
         assert_eq!(marks(&chunk), [mark::NOTHING; 33]);
         for number in 0..4 {
-            let slipped = 7 * number + 4;
-            let word = slipped * (state::COUNT * 2) as usize + 2 * number;
-            let mut kept = [0];
-            chunk.device.download(&chunk.stream, &chunk.state, word, &mut kept).unwrap();
-            chunk.device.upload(&chunk.stream, &[kept[0] ^ 16], &chunk.state, word).unwrap();
             // Whatever the numbers of a lane are that has slipped, the slip counts.
-            let mut expected = [mark::NOTHING; 33];
-            expected[slipped] = mark::SLIP;
-            assert_eq!(marks(&chunk), expected, "{bits} bits, number {number}");
-            chunk.device.upload(&chunk.stream, &kept, &chunk.state, word).unwrap();
+            check_slip(&chunk, 7 * number + 4, number);
         }
     }
 }
@@ -324,14 +327,7 @@ fn a_planted_slip_of_a_sequence_is_found() {
         let exponent = Exponent::new(1, 20);
         chunk.ladder((&exponent.words(), exponent.bits() as u32), |_| Ok(())).unwrap();
         for (slipped, number) in [(4, state::HERE), (11, state::AFTER)] {
-            let word = slipped * (state::COUNT * 2) as usize + 2 * number as usize;
-            let mut kept = [0];
-            chunk.device.download(&chunk.stream, &chunk.state, word, &mut kept).unwrap();
-            chunk.device.upload(&chunk.stream, &[kept[0] ^ 16], &chunk.state, word).unwrap();
-            let mut expected = [mark::NOTHING; 33];
-            expected[slipped] = mark::SLIP;
-            assert_eq!(marks(&chunk), expected, "{bits} bits, number {number}");
-            chunk.device.upload(&chunk.stream, &kept, &chunk.state, word).unwrap();
+            check_slip(&chunk, slipped, number as usize);
         }
     }
 }
@@ -459,7 +455,7 @@ impl Failing {
         if self.has_failed.swap(true, Ordering::SeqCst) {
             return Ok(());
         }
-        Err(DeviceError::DeviceLost { call: call.name(), code: "CUDA_ERROR_ILLEGAL_ADDRESS".into() })
+        Err(call.lost())
     }
 }
 

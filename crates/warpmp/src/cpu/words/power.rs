@@ -9,9 +9,9 @@
 //! A modulus that serves consecutive lanes is prepared once.
 //! source: Handbook of Applied Cryptography 14.85; Miller 1976, Rabin 1980.
 
-use warpmp_simd::words;
 use warpmp_simd::words::division::{Divisor, scratch_words};
 use warpmp_simd::words::residues::{Odd, difference};
+use warpmp_simd::words::{self, shift_down};
 
 use super::super::general;
 use super::super::rows::{Piece, load, load_words, store_words};
@@ -215,8 +215,10 @@ impl Exponent {
     /// `⌊x / 2^by⌋`.
     #[inline(always)]
     fn shifted(x: &[u64], by: usize) -> Self {
-        let word = |i: usize| x.get(i + by / 64).copied().unwrap_or(0);
-        Self::of(std::array::from_fn(|i| word(i) >> (by % 64) | word(i + 1) << 1 << (63 - by % 64)))
+        let mut words = [0; MAX_WORDS];
+        words[..x.len()].copy_from_slice(x);
+        shift_down(&mut words, by);
+        Self::of(words)
     }
 
     #[inline(always)]

@@ -12,7 +12,7 @@
 //! `R ≤ 2S` has one bit more than `S`, and `r + (2s − e)·e` has `h` bits more than `2s`: a word each.
 //! source: Knuth, The Art of Computer Programming 2, 4.3.1, algorithm D, for quotients; Zimmermann, Karatsuba Square Root, 1999.
 
-use warpmp_simd::words::add_row;
+use warpmp_simd::words::{add_row, shift_down, shift_up};
 
 use crate::cpu::rows::{Piece, load, store};
 use crate::cpu::word;
@@ -32,27 +32,33 @@ pub(in crate::cpu) fn run(mut piece: Piece<'_>) {
         let mut a = [0; WORDS + 1];
         load(piece.operands[0].row(lane), &mut a);
         let (mut s, mut r) = ([0; WORDS + 1], [0; WORDS + 1]);
-        let words = a.iter().rposition(|word| *word != 0).map_or(0, |top| top + 1);
-        match words.div_ceil(2) {
-            0 | 1 => {
-                let [root, rest] = word::root(pair(a[1], a[0]));
-                s[0] = root as u64;
-                (r[0], r[1]) = (rest as u64, (rest >> 64) as u64);
-            }
-            2 => root::<2>(&mut a, &mut s, &mut r),
-            3 => root::<3>(&mut a, &mut s, &mut r),
-            _ => root::<4>(&mut a, &mut s, &mut r),
-        }
+        any_root(&mut a, &mut s, &mut r);
         for (result, words) in piece.results.iter_mut().zip([&s, &r]) {
             store(words, &mut result.words[lane * result.limbs..][..result.limbs]);
         }
     }
 }
 
+/// The root and the remainder, into zeros, of a number of up to [`WORDS`] words, which is destroyed.
+#[inline(always)]
+fn any_root(a: &mut Words, s: &mut Words, r: &mut Words) {
+    let words = a.iter().rposition(|word| *word != 0).map_or(0, |top| top + 1);
+    match words.div_ceil(2) {
+        0 | 1 => {
+            let [root, rest] = word::root(pair(a[1], a[0]));
+            s[0] = root as u64;
+            (r[0], r[1]) = (rest as u64, (rest >> 64) as u64);
+        }
+        2 => root::<2>(a, s, r),
+        3 => root::<3>(a, s, r),
+        _ => root::<4>(a, s, r),
+    }
+}
+
 /// The root of `N` words, and the remainder, of a number of `2N` words or one less, which is destroyed.
 fn root<const N: usize>(a: &mut Words, s: &mut Words, r: &mut Words) {
-    let half = pair(a[2 * N - 1], a[2 * N - 2]).leading_zeros() / 2;
-    up(&mut a[..2 * N], 2 * half);
+    let half = pair(a[2 * N - 1], a[2 * N - 2]).leading_zeros() as usize / 2;
+    shift_up(&mut a[..2 * N], 2 * half);
     let [first, rest] = word::root(pair(a[2 * N - 1], a[2 * N - 2]));
     s[N - 1] = first as u64;
     (r[0], r[1]) = (rest as u64, (rest >> 64) as u64);
@@ -74,8 +80,8 @@ fn root<const N: usize>(a: &mut Words, s: &mut Words, r: &mut Words) {
         }
         s[0] = s[0] >> half << half;
     }
-    down(&mut s[..=N], half);
-    down(&mut r[..N + 3], 2 * half);
+    shift_down(&mut s[..N], half);
+    shift_down(&mut r[..N + 2], 2 * half);
 }
 
 /// The next word of a root, its lowest one so far: `r ← r − (2S·x + q)·q`. The root has a zero above it, the remainder two words more than the root.
@@ -130,30 +136,6 @@ const fn pair(high: u64, low: u64) -> u128 {
     (high as u128) << 64 | low as u128
 }
 
-/// `a·2^by` for fewer than 128 bits: there is room.
-fn up(a: &mut [u64], by: u32) {
-    let bits = by % 64;
-    if by >= 64 {
-        a.copy_within(..a.len() - 1, 1);
-        a[0] = 0;
-    }
-    for i in (1..a.len()).rev() {
-        a[i] = (pair(a[i], a[i - 1]) << bits >> 64) as u64;
-    }
-    a[0] <<= bits;
-}
-
-/// `⌊a/2^by⌋` for fewer than 128 bits; there is a zero above the number.
-fn down(a: &mut [u64], by: u32) {
-    let bits = by % 64;
-    if by >= 64 {
-        a.copy_within(1.., 0);
-    }
-    for i in 1..a.len() {
-        a[i - 1] = (pair(a[i], a[i - 1]) >> bits) as u64;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use num_bigint::BigUint;
@@ -164,7 +146,7 @@ mod tests {
         words.iter().rev().fold(BigUint::default(), |number, word| (number << 64_u32) + *word)
     }
 
-    /// Roots whose words are at their limits, with remainders at theirs: every correction happens.
+    /// Roots whose words are at their limits, with remainders at theirs: every correction happens. Of one word, too.
     #[test]
     fn roots_at_the_limits() {
         let words = [0, 1, 2, 1 << 32, (1 << 63) - 1, 1 << 63, (1 << 63) + 1, u64::MAX - 1, u64::MAX];
@@ -173,12 +155,7 @@ mod tests {
             let digits = a.to_u64_digits();
             row[..digits.len()].copy_from_slice(&digits);
             let (mut s, mut r) = ([0; WORDS + 1], [0; WORDS + 1]);
-            match digits.len().div_ceil(2) {
-                0 | 1 => return,
-                2 => root::<2>(&mut row, &mut s, &mut r),
-                3 => root::<3>(&mut row, &mut s, &mut r),
-                _ => root::<4>(&mut row, &mut s, &mut r),
-            }
+            any_root(&mut row, &mut s, &mut r);
             let root = a.sqrt();
             assert_eq!(number(&s), root, "the root of {a:#x}");
             assert_eq!(number(&r), a - &root * &root, "the remainder of {a:#x}");
