@@ -7,7 +7,7 @@ use warpmp::kernels::fft::large::Large;
 use warpmp::kernels::{OperandShape, OperationShape};
 use warpmp::{Operation, Plan, Shape, tuning};
 use warpmp_testkit::Pattern;
-use warpmp_testkit::kernels::products::{check, check_square, shape};
+use warpmp_testkit::kernels::products::{check, check_square, check_squares, shape};
 
 fn product(bits: [usize; 2]) -> Large {
     Large::new(shape(bits, false)).unwrap()
@@ -16,7 +16,14 @@ fn product(bits: [usize; 2]) -> Large {
 /// One, three and five parts of a column.
 #[test]
 fn products() {
-    for bits in [[65537, 65537], [131_072, 131_072], [131_073, 140_000], [300_000, 290_000], [550_000, 70_000]] {
+    for bits in [
+        [65537, 65537],
+        [131_072, 131_072],
+        [131_073, 140_000],
+        [262_144, 262_144],
+        [300_000, 290_000],
+        [550_000, 70_000],
+    ] {
         for pattern in [Pattern::Ones, Pattern::Carry] {
             check(&product(bits), shape(bits, false), 1, pattern);
         }
@@ -26,13 +33,15 @@ fn products() {
 #[test]
 fn carries() {
     for pattern in [Pattern::Random, Pattern::OneHot, Pattern::Edge, Pattern::Runs, Pattern::Sparse] {
-        check(&product([131_072; 2]), shape([131_072; 2], false), 1, pattern);
+        for bits in [131_072, 262_144] {
+            check(&product([bits; 2]), shape([bits; 2], false), 1, pattern);
+        }
     }
 }
 
 #[test]
 fn unequal_lengths_and_lanes() {
-    for bits in [[65600, 1], [66000, 40000]] {
+    for bits in [[65600, 1], [66000, 40000], [131_073, 1], [200_000, 262_144]] {
         for common in [false, true] {
             let shape = shape(bits, common);
             check(&Large::new(shape).unwrap(), shape, 3, Pattern::Carry);
@@ -42,7 +51,7 @@ fn unequal_lengths_and_lanes() {
 
 #[test]
 fn squares() {
-    for bits in [65537, 131_072, 300_000] {
+    for bits in [65537, 131_072, 131_073, 262_144, 300_000] {
         for pattern in [Pattern::Ones, Pattern::Random] {
             let large = Large::new(OperationShape::square(bits as u32)).unwrap();
             check_square(&large, bits, 1, pattern);
@@ -50,11 +59,23 @@ fn squares() {
     }
 }
 
+/// Digits of 2¹⁵ − 1, of −2¹⁵, and one half of each: the greatest coefficients and the least ones.
+#[test]
+fn greatest_coefficients() {
+    for bits in [131_072, 262_144] {
+        let large = Large::new(OperationShape::square(bits as u32)).unwrap();
+        let half = bits / 64;
+        let [positive, negative] = [0x7FFF_7FFF, 0x8000_8000].map(|word| vec![word; half]);
+        let rows = [&positive, &positive, &negative, &negative, &positive, &negative].map(Vec::as_slice).concat();
+        check_squares(&large, bits, &rows);
+    }
+}
+
 /// Sectors of 32 bytes in scratch memory, for each digit 16 bytes a spectrum and 8 bytes of pairs: written once, read once. A thread
 /// reads half a sector of its own pairs at a time, and the nearest two pairs below them.
 #[test]
 fn bytes_of_scratch_memory() {
-    let bits = 262_144_usize;
+    let bits = 300_000_usize;
     for factors in [1_u64, 2] {
         let (counters, digits, bytes) = if factors == 1 {
             let large = Large::new(OperationShape::square(bits as u32)).unwrap();
@@ -66,11 +87,31 @@ fn bytes_of_scratch_memory() {
         let [spectrum, pairs] = [16, 8].map(|bytes| u64::from(digits) * bytes / 32);
         assert_eq!(bytes, 32 * (2 * spectrum * (factors + 1) + 2 * pairs));
         let section = |name: &str| counters.section(name).unwrap();
-        assert_eq!(section("down 2").store_sectors(), factors * spectrum);
+        assert_eq!(section("down 1").store_sectors(), factors * spectrum);
         assert_eq!(section("turn back").store_sectors(), spectrum);
         assert_eq!(section("round").store_sectors(), pairs);
         let read = ["words", "window"].map(|name| section(name).load_sectors());
         assert_eq!(read, [2 * pairs, pairs / 4]);
+    }
+}
+
+/// Short columns: only the product's spectrum is in scratch memory. A block reads 256 neighbouring columns and the two below them, a
+/// sector a row, and writes whole lines of the result.
+#[test]
+fn bytes_of_short_columns() {
+    let bits = 262_144_usize;
+    let square = Large::new(OperationShape::square(bits as u32)).unwrap();
+    let large = product([bits; 2]);
+    for (counters, large) in [
+        (check_square(&square, bits, 1, Pattern::Random), square),
+        (check(&large, shape([bits; 2], false), 1, Pattern::Random), large),
+    ] {
+        let spectrum = u64::from(large.digits()) * 16 / 32;
+        assert_eq!(large.bytes_moved(), 32 * 2 * spectrum);
+        let section = |name: &str| counters.section(name).unwrap();
+        assert_eq!(section("turn back").store_sectors(), spectrum);
+        assert_eq!(section("up 1").load_sectors(), spectrum + spectrum / 128);
+        assert_eq!(section("store").store_sectors(), u64::from(large.digits()) * 4 / 32);
     }
 }
 
@@ -106,7 +147,7 @@ fn plans() {
             assert!(4 * plan.scratch_words(1000) <= 1 << 30, "{}", plan.explain());
         }
     }
-    let four_steps = ["16384 balanced ones of 16 bits", "1 × 32 rows of 512", "no coefficient", "bytes moved"];
+    let four_steps = ["16384 balanced ones of 16 bits", "1 × 8 rows of 2048", "no coefficient", "bytes moved"];
     let block =
         ["8192 balanced ones of 16 bits", "2 × 4096 complex points", "0.134: no coefficient", "measured fastest"];
     for (bits, words) in [(131_072, block), (262_144, four_steps)] {

@@ -183,6 +183,17 @@ fn products_of_blocks() {
     }
 }
 
+/// Products from 131073 to 262144 bits in three launches, with results cut off above and with a divisor that all lanes share.
+#[test]
+fn products_of_short_columns() {
+    for operation in [Operation::MulLo, Operation::MulHi, Operation::MulAdd] {
+        check_parts(operation, [262_144, 131_073], &[Pattern::Carry, Pattern::Ones]);
+    }
+    for lanes in [[2, 2], [2, 1]] {
+        check(Operation::DivRem, "newton", &[280_000, 140_000], &lanes, Pattern::Carry);
+    }
+}
+
 /// Where no product goes to a block, the setting changes nothing, not even the name. So `warpmp tune` measures the kernels once.
 #[test]
 fn blocks_have_a_name_where_there_are_any() {

@@ -215,12 +215,13 @@ impl Thread<'_> {
             (Op::AddF64, Some(c)) => return product_of_constants(&[c[0], (1.0, 0.0), c[1]]),
             _ => {}
         }
-        // A digit comes as 2⁵² plus the digit, or 2¹⁵ or 2³¹ more, and the difference is exact.
+        // A digit comes as 2⁵² plus the digit, or 2¹⁵ or 2³¹ more, or as 2.5·2¹⁶ plus the digit, and the difference is exact.
         if let (Op::SubF64, &[Double::Value(digit), Double::Constant { value, .. }]) = (op, sources)
             && matches!(self.trace.values[digit].origin, Origin::Digit)
         {
-            let offsets = [0x4330_0000_0000_0000, 0x4330_0000_0000_8000, 0x4330_0000_8000_0000];
-            assert!(offsets.contains(&value.to_bits()), "2⁵², 2⁵² + 2¹⁵ or 2⁵² + 2³¹ is subtracted");
+            let offsets =
+                [0x4330_0000_0000_0000, 0x4330_0000_0000_8000, 0x4330_0000_8000_0000, 163_840.0_f64.to_bits()];
+            assert!(offsets.contains(&value.to_bits()), "2⁵², 2⁵² + 2¹⁵, 2⁵² + 2³¹ or 2.5·2¹⁶ is subtracted");
             return self.new_value(Origin::Digit);
         }
         let origin = match op {

@@ -39,6 +39,17 @@ struct Sharer {
     segment: R32,
 }
 
+/// The pair of two neighbouring coefficients, from the words of doubles whose low 48 bits are the coefficients.
+pub(super) fn pair_of_doubles(b: &mut Builder, even: Halves, odd: Halves) -> Halves {
+    let shifted = [b.shl(odd.0, DIGIT_BITS), b.prmt(odd.0, odd.1, 0x5432)];
+    let high = b.prmt(even.1, 0, 0x4410);
+    let sum = [b.register(), b.register()];
+    let mut chain = b.chain();
+    chain.add_into(sum[0], even.0, shifted[0]);
+    chain.end_add(sum[1], high, shifted[1]);
+    (sum[0], sum[1])
+}
+
 /// The row of a thread's word, if its run is the first one.
 const fn row_of(number: u32) -> u32 {
     if number < RADIX { number } else { number + RADIX }
@@ -109,13 +120,7 @@ impl Layout {
                     let bits = b.bits_of_f64(it);
                     b.unpack(bits)
                 });
-                let shifted = [b.shl(odd.0, DIGIT_BITS), b.prmt(odd.0, odd.1, 0x5432)];
-                let high = b.prmt(even.1, 0, 0x4410);
-                let sum = [b.register(), b.register()];
-                let mut chain = b.chain();
-                chain.add_into(sum[0], even.0, shifted[0]);
-                chain.end_add(sum[1], high, shifted[1]);
-                halves.push((sum[0], sum[1]));
+                halves.push(pair_of_doubles(b, even, odd));
             }
         }
         lows.into_iter().chain(highs).collect()

@@ -86,7 +86,8 @@ pub(super) const fn remainders_error(parts: u32) -> f64 {
     match parts {
         2 => 2.1,
         3 => 3.4,
-        _ => 8.0,
+        5 => 8.0,
+        _ => 15.7,
     }
 }
 

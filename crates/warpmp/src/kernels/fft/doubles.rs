@@ -232,3 +232,11 @@ pub(super) fn product(b: &mut Builder, x: Complex, y: Complex) -> Complex {
     let minus = b.neg_f64(both);
     Complex { re: b.fma(x.re, y.re, minus), im: b.fma(x.re, y.im, cross) }
 }
+
+/// `x·y` for a constant `x`.
+pub(super) fn product_with_constant(b: &mut Builder, [re, im]: [f64; 2], y: Complex) -> Complex {
+    let both = b.mul_f64(y.im, im);
+    let cross = b.mul_f64(y.re, im);
+    let minus = b.neg_f64(both);
+    Complex { re: b.fma(y.re, re, minus), im: b.fma(y.im, re, cross) }
+}

@@ -19,6 +19,9 @@ const TWIST: f64 = 3.25;
 impl Split {
     /// The passes, in their order. The name of a pass is its section in one of the kernels.
     pub(super) fn passes(self) -> Vec<Pass> {
+        if self.is_short() {
+            return self.passes_of_short_columns();
+        }
         let down = |section, radix, error| Pass { section, radix, forward: true, error };
         let up = |section, radix, error| Pass { section, radix, forward: false, error };
         let mut passes = Vec::new();
@@ -29,19 +32,8 @@ impl Split {
             let error = if number == 0 && self.parts == 1 { 11.8 } else { forward_error(radix) };
             passes.push(down(section, radix, error));
         }
-        let last = self.width / 256;
-        passes.extend([
-            down("row", 16, forward_error(16)),
-            down("turn", 1, TURN),
-            down("forward 2", 16, forward_error(16)),
-            down("forward 3", last, forward_error(last)),
-            up("product", 1, 2.0),
-            up("inverse 1", 16, 9.4),
-            up("inverse 2", 16, inverse_error(16)),
-            up("inverse 3", last, inverse_error(last)),
-            up("turn back", 1, TURN_BACK),
-            up("up 1", 16, 9.4),
-        ]);
+        passes.extend(self.passes_of_rows());
+        passes.push(up("up 1", 16, 9.4));
         if self.joined() > 16 {
             passes.push(up("up 2", 16, inverse_error(16)));
         }
@@ -51,6 +43,37 @@ impl Split {
         }
         passes.push(up("twist", 1, TWIST));
         passes
+    }
+
+    /// As [`passes`](Self::passes), where rows come from the digits at once.
+    fn passes_of_short_columns(self) -> Vec<Pass> {
+        let mut passes = vec![Pass {
+            section: "remainders",
+            radix: self.height,
+            forward: true,
+            error: remainders_error(self.height),
+        }];
+        passes.extend(self.passes_of_rows());
+        passes.push(Pass { section: "up 1", radix: self.height, forward: false, error: 6.6 });
+        passes.push(Pass { section: "twist", radix: 1, forward: false, error: TWIST });
+        passes
+    }
+
+    /// The passes of the rows, after they have their coefficients.
+    fn passes_of_rows(self) -> [Pass; 9] {
+        let last = self.width / 256;
+        [
+            ("row", 16, true, forward_error(16)),
+            ("turn", 1, true, TURN),
+            ("forward 2", 16, true, forward_error(16)),
+            ("forward 3", last, true, forward_error(last)),
+            ("product", 1, false, 2.0),
+            ("inverse 1", 16, false, 9.4),
+            ("inverse 2", 16, false, inverse_error(16)),
+            ("inverse 3", last, false, inverse_error(last)),
+            ("turn back", 1, false, TURN_BACK),
+        ]
+        .map(|(section, radix, forward, error)| Pass { section, radix, forward, error })
     }
 
     /// The bound on the errors of coefficients.

@@ -238,20 +238,34 @@ impl Split {
             let row = b.mad_wide(lane, 4 * self.limbs[2], results);
             let at = b.mad_wide(first, 4, row);
             let carry = b.copy(carry);
-            let words: Vec<R32> = (0..self.digit_bits)
-                .map(|i| {
-                    let word = b.copy(0);
-                    self.inside(b, first, 32 * i, |g| {
-                        g.load_into(Space::Global, Vector::V1, &[word], at, 128 * i);
-                    });
-                    word
-                })
-                .collect();
-            for (word, i) in words.into_iter().zip(0..) {
-                let word = add_carry_to_row(b, word, carry, block.lane);
-                self.inside(b, first, 32 * i, |g| g.store_global(Space::Global, &[word], at, 128 * i));
-            }
+            let words = self.load_segment(b, first, at, self.segment_words());
+            self.add_to_segment(b, block.lane, (first, at), words, carry);
         });
+    }
+
+    /// A warp's words of a segment, or zero above the result. `first`: the number of the lane's first word; `at`: its address.
+    pub(super) fn load_segment(self, b: &mut Builder, first: R32, at: R64, words: u32) -> Vec<R32> {
+        let load = |i| {
+            let word = b.copy(0);
+            self.inside(b, first, 32 * i, |g| g.load_into(Space::Global, Vector::V1, &[word], at, 128 * i));
+            word
+        };
+        (0..words / 32).map(load).collect()
+    }
+
+    /// Adds a carry to a warp's words of a segment and stores them.
+    pub(super) fn add_to_segment(
+        self,
+        b: &mut Builder,
+        lane: R32,
+        (first, at): (R32, R64),
+        words: Vec<R32>,
+        carry: R32,
+    ) {
+        for (word, i) in words.into_iter().zip(0..) {
+            let word = add_carry_to_row(b, word, carry, lane);
+            self.inside(b, first, 32 * i, |g| g.store_global(Space::Global, &[word], at, 128 * i));
+        }
     }
 }
 
@@ -300,7 +314,7 @@ fn add_shifted(b: &mut Builder, sum: &mut [R32], [low, high]: Signed, shift: u32
 }
 
 /// The carries into 32 places, and the carry that leaves the highest one, from the places that generate and pass carries.
-fn look_ahead(b: &mut Builder, [generate, propagate]: [R32; 2], enters: Option<R32>) -> (R32, R32) {
+pub(super) fn look_ahead(b: &mut Builder, [generate, propagate]: [R32; 2], enters: Option<R32>) -> (R32, R32) {
     let doubled = b.add(generate, generate);
     let mut sum = b.add(doubled, propagate);
     let mut over = b.compare(Cmp::Lt, sum, propagate);

@@ -3,10 +3,10 @@
 //!
 //! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
 //! requires   `la, lb ≤ 2¹⁹`
-//! launch     seven launches, six for a square: `Step`; 16 points a thread in each block of a transform
+//! launch     seven launches, six for a square, three for short columns: `Step`; 16 points a thread in each block of a transform
 //! cost       `bytes_moved` bytes of scratch memory a lane; as many operations on doubles as short products, and 16 a point for
 //!            turning rows and back
-//! registers  at most 168: `Large::bounds`
+//! registers  at most 255: `Large::bounds`
 //! bound      `bound.rs`: the error of every coefficient is below 1/2; `carry.rs`: a chunk carries at most 1
 //! source     Bailey's four-step transform, J. of Supercomputing 4 (1990). The balanced digits without a chain, the bound and the
 //!            carries from estimates are ours.
@@ -15,14 +15,18 @@
 //! split.rs   the division of a product: digits, columns, rows; scratch memory
 //! bound.rs   the bound on the error of a coefficient
 //! table.rs   the roots
+//! digits.rs  the digits of a factor
 //! down.rs    1. digits, and the transforms of the columns: a launch for each factor
 //! rows.rs    2. the rows of both factors: transforms, product, inverse transform
 //! up.rs      3. the inverse transforms of the columns, rounded
 //! carry.rs   4. from coefficients to limbs: three launches
+//! columns.rs steps 3 and 4 for short columns, in two launches. Then step 2 begins with the digits, and there is no step 1
 //! ```
 
 mod bound;
 mod carry;
+mod columns;
+mod digits;
 mod down;
 mod rows;
 mod split;
@@ -39,6 +43,7 @@ use crate::kernels::transform::angle::divided_cosine_and_sine;
 use crate::kernels::transform::layout::POINT_BYTES;
 use crate::kernels::transform::{REGISTERS, SHARED_BYTES};
 use carry::SEGMENT_WARPS;
+use columns::COLUMN_THREADS;
 use split::Split;
 
 /// Parameters of the kernels.
@@ -71,6 +76,10 @@ enum Step {
     Words,
     Chain,
     Finish,
+    /// From short columns to words.
+    Columns,
+    /// The carries between the segments of short columns.
+    FinishColumns,
 }
 
 impl Large {
@@ -114,11 +123,14 @@ impl Large {
             Step::Down(_) => self.split.down_table(),
             Step::Rows => self.split.row_table(),
             Step::Up => self.split.up_table(),
-            Step::Words | Step::Chain | Step::Finish => Vec::new(),
+            Step::Words | Step::Chain | Step::Finish | Step::Columns | Step::FinishColumns => Vec::new(),
         }
     }
 
     fn steps(&self) -> Vec<Step> {
+        if self.split.is_short() {
+            return vec![Step::Rows, Step::Columns, Step::FinishColumns];
+        }
         let down = (0..if self.split.square { 1 } else { 2 }).map(Step::Down);
         down.chain([Step::Rows, Step::Up, Step::Words, Step::Chain, Step::Finish]).collect()
     }
@@ -136,6 +148,8 @@ impl Large {
             Step::Words => (32 * SEGMENT_WARPS, split.word_blocks(), split.word_bytes()),
             Step::Chain => (32, 1, 0),
             Step::Finish => (32 * SEGMENT_WARPS, split.segments() / SEGMENT_WARPS, 0),
+            Step::Columns => (COLUMN_THREADS, split.groups(), split.column_bytes()),
+            Step::FinishColumns => (split.segments(), 1, split.segments() / 4),
         };
         let max_lanes = (1 << 30) / blocks;
         Geometry { blocks, max_lanes, ..Geometry::new(threads, 1) }.with_shared(shared)
@@ -147,12 +161,14 @@ impl Large {
         let Geometry { threads, shared_bytes, .. } = self.geometry(step);
         let registers = match step {
             // `ptxas` spills a register of products with 128, and shared memory has room for one block more only.
-            Step::Rows if !self.split.square => 160,
+            Step::Rows if !self.split.square && !self.split.is_short() => 160,
             // So it does of second factors in five parts.
             Step::Down(1) if self.split.parts == 5 => 160,
+            // With a third block fewer of the digits' words are under way at a time: measured, 6 % slower.
+            Step::Rows if !self.split.square => 200,
             Step::Down(_) | Step::Rows | Step::Words => 128,
             Step::Up => 96,
-            Step::Chain | Step::Finish => 64,
+            Step::Columns | Step::Chain | Step::Finish | Step::FinishColumns => 64,
         };
         let blocks = (SHARED_BYTES / (shared_bytes + 1024)).min(REGISTERS / (threads * registers));
         Bounds { max_threads: Some(threads), min_blocks: Some(blocks.max(1)), ..Bounds::default() }
@@ -166,7 +182,8 @@ impl Large {
             Step::Up => format!("{}_up", self.name()),
             Step::Words => format!("{}_words", self.name()),
             Step::Chain => format!("{}_chain", self.name()),
-            Step::Finish => format!("{}_finish", self.name()),
+            Step::Columns => format!("{}_columns", self.name()),
+            Step::Finish | Step::FinishColumns => format!("{}_finish", self.name()),
         };
         let (mut b, ports) = entry.open(&name, Glue::None, rows, true);
         b.bounds(self.bounds(step));
@@ -188,23 +205,25 @@ impl Large {
             shared: b.shared_base(),
             table,
         };
+        let row = |b: &mut Builder, factor: usize, lane: R32| {
+            let address = ports.addresses[factor];
+            if self.shape.is_common(factor) {
+                return address;
+            }
+            b.mad_wide(lane, 4 * split.limbs[factor], address)
+        };
         match step {
             Step::Down(factor) => {
-                let row = |b: &mut Builder, lane: R32| {
-                    let address = ports.addresses[factor];
-                    if self.shape.is_common(factor) {
-                        return address;
-                    }
-                    b.mad_wide(lane, 4 * split.limbs[factor], address)
-                };
                 let spectra = b.add64(scratch, u64::from(split.spectrum_bytes()) * factor as u64);
-                split.down(b, &block, factor, row, spectra);
+                split.down(b, &block, factor, |b, lane| row(b, factor, lane), spectra);
             }
-            Step::Rows => split.multiply_rows(b, &block, scratch),
+            Step::Rows => split.multiply_rows(b, &block, scratch, row),
             Step::Up => split.up(b, &block, scratch),
             Step::Words => split.make_words(b, &block, scratch, results),
             Step::Chain => split.chain_segments(b, &block, scratch),
             Step::Finish => split.finish_segments(b, &block, scratch, results),
+            Step::Columns => split.make_columns(b, &block, scratch, results),
+            Step::FinishColumns => split.finish_columns(b, &block, scratch, results),
         }
     }
 }

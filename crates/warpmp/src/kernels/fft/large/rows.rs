@@ -1,12 +1,17 @@
 //! The rows: both factors' transforms, their product, and its inverse transform, a block a row.
 //!
+//! Short columns: a block reads the digits of both factors, and each coefficient of its row is a sum of digits times powers of `w`. The
+//! blocks of a product read the same digits, so most of them come from the second-level cache.
+//!
 //! A row is a polynomial modulo `x^width − w`. Its first pass goes down the tree below `w`. Then each coefficient is turned, and
 //! the rest is the transform modulo `x^width − 1`, the same for all rows, with the passes of short products.
 
-use warpmp_kernel::build::{Builder, Emit, R32, R64};
+use warpmp_kernel::build::{Builder, Emit, F64, R32, R64};
 use warpmp_kernel::ir::{Space, Vector};
 
+use super::super::digits::remainders;
 use super::super::doubles::{self, Complex, Doubles, load_root};
+use super::digits::Digits;
 use super::split::{POINTS, Split};
 use super::{Block, divide};
 use crate::kernels::transform::Place;
@@ -21,6 +26,8 @@ struct Row {
     /// The first pass's roots of the row, and the roots that turn its coefficients back.
     roots: R64,
     steps: R64,
+    /// The powers of the row's root, from the first on: for short columns.
+    powers: R64,
     /// Four times the number of the row's root, plus one.
     number: R32,
 }
@@ -31,14 +38,20 @@ impl Split {
         self.width / POINTS
     }
 
-    /// Transforms the rows and multiplies them. `spectra`: in scratch memory.
-    pub(super) fn multiply_rows(self, b: &mut Builder, block: &Block, spectra: R64) {
+    /// Transforms the rows and multiplies them. `spectra`: in scratch memory. `factor`: the address of a factor in a lane.
+    pub(super) fn multiply_rows(
+        self,
+        b: &mut Builder,
+        block: &Block,
+        spectra: R64,
+        factor: impl Fn(&mut Builder, usize, R32) -> R64,
+    ) {
         b.section("setup");
         let leaf = b.and(block.number, self.height - 1);
         let rest = b.shr(block.number, self.height.ilog2());
-        let (lane, part) = divide(b, rest, self.parts);
+        let (product, part) = divide(b, rest, self.parts);
         let number = b.mad_lo(part, self.height, leaf);
-        let spectrum = b.mad_wide(lane, self.scratch_bytes(), spectra);
+        let spectrum = b.mad_wide(product, self.scratch_bytes(), spectra);
         let address = b.mad_wide(number, POINT_BYTES * self.width, spectrum);
         let row = Row::new(b, self, block, [leaf, part, number]);
         let layout = self.row();
@@ -48,17 +61,21 @@ impl Split {
         let place = Place { thread, lane, shared: block.shared, table: block.table };
         let from = b.mad_wide(thread, POINT_BYTES, address);
         let turn = row.turn(b, block, thread);
-        let roots = Doubles.load_roots(b, row.roots, 0, 1, POINTS / 2);
-        for (&region, at) in regions.iter().zip([0, self.spectrum_bytes()]) {
-            b.section("row");
-            b.warp_barrier();
-            let spacing = POINT_BYTES * self.row_threads();
-            let mut x: Vec<Complex> = (0..POINTS)
-                .map(|i| {
-                    let pair = b.load_f64(Space::Global, Vector::V2, from, at + i * spacing);
-                    Complex { re: pair[0], im: pair[1] }
-                })
-                .collect();
+        let mut roots = None;
+        if !self.is_short() {
+            roots = Some(Doubles.load_roots(b, row.roots, 0, 1, POINTS / 2));
+        }
+        for (number, &region) in regions.iter().enumerate() {
+            let (mut x, roots) = if let Some(roots) = &roots {
+                (self.load_row(b, from, number as u32 * self.spectrum_bytes()), roots.clone())
+            } else {
+                let address = factor(b, number, product);
+                let digits = Digits::new(b, self, self.limbs[number], address, (thread, self.row_threads()));
+                let x = row.evaluate(b, &digits);
+                b.section("row");
+                b.warp_barrier();
+                (x, Doubles.load_roots(b, row.roots, 0, 1, POINTS / 2))
+            };
             codelet::forward(b, Doubles, &mut x, &roots);
             b.section("turn");
             let mut points = Points::new(b, Doubles, layout.swizzle(), thread, region);
@@ -78,6 +95,21 @@ impl Split {
     }
 }
 
+impl Split {
+    /// A thread's coefficients of a row, from scratch memory.
+    fn load_row(self, b: &mut Builder, from: R64, at: u32) -> Vec<Complex> {
+        b.section("row");
+        b.warp_barrier();
+        let spacing = POINT_BYTES * self.row_threads();
+        (0..POINTS)
+            .map(|i| {
+                let pair = b.load_f64(Space::Global, Vector::V2, from, at + i * spacing);
+                Complex { re: pair[0], im: pair[1] }
+            })
+            .collect()
+    }
+}
+
 impl Row {
     /// The row of this leaf in this part, with its number among all rows.
     fn new(b: &mut Builder, split: Split, block: &Block, [leaf, part, number]: [R32; 3]) -> Self {
@@ -89,7 +121,34 @@ impl Row {
         let roots = b.add64(roots, u64::from(ROOT_BYTES * split.row_roots()));
         let steps = b.mad_wide(number, ROOT_BYTES * (split.row().last() - 1), block.table);
         let steps = b.add64(steps, u64::from(ROOT_BYTES * split.row_steps()));
-        Self { split, roots, steps, number: root }
+        let powers = if split.is_short() {
+            let powers = b.mad_wide(number, ROOT_BYTES * (split.height - 1), block.table);
+            b.add64(powers, u64::from(ROOT_BYTES * split.row_powers()))
+        } else {
+            steps
+        };
+        Self { split, roots, steps, powers, number: root }
+    }
+
+    /// A thread's coefficients of the row, from the digits: each is a sum of the digits of a column times powers of the row's root.
+    fn evaluate(&self, b: &mut Builder, digits: &Digits) -> Vec<Complex> {
+        let Split { height, width, .. } = self.split;
+        let powers: Vec<Complex> = (0..height - 1).map(|i| load_root(b, self.powers, i)).collect();
+        let mut x = Vec::new();
+        for i in 0..POINTS {
+            b.section("digits");
+            // `ptxas` moves loads to the front and spills registers. It moves none across a barrier.
+            b.warp_barrier();
+            let column: Vec<Vec<F64>> = (0..height)
+                .map(|part| {
+                    let word = digits.word(b, i * self.split.row_threads() + part * width);
+                    vec![digits.quick_digit(b, word)]
+                })
+                .collect();
+            b.section("remainders");
+            x.extend(remainders(b, &column, &powers));
+        }
+        x
     }
 
     /// The root that turns coefficient `j`: the product of a root for the high part of its angle and one for the low part.

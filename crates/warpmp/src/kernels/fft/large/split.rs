@@ -4,11 +4,13 @@
 //! digits    d = parts·height·width digits: the coefficients of a polynomial modulo x^d − i
 //! balanced  digit j is u_j − 2ᵇ·[u_j ≥ 2ᵇ⁻¹] + [u_{j−1} ≥ 2ᵇ⁻¹] for the unsigned digits u: at most 2ᵇ⁻¹ in magnitude. The
 //!           last digit stays unsigned. Only the neighbour's highest bit counts, so there is no chain of carries.
-//! columns   coefficients `width` apart; they go down to the remainders modulo x^width − w, one for each root w
+//! columns   coefficients `width` apart; they go down to the remainders modulo x^width − w, one for each root w. Short columns have
+//!           8 coefficients: the remainders come from the digits at once, and a thread has a column of the product
 //! rows      the remainders: polynomials of `width` coefficients
-//! pairs     two neighbouring coefficients `c` and `c'` are one number `c + 2ᵇ·c'` of 64 bits: half of the bytes of their points
+//! pairs     two neighbouring coefficients `c` and `c'` are one number `c + 2ᵇ·c'` of 64 bits: half of the bytes of their points.
+//!           Pairs of short columns stay in registers
 //! scratch   the spectrum of `a`, which the product overwrites; the spectrum of `b`, which the pairs overwrite (of a square, the pairs
-//!           alone); flags and carries of the segments
+//!           alone; of short columns, none); flags and carries of the segments
 //! ```
 
 use crate::kernels::OperationShape;
@@ -26,6 +28,9 @@ const MOST_PAIR_BITS: u32 = 62;
 /// Coefficients of a segment: the chunks of a warp.
 pub(super) const SEGMENT: u32 = 32 * CHUNK;
 
+/// Threads of a block of short columns: each has a column.
+pub(super) const COLUMNS: u32 = 256;
+
 /// Columns that a block transforms together, at least: their points are half a line of memory.
 const LEAST_COLUMNS: u32 = 4;
 
@@ -41,13 +46,16 @@ pub(super) struct Split {
     pub(super) square: bool,
     /// Parts of a column: 1, 3 or 5.
     pub(super) parts: u32,
-    /// Points of a column in a part: a power of two from 16 on.
+    /// Points of a column in a part: a power of two.
     pub(super) height: u32,
-    /// Points of a row: 512 or 1024.
+    /// Points of a row: 512, 1024 or 2048.
     pub(super) width: u32,
     /// Bits of a digit.
     pub(super) digit_bits: u32,
 }
+
+/// The height and the width of short columns, in one part.
+const SHORT: [u32; 2] = [8, 2048];
 
 /// Heights and widths.
 const SIZES: [[u32; 2]; 8] =
@@ -62,13 +70,19 @@ impl Split {
             limbs => limbs,
         };
         let bits = 32 * u64::from(limbs[0].max(limbs[1]));
-        let all = [1, 3, 5].into_iter().flat_map(|parts| SIZES.map(|size| (parts, size)));
+        let long = [1, 3, 5].into_iter().flat_map(|parts| SIZES.map(|size| (parts, size)));
+        let all = std::iter::once((1, SHORT)).chain(long);
         let splits =
             all.filter(|&(parts, [height, _])| parts == 1 || height < 1024).filter_map(|(parts, [height, width])| {
                 let with = |digit_bits| Self { limbs, square, parts, height, width, digit_bits };
-                (11..=16).rev().map(with).find(|it| it.is_exact() && it.pair_bits() <= MOST_PAIR_BITS)
+                (11..=16).rev().map(with).find(|it| it.is_exact() && it.has_pairs())
             });
         splits.filter(|it| u64::from(it.digits()) * u64::from(it.digit_bits) >= bits).min_by_key(|it| it.digits())
+    }
+
+    /// Do pairs of coefficients fit?
+    fn has_pairs(self) -> bool {
+        if self.is_short() { self.has_positive_pairs() } else { self.pair_bits() <= MOST_PAIR_BITS }
     }
 
     /// Digits of a factor, and complex points of its transform.
@@ -81,8 +95,16 @@ impl Split {
         self.parts * self.height
     }
 
+    /// Are columns short? Then the rows come from the digits at once, and a thread has a whole column of the product.
+    pub(super) const fn is_short(self) -> bool {
+        self.height < POINTS
+    }
+
     /// Columns of a block.
     pub(super) const fn columns(self) -> u32 {
+        if self.is_short() {
+            return COLUMNS;
+        }
         let columns = LEAST_POINTS / self.height;
         if columns > LEAST_COLUMNS { columns } else { LEAST_COLUMNS }
     }
@@ -123,6 +145,15 @@ impl Split {
         Swizzle([if self.columns() == 4 { Some(change) } else { None }, None])
     }
 
+    /// Spectra of factors in scratch memory.
+    const fn spectra(self) -> u32 {
+        match (self.is_short(), self.square) {
+            (true, _) => 0,
+            (false, true) => 1,
+            (false, false) => 2,
+        }
+    }
+
     /// Bytes of a spectrum.
     pub(super) const fn spectrum_bytes(self) -> u32 {
         POINT_BYTES * self.digits()
@@ -135,16 +166,19 @@ impl Split {
 
     /// Bytes of the pairs: a point has two coefficients.
     pub(super) const fn pair_bytes(self) -> u32 {
-        self.spectrum_bytes() / 2
+        if self.is_short() { 0 } else { self.spectrum_bytes() / 2 }
     }
 
     /// Where the flags of the segments begin.
     pub(super) const fn flags(self) -> u32 {
-        self.pairs() + if self.square { self.pair_bytes() } else { self.spectrum_bytes() }
+        self.pairs() + if self.spectra() < 2 { self.pair_bytes() } else { self.spectrum_bytes() }
     }
 
     /// Segments of a result.
     pub(super) const fn segments(self) -> u32 {
+        if self.is_short() {
+            return self.column_segments();
+        }
         2 * self.digits() / SEGMENT
     }
 
@@ -173,10 +207,9 @@ impl Split {
         2 * self.digit_bits
     }
 
-    /// Bytes moved in scratch memory a lane: the columns write each spectrum and the rows read it. The rows write the product and the
-    /// columns read it. The pairs are written and read.
+    /// Bytes moved in scratch memory a lane: long columns write each spectrum and the rows read it. The rows write the product and the
+    /// columns read it. The pairs of long columns are written and read.
     pub(super) fn bytes_moved(self) -> u64 {
-        let factors = if self.square { 1 } else { 2 };
-        u64::from(self.spectrum_bytes()) * (2 * factors + 2) + u64::from(self.pair_bytes()) * 2
+        u64::from(self.spectrum_bytes()) * u64::from(2 * self.spectra() + 2) + u64::from(self.pair_bytes()) * 2
     }
 }

@@ -80,6 +80,11 @@ impl Split {
         self.row_steps() + (self.row().last() - 1) * self.rows()
     }
 
+    /// Where the powers of the rows' own roots begin, for short columns.
+    pub(super) const fn row_powers(self) -> u32 {
+        self.low_turns() + (1 << self.low_bits())
+    }
+
     /// The bits of the low part of a number of turns.
     pub(super) const fn low_bits(self) -> u32 {
         (4 * self.rows() * JOINED).ilog2().div_ceil(2)
@@ -115,6 +120,10 @@ impl Split {
         let highs = self.low_turns() - self.high_turns();
         angles.extend((0..highs).map(|high| turns(u64::from(high) << self.low_bits(), four_digits)));
         angles.extend((0..1 << self.low_bits()).map(|low| turns(low, four_digits)));
+        if self.is_short() {
+            let powers = |row: u32| (1..self.height).map(move |power| angle_of_row(row) * u64::from(power) % TURN);
+            angles.extend((0..self.rows()).flat_map(powers));
+        }
         whole(angles)
     }
 
@@ -135,6 +144,9 @@ impl Split {
 
     /// The roots of the passes up a column.
     pub(super) fn up_table(self) -> Vec<Entry> {
+        if self.is_short() {
+            return Vec::new();
+        }
         let (joined, last) = (self.joined(), self.last());
         let mut angles = Vec::new();
         if joined > POINTS {
@@ -148,9 +160,13 @@ impl Split {
             angles.extend((0..joined).map(|j| opposite(turning(part, i, j))));
         }
         let mut table = whole(angles);
-        let twist = |k: u32| (opposite(turns(k.into(), 4 * u64::from(self.rows()))), self.digits());
-        table.extend((0..self.rows()).map(twist));
+        table.extend((0..self.rows()).map(|k| (self.twist(k), self.digits())));
         table
+    }
+
+    /// The angle by which row `k` of the coefficients is twisted.
+    pub(super) fn twist(self, k: u32) -> Angle {
+        opposite(turns(k.into(), 4 * u64::from(self.rows())))
     }
 }
 
