@@ -51,7 +51,7 @@ pub enum Error {
     KernelTooNew {
         /// The kernel's name.
         kernel: String,
-        /// The capability that its target needs.
+        /// The capability that its target needs: this or a later one, for `sm_90a` exactly this.
         required: u32,
         /// The capability of the device.
         capability: u32,

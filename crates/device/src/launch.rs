@@ -99,11 +99,11 @@ pub(crate) fn argument_values(
 
 /// Refuses a kernel with instructions that the device lacks.
 pub(crate) fn check_target(info: &DeviceInfo, kernel: &Kernel) -> Result<()> {
-    let (required, capability) = (kernel.target().capability(), info.capability);
-    if required > capability {
-        return Err(Error::KernelTooNew { kernel: kernel.name.clone(), required, capability });
+    let (target, capability) = (kernel.target(), info.capability);
+    if target.runs_on(capability) {
+        return Ok(());
     }
-    Ok(())
+    Err(Error::KernelTooNew { kernel: kernel.name.clone(), required: target.capability(), capability })
 }
 
 /// Refuses a grid that is empty, or larger than the device or the kernel allows.

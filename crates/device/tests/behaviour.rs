@@ -79,6 +79,18 @@ fn an_old_device_refuses_new_kernels() {
     open_sim().load(&kernel).unwrap();
 }
 
+/// Kernels of `sm_90a` run on that architecture only: a later GPU refuses them, too.
+#[test]
+fn matrix_products_of_warpgroups_are_of_one_architecture() {
+    let text = add_value().to_string().replace("6.3", "8.0").replace("sm_70", "sm_90a");
+    let kernel = parse(&text.replace("    ret;", "    fence.proxy.async.shared::cta;\n    ret;")).unwrap();
+    for capability in [80, 89, 100, 120] {
+        let error = open_sim_with(&SimConfig { capability, ..SimConfig::default() }).load(&kernel).unwrap_err();
+        assert_eq!(error, Error::KernelTooNew { kernel: "add_value".into(), required: 90, capability });
+    }
+    open_sim_with(&SimConfig { capability: 90, ..SimConfig::default() }).load(&kernel).unwrap();
+}
+
 #[test]
 fn simulated_memory_is_as_small_as_wished() {
     let device = open_sim_with(&SimConfig { memory_bytes: 1000, ..SimConfig::default() });

@@ -248,7 +248,7 @@ impl Parser {
                 Part::Src(class) => operands.push(self.operand(group, class)?),
                 Part::SrcUpTo(class, limit) => operands.push(within(self.operand(group, class)?, limit)?),
                 Part::Const(limit) => operands.push(within(constant(group, Class::B32)?, limit)?),
-                Part::DstVec(class, n) | Part::SrcVec(class, n) | Part::Matrix(class, n) => {
+                Part::DstVec(class, n) | Part::SrcVec(class, n) | Part::Matrix(class, n) | Part::Sums(class, n) => {
                     let inner = group.strip_prefix('{').and_then(|g| g.strip_suffix('}')).ok_or("expected `{…}`")?;
                     let elements: Vec<&str> = inner.split(',').map(str::trim).collect();
                     if elements.len() != n {

@@ -97,7 +97,7 @@ impl Display for Statement<'_> {
             match part {
                 Part::Dst(class) | Part::Src(class) | Part::SrcUpTo(class, _) => write_operand(f, next(), class)?,
                 Part::Const(_) => write_operand(f, next(), Class::B32)?,
-                Part::DstVec(class, n) | Part::SrcVec(class, n) | Part::Matrix(class, n) => {
+                Part::DstVec(class, n) | Part::SrcVec(class, n) | Part::Matrix(class, n) | Part::Sums(class, n) => {
                     for j in 0..n {
                         f.write_str(if j == 0 { "{" } else { ", " })?;
                         write_operand(f, next(), class)?;

@@ -15,7 +15,13 @@ fn kernel(body: &str) -> Program {
 }
 
 fn text(body: &str) -> String {
-    let target = if body.contains("cp.async") || body.contains("mma") { ("7.0", "sm_80") } else { ("6.3", "sm_70") };
+    let target = if body.contains("wgmma") {
+        ("8.0", "sm_90a")
+    } else if body.contains("cp.async") || body.contains("mma") {
+        ("7.0", "sm_80")
+    } else {
+        ("6.3", "sm_70")
+    };
     format!(
         ".version {}
 .target {}
@@ -419,4 +425,108 @@ fn the_host_and_the_memory() {
     assert_eq!(kind(memory.read(a, &mut [0])), FaultKind::GlobalOutOfBounds { address: a, bytes: 4 });
     let again = memory.alloc(500).unwrap();
     assert_ne!(again, a, "an address is given out once");
+}
+
+/// A matrix product of a warpgroup, all zeros.
+const WARPGROUP: &str = "mad.lo.u32 %r2, %r0, 4, %r1;
+st.shared.u32 [%r2], 0;
+fence.proxy.async.shared::cta;
+bar.sync 0;
+shr.u32 %r3, %r1, 4;
+add.u32 %r3, %r3, 0x80000;
+mov.b64 %rd2, {%r3, 8};
+mov.b32 %r5, 0;
+mov.b32 %r6, 0;
+setp.ne.u32 %p0, 0, 0;
+wgmma.fence.sync.aligned;
+wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8 {%r10, %r11, %r12, %r13}, {%r5, %r5, %r6, %r6}, %rd2, %p0;
+wgmma.commit_group.sync.aligned;
+wgmma.wait_group.sync.aligned 0;
+bar.sync 0;
+st.shared.u32 [%r2], %r10;
+";
+
+/// The body with a line replaced.
+fn warpgroup(line: &str, by: &str) -> String {
+    assert!(WARPGROUP.contains(line));
+    WARPGROUP.replacen(line, by, 1)
+}
+
+#[test]
+fn a_warpgroup_touches_no_register_of_a_pending_product() {
+    passes(WARPGROUP, 128);
+    let register = |index| Reg { class: Class::B32, index };
+    let wait = "wgmma.wait_group.sync.aligned 0;";
+    for (line, index) in [("add.u32 %r4, %r11, 1;", 11), ("mov.b32 %r13, 0;", 13), ("mov.b32 %r6, 1;", 6)] {
+        let kind = fault(&warpgroup(wait, &format!("{line}\n{wait}")), 128);
+        assert_eq!(kind, FaultKind::PendingProduct { register: register(index) });
+        passes(&warpgroup(wait, &format!("{wait}\n{line}")), 128);
+    }
+    // A group may be under way; a product that is in no group is not waited for.
+    let kind = fault(&warpgroup(wait, "wgmma.wait_group.sync.aligned 1;"), 128);
+    assert_eq!(kind, FaultKind::PendingProduct { register: register(10) });
+    let kind = fault(&warpgroup("wgmma.commit_group.sync.aligned;", "mov.b32 %r4, 0;"), 128);
+    assert_eq!(kind, FaultKind::PendingProduct { register: register(10) });
+}
+
+#[test]
+fn a_warpgroup_fences_its_registers() {
+    let fence = "wgmma.fence.sync.aligned;";
+    let kind = fault(&warpgroup(fence, "mov.b32 %r4, 0;"), 128);
+    assert!(matches!(kind, FaultKind::UnfencedRegister { .. }), "{kind}");
+    for line in ["mov.b32 %r5, 1;", "mov.b32 %r12, 1;"] {
+        let kind = fault(&warpgroup(fence, &format!("{fence}\n{line}")), 128);
+        assert!(matches!(kind, FaultKind::UnfencedRegister { .. }), "{kind}");
+        passes(&warpgroup(fence, &format!("{line}\n{fence}")), 128);
+    }
+    // Sums that nothing has written cannot be added to.
+    let kind = fault(&warpgroup("setp.ne.u32 %p0, 0, 0;", "setp.eq.u32 %p0, 0, 0;"), 128);
+    assert_eq!(kind, FaultKind::UninitialisedRegister { register: Reg { class: Class::B32, index: 10 } });
+}
+
+#[test]
+fn a_warpgroups_product_reads_fenced_shared_memory() {
+    let fence = "fence.proxy.async.shared::cta;";
+    let kind = fault(&warpgroup(fence, "mov.b32 %r4, 0;"), 128);
+    assert_eq!(kind, FaultKind::UnfencedShared { offset: 0 });
+    // The writer fences, not the reader; and a barrier follows.
+    let kind = fault(&warpgroup(fence, "setp.ge.u32 %p1, %r0, 32;\n@%p1 fence.proxy.async.shared::cta;"), 128);
+    assert_eq!(kind, FaultKind::UnfencedShared { offset: 0 });
+    // The words were written before, so a warp that is early reads old ones, and late writers find them in use or read.
+    let twice = format!("bar.sync 0;\nst.shared.u32 [%r2], 1;\n{fence}\n");
+    passes(&warpgroup("bar.sync 0;", &format!("{twice}bar.sync 0;")), 128);
+    let kind = fault(&warpgroup("bar.sync 0;", &twice), 128);
+    assert!(matches!(kind, FaultKind::Race { .. } | FaultKind::HeldByProduct { .. }), "{kind}");
+    // Nobody writes there before the product has read it, in all warps.
+    let store = "st.shared.u32 [%r2], 0;";
+    let wait = "wgmma.wait_group.sync.aligned 0;\nbar.sync 0;";
+    let kind = fault(&warpgroup(wait, &format!("bar.sync 0;\n{store}\n{wait}")), 128);
+    assert_eq!(kind, FaultKind::HeldByProduct { offset: 0 });
+    let kind = fault(&warpgroup(wait, "wgmma.wait_group.sync.aligned 0;"), 128);
+    assert!(matches!(kind, FaultKind::Race { .. } | FaultKind::HeldByProduct { .. }), "{kind}");
+    let kind = fault(&warpgroup("0x80000", "0x400000"), 128);
+    assert!(matches!(kind, FaultKind::SharedOutOfBounds { .. }), "{kind}");
+    let kind = fault(&warpgroup("%r3, 8}", "%r3, 0x40000008}"), 128);
+    assert!(matches!(kind, FaultKind::Descriptor { .. }), "{kind}");
+}
+
+#[test]
+fn a_warpgroup_is_four_whole_warps() {
+    let product = "wgmma.fence.sync.aligned;";
+    let kind = fault(
+        &warpgroup(product, "and.b32 %r4, %r0, 31;\nsetp.eq.u32 %p1, %r4, 5;\n@%p1 wgmma.fence.sync.aligned;"),
+        128,
+    );
+    assert!(matches!(kind, FaultKind::Divergent { .. }), "{kind}");
+    let kind = fault(&warpgroup(product, "setp.lt.u32 %p1, %r0, 32;\n@%p1 wgmma.fence.sync.aligned;"), 128);
+    assert!(matches!(kind, FaultKind::WarpgroupApart | FaultKind::UnfencedRegister { .. }), "{kind}");
+    // Each warp has a descriptor of its own.
+    let other = "shr.u32 %r4, %r0, 5;\nadd.u32 %r3, %r3, %r4;\nmov.b64 %rd2, {%r3, 8};";
+    let kind = fault(&warpgroup("mov.b64 %rd2, {%r3, 8};", other), 128);
+    assert_eq!(kind, FaultKind::WarpgroupApart);
+    // A warp leaves before the others are done.
+    let leaves = "setp.ge.u32 %p1, %r0, 96;\n@%p1 ret;\n";
+    let alone = warpgroup("wgmma.fence.sync.aligned;", &format!("{leaves}wgmma.fence.sync.aligned;"));
+    let alone = alone.replace("bar.sync 0;\nst.shared.u32 [%r2], %r10;\n", "");
+    assert_eq!(launch(&alone, 128).unwrap_err().kind, FaultKind::WarpgroupApart);
 }

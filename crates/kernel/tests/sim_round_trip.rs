@@ -44,7 +44,7 @@ impl Dice {
         let mut operands = Vec::new();
         for part in op.layout() {
             match part {
-                Part::DstVec(class, n) => operands.extend((0..n).map(|_| self.register(class))),
+                Part::DstVec(class, n) | Part::Sums(class, n) => operands.extend((0..n).map(|_| self.register(class))),
                 Part::Src(class) => operands.push(self.source(class)),
                 Part::SrcVec(class, n) => operands.extend((0..n).map(|_| self.source(class))),
                 Part::SrcUpTo(_, limit) if self.below(2) == 0 => operands.push(self.constant_up_to(limit)),

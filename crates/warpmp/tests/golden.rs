@@ -59,6 +59,11 @@ fn tensor(bits: usize) -> Box<dyn Spec> {
     algorithm(Operation::Mul, "tensor").spec(shape([bits, bits], false), &settings, true).unwrap()
 }
 
+fn warpgroup(bits: usize) -> Box<dyn Spec> {
+    let settings = Settings { products: Some(4), ..Settings::default() };
+    algorithm(Operation::Mul, "tensor-warpgroup").spec(shape([bits, bits], false), &settings, true).unwrap()
+}
+
 fn fft(bits: usize) -> Box<dyn Spec> {
     let settings = Settings { levels: Some(0), ..Settings::default() };
     algorithm(Operation::Mul, "fft").spec(shape([bits, bits], false), &settings, true).unwrap()
@@ -83,6 +88,7 @@ fn cases() -> Vec<(&'static str, Box<dyn Spec>)> {
         ("thread_131_common", thread(shape([131, 131], true), Input::Staged, Glue::Every(1))),
         ("thread_96_544_staged", thread(shape([96, 544], false), Input::Staged, Glue::Every(1))),
         ("tensor_1024", tensor(1024)),
+        ("tensor_warpgroup_16384", warpgroup(16384)),
         ("fft_4100", fft(4100)),
         ("ntt_2100", ntt(2100)),
         ("sum_rotate_128", Box::new(SumRotate { shape: square(128), warps: 4 })),

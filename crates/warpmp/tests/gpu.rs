@@ -123,6 +123,7 @@ fn algorithm_conforms(session: &Session, name: &str, sizes: &[usize], max_lanes:
 #[test]
 fn simulator_multiplies_on_tensor_cores() {
     algorithm_conforms(&sim(), "tensor", &[1000, 2049], 33);
+    algorithm_conforms(&sim(), "tensor-warpgroup", &[12289, 16384], 2);
 }
 
 #[test]
@@ -133,6 +134,9 @@ fn gpu_multiplies_on_tensor_cores() {
     }
     algorithm_conforms(&session, "tensor", &around(&[1024, 2048, 3000, 4096, 6144, 8192]), 129);
     algorithm_conforms(&session, "tensor", &[5000, 9000, 10240, 12288, 14336, 16000, 16383, 16384], 129);
+    if session.device().unwrap().info().capability == 90 {
+        algorithm_conforms(&session, "tensor-warpgroup", &[12289, 12321, 13000, 14336, 16000, 16383, 16384], 129);
+    }
 }
 
 #[test]

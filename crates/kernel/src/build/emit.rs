@@ -257,6 +257,34 @@ pub trait Emit {
         self.instruction(Op::BarWarpSync, &[Operand::Imm(u64::from(u32::MAX))]);
     }
 
+    /// Starts `D = A·B + D` of the warpgroup: 64×32 by 32×N unsigned bytes, 32-bit sums. `d` are the `N/2` sums of this thread, `a` its
+    /// bytes of `A`. `b` describes the place of `B` in shared memory. Without `accumulate` it is `D = A·B`.
+    fn wgmma_u8(&mut self, d: &[R32], a: [R32; 4], b: R64, accumulate: Pred) {
+        let mut operands: Vec<Operand> = d.iter().chain(&a).map(|r| r.operand()).collect();
+        operands.extend([b.operand(), accumulate.operand()]);
+        self.instruction(Op::Wgmma(2 * d.len() as u8), &operands);
+    }
+
+    /// Orders this warpgroup's accesses to registers before the matrix products that follow.
+    fn wgmma_fence(&mut self) {
+        self.instruction(Op::WgmmaFence, &[]);
+    }
+
+    /// Closes the group of this warpgroup's matrix products.
+    fn wgmma_commit(&mut self) {
+        self.instruction(Op::WgmmaCommit, &[]);
+    }
+
+    /// Waits until at most `pending` groups of this warpgroup's matrix products are under way.
+    fn wgmma_wait(&mut self, pending: u32) {
+        self.instruction(Op::WgmmaWait, &[Operand::Imm(u64::from(pending))]);
+    }
+
+    /// Orders this thread's accesses to shared memory before those of matrix products, which a barrier must follow.
+    fn proxy_fence(&mut self) {
+        self.instruction(Op::FenceProxyAsync, &[]);
+    }
+
     /// `D = A·B + C` on tensor cores: 16×32 by 32×8 unsigned bytes, 32-bit sums.
     fn mma_u8(&mut self, a: [R32; 4], b: [R32; 2], c: [R32; 4]) -> [R32; 4] {
         let d: [R32; 4] = std::array::from_fn(|_| self.register());

@@ -97,6 +97,8 @@ pub enum Target {
     Sm70,
     /// PTX 7.0, `sm_80`: asynchronous copies, integer matrix products.
     Sm80,
+    /// PTX 8.0, `sm_90a`: matrix products of warpgroups. No other compute capability runs it, not even a later one.
+    Sm90a,
 }
 
 impl Target {
@@ -105,6 +107,7 @@ impl Target {
         match self {
             Self::Sm70 => "6.3",
             Self::Sm80 => "7.0",
+            Self::Sm90a => "8.0",
         }
     }
 
@@ -113,6 +116,7 @@ impl Target {
         match self {
             Self::Sm70 => "sm_70",
             Self::Sm80 => "sm_80",
+            Self::Sm90a => "sm_90a",
         }
     }
 
@@ -121,6 +125,15 @@ impl Target {
         match self {
             Self::Sm70 => 70,
             Self::Sm80 => 80,
+            Self::Sm90a => 90,
+        }
+    }
+
+    /// Does a GPU of this compute capability, times ten, run it?
+    pub const fn runs_on(self, capability: u32) -> bool {
+        match self {
+            Self::Sm70 | Self::Sm80 => capability >= self.capability(),
+            Self::Sm90a => capability == self.capability(),
         }
     }
 }

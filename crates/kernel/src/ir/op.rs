@@ -25,6 +25,8 @@ pub enum Part {
     SrcVec(Class, usize),
     /// `{…}`: this many registers that are read, a part of a matrix.
     Matrix(Class, usize),
+    /// `{…}`: this many registers that are written and may be read before, a part of a matrix of sums.
+    Sums(Class, usize),
     /// `[register + constant]`: two operands, the register of this class.
     Addr(Class),
     /// `[parameter]`: one constant, the parameter's number.
@@ -38,7 +40,7 @@ impl Part {
     pub const fn arity(self) -> usize {
         match self {
             Self::Dst(_) | Self::Src(_) | Self::SrcUpTo(..) | Self::Const(_) | Self::Param => 1,
-            Self::DstVec(_, n) | Self::SrcVec(_, n) | Self::Matrix(_, n) => n,
+            Self::DstVec(_, n) | Self::SrcVec(_, n) | Self::Matrix(_, n) | Self::Sums(_, n) => n,
             Self::Addr(_) => 2,
             Self::Fixed(_) => 0,
         }
@@ -48,7 +50,7 @@ impl Part {
     pub const fn written(self) -> Option<(Class, usize)> {
         match self {
             Self::Dst(class) => Some((class, 1)),
-            Self::DstVec(class, n) => Some((class, n)),
+            Self::DstVec(class, n) | Self::Sums(class, n) => Some((class, n)),
             _ => None,
         }
     }
@@ -149,7 +151,7 @@ macro_rules! define {
 
             /// The operands in the order of the text.
             pub fn layout(self) -> Vec<Part> {
-                use Part::{Addr, Const, DstVec, Fixed, Matrix, Param, SrcUpTo, SrcVec};
+                use Part::{Addr, Const, DstVec, Fixed, Matrix, Param, SrcUpTo, SrcVec, Sums};
                 match self { $(Self::$name $(($($modifier),*))? => vec![$($part),*],)* }
             }
 
@@ -180,6 +182,9 @@ macro_rules! define {
 }
 
 instruction_table!(define);
+
+/// The numbers of columns of a warpgroup's matrix product, as far as kernels need them.
+const WGMMA_COLUMNS: [u8; 6] = [8, 16, 24, 32, 48, 64];
 
 /// Any constant of 32 bits.
 const ANY: u64 = u32::MAX as u64;

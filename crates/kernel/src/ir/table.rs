@@ -359,6 +359,20 @@ MmaU8 {
     "mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32";
     DstVec(B32, 4), Matrix(B32, 4), Matrix(B32, 2), Matrix(B32, 4); Tensor; matrix_product(); since Target::Sm80
 } {}
+/// `wgmma.mma_async.m64nNk32`, unsigned bytes, 32-bit sums, a warpgroup: `D = A·B (+ D)`. `B` is in shared memory, where its
+/// descriptor says; the predicate says whether `D` is added.
+Wgmma(n: u8 = WGMMA_COLUMNS) {
+    "wgmma.mma_async.sync.aligned.m64n{n}k32.s32.u8.u8";
+    Sums(B32, n as usize / 2), Matrix(B32, 4), src(B64), src(Pred); Tensor; warpgroup_product(n); since Target::Sm90a
+} {}
+/// Orders accesses to registers before the matrix products of the warpgroup that follow.
+WgmmaFence { "wgmma.fence.sync.aligned"; ; Control; warpgroup_fence(); since Target::Sm90a } {}
+/// Closes the group of the warpgroup's matrix products.
+WgmmaCommit { "wgmma.commit_group.sync.aligned"; ; Control; commit_products(); since Target::Sm90a } {}
+/// Waits until at most `imm` groups of the warpgroup's matrix products are pending.
+WgmmaWait { "wgmma.wait_group.sync.aligned"; Const(7); Control; await_products(); since Target::Sm90a } {}
+/// Orders this thread's accesses to shared memory before those of matrix products.
+FenceProxyAsync { "fence.proxy.async.shared::cta"; ; Control; proxy_fence(); since Target::Sm90a } {}
 /// Barrier number `imm` of the block.
 BarSync { "bar.sync"; Const(15); Control; block_barrier() } {}
 /// Barrier of the lanes in the mask, with memory ordering among them.

@@ -90,6 +90,41 @@ pub enum FaultKind {
         /// The word's distance from the start of the shared memory.
         offset: u32,
     },
+    /// A register is touched that a matrix product of the warpgroup uses, for which the warp has not waited.
+    #[error("register {register} is touched while a matrix product of the warpgroup uses it")]
+    PendingProduct {
+        /// The register.
+        register: Reg,
+    },
+    /// A matrix product of the warpgroup uses a register that another instruction wrote since the last `wgmma.fence`.
+    #[error(
+        "a matrix product of the warpgroup uses register {register}, which was written after the last `wgmma.fence`"
+    )]
+    UnfencedRegister {
+        /// The register.
+        register: Reg,
+    },
+    /// A matrix product of the warpgroup reads a word of shared memory whose writer has not executed `fence.proxy.async` since.
+    #[error("a matrix product reads offset {offset:#x} of shared memory, written without `fence.proxy.async` after it")]
+    UnfencedShared {
+        /// The word's distance from the start of the shared memory.
+        offset: u32,
+    },
+    /// A word of shared memory is written that a matrix product of a warpgroup reads, for which a warp has not waited.
+    #[error("offset {offset:#x} of shared memory is written while a matrix product reads it")]
+    HeldByProduct {
+        /// The word's distance from the start of the shared memory.
+        offset: u32,
+    },
+    /// A descriptor of a matrix that asks for more than the simulator knows: swizzling, or a base offset.
+    #[error("the descriptor {descriptor:#x} of a matrix has bits other than addresses")]
+    Descriptor {
+        /// The descriptor.
+        descriptor: u64,
+    },
+    /// The four warps of a warpgroup do not execute the same `wgmma` instructions with the same operands, or one is missing.
+    #[error("the warps of a warpgroup must execute this together, with the same descriptor")]
+    WarpgroupApart,
     /// Two lanes touch a word of shared memory, one of them writes, and nothing orders them.
     #[error("race at offset {offset:#x} of shared memory with an unordered {} by {}", if *.written { "write" } else { "read" }, Peer(*.warp, *.lane))]
     Race {

@@ -3,6 +3,7 @@
 use super::counters::{Counters, Tally};
 use super::fault::{Cause, Fault, FaultKind, Site};
 use super::memory::Memory;
+use super::products::Meetings;
 use super::program::Program;
 use super::shared::Shared;
 use super::warp::{Context, Pause, Warp};
@@ -42,12 +43,14 @@ impl Program {
             memory,
             table,
             shared: Shared::new(grid.shared_bytes),
+            meetings: Meetings::default(),
             tallies: vec![Tally::default(); self.steps.len()],
         };
         let mut dice = Dice(self.seed.max(1));
         for block in 0..grid.blocks {
             cx.block = block;
             cx.shared.reset();
+            cx.meetings.reset();
             for warp in &mut warps {
                 let lanes = (grid.threads - warp.index * WARP as u32).min(WARP as u32);
                 warp.reset(self, u32::MAX >> (WARP as u32 - lanes));
@@ -96,13 +99,24 @@ fn run_block(warps: &mut [Warp], cx: &mut Context<'_>, dice: &mut Dice) -> Resul
         if !ready.is_empty() {
             continue;
         }
-        let Some(first) = pauses.iter().position(|&pause| pause != Pause::Exit) else { return Ok(()) };
+        let Some(first) = pauses.iter().position(|&pause| pause != Pause::Exit) else {
+            return check_meetings(warps, cx);
+        };
         if pauses.iter().any(|&pause| pause != pauses[first]) {
             let warp = &warps[first];
             return Err(blame(deadlock(&pauses, pauses[first]).into(), warp, warp.pc - 1, cx));
         }
         cx.shared.barrier();
         ready.extend(0..warps.len());
+    }
+}
+
+/// All warps have ended: has each executed what its warpgroup executes together?
+fn check_meetings(warps: &[Warp], cx: &Context<'_>) -> Result<(), Fault> {
+    let all_met = |warp: &&Warp| cx.meetings.are_complete(warp.index as usize, warp.products.met);
+    match warps.iter().find(|warp| !all_met(warp)) {
+        Some(warp) => Err(blame(FaultKind::WarpgroupApart.into(), warp, u32::MAX, cx)),
+        None => Ok(()),
     }
 }
 

@@ -11,7 +11,8 @@
 //!
 //! **Errors**: reading an undefined register, memory word or carry flag; access out
 //! of bounds or off its alignment; a shuffle or vote that names an inactive lane; a barrier that not
-//! all reach; a race in shared memory; touching the target of an asynchronous copy in flight. See
+//! all reach; a race in shared memory; touching the target of an asynchronous copy in flight, or the operands
+//! of a pending matrix product of a warpgroup. See
 //! [`FaultKind`].
 //!
 //! **Not modelled**: time, caches, the memory model between blocks (blocks are sequential and
@@ -29,6 +30,7 @@ mod fault;
 mod launch;
 mod memory;
 mod order;
+mod products;
 mod program;
 mod registers;
 mod scalar;

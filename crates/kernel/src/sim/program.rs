@@ -12,7 +12,7 @@ const DEFAULT_LIMIT: u64 = 1 << 28;
 const DEFAULT_SEED: u64 = 0x5EED_1E55_0B5C_0DE5;
 /// Most sources an operation has (the matrix product).
 const MAX_SOURCES: usize = 10;
-/// Most destinations (a vector load).
+/// Most destinations (a vector load), but for the matrix product of a warpgroup.
 const MAX_TARGETS: usize = 4;
 
 /// A kernel, ready to run any number of times. [`launch`](Self::launch) runs it.
@@ -29,6 +29,8 @@ pub struct Program {
     pub(super) tags: Vec<Tag>,
     pub(super) sections: Vec<String>,
     pub(super) files: Files,
+    /// Has it matrix products of warpgroups?
+    pub(super) has_warpgroups: bool,
     pub(super) limit: u64,
     pub(super) seed: u64,
 }
@@ -106,8 +108,10 @@ pub(super) struct Step {
     pub(super) labelled: bool,
     sources: u8,
     targets: u8,
-    /// Slots written, in the order of the text.
+    /// Slots written, in the order of the text: the first ones.
     pub(super) dst: [u32; MAX_TARGETS],
+    /// All slots written if `dst` cannot hold them, else none. A box keeps other steps small.
+    many: Box<[u32]>,
     /// Slots read, in the order of the text.
     pub(super) src: [u32; MAX_SOURCES],
     /// Constants that are no data: an address's offset, a barrier's number, …
@@ -122,7 +126,7 @@ impl Step {
 
     /// The slots it writes.
     pub(super) fn targets(&self) -> &[u32] {
-        &self.dst[..usize::from(self.targets)]
+        if self.many.is_empty() { &self.dst[..usize::from(self.targets)] } else { &self.many }
     }
 }
 
@@ -255,6 +259,7 @@ impl<'k> Decoder<'k> {
             tags.push(Tag { pipe, section });
         }
         mark_fused(&steps, &mut tags);
+        let has_warpgroups = self.kernel.instructions().any(|inst| matches!(inst.op, Op::Wgmma(_)));
         Program {
             name: self.kernel.name.clone(),
             params: self.kernel.params.clone(),
@@ -265,6 +270,7 @@ impl<'k> Decoder<'k> {
             tags,
             sections,
             files: self.files,
+            has_warpgroups,
             limit: DEFAULT_LIMIT,
             seed: DEFAULT_SEED,
         }
@@ -276,7 +282,7 @@ impl<'k> Decoder<'k> {
             negated,
         });
         let (dst, src) = ([0; MAX_TARGETS], [0; MAX_SOURCES]);
-        Step { action, condition, labelled: false, sources: 0, targets: 0, dst, src, imm: [0; 2] }
+        Step { action, condition, labelled: false, sources: 0, targets: 0, dst, src, imm: [0; 2], many: Box::default() }
     }
 
     fn instruction(&self, inst: &Inst) -> Step {
@@ -285,8 +291,11 @@ impl<'k> Decoder<'k> {
         for (part, operands) in inst.parts() {
             let mut data = 0;
             if let Some((class, count)) = part.written() {
-                for (slot, &operand) in step.dst[step.targets.into()..].iter_mut().zip(operands) {
-                    *slot = self.slot(class, operand);
+                let slots = operands.iter().map(|&operand| self.slot(class, operand));
+                if count > MAX_TARGETS {
+                    step.many = slots.collect();
+                } else {
+                    step.dst[step.targets.into()..].iter_mut().zip(slots).for_each(|(place, slot)| *place = slot);
                 }
                 (step.targets, data) = (step.targets + count as u8, count);
             } else if let Some((class, count)) = part.read() {

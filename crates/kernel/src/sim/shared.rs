@@ -47,6 +47,10 @@ struct Word {
     write_warp: u8,
     write_lane: u8,
     write_atomic: bool,
+    /// Has the writer executed `fence.proxy.async` since?
+    fenced: bool,
+    /// Pending matrix products of warpgroups that read it, once a warp.
+    holders: u16,
     /// Is this the low half only, and the high half has a history of its own?
     split: bool,
     content: Content,
@@ -105,6 +109,42 @@ impl Shared {
     fn half(&mut self, half: usize) -> &mut Word {
         let histories = if half.is_multiple_of(2) { &mut self.words } else { &mut self.high };
         &mut histories[half / 2]
+    }
+
+    /// Reads a word for a matrix product of a warpgroup, which holds it until [`release`](Self::release).
+    pub(super) fn hold(&mut self, index: usize, by: Accessor<'_>) -> Result<u32, FaultKind> {
+        let value = self.read(index, by)?;
+        for word in self.histories(index) {
+            if !word.fenced {
+                return Err(FaultKind::UnfencedShared { offset: 4 * index as u32 });
+            }
+            word.holders += 1;
+        }
+        Ok(value)
+    }
+
+    /// A warp has waited for a matrix product that holds the word: it has been read up to now.
+    pub(super) fn release(&mut self, index: usize, by: Accessor<'_>) {
+        let interval = self.interval;
+        for word in self.histories(index) {
+            word.holders -= 1;
+            word.note_read(interval, by);
+        }
+    }
+
+    /// The history of a word, or the two of a split one.
+    fn histories(&mut self, index: usize) -> impl Iterator<Item = &mut Word> {
+        let word = &mut self.words[index];
+        let high = if word.split { self.high.get_mut(index) } else { None };
+        std::iter::once(word).chain(high)
+    }
+
+    /// The lanes of the mask have executed `fence.proxy.async`.
+    pub(super) fn fence(&mut self, warp: u32, mask: u32) {
+        for word in self.words.iter_mut().chain(&mut self.high) {
+            let lane = u32::from(word.write_lane);
+            word.fenced |= u32::from(word.write_warp) == warp && lane < 32 && mask >> lane & 1 == 1;
+        }
     }
 
     /// Writes a half of a word.
@@ -261,6 +301,9 @@ impl Word {
         if self.content == Content::Pending {
             return Err(FaultKind::PendingCopy { offset });
         }
+        if self.holders != 0 {
+            return Err(FaultKind::HeldByProduct { offset });
+        }
         self.after_write(interval, offset, by)?;
         self.after_reads(interval, offset, by)
     }
@@ -288,6 +331,7 @@ impl Word {
         self.write_warp = by.warp as u8;
         self.write_lane = by.lane as u8;
         self.write_atomic = false;
+        self.fenced = false;
         self.read_interval = 0;
         self.content = Content::Defined;
     }

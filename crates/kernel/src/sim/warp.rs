@@ -6,6 +6,7 @@ use super::execution::Execution;
 use super::fault::{Cause, FaultKind};
 use super::memory::Memory;
 use super::order::Order;
+use super::products::{Meetings, Products};
 use super::program::{Action, Condition, Program};
 use super::registers::Registers;
 use super::shared::Shared;
@@ -21,6 +22,7 @@ pub(super) struct Context<'l> {
     /// The address of the kernel's table.
     pub(super) table: u64,
     pub(super) shared: Shared,
+    pub(super) meetings: Meetings,
     /// By step.
     pub(super) tallies: Vec<Tally>,
 }
@@ -65,6 +67,7 @@ pub(super) struct Warp {
     behind: Vec<Waiting>,
     pub(super) order: Order,
     pub(super) copies: Copies,
+    pub(super) products: Products,
     /// Steps executed.
     pub(super) executed: u64,
 }
@@ -83,6 +86,7 @@ impl Warp {
             behind: Vec::new(),
             order: Order::new(),
             copies: Copies::default(),
+            products: Products::new(program),
             executed: 0,
         }
     }
@@ -95,6 +99,7 @@ impl Warp {
         self.behind.clear();
         self.order = Order::new();
         self.copies.reset();
+        self.products.reset();
         self.executed = 0;
     }
 
@@ -145,6 +150,7 @@ impl Warp {
                 return Err(uninitialised(program, slot, undefined));
             }
         }
+        self.products.note(program, op, step)?;
         let pause = Execution { warp: self, cx, step, mask }.execute(op)?;
         self.pc += 1;
         if self.active == 0 {

@@ -8,6 +8,7 @@ mod exchange;
 mod harness;
 mod lanes;
 mod memory;
+mod warpgroup;
 
 use warpmp_kernel::ir::Op;
 
@@ -67,6 +68,9 @@ fn check(op: Op) {
         Op::Shfl(mode) => exchange::shuffle(mode),
         Op::Vote(_) | Op::Ballot => exchange::vote(op),
         Op::MmaU8 => exchange::matrix_product(),
+        Op::Wgmma(columns) => warpgroup::product(columns),
+        // What a warpgroup's product needs around it.
+        Op::WgmmaFence | Op::WgmmaCommit | Op::WgmmaWait | Op::FenceProxyAsync => warpgroup::product(8),
         Op::Special(special) => exchange::special(special),
         Op::LdParam(width) => memory::parameter(width),
         Op::Ld(space, vector, elem) => memory::load(space, vector, elem),

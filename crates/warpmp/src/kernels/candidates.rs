@@ -12,7 +12,7 @@ use super::OperationShape;
 use super::mul_thread::Input;
 use super::settings::{
     FftSettings, GroupSettings, KaratsubaSettings, LongSettings, OwnSettings, SharedGroupSettings, TensorSettings,
-    ThreadSettings, ThreadSquareSettings, WarpSettings,
+    ThreadSettings, ThreadSquareSettings, WarpSettings, WarpgroupSettings,
 };
 
 /// Sizes of a block of threads.
@@ -155,6 +155,11 @@ pub(super) fn tensor() -> Vec<TensorSettings> {
         settings.extend([warps, 4 * warps, 8 * warps].map(of));
     }
     settings
+}
+
+/// Four warps a product on tensor cores: many products a block amortise its beginning, few fill the machine.
+pub(super) fn warpgroup() -> Vec<WarpgroupSettings> {
+    [None, Some(1), Some(4), Some(8), Some(32)].map(|products| WarpgroupSettings { products }).to_vec()
 }
 
 /// A block a product by transforms: whole, or in two parts. Above 65536 bits: four steps, or a block.

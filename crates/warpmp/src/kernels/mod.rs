@@ -30,6 +30,7 @@ pub mod tensor;
 mod tile;
 pub mod toom;
 mod transform;
+pub mod warpgroup;
 
 pub use warpmp_launch::{Entry, Geometry, Spec, Stage};
 use warpmp_launch::{name_suffix as suffix, piece, vector};
@@ -39,7 +40,7 @@ pub use register::{Algorithm, Gpus, On, Order, Recipe, Register, With};
 pub use settings::{
     ChainSettings, FftSettings, FixedSettings, GroupSettings, HeldSettings, KaratsubaSettings, LongSettings,
     OwnSettings, Settings, SettingsFault, SharedGroupSettings, TensorSettings, ThreadSettings, ThreadSquareSettings,
-    WarpSettings,
+    WarpSettings, WarpgroupSettings,
 };
 pub(crate) use shape::GROUP_BITS;
 pub use shape::{OperandShape, OperationShape};
@@ -54,6 +55,7 @@ const MUL: &[Algorithm] = &[
     mul_group::ALGORITHM,
     karatsuba_group::ALGORITHM,
     tensor::ALGORITHM,
+    warpgroup::ALGORITHM,
     fft::ALGORITHM,
     ntt::ALGORITHM,
     toom::algorithm::<8>("toom-8"),
@@ -65,6 +67,7 @@ const SQR: &[Algorithm] = &[
     karatsuba_group::squares::GROUP,
     karatsuba_group::squares::KARATSUBA,
     tensor::SQUARES,
+    warpgroup::SQUARES,
     fft::SQUARES,
     ntt::SQUARES,
 ];

@@ -43,6 +43,8 @@ pub struct With<S> {
 pub struct Gpus {
     /// The least compute capability that runs the kernels.
     pub from: u32,
+    /// The greatest one, if later GPUs do not run them.
+    pub to: Option<u32>,
     /// Do the kernels compute with doubles? Then rows of other GPUs' tables do not choose them on a GPU that is slow with
     /// doubles.
     pub use_doubles: bool,
@@ -57,11 +59,16 @@ const FAST_DOUBLES: [u32; 3] = [80, 90, 100];
 
 impl Gpus {
     /// All GPUs that this crate supports.
-    pub const ALL: Self = Self { from: DeviceInfo::LEAST_CAPABILITY, use_doubles: false };
+    pub const ALL: Self = Self::from(DeviceInfo::LEAST_CAPABILITY);
+
+    /// All GPUs from this compute capability on.
+    pub const fn from(capability: u32) -> Self {
+        Self { from: capability, to: None, use_doubles: false }
+    }
 
     /// Does a GPU of this compute capability run the kernels?
-    pub(crate) const fn run_on(self, capability: u32) -> bool {
-        capability >= self.from
+    pub(crate) fn run_on(self, capability: u32) -> bool {
+        capability >= self.from && self.to.is_none_or(|to| capability <= to)
     }
 
     /// Do measurements on another GPU say anything about a GPU of this compute capability?

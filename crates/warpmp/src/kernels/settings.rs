@@ -287,6 +287,12 @@ own_settings! {
         products: u32 = products,
     }
 
+    /// A product four warps on tensor cores.
+    WarpgroupSettings {
+        /// Products a block of threads: its four warps take them one after the other.
+        products: u32 = products,
+    }
+
     /// A product a block by transforms.
     FftSettings {
         /// Levels at which a product is divided before a part of it is transformed.

@@ -70,7 +70,7 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     fits,
     order: Order::LongerFirst,
     recipe: &On(
-        Gpus { from: SHARED_MEMORY_FROM, use_doubles: true },
+        Gpus { use_doubles: true, ..Gpus::from(SHARED_MEMORY_FROM) },
         With::<FftSettings> {
             spec: |shape, settings, _| match Large::new(shape) {
                 Some(large) if is_divided(shape, *settings) => Box::new(large),

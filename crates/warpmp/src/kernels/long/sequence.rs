@@ -302,5 +302,5 @@ impl Spec for Shared {
 
 /// The way from an operation to kernels, where products by transforms do most of the work.
 pub(super) const fn by_products(spec: fn(OperationShape, &LongSettings, bool) -> Box<dyn Spec>) -> On<LongSettings> {
-    On(Gpus { from: SHARED_MEMORY_FROM, use_doubles: true }, With { spec, candidates: candidates::long })
+    On(Gpus { use_doubles: true, ..Gpus::from(SHARED_MEMORY_FROM) }, With { spec, candidates: candidates::long })
 }

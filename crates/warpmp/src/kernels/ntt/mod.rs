@@ -60,7 +60,7 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     fits,
     order: Order::LongerFirst,
     recipe: &On(
-        Gpus { from: SHARED_MEMORY_FROM, use_doubles: false },
+        Gpus::from(SHARED_MEMORY_FROM),
         With::<FixedSettings> { spec: |shape, _, _| Box::new(Ntt::new(shape)), candidates: candidates::default_alone },
     ),
 };

@@ -60,7 +60,7 @@ pub(super) const ALGORITHM: Algorithm = Algorithm {
     fits: |shape| LIMBS.contains(&shape.max_limbs()),
     order: Order::ShorterFirst,
     recipe: &On(
-        Gpus { from: MATRIX_PRODUCTS_FROM, use_doubles: false },
+        Gpus::from(MATRIX_PRODUCTS_FROM),
         With::<TensorSettings> {
             spec: |shape, settings, _| Box::new(Tensor::new(shape, settings)),
             candidates: |_| candidates::tensor(),

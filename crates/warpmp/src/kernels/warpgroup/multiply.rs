@@ -1,0 +1,85 @@
+//! The matrix products: every byte column of the products of both halves of `a`, as sums in registers.
+//!
+//! A step takes one block of a half, as the 32×32 matrix `T(q, k) = a[32e + q − k]` of its bytes, and multiplies it by every
+//! block of `b`: block `j − e` adds to block `j` of the result. Blocks of the result are columns, and columns are counted
+//! modulo their number: a column whose `j − e` is negative adds to block `j + columns`. Column `j` has all of its low block
+//! after step `j`; the sums are copied then. Rows 0 to 31 of a matrix product are the matrix of the lower half, rows 32 to 63
+//! that of the upper one. Both halves meet the same blocks.
+//!
+//! Warp `w` has rows `16w` to `16w + 15`: lane `4g + t` has rows `g` and `g + 8` of them, which are rows `q = 8·(w mod 2) + g`
+//! and `q + 16` of the matrix of half `w / 2`, and of each row the columns `4t … 4t + 3` and `4t + 16 … 4t + 19`. So a lane's
+//! word of row `q + 16` and the later columns is that of row `q` and the earlier ones, and a step needs two new words: those that
+//! end with bytes `32e + q − 4t` and `32e + q − 4t + 16`. The four copies of a half have all words that end with any byte.
+//!
+//! `B` has a row of 16 bytes a column: the first halves of all blocks, one after the other, and as many second halves. Both stand
+//! twice, so the columns of step `e` begin `e` rows before the second copy.
+
+use warpmp_kernel::build::{Builder, Emit, R32};
+use warpmp_kernel::ir::{Cmp, Vector};
+
+use super::Place;
+use super::layout::{BLOCKS, COLUMNS, COPY_BYTES, ROW_HALVES_BYTES, ROWS, ROWS_BYTES, WORK};
+
+/// The sums of a thread.
+pub(super) struct Sums {
+    /// Of blocks `j` and `j + columns` of the product of half of `a`, `j` a column: `4i + 2x + h` is row `g + 8x` of column
+    /// `8i + 2t + h`.
+    pub(super) both: Vec<R32>,
+    /// Those of block `j`, for the first half of the columns.
+    pub(super) low: Vec<R32>,
+}
+
+impl Place {
+    /// Multiplies.
+    pub(super) fn multiply(&self, b: &mut Builder) -> Sums {
+        let Self { group, member, shared, warp, .. } = *self;
+        let half = b.shr(warp, 1);
+        let upper = b.and(warp, 1);
+        let copy = b.and(group, 3);
+        let copy = b.mad_lo(half, 4, copy);
+        let window = b.mad_lo(copy, COPY_BYTES, shared);
+        let window = b.mad_lo(upper, 8, window);
+        let word = b.shr(group, 2);
+        let word = b.sub(word, member);
+        let window = b.mad_lo(word, 4, window);
+        // The word that ends with byte `16s + 8·upper + group − 4·member` of a half.
+        let load = |b: &mut Builder, s: u32| b.load_shared(Vector::V1, window, WORK + 16 + 16 * s)[0];
+        let here: Vec<R32> = (0..4).map(|number| is(b, member, number)).collect();
+        let zero = b.copy(0);
+        let [never, always] = [Cmp::Ne, Cmp::Eq].map(|cmp| b.compare(cmp, zero, 0));
+        let first = b.add(shared, ROWS + ROWS_BYTES);
+        let first = b.shr(first, 4);
+        let start = b.add(first, (ROW_HALVES_BYTES / 16) << 16);
+        let both: Vec<R32> = (0..COLUMNS / 2).map(|_| b.register()).collect();
+        let low: Vec<R32> = (0..COLUMNS / 4).map(|_| b.copy(0)).collect();
+        let mut words = [0, 1, 2].map(|s| load(b, s));
+        for step in 0..=BLOCKS {
+            let place_of_rows = b.sub(start, step);
+            let rows = b.pack(place_of_rows, 8);
+            b.wgmma_fence();
+            let [before, word, after] = words;
+            b.wgmma_u8(&both, [word, after, before, word], rows, if step == 0 { never } else { always });
+            b.wgmma_commit();
+            if step < BLOCKS {
+                words = [after, load(b, 2 * step + 3), load(b, 2 * step + 4)];
+            }
+            b.wgmma_wait(0);
+            if step < BLOCKS {
+                // The low block of column `step` is complete.
+                let (i, t, h) = (step / 8, step % 8 / 2, step % 2);
+                for x in 0..2 {
+                    let number = (4 * i + 2 * x + h) as usize;
+                    let sum = b.mad_lo(both[number], here[t as usize], low[number]);
+                    b.set(low[number], sum);
+                }
+            }
+        }
+        Sums { both, low }
+    }
+}
+
+/// Is `value` this number? 1 or 0.
+fn is(b: &mut Builder, value: R32, number: u32) -> R32 {
+    let equal = b.compare(Cmp::Eq, value, number);
+    b.select(1, 0, equal)
+}

@@ -1,0 +1,130 @@
+//! `tensor-warpgroup` on the simulator: unequal lengths, carries, and the counts that are its performance.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use warpmp::device::{self, SimConfig};
+use warpmp::kernels::{Register, Settings, Spec};
+use warpmp::{Error, Operation, Plan, Shape, tuning};
+use warpmp_kernel::ir::{Op, Target};
+use warpmp_testkit::Pattern;
+use warpmp_testkit::kernels::PATTERNS;
+use warpmp_testkit::kernels::products::{check, check_all, check_square, multiplication, shape, squaring};
+
+const NAME: &str = "tensor-warpgroup";
+
+/// All lengths of limbs that differ in how rows are divided into pieces, and the ends of the range.
+const LENGTHS: [usize; 6] = [12289, 12321, 13000, 14336, 16352, 16384];
+
+fn spec(bits: [usize; 2], settings: &Settings) -> Box<dyn Spec> {
+    multiplication(NAME, shape(bits, false), settings, true)
+}
+
+fn products(products: u32) -> Settings {
+    Settings { products: Some(products), ..Settings::default() }
+}
+
+#[test]
+fn carries() {
+    for bits in LENGTHS {
+        for pattern in PATTERNS.into_iter().chain([Pattern::Random, Pattern::Runs, Pattern::Sparse]) {
+            check(&*spec([bits, bits], &products(4)), shape([bits, bits], false), 3, pattern);
+        }
+    }
+}
+
+#[test]
+fn unequal_lengths() {
+    for bits in [[12289, 16384], [16384, 12289], [12300, 13000], [14336, 12352], [15999, 16001]] {
+        check_all(NAME, bits, &Settings::default(), 2, &[Pattern::Ones, Pattern::Carry]);
+    }
+}
+
+#[test]
+fn squares() {
+    for bits in LENGTHS {
+        for pattern in PATTERNS {
+            check_square(&*squaring(NAME, bits, &products(2)), bits, 3, pattern);
+        }
+    }
+}
+
+/// Blocks that have fewer products than a block takes.
+#[test]
+fn ragged_batches() {
+    for (most, lanes) in [(1, 1), (1, 3), (5, 7), (16, 1), (16, 31), (32, 33)] {
+        check(&*spec([12289, 12289], &products(most)), shape([12289, 12289], false), lanes, Pattern::Carry);
+    }
+}
+
+/// Carries run in constant time: the counts do not depend on the operands.
+#[test]
+fn counts_do_not_depend_on_data() {
+    let count = |pattern| check(&*spec([16384; 2], &products(3)), shape([16384; 2], false), 3, pattern).instructions();
+    let ones = count(Pattern::Ones);
+    for pattern in [Pattern::Random, Pattern::OneHot, Pattern::Carry] {
+        assert_eq!(count(pattern), ones, "{pattern:?}");
+    }
+}
+
+/// Operands are read once and products written once, whole sectors at a time. No access waits for a bank but in the preparation of
+/// operands, where threads read the last word of the piece before theirs.
+#[test]
+fn costs() {
+    for (bits, instructions, wavefronts) in [(12544, 3044, 1443), (16384, 3046, 1456)] {
+        let lanes = 8;
+        let counters = check(&*spec([bits, bits], &products(8)), shape([bits, bits], false), lanes, Pattern::Random);
+        let lanes = lanes as u64;
+        // Each of the four warps.
+        assert_eq!(counters.op(Op::Wgmma(64)).warps / lanes, 4 * 33, "{bits} bits");
+        assert_eq!(counters.instructions().warps / lanes, instructions, "{bits} bits");
+        assert_eq!(counters.shared_wavefronts() / lanes, wavefronts, "{bits} bits");
+        let sectors = lanes * 2 * bits as u64 / 256;
+        assert_eq!([counters.load_sectors(), counters.store_sectors()], [sectors, sectors], "{bits} bits");
+        for (name, section) in counters.sections() {
+            let most = if name == "operands" { section.minimum_shared_wavefronts() / 8 } else { 0 };
+            assert!(section.bank_conflicts() <= most, "{bits} bits, {name}");
+        }
+    }
+}
+
+/// Only GPUs of this compute capability are offered it, and it is for no other.
+#[test]
+fn other_gpus_have_no_such_algorithm() {
+    let operands = [Shape::new(64, 16384); 2];
+    assert_eq!(spec([16384; 2], &Settings::default()).build(0).target(), Target::Sm90a);
+    for (capability, runs) in [(80, false), (89, false), (90, true), (100, false), (120, false)] {
+        assert_eq!(Target::Sm90a.runs_on(capability), runs);
+        let device = device::open_sim_with(&SimConfig { capability, ..SimConfig::default() });
+        let (info, table) = (device.info(), tuning::shipped(capability));
+        let plan = Plan::new(Operation::Mul, &operands, info, &table, Some(NAME));
+        assert_eq!(plan.is_ok(), runs, "sm_{capability}");
+        if let Err(error) = plan {
+            assert!(matches!(error, Error::AlgorithmUnfit { fits, .. } if !fits.contains(&NAME.to_owned())));
+        }
+        let candidates = Register::shipped().candidates(Operation::Mul, &operands, info).unwrap();
+        assert_eq!(candidates.iter().any(|it| it.algorithm == NAME), runs, "sm_{capability}");
+    }
+}
+
+/// The table of the architecture serves others, too: where it names this algorithm, they use the next one.
+#[test]
+fn the_default_for_many_long_products() {
+    let choice = |capability, bits: [usize; 2], lanes| {
+        let device = device::open_sim_with(&SimConfig { capability, ..SimConfig::default() });
+        let operands = bits.map(|bits| Shape::new(lanes, bits));
+        let plan = Plan::new(Operation::Mul, &operands, device.info(), &tuning::shipped(90), None).unwrap();
+        plan.algorithm().to_owned()
+    };
+    let many = 1 << 19;
+    assert_eq!(choice(90, [16384; 2], many), NAME);
+    assert_eq!(choice(90, [15361; 2], many), NAME);
+    for (capability, bits, lanes) in [
+        (80, [16384; 2], many),
+        (100, [16384; 2], many),
+        (90, [15360; 2], many),
+        (90, [16384; 2], 32000),
+        (90, [8192, 16384], many),
+    ] {
+        assert_eq!(choice(capability, bits, lanes), "tensor", "sm_{capability}, {bits:?} bits, {lanes} lanes");
+    }
+}
