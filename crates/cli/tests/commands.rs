@@ -115,7 +115,7 @@ fn explain_tells_the_plan_of_curves() {
         (
             "1000",
             "sim",
-            ["32 limbs of 32 bits; 4 lanes a curve, 8 limbs each; residues are not reduced", "bytes a curve", "pairs"],
+            ["32 limbs of 32 bits; 2 lanes a curve, 16 limbs each; residues are not reduced", "bytes a curve", "pairs"],
         ),
         ("512", "cpu", ["curve", "5 products and 4 squares a bit", "baby steps up to"]),
         (

@@ -19,13 +19,16 @@ struct Budget {
 }
 
 /// One thread a number with bits to spare and without, and groups of lanes.
-const BITS: [u64; 3] = [91, 512, 2043];
+const BITS: [u64; 4] = [91, 512, 1019, 2043];
+/// Bits of moduli of few curves.
+const BITS_OF_FEW: u64 = 1024;
 
 fn main() -> Result<(), Box<dyn error::Error>> {
     let directory = env::args().nth(1).ok_or("usage: emit_numtheory DIR")?;
     let directory = Path::new(&directory);
     let mut budgets = Vec::new();
-    for kernel in BITS.into_iter().flat_map(device_kernels) {
+    let full = BITS.into_iter().flat_map(|bits| device_kernels(bits, false));
+    for kernel in full.chain(device_kernels(BITS_OF_FEW, true)) {
         let file = format!("{}.ptx", kernel.name);
         fs::write(directory.join(&file), kernel.to_string())?;
         budgets.push(Budget { file, max_registers: None });

@@ -7,9 +7,11 @@ use warpmp::kernels::OperandShape;
 use warpmp::kernels::Spec;
 use warpmp::kernels::modular::Layout;
 use warpmp::kernels::modular::product::{Function, MontgomeryProduct};
-use warpmp_kernel::build::Glue;
+use warpmp_kernel::build::{Emit as _, Glue};
+use warpmp_kernel::fragment::{Montgomery, Sum, Term};
 use warpmp_kernel::ir::{Carry, Half, Int, Op, Width};
 use warpmp_kernel::sim::Pipe;
+use warpmp_launch::{Rows, Signature, Stage};
 use warpmp_testkit::Pattern;
 use warpmp_testkit::kernels::numbers::{below, limbs, numbers, odd_moduli, run};
 
@@ -204,6 +206,56 @@ fn faults_stay_in_their_lanes() {
         for (lane, status) in outcome.statuses.iter().enumerate() {
             let expected = if *status > 0 { BigUint::ZERO } else { over_r(&(&a[lane] * &c[lane]), &moduli[lane], l) };
             assert_eq!(outcome.results[0][lane], expected, "{bits} bits, lane {lane}");
+        }
+    }
+}
+
+/// `a·c`, `a²` and `(a − c)·(a + c)` made together, and the sum and the difference made together before.
+#[derive(Debug)]
+struct Together {
+    layout: Layout,
+    limbs: u32,
+}
+
+impl Spec for Together {
+    fn name(&self) -> String {
+        format!("together_{}{}", self.limbs, self.layout.name())
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let signature = Signature::new([Rows::each(self.limbs); 3], [self.limbs; 3]).with_status();
+        let stage = self.layout.stage(self.name(), signature, |b, frame| {
+            let [a, c, m] = [0, 1, 2].map(|operand| frame.load(b, operand));
+            let ring = Montgomery::new(b, frame.spread, &m, self.limbs as usize);
+            let sums = ring.sums(b, &[Sum::Sub(&a, &c), Sum::Add(&a, &c)]);
+            let terms = [Term::product(&a, &c), Term::Square(&a), Term::product(&sums[0], &sums[1])];
+            for (result, product) in ring.all(b, &terms).iter().enumerate() {
+                frame.store(b, result, product);
+            }
+            let fine = b.copy(0);
+            frame.store_status(b, fine);
+        });
+        vec![stage]
+    }
+}
+
+#[test]
+fn several_together() {
+    let shapes =
+        [(64, 2, 1), (96, 1, 3), (512, 1, 16), (300, 2, 5), (500, 2, 9), (704, 4, 7), (1024, 4, 8), (1024, 8, 4)];
+    for (bits, group, length) in shapes {
+        let (lanes, limbs) = (33, limbs(bits));
+        let moduli = odd_moduli(lanes, bits, 5);
+        let (a, c) = (below(&moduli, bits, 1), below(&moduli, bits, 2));
+        let spec = Together { layout: layout(group, length), limbs };
+        let each = OperandShape::each(32 * limbs);
+        let outcome = run(&spec, &[(each, &a[..]), (each, &c), (each, &moduli)], &[limbs; 3], lanes);
+        for (lane, m) in moduli.iter().enumerate() {
+            let (a, c) = (&a[lane], &c[lane]);
+            let products = [a * c, a * a, (a + m - c) * (a + c)];
+            for (result, product) in outcome.results.iter().zip(&products) {
+                assert_eq!(result[lane], over_r(product, m, limbs), "{} lane {lane} m = {m:x}", spec.name());
+            }
         }
     }
 }

@@ -194,7 +194,7 @@ pub(crate) struct BenchEcm {
 #[command(after_help = "\
 Examples:
   warpmp explain ecm --bits 512 --b1 1e6
-  warpmp explain ecm --bits 1024 --b1 11e6 --b2 1.1e9 --device cuda")]
+  warpmp explain ecm --bits 1024 --b1 11e6 --b2 1.1e9 --curves 4480 --device cuda")]
 pub(crate) struct ExplainEcm {
     /// Bits of the modulus
     #[arg(long, value_name = "BITS", value_parser = within(3_u64, 1 << 16))]
@@ -205,6 +205,9 @@ pub(crate) struct ExplainEcm {
     /// Bound of the second stage, 100 times B1 without this; 0: no second stage
     #[arg(long, value_name = "B2", value_parser = bound)]
     pub(crate) b2: Option<u64>,
+    /// Curves on one integer; without this as many as fill the engine
+    #[arg(long, value_name = "N", value_parser = within(1_u64, 1 << 30))]
+    pub(crate) curves: Option<u64>,
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
 }

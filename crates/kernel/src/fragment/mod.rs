@@ -16,6 +16,7 @@ mod rows;
 mod spread;
 mod square;
 mod square_halves;
+mod strand;
 mod symbol;
 mod window;
 
@@ -28,8 +29,9 @@ pub use montgomery::{Montgomery, negated_inverse, repeat};
 pub use reciprocal::Reciprocal;
 pub use remainder::{Divisor, Remainder, Settled};
 pub use rows::Rows;
-pub use spread::{Spread, assign, select};
+pub use spread::{Spread, Sum, assign, select};
 pub use square::{double_plus_squares, double_plus_squares_carrying, products_of_pairs, square};
 pub use square_halves::{Quarters, square_by_halves};
+pub use strand::Term;
 pub use symbol::symbol;
 pub use window::Window;

@@ -23,8 +23,8 @@
 //! source: Montgomery 1985; the interleaved form (CIOS) by Koç, Acar and Kaliski 1996. Handbook of Applied
 //! Cryptography 14.32 for `redc`. The division over lanes is ours.
 
-use super::factor::Reader;
-use super::{Factor, Spread, Window, assign, select};
+use super::strand::{Row, Strand};
+use super::{Factor, Spread, Sum, Term, Window, assign, select};
 use crate::build::{Builder, Emit, R32, R64};
 use crate::ir::{Cmp, Vector, Vote};
 
@@ -63,13 +63,32 @@ impl Montgomery {
 
     /// The same, not reduced: below `x·y/R + m`, with what stands above its limbs.
     pub fn mul_lazy<'a>(&self, b: &mut Builder, x: &[R32], y: impl Into<Factor<'a>>) -> (Vec<R32>, R32) {
-        let window = match y.into() {
-            Factor::Memory(row, vector) if self.spread.group > 1 => self.rounds(b, x, row, vector),
-            y => {
-                let empty = self.empty(b);
-                self.sweep(b, empty, Some((x, y)), |_, _, _, _| {})
+        match y.into() {
+            Factor::Memory(row, vector) if self.spread.group > 1 => {
+                let window = self.rounds(b, x, row, vector);
+                self.settled(b, window)
             }
-        };
+            y => self.one_lazy(b, Term::Product(x, y)),
+        }
+    }
+
+    /// Several products, row by row in one loop: where a device has few threads, the carries of one product wait for nothing but their own.
+    pub fn all(&self, b: &mut Builder, terms: &[Term<'_>]) -> Vec<Vec<R32>> {
+        let lazy = self.all_lazy(b, terms);
+        self.spread.reduce_all(b, &lazy, &self.modulus)
+    }
+
+    /// The same, not reduced, as [`mul_lazy`](Self::mul_lazy).
+    pub fn all_lazy(&self, b: &mut Builder, terms: &[Term<'_>]) -> Vec<(Vec<R32>, R32)> {
+        let windows = terms.iter().map(|_| self.empty(b)).collect();
+        let windows = self.sweep(b, windows, terms, |_, _, _, _| {});
+        let sums = windows.into_iter().map(|window| window.finish(b)).collect();
+        self.spread.settle_all(b, sums)
+    }
+
+    pub(super) fn one_lazy(&self, b: &mut Builder, term: Term<'_>) -> (Vec<R32>, R32) {
+        let window = self.empty(b);
+        let window = self.sweep_one(b, window, term, |_, _, _, _| {});
         self.settled(b, window)
     }
 
@@ -77,10 +96,11 @@ impl Montgomery {
     /// below `R`; the modulus may need all limbs.
     pub fn mul_short(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
         debug_assert_eq!((self.spread.group, self.spread.length), (1, self.rows));
-        let mut window = self.empty(b);
-        let mut limbs = Reader::new(b, Factor::Registers(y), &self.spread, None, self.rows);
-        let factors = Some((x, Factor::Registers(y)));
-        self.some_rows(b, &mut window, factors, Some(&mut limbs), self.rows - 1, |_, _, _| {});
+        let mut windows = [self.empty(b)];
+        let term = Term::Product(x, Factor::Registers(y));
+        let mut strands = [Strand::new(b, &self.spread, term, None, self.rows)];
+        self.some_rows(b, &mut windows, &mut strands, self.rows - 1, |_, _, _| {});
+        let [mut window] = windows;
         window.add(b, x, y[self.rows - 1]);
         self.settled(b, window).0
     }
@@ -97,7 +117,7 @@ impl Montgomery {
         if self.spread.group > 1 {
             window.clear_left(b);
         }
-        let window = self.sweep(b, window, None, |_, _, _, _| {});
+        let window = self.sweep_one(b, window, Term::Nothing, |_, _, _, _| {});
         let (limbs, above) = self.settled(b, window);
         let Some(high) = high else { return (limbs, above) };
         let (sum, carry) = self.spread.add(b, &limbs, high);
@@ -116,6 +136,41 @@ impl Montgomery {
         let (raised, _) = self.spread.add(b, &difference, &self.modulus);
         let is_less = b.compare(Cmp::Ne, borrow, 0);
         select(b, is_less, &raised, &difference)
+    }
+
+    /// Sums and differences modulo `m` of numbers below `m`, in turns.
+    pub fn sums(&self, b: &mut Builder, sums: &[Sum<'_>]) -> Vec<Vec<R32>> {
+        let single = |b: &mut Builder, sum: &Sum<'_>| match *sum {
+            Sum::Add(x, y) => self.add(b, x, y),
+            Sum::Sub(x, y) => self.sub(b, x, y),
+        };
+        if self.spread.group == 1 {
+            return sums.iter().map(|sum| single(b, sum)).collect();
+        }
+        // A sum may be `m` or more, a difference below 0.
+        let firsts = self.spread.sums(b, sums);
+        let others: Vec<Sum<'_>> = sums
+            .iter()
+            .zip(&firsts)
+            .map(|(sum, (first, _))| match sum {
+                Sum::Add(..) => Sum::Sub(first, &self.modulus),
+                Sum::Sub(..) => Sum::Add(first, &self.modulus),
+            })
+            .collect();
+        let seconds = self.spread.sums(b, &others);
+        let choices = sums.iter().zip(&firsts).zip(&seconds);
+        let chosen = choices.map(|((sum, (first, out)), (second, borrow))| match sum {
+            Sum::Add(..) => {
+                let rest = b.sub(*out, *borrow);
+                let is_less = b.compare(Cmp::Ne, rest, 0);
+                select(b, is_less, first, second)
+            }
+            Sum::Sub(..) => {
+                let is_less = b.compare(Cmp::Ne, *out, 0);
+                select(b, is_less, second, first)
+            }
+        });
+        chosen.collect()
     }
 
     /// `2x mod m` for `x < m`.
@@ -216,8 +271,8 @@ impl Montgomery {
         if spread.group > 1 {
             window.clear_left(b);
         }
-        let factors = factors.map(|(x, y)| (x, y.into()));
-        self.sweep(b, window, factors, |b, step, i, quotient| {
+        let term = factors.map_or(Term::Nothing, |(x, y)| Term::Product(x, y.into()));
+        self.sweep_one(b, window, term, |b, step, i, quotient| {
             let Some(step) = step else { return b.set(quotients[i], quotient) };
             let mine = b.compare(Cmp::Eq, step, spread.member);
             let kept = b.select(quotient, quotients[i], mine);
@@ -227,7 +282,7 @@ impl Montgomery {
     }
 
     /// An empty window.
-    pub(super) fn empty(&self, b: &mut Builder) -> Window {
+    fn empty(&self, b: &mut Builder) -> Window {
         match self.spread.group {
             1 if self.spare => Window::spare(self.spread.length),
             1 => Window::new(self.spread.length),
@@ -236,129 +291,154 @@ impl Montgomery {
     }
 
     /// The number in a window after all rows, and what stands above it.
-    pub(super) fn settled(&self, b: &mut Builder, window: Window) -> (Vec<R32>, R32) {
+    fn settled(&self, b: &mut Builder, window: Window) -> (Vec<R32>, R32) {
         let (limbs, excess) = window.finish(b);
         self.spread.settle(b, &limbs, excess)
     }
 
-    /// All rows: of `x·y` if there are factors, and of the modulus. `tell` is told the quotients.
+    /// All rows of one number.
+    fn sweep_one(
+        &self,
+        b: &mut Builder,
+        window: Window,
+        term: Term<'_>,
+        tell: impl Fn(&mut Builder, Option<R32>, usize, R32),
+    ) -> Window {
+        let windows = self.sweep(b, vec![window], &[term], tell);
+        windows.into_iter().next().unwrap_or_else(|| self.empty(b))
+    }
+
+    /// All rows: of the terms, and of the modulus. `tell` is told the quotients.
     fn sweep(
         &self,
         b: &mut Builder,
-        mut window: Window,
-        factors: Option<(&[R32], Factor<'_>)>,
+        mut windows: Vec<Window>,
+        terms: &[Term<'_>],
         tell: impl Fn(&mut Builder, Option<R32>, usize, R32),
-    ) -> Window {
+    ) -> Vec<Window> {
+        let strands = |b: &mut Builder, member: Option<R32>, rows: usize| -> Vec<Strand<'_>> {
+            terms.iter().map(|term| Strand::new(b, &self.spread, term.effective(&self.spread), member, rows)).collect()
+        };
         if self.spread.group == 1 {
-            let mut limbs = factors.map(|(_, y)| Reader::new(b, y, &self.spread, None, self.rows));
-            self.some_rows(b, &mut window, factors, limbs.as_mut(), self.rows, |b, i, quotient| {
-                tell(b, None, i, quotient);
-            });
-            return window;
+            let mut strands = strands(b, None, self.rows);
+            self.some_rows(b, &mut windows, &mut strands, self.rows, |b, i, quotient| tell(b, None, i, quotient));
+            return windows;
         }
-        self.blocks(b, window, |b, window, step, rows| {
-            let mut limbs = factors.map(|(_, y)| Reader::new(b, y, &self.spread, Some(step), rows));
-            let tell = |b: &mut Builder, i, quotient| tell(b, Some(step), i, quotient);
-            self.some_rows(b, window, factors, limbs.as_mut(), rows, tell);
+        self.blocks(b, windows, |b, windows, step, rows| {
+            let mut strands = strands(b, Some(step), rows);
+            self.some_rows(b, windows, &mut strands, rows, |b, i, quotient| tell(b, Some(step), i, quotient));
         })
     }
 
     /// All rows of a product by a factor in memory, some at a time: its limbs follow one another whoever holds them in
     /// registers, so a round may be shorter than a block, and takes the assembler less time.
     fn rounds(&self, b: &mut Builder, x: &[R32], row: R64, vector: Vector) -> Window {
-        let window = Window::zeros(b, self.spread.length);
+        let mut windows = [Window::zeros(b, self.spread.length)];
         let address = b.copy64(row);
-        let some = |b: &mut Builder, window: &mut Window, rows: usize| {
-            let y = Factor::Memory(address, vector);
-            let mut limbs = Reader::new(b, y, &self.spread, None, rows);
-            self.some_rows(b, window, Some((x, y)), Some(&mut limbs), rows, |_, _, _| {});
+        let some = |b: &mut Builder, windows: &mut [Window], rows: usize| {
+            let term = Term::Product(x, Factor::Memory(address, vector));
+            let mut strands = [Strand::new(b, &self.spread, term, None, rows)];
+            self.some_rows(b, windows, &mut strands, rows, |_, _, _| {});
         };
         let (rounds, rest) = (self.rows / ROUND, self.rows % ROUND);
         if rounds > 0 {
             repeat(b, rounds as u32, |b| {
-                let mut next = window.clone();
+                let mut next = windows.clone();
                 some(b, &mut next, ROUND);
-                window.become_(b, &next);
+                windows[0].become_(b, &next[0]);
                 b.increase64(address, 4 * ROUND as u64);
             });
         }
-        let mut window = window;
         if rest > 0 {
-            some(b, &mut window, rest);
+            some(b, &mut windows, rest);
         }
+        let [window] = windows;
         window
     }
 
     /// The rows of a group, block by block: `block` adds the first rows of a block, whose limbs are in lane `step` of
     /// the group.
-    pub(super) fn blocks(
+    fn blocks(
         &self,
         b: &mut Builder,
-        mut window: Window,
-        block: impl Fn(&mut Builder, &mut Window, R32, usize),
-    ) -> Window {
+        mut windows: Vec<Window>,
+        block: impl Fn(&mut Builder, &mut [Window], R32, usize),
+    ) -> Vec<Window> {
         let length = self.spread.length;
         let (blocks, rest) = (self.rows / length, self.rows % length);
         let step = b.copy(0);
         if blocks > 0 {
             b.do_while(|b| {
-                let mut next = window.clone();
+                let mut next = windows.clone();
                 block(b, &mut next, step, length);
-                window.become_(b, &next);
+                for (window, next) in windows.iter().zip(&next) {
+                    window.become_(b, next);
+                }
                 b.increase(step, 1);
                 b.compare(Cmp::Lt, step, blocks as u32)
             });
         }
-        block(b, &mut window, step, rest);
-        window
+        block(b, &mut windows, step, rest);
+        windows
     }
 
-    /// Some rows.
+    /// Some rows of each strand, in turns: part by part of a row, so that the carry chains of one run beside those of the others.
     ///
     /// Shuffles take long, so in a group they are asked for early: the quotient when the even half of the row before it
     /// is done, the next limb of `y` a row ahead.
     fn some_rows(
         &self,
         b: &mut Builder,
-        window: &mut Window,
-        factors: Option<(&[R32], Factor<'_>)>,
-        mut limbs: Option<&mut Reader<'_>>,
+        windows: &mut [Window],
+        strands: &mut [Strand<'_>],
         rows: usize,
         tell: impl Fn(&mut Builder, usize, R32),
     ) {
-        let mut fetch = |b: &mut Builder| limbs.as_mut().and_then(|limbs| limbs.limb(b));
         let early = self.spread.group > 1;
-        let mut y = fetch(b);
+        for strand in &mut *strands {
+            strand.fetch(b);
+        }
         for i in 0..rows {
-            let row = factors.zip(y);
-            if let Some(((x, _), y)) = row {
-                window.add_even(b, x, y);
-                if !early {
-                    window.add_odd(b, x, y);
-                }
+            let parts: Vec<Row<'_>> = strands.iter_mut().map(|strand| strand.row(b, i)).collect();
+            for (window, row) in windows.iter_mut().zip(&parts) {
+                row.add_first(b, window, early);
             }
-            let quotient = self.quotient(b, window);
-            y = fetch(b);
-            if let Some(((x, _), y)) = row.filter(|_| early) {
-                window.add_odd(b, x, y);
+            let quotients: Vec<R32> = windows.iter().map(|window| self.quotient(b, window)).collect();
+            for strand in &mut *strands {
+                strand.fetch(b);
             }
-            tell(b, i, quotient);
-            self.cancel(b, window, quotient);
+            for (window, row) in windows.iter_mut().zip(&parts) {
+                row.add_rest(b, window, early);
+            }
+            for &quotient in &quotients {
+                tell(b, i, quotient);
+            }
+            self.cancel(b, windows, &quotients);
+        }
+        for (window, strand) in windows.iter_mut().zip(strands) {
+            strand.end(b, window, rows);
         }
     }
 
     /// The limb that makes limb 0 zero, when half a row or none has been added since the last slide.
-    pub(super) fn quotient(&self, b: &mut Builder, window: &Window) -> R32 {
+    fn quotient(&self, b: &mut Builder, window: &Window) -> R32 {
         let bottom = window.bottom_after_slide(b);
         let quotient = b.mul_lo(bottom, self.inverse);
         self.spread.broadcast(b, quotient, 0)
     }
 
-    /// Adds the row of the modulus, and slides.
-    pub(super) fn cancel(&self, b: &mut Builder, window: &mut Window, quotient: R32) {
+    /// Adds the rows of the modulus, and slides.
+    fn cancel(&self, b: &mut Builder, windows: &mut [Window], quotients: &[R32]) {
         let spread = &self.spread;
-        window.add(b, &self.modulus, quotient);
-        window.slide(b, |b, gone| (spread.group > 1).then(|| spread.from_above(b, gone)));
+        for (window, &quotient) in windows.iter_mut().zip(quotients) {
+            window.add_even(b, &self.modulus, quotient);
+        }
+        for (window, &quotient) in windows.iter_mut().zip(quotients) {
+            window.add_odd(b, &self.modulus, quotient);
+        }
+        for window in windows {
+            window.slide(b, |b, gone| (spread.group > 1).then(|| spread.from_above(b, gone)));
+        }
     }
 }
 

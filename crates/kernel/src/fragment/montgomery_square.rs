@@ -23,8 +23,7 @@
 //! source: each pair once, *Handbook of Applied Cryptography*, algorithm 14.16; the division over rows and lanes
 //! is ours.
 
-use super::factor::Reader;
-use super::{Factor, Montgomery, Window};
+use super::{Montgomery, Term, Window};
 use crate::build::{Builder, Emit, R32};
 
 impl Montgomery {
@@ -40,59 +39,59 @@ impl Montgomery {
 
     /// The same, not reduced, as [`mul_lazy`](Self::mul_lazy).
     pub fn sqr_lazy(&self, b: &mut Builder, x: &[R32]) -> (Vec<R32>, R32) {
-        if !self.squares_apart() {
-            return self.mul_lazy(b, x, x);
-        }
-        let mut window = self.empty(b);
-        if self.spread.group == 1 {
-            self.square_block(b, &mut window, x, None, self.rows);
-        } else {
-            window = self.blocks(b, window, |b, window, step, rows| self.square_block(b, window, x, Some(step), rows));
-        }
-        self.settled(b, window)
+        self.one_lazy(b, Term::Square(x))
     }
 
     /// Is a square cheaper than a product?
     pub const fn squares_apart(&self) -> bool {
         self.spread.length >= Self::SQUARE_FROM
     }
+}
 
-    /// The first rows of a block, whose limbs are in lane `member` of the group.
-    fn square_block(&self, b: &mut Builder, window: &mut Window, x: &[R32], member: Option<R32>, rows: usize) {
-        let mut limbs = Reader::new(b, Factor::Registers(x), &self.spread, member, rows);
-        let mut next = limbs.limb(b);
-        let mut below: Option<R32> = None;
-        for i in 0..rows {
-            let Some(limb) = next else { break };
-            let doubled = match below {
-                // The top limb of a block has none above it.
-                _ if i + 1 == x.len() => limb,
-                None => b.shl(limb, 1),
-                Some(below) => b.funnel_left(below, limb, 1),
-            };
-            let word = below.map(|below| {
-                let mask = b.shr_signed(below, 31);
-                b.and(mask, x[i])
-            });
-            // Only the first row reaches limb 0: the quotients of the others are known before they begin.
-            if i == 0 {
-                window.add_from(b, i, x, limb, doubled);
-            }
-            let quotient = self.quotient(b, window);
-            next = limbs.limb(b);
-            if i > 0 {
-                window.add_from(b, i, x, limb, doubled);
-            }
-            window.add_rest_from(b, i, x, doubled, word);
-            self.cancel(b, window, quotient);
-            below = Some(limb);
+/// A row of a square.
+pub(super) struct SquareRow<'a> {
+    i: usize,
+    x: &'a [R32],
+    limb: R32,
+    doubled: R32,
+    /// What the limb below has left to add.
+    word: Option<R32>,
+}
+
+impl<'a> SquareRow<'a> {
+    /// Row `i`: its limb, and the limb below in its block.
+    pub(super) fn new(b: &mut Builder, x: &'a [R32], i: usize, limb: R32, below: Option<R32>) -> Self {
+        let doubled = match below {
+            // The top limb of a block has none above it.
+            _ if i + 1 == x.len() => limb,
+            None => b.shl(limb, 1),
+            Some(below) => b.funnel_left(below, limb, 1),
+        };
+        let word = below.map(|below| {
+            let mask = b.shr_signed(below, 31);
+            b.and(mask, x[i])
+        });
+        Self { i, x, limb, doubled, word }
+    }
+
+    /// What must be known for the quotient: only the first row reaches limb 0, so the quotients of the others are known before they begin.
+    pub(super) fn add_first(&self, b: &mut Builder, window: &mut Window) {
+        if self.i == 0 {
+            window.add_from(b, self.i, self.x, self.limb, self.doubled);
         }
-        if let Some(last) = below
-            && rows < x.len()
-        {
-            let bit = b.shr(last, 31);
-            window.add_from(b, rows, x, bit, bit);
-            window.add_rest_from(b, rows, x, bit, None);
+    }
+
+    pub(super) fn add_rest(&self, b: &mut Builder, window: &mut Window) {
+        if self.i > 0 {
+            window.add_from(b, self.i, self.x, self.limb, self.doubled);
         }
+        window.add_rest_from(b, self.i, self.x, self.doubled, self.word);
+    }
+
+    /// The row of products by the bit that leaves the last limb of a number, where its block has more limbs: row `rows`.
+    pub(super) fn add_last(b: &mut Builder, window: &mut Window, x: &[R32], rows: usize, last: R32) {
+        let bit = b.shr(last, 31);
+        window.add_from(b, rows, x, bit, bit);
+        window.add_rest_from(b, rows, x, bit, None);
     }
 }

@@ -96,8 +96,80 @@ impl Spread {
 
     /// `x + y`, and the carry out: 0 or 1, the same in all lanes of the group.
     pub fn add(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> (Vec<R32>, R32) {
-        let (sum, carry) = super::add_limbs(b, x, y);
-        self.carry_up(b, sum, carry)
+        self.one(b, Sum::Add(x, y))
+    }
+
+    /// Sums and differences, with their carries and borrows: part by part in turns, so that none waits for the ballots of the others.
+    pub fn sums(&self, b: &mut Builder, sums: &[Sum<'_>]) -> Vec<(Vec<R32>, R32)> {
+        let pending = sums.iter().map(|sum| self.pending(b, *sum)).collect();
+        self.resolved(b, pending)
+    }
+
+    fn one(&self, b: &mut Builder, sum: Sum<'_>) -> (Vec<R32>, R32) {
+        let pending = self.pending(b, sum);
+        self.resolved_one(b, pending)
+    }
+
+    /// A sum or difference within the lanes.
+    fn pending(&self, b: &mut Builder, sum: Sum<'_>) -> Pending {
+        match sum {
+            Sum::Add(x, y) => {
+                let (limbs, out) = super::add_limbs(b, x, y);
+                self.carrying(b, limbs, out)
+            }
+            Sum::Sub(x, y) => {
+                let mut chain = b.chain();
+                let limbs: Vec<R32> = x.iter().zip(y).map(|(&x, &y)| chain.sub(x, y)).collect();
+                let mask = chain.borrow_mask();
+                if self.group == 1 {
+                    let out = b.and(mask, 1);
+                    return Pending { limbs, between: Between::Nothing(out) };
+                }
+                let generates = b.compare(Cmp::Ne, mask, 0);
+                let propagates = all_zeros(b, &limbs);
+                Pending { limbs, between: Between::Borrows(generates, propagates) }
+            }
+        }
+    }
+
+    /// A sum within the lanes, and what carries out of each.
+    fn carrying(&self, b: &mut Builder, limbs: Vec<R32>, out: R32) -> Pending {
+        if self.group == 1 {
+            return Pending { limbs, between: Between::Nothing(out) };
+        }
+        let generates = b.compare(Cmp::Ne, out, 0);
+        let propagates = all_ones(b, &limbs);
+        Pending { limbs, between: Between::Carries(generates, propagates) }
+    }
+
+    /// The numbers with the carries and borrows between lanes, and what leaves them.
+    fn resolved(&self, b: &mut Builder, pending: Vec<Pending>) -> Vec<(Vec<R32>, R32)> {
+        if self.block.is_some() {
+            return pending.into_iter().map(|pending| self.resolved_one(b, pending)).collect();
+        }
+        let carries: Vec<Option<Carries>> = pending.iter().map(|pending| self.look_ahead(b, pending)).collect();
+        pending.into_iter().zip(carries).map(|(pending, carries)| pending.resolve(b, carries)).collect()
+    }
+
+    fn resolved_one(&self, b: &mut Builder, pending: Pending) -> (Vec<R32>, R32) {
+        if let (Some(block), Between::Carries(generates, propagates) | Between::Borrows(generates, propagates)) =
+            (&self.block, &pending.between)
+        {
+            let (into, out) = block.look_ahead(b, *generates, *propagates);
+            return (pending.take_in(b, into), out);
+        }
+        let carries = self.look_ahead(b, &pending);
+        pending.resolve(b, carries)
+    }
+
+    /// The carries or borrows within a warp, if there are any between lanes.
+    fn look_ahead(&self, b: &mut Builder, pending: &Pending) -> Option<Carries> {
+        match pending.between {
+            Between::Nothing(_) => None,
+            Between::Carries(generates, propagates) | Between::Borrows(generates, propagates) => {
+                Some(Carries::look_ahead(b, generates, propagates, self.group))
+            }
+        }
     }
 
     /// The sum of a row by `factor` with what the rows hold: its limbs, and what stands above them.
@@ -115,30 +187,39 @@ impl Spread {
         if self.group == 1 {
             return (x.to_vec(), excess);
         }
+        let pending = self.unsettled(b, x, excess);
+        let (sum, carry) = self.resolved_one(b, pending);
+        self.settled(b, sum, carry, excess)
+    }
+
+    /// The same for several numbers, in turns.
+    pub fn settle_all(&self, b: &mut Builder, numbers: Vec<(Vec<R32>, R32)>) -> Vec<(Vec<R32>, R32)> {
+        if self.group == 1 {
+            return numbers;
+        }
+        let pending = numbers.iter().map(|(x, excess)| self.unsettled(b, x, *excess)).collect();
+        let sums = self.resolved(b, pending).into_iter().zip(&numbers);
+        sums.map(|((sum, carry), (_, excess))| self.settled(b, sum, carry, *excess)).collect()
+    }
+
+    fn unsettled(&self, b: &mut Builder, x: &[R32], excess: R32) -> Pending {
         let incoming = self.from_below(b, excess);
         let last: R32 = b.register();
         let mut chain = b.chain();
         let sum = x.iter().enumerate();
         let sum = sum.map(|(k, &limb)| if k == 0 { chain.add(limb, incoming) } else { chain.add(limb, 0) }).collect();
         chain.end_add(last, 0, 0);
-        let (sum, carry) = self.carry_up(b, sum, last);
+        self.carrying(b, sum, last)
+    }
+
+    fn settled(&self, b: &mut Builder, sum: Vec<R32>, carry: R32, excess: R32) -> (Vec<R32>, R32) {
         let above = self.top(b, excess);
-        let above = b.add(above, carry);
-        (sum, above)
+        (sum, b.add(above, carry))
     }
 
     /// `x − y`, and the borrow: 0 or 1, the same in all lanes of the group.
     pub fn sub(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> (Vec<R32>, R32) {
-        let mut chain = b.chain();
-        let difference: Vec<R32> = x.iter().zip(y).map(|(&x, &y)| chain.sub(x, y)).collect();
-        let mask = chain.borrow_mask();
-        if self.group == 1 {
-            let borrow = b.and(mask, 1);
-            return (difference, borrow);
-        }
-        let generates = b.compare(Cmp::Ne, mask, 0);
-        let propagates = all_zeros(b, &difference);
-        self.look_ahead(b, generates, propagates, |b, into| wrapping_sub_small(b, &difference, into))
+        self.one(b, Sum::Sub(x, y))
     }
 
     /// `x + above·B^…` modulo `m`, if it is less than `2m`. `above`: the same in all lanes of the group.
@@ -157,6 +238,21 @@ impl Spread {
         };
         let is_less = b.compare(Cmp::Ne, rest, 0);
         select(b, is_less, x, &difference)
+    }
+
+    /// The same for several numbers, in turns.
+    pub fn reduce_all(&self, b: &mut Builder, numbers: &[(Vec<R32>, R32)], m: &[R32]) -> Vec<Vec<R32>> {
+        if self.group == 1 {
+            return numbers.iter().map(|(x, above)| self.reduce_once(b, x, *above, m)).collect();
+        }
+        let differences: Vec<Sum<'_>> = numbers.iter().map(|(x, _)| Sum::Sub(x, m)).collect();
+        let reduced = self.sums(b, &differences).into_iter().zip(numbers);
+        let chosen = reduced.map(|((difference, borrow), (x, above))| {
+            let rest = b.sub(*above, borrow);
+            let is_less = b.compare(Cmp::Ne, rest, 0);
+            select(b, is_less, x, &difference)
+        });
+        chosen.collect()
     }
 
     /// `2x`, and the bit that leaves at the top, the same in all lanes of the group.
@@ -336,32 +432,53 @@ impl Spread {
         let ones = u32::MAX >> (32 - self.group);
         b.shl(ones, first)
     }
+}
 
-    fn carry_up(&self, b: &mut Builder, x: Vec<R32>, carry: R32) -> (Vec<R32>, R32) {
-        if self.group == 1 {
-            return (x, carry);
+/// A sum or a difference that is wanted.
+#[derive(Clone, Copy, Debug)]
+pub enum Sum<'a> {
+    /// `x + y`.
+    Add(&'a [R32], &'a [R32]),
+    /// `x − y`.
+    Sub(&'a [R32], &'a [R32]),
+}
+
+/// A number whose lanes do not know yet what enters them.
+struct Pending {
+    limbs: Vec<R32>,
+    between: Between,
+}
+
+/// What happens between lanes.
+enum Between {
+    /// There is one lane, and what leaves it is known.
+    Nothing(R32),
+    /// Lanes that generate carries, and lanes that pass them on.
+    Carries(Pred, Pred),
+    /// The same for borrows.
+    Borrows(Pred, Pred),
+}
+
+impl Pending {
+    fn resolve(self, b: &mut Builder, carries: Option<Carries>) -> (Vec<R32>, R32) {
+        match (&self.between, carries) {
+            (Between::Nothing(out), _) => (self.limbs, *out),
+            (Between::Carries(..) | Between::Borrows(..), Some(carries)) => {
+                let into = carries.into_lane(b);
+                let resolved = self.take_in(b, into);
+                (resolved, carries.out_of_group(b))
+            }
+            (Between::Carries(..) | Between::Borrows(..), None) => unreachable!("several lanes have looked ahead"),
         }
-        let generates = b.compare(Cmp::Ne, carry, 0);
-        let propagates = all_ones(b, &x);
-        self.look_ahead(b, generates, propagates, |b, into| wrapping_add_small(b, &x, into))
     }
 
-    /// A result with the carries between lanes, which `resolve` applies; and the carry out.
-    fn look_ahead(
-        &self,
-        b: &mut Builder,
-        generates: Pred,
-        propagates: Pred,
-        resolve: impl FnOnce(&mut Builder, R32) -> Vec<R32>,
-    ) -> (Vec<R32>, R32) {
-        if let Some(block) = &self.block {
-            let (into, out) = block.look_ahead(b, generates, propagates);
-            return (resolve(b, into), out);
+    /// Takes in what enters the lane.
+    fn take_in(&self, b: &mut Builder, into: R32) -> Vec<R32> {
+        match self.between {
+            Between::Nothing(_) => self.limbs.clone(),
+            Between::Carries(..) => wrapping_add_small(b, &self.limbs, into),
+            Between::Borrows(..) => wrapping_sub_small(b, &self.limbs, into),
         }
-        let carries = Carries::look_ahead(b, generates, propagates, self.group);
-        let into = carries.into_lane(b);
-        let resolved = resolve(b, into);
-        (resolved, carries.out_of_group(b))
     }
 }
 

@@ -6,7 +6,7 @@ use warpmp_device::Device;
 use warpmp_kernel::ir::Kernel;
 
 use super::explain::exponent_bits;
-use super::gpu::{self, Cards, LostDevice};
+use super::gpu::{self, Cards, Class, LostDevice};
 use super::lane::Line;
 use super::pairing::Pairing;
 use super::{Attempts, Bounds, Plan};
@@ -50,6 +50,12 @@ impl Engine {
         Self((!devices.is_empty()).then(|| Arc::new(Cards::new(devices, Box::new(tell)))))
     }
 
+    /// A device that computes all lanes in the form of this number, or in the last form.
+    #[cfg(test)]
+    pub(super) fn in_form(device: Arc<dyn Device>, number: usize) -> Self {
+        Self(Some(Arc::new(Cards::new(vec![device], Box::new(|_| {})).with_form(number))))
+    }
+
     /// The first device, if there is one.
     pub fn device(&self) -> Option<&Arc<dyn Device>> {
         self.devices().next()
@@ -74,6 +80,19 @@ impl Engine {
     /// others run there.
     pub fn curves_together(&self, bits: impl IntoIterator<Item = u64>, bounds: Bounds) -> usize {
         self.lanes_together(Line::Curve, bits, bounds)
+    }
+
+    /// The wide products (32 × 32 → 64 bits) of a curve of family 3 on the first device, without inversions: of the first stage and of the
+    /// second. `curves`: curves that run together. None for integers that a device does not compute with, and without a device.
+    pub fn device_products(&self, bits: u64, bounds: Bounds, curves: usize) -> Option<[f64; 2]> {
+        let class = self.class(bits, Some(curves))?;
+        let costs = gpu::costs(class, Pairing::new(bounds.b1(), bounds.b2()).counts());
+        Some([exponent_bits(bounds) * costs.bit, costs.second])
+    }
+
+    /// The class of curves on the first device.
+    pub(super) fn class(&self, bits: u64, curves: Option<usize>) -> Option<Class> {
+        self.cards(Line::Curve, bits, 1).map(|cards| cards.class(bits, curves))
     }
 
     fn lanes_together(&self, line: Line, bits: impl IntoIterator<Item = u64>, bounds: Bounds) -> usize {
@@ -111,13 +130,8 @@ impl Engine {
     }
 }
 
-/// The kernels of a device for integers of so many bits, at most [`Engine::MOST_DEVICE_BITS`]: for tools that look at their texts.
-pub fn device_kernels(bits: u64) -> Vec<Kernel> {
-    gpu::kernels(bits)
-}
-
-/// The wide products (32 × 32 → 64 bits) of a curve of family 3 on a device, without inversions: of the first stage and of the second.
-pub fn device_products(bits: u64, bounds: Bounds) -> [f64; 2] {
-    let costs = gpu::costs(bits, Pairing::new(bounds.b1(), bounds.b2()).counts());
-    [exponent_bits(bounds) * costs.bit, costs.second]
+/// The kernels of a device for integers of so many bits, at most [`Engine::MOST_DEVICE_BITS`]: for tools that look at their texts. `few`: those
+/// of fewer lanes than fill a device, if they are others.
+pub fn device_kernels(bits: u64, few: bool) -> Vec<Kernel> {
+    gpu::kernels(bits, few)
 }

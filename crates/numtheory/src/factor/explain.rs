@@ -1,6 +1,6 @@
 //! The plan of a curve: layout, products, points and memory.
 
-use super::gpu::{self, DeviceCosts};
+use super::gpu::{self, Class, DeviceCosts};
 use super::pairing::{Counts, Pairing};
 use super::{Bounds, Engine, cpu};
 
@@ -67,17 +67,17 @@ impl SecondStage {
 }
 
 impl Engine {
-    /// The plan of curves modulo integers of so many bits.
+    /// The plan of curves modulo integers of so many bits: of as many as fill the engine, or of so many.
     ///
     /// ```
     /// use warpmp_numtheory::factor::{Bounds, Engine};
     ///
-    /// let plan = Engine::cpu().explain(512, Bounds::new(50_000, 5_000_000)?);
+    /// let plan = Engine::cpu().explain(512, Bounds::new(50_000, 5_000_000)?, None);
     /// let second = plan.second.expect("B2 is above B1");
     /// assert_eq!((second.width, second.ratio()), (2310, 4.0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn explain(&self, bits: u64, bounds: Bounds) -> CurvePlan {
+    pub fn explain(&self, bits: u64, bounds: Bounds, curves: Option<usize>) -> CurvePlan {
         let pairing = Pairing::new(bounds.b1(), bounds.b2());
         let counts = pairing.counts();
         let second = (pairing.sections() > 0).then(|| SecondStage {
@@ -87,10 +87,10 @@ impl Engine {
             giants: counts.giants as u64,
             pairs: counts.pairs,
         });
-        let is_on_device = self.device().is_some() && bits <= Self::MOST_DEVICE_BITS;
+        let class = self.class(bits, curves);
         CurvePlan {
-            layout: if is_on_device { device_layout(bits, &pairing, counts) } else { cores_layout(bits) },
-            together: self.curves_together([bits], bounds),
+            layout: class.map_or_else(|| cores_layout(bits), |class| device_layout(class, &pairing, counts)),
+            together: curves.unwrap_or_else(|| self.curves_together([bits], bounds)),
             exponent_bits: exponent_bits(bounds),
             second,
         }
@@ -107,14 +107,14 @@ fn cores_layout(bits: u64) -> CurveLayout {
     CurveLayout::Cores { instructions, curves }
 }
 
-fn device_layout(bits: u64, pairing: &Pairing, counts: Counts) -> CurveLayout {
-    let DeviceCosts { limbs, lanes, limbs_of_lane, is_lazy, bit, second } = gpu::costs(bits, counts);
+fn device_layout(class: Class, pairing: &Pairing, counts: Counts) -> CurveLayout {
+    let DeviceCosts { limbs, lanes, limbs_of_lane, is_lazy, bit, second } = gpu::costs(class, counts);
     CurveLayout::Device {
         limbs,
         lanes,
         limbs_of_lane,
         is_lazy,
         wide_products: [bit, second],
-        bytes: gpu::bytes(bits, pairing),
+        bytes: gpu::bytes(class, pairing),
     }
 }

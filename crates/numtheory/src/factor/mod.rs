@@ -56,7 +56,7 @@ use lane::Line;
 use stages::Stages;
 
 pub use curve::{Family, Sigma, SigmaError};
-pub use engine::{Engine, device_kernels, device_products};
+pub use engine::{Engine, device_kernels};
 pub use explain::{CurveLayout, CurvePlan, SecondStage};
 pub use gpu::LostDevice;
 pub use levels::{Effort, LEVELS, Level, RATIO, expected_curves, probability};

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::json;
 use warpmp_numtheory::{
     Watch,
-    factor::{Bounds, Engine, Family, Job, Sigma, Verdict, device_products, expected_curves, finds_on, run_on},
+    factor::{Bounds, Engine, Family, Job, Sigma, Verdict, expected_curves, finds_on, run_on},
     primality::next_primes,
 };
 use warpmp_oracle::measure::wide_products_per_second;
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &BenchEcm) -> Result<()> {
     let progress = Progress::new(Some(args.runs as u64 + 2), "runs", args.object.json);
     progress.phase("a modulus, kernels and a check");
     let attempts = args.curves.unwrap_or_else(|| engine.curves_together([args.bits], bounds) as u64);
-    check(&engine, args.bits, bounds)?;
+    check(&engine, args.bits, bounds, attempts)?;
     let jobs = jobs(&modulus(args.bits, None)?, attempts)?;
     let mut runs = Vec::new();
     for done in 0..args.runs as u64 {
@@ -72,13 +72,14 @@ pub(crate) fn run(args: &BenchEcm) -> Result<()> {
     };
     drop(progress);
     let rate = attempts as f64 / both;
-    let products = device_products(args.bits, bounds);
+    let products = engine.device_products(args.bits, bounds, attempts as usize);
     let limits = engine.devices().map(|device| wide_products_per_second(device.info()));
     let limit = limits.sum::<Option<f64>>().filter(|limit| *limit > 0.0);
-    let fraction = |products: f64, seconds: f64| {
-        limit.filter(|_| seconds > 0.0).map(|limit| products * attempts as f64 / seconds / limit)
+    let fraction = |stage: usize, seconds: f64| {
+        let (limit, products) = limit.zip(products).filter(|_| seconds > 0.0)?;
+        Some(products[stage] * attempts as f64 / seconds / limit)
     };
-    let fractions = [fraction(products[0], first), fraction(products[1], both - first)];
+    let fractions = [fraction(0, first), fraction(1, both - first)];
     let expected: Vec<(u32, f64)> = (15..=65)
         .step_by(5)
         .map(|digits| (digits, expected_curves(digits.into(), bounds, Family::Word) / rate))
@@ -142,12 +143,14 @@ fn jobs(modulus: &BigUint, count: u64) -> Result<Vec<Job>> {
 }
 
 /// Compares the verdicts of some curves with those of the cores, modulo an integer with a prime that some of them find in the first
-/// stage, and some in the second.
-fn check(engine: &Engine, bits: u64, bounds: Bounds) -> Result<()> {
+/// stage, and some in the second. A GPU has as many curves as in the timed runs, so that it has the same kernels.
+fn check(engine: &Engine, bits: u64, bounds: Bounds, attempts: u64) -> Result<()> {
     let bounds = bounds_of(Some(bounds.b2().min(CHECKED_B2)), bounds.b1().min(CHECKED_B1))?;
     let jobs = &jobs(&modulus(bits, Some(CHECKED_PRIME_BITS.min(bits / 2)))?, CHECKED as u64)?;
-    let (mine, others) = (run_on(engine, jobs, bounds, &())?, run_on(&Engine::cpu(), jobs, bounds, &())?);
-    if mine == others { Ok(()) } else { Err(FactorError::Differs.into()) }
+    let count = if engine.has_gpu() { CHECKED.max(attempts as usize) } else { CHECKED };
+    let many: Vec<Job> = jobs.iter().cloned().cycle().take(count).collect();
+    let (mine, others) = (run_on(engine, &many, bounds, &())?, run_on(&Engine::cpu(), jobs, bounds, &())?);
+    if mine.iter().eq(others.iter().cycle().take(count)) { Ok(()) } else { Err(FactorError::Differs.into()) }
 }
 
 /// The seconds of a run.

@@ -15,7 +15,7 @@ use crate::{
 pub(crate) fn run(args: &ExplainEcm) -> Result<()> {
     let bounds = bounds_of(args.b2, args.b1)?;
     let (engine, name) = super::engine_of(args.device.selector, false)?;
-    let plan = engine.explain(args.bits, bounds);
+    let plan = engine.explain(args.bits, bounds, args.curves.map(|curves| curves as usize));
     let is_too_long = engine.device().is_some() && matches!(plan.layout, CurveLayout::Cores { .. });
     let name = if is_too_long {
         let most = Engine::MOST_DEVICE_BITS;
@@ -97,7 +97,8 @@ const fn why(layout: &CurveLayout) -> &'static str {
     match layout {
         CurveLayout::Cores { .. } => "the fastest instructions of this processor; w and U with the fewest products",
         CurveLayout::Device { .. } => {
-            "the fewest lanes a curve whose registers hold its points; w and U with the fewest products"
+            "the fewest lanes a curve whose registers hold its points, more where few curves leave the device idle; \
+             w and U with the fewest products"
         }
     }
 }

@@ -14,6 +14,7 @@ use std::thread;
 use rayon::prelude::*;
 use warpmp_device::Device;
 
+use super::kernels::Class;
 use super::kind::Kind;
 use super::lanes::{Places, Run, Source};
 use super::stages::{End, Task};
@@ -74,6 +75,12 @@ fn lengths(count: usize, room: &[usize]) -> Vec<usize> {
 impl Cards {
     pub(in crate::factor) fn new(devices: Vec<Arc<dyn Device>>, tell: Tell) -> Self {
         Self { gpus: devices.into_iter().map(Gpu::new).collect(), lost: Mutex::default(), tell }
+    }
+
+    /// The same with the form of this number, or with the last form, for all lanes.
+    #[cfg(test)]
+    pub(in crate::factor) fn with_form(self, number: usize) -> Self {
+        Self { gpus: self.gpus.into_iter().map(|gpu| gpu.with_form(number)).collect(), ..self }
     }
 
     pub(in crate::factor) fn devices(&self) -> impl Iterator<Item = &Arc<dyn Device>> {
@@ -161,6 +168,16 @@ impl Cards {
         self.deal(&Waiting::new(runs, verdicts), &task, &work)
     }
 
+    /// The class of curves of family 3 modulo integers of so many bits, in the form that suits so many of them; none: as many as fill the devices.
+    pub(in crate::factor) fn class(&self, bits: u64, curves: Option<usize>) -> Class {
+        let class = Kind::of_word(bits).class;
+        let usable = self.usable();
+        match (usable.first(), curves) {
+            (Some((_, gpu)), Some(curves)) => gpu.formed(class, curves.div_ceil(usable.len())),
+            _ => class,
+        }
+    }
+
     /// Does the lanes that wait on all devices.
     fn deal(&self, waiting: &Waiting<'_>, task: &Task<'_>, work: &Work<'_>) -> Result<Vec<(usize, End)>> {
         let done: Mutex<Vec<(usize, End)>> = Mutex::default();
@@ -171,7 +188,7 @@ impl Cards {
         };
         let worker = |card: &Ready<'_>| {
             while locked(&failure).is_none() && self.is_usable(card.number) {
-                let Some(mut places) = waiting.take(&card.lengths) else { return };
+                let Some(mut places) = waiting.take(&card.shares) else { return };
                 match work(card.gpu, &mut places) {
                     Ok(ends) => locked(&done).extend(ends),
                     Err(error) => {
@@ -186,28 +203,34 @@ impl Cards {
             if counts.is_empty() || locked(&failure).is_some() {
                 break;
             }
-            // The lanes of each kind that a device has room for, as long as no chunk is on it.
+            let usable = self.usable();
+            // Of each kind the class, in the form that suits this device's part of the lanes, and the lanes that the device has room for, as long as
+            // no chunk is on it.
             let prepare = |(number, gpu): (usize, &'_ Gpu)| {
-                let room = gpu.prepare(counts.keys(), task.jobs()).and_then(|()| {
-                    counts
-                        .keys()
-                        .map(|kind| gpu.most(kind.class, task.slots(), task.products * kind.class.product()))
-                        .collect::<Result<Vec<usize>>>()
+                let formed =
+                    |(kind, count): (&Kind, &usize)| (*kind, gpu.formed(kind.class, count.div_ceil(usable.len())));
+                let classes: Vec<(Kind, Class)> = counts.iter().map(formed).collect();
+                let rooms = gpu.prepare(classes.iter().copied(), task.jobs()).and_then(|()| {
+                    let most = |class: Class| gpu.most(class, task.slots(), task.products * class.product());
+                    classes
+                        .iter()
+                        .map(|(_, class)| Ok((*class, most(*class)?)))
+                        .collect::<Result<Vec<(Class, usize)>>>()
                 });
-                room.map_err(|error| failed(number, error)).ok().map(|room| (number, room))
+                rooms.map_err(|error| failed(number, error)).ok().map(|rooms| (number, rooms))
             };
-            let rooms: Vec<(usize, Vec<usize>)> = self.usable().into_par_iter().filter_map(prepare).collect();
+            let rooms: Vec<(usize, Vec<(Class, usize)>)> = usable.par_iter().copied().filter_map(prepare).collect();
             let mut ready: Vec<Ready<'_>> = rooms
                 .iter()
-                .map(|(number, _)| Ready { number: *number, gpu: &self.gpus[*number], lengths: BTreeMap::new() })
+                .map(|(number, _)| Ready { number: *number, gpu: &self.gpus[*number], shares: BTreeMap::new() })
                 .collect();
             let mut chunks = 0;
             for (place, (kind, count)) in counts.iter().enumerate() {
-                let room: Vec<usize> = rooms.iter().map(|(_, room)| room[place]).collect();
+                let room: Vec<usize> = rooms.iter().map(|(_, rooms)| rooms[place].1).collect();
                 let lengths = lengths(*count, &room);
                 chunks += lengths.iter().max().map_or(0, |longest| count.div_ceil(*longest));
-                for (card, length) in ready.iter_mut().zip(lengths) {
-                    card.lengths.insert(*kind, length);
+                for ((card, length), (_, rooms)) in ready.iter_mut().zip(lengths).zip(&rooms) {
+                    card.shares.insert(*kind, (rooms[place].0, length));
                 }
             }
             let workers = if chunks > ready.len() { WORKERS } else { 1 };
@@ -230,11 +253,11 @@ impl Cards {
     }
 }
 
-/// A device that has its kernels, and the lanes of a chunk of each kind.
+/// A device that has its kernels, and of each kind the class and the lanes of a chunk.
 struct Ready<'g> {
     number: usize,
     gpu: &'g Gpu,
-    lengths: BTreeMap<Kind, usize>,
+    shares: BTreeMap<Kind, (Class, usize)>,
 }
 
 /// The lanes of each kind that no device has taken. There is no kind without lanes.
@@ -262,12 +285,12 @@ impl<'v> Waiting<'v> {
         locked(&self.0).iter().map(|(kind, runs)| (*kind, runs.iter().map(|run| run.places.len()).sum())).collect()
     }
 
-    /// The next chunk for a device with these lengths.
-    fn take(&self, lengths: &BTreeMap<Kind, usize>) -> Option<Places<'v>> {
+    /// The next chunk for a device with these classes and lengths.
+    fn take(&self, shares: &BTreeMap<Kind, (Class, usize)>) -> Option<Places<'v>> {
         let mut waiting = locked(&self.0);
         let mut first = waiting.first_entry()?;
         let (kind, runs) = (*first.key(), first.get_mut());
-        let mut left = lengths.get(&kind).copied().unwrap_or(32);
+        let (class, mut left) = shares.get(&kind).copied().unwrap_or((kind.class, 32));
         let mut taken = Vec::new();
         while left > 0
             && let Some(run) = runs.pop()
@@ -281,11 +304,11 @@ impl<'v> Waiting<'v> {
             first.remove();
         }
         taken.reverse();
-        Some(Places { kind, runs: taken })
+        Some(Places { kind, class, runs: taken })
     }
 
     /// Lanes that a device has not done.
-    fn put_back(&self, Places { kind, runs }: Places<'v>) {
+    fn put_back(&self, Places { kind, class: _, runs }: Places<'v>) {
         let mut waiting = locked(&self.0);
         let all = waiting.entry(kind).or_default();
         all.extend(runs);

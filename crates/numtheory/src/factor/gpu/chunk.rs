@@ -105,7 +105,7 @@ fn put(limbs: &mut [u32], number: &BigUint) {
 impl<'g> Chunk<'g> {
     /// Brings the lanes to the device. `slots`: the points of each lane that there is room for in a second stage.
     pub(super) fn new(gpu: &'g Gpu, places: &Places<'_>, lane: Read<'_, '_>, slots: u32) -> Result<Self> {
-        let class = places.kind.class;
+        let class = places.class;
         // Whole tiles: the last lane is computed again where there are too few.
         let wanted = places.count();
         let count = wanted.next_multiple_of(32);

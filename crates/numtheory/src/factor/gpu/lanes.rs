@@ -5,6 +5,7 @@ use std::ops::Range;
 use num_bigint::BigUint;
 use rayon::prelude::*;
 
+use super::kernels::Class;
 use super::kind::Kind;
 use crate::factor::Verdict;
 use crate::factor::lane::Lane;
@@ -55,6 +56,8 @@ impl Run<'_> {
 /// Lanes of one kind that are together on a device.
 pub(super) struct Places<'v> {
     pub(super) kind: Kind,
+    /// Their class, in the form of their kernels.
+    pub(super) class: Class,
     pub(super) runs: Vec<Run<'v>>,
 }
 
@@ -131,7 +134,8 @@ mod tests {
             Run { places: 2000..2001, verdicts: Some(&mut rest[..1]) },
             Run::of(3000..3000),
         ];
-        let mut places = Places { kind: Kind::of_new(96, Line::Curve), runs };
+        let kind = Kind::of_new(96, Line::Curve);
+        let mut places = Places { kind, class: kind.class, runs };
         assert_eq!((places.count(), places.want_verdicts()), (1201, true));
         assert_eq!(places.places(&[0, 7, 1199, 1200]), [100, 107, 1299, 2000]);
         let mut rows = vec![0; 2 * 1201];

@@ -32,7 +32,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
-use warpmp_device::{Device, Kind as DeviceKind, Module};
+use warpmp_device::{Device, DeviceInfo, Kind as DeviceKind, Module};
 use warpmp_launch::{Geometry, Spec as _};
 
 use super::lane::Line;
@@ -41,7 +41,8 @@ use crate::error::Result;
 pub(super) use cards::Cards;
 pub use cards::LostDevice;
 use cards::WORKERS;
-use kernels::{Class, Job, Kernel, SLOT_WORDS, constant, state};
+pub(super) use kernels::Class;
+use kernels::{Form, Job, Kernel, SLOT_WORDS, constant, state};
 pub(super) use kind::Kind;
 pub(super) use lanes::Source;
 use memory::Memory;
@@ -54,6 +55,9 @@ const PRODUCTS_PER_SECOND: f64 = 1e13;
 const CHUNK_SECONDS: f64 = 0.01;
 const MOST_WAVES: f64 = 4.0;
 
+/// Schedulers of a multiprocessor.
+const SCHEDULERS: u32 = 4;
+
 /// The longest moduli.
 pub(super) const MOST_BITS: u64 = Class::MOST_BITS;
 
@@ -65,12 +69,20 @@ type Loaded = (Arc<Module>, Geometry);
 struct Gpu {
     device: Arc<dyn Device>,
     memory: Memory,
-    kernels: Mutex<BTreeMap<(Job, Class), Loaded>>,
+    kernels: Mutex<BTreeMap<Kernel, Loaded>>,
+    /// The number of the form of all lanes, if it is not to be chosen.
+    form: Option<usize>,
 }
 
 impl Gpu {
     fn new(device: Arc<dyn Device>) -> Self {
-        Self { memory: Memory::new(device.clone()), device, kernels: Mutex::default() }
+        Self { memory: Memory::new(device.clone()), device, kernels: Mutex::default(), form: None }
+    }
+
+    /// The same with the form of this number, or with the last form, for all lanes.
+    #[cfg(test)]
+    fn with_form(self, number: usize) -> Self {
+        Self { form: Some(number), ..self }
     }
 
     fn device(&self) -> &Arc<dyn Device> {
@@ -79,6 +91,15 @@ impl Gpu {
 
     fn is_simulator(&self) -> bool {
         self.device.info().kind == DeviceKind::Sim
+    }
+
+    /// The class in the form that suits so many lanes.
+    fn formed(&self, class: Class, lanes: usize) -> Class {
+        let form = match self.form {
+            Some(number) => Form::all(class.limbs).take(number + 1).last().unwrap_or(class.form),
+            None => form(self.device.info(), class.limbs, lanes),
+        };
+        Class { form, ..class }
     }
 
     /// As many lanes as the multiprocessors hold, in whole blocks; several times as many where they take little time, so that the host's part
@@ -107,10 +128,10 @@ impl Gpu {
         Ok((fitting as usize / 32 * 32).clamp(32, self.filling(class, cost)))
     }
 
-    /// Loads the kernels of both stages for all kinds of lanes: a driver compiles several at a time.
-    fn prepare<'k>(&self, kinds: impl Iterator<Item = &'k Kind>, [first, second]: [&[Job]; 2]) -> Result<()> {
-        let of_kind = |kind: &Kind| {
-            let (class, suyama) = (kind.class, kind.suyama);
+    /// Loads the kernels of both stages for all kinds of lanes, in the forms of the classes: a driver compiles several at a time.
+    fn prepare(&self, kinds: impl Iterator<Item = (Kind, Class)>, [first, second]: [&[Job]; 2]) -> Result<()> {
+        let of_kind = |(kind, class): (Kind, Class)| {
+            let suyama = kind.suyama;
             // Each kind has its own way to enter.
             let takes = move |job: &&Job| if suyama { **job != Job::Enter } else { !Job::OF_SUYAMA.contains(job) };
             let first = first.iter().filter(takes);
@@ -123,28 +144,43 @@ impl Gpu {
 
     /// A kernel for a class.
     fn kernel(&self, job: Job, class: Class) -> Result<Loaded> {
-        if let Some(loaded) = self.kernels.lock().unwrap_or_else(PoisonError::into_inner).get(&(job, class)) {
+        let kernel = Kernel::new(job, class);
+        if let Some(loaded) = self.kernels.lock().unwrap_or_else(PoisonError::into_inner).get(&kernel) {
             return Ok(loaded.clone());
         }
-        let kernel = Kernel { job, class };
         let geometry = kernel.stages()[0].geometry;
         let loaded = (self.device.load(&kernel.build(0))?, geometry);
-        self.kernels.lock().unwrap_or_else(PoisonError::into_inner).insert((job, class), loaded.clone());
+        self.kernels.lock().unwrap_or_else(PoisonError::into_inner).insert(kernel, loaded.clone());
         Ok(loaded)
     }
 }
 
-/// All kernels for moduli of so many bits.
-pub(super) fn kernels(bits: u64) -> Vec<warpmp_kernel::ir::Kernel> {
+/// The form that suits so many lanes on a device: the fewest threads a lane that keep all schedulers busy.
+fn form(info: &DeviceInfo, limbs: u32, lanes: usize) -> Form {
+    let schedulers = match info.kind {
+        DeviceKind::Sim => 0,
+        DeviceKind::Cuda => SCHEDULERS * info.multiprocessors,
+    };
+    let keeps_busy =
+        |form: &Form| lanes as u64 * u64::from(form.threads) >= u64::from(32 * schedulers * form.busy_warps(limbs));
+    Form::all(limbs).find(keeps_busy).or_else(|| Form::all(limbs).last()).unwrap_or_else(|| Form::full(limbs))
+}
+
+/// All kernels for moduli of so many bits: of as many lanes as fill a device, or of few.
+pub(super) fn kernels(bits: u64, few: bool) -> Vec<warpmp_kernel::ir::Kernel> {
     let word = Class::of(bits, true, true);
     let lines = [Class::of(bits, false, false), Class::of_line(bits, Line::Power), Class::of_line(bits, Line::Lucas)];
+    let forms: Vec<Form> = Form::all(word.limbs).filter(|form| (*form != word.form) == few).collect();
     let of_class = |class: Class| {
-        let first = Job::first(class.line).iter().map(move |job| (*job, class));
-        first.chain(Job::second(class.line).iter().map(move |job| (*job, class.after())))
+        let classes = forms.iter().map(move |form| Class { form: *form, ..class });
+        classes.flat_map(|class| {
+            let first = Job::first(class.line).iter().map(move |job| Kernel::new(*job, class));
+            first.chain(Job::second(class.line).iter().map(move |job| Kernel::new(*job, class.after())))
+        })
     };
-    let of_words = of_class(word).filter(|(job, _)| !Job::OF_SUYAMA.contains(job));
-    let all: BTreeSet<(Job, Class)> = of_words.chain(lines.into_iter().flat_map(of_class)).collect();
-    all.into_iter().map(|(job, class)| Kernel { job, class }.build(0)).collect()
+    let of_words = of_class(word).filter(|kernel| !Job::OF_SUYAMA.contains(&kernel.job()));
+    let all: BTreeSet<Kernel> = of_words.chain(lines.into_iter().flat_map(of_class)).collect();
+    all.into_iter().map(|kernel| kernel.build(0)).collect()
 }
 
 /// What a curve of the third family costs on a device.
@@ -160,9 +196,8 @@ pub(super) struct DeviceCosts {
     pub(super) second: f64,
 }
 
-/// The costs of a curve with these points and pairs.
-pub(super) fn costs(bits: u64, counts: Counts) -> DeviceCosts {
-    let class = Class::of(bits, true, true);
+/// The costs of a curve of a class with these points and pairs.
+pub(super) fn costs(class: Class, counts: Counts) -> DeviceCosts {
     let layout = class.layout();
     let [product, square] =
         [layout.products(class.limbs), layout.square_products(class.limbs)].map(|count| count as f64);
@@ -182,10 +217,10 @@ pub(super) fn costs(bits: u64, counts: Counts) -> DeviceCosts {
     }
 }
 
-/// Bytes of a curve on a device.
-pub(super) fn bytes(bits: u64, pairing: &Pairing) -> u64 {
+/// Bytes of a curve of a class on a device.
+pub(super) fn bytes(class: Class, pairing: &Pairing) -> u64 {
     let slots = if pairing.sections() == 0 { 0 } else { Slots::of(Line::Curve, pairing).all() };
-    lane_bytes(Class::of(bits, true, true), slots)
+    lane_bytes(class, slots)
 }
 
 /// Bytes of a lane with so many slots for points.
@@ -197,7 +232,7 @@ fn lane_bytes(class: Class, slots: u32) -> u64 {
 }
 
 /// Words of the slots of points of a chunk.
-const fn columns_words(class: Class, lanes: u32, slots: u32) -> u64 {
+fn columns_words(class: Class, lanes: u32, slots: u32) -> u64 {
     let layout = class.layout();
     // Blocks are whole, so warps may come after those that have lanes; they end before they touch memory.
     let warps = (lanes * layout.group).div_ceil(32);

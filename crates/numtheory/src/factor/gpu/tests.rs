@@ -205,6 +205,56 @@ fn long_integers() {
     }
 }
 
+/// The verdicts of all forms of a width are those of the cores, on all lines.
+fn forms_agree(device: &Arc<dyn Device>, bits: u64) -> BTreeSet<Form> {
+    let n = (BigUint::from(1_u32) << bits) - 105_u32;
+    let curves = ["3:5", "0:9", "1:7"].map(|sigma| Job::ecm(n.clone(), sigma.parse().unwrap()));
+    let sequences = [Job::pm1(n.clone(), 3_u32.into()), Job::pp1(n, 5_u32.into())];
+    let count = if device.info().kind == DeviceKind::Sim { 1 } else { Engine::LEAST_SEQUENCES };
+    let jobs: Vec<Job> = sequences.into_iter().cycle().take(2 * count).chain(curves).collect();
+    let bounds = Bounds::new(11, 150).unwrap();
+    let expected = run(&jobs, bounds, &()).unwrap();
+    let forms: Vec<Form> = Form::all(bits.div_ceil(32) as u32).collect();
+    for (number, form) in forms.iter().enumerate() {
+        let engine = Engine::in_form(device.clone(), number);
+        assert_eq!(run_on(&engine, &jobs, bounds, &()).unwrap(), expected, "{form:?}");
+    }
+    forms.into_iter().collect()
+}
+
+/// With bits to spare and without.
+#[test]
+fn forms() {
+    let device = open_sim();
+    let forms: BTreeSet<Form> =
+        [257, 512, 513, 640, 1024].into_iter().flat_map(|bits| forms_agree(&device, bits)).collect();
+    assert!(forms.len() == 6, "{forms:?}");
+}
+
+#[test]
+fn forms_on_a_gpu() {
+    let Some(device) = gpu::or_skip(open_cuda(0)) else { return };
+    for bits in [512, 1000, 1024] {
+        forms_agree(&device, bits);
+    }
+}
+
+/// Few lanes take more threads each, until all schedulers are busy.
+#[test]
+fn few_lanes_take_more_threads() {
+    let info = DeviceInfo { kind: DeviceKind::Cuda, multiprocessors: 132, ..open_sim().info().clone() };
+    let threads = |limbs, lanes| form(&info, limbs, lanes).threads;
+    let borders = [30_000, 16_896, 16_895, 8448, 8447, 4480, 2112, 2111, 1];
+    assert_eq!(borders.map(|lanes| threads(32, lanes)), [2, 2, 4, 4, 8, 8, 8, 16, 16]);
+    assert_eq!([16_896, 16_895, 8447, 4223, 1].map(|lanes| threads(16, lanes)), [1, 2, 4, 8, 8]);
+    assert_eq!([1_000, 1].map(|lanes| threads(17, lanes)), [8, 8]);
+    // Widths without forms for few lanes.
+    for limbs in [1, 7, 8, 33, 512] {
+        assert_eq!([10_000, 1].map(|lanes| form(&info, limbs, lanes)), [Form::full(limbs); 2]);
+    }
+    assert_eq!(form(open_sim().info(), 32, 1), Form::full(32));
+}
+
 /// The families 0 and 1, at the widths of the known answers.
 #[test]
 fn families() {
@@ -234,7 +284,8 @@ fn modulus(bits: u64) -> BigUint {
 
 /// The places of equal lanes.
 fn places(lane: &Lane<'_>, line: Line, count: usize) -> Places<'static> {
-    Places { kind: Kind::of(lane, line), runs: vec![Run::of(0..count)] }
+    let kind = Kind::of(lane, line);
+    Places { kind, class: kind.class, runs: vec![Run::of(0..count)] }
 }
 
 /// A chunk of lanes after a ladder.
@@ -518,7 +569,7 @@ fn wide_products_of_a_bit_of_a_sequence() {
 /// A bit of family 3 takes four products, four squares and a row of a product by a word.
 #[test]
 fn wide_products_of_a_bit() {
-    for bits in [64_u64, 128, 250] {
+    for bits in [64_u64, 128, 250, 544, 1000] {
         let gpu = Gpu::new(open_sim());
         let exponent = Exponent::new(1, 30);
         let chunk = chunk(&gpu, &modulus(bits), 32, &exponent);
@@ -527,10 +578,13 @@ fn wide_products_of_a_bit() {
         let wide = |op: Op| ladder.op(op).threads;
         let layout = chunk.class.layout();
         let limbs = chunk.class.limbs;
-        let bit = 4 * (layout.products(limbs) + layout.square_products(limbs)) + 2 * u64::from(limbs);
+        let row = 2 * u64::from(layout.group * layout.length);
+        let bit = 4 * (layout.products(limbs) + layout.square_products(limbs)) + row;
+        // The addresses are computed by each thread.
+        let address = u64::from(layout.group);
         // One more is the address of the exponent's word, and one the address of the word `σ` before the first bit.
         let counted = wide(Op::MulWide(Int::U32)) + wide(Op::MadWide(Int::U32));
         assert!(exponent.bits() > 20);
-        assert_eq!(counted, 32 * (exponent.bits() as u64 * (bit + 1) + 1), "{bits} bits");
+        assert_eq!(counted, 32 * (exponent.bits() as u64 * (bit + address) + address), "{bits} bits");
     }
 }

@@ -8,7 +8,7 @@
 //! source: Montgomery 1987.
 
 use warpmp_kernel::build::{Builder, Emit, R32};
-use warpmp_kernel::fragment::assign;
+use warpmp_kernel::fragment::{Term, assign};
 use warpmp_kernel::ir::Cmp;
 use warpmp_launch::Frame;
 
@@ -52,12 +52,20 @@ pub(super) fn normalise(b: &mut Builder, frame: &Frame, class: Class) {
         b.set(index, last);
         let [x_slot, z_slot, before_slot] = [x_slot, z_slot, before_slot].map(|slot| b.add(slot, index));
         let before = columns.load(b, before_slot);
-        let own = r.mul(b, &rest, &before);
-        let x = columns.load(b, x_slot);
-        let x = r.mul(b, &own, &x);
-        columns.store(b, x_slot, &x);
-        let z = columns.load(b, z_slot);
-        let next = r.mul(b, &rest, &z);
+        let next = if class.form.interleaves() {
+            let [x, z] = [x_slot, z_slot].map(|slot| columns.load(b, slot));
+            let [own, next] = r.all(b, [Term::product(&rest, &before), Term::product(&rest, &z)]);
+            let x = r.mul(b, &own, &x);
+            columns.store(b, x_slot, &x);
+            next
+        } else {
+            let own = r.mul(b, &rest, &before);
+            let x = columns.load(b, x_slot);
+            let x = r.mul(b, &own, &x);
+            columns.store(b, x_slot, &x);
+            let z = columns.load(b, z_slot);
+            r.mul(b, &rest, &z)
+        };
         assign(b, &rest, &next);
         b.compare(Cmp::Ne, index, 0)
     });

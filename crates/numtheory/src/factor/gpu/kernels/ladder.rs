@@ -13,11 +13,11 @@
 //! source: Montgomery 1987.
 
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
-use warpmp_kernel::fragment::{assign, select};
+use warpmp_kernel::fragment::{Sum, Term, assign, select};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 use warpmp_launch::Frame;
 
-use super::residues::{Parameters, Residues};
+use super::residues::{Coefficient, Parameters, Residues};
 use super::{Class, Line, constant, control, load, load_number, state, store_number};
 
 /// The coordinates of a point: `X` and `Z`, or `V`.
@@ -102,8 +102,14 @@ fn ordered(b: &mut Builder, changes: Pred, [one, other]: &[Point; 2]) -> [Point;
         .map(|(one, other)| one.iter().zip(other).map(|(one, other)| select(b, changes, other, one)).collect())
 }
 
+/// What a step needs.
+struct Stepper {
+    line: StepperLine,
+    interleaved: bool,
+}
+
 /// What a step needs of a line.
-enum Stepper {
+enum StepperLine {
     Curve(Parameters),
     /// 2, and the start.
     Lucas([Vec<R32>; 2]),
@@ -111,25 +117,31 @@ enum Stepper {
 
 impl Stepper {
     fn new(b: &mut Builder, frame: &Frame, class: Class, residues: &Residues) -> Self {
-        match class.line {
-            Line::Curve => Self::Curve(Parameters::new(b, frame, class)),
+        let line = match class.line {
+            Line::Curve => StepperLine::Curve(Parameters::new(b, frame, class)),
             Line::Lucas | Line::Power => {
                 let one = load(b, frame, class, 0, constant::ONE);
-                Self::Lucas([twice(b, residues, &one), load(b, frame, class, 0, constant::START)])
+                StepperLine::Lucas([twice(b, residues, &one), load(b, frame, class, 0, constant::START)])
             }
-        }
+        };
+        Self { line, interleaved: class.form.interleaves() }
     }
 
     /// The first point doubled, and the sum of both, which differ by the start.
     fn step(&self, b: &mut Builder, r: &Residues, [one, other]: [&Point; 2]) -> [Point; 2] {
-        match self {
-            Self::Curve(parameters) => {
-                let [x, z, u, v] = step(b, r, parameters, [&one[0], &one[1], &other[0], &other[1]].map(Clone::clone));
+        match &self.line {
+            StepperLine::Curve(parameters) => {
+                let points = [&one[0], &one[1], &other[0], &other[1]].map(Clone::clone);
+                let step = if self.interleaved { step_interleaved } else { step };
+                let [x, z, u, v] = step(b, r, parameters, points);
                 [vec![x, z], vec![u, v]]
             }
-            Self::Lucas([two, start]) => {
-                let square = r.square(b, &one[0]);
-                let product = r.mul(b, &one[0], &other[0]);
+            StepperLine::Lucas([two, start]) => {
+                let [square, product] = if self.interleaved {
+                    r.all(b, [Term::Square(&one[0]), Term::product(&one[0], &other[0])])
+                } else {
+                    [r.square(b, &one[0]), r.mul(b, &one[0], &other[0])]
+                };
                 // Sums are factors of the next step as they are.
                 [vec![r.sub(b, &square, two)], vec![r.sub(b, &product, start)]]
             }
@@ -155,6 +167,38 @@ fn step(b: &mut Builder, r: &Residues, parameters: &Parameters, [x, z, u, v]: [V
     let v = parameters.by_start(b, r, &square);
     let [x, z] = double(b, r, parameters, [plus, minus]);
     [x, z, u, v]
+}
+
+/// The same with four products or squares at a time.
+fn step_interleaved(
+    b: &mut Builder,
+    r: &Residues,
+    parameters: &Parameters,
+    [x, z, u, v]: [Vec<R32>; 4],
+) -> [Vec<R32>; 4] {
+    let [plus, minus, s, t] = r.sums(b, [Sum::Add(&x, &z), Sum::Sub(&x, &z), Sum::Sub(&u, &v), Sum::Add(&u, &v)]);
+    let [f, g, p, q] =
+        r.all(b, [Term::product(&s, &plus), Term::product(&t, &minus), Term::Square(&plus), Term::Square(&minus)]);
+    let [e, sum, difference] = r.sums(b, [Sum::Sub(&p, &q), Sum::Add(&f, &g), Sum::Sub(&f, &g)]);
+    let [first, second, third] = [Term::Square(&sum), Term::Square(&difference), Term::product(&p, &q)];
+    match &parameters.d {
+        // One row is short: the product that needs it waits for it, and is made with the others.
+        Coefficient::Word(_) => {
+            let de = parameters.by_d(b, r, &e);
+            let bottom = r.add(b, &q, &de);
+            let [u, square, x, z] = r.all(b, [first, second, third, Term::product(&e, &bottom)]);
+            [x, z, u, parameters.by_start(b, r, &square)]
+        }
+        Coefficient::Residue(d) => {
+            let [u, square, x, de] = r.all(b, [first, second, third, Term::product(&e, d)]);
+            let bottom = r.add(b, &q, &de);
+            let [z, v] = match &parameters.start {
+                Some(start) => r.all(b, [Term::product(&e, &bottom), Term::product(&square, start)]),
+                None => [r.mul(b, &e, &bottom), parameters.by_start(b, r, &square)],
+            };
+            [x, z, u, v]
+        }
+    }
 }
 
 /// `2·(x : z)` from `x + z` and `x − z`.

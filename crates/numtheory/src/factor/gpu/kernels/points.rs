@@ -7,7 +7,7 @@
 //! registers  about `11·length + 40`
 
 use warpmp_kernel::build::{Builder, Emit, R32};
-use warpmp_kernel::fragment::assign;
+use warpmp_kernel::fragment::{Sum, Term, assign};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 use warpmp_launch::Frame;
 
@@ -111,6 +111,7 @@ fn advance(b: &mut Builder, frame: &Frame, class: Class, r: &Residues, [here, be
     let next = match class.line {
         Line::Curve => {
             let [u, v] = [step, step + 1].map(|number| load_number(b, frame, class, row, number));
+            let sum = if class.form.interleaves() { sum_interleaved } else { sum };
             sum(b, r, [&here[0], &here[1]], [&u, &v], before)
         }
         Line::Lucas | Line::Power => {
@@ -139,4 +140,19 @@ fn sum(b: &mut Builder, r: &Residues, [x, z]: [&[R32]; 2], [u, v]: [&[R32]; 2], 
     let next_x = r.mul(b, &plus, &difference[1]);
     let minus = r.square(b, &minus);
     vec![next_x, r.mul(b, &minus, &difference[0])]
+}
+
+/// The same with two products or squares at a time.
+fn sum_interleaved(
+    b: &mut Builder,
+    r: &Residues,
+    [x, z]: [&[R32]; 2],
+    [u, v]: [&[R32]; 2],
+    difference: &Point,
+) -> Point {
+    let [s, t, plus, minus] = r.sums(b, [Sum::Sub(x, z), Sum::Add(u, v), Sum::Add(x, z), Sum::Sub(u, v)]);
+    let [f, g] = r.all(b, [Term::product(&s, &t), Term::product(&plus, &minus)]);
+    let [plus, minus] = r.sums(b, [Sum::Add(&f, &g), Sum::Sub(&f, &g)]);
+    let [plus, minus] = r.all(b, [Term::Square(&plus), Term::Square(&minus)]);
+    r.all(b, [Term::product(&plus, &difference[1]), Term::product(&minus, &difference[0])]).into()
 }

@@ -7,7 +7,7 @@
 //! is below `5N` and its sum with a residue below `7N`; so a product is below `4N·7N/R + N < 2N`.
 
 use warpmp_kernel::build::{Builder, Emit, R32};
-use warpmp_kernel::fragment::{Montgomery, Spread};
+use warpmp_kernel::fragment::{Montgomery, Spread, Sum, Term};
 use warpmp_kernel::ir::{Space, Vector};
 use warpmp_launch::Frame;
 
@@ -16,6 +16,8 @@ use super::{Class, constant, load};
 pub(super) struct Residues {
     pub(super) ring: Montgomery,
     lazy: bool,
+    /// Products that are made together.
+    together: usize,
     /// `2N`, if it stays in registers: in a group of lanes registers are short.
     twice: Option<Vec<R32>>,
 }
@@ -33,7 +35,7 @@ impl Residues {
         let ring = Montgomery { spare: class.lazy && spread.group == 1, ..ring };
         let kept = class.lazy && spread.group == 1;
         let twice = kept.then(|| spread.double(b, modulus).0);
-        Self { ring, lazy: class.lazy, twice }
+        Self { ring, lazy: class.lazy, together: class.form.together, twice }
     }
 
     pub(super) fn mul(&self, b: &mut Builder, x: &[R32], y: &[R32]) -> Vec<R32> {
@@ -42,6 +44,47 @@ impl Residues {
 
     pub(super) fn square(&self, b: &mut Builder, x: &[R32]) -> Vec<R32> {
         if self.lazy { self.ring.sqr_lazy(b, x).0 } else { self.ring.sqr(b, x) }
+    }
+
+    /// Several products and squares, as many together as the class's form says.
+    pub(super) fn all<const COUNT: usize>(&self, b: &mut Builder, terms: [Term<'_>; COUNT]) -> [Vec<R32>; COUNT] {
+        let mut all = Vec::new();
+        for terms in terms.chunks(self.together) {
+            if self.lazy {
+                all.extend(self.ring.all_lazy(b, terms).into_iter().map(|(limbs, _)| limbs));
+            } else {
+                all.extend(self.ring.all(b, terms));
+            }
+        }
+        array(all)
+    }
+
+    /// Several sums, in turns.
+    pub(super) fn sums<const COUNT: usize>(&self, b: &mut Builder, sums: [Sum<'_>; COUNT]) -> [Vec<R32>; COUNT] {
+        if !self.lazy {
+            return array(self.ring.sums(b, &sums));
+        }
+        let spread = &self.ring.spread;
+        let twice = self.twice(b);
+        let raised = sums.map(|sum| match sum {
+            Sum::Add(..) => sum,
+            Sum::Sub(x, _) => Sum::Add(x, &twice),
+        });
+        let raised = spread.sums(b, &raised);
+        let differences: Vec<Sum<'_>> = raised
+            .iter()
+            .zip(&sums)
+            .filter_map(|((raised, _), sum)| match *sum {
+                Sum::Add(..) => None,
+                Sum::Sub(_, y) => Some(Sum::Sub(raised, y)),
+            })
+            .collect();
+        let mut differences = spread.sums(b, &differences).into_iter();
+        let all = raised.iter().zip(&sums).map(|((raised, _), sum)| match sum {
+            Sum::Add(..) => raised.clone(),
+            Sum::Sub(..) => differences.next().map(|(limbs, _)| limbs).unwrap_or_default(),
+        });
+        array(all.collect())
     }
 
     /// `x·word/2³²`: one row of a product.
@@ -94,15 +137,21 @@ impl Residues {
     }
 }
 
+/// As many numbers as the array has.
+fn array<const COUNT: usize>(numbers: Vec<Vec<R32>>) -> [Vec<R32>; COUNT] {
+    let mut numbers = numbers.into_iter();
+    std::array::from_fn(|_| numbers.next().unwrap_or_default())
+}
+
 /// How a curve's kernels multiply by `d` and by the start.
 pub(super) struct Parameters {
-    d: Coefficient,
+    pub(super) d: Coefficient,
     /// None: 2.
-    start: Option<Vec<R32>>,
+    pub(super) start: Option<Vec<R32>>,
 }
 
 /// `d`.
-enum Coefficient {
+pub(super) enum Coefficient {
     Residue(Vec<R32>),
     /// `σ/2³²`.
     Word(R32),
