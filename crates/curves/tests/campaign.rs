@@ -120,15 +120,17 @@ fn two_devices_work_into_one_directory() {
     let (found, _) = search(&opened, &workers, 1 << 20, |progress| progress.steps < 5000);
     assert_eq!(found, None);
     let status = opened.status().unwrap();
-    assert_eq!(status.saved, 2);
+    // On a busy machine one device may have done all of the first part before the other one began. Each that began saved its walks.
+    let begun = status.sessions.len();
+    assert!(begun > 0 && status.saved == begun, "{status:?}");
     let (found, _) = search(&opened, &workers, 1 << 20, |_| true);
     assert_eq!(found.unwrap().k, k.to_string());
     let status = opened.status().unwrap();
+    assert_eq!(status.sessions.len(), begun + 2);
     // The second part may be over soon.
     for device in ["one", "two"] {
-        let points: Vec<u64> =
-            status.sessions.iter().filter(|session| session.device == device).map(|session| session.points).collect();
-        assert!(points.len() == 2 && points.iter().sum::<u64>() > 100, "{device}: {points:?}");
+        let own = status.sessions.iter().filter(|session| session.device == device);
+        assert!(own.map(|session| session.points).sum::<u64>() > 100, "{device}: {status:?}");
     }
     drop(opened);
     // Every point is one, those of walks that went on too.

@@ -117,11 +117,11 @@ fn the_default_for_many_long_products() {
     };
     let many = 1 << 19;
     assert_eq!(choice(90, [16384; 2], many), NAME);
-    assert_eq!(choice(90, [15361; 2], many), NAME);
+    assert_eq!(choice(90, [14337; 2], many), NAME);
     for (capability, bits, lanes) in [
         (80, [16384; 2], many),
         (100, [16384; 2], many),
-        (90, [15360; 2], many),
+        (90, [14336; 2], many),
         (90, [16384; 2], 32000),
         (90, [8192, 16384], many),
     ] {

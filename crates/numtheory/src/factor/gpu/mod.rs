@@ -161,8 +161,9 @@ fn form(info: &DeviceInfo, limbs: u32, lanes: usize) -> Form {
         DeviceKind::Sim => 0,
         DeviceKind::Cuda => SCHEDULERS * info.multiprocessors,
     };
-    let keeps_busy =
-        |form: &Form| lanes as u64 * u64::from(form.threads) >= u64::from(32 * schedulers * form.busy_warps(limbs));
+    let keeps_busy = |form: &Form| {
+        lanes as u64 * u64::from(form.threads) >= u64::from(16 * schedulers * form.busy_half_warps(limbs))
+    };
     Form::all(limbs).find(keeps_busy).or_else(|| Form::all(limbs).last()).unwrap_or_else(|| Form::full(limbs))
 }
 

@@ -244,7 +244,7 @@ fn forms_on_a_gpu() {
 fn few_lanes_take_more_threads() {
     let info = DeviceInfo { kind: DeviceKind::Cuda, multiprocessors: 132, ..open_sim().info().clone() };
     let threads = |limbs, lanes| form(&info, limbs, lanes).threads;
-    let borders = [30_000, 16_896, 16_895, 8448, 8447, 4480, 2112, 2111, 1];
+    let borders = [30_000, 16_896, 16_895, 6336, 6335, 4480, 2112, 2111, 1];
     assert_eq!(borders.map(|lanes| threads(32, lanes)), [2, 2, 4, 4, 8, 8, 8, 16, 16]);
     assert_eq!([16_896, 16_895, 8447, 4223, 1].map(|lanes| threads(16, lanes)), [1, 2, 4, 8, 8]);
     assert_eq!([1_000, 1].map(|lanes| threads(17, lanes)), [8, 8]);

@@ -137,13 +137,21 @@ impl Form {
         self.together > 1
     }
 
-    /// Warps that a scheduler needs to be busy: while one waits for its products, another makes its own. With fewer, more threads a lane are faster.
+    /// Half warps that a scheduler needs to be busy: while one waits for its products, another makes its own. With fewer, more threads a lane are
+    /// faster.
     ///
-    /// On one H200, curves modulo 1024 bits, by threads a curve: 4480 curves had 1870, 1970 and 1820 curves/s with 4, 8 and 16 threads, that is with
-    /// one, two and four warps a scheduler; 1000 curves had 917 and 1290 with 8 and 16 threads, that is with half a warp and one.
-    pub(in crate::factor) const fn busy_warps(self, limbs: u32) -> u32 {
+    /// On one H200, curves modulo 1024 bits: 8448 curves take 2.39 s with 4 threads each, two warps a scheduler. With 8 threads each, 4480 curves take
+    /// 2.26 s, three warps on some schedulers, and 8447 curves 2.93 s, four warps. So 4 threads are faster from one and a half warps on. 2111 curves
+    /// take 1.11 s with 16 threads each.
+    pub(in crate::factor) const fn busy_half_warps(self, limbs: u32) -> u32 {
         // With more threads, or where one thread could hold the number, the exchange between threads takes the gain of a second warp.
-        if limbs <= Layout::THREAD_LIMBS || limbs.div_ceil(self.threads) <= 4 { 1 } else { 2 }
+        if limbs <= Layout::THREAD_LIMBS || limbs.div_ceil(self.threads) <= 4 {
+            2
+        } else if self.interleaves() {
+            3
+        } else {
+            4
+        }
     }
 
     /// The full form, then forms with ever more threads a lane, for fewer lanes.
