@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use warpmp::device::{self, SimConfig};
-use warpmp::kernels::{Register, Settings, Spec};
-use warpmp::{Error, Operation, Plan, Shape, tuning};
+use warpmp::kernels::{Settings, Spec};
 use warpmp_kernel::ir::Op;
 use warpmp_testkit::Pattern;
 use warpmp_testkit::kernels::PATTERNS;
-use warpmp_testkit::kernels::products::{check, check_all, check_square, multiplication, shape, squaring};
+use warpmp_testkit::kernels::products::{
+    check, check_all, check_offers, check_square, multiplication, shape, squaring,
+};
 
 const NAME: &str = "tensor";
 
@@ -123,16 +123,5 @@ fn costs() {
 /// A GPU without matrix products of bytes is offered other algorithms.
 #[test]
 fn an_old_gpu_has_no_such_algorithm() {
-    let operands = [Shape::new(64, 2048); 2];
-    for (capability, runs) in [(75, false), (80, true), (90, true)] {
-        let device = device::open_sim_with(&SimConfig { capability, ..SimConfig::default() });
-        let (info, table) = (device.info(), tuning::shipped(capability));
-        let plan = Plan::new(Operation::Mul, &operands, info, &table, Some(NAME));
-        assert_eq!(plan.is_ok(), runs, "sm_{capability}");
-        if let Err(error) = plan {
-            assert!(matches!(error, Error::AlgorithmUnfit { fits, .. } if !fits.contains(&NAME.to_owned())));
-        }
-        let candidates = Register::shipped().candidates(Operation::Mul, &operands, info).unwrap();
-        assert_eq!(candidates.iter().any(|it| it.algorithm == NAME), runs, "sm_{capability}");
-    }
+    check_offers(NAME, 2048, &[(75, false), (80, true), (90, true)]);
 }

@@ -3,12 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use warpmp::device::{self, SimConfig};
-use warpmp::kernels::{Register, Settings, Spec};
-use warpmp::{Error, Operation, Plan, Shape, tuning};
+use warpmp::kernels::{Settings, Spec};
+use warpmp::{Operation, Plan, Shape, tuning};
 use warpmp_kernel::ir::{Op, Target};
 use warpmp_testkit::Pattern;
 use warpmp_testkit::kernels::PATTERNS;
-use warpmp_testkit::kernels::products::{check, check_all, check_square, multiplication, shape, squaring};
+use warpmp_testkit::kernels::products::{
+    check, check_all, check_offers, check_square, multiplication, shape, squaring,
+};
 
 const NAME: &str = "tensor-warpgroup";
 
@@ -90,20 +92,12 @@ fn costs() {
 /// Only GPUs of this compute capability are offered it, and it is for no other.
 #[test]
 fn other_gpus_have_no_such_algorithm() {
-    let operands = [Shape::new(64, 16384); 2];
     assert_eq!(spec([16384; 2], &Settings::default()).build(0).target(), Target::Sm90a);
-    for (capability, runs) in [(80, false), (89, false), (90, true), (100, false), (120, false)] {
+    let gpus = [(80, false), (89, false), (90, true), (100, false), (120, false)];
+    for (capability, runs) in gpus {
         assert_eq!(Target::Sm90a.runs_on(capability), runs);
-        let device = device::open_sim_with(&SimConfig { capability, ..SimConfig::default() });
-        let (info, table) = (device.info(), tuning::shipped(capability));
-        let plan = Plan::new(Operation::Mul, &operands, info, &table, Some(NAME));
-        assert_eq!(plan.is_ok(), runs, "sm_{capability}");
-        if let Err(error) = plan {
-            assert!(matches!(error, Error::AlgorithmUnfit { fits, .. } if !fits.contains(&NAME.to_owned())));
-        }
-        let candidates = Register::shipped().candidates(Operation::Mul, &operands, info).unwrap();
-        assert_eq!(candidates.iter().any(|it| it.algorithm == NAME), runs, "sm_{capability}");
     }
+    check_offers(NAME, 16384, &gpus);
 }
 
 /// The table of the architecture serves others, too: where it names this algorithm, they use the next one.

@@ -121,14 +121,7 @@ impl Block {
         let passes = b.select(2, 0, passes);
         let word = b.or(generates, passes);
         let word = self.of_warps(b, word);
-        let [generates, passes] = [1, 2].map(|bit| {
-            let bit = b.and(word, bit);
-            let is_set = b.compare(Cmp::Ne, bit, 0);
-            b.ballot(is_set)
-        });
-        let doubled = b.add(generates, generates);
-        let over = b.add(doubled, passes);
-        let into_warps = b.xor(over, passes);
+        let (over, into_warps) = carries_of_warps(b, word);
         let warp = b.shr(self.member, 5);
         let carry = b.bfe(into_warps, warp, 1);
         let sum = b.add(sum, carry);
@@ -260,4 +253,16 @@ impl Block {
 fn not_zero(b: &mut Builder, value: R32) -> R32 {
     let some = b.compare(Cmp::Ne, value, 0);
     b.ballot(some)
+}
+
+/// The look-ahead over the warps of a block. `word`: in the lane with a warp's number 1 if a carry leaves the warp, 2 if the warp passes a carry on;
+/// not both. Gives a mask whose bit `w` is the carry into warp `w`. Bit `n` of the number before it is the carry that leaves a block of `n` warps.
+pub fn carries_of_warps(b: &mut Builder, word: R32) -> (R32, R32) {
+    let [generates, passes] = [1, 2].map(|bit| {
+        let bit = b.and(word, bit);
+        not_zero(b, bit)
+    });
+    let doubled = b.add(generates, generates);
+    let over = b.add(doubled, passes);
+    (over, b.xor(over, passes))
 }

@@ -3,8 +3,9 @@
 use super::{Named, algorithm, launch};
 use crate::{Operands, Pattern, oracle};
 use num_bigint::BigUint;
-use warpmp::Operation;
-use warpmp::kernels::{OperandShape, OperationShape, Settings, Spec};
+use warpmp::device::{SimConfig, open_sim_with};
+use warpmp::kernels::{OperandShape, OperationShape, Register, Settings, Spec};
+use warpmp::{Error, Operation, Plan, Shape, tuning};
 use warpmp_kernel::sim::Counters;
 
 /// The shape for operands of these bits.
@@ -40,6 +41,22 @@ pub fn check_all(named: impl Named + Copy, bits: [usize; 2], settings: &Settings
                 check(&*spec, shape, lanes, pattern);
             }
         }
+    }
+}
+
+/// Checks which GPUs, by compute capability, a multiplication is offered to; by name and to `tune` alike.
+pub fn check_offers(name: &str, bits: usize, gpus: &[(u32, bool)]) {
+    let operands = [Shape::new(64, bits); 2];
+    for &(capability, runs) in gpus {
+        let device = open_sim_with(&SimConfig { capability, ..SimConfig::default() });
+        let (info, table) = (device.info(), tuning::shipped(capability));
+        let plan = Plan::new(Operation::Mul, &operands, info, &table, Some(name));
+        assert_eq!(plan.is_ok(), runs, "sm_{capability}");
+        if let Err(error) = plan {
+            assert!(matches!(error, Error::AlgorithmUnfit { fits, .. } if !fits.contains(&name.to_owned())));
+        }
+        let candidates = Register::shipped().candidates(Operation::Mul, &operands, info).unwrap();
+        assert_eq!(candidates.iter().any(|it| it.algorithm == name), runs, "sm_{capability}");
     }
 }
 

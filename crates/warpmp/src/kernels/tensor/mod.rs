@@ -28,6 +28,7 @@ use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
 use super::{Algorithm, Gpus, On, OperationShape, Order, Spec, TensorSettings, With, candidates, piece};
 use layout::Layout;
+pub(in crate::kernels) use multiply::is;
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -100,7 +100,7 @@ fn toeplitz(b: &mut Builder, window: R32, step: u32) -> [[R32; 4]; 2] {
 }
 
 /// Is `value` this number? 1 or 0.
-fn is(b: &mut Builder, value: R32, number: u32) -> R32 {
+pub(in crate::kernels) fn is(b: &mut Builder, value: R32, number: u32) -> R32 {
     let equal = b.compare(Cmp::Eq, value, number);
     b.select(1, 0, equal)
 }

@@ -19,6 +19,7 @@ use warpmp_kernel::ir::{Cmp, Vector};
 
 use super::Place;
 use super::layout::{BLOCKS, COLUMNS, COPY_BYTES, ROW_HALVES_BYTES, ROWS, ROWS_BYTES, WORK};
+use crate::kernels::tensor::is;
 
 /// The sums of a thread.
 pub(super) struct Sums {
@@ -76,10 +77,4 @@ impl Place {
         }
         Sums { both, low }
     }
-}
-
-/// Is `value` this number? 1 or 0.
-fn is(b: &mut Builder, value: R32, number: u32) -> R32 {
-    let equal = b.compare(Cmp::Eq, value, number);
-    b.select(1, 0, equal)
 }

@@ -10,7 +10,7 @@
 //! what is left is below the second: not all ones. So no chunk and no warp both generates a carry and passes one on.
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
-use warpmp_kernel::fragment::{all_ones, wrapping_add_small};
+use warpmp_kernel::fragment::{all_ones, carries_of_warps, wrapping_add_small};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 use warpmp_launch::{piece, vector};
 
@@ -117,14 +117,7 @@ impl Place {
         let number = b.and(lane, 3);
         let from = b.mad_lo(number, 4, shared);
         let word = b.load_shared(Vector::V1, from, CARRIES)[0];
-        let [generates, passes] = [1, 2].map(|bit| {
-            let bit = b.and(word, bit);
-            let is_set = b.compare(Cmp::Ne, bit, 0);
-            b.ballot(is_set)
-        });
-        let doubled = b.add(generates, generates);
-        let over = b.add(doubled, passes);
-        let into_warps = b.xor(over, passes);
+        let (_, into_warps) = carries_of_warps(b, word);
         let carry = b.bfe(into_warps, warp, 1);
         let sum = b.add(sum, carry);
         let into = b.xor(sum, propagate);
