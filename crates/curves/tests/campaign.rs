@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use num_bigint::BigUint;
 use warpmp_campaign::records::Appender;
 use warpmp_curves::affine::Group;
-use warpmp_curves::campaign::{self, Checked, Event, Finding, Folder, Found, Opened, Part, Progress, Worker, points};
+use warpmp_curves::campaign::{self, Checked, Event, Finding, Folder, Found, Opened, Part, Progress, Status, Worker, points};
 use warpmp_curves::search::{Engine, Plan};
 use warpmp_curves::walk::Settings;
 use warpmp_curves::{Layout, Problem};
@@ -112,25 +112,23 @@ fn a_campaign_is_resumed() {
 #[test]
 fn two_devices_work_into_one_directory() {
     let folder = tempfile::tempdir().unwrap();
-    let (problem, k) = curve(0);
+    // No logarithm soon: each part lasts until both devices have worked, on a busy machine too.
+    let problem = warpmp_curves::challenges::named("eccp-79").unwrap();
     let settings = settings(4, 2);
     let opened = Opened::new(folder.path(), &problem, settings).unwrap();
     let workers = [sim(settings, "one"), sim(settings, "two")];
-    // In two parts: the walks of the first go on in the second. On a busy machine the first one ends late, and must not find the logarithm.
-    let (found, _) = search(&opened, &workers, 1 << 20, |progress| progress.steps < 5000);
-    assert_eq!(found, None);
-    let status = opened.status().unwrap();
-    // On a busy machine one device may have done all of the first part before the other one began. Each that began saved its walks.
-    let begun = status.sessions.len();
-    assert!(begun > 0 && status.saved == begun, "{status:?}");
-    let (found, _) = search(&opened, &workers, 1 << 20, |_| true);
-    assert_eq!(found.unwrap().k, k.to_string());
-    let status = opened.status().unwrap();
-    assert_eq!(status.sessions.len(), begun + 2);
-    // The second part may be over soon.
-    for device in ["one", "two"] {
-        let own = status.sessions.iter().filter(|session| session.device == device);
-        assert!(own.map(|session| session.points).sum::<u64>() > 100, "{device}: {status:?}");
+    // In two parts: the walks of the first go on in the second.
+    for parts in 1..=2 {
+        let have_worked = |status: &Status| {
+            let work = |device| status.sessions.iter().filter(|it| it.device == device && it.points > 100).count();
+            ["one", "two"].map(work) == [parts; 2]
+        };
+        let (found, _) = search(&opened, &workers, 1 << 20, |_| !have_worked(&opened.status().unwrap()));
+        assert_eq!(found, None);
+        let status = opened.status().unwrap();
+        assert!(have_worked(&status), "{status:?}");
+        // Each device saved its walks, and took as many.
+        assert_eq!((status.sessions.len(), status.saved), (2 * parts, 2), "{status:?}");
     }
     drop(opened);
     // Every point is one, those of walks that went on too.
@@ -146,6 +144,16 @@ fn two_devices_work_into_one_directory() {
     starts.sort_unstable();
     starts.dedup();
     assert_eq!(starts.len(), count);
+}
+
+#[test]
+fn two_devices_find_a_logarithm() {
+    let folder = tempfile::tempdir().unwrap();
+    let (problem, k) = curve(0);
+    let settings = settings(4, 2);
+    let opened = Opened::new(folder.path(), &problem, settings).unwrap();
+    let (found, _) = search(&opened, &[sim(settings, "one"), sim(settings, "two")], 1 << 20, |_| true);
+    assert_eq!(found.unwrap().k, k.to_string());
 }
 
 #[test]

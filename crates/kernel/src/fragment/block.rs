@@ -258,11 +258,16 @@ fn not_zero(b: &mut Builder, value: R32) -> R32 {
 /// The look-ahead over the warps of a block. `word`: in the lane with a warp's number 1 if a carry leaves the warp, 2 if the warp passes a carry on;
 /// not both. Gives a mask whose bit `w` is the carry into warp `w`. Bit `n` of the number before it is the carry that leaves a block of `n` warps.
 pub fn carries_of_warps(b: &mut Builder, word: R32) -> (R32, R32) {
-    let [generates, passes] = [1, 2].map(|bit| {
-        let bit = b.and(word, bit);
-        not_zero(b, bit)
-    });
+    let [generates, passes] = ballots_of_flags(b, word);
     let doubled = b.add(generates, generates);
     let over = b.add(doubled, passes);
     (over, b.xor(over, passes))
+}
+
+/// The lanes of the warp in whose word bit 0 is set, and those in whose word bit 1 is set.
+pub fn ballots_of_flags(b: &mut Builder, word: R32) -> [R32; 2] {
+    [1, 2].map(|bit| {
+        let bit = b.and(word, bit);
+        not_zero(b, bit)
+    })
 }

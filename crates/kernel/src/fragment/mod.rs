@@ -21,7 +21,7 @@ mod symbol;
 mod window;
 
 pub use add::{add_limbs, wrapping_add_small, wrapping_sub_small};
-pub use block::carries_of_warps;
+pub use block::{ballots_of_flags, carries_of_warps};
 pub use carry::{Carries, add_carry_to_row, all_ones, all_zeros, resolve_carries, top_lane};
 pub use digit::Digits;
 pub use factor::Factor;

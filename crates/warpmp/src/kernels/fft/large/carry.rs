@@ -14,7 +14,7 @@
 //! A pair is at most 2⁶² in magnitude and is shifted by at most 31 bits, so the sum of a chunk in progress is below 2⁹⁴: three words.
 
 use warpmp_kernel::build::{Builder, Emit, Guarded, R32, R64};
-use warpmp_kernel::fragment::add_carry_to_row;
+use warpmp_kernel::fragment::{add_carry_to_row, all_ones, ballots_of_flags};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 
 use super::split::{CHUNK, Split};
@@ -207,11 +207,7 @@ impl Split {
             };
             let inside = b.compare(Cmp::Lt, block.lane, self.segments() - first);
             b.guarded(inside, true, load);
-            let masks = [1, 2].map(|bit| {
-                let bit = b.and(flag, bit);
-                let is_set = b.compare(Cmp::Ne, bit, 0);
-                b.ballot(is_set)
-            });
+            let masks = ballots_of_flags(b, flag);
             let (carries, leaves) = look_ahead(b, masks, Some(enters));
             b.set(enters, leaves);
             b.guarded(bottom, true, |g| {
@@ -332,8 +328,7 @@ pub(super) fn look_ahead(b: &mut Builder, [generate, propagate]: [R32; 2], enter
 fn carried(b: &mut Builder, lane: R32, half: Half) -> (Vec<R32>, R32) {
     let Half { words, generates } = half;
     let generates = b.compare(Cmp::Ne, generates, 0);
-    let all = words[1..].iter().fold(words[0], |all, &word| b.and(all, word));
-    let passes = b.compare(Cmp::Eq, all, u32::MAX);
+    let passes = all_ones(b, &words);
     let [generate, propagate] = [generates, passes].map(|it| b.ballot(it));
     let (carries, leaves) = look_ahead(b, [generate, propagate], None);
     let carry = b.bfe(carries, lane, 1);

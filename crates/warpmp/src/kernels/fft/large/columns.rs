@@ -13,6 +13,7 @@
 //! all ones generates no carry, and neither does a segment of them.
 
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
+use warpmp_kernel::fragment::ballots_of_flags;
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 
 use super::super::balanced::pair_of_doubles;
@@ -21,6 +22,7 @@ use super::super::result::ROUNDING;
 use super::Block;
 use super::carry::look_ahead;
 use super::split::{COLUMNS, Split};
+use super::up::neighbours;
 use crate::kernels::transform::angle::divided_cosine_and_sine;
 use crate::kernels::transform::carry::Halves;
 use crate::kernels::transform::layout::POINT_BYTES;
@@ -142,13 +144,7 @@ impl Split {
                 let (low, high) = b.unpack(bits);
                 [low, high]
             });
-            // The even lane has the pair of the low half, the odd lane the pair of the high half.
-            let is_odd = thread.is_odd;
-            let own = [0, 1].map(|i| b.select(high[i], low[i], is_odd));
-            let other = [0, 1].map(|i| b.select(low[i], high[i], is_odd));
-            let other = other.map(|word| b.shuffle(Shuffle::Bfly, word, 1, 32));
-            let even = [0, 1].map(|i| b.select(other[i], own[i], is_odd));
-            let odd = [0, 1].map(|i| b.select(own[i], other[i], is_odd));
+            let [even, odd] = neighbours(b, thread.is_odd, [low, high]);
             pairs.push(pair_of_doubles(b, even.into(), odd.into()));
         }
         pairs
@@ -247,11 +243,7 @@ impl Split {
         let row = b.mad_wide(block.number, 4 * self.limbs[2], results);
         let from = b.mad_wide(block.thread, 4, scratch);
         let flag = b.load_global(Space::Global, Vector::V1, from, self.flags())[0];
-        let masks = [1, 2].map(|bit| {
-            let bit = b.and(flag, bit);
-            let is_set = b.compare(Cmp::Ne, bit, 0);
-            b.ballot(is_set)
-        });
+        let masks = ballots_of_flags(b, flag);
         let warp = b.shr(block.thread, 5);
         let own = b.mad_lo(warp, 8, block.shared);
         let bottom = b.compare(Cmp::Eq, block.lane, 0);

@@ -137,11 +137,7 @@ impl Split {
 
     /// The pair of the low half for even lanes, of the high half for odd ones, from a lane's coefficients of both halves.
     fn pair(self, b: &mut Builder, is_odd: Pred, [low, high]: [[R32; 2]; 2]) -> [R32; 2] {
-        let [own, other] =
-            [[low, high], [high, low]].map(|[even, odd]| [0, 1].map(|i| b.select(odd[i], even[i], is_odd)));
-        let other = other.map(|word| b.shuffle(Shuffle::Bfly, word, 1, 32));
-        let [first, second] =
-            [[own, other], [other, own]].map(|[even, odd]| [0, 1].map(|i| b.select(odd[i], even[i], is_odd)));
+        let [first, second] = neighbours(b, is_odd, [low, high]);
         let shifted = [b.shl(second[0], self.digit_bits), b.funnel_left(second[0], second[1], self.digit_bits)];
         let sum = [b.register(), b.register()];
         let mut chain = b.chain();
@@ -149,6 +145,14 @@ impl Split {
         chain.wrap_add(sum[1], first[1], shifted[1]);
         sum
     }
+}
+
+/// The coefficients of two neighbouring columns, from a lane's coefficients of both halves: of the low half for even lanes, of the high half for odd
+/// ones.
+pub(super) fn neighbours(b: &mut Builder, is_odd: Pred, [low, high]: [[R32; 2]; 2]) -> [[R32; 2]; 2] {
+    let [own, other] = [[low, high], [high, low]].map(|[even, odd]| [0, 1].map(|i| b.select(odd[i], even[i], is_odd)));
+    let other = other.map(|word| b.shuffle(Shuffle::Bfly, word, 1, 32));
+    [[own, other], [other, own]].map(|[even, odd]| [0, 1].map(|i| b.select(odd[i], even[i], is_odd)))
 }
 
 /// A double rounded to a signed number of 64 bits, low word first.
