@@ -9,7 +9,9 @@ use std::sync::Mutex;
 use num_bigint::BigUint;
 use warpmp_campaign::records::Appender;
 use warpmp_curves::affine::Group;
-use warpmp_curves::campaign::{self, Checked, Event, Finding, Folder, Found, Opened, Part, Progress, Status, Worker, points};
+use warpmp_curves::campaign::{
+    self, Checked, Event, Finding, Folder, Found, Opened, Part, Progress, Status, Worker, points,
+};
 use warpmp_curves::search::{Engine, Plan};
 use warpmp_curves::walk::Settings;
 use warpmp_curves::{Layout, Problem};

@@ -5,7 +5,7 @@
 
 use warpmp_kernel::build::{Builder, Emit, Guarded, Pred, R32, R64};
 use warpmp_kernel::fragment::{Factor, Spread, select};
-use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space};
+use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Space, Special};
 
 use crate::{Entry, GroupLane, Layout, Stage, piece, vector};
 
@@ -66,7 +66,7 @@ pub struct Frame {
     /// How numbers lie in the lanes.
     pub spread: Spread,
     /// This group's lane of the batch.
-    row: R32,
+    pub row: R32,
     operands: Vec<(R64, Rows)>,
     /// Addresses and limbs of the results.
     results: Vec<(R64, u32)>,
@@ -97,6 +97,22 @@ impl Layout {
         let scratch = addresses.next().map(|address| b.mad_wide(place.row, 4 * *scratch, address));
         body(&mut b, &Frame { spread, row: place.row, operands, results, status, scratch });
         b.finish()
+    }
+}
+
+impl Layout {
+    /// The frame in a launch that takes its turn with others: its lanes begin with lane `first` of the batch, and lane 0 follows lane `lanes - 1`. Both
+    /// numbers are multiples of a block's lanes. Also a word, which is 1 in the blocks that come after lane `lanes - 1`, and 0 in the others.
+    /// Scratch memory stays that of the launch's own lanes.
+    pub fn turned(self, b: &mut Builder, frame: &Frame, first: R32, lanes: R32) -> (Frame, R32) {
+        // From the block's number, which is the same for all threads.
+        let block = b.special(Special::Ctaid);
+        let begin = b.mad_lo(block, self.geometry().lanes, first);
+        let wraps = b.compare(Cmp::Ge, begin, lanes);
+        let (wrapped, turn) = (b.sub(first, lanes), b.copy(1));
+        let (first, none) = (b.select(wrapped, first, wraps), b.copy(0));
+        let row = b.add(frame.row, first);
+        (Frame { row, ..frame.clone() }, b.select(turn, none, wraps))
     }
 }
 

@@ -5,18 +5,28 @@
 //! distance is at most `2·reach`. In each class modulo `2w` the primes of the class and of the opposite class are
 //! matched from the lowest up, which matches as many as possible.
 //!
-//! source: Montgomery 1987; pairs over a larger reach as in FACTOR's counts: 0.59 to 0.86 products a prime.
+//! The plan is the one with the fewest products among those whose baby steps a device has memory for. Multiples of a product of the first primes
+//! are widths, too: 4620 has half the giant steps of 2310, and the same baby steps.
+//!
+//! source: Montgomery 1987; pairs over a larger reach as in FACTOR's counts: 0.53 to 0.86 products a prime.
 
 use super::primes::each_prime;
 
 /// Giant steps of a section: the primes of a section are matched together.
 const SECTION: u64 = 1 << 11;
-/// Products of a baby step, of a giant step, and of a pair, with the way to `x = X/Z`.
-const BABY: u64 = 9;
-const GIANT: u64 = 10;
+/// Baby steps, and giant steps, that share an inversion. All engines have the same: the divisors that inversions show depend on it.
+pub(super) const BABIES: usize = 128;
+pub(super) const GIANTS: usize = 64;
+/// Products of an addition of points, and of the way to `x = X/Z`.
+const ADDITION: f64 = 6.0;
+const QUOTIENT: f64 = 4.0;
 
-/// Widths: products of the first primes.
-const WIDTHS: [u64; 5] = [6, 30, 210, 2310, 30030];
+/// Widths: products of the first primes, and small multiples.
+const WIDTHS: [u64; 12] = [6, 12, 30, 60, 90, 210, 420, 630, 2310, 4620, 6930, 30030];
+/// Odd primes of widths.
+const PRIMES: [u64; 5] = [3, 5, 7, 11, 13];
+/// The most baby steps: 1 MiB a curve modulo integers of 1024 bits. A device has memory for so many curves with as many that they keep it busy.
+const MOST_BABIES: f64 = 8192.0;
 
 /// The plan, which is the same for all lanes.
 #[derive(Clone, Debug)]
@@ -38,8 +48,43 @@ pub(super) struct Counts {
     pub(super) passed: f64,
     pub(super) babies: f64,
     pub(super) giants: f64,
-    /// From the pairs of the first section; those of later ones are fewer by little.
+    /// From the pairs of the first section, and the primes of all.
     pub(super) pairs: f64,
+}
+
+/// What a plan costs, about. All hosts choose the same plan: its numbers come from operations that round alike everywhere.
+struct Cost {
+    babies: f64,
+    products: f64,
+}
+
+impl Cost {
+    fn new(b1: u64, b2: u64, width: u64, reach: u64) -> Self {
+        // Numbers for each that has no factor in common with the width.
+        let ratio = primes_of(width).fold(2.0, |ratio, prime| ratio * prime as f64 / (prime - 1) as f64);
+        let [span, width, reach] = [b2.saturating_sub(b1), width, reach].map(|it| it as f64);
+        // The logarithm of B2, within 6 %: linear between powers of two.
+        let bits = b2.max(2).ilog2();
+        let logarithm = std::f64::consts::LN_2 * (f64::from(bits) - 1.0 + b2 as f64 / (1_u64 << bits) as f64);
+        let babies = reach / ratio;
+        // Primes of the opposite class within the reach of a prime. With none each prime takes a product, with many a half; the 3.1 is measured.
+        let partners = reach / width * ratio / logarithm;
+        let pairs = span / logarithm * (0.5 + 0.5 / (1.0 + 3.1 * partners));
+        let points = ADDITION * reach / 2.0 + QUOTIENT * babies + (ADDITION + QUOTIENT) * span / width;
+        Self { babies, products: points + pairs }
+    }
+}
+
+/// The odd primes of a width.
+fn primes_of(width: u64) -> impl Iterator<Item = u64> {
+    PRIMES.into_iter().filter(move |prime| width.is_multiple_of(*prime))
+}
+
+/// Primes of an interval above 2, about: the integral of the density `1/ln x`.
+fn primes_about(from: u64, to: u64) -> f64 {
+    const PARTS: u32 = 64;
+    let (from, length) = (from as f64, to.saturating_sub(from) as f64 / f64::from(PARTS));
+    (0..PARTS).map(|part| length / (from + (f64::from(part) + 0.5) * length).ln()).sum()
 }
 
 /// The pairs of some giant steps.
@@ -54,23 +99,20 @@ pub(super) struct Section {
 impl Pairing {
     /// The plan with the fewest products, estimated; `b1` is 3 or more.
     pub(super) fn new(b1: u64, b2: u64) -> Self {
-        let span = b2.saturating_sub(b1);
-        let cost = |(width, reach): (u64, u64)| {
-            // Nearly all numbers up to the reach are passed by additions of two.
-            BABY * reach / 2 + GIANT * span / width + span / 16 * width / (width + reach)
-        };
         // A width is at most 2·B1, so that no prime lies beside the giant step 0, and has no prime above B1.
-        let widths =
-            WIDTHS.into_iter().zip([3, 5, 7, 11, 13]).filter(|(width, prime)| *width <= 2 * b1 && *prime <= b1);
-        let choices =
-            widths.flat_map(|(width, _)| [width / 2, width, 2 * width, 4 * width].map(|reach| (width, reach)));
-        let (width, reach) = choices.min_by_key(|choice| cost(*choice)).unwrap_or((6, 3));
+        let is_fitting = |width: &u64| *width <= 2 * b1 && primes_of(*width).all(|prime| prime <= b1);
+        let widths = WIDTHS.into_iter().filter(is_fitting);
+        let choices = widths.flat_map(|width| [1, 2, 4, 8, 16, 32].map(|halves| (width, halves * width / 2)));
+        let costs = choices.map(|(width, reach)| (Cost::new(b1, b2, width, reach), width, reach));
+        let fitting = costs.filter(|(cost, ..)| cost.babies <= MOST_BABIES);
+        let best = fitting.min_by(|(one, ..), (other, ..)| one.products.total_cmp(&other.products));
+        let (width, reach) = best.map_or((6, 3), |(_, width, reach)| (width, reach));
         Self::with(b1, b2, width, reach)
     }
 
     /// The plan with this width and reach.
     pub(super) fn with(b1: u64, b2: u64, width: u64, reach: u64) -> Self {
-        let divisors: Vec<u64> = [3, 5, 7, 11, 13].into_iter().filter(|prime| width.is_multiple_of(*prime)).collect();
+        let divisors: Vec<u64> = primes_of(width).collect();
         let is_baby = |j: &u64| !divisors.iter().any(|prime| j.is_multiple_of(*prime));
         let babies: Vec<u64> = (1..=reach).step_by(2).filter(is_baby).collect();
         let mut places = vec![u32::MAX; reach as usize / 2 + 1];
@@ -91,15 +133,15 @@ impl Pairing {
         if self.sections() == 0 {
             return Counts { passed: 0.0, babies: 0.0, giants: 0.0, pairs: 0.0 };
         }
-        let first = self.section(0);
-        let pairs: usize = first.giants.iter().map(Vec::len).sum();
+        let pairs: usize = self.section(0).giants.iter().map(Vec::len).sum();
+        let primes = |to: u64| primes_about(self.b1, to);
         let giants = (self.b2 / self.width + 2 - self.first_giant()) as f64;
         let passed = self.babies.last().map_or(0.0, |last| *last as f64 / 2.0);
         Counts {
             passed,
             babies: self.babies.len() as f64,
             giants,
-            pairs: pairs as f64 * giants / first.giants.len() as f64,
+            pairs: pairs as f64 * primes(self.b2) / primes(self.b2.min(self.b1 + SECTION * self.width)),
         }
     }
 
@@ -194,6 +236,40 @@ mod tests {
                     assert!((0.66..0.67).contains(&(pairs as f64 / primes as f64)), "{pairs}");
                 }
             }
+        }
+    }
+    /// Pairs of all sections.
+    fn pairs(plan: &Pairing) -> usize {
+        (0..plan.sections()).flat_map(|number| plan.section(number).giants).map(|giant| giant.len()).sum()
+    }
+
+    #[test]
+    fn counts_are_near() {
+        for (b1, b2, width, reach) in
+            [(500, 20_000, 210, 420), (1000, 1_000_000, 210, 840), (20_000, 6_000_000, 420, 840)]
+        {
+            let plan = Pairing::with(b1, b2, width, reach);
+            let (counted, all) = (plan.counts().pairs, pairs(&plan) as f64);
+            assert!((counted / all - 1.0).abs() < 0.05, "{b1} {b2}: {counted}, {all} expected");
+        }
+    }
+
+    /// The plan that is chosen takes little more products than any.
+    #[test]
+    fn the_plan_is_near_the_best() {
+        for (b1, b2) in [(100, 3000), (500, 20_000), (8192, 820_000)] {
+            let products = |plan: &Pairing| {
+                let Counts { passed, babies, giants, .. } = plan.counts();
+                ADDITION * passed + QUOTIENT * babies + (ADDITION + QUOTIENT) * giants + pairs(plan) as f64
+            };
+            let chosen = Pairing::new(b1, b2);
+            let widths = WIDTHS.into_iter().filter(|width| *width <= 2 * b1);
+            let all = widths
+                .flat_map(|width| [1, 2, 4, 8, 16, 32].map(|halves| Pairing::with(b1, b2, width, halves * width / 2)));
+            let best = all.map(|plan| products(&plan)).fold(f64::INFINITY, f64::min);
+            let (own, ratio) =
+                (products(&chosen), chosen.babies.last().copied().unwrap_or(1) as f64 / chosen.width as f64);
+            assert!(own < 1.04 * best, "{b1} {b2}: w {} U {ratio:.1}: {own}, {best} is possible", chosen.width);
         }
     }
 }

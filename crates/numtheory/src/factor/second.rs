@@ -10,11 +10,8 @@ use super::first::{constant, numbers_of};
 use super::lane::Line;
 use super::line::{self, CurveLine, LucasLine, Projective, multiples};
 use super::modular::{common_divisor, inverse};
-use super::pairing::{Pairing, Section};
+use super::pairing::{BABIES, GIANTS, Pairing, Section};
 use super::ring::Ring;
-
-/// Giant steps that share an inversion.
-const BLOCK: usize = 64;
 
 /// The stage of a group of lanes.
 pub(super) struct Walk<R: Ring> {
@@ -134,7 +131,7 @@ impl<R: Ring> Lanes<R> {
             }
             points.push(here.clone());
         }
-        self.babies = self.normalise::<L>(&points);
+        self.babies = points.chunks(BABIES).flat_map(|points| self.normalise::<L>(points)).collect();
         let [step, _] = multiples(line, &mut self.ring, q, pairing.width);
         step
     }
@@ -142,7 +139,7 @@ impl<R: Ring> Lanes<R> {
     fn section<L: line::Line<R>>(&mut self, line: &mut L, step: &L::Point, section: &Section) {
         let [mut here, mut after] = multiples(line, &mut self.ring, step, section.first);
         let [mut difference, mut product] = [self.ring.zero(), self.ring.zero()];
-        for block in section.giants.chunks(BLOCK) {
+        for block in section.giants.chunks(GIANTS) {
             let mut points = Vec::with_capacity(block.len());
             for _ in block {
                 let mut next = after.clone();

@@ -211,7 +211,9 @@ impl Cards {
                     |(kind, count): (&Kind, &usize)| (*kind, gpu.formed(kind.class, count.div_ceil(usable.len())));
                 let classes: Vec<(Kind, Class)> = counts.iter().map(formed).collect();
                 let rooms = gpu.prepare(classes.iter().copied(), task.jobs()).and_then(|()| {
-                    let most = |class: Class| gpu.most(class, task.slots(), task.products * class.product());
+                    let alone = (counts.len() == 1).then(|| counts.values().sum::<usize>().div_ceil(usable.len()));
+                    let most =
+                        |class: Class| gpu.most(class, task.slots(class), task.products * class.product(), alone);
                     classes
                         .iter()
                         .map(|(_, class)| Ok((*class, most(*class)?)))

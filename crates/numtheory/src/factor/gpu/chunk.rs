@@ -1,6 +1,6 @@
 //! The lanes of a launch: their rows on the device, and the launches.
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use num_bigint::BigUint;
@@ -15,8 +15,6 @@ use crate::error::Result;
 use crate::factor::Stage;
 use crate::factor::lane::{Lane, Line, Parameter};
 
-/// Words of a control row.
-const CONTROL: usize = 5;
 /// So many numbers are brought from the device one by one. A copy takes as long as some 100 KB of a longer one.
 const FEW_NUMBERS: usize = 16;
 
@@ -28,7 +26,9 @@ pub(super) struct Chunk<'g> {
     pub(super) class: Class,
     /// Lanes that are wanted, and lanes that are computed.
     pub(super) wanted: usize,
-    lanes: u32,
+    pub(super) lanes: u32,
+    /// Lanes of a launch, where these take turns.
+    pub(super) window: u32,
     pub(super) constants: Lease<'g>,
     pub(super) state: Lease<'g>,
     pub(super) total: Lease<'g>,
@@ -121,6 +121,7 @@ impl<'g> Chunk<'g> {
             stream: gpu.device().stream()?,
             wanted,
             lanes: count as u32,
+            window: gpu.window(class, count as u32),
             constants: rows(constant::COUNT)?,
             state: rows(state::COUNT)?,
             total: rows(1)?,
@@ -171,16 +172,40 @@ impl<'g> Chunk<'g> {
         Ok(Common { memory, device: self.device, stream: &self.stream })
     }
 
-    /// A control row.
-    pub(super) fn control(&self, words: [u32; CONTROL]) -> Result<Common<'_>> {
-        self.upload(&words)
-    }
-
     /// Launches a kernel: operands, then results.
     pub(super) fn launch(&self, job: Job, rows: &[At<'_>]) -> Result<()> {
+        self.launch_lanes(job, self.lanes, rows)
+    }
+
+    fn launch_lanes(&self, job: Job, lanes: u32, rows: &[At<'_>]) -> Result<()> {
         let (module, geometry) = self.gpu.kernel(job, self.class)?;
-        let arguments = RowArguments { rows: rows.to_vec(), lanes: self.lanes, scratch: None };
-        Ok(arguments.launch(&**self.device, &self.stream, &module, geometry.grid(self.lanes))?)
+        let arguments = RowArguments { rows: rows.to_vec(), lanes, scratch: None };
+        Ok(arguments.launch(&**self.device, &self.stream, &module, geometry.grid(lanes))?)
+    }
+
+    /// The lanes of the next launch of a job whose launches take turns, from lane `first` on. `goes_on`: does another part of the job follow this
+    /// one?
+    pub(super) fn turn(&self, first: u32, goes_on: bool) -> u32 {
+        if goes_on { self.window } else { self.window.min(self.lanes - first) }
+    }
+
+    /// Launches the kernel of a job whose launches take turns, for so many lanes from lane `first` on, and waits for its end. `rows`: the operands
+    /// without the second one, which has the control words: of this part of the job, and of the next one, which is for the lanes after the last
+    /// lane.
+    pub(super) fn launch_turn<const WORDS: usize>(
+        &self,
+        job: Job,
+        lanes: Range<u32>,
+        [here, next]: [[u32; WORDS]; 2],
+        rows: &[At<'_>],
+    ) -> Result<()> {
+        let words =
+            if self.class.is_few() { [&[lanes.start, self.lanes], &here[..], &next].concat() } else { here.to_vec() };
+        let control = self.upload(&words)?;
+        let mut rows = rows.to_vec();
+        rows.insert(1, At::from(&*control));
+        self.launch_lanes(job, lanes.end - lanes.start, &rows)?;
+        Ok(self.device.synchronize(&self.stream)?)
     }
 
     /// Where the numbers of a state begin with this one.

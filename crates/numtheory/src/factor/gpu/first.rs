@@ -13,6 +13,8 @@ use crate::factor::lane::{Lane, Parameter};
 
 /// The time of a launch: long against the time of its start, short against the patience of a user and of a system's watchdog.
 const SLICE: Duration = Duration::from_millis(100);
+/// The same of launches that take turns: the last one may have few lanes.
+const SHORT_SLICE: Duration = Duration::from_millis(20);
 /// Bits of the first slice.
 const FIRST_BITS: u32 = 64;
 
@@ -31,19 +33,25 @@ impl Chunk<'_> {
     /// The ladder of an exponent, words and bits, in slices; `each` gets the bits that are left.
     pub(super) fn ladder(&self, (words, bits): (&[u32], u32), mut each: impl FnMut(u32) -> Result<()>) -> Result<()> {
         let words = self.upload(words)?;
-        let (mut left, mut slice) = (bits, FIRST_BITS);
-        let mut begins = 1;
-        while left > 0 {
-            let bits = slice.min(left);
+        let rows = [&*self.constants, &words, &self.state].map(At::from);
+        let time = if self.window < self.lanes { SHORT_SLICE } else { SLICE };
+        // A slice: the bits that are left, how many of them to do, is it the first one?
+        let mut here = [bits, FIRST_BITS.min(bits), 1];
+        let (mut first, mut slice) = (0, FIRST_BITS);
+        while let [left, bits, _] = here
+            && bits > 0
+        {
+            let next = [left - bits, slice.min(left - bits), 0];
+            let end = first + self.turn(first, next[1] > 0);
             let start = Instant::now();
-            let control = self.control([left, bits, begins, 0, 0])?;
-            self.launch(Job::Ladder, &[&*self.constants, &control, &words, &self.state].map(At::from))?;
-            self.device.synchronize(&self.stream)?;
-            let ratio = SLICE.as_secs_f64() / start.elapsed().as_secs_f64().max(1e-6);
+            self.launch_turn(Job::Ladder, first..end, [here, next], &rows)?;
+            let ratio = time.as_secs_f64() / start.elapsed().as_secs_f64().max(1e-6);
             slice = (f64::from(bits) * ratio.clamp(0.25, 4.0)).clamp(1.0, 1e9) as u32;
-            left -= bits;
-            begins = 0;
-            each(left)?;
+            first = end;
+            if end >= self.lanes {
+                (first, here) = (end - self.lanes, next);
+                each(here[0])?;
+            }
         }
         Ok(())
     }

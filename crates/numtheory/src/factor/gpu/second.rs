@@ -1,47 +1,58 @@
 //! The second stage on a device.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
+use warpmp_device::Buffer;
 use warpmp_launch::At;
 
 use super::chunk::{Chunk, Common};
-use super::kernels::{Job, state};
+use super::kernels::{Class, Job, state};
 use crate::error::Result;
 use crate::factor::lane::Line;
 use crate::factor::meter::Meter;
-use crate::factor::pairing::{Pairing, Section};
+use crate::factor::pairing::{BABIES, GIANTS, Pairing, Section};
 
-/// Giant steps that share an inversion.
-const BLOCK: usize = 64;
-
-/// The slots of a lane's points: `x` of the baby steps, then `X`, `Z` and products of the points that are normalised. Values of a sequence
-/// are not.
+/// The slots of a lane's points: `x` of the baby steps, then `x` of a block or two of giant steps, then `Z` and products of the points that are
+/// normalised. Values of a sequence are not.
 #[derive(Clone, Copy)]
 pub(super) struct Slots {
     babies: u32,
+    /// Blocks of giant steps: where lanes take turns, some are a block ahead of the others.
+    blocks: u32,
     /// Are points normalised?
     normal: bool,
 }
 
 impl Slots {
-    pub(super) fn of(line: Line, pairing: &Pairing) -> Self {
-        Self { babies: pairing.babies.len() as u32, normal: line == Line::Curve }
+    pub(super) fn of(class: Class, pairing: &Pairing) -> Self {
+        let blocks = if class.is_few() { 2 } else { 1 };
+        Self { babies: pairing.babies.len() as u32, blocks, normal: class.line == Line::Curve }
     }
 
     pub(super) fn all(self) -> u32 {
-        let block = BLOCK as u32;
-        self.babies + if self.normal { (2 * self.babies).max(3 * block) } else { block }
+        let normalised = if self.normal { 2 * self.normalised() } else { 0 };
+        self.points() + normalised
     }
 
-    /// The control row for the baby steps.
-    fn of_babies(self) -> [u32; 5] {
-        [self.all(), self.babies, 0, self.babies, 2 * self.babies]
+    /// The slots for `x`.
+    fn points(self) -> u32 {
+        self.babies + self.blocks * GIANTS as u32
     }
 
-    /// The control row for a block of giant steps.
-    fn of_giants(self, count: u32) -> [u32; 5] {
-        let block = BLOCK as u32;
-        [self.all(), count, self.babies, self.babies + block, self.babies + 2 * block]
+    /// The most points that are normalised together.
+    fn normalised(self) -> u32 {
+        self.babies.min(BABIES as u32).max(GIANTS as u32)
+    }
+
+    /// The control words for some points, from a slot on.
+    fn control(self, count: usize, x: u32) -> [u32; 5] {
+        [self.all(), count as u32, x, self.points(), self.points() + self.normalised()]
+    }
+
+    /// The slot of a block of giant steps.
+    fn giants(self, block: usize) -> u32 {
+        self.babies + (block as u32 % self.blocks) * GIANTS as u32
     }
 }
 
@@ -76,23 +87,38 @@ impl Chunk<'_> {
 struct Walk<'c, 'g> {
     chunk: &'c Chunk<'g>,
     slots: Slots,
-    /// The control row of a whole block.
-    control: Common<'c>,
+    /// The control words of whole blocks.
+    controls: Vec<Common<'c>>,
     /// The giant steps that are not done, and the baby steps that each meets. The first of them is `next`.
     waiting: VecDeque<Vec<u32>>,
     next: u64,
 }
 
+/// A block of giant steps.
+#[derive(Clone, Copy)]
+struct Block {
+    number: usize,
+    length: usize,
+    /// The first word of its pairs.
+    start: usize,
+}
+
 impl<'c, 'g> Walk<'c, 'g> {
     /// The baby steps, and the first giant steps.
     fn new(chunk: &'c Chunk<'g>, pairing: &Pairing) -> Result<Self> {
-        let slots = Slots::of(chunk.class.line, pairing);
+        let slots = Slots::of(chunk.class, pairing);
         let before = [&1].into_iter().chain(&pairing.babies);
         let gaps: Vec<u32> = before.zip(&pairing.babies).map(|(one, other)| ((other - one) / 2) as u32).collect();
-        let (control, gaps) = (chunk.control(slots.of_babies())?, chunk.upload(&gaps)?);
-        let rows = [&*chunk.constants, &control, &gaps, &chunk.columns, &chunk.state].map(At::from);
-        chunk.launch(Job::Babies, &rows)?;
-        chunk.normalise(&control)?;
+        let words = chunk.upload(&gaps)?;
+        for first in (0..gaps.len()).step_by(BABIES) {
+            let points = slots.control(BABIES.min(gaps.len() - first), first as u32);
+            let [all, count, x, z, _] = points;
+            let begins = chunk.upload(&[all, count, x, z, u32::from(first == 0)])?;
+            let [constants, begins, columns, state] =
+                [&*chunk.constants, &begins, &chunk.columns, &chunk.state].map(At::from);
+            chunk.launch(Job::Babies, &[constants, begins, At::word(&words, first), columns, state])?;
+            chunk.normalise(&*chunk.upload(&points)?)?;
+        }
         // Sections begin with the giant step below their first prime.
         let first = pairing.first_giant();
         // Each ladder leaves two points, and the next one takes the place of the second.
@@ -101,13 +127,12 @@ impl<'c, 'g> Walk<'c, 'g> {
             let multiple = giant * pairing.width;
             let exponent = chunk.upload(&[multiple as u32, (multiple >> 32) as u32])?;
             let bits = u64::BITS - multiple.leading_zeros();
-            let control = chunk.control([bits, bits, 1, 0, 0])?;
-            let [constants, control, exponent] = [&*chunk.constants, &control, &exponent].map(At::from);
-            chunk.launch(Job::Ladder, &[constants, control, exponent, chunk.state_from(number)])?;
-            chunk.device.synchronize(&chunk.stream)?;
+            let rows = [At::from(&*chunk.constants), At::from(&*exponent), chunk.state_from(number)];
+            chunk.launch_turn(Job::Ladder, 0..chunk.lanes, [[bits, bits, 1]; 2], &rows)?;
         }
-        let control = chunk.control(slots.of_giants(BLOCK as u32))?;
-        Ok(Self { chunk, slots, control, waiting: VecDeque::new(), next: first })
+        let control = |block| chunk.upload(&slots.control(GIANTS, slots.giants(block)));
+        let controls = (0..slots.blocks as usize).map(control).collect::<Result<Vec<Common<'_>>>>()?;
+        Ok(Self { chunk, slots, controls, waiting: VecDeque::new(), next: first })
     }
 
     /// The products of a section's pairs, as far as its giant steps are whole blocks that no later section meets.
@@ -121,23 +146,23 @@ impl<'c, 'g> Walk<'c, 'g> {
             waiting.extend(babies);
         }
         // The last two giant steps of a section are the first ones of the next.
-        let blocks = end.saturating_sub(2) / BLOCK;
-        self.blocks(&vec![BLOCK; blocks], meter)
+        let blocks = end.saturating_sub(2) / GIANTS;
+        self.blocks(&vec![GIANTS; blocks], meter)
     }
 
     /// The products that are left after the last section.
     fn rest(&mut self, meter: &Meter<'_>) -> Result<()> {
-        let mut blocks = vec![BLOCK; self.waiting.len() / BLOCK];
-        blocks.extend(Some(self.waiting.len() % BLOCK).filter(|rest| *rest > 0));
+        let mut blocks = vec![GIANTS; self.waiting.len() / GIANTS];
+        blocks.extend(Some(self.waiting.len() % GIANTS).filter(|rest| *rest > 0));
         self.blocks(&blocks, meter)
     }
 
     /// Blocks of the giant steps that wait.
     fn blocks(&mut self, lengths: &[usize], meter: &Meter<'_>) -> Result<()> {
         let mut words = Vec::new();
-        let mut starts = Vec::new();
-        for &length in lengths {
-            starts.push(words.len());
+        let mut blocks = Vec::new();
+        for (number, &length) in lengths.iter().enumerate() {
+            blocks.push(Block { number, length, start: words.len() });
             for babies in self.waiting.drain(..length) {
                 words.push(babies.len() as u32);
                 words.extend(babies);
@@ -145,27 +170,51 @@ impl<'c, 'g> Walk<'c, 'g> {
             self.next += length as u64;
         }
         let pairs = self.chunk.upload(&words)?;
-        for (&start, &length) in starts.iter().zip(lengths) {
-            meter.check()?;
-            if length == BLOCK {
-                self.block(&self.control, At::word(&pairs, start))?;
-            } else {
-                let control = self.chunk.control(self.slots.of_giants(length as u32))?;
-                self.block(&control, At::word(&pairs, start))?;
+        let chunk = self.chunk;
+        let mut ready = 0;
+        let mut first = 0;
+        for (here, next) in blocks.iter().zip(blocks.iter().skip(1).map(Some).chain([None])) {
+            loop {
+                meter.check()?;
+                let end = first + chunk.turn(first, next.is_some());
+                let next = next.filter(|_| end > chunk.lanes);
+                for block in [here].into_iter().chain(next) {
+                    if block.number == ready {
+                        self.giants(block)?;
+                        ready += 1;
+                    }
+                }
+                self.pairs(first..end, [*here, *next.unwrap_or(here)], &pairs)?;
+                first = end;
+                if end >= chunk.lanes {
+                    first = end - chunk.lanes;
+                    break;
+                }
             }
         }
         Ok(())
     }
 
-    /// A block of giant steps and their pairs.
-    fn block(&self, control: &Common<'_>, pairs: At<'_>) -> Result<()> {
+    /// The giant steps of a block.
+    fn giants(&self, block: &Block) -> Result<()> {
+        let short;
+        let control: &Buffer = if block.length == GIANTS {
+            &self.controls[block.number % self.controls.len()]
+        } else {
+            short = self.chunk.upload(&self.slots.control(block.length, self.slots.giants(block.number)))?;
+            &short
+        };
         let chunk = self.chunk;
         chunk.launch(Job::Giants, &[&*chunk.constants, control, &chunk.columns, &chunk.state].map(At::from))?;
-        chunk.normalise(control)?;
-        let [constants, words, columns, state] =
-            [&*chunk.constants, control, &chunk.columns, &chunk.state].map(At::from);
-        chunk.launch(Job::Pairs, &[constants, words, pairs, columns, state])?;
-        Ok(chunk.device.synchronize(&chunk.stream)?)
+        chunk.normalise(control)
+    }
+
+    /// The products of the pairs of a block, for some lanes, and of the next block for the lanes after the last lane.
+    fn pairs(&self, lanes: Range<u32>, blocks: [Block; 2], pairs: &Buffer) -> Result<()> {
+        let Self { chunk, slots, .. } = self;
+        let rows = [&*chunk.constants, pairs, &chunk.columns, &chunk.state].map(At::from);
+        let words = |block: Block| [slots.all(), block.length as u32, slots.giants(block.number), block.start as u32];
+        chunk.launch_turn(Job::Pairs, lanes, blocks.map(words), &rows)
     }
 
     /// A divisor of each modulus.
@@ -178,7 +227,7 @@ impl<'c, 'g> Walk<'c, 'g> {
 
 impl Chunk<'_> {
     /// `X/Z` of the points that a control row names, with one inversion; nothing for values of a sequence.
-    fn normalise(&self, control: &Common<'_>) -> Result<()> {
+    fn normalise(&self, control: &Buffer) -> Result<()> {
         if self.class.line != Line::Curve {
             return Ok(());
         }

@@ -20,6 +20,8 @@ use super::lanes::{Places, Run};
 use super::*;
 use crate::factor::exponent::Exponent;
 use crate::factor::lane::{Lane, Line, Parameter, TWO};
+use crate::factor::meter::Meter;
+use crate::factor::pairing::BABIES;
 use crate::factor::tests::{Known, expected, known};
 use crate::factor::{Bounds, Engine, Family, Job, Method, Sigma, Stage, Verdict, finds_on, run, run_on};
 
@@ -253,6 +255,75 @@ fn few_lanes_take_more_threads() {
         assert_eq!([10_000, 1].map(|lanes| form(&info, limbs, lanes)), [Form::full(limbs); 2]);
     }
     assert_eq!(form(open_sim().info(), 32, 1), Form::full(32));
+}
+
+/// Where the lanes of a chunk take turns, each gets the same numbers as in launches of all lanes.
+#[test]
+fn lanes_take_turns() {
+    let gpu = Gpu::new(open_sim());
+    let n = BigUint::from(100_003_u32) * ((BigUint::from(1_u32) << 240) - 467_u32);
+    let lane = |place: usize| Lane { n: &n, parameter: Parameter::Word(7 + place as u32), x: Cow::Owned(TWO.into()) };
+    let exponent = Exponent::new(1, 60);
+    // Several slices of the ladder, and several blocks of giant steps.
+    let pairing = Pairing::with(60, 2000, 6, 24);
+    assert!(exponent.bits() > 64 && pairing.counts().giants > 300.0);
+    let numbers = |form: Form, takes_turns: bool| {
+        let places = places(&lane(0), Line::Curve, 90);
+        let places = Places { class: Class { form, ..places.class }, ..places };
+        let slots = Slots::of(places.class, &pairing).all();
+        let mut chunk = Chunk::new(&gpu, &places, &lane, slots).unwrap();
+        assert_eq!(chunk.window < chunk.lanes, takes_turns, "{form:?}");
+        // The window does not divide the lanes: launches end at all of them.
+        assert!(!takes_turns || !chunk.lanes.is_multiple_of(chunk.window), "{form:?}");
+        let mut left = Vec::new();
+        chunk
+            .ladder((&exponent.words(), exponent.bits() as u32), |bits| {
+                left.push(bits);
+                Ok(())
+            })
+            .unwrap();
+        assert!(left.len() > 1 && left.is_sorted_by(|one, other| one > other) && left.ends_with(&[0]), "{left:?}");
+        chunk.close().unwrap();
+        chunk.second_stage(&pairing, &Meter::new(&(), 0.0, 1.0), |_| Ok(())).unwrap();
+        let numbers = [&chunk.residue, &chunk.found[0], &chunk.found[1]].map(|it| chunk.numbers(it).unwrap().to_vec());
+        (numbers, chunk.marks().unwrap().to_vec())
+    };
+    let mut forms = Form::all(n.bits().div_ceil(32) as u32);
+    let expected = numbers(forms.next().unwrap(), false);
+    for mark in [mark::NOTHING, mark::FIRST, mark::SECOND] {
+        assert!(expected.1.iter().filter(|it| **it == mark).count() > 2, "{:?}", expected.1);
+    }
+    let few = forms.last().unwrap();
+    assert_eq!(few.threads, 4);
+    assert_eq!(numbers(few, true), expected);
+}
+
+/// More baby steps than share an inversion.
+#[test]
+fn baby_steps_in_blocks() {
+    let n = BigUint::from(1009_u32) * 1_000_003_u32 * 2_147_483_647_u32;
+    let first = Sigma::new(Family::Word, 1_000_000_u32.into()).unwrap();
+    let jobs: Vec<Job> = (0..64).map(|number| Job::ecm(n.clone(), first.after(number).unwrap())).collect();
+    assert!(Pairing::new(210, 300_000).counts().babies > BABIES as f64);
+    let verdicts = verdicts_agree(&jobs, [210, 300_000]);
+    assert!(verdicts.iter().any(|it| matches!(it, Verdict::Divisor { stage: Stage::Second, .. })));
+    let powers: Vec<Job> = [3_u32, 5]
+        .into_iter()
+        .flat_map(|start| [Job::pm1(n.clone(), start.into()), Job::pp1(n.clone(), start.into())])
+        .collect();
+    verdicts_agree(&powers, [210, 300_000]);
+}
+
+/// Few lanes of one kind have a chunk to themselves, if the device has room for them.
+#[test]
+fn lanes_that_are_alone() {
+    let config = SimConfig { memory_bytes: 200_000, ..SimConfig::default() };
+    let gpu = Gpu::new(open_sim_with(&config));
+    let class = Class::of(256, true, true);
+    let most = |alone| gpu.most(class, 20, 1.0, alone).unwrap();
+    assert_eq!([None, Some(1), Some(40), Some(64)].map(most), [32, 32, 64, 64]);
+    // Many lanes come in chunks, for several workers.
+    assert_eq!(most(Some(1_000_000)), 32);
 }
 
 /// The families 0 and 1, at the widths of the known answers.

@@ -24,9 +24,9 @@ impl Columns {
     pub(super) fn new(b: &mut Builder, frame: &Frame, class: Class, operand: usize, slots: R32) -> Self {
         let layout = class.layout();
         let length = layout.length;
-        let (thread, block, lane) = (b.special(Special::Tid), b.special(Special::Ctaid), b.special(Special::Lane));
-        let warp = b.shr(thread, 5);
-        let warp = b.mad_lo(block, layout.warps, warp);
+        let lane = b.special(Special::Lane);
+        // A warp has whole groups.
+        let warp = b.shr(frame.row, (32 / layout.group).trailing_zeros());
         let number = b.mul_lo(warp, slots);
         let memory = frame.operand_row(b, operand);
         let base = b.mad_wide(number, 4 * SLOT_WORDS * length, memory);

@@ -17,16 +17,15 @@ use warpmp_kernel::fragment::{Sum, Term, assign, select};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 use warpmp_launch::Frame;
 
+use super::points::{Point, load_points};
 use super::residues::{Coefficient, Parameters, Residues};
-use super::{Class, Line, constant, control, load, load_number, state, store_number};
-
-/// The coordinates of a point: `X` and `Z`, or `V`.
-type Point = Vec<Vec<R32>>;
+use super::{Class, Line, constant, load, state, store_number, turned_control};
 
 pub(super) fn body(b: &mut Builder, frame: &Frame, class: Class) {
     b.section("load");
+    let (turned, [left, count, begins]) = turned_control(b, frame, class);
+    let frame = &turned;
     let residues = Residues::new(b, frame, class);
-    let [left, count, begins] = control(b, frame, 1);
     // k = 0: the neutral element, (1 : 0) or 2, and the start, (x : 1) or x.
     let one = load(b, frame, class, 0, constant::ONE);
     let start = load(b, frame, class, 0, constant::START);
@@ -43,14 +42,8 @@ pub(super) fn body(b: &mut Builder, frame: &Frame, class: Class) {
     });
     let row = frame.result_row(b, 0);
     let goes_on = b.compare(Cmp::Eq, begins, 0);
-    b.if_(goes_on, |b| {
-        for (first, point) in [state::HERE, state::AFTER].into_iter().zip(&points) {
-            for (number, value) in (first..).zip(point) {
-                let stored = load_number(b, frame, class, row, number);
-                assign(b, value, &stored);
-            }
-        }
-    });
+    let places = [(state::HERE, &points[0]), (state::AFTER, &points[1])];
+    b.if_(goes_on, |b| load_points(b, frame, class, row, places));
     b.section("ladder");
     let stepper = Stepper::new(b, frame, class, &residues);
     let exponent = frame.operand_row(b, 2);

@@ -204,7 +204,7 @@ impl Class {
         2.0 * f64::from(self.limbs).powi(2)
     }
 
-    /// Has it the form of fewer lanes than fill a device?
+    /// Has it the form of fewer lanes than fill a device? Then ladders and products of pairs take turns, see [`turned_control`].
     pub(in crate::factor) fn is_few(self) -> bool {
         self.form != Form::full(self.limbs)
     }
@@ -253,7 +253,7 @@ pub(in crate::factor) enum Job {
     SuyamaBottom,
     /// `total, found → constants, status`: `d` and the start from the inverse of the denominators; is there no curve?
     SuyamaStart,
-    /// `constants, control (bit, bits, begins), exponent → state`.
+    /// `constants, control (bit, bits, begins), exponent → state`. In turns.
     Ladder,
     /// `constants, state → total, status`: the denominator of the first point, plain; does the ladder pass its check?
     Check,
@@ -263,7 +263,7 @@ pub(in crate::factor) enum Job {
     Quotient,
     /// `residue, total → constants, found`: the start of the second stage; nothing found.
     Restart,
-    /// `constants, control (points, x, z), gaps, columns → state`: the baby steps.
+    /// `constants, control (points, x, z, begins), gaps, columns → state`: the next baby steps.
     Babies,
     /// `constants, control (points, x, z), columns → state`: giant steps.
     Giants,
@@ -271,7 +271,7 @@ pub(in crate::factor) enum Job {
     Denominators,
     /// `constants, control, columns, total → state`: the points' `x`.
     Normalise,
-    /// `constants, control (giants, x), pairs, columns → state`.
+    /// `constants, control (points, giants, x), pairs, columns → state`. In turns, each with the first word of its pairs.
     Pairs,
     /// `constants, state → total`: the product, plain.
     Product,
@@ -451,5 +451,23 @@ fn store_number(b: &mut Builder, frame: &Frame, class: Class, row: R64, number: 
 /// The control words of a launch, in an operand.
 fn control<const WORDS: usize>(b: &mut Builder, frame: &Frame, operand: usize) -> [R32; WORDS] {
     let row = frame.operand_row(b, operand);
-    std::array::from_fn(|i| b.load_global(Space::GlobalConst, Vector::V1, row, 4 * i as u32)[0])
+    words(b, row)
+}
+
+fn words<const WORDS: usize>(b: &mut Builder, address: R64) -> [R32; WORDS] {
+    std::array::from_fn(|i| b.load_global(Space::GlobalConst, Vector::V1, address, 4 * i as u32)[0])
+}
+
+/// The control words of a launch that may take its turn, and its frame. In turns, the first lane and the number of lanes stand before them, and
+/// after them the words for the lanes after the last lane.
+fn turned_control<const WORDS: usize>(b: &mut Builder, frame: &Frame, class: Class) -> (Frame, [R32; WORDS]) {
+    if !class.is_few() {
+        return (frame.clone(), control(b, frame, 1));
+    }
+    let [first, lanes] = control(b, frame, 1);
+    let (frame, turn) = class.layout().turned(b, frame, first, lanes);
+    let row = frame.operand_row(b, 1);
+    let row = b.mad_wide(turn, 4 * WORDS as u32, row);
+    let row = b.add64(row, 8_u64);
+    (frame, words(b, row))
 }

@@ -15,12 +15,13 @@ use warpmp_launch::Frame;
 
 use super::columns::Columns;
 use super::residues::Residues;
-use super::{Class, TOGETHER, constant, control, load, load_number, state, store_number};
+use super::{Class, TOGETHER, constant, load, load_number, state, store_number, turned_control};
 
 pub(super) fn body(b: &mut Builder, frame: &Frame, class: Class) {
     b.section("load");
+    let (turned, [slots, count, x_slot, start]) = turned_control(b, frame, class);
+    let frame = &turned;
     let r = Residues::new(b, frame, class);
-    let [slots, count, x_slot] = control(b, frame, 1);
     let columns = Columns::new(b, frame, class, 3, slots);
     let row = frame.result_row(b, 0);
     let product = load_number(b, frame, class, row, state::PRODUCT);
@@ -34,7 +35,7 @@ pub(super) fn body(b: &mut Builder, frame: &Frame, class: Class) {
         Vec::new()
     };
     let list = frame.operand_row(b, 2);
-    let list = b.copy64(list);
+    let list = b.mad_wide(start, 4, list);
     let slot = b.copy(x_slot);
     let end = b.add(x_slot, count);
     b.section("pairs");

@@ -1,12 +1,13 @@
 //! `ecm_babies`, `ecm_giants`: the points of a second stage.
 //!
-//! computes   `ecm_babies`: `j·Q` for each baby step `j`, with `Q` the start. `ecm_giants`: the next giant steps
-//! requires   `ecm_babies`: for each baby step half its distance from the one before it, 0 for the first, which is 1.
-//!            `ecm_giants`: the next two points and their distance in the state
+//! computes   `ecm_babies`: `j·Q` for the next baby steps `j`, with `Q` the start. `ecm_giants`: the next giant steps
+//! requires   `ecm_babies`: for each baby step half its distance from the one before it, 0 for the first, which is 1; the last baby step and
+//!            the odd multiple before it in the state, unless this is the beginning. `ecm_giants`: the next two points and their distance
+//!            in the state
 //! cost       4 products and 2 squares for each odd number up to the last baby step, and for each giant step; a product for a sequence of Lucas
 //! registers  about `11·length + 40`
 
-use warpmp_kernel::build::{Builder, Emit, R32};
+use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::fragment::{Sum, Term, assign};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 use warpmp_launch::Frame;
@@ -17,11 +18,11 @@ use super::residues::{Parameters, Residues};
 use super::{Class, Line, constant, control, load, load_number, state, store_number};
 
 /// A point `(X : Z)`, or `V` alone.
-type Point = Vec<Vec<R32>>;
+pub(super) type Point = Vec<Vec<R32>>;
 
 pub(super) fn babies(b: &mut Builder, frame: &Frame, class: Class) {
     let r = Residues::new(b, frame, class);
-    let [slots, count, x_slot, z_slot] = control(b, frame, 1);
+    let [slots, count, x_slot, z_slot, begins] = control(b, frame, 1);
     let columns = Columns::new(b, frame, class, 3, slots);
     let [x, one] = [constant::START, constant::ONE].map(|number| load(b, frame, class, 0, number));
     let (first, two): (Point, Point) = match class.line {
@@ -40,8 +41,11 @@ pub(super) fn babies(b: &mut Builder, frame: &Frame, class: Class) {
     // The difference of Q and 2Q is −Q, which has the x of Q.
     let [before, here]: [Point; 2] =
         [(); 2].map(|()| first.iter().map(|it| it.iter().map(|&limb| b.copy(limb)).collect()).collect());
-    // 2Q waits in memory.
     let row = frame.result_row(b, 0);
+    let places = [(state::HERE, &here), (state::AFTER, &before)];
+    let goes_on = b.compare(Cmp::Eq, begins, 0);
+    b.if_(goes_on, |b| load_points(b, frame, class, row, places));
+    // 2Q waits in memory.
     for (number, value) in (state::STEP..).zip(&two) {
         store_number(b, frame, class, row, number, value);
     }
@@ -66,6 +70,7 @@ pub(super) fn babies(b: &mut Builder, frame: &Frame, class: Class) {
         b.set(index, next);
         b.compare(Cmp::Lt, index, count)
     });
+    store_points(b, frame, class, row, places);
 }
 
 pub(super) fn giants(b: &mut Builder, frame: &Frame, class: Class) {
@@ -90,7 +95,22 @@ pub(super) fn giants(b: &mut Builder, frame: &Frame, class: Class) {
         b.set(index, next);
         b.compare(Cmp::Lt, index, count)
     });
-    for (first, point) in [(state::HERE, &here), (state::AFTER, &after)] {
+    store_points(b, frame, class, row, [(state::HERE, &here), (state::AFTER, &after)]);
+}
+
+/// Loads points from the state, each from a number on.
+pub(super) fn load_points(b: &mut Builder, frame: &Frame, class: Class, row: R64, points: [(u32, &Point); 2]) {
+    for (first, point) in points {
+        for (number, value) in (first..).zip(point) {
+            let stored = load_number(b, frame, class, row, number);
+            assign(b, value, &stored);
+        }
+    }
+}
+
+/// Stores points in the state, each from a number on.
+fn store_points(b: &mut Builder, frame: &Frame, class: Class, row: R64, points: [(u32, &Point); 2]) {
+    for (first, point) in points {
         for (number, value) in (first..).zip(point) {
             store_number(b, frame, class, row, number, value);
         }

@@ -13,12 +13,13 @@ use warpmp_launch::Frame;
 
 use super::ladder::next_bit;
 use super::residues::Residues;
-use super::{Class, constant, control, load, load_number, state, store_number};
+use super::{Class, constant, load, load_number, state, store_number, turned_control};
 
 pub(super) fn body(b: &mut Builder, frame: &Frame, class: Class) {
     b.section("load");
+    let (turned, [left, count, begins]) = turned_control(b, frame, class);
+    let frame = &turned;
     let r = Residues::new(b, frame, class);
-    let [left, count, begins] = control(b, frame, 1);
     let [one, start] = [constant::ONE, constant::START].map(|number| load(b, frame, class, 0, number));
     let power: Vec<R32> = one.iter().map(|&limb| b.copy(limb)).collect();
     let row = frame.result_row(b, 0);
