@@ -106,6 +106,18 @@ pub trait Emit {
         self.set(d, rest);
     }
 
+    /// Bit `place` of a word, 0 or 1; 0 from place 32 on.
+    fn bit(&mut self, word: R32, place: impl Into<V32>) -> R32 {
+        self.field(word, place, 1)
+    }
+
+    /// The field of a word at bit `place` of 1 to 32 bits. Of a [`bfe`](Self::bfe) whose place is in a register the assembler makes four instructions,
+    /// of this two.
+    fn field(&mut self, word: R32, place: impl Into<V32>, bits: u32) -> R32 {
+        let shifted = self.shr(word, place);
+        self.and(shifted, u32::MAX >> (32 - bits))
+    }
+
     /// Overwrites a 64-bit `d` by the pair `{hi, lo}`.
     fn set_pair(&mut self, d: R64, lo: impl Into<V32>, hi: impl Into<V32>) {
         self.instruction(Op::Pack, &[d.operand(), lo.into().operand(), hi.into().operand()]);

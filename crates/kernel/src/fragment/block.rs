@@ -123,12 +123,12 @@ impl Block {
         let word = self.of_warps(b, word);
         let (over, into_warps) = carries_of_warps(b, word);
         let warp = b.shr(self.member, 5);
-        let carry = b.bfe(into_warps, warp, 1);
+        let carry = b.bit(into_warps, warp);
         let sum = b.add(sum, carry);
         let into = b.xor(sum, propagate);
         let lane = b.special(Special::Lane);
-        let into = b.bfe(into, lane, 1);
-        (into, b.bfe(over, self.lanes / 32, 1))
+        let into = b.bit(into, lane);
+        (into, b.bit(over, self.lanes / 32))
     }
 
     /// Does it hold in any thread?

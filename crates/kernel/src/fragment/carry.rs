@@ -74,14 +74,14 @@ impl Carries {
     /// The carry into this lane's block, 0 or 1.
     pub fn into_lane(&self, b: &mut Builder) -> R32 {
         let lane = b.special(Special::Lane);
-        b.bfe(self.into, lane, 1)
+        b.bit(self.into, lane)
     }
 
     /// The carry out of this lane's group, 0 or 1, the same in all its lanes.
     pub fn out_of_group(&self, b: &mut Builder) -> R32 {
         let out = self.out(b);
         let top = top_lane(b, self.group);
-        b.bfe(out, top, 1)
+        b.bit(out, top)
     }
 
     /// The carries when the carry out of a group's top lane goes into its lowest lane.
@@ -136,7 +136,7 @@ pub fn add_carry_to_row(b: &mut Builder, limb: R32, carry: R32, lane: R32) -> R3
     let all = b.compare(Cmp::Eq, ones, u32::MAX);
     let leaves = b.select(carry, 0, all);
     b.set(carry, leaves);
-    let own = b.bfe(into, lane, 1);
+    let own = b.bit(into, lane);
     b.add(limb, own)
 }
 

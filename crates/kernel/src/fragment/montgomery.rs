@@ -384,8 +384,8 @@ impl Montgomery {
 
     /// Some rows of each strand, in turns: part by part of a row, so that the carry chains of one run beside those of the others.
     ///
-    /// Shuffles take long, so in a group they are asked for early: the quotient when the even half of the row before it
-    /// is done, the next limb of `y` a row ahead.
+    /// Shuffles take long, so in a group they are asked for early: the quotient of a strand alone when the even half of the row before it
+    /// is done, the next limb of `y` a row ahead. Strands beside one another have work while they wait, and save the addition of an early quotient.
     fn some_rows(
         &self,
         b: &mut Builder,
@@ -394,7 +394,7 @@ impl Montgomery {
         rows: usize,
         tell: impl Fn(&mut Builder, usize, R32),
     ) {
-        let early = self.spread.group > 1;
+        let early = self.spread.group > 1 && strands.len() == 1;
         for strand in &mut *strands {
             strand.fetch(b);
         }

@@ -212,7 +212,10 @@ impl<'c, 'g> Walk<'c, 'g> {
     /// The products of the pairs of a block, for some lanes, and of the next block for the lanes after the last lane.
     fn pairs(&self, lanes: Range<u32>, blocks: [Block; 2], pairs: &Buffer) -> Result<()> {
         let Self { chunk, slots, .. } = self;
-        let rows = [&*chunk.constants, pairs, &chunk.columns, &chunk.state].map(At::from);
+        // In turns the control words say where the pairs begin.
+        let first = if chunk.class.is_few() { 0 } else { blocks[0].start };
+        let [constants, columns, state] = [&*chunk.constants, &chunk.columns, &chunk.state].map(At::from);
+        let rows = [constants, At::word(pairs, first), columns, state];
         let words = |block: Block| [slots.all(), block.length as u32, slots.giants(block.number), block.start as u32];
         chunk.launch_turn(Job::Pairs, lanes, blocks.map(words), &rows)
     }

@@ -73,7 +73,7 @@ impl Layout {
         let to = b.mad_wide(index, 4, to);
         for (number, &word) in (0..).zip(&column.words) {
             let mask = b.shuffle(Shuffle::Idx, carries, number, 32);
-            let carry = b.bfe(mask, place.lane, 1);
+            let carry = b.bit(mask, place.lane);
             let word = b.add(word, carry);
             let first = self.row_words() * row_of(number);
             if first + self.row_words() * (RADIX + 1) <= self.limbs[2] {

@@ -272,7 +272,7 @@ impl Frame for Group<'_> {
         let all = self.b.ballot(found);
         let lane = self.b.special(Special::Lane);
         let first = self.b.and(lane, (self.split.group - 1) ^ u32::MAX);
-        let own = self.b.bfe(all, first, self.split.group);
+        let own = self.b.field(all, first, self.split.group);
         let found = self.b.compare(Cmp::Ne, own, 0);
         self.b.select(u32::MAX, 0, found)
     }

@@ -267,7 +267,7 @@ impl Block<'_> {
             match self.line.negative {
                 Negative::Stays => self.rewrite_warps(b, changed),
                 Negative::Clears | Negative::Restores => {
-                    let into = b.bfe(changed, self.warp, 1);
+                    let into = b.bit(changed, self.warp);
                     let is_negative = b.compare(Cmp::Eq, leaves, 0);
                     b.if_else(
                         is_negative,

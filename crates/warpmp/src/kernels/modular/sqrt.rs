@@ -241,7 +241,7 @@ impl<'f> State<'f> {
         assign(b, &self.complement, &next);
         let carries = carry_above(b, digit, place);
         for (&limb, k) in self.complement.iter().zip(0..) {
-            let carry = b.bfe(carries, k, 1);
+            let carry = b.bit(carries, k);
             b.decrease(limb, carry);
         }
         let last = b.select(digit, self.last, going);
@@ -271,7 +271,7 @@ impl<'f> State<'f> {
                 .into_iter()
                 .zip(0..)
                 .map(|(limb, k)| {
-                    let carry = b.bfe(carries, k, 1);
+                    let carry = b.bit(carries, k);
                     b.add(limb, carry)
                 })
                 .collect();

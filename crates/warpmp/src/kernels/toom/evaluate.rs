@@ -216,10 +216,10 @@ impl Toom {
         let sum = chain.add(doubled, propagate);
         let overflow = chain.carry();
         let into = b.xor(sum, propagate);
-        let lane_carry = b.bfe(into, state.lane, 1);
+        let lane_carry = b.bit(into, state.lane);
         let block = wrapping_add_small(b, &block, lane_carry);
         let count = self.value_lanes();
-        let out = if count == 32 { b.add(bit_32, overflow) } else { b.bfe(into, count, 1) };
+        let out = if count == 32 { b.add(bit_32, overflow) } else { b.bit(into, count) };
         let last = b.shuffle(Shuffle::Idx, carry, count - 1, 32);
         (block, b.add(last, out))
     }

@@ -37,7 +37,7 @@ impl Column {
 
     /// In the lane with a row's number: the lanes of the row that a carry enters. `into`: the rows that a carry enters.
     pub(in crate::kernels) fn carries(&self, b: &mut Builder, place: &Place, sum: R32, into: R32) -> R32 {
-        let carry = b.bfe(into, place.lane, 1);
+        let carry = b.bit(into, place.lane);
         let sum = b.add(sum, carry);
         b.xor(sum, self.propagate)
     }
@@ -113,7 +113,7 @@ impl Layout {
         for (number, (column, carries)) in (0..).zip(columns.iter().zip(carries)) {
             for (row, &word) in (0..).zip(&column.words) {
                 let mask = b.shuffle(Shuffle::Idx, carries, row, 32);
-                let carry = b.bfe(mask, place.lane, 1);
+                let carry = b.bit(mask, place.lane);
                 let word = b.add(word, carry);
                 let first = self.row_words() * row + self.threads() * number;
                 if first + self.threads() <= self.limbs[2] {

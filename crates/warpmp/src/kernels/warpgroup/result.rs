@@ -118,10 +118,10 @@ impl Place {
         let from = b.mad_lo(number, 4, shared);
         let word = b.load_shared(Vector::V1, from, CARRIES)[0];
         let (_, into_warps) = carries_of_warps(b, word);
-        let carry = b.bfe(into_warps, warp, 1);
+        let carry = b.bit(into_warps, warp);
         let sum = b.add(sum, carry);
         let into = b.xor(sum, propagate);
-        let into = b.bfe(into, lane, 1);
+        let into = b.bit(into, lane);
         wrapping_add_small(b, &limbs, into)
     }
 

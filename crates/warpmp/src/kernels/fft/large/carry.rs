@@ -227,7 +227,7 @@ impl Split {
         let from = b.mad_wide(group, 4, scratch);
         let carries = b.load_global(Space::Global, Vector::V1, from, self.carries())[0];
         let number = b.and(segment, 31);
-        let carry = b.bfe(carries, number, 1);
+        let carry = b.bit(carries, number);
         let enters = b.compare(Cmp::Ne, carry, 0);
         b.if_(enters, |b| {
             let first = b.mad_lo(segment, self.segment_words(), block.lane);
@@ -331,7 +331,7 @@ fn carried(b: &mut Builder, lane: R32, half: Half) -> (Vec<R32>, R32) {
     let passes = all_ones(b, &words);
     let [generate, propagate] = [generates, passes].map(|it| b.ballot(it));
     let (carries, leaves) = look_ahead(b, [generate, propagate], None);
-    let carry = b.bfe(carries, lane, 1);
+    let carry = b.bit(carries, lane);
     let sums: Vec<R32> = words.iter().map(|_| b.register()).collect();
     let last = sums.len() - 1;
     let mut chain = b.chain();

@@ -106,7 +106,7 @@ impl Split {
         for ([word, _], k) in words.into_iter().zip(0..) {
             let number = b.add(parity, 2 * k);
             let mask = b.shuffle(Shuffle::Idx, into, number, 32);
-            let carry = b.bfe(mask, block.lane, 1);
+            let carry = b.bit(mask, block.lane);
             let word = b.add(word, carry);
             let first = self.width / 2 * k;
             if first < self.limbs[2] {
