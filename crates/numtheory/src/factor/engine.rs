@@ -95,6 +95,11 @@ impl Engine {
         self.cards(Line::Curve, bits, 1).map(|cards| cards.class(bits, curves))
     }
 
+    /// The curves of a launch on the first device, if fewer than those that run there together.
+    pub(super) fn launch(&self, class: Class, curves: usize) -> Option<usize> {
+        self.0.as_ref().and_then(|cards| cards.launch(class, curves))
+    }
+
     fn lanes_together(&self, line: Line, bits: impl IntoIterator<Item = u64>, bounds: Bounds) -> usize {
         let (mut fitting, mut longest, mut count) = (None, 1, 0);
         for bits in bits {

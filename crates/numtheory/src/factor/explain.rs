@@ -11,6 +11,8 @@ pub struct CurvePlan {
     pub layout: CurveLayout,
     /// Curves that run together.
     pub together: usize,
+    /// Curves of a launch on a device, if fewer: the launches take turns, so that all schedulers have the same number of warps.
+    pub launch: Option<usize>,
     /// Bits of the exponent of the first stage, about.
     pub exponent_bits: f64,
     /// The second stage; none if there is none.
@@ -88,9 +90,11 @@ impl Engine {
             pairs: counts.pairs,
         });
         let class = self.class(bits, curves);
+        let together = curves.unwrap_or_else(|| self.curves_together([bits], bounds));
         CurvePlan {
             layout: class.map_or_else(|| cores_layout(bits), |class| device_layout(class, &pairing, counts)),
-            together: curves.unwrap_or_else(|| self.curves_together([bits], bounds)),
+            together,
+            launch: class.and_then(|class| self.launch(class, together)),
             exponent_bits: exponent_bits(bounds),
             second,
         }

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &ExplainEcm) -> Result<()> {
         "command    ecm: curves of family 3 modulo integers of {} bits, B1 {}, B2 {}\n\
          device     {name}\n\
          layout     {}\n\
-         together   {} curves\n\
+         together   {} curves{}\n\
          stage 1    {}\n\
          stage 2    {}\n\
          memory     {}\n\
@@ -37,6 +37,7 @@ pub(crate) fn run(args: &ExplainEcm) -> Result<()> {
         bounds.b2(),
         layout(&plan.layout),
         plan.together,
+        plan.launch.map_or_else(String::new, |launch| format!(", {launch} a launch: the launches take turns")),
         first(&plan),
         plan.second.as_ref().map_or_else(|| "none: B2 is not above B1".into(), |it| second(it, &plan.layout)),
         memory(&plan),

@@ -178,6 +178,15 @@ impl Cards {
         }
     }
 
+    /// The lanes of a launch on the first device, if fewer than its part of so many lanes together.
+    pub(in crate::factor) fn launch(&self, class: Class, lanes: usize) -> Option<usize> {
+        let usable = self.usable();
+        let part = lanes.div_ceil(usable.len().max(1));
+        let (_, gpu) = usable.first()?;
+        let window = gpu.window(class, u32::try_from(part).ok()?) as usize;
+        (window < part).then_some(window)
+    }
+
     /// Does the lanes that wait on all devices.
     fn deal(&self, waiting: &Waiting<'_>, task: &Task<'_>, work: &Work<'_>) -> Result<Vec<(usize, End)>> {
         let done: Mutex<Vec<(usize, End)>> = Mutex::default();
@@ -212,8 +221,7 @@ impl Cards {
                 let classes: Vec<(Kind, Class)> = counts.iter().map(formed).collect();
                 let rooms = gpu.prepare(classes.iter().copied(), task.jobs()).and_then(|()| {
                     let alone = (counts.len() == 1).then(|| counts.values().sum::<usize>().div_ceil(usable.len()));
-                    let most =
-                        |class: Class| gpu.most(class, task.slots(class), task.products * class.product(), alone);
+                    let most = |class: Class| gpu.most(class, task.slots(), task.products * class.product(), alone);
                     classes
                         .iter()
                         .map(|(_, class)| Ok((*class, most(*class)?)))

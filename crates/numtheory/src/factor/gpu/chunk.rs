@@ -177,35 +177,30 @@ impl<'g> Chunk<'g> {
         self.launch_lanes(job, self.lanes, rows)
     }
 
-    fn launch_lanes(&self, job: Job, lanes: u32, rows: &[At<'_>]) -> Result<()> {
+    /// The same for so many lanes: those whose rows come first, or those of a turn.
+    pub(super) fn launch_lanes(&self, job: Job, lanes: u32, rows: &[At<'_>]) -> Result<()> {
         let (module, geometry) = self.gpu.kernel(job, self.class)?;
         let arguments = RowArguments { rows: rows.to_vec(), lanes, scratch: None };
         Ok(arguments.launch(&**self.device, &self.stream, &module, geometry.grid(lanes))?)
     }
 
-    /// The lanes of the next launch of a job whose launches take turns, from lane `first` on. `goes_on`: does another part of the job follow this
-    /// one?
-    pub(super) fn turn(&self, first: u32, goes_on: bool) -> u32 {
-        if goes_on { self.window } else { self.window.min(self.lanes - first) }
+    /// The lanes of the next turn, from lane `first` on; after the last lane come the first ones again. `goes_on`: does another part of the job
+    /// follow this one?
+    pub(super) fn turn(&self, first: u32, goes_on: bool) -> Range<u32> {
+        first..first + if goes_on { self.window } else { self.window.min(self.lanes - first) }
     }
 
-    /// Launches the kernel of a job whose launches take turns, for so many lanes from lane `first` on, and waits for its end. `rows`: the operands
-    /// without the second one, which has the control words: of this part of the job, and of the next one, which is for the lanes after the last
-    /// lane.
-    pub(super) fn launch_turn<const WORDS: usize>(
+    /// The control words of kernels that take turns: of this part of the job, and of the next one, which is for the lanes after the last lane.
+    pub(super) fn turn_control<const WORDS: usize>(
         &self,
-        job: Job,
-        lanes: Range<u32>,
+        lanes: &Range<u32>,
         [here, next]: [[u32; WORDS]; 2],
-        rows: &[At<'_>],
-    ) -> Result<()> {
-        let words =
-            if self.class.is_few() { [&[lanes.start, self.lanes], &here[..], &next].concat() } else { here.to_vec() };
-        let control = self.upload(&words)?;
-        let mut rows = rows.to_vec();
-        rows.insert(1, At::from(&*control));
-        self.launch_lanes(job, lanes.end - lanes.start, &rows)?;
-        Ok(self.device.synchronize(&self.stream)?)
+    ) -> Result<Common<'_>> {
+        if self.class.is_few() {
+            self.upload(&[&[lanes.start, self.lanes], &here[..], &next].concat())
+        } else {
+            self.upload(&here)
+        }
     }
 
     /// Where the numbers of a state begin with this one.
@@ -215,7 +210,18 @@ impl<'g> Chunk<'g> {
 
     /// The inverse of the total in its place; divisors are noted.
     pub(super) fn invert(&self) -> Result<()> {
-        self.launch(Job::Invert, &[&*self.constants, &self.total, self.found()].map(At::from))
+        self.invert_lanes(&(0..self.lanes))
+    }
+
+    /// The same for the lanes of a turn. The kernel does not know of turns.
+    pub(super) fn invert_lanes(&self, lanes: &Range<u32>) -> Result<()> {
+        let wrapped = lanes.end.saturating_sub(self.lanes);
+        for part in [lanes.start..lanes.end - wrapped, 0..wrapped].into_iter().filter(|part| !part.is_empty()) {
+            let at = |buffer, numbers: u32| At::word(buffer, (part.start * numbers * self.class.limbs) as usize);
+            let rows = [at(&*self.constants, constant::COUNT), at(&self.total, 1), at(self.found(), 1)];
+            self.launch_lanes(Job::Invert, part.end - part.start, &rows)?;
+        }
+        Ok(())
     }
 
     /// The divisors of the stage that the chunk is in.

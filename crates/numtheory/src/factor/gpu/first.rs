@@ -33,7 +33,6 @@ impl Chunk<'_> {
     /// The ladder of an exponent, words and bits, in slices; `each` gets the bits that are left.
     pub(super) fn ladder(&self, (words, bits): (&[u32], u32), mut each: impl FnMut(u32) -> Result<()>) -> Result<()> {
         let words = self.upload(words)?;
-        let rows = [&*self.constants, &words, &self.state].map(At::from);
         let time = if self.window < self.lanes { SHORT_SLICE } else { SLICE };
         // A slice: the bits that are left, how many of them to do, is it the first one?
         let mut here = [bits, FIRST_BITS.min(bits), 1];
@@ -42,14 +41,17 @@ impl Chunk<'_> {
             && bits > 0
         {
             let next = [left - bits, slice.min(left - bits), 0];
-            let end = first + self.turn(first, next[1] > 0);
+            let lanes = self.turn(first, next[1] > 0);
             let start = Instant::now();
-            self.launch_turn(Job::Ladder, first..end, [here, next], &rows)?;
+            let control = self.turn_control(&lanes, [here, next])?;
+            let rows = [&*self.constants, &control, &words, &self.state].map(At::from);
+            self.launch_lanes(Job::Ladder, lanes.end - lanes.start, &rows)?;
+            self.device.synchronize(&self.stream)?;
             let ratio = time.as_secs_f64() / start.elapsed().as_secs_f64().max(1e-6);
             slice = (f64::from(bits) * ratio.clamp(0.25, 4.0)).clamp(1.0, 1e9) as u32;
-            first = end;
-            if end >= self.lanes {
-                (first, here) = (end - self.lanes, next);
+            first = lanes.end;
+            if first >= self.lanes {
+                (first, here) = (first - self.lanes, next);
                 each(here[0])?;
             }
         }

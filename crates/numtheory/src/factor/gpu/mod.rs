@@ -240,7 +240,7 @@ pub(super) fn costs(class: Class, counts: Counts) -> DeviceCosts {
 
 /// Bytes of a curve of a class on a device.
 pub(super) fn bytes(class: Class, pairing: &Pairing) -> u64 {
-    let slots = if pairing.sections() == 0 { 0 } else { Slots::of(class, pairing).all() };
+    let slots = if pairing.sections() == 0 { 0 } else { Slots::of(Line::Curve, pairing).all() };
     lane_bytes(class, slots)
 }
 

@@ -6,38 +6,34 @@ use std::ops::Range;
 use warpmp_device::Buffer;
 use warpmp_launch::At;
 
-use super::chunk::{Chunk, Common};
-use super::kernels::{Class, Job, state};
+use super::chunk::Chunk;
+use super::kernels::{Job, state};
 use crate::error::Result;
 use crate::factor::lane::Line;
 use crate::factor::meter::Meter;
 use crate::factor::pairing::{BABIES, GIANTS, Pairing, Section};
 
-/// The slots of a lane's points: `x` of the baby steps, then `x` of a block or two of giant steps, then `Z` and products of the points that are
-/// normalised. Values of a sequence are not.
+/// The slots of a lane's points: `x` of the baby steps and of a block of giant steps, then `Z` and products of the points that are normalised. Values
+/// of a sequence are not.
 #[derive(Clone, Copy)]
 pub(super) struct Slots {
     babies: u32,
-    /// Blocks of giant steps: where lanes take turns, some are a block ahead of the others.
-    blocks: u32,
     /// Are points normalised?
     normal: bool,
 }
 
 impl Slots {
-    pub(super) fn of(class: Class, pairing: &Pairing) -> Self {
-        let blocks = if class.is_few() { 2 } else { 1 };
-        Self { babies: pairing.babies.len() as u32, blocks, normal: class.line == Line::Curve }
+    pub(super) fn of(line: Line, pairing: &Pairing) -> Self {
+        Self { babies: pairing.babies.len() as u32, normal: line == Line::Curve }
     }
 
     pub(super) fn all(self) -> u32 {
-        let normalised = if self.normal { 2 * self.normalised() } else { 0 };
-        self.points() + normalised
+        self.points() + if self.normal { 2 * self.normalised() } else { 0 }
     }
 
     /// The slots for `x`.
     fn points(self) -> u32 {
-        self.babies + self.blocks * GIANTS as u32
+        self.babies + GIANTS as u32
     }
 
     /// The most points that are normalised together.
@@ -45,14 +41,9 @@ impl Slots {
         self.babies.min(BABIES as u32).max(GIANTS as u32)
     }
 
-    /// The control words for some points, from a slot on.
-    fn control(self, count: usize, x: u32) -> [u32; 5] {
-        [self.all(), count as u32, x, self.points(), self.points() + self.normalised()]
-    }
-
-    /// The slot of a block of giant steps.
-    fn giants(self, block: usize) -> u32 {
-        self.babies + (block as u32 % self.blocks) * GIANTS as u32
+    /// The control words for some points, from a slot on. `last`: the last word.
+    fn control(self, count: usize, x: u32, last: u32) -> [u32; 6] {
+        [self.all(), count as u32, x, self.points(), self.points() + self.normalised(), last]
     }
 }
 
@@ -87,8 +78,6 @@ impl Chunk<'_> {
 struct Walk<'c, 'g> {
     chunk: &'c Chunk<'g>,
     slots: Slots,
-    /// The control words of whole blocks.
-    controls: Vec<Common<'c>>,
     /// The giant steps that are not done, and the baby steps that each meets. The first of them is `next`.
     waiting: VecDeque<Vec<u32>>,
     next: u64,
@@ -97,7 +86,6 @@ struct Walk<'c, 'g> {
 /// A block of giant steps.
 #[derive(Clone, Copy)]
 struct Block {
-    number: usize,
     length: usize,
     /// The first word of its pairs.
     start: usize,
@@ -106,18 +94,19 @@ struct Block {
 impl<'c, 'g> Walk<'c, 'g> {
     /// The baby steps, and the first giant steps.
     fn new(chunk: &'c Chunk<'g>, pairing: &Pairing) -> Result<Self> {
-        let slots = Slots::of(chunk.class, pairing);
+        let slots = Slots::of(chunk.class.line, pairing);
         let before = [&1].into_iter().chain(&pairing.babies);
         let gaps: Vec<u32> = before.zip(&pairing.babies).map(|(one, other)| ((other - one) / 2) as u32).collect();
         let words = chunk.upload(&gaps)?;
         for first in (0..gaps.len()).step_by(BABIES) {
-            let points = slots.control(BABIES.min(gaps.len() - first), first as u32);
-            let [all, count, x, z, _] = points;
+            let control = slots.control(BABIES.min(gaps.len() - first), first as u32, 0);
+            let [all, count, x, z, ..] = control;
             let begins = chunk.upload(&[all, count, x, z, u32::from(first == 0)])?;
             let [constants, begins, columns, state] =
                 [&*chunk.constants, &begins, &chunk.columns, &chunk.state].map(At::from);
             chunk.launch(Job::Babies, &[constants, begins, At::word(&words, first), columns, state])?;
-            chunk.normalise(&*chunk.upload(&points)?)?;
+            let lanes = 0..chunk.lanes;
+            chunk.normalise(&lanes, &*chunk.turn_control(&lanes, [control; 2])?)?;
         }
         // Sections begin with the giant step below their first prime.
         let first = pairing.first_giant();
@@ -127,12 +116,12 @@ impl<'c, 'g> Walk<'c, 'g> {
             let multiple = giant * pairing.width;
             let exponent = chunk.upload(&[multiple as u32, (multiple >> 32) as u32])?;
             let bits = u64::BITS - multiple.leading_zeros();
-            let rows = [At::from(&*chunk.constants), At::from(&*exponent), chunk.state_from(number)];
-            chunk.launch_turn(Job::Ladder, 0..chunk.lanes, [[bits, bits, 1]; 2], &rows)?;
+            let control = chunk.turn_control(&(0..chunk.lanes), [[bits, bits, 1]; 2])?;
+            let [constants, control, exponent] = [&*chunk.constants, &control, &exponent].map(At::from);
+            chunk.launch(Job::Ladder, &[constants, control, exponent, chunk.state_from(number)])?;
+            chunk.device.synchronize(&chunk.stream)?;
         }
-        let control = |block| chunk.upload(&slots.control(GIANTS, slots.giants(block)));
-        let controls = (0..slots.blocks as usize).map(control).collect::<Result<Vec<Common<'_>>>>()?;
-        Ok(Self { chunk, slots, controls, waiting: VecDeque::new(), next: first })
+        Ok(Self { chunk, slots, waiting: VecDeque::new(), next: first })
     }
 
     /// The products of a section's pairs, as far as its giant steps are whole blocks that no later section meets.
@@ -161,8 +150,8 @@ impl<'c, 'g> Walk<'c, 'g> {
     fn blocks(&mut self, lengths: &[usize], meter: &Meter<'_>) -> Result<()> {
         let mut words = Vec::new();
         let mut blocks = Vec::new();
-        for (number, &length) in lengths.iter().enumerate() {
-            blocks.push(Block { number, length, start: words.len() });
+        for &length in lengths {
+            blocks.push(Block { length, start: words.len() });
             for babies in self.waiting.drain(..length) {
                 words.push(babies.len() as u32);
                 words.extend(babies);
@@ -170,54 +159,33 @@ impl<'c, 'g> Walk<'c, 'g> {
             self.next += length as u64;
         }
         let pairs = self.chunk.upload(&words)?;
-        let chunk = self.chunk;
-        let mut ready = 0;
         let mut first = 0;
         for (here, next) in blocks.iter().zip(blocks.iter().skip(1).map(Some).chain([None])) {
-            loop {
+            while first < self.chunk.lanes {
                 meter.check()?;
-                let end = first + chunk.turn(first, next.is_some());
-                let next = next.filter(|_| end > chunk.lanes);
-                for block in [here].into_iter().chain(next) {
-                    if block.number == ready {
-                        self.giants(block)?;
-                        ready += 1;
-                    }
-                }
-                self.pairs(first..end, [*here, *next.unwrap_or(here)], &pairs)?;
-                first = end;
-                if end >= chunk.lanes {
-                    first = end - chunk.lanes;
-                    break;
-                }
+                let lanes = self.chunk.turn(first, next.is_some());
+                self.turn(&lanes, [*here, *next.unwrap_or(here)], &pairs)?;
+                first = lanes.end;
             }
+            first -= self.chunk.lanes;
         }
         Ok(())
     }
 
-    /// The giant steps of a block.
-    fn giants(&self, block: &Block) -> Result<()> {
-        let short;
-        let control: &Buffer = if block.length == GIANTS {
-            &self.controls[block.number % self.controls.len()]
-        } else {
-            short = self.chunk.upload(&self.slots.control(block.length, self.slots.giants(block.number)))?;
-            &short
-        };
-        let chunk = self.chunk;
-        chunk.launch(Job::Giants, &[&*chunk.constants, control, &chunk.columns, &chunk.state].map(At::from))?;
-        chunk.normalise(control)
-    }
-
-    /// The products of the pairs of a block, for some lanes, and of the next block for the lanes after the last lane.
-    fn pairs(&self, lanes: Range<u32>, blocks: [Block; 2], pairs: &Buffer) -> Result<()> {
+    /// The giant steps of a block and their pairs for the lanes of a turn, and those of the next block for the lanes after the last lane.
+    fn turn(&self, lanes: &Range<u32>, blocks: [Block; 2], pairs: &Buffer) -> Result<()> {
         let Self { chunk, slots, .. } = self;
+        let control = |block: Block| slots.control(block.length, slots.babies, block.start as u32);
+        let control = chunk.turn_control(lanes, blocks.map(control))?;
+        let count = lanes.end - lanes.start;
+        let giants = [&*chunk.constants, &control, &chunk.columns, &chunk.state].map(At::from);
+        chunk.launch_lanes(Job::Giants, count, &giants)?;
+        chunk.normalise(lanes, &control)?;
         // In turns the control words say where the pairs begin.
         let first = if chunk.class.is_few() { 0 } else { blocks[0].start };
-        let [constants, columns, state] = [&*chunk.constants, &chunk.columns, &chunk.state].map(At::from);
-        let rows = [constants, At::word(pairs, first), columns, state];
-        let words = |block: Block| [slots.all(), block.length as u32, slots.giants(block.number), block.start as u32];
-        chunk.launch_turn(Job::Pairs, lanes, blocks.map(words), &rows)
+        let [constants, words, columns, state] = giants;
+        chunk.launch_lanes(Job::Pairs, count, &[constants, words, At::word(pairs, first), columns, state])?;
+        Ok(chunk.device.synchronize(&chunk.stream)?)
     }
 
     /// A divisor of each modulus.
@@ -229,15 +197,16 @@ impl<'c, 'g> Walk<'c, 'g> {
 }
 
 impl Chunk<'_> {
-    /// `X/Z` of the points that a control row names, with one inversion; nothing for values of a sequence.
-    fn normalise(&self, control: &Buffer) -> Result<()> {
+    /// `X/Z` of the points that control words name, for the lanes of a turn, with one inversion; nothing for values of a sequence.
+    fn normalise(&self, lanes: &Range<u32>, control: &Buffer) -> Result<()> {
         if self.class.line != Line::Curve {
             return Ok(());
         }
-        let rows = [&*self.constants, control, &self.columns, &self.total].map(At::from);
-        self.launch(Job::Denominators, &rows)?;
-        self.invert()?;
-        let rows = [&*self.constants, control, &self.columns, &self.total, &self.state].map(At::from);
-        self.launch(Job::Normalise, &rows)
+        let count = lanes.end - lanes.start;
+        let [constants, control, columns, total, state] =
+            [&*self.constants, control, &self.columns, &self.total, &self.state].map(At::from);
+        self.launch_lanes(Job::Denominators, count, &[constants, control, columns, total])?;
+        self.invert_lanes(lanes)?;
+        self.launch_lanes(Job::Normalise, count, &[constants, control, columns, total, state])
     }
 }

@@ -5,7 +5,7 @@ use num_bigint::BigUint;
 use super::Gpu;
 use super::chunk::Chunk;
 use super::first::fault;
-use super::kernels::{Class, Job, mark};
+use super::kernels::{Job, mark};
 use super::lanes::{Places, Read};
 use super::second::Slots;
 use crate::error::Result;
@@ -57,9 +57,9 @@ impl<'t> Task<'t> {
         }
     }
 
-    /// The points of a lane of a class in memory.
-    pub(super) fn slots(&self, class: Class) -> u32 {
-        self.pairing.map_or(0, |pairing| Slots::of(class, pairing).all())
+    /// The points of a lane in memory.
+    pub(super) fn slots(&self) -> u32 {
+        self.pairing.map_or(0, |pairing| Slots::of(self.line, pairing).all())
     }
 
     /// The kernels of the first stage, and of the second one.
@@ -78,7 +78,7 @@ impl Gpu {
         meter: &Meter<'_>,
         each: &dyn Fn(f64) -> Result<()>,
     ) -> Result<Vec<(usize, End)>> {
-        let mut chunk = Chunk::new(self, places, lane, task.slots(places.class))?;
+        let mut chunk = Chunk::new(self, places, lane, task.slots())?;
         let share = |left: u32| task.first * (1.0 - f64::from(left) / f64::from(task.bits.max(1)));
         chunk.ladder((&task.exponent, task.bits), |left| each(share(left)))?;
         chunk.close()?;

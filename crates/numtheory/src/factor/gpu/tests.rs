@@ -270,7 +270,7 @@ fn lanes_take_turns() {
     let numbers = |form: Form, takes_turns: bool| {
         let places = places(&lane(0), Line::Curve, 90);
         let places = Places { class: Class { form, ..places.class }, ..places };
-        let slots = Slots::of(places.class, &pairing).all();
+        let slots = Slots::of(Line::Curve, &pairing).all();
         let mut chunk = Chunk::new(&gpu, &places, &lane, slots).unwrap();
         assert_eq!(chunk.window < chunk.lanes, takes_turns, "{form:?}");
         // The window does not divide the lanes: launches end at all of them.
@@ -296,6 +296,21 @@ fn lanes_take_turns() {
     let few = forms.last().unwrap();
     assert_eq!(few.threads, 4);
     assert_eq!(numbers(few, true), expected);
+}
+
+/// The plan tells of turns.
+#[test]
+fn the_plan_of_few_curves() {
+    let launch = |number, curves| {
+        let engine = Engine::in_form(open_sim(), number);
+        engine.explain(512, Bounds::new(1000, 0).unwrap(), Some(curves)).launch
+    };
+    assert_eq!(launch(0, 90), None);
+    assert_eq!([32, 33].map(|curves| launch(3, curves)), [None, Some(32)]);
+    let gpu = |info| DeviceInfo { kind: DeviceKind::Cuda, multiprocessors: 132, ..info };
+    let engine = Engine::on(Arc::new(Failing::device(Fault::FreeBytes).described(gpu)));
+    let launch = |curves| engine.explain(1024, Bounds::new(1000, 0).unwrap(), Some(curves)).launch;
+    assert_eq!([4224, 4480, 12_000, 100_000].map(launch), [None, Some(4224), Some(8448), None]);
 }
 
 /// More baby steps than share an inversion.

@@ -14,11 +14,12 @@ use warpmp_launch::Frame;
 
 use super::columns::Columns;
 use super::residues::Residues;
-use super::{Class, constant, control, load};
+use super::{Class, constant, load, turned_control};
 
 pub(super) fn denominators(b: &mut Builder, frame: &Frame, class: Class) {
+    let (turned, [slots, count, _, z_slot, before_slot, _]) = turned_control(b, frame, class);
+    let frame = &turned;
     let r = Residues::new(b, frame, class);
-    let [slots, count, _, z_slot, before_slot] = control(b, frame, 1);
     let columns = Columns::new(b, frame, class, 2, slots);
     let one = load(b, frame, class, 0, constant::ONE);
     let product: Vec<R32> = one.iter().map(|&limb| b.copy(limb)).collect();
@@ -39,8 +40,9 @@ pub(super) fn denominators(b: &mut Builder, frame: &Frame, class: Class) {
 }
 
 pub(super) fn normalise(b: &mut Builder, frame: &Frame, class: Class) {
+    let (turned, [slots, count, x_slot, z_slot, before_slot, _]) = turned_control(b, frame, class);
+    let frame = &turned;
     let r = Residues::new(b, frame, class);
-    let [slots, count, x_slot, z_slot, before_slot] = control(b, frame, 1);
     let columns = Columns::new(b, frame, class, 2, slots);
     let square = load(b, frame, class, 0, constant::SQUARE);
     let inverse = load(b, frame, class, 3, 0);

@@ -204,7 +204,7 @@ impl Class {
         2.0 * f64::from(self.limbs).powi(2)
     }
 
-    /// Has it the form of fewer lanes than fill a device? Then ladders and products of pairs take turns, see [`turned_control`].
+    /// Has it the form of fewer lanes than fill a device? Then launches take turns, see [`turned_control`].
     pub(in crate::factor) fn is_few(self) -> bool {
         self.form != Form::full(self.limbs)
     }
@@ -253,7 +253,7 @@ pub(in crate::factor) enum Job {
     SuyamaBottom,
     /// `total, found → constants, status`: `d` and the start from the inverse of the denominators; is there no curve?
     SuyamaStart,
-    /// `constants, control (bit, bits, begins), exponent → state`. In turns.
+    /// `constants, control (bit, bits, begins), exponent → state`. Launches take turns.
     Ladder,
     /// `constants, state → total, status`: the denominator of the first point, plain; does the ladder pass its check?
     Check,
@@ -263,15 +263,16 @@ pub(in crate::factor) enum Job {
     Quotient,
     /// `residue, total → constants, found`: the start of the second stage; nothing found.
     Restart,
-    /// `constants, control (points, x, z, begins), gaps, columns → state`: the next baby steps.
+    /// `constants, control (slots, points, x, z, begins), gaps, columns → state`: the next baby steps.
     Babies,
-    /// `constants, control (points, x, z), columns → state`: giant steps.
+    /// `constants, control (slots, points, x, z, before, first word of the pairs), columns → state`: giant steps. These and the next three kernels
+    /// have the same control words, and take turns together.
     Giants,
-    /// `constants, control (points, x, z, before), columns → total`: the product of denominators.
+    /// `constants, control, columns → total`: the product of denominators.
     Denominators,
     /// `constants, control, columns, total → state`: the points' `x`.
     Normalise,
-    /// `constants, control (points, giants, x), pairs, columns → state`. In turns, each with the first word of its pairs.
+    /// `constants, control, pairs, columns → state`.
     Pairs,
     /// `constants, state → total`: the product, plain.
     Product,

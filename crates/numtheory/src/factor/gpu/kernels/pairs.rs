@@ -15,19 +15,15 @@ use warpmp_launch::Frame;
 
 use super::columns::Columns;
 use super::residues::Residues;
-use super::{Class, TOGETHER, constant, control, load, load_number, state, store_number, turned_control};
+use super::{Class, TOGETHER, constant, load, load_number, state, store_number, turned_control};
 
 pub(super) fn body(b: &mut Builder, frame: &Frame, class: Class) {
     b.section("load");
-    let list = frame.operand_row(b, 2);
-    let (turned, list, [slots, count, x_slot]) = if class.is_few() {
-        let (turned, [slots, count, x_slot, start]) = turned_control(b, frame, class);
-        (turned, b.mad_wide(start, 4, list), [slots, count, x_slot])
-    } else {
-        // The address stays the same for all lanes, which takes fewer registers.
-        (frame.clone(), b.copy64(list), control(b, frame, 1))
-    };
+    let (turned, [slots, count, x_slot, _, _, start]) = turned_control(b, frame, class);
     let frame = &turned;
+    let list = frame.operand_row(b, 2);
+    // Else the address is the same for all lanes, which takes fewer registers.
+    let list = if class.is_few() { b.mad_wide(start, 4, list) } else { b.copy64(list) };
     let r = Residues::new(b, frame, class);
     let columns = Columns::new(b, frame, class, 3, slots);
     let row = frame.result_row(b, 0);

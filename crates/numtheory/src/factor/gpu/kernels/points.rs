@@ -15,7 +15,7 @@ use warpmp_launch::Frame;
 use super::columns::Columns;
 use super::ladder::{double, twice};
 use super::residues::{Parameters, Residues};
-use super::{Class, Line, constant, control, load, load_number, state, store_number};
+use super::{Class, Line, constant, control, load, load_number, state, store_number, turned_control};
 
 /// A point `(X : Z)`, or `V` alone.
 pub(super) type Point = Vec<Vec<R32>>;
@@ -74,8 +74,9 @@ pub(super) fn babies(b: &mut Builder, frame: &Frame, class: Class) {
 }
 
 pub(super) fn giants(b: &mut Builder, frame: &Frame, class: Class) {
+    let (turned, [slots, count, x_slot, z_slot, _, _]) = turned_control(b, frame, class);
+    let frame = &turned;
     let r = Residues::new(b, frame, class);
-    let [slots, count, x_slot, z_slot] = control(b, frame, 1);
     let columns = Columns::new(b, frame, class, 2, slots);
     let row = frame.result_row(b, 0);
     let coordinates = if class.line == Line::Curve { 2 } else { 1 };
