@@ -4,7 +4,7 @@
 //! source     Dekker 1971 for sums and products without error; tests compare tables with long integers
 
 use std::f64::consts::TAU;
-use std::ops::{Add, Mul, Neg};
+use std::ops::{Add, Div, Mul, Neg};
 
 /// Terms of the series of cosine and sine for an eighth of a turn: the next term is below 2⁻¹⁰⁵.
 const TERMS: u32 = 14;
@@ -70,6 +70,17 @@ impl Mul for DoubleDouble {
         let product = self.0 * other.0;
         let error = self.0.mul_add(other.0, -product);
         Self::ordered(product, error + (self.0 * other.1 + self.1 * other.0))
+    }
+}
+
+impl Div for DoubleDouble {
+    type Output = Self;
+
+    #[inline]
+    fn div(self, other: Self) -> Self {
+        let quotient = self.0 / other.0;
+        let rest = (-quotient).mul_add(other.0, self.0) + (-quotient).mul_add(other.1, self.1);
+        Self::ordered(quotient, rest / other.0)
     }
 }
 

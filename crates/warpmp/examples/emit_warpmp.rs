@@ -270,6 +270,9 @@ const LONG_BLOCKS: &[ModularCase] = &[
     (Operation::PowMod, "group", &[2048, 2048, 2048], None, 176),
 ];
 
+/// A block a product, where the tuning tables ask for it: bits of the operands, registers.
+const FFT_BLOCKS: &[(usize, u32)] = &[(98_304, 255), (131_072, 255)];
+
 fn find(operation: Operation, name: &str) -> Result<&'static Algorithm, Box<dyn error::Error>> {
     Ok(register(operation).iter().find(|it| it.name == name).ok_or("no such algorithm")?)
 }
@@ -310,6 +313,17 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         let shape = OperationShape::square(bits as u32);
         let spec = find(Operation::Sqr, name)?.spec(shape, &Settings::default(), true)?;
         write(&*spec, directory, wide, registers, &mut budgets)?;
+    }
+    let block = Settings { levels: Some(1), ..Settings::default() };
+    for &(bits, registers) in FFT_BLOCKS {
+        let operand = OperandShape::each(bits as u32);
+        let square = OperationShape::square(bits as u32);
+        for (operation, shape) in
+            [(Operation::Mul, OperationShape::product(operand, operand)), (Operation::Sqr, square)]
+        {
+            let spec = find(operation, "fft")?.spec(shape, &block, true)?;
+            write(&*spec, directory, None, registers, &mut budgets)?;
+        }
     }
     let long_blocks = Settings { block: Some(32), ..Settings::default() };
     let usual = MODULAR.iter().map(|case| (case, Settings::default()));

@@ -149,7 +149,7 @@ fn plans() {
     }
     let four_steps = ["16384 balanced ones of 16 bits", "1 × 8 rows of 2048", "no coefficient", "bytes moved"];
     let block =
-        ["8192 balanced ones of 16 bits", "2 × 4096 complex points", "0.134: no coefficient", "measured fastest"];
+        ["8192 balanced ones of 16 bits", "2 × 4096 complex points", "0.137: no coefficient", "measured fastest"];
     for (bits, words) in [(131_072, block), (262_144, four_steps)] {
         let explained = plan(Operation::Mul, 1, bits).explain();
         for words in words {

@@ -104,7 +104,7 @@ fn matrix_products() {
 /// copy of the limbs to the row.
 #[test]
 fn costs() {
-    for (bits, instructions, wavefronts) in [(2048, 253, 71), (4096, 482, 163), (8192, 1007, 323), (16384, 2441, 611)] {
+    for (bits, instructions, wavefronts) in [(2048, 254, 71), (4096, 483, 163), (8192, 1008, 323), (16384, 2442, 611)] {
         let lanes = 8;
         let counters = check(&*spec([bits, bits], &one_warp(8)), shape([bits, bits], false), lanes, Pattern::Random);
         let lanes = lanes as u64;

@@ -188,7 +188,7 @@ impl Codelet {
 
 impl Step {
     fn of(origin: Origin, number: impl Fn(usize) -> usize) -> Self {
-        let mut step = Self { rounded: !matches!(origin, Origin::Minus(_)), ..Self::default() };
+        let mut step = Self { rounded: !matches!(origin, Origin::Minus(_) | Origin::Rounded(..)), ..Self::default() };
         let mut term = |it: Double, factor: f64| match it {
             Double::Value(value) => step.terms.push((number(value), factor)),
             Double::Constant { value, .. } => assert!(value == 0.0, "a codelet is linear"),
@@ -202,7 +202,7 @@ impl Step {
                 term(a, -1.0);
                 None
             }
-            Origin::Product(a, b) => Some((a, b)),
+            Origin::Product(a, b) | Origin::Rounded(a, b) => Some((a, b)),
             Origin::Fused(a, b, c) => {
                 term(c, 1.0);
                 Some((a, b))
@@ -237,7 +237,7 @@ fn sources(origin: Origin) -> impl Iterator<Item = usize> {
     let read = match origin {
         Origin::Digit | Origin::Loaded => [None; 3],
         Origin::Minus(a) => [value(a), None, None],
-        Origin::Sum([a, b], _) | Origin::Product(a, b) => [value(a), value(b), None],
+        Origin::Sum([a, b], _) | Origin::Product(a, b) | Origin::Rounded(a, b) => [value(a), value(b), None],
         Origin::Fused(a, b, c) => [value(a), value(b), value(c)],
     };
     read.into_iter().flatten()

@@ -30,6 +30,18 @@ pub(crate) fn check(roots: &[(u64, u32)], table: &[u64]) -> Result<(), usize> {
     Ok(())
 }
 
+/// The smaller one of cosine and sine of an angle below a quarter of a turn over the greater one, and the greater one over a divisor: are
+/// these the nearest doubles?
+pub(crate) fn are_nearest([ratio, scale]: [f64; 2], angle: u64, divisor: u32) -> [bool; 2] {
+    let [cosine, sine] = cosine_and_sine(&pi(), angle);
+    let [greater, less] = if cosine > sine { [cosine, sine] } else { [sine, cosine] };
+    let is_nearest = |value: f64, numerator: &BigInt, denominator: &BigInt| {
+        let distance = fixed(value) * denominator - (numerator << BITS);
+        distance.magnitude() <= ((fixed(half_spacing(value)) + ERROR) * denominator).magnitude()
+    };
+    [is_nearest(ratio, &less, &greater), is_nearest(scale, &greater, &(BigInt::from(divisor) << BITS))]
+}
+
 /// A double that is a multiple of 2⁻²⁰⁰.
 fn fixed(value: f64) -> BigInt {
     let bits = value.abs().to_bits();
@@ -62,7 +74,7 @@ fn pi() -> BigInt {
 }
 
 /// A turn in the units of the table's angles.
-const TURN: u64 = 15 << 40;
+pub(crate) const TURN: u64 = 15 << 40;
 
 /// Cosine and sine of an angle, by their series and by symmetry.
 fn cosine_and_sine(pi: &BigInt, angle: u64) -> [BigInt; 2] {

@@ -12,6 +12,12 @@ use warpmp_kernel::ir::{
 /// A pretended address of the table.
 const TABLE: u64 = 1 << 40;
 
+/// Doubles from here on are integers.
+const TWO_52: f64 = 4_503_599_627_370_496.0;
+
+/// With a digit comes 2²⁰, 2⁵² + 2³¹ or 2.5·2ᵇ for a digit of `b` bits.
+const OFFSETS: [f64; 3] = [1_048_576.0, TWO_52 + 2_147_483_648.0, 163_840.0];
+
 /// A double in the trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Double {
@@ -36,6 +42,8 @@ pub(crate) enum Origin {
     Fused(Double, Double, Double),
     /// `−a`, exact.
     Minus(Double),
+    /// `a·b`, rounded to the nearest integer by a sum with a great double.
+    Rounded(Double, Double),
 }
 
 /// A value of the trace.
@@ -215,14 +223,39 @@ impl Thread<'_> {
             (Op::AddF64, Some(c)) => return product_of_constants(&[c[0], (1.0, 0.0), c[1]]),
             _ => {}
         }
-        // A digit comes as 2⁵² plus the digit, or 2¹⁵ or 2³¹ more, or as 2.5·2¹⁶ plus the digit, and the difference is exact.
+        // A digit comes with an offset, and the difference is exact.
         if let (Op::SubF64, &[Double::Value(digit), Double::Constant { value, .. }]) = (op, sources)
             && matches!(self.trace.values[digit].origin, Origin::Digit)
         {
-            let offsets =
-                [0x4330_0000_0000_0000, 0x4330_0000_0000_8000, 0x4330_0000_8000_0000, 163_840.0_f64.to_bits()];
-            assert!(offsets.contains(&value.to_bits()), "2⁵², 2⁵² + 2¹⁵, 2⁵² + 2³¹ or 2.5·2¹⁶ is subtracted");
+            assert!(OFFSETS.contains(&value), "an offset is subtracted: {value}");
             return self.new_value(Origin::Digit);
+        }
+        // A product takes the offset away, too.
+        if let (Op::Fma, &[Double::Value(digit), factor, Double::Constant { value: minus, .. }]) = (op, sources)
+            && let Double::Constant { value: factor, error } = factor
+            && matches!(self.trace.values[digit].origin, Origin::Digit)
+        {
+            let rest = OFFSETS.map(|offset| factor.mul_add(offset, minus).abs()).into_iter().fold(f64::MAX, f64::min);
+            assert!(rest <= half_spacing(minus), "an offset is subtracted: {minus}");
+            // The bounds on the norms have digits of at least 2¹⁵.
+            let error = error + rest / 32768.0;
+            return self.new_value(Origin::Product(Double::Value(digit), Double::Constant { value: factor, error }));
+        }
+        let rounded = match (op, sources) {
+            (Op::AddF64, &[x, Double::Constant { value, .. }]) => {
+                Some((x, Double::Constant { value: 1.0, error: 0.0 }, value))
+            }
+            (Op::Fma, &[x, factor, Double::Constant { value, .. }]) => Some((x, factor, value)),
+            _ => None,
+        };
+        if let Some((x, factor, value)) = rounded
+            && value >= TWO_52
+        {
+            let value = self.new_value(Origin::Rounded(x, factor));
+            if let Double::Value(number) = value {
+                self.trace.values[number].stored = true;
+            }
+            return value;
         }
         let origin = match op {
             Op::AddF64 => Origin::Sum([sources[0], sources[1]], [1.0, 1.0]),

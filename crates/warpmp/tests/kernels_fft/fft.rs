@@ -111,12 +111,12 @@ fn counts_do_not_depend_on_data() {
 #[test]
 fn costs() {
     let cases = [
-        (16384, 3176, 6248, 1621, 960),
-        (24576, 5388, 10599, 2413, 2148),
-        (32768, 6960, 13212, 3237, 1728),
-        (49152, 11672, 22254, 4821, 3976),
-        (65536, 15488, 29084, 6437, 3920),
-        (131_072, 33312, 67504, 14985, 10652),
+        (16384, 3032, 6124, 1621, 960),
+        (24576, 5196, 10523, 2413, 1892),
+        (32768, 6624, 12864, 3237, 1728),
+        (49152, 11240, 21954, 4821, 3464),
+        (65536, 14656, 28296, 6437, 3920),
+        (131_072, 31600, 65832, 14985, 10652),
     ];
     for (bits, doubles, instructions, wavefronts, sectors) in cases {
         let settings = if bits > 65536 { levels(1) } else { Settings::default() };
@@ -134,7 +134,7 @@ fn costs() {
 /// A square transforms one factor.
 #[test]
 fn squares_save_a_transform() {
-    for (bits, fused) in [(16384, [2664, 1736]), (32768, [5920, 3872]), (65536, [13008, 8528])] {
+    for (bits, fused) in [(16384, [2664, 1768]), (32768, [5824, 3840]), (65536, [12848, 8432])] {
         let product = check(&*spec([bits, bits], &Settings::default()), shape([bits, bits], false), 1, Pattern::Random);
         let square = check_square(&*squaring(NAME, bits, &Settings::default()), bits, 1, Pattern::Random);
         assert_eq!([product, square].map(|it| it.op(Op::Fma).warps), fused, "{bits} bits");
@@ -188,8 +188,8 @@ fn the_plan_tells_passes_and_bound() {
     let plan = Plan::new(Operation::Mul, &operands, device.info(), &tuning::shipped(90), None).unwrap().explain();
     for words in [
         "4096 of 16 bits a factor, as 2 × 2048 complex points",
-        "remainders 2, forward 1 16, forward 2 16, forward 3 8, product 1, inverse 1 16, inverse 2 16, inverse 3 16, twist 1",
-        "0.248: no coefficient has a greater error",
+        "remainders 2, forward 1 16, forward 2 16, forward 3 8, product 2, inverse 1 16, inverse 2 16, inverse 3 16, twist 1",
+        "0.249: no coefficient has a greater error",
     ] {
         assert!(plan.contains(words), "{words}\n{plan}");
     }

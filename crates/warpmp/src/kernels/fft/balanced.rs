@@ -12,7 +12,7 @@ use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 
 use super::DIGIT_BITS;
-use super::doubles::{Complex, Doubles};
+use super::doubles::Doubles;
 use super::result::{ColumnRoots, ROUNDING};
 use crate::kernels::transform::Place;
 use crate::kernels::transform::carry::{Column, Halves, carry_out, into_segments, through_segments};
@@ -92,17 +92,12 @@ impl Layout {
         let mut points = Points::new(b, Doubles, self.swizzle(), column, first);
         let from = b.mad_wide(sharer.word, ROOT_BYTES, place.table);
         let joining = b.mad_wide(sharer.share, ROOT_BYTES * self.joining_of_parity(), from);
-        let twist = b.mad_wide(sharer.share, ROOT_BYTES * JOINED / 2, from);
-        let roots = ColumnRoots {
-            joining: (joining, self.joining()),
-            turning: (from, self.turning()),
-            twist: (twist, self.twist()),
-        };
-        let x = self.join_column(b, &roots, &mut points, 0);
+        let twist = b.mad_wide(sharer.share, ROOT_BYTES * self.twist_of_parity(), from);
+        let roots = ColumnRoots { joining: (joining, self.joining()), twist: (twist, self.twist()) };
+        let x = self.join_column(b, &roots, &mut points, (0, POSITIVE));
         b.section("round");
         for (x, i) in x.into_iter().zip(0..) {
-            let rounded = Complex { re: b.add_f64(x.re, POSITIVE), im: b.add_f64(x.im, POSITIVE) };
-            points.store(b, i * JOINED, rounded);
+            points.store(b, i * JOINED, x);
         }
     }
 

@@ -3,10 +3,18 @@
 //! Let `u` be 2⁻⁵³, `x` and `y` the vectors of the digits. Exact forward passes are unitary but for a factor, so their relative
 //! errors in the Euclidean norm add up, to first order. The norm of an inverse pass is the sum of the greatest
 //! coefficients of its blocks. An exact inverse butterfly does not increase it; after the products it is at most
-//! `|x||y|`, and at the end it is the greatest coefficient. So with the errors `f` of the forward passes, `2u` of the
-//! product of two complex numbers, and the errors `i` of the inverse passes, the error of every coefficient is at most
-//! `|x||y|·(exp(2Σf + 2u + Σi) − 1)`, and `|x||y| ≤ d·(2ᵇ − 1)²` for `d` digits of `b` bits. Balanced digits are at most 2ᵇ⁻¹ in
+//! `|x||y|`, and at the end it is the greatest coefficient. So with the errors `f` of the forward passes, `5u` of the
+//! products of complex numbers, and the errors `i` of the inverse passes, the error of every coefficient is at most
+//! `|x||y|·(exp(2Σf + 5u + Σi) − 1)`, and `|x||y| ≤ d·(2ᵇ − 1)²` for `d` digits of `b` bits. Balanced digits are at most 2ᵇ⁻¹ in
 //! magnitude but for the last one, which is at most 2ᵇ: then `|x||y| ≤ (d + 3)·2²ᵇ⁻²`.
+//!
+//! Products are made in pairs `p`, `q`, with their sum and difference. The first product `p` has an error of at most `2u|p|`. The
+//! sum adds `q` by two fused operations a part. The first ones make `p` and one part of a factor of `q` times the other factor, at most
+//! `|p| + |q|`: so each of the two makes an error of at most `u(|p| + |q|)`. The difference `2p` minus the sum has the same errors and one
+//! more of at most `u(|p| + |q|)`. So all errors are at most `5u|p| + 3u|q|`.
+//!
+//! A digit with an offset times a factor is one fused operation with minus the offset times the factor, rounded. An error `e` of this
+//! constant is as an error `e/2¹⁵` of the factor, because the bounds on `|x|` and `|y|` are at least those of digits of 2¹⁵.
 //!
 //! The errors of the passes below are in units of `u`. The test `fft_bound` follows the kernels' own instructions,
 //! thread by thread, and proves that no pass has a greater error. It includes the errors of the roots in the table.
@@ -42,20 +50,30 @@ impl Layout {
         let pass = |forward: bool, section, radix, error| Pass { section, radix, forward, error };
         let mut passes = Vec::new();
         if self.parts > 1 {
-            passes.push(pass(true, "remainders", self.parts, remainders_error(self.parts)));
+            passes.push(pass(true, "remainders", self.parts, self.remainders_error()));
         }
         // A first pass of real digits makes fewer errors.
         passes.extend([
             pass(true, "forward 1", RADIX, if self.parts > 1 { 13.97 } else { 11.8 }),
             pass(true, "forward 2", RADIX, 13.97),
             pass(true, "forward 3", self.last(), forward_error(self.last())),
-            pass(false, "product", 1, 2.0),
-            pass(false, "inverse 1", RADIX, 9.4),
+            pass(false, "product", 2, PRODUCTS_ERROR),
+            pass(false, "inverse 1", RADIX, AFTER_PRODUCTS_ERROR),
             pass(false, "inverse 2", RADIX, inverse_error(RADIX)),
-            pass(false, "inverse 3", self.joins(), inverse_error(self.joins_by_two()) + odd_error(self.odd())),
-            pass(false, "twist", 1, 6.1),
+            pass(false, "inverse 3", self.joins(), joining_error(self.joins())),
+            pass(false, "twist", 1, 2.4),
         ]);
         passes
+    }
+
+    /// The error of the remainders. Of two parts only one has its offsets taken away before, and that of balanced digits is no power of
+    /// two.
+    fn remainders_error(self) -> f64 {
+        match (self.parts, self.is_balanced()) {
+            (2, false) => 2.45,
+            (2, true) => 3.8,
+            (parts, _) => remainders_error(parts),
+        }
     }
 
     /// The bound on the errors of coefficients if digits have this many bits.
@@ -81,10 +99,28 @@ impl Layout {
     }
 }
 
-/// The error of the remainders modulo this number of parts.
+/// The error of the sums and differences of products.
+pub(super) const PRODUCTS_ERROR: f64 = 5.0;
+
+/// The error of the first inverse pass from its second level on.
+pub(super) const AFTER_PRODUCTS_ERROR: f64 = 8.4;
+
+/// The error of the last inverse pass of this radix: its first level, products with roots, and the levels with constant roots.
+const fn joining_error(radix: u32) -> f64 {
+    match radix {
+        2 => 6.4,
+        4 => 7.65,
+        6 => 12.5,
+        8 => 11.4,
+        12 => 13.5,
+        16 => 15.15,
+        _ => 18.8,
+    }
+}
+
+/// The error of the remainders modulo this number of parts, 3 or more.
 pub(super) const fn remainders_error(parts: u32) -> f64 {
     match parts {
-        2 => 2.1,
         3 => 3.4,
         5 => 8.0,
         _ => 15.7,
@@ -117,7 +153,6 @@ pub(super) const fn inverse_error(radix: u32) -> f64 {
         2 => 3.9,
         4 => 7.55,
         8 => 11.05,
-        16 => 14.05,
-        _ => 17.5,
+        _ => 14.05,
     }
 }

@@ -1,24 +1,23 @@
 //! The first pass of doubles: from digits to points.
 
-use warpmp_kernel::build::{Builder, Emit, F64, Pred, R32, R64};
+use warpmp_kernel::build::{Builder, Emit, F64, Pred, R32, R64, VF64};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 
+use super::DIGIT_BITS;
 use super::doubles::{self, Complex, Doubles, Root, load_root};
 use crate::kernels::transform::Place;
-use crate::kernels::transform::angle::tree_roots;
+use crate::kernels::transform::angle::{QUARTER, cosine_and_sine, tree_roots};
 use crate::kernels::transform::codelet;
 use crate::kernels::transform::layout::{Layout, Points, RADIX};
 use crate::kernels::transform::passes::read_word;
 use crate::kernels::transform::ring::Ring;
 
-/// 2⁵² as the high word of a double: the low word adds to it.
-const TWO_52_HIGH: u32 = 0x4330_0000;
+/// 2²⁰, and the upper half of its high word: the lower half is an integer that is added.
+const TWO_20: f64 = 1_048_576.0;
+const TWO_20_UPPER: u32 = 0x4130;
 
-/// 2⁵².
-const TWO_52: f64 = 4_503_599_627_370_496.0;
-
-/// 2⁵² + 2¹⁵.
-const TWO_52_AND_15: f64 = 4_503_599_627_403_264.0;
+/// The bits of a high word below the exponent.
+const HIGH_BITS: u32 = 20;
 
 /// Where the first pass finds roots and digits, and where its points go.
 pub(super) struct Start<'s> {
@@ -36,8 +35,9 @@ impl Layout {
     /// Balanced digits: from two words, with the digit below.
     pub(super) fn digit_selector(self, b: &mut Builder, thread: R32) -> R32 {
         let parity = b.and(thread, 1);
-        // Bytes 0 to 3 are of the first word, bytes 4 to 7 of the second one, which is zero if digits are not balanced.
-        if self.is_balanced() { b.mad_lo(parity, 0x2222, 0x5432) } else { b.mad_lo(parity, 0x0022, 0x4410) }
+        // Bytes 0 to 3 are of the first word, bytes 4 to 7 of the second one, which has the upper half of 2²⁰ if digits are not
+        // balanced.
+        if self.is_balanced() { b.mad_lo(parity, 0x2222, 0x5432) } else { b.mad_lo(parity, 0x0022, 0x5410) }
     }
 
     /// The first pass of both factors. `rows`: their addresses.
@@ -89,18 +89,18 @@ impl Layout {
         word
     }
 
-    /// The digits of a thread as doubles.
+    /// The digits of a thread, with their offset.
     fn digits_of(
         self,
         b: &mut Builder,
         place: &Place,
         words: &[Vec<R32>],
         (limbs, selector): (u32, R32),
-    ) -> Vec<Vec<F64>> {
+    ) -> Vec<Vec<OffsetDigit>> {
         if !self.is_balanced() {
             return words
                 .iter()
-                .map(|words| words.iter().map(|&word| unsigned_digit(b, word, selector)).collect())
+                .map(|words| words.iter().map(|&word| OffsetDigit::unsigned(b, word, selector)).collect())
                 .collect();
         }
         // The last digit of all stays unsigned.
@@ -111,7 +111,8 @@ impl Layout {
             .iter()
             .map(|words| {
                 let digits = words.iter().zip(&mut number);
-                digits.map(|(&word, number)| balanced_digit(b, word, at_top.filter(|_| number == last))).collect()
+                let unsigned = |number| at_top.filter(|_| number == last);
+                digits.map(|(&word, number)| OffsetDigit::balanced(b, word, unsigned(number), DIGIT_BITS)).collect()
             })
             .collect()
     }
@@ -125,12 +126,19 @@ impl Layout {
             let digits = self.digits_of(b, place, words, (limbs, selector));
             let x = if self.parts == 1 {
                 b.section("forward 1");
+                let pairs = pairs_of_one(b, &digits[0]);
                 let constants = || tree_roots(self.nodes()[0], RADIX.ilog2()).into_iter().map(Root::constant).collect();
-                doubles::forward_real(b, &digits[0], roots.get_or_insert_with(constants))
+                doubles::forward_of_pairs(b, &pairs, roots.get_or_insert_with(constants))
             } else {
                 b.section("remainders");
                 let powers: Vec<Complex> = (0..self.parts - 1).map(|i| load_root(b, node, i)).collect();
-                let mut x = remainders(b, &digits, &powers);
+                let mut x = if let [first, second] = &digits[..] {
+                    remainders_of_two(b, [first, second], powers[0])
+                } else {
+                    let digit = |digits: &Vec<OffsetDigit>| digits.iter().map(|it| it.digit(b)).collect();
+                    let digits: Vec<Vec<F64>> = digits.iter().map(digit).collect();
+                    remainders(b, &digits, &powers)
+                };
                 b.section("forward 1");
                 let roots = roots.get_or_insert_with(|| {
                     // `ptxas` moves loads to the front and spills registers. It moves none across a barrier.
@@ -148,28 +156,77 @@ impl Layout {
     }
 }
 
-/// A digit of a word, as a double: exact, since 2⁵² plus a digit is a double.
-fn unsigned_digit(b: &mut Builder, word: R32, selector: R32) -> F64 {
-    let digit = b.prmt(word, 0, selector);
-    let bits = b.pack(digit, TWO_52_HIGH);
-    let sum = b.f64_of_bits(bits);
-    b.sub_f64(sum, TWO_52)
+/// A double that is a digit plus an offset.
+#[derive(Clone, Copy)]
+pub(super) struct OffsetDigit {
+    sum: F64,
+    offset: f64,
 }
 
-/// The balanced digit of a word that has an unsigned digit and the digit below it, as a double: exact. `unsigned`: the threads
-/// whose digit stays unsigned.
-fn balanced_digit(b: &mut Builder, word: R32, unsigned: Option<Pred>) -> F64 {
-    let mut half = b.shr_signed(word, 1);
-    if let Some(unsigned) = unsigned {
-        let whole = b.shr(word, 1);
-        half = b.select(whole, half, unsigned);
+impl OffsetDigit {
+    fn of_high_word(b: &mut Builder, high: R32, offset: f64) -> Self {
+        let bits = b.pack(0, high);
+        Self { sum: b.f64_of_bits(bits), offset }
     }
-    // Half of 2¹⁵, which rounds, and half of 2³¹: all digits are positive then.
-    let sum = b.add(half, (1 << 14) + (1 << 30));
-    let digit = b.shr(sum, 15);
-    let bits = b.pack(digit, TWO_52_HIGH);
-    let sum = b.f64_of_bits(bits);
-    b.sub_f64(sum, TWO_52_AND_15)
+
+    /// A digit of a word.
+    fn unsigned(b: &mut Builder, word: R32, selector: R32) -> Self {
+        let high = b.prmt(word, TWO_20_UPPER, selector);
+        Self::of_high_word(b, high, TWO_20)
+    }
+
+    /// The balanced digit of a word that has an unsigned digit in its highest bits and the digit below it in the next ones.
+    /// `unsigned`: the threads whose digit stays unsigned.
+    ///
+    /// The high word of `2.5·2ᵇ` plus the digit `e` comes from a shift, a sum and a mask. The sum is between `2ᵇ⁺¹` and `2ᵇ⁺²`, so the
+    /// digit's lowest bit is bit `19 − b` of the high word.
+    pub(super) fn balanced(b: &mut Builder, word: R32, unsigned: Option<Pred>, bits: u32) -> Self {
+        let offset = f64::from(5_u32 << (bits - 1));
+        let lowest = HIGH_BITS - 1 - bits;
+        let down = 32 - bits - lowest;
+        let mut shifted = b.shr_signed(word, down);
+        if let Some(at_top) = unsigned {
+            let unsigned = b.shr(word, down);
+            shifted = b.select(unsigned, shifted, at_top);
+        }
+        // Half of the digit's lowest bit: it rounds by the highest bit of the digit below.
+        let high = b.add(shifted, (offset.to_bits() >> 32) as u32 + (1 << (lowest - 1)));
+        let high = b.and(high, !((1 << lowest) - 1));
+        Self::of_high_word(b, high, offset)
+    }
+
+    /// The digit: exact, since it and the sum are doubles.
+    pub(super) fn digit(self, b: &mut Builder) -> F64 {
+        b.sub_f64(self.sum, self.offset)
+    }
+}
+
+/// Of each two digits the first one, and the second one times a factor, rounded once. `minus_offset`: minus the offset times the factor.
+fn terms(b: &mut Builder, [first, second]: [&[OffsetDigit]; 2], [factor, minus_offset]: [VF64; 2]) -> Vec<[F64; 2]> {
+    let terms = |(first, second): (&OffsetDigit, &OffsetDigit)| {
+        let product = b.fma(second.sum, factor, minus_offset);
+        [first.digit(b), product]
+    };
+    first.iter().zip(second).map(terms).collect()
+}
+
+/// As [`remainders`], of two parts. The node is an eighth or five eighths of a turn: its two parts are equal.
+fn remainders_of_two(b: &mut Builder, digits: [&[OffsetDigit]; 2], node: Complex) -> Vec<Complex> {
+    let minus_offset = b.mul_f64(node.im, -digits[1][0].offset);
+    let terms = terms(b, digits, [node.im, minus_offset].map(VF64::from));
+    terms.into_iter().map(|[x, y]| Complex { re: b.add_f64(x, y), im: y }).collect()
+}
+
+/// The first level of the first pass of the only part. Its root is an eighth of a turn, as in [`remainders_of_two`].
+fn pairs_of_one(b: &mut Builder, digits: &[OffsetDigit]) -> Vec<[Complex; 2]> {
+    let (first, second) = digits.split_at(digits.len() / 2);
+    let [factor, _] = cosine_and_sine(QUARTER / 2);
+    let terms = terms(b, [first, second], [factor, -factor * second[0].offset].map(VF64::from));
+    let pair = |[x, y]: [F64; 2]| {
+        let [sum, difference] = [b.add_f64(x, y), b.sub_f64(x, y)];
+        [Complex { re: sum, im: y }, Complex { re: difference, im: b.neg_f64(y) }]
+    };
+    terms.into_iter().map(pair).collect()
 }
 
 /// The remainders of the polynomials of real digits modulo a node: digits of the first part, then those of the others

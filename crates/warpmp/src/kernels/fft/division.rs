@@ -48,6 +48,6 @@ impl Layout {
 
     /// The roots of the table: their angles and divisors.
     pub(super) fn roots(self) -> Vec<(Angle, u32)> {
-        (0..).zip(self.angles()).map(|(i, angle)| (angle, if i < self.twist() { 1 } else { self.digits() })).collect()
+        self.angles().into_iter().map(|angle| (angle, 1)).collect()
     }
 }

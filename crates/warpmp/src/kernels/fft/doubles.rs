@@ -8,7 +8,7 @@ use warpmp_kernel::build::{Builder, Emit, F64, R32, R64, VF64};
 use warpmp_kernel::ir::{Space, Vector};
 
 use crate::kernels::transform::Place;
-use crate::kernels::transform::angle::{self, Angle, cosine_and_sine};
+use crate::kernels::transform::angle::{self, Angle, QUARTER, cosine_and_sine, divided_cosine_and_sine, tangent};
 use crate::kernels::transform::codelet::{forward_level, join_pairs};
 use crate::kernels::transform::layout::{Layout, POINT_BYTES};
 use crate::kernels::transform::ring::Ring;
@@ -91,20 +91,28 @@ impl Ring for Doubles {
         [Complex { re, im }, other]
     }
 
-    fn product(self, b: &mut Builder, x: Complex, y: Complex) -> Complex {
-        product(b, x, y)
+    /// The sum of two products and their difference: the first level of the inverse transform. The second product is a factor of a
+    /// butterfly.
+    fn products(self, b: &mut Builder, [[x, y], [w, z]]: [[Complex; 2]; 2]) -> [Complex; 2] {
+        let first = product(b, x, y);
+        let w = Root::register(b, w);
+        self.butterfly(b, w, [first, z])
     }
 
-    fn square(self, b: &mut Builder, x: Complex) -> Complex {
+    fn squares(self, b: &mut Builder, [x, z]: [Complex; 2]) -> [Complex; 2] {
         let both = b.mul_f64(x.im, x.im);
         let minus = b.neg_f64(both);
         let re = b.fma(x.re, x.re, minus);
         let doubled = b.add_f64(x.re, x.re);
-        Complex { re, im: b.mul_f64(doubled, x.im) }
+        let first = Complex { re, im: b.mul_f64(doubled, x.im) };
+        let w = Root::register(b, z);
+        self.butterfly(b, w, [first, z])
     }
 
     fn inverse_of_points(self, b: &mut Builder, _: Layout, _: &Place, x: &mut [Complex]) {
-        inverse_of_points(b, x);
+        for level in 1..x.len().ilog2() {
+            inverse_level_of_points(b, x, level);
+        }
     }
 }
 
@@ -139,6 +147,11 @@ pub(super) fn forward_real(b: &mut Builder, digits: &[F64], roots: &[Root]) -> V
     let half = digits.len() / 2;
     let pairs: Vec<[Complex; 2]> =
         (0..half).map(|i| real_butterfly(b, roots[0], [digits[i], digits[i + half]])).collect();
+    forward_of_pairs(b, &pairs, roots)
+}
+
+/// As [`forward`](crate::kernels::transform::codelet::forward), from the pairs that the first level makes.
+pub(super) fn forward_of_pairs(b: &mut Builder, pairs: &[[Complex; 2]], roots: &[Root]) -> Vec<Complex> {
     let mut x: Vec<Complex> = (0..2).flat_map(|side| pairs.iter().map(move |pair| pair[side])).collect();
     for level in 1..x.len().ilog2() {
         forward_level(b, Doubles, &mut x, roots, level);
@@ -146,35 +159,39 @@ pub(super) fn forward_real(b: &mut Builder, digits: &[F64], roots: &[Root]) -> V
     x
 }
 
-/// The inverse transform of 16 points.
+/// The inverse transform of 2, 4, 8 or 16 points.
 pub(super) fn inverse_of_points(b: &mut Builder, x: &mut [Complex]) {
     for level in 0..x.len().ilog2() {
-        join_pairs(x, level, |i, pair| {
-            if i == 0 {
-                sum_and_difference(b, pair)
-            } else if 2 * i == 1 << level {
-                turned_sum_and_difference(b, pair)
-            } else {
-                let angle = angle::turns(i as u64, 2 << level);
-                Doubles.butterfly(b, Root::constant(angle::opposite(angle)), pair)
-            }
-        });
+        inverse_level_of_points(b, x, level);
     }
 }
 
-/// Joins an odd number of parts, each of which has a run of `x`. `root` loads a root by its number.
+/// A level of [`inverse_of_points`].
+pub(super) fn inverse_level_of_points(b: &mut Builder, x: &mut [Complex], level: u32) {
+    join_pairs(x, level, |i, pair| {
+        if i == 0 {
+            sum_and_difference(b, pair)
+        } else if 2 * i == 1 << level {
+            turned_sum_and_difference(b, pair)
+        } else {
+            let angle = angle::turns(i as u64, 2 << level);
+            Doubles.butterfly(b, Root::constant(angle::opposite(angle)), pair)
+        }
+    });
+}
+
+/// Joins an odd number of parts, each of which has a run of `x`. `turn` turns term `i` of a part but the first one.
 pub(super) fn join_parts(
     b: &mut Builder,
     x: &mut [Complex],
     parts: usize,
-    mut root: impl FnMut(&mut Builder, u32) -> Complex,
+    mut turn: impl FnMut(&mut Builder, [usize; 2], Complex) -> Complex,
 ) {
     let points = x.len() / parts;
     for i in 0..points {
         let mut column = vec![x[i]];
         for part in 1..parts {
-            let root = root(b, ((part - 1) * points + i) as u32);
-            column.push(product(b, root, x[part * points + i]));
+            column.push(turn(b, [part, i], x[part * points + i]));
         }
         for (part, joined) in inverse_odd(b, &column).into_iter().enumerate() {
             x[part * points + i] = joined;
@@ -239,4 +256,21 @@ pub(super) fn product_with_constant(b: &mut Builder, [re, im]: [f64; 2], y: Comp
     let cross = b.mul_f64(y.re, im);
     let minus = b.neg_f64(both);
     Complex { re: b.fma(y.re, re, minus), im: b.fma(y.im, re, cross) }
+}
+
+/// `x·e(−angle)` over a divisor, plus `addend` for both parts, for an angle below a quarter of a turn. A constant is a tangent or a
+/// cotangent of at most 1; the cosine or the sine is a factor of the last operation, which adds.
+pub(super) fn turn_back_and_add(b: &mut Builder, x: Complex, (angle, divisor): (Angle, u32), addend: f64) -> Complex {
+    let [cosine, sine] = divided_cosine_and_sine(angle, divisor);
+    let (x, scale) = if angle == 0 {
+        (x, cosine)
+    } else if 2 * angle < QUARTER {
+        let tangent = tangent(angle);
+        (Complex { re: b.fma(x.im, tangent, x.re), im: b.fma(x.re, -tangent, x.im) }, cosine)
+    } else {
+        let cotangent = tangent(QUARTER - angle);
+        let minus = b.neg_f64(x.re);
+        (Complex { re: b.fma(x.re, cotangent, x.im), im: b.fma(x.im, cotangent, minus) }, sine)
+    };
+    Complex { re: b.fma(x.re, scale, addend), im: b.fma(x.im, scale, addend) }
 }

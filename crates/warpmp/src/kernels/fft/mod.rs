@@ -5,7 +5,7 @@
 //! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
 //! requires   `la, lb ≤ 4096`, the longer one at least 129
 //! launch     `points / 16` threads a block, a block a product; `layout.rs` has the shared memory
-//! cost       about d·(9·log₂ d + 11) rounded operations on doubles for `d` digits of 16 bits, a third less for a square;
+//! cost       about d·(9·log₂ d + 6) rounded operations on doubles for `d` digits of 16 bits, a third less for a square;
 //!            4·(la + lb + lc) bytes of global traffic
 //! registers  at most 168 for one part (128 for a square), 255 for two
 //!

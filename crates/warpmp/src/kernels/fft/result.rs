@@ -3,33 +3,31 @@
 //! A thread has pairs of neighbouring coefficients. A pair is a number of at most 61 bits that stands at a word of the
 //! result.
 //!
-//! bound: a coefficient is an integer below `2¹²·(2¹⁶ − 1)² < 2⁴⁴`, and the error of its double is below 1/2 (`bound.rs`).
-//! Adding `1.5·2⁵²` rounds it to the integer, because doubles from 2⁵² to 2⁵³ are the integers. The bits of the sum are those
-//! of `1.5·2⁵²`, whose low 48 bits are zero, plus the integer. A pair is below
-//! `2⁴⁴ + 2⁶⁰`, so its upper half is below 2²⁹.
+//! bound: a coefficient is an integer below `2¹²·(2¹⁶ − 1)² < 2⁴⁴`, and the error of its double is below 1/2 (`bound.rs`). The
+//! fused operation that multiplies by its last factor adds `1.5·2⁵²` and rounds to the integer, because doubles from 2⁵² to 2⁵³ are the
+//! integers. The bits of the sum are those of `1.5·2⁵²`, whose low 48 bits are zero, plus the integer. A pair is below `2⁴⁴ + 2⁶⁰`, so its
+//! upper half is below 2²⁹.
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 
 use super::DIGIT_BITS;
 use super::doubles::{self, Complex, Doubles, load_root};
 use crate::kernels::transform::Place;
-use crate::kernels::transform::angle::{Angle, cosine_and_sine};
+use crate::kernels::transform::angle::{cosine_and_sine, opposite, turns};
 use crate::kernels::transform::carry::Halves;
 use crate::kernels::transform::codelet;
-use crate::kernels::transform::layout::{JOINED, Layout, Points, RADIX};
+use crate::kernels::transform::layout::{JOINED, Layout, Points};
 use crate::kernels::transform::ring::Ring;
 use crate::kernels::transform::table::ROOT_BYTES;
 
-/// Added to a coefficient: 1.5·2⁵².
+/// Added to a coefficient to round it: 1.5·2⁵².
 pub(super) const ROUNDING: f64 = 6_755_399_441_055_744.0;
 
-/// Where the roots of a column of coefficients are.
+/// Where the roots of a column of coefficients are: an address, and a number of roots after it.
 pub(super) struct ColumnRoots {
-    /// The roots of the last inverse pass: an address, and a number of roots after it.
+    /// Those of the first level of the last inverse pass.
     pub(super) joining: (R64, u32),
-    /// The roots by which an odd number of parts is joined.
-    pub(super) turning: (R64, u32),
-    /// The root of the twist.
+    /// Those that twist the column.
     pub(super) twist: (R64, u32),
 }
 
@@ -70,77 +68,72 @@ impl Layout {
     /// The rounded coefficients of a column, a row after the other: the low words, and words whose low halves are the bits
     /// above.
     fn column(self, b: &mut Builder, place: &Place, points: &mut Points<Doubles>, column: u32) -> Vec<Halves> {
-        let x = self.join(b, place, points, column);
+        let x = self.join(b, place, points, (column, ROUNDING));
         b.section("round");
         let rows = x.iter().map(|x| x.re).chain(x.iter().map(|x| x.im)).take(self.rows() as usize);
-        let rounded = rows.map(|value| {
-            let sum = b.add_f64(value, ROUNDING);
+        let rounded = rows.map(|sum| {
             let bits = b.bits_of_f64(sum);
             b.unpack(bits)
         });
         rounded.collect()
     }
 
-    /// The last inverse pass, of a column: the coefficients whose numbers are the column's plus multiples of 256. The
-    /// column is twice the thread's number, plus `offset`.
-    pub(super) fn join(
+    /// The last inverse pass, of a column: the coefficients whose numbers are the column's plus multiples of 256, plus `rounding`,
+    /// rounded once. The column is twice the thread's number, plus `offset`.
+    fn join(
         self,
         b: &mut Builder,
         place: &Place,
         points: &mut Points<Doubles>,
-        offset: u32,
+        (offset, rounding): (u32, f64),
     ) -> Vec<Complex> {
         b.section("inverse 3");
         let from = b.mad_wide(place.thread, ROOT_BYTES, place.table);
         let (parity, column) = (offset % 2, offset / 2);
         let roots = ColumnRoots {
             joining: (from, self.joining() + parity * self.joining_of_parity() + column),
-            turning: (from, self.turning() + parity * JOINED / 2 * self.turning_roots() + column),
-            twist: (from, self.twist() + parity * JOINED / 2 + column),
+            twist: (from, self.twist() + parity * self.twist_of_parity() + column),
         };
-        self.join_column(b, &roots, points, offset)
+        self.join_column(b, &roots, points, (offset, rounding))
     }
 
     /// As [`join`](Self::join), for the column that begins with point `offset`.
+    ///
+    /// A root of a level is a product of a root of the column and a constant, and so is a root of the twist. Those of the column come after
+    /// the first level: then all roots are constants.
     pub(super) fn join_column(
         self,
         b: &mut Builder,
         roots_of: &ColumnRoots,
         points: &mut Points<Doubles>,
-        offset: u32,
+        (offset, rounding): (u32, f64),
     ) -> Vec<Complex> {
         let half = JOINED / 2;
         let (from, first) = roots_of.joining;
         let mut x: Vec<Complex> = (0..self.joins()).map(|i| points.load(b, i * JOINED + offset)).collect();
-        for level in 0..self.joins_by_two().ilog2() {
-            if level >= RADIX.ilog2() - 1 {
-                // `ptxas` moves loads to the front and spills registers. It moves none across a barrier.
-                b.warp_barrier();
-            }
+        for level in 0..self.joining_levels() {
             let (before, count) = codelet::roots_of_level(level);
             let roots = Doubles.load_roots(b, from, first + before * half, half, count);
             codelet::inverse_level(b, Doubles, &mut x, &roots, level);
         }
+        let (from, first) = roots_of.twist;
+        for (x, i) in x.chunks_mut(1 << self.joining_levels()).zip(0..) {
+            let twist = load_root(b, from, first + i * half);
+            for x in x {
+                *x = doubles::product(b, twist, *x);
+            }
+        }
+        for level in self.joining_levels()..self.joins_by_two().ilog2() {
+            doubles::inverse_level_of_points(b, &mut x, level);
+        }
         if self.odd() > 1 {
-            let (from, first) = roots_of.turning;
-            doubles::join_parts(b, &mut x, self.odd() as usize, |b, i| load_root(b, from, first + i * half));
+            doubles::join_parts(b, &mut x, self.odd() as usize, |b, [part, i], x| {
+                let angle = turns((part * i) as u64, self.joins().into());
+                if i == 0 { x } else { doubles::product_with_constant(b, cosine_and_sine(opposite(angle)), x) }
+            });
         }
         b.section("twist");
-        let (from, first) = roots_of.twist;
-        let twist = load_root(b, from, first);
-        for (x, i) in x.iter_mut().zip(0..) {
-            let turned = if i == 0 { twist } else { times_root(b, twist, self.twist_angle(i * JOINED)) };
-            *x = doubles::product(b, turned, *x);
-        }
-        x
+        let angle = |i| (self.twist_angle(i * JOINED), self.digits());
+        x.into_iter().zip(0..).map(|(x, i)| doubles::turn_back_and_add(b, x, angle(i), rounding)).collect()
     }
-}
-
-/// A root times the root of this angle.
-fn times_root(b: &mut Builder, root: Complex, angle: Angle) -> Complex {
-    let [re, im] = cosine_and_sine(angle);
-    let both = b.mul_f64(root.im, -im);
-    let re_product = b.fma(root.re, re, both);
-    let cross = b.mul_f64(root.im, re);
-    Complex { re: re_product, im: b.fma(root.re, im, cross) }
 }

@@ -135,16 +135,18 @@ impl Ring for Residues {
         if w.negative { [difference, sum] } else { [sum, difference] }
     }
 
-    fn product(self, b: &mut Builder, x: R32, y: R32) -> R32 {
-        let product = b.mul_wide_signed(x, y);
-        let (low, _) = b.unpack(product);
-        let multiple = b.mul_lo(low, self.inverse);
-        let reduced = b.mad_wide_signed(multiple, self.minus_prime, product);
-        b.unpack(reduced).1
+    fn products(self, b: &mut Builder, factors: [[R32; 2]; 2]) -> [R32; 2] {
+        factors.map(|[x, y]| {
+            let product = b.mul_wide_signed(x, y);
+            let (low, _) = b.unpack(product);
+            let multiple = b.mul_lo(low, self.inverse);
+            let reduced = b.mad_wide_signed(multiple, self.minus_prime, product);
+            b.unpack(reduced).1
+        })
     }
 
-    fn square(self, b: &mut Builder, x: R32) -> R32 {
-        self.product(b, x, x)
+    fn squares(self, b: &mut Builder, points: [R32; 2]) -> [R32; 2] {
+        self.products(b, points.map(|x| [x, x]))
     }
 
     fn inverse_of_points(self, b: &mut Builder, layout: Layout, place: &Place, x: &mut [R32]) {

@@ -35,6 +35,13 @@ pub(in crate::kernels) fn divided_cosine_and_sine(angle: Angle, divisor: u32) ->
     double_double::cosine_and_sine(angle, TURN).map(|it| it.divide(f64::from(divisor)).nearest())
 }
 
+/// The tangent of an angle of at most an eighth of a turn, the nearest double.
+pub(in crate::kernels) fn tangent(angle: Angle) -> f64 {
+    debug_assert!(angle <= QUARTER / 2, "the tangent is at most 1");
+    let [cosine, sine] = double_double::cosine_and_sine(angle, TURN);
+    (sine / cosine).nearest()
+}
+
 /// The angles of the points that the levels of a tree reach from the root `x^n = e(angle)`, in the order of the leaves.
 pub(in crate::kernels) fn leaves(angle: Angle, levels: u32) -> Vec<Angle> {
     (0..levels).fold(vec![angle], |nodes, _| nodes.into_iter().flat_map(|it| [it / 2, it / 2 + 2 * QUARTER]).collect())

@@ -123,10 +123,10 @@ impl Layout {
                 })
                 .collect();
             b.section("product");
-            for i in 0..last as usize {
-                products.push(match &transformed[..] {
-                    [x, y] => ring.product(b, x[i], y[i]),
-                    _ => ring.square(b, transformed[0][i]),
+            for i in (0..last as usize).step_by(2) {
+                products.extend(match &transformed[..] {
+                    [x, y] => ring.products(b, [[x[i], y[i]], [x[i + 1], y[i + 1]]]),
+                    _ => ring.squares(b, [transformed[0][i], transformed[0][i + 1]]),
                 });
             }
         }

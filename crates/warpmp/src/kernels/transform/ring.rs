@@ -33,12 +33,12 @@ pub(in crate::kernels) trait Ring: Copy {
     /// `(x + w·y, x − w·y)`.
     fn butterfly(self, b: &mut Builder, w: Self::Root, points: [Self::Point; 2]) -> [Self::Point; 2];
 
-    /// `x·y` of two points.
-    fn product(self, b: &mut Builder, x: Self::Point, y: Self::Point) -> Self::Point;
+    /// The products of two pairs of points that are neighbours, as [`inverse_of_points`](Self::inverse_of_points) takes them.
+    fn products(self, b: &mut Builder, factors: [[Self::Point; 2]; 2]) -> [Self::Point; 2];
 
-    /// `x²` of a point.
-    fn square(self, b: &mut Builder, x: Self::Point) -> Self::Point;
+    /// As [`products`](Self::products), the squares of two points.
+    fn squares(self, b: &mut Builder, points: [Self::Point; 2]) -> [Self::Point; 2];
 
-    /// The inverse transform of the 16 neighbouring points of a thread.
+    /// The inverse transform of the 16 neighbouring points of a thread, from their products.
     fn inverse_of_points(self, b: &mut Builder, layout: Layout, place: &Place, x: &mut [Self::Point]);
 }

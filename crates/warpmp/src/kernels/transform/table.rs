@@ -5,14 +5,17 @@
 //! second      for each part: the roots of the second pass, a node after the other
 //! last        for each part: the roots of the last forward pass, those of a thread's blocks apart
 //! middle      the roots of the second inverse pass
-//! joining     the roots of the last inverse pass; doubles: those of even and odd columns apart, here and below
-//! turning     the roots by which an odd number of parts is joined
-//! twist       doubles: for each column the root that makes the product right-angled, over the number of digits
+//! joining     the roots of the last inverse pass: of all its levels by two, or for doubles of the first one; doubles: those of
+//!             even and odd columns apart, here and below
+//! turning     residues: the roots by which an odd number of parts is joined
+//! twist       doubles: for each column the roots of the transforms that are left after the first level. They turn the columns
+//!             so that all roots after them are constants, and make the product right-angled
 //! ```
 //!
 //! Threads that follow one another read roots that follow one another.
 
 use super::angle::{Angle, TURN, inverse_roots, leaves, opposite, tree_roots, turns};
+use super::codelet::roots_of_level;
 use super::layout::{JOINED, Layout, Numbers, RADIX};
 
 /// Bytes of a root: two doubles, or a residue and its multiple by `i`, each with its quotient.
@@ -61,24 +64,45 @@ impl Layout {
         self.middle() + ROOTS * RADIX
     }
 
+    /// The levels of the last inverse pass whose roots are in the table.
+    pub(in crate::kernels) const fn joining_levels(self) -> u32 {
+        match self.numbers {
+            Numbers::Doubles => 1,
+            Numbers::Residues(_) => self.joins_by_two().ilog2(),
+        }
+    }
+
+    /// The roots of a column in the last inverse pass.
+    const fn joining_roots(self) -> u32 {
+        roots_of_level(self.joining_levels()).0
+    }
+
     /// The roots of the last inverse pass for the columns of a parity.
     pub(in crate::kernels) const fn joining_of_parity(self) -> u32 {
-        JOINED / self.parities() * self.joins_by_two() / 2
+        JOINED / self.parities() * self.joining_roots()
     }
 
     /// Where the roots begin by which an odd number of parts is joined.
     pub(in crate::kernels) const fn turning(self) -> u32 {
-        self.joining() + JOINED * self.joins_by_two() / 2
+        self.joining() + JOINED * self.joining_roots()
     }
 
     /// The roots of a column by which an odd number of parts is joined.
-    pub(in crate::kernels) const fn turning_roots(self) -> u32 {
-        (self.odd() - 1) * self.joins_by_two()
+    const fn turning_roots(self) -> u32 {
+        match self.numbers {
+            Numbers::Doubles => 0,
+            Numbers::Residues(_) => (self.odd() - 1) * self.joins_by_two(),
+        }
     }
 
     /// Where the roots begin that twist the coefficients.
     pub(in crate::kernels) const fn twist(self) -> u32 {
         self.turning() + JOINED * self.turning_roots()
+    }
+
+    /// The roots that twist the columns of a parity.
+    pub(in crate::kernels) const fn twist_of_parity(self) -> u32 {
+        JOINED / self.parities() * (self.joins() >> self.joining_levels())
     }
 
     /// The nodes of the parts.
@@ -108,22 +132,15 @@ impl Layout {
             }
         }
         angles.extend(transposed((0..RADIX).map(|j| inverse_roots(j, RADIX, levels))));
-        for parity in 0..self.parities() {
-            let columns = (parity..JOINED).step_by(self.parities() as usize);
-            angles.extend(transposed(columns.map(|j| inverse_roots(j, JOINED, self.joins_by_two().ilog2()))));
-        }
-        if self.odd() > 1 {
-            for parity in 0..self.parities() {
-                angles.extend(transposed(
-                    (parity..JOINED).step_by(self.parities() as usize).map(|j| self.turning_angles(j)),
-                ));
-            }
-        }
-        if self.numbers == Numbers::Doubles {
-            for parity in 0..self.parities() {
-                let columns = (parity..JOINED).step_by(self.parities() as usize);
-                angles.extend(columns.map(|j| self.twist_angle(j)));
-            }
+        let of_columns = |of: &dyn Fn(u32) -> Vec<Angle>| {
+            let of_parity = |parity| transposed((parity..JOINED).step_by(self.parities() as usize).map(of));
+            (0..self.parities()).flat_map(of_parity).collect::<Vec<Angle>>()
+        };
+        angles.extend(of_columns(&|j| inverse_roots(j, JOINED, self.joining_levels())));
+        match self.numbers {
+            Numbers::Residues(_) if self.odd() > 1 => angles.extend(of_columns(&|j| self.turning_angles(j))),
+            Numbers::Residues(_) => {}
+            Numbers::Doubles => angles.extend(of_columns(&|j| self.twist_angles(j))),
         }
         angles
     }
@@ -135,10 +152,26 @@ impl Layout {
         (1..self.odd()).flat_map(|part| (0..self.joins_by_two()).map(move |i| angle(part, i))).collect()
     }
 
-    /// The angle that twists coefficient `j`: `−j/4d` turns.
-    pub(in crate::kernels) fn twist_angle(self, j: u32) -> Angle {
-        opposite(turns(j.into(), 4 * u64::from(self.digits())))
+    /// The angles of the roots that twist column `j`, one for each transform that is left after the first levels:
+    /// `−(k + 1/4)·j/digits` turns for the transform whose points have numbers `k` modulo the number of those transforms.
+    fn twist_angles(self, j: u32) -> Vec<Angle> {
+        let runs = self.joins_by_two() >> self.joining_levels();
+        let angle = |part: u32, run: u32| {
+            let number = part + self.odd() * reversed(run, runs.ilog2());
+            opposite(turns(u64::from((4 * number + 1) * j), 4 * u64::from(self.digits())))
+        };
+        (0..self.odd()).flat_map(|part| (0..runs).map(move |run| angle(part, run))).collect()
     }
+
+    /// The angle that twists coefficient `j` of a column of doubles back, if the column is twisted: `j/4d` turns.
+    pub(in crate::kernels) fn twist_angle(self, j: u32) -> Angle {
+        turns(j.into(), 4 * u64::from(self.digits()))
+    }
+}
+
+/// The lowest bits of a number in the opposite order.
+const fn reversed(number: u32, bits: u32) -> u32 {
+    if bits == 0 { 0 } else { number.reverse_bits() >> (32 - bits) }
 }
 
 /// The first roots of all codelets, then the second ones, and so on.

@@ -3,7 +3,9 @@
 //! As for short products (`fft/bound.rs`), with more passes. Balanced digits are at most 2ᵇ⁻¹ in magnitude, and the last
 //! one at most 2ᵇ: so `|x||y| ≤ (d + 3)·4ᵇ⁻¹`.
 
-use super::super::bound::{Pass, UNIT, forward_error, inverse_error, odd_error, remainders_error};
+use super::super::bound::{
+    AFTER_PRODUCTS_ERROR, PRODUCTS_ERROR, Pass, UNIT, forward_error, inverse_error, odd_error, remainders_error,
+};
 use super::split::Split;
 
 /// A root that is a product of two entries of a table has an error of at most 3.42 units, by the errors of the entries
@@ -67,8 +69,8 @@ impl Split {
             ("turn", 1, true, TURN),
             ("forward 2", 16, true, forward_error(16)),
             ("forward 3", last, true, forward_error(last)),
-            ("product", 1, false, 2.0),
-            ("inverse 1", 16, false, 9.4),
+            ("product", 2, false, PRODUCTS_ERROR),
+            ("inverse 1", 16, false, AFTER_PRODUCTS_ERROR),
             ("inverse 2", 16, false, inverse_error(16)),
             ("inverse 3", last, false, inverse_error(last)),
             ("turn back", 1, false, TURN_BACK),

@@ -3,14 +3,12 @@
 use warpmp_kernel::build::{Builder, Emit, F64, Pred, R32, R64};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 
+use super::super::digits::OffsetDigit;
 use super::split::Split;
 
 /// 2⁵² + 2³¹ is a double whose low word is a signed word plus 2³¹.
 const OFFSET_HIGH: u32 = 0x4330_0000;
 const OFFSET: f64 = 4_503_601_774_854_144.0;
-
-/// The bits of a high word below the exponent.
-const HIGH_BITS: u32 = 20;
 
 /// The digits of a factor that a thread reads: the one with its own number, and those that are constants further up.
 pub(super) struct Digits {
@@ -84,24 +82,9 @@ impl Digits {
         b.sub_f64(sum, OFFSET)
     }
 
-    /// As [`digit`](Self::digit), with fewer instructions: the high word of `2.5·2ᵇ` plus the digit `e` comes from a shift, a sum and a
-    /// mask. The sum is between `2ᵇ⁺¹` and `2ᵇ⁺²`, so the digit's lowest bit is bit `19 − b` of the high word.
+    /// As [`digit`](Self::digit), with fewer instructions.
     pub(super) fn quick_digit(&self, b: &mut Builder, Word { top, unsigned }: Word) -> F64 {
-        let bits = self.split.digit_bits;
-        let offset = f64::from(5_u32 << (bits - 1));
-        let lowest = HIGH_BITS - 1 - bits;
-        let down = 32 - bits - lowest;
-        let mut shifted = b.shr_signed(top, down);
-        if let Some(at_top) = unsigned {
-            let unsigned = b.shr(top, down);
-            shifted = b.select(unsigned, shifted, at_top);
-        }
-        // Half of the digit's lowest bit: it rounds by the highest bit of the digit below.
-        let high = b.add(shifted, (offset.to_bits() >> 32) as u32 + (1 << (lowest - 1)));
-        let high = b.and(high, !((1 << lowest) - 1));
-        let bits = b.pack(0, high);
-        let sum = b.f64_of_bits(bits);
-        b.sub_f64(sum, offset)
+        OffsetDigit::balanced(b, top, unsigned, self.split.digit_bits).digit(b)
     }
 
     /// The word at this offset, or zero: `always`: every thread has one, else those whose word is below `limit`.

@@ -118,7 +118,11 @@ impl Split {
             }
         }
         if parts > 1 {
-            doubles::join_parts(b, &mut x, parts as usize, |b, i| load_root(b, from, self.up_turning() + i * joined));
+            doubles::join_parts(b, &mut x, parts as usize, |b, [part, i], x| {
+                let number = (part as u32 - 1) * last + i as u32;
+                let root = load_root(b, from, self.up_turning() + number * joined);
+                doubles::product(b, root, x)
+            });
         }
         let parity = b.and(number, 1);
         let is_odd = b.compare(Cmp::Ne, parity, 0);
