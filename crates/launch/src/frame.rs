@@ -109,10 +109,10 @@ impl Layout {
         let block = b.special(Special::Ctaid);
         let begin = b.mad_lo(block, self.geometry().lanes, first);
         let wraps = b.compare(Cmp::Ge, begin, lanes);
-        let (wrapped, turn) = (b.sub(first, lanes), b.copy(1));
-        let (first, none) = (b.select(wrapped, first, wraps), b.copy(0));
+        let wrapped = b.sub(first, lanes);
+        let first = b.select(wrapped, first, wraps);
         let row = b.add(frame.row, first);
-        (Frame { row, ..frame.clone() }, b.select(turn, none, wraps))
+        (Frame { row, ..frame.clone() }, b.select(1, 0, wraps))
     }
 }
 

@@ -141,8 +141,8 @@ impl Gpu {
         SCHEDULERS * self.device.info().multiprocessors
     }
 
-    /// The lanes of a launch where the lanes of a chunk take turns. A few warps more than the schedulers have at a time would take as long as as
-    /// many again: all wait for those. In turns each launch has the same number of warps for all schedulers, and takes the next lanes.
+    /// The lanes of a launch where the lanes of a chunk take turns. Where some schedulers had a warp more than the others, all would wait for it. So
+    /// each launch has the same number of warps for every scheduler, and takes the next lanes.
     fn window(&self, class: Class, lanes: u32) -> u32 {
         let window = TURN_WARPS * self.schedulers() * (32 / class.layout().group) / 32 * 32;
         if class.is_few() && window > 0 { window.min(lanes) } else { lanes }

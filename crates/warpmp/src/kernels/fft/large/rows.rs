@@ -26,8 +26,8 @@ struct Row {
     /// The first pass's roots of the row, and the roots that turn its coefficients back.
     roots: R64,
     steps: R64,
-    /// The powers of the row's root, from the first on: for short columns.
-    powers: R64,
+    /// The powers of the row's root, from the first on; none unless columns are short.
+    powers: Option<R64>,
     /// Four times the number of the row's root, plus one.
     number: R32,
 }
@@ -61,20 +61,19 @@ impl Split {
         let place = Place { thread, lane, shared: block.shared, table: block.table };
         let from = b.mad_wide(thread, POINT_BYTES, address);
         let turn = row.turn(b, block, thread);
-        let mut roots = None;
-        if !self.is_short() {
-            roots = Some(Doubles.load_roots(b, row.roots, 0, 1, POINTS / 2));
-        }
+        let load_roots = |b: &mut Builder| Doubles.load_roots(b, row.roots, 0, 1, POINTS / 2);
+        let mut roots = if row.powers.is_none() { load_roots(b) } else { Vec::new() };
         for (number, &region) in regions.iter().enumerate() {
-            let (mut x, roots) = if let Some(roots) = &roots {
-                (self.load_row(b, from, number as u32 * self.spectrum_bytes()), roots.clone())
-            } else {
+            let mut x = if let Some(powers) = row.powers {
                 let address = factor(b, number, product);
                 let digits = Digits::new(b, self, self.limbs[number], address, (thread, self.row_threads()));
-                let x = row.evaluate(b, &digits);
+                let x = row.evaluate(b, &digits, powers);
                 b.section("row");
                 b.warp_barrier();
-                (x, Doubles.load_roots(b, row.roots, 0, 1, POINTS / 2))
+                roots = load_roots(b);
+                x
+            } else {
+                self.load_row(b, from, number as u32 * self.spectrum_bytes())
             };
             codelet::forward(b, Doubles, &mut x, &roots);
             b.section("turn");
@@ -121,19 +120,17 @@ impl Row {
         let roots = b.add64(roots, u64::from(ROOT_BYTES * split.row_roots()));
         let steps = b.mad_wide(number, ROOT_BYTES * (split.row().last() - 1), block.table);
         let steps = b.add64(steps, u64::from(ROOT_BYTES * split.row_steps()));
-        let powers = if split.is_short() {
+        let powers = split.is_short().then(|| {
             let powers = b.mad_wide(number, ROOT_BYTES * (split.height - 1), block.table);
             b.add64(powers, u64::from(ROOT_BYTES * split.row_powers()))
-        } else {
-            steps
-        };
+        });
         Self { split, roots, steps, powers, number: root }
     }
 
     /// A thread's coefficients of the row, from the digits: each is a sum of the digits of a column times powers of the row's root.
-    fn evaluate(&self, b: &mut Builder, digits: &Digits) -> Vec<Complex> {
+    fn evaluate(&self, b: &mut Builder, digits: &Digits, powers: R64) -> Vec<Complex> {
         let Split { height, width, .. } = self.split;
-        let powers: Vec<Complex> = (0..height - 1).map(|i| load_root(b, self.powers, i)).collect();
+        let powers: Vec<Complex> = (0..height - 1).map(|i| load_root(b, powers, i)).collect();
         let mut x = Vec::new();
         for i in 0..POINTS {
             b.section("digits");
