@@ -87,6 +87,26 @@ fn a_benchmark_with_other_operands_and_a_chart() {
     dir.run(&[&args[..], &["--pattern", "zeros"]].concat()).fails(2, &["random, ones, carry, sparse, ripple"]);
 }
 
+/// One last operand for all lanes, of every operation that has two or more.
+#[test]
+fn bench_with_a_common_operand() {
+    let dir = Dir::new();
+    for (operation, device) in
+        [("mul", "sim"), ("div-rem", "cpu"), ("mont-mul", "sim"), ("pow-mod", "cpu"), ("mul-add", "cpu")]
+    {
+        let args = ["bench", operation, "--bits", "100", "--count", "65", "--runs", "1", "--device", device];
+        let run = dir.run(&[&args[..], &["--common"]].concat());
+        assert!(run.ok().contains("random, common"), "{}", run.text());
+        let run = dir.run(&[&args[..], &["--common", "--json"]].concat());
+        let table: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+        assert_eq!((&table["rows"][0]["common"], &table["rows"][0]["lanes"]), (&true.into(), &65.into()));
+        let each: serde_json::Value = serde_json::from_str(dir.run(&[&args[..], &["--json"]].concat()).ok()).unwrap();
+        assert_eq!(each["rows"][0]["common"], false);
+    }
+    let run = dir.run(&["bench", "sqr", "--bits", "64", "--device", "cpu", "--common"]);
+    run.fails(2, &["sqr takes 1 operand: --common has no meaning"]);
+}
+
 #[test]
 fn a_benchmark_of_several_algorithms() {
     let dir = Dir::new();

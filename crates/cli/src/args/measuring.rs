@@ -80,6 +80,9 @@ pub(crate) struct BenchRows {
     /// Kinds of operands; all ones and carry are the worst cases of algorithms that chase carries
     #[arg(long, value_enum, value_delimiter = ',', default_value = "random")]
     pub(crate) pattern: Vec<Pattern>,
+    /// One last operand for all lanes: a factor, a divisor, an exponent or a modulus
+    #[arg(long)]
+    pub(crate) common: bool,
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
     /// Timed runs of each row

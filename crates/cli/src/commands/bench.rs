@@ -9,7 +9,7 @@ use warpmp_oracle::measure::{self, Limits, Measured};
 
 use super::pattern;
 use crate::{
-    args::{BenchRows, Pattern},
+    args::{ArgsError, BenchRows, Pattern},
     console, engine,
     error::{Error, Result, plural},
     interrupt,
@@ -46,6 +46,8 @@ struct Row {
     checked: u64,
     /// The kind of operands.
     pattern: Pattern,
+    /// Have all lanes one last operand?
+    common: bool,
 }
 
 /// What a row measures.
@@ -54,6 +56,7 @@ struct Case {
     shape: Shape,
     algorithm: Option<String>,
     pattern: Pattern,
+    common: bool,
 }
 
 /// All rows, for `--json`.
@@ -67,6 +70,9 @@ struct Table<'a> {
 /// Runs the command.
 pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
     console::check_stdout()?;
+    if args.common && operation.arity() < 2 {
+        return Err(ArgsError::NoSuchOperand { operation, option: "--common" }.into());
+    }
     output::refuse_twice(&[&args.report.csv, &args.plot].into_iter().flatten().collect::<Vec<_>>())?;
     let csv = args.report.csv.as_ref().map(Output::to).transpose()?;
     let plot = args.plot.as_ref().map(Output::to).transpose()?;
@@ -120,7 +126,12 @@ fn cases(args: &BenchRows, kind: EngineKind, engines: usize) -> Vec<Case> {
         for lanes in counts {
             let shape = Shape::new(lanes, *bits);
             for pattern in &args.pattern {
-                let case = |algorithm: &Option<String>| Case { shape, algorithm: algorithm.clone(), pattern: *pattern };
+                let case = |algorithm: &Option<String>| Case {
+                    shape,
+                    algorithm: algorithm.clone(),
+                    pattern: *pattern,
+                    common: args.common,
+                };
                 cases.extend(algorithms.iter().map(case));
             }
         }
@@ -159,7 +170,7 @@ fn row(
     limits: Option<Limits>,
 ) -> Result<Row> {
     let measured = |session: &Session, lanes: usize| -> Result<Measured> {
-        let operands = pattern::for_operation(operation, case.pattern, Shape { lanes, ..case.shape })?;
+        let operands = pattern::for_operation(operation, case.pattern, Shape { lanes, ..case.shape }, case.common)?;
         let operands: Vec<&Batch> = operands.iter().collect();
         let go_on = || interrupt::check().is_ok();
         Ok(measure::operation(session, operation, &operands, case.algorithm.as_deref(), runs, &go_on)?)
@@ -200,12 +211,14 @@ impl Row {
             checked: measured.checked,
             algorithm: measured.algorithm,
             pattern: case.pattern,
+            common: case.common,
         }
     }
 
-    /// The pattern's name, as it is given.
+    /// The pattern's name, as it is given, and whether the last operand is common to all lanes.
     fn pattern(&self) -> String {
-        self.pattern.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+        let name = self.pattern.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        if self.common { format!("{name}, common") } else { name }
     }
 
     fn cells(&self) -> Vec<String> {
@@ -321,7 +334,7 @@ mod tests {
         let session = Session::with_devices(vec![open_sim(), open_sim()]).expect("simulators open");
         let device = session.engine().name.clone();
         let sessions = engine::each(session).expect("they open again");
-        let case = Case { shape: Shape::new(65, 100), algorithm: None, pattern: Pattern::Random };
+        let case = Case { shape: Shape::new(65, 100), algorithm: None, pattern: Pattern::Random, common: false };
         let found = row(&sessions, &device, Operation::Mul, &case, 2, None).expect("it runs");
         let counted =
             |session: &Session| session.devices().any(|it| it.counters().is_some_and(|it| it.sections().count() > 0));

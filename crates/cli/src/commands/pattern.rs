@@ -18,12 +18,18 @@ pub(crate) fn operands(pattern: Pattern, shape: Shape, first_lane: u64, seed: u6
 
 /// Operands for an operation, all as wide as `shape` says but for bits and for products below `m·R`, and such
 /// that no lane is at fault: moduli, divisors and candidates are odd and have their top bit, what must be below has it not.
-pub(crate) fn for_operation(operation: Operation, pattern: Pattern, shape: Shape) -> Result<Vec<Batch<'static>>> {
+pub(crate) fn for_operation(
+    operation: Operation,
+    pattern: Pattern,
+    shape: Shape,
+    common: bool,
+) -> Result<Vec<Batch<'static>>> {
     let operand = |(i, role): (usize, Role)| {
         // The carry runs in a product by all ones.
         let ripple = pattern == Pattern::Ripple && operation.arity() > 1 && i == 0;
         let pattern = if ripple { Pattern::Ones } else { pattern };
-        let shape = Shape::new(shape.lanes, tuning::operand_bits(role, shape.bits));
+        let lanes = if common && i + 1 == operation.arity() { 1 } else { shape.lanes };
+        let shape = Shape::new(lanes, tuning::operand_bits(role, shape.bits));
         let mut limbs = operands(pattern, shape, 0, i as u64 + 1)?.into_limbs();
         tuning::make_valid(role, shape, &mut limbs);
         Ok(Batch::from_limbs(shape, limbs)?)

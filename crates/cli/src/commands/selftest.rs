@@ -128,7 +128,7 @@ fn case(
         let operand = |bits, seed| pattern::operands(pattern, Shape::new(lanes, bits), 0, seed);
         vec![operand(bits_a, 1)?, operand(bits_b, 2)?]
     } else {
-        pattern::for_operation(operation, pattern, Shape::new(lanes, bits_a))?
+        pattern::for_operation(operation, pattern, Shape::new(lanes, bits_a), false)?
     };
     let mut options = Options::new();
     options.algorithm = Some(algorithm.to_owned());
