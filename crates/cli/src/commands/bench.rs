@@ -314,8 +314,9 @@ fn chart(operation: Operation, rows: &[Row], device: &str) -> Chart {
     for line in &mut series {
         line.points.sort_by(|one, other| one.0.total_cmp(&other.0));
     }
+    let common = if rows.iter().any(|row| row.common) { ", one last operand for all lanes" } else { "" };
     Chart {
-        title: format!("{operation} on {device}"),
+        title: format!("{operation} on {device}{common}"),
         x: Axis { label: "bits of an operand".into(), base: 2 },
         y: Axis { label: "nanoseconds a lane (median)".into(), base: 10 },
         series,

@@ -23,6 +23,8 @@ const QUOTIENT: f64 = 4.0;
 
 /// Widths: products of the first primes, and small multiples.
 const WIDTHS: [u64; 12] = [6, 12, 30, 60, 90, 210, 420, 630, 2310, 4620, 6930, 30030];
+/// Reaches, in halves of a width.
+const REACHES: [u64; 6] = [1, 2, 4, 8, 16, 32];
 /// Odd primes of widths.
 const PRIMES: [u64; 5] = [3, 5, 7, 11, 13];
 /// The most baby steps: half a MiB a curve modulo integers of 1024 bits. With as many, a device has memory for so many curves that they keep it busy,
@@ -76,6 +78,13 @@ impl Cost {
     }
 }
 
+/// Widths with their reaches. A width is at most 2·B1, so that no prime lies beside the giant step 0, and has no prime above B1.
+fn choices(b1: u64) -> impl Iterator<Item = (u64, u64)> {
+    let is_fitting = move |width: &u64| *width <= 2 * b1 && primes_of(*width).all(|prime| prime <= b1);
+    let widths = WIDTHS.into_iter().filter(is_fitting);
+    widths.flat_map(|width| REACHES.map(|halves| (width, halves * width / 2)))
+}
+
 /// The odd primes of a width.
 fn primes_of(width: u64) -> impl Iterator<Item = u64> {
     PRIMES.into_iter().filter(move |prime| width.is_multiple_of(*prime))
@@ -100,11 +109,7 @@ pub(super) struct Section {
 impl Pairing {
     /// The plan with the fewest products, estimated; `b1` is 3 or more.
     pub(super) fn new(b1: u64, b2: u64) -> Self {
-        // A width is at most 2·B1, so that no prime lies beside the giant step 0, and has no prime above B1.
-        let is_fitting = |width: &u64| *width <= 2 * b1 && primes_of(*width).all(|prime| prime <= b1);
-        let widths = WIDTHS.into_iter().filter(is_fitting);
-        let choices = widths.flat_map(|width| [1, 2, 4, 8, 16, 32].map(|halves| (width, halves * width / 2)));
-        let costs = choices.map(|(width, reach)| (Cost::new(b1, b2, width, reach), width, reach));
+        let costs = choices(b1).map(|(width, reach)| (Cost::new(b1, b2, width, reach), width, reach));
         let fitting = costs.filter(|(cost, ..)| cost.babies <= MOST_BABIES);
         let best = fitting.min_by(|(one, ..), (other, ..)| one.products.total_cmp(&other.products));
         let (width, reach) = best.map_or((6, 3), |(_, width, reach)| (width, reach));
@@ -239,6 +244,7 @@ mod tests {
             }
         }
     }
+
     /// Pairs of all sections.
     fn pairs(plan: &Pairing) -> usize {
         (0..plan.sections()).flat_map(|number| plan.section(number).giants).map(|giant| giant.len()).sum()
@@ -264,9 +270,7 @@ mod tests {
                 ADDITION * passed + QUOTIENT * babies + (ADDITION + QUOTIENT) * giants + pairs(plan) as f64
             };
             let chosen = Pairing::new(b1, b2);
-            let widths = WIDTHS.into_iter().filter(|width| *width <= 2 * b1);
-            let all = widths
-                .flat_map(|width| [1, 2, 4, 8, 16, 32].map(|halves| Pairing::with(b1, b2, width, halves * width / 2)));
+            let all = choices(b1).map(|(width, reach)| Pairing::with(b1, b2, width, reach));
             let best = all.map(|plan| products(&plan)).fold(f64::INFINITY, f64::min);
             let (own, ratio) =
                 (products(&chosen), chosen.babies.last().copied().unwrap_or(1) as f64 / chosen.width as f64);
