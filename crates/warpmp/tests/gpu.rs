@@ -205,6 +205,64 @@ fn gpu_does_long_operations() {
     long_operations_conform(&session, 1_100_000, 1);
 }
 
+/// An operation by an algorithm that no table chooses at all of these widths, resident on the device, with a modulus a lane and with one
+/// for all.
+fn operation_conforms_by(session: &Session, operation: Operation, name: &str, bits: usize, lanes: usize) {
+    let mut cases =
+        conformance::operation_cases(operation, bits, lanes, &[Pattern::Carry, Pattern::Ones, Pattern::Random]);
+    let common = |case: &conformance::OperationCase| {
+        let mut case = case.clone();
+        if let Some(last) = case.lanes.last_mut() {
+            *last = 1;
+        }
+        case
+    };
+    cases.extend(cases.iter().map(common).collect::<Vec<_>>());
+    let shapes = |case: &conformance::OperationCase| -> Vec<Shape> {
+        case.bits.iter().zip(&case.lanes).map(|(bits, lanes)| Shape::new(*lanes, *bits)).collect()
+    };
+    let fits = |case: &conformance::OperationCase| {
+        Register::shipped().fitting(operation, &shapes(case)).unwrap().contains(&name)
+    };
+    let cases: Vec<_> = cases.into_iter().filter(fits).collect();
+    assert!(!cases.is_empty(), "{operation}");
+    conformance::operation(&cases, |case, operands| {
+        let into = operation.results(&shapes(case))?.into_iter().map(|it| session.reserve(it));
+        let into = into.collect::<Result<Vec<_>, _>>()?;
+        let resident = operands.iter().map(|it| session.upload(&batch(it))).collect::<Result<Vec<_>, _>>()?;
+        let resident: Vec<_> = resident.iter().collect();
+        let (results, _) = session.apply_device_into(operation, &resident, Some(name), into)?;
+        let down = |it| session.download(it).map(|it: Batch| (it.shape().bits, it.into_limbs()));
+        results.iter().map(|it| down(it).map(|(bits, limbs)| (limbs, bits))).collect::<Result<Vec<_>, Error>>()
+    });
+}
+
+/// Montgomery products and powers by matrix products.
+fn tensor_residues_conform(session: &Session, panels: &[usize], powers: &[usize], lanes: usize) {
+    for &panels in panels {
+        for operation in [Operation::MontMul, Operation::MontSqr] {
+            operation_conforms_by(session, operation, "tensor", 2048 * panels, lanes);
+        }
+    }
+    for &bits in powers {
+        operation_conforms_by(session, Operation::PowMod, "tensor", bits, lanes);
+    }
+}
+
+#[test]
+fn simulator_computes_residues_on_tensor_cores() {
+    tensor_residues_conform(&sim(), &[1], &[], 2);
+}
+
+#[test]
+fn gpu_computes_residues_on_tensor_cores() {
+    let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };
+    if session.device().unwrap().info().capability < 80 {
+        return;
+    }
+    tensor_residues_conform(&session, &[1, 2, 3, 4, 5, 6, 7, 8], &[1000, 2048, 2100, 3072, 4096, 6000, 8192], 33);
+}
+
 #[test]
 fn a_gpu_takes_host_memory_of_every_kind_in_chunks() {
     let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };

@@ -14,10 +14,10 @@ use crate::kernels::OperandShape;
 
 /// Parameters of the kernel. Parameters of its launch: `m`, the inverse, lanes.
 #[derive(Clone, Debug)]
-pub(super) struct LowInverse {
+pub(in crate::kernels) struct LowInverse {
     /// Limbs of the number.
-    pub(super) limbs: u32,
-    pub(super) layout: Layout,
+    pub(in crate::kernels) limbs: u32,
+    pub(in crate::kernels) layout: Layout,
 }
 
 impl LowInverse {

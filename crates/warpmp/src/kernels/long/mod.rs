@@ -40,7 +40,9 @@ const LIMBS: RangeInclusive<u32> = 513..=MOST_LIMBS;
 
 pub(super) use division::ALGORITHM as DIVISION;
 pub(super) use linear::ALGORITHM as LINEAR;
+pub(super) use low_inverse::LowInverse;
 pub(super) use montgomery::ALGORITHM as MONTGOMERY;
 pub(super) use parts::ALGORITHM as PARTS;
 pub(super) use residues::ALGORITHM as RESIDUES;
 pub(super) use root::ALGORITHM as ROOTS;
+pub(super) use sequence::Shared;

@@ -64,7 +64,7 @@ struct Long {
 
 /// A specification that is launched for the first lane alone. The row that it leaves there serves every lane.
 #[derive(Debug)]
-struct Shared(Box<dyn Spec>);
+pub(in crate::kernels) struct Shared(pub(in crate::kernels) Box<dyn Spec>);
 
 /// A state of the scratch memory, to which [`Steps::release`] returns.
 #[derive(Clone, Copy)]

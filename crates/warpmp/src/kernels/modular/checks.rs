@@ -8,7 +8,7 @@ use warpmp_launch::{Frame, piece};
 use crate::operation::Status;
 
 /// Checks of operands, for kernels whose frame has a status a lane.
-pub(super) trait Checks {
+pub(in crate::kernels) trait Checks {
     /// The frame.
     fn frame(&self) -> &Frame;
 

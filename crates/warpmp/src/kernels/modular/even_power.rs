@@ -32,12 +32,20 @@ const MODULUS: usize = 2;
 
 /// Parameters of the kernels; those of their launches are the same as of [`PowMod`], whose exponent is an operand.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct AnyPowMod {
+pub(in crate::kernels) struct AnyPowMod {
     /// The powers modulo odd numbers.
-    pub(super) odd: PowMod,
+    pub(in crate::kernels) odd: PowMod,
 }
 
+/// The second stage alone, for other ways to the powers modulo odd numbers.
+#[derive(Clone, Debug)]
+pub(in crate::kernels) struct EvenPowMod(pub(in crate::kernels) AnyPowMod);
+
 impl AnyPowMod {
+    fn even_stage(&self) -> Stage<'_> {
+        self.odd.stage(format!("even_{}", self.name()), |b, frame| self.body(b, frame))
+    }
+
     fn body(&self, b: &mut Builder, frame: &Frame) {
         b.section("load");
         let spread = frame.spread;
@@ -144,11 +152,24 @@ impl Spec for AnyPowMod {
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        let even = self.odd.stage(format!("even_{}", self.name()), |b, frame| self.body(b, frame));
-        self.odd.stages().into_iter().chain([even]).collect()
+        self.odd.stages().into_iter().chain([self.even_stage()]).collect()
     }
 
     fn wide_products(&self) -> u64 {
         self.odd.wide_products()
+    }
+}
+
+impl Spec for EvenPowMod {
+    fn name(&self) -> String {
+        format!("even_{}", self.0.name())
+    }
+
+    fn scratch_limbs(&self) -> u32 {
+        self.0.scratch_limbs()
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        vec![self.0.even_stage()]
     }
 }

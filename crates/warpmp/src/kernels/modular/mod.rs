@@ -24,7 +24,7 @@
 //! of lanes, and the address of the scratch memory if it needs any. All buffers hold whole tiles of 32 lanes, of
 //! common operands one row. A status is a word a lane, see [`Status`](crate::Status); the results of a lane with a fault are zero.
 
-mod checks;
+pub(super) mod checks;
 mod cofactors;
 mod digits;
 mod div_exact;
@@ -44,6 +44,9 @@ pub mod strong;
 
 pub use warpmp_launch::Layout;
 
+pub(super) use even_power::{AnyPowMod, EvenPowMod};
+
 use super::OperandShape;
+pub(super) use power::{Exponent, PowMod};
 use register::product_of;
 pub(super) use register::{ALGORITHMS, Copy};

@@ -157,26 +157,30 @@ impl PowMod {
 
     /// The window of the exponent that begins at a bit.
     pub(super) fn digit(&self, b: &mut Builder, frame: &Frame, row: R64, bit: R32) -> R32 {
-        let limbs = frame.limbs(1);
-        let index = b.shr(bit, 5);
-        let address = b.mad_wide(index, 4, row);
-        let low = b.load_global(Space::Global, Vector::V1, address, 0)[0];
-        if 32 % self.window == 0 {
-            let place = b.and(bit, 31);
-            let shifted = b.shr(low, place);
-            return b.and(shifted, (1 << self.window) - 1);
-        }
-        let high = b.copy(0);
-        let more = b.compare(Cmp::Lt, index, limbs - 1);
-        b.guarded(more, true, |g| g.load_into(Space::Global, Vector::V1, &[high], address, 4));
-        let shifted = b.funnel_right(low, high, bit);
-        b.and(shifted, (1 << self.window) - 1)
+        digit(b, row, frame.limbs(1), bit, self.window)
     }
 
     /// Limbs of a residue in the table.
     const fn residue_limbs(&self) -> u32 {
         self.layout.group * self.layout.length
     }
+}
+
+/// The window of `bits` bits that begins at a bit of the exponent, which has `limbs` limbs at `row`.
+pub(in crate::kernels) fn digit(b: &mut Builder, row: R64, limbs: u32, bit: R32, bits: u32) -> R32 {
+    let index = b.shr(bit, 5);
+    let address = b.mad_wide(index, 4, row);
+    let low = b.load_global(Space::Global, Vector::V1, address, 0)[0];
+    if 32 % bits == 0 {
+        let place = b.and(bit, 31);
+        let shifted = b.shr(low, place);
+        return b.and(shifted, (1 << bits) - 1);
+    }
+    let high = b.copy(0);
+    let more = b.compare(Cmp::Lt, index, limbs - 1);
+    b.guarded(more, true, |g| g.load_into(Space::Global, Vector::V1, &[high], address, 4));
+    let shifted = b.funnel_right(low, high, bit);
+    b.and(shifted, (1 << bits) - 1)
 }
 
 /// The window that costs least; longer ones gain less than their table takes in memory.

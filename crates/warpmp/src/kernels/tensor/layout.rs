@@ -29,6 +29,8 @@ pub(super) struct Layout {
     pub(super) blocks: u32,
     /// Panels: of blocks of `b`, and of blocks of each half of the result.
     pub(super) panels: u32,
+    /// Where the columns, the digits and the limbs of the result begin.
+    pub(super) work: u32,
 }
 
 impl Layout {
@@ -40,7 +42,8 @@ impl Layout {
         let [a, b, _] = limbs;
         let longest = if a < b { b } else { a };
         let panels = longest.div_ceil(BLOCK_LIMBS * COLUMNS);
-        Self { limbs, blocks: a.div_ceil(BLOCK_LIMBS), panels }
+        let layout = Self { limbs, blocks: a.div_ceil(BLOCK_LIMBS), panels, work: 0 };
+        Self { work: layout.b() + BLOCK_BYTES * layout.columns(), ..layout }
     }
 
     /// Columns of all panels.
@@ -61,11 +64,6 @@ impl Layout {
     /// Where `b` begins.
     pub(super) const fn b(self) -> u32 {
         2 * self.a_bytes()
-    }
-
-    /// Where the columns, the digits and the limbs of the result begin.
-    pub(super) const fn work(self) -> u32 {
-        self.b() + BLOCK_BYTES * self.columns()
     }
 
     /// Bytes from the columns of a panel to those of the next. The stride puts the blocks that a quarter of a warp
@@ -92,6 +90,6 @@ impl Layout {
     /// Bytes of shared memory a warp.
     pub(super) const fn bytes(self) -> u32 {
         // Digits take more room than the columns before them and the limbs after them.
-        self.work() + 32 * self.digit_bytes()
+        self.work + 32 * self.digit_bytes()
     }
 }

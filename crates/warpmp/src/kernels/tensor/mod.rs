@@ -18,6 +18,7 @@
 //! order of blocks in the panels, are ours.
 
 mod layout;
+mod montgomery;
 mod multiply;
 mod operands;
 mod result;
@@ -28,6 +29,7 @@ use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
 use super::{Algorithm, Gpus, On, OperationShape, Order, Spec, TensorSettings, With, candidates, piece};
 use layout::Layout;
+pub(in crate::kernels) use montgomery::MONTGOMERY;
 pub(in crate::kernels) use multiply::is;
 
 /// Parameters of the kernel.
@@ -90,6 +92,16 @@ struct Place {
     bytes: [R32; 4],
 }
 
+impl Place {
+    /// The place of a lane in a launch of `lanes` lanes, whose warp's memory begins at `shared`.
+    fn new(b: &mut Builder, lane: R32, lanes: R32, shared: R32) -> Self {
+        // A launch has fewer than 2³¹ lanes, but `ptxas` does not know it.
+        let zero = b.shr(lanes, 31);
+        let bytes = [0, 8, 16, 24].map(|bits| b.or(zero, 1 << bits));
+        Self { lane, group: b.shr(lane, 2), member: b.and(lane, 3), shared, bytes }
+    }
+}
+
 impl Layout {
     /// The greatest sum of a byte column.
     fn greatest_sum(self) -> u64 {
@@ -138,10 +150,7 @@ impl Tensor {
         let lane = b.special(Special::Lane);
         let shared = b.shared_base();
         let shared = b.mad_lo(warp, layout.bytes(), shared);
-        // A launch has fewer than 2³¹ lanes, but `ptxas` does not know it.
-        let zero = b.shr(ports.lanes, 31);
-        let bytes = [0, 8, 16, 24].map(|bits| b.or(zero, 1 << bits));
-        let place = Place { lane, group: b.shr(lane, 2), member: b.and(lane, 3), shared, bytes };
+        let place = Place::new(b, lane, ports.lanes, shared);
         layout.clear(b, &place);
         let turn = b.copy(0);
         let from = self.operands(b, ports, &place, product);
@@ -150,7 +159,7 @@ impl Tensor {
             b.section("operands");
             b.copy_wait(0);
             b.warp_barrier();
-            layout.arrange(b, &place);
+            layout.arrange(b, &place, (shared, layout.b()), layout.work);
             b.warp_barrier();
             let next = b.add(product, warps);
             let other = b.sub(layout.a_bytes(), turn);
@@ -160,7 +169,8 @@ impl Tensor {
                 layout.fetch(b, &place, from, other);
             });
             b.section("multiply");
-            let sums = layout.multiply(b, &place, turn);
+            let a = b.add(shared, turn);
+            let sums = layout.multiply(b, &place, a, multiply::FENCE);
             let to = self.row(b, ports, &place, product, 2);
             layout.finish(b, &place, &sums, to);
             b.set(product, next);

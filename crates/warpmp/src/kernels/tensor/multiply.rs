@@ -14,8 +14,8 @@ use super::Place;
 use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout};
 use super::operands::ending_with;
 
-/// Steps between barriers.
-const FENCE: u32 = 4;
+/// Steps between barriers, where nothing else is in registers.
+pub(super) const FENCE: u32 = 4;
 
 /// The sums of a panel in a lane: two matrix products, of rows `4g` and `4g + 1`, and of rows `4g + 2` and `4g + 3`.
 pub(super) type Sums = [[R32; 4]; 2];
@@ -27,59 +27,75 @@ pub(super) struct PanelSums {
 }
 
 impl Layout {
-    /// Multiplies: the sums of each panel.
-    pub(super) fn multiply(self, b: &mut Builder, place: &Place, turn: R32) -> Vec<PanelSums> {
-        let Place { group, member, shared, lane, .. } = *place;
-        // Word p − 2, p = 8e + g − 2t, is 8 − 2 + g − 2t words from the beginning of a.
-        let window = b.add(shared, turn);
-        let window = b.mad_lo(group, 4, window);
-        let window = b.mad_lo(member, 8_u32.wrapping_neg(), window);
-        let columns = b.mad_lo(lane, 8, shared);
-        let here: Vec<R32> = (0..4).map(|number| is(b, member, number)).collect();
-        let zero = b.copy(0);
-        let zeros = [[zero; 4]; 2];
-        let mut panels: Vec<PanelSums> = (0..self.panels).map(|_| PanelSums { low: zeros, both: zeros }).collect();
-        // The blocks that meet panel s in this step; in the next they meet panel s + 1.
-        let mut blocks: Vec<Vec<R32>> = (1..self.panels).map(|s| self.load_columns(b, columns, s, 0)).collect();
-        for step in 0..=self.blocks {
-            if self.panels > 1 && step > 0 && step % FENCE == 0 {
-                // `ptxas` moves the loads of many steps to the front and spills registers. It moves none across a barrier.
-                b.warp_barrier();
-            }
-            blocks.insert(0, self.load_columns(b, columns, 0, step));
-            blocks.truncate(self.panels as usize);
-            let [low, high] = toeplitz(b, window, step);
-            for (panel, block) in panels.iter_mut().zip(&blocks) {
-                let block = [block[0], block[1]];
-                panel.both = [b.mma_u8(low, block, panel.both[0]), b.mma_u8(high, block, panel.both[1])];
-            }
-            self.snapshot(b, &mut panels, &here, step);
-        }
+    /// Multiplies `a` at an address by the columns at `work`: the sums of each panel.
+    pub(super) fn multiply(self, b: &mut Builder, place: &Place, a: R32, fence: u32) -> Vec<PanelSums> {
+        let operands = Operands::of(b, place, a, self.work, fence);
+        let here: Vec<R32> = (0..4).map(|number| is(b, place.member, number)).collect();
+        let zeros = zeros(b);
+        let mut low = vec![zeros; self.panels as usize];
+        let both = self.multiply_cyclically(b, &operands, zeros, |b, both, step| {
+            self.snapshot(b, &mut low, both, &here, step);
+        });
         for step in self.blocks + 1..self.columns() {
-            self.snapshot(b, &mut panels, &here, step);
+            self.snapshot(b, &mut low, &both, &here, step);
         }
-        panels
+        low.into_iter().zip(both).map(|(low, both)| PanelSums { low, both }).collect()
+    }
+
+    /// The sums of columns modulo their number. After each step, `done` gets the sums so far.
+    ///
+    /// Where the words before `a` are those at its end, its last block needs no step of its own: step 0 has the part of it that the
+    /// first columns get.
+    pub(super) fn multiply_cyclically(
+        self,
+        b: &mut Builder,
+        operands: &Operands,
+        zeros: Sums,
+        mut done: impl FnMut(&mut Builder, &[Sums], u32),
+    ) -> Vec<Sums> {
+        let mut sums = vec![zeros; self.panels as usize];
+        // The blocks that meet panel s in this step; in the next they meet panel s + 1.
+        let mut blocks: Vec<Vec<R32>> = (1..self.panels).map(|s| self.load_columns(b, operands, s, 0)).collect();
+        for step in 0..self.blocks + u32::from(!operands.goes_around) {
+            self.fence(b, step, operands.fence);
+            blocks.insert(0, self.load_columns(b, operands, 0, step));
+            blocks.truncate(self.panels as usize);
+            let halves = toeplitz(b, operands.window, step);
+            for (sums, block) in sums.iter_mut().zip(&blocks) {
+                add_products(b, halves, block, sums);
+            }
+            done(b, &sums, step);
+        }
+        sums
+    }
+
+    /// Keeps the loads of later steps behind: `ptxas` moves the loads of many steps to the front and spills registers. It moves none
+    /// across a barrier.
+    pub(super) fn fence(self, b: &mut Builder, step: u32, every: u32) {
+        if self.panels > 1 && step > 0 && step.is_multiple_of(every) {
+            b.warp_barrier();
+        }
     }
 
     /// This lane's eight bytes of the block that meets its column of panel `s` in a step.
-    fn load_columns(self, b: &mut Builder, columns: R32, s: u32, step: u32) -> Vec<R32> {
+    fn load_columns(self, b: &mut Builder, operands: &Operands, s: u32, step: u32) -> Vec<R32> {
         // Block panels·column + s − step: its panel, and how many columns it is further.
         let distance = s + self.columns() - step;
         let (panel, shift) = (distance % self.panels, distance / self.panels);
-        b.load_shared(Vector::V2, columns, self.work() + panel * self.panel_bytes() + shift * BLOCK_BYTES)
+        operands.load(b, panel * self.panel_bytes() + shift * BLOCK_BYTES)
     }
 
     /// Copies the sums of the column whose low block is complete after this step.
     ///
     /// A multiplication by 1 or 0 and an addition, because the unit of selections builds the matrices meanwhile.
-    fn snapshot(self, b: &mut Builder, panels: &mut [PanelSums], here: &[R32], step: u32) {
+    fn snapshot(self, b: &mut Builder, low: &mut [Sums], both: &[Sums], here: &[R32], step: u32) {
         if step >= self.columns() {
             return;
         }
-        let PanelSums { low, both } = &mut panels[(step % self.panels) as usize];
+        let panel = (step % self.panels) as usize;
         let column = step / self.panels;
         let (member, parity) = (column as usize / 2, column as usize % 2);
-        for (low, both) in low.iter_mut().flatten().zip(both.iter().flatten()).skip(parity).step_by(2) {
+        for (low, both) in low[panel].iter_mut().flatten().zip(both[panel].iter().flatten()).skip(parity).step_by(2) {
             *low = match member {
                 0 => b.mul_lo(*both, here[0]),
                 _ => b.mad_lo(*both, here[member], *low),
@@ -88,11 +104,57 @@ impl Layout {
     }
 }
 
+/// Where a lane finds its part of the operands.
+pub(super) struct Operands {
+    /// In `a`, the first of its words.
+    pub(super) window: R32,
+    /// In the columns.
+    columns: R32,
+    /// Where the columns begin.
+    begin: u32,
+    /// Steps between barriers.
+    fence: u32,
+    /// Are the words before `a` those at its end?
+    goes_around: bool,
+}
+
+impl Operands {
+    /// `a` is at an address, the columns begin `begin` bytes after the warp's memory, and each `fence` steps end with a barrier.
+    pub(super) fn of(b: &mut Builder, place: &Place, a: R32, begin: u32, fence: u32) -> Self {
+        // Word p − 2, p = 8e + g − 2t, is 8 − 2 + g − 2t words from the beginning of a.
+        let window = b.mad_lo(place.group, 4, a);
+        let window = b.mad_lo(place.member, 8_u32.wrapping_neg(), window);
+        Self { window, columns: b.mad_lo(place.lane, 8, place.shared), begin, fence, goes_around: false }
+    }
+
+    /// The same where the words before `a` are those at its end.
+    pub(super) fn around(self) -> Self {
+        Self { goes_around: true, ..self }
+    }
+
+    /// This lane's eight bytes of a block of columns.
+    pub(super) fn load(&self, b: &mut Builder, offset: u32) -> Vec<R32> {
+        b.load_shared(Vector::V2, self.columns, self.begin + offset)
+    }
+}
+
+/// No sums yet.
+pub(super) fn zeros(b: &mut Builder) -> Sums {
+    let zero = b.copy(0);
+    [[zero; 4]; 2]
+}
+
+/// Adds the products of a matrix and a block.
+pub(super) fn add_products(b: &mut Builder, [low, high]: [[R32; 4]; 2], block: &[R32], sums: &mut Sums) {
+    let block = [block[0], block[1]];
+    *sums = [b.mma_u8(low, block, sums[0]), b.mma_u8(high, block, sums[1])];
+}
+
 /// The matrix of block `step` of `a`, as the two matrix products take it.
 ///
 /// Byte `i` of half `r` of row `x` is `a[4·(p − r) + x − 3 + i]`, `p = 8·step + g − 2t`: the place of digit
 /// `k = 8t + 4r + 3 − i` of a column, whose words have their bytes reversed.
-fn toeplitz(b: &mut Builder, window: R32, step: u32) -> [[R32; 4]; 2] {
+pub(super) fn toeplitz(b: &mut Builder, window: R32, step: u32) -> [[R32; 4]; 2] {
     let first = 6 + BLOCK_LIMBS * step;
     let words = [0, 1, 2].map(|word| b.load_shared(Vector::V1, window, 4 * (first + word))[0]);
     let [r1, r0] = [1, 2].map(|word| [0, 1, 2, 3].map(|x| ending_with(b, words[word - 1], words[word], x)));

@@ -28,31 +28,34 @@ impl Layout {
         b.copy_commit();
     }
 
-    /// Copies the blocks of `b` to the columns of the panels, the bytes of each word reversed.
+    /// Copies the blocks of `b`, `from.1` bytes after `from.0`, to the columns of the panels at `work`, the bytes of each word reversed.
     ///
     /// Block `j` is column `j / panels` of panel `j mod panels`. Each panel has its columns twice, so that eight columns
     /// from any one on are neighbours.
-    pub(super) fn arrange(self, b: &mut Builder, place: &Place) {
+    pub(super) fn arrange(self, b: &mut Builder, place: &Place, from: (R32, u32), work: u32) {
         let Place { lane, shared, .. } = *place;
+        let (begin, before) = from;
         let again = COLUMNS * BLOCK_BYTES;
         // One panel is one pass of words in pairs; more panels are passes of four.
         let (vector, bytes) = if self.panels == 1 { (Vector::V2, 8) } else { (Vector::V4, 16) };
         let pieces = BLOCK_BYTES * self.columns() / bytes;
-        let from = b.mad_lo(lane, bytes, shared);
-        let natural = self.panels == 1;
-        let mut first = None;
+        let from = b.mad_lo(lane, bytes, begin);
+        let mut first = match self.panels {
+            1 if begin == shared => Some(from),
+            1 => Some(b.mad_lo(lane, bytes, shared)),
+            _ => None,
+        };
         for pass in 0..pieces.div_ceil(32) {
             let (to, offset) = match first {
                 Some(to) if 16 % self.panels == 0 => (to, 16 / self.panels * BLOCK_BYTES * pass),
-                _ if natural => (from, 0),
                 _ => (self.column_of_piece(b, place, pass), 0),
             };
             first.get_or_insert(to);
             let copy = |b: &mut Builder| {
-                let words = b.load_shared(vector, from, self.b() + 32 * bytes * pass);
+                let words = b.load_shared(vector, from, before + 32 * bytes * pass);
                 let words: Vec<R32> = words.into_iter().map(|word| b.prmt(word, 0, 0x0123)).collect();
                 for offset in [offset, offset + again] {
-                    b.store_shared(&words, to, self.work() + offset);
+                    b.store_shared(&words, to, work + offset);
                 }
             };
             if 32 * (pass + 1) > pieces {
@@ -78,7 +81,7 @@ impl Layout {
 }
 
 /// Writes `words` words of zeros at a place of the warp's shared memory.
-fn clear(b: &mut Builder, place: &Place, first: u32, words: u32) {
+pub(super) fn clear(b: &mut Builder, place: &Place, first: u32, words: u32) {
     if words == 0 {
         return;
     }
@@ -96,7 +99,7 @@ pub(super) fn ending_with(b: &mut Builder, below: R32, word: R32, x: u32) -> R32
 }
 
 /// Starts to copy a row of `limbs` limbs to `to + offset`. The lane's first piece is at `from`.
-fn fetch(b: &mut Builder, place: &Place, from: R64, limbs: u32, to: R32, offset: u32) {
+pub(super) fn fetch(b: &mut Builder, place: &Place, from: R64, limbs: u32, to: R32, offset: u32) {
     let width = piece(limbs);
     let to = b.mad_lo(place.lane, 4 * width, to);
     let pieces = limbs / width;

@@ -39,31 +39,51 @@ impl Layout {
     ///
     /// Column `2t + h` of panel `s` has the block `panels·(2t + h) + s`, and in the high half of the result as many blocks
     /// more as there are columns; this lane has limb `g` of it. After each chunk of limbs follows a digit of padding.
-    fn put_digits(self, b: &mut Builder, place: &Place, panels: &[PanelSums]) {
-        let Place { group, member, shared, .. } = *place;
-        let to = b.mad_lo(group, 8, shared);
-        let to = b.mad_lo(member, 4 * self.digit_bytes(), to);
-        // The chunk of a digit is the same for all g, but where a chunk ends in the middle of a block.
-        let upper = b.shr(group, 2);
-        let above = b.mad_lo(upper, 8, to);
+    pub(super) fn put_digits(self, b: &mut Builder, place: &Place, panels: &[PanelSums]) {
+        let to = self.places_of_digits(b, place);
         for (panel, s) in panels.iter().zip(0..) {
             for parity in [0, 1] {
-                let [low, both] = [&panel.low, &panel.both].map(|sums| sums_of_limb(sums, parity));
-                let [low, both] = [low, both].map(|sums| self.fold(b, place, sums));
+                let [low, both] = [&panel.low, &panel.both].map(|sums| self.fold(b, place, sums, parity));
                 let high = b.sub64(both, low);
                 for (digit, half) in [(low, 0), (high, self.columns())] {
-                    let limb = BLOCK_LIMBS * (half + parity * self.panels + s);
-                    let chunk = limb / self.chunk();
-                    let to = if (limb + 4) / self.chunk() > chunk { above } else { to };
-                    let (low, high) = b.unpack(digit);
-                    b.store_shared(&[low, high], to, self.work() + 8 * (limb + chunk));
+                    self.put(b, to, half + parity * self.panels + s, digit);
                 }
             }
         }
     }
 
-    /// The number of four sums, each a byte further.
-    fn fold(self, b: &mut Builder, place: &Place, [v0, v1, v2, v3]: [R32; 4]) -> R64 {
+    /// Puts the digits of columns modulo their number into shared memory.
+    pub(super) fn put_cyclic_digits(self, b: &mut Builder, place: &Place, panels: &[Sums]) {
+        let to = self.places_of_digits(b, place);
+        for (sums, s) in panels.iter().zip(0..) {
+            for parity in [0, 1] {
+                let digit = self.fold(b, place, sums, parity);
+                self.put(b, to, parity * self.panels + s, digit);
+            }
+        }
+    }
+
+    /// The lane's places: of limb `g` of its block 0 where a chunk holds the whole block, and where one ends in the middle of it.
+    fn places_of_digits(self, b: &mut Builder, place: &Place) -> [R32; 2] {
+        let to = b.mad_lo(place.group, 8, place.shared);
+        let to = b.mad_lo(place.member, 4 * self.digit_bytes(), to);
+        // The chunk of a digit is the same for all g, but where a chunk ends in the middle of a block.
+        let upper = b.shr(place.group, 2);
+        [to, b.mad_lo(upper, 8, to)]
+    }
+
+    /// Puts a digit of the block with this number into shared memory.
+    fn put(self, b: &mut Builder, [to, above]: [R32; 2], block: u32, digit: R64) {
+        let limb = BLOCK_LIMBS * block;
+        let chunk = limb / self.chunk();
+        let to = if (limb + 4) / self.chunk() > chunk { above } else { to };
+        let (low, high) = b.unpack(digit);
+        b.store_shared(&[low, high], to, self.work + 8 * (limb + chunk));
+    }
+
+    /// The number of a lane's four sums of a limb, each a byte further, in a panel's even column or, if `parity` is 1, in its odd one.
+    pub(super) fn fold(self, b: &mut Builder, place: &Place, sums: &Sums, parity: u32) -> R64 {
+        let [v0, v1, v2, v3] = std::array::from_fn(|x| sums[x / 2][2 * (x % 2) + parity as usize]);
         let [one, byte, two, three] = place.bytes;
         if u32::try_from(self.greatest_sum() * 257).is_ok() {
             let [low, high] = [[v0, v1], [v2, v3]].map(|[low, high]| b.mad_lo(high, byte, low));
@@ -78,13 +98,26 @@ impl Layout {
 
     /// The limbs of this lane's chunk.
     fn resolve(self, b: &mut Builder, place: &Place) -> Vec<R32> {
-        let from = b.mad_lo(place.lane, self.digit_bytes(), place.shared);
+        self.resolve_chunk(b, place, place.lane, |b, last| {
+            let below = b.shuffle(Shuffle::Up, last, 1, 32);
+            let lowest = b.compare(Cmp::Eq, place.lane, 0);
+            b.select(0, below, lowest)
+        })
+    }
+
+    /// The limbs of chunk `number` in each lane. `below` gets the high word of the lane's last digit and gives that of the digit below
+    /// its first one.
+    pub(super) fn resolve_chunk(
+        self,
+        b: &mut Builder,
+        place: &Place,
+        number: R32,
+        below: impl FnOnce(&mut Builder, R32) -> R32,
+    ) -> Vec<R32> {
+        let from = b.mad_lo(number, self.digit_bytes(), place.shared);
         let two = vector(2);
-        let digits: Vec<Vec<R32>> = (0..self.chunk()).map(|i| b.load_shared(two, from, self.work() + 8 * i)).collect();
-        let last = digits[digits.len() - 1][1];
-        let below = b.shuffle(Shuffle::Up, last, 1, 32);
-        let lowest = b.compare(Cmp::Eq, place.lane, 0);
-        let below = b.select(0, below, lowest);
+        let digits: Vec<Vec<R32>> = (0..self.chunk()).map(|i| b.load_shared(two, from, self.work + 8 * i)).collect();
+        let below = below(b, digits[digits.len() - 1][1]);
         let highs: Vec<R32> = std::iter::once(below).chain(digits.iter().map(|digit| digit[1])).collect();
         let mut chain = b.chain();
         let limbs: Vec<R32> = digits.iter().zip(highs).map(|(digit, high)| chain.add(digit[0], high)).collect();
@@ -109,7 +142,7 @@ impl Layout {
         let Place { lane, shared, .. } = *place;
         let own = b.mad_lo(lane, self.limb_bytes(), shared);
         for (words, i) in limbs.chunks(4).zip((0..).step_by(16)) {
-            b.store_shared(words, own, self.work() + i);
+            b.store_shared(words, own, self.work + i);
         }
         b.warp_barrier();
         let width = piece(self.limbs[2]);
@@ -129,7 +162,7 @@ impl Layout {
             };
             first.get_or_insert(from);
             let store = |b: &mut Builder| {
-                let words = b.load_shared(vector(width), from, self.work() + offset);
+                let words = b.load_shared(vector(width), from, self.work + offset);
                 b.store_global(Space::Global, &words, to, 4 * width * start);
             };
             if start + 32 <= pieces {
@@ -140,9 +173,4 @@ impl Layout {
             }
         }
     }
-}
-
-/// A lane's four sums of a limb in a panel's even column or, if `parity` is 1, in its odd one.
-fn sums_of_limb(sums: &Sums, parity: u32) -> [R32; 4] {
-    std::array::from_fn(|x| sums[x / 2][2 * (x % 2) + parity as usize])
 }

@@ -1,0 +1,92 @@
+//! The beginning and the end of a power: what a group of lanes does for each number before and after the matrix products.
+//!
+//! computes   the beginning: `1/m mod R`, `R mod m`, `a·R mod m`; the end: `x/R mod m` with the status of the modulus
+//! launch     a warp a number
+//! cost       of the beginning `N` doublings, 5 squares, a product or two more for each `N` limbs of a longer base, and `N²` wide products
+//!
+//! An even modulus is made odd here. Its status, and what its lane gets, is that of `PowMod`.
+
+use warpmp_kernel::build::{Builder, Emit};
+use warpmp_kernel::fragment::Montgomery;
+use warpmp_launch::{Frame, Layout, Signature, Stage};
+
+use super::room::Room;
+use crate::kernels::modular::checks::Checks as _;
+use crate::kernels::{OperandShape, Spec};
+
+/// The beginning. Parameters of its launch: the base, the modulus, its inverse, `R mod m`, the base as a residue, lanes.
+#[derive(Clone, Debug)]
+pub(super) struct Begin {
+    pub(super) base: OperandShape,
+    pub(super) modulus: OperandShape,
+    pub(super) room: Room,
+}
+
+/// The end. Parameters of its launch: the residue, the modulus, the result, statuses, lanes.
+#[derive(Clone, Debug)]
+pub(super) struct End {
+    pub(super) modulus: OperandShape,
+    pub(super) room: Room,
+}
+
+impl Room {
+    /// A warp a number of `N` limbs.
+    fn lanes(self) -> Layout {
+        Layout { length: self.limbs() / 32, ..Layout::of_group(32) }
+    }
+}
+
+impl Begin {
+    fn body(&self, b: &mut Builder, frame: &Frame) {
+        b.section("load");
+        let limbs = self.room.limbs();
+        let modulus = frame.load(b, 1);
+        let (modulus, _) = frame.odd_modulus(b, &modulus);
+        b.section("arithmetic");
+        let ring = Montgomery::new(b, frame.spread, &modulus, limbs as usize);
+        let minus_one: Vec<_> = modulus.iter().map(|_| b.copy(u32::MAX)).collect();
+        let inverse = ring.negated_quotient(b, &minus_one, None);
+        frame.store(b, 0, &inverse);
+        let one = ring.one(b);
+        frame.store(b, 1, &one);
+        let square = ring.square_of_r(b, &one);
+        let base = frame.residue(b, &ring, (0, limbs), &square);
+        frame.store(b, 2, &base);
+    }
+}
+
+impl End {
+    fn body(&self, b: &mut Builder, frame: &Frame) {
+        b.section("load");
+        let residue = frame.load(b, 0);
+        let modulus = frame.load(b, 1);
+        let (modulus, status) = frame.odd_modulus(b, &modulus);
+        b.section("arithmetic");
+        let ring = Montgomery::new(b, frame.spread, &modulus, self.room.limbs() as usize);
+        let result = ring.redc(b, &residue, None);
+        frame.finish(b, status, &[&result]);
+    }
+}
+
+impl Spec for Begin {
+    fn name(&self) -> String {
+        format!("power_begin{}{}_{}", self.base.name(), self.modulus.name(), self.room.limbs())
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let signature = Signature::new([self.base, self.modulus], [self.room.limbs(); 3]);
+        vec![self.room.lanes().stage(self.name(), signature, |b, frame| self.body(b, frame))]
+    }
+}
+
+impl Spec for End {
+    fn name(&self) -> String {
+        format!("power_end{}_{}", self.modulus.name(), self.room.limbs())
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let residue = OperandShape::each(32 * self.room.limbs());
+        let signature = Signature::new([residue, self.modulus], [self.modulus.limbs()]).with_status();
+        vec![self.room.lanes().stage(self.name(), signature, |b, frame| self.body(b, frame))]
+    }
+}

@@ -1,0 +1,136 @@
+//! Montgomery products and squares: a warp a product.
+//!
+//! computes   `a·b/R mod m`, `a²/R mod m`, `R = B^N` for a modulus of `N` limbs that all lanes share
+//! requires   `m` odd, `a, b < m`; what is not so is the lane's status, and its result is zero
+//! launch     `32·warps` threads a block, `products` products a block, one after the other by each warp
+//! cost       see `ring`; the modulus is read once a warp
+//! registers  about 18·panels + 60
+
+use warpmp_kernel::build::{Builder, Emit, Glue, Pred, R32};
+use warpmp_kernel::fragment::{Carries, all_zeros};
+use warpmp_kernel::ir::{Cmp, Kernel, Space, Vector, Vote};
+use warpmp_launch::{Entry, Ports, Stage, piece, vector};
+
+use super::ring::Ring;
+use super::room::Room;
+use super::{Warps, bounds};
+use crate::kernels::tensor::Place;
+use crate::kernels::{OperandShape, Spec};
+use crate::operation::Status;
+
+/// Parameters of the kernel. Parameters of its launch: `a`, for a product `b`, the modulus, its inverse, the result, statuses, lanes. The
+/// modulus and its inverse are a row each.
+#[derive(Clone, Debug)]
+pub(super) struct ResidueProduct {
+    /// The factors, one for a square.
+    pub(super) factors: Vec<OperandShape>,
+    pub(super) room: Room,
+    pub(super) warps: Warps,
+}
+
+impl ResidueProduct {
+    fn kernel(&self, entry: &Entry) -> Kernel {
+        let names: &[&str] = match self.factors.len() {
+            1 => &["a", "m", "i", "c", "status"],
+            _ => &["a", "b", "m", "i", "c", "status"],
+        };
+        let (mut b, ports) = entry.open(&self.name(), Glue::None, names, false);
+        b.bounds(bounds(self.warps));
+        self.write(&mut b, &ports);
+        b.finish()
+    }
+
+    fn write(&self, b: &mut Builder, ports: &Ports) {
+        let Self { room, warps, .. } = self;
+        b.section("setup");
+        let (place, product, end) = warps.enter(b, ports.lanes, room.bytes());
+        let limbs = room.limbs();
+        let ring = Ring::new(b, *room, &place, limbs);
+        let [modulus, inverse] = [0, 1].map(|i| ports.addresses[self.factors.len() + i]);
+        ring.read_modulus(b, [modulus, inverse], limbs);
+        b.do_while(|b| {
+            b.section("operands");
+            for ((factor, &address), to) in self.factors.iter().zip(&ports.addresses).zip([ring.factor(), room.other]) {
+                let row = if factor.common { address } else { b.mad_wide(product, 4 * limbs, address) };
+                ring.fetch(b, row, limbs, to);
+            }
+            ring.arrived(b);
+            let status = self.status(b, &ring);
+            let second = if self.factors.len() == 1 { ring.factor() } else { room.other };
+            ring.multiply(b, (place.shared, second));
+            b.section("store");
+            self.store(b, &ring, ports, product, status);
+            // The next operands may overwrite what has been read.
+            b.warp_barrier();
+            b.increase(product, warps.warps);
+            b.compare(Cmp::Lt, product, end)
+        });
+    }
+
+    /// The status of a product.
+    fn status(&self, b: &mut Builder, ring: &Ring<'_>) -> R32 {
+        let Place { lane, shared, .. } = *ring.place;
+        let room = self.room;
+        let words = room.limbs() / 32;
+        let width = piece(words);
+        let own = b.mad_lo(lane, 4 * words, shared);
+        let chunk = |b: &mut Builder, at: u32| -> Vec<R32> {
+            (0..words).step_by(width as usize).flat_map(|i| b.load_shared(vector(width), own, at + 4 * i)).collect()
+        };
+        let modulus = chunk(b, room.modulus);
+        let is_below = |b: &mut Builder, at: u32| -> Pred {
+            let number = chunk(b, at);
+            let mut chain = b.chain();
+            let difference: Vec<R32> = number.iter().zip(&modulus).map(|(&x, &m)| chain.sub(x, m)).collect();
+            let borrow = chain.borrow_mask();
+            let borrows = b.compare(Cmp::Ne, borrow, 0);
+            let zero = all_zeros(b, &difference);
+            let not = b.not_pred(borrows);
+            let passes = b.and_pred(zero, not);
+            let out = Carries::look_ahead(b, borrows, passes, 32).out_of_group(b);
+            b.compare(Cmp::Ne, out, 0)
+        };
+        let mut reduced = is_below(b, ring.factor());
+        if self.factors.len() == 2 {
+            let other = is_below(b, room.other);
+            reduced = b.and_pred(reduced, other);
+        }
+        let zero = all_zeros(b, &modulus);
+        let zero = b.vote(Vote::All, zero);
+        let lowest = b.load_shared(Vector::V1, shared, room.modulus)[0];
+        let parity = b.and(lowest, 1);
+        let odd = b.compare(Cmp::Ne, parity, 0);
+        let status = b.select(Status::Fine.code(), Status::NotReduced.code(), reduced);
+        let status = b.select(status, Status::EvenModulus.code(), odd);
+        b.select(Status::DivisionByZero.code(), status, zero)
+    }
+
+    /// Stores the result, zero unless the status is fine, and the status.
+    fn store(&self, b: &mut Builder, ring: &Ring<'_>, ports: &Ports, product: R32, status: R32) {
+        let Place { lane, shared, .. } = *ring.place;
+        let [to, statuses] = [2, 3].map(|i| ports.addresses[self.factors.len() + i]);
+        let to = b.mad_wide(product, 4 * self.room.limbs(), to);
+        let to = b.mad_wide(lane, 16, to);
+        let own = b.mad_lo(lane, 16, shared);
+        let fine = b.compare(Cmp::Eq, status, Status::Fine.code());
+        ring.pieces(b, self.room.limbs() / 4, |b, at| {
+            let words = b.load_shared(Vector::V4, own, ring.factor() + at);
+            let words: Vec<R32> = words.into_iter().map(|word| b.select(word, 0, fine)).collect();
+            b.store_global(Space::Global, &words, to, at);
+        });
+        let statuses = b.mad_wide(product, 4, statuses);
+        let first = b.compare(Cmp::Eq, lane, 0);
+        b.guarded(first, true, |g| g.store_global(Space::Global, &[status], statuses, 0));
+    }
+}
+
+impl Spec for ResidueProduct {
+    fn name(&self) -> String {
+        let factors: String = self.factors.iter().map(|it| it.name()).collect();
+        format!("mont_tensor{factors}_{}{}", self.room.limbs(), self.warps.name())
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        vec![Stage::new(self.warps.geometry(self.room.bytes()), |entry| self.kernel(entry))]
+    }
+}
