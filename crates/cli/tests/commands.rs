@@ -107,6 +107,40 @@ fn bench_with_a_common_operand() {
     run.fails(2, &["sqr takes 1 operand: --common has no meaning"]);
 }
 
+/// A first operand with several times the bits of the others, at every width.
+#[test]
+fn bench_with_a_longer_first_operand() {
+    let dir = Dir::new();
+    for (operation, device) in [("div-rem", "sim"), ("mul", "cpu"), ("pow-mod", "cpu"), ("mul-add", "sim")] {
+        let args = ["bench", operation, "--bits", "40,100", "--count", "33", "--runs", "1", "--device", device];
+        let args = [&args[..], &["--first-ratio", "3", "--common"]].concat();
+        let run = dir.run(&[&args[..], &["--plot", "a.svg"]].concat());
+        for text in ["120 × 40", "300 × 100"] {
+            assert!(run.ok().contains(text), "{}", run.text());
+        }
+        for text in [", the first operand 3 times as long, one last operand", "bits of the second operand"] {
+            assert!(dir.text("a.svg").contains(text), "{text}");
+        }
+        let run = dir.run(&[&args[..], &["--json", "--csv", "rows.csv"]].concat());
+        let table: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+        for (row, bits) in table["rows"].as_array().unwrap().iter().zip([40, 100]) {
+            assert_eq!((&row["bits_a"], &row["bits_b"]), (&(3 * bits).into(), &bits.into()));
+            assert_eq!(row["checked"], 33);
+        }
+        assert!(dir.text("rows.csv").contains(",300,100,33,"), "{}", dir.text("rows.csv"));
+    }
+    let refused = |operation, words: &str| {
+        let run = dir.run(&["bench", operation, "--bits", "64", "--device", "cpu", "--first-ratio", "2"]);
+        run.fails(2, &[words, "--first-ratio has no meaning"]);
+    };
+    refused("sqrt", "sqrt takes 1 operand");
+    for operation in ["mont-mul", "add-mod", "redc", "select", "from-sign-magnitude"] {
+        refused(operation, "have no widths of their own");
+    }
+    let run = dir.run(&["bench", "mul", "--bits", "2^23", "--device", "cpu", "--first-ratio", "4"]);
+    run.fails(1, &["at most 16777216 bits; one has 33554432"]);
+}
+
 #[test]
 fn a_benchmark_of_several_algorithms() {
     let dir = Dir::new();

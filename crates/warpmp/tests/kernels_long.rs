@@ -224,7 +224,7 @@ fn roots() {
 /// Of a lane: sectors of memory, and instructions of a warp.
 #[test]
 fn costs_of_roots() {
-    for (bits, most_sectors, most_instructions) in [(16_384, 2600, 15_000), (32_768, 6000, 40_000)] {
+    for (bits, most_sectors, most_instructions) in [(16_384, 1600, 10_500), (32_768, 4500, 36_000)] {
         let counters = check(Operation::Sqrt, "zimmermann", &[bits], &[32], Pattern::Random);
         let sectors = (counters.load_sectors() + counters.store_sectors()) / 32;
         let instructions = counters.instructions().warps / 32;
@@ -233,28 +233,41 @@ fn costs_of_roots() {
     }
 }
 
-/// Squares, one less and one more, zero, and numbers whose root's lower half is all ones.
+/// Squares, one less and one more, zero, and numbers whose root's lower half is all ones; remainders twice the root, whose quotient is the largest.
+/// The root goes straight to its row where it fills whole limbs.
 #[test]
 fn roots_at_their_edges() {
-    let bits = 32_832_usize;
-    let one = BigUint::from(1_u32);
-    let mut values = vec![BigUint::ZERO, one.clone(), (&one << bits) - 1_u32];
-    let half = (&one << (bits / 2)) - 1_u32;
-    let random = numbers(Pattern::Random, 2, bits / 2, 5);
-    for root in
-        [half.clone(), &half >> 8000, (&half >> (bits / 4)) << (bits / 4), random[0].clone(), &random[1] >> 3001]
-    {
-        let square = &root * &root;
-        values.extend([&square - 1_u32, square.clone(), &square + &root + &root]);
+    for bits in [4100, 8192, 12_001, 16_384, 28_608, 28_640, 32_832] {
+        let one = BigUint::from(1_u32);
+        let mut values = vec![BigUint::ZERO, one.clone(), (&one << bits) - 1_u32];
+        let half = (&one << (bits / 2)) - 1_u32;
+        let random = numbers(Pattern::Random, 8, bits / 2, 5);
+        let upper = (&half >> (bits / 4)) << (bits / 4);
+        for root in [half.clone(), &half >> (bits / 4 - 8), upper, random[0].clone(), &random[1] >> (bits / 11)] {
+            let square = &root * &root;
+            values.extend([&square - 1_u32, square.clone(), &square + &root + &root]);
+        }
+        // Roots of the upper half of the limbs that leave as much as they can, or nothing, over lower limbs of ones or zeros.
+        for root in &random {
+            let root = root >> (bits / 4);
+            let square = &root * &root;
+            let ones = (&one << (bits / 2)) - 1_u32;
+            values.extend([((&square + &root + &root) << (bits / 2)) + &ones, square << (bits / 2)]);
+        }
+        values.extend([&one << (bits - 1), &one << (bits - 2)]);
+        check_roots(bits, &values);
     }
+}
+
+fn check_roots(bits: usize, values: &[BigUint]) {
     let shape = OperationShape::new(Operation::Sqrt, &[Shape::new(values.len(), bits)]).unwrap();
     let spec = algorithm(Operation::Sqrt, "zimmermann").spec(shape, &Settings::default(), true).unwrap();
     let limbs: Vec<u32> = shape.results().iter().map(|bits| bits.div_ceil(32)).collect();
-    let outcome = run_plain(&*spec, &[(shape.operands()[0], &values[..])], &limbs, values.len());
+    let outcome = run_plain(&*spec, &[(shape.operands()[0], values)], &limbs, values.len());
     for (lane, a) in values.iter().enumerate() {
         let root = a.sqrt();
-        assert!(outcome.results[0][lane] == root, "root of lane {lane}");
-        assert!(outcome.results[1][lane] == a - &root * &root, "remainder of lane {lane}");
+        assert!(outcome.results[0][lane] == root, "{bits} bits: root of lane {lane}");
+        assert!(outcome.results[1][lane] == a - &root * &root, "{bits} bits: remainder of lane {lane}");
     }
 }
 

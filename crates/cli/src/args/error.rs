@@ -17,6 +17,8 @@ pub(crate) enum ArgsError {
     WidthNeeded { operation: Operation },
     #[error("{operation} takes {} operand{}: {option} has no meaning", operation.arity(), plural(operation.arity() as u64))]
     NoSuchOperand { operation: Operation, option: &'static str },
+    #[error("the operands of {operation} have no widths of their own: {option} has no meaning")]
+    BoundWidths { operation: Operation, option: &'static str },
     #[error("{option} is for the campaign of a directory: give {needed} DIR")]
     NoDirectory { option: &'static str, needed: &'static str },
 }

@@ -66,11 +66,15 @@ operands and results are in device memory. Bytes are those of operands and resul
 Examples:
   warpmp bench mul --bits 128,256,512,1024,2048
   warpmp bench mul --bits 1024 --count 100000 --algorithm sum-rotate --device cuda --json
-  warpmp bench mul --bits 1024 --algorithm sum-rotate,group --pattern random,ones,carry")]
+  warpmp bench mul --bits 1024 --algorithm sum-rotate,group --pattern random,ones,carry
+  warpmp bench div-rem --bits 4096,16384 --first-ratio 2      quotients of 2R by R bits")]
 pub(crate) struct BenchRows {
     /// Bits of every operand
     #[arg(long, value_name = "R", value_delimiter = ',', required = true, value_parser = bits)]
     pub(crate) bits: Vec<usize>,
+    /// The first operand has N times as many bits: a dividend, a longer factor
+    #[arg(long, value_name = "N", value_parser = bits)]
+    pub(crate) first_ratio: Option<usize>,
     /// Lanes; without this 1 GiB an operand on a GPU, 64 MiB on the CPU
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = positive)]
     pub(crate) count: Vec<usize>,

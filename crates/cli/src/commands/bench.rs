@@ -7,7 +7,7 @@ use serde::Serialize;
 use warpmp::{Batch, EngineKind, Error as LibraryError, Operation, Session, Shape, operation::Group};
 use warpmp_oracle::measure::{self, Limits, Measured};
 
-use super::pattern;
+use super::pattern::{self, Form};
 use crate::{
     args::{ArgsError, BenchRows, Pattern},
     console, engine,
@@ -53,10 +53,18 @@ struct Row {
 /// What a row measures.
 #[derive(Clone, Debug)]
 struct Case {
+    /// Bits of the operands, of the first one times its ratio.
     shape: Shape,
     algorithm: Option<String>,
     pattern: Pattern,
-    common: bool,
+    form: Form,
+}
+
+impl Case {
+    /// Bits of the first operand.
+    const fn first_bits(&self) -> usize {
+        self.form.first_ratio * self.shape.bits
+    }
 }
 
 /// All rows, for `--json`.
@@ -72,6 +80,15 @@ pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
     console::check_stdout()?;
     if args.common && operation.arity() < 2 {
         return Err(ArgsError::NoSuchOperand { operation, option: "--common" }.into());
+    }
+    if args.first_ratio.is_some() {
+        let option = "--first-ratio";
+        if operation.arity() < 2 {
+            return Err(ArgsError::NoSuchOperand { operation, option }.into());
+        }
+        if !Form::has_free_first(operation) {
+            return Err(ArgsError::BoundWidths { operation, option }.into());
+        }
     }
     output::refuse_twice(&[&args.report.csv, &args.plot].into_iter().flatten().collect::<Vec<_>>())?;
     let csv = args.report.csv.as_ref().map(Output::to).transpose()?;
@@ -119,19 +136,16 @@ pub(crate) fn run(operation: Operation, args: &BenchRows) -> Result<()> {
 fn cases(args: &BenchRows, kind: EngineKind, engines: usize) -> Vec<Case> {
     let algorithms: Vec<Option<String>> =
         if args.algorithm.is_empty() { vec![None] } else { args.algorithm.iter().cloned().map(Some).collect() };
+    let form = Form { first_ratio: args.first_ratio.unwrap_or(1), common: args.common };
     let mut cases = Vec::new();
     for bits in &args.bits {
-        let counts =
-            if args.count.is_empty() { vec![engines * default_lanes(*bits, kind)] } else { args.count.clone() };
+        let default = || vec![engines * default_lanes(form.first_ratio * bits, kind)];
+        let counts = if args.count.is_empty() { default() } else { args.count.clone() };
         for lanes in counts {
             let shape = Shape::new(lanes, *bits);
             for pattern in &args.pattern {
-                let case = |algorithm: &Option<String>| Case {
-                    shape,
-                    algorithm: algorithm.clone(),
-                    pattern: *pattern,
-                    common: args.common,
-                };
+                let case =
+                    |algorithm: &Option<String>| Case { shape, algorithm: algorithm.clone(), pattern: *pattern, form };
                 cases.extend(algorithms.iter().map(case));
             }
         }
@@ -170,7 +184,7 @@ fn row(
     limits: Option<Limits>,
 ) -> Result<Row> {
     let measured = |session: &Session, lanes: usize| -> Result<Measured> {
-        let operands = pattern::for_operation(operation, case.pattern, Shape { lanes, ..case.shape }, case.common)?;
+        let operands = pattern::for_operation(operation, case.pattern, Shape { lanes, ..case.shape }, case.form)?;
         let operands: Vec<&Batch> = operands.iter().collect();
         let go_on = || interrupt::check().is_ok();
         Ok(measure::operation(session, operation, &operands, case.algorithm.as_deref(), runs, &go_on)?)
@@ -189,10 +203,10 @@ impl Row {
         let shape = case.shape;
         let seconds = measured.median().max(1e-9);
         let rate = |amount: f64| amount / seconds;
-        let wide_products = wide_products(operation, shape) * shape.lanes as f64;
+        let wide_products = wide_products(operation, case.first_bits(), shape.bits) * shape.lanes as f64;
         Self {
             op: operation.to_string(),
-            bits_a: shape.bits,
+            bits_a: case.first_bits(),
             bits_b: (operation.arity() > 1).then_some(shape.bits),
             lanes: shape.lanes,
             device: device.to_owned(),
@@ -211,7 +225,7 @@ impl Row {
             checked: measured.checked,
             algorithm: measured.algorithm,
             pattern: case.pattern,
-            common: case.common,
+            common: case.form.common,
         }
     }
 
@@ -221,11 +235,24 @@ impl Row {
         if self.common { format!("{name}, common") } else { name }
     }
 
+    /// Bits of an operand; of the first one and of the others where these differ.
+    fn bits(&self) -> String {
+        match self.bits_b {
+            Some(bits_b) if bits_b != self.bits_a => format!("{} × {bits_b}", self.bits_a),
+            Some(_) | None => self.bits_a.to_string(),
+        }
+    }
+
+    /// How many times as many bits as the others the first operand has.
+    fn first_ratio(&self) -> usize {
+        self.bits_a / self.bits_b.unwrap_or(self.bits_a)
+    }
+
     fn cells(&self) -> Vec<String> {
         let fraction = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.3}"));
         vec![
             self.algorithm.clone(),
-            self.bits_a.to_string(),
+            self.bits(),
             self.lanes.to_string(),
             self.pattern(),
             scaled_seconds(self.kernel_seconds),
@@ -262,7 +289,7 @@ fn text(operation: Operation, rows: &[Row], device: &str, runs: usize) -> String
             "–: the copy bandwidth and the IMAD.WIDE ceiling are those of a GPU; there is none in this row\n",
         );
     } else if rows.iter().any(|row| row.wide_product_fraction.is_none()) {
-        let counts = rows.iter().any(|row| wide_products(operation, Shape::new(1, row.bits_a)) > 0.0);
+        let counts = rows.iter().any(|row| wide_products(operation, row.bits_a, row.bits_a) > 0.0);
         text.push_str(if counts {
             "–: the IMAD.WIDE ceiling is known for sm_80 and sm_90 only\n"
         } else {
@@ -272,19 +299,20 @@ fn text(operation: Operation, rows: &[Row], device: &str, runs: usize) -> String
     text
 }
 
-/// Products of limbs that schoolbook arithmetic needs, to compare with the hardware's rate.
-fn wide_products(operation: Operation, shape: Shape) -> f64 {
-    let limbs = shape.limbs() as f64;
+/// Products of limbs that schoolbook arithmetic needs, to compare with the hardware's rate: for a first operand of `first_bits` bits and
+/// others of `bits`.
+fn wide_products(operation: Operation, first_bits: usize, bits: usize) -> f64 {
+    let [first, limbs] = [first_bits, bits].map(|bits| Shape::new(1, bits).limbs() as f64);
     let square = limbs * (limbs + 1.0) / 2.0;
     if operation == Operation::StrongTest(2) {
         // A square and its reduction a bit.
-        return shape.bits as f64 * (square + limbs * limbs);
+        return bits as f64 * (square + limbs * limbs);
     }
     if operation == Operation::Sqr {
         return square;
     }
     match operation.group() {
-        Group::Product | Group::ProductPart => limbs * limbs,
+        Group::Product | Group::ProductPart => first * limbs,
         // Schoolbook arithmetic has no single number of products for these, or none at all.
         Group::Linear | Group::LinearModular | Group::Division | Group::Modular | Group::Montgomery => 0.0,
     }
@@ -305,7 +333,7 @@ fn chart(operation: Operation, rows: &[Row], device: &str) -> Chart {
         if several_patterns {
             let _ = write!(name, ", {}", row.pattern());
         }
-        let point = (row.bits_a as f64, 1e9 * row.kernel_seconds / row.lanes as f64);
+        let point = (row.bits_b.unwrap_or(row.bits_a) as f64, 1e9 * row.kernel_seconds / row.lanes as f64);
         match series.iter_mut().find(|it| it.name == name) {
             Some(known) => known.points.push(point),
             None => series.push(Series { name, colour: series.len(), style: Style::Solid, points: vec![point] }),
@@ -315,9 +343,13 @@ fn chart(operation: Operation, rows: &[Row], device: &str) -> Chart {
         line.points.sort_by(|one, other| one.0.total_cmp(&other.0));
     }
     let common = if rows.iter().any(|row| row.common) { ", one last operand for all lanes" } else { "" };
+    let (first, label) = match rows.first().map_or(1, Row::first_ratio) {
+        1 => (String::new(), "bits of an operand"),
+        ratio => (format!(", the first operand {ratio} times as long"), "bits of the second operand"),
+    };
     Chart {
-        title: format!("{operation} on {device}{common}"),
-        x: Axis { label: "bits of an operand".into(), base: 2 },
+        title: format!("{operation} on {device}{first}{common}"),
+        x: Axis { label: label.into(), base: 2 },
         y: Axis { label: "nanoseconds a lane (median)".into(), base: 10 },
         series,
     }
@@ -335,11 +367,39 @@ mod tests {
         let session = Session::with_devices(vec![open_sim(), open_sim()]).expect("simulators open");
         let device = session.engine().name.clone();
         let sessions = engine::each(session).expect("they open again");
-        let case = Case { shape: Shape::new(65, 100), algorithm: None, pattern: Pattern::Random, common: false };
+        let case = Case { shape: Shape::new(65, 100), algorithm: None, pattern: Pattern::Random, form: Form::EQUAL };
         let found = row(&sessions, &device, Operation::Mul, &case, 2, None).expect("it runs");
         let counted =
             |session: &Session| session.devices().any(|it| it.counters().is_some_and(|it| it.sections().count() > 0));
         assert!(sessions.len() == 2 && sessions.iter().all(counted));
         assert_eq!((found.lanes, found.checked, found.runs, found.device.as_str()), (65, 65, 2, "2 × simulator"));
+    }
+
+    /// A longer first operand: with every operation that takes one, and with the products that it needs.
+    #[test]
+    fn longer_first_operands() {
+        let sessions = [Session::cpu()];
+        let form = Form { first_ratio: 2, common: false };
+        let case = |bits| Case { shape: Shape::new(3, bits), algorithm: None, pattern: Pattern::Random, form };
+        let mut taken = Vec::new();
+        for &operation in Operation::ALL.iter().filter(|it| Form::has_free_first(**it)) {
+            let found = row(&sessions, "cpu", operation, &case(64), 1, None);
+            let found = found.unwrap_or_else(|error| panic!("{operation}: {error}"));
+            assert_eq!((found.bits_a, found.bits_b, found.checked), (128, Some(64), 3), "{operation}");
+            taken.push(operation);
+        }
+        for operation in [Operation::Mul, Operation::DivRem, Operation::Reduce, Operation::CarryingAdd] {
+            assert!(taken.contains(&operation), "{operation}");
+        }
+        for operation in [Operation::Sqr, Operation::MontMul, Operation::AddMod, Operation::Redc, Operation::Select] {
+            assert!(!taken.contains(&operation), "{operation}");
+        }
+        assert_eq!(wide_products(Operation::Mul, 128, 64).to_bits(), 8_f64.to_bits());
+        let found = row(&sessions, "cpu", Operation::DivRem, &case(64), 1, None).expect("it runs");
+        // Dividends, divisors, quotients, remainders and statuses.
+        let bytes = found.gb_per_second * 1e9 * found.kernel_seconds.max(1e-9);
+        assert_eq!(bytes.round() as u64, 3 * (16 + 8 + 16 + 8 + 4));
+        let too_long = row(&sessions, "cpu", Operation::DivRem, &case(warpmp::operation::MAX_BITS), 1, None);
+        assert!(matches!(too_long, Err(Error::Library(LibraryError::TooWide { .. }))));
     }
 }

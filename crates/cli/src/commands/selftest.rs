@@ -7,7 +7,7 @@ use warpmp::{Batch, EngineKind, Error as LibraryError, Operation, Options, Sessi
 
 use super::{
     check::{borrowed, compare, lane_of},
-    pattern,
+    pattern::{self, Form},
 };
 use crate::{
     args::{Pattern, Selftest},
@@ -128,7 +128,7 @@ fn case(
         let operand = |bits, seed| pattern::operands(pattern, Shape::new(lanes, bits), 0, seed);
         vec![operand(bits_a, 1)?, operand(bits_b, 2)?]
     } else {
-        pattern::for_operation(operation, pattern, Shape::new(lanes, bits_a), false)?
+        pattern::for_operation(operation, pattern, Shape::new(lanes, bits_a), Form::EQUAL)?
     };
     let mut options = Options::new();
     options.algorithm = Some(algorithm.to_owned());

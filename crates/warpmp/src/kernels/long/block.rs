@@ -5,7 +5,7 @@ use warpmp_kernel::fragment::{Carries, add_carry_to_row};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector, Vote};
 
 use super::line::{BLOCK_WORDS, CarryIn, Function, Line, Negative, Place, Split, Word};
-use super::source::{Reader, Source};
+use super::source::{Number, Reader, Source};
 
 /// A block of a kernel.
 pub(super) struct Block<'l> {
@@ -14,7 +14,7 @@ pub(super) struct Block<'l> {
     pub(super) reader: Reader<'l>,
     /// The block's number among the blocks of the lane.
     pub(super) number: R32,
-    /// The thread's warp in its block; 0 in the second launch if each warp has a block.
+    /// The thread's warp in its block; 0 in a packed line, and in the second launch if each warp has a block.
     pub(super) warp: R32,
     /// The thread's number in its warp.
     pub(super) member: R32,
@@ -86,39 +86,37 @@ impl Block<'_> {
         }
     }
 
-    /// The warp's limbs of the sum without a carry into them, and its flag: 1 if it generates a carry, 2 if it passes one on.
-    fn warp_sum(&self, b: &mut Builder, y: &Source) -> (Vec<R32>, R32) {
+    /// The warp's limbs of the sum, and the carry that leaves them.
+    fn warp_sum(&self, b: &mut Builder, y: &Source, enters: Option<R32>) -> (Vec<R32>, R32) {
         let passes = self.split.passes;
         let x = self.reader.limbs(b, &self.line.x, self.first, passes);
         let y = self.reader.limbs(b, y, self.first, passes);
         b.section("carry");
-        let mut incoming = None;
-        let mut limbs = Vec::new();
-        for (x, y) in x.into_iter().zip(y) {
-            let raw = b.add(x, y);
-            let generates = b.compare(Cmp::Lt, raw, x);
-            let passes_on = b.compare(Cmp::Eq, raw, u32::MAX);
-            let mut carries = Carries::look_ahead(b, generates, passes_on, 32);
-            if let Some(incoming) = incoming {
-                carries = carries.entered(b, incoming);
-            }
-            let into = carries.into_lane(b);
-            limbs.push(b.add(raw, into));
-            incoming = Some(carries.leaving(b));
-        }
+        add_rows(b, x, y, enters)
+    }
+
+    /// The flag of a warp whose sum has these limbs without a carry into them: 1 if it generates a carry, 2 if it passes one on.
+    fn flag(b: &mut Builder, limbs: &[R32], leaves: R32) -> R32 {
         let ones = limbs[1..].iter().fold(limbs[0], |all, &limb| b.and(all, limb));
         let ones = b.compare(Cmp::Eq, ones, u32::MAX);
         let ones = b.vote(Vote::All, ones);
         let passes_on = b.select(2, 0, ones);
-        let leaves = incoming.unwrap_or(passes_on);
-        (limbs, b.or(leaves, passes_on))
+        b.or(leaves, passes_on)
     }
 
     /// The sum: whole if the lane has one block, else without a carry into the block.
     pub(super) fn sum(&self, b: &mut Builder, y: &Source) {
         b.section("limbs");
         let Split { blocks, warps, .. } = self.split;
-        let (limbs, flag) = self.warp_sum(b, y);
+        if self.line.is_packed {
+            let enters = self.carry_in(b);
+            let (limbs, leaves) = self.warp_sum(b, y, Some(enters));
+            let limbs: Vec<R32> = limbs.into_iter().map(|limb| b.copy(limb)).collect();
+            self.end(b, &limbs, leaves, None);
+            return;
+        }
+        let (limbs, leaves) = self.warp_sum(b, y, None);
+        let flag = Self::flag(b, &limbs, leaves);
         let limbs: Vec<R32> = limbs.into_iter().map(|limb| b.copy(limb)).collect();
         b.section("warps");
         let bottom = b.compare(Cmp::Eq, self.member, 0);
@@ -141,7 +139,7 @@ impl Block<'_> {
         self.add_carry(b, &limbs, into);
         let equal = b.vote(Vote::All, passes_on);
         if blocks == 1 {
-            self.end(b, &limbs, leaves, equal);
+            self.end(b, &limbs, leaves, Some(equal));
             return;
         }
         b.section("store");
@@ -175,7 +173,7 @@ impl Block<'_> {
 
     /// Stores the limbs and the word about the sum. `leaves`: the carry out of the sum; `equal`: is the sum without the carry
     /// into it all ones?
-    fn end(&self, b: &mut Builder, limbs: &[R32], leaves: R32, equal: Pred) {
+    fn end(&self, b: &mut Builder, limbs: &[R32], leaves: R32, equal: Option<Pred>) {
         b.section("store");
         match self.line.negative {
             Negative::Stays => self.store(b, limbs),
@@ -189,8 +187,46 @@ impl Block<'_> {
                 b.if_(is_negative, |b| self.restore(b, limbs));
                 self.store(b, limbs);
             }
+            Negative::Corrects(root) => {
+                debug_assert!(self.line.is_packed, "one warp has all limbs");
+                let top = self.line.limbs - 1;
+                let top = b.shuffle(Shuffle::Idx, limbs[(top / 32) as usize], top % 32, 32);
+                let is_negative = b.compare_signed(Cmp::Lt, top, 0);
+                b.if_(is_negative, |b| self.correct(b, limbs, root));
+                self.store(b, limbs);
+            }
         }
         self.tell(b, leaves, equal);
+    }
+
+    /// Adds `2S − 1` to the limbs for the number `S`, from whose row it subtracts 1.
+    fn correct(&self, b: &mut Builder, limbs: &[R32], number: Number) {
+        let passes = self.split.passes;
+        let [once, twice] = [0, 1].map(|bits| self.reader.limbs(b, &number.source().up(bits), self.first, passes));
+        let once: Vec<R32> = once.into_iter().map(|limb| b.copy(limb)).collect();
+        // In complements a 1 less is a 1 more.
+        for limbs in [&once[..], limbs] {
+            let carry = b.copy(1);
+            for &limb in limbs {
+                let turned = b.not(limb);
+                let sum = add_carry_to_row(b, turned, carry, self.member);
+                let sum = b.not(sum);
+                b.set(limb, sum);
+            }
+        }
+        let (sum, _) = add_rows(b, limbs.to_vec(), twice, None);
+        for (&limb, sum) in limbs.iter().zip(sum) {
+            b.set(limb, sum);
+        }
+        // Before a limb changes, all threads have read it.
+        b.warp_barrier();
+        let row = self.reader.row(b, number);
+        let to = b.mad_wide(self.first, 4, row);
+        for (&limb, i) in once.iter().zip(0..) {
+            let index = b.add(self.first, 32 * i);
+            let inside = b.compare(Cmp::Lt, index, number.limbs);
+            b.guarded(inside, true, |g| g.store_global(Space::Global, &[limb], to, 128 * i));
+        }
     }
 
     /// Replaces limbs of the sum by those of `x`.
@@ -202,7 +238,7 @@ impl Block<'_> {
     }
 
     /// Stores the word about the sum: one thread of the lane.
-    fn tell(&self, b: &mut Builder, leaves: R32, equal: Pred) {
+    fn tell(&self, b: &mut Builder, leaves: R32, equal: Option<Pred>) {
         let Some(word) = self.line.word else { return };
         let value = match word {
             Word::Carry(_) => leaves,
@@ -215,7 +251,7 @@ impl Block<'_> {
                 }
                 let twice = b.add(less, less);
                 let order = b.or(twice, 1);
-                b.select(0, order, equal)
+                b.select(0, order, equal.expect("a line that tells the order looks for equal numbers"))
             }
         };
         let to = self.outputs[self.outputs.len() - 1];
@@ -254,7 +290,6 @@ impl Block<'_> {
             equal = Some(equal.map_or(all, |equal| b.and_pred(equal, all)));
         }
         let leaves = incoming;
-        let equal = equal.expect("there is a block");
         b.section("finish");
         let from = b.mad_wide(self.number, 4 * BLOCK_WORDS, self.flags);
         let [generate, propagate] = [4, 8].map(|offset| b.load_global(Space::Global, Vector::V1, from, offset)[0]);
@@ -265,7 +300,7 @@ impl Block<'_> {
         let changed = b.xor(sum, with);
         if self.line.result.is_some() {
             match self.line.negative {
-                Negative::Stays => self.rewrite_warps(b, changed),
+                Negative::Stays | Negative::Corrects(_) => self.rewrite_warps(b, changed),
                 Negative::Clears | Negative::Restores => {
                     let into = b.bit(changed, self.warp);
                     let is_negative = b.compare(Cmp::Eq, leaves, 0);
@@ -345,6 +380,25 @@ impl Block<'_> {
             self.store(b, &limbs);
         });
     }
+}
+
+/// The sum of a warp's limbs, and the carry that leaves them.
+fn add_rows(b: &mut Builder, x: Vec<R32>, y: Vec<R32>, enters: Option<R32>) -> (Vec<R32>, R32) {
+    let mut incoming = enters;
+    let mut limbs = Vec::new();
+    for (x, y) in x.into_iter().zip(y) {
+        let raw = b.add(x, y);
+        let generates = b.compare(Cmp::Lt, raw, x);
+        let passes_on = b.compare(Cmp::Eq, raw, u32::MAX);
+        let mut carries = Carries::look_ahead(b, generates, passes_on, 32);
+        if let Some(incoming) = incoming {
+            carries = carries.entered(b, incoming);
+        }
+        let into = carries.into_lane(b);
+        limbs.push(b.add(raw, into));
+        incoming = Some(carries.leaving(b));
+    }
+    (limbs, incoming.expect("a warp has a pass"))
 }
 
 /// The carries between 32 parts by their flags, and whether each part generates or passes a carry on.

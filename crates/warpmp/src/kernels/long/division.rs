@@ -165,22 +165,21 @@ fn first(steps: &mut Steps, divisor: Number, to: Number, last: bool) {
     let n = divisor.limbs;
     let mark = steps.mark();
     let ones = steps.part(Source::constant(0).turned(), 2 * n);
-    let [quotient, rest, status] = [2 * n, n, 1].map(|limbs| steps.reserve(limbs));
-    divide_short(steps, [ones, divisor], [quotient, rest, status]);
+    let quotient = quotient_of_short(steps, [ones, divisor]);
     // The quotient is from B^n to 2·B^n − 1: its lower limbs are what is more than B^n.
     let lower = steps.part(quotient.source(), n);
     steps.line(less(lower.source(), if last { 0 } else { 4 }, to));
     steps.release(mark);
 }
 
-/// Quotient, remainder and status of a division by a short divisor. The quotient has the limbs of the dividend, the remainder those of
-/// the divisor.
-pub(super) fn divide_short(steps: &mut Steps, [dividend, divisor]: [Number; 2], results: [Number; 3]) {
+/// The quotient of a division by a short divisor, with the limbs of the dividend.
+pub(super) fn quotient_of_short(steps: &mut Steps, [dividend, divisor]: [Number; 2]) -> Number {
     let layout = steps.short_layout(divisor.limbs, DIVISION_LIMBS);
     let [a, d] = [dividend, divisor].map(|it| OperandShape::each(32 * it.limbs));
-    let division = Division { layout, ..Division::new(a, d, Parts::Both) };
-    let [quotient, rest, status] = results;
-    steps.push(Box::new(division), [dividend, divisor, quotient, rest, status]);
+    let division = Division { layout, ..Division::new(a, d, Parts::Quotient) };
+    let [quotient, status] = [dividend.limbs, 1].map(|limbs| steps.reserve(limbs));
+    steps.push(Box::new(division), [dividend, divisor, quotient, status]);
+    quotient
 }
 
 /// `x − count`, at least 0.
@@ -194,12 +193,12 @@ fn step(steps: &mut Steps, divisor: Number, known: Number, to: Number, last: boo
     let (n, h) = (divisor.limbs, known.limbs);
     let mark = steps.mark();
     let product = steps.product(divisor, known);
-    // ¬(D·B^h + D·Y) is B^(n+h) − D·X − 1. Below limb h nothing is added, so no carry is cut off.
+    // ¬(D·B^h + D·Y) is B^(n+h) − D·X − 1, and ¬(x + y) is ¬x − y. Below limb h nothing is added, so no carry is cut off.
     let cut = n - h + 1;
-    let sum = steps.reserve(h);
+    let error = steps.reserve(h);
     let shifted = divisor.source().up(32 * (h - cut));
-    steps.line(Line::sum(product.source().down(32 * cut), shifted, CarryIn::Zero, sum.place(32 * h)));
-    let error = steps.part(sum.source().turned(), h);
+    let complement = product.source().down(32 * cut).turned();
+    steps.line(Line::difference(complement, shifted, error.place(32 * h)));
     let product = steps.product(error, known);
     let correction = steps.reserve(h);
     let upper = product.source().down(32 * h);
@@ -227,40 +226,45 @@ impl Problem {
         remainder: Place,
     ) {
         let Self { limbs: n, blocks, facts, valid, .. } = *self;
-        // The dividend; its blocks become remainders one after the other.
-        let running = steps.part(self.dividend.source().moved(facts, 0, true), (blocks + 1) * n);
-        let digits = quotient.map(|_| steps.reserve(blocks * n));
+        let dividend = self.dividend.source().moved(facts, 0, true);
+        // The blocks of the dividend, and a limb more for the lowest one of the remainder above a block.
+        let running = steps.part(dividend, blocks * n + 1);
+        let rest = steps.part(dividend.down(32 * blocks * n), n);
         for block in (0..blocks).rev() {
             let mark = steps.mark();
-            let value = running.source().down(32 * n * block);
-            let remainder = Place { row: running, from: block * n, bits: 32 * n };
             // Where nobody asks for the quotient, its digit has a place that is given back.
-            let digit = match digits {
-                Some(row) => Place { row, from: block * n, bits: 32 * n },
+            let digit = match quotient {
+                Some(Place { row, from, bits }) => {
+                    Place { row, from: from + block * n, bits: (bits - 32 * n * block).min(32 * n) }
+                }
                 None => steps.reserve(n).place(32 * n),
             };
-            quotient_digit(steps, value, [divisor, reciprocal], digit, remainder);
+            let value = running.source().down(32 * n * block);
+            quotient_digit(steps, (rest, value), [divisor, reciprocal], digit, Some(rest.place(32 * n)));
+            if block > 0 {
+                steps.line(Line::copy(rest.source(), Place { row: running, from: block * n, bits: 32 }));
+            }
             steps.release(mark);
         }
-        if let (Some(digits), Some(quotient)) = (digits, quotient) {
-            steps.line(Line::copy(digits.source().kept_where(valid), quotient));
+        if let Some(quotient) = quotient {
+            let clear = Line::copy(Source::constant(0), quotient);
+            steps.line(Line { only: Some(valid.not()), ..clear });
         }
-        let rest = steps.part(running.source(), n).source().moved(facts, 0, false);
-        steps.line(Line::copy(rest.kept_where(valid), remainder));
+        steps.line(Line::copy(rest.source().moved(facts, 0, false).kept_where(valid), remainder));
     }
 }
 
-/// `⌊V / d⌋` and what remains, for `V < d·B^n`, by the reciprocal of `d`, which has `n` limbs and its highest bit set.
+/// `⌊V / d⌋` and, if asked for, what remains, for `V = R·B^n + A`, `R < d`, by the reciprocal of `d`, which has `n` limbs and its highest
+/// bit set. Given are `R`, and `V` in its lower `n + 1` limbs at least. The remainder may take the place of `R`.
 pub(super) fn quotient_digit(
     steps: &mut Steps,
-    value: Source,
+    (rest, value): (Number, Source),
     [divisor, reciprocal]: [Number; 2],
     quotient: Place,
-    remainder: Place,
+    remainder: Option<Place>,
 ) {
     let n = divisor.limbs;
     let mark = steps.mark();
-    let rest = steps.part(value.down(32 * n), n);
     let product = steps.product(rest, reciprocal);
     let digit = steps.reserve(n);
     let upper = product.source().down(32 * n);
@@ -271,7 +275,12 @@ pub(super) fn quotient_digit(
     let [twice, once] = [0, 1].map(|_| steps.reserve(1));
     let divisor = divisor.source();
     steps.line(Line::reduced(first.source(), divisor.up(1), n + 1, twice, second.place(32 * (n + 1))));
-    steps.line(Line::reduced(second.source(), divisor, n + 1, once, remainder));
+    steps.line(if let Some(place) = remainder {
+        Line::reduced(second.source(), divisor, n + 1, once, place)
+    } else {
+        let difference = Line::difference(second.source(), divisor, second.place(32 * (n + 1)));
+        Line { result: None, word: Some(Word::Carry(once)), ..difference }
+    });
     let two = Source::constant(2).kept_where(twice.bit(0));
     steps.line(Line::sum(digit.source(), two, CarryIn::Bit(once.bit(0)), quotient));
     steps.release(mark);

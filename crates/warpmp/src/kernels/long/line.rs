@@ -3,7 +3,7 @@
 //! computes   `r = x + y + c`, `r = x` or a bitwise function of `x` and `y`, from rows that are shifted, complemented or left out
 //! launch     512 threads and 7168 limbs a block at most; rows of more limbs: several blocks and, for sums, a second launch of a warp a
 //!            block. Where a negative difference has another result: 1024 threads and 14336 limbs a block, and as many threads
-//!            in the second launch
+//!            in the second launch. Packed: a warp a lane, four lanes a block; whole tiles, at most 448 limbs
 //! cost       a limb: its rows read once and the result written once; about 25 instructions a sum. The second launch
 //!            reads the carries of all blocks, and reads and writes 32 limbs for each carry into a warp, seldom more
 //! registers  64 for two blocks, of which one computes while the other waits for memory; with signs above a number some more
@@ -37,6 +37,12 @@ const MOST_PASSES: u32 = 14;
 /// Limbs of a lane, at least: a warp with fewer has more to do for its flags than for its limbs.
 const LEAST_PASSES: u32 = 4;
 
+/// Limbs of a packed line, at most: a warp holds them.
+pub(super) const MOST_PACKED_LIMBS: u32 = 32 * MOST_PASSES;
+
+/// Lanes of a block of a packed line.
+const PACKED_LANES: u32 = 4;
+
 /// Words of scratch memory a block: its flag, and the masks of its warps that generate and pass on carries.
 pub(super) const BLOCK_WORDS: u32 = 3;
 
@@ -69,6 +75,9 @@ pub(super) enum Negative {
     Clears,
     /// The result is `x`.
     Restores,
+    /// `x` is a number, `y` the square `S²` of this number, which is the root or one more, and the highest bit of the sum its sign.
+    /// The result is `x − (S − 1)²`, and the row becomes `S − 1`. For packed lines.
+    Corrects(Number),
 }
 
 /// A word about the sum.
@@ -102,6 +111,10 @@ pub(super) struct Line {
     pub(super) result: Option<Place>,
     pub(super) negative: Negative,
     pub(super) word: Option<Word>,
+    /// Nothing happens in lanes where this bit is 0.
+    pub(super) only: Option<Bit>,
+    /// Has a block several lanes with a warp each? Then a launch writes whole tiles.
+    pub(super) is_packed: bool,
 }
 
 /// How the limbs are divided.
@@ -128,7 +141,16 @@ impl Line {
     /// A function of the limbs of the result.
     pub(super) const fn of(x: Source, function: Function, result: Place) -> Self {
         let limbs = result.bits.div_ceil(32);
-        Self { x, function, limbs, result: Some(result), negative: Negative::Stays, word: None }
+        Self {
+            x,
+            function,
+            limbs,
+            result: Some(result),
+            negative: Negative::Stays,
+            word: None,
+            only: None,
+            is_packed: false,
+        }
     }
 
     /// `r = x + y + c` in the limbs of the result.
@@ -147,7 +169,17 @@ impl Line {
         Self { negative: Negative::Restores, limbs, word, ..Self::difference(x, y, result) }
     }
 
+    /// The same line, packed, if it has at most [`MOST_PACKED_LIMBS`] and does not tell the order. A block of a warp or two would have more
+    /// to do for its beginning and its end than for the limbs, and a multiprocessor has too few of these blocks to wait for memory.
+    pub(super) fn packed(self) -> Self {
+        let tells_order = matches!(self.word, Some(Word::Order(..)));
+        Self { is_packed: !tells_order, ..self }
+    }
+
     fn split(&self) -> Split {
+        if self.is_packed {
+            return Split { blocks: 1, warps: 1, passes: self.limbs.div_ceil(32) };
+        }
         let most = if self.has_alternative() { MOST_WARPS_ALTERNATIVE } else { MOST_WARPS };
         let blocks = self.limbs.div_ceil(32 * MOST_PASSES * most);
         // All blocks have about as many limbs.
@@ -159,13 +191,16 @@ impl Line {
     /// Has a negative difference another result?
     pub(super) const fn has_alternative(&self) -> bool {
         match self.negative {
-            Negative::Stays => false,
+            Negative::Stays | Negative::Corrects(_) => false,
             Negative::Clears | Negative::Restores => true,
         }
     }
 
     /// Warps of a block of a launch, and blocks of the first launch that it works on.
     fn warps(&self, finishes: bool) -> [u32; 2] {
+        if self.is_packed {
+            return [PACKED_LANES; 2];
+        }
         let Split { blocks, warps, .. } = self.split();
         if finishes && !self.has_alternative() {
             let warps = FINISH_WARPS.min(blocks.next_power_of_two());
@@ -188,9 +223,14 @@ impl Line {
                 }
             }
         }
+        match self.negative {
+            Negative::Corrects(root) => rows.push(root),
+            Negative::Stays | Negative::Clears | Negative::Restores => {}
+        }
         if let Some(Word::Order(_, Some(signs))) = self.word {
             rows.extend(signs.map(|it| it.row));
         }
+        rows.extend(self.only.map(|it| it.row));
         let mut distinct: Vec<Number> = Vec::new();
         for row in rows {
             if !distinct.contains(&row) {
@@ -260,6 +300,11 @@ impl Line {
         };
         let shared = b.shared_base();
         let reader = Reader { lane, rows: &rows };
+        if let Some(bit) = self.only {
+            let bit = reader.bit(&mut b, bit);
+            let is_clear = b.compare(Cmp::Eq, bit, 0);
+            b.return_if(is_clear);
+        }
         let block = Block { line: self, split, reader, number, warp, member, first, outputs, flags, shared };
         match self.function {
             _ if finishes => block.finish(&mut b),
@@ -284,9 +329,12 @@ impl Spec for Line {
     fn stages(&self) -> Vec<Stage<'_>> {
         let Split { blocks, warps, .. } = self.split();
         let slots = blocks.next_power_of_two();
-        let shared = if self.is_sum() { 4 * warps } else { 0 };
+        let shared = if self.is_sum() && !self.is_packed { 4 * warps } else { 0 };
         let geometry = |finishes| {
             let [warps, together] = self.warps(finishes);
+            if self.is_packed {
+                return Geometry::new(32 * warps, together);
+            }
             let blocks = slots / together;
             Geometry { blocks, max_lanes: (1 << 30) / slots, ..Geometry::new(32 * warps, 1) }
         };

@@ -3,29 +3,31 @@
 //! computes   `s = ⌊√a⌋`, `r = a − s²`
 //! cost       about 7 products of two numbers as long as the root. Roots of to 512 limbs have divisions of short numbers: see `Division`
 //!
-//! `a` goes up by an even number of bits until one of its two highest bits is at the top of `2n` limbs; `n` is at most 64
+//! `a` goes up by an even number of bits until one of its two highest bits is at the top of `2n` limbs; `n` is at most 32
 //! limbs times a power of two. With `s` of `h` limbs for the upper `2h` limbs of `a`, the remainder `r ≤ 2s`, and `a₁`, the next `h`
 //! limbs, a step is
 //!
 //! ```text
-//! Q = ⌊(r·B^h + a₁) / s⌋            at most 2·B^h + 1
-//! S = s·B^h + min(⌊Q/2⌋, B^h − 1)   2h limbs: the root, or one more
+//! V = ⌊(r·B^h + a₁) / 2⌋        2h limbs
+//! q = ⌊V / s⌋                   at most B^h
+//! S = s·B^h + min(q, B^h − 1)   2h limbs: the root, or one more
 //! ```
 //!
 //! A square tells which, and gives the remainder. The last step has no remainder: `S` goes down first, and is still the root or one
 //! more. Of zero `S` is cleared, and then everything is zero.
 //!
-//! bound: with `q = ⌊Q/2⌋ = ⌊(r·B^h + a₁) / 2s⌋` the root is `s·B^h + q` or one less (Zimmermann, where `s` has its highest bit).
+//! bound: `r ≤ 2s` makes `V < s·B^h + B^h/2`. As `s ≥ B^h/2`, `q ≤ B^h`, and `V < B^2h`. With `q = ⌊(r·B^h + a₁) / 2s⌋`, as two
+//! divisions rounded down are one, the root is `s·B^h + q` or one less (Zimmermann, where `s` has its highest bit).
 //! The root is less than `(s + 1)·B^h`. So where `q = B^h`, it is `s·B^h + B^h − 1`.
 //!
 //! source: P. Zimmermann, Karatsuba square root, 1999; the square in place of the remainder of the division is ours.
 
 use warpmp_launch::{Layout, Spec};
 
-use super::division::{Reciprocal, divide_short, quotient_digit};
+use super::division::{Reciprocal, quotient_digit, quotient_of_short};
 use super::doubling::{self, Inverse};
 use super::length::{FACTS, Length};
-use super::line::{CarryIn, Function, Line, Place};
+use super::line::{CarryIn, Function, Line, Negative, Place};
 use super::sequence::{Steps, by_products};
 use super::source::{Number, Source};
 use crate::kernels::fft::MOST_LIMBS;
@@ -47,10 +49,10 @@ pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
 };
 
 /// The limbs of a number, at least.
-const FROM_LIMBS: u32 = 2 * SHORT_LIMBS + 1;
+const FROM_LIMBS: u32 = 129;
 
-/// The longest root that digits give, in limbs.
-const SHORT_LIMBS: u32 = 64;
+/// The longest root that digits give, in limbs. The digits of 64 limbs take longer than those of 32 and a step.
+const SHORT_LIMBS: u32 = 32;
 
 /// The longest number whose roots have whole tiles, in limbs.
 const TILE_LIMBS: u32 = 2048;
@@ -67,29 +69,35 @@ fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
     let length = Length { divisor: value.limbs, common: value.common, limbs: 2 * n, even: true };
     steps.push(Box::new(length), [value, facts, unused]);
     let is_some = facts.bit(32);
-    let all = steps.part(value.source().moved(facts, 0, true), 2 * n);
-    let mut known = first(&mut steps, all, short);
+    let all = value.source().moved(facts, 0, true);
+    // Sums of long rows have no registers left to shift by a distance of each lane.
+    let all = if value.limbs <= TILE_LIMBS { all } else { steps.part(all, 2 * n).source() };
+    // The number without its limbs below the upper `limbs` limbs.
+    let upper = |limbs: u32| all.down(32 * (2 * n - limbs));
+    let mut known = first(&mut steps, upper(2 * short), short);
     for level in 0..halvings {
-        let root = improved(&mut steps, all, known);
+        let root = improved(&mut steps, upper(3 * known.0.limbs), known);
         if level + 1 < halvings {
-            let upper = all.source().down(32 * (all.limbs - 2 * root.limbs));
-            let [exact, rest] = [0, 1].map(|more| steps.reserve(root.limbs + more));
-            corrected(&mut steps, upper, root, [exact, rest].map(|it| it.place(32 * it.limbs)));
+            let rest = steps.reserve(root.limbs + 1);
+            let exact = corrected(&mut steps, upper(2 * root.limbs), root, None, rest.place(32 * rest.limbs));
             known = (exact, rest);
         } else {
-            let root = steps.part(root.source().moved(facts, 2, false).kept_where(is_some), n);
-            let results = [0, 1].map(|i| steps.result(i));
-            corrected(&mut steps, value.source(), root, results);
+            let [exact, rest] = [0, 1].map(|i| steps.result(i));
+            // The place of the result serves if it holds all limbs.
+            let lowered = if exact.bits == 32 * n { exact.row } else { steps.reserve(n) };
+            let source = root.source().moved(facts, 2, false).kept_where(is_some);
+            steps.line(Line::copy(source, lowered.place(32 * n)));
+            corrected(&mut steps, value.source(), lowered, Some(exact), rest);
         }
     }
     steps.finish()
 }
 
 /// The root of the upper limbs, and its remainder.
-fn first(steps: &mut Steps, all: Number, limbs: u32) -> (Number, Number) {
+fn first(steps: &mut Steps, upper: Source, limbs: u32) -> (Number, Number) {
     let [root, rest] = [limbs, limbs + 1].map(|limbs| steps.reserve(limbs));
     let mark = steps.mark();
-    let upper = steps.part(all.source().down(32 * (all.limbs - 2 * limbs)), 2 * limbs);
+    let upper = steps.part(upper, 2 * limbs);
     let value = OperandShape::each(64 * limbs);
     let layout = steps.short_layout(Sqrt::limbs(value.bits), [2, Layout::LANE_LIMBS]);
     steps.push(Box::new(Sqrt { value, layout }), [upper, root, rest]);
@@ -97,64 +105,62 @@ fn first(steps: &mut Steps, all: Number, limbs: u32) -> (Number, Number) {
     (root, rest)
 }
 
-/// `S`: the root of twice as many limbs, or one more.
-fn improved(steps: &mut Steps, all: Number, (root, rest): (Number, Number)) -> Number {
+/// `S`: the root of twice as many limbs, or one more. `upper`: the number down to `a₁`.
+fn improved(steps: &mut Steps, upper: Source, (root, rest): (Number, Number)) -> Number {
     let h = root.limbs;
     let result = steps.reserve(2 * h);
     let mark = steps.mark();
-    let next = all.source().down(32 * (all.limbs - 3 * h));
+    // The bit of the remainder that goes down is above those of a₁.
+    let next = upper.down(1).lowest(32 * h - 1);
+    let value = steps.reserve(2 * h);
+    steps.line(Line::of(next, Function::Or(rest.source().up(32 * h - 1)), value.place(64 * h)));
     let divide = if h <= doubling::SHORT_LIMBS { quotient_of_short } else { quotient };
-    let quotient = divide(steps, next, (root, rest));
-    let most = Source::constant(0).turned_where(quotient.bit(32 * h + 1));
-    steps.line(Line::of(quotient.source().down(1), Function::Or(most), result.place(32 * h)));
-    steps.line(Line::copy(root.source(), Place { row: result, from: h, bits: 32 * h }));
+    let quotient = divide(steps, [value, root]);
+    // Where the quotient is B^h, its lower limbs are zeros, and their complement is B^h − 1.
+    let lower = quotient.source().turned_where(quotient.bit(32 * h)).lowest(32 * h);
+    steps.line(Line::of(lower, Function::Or(root.source().up(32 * h)), result.place(64 * h)));
     steps.release(mark);
     result
 }
 
-/// `Q` by the division of short numbers.
-fn quotient_of_short(steps: &mut Steps, next: Source, (root, rest): (Number, Number)) -> Number {
-    let h = root.limbs;
-    let [value, quotient, unused, status] = [2 * h + 1, 2 * h + 1, h, 1].map(|limbs| steps.reserve(limbs));
-    steps.line(Line::copy(next, value.place(32 * h)));
-    steps.line(Line::copy(rest.source(), Place { row: value, from: h, bits: 32 * (h + 1) }));
-    divide_short(steps, [value, root], [quotient, unused, status]);
-    quotient
-}
-
-/// `Q` by Newton's iteration.
-fn quotient(steps: &mut Steps, next: Source, (root, rest): (Number, Number)) -> Number {
+/// `q` by Newton's iteration.
+fn quotient(steps: &mut Steps, [value, root]: [Number; 2]) -> Number {
     let h = root.limbs;
     let reciprocal = Reciprocal::of(steps, root);
-    // The remainder is at most twice the root: what is more than the root goes to the quotient's digit above.
-    let [once, twice] = [0, 1].map(|_| steps.reserve(1));
-    let reduced = steps.reserve(h + 1);
-    let value = steps.reserve(2 * h);
-    steps.line(Line::reduced(rest.source(), root.source(), h + 1, once, reduced.place(32 * (h + 1))));
-    let upper = Place { row: value, from: h, bits: 32 * h };
-    steps.line(Line::reduced(reduced.source(), root.source(), h + 1, twice, upper));
-    steps.line(Line::copy(next, value.place(32 * h)));
+    // The upper half is at most the root. Where they are equal, the quotient is at least B^h.
+    let is_equal = steps.reserve(1);
+    let rest = steps.reserve(h);
+    steps.line(Line::reduced(value.source().down(32 * h), root.source(), h, is_equal, rest.place(32 * h)));
+    steps.line(Line::copy(rest.source(), Place { row: value, from: h, bits: 32 }));
     let quotient = steps.reserve(h + 1);
-    let remainder = steps.reserve(h);
-    quotient_digit(steps, value.source(), [root, reciprocal], quotient.place(32 * h), remainder.place(32 * h));
-    let one = Source::constant(1).kept_where(once.bit(0));
-    let top = Place { row: quotient, from: h, bits: 32 };
-    steps.line(Line::sum(one, Source::constant(0), CarryIn::Bit(twice.bit(0)), top));
+    quotient_digit(steps, (rest, value.source()), [root, reciprocal], quotient.place(32 * h), None);
+    steps.line(Line::copy(is_equal.source(), Place { row: quotient, from: h, bits: 32 }));
     quotient
 }
 
-/// Root and remainder of a number from the root, or one more, to their places.
-fn corrected(steps: &mut Steps, value: Source, root: Number, [exact, rest]: [Place; 2]) {
+/// Root and remainder of a number from the root, or one more. The root goes to a place, or to any row.
+fn corrected(steps: &mut Steps, value: Source, root: Number, exact: Option<Place>, rest: Place) -> Number {
     let n = root.limbs;
+    let in_place = steps.packs(n + 1);
+    let exact = exact.unwrap_or_else(|| if in_place { root } else { steps.reserve(n) }.place(32 * n));
     let mark = steps.mark();
     let square = steps.product(root, root);
-    let difference = steps.reserve(n + 1);
-    steps.line(Line::difference(value, square.source(), difference.place(32 * (n + 1))));
-    // Both are small: the highest bit of the difference is its sign.
-    let negative = difference.bit(32 * (n + 1) - 1);
-    let one = Source::constant(1).kept_where(negative);
-    steps.line(Line::difference(root.source(), one, exact));
-    let added = exact.row.source().up(1).kept_where(negative);
-    steps.line(Line::sum(difference.source(), added, CarryIn::Bit(negative), rest));
+    if in_place {
+        let difference = Line::difference(value, square.source(), rest);
+        steps.line(Line { limbs: n + 1, negative: Negative::Corrects(root), ..difference });
+        if exact.row != root {
+            steps.line(Line::copy(root.source(), exact));
+        }
+    } else {
+        let difference = steps.reserve(n + 1);
+        steps.line(Line::difference(value, square.source(), difference.place(32 * (n + 1))));
+        // Both are small: the highest bit of the difference is its sign.
+        let negative = difference.bit(32 * (n + 1) - 1);
+        let one = Source::constant(1).kept_where(negative);
+        steps.line(Line::difference(root.source(), one, exact));
+        let added = exact.row.source().up(1).kept_where(negative);
+        steps.line(Line::sum(difference.source(), added, CarryIn::Bit(negative), rest));
+    }
     steps.release(mark);
+    exact.row
 }

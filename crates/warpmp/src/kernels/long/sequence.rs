@@ -8,7 +8,7 @@ use std::mem;
 use warpmp_kernel::build::Glue;
 use warpmp_launch::{Binding, Layout, Part, Sequence, Spec, Stage};
 
-use super::line::{Line, Place};
+use super::line::{Line, MOST_PACKED_LIMBS, Place};
 use super::source::{Number, Source};
 use crate::kernels::fft::large::Large;
 use crate::kernels::fft::{BLOCK_LIMBS, Fft, MOST_LIMBS_OF_BLOCK};
@@ -154,9 +154,15 @@ impl Steps {
     }
 
     pub(super) fn line(&mut self, line: Line) {
+        let line = if self.packs(line.limbs) { line.packed() } else { line };
         let rows = line.rows();
         self.counts().lines += 1;
         self.push(Box::new(line), rows);
+    }
+
+    /// Do lines of these limbs have a warp for each lane?
+    pub(super) const fn packs(&self, limbs: u32) -> bool {
+        self.whole_tiles && !self.is_shared && limbs <= MOST_PACKED_LIMBS
     }
 
     const fn counts(&mut self) -> &mut Counts {

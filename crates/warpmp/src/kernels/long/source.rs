@@ -59,12 +59,14 @@ pub(super) struct Source {
     pub(super) constant: u32,
     /// Bits that the row is shifted up; negative: down.
     pub(super) by: i64,
-    /// Bits that each lane's row is shifted besides. Then `by` is a number of limbs.
+    /// Bits that each lane's row is shifted besides.
     pub(super) distance: Option<Distance>,
     pub(super) above: Above,
     /// The number is 0 in lanes where this bit is 0.
     pub(super) keep: Option<Bit>,
     pub(super) turn: Turn,
+    /// After all else the bits from this one on are 0.
+    pub(super) end: Option<u32>,
 }
 
 impl Number {
@@ -94,7 +96,16 @@ impl Bit {
 impl Source {
     /// A number of a limb.
     pub(super) const fn constant(constant: u32) -> Self {
-        Self { row: None, constant, by: 0, distance: None, above: Above::Zeros, keep: None, turn: Turn::Never }
+        Self {
+            row: None,
+            constant,
+            by: 0,
+            distance: None,
+            above: Above::Zeros,
+            keep: None,
+            turn: Turn::Never,
+            end: None,
+        }
     }
 
     /// The number times `2^bits`.
@@ -125,6 +136,11 @@ impl Source {
     /// The number in lanes where the bit is set, else 0.
     pub(super) const fn kept_where(self, bit: Bit) -> Self {
         Self { keep: Some(bit), ..self }
+    }
+
+    /// The lowest bits of the number.
+    pub(super) const fn lowest(self, bits: u32) -> Self {
+        Self { end: Some(bits), ..self }
     }
 
     /// The number with these bits above it.
@@ -193,9 +209,10 @@ impl Reader<'_> {
             None => constant(b, source, first, count),
         };
         let filled = self.filled(b, source.above, first, plain);
-        let finished = filled.into_iter().map(|limb| {
+        let finished = filled.into_iter().zip(0..).map(|(limb, i)| {
             let limb = keep.map_or(limb, |keep| b.and(limb, keep));
-            turn.map_or(limb, |turn| b.xor(limb, turn))
+            let limb = turn.map_or(limb, |turn| b.xor(limb, turn));
+            source.end.map_or(limb, |end| cut(b, limb, first, i, end))
         });
         finished.collect()
     }
@@ -208,6 +225,7 @@ impl Reader<'_> {
             Some(Distance { row, word, up }) => {
                 let distance = self.word(b, row, word);
                 let distance = if up { distance } else { b.sub(0, distance) };
+                let distance = if bits > 0 { b.add(distance, bits) } else { distance };
                 let words = b.shr_signed(distance, 5);
                 (b.sub(index, words), Some(b.and(distance, 31)))
             }
@@ -219,7 +237,13 @@ impl Reader<'_> {
         let load = |b: &mut Builder, index: R32, ahead: u32| {
             let word = b.copy(0);
             let index = if ahead == 0 { index } else { b.add(index, ahead) };
-            let inside = b.compare(Cmp::Lt, index, row.limbs);
+            let mut inside = b.compare(Cmp::Lt, index, row.limbs);
+            if let Some(end) = source.end {
+                // Nobody waits for limbs that are cut off.
+                let limb = b.add(first, ahead & !31);
+                let counts = b.compare(Cmp::Lt, limb, end.div_ceil(32));
+                inside = b.and_pred(inside, counts);
+            }
             b.guarded(inside, true, |g| g.load_into(Space::Global, Vector::V1, &[word], from, 4 * ahead));
             word
         };
@@ -254,6 +278,19 @@ impl Reader<'_> {
         };
         limbs.into_iter().zip(0..).map(fill_limb).collect()
     }
+}
+
+/// Limb `first + 32·i` of a number without the bits from bit `end` on.
+fn cut(b: &mut Builder, limb: R32, first: R32, i: u32, end: u32) -> R32 {
+    let index = if i == 0 { first } else { b.add(first, 32 * i) };
+    let whole = b.compare(Cmp::Lt, index, end / 32);
+    if end.is_multiple_of(32) {
+        return b.select(limb, 0, whole);
+    }
+    let mask = b.select(u32::MAX, 0, whole);
+    let top = b.compare(Cmp::Eq, index, end / 32);
+    let mask = b.select((1 << (end % 32)) - 1, mask, top);
+    b.and(limb, mask)
 }
 
 /// The limbs of a number of one limb, which is not 0 at one place alone.

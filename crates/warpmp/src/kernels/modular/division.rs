@@ -42,6 +42,8 @@ const REGISTERS: u32 = 168;
 pub enum Parts {
     /// Quotient and remainder.
     Both,
+    /// The quotient.
+    Quotient,
     /// The remainder.
     Remainder,
 }
@@ -86,7 +88,7 @@ impl Division {
         let divisor = shifted.block_of(b, frame, (below, &divisor));
         let complement = spread.negate(b, &divisor);
         let numerator = Shifted::new(b, frame, 0, by);
-        let quotient = (self.parts == Parts::Both).then(|| frame.result_row(b, 0));
+        let quotient = (self.parts != Parts::Remainder).then(|| frame.result_row(b, 0));
         let bits = b.sub(bits, 32 * offset);
         let rows = self.rows(b, frame, (bits, fine), quotient);
         let rest = numerator.block(b, frame, rows, self.block());
@@ -119,8 +121,10 @@ impl Division {
             });
         });
         b.section("store");
-        let row = frame.result_row(b, usize::from(quotient.is_some()));
-        store_lowered(b, frame, (row, self.divisor.limbs()), &rest, by, fine);
+        if self.parts != Parts::Quotient {
+            let row = frame.result_row(b, usize::from(quotient.is_some()));
+            store_lowered(b, frame, (row, self.divisor.limbs()), &rest, by, fine);
+        }
         let status = b.lop3(fine, Status::DivisionByZero.code(), 0, 0x0C);
         frame.store_status(b, status);
     }
@@ -255,13 +259,21 @@ impl Division {
 
 impl Spec for Division {
     fn name(&self) -> String {
-        let function = if self.parts == Parts::Both { "div_rem" } else { "rem" };
+        let function = match self.parts {
+            Parts::Both => "div_rem",
+            Parts::Quotient => "div",
+            Parts::Remainder => "rem",
+        };
         format!("{function}{}{}{}", self.dividend.name(), self.divisor.name(), self.layout.name())
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
         let results = [self.dividend.limbs(), self.divisor.limbs()];
-        let results = if self.parts == Parts::Both { &results[..] } else { &results[1..] };
+        let results = match self.parts {
+            Parts::Both => &results[..],
+            Parts::Quotient => &results[..1],
+            Parts::Remainder => &results[1..],
+        };
         let signature = Signature::new([self.dividend, self.divisor], results.iter().copied()).with_status();
         vec![self.layout.stage(self.name(), signature, |b, frame| self.body(b, frame))]
     }
