@@ -81,6 +81,28 @@ impl Layout {
         Stage::new(self.geometry(), move |entry| self.kernel(entry, &name, &signature, &body))
     }
 
+    /// The same with `bytes` bytes of shared memory for each number, a multiple of four: `body` gets their address.
+    pub fn stage_with_shared<'s>(
+        self,
+        name: String,
+        signature: Signature,
+        bytes: u32,
+        body: impl Fn(&mut Builder, &Frame, R32) + 's,
+    ) -> Stage<'s> {
+        let numbers = (32 * self.warps / self.group).max(1);
+        let begin = Spread::shared_bytes(self.group);
+        Stage::new(self.geometry().with_shared(begin + numbers * bytes), move |entry| {
+            self.kernel(entry, &name, &signature, |b, frame| {
+                let base = b.shared_base();
+                let base = b.add(base, begin);
+                let thread = b.special(Special::Tid);
+                let number = b.shr(thread, self.group.trailing_zeros());
+                let address = b.mad_lo(number, bytes, base);
+                body(b, frame, address);
+            })
+        })
+    }
+
     fn kernel(self, entry: &Entry, name: &str, signature: &Signature, body: impl Fn(&mut Builder, &Frame)) -> Kernel {
         let Signature { operands, results, status, scratch } = signature;
         let names = ["a", "b", "c", "d"].into_iter().take(operands.len());

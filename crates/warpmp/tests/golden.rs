@@ -13,6 +13,7 @@ use warpmp::kernels::OperandShape;
 use warpmp::kernels::OperationShape;
 use warpmp::kernels::linear::{Linear, Split};
 use warpmp::kernels::modular::Layout;
+use warpmp::kernels::modular::gcd::Gcd;
 use warpmp::kernels::modular::product::{Function, MontgomeryProduct};
 use warpmp::kernels::modular::strong::{Base, StrongTest};
 use warpmp::kernels::mul_group::MulGroup;
@@ -38,6 +39,11 @@ fn montgomery(function: Function, limbs: u32, group: u32) -> Box<dyn Spec> {
 fn strong(bits: u32) -> Box<dyn Spec> {
     let layout = Layout { group: 1, length: bits.div_ceil(32), warps: 2, glue: Glue::None };
     Box::new(StrongTest { layout, ..StrongTest::new(Base::Number(2), OperandShape::each(bits)) })
+}
+
+fn gcd_by_warp(bits: u32) -> Box<dyn Spec> {
+    let layout = Layout { group: 32, length: 4, warps: 2, glue: Glue::None };
+    Box::new(Gcd { layout, ..Gcd::new(OperandShape::each(bits), OperandShape::each(bits)) })
 }
 
 fn linear(operation: Operation, bits: usize, split: Option<Split>) -> Box<dyn Spec> {
@@ -101,6 +107,7 @@ fn cases() -> Vec<(&'static str, Box<dyn Spec>)> {
         ("strong_test_60", strong(60)),
         ("jacobi_60", part(Operation::Jacobi, "thread", 60, Settings::default())),
         ("lcm_40", part(Operation::Lcm, "group", 40, Settings::default())),
+        ("gcd_100_by_warp", gcd_by_warp(100)),
         ("div_exact_60", part(Operation::DivExact, "thread", 60, Settings::default())),
         ("pow_mod_32", part(Operation::PowMod, "thread", 32, Settings::default())),
         ("sqr_thread_131", thread_square(131, false)),

@@ -59,13 +59,30 @@ pub fn greatest_common_divisor(b: &mut Builder, spread: &Spread, numbers: &Pair)
 /// The same; and `x` with `x·g = f mod m` for the `f` of the end, where `f = m` in the beginning: in `(−2m, m)`.
 pub fn inverse(b: &mut Builder, spread: &Spread, numbers: &Pair) -> Vec<R32> {
     let modulus: Vec<R32> = numbers.first.iter().map(|&limb| b.copy(limb)).collect();
+    let inverse = lowest_inverse(b, spread, &modulus);
+    let factors = first_factors(b, spread, &modulus);
+    follow(b, spread, numbers, &factors, &modulus, inverse);
+    factors.first
+}
+
+/// `m⁻¹` modulo 2³².
+pub fn lowest_inverse(b: &mut Builder, spread: &Spread, modulus: &[R32]) -> R32 {
     let lowest = spread.broadcast(b, modulus[0], 0);
     let negated = negated_inverse(b, lowest);
-    let inverse = b.sub(0, negated);
+    b.sub(0, negated)
+}
+
+/// Cofactors of `f = m` and any `g` by which `g` is multiplied, modulo `m`.
+pub fn first_factors(b: &mut Builder, spread: &Spread, modulus: &[R32]) -> Pair {
     // One in the range, also modulo 1: 1 − m.
     let [zero, one] = [0, 1].map(|value| spread.small(b, value));
-    let (one, _) = spread.sub(b, &one, &modulus);
-    let factors = Pair::new(b, &zero, &one);
+    let (one, _) = spread.sub(b, &one, modulus);
+    Pair::new(b, &zero, &one)
+}
+
+/// Steps until `g = 0` in all lanes of the warp, which cofactors in `(−2m, m)` follow, modulo odd `m`. `inverse`: the
+/// [`lowest_inverse`].
+pub fn follow(b: &mut Builder, spread: &Spread, numbers: &Pair, factors: &Pair, modulus: &[R32], inverse: R32) {
     run(b, spread, numbers, |b, rows| {
         let signs = [&factors.first, &factors.second].map(|number| sign(b, spread, number));
         let lows = [&factors.first, &factors.second].map(|number| spread.broadcast(b, number[0], 0));
@@ -82,14 +99,13 @@ pub fn inverse(b: &mut Builder, spread: &Spread, numbers: &Pair) -> Vec<R32> {
             let terms = [
                 (row[0], &factors.first[..], signs[0]),
                 (row[1], &factors.second[..], signs[1]),
-                (multiple, &modulus[..], zero),
+                (multiple, modulus, zero),
             ];
             combine(b, spread, &terms)
         });
         assign(b, &factors.first, &next[0]);
         assign(b, &factors.second, &next[1]);
     });
-    factors.first
 }
 
 /// All ones if the number is negative, else zero; the same in all lanes of the group.

@@ -7,6 +7,7 @@ mod carry;
 mod digit;
 pub mod divsteps;
 mod factor;
+pub mod lehmer;
 mod low_rows;
 mod montgomery;
 mod montgomery_square;

@@ -202,6 +202,15 @@ impl Spread {
         sums.map(|((sum, carry), (_, excess))| self.settled(b, sum, carry, *excess)).collect()
     }
 
+    /// The same without what stands above the numbers.
+    pub fn settle_all_wrapping(&self, b: &mut Builder, numbers: Vec<(Vec<R32>, R32)>) -> Vec<Vec<R32>> {
+        if self.group == 1 {
+            return numbers.into_iter().map(|(x, _)| x).collect();
+        }
+        let pending = numbers.iter().map(|(x, excess)| self.unsettled(b, x, *excess)).collect();
+        self.resolved(b, pending).into_iter().map(|(sum, _)| sum).collect()
+    }
+
     fn unsettled(&self, b: &mut Builder, x: &[R32], excess: R32) -> Pending {
         let incoming = self.from_below(b, excess);
         let last: R32 = b.register();

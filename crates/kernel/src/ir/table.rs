@@ -301,6 +301,25 @@ NegF64 { "neg.f64"; dst(F64), src(F64); Fp64; unary(|a: f64| -a) } {
     neg_f64(a: VF64) -> F64;
 }
 
+// Floats, as the bits of words.
+
+/// A signed integer as a float, rounded to nearest even.
+IntToF32 { "cvt.rn.f32.s32"; dst(B32), src(B32); Alu; unary(|a: i32| (a as f32).to_bits()) } {
+    /// The bits of the float nearest to a signed word.
+    s32_to_f32(a: V32) -> R32;
+}
+/// The reciprocal of a float to about one unit in the last place; subnormal floats count as zero. Hardware and simulator may
+/// differ in the last place, so a kernel must be right for either.
+ReciprocalF32 { "rcp.approx.ftz.f32"; dst(B32), src(B32); Alu; unary(reciprocal_float) } {
+    /// The bits of about `1/a`, for the bits of a float.
+    reciprocal_f32(a: R32) -> R32;
+}
+/// `d = a·b + c` of floats, rounded once towards zero.
+FmaF32 { "fma.rz.f32"; dst(B32), src(B32), src(B32), src(B32); Alu; ternary(fused_floats) } {
+    /// The bits of `a·b + c`, rounded once towards zero, for the bits of floats.
+    fma_f32(a: R32, b: R32, c: R32) -> R32;
+}
+
 // Memory.
 
 /// `vector = [address + offset]`.

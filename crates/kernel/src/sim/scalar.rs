@@ -18,6 +18,25 @@ pub(super) fn permute_bytes(a: u32, b: u32, c: u32) -> u32 {
     u32::from_le_bytes(picked)
 }
 
+/// `rcp.approx.ftz.f32` of a float's bits: the nearest float. Subnormal floats count as zero.
+pub(super) fn reciprocal_float(a: u32) -> u32 {
+    let flushed = |x: f32| if x.is_subnormal() { 0_f32.copysign(x) } else { x };
+    flushed(1.0 / flushed(f32::from_bits(a))).to_bits()
+}
+
+/// `fma.rz.f32` of floats' bits. The product is exact as a double, and so are the sum and its error together.
+pub(super) fn fused_floats(a: u32, b: u32, c: u32) -> u32 {
+    let [a, b, c] = [a, b, c].map(|bits| f64::from(f32::from_bits(bits)));
+    let product = a * b;
+    let sum = product + c;
+    let part = sum - product;
+    let error = (product - (sum - part)) + (c - part);
+    let nearest = sum as f32;
+    let excess = f64::from(nearest).abs() - sum.abs();
+    let beyond = excess > 0.0 || (excess == 0.0 && error != 0.0 && (error < 0.0) == (sum > 0.0));
+    if beyond { nearest.to_bits() - 1 } else { nearest.to_bits() }
+}
+
 /// `lop3`: bit `4a + 2b + c` of the table, bit by bit.
 pub(super) fn lookup(a: u32, b: u32, c: u32, table: u32) -> u32 {
     let mut result = 0;

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use num_bigint::BigInt;
 use warpmp_kernel::ir::{Class, Cmp, Funnel, Half, Int, Logic, Op, Part, Round, Width};
 use warpmp_kernel::sim::Grid;
 
@@ -35,9 +36,53 @@ pub(crate) fn check(op: Op, constant: Option<u32>) {
 
 /// NaN results may differ in their payload.
 fn both_nan(op: Op, a: u64, b: u64) -> bool {
+    if matches!(op, Op::ReciprocalF32 | Op::FmaF32) {
+        return float(a).is_nan() && float(b).is_nan();
+    }
     matches!(op, Op::AddF64 | Op::SubF64 | Op::MulF64 | Op::Fma | Op::NegF64)
         && f64::from_bits(a).is_nan()
         && f64::from_bits(b).is_nan()
+}
+
+/// The float of the low word.
+fn float(bits: u64) -> f32 {
+    f32::from_bits(bits as u32)
+}
+
+/// `a·b + c` of floats, rounded towards zero, by whole numbers.
+fn fused_towards_zero(a: f32, b: f32, c: f32) -> f32 {
+    const PLACES: u32 = 298;
+    // The number times 2^149, as all floats are whole multiples of 2^−149.
+    let whole = |x: f32| {
+        let bits = x.to_bits();
+        let (exponent, fraction) = (bits >> 23 & 0xFF, bits & 0x7F_FFFF);
+        let size =
+            if exponent == 0 { BigInt::from(fraction) } else { BigInt::from(fraction | 1 << 23) << (exponent - 1) };
+        if x.is_sign_negative() { -size } else { size }
+    };
+    let sum = if [a, b, c].iter().all(|x| x.is_finite()) {
+        whole(a) * whole(b) + (whole(c) << 149_u32)
+    } else {
+        BigInt::ZERO
+    };
+    if sum == BigInt::ZERO {
+        return a.mul_add(b, c);
+    }
+    let negative = sum < BigInt::ZERO;
+    let size = sum.magnitude();
+    // The exponent of the highest bit, and the place of the lowest bit that the float has.
+    let exponent = size.bits() as i32 - 1 - PLACES as i32;
+    let lowest = (exponent - 23).max(-149);
+    let kept = size >> (lowest + PLACES as i32) as u32;
+    let kept = u32::try_from(kept).unwrap();
+    let bits = if exponent > 127 {
+        f32::MAX.to_bits()
+    } else if exponent < -126 {
+        kept
+    } else {
+        ((exponent + 127) as u32) << 23 | kept & 0x7F_FFFF
+    };
+    f32::from_bits(bits | u32::from(negative) << 31)
 }
 
 fn sources(op: Op) -> Vec<Class> {
@@ -139,6 +184,14 @@ fn oracle(op: Op, operands: &[u64], constant: Option<u32>) -> Vec<u64> {
         Op::MulF64 => (f64::from_bits(a) * f64::from_bits(b)).to_bits(),
         Op::Fma => f64::from_bits(a).mul_add(f64::from_bits(b), f64::from_bits(c)).to_bits(),
         Op::NegF64 => a ^ 1 << 63,
+        Op::IntToF32 => u64::from((number(a, Int::S32) as f32).to_bits()),
+        Op::ReciprocalF32 => {
+            // Rounded twice, which changes nothing: the first has more than twice the digits.
+            let flushed = |x: f64| if x.abs() < f64::from(f32::MIN_POSITIVE) { 0_f64.copysign(x) } else { x };
+            let reciprocal = 1.0 / flushed(f64::from(float(a)));
+            u64::from((flushed(reciprocal) as f32).to_bits())
+        }
+        Op::FmaF32 => u64::from(fused_towards_zero(float(a), float(b), float(c)).to_bits()),
         _ => panic!("{op:?} is no operation on lanes"),
     };
     vec![single]

@@ -59,7 +59,10 @@ fn check(op: Op) {
         | Op::SubF64
         | Op::MulF64
         | Op::Fma
-        | Op::NegF64 => lanes::check(op, None),
+        | Op::NegF64
+        | Op::IntToF32
+        | Op::ReciprocalF32
+        | Op::FmaF32 => lanes::check(op, None),
         Op::Lop3 => {
             for table in [0x00, 0x01, 0x96, 0xE8, 0xCA, 0x80, 0xF0, 0xFF] {
                 lanes::check(op, Some(table));

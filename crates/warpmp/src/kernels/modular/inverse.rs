@@ -4,22 +4,23 @@
 //! requires   nothing: `a` may exceed `m`, and `m` may be even
 //! launch     32·warps threads a block, 32/group numbers a warp
 //! cost       about `2.1·d/30` batches of steps for numbers of `d` bits; each takes `10·length` wide products a lane
-//!            and about `750 + 30·length` other instructions. If a modulus of the warp is even, a Montgomery product
-//!            more
+//!            and about `750 + 30·length` other instructions. Where a warp or more has one number: about `d/25.7` batches of
+//!            quotients, each of `8·length` wide products and about `350 + 16·length` other instructions, and divsteps for the
+//!            last three limbs. If a modulus of the warp is even, a Montgomery product more
 //! registers  about `8·length + 40`
 //!
 //! For odd `m` the steps begin with `f = m`, `g = a`. For even `m`, `a` must be odd, and the two change places: that
 //! gives `y < a` with `m·y = 1 mod a`, and `x = m − (m·y − 1)/a`. The quotient is exact and less than `m`, so it
 //! is enough to know it modulo `B^n`: it is made of the quotients of a Montgomery reduction modulo `a`.
 //!
-//! bound: see [`divsteps`]. One limb more than the longer operand has is sign. For `a = 1`, `y = 0`, and `x = m + 1`
+//! bound: see [`divsteps`] and [`lehmer`]. One limb more than the longer operand has is sign. For `a = 1`, `y = 0`, and `x = m + 1`
 //! is reduced.
 //!
-//! source: Bernstein and Yang 2019; the exact quotient is Hensel's division (Jebelean 1993).
+//! source: Bernstein and Yang 2019; Lehmer 1938; the exact quotient is Hensel's division (Jebelean 1993).
 
 use warpmp_kernel::build::{Builder, Emit, Pred, R32};
 use warpmp_kernel::fragment::divsteps::{self, Pair, add_where, negate_where, sign};
-use warpmp_kernel::fragment::{Montgomery, assign, select};
+use warpmp_kernel::fragment::{Montgomery, assign, lehmer, select};
 use warpmp_kernel::ir::{Cmp, Vote};
 use warpmp_launch::{Frame, Layout, Signature, Stage};
 
@@ -49,13 +50,22 @@ impl InvMod {
         Self { value, modulus, layout: Layout::of(limbs + 1).of_lanes(limbs + 1, LANE_LIMBS) }
     }
 
-    fn body(b: &mut Builder, frame: &Frame) {
+    fn body(b: &mut Builder, frame: &Frame, shared: Option<R32>) {
         b.section("load");
         let spread = &frame.spread;
         let Start { f, g, .. } = Start::new(b, frame);
         b.section("arithmetic");
         let numbers = Pair::new(b, &f, &g);
-        let x = divsteps::inverse(b, spread, &numbers);
+        let x = if let Some(shared) = shared {
+            let factors = divsteps::first_factors(b, spread, &f);
+            lehmer::reduce(b, spread, shared, &numbers, Some(&factors));
+            let Start { f, .. } = Start::new(b, frame);
+            let inverse = divsteps::lowest_inverse(b, spread, &f);
+            divsteps::follow(b, spread, &numbers, &factors, &f, inverse);
+            factors.first
+        } else {
+            divsteps::inverse(b, spread, &numbers)
+        };
         // Found anew: what lives through all of the steps takes registers.
         let Start { modulus, f, g, odd, status, both_even } = Start::new(b, frame);
         let one = spread.small(b, 1);
@@ -130,12 +140,24 @@ impl Spec for InvMod {
 
     fn stages(&self) -> Vec<Stage<'_>> {
         let signature = Signature::new([self.value, self.modulus], [self.modulus.limbs()]).with_status();
-        vec![self.layout.stage(self.name(), signature, Self::body)]
+        let Layout { group, length, .. } = self.layout;
+        vec![if lehmer::applies(group, length) {
+            let bytes = lehmer::shared_bytes(length);
+            self.layout.stage_with_shared(self.name(), signature, bytes, |b, frame, shared| {
+                Self::body(b, frame, Some(shared));
+            })
+        } else {
+            self.layout.stage(self.name(), signature, |b, frame| Self::body(b, frame, None))
+        }]
     }
 
     fn wide_products(&self) -> u64 {
         let limbs = self.layout.group * self.layout.length;
-        let batches = (49 * 32 * limbs + 80) / 17 / 30;
-        10 * u64::from(batches) * u64::from(limbs)
+        let (products, batches) = if lehmer::applies(self.layout.group, self.layout.length) {
+            (8, 32 * limbs / lehmer::BITS)
+        } else {
+            (10, (49 * 32 * limbs + 80) / 17 / 30)
+        };
+        products * u64::from(batches) * u64::from(limbs)
     }
 }

@@ -77,6 +77,7 @@ pub(in super::super) const ALGORITHMS: &[Algorithm] = &[
         recipe: &With::<HeldSettings> {
             spec: |shape, settings, asynchronous| {
                 let layout = match shape.operation {
+                    Operation::Gcd if settings.block.is_none() => gcd::layout(held_limbs(shape).max(2)),
                     Operation::Gcd | Operation::Jacobi => {
                         let [most, beyond] = match settings.block {
                             None => [gcd::BLOCK, gcd::LANE_LIMBS],
