@@ -207,6 +207,15 @@ const MODULAR: &[ModularCase] = &[
     (Operation::Redc, "thread", &[478, 239], None, 56),
     (Operation::ToMont, "group", &[1000, 1024], None, 88),
     (Operation::FromMont, "group", &[2048, 2048], None, 112),
+    (Operation::MontMul, "tensor", &[2048, 2048, 2048], None, 72),
+    (Operation::MontMul, "tensor", &[4096, 4096, 4096], None, 88),
+    (Operation::MontMul, "tensor", &[8192, 8192, 8192], None, 168),
+    (Operation::MontSqr, "tensor", &[14336, 14336], None, 255),
+    (Operation::PowMod, "tensor", &[2048, 2048, 2048], None, 168),
+    (Operation::PowMod, "tensor", &[4096, 4096, 4096], None, 168),
+    (Operation::PowMod, "tensor", &[8192, 8192, 6000], None, 168),
+    (Operation::PowMod, "tensor", &[8192, 8192, 8192], None, 168),
+    (Operation::PowMod, "tensor", &[16384, 16384, 16384], None, 255),
     (Operation::PowMod, "thread", &[256, 256, 256], None, 72),
     (Operation::PowMod, "thread", &[512, 512, 512], None, 128),
     (Operation::PowMod, "thread", &[1024, 1024, 1024], None, 168),
@@ -333,9 +342,15 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     for (&(operation, name, bits, wide, registers), settings) in
         usual.chain(LONG_BLOCKS.iter().map(|case| (case, long_blocks)))
     {
-        let operands: Vec<Shape> = bits.iter().map(|&bits| Shape::new(32, bits)).collect();
-        let shape = OperationShape::new(operation, &operands)?;
-        let spec = find(operation, name)?.spec(shape, &settings, true)?;
+        let mut operands: Vec<Shape> = bits.iter().map(|&bits| Shape::new(32, bits)).collect();
+        let algorithm = find(operation, name)?;
+        let mut shape = OperationShape::new(operation, &operands)?;
+        if let (false, Some(modulus)) = ((algorithm.fits)(shape), operands.last_mut()) {
+            // One for all lanes.
+            modulus.lanes = 1;
+            shape = OperationShape::new(operation, &operands)?;
+        }
+        let spec = algorithm.spec(shape, &settings, true)?;
         write(&*spec, directory, wide, registers, &mut budgets)?;
         if let (Operation::MontMul, "thread", Some(_), Some(budget)) = (operation, name, wide, budgets.last_mut()) {
             // All of the kernel: the products, a low one a row among them, and at most 1.3 times as many others.
@@ -359,10 +374,14 @@ fn write(
         // The multiplications are in the first stage.
         let wide = wide.filter(|_| stage == 0);
         write_kernel(kernel, directory, wide, registers, budgets)?;
-        if let (true, Some(budget)) = (kernel.name.starts_with("even_"), budgets.last_mut()) {
+        if let (true, Some(budget)) = (kernel.name.contains("even_"), budgets.last_mut()) {
             // Two rings, for the few even moduli: all registers, but no spills. Rows modulo −1 are so short of other work
             // that `ptxas` has more of their carries under way than there are predicates: once a row, not once a limb.
             budget.max_registers = Some(255);
+            budget.max_p2r = 4;
+        }
+        if let (true, Some(budget)) = (kernel.name.starts_with("inv_mod"), budgets.last_mut()) {
+            // Two sums of four rows beside each other, once a batch.
             budget.max_p2r = 4;
         }
         if let (true, Some(budget)) = (kernel.name.contains("_long_"), budgets.last_mut()) {

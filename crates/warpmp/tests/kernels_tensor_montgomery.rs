@@ -57,7 +57,7 @@ fn edge_moduli(bits: usize) -> Vec<BigUint> {
 
 #[test]
 fn every_number_of_panels() {
-    for panels in 1..=8 {
+    for panels in 1..=7 {
         let bits = 2048 * panels;
         let r = BigUint::from(1_u32) << bits;
         check(&(r - 1_u32), bits, 1, 1, &settings(1, 3));
@@ -94,7 +94,7 @@ fn faults_are_statuses() {
         (&zero, [Status::DivisionByZero; 3]),
     ] {
         let [a, b] = [[&small, m, &small], [&small, &small, &even]].map(|it| it.map(Clone::clone));
-        let found = outcome(Operation::MontMul, &[bits; 3], &[&a, &b, &[m.clone()]], &settings(2, 4));
+        let found = outcome(Operation::MontMul, &[bits; 3], &[&a, &b, std::slice::from_ref(m)], &settings(2, 4));
         for (lane, status) in statuses.iter().enumerate() {
             assert_eq!(found.statuses[lane], status.code(), "m = {m:x}, lane {lane}");
             assert_eq!(found.results[0][lane] == zero, *status != Status::Fine, "m = {m:x}, lane {lane}");

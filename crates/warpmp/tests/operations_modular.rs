@@ -104,3 +104,27 @@ fn gpu_conforms() {
         }
     }
 }
+
+/// The same where a warp, or several, have a number.
+#[test]
+fn gpu_conforms_on_long_numbers() {
+    let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };
+    let operations =
+        [Operation::Gcd, Operation::Lcm, Operation::GcdExt, Operation::InvMod, Operation::Jacobi, Operation::Sqrt];
+    for operation in operations {
+        for precision in [4096, 6000, 8192, 16384, 20000, 32768, 65536] {
+            // The oracle's inverses of long numbers take a while.
+            let lanes = match precision {
+                0..=8192 => 17,
+                _ if operation == Operation::Gcd => 5,
+                8193..=32768 => 3,
+                _ => continue,
+            };
+            let patterns = [Pattern::Carry, Pattern::Random, Pattern::Ones];
+            for case in conformance::operation_cases(operation, precision, lanes, &patterns) {
+                let result = run(&session, operation, None, &draw(&case));
+                conformance::operation(&[case], |_, _| result.clone());
+            }
+        }
+    }
+}

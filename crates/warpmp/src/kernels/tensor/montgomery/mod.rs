@@ -28,12 +28,15 @@ use crate::kernels::modular::{AnyPowMod, EvenPowMod, Exponent, PowMod};
 use crate::kernels::{Algorithm, Gpus, On, OperationShape, Order, Spec, TensorSettings, With, candidates};
 use crate::operation::Operation;
 
+/// The longest modulus of products. One panel more, and their kernel would spill registers; that of powers does not.
+const MOST_PRODUCT_LIMBS: u32 = 7 * PANEL_LIMBS;
+
 /// The row of the register.
 pub(in crate::kernels) const MONTGOMERY: Algorithm = Algorithm {
     name: "tensor",
     summary: "a warp a product, Montgomery's reduction and its product by matrix products of bytes on tensor cores",
     accepts: "powers modulo numbers of 993 to 16384 bits; Montgomery products and squares modulo one number of 2048·k bits, to \
-              16384, for all lanes; on a GPU from sm_80 on",
+              14336, for all lanes; on a GPU from sm_80 on",
     fits,
     order: Order::Given,
     recipe: &On(
@@ -53,7 +56,7 @@ fn fits(shape: OperationShape) -> bool {
         O::MontMul | O::MontSqr => {
             // R is that of the operation: whole panels. A modulus that serves a lane alone needs an inverse for one product.
             limbs.is_multiple_of(PANEL_LIMBS)
-                && LIMBS.contains(&limbs)
+                && limbs <= MOST_PRODUCT_LIMBS
                 && operands[operands.len() - 1].common
                 && operands.iter().all(|operand| operand.limbs() == limbs)
         }

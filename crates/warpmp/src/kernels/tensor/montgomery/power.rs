@@ -16,7 +16,7 @@ use warpmp_kernel::fragment::repeat;
 use warpmp_kernel::ir::{Cmp, Kernel, Space, Vector};
 use warpmp_launch::{Entry, Ports, Stage};
 
-use super::ring::Ring;
+use super::ring::{Ring, arrive};
 use super::room::Room;
 use super::{Warps, bounds};
 use crate::kernels::modular::power::digit;
@@ -76,13 +76,13 @@ impl Table {
             let to = b.mad_wide(ring.place.lane, 16, to);
             for row in [one, base] {
                 ring.fetch(b, row, limbs, ring.factor());
-                ring.arrived(b);
+                arrive(b);
                 ring.store(b, to);
                 b.warp_barrier();
                 b.increase64(to, u64::from(4 * limbs));
             }
             ring.fetch(b, base, limbs, self.room.other);
-            ring.arrived(b);
+            arrive(b);
             let others = (1 << self.window) - 2;
             if others > 0 {
                 repeat(b, others, |b| {
@@ -122,7 +122,7 @@ impl Windows {
                 let digit = digit(b, row, exponent.limbs(), bit, window);
                 let entry = b.mad_wide(digit, 4 * room.limbs(), entries);
                 ring.fetch(b, entry, room.limbs(), to);
-                ring.arrived(b);
+                arrive(b);
             };
             let digits = exponent.bits.div_ceil(window);
             let bit = b.copy((digits - 1) * window);

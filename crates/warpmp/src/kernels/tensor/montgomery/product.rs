@@ -11,7 +11,7 @@ use warpmp_kernel::fragment::{Carries, all_zeros};
 use warpmp_kernel::ir::{Cmp, Kernel, Space, Vector, Vote};
 use warpmp_launch::{Entry, Ports, Stage, piece, vector};
 
-use super::ring::Ring;
+use super::ring::{Ring, arrive};
 use super::room::Room;
 use super::{Warps, bounds};
 use crate::kernels::tensor::Place;
@@ -54,7 +54,7 @@ impl ResidueProduct {
                 let row = if factor.common { address } else { b.mad_wide(product, 4 * limbs, address) };
                 ring.fetch(b, row, limbs, to);
             }
-            ring.arrived(b);
+            arrive(b);
             let status = self.status(b, &ring);
             let second = if self.factors.len() == 1 { ring.factor() } else { room.other };
             ring.multiply(b, (place.shared, second));

@@ -72,7 +72,7 @@ impl<'p> Ring<'p> {
         let Self { room, place, .. } = *self;
         self.fetch(b, modulus, limbs, room.modulus);
         self.fetch(b, inverse, room.limbs(), room.other);
-        self.arrived(b);
+        arrive(b);
         room.layout.arrange(b, place, (place.shared, room.modulus), room.multiples);
         let own = b.mad_lo(place.lane, 16, place.shared);
         self.pieces(b, room.limbs() / 4, |b, at| {
@@ -87,13 +87,6 @@ impl<'p> Ring<'p> {
     pub(super) fn fetch(&self, b: &mut Builder, row: R64, limbs: u32, to: u32) {
         let from = b.mad_wide(self.place.lane, 4 * piece(limbs), row);
         fetch(b, self.place, from, limbs, self.place.shared, to);
-    }
-
-    /// Waits for the copies.
-    pub(super) fn arrived(&self, b: &mut Builder) {
-        b.copy_commit();
-        b.copy_wait(0);
-        b.warp_barrier();
     }
 
     /// Puts addresses, which are the same in all lanes, into shared memory.
@@ -274,6 +267,13 @@ impl<'p> Ring<'p> {
         });
         difference
     }
+}
+
+/// Waits for the copies.
+pub(super) fn arrive(b: &mut Builder) {
+    b.copy_commit();
+    b.copy_wait(0);
+    b.warp_barrier();
 }
 
 /// The sum of two chunks, and whether it carries.
