@@ -98,11 +98,7 @@ impl Layout {
 
     /// The limbs of this lane's chunk.
     fn resolve(self, b: &mut Builder, place: &Place) -> Vec<R32> {
-        self.resolve_chunk(b, place, place.lane, |b, last| {
-            let below = b.shuffle(Shuffle::Up, last, 1, 32);
-            let lowest = b.compare(Cmp::Eq, place.lane, 0);
-            b.select(0, below, lowest)
-        })
+        self.resolve_chunk(b, place, place.lane, |b, last| from_lane_below(b, place, last))
     }
 
     /// The limbs of chunk `number` in each lane. `below` gets the high word of the lane's last digit and gives that of the digit below
@@ -173,4 +169,11 @@ impl Layout {
             }
         }
     }
+}
+
+/// The word of the lane below, and zero in the lowest lane.
+pub(super) fn from_lane_below(b: &mut Builder, place: &Place, word: R32) -> R32 {
+    let below = b.shuffle(Shuffle::Up, word, 1, 32);
+    let lowest = b.compare(Cmp::Eq, place.lane, 0);
+    b.select(0, below, lowest)
 }

@@ -37,6 +37,7 @@ use crate::kernels::tensor::Place;
 use crate::kernels::tensor::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS};
 use crate::kernels::tensor::multiply::{Operands, Sums, add_products, toeplitz, zeros};
 use crate::kernels::tensor::operands::{clear, fetch};
+use crate::kernels::tensor::result::from_lane_below;
 
 /// Steps between barriers.
 const FENCE: u32 = 2;
@@ -134,11 +135,7 @@ impl<'p> Ring<'p> {
         b.warp_barrier();
         layout.put_digits(b, place, &sums);
         b.warp_barrier();
-        let from_below = |b: &mut Builder, last: R32| {
-            let below = b.shuffle(Shuffle::Up, last, 1, 32);
-            let lowest = b.compare(Cmp::Eq, place.lane, 0);
-            b.select(0, below, lowest)
-        };
+        let from_below = |b: &mut Builder, last: R32| from_lane_below(b, place, last);
         let product = layout.resolve_chunk(b, place, place.lane, from_below);
         let to = b.mad_lo(place.lane, 4 * layout.chunk(), place.shared);
         store(b, &product, to, room.product + BLOCK_BYTES);
