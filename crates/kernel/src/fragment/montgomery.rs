@@ -261,6 +261,12 @@ impl Montgomery {
         self.negated_quotient(b, &ones, Some((x, y)))
     }
 
+    /// `1/m mod R`, for `R` of all limbs in the lanes: the quotients of the rows of −1.
+    pub fn inverse_modulo_r(&self, b: &mut Builder) -> Vec<R32> {
+        let minus_one: Vec<R32> = self.modulus.iter().map(|_| b.copy(u32::MAX)).collect();
+        self.negated_quotient(b, &minus_one, None)
+    }
+
     /// `−(start + x·y)/m mod R`, for `R` of all limbs in the lanes: the quotients of the rows of `start + x·y`. Modulo
     /// `R − 1`, which is −1, it is `start + x·y mod R`.
     pub fn negated_quotient(&self, b: &mut Builder, start: &[R32], factors: Option<(&[R32], &[R32])>) -> Vec<R32> {

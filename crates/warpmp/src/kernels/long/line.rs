@@ -169,7 +169,7 @@ impl Line {
         Self { negative: Negative::Restores, limbs, word, ..Self::difference(x, y, result) }
     }
 
-    /// The same line, packed, if it has at most [`MOST_PACKED_LIMBS`] and does not tell the order. A block of a warp or two would have more
+    /// The same line, which has at most [`MOST_PACKED_LIMBS`], packed, unless it tells the order. A block of a warp or two would have more
     /// to do for its beginning and its end than for the limbs, and a multiprocessor has too few of these blocks to wait for memory.
     pub(super) fn packed(self) -> Self {
         let tells_order = matches!(self.word, Some(Word::Order(..)));

@@ -6,7 +6,7 @@
 //!
 //! source: P. Montgomery, 1985; the quotients as the result, as in the powers for even moduli.
 
-use warpmp_kernel::build::{Builder, Emit};
+use warpmp_kernel::build::Builder;
 use warpmp_kernel::fragment::Montgomery;
 use warpmp_launch::{Frame, Layout, Signature, Spec, Stage};
 
@@ -27,8 +27,7 @@ impl LowInverse {
         b.section("rows");
         let rows = frame.spread.group as usize * frame.spread.length;
         let ring = Montgomery::new(b, frame.spread, &modulus, rows);
-        let minus_one: Vec<_> = modulus.iter().map(|_| b.copy(u32::MAX)).collect();
-        let inverse = ring.negated_quotient(b, &minus_one, None);
+        let inverse = ring.inverse_modulo_r(b);
         b.section("store");
         frame.store(b, 0, &inverse);
     }

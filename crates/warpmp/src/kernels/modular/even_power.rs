@@ -31,21 +31,19 @@ use crate::operation::Status;
 const MODULUS: usize = 2;
 
 /// Parameters of the kernels; those of their launches are the same as of [`PowMod`], whose exponent is an operand.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(in crate::kernels) struct AnyPowMod {
-    /// The powers modulo odd numbers.
+#[derive(Clone, Debug)]
+pub(super) struct AnyPowMod {
+    odd: PowMod,
+    even: EvenPowMod,
+}
+
+/// The second stage alone, for other ways to the powers modulo odd numbers. The parameters of its launch are those of `odd`, too.
+#[derive(Clone, Debug)]
+pub(in crate::kernels) struct EvenPowMod {
     pub(in crate::kernels) odd: PowMod,
 }
 
-/// The second stage alone, for other ways to the powers modulo odd numbers.
-#[derive(Clone, Debug)]
-pub(in crate::kernels) struct EvenPowMod(pub(in crate::kernels) AnyPowMod);
-
-impl AnyPowMod {
-    fn even_stage(&self) -> Stage<'_> {
-        self.odd.stage(format!("even_{}", self.name()), |b, frame| self.body(b, frame))
-    }
-
+impl EvenPowMod {
     fn body(&self, b: &mut Builder, frame: &Frame) {
         b.section("load");
         let spread = frame.spread;
@@ -142,6 +140,13 @@ fn low_bits(b: &mut Builder, frame: &Frame, number: &[R32], count: R32) -> Vec<R
         .collect()
 }
 
+impl AnyPowMod {
+    /// The powers modulo odd numbers in this way, and those modulo even ones.
+    pub(super) fn new(odd: PowMod) -> Self {
+        Self { even: EvenPowMod { odd: odd.clone() }, odd }
+    }
+}
+
 impl Spec for AnyPowMod {
     fn name(&self) -> String {
         self.odd.name()
@@ -152,7 +157,7 @@ impl Spec for AnyPowMod {
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        self.odd.stages().into_iter().chain([self.even_stage()]).collect()
+        self.odd.stages().into_iter().chain(self.even.stages()).collect()
     }
 
     fn wide_products(&self) -> u64 {
@@ -162,14 +167,14 @@ impl Spec for AnyPowMod {
 
 impl Spec for EvenPowMod {
     fn name(&self) -> String {
-        format!("even_{}", self.0.name())
+        format!("even_{}", self.odd.name())
     }
 
     fn scratch_limbs(&self) -> u32 {
-        self.0.scratch_limbs()
+        self.odd.scratch_limbs()
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        vec![self.0.even_stage()]
+        vec![self.odd.stage(self.name(), |b, frame| self.body(b, frame))]
     }
 }

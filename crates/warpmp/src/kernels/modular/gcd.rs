@@ -51,6 +51,20 @@ pub(super) const fn layout(limbs: u32) -> Layout {
     if layout.group == 16 { Layout::of_group(32).of_lanes(limbs, LANE_LIMBS) } else { layout }
 }
 
+/// A stage. Its body gets the address of the number's shared memory if the layout is one for quotients.
+pub(super) fn stage<'s>(
+    layout: Layout,
+    name: String,
+    signature: Signature,
+    body: impl Fn(&mut Builder, &Frame, Option<R32>) + 's,
+) -> Stage<'s> {
+    if !lehmer::applies(layout.group, layout.length) {
+        return layout.stage(name, signature, move |b, frame| body(b, frame, None));
+    }
+    let bytes = lehmer::shared_bytes(layout.length);
+    layout.stage_with_shared(name, signature, bytes, move |b, frame, shared| body(b, frame, Some(shared)))
+}
+
 impl Gcd {
     /// The usual parameters.
     pub const fn new(a: OperandShape, b: OperandShape) -> Self {
@@ -94,15 +108,7 @@ impl Spec for Gcd {
 
     fn stages(&self) -> Vec<Stage<'_>> {
         let signature = Signature::new(self.operands, [self.limbs()]);
-        let Layout { group, length, .. } = self.layout;
-        vec![if lehmer::applies(group, length) {
-            let bytes = lehmer::shared_bytes(length);
-            self.layout.stage_with_shared(self.name(), signature, bytes, |b, frame, shared| {
-                self.body(b, frame, Some(shared));
-            })
-        } else {
-            self.layout.stage(self.name(), signature, |b, frame| self.body(b, frame, None))
-        }]
+        vec![stage(self.layout, self.name(), signature, |b, frame, shared| self.body(b, frame, shared))]
     }
 
     fn wide_products(&self) -> u64 {

@@ -27,6 +27,7 @@ use warpmp_launch::{Frame, Layout, Signature, Stage};
 use super::super::Spec;
 use super::OperandShape;
 use super::checks::Checks;
+use super::gcd;
 use crate::operation::Status;
 
 /// Limbs a lane, at most: it holds four numbers of them, and more.
@@ -140,15 +141,7 @@ impl Spec for InvMod {
 
     fn stages(&self) -> Vec<Stage<'_>> {
         let signature = Signature::new([self.value, self.modulus], [self.modulus.limbs()]).with_status();
-        let Layout { group, length, .. } = self.layout;
-        vec![if lehmer::applies(group, length) {
-            let bytes = lehmer::shared_bytes(length);
-            self.layout.stage_with_shared(self.name(), signature, bytes, |b, frame, shared| {
-                Self::body(b, frame, Some(shared));
-            })
-        } else {
-            self.layout.stage(self.name(), signature, |b, frame| Self::body(b, frame, None))
-        }]
+        vec![gcd::stage(self.layout, self.name(), signature, Self::body)]
     }
 
     fn wide_products(&self) -> u64 {

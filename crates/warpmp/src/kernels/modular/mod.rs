@@ -44,7 +44,7 @@ pub mod strong;
 
 pub use warpmp_launch::Layout;
 
-pub(super) use even_power::{AnyPowMod, EvenPowMod};
+pub(super) use even_power::EvenPowMod;
 
 use super::OperandShape;
 pub(super) use power::{Exponent, PowMod};

@@ -208,7 +208,7 @@ fn spec(shape: OperationShape, layout: Layout, asynchronous: bool) -> Box<dyn Sp
         Operation::FromMont => montgomery(Function::From),
         Operation::PowMod => {
             let odd = PowMod::new(operand(0), Exponent::Operand(operand(1)), operand(2));
-            Box::new(AnyPowMod { odd: PowMod { layout, ..odd } })
+            Box::new(AnyPowMod::new(PowMod { layout, ..odd }))
         }
         Operation::PowModSec => power(Exponent::Secret(operand(1)), 2),
         Operation::PowModPublic(exponent) => power(Exponent::Public(exponent), 1),

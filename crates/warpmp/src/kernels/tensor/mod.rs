@@ -22,32 +22,25 @@ mod montgomery;
 mod multiply;
 mod operands;
 mod result;
+mod warps;
 
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
-use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
-use warpmp_launch::{Entry, Geometry, Ports, Stage};
+use warpmp_kernel::ir::{Cmp, Kernel};
+use warpmp_launch::{Entry, Ports, Stage};
 
 use super::{Algorithm, Gpus, On, OperationShape, Order, Spec, TensorSettings, With, candidates, piece};
 use layout::Layout;
 pub(in crate::kernels) use montgomery::MONTGOMERY;
 pub(in crate::kernels) use multiply::is;
+use warps::{Place, Warps};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tensor {
     shape: OperationShape,
     layout: Layout,
-    /// Warps a block of threads.
-    warps: u32,
-    /// Products a block of threads.
-    products: u32,
+    warps: Warps,
 }
-
-/// Most warps a block.
-const MAX_WARPS: u32 = 8;
-
-/// Most bytes of shared memory a block: what every GPU since `sm_80` has.
-const MAX_SHARED_BYTES: u32 = 99 << 10;
 
 /// The limbs of the longer operand that it takes.
 pub(super) const LIMBS: std::ops::RangeInclusive<u32> = 32..=512;
@@ -78,30 +71,6 @@ pub(super) const SQUARES: Algorithm = Algorithm {
     ..ALGORITHM
 };
 
-/// The place of a warp and of its lanes.
-struct Place {
-    /// Number of the lane.
-    lane: R32,
-    /// `lane / 4`: its rows of matrix products.
-    group: R32,
-    /// `lane % 4`: its columns.
-    member: R32,
-    /// Where the warp's shared memory begins.
-    shared: R32,
-    /// 1, 2⁸, 2¹⁶ and 2²⁴, in registers: `ptxas` makes several shifts and additions of a product by a constant.
-    bytes: [R32; 4],
-}
-
-impl Place {
-    /// The place of a lane in a launch of `lanes` lanes, whose warp's memory begins at `shared`.
-    fn new(b: &mut Builder, lane: R32, lanes: R32, shared: R32) -> Self {
-        // A launch has fewer than 2³¹ lanes, but `ptxas` does not know it.
-        let zero = b.shr(lanes, 31);
-        let bytes = [0, 8, 16, 24].map(|bits| b.or(zero, 1 << bits));
-        Self { lane, group: b.shr(lane, 2), member: b.and(lane, 3), shared, bytes }
-    }
-}
-
 impl Layout {
     /// The greatest sum of a byte column.
     fn greatest_sum(self) -> u64 {
@@ -118,16 +87,13 @@ impl Tensor {
     pub fn new(shape: OperationShape, settings: &TensorSettings) -> Self {
         let layout = Layout::of(shape);
         assert!(layout.greatest_sum() < 1 << 31, "the sums of a matrix product have 32 bits");
-        let most = (MAX_SHARED_BYTES / layout.bytes()).clamp(1, MAX_WARPS);
-        let warps = settings.warps.unwrap_or(2).clamp(1, most);
-        let products = settings.products.unwrap_or(8 * warps).clamp(warps, 32);
-        Self { shape, layout, warps, products }
+        Self { shape, layout, warps: Warps::new(settings, layout.bytes()) }
     }
 
     fn kernel(&self, entry: &Entry) -> Kernel {
         let rows: &[&str] = if self.is_square() { &["a", "c"] } else { &["a", "b", "c"] };
         let (mut b, ports) = entry.open(&self.name(), Glue::None, rows, false);
-        b.bounds(Bounds { max_threads: Some(32 * self.warps), ..Bounds::default() });
+        b.bounds(self.warps.bounds());
         self.write(&mut b, &ports);
         b.finish()
     }
@@ -137,20 +103,10 @@ impl Tensor {
     }
 
     fn write(&self, b: &mut Builder, ports: &Ports) {
-        let Self { layout, warps, products, .. } = *self;
+        let Self { layout, warps, .. } = *self;
         b.section("setup");
-        let thread = b.special(Special::Tid);
-        let warp = b.shr(thread, 5);
-        let block = b.special(Special::Ctaid);
-        let product = b.mad_lo(block, products, warp);
-        let outside = b.compare(Cmp::Ge, product, ports.lanes);
-        b.return_if(outside);
-        let end = b.mad_lo(block, products, products);
-        let end = b.min(end, ports.lanes);
-        let lane = b.special(Special::Lane);
-        let shared = b.shared_base();
-        let shared = b.mad_lo(warp, layout.bytes(), shared);
-        let place = Place::new(b, lane, ports.lanes, shared);
+        let (place, product, end) = warps.enter(b, ports.lanes);
+        let shared = place.shared;
         layout.clear(b, &place);
         let turn = b.copy(0);
         let from = self.operands(b, ports, &place, product);
@@ -161,7 +117,7 @@ impl Tensor {
             b.warp_barrier();
             layout.arrange(b, &place, (shared, layout.b()), layout.work);
             b.warp_barrier();
-            let next = b.add(product, warps);
+            let next = b.add(product, warps.count);
             let other = b.sub(layout.a_bytes(), turn);
             let more = b.compare(Cmp::Lt, next, end);
             b.if_(more, |b| {
@@ -196,17 +152,16 @@ impl Tensor {
 
 impl Spec for Tensor {
     fn name(&self) -> String {
-        let Self { shape, warps, products, .. } = self;
+        let Self { shape, warps, .. } = self;
         let operands = if self.is_square() {
             format!("sqr_tensor_{}_{}", self.layout.limbs[0], self.layout.limbs[2])
         } else {
             format!("mul_tensor_{}", shape.product_name())
         };
-        format!("{operands}_p{products}_w{warps}")
+        format!("{operands}{}", warps.name())
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        let geometry = Geometry::new(32 * self.warps, self.products).with_shared(self.warps * self.layout.bytes());
-        vec![Stage::new(geometry, |entry| self.kernel(entry))]
+        vec![Stage::new(self.warps.geometry(), |entry| self.kernel(entry))]
     }
 }

@@ -10,9 +10,9 @@
 use warpmp_kernel::build::{Builder, Emit, R32};
 use warpmp_kernel::ir::{Cmp, Vector};
 
-use super::Place;
 use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout};
 use super::operands::ending_with;
+use super::warps::Place;
 
 /// Steps between barriers, where nothing else is in registers.
 pub(super) const FENCE: u32 = 4;

@@ -5,7 +5,8 @@ use warpmp_kernel::ir::{Cmp, Vector};
 use warpmp_launch::divide;
 
 use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout};
-use super::{Place, piece};
+use super::piece;
+use super::warps::Place;
 
 impl Layout {
     /// Writes the zeros before and after the operands.

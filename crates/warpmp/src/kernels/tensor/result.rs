@@ -13,9 +13,9 @@ use warpmp_kernel::fragment::resolve_carries;
 use warpmp_kernel::ir::{Cmp, Shuffle, Space};
 use warpmp_launch::{divide, piece, vector};
 
-use super::Place;
 use super::layout::{BLOCK_LIMBS, Layout};
 use super::multiply::{PanelSums, Sums};
+use super::warps::Place;
 
 impl Layout {
     /// Writes the product whose sums these are. The lane's first piece of the row is at `to`.

@@ -6,7 +6,7 @@
 //!
 //! An even modulus is made odd here. Its status, and what its lane gets, is that of `PowMod`.
 
-use warpmp_kernel::build::{Builder, Emit};
+use warpmp_kernel::build::Builder;
 use warpmp_kernel::fragment::Montgomery;
 use warpmp_launch::{Frame, Layout, Signature, Stage};
 
@@ -31,7 +31,7 @@ pub(super) struct End {
 
 impl Room {
     /// A warp a number of `N` limbs.
-    fn lanes(self) -> Layout {
+    pub(super) fn lanes(self) -> Layout {
         Layout { length: self.limbs() / 32, ..Layout::of_group(32) }
     }
 }
@@ -44,8 +44,7 @@ impl Begin {
         let (modulus, _) = frame.odd_modulus(b, &modulus);
         b.section("arithmetic");
         let ring = Montgomery::new(b, frame.spread, &modulus, limbs as usize);
-        let minus_one: Vec<_> = modulus.iter().map(|_| b.copy(u32::MAX)).collect();
-        let inverse = ring.negated_quotient(b, &minus_one, None);
+        let inverse = ring.inverse_modulo_r(b);
         frame.store(b, 0, &inverse);
         let one = ring.one(b);
         frame.store(b, 1, &one);

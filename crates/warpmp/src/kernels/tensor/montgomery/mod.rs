@@ -14,17 +14,16 @@ mod product;
 mod ring;
 mod room;
 
-use warpmp_kernel::build::{Builder, Emit, R32};
-use warpmp_kernel::ir::{Bounds, Cmp, Special};
-use warpmp_launch::{Binding, Geometry, Layout, Part, Sequence};
+use warpmp_launch::{Binding, Layout, Part, Sequence};
 
 use self::ends::{Begin, End};
 use self::power::{Table, Windows};
 use self::product::ResidueProduct;
 use self::room::{PANEL_LIMBS, Room};
-use super::{LIMBS, MATRIX_PRODUCTS_FROM, MAX_SHARED_BYTES, MAX_WARPS, Place};
+use super::warps::Warps;
+use super::{LIMBS, MATRIX_PRODUCTS_FROM};
 use crate::kernels::long::{LowInverse, Shared};
-use crate::kernels::modular::{AnyPowMod, EvenPowMod, Exponent, PowMod};
+use crate::kernels::modular::{EvenPowMod, Exponent, PowMod};
 use crate::kernels::{Algorithm, Gpus, On, OperationShape, Order, Spec, TensorSettings, With, candidates};
 use crate::operation::Operation;
 
@@ -42,7 +41,7 @@ pub(in crate::kernels) const MONTGOMERY: Algorithm = Algorithm {
     recipe: &On(
         Gpus::from(MATRIX_PRODUCTS_FROM),
         With::<TensorSettings> {
-            spec: |shape, settings, _| spec(shape, *settings),
+            spec: |shape, settings, _| spec(shape, settings),
             candidates: |_| candidates::tensor(),
         },
     ),
@@ -52,78 +51,32 @@ fn fits(shape: OperationShape) -> bool {
     use Operation as O;
     let operands = shape.operands();
     let limbs = operands[operands.len() - 1].limbs();
-    match shape.operation {
-        O::MontMul | O::MontSqr => {
-            // R is that of the operation: whole panels. A modulus that serves a lane alone needs an inverse for one product.
-            limbs.is_multiple_of(PANEL_LIMBS)
-                && limbs <= MOST_PRODUCT_LIMBS
-                && operands[operands.len() - 1].common
-                && operands.iter().all(|operand| operand.limbs() == limbs)
-        }
-        operation => operation == O::PowMod && LIMBS.contains(&limbs) && shape.is_within_group(),
+    if matches!(shape.operation, O::MontMul | O::MontSqr) {
+        // R is that of the operation: whole panels. A modulus that serves a lane alone needs an inverse for one product.
+        return limbs.is_multiple_of(PANEL_LIMBS)
+            && limbs <= MOST_PRODUCT_LIMBS
+            && operands[operands.len() - 1].common
+            && operands.iter().all(|operand| operand.limbs() == limbs);
     }
+    shape.operation == O::PowMod && LIMBS.contains(&limbs) && shape.is_within_group()
 }
 
-/// The warps of a block, and how many products they have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Warps {
-    warps: u32,
-    /// Products of a block.
-    products: u32,
-}
-
-impl Warps {
-    fn new(settings: TensorSettings, room: Room, products: impl FnOnce(u32) -> u32) -> Self {
-        let most = (MAX_SHARED_BYTES / room.bytes()).clamp(1, MAX_WARPS);
-        let warps = settings.warps.unwrap_or(2).clamp(1, most);
-        Self { warps, products: products(warps).clamp(warps, 32) }
-    }
-
-    /// The warp's place, its first product, and the end of its block's products. A warp without a product ends.
-    fn enter(self, b: &mut Builder, lanes: R32, bytes: u32) -> (Place, R32, R32) {
-        let thread = b.special(Special::Tid);
-        let warp = b.shr(thread, 5);
-        let block = b.special(Special::Ctaid);
-        let product = b.mad_lo(block, self.products, warp);
-        let outside = b.compare(Cmp::Ge, product, lanes);
-        b.return_if(outside);
-        let end = b.mad_lo(block, self.products, self.products);
-        let end = b.min(end, lanes);
-        let shared = b.shared_base();
-        let shared = b.mad_lo(warp, bytes, shared);
-        let lane = b.special(Special::Lane);
-        (Place::new(b, lane, lanes, shared), product, end)
-    }
-
-    const fn geometry(self, bytes: u32) -> Geometry {
-        Geometry::new(32 * self.warps, self.products).with_shared(self.warps * bytes)
-    }
-
-    fn name(self) -> String {
-        format!("_p{}_w{}", self.products, self.warps)
-    }
-}
-
-fn bounds(warps: Warps) -> Bounds {
-    Bounds { max_threads: Some(32 * warps.warps), ..Bounds::default() }
-}
-
-fn spec(shape: OperationShape, settings: TensorSettings) -> Box<dyn Spec> {
+fn spec(shape: OperationShape, settings: &TensorSettings) -> Box<dyn Spec> {
     let last = shape.operands().len() - 1;
     let room = Room::new(shape.operands()[last].limbs().div_ceil(PANEL_LIMBS));
-    let sequence = if shape.operation == Operation::PowMod {
-        power(shape, room, Warps::new(settings, room, |warps| warps))
+    let warps = Warps::new(settings, room.bytes());
+    Box::new(if shape.operation == Operation::PowMod {
+        power(shape, room, warps.with_one_product())
     } else {
-        product(shape, room, Warps::new(settings, room, |warps| settings.products.unwrap_or(8 * warps)))
-    };
-    Box::new(sequence)
+        product(shape, room, warps)
+    })
 }
 
 /// The inverse of the modulus, once for all lanes, then the products.
 fn product(shape: OperationShape, room: Room, warps: Warps) -> Sequence {
     let last = shape.operands().len() - 1;
     let limbs = room.limbs();
-    let layout = Layout { length: limbs / 32, warps: 1, ..Layout::of_group(32) };
+    let layout = Layout { warps: 1, ..room.lanes() };
     let inverse: Box<dyn Spec> = Box::new(Shared(Box::new(LowInverse { limbs, layout })));
     let product = ResidueProduct { factors: shape.operands()[..last].to_vec(), room, warps };
     let name = format!("{}_{}", shape.operation.name(), product.name());
@@ -146,7 +99,7 @@ fn power(shape: OperationShape, room: Room, warps: Warps) -> Sequence {
     let limbs = room.limbs();
     let [inverse, one, residue, entries] = [0, 1, 2, 3].map(|i| Binding::Scratch(i * limbs));
     let [a, e, m, result, status] = [0, 1, 2, 3, 4].map(Binding::Parameter);
-    let even = EvenPowMod(AnyPowMod { odd });
+    let even = EvenPowMod { odd };
     let scratch = 3 * limbs + table.limbs().max(even.scratch_limbs());
     let windows = Windows { exponent, table: table.clone() };
     let name = format!("pow_mod{}_{}", base.name(), windows.name());

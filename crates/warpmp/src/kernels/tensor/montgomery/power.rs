@@ -18,8 +18,8 @@ use warpmp_launch::{Entry, Ports, Stage};
 
 use super::ring::{Ring, arrive};
 use super::room::Room;
-use super::{Warps, bounds};
 use crate::kernels::modular::power::digit;
+use crate::kernels::tensor::warps::Warps;
 use crate::kernels::{OperandShape, Spec};
 
 /// The table. Parameters of its launch: the modulus, its inverse, `g^0`, `g`, the table, lanes.
@@ -55,9 +55,9 @@ impl Table {
         body: impl FnOnce(&mut Builder, &Ports, &Ring<'_>, R32),
     ) -> Kernel {
         let (mut b, ports) = entry.open(name, Glue::None, rows, false);
-        b.bounds(bounds(self.warps));
+        b.bounds(self.warps.bounds());
         b.section("setup");
-        let (place, lane, _) = self.warps.enter(&mut b, ports.lanes, self.room.bytes());
+        let (place, lane, _) = self.warps.enter(&mut b, ports.lanes);
         let limbs = self.modulus.limbs();
         let ring = Ring::new(&mut b, self.room, &place, limbs);
         let row = ports.addresses[modulus];
@@ -116,7 +116,7 @@ impl Windows {
             let row = if exponent.common { row } else { b.mad_wide(lane, 4 * exponent.limbs(), row) };
             let entries = b.mad_wide(lane, 4 * table.limbs(), ports.addresses[3]);
             let to = b.mad_wide(lane, 4 * room.limbs(), ports.addresses[4]);
-            ring.keep(b, [row, entries, to, to]);
+            ring.keep(b, [row, entries, to]);
             let fetch = |b: &mut Builder, bit: R32, to: u32| {
                 let [row, entries] = [0, 1].map(|i| ring.kept(b, i));
                 let digit = digit(b, row, exponent.limbs(), bit, window);
@@ -159,7 +159,7 @@ impl Spec for Table {
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        vec![Stage::new(self.warps.geometry(self.room.bytes()), |entry| self.kernel(entry))]
+        vec![Stage::new(self.warps.geometry(), |entry| self.kernel(entry))]
     }
 }
 
@@ -169,7 +169,6 @@ impl Spec for Windows {
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        let Table { warps, room, .. } = &self.table;
-        vec![Stage::new(warps.geometry(room.bytes()), |entry| self.kernel(entry))]
+        vec![Stage::new(self.table.warps.geometry(), |entry| self.kernel(entry))]
     }
 }

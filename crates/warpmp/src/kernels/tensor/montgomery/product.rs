@@ -13,8 +13,7 @@ use warpmp_launch::{Entry, Ports, Stage, piece, vector};
 
 use super::ring::{Ring, arrive};
 use super::room::Room;
-use super::{Warps, bounds};
-use crate::kernels::tensor::Place;
+use crate::kernels::tensor::warps::{Place, Warps};
 use crate::kernels::{OperandShape, Spec};
 use crate::operation::Status;
 
@@ -35,7 +34,7 @@ impl ResidueProduct {
             _ => &["a", "b", "m", "i", "c", "status"],
         };
         let (mut b, ports) = entry.open(&self.name(), Glue::None, names, false);
-        b.bounds(bounds(self.warps));
+        b.bounds(self.warps.bounds());
         self.write(&mut b, &ports);
         b.finish()
     }
@@ -43,7 +42,7 @@ impl ResidueProduct {
     fn write(&self, b: &mut Builder, ports: &Ports) {
         let Self { room, warps, .. } = self;
         b.section("setup");
-        let (place, product, end) = warps.enter(b, ports.lanes, room.bytes());
+        let (place, product, end) = warps.enter(b, ports.lanes);
         let limbs = room.limbs();
         let ring = Ring::new(b, *room, &place, limbs);
         let [modulus, inverse] = [0, 1].map(|i| ports.addresses[self.factors.len() + i]);
@@ -62,7 +61,7 @@ impl ResidueProduct {
             self.store(b, &ring, ports, product, status);
             // The next operands may overwrite what has been read.
             b.warp_barrier();
-            b.increase(product, warps.warps);
+            b.increase(product, warps.count);
             b.compare(Cmp::Lt, product, end)
         });
     }
@@ -131,6 +130,6 @@ impl Spec for ResidueProduct {
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        vec![Stage::new(self.warps.geometry(self.room.bytes()), |entry| self.kernel(entry))]
+        vec![Stage::new(self.warps.geometry(), |entry| self.kernel(entry))]
     }
 }

@@ -33,11 +33,11 @@ use warpmp_kernel::ir::{Cmp, Shuffle, Vector};
 use warpmp_launch::{divide, piece};
 
 use super::room::{KEPT, Room};
-use crate::kernels::tensor::Place;
 use crate::kernels::tensor::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS};
 use crate::kernels::tensor::multiply::{Operands, Sums, add_products, toeplitz, zeros};
 use crate::kernels::tensor::operands::{clear, fetch};
 use crate::kernels::tensor::result::from_lane_below;
+use crate::kernels::tensor::warps::Place;
 
 /// Steps between barriers.
 const FENCE: u32 = 2;

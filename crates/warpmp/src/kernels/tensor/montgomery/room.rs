@@ -17,8 +17,8 @@ use crate::kernels::tensor::layout::{BLOCK_BYTES, COLUMNS, Layout};
 /// Limbs of a panel of blocks.
 pub(in crate::kernels) const PANEL_LIMBS: u32 = COLUMNS * BLOCK_BYTES / 4;
 
-/// Addresses that are kept: an even number, so that what follows begins at a multiple of 16 bytes.
-pub(super) const KEPT: usize = 4;
+/// Addresses that are kept.
+pub(super) const KEPT: usize = 3;
 
 /// Where each number begins, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,7 +48,7 @@ impl Room {
         let inverse = modulus + 4 * limbs;
         let multiples = inverse + BLOCK_BYTES * (COLUMNS - 1) + 4 * limbs;
         let kept = multiples + panels * layout.panel_bytes();
-        let work = kept + 8 * KEPT as u32;
+        let work = (kept + 8 * KEPT as u32).next_multiple_of(16);
         Self { factor, product, quotient, other, modulus, inverse, multiples, kept, layout: Layout { work, ..layout } }
     }
 

@@ -1,0 +1,85 @@
+//! The warps of a block of threads: how many there are, which products they have, and the place of a lane.
+
+use warpmp_kernel::build::{Builder, Emit, R32};
+use warpmp_kernel::ir::{Bounds, Cmp, Special};
+use warpmp_launch::Geometry;
+
+use crate::kernels::TensorSettings;
+
+/// Most warps a block.
+const MAX_WARPS: u32 = 8;
+
+/// Most bytes of shared memory a block: what every GPU since `sm_80` has.
+const MAX_SHARED_BYTES: u32 = 99 << 10;
+
+/// The warps of a block. They take its products in turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Warps {
+    /// Warps of a block.
+    pub(super) count: u32,
+    /// Products of a block.
+    products: u32,
+    /// Bytes of shared memory a warp.
+    bytes: u32,
+}
+
+/// The place of a warp and of its lanes.
+pub(super) struct Place {
+    /// Number of the lane.
+    pub(super) lane: R32,
+    /// `lane / 4`: its rows of matrix products.
+    pub(super) group: R32,
+    /// `lane % 4`: its columns.
+    pub(super) member: R32,
+    /// Where the warp's shared memory begins.
+    pub(super) shared: R32,
+    /// 1, 2⁸, 2¹⁶ and 2²⁴, in registers: `ptxas` makes several shifts and additions of a product by a constant.
+    pub(super) bytes: [R32; 4],
+}
+
+impl Warps {
+    /// As the settings say, for warps that take `bytes` bytes of shared memory each.
+    pub(super) fn new(settings: &TensorSettings, bytes: u32) -> Self {
+        let most = (MAX_SHARED_BYTES / bytes).clamp(1, MAX_WARPS);
+        let count = settings.warps.unwrap_or(2).clamp(1, most);
+        Self { count, products: settings.products.unwrap_or(8 * count).clamp(count, 32), bytes }
+    }
+
+    /// The same warps with a product each.
+    pub(super) const fn with_one_product(self) -> Self {
+        Self { products: self.count, ..self }
+    }
+
+    /// The place of a warp, its first product, and the end of its block's products. A warp without a product ends.
+    pub(super) fn enter(self, b: &mut Builder, lanes: R32) -> (Place, R32, R32) {
+        let thread = b.special(Special::Tid);
+        let warp = b.shr(thread, 5);
+        let block = b.special(Special::Ctaid);
+        let product = b.mad_lo(block, self.products, warp);
+        let outside = b.compare(Cmp::Ge, product, lanes);
+        b.return_if(outside);
+        let end = b.mad_lo(block, self.products, self.products);
+        let end = b.min(end, lanes);
+        let lane = b.special(Special::Lane);
+        let shared = b.shared_base();
+        let shared = b.mad_lo(warp, self.bytes, shared);
+        // A launch has fewer than 2³¹ lanes, but `ptxas` does not know it.
+        let zero = b.shr(lanes, 31);
+        let bytes = [0, 8, 16, 24].map(|bits| b.or(zero, 1 << bits));
+        let place = Place { lane, group: b.shr(lane, 2), member: b.and(lane, 3), shared, bytes };
+        (place, product, end)
+    }
+
+    pub(super) fn bounds(self) -> Bounds {
+        Bounds { max_threads: Some(32 * self.count), ..Bounds::default() }
+    }
+
+    pub(super) const fn geometry(self) -> Geometry {
+        Geometry::new(32 * self.count, self.products).with_shared(self.count * self.bytes)
+    }
+
+    /// Its part of a kernel's name.
+    pub(super) fn name(self) -> String {
+        format!("_p{}_w{}", self.products, self.count)
+    }
+}
