@@ -15,8 +15,8 @@ const TABLE: u64 = 1 << 40;
 /// Doubles from here on are integers.
 const TWO_52: f64 = 4_503_599_627_370_496.0;
 
-/// With a digit comes 2²⁰, 2⁵² + 2³¹ or 2.5·2ᵇ for a digit of `b` bits.
-const OFFSETS: [f64; 3] = [1_048_576.0, TWO_52 + 2_147_483_648.0, 163_840.0];
+/// With a digit comes 2²⁰, or 2.5·2ᵇ for a balanced digit of `b` bits, 11 to 16.
+const OFFSETS: [f64; 7] = [1_048_576.0, 5120.0, 10_240.0, 20_480.0, 40_960.0, 81_920.0, 163_840.0];
 
 /// A double in the trace.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -24,6 +24,9 @@ use super::{Block, divide};
 /// Warps of a block that makes or finishes segments.
 pub(super) const SEGMENT_WARPS: u32 = 4;
 
+/// Groups of 32 flags that are loaded together.
+const FLAGS_TOGETHER: usize = 32;
+
 /// The estimate is exact but for this power of two.
 const MARGIN_BITS: u32 = 8;
 
@@ -200,20 +203,29 @@ impl Split {
         let from = b.mad_wide(block.lane, 4, scratch);
         let bottom = b.compare(Cmp::Eq, block.lane, 0);
         let enters = b.copy(0);
-        for first in (0..self.segments()).step_by(32) {
-            let flag = b.copy(0);
-            let load = |g: &mut Guarded<'_>| {
-                g.load_into(Space::Global, Vector::V1, &[flag], from, self.flags() + 4 * first);
-            };
-            let inside = b.compare(Cmp::Lt, block.lane, self.segments() - first);
-            b.guarded(inside, true, load);
-            let masks = ballots_of_flags(b, flag);
-            let (carries, leaves) = look_ahead(b, masks, Some(enters));
-            b.set(enters, leaves);
-            b.guarded(bottom, true, |g| {
-                g.store_global(Space::Global, &[carries], scratch, self.carries() + first / 8);
-            });
+        let firsts: Vec<u32> = (0..self.segments()).step_by(32).collect();
+        for firsts in firsts.chunks(FLAGS_TOGETHER) {
+            // Loads wait for memory together: `ptxas` moves none across the stores.
+            let flags: Vec<R32> = firsts.iter().map(|&first| self.flag(b, block.lane, from, first)).collect();
+            for (flag, first) in flags.into_iter().zip(firsts) {
+                let masks = ballots_of_flags(b, flag);
+                let (carries, leaves) = look_ahead(b, masks, Some(enters));
+                b.set(enters, leaves);
+                b.guarded(bottom, true, |g| {
+                    g.store_global(Space::Global, &[carries], scratch, self.carries() + first / 8);
+                });
+            }
         }
+    }
+
+    /// The flag of the lane's segment after segment `first`, or 0 above the last one. `from`: the scratch memory, with the lane's word.
+    fn flag(self, b: &mut Builder, lane: R32, from: R64, first: u32) -> R32 {
+        let flag = b.copy(0);
+        let inside = b.compare(Cmp::Lt, lane, self.segments() - first);
+        b.guarded(inside, true, |g| {
+            g.load_into(Space::Global, Vector::V1, &[flag], from, self.flags() + 4 * first);
+        });
+        flag
     }
 
     /// Adds the carries into segments: a warp each.

@@ -74,7 +74,7 @@ impl Split {
 
     /// Segments of words.
     pub(super) const fn column_segments(self) -> u32 {
-        2 * self.height * self.groups()
+        2 * self.height * self.up_groups()
     }
 
     /// Can the coefficients be made positive? Then a word has a pair of them.
@@ -85,8 +85,8 @@ impl Split {
     /// Transforms the columns of the product back, and makes words. `spectra`: the scratch memory. `results`: the products.
     pub(super) fn make_columns(self, b: &mut Builder, block: &Block, spectra: R64, results: R64) {
         b.section("setup");
-        let group = b.and(block.number, self.groups() - 1);
-        let product = b.shr(block.number, self.groups().ilog2());
+        let group = b.and(block.number, self.up_groups() - 1);
+        let product = b.shr(block.number, self.up_groups().ilog2());
         let spectrum = b.mad_wide(product, self.scratch_bytes(), spectra);
         let warp = b.shr(block.thread, 5);
         let parity = b.and(block.lane, 1);
@@ -97,7 +97,7 @@ impl Split {
         let words = self.add_upper_words(b, block, &thread, &pairs);
         let into = self.carries_of_block(b, block, &thread, &words, spectrum);
         b.section("store");
-        let segment = b.mad_lo(parity, self.height * self.groups(), group);
+        let segment = b.mad_lo(parity, self.height * self.up_groups(), group);
         let within = b.shr(block.thread, 1);
         let index = b.mad_lo(segment, SEGMENT_WORDS, within);
         let row = b.mad_wide(product, 4 * self.limbs[2], results);
@@ -229,7 +229,7 @@ impl Split {
         let passes = b.select(2, 0, passes);
         let flag = b.or(enters, passes);
         let segment = b.mad_lo(thread.parity, self.height, row);
-        let segment = b.mad_lo(segment, self.groups(), thread.group);
+        let segment = b.mad_lo(segment, self.up_groups(), thread.group);
         let flags = b.mad_wide(segment, 4, spectrum);
         let first = b.compare(Cmp::Lt, block.thread, 2 * self.height);
         b.guarded(first, true, |g| g.store_global(Space::Global, &[flag], flags, self.flags()));

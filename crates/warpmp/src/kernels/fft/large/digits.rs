@@ -1,14 +1,10 @@
-//! The balanced digits of a factor.
+//! The balanced digits of a factor: of a thread from global memory, or of a block from shared memory.
 
 use warpmp_kernel::build::{Builder, Emit, F64, Pred, R32, R64};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 
 use super::super::digits::OffsetDigit;
-use super::split::Split;
-
-/// 2⁵² + 2³¹ is a double whose low word is a signed word plus 2³¹.
-const OFFSET_HIGH: u32 = 0x4330_0000;
-const OFFSET: f64 = 4_503_601_774_854_144.0;
+use super::split::{POINTS, Split};
 
 /// The digits of a factor that a thread reads: the one with its own number, and those that are constants further up.
 pub(super) struct Digits {
@@ -25,6 +21,30 @@ pub(super) struct Digits {
     span: u32,
     /// Has the thread the last one of them, and does the factor fill all digits?
     at_top: Option<Pred>,
+}
+
+/// The digits of a block that has neighbouring columns: of each row the words of its digits, in shared memory.
+pub(super) struct Staged {
+    split: Split,
+    /// Address of the word before the word that has the last bit of the thread's digit in the first row of its first pass.
+    from: R32,
+    /// By how many bits two words are shifted, until the digit is at the top of the higher one.
+    shift: R32,
+    /// Has the thread the last digit of the rows of its passes, and does the factor fill all digits?
+    at_top: Option<Pred>,
+}
+
+/// Where the digits of a block are.
+pub(super) struct Segments {
+    /// The address of the factor.
+    pub(super) row: R64,
+    /// Its limbs.
+    pub(super) limbs: u32,
+    /// The number of the block's group of columns.
+    pub(super) group: R32,
+    /// The thread's column, and the number of the row that it begins with.
+    pub(super) column: R32,
+    pub(super) top: R32,
 }
 
 /// A word with a digit in its highest bits and the digits below it in the others.
@@ -68,22 +88,6 @@ impl Digits {
 
     /// The balanced digit of a word as a double.
     pub(super) fn digit(&self, b: &mut Builder, Word { top, unsigned }: Word) -> F64 {
-        let bits = self.split.digit_bits;
-        let mut twice = b.shr_signed(top, 31 - bits);
-        if let Some(at_top) = unsigned {
-            let unsigned = b.shr(top, 31 - bits);
-            twice = b.select(unsigned, twice, at_top);
-        }
-        let twice = b.add(twice, 1);
-        let digit = b.shr_signed(twice, 1);
-        let offset = b.xor(digit, 1 << 31);
-        let bits = b.pack(offset, OFFSET_HIGH);
-        let sum = b.f64_of_bits(bits);
-        b.sub_f64(sum, OFFSET)
-    }
-
-    /// As [`digit`](Self::digit), with fewer instructions.
-    pub(super) fn quick_digit(&self, b: &mut Builder, Word { top, unsigned }: Word) -> F64 {
         OffsetDigit::balanced(b, top, unsigned, self.split.digit_bits).digit(b)
     }
 
@@ -110,5 +114,111 @@ impl Digits {
         }
         b.guarded(inside, true, |g| g.load_into(Space::GlobalConst, Vector::V1, &[word], self.from, 0));
         word
+    }
+}
+
+impl Split {
+    /// Words of memory from a row of digits to the next.
+    const fn row_words(self) -> u32 {
+        self.width * self.digit_bits / 32
+    }
+
+    /// Words that have a block's digits of a row, with the word below.
+    const fn staged_words(self) -> u32 {
+        let bits = self.down_columns() * self.digit_bits;
+        bits.div_ceil(32) + if bits.is_multiple_of(32) { 1 } else { 2 }
+    }
+
+    /// Bytes of shared memory for the digits of a block.
+    pub(super) const fn staged_bytes(self) -> u32 {
+        (4 * self.staged_words() * self.rows()).next_multiple_of(16)
+    }
+}
+
+impl Staged {
+    /// Copies the digits of a block to the address `to` in shared memory. A barrier of the block ends it.
+    pub(super) fn new(b: &mut Builder, split: Split, thread: R32, segments: &Segments, to: R32) -> Self {
+        let &Segments { group, column, top, .. } = segments;
+        let bits = split.digit_bits;
+        let group_bits = b.mul_lo(group, split.down_columns() * bits);
+        let start = b.shr(group_bits, 5);
+        split.stage(b, thread, segments, start, to);
+        let end = b.mad_lo(column, bits, bits);
+        let last = b.sub(end, 1);
+        let word = b.shr(last, 5);
+        let word = b.sub(word, start);
+        let word = b.mad_lo(top, split.staged_words(), word);
+        let from = b.mad_lo(word, 4, to);
+        let minus = b.sub(0, end);
+        let shift = b.and(minus, 31);
+        let fills = u64::from(split.digits()) * u64::from(bits) <= 32 * u64::from(segments.limbs);
+        let at_top = fills.then(|| {
+            let number = b.mad_lo(top, split.width, column);
+            b.compare(Cmp::Eq, number, split.width * split.height / POINTS - 1)
+        });
+        b.copy_wait(0);
+        b.barrier();
+        Self { split, from, shift, at_top }
+    }
+
+    /// The word of the thread's digit that is `rows` rows further up.
+    pub(super) fn word(&self, b: &mut Builder, rows: u32) -> Word {
+        let at = 4 * self.split.staged_words() * rows;
+        let [low, high] = [at, at + 4].map(|at| b.load_shared(Vector::V1, self.from, at)[0]);
+        let top = b.funnel_left(low, high, self.shift);
+        let is_last = rows + self.split.height / POINTS == self.split.rows();
+        Word { top, unsigned: self.at_top.filter(|_| is_last) }
+    }
+
+    /// The balanced digit of a word as a double.
+    pub(super) fn digit(&self, b: &mut Builder, Word { top, unsigned }: Word) -> F64 {
+        OffsetDigit::balanced(b, top, unsigned, self.split.digit_bits).digit(b)
+    }
+}
+
+impl Split {
+    /// Starts to copy the words of a block's digits: some neighbouring threads have a row. `start`: the first word of the group in a row.
+    fn stage(self, b: &mut Builder, thread: R32, segments: &Segments, start: R32, to: R32) {
+        let words = self.staged_words();
+        let members = if words < 32 { words.next_power_of_two() } else { 32 };
+        let together = self.down_threads() / members;
+        debug_assert!(self.rows().is_multiple_of(together), "whole passes");
+        let member = b.and(thread, members - 1);
+        let row = b.shr(thread, members.ilog2());
+        let above = b.mad_lo(row, self.row_words(), start);
+        let above = b.add(above, member);
+        let from = b.mad_wide(above, 4, segments.row);
+        let from = b.sub64(from, 4);
+        // There is no word below the factor: the greatest number is not inside.
+        let word = b.sub(above, 1);
+        let place = b.mad_lo(row, words, member);
+        let to = b.mad_lo(place, 4, to);
+        for first in (0..self.rows()).step_by(together as usize) {
+            for part in (0..words).step_by(members as usize) {
+                let before = first * self.row_words() + part;
+                let is_whole = before > 0 && before - part + together * self.row_words() <= segments.limbs;
+                let inside = (!is_whole).then(|| match before {
+                    0 => b.compare(Cmp::Lt, word, segments.limbs),
+                    _ => b.compare(Cmp::Lt, above, (segments.limbs + 1).saturating_sub(before)),
+                });
+                let rest = words - part;
+                let has_word = (rest < members).then(|| b.compare(Cmp::Lt, member, rest));
+                let offset = 4 * (first * words + part);
+                let copy = |b: &mut Builder| {
+                    let Some(inside) = inside else {
+                        b.copy_async(4, to, offset, from, 4 * before);
+                        return;
+                    };
+                    let zero = b.copy(0);
+                    b.guarded(inside, true, |g| g.copy_async(4, to, offset, from, 4 * before));
+                    b.guarded(inside, false, |g| g.store_shared(&[zero], to, offset));
+                };
+                match has_word {
+                    Some(has_word) => b.if_(has_word, copy),
+                    None => copy(b),
+                }
+            }
+        }
+        b.copy_commit();
     }
 }

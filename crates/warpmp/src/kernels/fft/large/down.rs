@@ -1,6 +1,7 @@
 //! Down the columns: from the digits of a factor to its remainders, which are the rows of its spectrum.
 //!
-//! A block has a few neighbouring columns of a part. Its points are in shared memory column by column next to each other,
+//! A block has a few neighbouring columns of a part. It copies the words of their digits to shared memory first: all loads wait for
+//! memory together. Its points are in shared memory column by column next to each other,
 //! so the passes of all columns together are the first passes of one long transform.
 
 use warpmp_kernel::build::{Builder, Emit, F64, R32, R64};
@@ -8,7 +9,7 @@ use warpmp_kernel::ir::Space;
 
 use super::super::digits::remainders;
 use super::super::doubles::{self, Complex, Doubles, Root, load_root};
-use super::digits::Digits;
+use super::digits::{Segments, Staged};
 use super::split::{POINTS, Split};
 use super::table::DownPass;
 use super::{Block, divide};
@@ -18,12 +19,12 @@ use crate::kernels::transform::layout::{POINT_BYTES, Points, Swizzle};
 use crate::kernels::transform::ring::Ring;
 use crate::kernels::transform::table::ROOT_BYTES;
 
-/// Digits that are computed before `ptxas` may load more.
-const TOGETHER: usize = 4;
+/// Points whose digits are loaded before `ptxas` may load more.
+const TOGETHER: usize = 2;
 
 /// Where a thread finds things, and where its rows go.
 struct Place {
-    digits: Digits,
+    digits: Staged,
     /// The table of the part.
     table: R64,
     /// The first row of the part, in the thread's column.
@@ -33,12 +34,22 @@ struct Place {
 impl Split {
     /// Blocks of this kernel a lane.
     pub(super) const fn down_blocks(self) -> u32 {
-        self.parts * self.groups()
+        self.parts * self.down_groups()
     }
 
     /// Threads of a block.
     pub(super) const fn down_threads(self) -> u32 {
-        self.part_points() / POINTS
+        self.height * self.down_columns() / POINTS
+    }
+
+    /// Bytes of shared memory of a block.
+    pub(super) const fn down_bytes(self) -> u32 {
+        self.staged() + self.staged_bytes()
+    }
+
+    /// Where the digits of a block begin in shared memory: behind the points of its columns, if they pass through it.
+    const fn staged(self) -> u32 {
+        if self.height > POINTS { POINT_BYTES * self.height * self.down_columns() } else { 0 }
     }
 
     /// Transforms the columns of a factor. `row`: the factors of the lanes; `spectra`: their spectra in scratch memory.
@@ -51,24 +62,25 @@ impl Split {
         spectra: R64,
     ) {
         b.section("setup");
-        let groups = self.groups();
+        let groups = self.down_groups();
         let group = b.and(block.number, groups - 1);
         let rest = b.shr(block.number, groups.ilog2());
         let (lane, part) = divide(b, rest, self.parts);
-        let columns = self.columns();
+        let columns = self.down_columns();
         let within = b.and(block.thread, columns - 1);
         let column = b.mad_lo(group, columns, within);
         let top = b.shr(block.thread, columns.ilog2());
         let row = row(b, lane);
-        let index = b.mad_lo(top, self.width, column);
-        let digits = Digits::new(b, self, self.limbs[factor], row, (index, self.width * self.height / POINTS));
+        let staged = b.add(block.shared, self.staged());
+        let segments = Segments { row, limbs: self.limbs[factor], group, column, top };
+        let digits = Staged::new(b, self, block.thread, &segments, staged);
         let table = b.mad_wide(part, ROOT_BYTES * self.down_roots(), block.table);
         let spectrum = b.mad_wide(lane, self.scratch_bytes(), spectra);
         let spectrum = b.mad_wide(part, POINT_BYTES * self.height * self.width, spectrum);
         let to = b.mad_wide(column, POINT_BYTES, spectrum);
         let place = Place { digits, table, to };
         let passes = self.down_passes();
-        let swizzle = self.swizzle(passes[passes.len() - 1].radix);
+        let swizzle = Self::swizzle(columns, passes[passes.len() - 1].radix);
         for (number, (pass, section)) in passes.iter().zip(["down 1", "down 2", "down 3"]).enumerate() {
             if number > 0 {
                 b.barrier();
@@ -87,7 +99,7 @@ impl Split {
         (pass, section): (&DownPass, &str),
     ) {
         let DownPass { radix, nodes, roots } = *pass;
-        let stride = self.part_points() / (nodes * radix);
+        let stride = self.height * self.down_columns() / (nodes * radix);
         // A codelet of the thread is in this node; the others are in nodes that are `next` apart.
         let node = b.shr(block.thread, stride.ilog2());
         let next = self.down_threads() / stride;
@@ -109,7 +121,7 @@ impl Split {
                 x
             };
             for (x, i) in x.into_iter().zip(0..) {
-                if stride == self.columns() {
+                if stride == self.down_columns() {
                     let at = POINT_BYTES * self.width * (codelet * next * radix + i);
                     b.store_f64(Space::Global, &[x.re, x.im], to_row, at);
                 } else {
@@ -122,10 +134,10 @@ impl Split {
 
 /// The first pass: of a part the remainders of the coefficients that are as far apart as the threads have columns.
 fn first_pass(split: Split, b: &mut Builder, place: &Place, pass: &DownPass) -> Vec<Complex> {
-    let Split { parts, height, width, .. } = split;
+    let Split { parts, height, .. } = split;
     let &Place { ref digits, table, .. } = place;
     let digit = |b: &mut Builder, part: u32, i: u32| {
-        let word = digits.word(b, width * height * part + width * (height / POINTS) * i);
+        let word = digits.word(b, height * part + height / POINTS * i);
         digits.digit(b, word)
     };
     if parts == 1 {

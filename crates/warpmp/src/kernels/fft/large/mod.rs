@@ -137,18 +137,17 @@ impl Large {
 
     fn geometry(&self, step: Step) -> Geometry {
         let split = self.split;
-        let columns = POINT_BYTES * split.part_points();
         let (threads, blocks, shared) = match step {
-            Step::Down(_) => (split.down_threads(), split.down_blocks(), columns),
+            Step::Down(_) => (split.down_threads(), split.down_blocks(), split.down_bytes()),
             Step::Rows => {
                 let factors = if split.square { 1 } else { 2 };
                 (split.row_threads(), split.rows(), factors * POINT_BYTES * split.width)
             }
-            Step::Up => (split.up_threads(), split.groups(), split.parts * columns),
+            Step::Up => (split.up_threads(), split.up_groups(), split.up_bytes()),
             Step::Words => (32 * SEGMENT_WARPS, split.word_blocks(), split.word_bytes()),
             Step::Chain => (32, 1, 0),
             Step::Finish => (32 * SEGMENT_WARPS, split.segments() / SEGMENT_WARPS, 0),
-            Step::Columns => (COLUMN_THREADS, split.groups(), split.column_bytes()),
+            Step::Columns => (COLUMN_THREADS, split.up_groups(), split.column_bytes()),
             Step::FinishColumns => (split.segments(), 1, split.segments() / 4),
         };
         let max_lanes = (1 << 30) / blocks;
@@ -162,11 +161,11 @@ impl Large {
         let registers = match step {
             // `ptxas` spills a register of products with 128, and shared memory has room for one block more only.
             Step::Rows if !self.split.square && !self.split.is_short() => 160,
-            // So it does of second factors in five parts.
-            Step::Down(1) if self.split.parts == 5 => 160,
             // With a third block fewer of the digits' words are under way at a time: measured, 6 % slower.
             Step::Rows if !self.split.square => 200,
             Step::Down(_) | Step::Rows | Step::Words => 128,
+            // Their second pass spills a register with 96.
+            Step::Up if self.split.parts == 3 && self.split.height == 256 => 128,
             Step::Up => 96,
             Step::Columns | Step::Chain | Step::Finish | Step::FinishColumns => 64,
         };

@@ -139,7 +139,7 @@ impl Row {
             let column: Vec<Vec<F64>> = (0..height)
                 .map(|part| {
                     let word = digits.word(b, i * self.split.row_threads() + part * width);
-                    vec![digits.quick_digit(b, word)]
+                    vec![digits.digit(b, word)]
                 })
                 .collect();
             b.section("remainders");

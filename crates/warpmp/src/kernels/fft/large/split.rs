@@ -31,11 +31,14 @@ pub(super) const SEGMENT: u32 = 32 * CHUNK;
 /// Threads of a block of short columns: each has a column.
 pub(super) const COLUMNS: u32 = 256;
 
-/// Columns that a block transforms together, at least: their points are half a line of memory.
-const LEAST_COLUMNS: u32 = 4;
-
 /// Points of a block of columns, at least.
 const LEAST_POINTS: u32 = 1024;
+
+/// Columns that a block transforms down together, at least: a digit has few bits, so neighbours share the words that are read.
+const LEAST_COLUMNS_DOWN: u32 = 8;
+
+/// Columns that a block transforms up together, at least: their points are half a line of memory. A block has all parts of them.
+const LEAST_COLUMNS_UP: u32 = 4;
 
 /// The division of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,9 +60,10 @@ pub(super) struct Split {
 /// The height and the width of short columns, in one part.
 const SHORT: [u32; 2] = [8, 2048];
 
-/// Heights and widths.
+/// Heights and widths: low columns, because they take few passes, and blocks have many of them side by side. A column of 128 points
+/// in five parts would not fit in registers.
 const SIZES: [[u32; 2]; 8] =
-    [[16, 512], [32, 512], [64, 512], [64, 1024], [256, 512], [256, 1024], [512, 1024], [1024, 1024]];
+    [[16, 512], [16, 1024], [16, 2048], [32, 2048], [256, 512], [256, 1024], [256, 2048], [512, 2048]];
 
 impl Split {
     /// The shortest division whose products are exact, if there is one.
@@ -73,7 +77,7 @@ impl Split {
         let long = [1, 3, 5].into_iter().flat_map(|parts| SIZES.map(|size| (parts, size)));
         let all = std::iter::once((1, SHORT)).chain(long);
         let splits =
-            all.filter(|&(parts, [height, _])| parts == 1 || height < 1024).filter_map(|(parts, [height, width])| {
+            all.filter(|&(parts, [height, _])| parts == 1 || height < 512).filter_map(|(parts, [height, width])| {
                 let with = |digit_bits| Self { limbs, square, parts, height, width, digit_bits };
                 (11..=16).rev().map(with).find(|it| it.is_exact() && it.has_pairs())
             });
@@ -100,23 +104,32 @@ impl Split {
         self.height < POINTS
     }
 
-    /// Columns of a block.
-    pub(super) const fn columns(self) -> u32 {
+    /// Columns of a block that transforms them down.
+    pub(super) const fn down_columns(self) -> u32 {
+        self.columns(LEAST_COLUMNS_DOWN)
+    }
+
+    /// Columns of a block that transforms them up.
+    pub(super) const fn up_columns(self) -> u32 {
+        self.columns(LEAST_COLUMNS_UP)
+    }
+
+    /// Blocks that transform all columns of a part down.
+    pub(super) const fn down_groups(self) -> u32 {
+        self.width / self.down_columns()
+    }
+
+    /// Blocks that transform all columns up.
+    pub(super) const fn up_groups(self) -> u32 {
+        self.width / self.up_columns()
+    }
+
+    const fn columns(self, least: u32) -> u32 {
         if self.is_short() {
             return COLUMNS;
         }
         let columns = LEAST_POINTS / self.height;
-        if columns > LEAST_COLUMNS { columns } else { LEAST_COLUMNS }
-    }
-
-    /// Blocks that have all columns.
-    pub(super) const fn groups(self) -> u32 {
-        self.width / self.columns()
-    }
-
-    /// Points of a block of columns in a part.
-    pub(super) const fn part_points(self) -> u32 {
-        self.height * self.columns()
+        if columns > least { columns } else { least }
     }
 
     /// The radices of the passes down a column.
@@ -139,10 +152,10 @@ impl Split {
         self.height / self.joined()
     }
 
-    /// Where points of columns are when each thread has points of `nodes` with this radix.
-    pub(super) const fn swizzle(self, radix: u32) -> Swizzle {
+    /// Where points of so many columns are when each thread has points of `nodes` with this radix.
+    pub(super) const fn swizzle(columns: u32, radix: u32) -> Swizzle {
         let change = Change { start: (4 * radix).ilog2(), bits: 1, times: 4 };
-        Swizzle([if self.columns() == 4 { Some(change) } else { None }, None])
+        Swizzle([if columns == 4 { Some(change) } else { None }, None])
     }
 
     /// Spectra of factors in scratch memory.

@@ -28,13 +28,18 @@ pub(super) const PAIR_BYTES: u32 = 8;
 impl Split {
     /// Threads of a block.
     pub(super) const fn up_threads(self) -> u32 {
-        self.parts * self.part_points() / POINTS
+        self.up_bytes() / (POINT_BYTES * POINTS)
+    }
+
+    /// Bytes of shared memory of a block: its columns in all parts.
+    pub(super) const fn up_bytes(self) -> u32 {
+        POINT_BYTES * self.parts * self.height * self.up_columns()
     }
 
     /// Transforms the columns of the product back. `spectra`: in scratch memory.
     pub(super) fn up(self, b: &mut Builder, block: &Block, spectra: R64) {
         b.section("setup");
-        let (groups, columns) = (self.groups(), self.columns());
+        let (groups, columns) = (self.up_groups(), self.up_columns());
         let group = b.and(block.number, groups - 1);
         let lane = b.shr(block.number, groups.ilog2());
         let spectrum = b.mad_wide(lane, self.scratch_bytes(), spectra);
@@ -53,7 +58,7 @@ impl Split {
     /// The first pass: 16 neighbouring rows of a column.
     fn up_first(self, b: &mut Builder, block: &Block, to_group: R64) {
         b.section("up 1");
-        let (columns, row_bytes) = (self.columns(), POINT_BYTES * self.width);
+        let (columns, row_bytes) = (self.up_columns(), POINT_BYTES * self.width);
         let node = b.shr(block.thread, columns.ilog2());
         let within = b.and(block.thread, columns - 1);
         let from = b.mad_wide(within, POINT_BYTES, to_group);
@@ -67,7 +72,7 @@ impl Split {
             .collect();
         doubles::inverse_of_points(b, &mut x);
         let number = b.mad_lo(node, POINTS * columns, within);
-        let mut points = Points::new(b, Doubles, self.swizzle(POINTS), number, block.shared);
+        let mut points = Points::new(b, Doubles, Self::swizzle(self.up_columns(), POINTS), number, block.shared);
         for (x, i) in x.into_iter().zip(0..) {
             points.store(b, i * columns, x);
         }
@@ -76,14 +81,14 @@ impl Split {
     /// The second pass: joins 16 transforms of 16 points.
     fn up_second(self, b: &mut Builder, block: &Block) {
         b.section("up 2");
-        let stride = POINTS * self.columns();
+        let stride = POINTS * self.up_columns();
         let node = b.shr(block.thread, stride.ilog2());
         let within = b.and(block.thread, stride - 1);
-        let j = b.shr(within, self.columns().ilog2());
+        let j = b.shr(within, self.up_columns().ilog2());
         let from = b.mad_wide(j, ROOT_BYTES, block.table);
         let roots = Doubles.load_roots(b, from, 0, POINTS, POINTS / 2);
         let number = b.mad_lo(node, POINTS * stride, within);
-        let mut points = Points::new(b, Doubles, self.swizzle(POINTS), number, block.shared);
+        let mut points = Points::new(b, Doubles, Self::swizzle(self.up_columns(), POINTS), number, block.shared);
         let mut x: Vec<Complex> = (0..POINTS).map(|i| points.load(b, i * stride)).collect();
         codelet::inverse(b, Doubles, &mut x, &roots);
         for (x, i) in x.into_iter().zip(0..) {
@@ -93,7 +98,7 @@ impl Split {
 
     /// The last pass: a codelet after the other, as long as the block has any.
     fn join_columns(self, b: &mut Builder, block: &Block, to_pairs: R64) {
-        let (columns, joined) = (self.columns(), self.joined());
+        let (columns, joined) = (self.up_columns(), self.joined());
         let codelets = joined * columns;
         let codelet = b.copy(block.thread);
         let more = |b: &mut Builder| b.compare(Cmp::Lt, codelet, codelets);
@@ -104,12 +109,12 @@ impl Split {
     }
 
     fn join_column(self, b: &mut Builder, block: &Block, number: R32, to_pairs: R64) {
-        let (columns, joined, last, parts) = (self.columns(), self.joined(), self.last(), self.parts);
+        let (columns, joined, last, parts) = (self.up_columns(), self.joined(), self.last(), self.parts);
         b.section("up 3");
         let j = b.shr(number, columns.ilog2());
         let within = b.and(number, columns - 1);
         let from = b.mad_wide(j, ROOT_BYTES, block.table);
-        let mut points = Points::new(b, Doubles, self.swizzle(POINTS), number, block.shared);
+        let mut points = Points::new(b, Doubles, Self::swizzle(self.up_columns(), POINTS), number, block.shared);
         let mut x: Vec<Complex> = (0..last * parts).map(|i| points.load(b, i * joined * columns)).collect();
         if last > 1 {
             let roots = Doubles.load_roots(b, from, self.up_last(), joined, last / 2);
