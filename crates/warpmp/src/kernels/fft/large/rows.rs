@@ -118,7 +118,7 @@ impl Row {
         let root = b.mad_lo(root, 4, 1);
         let roots = b.mad_wide(number, ROOT_BYTES * POINTS / 2, block.table);
         let roots = b.add64(roots, u64::from(ROOT_BYTES * split.row_roots()));
-        let steps = b.mad_wide(number, ROOT_BYTES * (split.row().last() - 1), block.table);
+        let steps = b.mad_wide(number, ROOT_BYTES * (POINTS - 1), block.table);
         let steps = b.add64(steps, u64::from(ROOT_BYTES * split.row_steps()));
         let powers = split.is_short().then(|| {
             let powers = b.mad_wide(number, ROOT_BYTES * (split.height - 1), block.table);
@@ -168,20 +168,20 @@ impl Row {
         let (threads, last) = (split.row_threads(), split.row().last());
         let mut points = Points::new(b, Doubles, split.row().swizzle(), block.thread, region);
         let from = b.mad_wide(block.thread, ROOT_BYTES, block.table);
+        let turn = self.turn(b, block, block.thread);
         for first in (0..JOINED).step_by(threads as usize) {
             b.section("inverse 3");
             b.warp_barrier();
             let roots = Doubles.load_roots(b, from, split.row_joining() + first, JOINED, last / 2);
             let mut x: Vec<Complex> = (0..last).map(|i| points.load(b, first + JOINED * i)).collect();
             codelet::inverse(b, Doubles, &mut x, &roots);
-            let column = b.add(block.thread, first);
-            let turn = self.turn(b, block, column);
             b.section("turn back");
             for (x, i) in x.into_iter().zip(0..) {
-                let turn = if i == 0 {
+                let step = (first + JOINED * i) / threads;
+                let turn = if step == 0 {
                     turn
                 } else {
-                    let step = load_root(b, self.steps, i - 1);
+                    let step = load_root(b, self.steps, step - 1);
                     doubles::product(b, turn, step)
                 };
                 let back = Complex { re: turn.re, im: b.neg_f64(turn.im) };

@@ -70,14 +70,14 @@ impl Split {
         self.row_joining() + JOINED * self.row().last() / 2
     }
 
-    /// Where the roots begin that turn a row's coefficients back: for each row those of multiples of 256.
+    /// Where the roots begin that turn a row's coefficients back: for each row those of multiples of a sixteenth of the width.
     pub(super) const fn row_steps(self) -> u32 {
         self.row_roots() + ROOTS * self.rows()
     }
 
     /// Where the roots for the high parts of a number of turns begin.
     pub(super) const fn high_turns(self) -> u32 {
-        self.row_steps() + (self.row().last() - 1) * self.rows()
+        self.row_steps() + (POINTS - 1) * self.rows()
     }
 
     /// Where the powers of the rows' own roots begin, for short columns.
@@ -115,7 +115,7 @@ impl Split {
         }
         for row in 0..self.rows() {
             let number = 1 + 4 * self.row_number(row);
-            angles.extend((1..last).map(|i| turns(number * u64::from(JOINED * i), four_digits)));
+            angles.extend((1..POINTS).map(|i| turns(number * u64::from(self.row_threads() * i), four_digits)));
         }
         let highs = self.low_turns() - self.high_turns();
         angles.extend((0..highs).map(|high| turns(u64::from(high) << self.low_bits(), four_digits)));
