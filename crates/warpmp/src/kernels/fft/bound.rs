@@ -123,8 +123,7 @@ pub(super) const fn remainders_error(parts: u32) -> f64 {
     match parts {
         3 => 3.4,
         5 => 8.0,
-        8 => 15.7,
-        _ => 18.3,
+        _ => 15.7,
     }
 }
 
@@ -133,8 +132,7 @@ pub(super) const fn odd_error(parts: u32) -> f64 {
     match parts {
         1 => 0.0,
         3 => 6.3,
-        5 => 9.9,
-        _ => 12.1,
+        _ => 9.9,
     }
 }
 

@@ -113,7 +113,7 @@ impl Large {
         self.split.bytes_moved()
     }
 
-    /// The table of a kernel as angles, in units of 1/(45·2⁴⁰) turns, with their divisors.
+    /// The table of a kernel as angles, in units of 1/(15·2⁴⁰) turns, with their divisors.
     pub fn roots(&self, stage: usize) -> Vec<(u64, u32)> {
         self.table(self.steps()[stage])
     }
@@ -227,13 +227,12 @@ impl Large {
     }
 }
 
-/// Quotient and remainder by 1, 3, 5 or 9.
+/// Quotient and remainder by 1, 3 or 5.
 fn divide(b: &mut Builder, x: R32, divisor: u32) -> (R32, R32) {
     let (factor, shift) = match divisor {
         1 => return (x, b.copy(0)),
         3 => (0xAAAA_AAAB, 1),
-        5 => (0xCCCC_CCCD, 2),
-        _ => (0x38E3_8E39, 1),
+        _ => (0xCCCC_CCCD, 2),
     };
     let high = b.mul_hi(x, factor);
     let quotient = b.shr(high, shift);

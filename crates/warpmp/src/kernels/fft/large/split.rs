@@ -47,7 +47,7 @@ pub(super) struct Split {
     pub(super) limbs: [u32; 3],
     /// Is it a square?
     pub(super) square: bool,
-    /// Parts of a column: 1, 3, 5 or 9.
+    /// Parts of a column: 1, 3 or 5.
     pub(super) parts: u32,
     /// Points of a column in a part: a power of two.
     pub(super) height: u32,
@@ -74,11 +74,10 @@ impl Split {
             limbs => limbs,
         };
         let bits = 32 * u64::from(limbs[0].max(limbs[1]));
-        let long = [1, 3, 5, 9].into_iter().flat_map(|parts| SIZES.map(|size| (parts, size)));
+        let long = [1, 3, 5].into_iter().flat_map(|parts| SIZES.map(|size| (parts, size)));
         let all = std::iter::once((1, SHORT)).chain(long);
-        let splits = all
-            .filter(|&(parts, [height, _])| parts == 1 || height < 512 && (parts < 9 || height == 16))
-            .filter_map(|(parts, [height, width])| {
+        let splits =
+            all.filter(|&(parts, [height, _])| parts == 1 || height < 512).filter_map(|(parts, [height, width])| {
                 let with = |digit_bits| Self { limbs, square, parts, height, width, digit_bits };
                 (11..=16).rev().map(with).find(|it| it.is_exact() && it.has_pairs())
             });
@@ -112,9 +111,7 @@ impl Split {
 
     /// Columns of a block that transforms them up.
     pub(super) const fn up_columns(self) -> u32 {
-        let columns = self.columns(LEAST_COLUMNS_UP);
-        // Nine parts of as many columns would leave room for one block a multiprocessor.
-        if self.parts > 5 { columns / 2 } else { columns }
+        self.columns(LEAST_COLUMNS_UP)
     }
 
     /// Blocks that transform all columns of a part down.
