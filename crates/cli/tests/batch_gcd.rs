@@ -73,7 +73,9 @@ fn the_result_is_checked_and_stages_are_timed() {
         let run = dir.run(&["batch-gcd", &example, "--device", device, "--check", "20", "--json", "-o", "out"]);
         let object: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
         assert_eq!((&object["checked"], &object["affected"]), (&20.into(), &8.into()), "{device}");
-        for stage in ["read_seconds", "product_seconds", "remainder_seconds", "gcd_seconds"] {
+        for stage in
+            ["read_seconds", "prepare_seconds", "product_seconds", "remainder_seconds", "gcd_seconds", "pair_seconds"]
+        {
             assert!(object[stage].as_f64().is_some_and(|seconds| seconds > 0.0), "{stage}");
         }
     }

@@ -173,7 +173,7 @@ pub trait Device: Send + Sync + Debug {
     ) -> Result<()>;
 
     /// Copies rows of `words` within the device: from row to row `src_stride` words in the source, and `dst_stride` words in
-    /// the target. Both start at the start of their buffers.
+    /// the target. The source starts at word `src_first`, the target at the start of its buffer.
     ///
     /// # Errors
     /// [`Error::OutOfRange`](crate::Error::OutOfRange), also for rows that overlap, and

@@ -53,6 +53,8 @@ pub struct Rows {
     pub count: usize,
     /// Words of a row.
     pub words: usize,
+    /// Words before the first row in the source.
+    pub src_first: usize,
     /// Words from the start of a row to the start of the next one in the source.
     pub src_stride: usize,
     /// The same in the target.
@@ -62,10 +64,10 @@ pub struct Rows {
 impl Rows {
     /// Refuses rows that overlap, or that are not in their buffers.
     pub(crate) fn check(&self, src: &Buffer, dst: &Buffer) -> Result<()> {
-        for (buffer, stride) in [(src, self.src_stride), (dst, self.dst_stride)] {
+        for (buffer, first, stride) in [(src, self.src_first, self.src_stride), (dst, 0, self.dst_stride)] {
             check_range("row (in words)", 0, self.words as u64, stride as u64)?;
             if let Some(rows_before) = self.count.checked_sub(1) {
-                check_words(buffer, rows_before.saturating_mul(stride), self.words)?;
+                check_words(buffer, rows_before.saturating_mul(stride).saturating_add(first), self.words)?;
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use warpmp::{Batch, Error, Selector, Session, Shape, Status};
+use warpmp::{Batch, Error, Operation, Selector, Session, Shape, Status};
 
 fn batch(bits: usize, numbers: &[u32]) -> Batch<'static> {
     Batch::from_limbs(Shape::new(numbers.len(), bits), numbers.to_vec()).unwrap()
@@ -84,4 +84,52 @@ fn rows_in_device_memory() {
     let back = session.copy_from(&memory, 4, numbers.shape()).unwrap();
     assert_eq!(session.download(&back).unwrap(), numbers);
     assert!(matches!(session.copy_to(&resident, &memory, 5), Err(Error::Device(_))));
+}
+
+/// Copies of lanes and of limbs within the memory of a session: they touch their words only, and wrong shapes are refused.
+#[test]
+fn parts_of_batches_are_copied() {
+    for session in [Session::cpu(), Session::on(Selector::Sim).unwrap()] {
+        let rows = |lanes, limbs: std::ops::Range<u32>| {
+            session.upload(&Batch::from_limbs(Shape::new(lanes, 96), limbs.collect()).unwrap()).unwrap()
+        };
+        let (numbers, mut into) = (rows(3, 1..10), rows(5, 20..35));
+        session.copy_lanes_to(&numbers, &mut into, 1).unwrap();
+        let expected = (20..23).chain(1..10).chain(32..35).collect::<Vec<_>>();
+        assert_eq!(session.download(&into).unwrap().limbs(), expected);
+        for first in [3, usize::MAX] {
+            assert!(matches!(session.copy_lanes_to(&numbers, &mut into, first), Err(Error::ResultShape { .. })));
+        }
+        let reserve = |lanes, bits| session.reserve(Shape::new(lanes, bits)).unwrap();
+        for (first, bits, expected) in [
+            (0, 64, vec![1, 2, 4, 5, 7, 8]),
+            (1, 64, vec![2, 3, 5, 6, 8, 9]),
+            (2, 32, vec![3, 6, 9]),
+            (0, 96, (1..10).collect()),
+        ] {
+            let copied = session.copy_limbs(&numbers, first, reserve(3, bits)).unwrap();
+            assert_eq!(session.download(&copied).unwrap().limbs(), expected, "{first}, {bits}");
+        }
+        for (first, lanes, bits) in [(2, 3, 64), (0, 2, 64), (0, 3, 31), (3, 3, 32), (usize::MAX, 3, 32)] {
+            let refused = session.copy_limbs(&numbers, first, reserve(lanes, bits));
+            assert!(matches!(refused, Err(Error::ResultShape { .. })), "{first}, {lanes}, {bits}");
+        }
+        let mut narrow = reserve(5, 64);
+        assert!(matches!(session.copy_lanes_to(&numbers, &mut narrow, 0), Err(Error::ResultShape { .. })));
+    }
+}
+
+/// Kernels can be loaded ahead, by several threads.
+#[test]
+fn kernels_are_loaded_ahead() {
+    for session in [Session::cpu(), Session::on(Selector::Sim).unwrap()] {
+        std::thread::scope(|scope| {
+            for bits in [64, 64, 96] {
+                let session = &session;
+                scope.spawn(move || session.prepare(Operation::Mul, &[Shape::new(3, bits); 2]).unwrap());
+            }
+        });
+        let wrong = [Shape::new(3, 64), Shape::new(2, 64)];
+        assert!(matches!(session.prepare(Operation::Mul, &wrong), Err(Error::ShapeMismatch { .. })));
+    }
 }

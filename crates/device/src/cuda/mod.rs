@@ -212,7 +212,7 @@ impl Device for CudaDevice {
             return Err(Error::Overlap);
         }
         // SAFETY: all rows are in their buffers, whose drops wait, and the buffers are apart.
-        unsafe { memory::copy_rows(stream, src, dst, rows) }
+        unsafe { memory::copy_rows(stream, src + 4 * rows.src_first as u64, dst, rows) }
     }
 
     fn fill(

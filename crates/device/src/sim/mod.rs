@@ -254,7 +254,7 @@ impl Device for SimDevice {
     fn copy_rows(&self, stream: &objects::Stream, rows: Rows, src: &Buffer, dst: &Buffer) -> Result<()> {
         rows.check(src, dst)?;
         for row in 0..rows.count {
-            self.copy(stream, src, row * rows.src_stride, dst, row * rows.dst_stride, rows.words)?;
+            self.copy(stream, src, rows.src_first + row * rows.src_stride, dst, row * rows.dst_stride, rows.words)?;
         }
         Ok(())
     }

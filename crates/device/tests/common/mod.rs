@@ -139,7 +139,7 @@ fn copies_arrive(device: &dyn Device) {
 fn rows_arrive(device: &dyn Device) {
     let stream = device.stream().unwrap();
     let (a, b) = (device.alloc(4 * 60).unwrap(), device.alloc(4 * 60).unwrap());
-    let rows = |count, words, src_stride, dst_stride| Rows { count, words, src_stride, dst_stride };
+    let rows = |count, words, src_stride, dst_stride| Rows { count, words, src_first: 0, src_stride, dst_stride };
     let source = numbers(60);
     device.upload(&stream, &source, &a, 0).unwrap();
     for (count, words, src_stride, dst_stride) in
@@ -155,6 +155,13 @@ fn rows_arrive(device: &dyn Device) {
         }
         assert_eq!(found, expected, "{count} rows of {words} words");
     }
+    let late = Rows { src_first: 2, ..rows(10, 3, 6, 4) };
+    device.copy_rows(&stream, late, &a, &b).unwrap();
+    let mut found = [0; 3];
+    device.download(&stream, &b, 36, &mut found).unwrap();
+    assert_eq!(found, source[56..59], "the last row, from word 2 of the source on");
+    let too_late = Rows { src_first: 4, ..late };
+    assert!(matches!(device.copy_rows(&stream, too_late, &a, &b), Err(Error::OutOfRange { .. })));
     for wrong in
         [rows(21, 3, 3, 2), rows(20, 3, 4, 3), rows(20, 3, 3, 4), rows(2, 3, usize::MAX, 3), rows(1, 61, 61, 61)]
     {

@@ -28,7 +28,12 @@ impl<'s> Meter<'s> {
 
     /// The work is a tree above so many leaves.
     pub(crate) const fn plan(&mut self, leaves: usize) {
-        self.levels = leaves.next_power_of_two().ilog2() as usize;
+        self.plan_levels(leaves.next_power_of_two().ilog2() as usize);
+    }
+
+    /// The work is a tree of so many levels of products.
+    pub(super) const fn plan_levels(&mut self, levels: usize) {
+        self.levels = levels;
     }
 
     /// The products of level `level` begin; the leaves are level 0.

@@ -1,9 +1,11 @@
 //! Which integers of a set share a factor with another one.
 //!
 //! ```text
-//! tree.rs        the product tree, and down again
-//! arithmetic.rs  its levels, on the engine or on the cores
-//! pairs.rs       the top of the tree in another way, for GPUs
+//! tree.rs        the product tree, and down again, on the cores
+//! arithmetic.rs  its levels
+//! resident.rs    the tree in the memory of a GPU, its top in another way
+//! levels.rs      the levels of that tree
+//! ring.rs        its arithmetic
 //! meter.rs       the share of the work that is done
 //! ```
 //!
@@ -25,7 +27,10 @@
 //! # Ok::<(), warpmp_numtheory::Error>(())
 //! ```
 
-use std::collections::{HashMap, hash_map::Entry};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    time::Instant,
+};
 
 use dashu_int::{UBig, ops::Gcd as _};
 use num_bigint::BigUint;
@@ -34,19 +39,15 @@ use warpmp::Session;
 
 pub use arithmetic::Stages;
 
-use crate::{
-    error::{Error, Result},
-    watch::Watch,
-};
+use crate::{error::Result, watch::Watch};
 pub(crate) use arithmetic::Arithmetic;
 
 mod arithmetic;
+mod levels;
 pub(crate) mod meter;
-mod pairs;
+mod resident;
+mod ring;
 mod tree;
-
-/// Bytes of a number besides its digits, in a level of the tree.
-const NUMBER_BYTES: u64 = 48;
 
 /// Something to be said about an integer. `place` is its index among the moduli.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,17 +125,20 @@ impl Outcome {
 
 /// Finds all integers that share a factor with a different one.
 ///
-/// Levels of the product tree go to the session's GPU or to the cores, wherever they take less time.
+/// The product tree is in the memory of the session's GPU, if the cores would take long for it and the memory is enough. Else the cores
+/// do it.
 ///
-/// Memory: about the moduli's own, times the logarithm of their number to base 2.
+/// Memory: about the moduli's own, times the logarithm of their number to base 2, on the GPU or on the host.
 ///
 /// # Errors
-/// [`Error::Stopped`]; [`Error::OutOfMemory`] before anything is computed; [`Error::Engine`].
+/// [`Error::Stopped`](crate::Error::Stopped); [`Error::OutOfMemory`](crate::Error::OutOfMemory) before the cores compute anything;
+/// [`Error::Engine`](crate::Error::Engine).
 pub fn batch_gcd(session: &Session, moduli: &[BigUint], watch: &dyn Watch) -> Result<Outcome> {
+    let start = Instant::now();
     let (kept, left_out) = distinct(moduli);
-    reserve(moduli, &kept)?;
-    let numbers: Vec<UBig> = kept.iter().map(|place| to_ubig(&moduli[*place])).collect();
+    let numbers: Vec<UBig> = kept.par_iter().map(|place| to_ubig(&moduli[*place])).collect();
     let mut arithmetic = Arithmetic::new(session, watch);
+    arithmetic.stages.prepare_seconds += start.elapsed().as_secs_f64();
     let gcds = tree::shared_factors(&numbers, &mut arithmetic)?;
     let shared = kept.into_iter().zip(gcds).filter(|(_, gcd)| !gcd.is_one()).collect();
     Ok(Outcome { left_out, shared, stages: arithmetic.stages })
@@ -158,19 +162,6 @@ fn distinct(moduli: &[BigUint]) -> (Vec<usize>, Vec<Finding>) {
         }
     }
     (kept, left_out)
-}
-
-/// Asks the system for the memory of the tree and gives it back, because an allocation that fails later ends the program.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
-fn reserve(moduli: &[BigUint], kept: &[usize]) -> Result<()> {
-    let bytes: u64 = kept.iter().map(|place| moduli[*place].bits().div_ceil(8) + NUMBER_BYTES).sum();
-    // Every level of the tree; the values of two levels; the product and the quotient of a division at the top.
-    let levels = u64::from(kept.len().max(1).ilog2()) + 6;
-    let required_bytes = bytes.saturating_mul(levels);
-    let words = usize::try_from(required_bytes.div_ceil(8)).unwrap_or(usize::MAX);
-    Vec::<u64>::new().try_reserve_exact(words).map_err(|_| Error::OutOfMemory { required_bytes })
 }
 
 pub(crate) fn to_ubig(number: &BigUint) -> UBig {

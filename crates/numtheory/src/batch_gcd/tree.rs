@@ -6,39 +6,45 @@
 //! remainders modulo squares has divisors of twice the length.
 //!
 //! The top of the tree has few and very long numbers: too long for a GPU's kernels and too few for many cores. A GPU
-//! finds these values in another way. At a level of `k` nodes, `k − 1` products modulo each node give its product of all
-//! others, for all nodes at the same time: `k²` operations that fill a GPU. See [`super::pairs`].
+//! finds these values in another way, and does all other levels, too: see [`super::resident`]. Here are the cores' levels.
 //!
 //! Memory: about the numbers' own, times `log₂` of their count.
 //!
 //! Source: D. J. Bernstein, *How to find smooth parts of integers*, 2004; N. Heninger, Z. Durumeric, E. Wustrow,
 //! J. A. Halderman, *Mining your Ps and Qs*, 2012.
 
+use std::time::Instant;
+
 use dashu_int::{UBig, ops::BitTest as _};
 
 use super::{
     arithmetic::{Arithmetic, Factors},
-    pairs,
+    resident,
 };
-use crate::{error::Result, watch::check};
+use crate::{
+    error::{Error, Result},
+    watch::check,
+};
+
+/// Bytes of a number besides its digits, in a level of the tree.
+const NUMBER_BYTES: u64 = 48;
 
 /// For every integer its gcd with the product of the others; all are different and above one.
 pub(super) fn shared_factors(numbers: &[UBig], arithmetic: &mut Arithmetic<'_>) -> Result<Vec<UBig>> {
+    if let Some(gcds) = resident::shared_factors(numbers, arithmetic)? {
+        return Ok(gcds);
+    }
+    let start = Instant::now();
+    reserve(numbers)?;
     // Neighbours of like lengths: all lanes of a batch are as wide as its widest.
     let mut order: Vec<usize> = (0..numbers.len()).collect();
     order.sort_by_key(|place| numbers[*place].bit_len());
     let leaves: Vec<UBig> = order.iter().map(|place| numbers[*place].clone()).collect();
+    arithmetic.stages.prepare_seconds += start.elapsed().as_secs_f64();
     let mut levels = vec![leaves];
     arithmetic.meter.plan(numbers.len());
-    climb(&mut levels, arithmetic, |level, arithmetic| arithmetic.is_within_reach(level))?;
-    arithmetic.meter.around(levels.len() - 1);
-    let found = pairs::others(levels.last().map_or(&[], Vec::as_slice), arithmetic)?;
-    let mut values = if let Some(values) = found {
-        values
-    } else {
-        climb(&mut levels, arithmetic, |_, _| true)?;
-        levels.last().map_or_else(Vec::new, |root| vec![UBig::ONE; root.len()])
-    };
+    climb(&mut levels, arithmetic)?;
+    let mut values = levels.last().map_or_else(Vec::new, |root| vec![UBig::ONE; root.len()]);
     while levels.len() > 1 {
         check(arithmetic.watch)?;
         levels.pop();
@@ -55,13 +61,22 @@ pub(super) fn shared_factors(numbers: &[UBig], arithmetic: &mut Arithmetic<'_>) 
     Ok(shared)
 }
 
-/// Adds levels of products up to the root, or while `go_on` to the level above.
-fn climb(
-    levels: &mut Vec<Vec<UBig>>,
-    arithmetic: &mut Arithmetic<'_>,
-    go_on: impl Fn(&[UBig], &Arithmetic<'_>) -> bool,
-) -> Result<()> {
-    while let Some(last) = levels.last().filter(|level| level.len() > 1 && go_on(level, arithmetic)) {
+/// Asks the system for the memory of the tree and gives it back, because an allocation that fails later ends the program.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+fn reserve(numbers: &[UBig]) -> Result<()> {
+    let bytes: u64 = numbers.iter().map(|number| number.bit_len().div_ceil(8) as u64 + NUMBER_BYTES).sum();
+    // Every level of the tree; the values of two levels; the product and the quotient of a division at the top.
+    let levels = u64::from(numbers.len().max(1).ilog2()) + 6;
+    let required_bytes = bytes.saturating_mul(levels);
+    let words = usize::try_from(required_bytes.div_ceil(8)).unwrap_or(usize::MAX);
+    Vec::<u64>::new().try_reserve_exact(words).map_err(|_| Error::OutOfMemory { required_bytes })
+}
+
+/// Adds levels of products up to the root.
+fn climb(levels: &mut Vec<Vec<UBig>>, arithmetic: &mut Arithmetic<'_>) -> Result<()> {
+    while let Some(last) = levels.last().filter(|level| level.len() > 1) {
         check(arithmetic.watch)?;
         arithmetic.meter.up(levels.len() - 1);
         let (pairs, rest) = last.as_chunks::<2>();
@@ -85,14 +100,14 @@ fn descend(level: &[UBig], above: &[UBig], arithmetic: &mut Arithmetic<'_>) -> R
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use dashu_int::ops::Gcd as _;
     use warpmp::{Selector, Session};
 
     use super::*;
 
     /// The gcd of each and the product of the others, with nothing but the integers' own operations.
-    fn expected(numbers: &[UBig]) -> Vec<UBig> {
+    pub(in super::super) fn expected(numbers: &[UBig]) -> Vec<UBig> {
         let others = |i: usize| (0..numbers.len()).filter(move |j| *j != i).map(|j| &numbers[j]).product::<UBig>();
         (0..numbers.len()).map(|i| others(i).gcd(&numbers[i])).collect()
     }

@@ -183,11 +183,24 @@ impl Engine {
         Ok(self.device.synchronize(&self.stream)?)
     }
 
-    /// Lanes of a batch, from `first` on, to all lanes of another.
-    pub(crate) fn copy_lanes(&self, from: &DeviceBatch, first: usize, into: &DeviceBatch) -> Result<()> {
-        let limbs = into.shape.limbs();
+    /// Copies words of a batch, from word `first` on, to another batch, from word `at` on.
+    pub(crate) fn copy_words(
+        &self,
+        from: &DeviceBatch,
+        first: usize,
+        into: &DeviceBatch,
+        at: usize,
+        words: usize,
+    ) -> Result<()> {
         let (source, target) = (self.resident(from)?, self.resident(into)?);
-        Ok(self.device.copy(&self.stream, source, first * limbs, target, 0, into.shape.words())?)
+        Ok(self.device.copy(&self.stream, source, first, target, at, words)?)
+    }
+
+    /// Copies limbs of all lanes, from limb `first` on, to all limbs of another batch.
+    pub(crate) fn copy_limbs(&self, from: &DeviceBatch, first: usize, into: &DeviceBatch) -> Result<()> {
+        let [src_stride, words] = [from, into].map(|it| it.shape.limbs());
+        let rows = Rows { count: into.shape.lanes, words, src_first: first, src_stride, dst_stride: words };
+        Ok(self.device.copy_rows(&self.stream, rows, self.resident(from)?, self.resident(into)?)?)
     }
 
     /// Copies all lanes from or to memory with `stride` words from row to row.
@@ -201,7 +214,7 @@ impl Engine {
     ) -> Result<()> {
         let (device, stream, resident) = (&*self.device, &self.stream, self.resident(batch)?);
         let words = shape.limbs();
-        let rows = |src_stride, dst_stride| Rows { count: shape.lanes, words, src_stride, dst_stride };
+        let rows = |src_stride, dst_stride| Rows { count: shape.lanes, words, src_first: 0, src_stride, dst_stride };
         match direction {
             Direction::In => device.copy_rows(stream, rows(stride, words), memory, resident)?,
             Direction::Out => {
@@ -255,6 +268,11 @@ impl Engine {
     /// Are the kernels of this operation loaded, so that [`Engine::apply_device`] only queues work?
     pub(crate) fn only_queues(&self, operation: Operation, operands: &[Shape]) -> bool {
         self.device.info().kind == Kind::Cuda && self.known(&(operation, operands.to_vec(), None)).is_some()
+    }
+
+    /// Loads the kernels of this operation.
+    pub(crate) fn prepare(&self, operation: Operation, operands: &[Shape]) -> Result<()> {
+        self.load(operation, operands, None).map(drop)
     }
 
     /// The plan that was made before, if it is kept.

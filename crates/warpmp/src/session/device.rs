@@ -130,6 +130,18 @@ impl Session {
         }
     }
 
+    /// Loads the kernels of [`Session::apply_device`] with operands of these shapes, so that it [only queues](Session::only_queues) its
+    /// work. Several threads can load kernels at the same time: a driver compiles them in parallel. On the CPU it does nothing.
+    ///
+    /// # Errors
+    /// As [`Session::apply_device`].
+    pub fn prepare(&self, operation: Operation, operands: &[Shape]) -> Result<()> {
+        match &self.engine {
+            Engine::Cpu(_) => operation.results(operands).map(drop),
+            Engine::Gpu(engine) => engine.prepare(operation, operands),
+        }
+    }
+
     /// [`Session::apply_device`] by the algorithm of this name, if any, into memory from [`Session::reserve`] or
     /// results to be overwritten, waiting for the end and reporting the kernels' time.
     ///
@@ -185,24 +197,99 @@ impl Session {
     /// [`Error::ResultShape`] unless `from` has these lanes and the width of `into`; [`Error::ForeignBatch`];
     /// [`Error::Device`].
     pub fn copy_lanes(&self, from: &DeviceBatch, first: usize, mut into: DeviceBatch) -> Result<DeviceBatch> {
-        let (source, shape) = (from.shape, into.shape);
-        if source.bits != shape.bits || source.lanes < first.saturating_add(shape.lanes) {
+        let lanes = into.shape.lanes;
+        self.copy_some(from, first, &mut into, 0, lanes)?;
+        Ok(into)
+    }
+
+    /// Copies all lanes of a batch to the lanes of another batch as wide, from its lane `first` on, both where the session computes.
+    ///
+    /// ```
+    /// use warpmp::{Batch, Session, Shape};
+    ///
+    /// let session = Session::cpu();
+    /// let [one, two] = [&[1, 2, 3][..], &[4, 5]].map(|it| session.upload(&Batch::from_u64s(it)));
+    /// let mut both = session.reserve(Shape::new(5, 64))?;
+    /// session.copy_lanes_to(&one?, &mut both, 0)?;
+    /// session.copy_lanes_to(&two?, &mut both, 3)?;
+    /// assert_eq!(session.download(&both)?, Batch::from_u64s(&[1, 2, 3, 4, 5]));
+    /// # Ok::<(), warpmp::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::ResultShape`] unless `into` has these lanes and the width of `from`; [`Error::ForeignBatch`];
+    /// [`Error::Device`].
+    pub fn copy_lanes_to(&self, from: &DeviceBatch, into: &mut DeviceBatch, first: usize) -> Result<()> {
+        self.copy_some(from, 0, into, first, from.shape.lanes)
+    }
+
+    /// Copies limbs of all lanes, from limb `first` on, to all limbs of another batch with as many lanes, both where the session computes.
+    ///
+    /// ```
+    /// use warpmp::{Batch, Session, Shape};
+    ///
+    /// let session = Session::cpu();
+    /// let batch = session.upload(&Batch::from_u64s(&[7, 3 << 32 | 5]))?;
+    /// let upper = session.copy_limbs(&batch, 1, session.reserve(Shape::new(2, 32))?)?;
+    /// assert_eq!(session.download(&upper)?, Batch::from_limbs(Shape::new(2, 32), vec![0, 3])?);
+    /// # Ok::<(), warpmp::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::ResultShape`] unless `into` has the lanes of `from`, whole limbs, and not more limbs than `from` has from `first` on;
+    /// [`Error::ForeignBatch`]; [`Error::Device`].
+    pub fn copy_limbs(&self, from: &DeviceBatch, first: usize, mut into: DeviceBatch) -> Result<DeviceBatch> {
+        let (source, target) = (from.shape, into.shape);
+        let limbs = source.limbs().saturating_sub(first);
+        if source.lanes != target.lanes || target.limbs() > limbs || !target.bits.is_multiple_of(32) {
             return Err(Error::ResultShape {
-                expected_lanes: source.lanes.saturating_sub(first),
-                expected_bits: source.bits,
-                found_lanes: shape.lanes,
-                found_bits: shape.bits,
+                expected_lanes: source.lanes,
+                expected_bits: target.bits.next_multiple_of(32).min(32 * limbs),
+                found_lanes: target.lanes,
+                found_bits: target.bits,
             });
         }
         match &self.engine {
             Engine::Cpu(_) => {
                 let from = from.on_host()?;
-                let words = &from.limbs()[first * shape.limbs()..][..shape.words()];
-                into.host_words()?.copy_from_slice(words);
+                let rows = from.limbs().chunks_exact(source.limbs());
+                for (row, from) in into.host_words()?.chunks_exact_mut(target.limbs()).zip(rows) {
+                    row.copy_from_slice(&from[first..][..target.limbs()]);
+                }
             }
-            Engine::Gpu(engine) => engine.copy_lanes(from, first, &into)?,
+            Engine::Gpu(engine) => engine.copy_limbs(from, first, &into)?,
         }
         Ok(into)
+    }
+
+    /// Copies `lanes` lanes, from lane `first` of `from` to lane `at` of `into`.
+    fn copy_some(
+        &self,
+        from: &DeviceBatch,
+        first: usize,
+        into: &mut DeviceBatch,
+        at: usize,
+        lanes: usize,
+    ) -> Result<()> {
+        let (source, target) = (from.shape, into.shape);
+        let has = |shape: Shape, first: usize| shape.lanes >= first.saturating_add(lanes);
+        if source.bits != target.bits || !has(source, first) || !has(target, at) {
+            return Err(Error::ResultShape {
+                expected_lanes: source.lanes.saturating_sub(first),
+                expected_bits: source.bits,
+                found_lanes: target.lanes.saturating_sub(at),
+                found_bits: target.bits,
+            });
+        }
+        let [first, at, words] = [first, at, lanes].map(|lanes| lanes * source.limbs());
+        match &self.engine {
+            Engine::Cpu(_) => {
+                let from = from.on_host()?;
+                into.host_words()?[at..][..words].copy_from_slice(&from.limbs()[first..][..words]);
+            }
+            Engine::Gpu(engine) => engine.copy_words(from, first, into, at, words)?,
+        }
+        Ok(())
     }
 
     fn run_device(

@@ -55,6 +55,8 @@ pub(crate) fn run(args: &BatchGcd) -> Result<()> {
     progress.hide_if(output.as_ref().is_some_and(Output::is_terminal));
     let moduli = Moduli::read(args)?;
     let bits = moduli.numbers.iter().map(BigUint::bits).max().unwrap_or(0);
+    let read = start.elapsed();
+    let open = Instant::now();
     let trees = Trees { lanes: moduli.numbers.len() as u64, bits, passes: TREE_PASSES };
     let (session, reason) = engine::open_for_trees(args.device.selector, Some(trees), args.summary.hides_notes())?;
     for (label, reason) in moduli.skipped.iter().take(SHOWN_SKIPPED) {
@@ -66,8 +68,10 @@ pub(crate) fn run(args: &BatchGcd) -> Result<()> {
     let mut report = Report::new(&moduli.numbers, &session.engine().name);
     report.reason = reason;
     report.skipped = moduli.skipped.len() as u64;
-    report.read_seconds = start.elapsed().as_secs_f64();
+    report.read_seconds = read.as_secs_f64();
+    report.open_seconds = open.elapsed().as_secs_f64();
     let outcome = batch_gcd(&session, &moduli.numbers, &progress)?;
+    let found_all = Instant::now();
     engine::tell_left_out(&session);
     let found: Box<dyn Iterator<Item = Finding>> =
         if args.no_pairs { Box::new(outcome.findings_without_pairs()) } else { Box::new(outcome.findings()) };
@@ -77,6 +81,7 @@ pub(crate) fn run(args: &BatchGcd) -> Result<()> {
         lines.write(&finding, &moduli, args.min_factor.as_ref(), &mut report)?;
     }
     report.stages = outcome.stages;
+    report.pair_seconds = found_all.elapsed().as_secs_f64();
     if args.check > 0 {
         report.checked =
             check::check(lines.checked_text(), &moduli.labels, &moduli.numbers, args.check, !args.no_pairs)?;

@@ -135,10 +135,14 @@ pub(super) struct Report {
     /// Why this device, if `auto` took it for the size of the work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reason: Option<&'static str>,
-    /// Time to open the engine and to read the file.
+    /// Time to read the files.
     pub(super) read_seconds: f64,
+    /// Time to open the engine.
+    pub(super) open_seconds: f64,
     #[serde(flatten)]
     pub(super) stages: Stages,
+    /// Time to find the pairs and to write lines.
+    pub(super) pair_seconds: f64,
     /// Keys without a modulus.
     pub(super) skipped: u64,
     /// Integers whose lines were found again.
@@ -186,15 +190,20 @@ impl Report {
         format!(
             "{lanes} integer{} of {bits} bits: {affected} share a factor, in {pairs} pair{}; {duplicates} duplicate{}, \
              {left_out} zeros and ones{skipped}; {device}{reason}, {}{checked}\n\
-             read {}, products {}{all_pairs}, remainders {}, gcds {}; {} levels on the engine, {} on the cores",
+             read {}, engine {}, order {}, kernels {}, products {}{all_pairs}, remainders {}, gcds {}, pairs {}; {} levels on the engine, {} on the \
+             cores",
             plural(*lanes),
             plural(*pairs),
             plural(*duplicates),
             scaled_seconds(self.total_seconds),
             scaled_seconds(self.read_seconds),
+            scaled_seconds(self.open_seconds),
+            scaled_seconds(stages.prepare_seconds),
+            scaled_seconds(stages.compile_seconds),
             scaled_seconds(stages.product_seconds),
             scaled_seconds(stages.remainder_seconds),
             scaled_seconds(stages.gcd_seconds),
+            scaled_seconds(self.pair_seconds),
             stages.engine_levels,
             stages.core_levels,
         )

@@ -44,7 +44,15 @@ pub(crate) fn batch_gcd(args: &ExplainMany) -> Result<()> {
     let session = engine::open_one(args.device.selector, false)?;
     let mut levels = Vec::new();
     let (mut nodes, mut bits) = (args.count, args.bits);
+    let has_gpu = session.engine().kind != EngineKind::Cpu;
     while nodes > 1 {
+        if has_gpu && 2 * bits > Operation::Mul.max_bits() {
+            levels.push(format!(
+                "level      {nodes} nodes of {bits} bits: all with all others, {} steps of three products on the GPU\n",
+                nodes - 1
+            ));
+            break;
+        }
         let pairs = nodes / 2;
         let place = place(&session, pairs, bits)?;
         levels.push(format!("level      {pairs} product{} of {bits} × {bits} bits: {place}\n", plural(pairs as u64)));
@@ -55,8 +63,7 @@ pub(crate) fn batch_gcd(args: &ExplainMany) -> Result<()> {
          device     {}\n\
          {}\
          memory     about {} bytes: every level of the tree has the size of the integers\n\
-         why        the cores do some operations of a level with a clock, and all of them where they take less than half a\n           \
-         second; remainders down the tree go like the products of their level, and take about three times as long\n",
+         why        {}\n",
         args.count,
         plural(args.count as u64),
         args.bits,
@@ -65,6 +72,12 @@ pub(crate) fn batch_gcd(args: &ExplainMany) -> Result<()> {
         (args.count as u64)
             .saturating_mul(args.bits as u64 / 8)
             .saturating_mul(u64::from(args.count.max(2).ilog2()) + 6),
+        if has_gpu {
+            "the GPU has the whole tree in its memory, unless the cores would take less than about two seconds for it; down\n           \
+             the tree a node takes six products"
+        } else {
+            "remainders down the tree go like the products of their level, and take about three times as long"
+        },
     ))
 }
 
