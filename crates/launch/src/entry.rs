@@ -2,7 +2,7 @@
 
 use warpmp_device::Arg;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
-use warpmp_kernel::ir::Param;
+use warpmp_kernel::ir::{Cmp, Param, Space, Vector};
 
 use crate::{Arguments, At};
 
@@ -36,6 +36,8 @@ struct Stage {
     rows: usize,
     /// Where the stage finds its own operands and results, and its scratch memory after them.
     bindings: Vec<Binding>,
+    /// Words for all lanes: where one of them is 0, the kernel ends at once.
+    conditions: Vec<Binding>,
     /// Do the stages read and write whole tiles?
     whole_tiles: bool,
 }
@@ -79,18 +81,38 @@ impl Entry {
             stage.bindings[..rows.len()].iter().map(|it| stage.address(&mut b, *it)).collect();
         let lanes = stage.lanes(&mut b);
         addresses.extend(scratch.then(|| stage.address(&mut b, stage.bindings[rows.len()])));
+        for &condition in &stage.conditions {
+            let address = stage.address(&mut b, condition);
+            let word = b.load_global(Space::Global, Vector::V1, address, 0)[0];
+            let is_zero = b.compare(Cmp::Eq, word, 0);
+            b.return_if(is_zero);
+        }
         (b, Ports { addresses, lanes })
+    }
+
+    /// The same entry, of a kernel that ends at once where a word is 0. The word is the first one of the row with the last binding, one for
+    /// all lanes.
+    #[must_use]
+    pub fn conditional(&self) -> Self {
+        let mut entry = self.clone();
+        if let Some(stage) = &mut entry.stage {
+            stage.conditions.extend(stage.bindings.pop());
+        }
+        entry
     }
 
     /// The entry of a stage whose kernel's name begins with `prefix` and whose rows are bound to those of an operation
     /// with `rows` operands and results, which has this entry.
     pub(crate) fn stage(&self, prefix: &str, rows: usize, bindings: &[Binding], whole_tiles: bool) -> Self {
         let stage = match &self.stage {
-            None => Stage { prefix: prefix.into(), rows, bindings: bindings.to_vec(), whole_tiles },
+            None => {
+                Stage { prefix: prefix.into(), rows, bindings: bindings.to_vec(), conditions: Vec::new(), whole_tiles }
+            }
             Some(outer) => Stage {
                 prefix: format!("{}{prefix}", outer.prefix),
                 rows: outer.rows,
                 bindings: bindings.iter().map(|it| outer.resolve(*it, rows)).collect(),
+                conditions: outer.conditions.clone(),
                 whole_tiles: outer.whole_tiles,
             },
         };

@@ -272,6 +272,7 @@ const MODULAR: &[ModularCase] = &[
     (Operation::Sqrt, "zimmermann", &[16384], None, 200),
     (Operation::MulMod, "group", &[131, 65536, 40000], None, 255),
     (Operation::DivRem, "newton", &[33000, 17000], None, 255),
+    (Operation::DivRem, "newton", &[65536, 32768], None, 255),
     (Operation::DivExact, "newton", &[33000, 17000], None, 255),
 ];
 

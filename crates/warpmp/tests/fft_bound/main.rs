@@ -39,6 +39,12 @@ fn product(bits: u32, levels: Option<u32>) -> Fft {
     Fft::new(OperationShape::product(operand, operand), &FftSettings { levels })
 }
 
+/// Products whose factors have complex coefficients, one of them or both.
+fn complex_products() -> Vec<Fft> {
+    let product = |[a, b, n]: [u32; 3]| Fft::modulo(OperandShape::each(32 * a), OperandShape::each(32 * b), n).unwrap();
+    [[512, 257, 512], [512, 256, 512], [1024, 514, 1024], [2048, 2048, 2048], [2048, 1000, 2048]].map(product).into()
+}
+
 fn square(bits: u32) -> Fft {
     Fft::new(OperationShape::square(bits), &FftSettings::default())
 }
@@ -111,7 +117,7 @@ fn all_threads(fft: &Fft) -> std::ops::Range<u32> {
 #[test]
 fn every_pass_is_within_its_bound() {
     let products = DIVISIONS.map(|(bits, levels)| product(bits, levels));
-    for fft in products.iter().chain(&[square(65536)]) {
+    for fft in products.iter().chain(&[square(65536)]).chain(&complex_products()) {
         let errors = errors(fft, &fft.build(0), all_threads(fft), 1.0);
         for pass in linear(fft.passes()) {
             let error = errors[pass.section];
@@ -155,6 +161,7 @@ fn norms_of_digits() {
     let is =
         |fft: &Fft, norms: f64| assert!((fft.norms() / norms - 1.0).abs() < 1e-15, "{}: {}", fft.name(), fft.norms());
     is(&product(65536, None), 4096.0 * 65535.0 * 65535.0);
+    is(&complex_products()[3], 4096.0 * 65535.0 * 65535.0);
     is(&product(131_072, Some(1)), 8191.0 * 32768.0 * 32768.0 + 65536.0 * 65536.0);
 }
 

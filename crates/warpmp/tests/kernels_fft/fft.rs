@@ -1,11 +1,14 @@
 //! `fft` on the simulator: every division, unequal lengths, carries, and the counts that are its performance.
 
+use num_bigint::BigUint;
 use warpmp::device::{self, SimConfig};
-use warpmp::kernels::{Settings, Spec};
+use warpmp::kernels::fft::Fft;
+use warpmp::kernels::{OperandShape, Settings, Spec};
 use warpmp::{Operation, Plan, Shape, tuning};
 use warpmp_kernel::ir::{Op, Pipe};
 use warpmp_testkit::Pattern;
 use warpmp_testkit::kernels::PATTERNS;
+use warpmp_testkit::kernels::numbers::{numbers, run_plain};
 use warpmp_testkit::kernels::products::{check, check_square, check_squares, multiplication, shape, squaring};
 
 const NAME: &str = "fft";
@@ -192,5 +195,49 @@ fn the_plan_tells_passes_and_bound() {
         "0.249: no coefficient has a greater error",
     ] {
         assert!(plan.contains(words), "{words}\n{plan}");
+    }
+}
+
+/// Products modulo `Bⁿ + 1`, and products of at most `n` limbs by the same kernels. A limb above `n` has a sign.
+#[test]
+fn products_modulo_a_power_and_one() {
+    for (a, b, n) in [
+        (512, 512, 512),
+        (512, 257, 512),
+        (300, 40, 512),
+        (1024, 514, 1024),
+        (514, 259, 1024),
+        (1024, 1024, 1024),
+        (2048, 1025, 2048),
+        (2048, 2048, 2048),
+        (1536, 512, 2048),
+        (2048, 1, 2048),
+    ] {
+        let fft = Fft::modulo(OperandShape::each(32 * a), OperandShape::each(32 * b), n).unwrap();
+        assert!(fft.bound(16) < 0.5);
+        for pattern in [Pattern::Ones, Pattern::Carry, Pattern::OneHot, Pattern::Random] {
+            let [x, y] = [(a, 1), (b, 2)].map(|(limbs, seed)| numbers(pattern, 2, 32 * limbs as usize, seed));
+            let shapes = [a, b].map(|limbs| OperandShape::each(32 * limbs));
+            let limbs = (a + b).min(n + 1);
+            let outcome = run_plain(&fft, &[(shapes[0], &x[..]), (shapes[1], &y[..])], &[limbs], 2);
+            let modulus = (BigUint::from(1_u32) << (32 * n)) + 1_u32;
+            for lane in 0..2 {
+                let (product, found) = (&x[lane] * &y[lane], &outcome.results[0][lane]);
+                if a + b <= n {
+                    assert!(*found == product, "{a} {b} {n} {pattern:?}");
+                    continue;
+                }
+                // A signed limb t above n limbs is t·Bⁿ = −t modulo Bⁿ + 1.
+                let top = (found >> (32 * n)).to_u32_digits().first().copied().unwrap_or_default() as i32;
+                let lower = found % (BigUint::from(1_u32) << (32 * n));
+                let value = lower + &modulus * 2_u32;
+                let value = if top < 0 { value + top.unsigned_abs() } else { value - top as u32 };
+                assert!(value % &modulus == product % &modulus, "{a} {b} {n} {pattern:?}");
+                assert!(top.unsigned_abs() < 1 << 29);
+            }
+        }
+    }
+    for (a, b, n) in [(513, 100, 512), (100, 100, 768), (4096, 4096, 4096)] {
+        assert!(Fft::modulo(OperandShape::each(32 * a), OperandShape::each(32 * b), n).is_none());
     }
 }

@@ -15,15 +15,12 @@ use super::DIGIT_BITS;
 use super::doubles::Doubles;
 use super::result::{ColumnRoots, ROUNDING};
 use crate::kernels::transform::Place;
-use crate::kernels::transform::carry::{Column, Halves, carry_out, into_segments, through_segments};
+use crate::kernels::transform::carry::{Column, ENTERING, Halves, carry_out, into_segments, through_segments};
 use crate::kernels::transform::layout::{JOINED, Layout, Points, RADIX};
 use crate::kernels::transform::table::ROOT_BYTES;
 
-/// Enters the first word.
-const ENTERING: u32 = 1 << 28;
-
 /// Added to a coefficient: 1.5·2⁵² rounds it, and 2⁴⁴ − 2²⁸ makes it positive.
-const POSITIVE: f64 = ROUNDING + 17_591_917_608_960.0;
+pub(super) const POSITIVE: f64 = ROUNDING + 17_591_917_608_960.0;
 
 /// The selectors that take the low and the high halves of two words.
 const LOW_HALVES: u32 = 0x5410;

@@ -8,6 +8,8 @@
 //! `|x||y|·(exp(2Σf + 5u + Σi) − 1)`, and `|x||y| ≤ d·(2ᵇ − 1)²` for `d` digits of `b` bits. Balanced digits are at most 2ᵇ⁻¹ in
 //! magnitude but for the last one, which is at most 2ᵇ: then `|x||y| ≤ (d + 3)·2²ᵇ⁻²`.
 //!
+//! Complex coefficients have two digits each: then `|x|` and `|y|` are those of vectors of `2d` digits.
+//!
 //! Products are made in pairs `p`, `q`, with their sum and difference. The first product `p` has an error of at most `2u|p|`. The
 //! sum adds `q` by two fused operations a part. The first ones make `p` and one part of a factor of `q` times the other factor, at most
 //! `|p| + |q|`: so each of the two makes an error of at most `u(|p| + |q|)`. The difference `2p` minus the sum has the same errors and one
@@ -23,7 +25,7 @@
 //! Muller, "Error bounds on complex floating-point multiplication with an FMA", 2017.
 
 use super::DIGIT_BITS;
-use crate::kernels::transform::layout::{Layout, RADIX};
+use crate::kernels::transform::layout::{Coefficients, Layout, RADIX};
 
 /// Half the distance from 1 to the next double.
 pub(super) const UNIT: f64 = f64::EPSILON / 2.0;
@@ -49,12 +51,13 @@ impl Layout {
     pub(super) fn passes(self) -> Vec<Pass> {
         let pass = |forward: bool, section, radix, error| Pass { section, radix, forward, error };
         let mut passes = Vec::new();
+        let has_complex = self.limbs[..2].iter().any(|&limbs| self.is_complex(limbs));
         if self.parts > 1 {
             passes.push(pass(true, "remainders", self.parts, self.remainders_error()));
         }
         // A first pass of real digits makes fewer errors.
         passes.extend([
-            pass(true, "forward 1", RADIX, if self.parts > 1 { 13.97 } else { 11.8 }),
+            pass(true, "forward 1", RADIX, if self.parts > 1 || has_complex { 13.97 } else { 11.8 }),
             pass(true, "forward 2", RADIX, 13.97),
             pass(true, "forward 3", self.last(), forward_error(self.last())),
             pass(false, "product", 2, PRODUCTS_ERROR),
@@ -90,7 +93,11 @@ impl Layout {
             return f64::from(self.digits() + 3) * f64::from(2 * digit_bits - 2).exp2();
         }
         let digit = f64::from((1_u32 << digit_bits) - 1);
-        f64::from(self.digits()) * digit * digit
+        let digits = match self.coefficients {
+            Coefficients::Real => self.digits(),
+            Coefficients::Complex { .. } => 2 * self.digits(),
+        };
+        f64::from(digits) * digit * digit
     }
 
     /// Is every product exact?

@@ -8,7 +8,7 @@ use super::doubles::{self, Complex, Doubles, Root, load_root};
 use crate::kernels::transform::Place;
 use crate::kernels::transform::angle::{QUARTER, cosine_and_sine, tree_roots};
 use crate::kernels::transform::codelet;
-use crate::kernels::transform::layout::{Layout, Points, RADIX};
+use crate::kernels::transform::layout::{Coefficients, Layout, Points, RADIX};
 use crate::kernels::transform::passes::read_word;
 use crate::kernels::transform::ring::Ring;
 
@@ -42,12 +42,54 @@ impl Layout {
 
     /// The first pass of both factors. `rows`: their addresses.
     pub(super) fn start_doubles(self, b: &mut Builder, place: &Place, rows: &[R64], start: &Start<'_>) {
+        if self.coefficients != Coefficients::Real {
+            for ((&row, &region), limbs) in rows.iter().zip(start.regions).zip(self.limbs) {
+                self.first_pass_of_complex(b, place, (row, limbs), (region, start.selector));
+            }
+            return;
+        }
         let words: Vec<Vec<Vec<R32>>> = rows
             .iter()
             .zip(self.limbs)
             .map(|(&row, limbs)| self.read(b, place, (row, limbs), start.selector))
             .collect();
         self.first_pass(b, place, &words, start);
+    }
+
+    /// The first pass of a factor whose upper digits are imaginary parts.
+    fn first_pass_of_complex(
+        self,
+        b: &mut Builder,
+        place: &Place,
+        (row, limbs): (R64, u32),
+        (region, selector): (R32, R32),
+    ) {
+        let real = self.read(b, place, (row, limbs), selector).swap_remove(0);
+        let half = self.digits() / 2;
+        let roots: Vec<Root> = tree_roots(self.nodes()[0], RADIX.ilog2()).into_iter().map(Root::constant).collect();
+        let offset = |b: &mut Builder, words: &[R32]| -> Vec<OffsetDigit> {
+            words.iter().map(|&word| OffsetDigit::unsigned(b, word, selector)).collect()
+        };
+        let x = if self.is_complex(limbs) {
+            let upper = b.add64(row, u64::from(4 * half));
+            let imaginary = self.read(b, place, (upper, limbs - half), selector).swap_remove(0);
+            let parts = [real, imaginary].map(|words| offset(b, &words));
+            b.section("forward 1");
+            let [re, im] = &parts;
+            let point = |(re, im): (&OffsetDigit, &OffsetDigit)| Complex { re: re.digit(b), im: im.digit(b) };
+            let mut x: Vec<Complex> = re.iter().zip(im).map(point).collect();
+            codelet::forward(b, Doubles, &mut x, &roots);
+            x
+        } else {
+            let digits = offset(b, &real);
+            b.section("forward 1");
+            let pairs = pairs_of_one(b, &digits);
+            doubles::forward_of_pairs(b, &pairs, &roots)
+        };
+        let mut points = Points::new(b, Doubles, self.swizzle(), place.thread, region);
+        for (x, i) in x.into_iter().zip(0..) {
+            points.store(b, i * self.threads(), x);
+        }
     }
 
     /// The words of a factor that have the digits of the thread: by the multiple of `points`, then by that of the

@@ -9,12 +9,15 @@
 use super::DIGIT_BITS;
 use crate::kernels::OperationShape;
 use crate::kernels::transform::angle::{Angle, QUARTER};
-use crate::kernels::transform::layout::{Layout, Numbers};
+use crate::kernels::transform::layout::{Coefficients, Layout, Numbers};
 use crate::kernels::transform::limbs;
 
 /// Parts and points of a part. Of two divisions with equal digits the first is the usual one.
 const DIVISIONS: [[u32; 2]; 9] =
     [[1, 512], [1, 1024], [3, 512], [1, 2048], [3, 1024], [2, 2048], [2, 512], [2, 1024], [2, BALANCED_POINTS]];
+
+/// Points of the only part if the coefficients of factors are complex. As many limbs have the modulus.
+pub(in crate::kernels) const COMPLEX_POINTS: [u32; 3] = [512, 1024, 2048];
 
 /// Points of a part whose digits are balanced.
 const BALANCED_POINTS: u32 = 4096;
@@ -32,6 +35,7 @@ impl Layout {
             parts,
             angle: QUARTER,
             numbers: Numbers::Doubles,
+            coefficients: Coefficients::Real,
         };
         let shortest = |parts: Option<u32>| {
             let possible = |it: &Self| it.digits() >= digits && parts.is_none_or(|parts| parts == it.parts);
@@ -39,6 +43,16 @@ impl Layout {
         };
         let asked = levels.and_then(|levels| shortest(Some(1 << levels)));
         asked.or_else(|| shortest(None)).unwrap_or_else(|| of([2, 2048]))
+    }
+
+    /// The division of a product modulo `Bⁿ + 1` for so many limbs `n`, or of a product of at most `n` limbs, if there is one.
+    pub(super) fn of_complex_doubles(shape: OperationShape, n: u32) -> Option<Self> {
+        let [a, b, c] = limbs(shape);
+        let real = Self::of_doubles(shape, None);
+        let coefficients = Coefficients::Complex { has_top: c > n };
+        let layout = Self { limbs: [a, b, c.min(n)], parts: 1, points: n, coefficients, ..real };
+        let fits = COMPLEX_POINTS.contains(&n) && a.max(b) <= n && c == (a + b).min(n + 1) && !layout.square;
+        (fits && layout.is_exact()).then_some(layout)
     }
 
     /// Are digits balanced? Then coefficients have signs, and a thread has a column of coefficients, not two.

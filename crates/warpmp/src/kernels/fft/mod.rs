@@ -32,11 +32,12 @@ use warpmp_kernel::ir::{Bounds, Kernel, Special};
 use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
 use super::transform::angle::divided_cosine_and_sine;
-use super::transform::layout::Layout;
+use super::transform::layout::{Coefficients, Layout};
 use super::transform::{Place, SHARED_MEMORY_FROM, row};
-use super::{Algorithm, FftSettings, Gpus, On, OperationShape, Order, Spec, With, candidates};
+use super::{Algorithm, FftSettings, Gpus, On, OperandShape, OperationShape, Order, Spec, With, candidates};
 pub use bound::Pass;
 use digits::Start;
+pub(super) use division::COMPLEX_POINTS;
 use doubles::Doubles;
 use large::Large;
 
@@ -114,6 +115,14 @@ impl Fft {
         Self { shape, layout }
     }
 
+    /// The product modulo `Bⁿ + 1` for so many limbs `n`: a signed number of `n + 1` limbs, in magnitude below `2²⁹·Bⁿ`. Where the product itself has
+    /// at most `n` limbs, it is the result. `n` points take as long as the product of two numbers of `n / 2` limbs. None: there is no kernel
+    /// for that.
+    pub fn modulo(a: OperandShape, b: OperandShape, n: u32) -> Option<Self> {
+        let shape = OperationShape::product(a, b).truncated((a.limbs() + b.limbs()).min(n + 1));
+        Some(Self { shape, layout: Layout::of_complex_doubles(shape, n)? })
+    }
+
     /// The passes, in their order, with their errors.
     pub fn passes(&self) -> Vec<Pass> {
         self.layout.passes()
@@ -180,10 +189,14 @@ impl Fft {
 
 impl Spec for Fft {
     fn name(&self) -> String {
-        let Layout { limbs: [la, _, lc], square, points, parts, .. } = self.layout;
+        let Layout { limbs: [la, _, lc], square, points, parts, coefficients, .. } = self.layout;
         let operands =
             if square { format!("sqr_fft_{la}_{lc}") } else { format!("mul_fft_{}", self.shape.product_name()) };
-        format!("{operands}_{parts}x{points}")
+        let modulo = match coefficients {
+            Coefficients::Real => "",
+            Coefficients::Complex { .. } => "_complex",
+        };
+        format!("{operands}_{parts}x{points}{modulo}")
     }
 
     fn notes(&self) -> Vec<(&'static str, String)> {

@@ -7,16 +7,21 @@
 //! fused operation that multiplies by its last factor adds `1.5·2⁵²` and rounds to the integer, because doubles from 2⁵² to 2⁵³ are the
 //! integers. The bits of the sum are those of `1.5·2⁵²`, whose low 48 bits are zero, plus the integer. A pair is below `2⁴⁴ + 2⁶⁰`, so its
 //! upper half is below 2²⁹.
+//!
+//! Coefficients modulo `x^2d + 1` have signs. One is below `2¹²·(2¹⁶ − 1)² < e = 2⁴⁴ − 2²⁸` in magnitude for up to 4096 digits. It becomes `c + e`, as
+//! in `balanced.rs`: below 2⁴⁵, the upper half of a pair below 2³⁰, and 2²⁸ that enters the first word makes the sum greater by `2²⁸·Bⁿ`. So the limb above
+//! `n` words, less 2²⁸, makes the result a signed number that is the product modulo `Bⁿ + 1`. Its magnitude is below `2²⁸·(1 + 2⁻¹⁶)·Bⁿ`.
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 
 use super::DIGIT_BITS;
+use super::balanced::POSITIVE;
 use super::doubles::{self, Complex, Doubles, load_root};
 use crate::kernels::transform::Place;
 use crate::kernels::transform::angle::{cosine_and_sine, opposite, turns};
 use crate::kernels::transform::carry::Halves;
 use crate::kernels::transform::codelet;
-use crate::kernels::transform::layout::{JOINED, Layout, Points};
+use crate::kernels::transform::layout::{Coefficients, JOINED, Layout, Points};
 use crate::kernels::transform::ring::Ring;
 use crate::kernels::transform::table::ROOT_BYTES;
 
@@ -68,7 +73,7 @@ impl Layout {
     /// The rounded coefficients of a column, a row after the other: the low words, and words whose low halves are the bits
     /// above.
     fn column(self, b: &mut Builder, place: &Place, points: &mut Points<Doubles>, column: u32) -> Vec<Halves> {
-        let x = self.join(b, place, points, (column, ROUNDING));
+        let x = self.join(b, place, points, (column, self.rounding()));
         b.section("round");
         let rows = x.iter().map(|x| x.re).chain(x.iter().map(|x| x.im)).take(self.rows() as usize);
         let rounded = rows.map(|sum| {
@@ -76,6 +81,14 @@ impl Layout {
             b.unpack(bits)
         });
         rounded.collect()
+    }
+
+    /// Added to a coefficient: it rounds, and makes a coefficient with a sign positive.
+    fn rounding(self) -> f64 {
+        match self.coefficients {
+            Coefficients::Real => ROUNDING,
+            Coefficients::Complex { .. } => POSITIVE,
+        }
     }
 
     /// The last inverse pass, of a column: the coefficients whose numbers are the column's plus multiples of 256, plus `rounding`,

@@ -4,7 +4,7 @@ use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::fragment::{Carries, add_carry_to_row};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector, Vote};
 
-use super::line::{BLOCK_WORDS, CarryIn, Function, Line, Negative, Place, Split, Word};
+use super::line::{BLOCK_WORDS, CarryIn, Function, Line, Negative, Place, Split, Terms, Word};
 use super::source::{Number, Reader, Source};
 
 /// A block of a kernel.
@@ -56,7 +56,7 @@ impl Block<'_> {
         let passes = self.split.passes;
         let x = self.reader.limbs(b, &self.line.x, self.first, passes);
         let limbs = match self.line.function {
-            Function::First | Function::Sum(..) => x,
+            Function::First | Function::Sum(..) | Function::Terms(_) => x,
             Function::And(y) | Function::Or(y) | Function::Xor(y) => {
                 let y = self.reader.limbs(b, &y, self.first, passes);
                 let pairs = x.into_iter().zip(y);
@@ -64,7 +64,7 @@ impl Block<'_> {
                     .map(|(x, y)| match self.line.function {
                         Function::And(_) => b.and(x, y),
                         Function::Or(_) => b.or(x, y),
-                        Function::First | Function::Xor(_) | Function::Sum(..) => b.xor(x, y),
+                        Function::First | Function::Xor(_) | Function::Sum(..) | Function::Terms(_) => b.xor(x, y),
                     })
                     .collect()
             }
@@ -79,6 +79,7 @@ impl Block<'_> {
             Function::Sum(_, CarryIn::One) => b.copy(1),
             Function::Sum(_, CarryIn::Bit(bit)) => self.reader.bit(b, bit),
             Function::Sum(_, CarryIn::Zero)
+            | Function::Terms(_)
             | Function::First
             | Function::And(_)
             | Function::Or(_)
@@ -87,12 +88,69 @@ impl Block<'_> {
     }
 
     /// The warp's limbs of the sum, and the carry that leaves them.
-    fn warp_sum(&self, b: &mut Builder, y: &Source, enters: Option<R32>) -> (Vec<R32>, R32) {
+    fn warp_sum(&self, b: &mut Builder, enters: Option<R32>) -> (Vec<R32>, R32) {
         let passes = self.split.passes;
-        let x = self.reader.limbs(b, &self.line.x, self.first, passes);
-        let y = self.reader.limbs(b, y, self.first, passes);
+        let [x, y] = match &self.line.function {
+            Function::Terms(terms) => self.halves(b, terms),
+            Function::Sum(y, _) | Function::And(y) | Function::Or(y) | Function::Xor(y) => {
+                [&self.line.x, y].map(|it| self.reader.limbs(b, it, self.first, passes))
+            }
+            Function::First => {
+                [&self.line.x, &Source::constant(0)].map(|it| self.reader.limbs(b, it, self.first, passes))
+            }
+        };
         b.section("carry");
         add_rows(b, x, y, enters)
+    }
+
+    /// The lower halves of the limbs of a sum of terms, and the upper halves of the limbs below.
+    fn halves(&self, b: &mut Builder, terms: &Terms) -> [Vec<R32>; 2] {
+        let Terms { rows, multiple, words } = terms;
+        let multiple = multiple.map(|(row, word, times)| (self.reader.word(b, row, word), times));
+        let words = words.map(|(row, word)| [0, 1].map(|i| self.reader.word(b, row, word + i)));
+        // What is subtracted, times a limb of ones.
+        let less = words.map(|[_, less]| {
+            let [high, low] = [b.pack(0, less), b.widen(less)];
+            b.sub64(high, low)
+        });
+        let sums = |b: &mut Builder, first: R32, count: u32| -> Vec<(R32, R32)> {
+            let mut limbs = |source: &Source| self.reader.limbs(b, source, first, count);
+            let added: Vec<Vec<R32>> = [Some(self.line.x)].iter().chain(rows).flatten().map(&mut limbs).collect();
+            let multiple = multiple.as_ref().map(|(factor, times)| (*factor, limbs(times)));
+            let sum = |i: usize| {
+                let mut sum = b.widen(added[0][i]);
+                if let Some(less) = less {
+                    sum = b.add64(sum, less);
+                }
+                for row in &added[1..] {
+                    let limb = b.widen(row[i]);
+                    sum = b.add64(sum, limb);
+                }
+                if let Some((factor, limbs)) = &multiple {
+                    sum = b.mad_wide(limbs[i], *factor, sum);
+                }
+                b.unpack(sum)
+            };
+            (0..count as usize).map(sum).collect()
+        };
+        // The first lane takes the upper half of the warp below, which nobody hands on.
+        let below = b.sub(self.first, 1);
+        let (_, below) = sums(b, below, 1)[0];
+        let enters = words.map_or_else(|| b.copy(0), |[enters, _]| enters);
+        let is_lowest = b.compare(Cmp::Eq, self.first, 0);
+        let mut below = b.select(enters, below, is_lowest);
+        let is_bottom = b.compare(Cmp::Eq, self.member, 0);
+        let lane_below = b.sub(self.member, 1);
+        let lane_below = b.and(lane_below, 31);
+        let limbs = sums(b, self.first, self.split.passes);
+        let uppers = limbs.iter().map(|&(_, upper)| {
+            let around = b.shuffle(Shuffle::Idx, upper, lane_below, 32);
+            let into = b.select(below, around, is_bottom);
+            below = around;
+            into
+        });
+        let uppers = uppers.collect();
+        [limbs.into_iter().map(|(lower, _)| lower).collect(), uppers]
     }
 
     /// The flag of a warp whose sum has these limbs without a carry into them: 1 if it generates a carry, 2 if it passes one on.
@@ -105,17 +163,17 @@ impl Block<'_> {
     }
 
     /// The sum: whole if the lane has one block, else without a carry into the block.
-    pub(super) fn sum(&self, b: &mut Builder, y: &Source) {
+    pub(super) fn sum(&self, b: &mut Builder) {
         b.section("limbs");
         let Split { blocks, warps, .. } = self.split;
         if self.line.is_packed {
             let enters = self.carry_in(b);
-            let (limbs, leaves) = self.warp_sum(b, y, Some(enters));
+            let (limbs, leaves) = self.warp_sum(b, Some(enters));
             let limbs: Vec<R32> = limbs.into_iter().map(|limb| b.copy(limb)).collect();
             self.end(b, &limbs, leaves, None);
             return;
         }
-        let (limbs, leaves) = self.warp_sum(b, y, None);
+        let (limbs, leaves) = self.warp_sum(b, None);
         let flag = Self::flag(b, &limbs, leaves);
         let limbs: Vec<R32> = limbs.into_iter().map(|limb| b.copy(limb)).collect();
         b.section("warps");

@@ -2,8 +2,8 @@
 //!
 //! computes   `q = ⌊a / d⌋`, `r = a mod d`; `a·b mod m`; `a / d` where nothing remains; a zero divisor or a remainder is the lane's
 //!            status
-//! cost       in products of two numbers of `n` limbs: the reciprocal about 3, each block of the quotient 2. `n`: the limbs of
-//!            the divisor, or half of the dividend's if these are more. A quotient has one block or two
+//! cost       in products of two numbers of `k` limbs: the reciprocal about 3, each digit of the quotient 1 and the product of `k` by `n` limbs.
+//!            `n`: the limbs of the divisor. `k`: half of the limbs that a quotient usually has
 //!
 //! The divisor and the dividend go up until the divisor's highest one is at the top of `n` limbs: lanes differ in the
 //! distance alone. From then on all lanes do the same. Where all lanes have one divisor, its reciprocal is computed once a
@@ -14,35 +14,56 @@
 //!
 //! **Reciprocal.** `B = 2³²`, `D_k` the upper `k` limbs of the divisor `D`. `X_k = B^k + Y_k` is close to `B^2k / D_k` and never
 //! greater than `B^2k / (D_k + 1)`. The first one, of a few hundred limbs, comes from the division of short numbers. From `h`
-//! limbs to `n`, `2h ≥ n + 2`, a step is
+//! limbs to `n`, `2h ≥ n + 4`, with `g = n − h + 2` a step is
 //!
 //! ```text
 //! e = B^(n+h) − D_n·X_h             not negative
-//! f = ⌊(e − 1) / B^(n−h+1)⌋         h limbs
-//! Y_n = Y_h·B^(n−h) + ⌊f·X_h / B^(3h−n−1)⌋ − 4, the last two terms at least 0
+//! f = ⌊(e − 1) / B^(h−1)⌋           g limbs
+//! Z = ⌊Y_h / B^(h−g)⌋               g limbs
+//! Y_n = Y_h·B^(n−h) + ⌊f / B⌋ + ⌊f·Z / B^(g+1)⌋ − 5, at least 0
 //! ```
 //!
-//! **Quotient.** From the top, for the remainder `R < D` and a block `A` of the dividend, `V = R·B^n + A`: `q = R + ⌊R·Y / B^n⌋` is at
-//! most 3 less than `⌊V / D⌋`. So `V − q·D < 4D`, and `2D` and `D` are subtracted where the difference is not negative.
+//! **Quotient.** Its digits have `k` limbs. From the top, for what remains, `R < 2D`, and `k` limbs `A` of the dividend, `V = R·B^k + A`. Let
+//! `R_k` be `R` without its lower `n − k` limbs: `k` limbs, and the limb `c` above them.
 //!
-//! bound: let `X_h ≥ B^2h/D_h − 7`. In units of `X_n` the step's error before cutting is at most `49·B^(n−2h) ≤ 49/B²`; cutting `e` costs
-//! at most `2/B`, cutting the product at most `1 + 1/B`, and the 4 that is subtracted keeps `X_n ≤ B^2n / (D_n + 1)`, as the two sides of
-//! this differ from `B^2n / D_n` by at most 4. So `X_n ≥ B^2n/D_n − 6`. Where the 4 would make the sum negative, `X_n = X_h·B^(n−h)`
-//! is small enough, too. The last step needs no 4, and errs by less than `1 + 3/B`. Then `V/D − (R + R·Y/B^n)` is at
-//! most `B^n/D + R·(1 + 3/B)/B^n < 2.51`, as it is convex in `D` between `B^n/2` and `B^n`; rounding down makes it less than 3.51.
+//! ```text
+//! q = R_k + ⌊R_k·Y / B^k⌋           at most V / D
+//! T = V − q·D                       its upper limbs tell m ≤ T / D < m + 2
+//! R = T − m·D
+//! ```
 //!
-//! sources: R. Brent, P. Zimmermann, Modern Computer Arithmetic, 2010, section 3.4.1; the margins and the blocks are ours.
+//! The next digit begins with this `R`. After the last digit `D` is subtracted where it fits. A digit of the quotient is `q + m`, so it may
+//! be too small by 1; the next one is then `B^k` or more. The digits are added in the end.
+//!
+//! **Few digits.** `c` may be greater than 1. So the digits can begin where a dividend that has gone up has at most 25 bits above `n`
+//! limbs. They do, as if no divisor had more than 25 leading zeros. The digits above have kernels that end at once if that is so in
+//! all lanes.
+//!
+//! **Products modulo `B^n + 1`.** They take half as long as products of `n` by `n` limbs, and are enough for `e` and for `T`, which are small. See
+//! `estimate.rs`.
+//!
+//! bound: let `X_h ≥ B^2h/D_h − 8`, so `e ≤ 8·B^n`. In units of `X_n` the step's error before cutting is at most `64·B^(n−2h) ≤ 64/B²`; cutting `e` costs
+//! at most `2/B`, cutting `Y_h` at most `8/B²`, cutting `f` and the product less than 2. With a product modulo `B^n + 1`, `f` may be 4 too large, which
+//! adds at most `8/B`. The 5 that is subtracted keeps `X_n ≤ B^2n / (D_n + 1)`, as the two sides of this differ from `B^2n / D_n` by at most
+//! 4. So `X_n ≥ B^2n/D_n − 8`. Where the 5 would make the sum negative, `Y_n = 0` is small enough, too.
+//!
+//! `X ≤ B^2k/(D_k + 1)` makes `X/B^k ≤ B^n/D`, so `q ≤ V/D`. As `V < (R_k + 1)·B^n` and `D ≥ D_k·B^(n−k)`, with `c` in `R_k`,
+//! `V/D − R_k·X/B^k < B^k/D_k + 8·R_k/B^k < 2 + 8·(c + 1)`. Rounding down makes it less than `11 + 8c`: with `c < 2²⁵`, `T < 2²⁹·D < B^(n+1)`, and `q < 2·(c + 1)·B^k` has
+//! `k + 1` limbs. For `m` see `estimate.rs`. From the second digit on, `R < 2D` makes `q + m < 2·B^k`.
+//!
+//! sources: R. Brent, P. Zimmermann, Modern Computer Arithmetic, 2010, section 3.4.1; the margins, the digits and their corrections are ours.
 
 use warpmp_launch::Spec;
 
 use super::LIMBS;
-use super::doubling::{Inverse, SHORT_LIMBS};
+use super::doubling::Inverse;
+use super::estimate::{Error, Remains, WORDS};
 use super::length::{FACTS, Length};
-use super::line::{CarryIn, Function, Line, Negative, Place, Word};
+use super::line::{CarryIn, Function, Line, Negative, Place, Terms, Word};
 use super::sequence::{Steps, by_products};
-use super::source::{Bit, Number, Source};
+use super::source::{Above, Bit, Number, Source};
 use crate::kernels::modular::division::{Division, Parts};
-use crate::kernels::{Algorithm, LongSettings, OperandShape, OperationShape, Order};
+use crate::kernels::{Algorithm, LongSettings, OperationShape, Order};
 use crate::operation::{Operation, Status};
 
 /// The row of the register.
@@ -62,50 +83,109 @@ fn fits(shape: OperationShape) -> bool {
 }
 
 /// Limbs of a thread in a division of short numbers, at least and at most. Eight are fastest for divisors of 2048 to 8192 bits.
-const DIVISION_LIMBS: [u32; 2] = [3, 8];
+pub(super) const DIVISION_LIMBS: [u32; 2] = [3, 8];
 
-/// A dividend and facts about its divisor.
+/// The same for the first reciprocal, whose numbers are a little longer than 128 limbs.
+const RECIPROCAL_LIMBS: [u32; 2] = [3, 9];
+
+/// The longest dividend that has whole tiles, and the longest packed line, which has a limb more than half of it, in limbs.
+const TILE_LIMBS: u32 = 1088;
+const MOST_PACKED_LIMBS: u32 = TILE_LIMBS / 2;
+
+/// Limbs of a divisor and of a digit, at least: shorter factors get zeros above them.
+const LEAST_LIMBS: u32 = 130;
+
+/// Digits of a quotient, at most, those above included: each has kernels of its own.
+const MOST_DIGITS: u32 = 4;
+
+/// Bits that a dividend may have above the limbs of the divisor where the digits begin.
+const BITS_ABOVE: u32 = 25;
+
+/// What keeps reciprocals small enough.
+const MARGIN: u32 = 5;
+
+/// How a quotient is divided into digits.
+#[derive(Clone, Copy, Debug)]
+struct Digits {
+    /// Limbs of the divisor, `n`.
+    divisor: u32,
+    /// Limbs of a digit, `k`.
+    limbs: u32,
+    /// Digits of a usual quotient.
+    usual: u32,
+    /// All digits that a quotient may have.
+    all: u32,
+    /// The greatest distance of a divisor whose quotient has the usual digits.
+    most_distance: u32,
+}
+
+impl Digits {
+    fn of([dividend, divisor]: [Number; 2], [dividend_bits, divisor_bits]: [u32; 2]) -> Self {
+        let least = dividend.limbs.div_ceil(MOST_DIGITS).max(LEAST_LIMBS);
+        let n = divisor.limbs.max(least);
+        let quotient = dividend_bits.saturating_sub(divisor_bits).div_ceil(32).max(1);
+        // A short reciprocal is worth more products with it, unless all lanes have one.
+        let digits = if divisor.common { quotient.div_ceil(n) } else { 2 * quotient.div_ceil(2 * n) };
+        let limbs = quotient.div_ceil(digits).max(least);
+        let usual = quotient.div_ceil(limbs);
+        // Below the highest bit of the dividend.
+        let most_distance = (32 * (usual * limbs + n) + BITS_ABOVE).saturating_sub(dividend_bits);
+        let all = if most_distance < 32 * n - 1 { dividend.limbs.div_ceil(limbs) } else { usual };
+        Self { divisor: n, limbs, usual, all, most_distance }
+    }
+}
+
+/// A dividend, and what is known about its divisor.
 struct Problem {
     dividend: Number,
-    /// Limbs that divisor and reciprocal are computed with.
-    limbs: u32,
-    /// Blocks of the quotient.
-    blocks: u32,
+    digits: Digits,
     /// The distance of each lane, and whether the divisor is not zero.
     facts: Number,
     valid: Bit,
+    /// A word for all lanes: has one of them more than the usual digits? None: no lane may have more.
+    has_more: Option<Number>,
+    reciprocal: Reciprocal,
 }
 
 fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
-    let mut steps = Steps::new(shape, settings);
+    let steps = Steps::new(shape, settings);
+    let is_product = matches!(shape.operation, Operation::MulMod | Operation::SqrMod);
+    let longest = shape.max_limbs() * if is_product { 2 } else { 1 };
+    let mut steps = if longest <= TILE_LIMBS { steps.with_whole_tiles(MOST_PACKED_LIMBS) } else { steps };
     let operands: Vec<Number> = (0..shape.operands().len()).map(|i| steps.operand(i)).collect();
+    let bits: Vec<u32> = (0..operands.len()).map(|i| steps.operand_bits(i)).collect();
     let results = [0, 1].map(|i| steps.result(i));
     if shape.operation == Operation::DivRem {
         let rest = [1, 2].map(|i| steps.result(i));
-        divide(&mut steps, [operands[0], operands[1]], Some(results[0]), rest);
+        divide(&mut steps, ([operands[0], operands[1]], [bits[0], bits[1]]), Some(results[0]), rest);
         return steps.finish();
     }
     if shape.operation == Operation::DivExact {
-        divide_exactly(&mut steps, [operands[0], operands[1]], results);
+        divide_exactly(&mut steps, ([operands[0], operands[1]], [bits[0], bits[1]]), results);
         return steps.finish();
     }
-    let dividend = if shape.operation == Operation::MulMod {
-        steps.product(operands[0], operands[1])
+    let (dividend, dividend_bits) = if shape.operation == Operation::MulMod {
+        (steps.product(operands[0], operands[1]), bits[0] + bits[1])
     } else if shape.operation == Operation::SqrMod {
-        steps.product(operands[0], operands[0])
+        (steps.product(operands[0], operands[0]), 2 * bits[0])
     } else {
-        operands[0]
+        (operands[0], bits[0])
     };
-    divide(&mut steps, [dividend, operands[operands.len() - 1]], None, results);
+    let last = operands.len() - 1;
+    divide(&mut steps, ([dividend, operands[last]], [dividend_bits, bits[last]]), None, results);
     steps.finish()
 }
 
 /// The quotient where nothing remains, and the status.
-fn divide_exactly(steps: &mut Steps, [dividend, divisor]: [Number; 2], [quotient, status]: [Place; 2]) {
+fn divide_exactly(
+    steps: &mut Steps,
+    ([dividend, divisor], bits): ([Number; 2], [u32; 2]),
+    [quotient, status]: [Place; 2],
+) {
     let [whole, rest] = [dividend, divisor].map(|it| steps.reserve(it.limbs));
     let [order, fault] = [0, 1].map(|_| steps.reserve(1));
     let [to_whole, to_rest] = [whole, rest].map(|it| it.place(32 * it.limbs));
-    divide(steps, [dividend, divisor], Some(to_whole), [to_rest, fault.place(32)]);
+    divide(steps, ([dividend, divisor], bits), Some(to_whole), [to_rest, fault.place(32)]);
     // The order of the remainder and zero: 0 where nothing remains, else 1.
     let compared = Line::difference(rest.source(), Source::constant(0), to_rest);
     steps.line(Line { result: None, word: Some(Word::Order(order, None)), ..compared });
@@ -115,67 +195,77 @@ fn divide_exactly(steps: &mut Steps, [dividend, divisor]: [Number; 2], [quotient
     steps.line(Line::of(fault.source(), Function::Or(inexact), status));
 }
 
-/// Quotient, if asked for, remainder and status.
+/// Quotient, if asked for, remainder and status, of numbers of at most these bits.
 pub(super) fn divide(
     steps: &mut Steps,
-    [dividend, divisor]: [Number; 2],
+    ([dividend, divisor], bits): ([Number; 2], [u32; 2]),
     quotient: Option<Place>,
     [remainder, status]: [Place; 2],
 ) {
-    let limbs = divisor.limbs.max(dividend.limbs.div_ceil(2)).max(SHORT_LIMBS);
-    let blocks = dividend.limbs.div_ceil(limbs);
-    let (facts, verdict, top, reciprocal) = steps.shared(divisor.common, |steps| {
+    let digits = Digits::of([dividend, divisor], bits);
+    let n = digits.divisor;
+    let has_more = (digits.all > digits.usual).then(|| steps.cleared_word());
+    let most = has_more.map(|_| digits.most_distance);
+    let (facts, verdict, reciprocal) = steps.shared(divisor.common, |steps| {
         let facts = steps.reserve(FACTS);
         let verdict = if divisor.common { steps.reserve(1) } else { status.row };
-        let length = Length { divisor: divisor.limbs, common: divisor.common, limbs, even: false };
-        steps.push(Box::new(length), [divisor, facts, verdict]);
-        let top = steps.part(divisor.source().moved(facts, 0, true), limbs);
-        (facts, verdict, top, Reciprocal::of(steps, top))
+        let length = Length { divisor: divisor.limbs, common: divisor.common, limbs: n, even: false, most };
+        steps.push(Box::new(length), [divisor, facts, verdict].into_iter().chain(has_more));
+        let top = steps.part(divisor.source().moved(facts, 0, true), n);
+        (facts, verdict, Reciprocal::of_divisor(steps, top, digits.limbs))
     });
     if divisor.common {
         steps.line(Line::copy(verdict.source(), status));
     }
-    let problem = Problem { dividend, limbs, blocks, facts, valid: facts.bit(32) };
-    problem.quotient(steps, top, reciprocal, quotient, remainder);
+    let problem = Problem { dividend, digits, facts, valid: facts.bit(32), has_more, reciprocal };
+    problem.quotient(steps, quotient, remainder);
 }
 
-/// `Y` with `B^n + Y` close to `B^2n / d`, for `d` of `n` limbs whose highest bit is set.
-pub(super) struct Reciprocal;
+/// A divisor of `n` limbs whose highest bit is set, and `Y` with `B^k + Y` close to `B^2k / d`, `d` its upper `k` limbs.
+#[derive(Clone, Copy)]
+pub(super) struct Reciprocal {
+    divisor: Number,
+    inverse: Number,
+}
 
-impl Inverse for Reciprocal {
+/// `Y`, as Newton's iteration computes it.
+struct Upper;
+
+impl Inverse for Upper {
+    const SHORT_LIMBS: u32 = 160;
+
     fn limbs_before(limbs: u32) -> u32 {
-        limbs.div_ceil(2) + 1
+        limbs.div_ceil(2) + 2
     }
 
     fn deciding(divisor: Number, limbs: u32) -> Source {
         divisor.source().down(32 * (divisor.limbs - limbs))
     }
 
-    fn first(steps: &mut Steps, divisor: Number, to: Number, is_last: bool) {
-        first(steps, divisor, to, is_last);
+    fn first(steps: &mut Steps, divisor: Number, to: Number) {
+        first(steps, divisor, to);
     }
 
-    fn step(steps: &mut Steps, divisor: Number, known: Number, to: Number, is_last: bool) {
-        step(steps, divisor, known, to, is_last);
+    fn step(steps: &mut Steps, divisor: Number, known: Number, to: Number) {
+        step(steps, divisor, known, to);
     }
 }
 
-/// The first reciprocal: `⌊(B^2n − 1) / d⌋ − B^n`, less 4 but for the last one.
-fn first(steps: &mut Steps, divisor: Number, to: Number, last: bool) {
+/// The first reciprocal: `⌊(B^2n − 1) / d⌋ − B^n − 5`, at least 0.
+fn first(steps: &mut Steps, divisor: Number, to: Number) {
     let n = divisor.limbs;
     let mark = steps.mark();
-    let ones = steps.part(Source::constant(0).turned(), 2 * n);
-    let quotient = quotient_of_short(steps, [ones, divisor]);
+    let ones = steps.shared(true, |steps| steps.part(Source::constant(0).turned(), 2 * n));
+    let quotient = quotient_of_short(steps, [ones, divisor], RECIPROCAL_LIMBS);
     // The quotient is from B^n to 2·B^n − 1: its lower limbs are what is more than B^n.
-    let lower = steps.part(quotient.source(), n);
-    steps.line(less(lower.source(), if last { 0 } else { 4 }, to));
+    steps.line(less(quotient.source().lowest(32 * n), MARGIN, to));
     steps.release(mark);
 }
 
-/// The quotient of a division by a short divisor, with the limbs of the dividend.
-pub(super) fn quotient_of_short(steps: &mut Steps, [dividend, divisor]: [Number; 2]) -> Number {
-    let layout = steps.short_layout(divisor.limbs, DIVISION_LIMBS);
-    let [a, d] = [dividend, divisor].map(|it| OperandShape::each(32 * it.limbs));
+/// The quotient of a division by a short divisor, with the limbs of the dividend. `of_thread`: limbs of a thread, at least and at most.
+pub(super) fn quotient_of_short(steps: &mut Steps, [dividend, divisor]: [Number; 2], of_thread: [u32; 2]) -> Number {
+    let layout = steps.short_layout(divisor.limbs, of_thread);
+    let [a, d] = [dividend, divisor].map(|it| steps.operand_shape(it));
     let division = Division { layout, ..Division::new(a, d, Parts::Quotient) };
     let [quotient, status] = [dividend.limbs, 1].map(|limbs| steps.reserve(limbs));
     steps.push(Box::new(division), [dividend, divisor, quotient, status]);
@@ -189,99 +279,207 @@ fn less(x: Source, count: u32, to: Number) -> Line {
 }
 
 /// The reciprocal of `d` in `n` limbs from that of its upper `h` limbs.
-fn step(steps: &mut Steps, divisor: Number, known: Number, to: Number, last: bool) {
+fn step(steps: &mut Steps, divisor: Number, known: Number, to: Number) {
     let (n, h) = (divisor.limbs, known.limbs);
+    let g = n - h + 2;
     let mark = steps.mark();
-    let product = steps.product(divisor, known);
-    // ¬(D·B^h + D·Y) is B^(n+h) − D·X − 1, and ¬(x + y) is ¬x − y. Below limb h nothing is added, so no carry is cut off.
-    let cut = n - h + 1;
-    let error = steps.reserve(h);
-    let shifted = divisor.source().up(32 * (h - cut));
-    let complement = product.source().down(32 * cut).turned();
-    steps.line(Line::difference(complement, shifted, error.place(32 * h)));
-    let product = steps.product(error, known);
-    let correction = steps.reserve(h);
-    let upper = product.source().down(32 * h);
-    steps.line(Line::sum(error.source(), upper, CarryIn::Zero, correction.place(32 * h)));
-    let cut = 2 * h - n - 1;
-    let mut correction = correction.source().down(32 * cut);
-    if !last {
-        let reduced = steps.reserve(h - cut);
-        steps.line(less(correction, 4, reduced));
-        correction = reduced.source();
+    let error = steps.reserve(g);
+    let to_error = error.place(32 * g);
+    let complement = |product: Number| product.source().down(32 * (h - 1)).turned();
+    if let Some(product) = steps.product_modulo(divisor, known) {
+        let words = steps.reserve(WORDS);
+        let rows = [product, divisor, known, words];
+        steps.push(Box::new(Error::of(&rows)), rows);
+        let rows = [Some(divisor.source().up(32).turned()), None, None];
+        let terms = Terms { rows, multiple: None, words: Some((words, 0)) };
+        steps.line(Line::terms(complement(product), terms, to_error));
+    } else {
+        let product = steps.product(divisor, known);
+        // ¬(D·B^h + D·Y) is B^(n+h) − D·X − 1, and ¬(x + y) is ¬x − y. Below limb h nothing is added, so no carry is cut off.
+        steps.line(Line::difference(complement(product), divisor.source().up(32), to_error));
     }
+    let upper = if g < h { steps.part(known.source().down(32 * (h - g)), g) } else { known };
+    let product = steps.product(error, upper);
     let shifted = known.source().up(32 * (n - h));
-    steps.line(Line::sum(shifted, correction, CarryIn::Zero, to.place(32 * n)));
+    let [error, product] = [error.source().down(32), product.source().down(32 * (g + 1))];
+    // ¬(x − 1) is −x.
+    let margin = Source::constant(MARGIN - 1).turned();
+    let terms = Terms { rows: [Some(error), Some(product), Some(margin)], multiple: None, words: None };
+    let sum = Line::terms(shifted, terms, to.place(32 * n));
+    // A carry leaves the limb above, unless the sum is negative.
+    steps.line(Line { limbs: n + 1, negative: Negative::Clears, ..sum });
     steps.release(mark);
+}
+
+/// A digit of a quotient, which is still too small.
+#[derive(Clone, Copy)]
+pub(super) struct Digit {
+    /// `q`, of `k + 1` limbs.
+    pub(super) estimate: Number,
+    /// `m`, a limb.
+    pub(super) multiple: Number,
+}
+
+impl Reciprocal {
+    /// The reciprocal of the upper `limbs` limbs of a divisor.
+    pub(super) fn of_divisor(steps: &mut Steps, divisor: Number, limbs: u32) -> Self {
+        if limbs == divisor.limbs {
+            return Self { divisor, inverse: Upper::of(steps, divisor) };
+        }
+        let upper = steps.part(Upper::deciding(divisor, limbs), limbs);
+        Self { divisor, inverse: Upper::of(steps, upper) }
+    }
+
+    /// Rows for a digit.
+    pub(super) fn digit(self, steps: &mut Steps) -> Digit {
+        Digit { estimate: steps.reserve(self.inverse.limbs + 1), multiple: steps.reserve(1) }
+    }
+
+    /// A digit, and what remains, less than `2D`. The window has the `k` limbs of `A`, then the `n + 1` limbs of `R`; `upper` is a row with the
+    /// upper `k` limbs of `R` below `c`, if there is one. The limb of the digit above its `k` limbs is added to the multiple of the digit
+    /// above, if there is one.
+    pub(super) fn divide(
+        self,
+        steps: &mut Steps,
+        (window, upper): (Number, Option<Number>),
+        digit: Digit,
+        above: Option<Digit>,
+        rest: Place,
+    ) {
+        let Self { divisor, inverse } = self;
+        let (n, k) = (divisor.limbs, inverse.limbs);
+        let mark = steps.mark();
+        let from_upper = window.source().down(32 * n);
+        let upper = upper.unwrap_or_else(|| steps.part(from_upper, k));
+        let product = steps.product(upper, inverse);
+        let Digit { estimate, multiple } = digit;
+        let words = steps.reserve(WORDS);
+        let terms = Terms {
+            rows: [Some(product.source().down(32 * k)), None, None],
+            multiple: Some((window, n + k, inverse.source())),
+            words: None,
+        };
+        steps.line(Line::terms(from_upper, terms, estimate.place(32 * (k + 1))));
+        let (taken, modulus) = match steps.product_modulo(divisor, estimate) {
+            Some(product) => (product, Some(n)),
+            None => (steps.lower_product(estimate, divisor, n + 1), None),
+        };
+        let mut rows = vec![window, taken, inverse, estimate, divisor, multiple, words];
+        rows.extend(above.map(|above| above.multiple));
+        steps.push(Box::new(Remains::of(&rows, modulus)), rows);
+        let from_window = modulus.map(|_| from_upper.turned());
+        let value = window.source();
+        let value = if modulus.is_some() { value.lowest(32 * n) } else { value };
+        let terms = Terms {
+            rows: [Some(taken.source().turned()), from_window, None],
+            multiple: Some((multiple, 0, divisor.source().turned())),
+            words: Some((words, 0)),
+        };
+        steps.line(Line::terms(value, terms, rest));
+        steps.release(mark);
+    }
+
+    /// Subtracts the divisor where it fits. The word is 1 there.
+    pub(super) fn reduce(self, steps: &mut Steps, rest: Number, word: Number, to: Option<Place>) {
+        let n = self.divisor.limbs;
+        let divisor = self.divisor.source();
+        steps.line(if let Some(to) = to {
+            Line::reduced(rest.source(), divisor, n + 1, word, to)
+        } else {
+            let difference = Line::difference(rest.source(), divisor, rest.place(32 * (n + 1)));
+            Line { result: None, word: Some(Word::Carry(word)), ..difference }
+        });
+    }
 }
 
 impl Problem {
-    /// The quotient in blocks from the top, and the remainder.
-    fn quotient(
-        &self,
-        steps: &mut Steps,
-        divisor: Number,
-        reciprocal: Number,
-        quotient: Option<Place>,
-        remainder: Place,
-    ) {
-        let Self { limbs: n, blocks, facts, valid, .. } = *self;
+    /// The quotient in digits from the top, and the remainder.
+    fn quotient(&self, steps: &mut Steps, quotient: Option<Place>, remainder: Place) {
+        let Self { digits, facts, valid, has_more, reciprocal, .. } = *self;
+        let Digits { divisor: n, limbs: k, usual, all, .. } = digits;
         let dividend = self.dividend.source().moved(facts, 0, true);
-        // The blocks of the dividend, and a limb more for the lowest one of the remainder above a block.
-        let running = steps.part(dividend, blocks * n + 1);
-        let rest = steps.part(dividend.down(32 * blocks * n), n);
-        for block in (0..blocks).rev() {
-            let mark = steps.mark();
-            // Where nobody asks for the quotient, its digit has a place that is given back.
-            let digit = match quotient {
-                Some(Place { row, from, bits }) => {
-                    Place { row, from: from + block * n, bits: (bits - 32 * n * block).min(32 * n) }
+        let rows: Vec<Digit> = (0..all).map(|_| reciprocal.digit(steps)).collect();
+        let [first, second] = [0, 1].map(|_| steps.reserve(n + k + 1));
+        let copy = |from: u32, limbs: u32, to: Number| Line::copy(dividend.down(32 * k * from), to.place(32 * limbs));
+        // The usual digits begin with limbs of the dividend, unless the digits above leave a remainder there.
+        steps.line(copy(usual - 1, n + k + 1, first));
+        if let Some(has_more) = has_more {
+            let third = steps.reserve(n + k + 1);
+            let window = |number: u32| if (number - usual).is_multiple_of(2) { second } else { third };
+            steps.only_where(has_more, |steps| {
+                steps.line(copy(all - 1, n + k + 1, window(all - 1)));
+                for number in (usual..all).rev() {
+                    let next = if number == usual { first } else { window(number - 1) };
+                    if number > usual {
+                        steps.line(copy(number - 1, k, next));
+                    }
+                    let above = rows.get(number as usize + 1).copied();
+                    let rest = Place { row: next, from: k, bits: 32 * (n + 1) };
+                    reciprocal.divide(steps, (window(number), None), rows[number as usize], above, rest);
                 }
-                None => steps.reserve(n).place(32 * n),
+            });
+        }
+        let rest = steps.reserve(n + 1);
+        let (mut window, mut other) = (first, second);
+        for number in (0..usual).rev() {
+            let above = rows.get(number as usize + 1).copied().filter(|_| number + 1 < usual);
+            let to = if number == 0 {
+                rest.place(32 * (n + 1))
+            } else {
+                steps.line(copy(number - 1, k, other));
+                Place { row: other, from: k, bits: 32 * (n + 1) }
             };
-            let value = running.source().down(32 * n * block);
-            quotient_digit(steps, (rest, value), [divisor, reciprocal], digit, Some(rest.place(32 * n)));
-            if block > 0 {
-                steps.line(Line::copy(rest.source(), Place { row: running, from: block * n, bits: 32 }));
-            }
-            steps.release(mark);
+            reciprocal.divide(steps, (window, None), rows[number as usize], above, to);
+            (window, other) = (other, window);
         }
+        let [last, reduced] = [1, n].map(|limbs| steps.reserve(limbs));
+        reciprocal.reduce(steps, rest, last, Some(reduced.place(32 * n)));
         if let Some(quotient) = quotient {
-            let clear = Line::copy(Source::constant(0), quotient);
-            steps.line(Line { only: Some(valid.not()), ..clear });
+            self.add_digits(steps, &rows, last, quotient);
         }
-        steps.line(Line::copy(rest.source().moved(facts, 0, false).kept_where(valid), remainder));
+        steps.line(Line::copy(reduced.source().moved(facts, 0, false).kept_where(valid), remainder));
     }
-}
 
-/// `⌊V / d⌋` and, if asked for, what remains, for `V = R·B^n + A`, `R < d`, by the reciprocal of `d`, which has `n` limbs and its highest
-/// bit set. Given are `R`, and `V` in its lower `n + 1` limbs at least. The remainder may take the place of `R`.
-pub(super) fn quotient_digit(
-    steps: &mut Steps,
-    (rest, value): (Number, Source),
-    [divisor, reciprocal]: [Number; 2],
-    quotient: Place,
-    remainder: Option<Place>,
-) {
-    let n = divisor.limbs;
-    let mark = steps.mark();
-    let product = steps.product(rest, reciprocal);
-    let digit = steps.reserve(n);
-    let upper = product.source().down(32 * n);
-    steps.line(Line::sum(rest.source(), upper, CarryIn::Zero, digit.place(32 * n)));
-    let product = steps.product(digit, divisor);
-    let [first, second] = [0, 1].map(|_| steps.reserve(n + 1));
-    steps.line(Line::difference(value, product.source(), first.place(32 * (n + 1))));
-    let [twice, once] = [0, 1].map(|_| steps.reserve(1));
-    let divisor = divisor.source();
-    steps.line(Line::reduced(first.source(), divisor.up(1), n + 1, twice, second.place(32 * (n + 1))));
-    steps.line(if let Some(place) = remainder {
-        Line::reduced(second.source(), divisor, n + 1, once, place)
-    } else {
-        let difference = Line::difference(second.source(), divisor, second.place(32 * (n + 1)));
-        Line { result: None, word: Some(Word::Carry(once)), ..difference }
-    });
-    let two = Source::constant(2).kept_where(twice.bit(0));
-    steps.line(Line::sum(digit.source(), two, CarryIn::Bit(once.bit(0)), quotient));
-    steps.release(mark);
+    /// The quotient from its digits and 1 if the bit is set.
+    fn add_digits(&self, steps: &mut Steps, rows: &[Digit], last: Number, quotient: Place) {
+        let Digits { limbs: k, usual, all, .. } = self.digits;
+        let part = |number: u32| Place {
+            from: quotient.from + k * number,
+            bits: quotient.bits.saturating_sub(32 * k * number),
+            ..quotient
+        };
+        // A digit with the carry into it, and a row for the carry out of it.
+        let add = |steps: &mut Steps, number: u32, multiple: Number, carry: Number| {
+            let estimate = rows[number as usize].estimate.source().lowest(32 * k);
+            // Ones above pass the carry on to the end of the line.
+            let multiple = multiple.source().with_above(Above::Ones(32 * k));
+            let place = Place { bits: part(number).bits.min(32 * k), ..part(number) };
+            let leaving = steps.reserve(1);
+            let sum = Line::sum(estimate, multiple, CarryIn::Bit(carry.bit(0)), place);
+            steps.line(Line { limbs: k, word: Some(Word::Carry(leaving)), ..sum });
+            leaving
+        };
+        let mut carry = last;
+        for number in 0..usual {
+            carry = add(steps, number, rows[number as usize].multiple, carry);
+        }
+        // Above the usual digits: what leaves them, and zeros.
+        let top = rows[usual as usize - 1].estimate.source().down(32 * k);
+        if part(usual).bits > 0 {
+            steps.line(Line::sum(top, Source::constant(0), CarryIn::Bit(carry.bit(0)), part(usual)));
+        }
+        if let Some(has_more) = self.has_more {
+            steps.only_where(has_more, |steps| {
+                let multiple = steps.reserve(1);
+                let lowest = rows[usual as usize].multiple.source();
+                steps.line(Line::sum(lowest, top, CarryIn::Zero, multiple.place(32)));
+                for number in usual..all {
+                    let multiple = if number == usual { multiple } else { rows[number as usize].multiple };
+                    carry = add(steps, number, multiple, carry);
+                }
+            });
+        }
+        let clear = Line::copy(Source::constant(0), quotient);
+        steps.line(Line { only: Some(self.valid.not()), ..clear });
+    }
 }

@@ -3,27 +3,27 @@
 use super::sequence::Steps;
 use super::source::{Number, Source};
 
-/// The longest number that the kernels of short numbers invert, in limbs.
-pub(super) const SHORT_LIMBS: u32 = 258;
-
 /// An inverse, as Newton's iteration computes it.
 pub(super) trait Inverse {
+    /// The longest number that kernels of short numbers invert, in limbs.
+    const SHORT_LIMBS: u32;
+
     /// The limbs of the inverse that a step makes an inverse of `limbs` limbs from.
     fn limbs_before(limbs: u32) -> u32;
 
     /// The limbs of the number that decide about an inverse of `limbs` limbs.
     fn deciding(number: Number, limbs: u32) -> Source;
 
-    /// The inverse of a short number. The last argument: is it the last inverse?
-    fn first(steps: &mut Steps, number: Number, to: Number, is_last: bool);
+    /// The inverse of a short number.
+    fn first(steps: &mut Steps, number: Number, to: Number);
 
     /// The inverse of `number` from the shorter inverse `known`.
-    fn step(steps: &mut Steps, number: Number, known: Number, to: Number, is_last: bool);
+    fn step(steps: &mut Steps, number: Number, known: Number, to: Number);
 
     /// The inverse of a number.
     fn of(steps: &mut Steps, number: Number) -> Number {
         let mut lengths = vec![number.limbs];
-        while let Some(&length) = lengths.last().filter(|&&length| length > SHORT_LIMBS) {
+        while let Some(&length) = lengths.last().filter(|&&length| length > Self::SHORT_LIMBS) {
             lengths.push(Self::limbs_before(length));
         }
         let result = steps.reserve(number.limbs);
@@ -34,8 +34,8 @@ pub(super) trait Inverse {
             let to = if is_last { result } else { steps.reserve(length) };
             let part = if is_last { number } else { steps.part(Self::deciding(number, length), length) };
             match known {
-                None => Self::first(steps, part, to, is_last),
-                Some(known) => Self::step(steps, part, known, to, is_last),
+                None => Self::first(steps, part, to),
+                Some(known) => Self::step(steps, part, known, to),
             }
             known = Some(to);
         }

@@ -1,7 +1,7 @@
 //! The length of a divisor or of a radicand: the first stage of a division or a root.
 //!
 //! computes   the distance that takes the highest one of `d` to the top of a row of `limbs` limbs, whether `d` is not zero,
-//!            and the status of the lane
+//!            and the status of the lane; if asked for, a word for all lanes tells whether a distance is great
 //! launch     a warp a lane; it reads from the top until it finds a limb that is not zero
 
 use warpmp_kernel::build::{Builder, Emit, Glue};
@@ -13,7 +13,8 @@ use crate::operation::Status;
 /// Limbs of the first result: the distance; 1 if the number is not zero, else 0; half of the distance.
 pub(super) const FACTS: u32 = 3;
 
-/// Parameters of the kernel. Parameters of its launch: the divisor, the facts, the statuses, lanes.
+/// Parameters of the kernel. Parameters of its launch: the divisor, the facts, the statuses, the word about great distances if it is asked
+/// for, lanes.
 #[derive(Clone, Debug)]
 pub(super) struct Length {
     /// Limbs of the divisor.
@@ -24,11 +25,14 @@ pub(super) struct Length {
     pub(super) limbs: u32,
     /// Is the distance made even?
     pub(super) even: bool,
+    /// The word for all lanes becomes 1 where the distance of a lane is greater. It stays as it is if no distance is.
+    pub(super) most: Option<u32>,
 }
 
 impl Length {
     fn kernel(&self, entry: &Entry) -> Kernel {
-        let (mut b, ports) = entry.open(&self.name(), Glue::None, &["divisor", "facts", "status"], false);
+        let names = &["divisor", "facts", "status", "great"][..if self.most.is_some() { 4 } else { 3 }];
+        let (mut b, ports) = entry.open(&self.name(), Glue::None, names, false);
         b.bounds(Bounds { max_threads: Some(32), ..Bounds::default() });
         b.section("setup");
         let [divisor, facts, status] = ports.first();
@@ -77,6 +81,12 @@ impl Length {
             g.store_global(Space::Global, &[half], facts, 8);
             g.store_global(Space::Global, &[fault], status, 0);
         });
+        if let Some(most) = self.most {
+            let is_great = b.compare(Cmp::Gt, distance, most);
+            let tells = b.and_pred(first, is_great);
+            let one = b.copy(1);
+            b.guarded(tells, true, |g| g.store_global(Space::Global, &[one], ports.addresses[3], 0));
+        }
         b.finish()
     }
 }
@@ -84,7 +94,8 @@ impl Length {
 impl Spec for Length {
     fn name(&self) -> String {
         let (common, even) = (if self.common { "c" } else { "" }, if self.even { "_even" } else { "" });
-        format!("length_{}{common}_{}{even}", self.divisor, self.limbs)
+        let most = self.most.map_or(String::new(), |most| format!("_to_{most}"));
+        format!("length_{}{common}_{}{even}{most}", self.divisor, self.limbs)
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {

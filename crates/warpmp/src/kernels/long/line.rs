@@ -1,9 +1,10 @@
 //! A line: an operation in linear time on rows of any length.
 //!
-//! computes   `r = x + y + c`, `r = x` or a bitwise function of `x` and `y`, from rows that are shifted, complemented or left out
+//! computes   `r = x + y + c`, `r = x + y + z + f·w ± l` for limbs `f` and `l`, `r = x` or a bitwise function of `x` and `y`, from rows that are
+//!            shifted, complemented or left out
 //! launch     512 threads and 7168 limbs a block at most; rows of more limbs: several blocks and, for sums, a second launch of a warp a
 //!            block. Where a negative difference has another result: 1024 threads and 14336 limbs a block, and as many threads
-//!            in the second launch. Packed: a warp a lane, four lanes a block; whole tiles, at most 448 limbs
+//!            in the second launch. Packed: a warp a lane, four lanes a block; whole tiles, a few hundred limbs
 //! cost       a limb: its rows read once and the result written once; about 25 instructions a sum. The second launch
 //!            reads the carries of all blocks, and reads and writes 32 limbs for each carry into a warp, seldom more
 //! registers  64 for two blocks, of which one computes while the other waits for memory; with signs above a number some more
@@ -12,7 +13,8 @@
 //! ballots, from warp to warp by flags in shared memory, from block to block by flags in scratch memory.
 //!
 //! bound: [`Carries`]: a warp generates a carry, or passes one on if its limbs are all ones, never both. The same
-//! holds for a block.
+//! holds for a block. A limb of `x` and three rows and `f·w − l`, where `−l` is `l` times a row of ones, is at most `(f + l + 4)·(B − 1) < B²` for `f + l ≤ B − 4`. So the
+//! number is the sum of two rows: the lower halves of these limbs, and the upper halves a limb higher.
 //! source: carry look-ahead by ballots, as in `group`; ours.
 
 use warpmp_kernel::build::{Emit, Glue, R64};
@@ -34,10 +36,13 @@ const FINISH_WARPS: u32 = 4;
 /// Limbs of a lane, at most: so that two blocks of a sum fit into a multiprocessor.
 const MOST_PASSES: u32 = 14;
 
+/// The same where a sum has more terms: its rows and two words for each limb take registers.
+const MOST_PASSES_OF_TERMS: u32 = 8;
+
 /// Limbs of a lane, at least: a warp with fewer has more to do for its flags than for its limbs.
 const LEAST_PASSES: u32 = 4;
 
-/// Limbs of a packed line, at most: a warp holds them.
+/// Limbs of a packed line, at most, where rows may be longer: a warp holds them.
 pub(super) const MOST_PACKED_LIMBS: u32 = 32 * MOST_PASSES;
 
 /// Lanes of a block of a packed line.
@@ -56,6 +61,7 @@ pub(super) enum CarryIn {
 
 /// The function of the limbs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant, reason = "a plan has a few of them")]
 pub(super) enum Function {
     /// `x`.
     First,
@@ -64,6 +70,18 @@ pub(super) enum Function {
     Xor(Source),
     /// `x + y + c`.
     Sum(Source, CarryIn),
+    /// `x` plus rows, a multiple of a row, and words.
+    Terms(Terms),
+}
+
+/// The terms of a sum besides `x`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Terms {
+    pub(super) rows: [Option<Source>; 3],
+    /// A word of a row times a source.
+    pub(super) multiple: Option<(Number, u32, Source)>,
+    /// A word that is added, and the next one, which is subtracted. With the factor of the multiple it is at most `2³² − 4`.
+    pub(super) words: Option<(Number, u32)>,
 }
 
 /// What happens where no carry leaves the sum: where a difference is negative.
@@ -139,6 +157,7 @@ impl Line {
     }
 
     /// A function of the limbs of the result.
+    #[allow(clippy::large_types_passed_by_value, reason = "a plan copies it a few times")]
     pub(super) const fn of(x: Source, function: Function, result: Place) -> Self {
         let limbs = result.bits.div_ceil(32);
         Self {
@@ -163,13 +182,19 @@ impl Line {
         Self::sum(x, y.turned(), CarryIn::One, result)
     }
 
+    /// `r = x` and these terms in the limbs of the result.
+    #[allow(clippy::large_types_passed_by_value, reason = "a plan copies it a few times")]
+    pub(super) const fn terms(x: Source, terms: Terms, result: Place) -> Self {
+        Self::of(x, Function::Terms(terms), result)
+    }
+
     /// `r = x − y`, or `x` where that is negative. The word is 1 in lanes where `y` was subtracted.
     pub(super) const fn reduced(x: Source, y: Source, limbs: u32, word: Number, result: Place) -> Self {
         let word = Some(Word::Carry(word));
         Self { negative: Negative::Restores, limbs, word, ..Self::difference(x, y, result) }
     }
 
-    /// The same line, which has at most [`MOST_PACKED_LIMBS`], packed, unless it tells the order. A block of a warp or two would have more
+    /// The same line, which has a few hundred limbs, packed, unless it tells the order. A block of a warp or two would have more
     /// to do for its beginning and its end than for the limbs, and a multiprocessor has too few of these blocks to wait for memory.
     pub(super) fn packed(self) -> Self {
         let tells_order = matches!(self.word, Some(Word::Order(..)));
@@ -181,7 +206,8 @@ impl Line {
             return Split { blocks: 1, warps: 1, passes: self.limbs.div_ceil(32) };
         }
         let most = if self.has_alternative() { MOST_WARPS_ALTERNATIVE } else { MOST_WARPS };
-        let blocks = self.limbs.div_ceil(32 * MOST_PASSES * most);
+        let passes = if matches!(self.function, Function::Terms(_)) { MOST_PASSES_OF_TERMS } else { MOST_PASSES };
+        let blocks = self.limbs.div_ceil(32 * passes * most);
         // All blocks have about as many limbs.
         let passes = self.limbs.div_ceil(32 * most * blocks).max(LEAST_PASSES);
         let warps = if blocks == 1 { self.limbs.div_ceil(32 * passes) } else { most };
@@ -222,6 +248,13 @@ impl Line {
                     CarryIn::Bit(bit) => rows.push(bit.row),
                 }
             }
+            Function::Terms(Terms { rows: sources, multiple, words }) => {
+                rows.extend(sources.iter().flatten().flat_map(Source::rows));
+                if let Some((factor, _, times)) = multiple {
+                    rows.extend(times.rows().into_iter().chain([factor]));
+                }
+                rows.extend(words.map(|(row, _)| row));
+            }
         }
         match self.negative {
             Negative::Corrects(root) => rows.push(root),
@@ -255,14 +288,17 @@ impl Line {
     /// Has an operand other bits than zeros above it?
     fn is_filled(&self) -> bool {
         let operands = match self.function {
-            Function::First => [Some(self.x), None],
-            Function::And(y) | Function::Or(y) | Function::Xor(y) | Function::Sum(y, _) => [Some(self.x), Some(y)],
+            Function::First => vec![],
+            Function::And(y) | Function::Or(y) | Function::Xor(y) | Function::Sum(y, _) => vec![y],
+            Function::Terms(Terms { rows, multiple, words: _ }) => {
+                rows.into_iter().flatten().chain(multiple.map(|(.., times)| times)).collect()
+            }
         };
-        operands.into_iter().flatten().any(|it| it.above != Above::Zeros)
+        operands.into_iter().chain([self.x]).any(|it| it.above != Above::Zeros)
     }
 
     fn is_sum(&self) -> bool {
-        matches!(self.function, Function::Sum(..))
+        matches!(self.function, Function::Sum(..) | Function::Terms(_))
     }
 
     fn kernel(&self, entry: &Entry, finishes: bool) -> Kernel {
@@ -308,7 +344,7 @@ impl Line {
         let block = Block { line: self, split, reader, number, warp, member, first, outputs, flags, shared };
         match self.function {
             _ if finishes => block.finish(&mut b),
-            Function::Sum(y, _) => block.sum(&mut b, &y),
+            Function::Sum(..) | Function::Terms(_) => block.sum(&mut b),
             Function::First | Function::And(_) | Function::Or(_) | Function::Xor(_) => block.bitwise(&mut b),
         }
         b.finish()

@@ -9,6 +9,7 @@
 //! parts.rs      parts of products: a product by `fft`, then lines
 //! doubling.rs   inverses by Newton's iteration: from short numbers to long ones
 //! division.rs   quotients and remainders by Newton's iteration
+//! estimate.rs   how often a divisor fits into a remainder
 //! length.rs     the length of a divisor or a radicand
 //! root.rs       square roots by divisions
 //! montgomery.rs  Montgomery's arithmetic by products
@@ -19,6 +20,7 @@
 mod block;
 mod division;
 mod doubling;
+mod estimate;
 mod length;
 mod line;
 mod linear;

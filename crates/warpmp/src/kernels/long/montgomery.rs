@@ -57,7 +57,8 @@ fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
         let shifted = steps.part(operands[0].source().up(32 * n), 2 * n);
         let residue = steps.reserve(n);
         let unused = steps.reserve(1);
-        divide(&mut steps, [shifted, m], None, [residue.place(32 * n), unused.place(32)]);
+        let bits = [steps.operand_bits(0) + 32 * n, steps.operand_bits(count - 1)];
+        divide(&mut steps, ([shifted, m], bits), None, [residue.place(32 * n), unused.place(32)]);
         steps.line(Line::copy(residue.source().kept_where(valid), result));
         return steps.finish();
     }
@@ -87,6 +88,8 @@ fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
 struct OfModulus;
 
 impl Inverse for OfModulus {
+    const SHORT_LIMBS: u32 = 258;
+
     fn limbs_before(limbs: u32) -> u32 {
         limbs.div_ceil(2)
     }
@@ -95,12 +98,12 @@ impl Inverse for OfModulus {
         m.source()
     }
 
-    fn first(steps: &mut Steps, m: Number, to: Number, _: bool) {
+    fn first(steps: &mut Steps, m: Number, to: Number) {
         let layout = steps.short_layout(m.limbs, [1, Layout::BLOCK_LIMBS]);
         steps.push(Box::new(LowInverse { limbs: m.limbs, layout }), [m, to]);
     }
 
-    fn step(steps: &mut Steps, m: Number, known: Number, to: Number, _: bool) {
+    fn step(steps: &mut Steps, m: Number, known: Number, to: Number) {
         step(steps, m, known, to);
     }
 }

@@ -24,10 +24,9 @@
 
 use warpmp_launch::{Layout, Spec};
 
-use super::division::{Reciprocal, quotient_digit, quotient_of_short};
-use super::doubling::{self, Inverse};
+use super::division::{DIVISION_LIMBS, Reciprocal, quotient_of_short};
 use super::length::{FACTS, Length};
-use super::line::{CarryIn, Function, Line, Negative, Place};
+use super::line::{CarryIn, Function, Line, MOST_PACKED_LIMBS, Negative, Place};
 use super::sequence::{Steps, by_products};
 use super::source::{Number, Source};
 use crate::kernels::fft::MOST_LIMBS;
@@ -54,19 +53,22 @@ const FROM_LIMBS: u32 = 129;
 /// The longest root that digits give, in limbs. The digits of 64 limbs take longer than those of 32 and a step.
 const SHORT_LIMBS: u32 = 32;
 
+/// The longest root that is divided by digits, in limbs.
+const SHORT_DIVISION_LIMBS: u32 = 258;
+
 /// The longest number whose roots have whole tiles, in limbs.
 const TILE_LIMBS: u32 = 2048;
 
 fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
     let steps = Steps::new(shape, settings);
     let value = steps.operand(0);
-    let mut steps = if value.limbs <= TILE_LIMBS { steps.with_whole_tiles() } else { steps };
+    let mut steps = if value.limbs <= TILE_LIMBS { steps.with_whole_tiles(MOST_PACKED_LIMBS) } else { steps };
     let halvings = (0..32).find(|&i| value.limbs.div_ceil(2) <= SHORT_LIMBS << i).unwrap_or(0);
     let short = value.limbs.div_ceil(2).div_ceil(1 << halvings);
     let n = short << halvings;
     let facts = steps.reserve(FACTS);
     let unused = steps.reserve(1);
-    let length = Length { divisor: value.limbs, common: value.common, limbs: 2 * n, even: true };
+    let length = Length { divisor: value.limbs, common: value.common, limbs: 2 * n, even: true, most: None };
     steps.push(Box::new(length), [value, facts, unused]);
     let is_some = facts.bit(32);
     let all = value.source().moved(facts, 0, true);
@@ -114,8 +116,11 @@ fn improved(steps: &mut Steps, upper: Source, (root, rest): (Number, Number)) ->
     let next = upper.down(1).lowest(32 * h - 1);
     let value = steps.reserve(2 * h);
     steps.line(Line::of(next, Function::Or(rest.source().up(32 * h - 1)), value.place(64 * h)));
-    let divide = if h <= doubling::SHORT_LIMBS { quotient_of_short } else { quotient };
-    let quotient = divide(steps, [value, root]);
+    let quotient = if h <= SHORT_DIVISION_LIMBS {
+        quotient_of_short(steps, [value, root], DIVISION_LIMBS)
+    } else {
+        quotient(steps, [value, root])
+    };
     // Where the quotient is B^h, its lower limbs are zeros, and their complement is B^h − 1.
     let lower = quotient.source().turned_where(quotient.bit(32 * h)).lowest(32 * h);
     steps.line(Line::of(lower, Function::Or(root.source().up(32 * h)), result.place(64 * h)));
@@ -126,14 +131,26 @@ fn improved(steps: &mut Steps, upper: Source, (root, rest): (Number, Number)) ->
 /// `q` by Newton's iteration.
 fn quotient(steps: &mut Steps, [value, root]: [Number; 2]) -> Number {
     let h = root.limbs;
-    let reciprocal = Reciprocal::of(steps, root);
+    let reciprocal = Reciprocal::of_divisor(steps, root, h);
     // The upper half is at most the root. Where they are equal, the quotient is at least B^h.
     let is_equal = steps.reserve(1);
     let rest = steps.reserve(h);
     steps.line(Line::reduced(value.source().down(32 * h), root.source(), h, is_equal, rest.place(32 * h)));
-    steps.line(Line::copy(rest.source(), Place { row: value, from: h, bits: 32 }));
+    let window = steps.reserve(2 * h + 1);
+    let upper = Function::Or(rest.source().up(32 * h));
+    steps.line(Line::of(value.source().lowest(32 * h), upper, window.place(32 * window.limbs)));
+    let digit = reciprocal.digit(steps);
+    let left = steps.reserve(h + 1);
+    reciprocal.divide(steps, (window, Some(rest)), digit, None, left.place(32 * left.limbs));
+    let last = steps.reserve(1);
+    reciprocal.reduce(steps, left, last, None);
     let quotient = steps.reserve(h + 1);
-    quotient_digit(steps, (rest, value.source()), [root, reciprocal], quotient.place(32 * h), None);
+    steps.line(Line::sum(
+        digit.estimate.source(),
+        digit.multiple.source(),
+        CarryIn::Bit(last.bit(0)),
+        quotient.place(32 * h),
+    ));
     steps.line(Line::copy(is_equal.source(), Place { row: quotient, from: h, bits: 32 }));
     quotient
 }

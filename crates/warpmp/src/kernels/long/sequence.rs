@@ -8,10 +8,10 @@ use std::mem;
 use warpmp_kernel::build::Glue;
 use warpmp_launch::{Binding, Layout, Part, Sequence, Spec, Stage};
 
-use super::line::{Line, MOST_PACKED_LIMBS, Place};
+use super::line::{Line, Place};
 use super::source::{Number, Source};
 use crate::kernels::fft::large::Large;
-use crate::kernels::fft::{BLOCK_LIMBS, Fft, MOST_LIMBS_OF_BLOCK};
+use crate::kernels::fft::{BLOCK_LIMBS, COMPLEX_POINTS, Fft, MOST_LIMBS_OF_BLOCK};
 use crate::kernels::tensor::{self, Tensor};
 use crate::kernels::transform::SHARED_MEMORY_FROM;
 use crate::kernels::{
@@ -33,17 +33,29 @@ pub(super) struct Steps {
     settings: LongSettings,
     /// Are the steps for all lanes at once?
     is_shared: bool,
+    /// Are the steps only for launches where this word for all lanes is not 0?
+    condition: Option<Number>,
     /// Does a block have a product that takes four steps by default?
     has_long_blocks: bool,
-    /// Do the kernels read and write whole tiles? See [`with_whole_tiles`](Self::with_whole_tiles).
-    whole_tiles: bool,
+    /// The kernels read and write whole tiles, and lines of up to so many limbs are packed. See [`with_whole_tiles`](Self::with_whole_tiles).
+    whole_tiles: Option<u32>,
     /// The specifications with their rows; their own scratch memory is not bound yet.
-    parts: Vec<(Box<dyn Spec>, Vec<Binding>)>,
+    parts: Vec<Unbound>,
     /// Limbs of scratch memory that rows take now, and at most so far.
     used: u32,
     most: u32,
-    /// The steps that are done for each lane, and for all lanes at once.
-    counts: [Counts; 2],
+    counts: Counted,
+}
+
+/// A specification with its rows, and the word for all lanes that tells whether it runs.
+type Unbound = (Box<dyn Spec>, Vec<Binding>, Option<Number>);
+
+/// The steps that are done for each lane in every launch, for all lanes at once, and for each lane in some launches.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    each: Counts,
+    shared: Counts,
+    conditional: Counts,
 }
 
 /// The steps of a sequence.
@@ -59,12 +71,16 @@ struct Counts {
 #[derive(Debug)]
 struct Long {
     sequence: Sequence,
-    counts: [Counts; 2],
+    counts: Counted,
 }
 
 /// A specification that is launched for the first lane alone. The row that it leaves there serves every lane.
 #[derive(Debug)]
 pub(in crate::kernels) struct Shared(pub(in crate::kernels) Box<dyn Spec>);
+
+/// A specification whose kernels end at once where a word for all lanes is 0: the last row.
+#[derive(Debug)]
+struct Conditional(Box<dyn Spec>);
 
 /// A state of the scratch memory, to which [`Steps::release`] returns.
 #[derive(Clone, Copy)]
@@ -76,19 +92,20 @@ impl Steps {
             shape,
             settings,
             is_shared: false,
+            condition: None,
             has_long_blocks: false,
-            whole_tiles: false,
+            whole_tiles: None,
             parts: Vec::new(),
             used: 0,
             most: 0,
-            counts: Default::default(),
+            counts: Counted::default(),
         }
     }
 
     /// The same for numbers that are so short that the scratch memory of a whole tile is little. Then kernels of short numbers may have
-    /// several lanes a warp.
-    pub(super) fn with_whole_tiles(self) -> Self {
-        Self { whole_tiles: true, ..self }
+    /// several lanes a warp, and lines of at most `most_packed` limbs have a warp a lane.
+    pub(super) fn with_whole_tiles(self, most_packed: u32) -> Self {
+        Self { whole_tiles: Some(most_packed), ..self }
     }
 
     /// Steps that are done once for all lanes if `is_shared`: from rows that serve every lane to rows that serve every lane.
@@ -99,10 +116,19 @@ impl Steps {
         result
     }
 
+    /// Steps for launches where a word for all lanes is not 0. In other launches their kernels end at once.
+    pub(super) fn only_where<T>(&mut self, word: Number, steps: impl FnOnce(&mut Self) -> T) -> T {
+        debug_assert!(word.common, "all lanes have one word");
+        let before = self.condition.replace(word);
+        let result = steps(self);
+        self.condition = before;
+        result
+    }
+
     /// The layout of kernels of numbers of these limbs: of lanes with `most` limbs each if the kernels have whole tiles, else a warp a
     /// number, so that no lane beyond the last one is touched. A thread has at least `least` limbs.
     pub(super) fn short_layout(&self, limbs: u32, [least, most]: [u32; 2]) -> Layout {
-        let layout = if self.whole_tiles {
+        let layout = if self.whole_tiles.is_some() && !self.is_shared {
             Layout::narrow(limbs, most, Layout::LANE_LIMBS)
         } else {
             let warps = if self.is_shared { 1 } else { 2 };
@@ -120,6 +146,11 @@ impl Steps {
     /// The highest bit of an operand.
     pub(super) fn operand_bits(&self, i: usize) -> u32 {
         self.shape.operands()[i].bits
+    }
+
+    /// A row as an operand of a kernel. For steps that are done once for all lanes each row is that of the first lane.
+    pub(super) const fn operand_shape(&self, row: Number) -> OperandShape {
+        OperandShape { bits: 32 * row.limbs, common: row.common && !self.is_shared }
     }
 
     /// All bits of a result of the operation.
@@ -150,7 +181,7 @@ impl Steps {
     /// Any specification with the places of its rows.
     pub(super) fn push(&mut self, spec: Box<dyn Spec>, rows: impl IntoIterator<Item = Number>) {
         let spec = if self.is_shared { Box::new(Shared(spec)) } else { spec };
-        self.parts.push((spec, rows.into_iter().map(|it| it.at).collect()));
+        self.parts.push((spec, rows.into_iter().map(|it| it.at).collect(), self.condition));
     }
 
     pub(super) fn line(&mut self, line: Line) {
@@ -162,17 +193,24 @@ impl Steps {
 
     /// Do lines of these limbs have a warp for each lane?
     pub(super) const fn packs(&self, limbs: u32) -> bool {
-        self.whole_tiles && !self.is_shared && limbs <= MOST_PACKED_LIMBS
+        match self.whole_tiles {
+            Some(most) => !self.is_shared && limbs <= most,
+            None => false,
+        }
     }
 
     const fn counts(&mut self) -> &mut Counts {
-        &mut self.counts[self.is_shared as usize]
+        match (self.is_shared, self.condition) {
+            (true, _) => &mut self.counts.shared,
+            (false, Some(_)) => &mut self.counts.conditional,
+            (false, None) => &mut self.counts.each,
+        }
     }
 
     /// `a·b` to a row, or its lower limbs as many as the row has. The longer factor has at least [`LEAST_LIMBS`] limbs, of a part of a
     /// product 129.
     pub(super) fn multiply(&mut self, a: Number, b: Number, product: Number) {
-        let is_common = |it: Number| it.common && !self.is_shared;
+        let is_common = |it: Number| self.operand_shape(it).common;
         let longest = a.limbs.max(b.limbs);
         // `tensor` has whole products only.
         let is_whole = product.limbs == a.limbs + b.limbs;
@@ -187,11 +225,10 @@ impl Steps {
             is_common(a)
         };
         let (a, b) = if swaps { (b, a) } else { (a, b) };
-        let operand = |it: Number| OperandShape { bits: 32 * it.limbs, common: is_common(it) };
         let shape = if is_square {
             OperationShape::square(32 * a.limbs)
         } else {
-            OperationShape::product(operand(a), operand(b))
+            OperationShape::product(self.operand_shape(a), self.operand_shape(b))
         };
         let shape = shape.truncated(product.limbs);
         let most = if self.settings.blocks == Some(true) { MOST_LIMBS_OF_BLOCK } else { BLOCK_LIMBS };
@@ -199,12 +236,18 @@ impl Steps {
         let counts = self.counts();
         counts.products += 1;
         counts.longest = counts.longest.max(longest);
+        let by_fft = |a: u32, b: u32| {
+            let usual = Fft::new(shape, &FftSettings::default());
+            // A product of unequal factors may have fewer points with complex coefficients.
+            let complex = complex_points(a + b).filter(|&points| is_whole && !is_square && points < usual.digits());
+            complex.and_then(|points| Fft::modulo(shape.operands()[0], shape.operands()[1], points)).unwrap_or(usual)
+        };
         let spec: Box<dyn Spec> = if by_tensor {
             // A block takes several lanes, unless the first lane is launched alone.
             let alone = self.is_shared.then_some(1);
             Box::new(Tensor::new(shape, &TensorSettings { warps: alone, products: alone }))
         } else if longest <= most {
-            Box::new(Fft::new(shape, &FftSettings::default()))
+            Box::new(by_fft(a.limbs, b.limbs))
         } else {
             Box::new(Large::new(shape).expect("the factors have at most the limbs of the longest product"))
         };
@@ -222,6 +265,43 @@ impl Steps {
         product
     }
 
+    /// The lower limbs of `a·b`, at least these.
+    pub(super) fn lower_product(&mut self, a: Number, b: Number, limbs: u32) -> Number {
+        if a.limbs.max(b.limbs) <= TENSOR_LIMBS[0] {
+            return self.product(a, b);
+        }
+        let product = self.reserve(limbs.min(a.limbs + b.limbs));
+        self.multiply(a, b, product);
+        product
+    }
+
+    /// `a·b` modulo `Bⁿ + 1`, for `n` limbs of `a`: a signed number of `n + 1` limbs, in magnitude below `2²⁹·Bⁿ`. None: there is no kernel for that, or
+    /// it would not be faster.
+    pub(super) fn product_modulo(&mut self, a: Number, b: Number) -> Option<Number> {
+        let n = a.limbs;
+        let is_common = |it: Number| self.operand_shape(it).common;
+        let (first, second) = if is_common(a) && !is_common(b) { (b, a) } else { (a, b) };
+        let is_known = n > TENSOR_LIMBS[0] && b.limbs <= n && complex_points(n) == Some(n);
+        let spec = is_known.then(|| Fft::modulo(self.operand_shape(first), self.operand_shape(second), n)).flatten()?;
+        let counts = self.counts();
+        counts.products += 1;
+        counts.longest = counts.longest.max(n);
+        let product = self.reserve(n + 1);
+        self.push(Box::new(spec), [first, second, product]);
+        Some(product)
+    }
+
+    /// A word for all lanes, 0 at first.
+    pub(super) fn cleared_word(&mut self) -> Number {
+        self.shared(true, |steps| {
+            let word = steps.reserve(1);
+            let line = Line::copy(Source::constant(0), word.place(32));
+            let rows = line.rows();
+            steps.push(Box::new(line), rows);
+            word
+        })
+    }
+
     /// A row of these limbs of a number.
     pub(super) fn part(&mut self, from: Source, limbs: u32) -> Number {
         let part = self.reserve(limbs);
@@ -232,19 +312,21 @@ impl Steps {
     /// The kernels.
     pub(super) fn finish(self) -> Box<dyn Spec> {
         let Self { shape, has_long_blocks, whole_tiles, parts, most, counts, .. } = self;
-        let own = parts.iter().map(|(spec, _)| spec.scratch_limbs()).max().unwrap_or(0);
-        let bound = |(spec, mut bindings): (Box<dyn Spec>, Vec<Binding>)| {
+        let own = parts.iter().map(|(spec, ..)| spec.scratch_limbs()).max().unwrap_or(0);
+        let bound = |(spec, mut bindings, condition): Unbound| {
             if spec.scratch_limbs() > 0 {
                 bindings.push(Binding::Scratch(most));
             }
-            Part { spec, bindings }
+            let Some(word) = condition else { return Part { spec, bindings } };
+            bindings.push(word.at);
+            Part { spec: Box::new(Conditional(spec)), bindings }
         };
         let rows = shape.operands().len() + shape.results().len();
         let parts = parts.into_iter().map(bound).collect();
         let name = format!("{}_long{}", shape.name(), if has_long_blocks { "_blocks" } else { "" });
         // Every kernel of a sequence has the address of scratch memory as a parameter.
         let scratch = (most + own).max(ALIGNED_LIMBS);
-        let sequence = Sequence { name, rows, parts, scratch, whole_tiles };
+        let sequence = Sequence { name, rows, parts, scratch, whole_tiles: whole_tiles.is_some() };
         Box::new(Long { sequence, counts })
     }
 }
@@ -263,14 +345,22 @@ impl Spec for Long {
     }
 
     fn notes(&self) -> Vec<(&'static str, String)> {
-        let [each, shared] = self.counts;
+        let Counted { each, shared, conditional } = self.counts;
         let mut notes = vec![("steps", each.in_words())];
         if shared.lines > 0 {
             notes.push(("once", format!("{}, for all lanes of a launch together", shared.in_words())));
         }
+        if conditional.lines > 0 {
+            notes.push(("seldom", format!("{}, in launches with a lane that needs them", conditional.in_words())));
+        }
         notes.push(("memory", format!("{} bytes of scratch memory a lane", 4 * u64::from(self.scratch_limbs()))));
         notes
     }
+}
+
+/// The points of a product with complex coefficients of so many limbs.
+fn complex_points(limbs: u32) -> Option<u32> {
+    COMPLEX_POINTS.into_iter().find(|&points| points >= limbs)
 }
 
 impl Counts {
@@ -295,6 +385,29 @@ impl Spec for Shared {
             stage.geometry.first_lane_alone = true;
         }
         stages
+    }
+
+    fn scratch_limbs(&self) -> u32 {
+        self.0.scratch_limbs()
+    }
+
+    fn wide_products(&self) -> u64 {
+        self.0.wide_products()
+    }
+}
+
+impl Spec for Conditional {
+    fn name(&self) -> String {
+        format!("conditional_{}", self.0.name())
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let stages = self
+            .0
+            .stages()
+            .into_iter()
+            .map(|stage| Stage::new(stage.geometry, move |entry| stage.write(&entry.conditional())));
+        stages.collect()
     }
 
     fn scratch_limbs(&self) -> u32 {

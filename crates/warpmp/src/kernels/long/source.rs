@@ -178,7 +178,8 @@ impl Reader<'_> {
         number.row(b, address, self.lane)
     }
 
-    fn word(&self, b: &mut Builder, number: Number, word: u32) -> R32 {
+    /// A word of a row.
+    pub(super) fn word(&self, b: &mut Builder, number: Number, word: u32) -> R32 {
         let row = self.row(b, number);
         b.load_global(Space::Global, Vector::V1, row, 4 * word)[0]
     }

@@ -28,7 +28,7 @@ impl Checks<'_> {
         let verdict = steps.reserve(1);
         let mark = steps.mark();
         let [facts, unused] = [FACTS, 1].map(|limbs| steps.reserve(limbs));
-        let length = Length { divisor: m.limbs, common: m.common, limbs: m.limbs, even: false };
+        let length = Length { divisor: m.limbs, common: m.common, limbs: m.limbs, even: false, most: None };
         steps.push(Box::new(length), [m, facts, unused]);
         let mut words = vec![facts, m];
         for operand in self.operands {

@@ -28,7 +28,7 @@ use warpmp_kernel::build::{Builder, Emit, Glue, R64};
 use warpmp_kernel::ir::{Cmp, Kernel, Special};
 use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
-use super::transform::layout::{Layout, Numbers};
+use super::transform::layout::{Coefficients, Layout, Numbers};
 use super::transform::table::ROOT_BYTES;
 use super::transform::{Place, SHARED_MEMORY_FROM, limbs, row};
 use super::{Algorithm, FixedSettings, Gpus, On, OperationShape, Order, Spec, With, candidates};
@@ -82,7 +82,15 @@ fn layout(shape: OperationShape) -> Option<Layout> {
     let square = shape.operands().len() == 1;
     let limbs = limbs(shape);
     let numbers = Numbers::Residues(PRIMES.len() as u32);
-    let of = |[parts, points]: [u32; 2]| Layout { limbs, square, points, parts, angle: 0, numbers };
+    let of = |[parts, points]: [u32; 2]| Layout {
+        limbs,
+        square,
+        points,
+        parts,
+        angle: 0,
+        numbers,
+        coefficients: Coefficients::Real,
+    };
     DIVISIONS.into_iter().find(|[parts, points]| parts * points >= limbs[0] + limbs[1]).map(of)
 }
 

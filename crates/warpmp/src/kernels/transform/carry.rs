@@ -11,7 +11,10 @@ use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 
 use super::Place;
-use super::layout::Layout;
+use super::layout::{Coefficients, Layout};
+
+/// Enters the first word where coefficients with signs are made positive.
+pub(in crate::kernels) const ENTERING: u32 = 1 << 28;
 
 /// The low and the high word of a number.
 pub(in crate::kernels) type Halves = (R32, R32);
@@ -92,8 +95,11 @@ impl Layout {
         let passed = b.mad_lo(warp, 4, place.shared);
         let top = b.compare(Cmp::Eq, place.lane, 31);
         let start = b.compare(Cmp::Eq, place.thread, 0);
-        let zero = b.copy(0);
-        b.guarded(start, true, |g| g.store_shared(&[zero], passed, self.passed()));
+        let entering = b.copy(match self.coefficients {
+            Coefficients::Real => 0,
+            Coefficients::Complex { .. } => ENTERING,
+        });
+        b.guarded(start, true, |g| g.store_shared(&[entering], passed, self.passed()));
         for (column, halves) in halves.iter().enumerate() {
             for (row, &(_, high)) in halves.iter().enumerate() {
                 let at = self.passed() + 4 * self.segment(row, column);
@@ -106,9 +112,17 @@ impl Layout {
             .enumerate()
             .map(|(column, halves)| self.add(b, place, passed, halves, |row| self.segment(row, column)))
             .collect();
-        let carries = self.look_ahead(b, place, &columns, warp);
+        let (carries, into_rows) = self.look_ahead(b, place, &columns, warp);
         b.section("store");
         let to = row(b);
+        if self.coefficients == (Coefficients::Complex { has_top: true }) {
+            let at = self.passed() + 4 * self.segments() * self.rows();
+            let top = b.load_shared(Vector::V1, place.shared, at)[0];
+            let carry = b.bfe(into_rows, self.rows(), 1);
+            let top = b.add(top, carry);
+            let top = b.sub(top, ENTERING);
+            b.guarded(start, true, |g| g.store_global(Space::GlobalStream, &[top], to, 4 * self.limbs[2]));
+        }
         let to = b.mad_wide(place.thread, 4, to);
         for (number, (column, carries)) in (0..).zip(columns.iter().zip(carries)) {
             for (row, &word) in (0..).zip(&column.words) {
@@ -161,8 +175,9 @@ impl Layout {
         Column { words, generate, propagate }
     }
 
-    /// For each column, in the lane with a row's number: the lanes of the row that a carry enters.
-    fn look_ahead(self, b: &mut Builder, place: &Place, columns: &[Column], warp: R32) -> Vec<R32> {
+    /// For each column, in the lane with a row's number: the lanes of the row that a carry enters. Then the rows that a carry enters, with the
+    /// row above the last one.
+    fn look_ahead(self, b: &mut Builder, place: &Place, columns: &[Column], warp: R32) -> (Vec<R32>, R32) {
         let bottom = b.compare(Cmp::Eq, place.lane, 0);
         let own = b.mad_lo(warp, 8, place.shared);
         let mut sums = Vec::new();
@@ -190,6 +205,6 @@ impl Layout {
             }
             column.carries(b, place, sum, mask)
         });
-        carries.collect()
+        (carries.collect(), into_rows)
     }
 }

@@ -41,6 +41,18 @@ pub(in crate::kernels) enum Numbers {
     Residues(u32),
 }
 
+/// What the digits of a factor are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::kernels) enum Coefficients {
+    /// Coefficients of a polynomial. The imaginary parts of the coefficients of a product are the upper half of its digits.
+    Real,
+    /// Real parts of coefficients, then imaginary parts: `2d` digits, the coefficients of real polynomials modulo `x^2d + 1`. For doubles only.
+    Complex {
+        /// Is the result a product modulo `Bⁿ + 1` of `n` limbs and a limb above them? Else it is a product of at most `n` limbs.
+        has_top: bool,
+    },
+}
+
 /// The division of a product, and the shared memory of its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::kernels) struct Layout {
@@ -56,12 +68,18 @@ pub(in crate::kernels) struct Layout {
     pub(in crate::kernels) angle: Angle,
     /// The numbers that are transformed.
     pub(in crate::kernels) numbers: Numbers,
+    pub(in crate::kernels) coefficients: Coefficients,
 }
 
 impl Layout {
     /// Coefficients of a factor, and points of its transform.
     pub(in crate::kernels) const fn digits(self) -> u32 {
         self.parts * self.points
+    }
+
+    /// Does a factor with these limbs have imaginary parts?
+    pub(in crate::kernels) const fn is_complex(self, limbs: u32) -> bool {
+        matches!(self.coefficients, Coefficients::Complex { .. }) && 2 * limbs > self.digits()
     }
 
     /// Threads of the block of a product.

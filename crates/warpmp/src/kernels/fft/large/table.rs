@@ -2,7 +2,7 @@
 
 use super::split::{POINTS, Split};
 use crate::kernels::transform::angle::{Angle, QUARTER, TURN, inverse_roots, leaves, opposite, tree_roots, turns};
-use crate::kernels::transform::layout::{JOINED, Layout, Numbers};
+use crate::kernels::transform::layout::{Coefficients, JOINED, Layout, Numbers};
 use crate::kernels::transform::table::transposed;
 
 /// A root of a table: its angle and its divisor.
@@ -57,7 +57,15 @@ impl Split {
 
     /// The transforms of the rows, modulo `x^width − 1`.
     pub(super) const fn row(self) -> Layout {
-        Layout { limbs: [0; 3], square: self.square, points: self.width, parts: 1, angle: 0, numbers: Numbers::Doubles }
+        Layout {
+            limbs: [0; 3],
+            square: self.square,
+            points: self.width,
+            parts: 1,
+            angle: 0,
+            numbers: Numbers::Doubles,
+            coefficients: Coefficients::Real,
+        }
     }
 
     /// Where the roots of the last inverse pass of a row begin.

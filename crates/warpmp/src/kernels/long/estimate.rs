@@ -1,0 +1,240 @@
+//! Words about differences of long numbers, from a few of their limbs: what remains of a product modulo `Bᴺ + 1`, and how often a divisor fits
+//! into a remainder.
+//!
+//! ```text
+//! Remains    T = V − P: m with m ≤ T/D < m + 2, and the words by which a line makes T − m·D
+//! Error      e = Bⁿ⁺ʰ − D·X: the words by which a line makes ⌊e / Bʰ⁻¹⌋, or up to 4 more
+//! ```
+//!
+//! launch     a thread a lane
+//!
+//! **Modulo `Bᴺ + 1`** a product `P` is a signed number `L + H·Bᴺ`, `0 ≤ L < Bᴺ`, `|H| < 2²⁹`. What shall be computed, `E`, is a small positive number.
+//! From limbs at hand comes `r = E` modulo `Bᴺ + 1`, so `E = r + j·(Bᴺ + 1)`. The lowest limbs of the factors tell `E` modulo `B`, and so they tell `j < B`.
+//! `−j` takes the place of `H` above `L`: where `−L` is added, `j·Bᴺ` is added, too.
+//!
+//! **`T`.** `V = V₀ + V₁·Bᴺ` makes `r = V₀ − V₁ − L + H`. So `T − m·D = V₀ + j·Bᴺ − V₁ − L − m·D + (H + j)`. With complements the last term
+//! is greater by 1 for each row and by `m`.
+//!
+//! bound: `T < 2²⁹·D`. Let `v` be the number of limbs `n` and `n − 1` of these rows without what comes from below: `T/Bⁿ⁻¹` is from `v − 3` to `v + 2`. So for
+//! `t = max(0, v − 3)`, `t ≤ T/Bⁿ⁻¹ < t + 5`. With the highest limb `y` of the reciprocal `X`, `(B + y)·Bᵏ⁻¹ ≤ X ≤ Bⁿ⁺ᵏ/D`, so `m = ⌊t·(B + y)/B²⌋ ≤ T/D`. As
+//! `(B + y)·Bᵏ⁻¹ > Bⁿ⁺ᵏ/D − Bᵏ⁻¹ − 8`, before rounding `T/D` is greater by less than `12/B + T/Bⁿ⁺¹ < 1/2`. Rounding, and rounding the product of the
+//! lower limb of `t` before, cost less than `1 + 1/B`. `j` is at most `T/Bⁿ` and `c + 3`, so `m + j + H` has 31 bits and a sign.
+//!
+//! **`e`** with `N = n`: `D = D₀ + D₁·Bⁿ⁻ʰ`, so `D·Bʰ = D₀·Bʰ − D₁` modulo `Bⁿ + 1`, and `Bⁿ⁺ʰ = −Bʰ`. With `u = Bʰ⁻¹`, the highest limb `d` of `D₁`, and
+//! `L₁ = ⌊L/u⌋`, `F = j·Bⁿ⁺¹/(u·B) − L₁ − (D₀ + 1)·B + d` differs from `e/u` by less than `1 + 1/B`. So `F + 2` is `⌊(e − 1)/u⌋`, and 1 to 4 more.
+
+use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
+use warpmp_kernel::ir::{Bounds, Cmp, Space, Vector};
+use warpmp_launch::{Entry, Geometry, Ports, Spec, Stage, thread_number};
+
+use super::source::Number;
+
+/// Warps of a block.
+const WARPS: u32 = 4;
+
+/// Words for a line: one that is added, and one that is subtracted.
+pub(super) const WORDS: u32 = 2;
+
+/// The rows of a kernel: their limbs, and whether one serves every lane.
+type Rows = Vec<(u32, bool)>;
+
+/// How often the divisor fits into what an estimated digit of a quotient leaves. Parameters of its launch: the window `V`, the product of digit
+/// and divisor, the reciprocal, the digit, the divisor, `m`, the words; if there is a digit above, its `m`, to which the digit's highest limb is added;
+/// lanes.
+#[derive(Clone, Debug)]
+pub(super) struct Remains {
+    rows: Rows,
+    /// Limbs of the modulus of the product.
+    modulus: Option<u32>,
+}
+
+/// The words about the error of a reciprocal. Parameters of its launch: the product of divisor and known inverse modulo `Bⁿ + 1`, the divisor, the
+/// known inverse, the words; lanes.
+#[derive(Clone, Debug)]
+pub(super) struct Error {
+    rows: Rows,
+}
+
+fn shapes(rows: &[Number]) -> Rows {
+    rows.iter().map(|it| (it.limbs, it.common)).collect()
+}
+
+fn name(rows: &Rows) -> String {
+    let names = rows.iter().map(|(limbs, common)| format!("_{limbs}{}", if *common { "c" } else { "" }));
+    names.collect()
+}
+
+/// The rows of a thread's lane.
+struct Lane {
+    addresses: Vec<R64>,
+    rows: Rows,
+}
+
+impl Lane {
+    fn open(entry: &Entry, name: &str, names: &[&str], rows: &Rows) -> (Builder, Self) {
+        let (mut b, Ports { addresses, lanes }) = entry.open(name, Glue::None, &names[..rows.len()], false);
+        b.bounds(Bounds { max_threads: Some(32 * WARPS), ..Bounds::default() });
+        b.section("setup");
+        let lane = thread_number(&mut b, 32 * WARPS);
+        let outside = b.compare(Cmp::Ge, lane, lanes);
+        b.return_if(outside);
+        let row = |(&(limbs, common), &address): (&(u32, bool), &R64)| {
+            if common { address } else { b.mad_wide(lane, 4 * limbs, address) }
+        };
+        let addresses = rows.iter().zip(&addresses).map(row).collect();
+        (b, Self { addresses, rows: rows.clone() })
+    }
+
+    /// A limb of a row, 0 above it.
+    fn limb(&self, b: &mut Builder, row: usize, number: u32) -> R32 {
+        if number >= self.rows[row].0 {
+            return b.copy(0);
+        }
+        b.load_global(Space::Global, Vector::V1, self.addresses[row], 4 * number)[0]
+    }
+
+    /// Two neighbouring limbs of a row, 0 from limb `end` on.
+    fn limbs(&self, b: &mut Builder, row: usize, number: u32, end: u32) -> R64 {
+        let [low, high] = [number, number + 1].map(|it| if it < end { self.limb(b, row, it) } else { b.copy(0) });
+        b.pack(low, high)
+    }
+
+    fn set(&self, b: &mut Builder, row: usize, number: u32, value: R32) {
+        b.store_global(Space::Global, &[value], self.addresses[row], 4 * number);
+    }
+}
+
+/// `j`, by a limb of each factor of the product and the lowest limb of what is added to make `r`, without that of the limbs that `E` begins with.
+fn turns(b: &mut Builder, [x, y]: [R32; 2], rest: R32) -> R32 {
+    let minus = b.mad_lo(x, y, rest);
+    b.sub(0, minus)
+}
+
+impl Remains {
+    /// The specification for rows in the order of the parameters.
+    pub(super) fn of(rows: &[Number], modulus: Option<u32>) -> Self {
+        Self { rows: shapes(rows), modulus }
+    }
+
+    /// The number of limbs `n` and `n − 1` of `T` without what comes from below; what is added to the lowest limb, and how many rows have complements.
+    fn upper_limbs(&self, b: &mut Builder, lane: &Lane) -> (R64, R32, u32) {
+        let n = self.rows[4].0;
+        let Some(modulus) = self.modulus else {
+            let [v, taken] = [0, 1].map(|row| lane.limbs(b, row, n - 1, n + 1));
+            return (b.sub64(v, taken), b.copy(0), 1);
+        };
+        let factors = [3, 4].map(|row| lane.limb(b, row, 0));
+        let [upper, lower, top] = [(0, modulus), (1, 0), (1, modulus)].map(|(row, i)| lane.limb(b, row, i));
+        let rest = b.sub(top, lower);
+        let rest = b.sub(rest, upper);
+        let j = turns(b, factors, rest);
+        let minus = b.sub(0, j);
+        lane.set(b, 1, modulus, minus);
+        let v = lane.limbs(b, 0, n - 1, modulus);
+        let above = b.pack(0, j);
+        let v = b.add64(v, above);
+        let upper = lane.limbs(b, 0, modulus + n - 1, self.rows[0].0);
+        let v = b.sub64(v, upper);
+        let taken = lane.limbs(b, 1, n - 1, modulus);
+        (b.sub64(v, taken), b.add(j, top), 2)
+    }
+
+    fn write(&self, b: &mut Builder, lane: &Lane) {
+        b.section("difference");
+        let (v, added, complements) = self.upper_limbs(b, lane);
+        b.section("estimate");
+        // From −1 on, so that numbers without signs are compared.
+        let v = b.add64(v, 1);
+        let is_small = b.compare64(Cmp::Lt, v, 4);
+        let less = b.sub64(v, 4);
+        let t = b.select64(0, less, is_small);
+        let (lower, upper) = b.unpack(t);
+        let reciprocal = lane.limb(b, 2, self.rows[2].0 - 1);
+        let part = b.mul_hi(lower, reciprocal);
+        let [part, lower] = [part, lower].map(|it| b.widen(it));
+        let sum = b.mad_wide(upper, reciprocal, part);
+        let sum = b.add64(sum, lower);
+        let (_, high) = b.unpack(sum);
+        let multiple = b.add(upper, high);
+        b.section("store");
+        lane.set(b, 5, 0, multiple);
+        let added = b.add(added, multiple);
+        let added = b.add(added, complements);
+        let is_negative = b.compare_signed(Cmp::Lt, added, 0);
+        let minus = b.sub(0, added);
+        let words = [b.select(0, added, is_negative), b.select(minus, 0, is_negative)];
+        for (word, i) in words.into_iter().zip(0..) {
+            lane.set(b, 6, i, word);
+        }
+        if self.rows.len() > 7 {
+            let top = lane.limb(b, 3, self.rows[3].0 - 1);
+            let above = lane.limb(b, 7, 0);
+            let sum = b.add(above, top);
+            lane.set(b, 7, 0, sum);
+        }
+    }
+}
+
+impl Spec for Remains {
+    fn name(&self) -> String {
+        let modulus = self.modulus.map_or(String::new(), |modulus| format!("_modulo_{modulus}"));
+        format!("remains{}{modulus}", name(&self.rows))
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let kernel = |entry: &Entry| {
+            let names = ["v", "p", "reciprocal", "digit", "divisor", "multiple", "words", "above"];
+            let (mut b, lane) = Lane::open(entry, &self.name(), &names, &self.rows);
+            self.write(&mut b, &lane);
+            b.finish()
+        };
+        vec![Stage::new(Geometry::of_threads(WARPS), kernel)]
+    }
+}
+
+impl Error {
+    /// The specification for rows in the order of the parameters.
+    pub(super) fn of(rows: &[Number]) -> Self {
+        Self { rows: shapes(rows) }
+    }
+
+    fn write(&self, b: &mut Builder, lane: &Lane) {
+        let [(_, _), (n, _), (h, _), ..] = self.rows[..] else { unreachable!("the kernel has four rows") };
+        b.section("difference");
+        let factors = [1, 2].map(|row| lane.limb(b, row, 0));
+        let [lower, top, middle, highest] =
+            [(0, 0), (0, n), (1, n - h), (1, n - 1)].map(|(row, i)| lane.limb(b, row, i));
+        let rest = b.sub(top, lower);
+        let rest = b.add(rest, middle);
+        let j = turns(b, factors, rest);
+        b.section("store");
+        // The line subtracts a limb of the divisor too many there.
+        let above = b.add(j, middle);
+        let above = b.sub(0, above);
+        lane.set(b, 0, n, above);
+        // d + 2 − B, and 2 for two complements.
+        let sum = b.add(highest, 4);
+        let is_positive = b.compare(Cmp::Lt, sum, 4);
+        let minus = b.sub(0, sum);
+        let words = [b.select(sum, 0, is_positive), b.select(0, minus, is_positive)];
+        for (word, i) in words.into_iter().zip(0..) {
+            lane.set(b, 3, i, word);
+        }
+    }
+}
+
+impl Spec for Error {
+    fn name(&self) -> String {
+        format!("error{}", name(&self.rows))
+    }
+
+    fn stages(&self) -> Vec<Stage<'_>> {
+        let kernel = |entry: &Entry| {
+            let names = ["product", "divisor", "inverse", "words"];
+            let (mut b, lane) = Lane::open(entry, &self.name(), &names, &self.rows);
+            self.write(&mut b, &lane);
+            b.finish()
+        };
+        vec![Stage::new(Geometry::of_threads(WARPS), kernel)]
+    }
+}
