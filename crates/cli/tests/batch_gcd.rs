@@ -78,6 +78,11 @@ fn the_result_is_checked_and_stages_are_timed() {
         {
             assert!(object[stage].as_f64().is_some_and(|seconds| seconds > 0.0), "{stage}");
         }
+        let seconds = object.as_object().unwrap().iter().filter(|(name, _)| name.ends_with("_seconds"));
+        let (totals, stages): (Vec<_>, Vec<_>) = seconds.partition(|(name, _)| *name == "total_seconds");
+        let sum =
+            |fields: Vec<(&String, &serde_json::Value)>| fields.iter().filter_map(|it| it.1.as_f64()).sum::<f64>();
+        assert!(stages.len() == 9 && sum(stages) <= sum(totals), "{object}");
     }
 }
 

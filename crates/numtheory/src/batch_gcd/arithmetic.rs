@@ -43,7 +43,7 @@ const PIECE: usize = 1 << 14;
 /// Where the time went.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Stages {
-    /// What comes first: duplicates, the order of the integers, their limbs.
+    /// All other work: duplicates, the order of the integers, their limbs, memory that is given back.
     pub prepare_seconds: f64,
     /// Kernels, which the driver compiles the first time.
     pub compile_seconds: f64,
@@ -61,6 +61,14 @@ pub struct Stages {
     pub core_levels: usize,
     /// Nodes of the level where every node met every other; 0 without such a level.
     pub all_pairs: usize,
+}
+
+impl Stages {
+    /// The seconds of all stages with a clock of their own.
+    pub(super) fn timed_seconds(&self) -> f64 {
+        let Self { compile_seconds, product_seconds, all_pairs_seconds, remainder_seconds, gcd_seconds, .. } = self;
+        compile_seconds + product_seconds + all_pairs_seconds + remainder_seconds + gcd_seconds
+    }
 }
 
 /// `value·other mod modulus`.

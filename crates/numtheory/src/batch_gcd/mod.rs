@@ -138,10 +138,12 @@ pub fn batch_gcd(session: &Session, moduli: &[BigUint], watch: &dyn Watch) -> Re
     let (kept, left_out) = distinct(moduli);
     let numbers: Vec<UBig> = kept.par_iter().map(|place| to_ubig(&moduli[*place])).collect();
     let mut arithmetic = Arithmetic::new(session, watch);
-    arithmetic.stages.prepare_seconds += start.elapsed().as_secs_f64();
     let gcds = tree::shared_factors(&numbers, &mut arithmetic)?;
     let shared = kept.into_iter().zip(gcds).filter(|(_, gcd)| !gcd.is_one()).collect();
-    Ok(Outcome { left_out, shared, stages: arithmetic.stages })
+    drop(numbers);
+    let mut stages = arithmetic.stages;
+    stages.prepare_seconds = (start.elapsed().as_secs_f64() - stages.timed_seconds()).max(0.0);
+    Ok(Outcome { left_out, shared, stages })
 }
 
 /// The places of the first of every integer above one, and the others as findings.

@@ -53,11 +53,9 @@ pub(super) fn shared_factors(integers: &[UBig], arithmetic: &mut Arithmetic<'_>)
     if integers.len() < 2 || !arithmetic.has_device() || seconds < KERNELS * arithmetic.worth_seconds {
         return Ok(None);
     }
-    let start = Instant::now();
     let (odd, twos): (Vec<UBig>, Vec<usize>) = integers.par_iter().map(odd_part).unzip();
     let lengths: Vec<usize> = odd.iter().map(BitTest::bit_len).collect();
     let levels = levels::plan(&lengths, |bits| takes(arithmetic, bits));
-    arithmetic.stages.prepare_seconds += start.elapsed().as_secs_f64();
     let Some(levels) = levels else { return Ok(None) };
     match (Tree { odd: &odd, levels: &levels, arithmetic }).gcds() {
         Ok(mut gcds) => {

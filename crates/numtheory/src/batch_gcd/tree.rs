@@ -13,8 +13,6 @@
 //! Source: D. J. Bernstein, *How to find smooth parts of integers*, 2004; N. Heninger, Z. Durumeric, E. Wustrow,
 //! J. A. Halderman, *Mining your Ps and Qs*, 2012.
 
-use std::time::Instant;
-
 use dashu_int::{UBig, ops::BitTest as _};
 
 use super::{
@@ -34,13 +32,11 @@ pub(super) fn shared_factors(numbers: &[UBig], arithmetic: &mut Arithmetic<'_>) 
     if let Some(gcds) = resident::shared_factors(numbers, arithmetic)? {
         return Ok(gcds);
     }
-    let start = Instant::now();
     reserve(numbers)?;
     // Neighbours of like lengths: all lanes of a batch are as wide as its widest.
     let mut order: Vec<usize> = (0..numbers.len()).collect();
     order.sort_by_key(|place| numbers[*place].bit_len());
     let leaves: Vec<UBig> = order.iter().map(|place| numbers[*place].clone()).collect();
-    arithmetic.stages.prepare_seconds += start.elapsed().as_secs_f64();
     let mut levels = vec![leaves];
     arithmetic.meter.plan(numbers.len());
     climb(&mut levels, arithmetic)?;

@@ -87,7 +87,9 @@ pub(crate) fn run(args: &BatchGcd) -> Result<()> {
             check::check(lines.checked_text(), &moduli.labels, &moduli.numbers, args.check, !args.no_pairs)?;
     }
     interrupt::check()?;
+    let written = Instant::now();
     report.findings = lines.finish()?;
+    report.pair_seconds += written.elapsed().as_secs_f64();
     report.finish(start.elapsed());
     console::summary(args.summary, on_stdout, &report, &report.text())
 }
