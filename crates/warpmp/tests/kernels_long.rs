@@ -63,16 +63,19 @@ fn shifts() {
 #[test]
 fn parts_of_products() {
     for operation in [Operation::MulLo, Operation::MulHi, Operation::SignedMul, Operation::MulAdd] {
+        for bits in [[4097, 4097], [4100, 33], [5000, 8192], [16_384, 16_384], [20_000, 24_000], [65_536, 65_536]] {
+            check_parts(operation, bits, 5, &[Pattern::Carry, Pattern::Ones]);
+        }
         for bits in [[66_001, 65_537], [131_072, 131_072], [70_000, 33]] {
-            check_parts(operation, bits, &[Pattern::Carry, Pattern::Ones]);
+            check_parts(operation, bits, 1, &[Pattern::Carry, Pattern::Ones]);
         }
     }
 }
 
-fn check_parts(operation: Operation, [a, b]: [usize; 2], patterns: &[Pattern]) {
+fn check_parts(operation: Operation, [a, b]: [usize; 2], lanes: usize, patterns: &[Pattern]) {
     let widths = [a, b, a];
     for &pattern in patterns {
-        check(operation, "long", &widths[..operation.arity()], &[1, 1, 1][..operation.arity()], pattern);
+        check(operation, "long", &widths[..operation.arity()], &vec![lanes; operation.arity()], pattern);
     }
 }
 
@@ -269,7 +272,7 @@ fn products_of_blocks() {
 #[test]
 fn products_of_short_columns() {
     for operation in [Operation::MulLo, Operation::MulHi, Operation::MulAdd] {
-        check_parts(operation, [262_144, 131_073], &[Pattern::Carry, Pattern::Ones]);
+        check_parts(operation, [262_144, 131_073], 1, &[Pattern::Carry, Pattern::Ones]);
     }
     for lanes in [[2, 2], [2, 1]] {
         check(Operation::DivRem, "newton", &[280_000, 140_000], &lanes, Pattern::Carry);

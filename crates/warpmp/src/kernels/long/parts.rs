@@ -1,21 +1,27 @@
-//! Parts of products of more than 65536 bits: the product by `fft`, then lines.
+//! Parts of products of more than 4096 bits: the product by `tensor` or `fft`, then lines.
 //!
-//! cost       the product, and its limbs written and read once more; `mul_lo` of whole limbs: the product alone
+//! cost       the product, and its limbs written and read once more; `mul_lo` of whole limbs by `fft`: the product alone
 
 use warpmp_launch::Spec;
 
-use super::line::{CarryIn, Line};
+use super::line::{CarryIn, Line, MOST_PACKED_LIMBS};
 use super::linear::sign;
 use super::sequence::{Steps, by_products};
 use crate::kernels::fft::large::Large;
 use crate::kernels::{Algorithm, LongSettings, OperandShape, OperationShape, Order};
 use crate::operation::Operation;
 
+/// Bits of the longer factor, at least.
+const LEAST_BITS: u32 = 4097;
+
+/// Limbs of the longest factors whose lines have whole tiles: those of products by `tensor`.
+const TILE_LIMBS: u32 = 512;
+
 /// The row of the register.
 pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
     name: "long",
-    summary: "the product by `fft`, then sums of rows of any length",
-    accepts: "factors whose longer one has 65537 to 16777216 bits, on a GPU from sm_80 on",
+    summary: "the product by `tensor` or `fft`, then sums of rows of any length",
+    accepts: "factors whose longer one has 4097 to 16777216 bits, on a GPU from sm_80 on",
     order: Order::Given,
     fits,
     recipe: &by_products(|shape, settings, _| spec(shape, *settings)),
@@ -24,14 +30,16 @@ pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
 fn fits(shape: OperationShape) -> bool {
     let [a, b] = [0, 1].map(|i| OperandShape::each(shape.operands()[i].bits));
     let product = OperationShape::product(a, b);
-    product.max_bits() > crate::kernels::GROUP_BITS && Large::new(product).is_some()
+    product.max_bits() >= LEAST_BITS && Large::new(product).is_some()
 }
 
 fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
-    let mut steps = Steps::new(shape, settings);
+    let steps = Steps::new(shape, settings);
     let [a, b] = [0, 1].map(|i| steps.operand(i));
+    let longest = a.limbs.max(b.limbs);
+    let mut steps = if longest <= TILE_LIMBS { steps.with_whole_tiles(MOST_PACKED_LIMBS) } else { steps };
     let result = steps.result(0);
-    if shape.operation == Operation::MulLo && result.bits.is_multiple_of(32) {
+    if shape.operation == Operation::MulLo && result.bits.is_multiple_of(32) && longest > TILE_LIMBS {
         steps.multiply(a, b, result.row);
         return steps.finish();
     }
