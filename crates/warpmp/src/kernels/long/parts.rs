@@ -1,4 +1,4 @@
-//! Parts of products of more than 4096 bits: the product by `tensor` or `fft`, then lines.
+//! Parts of products of more than 2048 bits: the product by `tensor` or `fft`, then lines.
 //!
 //! cost       the product, and its limbs written and read once more; `mul_lo` of whole limbs by `fft`: the product alone
 
@@ -12,7 +12,7 @@ use crate::kernels::{Algorithm, LongSettings, OperandShape, OperationShape, Orde
 use crate::operation::Operation;
 
 /// Bits of the longer factor, at least.
-const LEAST_BITS: u32 = 4097;
+const LEAST_BITS: u32 = 2049;
 
 /// Limbs of the longest factors whose lines have whole tiles: those of products by `tensor`.
 const TILE_LIMBS: u32 = 512;
@@ -21,7 +21,7 @@ const TILE_LIMBS: u32 = 512;
 pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
     name: "long",
     summary: "the product by `tensor` or `fft`, then sums of rows of any length",
-    accepts: "factors whose longer one has 4097 to 16777216 bits, on a GPU from sm_80 on",
+    accepts: "factors whose longer one has 2049 to 16777216 bits, on a GPU from sm_80 on",
     order: Order::Given,
     fits,
     recipe: &by_products(|shape, settings, _| spec(shape, *settings)),
