@@ -175,16 +175,16 @@ fn digits_at_their_edges() {
     divide(bits, &pairs);
 }
 
-/// Divisors of 1024 limbs: products modulo `B^1024 + 1` tell what remains, in the second case also what a reciprocal lacks.
+/// Divisors of 512 and 1024 limbs: products modulo `Bⁿ + 1` tell what remains, in the last case also what a reciprocal lacks.
 #[test]
 fn remainders_modulo_a_power_and_one() {
     let one = BigUint::from(1_u32);
-    for bits in [[65_536_usize, 32_768_usize], [98_304, 32_768]] {
+    for bits in [[32_768_usize, 16_384_usize], [65_536, 32_768], [98_304, 32_768]] {
         let [random, other] = [1, 2].map(|seed| numbers(Pattern::Random, 2, bits[1], seed));
         let ones = (&one << bits[1]) - 1_u32;
         let top = &one << (bits[1] - 1);
         let divisors =
-            [&random[0] | &top, ones.clone(), top.clone(), &top + 1_u32, &ones - (&ones >> 16_384), &ones >> 26];
+            [&random[0] | &top, ones.clone(), top.clone(), &top + 1_u32, &ones - (&ones >> (bits[1] / 2)), &ones >> 26];
         let limit = &one << bits[0];
         let mut pairs = Vec::new();
         for d in divisors {

@@ -235,7 +235,11 @@ impl Inverse for Upper {
     const SHORT_LIMBS: u32 = 160;
 
     fn limbs_before(limbs: u32) -> u32 {
-        limbs.div_ceil(2) + 2
+        let usual = limbs.div_ceil(2) + 2;
+        // A product of a few limbs more than a power of two takes longer: some more known limbs leave fewer limbs to correct.
+        let corrected = limbs + 2 - usual;
+        let power = 1 << corrected.ilog2();
+        usual + if corrected - power <= power / 32 { corrected - power } else { 0 }
     }
 
     fn deciding(divisor: Number, limbs: u32) -> Source {
@@ -443,6 +447,7 @@ impl Problem {
     /// The quotient from its digits and 1 if the bit is set.
     fn add_digits(&self, steps: &mut Steps, rows: &[Digit], last: Number, quotient: Place) {
         let Digits { limbs: k, usual, all, .. } = self.digits;
+        let valid = self.valid;
         let part = |number: u32| Place {
             from: quotient.from + k * number,
             bits: quotient.bits.saturating_sub(32 * k * number),
@@ -450,9 +455,9 @@ impl Problem {
         };
         // A digit with the carry into it, and a row for the carry out of it.
         let add = |steps: &mut Steps, number: u32, multiple: Number, carry: Number| {
-            let estimate = rows[number as usize].estimate.source().lowest(32 * k);
+            let estimate = rows[number as usize].estimate.source().lowest(32 * k).kept_where(valid);
             // Ones above pass the carry on to the end of the line.
-            let multiple = multiple.source().with_above(Above::Ones(32 * k));
+            let multiple = multiple.source().with_above(Above::Ones(32 * k)).kept_where(valid);
             let place = Place { bits: part(number).bits.min(32 * k), ..part(number) };
             let leaving = steps.reserve(1);
             let sum = Line::sum(estimate, multiple, CarryIn::Bit(carry.bit(0)), place);
@@ -464,7 +469,7 @@ impl Problem {
             carry = add(steps, number, rows[number as usize].multiple, carry);
         }
         // Above the usual digits: what leaves them, and zeros.
-        let top = rows[usual as usize - 1].estimate.source().down(32 * k);
+        let top = rows[usual as usize - 1].estimate.source().down(32 * k).kept_where(valid);
         if part(usual).bits > 0 {
             steps.line(Line::sum(top, Source::constant(0), CarryIn::Bit(carry.bit(0)), part(usual)));
         }
@@ -479,7 +484,8 @@ impl Problem {
                 }
             });
         }
-        let clear = Line::copy(Source::constant(0), quotient);
-        steps.line(Line { only: Some(self.valid.not()), ..clear });
+        // Zero was subtracted from nothing once.
+        let clear = Line::copy(Source::constant(0), Place { bits: quotient.bits.min(32), ..quotient });
+        steps.line(Line { only: Some(valid.not()), ..clear });
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! computes   the distance that takes the highest one of `d` to the top of a row of `limbs` limbs, whether `d` is not zero,
 //!            and the status of the lane; if asked for, a word for all lanes tells whether a distance is great
-//! launch     a warp a lane; it reads from the top until it finds a limb that is not zero
+//! launch     a warp a lane, four lanes a block, or one if all lanes have one divisor; a warp reads from the top until it finds a limb that is not zero
 
 use warpmp_kernel::build::{Builder, Emit, Glue};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Shuffle, Space, Special, Vector};
@@ -12,6 +12,9 @@ use crate::operation::Status;
 
 /// Limbs of the first result: the distance; 1 if the number is not zero, else 0; half of the distance.
 pub(super) const FACTS: u32 = 3;
+
+/// Warps of a block, at most.
+const WARPS: u32 = 4;
 
 /// Parameters of the kernel. Parameters of its launch: the divisor, the facts, the statuses, the word about great distances if it is asked
 /// for, lanes.
@@ -30,13 +33,29 @@ pub(super) struct Length {
 }
 
 impl Length {
+    /// Warps of a block. A divisor for all lanes may have a launch for the first lane alone.
+    const fn warps(&self) -> u32 {
+        if self.common { 1 } else { WARPS }
+    }
+
     fn kernel(&self, entry: &Entry) -> Kernel {
         let names = &["divisor", "facts", "status", "great"][..if self.most.is_some() { 4 } else { 3 }];
         let (mut b, ports) = entry.open(&self.name(), Glue::None, names, false);
-        b.bounds(Bounds { max_threads: Some(32), ..Bounds::default() });
+        let warps = self.warps();
+        b.bounds(Bounds { max_threads: Some(32 * warps), ..Bounds::default() });
         b.section("setup");
         let [divisor, facts, status] = ports.first();
-        let lane = b.special(Special::Ctaid);
+        let block = b.special(Special::Ctaid);
+        let lane = if warps == 1 {
+            block
+        } else {
+            let thread = b.special(Special::Tid);
+            let warp = b.shr(thread, 5);
+            let lane = b.mad_lo(block, warps, warp);
+            let outside = b.compare(Cmp::Ge, lane, ports.lanes);
+            b.return_if(outside);
+            lane
+        };
         let member = b.special(Special::Lane);
         let row = if self.common { divisor } else { b.mad_wide(lane, 4 * self.divisor, divisor) };
         b.section("search");
@@ -99,6 +118,6 @@ impl Spec for Length {
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        vec![Stage::new(Geometry::new(32, 1), |entry| self.kernel(entry))]
+        vec![Stage::new(Geometry::new(32 * self.warps(), self.warps()), |entry| self.kernel(entry))]
     }
 }

@@ -297,7 +297,8 @@ impl Line {
         operands.into_iter().chain([self.x]).any(|it| it.above != Above::Zeros)
     }
 
-    fn is_sum(&self) -> bool {
+    /// Does it have carries?
+    pub(super) const fn is_sum(&self) -> bool {
         matches!(self.function, Function::Sum(..) | Function::Terms(_))
     }
 

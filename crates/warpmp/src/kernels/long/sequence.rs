@@ -8,7 +8,7 @@ use std::mem;
 use warpmp_kernel::build::Glue;
 use warpmp_launch::{Binding, Layout, Part, Sequence, Spec, Stage};
 
-use super::line::{Line, Place};
+use super::line::{Line, MOST_PACKED_LIMBS, Place};
 use super::source::{Number, Source};
 use crate::kernels::fft::large::Large;
 use crate::kernels::fft::{BLOCK_LIMBS, COMPLEX_POINTS, Fft, MOST_LIMBS_OF_BLOCK};
@@ -23,6 +23,9 @@ const LEAST_LIMBS: u32 = *tensor::LIMBS.start();
 
 /// The limbs of the longest factor of products, and of the longest number whose square is by `tensor`.
 const TENSOR_LIMBS: [u32; 2] = [512, 416];
+
+/// A packed line that adds nothing may have so many times the limbs.
+const COPIED_LIMBS: u32 = 2;
 
 /// A row in scratch memory begins at a multiple of this many limbs, as transforms access pairs of doubles.
 const ALIGNED_LIMBS: u32 = 4;
@@ -185,7 +188,10 @@ impl Steps {
     }
 
     pub(super) fn line(&mut self, line: Line) {
-        let line = if self.packs(line.limbs) { line.packed() } else { line };
+        let packs = if line.is_sum() { self.packs(line.limbs) } else { self.packs(line.limbs / COPIED_LIMBS) };
+        // Sums of many limbs that are stored or given up have too many predicates.
+        let has_room = !line.has_alternative() || line.limbs <= MOST_PACKED_LIMBS;
+        let line = if packs && has_room { line.packed() } else { line };
         let rows = line.rows();
         self.counts().lines += 1;
         self.push(Box::new(line), rows);
@@ -281,7 +287,9 @@ impl Steps {
         let n = a.limbs;
         let is_common = |it: Number| self.operand_shape(it).common;
         let (first, second) = if is_common(a) && !is_common(b) { (b, a) } else { (a, b) };
-        let is_known = n > TENSOR_LIMBS[0] && b.limbs <= n && complex_points(n) == Some(n);
+        // Kernels that end at once do so sooner if a block has several products.
+        let least = if self.condition.is_some() { TENSOR_LIMBS[0] + 1 } else { TENSOR_LIMBS[0] };
+        let is_known = n >= least && b.limbs <= n && complex_points(n) == Some(n);
         let spec = is_known.then(|| Fft::modulo(self.operand_shape(first), self.operand_shape(second), n)).flatten()?;
         let counts = self.counts();
         counts.products += 1;
