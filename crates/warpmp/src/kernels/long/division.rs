@@ -239,7 +239,7 @@ impl Inverse for Upper {
         // A product of a few limbs more than a power of two takes longer: some more known limbs leave fewer limbs to correct.
         let corrected = limbs + 2 - usual;
         let power = 1 << corrected.ilog2();
-        usual + if corrected - power <= power / 32 { corrected - power } else { 0 }
+        usual + if power >= 256 && corrected - power <= power / 32 { corrected - power } else { 0 }
     }
 
     fn deciding(divisor: Number, limbs: u32) -> Source {
