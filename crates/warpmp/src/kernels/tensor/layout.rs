@@ -82,11 +82,9 @@ impl Layout {
         8 * (self.chunk() + 1)
     }
 
-    /// So many lanes' limbs are followed by a piece of padding: eight lanes that store pieces, or load pieces that follow each other,
-    /// find them in different banks. An odd number of pieces a lane needs no padding, and has it after 8 lanes.
-    pub(super) const fn padded_lanes(self) -> u32 {
-        let twos = self.panels.trailing_zeros();
-        8 >> if twos < 3 { twos } else { 3 }
+    /// Bytes from the limbs of a lane to those of the next: the limbs, and a piece of padding.
+    pub(super) const fn limb_bytes(self) -> u32 {
+        4 * self.chunk() + 16
     }
 
     /// Bytes of shared memory a warp.

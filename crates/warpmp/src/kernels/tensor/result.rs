@@ -17,9 +17,6 @@ use super::layout::{BLOCK_LIMBS, Layout};
 use super::multiply::{PanelSums, Sums};
 use super::warps::Place;
 
-/// Bytes of a piece of padding.
-const PADDING: u32 = 16;
-
 impl Layout {
     /// Writes the product whose sums these are. The lane's first piece of the row is at `to`.
     pub(super) fn finish(self, b: &mut Builder, place: &Place, panels: &[PanelSums], to: R64) {
@@ -139,25 +136,24 @@ impl Layout {
     /// Stores the row in the order of its addresses.
     fn store_through_shared(self, b: &mut Builder, place: &Place, to: R64, limbs: &[R32]) {
         let Place { lane, shared, .. } = *place;
-        let group = b.shr(lane, self.padded_lanes().ilog2());
-        let own = b.mad_lo(lane, 4 * self.chunk(), shared);
-        let own = b.mad_lo(group, PADDING, own);
+        let own = b.mad_lo(lane, self.limb_bytes(), shared);
         for (words, i) in limbs.chunks(4).zip((0..).step_by(16)) {
             b.store_shared(words, own, self.work + i);
         }
         b.warp_barrier();
         let width = piece(self.limbs[2]);
         let pieces = self.limbs[2] / width;
-        let group_pieces = self.padded_lanes() * self.chunk() / width;
+        // Pieces of a chunk, and chunks of a pass over the row if a pass ends with a chunk.
+        let chunk_pieces = self.chunk() / width;
         let mut first = None;
         for start in (0..pieces).step_by(32) {
             let (from, offset) = match first {
-                Some(from) if 32 % group_pieces == 0 => (from, 4 * width * start + start / group_pieces * PADDING),
+                Some(from) if 32 % chunk_pieces == 0 => (from, start / chunk_pieces * self.limb_bytes()),
                 _ => {
                     let number = b.add(lane, start);
-                    let group = divide(b, number, group_pieces, pieces.next_multiple_of(32));
+                    let chunk = divide(b, number, chunk_pieces, 32 * chunk_pieces);
                     let from = b.mad_lo(number, 4 * width, shared);
-                    (b.mad_lo(group, PADDING, from), 0)
+                    (b.mad_lo(chunk, self.limb_bytes() - 4 * self.chunk(), from), 0)
                 }
             };
             first.get_or_insert(from);
