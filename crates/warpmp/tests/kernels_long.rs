@@ -63,7 +63,9 @@ fn shifts() {
 #[test]
 fn parts_of_products() {
     for operation in [Operation::MulLo, Operation::MulHi, Operation::SignedMul, Operation::MulAdd] {
-        for bits in [[2049, 2049], [2100, 33], [4096, 4096], [5000, 8192], [16_384, 16_384], [20_000, 24_000], [65_536, 65_536]] {
+        for bits in
+            [[2049, 2049], [2100, 33], [4096, 4096], [5000, 8192], [16_384, 16_384], [20_000, 24_000], [65_536, 65_536]]
+        {
             check_parts(operation, bits, 5, &[Pattern::Carry, Pattern::Ones]);
         }
         for bits in [[66_001, 65_537], [131_072, 131_072], [70_000, 33]] {

@@ -168,16 +168,24 @@ impl Row {
         let (threads, last) = (split.row_threads(), split.row().last());
         let mut points = Points::new(b, Doubles, split.row().swizzle(), block.thread, region);
         let from = b.mad_wide(block.thread, ROOT_BYTES, block.table);
-        let turn = self.turn(b, block, block.thread);
+        // Squares of short columns have no registers to keep it.
+        let kept = (!split.is_short()).then(|| self.turn(b, block, block.thread));
         for first in (0..JOINED).step_by(threads as usize) {
             b.section("inverse 3");
             b.warp_barrier();
             let roots = Doubles.load_roots(b, from, split.row_joining() + first, JOINED, last / 2);
             let mut x: Vec<Complex> = (0..last).map(|i| points.load(b, first + JOINED * i)).collect();
             codelet::inverse(b, Doubles, &mut x, &roots);
+            let (turn, before) = match kept {
+                Some(turn) => (turn, first),
+                None => {
+                    let column = b.add(block.thread, first);
+                    (self.turn(b, block, column), 0)
+                }
+            };
             b.section("turn back");
             for (x, i) in x.into_iter().zip(0..) {
-                let step = (first + JOINED * i) / threads;
+                let step = (before + JOINED * i) / threads;
                 let turn = if step == 0 {
                     turn
                 } else {
