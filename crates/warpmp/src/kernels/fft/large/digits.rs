@@ -197,9 +197,12 @@ impl Split {
             for part in (0..words).step_by(members as usize) {
                 let before = first * self.row_words() + part;
                 let is_whole = before > 0 && before - part + together * self.row_words() <= segments.limbs;
-                let inside = (!is_whole).then(|| match before {
-                    0 => b.compare(Cmp::Lt, word, segments.limbs),
-                    _ => b.compare(Cmp::Lt, above, (segments.limbs + 1).saturating_sub(before)),
+                let inside = (!is_whole).then(|| {
+                    if before == 0 {
+                        b.compare(Cmp::Lt, word, segments.limbs)
+                    } else {
+                        b.compare(Cmp::Lt, above, (segments.limbs + 1).saturating_sub(before))
+                    }
                 });
                 let rest = words - part;
                 let has_word = (rest < members).then(|| b.compare(Cmp::Lt, member, rest));

@@ -176,12 +176,11 @@ impl Row {
             let roots = Doubles.load_roots(b, from, split.row_joining() + first, JOINED, last / 2);
             let mut x: Vec<Complex> = (0..last).map(|i| points.load(b, first + JOINED * i)).collect();
             codelet::inverse(b, Doubles, &mut x, &roots);
-            let (turn, before) = match kept {
-                Some(turn) => (turn, first),
-                None => {
-                    let column = b.add(block.thread, first);
-                    (self.turn(b, block, column), 0)
-                }
+            let (turn, before) = if let Some(turn) = kept {
+                (turn, first)
+            } else {
+                let column = b.add(block.thread, first);
+                (self.turn(b, block, column), 0)
             };
             b.section("turn back");
             for (x, i) in x.into_iter().zip(0..) {
