@@ -200,3 +200,41 @@ fn after_the_whole_product() {
         );
     }
 }
+
+const BY_TENSOR: [Operation; 4] = [Operation::MulLo, Operation::MulHi, Operation::MulAdd, Operation::SignedMul];
+
+/// Every number of panels, factors that end within one, within a half and at its end.
+#[test]
+fn a_product_a_warp_on_tensor_cores() {
+    for operation in BY_TENSOR {
+        for bits in [1024, 1152, 1920, 2048, 2176, 3072, 4096, 4224, 6144, 8064, 8192, 10240, 12288] {
+            if operation == Operation::SignedMul && bits <= 2048 {
+                continue;
+            }
+            for pattern in [Pattern::Carry, Pattern::Ones] {
+                check(operation, "tensor", &vec![bits; operation.arity()], &vec![3; operation.arity()], pattern);
+            }
+        }
+        for pattern in [Pattern::Random, Pattern::OneHot, Pattern::Edge, Pattern::Sparse] {
+            check(operation, "tensor", &vec![4096; operation.arity()], &vec![17; operation.arity()], pattern);
+        }
+    }
+}
+
+#[test]
+fn common_operands_and_short_addends_on_tensor_cores() {
+    for lanes in [[1, 5, 5], [5, 1, 5], [1, 5, 1], [5, 5, 1]] {
+        check(Operation::MulAdd, "tensor", &[4096, 4096, 4096], &lanes, Pattern::Carry);
+        check(Operation::MulAdd, "tensor", &[6144, 6144, 6144], &lanes, Pattern::Carry);
+    }
+    for lanes in [[1, 5], [5, 1]] {
+        for operation in [Operation::MulLo, Operation::MulHi, Operation::SignedMul] {
+            check(operation, "tensor", &[4096, 4096], &lanes, Pattern::Carry);
+        }
+    }
+    for addend in [128, 256, 1920] {
+        check(Operation::MulAdd, "tensor", &[2048, 2048, addend], &[5; 3], Pattern::Ones);
+        check(Operation::MulAdd, "tensor", &[3968, 3968, addend], &[5; 3], Pattern::Ones);
+        check(Operation::MulAdd, "tensor", &[8192, 8192, addend], &[3; 3], Pattern::Ones);
+    }
+}

@@ -101,19 +101,21 @@ fn matrix_products() {
 }
 
 /// Operands are read once and products written once, whole sectors at a time; no access waits for a bank but in the
-/// copy of the limbs to the row.
+/// copy of the limbs to the row, and where entries are made: one word of each pair is loaded alone.
 #[test]
 fn costs() {
-    for (bits, instructions, wavefronts) in [(2048, 254, 71), (4096, 483, 163), (8192, 1008, 323), (16384, 2442, 611)] {
+    for (bits, instructions, wavefronts) in [(2048, 241, 67), (4096, 463, 165), (8192, 964, 389), (16384, 2503, 611)] {
         let lanes = 8;
         let counters = check(&*spec([bits, bits], &one_warp(8)), shape([bits, bits], false), lanes, Pattern::Random);
         let lanes = lanes as u64;
-        assert_eq!(counters.instructions().warps / lanes, instructions, "{bits} bits");
-        assert_eq!(counters.shared_wavefronts() / lanes, wavefronts, "{bits} bits");
+        let counted = [counters.instructions().warps / lanes, counters.shared_wavefronts() / lanes];
+        assert_eq!(counted, [instructions, wavefronts], "{bits} bits");
         let sectors = lanes * 2 * bits as u64 / 256;
         assert_eq!([counters.load_sectors(), counters.store_sectors()], [sectors, sectors], "{bits} bits");
         for (name, section) in counters.sections().filter(|(name, _)| *name != "store") {
-            assert_eq!(section.bank_conflicts(), 0, "{bits} bits, {name}");
+            let alone =
+                if name == "operands" && (4096..16384).contains(&bits) { lanes * bits as u64 / 2048 } else { 0 };
+            assert_eq!(section.bank_conflicts(), alone, "{bits} bits, {name}");
         }
         let store = counters.section("store").unwrap();
         assert!(2 * store.bank_conflicts() <= store.minimum_shared_wavefronts(), "{bits} bits");

@@ -1,14 +1,19 @@
 //! How the numbers of a product are divided, and where they are in the shared memory of a warp.
 //!
 //! ```text
-//! a, twice     8 words of zeros, the limbs, zeros to the end of a block, 8 words of zeros
-//! b            the limbs, zeros to the end of the panels
+//! a            8 words of zeros, the limbs, zeros to the end of a block, 8 words of zeros; twice, unless there are entries
+//! b            the limbs, zeros to the end of the panels; nothing if `b` waits in registers
+//! entries      from two panels on: an entry for each word of `a` with its zeros
 //! work         the columns of the panels; later the digits of the result, then its limbs
 //! ```
 //!
-//! The next operands arrive while a product is computed. They may overwrite `b`, because the columns are copies. `a` has
-//! two places.
+//! The next operands arrive while a product is computed. They may overwrite `b` and what entries were made of, because columns and entries are
+//! copies. Without entries `a` has two places.
 
+use std::ops::Range;
+
+use super::part::Part;
+use super::piece;
 use crate::kernels::OperationShape;
 
 /// Limbs of a block: 32 bytes, the depth of a matrix product.
@@ -16,6 +21,9 @@ pub(super) const BLOCK_LIMBS: u32 = 8;
 
 /// Columns of a panel: the width of a matrix product.
 pub(super) const COLUMNS: u32 = 8;
+
+/// Limbs of a piece: what a lane loads or stores at a time.
+pub(super) const PIECE_LIMBS: u32 = 4;
 
 /// Bytes of a block.
 pub(super) const BLOCK_BYTES: u32 = 4 * BLOCK_LIMBS;
@@ -31,6 +39,10 @@ pub(super) struct Layout {
     pub(super) panels: u32,
     /// Where the columns, the digits and the limbs of the result begin.
     pub(super) work: u32,
+    /// Are there entries of `a`?
+    pub(super) has_entries: bool,
+    /// Do the lanes finish a piece of each half of the result, so that it needs no way through shared memory?
+    pub(super) in_pieces: bool,
 }
 
 impl Layout {
@@ -39,11 +51,15 @@ impl Layout {
             [a, c, 0] => [a, a, c],
             limbs => limbs,
         };
-        let [a, b, _] = limbs;
+        let [a, b, c] = limbs;
         let longest = if a < b { b } else { a };
         let panels = longest.div_ceil(BLOCK_LIMBS * COLUMNS);
-        let layout = Self { limbs, blocks: a.div_ceil(BLOCK_LIMBS), panels, work: 0 };
-        Self { work: layout.b() + BLOCK_BYTES * layout.columns(), ..layout }
+        let in_pieces = panels == 2 && piece(c) == PIECE_LIMBS;
+        // Entries save a third of the permutations, and cost a wavefront a step. With one panel, wavefronts decide. With eight, `ptxas` would
+        // spill registers.
+        let has_entries = matches!(panels, 2..=7);
+        let layout = Self { limbs, blocks: a.div_ceil(BLOCK_LIMBS), panels, work: 0, has_entries, in_pieces };
+        Self { work: layout.entries() + if has_entries { layout.entry_bytes() } else { 0 }, ..layout }
     }
 
     /// Columns of all panels.
@@ -51,9 +67,9 @@ impl Layout {
         COLUMNS * self.panels
     }
 
-    /// Limbs of the result that a lane finishes.
+    /// Limbs of the result that a lane finishes, where it does not finish pieces.
     pub(super) const fn chunk(self) -> u32 {
-        4 * self.panels
+        PIECE_LIMBS * self.panels
     }
 
     /// Bytes of a place of `a`.
@@ -61,9 +77,34 @@ impl Layout {
         BLOCK_BYTES * (self.blocks + 2)
     }
 
-    /// Where `b` begins.
-    pub(super) const fn b(self) -> u32 {
+    /// Where the entries begin: after `b`.
+    pub(super) fn entries(self) -> u32 {
+        self.b() + if self.b_waits() { 0 } else { BLOCK_BYTES * self.columns() }
+    }
+
+    /// Bytes of the entries: two words for each word of a place of `a`.
+    pub(super) const fn entry_bytes(self) -> u32 {
         2 * self.a_bytes()
+    }
+
+    /// Limbs of the product that are kept.
+    pub(super) const fn kept(self, part: Part) -> Range<u32> {
+        let [half, _, all] = self.limbs;
+        match part {
+            Part::Whole | Part::Sum(_) | Part::Signed => 0..all,
+            Part::Low => 0..half,
+            Part::High => half..all,
+        }
+    }
+
+    /// Where `b` begins: after the places of `a`.
+    pub(super) const fn b(self) -> u32 {
+        if self.has_entries { self.a_bytes() } else { 2 * self.a_bytes() }
+    }
+
+    /// Does the next `b` wait in registers, a piece in each lane?
+    pub(super) fn b_waits(self) -> bool {
+        self.panels <= 2 && self.limbs[1].is_multiple_of(2 * self.panels)
     }
 
     /// Bytes from the columns of a panel to those of the next. The stride puts the blocks that a quarter of a warp
@@ -90,6 +131,6 @@ impl Layout {
     /// Bytes of shared memory a warp.
     pub(super) const fn bytes(self) -> u32 {
         // Digits take more room than the columns before them and the limbs after them.
-        self.work + 32 * self.digit_bytes()
+        self.work + if self.in_pieces { 8 * 2 * BLOCK_LIMBS * self.columns() } else { 32 * self.digit_bytes() }
     }
 }

@@ -21,6 +21,7 @@ mod layout;
 mod montgomery;
 mod multiply;
 mod operands;
+mod part;
 mod result;
 mod warps;
 
@@ -32,18 +33,28 @@ use super::{Algorithm, Gpus, On, OperationShape, Order, Spec, TensorSettings, Wi
 use layout::Layout;
 pub(in crate::kernels) use montgomery::MONTGOMERY;
 pub(in crate::kernels) use multiply::is;
+use multiply::{Source, Style};
+use part::{Addends, Part};
+use result::{Permuted, Target};
 use warps::{Place, Warps};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tensor {
     shape: OperationShape,
+    part: Part,
     layout: Layout,
     warps: Warps,
 }
 
 /// The limbs of the longer operand that it takes.
 pub(super) const LIMBS: std::ops::RangeInclusive<u32> = 32..=512;
+
+/// Most panels for which addresses are kept from product to product. With more, `ptxas` takes fifty registers more than where they are computed anew.
+const KEEPING: u32 = 3;
+
+/// How steps are written. Selections leave the pipe of multiplications to the digits.
+const STYLE: Style = Style { fence: 4, selects: true };
 
 /// Matrix products of bytes, 32 deep, begin with this compute capability, times ten.
 const MATRIX_PRODUCTS_FROM: u32 = 80;
@@ -71,6 +82,15 @@ pub(super) const SQUARES: Algorithm = Algorithm {
     ..ALGORITHM
 };
 
+/// The row of the register for parts of products.
+pub(super) const PARTS: Algorithm = Algorithm {
+    summary: "a warp a product by matrix products of bytes on tensor cores; what is added joins its digits",
+    accepts: "factors of 1024 to 12288 bits, both of the same 128·k bits; an addend of 128·k bits, no longer; on a GPU from sm_80 on",
+    fits: part::fits,
+    order: Order::Given,
+    ..ALGORITHM
+};
+
 impl Layout {
     /// The greatest sum of a byte column.
     fn greatest_sum(self) -> u64 {
@@ -83,16 +103,22 @@ impl Tensor {
     /// The kernel for operands that the algorithm takes, in any order: the shorter one first takes fewer steps.
     ///
     /// # Panics
-    /// If the operands are too long.
+    /// If the operands are too long, or the operation is no multiplication.
     pub fn new(shape: OperationShape, settings: &TensorSettings) -> Self {
-        let layout = Layout::of(shape);
+        let part = Part::of(shape).unwrap_or(Part::Whole);
+        let layout = Layout::of(match shape.operands() {
+            [_] => shape,
+            operands => OperationShape::product(operands[0], operands[1]),
+        });
         assert!(layout.greatest_sum() < 1 << 31, "the sums of a matrix product have 32 bits");
-        Self { shape, layout, warps: Warps::new(settings, layout.bytes()) }
+        Self { shape, part, layout, warps: Warps::new(settings, layout.bytes()) }
     }
 
     fn kernel(&self, entry: &Entry) -> Kernel {
-        let rows: &[&str] = if self.is_square() { &["a", "c"] } else { &["a", "b", "c"] };
-        let (mut b, ports) = entry.open(&self.name(), Glue::None, rows, false);
+        let operands = self.shape.operands().len();
+        let result = if self.part == Part::Whole { "c" } else { "result0" };
+        let rows = [&["a", "b", "c"][..operands], &[result]].concat();
+        let (mut b, ports) = entry.open(&self.name(), Glue::None, &rows, false);
         b.bounds(self.warps.bounds());
         self.write(&mut b, &ports);
         b.finish()
@@ -108,52 +134,113 @@ impl Tensor {
         let (place, product, end) = warps.enter(b, ports.lanes);
         let shared = place.shared;
         layout.clear(b, &place);
+        let waiting = layout.waiting(b);
+        let waiting = waiting.as_deref();
+        // Where `a` is, if it has two places.
         let turn = b.copy(0);
-        let from = self.operands(b, ports, &place, product);
-        layout.fetch(b, &place, from, turn);
+        let from = [0, 1].map(|i| self.factor(b, ports, &place, product, i));
+        let to = self.result(b, ports, &place, product);
+        let permuted = layout.in_pieces.then(|| Permuted::new(b, &place));
+        layout.fetch(b, &place, from, turn, waiting);
         b.do_while(|b| {
             b.section("operands");
             b.copy_wait(0);
             b.warp_barrier();
-            layout.arrange(b, &place, (shared, layout.b()), layout.work);
+            let here = b.add(shared, turn);
+            match waiting {
+                Some(words) => layout.arrange_waiting(b, &place, words),
+                None => layout.arrange(b, &place, (shared, layout.b()), layout.work),
+            }
+            let source = if layout.has_entries {
+                layout.enter(b, &place, here);
+                Source::Entries(b.add(shared, layout.entries()))
+            } else {
+                Source::Words(here)
+            };
             b.warp_barrier();
-            let next = b.add(product, warps.count);
-            let other = b.sub(layout.a_bytes(), turn);
-            let more = b.compare(Cmp::Lt, next, end);
+            b.increase(product, warps.count);
+            let other = if layout.has_entries { turn } else { b.sub(layout.a_bytes(), turn) };
+            let more = b.compare(Cmp::Lt, product, end);
+            let keeps = layout.panels <= KEEPING;
+            if keeps {
+                (0..2).for_each(|i| self.advance(b, from[i], self.stride(i)));
+            }
             b.if_(more, |b| {
-                let from = self.operands(b, ports, &place, next);
-                layout.fetch(b, &place, from, other);
+                let from = if keeps { from } else { [0, 1].map(|i| self.factor(b, ports, &place, product, i)) };
+                layout.fetch(b, &place, from, other, waiting);
             });
             b.section("multiply");
-            let a = b.add(shared, turn);
-            let sums = layout.multiply(b, &place, a, multiply::FENCE);
-            let to = self.row(b, ports, &place, product, 2);
-            layout.finish(b, &place, &sums, to);
-            b.set(product, next);
+            let sums = layout.multiply(b, &place, source, self.part, STYLE);
+            let before = b.sub(product, warps.count);
+            let to = if keeps { to } else { self.result(b, ports, &place, before) };
+            let addends = self.addends(b, ports, before);
+            let target = Target { to, part: self.part, permuted: permuted.as_ref(), addends: &addends };
+            layout.finish(b, &place, &sums, &target);
+            if keeps {
+                self.advance(b, to, self.kept());
+            }
             b.set(turn, other);
             b.compare(Cmp::Lt, product, end)
         });
     }
 
-    /// The addresses of the lane's first pieces of a product's operands.
-    fn operands(&self, b: &mut Builder, ports: &Ports, place: &Place, product: R32) -> [R64; 2] {
-        [0, 1].map(|i| self.row(b, ports, place, product, i))
+    /// Limbs of the result.
+    fn kept(&self) -> u32 {
+        self.layout.kept(self.part).len() as u32
     }
 
-    /// The address of the lane's first piece of `a`, `b` or `c`.
-    fn row(&self, b: &mut Builder, ports: &Ports, place: &Place, product: R32, i: usize) -> R64 {
-        let limbs = self.layout.limbs[i];
-        let first = if self.is_square() { i / 2 } else { i };
-        let address = ports.addresses[first];
-        let row = if self.shape.is_common(i) { address } else { b.mad_wide(product, 4 * limbs, address) };
-        b.mad_wide(place.lane, 4 * piece(limbs), row)
+    /// Limbs from the row of a factor to that of the next product.
+    fn stride(&self, i: usize) -> u32 {
+        if self.shape.is_common(i) { 0 } else { self.layout.limbs[i] }
+    }
+
+    /// The address of the lane's first piece of `a` or `b`.
+    fn factor(&self, b: &mut Builder, ports: &Ports, place: &Place, product: R32, i: usize) -> R64 {
+        let row = self.operand(b, ports, product, if self.is_square() { 0 } else { i });
+        let words = if i == 1 && self.layout.b_waits() { 2 * self.layout.panels } else { piece(self.layout.limbs[i]) };
+        b.mad_wide(place.lane, 4 * words, row)
+    }
+
+    /// The address of the lane's first piece of the product, as if all of its limbs were kept.
+    fn result(&self, b: &mut Builder, ports: &Ports, place: &Place, product: R32) -> R64 {
+        let first = self.layout.kept(self.part).start;
+        let row = b.mad_wide(product, 4 * self.kept(), ports.addresses[self.shape.operands().len()]);
+        let row = if first == 0 { row } else { b.sub64(row, u64::from(4 * first)) };
+        b.mad_wide(place.lane, 4 * piece(self.layout.limbs[2]), row)
+    }
+
+    /// The row of an operand.
+    fn operand(&self, b: &mut Builder, ports: &Ports, product: R32, i: usize) -> R64 {
+        let operand = self.shape.operands()[i];
+        let address = ports.addresses[i];
+        if operand.common { address } else { b.mad_wide(product, 4 * operand.limbs(), address) }
+    }
+
+    /// What is added to a product.
+    fn addends(&self, b: &mut Builder, ports: &Ports, product: R32) -> Addends {
+        let rows = match self.part {
+            Part::Whole | Part::Low | Part::High => Vec::new(),
+            Part::Sum(_) | Part::Signed => {
+                (0..self.shape.operands().len()).map(|i| self.operand(b, ports, product, i)).collect()
+            }
+        };
+        Addends::of(b, self.part, self.layout.limbs[0], &rows)
+    }
+
+    /// Takes an address to the warp's next product, whose row is `limbs` limbs further.
+    fn advance(&self, b: &mut Builder, row: R64, limbs: u32) {
+        if limbs > 0 {
+            b.increase64(row, u64::from(4 * limbs * self.warps.count));
+        }
     }
 }
 
 impl Spec for Tensor {
     fn name(&self) -> String {
         let Self { shape, warps, .. } = self;
-        let operands = if self.is_square() {
+        let operands = if self.part != Part::Whole {
+            format!("{}_tensor", shape.name())
+        } else if self.is_square() {
             format!("sqr_tensor_{}_{}", self.layout.limbs[0], self.layout.limbs[2])
         } else {
             format!("mul_tensor_{}", shape.product_name())

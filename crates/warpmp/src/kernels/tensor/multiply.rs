@@ -5,19 +5,27 @@
 //! counted modulo their number, so no column of a step is wasted: a column whose `j − e` is negative adds to block
 //! `j + columns`. Column `j` has all of its low block after step `j`; the sums are copied then.
 //!
-//! Lane `4g + t` has rows `4g … 4g + 3` of columns `2t` and `2t + 1`: four bytes of the same limb.
+//! Lane `4g + t` has rows `4g … 4g + 3` of columns `2t` and `2t + 1`: four bytes of the same limb. With entries the first matrix product has rows
+//! `4g` and `4g + 3`, the second rows `4g + 1` and `4g + 2`: what an entry holds is what the first one takes. Without entries rows are in order.
 
-use warpmp_kernel::build::{Builder, Emit, R32};
+use warpmp_kernel::build::{Builder, Emit, Pred, R32};
 use warpmp_kernel::ir::{Cmp, Vector};
 
 use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout};
 use super::operands::ending_with;
+use super::part::Part;
 use super::warps::Place;
 
-/// Steps between barriers, where nothing else is in registers.
-pub(super) const FENCE: u32 = 4;
+/// How steps are written, so that `ptxas` does well.
+#[derive(Clone, Copy)]
+pub(super) struct Style {
+    /// Steps between barriers.
+    pub(super) fence: u32,
+    /// Are sums copied by selections? Else by multiplications by 1 or 0, whose unit is free while others build the matrices.
+    pub(super) selects: bool,
+}
 
-/// The sums of a panel in a lane: two matrix products, of rows `4g` and `4g + 1`, and of rows `4g + 2` and `4g + 3`.
+/// The sums of a panel in a lane: two matrix products of two rows and two columns each.
 pub(super) type Sums = [[R32; 4]; 2];
 
 /// The sums of a panel: those of the low blocks of the result, and those of both.
@@ -27,16 +35,33 @@ pub(super) struct PanelSums {
 }
 
 impl Layout {
-    /// Multiplies `a` at an address by the columns at `work`: the sums of each panel.
-    pub(super) fn multiply(self, b: &mut Builder, place: &Place, a: R32, fence: u32) -> Vec<PanelSums> {
-        let operands = Operands::of(b, place, a, self.work, fence);
-        let here: Vec<R32> = (0..4).map(|number| is(b, place.member, number)).collect();
+    /// Multiplies `a` by the columns at `work`: the sums of each panel.
+    /// For a low half the last step, which has none of it, is left out.
+    pub(super) fn multiply(
+        self,
+        b: &mut Builder,
+        place: &Place,
+        a: Source,
+        part: Part,
+        style: Style,
+    ) -> Vec<PanelSums> {
+        let operands = Operands::of(b, place, a, self.work, style.fence);
+        let here: Vec<Here> = (0..4)
+            .map(|number| {
+                if style.selects {
+                    Here::Predicate(b.compare(Cmp::Eq, place.member, number))
+                } else {
+                    Here::Factor(is(b, place.member, number))
+                }
+            })
+            .collect();
         let zeros = zeros(b);
         let mut low = vec![zeros; self.panels as usize];
-        let both = self.multiply_cyclically(b, &operands, zeros, |b, both, step| {
+        let steps = self.blocks + u32::from(part != Part::Low);
+        let both = self.multiply_cyclically(b, &operands, zeros, steps, |b, both, step| {
             self.snapshot(b, &mut low, both, &here, step);
         });
-        for step in self.blocks + 1..self.columns() {
+        for step in steps..self.columns() {
             self.snapshot(b, &mut low, &both, &here, step);
         }
         low.into_iter().zip(both).map(|(low, both)| PanelSums { low, both }).collect()
@@ -44,23 +69,24 @@ impl Layout {
 
     /// The sums of columns modulo their number. After each step, `done` gets the sums so far.
     ///
-    /// Where the words before `a` are those at its end, its last block needs no step of its own: step 0 has the part of it that the
-    /// first columns get.
+    /// There is a step for each block of `a`, and one more for what its last block adds to the first columns. Where the words before `a` are those at
+    /// its end, step 0 has that.
     pub(super) fn multiply_cyclically(
         self,
         b: &mut Builder,
         operands: &Operands,
         zeros: Sums,
+        steps: u32,
         mut done: impl FnMut(&mut Builder, &[Sums], u32),
     ) -> Vec<Sums> {
         let mut sums = vec![zeros; self.panels as usize];
         // The blocks that meet panel s in this step; in the next they meet panel s + 1.
         let mut blocks: Vec<Vec<R32>> = (1..self.panels).map(|s| self.load_columns(b, operands, s, 0)).collect();
-        for step in 0..self.blocks + u32::from(!operands.goes_around) {
+        for step in 0..steps {
             self.fence(b, step, operands.fence);
             blocks.insert(0, self.load_columns(b, operands, 0, step));
             blocks.truncate(self.panels as usize);
-            let halves = toeplitz(b, operands.window, step);
+            let halves = operands.matrix(b, step);
             for (sums, block) in sums.iter_mut().zip(&blocks) {
                 add_products(b, halves, block, sums);
             }
@@ -85,51 +111,95 @@ impl Layout {
         operands.load(b, panel * self.panel_bytes() + shift * BLOCK_BYTES)
     }
 
-    /// Copies the sums of the column whose low block is complete after this step.
-    ///
-    /// A multiplication by 1 or 0 and an addition, because the unit of selections builds the matrices meanwhile.
-    fn snapshot(self, b: &mut Builder, low: &mut [Sums], both: &[Sums], here: &[R32], step: u32) {
+    /// Copies the sums of the column whose low block is complete after this step. The first column of a parity needs no selection: other lanes get
+    /// theirs later.
+    fn snapshot(self, b: &mut Builder, low: &mut [Sums], both: &[Sums], here: &[Here], step: u32) {
         if step >= self.columns() {
             return;
         }
         let panel = (step % self.panels) as usize;
         let column = step / self.panels;
         let (member, parity) = (column as usize / 2, column as usize % 2);
-        for (low, both) in low[panel].iter_mut().flatten().zip(both[panel].iter().flatten()).skip(parity).step_by(2) {
-            *low = match member {
-                0 => b.mul_lo(*both, here[0]),
-                _ => b.mad_lo(*both, here[member], *low),
+        for (low, &both) in low[panel].iter_mut().flatten().zip(both[panel].iter().flatten()).skip(parity).step_by(2) {
+            *low = match (here[member], member) {
+                (Here::Predicate(_), 0) => both,
+                (Here::Predicate(here), _) => b.select(both, *low, here),
+                (Here::Factor(here), 0) => b.mul_lo(both, here),
+                (Here::Factor(here), _) => b.mad_lo(both, here, *low),
             };
         }
     }
 }
 
+/// Has this lane the column that is copied?
+#[derive(Clone, Copy)]
+enum Here {
+    Predicate(Pred),
+    /// 1 or 0.
+    Factor(R32),
+}
+
+/// The rows of the two matrix products, of a lane's four.
+pub(super) const fn rows(has_entries: bool) -> [[usize; 2]; 2] {
+    if has_entries { [[0, 3], [1, 2]] } else { [[0, 1], [2, 3]] }
+}
+
+/// The first factor of a step's matrix products, at an address.
+#[derive(Clone, Copy)]
+pub(super) enum Source {
+    /// Its words, after a block of zeros.
+    Words(R32),
+    /// Its entries, after those of a block of zeros.
+    Entries(R32),
+}
+
 /// Where a lane finds its part of the operands.
 pub(super) struct Operands {
-    /// In `a`, the first of its words.
-    pub(super) window: R32,
+    /// In `a`, the first of its words or entries.
+    window: Source,
     /// In the columns.
     columns: R32,
     /// Where the columns begin.
     begin: u32,
     /// Steps between barriers.
     fence: u32,
-    /// Are the words before `a` those at its end?
-    goes_around: bool,
 }
 
 impl Operands {
-    /// `a` is at an address, the columns begin `begin` bytes after the warp's memory, and each `fence` steps end with a barrier.
-    pub(super) fn of(b: &mut Builder, place: &Place, a: R32, begin: u32, fence: u32) -> Self {
+    /// The columns begin `begin` bytes after the warp's memory, and each `fence` steps end with a barrier.
+    pub(super) fn of(b: &mut Builder, place: &Place, a: Source, begin: u32, fence: u32) -> Self {
         // Word p − 2, p = 8e + g − 2t, is 8 − 2 + g − 2t words from the beginning of a.
-        let window = b.mad_lo(place.group, 4, a);
-        let window = b.mad_lo(place.member, 8_u32.wrapping_neg(), window);
-        Self { window, columns: b.mad_lo(place.lane, 8, place.shared), begin, fence, goes_around: false }
+        let mut window = |first: R32, bytes: u32| {
+            let window = b.mad_lo(place.group, bytes, first);
+            b.mad_lo(place.member, (2 * bytes).wrapping_neg(), window)
+        };
+        let window = match a {
+            Source::Words(first) => Source::Words(window(first, 4)),
+            Source::Entries(first) => Source::Entries(window(first, 8)),
+        };
+        Self { window, columns: b.mad_lo(place.lane, 8, place.shared), begin, fence }
     }
 
-    /// The same where the words before `a` are those at its end.
-    pub(super) fn around(self) -> Self {
-        Self { goes_around: true, ..self }
+    /// The matrix of block `step` of `a`, as the two matrix products take it.
+    ///
+    /// Byte `i` of half `r` of row `x` is `a[4·(p − r) + x − 3 + i]`, `p = 8·step + g − 2t`: the place of digit
+    /// `k = 8t + 4r + 3 − i` of a column, whose words have their bytes reversed.
+    pub(super) fn matrix(&self, b: &mut Builder, step: u32) -> [[R32; 4]; 2] {
+        let first = 6 + BLOCK_LIMBS * step;
+        // The windows that end with bytes 0 to 3 of a word.
+        let [lower, upper]: [[R32; 4]; 2] = match self.window {
+            Source::Words(window) => {
+                let words = [0, 1, 2].map(|word| b.load_shared(Vector::V1, window, 4 * (first + word))[0]);
+                [0, 1].map(|i| [0, 1, 2, 3].map(|x| ending_with(b, words[i], words[i + 1], x)))
+            }
+            Source::Entries(window) => [1, 2].map(|word| {
+                let entry = b.load_shared(Vector::V2, window, 8 * (first + word));
+                let [zero, three] = [entry[0], entry[1]];
+                [zero, b.prmt(zero, three, 0x5321), b.prmt(zero, three, 0x6532), three]
+            }),
+        };
+        let rows = rows(matches!(self.window, Source::Entries(_)));
+        rows.map(|[x, y]| [upper[x], upper[y], lower[x], lower[y]])
     }
 
     /// This lane's eight bytes of a block of columns.
@@ -148,17 +218,6 @@ pub(super) fn zeros(b: &mut Builder) -> Sums {
 pub(super) fn add_products(b: &mut Builder, [low, high]: [[R32; 4]; 2], block: &[R32], sums: &mut Sums) {
     let block = [block[0], block[1]];
     *sums = [b.mma_u8(low, block, sums[0]), b.mma_u8(high, block, sums[1])];
-}
-
-/// The matrix of block `step` of `a`, as the two matrix products take it.
-///
-/// Byte `i` of half `r` of row `x` is `a[4·(p − r) + x − 3 + i]`, `p = 8·step + g − 2t`: the place of digit
-/// `k = 8t + 4r + 3 − i` of a column, whose words have their bytes reversed.
-pub(super) fn toeplitz(b: &mut Builder, window: R32, step: u32) -> [[R32; 4]; 2] {
-    let first = 6 + BLOCK_LIMBS * step;
-    let words = [0, 1, 2].map(|word| b.load_shared(Vector::V1, window, 4 * (first + word))[0]);
-    let [r1, r0] = [1, 2].map(|word| [0, 1, 2, 3].map(|x| ending_with(b, words[word - 1], words[word], x)));
-    [[r0[0], r0[1], r1[0], r1[1]], [r0[2], r0[3], r1[2], r1[3]]]
 }
 
 /// Is `value` this number? 1 or 0.

@@ -1,8 +1,8 @@
 //! Operands from global memory to shared memory.
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
-use warpmp_kernel::ir::{Cmp, Vector};
-use warpmp_launch::divide;
+use warpmp_kernel::ir::{Cmp, Space, Vector};
+use warpmp_launch::{divide, vector};
 
 use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout};
 use super::piece;
@@ -12,21 +12,44 @@ impl Layout {
     /// Writes the zeros before and after the operands.
     pub(super) fn clear(self, b: &mut Builder, place: &Place) {
         let [la, lb, _] = self.limbs;
+        let after = BLOCK_LIMBS + la;
         for first in (0..self.b()).step_by(self.a_bytes() as usize) {
             clear(b, place, first, BLOCK_LIMBS);
-            let words = BLOCK_LIMBS + la;
-            clear(b, place, first + 4 * words, self.a_bytes() / 4 - words);
+            clear(b, place, first + 4 * after, self.a_bytes() / 4 - after);
         }
-        clear(b, place, self.b() + 4 * lb, BLOCK_LIMBS * self.columns() - lb);
+        if !self.b_waits() {
+            clear(b, place, self.b() + 4 * lb, BLOCK_LIMBS * self.columns() - lb);
+        }
+        if self.has_entries {
+            let entries = self.entries();
+            clear(b, place, entries, 2 * BLOCK_LIMBS);
+            clear(b, place, entries + 8 * after, self.entry_bytes() / 4 - 2 * after);
+        }
     }
 
-    /// Starts to copy the operands of a product, `a` to the place that begins at `turn`. The lane's first pieces are at
-    /// `from`.
-    pub(super) fn fetch(self, b: &mut Builder, place: &Place, from: [R64; 2], turn: R32) {
+    /// Starts to copy the operands of a product, `a` to the place that begins at `turn`, and `b` to the registers `waiting` or to shared memory. The
+    /// lane's first pieces are at `from`.
+    pub(super) fn fetch(self, b: &mut Builder, place: &Place, from: [R64; 2], turn: R32, waiting: Option<&[R32]>) {
         let a = b.add(place.shared, turn);
         fetch(b, place, from[0], self.limbs[0], a, BLOCK_BYTES);
-        fetch(b, place, from[1], self.limbs[1], place.shared, self.b());
+        match waiting {
+            None => fetch(b, place, from[1], self.limbs[1], place.shared, self.b()),
+            Some(words) => {
+                let (width, pieces) = (vector(2 * self.panels), self.limbs[1] / (2 * self.panels));
+                if pieces < 32 {
+                    let inside = b.compare(Cmp::Lt, place.lane, pieces);
+                    b.guarded(inside, true, |g| g.load_into(Space::Global, width, words, from[1], 0));
+                } else {
+                    b.load_into(Space::Global, width, words, from[1], 0);
+                }
+            }
+        }
         b.copy_commit();
+    }
+
+    /// The registers in which the lane's piece of the next `b` waits. Lanes beyond its end keep zeros.
+    pub(super) fn waiting(self, b: &mut Builder) -> Option<Vec<R32>> {
+        self.b_waits().then(|| (0..2 * self.panels).map(|_| b.copy(0)).collect())
     }
 
     /// Copies the blocks of `b`, `from.1` bytes after `from.0`, to the columns of the panels at `work`, the bytes of each word reversed.
@@ -34,33 +57,19 @@ impl Layout {
     /// Block `j` is column `j / panels` of panel `j mod panels`. Each panel has its columns twice, so that eight columns
     /// from any one on are neighbours.
     pub(super) fn arrange(self, b: &mut Builder, place: &Place, from: (R32, u32), work: u32) {
-        let Place { lane, shared, .. } = *place;
         let (begin, before) = from;
-        let again = COLUMNS * BLOCK_BYTES;
-        // One panel is one pass of words in pairs; more panels are passes of four.
-        let (vector, bytes) = if self.panels == 1 { (Vector::V2, 8) } else { (Vector::V4, 16) };
-        let pieces = BLOCK_BYTES * self.columns() / bytes;
-        let from = b.mad_lo(lane, bytes, begin);
-        let mut first = match self.panels {
-            1 if begin == shared => Some(from),
-            1 => Some(b.mad_lo(lane, bytes, shared)),
-            _ => None,
-        };
+        let words = self.words_of_pass();
+        let pieces = BLOCK_LIMBS * self.columns() / words;
+        let from = b.mad_lo(place.lane, 4 * words, begin);
+        let mut first = None;
         for pass in 0..pieces.div_ceil(32) {
-            let (to, offset) = match first {
-                Some(to) if 16 % self.panels == 0 => (to, 16 / self.panels * BLOCK_BYTES * pass),
-                _ => (self.column_of_piece(b, place, pass), 0),
-            };
-            first.get_or_insert(to);
+            let to = self.column_of_piece(b, place, pass, &mut first);
             let copy = |b: &mut Builder| {
-                let words = b.load_shared(vector, from, before + 32 * bytes * pass);
-                let words: Vec<R32> = words.into_iter().map(|word| b.prmt(word, 0, 0x0123)).collect();
-                for offset in [offset, offset + again] {
-                    b.store_shared(&words, to, work + offset);
-                }
+                let words = b.load_shared(vector(words), from, before + 128 * words * pass);
+                put_piece(b, &words, to, work);
             };
             if 32 * (pass + 1) > pieces {
-                let inside = b.compare(Cmp::Lt, lane, pieces - 32 * pass);
+                let inside = b.compare(Cmp::Lt, place.lane, pieces - 32 * pass);
                 b.if_(inside, copy);
             } else {
                 copy(b);
@@ -68,16 +77,82 @@ impl Layout {
         }
     }
 
-    /// Where the lane's piece of four words belongs in the work area in this pass over `b`.
-    fn column_of_piece(self, b: &mut Builder, place: &Place, pass: u32) -> R32 {
-        let block = b.shr(place.lane, 1);
-        let block = b.add(block, 16 * pass);
-        let column = divide(b, block, self.panels, self.columns() + 16);
-        let panel = b.mad_lo(column, self.panels.wrapping_neg(), block);
-        let half = b.and(place.lane, 1);
-        let to = b.mad_lo(half, 16, place.shared);
-        let to = b.mad_lo(column, BLOCK_BYTES, to);
-        b.mad_lo(panel, self.panel_bytes(), to)
+    /// The same for a `b` whose pieces are in registers.
+    pub(super) fn arrange_waiting(self, b: &mut Builder, place: &Place, words: &[R32]) {
+        let to = self.column_of_piece(b, place, 0, &mut None);
+        put_piece(b, words, to, self.work);
+    }
+
+    /// Words of a lane's piece of `b`. One panel is one pass of words in pairs; more panels are passes of four.
+    const fn words_of_pass(self) -> u32 {
+        if self.panels == 1 { 2 } else { 4 }
+    }
+
+    /// Where the lane's piece belongs in the work area in this pass over `b`: an address, and the bytes after it. `first` is the address of
+    /// the first pass.
+    fn column_of_piece(self, b: &mut Builder, place: &Place, pass: u32, first: &mut Option<R32>) -> (R32, u32) {
+        if let (Some(to), true) = (*first, 16 % self.panels == 0) {
+            return (to, 16 / self.panels * BLOCK_BYTES * pass);
+        }
+        let to = if self.panels == 1 {
+            b.mad_lo(place.lane, 8, place.shared)
+        } else {
+            let block = b.shr(place.lane, 1);
+            let block = b.add(block, 16 * pass);
+            let column = divide(b, block, self.panels, self.columns() + 16);
+            let panel = b.mad_lo(column, self.panels.wrapping_neg(), block);
+            let half = b.and(place.lane, 1);
+            let to = b.mad_lo(half, 16, place.shared);
+            let to = b.mad_lo(column, BLOCK_BYTES, to);
+            b.mad_lo(panel, self.panel_bytes(), to)
+        };
+        first.get_or_insert(to);
+        (to, 0)
+    }
+
+    /// Makes the entries of `a` at an address: for each word the four bytes that end with its first one, and the word.
+    ///
+    /// All windows of four bytes that end in a word are in its entry, so a step takes two loads and four permutations instead of three and six.
+    pub(super) fn enter(self, b: &mut Builder, place: &Place, a: R32) {
+        let entries = self.entries();
+        let from = b.mad_lo(place.lane, 8, a);
+        let to = b.mad_lo(place.lane, 16, place.shared);
+        let limbs = self.limbs[0];
+        let enter = |b: &mut Builder, pass: u32| {
+            let at = BLOCK_BYTES + 256 * pass;
+            let below = b.load_shared(Vector::V1, from, at - 4)[0];
+            let words = b.load_shared(Vector::V2, from, at);
+            let [first, second] =
+                [[below, words[0]], [words[0], words[1]]].map(|[below, word]| ending_with(b, below, word, 0));
+            b.store_shared(&[first, words[0], second, words[1]], to, entries + 2 * at);
+            words[1]
+        };
+        // The word after the last one has an entry, too: three bytes of it are bytes of `a`.
+        let passes = limbs / 64;
+        let last = (0..passes).map(|pass| enter(b, pass)).last();
+        match last {
+            Some(last) if limbs.is_multiple_of(64) => {
+                let is_top = b.compare(Cmp::Eq, place.lane, 31);
+                let (rest, zero) = (b.shr(last, 8), b.copy(0));
+                b.guarded(is_top, true, |g| {
+                    g.store_shared(&[rest, zero], to, entries + 2 * (BLOCK_BYTES + 256 * passes) - 16 * 31);
+                });
+            }
+            _ => {
+                let inside = b.compare(Cmp::Lt, place.lane, limbs % 64 / 2 + 1);
+                b.if_(inside, |b| {
+                    enter(b, passes);
+                });
+            }
+        }
+    }
+}
+
+/// Puts a piece of `b` into its column and the copy of this column.
+fn put_piece(b: &mut Builder, words: &[R32], (to, offset): (R32, u32), work: u32) {
+    let words: Vec<R32> = words.iter().map(|&word| b.prmt(word, 0, 0x0123)).collect();
+    for offset in [offset, offset + COLUMNS * BLOCK_BYTES] {
+        b.store_shared(&words, to, work + offset);
     }
 }
 

@@ -8,82 +8,162 @@
 //! chunk of `n` limbs adds two numbers: any below `2^(32n)`, and one whose words are high words, below `2^(32n − 7)`.
 //! If their sum overflows, what is left is below the second: not all ones, as `resolve_carries` asks.
 
-use warpmp_kernel::build::{Builder, Emit, R32, R64};
-use warpmp_kernel::fragment::resolve_carries;
-use warpmp_kernel::ir::{Cmp, Shuffle, Space};
+use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
+use warpmp_kernel::fragment::{Carries, all_ones, resolve_carries, wrapping_add_small};
+use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 use warpmp_launch::{divide, piece, vector};
 
-use super::layout::{BLOCK_LIMBS, Layout};
-use super::multiply::{PanelSums, Sums};
+use super::layout::{BLOCK_LIMBS, Layout, PIECE_LIMBS};
+use super::multiply::{PanelSums, Sums, rows};
+use super::part::{Addends, Part};
 use super::warps::Place;
 
+/// Where digits lie in the work area.
+pub(super) enum Digits {
+    /// Chunks with a digit of padding after each. A lane puts them at these addresses: of limb `g` of its block 0 where a chunk holds the whole
+    /// block, and where one ends in the middle of it.
+    Padded([R32; 2]),
+    /// In permuted places, at these addresses.
+    Permuted(Permuted),
+}
+
+/// The addresses of digits of two panels.
+#[derive(Clone, Copy)]
+pub(super) struct Permuted {
+    /// Where a lane puts those of its four blocks.
+    blocks: [R32; 4],
+    /// Where it finds the two pairs of a piece.
+    pairs: [R32; 2],
+}
+
+impl Permuted {
+    /// The places of the digits of two panels.
+    ///
+    /// All banks hold 16 digits. Lane `4g + t` puts limb `32t + 8k + g`, block `k` of its four, of each half of the result; lane `l` reads limbs
+    /// `4l` to `4l + 3` of each half. Within 16 digits bits 2 and 3 of a limb's number are combined with `t`, and bit 1 with bit 4. So the digits that
+    /// half of a warp puts are in different banks, and so are the pairs that a quarter of it reads.
+    pub(super) fn new(b: &mut Builder, place: &Place) -> Self {
+        let Place { lane, group, member, shared, .. } = *place;
+        let quarter = b.shl(member, 2);
+        let limb = b.xor(group, quarter);
+        let segment = b.mad_lo(member, 8 * 32, shared);
+        let blocks = [0, 8, 2, 10].map(|flip| {
+            let limb = if flip == 0 { limb } else { b.xor(limb, flip) };
+            b.mad_lo(limb, 8, segment)
+        });
+        let quarter = b.shr(lane, 3);
+        let piece = b.xor(lane, quarter);
+        let bit = b.bit(lane, 2);
+        let pair = b.mad_lo(piece, 2, bit);
+        let other = b.xor(pair, 1);
+        let pairs = [pair, other].map(|pair| b.mad_lo(pair, 16, shared));
+        Self { blocks, pairs }
+    }
+}
+
+/// Where a product goes.
+pub(super) struct Target<'t> {
+    /// The address of the lane's first piece of the row, if all limbs are kept.
+    pub(super) to: R64,
+    pub(super) part: Part,
+    pub(super) permuted: Option<&'t Permuted>,
+    pub(super) addends: &'t Addends,
+}
+
 impl Layout {
-    /// Writes the product whose sums these are. The lane's first piece of the row is at `to`.
-    pub(super) fn finish(self, b: &mut Builder, place: &Place, panels: &[PanelSums], to: R64) {
+    /// Writes the product whose sums these are.
+    pub(super) fn finish(self, b: &mut Builder, place: &Place, panels: &[PanelSums], target: &Target<'_>) {
         b.section("carry");
         // The columns have been read.
         b.warp_barrier();
-        self.put_digits(b, place, panels);
+        let halves = if target.part == Part::Low { 1 } else { 2 };
+        if let Some(permuted) = target.permuted {
+            self.put_digits(b, place, &Digits::Permuted(*permuted), panels, halves);
+            b.warp_barrier();
+            let pieces = self.resolve_pieces(b, place, permuted.pairs, halves, target.addends);
+            b.section("store");
+            for (limbs, half) in pieces.iter().zip(0..) {
+                self.store_piece(b, place, target, 32 * half, limbs);
+            }
+            return;
+        }
+        let padded = self.padded(b, place);
+        self.put_digits(b, place, &padded, panels, halves);
         b.warp_barrier();
-        let limbs = self.resolve(b, place);
+        let limbs = self.resolve(b, place, target);
         b.section("store");
         if self.chunk() == piece(self.limbs[2]) {
-            self.store_piece(b, place, to, &limbs);
+            self.store_piece(b, place, target, 0, &limbs);
         } else {
             b.warp_barrier();
-            self.store_through_shared(b, place, to, &limbs);
+            self.store_through_shared(b, place, target, &limbs);
         }
+    }
+
+    /// The places of digits in chunks.
+    pub(super) fn padded(self, b: &mut Builder, place: &Place) -> Digits {
+        let to = b.mad_lo(place.group, 8, place.shared);
+        let to = b.mad_lo(place.member, 4 * self.digit_bytes(), to);
+        // The chunk of a digit is the same for all g, but where a chunk ends in the middle of a block.
+        let upper = b.shr(place.group, 2);
+        Digits::Padded([to, b.mad_lo(upper, 8, to)])
     }
 
     /// Puts the digits of this lane into shared memory.
     ///
     /// Column `2t + h` of panel `s` has the block `panels·(2t + h) + s`, and in the high half of the result as many blocks
-    /// more as there are columns; this lane has limb `g` of it. After each chunk of limbs follows a digit of padding.
-    pub(super) fn put_digits(self, b: &mut Builder, place: &Place, panels: &[PanelSums]) {
-        let to = self.places_of_digits(b, place);
+    /// more as there are columns; this lane has limb `g` of it.
+    /// `halves` of the result are put: 1 or 2.
+    pub(super) fn put_digits(self, b: &mut Builder, place: &Place, digits: &Digits, panels: &[PanelSums], halves: u32) {
         for (panel, s) in panels.iter().zip(0..) {
             for parity in [0, 1] {
-                let [low, both] = [&panel.low, &panel.both].map(|sums| self.fold(b, place, sums, parity));
-                let high = b.sub64(both, low);
-                for (digit, half) in [(low, 0), (high, self.columns())] {
-                    self.put(b, to, half + parity * self.panels + s, digit);
+                let block = parity * self.panels + s;
+                let low = self.fold(b, place, &panel.low, parity);
+                let high = (halves == 2).then(|| {
+                    let both = self.fold(b, place, &panel.both, parity);
+                    b.sub64(both, low)
+                });
+                self.put(b, digits, block, low);
+                if let Some(high) = high {
+                    self.put(b, digits, self.columns() + block, high);
                 }
             }
         }
     }
 
     /// Puts the digits of columns modulo their number into shared memory.
-    pub(super) fn put_cyclic_digits(self, b: &mut Builder, place: &Place, panels: &[Sums]) {
-        let to = self.places_of_digits(b, place);
+    pub(super) fn put_cyclic_digits(self, b: &mut Builder, place: &Place, digits: &Digits, panels: &[Sums]) {
         for (sums, s) in panels.iter().zip(0..) {
             for parity in [0, 1] {
                 let digit = self.fold(b, place, sums, parity);
-                self.put(b, to, parity * self.panels + s, digit);
+                self.put(b, digits, parity * self.panels + s, digit);
             }
         }
     }
 
-    /// The lane's places: of limb `g` of its block 0 where a chunk holds the whole block, and where one ends in the middle of it.
-    fn places_of_digits(self, b: &mut Builder, place: &Place) -> [R32; 2] {
-        let to = b.mad_lo(place.group, 8, place.shared);
-        let to = b.mad_lo(place.member, 4 * self.digit_bytes(), to);
-        // The chunk of a digit is the same for all g, but where a chunk ends in the middle of a block.
-        let upper = b.shr(place.group, 2);
-        [to, b.mad_lo(upper, 8, to)]
-    }
-
     /// Puts a digit of the block with this number into shared memory.
-    fn put(self, b: &mut Builder, [to, above]: [R32; 2], block: u32, digit: R64) {
+    fn put(self, b: &mut Builder, digits: &Digits, block: u32, digit: R64) {
         let limb = BLOCK_LIMBS * block;
-        let chunk = limb / self.chunk();
-        let to = if (limb + 4) / self.chunk() > chunk { above } else { to };
+        let (to, offset) = match *digits {
+            Digits::Padded([to, above]) => {
+                let chunk = limb / self.chunk();
+                (if (limb + 4) / self.chunk() > chunk { above } else { to }, 8 * (limb + chunk))
+            }
+            Digits::Permuted(Permuted { blocks, .. }) => (blocks[block as usize % 4], 8 * (limb / 16 * 16)),
+        };
         let (low, high) = b.unpack(digit);
-        b.store_shared(&[low, high], to, self.work + 8 * (limb + chunk));
+        b.store_shared(&[low, high], to, self.work + offset);
     }
 
     /// The number of a lane's four sums of a limb, each a byte further, in a panel's even column or, if `parity` is 1, in its odd one.
     pub(super) fn fold(self, b: &mut Builder, place: &Place, sums: &Sums, parity: u32) -> R64 {
-        let [v0, v1, v2, v3] = std::array::from_fn(|x| sums[x / 2][2 * (x % 2) + parity as usize]);
+        let mut values = [sums[0][0]; 4];
+        for (rows, sums) in rows(self.has_entries).into_iter().zip(sums) {
+            for (row, column) in rows.into_iter().zip(0..) {
+                values[row] = sums[2 * column + parity as usize];
+            }
+        }
+        let [v0, v1, v2, v3] = values;
         let [one, byte, two, three] = place.bytes;
         if u32::try_from(self.greatest_sum() * 257).is_ok() {
             let [low, high] = [[v0, v1], [v2, v3]].map(|[low, high]| b.mad_lo(high, byte, low));
@@ -92,13 +172,27 @@ impl Layout {
         }
         let sum = b.mul_wide(v0, one);
         let sum = b.mad_wide(v1, byte, sum);
-        let sum = b.mad_wide(v2, two, sum);
-        b.mad_wide(v3, three, sum)
+        // In order, with carries between the words: of four wide products in a sum `ptxas` makes six instructions.
+        let mut sum = <[R32; 2]>::from(b.unpack(sum));
+        for (value, weight) in [(v2, two), (v3, three)] {
+            let [low, high] = [b.register(), b.register()];
+            let mut chain = b.chain();
+            chain.mad_lo_into(low, value, weight, sum[0]);
+            chain.end_mad_hi(high, value, weight, sum[1]);
+            sum = [low, high];
+        }
+        b.pack(sum[0], sum[1])
     }
 
-    /// The limbs of this lane's chunk.
-    fn resolve(self, b: &mut Builder, place: &Place) -> Vec<R32> {
-        self.resolve_chunk(b, place, place.lane, |b, last| from_lane_below(b, place, last))
+    /// The limbs of this lane's chunk. What lanes beyond the digits have is not stored.
+    fn resolve(self, b: &mut Builder, place: &Place, target: &Target<'_>) -> Vec<R32> {
+        let mut digits = self.chunk_digits(b, place, place.lane, target.part);
+        let pieces = self.chunk() / PIECE_LIMBS;
+        for (i, digits) in (0..).zip(digits.chunks_mut(2 * PIECE_LIMBS as usize)) {
+            target.addends.add(b, place.lane, [pieces, i], digits);
+        }
+        let below = from_lane_below(b, place, digits[digits.len() - 1]);
+        resolve(b, &digits, below)
     }
 
     /// The limbs of chunk `number` in each lane. `below` gets the high word of the lane's last digit and gives that of the digit below
@@ -110,45 +204,123 @@ impl Layout {
         number: R32,
         below: impl FnOnce(&mut Builder, R32) -> R32,
     ) -> Vec<R32> {
-        let from = b.mad_lo(number, self.digit_bytes(), place.shared);
-        let two = vector(2);
-        let digits: Vec<Vec<R32>> = (0..self.chunk()).map(|i| b.load_shared(two, from, self.work + 8 * i)).collect();
-        let below = below(b, digits[digits.len() - 1][1]);
-        let highs: Vec<R32> = std::iter::once(below).chain(digits.iter().map(|digit| digit[1])).collect();
-        let mut chain = b.chain();
-        let limbs: Vec<R32> = digits.iter().zip(highs).map(|(digit, high)| chain.add(digit[0], high)).collect();
-        let carry = chain.carry();
-        let carries = b.compare(Cmp::Ne, carry, 0);
-        resolve_carries(b, &limbs, carries, 32)
+        let digits = self.chunk_digits(b, place, number, Part::Whole);
+        let below = below(b, digits[digits.len() - 1]);
+        resolve(b, &digits, below)
     }
 
-    /// Stores a chunk that is one piece of the row.
-    fn store_piece(self, b: &mut Builder, place: &Place, to: R64, limbs: &[R32]) {
-        let pieces = self.limbs[2] / self.chunk();
-        if pieces >= 32 {
-            b.store_global(Space::Global, limbs, to, 0);
-        } else {
-            let inside = b.compare(Cmp::Lt, place.lane, pieces);
-            b.guarded(inside, true, |g| g.store_global(Space::Global, limbs, to, 0));
+    /// The digits of chunk `number` in each lane, low words and high words in turn.
+    fn chunk_digits(self, b: &mut Builder, place: &Place, number: R32, part: Part) -> Vec<R32> {
+        let from = b.mad_lo(number, self.digit_bytes(), place.shared);
+        let words: Vec<R32> = match part {
+            // Half of the lanes have digits.
+            Part::Low => {
+                let words: Vec<R32> = (0..2 * self.chunk()).map(|_| b.copy(0)).collect();
+                let inside = b.compare(Cmp::Lt, number, 16);
+                for (pair, i) in words.chunks(2).zip((0..).step_by(8)) {
+                    b.guarded(inside, true, |g| g.load_into(Space::Shared, vector(2), pair, from, self.work + i));
+                }
+                words
+            }
+            Part::Whole | Part::High | Part::Sum(_) | Part::Signed => {
+                (0..self.chunk()).flat_map(|i| b.load_shared(vector(2), from, self.work + 8 * i)).collect()
+            }
+        };
+        words
+    }
+
+    /// The limbs of this lane's piece of each half of the result, of the low half alone or of both.
+    fn resolve_pieces(
+        self,
+        b: &mut Builder,
+        place: &Place,
+        pairs: [R32; 2],
+        halves: u32,
+        addends: &Addends,
+    ) -> Vec<[R32; 4]> {
+        let before = b.add(place.lane, 31);
+        let before = b.and(before, 31);
+        let is_lowest = b.compare(Cmp::Eq, place.lane, 0);
+        // Below the lowest lane of the high half is the highest lane of the low half.
+        let mut lowest = None;
+        let sums: Vec<([R32; 4], Pred)> = (0..halves)
+            .map(|half| {
+                let at = self.work + 8 * BLOCK_LIMBS * self.columns() * half;
+                let mut digits = pairs.map(|pair| b.load_shared(Vector::V4, pair, at)).concat();
+                addends.add(b, place.lane, [1, 32 * half], &mut digits);
+                let below = b.shuffle(Shuffle::Idx, digits[7], before, 32);
+                let own = match lowest {
+                    Some(lowest) => b.select(lowest, below, is_lowest),
+                    None => b.select(0, below, is_lowest),
+                };
+                lowest = Some(below);
+                let highs = [own, digits[1], digits[3], digits[5]];
+                let mut chain = b.chain();
+                let limbs = [0, 1, 2, 3].map(|i| chain.add(digits[2 * i], highs[i]));
+                let carry = chain.carry();
+                (limbs, b.compare(Cmp::Ne, carry, 0))
+            })
+            .collect();
+        let mut entering: Option<Carries> = None;
+        let carries: Vec<Carries> = sums
+            .iter()
+            .map(|(limbs, generates)| {
+                let ones = all_ones(b, limbs);
+                let mut carries = Carries::look_ahead(b, *generates, ones, 32);
+                if let Some(before) = entering {
+                    let leaving = before.leaving(b);
+                    carries = carries.entered(b, leaving);
+                }
+                entering = Some(carries);
+                carries
+            })
+            .collect();
+        let resolved = sums.iter().zip(carries).map(|((limbs, _), carries)| {
+            let carry = carries.into_lane(b);
+            let limbs = wrapping_add_small(b, limbs, carry);
+            [limbs[0], limbs[1], limbs[2], limbs[3]]
+        });
+        resolved.collect()
+    }
+
+    /// Stores a chunk that is one piece of the row; `before` pieces are before that of lane 0.
+    fn store_piece(self, b: &mut Builder, place: &Place, target: &Target<'_>, before: u32, limbs: &[R32]) {
+        let words = limbs.len() as u32;
+        let kept = self.kept(target.part);
+        let [first, end] = [kept.start, kept.end].map(|limbs| limbs / words);
+        let offset = 4 * words * before;
+        if end <= before || first >= before + 32 {
+            return;
         }
+        if first <= before && before + 32 <= end {
+            b.store_global(Space::Global, limbs, target.to, offset);
+            return;
+        }
+        // Before the first piece the number wraps around.
+        let number = if first > before { b.sub(place.lane, first - before) } else { place.lane };
+        let inside = b.compare(Cmp::Lt, number, end - first.max(before));
+        b.guarded(inside, true, |g| g.store_global(Space::Global, limbs, target.to, offset));
     }
 
     /// Stores the row in the order of its addresses.
-    fn store_through_shared(self, b: &mut Builder, place: &Place, to: R64, limbs: &[R32]) {
+    fn store_through_shared(self, b: &mut Builder, place: &Place, target: &Target<'_>, limbs: &[R32]) {
         let Place { lane, shared, .. } = *place;
         let own = b.mad_lo(lane, self.limb_bytes(), shared);
         for (words, i) in limbs.chunks(4).zip((0..).step_by(16)) {
             b.store_shared(words, own, self.work + i);
         }
         b.warp_barrier();
+        let kept = self.kept(target.part);
         let width = piece(self.limbs[2]);
-        let pieces = self.limbs[2] / width;
+        let [first_piece, end] = [kept.start, kept.end].map(|limbs| limbs / width);
         // Pieces of a chunk, and chunks of a pass over the row if a pass ends with a chunk.
         let chunk_pieces = self.chunk() / width;
         let mut first = None;
-        for start in (0..pieces).step_by(32) {
+        for start in (first_piece..end).step_by(32) {
             let (from, offset) = match first {
-                Some(from) if 32 % chunk_pieces == 0 => (from, start / chunk_pieces * self.limb_bytes()),
+                Some(from) if 32 % chunk_pieces == 0 => {
+                    (from, (start - first_piece) / chunk_pieces * self.limb_bytes())
+                }
                 _ => {
                     let number = b.add(lane, start);
                     let chunk = divide(b, number, chunk_pieces, 32 * chunk_pieces);
@@ -159,16 +331,26 @@ impl Layout {
             first.get_or_insert(from);
             let store = |b: &mut Builder| {
                 let words = b.load_shared(vector(width), from, self.work + offset);
-                b.store_global(Space::Global, &words, to, 4 * width * start);
+                b.store_global(Space::Global, &words, target.to, 4 * width * start);
             };
-            if start + 32 <= pieces {
+            if start + 32 <= end {
                 store(b);
             } else {
-                let inside = b.compare(Cmp::Lt, lane, pieces - start);
+                let inside = b.compare(Cmp::Lt, lane, end - start);
                 b.if_(inside, store);
             }
         }
     }
+}
+
+/// The limbs of a chunk whose digits these are; `below` is the high word of the digit below them.
+fn resolve(b: &mut Builder, digits: &[R32], below: R32) -> Vec<R32> {
+    let highs: Vec<R32> = std::iter::once(below).chain(digits.chunks(2).map(|digit| digit[1])).collect();
+    let mut chain = b.chain();
+    let limbs: Vec<R32> = digits.chunks(2).zip(highs).map(|(digit, high)| chain.add(digit[0], high)).collect();
+    let carry = chain.carry();
+    let carries = b.compare(Cmp::Ne, carry, 0);
+    resolve_carries(b, &limbs, carries, 32)
 }
 
 /// The word of the lane below, and zero in the lowest lane.

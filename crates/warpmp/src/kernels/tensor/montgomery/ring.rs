@@ -34,13 +34,14 @@ use warpmp_launch::{divide, piece};
 
 use super::room::{KEPT, Room};
 use crate::kernels::tensor::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS};
-use crate::kernels::tensor::multiply::{Operands, Sums, add_products, toeplitz, zeros};
+use crate::kernels::tensor::multiply::{Operands, Source, Style, Sums, add_products, zeros};
 use crate::kernels::tensor::operands::{clear, fetch};
+use crate::kernels::tensor::part::Part;
 use crate::kernels::tensor::result::from_lane_below;
 use crate::kernels::tensor::warps::Place;
 
-/// Steps between barriers.
-const FENCE: u32 = 2;
+/// How steps are written.
+const STYLE: Style = Style { fence: 2, selects: false };
 
 /// Lanes that have the chunks of a number of `N` limbs.
 const HALF: u32 = 16;
@@ -130,10 +131,11 @@ impl<'p> Ring<'p> {
         layout.arrange(b, place, from, layout.work);
         b.warp_barrier();
         let factor = b.add(place.shared, room.factor);
-        let sums = layout.multiply(b, place, factor, FENCE);
+        let sums = layout.multiply(b, place, Source::Words(factor), Part::Whole, STYLE);
         b.section("carry");
         b.warp_barrier();
-        layout.put_digits(b, place, &sums);
+        let digits = layout.padded(b, place);
+        layout.put_digits(b, place, &digits, &sums, 2);
         b.warp_barrier();
         let from_below = |b: &mut Builder, last: R32| from_lane_below(b, place, last);
         let product = layout.resolve_chunk(b, place, place.lane, from_below);
@@ -158,11 +160,12 @@ impl<'p> Ring<'p> {
         b.warp_barrier();
         b.section("reduce");
         let quotient = b.add(place.shared, room.quotient);
-        let operands = Operands::of(b, place, quotient, room.multiples, FENCE).around();
+        let operands = Operands::of(b, place, Source::Words(quotient), room.multiples, STYLE.fence);
         let none = zeros(b);
-        let sums = layout.multiply_cyclically(b, &operands, none, |_, _, _| {});
+        let sums = layout.multiply_cyclically(b, &operands, none, layout.blocks, |_, _, _| {});
         b.warp_barrier();
-        layout.put_cyclic_digits(b, place, &sums);
+        let digits = layout.padded(b, place);
+        layout.put_cyclic_digits(b, place, &digits, &sums);
         b.warp_barrier();
         let around = |b: &mut Builder, last: R32| {
             let before = b.add(self.chunk, HALF - 1);
@@ -179,11 +182,11 @@ impl<'p> Ring<'p> {
     fn low_product(&self, b: &mut Builder) -> Vec<Sums> {
         let Self { room, place, .. } = *self;
         let product = b.add(place.shared, room.product);
-        let operands = Operands::of(b, place, product, room.inverse, FENCE);
+        let operands = Operands::of(b, place, Source::Words(product), room.inverse, STYLE.fence);
         let mut panels = vec![zeros(b); room.layout.panels as usize];
         for step in 0..room.layout.blocks {
-            room.layout.fence(b, step, FENCE);
-            let halves = toeplitz(b, operands.window, step);
+            room.layout.fence(b, step, STYLE.fence);
+            let halves = operands.matrix(b, step);
             for (sums, p) in panels.iter_mut().zip(0..) {
                 let last = COLUMNS * p + COLUMNS - 1;
                 if last >= step {

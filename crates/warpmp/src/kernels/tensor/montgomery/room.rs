@@ -39,7 +39,14 @@ impl Room {
     /// Numbers of `panels` panels.
     pub(super) fn new(panels: u32) -> Self {
         let limbs = PANEL_LIMBS * panels;
-        let layout = Layout { limbs: [limbs, limbs, 2 * limbs], blocks: COLUMNS * panels, panels, work: 0 };
+        let layout = Layout {
+            limbs: [limbs, limbs, 2 * limbs],
+            blocks: COLUMNS * panels,
+            panels,
+            work: 0,
+            has_entries: false,
+            in_pieces: false,
+        };
         let factor = 0;
         let product = factor + layout.a_bytes();
         let quotient = product + BLOCK_BYTES + 8 * limbs;

@@ -1,0 +1,157 @@
+//! `tensor` for parts of products: `mul_lo`, `mul_hi`, `mul_add`, `signed_mul`, in one kernel.
+//!
+//! computes   of a·b the low half, the high half, all of it plus c, or all of it for two's complements
+//! requires   factors of equal length in whole pieces of four limbs; an addend in whole pieces, no longer than a factor
+//! cost       that of the product; a low half leaves out the last step and the digits above; a row is read for each addend
+//!
+//! What is added joins the digits before their carries run. With the bit patterns A and B of `n` limbs and the signs s and t, the product of two's
+//! complements is `A·B − (s·B + t·A)·B^n` modulo `B^(2n)`. There `−B` is the complement of B and one more.
+//!
+//! bound: a digit gets two words and a sign pair at most: below `2⁵⁶ + 2³³ + 2`, so its high word is below 2²⁵, and the bound of `result` holds.
+
+use warpmp_kernel::build::{Builder, Emit, R32, R64};
+use warpmp_kernel::ir::{Cmp, Space, Vector};
+
+use super::layout::{BLOCK_LIMBS, COLUMNS, PIECE_LIMBS};
+use crate::kernels::{OperandShape, OperationShape};
+use crate::operation::{Operation, division, linear, linear_modular, modular, montgomery, product};
+
+/// What a kernel keeps of a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Part {
+    /// All of it.
+    Whole,
+    /// The low half.
+    Low,
+    /// The high half.
+    High,
+    /// All of it, plus an addend of this many limbs.
+    Sum(u32),
+    /// All of it, of two's complements.
+    Signed,
+}
+
+/// A row that is added to the digits of a product.
+#[derive(Clone, Copy)]
+struct Addend {
+    /// Where the row begins.
+    row: R64,
+    limbs: u32,
+    /// The limb of the product at which it begins.
+    at: u32,
+    /// All ones or zero: the complement of the row is added under it.
+    mask: Option<R32>,
+}
+
+/// What is added to the digits of a product.
+#[derive(Default)]
+pub(super) struct Addends {
+    rows: Vec<Addend>,
+    /// A small number at this limb.
+    small: Option<(R32, u32)>,
+}
+
+impl Part {
+    /// What an operation keeps; none if this is no multiplication.
+    pub(super) fn of(shape: OperationShape) -> Option<Self> {
+        Some(match shape.operation {
+            product!() => Self::Whole,
+            Operation::MulLo => Self::Low,
+            Operation::MulHi => Self::High,
+            Operation::MulAdd => Self::Sum(shape.operands()[2].limbs()),
+            Operation::SignedMul => Self::Signed,
+            linear!() | linear_modular!() | division!() | modular!() | montgomery!() => return None,
+        })
+    }
+}
+
+/// The longest factors of parts. With more, `ptxas` spills registers.
+const MOST_LIMBS: u32 = 384;
+
+/// Does the kernel take these operands? Two's complements of one panel would spill registers, too.
+pub(super) fn fits(shape: OperationShape) -> bool {
+    let in_pieces = |it: &OperandShape| it.bits.is_multiple_of(32 * PIECE_LIMBS);
+    let [a, b] = [0, 1].map(|i| shape.operands()[i].bits);
+    a == b
+        && super::LIMBS.contains(&a.div_ceil(32))
+        && a <= 32 * MOST_LIMBS
+        && (shape.operation != Operation::SignedMul || a > 32 * BLOCK_LIMBS * COLUMNS)
+        && shape.operands().iter().all(in_pieces)
+        && shape.operands().get(2).is_none_or(|c| c.bits <= a)
+}
+
+impl Addends {
+    /// What a part adds. The rows of the operands begin at these addresses.
+    pub(super) fn of(b: &mut Builder, part: Part, limbs: u32, rows: &[R64]) -> Self {
+        match part {
+            Part::Whole | Part::Low | Part::High => Self::default(),
+            Part::Sum(addend) => {
+                Self { rows: vec![Addend { row: rows[2], limbs: addend, at: 0, mask: None }], small: None }
+            }
+            Part::Signed => {
+                let signs = [rows[0], rows[1]].map(|row| {
+                    let top = b.load_global(Space::Global, Vector::V1, row, 4 * (limbs - 1))[0];
+                    b.shr(top, 31)
+                });
+                let added = [(rows[1], signs[0]), (rows[0], signs[1])].map(|(row, sign)| {
+                    let mask = b.sub(0, sign);
+                    Addend { row, limbs, at: limbs, mask: Some(mask) }
+                });
+                Self { rows: added.to_vec(), small: Some((b.add(signs[0], signs[1]), limbs)) }
+            }
+        }
+    }
+
+    /// Adds to the digits of a piece, low words and high words in turn. The number of the lane's piece is `stride·lane + lowest`.
+    pub(super) fn add(&self, b: &mut Builder, lane: R32, [stride, lowest]: [u32; 2], digits: &mut [R32]) {
+        if self.rows.is_empty() {
+            return;
+        }
+        let highest = 31 * stride + lowest;
+        let number = b.mad_lo(lane, stride, lowest);
+        for addend in &self.rows {
+            let [first, pieces] = [addend.at, addend.limbs].map(|limbs| limbs / PIECE_LIMBS);
+            if highest < first || lowest >= first + pieces {
+                continue;
+            }
+            let own = b.sub(number, first);
+            let from = b.mad_wide(own, 4 * PIECE_LIMBS, addend.row);
+            // What adds nothing, for lanes whose piece is not in the row.
+            let nothing = if addend.mask.is_some() { u32::MAX } else { 0 };
+            let words: Vec<R32> = (0..PIECE_LIMBS).map(|_| b.copy(nothing)).collect();
+            if first <= lowest && highest < first + pieces {
+                b.load_into(Space::Global, Vector::V4, &words, from, 0);
+            } else {
+                // Before the first piece the number wraps around.
+                let inside = b.compare(Cmp::Lt, own, pieces);
+                b.guarded(inside, true, |g| g.load_into(Space::Global, Vector::V4, &words, from, 0));
+            }
+            for (word, digit) in words.into_iter().zip(digits.chunks_mut(2)) {
+                let word = match addend.mask {
+                    Some(mask) => b.lop3(word, mask, mask, COMPLEMENT_UNDER_MASK),
+                    None => word,
+                };
+                add(b, digit, word);
+            }
+        }
+        if let Some((small, at)) = self.small
+            && (lowest..=highest).contains(&(at / PIECE_LIMBS))
+        {
+            let here = b.compare(Cmp::Eq, number, at / PIECE_LIMBS);
+            let small = b.select(small, 0, here);
+            add(b, digits, small);
+        }
+    }
+}
+
+/// `¬a ∧ b`, as the truth table of `lop3`.
+const COMPLEMENT_UNDER_MASK: u8 = !0xF0 & 0xCC;
+
+/// Adds a word to a digit.
+fn add(b: &mut Builder, digit: &mut [R32], word: R32) {
+    let high = b.register();
+    let mut chain = b.chain();
+    let low = chain.add(digit[0], word);
+    chain.end_add(high, digit[1], 0);
+    (digit[0], digit[1]) = (low, high);
+}
