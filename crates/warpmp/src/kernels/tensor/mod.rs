@@ -105,7 +105,9 @@ impl Tensor {
     /// # Panics
     /// If the operands are too long, or the operation is no multiplication.
     pub fn new(shape: OperationShape, settings: &TensorSettings) -> Self {
-        let part = Part::of(shape).unwrap_or(Part::Whole);
+        let part = Part::of(shape);
+        assert!(part.is_some(), "the operation is no multiplication");
+        let part = part.unwrap_or(Part::Whole);
         let layout = Layout::of(match shape.operands() {
             [_] => shape,
             operands => OperationShape::product(operands[0], operands[1]),

@@ -212,7 +212,7 @@ impl Layout {
     /// The digits of chunk `number` in each lane, low words and high words in turn.
     fn chunk_digits(self, b: &mut Builder, place: &Place, number: R32, part: Part) -> Vec<R32> {
         let from = b.mad_lo(number, self.digit_bytes(), place.shared);
-        let words: Vec<R32> = match part {
+        match part {
             // Half of the lanes have digits.
             Part::Low => {
                 let words: Vec<R32> = (0..2 * self.chunk()).map(|_| b.copy(0)).collect();
@@ -225,8 +225,7 @@ impl Layout {
             Part::Whole | Part::High | Part::Sum(_) | Part::Signed => {
                 (0..self.chunk()).flat_map(|i| b.load_shared(vector(2), from, self.work + 8 * i)).collect()
             }
-        };
-        words
+        }
     }
 
     /// The limbs of this lane's piece of each half of the result, of the low half alone or of both.
