@@ -3,7 +3,7 @@
 //! ```text
 //! a            8 words of zeros, the limbs, zeros to the end of a block, 8 words of zeros; twice, unless there are entries
 //! b            the limbs, zeros to the end of the panels; nothing if `b` waits in registers
-//! entries      from two panels on: an entry for each word of `a` with its zeros
+//! entries      with two to seven panels: an entry for each word of `a` and of its zeros
 //! work         the columns of the panels; later the digits of the result, then its limbs
 //! ```
 //!
@@ -102,9 +102,14 @@ impl Layout {
         if self.has_entries { self.a_bytes() } else { 2 * self.a_bytes() }
     }
 
+    /// Words of a lane's piece of `b`. One panel is one pass of words in pairs; more panels are passes of four.
+    pub(super) const fn words_of_pass(self) -> u32 {
+        if self.panels == 1 { 2 } else { 4 }
+    }
+
     /// Does the next `b` wait in registers, a piece in each lane?
     pub(super) fn b_waits(self) -> bool {
-        self.panels <= 2 && self.limbs[1].is_multiple_of(2 * self.panels)
+        self.panels <= 2 && self.limbs[1].is_multiple_of(self.words_of_pass())
     }
 
     /// Bytes from the columns of a panel to those of the next. The stride puts the blocks that a quarter of a warp

@@ -5,7 +5,7 @@
 //! launch     `32·warps` threads a block, `products` products a block, one after the other by each warp
 //! cost       `2·panels·(⌈la/8⌉ + 1)` matrix products of 16×32 by 32×8 bytes, `panels = ⌈max(la, lb)/64⌉`;
 //!            4·(la + lb + lc) bytes of global traffic; `layout.rs` has the shared memory
-//! registers  about 18·panels + 45
+//! registers  64 with one panel, 96 with two, 128 with four, about 245 with six and more
 //!
 //! Digits are bytes. A warp copies its operands to shared memory (`operands`), computes all byte columns of the result
 //! by matrix products (`multiply`), makes limbs of them and stores these (`result`). The operands of its next product
@@ -199,7 +199,8 @@ impl Tensor {
     /// The address of the lane's first piece of `a` or `b`.
     fn factor(&self, b: &mut Builder, ports: &Ports, place: &Place, product: R32, i: usize) -> R64 {
         let row = self.operand(b, ports, product, if self.is_square() { 0 } else { i });
-        let words = if i == 1 && self.layout.b_waits() { 2 * self.layout.panels } else { piece(self.layout.limbs[i]) };
+        let waits = i == 1 && self.layout.b_waits();
+        let words = if waits { self.layout.words_of_pass() } else { piece(self.layout.limbs[i]) };
         b.mad_wide(place.lane, 4 * words, row)
     }
 

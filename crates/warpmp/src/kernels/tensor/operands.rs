@@ -35,7 +35,7 @@ impl Layout {
         match waiting {
             None => fetch(b, place, from[1], self.limbs[1], place.shared, self.b()),
             Some(words) => {
-                let (width, pieces) = (vector(2 * self.panels), self.limbs[1] / (2 * self.panels));
+                let (width, pieces) = (vector(self.words_of_pass()), self.limbs[1] / self.words_of_pass());
                 if pieces < 32 {
                     let inside = b.compare(Cmp::Lt, place.lane, pieces);
                     b.guarded(inside, true, |g| g.load_into(Space::Global, width, words, from[1], 0));
@@ -49,7 +49,7 @@ impl Layout {
 
     /// The registers in which the lane's piece of the next `b` waits. Lanes beyond its end keep zeros.
     pub(super) fn waiting(self, b: &mut Builder) -> Option<Vec<R32>> {
-        self.b_waits().then(|| (0..2 * self.panels).map(|_| b.copy(0)).collect())
+        self.b_waits().then(|| (0..self.words_of_pass()).map(|_| b.copy(0)).collect())
     }
 
     /// Copies the blocks of `b`, `from.1` bytes after `from.0`, to the columns of the panels at `work`, the bytes of each word reversed.
@@ -83,11 +83,6 @@ impl Layout {
         put_piece(b, words, to, self.work);
     }
 
-    /// Words of a lane's piece of `b`. One panel is one pass of words in pairs; more panels are passes of four.
-    const fn words_of_pass(self) -> u32 {
-        if self.panels == 1 { 2 } else { 4 }
-    }
-
     /// Where the lane's piece belongs in the work area in this pass over `b`: an address, and the bytes after it. `first` is the address of
     /// the first pass.
     fn column_of_piece(self, b: &mut Builder, place: &Place, pass: u32, first: &mut Option<R32>) -> (R32, u32) {
@@ -110,9 +105,9 @@ impl Layout {
         (to, 0)
     }
 
-    /// Makes the entries of `a` at an address: for each word the four bytes that end with its first one, and the word.
+    /// Makes the entries of `a` at an address. The entry of a word is the four bytes that end with the word's first byte, and the word.
     ///
-    /// All windows of four bytes that end in a word are in its entry, so a step takes two loads and four permutations instead of three and six.
+    /// An entry contains every window of four bytes that ends within its word. So a step takes two loads and four permutations instead of three and six.
     pub(super) fn enter(self, b: &mut Builder, place: &Place, a: R32) {
         let entries = self.entries();
         let from = b.mad_lo(place.lane, 8, a);

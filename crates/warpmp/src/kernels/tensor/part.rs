@@ -39,7 +39,7 @@ struct Addend {
     limbs: u32,
     /// The limb of the product at which it begins.
     at: u32,
-    /// All ones or zero: the complement of the row is added under it.
+    /// If there is a mask, it is all ones or zero, and the kernel adds the complement of the row under it.
     mask: Option<R32>,
 }
 
@@ -116,7 +116,7 @@ impl Addends {
             }
             let own = b.sub(number, first);
             let from = b.mad_wide(own, 4 * PIECE_LIMBS, addend.row);
-            // What adds nothing, for lanes whose piece is not in the row.
+            // The word that adds nothing, for lanes whose piece is outside the row.
             let nothing = if addend.mask.is_some() { u32::MAX } else { 0 };
             let words: Vec<R32> = (0..PIECE_LIMBS).map(|_| b.copy(nothing)).collect();
             if first <= lowest && highest < first + pieces {

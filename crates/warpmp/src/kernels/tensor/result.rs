@@ -184,7 +184,7 @@ impl Layout {
         b.pack(sum[0], sum[1])
     }
 
-    /// The limbs of this lane's chunk. What lanes beyond the digits have is not stored.
+    /// The limbs of this lane's chunk. Lanes beyond the digits compute limbs that nobody stores.
     fn resolve(self, b: &mut Builder, place: &Place, target: &Target<'_>) -> Vec<R32> {
         let mut digits = self.chunk_digits(b, place, place.lane, target.part);
         let pieces = self.chunk() / PIECE_LIMBS;
