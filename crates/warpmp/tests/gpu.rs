@@ -136,6 +136,35 @@ fn gpu_multiplies_on_tensor_cores() {
     algorithm_conforms(&session, "tensor", &[5000, 9000, 10240, 12288, 14336, 16000, 16383, 16384], 129);
     if session.device().unwrap().info().capability == 90 {
         algorithm_conforms(&session, "tensor-warpgroup", &[12289, 12321, 13000, 14336, 16000, 16383, 16384], 129);
+        algorithm_conforms(&session, "tensor-warpgroup", &[16385, 18000, 20480, 24575, 24576, 28672], 33);
+    }
+}
+
+/// Parts of products by matrix products.
+fn parts_conform(session: &Session, name: &str, sizes: &[usize], lanes: usize) {
+    for operation in [Operation::MulLo, Operation::MulHi, Operation::MulAdd, Operation::SignedMul] {
+        for &bits in sizes {
+            operation_conforms_by(session, operation, name, bits, lanes);
+        }
+    }
+}
+
+#[test]
+fn simulator_computes_parts_on_tensor_cores() {
+    parts_conform(&sim(), "tensor", &[2176], 2);
+    parts_conform(&sim(), "tensor-warpgroup", &[12416], 2);
+}
+
+#[test]
+fn gpu_computes_parts_on_tensor_cores() {
+    let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };
+    let capability = session.device().unwrap().info().capability;
+    if capability < 80 {
+        return;
+    }
+    parts_conform(&session, "tensor", &[2176, 3072, 4096, 6144, 8192, 12288], 33);
+    if capability == 90 {
+        parts_conform(&session, "tensor-warpgroup", &[12416, 14336, 16384, 18048, 20480, 24576, 28672], 33);
     }
 }
 

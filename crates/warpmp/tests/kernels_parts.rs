@@ -238,3 +238,24 @@ fn common_operands_and_short_addends_on_tensor_cores() {
         check(Operation::MulAdd, "tensor", &[8192, 8192, addend], &[3; 3], Pattern::Ones);
     }
 }
+
+/// The patterns that carry, all lengths that differ in how rows are divided, and the ends of the range.
+#[test]
+fn a_product_four_warps_on_tensor_cores() {
+    for operation in [Operation::MulLo, Operation::MulHi, Operation::MulAdd, Operation::SignedMul] {
+        for bits in [12416, 12544, 14336, 16256, 16384, 16512, 20480, 20608, 24576, 28672] {
+            for pattern in [Pattern::Carry, Pattern::Ones, Pattern::Runs] {
+                let arity = operation.arity();
+                check(operation, "tensor-warpgroup", &vec![bits; arity], &vec![3; arity], pattern);
+            }
+        }
+    }
+    for lanes in [[1, 3, 3], [3, 1, 1], [3, 3, 1]] {
+        check(Operation::MulAdd, "tensor-warpgroup", &[16384, 16384, 16384], &lanes, Pattern::Carry);
+        check(Operation::SignedMul, "tensor-warpgroup", &[14336, 14336], &lanes[..2], Pattern::Carry);
+    }
+    for addend in [128, 4096, 8320, 12800] {
+        check(Operation::MulAdd, "tensor-warpgroup", &[12800, 12800, addend], &[3; 3], Pattern::Ones);
+        check(Operation::MulAdd, "tensor-warpgroup", &[18048, 18048, addend], &[3; 3], Pattern::Carry);
+    }
+}

@@ -15,7 +15,8 @@ use warpmp_testkit::kernels::products::{
 const NAME: &str = "tensor-warpgroup";
 
 /// All lengths of limbs that differ in how rows are divided into pieces, and the ends of the range.
-const LENGTHS: [usize; 6] = [12289, 12321, 13000, 14336, 16352, 16384];
+const LENGTHS: [usize; 13] =
+    [12289, 12321, 13000, 14336, 16352, 16384, 16385, 18000, 20480, 20481, 24576, 26000, 28672];
 
 fn spec(bits: [usize; 2], settings: &Settings) -> Box<dyn Spec> {
     multiplication(NAME, shape(bits, false), settings, true)
@@ -36,7 +37,16 @@ fn carries() {
 
 #[test]
 fn unequal_lengths() {
-    for bits in [[12289, 16384], [16384, 12289], [12300, 13000], [14336, 12352], [15999, 16001]] {
+    for bits in [
+        [12289, 16384],
+        [16384, 12289],
+        [12300, 13000],
+        [14336, 12352],
+        [15999, 16001],
+        [12289, 20480],
+        [24575, 13000],
+        [28672, 20000],
+    ] {
         check_all(NAME, bits, &Settings::default(), 2, &[Pattern::Ones, Pattern::Carry]);
     }
 }

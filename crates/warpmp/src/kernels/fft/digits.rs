@@ -1,6 +1,7 @@
 //! The first pass of doubles: from digits to points.
 
 use warpmp_kernel::build::{Builder, Emit, F64, Pred, R32, R64, VF64};
+use warpmp_kernel::fragment::assign;
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 
 use super::DIGIT_BITS;
@@ -48,12 +49,42 @@ impl Layout {
             }
             return;
         }
+        if let (&[first, second], true) = (rows, self.parts_at_once() > 1) {
+            return self.first_passes_in_turn(b, place, [first, second], start);
+        }
         let words: Vec<Vec<Vec<R32>>> = rows
             .iter()
             .zip(self.limbs)
             .map(|(&row, limbs)| self.read(b, place, (row, limbs), start.selector))
             .collect();
         self.first_pass(b, place, &words, start);
+    }
+
+    /// The first passes of both factors in a loop: `ptxas` would mix two and run out of registers.
+    fn first_passes_in_turn(self, b: &mut Builder, place: &Place, rows: [R64; 2], start: &Start<'_>) {
+        let &Start { regions, node, selector } = start;
+        let (row, region) = (b.copy64(rows[0]), b.copy(regions[0]));
+        let [first, second, _] = self.limbs;
+        b.do_while(|b| {
+            let words = if first == second {
+                self.read(b, place, (row, first), selector)
+            } else {
+                let words: Vec<Vec<R32>> =
+                    (0..self.parts).map(|_| (0..RADIX).map(|_| b.register()).collect()).collect();
+                let read = |b: &mut Builder, limbs| {
+                    let read = self.read(b, place, (row, limbs), selector);
+                    assign(b, &words.concat(), &read.concat());
+                };
+                let is_second = b.compare(Cmp::Eq, region, regions[1]);
+                b.if_else(is_second, |b| read(b, second), |b| read(b, first));
+                words
+            };
+            self.first_pass(b, place, &[words], &Start { regions: &[region], node, selector });
+            let again = b.compare(Cmp::Ne, region, regions[1]);
+            b.set(region, regions[1]);
+            b.set64(row, rows[1]);
+            again
+        });
     }
 
     /// The first pass of a factor whose upper digits are imaginary parts.
@@ -177,9 +208,12 @@ impl Layout {
                 let mut x = if let [first, second] = &digits[..] {
                     remainders_of_two(b, [first, second], powers[0])
                 } else {
-                    let digit = |digits: &Vec<OffsetDigit>| digits.iter().map(|it| it.digit(b)).collect();
-                    let digits: Vec<Vec<F64>> = digits.iter().map(digit).collect();
-                    remainders(b, &digits, &powers)
+                    // Term after term, because registers are short.
+                    let term = |i: usize| {
+                        let digits: Vec<Vec<F64>> = digits.iter().map(|it| vec![it[i].digit(b)]).collect();
+                        remainders(b, &digits, &powers)
+                    };
+                    (0..RADIX as usize).flat_map(term).collect()
                 };
                 b.section("forward 1");
                 let roots = roots.get_or_insert_with(|| {

@@ -4,10 +4,10 @@
 //!
 //! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
 //! requires   `la, lb ≤ 4096`, the longer one at least 129
-//! launch     `points / 16` threads a block, a block a product; `layout.rs` has the shared memory
+//! launch     `points / 16` threads a block, three times as many for three parts, a block a product; `layout.rs` has the shared memory
 //! cost       about d·(9·log₂ d + 6) rounded operations on doubles for `d` digits of 16 bits, a third less for a square;
 //!            4·(la + lb + lc) bytes of global traffic
-//! registers  at most 168 for one part (128 for a square), 255 for two
+//! registers  at most 168 for one part, or for parts beside each other (128 for a square), 255 for parts one after the other
 //!
 //! Digits are the coefficients of polynomials modulo `x^d − i`: the real part of a coefficient of their product is the low
 //! half of the product, the imaginary part the high half. The polynomial factors down to its `d` roots, so there is no
@@ -161,7 +161,9 @@ impl Fft {
         self.layout.bounds(match (square, parts) {
             (true, 1) => 128,
             (false, 1) => 168,
-            _ => 200,
+            _ if self.layout.parts_at_once() == 1 => 200,
+            (true, _) => 128,
+            (false, _) => 168,
         })
     }
 
@@ -175,8 +177,8 @@ impl Fft {
         let selector = self.layout.digit_selector(b, thread);
         let factors: Vec<R64> = (0..ports.addresses.len() - 1).map(|i| row(b, self.shape, ports, i)).collect();
         let first = b.add(shared, self.layout.first_factor());
-        self.layout.transform(b, Doubles, &place, first, |b, regions, node| {
-            self.layout.start_doubles(b, &place, &factors, &Start { regions, node, selector });
+        self.layout.transform(b, Doubles, &place, first, |b, place, regions, node| {
+            self.layout.start_doubles(b, place, &factors, &Start { regions, node, selector });
         });
         let row = |b: &mut Builder| row(b, self.shape, ports, factors.len());
         if self.layout.is_balanced() {
@@ -224,7 +226,7 @@ impl Spec for Fft {
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        let geometry = Geometry::new(self.layout.threads(), 1).with_shared(self.layout.bytes());
+        let geometry = Geometry::new(self.layout.block_threads(), 1).with_shared(self.layout.bytes());
         vec![Stage::new(geometry, |entry| self.kernel(entry))]
     }
 }

@@ -13,6 +13,7 @@
 //! `n` words, less 2²⁸, makes the result a signed number that is the product modulo `Bⁿ + 1`. Its magnitude is below `2²⁸·(1 + 2⁻¹⁶)·Bⁿ`.
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
+use warpmp_kernel::ir::Cmp;
 
 use super::DIGIT_BITS;
 use super::balanced::POSITIVE;
@@ -39,12 +40,19 @@ pub(super) struct ColumnRoots {
 impl Layout {
     /// Finishes the product and writes its limbs to the row whose address `row` computes.
     pub(super) fn finish_doubles(self, b: &mut Builder, place: &Place, row: impl FnOnce(&mut Builder) -> R64) {
-        let first = b.add(place.shared, self.first_factor());
-        let number = b.shl(place.thread, 1);
-        let mut points = Points::new(b, Doubles, self.swizzle(), number, first);
-        let halves: Vec<Vec<Halves>> =
-            (0..self.columns()).map(|column| self.pairs(b, place, &mut points, 2 * self.threads() * column)).collect();
-        self.finish(b, place, &halves, row);
+        let write = |b: &mut Builder| {
+            let first = b.add(place.shared, self.first_factor());
+            let number = b.shl(place.thread, 1);
+            let mut points = Points::new(b, Doubles, self.swizzle(), number, first);
+            let column = |column| self.pairs(b, place, &mut points, 2 * self.finishers() * column);
+            let halves: Vec<Vec<Halves>> = (0..self.columns()).map(column).collect();
+            self.finish(b, place, &halves, row);
+        };
+        if self.finishers() == self.block_threads() {
+            return write(b);
+        }
+        let finishes = b.compare(Cmp::Lt, place.thread, self.finishers());
+        b.if_else(finishes, write, Self::wait_for_finish);
     }
 
     /// The pairs of coefficients of two neighbouring columns, low and high word, a row after the other.

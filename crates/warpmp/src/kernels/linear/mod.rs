@@ -22,7 +22,9 @@ use warpmp_launch::{Entry, Geometry, Ports, Stage};
 pub use group::Split;
 pub use part::PartThread;
 
-use super::{Algorithm, OperandShape, OperationShape, Order, Spec, WarpSettings, With, candidates, long, tensor};
+use super::{
+    Algorithm, OperandShape, OperationShape, Order, Spec, WarpSettings, With, candidates, long, tensor, warpgroup,
+};
 use crate::operation::{Group, Operation, Role};
 
 /// Parameters of the kernel.
@@ -77,7 +79,7 @@ pub(super) const ALGORITHMS: &[Algorithm] = &[
 
 /// The register of parts of products. Names are those of the multiplications with the same idea.
 pub(super) const PARTS: &[Algorithm] =
-    &[product::THREAD, product::GROUP, product::KARATSUBA, product::TOOM, tensor::PARTS, long::PARTS];
+    &[product::THREAD, product::GROUP, product::KARATSUBA, product::TOOM, tensor::PARTS, warpgroup::PARTS, long::PARTS];
 
 impl Linear {
     fn new(shape: OperationShape, split: Option<Split>, asynchronous: bool) -> Self {

@@ -158,8 +158,8 @@ impl Ntt {
         let end = b.add(first, layout.digits() * 4 * PRIMES.len() as u32);
         b.do_while(|b| {
             let ring = Residues::load_ring(b, of_prime, layout.entries() - 1);
-            layout.transform(b, ring, &place, first, |b, regions, node| {
-                layout.start_residues(b, (&place, ring), &factors, regions, node);
+            layout.transform(b, ring, &place, first, |b, place, regions, node| {
+                layout.start_residues(b, (place, ring), &factors, regions, node);
             });
             b.increase(first, layout.parts * layout.region_bytes());
             let next = b.add64(of_prime, u64::from(ROOT_BYTES * layout.entries()));
@@ -194,7 +194,7 @@ impl Spec for Ntt {
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
-        let geometry = Geometry::new(self.layout.threads(), 1).with_shared(self.layout.bytes());
+        let geometry = Geometry::new(self.layout.block_threads(), 1).with_shared(self.layout.bytes());
         vec![Stage::new(geometry, |entry| self.kernel(entry))]
     }
 }

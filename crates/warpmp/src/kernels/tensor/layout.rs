@@ -90,11 +90,7 @@ impl Layout {
     /// Limbs of the product that are kept.
     pub(super) const fn kept(self, part: Part) -> Range<u32> {
         let [half, _, all] = self.limbs;
-        match part {
-            Part::Whole | Part::Sum(_) | Part::Signed => 0..all,
-            Part::Low => 0..half,
-            Part::High => half..all,
-        }
+        part.kept(half, all)
     }
 
     /// Where `b` begins: after the places of `a`.

@@ -21,7 +21,7 @@ mod layout;
 mod montgomery;
 mod multiply;
 mod operands;
-mod part;
+pub(in crate::kernels) mod part;
 mod result;
 mod warps;
 

@@ -1,4 +1,4 @@
-//! `tensor` for parts of products: `mul_lo`, `mul_hi`, `mul_add`, `signed_mul`, in one kernel.
+//! Parts of products by matrix products: `mul_lo`, `mul_hi`, `mul_add`, `signed_mul`, in one kernel. `tensor` and `tensor-warpgroup` share this.
 //!
 //! computes   of a·b the low half, the high half, all of it plus c, or all of it for two's complements
 //! requires   factors of equal length in whole pieces of four limbs; an addend in whole pieces, no longer than a factor
@@ -9,8 +9,11 @@
 //!
 //! bound: a digit gets two words and a sign pair at most: below `2⁵⁶ + 2³³ + 2`, so its high word is below 2²⁵, and the bound of `result` holds.
 
+use std::ops::Range;
+
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
+use warpmp_launch::vector;
 
 use super::layout::{BLOCK_LIMBS, COLUMNS, PIECE_LIMBS};
 use crate::kernels::{OperandShape, OperationShape};
@@ -18,7 +21,7 @@ use crate::operation::{Operation, division, linear, linear_modular, modular, mon
 
 /// What a kernel keeps of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Part {
+pub(in crate::kernels) enum Part {
     /// All of it.
     Whole,
     /// The low half.
@@ -43,9 +46,19 @@ struct Addend {
     mask: Option<R32>,
 }
 
+/// The pieces that threads have: piece `stride·thread + first` of a product. All pieces have 2 or 4 limbs.
+#[derive(Clone, Copy)]
+pub(in crate::kernels) struct Pieces {
+    pub(in crate::kernels) thread: R32,
+    /// Threads of a product.
+    pub(in crate::kernels) threads: u32,
+    pub(in crate::kernels) stride: u32,
+    pub(in crate::kernels) first: u32,
+}
+
 /// What is added to the digits of a product.
 #[derive(Default)]
-pub(super) struct Addends {
+pub(in crate::kernels) struct Addends {
     rows: Vec<Addend>,
     /// A small number at this limb.
     small: Option<(R32, u32)>,
@@ -53,7 +66,7 @@ pub(super) struct Addends {
 
 impl Part {
     /// What an operation keeps; none if this is no multiplication.
-    pub(super) fn of(shape: OperationShape) -> Option<Self> {
+    pub(in crate::kernels) fn of(shape: OperationShape) -> Option<Self> {
         Some(match shape.operation {
             product!() => Self::Whole,
             Operation::MulLo => Self::Low,
@@ -63,26 +76,39 @@ impl Part {
             linear!() | linear_modular!() | division!() | modular!() | montgomery!() => return None,
         })
     }
+
+    /// Limbs that are kept of a product of `all` limbs whose first factor has `half`.
+    pub(in crate::kernels) const fn kept(self, half: u32, all: u32) -> Range<u32> {
+        match self {
+            Self::Whole | Self::Sum(_) | Self::Signed => 0..all,
+            Self::Low => 0..half,
+            Self::High => half..all,
+        }
+    }
 }
 
-/// The longest factors of parts. With more, `ptxas` spills registers.
+/// The longest factors of parts by `tensor`. With more, `ptxas` spills registers.
 const MOST_LIMBS: u32 = 384;
 
-/// Does the kernel take these operands? Two's complements of one panel would spill registers, too.
+/// Does `tensor` take these operands? Two's complements of one panel would spill registers, too.
 pub(super) fn fits(shape: OperationShape) -> bool {
-    let in_pieces = |it: &OperandShape| it.bits.is_multiple_of(32 * PIECE_LIMBS);
+    let limbs = shape.operands()[0].limbs();
+    in_pieces(shape)
+        && super::LIMBS.contains(&limbs)
+        && limbs <= MOST_LIMBS
+        && (shape.operation != Operation::SignedMul || limbs > BLOCK_LIMBS * COLUMNS)
+}
+
+/// Are the factors equally long, the addend no longer, and all of them in whole pieces?
+pub(in crate::kernels) fn in_pieces(shape: OperationShape) -> bool {
+    let is_whole = |it: &OperandShape| it.bits.is_multiple_of(32 * PIECE_LIMBS);
     let [a, b] = [0, 1].map(|i| shape.operands()[i].bits);
-    a == b
-        && super::LIMBS.contains(&a.div_ceil(32))
-        && a <= 32 * MOST_LIMBS
-        && (shape.operation != Operation::SignedMul || a > 32 * BLOCK_LIMBS * COLUMNS)
-        && shape.operands().iter().all(in_pieces)
-        && shape.operands().get(2).is_none_or(|c| c.bits <= a)
+    a == b && shape.operands().iter().all(is_whole) && shape.operands().get(2).is_none_or(|c| c.bits <= a)
 }
 
 impl Addends {
     /// What a part adds. The rows of the operands begin at these addresses.
-    pub(super) fn of(b: &mut Builder, part: Part, limbs: u32, rows: &[R64]) -> Self {
+    pub(in crate::kernels) fn of(b: &mut Builder, part: Part, limbs: u32, rows: &[R64]) -> Self {
         match part {
             Part::Whole | Part::Low | Part::High => Self::default(),
             Part::Sum(addend) => {
@@ -102,29 +128,31 @@ impl Addends {
         }
     }
 
-    /// Adds to the digits of a piece, low words and high words in turn. The number of the lane's piece is `stride·lane + lowest`.
-    pub(super) fn add(&self, b: &mut Builder, lane: R32, [stride, lowest]: [u32; 2], digits: &mut [R32]) {
+    /// Adds to the digits of a piece, low words and high words in turn. Rows have whole pieces.
+    pub(in crate::kernels) fn add(&self, b: &mut Builder, pieces: Pieces, digits: &mut [R32]) {
         if self.rows.is_empty() {
             return;
         }
-        let highest = 31 * stride + lowest;
-        let number = b.mad_lo(lane, stride, lowest);
+        let Pieces { thread, threads, stride, first: lowest } = pieces;
+        let length = digits.len() as u32 / 2;
+        let highest = (threads - 1) * stride + lowest;
+        let number = b.mad_lo(thread, stride, lowest);
         for addend in &self.rows {
-            let [first, pieces] = [addend.at, addend.limbs].map(|limbs| limbs / PIECE_LIMBS);
+            let [first, pieces] = [addend.at, addend.limbs].map(|limbs| limbs / length);
             if highest < first || lowest >= first + pieces {
                 continue;
             }
             let own = b.sub(number, first);
-            let from = b.mad_wide(own, 4 * PIECE_LIMBS, addend.row);
+            let from = b.mad_wide(own, 4 * length, addend.row);
             // The word that adds nothing, for lanes whose piece is outside the row.
             let nothing = if addend.mask.is_some() { u32::MAX } else { 0 };
-            let words: Vec<R32> = (0..PIECE_LIMBS).map(|_| b.copy(nothing)).collect();
+            let words: Vec<R32> = (0..length).map(|_| b.copy(nothing)).collect();
             if first <= lowest && highest < first + pieces {
-                b.load_into(Space::Global, Vector::V4, &words, from, 0);
+                b.load_into(Space::Global, vector(length), &words, from, 0);
             } else {
                 // Before the first piece the number wraps around.
                 let inside = b.compare(Cmp::Lt, own, pieces);
-                b.guarded(inside, true, |g| g.load_into(Space::Global, Vector::V4, &words, from, 0));
+                b.guarded(inside, true, |g| g.load_into(Space::Global, vector(length), &words, from, 0));
             }
             for (word, digit) in words.into_iter().zip(digits.chunks_mut(2)) {
                 let word = match addend.mask {
@@ -135,9 +163,9 @@ impl Addends {
             }
         }
         if let Some((small, at)) = self.small
-            && (lowest..=highest).contains(&(at / PIECE_LIMBS))
+            && (lowest..=highest).contains(&(at / length))
         {
-            let here = b.compare(Cmp::Eq, number, at / PIECE_LIMBS);
+            let here = b.compare(Cmp::Eq, number, at / length);
             let small = b.select(small, 0, here);
             add(b, digits, small);
         }

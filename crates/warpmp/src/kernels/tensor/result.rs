@@ -15,7 +15,7 @@ use warpmp_launch::{divide, piece, vector};
 
 use super::layout::{BLOCK_LIMBS, Layout, PIECE_LIMBS};
 use super::multiply::{PanelSums, Sums, rows};
-use super::part::{Addends, Part};
+use super::part::{Addends, Part, Pieces};
 use super::warps::Place;
 
 /// Where digits lie in the work area.
@@ -189,7 +189,7 @@ impl Layout {
         let mut digits = self.chunk_digits(b, place, place.lane, target.part);
         let pieces = self.chunk() / PIECE_LIMBS;
         for (i, digits) in (0..).zip(digits.chunks_mut(2 * PIECE_LIMBS as usize)) {
-            target.addends.add(b, place.lane, [pieces, i], digits);
+            target.addends.add(b, Pieces { thread: place.lane, threads: 32, stride: pieces, first: i }, digits);
         }
         let below = from_lane_below(b, place, digits[digits.len() - 1]);
         resolve(b, &digits, below)
@@ -246,7 +246,8 @@ impl Layout {
             .map(|half| {
                 let at = self.work + 8 * BLOCK_LIMBS * self.columns() * half;
                 let mut digits = pairs.map(|pair| b.load_shared(Vector::V4, pair, at)).concat();
-                addends.add(b, place.lane, [1, 32 * half], &mut digits);
+                let own = Pieces { thread: place.lane, threads: 32, stride: 1, first: 32 * half };
+                addends.add(b, own, &mut digits);
                 let below = b.shuffle(Shuffle::Idx, digits[7], before, 32);
                 let own = match lowest {
                     Some(lowest) => b.select(lowest, below, is_lowest),

@@ -129,8 +129,8 @@ impl Layout {
                 let mask = b.shuffle(Shuffle::Idx, carries, row, 32);
                 let carry = b.bit(mask, place.lane);
                 let word = b.add(word, carry);
-                let first = self.row_words() * row + self.threads() * number;
-                if first + self.threads() <= self.limbs[2] {
+                let first = self.row_words() * row + self.finishers() * number;
+                if first + self.finishers() <= self.limbs[2] {
                     b.store_global(Space::GlobalStream, &[word], to, 4 * first);
                 } else if first < self.limbs[2] {
                     let inside = b.compare(Cmp::Lt, place.thread, self.limbs[2] - first);
@@ -140,9 +140,15 @@ impl Layout {
         }
     }
 
+    /// What the threads do meanwhile that finish nothing: they meet the barriers of [`finish`](Self::finish).
+    pub(in crate::kernels) fn wait_for_finish(b: &mut Builder) {
+        b.barrier();
+        b.barrier();
+    }
+
     /// The number of the segment of a row that a block's first warp has in a column.
     fn segment(self, row: usize, column: usize) -> u32 {
-        self.segments() * row as u32 + self.threads() / 32 * column as u32
+        self.segments() * row as u32 + self.finishers() / 32 * column as u32
     }
 
     /// Adds the upper half of each pair to the next word. `segment`: the number of a row's segment, after the thread's first one.
@@ -199,7 +205,7 @@ impl Layout {
         let into = into_segments(b, below, into_rows);
         let carries = columns.iter().zip(sums).enumerate().map(|(number, (column, sum))| {
             let mut mask = into[self.segment(0, number) as usize];
-            for other in 1..self.threads() / 32 {
+            for other in 1..self.finishers() / 32 {
                 let is_other = b.compare(Cmp::Eq, warp, other);
                 mask = b.select(into[(self.segment(0, number) + other) as usize], mask, is_other);
             }

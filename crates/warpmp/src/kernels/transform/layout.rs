@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! points       the polynomials of the factors are taken modulo x^d − e(angle), d = parts·points
-//! parts        x^d − e(angle) is the product of x^points − e(…) over the parts; one part after the other is transformed
+//! parts        x^d − e(angle) is the product of x^points − e(…) over the parts; one part after the other is transformed, or three parts of
+//!              doubles beside each other, each by its own threads
 //! passes       points = 16·16·last: two passes of radix 16 and one of radix `last`; 16 points a thread
-//! shared       a region of points for the second factor, then one for each part of the first factor, which the part's product
-//!              overwrites; then what the carries need. Residues have the regions of the first factor for each prime
+//! shared       a region of points for the second factor, or one for each part that is transformed beside others; then one for each part of
+//!              the first factor, which the part's product overwrites; then what the carries need. Residues have the regions of the first
+//!              factor for each prime
 //! ```
 //!
 //! banks: a place is the number of the point with low bits changed by higher bits ([`Swizzle`]). Doubles have points of 16
@@ -82,9 +84,28 @@ impl Layout {
         matches!(self.coefficients, Coefficients::Complex { .. }) && 2 * limbs > self.digits()
     }
 
-    /// Threads of the block of a product.
+    /// Threads that transform a part.
     pub(in crate::kernels) const fn threads(self) -> u32 {
         self.points / RADIX
+    }
+
+    /// Parts that are transformed at a time, each by its own threads. The points of three parts leave room for so few blocks that one part after
+    /// the other would leave a multiprocessor 7 warps. Squares have fewer points: their longer parts are faster one after the other.
+    pub(in crate::kernels) const fn parts_at_once(self) -> u32 {
+        match self.numbers {
+            Numbers::Doubles if self.odd() > 1 && (!self.square || self.points == 2 * JOINED) => self.parts,
+            Numbers::Doubles | Numbers::Residues(_) => 1,
+        }
+    }
+
+    /// Threads of the block of a product.
+    pub(in crate::kernels) const fn block_threads(self) -> u32 {
+        self.parts_at_once() * self.threads()
+    }
+
+    /// Threads that finish the product: as many of them as divide a row.
+    pub(in crate::kernels) const fn finishers(self) -> u32 {
+        self.threads() << self.parts_at_once().ilog2()
     }
 
     /// The radix of the last forward pass.
@@ -145,12 +166,12 @@ impl Layout {
 
     /// Words of a row that a thread has.
     pub(in crate::kernels) const fn columns(self) -> u32 {
-        self.row_words() / self.threads()
+        self.row_words() / self.finishers()
     }
 
     /// A block with more threads than a row has words: as many threads share a column of words.
     pub(in crate::kernels) const fn sharing(self) -> u32 {
-        let sharing = self.threads() / self.row_words();
+        let sharing = self.finishers() / self.row_words();
         if sharing > 1 { sharing } else { 1 }
     }
 
@@ -177,7 +198,7 @@ impl Layout {
 
     /// Where the parts of the first factor begin.
     pub(in crate::kernels) const fn first_factor(self) -> u32 {
-        (self.factors() - 1) * self.region_bytes()
+        (self.factors() - 1) * self.parts_at_once() * self.region_bytes()
     }
 
     /// Where the words begin that go to the next segment: zero before the first row, then a word a segment.

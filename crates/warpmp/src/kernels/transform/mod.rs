@@ -50,7 +50,7 @@ pub(super) struct Place {
 impl Layout {
     /// As many blocks a multiprocessor as shared memory allows and as leave each thread the registers that the passes need.
     pub(super) fn bounds(self, registers: u32) -> Bounds {
-        let threads = self.threads();
+        let threads = self.block_threads();
         let blocks = (SHARED_BYTES / (self.bytes() + 1024)).min(REGISTERS / (threads * registers));
         Bounds { max_threads: Some(threads), min_blocks: Some(blocks.max(1)), ..Bounds::default() }
     }

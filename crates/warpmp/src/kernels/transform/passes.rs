@@ -15,22 +15,19 @@ use super::table::{ROOT_BYTES, SECOND_ROOTS};
 
 impl Layout {
     /// Transforms both factors part after part, multiplies them and transforms the products as far as a part goes. `first`: the address
-    /// of the first factor's regions. `start` writes the first pass of the factors; its arguments are their regions, and the address of
-    /// the part's roots.
+    /// of the first factor's regions. `start` writes the first pass of the factors; its arguments are the place of a thread among those of a
+    /// part, the regions of the factors, and the address of the part's roots.
     pub(in crate::kernels) fn transform<R: Ring>(
         self,
         b: &mut Builder,
         ring: R,
         place: &Place,
         first: R32,
-        start: impl Fn(&mut Builder, &[R32], R64),
+        start: impl Fn(&mut Builder, &Place, &[R32], R64),
     ) {
-        let table = b.copy64(place.table);
-        let node = b.copy64(place.table);
-        let region = if self.parts == 1 { first } else { b.copy(first) };
-        let part = |b: &mut Builder| {
-            let regions = if self.square { vec![region] } else { vec![region, place.shared] };
-            start(b, &regions, node);
+        let part = |b: &mut Builder, place: &Place, [region, second]: [R32; 2], [table, node]: [R64; 2]| {
+            let regions = if self.square { vec![region] } else { vec![region, second] };
+            start(b, place, &regions, node);
             b.barrier();
             self.second_pass(b, ring, place, &regions, table);
             b.warp_barrier();
@@ -39,9 +36,20 @@ impl Layout {
             self.middle_pass(b, ring, place, region);
             b.barrier();
         };
+        if self.parts_at_once() > 1 {
+            let number = b.shr(place.thread, self.threads().ilog2());
+            let thread = b.and(place.thread, self.threads() - 1);
+            let regions = [first, place.shared].map(|first| b.mad_lo(number, self.region_bytes(), first));
+            let tables =
+                [SECOND_ROOTS, self.part_roots()].map(|roots| b.mad_wide(number, ROOT_BYTES * roots, place.table));
+            return part(b, &Place { thread, ..*place }, regions, tables);
+        }
+        let table = b.copy64(place.table);
+        let node = b.copy64(place.table);
+        let region = if self.parts == 1 { first } else { b.copy(first) };
+        let part = |b: &mut Builder| part(b, place, [region, place.shared], [table, node]);
         if self.parts == 1 {
-            part(b);
-            return;
+            return part(b);
         }
         let last = b.add(first, (self.parts - 1) * self.region_bytes());
         b.do_while(|b| {

@@ -18,7 +18,6 @@ use warpmp_kernel::build::{Builder, Emit, R32};
 use warpmp_kernel::ir::{Cmp, Vector};
 
 use super::Place;
-use super::layout::{BLOCKS, COLUMNS, COPY_BYTES, ROW_HALVES_BYTES, ROWS, ROWS_BYTES, WORK};
 use crate::kernels::tensor::is;
 
 /// The sums of a thread.
@@ -33,39 +32,40 @@ pub(super) struct Sums {
 impl Place {
     /// Multiplies.
     pub(super) fn multiply(&self, b: &mut Builder) -> Sums {
-        let Self { group, member, shared, warp, .. } = *self;
+        let Self { layout, group, member, shared, warp, .. } = *self;
+        let (blocks, columns) = (layout.blocks(), layout.columns());
         let half = b.shr(warp, 1);
         let upper = b.and(warp, 1);
         let copy = b.and(group, 3);
         let copy = b.mad_lo(half, 4, copy);
-        let window = b.mad_lo(copy, COPY_BYTES, shared);
+        let window = b.mad_lo(copy, layout.copy_bytes(), shared);
         let window = b.mad_lo(upper, 8, window);
         let word = b.shr(group, 2);
         let word = b.sub(word, member);
         let window = b.mad_lo(word, 4, window);
         // The word that ends with byte `16s + 8·upper + group − 4·member` of a half.
-        let load = |b: &mut Builder, s: u32| b.load_shared(Vector::V1, window, WORK + 16 + 16 * s)[0];
+        let load = |b: &mut Builder, s: u32| b.load_shared(Vector::V1, window, layout.work() + 16 + 16 * s)[0];
         let here: Vec<R32> = (0..4).map(|number| is(b, member, number)).collect();
         let zero = b.copy(0);
         let [never, always] = [Cmp::Ne, Cmp::Eq].map(|cmp| b.compare(cmp, zero, 0));
-        let first = b.add(shared, ROWS + ROWS_BYTES);
+        let first = b.add(shared, layout.rows() + layout.rows_bytes());
         let first = b.shr(first, 4);
-        let start = b.add(first, (ROW_HALVES_BYTES / 16) << 16);
-        let both: Vec<R32> = (0..COLUMNS / 2).map(|_| b.register()).collect();
-        let low: Vec<R32> = (0..COLUMNS / 4).map(|_| b.copy(0)).collect();
+        let start = b.add(first, (layout.row_halves_bytes() / 16) << 16);
+        let both: Vec<R32> = (0..columns / 2).map(|_| b.register()).collect();
+        let low: Vec<R32> = (0..columns / 4).map(|_| b.copy(0)).collect();
         let mut words = [0, 1, 2].map(|s| load(b, s));
-        for step in 0..=BLOCKS {
+        for step in 0..=blocks {
             let place_of_rows = b.sub(start, step);
             let rows = b.pack(place_of_rows, 8);
             b.wgmma_fence();
             let [before, word, after] = words;
             b.wgmma_u8(&both, [word, after, before, word], rows, if step == 0 { never } else { always });
             b.wgmma_commit();
-            if step < BLOCKS {
+            if step < blocks {
                 words = [after, load(b, 2 * step + 3), load(b, 2 * step + 4)];
             }
             b.wgmma_wait(0);
-            if step < BLOCKS {
+            if step < blocks {
                 // The low block of column `step` is complete.
                 let (i, t, h) = (step / 8, step % 8 / 2, step % 2);
                 for x in 0..2 {

@@ -3,13 +3,13 @@
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Cmp, Vector};
 
-use super::layout::{A, A_PIECES, B, COLUMNS, COPY_BYTES, HALF, ROW_BYTES, ROW_HALVES_BYTES, ROWS, ROWS_BYTES, WORK};
+use super::layout::{A, ROW_BYTES};
 use super::{Place, THREADS, piece};
 
 impl Place {
     /// Writes zeros to the places of the operands, and to the slot below the first warp.
     pub(super) fn clear(&self, b: &mut Builder) {
-        let words = WORK / 4;
+        let words = self.layout.work() / 4;
         let address = b.mad_lo(self.thread, 4, self.shared);
         let zero = b.copy(0);
         for start in (0..words).step_by(THREADS as usize) {
@@ -20,12 +20,12 @@ impl Place {
 
     /// Starts to copy the operands of a product. The thread's first pieces are at `from`.
     pub(super) fn fetch(&self, b: &mut Builder, limbs: [u32; 2], from: [R64; 2]) {
-        for (operand, start) in [(0, A + 16), (1, B)] {
+        for (operand, start) in [(0, A + 16), (1, self.layout.b())] {
             let width = piece(limbs[operand]);
             let pieces = limbs[operand] / width;
             for start_piece in (0..pieces).step_by(THREADS as usize) {
                 let mut to = b.mad_lo(self.thread, 4 * width, self.shared);
-                let half = HALF / width;
+                let half = self.layout.half / width;
                 // A piece of zeros is between the halves of a.
                 if operand == 0 && start_piece >= half {
                     to = b.add(to, 16);
@@ -48,7 +48,8 @@ impl Place {
     ///
     /// Word `w` of copy `c` of a half has the bytes `4w + c`, `4w + c − 1`, `4w + c − 2`, `4w + c − 3`.
     pub(super) fn arrange(&self, b: &mut Builder) {
-        let Self { thread, shared, .. } = *self;
+        let Self { layout, thread, shared, .. } = *self;
+        let (a_pieces, copy_bytes, work) = (layout.a_pieces(), layout.copy_bytes(), layout.work());
         let here = b.mad_lo(thread, 16, shared);
         let zero = b.copy(0);
         // Zeros before and after each half: 8 words each, of which the last piece of the half has four.
@@ -56,38 +57,49 @@ impl Place {
         b.if_(ends, |b| {
             let copy = b.and(thread, 7);
             let number = b.shr(thread, 3);
-            let to = b.mad_lo(copy, COPY_BYTES, shared);
+            let to = b.mad_lo(copy, copy_bytes, shared);
             let to = b.mad_lo(number, 16, to);
             let last = b.compare(Cmp::Eq, number, 2);
-            let skip = b.select(4 * (8 + HALF + 4) - 32, 0, last);
+            let skip = b.select(4 * (8 + layout.half + 4) - 32, 0, last);
             let to = b.add(to, skip);
-            b.store_shared(&[zero; 4], to, WORK);
+            b.store_shared(&[zero; 4], to, work);
         });
-        for start in (0..2 * A_PIECES).step_by(THREADS as usize) {
+        for start in (0..2 * a_pieces).step_by(THREADS as usize) {
             let number = b.add(thread, start);
-            let inside = b.compare(Cmp::Lt, number, 2 * A_PIECES);
+            let inside = b.compare(Cmp::Lt, number, 2 * a_pieces);
             b.if_(inside, |b| {
                 let words = b.load_shared(Vector::V4, here, A + 16 + 16 * start);
                 let below = b.load_shared(Vector::V1, here, A + 12 + 16 * start)[0];
-                let upper = b.compare(Cmp::Ge, number, A_PIECES);
-                let gap = b.select(4 * COPY_BYTES - 16 * A_PIECES, 0, upper);
+                let upper = b.compare(Cmp::Ge, number, a_pieces);
+                let gap = b.select(4 * copy_bytes - 16 * a_pieces, 0, upper);
                 let to = b.add(here, gap);
                 for copy in 0..4 {
                     let selector = 0x1234 + 0x1111 * copy;
                     let all: [R32; 5] = [below, words[0], words[1], words[2], words[3]];
                     let shifted: Vec<R32> = all.windows(2).map(|pair| b.prmt(pair[0], pair[1], selector)).collect();
-                    b.store_shared(&shifted, to, WORK + copy * COPY_BYTES + 32 + 16 * start);
+                    b.store_shared(&shifted, to, work + copy * copy_bytes + 32 + 16 * start);
                 }
             });
         }
-        const { assert!(2 * COLUMNS == THREADS, "a thread has a row of B") };
+        // A thread has rows of `B` of the same half.
         let second = b.and(thread, 1);
         let block = b.shr(thread, 1);
-        let to = b.mad_lo(second, ROW_HALVES_BYTES, shared);
+        let to = b.mad_lo(second, layout.row_halves_bytes(), shared);
         let to = b.mad_lo(block, ROW_BYTES, to);
-        let words = b.load_shared(Vector::V4, here, B);
-        for again in [0, ROWS_BYTES] {
-            b.store_shared(&words, to, ROWS + again);
+        let rows = 2 * layout.columns();
+        for start in (0..rows).step_by(THREADS as usize) {
+            let put = |b: &mut Builder| {
+                let words = b.load_shared(Vector::V4, here, layout.b() + 16 * start);
+                for again in [0, layout.rows_bytes()] {
+                    b.store_shared(&words, to, layout.rows() + again + start / 2 * ROW_BYTES);
+                }
+            };
+            if start + THREADS <= rows {
+                put(b);
+            } else {
+                let inside = b.compare(Cmp::Lt, thread, rows - start);
+                b.if_(inside, put);
+            }
         }
     }
 }
