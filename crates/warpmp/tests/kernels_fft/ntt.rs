@@ -120,7 +120,7 @@ fn a_gpu_that_is_slow_with_doubles_takes_residues() {
     for (capability, chosen) in [(75, "group"), (80, "fft"), (86, NAME), (89, NAME), (90, "fft"), (120, NAME)] {
         let device = device::open_sim_with(&SimConfig { capability, ..SimConfig::default() });
         for (operation, operands) in [(Operation::Mul, 2), (Operation::Sqr, 1)] {
-            for bits in [20000, 40000, 65536] {
+            for bits in [30000, 40000, 65536] {
                 let operands = vec![Shape::new(100_000, bits); operands];
                 let plan = Plan::new(operation, &operands, device.info(), &tuning::shipped(capability), None).unwrap();
                 assert_eq!(plan.algorithm() == NAME, chosen == NAME, "sm_{capability}: {}", plan.explain());
