@@ -99,6 +99,23 @@ fn costs() {
     }
 }
 
+/// Longer halves: the chunks of threads are not blocks, so some of their loads wait for a bank.
+#[test]
+fn costs_of_longer_halves() {
+    for (bits, steps, instructions, wavefronts, conflicts) in
+        [(20480, 41, 3776, 2209, 262), (24576, 49, 4334, 2834, 313), (28672, 57, 5044, 4195, 1036)]
+    {
+        let lanes = 8;
+        let counters = check(&*spec([bits, bits], &products(8)), shape([bits, bits], false), lanes, Pattern::Random);
+        let lanes = lanes as u64;
+        assert_eq!(counters.op(Op::Wgmma((bits / 256) as u8)).warps / lanes, 4 * steps, "{bits} bits");
+        let found = [counters.instructions().warps, counters.shared_wavefronts(), counters.bank_conflicts()];
+        assert_eq!(found.map(|it| it / lanes), [instructions, wavefronts, conflicts], "{bits} bits");
+        let sectors = lanes * 2 * bits as u64 / 256;
+        assert_eq!([counters.load_sectors(), counters.store_sectors()], [sectors, sectors], "{bits} bits");
+    }
+}
+
 /// Only GPUs of this compute capability are offered it, and it is for no other.
 #[test]
 fn other_gpus_have_no_such_algorithm() {

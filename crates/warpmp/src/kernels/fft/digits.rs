@@ -208,12 +208,9 @@ impl Layout {
                 let mut x = if let [first, second] = &digits[..] {
                     remainders_of_two(b, [first, second], powers[0])
                 } else {
-                    // Term after term, because registers are short.
-                    let term = |i: usize| {
-                        let digits: Vec<Vec<F64>> = digits.iter().map(|it| vec![it[i].digit(b)]).collect();
-                        remainders(b, &digits, &powers)
-                    };
-                    (0..RADIX as usize).flat_map(term).collect()
+                    let digit = |digits: &Vec<OffsetDigit>| digits.iter().map(|it| it.digit(b)).collect();
+                    let digits: Vec<Vec<F64>> = digits.iter().map(digit).collect();
+                    remainders(b, &digits, &powers)
                 };
                 b.section("forward 1");
                 let roots = roots.get_or_insert_with(|| {

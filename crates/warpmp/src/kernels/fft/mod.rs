@@ -158,12 +158,13 @@ impl Fft {
 
     fn bounds(&self) -> Bounds {
         let Layout { square, parts, .. } = self.layout;
-        self.layout.bounds(match (square, parts) {
-            (true, 1) => 128,
-            (false, 1) => 168,
-            _ if self.layout.parts_at_once() == 1 => 200,
-            (true, _) => 128,
-            (false, _) => 168,
+        let in_turn = parts > self.layout.parts_at_once();
+        self.layout.bounds(if in_turn {
+            200
+        } else if square {
+            128
+        } else {
+            168
         })
     }
 

@@ -14,7 +14,6 @@ use std::ops::Range;
 
 use super::part::Part;
 use super::piece;
-use crate::kernels::OperationShape;
 
 /// Limbs of a block: 32 bytes, the depth of a matrix product.
 pub(super) const BLOCK_LIMBS: u32 = 8;
@@ -46,11 +45,8 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn of(shape: OperationShape) -> Self {
-        let limbs = match shape.limbs() {
-            [a, c, 0] => [a, a, c],
-            limbs => limbs,
-        };
+    /// Of the factors and their product with these limbs.
+    pub(super) fn of(limbs: [u32; 3]) -> Self {
         let [a, b, c] = limbs;
         let longest = if a < b { b } else { a };
         let panels = longest.div_ceil(BLOCK_LIMBS * COLUMNS);

@@ -19,30 +19,30 @@
 
 mod layout;
 mod montgomery;
+pub(in crate::kernels) mod multiplication;
 mod multiply;
 mod operands;
 pub(in crate::kernels) mod part;
 mod result;
 mod warps;
 
-use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
+use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Cmp, Kernel};
 use warpmp_launch::{Entry, Ports, Stage};
 
 use super::{Algorithm, Gpus, On, OperationShape, Order, Spec, TensorSettings, With, candidates, piece};
 use layout::Layout;
 pub(in crate::kernels) use montgomery::MONTGOMERY;
+use multiplication::Multiplication;
 pub(in crate::kernels) use multiply::is;
 use multiply::{Source, Style};
-use part::{Addends, Part};
 use result::{Permuted, Target};
 use warps::{Place, Warps};
 
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tensor {
-    shape: OperationShape,
-    part: Part,
+    multiplication: Multiplication,
     layout: Layout,
     warps: Warps,
 }
@@ -105,33 +105,21 @@ impl Tensor {
     /// # Panics
     /// If the operands are too long, or the operation is no multiplication.
     pub fn new(shape: OperationShape, settings: &TensorSettings) -> Self {
-        let part = Part::of(shape);
-        assert!(part.is_some(), "the operation is no multiplication");
-        let part = part.unwrap_or(Part::Whole);
-        let layout = Layout::of(match shape.operands() {
-            [_] => shape,
-            operands => OperationShape::product(operands[0], operands[1]),
-        });
+        let multiplication = Multiplication::of(shape);
+        let layout = Layout::of(multiplication.limbs());
         assert!(layout.greatest_sum() < 1 << 31, "the sums of a matrix product have 32 bits");
-        Self { shape, part, layout, warps: Warps::new(settings, layout.bytes()) }
+        Self { multiplication, layout, warps: Warps::new(settings, layout.bytes()) }
     }
 
     fn kernel(&self, entry: &Entry) -> Kernel {
-        let operands = self.shape.operands().len();
-        let result = if self.part == Part::Whole { "c" } else { "result0" };
-        let rows = [&["a", "b", "c"][..operands], &[result]].concat();
-        let (mut b, ports) = entry.open(&self.name(), Glue::None, &rows, false);
+        let (mut b, ports) = self.multiplication.open(entry, &self.name());
         b.bounds(self.warps.bounds());
         self.write(&mut b, &ports);
         b.finish()
     }
 
-    fn is_square(&self) -> bool {
-        self.shape.operands().len() == 1
-    }
-
     fn write(&self, b: &mut Builder, ports: &Ports) {
-        let Self { layout, warps, .. } = *self;
+        let Self { multiplication, layout, warps } = *self;
         b.section("setup");
         let (place, product, end) = warps.enter(b, ports.lanes);
         let shared = place.shared;
@@ -172,33 +160,28 @@ impl Tensor {
                 layout.fetch(b, &place, from, other, waiting);
             });
             b.section("multiply");
-            let sums = layout.multiply(b, &place, source, self.part, STYLE);
+            let sums = layout.multiply(b, &place, source, multiplication.part, STYLE);
             let before = b.sub(product, warps.count);
             let to = if keeps { to } else { self.result(b, ports, &place, before) };
-            let addends = self.addends(b, ports, before);
-            let target = Target { to, part: self.part, permuted: permuted.as_ref(), addends: &addends };
+            let addends = multiplication.addends(b, ports, before);
+            let target = Target { to, part: multiplication.part, permuted: permuted.as_ref(), addends: &addends };
             layout.finish(b, &place, &sums, &target);
             if keeps {
-                self.advance(b, to, self.kept());
+                self.advance(b, to, multiplication.kept().len() as u32);
             }
             b.set(turn, other);
             b.compare(Cmp::Lt, product, end)
         });
     }
 
-    /// Limbs of the result.
-    fn kept(&self) -> u32 {
-        self.layout.kept(self.part).len() as u32
-    }
-
     /// Limbs from the row of a factor to that of the next product.
     fn stride(&self, i: usize) -> u32 {
-        if self.shape.is_common(i) { 0 } else { self.layout.limbs[i] }
+        if self.multiplication.is_common(i) { 0 } else { self.layout.limbs[i] }
     }
 
     /// The address of the lane's first piece of `a` or `b`.
     fn factor(&self, b: &mut Builder, ports: &Ports, place: &Place, product: R32, i: usize) -> R64 {
-        let row = self.operand(b, ports, product, if self.is_square() { 0 } else { i });
+        let row = self.multiplication.factor(b, ports, product, i);
         let waits = i == 1 && self.layout.b_waits();
         let words = if waits { self.layout.words_of_pass() } else { piece(self.layout.limbs[i]) };
         b.mad_wide(place.lane, 4 * words, row)
@@ -206,28 +189,8 @@ impl Tensor {
 
     /// The address of the lane's first piece of the product, as if all of its limbs were kept.
     fn result(&self, b: &mut Builder, ports: &Ports, place: &Place, product: R32) -> R64 {
-        let first = self.layout.kept(self.part).start;
-        let row = b.mad_wide(product, 4 * self.kept(), ports.addresses[self.shape.operands().len()]);
-        let row = if first == 0 { row } else { b.sub64(row, u64::from(4 * first)) };
+        let row = self.multiplication.result(b, ports, product);
         b.mad_wide(place.lane, 4 * piece(self.layout.limbs[2]), row)
-    }
-
-    /// The row of an operand.
-    fn operand(&self, b: &mut Builder, ports: &Ports, product: R32, i: usize) -> R64 {
-        let operand = self.shape.operands()[i];
-        let address = ports.addresses[i];
-        if operand.common { address } else { b.mad_wide(product, 4 * operand.limbs(), address) }
-    }
-
-    /// What is added to a product.
-    fn addends(&self, b: &mut Builder, ports: &Ports, product: R32) -> Addends {
-        let rows = match self.part {
-            Part::Whole | Part::Low | Part::High => Vec::new(),
-            Part::Sum(_) | Part::Signed => {
-                (0..self.shape.operands().len()).map(|i| self.operand(b, ports, product, i)).collect()
-            }
-        };
-        Addends::of(b, self.part, self.layout.limbs[0], &rows)
     }
 
     /// Takes an address to the warp's next product, whose row is `limbs` limbs further.
@@ -240,15 +203,7 @@ impl Tensor {
 
 impl Spec for Tensor {
     fn name(&self) -> String {
-        let Self { shape, warps, .. } = self;
-        let operands = if self.part != Part::Whole {
-            format!("{}_tensor", shape.name())
-        } else if self.is_square() {
-            format!("sqr_tensor_{}_{}", self.layout.limbs[0], self.layout.limbs[2])
-        } else {
-            format!("mul_tensor_{}", shape.product_name())
-        };
-        format!("{operands}{}", warps.name())
+        format!("{}{}", self.multiplication.name("tensor"), self.warps.name())
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {

@@ -66,7 +66,7 @@ pub(in crate::kernels) struct Addends {
 
 impl Part {
     /// What an operation keeps; none if this is no multiplication.
-    pub(in crate::kernels) fn of(shape: OperationShape) -> Option<Self> {
+    pub(super) fn of(shape: OperationShape) -> Option<Self> {
         Some(match shape.operation {
             product!() => Self::Whole,
             Operation::MulLo => Self::Low,
@@ -78,7 +78,7 @@ impl Part {
     }
 
     /// Limbs that are kept of a product of `all` limbs whose first factor has `half`.
-    pub(in crate::kernels) const fn kept(self, half: u32, all: u32) -> Range<u32> {
+    pub(super) const fn kept(self, half: u32, all: u32) -> Range<u32> {
         match self {
             Self::Whole | Self::Sum(_) | Self::Signed => 0..all,
             Self::Low => 0..half,
@@ -107,15 +107,16 @@ pub(in crate::kernels) fn in_pieces(shape: OperationShape) -> bool {
 }
 
 impl Addends {
-    /// What a part adds. The rows of the operands begin at these addresses.
-    pub(in crate::kernels) fn of(b: &mut Builder, part: Part, limbs: u32, rows: &[R64]) -> Self {
+    /// What a part adds to a product of factors of `limbs` limbs. `row` computes where the row of an operand begins.
+    pub(super) fn of(b: &mut Builder, part: Part, limbs: u32, mut row: impl FnMut(&mut Builder, usize) -> R64) -> Self {
         match part {
             Part::Whole | Part::Low | Part::High => Self::default(),
             Part::Sum(addend) => {
-                Self { rows: vec![Addend { row: rows[2], limbs: addend, at: 0, mask: None }], small: None }
+                Self { rows: vec![Addend { row: row(b, 2), limbs: addend, at: 0, mask: None }], small: None }
             }
             Part::Signed => {
-                let signs = [rows[0], rows[1]].map(|row| {
+                let rows = [0, 1].map(|i| row(b, i));
+                let signs = rows.map(|row| {
                     let top = b.load_global(Space::Global, Vector::V1, row, 4 * (limbs - 1))[0];
                     b.shr(top, 31)
                 });

@@ -23,13 +23,12 @@ mod multiply;
 mod operands;
 mod result;
 
-use std::ops::Range;
-
-use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
+use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
 use warpmp_launch::{Entry, Geometry, Ports, Stage};
 
-use super::tensor::part::{self, Addends, Part};
+use super::tensor::multiplication::Multiplication;
+use super::tensor::part;
 use super::{Algorithm, Gpus, On, OperationShape, Order, Spec, WarpgroupSettings, With, candidates, piece};
 use layout::{LIMBS, Layout};
 use result::Target;
@@ -43,8 +42,7 @@ const WARPGROUPS: u32 = 90;
 /// Parameters of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Warpgroup {
-    shape: OperationShape,
-    part: Part,
+    multiplication: Multiplication,
     layout: Layout,
     /// Products a block of threads.
     products: u32,
@@ -106,50 +104,22 @@ impl Warpgroup {
     /// # Panics
     /// If the factors are too short or too long, or the operation is no multiplication.
     pub fn new(shape: OperationShape, settings: &WarpgroupSettings) -> Self {
-        let part = Part::of(shape);
-        assert!(part.is_some(), "the operation is no multiplication");
-        let part = part.unwrap_or(Part::Whole);
-        let factors = shape.operands().iter().take(2);
-        assert!(factors.map(|it| it.limbs()).all(|limbs| LIMBS.contains(&limbs)), "factors of 385 to 896 limbs");
-        let longest = shape.operands().iter().take(2).map(|it| it.limbs()).max();
-        let layout = Layout::of(longest.unwrap_or_default());
-        Self { shape, part, layout, products: settings.products.unwrap_or(16).clamp(1, 32) }
-    }
-
-    /// Limbs of `a`, `b` and their product.
-    fn limbs(&self) -> [u32; 3] {
-        let shape = match self.shape.operands() {
-            [_] => self.shape,
-            factors => OperationShape::product(factors[0], factors[1]),
-        };
-        match shape.limbs() {
-            [a, c, 0] => [a, a, c],
-            limbs => limbs,
-        }
-    }
-
-    /// The limbs that are kept.
-    fn kept(&self) -> Range<u32> {
-        let [half, _, all] = self.limbs();
-        self.part.kept(half, all)
+        let multiplication = Multiplication::of(shape);
+        let [a, b, _] = multiplication.limbs();
+        assert!([a, b].iter().all(|limbs| LIMBS.contains(limbs)), "factors of 385 to 896 limbs");
+        Self { multiplication, layout: Layout::of(a.max(b)), products: settings.products.unwrap_or(16).clamp(1, 32) }
     }
 
     fn kernel(&self, entry: &Entry) -> Kernel {
-        let operands = self.shape.operands().len();
-        let result = if self.part == Part::Whole { "c" } else { "result0" };
-        let rows = [&["a", "b", "c"][..operands], &[result]].concat();
-        let (mut b, ports) = entry.open(&self.name(), Glue::None, &rows, false);
+        let (mut b, ports) = self.multiplication.open(entry, &self.name());
         b.bounds(Bounds { max_threads: Some(THREADS), ..Bounds::default() });
         self.write(&mut b, &ports);
         b.finish()
     }
 
-    fn is_square(&self) -> bool {
-        self.shape.operands().len() == 1
-    }
-
     fn write(&self, b: &mut Builder, ports: &Ports) {
-        let (products, [la, lb, all]) = (self.products, self.limbs());
+        let Self { multiplication, products, .. } = *self;
+        let [la, lb, all] = multiplication.limbs();
         b.section("setup");
         let thread = b.special(Special::Tid);
         let block = b.special(Special::Ctaid);
@@ -193,10 +163,14 @@ impl Warpgroup {
             });
             b.section("multiply");
             let sums = place.multiply(b);
-            let rows = self.addends(b, ports, product);
-            let addends = Addends::of(b, self.part, la, &rows);
-            let to = self.result(b, ports, &place, product);
-            place.finish(b, &sums, &Target { to, part: self.part, kept: self.kept(), all, addends: &addends });
+            let addends = multiplication.addends(b, ports, product);
+            let to = multiplication.result(b, ports, product);
+            let to = b.mad_wide(place.thread, 4 * piece(all), to);
+            place.finish(
+                b,
+                &sums,
+                &Target { to, part: multiplication.part, kept: multiplication.kept(), all, addends: &addends },
+            );
             b.set(product, next);
             b.compare(Cmp::Lt, product, end)
         });
@@ -205,49 +179,15 @@ impl Warpgroup {
     /// The addresses of the thread's first pieces of a product's operands.
     fn operands(&self, b: &mut Builder, ports: &Ports, place: &Place, product: R32) -> [R64; 2] {
         [0, 1].map(|i| {
-            let row = self.operand(b, ports, product, if self.is_square() { 0 } else { i });
-            b.mad_wide(place.thread, 4 * piece(self.limbs()[i]), row)
+            let row = self.multiplication.factor(b, ports, product, i);
+            b.mad_wide(place.thread, 4 * piece(self.multiplication.limbs()[i]), row)
         })
-    }
-
-    /// The row of an operand.
-    fn operand(&self, b: &mut Builder, ports: &Ports, product: R32, i: usize) -> R64 {
-        let operand = self.shape.operands()[i];
-        let address = ports.addresses[i];
-        if operand.common { address } else { b.mad_wide(product, 4 * operand.limbs(), address) }
-    }
-
-    /// The rows of the operands, if some of them are added.
-    fn addends(&self, b: &mut Builder, ports: &Ports, product: R32) -> Vec<R64> {
-        match self.part {
-            Part::Whole | Part::Low | Part::High => Vec::new(),
-            Part::Sum(_) | Part::Signed => {
-                (0..self.shape.operands().len()).map(|i| self.operand(b, ports, product, i)).collect()
-            }
-        }
-    }
-
-    /// The address of the thread's first piece of the product, as if all of its limbs were kept.
-    fn result(&self, b: &mut Builder, ports: &Ports, place: &Place, product: R32) -> R64 {
-        let kept = self.kept();
-        let row = b.mad_wide(product, 4 * kept.len() as u32, ports.addresses[self.shape.operands().len()]);
-        let row = if kept.start == 0 { row } else { b.sub64(row, u64::from(4 * kept.start)) };
-        b.mad_wide(place.thread, 4 * piece(self.limbs()[2]), row)
     }
 }
 
 impl Spec for Warpgroup {
     fn name(&self) -> String {
-        let Self { shape, part: _, layout: _, products } = self;
-        let operands = if self.part != Part::Whole {
-            format!("{}_warpgroup", shape.name())
-        } else if self.is_square() {
-            let [a, _, c] = self.limbs();
-            format!("sqr_warpgroup_{a}_{c}")
-        } else {
-            format!("mul_warpgroup_{}", shape.product_name())
-        };
-        format!("{operands}_p{products}")
+        format!("{}_p{}", self.multiplication.name("warpgroup"), self.products)
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {

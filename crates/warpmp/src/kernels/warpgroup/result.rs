@@ -126,11 +126,8 @@ impl Place {
     }
 
     /// Neighbouring limbs of a chunk that are in the same block in all threads.
-    const fn run(&self) -> u32 {
-        let chunk = self.layout.chunk();
-        let odd = chunk >> chunk.trailing_zeros();
-        let run = chunk / odd;
-        if run < BLOCK_LIMBS { run } else { BLOCK_LIMBS }
+    fn run(&self) -> u32 {
+        BLOCK_LIMBS.min(1 << self.layout.chunk().trailing_zeros())
     }
 
     /// Where the run that begins with limb `first` of this thread's chunk has its sums.
