@@ -16,6 +16,8 @@ pub(in crate::kernels) struct Multiplication {
 }
 
 impl Multiplication {
+    /// That of an operation.
+    ///
     /// # Panics
     /// If the operation is no multiplication.
     pub(in crate::kernels) fn of(shape: OperationShape) -> Self {

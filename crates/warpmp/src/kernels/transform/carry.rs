@@ -140,7 +140,7 @@ impl Layout {
         }
     }
 
-    /// What the threads do meanwhile that finish nothing: they meet the barriers of [`finish`](Self::finish).
+    /// The barriers of [`finish`](Self::finish), for threads that finish nothing.
     pub(in crate::kernels) fn wait_for_finish(b: &mut Builder) {
         b.barrier();
         b.barrier();

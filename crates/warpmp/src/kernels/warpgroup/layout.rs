@@ -11,7 +11,7 @@
 
 use super::THREADS;
 
-/// Limbs of half an operand, at most: kernels for four lengths, whose columns are numbers that matrix products have.
+/// Limbs of half an operand, at most. Each of these has a kernel of its own, with as many columns as an instruction can have.
 const HALVES: [u32; 4] = [256, 320, 384, 448];
 
 /// Limbs of each operand. Shorter ones take as long, and [`tensor`](crate::kernels::tensor) is faster there.

@@ -81,7 +81,7 @@ impl Place {
                 }
             });
         }
-        // A thread has rows of `B` of the same half.
+        // The rows of `B` that a thread has are of the same half of the blocks.
         let second = b.and(thread, 1);
         let block = b.shr(thread, 1);
         let to = b.mad_lo(second, layout.row_halves_bytes(), shared);

@@ -185,7 +185,7 @@ impl Place {
         let width = piece(target.all);
         let [first, end] = [target.kept.start, target.kept.end].map(|limbs| limbs / width);
         let own_bytes = b.mul_lo(thread, 4 * layout.chunk());
-        // Only where chunks are blocks, threads would wait for a bank.
+        // Chunks of a block need it: their threads would wait for a bank.
         let is_exchanged = layout.chunk() == BLOCK_LIMBS;
         if is_exchanged {
             let place = exchanged(b, own_bytes);
