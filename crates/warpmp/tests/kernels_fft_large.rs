@@ -13,7 +13,7 @@ fn product(bits: [usize; 2]) -> Large {
     Large::new(shape(bits, false)).unwrap()
 }
 
-/// One, three and five parts of a column.
+/// One, three, five and nine parts of a column.
 #[test]
 fn products() {
     for bits in [
@@ -23,9 +23,14 @@ fn products() {
         [262_144, 262_144],
         [300_000, 290_000],
         [550_000, 70_000],
-        // Columns of 32 points, and of 256.
+        // Columns of 32 points.
         [960_000, 950_000],
+        // Nine parts.
+        [1_050_000, 1_048_576],
         [1_800_000, 70_000],
+        // Columns of 256 points, in three parts and in one.
+        [4_300_000, 70_000],
+        [5_200_000, 70_000],
     ] {
         for pattern in [Pattern::Ones, Pattern::Carry] {
             check(&product(bits), shape(bits, false), 1, pattern);
@@ -74,27 +79,38 @@ fn greatest_coefficients() {
     }
 }
 
-/// Sectors of 32 bytes in scratch memory, for each digit 16 bytes a spectrum and 8 bytes of pairs: written once, read once. A thread
-/// reads half a sector of its own pairs at a time, and the nearest two pairs below them.
+/// Sectors of 32 bytes in scratch memory. For each digit a spectrum has 16 bytes, written once and read once.
+///
+/// High columns have 8 bytes of pairs a digit: a thread reads half a sector of its own pairs at a time, and the nearest two pairs below them.
+/// Of low columns a block reads 64 and the four below them. No access to the rows, to remainders or to the pairs of a chunk waits for a bank.
 #[test]
 fn bytes_of_scratch_memory() {
-    let bits = 300_000_usize;
-    for factors in [1_u64, 2] {
-        let (counters, digits, bytes) = if factors == 1 {
-            let large = Large::new(OperationShape::square(bits as u32)).unwrap();
-            (check_square(&large, bits, 1, Pattern::Random), large.digits(), large.bytes_moved())
-        } else {
-            let large = product([bits; 2]);
-            (check(&large, shape([bits; 2], false), 1, Pattern::Random), large.digits(), large.bytes_moved())
-        };
-        let [spectrum, pairs] = [16, 8].map(|bytes| u64::from(digits) * bytes / 32);
-        assert_eq!(bytes, 32 * (2 * spectrum * (factors + 1) + 2 * pairs));
-        let section = |name: &str| counters.section(name).unwrap();
-        assert_eq!(section("down 1").store_sectors(), factors * spectrum);
-        assert_eq!(section("turn back").store_sectors(), spectrum);
-        assert_eq!(section("round").store_sectors(), pairs);
-        let read = ["words", "window"].map(|name| section(name).load_sectors());
-        assert_eq!(read, [2 * pairs, pairs / 4]);
+    for (bits, is_high) in [(300_000_usize, false), (4_300_000, true)] {
+        for factors in [1_u64, 2] {
+            let (counters, digits, bytes) = if factors == 1 {
+                let large = Large::new(OperationShape::square(bits as u32)).unwrap();
+                (check_square(&large, bits, 1, Pattern::Random), large.digits(), large.bytes_moved())
+            } else {
+                let large = product([bits; 2]);
+                (check(&large, shape([bits; 2], false), 1, Pattern::Random), large.digits(), large.bytes_moved())
+            };
+            let [spectrum, pairs] = [16, 8].map(|bytes| u64::from(digits) * bytes / 32);
+            let pairs = if is_high { pairs } else { 0 };
+            assert_eq!(bytes, 32 * (2 * spectrum * (factors + 1) + 2 * pairs));
+            let section = |name: &str| counters.section(name).unwrap();
+            assert_eq!(section("down 1").store_sectors(), if is_high { 0 } else { factors * spectrum });
+            assert_eq!(section("turn back").store_sectors(), spectrum);
+            assert_eq!(section("round").store_sectors(), pairs);
+            if is_high {
+                let read = ["words", "window"].map(|name| section(name).load_sectors());
+                assert_eq!(read, [2 * pairs, pairs / 4]);
+            } else {
+                assert_eq!(section("up 1").load_sectors(), spectrum + spectrum / 16);
+                for name in ["remainders", "down 1", "row", "words"] {
+                    assert_eq!(section(name).bank_conflicts(), 0, "{name}");
+                }
+            }
+        }
     }
 }
 

@@ -80,6 +80,11 @@ impl Codelet {
         Self { steps, inputs: inputs.len(), outputs }
     }
 
+    /// The complex numbers that it gives.
+    pub(crate) fn points(&self) -> usize {
+        self.outputs.len() / 2
+    }
+
     /// Everything that the errors depend on.
     pub(crate) fn signature(&self) -> Vec<u64> {
         let mut signature = vec![self.inputs as u64, self.outputs.len() as u64];

@@ -71,9 +71,9 @@ impl Errors {
         let trace = trace::follow(kernel, thread, root_error);
         for (section, codelet) in Codelet::all(&trace, &sections) {
             let pass = passes.iter().find(|it| it.section == section).unwrap();
-            // Of the remainders each part has one; all together are unitary but for the factor.
+            // Of the remainders each part has one; all together are unitary but for the factor. A thread has one part or all.
             let factor = match section {
-                "remainders" => 1.0,
+                "remainders" => (codelet.points() as f64).sqrt(),
                 "twist" => 1.0 / f64::from(digits),
                 _ if pass.forward => f64::from(pass.radix).sqrt(),
                 _ => 1.0,

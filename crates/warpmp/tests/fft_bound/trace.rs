@@ -328,6 +328,13 @@ impl Thread<'_> {
                 let (a, b) = both()?;
                 a >> b & ((1 << self.integer(sources[2])?) - 1)
             }
+            Op::Selp(_) => {
+                if self.integer(sources[2])? == 0 {
+                    b()?
+                } else {
+                    a()?
+                }
+            }
             Op::Setp(cmp, Int::U32) => {
                 let (a, b) = both()?;
                 u64::from(match cmp {

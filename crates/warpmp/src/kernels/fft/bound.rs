@@ -139,7 +139,8 @@ pub(super) const fn odd_error(parts: u32) -> f64 {
     match parts {
         1 => 0.0,
         3 => 6.3,
-        _ => 9.9,
+        5 => 9.9,
+        _ => 13.0,
     }
 }
 

@@ -143,7 +143,7 @@ impl Fft {
         self.layout.bound(digit_bits)
     }
 
-    /// The table of roots as angles, in units of 1/(15·2⁴⁰) turns, with their divisors.
+    /// The table of roots as angles, in units of 1/(45·2⁴⁰) turns, with their divisors.
     pub fn roots(&self) -> Vec<(u64, u32)> {
         self.layout.roots()
     }

@@ -17,7 +17,7 @@
 //! 64 points apart: they are in 32 different places modulo 32. Eight threads whose points are 16 apart access four neighbouring
 //! points each: they are in eight different places modulo 32 of which each is a multiple of 4.
 
-use warpmp_kernel::build::{Builder, Emit, R32};
+use warpmp_kernel::build::{Builder, Emit, R32, R64};
 
 use super::angle::Angle;
 use super::ring::Ring;
@@ -290,6 +290,12 @@ impl<R: Ring> Points<R> {
             self.ring.load(b, address, offset, together)
         };
         runs.flat_map(load).collect()
+    }
+
+    /// Starts to copy the point whose number is `constant` more from global memory. A point has the most bytes of an access.
+    pub(in crate::kernels) fn copy(&mut self, b: &mut Builder, constant: u32, (from, at): (R64, u32)) {
+        let (address, offset) = self.at(b, constant);
+        b.copy_async(R::POINT_BYTES as u8, address, offset, from, at);
     }
 
     /// Stores the point whose number is `constant` more.

@@ -28,7 +28,7 @@ impl Split {
         let up = |section, radix, error| Pass { section, radix, forward: false, error };
         let mut passes = Vec::new();
         if self.parts > 1 {
-            passes.push(down("remainders", self.parts, remainders_error(self.parts)));
+            passes.push(down("remainders", self.parts, self.remainders_error()));
         }
         for (radix, (number, section)) in self.radices().into_iter().zip((0..).zip(["down 1", "down 2", "down 3"])) {
             let error = if number == 0 && self.parts == 1 { 11.8 } else { forward_error(radix) };
@@ -45,6 +45,16 @@ impl Split {
         }
         passes.push(up("twist", 1, TWIST));
         passes
+    }
+
+    /// The error of the remainders. Those of all parts at once have fewer operations one after the other.
+    fn remainders_error(self) -> f64 {
+        match (self.parts_together(), self.parts) {
+            (true, 3) => 2.4,
+            (true, 5) => 5.0,
+            (true, _) => 6.65,
+            (false, parts) => remainders_error(parts),
+        }
     }
 
     /// As [`passes`](Self::passes), where rows come from the digits at once.

@@ -31,24 +31,64 @@ const FLAGS_TOGETHER: usize = 32;
 const MARGIN_BITS: u32 = 8;
 
 /// Pairs of a chunk.
-const PAIRS: u32 = CHUNK / 2;
+pub(super) const PAIRS: u32 = CHUNK / 2;
 
 /// Bytes from a pair of the low half to the next. The pair of the high half is between them.
 const STRIDE: u32 = 2 * PAIR_BYTES;
 
 /// A signed number of two words.
-type Signed = [R32; 2];
+pub(super) type Signed = [R32; 2];
 
-/// A lane's half of the result.
-struct Half {
-    words: Vec<R32>,
+/// The words of a chunk.
+pub(super) struct Words {
+    pub(super) words: Vec<R32>,
     /// 1 if the chunk generates a carry.
-    generates: R32,
+    pub(super) generates: R32,
+}
+
+/// A chunk whose pairs are added from below.
+pub(super) struct Chunk {
+    split: Split,
+    /// The sum in progress, from the next word on.
+    sum: Vec<R32>,
+    words: Vec<R32>,
+    /// The pairs below the next chunk.
+    last: Vec<Signed>,
+}
+
+impl Chunk {
+    /// No pairs yet. `enters`: the number that enters the chunk, or one less.
+    pub(super) fn new(b: &mut Builder, split: Split, [low, high]: Signed) -> Self {
+        let sign = b.shr_signed(high, 31);
+        let sum = [low, high, sign].into_iter().map(|it| b.copy(it)).collect();
+        Self { split, sum, words: Vec::new(), last: Vec::new() }
+    }
+
+    /// Adds pair `i`, after those before it.
+    pub(super) fn add(&mut self, b: &mut Builder, i: u32, pair: Signed) {
+        let bits = self.split.pair_step();
+        add_shifted(b, &mut self.sum, pair, i * bits % 32);
+        if i >= PAIRS - self.split.window() {
+            self.last.push(pair);
+        }
+        for _ in i * bits / 32..(i + 1) * bits / 32 {
+            let sign = b.shr_signed(self.sum[2], 31);
+            self.words.push(self.sum.remove(0));
+            self.sum.push(sign);
+        }
+    }
+
+    /// The words of all pairs.
+    pub(super) fn finish(self, b: &mut Builder) -> Words {
+        let Self { split, sum, words, last } = self;
+        let estimate = split.estimate(b, &last);
+        Words { words, generates: b.sub(sum[0], estimate[0]) }
+    }
 }
 
 impl Split {
     /// Pairs of the window.
-    fn window(self) -> u32 {
+    pub(super) fn window(self) -> u32 {
         // |p| ≤ 2^n; those below the window sum to less than 2^(n − 2b(W + 1) + 1).
         (self.pair_bits() + 1 + MARGIN_BITS).div_ceil(self.pair_step()) - 1
     }
@@ -61,11 +101,6 @@ impl Split {
     /// Bytes of shared memory of a block that makes segments.
     pub(super) const fn word_bytes(self) -> u32 {
         SEGMENT_WARPS * self.segment_words() * 4
-    }
-
-    /// Words of a segment.
-    const fn segment_words(self) -> u32 {
-        32 * self.digit_bits
     }
 
     /// Makes the words of both halves. `spectra`: the scratch memory. `results`: the products.
@@ -127,7 +162,7 @@ impl Split {
     }
 
     /// Emits `store` for the threads whose word `first + offset` is one of the result.
-    fn inside(self, b: &mut Builder, first: R32, offset: u32, store: impl FnOnce(&mut Guarded<'_>)) {
+    pub(super) fn inside(self, b: &mut Builder, first: R32, offset: u32, store: impl FnOnce(&mut Guarded<'_>)) {
         let limit = self.limbs[2].saturating_sub(offset);
         if limit > 0 {
             let inside = b.compare(Cmp::Lt, first, limit);
@@ -136,7 +171,7 @@ impl Split {
     }
 
     /// The number that enters a chunk, or one less, from the pairs below, the nearest one last.
-    fn estimate(self, b: &mut Builder, below: &[Signed]) -> Signed {
+    pub(super) fn estimate(self, b: &mut Builder, below: &[Signed]) -> Signed {
         let bits = self.pair_step();
         // In units of the lowest pair's lowest bit.
         let fraction = self.window() * bits;
@@ -164,36 +199,18 @@ impl Split {
     }
 
     /// Adds the pairs of a thread's chunk in both halves.
-    fn chunks(self, b: &mut Builder, from: R64, estimates: [Signed; 2]) -> [Half; 2] {
+    fn chunks(self, b: &mut Builder, from: R64, estimates: [Signed; 2]) -> [Words; 2] {
         b.section("words");
-        let bits = self.pair_step();
-        let mut sums = estimates.map(|[low, high]| {
-            let sign = b.shr_signed(high, 31);
-            vec![low, high, sign].into_iter().map(|it| b.copy(it)).collect::<Vec<R32>>()
-        });
-        let mut done: [Vec<R32>; 2] = [Vec::new(), Vec::new()];
-        let mut last: [Vec<Signed>; 2] = [Vec::new(), Vec::new()];
+        let mut chunks = estimates.map(|it| Chunk::new(b, self, it));
         for i in 0..PAIRS {
             let words = b.load_global(Space::Global, Vector::V4, from, STRIDE * i);
             let pairs = [[words[0], words[1]], [words[2], words[3]]];
-            for (half, pair) in pairs.into_iter().enumerate() {
-                add_shifted(b, &mut sums[half], pair, i * bits % 32);
-                if i >= PAIRS - self.window() {
-                    last[half].push(pair);
-                }
-                for _ in i * bits / 32..(i + 1) * bits / 32 {
-                    let sign = b.shr_signed(sums[half][2], 31);
-                    done[half].push(sums[half].remove(0));
-                    sums[half].push(sign);
-                }
+            for (chunk, pair) in chunks.iter_mut().zip(pairs) {
+                chunk.add(b, i, pair);
             }
         }
         b.section("window");
-        let mut halves = done.into_iter().zip(sums).zip(last).map(|((words, sum), last)| {
-            let estimate = self.estimate(b, &last);
-            Half { words, generates: b.sub(sum[0], estimate[0]) }
-        });
-        [halves.next(), halves.next()].map(|it| it.expect("two halves"))
+        chunks.map(|it| it.finish(b))
     }
 
     /// The carries into the segments of a lane: a warp each.
@@ -258,7 +275,7 @@ impl Split {
             self.inside(b, first, 32 * i, |g| g.load_into(Space::Global, Vector::V1, &[word], at, 128 * i));
             word
         };
-        (0..words / 32).map(load).collect()
+        (0..words.div_ceil(32)).map(load).collect()
     }
 
     /// Adds a carry to a warp's words of a segment and stores them.
@@ -336,14 +353,22 @@ pub(super) fn look_ahead(b: &mut Builder, [generate, propagate]: [R32; 2], enter
     (b.xor(sum, propagate), b.select(1, 0, leaves))
 }
 
-/// The words of a half with the carries of the warp, and the flags of the warp's segment.
-fn carried(b: &mut Builder, lane: R32, half: Half) -> (Vec<R32>, R32) {
-    let Half { words, generates } = half;
+/// The words of a chunk with the carries of the warp, and the flags of the warp's segment.
+fn carried(b: &mut Builder, lane: R32, chunk: Words) -> (Vec<R32>, R32) {
+    let Words { words, generates } = chunk;
     let generates = b.compare(Cmp::Ne, generates, 0);
     let passes = all_ones(b, &words);
     let [generate, propagate] = [generates, passes].map(|it| b.ballot(it));
     let (carries, leaves) = look_ahead(b, [generate, propagate], None);
     let carry = b.bit(carries, lane);
+    let sums = with_carry(b, &words, carry);
+    let all = b.compare(Cmp::Eq, propagate, u32::MAX);
+    let both = b.select(2, 0, all);
+    (sums, b.or(leaves, both))
+}
+
+/// The words with a carry that enters the lowest one. The carry that leaves is known already.
+pub(super) fn with_carry(b: &mut Builder, words: &[R32], carry: R32) -> Vec<R32> {
     let sums: Vec<R32> = words.iter().map(|_| b.register()).collect();
     let last = sums.len() - 1;
     let mut chain = b.chain();
@@ -352,7 +377,5 @@ fn carried(b: &mut Builder, lane: R32, half: Half) -> (Vec<R32>, R32) {
         chain.add_into(sums[i], words[i], 0);
     }
     chain.wrap_add(sums[last], words[last], 0);
-    let all = b.compare(Cmp::Eq, propagate, u32::MAX);
-    let both = b.select(2, 0, all);
-    (sums, b.or(leaves, both))
+    sums
 }

@@ -4,7 +4,7 @@ use warpmp_kernel::build::{Builder, Emit, F64, Pred, R32, R64};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 
 use super::super::digits::OffsetDigit;
-use super::split::{POINTS, Split};
+use super::split::Split;
 
 /// The digits of a factor that a thread reads: the one with its own number, and those that are constants further up.
 pub(super) struct Digits {
@@ -26,11 +26,21 @@ pub(super) struct Digits {
 /// The digits of a block that has neighbouring columns: of each row the words of its digits, in shared memory.
 pub(super) struct Staged {
     split: Split,
-    /// Address of the word before the word that has the last bit of the thread's digit in the first row of its first pass.
+    /// Address of the word before the word that has the last bit of the thread's digit in the first row.
     from: R32,
     /// By how many bits two words are shifted, until the digit is at the top of the higher one.
     shift: R32,
-    /// Has the thread the last digit of the rows of its passes, and does the factor fill all digits?
+    /// Has the thread the last column, and does the factor fill all digits?
+    is_last: Option<Pred>,
+}
+
+/// The digits of a thread's column in some rows: one of the first `span` rows, and those that are multiples of `span` further up.
+pub(super) struct Rows<'s> {
+    staged: &'s Staged,
+    /// As that of the staged digits, in the first of these rows.
+    from: R32,
+    span: u32,
+    /// Has the thread the last one of the `span` rows in the last column, and does the factor fill all digits?
     at_top: Option<Pred>,
 }
 
@@ -42,9 +52,8 @@ pub(super) struct Segments {
     pub(super) limbs: u32,
     /// The number of the block's group of columns.
     pub(super) group: R32,
-    /// The thread's column, and the number of the row that it begins with.
+    /// The thread's column.
     pub(super) column: R32,
-    pub(super) top: R32,
 }
 
 /// A word with a digit in its highest bits and the digits below it in the others.
@@ -138,7 +147,7 @@ impl Split {
 impl Staged {
     /// Copies the digits of a block to the address `to` in shared memory. A barrier of the block ends it.
     pub(super) fn new(b: &mut Builder, split: Split, thread: R32, segments: &Segments, to: R32) -> Self {
-        let &Segments { group, column, top, .. } = segments;
+        let &Segments { group, column, .. } = segments;
         let bits = split.digit_bits;
         let group_bits = b.mul_lo(group, split.down_columns() * bits);
         let start = b.shr(group_bits, 5);
@@ -147,32 +156,41 @@ impl Staged {
         let last = b.sub(end, 1);
         let word = b.shr(last, 5);
         let word = b.sub(word, start);
-        let word = b.mad_lo(top, split.staged_words(), word);
         let from = b.mad_lo(word, 4, to);
         let minus = b.sub(0, end);
         let shift = b.and(minus, 31);
         let fills = u64::from(split.digits()) * u64::from(bits) <= 32 * u64::from(segments.limbs);
-        let at_top = fills.then(|| {
-            let number = b.mad_lo(top, split.width, column);
-            b.compare(Cmp::Eq, number, split.width * split.height / POINTS - 1)
-        });
+        let is_last = fills.then(|| b.compare(Cmp::Eq, column, split.width - 1));
         b.copy_wait(0);
         b.barrier();
-        Self { split, from, shift, at_top }
+        Self { split, from, shift, is_last }
     }
 
+    /// The digits in row `top`, one of the first `span` rows, and in rows above.
+    pub(super) fn rows(&self, b: &mut Builder, top: R32, span: u32) -> Rows<'_> {
+        let from = b.mad_lo(top, 4 * self.split.staged_words(), self.from);
+        let at_top = self.is_last.map(|is_last| {
+            let last = b.compare(Cmp::Eq, top, span - 1);
+            b.and_pred(is_last, last)
+        });
+        Rows { staged: self, from, span, at_top }
+    }
+}
+
+impl Rows<'_> {
     /// The word of the thread's digit that is `rows` rows further up.
     pub(super) fn word(&self, b: &mut Builder, rows: u32) -> Word {
-        let at = 4 * self.split.staged_words() * rows;
+        let split = self.staged.split;
+        let at = 4 * split.staged_words() * rows;
         let [low, high] = [at, at + 4].map(|at| b.load_shared(Vector::V1, self.from, at)[0]);
-        let top = b.funnel_left(low, high, self.shift);
-        let is_last = rows + self.split.height / POINTS == self.split.rows();
+        let top = b.funnel_left(low, high, self.staged.shift);
+        let is_last = rows + self.span == split.rows();
         Word { top, unsigned: self.at_top.filter(|_| is_last) }
     }
 
     /// The balanced digit of a word as a double.
     pub(super) fn digit(&self, b: &mut Builder, Word { top, unsigned }: Word) -> F64 {
-        OffsetDigit::balanced(b, top, unsigned, self.split.digit_bits).digit(b)
+        OffsetDigit::balanced(b, top, unsigned, self.staged.split.digit_bits).digit(b)
     }
 }
 

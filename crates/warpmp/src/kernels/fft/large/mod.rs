@@ -3,7 +3,8 @@
 //!
 //! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
 //! requires   `la, lb ≤ 2¹⁹`
-//! launch     seven launches, six for a square, three for short columns: `Step`; 16 points a thread in each block of a transform
+//! launch     seven launches, five for low columns, three for short ones, one less for a square: `Step`; 16 points a thread in each block
+//!            of a transform
 //! cost       `bytes_moved` bytes of scratch memory a lane; as many operations on doubles as short products, and 16 a point for
 //!            turning rows and back
 //! registers  at most 255: `Large::bounds`
@@ -19,16 +20,20 @@
 //! down.rs    1. digits, and the transforms of the columns: a launch for each factor
 //! rows.rs    2. the rows of both factors: transforms, product, inverse transform
 //! up.rs      3. the inverse transforms of the columns, rounded
-//! carry.rs   4. from coefficients to limbs: three launches
-//! columns.rs steps 3 and 4 for short columns, in two launches. Then step 2 begins with the digits, and there is no step 1
+//! carry.rs   4. from coefficients to limbs: three launches for high columns
+//! low.rs     steps 3 and 4 for low columns
+//! short.rs   steps 3 and 4 for short columns. Then step 2 begins with the digits, and there is no step 1
+//! finish.rs  5. the carries between the segments of low and short columns
 //! ```
 
 mod bound;
 mod carry;
-mod columns;
 mod digits;
 mod down;
+mod finish;
+mod low;
 mod rows;
+mod short;
 mod split;
 mod table;
 mod up;
@@ -43,7 +48,7 @@ use crate::kernels::transform::angle::divided_cosine_and_sine;
 use crate::kernels::transform::layout::POINT_BYTES;
 use crate::kernels::transform::{REGISTERS, SHARED_BYTES};
 use carry::SEGMENT_WARPS;
-use columns::COLUMN_THREADS;
+use short::SHORT_THREADS;
 use split::Split;
 
 /// Parameters of the kernels.
@@ -76,9 +81,9 @@ enum Step {
     Words,
     Chain,
     Finish,
-    /// From short columns to words.
+    /// From low or short columns to words.
     Columns,
-    /// The carries between the segments of short columns.
+    /// The carries between the segments of low or short columns.
     FinishColumns,
 }
 
@@ -113,7 +118,7 @@ impl Large {
         self.split.bytes_moved()
     }
 
-    /// The table of a kernel as angles, in units of 1/(15·2⁴⁰) turns, with their divisors.
+    /// The table of a kernel as angles, in units of 1/(45·2⁴⁰) turns, with their divisors.
     pub fn roots(&self, stage: usize) -> Vec<(u64, u32)> {
         self.table(self.steps()[stage])
     }
@@ -122,8 +127,9 @@ impl Large {
         match step {
             Step::Down(_) => self.split.down_table(),
             Step::Rows => self.split.row_table(),
-            Step::Up => self.split.up_table(),
-            Step::Words | Step::Chain | Step::Finish | Step::Columns | Step::FinishColumns => Vec::new(),
+            // Short columns have none.
+            Step::Up | Step::Columns => self.split.up_table(),
+            Step::Words | Step::Chain | Step::Finish | Step::FinishColumns => Vec::new(),
         }
     }
 
@@ -132,7 +138,10 @@ impl Large {
             return vec![Step::Rows, Step::Columns, Step::FinishColumns];
         }
         let down = (0..if self.split.square { 1 } else { 2 }).map(Step::Down);
-        down.chain([Step::Rows, Step::Up, Step::Words, Step::Chain, Step::Finish]).collect()
+        if self.split.is_high() {
+            return down.chain([Step::Rows, Step::Up, Step::Words, Step::Chain, Step::Finish]).collect();
+        }
+        down.chain([Step::Rows, Step::Columns, Step::FinishColumns]).collect()
     }
 
     fn geometry(&self, step: Step) -> Geometry {
@@ -147,8 +156,9 @@ impl Large {
             Step::Words => (32 * SEGMENT_WARPS, split.word_blocks(), split.word_bytes()),
             Step::Chain => (32, 1, 0),
             Step::Finish => (32 * SEGMENT_WARPS, split.segments() / SEGMENT_WARPS, 0),
-            Step::Columns => (COLUMN_THREADS, split.up_groups(), split.column_bytes()),
-            Step::FinishColumns => (split.segments(), 1, split.segments() / 4),
+            Step::Columns if split.is_short() => (SHORT_THREADS, split.up_groups(), split.short_bytes()),
+            Step::Columns => (split.low_threads(), split.up_groups(), split.low_bytes()),
+            Step::FinishColumns => (split.finish_threads(), 1, split.finish_bytes()),
         };
         let max_lanes = (1 << 30) / blocks;
         Geometry { blocks, max_lanes, ..Geometry::new(threads, 1) }.with_shared(shared)
@@ -163,10 +173,12 @@ impl Large {
             Step::Rows if !self.split.square && !self.split.is_short() => 160,
             // With a third block fewer of the digits' words are under way at a time: measured, 6 % slower.
             Step::Rows if !self.split.square => 200,
+            Step::Down(_) if self.split.parts_together() => 96,
             Step::Down(_) | Step::Rows | Step::Words => 128,
             // Their second pass spills a register with 96.
             Step::Up if self.split.parts == 3 && self.split.height == 256 => 128,
             Step::Up => 96,
+            Step::Columns if !self.split.is_short() => 80,
             Step::Columns | Step::Chain | Step::Finish | Step::FinishColumns => 64,
         };
         let blocks = (SHARED_BYTES / (shared_bytes + 1024)).min(REGISTERS / (threads * registers));
@@ -221,18 +233,20 @@ impl Large {
             Step::Words => split.make_words(b, &block, scratch, results),
             Step::Chain => split.chain_segments(b, &block, scratch),
             Step::Finish => split.finish_segments(b, &block, scratch, results),
-            Step::Columns => split.make_columns(b, &block, scratch, results),
+            Step::Columns if split.is_short() => split.make_short_columns(b, &block, scratch, results),
+            Step::Columns => split.make_low_columns(b, &block, scratch, results),
             Step::FinishColumns => split.finish_columns(b, &block, scratch, results),
         }
     }
 }
 
-/// Quotient and remainder by 1, 3 or 5.
+/// Quotient and remainder by 1, 3, 5 or 9.
 fn divide(b: &mut Builder, x: R32, divisor: u32) -> (R32, R32) {
     let (factor, shift) = match divisor {
         1 => return (x, b.copy(0)),
         3 => (0xAAAA_AAAB, 1),
-        _ => (0xCCCC_CCCD, 2),
+        5 => (0xCCCC_CCCD, 2),
+        _ => (0x38E3_8E39, 1),
     };
     let high = b.mul_hi(x, factor);
     let quotient = b.shr(high, shift);

@@ -63,24 +63,41 @@ impl Split {
         let turn = row.turn(b, block, thread);
         let load_roots = |b: &mut Builder| Doubles.load_roots(b, row.roots, 0, 1, POINTS / 2);
         let mut roots = if row.powers.is_none() { load_roots(b) } else { Vec::new() };
+        let spacing = self.row_threads();
+        let points_of = |b: &mut Builder, region: R32| Points::new(b, Doubles, layout.swizzle(), thread, region);
+        // The second factor waits for memory together with the first one, but in shared memory: its points are copied to their places.
+        let copied = (row.powers.is_none() && !self.square).then(|| {
+            let mut points = points_of(b, block.shared);
+            for i in 0..POINTS {
+                points.copy(b, i * spacing, (from, self.spectrum_bytes() + POINT_BYTES * i * spacing));
+            }
+            b.copy_commit();
+            points
+        });
+        let mut copied = [None, copied].into_iter();
         for (number, &region) in regions.iter().enumerate() {
+            let mut copied = copied.next().flatten();
             let mut x = if let Some(powers) = row.powers {
                 let address = factor(b, number, product);
-                let digits = Digits::new(b, self, self.limbs[number], address, (thread, self.row_threads()));
+                let digits = Digits::new(b, self, self.limbs[number], address, (thread, spacing));
                 let x = row.evaluate(b, &digits, powers);
                 b.section("row");
                 b.warp_barrier();
                 roots = load_roots(b);
                 x
+            } else if let Some(points) = &mut copied {
+                b.section("row");
+                b.copy_wait(0);
+                (0..POINTS).map(|i| points.load(b, i * spacing)).collect()
             } else {
-                self.load_row(b, from, number as u32 * self.spectrum_bytes())
+                self.load_row(b, from)
             };
             codelet::forward(b, Doubles, &mut x, &roots);
             b.section("turn");
-            let mut points = Points::new(b, Doubles, layout.swizzle(), thread, region);
+            let mut points = copied.unwrap_or_else(|| points_of(b, region));
             for (x, i) in x.into_iter().zip(0..) {
                 let turned = doubles::product(b, turn, x);
-                points.store(b, i * self.row_threads(), turned);
+                points.store(b, i * spacing, turned);
             }
         }
         b.barrier();
@@ -96,13 +113,13 @@ impl Split {
 
 impl Split {
     /// A thread's coefficients of a row, from scratch memory.
-    fn load_row(self, b: &mut Builder, from: R64, at: u32) -> Vec<Complex> {
+    fn load_row(self, b: &mut Builder, from: R64) -> Vec<Complex> {
         b.section("row");
         b.warp_barrier();
         let spacing = POINT_BYTES * self.row_threads();
         (0..POINTS)
             .map(|i| {
-                let pair = b.load_f64(Space::Global, Vector::V2, from, at + i * spacing);
+                let pair = b.load_f64(Space::Global, Vector::V2, from, i * spacing);
                 Complex { re: pair[0], im: pair[1] }
             })
             .collect()

@@ -5,12 +5,14 @@
 //! balanced  digit j is u_j − 2ᵇ·[u_j ≥ 2ᵇ⁻¹] + [u_{j−1} ≥ 2ᵇ⁻¹] for the unsigned digits u: at most 2ᵇ⁻¹ in magnitude. The
 //!           last digit stays unsigned. Only the neighbour's highest bit counts, so there is no chain of carries.
 //! columns   coefficients `width` apart; they go down to the remainders modulo x^width − w, one for each root w. Short columns have
-//!           8 coefficients: the remainders come from the digits at once, and a thread has a column of the product
+//!           8 coefficients: the remainders come from the digits at once, and a thread has a column of the product. Low columns
+//!           have 16 or 32 in a part: a block has so many columns of the product that it makes words of them. All others are high
 //! rows      the remainders: polynomials of `width` coefficients
 //! pairs     two neighbouring coefficients `c` and `c'` are one number `c + 2ᵇ·c'` of 64 bits: half of the bytes of their points.
-//!           Pairs of short columns stay in registers
-//! scratch   the spectrum of `a`, which the product overwrites; the spectrum of `b`, which the pairs overwrite (of a square, the pairs
-//!           alone; of short columns, none); flags and carries of the segments
+//!           Pairs of short columns stay in registers, those of low columns in shared memory
+//! segments  neighbouring coefficients whose words know the carries from one to the other. Carries from segment to segment come last
+//! scratch   the spectrum of `a`, which the product overwrites; the spectrum of `b`, which the pairs of high columns overwrite (of a
+//!           square, the pairs alone; of short columns, no spectrum of a factor); flags and carries of the segments
 //! ```
 
 use crate::kernels::OperationShape;
@@ -25,8 +27,14 @@ pub(super) const CHUNK: u32 = 32;
 /// The magnitude of a pair is at most two to this power.
 const MOST_PAIR_BITS: u32 = 62;
 
-/// Coefficients of a segment: the chunks of a warp.
+/// Coefficients of a segment of high columns: the chunks of a warp.
 pub(super) const SEGMENT: u32 = 32 * CHUNK;
+
+/// Points of a low column in a part, at most: a block has whole words of its coefficients.
+const MOST_LOW: u32 = 32;
+
+/// Points of a block of low columns, at most: a multiprocessor has two of these blocks or more.
+const MOST_LOW_POINTS: u32 = 5120;
 
 /// Threads of a block of short columns: each has a column.
 pub(super) const COLUMNS: u32 = 256;
@@ -36,6 +44,9 @@ const LEAST_POINTS: u32 = 1024;
 
 /// Columns that a block transforms down together, at least: a digit has few bits, so neighbours share the words that are read.
 const LEAST_COLUMNS_DOWN: u32 = 8;
+
+/// Columns that a block transforms down if it has all parts of them: as many as a warp has threads.
+const COLUMNS_OF_PARTS: u32 = 32;
 
 /// Columns that a block transforms up together, at least: their points are half a line of memory. A block has all parts of them.
 const LEAST_COLUMNS_UP: u32 = 4;
@@ -47,7 +58,7 @@ pub(super) struct Split {
     pub(super) limbs: [u32; 3],
     /// Is it a square?
     pub(super) square: bool,
-    /// Parts of a column: 1, 3 or 5.
+    /// Parts of a column: 1, 3, 5 or 9.
     pub(super) parts: u32,
     /// Points of a column in a part: a power of two.
     pub(super) height: u32,
@@ -60,13 +71,21 @@ pub(super) struct Split {
 /// The height and the width of short columns, in one part.
 const SHORT: [u32; 2] = [8, 2048];
 
-/// Heights and widths: low columns, because they take few passes, and blocks have many of them side by side. A column of 128 points
-/// in five parts would not fit in registers.
-const SIZES: [[u32; 2]; 8] =
-    [[16, 512], [16, 1024], [16, 2048], [32, 2048], [256, 512], [256, 1024], [256, 2048], [512, 2048]];
+/// The greatest number of parts, heights and widths: low columns, because they take few passes, and blocks have many of them side by
+/// side. A column of 128 points in five parts would not fit in registers.
+const SIZES: [(u32, [u32; 2]); 8] = [
+    (9, [16, 512]),
+    (9, [16, 1024]),
+    (9, [16, 2048]),
+    (5, [32, 2048]),
+    (5, [256, 512]),
+    (5, [256, 1024]),
+    (5, [256, 2048]),
+    (1, [512, 2048]),
+];
 
 impl Split {
-    /// The shortest division whose products are exact, if there is one.
+    /// The shortest division whose products are exact, if there is one. High columns count a sixth more: they move so many more bytes.
     pub(super) fn of(shape: OperationShape) -> Option<Self> {
         let square = shape.operands().len() == 1;
         let limbs = match shape.limbs() {
@@ -74,14 +93,14 @@ impl Split {
             limbs => limbs,
         };
         let bits = 32 * u64::from(limbs[0].max(limbs[1]));
-        let long = [1, 3, 5].into_iter().flat_map(|parts| SIZES.map(|size| (parts, size)));
-        let all = std::iter::once((1, SHORT)).chain(long);
-        let splits =
-            all.filter(|&(parts, [height, _])| parts == 1 || height < 512).filter_map(|(parts, [height, width])| {
-                let with = |digit_bits| Self { limbs, square, parts, height, width, digit_bits };
-                (11..=16).rev().map(with).find(|it| it.is_exact() && it.has_pairs())
-            });
-        splits.filter(|it| u64::from(it.digits()) * u64::from(it.digit_bits) >= bits).min_by_key(|it| it.digits())
+        let parts_up_to = |most| [1, 3, 5, 9].into_iter().filter(move |&parts| parts <= most);
+        let long = SIZES.into_iter().flat_map(|(most, size)| parts_up_to(most).map(move |parts| (parts, size)));
+        let splits = std::iter::once((1, SHORT)).chain(long).filter_map(|(parts, [height, width])| {
+            let with = |digit_bits| Self { limbs, square, parts, height, width, digit_bits };
+            (11..=16).rev().map(with).find(|it| it.is_exact() && it.has_pairs())
+        });
+        let cost = |it: &Self| it.digits() * if it.is_high() { 7 } else { 6 };
+        splits.filter(|it| u64::from(it.digits()) * u64::from(it.digit_bits) >= bits).min_by_key(cost)
     }
 
     /// Do pairs of coefficients fit?
@@ -104,14 +123,27 @@ impl Split {
         self.height < POINTS
     }
 
-    /// Columns of a block that transforms them down.
-    pub(super) const fn down_columns(self) -> u32 {
-        self.columns(LEAST_COLUMNS_DOWN)
+    /// Are columns high? Then their pairs go through scratch memory.
+    pub(super) const fn is_high(self) -> bool {
+        self.height > MOST_LOW
     }
 
-    /// Columns of a block that transforms them up.
+    /// Has a block that transforms columns down all parts of them? Else it has one part, and the points of high columns leave no room for more.
+    pub(super) const fn parts_together(self) -> bool {
+        self.parts > 1 && !self.is_high()
+    }
+
+    /// Columns of a block that transforms them down.
+    pub(super) const fn down_columns(self) -> u32 {
+        if self.parts_together() { COLUMNS_OF_PARTS } else { self.columns(LEAST_COLUMNS_DOWN) }
+    }
+
+    /// Columns of a block that transforms them up: of columns that are not high, whole words of digits.
     pub(super) const fn up_columns(self) -> u32 {
-        self.columns(LEAST_COLUMNS_UP)
+        if self.is_short() || self.is_high() {
+            return self.columns(LEAST_COLUMNS_UP);
+        }
+        if 2 * CHUNK * self.rows() <= MOST_LOW_POINTS { 2 * CHUNK } else { CHUNK }
     }
 
     /// Blocks that transform all columns of a part down.
@@ -179,7 +211,7 @@ impl Split {
 
     /// Bytes of the pairs: a point has two coefficients.
     pub(super) const fn pair_bytes(self) -> u32 {
-        if self.is_short() { 0 } else { self.spectrum_bytes() / 2 }
+        if self.is_high() { self.spectrum_bytes() / 2 } else { 0 }
     }
 
     /// Where the flags of the segments begin.
@@ -187,12 +219,19 @@ impl Split {
         self.pairs() + if self.spectra() < 2 { self.pair_bytes() } else { self.spectrum_bytes() }
     }
 
+    /// Coefficients of a segment.
+    const fn segment(self) -> u32 {
+        if self.is_high() { SEGMENT } else { self.up_columns() }
+    }
+
+    /// Words of a segment.
+    pub(super) const fn segment_words(self) -> u32 {
+        self.segment() * self.digit_bits / 32
+    }
+
     /// Segments of a result.
     pub(super) const fn segments(self) -> u32 {
-        if self.is_short() {
-            return self.column_segments();
-        }
-        2 * self.digits() / SEGMENT
+        2 * self.digits() / self.segment()
     }
 
     /// Where the carries into the segments begin, a bit a segment.
@@ -220,8 +259,8 @@ impl Split {
         2 * self.digit_bits
     }
 
-    /// Bytes moved in scratch memory a lane: long columns write each spectrum and the rows read it. The rows write the product and the
-    /// columns read it. The pairs of long columns are written and read.
+    /// Bytes moved in scratch memory a lane: columns that are not short write each spectrum and the rows read it. The rows write the
+    /// product and the columns read it. The pairs of high columns are written and read.
     pub(super) fn bytes_moved(self) -> u64 {
         u64::from(self.spectrum_bytes()) * u64::from(2 * self.spectra() + 2) + u64::from(self.pair_bytes()) * 2
     }

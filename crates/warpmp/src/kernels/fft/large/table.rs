@@ -21,7 +21,7 @@ pub(super) struct DownPass {
 
 impl Split {
     /// The angles of the parts' roots.
-    fn nodes(self) -> Vec<Angle> {
+    pub(super) fn nodes(self) -> Vec<Angle> {
         (0..self.parts).map(|part| (QUARTER + u64::from(part) * TURN) / u64::from(self.parts)).collect()
     }
 

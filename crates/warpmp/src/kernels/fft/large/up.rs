@@ -1,4 +1,5 @@
-//! Up the columns: from the rows of the product to its coefficients, rounded to integers.
+//! Up the columns: from the rows of the product to its coefficients, rounded to integers. High columns store pairs of them in scratch memory;
+//! low columns have the same passes (`low.rs`).
 //!
 //! Two neighbouring lanes have neighbouring coefficients of both halves of the product. The even lane stores the pair of the low half, the
 //! odd lane the pair of the high half: signed numbers of 64 bits, one after the other.
@@ -57,13 +58,24 @@ impl Split {
 
     /// The first pass: 16 neighbouring rows of a column.
     fn up_first(self, b: &mut Builder, block: &Block, to_group: R64) {
-        b.section("up 1");
-        let (columns, row_bytes) = (self.up_columns(), POINT_BYTES * self.width);
+        let columns = self.up_columns();
         let node = b.shr(block.thread, columns.ilog2());
         let within = b.and(block.thread, columns - 1);
         let from = b.mad_wide(within, POINT_BYTES, to_group);
+        let x = self.points_of_rows(b, from, node);
+        let number = b.mad_lo(node, POINTS * columns, within);
+        let mut points = Points::new(b, Doubles, Self::swizzle(columns, POINTS), number, block.shared);
+        for (x, i) in x.into_iter().zip(0..) {
+            points.store(b, i * columns, x);
+        }
+    }
+
+    /// The first pass of 16 neighbouring rows of a column. `column`: the address of the column in the first row; `node`: which 16 rows.
+    pub(super) fn points_of_rows(self, b: &mut Builder, column: R64, node: R32) -> Vec<Complex> {
+        b.section("up 1");
+        let row_bytes = POINT_BYTES * self.width;
         let first_row = b.mul_lo(node, POINTS);
-        let from = b.mad_wide(first_row, row_bytes, from);
+        let from = b.mad_wide(first_row, row_bytes, column);
         let mut x: Vec<Complex> = (0..POINTS)
             .map(|i| {
                 let pair = b.load_f64(Space::Global, Vector::V2, from, i * row_bytes);
@@ -71,11 +83,7 @@ impl Split {
             })
             .collect();
         doubles::inverse_of_points(b, &mut x);
-        let number = b.mad_lo(node, POINTS * columns, within);
-        let mut points = Points::new(b, Doubles, Self::swizzle(self.up_columns(), POINTS), number, block.shared);
-        for (x, i) in x.into_iter().zip(0..) {
-            points.store(b, i * columns, x);
-        }
+        x
     }
 
     /// The second pass: joins 16 transforms of 16 points.
@@ -109,13 +117,32 @@ impl Split {
     }
 
     fn join_column(self, b: &mut Builder, block: &Block, number: R32, to_pairs: R64) {
-        let (columns, joined, last, parts) = (self.up_columns(), self.joined(), self.last(), self.parts);
+        let (columns, joined) = (self.up_columns(), self.joined());
         b.section("up 3");
         let j = b.shr(number, columns.ilog2());
         let within = b.and(number, columns - 1);
         let from = b.mad_wide(j, ROOT_BYTES, block.table);
-        let mut points = Points::new(b, Doubles, Self::swizzle(self.up_columns(), POINTS), number, block.shared);
-        let mut x: Vec<Complex> = (0..last * parts).map(|i| points.load(b, i * joined * columns)).collect();
+        let mut points = Points::new(b, Doubles, Self::swizzle(columns, POINTS), number, block.shared);
+        let mut x: Vec<Complex> = (0..self.joins()).map(|i| points.load(b, i * joined * columns)).collect();
+        self.join(b, from, &mut x);
+        let parity = b.and(number, 1);
+        let is_odd = b.compare(Cmp::Ne, parity, 0);
+        let to = b.mad_wide(within, PAIR_BYTES, to_pairs);
+        let to = b.mad_wide(j, PAIR_BYTES * self.width, to);
+        for (x, i) in x.into_iter().zip(0..) {
+            let pair = self.pair_of_point(b, from, is_odd, (i, x));
+            b.store_global(Space::Global, &pair, to, PAIR_BYTES * self.width * joined * i);
+        }
+    }
+
+    /// The radix of the last pass.
+    pub(super) const fn joins(self) -> u32 {
+        self.last() * self.parts
+    }
+
+    /// The last pass of some points of a column. `from`: the address of the roots of the first one.
+    pub(super) fn join(self, b: &mut Builder, from: R64, x: &mut [Complex]) {
+        let (joined, last, parts) = (self.joined(), self.last(), self.parts);
         if last > 1 {
             let roots = Doubles.load_roots(b, from, self.up_last(), joined, last / 2);
             for part in x.chunks_mut(last as usize) {
@@ -123,25 +150,22 @@ impl Split {
             }
         }
         if parts > 1 {
-            doubles::join_parts(b, &mut x, parts as usize, |b, [part, i], x| {
+            doubles::join_parts(b, x, parts as usize, |b, [part, i], x| {
                 let number = (part as u32 - 1) * last + i as u32;
                 let root = load_root(b, from, self.up_turning() + number * joined);
                 doubles::product(b, root, x)
             });
         }
-        let parity = b.and(number, 1);
-        let is_odd = b.compare(Cmp::Ne, parity, 0);
-        let to = b.mad_wide(within, PAIR_BYTES, to_pairs);
-        let to = b.mad_wide(j, PAIR_BYTES * self.width, to);
-        for (x, i) in x.into_iter().zip(0..) {
-            b.section("twist");
-            let twist = load_root(b, from, self.up_twist() + i * joined);
-            let x = doubles::product(b, twist, x);
-            b.section("round");
-            let [low, high] = [x.re, x.im].map(|it| rounded(b, it));
-            let pair = self.pair(b, is_odd, [low, high]);
-            b.store_global(Space::Global, &pair, to, PAIR_BYTES * self.width * joined * i);
-        }
+    }
+
+    /// The pair of a thread and its neighbour from their points with number `i` after the last pass.
+    pub(super) fn pair_of_point(self, b: &mut Builder, from: R64, is_odd: Pred, (i, x): (u32, Complex)) -> [R32; 2] {
+        b.section("twist");
+        let twist = load_root(b, from, self.up_twist() + i * self.joined());
+        let x = doubles::product(b, twist, x);
+        b.section("round");
+        let halves = [x.re, x.im].map(|it| rounded(b, it));
+        self.pair(b, is_odd, halves)
     }
 
     /// The pair of the low half for even lanes, of the high half for odd ones, from a lane's coefficients of both halves.

@@ -1,11 +1,8 @@
-//! Short columns of the product: from its rows to words, a thread a column; and the carries between segments.
+//! Short columns of the product: from its rows to words, a thread a column.
 //!
-//! ```text
-//! columns   the inverse transform of a column, rounded; pairs of neighbouring coefficients are numbers of two words, whose upper
-//!           words go to the next word. A block has neighbouring columns: of each row and half a segment of words. One warp more
-//!           has the two columns below, whose upper words enter the block's segments
-//! finish    a block a product: the carries into all segments, and the segments that a carry enters
-//! ```
+//! The inverse transform of a column is rounded. Pairs of neighbouring coefficients are numbers of two words, whose upper words go to the
+//! next word. A block has neighbouring columns: of each row and half a segment of words. One warp more has the two columns below,
+//! whose upper words enter the block's segments.
 //!
 //! bound: a coefficient `c` is at most `(d + 3)·2³⁰ < e = 2⁴⁵ − 2²⁹` in magnitude. It becomes `c + e`, which is positive and below
 //! 2⁴⁶. A pair of coefficients is then greater by `e·(1 + 2¹⁶) = 2²⁹·(2³² − 1)`, and the sum of all pairs by `2²⁹·(2³²ⁿ − 1)` for `n`
@@ -13,7 +10,6 @@
 //! all ones generates no carry, and neither does a segment of them.
 
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
-use warpmp_kernel::fragment::ballots_of_flags;
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 
 use super::super::balanced::pair_of_doubles;
@@ -37,13 +33,10 @@ const EXCESS: u64 = (1 << 45) - (1 << 29);
 const POSITIVE: f64 = ROUNDING + EXCESS as f64;
 
 /// Threads of a block that makes words.
-pub(super) const COLUMN_THREADS: u32 = COLUMNS + 32;
+pub(super) const SHORT_THREADS: u32 = COLUMNS + 32;
 
 /// Warps of a block that have its own columns. The number of the warp that has the columns below.
 const WARPS: u32 = COLUMNS / 32;
-
-/// Words of a segment.
-const SEGMENT_WORDS: u32 = COLUMNS / 2;
 
 /// The lanes with low halves, and the lanes with high halves.
 const LANES: [u32; 2] = [0x5555_5555, 0xAAAA_AAAA];
@@ -62,7 +55,7 @@ struct Thread {
 
 impl Split {
     /// Bytes of shared memory of a block that makes words.
-    pub(super) const fn column_bytes(self) -> u32 {
+    pub(super) const fn short_bytes(self) -> u32 {
         self.masks() + 8 * self.height * (WARPS + 1)
     }
 
@@ -72,18 +65,13 @@ impl Split {
         8 * self.height * (WARPS + 1) + 16
     }
 
-    /// Segments of words.
-    pub(super) const fn column_segments(self) -> u32 {
-        2 * self.height * self.up_groups()
-    }
-
     /// Can the coefficients be made positive? Then a word has a pair of them.
     pub(super) fn has_positive_pairs(self) -> bool {
         self.digit_bits == 16 && (u64::from(self.digits()) + 3) << 30 < EXCESS
     }
 
-    /// Transforms the columns of the product back, and makes words. `spectra`: the scratch memory. `results`: the products.
-    pub(super) fn make_columns(self, b: &mut Builder, block: &Block, spectra: R64, results: R64) {
+    /// Transforms short columns of the product back, and makes words. `spectra`: the scratch memory. `results`: the products.
+    pub(super) fn make_short_columns(self, b: &mut Builder, block: &Block, spectra: R64, results: R64) {
         b.section("setup");
         let group = b.and(block.number, self.up_groups() - 1);
         let product = b.shr(block.number, self.up_groups().ilog2());
@@ -99,7 +87,7 @@ impl Split {
         b.section("store");
         let segment = b.mad_lo(parity, self.height * self.up_groups(), group);
         let within = b.shr(block.thread, 1);
-        let index = b.mad_lo(segment, SEGMENT_WORDS, within);
+        let index = b.mad_lo(segment, self.segment_words(), within);
         let row = b.mad_wide(product, 4 * self.limbs[2], results);
         let to = b.mad_wide(index, 4, row);
         let index = b.select(u32::MAX, index, is_below);
@@ -234,50 +222,6 @@ impl Split {
         let first = b.compare(Cmp::Lt, block.thread, 2 * self.height);
         b.guarded(first, true, |g| g.store_global(Space::Global, &[flag], flags, self.flags()));
         into
-    }
-
-    /// Adds the carries into the segments of a product: a thread a segment, then a warp a segment that a carry enters.
-    pub(super) fn finish_columns(self, b: &mut Builder, block: &Block, spectra: R64, results: R64) {
-        b.section("chain");
-        let scratch = b.mad_wide(block.number, self.scratch_bytes(), spectra);
-        let row = b.mad_wide(block.number, 4 * self.limbs[2], results);
-        let from = b.mad_wide(block.thread, 4, scratch);
-        let flag = b.load_global(Space::Global, Vector::V1, from, self.flags())[0];
-        let masks = ballots_of_flags(b, flag);
-        let warp = b.shr(block.thread, 5);
-        let own = b.mad_lo(warp, 8, block.shared);
-        let bottom = b.compare(Cmp::Eq, block.lane, 0);
-        b.guarded(bottom, true, |g| g.store_shared(&masks, own, 0));
-        b.barrier();
-        let into = b.copy(0);
-        let mut enters = b.copy(0);
-        for number in 0..self.column_segments() / 32 {
-            let masks = b.load_shared(Vector::V2, block.shared, 8 * number);
-            let (carries, leaves) = look_ahead(b, [masks[0], masks[1]], Some(enters));
-            let is_own = b.compare(Cmp::Eq, warp, number);
-            let chosen = b.select(carries, into, is_own);
-            b.set(into, chosen);
-            enters = leaves;
-        }
-        b.section("finish");
-        let first = b.mul_lo(warp, 32);
-        b.while_(
-            |b| b.compare(Cmp::Ne, into, 0),
-            |b| {
-                let number = b.bfind(into);
-                let bit = b.shl(1, number);
-                let rest = b.xor(into, bit);
-                b.set(into, rest);
-                let segment = b.add(first, number);
-                let word = b.mad_lo(segment, SEGMENT_WORDS, block.lane);
-                let at = b.mad_wide(word, 4, row);
-                let words = self.load_segment(b, word, at, SEGMENT_WORDS);
-                // `ptxas` does not see that the warp is together in the loop, and would write each ballot twice.
-                b.warp_barrier();
-                let carry = b.copy(1);
-                self.add_to_segment(b, block.lane, (word, at), words, carry);
-            },
-        );
     }
 }
 
