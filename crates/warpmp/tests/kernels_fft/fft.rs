@@ -40,17 +40,33 @@ fn three_parts() {
     }
 }
 
-/// Balanced digits: above 65536 bits a block has a product if it is asked to.
+/// Above 65536 bits a block has a product if it is asked to: in three parts to 98304 bits, then in two parts of balanced digits.
 #[test]
-fn balanced_digits() {
-    let shapes =
-        [[65537, 65537], [131_072, 131_072], [131_072, 70_000], [100_000, 33], [131_040, 98_304], [131_072, 1]];
+fn threads_that_share_columns() {
+    let shapes = [
+        [65537, 65537],
+        [81_920, 81_920],
+        [98_304, 98_304],
+        [98_304, 70_000],
+        [80_000, 33],
+        [98_272, 66_000],
+        [98_304, 1],
+        [98_305, 98_305],
+        [131_072, 131_072],
+        [131_072, 70_000],
+        [100_000, 33],
+        [131_040, 98_304],
+        [131_072, 1],
+    ];
     for (bits, pattern) in shapes.into_iter().flat_map(|bits| {
         [Pattern::Ones, Pattern::Carry, Pattern::Random, Pattern::OneHot].map(|pattern| (bits, pattern))
     }) {
         check(&*spec(bits, &levels(1)), shape(bits, false), 1, pattern);
     }
-    for (bits, pattern) in [(131_072, Pattern::Ones), (131_072, Pattern::Carry), (80_000, Pattern::Random)] {
+    for (bits, pattern) in [131_072, 98_304, 90_000, 80_000]
+        .into_iter()
+        .flat_map(|bits| [Pattern::Ones, Pattern::Carry, Pattern::Random].map(|pattern| (bits, pattern)))
+    {
         check_square(&*squaring(NAME, bits, &levels(1)), bits, 1, pattern);
     }
 }
@@ -119,6 +135,8 @@ fn costs() {
         (32768, 6624, 12864, 3237, 1728),
         (49152, 11240, 22346, 4837, 3512),
         (65536, 14656, 28296, 6437, 3920),
+        (81_920, 21368, 43396, 9417, 7088),
+        (98_304, 24192, 47696, 11273, 6704),
         (131_072, 31600, 65832, 14985, 10652),
     ];
     for (bits, doubles, instructions, wavefronts, sectors) in cases {

@@ -13,8 +13,19 @@ use crate::kernels::transform::layout::{Coefficients, Layout, Numbers};
 use crate::kernels::transform::limbs;
 
 /// Parts and points of a part. Of two divisions with equal digits the first is the usual one.
-const DIVISIONS: [[u32; 2]; 9] =
-    [[1, 512], [1, 1024], [3, 512], [1, 2048], [3, 1024], [2, 2048], [2, 512], [2, 1024], [2, BALANCED_POINTS]];
+const DIVISIONS: [[u32; 2]; 11] = [
+    [1, 512],
+    [1, 1024],
+    [3, 512],
+    [1, 2048],
+    [3, 1024],
+    [2, 2048],
+    [2, 512],
+    [2, 1024],
+    [5, 1024],
+    [3, 2048],
+    [2, BALANCED_POINTS],
+];
 
 /// Points of the only part if the coefficients of factors are complex. As many limbs have the modulus.
 pub(in crate::kernels) const COMPLEX_POINTS: [u32; 3] = [512, 1024, 2048];
@@ -23,7 +34,8 @@ pub(in crate::kernels) const COMPLEX_POINTS: [u32; 3] = [512, 1024, 2048];
 const BALANCED_POINTS: u32 = 4096;
 
 impl Layout {
-    /// The shortest division for these operands, or the shortest one with `2^levels` parts if there is one.
+    /// The shortest division for these operands, or the shortest one with `2^levels` parts if there is one. For more than 4096 digits
+    /// levels only ask for a block.
     pub(super) fn of_doubles(shape: OperationShape, levels: Option<u32>) -> Self {
         let square = shape.operands().len() == 1;
         let limbs = limbs(shape);
@@ -41,7 +53,7 @@ impl Layout {
             let possible = |it: &Self| it.digits() >= digits && parts.is_none_or(|parts| parts == it.parts);
             DIVISIONS.map(of).into_iter().filter(|it| possible(it) && it.is_exact()).min_by_key(|it| it.digits())
         };
-        let asked = levels.and_then(|levels| shortest(Some(1 << levels)));
+        let asked = levels.filter(|_| digits <= 2 * 2048).and_then(|levels| shortest(Some(1 << levels)));
         asked.or_else(|| shortest(None)).unwrap_or_else(|| of([2, 2048]))
     }
 

@@ -19,13 +19,13 @@
 //! source: Nussbaumer's right-angle convolution; tree transform with nested fused operations. The bound, the order of
 //! the passes and the look-ahead are ours.
 
-mod balanced;
 mod bound;
 mod digits;
 mod division;
 mod doubles;
 pub mod large;
 mod result;
+mod shares;
 
 use warpmp_kernel::build::{Builder, Emit, Glue, R64};
 use warpmp_kernel::ir::{Bounds, Kernel, Special};
@@ -182,8 +182,8 @@ impl Fft {
             self.layout.start_doubles(b, place, &factors, &Start { regions, node, selector });
         });
         let row = |b: &mut Builder| row(b, self.shape, ports, factors.len());
-        if self.layout.is_balanced() {
-            self.layout.finish_balanced(b, &place, row);
+        if self.layout.sharing() > 1 {
+            self.layout.finish_shares(b, &place, row);
         } else {
             self.layout.finish_doubles(b, &place, row);
         }

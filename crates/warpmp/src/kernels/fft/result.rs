@@ -9,15 +9,14 @@
 //! upper half is below 2²⁹.
 //!
 //! Coefficients modulo `x^2d + 1` have signs. One is below `2¹²·(2¹⁶ − 1)² < e = 2⁴⁴ − 2²⁸` in magnitude for up to 4096 digits. It becomes `c + e`, as
-//! in `balanced.rs`: below 2⁴⁵, the upper half of a pair below 2³⁰, and 2²⁸ that enters the first word makes the sum greater by `2²⁸·Bⁿ`. So the limb above
+//! in `shares.rs`: below 2⁴⁵, the upper half of a pair below 2³⁰, and 2²⁸ that enters the first word makes the sum greater by `2²⁸·Bⁿ`. So the limb above
 //! `n` words, less 2²⁸, makes the result a signed number that is the product modulo `Bⁿ + 1`. Its magnitude is below `2²⁸·(1 + 2⁻¹⁶)·Bⁿ`.
 
 use warpmp_kernel::build::{Builder, Emit, R32, R64};
-use warpmp_kernel::ir::Cmp;
 
 use super::DIGIT_BITS;
-use super::balanced::POSITIVE;
 use super::doubles::{self, Complex, Doubles, load_root};
+use super::shares::POSITIVE;
 use crate::kernels::transform::Place;
 use crate::kernels::transform::angle::{cosine_and_sine, opposite, turns};
 use crate::kernels::transform::carry::Halves;
@@ -48,11 +47,7 @@ impl Layout {
             let halves: Vec<Vec<Halves>> = (0..self.columns()).map(column).collect();
             self.finish(b, place, &halves, row);
         };
-        if self.finishers() == self.block_threads() {
-            return write(b);
-        }
-        let finishes = b.compare(Cmp::Lt, place.thread, self.finishers());
-        b.if_else(finishes, write, Self::wait_for_finish);
+        self.in_finishers(b, place, 2, write);
     }
 
     /// The pairs of coefficients of two neighbouring columns, low and high word, a row after the other.
@@ -92,8 +87,9 @@ impl Layout {
     }
 
     /// Added to a coefficient: it rounds, and makes a coefficient with a sign positive.
-    fn rounding(self) -> f64 {
+    pub(super) fn rounding(self) -> f64 {
         match self.coefficients {
+            Coefficients::Real if self.is_balanced() => POSITIVE,
             Coefficients::Real => ROUNDING,
             Coefficients::Complex { .. } => POSITIVE,
         }

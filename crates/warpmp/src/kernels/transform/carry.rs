@@ -101,7 +101,7 @@ impl Layout {
         });
         b.guarded(start, true, |g| g.store_shared(&[entering], passed, self.passed()));
         for (column, halves) in halves.iter().enumerate() {
-            for (row, &(_, high)) in halves.iter().enumerate() {
+            for (row, &(_, high)) in (0..).zip(halves) {
                 let at = self.passed() + 4 * self.segment(row, column);
                 b.guarded(top, true, |g| g.store_shared(&[high], passed, at + 4));
             }
@@ -110,7 +110,10 @@ impl Layout {
         let columns: Vec<Column> = halves
             .iter()
             .enumerate()
-            .map(|(column, halves)| self.add(b, place, passed, halves, |row| self.segment(row, column)))
+            .map(|(column, halves)| {
+                let rows: Vec<[u32; 2]> = (0..).zip(halves).map(|(row, _)| [row, self.segment(row, column)]).collect();
+                self.add(b, place, passed, halves, &rows)
+            })
             .collect();
         let (carries, into_rows) = self.look_ahead(b, place, &columns, warp);
         b.section("store");
@@ -140,38 +143,48 @@ impl Layout {
         }
     }
 
-    /// The barriers of [`finish`](Self::finish), for threads that finish nothing.
-    pub(in crate::kernels) fn wait_for_finish(b: &mut Builder) {
-        b.barrier();
-        b.barrier();
+    /// Executes `write`, which has so many barriers of the block, in the threads that finish the product. The others wait there.
+    pub(in crate::kernels) fn in_finishers(
+        self,
+        b: &mut Builder,
+        place: &Place,
+        barriers: u32,
+        write: impl FnOnce(&mut Builder),
+    ) {
+        if self.finishers() == self.block_threads() {
+            return write(b);
+        }
+        let finishes = b.compare(Cmp::Lt, place.thread, self.finishers());
+        b.if_else(finishes, write, |b| (0..barriers).for_each(|_| b.barrier()));
     }
 
     /// The number of the segment of a row that a block's first warp has in a column.
-    fn segment(self, row: usize, column: usize) -> u32 {
-        self.segments() * row as u32 + self.finishers() / 32 * column as u32
+    fn segment(self, row: u32, column: usize) -> u32 {
+        self.segments() * row + self.finishers() / 32 * column as u32
     }
 
-    /// Adds the upper half of each pair to the next word. `segment`: the number of a row's segment, after the thread's first one.
+    /// Adds the upper half of each pair to the next word. `rows`: of each row its lane, and the number of its segment after the thread's first
+    /// one. Lanes without a row pass carries on.
     pub(in crate::kernels) fn add(
         self,
         b: &mut Builder,
         place: &Place,
         passed: R32,
         halves: &[Halves],
-        segment: impl Fn(usize) -> u32,
+        rows: &[[u32; 2]],
     ) -> Column {
         let bottom = b.compare(Cmp::Eq, place.lane, 0);
-        let (generate, propagate) = (b.copy(0), b.copy(0));
+        let (generate, propagate) = (b.copy(0), b.copy(u32::MAX));
         let mut words = Vec::new();
-        for (row, &(low, high)) in halves.iter().enumerate() {
+        for (&(low, high), &[row, segment]) in halves.iter().zip(rows) {
             let below = b.shuffle(Shuffle::Up, high, 1, 32);
-            let at = self.passed() + 4 * segment(row);
+            let at = self.passed() + 4 * segment;
             b.guarded(bottom, true, |g| g.load_into(Space::Shared, Vector::V1, &[below], passed, at));
             let word = b.add(low, below);
             let carries = b.compare(Cmp::Lt, word, below);
             let passes = b.compare(Cmp::Eq, word, u32::MAX);
             let [carries, passes] = [carries, passes].map(|it| b.ballot(it));
-            let own = b.compare(Cmp::Eq, place.lane, row as u32);
+            let own = b.compare(Cmp::Eq, place.lane, row);
             b.guarded(own, true, |g| {
                 g.set(generate, carries);
                 g.set(propagate, passes);

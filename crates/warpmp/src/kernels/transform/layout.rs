@@ -93,9 +93,16 @@ impl Layout {
     /// the other would leave a multiprocessor 7 warps. Squares have fewer points: their longer parts are faster one after the other.
     pub(in crate::kernels) const fn parts_at_once(self) -> u32 {
         match self.numbers {
-            Numbers::Doubles if self.odd() > 1 && (!self.square || self.points == 2 * JOINED) => self.parts,
+            Numbers::Doubles if self.odd() > 1 && (!self.square || self.points == 2 * JOINED || self.is_long()) => {
+                self.parts
+            }
             Numbers::Doubles | Numbers::Residues(_) => 1,
         }
+    }
+
+    /// Has a factor so many digits that threads share the columns of the result?
+    const fn is_long(self) -> bool {
+        self.digits() > RADIX * JOINED
     }
 
     /// Threads of the block of a product.

@@ -12,9 +12,9 @@
 use warpmp_kernel::build::{Builder, Emit, Pred, R32, R64};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector};
 
-use super::super::balanced::pair_of_doubles;
 use super::super::doubles::{self, Complex};
 use super::super::result::ROUNDING;
+use super::super::shares::pair_of_doubles;
 use super::Block;
 use super::carry::look_ahead;
 use super::split::{COLUMNS, Split};
