@@ -383,15 +383,20 @@ impl Reciprocal {
         steps.release(mark);
     }
 
-    /// Subtracts the divisor where it fits. The word is 1 there.
-    pub(super) fn reduce(self, steps: &mut Steps, rest: Number, word: Number, to: Option<Place>) {
+    /// Subtracts the divisor where it fits. The word is 1 there. Where the bit is 0, the divisor is zero: nothing is subtracted, and nothing remains.
+    pub(super) fn reduce(self, steps: &mut Steps, rest: Number, valid: Option<Bit>, word: Number, to: Option<Place>) {
         let n = self.divisor.limbs;
-        let divisor = self.divisor.source();
-        steps.line(if let Some(to) = to {
-            Line::reduced(rest.source(), divisor, n + 1, word, to)
-        } else {
-            let difference = Line::difference(rest.source(), divisor, rest.place(32 * (n + 1)));
-            Line { result: None, word: Some(Word::Carry(word)), ..difference }
+        let to_nowhere = rest.place(32 * (n + 1));
+        // Without the carry zero and the complement of zero make none.
+        let (rest, carry) = match valid {
+            Some(valid) => (rest.source().kept_where(valid), CarryIn::Bit(valid)),
+            None => (rest.source(), CarryIn::One),
+        };
+        let sum = Line::sum(rest, self.divisor.source().turned(), carry, to.unwrap_or(to_nowhere));
+        let sum = Line { limbs: n + 1, word: Some(Word::Carry(word)), ..sum };
+        steps.line(match to {
+            Some(_) => Line { negative: Negative::Restores, ..sum },
+            None => Line { result: None, ..sum },
         });
     }
 }
@@ -437,11 +442,11 @@ impl Problem {
             (window, other) = (other, window);
         }
         let [last, reduced] = [1, n].map(|limbs| steps.reserve(limbs));
-        reciprocal.reduce(steps, rest, last, Some(reduced.place(32 * n)));
+        reciprocal.reduce(steps, rest, Some(valid), last, Some(reduced.place(32 * n)));
         if let Some(quotient) = quotient {
             self.add_digits(steps, &rows, last, quotient);
         }
-        steps.line(Line::copy(reduced.source().moved(facts, 0, false).kept_where(valid), remainder));
+        steps.line(Line::copy(reduced.source().moved(facts, 0, false), remainder));
     }
 
     /// The quotient from its digits and 1 if the bit is set.
@@ -484,8 +489,5 @@ impl Problem {
                 }
             });
         }
-        // Zero was subtracted from nothing once.
-        let clear = Line::copy(Source::constant(0), Place { bits: quotient.bits.min(32), ..quotient });
-        steps.line(Line { only: Some(valid.not()), ..clear });
     }
 }

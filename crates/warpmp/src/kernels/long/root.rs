@@ -143,7 +143,7 @@ fn quotient(steps: &mut Steps, [value, root]: [Number; 2]) -> Number {
     let left = steps.reserve(h + 1);
     reciprocal.divide(steps, (window, Some(rest)), digit, None, left.place(32 * left.limbs));
     let last = steps.reserve(1);
-    reciprocal.reduce(steps, left, last, None);
+    reciprocal.reduce(steps, left, None, last, None);
     let quotient = steps.reserve(h + 1);
     steps.line(Line::sum(
         digit.estimate.source(),

@@ -192,6 +192,7 @@ impl Steps {
         // Sums of many limbs that are stored or given up have too many predicates.
         let has_room = !line.has_alternative() || line.limbs <= MOST_PACKED_LIMBS;
         let line = if packs && has_room { line.packed() } else { line };
+        let line = if self.condition.is_some() { line.seldom() } else { line };
         let rows = line.rows();
         self.counts().lines += 1;
         self.push(Box::new(line), rows);
