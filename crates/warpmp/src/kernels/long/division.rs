@@ -13,7 +13,7 @@
 //! any lane may be short, so the inverse would need as many limbs as the dividend has.
 //!
 //! **Reciprocal.** `B = 2³²`, `D_k` the upper `k` limbs of the divisor `D`. `X_k = B^k + Y_k` is close to `B^2k / D_k` and never
-//! greater than `B^2k / (D_k + 1)`. The first one, of a few hundred limbs, comes from the division of short numbers. From `h`
+//! greater than `B^2k / (D_k + 1)`. The first one, of about a hundred limbs, comes from the division of short numbers. From `h`
 //! limbs to `n`, `2h ≥ n + 4`, with `g = n − h + 2` a step is
 //!
 //! ```text
@@ -85,8 +85,15 @@ fn fits(shape: OperationShape) -> bool {
 /// Limbs of a thread in a division of short numbers, at least and at most. Eight are fastest for divisors of 2048 to 8192 bits.
 pub(super) const DIVISION_LIMBS: [u32; 2] = [3, 8];
 
-/// The same for the first reciprocal, whose numbers are a little longer than 128 limbs.
+/// The same for the first reciprocal, whose numbers are a little longer than 64 or 128 limbs.
 const RECIPROCAL_LIMBS: [u32; 2] = [3, 9];
+
+/// The longest first reciprocal, in limbs, and the same where several lanes share a warp: of eight threads with nine limbs each.
+const SHORT_LIMBS: u32 = 160;
+const SHORT_LIMBS_OF_TILES: u32 = 72;
+
+/// The limbs of the shortest products for which a few limbs more than a power of two count: `tensor` takes 64 at a time.
+const LEAST_POWER: u32 = 64;
 
 /// The longest dividend that has whole tiles, and the longest packed line, which has a limb more than half of it, in limbs.
 const TILE_LIMBS: u32 = 1088;
@@ -232,14 +239,16 @@ pub(super) struct Reciprocal {
 struct Upper;
 
 impl Inverse for Upper {
-    const SHORT_LIMBS: u32 = 160;
+    fn short_limbs(steps: &Steps) -> u32 {
+        if steps.is_tiled() { SHORT_LIMBS_OF_TILES } else { SHORT_LIMBS }
+    }
 
     fn limbs_before(limbs: u32) -> u32 {
         let usual = limbs.div_ceil(2) + 2;
         // A product of a few limbs more than a power of two takes longer: some more known limbs leave fewer limbs to correct.
         let corrected = limbs + 2 - usual;
         let power = 1 << corrected.ilog2();
-        usual + if power >= 256 && corrected - power <= power / 32 { corrected - power } else { 0 }
+        usual + if power >= LEAST_POWER && corrected - power <= power / 32 { corrected - power } else { 0 }
     }
 
     fn deciding(divisor: Number, limbs: u32) -> Source {

@@ -6,7 +6,7 @@ use super::source::{Number, Source};
 /// An inverse, as Newton's iteration computes it.
 pub(super) trait Inverse {
     /// The longest number that kernels of short numbers invert, in limbs.
-    const SHORT_LIMBS: u32;
+    fn short_limbs(steps: &Steps) -> u32;
 
     /// The limbs of the inverse that a step makes an inverse of `limbs` limbs from.
     fn limbs_before(limbs: u32) -> u32;
@@ -23,7 +23,7 @@ pub(super) trait Inverse {
     /// The inverse of a number.
     fn of(steps: &mut Steps, number: Number) -> Number {
         let mut lengths = vec![number.limbs];
-        while let Some(&length) = lengths.last().filter(|&&length| length > Self::SHORT_LIMBS) {
+        while let Some(&length) = lengths.last().filter(|&&length| length > Self::short_limbs(steps)) {
             lengths.push(Self::limbs_before(length));
         }
         let result = steps.reserve(number.limbs);

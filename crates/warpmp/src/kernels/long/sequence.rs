@@ -128,10 +128,15 @@ impl Steps {
         result
     }
 
+    /// May the kernels of the next steps have several lanes a warp?
+    pub(super) const fn is_tiled(&self) -> bool {
+        self.whole_tiles.is_some() && !self.is_shared
+    }
+
     /// The layout of kernels of numbers of these limbs: of lanes with `most` limbs each if the kernels have whole tiles, else a warp a
     /// number, so that no lane beyond the last one is touched. A thread has at least `least` limbs.
     pub(super) fn short_layout(&self, limbs: u32, [least, most]: [u32; 2]) -> Layout {
-        let layout = if self.whole_tiles.is_some() && !self.is_shared {
+        let layout = if self.is_tiled() {
             Layout::narrow(limbs, most, Layout::LANE_LIMBS)
         } else {
             let warps = if self.is_shared { 1 } else { 2 };
@@ -201,7 +206,7 @@ impl Steps {
     /// Do lines of these limbs have a warp for each lane?
     pub(super) const fn packs(&self, limbs: u32) -> bool {
         match self.whole_tiles {
-            Some(most) => !self.is_shared && limbs <= most,
+            Some(most) => self.is_tiled() && limbs <= most,
             None => false,
         }
     }
