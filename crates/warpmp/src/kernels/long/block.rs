@@ -38,6 +38,16 @@ impl Block<'_> {
         let count = bits.div_ceil(32);
         let to = b.mad_wide(first, 4, self.outputs[0]);
         for (&limb, i) in limbs.iter().zip(0..) {
+            let at = 4 * (from + 32 * i);
+            // A packed line stores all of its limbs at once: `first` is the thread's first limb.
+            match self.reader.are_inside(i64::from(32 * i), bits / 32) {
+                Some(true) => {
+                    b.store_global(Space::Global, &[limb], to, at);
+                    continue;
+                }
+                Some(false) if 32 * i >= count => break,
+                Some(false) | None => {}
+            }
             let index = b.add(first, 32 * i);
             let limb = if bits.is_multiple_of(32) {
                 limb
@@ -47,7 +57,7 @@ impl Block<'_> {
                 b.and(limb, mask)
             };
             let inside = b.compare(Cmp::Lt, index, count);
-            b.guarded(inside, true, |g| g.store_global(Space::Global, &[limb], to, 4 * (from + 32 * i)));
+            b.guarded(inside, true, |g| g.store_global(Space::Global, &[limb], to, at));
         }
     }
 
@@ -133,12 +143,16 @@ impl Block<'_> {
             };
             (0..count as usize).map(sum).collect()
         };
-        // The first lane takes the upper half of the warp below, which nobody hands on.
-        let below = b.sub(self.first, 1);
-        let (_, below) = sums(b, below, 1)[0];
         let enters = words.map_or_else(|| b.copy(0), |[enters, _]| enters);
-        let is_lowest = b.compare(Cmp::Eq, self.first, 0);
-        let mut below = b.select(enters, below, is_lowest);
+        let mut below = if self.line.is_packed {
+            enters
+        } else {
+            // The first lane takes the upper half of the warp below, which nobody hands on.
+            let below = b.sub(self.first, 1);
+            let (_, below) = sums(b, below, 1)[0];
+            let is_lowest = b.compare(Cmp::Eq, self.first, 0);
+            b.select(enters, below, is_lowest)
+        };
         let is_bottom = b.compare(Cmp::Eq, self.member, 0);
         let lane_below = b.sub(self.member, 1);
         let lane_below = b.and(lane_below, 31);

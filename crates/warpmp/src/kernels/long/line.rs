@@ -347,7 +347,7 @@ impl Line {
                 _ => ports.addresses[0],
             };
             let shared = b.shared_base();
-            let reader = Reader { lane, rows: &rows };
+            let reader = Reader { lane, rows: &rows, is_packed: self.is_packed };
             let block = Block { line: self, split, reader, number, warp, member, first, outputs, flags, shared };
             match self.function {
                 _ if finishes => block.finish(b),

@@ -168,6 +168,8 @@ pub(super) struct Reader<'r> {
     pub(super) lane: R32,
     /// The rows with their addresses.
     pub(super) rows: &'r [(Number, R64)],
+    /// Has a warp all limbs of a lane? Then the first limb is the thread's number, so mostly all threads are inside of a row, or none is.
+    pub(super) is_packed: bool,
 }
 
 impl Reader<'_> {
@@ -213,9 +215,23 @@ impl Reader<'_> {
         let finished = filled.into_iter().zip(0..).map(|(limb, i)| {
             let limb = keep.map_or(limb, |keep| b.and(limb, keep));
             let limb = turn.map_or(limb, |turn| b.xor(limb, turn));
-            source.end.map_or(limb, |end| cut(b, limb, first, i, end))
+            source.end.map_or(limb, |end| self.cut(b, limb, first, i, end))
         });
         finished.collect()
+    }
+
+    /// Are limbs `first` to `first + 31`, those of a packed line's pass, among the first `end` ones? None: some are, or the line is not packed.
+    pub(super) fn are_inside(&self, first: i64, end: u32) -> Option<bool> {
+        let (last, end) = (first + 31, i64::from(end));
+        if !self.is_packed {
+            None
+        } else if first >= 0 && last < end {
+            Some(true)
+        } else if last < 0 || first >= end {
+            Some(false)
+        } else {
+            None
+        }
     }
 
     fn shifted(&self, b: &mut Builder, source: &Source, row: Number, first: R32, count: u32) -> Vec<R32> {
@@ -236,15 +252,28 @@ impl Reader<'_> {
         let offset = b.mul_wide_signed(below, 4);
         let from = b.add64(address, offset);
         let load = |b: &mut Builder, index: R32, ahead: u32| {
-            let word = b.copy(0);
-            let index = if ahead == 0 { index } else { b.add(index, ahead) };
-            let mut inside = b.compare(Cmp::Lt, index, row.limbs);
-            if let Some(end) = source.end {
-                // Nobody waits for limbs that are cut off.
-                let limb = b.add(first, ahead & !31);
-                let counts = b.compare(Cmp::Lt, limb, end.div_ceil(32));
-                inside = b.and_pred(inside, counts);
+            let pass = ahead & !31;
+            let in_row = match source.distance {
+                Some(_) => None,
+                None => self.are_inside(i64::from(ahead) - 1 - words, row.limbs),
+            };
+            // Nobody waits for limbs that are cut off.
+            let counts = source.end.map_or(Some(true), |end| self.are_inside(i64::from(pass), end.div_ceil(32)));
+            if in_row == Some(false) || counts == Some(false) {
+                return b.copy(0);
             }
+            let mut inside = None;
+            if in_row.is_none() {
+                let index = if ahead == 0 { index } else { b.add(index, ahead) };
+                inside = Some(b.compare(Cmp::Lt, index, row.limbs));
+            }
+            if let (None, Some(end)) = (counts, source.end) {
+                let limb = b.add(first, pass);
+                let counts = b.compare(Cmp::Lt, limb, end.div_ceil(32));
+                inside = Some(inside.map_or(counts, |inside| b.and_pred(inside, counts)));
+            }
+            let Some(inside) = inside else { return b.load_global(Space::Global, Vector::V1, from, 4 * ahead)[0] };
+            let word = b.copy(0);
             b.guarded(inside, true, |g| g.load_into(Space::Global, Vector::V1, &[word], from, 4 * ahead));
             word
         };
@@ -279,19 +308,24 @@ impl Reader<'_> {
         };
         limbs.into_iter().zip(0..).map(fill_limb).collect()
     }
-}
 
-/// Limb `first + 32·i` of a number without the bits from bit `end` on.
-fn cut(b: &mut Builder, limb: R32, first: R32, i: u32, end: u32) -> R32 {
-    let index = if i == 0 { first } else { b.add(first, 32 * i) };
-    let whole = b.compare(Cmp::Lt, index, end / 32);
-    if end.is_multiple_of(32) {
-        return b.select(limb, 0, whole);
+    /// Limb `first + 32·i` of a number without the bits from bit `end` on.
+    fn cut(&self, b: &mut Builder, limb: R32, first: R32, i: u32, end: u32) -> R32 {
+        match self.are_inside(i64::from(32 * i), end / 32) {
+            Some(true) => return limb,
+            Some(false) if 32 * i >= end.div_ceil(32) => return b.copy(0),
+            Some(false) | None => {}
+        }
+        let index = if i == 0 { first } else { b.add(first, 32 * i) };
+        let whole = b.compare(Cmp::Lt, index, end / 32);
+        if end.is_multiple_of(32) {
+            return b.select(limb, 0, whole);
+        }
+        let mask = b.select(u32::MAX, 0, whole);
+        let top = b.compare(Cmp::Eq, index, end / 32);
+        let mask = b.select((1 << (end % 32)) - 1, mask, top);
+        b.and(limb, mask)
     }
-    let mask = b.select(u32::MAX, 0, whole);
-    let top = b.compare(Cmp::Eq, index, end / 32);
-    let mask = b.select((1 << (end % 32)) - 1, mask, top);
-    b.and(limb, mask)
 }
 
 /// The limbs of a number of one limb, which is not 0 at one place alone.
