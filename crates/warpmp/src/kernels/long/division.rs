@@ -251,8 +251,8 @@ impl Inverse for Upper {
         usual + if power >= LEAST_POWER && corrected - power <= power / 32 { corrected - power } else { 0 }
     }
 
-    fn deciding(divisor: Number, limbs: u32) -> Source {
-        divisor.source().down(32 * (divisor.limbs - limbs))
+    fn deciding(divisor: Number, limbs: u32) -> Number {
+        divisor.section(divisor.limbs - limbs, limbs)
     }
 
     fn first(steps: &mut Steps, divisor: Number, to: Number) {
@@ -311,8 +311,8 @@ fn step(steps: &mut Steps, divisor: Number, known: Number, to: Number) {
         // ¬(D·B^h + D·Y) is B^(n+h) − D·X − 1, and ¬(x + y) is ¬x − y. Below limb h nothing is added, so no carry is cut off.
         steps.line(Line::difference(complement(product), divisor.source().up(32), to_error));
     }
-    let upper = if g < h { steps.part(known.source().down(32 * (h - g)), g) } else { known };
-    let product = steps.product(error, upper);
+    let upper = if g < h { known.section(h - g, g) } else { known };
+    let product = steps.product(upper, error);
     let shifted = known.source().up(32 * (n - h));
     let [error, product] = [error.source().down(32), product.source().down(32 * (g + 1))];
     // ¬(x − 1) is −x.
@@ -336,11 +336,7 @@ pub(super) struct Digit {
 impl Reciprocal {
     /// The reciprocal of the upper `limbs` limbs of a divisor.
     pub(super) fn of_divisor(steps: &mut Steps, divisor: Number, limbs: u32) -> Self {
-        if limbs == divisor.limbs {
-            return Self { divisor, inverse: Upper::of(steps, divisor) };
-        }
-        let upper = steps.part(Upper::deciding(divisor, limbs), limbs);
-        Self { divisor, inverse: Upper::of(steps, upper) }
+        Self { divisor, inverse: Upper::of(steps, Upper::deciding(divisor, limbs)) }
     }
 
     /// Rows for a digit.
@@ -348,28 +344,30 @@ impl Reciprocal {
         Digit { estimate: steps.reserve(self.inverse.limbs + 1), multiple: steps.reserve(1) }
     }
 
-    /// A digit, and what remains, less than `2D`. The window has the `k` limbs of `A`, then the `n + 1` limbs of `R`; `upper` is a row with the
-    /// upper `k` limbs of `R` below `c`, if there is one. The limb of the digit above its `k` limbs is added to the multiple of the digit
-    /// above, if there is one.
+    /// A digit, and what remains, less than `2D`, of `R` above the `k` limbs of `A`. `R` has `n + 1` limbs, or `n`. The limb of the digit
+    /// above its `k` limbs is added to the multiple of the digit above, if there is one.
     pub(super) fn divide(
         self,
         steps: &mut Steps,
-        (window, upper): (Number, Option<Number>),
+        (above, lower): (Number, Source),
         digit: Digit,
-        above: Option<Digit>,
+        before: Option<Digit>,
         rest: Place,
     ) {
         let Self { divisor, inverse } = self;
         let (n, k) = (divisor.limbs, inverse.limbs);
         let mark = steps.mark();
-        let from_upper = window.source().down(32 * n);
-        let upper = upper.unwrap_or_else(|| steps.part(from_upper, k));
-        let product = steps.product(upper, inverse);
+        // Long sums have no registers left to shift by a distance of each lane.
+        let is_read_once = k < n && steps.packs(n + 1);
+        let lower_row = (!is_read_once).then(|| steps.part(lower, k));
+        let lower = lower_row.map_or(lower, Number::source);
+        let from_upper = above.source().down(32 * (n - k));
+        let product = steps.product(above.section(n - k, k), inverse);
         let Digit { estimate, multiple } = digit;
         let words = steps.reserve(WORDS);
         let terms = Terms {
             rows: [Some(product.source().down(32 * k)), None, None],
-            multiple: Some((window, n + k, inverse.source())),
+            multiple: (above.limbs > n).then_some((above, n, inverse.source())),
             words: None,
         };
         steps.line(Line::terms(from_upper, terms, estimate.place(32 * (k + 1))));
@@ -377,18 +375,20 @@ impl Reciprocal {
             Some(product) => (product, Some(n)),
             None => (steps.lower_product(estimate, divisor, n + 1), None),
         };
-        let mut rows = vec![window, taken, inverse, estimate, divisor, multiple, words];
-        rows.extend(above.map(|above| above.multiple));
-        steps.push(Box::new(Remains::of(&rows, modulus)), rows);
-        let from_window = modulus.map(|_| from_upper.turned());
-        let value = window.source();
+        let known = [above, taken, inverse, estimate, divisor, multiple, words];
+        let lower_row = lower_row.filter(|_| k == n);
+        let remains = Remains::of(known, [lower_row, before.map(|before| before.multiple)], modulus);
+        let rows = remains.rows();
+        steps.push(Box::new(remains), rows);
+        let from_above = modulus.map(|_| from_upper.turned());
+        let value = above.source().up(32 * k);
         let value = if modulus.is_some() { value.lowest(32 * n) } else { value };
         let terms = Terms {
-            rows: [Some(taken.source().turned()), from_window, None],
+            rows: [Some(value), Some(taken.source().turned()), from_above],
             multiple: Some((multiple, 0, divisor.source().turned())),
             words: Some((words, 0)),
         };
-        steps.line(Line::terms(value, terms, rest));
+        steps.line(Line::terms(lower.lowest(32 * k), terms, rest));
         steps.release(mark);
     }
 
@@ -417,38 +417,37 @@ impl Problem {
         let Digits { divisor: n, limbs: k, usual, all, .. } = digits;
         let dividend = self.dividend.source().moved(facts, 0, true);
         let rows: Vec<Digit> = (0..all).map(|_| reciprocal.digit(steps)).collect();
-        let [first, second] = [0, 1].map(|_| steps.reserve(n + k + 1));
-        let copy = |from: u32, limbs: u32, to: Number| Line::copy(dividend.down(32 * k * from), to.place(32 * limbs));
+        let [first, second] = [0, 1].map(|_| steps.reserve_aligned(n + 1));
+        let limbs = |number: u32| dividend.down(32 * k * number);
+        let copy = |steps: &mut Steps, number: u32, to: Number| {
+            steps.line(Line::copy(limbs(number), to.place(32 * (n + 1))));
+        };
         // The usual digits begin with limbs of the dividend, unless the digits above leave a remainder there.
-        steps.line(copy(usual - 1, n + k + 1, first));
+        copy(steps, usual, first);
         if let Some(has_more) = has_more {
-            let third = steps.reserve(n + k + 1);
-            let window = |number: u32| if (number - usual).is_multiple_of(2) { second } else { third };
+            let third = steps.reserve_aligned(n + 1);
             steps.only_where(has_more, |steps| {
-                steps.line(copy(all - 1, n + k + 1, window(all - 1)));
+                let (mut above, mut other) = (second, third);
+                copy(steps, all, above);
                 for number in (usual..all).rev() {
-                    let next = if number == usual { first } else { window(number - 1) };
-                    if number > usual {
-                        steps.line(copy(number - 1, k, next));
-                    }
-                    let above = rows.get(number as usize + 1).copied();
-                    let rest = Place { row: next, from: k, bits: 32 * (n + 1) };
-                    reciprocal.divide(steps, (window(number), None), rows[number as usize], above, rest);
+                    let before = rows.get(number as usize + 1).copied();
+                    let rest = if number == usual { first } else { other };
+                    reciprocal.divide(
+                        steps,
+                        (above, limbs(number)),
+                        rows[number as usize],
+                        before,
+                        rest.place(32 * (n + 1)),
+                    );
+                    (above, other) = (other, above);
                 }
             });
         }
-        let rest = steps.reserve(n + 1);
-        let (mut window, mut other) = (first, second);
+        let (mut rest, mut other) = (first, second);
         for number in (0..usual).rev() {
-            let above = rows.get(number as usize + 1).copied().filter(|_| number + 1 < usual);
-            let to = if number == 0 {
-                rest.place(32 * (n + 1))
-            } else {
-                steps.line(copy(number - 1, k, other));
-                Place { row: other, from: k, bits: 32 * (n + 1) }
-            };
-            reciprocal.divide(steps, (window, None), rows[number as usize], above, to);
-            (window, other) = (other, window);
+            let before = rows.get(number as usize + 1).copied().filter(|_| number + 1 < usual);
+            reciprocal.divide(steps, (rest, limbs(number)), rows[number as usize], before, other.place(32 * (n + 1)));
+            (rest, other) = (other, rest);
         }
         let [last, reduced] = [1, n].map(|limbs| steps.reserve(limbs));
         reciprocal.reduce(steps, rest, Some(valid), last, Some(reduced.place(32 * n)));

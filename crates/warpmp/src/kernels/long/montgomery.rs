@@ -99,8 +99,8 @@ impl Inverse for OfModulus {
         limbs.div_ceil(2)
     }
 
-    fn deciding(m: Number, _: u32) -> Source {
-        m.source()
+    fn deciding(m: Number, limbs: u32) -> Number {
+        m.section(0, limbs)
     }
 
     fn first(steps: &mut Steps, m: Number, to: Number) {

@@ -12,6 +12,7 @@ use super::line::{Line, MOST_PACKED_LIMBS, Place};
 use super::source::{Number, Source};
 use crate::kernels::fft::large::Large;
 use crate::kernels::fft::{BLOCK_LIMBS, COMPLEX_POINTS, Fft, MOST_LIMBS_OF_BLOCK};
+use crate::kernels::tensor::multiplication::Within;
 use crate::kernels::tensor::{self, Tensor};
 use crate::kernels::transform::SHARED_MEMORY_FROM;
 use crate::kernels::{
@@ -29,6 +30,9 @@ const COPIED_LIMBS: u32 = 2;
 
 /// A row in scratch memory begins at a multiple of this many limbs, as transforms access pairs of doubles.
 const ALIGNED_LIMBS: u32 = 4;
+
+/// The limbs of a sector of memory: what is read and written at once.
+const SECTOR_LIMBS: u32 = 8;
 
 /// A sequence under construction.
 pub(super) struct Steps {
@@ -148,7 +152,7 @@ impl Steps {
     /// An operand of the operation.
     pub(super) fn operand(&self, i: usize) -> Number {
         let operand = self.shape.operands()[i];
-        Number { at: Binding::Parameter(i), limbs: operand.limbs(), common: operand.common }
+        Number::row_of(Binding::Parameter(i), operand.limbs(), operand.common)
     }
 
     /// The highest bit of an operand.
@@ -165,7 +169,7 @@ impl Steps {
     pub(super) fn result(&self, i: usize) -> Place {
         let bits = self.shape.results()[i];
         let at = Binding::Parameter(self.shape.operands().len() + i);
-        Number { at, limbs: bits.div_ceil(32), common: false }.place(bits)
+        Number::row_of(at, bits.div_ceil(32), false).place(bits)
     }
 
     /// A row in scratch memory.
@@ -173,7 +177,12 @@ impl Steps {
         let at = Binding::Scratch(self.used);
         self.used += limbs.next_multiple_of(ALIGNED_LIMBS);
         self.most = self.most.max(self.used);
-        Number { at, limbs, common: self.is_shared }
+        Number::row_of(at, limbs, self.is_shared)
+    }
+
+    /// A number in scratch memory whose lanes all begin in the same way, so that parts of it can be factors where they are.
+    pub(super) fn reserve_aligned(&mut self, limbs: u32) -> Number {
+        self.reserve(limbs.next_multiple_of(SECTOR_LIMBS)).section(0, limbs)
     }
 
     /// The scratch memory in use.
@@ -237,6 +246,7 @@ impl Steps {
             is_common(a)
         };
         let (a, b) = if swaps { (b, a) } else { (a, b) };
+        let [a, b] = if by_tensor { [a, b] } else { [a, b].map(|it| self.row(it)) };
         let shape = if is_square {
             OperationShape::square(32 * a.limbs)
         } else {
@@ -257,7 +267,8 @@ impl Steps {
         let spec: Box<dyn Spec> = if by_tensor {
             // A block takes several lanes, unless the first lane is launched alone.
             let alone = self.is_shared.then_some(1);
-            Box::new(Tensor::new(shape, &TensorSettings { warps: alone, products: alone }))
+            let within = [a, b].map(|it| it.is_section().then_some(Within { limbs: it.row_limbs, from: it.from }));
+            Box::new(Tensor::within(shape, &TensorSettings { warps: alone, products: alone }, within))
         } else if longest <= most {
             Box::new(by_fft(a.limbs, b.limbs))
         } else {
@@ -297,6 +308,7 @@ impl Steps {
         let least = if self.condition.is_some() { TENSOR_LIMBS[0] + 1 } else { TENSOR_LIMBS[0] };
         let is_known = n >= least && b.limbs <= n && complex_points(n) == Some(n);
         let spec = is_known.then(|| Fft::modulo(self.operand_shape(first), self.operand_shape(second), n)).flatten()?;
+        let [first, second] = [first, second].map(|it| self.row(it));
         let counts = self.counts();
         counts.products += 1;
         counts.longest = counts.longest.max(n);
@@ -314,6 +326,11 @@ impl Steps {
             steps.push(Box::new(line), rows);
             word
         })
+    }
+
+    /// A row that is the number: a copy if it is a part of a row.
+    pub(super) fn row(&mut self, number: Number) -> Number {
+        if number.is_section() { self.part(number.source(), number.limbs) } else { number }
     }
 
     /// A row of these limbs of a number.

@@ -4,13 +4,17 @@ use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 use warpmp_launch::Binding;
 
-/// A row of limbs: an operand, a result, or scratch memory.
+/// A number in a row of limbs: in an operand, a result, or scratch memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Number {
     /// The row's place.
     pub(super) at: Binding,
-    /// Its limbs.
+    /// The number's limbs.
     pub(super) limbs: u32,
+    /// The limbs from a lane's row to the next: more than those of the number if it is a part of the row.
+    pub(super) row_limbs: u32,
+    /// The limb of the row at which the number begins.
+    pub(super) from: u32,
     /// Does one row serve every lane?
     pub(super) common: bool,
 }
@@ -70,6 +74,11 @@ pub(super) struct Source {
 }
 
 impl Number {
+    /// A whole row of these limbs.
+    pub(super) const fn row_of(at: Binding, limbs: u32, common: bool) -> Self {
+        Self { at, limbs, row_limbs: limbs, from: 0, common }
+    }
+
     /// The number as it is.
     pub(super) const fn source(self) -> Source {
         Source { row: Some(self), ..Source::constant(0) }
@@ -80,9 +89,21 @@ impl Number {
         Bit { row: self, number, opposite: false }
     }
 
-    /// The address of the lane's row.
+    /// These limbs of the number from limb `from` on, where they are.
+    pub(super) const fn section(self, from: u32, limbs: u32) -> Self {
+        debug_assert!(from + limbs <= self.limbs, "the section is inside of the number");
+        Self { limbs, from: self.from + from, ..self }
+    }
+
+    /// Has the row other limbs, too?
+    pub(super) const fn is_section(self) -> bool {
+        self.limbs < self.row_limbs
+    }
+
+    /// The address of the lane's number.
     pub(super) fn row(self, b: &mut Builder, address: R64, lane: R32) -> R64 {
-        if self.common { address } else { b.mad_wide(lane, 4 * self.limbs, address) }
+        let row = if self.common { address } else { b.mad_wide(lane, 4 * self.row_limbs, address) };
+        if self.from == 0 { row } else { b.add64(row, u64::from(4 * self.from)) }
     }
 }
 

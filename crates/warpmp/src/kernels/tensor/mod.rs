@@ -33,7 +33,7 @@ use warpmp_launch::{Entry, Ports, Stage};
 use super::{Algorithm, Gpus, On, OperationShape, Order, Spec, TensorSettings, With, candidates, piece};
 use layout::Layout;
 pub(in crate::kernels) use montgomery::MONTGOMERY;
-use multiplication::Multiplication;
+use multiplication::{Multiplication, Within};
 pub(in crate::kernels) use multiply::is;
 use multiply::{Source, Style};
 use result::{Permuted, Target};
@@ -105,8 +105,16 @@ impl Tensor {
     /// # Panics
     /// If the operands are too long, or the operation is no multiplication.
     pub fn new(shape: OperationShape, settings: &TensorSettings) -> Self {
-        let multiplication = Multiplication::of(shape);
-        let layout = Layout::of(multiplication.limbs());
+        Self::of(Multiplication::of(shape), settings)
+    }
+
+    /// The same for factors in longer rows.
+    pub(super) fn within(shape: OperationShape, settings: &TensorSettings, within: [Option<Within>; 2]) -> Self {
+        Self::of(Multiplication::of(shape).within(within), settings)
+    }
+
+    fn of(multiplication: Multiplication, settings: &TensorSettings) -> Self {
+        let layout = Layout::of(multiplication.limbs(), multiplication.pieces());
         assert!(layout.greatest_sum() < 1 << 31, "the sums of a matrix product have 32 bits");
         Self { multiplication, layout, warps: Warps::new(settings, layout.bytes()) }
     }
@@ -153,7 +161,7 @@ impl Tensor {
             let more = b.compare(Cmp::Lt, product, end);
             let keeps = layout.panels <= KEEPING;
             if keeps {
-                (0..2).for_each(|i| self.advance(b, from[i], self.stride(i)));
+                (0..2).for_each(|i| self.advance(b, from[i], multiplication.stride(i)));
             }
             b.if_(more, |b| {
                 let from = if keeps { from } else { [0, 1].map(|i| self.factor(b, ports, &place, product, i)) };
@@ -174,16 +182,11 @@ impl Tensor {
         });
     }
 
-    /// Limbs from the row of a factor to that of the next product.
-    fn stride(&self, i: usize) -> u32 {
-        if self.multiplication.is_common(i) { 0 } else { self.layout.limbs[i] }
-    }
-
     /// The address of the lane's first piece of `a` or `b`.
     fn factor(&self, b: &mut Builder, ports: &Ports, place: &Place, product: R32, i: usize) -> R64 {
         let row = self.multiplication.factor(b, ports, product, i);
         let waits = i == 1 && self.layout.b_waits();
-        let words = if waits { self.layout.words_of_pass() } else { piece(self.layout.limbs[i]) };
+        let words = if waits { self.layout.words_of_pass() } else { self.layout.pieces[i] };
         b.mad_wide(place.lane, 4 * words, row)
     }
 

@@ -12,7 +12,7 @@
 //! work         the columns of the second factor; later digits
 //! ```
 
-use crate::kernels::tensor::layout::{BLOCK_BYTES, COLUMNS, Layout};
+use crate::kernels::tensor::layout::{BLOCK_BYTES, COLUMNS, Layout, PIECE_LIMBS};
 
 /// Limbs of a panel of blocks.
 pub(in crate::kernels) const PANEL_LIMBS: u32 = COLUMNS * BLOCK_BYTES / 4;
@@ -41,6 +41,7 @@ impl Room {
         let limbs = PANEL_LIMBS * panels;
         let layout = Layout {
             limbs: [limbs, limbs, 2 * limbs],
+            pieces: [PIECE_LIMBS; 2],
             blocks: COLUMNS * panels,
             panels,
             work: 0,
