@@ -157,9 +157,12 @@ fn quotients_of_few_digits() {
 fn digits_at_their_edges() {
     let bits = [16_640_usize, 8320_usize];
     let one = BigUint::from(1_u32);
-    let digit = 32 * (bits[0] / 64_usize).div_ceil(2) / 2;
-    let ones = (&one << digit) - 1_u32;
-    let digits = [BigUint::ZERO, one.clone(), &ones - 1_u32, ones];
+    // A digit has whole pieces of four limbs, the upper one what is left.
+    let digit = 32 * (bits[1] / 64).next_multiple_of(4);
+    let [lower, upper] = [digit, bits[1] - digit].map(|bits| {
+        let ones = (&one << bits) - 1_u32;
+        [BigUint::ZERO, one.clone(), &ones - 1_u32, ones]
+    });
     let divisors = [
         (&one << bits[1]) - 1_u32,
         (&one << (bits[1] - 1)) + 1_u32,
@@ -167,8 +170,8 @@ fn digits_at_their_edges() {
     ];
     let mut pairs = Vec::new();
     for d in divisors {
-        for upper in &digits {
-            for lower in &digits {
+        for upper in &upper {
+            for lower in &lower {
                 let product = ((upper << digit) + lower) * &d;
                 pairs.extend([BigUint::ZERO, one.clone(), &d - 1_u32].map(|rest| (&product + rest, d.clone())));
             }

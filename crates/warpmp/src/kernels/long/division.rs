@@ -3,7 +3,7 @@
 //! computes   `q = ⌊a / d⌋`, `r = a mod d`; `a·b mod m`; `a / d` where nothing remains; a zero divisor or a remainder is the lane's
 //!            status
 //! cost       in products of two numbers of `k` limbs: the reciprocal about 3, each digit of the quotient 1 and the product of `k` by `n` limbs.
-//!            `n`: the limbs of the divisor. `k`: half of the limbs that a quotient usually has
+//!            `n`: the limbs of the divisor. `k`: half of the limbs that a quotient usually has. Both up to a multiple of four
 //!
 //! The divisor and the dividend go up until the divisor's highest one is at the top of `n` limbs: lanes differ in the
 //! distance alone. From then on all lanes do the same. Where all lanes have one divisor, its reciprocal is computed once a
@@ -14,7 +14,7 @@
 //!
 //! **Reciprocal.** `B = 2³²`, `D_k` the upper `k` limbs of the divisor `D`. `X_k = B^k + Y_k` is close to `B^2k / D_k` and never
 //! greater than `B^2k / (D_k + 1)`. The first one, of about a hundred limbs, comes from the division of short numbers. From `h`
-//! limbs to `n`, `2h ≥ n + 4`, with `g = n − h + 2` a step is
+//! limbs to `n`, `2h ≥ n + 4`, with `g ≥ n − h + 2` a step is
 //!
 //! ```text
 //! e = B^(n+h) − D_n·X_h             not negative
@@ -92,6 +92,9 @@ const RECIPROCAL_LIMBS: [u32; 2] = [3, 9];
 const SHORT_LIMBS: u32 = 160;
 const SHORT_LIMBS_OF_TILES: u32 = 72;
 
+/// Divisors, digits and reciprocals have a multiple of so many limbs.
+const PIECE_LIMBS: u32 = 4;
+
 /// The limbs of the shortest products for which a few limbs more than a power of two count: `tensor` takes 64 at a time.
 const LEAST_POWER: u32 = 64;
 
@@ -129,11 +132,12 @@ struct Digits {
 impl Digits {
     fn of([dividend, divisor]: [Number; 2], [dividend_bits, divisor_bits]: [u32; 2]) -> Self {
         let least = dividend.limbs.div_ceil(MOST_DIGITS).max(LEAST_LIMBS);
-        let n = divisor.limbs.max(least);
+        // Parts of rows of whole pieces begin at pieces, which products by `tensor` read at once.
+        let n = divisor.limbs.max(least).next_multiple_of(PIECE_LIMBS);
         let quotient = dividend_bits.saturating_sub(divisor_bits).div_ceil(32).max(1);
         // A short reciprocal is worth more products with it, unless all lanes have one.
         let digits = if divisor.common { quotient.div_ceil(n) } else { 2 * quotient.div_ceil(2 * n) };
-        let limbs = quotient.div_ceil(digits).max(least);
+        let limbs = quotient.div_ceil(digits).max(least).next_multiple_of(PIECE_LIMBS);
         let usual = quotient.div_ceil(limbs);
         // Below the highest bit of the dividend.
         let most_distance = (32 * (usual * limbs + n) + BITS_ABOVE).saturating_sub(dividend_bits);
@@ -248,7 +252,8 @@ impl Inverse for Upper {
         // A product of a few limbs more than a power of two takes longer: some more known limbs leave fewer limbs to correct.
         let corrected = limbs + 2 - usual;
         let power = 1 << corrected.ilog2();
-        usual + if power >= LEAST_POWER && corrected - power <= power / 32 { corrected - power } else { 0 }
+        let more = if power >= LEAST_POWER && corrected - power <= power / 32 { corrected - power } else { 0 };
+        (usual + more).next_multiple_of(PIECE_LIMBS)
     }
 
     fn deciding(divisor: Number, limbs: u32) -> Number {
