@@ -29,7 +29,43 @@ pub(super) struct Block<'l> {
 impl Block<'_> {
     /// Stores the limbs of the result.
     fn store(&self, b: &mut Builder, limbs: &[R32]) {
-        self.store_from(b, self.first, limbs);
+        match self.line.lowered {
+            None => self.store_from(b, self.first, limbs),
+            Some((row, word)) => self.store_lowered(b, limbs, row, word),
+        }
+    }
+
+    /// Stores the limbs of the result, which goes down by a distance of each lane. A limb that leaves it at the bottom is zero, as is one that
+    /// is missing at the top, so the former takes the place of the latter.
+    fn store_lowered(&self, b: &mut Builder, limbs: &[R32], row: Number, word: u32) {
+        debug_assert!(self.line.is_packed, "one warp has all limbs");
+        let Some(Place { row: _, from, bits }) = self.line.result else { return };
+        let (count, all) = (bits.div_ceil(32), self.line.limbs);
+        let distance = self.reader.word(b, row, word);
+        let [words, bits] = [b.shr(distance, 5), b.and(distance, 31)];
+        let lane_above = b.add(self.member, 1);
+        let lane_above = b.and(lane_above, 31);
+        let is_top = b.compare(Cmp::Eq, self.member, 31);
+        let mut around: Vec<R32> = limbs.iter().map(|&limb| b.shuffle(Shuffle::Idx, limb, lane_above, 32)).collect();
+        around.push(b.copy(0));
+        let start = b.sub(self.first, words);
+        for (&limb, i) in limbs.iter().zip(0..) {
+            let above = b.select(around[i as usize + 1], around[i as usize], is_top);
+            let limb = b.funnel_right(limb, above, bits);
+            let index = b.add(start, 32 * i);
+            let from_top = b.add(index, all);
+            // Below the bottom the number wraps around.
+            let stays = b.compare(Cmp::Lt, index, all);
+            let index = b.select(index, from_top, stays);
+            let mut inside = b.compare(Cmp::Lt, index, count);
+            if self.reader.are_inside(i64::from(32 * i), all).is_none() {
+                let own = b.add(self.first, 32 * i);
+                let counts = b.compare(Cmp::Lt, own, all);
+                inside = b.and_pred(inside, counts);
+            }
+            let to = b.mad_wide(index, 4, self.outputs[0]);
+            b.guarded(inside, true, |g| g.store_global(Space::Global, &[limb], to, 4 * from));
+        }
     }
 
     /// Stores limbs of the result: limb `first`, and those that are a multiple of 32 limbs above it.

@@ -299,12 +299,15 @@ fn less(x: Source, count: u32, to: Number) -> Line {
 /// The reciprocal of `d` in `n` limbs from that of its upper `h` limbs.
 fn step(steps: &mut Steps, divisor: Number, known: Number, to: Number) {
     let (n, h) = (divisor.limbs, known.limbs);
-    let g = n - h + 2;
     let mark = steps.mark();
+    let modulo = steps.product_modulo(divisor, known);
+    let least = n - h + 2;
+    // A product modulo `B^n + 1` does not tell the limbs above.
+    let g = if modulo.is_some() { least } else { least.next_multiple_of(PIECE_LIMBS) };
     let error = steps.reserve(g);
     let to_error = error.place(32 * g);
     let complement = |product: Number| product.source().down(32 * (h - 1)).turned();
-    if let Some(product) = steps.product_modulo(divisor, known) {
+    if let Some(product) = modulo {
         let words = steps.reserve(WORDS);
         let rows = [product, divisor, known, words];
         steps.push(Box::new(Error::of(&rows)), rows);
@@ -397,21 +400,20 @@ impl Reciprocal {
         steps.release(mark);
     }
 
-    /// Subtracts the divisor where it fits. The word is 1 there. Where the bit is 0, the divisor is zero: nothing is subtracted, and nothing remains.
-    pub(super) fn reduce(self, steps: &mut Steps, rest: Number, valid: Option<Bit>, word: Number, to: Option<Place>) {
-        let n = self.divisor.limbs;
-        let to_nowhere = rest.place(32 * (n + 1));
-        // Without the carry zero and the complement of zero make none.
-        let (rest, carry) = match valid {
-            Some(valid) => (rest.source().kept_where(valid), CarryIn::Bit(valid)),
-            None => (rest.source(), CarryIn::One),
-        };
-        let sum = Line::sum(rest, self.divisor.source().turned(), carry, to.unwrap_or(to_nowhere));
-        let sum = Line { limbs: n + 1, word: Some(Word::Carry(word)), ..sum };
-        steps.line(match to {
-            Some(_) => Line { negative: Negative::Restores, ..sum },
-            None => Line { result: None, ..sum },
-        });
+    /// The line that subtracts the divisor where it fits. The word is 1 there. Where the bit is 0, the divisor is zero: nothing is subtracted, and
+    /// nothing remains.
+    pub(super) fn reduced(self, rest: Number, valid: Option<Bit>, word: Number, to: Place) -> Line {
+        let (rest, divisor) = (rest.source(), self.divisor.source());
+        let line = Line::reduced(rest, divisor, self.divisor.limbs + 1, word, to);
+        match valid {
+            None => line,
+            // Without the carry zero and the complement of zero make none.
+            Some(valid) => Line {
+                x: rest.kept_where(valid),
+                function: Function::Sum(divisor.turned(), CarryIn::Bit(valid)),
+                ..line
+            },
+        }
     }
 }
 
@@ -454,12 +456,18 @@ impl Problem {
             reciprocal.divide(steps, (rest, limbs(number)), rows[number as usize], before, other.place(32 * (n + 1)));
             (rest, other) = (other, rest);
         }
-        let [last, reduced] = [1, n].map(|limbs| steps.reserve(limbs));
-        reciprocal.reduce(steps, rest, Some(valid), last, Some(reduced.place(32 * n)));
+        let last = steps.reserve(1);
+        if steps.packs(n + 1) {
+            let reduced = reciprocal.reduced(rest, Some(valid), last, remainder);
+            steps.line(Line { lowered: Some((facts, 0)), ..reduced });
+        } else {
+            let row = steps.reserve(n);
+            steps.line(reciprocal.reduced(rest, Some(valid), last, row.place(32 * n)));
+            steps.line(Line::copy(row.source().moved(facts, 0, false), remainder));
+        }
         if let Some(quotient) = quotient {
             self.add_digits(steps, &rows, last, quotient);
         }
-        steps.line(Line::copy(reduced.source().moved(facts, 0, false), remainder));
     }
 
     /// The quotient from its digits and 1 if the bit is set.

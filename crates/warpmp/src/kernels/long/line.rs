@@ -133,6 +133,8 @@ pub(super) struct Line {
     pub(super) limbs: u32,
     pub(super) result: Option<Place>,
     pub(super) negative: Negative,
+    /// A word of a row: by so many bits the result goes down before it is stored. They are zeros. For packed lines.
+    pub(super) lowered: Option<(Number, u32)>,
     pub(super) word: Option<Word>,
     /// Has a block several lanes with a warp each? Then a launch writes whole tiles.
     pub(super) is_packed: bool,
@@ -171,6 +173,7 @@ impl Line {
             limbs,
             result: Some(result),
             negative: Negative::Stays,
+            lowered: None,
             word: None,
             is_packed: false,
             turns: 1,
@@ -270,6 +273,7 @@ impl Line {
             Negative::Corrects(root) => rows.push(root),
             Negative::Stays | Negative::Clears | Negative::Restores => {}
         }
+        rows.extend(self.lowered.map(|(row, _)| row));
         if let Some(Word::Order(_, Some(signs))) = self.word {
             rows.extend(signs.map(|it| it.row));
         }

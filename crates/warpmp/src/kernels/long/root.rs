@@ -140,7 +140,8 @@ fn quotient(steps: &mut Steps, [value, root]: [Number; 2]) -> Number {
     let left = steps.reserve(h + 1);
     reciprocal.divide(steps, (rest, value.source()), digit, None, left.place(32 * left.limbs));
     let last = steps.reserve(1);
-    reciprocal.reduce(steps, left, None, last, None);
+    let reduced = reciprocal.reduced(left, None, last, left.place(32 * left.limbs));
+    steps.line(Line { result: None, negative: Negative::Stays, ..reduced });
     let quotient = steps.reserve(h + 1);
     steps.line(Line::sum(
         digit.estimate.source(),

@@ -8,7 +8,7 @@ use std::mem;
 use warpmp_kernel::build::Glue;
 use warpmp_launch::{Binding, Layout, Part, Sequence, Spec, Stage};
 
-use super::line::{Line, MOST_PACKED_LIMBS, Place};
+use super::line::{Line, Place};
 use super::source::{Number, Source};
 use crate::kernels::fft::large::Large;
 use crate::kernels::fft::{BLOCK_LIMBS, COMPLEX_POINTS, Fft, MOST_LIMBS_OF_BLOCK};
@@ -203,9 +203,7 @@ impl Steps {
 
     pub(super) fn line(&mut self, line: Line) {
         let packs = if line.is_sum() { self.packs(line.limbs) } else { self.packs(line.limbs / COPIED_LIMBS) };
-        // Sums of many limbs that are stored or given up have too many predicates.
-        let has_room = !line.has_alternative() || line.limbs <= MOST_PACKED_LIMBS;
-        let line = if packs && has_room { line.packed() } else { line };
+        let line = if packs { line.packed() } else { line };
         let line = if self.condition.is_some() { line.seldom() } else { line };
         let rows = line.rows();
         self.counts().lines += 1;
