@@ -40,7 +40,7 @@
 //! all lanes.
 //!
 //! **Products modulo `B^n + 1`.** They take half as long as products of `n` by `n` limbs, and are enough for `e` and for `T`, which are small. See
-//! `estimate.rs`.
+//! `estimate.rs`. Where `tensor` is faster, it is the product modulo `B^n − 1`.
 //!
 //! bound: let `X_h ≥ B^2h/D_h − 8`, so `e ≤ 8·B^n`. In units of `X_n` the step's error before cutting is at most `64·B^(n−2h) ≤ 64/B²`; cutting `e` costs
 //! at most `2/B`, cutting `Y_h` at most `8/B²`, cutting `f` and the product less than 2. With a product modulo `B^n + 1`, `f` may be 4 too large, which
@@ -57,7 +57,7 @@ use warpmp_launch::Spec;
 
 use super::LIMBS;
 use super::doubling::Inverse;
-use super::estimate::{Error, Remains, WORDS};
+use super::estimate::{Error, Modulus, Remains, WORDS};
 use super::length::{FACTS, Length};
 use super::line::{CarryIn, Function, Line, Negative, Place, Terms, Word};
 use super::sequence::{Steps, by_products};
@@ -379,16 +379,22 @@ impl Reciprocal {
             words: None,
         };
         steps.line(Line::terms(from_upper, terms, estimate.place(32 * (k + 1))));
-        let (taken, modulus) = match steps.product_modulo(divisor, estimate) {
-            Some(product) => (product, Some(n)),
-            None => (steps.lower_product(estimate, divisor, n + 1), None),
+        let (taken, modulus) = if let Some(product) = steps.cyclic_product(divisor, estimate) {
+            (product, Some(Modulus::Minus))
+        } else if let Some(product) = steps.product_modulo(divisor, estimate) {
+            (product, Some(Modulus::Plus))
+        } else {
+            (steps.lower_product(estimate, divisor, n + 1), None)
         };
         let known = [above, taken, inverse, estimate, divisor, multiple, words];
         let lower_row = lower_row.filter(|_| k == n);
         let remains = Remains::of(known, [lower_row, before.map(|before| before.multiple)], modulus);
         let rows = remains.rows();
         steps.push(Box::new(remains), rows);
-        let from_above = modulus.map(|_| from_upper.turned());
+        let from_above = modulus.map(|modulus| match modulus {
+            Modulus::Plus => from_upper.turned(),
+            Modulus::Minus => from_upper,
+        });
         let value = above.source().up(32 * k);
         let value = if modulus.is_some() { value.lowest(32 * n) } else { value };
         let terms = Terms {

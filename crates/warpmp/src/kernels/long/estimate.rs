@@ -1,4 +1,4 @@
-//! Words about differences of long numbers, from a few of their limbs: what remains of a product modulo `Bᴺ + 1`, and how often a divisor fits
+//! Words about differences of long numbers, from a few of their limbs: what remains of a product modulo `Bᴺ ± 1`, and how often a divisor fits
 //! into a remainder.
 //!
 //! ```text
@@ -14,6 +14,9 @@
 //!
 //! **`T`.** `V = R·Bᵏ + A`, see `division.rs`. `V = V₀ + V₁·Bᴺ` makes `r = V₀ − V₁ − L + H`. So `T − m·D = V₀ + j·Bᴺ − V₁ − L − m·D + (H + j)`. With complements the last term
 //! is greater by 1 for each row and by `m`.
+//!
+//! **Modulo `Bᴺ − 1`** a product is `L + H·Bᴺ` with `0 ≤ H ≤ 1`. Then `r = V₀ + V₁ − L − H`, `E = r + j·(Bᴺ − 1)`, and `T − m·D = V₀ + j·Bᴺ + V₁ − L − m·D − (H + j)`.
+//! As `V₁ < Bᴺ − 1`, `j ≥ −1`. Only one row has complements.
 //!
 //! bound: `T < 2²⁹·D`. Let `v` be the number of limbs `n` and `n − 1` of these rows without what comes from below: `T/Bⁿ⁻¹` is from `v − 3` to `v + 2`. So for
 //! `t = max(0, v − 3)`, `t ≤ T/Bⁿ⁻¹ < t + 5`. With the highest limb `y` of the reciprocal `X`, `(B + y)·Bᵏ⁻¹ ≤ X ≤ Bⁿ⁺ᵏ/D`, so `m = ⌊t·(B + y)/B²⌋ ≤ T/D`. As
@@ -45,8 +48,17 @@ pub(super) struct Remains {
     lower: Option<usize>,
     /// The parameter that is the `m` above.
     above: Option<usize>,
-    /// Limbs of the modulus of the product.
-    modulus: Option<u32>,
+    /// The modulus of the product.
+    modulus: Option<Modulus>,
+}
+
+/// What a product is modulo, where the divisor has `n` limbs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Modulus {
+    /// `Bⁿ + 1`
+    Plus,
+    /// `Bⁿ − 1`
+    Minus,
 }
 
 /// The words about the error of a reciprocal. Parameters of its launch: the product of divisor and known inverse modulo `Bⁿ + 1`, the divisor, the
@@ -106,7 +118,7 @@ fn turns(b: &mut Builder, [x, y]: [R32; 2], rest: R32) -> R32 {
 
 impl Remains {
     /// The specification for the first seven rows in the order of the parameters and for those that need not be.
-    pub(super) fn of(rows: [Number; 7], [lower, above]: [Option<Number>; 2], modulus: Option<u32>) -> Self {
+    pub(super) fn of(rows: [Number; 7], [lower, above]: [Option<Number>; 2], modulus: Option<Modulus>) -> Self {
         let mut rows = rows.to_vec();
         let mut parameter = |row: Option<Number>| {
             rows.extend(row);
@@ -144,20 +156,35 @@ impl Remains {
             return (b.sub64(v, taken), b.copy(0), 1);
         };
         let factors = [3, 4].map(|row| lane.limb(b, row, 0));
-        let upper = value(b, modulus);
-        let [lower, top] = [0, modulus].map(|i| taken(b, i));
-        let rest = b.sub(top, lower);
-        let rest = b.sub(rest, upper);
-        let j = turns(b, factors, rest);
+        let upper = value(b, n);
+        let [lower, top] = [0, n].map(|i| taken(b, i));
+        let (j, added) = match modulus {
+            Modulus::Plus => {
+                let rest = b.sub(top, lower);
+                let rest = b.sub(rest, upper);
+                let j = turns(b, factors, rest);
+                (j, b.add(j, top))
+            }
+            Modulus::Minus => {
+                let rest = b.sub(upper, lower);
+                let rest = b.sub(rest, top);
+                let minus = turns(b, factors, rest);
+                let j = b.sub(0, minus);
+                (j, b.sub(minus, top))
+            }
+        };
         let minus = b.sub(0, j);
-        lane.set(b, 1, modulus, minus);
-        let v = pair(b, n - 1, modulus, value);
-        let above = b.pack(0, j);
-        let v = b.add64(v, above);
-        let upper = pair(b, modulus + n - 1, u32::MAX, value);
-        let v = b.sub64(v, upper);
-        let taken = pair(b, n - 1, modulus, taken);
-        (b.sub64(v, taken), b.add(j, top), 2)
+        lane.set(b, 1, n, minus);
+        let v = pair(b, n - 1, n, value);
+        let turned = b.pack(0, j);
+        let v = b.add64(v, turned);
+        let upper = pair(b, 2 * n - 1, u32::MAX, value);
+        let (v, complements) = match modulus {
+            Modulus::Plus => (b.sub64(v, upper), 2),
+            Modulus::Minus => (b.add64(v, upper), 1),
+        };
+        let taken = pair(b, n - 1, n, taken);
+        (b.sub64(v, taken), added, complements)
     }
 
     fn write(&self, b: &mut Builder, lane: &Lane) {
@@ -198,7 +225,11 @@ impl Remains {
 
 impl Spec for Remains {
     fn name(&self) -> String {
-        let modulus = self.modulus.map_or(String::new(), |modulus| format!("_modulo_{modulus}"));
+        let modulus = match self.modulus {
+            None => "",
+            Some(Modulus::Plus) => "_plus",
+            Some(Modulus::Minus) => "_minus",
+        };
         format!("remains{}{modulus}", name(&self.rows))
     }
 

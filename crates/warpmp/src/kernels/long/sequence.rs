@@ -4,6 +4,7 @@
 //! measured: they are the lengths of the shipped table, without its rows for few products.
 
 use std::mem;
+use std::ops::RangeInclusive;
 
 use warpmp_kernel::build::Glue;
 use warpmp_launch::{Binding, Layout, Part, Sequence, Spec, Stage};
@@ -12,7 +13,6 @@ use super::line::{Line, Place};
 use super::source::{Number, Source};
 use crate::kernels::fft::large::Large;
 use crate::kernels::fft::{BLOCK_LIMBS, COMPLEX_POINTS, Fft, MOST_LIMBS_OF_BLOCK};
-use crate::kernels::tensor::multiplication::Within;
 use crate::kernels::tensor::{self, Tensor};
 use crate::kernels::transform::SHARED_MEMORY_FROM;
 use crate::kernels::{
@@ -24,6 +24,9 @@ const LEAST_LIMBS: u32 = *tensor::LIMBS.start();
 
 /// The limbs of the longest factor of products, and of the longest number whose square is by `tensor`.
 const TENSOR_LIMBS: [u32; 2] = [512, 416];
+
+/// The limbs `n` for which products modulo `Bⁿ − 1` are by `tensor`: with fewer `ptxas` spills registers.
+const CYCLIC_LIMBS: RangeInclusive<u32> = 384..=512;
 
 /// A packed line that adds nothing may have so many times the limbs.
 const COPIED_LIMBS: u32 = 2;
@@ -231,7 +234,7 @@ impl Steps {
     pub(super) fn multiply(&mut self, a: Number, b: Number, product: Number) {
         let is_common = |it: Number| self.operand_shape(it).common;
         let longest = a.limbs.max(b.limbs);
-        // `tensor` has whole products only.
+        // Parts by `tensor` are of equal factors, which nobody asks for here.
         let is_whole = product.limbs == a.limbs + b.limbs;
         let by_tensor = is_whole && longest <= TENSOR_LIMBS[usize::from(a == b)];
         // A square transforms one factor; for `tensor` it is a product of two. A common one stays a product of two, too: only operands
@@ -263,10 +266,7 @@ impl Steps {
             complex.and_then(|points| Fft::modulo(shape.operands()[0], shape.operands()[1], points)).unwrap_or(usual)
         };
         let spec: Box<dyn Spec> = if by_tensor {
-            // A block takes several lanes, unless the first lane is launched alone.
-            let alone = self.is_shared.then_some(1);
-            let within = [a, b].map(|it| it.is_section().then_some(Within { limbs: it.row_limbs, from: it.from }));
-            Box::new(Tensor::within(shape, &TensorSettings { warps: alone, products: alone }, within))
+            Box::new(Tensor::within(shape, &self.tensor_settings(), [a, b].map(Number::within)))
         } else if longest <= most {
             Box::new(by_fft(a.limbs, b.limbs))
         } else {
@@ -294,6 +294,30 @@ impl Steps {
         let product = self.reserve(limbs.min(a.limbs + b.limbs));
         self.multiply(a, b, product);
         product
+    }
+
+    /// A block takes several products, unless the first lane is launched alone.
+    fn tensor_settings(&self) -> TensorSettings {
+        let alone = self.is_shared.then_some(1);
+        TensorSettings { warps: alone, products: alone }
+    }
+
+    /// `a·b` modulo `Bⁿ − 1`, for `n` limbs of `a`, by `tensor`: `n` limbs, and a limb of 0 or 1. None: another kernel is faster, or there is none.
+    pub(super) fn cyclic_product(&mut self, a: Number, b: Number) -> Option<Number> {
+        let n = a.limbs;
+        if !CYCLIC_LIMBS.contains(&n) || b.limbs > n {
+            return None;
+        }
+        let factors = if self.operand_shape(b).common && !self.operand_shape(a).common { [a, b] } else { [b, a] };
+        let shapes = factors.map(|it| self.operand_shape(it));
+        let spec = Tensor::cyclic(shapes, &self.tensor_settings(), factors.map(Number::within))?;
+        let counts = self.counts();
+        counts.products += 1;
+        counts.longest = counts.longest.max(n);
+        let product = self.reserve(n + ALIGNED_LIMBS);
+        let [first, second] = factors;
+        self.push(Box::new(spec), [first, second, product]);
+        Some(product.section(0, n + 1))
     }
 
     /// `a·b` modulo `Bⁿ + 1`, for `n` limbs of `a`: a signed number of `n + 1` limbs, in magnitude below `2²⁹·Bⁿ`. None: there is no kernel for that, or

@@ -4,6 +4,8 @@ use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 use warpmp_launch::Binding;
 
+use crate::kernels::tensor::multiplication::Within;
+
 /// A number in a row of limbs: in an operand, a result, or scratch memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Number {
@@ -98,6 +100,11 @@ impl Number {
     /// Has the row other limbs, too?
     pub(super) const fn is_section(self) -> bool {
         self.limbs < self.row_limbs
+    }
+
+    /// The longer row of a section, as products by `tensor` take it.
+    pub(super) fn within(self) -> Option<Within> {
+        self.is_section().then_some(Within { limbs: self.row_limbs, from: self.from })
     }
 
     /// The address of the lane's number.

@@ -44,19 +44,22 @@ pub(super) struct Layout {
     pub(super) has_entries: bool,
     /// Do the lanes finish a piece of each half of the result, so that it needs no way through shared memory?
     pub(super) in_pieces: bool,
+    /// Are the columns modulo their number the result?
+    pub(super) is_cyclic: bool,
 }
 
 impl Layout {
     /// Of the factors and their product with these limbs, and of factors whose rows allow pieces of so many limbs.
-    pub(super) fn of(limbs: [u32; 3], pieces: [u32; 2]) -> Self {
+    pub(super) fn of(limbs: [u32; 3], pieces: [u32; 2], is_cyclic: bool) -> Self {
         let [a, b, c] = limbs;
         let longest = if a < b { b } else { a };
         let panels = longest.div_ceil(BLOCK_LIMBS * COLUMNS);
-        let in_pieces = panels == 2 && piece(c) == PIECE_LIMBS;
+        let in_pieces = panels == 2 && piece(c) == PIECE_LIMBS && !is_cyclic;
         // Entries save a third of the permutations, and cost a wavefront a step. With one panel, wavefronts decide. With eight, `ptxas` would
         // spill registers.
         let has_entries = matches!(panels, 2..=7);
-        let layout = Self { limbs, pieces, blocks: a.div_ceil(BLOCK_LIMBS), panels, work: 0, has_entries, in_pieces };
+        let layout =
+            Self { limbs, pieces, blocks: a.div_ceil(BLOCK_LIMBS), panels, work: 0, has_entries, in_pieces, is_cyclic };
         Self { work: layout.entries() + if has_entries { layout.entry_bytes() } else { 0 }, ..layout }
     }
 
@@ -128,8 +131,15 @@ impl Layout {
     }
 
     /// Bytes of shared memory a warp.
-    pub(super) const fn bytes(self) -> u32 {
-        // Digits take more room than the columns before them and the limbs after them.
-        self.work + if self.in_pieces { 8 * 2 * BLOCK_LIMBS * self.columns() } else { 32 * self.digit_bytes() }
+    pub(super) fn bytes(self) -> u32 {
+        let work = if self.in_pieces {
+            8 * 2 * BLOCK_LIMBS * self.columns()
+        } else if self.is_cyclic {
+            // Half of the digits take less room than the columns before them or the limbs after them.
+            (self.panels * self.panel_bytes()).max(32 * self.limb_bytes())
+        } else {
+            32 * self.digit_bytes()
+        };
+        self.work + work
     }
 }

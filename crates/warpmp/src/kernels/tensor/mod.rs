@@ -30,12 +30,13 @@ use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Cmp, Kernel};
 use warpmp_launch::{Entry, Ports, Stage};
 
-use super::{Algorithm, Gpus, On, OperationShape, Order, Spec, TensorSettings, With, candidates, piece};
-use layout::Layout;
+use super::{Algorithm, Gpus, On, OperandShape, OperationShape, Order, Spec, TensorSettings, With, candidates, piece};
+use layout::{BLOCK_LIMBS, COLUMNS, Layout};
 pub(in crate::kernels) use montgomery::MONTGOMERY;
 use multiplication::{Multiplication, Within};
 pub(in crate::kernels) use multiply::is;
 use multiply::{Source, Style};
+use part::Part;
 use result::{Permuted, Target};
 use warps::{Place, Warps};
 
@@ -113,8 +114,21 @@ impl Tensor {
         Self::of(Multiplication::of(shape).within(within), settings)
     }
 
+    /// The product modulo `B^n − 1`: `n` limbs, a limb with what leaves them, 0 or 1, and three limbs of zeros. None: the longer factor, which
+    /// has `n` limbs, does not fill panels.
+    pub(super) fn cyclic(
+        [a, b]: [OperandShape; 2],
+        settings: &TensorSettings,
+        within: [Option<Within>; 2],
+    ) -> Option<Self> {
+        let n = a.limbs().max(b.limbs());
+        let fills = LIMBS.contains(&n) && n.is_multiple_of(BLOCK_LIMBS * COLUMNS);
+        fills.then(|| Self::of(Multiplication::cyclic(a, b).within(within), settings))
+    }
+
     fn of(multiplication: Multiplication, settings: &TensorSettings) -> Self {
-        let layout = Layout::of(multiplication.limbs(), multiplication.pieces());
+        let is_cyclic = multiplication.part == Part::Cyclic;
+        let layout = Layout::of(multiplication.limbs(), multiplication.pieces(), is_cyclic);
         assert!(layout.greatest_sum() < 1 << 31, "the sums of a matrix product have 32 bits");
         Self { multiplication, layout, warps: Warps::new(settings, layout.bytes()) }
     }

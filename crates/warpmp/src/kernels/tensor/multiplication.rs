@@ -5,8 +5,9 @@ use std::ops::Range;
 use warpmp_kernel::build::{Builder, Emit, Glue, R32, R64};
 use warpmp_launch::{Entry, Ports};
 
+use super::layout::PIECE_LIMBS;
 use super::part::{Addends, Part};
-use crate::kernels::{OperationShape, piece};
+use crate::kernels::{OperandShape, OperationShape, piece};
 
 /// A multiplication: a product, a square or a part of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,13 +38,22 @@ impl Multiplication {
         Self { shape, part: part.unwrap_or(Part::Whole), within: [None; 2] }
     }
 
+    /// The product modulo `B^n − 1`, where the longer factor has `n` limbs.
+    pub(in crate::kernels) fn cyclic(a: OperandShape, b: OperandShape) -> Self {
+        let limbs = a.limbs().max(b.limbs()) + PIECE_LIMBS;
+        Self { shape: OperationShape::product(a, b).truncated(limbs), part: Part::Cyclic, within: [None; 2] }
+    }
+
     /// The same for factors in longer rows.
     pub(in crate::kernels) fn within(self, within: [Option<Within>; 2]) -> Self {
         Self { within, ..self }
     }
 
-    /// Limbs of the factors and of their whole product. A square has two equal factors.
+    /// Limbs of the factors and of their whole product, or of the product modulo `B^n − 1`. A square has two equal factors.
     pub(in crate::kernels) fn limbs(self) -> [u32; 3] {
+        if self.part == Part::Cyclic {
+            return self.shape.limbs();
+        }
         match *self.shape.operands() {
             [_] => {
                 let [a, c] = self.shape.limbs();
@@ -112,6 +122,9 @@ impl Multiplication {
         let Self { shape, part, within } = self;
         let rows = within.iter().flatten().map(|Within { limbs, from }| format!("_from_{from}_of_{limbs}"));
         let rows: String = rows.collect();
+        if part == Part::Cyclic {
+            return format!("mul_{algorithm}_cyclic_{}{rows}", shape.product_name());
+        }
         if part != Part::Whole {
             return format!("{}_{algorithm}{rows}", shape.name());
         }

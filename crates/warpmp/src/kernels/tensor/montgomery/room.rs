@@ -47,6 +47,7 @@ impl Room {
             work: 0,
             has_entries: false,
             in_pieces: false,
+            is_cyclic: false,
         };
         let factor = 0;
         let product = factor + layout.a_bytes();
@@ -66,7 +67,7 @@ impl Room {
     }
 
     /// Bytes of shared memory a warp.
-    pub(super) const fn bytes(self) -> u32 {
+    pub(super) fn bytes(self) -> u32 {
         self.layout.bytes()
     }
 }
