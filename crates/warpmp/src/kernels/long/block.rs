@@ -5,7 +5,7 @@ use warpmp_kernel::fragment::{Carries, add_carry_to_row};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector, Vote};
 
 use super::line::{BLOCK_WORDS, CarryIn, Function, Line, Negative, Place, Split, Terms, Word};
-use super::source::{Number, Reader, Source};
+use super::source::{Bit, Number, Reader, Source};
 
 /// A block of a kernel.
 pub(super) struct Block<'l> {
@@ -219,6 +219,10 @@ impl Block<'_> {
         if self.line.is_packed {
             let enters = self.carry_in(b);
             let (limbs, leaves) = self.warp_sum(b, Some(enters));
+            let (limbs, leaves) = match self.line.less {
+                Some((number, valid)) => self.reduced(b, limbs, number, valid),
+                None => (limbs, leaves),
+            };
             let limbs: Vec<R32> = limbs.into_iter().map(|limb| b.copy(limb)).collect();
             self.end(b, &limbs, leaves, None);
             return;
@@ -305,6 +309,24 @@ impl Block<'_> {
             }
         }
         self.tell(b, leaves, equal);
+    }
+
+    /// The limbs less a number where it fits, and 1 there; zeros where the bit is 0.
+    fn reduced(&self, b: &mut Builder, limbs: Vec<R32>, number: Number, valid: Bit) -> (Vec<R32>, R32) {
+        let valid = self.reader.bit(b, valid);
+        let mask = b.sub(0, valid);
+        // Above its limbs the sum has any bits.
+        let limbs = limbs.into_iter().zip(0..).map(|(limb, i)| {
+            let limb = self.reader.cut(b, limb, self.first, i, 32 * self.line.limbs);
+            b.and(limb, mask)
+        });
+        let limbs: Vec<R32> = limbs.collect();
+        let complement = self.reader.limbs(b, &number.source().turned(), self.first, self.split.passes);
+        // Zeros and a complement make no carry without one that enters.
+        let (less, fits) = add_rows(b, limbs.clone(), complement, Some(valid));
+        let is_less = b.compare(Cmp::Ne, fits, 0);
+        let limbs = limbs.into_iter().zip(less).map(|(limb, less)| b.select(less, limb, is_less)).collect();
+        (limbs, fits)
     }
 
     /// Adds `2S − 1` to the limbs for the number `S`, from whose row it subtracts 1.

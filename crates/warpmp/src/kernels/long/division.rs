@@ -341,6 +341,16 @@ pub(super) struct Digit {
     pub(super) multiple: Number,
 }
 
+/// The end of a division: the divisor is subtracted where it fits, and what remains goes down by the distance of the lane.
+#[derive(Clone, Copy)]
+pub(super) struct Last {
+    facts: Number,
+    /// Is the divisor not zero? If it is, nothing remains.
+    valid: Bit,
+    /// The word that is 1 where the divisor is subtracted.
+    word: Number,
+}
+
 impl Reciprocal {
     /// The reciprocal of the upper `limbs` limbs of a divisor.
     pub(super) fn of_divisor(steps: &mut Steps, divisor: Number, limbs: u32) -> Self {
@@ -353,14 +363,14 @@ impl Reciprocal {
     }
 
     /// A digit, and what remains, less than `2D`, of `R` above the `k` limbs of `A`. `R` has `n + 1` limbs, or `n`. The limb of the digit
-    /// above its `k` limbs is added to the multiple of the digit above, if there is one.
+    /// above its `k` limbs is added to the multiple of the digit above, if there is one. After the last digit of a packed line, what remains is reduced.
     pub(super) fn divide(
         self,
         steps: &mut Steps,
         (above, lower): (Number, Source),
         digit: Digit,
         before: Option<Digit>,
-        rest: Place,
+        (rest, last): (Place, Option<Last>),
     ) {
         let Self { divisor, inverse } = self;
         let (n, k) = (divisor.limbs, inverse.limbs);
@@ -402,7 +412,17 @@ impl Reciprocal {
             multiple: Some((multiple, 0, divisor.source().turned())),
             words: Some((words, 0)),
         };
-        steps.line(Line::terms(lower.lowest(32 * k), terms, rest));
+        let line = Line::terms(lower.lowest(32 * k), terms, rest);
+        steps.line(match last {
+            None => line,
+            Some(Last { facts, valid, word }) => Line {
+                limbs: n + 1,
+                less: Some((divisor, valid)),
+                lowered: Some((facts, 0)),
+                word: Some(Word::Carry(word)),
+                ..line
+            },
+        });
         steps.release(mark);
     }
 
@@ -450,29 +470,32 @@ impl Problem {
                         (above, limbs(number)),
                         rows[number as usize],
                         before,
-                        rest.place(32 * (n + 1)),
+                        (rest.place(32 * (n + 1)), None),
                     );
                     (above, other) = (other, above);
                 }
             });
         }
+        let word = steps.reserve(1);
+        let ends_packed = steps.packs(n + 1);
         let (mut rest, mut other) = (first, second);
         for number in (0..usual).rev() {
             let before = rows.get(number as usize + 1).copied().filter(|_| number + 1 < usual);
-            reciprocal.divide(steps, (rest, limbs(number)), rows[number as usize], before, other.place(32 * (n + 1)));
+            let to = if number == 0 && ends_packed {
+                (remainder, Some(Last { facts, valid, word }))
+            } else {
+                (other.place(32 * (n + 1)), None)
+            };
+            reciprocal.divide(steps, (rest, limbs(number)), rows[number as usize], before, to);
             (rest, other) = (other, rest);
         }
-        let last = steps.reserve(1);
-        if steps.packs(n + 1) {
-            let reduced = reciprocal.reduced(rest, Some(valid), last, remainder);
-            steps.line(Line { lowered: Some((facts, 0)), ..reduced });
-        } else {
+        if !ends_packed {
             let row = steps.reserve(n);
-            steps.line(reciprocal.reduced(rest, Some(valid), last, row.place(32 * n)));
+            steps.line(reciprocal.reduced(rest, Some(valid), word, row.place(32 * n)));
             steps.line(Line::copy(row.source().moved(facts, 0, false), remainder));
         }
         if let Some(quotient) = quotient {
-            self.add_digits(steps, &rows, last, quotient);
+            self.add_digits(steps, &rows, word, quotient);
         }
     }
 

@@ -1,7 +1,7 @@
 //! A line: an operation in linear time on rows of any length.
 //!
 //! computes   `r = x + y + c`, `r = x + y + z + f·w ± l` for limbs `f` and `l`, `r = x` or a bitwise function of `x` and `y`, from rows that are
-//!            shifted, complemented or left out
+//!            shifted, complemented or left out; packed also a sum less a number where it fits, and shifted down
 //! launch     512 threads and 7168 limbs a block at most; rows of more limbs: several blocks and, for sums, a second launch of a warp a
 //!            block. Where a negative difference has another result: 1024 threads and 14336 limbs a block, and as many threads
 //!            in the second launch. Packed: a warp a lane, four lanes a block; whole tiles, a few hundred limbs. Packed, and launched though
@@ -106,7 +106,7 @@ pub(super) enum Negative {
 /// A word about the sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
-    /// The carry out of the sum.
+    /// The carry out of the sum; 1 where a number is subtracted from it in the end.
     Carry(Number),
     /// 1 where no carry leaves the sum.
     Borrow(Number),
@@ -133,6 +133,8 @@ pub(super) struct Line {
     pub(super) limbs: u32,
     pub(super) result: Option<Place>,
     pub(super) negative: Negative,
+    /// A number that is subtracted from a sum where it fits. Where the bit is 0, the result is 0. For packed lines.
+    pub(super) less: Option<(Number, Bit)>,
     /// A word of a row: by so many bits the result goes down before it is stored. They are zeros. For packed lines.
     pub(super) lowered: Option<(Number, u32)>,
     pub(super) word: Option<Word>,
@@ -173,6 +175,7 @@ impl Line {
             limbs,
             result: Some(result),
             negative: Negative::Stays,
+            less: None,
             lowered: None,
             word: None,
             is_packed: false,
@@ -273,6 +276,7 @@ impl Line {
             Negative::Corrects(root) => rows.push(root),
             Negative::Stays | Negative::Clears | Negative::Restores => {}
         }
+        rows.extend(self.less.into_iter().flat_map(|(number, bit)| [number, bit.row]));
         rows.extend(self.lowered.map(|(row, _)| row));
         if let Some(Word::Order(_, Some(signs))) = self.word {
             rows.extend(signs.map(|it| it.row));

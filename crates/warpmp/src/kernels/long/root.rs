@@ -138,7 +138,7 @@ fn quotient(steps: &mut Steps, [value, root]: [Number; 2]) -> Number {
     steps.line(Line::reduced(value.source().down(32 * h), root.source(), h, is_equal, rest.place(32 * h)));
     let digit = reciprocal.digit(steps);
     let left = steps.reserve(h + 1);
-    reciprocal.divide(steps, (rest, value.source()), digit, None, left.place(32 * left.limbs));
+    reciprocal.divide(steps, (rest, value.source()), digit, None, (left.place(32 * left.limbs), None));
     let last = steps.reserve(1);
     let reduced = reciprocal.reduced(left, None, last, left.place(32 * left.limbs));
     steps.line(Line { result: None, negative: Negative::Stays, ..reduced });

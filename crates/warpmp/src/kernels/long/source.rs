@@ -338,7 +338,7 @@ impl Reader<'_> {
     }
 
     /// Limb `first + 32·i` of a number without the bits from bit `end` on.
-    fn cut(&self, b: &mut Builder, limb: R32, first: R32, i: u32, end: u32) -> R32 {
+    pub(super) fn cut(&self, b: &mut Builder, limb: R32, first: R32, i: u32, end: u32) -> R32 {
         match self.are_inside(i64::from(32 * i), end / 32) {
             Some(true) => return limb,
             Some(false) if 32 * i >= end.div_ceil(32) => return b.copy(0),
