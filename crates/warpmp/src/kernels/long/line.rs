@@ -5,7 +5,7 @@
 //! launch     512 threads and 7168 limbs a block at most; rows of more limbs: several blocks and, for sums, a second launch of a warp a
 //!            block. Where a negative difference has another result: 1024 threads and 14336 limbs a block, and as many threads
 //!            in the second launch. Packed: a warp a lane, four lanes a block; whole tiles, a few hundred limbs. Packed, and launched though
-//!            it mostly has nothing to do: 32 lanes a block, eight by each warp in turn
+//!            it mostly has nothing to do: 16 lanes a block, four by each warp in turn
 //! cost       a limb: its rows read once and the result written once; about 25 instructions a sum. The second launch
 //!            reads the carries of all blocks, and reads and writes 32 limbs for each carry into a warp, seldom more
 //! registers  64 for two blocks, of which one computes while the other waits for memory; with signs above a number some more
@@ -50,8 +50,8 @@ pub(super) const MOST_PACKED_LIMBS: u32 = 32 * MOST_PASSES;
 const PACKED_LANES: u32 = 4;
 
 /// Lanes that each warp of a packed line takes in turn where most launches have nothing to do. A GPU begins about one block a clock,
-/// so few blocks end sooner than many.
-const TURNS: u32 = 8;
+/// so few blocks end sooner than many. With more lanes a warp, small launches that have something to do would wait for it.
+const TURNS: u32 = 4;
 
 /// Words of scratch memory a block: its flag, and the masks of its warps that generate and pass on carries.
 pub(super) const BLOCK_WORDS: u32 = 3;
