@@ -157,9 +157,12 @@ fn quotients_of_few_digits() {
 fn digits_at_their_edges() {
     let bits = [16_640_usize, 8320_usize];
     let one = BigUint::from(1_u32);
-    let digit = 32 * (bits[0] / 64_usize).div_ceil(2) / 2;
-    let ones = (&one << digit) - 1_u32;
-    let digits = [BigUint::ZERO, one.clone(), &ones - 1_u32, ones];
+    // A digit has whole pieces of four limbs, the upper one what is left.
+    let digit = 32 * (bits[1] / 64).next_multiple_of(4);
+    let [lower, upper] = [digit, bits[1] - digit].map(|bits| {
+        let ones = (&one << bits) - 1_u32;
+        [BigUint::ZERO, one.clone(), &ones - 1_u32, ones]
+    });
     let divisors = [
         (&one << bits[1]) - 1_u32,
         (&one << (bits[1] - 1)) + 1_u32,
@@ -167,8 +170,8 @@ fn digits_at_their_edges() {
     ];
     let mut pairs = Vec::new();
     for d in divisors {
-        for upper in &digits {
-            for lower in &digits {
+        for upper in &upper {
+            for lower in &lower {
                 let product = ((upper << digit) + lower) * &d;
                 pairs.extend([BigUint::ZERO, one.clone(), &d - 1_u32].map(|rest| (&product + rest, d.clone())));
             }
@@ -177,11 +180,11 @@ fn digits_at_their_edges() {
     divide(bits, &pairs);
 }
 
-/// Divisors of 512 and 1024 limbs: products modulo `Bⁿ + 1` tell what remains, in the last case also what a reciprocal lacks.
+/// Divisors of 384 to 1024 limbs: products modulo `Bⁿ − 1` or `Bⁿ + 1` tell what remains, in the last case also what a reciprocal lacks.
 #[test]
-fn remainders_modulo_a_power_and_one() {
+fn remainders_modulo_neighbours_of_a_power() {
     let one = BigUint::from(1_u32);
-    for bits in [[32_768_usize, 16_384_usize], [65_536, 32_768], [98_304, 32_768]] {
+    for bits in [[24_576_usize, 12_288_usize], [28_672, 14_336], [32_768, 16_384], [65_536, 32_768], [98_304, 32_768]] {
         let [random, other] = [1, 2].map(|seed| numbers(Pattern::Random, 2, bits[1], seed));
         let ones = (&one << bits[1]) - 1_u32;
         let top = &one << (bits[1] - 1);
@@ -318,6 +321,16 @@ fn costs_of_roots() {
         assert!(sectors <= most_sectors, "{bits} bits: {sectors}");
         assert!(instructions <= most_instructions, "{bits} bits: {instructions}");
     }
+}
+
+/// The same of a division.
+#[test]
+fn costs_of_divisions() {
+    let counters = check(Operation::DivRem, "newton", &[32_768, 16_384], &[32; 2], Pattern::Random);
+    let sectors = (counters.load_sectors() + counters.store_sectors()) / 32;
+    let instructions = counters.instructions().warps / 32;
+    assert!(sectors <= 4800, "{sectors}");
+    assert!(instructions <= 23_100, "{instructions}");
 }
 
 /// Squares, one less and one more, zero, and numbers whose root's lower half is all ones; remainders twice the root, whose quotient is the largest.

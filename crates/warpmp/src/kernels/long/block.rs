@@ -5,7 +5,7 @@ use warpmp_kernel::fragment::{Carries, add_carry_to_row};
 use warpmp_kernel::ir::{Cmp, Shuffle, Space, Vector, Vote};
 
 use super::line::{BLOCK_WORDS, CarryIn, Function, Line, Negative, Place, Split, Terms, Word};
-use super::source::{Number, Reader, Source};
+use super::source::{Bit, Number, Reader, Source};
 
 /// A block of a kernel.
 pub(super) struct Block<'l> {
@@ -29,7 +29,43 @@ pub(super) struct Block<'l> {
 impl Block<'_> {
     /// Stores the limbs of the result.
     fn store(&self, b: &mut Builder, limbs: &[R32]) {
-        self.store_from(b, self.first, limbs);
+        match self.line.lowered {
+            None => self.store_from(b, self.first, limbs),
+            Some((row, word)) => self.store_lowered(b, limbs, row, word),
+        }
+    }
+
+    /// Stores the limbs of the result, which goes down by a distance of each lane. A limb that leaves it at the bottom is zero, as is one that
+    /// is missing at the top, so the former takes the place of the latter.
+    fn store_lowered(&self, b: &mut Builder, limbs: &[R32], row: Number, word: u32) {
+        debug_assert!(self.line.is_packed, "one warp has all limbs");
+        let Some(Place { row: _, from, bits }) = self.line.result else { return };
+        let (count, all) = (bits.div_ceil(32), self.line.limbs);
+        let distance = self.reader.word(b, row, word);
+        let [words, bits] = [b.shr(distance, 5), b.and(distance, 31)];
+        let lane_above = b.add(self.member, 1);
+        let lane_above = b.and(lane_above, 31);
+        let is_top = b.compare(Cmp::Eq, self.member, 31);
+        let mut around: Vec<R32> = limbs.iter().map(|&limb| b.shuffle(Shuffle::Idx, limb, lane_above, 32)).collect();
+        around.push(b.copy(0));
+        let start = b.sub(self.first, words);
+        for (&limb, i) in limbs.iter().zip(0..) {
+            let above = b.select(around[i as usize + 1], around[i as usize], is_top);
+            let limb = b.funnel_right(limb, above, bits);
+            let index = b.add(start, 32 * i);
+            let from_top = b.add(index, all);
+            // Below the bottom the number wraps around.
+            let stays = b.compare(Cmp::Lt, index, all);
+            let index = b.select(index, from_top, stays);
+            let mut inside = b.compare(Cmp::Lt, index, count);
+            if self.reader.are_inside(i64::from(32 * i), all).is_none() {
+                let own = b.add(self.first, 32 * i);
+                let counts = b.compare(Cmp::Lt, own, all);
+                inside = b.and_pred(inside, counts);
+            }
+            let to = b.mad_wide(index, 4, self.outputs[0]);
+            b.guarded(inside, true, |g| g.store_global(Space::Global, &[limb], to, 4 * from));
+        }
     }
 
     /// Stores limbs of the result: limb `first`, and those that are a multiple of 32 limbs above it.
@@ -38,6 +74,16 @@ impl Block<'_> {
         let count = bits.div_ceil(32);
         let to = b.mad_wide(first, 4, self.outputs[0]);
         for (&limb, i) in limbs.iter().zip(0..) {
+            let at = 4 * (from + 32 * i);
+            // A packed line stores all of its limbs at once: `first` is the thread's first limb.
+            match self.reader.are_inside(i64::from(32 * i), bits / 32) {
+                Some(true) => {
+                    b.store_global(Space::Global, &[limb], to, at);
+                    continue;
+                }
+                Some(false) if 32 * i >= count => break,
+                Some(false) | None => {}
+            }
             let index = b.add(first, 32 * i);
             let limb = if bits.is_multiple_of(32) {
                 limb
@@ -47,7 +93,7 @@ impl Block<'_> {
                 b.and(limb, mask)
             };
             let inside = b.compare(Cmp::Lt, index, count);
-            b.guarded(inside, true, |g| g.store_global(Space::Global, &[limb], to, 4 * (from + 32 * i)));
+            b.guarded(inside, true, |g| g.store_global(Space::Global, &[limb], to, at));
         }
     }
 
@@ -133,12 +179,16 @@ impl Block<'_> {
             };
             (0..count as usize).map(sum).collect()
         };
-        // The first lane takes the upper half of the warp below, which nobody hands on.
-        let below = b.sub(self.first, 1);
-        let (_, below) = sums(b, below, 1)[0];
         let enters = words.map_or_else(|| b.copy(0), |[enters, _]| enters);
-        let is_lowest = b.compare(Cmp::Eq, self.first, 0);
-        let mut below = b.select(enters, below, is_lowest);
+        let mut below = if self.line.is_packed {
+            enters
+        } else {
+            // The first lane takes the upper half of the warp below, which nobody hands on.
+            let below = b.sub(self.first, 1);
+            let (_, below) = sums(b, below, 1)[0];
+            let is_lowest = b.compare(Cmp::Eq, self.first, 0);
+            b.select(enters, below, is_lowest)
+        };
         let is_bottom = b.compare(Cmp::Eq, self.member, 0);
         let lane_below = b.sub(self.member, 1);
         let lane_below = b.and(lane_below, 31);
@@ -169,6 +219,10 @@ impl Block<'_> {
         if self.line.is_packed {
             let enters = self.carry_in(b);
             let (limbs, leaves) = self.warp_sum(b, Some(enters));
+            let (limbs, leaves) = match self.line.less {
+                Some((number, valid)) => self.reduced(b, limbs, number, valid),
+                None => (limbs, leaves),
+            };
             let limbs: Vec<R32> = limbs.into_iter().map(|limb| b.copy(limb)).collect();
             self.end(b, &limbs, leaves, None);
             return;
@@ -255,6 +309,24 @@ impl Block<'_> {
             }
         }
         self.tell(b, leaves, equal);
+    }
+
+    /// The limbs less a number where it fits, and 1 there; zeros where the bit is 0.
+    fn reduced(&self, b: &mut Builder, limbs: Vec<R32>, number: Number, valid: Bit) -> (Vec<R32>, R32) {
+        let valid = self.reader.bit(b, valid);
+        let mask = b.sub(0, valid);
+        // Above its limbs the sum has any bits.
+        let limbs = limbs.into_iter().zip(0..).map(|(limb, i)| {
+            let limb = self.reader.cut(b, limb, self.first, i, 32 * self.line.limbs);
+            b.and(limb, mask)
+        });
+        let limbs: Vec<R32> = limbs.collect();
+        let complement = self.reader.limbs(b, &number.source().turned(), self.first, self.split.passes);
+        // Zeros and a complement make no carry without one that enters.
+        let (less, fits) = add_rows(b, limbs.clone(), complement, Some(valid));
+        let is_less = b.compare(Cmp::Ne, fits, 0);
+        let limbs = limbs.into_iter().zip(less).map(|(limb, less)| b.select(less, limb, is_less)).collect();
+        (limbs, fits)
     }
 
     /// Adds `2S − 1` to the limbs for the number `S`, from whose row it subtracts 1.

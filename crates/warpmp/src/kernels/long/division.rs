@@ -3,7 +3,7 @@
 //! computes   `q = ⌊a / d⌋`, `r = a mod d`; `a·b mod m`; `a / d` where nothing remains; a zero divisor or a remainder is the lane's
 //!            status
 //! cost       in products of two numbers of `k` limbs: the reciprocal about 3, each digit of the quotient 1 and the product of `k` by `n` limbs.
-//!            `n`: the limbs of the divisor. `k`: half of the limbs that a quotient usually has
+//!            `n`: the limbs of the divisor. `k`: half of the limbs that a quotient usually has. Both up to a multiple of four
 //!
 //! The divisor and the dividend go up until the divisor's highest one is at the top of `n` limbs: lanes differ in the
 //! distance alone. From then on all lanes do the same. Where all lanes have one divisor, its reciprocal is computed once a
@@ -13,8 +13,8 @@
 //! any lane may be short, so the inverse would need as many limbs as the dividend has.
 //!
 //! **Reciprocal.** `B = 2³²`, `D_k` the upper `k` limbs of the divisor `D`. `X_k = B^k + Y_k` is close to `B^2k / D_k` and never
-//! greater than `B^2k / (D_k + 1)`. The first one, of a few hundred limbs, comes from the division of short numbers. From `h`
-//! limbs to `n`, `2h ≥ n + 4`, with `g = n − h + 2` a step is
+//! greater than `B^2k / (D_k + 1)`. The first one, of about a hundred limbs, comes from the division of short numbers. From `h`
+//! limbs to `n`, `2h ≥ n + 4`, with `g ≥ n − h + 2` a step is
 //!
 //! ```text
 //! e = B^(n+h) − D_n·X_h             not negative
@@ -40,7 +40,7 @@
 //! all lanes.
 //!
 //! **Products modulo `B^n + 1`.** They take half as long as products of `n` by `n` limbs, and are enough for `e` and for `T`, which are small. See
-//! `estimate.rs`.
+//! `estimate.rs`. Where `tensor` is faster, it is the product modulo `B^n − 1`.
 //!
 //! bound: let `X_h ≥ B^2h/D_h − 8`, so `e ≤ 8·B^n`. In units of `X_n` the step's error before cutting is at most `64·B^(n−2h) ≤ 64/B²`; cutting `e` costs
 //! at most `2/B`, cutting `Y_h` at most `8/B²`, cutting `f` and the product less than 2. With a product modulo `B^n + 1`, `f` may be 4 too large, which
@@ -57,7 +57,7 @@ use warpmp_launch::Spec;
 
 use super::LIMBS;
 use super::doubling::Inverse;
-use super::estimate::{Error, Remains, WORDS};
+use super::estimate::{Error, Modulus, Remains, WORDS};
 use super::length::{FACTS, Length};
 use super::line::{CarryIn, Function, Line, Negative, Place, Terms, Word};
 use super::sequence::{Steps, by_products};
@@ -85,8 +85,18 @@ fn fits(shape: OperationShape) -> bool {
 /// Limbs of a thread in a division of short numbers, at least and at most. Eight are fastest for divisors of 2048 to 8192 bits.
 pub(super) const DIVISION_LIMBS: [u32; 2] = [3, 8];
 
-/// The same for the first reciprocal, whose numbers are a little longer than 128 limbs.
+/// The same for the first reciprocal, whose numbers are a little longer than 64 or 128 limbs.
 const RECIPROCAL_LIMBS: [u32; 2] = [3, 9];
+
+/// The longest first reciprocal, in limbs, and the same where several lanes share a warp: of eight threads with nine limbs each.
+const SHORT_LIMBS: u32 = 160;
+const SHORT_LIMBS_OF_TILES: u32 = 72;
+
+/// Divisors, digits and reciprocals have a multiple of so many limbs.
+const PIECE_LIMBS: u32 = 4;
+
+/// The limbs of the shortest products for which a few limbs more than a power of two count: `tensor` takes 64 at a time.
+const LEAST_POWER: u32 = 64;
 
 /// The longest dividend that has whole tiles, and the longest packed line, which has a limb more than half of it, in limbs.
 const TILE_LIMBS: u32 = 1088;
@@ -122,11 +132,12 @@ struct Digits {
 impl Digits {
     fn of([dividend, divisor]: [Number; 2], [dividend_bits, divisor_bits]: [u32; 2]) -> Self {
         let least = dividend.limbs.div_ceil(MOST_DIGITS).max(LEAST_LIMBS);
-        let n = divisor.limbs.max(least);
+        // Parts of rows of whole pieces begin at pieces, which products by `tensor` read at once.
+        let n = divisor.limbs.max(least).next_multiple_of(PIECE_LIMBS);
         let quotient = dividend_bits.saturating_sub(divisor_bits).div_ceil(32).max(1);
         // A short reciprocal is worth more products with it, unless all lanes have one.
         let digits = if divisor.common { quotient.div_ceil(n) } else { 2 * quotient.div_ceil(2 * n) };
-        let limbs = quotient.div_ceil(digits).max(least);
+        let limbs = quotient.div_ceil(digits).max(least).next_multiple_of(PIECE_LIMBS);
         let usual = quotient.div_ceil(limbs);
         // Below the highest bit of the dividend.
         let most_distance = (32 * (usual * limbs + n) + BITS_ABOVE).saturating_sub(dividend_bits);
@@ -232,18 +243,21 @@ pub(super) struct Reciprocal {
 struct Upper;
 
 impl Inverse for Upper {
-    const SHORT_LIMBS: u32 = 160;
+    fn short_limbs(steps: &Steps) -> u32 {
+        if steps.is_tiled() { SHORT_LIMBS_OF_TILES } else { SHORT_LIMBS }
+    }
 
     fn limbs_before(limbs: u32) -> u32 {
         let usual = limbs.div_ceil(2) + 2;
         // A product of a few limbs more than a power of two takes longer: some more known limbs leave fewer limbs to correct.
         let corrected = limbs + 2 - usual;
         let power = 1 << corrected.ilog2();
-        usual + if power >= 256 && corrected - power <= power / 32 { corrected - power } else { 0 }
+        let more = if power >= LEAST_POWER && corrected - power <= power / 32 { corrected - power } else { 0 };
+        (usual + more).next_multiple_of(PIECE_LIMBS)
     }
 
-    fn deciding(divisor: Number, limbs: u32) -> Source {
-        divisor.source().down(32 * (divisor.limbs - limbs))
+    fn deciding(divisor: Number, limbs: u32) -> Number {
+        divisor.section(divisor.limbs - limbs, limbs)
     }
 
     fn first(steps: &mut Steps, divisor: Number, to: Number) {
@@ -285,12 +299,15 @@ fn less(x: Source, count: u32, to: Number) -> Line {
 /// The reciprocal of `d` in `n` limbs from that of its upper `h` limbs.
 fn step(steps: &mut Steps, divisor: Number, known: Number, to: Number) {
     let (n, h) = (divisor.limbs, known.limbs);
-    let g = n - h + 2;
     let mark = steps.mark();
+    let modulo = steps.product_modulo(divisor, known);
+    let least = n - h + 2;
+    // A product modulo `B^n + 1` does not tell the limbs above.
+    let g = if modulo.is_some() { least } else { least.next_multiple_of(PIECE_LIMBS) };
     let error = steps.reserve(g);
     let to_error = error.place(32 * g);
     let complement = |product: Number| product.source().down(32 * (h - 1)).turned();
-    if let Some(product) = steps.product_modulo(divisor, known) {
+    if let Some(product) = modulo {
         let words = steps.reserve(WORDS);
         let rows = [product, divisor, known, words];
         steps.push(Box::new(Error::of(&rows)), rows);
@@ -302,8 +319,8 @@ fn step(steps: &mut Steps, divisor: Number, known: Number, to: Number) {
         // ¬(D·B^h + D·Y) is B^(n+h) − D·X − 1, and ¬(x + y) is ¬x − y. Below limb h nothing is added, so no carry is cut off.
         steps.line(Line::difference(complement(product), divisor.source().up(32), to_error));
     }
-    let upper = if g < h { steps.part(known.source().down(32 * (h - g)), g) } else { known };
-    let product = steps.product(error, upper);
+    let upper = if g < h { known.section(h - g, g) } else { known };
+    let product = steps.product(upper, error);
     let shifted = known.source().up(32 * (n - h));
     let [error, product] = [error.source().down(32), product.source().down(32 * (g + 1))];
     // ¬(x − 1) is −x.
@@ -324,14 +341,20 @@ pub(super) struct Digit {
     pub(super) multiple: Number,
 }
 
+/// The end of a division: the divisor is subtracted where it fits, and what remains goes down by the distance of the lane.
+#[derive(Clone, Copy)]
+pub(super) struct Last {
+    facts: Number,
+    /// Is the divisor not zero? If it is, nothing remains.
+    valid: Bit,
+    /// The word that is 1 where the divisor is subtracted.
+    word: Number,
+}
+
 impl Reciprocal {
     /// The reciprocal of the upper `limbs` limbs of a divisor.
     pub(super) fn of_divisor(steps: &mut Steps, divisor: Number, limbs: u32) -> Self {
-        if limbs == divisor.limbs {
-            return Self { divisor, inverse: Upper::of(steps, divisor) };
-        }
-        let upper = steps.part(Upper::deciding(divisor, limbs), limbs);
-        Self { divisor, inverse: Upper::of(steps, upper) }
+        Self { divisor, inverse: Upper::of(steps, Upper::deciding(divisor, limbs)) }
     }
 
     /// Rows for a digit.
@@ -339,60 +362,84 @@ impl Reciprocal {
         Digit { estimate: steps.reserve(self.inverse.limbs + 1), multiple: steps.reserve(1) }
     }
 
-    /// A digit, and what remains, less than `2D`. The window has the `k` limbs of `A`, then the `n + 1` limbs of `R`; `upper` is a row with the
-    /// upper `k` limbs of `R` below `c`, if there is one. The limb of the digit above its `k` limbs is added to the multiple of the digit
-    /// above, if there is one.
+    /// A digit, and what remains, less than `2D`, of `R` above the `k` limbs of `A`. `R` has `n + 1` limbs, or `n`. The limb of the digit
+    /// above its `k` limbs is added to the multiple of the digit above, if there is one. After the last digit of a packed line, what remains is reduced.
     pub(super) fn divide(
         self,
         steps: &mut Steps,
-        (window, upper): (Number, Option<Number>),
+        (above, lower): (Number, Source),
         digit: Digit,
-        above: Option<Digit>,
-        rest: Place,
+        before: Option<Digit>,
+        (rest, last): (Place, Option<Last>),
     ) {
         let Self { divisor, inverse } = self;
         let (n, k) = (divisor.limbs, inverse.limbs);
         let mark = steps.mark();
-        let from_upper = window.source().down(32 * n);
-        let upper = upper.unwrap_or_else(|| steps.part(from_upper, k));
-        let product = steps.product(upper, inverse);
+        // Long sums have no registers left to shift by a distance of each lane.
+        let is_read_once = k < n && steps.packs(n + 1);
+        let lower_row = (!is_read_once).then(|| steps.part(lower, k));
+        let lower = lower_row.map_or(lower, Number::source);
+        let from_upper = above.source().down(32 * (n - k));
+        let product = steps.product(above.section(n - k, k), inverse);
         let Digit { estimate, multiple } = digit;
         let words = steps.reserve(WORDS);
         let terms = Terms {
             rows: [Some(product.source().down(32 * k)), None, None],
-            multiple: Some((window, n + k, inverse.source())),
+            multiple: (above.limbs > n).then_some((above, n, inverse.source())),
             words: None,
         };
         steps.line(Line::terms(from_upper, terms, estimate.place(32 * (k + 1))));
-        let (taken, modulus) = match steps.product_modulo(divisor, estimate) {
-            Some(product) => (product, Some(n)),
-            None => (steps.lower_product(estimate, divisor, n + 1), None),
+        let (taken, modulus) = if let Some(product) = steps.cyclic_product(divisor, estimate) {
+            (product, Some(Modulus::Minus))
+        } else if let Some(product) = steps.product_modulo(divisor, estimate) {
+            (product, Some(Modulus::Plus))
+        } else {
+            (steps.lower_product(estimate, divisor, n + 1), None)
         };
-        let mut rows = vec![window, taken, inverse, estimate, divisor, multiple, words];
-        rows.extend(above.map(|above| above.multiple));
-        steps.push(Box::new(Remains::of(&rows, modulus)), rows);
-        let from_window = modulus.map(|_| from_upper.turned());
-        let value = window.source();
+        let known = [above, taken, inverse, estimate, divisor, multiple, words];
+        let lower_row = lower_row.filter(|_| k == n);
+        let remains = Remains::of(known, [lower_row, before.map(|before| before.multiple)], modulus);
+        let rows = remains.rows();
+        steps.push(Box::new(remains), rows);
+        let from_above = modulus.map(|modulus| match modulus {
+            Modulus::Plus => from_upper.turned(),
+            Modulus::Minus => from_upper,
+        });
+        let value = above.source().up(32 * k);
         let value = if modulus.is_some() { value.lowest(32 * n) } else { value };
         let terms = Terms {
-            rows: [Some(taken.source().turned()), from_window, None],
+            rows: [Some(value), Some(taken.source().turned()), from_above],
             multiple: Some((multiple, 0, divisor.source().turned())),
             words: Some((words, 0)),
         };
-        steps.line(Line::terms(value, terms, rest));
+        let line = Line::terms(lower.lowest(32 * k), terms, rest);
+        steps.line(match last {
+            None => line,
+            Some(Last { facts, valid, word }) => Line {
+                limbs: n + 1,
+                less: Some((divisor, valid)),
+                lowered: Some((facts, 0)),
+                word: Some(Word::Carry(word)),
+                ..line
+            },
+        });
         steps.release(mark);
     }
 
-    /// Subtracts the divisor where it fits. The word is 1 there.
-    pub(super) fn reduce(self, steps: &mut Steps, rest: Number, word: Number, to: Option<Place>) {
-        let n = self.divisor.limbs;
-        let divisor = self.divisor.source();
-        steps.line(if let Some(to) = to {
-            Line::reduced(rest.source(), divisor, n + 1, word, to)
-        } else {
-            let difference = Line::difference(rest.source(), divisor, rest.place(32 * (n + 1)));
-            Line { result: None, word: Some(Word::Carry(word)), ..difference }
-        });
+    /// The line that subtracts the divisor where it fits. The word is 1 there. Where the bit is 0, the divisor is zero: nothing is subtracted, and
+    /// nothing remains.
+    pub(super) fn reduced(self, rest: Number, valid: Option<Bit>, word: Number, to: Place) -> Line {
+        let (rest, divisor) = (rest.source(), self.divisor.source());
+        let line = Line::reduced(rest, divisor, self.divisor.limbs + 1, word, to);
+        match valid {
+            None => line,
+            // Without the carry zero and the complement of zero make none.
+            Some(valid) => Line {
+                x: rest.kept_where(valid),
+                function: Function::Sum(divisor.turned(), CarryIn::Bit(valid)),
+                ..line
+            },
+        }
     }
 }
 
@@ -403,45 +450,53 @@ impl Problem {
         let Digits { divisor: n, limbs: k, usual, all, .. } = digits;
         let dividend = self.dividend.source().moved(facts, 0, true);
         let rows: Vec<Digit> = (0..all).map(|_| reciprocal.digit(steps)).collect();
-        let [first, second] = [0, 1].map(|_| steps.reserve(n + k + 1));
-        let copy = |from: u32, limbs: u32, to: Number| Line::copy(dividend.down(32 * k * from), to.place(32 * limbs));
+        let [first, second] = [0, 1].map(|_| steps.reserve_aligned(n + 1));
+        let limbs = |number: u32| dividend.down(32 * k * number);
+        let copy = |steps: &mut Steps, number: u32, to: Number| {
+            steps.line(Line::copy(limbs(number), to.place(32 * (n + 1))));
+        };
         // The usual digits begin with limbs of the dividend, unless the digits above leave a remainder there.
-        steps.line(copy(usual - 1, n + k + 1, first));
+        copy(steps, usual, first);
         if let Some(has_more) = has_more {
-            let third = steps.reserve(n + k + 1);
-            let window = |number: u32| if (number - usual).is_multiple_of(2) { second } else { third };
+            let third = steps.reserve_aligned(n + 1);
             steps.only_where(has_more, |steps| {
-                steps.line(copy(all - 1, n + k + 1, window(all - 1)));
+                let (mut above, mut other) = (second, third);
+                copy(steps, all, above);
                 for number in (usual..all).rev() {
-                    let next = if number == usual { first } else { window(number - 1) };
-                    if number > usual {
-                        steps.line(copy(number - 1, k, next));
-                    }
-                    let above = rows.get(number as usize + 1).copied();
-                    let rest = Place { row: next, from: k, bits: 32 * (n + 1) };
-                    reciprocal.divide(steps, (window(number), None), rows[number as usize], above, rest);
+                    let before = rows.get(number as usize + 1).copied();
+                    let rest = if number == usual { first } else { other };
+                    reciprocal.divide(
+                        steps,
+                        (above, limbs(number)),
+                        rows[number as usize],
+                        before,
+                        (rest.place(32 * (n + 1)), None),
+                    );
+                    (above, other) = (other, above);
                 }
             });
         }
-        let rest = steps.reserve(n + 1);
-        let (mut window, mut other) = (first, second);
+        let word = steps.reserve(1);
+        let ends_packed = steps.packs(n + 1);
+        let (mut rest, mut other) = (first, second);
         for number in (0..usual).rev() {
-            let above = rows.get(number as usize + 1).copied().filter(|_| number + 1 < usual);
-            let to = if number == 0 {
-                rest.place(32 * (n + 1))
+            let before = rows.get(number as usize + 1).copied().filter(|_| number + 1 < usual);
+            let to = if number == 0 && ends_packed {
+                (remainder, Some(Last { facts, valid, word }))
             } else {
-                steps.line(copy(number - 1, k, other));
-                Place { row: other, from: k, bits: 32 * (n + 1) }
+                (other.place(32 * (n + 1)), None)
             };
-            reciprocal.divide(steps, (window, None), rows[number as usize], above, to);
-            (window, other) = (other, window);
+            reciprocal.divide(steps, (rest, limbs(number)), rows[number as usize], before, to);
+            (rest, other) = (other, rest);
         }
-        let [last, reduced] = [1, n].map(|limbs| steps.reserve(limbs));
-        reciprocal.reduce(steps, rest, last, Some(reduced.place(32 * n)));
+        if !ends_packed {
+            let row = steps.reserve(n);
+            steps.line(reciprocal.reduced(rest, Some(valid), word, row.place(32 * n)));
+            steps.line(Line::copy(row.source().moved(facts, 0, false), remainder));
+        }
         if let Some(quotient) = quotient {
-            self.add_digits(steps, &rows, last, quotient);
+            self.add_digits(steps, &rows, word, quotient);
         }
-        steps.line(Line::copy(reduced.source().moved(facts, 0, false).kept_where(valid), remainder));
     }
 
     /// The quotient from its digits and 1 if the bit is set.
@@ -484,8 +539,5 @@ impl Problem {
                 }
             });
         }
-        // Zero was subtracted from nothing once.
-        let clear = Line::copy(Source::constant(0), Place { bits: quotient.bits.min(32), ..quotient });
-        steps.line(Line { only: Some(valid.not()), ..clear });
     }
 }

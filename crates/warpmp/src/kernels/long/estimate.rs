@@ -1,4 +1,4 @@
-//! Words about differences of long numbers, from a few of their limbs: what remains of a product modulo `Bᴺ + 1`, and how often a divisor fits
+//! Words about differences of long numbers, from a few of their limbs: what remains of a product modulo `Bᴺ ± 1`, and how often a divisor fits
 //! into a remainder.
 //!
 //! ```text
@@ -12,8 +12,11 @@
 //! From limbs at hand comes `r = E` modulo `Bᴺ + 1`, so `E = r + j·(Bᴺ + 1)`. The lowest limbs of the factors tell `E` modulo `B`, and so they tell `j < B`.
 //! `−j` takes the place of `H` above `L`: where `−L` is added, `j·Bᴺ` is added, too.
 //!
-//! **`T`.** `V = V₀ + V₁·Bᴺ` makes `r = V₀ − V₁ − L + H`. So `T − m·D = V₀ + j·Bᴺ − V₁ − L − m·D + (H + j)`. With complements the last term
+//! **`T`.** `V = R·Bᵏ + A`, see `division.rs`. `V = V₀ + V₁·Bᴺ` makes `r = V₀ − V₁ − L + H`. So `T − m·D = V₀ + j·Bᴺ − V₁ − L − m·D + (H + j)`. With complements the last term
 //! is greater by 1 for each row and by `m`.
+//!
+//! **Modulo `Bᴺ − 1`** a product is `L + H·Bᴺ` with `0 ≤ H ≤ 1`. Then `r = V₀ + V₁ − L − H`, `E = r + j·(Bᴺ − 1)`, and `T − m·D = V₀ + j·Bᴺ + V₁ − L − m·D − (H + j)`.
+//! As `V₁ < Bᴺ − 1`, `j ≥ −1`. Only one row has complements.
 //!
 //! bound: `T < 2²⁹·D`. Let `v` be the number of limbs `n` and `n − 1` of these rows without what comes from below: `T/Bⁿ⁻¹` is from `v − 3` to `v + 2`. So for
 //! `t = max(0, v − 3)`, `t ≤ T/Bⁿ⁻¹ < t + 5`. With the highest limb `y` of the reciprocal `X`, `(B + y)·Bᵏ⁻¹ ≤ X ≤ Bⁿ⁺ᵏ/D`, so `m = ⌊t·(B + y)/B²⌋ ≤ T/D`. As
@@ -35,73 +38,76 @@ const WARPS: u32 = 4;
 /// Words for a line: one that is added, and one that is subtracted.
 pub(super) const WORDS: u32 = 2;
 
-/// The rows of a kernel: their limbs, and whether one serves every lane.
-type Rows = Vec<(u32, bool)>;
-
-/// How often the divisor fits into what an estimated digit of a quotient leaves. Parameters of its launch: the window `V`, the product of digit
-/// and divisor, the reciprocal, the digit, the divisor, `m`, the words; if there is a digit above, its `m`, to which the digit's highest limb is added;
-/// lanes.
+/// How often the divisor fits into what an estimated digit of a quotient leaves. Parameters of its launch: the upper limbs `R` of `V`, the product
+/// of digit and divisor, the reciprocal, the digit, the divisor, `m`, the words; if the reciprocal has all limbs of the divisor, the lower limbs `A` of `V`;
+/// if there is a digit above, its `m`, to which the digit's highest limb is added; lanes.
 #[derive(Clone, Debug)]
 pub(super) struct Remains {
-    rows: Rows,
-    /// Limbs of the modulus of the product.
-    modulus: Option<u32>,
+    rows: Vec<Number>,
+    /// The parameter that is `A`.
+    lower: Option<usize>,
+    /// The parameter that is the `m` above.
+    above: Option<usize>,
+    /// The modulus of the product.
+    modulus: Option<Modulus>,
+}
+
+/// What a product is modulo, where the divisor has `n` limbs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Modulus {
+    /// `Bⁿ + 1`
+    Plus,
+    /// `Bⁿ − 1`
+    Minus,
 }
 
 /// The words about the error of a reciprocal. Parameters of its launch: the product of divisor and known inverse modulo `Bⁿ + 1`, the divisor, the
 /// known inverse, the words; lanes.
 #[derive(Clone, Debug)]
 pub(super) struct Error {
-    rows: Rows,
+    rows: Vec<Number>,
 }
 
-fn shapes(rows: &[Number]) -> Rows {
-    rows.iter().map(|it| (it.limbs, it.common)).collect()
-}
-
-fn name(rows: &Rows) -> String {
-    let names = rows.iter().map(|(limbs, common)| format!("_{limbs}{}", if *common { "c" } else { "" }));
+fn name(rows: &[Number]) -> String {
+    let names = rows.iter().map(|it| format!("_{}{}", it.limbs, if it.common { "c" } else { "" }));
     names.collect()
 }
 
 /// The rows of a thread's lane.
 struct Lane {
     addresses: Vec<R64>,
-    rows: Rows,
+    rows: Vec<Number>,
 }
 
 impl Lane {
-    fn open(entry: &Entry, name: &str, names: &[&str], rows: &Rows) -> (Builder, Self) {
+    fn open(entry: &Entry, name: &str, names: &[&str], rows: &[Number]) -> (Builder, Self) {
         let (mut b, Ports { addresses, lanes }) = entry.open(name, Glue::None, &names[..rows.len()], false);
         b.bounds(Bounds { max_threads: Some(32 * WARPS), ..Bounds::default() });
         b.section("setup");
         let lane = thread_number(&mut b, 32 * WARPS);
         let outside = b.compare(Cmp::Ge, lane, lanes);
         b.return_if(outside);
-        let row = |(&(limbs, common), &address): (&(u32, bool), &R64)| {
-            if common { address } else { b.mad_wide(lane, 4 * limbs, address) }
-        };
-        let addresses = rows.iter().zip(&addresses).map(row).collect();
-        (b, Self { addresses, rows: rows.clone() })
+        let addresses = rows.iter().zip(&addresses).map(|(row, &address)| row.row(&mut b, address, lane)).collect();
+        (b, Self { addresses, rows: rows.to_vec() })
     }
 
     /// A limb of a row, 0 above it.
     fn limb(&self, b: &mut Builder, row: usize, number: u32) -> R32 {
-        if number >= self.rows[row].0 {
+        if number >= self.rows[row].limbs {
             return b.copy(0);
         }
         b.load_global(Space::Global, Vector::V1, self.addresses[row], 4 * number)[0]
     }
 
-    /// Two neighbouring limbs of a row, 0 from limb `end` on.
-    fn limbs(&self, b: &mut Builder, row: usize, number: u32, end: u32) -> R64 {
-        let [low, high] = [number, number + 1].map(|it| if it < end { self.limb(b, row, it) } else { b.copy(0) });
-        b.pack(low, high)
-    }
-
     fn set(&self, b: &mut Builder, row: usize, number: u32, value: R32) {
         b.store_global(Space::Global, &[value], self.addresses[row], 4 * number);
     }
+}
+
+/// Two neighbouring limbs, 0 from limb `end` on.
+fn pair(b: &mut Builder, number: u32, end: u32, limb: impl Fn(&mut Builder, u32) -> R32) -> R64 {
+    let [low, high] = [number, number + 1].map(|it| if it < end { limb(b, it) } else { b.copy(0) });
+    b.pack(low, high)
 }
 
 /// `j`, by a limb of each factor of the product and the lowest limb of what is added to make `r`, without that of the limbs that `E` begins with.
@@ -111,32 +117,74 @@ fn turns(b: &mut Builder, [x, y]: [R32; 2], rest: R32) -> R32 {
 }
 
 impl Remains {
-    /// The specification for rows in the order of the parameters.
-    pub(super) fn of(rows: &[Number], modulus: Option<u32>) -> Self {
-        Self { rows: shapes(rows), modulus }
+    /// The specification for the first seven rows in the order of the parameters and for those that need not be.
+    pub(super) fn of(rows: [Number; 7], [lower, above]: [Option<Number>; 2], modulus: Option<Modulus>) -> Self {
+        let mut rows = rows.to_vec();
+        let mut parameter = |row: Option<Number>| {
+            rows.extend(row);
+            row.map(|_| rows.len() - 1)
+        };
+        let [lower, above] = [lower, above].map(&mut parameter);
+        Self { rows, lower, above, modulus }
+    }
+
+    /// The rows in the order of the parameters.
+    pub(super) fn rows(&self) -> Vec<Number> {
+        self.rows.clone()
+    }
+
+    /// A limb of `V`.
+    fn value(&self, b: &mut Builder, lane: &Lane, number: u32) -> R32 {
+        let k = self.rows[2].limbs;
+        if number >= k {
+            return lane.limb(b, 0, number - k);
+        }
+        lane.limb(
+            b,
+            self.lower.expect("where the divisor has more limbs than the reciprocal, these limbs do not count"),
+            number,
+        )
     }
 
     /// The number of limbs `n` and `n − 1` of `T` without what comes from below; what is added to the lowest limb, and how many rows have complements.
     fn upper_limbs(&self, b: &mut Builder, lane: &Lane) -> (R64, R32, u32) {
-        let n = self.rows[4].0;
+        let n = self.rows[4].limbs;
+        let value = |b: &mut Builder, number| self.value(b, lane, number);
+        let taken = |b: &mut Builder, number| lane.limb(b, 1, number);
         let Some(modulus) = self.modulus else {
-            let [v, taken] = [0, 1].map(|row| lane.limbs(b, row, n - 1, n + 1));
+            let [v, taken] = [pair(b, n - 1, n + 1, value), pair(b, n - 1, n + 1, taken)];
             return (b.sub64(v, taken), b.copy(0), 1);
         };
         let factors = [3, 4].map(|row| lane.limb(b, row, 0));
-        let [upper, lower, top] = [(0, modulus), (1, 0), (1, modulus)].map(|(row, i)| lane.limb(b, row, i));
-        let rest = b.sub(top, lower);
-        let rest = b.sub(rest, upper);
-        let j = turns(b, factors, rest);
+        let upper = value(b, n);
+        let [lower, top] = [0, n].map(|i| taken(b, i));
+        let (j, added) = match modulus {
+            Modulus::Plus => {
+                let rest = b.sub(top, lower);
+                let rest = b.sub(rest, upper);
+                let j = turns(b, factors, rest);
+                (j, b.add(j, top))
+            }
+            Modulus::Minus => {
+                let rest = b.sub(upper, lower);
+                let rest = b.sub(rest, top);
+                let minus = turns(b, factors, rest);
+                let j = b.sub(0, minus);
+                (j, b.sub(minus, top))
+            }
+        };
         let minus = b.sub(0, j);
-        lane.set(b, 1, modulus, minus);
-        let v = lane.limbs(b, 0, n - 1, modulus);
-        let above = b.pack(0, j);
-        let v = b.add64(v, above);
-        let upper = lane.limbs(b, 0, modulus + n - 1, self.rows[0].0);
-        let v = b.sub64(v, upper);
-        let taken = lane.limbs(b, 1, n - 1, modulus);
-        (b.sub64(v, taken), b.add(j, top), 2)
+        lane.set(b, 1, n, minus);
+        let v = pair(b, n - 1, n, value);
+        let turned = b.pack(0, j);
+        let v = b.add64(v, turned);
+        let upper = pair(b, 2 * n - 1, u32::MAX, value);
+        let (v, complements) = match modulus {
+            Modulus::Plus => (b.sub64(v, upper), 2),
+            Modulus::Minus => (b.add64(v, upper), 1),
+        };
+        let taken = pair(b, n - 1, n, taken);
+        (b.sub64(v, taken), added, complements)
     }
 
     fn write(&self, b: &mut Builder, lane: &Lane) {
@@ -149,7 +197,7 @@ impl Remains {
         let less = b.sub64(v, 4);
         let t = b.select64(0, less, is_small);
         let (lower, upper) = b.unpack(t);
-        let reciprocal = lane.limb(b, 2, self.rows[2].0 - 1);
+        let reciprocal = lane.limb(b, 2, self.rows[2].limbs - 1);
         let part = b.mul_hi(lower, reciprocal);
         let [part, lower] = [part, lower].map(|it| b.widen(it));
         let sum = b.mad_wide(upper, reciprocal, part);
@@ -166,24 +214,28 @@ impl Remains {
         for (word, i) in words.into_iter().zip(0..) {
             lane.set(b, 6, i, word);
         }
-        if self.rows.len() > 7 {
-            let top = lane.limb(b, 3, self.rows[3].0 - 1);
-            let above = lane.limb(b, 7, 0);
-            let sum = b.add(above, top);
-            lane.set(b, 7, 0, sum);
+        if let Some(above) = self.above {
+            let top = lane.limb(b, 3, self.rows[3].limbs - 1);
+            let multiple = lane.limb(b, above, 0);
+            let sum = b.add(multiple, top);
+            lane.set(b, above, 0, sum);
         }
     }
 }
 
 impl Spec for Remains {
     fn name(&self) -> String {
-        let modulus = self.modulus.map_or(String::new(), |modulus| format!("_modulo_{modulus}"));
+        let modulus = match self.modulus {
+            None => "",
+            Some(Modulus::Plus) => "_plus",
+            Some(Modulus::Minus) => "_minus",
+        };
         format!("remains{}{modulus}", name(&self.rows))
     }
 
     fn stages(&self) -> Vec<Stage<'_>> {
         let kernel = |entry: &Entry| {
-            let names = ["v", "p", "reciprocal", "digit", "divisor", "multiple", "words", "above"];
+            let names = ["r", "p", "reciprocal", "digit", "divisor", "multiple", "words", "x", "y"];
             let (mut b, lane) = Lane::open(entry, &self.name(), &names, &self.rows);
             self.write(&mut b, &lane);
             b.finish()
@@ -195,11 +247,11 @@ impl Spec for Remains {
 impl Error {
     /// The specification for rows in the order of the parameters.
     pub(super) fn of(rows: &[Number]) -> Self {
-        Self { rows: shapes(rows) }
+        Self { rows: rows.to_vec() }
     }
 
     fn write(&self, b: &mut Builder, lane: &Lane) {
-        let [(_, _), (n, _), (h, _), ..] = self.rows[..] else { unreachable!("the kernel has four rows") };
+        let [n, h] = [1, 2].map(|row| self.rows[row].limbs);
         b.section("difference");
         let factors = [1, 2].map(|row| lane.limb(b, row, 0));
         let [lower, top, middle, highest] =

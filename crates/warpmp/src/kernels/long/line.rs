@@ -1,10 +1,11 @@
 //! A line: an operation in linear time on rows of any length.
 //!
 //! computes   `r = x + y + c`, `r = x + y + z + f·w ± l` for limbs `f` and `l`, `r = x` or a bitwise function of `x` and `y`, from rows that are
-//!            shifted, complemented or left out
+//!            shifted, complemented or left out; packed also a sum less a number where it fits, and shifted down
 //! launch     512 threads and 7168 limbs a block at most; rows of more limbs: several blocks and, for sums, a second launch of a warp a
 //!            block. Where a negative difference has another result: 1024 threads and 14336 limbs a block, and as many threads
-//!            in the second launch. Packed: a warp a lane, four lanes a block; whole tiles, a few hundred limbs
+//!            in the second launch. Packed: a warp a lane, four lanes a block; whole tiles, a few hundred limbs. Packed, and launched though
+//!            it mostly has nothing to do: 16 lanes a block, four by each warp in turn
 //! cost       a limb: its rows read once and the result written once; about 25 instructions a sum. The second launch
 //!            reads the carries of all blocks, and reads and writes 32 limbs for each carry into a warp, seldom more
 //! registers  64 for two blocks, of which one computes while the other waits for memory; with signs above a number some more
@@ -17,7 +18,7 @@
 //! number is the sum of two rows: the lower halves of these limbs, and the upper halves a limb higher.
 //! source: carry look-ahead by ballots, as in `group`; ours.
 
-use warpmp_kernel::build::{Emit, Glue, R64};
+use warpmp_kernel::build::{Builder, Emit, Glue, R64};
 use warpmp_kernel::ir::{Bounds, Cmp, Kernel, Special};
 use warpmp_launch::{Entry, Geometry, Spec, Stage};
 
@@ -47,6 +48,10 @@ pub(super) const MOST_PACKED_LIMBS: u32 = 32 * MOST_PASSES;
 
 /// Lanes of a block of a packed line.
 const PACKED_LANES: u32 = 4;
+
+/// Lanes that each warp of a packed line takes in turn where most launches have nothing to do. A GPU begins about one block a clock,
+/// so few blocks end sooner than many. With more lanes a warp, small launches that have something to do would wait for it.
+const TURNS: u32 = 4;
 
 /// Words of scratch memory a block: its flag, and the masks of its warps that generate and pass on carries.
 pub(super) const BLOCK_WORDS: u32 = 3;
@@ -101,7 +106,7 @@ pub(super) enum Negative {
 /// A word about the sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
-    /// The carry out of the sum.
+    /// The carry out of the sum; 1 where a number is subtracted from it in the end.
     Carry(Number),
     /// 1 where no carry leaves the sum.
     Borrow(Number),
@@ -128,11 +133,15 @@ pub(super) struct Line {
     pub(super) limbs: u32,
     pub(super) result: Option<Place>,
     pub(super) negative: Negative,
+    /// A number that is subtracted from a sum where it fits. Where the bit is 0, the result is 0. For packed lines.
+    pub(super) less: Option<(Number, Bit)>,
+    /// A word of a row: by so many bits the result goes down before it is stored. They are zeros. For packed lines.
+    pub(super) lowered: Option<(Number, u32)>,
     pub(super) word: Option<Word>,
-    /// Nothing happens in lanes where this bit is 0.
-    pub(super) only: Option<Bit>,
     /// Has a block several lanes with a warp each? Then a launch writes whole tiles.
     pub(super) is_packed: bool,
+    /// Lanes that a warp of a packed line takes in turn.
+    pub(super) turns: u32,
 }
 
 /// How the limbs are divided.
@@ -166,9 +175,11 @@ impl Line {
             limbs,
             result: Some(result),
             negative: Negative::Stays,
+            less: None,
+            lowered: None,
             word: None,
-            only: None,
             is_packed: false,
+            turns: 1,
         }
     }
 
@@ -199,6 +210,11 @@ impl Line {
     pub(super) fn packed(self) -> Self {
         let tells_order = matches!(self.word, Some(Word::Order(..)));
         Self { is_packed: !tells_order, ..self }
+    }
+
+    /// The same line with few blocks if it is packed: for launches that mostly have nothing to do.
+    pub(super) fn seldom(self) -> Self {
+        Self { turns: if self.is_packed { TURNS } else { 1 }, ..self }
     }
 
     fn split(&self) -> Split {
@@ -260,10 +276,11 @@ impl Line {
             Negative::Corrects(root) => rows.push(root),
             Negative::Stays | Negative::Clears | Negative::Restores => {}
         }
+        rows.extend(self.less.into_iter().flat_map(|(number, bit)| [number, bit.row]));
+        rows.extend(self.lowered.map(|(row, _)| row));
         if let Some(Word::Order(_, Some(signs))) = self.word {
             rows.extend(signs.map(|it| it.row));
         }
-        rows.extend(self.only.map(|it| it.row));
         let mut distinct: Vec<Number> = Vec::new();
         for row in rows {
             if !distinct.contains(&row) {
@@ -318,7 +335,8 @@ impl Line {
         let thread = b.special(Special::Tid);
         let slots = split.blocks.next_power_of_two();
         let warp = b.shr(thread, 5);
-        let (slot, warp) = if together > 1 { (b.mad_lo(block, together, warp), b.copy(0)) } else { (block, warp) };
+        let (slot, warp) =
+            if together > 1 { (b.mad_lo(block, together * self.turns, warp), b.copy(0)) } else { (block, warp) };
         let lane = b.shr(slot, slots.ilog2());
         let number = b.and(slot, slots - 1);
         if slots > split.blocks {
@@ -329,24 +347,33 @@ impl Line {
         let start = b.mad_lo(number, split.warps, warp);
         let first = b.mad_lo(start, 32 * split.passes, member);
         let rows: Vec<(Number, R64)> = inputs.iter().copied().zip(ports.addresses.iter().copied()).collect();
-        let outputs = self.outputs().into_iter().zip(&ports.addresses[inputs.len()..]);
-        let outputs = outputs.map(|(row, address)| row.row(&mut b, *address, lane)).collect();
-        let flags = match ports.addresses.last() {
-            Some(address) if scratch => b.mad_wide(lane, 4 * BLOCK_WORDS * split.blocks, *address),
-            _ => ports.addresses[0],
+        let work = |b: &mut Builder| {
+            let outputs = self.outputs().into_iter().zip(&ports.addresses[inputs.len()..]);
+            let outputs = outputs.map(|(row, address)| row.row(b, *address, lane)).collect();
+            let flags = match ports.addresses.last() {
+                Some(address) if scratch => b.mad_wide(lane, 4 * BLOCK_WORDS * split.blocks, *address),
+                _ => ports.addresses[0],
+            };
+            let shared = b.shared_base();
+            let reader = Reader { lane, rows: &rows, is_packed: self.is_packed };
+            let block = Block { line: self, split, reader, number, warp, member, first, outputs, flags, shared };
+            match self.function {
+                _ if finishes => block.finish(b),
+                Function::Sum(..) | Function::Terms(_) => block.sum(b),
+                Function::First | Function::And(_) | Function::Or(_) | Function::Xor(_) => block.bitwise(b),
+            }
         };
-        let shared = b.shared_base();
-        let reader = Reader { lane, rows: &rows };
-        if let Some(bit) = self.only {
-            let bit = reader.bit(&mut b, bit);
-            let is_clear = b.compare(Cmp::Eq, bit, 0);
-            b.return_if(is_clear);
-        }
-        let block = Block { line: self, split, reader, number, warp, member, first, outputs, flags, shared };
-        match self.function {
-            _ if finishes => block.finish(&mut b),
-            Function::Sum(..) | Function::Terms(_) => block.sum(&mut b),
-            Function::First | Function::And(_) | Function::Or(_) | Function::Xor(_) => block.bitwise(&mut b),
+        if self.turns == 1 {
+            work(&mut b);
+        } else {
+            let left = b.copy(self.turns);
+            b.do_while(|b| {
+                work(b);
+                b.section("turn");
+                b.increase(lane, together);
+                b.decrease(left, 1);
+                b.compare(Cmp::Ne, left, 0)
+            });
         }
         b.finish()
     }
@@ -370,7 +397,7 @@ impl Spec for Line {
         let geometry = |finishes| {
             let [warps, together] = self.warps(finishes);
             if self.is_packed {
-                return Geometry::new(32 * warps, together);
+                return Geometry::new(32 * warps, together * self.turns);
             }
             let blocks = slots / together;
             Geometry { blocks, max_lanes: (1 << 30) / slots, ..Geometry::new(32 * warps, 1) }

@@ -36,6 +36,9 @@ pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
     recipe: &by_products(|shape, settings, _| spec(shape, *settings)),
 };
 
+/// The longest number that rows of a reduction invert, in limbs.
+const SHORT_LIMBS: u32 = 258;
+
 fn fits(shape: OperationShape) -> bool {
     use Operation as O;
     let operands = shape.operands();
@@ -88,14 +91,16 @@ fn spec(shape: OperationShape, settings: LongSettings) -> Box<dyn Spec> {
 struct OfModulus;
 
 impl Inverse for OfModulus {
-    const SHORT_LIMBS: u32 = 258;
+    fn short_limbs(_: &Steps) -> u32 {
+        SHORT_LIMBS
+    }
 
     fn limbs_before(limbs: u32) -> u32 {
         limbs.div_ceil(2)
     }
 
-    fn deciding(m: Number, _: u32) -> Source {
-        m.source()
+    fn deciding(m: Number, limbs: u32) -> Number {
+        m.section(0, limbs)
     }
 
     fn first(steps: &mut Steps, m: Number, to: Number) {

@@ -136,14 +136,12 @@ fn quotient(steps: &mut Steps, [value, root]: [Number; 2]) -> Number {
     let is_equal = steps.reserve(1);
     let rest = steps.reserve(h);
     steps.line(Line::reduced(value.source().down(32 * h), root.source(), h, is_equal, rest.place(32 * h)));
-    let window = steps.reserve(2 * h + 1);
-    let upper = Function::Or(rest.source().up(32 * h));
-    steps.line(Line::of(value.source().lowest(32 * h), upper, window.place(32 * window.limbs)));
     let digit = reciprocal.digit(steps);
     let left = steps.reserve(h + 1);
-    reciprocal.divide(steps, (window, Some(rest)), digit, None, left.place(32 * left.limbs));
+    reciprocal.divide(steps, (rest, value.source()), digit, None, (left.place(32 * left.limbs), None));
     let last = steps.reserve(1);
-    reciprocal.reduce(steps, left, last, None);
+    let reduced = reciprocal.reduced(left, None, last, left.place(32 * left.limbs));
+    steps.line(Line { result: None, negative: Negative::Stays, ..reduced });
     let quotient = steps.reserve(h + 1);
     steps.line(Line::sum(
         digit.estimate.source(),

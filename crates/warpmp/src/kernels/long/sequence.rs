@@ -4,11 +4,12 @@
 //! measured: they are the lengths of the shipped table, without its rows for few products.
 
 use std::mem;
+use std::ops::RangeInclusive;
 
 use warpmp_kernel::build::Glue;
 use warpmp_launch::{Binding, Layout, Part, Sequence, Spec, Stage};
 
-use super::line::{Line, MOST_PACKED_LIMBS, Place};
+use super::line::{Line, Place};
 use super::source::{Number, Source};
 use crate::kernels::fft::large::Large;
 use crate::kernels::fft::{BLOCK_LIMBS, COMPLEX_POINTS, Fft, MOST_LIMBS_OF_BLOCK};
@@ -24,11 +25,17 @@ const LEAST_LIMBS: u32 = *tensor::LIMBS.start();
 /// The limbs of the longest factor of products, and of the longest number whose square is by `tensor`.
 const TENSOR_LIMBS: [u32; 2] = [512, 416];
 
+/// The limbs `n` for which products modulo `Bⁿ − 1` are by `tensor`: with fewer `ptxas` spills registers.
+const CYCLIC_LIMBS: RangeInclusive<u32> = 384..=512;
+
 /// A packed line that adds nothing may have so many times the limbs.
 const COPIED_LIMBS: u32 = 2;
 
 /// A row in scratch memory begins at a multiple of this many limbs, as transforms access pairs of doubles.
 const ALIGNED_LIMBS: u32 = 4;
+
+/// The limbs of a sector of memory: what is read and written at once.
+const SECTOR_LIMBS: u32 = 8;
 
 /// A sequence under construction.
 pub(super) struct Steps {
@@ -128,10 +135,15 @@ impl Steps {
         result
     }
 
+    /// May the kernels of the next steps have several lanes a warp?
+    pub(super) const fn is_tiled(&self) -> bool {
+        self.whole_tiles.is_some() && !self.is_shared
+    }
+
     /// The layout of kernels of numbers of these limbs: of lanes with `most` limbs each if the kernels have whole tiles, else a warp a
     /// number, so that no lane beyond the last one is touched. A thread has at least `least` limbs.
     pub(super) fn short_layout(&self, limbs: u32, [least, most]: [u32; 2]) -> Layout {
-        let layout = if self.whole_tiles.is_some() && !self.is_shared {
+        let layout = if self.is_tiled() {
             Layout::narrow(limbs, most, Layout::LANE_LIMBS)
         } else {
             let warps = if self.is_shared { 1 } else { 2 };
@@ -143,7 +155,7 @@ impl Steps {
     /// An operand of the operation.
     pub(super) fn operand(&self, i: usize) -> Number {
         let operand = self.shape.operands()[i];
-        Number { at: Binding::Parameter(i), limbs: operand.limbs(), common: operand.common }
+        Number::row_of(Binding::Parameter(i), operand.limbs(), operand.common)
     }
 
     /// The highest bit of an operand.
@@ -160,7 +172,7 @@ impl Steps {
     pub(super) fn result(&self, i: usize) -> Place {
         let bits = self.shape.results()[i];
         let at = Binding::Parameter(self.shape.operands().len() + i);
-        Number { at, limbs: bits.div_ceil(32), common: false }.place(bits)
+        Number::row_of(at, bits.div_ceil(32), false).place(bits)
     }
 
     /// A row in scratch memory.
@@ -168,7 +180,12 @@ impl Steps {
         let at = Binding::Scratch(self.used);
         self.used += limbs.next_multiple_of(ALIGNED_LIMBS);
         self.most = self.most.max(self.used);
-        Number { at, limbs, common: self.is_shared }
+        Number::row_of(at, limbs, self.is_shared)
+    }
+
+    /// A number in scratch memory whose lanes all begin in the same way, so that parts of it can be factors where they are.
+    pub(super) fn reserve_aligned(&mut self, limbs: u32) -> Number {
+        self.reserve(limbs.next_multiple_of(SECTOR_LIMBS)).section(0, limbs)
     }
 
     /// The scratch memory in use.
@@ -189,9 +206,8 @@ impl Steps {
 
     pub(super) fn line(&mut self, line: Line) {
         let packs = if line.is_sum() { self.packs(line.limbs) } else { self.packs(line.limbs / COPIED_LIMBS) };
-        // Sums of many limbs that are stored or given up have too many predicates.
-        let has_room = !line.has_alternative() || line.limbs <= MOST_PACKED_LIMBS;
-        let line = if packs && has_room { line.packed() } else { line };
+        let line = if packs { line.packed() } else { line };
+        let line = if self.condition.is_some() { line.seldom() } else { line };
         let rows = line.rows();
         self.counts().lines += 1;
         self.push(Box::new(line), rows);
@@ -200,7 +216,7 @@ impl Steps {
     /// Do lines of these limbs have a warp for each lane?
     pub(super) const fn packs(&self, limbs: u32) -> bool {
         match self.whole_tiles {
-            Some(most) => !self.is_shared && limbs <= most,
+            Some(most) => self.is_tiled() && limbs <= most,
             None => false,
         }
     }
@@ -218,7 +234,7 @@ impl Steps {
     pub(super) fn multiply(&mut self, a: Number, b: Number, product: Number) {
         let is_common = |it: Number| self.operand_shape(it).common;
         let longest = a.limbs.max(b.limbs);
-        // `tensor` has whole products only.
+        // Parts by `tensor` are of equal factors, which nobody asks for here.
         let is_whole = product.limbs == a.limbs + b.limbs;
         let by_tensor = is_whole && longest <= TENSOR_LIMBS[usize::from(a == b)];
         // A square transforms one factor; for `tensor` it is a product of two. A common one stays a product of two, too: only operands
@@ -231,6 +247,7 @@ impl Steps {
             is_common(a)
         };
         let (a, b) = if swaps { (b, a) } else { (a, b) };
+        let [a, b] = if by_tensor { [a, b] } else { [a, b].map(|it| self.row(it)) };
         let shape = if is_square {
             OperationShape::square(32 * a.limbs)
         } else {
@@ -249,9 +266,7 @@ impl Steps {
             complex.and_then(|points| Fft::modulo(shape.operands()[0], shape.operands()[1], points)).unwrap_or(usual)
         };
         let spec: Box<dyn Spec> = if by_tensor {
-            // A block takes several lanes, unless the first lane is launched alone.
-            let alone = self.is_shared.then_some(1);
-            Box::new(Tensor::new(shape, &TensorSettings { warps: alone, products: alone }))
+            Box::new(Tensor::within(shape, &self.tensor_settings(), [a, b].map(Number::within)))
         } else if longest <= most {
             Box::new(by_fft(a.limbs, b.limbs))
         } else {
@@ -281,6 +296,30 @@ impl Steps {
         product
     }
 
+    /// A block takes several products, unless the first lane is launched alone.
+    fn tensor_settings(&self) -> TensorSettings {
+        let alone = self.is_shared.then_some(1);
+        TensorSettings { warps: alone, products: alone }
+    }
+
+    /// `a·b` modulo `Bⁿ − 1`, for `n` limbs of `a`, by `tensor`: `n` limbs, and a limb of 0 or 1. None: another kernel is faster, or there is none.
+    pub(super) fn cyclic_product(&mut self, a: Number, b: Number) -> Option<Number> {
+        let n = a.limbs;
+        if !CYCLIC_LIMBS.contains(&n) || b.limbs > n {
+            return None;
+        }
+        let factors = if self.operand_shape(b).common && !self.operand_shape(a).common { [a, b] } else { [b, a] };
+        let shapes = factors.map(|it| self.operand_shape(it));
+        let spec = Tensor::cyclic(shapes, &self.tensor_settings(), factors.map(Number::within))?;
+        let counts = self.counts();
+        counts.products += 1;
+        counts.longest = counts.longest.max(n);
+        let product = self.reserve(n + ALIGNED_LIMBS);
+        let [first, second] = factors;
+        self.push(Box::new(spec), [first, second, product]);
+        Some(product.section(0, n + 1))
+    }
+
     /// `a·b` modulo `Bⁿ + 1`, for `n` limbs of `a`: a signed number of `n + 1` limbs, in magnitude below `2²⁹·Bⁿ`. None: there is no kernel for that, or
     /// it would not be faster.
     pub(super) fn product_modulo(&mut self, a: Number, b: Number) -> Option<Number> {
@@ -291,6 +330,7 @@ impl Steps {
         let least = if self.condition.is_some() { TENSOR_LIMBS[0] + 1 } else { TENSOR_LIMBS[0] };
         let is_known = n >= least && b.limbs <= n && complex_points(n) == Some(n);
         let spec = is_known.then(|| Fft::modulo(self.operand_shape(first), self.operand_shape(second), n)).flatten()?;
+        let [first, second] = [first, second].map(|it| self.row(it));
         let counts = self.counts();
         counts.products += 1;
         counts.longest = counts.longest.max(n);
@@ -308,6 +348,11 @@ impl Steps {
             steps.push(Box::new(line), rows);
             word
         })
+    }
+
+    /// A row that is the number: a copy if it is a part of a row.
+    pub(super) fn row(&mut self, number: Number) -> Number {
+        if number.is_section() { self.part(number.source(), number.limbs) } else { number }
     }
 
     /// A row of these limbs of a number.

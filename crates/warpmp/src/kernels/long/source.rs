@@ -4,13 +4,19 @@ use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Cmp, Space, Vector};
 use warpmp_launch::Binding;
 
-/// A row of limbs: an operand, a result, or scratch memory.
+use crate::kernels::tensor::multiplication::Within;
+
+/// A number in a row of limbs: in an operand, a result, or scratch memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Number {
     /// The row's place.
     pub(super) at: Binding,
-    /// Its limbs.
+    /// The number's limbs.
     pub(super) limbs: u32,
+    /// The limbs from a lane's row to the next: more than those of the number if it is a part of the row.
+    pub(super) row_limbs: u32,
+    /// The limb of the row at which the number begins.
+    pub(super) from: u32,
     /// Does one row serve every lane?
     pub(super) common: bool,
 }
@@ -70,6 +76,11 @@ pub(super) struct Source {
 }
 
 impl Number {
+    /// A whole row of these limbs.
+    pub(super) const fn row_of(at: Binding, limbs: u32, common: bool) -> Self {
+        Self { at, limbs, row_limbs: limbs, from: 0, common }
+    }
+
     /// The number as it is.
     pub(super) const fn source(self) -> Source {
         Source { row: Some(self), ..Source::constant(0) }
@@ -80,9 +91,26 @@ impl Number {
         Bit { row: self, number, opposite: false }
     }
 
-    /// The address of the lane's row.
+    /// These limbs of the number from limb `from` on, where they are.
+    pub(super) const fn section(self, from: u32, limbs: u32) -> Self {
+        debug_assert!(from + limbs <= self.limbs, "the section is inside of the number");
+        Self { limbs, from: self.from + from, ..self }
+    }
+
+    /// Has the row other limbs, too?
+    pub(super) const fn is_section(self) -> bool {
+        self.limbs < self.row_limbs
+    }
+
+    /// The longer row of a section, as products by `tensor` take it.
+    pub(super) fn within(self) -> Option<Within> {
+        self.is_section().then_some(Within { limbs: self.row_limbs, from: self.from })
+    }
+
+    /// The address of the lane's number.
     pub(super) fn row(self, b: &mut Builder, address: R64, lane: R32) -> R64 {
-        if self.common { address } else { b.mad_wide(lane, 4 * self.limbs, address) }
+        let row = if self.common { address } else { b.mad_wide(lane, 4 * self.row_limbs, address) };
+        if self.from == 0 { row } else { b.add64(row, u64::from(4 * self.from)) }
     }
 }
 
@@ -168,6 +196,8 @@ pub(super) struct Reader<'r> {
     pub(super) lane: R32,
     /// The rows with their addresses.
     pub(super) rows: &'r [(Number, R64)],
+    /// Has a warp all limbs of a lane? Then the first limb is the thread's number, so mostly all threads are inside of a row, or none is.
+    pub(super) is_packed: bool,
 }
 
 impl Reader<'_> {
@@ -213,9 +243,23 @@ impl Reader<'_> {
         let finished = filled.into_iter().zip(0..).map(|(limb, i)| {
             let limb = keep.map_or(limb, |keep| b.and(limb, keep));
             let limb = turn.map_or(limb, |turn| b.xor(limb, turn));
-            source.end.map_or(limb, |end| cut(b, limb, first, i, end))
+            source.end.map_or(limb, |end| self.cut(b, limb, first, i, end))
         });
         finished.collect()
+    }
+
+    /// Are limbs `first` to `first + 31`, those of a packed line's pass, among the first `end` ones? None: some are, or the line is not packed.
+    pub(super) fn are_inside(&self, first: i64, end: u32) -> Option<bool> {
+        let (last, end) = (first + 31, i64::from(end));
+        if !self.is_packed {
+            None
+        } else if first >= 0 && last < end {
+            Some(true)
+        } else if last < 0 || first >= end {
+            Some(false)
+        } else {
+            None
+        }
     }
 
     fn shifted(&self, b: &mut Builder, source: &Source, row: Number, first: R32, count: u32) -> Vec<R32> {
@@ -236,15 +280,28 @@ impl Reader<'_> {
         let offset = b.mul_wide_signed(below, 4);
         let from = b.add64(address, offset);
         let load = |b: &mut Builder, index: R32, ahead: u32| {
-            let word = b.copy(0);
-            let index = if ahead == 0 { index } else { b.add(index, ahead) };
-            let mut inside = b.compare(Cmp::Lt, index, row.limbs);
-            if let Some(end) = source.end {
-                // Nobody waits for limbs that are cut off.
-                let limb = b.add(first, ahead & !31);
-                let counts = b.compare(Cmp::Lt, limb, end.div_ceil(32));
-                inside = b.and_pred(inside, counts);
+            let pass = ahead & !31;
+            let in_row = match source.distance {
+                Some(_) => None,
+                None => self.are_inside(i64::from(ahead) - 1 - words, row.limbs),
+            };
+            // Nobody waits for limbs that are cut off.
+            let counts = source.end.map_or(Some(true), |end| self.are_inside(i64::from(pass), end.div_ceil(32)));
+            if in_row == Some(false) || counts == Some(false) {
+                return b.copy(0);
             }
+            let mut inside = None;
+            if in_row.is_none() {
+                let index = if ahead == 0 { index } else { b.add(index, ahead) };
+                inside = Some(b.compare(Cmp::Lt, index, row.limbs));
+            }
+            if let (None, Some(end)) = (counts, source.end) {
+                let limb = b.add(first, pass);
+                let counts = b.compare(Cmp::Lt, limb, end.div_ceil(32));
+                inside = Some(inside.map_or(counts, |inside| b.and_pred(inside, counts)));
+            }
+            let Some(inside) = inside else { return b.load_global(Space::Global, Vector::V1, from, 4 * ahead)[0] };
+            let word = b.copy(0);
             b.guarded(inside, true, |g| g.load_into(Space::Global, Vector::V1, &[word], from, 4 * ahead));
             word
         };
@@ -279,19 +336,24 @@ impl Reader<'_> {
         };
         limbs.into_iter().zip(0..).map(fill_limb).collect()
     }
-}
 
-/// Limb `first + 32·i` of a number without the bits from bit `end` on.
-fn cut(b: &mut Builder, limb: R32, first: R32, i: u32, end: u32) -> R32 {
-    let index = if i == 0 { first } else { b.add(first, 32 * i) };
-    let whole = b.compare(Cmp::Lt, index, end / 32);
-    if end.is_multiple_of(32) {
-        return b.select(limb, 0, whole);
+    /// Limb `first + 32·i` of a number without the bits from bit `end` on.
+    pub(super) fn cut(&self, b: &mut Builder, limb: R32, first: R32, i: u32, end: u32) -> R32 {
+        match self.are_inside(i64::from(32 * i), end / 32) {
+            Some(true) => return limb,
+            Some(false) if 32 * i >= end.div_ceil(32) => return b.copy(0),
+            Some(false) | None => {}
+        }
+        let index = if i == 0 { first } else { b.add(first, 32 * i) };
+        let whole = b.compare(Cmp::Lt, index, end / 32);
+        if end.is_multiple_of(32) {
+            return b.select(limb, 0, whole);
+        }
+        let mask = b.select(u32::MAX, 0, whole);
+        let top = b.compare(Cmp::Eq, index, end / 32);
+        let mask = b.select((1 << (end % 32)) - 1, mask, top);
+        b.and(limb, mask)
     }
-    let mask = b.select(u32::MAX, 0, whole);
-    let top = b.compare(Cmp::Eq, index, end / 32);
-    let mask = b.select((1 << (end % 32)) - 1, mask, top);
-    b.and(limb, mask)
 }
 
 /// The limbs of a number of one limb, which is not 0 at one place alone.

@@ -32,6 +32,8 @@ pub(super) const BLOCK_BYTES: u32 = 4 * BLOCK_LIMBS;
 pub(super) struct Layout {
     /// Limbs of `a`, `b` and `c`.
     pub(super) limbs: [u32; 3],
+    /// Limbs of a piece of the rows of `a` and `b`.
+    pub(super) pieces: [u32; 2],
     /// Blocks of `a`.
     pub(super) blocks: u32,
     /// Panels: of blocks of `b`, and of blocks of each half of the result.
@@ -42,19 +44,22 @@ pub(super) struct Layout {
     pub(super) has_entries: bool,
     /// Do the lanes finish a piece of each half of the result, so that it needs no way through shared memory?
     pub(super) in_pieces: bool,
+    /// Are the columns modulo their number the result?
+    pub(super) is_cyclic: bool,
 }
 
 impl Layout {
-    /// Of the factors and their product with these limbs.
-    pub(super) fn of(limbs: [u32; 3]) -> Self {
+    /// Of the factors and their product with these limbs, and of factors whose rows allow pieces of so many limbs.
+    pub(super) fn of(limbs: [u32; 3], pieces: [u32; 2], is_cyclic: bool) -> Self {
         let [a, b, c] = limbs;
         let longest = if a < b { b } else { a };
         let panels = longest.div_ceil(BLOCK_LIMBS * COLUMNS);
-        let in_pieces = panels == 2 && piece(c) == PIECE_LIMBS;
+        let in_pieces = panels == 2 && piece(c) == PIECE_LIMBS && !is_cyclic;
         // Entries save a third of the permutations, and cost a wavefront a step. With one panel, wavefronts decide. With eight, `ptxas` would
         // spill registers.
         let has_entries = matches!(panels, 2..=7);
-        let layout = Self { limbs, blocks: a.div_ceil(BLOCK_LIMBS), panels, work: 0, has_entries, in_pieces };
+        let layout =
+            Self { limbs, pieces, blocks: a.div_ceil(BLOCK_LIMBS), panels, work: 0, has_entries, in_pieces, is_cyclic };
         Self { work: layout.entries() + if has_entries { layout.entry_bytes() } else { 0 }, ..layout }
     }
 
@@ -101,7 +106,7 @@ impl Layout {
 
     /// Does the next `b` wait in registers, a piece in each lane?
     pub(super) fn b_waits(self) -> bool {
-        self.panels <= 2 && self.limbs[1].is_multiple_of(self.words_of_pass())
+        self.panels <= 2 && self.pieces[1].is_multiple_of(self.words_of_pass())
     }
 
     /// Bytes from the columns of a panel to those of the next. The stride puts the blocks that a quarter of a warp
@@ -126,8 +131,15 @@ impl Layout {
     }
 
     /// Bytes of shared memory a warp.
-    pub(super) const fn bytes(self) -> u32 {
-        // Digits take more room than the columns before them and the limbs after them.
-        self.work + if self.in_pieces { 8 * 2 * BLOCK_LIMBS * self.columns() } else { 32 * self.digit_bytes() }
+    pub(super) fn bytes(self) -> u32 {
+        let work = if self.in_pieces {
+            8 * 2 * BLOCK_LIMBS * self.columns()
+        } else if self.is_cyclic {
+            // Half of the digits take less room than the columns before them or the limbs after them.
+            (self.panels * self.panel_bytes()).max(32 * self.limb_bytes())
+        } else {
+            32 * self.digit_bytes()
+        };
+        self.work + work
     }
 }

@@ -30,12 +30,13 @@ use warpmp_kernel::build::{Builder, Emit, R32, R64};
 use warpmp_kernel::ir::{Cmp, Kernel};
 use warpmp_launch::{Entry, Ports, Stage};
 
-use super::{Algorithm, Gpus, On, OperationShape, Order, Spec, TensorSettings, With, candidates, piece};
-use layout::Layout;
+use super::{Algorithm, Gpus, On, OperandShape, OperationShape, Order, Spec, TensorSettings, With, candidates, piece};
+use layout::{BLOCK_LIMBS, COLUMNS, Layout};
 pub(in crate::kernels) use montgomery::MONTGOMERY;
-use multiplication::Multiplication;
+use multiplication::{Multiplication, Within};
 pub(in crate::kernels) use multiply::is;
 use multiply::{Source, Style};
+use part::Part;
 use result::{Permuted, Target};
 use warps::{Place, Warps};
 
@@ -105,8 +106,29 @@ impl Tensor {
     /// # Panics
     /// If the operands are too long, or the operation is no multiplication.
     pub fn new(shape: OperationShape, settings: &TensorSettings) -> Self {
-        let multiplication = Multiplication::of(shape);
-        let layout = Layout::of(multiplication.limbs());
+        Self::of(Multiplication::of(shape), settings)
+    }
+
+    /// The same for factors in longer rows.
+    pub(super) fn within(shape: OperationShape, settings: &TensorSettings, within: [Option<Within>; 2]) -> Self {
+        Self::of(Multiplication::of(shape).within(within), settings)
+    }
+
+    /// The product modulo `B^n − 1`: `n` limbs, a limb with what leaves them, 0 or 1, and three limbs of zeros. None: the longer factor, which
+    /// has `n` limbs, does not fill panels.
+    pub(super) fn cyclic(
+        [a, b]: [OperandShape; 2],
+        settings: &TensorSettings,
+        within: [Option<Within>; 2],
+    ) -> Option<Self> {
+        let n = a.limbs().max(b.limbs());
+        let fills = LIMBS.contains(&n) && n.is_multiple_of(BLOCK_LIMBS * COLUMNS);
+        fills.then(|| Self::of(Multiplication::cyclic(a, b).within(within), settings))
+    }
+
+    fn of(multiplication: Multiplication, settings: &TensorSettings) -> Self {
+        let is_cyclic = multiplication.part == Part::Cyclic;
+        let layout = Layout::of(multiplication.limbs(), multiplication.pieces(), is_cyclic);
         assert!(layout.greatest_sum() < 1 << 31, "the sums of a matrix product have 32 bits");
         Self { multiplication, layout, warps: Warps::new(settings, layout.bytes()) }
     }
@@ -153,7 +175,7 @@ impl Tensor {
             let more = b.compare(Cmp::Lt, product, end);
             let keeps = layout.panels <= KEEPING;
             if keeps {
-                (0..2).for_each(|i| self.advance(b, from[i], self.stride(i)));
+                (0..2).for_each(|i| self.advance(b, from[i], multiplication.stride(i)));
             }
             b.if_(more, |b| {
                 let from = if keeps { from } else { [0, 1].map(|i| self.factor(b, ports, &place, product, i)) };
@@ -174,16 +196,11 @@ impl Tensor {
         });
     }
 
-    /// Limbs from the row of a factor to that of the next product.
-    fn stride(&self, i: usize) -> u32 {
-        if self.multiplication.is_common(i) { 0 } else { self.layout.limbs[i] }
-    }
-
     /// The address of the lane's first piece of `a` or `b`.
     fn factor(&self, b: &mut Builder, ports: &Ports, place: &Place, product: R32, i: usize) -> R64 {
         let row = self.multiplication.factor(b, ports, product, i);
         let waits = i == 1 && self.layout.b_waits();
-        let words = if waits { self.layout.words_of_pass() } else { piece(self.layout.limbs[i]) };
+        let words = if waits { self.layout.words_of_pass() } else { self.layout.pieces[i] };
         b.mad_wide(place.lane, 4 * words, row)
     }
 

@@ -36,7 +36,7 @@ pub(super) struct PanelSums {
 
 impl Layout {
     /// Multiplies `a` by the columns at `work`: the sums of each panel.
-    /// For a low half the last step, which has none of it, is left out.
+    /// For a low half the last step, which has none of it, is left out. Modulo `B^n − 1` there are no halves.
     pub(super) fn multiply(
         self,
         b: &mut Builder,
@@ -56,6 +56,10 @@ impl Layout {
             })
             .collect();
         let zeros = zeros(b);
+        if part == Part::Cyclic {
+            let sums = self.multiply_cyclically(b, &operands, zeros, self.blocks + 1, |_, _, _| {});
+            return sums.into_iter().map(|sums| PanelSums { low: sums, both: sums }).collect();
+        }
         let mut low = vec![zeros; self.panels as usize];
         let steps = self.blocks + u32::from(part != Part::Low);
         let both = self.multiply_cyclically(b, &operands, zeros, steps, |b, both, step| {

@@ -5,7 +5,6 @@ use warpmp_kernel::ir::{Cmp, Space, Vector};
 use warpmp_launch::{divide, vector};
 
 use super::layout::{BLOCK_BYTES, BLOCK_LIMBS, COLUMNS, Layout};
-use super::piece;
 use super::warps::Place;
 
 impl Layout {
@@ -31,9 +30,9 @@ impl Layout {
     /// lane's first pieces are at `from`.
     pub(super) fn fetch(self, b: &mut Builder, place: &Place, from: [R64; 2], turn: R32, waiting: Option<&[R32]>) {
         let a = b.add(place.shared, turn);
-        fetch(b, place, from[0], self.limbs[0], a, BLOCK_BYTES);
+        fetch(b, place, (from[0], self.limbs[0], self.pieces[0]), a, BLOCK_BYTES);
         match waiting {
-            None => fetch(b, place, from[1], self.limbs[1], place.shared, self.b()),
+            None => fetch(b, place, (from[1], self.limbs[1], self.pieces[1]), place.shared, self.b()),
             Some(words) => {
                 let (width, pieces) = (vector(self.words_of_pass()), self.limbs[1] / self.words_of_pass());
                 if pieces < 32 {
@@ -169,9 +168,8 @@ pub(super) fn ending_with(b: &mut Builder, below: R32, word: R32, x: u32) -> R32
     if x == 3 { word } else { b.prmt(below, word, 0x4321 + 0x1111 * x) }
 }
 
-/// Starts to copy a row of `limbs` limbs to `to + offset`. The lane's first piece is at `from`.
-pub(super) fn fetch(b: &mut Builder, place: &Place, from: R64, limbs: u32, to: R32, offset: u32) {
-    let width = piece(limbs);
+/// Starts to copy a row of `limbs` limbs in pieces of `width` limbs to `to + offset`. The lane's first piece is at `from`.
+pub(super) fn fetch(b: &mut Builder, place: &Place, (from, limbs, width): (R64, u32, u32), to: R32, offset: u32) {
     let to = b.mad_lo(place.lane, 4 * width, to);
     let pieces = limbs / width;
     for start in (0..pieces).step_by(32) {

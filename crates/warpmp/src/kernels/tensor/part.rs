@@ -1,8 +1,9 @@
 //! Parts of products by matrix products: `mul_lo`, `mul_hi`, `mul_add`, `signed_mul`, in one kernel. `tensor` and `tensor-warpgroup` share this.
 //!
-//! computes   of a·b the low half, the high half, all of it plus c, or all of it for two's complements
+//! computes   of a·b the low half, the high half, all of it plus c, or all of it for two's complements; by `tensor` also all of it modulo `B^n − 1`
 //! requires   factors of equal length in whole pieces of four limbs; an addend in whole pieces, no longer than a factor
-//! cost       that of the product; a low half leaves out the last step and the digits above; a row is read for each addend
+//! cost       that of the product; a low half leaves out the last step and the digits above; modulo `B^n − 1` columns modulo their number are the
+//!            result, so no sums are copied and no digits are above; a row is read for each addend
 //!
 //! What is added joins the digits before their carries run. With the bit patterns A and B of `n` limbs and the signs s and t, the product of two's
 //! complements is `A·B − (s·B + t·A)·B^n` modulo `B^(2n)`. There `−B` is the complement of B and one more.
@@ -32,6 +33,8 @@ pub(in crate::kernels) enum Part {
     Sum(u32),
     /// All of it, of two's complements.
     Signed,
+    /// All of it modulo `B^n − 1`, where the longer factor has `n` limbs: `n` limbs, and a piece with what leaves them: 0 or 1.
+    Cyclic,
 }
 
 /// A row that is added to the digits of a product.
@@ -80,7 +83,7 @@ impl Part {
     /// Limbs that are kept of a product of `all` limbs whose first factor has `half`.
     pub(super) const fn kept(self, half: u32, all: u32) -> Range<u32> {
         match self {
-            Self::Whole | Self::Sum(_) | Self::Signed => 0..all,
+            Self::Whole | Self::Sum(_) | Self::Signed | Self::Cyclic => 0..all,
             Self::Low => 0..half,
             Self::High => half..all,
         }
@@ -110,7 +113,7 @@ impl Addends {
     /// What a part adds to a product of factors of `limbs` limbs. `row` computes where the row of an operand begins.
     pub(super) fn of(b: &mut Builder, part: Part, limbs: u32, mut row: impl FnMut(&mut Builder, usize) -> R64) -> Self {
         match part {
-            Part::Whole | Part::Low | Part::High => Self::default(),
+            Part::Whole | Part::Low | Part::High | Part::Cyclic => Self::default(),
             Part::Sum(addend) => {
                 Self { rows: vec![Addend { row: row(b, 2), limbs: addend, at: 0, mask: None }], small: None }
             }

@@ -76,7 +76,10 @@ impl Layout {
         b.section("carry");
         // The columns have been read.
         b.warp_barrier();
-        let halves = if target.part == Part::Low { 1 } else { 2 };
+        let halves = match target.part {
+            Part::Low | Part::Cyclic => 1,
+            Part::Whole | Part::High | Part::Sum(_) | Part::Signed => 2,
+        };
         if let Some(permuted) = target.permuted {
             self.put_digits(b, place, &Digits::Permuted(*permuted), panels, halves);
             b.warp_barrier();
@@ -214,7 +217,7 @@ impl Layout {
         let from = b.mad_lo(number, self.digit_bytes(), place.shared);
         match part {
             // Half of the lanes have digits.
-            Part::Low => {
+            Part::Low | Part::Cyclic => {
                 let words: Vec<R32> = (0..2 * self.chunk()).map(|_| b.copy(0)).collect();
                 let inside = b.compare(Cmp::Lt, number, 16);
                 for (pair, i) in words.chunks(2).zip((0..).step_by(8)) {

@@ -102,7 +102,9 @@ impl Place {
                 });
                 (sums, 1)
             }
-            Part::Whole | Part::High | Part::Sum(_) | Part::Signed => ((0..chunk).map(|k| load(b, k, 0)).collect(), 2),
+            Part::Whole | Part::High | Part::Sum(_) | Part::Signed | Part::Cyclic => {
+                ((0..chunk).map(|k| load(b, k, 0)).collect(), 2)
+            }
         };
         let middle = b.sub(warp, 1);
         let middle = b.compare(Cmp::Lt, middle, middle_warps);

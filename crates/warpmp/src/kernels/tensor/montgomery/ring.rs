@@ -88,7 +88,7 @@ impl<'p> Ring<'p> {
     /// Starts to copy a row of `limbs` limbs to a place.
     pub(super) fn fetch(&self, b: &mut Builder, row: R64, limbs: u32, to: u32) {
         let from = b.mad_wide(self.place.lane, 4 * piece(limbs), row);
-        fetch(b, self.place, from, limbs, self.place.shared, to);
+        fetch(b, self.place, (from, limbs, piece(limbs)), self.place.shared, to);
     }
 
     /// Puts addresses, which are the same in all lanes, into shared memory.

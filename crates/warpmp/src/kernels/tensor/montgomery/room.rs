@@ -12,7 +12,7 @@
 //! work         the columns of the second factor; later digits
 //! ```
 
-use crate::kernels::tensor::layout::{BLOCK_BYTES, COLUMNS, Layout};
+use crate::kernels::tensor::layout::{BLOCK_BYTES, COLUMNS, Layout, PIECE_LIMBS};
 
 /// Limbs of a panel of blocks.
 pub(in crate::kernels) const PANEL_LIMBS: u32 = COLUMNS * BLOCK_BYTES / 4;
@@ -41,11 +41,13 @@ impl Room {
         let limbs = PANEL_LIMBS * panels;
         let layout = Layout {
             limbs: [limbs, limbs, 2 * limbs],
+            pieces: [PIECE_LIMBS; 2],
             blocks: COLUMNS * panels,
             panels,
             work: 0,
             has_entries: false,
             in_pieces: false,
+            is_cyclic: false,
         };
         let factor = 0;
         let product = factor + layout.a_bytes();
@@ -65,7 +67,7 @@ impl Room {
     }
 
     /// Bytes of shared memory a warp.
-    pub(super) const fn bytes(self) -> u32 {
+    pub(super) fn bytes(self) -> u32 {
         self.layout.bytes()
     }
 }
