@@ -83,12 +83,45 @@ fn check_parts(operation: Operation, [a, b]: [usize; 2], lanes: usize, patterns:
 
 #[test]
 fn quotients_and_residues() {
-    for bits in [[16_416, 8208], [16_500, 16_450], [20_000, 33], [33, 20_000], [33_000, 17_000]] {
+    for bits in [
+        [8200, 4100],
+        [8300, 60],
+        [12_288, 6144],
+        [16_384, 8192],
+        [16_416, 8208],
+        [16_500, 16_450],
+        [20_000, 33],
+        [33, 20_000],
+        [33_000, 17_000],
+    ] {
         check(Operation::DivRem, "newton", &bits, &[3, 3], Pattern::Carry);
         check(Operation::Rem, "newton", &bits, &[3, 1], Pattern::Ones);
     }
     check(Operation::MulMod, "newton", &[16_416, 16_416, 16_416], &[2, 2, 2], Pattern::Carry);
+    check(Operation::MulMod, "newton", &[8224, 9000, 8193], &[2, 2, 2], Pattern::Ones);
     check(Operation::SqrMod, "newton", &[9000, 16_416], &[2, 1], Pattern::Edge);
+}
+
+/// The table of the H200 has `newton` for many long quotients, and `group` for few of them and for short ones.
+#[test]
+fn defaults_of_divisions() {
+    let device = device::open_sim_with(&SimConfig { memory_bytes: 1 << 32, ..SimConfig::default() });
+    let default = |operation, bits: &[usize], lanes| {
+        let operands: Vec<Shape> = bits.iter().map(|&bits| Shape::new(lanes, bits)).collect();
+        Plan::new(operation, &operands, device.info(), &tuning::shipped(90), None).unwrap().algorithm()
+    };
+    for (operation, bits, lanes, name) in [
+        (Operation::DivRem, &[32_768, 16_384][..], 20_000, "newton"),
+        (Operation::DivRem, &[32_768, 16_384], 1000, "group"),
+        (Operation::DivRem, &[20_000, 16_384], 20_000, "group"),
+        (Operation::Rem, &[16_384, 16_384], 20_000, "group"),
+        (Operation::Rem, &[131_072, 65_536], 20_000, "newton"),
+        (Operation::MulMod, &[12_288; 3], 50_000, "newton"),
+        (Operation::MulMod, &[12_288; 3], 1000, "group"),
+        (Operation::Reduce, &[20_000, 17_000], 50_000, "group"),
+    ] {
+        assert_eq!(default(operation, bits, lanes), name, "{operation} {bits:?} {lanes}");
+    }
 }
 
 /// Multiples of the divisor, one less and one more; divisors of all ones, powers of two, and neighbours of both; zero.

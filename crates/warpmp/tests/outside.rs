@@ -110,6 +110,7 @@ fn a_table_names_it() {
         algorithm: algorithm.into(),
         settings: Settings::default(),
         by_name_only: false,
+        long_quotients: false,
         predicted: false,
     };
     let rows = BTreeMap::from([("mul".to_owned(), vec![row(64, "outside"), row(65536, "group")])]);

@@ -52,7 +52,10 @@ impl Request<'_> {
             table.architecture == self.capability || it.recipe.gpus().are_comparable_with(self.capability)
         };
         let eligible = |it: &&Algorithm| serves(it) && (self.asked.is_some() || comparable(it));
-        let takes = |row: &Row| find(&row.algorithm).as_ref().is_some_and(eligible);
+        let takes = |row: &Row| {
+            let divides = self.asked.is_some() || !row.long_quotients || has_long_quotient(operation, self.operands);
+            divides && find(&row.algorithm).as_ref().is_some_and(eligible)
+        };
         let row = rows().find(|row| takes(row)).or_else(|| rows().next());
         let name = self.asked.or(row.map(|row| row.algorithm.as_str()));
         let row = row.filter(|row| self.asked.is_some() || takes(row));
@@ -141,6 +144,21 @@ fn deciding_bits(operation: Operation, operands: &[Shape]) -> usize {
         Some((_, shape)) => shape.bits,
         None => operands.iter().map(|shape| shape.bits).max().unwrap_or(0),
     }
+}
+
+/// Has the quotient by the divisor or modulus at least three quarters of its bits?
+fn has_long_quotient(operation: Operation, operands: &[Shape]) -> bool {
+    let mut held = operation.operands().iter().zip(operands);
+    let divisor = held.find(|(operand, _)| matches!(operand.role, Role::Modulus | Role::Divisor));
+    let bits = |i: usize| operands.get(i).map_or(0, |shape| shape.bits);
+    let dividend = if operation == Operation::MulMod {
+        bits(0) + bits(1)
+    } else if operation == Operation::SqrMod {
+        2 * bits(0)
+    } else {
+        bits(0)
+    };
+    divisor.is_some_and(|(_, divisor)| 4 * dividend >= 7 * divisor.bits)
 }
 
 /// A row by what it serves.

@@ -187,7 +187,7 @@ fn rows_by_name(stretches: &[Stretch<'_>], schedules: &[(usize, Schedule)]) -> V
 
 fn row(to_bits: usize, to_lanes: Option<usize>, decision: &Decision, by_name_only: bool) -> Row {
     let (algorithm, settings) = decision.clone();
-    Row { to_bits, to_lanes, algorithm, settings, by_name_only, predicted: false }
+    Row { to_bits, to_lanes, algorithm, settings, by_name_only, long_quotients: false, predicted: false }
 }
 
 impl Stretch<'_> {

@@ -71,6 +71,10 @@ pub struct Row {
     /// It holds settings for those who ask for the algorithm; it is never the default.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_name_only: bool,
+    /// It serves divisions alone whose quotient has at least three quarters of the divisor's bits: some algorithms are fast with
+    /// few digits of a quotient, others with many.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub long_quotients: bool,
     /// Nothing was measured for it: it is what a model, or what is alike, lets expect.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub predicted: bool,
@@ -151,6 +155,7 @@ impl Table {
             algorithm: candidate.algorithm.into(),
             settings: candidate.settings,
             by_name_only: false,
+            long_quotients: false,
             predicted: false,
         };
         let rows = BTreeMap::from([(operation.name().to_owned(), vec![row])]);
@@ -214,7 +219,7 @@ impl Table {
             if !defaults.clone().map(|row| row.to_bits).is_sorted() {
                 return error(1, "the rows do not go from narrow to wide".into());
             }
-            if !defaults.clone().any(|row| row.to_bits >= WHOLE_BITS && row.to_lanes.is_none()) {
+            if !defaults.clone().any(|row| row.to_bits >= WHOLE_BITS && row.to_lanes.is_none() && !row.long_quotients) {
                 return error(rows.len(), format!("no row serves {WHOLE_BITS} bits and any number of lanes"));
             }
         }
@@ -263,7 +268,7 @@ mod tests {
 
     fn row(to_bits: usize, to_lanes: Option<usize>, algorithm: &str) -> Row {
         let (algorithm, settings) = (algorithm.into(), Settings::default());
-        Row { to_bits, to_lanes, algorithm, settings, by_name_only: false, predicted: false }
+        Row { to_bits, to_lanes, algorithm, settings, by_name_only: false, long_quotients: false, predicted: false }
     }
 
     fn table(rows: Vec<Row>) -> Table {

@@ -169,6 +169,7 @@ fn session(case: &Case) -> Result<Session, Error> {
         algorithm: algorithm.clone(),
         settings: *settings,
         by_name_only: false,
+        long_quotients: false,
         predicted: false,
     };
     let rows = BTreeMap::from([(case.operation.name().to_owned(), vec![row])]);

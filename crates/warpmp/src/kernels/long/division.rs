@@ -55,13 +55,13 @@
 
 use warpmp_launch::Spec;
 
-use super::LIMBS;
 use super::doubling::Inverse;
 use super::estimate::{Error, Modulus, Remains, WORDS};
 use super::length::{FACTS, Length};
 use super::line::{CarryIn, Function, Line, Negative, Place, Terms, Word};
 use super::sequence::{Steps, by_products};
 use super::source::{Above, Bit, Number, Source};
+use crate::kernels::fft::MOST_LIMBS;
 use crate::kernels::modular::division::{Division, Parts};
 use crate::kernels::{Algorithm, LongSettings, OperationShape, Order};
 use crate::operation::{Operation, Status};
@@ -70,7 +70,7 @@ use crate::operation::{Operation, Status};
 pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
     name: "newton",
     summary: "a reciprocal by Newton's iteration on products by transforms, quotients by products with it",
-    accepts: "quotients, remainders and modular products; the longest operand from 16385 to 16777216 bits; on a GPU from sm_80 on",
+    accepts: "quotients, remainders and modular products; the longest operand from 8193 to 16777216 bits; on a GPU from sm_80 on",
     order: Order::Given,
     fits,
     recipe: &by_products(|shape, settings, _| spec(shape, *settings)),
@@ -79,8 +79,11 @@ pub(in super::super) const ALGORITHM: Algorithm = Algorithm {
 fn fits(shape: OperationShape) -> bool {
     use Operation as O;
     let serves = matches!(shape.operation, O::DivRem | O::DivExact | O::Rem | O::Reduce | O::MulMod | O::SqrMod);
-    serves && LIMBS.contains(&shape.max_limbs())
+    serves && (FROM_LIMBS..=MOST_LIMBS).contains(&shape.max_limbs())
 }
+
+/// The limbs of the shortest number for which products take the place of schoolbook rows.
+const FROM_LIMBS: u32 = 257;
 
 /// Limbs of a thread in a division of short numbers, at least and at most. Eight are fastest for divisors of 2048 to 8192 bits.
 pub(super) const DIVISION_LIMBS: [u32; 2] = [3, 8];
