@@ -80,6 +80,7 @@ const CASES: &[(&str, [usize; 2], Option<u64>, u32)] = &[
     ("fft", [262_144, 262_144], None, 255),
     ("fft", [393_216, 393_216], None, 255),
     ("fft", [614_400, 614_400], None, 255),
+    ("fft", [960_000, 960_000], None, 255),
     ("fft", [1 << 20, 1 << 20], None, 255),
     ("fft", [1 << 24, 1 << 24], None, 255),
     ("ntt", [24576, 24576], None, 168),
@@ -307,6 +308,7 @@ const MODULAR: &[ModularCase] = &[
     (Operation::Sqrt, "zimmermann", &[16384], None, 200),
     (Operation::MulMod, "group", &[131, 65536, 40000], None, 255),
     (Operation::DivRem, "newton", &[33000, 17000], None, 255),
+    (Operation::DivRem, "newton", &[32768, 16384], None, 255),
     (Operation::DivRem, "newton", &[65536, 32768], None, 255),
     (Operation::DivExact, "newton", &[33000, 17000], None, 255),
 ];
@@ -319,7 +321,7 @@ const LONG_BLOCKS: &[ModularCase] = &[
 ];
 
 /// A block a product, where the tuning tables ask for it: bits of the operands, registers.
-const FFT_BLOCKS: &[(usize, u32)] = &[(98_304, 255), (131_072, 255)];
+const FFT_BLOCKS: &[(usize, u32)] = &[(81_920, 200), (98_304, 168), (131_072, 255)];
 
 fn find(operation: Operation, name: &str) -> Result<&'static Algorithm, Box<dyn error::Error>> {
     Ok(register(operation).iter().find(|it| it.name == name).ok_or("no such algorithm")?)

@@ -173,11 +173,16 @@ impl Large {
             Step::Rows if !self.split.square && !self.split.is_short() => 160,
             // With a third block fewer of the digits' words are under way at a time: measured, 6 % slower.
             Step::Rows if !self.split.square => 200,
-            Step::Down(_) if self.split.parts_together() => 96,
+            // `ptxas` spills registers of three parts with 96.
+            Step::Down(_) if self.split.parts_together() => {
+                if self.split.parts == 3 { 112 } else { 96 }
+            }
             Step::Down(_) | Step::Rows | Step::Words => 128,
             // Their second pass spills a register with 96.
             Step::Up if self.split.parts == 3 && self.split.height == 256 => 128,
             Step::Up => 96,
+            // Five warps a block are not alike on the four schedulers, which leaves 72 registers.
+            Step::Columns if self.split.parts == 1 && self.split.height == 32 => 88,
             Step::Columns if !self.split.is_short() => 80,
             Step::Columns | Step::Chain | Step::Finish | Step::FinishColumns => 64,
         };
