@@ -183,8 +183,9 @@ fn gpu_multiplies_by_transforms() {
     algorithm_conforms(&session, "fft", &around(&[8192, 16384, 32768]), 129);
     algorithm_conforms(&session, "fft", &[4097, 5000, 12288, 20000, 30011, 40000, 49152, 60001, 65535, 65536], 129);
     algorithm_conforms(&session, "fft", &[24576, 32769, 49151], 33);
-    algorithm_conforms(&session, "fft", &[65537, 131_072, 200_001, 262_144, 400_000, 600_000, 1 << 20], 3);
-    algorithm_conforms(&session, "fft", &[3_000_000, 1 << 22, 1 << 24], 1);
+    algorithm_conforms(&session, "fft", &[65537, 81_920, 98_304, 131_072, 200_001, 262_144], 3);
+    algorithm_conforms(&session, "fft", &[300_000, 450_000, 600_000, 700_000, 960_000, 1 << 20, 1_200_000], 3);
+    algorithm_conforms(&session, "fft", &[1_900_000, 3_000_000, 1 << 22, 1 << 24], 1);
     algorithm_conforms(&session, "ntt", &around(&[2048, 8192, 16384, 24576, 32768]), 129);
     algorithm_conforms(
         &session,
@@ -232,6 +233,19 @@ fn gpu_does_long_operations() {
     long_operations_conform(&session, 66_001, 5);
     long_operations_conform(&session, 270_000, 2);
     long_operations_conform(&session, 1_100_000, 1);
+}
+
+#[test]
+fn gpu_divides_by_products() {
+    let Some(session) = gpu::or_skip(Session::on(Selector::Cuda(None))) else { return };
+    if session.device().unwrap().info().capability < 80 {
+        return;
+    }
+    for bits in [8224, 12_288, 16_384, 20_001, 32_768, 40_000] {
+        for operation in [Operation::DivRem, Operation::MulMod] {
+            operation_conforms_by(&session, operation, "newton", bits, 40);
+        }
+    }
 }
 
 /// An operation by an algorithm that no table chooses at all of these widths, resident on the device, with a modulus a lane and with one

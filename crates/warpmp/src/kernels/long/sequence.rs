@@ -326,9 +326,7 @@ impl Steps {
         let n = a.limbs;
         let is_common = |it: Number| self.operand_shape(it).common;
         let (first, second) = if is_common(a) && !is_common(b) { (b, a) } else { (a, b) };
-        // Kernels that end at once do so sooner if a block has several products.
-        let least = if self.condition.is_some() { TENSOR_LIMBS[0] + 1 } else { TENSOR_LIMBS[0] };
-        let is_known = n >= least && b.limbs <= n && complex_points(n) == Some(n);
+        let is_known = n >= TENSOR_LIMBS[0] && b.limbs <= n && complex_points(n) == Some(n);
         let spec = is_known.then(|| Fft::modulo(self.operand_shape(first), self.operand_shape(second), n)).flatten()?;
         let [first, second] = [first, second].map(|it| self.row(it));
         let counts = self.counts();

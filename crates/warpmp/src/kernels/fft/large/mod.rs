@@ -175,7 +175,11 @@ impl Large {
             Step::Rows if !self.split.square => 200,
             // `ptxas` spills registers of three parts with 96.
             Step::Down(_) if self.split.parts_together() => {
-                if self.split.parts == 3 { 112 } else { 96 }
+                if self.split.parts == 3 {
+                    112
+                } else {
+                    96
+                }
             }
             Step::Down(_) | Step::Rows | Step::Words => 128,
             // Their second pass spills a register with 96.
