@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::collections::BTreeMap;
+
 use num_bigint::BigUint;
 use warpmp::device::{self, SimConfig};
 use warpmp::kernels::{OperationShape, Settings};
 use warpmp::operation::Group;
-use warpmp::{Operation, Plan, Shape, tuning};
+use warpmp::tuning::{self, Row, Table};
+use warpmp::{Operation, Plan, Shape};
 use warpmp_kernel::sim::Counters;
 use warpmp_testkit::Pattern;
 use warpmp_testkit::kernels::algorithm;
@@ -121,6 +124,25 @@ fn defaults_of_divisions() {
         (Operation::Reduce, &[20_000, 17_000], 50_000, "group"),
     ] {
         assert_eq!(default(operation, bits, lanes), name, "{operation} {bits:?} {lanes}");
+    }
+    // A user's own table has no rows for long quotients: the shipped rows for them decide.
+    let row = Row {
+        to_bits: 65536,
+        to_lanes: None,
+        algorithm: "group".into(),
+        settings: Settings::default(),
+        by_name_only: false,
+        long_quotients: false,
+        predicted: false,
+    };
+    let rows = BTreeMap::from([("division".to_owned(), vec![row])]);
+    let own = Table { architecture: 90, measured_on: "a user's GPU".into(), rows, path: None, rest: None };
+    let own = own.completed_by(tuning::shipped(90));
+    for (bits, name, measured_on) in [(32_768, "newton", "H200"), (20_000, "group", "a user's GPU")] {
+        let operands = [Shape::new(20_000, bits), Shape::new(20_000, 16_384)];
+        let plan = Plan::new(Operation::DivRem, &operands, device.info(), &own, None).unwrap();
+        assert_eq!(plan.algorithm(), name);
+        assert!(plan.explain().contains(measured_on), "{}", plan.explain());
     }
 }
 

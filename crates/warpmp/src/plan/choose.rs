@@ -48,17 +48,23 @@ impl Request<'_> {
         let table = self.table.deciding(operation);
         let rows = || table.candidates(operation, bits, lanes, self.asked);
         let serves = |it: &&Algorithm| it.takes(whole) && it.runs_on(self.capability);
-        let comparable = |it: &Algorithm| {
+        let comparable = |table: &Table, it: &Algorithm| {
             table.architecture == self.capability || it.recipe.gpus().are_comparable_with(self.capability)
         };
-        let eligible = |it: &&Algorithm| serves(it) && (self.asked.is_some() || comparable(it));
-        let takes = |row: &Row| {
-            let divides = self.asked.is_some() || !row.long_quotients || has_long_quotient(operation, self.operands);
-            divides && find(&row.algorithm).as_ref().is_some_and(eligible)
+        let takes = |table: &Table, row: &Row| {
+            let eligible = |it: &Algorithm| serves(&it) && (self.asked.is_some() || comparable(table, it));
+            find(&row.algorithm).is_some_and(|it| eligible(it))
         };
-        let row = rows().find(|row| takes(row)).or_else(|| rows().next());
+        let is_long = has_long_quotient(operation, self.operands);
+        let of_long = is_long.then(|| {
+            let table = self.table.deciding_long_quotients(operation);
+            let first = table.candidates(operation, bits, lanes, self.asked).find(|row| takes(table, row));
+            first.filter(|row| row.long_quotients).map(|row| (table, row))
+        });
+        let of_all = || rows().find(|row| !row.long_quotients && takes(table, row)).or_else(|| rows().next());
+        let (table, row) = of_long.flatten().map_or_else(|| (table, of_all()), |(table, row)| (table, Some(row)));
         let name = self.asked.or(row.map(|row| row.algorithm.as_str()));
-        let row = row.filter(|row| self.asked.is_some() || takes(row));
+        let row = row.filter(|row| self.asked.is_some() || takes(table, row));
         // Lengths that no row is made for, such as short factors and a long addend.
         let fitting = || self.register.of(operation).filter(serves);
         let any = || fitting().find(|_| self.asked.is_none());
@@ -80,7 +86,7 @@ impl Request<'_> {
             let spec = algorithm.spec(shape, settings, super::has_async_copies(self.capability));
             spec.map_err(|fault| Error::Settings { operation, fault })
         };
-        let mut reasons = self.reasons(table, row, algorithm, comparable(algorithm));
+        let mut reasons = self.reasons(table, row, algorithm, comparable(table, algorithm));
         let mut chosen = spec(&settings)?;
         let needed = shared_bytes(&*chosen);
         // A table of another GPU: its settings may need more shared memory than this one has.
@@ -92,8 +98,8 @@ impl Request<'_> {
             ));
         }
         let passed_over = |row: &&Row| {
-            let other = find(&row.algorithm).filter(|it| it.name != algorithm.name);
-            other.as_ref().is_some_and(|it| serves(it) && !comparable(it))
+            let other = find(&row.algorithm).filter(|it| it.name != algorithm.name && (is_long || !row.long_quotients));
+            other.as_ref().is_some_and(|it| serves(it) && !comparable(table, it))
         };
         if let (None, Some(row)) = (self.asked, rows().find(passed_over)) {
             let (name, capability) = (&row.algorithm, self.capability);

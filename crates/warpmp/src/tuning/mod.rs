@@ -72,7 +72,7 @@ pub struct Row {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_name_only: bool,
     /// It serves divisions alone whose quotient has at least three quarters of the divisor's bits: some algorithms are fast with
-    /// few digits of a quotient, others with many.
+    /// few digits of a quotient, others with many. It serves them also where a table without such rows decides about all others.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub long_quotients: bool,
     /// Nothing was measured for it: it is what a model, or what is alike, lets expect.
@@ -165,8 +165,18 @@ impl Table {
     /// The table that decides about an operation: the first with rows of its own for it, this one or what completes it,
     /// else the first with rows of its group.
     pub fn deciding(&self, operation: Operation) -> &Self {
+        self.first(operation, |_| true)
+    }
+
+    /// The table that decides about divisions with long quotients: the first one that has rows for them.
+    pub fn deciding_long_quotients(&self, operation: Operation) -> &Self {
+        self.first(operation, |rows| rows.iter().any(|row| row.long_quotients))
+    }
+
+    /// The first table with such rows of its own for an operation, else the first with such rows of its group.
+    fn first(&self, operation: Operation, such: impl Fn(&[Row]) -> bool) -> &Self {
         let tables = || std::iter::successors(Some(self), |table| table.rest.as_deref());
-        let with = |name: &str| tables().find(|table| table.rows.contains_key(name));
+        let with = |name: &str| tables().find(|table| table.rows.get(name).is_some_and(|rows| such(rows)));
         with(operation.name()).or_else(|| with(operation.group().name())).unwrap_or(self)
     }
 
@@ -219,7 +229,8 @@ impl Table {
             if !defaults.clone().map(|row| row.to_bits).is_sorted() {
                 return error(1, "the rows do not go from narrow to wide".into());
             }
-            if !defaults.clone().any(|row| row.to_bits >= WHOLE_BITS && row.to_lanes.is_none() && !row.long_quotients) {
+            let mut whole = defaults.filter(|row| row.to_bits >= WHOLE_BITS && !row.long_quotients);
+            if !whole.any(|row| row.to_lanes.is_none()) {
                 return error(rows.len(), format!("no row serves {WHOLE_BITS} bits and any number of lanes"));
             }
         }
