@@ -66,7 +66,7 @@ impl Split {
         let spacing = self.row_threads();
         let points_of = |b: &mut Builder, region: R32| Points::new(b, Doubles, layout.swizzle(), thread, region);
         // The second factor waits for memory together with the first one, but in shared memory: its points are copied to their places.
-        let copied = (row.powers.is_none() && !self.square).then(|| {
+        let mut second = (row.powers.is_none() && !self.square).then(|| {
             let mut points = points_of(b, block.shared);
             for i in 0..POINTS {
                 points.copy(b, i * spacing, (from, self.spectrum_bytes() + POINT_BYTES * i * spacing));
@@ -74,9 +74,8 @@ impl Split {
             b.copy_commit();
             points
         });
-        let mut copied = [None, copied].into_iter();
         for (number, &region) in regions.iter().enumerate() {
-            let mut copied = copied.next().flatten();
+            let mut copied = if number == 1 { second.take() } else { None };
             let mut x = if let Some(powers) = row.powers {
                 let address = factor(b, number, product);
                 let digits = Digits::new(b, self, self.limbs[number], address, (thread, spacing));
