@@ -116,7 +116,8 @@ fn defaults_of_divisions() {
     for (operation, bits, lanes, name) in [
         (Operation::DivRem, &[32_768, 16_384][..], 20_000, "newton"),
         (Operation::DivRem, &[32_768, 16_384], 1000, "group"),
-        (Operation::DivRem, &[20_000, 16_384], 20_000, "group"),
+        (Operation::DivRem, &[28_672, 16_384], 20_000, "newton"),
+        (Operation::DivRem, &[28_640, 16_384], 20_000, "group"),
         (Operation::Rem, &[16_384, 16_384], 20_000, "group"),
         (Operation::Rem, &[131_072, 65_536], 20_000, "newton"),
         (Operation::MulMod, &[12_288; 3], 50_000, "newton"),
