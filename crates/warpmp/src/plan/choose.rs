@@ -53,7 +53,7 @@ impl Request<'_> {
         };
         let takes = |table: &Table, row: &Row| {
             let eligible = |it: &Algorithm| serves(&it) && (self.asked.is_some() || comparable(table, it));
-            find(&row.algorithm).is_some_and(|it| eligible(it))
+            find(&row.algorithm).is_some_and(eligible)
         };
         let is_long = has_long_quotient(operation, self.operands);
         let of_long = is_long.then(|| {
