@@ -6,7 +6,7 @@
 //!              last one stays unsigned. So the bound holds for 8192 digits, and no chain of carries is needed
 //! ```
 
-use super::DIGIT_BITS;
+use super::{BLOCK_LIMBS, DIGIT_BITS};
 use crate::kernels::OperationShape;
 use crate::kernels::transform::angle::{Angle, QUARTER};
 use crate::kernels::transform::layout::{Coefficients, Layout, Numbers};
@@ -34,8 +34,8 @@ pub(in crate::kernels) const COMPLEX_POINTS: [u32; 3] = [512, 1024, 2048];
 const BALANCED_POINTS: u32 = 4096;
 
 impl Layout {
-    /// The shortest division for these operands, or the shortest one with `2^levels` parts if there is one. For more than 4096 digits
-    /// levels only ask for a block.
+    /// The shortest division for these operands, or the shortest one with `2^levels` parts if there is one. For more limbs than a usual block
+    /// takes, levels only ask for a block.
     pub(super) fn of_doubles(shape: OperationShape, levels: Option<u32>) -> Self {
         let square = shape.operands().len() == 1;
         let limbs = limbs(shape);
@@ -53,7 +53,8 @@ impl Layout {
             let possible = |it: &Self| it.digits() >= digits && parts.is_none_or(|parts| parts == it.parts);
             DIVISIONS.map(of).into_iter().filter(|it| possible(it) && it.is_exact()).min_by_key(|it| it.digits())
         };
-        let asked = levels.filter(|_| digits <= 2 * 2048).and_then(|levels| shortest(Some(1 << levels)));
+        let asked =
+            levels.filter(|_| digits * DIGIT_BITS <= 32 * BLOCK_LIMBS).and_then(|levels| shortest(Some(1 << levels)));
         asked.or_else(|| shortest(None)).unwrap_or_else(|| of([2, 2048]))
     }
 

@@ -4,10 +4,10 @@
 //!
 //! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
 //! requires   `la, lb ≤ 4096`, the longer one at least 129
-//! launch     `points / 16` threads a block, three times as many for three parts, a block a product; `layout.rs` has the shared memory
+//! launch     `points / 16` threads a block, as many for each of three or five parts, a block a product; `layout.rs` has the shared memory
 //! cost       about d·(9·log₂ d + 6) rounded operations on doubles for `d` digits of 16 bits, a third less for a square;
 //!            4·(la + lb + lc) bytes of global traffic
-//! registers  at most 168 for one part, or for parts beside each other (128 for a square), 255 for parts one after the other
+//! registers  at most 168 for one part, or for parts beside each other (128 for a square to 65536 bits), 255 for parts one after the other
 //!
 //! Digits are the coefficients of polynomials modulo `x^d − i`: the real part of a coefficient of their product is the low
 //! half of the product, the imaginary part the high half. The polynomial factors down to its `d` roots, so there is no

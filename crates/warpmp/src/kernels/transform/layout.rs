@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! points       the polynomials of the factors are taken modulo x^d − e(angle), d = parts·points
-//! parts        x^d − e(angle) is the product of x^points − e(…) over the parts; one part after the other is transformed, or three parts of
-//!              doubles beside each other, each by its own threads
+//! parts        x^d − e(angle) is the product of x^points − e(…) over the parts; one part after the other is transformed, or three or five
+//!              parts of doubles beside each other, each by its own threads
 //! passes       points = 16·16·last: two passes of radix 16 and one of radix `last`; 16 points a thread
 //! shared       a region of points for the second factor, or one for each part that is transformed beside others; then one for each part of
 //!              the first factor, which the part's product overwrites; then what the carries need. Residues have the regions of the first
@@ -64,7 +64,7 @@ pub(in crate::kernels) struct Layout {
     pub(in crate::kernels) square: bool,
     /// Points of a part: 512, 1024, 2048 or 4096.
     pub(in crate::kernels) points: u32,
-    /// Parts: 1, 2 or 3.
+    /// Parts: 1, 2, 3 or 5.
     pub(in crate::kernels) parts: u32,
     /// The angle of the root: polynomials are taken modulo `x^digits − e(angle)`.
     pub(in crate::kernels) angle: Angle,
@@ -89,7 +89,7 @@ impl Layout {
         self.points / RADIX
     }
 
-    /// Parts that are transformed at a time, each by its own threads. The points of three parts leave room for so few blocks that one part after
+    /// Parts that are transformed at a time, each by its own threads. The points of three or five parts leave room for so few blocks that one part after
     /// the other would leave a multiprocessor 7 warps. Squares have fewer points: their longer parts are faster one after the other.
     pub(in crate::kernels) const fn parts_at_once(self) -> u32 {
         match self.numbers {

@@ -3,7 +3,7 @@
 //!
 //! computes   c = a·b            a: `la` limbs, b: `lb`, c: `lc` = `la + lb` or one less
 //! requires   `la, lb ≤ 2¹⁹`
-//! launch     seven launches, five for low columns, three for short ones, one less for a square: `Step`; 16 points a thread in each block
+//! launch     seven launches, five for low columns, of a square one less; three for short columns: `Step`; 16 points a thread in each block
 //!            of a transform
 //! cost       `bytes_moved` bytes of scratch memory a lane; as many operations on doubles as short products, and 16 a point for
 //!            turning rows and back
@@ -185,7 +185,7 @@ impl Large {
             // Their second pass spills a register with 96.
             Step::Up if self.split.parts == 3 && self.split.height == 256 => 128,
             Step::Up => 96,
-            // Five warps a block are not alike on the four schedulers, which leaves 72 registers.
+            // With 80 there are five blocks of five warps. One of the four schedulers then has seven warps, which leaves each thread 72.
             Step::Columns if self.split.parts == 1 && self.split.height == 32 => 88,
             Step::Columns if !self.split.is_short() => 80,
             Step::Columns | Step::Chain | Step::Finish | Step::FinishColumns => 64,

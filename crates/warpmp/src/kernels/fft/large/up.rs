@@ -47,10 +47,8 @@ impl Split {
         let to_group = b.mad_wide(group, POINT_BYTES * columns, spectrum);
         self.up_first(b, block, to_group);
         b.barrier();
-        if self.joined() > POINTS {
-            self.up_second(b, block);
-            b.barrier();
-        }
+        self.up_second(b, block);
+        b.barrier();
         let pairs = b.add64(spectrum, u64::from(self.pairs()));
         let to_pairs = b.mad_wide(group, PAIR_BYTES * columns, pairs);
         self.join_columns(b, block, to_pairs);
